@@ -1,0 +1,202 @@
+/* usf/policy.h - write a scheduling policy for usf.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A policy decides which ready task runs on which core.  It is a table of operations
+ * (struct usf_policy_ops) over records that live in the instance's shared segment; the same
+ * object code runs inside every participating process, in the monitor and in the simulator.
+ *
+ * Rules for every operation
+ *   - it is called with the scheduler lock held, by any thread of any participating process:
+ *     it must be short, must not block, allocate, call libc, make a system call or read a clock
+ *     (the time is in usf_pol.now);
+ *   - it keeps all its state in the `data` areas below (zeroed when the record is born; no pointers,
+ *     ids only: every process maps the segment elsewhere);
+ *   - it may be compiled without vector registers (-mgeneral-regs-only) and must be if it is to be
+ *     loaded into running programs: the gate does not save vector registers;
+ *   - an answer is checked by the caller: an illegal one (a task that is not ready, a core that
+ *     does not exist) gets the policy replaced by `coop`, with a message that says why.
+ *
+ * Lifecycle of a task, as the policy sees it (docs/design.md has the state machine):
+ *
+ *   task_add ─► [ enqueue(why) ─► pick / select_core ─► started ... stopped ]* ─► task_remove
+ *
+ *   A ready task is either handed to an idle core at once (select_core) or queued (enqueue) until
+ *   a core asks (pick).  A queued task that dies or must leave is taken out with dequeue.
+ */
+#ifndef USF_POLICY_H
+#define USF_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define USF_POLICY_API 1u          /* bumped when anything below changes incompatibly */
+#define USF_NONE       UINT32_MAX  /* no task, no core, no process */
+
+#define USF_POL_TASK_DATA 32       /* bytes a policy has per task */
+#define USF_POL_CORE_DATA 128      /* ... per core */
+#define USF_POL_PROC_DATA 256      /* ... per process */
+#define USF_POL_DATA      4096     /* ... per instance */
+
+/* Why a task is put into the queues. */
+enum usf_why {
+    USF_WHY_NEW,      /* a thread attached */
+    USF_WHY_WAKE,     /* what it waited for has happened */
+    USF_WHY_RETURN,   /* it came back from a system call that had released its core */
+    USF_WHY_YIELD,    /* it gave its core up by itself (sched_yield, a spin-wait) */
+    USF_WHY_PREEMPT,  /* the progress guarantee took its core */
+};
+
+/* A task: one thread that takes part.  Owner: the scheduler; policies read, and write `data`. */
+struct usf_pol_task {
+    uint32_t id;         /* index in the task table */
+    uint32_t proc;       /* index of its process */
+    uint32_t last_core;  /* core it ran on last, or USF_NONE */
+    int32_t  priority;   /* higher first; 0 by default */
+    /* Links for usf_fifo below.  `queued` is nonzero while the task is in a fifo. */
+    uint32_t next, prev;
+    uint32_t queued;
+    uint32_t reserved;
+    uint64_t ready_since; /* ns, usf_pol.now when it became ready */
+    uint8_t  data[USF_POL_TASK_DATA];
+    uint8_t  pad[24];     /* to 96 bytes */
+};
+
+/* A core: one CPU of the instance. */
+struct usf_pol_core {
+    uint32_t id;      /* index in the core table */
+    uint32_t cpu;     /* Linux CPU number */
+    uint32_t node;    /* NUMA node   (dense index) */
+    uint32_t llc;     /* last-level cache (dense index) */
+    uint32_t package; /* socket      (dense index) */
+    uint32_t current; /* task that runs on it, or USF_NONE */
+    uint64_t since;   /* ns, when `current` was started */
+    uint8_t  data[USF_POL_CORE_DATA];
+};
+
+/* A participating process. */
+struct usf_pol_proc {
+    uint32_t id;
+    uint32_t nr_tasks;   /* attached */
+    uint32_t nr_ready;   /* queued */
+    uint32_t weight;     /* 100 = normal */
+    uint64_t cores[4];   /* bit c: the process may run on core c (cores, not CPU numbers) */
+    uint8_t  data[USF_POL_PROC_DATA];
+};
+
+/* The instance, as seen from this process.  The struct itself is process-private; the records
+ * it points at are shared. */
+struct usf_pol {
+    uint64_t now;          /* ns, monotonic; set before every call */
+    uint64_t quantum;      /* ns, process quantum (option `quantum`) */
+    uint32_t nr_cores;     /* cores 0 .. nr_cores-1 exist */
+    uint32_t nr_tasks;     /* size of the task table: ids are below it */
+    uint32_t nr_procs;     /* size of the process table */
+    uint32_t task_stride, core_stride, proc_stride;
+    char *tasks, *cores, *procs;   /* bases; use the accessors */
+    uint8_t *data;                 /* USF_POL_DATA bytes */
+};
+
+static inline struct usf_pol_task *usf_task(struct usf_pol *p, uint32_t id)
+{ return (struct usf_pol_task *)(void *)(p->tasks + (size_t)id * p->task_stride); }
+static inline struct usf_pol_core *usf_core(struct usf_pol *p, uint32_t id)
+{ return (struct usf_pol_core *)(void *)(p->cores + (size_t)id * p->core_stride); }
+static inline struct usf_pol_proc *usf_proc(struct usf_pol *p, uint32_t id)
+{ return (struct usf_pol_proc *)(void *)(p->procs + (size_t)id * p->proc_stride); }
+
+/* May tasks of this process run on this core?  (The process's CPU mask, not a thread's hint.) */
+static inline bool usf_allowed(struct usf_pol *p, uint32_t proc, uint32_t core)
+{ return core < 256 && (usf_proc(p, proc)->cores[core / 64] >> (core % 64) & 1); }
+
+/* The operations.  Every one but `name` may be null: the default is given. */
+struct usf_policy_ops {
+    uint32_t api;              /* USF_POLICY_API */
+    uint32_t size;             /* sizeof(struct usf_policy_ops) */
+    const char *name;          /* [a-z0-9_-]{1,31} */
+    const char *description;   /* one line, for `usf policy list` */
+
+    /* The instance starts using the policy; data areas are zero.  Nonzero: refused.  Default: 0. */
+    int (*init)(struct usf_pol *p);
+    /* A process / task joins or leaves (a leaving task is in no queue).  Default: nothing. */
+    void (*proc_add)(struct usf_pol *p, uint32_t proc);
+    void (*proc_remove)(struct usf_pol *p, uint32_t proc);
+    void (*task_add)(struct usf_pol *p, uint32_t task);
+    void (*task_remove)(struct usf_pol *p, uint32_t task);
+
+    /* A task became ready and some cores are idle: name an idle core (bit set in `idle`) for it, or
+     * USF_NONE to have it queued.  Default: last core, then same node, then any, if allowed. */
+    uint32_t (*select_core)(struct usf_pol *p, uint32_t task, const uint64_t idle[4]);
+    /* Queue a ready task.  Default: one FIFO for the whole instance; yielders in a second one. */
+    void (*enqueue)(struct usf_pol *p, uint32_t task, enum usf_why why);
+    /* Take the next task for this core out of the queues, or USF_NONE.  It must be allowed there. */
+    uint32_t (*pick)(struct usf_pol *p, uint32_t core);
+    /* Take this task out of the queues (it is queued). */
+    void (*dequeue)(struct usf_pol *p, uint32_t task);
+    /* `task` runs on `core` and yields while others are queued: true = switch (it is enqueued with
+     * USF_WHY_YIELD, then pick is called), false = let it go on.  Default: true. */
+    bool (*yield)(struct usf_pol *p, uint32_t core, uint32_t task);
+    /* A task was put on / taken off a core.  Default: nothing. */
+    void (*started)(struct usf_pol *p, uint32_t core, uint32_t task);
+    void (*stopped)(struct usf_pol *p, uint32_t core, uint32_t task);
+    /* Called by the monitor about once a millisecond while tasks wait.  Default: nothing. */
+    void (*tick)(struct usf_pol *p);
+};
+
+/* What a policy's shared object exports:  const struct usf_policy_ops usf_policy = { ... }; */
+#if defined(__GNUC__)
+#define USF_POLICY_EXPORT __attribute__((visibility("default")))
+#else
+#define USF_POLICY_EXPORT
+#endif
+
+/* ---- FIFO of tasks, linked by id through the task records.  A zeroed fifo is empty. ---------- */
+/* Invariant: len == number of tasks linked; head/tail are id+1 (0 = none); each linked task has
+ * queued != 0; links are id+1 as well. */
+struct usf_fifo { uint32_t head, tail, len; };
+
+static inline void usf_fifo_push(struct usf_pol *p, struct usf_fifo *f, uint32_t id)
+{
+    struct usf_pol_task *t = usf_task(p, id);
+    t->next = 0;
+    t->prev = f->tail;
+    t->queued = 1;
+    if (f->tail) usf_task(p, f->tail - 1)->next = id + 1;
+    else f->head = id + 1;
+    f->tail = id + 1;
+    f->len++;
+}
+static inline void usf_fifo_remove(struct usf_pol *p, struct usf_fifo *f, uint32_t id)
+{
+    struct usf_pol_task *t = usf_task(p, id);
+    if (t->prev) usf_task(p, t->prev - 1)->next = t->next;
+    else f->head = t->next;
+    if (t->next) usf_task(p, t->next - 1)->prev = t->prev;
+    else f->tail = t->prev;
+    t->next = t->prev = t->queued = 0;
+    f->len--;
+}
+static inline uint32_t usf_fifo_pop(struct usf_pol *p, struct usf_fifo *f)
+{
+    if (!f->head) return USF_NONE;
+    uint32_t id = f->head - 1;
+    usf_fifo_remove(p, f, id);
+    return id;
+}
+/* First task in the fifo that may run on `core`, removed; or USF_NONE. */
+static inline uint32_t usf_fifo_pop_allowed(struct usf_pol *p, struct usf_fifo *f, uint32_t core)
+{
+    for (uint32_t i = f->head; i; i = usf_task(p, i - 1)->next)
+        if (usf_allowed(p, usf_task(p, i - 1)->proc, core)) {
+            usf_fifo_remove(p, f, i - 1);
+            return i - 1;
+        }
+    return USF_NONE;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,102 @@
+/* src/base/base.c - messages and asserts.  SPDX-License-Identifier: Apache-2.0 */
+#include "base/base.h"
+#include "os/syscall.h"
+
+int usf_verbose;
+void (*usf_on_bug)(void);
+
+static char *put(char *p, char *end, char c)
+{
+    if (p < end) *p = c;
+    return p + 1;
+}
+
+static char *put_uint(char *p, char *end, unsigned long v, unsigned base, int width, char pad)
+{
+    char tmp[24];
+    int n = 0;
+    do tmp[n++] = "0123456789abcdef"[v % base];
+    while (v /= base);
+    for (; width > n; width--) p = put(p, end, pad);
+    while (n) p = put(p, end, tmp[--n]);
+    return p;
+}
+
+int usf_vformat(char *buf, size_t cap, const char *fmt, va_list ap)
+{
+    char *p = buf, *end = cap ? buf + cap - 1 : buf;
+    for (; *fmt; fmt++) {
+        if (*fmt != '%') {
+            p = put(p, end, *fmt);
+            continue;
+        }
+        char pad = ' ';
+        int width = 0, longs = 0;
+        if (*++fmt == '0') pad = '0', fmt++;
+        for (; *fmt >= '0' && *fmt <= '9'; fmt++) width = width * 10 + *fmt - '0';
+        for (; *fmt == 'l' || *fmt == 'z'; fmt++) longs++;
+        switch (*fmt) {
+        case 's':
+            for (const char *s = va_arg(ap, const char *); s && *s; s++) p = put(p, end, *s);
+            break;
+        case 'c': p = put(p, end, (char)va_arg(ap, int)); break;
+        case 'd': {
+            long v = longs ? va_arg(ap, long) : va_arg(ap, int);
+            if (v < 0) p = put(p, end, '-');
+            p = put_uint(p, end, v < 0 ? 0ul - (unsigned long)v : (unsigned long)v, 10, width, pad);
+            break;
+        }
+        case 'u': p = put_uint(p, end, longs ? va_arg(ap, unsigned long) : va_arg(ap, unsigned), 10, width, pad); break;
+        case 'x': p = put_uint(p, end, longs ? va_arg(ap, unsigned long) : va_arg(ap, unsigned), 16, width, pad); break;
+        case '%': p = put(p, end, '%'); break;
+        default: goto out;      /* not a format of ours: stop rather than guess */
+        }
+    }
+out:
+    if (cap) *(p < end ? p : end) = 0;
+    return (int)(p - buf);
+}
+
+int usf_format(char *buf, size_t cap, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = usf_vformat(buf, cap, fmt, ap);
+    va_end(ap);
+    return n;
+}
+
+static void message(const char *fmt, va_list ap)
+{
+    char line[512] = "usf: ";
+    int n = 5 + usf_vformat(line + 5, sizeof line - 6, fmt, ap);
+    if (n > (int)sizeof line - 2) n = sizeof line - 2;
+    line[n++] = '\n';
+    usf_syscall(__NR_write, 2, line, n);
+}
+
+void usf_warn(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    message(fmt, ap);
+    va_end(ap);
+}
+
+void usf_say(const char *fmt, ...)
+{
+    if (!usf_verbose) return;
+    va_list ap;
+    va_start(ap, fmt);
+    message(fmt, ap);
+    va_end(ap);
+}
+
+void usf_bug(const char *what, const char *file, int line)
+{
+    static char said;
+    if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+        usf_warn("bug: %s does not hold (%s:%d); please report it", what, file, line);
+    if (usf_on_bug) usf_on_bug();
+    else __builtin_trap();
+}

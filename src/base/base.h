@@ -1,0 +1,58 @@
+/* src/base/base.h - what every room may use.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Three levels of assert (meson option `asserts`):
+ *   usf_assert   always      cheap checks of invariants whose violation would corrupt others
+ *   usf_dassert  debug       everything worth checking that is not cheap
+ *   usf_xassert  expensive   whole-object checks (x_is_valid)
+ * An assert is a bug of ours.  In a user's program it must not kill: the runtime installs
+ * usf_on_bug, which retires scheduling for the process and lets it run on.
+ */
+#ifndef USF_BASE_H
+#define USF_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define USF_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define USF_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#ifndef USF_ASSERTS
+#define USF_ASSERTS 0
+#endif
+void usf_bug(const char *what, const char *file, int line);   /* says it once, calls usf_on_bug */
+extern void (*usf_on_bug)(void);                               /* null: abort (tools and tests) */
+#define usf_assert(c)  do { if (USF_UNLIKELY(!(c))) usf_bug(#c, __FILE__, __LINE__); } while (0)
+#if USF_ASSERTS >= 1
+#define usf_dassert(c) usf_assert(c)
+#else
+#define usf_dassert(c) ((void)0)
+#endif
+#if USF_ASSERTS >= 2
+#define usf_xassert(c) usf_assert(c)
+#else
+#define usf_xassert(c) ((void)0)
+#endif
+
+/* Perturbation points: USF_POINT("name") delays, yields or kills by a seeded plan (env USF_POINTS,
+ * e.g. "seed=7,delay=20" or "kill=sched.block.locked:3").  Compiled out in release. */
+#ifdef USF_POINTS
+void usf_point(const char *name);
+#define USF_POINT(name) usf_point(name)
+#else
+#define USF_POINT(name) ((void)0)
+#endif
+
+/* Messages go to fd 2 as one write, "usf: ..." ; no libc, no allocation, async-signal-safe.
+ * Formats: %s %d %u %ld %lu %lx %x %c %%. */
+int  usf_format(char *buf, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int  usf_vformat(char *buf, size_t cap, const char *fmt, va_list ap);
+void usf_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));      /* always shown */
+void usf_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));       /* with -v */
+extern int usf_verbose;
+/* warn once per call site */
+#define usf_warn_once(...) do { static char said_; \
+    if (!__atomic_exchange_n(&said_, 1, __ATOMIC_RELAXED)) usf_warn(__VA_ARGS__); } while (0)
+
+#endif

@@ -1,0 +1,89 @@
+/* src/gate/gate.h - intercept system calls inside the process.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The gate finds the `syscall` instructions of loaded objects and turns each into a jump to a
+ * springboard, which enters usf_gate_entry (entry.S) and from there the handler of the call's number.
+ * It knows nothing of scheduling: the runtime fills in the table of handlers.
+ */
+#ifndef USF_GATE_H
+#define USF_GATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define USF_NR_SYSCALLS 512
+
+/* The caller's registers at the patched instruction.  Layout known to entry.S. */
+struct gate_frame {
+    uint64_t rax;               /* call number; becomes the result */
+    uint64_t rdi, rsi, rdx, r10, r8, r9;
+    uint64_t rsp;               /* the caller's, red zone below it */
+    uint64_t pc;                /* address after the patched `syscall` */
+};
+static inline long gate_arg(const struct gate_frame *f, int i)
+{ return (long)(&f->rdi)[i]; }
+
+/* A handler returns what the system call would have returned (-errno on error).  It runs on the
+ * caller's stack, with signals as the caller had them, and may make the call itself (os/syscall.h).
+ * Compiled without vector registers. */
+typedef long (*gate_handler)(struct gate_frame *f);
+
+/* null = pass through (the entry makes the call without leaving assembly).  Filled before the first
+ * gate_patch_*; entries may be changed later with single stores. */
+extern gate_handler usf_gate_handlers[USF_NR_SYSCALLS];
+
+/* clone, clone3 and vfork sites have a stackless tail: this hook runs before the call, with its
+ * registers; the tail then makes the call itself, and in the parent (result != 0) clears the
+ * thread's `vforked` word (usf_gate_vforked, an initial-exec thread variable). */
+extern void (*usf_gate_before_clone)(struct gate_frame *f);
+extern __thread uint32_t usf_gate_vforked __attribute__((tls_model("initial-exec")));
+
+struct gate_stats {
+    uint64_t objects, sites, patched, unpatched;
+    uint64_t cache_hits;        /* objects whose sites came from the site cache */
+};
+extern struct gate_stats usf_gate_stats;
+
+/* Once, before any patching.  cache_dir: where site lists are kept by build-id (created 0700), or
+ * null.  Returns 0 or -errno. */
+int gate_init(const char *cache_dir);
+
+/* Patch every object loaded now that has not been patched (also vdso excluded, ourselves excluded).
+ * Called at start and from the dynamic linker's notification.  Thread-safe through ld.so's own
+ * load lock. */
+void gate_patch_loaded(void);
+
+/* Patch _dl_debug_state so that objects loaded later are patched before their constructors run.
+ * `loaded` is called after gate_patch_loaded for each new object (may be null): base address,
+ * path, build-id. */
+struct gate_object {
+    uintptr_t base;             /* load address (l_addr) */
+    uintptr_t text, text_end;   /* executable range(s): lowest and highest address */
+    const char *path;
+    const uint8_t *build_id; size_t build_id_len;
+    const void *eh_frame_hdr;   /* or null */
+};
+void gate_on_load(void (*loaded)(const struct gate_object *));
+void gate_for_each_object(void (*fn)(const struct gate_object *, void *), void *arg);
+
+/* Function bounds from the object's .eh_frame: the FDE that covers pc.  false: none. */
+bool gate_function_bounds(const struct gate_object *o, uintptr_t pc, uintptr_t *start, uintptr_t *end);
+/* The object that has pc in its text; false: none.  Async-signal-safe (own table, no ld.so lock). */
+bool gate_find_object(uintptr_t pc, struct gate_object *out);
+
+/* Executable memory within `reach` (2 GiB) of `near`, for stubs: `len` bytes, r-x, private.
+ * Async-signal-safe.  null: none left. */
+void *gate_alloc_stub(uintptr_t near, size_t len);
+/* Write code that is mapped r-x (through /proc/self/mem, else mprotect).  Async-signal-safe.  0/-errno. */
+int gate_write_code(void *dst, const void *src, size_t len);
+
+/* Does pc lie inside gate code (entry, springboards, the library's own text)? */
+bool gate_contains_pc(uintptr_t pc);
+
+/* Offline: the sites of an ELF file image, for `usf doctor --program`, tests and the cache. */
+enum gate_site_class { GATE_SITE_PATCHABLE, GATE_SITE_CLONE, GATE_SITE_CANCEL, GATE_SITE_LEFT };
+struct gate_site { uint64_t vaddr; uint8_t cls; uint8_t window_before, window_len; const char *why; };
+/* Calls fn for each real site.  Returns their number or -errno (-ENOEXEC: not an x86-64 ELF). */
+int gate_scan_image(const void *image, size_t size, void (*fn)(const struct gate_site *, void *), void *arg);
+
+#endif

@@ -1,0 +1,61 @@
+/* src/os/os.h - the only place that talks to the kernel.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Every function is async-signal-safe, makes no libc call and returns -errno on error unless said
+ * otherwise.  The simulator links another implementation of the part marked [sim].
+ */
+#ifndef USF_OS_H
+#define USF_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- time and waiting [sim] ------------------------------------------------------------------ */
+uint64_t os_now(void);                       /* CLOCK_MONOTONIC, ns (tsc-based where it is stable) */
+/* Wait on a futex word that lies in shared memory while it holds val.  deadline: absolute
+ * CLOCK_MONOTONIC ns, 0 = none.  0, -EAGAIN, -EINTR, -ETIMEDOUT. */
+int  os_futex_wait(const void *word, uint32_t val, uint64_t deadline);
+int  os_futex_wake(const void *word, int n);
+void os_sched_yield(void);
+/* Bind kernel thread tid (0: caller) to one Linux CPU. */
+int  os_pin(int32_t tid, uint32_t cpu);
+static inline void os_pause(void) { __builtin_ia32_pause(); }
+
+/* ---- CPU sets: 1024 bits, Linux CPU numbers --------------------------------------------------- */
+#define OS_CPUSET_WORDS 16
+struct os_cpuset { uint64_t w[OS_CPUSET_WORDS]; };
+static inline bool os_cpu_isset(const struct os_cpuset *s, unsigned c)
+{ return c < OS_CPUSET_WORDS * 64 && (s->w[c / 64] >> (c % 64) & 1); }
+static inline void os_cpu_set(struct os_cpuset *s, unsigned c)
+{ if (c < OS_CPUSET_WORDS * 64) s->w[c / 64] |= 1ull << (c % 64); }
+unsigned os_cpu_count(const struct os_cpuset *s);
+/* Linux cpulist ("0-3,8,10-14:2").  0, or -EINVAL with *bad = offset of the first wrong character. */
+int  os_cpulist_parse(const char *text, struct os_cpuset *out, size_t *bad);
+int  os_cpulist_format(const struct os_cpuset *s, char *buf, size_t cap);
+int  os_getaffinity(int32_t tid, struct os_cpuset *out);
+int  os_setaffinity(int32_t tid, const struct os_cpuset *s);
+
+/* ---- machine ---------------------------------------------------------------------------------- */
+struct os_cpu_place { uint32_t node, llc, package; };   /* dense indices, 0.. */
+/* Place of each CPU in `cpus` from sysfs (sysroot "" = the real one; tests give a directory).  CPUs
+ * without information share place 0. */
+void os_topology(const char *sysroot, const struct os_cpuset *cpus, struct os_cpu_place *place /* [1024] */);
+/* Bound by the cgroup cpu quota, v1 and v2, walking up: number of CPUs (>= 1), or 0 for none. */
+unsigned os_cgroup_quota(const char *sysroot, int32_t pid);
+
+/* ---- processes -------------------------------------------------------------------------------- */
+int32_t os_getpid(void);
+int32_t os_gettid(void);
+uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = no such process */
+char os_thread_state(int32_t pid, int32_t tid);   /* 'R','S','D','T','t','Z','X' or 0 */
+uint64_t os_pidns(void);                     /* inode of /proc/self/ns/pid, 0 unknown */
+/* Send sig to a thread with si_code SI_QUEUE and a value. */
+int  os_signal_thread(int32_t pid, int32_t tid, int sig, uint64_t value);
+
+/* ---- files ------------------------------------------------------------------------------------ */
+int  os_open(const char *path, int flags, unsigned mode);
+int  os_close(int fd);
+long os_read_file(const char *path, char *buf, size_t cap);  /* whole, NUL-terminated; bytes or -errno */
+long os_write(int fd, const void *buf, size_t n);
+void *os_map(size_t len, int prot, int flags, int fd, uint64_t off);  /* or (void *)-errno */
+#endif

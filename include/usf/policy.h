@@ -8,10 +8,10 @@
  *   - it is called with the scheduler lock held, by any thread of any participating process:
  *     it must be short, must not block, allocate, call libc, make a system call or read a clock
  *     (the time is in usf_pol.now);
- *   - it keeps all its state in the `data` areas below (zeroed when the record is born; no pointers,
- *     ids only: every process maps the segment elsewhere);
- *   - it may be compiled without vector registers (-mgeneral-regs-only) and must be if it is to be
- *     loaded into running programs: the gate does not save vector registers;
+ *   - it keeps all its state in the `data` areas below (zeroed when the record is born, aligned to
+ *     8 bytes; no pointers, ids only: every process maps the segment elsewhere);
+ *   - it must be compiled with -mgeneral-regs-only: the gate does not save vector registers.  One
+ *     compiled without is refused by the loader (USF_POLICY_API says so in bit 31);
  *   - an answer is checked by the caller: an illegal one (a task that is not ready, a core that
  *     does not exist) gets the policy replaced by `coop`, with a message that says why.
  *
@@ -33,13 +33,26 @@
 extern "C" {
 #endif
 
-#define USF_POLICY_API 1u          /* bumped when anything below changes incompatibly */
+#define USF_POLICY_API_VERSION 1u  /* bumped when anything below changes incompatibly */
+#define USF_POLICY_API_VECTOR  0x80000000u  /* compiled with vector registers */
+#ifdef __SSE__
+#define USF_POLICY_API (USF_POLICY_API_VERSION | USF_POLICY_API_VECTOR)
+#else
+#define USF_POLICY_API USF_POLICY_API_VERSION
+#endif
 #define USF_NONE       UINT32_MAX  /* no task, no core, no process */
 
 #define USF_POL_TASK_DATA 32       /* bytes a policy has per task */
 #define USF_POL_CORE_DATA 128      /* ... per core */
-#define USF_POL_PROC_DATA 256      /* ... per process */
-#define USF_POL_DATA      4096     /* ... per instance */
+#define USF_POL_PROC_DATA 4096     /* ... per process */
+#define USF_POL_DATA      4096     /* ... per instance; the last 64 belong to the default queues */
+
+/* Put it on the structs that are laid over data areas: struct USF_POLICY_STATE mine { ... }; */
+#if defined(__GNUC__)
+#define USF_POLICY_STATE __attribute__((may_alias))
+#else
+#define USF_POLICY_STATE
+#endif
 
 /* Why a task is put into the queues. */
 enum usf_why {
@@ -59,7 +72,7 @@ struct usf_pol_task {
     /* Links for usf_fifo below.  `queued` is nonzero while the task is in a fifo. */
     uint32_t next, prev;
     uint32_t queued;
-    uint32_t reserved;
+    uint32_t held;       /* 1 from enqueue until pick or dequeue; written by the scheduler alone */
     uint64_t ready_since; /* ns, usf_pol.now when it became ready */
     uint8_t  data[USF_POL_TASK_DATA];
     uint8_t  pad[24];     /* to 96 bytes */
@@ -111,12 +124,18 @@ static inline struct usf_pol_proc *usf_proc(struct usf_pol *p, uint32_t id)
 static inline bool usf_allowed(struct usf_pol *p, uint32_t proc, uint32_t core)
 { return core < 256 && (usf_proc(p, proc)->cores[core / 64] >> (core % 64) & 1); }
 
-/* The operations.  Every one but `name` may be null: the default is given. */
+/* The kernel schedules; of usf only the spin-waits are in force, each round one sched_yield.  No other
+ * operation is ever called. */
+#define USF_POLICY_KERNEL 1u
+
+/* The operations.  Every one but `name` may be null: the default is given.  enqueue, pick and dequeue
+ * belong together: all three or none. */
 struct usf_policy_ops {
     uint32_t api;              /* USF_POLICY_API */
     uint32_t size;             /* sizeof(struct usf_policy_ops) */
     const char *name;          /* [a-z0-9_-]{1,31} */
     const char *description;   /* one line, for `usf policy list` */
+    uint64_t flags;            /* USF_POLICY_* below; unknown ones are refused */
 
     /* The instance starts using the policy; data areas are zero.  Nonzero: refused.  Default: 0. */
     int (*init)(struct usf_pol *p);
@@ -127,7 +146,7 @@ struct usf_policy_ops {
     void (*task_remove)(struct usf_pol *p, uint32_t task);
 
     /* A task became ready and some cores are idle: name an idle core (bit set in `idle`) for it, or
-     * USF_NONE to have it queued.  Default: last core, then same node, then any, if allowed. */
+     * USF_NONE to have it queued.  Default: last core, then same cache, same node, any, if allowed. */
     uint32_t (*select_core)(struct usf_pol *p, uint32_t task, const uint64_t idle[4]);
     /* Queue a ready task.  Default: one FIFO for the whole instance; yielders in a second one. */
     void (*enqueue)(struct usf_pol *p, uint32_t task, enum usf_why why);
@@ -144,6 +163,7 @@ struct usf_policy_ops {
     /* Called by the monitor about once a millisecond while tasks wait.  Default: nothing. */
     void (*tick)(struct usf_pol *p);
 };
+/* A later version may append operations; `size` tells how many an older object has. */
 
 /* What a policy's shared object exports:  const struct usf_policy_ops usf_policy = { ... }; */
 #if defined(__GNUC__)

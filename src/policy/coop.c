@@ -1,0 +1,302 @@
+/* src/policy/coop.c - SCHED_COOP, the default policy.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads run until they block, yield or end.  A ready task waits in the queue of its process for the
+ * core that it ran on last.  A core serves one process for a quantum, looked at only at scheduling
+ * points, and then the next one (round robin over those with ready tasks).  While its own queue is
+ * empty it helps out: the same process's queues of other cores, from near to far, then those of other
+ * processes.  No core is left without work that it may do.
+ *
+ * Who yields waits for somebody else, so yielders come after all ready tasks.  They wait per core, not
+ * per process: whoever they wait for may be any of them, and staying on one core keeps a yield cheap.
+ * Two bounds keep this from starving anybody: a yielder that has waited for a whole quantum goes
+ * first, and every so often a core takes over a yielder that waits much longer elsewhere.
+ *
+ * Costs: every decision is a few bitmap words, whatever the number of processes and cores; only where
+ * processes are confined to some of the cores are those skipped one by one that may not run here.
+ *
+ * Invariants, between two calls
+ *   C1  a held task is in exactly one fifo, the one that its mark names:
+ *       proc.ready[core] of its process, or core.yielded;
+ *   C2  bit c of proc.nonempty  <=>  proc.ready[c].len > 0;
+ *   C3  bit i of inst.active    <=>  process i has a bit in nonempty;  bit w of inst.active_words <=>
+ *       inst.active[w] != 0;
+ *   C4  bit c of inst.yielding  <=>  core c's fifo of yielders is not empty. */
+#include <usf/policy.h>
+
+enum {
+    CORES = 256, PROCS = 1024, CORE_WORDS = CORES / 64, PROC_WORDS = PROCS / 64,
+    LOOK_EVERY = 16,            /* choices among yielders until one looks beyond the core's own */
+    LOOK_WAIT_NS = 20000,       /* a yielder elsewhere that waits for less is being served */
+};
+
+struct USF_POLICY_STATE inst {
+    uint64_t active[PROC_WORDS];
+    uint64_t yielding[CORE_WORDS];
+    uint32_t active_words;
+};
+struct USF_POLICY_STATE core {
+    uint64_t same_llc[CORE_WORDS], same_node[CORE_WORDS];
+    uint64_t since;             /* ns, when `proc` began its turn here */
+    struct usf_fifo yielded;
+    uint32_t proc;              /* process served, + 1; 0 = none yet */
+    uint32_t looks;             /* choices among yielders, modulo LOOK_EVERY */
+};
+struct USF_POLICY_STATE proc {
+    struct usf_fifo ready[CORES];
+    uint64_t nonempty[CORE_WORDS];
+    uint32_t next_core;         /* where the next task without a last core goes */
+};
+struct USF_POLICY_STATE mark {
+    uint64_t since;             /* ns, when it was queued */
+    uint16_t core;              /* whose queue */
+    uint16_t yielded;
+};
+_Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64, "instance data");
+_Static_assert(sizeof(struct core) <= USF_POL_CORE_DATA, "core data");
+_Static_assert(sizeof(struct proc) <= USF_POL_PROC_DATA, "process data");
+_Static_assert(sizeof(struct mark) <= USF_POL_TASK_DATA, "task data");
+
+static struct inst *inst_of(struct usf_pol *p) { return (struct inst *)(void *)p->data; }
+static struct core *core_of(struct usf_pol *p, uint32_t c) { return (struct core *)(void *)usf_core(p, c)->data; }
+static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc *)(void *)usf_proc(p, i)->data; }
+static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark *)(void *)usf_task(p, t)->data; }
+
+static void set(uint64_t *m, uint32_t b) { m[b / 64] |= 1ull << (b % 64); }
+static void clear(uint64_t *m, uint32_t b) { m[b / 64] &= ~(1ull << (b % 64)); }
+
+/* First bit of a & b at or after `from`, going around; USF_NONE: no such bit. */
+static uint32_t next_core(const uint64_t *a, const uint64_t *b, uint32_t from)
+{
+    uint32_t w = from / 64 % CORE_WORDS;
+    uint64_t mask = ~0ull << (from % 64);
+    for (int i = 0; i <= CORE_WORDS; i++, w = (w + 1) % CORE_WORDS, mask = ~0ull) {
+        uint64_t m = a[w] & b[w] & mask;
+        if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
+    }
+    return USF_NONE;
+}
+
+/* The set bit of a & b that is nearest to `core`, itself first; USF_NONE: a & b is empty. */
+static uint32_t nearest(struct usf_pol *p, const uint64_t *a, const uint64_t *b, uint32_t core)
+{
+    const struct core *c = core_of(p, core);
+    uint64_t both[CORE_WORDS], any = 0;
+    for (int w = 0; w < CORE_WORDS; w++) any |= both[w] = a[w] & b[w];
+    if (!any) return USF_NONE;
+    if (both[core / 64] >> (core % 64) & 1) return core;
+    uint32_t found = next_core(both, c->same_llc, core);
+    if (found == USF_NONE) found = next_core(both, c->same_node, core);
+    return found != USF_NONE ? found : next_core(both, both, core);
+}
+
+/* First process at or after `from`, going around, that has ready tasks; USF_NONE: none. */
+static uint32_t next_active(const struct inst *in, uint32_t from)
+{
+    if (!in->active_words) return USF_NONE;
+    uint32_t w = from / 64 % PROC_WORDS;
+    uint64_t m = in->active[w] & ~0ull << (from % 64);
+    if (!m) {
+        uint32_t after = in->active_words & ~0u << w << 1;      /* words behind this one, else from the front */
+        w = (uint32_t)__builtin_ctz(after ? after : in->active_words);
+        m = in->active[w];
+    }
+    return w * 64 + (uint32_t)__builtin_ctzll(m);
+}
+
+static int init(struct usf_pol *p)
+{
+    if (p->nr_cores > CORES || p->nr_procs > PROCS) return -1;
+    for (uint32_t i = 0; i < p->nr_cores; i++) {
+        struct core *c = core_of(p, i);
+        for (uint32_t j = 0; j < p->nr_cores; j++) {
+            if (usf_core(p, i)->llc == usf_core(p, j)->llc) set(c->same_llc, j);
+            if (usf_core(p, i)->node == usf_core(p, j)->node) set(c->same_node, j);
+        }
+    }
+    return 0;
+}
+
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+{
+    const struct usf_pol_task *t = usf_task(p, task);
+    const uint64_t *may = usf_proc(p, t->proc)->cores;
+    if (t->last_core < p->nr_cores) return nearest(p, idle, may, t->last_core);
+    return next_core(idle, may, proc_of(p, t->proc)->next_core);
+}
+
+/* The core whose queue a ready task waits in. */
+static uint32_t home(struct usf_pol *p, const struct usf_pol_task *t)
+{
+    if (t->last_core < p->nr_cores && usf_allowed(p, t->proc, t->last_core)) return t->last_core;
+    struct proc *proc = proc_of(p, t->proc);
+    const uint64_t *may = usf_proc(p, t->proc)->cores;
+    uint32_t c = next_core(may, may, proc->next_core);
+    if (c >= p->nr_cores) c = 0;                /* allowed nowhere: it waits, and whoever picks checks */
+    proc->next_core = (c + 1) % p->nr_cores;
+    return c;
+}
+
+static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
+{
+    struct inst *in = inst_of(p);
+    struct usf_pol_task *t = usf_task(p, task);
+    struct mark *m = mark_of(p, task);
+    uint32_t c = home(p, t);
+    m->since = p->now;
+    m->core = (uint16_t)c;
+    m->yielded = why == USF_WHY_YIELD;
+    if (m->yielded) {
+        usf_fifo_push(p, &core_of(p, c)->yielded, task);
+        set(in->yielding, c);
+    } else {
+        struct proc *proc = proc_of(p, t->proc);
+        usf_fifo_push(p, &proc->ready[c], task);
+        set(proc->nonempty, c);
+        set(in->active, t->proc);
+        in->active_words |= 1u << (t->proc / 64);
+    }
+}
+
+static void remove_ready(struct usf_pol *p, uint32_t i, uint32_t c, uint32_t task)
+{
+    struct inst *in = inst_of(p);
+    struct proc *proc = proc_of(p, i);
+    usf_fifo_remove(p, &proc->ready[c], task);
+    if (proc->ready[c].len) return;
+    clear(proc->nonempty, c);
+    if (proc->nonempty[0] | proc->nonempty[1] | proc->nonempty[2] | proc->nonempty[3]) return;
+    clear(in->active, i);
+    if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
+}
+
+static void remove_yielder(struct usf_pol *p, uint32_t c, uint32_t task)
+{
+    struct usf_fifo *f = &core_of(p, c)->yielded;
+    usf_fifo_remove(p, f, task);
+    if (!f->len) clear(inst_of(p)->yielding, c);
+}
+
+static void dequeue(struct usf_pol *p, uint32_t task)
+{
+    const struct mark *m = mark_of(p, task);
+    if (m->yielded) remove_yielder(p, m->core, task);
+    else remove_ready(p, usf_task(p, task)->proc, m->core, task);
+}
+
+/* First yielder that waits at core `at` and may run on `core`; USF_NONE: none. */
+static uint32_t first_yielder(struct usf_pol *p, uint32_t at, uint32_t core)
+{
+    for (uint32_t i = core_of(p, at)->yielded.head; i; i = usf_task(p, i - 1)->next)
+        if (usf_allowed(p, usf_task(p, i - 1)->proc, core)) return i - 1;
+    return USF_NONE;
+}
+
+/* A yielder elsewhere that has waited much longer than `waited` ns, or USF_NONE.  One other core is
+ * looked at each time, in turn. */
+static uint32_t look_elsewhere(struct usf_pol *p, uint32_t core, uint64_t waited)
+{
+    const struct inst *in = inst_of(p);
+    if (p->nr_cores < 2) return USF_NONE;
+    uint32_t turn = core_of(p, core)->looks / LOOK_EVERY % (p->nr_cores - 1);
+    uint64_t others[CORE_WORDS] = { in->yielding[0], in->yielding[1], in->yielding[2], in->yielding[3] };
+    clear(others, core);
+    uint32_t at = next_core(others, others, (core + 1 + turn) % p->nr_cores);
+    if (at == USF_NONE) return USF_NONE;
+    uint32_t task = first_yielder(p, at, core);
+    if (task == USF_NONE || p->now - mark_of(p, task)->since < 2 * waited + LOOK_WAIT_NS) return USF_NONE;
+    return task;
+}
+
+static uint32_t pick_yielder(struct usf_pol *p, uint32_t core)
+{
+    const struct inst *in = inst_of(p);
+    struct core *c = core_of(p, core);
+    uint32_t task = first_yielder(p, core, core);
+    if (task != USF_NONE) {
+        if (c->looks++ % LOOK_EVERY == 0) {
+            uint32_t other = look_elsewhere(p, core, p->now - mark_of(p, task)->since);
+            if (other != USF_NONE) task = other;
+        }
+    } else {
+        uint64_t at[CORE_WORDS] = { in->yielding[0], in->yielding[1], in->yielding[2], in->yielding[3] };
+        for (uint32_t near; task == USF_NONE && (near = nearest(p, at, at, core)) != USF_NONE; clear(at, near))
+            task = first_yielder(p, near, core);
+    }
+    if (task != USF_NONE) remove_yielder(p, mark_of(p, task)->core, task);
+    return task;
+}
+
+/* Head of the queue of process i that is nearest to the core. */
+static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core)
+{
+    struct proc *proc = proc_of(p, i);
+    if (!usf_allowed(p, i, core)) return USF_NONE;
+    uint32_t at = nearest(p, proc->nonempty, proc->nonempty, core);
+    if (at == USF_NONE) return USF_NONE;
+    uint32_t task = proc->ready[at].head - 1;
+    remove_ready(p, i, at, task);
+    return task;
+}
+
+static uint32_t pick(struct usf_pol *p, uint32_t core)
+{
+    struct inst *in = inst_of(p);
+    struct core *c = core_of(p, core);
+    uint32_t current = c->proc - 1, task;
+
+    uint32_t waiting = c->yielded.head;
+    if (waiting && p->now - mark_of(p, waiting - 1)->since >= p->quantum
+        && (task = pick_yielder(p, core)) != USF_NONE) return task;
+    if (c->proc && p->now - c->since < p->quantum && (task = pick_of(p, current, core)) != USF_NONE) return task;
+
+    /* The next process after the one served, around to itself: `first` met again ends the round. */
+    uint32_t first = next_active(in, c->proc % PROCS), i = first;
+    while (i != USF_NONE) {
+        if ((task = pick_of(p, i, core)) != USF_NONE) return task;
+        if ((i = next_active(in, (i + 1) % PROCS)) == first) break;
+    }
+    return pick_yielder(p, core);
+}
+
+/* Is there anything that this core may serve instead? */
+static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    const struct inst *in = inst_of(p);
+    struct core *c = core_of(p, core);
+    (void)task;
+    uint32_t first = next_active(in, 0), i = first;
+    while (i != USF_NONE) {
+        if (usf_allowed(p, i, core)) return true;
+        if ((i = next_active(in, (i + 1) % PROCS)) == first) break;
+    }
+    if (c->yielded.head) return true;
+    /* Only yielders of other cores: leave them there unless they are neglected.  pick looks again,
+     * because a multiple of LOOK_EVERY makes the look due. */
+    if (++c->looks % LOOK_EVERY) return false;
+    return look_elsewhere(p, core, 0) != USF_NONE;
+}
+
+/* A turn begins when a core changes processes.  It is not restarted when nobody else waited at its
+ * end: whoever comes next need not wait for another quantum. */
+static void started(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    struct core *c = core_of(p, core);
+    uint32_t served = usf_task(p, task)->proc + 1;
+    if (c->proc == served) return;
+    c->proc = served;
+    c->since = p->now;
+}
+
+const struct usf_policy_ops usf_policy_coop = {
+    .api = USF_POLICY_API,
+    .size = sizeof(struct usf_policy_ops),
+    .name = "coop",
+    .description = "SCHED_COOP: threads run until they block or yield; processes take turns of one quantum",
+    .init = init,
+    .select_core = select_core,
+    .enqueue = enqueue,
+    .pick = pick,
+    .dequeue = dequeue,
+    .yield = yield,
+    .started = started,
+};

@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 /* ---- time and waiting [sim] ------------------------------------------------------------------ */
-uint64_t os_now(void);                       /* CLOCK_MONOTONIC, ns (tsc-based where it is stable) */
+uint64_t os_now(void);                       /* CLOCK_MONOTONIC, ns (through the vDSO, ~25 ns) */
+void os_init_time(void);                     /* find the vDSO now rather than in the first os_now */
 /* Wait on a futex word that lies in shared memory while it holds val.  deadline: absolute
  * CLOCK_MONOTONIC ns, 0 = none.  0, -EAGAIN, -EINTR, -ETIMEDOUT. */
 int  os_futex_wait(const void *word, uint32_t val, uint64_t deadline);
@@ -29,8 +30,10 @@ static inline bool os_cpu_isset(const struct os_cpuset *s, unsigned c)
 static inline void os_cpu_set(struct os_cpuset *s, unsigned c)
 { if (c < OS_CPUSET_WORDS * 64) s->w[c / 64] |= 1ull << (c % 64); }
 unsigned os_cpu_count(const struct os_cpuset *s);
+void os_cpu_and(struct os_cpuset *s, const struct os_cpuset *with);
 /* Linux cpulist ("0-3,8,10-14:2").  0, or -EINVAL with *bad = offset of the first wrong character. */
 int  os_cpulist_parse(const char *text, struct os_cpuset *out, size_t *bad);
+/* The shortest cpulist, NUL-terminated, cut at cap; returns the length that it needs (as snprintf). */
 int  os_cpulist_format(const struct os_cpuset *s, char *buf, size_t cap);
 int  os_getaffinity(int32_t tid, struct os_cpuset *out);
 int  os_setaffinity(int32_t tid, const struct os_cpuset *s);
@@ -40,13 +43,17 @@ struct os_cpu_place { uint32_t node, llc, package; };   /* dense indices, 0.. */
 /* Place of each CPU in `cpus` from sysfs (sysroot "" = the real one; tests give a directory).  CPUs
  * without information share place 0. */
 void os_topology(const char *sysroot, const struct os_cpuset *cpus, struct os_cpu_place *place /* [1024] */);
-/* Bound by the cgroup cpu quota, v1 and v2, walking up: number of CPUs (>= 1), or 0 for none. */
+/* Bound by the cgroup cpu quota, v1 and v2, walking up: number of CPUs (>= 1), or 0 for none.  pid 0: the
+ * caller's.  Unreadable or garbled files mean no bound. */
 unsigned os_cgroup_quota(const char *sysroot, int32_t pid);
 
 /* ---- processes -------------------------------------------------------------------------------- */
 int32_t os_getpid(void);
 int32_t os_gettid(void);
+uint32_t os_geteuid(void);
+bool os_process_exists(int32_t pid);         /* a zombie exists; one of another user as well */
 uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = no such process */
+uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
 char os_thread_state(int32_t pid, int32_t tid);   /* 'R','S','D','T','t','Z','X' or 0 */
 uint64_t os_pidns(void);                     /* inode of /proc/self/ns/pid, 0 unknown */
 /* Send sig to a thread with si_code SI_QUEUE and a value. */
@@ -55,7 +62,10 @@ int  os_signal_thread(int32_t pid, int32_t tid, int sig, uint64_t value);
 /* ---- files ------------------------------------------------------------------------------------ */
 int  os_open(const char *path, int flags, unsigned mode);
 int  os_close(int fd);
-long os_read_file(const char *path, char *buf, size_t cap);  /* whole, NUL-terminated; bytes or -errno */
+/* Whole, NUL-terminated; bytes or -errno.  -EFBIG: it has more than cap-1 bytes, buf holds the first. */
+long os_read_file(const char *path, char *buf, size_t cap);
 long os_write(int fd, const void *buf, size_t n);
 void *os_map(size_t len, int prot, int flags, int fd, uint64_t off);  /* or (void *)-errno */
+static inline bool os_is_error(const void *p) { return (uintptr_t)p > (uintptr_t)-4096; }
+int  os_unmap(void *p, size_t len);
 #endif

@@ -1,0 +1,183 @@
+/* src/os/cgroup.c - the cgroup's CPU quota.  SPDX-License-Identifier: Apache-2.0
+ *
+ * /proc/PID/cgroup names the process's group in each hierarchy, /proc/PID/mountinfo where hierarchies
+ * are mounted and which part of them (containers see a subtree).  A quota binds all groups below it, so
+ * every level from the process's group up to the mount is looked at and the least bound counts. */
+#include "base/base.h"
+#include "os/os.h"
+#include "os/text.h"
+#include <string.h>
+
+#define PATH_LEN 512
+
+struct groups {
+    char v1[PATH_LEN];           /* path in the hierarchy that has the cpu controller; "" none */
+    char v2[PATH_LEN];
+};
+struct mount {
+    const char *root, *point, *fstype, *options;
+};
+
+/* Is `word` one of the comma-separated words of [list, end)? */
+static bool has_word(const char *list, const char *end, const char *word)
+{
+    size_t len = strlen(word);
+    while (list < end) {
+        const char *stop = list;
+        while (stop < end && *stop != ',') stop++;
+        if ((size_t)(stop - list) == len && !strncmp(list, word, len)) return true;
+        list = stop + 1;
+    }
+    return false;
+}
+
+static const char *find_char(const char *s, char c)
+{
+    while (*s && *s != c) s++;
+    return s;
+}
+
+/* Lines "ID:controller,controller:/path"; the v2 hierarchy is "0::/path". */
+static void read_groups(const char *path, struct groups *g)
+{
+    struct text_lines t;
+    char line[PATH_LEN];
+    g->v1[0] = g->v2[0] = 0;
+    if (!text_open(&t, path)) return;
+    while (text_next(&t, line, sizeof line)) {
+        const char *controllers = find_char(line, ':');
+        if (!*controllers++) continue;
+        const char *end = find_char(controllers, ':');
+        if (!*end || end[1] != '/') continue;
+        if (end == controllers && line[0] == '0') usf_format(g->v2, sizeof g->v2, "%s", end + 1);
+        else if (has_word(controllers, end, "cpu")) usf_format(g->v1, sizeof g->v1, "%s", end + 1);
+    }
+    text_close(&t);
+}
+
+/* mountinfo writes blanks and the like as \ooo. */
+static void unescape(char *s)
+{
+    char *out = s;
+    for (; *s; s++) {
+        if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+            *out++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+            s += 3;
+        } else {
+            *out++ = *s;
+        }
+    }
+    *out = 0;
+}
+
+static char *next_field(char **line)
+{
+    char *field = *line, *s = field;
+    while (*s && *s != ' ') s++;
+    if (*s) *s++ = 0;
+    *line = s;
+    return field;
+}
+
+/* "ID PARENT MAJ:MIN ROOT POINT OPTIONS [TAG...] - FSTYPE SOURCE SUPEROPTIONS" */
+static bool parse_mount(char *line, struct mount *m)
+{
+    for (int i = 0; i < 3; i++) next_field(&line);
+    char *root = next_field(&line), *point = next_field(&line), *tag;
+    do tag = next_field(&line);
+    while (*tag && strcmp(tag, "-"));
+    if (!*tag) return false;
+    m->fstype = next_field(&line);
+    next_field(&line);
+    m->options = next_field(&line);
+    unescape(root);
+    unescape(point);
+    m->root = root;
+    m->point = point;
+    return *root == '/' && *point == '/';
+}
+
+static unsigned bound(uint64_t quota, uint64_t period)
+{
+    if (!quota || !period) return 0;
+    uint64_t n = quota / period + (quota % period != 0);
+    return n > OS_CPUSET_WORDS * 64u ? 0 : (unsigned)n;
+}
+
+static unsigned quota_v2(const char *dir)
+{
+    char path[2 * PATH_LEN], text[64];
+    const char *s = text;
+    uint64_t quota, period;
+    if (usf_format(path, sizeof path, "%s/cpu.max", dir) >= (int)sizeof path) return 0;
+    if (os_read_file(path, text, sizeof text) <= 0) return 0;
+    if (!text_number(&s, &quota) || *s++ != ' ' || !text_number(&s, &period)) return 0;   /* "max ..." */
+    return bound(quota, period);
+}
+
+static bool read_number_in(const char *dir, const char *file, uint64_t *out)
+{
+    char path[2 * PATH_LEN], text[32];
+    const char *s = text;
+    if (usf_format(path, sizeof path, "%s/%s", dir, file) >= (int)sizeof path) return false;
+    return os_read_file(path, text, sizeof text) > 0 && text_number(&s, out);   /* no quota: "-1" */
+}
+
+static unsigned quota_v1(const char *dir)
+{
+    uint64_t quota, period;
+    if (!read_number_in(dir, "cpu.cfs_quota_us", &quota)) return 0;
+    return read_number_in(dir, "cpu.cfs_period_us", &period) ? bound(quota, period) : 0;
+}
+
+/* The group's path below the mount: what is left of it behind the mounted root.  A group outside
+ * of what is mounted (another cgroup namespace) leaves the mount point itself. */
+static const char *below(const char *group, const char *root)
+{
+    size_t n = strlen(root);
+    if (n == 1) n = 0;                                  /* "/" */
+    if (!strncmp(group, "/..", 3) || strncmp(group, root, n)) return "";
+    return group[n] == '/' && group[n + 1] ? group + n : "";
+}
+
+static unsigned least(unsigned a, unsigned b) { return !a || (b && b < a) ? b : a; }
+
+static unsigned quota_at(const char *sysroot, const struct mount *m, const char *group,
+                         unsigned (*quota_of)(const char *dir))
+{
+    char dir[2 * PATH_LEN];
+    unsigned min = 0;
+    int top = (int)(strlen(sysroot) + strlen(m->point));
+    int n = usf_format(dir, sizeof dir, "%s%s%s", sysroot, m->point, below(group, m->root));
+    if (n >= (int)sizeof dir) return 0;
+    for (;;) {
+        min = least(min, quota_of(dir));
+        if (n <= top) return min;
+        while (n > top && dir[n - 1] != '/') n--;
+        if (n > top) n--;                               /* the slash */
+        dir[n] = 0;
+    }
+}
+
+unsigned os_cgroup_quota(const char *sysroot, int32_t pid)
+{
+    struct groups g;
+    struct text_lines t;
+    struct mount m;
+    char who[16] = "self", path[PATH_LEN], line[2 * PATH_LEN];
+    unsigned min = 0;
+    if (pid) usf_format(who, sizeof who, "%d", pid);
+    usf_format(path, sizeof path, "%s/proc/%s/cgroup", sysroot, who);
+    read_groups(path, &g);
+    usf_format(path, sizeof path, "%s/proc/%s/mountinfo", sysroot, who);
+    if ((!g.v1[0] && !g.v2[0]) || !text_open(&t, path)) return 0;
+    while (text_next(&t, line, sizeof line)) {
+        if (!parse_mount(line, &m)) continue;
+        const char *end = m.options + strlen(m.options);
+        if (g.v2[0] && !strcmp(m.fstype, "cgroup2")) min = least(min, quota_at(sysroot, &m, g.v2, quota_v2));
+        else if (g.v1[0] && !strcmp(m.fstype, "cgroup") && has_word(m.options, end, "cpu"))
+            min = least(min, quota_at(sysroot, &m, g.v1, quota_v1));
+    }
+    text_close(&t);
+    return min;
+}

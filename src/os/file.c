@@ -1,0 +1,97 @@
+/* src/os/file.c - files.  SPDX-License-Identifier: Apache-2.0 */
+#include "os/os.h"
+#include "os/syscall.h"
+#include "os/text.h"
+#include <errno.h>
+#include <fcntl.h>
+
+int os_open(const char *path, int flags, unsigned mode)
+{
+    long fd;
+    do fd = usf_syscall(__NR_openat, AT_FDCWD, path, flags, mode);
+    while (fd == -EINTR);
+    return (int)fd;
+}
+
+/* Not repeated on EINTR: Linux has closed the descriptor by then. */
+int os_close(int fd) { return (int)usf_syscall(__NR_close, fd); }
+
+static long read_again(int fd, void *buf, size_t n)
+{
+    long got;
+    do got = usf_syscall(__NR_read, fd, buf, n);
+    while (got == -EINTR);
+    return got;
+}
+
+long os_read_file(const char *path, char *buf, size_t cap)
+{
+    size_t len = 0;
+    long got, over = 0;
+    if (!cap) return -EINVAL;
+    buf[0] = 0;
+    int fd = os_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+    if (fd < 0) return fd;
+    while (len < cap - 1 && (got = read_again(fd, buf + len, cap - 1 - len)) != 0) {
+        if (got < 0) {
+            os_close(fd);
+            return got;
+        }
+        len += (size_t)got;
+    }
+    buf[len] = 0;
+    if (len == cap - 1) {
+        char more;
+        over = read_again(fd, &more, 1);
+    }
+    os_close(fd);
+    return over > 0 ? -EFBIG : (long)len;
+}
+
+long os_write(int fd, const void *buf, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        long put = usf_syscall(__NR_write, fd, (const char *)buf + done, n - done);
+        if (put == -EINTR) continue;
+        if (put < 0) return done ? (long)done : put;
+        done += (size_t)put;
+    }
+    return (long)done;
+}
+
+void *os_map(size_t len, int prot, int flags, int fd, uint64_t off)
+{
+    return (void *)usf_syscall(__NR_mmap, NULL, len, prot, flags, fd, off);
+}
+
+int os_unmap(void *p, size_t len) { return (int)usf_syscall(__NR_munmap, p, len); }
+
+bool text_open(struct text_lines *t, const char *path)
+{
+    t->len = t->pos = 0;
+    t->fd = os_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+    return t->fd >= 0;
+}
+
+bool text_next(struct text_lines *t, char *line, int cap)
+{
+    int n = 0;
+    bool any = false;
+    for (;;) {
+        if (t->pos == t->len) {
+            long got = read_again(t->fd, t->buf, sizeof t->buf);
+            if (got <= 0) break;
+            t->pos = 0;
+            t->len = (int)got;
+        }
+        char c = t->buf[t->pos++];
+        any = true;
+        if (c == '\n') break;
+        if (n < cap - 1) line[n++] = c;
+    }
+    line[n] = 0;
+    return any;
+}
+
+void text_close(struct text_lines *t) { os_close(t->fd); }

@@ -1,0 +1,72 @@
+/* src/os/proc.c - processes and threads, from /proc.  SPDX-License-Identifier: Apache-2.0 */
+#include "base/base.h"
+#include "os/os.h"
+#include "os/syscall.h"
+#include "os/text.h"
+#include <errno.h>
+#include <fcntl.h>
+
+#define STAT_MAX 512            /* enough for the first 22 fields, whatever the numbers; the rest may be cut */
+
+int32_t os_getpid(void) { return (int32_t)usf_syscall(__NR_getpid); }
+int32_t os_gettid(void) { return (int32_t)usf_syscall(__NR_gettid); }
+uint32_t os_geteuid(void) { return (uint32_t)usf_syscall(__NR_geteuid); }
+
+/* Behind "PID (comm) ".  comm is chosen by the program and may hold anything, ") R 1" as well: only
+ * the last parenthesis ends it. */
+static const char *behind_comm(const char *stat, long len)
+{
+    while (len > 0 && stat[len - 1] != ')') len--;
+    return len > 0 && stat[len] == ' ' ? stat + len + 1 : NULL;
+}
+
+uint64_t os_start_time_in(const char *stat, long len)
+{
+    const char *s = behind_comm(stat, len);
+    uint64_t v;
+    if (!s) return 0;
+    for (int field = 3; field < 22; field++) {   /* s is at field 3, the state */
+        while (*s && *s != ' ') s++;
+        if (*s++ != ' ') return 0;
+    }
+    return text_number(&s, &v) && (*s == ' ' || *s == '\n') ? v : 0;
+}
+
+static long read_head(const char *path, char *buf, long cap)
+{
+    long n = os_read_file(path, buf, (size_t)cap);
+    return n == -EFBIG ? cap - 1 : n;
+}
+
+uint64_t os_start_time(int32_t pid)
+{
+    char path[64], stat[STAT_MAX];
+    usf_format(path, sizeof path, "/proc/%d/stat", pid);
+    long n = read_head(path, stat, sizeof stat);
+    return n > 0 ? os_start_time_in(stat, n) : 0;
+}
+
+char os_thread_state(int32_t pid, int32_t tid)
+{
+    char path[64], stat[STAT_MAX];
+    usf_format(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
+    long n = read_head(path, stat, sizeof stat);
+    const char *s = n > 0 ? behind_comm(stat, n) : NULL;
+    return s ? *s : 0;
+}
+
+uint64_t os_pidns(void)
+{
+    char link[64];
+    long n = usf_syscall(__NR_readlinkat, AT_FDCWD, "/proc/self/ns/pid", link, sizeof link - 1);
+    if (n <= 5) return 0;
+    link[n] = 0;
+    const char *s = link + 5;    /* "pid:[4026531836]" */
+    uint64_t inode;
+    return text_number(&s, &inode) ? inode : 0;
+}
+
+bool os_process_exists(int32_t pid)
+{
+    return usf_syscall(__NR_kill, pid, 0) != -ESRCH;
+}

@@ -1,0 +1,120 @@
+/* bench/workloads/micro.c - the price of single operations.  SPDX-License-Identifier: Apache-2.0
+ *
+ * --op getppid   one cheap system call
+ *      pingpong  two threads that wake each other and wait (futex); ns per hand-over
+ *      yield     --threads threads that call sched_yield in turns; ns per call
+ *      idlewake  a thread waits on a futex on an idle core; ns from before the wake to its first
+ *                instruction, the median; --gap microseconds between two wakes
+ * Where the threads run is the caller's choice (taskset); --pin 1 puts thread i on the i-th allowed CPU. */
+#include "team.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+static long rounds;
+static int threads, pin;
+static double gap;
+static _Alignas(64) atomic_uint turn;
+static _Alignas(64) atomic_uint acked;
+static _Alignas(64) double woken_at;
+static atomic_long yields;
+static double *latency;
+
+static void place(long me)
+{
+    cpu_set_t all, one;
+    if (!pin || sched_getaffinity(0, sizeof all, &all)) return;
+    long seen = 0;
+    for (int c = 0; c < CPU_SETSIZE; c++)
+        if (CPU_ISSET(c, &all) && seen++ == me) {
+            CPU_ZERO(&one);
+            CPU_SET(c, &one);
+            pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+        }
+}
+
+static void *pingpong(void *arg)
+{
+    unsigned me = (unsigned)(uintptr_t)arg;
+    place((long)me);
+    for (long i = 0; i < rounds; i++) {
+        for (unsigned v; ((v = atomic_load(&turn)) & 1) != me;) futex_wait(&turn, v);
+        atomic_fetch_add(&turn, 1);
+        futex_wake(&turn, 1);
+    }
+    return NULL;
+}
+
+static void *yielder(void *arg)
+{
+    place((long)(uintptr_t)arg);
+    for (long i = 0; i < rounds; i++) sched_yield();
+    atomic_fetch_add(&yields, rounds);
+    return NULL;
+}
+
+/* Thread 1 sleeps, thread 0 wakes it.  Thread 0 waits for the answer by watching memory with pauses. */
+static void *idlewake(void *arg)
+{
+    long me = (long)(uintptr_t)arg;
+    place(me);
+    for (unsigned i = 1; i <= (unsigned)rounds; i++) {
+        if (me == 1) {
+            while (atomic_load(&turn) != i) futex_wait(&turn, i - 1);
+            woken_at = now_s();
+            atomic_store(&acked, i);
+            continue;
+        }
+        for (double t0 = now_s(); now_s() - t0 < gap * 1e-6;) __builtin_ia32_pause();
+        double t0 = now_s();
+        atomic_store(&turn, i);
+        futex_wake(&turn, 1);
+        while (atomic_load(&acked) != i) __builtin_ia32_pause();
+        latency[i - 1] = (woken_at - t0) * 1e9;
+    }
+    return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+    opt_check(argc, argv, "--op --rounds --threads --pin --gap");
+    const char *op = opt_str(argc, argv, "--op", "getppid");
+    rounds = opt_long(argc, argv, "--rounds", 100000);
+    threads = (int)opt_long(argc, argv, "--threads", 2);
+    pin = (int)opt_long(argc, argv, "--pin", 0);
+    gap = opt_num(argc, argv, "--gap", 10);
+    if (rounds < 1 || threads < 1) die("--rounds and --threads must be positive");
+    int ok = 1;
+    double ns;
+    begin_line("micro", (double)rounds, "op");
+    if (!strcmp(op, "getppid")) {
+        long parent = syscall(SYS_getppid);
+        double t0 = now_s();
+        for (long i = 0; i < rounds; i++) ok &= syscall(SYS_getppid) == parent;
+        ns = (now_s() - t0) * 1e9 / (double)rounds;
+    } else if (!strcmp(op, "pingpong")) {
+        ns = team_run(2, pingpong) * 1e9 / (2 * (double)rounds);
+        ok = atomic_load(&turn) == (unsigned)(2 * rounds);
+    } else if (!strcmp(op, "yield")) {
+        ns = team_run(threads, yielder) * 1e9 / ((double)rounds * threads);
+        ok = atomic_load(&yields) == rounds * threads;
+    } else if (!strcmp(op, "idlewake")) {
+        latency = calloc((size_t)rounds, sizeof *latency);
+        if (!latency) die("out of memory");
+        team_run(2, idlewake);
+        qsort(latency, (size_t)rounds, sizeof *latency, by_value);
+        ns = latency[rounds / 2];
+    } else {
+        die("--op: getppid pingpong yield idlewake");
+        return 2;
+    }
+    char more[100];
+    snprintf(more, sizeof more, "op=%s ns=%.1f threads=%d gap=%g", op, ns, threads, gap);
+    return result_line("micro", 1, ns * 1e-9, "op", ok, more);
+}

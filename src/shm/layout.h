@@ -4,14 +4,18 @@
  * no pointers.  The truth is in task and core records, each changed by single atomic stores; the
  * policy's queues are derived from them and can be rebuilt (sched_rebuild).
  *
- * Offsets: header at 0, then the tables at the offsets that the header names.  The file is sparse;
- * `usf_shm_reserve_tasks` makes the pages of a task chunk real before they are touched, so that a
- * full /dev/shm is an error code and not a SIGBUS.
+ * Offsets: header at 0, then the tables at the offsets that the header names (page-aligned; tasks last).
+ * The file is sparse: shm_reserve_tasks makes the pages of a task chunk real before they are touched, so
+ * that a full /dev/shm is an error code and not a SIGBUS; the rest is real from the start.
+ *
+ * Changing anything here changes USF_LAYOUT_HASH by itself, so that programs of different builds never
+ * meet in one segment.  Changing what a field *means* needs a new USF_SHM_ABI.
  */
 #ifndef USF_SHM_LAYOUT_H
 #define USF_SHM_LAYOUT_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <usf/policy.h>
 
@@ -26,6 +30,9 @@
 #define USF_CACHELINE       64u
 
 enum usf_inst_state { USF_INST_EMPTY = 0, USF_INST_READY = 1, USF_INST_RETIRED = 2 };
+
+/* FREE -> JOINING (shm_join_begin) -> ACTIVE (sched_proc_join) -> LEAVING -> FREE (shm_leave). */
+enum usf_proc_state { USF_PROC_FREE = 0, USF_PROC_JOINING, USF_PROC_ACTIVE, USF_PROC_LEAVING };
 
 /* Task states.  Transitions: docs/design.md; asserted in src/sched/task.c. */
 enum usf_task_state {
@@ -44,6 +51,8 @@ enum usf_core_state {
     USF_CORE_IDLE = 0,
     USF_CORE_RUNNING,    /* task runs here */
     USF_CORE_LENT,       /* task is in a system call that may block; others may take the core */
+    USF_CORE_AWAY,       /* task is in a system call that blocks: as good as idle, but the task may
+                            come back and take it by itself */
     USF_CORE_OFF,        /* not usable (taken from the instance's CPU set) */
 };
 
@@ -82,32 +91,46 @@ struct usf_task {
     uint64_t reserved1[2];
     /* line 3-4 */
     struct usf_counters n;      /* 80 bytes; writer: the task's own thread */
-    uint64_t affinity[6];       /* unused tail, keeps the record a multiple of the line */
+    uint64_t tail[6];           /* spare; the record ends with a line */
 };
-enum usf_park { USF_PARK_NONE = 0, USF_PARK_GO = 1, USF_PARK_ASLEEP = 2 };
+#define USF_MAIL 0x80000000u
+enum usf_park {
+    USF_PARK_NONE = 0,
+    USF_PARK_GO,         /* woken */
+    USF_PARK_ASLEEP,     /* its thread sleeps in the kernel, or is about to */
+    USF_PARK_PINNING,    /* the waker binds it to its core before it wakes it */
+};
 enum usf_wait_kind { USF_WAIT_NONE = 0, USF_WAIT_FUTEX, USF_WAIT_SYSCALL, USF_WAIT_CORE };
 
 struct usf_core {
     _Alignas(USF_CACHELINE)
     _Atomic uint64_t word;      /* state | task << 8 | seq << 40 */
-    _Atomic uint32_t poller;    /* task id + 1 of the thread that polls this idle core, else 0 */
-    _Atomic uint32_t mail;      /* task id + 1 dispatched here for the poller to wake, else 0 */
+    _Atomic uint32_t poller;    /* task id + 1 of the thread that polls this idle core, 0 = none;
+                                   USF_MAIL | task id + 1: dispatched here, the poller wakes it */
+    uint32_t reserved0;
     _Atomic uint32_t lent_seen; /* monitor: sequence it saw LENT last */
     _Atomic uint32_t soft;      /* yielders of this core that stay runnable (docs/design.md, yield) */
     _Atomic uint64_t progress;  /* bumped at each scheduling point on this core */
     uint64_t poll_ns;           /* governor: how long to poll next time */
+    uint64_t poll_avg;          /* ... moving average of idle times, ns */
     uint64_t idle_since;        /* ns */
-    uint64_t reserved0[2];
+    uint64_t reserved1[1];      /* ends line 0 */
     struct usf_pol_core pol;    /* 160 bytes */
     uint64_t busy_ns, idle_ns;
-    uint64_t reserved1[2];
+    uint64_t tail[2];
 };
 
 struct usf_proc {
     _Alignas(USF_CACHELINE)
-    _Atomic uint32_t state;     /* 0 free, 1 joining, 2 active, 3 leaving */
-    int32_t  pid;               /* in the creator's pid namespace */
-    uint64_t start_time;        /* field 22 of /proc/PID/stat: with pid, the identity */
+    union {
+        _Atomic uint64_t claim; /* both words below, claimed by one compare-and-swap: a process that
+                                   dies right after it has left its pid */
+        struct {
+            _Atomic uint32_t state; /* enum usf_proc_state */
+            int32_t pid;        /* in the creator's pid namespace */
+        };
+    };
+    uint64_t start_time;        /* field 22 of /proc/PID/stat: with pid, the identity; 0: not yet known */
     uint32_t run;               /* index + 1 in the run table, or 0 */
     uint32_t flags;
     uint64_t unpatched;         /* system call sites that could not be patched */
@@ -117,6 +140,7 @@ struct usf_proc {
     uint32_t reserved0[3];
     struct usf_pol_proc pol;
     struct usf_counters gone;   /* sums of its ended tasks */
+    uint64_t tail[5];
 };
 
 /* One `usf run` with --stats: sums over all its processes. */
@@ -126,6 +150,7 @@ struct usf_run {
     int32_t pid;                /* of the `usf run` that reads it */
     _Atomic uint64_t nr_procs, spin_sites, unpatched;
     _Atomic uint64_t n[sizeof(struct usf_counters) / 8];
+    uint64_t tail[2];
 };
 #define USF_MAX_RUNS 64u
 
@@ -164,13 +189,19 @@ struct usf_header {
     _Atomic uint32_t policy_gen;   /* bumped when the policy is replaced */
     char     policy_why[128];      /* why it was replaced, or "" */
     uint32_t init_tgid;         /* pid of the creator */
-    uint64_t pidns;             /* inode of the creator's pid namespace */
+    uint64_t pidns;             /* inode of the creator's pid namespace, 0 unknown */
     uint64_t created_ns;
+    uint64_t file_dev, file_ino; /* this file: whether a path still names it */
 
     /* monitor */
     _Alignas(USF_CACHELINE)
-    _Atomic int32_t  monitor_pid;      /* 0: none */
-    uint64_t         monitor_start;
+    union {
+        _Atomic uint64_t monitor;      /* both words below, taken over by one compare-and-swap */
+        struct {
+            _Atomic int32_t monitor_pid;   /* 0: none */
+            uint32_t monitor_start;    /* low half of its start time */
+        };
+    };
     _Atomic uint32_t monitor_event;    /* futex: bumped to wake it */
     _Atomic uint32_t monitor_asleep;   /* 1: it waits on monitor_event */
     _Atomic uint64_t monitor_beat;     /* bumped on each tick */
@@ -187,4 +218,90 @@ struct usf_header {
     struct usf_lock lock;
     uint8_t  pol_data[USF_POL_DATA];
 };
+
+/* ---- the layout's fingerprint ------------------------------------------------------------------ */
+
+/* Every field, in a fixed order. */
+#define USF_LAYOUT_FIELDS(F) \
+    F(usf_header, magic) F(usf_header, abi) F(usf_header, header_size) F(usf_header, layout_hash) \
+    F(usf_header, build_id) F(usf_header, state) F(usf_header, uid) F(usf_header, total_size) \
+    F(usf_header, off_cores) F(usf_header, off_procs) F(usf_header, off_tasks) F(usf_header, off_runs) \
+    F(usf_header, max_cores) F(usf_header, max_procs) F(usf_header, max_tasks) F(usf_header, max_runs) \
+    F(usf_header, name) F(usf_header, nr_cores) F(usf_header, lock_kind) F(usf_header, quantum_ns) \
+    F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, policy) \
+    F(usf_header, policy_path) F(usf_header, policy_gen) F(usf_header, policy_why) F(usf_header, init_tgid) \
+    F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
+    F(usf_header, monitor_pid) F(usf_header, monitor_start) F(usf_header, monitor_event) \
+    F(usf_header, monitor_asleep) F(usf_header, monitor_beat) F(usf_header, nr_ready) F(usf_header, nr_lent) \
+    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, nr_procs_active) F(usf_header, lock) \
+    F(usf_header, pol_data) \
+    F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
+    F(usf_core, word) F(usf_core, poller) F(usf_core, lent_seen) F(usf_core, soft) F(usf_core, progress) \
+    F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
+    F(usf_core, idle_ns) F(usf_core, tail) \
+    F(usf_proc, state) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
+    F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, pol) \
+    F(usf_proc, gone) F(usf_proc, tail) \
+    F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
+    F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
+    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, tail) \
+    F(usf_run, state) F(usf_run, pid) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
+    F(usf_run, n) F(usf_run, tail) \
+    F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
+    F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lends) \
+    F(usf_counters, migrations) F(usf_counters, busy_ns) F(usf_counters, polls) \
+    F(usf_pol_task, priority) F(usf_pol_task, next) F(usf_pol_task, queued) F(usf_pol_task, ready_since) \
+    F(usf_pol_task, data) F(usf_pol_core, cpu) F(usf_pol_core, current) F(usf_pol_core, since) \
+    F(usf_pol_core, data) F(usf_pol_proc, nr_ready) F(usf_pol_proc, weight) F(usf_pol_proc, cores) \
+    F(usf_pol_proc, data)
+
+/* A polynomial over (offset, size) of all of them: x1 + P*(x2 + P*(x3 + ... )), a constant expression. */
+#define USF_LAYOUT_OPEN(s, f) \
+    (offsetof(struct s, f) << 20) + sizeof(((struct s *)0)->f) + 0x9e3779b97f4a7c15ull * (
+#define USF_LAYOUT_CLOSE(s, f) )
+#define USF_LAYOUT_HASH \
+    (USF_LAYOUT_FIELDS(USF_LAYOUT_OPEN) \
+     (((uint64_t)USF_POLICY_API << 32) + sizeof(struct usf_header)) \
+     USF_LAYOUT_FIELDS(USF_LAYOUT_CLOSE))
+
+/* ---- sizes, offsets, alignments that the code relies on ---------------------------------------- */
+#define USF_LAYOUT_RECORD(type, size) \
+    _Static_assert(sizeof(struct type) == (size), "size of struct " #type); \
+    _Static_assert(_Alignof(struct type) == USF_CACHELINE, "alignment of struct " #type)
+#define USF_LAYOUT_AT(type, field, offset) \
+    _Static_assert(offsetof(struct type, field) == (offset), "offset of " #type "." #field)
+
+USF_LAYOUT_RECORD(usf_task, 320);
+USF_LAYOUT_AT(usf_task, pol, 64);
+USF_LAYOUT_AT(usf_task, n, 192);
+USF_LAYOUT_AT(usf_task, tail, 272);
+USF_LAYOUT_RECORD(usf_core, 256);
+USF_LAYOUT_AT(usf_core, pol, 64);
+USF_LAYOUT_AT(usf_core, tail, 240);
+USF_LAYOUT_RECORD(usf_proc, 4352);
+USF_LAYOUT_AT(usf_proc, pid, 4);
+USF_LAYOUT_AT(usf_proc, start_time, 8);
+USF_LAYOUT_AT(usf_proc, pol, 88);
+USF_LAYOUT_AT(usf_proc, tail, 4312);
+USF_LAYOUT_RECORD(usf_run, 128);
+USF_LAYOUT_AT(usf_run, tail, 112);
+USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
+USF_LAYOUT_AT(usf_lock, next, 64);
+USF_LAYOUT_AT(usf_lock, serving, 128);
+USF_LAYOUT_AT(usf_lock, slot, 192);
+USF_LAYOUT_RECORD(usf_header, 10048);
+/* read before the version is known: these never move, in any version */
+USF_LAYOUT_AT(usf_header, magic, 0);
+USF_LAYOUT_AT(usf_header, abi, 8);
+USF_LAYOUT_AT(usf_header, header_size, 12);
+USF_LAYOUT_AT(usf_header, layout_hash, 16);
+USF_LAYOUT_AT(usf_header, build_id, 24);
+_Static_assert(offsetof(struct usf_header, monitor) % USF_CACHELINE == 0, "monitor's words on a line of their own");
+_Static_assert(offsetof(struct usf_header, nr_ready) % USF_CACHELINE == 0, "nr_ready on a line of its own");
+_Static_assert(offsetof(struct usf_header, idle) % USF_CACHELINE == 0, "idle bits on a line of their own");
+_Static_assert(sizeof(struct usf_counters) == 80, "size of struct usf_counters");
+_Static_assert(sizeof(struct usf_pol_task) == 96 && sizeof(struct usf_pol_core) == 160 &&
+               sizeof(struct usf_pol_proc) == 4144, "sizes of the policy's records");
+_Static_assert(USF_MAX_CORES <= 256, "bit sets of cores have 4 words");
+_Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0, "whole chunks");
 #endif

@@ -1,0 +1,51 @@
+/* src/config/env.h - the environment variables of usf.  SPDX-License-Identifier: Apache-2.0
+ *
+ * One per option of the table (table.c); `usf run` exports those whose value is not the default, the
+ * preloaded library reads them (inproc.c).  Formats:
+ *
+ *   USF_INSTANCE        name: [A-Za-z0-9._-], 1-47 characters, not starting with '.' or '-'
+ *   USF_CPUS            Linux cpulist, "0-3,8,10-14:2"; empty: all CPUs the process may use
+ *   USF_POLICY          name of a built-in policy ([a-z0-9_-]{1,31}), or a path (it has a '/') of a shared object
+ *   USF_QUANTUM         ms, whole number
+ *   USF_POLL            us
+ *   USF_PROGRESS        ms
+ *   USF_LEND            us
+ *   USF_LOCK            plain | dtlock
+ *   USF_THREAD_CACHE    on | off
+ *   USF_CACHE_DIR       absolute path; empty: nothing is kept
+ *   USF_MONITOR_LINGER  ms
+ *   USF_VERBOSE         0-3
+ *   USF_STATS           read by `usf run` alone, never exported by it: a file name, or - for stderr
+ *   USF_KEEP_ENV        on | off; read by `usf run` alone
+ *
+ * An empty variable counts as not set.  Beside the options:
+ *
+ *   USF_RUN             exported by `usf run --stats`: index + 1 in the instance's run table
+ *   USF_POINTS          plan of the perturbation points (base/base.h), debug builds only
+ *   USF_SYSTEM_CONFIG   path read in place of /etc/usf.toml
+ */
+#ifndef USF_CONFIG_ENV_H
+#define USF_CONFIG_ENV_H
+
+#define USF_ENV_PREFIX         "USF_"
+
+#define USF_ENV_INSTANCE       "USF_INSTANCE"
+#define USF_ENV_CPUS           "USF_CPUS"
+#define USF_ENV_POLICY         "USF_POLICY"
+#define USF_ENV_QUANTUM        "USF_QUANTUM"
+#define USF_ENV_POLL           "USF_POLL"
+#define USF_ENV_PROGRESS       "USF_PROGRESS"
+#define USF_ENV_LEND           "USF_LEND"
+#define USF_ENV_LOCK           "USF_LOCK"
+#define USF_ENV_THREAD_CACHE   "USF_THREAD_CACHE"
+#define USF_ENV_CACHE_DIR      "USF_CACHE_DIR"
+#define USF_ENV_MONITOR_LINGER "USF_MONITOR_LINGER"
+#define USF_ENV_VERBOSE        "USF_VERBOSE"
+#define USF_ENV_STATS          "USF_STATS"
+#define USF_ENV_KEEP_ENV       "USF_KEEP_ENV"
+
+#define USF_ENV_RUN            "USF_RUN"
+#define USF_ENV_POINTS         "USF_POINTS"
+#define USF_ENV_SYSTEM_CONFIG  "USF_SYSTEM_CONFIG"
+
+#endif

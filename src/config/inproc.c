@@ -1,0 +1,48 @@
+/* src/config/inproc.c - settings of the preloaded library, from the environment.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs before the program's own constructors: no libc, no allocation.  A program may have been started
+ * with any environment, so nothing here is taken on trust. */
+#include "base/base.h"
+#include "config/env.h"
+#include "config/option.h"
+#include <string.h>
+
+static const char *value_of(const char *entry, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < n; i++)
+        if (entry[i] != name[i]) return 0;
+    return entry[n] == '=' && entry[n + 1] ? entry + n + 1 : 0;
+}
+
+static const char *lookup(char **envp, const char *name)
+{
+    for (; envp && *envp; envp++) {
+        const char *v = value_of(*envp, name);
+        if (v) return v;
+    }
+    return 0;
+}
+
+static void read_option(const struct usf_option *o, const char *text, struct usf_settings *out)
+{
+    char why[200];
+    if (option_parse(o, o->def, out, why, sizeof why)) usf_bug("the default is a value", __FILE__, __LINE__);
+    if (!text || option_parse(o, text, out, why, sizeof why) == 0) return;
+    usf_warn("%s: %s; the default '%s' is taken", o->env, why, o->def);
+    (void)option_parse(o, o->def, out, why, sizeof why);
+}
+
+void config_inproc_read(char **envp, struct usf_settings *out)
+{
+    memset(out, 0, sizeof *out);
+    for (unsigned i = 0; i < usf_nr_options; i++) {
+        const struct usf_option *o = &usf_options[i];
+        read_option(o, o->flags & OPT_F_EXPORT ? lookup(envp, o->env) : 0, out);
+    }
+    const char *run = lookup(envp, USF_ENV_RUN);
+    uint32_t v = 0;
+    for (; run && *run >= '0' && *run <= '9' && v <= USF_MAX_RUNS; run++) v = v * 10 + (uint32_t)(*run - '0');
+    if (run && !*run && v <= USF_MAX_RUNS) out->run = v;
+    else if (run) usf_warn("%s is not a run of this instance: no statistics", USF_ENV_RUN);
+}

@@ -1,0 +1,60 @@
+/* src/config/option.h - the option table.  SPDX-License-Identifier: Apache-2.0
+ *
+ * One row per option drives the command line, the environment, the configuration files, --help, the
+ * man page, shell completion and `usf config show`; the preloaded library reads its environment
+ * through the same rows, so that both sides agree on names, ranges and defaults by construction.
+ * Nothing here calls libc.
+ */
+#ifndef USF_CONFIG_OPTION_H
+#define USF_CONFIG_OPTION_H
+
+#include "config/settings.h"
+
+enum opt_type {
+    OPT_NAME,       /* instance name */
+    OPT_CPULIST,
+    OPT_POLICY,
+    OPT_NUMBER,     /* whole number min..max, times `scale` */
+    OPT_CHOICE,     /* one of `choices`, stored as its index */
+    OPT_PATH,
+    OPT_REPORT,     /* where a report goes: "off", "on" or "-" (stderr), or a file name */
+};
+enum {
+    OPT_F_BARE   = 1,   /* on the command line the value may be missing, or be given with '=' */
+    OPT_F_COUNT  = 2,   /* without a value: one more than before */
+    OPT_F_EXPORT = 4,   /* `usf run` hands it to the program's environment */
+    OPT_F_INST   = 8,   /* fixed when the instance is made */
+};
+
+struct usf_option {
+    const char *name;           /* --name, and key in the configuration files */
+    const char *env;
+    const char *arg;            /* placeholder in the help */
+    const char *unit;           /* of numbers, or null */
+    const char *choices;        /* "plain|dtlock", or null */
+    const char *def;            /* default, as text */
+    const char *help;           /* one line */
+    const char *more;           /* further sentences for the man page, or null */
+    uint64_t min, max, scale;
+    uint16_t field;             /* offset in struct usf_settings */
+    uint8_t type, flags;
+    char letter;                /* -c, or 0 */
+};
+
+extern const struct usf_option usf_options[];
+extern const unsigned usf_nr_options;
+
+/* Read `text` as a value of option o into its field.  0, or -1 with why = what is wrong, starting with the
+ * value ("'abc' is ..."), to be put behind the name of its origin. */
+int option_parse(const struct usf_option *o, const char *text, struct usf_settings *s, char *why, size_t cap);
+/* Row by name (len < 0: NUL-terminated), by variable, by letter; null: none. */
+const struct usf_option *option_by_name(const char *name, long len);
+const struct usf_option *option_by_env(const char *name, long len);
+const struct usf_option *option_by_letter(char letter);
+
+/* Edit distance with transpositions; words longer than 63 characters are cut. */
+unsigned word_distance(const char *a, const char *b);
+/* The nearest of n words (null entries are skipped): always one, unless none is given. */
+const char *word_nearest(const char *word, const char *const *words, unsigned n);
+
+#endif

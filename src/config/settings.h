@@ -1,0 +1,37 @@
+/* src/config/settings.h - the resolved options, as numbers.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the tool and the preloaded library; nothing here calls libc. */
+#ifndef USF_CONFIG_SETTINGS_H
+#define USF_CONFIG_SETTINGS_H
+
+#include "os/os.h"
+#include "shm/layout.h"
+
+#define USF_PATH_MAX 1024u
+
+struct usf_policy_choice {
+    char name[32];                      /* built-in policy, or "" */
+    char path[USF_POLICY_PATH_MAX];     /* user's object, or "" */
+};
+
+struct usf_settings {
+    char instance[USF_NAME_MAX];
+    struct os_cpuset cpus;              /* empty: all that the process may use */
+    struct usf_policy_choice policy;
+    uint64_t quantum_ns, poll_ns, progress_ns, lend_ns;
+    uint64_t monitor_linger_ns;
+    uint32_t lock_kind;                 /* 0 plain, 1 dtlock: as in struct usf_header */
+    uint32_t thread_cache;              /* 0, 1 */
+    uint32_t keep_env;                  /* 0, 1 */
+    uint64_t verbose;                   /* 0-3 */
+    char cache_dir[USF_PATH_MAX];       /* "": keep nothing */
+    char stats[USF_PATH_MAX];           /* "": none, "-": stderr, else a file name */
+    uint32_t run;                       /* index + 1 in the run table, 0: none; library only */
+};
+
+/* Read the settings from the environment, in a program that is about to be scheduled: no libc, no
+ * allocation; what is malformed is said once and replaced by the default.  The struct is large:
+ * give it static storage. */
+void config_inproc_read(char **envp, struct usf_settings *out);
+
+#endif

@@ -1,0 +1,143 @@
+/* tests/futex/waitv.c - futex_waitv and the newer futex calls.  SPDX-License-Identifier: Apache-2.0
+ *
+ * They share the kernel's queues with the old call: a word waited for by one can be woken by another.
+ */
+#include "worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+#define NR_FUTEX_WAKE    454
+#define NR_FUTEX_WAIT    455
+#define NR_FUTEX_REQUEUE 456
+#define U32_SIZE         2 /* FUTEX2_SIZE_U32 */
+#define PRIV             128
+
+/* struct futex_waitv of <linux/futex.h>, which older headers lack. */
+struct waitv { uint64_t val, uaddr; uint32_t flags, reserved; };
+
+static uint32_t word[4];
+
+static struct waitv one(int i, uint32_t val, int priv)
+{
+    return (struct waitv){ val, (uintptr_t)&word[i], U32_SIZE | (priv ? PRIV : 0), 0 };
+}
+
+static void need(long nr)
+{
+    if (SYS(nr, 0, 0, 0xffffffff, 0, 0, 0) != -ENOSYS) return;
+    fprintf(stderr, "this kernel does not have the call\n");
+    exit(77);
+}
+
+static void waitv_at_once(void)
+{
+    struct waitv v[3] = { one(0, 0, 1), one(1, 0, 1), one(2, 1, 1) };
+    struct timespec past = { 1, 0 }, bad = { 0, 2000000000 };
+    say("third value differs: %s", show(SYS(SYS_futex_waitv, v, 3, 0, 0, CLOCK_MONOTONIC)));
+    v[2].val = 0;
+    say("past: %s", show(SYS(SYS_futex_waitv, v, 3, 0, &past, CLOCK_MONOTONIC)));
+    say("past, realtime: %s", show(SYS(SYS_futex_waitv, v, 3, 0, &past, CLOCK_REALTIME)));
+    say("bad time: %s", show(SYS(SYS_futex_waitv, v, 3, 0, &bad, CLOCK_MONOTONIC)));
+    say("bad clock: %s", show(SYS(SYS_futex_waitv, v, 3, 0, &past, CLOCK_PROCESS_CPUTIME_ID)));
+    say("flags: %s", show(SYS(SYS_futex_waitv, v, 3, 1, &past, CLOCK_MONOTONIC)));
+    say("none: %s", show(SYS(SYS_futex_waitv, v, 0, 0, &past, CLOCK_MONOTONIC)));
+    say("too many: %s", show(SYS(SYS_futex_waitv, v, 129, 0, &past, CLOCK_MONOTONIC)));
+    say("null: %s", show(SYS(SYS_futex_waitv, 0, 3, 0, &past, CLOCK_MONOTONIC)));
+    v[1].reserved = 1;
+    say("reserved field: %s", show(SYS(SYS_futex_waitv, v, 3, 0, &past, CLOCK_MONOTONIC)));
+    v[1] = one(1, 0, 1);
+    v[1].uaddr++;
+    say("misaligned: %s", show(SYS(SYS_futex_waitv, v, 3, 0, &past, CLOCK_MONOTONIC)));
+    v[1].uaddr = 0;
+    say("null word: %s", show(SYS(SYS_futex_waitv, v, 3, 0, &past, CLOCK_MONOTONIC)));
+}
+
+static struct waitv vec[MAX_WORKERS][3];
+static void start_waitv(int w, int priv)
+{
+    for (int i = 0; i < 3; i++) vec[w][i] = one(i, word[i], priv);
+    tell_call(w, SYS_futex_waitv, (long)vec[w], 3, 0, 0, CLOCK_MONOTONIC, 0);
+    await_asleep(w);
+}
+
+static void waitv_woken(int priv)
+{
+    int flag = priv ? FUTEX_PRIVATE_FLAG : 0;
+    for (int i = 2; i >= 0; i--) {
+        start_waitv(0, priv);
+        say("wake word %d: %s", i, show(SYS(SYS_futex, &word[i], FUTEX_WAKE | flag, 5)));
+        say("  index %s", show(await_done(0)));
+    }
+    start_waitv(0, priv);
+    start_waitv(1, priv);
+    /* A plain waiter behind two vectors. */
+    tell_call(2, SYS_futex, (long)&word[1], FUTEX_WAIT | flag, word[1], 0, 0, 0);
+    await_asleep(2);
+    say("wake one of three kinds: %s", show(SYS(SYS_futex, &word[1], FUTEX_WAKE | flag, 1)));
+    nap_us(20000);
+    say("  done: %d %d %d", sh->w[0].done, sh->w[1].done, sh->w[2].done);
+    say("wake the rest: %s", show(SYS(SYS_futex, &word[1], FUTEX_WAKE | flag, 9)));
+    for (int i = 0; i < 3; i++) say("  w%d: %s", i, show(await_done(i)));
+    start_waitv(0, priv);
+    say("wake by wake_op: %s", show(SYS(SYS_futex, &word[0], FUTEX_WAKE_OP | flag, 1, 1, &word[3], 0)));
+    say("  index %s", show(await_done(0)));
+    start_waitv(0, priv);
+    say("requeue of a vector's word: %s", show(SYS(SYS_futex, &word[2], FUTEX_REQUEUE | flag, 0, 9, &word[3], 0)));
+    say("wake there: %s", show(SYS(SYS_futex, &word[3], FUTEX_WAKE | flag, 9)));
+    nap_us(50000);
+    if (!sh->w[0].done) say("wake: %s", show(SYS(SYS_futex, &word[0], FUTEX_WAKE | flag, 9)));
+    say("  index %s", show(await_done(0)));
+}
+
+void scenario_waitv(uint64_t seed)
+{
+    (void)seed;
+    need(SYS_futex_waitv);
+    workers_start(3, false);
+    waitv_at_once();
+    waitv_woken(0);
+    waitv_woken(1);
+    workers_stop();
+}
+
+void scenario_futex2(uint64_t seed)
+{
+    (void)seed;
+    need(NR_FUTEX_WAIT);
+    workers_start(3, false);
+    for (int priv = 0; priv < 2; priv++) {
+        int flag = priv ? FUTEX_PRIVATE_FLAG : 0, two = U32_SIZE | (priv ? PRIV : 0);
+        say("%s", priv ? "private" : "shared");
+        say("other value: %s", show(SYS(NR_FUTEX_WAIT, word, 1, ~0u, two, 0, CLOCK_MONOTONIC)));
+        tell_call(0, NR_FUTEX_WAIT, (long)word, 0, 3, two, 0, CLOCK_MONOTONIC);
+        await_asleep(0);
+        say("wrong mask: %s", show(SYS(NR_FUTEX_WAKE, word, 4, 1, two)));
+        say("old wake of a new wait: %s", show(SYS(SYS_futex, word, FUTEX_WAKE | flag, 1)));
+        say("  %s", show(await_done(0)));
+        tell_call(0, SYS_futex, (long)word, FUTEX_WAIT_BITSET | flag, 0, 0, 0, 3);
+        await_asleep(0);
+        say("wrong mask: %s", show(SYS(NR_FUTEX_WAKE, word, 4, 1, two)));
+        say("new wake of an old wait: %s", show(SYS(NR_FUTEX_WAKE, word, 2, 1, two)));
+        if (!sh->w[0].done) nap_us(50000);
+        if (!sh->w[0].done) say("  still asleep; old wake: %s", show(SYS(SYS_futex, word, FUTEX_WAKE | flag, 1)));
+        say("  %s", show(await_done(0)));
+        tell_call(0, SYS_futex, (long)word, FUTEX_WAIT | flag, 0, 0, 0, 0);
+        tell_call(1, NR_FUTEX_WAIT, (long)word, 0, ~0u, two, 0, CLOCK_MONOTONIC);
+        await_asleep(0);
+        await_asleep(1);
+        struct waitv from_to[2] = { one(0, 0, priv), one(1, 0, priv) };
+        say("new requeue: %s", show(SYS(NR_FUTEX_REQUEUE, from_to, 0, 0, 9)));
+        say("old wake on the second word: %s", show(SYS(SYS_futex, word + 1, FUTEX_WAKE | flag, 9)));
+        nap_us(20000);
+        SYS(SYS_futex, word, FUTEX_WAKE | flag, 9);
+        SYS(NR_FUTEX_WAKE, word, ~0u, 9, two);
+        say("  %s %s", show(await_done(0)), show(await_done(1)));
+    }
+    workers_stop();
+}

@@ -1,13 +1,47 @@
 /* src/sched/sched.h - tasks, cores, dispatch.  SPDX-License-Identifier: Apache-2.0
  *
- * Everything here works on an instance that is mapped (struct sched) and is called by threads of
- * participating processes, by the monitor and by the simulator.  Kernel and clock only through
- * src/os.  Nothing above this room is called.
+ * Everything here works on a mapped instance (struct sched) and is called by threads of participating
+ * processes, by the monitor and by the simulator.  Kernel and clock only through src/os; nothing above
+ * this room is called.  docs/design.md has the state machines, docs/locking.md the order of locks.
+ *
+ * The rules that keep it right:
+ *   S1  a core's word names at most one task; a task is RUNNING iff one core's word names it
+ *       (policy `linux`: RUNNING without a core);
+ *   S2  states of tasks change under the scheduler lock, words of cores leave IDLE, AWAY and LENT by
+ *       compare-and-swap only;
+ *   S3  a thread goes on when its task's state is RUNNING; the park word only puts it to sleep and
+ *       wakes it (a late or doubled wake is harmless);
+ *   S4  READY == in the policy's queues; nr_ready counts them;
+ *   S5  no core is IDLE while a task that may run on it is READY (after each unlock).
  */
 #ifndef USF_SCHED_H
 #define USF_SCHED_H
 
 #include "shm/layout.h"
+
+enum sched_where {
+    SCHED_USER = 0,    /* runs its program (or the gate's code on the way) */
+    SCHED_PARKED,      /* waits in sched_block or for a core */
+    SCHED_AWAY,        /* in a system call; core lent or given up */
+};
+
+/* A thread's own scheduling state: process-private, one per thread. */
+struct sched_self {
+    uint32_t task;              /* id, or USF_NONE: not attached */
+    uint32_t crit;              /* > 0: inside a critical section, signals are deferred */
+    uint32_t where;             /* enum sched_where */
+    uint32_t poll_core;         /* core it polls as the idle poller, + 1 */
+    uint32_t interrupted;       /* its wait was ended by sched_interrupt */
+    uint32_t soft;              /* rounds as a runnable yielder */
+    uint32_t yields;            /* consecutive yields with nothing else to run */
+};
+
+struct sched_watcher {          /* what the monitor remembers between two looks */
+    uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
+    uint32_t asleep[USF_MAX_CORES];
+    uint32_t quiet;             /* looks in a row without anything waiting */
+    uint32_t next_sample;
+};
 
 /* This process's view of an instance.  One per process (one per instance in tests and simulator). */
 struct sched {
@@ -16,53 +50,76 @@ struct sched {
     struct usf_proc *procs;
     struct usf_task *tasks;
     struct usf_run *runs;
-    const struct usf_policy_ops *ops;
+    struct usf_policy_ops ops;  /* resolved: no null operation */
     struct usf_pol pol;         /* handed to the policy; written under the lock */
     uint32_t proc;              /* our process, or USF_NONE (monitor, tools) */
     uint32_t policy_gen;        /* the generation `ops` belongs to */
-    bool remote_pin;            /* we may set the affinity of other processes' threads (same pid ns) */
+    bool kernel;                /* policy `linux`: the kernel schedules */
+    bool remote_pin;            /* other processes' threads can be bound by us (same pid namespace) */
+    _Atomic uint32_t leaving;   /* 1: this process leaves; its other threads wait on this word */
+    _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */
+    const char *shm_dir;
+    void (*after_crit)(struct sched_self *);  /* raise signals that were deferred; may be null */
+    struct sched_watcher *watch;
 };
 
-/* A thread's own scheduling state, process-private, one per attached thread. */
-struct sched_self {
-    uint32_t task;              /* USF_NONE: not attached */
-    uint32_t crit;              /* > 0: inside a critical section: signals are deferred */
-    uint32_t polling;           /* core id + 1 while it polls an idle core */
-    uint32_t soft_rounds;
-};
-
-/* Bind a mapped segment.  Loads nothing, changes nothing. */
+/* Bind a mapped segment.  Changes nothing in it. */
 void sched_bind(struct sched *s, void *base);
-/* Choose ops for the policy in force (name in the header; policy_path through `load`). */
-typedef const struct usf_policy_ops *(*sched_policy_loader)(const char *path, char *why, unsigned why_len);
-int  sched_use_policy(struct sched *s, sched_policy_loader load);
+/* Take the operations of the policy in force; `user` is the loaded object's table if the header names
+ * a path, else null.  0, or -errno with a reason. */
+int  sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *why, unsigned cap);
 
-/* Processes. */
+/* Processes.  cpus: 1024 bits, Linux numbers.  Returns the index or -errno (-EAGAIN: table full,
+ * -EXDEV: none of the instance's cores is in cpus, -ESTALE: the instance has been retired). */
 int  sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
-                     const uint64_t cpus[16], uint32_t run);       /* -> index or -errno */
-void sched_proc_leave(struct sched *s, uint32_t proc);             /* own tasks must be gone */
-void sched_proc_reap(struct sched *s, uint32_t proc);              /* monitor: it died */
+                     const uint64_t cpus[16], uint32_t run);
+/* Take the process and all its tasks off (it leaves, is about to exec, or died). */
+void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc);
 
-/* Threads.  attach: takes a record, becomes ready and returns when it has a core. */
+/* Threads.  attach takes a record and returns with a core.  0 or -errno (-EAGAIN, -ENOSPC). */
 int  sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name);
-void sched_detach(struct sched *s, struct sched_self *me);         /* gives its core on, frees the record */
+void sched_detach(struct sched *s, struct sched_self *me);
 
-/* Block until woken (a token left by an earlier wake returns at once).  deadline: absolute ns on
- * CLOCK_MONOTONIC, or 0.  Returns 0 woken, -ETIMEDOUT, -EINTR (a signal handler ran).  On return the
- * caller has a core in every case. */
+/* Block until woken; a token left by an earlier wake returns at once.  deadline: absolute ns on
+ * CLOCK_MONOTONIC, 0 = none.  0 woken (or spurious: callers loop on their own condition), -ETIMEDOUT,
+ * -EINTR (sched_interrupt).  On return the caller has a core in every case. */
 int  sched_block(struct sched *s, struct sched_self *me, uint64_t deadline);
-/* Make a blocked task ready; if it is not blocked, leave it a token. */
-void sched_wake(struct sched *s, struct sched_self *me, uint32_t task);
-void sched_yield_core(struct sched *s, struct sched_self *me);
-/* Around a system call that certainly blocks. */
-void sched_release(struct sched *s, struct sched_self *me);
-void sched_acquire(struct sched *s, struct sched_self *me);
-/* Around a system call that may block: lend/unlend. */
-void sched_lend(struct sched *s, struct sched_self *me);
-void sched_unlend(struct sched *s, struct sched_self *me);
-/* Progress guarantee, in the signal handler: let others run if any wait. */
+/* Make blocked tasks ready; one that is not blocked is left a token. */
+void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n);
+/* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task ran. */
+bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin);
+/* Around a system call.  certain: it will block (the core counts as idle at once); otherwise others
+ * may take the core only after `lend`. */
+void sched_leave_core(struct sched *s, struct sched_self *me, bool certain);
+void sched_return_core(struct sched *s, struct sched_self *me);
+/* Progress guarantee, from the signal handler. */
 void sched_preempt(struct sched *s, struct sched_self *me);
+/* A signal handler is about to run on top of a park: end the wait, get a core. */
+void sched_interrupt(struct sched *s, struct sched_self *me);
 
-/* Monitor: one look at everything.  Returns ns until it wants the next. */
-uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task), void *arg);
+/* Critical sections: signals are deferred inside. */
+static inline void sched_crit_enter(struct sched_self *me)
+{ me->crit++; __asm__ volatile("" ::: "memory"); }
+static inline void sched_crit_leave(struct sched *s, struct sched_self *me)
+{
+    __asm__ volatile("" ::: "memory");
+    if (--me->crit == 0 && s->after_crit) s->after_crit(me);
+}
+
+/* Monitor: one look at everything.  nudge: signal this task's thread.  state: 'R','S',... of a thread.
+ * Returns ns until it wants the next look, UINT64_MAX: not before monitor_event changes. */
+uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
+                     char (*state)(void *arg, uint32_t task), void *arg);
+
+/* Whole-object check, for the expensive asserts and `usf doctor`: true, or false with a reason.
+ * Takes the lock only if `locked` is false and the instance is live. */
+bool sched_is_valid(struct sched *s, char *why, unsigned cap);
+
+/* Fields of a core's word. */
+static inline uint64_t core_word(unsigned state, uint32_t task, uint64_t seq)
+{ return state | (uint64_t)task << 8 | seq << 40; }
+static inline unsigned core_state(uint64_t w) { return (unsigned)(w & 0xff); }
+static inline uint32_t core_task(uint64_t w)  { return (uint32_t)(w >> 8); }
+static inline uint64_t core_seq(uint64_t w)   { return w >> 40; }
+
 #endif

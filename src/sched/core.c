@@ -1,0 +1,345 @@
+/* src/sched/core.c - dispatch: tasks onto cores.  SPDX-License-Identifier: Apache-2.0 */
+#include "sched/core.h"
+#include "policy/policy.h"
+#include "sched/lock.h"
+
+/* Legal transitions: from -> set of to.  docs/design.md draws them. */
+static const uint16_t legal[] = {
+    [USF_TASK_FREE] = ST(USF_TASK_NEW),
+    [USF_TASK_NEW] = ST(USF_TASK_READY) | ST(USF_TASK_RUNNING) | ST(USF_TASK_GONE),
+    [USF_TASK_READY] = ST(USF_TASK_RUNNING) | ST(USF_TASK_GONE),
+    [USF_TASK_RUNNING] = ST(USF_TASK_READY) | ST(USF_TASK_BLOCKED) | ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_GONE),
+    [USF_TASK_BLOCKED] = ST(USF_TASK_READY) | ST(USF_TASK_GONE),
+    [USF_TASK_IN_KERNEL] = ST(USF_TASK_READY) | ST(USF_TASK_BLOCKED) | ST(USF_TASK_GONE),
+    [USF_TASK_GONE] = ST(USF_TASK_FREE),
+};
+
+void core_set_state(struct sched *s, uint32_t task, unsigned from_mask, unsigned to)
+{
+    unsigned from = atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed);
+    usf_assert(from < sizeof legal / sizeof *legal && (ST(from) & from_mask) && (legal[from] & ST(to)));
+    atomic_store(&s->tasks[task].state, to);    /* seq_cst: pairs with core_park */
+}
+
+/* ---- lock ------------------------------------------------------------------------------------- */
+
+static void wait_while_leaving(struct sched *s, struct sched_self *me)
+{
+    uint32_t v;
+    while ((v = atomic_load(&s->leaving))) os_futex_wait(&s->leaving, v, 0);
+    me->task = USF_NONE;        /* the record is gone; the runtime attaches anew if we go on at all */
+}
+
+static void follow_policy(struct sched *s)
+{
+    char why[128];
+    /* The only change of a live instance is the fall back to coop, which is always there. */
+    if (sched_use_policy(s, 0, why, sizeof why)) usf_warn_once("policy: %s", why);
+}
+
+bool core_enter(struct sched *s, struct sched_self *me)
+{
+    sched_crit_enter(me);
+    lock_acquire(&s->h->lock, me->task + 1);
+    if (USF_UNLIKELY(atomic_load_explicit(&s->leaving, memory_order_relaxed))) {
+        lock_release(&s->h->lock, me->task + 1);
+        sched_crit_leave(s, me);
+        wait_while_leaving(s, me);
+        return false;
+    }
+    s->pol.now = os_now();
+    if (USF_UNLIKELY(s->policy_gen != atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed)))
+        follow_policy(s);
+    USF_POINT("sched.locked");
+    return true;
+}
+
+static void wake_monitor(struct sched *s)
+{
+    if (atomic_load_explicit(&s->h->monitor_asleep, memory_order_relaxed)
+        && atomic_exchange(&s->h->monitor_asleep, 0)) {
+        atomic_fetch_add(&s->h->monitor_event, 1);
+        os_futex_wake(&s->h->monitor_event, 1);
+    }
+}
+
+void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
+{
+    bool waiting = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
+    USF_POINT("sched.unlock");
+    lock_release(&s->h->lock, me->task + 1);
+    for (uint32_t i = 0; i < k->n; i++)
+        if (k->task[i] != me->task) core_kick(s, k->task[i]);
+    if (waiting) wake_monitor(s);
+    sched_crit_leave(s, me);
+}
+
+/* ---- idle mask -------------------------------------------------------------------------------- */
+/* A bit is cleared before the compare-and-swap that takes the core and set after the one that frees
+ * it; who fails to take sets the bit again if the core is free.  So a free core may lack its bit for
+ * a moment, but whoever cleared it is about to look. */
+
+void core_idle_set(struct sched *s, uint32_t core)
+{ atomic_fetch_or(&s->h->idle[core / 64], 1ull << (core % 64)); }
+void core_idle_clear(struct sched *s, uint32_t core)
+{ atomic_fetch_and(&s->h->idle[core / 64], ~(1ull << (core % 64))); }
+
+static bool is_free(unsigned state) { return state == USF_CORE_IDLE || state == USF_CORE_AWAY; }
+
+static bool idle_mask(struct sched *s, const struct usf_pol_proc *p, uint64_t out[4])
+{
+    uint64_t any = 0;
+    for (int i = 0; i < 4; i++)
+        any |= out[i] = atomic_load(&s->h->idle[i]) & p->cores[i];
+    return any != 0;
+}
+
+/* ---- stop, start ------------------------------------------------------------------------------ */
+
+static void stopped(struct sched *s, uint32_t core, uint32_t task)
+{
+    struct usf_core *c = &s->cores[core];
+    struct usf_task *t = &s->tasks[task];
+    uint64_t ran = s->pol.now > t->start_ns ? s->pol.now - t->start_ns : 0;
+    t->n.busy_ns += ran;
+    c->busy_ns += ran;
+    c->pol.current = USF_NONE;
+    s->ops.stopped(&s->pol, core, task);
+}
+
+/* The governor: poll as long as idle times have lately been short; else hardly at all. */
+static void govern(struct sched *s, struct usf_core *c)
+{
+    uint64_t idle = s->pol.now > c->idle_since ? s->pol.now - c->idle_since : 0;
+    uint64_t max = s->h->poll_max_ns;
+    c->idle_ns += idle;
+    if (idle > 4 * max) idle = 4 * max;     /* one long pause is soon forgotten */
+    c->poll_avg = (3 * c->poll_avg + idle) / 4;
+    c->poll_ns = c->poll_avg <= max ? max : max / 8;
+}
+
+static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks *k)
+{
+    struct usf_core *c = &s->cores[core];
+    struct usf_task *t = &s->tasks[task];
+    uint32_t p = atomic_load_explicit(&c->poller, memory_order_relaxed);
+
+    if (t->pol.last_core != core && t->pol.last_core != USF_NONE) t->n.migrations++;
+    t->n.switches++;
+    t->start_ns = s->pol.now;
+    t->pol.last_core = core;
+    t->pol.ready_since = 0;
+    atomic_store_explicit(&t->core, core, memory_order_relaxed);
+    c->pol.current = task;
+    c->pol.since = s->pol.now;
+    s->ops.started(&s->pol, core, task);
+    core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_READY), USF_TASK_RUNNING);
+
+    if (p && !(p & USF_MAIL)) {
+        /* Its poller sees the state change by itself, or wakes the other for us, on its own core. */
+        uint32_t to = p - 1 == task ? 0 : USF_MAIL | (task + 1);
+        if (atomic_compare_exchange_strong(&c->poller, &p, to)) return;
+    }
+    usf_assert(k->n < KICKS_MAX);
+    k->task[k->n++] = task;
+}
+
+static void go_idle(struct sched *s, uint32_t core, uint64_t word)
+{
+    struct usf_core *c = &s->cores[core];
+    c->idle_since = s->pol.now;
+    atomic_store(&c->word, core_word(USF_CORE_IDLE, USF_NONE, core_seq(word) + 1));
+    core_idle_set(s, core);
+}
+
+static void put_on(struct sched *s, uint32_t core, uint64_t word, uint32_t task, struct kicks *k)
+{
+    atomic_store(&s->cores[core].word, core_word(USF_CORE_RUNNING, task, core_seq(word) + 1));
+    started(s, core, task, k);
+}
+
+bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct kicks *k)
+{
+    uint64_t w = atomic_load(&s->cores[core].word);
+    usf_assert(core_state(w) == USF_CORE_RUNNING && core_task(w) == task);
+    stopped(s, core, task);
+    if (next != USF_NONE) {
+        put_on(s, core, w, next, k);
+        return true;
+    }
+    go_idle(s, core, w);
+    return false;
+}
+
+bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
+{
+    struct usf_core *c = &s->cores[core];
+    uint32_t owner = core_task(word);
+    uint64_t idle = core_word(USF_CORE_IDLE, USF_NONE, core_seq(word) + 1);
+    core_idle_clear(s, core);
+    if (!atomic_compare_exchange_strong(&c->word, &word, idle)) {
+        if (is_free(core_state(word))) core_idle_set(s, core);
+        return false;
+    }
+    stopped(s, core, owner);
+    core_set_state(s, owner, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
+    s->tasks[owner].n.lends++;
+    c->idle_since = s->pol.now;
+    core_idle_set(s, core);
+    core_fill(s, core, k);
+    return true;
+}
+
+/* Put the task on the core if it is (still) free. */
+static bool claim(struct sched *s, uint32_t core, uint32_t task, struct kicks *k)
+{
+    struct usf_core *c = &s->cores[core];
+    core_idle_clear(s, core);
+    for (;;) {
+        uint64_t w = atomic_load(&c->word);
+        if (!is_free(core_state(w))) return false;
+        if (!atomic_compare_exchange_strong(&c->word, &w,
+                                            core_word(USF_CORE_RUNNING, task, core_seq(w) + 1)))
+            continue;
+        if (core_state(w) == USF_CORE_AWAY) {
+            stopped(s, core, core_task(w));
+            core_set_state(s, core_task(w), ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
+            s->tasks[core_task(w)].n.lends++;
+        } else {
+            govern(s, c);
+        }
+        started(s, core, task, k);
+        return true;
+    }
+}
+
+/* ---- queues ----------------------------------------------------------------------------------- */
+
+static void queued(struct sched *s, uint32_t task)
+{
+    s->procs[s->tasks[task].proc].pol.nr_ready++;
+    atomic_fetch_add(&s->h->nr_ready, 1);
+}
+
+static void unqueued(struct sched *s, uint32_t task)
+{
+    s->procs[s->tasks[task].proc].pol.nr_ready--;
+    atomic_fetch_sub(&s->h->nr_ready, 1);
+}
+
+void core_enqueue(struct sched *s, uint32_t task, enum usf_why why)
+{
+    s->tasks[task].pol.ready_since = s->pol.now;
+    policy_enqueue(&s->pol, &s->ops, task, why);
+    queued(s, task);
+}
+
+void core_dequeue(struct sched *s, uint32_t task)
+{
+    policy_dequeue(&s->pol, &s->ops, task);
+    unqueued(s, task);
+}
+
+uint32_t core_pick(struct sched *s, uint32_t core)
+{
+    const char *why = 0;
+    while (atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) {
+        uint32_t t = policy_pick(&s->pol, &s->ops, core, &why);
+        if (!why && t != USF_NONE
+            && atomic_load_explicit(&s->tasks[t].state, memory_order_relaxed) != USF_TASK_READY)
+            why = "pick named a task that is not ready";
+        if (!why) {
+            if (t != USF_NONE) unqueued(s, t);
+            return t;
+        }
+        core_replace_policy(s, why);
+    }
+    return USF_NONE;
+}
+
+void core_fill(struct sched *s, uint32_t core, struct kicks *k)
+{
+    struct usf_core *c = &s->cores[core];
+    while (is_free(core_state(atomic_load(&c->word))) && k->n < KICKS_MAX - 2) {
+        uint32_t t = core_pick(s, core);
+        if (t == USF_NONE) return;
+        if (claim(s, core, t, k)) return;
+        /* Its owner came back in between.  To the end of the queue, but the core is busy: no loss. */
+        core_enqueue(s, t, USF_WHY_WAKE);
+    }
+}
+
+void core_fill_all(struct sched *s, struct kicks *k)
+{
+    for (uint32_t i = 0; i < 4; i++)
+        for (uint64_t m = atomic_load(&s->h->idle[i]); m && k->n < KICKS_MAX - 2; m &= m - 1) {
+            if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return;
+            core_fill(s, i * 64 + (uint32_t)__builtin_ctzll(m), k);
+        }
+}
+
+void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *k)
+{
+    struct usf_task *t = &s->tasks[task];
+    struct usf_pol_proc *p = &s->procs[t->proc].pol;
+    uint64_t idle[4], tried[4] = {0};
+
+    core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_BLOCKED) | ST(USF_TASK_IN_KERNEL), USF_TASK_READY);
+    while (k->n < KICKS_MAX - 2 && idle_mask(s, p, idle)) {
+        const char *bad = 0;
+        uint64_t any = 0;
+        for (int i = 0; i < 4; i++) any |= idle[i] &= ~tried[i];
+        if (!any) break;
+        uint32_t c = policy_select(&s->pol, &s->ops, task, idle, &bad);
+        if (bad) {
+            core_replace_policy(s, bad);    /* queues all that is READY, this task too */
+            queued(s, task);
+            core_fill_all(s, k);
+            return;
+        }
+        if (c == USF_NONE) break;
+        if (claim(s, c, task, k)) return;
+        tried[c / 64] |= 1ull << (c % 64);
+    }
+    core_enqueue(s, task, why);
+    /* A core may have become free between the look and the count: its owner saw no one waiting. */
+    if (idle_mask(s, p, idle)) core_fill_all(s, k);
+}
+
+/* ---- policy ----------------------------------------------------------------------------------- */
+
+int sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *why, unsigned cap)
+{
+    uint32_t gen = atomic_load(&s->h->policy_gen);
+    const struct usf_policy_ops *ops = s->h->policy_path[0] ? user : policy_find(s->h->policy);
+    if (!ops) {
+        usf_format(why, cap, "policy `%s` of the instance is not known here", s->h->policy);
+        return -2;
+    }
+    policy_resolve(ops, &s->ops);
+    s->kernel = (s->ops.flags & USF_POLICY_KERNEL) != 0;
+    s->policy_gen = gen;
+    return 0;
+}
+
+void core_replace_policy(struct sched *s, const char *why)
+{
+    struct usf_header *h = s->h;
+    uint32_t hwm = atomic_load(&h->task_hwm);
+    usf_format(h->policy_why, sizeof h->policy_why, "policy `%s` replaced by `coop`: %s", h->policy, why);
+    usf_warn("%s", h->policy_why);
+    usf_format(h->policy, sizeof h->policy, "coop");
+    h->policy_path[0] = 0;
+    atomic_fetch_add(&h->policy_gen, 1);
+    policy_wipe(&s->pol, hwm);
+    follow_policy(s);
+    s->ops.init(&s->pol);
+    for (uint32_t i = 0; i < h->max_procs; i++)
+        if (atomic_load(&s->procs[i].state) == 2) s->ops.proc_add(&s->pol, i);
+    for (uint32_t i = 0; i < hwm; i++) {
+        unsigned st = atomic_load(&s->tasks[i].state);
+        if (st == USF_TASK_FREE || st == USF_TASK_GONE || st == USF_TASK_NEW) continue;
+        s->ops.task_add(&s->pol, i);
+        if (st == USF_TASK_READY) policy_enqueue(&s->pol, &s->ops, i, USF_WHY_WAKE);
+    }
+}

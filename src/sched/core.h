@@ -1,0 +1,51 @@
+/* src/sched/core.h - inside the scheduler room: dispatch under the lock.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_SCHED_CORE_H
+#define USF_SCHED_CORE_H
+
+#include "base/base.h"
+#include "os/os.h"
+#include "sched/sched.h"
+
+/* Tasks that were put on a core under the lock and are to be woken after it. */
+#define KICKS_MAX 32
+struct kicks {
+    uint32_t n;
+    uint32_t task[KICKS_MAX];
+};
+
+/* Take the lock, note the time, follow a change of policy.  false: this process leaves, and the call
+ * is to be abandoned (the lock is not held, me->task is USF_NONE). */
+bool core_enter(struct sched *s, struct sched_self *me);
+/* Release the lock, then wake whom `k` names, and the monitor if tasks wait. */
+void core_leave(struct sched *s, struct sched_self *me, struct kicks *k);
+
+/* All below: holds the scheduler lock. */
+void core_set_state(struct sched *s, uint32_t task, unsigned from_mask, unsigned to);
+/* Put a READY-to-be task on an idle core, or queue it. */
+void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *k);
+/* Queue it, whatever is idle. */
+void core_enqueue(struct sched *s, uint32_t task, enum usf_why why);
+void core_dequeue(struct sched *s, uint32_t task);
+/* The next task for this core, taken out of the queues, or USF_NONE. */
+uint32_t core_pick(struct sched *s, uint32_t core);
+/* `task` (which the core's word names) gives the core up: to `next`, or to nobody.  False: idle now. */
+bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct kicks *k);
+/* Take the core from a task that is in a system call (LENT, AWAY) or asleep unseen (RUNNING). */
+bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k);
+/* If the core is free and tasks wait: dispatch. */
+void core_fill(struct sched *s, uint32_t core, struct kicks *k);
+void core_fill_all(struct sched *s, struct kicks *k);
+/* Replace a misbehaving policy by coop. */
+void core_replace_policy(struct sched *s, const char *why);
+
+/* Without the lock. */
+void core_kick(struct sched *s, uint32_t task);
+void core_idle_set(struct sched *s, uint32_t core);
+void core_idle_clear(struct sched *s, uint32_t core);
+/* Wait until the own task is RUNNING.  0, -ETIMEDOUT, -EINTR. */
+int  core_park(struct sched *s, struct sched_self *me, uint64_t deadline);
+/* The thread has its core: bind it, count, go on. */
+void core_arrive(struct sched *s, struct sched_self *me);
+
+#define ST(x) (1u << (x))
+#endif

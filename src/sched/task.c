@@ -1,0 +1,239 @@
+/* src/sched/task.c - tasks and processes come and go.  SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "sched/core.h"
+#include "shm/shm.h"
+
+void sched_bind(struct sched *s, void *base)
+{
+    struct usf_header *h = base;
+    char *b = base;
+    s->h = h;
+    s->cores = (struct usf_core *)(b + h->off_cores);
+    s->procs = (struct usf_proc *)(b + h->off_procs);
+    s->tasks = (struct usf_task *)(b + h->off_tasks);
+    s->runs = (struct usf_run *)(b + h->off_runs);
+    s->proc = USF_NONE;
+    s->pol = (struct usf_pol){
+        .quantum = h->quantum_ns,
+        .nr_cores = h->nr_cores, .nr_tasks = h->max_tasks, .nr_procs = h->max_procs,
+        .task_stride = sizeof(struct usf_task), .core_stride = sizeof(struct usf_core),
+        .proc_stride = sizeof(struct usf_proc),
+        .tasks = (char *)&s->tasks->pol, .cores = (char *)&s->cores->pol, .procs = (char *)&s->procs->pol,
+        .data = h->pol_data,
+    };
+}
+
+/* ---- processes -------------------------------------------------------------------------------- */
+
+int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
+                    const uint64_t cpus[16], uint32_t run)
+{
+    struct sched_self me = {.task = USF_NONE};
+    uint64_t cores[4] = {0}, any = 0;
+    for (uint32_t c = 0; c < s->h->nr_cores; c++) {
+        uint32_t cpu = s->cores[c].pol.cpu;
+        if (cpu < 1024 && cpus[cpu / 64] >> (cpu % 64) & 1) any = cores[c / 64] |= 1ull << (c % 64);
+    }
+    if (!any) return -EXDEV;
+    if (!shm_join_begin(s->h)) return -ESTALE;
+
+    for (uint32_t i = 0; i < s->h->max_procs; i++) {
+        struct usf_proc *p = &s->procs[i];
+        uint32_t free = 0;
+        if (atomic_load_explicit(&p->state, memory_order_relaxed)
+            || !atomic_compare_exchange_strong(&p->state, &free, 1))
+            continue;
+        p->pid = pid;
+        p->start_time = start_time;
+        p->run = run;
+        p->flags = 0;
+        p->unpatched = p->spin_sites = 0;
+        p->gone = (struct usf_counters){0};
+        usf_format(p->comm, sizeof p->comm, "%s", comm);
+        atomic_store(&p->nr_threads, 0);
+        p->pol.id = i;
+        p->pol.nr_tasks = p->pol.nr_ready = 0;
+        p->pol.weight = 100;
+        for (int w = 0; w < 4; w++) p->pol.cores[w] = cores[w];
+        __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
+        s->proc = i;
+        if (!core_enter(s, &me)) return -ESTALE;
+        s->ops.proc_add(&s->pol, i);
+        atomic_store(&p->state, 2);
+        core_leave(s, &me, &(struct kicks){0});
+        /* the monitor opens a pidfd */
+        atomic_store(&s->h->monitor_asleep, 0);
+        atomic_fetch_add(&s->h->monitor_event, 1);
+        os_futex_wake(&s->h->monitor_event, 1);
+        return (int)i;
+    }
+    shm_leave(s->h);
+    return -EAGAIN;
+}
+
+static void add_counters(struct usf_counters *to, const struct usf_counters *n)
+{
+    uint64_t *a = (uint64_t *)to;
+    const uint64_t *b = (const uint64_t *)n;
+    for (unsigned i = 0; i < sizeof *n / 8; i++) a[i] += b[i];
+}
+
+static void remove_task(struct sched *s, uint32_t task, struct kicks *k)
+{
+    struct usf_task *t = &s->tasks[task];
+    struct usf_proc *p = &s->procs[t->proc];
+    uint32_t core = atomic_load(&t->core);
+    unsigned st = atomic_load(&t->state);
+
+    if (core < s->h->nr_cores) {
+        struct usf_core *c = &s->cores[core];
+        uint64_t w = atomic_load(&c->word);
+        uint32_t poll = atomic_load(&c->poller);
+        if (core_task(w) == task && core_state(w) != USF_CORE_IDLE) {
+            if (core_state(w) == USF_CORE_RUNNING) core_give(s, core, task, USF_NONE, k);
+            else core_take(s, core, w, k), st = atomic_load(&t->state);
+        }
+        /* It polled its last core: nobody looks into the mailbox any more. */
+        if (poll == task + 1 || (poll & USF_MAIL)) {
+            /* (a mail is taken by a live poller within microseconds: waking its task twice is harmless) */
+            poll = atomic_exchange(&c->poller, 0);
+            if (poll & USF_MAIL && k->n < KICKS_MAX) k->task[k->n++] = (poll & ~USF_MAIL) - 1;
+        }
+    }
+    if (st == USF_TASK_READY) core_dequeue(s, task);
+    s->ops.task_remove(&s->pol, task);
+    p->pol.nr_tasks--;
+    add_counters(&p->gone, &t->n);
+    t->n = (struct usf_counters){0};
+    core_set_state(s, task, ~0u, USF_TASK_GONE);
+    core_set_state(s, task, ~0u, USF_TASK_FREE);
+}
+
+void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc)
+{
+    struct usf_proc *p = &s->procs[proc];
+    struct sched_self nobody = {.task = USF_NONE};
+    struct kicks k = {0};
+    uint32_t hwm = atomic_load(&s->h->task_hwm);
+
+    if (!me) me = &nobody;
+    if (!core_enter(s, me)) return;
+    uint32_t state = atomic_load(&p->state);
+    if (state == 0 || state == 1) {
+        if (state == 1) atomic_store(&p->state, 0);     /* died while it joined */
+        core_leave(s, me, &k);
+        if (state == 1) shm_leave(s->h);
+        return;
+    }
+    if (proc == s->proc) atomic_store(&s->leaving, 1);
+    atomic_store(&p->state, 3);
+    for (uint32_t i = 0; i < hwm; i++) {
+        struct usf_task *t = &s->tasks[i];
+        unsigned st = atomic_load(&t->state);
+        if (st == USF_TASK_FREE || t->proc != proc) continue;
+        if (st == USF_TASK_NEW) {       /* died while it attached: not known to the policy yet */
+            core_set_state(s, i, ~0u, USF_TASK_GONE);
+            core_set_state(s, i, ~0u, USF_TASK_FREE);
+            continue;
+        }
+        remove_task(s, i, &k);
+        if (k.n >= KICKS_MAX - 4) {     /* make room: these are on their cores already */
+            for (uint32_t j = 0; j < k.n; j++) core_kick(s, k.task[j]);
+            k.n = 0;
+        }
+    }
+    s->ops.proc_remove(&s->pol, proc);
+    if (p->run && p->run <= s->h->max_runs) {
+        struct usf_run *r = &s->runs[p->run - 1];
+        const uint64_t *n = (const uint64_t *)&p->gone;
+        atomic_fetch_add(&r->nr_procs, 1);
+        atomic_fetch_add(&r->spin_sites, p->spin_sites);
+        atomic_fetch_add(&r->unpatched, p->unpatched);
+        for (unsigned i = 0; i < sizeof p->gone / 8; i++) atomic_fetch_add(&r->n[i], n[i]);
+    }
+    core_fill_all(s, &k);
+    atomic_store(&p->state, 0);
+    core_leave(s, me, &k);
+    shm_leave(s->h);
+    if (proc == s->proc) s->proc = USF_NONE;
+    me->task = USF_NONE;
+}
+
+/* ---- threads ---------------------------------------------------------------------------------- */
+
+static uint32_t claim_record(struct sched *s)
+{
+    static _Atomic uint32_t hint;
+    uint32_t hwm = atomic_load(&s->h->task_hwm);
+    for (;;) {
+        uint32_t start = atomic_load_explicit(&hint, memory_order_relaxed);
+        for (uint32_t n = 0; n < hwm; n++) {
+            uint32_t i = (start + n) % hwm, free = USF_TASK_FREE;
+            if (atomic_load_explicit(&s->tasks[i].state, memory_order_relaxed) == USF_TASK_FREE
+                && atomic_compare_exchange_strong(&s->tasks[i].state, &free, USF_TASK_NEW)) {
+                atomic_store_explicit(&hint, i + 1, memory_order_relaxed);
+                return i;
+            }
+        }
+        if (hwm >= s->h->max_tasks || shm_reserve_tasks(s->h, s->shm_dir, hwm + USF_TASK_CHUNK)) return USF_NONE;
+        hwm = atomic_load(&s->h->task_hwm);
+    }
+}
+
+int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name)
+{
+    struct kicks k = {0};
+    sched_crit_enter(me);
+    uint32_t id = claim_record(s);
+    if (id == USF_NONE) {
+        sched_crit_leave(s, me);
+        return -EAGAIN;
+    }
+    struct usf_task *t = &s->tasks[id];
+    struct usf_proc *p = &s->procs[s->proc];
+    atomic_store(&t->park, USF_PARK_NONE);
+    atomic_store(&t->core, USF_NONE);
+    atomic_store(&t->pinned, USF_NONE);
+    atomic_store(&t->token, 0);
+    atomic_store(&t->wait_kind, USF_WAIT_NONE);
+    t->tid = tid;
+    t->proc = s->proc;
+    t->n = (struct usf_counters){0};
+    usf_format(t->name, sizeof t->name, "%s", name);
+    __builtin_memset(&t->pol, 0, sizeof t->pol);
+    t->pol.id = id;
+    t->pol.proc = s->proc;
+    t->pol.last_core = USF_NONE;
+    me->poll_core = me->interrupted = 0;
+
+    if (!core_enter(s, me)) {
+        atomic_store(&t->state, USF_TASK_FREE);
+        sched_crit_leave(s, me);
+        return -ESTALE;
+    }
+    me->task = id;
+    p->pol.nr_tasks++;
+    s->ops.task_add(&s->pol, id);
+    if (s->kernel) core_set_state(s, id, ST(USF_TASK_NEW), USF_TASK_RUNNING);
+    else core_place(s, id, USF_WHY_NEW, &k);
+    me->where = SCHED_PARKED;
+    core_leave(s, me, &k);
+    while (!s->kernel && atomic_load(&t->state) != USF_TASK_RUNNING && me->task == id) core_park(s, me, 0);
+    if (s->kernel) me->where = SCHED_USER;
+    else if (me->task == id) core_arrive(s, me);
+    sched_crit_leave(s, me);
+    return 0;
+}
+
+void sched_detach(struct sched *s, struct sched_self *me)
+{
+    struct kicks k = {0};
+    if (me->task == USF_NONE) return;
+    if (!core_enter(s, me)) return;
+    remove_task(s, me->task, &k);
+    core_fill_all(s, &k);
+    /* The record may be another thread's as soon as the lock is free, but the lock knows us by it. */
+    core_leave(s, me, &k);
+    me->task = USF_NONE;
+}

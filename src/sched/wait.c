@@ -1,0 +1,297 @@
+/* src/sched/wait.c - what a thread does with its core.  SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "sched/core.h"
+
+static struct usf_task *own(struct sched *s, struct sched_self *me) { return &s->tasks[me->task]; }
+
+static unsigned state_of(struct usf_task *t) { return atomic_load(&t->state); }
+
+/* ---- parking ---------------------------------------------------------------------------------- */
+/* The sleeper writes ASLEEP and then looks at its state; the waker has set the state to RUNNING and then
+ * exchanges the park word.  In the one total order of these four either the sleeper sees RUNNING or the
+ * waker sees ASLEEP: no wake-up is lost (models/park.pml).  GO and PINNING left behind by a late waker
+ * are overwritten by the next ASLEEP, and a needless futex wake only makes the sleeper look again. */
+
+void core_kick(struct sched *s, uint32_t task)
+{
+    struct usf_task *t = &s->tasks[task];
+    if (atomic_exchange(&t->park, USF_PARK_PINNING) != USF_PARK_ASLEEP) {
+        atomic_store(&t->park, USF_PARK_GO);
+        return;
+    }
+    uint32_t core = atomic_load(&t->core);
+    if (core < s->h->nr_cores && atomic_load(&t->pinned) != core && (t->proc == s->proc || s->remote_pin)
+        && os_pin(t->tid, s->cores[core].pol.cpu) == 0)
+        atomic_store(&t->pinned, core);
+    USF_POINT("sched.kick");
+    atomic_store(&t->park, USF_PARK_GO);
+    os_futex_wake(&t->park, 1);
+}
+
+/* Stop polling.  A task that was left in the mailbox in the meantime is woken. */
+static void leave_poll(struct sched *s, struct sched_self *me)
+{
+    if (!me->poll_core) return;
+    struct usf_core *c = &s->cores[me->poll_core - 1];
+    uint32_t w = me->task + 1;
+    me->poll_core = 0;
+    if (atomic_compare_exchange_strong(&c->poller, &w, 0) || !(w & USF_MAIL)) return;
+    atomic_store(&c->poller, 0);
+    core_kick(s, (w & ~USF_MAIL) - 1);
+}
+
+/* Watch the core that went idle: until the own task runs again, another is left in the mailbox, or it
+ * takes too long.  Costs no system call either way. */
+static void poll_core(struct sched *s, struct sched_self *me, uint64_t deadline)
+{
+    struct usf_core *c = &s->cores[me->poll_core - 1];
+    struct usf_task *t = own(s, me);
+    uint64_t until = os_now() + c->poll_ns;
+    if (deadline && deadline < until) until = deadline;
+    for (unsigned i = 1;; i++) {
+        if (atomic_load_explicit(&t->state, memory_order_acquire) == USF_TASK_RUNNING) {
+            t->n.polls++;
+            break;
+        }
+        if (atomic_load_explicit(&c->poller, memory_order_relaxed) != me->task + 1) break;
+        if (i % 32 == 0 && os_now() >= until) break;
+        os_pause();
+    }
+    leave_poll(s, me);
+}
+
+int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
+{
+    struct usf_task *t = own(s, me);
+    int r = 0;
+    me->where = SCHED_PARKED;
+    if (me->poll_core) poll_core(s, me, deadline);
+    while (!me->interrupted) {
+        if (state_of(t) == USF_TASK_RUNNING) break;
+        atomic_exchange(&t->park, USF_PARK_ASLEEP);
+        USF_POINT("sched.park");
+        if (state_of(t) == USF_TASK_RUNNING) break;
+        r = os_futex_wait(&t->park, USF_PARK_ASLEEP, deadline);
+        if (r == -ETIMEDOUT) break;
+        r = 0;
+        if (atomic_load_explicit(&s->leaving, memory_order_relaxed)) break;
+    }
+    return me->interrupted ? -EINTR : r;
+}
+
+void core_arrive(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    uint32_t core;
+    /* A waker that is binding us may be a moment late; it must not bind us after we have gone on. */
+    for (int i = 0; atomic_load(&t->park) == USF_PARK_PINNING && i < 10000; i++) os_pause();
+    atomic_store_explicit(&t->park, USF_PARK_NONE, memory_order_relaxed);
+    core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (core < s->h->nr_cores && atomic_load_explicit(&t->pinned, memory_order_relaxed) != core) {
+        os_pin(0, s->cores[core].pol.cpu);      /* refused (the CPU left our cpuset): run where we are */
+        atomic_store_explicit(&t->pinned, core, memory_order_relaxed);
+    }
+    me->where = SCHED_USER;
+    while (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed)))
+        os_futex_wait(&s->patching, 1, 0);
+}
+
+/* Park until the own task is put on a core, whatever happens. */
+static void park_for_core(struct sched *s, struct sched_self *me)
+{
+    uint32_t intr = me->interrupted;
+    me->interrupted = 0;
+    while (state_of(own(s, me)) != USF_TASK_RUNNING) {
+        core_park(s, me, 0);
+        if (atomic_load_explicit(&s->leaving, memory_order_relaxed)) {
+            /* another thread is taking the process off: wait for what comes of it */
+            if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0});
+            if (me->task == USF_NONE) return;
+        }
+    }
+    me->interrupted = intr;
+    core_arrive(s, me);
+}
+
+/* ---- block and wake --------------------------------------------------------------------------- */
+
+int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
+{
+    struct usf_task *t = own(s, me);
+    struct kicks k = {0};
+    me->interrupted = 0;
+    if (!core_enter(s, me)) return -EINTR;
+    if (atomic_load_explicit(&t->token, memory_order_relaxed)) {
+        atomic_store_explicit(&t->token, 0, memory_order_relaxed);
+        core_leave(s, me, &k);
+        return 0;
+    }
+    bool had = state_of(t) == USF_TASK_RUNNING;     /* else its core was taken unseen */
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    core_set_state(s, me->task, ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL), USF_TASK_BLOCKED);
+    t->n.blocks++;
+    if (had && !core_give(s, core, me->task, core_pick(s, core), &k) && s->cores[core].poll_ns) {
+        atomic_store(&s->cores[core].poller, me->task + 1);
+        me->poll_core = core + 1;
+    }
+    me->where = SCHED_PARKED;
+    core_leave(s, me, &k);
+    USF_POINT("sched.blocked");
+
+    int r = core_park(s, me, deadline);
+    if (r != -ETIMEDOUT || state_of(t) == USF_TASK_RUNNING) {
+        if (r == -EINTR) return me->where = SCHED_USER, -EINTR;
+        if (state_of(t) == USF_TASK_RUNNING) return core_arrive(s, me), 0;
+    }
+    /* Timed out (or the process is leaving): ready, by our own doing. */
+    k.n = 0;
+    if (!core_enter(s, me)) return me->where = SCHED_USER, -EINTR;
+    bool late = state_of(t) == USF_TASK_BLOCKED;
+    if (late) core_place(s, me->task, USF_WHY_WAKE, &k);
+    core_leave(s, me, &k);
+    park_for_core(s, me);
+    return late ? -ETIMEDOUT : 0;
+}
+
+void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n)
+{
+    while (n) {
+        struct kicks k = {0};
+        if (!core_enter(s, me)) return;
+        for (; n && k.n < KICKS_MAX - 2; n--, tasks++) {
+            struct usf_task *t = &s->tasks[*tasks];
+            if (state_of(t) == USF_TASK_BLOCKED) core_place(s, *tasks, USF_WHY_WAKE, &k);
+            else atomic_store_explicit(&t->token, 1, memory_order_relaxed);
+            if (me->task != USF_NONE) own(s, me)->n.wakes++;
+        }
+        core_leave(s, me, &k);
+    }
+}
+
+/* ---- yield ------------------------------------------------------------------------------------ */
+
+static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
+{
+    struct usf_task *t = own(s, me);
+    struct kicks k = {0};
+    if (!core_enter(s, me)) return false;
+    if (state_of(t) != USF_TASK_RUNNING) {          /* its core was taken unseen: queue for one */
+        core_place(s, me->task, USF_WHY_RETURN, &k);
+    } else {
+        uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+        s->cores[core].progress++;
+        if (why == USF_WHY_YIELD && !s->ops.yield(&s->pol, core, me->task)) {
+            core_leave(s, me, &k);
+            return false;
+        }
+        uint32_t next = core_pick(s, core);
+        if (next == USF_NONE) {
+            core_leave(s, me, &k);
+            return false;
+        }
+        core_set_state(s, me->task, ST(USF_TASK_RUNNING), USF_TASK_READY);
+        core_give(s, core, me->task, next, &k);
+        core_enqueue(s, me->task, why);
+        core_fill_all(s, &k);
+    }
+    me->where = SCHED_PARKED;
+    core_leave(s, me, &k);
+    park_for_core(s, me);
+    return true;
+}
+
+bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
+{
+    struct usf_task *t = own(s, me);
+    if (spin) t->n.spin_yields++;
+    else t->n.yields++;
+    if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
+        && atomic_load_explicit(&t->state, memory_order_relaxed) == USF_TASK_RUNNING)
+        return false;
+    return give_way(s, me, USF_WHY_YIELD);
+}
+
+void sched_preempt(struct sched *s, struct sched_self *me)
+{
+    if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return;
+    own(s, me)->n.preemptions++;
+    give_way(s, me, USF_WHY_PREEMPT);
+}
+
+/* ---- system calls ----------------------------------------------------------------------------- */
+
+void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
+{
+    struct usf_task *t = own(s, me);
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    me->where = SCHED_AWAY;
+    if (USF_UNLIKELY(core >= s->h->nr_cores)) return;
+    struct usf_core *c = &s->cores[core];
+    uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
+    unsigned to = certain ? USF_CORE_AWAY : USF_CORE_LENT;
+    if (core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task) return;     /* taken unseen */
+    if (!atomic_compare_exchange_strong(&c->word, &w, core_word(to, me->task, core_seq(w) + 1))) return;
+    if (!certain) return;
+    core_idle_set(s, core);
+    USF_POINT("sched.away");
+    if (atomic_load(&s->h->nr_ready)) {
+        struct kicks k = {0};
+        if (!core_enter(s, me)) return;
+        core_fill(s, core, &k);
+        core_leave(s, me, &k);
+    }
+}
+
+void sched_return_core(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (USF_LIKELY(core < s->h->nr_cores)) {
+        struct usf_core *c = &s->cores[core];
+        uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
+        unsigned st = core_state(w);
+        if (core_task(w) == me->task && (st == USF_CORE_LENT || st == USF_CORE_AWAY)) {
+            if (st == USF_CORE_AWAY) core_idle_clear(s, core);
+            if (atomic_compare_exchange_strong(&c->word, &w,
+                                               core_word(USF_CORE_RUNNING, me->task, core_seq(w) + 1))) {
+                me->where = SCHED_USER;
+                if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) core_arrive(s, me);
+                return;
+            }
+        } else if (core_task(w) == me->task && st == USF_CORE_RUNNING) {
+            me->where = SCHED_USER;
+            return;
+        }
+    }
+    struct kicks k = {0};
+    if (!core_enter(s, me)) return;
+    if (core < s->h->nr_cores) {        /* we may have cleared the bit of a core that is free */
+        unsigned st = core_state(atomic_load(&s->cores[core].word));
+        if (st == USF_CORE_IDLE || st == USF_CORE_AWAY) {
+            core_idle_set(s, core);
+            core_fill(s, core, &k);
+        }
+    }
+    if (state_of(t) == USF_TASK_IN_KERNEL) core_place(s, me->task, USF_WHY_RETURN, &k);
+    me->where = SCHED_PARKED;
+    core_leave(s, me, &k);
+    park_for_core(s, me);
+}
+
+/* ---- signals ---------------------------------------------------------------------------------- */
+
+void sched_interrupt(struct sched *s, struct sched_self *me)
+{
+    struct kicks k = {0};
+    leave_poll(s, me);
+    if (state_of(own(s, me)) == USF_TASK_BLOCKED) {
+        if (!core_enter(s, me)) return;
+        if (state_of(own(s, me)) == USF_TASK_BLOCKED) {
+            core_place(s, me->task, USF_WHY_WAKE, &k);
+            me->interrupted = 1;
+        }
+        core_leave(s, me, &k);
+    }
+    park_for_core(s, me);
+}

@@ -1,0 +1,125 @@
+/* src/sched/watch.c - the monitor's look at an instance.  SPDX-License-Identifier: Apache-2.0
+ *
+ * While tasks wait, a core that has not reached a scheduling point for a tick gets its thread nudged
+ * (which looks for a spin-wait, and gives way once the progress guarantee is due); a core lent to a
+ * system call for longer than `lend` is taken; so is one whose thread sleeps in a call that the gate
+ * did not see. */
+#include "sched/core.h"
+
+#define TICK_NS        1000000ull
+#define QUIET_LOOKS    50u      /* looks without anything waiting before the monitor goes to sleep */
+#define SAMPLE_NS      4000000ull   /* policy `linux`: between two samples of running threads */
+
+static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t now,
+                            void (*nudge)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
+{
+    struct sched_watcher *m = s->watch;
+    struct usf_core *c = &s->cores[core];
+    uint64_t progress = atomic_load(&c->progress);
+    if (w != m->word[core] || progress != m->progress[core]) {
+        m->word[core] = w;
+        m->progress[core] = progress;
+        m->since[core] = now;
+        m->nudged[core] = 0;
+        m->asleep[core] = 0;
+        return false;
+    }
+    uint64_t age = now - m->since[core];
+    if (age < TICK_NS) return false;
+    char st = state(arg, core_task(w));
+    if (st == 'S' || st == 'D' || st == 'T' || st == 't') return ++m->asleep[core] >= 2;
+    m->asleep[core] = 0;
+    /* at 1, 2, 4, 8, ... ms, and from the guarantee's time on every tick */
+    if (age >= 2 * m->nudged[core] || age >= s->h->progress_ns) {
+        m->nudged[core] = age;
+        nudge(arg, core_task(w));
+    }
+    return false;
+}
+
+static uint64_t sample_running(struct sched *s, void (*nudge)(void *, uint32_t),
+                               char (*state)(void *, uint32_t), void *arg)
+{
+    uint32_t hwm = atomic_load(&s->h->task_hwm), running = 0, chosen = USF_NONE, n = 0;
+    for (uint32_t k = 0; k < hwm && n < 64; k++) {
+        uint32_t i = (s->watch->next_sample + k) % hwm;
+        if (atomic_load_explicit(&s->tasks[i].state, memory_order_relaxed) != USF_TASK_RUNNING) continue;
+        n++;
+        if (state(arg, i) != 'R') continue;
+        if (chosen == USF_NONE) chosen = i;
+        running++;
+    }
+    /* Only oversubscription makes a spin-wait harmful. */
+    if (running > s->h->nr_cores && chosen != USF_NONE) {
+        nudge(arg, chosen);
+        s->watch->next_sample = chosen + 1;
+    }
+    return n ? SAMPLE_NS : UINT64_MAX;
+}
+
+uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
+                     char (*state)(void *arg, uint32_t task), void *arg)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct kicks k = {0};
+    uint64_t now = os_now(), next = TICK_NS;
+    if (s->kernel) return sample_running(s, nudge, state, arg);
+    if (!atomic_load(&s->h->nr_ready)) {
+        if (++s->watch->quiet > QUIET_LOOKS) return UINT64_MAX;
+        return TICK_NS;
+    }
+    s->watch->quiet = 0;
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) {
+        uint64_t w = atomic_load(&s->cores[i].word);
+        unsigned st = core_state(w);
+        bool take = false;
+        if (st == USF_CORE_RUNNING) {
+            take = look_at_running(s, i, w, now, nudge, state, arg);
+        } else if (st == USF_CORE_LENT) {
+            if (w == s->watch->word[i]) take = now - s->watch->since[i] >= s->h->lend_ns;
+            else s->watch->word[i] = w, s->watch->since[i] = now;
+            if (!take) next = s->h->lend_ns;
+        } else if (st == USF_CORE_IDLE || st == USF_CORE_AWAY) {
+            take = w == s->watch->word[i];      /* free for two looks while tasks wait: someone died at the
+                                                   wrong moment, or waits for cores that it may not use */
+            s->watch->word[i] = w;
+        }
+        if (!take || !core_enter(s, &me)) continue;
+        if (st == USF_CORE_RUNNING || st == USF_CORE_LENT) core_take(s, i, w, &k);
+        else core_fill(s, i, &k);
+        core_leave(s, &me, &k);
+        k.n = 0;
+    }
+    if (core_enter(s, &me)) {
+        s->ops.tick(&s->pol);
+        core_leave(s, &me, &k);
+    }
+    return next;
+}
+
+bool sched_is_valid(struct sched *s, char *why, unsigned cap)
+{
+    uint32_t ready = 0, hwm = atomic_load(&s->h->task_hwm);
+    if (hwm > s->h->max_tasks) return usf_format(why, cap, "task high-water mark %u is out of range", hwm), false;
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) {
+        uint64_t w = atomic_load(&s->cores[i].word);
+        unsigned st = core_state(w);
+        uint32_t t = core_task(w);
+        if (st > USF_CORE_OFF) return usf_format(why, cap, "core %u has state %u", i, st), false;
+        if (st == USF_CORE_IDLE || st == USF_CORE_OFF) continue;
+        if (t >= hwm) return usf_format(why, cap, "core %u names task %u, which does not exist", i, t), false;
+        if (atomic_load(&s->tasks[t].core) != i)
+            return usf_format(why, cap, "core %u names task %u, which names another core", i, t), false;
+    }
+    for (uint32_t i = 0; i < hwm; i++) {
+        unsigned st = atomic_load(&s->tasks[i].state);
+        if (st > USF_TASK_GONE) return usf_format(why, cap, "task %u has state %u", i, st), false;
+        if (st == USF_TASK_FREE) continue;
+        if (s->tasks[i].proc >= s->h->max_procs)
+            return usf_format(why, cap, "task %u names process %u", i, s->tasks[i].proc), false;
+        if (st == USF_TASK_READY) ready++;
+    }
+    if (ready != atomic_load(&s->h->nr_ready))
+        return usf_format(why, cap, "%u tasks are ready, %u are counted", ready, atomic_load(&s->h->nr_ready)), false;
+    return true;
+}

@@ -1,0 +1,397 @@
+/* src/sync/futex.c - futexes in user space.  SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <linux/futex.h>
+
+#include "base/base.h"
+#include "os/os.h"
+#include "os/syscall.h"
+#include "sync/sync.h"
+
+int sync_probe_read(const uint32_t *addr, uint32_t *out);
+int sync_probe_cas(uint32_t *addr, uint32_t *expected, uint32_t desired);
+extern const char sync_probe_start[], sync_probe_end[], sync_probe_fixup[];
+
+bool sync_read(const uint32_t *addr, uint32_t *out) { return sync_probe_read(addr, out) == 0; }
+
+uintptr_t sync_fault_fixup(uintptr_t pc)
+{
+    return pc >= (uintptr_t)sync_probe_start && pc < (uintptr_t)sync_probe_end ? (uintptr_t)sync_probe_fixup : 0;
+}
+
+/* ---- buckets ---------------------------------------------------------------------------------- */
+
+static struct sync_bucket *bucket_of(struct sync *y, uintptr_t addr)
+{ return &y->bucket[(addr >> 2) * 0x9e3779b97f4a7c15ull >> 56]; }
+
+static void lock_bucket(struct sync_bucket *b)
+{
+    for (int i = 0; i < 100; i++) {
+        uint32_t free = 0;
+        if (atomic_load_explicit(&b->lock, memory_order_relaxed) == 0
+            && atomic_compare_exchange_weak(&b->lock, &free, 1))
+            return;
+        os_pause();
+    }
+    while (atomic_exchange(&b->lock, 2)) os_futex_wait(&b->lock, 2, 0);
+}
+
+static void unlock_bucket(struct sync_bucket *b)
+{ if (atomic_exchange(&b->lock, 0) == 2) os_futex_wake(&b->lock, 1); }
+
+static void lock_two(struct sync_bucket *a, struct sync_bucket *b)
+{
+    lock_bucket(a < b ? a : b);
+    if (a != b) lock_bucket(a < b ? b : a);
+}
+static void unlock_two(struct sync_bucket *a, struct sync_bucket *b)
+{
+    unlock_bucket(a);
+    if (a != b) unlock_bucket(b);
+}
+
+/* holds b's lock */
+static void append(struct sync_bucket *b, struct sync_waiter *w)
+{
+    w->next = 0;
+    w->prev = b->tail;
+    if (b->tail) b->tail->next = w;
+    else b->head = w;
+    b->tail = w;
+    atomic_store(&w->bucket, b);
+    atomic_fetch_add(&b->count, 1);
+}
+static void detach(struct sync_bucket *b, struct sync_waiter *w)
+{
+    if (w->prev) w->prev->next = w->next;
+    else b->head = w->next;
+    if (w->next) w->next->prev = w->prev;
+    else b->tail = w->prev;
+    atomic_fetch_sub(&b->count, 1);
+}
+
+/* The owner takes its entry out.  False: a waker had it already (and has let go of it). */
+static bool cancel(struct sync_waiter *w)
+{
+    for (;;) {
+        struct sync_bucket *b = atomic_load(&w->bucket);
+        lock_bucket(b);
+        if (atomic_load(&w->bucket) != b) {     /* requeued meanwhile */
+            unlock_bucket(b);
+            continue;
+        }
+        bool mine = atomic_load(&w->state) == SYNC_WAITING;
+        if (mine) {
+            detach(b, w);
+            atomic_store(&w->state, SYNC_CANCELLED);
+        }
+        unlock_bucket(b);
+        while (atomic_load(&w->state) == SYNC_WAKING) os_pause();
+        return mine;
+    }
+}
+
+void sync_cancel(struct sync *y, struct sync_self *me)
+{
+    if (!me->waiter || atomic_load(&me->waiter->state) == SYNC_CANCELLED) return;
+    sched_crit_enter(me->sched);
+    cancel(me->waiter);
+    sched_crit_leave(y->sched, me->sched);
+}
+
+void sync_reset(struct sync *y)
+{
+    for (unsigned i = 0; i < SYNC_BUCKETS; i++) y->bucket[i] = (struct sync_bucket){0};
+}
+
+void sync_kernel_wait(struct sync *y, const uint32_t *addr, int delta)
+{ atomic_fetch_add(&bucket_of(y, (uintptr_t)addr)->kernel, (uint32_t)delta); }
+
+/* ---- wait ------------------------------------------------------------------------------------- */
+
+static uint64_t clock_ns(int clock)
+{
+    struct sync_timespec t;
+    usf_syscall(__NR_clock_gettime, clock, &t);
+    return (uint64_t)t.sec * 1000000000u + (uint64_t)t.nsec;
+}
+
+struct deadline { uint64_t at; int clock; };    /* at 0: none */
+
+static int read_timeout(const struct sync_timespec *ts, int cmd, int op, struct deadline *d)
+{
+    uint32_t raw[4];
+    struct sync_timespec t;
+    d->at = 0;
+    d->clock = op & FUTEX_CLOCK_REALTIME ? 0 : 1;
+    if (!ts) return 0;
+    for (int i = 0; i < 4; i++)
+        if (!sync_read((const uint32_t *)ts + i, &raw[i])) return -EFAULT;
+    __builtin_memcpy(&t, raw, sizeof t);
+    if (t.sec < 0 || t.nsec < 0 || t.nsec >= 1000000000) return -EINVAL;
+    uint64_t ns = t.sec > 9000000000ll ? INT64_MAX : (uint64_t)t.sec * 1000000000u + (uint64_t)t.nsec;
+    if (cmd == FUTEX_WAIT) {
+        uint64_t now = os_now();
+        ns = ns > INT64_MAX - now ? INT64_MAX : ns + now;
+    }
+    d->at = ns ? ns : 1;
+    return 0;
+}
+
+/* The deadline on the scheduler's clock; *over: it has passed. */
+static uint64_t monotonic(const struct deadline *d, bool *over)
+{
+    uint64_t now = os_now(), on_clock = d->clock == 1 ? now : clock_ns(d->clock);
+    *over = d->at && d->at <= on_clock;
+    if (!d->at) return 0;
+    uint64_t left = *over ? 0 : d->at - on_clock;
+    return left > INT64_MAX - now ? 0 : now + left;
+}
+
+static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32_t val, uint32_t bitset,
+                    const struct deadline *d)
+{
+    struct sync_waiter w = {.addr = (uintptr_t)addr, .bitset = bitset, .task = me->sched->task};
+    struct sync_bucket *b = bucket_of(y, w.addr);
+    uint32_t now_val;
+    uint64_t recheck = y->recheck_ns;
+
+    sched_crit_enter(me->sched);
+    lock_bucket(b);
+    append(b, &w);      /* counts itself before it reads: see wake_fence */
+    USF_POINT("sync.queued");
+    bool ok = sync_read(addr, &now_val);
+    if (!ok || now_val != val) {
+        detach(b, &w);
+        unlock_bucket(b);
+        sched_crit_leave(y->sched, me->sched);
+        return ok ? -EAGAIN : -EFAULT;
+    }
+    unlock_bucket(b);
+    me->waiter = &w;
+    sched_crit_leave(y->sched, me->sched);
+
+    long r = 0;
+    while (atomic_load(&w.state) == SYNC_WAITING) {
+        bool over;
+        uint64_t until = monotonic(d, &over), look = os_now() + recheck;
+        bool peek = recheck && (!until || look < until);
+        if (over) {
+            r = -ETIMEDOUT;
+            break;
+        }
+        r = sched_block(y->sched, me->sched, peek ? look : until);
+        if (me->sched->task != w.task) break;      /* taken off the instance meanwhile */
+        if (r == -EINTR) break;
+        if (peek && r == -ETIMEDOUT) {
+            if (!sync_read(addr, &now_val) || now_val != val) break;    /* spurious, as futex(2) allows */
+            recheck *= 2;
+        }
+        r = 0;
+    }
+    sched_crit_enter(me->sched);
+    me->waiter = 0;
+    uint32_t st = atomic_load(&w.state);
+    if (st == SYNC_CANCELLED) r = -EINTR;
+    else if (!cancel(&w)) r = 0;
+    sched_crit_leave(y->sched, me->sched);
+    return r;
+}
+
+/* ---- wake ------------------------------------------------------------------------------------- */
+/* A waiter counts itself in its bucket and then reads the word; a waker has written the word and then
+ * reads the count.  With a full fence between, one of them sees the other. */
+static bool nobody(struct sync_bucket *b)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    return !atomic_load_explicit(&b->count, memory_order_relaxed)
+           && !atomic_load_explicit(&b->kernel, memory_order_relaxed);
+}
+
+/* Entries taken out of their buckets (WAKING), linked by next. */
+struct taken { struct sync_waiter *head, **tail; };
+
+/* holds b's lock: take up to n entries of addr.  As the kernel's: n < 1 still takes one. */
+static int take(struct sync_bucket *b, uintptr_t addr, int n, uint32_t bitset, struct taken *t)
+{
+    int got = 0;
+    for (struct sync_waiter *w = b->head, *next; w; w = next) {
+        next = w->next;
+        if (w->addr != addr || !(w->bitset & bitset)) continue;
+        detach(b, w);
+        atomic_store(&w->state, SYNC_WAKING);
+        w->next = 0;
+        *t->tail = w;
+        t->tail = &w->next;
+        if (++got >= n) break;
+    }
+    return got;
+}
+
+static void wake_taken(struct sync *y, struct sync_self *me, struct taken *t)
+{
+    uint32_t id[32];
+    for (struct sync_waiter *w = t->head; w;) {
+        unsigned n = 0;
+        for (; w && n < 32; n++) {
+            struct sync_waiter *next = w->next;
+            id[n] = w->task;
+            atomic_store(&w->state, SYNC_WOKEN);    /* the entry is no longer ours */
+            w = next;
+        }
+        USF_POINT("sync.woken");
+        sched_wake(y->sched, me->sched, id, n);
+    }
+}
+
+static int wake_kernel(struct sync_bucket *b, uint32_t *addr, int n, uint32_t bitset)
+{
+    if (n <= 0 || !atomic_load(&b->kernel)) return 0;
+    long r = usf_syscall(__NR_futex, addr, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, n, 0, 0, bitset);
+    return r > 0 ? (int)r : 0;
+}
+
+static long wake(struct sync *y, struct sync_self *me, uint32_t *addr, int n, uint32_t bitset)
+{
+    struct sync_bucket *b = bucket_of(y, (uintptr_t)addr);
+    struct taken t = {.tail = &t.head};
+    if (nobody(b)) return 0;
+    sched_crit_enter(me->sched);
+    lock_bucket(b);
+    int got = take(b, (uintptr_t)addr, n, bitset, &t);
+    unlock_bucket(b);
+    wake_taken(y, me, &t);
+    sched_crit_leave(y->sched, me->sched);
+    return got + wake_kernel(b, addr, (n < 1 && !got ? 1 : n) - got, bitset);
+}
+
+static long requeue(struct sync *y, struct sync_self *me, uint32_t *addr, int nr_wake, int nr_requeue,
+                    uint32_t *addr2, const uint32_t *cmp)
+{
+    struct sync_bucket *b = bucket_of(y, (uintptr_t)addr), *b2 = bucket_of(y, (uintptr_t)addr2);
+    struct taken t = {.tail = &t.head};
+    uint32_t v;
+    int done = 0;
+    if (nr_wake < 0 || nr_requeue < 0) return -EINVAL;
+    sched_crit_enter(me->sched);
+    lock_two(b, b2);
+    long err = 0;
+    if (cmp) err = !sync_read(addr, &v) ? -EFAULT : v != *cmp ? -EAGAIN : 0;
+    struct sync_waiter *last = b2->tail;
+    for (struct sync_waiter *w = b->head, *next; w && !err && done - nr_wake < nr_requeue; w = next) {
+        next = w->next;
+        bool end = w == last;       /* b == b2: those behind it were requeued by us */
+        if (w->addr == (uintptr_t)addr) {
+            detach(b, w);
+            if (++done <= nr_wake) {
+                atomic_store(&w->state, SYNC_WAKING);
+                w->next = 0;
+                *t.tail = w;
+                t.tail = &w->next;
+            } else {
+                w->addr = (uintptr_t)addr2;
+                append(b2, w);
+            }
+        }
+        if (end && b == b2) break;
+    }
+    unlock_two(b, b2);
+    wake_taken(y, me, &t);
+    sched_crit_leave(y->sched, me->sched);
+    if (err) return err;
+    /* Those that wait in the kernel are woken rather than requeued: futex(2) allows it. */
+    return done + wake_kernel(b, addr, nr_wake + nr_requeue > nr_wake ? nr_wake + nr_requeue - done : nr_wake - done,
+                              FUTEX_BITSET_MATCH_ANY);
+}
+
+static int sign12(uint32_t v) { return (int32_t)(v << 20) >> 20; }
+
+static bool compare(int how, int a, int b, int *yes)
+{
+    switch (how) {
+    case FUTEX_OP_CMP_EQ: *yes = a == b; return true;
+    case FUTEX_OP_CMP_NE: *yes = a != b; return true;
+    case FUTEX_OP_CMP_LT: *yes = a < b; return true;
+    case FUTEX_OP_CMP_GE: *yes = a >= b; return true;
+    case FUTEX_OP_CMP_LE: *yes = a <= b; return true;
+    case FUTEX_OP_CMP_GT: *yes = a > b; return true;
+    default: return false;
+    }
+}
+
+/* The atomic operation of FUTEX_WAKE_OP: 1/0 the comparison held or not, or -errno. */
+static int operate(uint32_t *addr, uint32_t code)
+{
+    int op = code >> 28 & 7, how = code >> 24 & 15, arg = sign12(code >> 12), cmparg = sign12(code), yes;
+    uint32_t old, new;
+    if (code >> 31) arg = (int)(1u << (arg & 31));
+    if (!sync_read(addr, &old)) return -EFAULT;
+    for (int r = 2; r;) {
+        switch (op) {
+        case FUTEX_OP_SET: new = (uint32_t)arg; break;
+        case FUTEX_OP_ADD: new = old + (uint32_t)arg; break;
+        case FUTEX_OP_OR: new = old | (uint32_t)arg; break;
+        case FUTEX_OP_ANDN: new = old & ~(uint32_t)arg; break;
+        case FUTEX_OP_XOR: new = old ^ (uint32_t)arg; break;
+        default: return -ENOSYS;
+        }
+        if ((r = sync_probe_cas(addr, &old, new)) == 1) return -EFAULT;
+    }
+    return compare(how, (int)old, cmparg, &yes) ? yes : -ENOSYS;
+}
+
+static long wake_op(struct sync *y, struct sync_self *me, uint32_t *addr, int n, uint32_t *addr2, int n2,
+                    uint32_t code)
+{
+    struct sync_bucket *b = bucket_of(y, (uintptr_t)addr), *b2 = bucket_of(y, (uintptr_t)addr2);
+    struct taken t = {.tail = &t.head};
+    int got = 0, got2 = 0;
+    sched_crit_enter(me->sched);
+    lock_two(b, b2);
+    int r = operate(addr2, code);
+    if (r >= 0) {
+        got = take(b, (uintptr_t)addr, n, FUTEX_BITSET_MATCH_ANY, &t);
+        if (r > 0) got2 = take(b2, (uintptr_t)addr2, n2, FUTEX_BITSET_MATCH_ANY, &t);
+    }
+    unlock_two(b, b2);
+    wake_taken(y, me, &t);
+    sched_crit_leave(y->sched, me->sched);
+    if (r < 0) return r;
+    got += wake_kernel(b, addr, n - got, FUTEX_BITSET_MATCH_ANY);
+    if (r > 0) got2 += wake_kernel(b2, addr2, n2 - got2, FUTEX_BITSET_MATCH_ANY);
+    return got + got2;
+}
+
+/* ---- the system call -------------------------------------------------------------------------- */
+
+long sync_futex(struct sync *y, struct sync_self *me, uint32_t *addr, int op, uint32_t val,
+                const struct sync_timespec *timeout, uint32_t *addr2, uint32_t val3)
+{
+    int cmd = op & FUTEX_CMD_MASK, r;
+    struct deadline d;
+    bool clock_ok = !(op & FUTEX_CLOCK_REALTIME) || cmd == FUTEX_WAIT_BITSET;
+
+    if (!(op & FUTEX_PRIVATE_FLAG) || !clock_ok) return SYNC_KERNEL;
+    switch (cmd) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+        if (me->sched->task == USF_NONE) return SYNC_KERNEL;
+        if ((r = read_timeout(timeout, cmd, op, &d))) return r;
+        if (cmd == FUTEX_WAIT) val3 = FUTEX_BITSET_MATCH_ANY;
+        if (!val3 || (uintptr_t)addr % 4) return -EINVAL;
+        return wait_on(y, me, addr, val, val3, &d);
+    case FUTEX_WAKE:
+        val3 = FUTEX_BITSET_MATCH_ANY;
+        /* fall through */
+    case FUTEX_WAKE_BITSET:
+        if (!val3 || (uintptr_t)addr % 4) return -EINVAL;
+        return wake(y, me, addr, (int)val, val3);
+    case FUTEX_REQUEUE:
+    case FUTEX_CMP_REQUEUE:
+        if ((uintptr_t)addr % 4 || (uintptr_t)addr2 % 4) return -EINVAL;
+        return requeue(y, me, addr, (int)val, (int)(long)timeout, addr2, cmd == FUTEX_CMP_REQUEUE ? &val3 : 0);
+    case FUTEX_WAKE_OP:
+        if ((uintptr_t)addr % 4 || (uintptr_t)addr2 % 4) return -EINVAL;
+        return wake_op(y, me, addr, (int)val, addr2, (int)(long)timeout, val3);
+    default: return SYNC_KERNEL;
+    }
+}

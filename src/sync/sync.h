@@ -1,0 +1,65 @@
+/* src/sync/sync.h - futexes in user space.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Wait queues of one process, keyed by address, for private futexes: the semantics of futex(2) with
+ * the thread's core given up instead of the kernel's sleep.  Shared, PI and robust futexes stay in the
+ * kernel.  Queues are FIFO; wait entries lie on the waiting threads' stacks.
+ *
+ * Wait entry:  WAITING ─(waker, bucket lock)─► WAKING ─(waker)─► WOKEN
+ *                 └─(owner: timeout or signal, bucket lock)─► CANCELLED
+ * Who has set WOKEN must not touch the entry again: its stack frame may be gone.
+ */
+#ifndef USF_SYNC_H
+#define USF_SYNC_H
+
+#include "sched/sched.h"
+
+#define SYNC_BUCKETS 256u
+#define SYNC_KERNEL  (-4096l)       /* sync_futex: not ours, make the system call */
+
+enum sync_state { SYNC_WAITING, SYNC_WAKING, SYNC_WOKEN, SYNC_CANCELLED };
+
+struct sync_bucket;
+struct sync_waiter {
+    struct sync_waiter *next, *prev;
+    uintptr_t addr;
+    struct sync_bucket *_Atomic bucket;     /* changes by requeue, under both buckets' locks */
+    uint32_t bitset, task;
+    _Atomic uint32_t state;
+};
+struct sync_bucket {
+    _Alignas(USF_CACHELINE)
+    _Atomic uint32_t lock;          /* 0 free, 1 held, 2 held and waited for */
+    _Atomic uint32_t count;         /* entries, read by wakers without the lock */
+    _Atomic uint32_t kernel;        /* threads of ours that wait in the kernel on an address of this bucket */
+    struct sync_waiter *head, *tail;
+};
+struct sync {
+    struct sched *sched;
+    uint64_t recheck_ns;            /* look at the word again after this long: a waker may have used a
+                                       system call site that is not patched */
+    struct sync_bucket bucket[SYNC_BUCKETS];
+};
+/* A thread's part, process-private. */
+struct sync_self {
+    struct sched_self *sched;
+    struct sync_waiter *waiter;     /* its wait in progress, or null */
+};
+
+struct sync_timespec { int64_t sec, nsec; };
+
+/* futex(2) with the arguments as given; SYNC_KERNEL if the operation is not one of ours.
+ * -EINTR: sync_cancel ended the wait. */
+long sync_futex(struct sync *y, struct sync_self *me, uint32_t *addr, int op, uint32_t val,
+                const struct sync_timespec *timeout, uint32_t *addr2, uint32_t val3);
+/* A signal handler is about to run: take the own wait, if any, out of the queues. */
+void sync_cancel(struct sync *y, struct sync_self *me);
+/* Around a wait on a private futex that a thread makes in the kernel: wakers look there too. */
+void sync_kernel_wait(struct sync *y, const uint32_t *addr, int delta);
+/* In the child of a fork: all queues empty. */
+void sync_reset(struct sync *y);
+
+/* Reads *addr; false: the address is bad.  sync_fault_fixup: called by the handler of SIGSEGV and SIGBUS
+ * with the faulting pc: the pc to go on at, or 0: not ours. */
+bool sync_read(const uint32_t *addr, uint32_t *out);
+uintptr_t sync_fault_fixup(uintptr_t pc);
+#endif

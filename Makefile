@@ -1,0 +1,59 @@
+# Makefile - the short way to everything.  SPDX-License-Identifier: Apache-2.0
+#
+#   make             build into build/ (build/usf works from there)
+#   make demo        set up, build, and show unmodified programs under Linux and under usf
+#   make test        set up, build, run all tests
+#   make check-fast  the fast tests alone
+#   make bench       every benchmark of docs/performance.md (hours; SMALL=1: minutes; NAMES="nested pairs": some)
+#   make install     meson install (PREFIX=/usr/local, DESTDIR=)
+#   make clean       remove build/
+#
+# Each installs the Debian packages that it needs first, if they are missing; SETUP=0 leaves that out.
+BUILD  ?= build
+PREFIX ?= /usr/local
+SETUP  ?= 1
+SMALL  ?= 0
+NAMES  ?=
+export SETUP
+PYTHON := /usr/bin/python3
+WORKLOADS := $(MAKE) --no-print-directory -s -f bench/workloads/Makefile OUT=$(BUILD)/bench
+
+all: setup-build $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+setup-%:
+	@scripts/setup $(subst +, ,$*)
+
+$(BUILD)/build.ninja: | setup-build
+	meson setup $(BUILD) --prefix $(PREFIX)
+
+demo: setup-build+demo
+	@$(MAKE) --no-print-directory SETUP=0 all
+	@$(WORKLOADS) demo
+	@$(PYTHON) bench/demo.py --build $(BUILD)
+
+test: setup-build+test
+	@$(MAKE) --no-print-directory SETUP=0 all
+	@$(WORKLOADS)
+	@scripts/run-tests --build $(BUILD) --suite fast --suite slow
+
+check-fast: setup-build
+	@$(MAKE) --no-print-directory SETUP=0 all
+	@scripts/run-tests --build $(BUILD) --suite fast
+
+bench: setup-build+bench
+	@$(MAKE) --no-print-directory SETUP=0 all
+	@$(WORKLOADS)
+	@$(PYTHON) bench/run.py --build $(BUILD) $(if $(filter 1,$(SMALL)),--small) $(or $(NAMES),all)
+
+workloads: setup-build+bench
+	@$(WORKLOADS)
+
+install: all
+	meson configure $(BUILD) --prefix $(PREFIX)
+	meson install -C $(BUILD)
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all demo test check-fast bench workloads install clean

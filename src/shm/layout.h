@@ -4,9 +4,10 @@
  * no pointers.  The truth is in task and core records, each changed by single atomic stores; the
  * policy's queues are derived from them and can be rebuilt (sched_rebuild).
  *
- * Offsets: header at 0, then the tables at the offsets that the header names (page-aligned; tasks last).
- * The file is sparse: shm_reserve_tasks makes the pages of a task chunk real before they are touched, so
- * that a full /dev/shm is an error code and not a SIGBUS; the rest is real from the start.
+ * Offsets: header at 0, then the tables at the offsets that the header names (page-aligned).
+ * The file is sparse: processes and tasks are made real in chunks before they are touched (proc_hwm,
+ * task_hwm), so that a full /dev/shm is an error code and not a SIGBUS; all else is real from the start.
+ * Nobody reads records above these marks: reading a hole of a shared mapping allocates, too.
  *
  * Changing anything here changes USF_LAYOUT_HASH by itself, so that programs of different builds never
  * meet in one segment.  Changing what a field *means* needs a new USF_SHM_ABI.
@@ -25,6 +26,7 @@
 #define USF_MAX_PROCS       1024u
 #define USF_MAX_TASKS       32768u
 #define USF_TASK_CHUNK      64u      /* tasks made real at a time */
+#define USF_PROC_CHUNK      16u      /* processes made real at a time */
 #define USF_NAME_MAX        48u      /* instance name, with NUL: [A-Za-z0-9._-]+ */
 #define USF_POLICY_PATH_MAX 1024u
 #define USF_CACHELINE       64u
@@ -154,14 +156,21 @@ struct usf_run {
 };
 #define USF_MAX_RUNS 64u
 
-/* Scheduler lock: see src/sched/lock.h.  Lies in the segment, recovered by the monitor. */
+/* Scheduler lock: see src/sched/lock.h.  Lies in the segment, recovered by the monitor.  Zeroed: free. */
+#define USF_LOCK_SLOTS 64u
+struct usf_lock_slot {          /* one waiter of the queue */
+    _Alignas(USF_CACHELINE)
+    _Atomic uint64_t state;     /* enum slot_code | request flag | waiter's name << 8 | lap << 36 */
+    _Atomic uint64_t request, reply;
+};
 struct usf_lock {
     _Alignas(USF_CACHELINE)
-    _Atomic uint32_t word;      /* 0 free, else owner task id + 1, bit 31: waiters */
-    _Atomic uint32_t epoch;     /* bumped by recovery */
-    _Alignas(USF_CACHELINE) _Atomic uint64_t next;    /* dtlock: next ticket */
-    _Alignas(USF_CACHELINE) _Atomic uint64_t serving; /* dtlock: ticket served */
-    struct { _Alignas(USF_CACHELINE) _Atomic uint64_t ticket; _Atomic uint64_t item; } slot[64];
+    _Atomic uint32_t word;      /* 0 free, else the owner's name; bit 31: somebody sleeps on it */
+    _Atomic uint32_t epoch;     /* recoveries so far */
+    uint32_t kind;              /* enum lock_kind */
+    _Alignas(USF_CACHELINE) _Atomic uint64_t next;    /* dtlock: ticket for the next waiter (hint) */
+    _Alignas(USF_CACHELINE) _Atomic uint64_t serving; /* dtlock: first ticket in the queue; written by the owner */
+    struct usf_lock_slot slot[USF_LOCK_SLOTS];        /* ticket t waits in slot t % USF_LOCK_SLOTS */
 };
 
 struct usf_header {
@@ -213,7 +222,8 @@ struct usf_header {
     _Alignas(USF_CACHELINE)
     _Atomic uint64_t idle[4];          /* bit c: core c is IDLE; under the lock, or cleared by CAS */
     _Atomic uint32_t task_hwm;         /* tasks below are backed by real pages */
-    _Atomic uint32_t nr_procs_active;
+    _Atomic uint32_t proc_hwm;         /* processes below are; nothing above was ever in use */
+    _Atomic uint32_t nr_procs_active;  /* for display: records that are not FREE */
     _Alignas(USF_CACHELINE)
     struct usf_lock lock;
     uint8_t  pol_data[USF_POL_DATA];
@@ -233,9 +243,9 @@ struct usf_header {
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
     F(usf_header, monitor_pid) F(usf_header, monitor_start) F(usf_header, monitor_event) \
     F(usf_header, monitor_asleep) F(usf_header, monitor_beat) F(usf_header, nr_ready) F(usf_header, nr_lent) \
-    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, nr_procs_active) F(usf_header, lock) \
-    F(usf_header, pol_data) \
-    F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
+    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) \
+    F(usf_header, lock) F(usf_header, pol_data) \
+    F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, lent_seen) F(usf_core, soft) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) F(usf_core, tail) \
@@ -303,5 +313,5 @@ _Static_assert(sizeof(struct usf_counters) == 80, "size of struct usf_counters")
 _Static_assert(sizeof(struct usf_pol_task) == 96 && sizeof(struct usf_pol_core) == 160 &&
                sizeof(struct usf_pol_proc) == 4144, "sizes of the policy's records");
 _Static_assert(USF_MAX_CORES <= 256, "bit sets of cores have 4 words");
-_Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0, "whole chunks");
+_Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0 && USF_MAX_PROCS % USF_PROC_CHUNK == 0, "whole chunks");
 #endif

@@ -1,0 +1,94 @@
+/* src/sched/lock.h - the scheduler lock.  SPDX-License-Identifier: Apache-2.0
+ *
+ * One lock per instance, in the segment, between processes that may be killed at any instant and whose
+ * threads the kernel may deschedule at any instant.  Two kinds, chosen when the instance is made:
+ *
+ *   plain    a word that names the owner; waiters spin a little, then sleep on the word.
+ *   dtlock   the same word, and a queue of waiters in front of it (a delegation ticket lock): each spins
+ *            on a line of its own, and a waiter may leave a request that the owner serves for it, so
+ *            that the data stays in the owner's cache and a waiter that the kernel has descheduled
+ *            is served all the same.
+ *
+ * Mutual exclusion rests on the word alone, for both kinds; the queue only says in which order waiters
+ * try.  So a waiter may leave the queue whenever it has waited for too long, a thread that finds the
+ * word free may take it past the queue, and a damaged queue costs order and speed but never safety.
+ * That is what keeps a ticket order from collapsing when the next in line is not running.
+ *
+ * Names.  The owner and every waiter is named, so that the monitor can tell whether it is dead.
+ *
+ * Async-signal-safe only inside a critical section (sched_crit_enter): a handler that ran on top of an
+ * owner would wait for itself.
+ */
+#ifndef USF_SCHED_LOCK_H
+#define USF_SCHED_LOCK_H
+
+#include "base/base.h"
+#include "shm/layout.h"
+
+enum lock_kind { LOCK_PLAIN = 0, LOCK_DT = 1 };
+
+#define LOCK_SLEEPERS 0x80000000u
+#define LOCK_NAME_END 0x10000000u       /* names are 1 .. LOCK_NAME_END-1 */
+#define LOCK_NAME_PROC 0x01000000u      /* + process index: a thread without a task */
+#define LOCK_NAME_MONITOR 0x02000000u   /* the monitor; there is one per instance */
+#define LOCK_NAME_NOBODY 0x03000000u    /* tools; also what 0 stands for.  Cannot be recovered. */
+
+/* The name of a thread of process `proc` that is `task`; either may be USF_NONE. */
+static inline uint32_t lock_name(uint32_t task, uint32_t proc)
+{
+    if (task != USF_NONE) return task + 1;
+    return proc != USF_NONE ? LOCK_NAME_PROC + proc : LOCK_NAME_MONITOR;
+}
+
+/* `l` is zeroed and nobody else knows it yet. */
+void lock_init(struct usf_lock *l, enum lock_kind kind);
+
+void lock_acquire_slow(struct usf_lock *l, uint32_t owner);
+void lock_release_slow(struct usf_lock *l, uint32_t owner);
+
+static inline void lock_acquire(struct usf_lock *l, uint32_t owner)
+{
+    uint32_t free = 0;
+    if (!owner) owner = LOCK_NAME_NOBODY;
+    /* acquire: what the last owner wrote is seen from here on */
+    if (USF_UNLIKELY(!__atomic_compare_exchange_n((uint32_t *)&l->word, &free, owner, 0, __ATOMIC_ACQUIRE,
+                                                  __ATOMIC_RELAXED)))
+        lock_acquire_slow(l, owner);
+    USF_POINT("lock.owned");
+}
+
+static inline void lock_release(struct usf_lock *l, uint32_t owner)
+{
+    uint32_t word = owner ? owner : LOCK_NAME_NOBODY;
+    USF_POINT("lock.release");
+    if (l->kind == LOCK_PLAIN || __atomic_load_n((uint64_t *)&l->next, __ATOMIC_RELAXED)
+                                     == __atomic_load_n((uint64_t *)&l->serving, __ATOMIC_RELAXED)) {
+        /* release: what we wrote is seen by the next owner.  Fails if somebody sleeps. */
+        if (USF_LIKELY(__atomic_compare_exchange_n((uint32_t *)&l->word, &word, 0, 0, __ATOMIC_RELEASE,
+                                                   __ATOMIC_RELAXED)))
+            return;
+    }
+    lock_release_slow(l, owner);
+}
+
+/* ---- delegation (kind dtlock; with a plain lock it is lock_acquire) ---------------------------- */
+/* Acquire the lock, or have `request` served by its owner.  True: acquired.  False: served, *reply is
+ * what the owner answered.  After a recovery true may be returned although a dead owner had begun to
+ * serve the request: look at the records again before acting. */
+bool lock_acquire_or_delegate(struct usf_lock *l, uint32_t owner, uint64_t request, uint64_t *reply);
+/* The owner, before it releases: the next waiter's request, if that is what stands first in the queue.
+ * True: it must be served and answered with lock_reply at once. */
+bool lock_next_request(struct usf_lock *l, uint64_t *request);
+void lock_reply(struct usf_lock *l, uint64_t reply);
+
+/* ---- recovery ---------------------------------------------------------------------------------- */
+/* After processes died: take the lock, from its owner if that is dead, and clear the queue of dead
+ * waiters.  Returns with the lock owned by `me`.  True: it was seized, and what it protects may be half
+ * changed: rebuild it before lock_release.  Records that names refer to must not be reused before. */
+bool lock_recover(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *arg, uint32_t name), void *arg);
+
+/* Called by a waiter that has waited for a long time (and again while it does), with the owner's name;
+ * null at first.  For waking a monitor that is not there. */
+extern void (*usf_lock_on_stuck)(struct usf_lock *l, uint32_t owner);
+
+#endif

@@ -108,3 +108,16 @@ int os_pin(int32_t tid, uint32_t cpu)
     os_cpu_set(&s, cpu);
     return os_setaffinity(tid, &s);
 }
+
+/* Asking for all CPUs gives all that the cpuset has; the affinity is put back at once. */
+int os_cpuset_allowed(struct os_cpuset *out)
+{
+    struct os_cpuset before, all;
+    int r = os_getaffinity(0, &before);
+    if (r) return r;
+    memset(&all, 0xff, sizeof all);
+    r = os_setaffinity(0, &all);
+    if (!r) r = os_getaffinity(0, out);
+    int back = os_setaffinity(0, &before);
+    return r ? r : back;
+}

@@ -21,3 +21,9 @@ int os_futex_wait(const void *word, uint32_t val, uint64_t deadline)
 int os_futex_wake(const void *word, int n) { return (int)usf_syscall(__NR_futex, word, FUTEX_WAKE, n); }
 
 void os_sched_yield(void) { usf_syscall(__NR_sched_yield); }
+
+void os_sleep(uint64_t ns)
+{
+    struct __kernel_timespec ts = {.tv_sec = (long long)(ns / 1000000000u), .tv_nsec = (long long)(ns % 1000000000u)};
+    usf_syscall(__NR_nanosleep, &ts, NULL);
+}

@@ -35,6 +35,8 @@ void os_cpu_and(struct os_cpuset *s, const struct os_cpuset *with);
 int  os_cpulist_parse(const char *text, struct os_cpuset *out, size_t *bad);
 /* The shortest cpulist, NUL-terminated, cut at cap; returns the length that it needs (as snprintf). */
 int  os_cpulist_format(const struct os_cpuset *s, char *buf, size_t cap);
+/* CPUs that the caller may ask for: what its cpuset allows, which its affinity may be a part of. */
+int  os_cpuset_allowed(struct os_cpuset *out);
 int  os_getaffinity(int32_t tid, struct os_cpuset *out);
 int  os_setaffinity(int32_t tid, const struct os_cpuset *s);
 
@@ -51,7 +53,8 @@ unsigned os_cgroup_quota(const char *sysroot, int32_t pid);
 int32_t os_getpid(void);
 int32_t os_gettid(void);
 uint32_t os_geteuid(void);
-bool os_process_exists(int32_t pid);         /* a zombie exists; one of another user as well */
+bool os_process_ended(int32_t pid);          /* no such process, or a zombie without threads */
+int32_t os_file_user(uint64_t dev, uint64_t ino);   /* a process that has this file mapped, 0 = none seen */
 uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = no such process */
 uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
 char os_thread_state(int32_t pid, int32_t tid);   /* 'R','S','D','T','t','Z','X' or 0 */
@@ -68,4 +71,24 @@ long os_write(int fd, const void *buf, size_t n);
 void *os_map(size_t len, int prot, int flags, int fd, uint64_t off);  /* or (void *)-errno */
 static inline bool os_is_error(const void *p) { return (uintptr_t)p > (uintptr_t)-4096; }
 int  os_unmap(void *p, size_t len);
+
+struct os_stat { uint64_t dev, ino, size; uint32_t uid, mode; };
+int  os_fstat(int fd, struct os_stat *out);
+int  os_lstat(const char *path, struct os_stat *out);
+long os_pread(int fd, void *buf, size_t n, uint64_t off);    /* fewer than n only at the end of the file */
+int  os_truncate(int fd, uint64_t size);
+int  os_chmod(int fd, unsigned mode);
+int  os_unlink(const char *path);
+/* Give an open file without a name (O_TMPFILE) this name.  -EEXIST: taken. */
+int  os_link_fd(int fd, const char *path);
+int  os_link(const char *from, const char *to);
+/* flock.  kind: LOCK_EX, LOCK_SH; waits until deadline (0: not at all), else -EWOULDBLOCK. */
+int  os_flock(int fd, int kind, uint64_t deadline);
+/* Calls fn with each name but "." and ".."; false from it ends the walk.  0 or -errno. */
+int  os_list_dir(const char *path, bool (*fn)(const char *name, void *arg), void *arg);
+/* Storage behind [off, off+len) of a file whose bytes there were never written: 0 or -ENOSPC, ... */
+int  os_allocate(int fd, uint64_t off, uint64_t len);
+/* Storage behind mapped pages.  -ENOSPC: none left; -EINVAL: the kernel cannot (before 5.14). */
+int  os_populate(void *p, size_t len);
+void os_sleep(uint64_t ns);
 #endif

@@ -5,6 +5,8 @@
 #include "os/text.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/sysmacros.h>
 
 #define STAT_MAX 512            /* enough for the first 22 fields, whatever the numbers; the rest may be cut */
 
@@ -66,7 +68,55 @@ uint64_t os_pidns(void)
     return text_number(&s, &inode) ? inode : 0;
 }
 
-bool os_process_exists(int32_t pid)
+/* A pidfd is readable once the last thread is gone; /proc cannot tell that of a process whose first
+ * thread has ended before the others. */
+bool os_process_ended(int32_t pid)
 {
-    return usf_syscall(__NR_kill, pid, 0) != -ESRCH;
+    long fd = usf_syscall(__NR_pidfd_open, pid, 0);
+    if (fd == -ESRCH) return true;
+    if (fd < 0) return usf_syscall(__NR_kill, pid, 0) == -ESRCH;
+    struct pollfd p = {.fd = (int)fd, .events = POLLIN};
+    long n = usf_syscall(__NR_poll, &p, 1, 0);
+    os_close((int)fd);
+    return n == 1;
+}
+
+struct file_user {
+    uint64_t dev, ino;
+    int32_t pid;
+};
+
+/* "FROM-TO PERMS OFFSET MAJOR:MINOR INODE  PATH" */
+static bool line_names_file(const char *s, const struct file_user *f)
+{
+    uint64_t major, minor, ino;
+    for (int i = 0; i < 3; i++) {
+        while (*s && *s != ' ') s++;
+        if (*s) s++;
+    }
+    if (!text_hex(&s, &major) || *s++ != ':' || !text_hex(&s, &minor) || *s++ != ' ') return false;
+    return text_number(&s, &ino) && ino == f->ino && makedev(major, minor) == f->dev;
+}
+
+static bool maps_file(const char *name, void *arg)
+{
+    struct file_user *f = arg;
+    struct text_lines t;
+    char path[64], line[128];
+    const char *s = name;
+    uint64_t pid;
+    if (!text_number(&s, &pid) || *s) return true;
+    usf_format(path, sizeof path, "/proc/%s/maps", name);
+    if (!text_open(&t, path)) return true;
+    while (!f->pid && text_next(&t, line, sizeof line))
+        if (line_names_file(line, f)) f->pid = (int32_t)pid;
+    text_close(&t);
+    return !f->pid;
+}
+
+int32_t os_file_user(uint64_t dev, uint64_t ino)
+{
+    struct file_user f = {dev, ino, 0};
+    os_list_dir("/proc", maps_file, &f);
+    return f.pid;
 }

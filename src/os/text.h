@@ -18,6 +18,21 @@ static inline bool text_number(const char **s, uint64_t *out)
     return true;
 }
 
+static inline bool text_hex(const char **s, uint64_t *out)
+{
+    const char *p = *s;
+    uint64_t v = 0;
+    for (;; p++) {
+        unsigned d = *p >= '0' && *p <= '9' ? (unsigned)(*p - '0') : *p >= 'a' && *p <= 'f' ? (unsigned)(*p - 'a' + 10) : 16;
+        if (d == 16) break;
+        v = v << 4 | d;
+    }
+    if (p == *s) return false;
+    *s = p;
+    *out = v;
+    return true;
+}
+
 /* Lines of a file that may be longer than any buffer of ours (/proc/PID/mountinfo). */
 struct text_lines {
     int fd;

@@ -1,17 +1,41 @@
-/* src/shm/shm.h - the segment of an instance: create, open, check, retire.  SPDX-License-Identifier: Apache-2.0 */
+/* src/shm/shm.h - the segment of an instance: create, open, check, retire.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Life of a segment (docs/design.md):
+ *
+ *   nothing --create--> READY --shm_retire_if_empty--> RETIRED (and unlinked)
+ *
+ * It is made whole under no name, or a temporary one, and then linked: nobody ever sees a half-made one.
+ * Who may do what when:
+ *   - joining needs no lock: claim a process record, then look at the state (shm_join_begin);
+ *   - retiring: RETIRED first, then look at the process records; if one is taken: READY again.
+ *     With both orders sequentially consistent at least one side sees the other, so that nobody is
+ *     ever left in an instance that newcomers do not find;
+ *   - unlinking the path needs a flock on the file that it names, and only retiring and replacing a retired
+ *     file take it.  The kernel drops it with its holder, and whoever finds RETIRED with members alive
+ *     (the retirer died between the two steps) makes it READY again.
+ */
 #ifndef USF_SHM_H
 #define USF_SHM_H
 
 #include "shm/layout.h"
 #include "os/os.h"
 
-/* How an instance is to be made.  Fields that are 0 / empty take the defaults of the option table. */
+#define SHM_DIR             "/dev/shm"
+#define SHM_DEFAULT_POLICY  "coop"
+#define SHM_DEFAULT_QUANTUM_NS  20000000u
+#define SHM_DEFAULT_POLL_NS       200000u
+#define SHM_DEFAULT_PROGRESS_NS 20000000u
+#define SHM_DEFAULT_LEND_NS        50000u
+#define SHM_NO_POLL         UINT64_MAX
+#define SHM_PATH_MAX        256u
+
+/* How an instance is to be made.  Fields that are 0 / empty / null take the defaults above. */
 struct shm_config {
     const char *name;            /* instance name */
     const char *dir;             /* null: /dev/shm */
     struct os_cpuset cpus;       /* CPUs wanted; empty: the caller's affinity */
     const char *policy, *policy_path;
-    uint64_t quantum_ns, poll_max_ns, progress_ns, lend_ns;
+    uint64_t quantum_ns, poll_max_ns /* SHM_NO_POLL: idle cores sleep at once */, progress_ns, lend_ns;
     uint32_t lock_kind;
     const char *build_id;
 };
@@ -19,25 +43,62 @@ struct shm {
     struct usf_header *h;
     size_t size;
     bool created;
+    bool snapshot;               /* a private copy (shm_snapshot) */
     char why[256];               /* after an error: one line for people, says what to do */
 };
 
-/* Open the instance, or create it if there is none (create = true).  The file is created under a
- * temporary name and linked, so that nobody ever sees a half-made one.  A retired instance is replaced.
+/* Open the instance, or create it if there is none (create = true).  A retired instance is replaced.
  * No fd stays open.  0, or -errno with m->why:
  *   -ENOENT none (create false); -EPROTO another version or layout; -EPERM another owner or mode;
- *   -EBADMSG damaged; -ENOSPC /dev/shm full; others as the kernel's. */
+ *   -EBADMSG damaged; -EXDEV of another pid namespace; -ENOSPC /dev/shm full; -EINVAL a bad name or no
+ *   CPU left; others as the kernel's.
+ * Between opening and joining the instance may be retired: on -ESTALE of shm_join_begin open again. */
 int  shm_open_instance(const struct shm_config *c, bool create, struct shm *m);
+/* A private, consistent-enough copy for tools that only look (`usf ps`, `usf doctor`): nothing that
+ * others do to the file can crash the reader, and nothing is written.  Also of a retired instance and of
+ * one in another pid namespace.  Results as above; shm_close frees it. */
+int  shm_snapshot(const char *dir, const char *name, struct shm *m);
 void shm_close(struct shm *m);
+
 /* Is this a sound header of the right size?  Reads only; never trusts an offset before checking it. */
 bool shm_header_is_valid(const struct usf_header *h, size_t file_size, char *why, size_t cap);
-/* Make the pages of tasks [0, n) real.  0 or -ENOSPC, -ENOMEM. */
+/* ... and sound tables behind it: states and indices in range (the header is known to be valid). */
+bool shm_tables_are_valid(const struct usf_header *h, char *why, size_t cap);
+
+/* Make the pages of tasks [0, n) real and raise task_hwm to n, rounded up to whole chunks.
+ * 0, -ENOSPC (/dev/shm full, or n > max_tasks), -ENOMEM, -ESTALE (old kernel, file unlinked). */
 int  shm_reserve_tasks(struct usf_header *h, const char *dir, uint32_t n);
-/* Unlink and mark retired, if nobody takes part.  True: done. */
+
+/* Claim a process record (it becomes JOINING).  The index; -EAGAIN: table full; -ENOSPC: /dev/shm full;
+ * -ESTALE: the instance has been retired, open it again.  A process that dies after this leaves a
+ * record that names it; whoever reaps it calls shm_leave. */
+int  shm_join_begin(struct usf_header *h, const char *dir, int32_t pid, uint64_t start_time);
+/* Free a process record.  The caller has taken the process's tasks off. */
+void shm_leave(struct usf_header *h, uint32_t proc);
+/* Does the process that the record names exist?  (Only within the instance's pid namespace.) */
+bool shm_proc_is_alive(const struct usf_proc *p);
+/* Number of records that are taken by processes that exist. */
+uint32_t shm_nr_members(const struct usf_header *h);
+
+/* Unlink and mark retired, if nobody takes part.  True: done (or it was already). */
 bool shm_retire_if_empty(struct shm *m, const char *dir);
-/* Path of the instance's file. */
+/* Remove an instance's file that cannot be opened (damaged, another version), unless a process has it
+ * mapped: then -EBUSY.  why says what was done or who uses it. */
+int  shm_remove_unusable(const char *dir, const char *name, char *why, size_t cap);
+
+/* Path of the instance's file: its length, or -ENAMETOOLONG. */
 int  shm_path(const char *dir, const char *name, uint32_t uid, char *buf, size_t cap);
 bool shm_name_is_valid(const char *name);
 /* All instances of the caller: calls fn with each name; returns their number or -errno. */
 int  shm_list(const char *dir, void (*fn)(const char *name, void *arg), void *arg);
+
+/* The tables of a mapped segment. */
+static inline struct usf_core *shm_cores(const struct usf_header *h)
+{ return (struct usf_core *)((char *)h + h->off_cores); }
+static inline struct usf_proc *shm_procs(const struct usf_header *h)
+{ return (struct usf_proc *)((char *)h + h->off_procs); }
+static inline struct usf_task *shm_tasks(const struct usf_header *h)
+{ return (struct usf_task *)((char *)h + h->off_tasks); }
+static inline struct usf_run *shm_runs(const struct usf_header *h)
+{ return (struct usf_run *)((char *)h + h->off_runs); }
 #endif

@@ -1,0 +1,207 @@
+/* src/shm/check.c - is this a segment of ours, and a sound one?  SPDX-License-Identifier: Apache-2.0
+ *
+ * The bytes may be anything: another version, another program's file, damage.  Nothing is used before
+ * it has been checked, and every answer says what to do. */
+#include "internal.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PAGE 4096u
+
+static uint64_t up(uint64_t v) { return (v + PAGE - 1) & ~(uint64_t)(PAGE - 1); }
+
+void shm_layout_of(uint32_t cores, uint32_t runs, uint32_t procs, uint32_t tasks, struct shm_layout *l)
+{
+    l->off_cores = up(sizeof(struct usf_header));
+    l->off_runs = up(l->off_cores + (uint64_t)cores * sizeof(struct usf_core));
+    l->off_procs = up(l->off_runs + (uint64_t)runs * sizeof(struct usf_run));
+    l->off_tasks = up(l->off_procs + (uint64_t)procs * sizeof(struct usf_proc));
+    l->total = up(l->off_tasks + (uint64_t)tasks * sizeof(struct usf_task));
+}
+
+int shm_explain(int error, const char *doing, const char *path, char *why, size_t cap)
+{
+    static const struct { int error; const char *text; } known[] = {
+        {-EACCES, "no permission; is the directory writable?"},
+        {-EROFS, "the file system is read-only"},
+        {-ENOSPC, "no space is left; free some there, or mount it larger"},
+        {-EDQUOT, "the disk quota is used up"},
+        {-ENOENT, "the directory does not exist"},
+        {-ENOTDIR, "part of the path is not a directory"},
+        {-EMFILE, "too many open files in this process"},
+        {-ENFILE, "too many open files in the system"},
+        {-ENOMEM, "out of memory"},
+        {-EPERM, "not permitted"},
+        {-EWOULDBLOCK, "another process keeps it locked; try again, or run `usf clean`"},
+    };
+    for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (known[i].error == error) {
+            usf_format(why, cap, "cannot %s %s: %s", doing, path, known[i].text);
+            return error;
+        }
+    usf_format(why, cap, "cannot %s %s: error %d", doing, path, -error);
+    return error;
+}
+
+int shm_check_file(int fd, const char *path, struct os_stat *st, char *why, size_t cap)
+{
+    int r = os_fstat(fd, st);
+    if (r) return shm_explain(r, "examine", path, why, cap);
+    if (!S_ISREG(st->mode)) {
+        usf_format(why, cap, "%s is not a regular file; remove it, or choose another --instance", path);
+        return -EBADMSG;
+    }
+    if (st->uid != os_geteuid()) {
+        usf_format(why, cap, "%s belongs to user %u, not to you (user %u); choose another --instance", path, st->uid,
+                   os_geteuid());
+        return -EPERM;
+    }
+    if ((st->mode & 07777) != 0600) {
+        unsigned m = st->mode & 07777;
+        usf_format(why, cap, "%s has mode 0%u%u%u instead of 0600, others could have changed it; run `usf clean`", path,
+                   m >> 6 & 7, m >> 3 & 7, m & 7);
+        return -EPERM;
+    }
+    if (st->size < sizeof(struct usf_header)) {
+        usf_format(why, cap, "%s is damaged: %lu bytes, a header has %lu; run `usf clean`", path,
+                   (unsigned long)st->size, (unsigned long)sizeof(struct usf_header));
+        return -EBADMSG;
+    }
+    return 0;
+}
+
+static bool is_text(const char *s, size_t cap)
+{
+    for (size_t i = 0; i < cap; i++) {
+        if (!s[i]) return true;
+        if (s[i] < 0x20 || s[i] == 0x7f) return false;
+    }
+    return false;
+}
+
+static const char *build_or_none(const char *id) { return id && *id ? id : "unknown"; }
+
+int shm_check_prefix(const struct usf_header *h, const char *path, const char *our_build, char *why, size_t cap)
+{
+    if (h->magic != USF_SHM_MAGIC) {
+        usf_format(why, cap, "%s is damaged: it does not begin as an instance does; run `usf clean`", path);
+        return -EBADMSG;
+    }
+    const char *theirs = is_text(h->build_id, sizeof h->build_id) ? build_or_none(h->build_id) : "unreadable";
+    if (h->abi != USF_SHM_ABI || h->layout_hash != USF_LAYOUT_HASH || h->header_size != sizeof(struct usf_header)) {
+        usf_format(why, cap,
+                   "%s was made by another version of usf (ABI %u layout %lx build %s, this is ABI %u layout %lx "
+                   "build %s); choose another --instance, or end its programs and run `usf clean`",
+                   path, h->abi, (unsigned long)h->layout_hash, theirs, USF_SHM_ABI, (unsigned long)USF_LAYOUT_HASH,
+                   build_or_none(our_build));
+        return -EPROTO;
+    }
+    return 0;
+}
+
+static bool sizes_are_valid(const struct usf_header *h, size_t file_size, char *why, size_t cap)
+{
+    struct shm_layout l;
+    if (!h->max_cores || h->max_cores > USF_MAX_CORES || !h->max_procs || h->max_procs > USF_MAX_PROCS ||
+        !h->max_tasks || h->max_tasks > USF_MAX_TASKS || !h->max_runs || h->max_runs > USF_MAX_RUNS) {
+        usf_format(why, cap, "table sizes %u/%u/%u/%u are out of range", h->max_cores, h->max_procs, h->max_tasks,
+                   h->max_runs);
+        return false;
+    }
+    shm_layout_of(h->max_cores, h->max_runs, h->max_procs, h->max_tasks, &l);
+    if (h->off_cores != l.off_cores || h->off_runs != l.off_runs || h->off_procs != l.off_procs ||
+        h->off_tasks != l.off_tasks || h->total_size != l.total) {
+        usf_format(why, cap, "tables do not lie where their sizes put them");
+        return false;
+    }
+    if (h->total_size > file_size) {
+        usf_format(why, cap, "truncated: %lu of %lu bytes", (unsigned long)file_size, (unsigned long)h->total_size);
+        return false;
+    }
+    return true;
+}
+
+static bool texts_are_valid(const struct usf_header *h, char *why, size_t cap)
+{
+    const char *bad = NULL;
+    if (!is_text(h->build_id, sizeof h->build_id)) bad = "build id";
+    else if (!is_text(h->name, sizeof h->name) || !shm_name_is_valid(h->name)) bad = "name";
+    else if (!is_text(h->policy, sizeof h->policy) || !h->policy[0]) bad = "policy name";
+    else if (!is_text(h->policy_path, sizeof h->policy_path)) bad = "policy path";
+    else if (!is_text(h->policy_why, sizeof h->policy_why)) bad = "policy message";
+    if (bad) usf_format(why, cap, "its %s is not text", bad);
+    return !bad;
+}
+
+static bool marks_are_valid(const struct usf_header *h, char *why, size_t cap)
+{
+    const char *bad = NULL;
+    uint32_t task_hwm = atomic_load(&h->task_hwm), proc_hwm = atomic_load(&h->proc_hwm);
+    if (!h->nr_cores || h->nr_cores > h->max_cores) bad = "number of cores";
+    else if (h->lock_kind > 1) bad = "kind of lock";
+    else if (atomic_load(&h->state) != USF_INST_READY && atomic_load(&h->state) != USF_INST_RETIRED) bad = "state";
+    else if (task_hwm > h->max_tasks || task_hwm % USF_TASK_CHUNK) bad = "number of real tasks";
+    else if (proc_hwm > h->max_procs || proc_hwm % USF_PROC_CHUNK) bad = "number of real processes";
+    else if (!h->quantum_ns || !h->progress_ns || !h->lend_ns) bad = "set of time limits";
+    if (bad) usf_format(why, cap, "its %s is out of range", bad);
+    return !bad;
+}
+
+bool shm_header_is_valid(const struct usf_header *h, size_t file_size, char *why, size_t cap)
+{
+    if (file_size < sizeof *h) {
+        usf_format(why, cap, "truncated: %lu bytes, a header has %lu", (unsigned long)file_size,
+                   (unsigned long)sizeof *h);
+        return false;
+    }
+    return shm_check_prefix(h, "it", NULL, why, cap) == 0 && sizes_are_valid(h, file_size, why, cap) &&
+           texts_are_valid(h, why, cap) && marks_are_valid(h, why, cap);
+}
+
+static bool cores_are_valid(const struct usf_header *h, char *why, size_t cap)
+{
+    const struct usf_core *cores = shm_cores(h);
+    for (uint32_t i = 0; i < h->nr_cores; i++) {
+        unsigned state = (unsigned)(atomic_load(&cores[i].word) & 0xff);
+        if (cores[i].pol.id == i && cores[i].pol.cpu < OS_CPUSET_WORDS * 64 && state <= USF_CORE_OFF) continue;
+        usf_format(why, cap, "core %u is damaged (id %u, CPU %u, state %u)", i, cores[i].pol.id, cores[i].pol.cpu,
+                   state);
+        return false;
+    }
+    return true;
+}
+
+static bool procs_are_valid(const struct usf_header *h, char *why, size_t cap)
+{
+    const struct usf_proc *procs = shm_procs(h);
+    uint32_t hwm = atomic_load(&h->proc_hwm);
+    for (uint32_t i = 0; i < hwm; i++) {
+        uint32_t state = atomic_load(&procs[i].state);
+        if (state == USF_PROC_FREE) continue;
+        if (state <= USF_PROC_LEAVING && procs[i].pid > 0 && procs[i].run <= h->max_runs) continue;
+        usf_format(why, cap, "process record %u is damaged (state %u, pid %d, run %u)", i, state, procs[i].pid,
+                   procs[i].run);
+        return false;
+    }
+    return true;
+}
+
+static bool tasks_are_valid(const struct usf_header *h, char *why, size_t cap)
+{
+    const struct usf_task *tasks = shm_tasks(h);
+    uint32_t hwm = atomic_load(&h->task_hwm);
+    for (uint32_t i = 0; i < hwm; i++) {
+        uint32_t state = atomic_load(&tasks[i].state), core = atomic_load(&tasks[i].core);
+        if (state == USF_TASK_FREE || state == USF_TASK_NEW || state == USF_TASK_GONE) continue;
+        if (state < USF_TASK_GONE && tasks[i].proc < h->max_procs && (core == USF_NONE || core < h->nr_cores)) continue;
+        usf_format(why, cap, "task %u is damaged (state %u, process %u, core %u)", i, state, tasks[i].proc, core);
+        return false;
+    }
+    return true;
+}
+
+bool shm_tables_are_valid(const struct usf_header *h, char *why, size_t cap)
+{
+    return cores_are_valid(h, why, cap) && procs_are_valid(h, why, cap) && tasks_are_valid(h, why, cap);
+}

@@ -1,0 +1,27 @@
+/* src/shm/clean.c - remove what cannot be opened.  SPDX-License-Identifier: Apache-2.0 */
+#include "internal.h"
+#include <errno.h>
+#include <sys/stat.h>
+
+int shm_remove_unusable(const char *dir, const char *name, char *why, size_t cap)
+{
+    char path[SHM_PATH_MAX];
+    struct os_stat st;
+    int r = shm_name_is_valid(name) ? shm_path(dir, name, os_geteuid(), path, sizeof path) : -EINVAL;
+    if (r < 0) return shm_explain(r, "find", name, why, cap);
+    r = os_lstat(path, &st);
+    if (r) return shm_explain(r, "examine", path, why, cap);
+    if (st.uid != os_geteuid()) {
+        usf_format(why, cap, "%s belongs to user %u; left alone", path, st.uid);
+        return -EPERM;
+    }
+    int32_t user = S_ISREG(st.mode) ? os_file_user(st.dev, st.ino) : 0;
+    if (user) {
+        usf_format(why, cap, "%s is in use by process %d; left alone", path, user);
+        return -EBUSY;
+    }
+    r = os_unlink(path);
+    if (r) return shm_explain(r, "remove", path, why, cap);
+    usf_format(why, cap, "%s removed", path);
+    return 0;
+}

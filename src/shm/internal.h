@@ -1,0 +1,42 @@
+/* src/shm/internal.h - between the files of this room.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_SHM_INTERNAL_H
+#define USF_SHM_INTERNAL_H
+
+#include "base/base.h"
+#include "shm/shm.h"
+
+#define SHM_LOCK_WAIT_NS 2000000000u    /* longest wait for another process's retiring or replacing */
+#define SHM_PREFIX_SIZE  (offsetof(struct usf_header, build_id) + sizeof(((struct usf_header *)0)->build_id))
+
+static inline const char *shm_dir_or_default(const char *dir) { return dir && *dir ? dir : SHM_DIR; }
+
+/* Where the tables of a segment with the default sizes lie. */
+struct shm_layout {
+    uint64_t off_cores, off_runs, off_procs, off_tasks, total;
+};
+void shm_layout_of(uint32_t cores, uint32_t runs, uint32_t procs, uint32_t tasks, struct shm_layout *l);
+
+/* Say what is wrong with a segment of which only the first SHM_PREFIX_SIZE bytes are known to be
+ * there.  0, -EPROTO or -EBADMSG. */
+int shm_check_prefix(const struct usf_header *h, const char *path, const char *our_build, char *why, size_t cap);
+/* Owner, mode, kind and size of an open file.  0, -EPERM or -EBADMSG. */
+int shm_check_file(int fd, const char *path, struct os_stat *st, char *why, size_t cap);
+/* One line for a failed system call. */
+int shm_explain(int error, const char *doing, const char *path, char *why, size_t cap);
+
+/* Make the instance's file, mapped in m.  0, -EEXIST: somebody was faster. */
+int shm_create(const struct shm_config *c, const char *dir, const char *path, struct shm *m);
+/* The CPUs of a new instance and their places (1024 entries).  0 or -errno with why. */
+int shm_choose_cpus(const struct os_cpuset *wanted, struct os_cpuset *out, struct os_cpu_place *place,
+                    char *why, size_t cap);
+/* Keep n of the CPUs: near each other, then the lowest numbers. */
+void shm_bound_cpus(struct os_cpuset *cpus, const struct os_cpu_place *place, unsigned n);
+
+/* As shm_reserve_tasks, for process records; n in whole chunks.  -EAGAIN: n > max_procs. */
+int shm_reserve_procs(struct usf_header *h, const char *dir, uint32_t n);
+
+/* A file found RETIRED: wait for who retires it, then replace or revive it.  0: it is READY; -ESTALE:
+ * gone, look again; others as the kernel's. */
+int shm_settle_retired(int fd, const char *path, struct usf_header *h);
+
+#endif

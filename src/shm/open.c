@@ -1,0 +1,121 @@
+/* src/shm/open.c - find the instance of a name.  SPDX-License-Identifier: Apache-2.0 */
+#include "internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define TRIES 100   /* rounds in which others retire, replace and create it */
+
+static int explain_open(int error, const char *path, char *why, size_t cap)
+{
+    struct os_stat st;
+    if (error == -ELOOP) {
+        usf_format(why, cap, "%s is a symbolic link; remove it, or choose another --instance", path);
+        return -EPERM;
+    }
+    if (error == -EACCES && os_lstat(path, &st) == 0 && st.uid != os_geteuid()) {
+        usf_format(why, cap, "%s belongs to user %u, not to you (user %u); choose another --instance", path, st.uid,
+                   os_geteuid());
+        return -EPERM;
+    }
+    if (error == -EISDIR || error == -ENXIO) {
+        usf_format(why, cap, "%s is not a regular file; remove it, or choose another --instance", path);
+        return -EBADMSG;
+    }
+    return shm_explain(error, "open", path, why, cap);
+}
+
+static int check_mapped(const struct shm *m, const struct shm_config *c, const char *path, char *why, size_t cap)
+{
+    char what[160];
+    const struct usf_header *h = m->h;
+    if (!shm_header_is_valid(h, m->size, what, sizeof what)) {
+        usf_format(why, cap, "%s is damaged: %s; run `usf clean`", path, what);
+        return -EBADMSG;
+    }
+    if (strcmp(h->name, c->name) || h->uid != os_geteuid()) {
+        usf_format(why, cap, "%s is damaged: it says it is `%s` of user %u; run `usf clean`", path, h->name, h->uid);
+        return -EBADMSG;
+    }
+    uint64_t ns = os_pidns();
+    if (h->pidns && ns && h->pidns != ns) {
+        usf_format(why, cap,
+                   "instance `%s` belongs to another container (pid namespace %lu, this is %lu); choose another "
+                   "--instance here", h->name, (unsigned long)h->pidns, (unsigned long)ns);
+        return -EXDEV;
+    }
+    return 0;
+}
+
+static int map_checked(int fd, const struct shm_config *c, const char *path, struct shm *m)
+{
+    struct os_stat st;
+    _Alignas(8) char prefix[SHM_PREFIX_SIZE];
+    int r = shm_check_file(fd, path, &st, m->why, sizeof m->why);
+    if (r) return r;
+    long n = os_pread(fd, prefix, sizeof prefix, 0);
+    if (n != (long)sizeof prefix) return shm_explain(n < 0 ? (int)n : -EIO, "read", path, m->why, sizeof m->why);
+    r = shm_check_prefix((const struct usf_header *)prefix, path, c->build_id, m->why, sizeof m->why);
+    if (r) return r;
+    m->size = st.size;
+    void *map = os_map(m->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (os_is_error(map)) return shm_explain((int)(intptr_t)map, "map", path, m->why, sizeof m->why);
+    m->h = map;
+    return check_mapped(m, c, path, m->why, sizeof m->why);
+}
+
+/* 0; -ENOENT: no such file; -ESTALE: it has just been replaced, look again. */
+static int open_existing(const struct shm_config *c, const char *path, struct shm *m)
+{
+    int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd == -ENOENT) return fd;
+    if (fd < 0) return explain_open(fd, path, m->why, sizeof m->why);
+    int r = map_checked(fd, c, path, m);
+    if (!r && atomic_load(&m->h->state) == USF_INST_RETIRED) {
+        r = shm_settle_retired(fd, path, m->h);
+        if (r && r != -ESTALE) shm_explain(r, "replace", path, m->why, sizeof m->why);
+    }
+    os_close(fd);
+    if (r) shm_close(m);
+    return r;
+}
+
+int shm_open_instance(const struct shm_config *c, bool create, struct shm *m)
+{
+    char path[SHM_PATH_MAX];
+    const char *dir = shm_dir_or_default(c->dir);
+    memset(m, 0, sizeof *m);
+    if (!shm_name_is_valid(c->name)) {
+        usf_format(m->why, sizeof m->why, "`%s` is not an instance name: 1 to %u letters, digits, '.', '_', '-'",
+                   c->name, USF_NAME_MAX - 1);
+        return -EINVAL;
+    }
+    if (shm_path(dir, c->name, os_geteuid(), path, sizeof path) < 0) {
+        usf_format(m->why, sizeof m->why, "the path of the directory for instances is too long");
+        return -ENAMETOOLONG;
+    }
+    for (int i = 0; i < TRIES; i++) {
+        int r = open_existing(c, path, m);
+        if (r == -ENOENT && !create) {
+            usf_format(m->why, sizeof m->why, "there is no instance `%s` (%s)", c->name, path);
+            return r;
+        }
+        if (r == -ENOENT) {
+            r = shm_create(c, dir, path, m);
+            if (r == -EEXIST) continue;
+            return r;
+        }
+        if (r != -ESTALE) return r;
+    }
+    usf_format(m->why, sizeof m->why, "%s keeps being replaced by others; try again", path);
+    return -EBUSY;
+}
+
+void shm_close(struct shm *m)
+{
+    if (m->h) os_unmap(m->h, m->size);
+    m->h = NULL;
+    m->size = 0;
+}

@@ -1,0 +1,63 @@
+/* src/shm/retire.c - the end of an instance.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The protocol is described in shm.h.  The file lock excludes others who would unlink or replace the
+ * path; joining does not take it. */
+#include "internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+static bool path_names(const char *path, uint64_t dev, uint64_t ino)
+{
+    struct os_stat st;
+    return os_lstat(path, &st) == 0 && st.dev == dev && st.ino == ino;
+}
+
+/* RETIRED if nobody takes part.  True: it is. */
+static bool mark_retired(struct usf_header *h)
+{
+    uint32_t ready = USF_INST_READY;
+    if (shm_nr_members(h)) return false;    /* spare joiners a needless look at RETIRED */
+    if (!atomic_compare_exchange_strong(&h->state, &ready, USF_INST_RETIRED)) return ready == USF_INST_RETIRED;
+    USF_POINT("shm.retire.marked");
+    if (!shm_nr_members(h)) return true;
+    atomic_store(&h->state, USF_INST_READY);
+    return false;
+}
+
+bool shm_retire_if_empty(struct shm *m, const char *dir)
+{
+    struct usf_header *h = m->h;
+    char path[SHM_PATH_MAX];
+    struct os_stat st;
+    bool done = false;
+    if (m->snapshot || shm_path(dir, h->name, h->uid, path, sizeof path) < 0) return false;
+    int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    if (fd == -ENOENT) return mark_retired(h);      /* removed by hand: nobody new can find it */
+    if (fd < 0) return false;
+    if (os_fstat(fd, &st) == 0 && (st.dev != h->file_dev || st.ino != h->file_ino)) {
+        done = mark_retired(h);                     /* removed by hand, and another is in its place */
+    } else if (os_flock(fd, LOCK_EX, 0) == 0) {
+        done = mark_retired(h);
+        if (done && path_names(path, h->file_dev, h->file_ino)) os_unlink(path);
+    }
+    os_close(fd);
+    return done;
+}
+
+int shm_settle_retired(int fd, const char *path, struct usf_header *h)
+{
+    struct os_stat st;
+    int r = os_flock(fd, LOCK_EX, os_now() + SHM_LOCK_WAIT_NS);
+    if (!r) r = os_fstat(fd, &st);
+    if (r) return r;
+    /* The lock is ours: nobody retires or replaces this file now. */
+    if (!path_names(path, st.dev, st.ino)) return -ESTALE;
+    if (atomic_load(&h->state) == USF_INST_READY) return 0;
+    if (shm_nr_members(h)) {
+        atomic_store(&h->state, USF_INST_READY);    /* who retired it died before it saw them */
+        return 0;
+    }
+    r = os_unlink(path);
+    return r && r != -ENOENT ? r : -ESTALE;
+}

@@ -40,24 +40,26 @@ static void follow_policy(struct sched *s)
 bool core_enter(struct sched *s, struct sched_self *me)
 {
     sched_crit_enter(me);
-    lock_acquire(&s->h->lock, me->task + 1);
+    me->lock_name = lock_name(me->task, s->proc);
+    lock_acquire(&s->h->lock, me->lock_name);
     if (USF_UNLIKELY(atomic_load_explicit(&s->leaving, memory_order_relaxed))) {
-        lock_release(&s->h->lock, me->task + 1);
+        lock_release(&s->h->lock, me->lock_name);
         sched_crit_leave(s, me);
         wait_while_leaving(s, me);
         return false;
     }
     s->pol.now = os_now();
+    s->pol.nr_procs = atomic_load_explicit(&s->h->proc_hwm, memory_order_relaxed);
     if (USF_UNLIKELY(s->policy_gen != atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed)))
         follow_policy(s);
     USF_POINT("sched.locked");
     return true;
 }
 
-static void wake_monitor(struct sched *s)
+void core_wake_monitor(struct sched *s, bool always)
 {
-    if (atomic_load_explicit(&s->h->monitor_asleep, memory_order_relaxed)
-        && atomic_exchange(&s->h->monitor_asleep, 0)) {
+    if (always || (atomic_load_explicit(&s->h->monitor_asleep, memory_order_relaxed)
+                   && atomic_exchange(&s->h->monitor_asleep, 0))) {
         atomic_fetch_add(&s->h->monitor_event, 1);
         os_futex_wake(&s->h->monitor_event, 1);
     }
@@ -67,10 +69,10 @@ void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
 {
     bool waiting = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
     USF_POINT("sched.unlock");
-    lock_release(&s->h->lock, me->task + 1);
+    lock_release(&s->h->lock, me->lock_name);
     for (uint32_t i = 0; i < k->n; i++)
         if (k->task[i] != me->task) core_kick(s, k->task[i]);
-    if (waiting) wake_monitor(s);
+    if (waiting) core_wake_monitor(s, false);
     sched_crit_leave(s, me);
 }
 
@@ -334,8 +336,8 @@ void core_replace_policy(struct sched *s, const char *why)
     policy_wipe(&s->pol, hwm);
     follow_policy(s);
     s->ops.init(&s->pol);
-    for (uint32_t i = 0; i < h->max_procs; i++)
-        if (atomic_load(&s->procs[i].state) == 2) s->ops.proc_add(&s->pol, i);
+    for (uint32_t i = 0; i < s->pol.nr_procs; i++)
+        if (atomic_load(&s->procs[i].state) == USF_PROC_ACTIVE) s->ops.proc_add(&s->pol, i);
     for (uint32_t i = 0; i < hwm; i++) {
         unsigned st = atomic_load(&s->tasks[i].state);
         if (st == USF_TASK_FREE || st == USF_TASK_GONE || st == USF_TASK_NEW) continue;

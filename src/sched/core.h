@@ -40,6 +40,7 @@ void core_replace_policy(struct sched *s, const char *why);
 
 /* Without the lock. */
 void core_kick(struct sched *s, uint32_t task);
+void core_wake_monitor(struct sched *s, bool always);
 void core_idle_set(struct sched *s, uint32_t core);
 void core_idle_clear(struct sched *s, uint32_t core);
 /* Wait until the own task is RUNNING.  0, -ETIMEDOUT, -EINTR. */

@@ -32,8 +32,7 @@ struct sched_self {
     uint32_t where;             /* enum sched_where */
     uint32_t poll_core;         /* core it polls as the idle poller, + 1 */
     uint32_t interrupted;       /* its wait was ended by sched_interrupt */
-    uint32_t soft;              /* rounds as a runnable yielder */
-    uint32_t yields;            /* consecutive yields with nothing else to run */
+    uint32_t lock_name;         /* as which it holds the scheduler lock */
 };
 
 struct sched_watcher {          /* what the monitor remembers between two looks */

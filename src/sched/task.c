@@ -36,40 +36,28 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
         if (cpu < 1024 && cpus[cpu / 64] >> (cpu % 64) & 1) any = cores[c / 64] |= 1ull << (c % 64);
     }
     if (!any) return -EXDEV;
-    if (!shm_join_begin(s->h)) return -ESTALE;
+    int i = shm_join_begin(s->h, s->shm_dir, pid, start_time);
+    if (i < 0) return i;
 
-    for (uint32_t i = 0; i < s->h->max_procs; i++) {
-        struct usf_proc *p = &s->procs[i];
-        uint32_t free = 0;
-        if (atomic_load_explicit(&p->state, memory_order_relaxed)
-            || !atomic_compare_exchange_strong(&p->state, &free, 1))
-            continue;
-        p->pid = pid;
-        p->start_time = start_time;
-        p->run = run;
-        p->flags = 0;
-        p->unpatched = p->spin_sites = 0;
-        p->gone = (struct usf_counters){0};
-        usf_format(p->comm, sizeof p->comm, "%s", comm);
-        atomic_store(&p->nr_threads, 0);
-        p->pol.id = i;
-        p->pol.nr_tasks = p->pol.nr_ready = 0;
-        p->pol.weight = 100;
-        for (int w = 0; w < 4; w++) p->pol.cores[w] = cores[w];
-        __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
-        s->proc = i;
-        if (!core_enter(s, &me)) return -ESTALE;
-        s->ops.proc_add(&s->pol, i);
-        atomic_store(&p->state, 2);
-        core_leave(s, &me, &(struct kicks){0});
-        /* the monitor opens a pidfd */
-        atomic_store(&s->h->monitor_asleep, 0);
-        atomic_fetch_add(&s->h->monitor_event, 1);
-        os_futex_wake(&s->h->monitor_event, 1);
-        return (int)i;
-    }
-    shm_leave(s->h);
-    return -EAGAIN;
+    struct usf_proc *p = &s->procs[i];
+    p->run = run;
+    p->flags = 0;
+    p->unpatched = p->spin_sites = 0;
+    p->gone = (struct usf_counters){0};
+    usf_format(p->comm, sizeof p->comm, "%s", comm);
+    atomic_store(&p->nr_threads, 0);
+    p->pol.id = (uint32_t)i;
+    p->pol.nr_tasks = p->pol.nr_ready = 0;
+    p->pol.weight = 100;
+    for (int w = 0; w < 4; w++) p->pol.cores[w] = cores[w];
+    __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
+    s->proc = (uint32_t)i;
+    if (!core_enter(s, &me)) return -ESTALE;
+    s->ops.proc_add(&s->pol, (uint32_t)i);
+    atomic_store(&p->state, USF_PROC_ACTIVE);
+    core_leave(s, &me, &(struct kicks){0});
+    core_wake_monitor(s, true);     /* it opens a pidfd */
+    return i;
 }
 
 static void add_counters(struct usf_counters *to, const struct usf_counters *n)
@@ -120,14 +108,13 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc)
     if (!me) me = &nobody;
     if (!core_enter(s, me)) return;
     uint32_t state = atomic_load(&p->state);
-    if (state == 0 || state == 1) {
-        if (state == 1) atomic_store(&p->state, 0);     /* died while it joined */
+    if (state == USF_PROC_FREE || state == USF_PROC_JOINING) {
         core_leave(s, me, &k);
-        if (state == 1) shm_leave(s->h);
+        if (state == USF_PROC_JOINING) shm_leave(s->h, proc);   /* died while it joined */
         return;
     }
     if (proc == s->proc) atomic_store(&s->leaving, 1);
-    atomic_store(&p->state, 3);
+    atomic_store(&p->state, USF_PROC_LEAVING);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         unsigned st = atomic_load(&t->state);
@@ -153,9 +140,8 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc)
         for (unsigned i = 0; i < sizeof p->gone / 8; i++) atomic_fetch_add(&r->n[i], n[i]);
     }
     core_fill_all(s, &k);
-    atomic_store(&p->state, 0);
     core_leave(s, me, &k);
-    shm_leave(s->h);
+    shm_leave(s->h, proc);
     if (proc == s->proc) s->proc = USF_NONE;
     me->task = USF_NONE;
 }

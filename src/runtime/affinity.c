@@ -1,0 +1,65 @@
+/* src/runtime/affinity.c - affinity calls are hints.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The scheduler decides where a thread runs; what the program asks for is checked by the kernel, kept, and
+ * read back as it was set (USF paper, section 4.3.2). */
+#include <errno.h>
+
+#include "runtime/runtime.h"
+
+/* holds rt.list_lock */
+static struct rt_thread *thread_of(int32_t tid)
+{
+    for (struct rt_thread *t = rt.threads; t; t = t->next)
+        if (t->tid == tid) return t;
+    return 0;
+}
+
+static long call_setaffinity(struct gate_frame *f)
+{
+    struct rt_thread *me = rt_enter(), *t;
+    int32_t tid = (int32_t)f->rdi;
+    struct os_cpuset got;
+    if (!me) return rt_pass(f);
+    sched_crit_enter(&me->self);
+    rt_list_lock();
+    t = tid == 0 ? me : thread_of(tid);
+    long r = rt_pass(f);
+    if (t && r == 0) {
+        uint32_t core = rt.sched.tasks[t->self.task].pinned;
+        if (os_getaffinity(t->tid, &got) == 0) {
+            t->hint = got;
+            t->has_hint = true;
+        }
+        if (core < rt.sched.h->nr_cores) os_pin(t->tid, rt.sched.cores[core].pol.cpu);
+        else os_setaffinity(t->tid, &rt.cpus);
+    }
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &me->self);
+    return r;
+}
+
+static long call_getaffinity(struct gate_frame *f)
+{
+    struct rt_thread *me = rt_enter(), *t;
+    int32_t tid = (int32_t)f->rdi;
+    uint32_t len = (uint32_t)f->rsi, probe;
+    uint8_t *out = (uint8_t *)f->rdx;
+    struct os_cpuset set;
+    if (!me || len < rt.cpuset_bytes || len % 8 || !sync_read((const uint32_t *)out, &probe)) return rt_pass(f);
+    sched_crit_enter(&me->self);
+    rt_list_lock();
+    t = tid == 0 || tid == rt.pid ? me : thread_of(tid);
+    if (tid == rt.pid && me->tid != rt.pid) t = thread_of(tid);
+    if (t) set = t->has_hint ? t->hint : rt.cpus;
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &me->self);
+    if (!t) return rt_pass(f);
+    __builtin_memcpy(out, &set, rt.cpuset_bytes);
+    return rt.cpuset_bytes;
+}
+
+void rt_install_affinity(void)
+{
+    usf_gate_handlers[__NR_sched_setaffinity] = call_setaffinity;
+    usf_gate_handlers[__NR_sched_getaffinity] = call_getaffinity;
+}

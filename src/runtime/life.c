@@ -1,0 +1,132 @@
+/* src/runtime/life.c - fork, exec, exit.  SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sched.h>
+
+#include "runtime/runtime.h"
+
+static uint64_t block_signals(void)
+{
+    uint64_t all = ~0ull, old = 0;
+    usf_syscall(__NR_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, &old, 8);
+    return old;
+}
+static void restore_signals(uint64_t mask)
+{ usf_syscall(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, 0, 8); }
+
+/* ---- fork ------------------------------------------------------------------------------------- */
+
+/* In the child: one thread, no task, queues of threads that do not exist here. */
+static void in_child(struct rt_thread *t)
+{
+    uint32_t crit = t->self.crit;
+    rt.pid = os_getpid();
+    atomic_store(&rt.sched.leaving, 0);
+    atomic_store(&rt.sched.patching, 0);
+    atomic_store(&rt.patch_lock, 0);
+    atomic_store(&rt.stop_round, 0);
+    atomic_store(&rt.shared_tls, 0);
+    rt.sched.proc = USF_NONE;
+    sync_reset(&rt.sync);
+    t->self = (struct sched_self){.task = USF_NONE, .crit = crit};
+    t->sync = (struct sync_self){.sched = &t->self};
+    t->state = RT_NEW;
+    t->deferred = 0;
+    rt_forget_others(0);
+    if (rt_join_instance()) {
+        rt.on = false;
+        rt_unpin();
+    }
+}
+
+static long fork_with(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    if (!rt.on || usf_gate_vforked) return rt_pass(f);
+    sched_crit_enter(&t->self);
+    uint64_t mask = block_signals();
+    long r = rt_pass(f);
+    if (r == 0) in_child(t);
+    restore_signals(mask);
+    sched_crit_leave(&rt.sched, &t->self);
+    return r;
+}
+
+static long call_clone(struct gate_frame *f)
+{ return f->rdi & CLONE_VM ? rt_pass(f) : fork_with(f); }
+
+/* struct clone_args begins with the flags */
+static long call_clone3(struct gate_frame *f)
+{
+    uint32_t lo;
+    bool fork = sync_read((const uint32_t *)f->rdi, &lo) && !(lo & CLONE_VM);
+    return fork ? fork_with(f) : rt_pass(f);
+}
+
+/* Before a clone that has its own stack, or a vfork. */
+static void before_clone(struct gate_frame *f)
+{
+    uint32_t lo = 0;
+    uint64_t flags = f->rdi;
+    if (f->rax == __NR_vfork) flags = CLONE_VM | CLONE_VFORK;
+    else if (f->rax == 435 /* clone3 */) flags = sync_read((const uint32_t *)f->rdi, &lo) ? lo : 0;
+    if (!(flags & CLONE_VM)) return;
+    if (flags & CLONE_VFORK) usf_gate_vforked = 1;
+    else if (!(flags & CLONE_SETTLS)) atomic_store(&rt.shared_tls, 1);
+}
+
+/* ---- exec ------------------------------------------------------------------------------------- */
+
+static void rejoin(struct rt_thread *t)
+{
+    atomic_store(&rt.sched.leaving, 0);
+    os_futex_wake(&rt.sched.leaving, INT32_MAX);
+    t->state = RT_NEW;
+    if (rt_join_instance()) rt.on = false;
+}
+
+static long call_exec(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    bool at = f->rax == __NR_execveat;
+    long dir = at ? (long)f->rdi : -100 /* AT_FDCWD */, path = at ? (long)f->rsi : (long)f->rdi;
+
+    if (!rt.on) return rt_pass(f);
+    if (usf_gate_vforked) {         /* the parent's memory: nothing but the mask is ours to change */
+        rt_unpin();
+        return rt_pass(f);
+    }
+    /* Searching PATH means many calls that fail: find out before anything is given up. */
+    if (!(at && f->r8) && usf_syscall(__NR_faccessat, dir, path, 1 /* X_OK */) < 0) return rt_pass(f);
+
+    sched_crit_enter(&t->self);
+    sched_proc_remove(&rt.sched, &t->self, rt.sched.proc);
+    rt_unpin();
+    rt_signals_before_exec();
+    long r = rt_pass(f);
+    rejoin(t);
+    sched_crit_leave(&rt.sched, &t->self);
+    return r;
+}
+
+/* ---- exit ------------------------------------------------------------------------------------- */
+
+static long call_exit_group(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    if (rt.on && !usf_gate_vforked && t->state == RT_ATTACHED && t->self.task != USF_NONE) {
+        sched_crit_enter(&t->self);
+        sched_proc_remove(&rt.sched, &t->self, rt.sched.proc);
+    }
+    return rt_pass(f);
+}
+
+void rt_install_life(void)
+{
+    usf_gate_before_clone = before_clone;
+    usf_gate_handlers[__NR_fork] = fork_with;
+    usf_gate_handlers[__NR_clone] = call_clone;
+    usf_gate_handlers[435] = call_clone3;
+    usf_gate_handlers[__NR_execve] = call_exec;
+    usf_gate_handlers[__NR_execveat] = call_exec;
+    usf_gate_handlers[__NR_exit_group] = call_exit_group;
+}

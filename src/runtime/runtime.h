@@ -1,0 +1,115 @@
+/* src/runtime/runtime.h - usf inside a process.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Ties the rooms together: start, threads, system calls, signals, fork, exec, exit.  One process struct
+ * and one thread block are the only mutable globals.
+ *
+ * Rules of this room: no libc call (the program's own libc may be in any state), raw system calls through
+ * src/os, small stack frames, and nothing that must not be interrupted outside sched_crit_enter/leave.
+ */
+#ifndef USF_RUNTIME_H
+#define USF_RUNTIME_H
+
+#include <signal.h>
+
+#include "base/base.h"
+#include "config/settings.h"
+#include "gate/gate.h"
+#include "os/os.h"
+#include "os/syscall.h"
+#include "sched/sched.h"
+#include "shm/shm.h"
+#include "sync/sync.h"
+
+enum rt_thread_state {
+    RT_NEW = 0,         /* not met yet: attaches itself at its first call */
+    RT_ATTACHED,
+    RT_ATTACHING,
+    RT_ALONE,           /* runs unscheduled (no record left, or it is ending) */
+};
+
+struct rt_thread {
+    uint32_t state;                 /* enum rt_thread_state */
+    int32_t tid;
+    struct sched_self self;
+    struct sync_self sync;
+    uint32_t certain;               /* the system call it is in gives the core up for certain */
+    uint32_t restart;               /* the last handler had SA_RESTART */
+    uint32_t handlers;              /* user's signal handlers run so far */
+    uint32_t nudges;                /* the runtime's own signals so far */
+    uint32_t spins;                 /* rounds of spin loops in a row with nothing else to run */
+    uint32_t stopped;               /* rt.stop_round that it has answered */
+    bool has_hint;                  /* affinity that the program set */
+    struct os_cpuset hint;
+    /* A signal that came in a critical section, and the mask to restore when it is raised again. */
+    uint32_t deferred;
+    uint64_t deferred_mask;
+    uint64_t deferred_info[16];
+    struct rt_thread *next, *prev;  /* rt.threads */
+};
+
+struct rt {
+    struct sched sched;
+    struct sync sync;
+    struct shm shm;
+    struct usf_settings settings;
+    bool on;                        /* the gate acts; false: everything passes through */
+    _Atomic uint32_t shared_tls;    /* a clone shares a thread's TLS: identify threads by tid */
+    int32_t pid;
+    struct os_cpuset cpus;          /* the process's own affinity, as it was before any pinning */
+    uint32_t cpuset_bytes;          /* what the kernel's sched_getaffinity returns */
+    _Atomic uint32_t list_lock;
+    struct rt_thread *threads;
+    _Atomic uint32_t stop_round;    /* odd: threads that get the runtime's signal stop until it changes */
+    _Atomic uint32_t patch_lock;
+    char comm[16];
+};
+extern struct rt rt;
+extern __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
+
+/* The calling thread if it takes part in scheduling (attached now if it is new), else null: pass. */
+struct rt_thread *rt_enter_slow(void);
+static inline struct rt_thread *rt_enter(void)
+{
+    struct rt_thread *t = &rt_self;
+    if (USF_LIKELY(t->state == RT_ATTACHED && !usf_gate_vforked && !t->self.crit
+                   && !atomic_load_explicit(&rt.shared_tls, memory_order_relaxed)))
+        return t;
+    return rt_enter_slow();
+}
+static inline long rt_pass(struct gate_frame *f)
+{ return usf_syscall6((long)f->rax, (long)f->rdi, (long)f->rsi, (long)f->rdx, (long)f->r10, (long)f->r8, (long)f->r9); }
+
+/* calls.c */
+void rt_install_calls(void);
+/* Make the call with the core lent (certain: given up). */
+long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain);
+
+/* thread.c */
+int  rt_join_instance(void);                /* process and calling thread; 0 or -errno, said */
+void rt_attach(struct rt_thread *t);
+void rt_list_lock(void);
+void rt_list_unlock(void);
+void rt_forget_others(struct rt_thread *t); /* after fork */
+void rt_unpin(void);                        /* give the calling thread the process's own mask */
+
+/* life.c: fork, exec, exit */
+void rt_install_life(void);
+
+/* signals.c */
+#define RT_SIGNAL      SIGURG               /* ignored by default: harmless to a process that has just exec'd */
+#define RT_NUDGE_MAGIC 0x75736600u          /* value: low half MAGIC ^ task (monitor), or RT_STOP_MAGIC */
+#define RT_STOP_MAGIC  0x75736673746f7000ull
+void rt_signals_init(void);
+void rt_signals_before_exec(void);
+void rt_install_signals(void);
+void rt_after_crit(struct sched_self *self);
+
+/* affinity.c */
+void rt_install_affinity(void);
+
+/* spinwait.c */
+void rt_spin_init(void);
+void rt_object_loaded(const struct gate_object *o);
+/* From the runtime's signal handler: is the thread in a spin-wait?  Patch it. */
+void rt_find_spin(struct rt_thread *t, uintptr_t pc);
+#endif

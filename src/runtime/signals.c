@@ -1,0 +1,238 @@
+/* src/runtime/signals.c - signals, the program's and our own.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Every handler that the program installs is entered through rt_signal: so that no handler ever runs on top
+ * of a critical section (the signal is kept and raised again at its end), and that a thread that waits has
+ * left its queue and holds a core when the handler starts: the handler may then block, post, longjmp
+ * out or unwind (pthread_cancel) like any other code. */
+#include <errno.h>
+#include <ucontext.h>
+
+#include "runtime/runtime.h"
+#include "spin/spin.h"
+
+struct kernel_sigaction {
+    void (*handler)(int, siginfo_t *, void *);
+    unsigned long flags;
+    void *restorer;
+    uint64_t mask;
+};
+#define NSIGNALS 65
+#define DFL ((void (*)(int, siginfo_t *, void *))0)
+#define IGN ((void (*)(int, siginfo_t *, void *))1)
+#define SYNCHRONOUS ((1ull << (SIGSEGV - 1)) | (1ull << (SIGBUS - 1)) | (1ull << (SIGFPE - 1)) \
+                     | (1ull << (SIGILL - 1)) | (1ull << (SIGTRAP - 1)))
+
+static struct {
+    _Atomic uint32_t lock;
+    struct kernel_sigaction act[NSIGNALS];      /* as the program set them */
+    bool known[NSIGNALS];
+} table;
+
+void rt_restorer(void);
+__asm__(".text\n.type rt_restorer,@function\nrt_restorer:\n mov $15, %eax\n syscall\n");
+
+static long kernel_action(int sig, const struct kernel_sigaction *new, struct kernel_sigaction *old)
+{ return usf_syscall(__NR_rt_sigaction, sig, new, old, 8); }
+
+static uint64_t set_mask(uint64_t mask)
+{
+    uint64_t old = 0;
+    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, &old, 8);
+    return old;
+}
+
+/* ---- signals that came in a critical section --------------------------------------------------- */
+
+static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
+{
+    t->deferred = (uint32_t)sig;
+    t->deferred_mask = *(uint64_t *)&uc->uc_sigmask;
+    __builtin_memcpy(t->deferred_info, info, sizeof t->deferred_info);
+    *(uint64_t *)&uc->uc_sigmask = ~SYNCHRONOUS;    /* no other one before the section ends */
+}
+
+static void install_entry(int sig, const struct kernel_sigaction *user);
+
+void rt_after_crit(struct sched_self *self)
+{
+    struct rt_thread *t = &rt_self;
+    if (USF_LIKELY(!t->deferred)) return;
+    int sig = (int)t->deferred;
+    t->deferred = 0;
+    if (table.act[sig].flags & SA_RESETHAND) install_entry(sig, &table.act[sig]);   /* the kernel has reset it */
+    usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, t->tid, sig, t->deferred_info);
+    set_mask(t->deferred_mask);
+}
+
+/* ---- entry ------------------------------------------------------------------------------------ */
+
+static void stop_here(struct rt_thread *t, ucontext_t *uc)
+{
+    uint32_t round = atomic_load(&rt.stop_round);
+    if (round & 1) {
+        atomic_store((_Atomic uint32_t *)&t->stopped, round);
+        while (atomic_load(&rt.stop_round) == round) os_sched_yield();
+    }
+    (void)uc;
+}
+
+/* The runtime's own signal: stop for a patch, look for a spin-wait, give way. */
+static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
+{
+    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
+    t->nudges++;
+    if ((uint64_t)info->si_value.sival_ptr == RT_STOP_MAGIC) stop_here(t, uc);
+    else if (t->state == RT_ATTACHED && !t->self.crit && t->self.where == SCHED_USER && !usf_gate_vforked
+             && !gate_contains_pc((uintptr_t)*pc)) {
+        rt_find_spin(t, (uintptr_t)*pc);
+        uint64_t now = os_now(), start = rt.sched.tasks[t->self.task].start_ns;
+        if (!rt.sched.kernel && now > start && now - start >= rt.sched.h->progress_ns)
+            sched_preempt(&rt.sched, &t->self);
+    }
+    *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
+}
+
+static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, int sig, siginfo_t *info, void *uc)
+{
+    uint32_t where = t->self.where, certain = t->certain, interrupted;
+    struct sync_waiter *waiter = t->sync.waiter;
+
+    t->handlers++;
+    t->restart = (a->flags & SA_RESTART) != 0;
+    if (t->state != RT_ATTACHED || usf_gate_vforked) {
+        a->handler(sig, info, uc);
+        return;
+    }
+    if (waiter) sync_cancel(&rt.sync, &t->sync);
+    if (where == SCHED_PARKED) sched_interrupt(&rt.sched, &t->self);
+    else if (where == SCHED_AWAY) sched_return_core(&rt.sched, &t->self);
+    interrupted = t->self.interrupted;
+    t->self.interrupted = 0;
+    t->self.where = SCHED_USER;
+    t->sync.waiter = 0;
+
+    a->handler(sig, info, uc);
+
+    t->sync.waiter = waiter;
+    t->self.interrupted |= interrupted;
+    t->restart = (a->flags & SA_RESTART) != 0;
+    if (where == SCHED_PARKED) t->self.where = SCHED_PARKED;
+    else if (where == SCHED_AWAY) sched_leave_core(&rt.sched, &t->self, certain);
+}
+
+static void default_action(int sig, siginfo_t *info)
+{
+    struct kernel_sigaction dfl = {.handler = DFL, .flags = 0x04000000, .restorer = (void *)rt_restorer};
+    if (sig == RT_SIGNAL) return;
+    kernel_action(sig, &dfl, 0);
+    /* A fault happens again on return; a signal that was sent must be sent again. */
+    if (info->si_code <= 0) usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, os_gettid(), sig, info);
+}
+
+static void rt_signal(int sig, siginfo_t *info, void *ctx)
+{
+    struct rt_thread *t = &rt_self;
+    ucontext_t *uc = ctx;
+    if (sig == RT_SIGNAL && info->si_code == SI_QUEUE) {
+        uint64_t v = (uint64_t)info->si_value.sival_ptr;
+        if (v == RT_STOP_MAGIC || (v & 0xffff0000u) == (RT_NUDGE_MAGIC & 0xffff0000u)) {
+            own_signal(t, info, uc);
+            return;
+        }
+    }
+    if (sig == SIGSEGV || sig == SIGBUS) {
+        uintptr_t fix = sync_fault_fixup((uintptr_t)uc->uc_mcontext.gregs[REG_RIP]);
+        if (fix && info->si_code > 0) {
+            uc->uc_mcontext.gregs[REG_RIP] = (greg_t)fix;
+            return;
+        }
+    }
+    bool fault = SYNCHRONOUS >> (sig - 1) & 1 && info->si_code > 0;
+    if (t->self.crit && !fault && !usf_gate_vforked) {
+        defer(t, sig, info, uc);
+        return;
+    }
+    struct kernel_sigaction a = table.act[sig];
+    if (a.handler == IGN) return;
+    if (a.handler == DFL) {
+        default_action(sig, info);
+        return;
+    }
+    if (a.flags & SA_RESETHAND) table.act[sig].handler = DFL;
+    run_handler(t, &a, sig, info, ctx);
+}
+
+/* ---- sigaction -------------------------------------------------------------------------------- */
+
+static bool is_ours(int sig) { return sig == RT_SIGNAL || sig == SIGSEGV || sig == SIGBUS; }
+
+static void install_entry(int sig, const struct kernel_sigaction *user)
+{
+    struct kernel_sigaction k = *user;
+    if (k.handler == DFL || k.handler == IGN) k = (struct kernel_sigaction){.flags = SA_RESTART};
+    k.handler = rt_signal;
+    k.flags |= SA_SIGINFO | 0x04000000 /* SA_RESTORER */;
+    if (!k.restorer) k.restorer = (void *)rt_restorer;
+    kernel_action(sig, &k, 0);
+}
+
+static bool copy_words(void *to, const void *from, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes / 4; i++)
+        if (!sync_read((const uint32_t *)from + i, (uint32_t *)to + i)) return false;
+    return true;
+}
+
+static long call_sigaction(struct gate_frame *f)
+{
+    int sig = (int)f->rdi;
+    const struct kernel_sigaction *new = (const void *)f->rsi;
+    struct kernel_sigaction *old = (void *)f->rdx, want, before;
+    struct rt_thread *t = &rt_self;
+    long r;
+
+    if (!rt.on || usf_gate_vforked || f->r10 != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP)
+        return rt_pass(f);
+    if (new && !copy_words(&want, new, sizeof want)) return -EFAULT;
+    sched_crit_enter(&t->self);
+    uint32_t free = 0;
+    while (!atomic_compare_exchange_weak(&table.lock, &free, 1)) free = 0, os_sched_yield();
+    if (!table.known[sig]) {
+        kernel_action(sig, 0, &table.act[sig]);
+        table.known[sig] = true;
+    }
+    before = table.act[sig];
+    r = 0;
+    if (new) {
+        bool plain = want.handler == DFL || want.handler == IGN;
+        table.act[sig] = want;      /* before the kernel knows: the entry reads it */
+        if (plain && !is_ours(sig)) r = kernel_action(sig, &want, 0);
+        else install_entry(sig, &want);
+        if (r) table.act[sig] = before;
+    }
+    atomic_store(&table.lock, 0);
+    sched_crit_leave(&rt.sched, &t->self);
+    if (r == 0 && old) *old = before;
+    return r;
+}
+
+void rt_signals_before_exec(void)
+{
+    /* exec keeps what is ignored and resets what is handled: ours are handled where the program ignores. */
+    static const int ours[] = {RT_SIGNAL, SIGSEGV, SIGBUS};
+    for (unsigned i = 0; i < 3; i++)
+        if (table.act[ours[i]].handler == IGN) kernel_action(ours[i], &table.act[ours[i]], 0);
+}
+
+void rt_signals_init(void)
+{
+    static const int ours[] = {RT_SIGNAL, SIGSEGV, SIGBUS};
+    for (unsigned i = 0; i < 3; i++) {
+        kernel_action(ours[i], 0, &table.act[ours[i]]);
+        table.known[ours[i]] = true;
+        install_entry(ours[i], &table.act[ours[i]]);
+    }
+    rt.sched.after_crit = rt_after_crit;
+}
+
+void rt_install_signals(void) { usf_gate_handlers[__NR_rt_sigaction] = call_sigaction; }

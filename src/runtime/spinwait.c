@@ -1,0 +1,96 @@
+/* src/runtime/spinwait.c - busy-wait loops become scheduling points.  SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/runtime.h"
+#include "spin/spin.h"
+
+#define SPIN_FREE_ROUNDS 64u    /* rounds of pure spinning before the kernel gets a chance */
+#define STOP_WAIT_NS 2000000u
+
+/* One round of a patched loop. */
+static void spin_round(uint32_t site, struct spin_regs *regs)
+{
+    struct rt_thread *t = &rt_self;
+    (void)regs;
+    os_pause();
+    if (USF_UNLIKELY(t->state != RT_ATTACHED || t->self.crit || usf_gate_vforked)) return;
+    if (!rt.sched.kernel) {
+        if (atomic_load_explicit(&rt.sched.h->nr_ready, memory_order_relaxed)
+            && sched_yield_core(&rt.sched, &t->self, true)) {
+            t->spins = 0;
+            return;
+        }
+        /* Nothing of ours waits; programs outside the instance might. */
+        if (++t->spins % 1024 == 0) os_sched_yield();
+        return;
+    }
+    if (++t->spins > SPIN_FREE_ROUNDS) os_sched_yield();
+    (void)site;
+}
+
+/* ---- live patching ---------------------------------------------------------------------------- */
+
+/* Stop every thread of this process that may be executing program code. */
+static bool stop_others(struct rt_thread *me, uint32_t round)
+{
+    bool all = true;
+    uint64_t until = os_now() + STOP_WAIT_NS;
+    rt_list_lock();
+    for (struct rt_thread *t = rt.threads; t; t = t->next)
+        if (t != me && t->self.where == SCHED_USER
+            && atomic_load(&rt.sched.tasks[t->self.task].state) == USF_TASK_RUNNING)
+            os_signal_thread(rt.pid, t->tid, RT_SIGNAL, RT_STOP_MAGIC);
+    for (struct rt_thread *t = rt.threads; t && all; t = t->next) {
+        if (t == me) continue;
+        while (*(volatile uint32_t *)&t->self.where == SCHED_USER
+               && atomic_load(&rt.sched.tasks[t->self.task].state) == USF_TASK_RUNNING
+               && *(volatile uint32_t *)&t->stopped != round) {
+            if (os_now() > until) {
+                all = false;    /* it blocks the signal, or has not got the CPU: another time */
+                break;
+            }
+            os_sched_yield();
+        }
+    }
+    rt_list_unlock();
+    return all;
+}
+
+static int patch(struct rt_thread *me, const struct spin_loop *l, uintptr_t fstart)
+{
+    uint32_t free = 0;
+    if (!atomic_compare_exchange_strong(&rt.patch_lock, &free, 1)) return -1;
+    int site = -1;
+    sched_crit_enter(&me->self);
+    atomic_store(&rt.sched.patching, 1);
+    uint32_t round = atomic_fetch_add(&rt.stop_round, 1) + 1;
+    if (stop_others(me, round) && (site = spin_prepare((const uint8_t *)fstart, fstart, l)) >= 0)
+        if (spin_commit((uint32_t)site)) site = -1;
+    atomic_fetch_add(&rt.stop_round, 1);
+    atomic_store(&rt.sched.patching, 0);
+    os_futex_wake(&rt.sched.patching, INT32_MAX);
+    sched_crit_leave(&rt.sched, &me->self);
+    atomic_store(&rt.patch_lock, 0);
+    return site;
+}
+
+void rt_find_spin(struct rt_thread *t, uintptr_t pc)
+{
+    struct gate_object o;
+    struct spin_loop l;
+    uintptr_t start, end;
+    if (!gate_find_object(pc, &o) || !gate_function_bounds(&o, pc, &start, &end)) return;
+    if (spin_recognise((const uint8_t *)start, start, end, pc, &l) != SPIN_YES) return;
+    if (patch(t, &l, start) < 0) return;
+    rt.sched.procs[rt.sched.proc].spin_sites++;
+    if (rt.settings.cache_dir[0]) spin_learn(rt.settings.cache_dir, &o, &l);
+}
+
+/* ---- on load ---------------------------------------------------------------------------------- */
+
+void rt_object_loaded(const struct gate_object *o)
+{
+    int n = spin_apply_idioms(o);
+    if (rt.settings.cache_dir[0]) n += spin_apply_learned(rt.settings.cache_dir, o);
+    if (n > 0 && rt.sched.proc != USF_NONE) rt.sched.procs[rt.sched.proc].spin_sites += (uint64_t)n;
+}
+
+void rt_spin_init(void) { usf_spin_round = spin_round; }

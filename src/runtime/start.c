@@ -1,0 +1,84 @@
+/* src/runtime/start.c - the preloaded library starts.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The library is linked -z initfirst: this runs before any other constructor.  Whatever goes wrong here costs
+ * one line on standard error; the program then runs unscheduled. */
+#include "policy/policy.h"
+#include "runtime/runtime.h"
+#include "threads/threads.h"
+
+static void each_object(const struct gate_object *o, void *arg) { (void)arg; rt_object_loaded(o); }
+
+/* The gate is of no use any more, but its patched sites remain: they pass everything through. */
+static void on_bug(void) { rt.on = false; }
+
+static const struct usf_policy_ops *user_policy(char *why, unsigned cap)
+{ return rt.shm.h->policy_path[0] ? policy_load(rt.shm.h->policy_path, why, cap) : 0; }
+
+static bool open_instance(void)
+{
+    static struct shm_config c;
+    struct usf_settings *o = &rt.settings;
+    char why[256] = "";
+    c = (struct shm_config){
+        .name = o->instance, .policy = o->policy.name, .policy_path = o->policy.path, .quantum_ns = o->quantum_ns,
+        .poll_max_ns = o->poll_ns, .progress_ns = o->progress_ns, .lend_ns = o->lend_ns, .lock_kind = o->lock_kind,
+    };
+    int r = shm_open_instance(&c, true, &rt.shm);
+    if (r < 0) {
+        usf_warn("%s: it runs unscheduled", rt.shm.why);
+        return false;
+    }
+    sched_bind(&rt.sched, rt.shm.h);
+    rt.sched.remote_pin = rt.shm.h->pidns && rt.shm.h->pidns == os_pidns();
+    rt.sync.sched = &rt.sched;
+    const struct usf_policy_ops *user = user_policy(why, sizeof why);
+    if (sched_use_policy(&rt.sched, user, why, sizeof why)) {
+        usf_warn("%s: it runs unscheduled", why);
+        return false;
+    }
+    return true;
+}
+
+static void own_cpus(void)
+{
+    struct os_cpuset *want = &rt.settings.cpus;
+    long r = usf_syscall(__NR_sched_getaffinity, 0, sizeof rt.cpus, &rt.cpus);
+    rt.cpuset_bytes = r > 0 ? (uint32_t)r : 8;
+    if (!os_cpu_count(want)) return;
+    struct os_cpuset both = rt.cpus;
+    for (int i = 0; i < OS_CPUSET_WORDS; i++) both.w[i] &= want->w[i];
+    if (os_cpu_count(&both)) rt.cpus = both;
+}
+
+__attribute__((constructor)) static void usf_start(int argc, char **argv, char **envp)
+{
+    (void)argc;
+    (void)argv;
+    config_inproc_read(envp, &rt.settings);
+    usf_verbose = (int)rt.settings.verbose;
+    own_cpus();
+    if (!open_instance()) return;
+    int r = gate_init(rt.settings.cache_dir[0] ? rt.settings.cache_dir : 0);
+    if (r < 0) {
+        usf_warn("the gate cannot be set up (error %d): it runs unscheduled", -r);
+        return;
+    }
+    rt.sync.recheck_ns = 1000000000u;
+    usf_on_bug = on_bug;
+    rt_install_calls();
+    rt_install_life();
+    rt_install_signals();
+    rt_install_affinity();
+    rt_spin_init();
+    rt_signals_init();
+    if (rt_join_instance()) {
+        rt_unpin();
+        return;
+    }
+    gate_patch_loaded();
+    gate_for_each_object(each_object, 0);
+    gate_on_load(rt_object_loaded);
+    rt.sched.procs[rt.sched.proc].unpatched = usf_gate_stats.unpatched;
+    rt.on = true;
+    threads_init(rt.settings.thread_cache && !rt.sched.kernel);
+}

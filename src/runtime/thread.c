@@ -1,0 +1,139 @@
+/* src/runtime/thread.c - threads join and leave.  SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "runtime/runtime.h"
+
+struct rt rt;
+__thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
+
+/* ---- list of threads -------------------------------------------------------------------------- */
+
+void rt_list_lock(void)
+{
+    uint32_t free = 0;
+    while (!atomic_compare_exchange_weak(&rt.list_lock, &free, 1)) {
+        free = 0;
+        os_sched_yield();
+    }
+}
+void rt_list_unlock(void) { atomic_store(&rt.list_lock, 0); }
+
+static void list_add(struct rt_thread *t)
+{
+    rt_list_lock();
+    t->prev = 0;
+    t->next = rt.threads;
+    if (t->next) t->next->prev = t;
+    rt.threads = t;
+    rt_list_unlock();
+}
+
+static void list_remove(struct rt_thread *t)
+{
+    rt_list_lock();
+    if (t->prev) t->prev->next = t->next;
+    else if (rt.threads == t) rt.threads = t->next;
+    if (t->next) t->next->prev = t->prev;
+    t->next = t->prev = 0;
+    rt_list_unlock();
+}
+
+void rt_forget_others(struct rt_thread *t)
+{
+    atomic_store(&rt.list_lock, 0);
+    t->next = t->prev = 0;
+    rt.threads = t;
+}
+
+/* ---- attach ----------------------------------------------------------------------------------- */
+
+void rt_unpin(void)
+{
+    struct rt_thread *t = &rt_self;
+    os_setaffinity(0, t->has_hint ? &t->hint : &rt.cpus);
+}
+
+void rt_attach(struct rt_thread *t)
+{
+    char name[16] = "";
+    t->state = RT_ATTACHING;
+    t->tid = os_gettid();
+    t->self.task = USF_NONE;
+    t->sync.sched = &t->self;
+    usf_syscall(__NR_prctl, 16 /* PR_GET_NAME */, name);
+    sched_crit_enter(&t->self);
+    int r = sched_attach(&rt.sched, &t->self, t->tid, name);
+    if (r == 0) {
+        t->state = RT_ATTACHED;
+        list_add(t);
+    } else {
+        t->state = RT_ALONE;
+        rt_unpin();
+        usf_warn_once("no room for another thread in instance `%s`: it runs unscheduled", rt.settings.instance);
+    }
+    sched_crit_leave(&rt.sched, &t->self);
+}
+
+struct rt_thread *rt_enter_slow(void)
+{
+    struct rt_thread *t = &rt_self;
+    if (!rt.on || usf_gate_vforked || t->self.crit) return 0;
+    if (t->state == RT_ATTACHED && t->self.task == USF_NONE) t->state = RT_NEW;  /* after a failed exec */
+    if (t->state == RT_ATTACHED && atomic_load(&rt.shared_tls) && os_gettid() != t->tid) return 0;
+    if (t->state == RT_NEW) rt_attach(t);
+    return t->state == RT_ATTACHED ? t : 0;
+}
+
+static long call_exit(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    if (rt.on && !usf_gate_vforked && t->state == RT_ATTACHED
+        && (!atomic_load(&rt.shared_tls) || os_gettid() == t->tid)) {
+        list_remove(t);
+        t->state = RT_ALONE;
+        sched_detach(&rt.sched, &t->self);
+    }
+    return rt_pass(f);
+}
+
+/* The first calls of a new thread: it attaches before it runs anything of the program. */
+static long call_birth(struct gate_frame *f)
+{
+    long r = rt_pass(f);
+    rt_enter();
+    return r;
+}
+
+static void install(void)
+{
+    usf_gate_handlers[__NR_exit] = call_exit;
+    usf_gate_handlers[__NR_set_robust_list] = call_birth;
+    usf_gate_handlers[__NR_rseq] = call_birth;
+}
+
+/* ---- the process ------------------------------------------------------------------------------ */
+
+static const char *join_trouble(int r)
+{
+    switch (r) {
+    case -EXDEV: return "the instance has none of the CPUs that this process may use";
+    case -EAGAIN: return "the instance is full";
+    case -ENOSPC: return "/dev/shm is full";
+    default: return "the instance could not be joined";
+    }
+}
+
+int rt_join_instance(void)
+{
+    struct rt_thread *t = &rt_self;
+    install();
+    rt.pid = os_getpid();
+    usf_syscall(__NR_prctl, 16, rt.comm);
+    int r = sched_proc_join(&rt.sched, rt.pid, os_start_time(rt.pid), rt.comm, rt.cpus.w, rt.settings.run);
+    if (r < 0) {
+        usf_warn("%s: %s: it runs unscheduled", rt.comm, join_trouble(r));
+        return r;
+    }
+    rt_attach(t);
+    return t->state == RT_ATTACHED ? 0 : -EAGAIN;
+}

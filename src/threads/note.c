@@ -1,0 +1,103 @@
+/* src/threads/note.c - system calls by which a thread becomes unlike a fresh one.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Called by the interposers and from the gate: no libc call, no vector register, async-signal-safe. */
+#include "threads/real.h"
+#include "threads/record.h"
+#include "threads/threads.h"
+
+#include <sys/syscall.h>
+
+#define BARE __attribute__((target("general-regs-only")))
+
+/* Attributes that clone copies: neither this thread nor its descendants may take part in reuse. */
+BARE static void odd(void) { threads_self.odd = threads_self.spent = true; }
+
+/* Something happened to a thread that we do not look up. */
+BARE static void anyone(void)
+{
+    __atomic_store_n((bool *)&threads_flags.closed, true, __ATOMIC_RELAXED);
+}
+
+BARE static void set_flag(_Atomic bool *flag)
+{
+    if (!__atomic_load_n((bool *)flag, __ATOMIC_RELAXED))
+        __atomic_store_n((bool *)flag, true, __ATOMIC_RELAXED);
+}
+
+BARE static void note_prctl(long op)
+{
+    switch (op) {
+    case PR_SET_NAME:
+        set_flag(&threads_flags.names);
+        break;
+    case PR_SET_PDEATHSIG:                   /* not inherited */
+        threads_self.spent = true;
+        break;
+    case PR_GET_PDEATHSIG: case PR_GET_DUMPABLE: case PR_SET_DUMPABLE: case PR_GET_KEEPCAPS: case PR_GET_TIMING:
+    case PR_GET_NAME: case PR_GET_SECCOMP: case PR_CAPBSET_READ: case PR_GET_TSC: case PR_GET_SECUREBITS:
+    case PR_GET_TIMERSLACK: case PR_MCE_KILL_GET: case PR_SET_MM: case PR_SET_CHILD_SUBREAPER:
+    case PR_GET_CHILD_SUBREAPER: case PR_GET_NO_NEW_PRIVS: case PR_GET_TID_ADDRESS: case PR_SET_THP_DISABLE:
+    case PR_GET_THP_DISABLE: case PR_GET_SPECULATION_CTRL: case PR_SET_PTRACER: case 0x53564d41 /* PR_SET_VMA */:
+        break;                               /* asks, or concerns the process */
+    default:
+        odd();
+    }
+}
+
+BARE static void note_target(long pid)
+{
+    struct thread_rec *r = threads_self.rec;
+    if (pid == 0 || (r && r->tid == pid))
+        odd();
+    else
+        anyone();
+}
+
+BARE void threads_note_call(long nr, long a0, long a1)
+{
+    switch (nr) {
+    case SYS_prctl:
+        note_prctl(a0);
+        break;
+    case SYS_sched_setaffinity:
+        set_flag(&threads_flags.places);
+        break;
+    case SYS_sigaltstack:
+        if (a0)
+            threads_self.altstack = true;
+        break;
+    case SYS_sched_setscheduler: case SYS_sched_setparam: case SYS_sched_setattr:
+        note_target(a0);
+        break;
+    case SYS_setpriority: case SYS_ioprio_set:
+        if (a0 == (nr == SYS_setpriority ? PRIO_PROCESS : 1))
+            note_target(a1);
+        else
+            anyone();
+        break;
+    case SYS_personality:
+        if ((unsigned)a0 != 0xffffffffu)     /* else it only asks */
+            odd();
+        break;
+    case SYS_seccomp:
+        if ((unsigned)a0 <= 1)               /* SECCOMP_SET_MODE_* */
+            odd();
+        break;
+    case SYS_unshare: case SYS_setns: case SYS_capset: case SYS_setfsuid: case SYS_setfsgid: case SYS_set_mempolicy:
+    case SYS_ptrace: case SYS_keyctl:
+        odd();
+        break;
+    }
+}
+
+BARE bool threads_call_matters(long nr)
+{
+    switch (nr) {
+    case SYS_prctl: case SYS_sched_setaffinity: case SYS_sigaltstack: case SYS_sched_setscheduler:
+    case SYS_sched_setparam: case SYS_sched_setattr: case SYS_setpriority: case SYS_ioprio_set: case SYS_unshare:
+    case SYS_setns: case SYS_capset: case SYS_setfsuid: case SYS_setfsgid: case SYS_personality: case SYS_seccomp:
+    case SYS_set_mempolicy: case SYS_ptrace: case SYS_keyctl:
+        return true;
+    }
+    return false;
+}

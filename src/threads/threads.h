@@ -1,0 +1,46 @@
+/* src/threads/threads.h - the thread cache: ended threads serve later pthread_create calls.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * This room interposes pthread_create and its relatives.  A thread whose start routine returns is
+ * kept, waiting in a futex, and runs the start routine of a later pthread_create as if it were new:
+ * pthread_t, thread id, stack and CPU-time clock are the old ones, everything else is a fresh thread's.
+ * A thread that ends in any other way (pthread_exit, cancellation), or that did something to itself
+ * which cannot be undone, really ends.  When in doubt, threads really end: that is always right.
+ *
+ * These files use libc and vector registers: they run in the place of libc calls, never in the gate.
+ * The exceptions are threads_note_call and threads_after_fork, marked below.
+ */
+#ifndef USF_THREADS_H
+#define USF_THREADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Called once, from the library's constructor.  Returns null when the cache is on, else why it is off. */
+const char *threads_init(bool enabled);
+
+/* At most `parked` threads are kept, each for at most idle_ms without work.  Defaults: 256, 5000. */
+void threads_set_limits(unsigned parked, unsigned idle_ms);
+
+/* In the child after fork, before user code (idempotent; also registered with pthread_atfork, which
+ * _Fork and raw clone calls do not run).  Async-signal-safe. */
+void threads_after_fork(void);
+
+/* Tell the cache of a system call that the calling thread is about to make or has made.  Only calls for which
+ * threads_call_matters(nr) holds need to be told; telling twice is harmless.  Async-signal-safe, makes no libc
+ * call, touches no vector register: for the gate, which also sees raw syscall(2) uses. */
+void threads_note_call(long nr, long a0, long a1);
+bool threads_call_matters(long nr);
+
+/* End all kept threads and wait until the kernel has forgotten them (bounded: 1 s).  True if there were any. */
+bool threads_flush(void);
+
+struct threads_stats {
+    uint64_t created;   /* kernel threads made */
+    uint64_t reused;    /* pthread_create calls served by a kept thread */
+    uint64_t left;      /* kept threads that ended unused */
+    uint32_t parked;    /* kept now, ready for use */
+};
+void threads_get_stats(struct threads_stats *out);
+
+#endif

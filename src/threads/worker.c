@@ -1,0 +1,73 @@
+/* src/threads/worker.c - the start routine of every thread that the cache makes.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Built without -fexceptions on purpose: pthread_cleanup_push then uses libc's own jump buffers and the library needs
+ * no unwinder.  C++ exceptions find no handler here, as in a bare thread, and end in std::terminate. */
+#include "threads/record.h"
+
+/* pthread_exit or cancellation: the thread is being unwound and will really end.  libc runs the rest. */
+static void unwound(void *rec) { cache_leave(rec); }
+
+static void *run(struct thread_rec *r)
+{
+    void *result;
+    pthread_cleanup_push(unwound, r);
+    if (r->job.c11)
+        result = (void *)(uintptr_t)((int (*)(void *))(void *)r->job.start)(r->job.arg);
+    else
+        result = r->job.start(r->job.arg);
+    fresh_call_tls_dtors();
+    keys_run_destructors();
+    pthread_cleanup_pop(0);
+    return result;
+}
+
+/* The user's thread is over.  True: the worker is waiting for the next.  Signals stay blocked until then: nothing of
+ * the user's may run on a thread that does not exist. */
+static bool retire(struct thread_rec *r)
+{
+    sigset_t all;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &r->last_mask);
+    atomic_store(&r->state, REC_EXITING);
+    /* Whoever saw RUNNING has counted itself in before it looked, see signals.c. */
+    if (atomic_load(&r->kills) == 0 && fresh_possible(r) && cache_publish(r))
+        return true;
+    pthread_sigmask(SIG_SETMASK, &r->last_mask, NULL);
+    return false;
+}
+
+static void begin(struct thread_rec *r)
+{
+    threads_self.spent = threads_self.altstack = threads_self.odd = false;
+    fresh_apply(&r->from);
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    pthread_sigmask(SIG_SETMASK, &r->from.mask, NULL);
+}
+
+void *worker_main(void *rec)
+{
+    struct thread_rec *r = rec;
+    rec_born(r);
+    fresh_born(r);
+    threads_self.odd = r->odd;
+    for (;;) {
+        /* In a local: the record is not ours after cache_leave. */
+        void *result = run(r);
+        r->result = result;
+        if (!retire(r)) {
+            cache_leave(r);
+            return result;
+        }
+        fresh_reset();
+        if (!cache_next_job(r)) {
+            /* After main's pthread_exit the last thread runs the exit handlers: not with signals blocked. */
+            if (!cache_usable())
+                pthread_sigmask(SIG_SETMASK, &r->last_mask, NULL);
+            cache_leave(r);
+            return result;
+        }
+        begin(r);
+    }
+}

@@ -1,0 +1,119 @@
+/* src/threads/wrap.c - calls that the cache takes notice of and passes on.  SPDX-License-Identifier: Apache-2.0 */
+#include "threads/real.h"
+#include "threads/record.h"
+#include "threads/threads.h"
+
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+THREADS_EXPORT int pthread_getattr_np(pthread_t th, pthread_attr_t *attr)
+{
+    int err = REAL(pthread_getattr_np)(th, attr);
+    struct thread_rec *r = atomic_load(&threads_flags.on) ? cache_find(th) : NULL;
+    if (err == 0 && r)
+        pthread_attr_setdetachstate(attr, r->detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
+    return err;
+}
+
+/* The defaults have more fields than the cache follows. */
+THREADS_EXPORT int pthread_setattr_default_np(const pthread_attr_t *attr)
+{
+    if (atomic_load(&threads_flags.on))
+        cache_close();
+    return REAL(pthread_setattr_default_np)(attr);
+}
+
+THREADS_EXPORT int pthread_setname_np(pthread_t th, const char *name)
+{
+    atomic_store(&threads_flags.names, true);
+    return REAL(pthread_setname_np)(th, name);
+}
+
+THREADS_EXPORT int pthread_setaffinity_np(pthread_t th, size_t size, const cpu_set_t *cpus)
+{
+    atomic_store(&threads_flags.places, true);
+    return REAL(pthread_setaffinity_np)(th, size, cpus);
+}
+
+THREADS_EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *cpus)
+{
+    threads_note_call(SYS_sched_setaffinity, pid, 0);
+    return REAL(sched_setaffinity)(pid, size, cpus);
+}
+
+THREADS_EXPORT int sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
+{
+    threads_note_call(SYS_sched_setscheduler, pid, 0);
+    return REAL(sched_setscheduler)(pid, policy, param);
+}
+
+THREADS_EXPORT int sched_setparam(pid_t pid, const struct sched_param *param)
+{
+    threads_note_call(SYS_sched_setparam, pid, 0);
+    return REAL(sched_setparam)(pid, param);
+}
+
+THREADS_EXPORT int setpriority(__priority_which_t which, id_t who, int value)
+{
+    threads_note_call(SYS_setpriority, which, who);
+    return REAL(setpriority)(which, who, value);
+}
+
+THREADS_EXPORT int nice(int by)
+{
+    threads_note_call(SYS_setpriority, PRIO_PROCESS, 0);
+    return REAL(nice)(by);
+}
+
+THREADS_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
+{
+    threads_note_call(SYS_sigaltstack, (long)stack, 0);
+    return REAL(sigaltstack)(stack, old);
+}
+
+THREADS_EXPORT int prctl(int op, ...)
+{
+    unsigned long a[4];
+    va_list ap;
+    va_start(ap, op);
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(ap, unsigned long);
+    va_end(ap);
+    threads_note_call(SYS_prctl, op, 0);
+    return REAL(prctl)(op, a[0], a[1], a[2], a[3]);
+}
+
+/* Some namespaces can be entered only by a process with a single thread, which it may believe itself to be. */
+THREADS_EXPORT int unshare(int flags)
+{
+    if (atomic_load(&threads_flags.on))
+        threads_flush();
+    threads_note_call(SYS_unshare, flags, 0);
+    return REAL(unshare)(flags);
+}
+
+THREADS_EXPORT int setns(int fd, int type)
+{
+    if (atomic_load(&threads_flags.on))
+        threads_flush();
+    threads_note_call(SYS_setns, fd, type);
+    return REAL(setns)(fd, type);
+}
+
+THREADS_EXPORT int setfsuid(uid_t id)
+{
+    threads_note_call(SYS_setfsuid, id, 0);
+    return REAL(setfsuid)(id);
+}
+
+THREADS_EXPORT int setfsgid(gid_t id)
+{
+    threads_note_call(SYS_setfsgid, id, 0);
+    return REAL(setfsgid)(id);
+}
+
+THREADS_EXPORT int capset(void *header, const void *data)
+{
+    threads_note_call(SYS_capset, 0, 0);
+    return REAL(capset)(header, data);
+}

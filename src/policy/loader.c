@@ -8,7 +8,9 @@
 #include "policy/policy.h"
 #include "base/base.h"
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,6 +42,26 @@ static bool file_is_trusted(const char *path, struct stat *st, char *why, unsign
         return false;
     }
     return true;
+}
+
+/* The dynamic linker maps what the headers promise and is killed by SIGBUS if the file is shorter. */
+static bool object_is_whole(const char *path, uint64_t size, char *why, unsigned why_len)
+{
+    Elf64_Ehdr h;
+    Elf64_Phdr ph;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool object = fd >= 0 && pread(fd, &h, sizeof h, 0) == sizeof h && !memcmp(h.e_ident, ELFMAG, SELFMAG)
+                  && h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_machine == EM_X86_64 && h.e_type == ET_DYN
+                  && h.e_phentsize == sizeof ph;
+    bool whole = object;
+    for (unsigned i = 0; whole && i < h.e_phnum; i++) {
+        whole = pread(fd, &ph, sizeof ph, (off_t)(h.e_phoff + i * sizeof ph)) == sizeof ph
+                && (ph.p_type != PT_LOAD || (ph.p_offset <= size && ph.p_filesz <= size - ph.p_offset));
+    }
+    if (fd >= 0) close(fd);
+    if (!object) usf_format(why, why_len, "policy %s: not a shared object for x86-64", path);
+    else if (!whole) usf_format(why, why_len, "policy %s: the file is truncated", path);
+    return whole;
 }
 
 /* dlerror without the path that it starts with: our line names it already. */
@@ -90,6 +112,7 @@ const struct usf_policy_ops *policy_load(const char *path, char *why, unsigned w
         return NULL;
     }
     if (!file_is_trusted(path, &before, why, why_len)) return NULL;
+    if (!object_is_whole(path, (uint64_t)before.st_size, why, why_len)) return NULL;
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!object) {
         usf_format(why, why_len, "policy %s: %s", path, link_error(path));

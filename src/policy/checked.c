@@ -52,16 +52,16 @@ uint32_t policy_select(struct usf_pol *p, const struct usf_policy_ops *ops, uint
     return USF_UNLIKELY(*why != NULL) ? USF_NONE : core;
 }
 
-void policy_wipe(struct usf_pol *p, uint32_t hwm)
+void policy_wipe(struct usf_pol *p, uint32_t nr_procs, uint32_t nr_tasks)
 {
     __builtin_memset(p->data, 0, USF_POL_DATA);
     for (uint32_t i = 0; i < p->nr_cores; i++) __builtin_memset(usf_core(p, i)->data, 0, USF_POL_CORE_DATA);
-    for (uint32_t i = 0; i < p->nr_procs; i++) {
+    for (uint32_t i = 0; i < nr_procs; i++) {
         struct usf_pol_proc *proc = usf_proc(p, i);
         if (proc->nr_tasks || proc->cores[0] || proc->cores[1] || proc->cores[2] || proc->cores[3])
             __builtin_memset(proc->data, 0, USF_POL_PROC_DATA);    /* others were never touched: keep them sparse */
     }
-    for (uint32_t i = 0; i < hwm; i++) {
+    for (uint32_t i = 0; i < nr_tasks; i++) {
         struct usf_pol_task *t = usf_task(p, i);
         t->next = t->prev = t->queued = t->held = 0;
         __builtin_memset(t->data, 0, USF_POL_TASK_DATA);

@@ -45,6 +45,6 @@ uint32_t policy_select(struct usf_pol *p, const struct usf_policy_ops *ops, uint
 /* Zero every data area and mark of a policy, before another takes over or the queues are rebuilt; then
  * the caller inits, adds processes and tasks, and enqueues what is ready.  Records from nr_procs and
  * nr_tasks on were never used: they stay untouched, for the sake of a sparse file. */
-void policy_wipe(struct usf_pol *p, uint32_t hwm);
+void policy_wipe(struct usf_pol *p, uint32_t nr_procs, uint32_t nr_tasks);
 
 #endif

@@ -333,7 +333,7 @@ void core_replace_policy(struct sched *s, const char *why)
     usf_format(h->policy, sizeof h->policy, "coop");
     h->policy_path[0] = 0;
     atomic_fetch_add(&h->policy_gen, 1);
-    policy_wipe(&s->pol, hwm);
+    policy_wipe(&s->pol, s->pol.nr_procs, hwm);
     follow_policy(s);
     s->ops.init(&s->pol);
     for (uint32_t i = 0; i < s->pol.nr_procs; i++)

@@ -11,14 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define USF_NR_SYSCALLS 512
+#include "gate/entry.h"             /* USF_NR_SYSCALLS */
 
-/* The caller's registers at the patched instruction.  Layout known to entry.S. */
+/* The caller's registers at the patched instruction.  Layout known to entry.S.  The argument registers
+ * are loaded from here on return, so a handler may change them (system calls do not: use with care). */
 struct gate_frame {
     uint64_t rax;               /* call number; becomes the result */
     uint64_t rdi, rsi, rdx, r10, r8, r9;
     uint64_t rsp;               /* the caller's, red zone below it */
     uint64_t pc;                /* address after the patched `syscall` */
+    uint64_t action;            /* 0; a handler that sets 1 has the site make the call `rax` itself, from its
+                                   springboard, with no frame of ours on the stack; its result is ignored */
+    uint64_t cancel;            /* glibc >= 2.41, cancellable call: the thread's cancellation word, else 0 */
+    uint64_t cancel_arch;       /* ... and glibc's __syscall_cancel_arch */
 };
 static inline long gate_arg(const struct gate_frame *f, int i)
 { return (long)(&f->rdi)[i]; }
@@ -28,13 +33,25 @@ static inline long gate_arg(const struct gate_frame *f, int i)
  * Compiled without vector registers. */
 typedef long (*gate_handler)(struct gate_frame *f);
 
-/* null = pass through (the entry makes the call without leaving assembly).  Filled before the first
- * gate_patch_*; entries may be changed later with single stores. */
-extern gate_handler usf_gate_handlers[USF_NR_SYSCALLS];
+/* Make a call on behalf of the frame.  Where the site is one of glibc's cancellable calls (>= 2.41), it goes
+ * through glibc's own cancellation window: pthread_cancel may then unwind through the handler, as it does for
+ * older glibc wherever the signal finds the thread.  Handlers that block in the kernel use this for it. */
+long gate_syscall(const struct gate_frame *f, long nr, long a, long b, long c, long d, long e, long g);
+/* The frame's own call. */
+long gate_call(const struct gate_frame *f);
 
-/* clone, clone3 and vfork sites have a stackless tail: this hook runs before the call, with its
- * registers; the tail then makes the call itself, and in the parent (result != 0) clears the
- * thread's `vforked` word (usf_gate_vforked, an initial-exec thread variable). */
+/* null = pass through (the entry makes the call without leaving assembly).  Filled before the first
+ * gate_patch_*; entries may be changed later with single stores, but for those of rt_sigreturn, clone,
+ * clone3 and vfork, which the gate takes over then (a handler set before it is called for clone and
+ * clone3 that make a process on a copy of the stack, as fork does).  Larger than it seems: entry.S
+ * indexes it with 16 bits; entries from USF_NR_SYSCALLS on stay null. */
+extern gate_handler usf_gate_handlers[GATE_TABLE];
+
+/* vfork, and clone and clone3 that share memory or give the child a stack, are made by the springboard itself
+ * (no frame may lie on the stack): this hook runs before the call, with its registers; the springboard then
+ * makes the call, and in the parent (result != 0) clears the thread's `vforked` word (usf_gate_vforked, an
+ * initial-exec thread variable).  A child that shares memory but has no thread storage of its own
+ * (vfork, posix_spawn) runs with the parent's word: what the hook sets there, the child sees. */
 extern void (*usf_gate_before_clone)(struct gate_frame *f);
 extern __thread uint32_t usf_gate_vforked __attribute__((tls_model("initial-exec")));
 

@@ -1,0 +1,54 @@
+/* src/gate/internal.h - shared by the files of the gate.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_GATE_INTERNAL_H
+#define USF_GATE_INTERNAL_H
+
+#include "gate/scan.h"
+
+/* ---- code.c: executable memory and writing to it ------------------------------------------------ */
+/* Writes to mapped code.  fd < 0: /proc cannot be had, writes go through mprotect. */
+struct gate_writer { int fd; };
+void gate_writer_open(struct gate_writer *w);
+void gate_writer_close(struct gate_writer *w);
+int  gate_writer_put(struct gate_writer *w, void *dst, const void *src, size_t len);
+
+/* Executable memory that every address in [lo, hi) can reach with a 32-bit displacement.  null: none. */
+void *gate_alloc_code(uintptr_t lo, uintptr_t hi, size_t len);
+/* The same from springboards of unloaded objects (holds the load lock). */
+void *gate_reuse_code(uintptr_t lo, uintptr_t hi, size_t len);
+/* Give it back; only for memory that no thread can be in any more. */
+void gate_free_code(void *p, size_t len);
+bool gate_in_stubs(uintptr_t pc);
+
+/* ---- springboard.c ------------------------------------------------------------------------------ */
+#define GATE_SPRINGBOARD_MAX 128    /* bytes, multiple of 8 */
+#define GATE_CHUNK_HEAD      32     /* addresses of the entries, at the start of an object's springboards */
+void gate_chunk_head(uint8_t *buf);
+/* Writes the springboard of a site into buf for execution at `addr`; the chunk's head is at `head`, the
+ * object is loaded at `base`.  Its length (multiple of 8), or 0: something is out of reach.  *enter: where
+ * the site has to jump to. */
+size_t gate_springboard(const struct gate_rec *r, uintptr_t base, uint8_t *buf, uintptr_t addr, uintptr_t head,
+                        uintptr_t *enter);
+
+/* ---- patch.c ------------------------------------------------------------------------------------ */
+struct gate_patched { void *code; size_t len; };    /* springboards of an object */
+/* Patch the sites of an object loaded at base.  Counts into usf_gate_stats. */
+struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
+                                      const char *path);
+
+/* ---- cache.c ------------------------------------------------------------------------------------ */
+#define GATE_KEY_MAX 48
+struct gate_key { uint8_t bytes[GATE_KEY_MAX]; unsigned len; };     /* len 0: no identity, not cached */
+void gate_cache_init(const char *dir);
+void gate_cache_key(struct gate_key *k, const uint8_t *build_id, unsigned len, const char *path);
+/* true: *l holds the sites, each verified against the image's bytes. */
+bool gate_cache_get(const struct gate_key *k, const struct gate_image *im, struct gate_list *l);
+void gate_cache_put(const struct gate_key *k, const struct gate_image *im, const struct gate_list *l);
+
+/* ---- gate.c -------------------------------------------------------------------------------------- */
+void gate_take_over_clone(void);
+
+/* ---- entry.S ------------------------------------------------------------------------------------ */
+extern const char usf_gate_entry[] __attribute__((visibility("hidden")));
+extern const char usf_gate_entry_end[] __attribute__((visibility("hidden")));
+extern const char usf_gate_cancel_entry[] __attribute__((visibility("hidden")));
+#endif

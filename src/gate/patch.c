@@ -1,0 +1,112 @@
+/* src/gate/patch.c - write an object's springboards and the jumps to them.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Only the first five bytes of a window change.  Should something jump into the rest after all, it finds
+ * the instructions that always stood there, and the bare system call. */
+#include "gate/internal.h"
+
+#include "base/base.h"
+#include "os/os.h"
+#include "os/syscall.h"
+
+#include <sys/mman.h>
+
+struct gate_stats usf_gate_stats;
+
+static size_t upper_bound(const struct gate_rec *r)
+{
+    return r->cls == GATE_SITE_LEFT ? 0 : (size_t)((r->len + 80) & ~7);
+}
+
+static bool is_left(const struct gate_rec *r) { return r->cls == GATE_SITE_LEFT; }
+
+/* A run of windows that lie in one page is written at once: a write costs more than what it writes. */
+struct span { uint8_t buf[4096]; uintptr_t start; size_t len; };
+
+static void flush(struct span *s, struct gate_writer *w)
+{
+    if (s->len && gate_writer_put(w, (void *)s->start, s->buf, s->len))
+        usf_warn_once("code cannot be written: system calls stay as they are");
+    s->len = 0;
+}
+
+static void put_jump(struct span *s, struct gate_writer *w, uintptr_t at, bool call, uintptr_t to)
+{
+    if (s->len && (at < s->start + s->len || at + GATE_JUMP_LEN > s->start + sizeof s->buf
+                   || at / sizeof s->buf != s->start / sizeof s->buf))
+        flush(s, w);
+    if (!s->len) s->start = at;
+    for (; s->start + s->len < at + GATE_JUMP_LEN; s->len++) s->buf[s->len] = *(const uint8_t *)(s->start + s->len);
+    uint8_t *p = s->buf + (at - s->start);
+    int32_t d = (int32_t)(to - (at + GATE_JUMP_LEN));
+    p[0] = call ? 0xe8 : 0xe9;
+    for (unsigned i = 0; i < 4; i++) p[1 + i] = (uint8_t)((uint32_t)d >> 8 * i);
+}
+
+/* Memory for one pass: the springboards under construction, where each is entered, the span. */
+struct work { struct span span; uintptr_t *enter; uint8_t *code; };
+
+static size_t build(struct work *k, const struct gate_image *im, uintptr_t base, const struct gate_list *l,
+                    uintptr_t code)
+{
+    size_t at = GATE_CHUNK_HEAD;
+    gate_chunk_head(k->code);
+    for (uint32_t i = 0; i < l->nr; i++) {
+        if (is_left(&l->rec[i])) continue;
+        uint8_t *buf = k->code + at;
+        size_t n = gate_springboard(&l->rec[i], base, buf, code + at, code, &k->enter[i]);
+        if (!n) k->enter[i] = 0;
+        at += n;
+    }
+    return at;
+}
+
+static void count(const struct gate_list *l, const uintptr_t *enter, const char *path)
+{
+    for (uint32_t i = 0; i < l->nr; i++) {
+        const struct gate_rec *r = &l->rec[i];
+        usf_gate_stats.sites++;
+        if (enter && enter[i]) usf_gate_stats.patched++;
+        else if (r->why != GATE_WHY_SIGRETURN) {
+            usf_gate_stats.unpatched++;
+            usf_say("gate: %s: system call at %lx stays: %s", path, (unsigned long)r->at,
+                    is_left(r) ? gate_why_text[r->why] : "no memory in reach");
+        }
+    }
+}
+
+struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
+                                      const char *path)
+{
+    size_t bound = GATE_CHUNK_HEAD;
+    for (uint32_t i = 0; i < l->nr; i++) bound += upper_bound(&l->rec[i]);
+    size_t scratch = sizeof(struct work) + l->nr * sizeof(uintptr_t) + bound;
+    struct work *k = bound == GATE_CHUNK_HEAD ? NULL
+                   : os_map(scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uintptr_t lo = base + im->low, hi = base + im->high;
+    void *code = NULL;
+    if (k && (uintptr_t)k < -4096ul) {
+        code = gate_reuse_code(lo, hi, bound);
+        if (!code) code = gate_alloc_code(lo, hi, bound);
+    }
+    if (!code) {
+        count(l, NULL, path);
+        if (k && (uintptr_t)k < -4096ul) usf_syscall(__NR_munmap, k, scratch);
+        return (struct gate_patched){NULL, 0};
+    }
+    k->enter = (uintptr_t *)(k + 1);
+    k->code = (uint8_t *)(k->enter + l->nr);
+    size_t len = build(k, im, base, l, (uintptr_t)code);
+    struct gate_writer w;
+    gate_writer_open(&w);
+    if (gate_writer_put(&w, code, k->code, len))
+        for (uint32_t i = 0; i < l->nr; i++) k->enter[i] = 0;   /* never jump to what is not there */
+    for (uint32_t i = 0; i < l->nr; i++)
+        if (k->enter[i])
+            put_jump(&k->span, &w, base + l->rec[i].at - l->rec[i].before, l->rec[i].cls == GATE_SITE_CANCEL,
+                     k->enter[i]);
+    flush(&k->span, &w);
+    gate_writer_close(&w);
+    count(l, k->enter, path);
+    usf_syscall(__NR_munmap, k, scratch);
+    return (struct gate_patched){code, bound};
+}

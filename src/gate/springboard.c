@@ -1,0 +1,130 @@
+/* src/gate/springboard.c - the code that a patched site jumps to.  SPDX-License-Identifier: Apache-2.0
+ *
+ *     descriptor:  .quad  address after the site's syscall
+ *                  .quad  class CANCEL: the original function, else 0
+ *     enter:       the instructions that stood before the syscall in the window
+ *                  lea    -128(%rsp), %rsp         over the red zone
+ *                  lea    descriptor(%rip), %r11
+ *                  call   usf_gate_entry
+ *                  lea    128(%rsp), %rsp          (lea: flags stay)
+ *                  jrcxz  after
+ *                  syscall                         action 1: no frame of ours on the stack
+ *                  mov    %eax, %ecx               from here on only where the number may be clone's
+ *                  jrcxz  after                    the child has a thread storage of its own, or the parent's
+ *                  mov    $tpoff, %rcx
+ *                  movl   $0, %fs:(%rcx)           usf_gate_vforked
+ *     after:       the instructions that stood after the syscall in the window
+ *                  jmp    back
+ *
+ * Class CANCEL: enter: lea descriptor(%rip), %r11; jmp usf_gate_cancel_entry. */
+#include "gate/internal.h"
+
+#define DESCRIPTOR 16
+
+struct emit { uint8_t *buf; uintptr_t addr; unsigned at; bool bad; };
+
+static void byte(struct emit *e, unsigned v) { e->buf[e->at++] = (uint8_t)v; }
+
+static void bytes(struct emit *e, const uint8_t *p, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) byte(e, p[i]);
+}
+
+static void word(struct emit *e, uint64_t v, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) byte(e, (unsigned)(v >> 8 * i) & 0xff);
+}
+
+/* A displacement that ends its instruction. */
+static void rel32(struct emit *e, uintptr_t to)
+{
+    int64_t d = (int64_t)(to - (e->addr + e->at + 4));
+    if (d != (int32_t)d) e->bad = true;
+    word(e, (uint64_t)d, 4);
+}
+
+static bool near(const struct emit *e, uintptr_t to)
+{
+    int64_t d = (int64_t)(to - (e->addr + e->at + 6));
+    return d == (int32_t)d;
+}
+
+/* Part of the window, from offset `from` to `to`, with its RIP-relative operand adjusted. */
+static void moved(struct emit *e, const struct gate_rec *r, uintptr_t base, unsigned from, unsigned to)
+{
+    unsigned start = e->at;
+    bytes(e, r->bytes + from, to - from);
+    if (r->rip_at == GATE_NO_RIP || r->rip_at < from || r->rip_at >= to) return;
+    int32_t disp = *(const int32_t *)(const void *)(r->bytes + r->rip_at);
+    uintptr_t old_end = base + r->at - r->before + r->rip_end, new_end = e->addr + start + (r->rip_end - from);
+    int64_t d = (int64_t)(old_end + (uint64_t)(int64_t)disp - new_end);
+    if (d != (int32_t)d) e->bad = true;
+    for (unsigned i = 0; i < 4; i++) e->buf[start + (r->rip_at - from) + i] = (uint8_t)((uint64_t)d >> 8 * i);
+}
+
+extern __thread uint32_t usf_gate_vforked;
+
+static int32_t vforked_offset(void)
+{
+    uintptr_t fs;
+    __asm__("mov %%fs:0, %0" : "=r"(fs));
+    return (int32_t)((uintptr_t)&usf_gate_vforked - fs);
+}
+
+static bool may_clone(const struct gate_rec *r) { return r->nr < 0 || r->cls == GATE_SITE_CLONE; }
+
+static void own_call(struct emit *e, const struct gate_rec *r)
+{
+    unsigned tail = may_clone(r) ? 20 : 2;
+    byte(e, 0xe3), byte(e, tail);                                   /* jrcxz after */
+    byte(e, 0x0f), byte(e, 0x05);                                   /* syscall */
+    if (!may_clone(r)) return;
+    byte(e, 0x89), byte(e, 0xc1);                                   /* mov %eax, %ecx */
+    byte(e, 0xe3), byte(e, 14);                                     /* jrcxz after */
+    byte(e, 0x48), byte(e, 0xc7), byte(e, 0xc1);                    /* mov $tpoff, %rcx */
+    word(e, (uint64_t)(int64_t)vforked_offset(), 4);
+    byte(e, 0x64), byte(e, 0xc7), byte(e, 0x01), word(e, 0, 4);     /* movl $0, %fs:(%rcx) */
+}
+
+static void lea_descriptor(struct emit *e)
+{
+    byte(e, 0x4c), byte(e, 0x8d), byte(e, 0x1d);
+    rel32(e, e->addr);
+}
+
+void gate_chunk_head(uint8_t *buf)
+{
+    struct emit e = {.buf = buf};
+    word(&e, (uintptr_t)usf_gate_entry, 8);
+    word(&e, (uintptr_t)usf_gate_cancel_entry, 8);
+    while (e.at < GATE_CHUNK_HEAD) byte(&e, 0xcc);
+}
+
+size_t gate_springboard(const struct gate_rec *r, uintptr_t base, uint8_t *buf, uintptr_t addr, uintptr_t head,
+                        uintptr_t *enter)
+{
+    struct emit e = {.buf = buf, .addr = addr};
+    bool cancel = r->cls == GATE_SITE_CANCEL;
+    uintptr_t after = base + r->at + r->insn, back = base + r->at - r->before + r->len;
+    word(&e, after, 8);
+    word(&e, cancel ? after + (uint64_t)(int64_t) * (const int32_t *)(const void *)(r->bytes + 1) : 0, 8);
+    *enter = addr + DESCRIPTOR;
+    uintptr_t entry = (uintptr_t)(cancel ? usf_gate_cancel_entry : usf_gate_entry);
+    if (cancel) {
+        lea_descriptor(&e);
+        if (near(&e, entry)) byte(&e, 0xe9), rel32(&e, entry);
+        else byte(&e, 0xff), byte(&e, 0x25), rel32(&e, head + 8);
+    } else {
+        moved(&e, r, base, 0, r->before);
+        byte(&e, 0x48), byte(&e, 0x8d), byte(&e, 0x64), byte(&e, 0x24), byte(&e, 0x80);
+        lea_descriptor(&e);
+        if (near(&e, entry)) byte(&e, 0xe8), rel32(&e, entry);
+        else byte(&e, 0xff), byte(&e, 0x15), rel32(&e, head);
+        byte(&e, 0x48), byte(&e, 0x8d), byte(&e, 0xa4), byte(&e, 0x24), word(&e, 128, 4);
+        own_call(&e, r);
+        moved(&e, r, base, r->before + r->insn, r->len);
+        byte(&e, 0xe9), rel32(&e, back);
+    }
+    while (e.at % 8) byte(&e, 0xcc);
+    return e.bad ? 0 : e.at;
+}

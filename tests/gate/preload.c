@@ -1,0 +1,106 @@
+/* tests/gate/preload.c - the gate alone, preloaded into real programs.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Handlers that count and make the call, for a choice of call numbers, so that the slow path is as hot as
+ * the runtime's.  Environment:
+ *   GATE_TEST_HANDLERS  "none", "all", or a comma-separated list of numbers; default: all that may block
+ *   GATE_TEST_CACHE     directory of the site cache
+ *   GATE_TEST_REPORT    print counts on exit_group to this file (append)
+ */
+#include "base/base.h"
+#include "gate/gate.h"
+#include "os/os.h"
+#include "os/syscall.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+static uint64_t calls[USF_NR_SYSCALLS];
+static uint64_t clones, forks, loads;
+static const char *report;
+
+static long count_and_call(struct gate_frame *f)
+{
+    __atomic_fetch_add(&calls[f->rax], 1, __ATOMIC_RELAXED);
+    return gate_call(f);
+}
+
+static long fork_handler(struct gate_frame *f)
+{
+    __atomic_fetch_add(&forks, 1, __ATOMIC_RELAXED);
+    return gate_call(f);
+}
+
+static void before_clone(struct gate_frame *f)
+{
+    usf_gate_vforked = 1;
+    __atomic_fetch_add(&clones, 1, __ATOMIC_RELAXED);
+}
+
+static void loaded(const struct gate_object *o)
+{
+    __atomic_fetch_add(&loads, 1, __ATOMIC_RELAXED);
+}
+
+static void write_report(void)
+{
+    char line[400];
+    uint64_t total = 0;
+    for (unsigned i = 0; i < USF_NR_SYSCALLS; i++) total += calls[i];
+    int fd = os_open(report, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) return;
+    const struct gate_stats *s = &usf_gate_stats;
+    int n = usf_format(line, sizeof line, "objects=%lu sites=%lu patched=%lu unpatched=%lu hits=%lu calls=%lu "
+                       "getppid=%lu futex=%lu clones=%lu forks=%lu loads=%lu vforked=%u\n",
+                       (unsigned long)s->objects, (unsigned long)s->sites, (unsigned long)s->patched,
+                       (unsigned long)s->unpatched, (unsigned long)s->cache_hits, (unsigned long)total,
+                       (unsigned long)calls[__NR_getppid], (unsigned long)calls[__NR_futex], (unsigned long)clones,
+                       (unsigned long)forks, (unsigned long)loads, usf_gate_vforked);
+    os_write(fd, line, (size_t)n);
+    os_close(fd);
+}
+
+static long exit_handler(struct gate_frame *f)
+{
+    write_report();
+    return gate_call(f);
+}
+
+/* What the runtime will handle: futexes, sleeps, polls, and whatever else may block. */
+static const short blocking[] = {0, 1, 7, 17, 18, 19, 20, 23, 24, 34, 35, 39, 42, 43, 44, 45, 46, 47, 61, 73, 74, 110, 202,
+                                 203, 204, 230, 232, 247, 270, 271, 281, 288, 299, 307, 449};
+
+static void set_handlers(const char *list)
+{
+    if (!list)
+        for (unsigned i = 0; i < sizeof blocking / sizeof *blocking; i++) usf_gate_handlers[blocking[i]] = count_and_call;
+    else if (strcmp(list, "all") == 0)
+        for (unsigned i = 0; i < USF_NR_SYSCALLS; i++) usf_gate_handlers[i] = count_and_call;
+    else if (strcmp(list, "none") != 0)
+        for (unsigned n = 0;; list++) {
+            if (*list >= '0' && *list <= '9') n = n * 10 + (unsigned)(*list - '0');
+            else usf_gate_handlers[n % USF_NR_SYSCALLS] = count_and_call, n = 0;
+            if (!*list) break;
+        }
+    usf_gate_handlers[__NR_clone] = usf_gate_handlers[__NR_clone3] = fork_handler;
+}
+
+/* Linked -z initfirst: this runs before libc has its own environment. */
+static const char *option(char **env, const char *name)
+{
+    size_t n = strlen(name);
+    for (; env && *env; env++)
+        if (strncmp(*env, name, n) == 0 && (*env)[n] == '=') return *env + n + 1;
+    return NULL;
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **env)
+{
+    usf_verbose = option(env, "GATE_TEST_VERBOSE") != NULL;
+    report = option(env, "GATE_TEST_REPORT");
+    set_handlers(option(env, "GATE_TEST_HANDLERS"));
+    if (report) usf_gate_handlers[__NR_exit_group] = exit_handler;
+    usf_gate_before_clone = before_clone;
+    gate_init(option(env, "GATE_TEST_CACHE"));
+    gate_patch_loaded();
+    gate_on_load(loaded);
+}

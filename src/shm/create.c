@@ -58,7 +58,7 @@ static void fill_header(struct usf_header *h, const struct shm_config *c, const 
     h->max_tasks = USF_MAX_TASKS;
     h->max_runs = USF_MAX_RUNS;
     usf_format(h->name, sizeof h->name, "%s", c->name);
-    h->lock_kind = c->lock_kind;
+    h->lock_kind = h->lock.kind = c->lock_kind;
     h->quantum_ns = or_default(c->quantum_ns, SHM_DEFAULT_QUANTUM_NS);
     h->poll_max_ns = c->poll_max_ns == SHM_NO_POLL ? 0 : or_default(c->poll_max_ns, SHM_DEFAULT_POLL_NS);
     h->progress_ns = or_default(c->progress_ns, SHM_DEFAULT_PROGRESS_NS);
@@ -70,6 +70,7 @@ static void fill_header(struct usf_header *h, const struct shm_config *c, const 
     h->created_ns = os_now();
     h->file_dev = st->dev;
     h->file_ino = st->ino;
+    h->monitor_linger_ns = SHM_DEFAULT_LINGER_NS;
     atomic_store(&h->proc_hwm, USF_PROC_CHUNK);
     atomic_store(&h->state, USF_INST_READY);
 }

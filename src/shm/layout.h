@@ -101,6 +101,7 @@ enum usf_park {
     USF_PARK_GO,         /* woken */
     USF_PARK_ASLEEP,     /* its thread sleeps in the kernel, or is about to */
     USF_PARK_PINNING,    /* the waker binds it to its core before it wakes it */
+    USF_PARK_SOFT,       /* a yielder that stays runnable: it looks again whenever the kernel runs it */
 };
 enum usf_wait_kind { USF_WAIT_NONE = 0, USF_WAIT_FUTEX, USF_WAIT_SYSCALL, USF_WAIT_CORE };
 
@@ -110,13 +111,12 @@ struct usf_core {
     _Atomic uint32_t poller;    /* task id + 1 of the thread that polls this idle core, 0 = none;
                                    USF_MAIL | task id + 1: dispatched here, the poller wakes it */
     uint32_t reserved0;
-    _Atomic uint32_t lent_seen; /* monitor: sequence it saw LENT last */
-    _Atomic uint32_t soft;      /* yielders of this core that stay runnable (docs/design.md, yield) */
+    uint64_t lent_word;         /* the word when it was first seen LENT while tasks waited, */
     _Atomic uint64_t progress;  /* bumped at each scheduling point on this core */
     uint64_t poll_ns;           /* governor: how long to poll next time */
     uint64_t poll_avg;          /* ... moving average of idle times, ns */
     uint64_t idle_since;        /* ns */
-    uint64_t reserved1[1];      /* ends line 0 */
+    uint64_t lent_since;        /* ... and when, ns; both under the lock */
     struct usf_pol_core pol;    /* 160 bytes */
     uint64_t busy_ns, idle_ns;
     uint64_t tail[2];
@@ -201,6 +201,8 @@ struct usf_header {
     uint64_t pidns;             /* inode of the creator's pid namespace, 0 unknown */
     uint64_t created_ns;
     uint64_t file_dev, file_ino; /* this file: whether a path still names it */
+    uint64_t monitor_linger_ns; /* how long an instance without processes is kept */
+    char     usf_exe[256];      /* the tool that made it: starts the monitor anew if it is killed; "" unknown */
 
     /* monitor */
     _Alignas(USF_CACHELINE)
@@ -213,7 +215,8 @@ struct usf_header {
     };
     _Atomic uint32_t monitor_event;    /* futex: bumped to wake it */
     _Atomic uint32_t monitor_asleep;   /* 1: it waits on monitor_event */
-    _Atomic uint64_t monitor_beat;     /* bumped on each tick */
+    _Atomic uint64_t monitor_beat;     /* bumped on each look */
+    _Atomic uint64_t monitor_tried;    /* ns: when somebody last tried to start one */
 
     /* scheduling state read on fast paths */
     _Alignas(USF_CACHELINE)
@@ -241,12 +244,14 @@ struct usf_header {
     F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, policy) \
     F(usf_header, policy_path) F(usf_header, policy_gen) F(usf_header, policy_why) F(usf_header, init_tgid) \
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
+    F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, monitor_tried) \
     F(usf_header, monitor_pid) F(usf_header, monitor_start) F(usf_header, monitor_event) \
     F(usf_header, monitor_asleep) F(usf_header, monitor_beat) F(usf_header, nr_ready) F(usf_header, nr_lent) \
     F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) \
     F(usf_header, lock) F(usf_header, pol_data) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
-    F(usf_core, word) F(usf_core, poller) F(usf_core, lent_seen) F(usf_core, soft) F(usf_core, progress) \
+    F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
+    F(usf_core, word) F(usf_core, poller) F(usf_core, lent_word) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) F(usf_core, tail) \
     F(usf_proc, state) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
@@ -299,7 +304,7 @@ USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
 USF_LAYOUT_AT(usf_lock, next, 64);
 USF_LAYOUT_AT(usf_lock, serving, 128);
 USF_LAYOUT_AT(usf_lock, slot, 192);
-USF_LAYOUT_RECORD(usf_header, 10048);
+USF_LAYOUT_RECORD(usf_header, 10304);
 /* read before the version is known: these never move, in any version */
 USF_LAYOUT_AT(usf_header, magic, 0);
 USF_LAYOUT_AT(usf_header, abi, 8);

@@ -3,8 +3,15 @@
  *
  * A loop whose body has no side effect, whose addresses do not change from round to round and which
  * leaves only when a value in memory changes, can be ended by another thread alone: it is a
- * spin-wait, by construction.  The recogniser proves that for the innermost loop around a pc, or
+ * spin-wait, by construction.  The recogniser proves that for the innermost cycle around a pc, or
  * says why not; the stub builder writes a copy of the loop whose every back edge enters the runtime.
+ *
+ * The copy behaves as the original does, whatever the loop computes: a wrong verdict costs speed,
+ * never a result.  Only the place of the jump (`window`) must be right, and it rests on facts, not on
+ * the proof: no branch of the function goes into its middle.
+ *
+ * Stack: every function here stays below 1 KiB; the large tables are static and held by one flag,
+ * so that two threads that ask at once get SPIN_BUSY (ask again later), never a wait.
  */
 #ifndef USF_SPIN_H
 #define USF_SPIN_H
@@ -13,38 +20,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPIN_MAX_INSNS  48      /* longest loop body looked at */
+#define SPIN_MAX_INSNS  64      /* longest loop body looked at (with absorbed instructions) */
 #define SPIN_MAX_LOADS  4
+#define SPIN_MAX_STUB   2048    /* bytes; the longest stub */
 
 enum spin_verdict {
     SPIN_YES = 0,
     SPIN_NO_LOOP,        /* pc is in no loop short enough */
-    SPIN_NO_STORE,       /* the body stores (other than a failed atomic's) */
-    SPIN_NO_CALL,        /* ... calls something that is not known to be a pause */
+    SPIN_NO_STORE,       /* every cycle through pc stores (other than a failed atomic's) */
+    SPIN_NO_CALL,        /* ... or calls, returns, jumps indirectly, makes a system call */
     SPIN_NO_ADDRESS,     /* an address changes from round to round */
-    SPIN_NO_EXIT,        /* an exit depends on more than memory (an unbounded counter is tolerated:
-                            see bounded) */
+    SPIN_NO_EXIT,        /* no exit depends on memory alone, or the loop computes something */
     SPIN_NO_DECODE,      /* an instruction could not be decoded */
     SPIN_NO_ROOM,        /* no 5-byte window without a jump target inside */
-    SPIN_NO_MEMORY,      /* stub memory out of reach */
+    SPIN_NO_MEMORY,      /* stub memory out of reach, or no site left */
+    SPIN_BUSY,           /* the tables are in use: ask again */
 };
+const char *spin_verdict_name(enum spin_verdict v);
 
 /* One load that the exit depends on: value at [base + index*scale + disp], `size` bytes. */
 struct spin_load { int8_t base, index; uint8_t scale, size; bool fs; int64_t disp; };
 /* base/index: register number as in gate order rax=0 rcx=1 rdx=2 rbx=3 rsp=4 rbp=5 rsi=6 rdi=7 r8..r15,
- * -1 none, 16 rip (disp is then absolute). */
+ * -1 none, 16 rip (disp is then absolute).  All are unchanged by the loop, so that the registers given
+ * to usf_spin_round name the address for as long as the loop goes on.  fs: add the thread pointer. */
+
+struct spin_insn { uint16_t off; uint8_t len, flags; };   /* off: from head */
+#define SPIN_I_BACK     1       /* its branch is a back edge that enters the runtime */
+#define SPIN_I_ABSORBED 2       /* not of the loop: lies in the window behind it */
 
 struct spin_loop {
     enum spin_verdict verdict;
-    uintptr_t head, end;        /* [head, end): the loop's bytes */
-    uintptr_t window;           /* where the jump is written: >= head */
+    uintptr_t pc;               /* where it was asked for; the same pc finds the same loop */
+    uintptr_t head, end;        /* [head, end): from the loop's lowest instruction to its highest; other
+                                   code may lie between */
+    uintptr_t window;           /* where the jump is written: an instruction that every cycle passes */
     uint8_t   window_len;       /* bytes replaced (5 plus padding) */
+    uint8_t   window_insns;     /* instructions in it; 1: no thread can be in its middle */
     uint8_t   nr_insns, nr_loads;
-    bool      has_pause;        /* pause, rep nop, or a run of nop */
-    bool      bounded;          /* counts rounds in a register and leaves when it runs out */
-    bool      atomic;           /* a failed xchg/cmpxchg is part of it (test-and-set lock) */
+    bool      watchable;        /* load[] holds every load that the exits depend on */
+    bool      has_pause;        /* pause, or a run of nop */
+    bool      bounded;          /* may also leave by a count of rounds or the time */
+    bool      atomic;           /* a failed xchg/cmpxchg/bts is part of it (test-and-set lock) */
     struct spin_load load[SPIN_MAX_LOADS];
-    struct { uint8_t off, len; } insn[SPIN_MAX_INSNS];  /* offsets from head */
+    struct spin_insn insn[SPIN_MAX_INSNS];   /* by address */
 };
 
 /* Look at the loop around pc in the function [fstart, fend) (its bytes are readable).  Pure: no
@@ -53,49 +71,78 @@ enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_
                                  struct spin_loop *out);
 /* `code` points at the bytes of fstart (so that files and tests can be analysed at other addresses). */
 
-/* Build the loop's stub (copy of the loop, each back edge calling `gate_spin_entry`, exits jumping to
+/* Find the spin-waits of a whole function: fn is called for each, in address order; returns their
+ * number.  fn may prepare and commit them.  `code` is read again after each call. */
+int spin_for_each_loop(const uint8_t *code, uintptr_t fstart, uintptr_t fend,
+                       void (*fn)(const struct spin_loop *l, void *arg), void *arg);
+
+/* Build the loop's stub (copy of the loop, each back edge calling usf_spin_entry, exits jumping to
  * their original targets) into buf for execution at stub_addr.  Returns its length or 0 if it does not
  * fit / cannot be relocated.  map: for each insn, its offset in the stub (to move a saved pc). */
-size_t spin_build_stub(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l,
+size_t spin_build_stub(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
                        uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t map[SPIN_MAX_INSNS]);
 
-/* Entered by stubs on each back edge (spin_entry.S saves every register and the flags; static CFI),
- * calls this with the loop's index.  The runtime sets it. */
-struct spin_regs { uint64_t r[16]; uint64_t flags; };   /* r[] in the order above; r[4] = rsp at the loop */
+/* Entered by stubs on each back edge (spin_entry.S saves every register and the flags; static CFI that
+ * unwinds to the loop's original place), calls this with the loop's index.  The runtime sets it; until
+ * then it does nothing. */
+struct spin_regs {
+    uint64_t r[16];             /* in the order above; r[4] = rsp at the loop */
+    uint64_t flags;             /* as lahf and seto leave them in ax */
+};
 extern void (*usf_spin_round)(uint32_t site, struct spin_regs *regs);
+void usf_spin_entry(void);      /* spin_entry.S; only stubs may call it */
 
 /* ---- live sites of this process -------------------------------------------------------------- */
-/* A patched loop.  Sites are only ever added; index is stable. */
+enum spin_kind {
+    SPIN_SITE_LOOP,             /* a recognised loop */
+    SPIN_SITE_POLL,             /* entry of a function known to poll (MPI progress): called round after
+                                   round while somebody waits, but now and then also otherwise */
+};
+/* A patched place.  Sites are only ever added; index is stable. */
 struct spin_site {
-    uintptr_t head, end, window, stub, stub_end;
+    uintptr_t head, end, window, stub, stub_end;   /* head == 0: forgotten (its object was unloaded) */
     uint8_t window_len;
-    struct spin_loop loop;
+    uint8_t kind;               /* enum spin_kind */
+    bool committed;
+    struct spin_loop loop;      /* kind POLL: only insn[], nr_insns, window* and pc are set */
     uint16_t map[SPIN_MAX_INSNS];
-    uint64_t rounds;            /* statistics, racy */
+    uint64_t rounds;            /* statistics, racy; the runtime counts */
 };
 #define SPIN_MAX_SITES 1024
 extern struct spin_site usf_spin_sites[SPIN_MAX_SITES];
-extern uint32_t usf_spin_nr_sites;
+extern uint32_t usf_spin_nr_sites;   /* published with release order */
 
-/* Prepare the site (stub written, code untouched): its index, or -verdict-1. */
+/* Prepare the site (stub written, code untouched): its index (an existing one if the window is already
+ * jumped from), or -verdict-1. */
 int  spin_prepare(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l);
 /* Write the jump.  The caller guarantees that no thread executes inside [window, window+window_len)
- * except as fixed up by spin_fix_pc afterwards.  0 or -errno. */
+ * except as fixed up by spin_fix_pc afterwards.  0 or -errno.
+ * A frame *below* a signal handler of the program cannot be fixed up: windows of one instruction, whose
+ * middle no pc can name, are chosen where there is one. */
 int  spin_commit(uint32_t site);
 /* If pc lies in a patched loop's original bytes: the address to continue at (in the stub); else pc. */
 uintptr_t spin_fix_pc(uintptr_t pc);
+/* The site whose original bytes or stub hold pc, or -1. */
+int  spin_site_at(uintptr_t pc);
+/* The object at [start, end) was unmapped: its sites no longer exist. */
+void spin_forget(uintptr_t start, uintptr_t end);
 /* Address that load i of the site reads now, from the registers. */
 uintptr_t spin_load_addr(const struct spin_load *l, const struct spin_regs *regs);
+/* Its value now.  Only while the loop runs (the address is then known to be readable). */
+uint64_t spin_load_value(const struct spin_load *l, const struct spin_regs *regs);
 
 /* ---- learned sites --------------------------------------------------------------------------- */
 /* Kept by build-id in DIR/spin/<hex>; never trusted: owner and mode checked, each entry recognised
  * again against the bytes it names. */
 struct gate_object;
+/* 0 (also if it was known), or -errno.  Not async-signal-safe towards itself only; see learn.c. */
 int  spin_learn(const char *dir, const struct gate_object *o, const struct spin_loop *l);
 /* Patch the object's learned sites (before it runs).  Returns how many. */
 int  spin_apply_learned(const char *dir, const struct gate_object *o);
-/* Known idioms: short loops around runs of >= 4 `nop` or a `pause` with a bare load (as in the OpenBLAS
- * of numpy's wheels).  Scans the object's text; patches before it runs.  Returns how many. */
+/* Known idioms, patched before the object runs: functions that poll for MPI (as POLL sites), and the wait
+ * loops of the thread servers of OpenBLAS.  Returns how many. */
 int  spin_apply_idioms(const struct gate_object *o);
+/* Patch the entry of a function as a POLL site.  Its index, or -verdict-1. */
+int  spin_patch_poll(const uint8_t *code, uintptr_t fstart, uintptr_t fend);
 
 #endif

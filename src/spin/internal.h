@@ -1,0 +1,124 @@
+/* src/spin/internal.h - what the files of the spin room share.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_SPIN_INTERNAL_H
+#define USF_SPIN_INTERNAL_H
+
+#include "spin/spin.h"
+#include <Zydis/Decoder.h>
+
+/* A set of the parts of the machine's state that the proof follows:
+ *   0-47   general register r: 3r bits 0-7, 3r+1 bits 8-15, 3r+2 the rest (32-bit writes clear the top)
+ *   48-53  CF PF AF ZF SF OF
+ *   54-85  vector registers, 86-93 mask registers
+ *   96-111 slots: words of the function's own stack frame (counters of unoptimised code) */
+typedef unsigned __int128 regset;
+#define RS(i)        ((regset)1 << (i))
+#define RS_GPR(r)    ((regset)7 << (3 * (r)))
+#define RS_FLAGS     ((regset)63 << 48)
+#define RS_VEC(v)    RS(54 + (v))
+#define RS_MASK(k)   RS(86 + (k))
+#define RS_SLOT0     96
+#define RS_SLOTS     16
+#define RS_ALL_SLOTS (((regset)0xffff) << RS_SLOT0)
+#define REG_RSP 4
+#define REG_RBP 5
+#define REG_RIP 16
+
+/* One decoded instruction. */
+struct node {
+    uint32_t off;            /* from fstart */
+    uint8_t  len;
+    uint8_t  bad;            /* enum spin_verdict: may not be part of a spin-wait, and why */
+    bool branch, cond;       /* direct jump */
+    bool stop;               /* control never reaches the next instruction */
+    bool ret;
+    bool load;               /* reads memory other than a slot */
+    bool time;               /* rdtsc, rdrand */
+    bool pause, nop1;        /* nop1: the one-byte nop */
+    bool atomic;             /* xchg, lock cmpxchg, bts, or, and */
+    bool cas;
+    bool plain;              /* a counter may be made of such instructions */
+    bool unit;               /* add or subtract of a constant */
+    bool compare;            /* sets flags or picks one of its operands */
+    int32_t target;          /* of a branch, from fstart (may lie outside the function) */
+    int16_t next, taken;     /* indices of successors among the nodes, -1 outside */
+    regset rd, wr;           /* values that flow to its results; its results */
+    regset addr;             /* registers of the address that it reads */
+    regset sink;             /* values that it stores (atomics) */
+    struct spin_load mem;    /* of a load */
+};
+
+#define SPIN_NODES  320
+#define SPIN_RADIUS 640          /* bytes around pc that are looked at */
+#define SPIN_REGION (2 * SPIN_RADIUS + 32)
+#define SPIN_EDGES  48
+#define SPIN_MAX_FUNCTION (1u << 18)   /* bytes; longer ones would take too long inside a handler */
+
+struct spin_slot { int8_t base; int64_t lo, hi; };
+
+/* Static tables, held by spin_scratch_take/release. */
+struct spin_scratch {
+    ZydisDecoder fast, full;
+    ZydisDecodedInstruction insn;
+    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+    const uint8_t *code;
+    uintptr_t fstart;
+    uint32_t size;               /* fend - fstart */
+    uint32_t lo, hi;             /* region, offsets from fstart */
+    bool frame;                  /* rbp is the frame pointer */
+    uint8_t bound[SPIN_REGION / 8 + 1], target[SPIN_REGION / 8 + 1];   /* bit i: lo + i */
+    uint32_t nr_edges;
+    struct { uint32_t s, t; } edge[SPIN_EDGES];   /* backward branches within the region */
+    uint32_t nr_nodes;
+    struct node node[SPIN_NODES];
+    uint32_t nr_slots;
+    struct spin_slot slot[RS_SLOTS];
+    uint8_t gone[SPIN_NODES];    /* nodes taken out of the candidate at hand */
+    uint8_t mark[SPIN_NODES];
+    /* the cycle at hand: its nodes in address order, and bit sets over them */
+    uint32_t n;
+    int16_t at[SPIN_MAX_INSNS];
+    int16_t local[SPIN_NODES];
+    uint64_t succ[SPIN_MAX_INSNS], pred[SPIN_MAX_INSNS], dep[SPIN_MAX_INSNS], clo[SPIN_MAX_INSNS];
+    uint8_t stub[SPIN_MAX_STUB];
+};
+extern struct spin_scratch spin_scratch;
+bool spin_scratch_take(void);
+void spin_scratch_release(void);
+
+static inline bool bit_get(const uint8_t *b, uint32_t i) { return b[i / 8] >> (i % 8) & 1; }
+static inline void bit_set(uint8_t *b, uint32_t i) { b[i / 8] |= (uint8_t)(1u << (i % 8)); }
+
+/* decode.c.  All take the scratch tables as held. */
+void spin_decoders_init(struct spin_scratch *s);
+/* Walk the whole function: instruction bounds and branch targets near pc, backward branches. */
+enum spin_verdict spin_sweep(struct spin_scratch *s, uint32_t pc);
+/* Decode the region's instructions into nodes. */
+enum spin_verdict spin_decode_region(struct spin_scratch *s, uint32_t pc);
+/* Does any direct branch in the code go strictly between lo and hi? */
+bool spin_branches_into(struct spin_scratch *s, const uint8_t *code, uintptr_t start, size_t size,
+                        uintptr_t lo, uintptr_t hi);
+/* Direct branches out of the code: fn is called with their targets. */
+void spin_branches_out(struct spin_scratch *s, const uint8_t *code, uintptr_t start, size_t size,
+                       void (*fn)(uintptr_t target, void *arg), void *arg);
+
+/* flow.c */
+/* The cycle around node pc among nodes [a, b] that are not gone, into s->at.. : false if none.  *big: there
+ * is one, but too long. */
+bool spin_cycle(struct spin_scratch *s, int pc, int a, int b, bool *big);
+/* Nodes of the cycle whose results node k may see in the parts v. */
+uint64_t spin_reaching(const struct spin_scratch *s, unsigned k, regset v);
+/* Fill dep and its transitive closure clo. */
+void spin_dependences(struct spin_scratch *s);
+/* Is there a way from local node u to v (u itself does not count) with nodes of `mask` only? */
+bool spin_reaches(const struct spin_scratch *s, unsigned u, unsigned v, uint64_t mask);
+
+/* window.c */
+enum spin_verdict spin_choose_window(struct spin_scratch *s, uintptr_t fstart, struct spin_loop *l);
+
+/* stub.c */
+size_t spin_build_poll(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
+                       uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t map[SPIN_MAX_INSNS]);
+/* May this instruction be copied elsewhere? */
+bool spin_is_movable(const ZydisDecodedInstruction *i);
+
+#endif

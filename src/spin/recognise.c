@@ -1,0 +1,379 @@
+/* src/spin/recognise.c - is the cycle around pc a spin-wait?  SPDX-License-Identifier: Apache-2.0
+ *
+ * Candidates are address intervals between a backward branch's target and a backward branch, smallest
+ * first.  Within one, nodes that a spin-wait may not hold (stores, calls, ...) are taken out, and what
+ * is looked at is the strongly connected component of pc in what remains: if there is one, pc can go
+ * round without ever meeting those nodes, and the branch towards them is an exit like any other.
+ *
+ * The proof, over the component's dependence graph: every address and every condition of a memory exit
+ * depends on values of before the loop and on loads alone, through a graph without cycles.  Then, while
+ * memory stays as it is, some round is equal to the one before it, and so are all that follow: only another
+ * thread can end the wait.  Values that depend on themselves (counters) may exist beside that: they bound
+ * the wait if an exit depends on them, and are no computation if they only count or only steer. */
+#include "spin/internal.h"
+
+const char *spin_verdict_name(enum spin_verdict v)
+{
+    static const char *const name[] = { "yes", "no loop", "stores", "calls", "address changes", "no memory exit",
+                                        "not decodable", "no room", "no memory", "busy" };
+    return (unsigned)v < sizeof name / sizeof *name ? name[v] : "?";
+}
+
+#define BIT(k) (1ull << (k))
+
+/* Facts about the cycle at hand, as sets of its nodes. */
+struct facts {
+    uint64_t loads, times, recurrent;
+    uint64_t conditions, exits;      /* conditional branches; those of them that may leave */
+    uint64_t memory_exits, counter_exits;
+    bool pause;
+};
+
+static const struct node *node_of(const struct spin_scratch *s, unsigned k) { return &s->node[s->at[k]]; }
+
+static void collect(struct spin_scratch *s, struct facts *f)
+{
+    *f = (struct facts){ 0 };
+    regset slots = 0;                /* of the own stack frame, written here: as good as registers */
+    unsigned nops = 0;
+    for (unsigned k = 0; k < s->n; k++) slots |= node_of(s, k)->wr & RS_ALL_SLOTS;
+    for (unsigned k = 0; k < s->n; k++) {
+        const struct node *n = node_of(s, k);
+        if (n->load || n->rd & RS_ALL_SLOTS & ~slots) f->loads |= BIT(k);
+        if (n->time) f->times |= BIT(k);
+        if (s->clo[k] >> k & 1) f->recurrent |= BIT(k);
+        if (n->cond) {
+            f->conditions |= BIT(k);
+            if (__builtin_popcountll(s->succ[k]) < 2 && n->taken != n->next) f->exits |= BIT(k);
+        }
+        nops = n->nop1 ? nops + 1 : 0;
+        f->pause |= n->pause || nops >= 4;
+    }
+}
+
+/* Nodes that depend on each other with k. */
+static uint64_t ring(const struct spin_scratch *s, unsigned k)
+{
+    uint64_t r = 0;
+    for (unsigned j = 0; j < s->n; j++)
+        if (s->clo[k] >> j & 1 && s->clo[j] >> k & 1) r |= BIT(j);
+    return r;
+}
+static uint64_t closure(const struct spin_scratch *s, uint64_t defs)
+{
+    uint64_t r = defs;
+    for (unsigned j = 0; j < s->n; j++)
+        if (defs >> j & 1) r |= s->clo[j];
+    return r;
+}
+
+/* A compare-and-swap that expects what it has read is an update, not a wait: it succeeds at once when
+ * nobody else is there. */
+static uint64_t updates(const struct spin_scratch *s, const struct facts *f)
+{
+    uint64_t out = 0;
+    for (unsigned k = 0; k < s->n; k++)
+        if (node_of(s, k)->cas && closure(s, spin_reaching(s, k, node_of(s, k)->rd)) & f->loads) out |= BIT(k);
+    return out;
+}
+/* What is stored by the lock attempt must be the same each round. */
+static uint64_t changing_stores(const struct spin_scratch *s, const struct facts *f)
+{
+    uint64_t out = 0;
+    for (unsigned k = 0; k < s->n; k++)
+        if (closure(s, spin_reaching(s, k, node_of(s, k)->sink)) & (f->recurrent | f->times)) out |= BIT(k);
+    return out;
+}
+static uint64_t moving_addresses(const struct spin_scratch *s, const struct facts *f)
+{
+    uint64_t out = 0;
+    for (unsigned k = 0; k < s->n; k++)
+        out |= closure(s, spin_reaching(s, k, node_of(s, k)->addr)) & (f->recurrent | f->times);
+    return out;
+}
+
+/* Does the recurrent node k mix something read from memory into its ring (a sum, a checksum)?  The start
+ * value of a counter may come from memory: it replaces, it does not mix. */
+static bool reduces(const struct spin_scratch *s, const struct facts *f, unsigned k, uint64_t its_ring)
+{
+    const struct node *n = node_of(s, k);
+    if (n->compare) return false;
+    if (n->load) return true;
+    for (unsigned i = 0; i < 112; i++) {
+        if (!(n->rd >> i & 1)) continue;
+        uint64_t defs = spin_reaching(s, k, RS(i));
+        if (defs && !(defs & its_ring) && closure(s, defs) & f->loads) return true;
+    }
+    return false;
+}
+
+/* Recurrent nodes that compute rather than count. */
+static uint64_t computations(const struct spin_scratch *s, const struct facts *f)
+{
+    uint64_t out = 0;
+    for (unsigned k = 0; k < s->n; k++) {
+        if (!(f->recurrent >> k & 1)) continue;
+        uint64_t r = ring(s, k);
+        bool plain = true, unit = true, steers = false, leaves = false;
+        for (unsigned j = 0; j < s->n; j++) {
+            if (r >> j & 1) {
+                plain &= node_of(s, j)->plain;
+                unit &= node_of(s, j)->unit;
+            }
+            if (f->conditions >> j & 1 && s->clo[j] & r) {
+                steers = true;
+                if (f->exits >> j & 1) leaves = true;
+            }
+        }
+        bool counts = unit || (plain && steers) || (steers && !leaves && f->pause);
+        if (!counts || reduces(s, f, k, r)) out |= BIT(k);
+    }
+    return out;
+}
+
+static void find_exits(const struct spin_scratch *s, struct facts *f)
+{
+    for (unsigned k = 0; k < s->n; k++) {
+        if (!(f->exits >> k & 1)) continue;
+        if (s->clo[k] & (f->recurrent | f->times)) f->counter_exits |= BIT(k);
+        else if (s->clo[k] & f->loads) f->memory_exits |= BIT(k);
+    }
+}
+
+/* One look at the cycle: SPIN_YES, or why not, with the nodes to take out for another try. */
+static enum spin_verdict judge(struct spin_scratch *s, struct facts *f, uint64_t *take)
+{
+    spin_dependences(s);
+    collect(s, f);
+    if ((*take = updates(s, f) | changing_stores(s, f))) return SPIN_NO_STORE;
+    if ((*take = moving_addresses(s, f))) return SPIN_NO_ADDRESS;
+    if ((*take = computations(s, f))) return SPIN_NO_EXIT;
+    find_exits(s, f);
+    return f->memory_exits ? SPIN_YES : SPIN_NO_EXIT;
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+static bool is_expressible(const struct spin_scratch *s, const struct node *n)
+{
+    regset written = 0;
+    for (unsigned k = 0; k < s->n; k++) written |= node_of(s, k)->wr;
+    return !(n->addr & written) && n->mem.size <= 8;
+}
+static bool same_load(const struct spin_load *a, const struct spin_load *b)
+{
+    return a->base == b->base && a->index == b->index && a->scale == b->scale && a->disp == b->disp &&
+           a->fs == b->fs && a->size == b->size;
+}
+static void add_load(struct spin_loop *l, const struct spin_load *m)
+{
+    for (unsigned i = 0; i < l->nr_loads; i++)
+        if (same_load(&l->load[i], m)) return;
+    if (l->nr_loads < SPIN_MAX_LOADS) l->load[l->nr_loads++] = *m;
+    else l->watchable = false;
+}
+static void describe_loads(const struct spin_scratch *s, const struct facts *f, struct spin_loop *l)
+{
+    uint64_t need = closure(s, f->memory_exits) & f->loads;
+    l->nr_loads = 0;
+    l->watchable = true;
+    for (unsigned k = 0; k < s->n; k++) {
+        if (!(need >> k & 1)) continue;
+        const struct node *n = node_of(s, k);
+        if (is_expressible(s, n)) add_load(l, &n->mem);
+        else l->watchable = false;
+    }
+}
+
+/* A back edge of an inner loop that only waits (counts down, no load) is left alone: a round of it is not
+ * a round of the wait. */
+static bool is_delay(const struct spin_scratch *s, const struct facts *f, unsigned from, unsigned to)
+{
+    uint64_t in = 0, loop = 0;
+    for (unsigned k = to; k <= from; k++) in |= BIT(k);
+    for (unsigned k = to; k <= from; k++)
+        if ((k == from || spin_reaches(s, k, from, in)) && (k == to || spin_reaches(s, to, k, in))) loop |= BIT(k);
+    return loop >> from & 1 && !(loop & f->loads) && loop & (f->recurrent | f->times);
+}
+static void describe_insns(struct spin_scratch *s, const struct facts *f, struct spin_loop *l)
+{
+    uint32_t head = node_of(s, 0)->off;
+    l->nr_insns = 0;
+    for (unsigned k = 0; k < s->n; k++) {
+        const struct node *n = node_of(s, k);
+        uint8_t flags = 0;
+        if (n->branch && n->taken >= 0 && n->target <= (int32_t)n->off && s->local[n->taken] >= 0 &&
+            s->succ[k] >> s->local[n->taken] & 1 && !is_delay(s, f, k, (unsigned)s->local[n->taken]))
+            flags = SPIN_I_BACK;
+        l->insn[l->nr_insns++] = (struct spin_insn){ (uint16_t)(n->off - head), n->len, flags };
+        l->atomic |= n->atomic;
+    }
+    l->head = s->fstart + head;
+    l->end = s->fstart + node_of(s, s->n - 1)->off + node_of(s, s->n - 1)->len;
+    l->has_pause = f->pause;
+    l->bounded = f->counter_exits != 0;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+static int first_node_from(const struct spin_scratch *s, uint32_t off)
+{
+    int i = 0;
+    while (i < (int)s->nr_nodes && s->node[i].off < off) i++;
+    return i;
+}
+
+/* The cycle of node pc among nodes [a, b]. */
+static enum spin_verdict try_interval(struct spin_scratch *s, int pc, int a, int b, struct spin_loop *l)
+{
+    enum spin_verdict why = SPIN_NO_LOOP;
+    for (int i = a; i <= b; i++) {
+        s->gone[i] = s->node[i].bad != 0;
+        if (s->gone[i] && why == SPIN_NO_LOOP) why = (enum spin_verdict)s->node[i].bad;
+    }
+    if (s->gone[pc]) return (enum spin_verdict)s->node[pc].bad;
+    struct facts f;
+    uint64_t take;
+    bool big;
+    while (spin_cycle(s, pc, a, b, &big)) {
+        enum spin_verdict v = judge(s, &f, &take);
+        if (v == SPIN_YES) {
+            l->atomic = false;
+            describe_insns(s, &f, l);
+            describe_loads(s, &f, l);
+            return spin_choose_window(s, s->fstart, l);
+        }
+        if (why == SPIN_NO_LOOP || v != SPIN_NO_EXIT) why = v;
+        if (!take) return v;
+        for (unsigned k = 0; k < s->n; k++)
+            if (take >> k & 1) s->gone[s->at[k]] = 1;
+        if (s->gone[pc]) return v;
+    }
+    return big ? SPIN_NO_LOOP : why;
+}
+
+/* Next wider pair (t, s) around pc after the one of width `than`; pairs of equal width are told apart by
+ * their target.  false: no more. */
+static bool next_span(const struct spin_scratch *s, uint32_t pc, uint64_t *than, uint32_t *from, uint32_t *to)
+{
+    uint64_t best = UINT64_MAX;
+    for (uint32_t i = 0; i < s->nr_edges; i++)
+        for (uint32_t j = 0; j < s->nr_edges; j++) {
+            uint32_t t = s->edge[i].t, e = s->edge[j].s;
+            if (t > pc || e < pc) continue;
+            uint64_t key = (uint64_t)(e - t) << 32 | t;
+            if (key > *than && key < best) {
+                best = key;
+                *to = t;
+                *from = e;
+            }
+        }
+    *than = best;
+    return best != UINT64_MAX;
+}
+
+#define MAX_TRIES 24
+
+static enum spin_verdict look(struct spin_scratch *s, uint32_t pc, struct spin_loop *l)
+{
+    enum spin_verdict first = SPIN_NO_LOOP;
+    int k = first_node_from(s, pc);
+    uint64_t than = 0;
+    uint32_t from, to;
+    for (int tries = 0; tries < MAX_TRIES && next_span(s, pc, &than, &from, &to); tries++) {
+        int a = first_node_from(s, to), b = first_node_from(s, from);
+        if (a >= (int)s->nr_nodes || b >= (int)s->nr_nodes || s->node[a].off != to || s->node[b].off != from) continue;
+        enum spin_verdict v = try_interval(s, k, a, b, l);
+        if (v == SPIN_YES) return v;
+        if (first == SPIN_NO_LOOP) first = v;
+    }
+    return first;
+}
+
+static enum spin_verdict recognise_held(struct spin_scratch *s, const uint8_t *code, uintptr_t fstart,
+                                        uintptr_t fend, uintptr_t pc, struct spin_loop *l)
+{
+    if (pc < fstart || pc >= fend || fend - fstart > SPIN_MAX_FUNCTION) return SPIN_NO_LOOP;
+    uint32_t at = (uint32_t)(pc - fstart);
+    s->code = code;
+    s->fstart = fstart;
+    s->size = (uint32_t)(fend - fstart);
+    enum spin_verdict v = spin_sweep(s, at);
+    if (v != SPIN_YES) return v;
+    if (!s->nr_edges) return SPIN_NO_LOOP;
+    v = spin_decode_region(s, at);
+    if (v != SPIN_YES) return v;
+    l->pc = pc;
+    v = look(s, at, l);
+    /* At a lock attempt that cannot be part of the wait (lock dec), the wait is what comes after it. */
+    int k = first_node_from(s, at);
+    for (int step = 0; v == SPIN_NO_STORE && step < 4 && k < (int)s->nr_nodes; step++) {
+        const struct node *n = &s->node[k];
+        if (step == 0 && !(code[n->off] == 0xf0 || n->atomic)) break;
+        int to[2] = { n->taken, n->next };
+        for (int i = 0; i < 2 && v != SPIN_YES; i++) {
+            if (to[i] < 0 || s->node[to[i]].bad) continue;
+            l->pc = fstart + s->node[to[i]].off;
+            if (look(s, s->node[to[i]].off, l) == SPIN_YES) v = SPIN_YES;
+        }
+        k = n->next;
+        if (k < 0) break;
+    }
+    return v;
+}
+
+enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_t fend, uintptr_t pc,
+                                 struct spin_loop *out)
+{
+    if (!spin_scratch_take()) return out->verdict = SPIN_BUSY;
+    out->verdict = recognise_held(&spin_scratch, code, fstart, fend, pc, out);
+    spin_scratch_release();
+    return out->verdict;
+}
+
+/* Targets of short backward branches: where loops start.  Sorted, without doubles; at most `cap`, the lowest
+ * from `from` on. */
+static unsigned loop_starts(struct spin_scratch *s, uint32_t from, uint32_t *start, unsigned cap)
+{
+    ZydisDecoderContext ctx;
+    unsigned n = 0;
+    for (uint32_t p = 0; p < s->size; p += s->insn.length) {
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->fast, &ctx, s->code + p, s->size - p, &s->insn))) break;
+        int64_t to = (int64_t)p + s->insn.length + s->insn.raw.imm[0].value.s;
+        if (!s->insn.raw.imm[0].is_relative || to > p || to < from || p - to > SPIN_RADIUS) continue;
+        unsigned i = n;
+        while (i && start[i - 1] > to) i--;
+        if (i && start[i - 1] == to) continue;
+        if (i == cap) continue;
+        if (n < cap) n++;
+        for (unsigned k = n - 1; k > i; k--) start[k] = start[k - 1];
+        start[i] = (uint32_t)to;
+    }
+    return n;
+}
+
+int spin_for_each_loop(const uint8_t *code, uintptr_t fstart, uintptr_t fend,
+                       void (*fn)(const struct spin_loop *l, void *arg), void *arg)
+{
+    uint32_t start[32];
+    struct spin_loop l;
+    uintptr_t done = 0;              /* below: seen */
+    int found = 0;
+    unsigned n;
+    uint32_t from = 0;
+    if (fend <= fstart || fend - fstart > SPIN_MAX_FUNCTION) return 0;
+    do {
+        if (!spin_scratch_take()) return found;
+        spin_scratch.code = code;
+        spin_scratch.size = (uint32_t)(fend - fstart);
+        n = loop_starts(&spin_scratch, from, start, sizeof start / sizeof *start);
+        spin_scratch_release();
+        for (unsigned i = 0; i < n; i++) {
+            from = start[i] + 1;
+            if (fstart + start[i] < done || spin_recognise(code, fstart, fend, fstart + start[i], &l)) continue;
+            if (l.head != fstart + start[i]) continue;
+            found++;
+            done = l.window + l.window_len;
+            fn(&l, arg);
+        }
+    } while (n == sizeof start / sizeof *start);
+    return found;
+}

@@ -1,0 +1,271 @@
+/* src/spin/site.c - the live sites of this process.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Sites are added under the runtime's patch lock (or before a second thread runs), read by anyone: a
+ * site is filled before the count that includes it is published. */
+#include "spin/internal.h"
+#include "gate/gate.h"
+#include "os/syscall.h"
+
+struct spin_site usf_spin_sites[SPIN_MAX_SITES];
+uint32_t usf_spin_nr_sites;
+
+static void no_round(uint32_t site, struct spin_regs *regs) { (void)site, (void)regs; }
+void (*usf_spin_round)(uint32_t site, struct spin_regs *regs) = no_round;
+
+static uint32_t nr_sites(void) { return __atomic_load_n(&usf_spin_nr_sites, __ATOMIC_ACQUIRE); }
+
+/* ---- is the window's middle free of jump targets? -------------------------------------------- */
+/* The recogniser has seen the function's own direct branches.  What is left: the function's cold part, which has
+ * bounds of its own, and jump tables. */
+struct middle {
+    const struct gate_object *o;
+    uintptr_t fstart, fend, lo, hi;     /* strictly between lo and hi */
+    uintptr_t seen[8];                  /* functions looked at */
+    unsigned nr_seen;
+    bool hit;
+};
+
+static void check_neighbour(uintptr_t target, void *arg)
+{
+    struct middle *m = arg;
+    uintptr_t start, end;
+    if (target > m->lo && target < m->hi) m->hit = true;
+    if (m->hit || !gate_function_bounds(m->o, target, &start, &end)) return;
+    if (target == start && end - start > SPIN_RADIUS) return;   /* a tail call of a real function */
+    for (unsigned i = 0; i < m->nr_seen; i++)
+        if (m->seen[i] == start) return;
+    if (m->nr_seen == sizeof m->seen / sizeof *m->seen || end - start > SPIN_MAX_FUNCTION) {
+        m->hit = true;
+        return;
+    }
+    m->seen[m->nr_seen++] = start;
+}
+
+/* Memory that may not be mapped. */
+static bool read_own(uintptr_t from, void *to, size_t n)
+{
+    struct { const void *base; size_t len; } mine = { to, n }, theirs = { (const void *)from, n };
+    return usf_syscall(__NR_process_vm_readv, usf_syscall(__NR_getpid), &mine, 1, &theirs, 1, 0) == (long)n;
+}
+
+/* A table of 4-byte distances or of 8-byte addresses at `at` that leads into the function. */
+static bool table_hits(const struct middle *m, uintptr_t at)
+{
+    for (unsigned i = 0; i < 512; i++) {
+        int32_t d;
+        if (!read_own(at + 4 * i, &d, 4)) break;
+        uintptr_t to = at + (uintptr_t)(int64_t)d;
+        if (to < m->fstart || to >= m->fend) break;
+        if (to > m->lo && to < m->hi) return true;
+    }
+    for (unsigned i = 0; i < 512; i++) {
+        uintptr_t to;
+        if (!read_own(at + 8 * i, &to, 8) || to < m->fstart || to >= m->fend) break;
+        if (to > m->lo && to < m->hi) return true;
+    }
+    return false;
+}
+
+/* Jump tables of a function with indirect jumps: whatever it takes the address of may be one. */
+static bool tables_hit(struct spin_scratch *s, const struct middle *m, const uint8_t *code)
+{
+    ZydisDecoderContext ctx;
+    size_t size = m->fend - m->fstart;
+    bool indirect = false;
+    for (int round = 0; round < 2; round++) {
+        for (size_t p = 0; p < size; p += s->insn.length) {
+            const uint8_t *c = code + p;
+            if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->fast, &ctx, c, size - p, &s->insn))) return true;
+            const ZydisDecodedInstruction *i = &s->insn;
+            if (i->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT) continue;
+            bool rip = i->raw.modrm.mod == 0 && i->raw.modrm.rm == 5;
+            if (round == 0 && i->opcode == 0xff && i->raw.modrm.reg == 4 && !rip) indirect = true;
+            if (round == 0 || i->opcode != 0x8d || !rip) continue;
+            if (table_hits(m, m->fstart + p + i->length + (uintptr_t)i->raw.disp.value)) return true;
+        }
+        if (!indirect) return false;
+    }
+    return false;
+}
+
+static bool middle_is_free(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l)
+{
+    struct gate_object o;
+    struct middle m = { .o = &o, .lo = l->window, .hi = l->window + l->window_len };
+    if (l->window_insns < 2) return true;
+    if (!gate_find_object(l->head, &o) || !gate_function_bounds(&o, l->head, &m.fstart, &m.fend)) return true;
+    if (m.fstart != fstart || !spin_scratch_take()) return false;
+    struct spin_scratch *s = &spin_scratch;
+    spin_branches_out(s, code, m.fstart, m.fend - m.fstart, check_neighbour, &m);
+    for (unsigned i = 0; i < m.nr_seen && !m.hit; i++) {
+        uintptr_t start = m.seen[i], end;
+        if (gate_function_bounds(&o, start, &start, &end))
+            m.hit = spin_branches_into(s, (const uint8_t *)start, start, end - start, m.lo, m.hi);
+    }
+    if (!m.hit) m.hit = tables_hit(s, &m, code);
+    spin_scratch_release();
+    return !m.hit;
+}
+
+/* ---- prepare, commit ------------------------------------------------------------------------- */
+static int find_window(uintptr_t window)
+{
+    for (uint32_t i = 0, n = nr_sites(); i < n; i++)
+        if (usf_spin_sites[i].head && usf_spin_sites[i].window == window) return (int)i;
+    return -1;
+}
+
+typedef size_t builder(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
+                       uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t map[SPIN_MAX_INSNS]);
+
+static int add_site(builder *build, const uint8_t *code, uintptr_t fstart, const struct spin_loop *l,
+                    enum spin_kind kind)
+{
+    static uint8_t buf[SPIN_MAX_STUB];
+    uint32_t i = nr_sites();
+    if (i == SPIN_MAX_SITES) return -SPIN_NO_MEMORY - 1;
+    struct spin_site *s = &usf_spin_sites[i];
+    /* Its length does not depend on where it lies; built first as if next to the loop. */
+    size_t len = build(code, fstart, l, i, buf, sizeof buf, l->head, s->map);
+    if (!len) return -SPIN_NO_ROOM - 1;
+    uint8_t *stub = gate_alloc_stub(l->head, len);
+    if (!stub) return -SPIN_NO_MEMORY - 1;
+    if (build(code, fstart, l, i, buf, sizeof buf, (uintptr_t)stub, s->map) != len ||
+        gate_write_code(stub, buf, len)) return -SPIN_NO_MEMORY - 1;
+    s->loop = *l;
+    s->head = l->head;
+    s->end = l->end;
+    s->window = l->window;
+    s->window_len = l->window_len;
+    s->stub = (uintptr_t)stub;
+    s->stub_end = (uintptr_t)stub + len;
+    s->kind = (uint8_t)kind;
+    s->rounds = 0;
+    s->committed = false;
+    __atomic_store_n(&usf_spin_nr_sites, i + 1, __ATOMIC_RELEASE);
+    return (int)i;
+}
+
+int spin_prepare(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l)
+{
+    int known = find_window(l->window);
+    if (known >= 0) return known;
+    if (!middle_is_free(code, fstart, l)) return -SPIN_NO_ROOM - 1;
+    return add_site(spin_build_stub, code, fstart, l, SPIN_SITE_LOOP);
+}
+
+static int insn_of_window(const struct spin_site *s)
+{
+    for (unsigned i = 0; i < s->loop.nr_insns; i++)
+        if (s->head + s->loop.insn[i].off == s->window) return (int)i;
+    return -1;
+}
+
+int spin_commit(uint32_t site)
+{
+    if (site >= nr_sites()) return -22;
+    struct spin_site *s = &usf_spin_sites[site];
+    int k = insn_of_window(s);
+    if (s->committed) return 0;
+    if (k < 0 || s->window_len > 24) return -22;
+    uintptr_t to = s->kind == SPIN_SITE_POLL ? s->stub : s->stub + s->map[k];
+    int64_t d = (int64_t)(to - (s->window + 5));
+    if ((int32_t)d != d) return -34;
+    uint8_t code[24] = { 0xe9, (uint8_t)d, (uint8_t)(d >> 8), (uint8_t)(d >> 16), (uint8_t)(d >> 24) };
+    for (unsigned i = 5; i < s->window_len; i++) code[i] = 0x90;
+    int e = gate_write_code((void *)s->window, code, s->window_len);
+    if (!e) __atomic_store_n(&s->committed, true, __ATOMIC_RELEASE);
+    return e;
+}
+
+/* ---- lookups --------------------------------------------------------------------------------- */
+static int insn_holding(const struct spin_site *s, uintptr_t pc)
+{
+    if (pc - s->head > UINT16_MAX) return -1;
+    for (unsigned i = 0; i < s->loop.nr_insns; i++)
+        if (s->head + s->loop.insn[i].off == pc) return (int)i;
+    return -1;
+}
+
+uintptr_t spin_fix_pc(uintptr_t pc)
+{
+    for (uint32_t i = 0, n = nr_sites(); i < n; i++) {
+        const struct spin_site *s = &usf_spin_sites[i];
+        if (!s->head || !s->committed) continue;
+        int k = insn_holding(s, pc);
+        /* a poll function's first instruction enters by the jump as every call does */
+        if (k < 0 || (s->kind == SPIN_SITE_POLL && pc == s->window)) continue;
+        return s->stub + s->map[k];
+    }
+    return pc;
+}
+
+int spin_site_at(uintptr_t pc)
+{
+    for (uint32_t i = 0, n = nr_sites(); i < n; i++) {
+        const struct spin_site *s = &usf_spin_sites[i];
+        if (!s->head) continue;
+        if ((pc >= s->stub && pc < s->stub_end) || insn_holding(s, pc) >= 0) return (int)i;
+    }
+    return -1;
+}
+
+void spin_forget(uintptr_t start, uintptr_t end)
+{
+    for (uint32_t i = 0, n = nr_sites(); i < n; i++) {
+        struct spin_site *s = &usf_spin_sites[i];
+        if (s->head >= start && s->head < end) s->head = 0;
+    }
+}
+
+uintptr_t spin_load_addr(const struct spin_load *l, const struct spin_regs *regs)
+{
+    uintptr_t a = (uintptr_t)l->disp;
+    if (l->base >= 0 && l->base < 16) a += regs->r[l->base];
+    if (l->index >= 0 && l->index < 16) a += regs->r[l->index] * l->scale;
+    if (l->fs) {
+        uintptr_t self;      /* the thread pointer is the first word of its block */
+        __asm__("mov %%fs:0, %0" : "=r"(self));
+        a += self;
+    }
+    return a;
+}
+uint64_t spin_load_value(const struct spin_load *l, const struct spin_regs *regs)
+{
+    uintptr_t a = spin_load_addr(l, regs);
+    switch (l->size) {
+    case 1: return *(const volatile uint8_t *)a;
+    case 2: return *(const volatile uint16_t *)a;
+    case 4: return *(const volatile uint32_t *)a;
+    case 8: return *(const volatile uint64_t *)a;
+    default: return 0;
+    }
+}
+
+/* ---- poll functions -------------------------------------------------------------------------- */
+int spin_patch_poll(const uint8_t *code, uintptr_t fstart, uintptr_t fend)
+{
+    struct spin_loop l = { .verdict = SPIN_YES, .pc = fstart, .head = fstart, .window = fstart };
+    int known = find_window(fstart);
+    if (known >= 0) return known;
+    if (fend <= fstart || fend - fstart > SPIN_MAX_FUNCTION) return -SPIN_NO_ROOM - 1;
+    if (!spin_scratch_take()) return -SPIN_BUSY - 1;
+    struct spin_scratch *s = &spin_scratch;
+    bool ok = true;
+    while (ok && l.window_len < 5) {
+        ok = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->full, NULL, code + l.window_len,
+                                                        fend - fstart - l.window_len, &s->insn)) &&
+             spin_is_movable(&s->insn);
+        l.insn[l.nr_insns++] = (struct spin_insn){ l.window_len, s->insn.length, 0 };
+        l.window_len = (uint8_t)(l.window_len + s->insn.length);
+    }
+    l.window_insns = l.nr_insns;
+    l.end = fstart + l.window_len;
+    ok = ok && !spin_branches_into(s, code, fstart, fend - fstart, fstart, fstart + l.window_len);
+    spin_scratch_release();
+    if (!ok || !middle_is_free(code, fstart, &l)) return -SPIN_NO_ROOM - 1;
+    int site = add_site(spin_build_poll, code, fstart, &l, SPIN_SITE_POLL);
+    if (site < 0) return site;
+    int e = spin_commit((uint32_t)site);
+    return e ? -SPIN_NO_MEMORY - 1 : site;
+}

@@ -1,0 +1,203 @@
+/* src/spin/stub.c - the copy of a loop that enters the runtime.  SPDX-License-Identifier: Apache-2.0
+ *
+ *   copied instructions, in address order; branches in their 32-bit form
+ *   for each back edge's target T:
+ *       lea -128(%rsp),%rsp          leave the red zone alone
+ *       push head(%rip)              where the unwinder shall believe to be
+ *       push $site
+ *       call *entry(%rip)
+ *       lea 144(%rsp),%rsp
+ *       jmp T
+ *   head: .quad, entry: .quad
+ */
+#include "spin/internal.h"
+
+#define MAX_BACK 8
+
+struct emit {
+    struct spin_scratch *s;
+    const uint8_t *code;         /* of head */
+    const struct spin_loop *l;
+    uint8_t *buf;
+    size_t cap, at;
+    uintptr_t addr;              /* where buf will run */
+    uint16_t *map;
+    uint32_t site;
+    bool ok;
+    unsigned nr_back;
+    struct { uint16_t target; size_t at; } back[MAX_BACK];   /* target: index of insn */
+    size_t head_literal;         /* offset of the two literals; known in the second pass */
+};
+
+static void bytes(struct emit *e, const void *p, size_t n)
+{
+    if (e->at + n > e->cap) {
+        e->ok = false;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) e->buf[e->at + i] = ((const uint8_t *)p)[i];
+    e->at += n;
+}
+static void rel32(struct emit *e, uintptr_t target)
+{
+    int64_t d = (int64_t)(target - (e->addr + e->at + 4));
+    int32_t v = (int32_t)d;
+    if (v != d) e->ok = false;
+    bytes(e, &v, 4);
+}
+static void jump(struct emit *e, uintptr_t target)
+{
+    bytes(e, "\xe9", 1);
+    rel32(e, target);
+}
+
+static int insn_at(const struct spin_loop *l, uintptr_t pc)
+{
+    for (unsigned i = 0; i < l->nr_insns; i++)
+        if (l->head + l->insn[i].off == pc) return (int)i;
+    return -1;
+}
+static uintptr_t back_block(struct emit *e, int target)
+{
+    for (unsigned i = 0; i < e->nr_back; i++)
+        if (e->back[i].target == target) return e->addr + e->back[i].at;
+    if (e->nr_back == MAX_BACK) {
+        e->ok = false;
+        return e->addr;
+    }
+    e->back[e->nr_back].target = (uint16_t)target;
+    e->back[e->nr_back].at = 0;
+    return e->addr + e->back[e->nr_back++].at;
+}
+/* Where a branch of the loop to pc goes in the stub. */
+static uintptr_t destination(struct emit *e, uintptr_t pc, bool back)
+{
+    int i = insn_at(e->l, pc);
+    if (i < 0) return pc;
+    return back ? back_block(e, i) : e->addr + e->map[i];
+}
+
+bool spin_is_movable(const ZydisDecodedInstruction *i)
+{
+    switch (i->meta.category) {
+    case ZYDIS_CATEGORY_CALL: case ZYDIS_CATEGORY_SYSCALL: case ZYDIS_CATEGORY_SYSRET:
+    case ZYDIS_CATEGORY_INTERRUPT: return false;
+    case ZYDIS_CATEGORY_COND_BR:
+        return i->opcode_map == ZYDIS_OPCODE_MAP_0F ? (i->opcode & 0xf0) == 0x80 : (i->opcode & 0xf0) == 0x70;
+    default: return true;
+    }
+}
+
+static void branch(struct emit *e, const ZydisDecodedInstruction *i, uintptr_t pc, bool back)
+{
+    uintptr_t to = pc + i->length + (uintptr_t)i->raw.imm[0].value.s;
+    if (i->meta.category == ZYDIS_CATEGORY_UNCOND_BR) {
+        jump(e, destination(e, to, back));
+        return;
+    }
+    uint8_t op[2] = { 0x0f, (uint8_t)(0x80 | (i->opcode & 15)) };
+    bytes(e, op, 2);
+    rel32(e, destination(e, to, back));
+}
+
+static void plain(struct emit *e, const ZydisDecodedInstruction *i, const uint8_t *c, uintptr_t pc)
+{
+    size_t at = e->at;
+    bytes(e, c, i->length);
+    if (!(i->attributes & ZYDIS_ATTRIB_IS_RELATIVE) || !e->ok) return;
+    /* RIP-relative operand: same target from the new place */
+    if (i->raw.disp.size != 32 || i->address_width != 64) {
+        e->ok = false;
+        return;
+    }
+    int64_t d = i->raw.disp.value + (int64_t)(pc - (e->addr + at));
+    int32_t v = (int32_t)d;
+    if (v != d) e->ok = false;
+    for (int k = 0; k < 4; k++) e->buf[at + i->raw.disp.offset + (unsigned)k] = (uint8_t)((uint32_t)v >> (8 * k));
+}
+
+/* The call of the runtime. */
+static void enter(struct emit *e)
+{
+    bytes(e, "\x48\x8d\x64\x24\x80", 5);
+    bytes(e, "\xff\x35", 2);
+    rel32(e, e->addr + e->head_literal);
+    bytes(e, "\x68", 1);
+    bytes(e, &e->site, 4);
+    bytes(e, "\xff\x15", 2);
+    rel32(e, e->addr + e->head_literal + 8);
+    bytes(e, "\x48\x8d\xa4\x24\x90\x00\x00\x00", 8);
+}
+static void literals(struct emit *e, uintptr_t place)
+{
+    while (e->at % 8) bytes(e, "\xcc", 1);
+    e->head_literal = e->at;
+    uint64_t v[2] = { place, (uint64_t)(uintptr_t)usf_spin_entry };
+    bytes(e, v, sizeof v);
+}
+
+/* The instructions [first, last) of l, each at its place of the map. */
+static void copy_insns(struct emit *e, unsigned first, unsigned last)
+{
+    const struct spin_loop *l = e->l;
+    for (unsigned k = first; k < last && e->ok; k++) {
+        const uint8_t *c = e->code + l->insn[k].off;
+        uintptr_t pc = l->head + l->insn[k].off, next = pc + l->insn[k].len;
+        ZydisDecodedInstruction *i = &e->s->insn;
+        e->map[k] = (uint16_t)e->at;
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&e->s->full, NULL, c, l->insn[k].len, i)) ||
+            i->length != l->insn[k].len || !spin_is_movable(i)) {
+            e->ok = false;
+            return;
+        }
+        if (i->raw.imm[0].is_relative) branch(e, i, pc, l->insn[k].flags & SPIN_I_BACK);
+        else plain(e, i, c, pc);
+        bool stops = i->meta.category == ZYDIS_CATEGORY_UNCOND_BR || i->meta.category == ZYDIS_CATEGORY_RET;
+        if (!stops && (k + 1 == last || l->head + l->insn[k + 1].off != next)) jump(e, destination(e, next, false));
+    }
+}
+
+static void pass(struct emit *e)
+{
+    e->at = 0;
+    copy_insns(e, 0, e->l->nr_insns);
+    for (unsigned i = 0; i < e->nr_back; i++) {
+        e->back[i].at = e->at;
+        enter(e);
+        jump(e, e->addr + e->map[e->back[i].target]);
+    }
+    /* the unwinder looks up the byte before: the loop's first instruction */
+    literals(e, e->l->head + e->l->insn[0].len);
+}
+static void pass_poll(struct emit *e)
+{
+    e->at = 0;
+    enter(e);
+    copy_insns(e, 0, e->l->nr_insns);
+    literals(e, e->l->head + 1);
+}
+
+static size_t build(void (*one_pass)(struct emit *), const uint8_t *code, uintptr_t fstart, const struct spin_loop *l,
+                    uint32_t site, uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t *map)
+{
+    if (l->head < fstart || !l->nr_insns || l->nr_insns > SPIN_MAX_INSNS || !spin_scratch_take()) return 0;
+    struct emit e = { .s = &spin_scratch, .code = code + (l->head - fstart), .l = l, .buf = buf, .cap = cap,
+                      .addr = stub_addr, .map = map, .site = site, .ok = true };
+    for (unsigned k = 0; k < l->nr_insns; k++) map[k] = 0;
+    /* Lengths do not depend on targets: the first pass finds all places, the second writes what they are. */
+    one_pass(&e);
+    if (e.ok) one_pass(&e);
+    spin_scratch_release();
+    return e.ok ? e.at : 0;
+}
+
+size_t spin_build_stub(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
+                       uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t map[SPIN_MAX_INSNS])
+{
+    return build(pass, code, fstart, l, site, buf, cap, stub_addr, map);
+}
+size_t spin_build_poll(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
+                       uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t map[SPIN_MAX_INSNS])
+{
+    return build(pass_poll, code, fstart, l, site, buf, cap, stub_addr, map);
+}

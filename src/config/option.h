@@ -36,6 +36,7 @@ struct usf_option {
     const char *help;           /* one line */
     const char *more;           /* further sentences for the man page, or null */
     uint64_t min, max, scale;
+    uint64_t zero;              /* what 0 is stored as, where 0 has another meaning below; or 0 */
     uint16_t field;             /* offset in struct usf_settings */
     uint8_t type, flags;
     char letter;                /* -c, or 0 */

@@ -1,6 +1,7 @@
 /* src/config/table.c - the rows of the option table.  SPDX-License-Identifier: Apache-2.0 */
 #include "config/option.h"
 #include "config/env.h"
+#include "shm/shm.h"
 
 #define FIELD(f) .field = offsetof(struct usf_settings, f)
 #define MS 1000000u
@@ -22,7 +23,7 @@ const struct usf_option usf_options[] = {
      .flags = OPT_F_EXPORT | OPT_F_INST, .arg = "MS", .min = 1, .max = 10000, .scale = MS, .def = "20",
      .help = "time after which a core serves another process, at its next scheduling point"},
     {.name = "poll", .env = USF_ENV_POLL, .type = OPT_NUMBER, FIELD(poll_ns), .unit = "us",
-     .flags = OPT_F_EXPORT | OPT_F_INST, .arg = "US", .min = 0, .max = 100000, .scale = US, .def = "200",
+     .flags = OPT_F_EXPORT | OPT_F_INST, .arg = "US", .min = 0, .max = 100000, .scale = US, .zero = SHM_NO_POLL, .def = "200",
      .help = "longest time that an idle core polls before it sleeps"},
     {.name = "progress", .env = USF_ENV_PROGRESS, .type = OPT_NUMBER, FIELD(progress_ns), .unit = "ms",
      .flags = OPT_F_EXPORT | OPT_F_INST, .arg = "MS", .min = 1, .max = 60000, .scale = MS, .def = "20",

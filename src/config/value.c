@@ -40,7 +40,7 @@ static int parse_number(const struct usf_option *o, const char *text, uint64_t *
                    o->min, o->max, o->unit ? ", in " : "", o->unit ? o->unit : "");
         return -1;
     }
-    *out = v * o->scale;
+    *out = v ? v * o->scale : o->zero;
     return 0;
 }
 

@@ -1,0 +1,107 @@
+/* src/cli/clean.c - usf clean: remove instances that nobody uses.  SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "cli/view.h"
+#include "sched/sched.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Processes that died without anybody noticing (their monitor is gone too) still stand in the table. */
+static void reap_dead(struct usf_header *h)
+{
+    static struct sched s;
+    struct sched_self me = {.task = USF_NONE};
+    char why[160];
+    sched_bind(&s, h);
+    /* Their tasks may be in the policy's queues: without its operations they stay, and so does the instance. */
+    if (h->policy_path[0] || sched_use_policy(&s, NULL, why, sizeof why)) return;
+    const struct usf_proc *p = shm_procs(h);
+    for (uint32_t i = 0; i < atomic_load(&h->proc_hwm); i++)
+        if (atomic_load(&p[i].state) != USF_PROC_FREE && !shm_proc_is_alive(&p[i])) sched_proc_remove(&s, &me, i);
+}
+
+/* The file goes, its programs go on among themselves. */
+static int unlink_used(const char *name)
+{
+    char path[SHM_PATH_MAX];
+    int r = shm_path(NULL, name, geteuid(), path, sizeof path);
+    if (r > 0 && unlink(path) == 0) {
+        printf("instance '%s': %s removed while in use; its programs go on, new ones start another\n", name, path);
+        return CLI_OK;
+    }
+    usf_warn("instance '%s': %s", name, strerror(r > 0 ? errno : -r));
+    return CLI_FAILED;
+}
+
+static int clean_damaged(const char *name, const char *problem, bool force)
+{
+    char why[320];
+    if (!force) {
+        usf_warn("instance '%s': %s; --force removes it", name, problem);
+        return CLI_FAILED;
+    }
+    int r = shm_remove_unusable(NULL, name, why, sizeof why);
+    if (r == 0) {
+        printf("instance '%s': %s\n", name, why);
+        return CLI_OK;
+    }
+    usf_warn("instance '%s': %s", name, why);
+    return CLI_FAILED;
+}
+
+static int clean_one(const char *name, bool force, bool quiet_if_used)
+{
+    struct shm m;
+    struct shm_config c = {.name = name};
+    int r = shm_open_instance(&c, false, &m);
+    if (r == -ENOENT) {
+        if (quiet_if_used) return CLI_OK;       /* ended since it was listed */
+        usf_warn("%s", m.why);
+        return CLI_FAILED;
+    }
+    if (r) return clean_damaged(name, m.why, force);
+    uint32_t users = shm_nr_members(m.h);
+    if (!users) reap_dead(m.h);
+    if (shm_retire_if_empty(&m, NULL)) {
+        printf("instance '%s': removed\n", name);
+        shm_close(&m);
+        return CLI_OK;
+    }
+    users = shm_nr_members(m.h);
+    shm_close(&m);
+    if (force) return unlink_used(name);
+    if (quiet_if_used) {
+        printf("instance '%s': in use by %u process%s, kept\n", name, users, users == 1 ? "" : "es");
+        return CLI_OK;
+    }
+    usf_warn("instance '%s' is in use by %u process%s ('usf ps -i %s'); --force removes it nevertheless", name, users,
+             users == 1 ? "" : "es", name);
+    return CLI_FAILED;
+}
+
+static int clean_all(bool force)
+{
+    char **names;
+    int n = view_instances(&names), code = CLI_OK;
+    if (n < 0) {
+        usf_warn("the instances cannot be listed: %s", strerror(-n));
+        return CLI_FAILED;
+    }
+    for (int i = 0; i < n; i++)
+        if (clean_one(names[i], force, true)) code = CLI_FAILED;
+    if (!n) puts("no instances");
+    view_free(names, n);
+    return code;
+}
+
+int cmd_clean(const struct cli_command *self, int argc, char **argv)
+{
+    static struct cli_args a;
+    int code = cli_parse(self, &a, argc, argv);
+    if (code >= 0 || (code = cli_no_more(&a, argc, argv)) >= 0) return code;
+    bool force = cli_flag(&a, "force") != NULL, all = cli_flag(&a, "all") != NULL;
+    bool named = config_value_of(&a.config, "instance")->origin == ORIGIN_CLI;
+    if (all && named) return cli_usage("--all and --instance exclude each other");
+    return all ? clean_all(force) : clean_one(a.config.s.instance, force, false);
+}

@@ -1,0 +1,76 @@
+/* src/cli/cli.h - the command line tool: one file per command.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The tool is never preloaded with usf on its own account, so libc is used freely.  Trouble is told as one
+ * line "usf: ..." on stderr (usf_warn); what was asked for goes to stdout.
+ */
+#ifndef USF_CLI_H
+#define USF_CLI_H
+
+#include "base/base.h"
+#include "config/config.h"
+
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 125, CLI_NOT_EXECUTABLE = 126, CLI_NOT_FOUND = 127 };
+
+/* A flag that is not an option of the table. */
+struct cli_flag {
+    const char *name;
+    char letter;
+    const char *arg;        /* placeholder, or null: a switch */
+    const char *help;
+    const char *value;      /* out: the argument, or "" for a switch; null: not given */
+};
+struct cli_command {
+    const char *name;
+    int (*main)(const struct cli_command *self, int argc, char **argv);
+    const char *synopsis;   /* behind "usf NAME " */
+    const char *help;       /* one line */
+    const char *options;    /* rows of the option table that it takes: "*", or names with blanks between */
+    const struct cli_flag *flags;   /* ends with a null name; or null */
+    bool hidden;
+};
+extern const struct cli_command cli_commands[];     /* ends with a null name */
+
+int cmd_run(const struct cli_command *self, int argc, char **argv);
+int cmd_ps(const struct cli_command *self, int argc, char **argv);
+int cmd_policy(const struct cli_command *self, int argc, char **argv);
+int cmd_config(const struct cli_command *self, int argc, char **argv);
+int cmd_doctor(const struct cli_command *self, int argc, char **argv);
+int cmd_clean(const struct cli_command *self, int argc, char **argv);
+int cmd_help(const struct cli_command *self, int argc, char **argv);
+int cmd_monitor(const struct cli_command *self, int argc, char **argv);
+
+/* ---- args.c ---------------------------------------------------------------------------------- */
+/* The resolved options and flags of one command. */
+struct cli_args {
+    struct config config;
+    struct cli_flag flags[8];
+    int rest;               /* index of the first argument that is no option */
+};
+/* Parse argv[1..] up to the first non-option.  -1: go on; else the exit code to leave with (help was
+ * printed, or the mistake was said). */
+int cli_parse(const struct cli_command *self, struct cli_args *a, int argc, char **argv);
+const char *cli_flag(const struct cli_args *a, const char *name);      /* value, or null */
+bool cli_takes_option(const struct cli_command *c, const char *name);
+/* Says the mistake, returns CLI_USAGE. */
+int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "Too many arguments", if there are any left.  As cli_parse. */
+int cli_no_more(const struct cli_args *a, int argc, char **argv);
+const struct cli_command *cli_find(const char *name);
+const char *cli_nearest_command(const char *name);
+
+/* ---- help.c ---------------------------------------------------------------------------------- */
+void help_overview(void);
+void help_command(const struct cli_command *c);
+void help_man(void);            /* man page, roff */
+void help_completion(void);     /* bash completion */
+
+/* ---- text.c: terminals ------------------------------------------------------------------------ */
+enum text_style { TEXT_PLAIN, TEXT_GOOD, TEXT_WARN, TEXT_BAD, TEXT_DIM, TEXT_BOLD };
+/* Escape sequences, empty unless stdout is a terminal and NO_COLOR is not set. */
+const char *text_on(enum text_style s);
+const char *text_off(void);
+/* Bytes from elsewhere (thread names, paths of others), safe to print: control characters become '?'. */
+const char *text_clean(const char *s, char *buf, size_t cap);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   /* exits when out of memory */
+
+#endif

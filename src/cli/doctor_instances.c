@@ -1,0 +1,74 @@
+/* src/cli/doctor_instances.c - what is wrong in the instances that exist.  SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "cli/doctor.h"
+#include "cli/view.h"
+#include "sched/sched.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TRIES 4     /* a copy is no single instant: a fault counts if every copy has it */
+
+/* The last copy is left open in m.  True: sound. */
+static bool invariants_hold(const char *name, struct shm *m, char *why, unsigned cap)
+{
+    static struct sched s;
+    for (int i = 0;; i++) {
+        sched_bind(&s, m->h);
+        if (sched_is_valid(&s, why, cap)) return true;
+        if (i + 1 == TRIES) return false;
+        usleep(20000);
+        struct shm again;
+        if (shm_snapshot(NULL, name, &again)) return true;      /* it has ended meanwhile */
+        shm_close(m);
+        *m = again;
+    }
+}
+
+static void check_members(const char *name, const struct usf_header *h)
+{
+    const struct usf_proc *p = shm_procs(h);
+    unsigned alive = 0, dead = 0;
+    for (uint32_t i = 0; i < atomic_load(&h->proc_hwm); i++) {
+        if (atomic_load(&p[i].state) == USF_PROC_FREE) continue;
+        if (shm_proc_is_alive(&p[i])) alive++;
+        else dead++;
+    }
+    bool monitor = view_monitor_alive(h);
+    if (dead) doctor_find(monitor ? FINDING_WARN : FINDING_BAD, name, "%u dead process%s still in it%s", dead, dead == 1 ? " is" : "es are",
+                          monitor ? "; its monitor will take them out" : " and no monitor: run 'usf clean'");
+    if (monitor) doctor_find(FINDING_GOOD, name, "%u process%s, monitor %d", alive, alive == 1 ? "" : "es", atomic_load(&h->monitor_pid));
+    else if (alive) doctor_find(FINDING_WARN, name, "%u process%s and no monitor: threads that never block can stall the others", alive,
+                                alive == 1 ? "" : "es");
+    else if (!dead) doctor_find(FINDING_NOTE, name, "nobody uses it: 'usf clean -i %s' removes it", name);
+}
+
+static void check_instance(const char *name)
+{
+    struct shm m;
+    char why[200];
+    int r = shm_snapshot(NULL, name, &m);
+    if (r == -ENOENT) return;
+    if (r) {
+        doctor_find(FINDING_BAD, name, "%s", m.why);
+        return;
+    }
+    if (!invariants_hold(name, &m, why, sizeof why)) doctor_find(FINDING_BAD, name, "its records contradict each other: %s", why);
+    const struct usf_header *h = m.h;
+    if (atomic_load(&h->state) == USF_INST_RETIRED) doctor_find(FINDING_NOTE, name, "is retired: the next 'usf run' replaces it");
+    if (h->policy_why[0]) doctor_find(FINDING_WARN, name, "its policy was replaced: %.127s", h->policy_why);
+    if (view_same_pidns(h)) check_members(name, h);
+    else doctor_find(FINDING_NOTE, name, "belongs to another pid namespace (a container): its processes cannot be checked from here");
+    shm_close(&m);
+}
+
+void doctor_instances(void)
+{
+    char **names;
+    int n = view_instances(&names);
+    doctor_section("instances");
+    if (n < 0) doctor_find(FINDING_BAD, "instances", "cannot be listed: %s", strerror(-n));
+    else if (!n) doctor_find(FINDING_GOOD, "instances", "none");
+    for (int i = 0; i < n; i++) check_instance(names[i]);
+    if (n > 0) view_free(names, n);
+}

@@ -1,0 +1,23 @@
+/* src/cli/elf.h - what `usf run` must know of a program's file.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_CLI_ELF_H
+#define USF_CLI_ELF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct elf_facts {
+    bool is_elf;            /* all below is meaningless otherwise */
+    bool bits64, little;
+    uint16_t machine, type;
+    bool has_interp;        /* PT_INTERP: dynamically linked */
+    char interp[256];       /* the dynamic loader's path */
+    bool is_loader;         /* it is a dynamic loader itself, run as a program */
+    bool is_go;             /* made by the Go toolchain */
+    bool needs_asan;        /* linked with libasan.so */
+};
+/* Reads, never maps: a file that shrinks meanwhile is an error and not a SIGBUS.  0 or -errno; a file that is
+ * no sound ELF is 0 with is_elf false or as much as could be read. */
+int elf_inspect(int fd, struct elf_facts *f);
+const char *elf_machine_name(uint16_t machine);
+
+#endif

@@ -1,0 +1,99 @@
+/* src/cli/json.c - write JSON.  SPDX-License-Identifier: Apache-2.0 */
+#include "cli/json.h"
+#include "base/base.h"
+#include <inttypes.h>
+
+/* Length of the UTF-8 sequence at s, or 0. */
+static unsigned utf8_length(const unsigned char *s)
+{
+    unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3
+               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+    for (unsigned i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) return 0;
+    if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))) return 0;
+    return n;
+}
+
+static void quoted(FILE *f, const char *text)
+{
+    putc('"', f);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        unsigned n = utf8_length(s);
+        if (!n) {
+            fputs("\\ufffd", f);
+            s++;
+        } else if (*s == '"' || *s == '\\') {
+            fprintf(f, "\\%c", *s++);
+        } else if (*s < 0x20 || *s == 0x7f) {
+            fprintf(f, "\\u%04x", *s++);
+        } else {
+            s += fwrite(s, 1, n, f) == n ? n : 1;
+        }
+    }
+    putc('"', f);
+}
+
+static void before(struct json *j, const char *key)
+{
+    if (j->filled[j->depth]) putc(',', j->f);
+    j->filled[j->depth] = true;
+    if (j->depth) fprintf(j->f, "\n%*s", (int)(2 * j->depth), "");
+    if (!key) return;
+    quoted(j->f, key);
+    fputs(": ", j->f);
+}
+
+void json_start(struct json *j, FILE *f) { *j = (struct json){.f = f}; }
+
+void json_open(struct json *j, const char *key, char bracket)
+{
+    before(j, key);
+    putc(bracket, j->f);
+    usf_assert(j->depth + 1 < sizeof j->filled);
+    j->filled[++j->depth] = false;
+}
+
+void json_close(struct json *j, char bracket)
+{
+    bool filled = j->filled[j->depth--];
+    if (filled) fprintf(j->f, "\n%*s", (int)(2 * j->depth), "");
+    putc(bracket, j->f);
+}
+
+void json_string(struct json *j, const char *key, const char *value)
+{
+    before(j, key);
+    if (value) quoted(j->f, value);
+    else fputs("null", j->f);
+}
+
+void json_uint(struct json *j, const char *key, uint64_t value)
+{
+    before(j, key);
+    fprintf(j->f, "%" PRIu64, value);
+}
+
+void json_int(struct json *j, const char *key, int64_t value)
+{
+    before(j, key);
+    fprintf(j->f, "%" PRId64, value);
+}
+
+void json_fraction(struct json *j, const char *key, double value)
+{
+    before(j, key);
+    fprintf(j->f, "%.6f", value);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+    before(j, key);
+    fputs(value ? "true" : "false", j->f);
+}
+
+void json_end(struct json *j)
+{
+    putc('\n', j->f);
+    fflush(j->f);
+}

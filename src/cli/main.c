@@ -1,0 +1,56 @@
+/* src/cli/main.c - the usf command.  SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include <stdio.h>
+#include <string.h>
+
+#define JSON_FLAG {.name = "json", .help = "for machines"}
+static const struct cli_flag ps_flags[] = {JSON_FLAG, {0}};
+static const struct cli_flag config_flags[] = {JSON_FLAG, {0}};
+static const struct cli_flag policy_flags[] = {JSON_FLAG, {0}};
+static const struct cli_flag doctor_flags[] = {
+    JSON_FLAG,
+    {.name = "program", .arg = "PROG", .help = "look at this program and its libraries too"},
+    {0}};
+static const struct cli_flag clean_flags[] = {
+    {.name = "all", .letter = 'a', .help = "all instances of this user"},
+    {.name = "force", .letter = 'f', .help = "also those that are in use, damaged or of another version"},
+    {0}};
+
+const struct cli_command cli_commands[] = {
+    {.name = "run", .main = cmd_run, .synopsis = "[OPTION...] [--] PROGRAM [ARG...]", .options = "*",
+     .help = "run a program so that it shares the cores with all others run this way"},
+    {.name = "ps", .main = cmd_ps, .synopsis = "[-i NAME] [--json]", .options = "instance", .flags = ps_flags,
+     .help = "show instances, processes, threads, cores and queues"},
+    {.name = "policy", .main = cmd_policy, .synopsis = "list | info POLICY [--json]", .flags = policy_flags,
+     .help = "list the scheduling policies, or describe one"},
+    {.name = "config", .main = cmd_config, .synopsis = "show [OPTION...] [--json]", .options = "*", .flags = config_flags,
+     .help = "show every option's value and where it comes from"},
+    {.name = "doctor", .main = cmd_doctor, .synopsis = "[--program PROG] [--json]", .options = "verbose", .flags = doctor_flags,
+     .help = "check this machine, the instances and, if asked, a program"},
+    {.name = "clean", .main = cmd_clean, .synopsis = "[-i NAME | --all] [--force]", .options = "instance verbose", .flags = clean_flags,
+     .help = "remove instances that nobody uses"},
+    {.name = "help", .main = cmd_help, .synopsis = "[COMMAND]", .help = "describe a command"},
+    {.name = "monitor", .main = cmd_monitor, .synopsis = "NAME", .hidden = true, .help = "watch an instance (started by usf run)"},
+    {0},
+};
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) return cli_usage("no command given ('usf --help' lists them)");
+    const char *word = argv[1];
+    if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+        puts("usf " USF_VERSION);
+        return CLI_OK;
+    }
+    if (!strcmp(word, "--help") || !strcmp(word, "-h")) word = "help";
+    const struct cli_command *c = cli_find(word);
+    char buf[64];
+    if (!c) return cli_usage("unknown command '%s'; the nearest is '%s'", text_clean(word, buf, sizeof buf),
+                             cli_nearest_command(word));
+    int r = c->main(c, argc - 1, argv + 1);
+    if (fflush(stdout) || ferror(stdout)) {
+        if (r == CLI_OK) usf_warn("the output could not be written");
+        return r == CLI_OK ? CLI_FAILED : r;
+    }
+    return r;
+}

@@ -1,0 +1,9 @@
+/* src/cli/monitor.c - usf monitor NAME: the watchman of an instance, started by `usf run`.  SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "monitor/monitor.h"
+
+int cmd_monitor(const struct cli_command *self, int argc, char **argv)
+{
+    (void)self;
+    return usf_monitor_main(argc, argv);
+}

@@ -1,0 +1,18 @@
+/* src/cli/preload.h - the preloaded library and the environment of a run.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_CLI_PRELOAD_H
+#define USF_CLI_PRELOAD_H
+
+#include "config/config.h"
+
+/* Path of the libusf.so that belongs to this tool: beside it, or where it is installed.  0, or -1 with why. */
+int preload_find(char *path, size_t cap, char *why, size_t why_len);
+/* Put it first into LD_PRELOAD; any other libusf.so in there goes (an inner `usf run` wins). */
+void preload_set(const char *path);
+/* Take every libusf.so out of LD_PRELOAD. */
+void preload_unset(void);
+/* USF_* for the program. */
+void export_options(const struct config *c);
+/* The wait policies of parallel runtimes, each unless the user has set it or a rival of it. */
+void export_wait_policies(void);
+
+#endif

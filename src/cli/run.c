@@ -1,0 +1,181 @@
+/* src/cli/run.c - usf run.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Two kinds of trouble.  A mistake of the caller ends with 125 and one line.  A failure of ours ends
+ * in the program running as if there were no usf, and one line that says why. */
+#include "cli/cli.h"
+#include "cli/instance.h"
+#include "cli/preload.h"
+#include "cli/program.h"
+#include "cli/stats.h"
+#include "cli/supervise.h"
+#include "config/env.h"
+#include "policy/policy.h"
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct run {
+    struct config *config;
+    struct program program;
+    char **argv;                /* of the program */
+    struct os_cpuset allowed;   /* what this process may use, limited by --cpus */
+    bool limited;               /* --cpus was given */
+    char why[512];
+    char library[PATH_MAX];
+    struct instance instance;
+    struct stats stats;
+};
+
+/* ---- the caller's mistakes -------------------------------------------------------------------- */
+static int check_policy(struct run *r)
+{
+    struct usf_policy_choice *p = &r->config->s.policy;
+    const struct config_value *v = config_value_of(r->config, "policy");
+    char full[PATH_MAX], why[320];
+    if (!*p->path) {
+        if (policy_find(p->name)) return -1;
+        const char *near = policy_nearest(p->name);
+        return cli_usage("%s: there is no policy '%s'; %s%s%s", v->where, p->name, near ? "the nearest is '" : "",
+                         near ? near : "'usf policy list' lists them", near ? "'" : "");
+    }
+    if (!realpath(p->path, full)) return cli_usage("%s: %.200s: %s", v->where, p->path, strerror(errno));
+    if (strlen(full) >= sizeof p->path) return cli_usage("%s: %.200s: %s", v->where, full, strerror(ENAMETOOLONG));
+    strcpy(p->path, full);
+    if (!policy_load(full, why, sizeof why)) return cli_usage("%s: %s", v->where, why);
+    /* The library must find it from whatever directory the program changes to. */
+    const struct usf_option *o = option_by_name("policy", -1);
+    struct config_value *w = &r->config->v[o - usf_options];
+    free(w->text);
+    w->text = xasprintf("%s", full);
+    return -1;
+}
+
+static int check_cpus(struct run *r)
+{
+    const struct os_cpuset *wanted = &r->config->s.cpus;
+    const struct config_value *v = config_value_of(r->config, "cpus");
+    char list[256];
+    int e = allowed_cpus(&r->allowed);
+    if (e) return cli_usage("the CPUs that may be used cannot be found out: %s", strerror(-e));
+    if (!os_cpu_count(wanted)) return -1;
+    if (!cpus_meet(&r->allowed, wanted)) {
+        os_cpulist_format(&r->allowed, list, sizeof list);
+        return cli_usage("%s: none of the CPUs %s may be used here, only %s", v->where, v->text, list);
+    }
+    for (unsigned i = 0; i < OS_CPUSET_WORDS; i++) {
+        if (wanted->w[i] & ~r->allowed.w[i]) usf_say("some of the CPUs %s may not be used here", v->text);
+        r->allowed.w[i] &= wanted->w[i];
+    }
+    r->limited = true;
+    return -1;
+}
+
+/* ---- running ---------------------------------------------------------------------------------- */
+static int exec_program(void *arg)
+{
+    struct run *r = arg;
+    int code = program_exec(&r->program, r->argv);
+    usf_warn("%s", r->program.why);
+    return code;
+}
+
+static int run_unscheduled(struct run *r, const char *because)
+{
+    usf_warn("%s: it runs unscheduled", because);
+    preload_unset();
+    /* The limit holds without a scheduler, too. */
+    if (r->limited) sched_setaffinity(0, sizeof r->allowed, (cpu_set_t *)(void *)&r->allowed);
+    return exec_program(r);
+}
+
+/* Everything that must be there for scheduling; false: r->why. */
+static bool prepare(struct run *r)
+{
+    if (preload_find(r->library, sizeof r->library, r->why, sizeof r->why)) return false;
+    if (instance_open(r->config, &r->allowed, &r->instance, r->why, sizeof r->why)) return false;
+    if (cpus_meet(&r->instance.cpus, &r->allowed)) return true;
+    char may[128], has[128];
+    os_cpulist_format(&r->allowed, may, sizeof may);
+    os_cpulist_format(&r->instance.cpus, has, sizeof has);
+    snprintf(r->why, sizeof r->why, "instance '%s' has the CPUs %s, and this program may use %s only",
+             r->config->s.instance, has, may);
+    return false;
+}
+
+/* AddressSanitizer insists on being the first library; we are, and it need not be. */
+static void please_asan(const struct program *p)
+{
+    const char *old = getenv("ASAN_OPTIONS");
+    if (!p->elf.needs_asan || (old && strstr(old, "verify_asan_link_order"))) return;
+    char *all = xasprintf("%s%sverify_asan_link_order=0", old ? old : "", old && *old ? ":" : "");
+    setenv("ASAN_OPTIONS", all, 1);
+    usf_say("ASAN_OPTIONS=%s", all);
+    free(all);
+}
+
+/* An outer `usf run --stats` counts us, if we stay in its instance. */
+static void leave_outer_run(const struct run *r)
+{
+    const char *outer = getenv(USF_ENV_INSTANCE);
+    if (!outer || !*outer) outer = option_by_name("instance", -1)->def;
+    if (strcmp(outer, r->config->s.instance)) unsetenv(USF_ENV_RUN);
+}
+
+static void set_environment(struct run *r)
+{
+    leave_outer_run(r);             /* looks at the outer environment: first */
+    preload_set(r->library);
+    export_options(r->config);
+    if (r->config->s.keep_env) return;
+    export_wait_policies();
+    please_asan(&r->program);
+}
+
+static int run_with_stats(struct run *r)
+{
+    const char *where = r->config->s.stats;
+    int status = supervise(exec_program, r);
+    if (status < 0) {
+        usf_warn("no child process for --stats (%s): no statistics", strerror(-status));
+        unsetenv(USF_ENV_RUN);
+        return exec_program(r);
+    }
+    stats_end(&r->stats, r->argv[0], where);
+    end_as(status);
+}
+
+static int run_scheduled(struct run *r)
+{
+    instance_tell_differences(r->config, &r->instance);
+    set_environment(r);
+    usf_say("instance '%s' %s, preloading %s", r->config->s.instance, r->instance.shm.created ? "made" : "joined",
+            r->library);
+    if (*r->config->s.stats && stats_begin(&r->stats, &r->instance)) return run_with_stats(r);
+    return exec_program(r);
+}
+
+int cmd_run(const struct cli_command *self, int argc, char **argv)
+{
+    static struct cli_args a;
+    static struct run r;
+    int code = cli_parse(self, &a, argc, argv);
+    if (code >= 0) return code;
+    r.config = &a.config;
+    r.argv = argv + a.rest;
+    if (!*r.argv) return cli_usage("no program given (usf run %s)", self->synopsis);
+    if ((code = check_policy(&r)) >= 0 || (code = check_cpus(&r)) >= 0) return code;
+    if ((code = program_find(*r.argv, &r.program)) != 0) {
+        usf_warn("%s", r.program.why);
+        return code;
+    }
+    program_inspect(&r.program);
+    if (*r.program.why) {
+        program_explain(&r.program, *r.argv, r.why, sizeof r.why);
+        return run_unscheduled(&r, r.why);
+    }
+    if (prepare(&r)) return run_scheduled(&r);
+    return run_unscheduled(&r, r.why);
+}

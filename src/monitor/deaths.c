@@ -1,0 +1,146 @@
+/* src/monitor/deaths.c - processes that die, and the end of the instance.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A record names (pid, start time).  The pidfd is opened by pid and the start time compared after that:
+ * if it still is the registered process, the descriptor is its for good, however often the pid is reused.
+ * A record is taken off only while it still names the process that died: nobody else frees it then. */
+#include "monitor/internal.h"
+#include "sched/lock.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define POLL_MS     100         /* between two looks into /proc, for those without a pidfd */
+#define MIN_LIFE_NS 1000000000u
+#define CHANGED     USF_MAX_PROCS   /* epoll's name for the eventfd */
+
+/* ---- the scheduler lock ------------------------------------------------------------------------ */
+
+static bool name_is_dead(void *arg, uint32_t name)
+{
+    struct monitor *m = arg;
+    uint32_t proc;
+    if (name == LOCK_NAME_MONITOR) return true;     /* our predecessor: we do not hold it */
+    if (name >= LOCK_NAME_MONITOR || !name) return false;
+    if (name >= LOCK_NAME_PROC) proc = name - LOCK_NAME_PROC;
+    else if (name - 1 < atomic_load(&m->shm.h->task_hwm)) proc = m->sched.tasks[name - 1].proc;
+    else return false;
+    return proc < atomic_load(&m->shm.h->proc_hwm) && !shm_proc_is_alive(&m->sched.procs[proc]);
+}
+
+void monitor_recover_lock(struct monitor *m)
+{
+    lock_recover(&m->shm.h->lock, LOCK_NAME_MONITOR, name_is_dead, m);
+    lock_release(&m->shm.h->lock, LOCK_NAME_MONITOR);
+}
+
+/* ---- processes --------------------------------------------------------------------------------- */
+
+static void unwatch(struct monitor *m, struct watched *w)
+{
+    if (!w->pid) return;
+    if (w->fd >= 0) close(w->fd);
+    else m->nr_polled--;
+    w->pid = 0;
+}
+
+static bool names(const struct usf_proc *p, const struct watched *w)
+{
+    return atomic_load(&p->state) != USF_PROC_FREE && p->pid == w->pid && p->start_time == w->start_time;
+}
+
+static void reap(struct monitor *m, uint32_t i)
+{
+    struct watched *w = &m->watched[i];
+    pthread_mutex_lock(&m->lock);
+    if (names(&m->sched.procs[i], w)) {
+        monitor_recover_lock(m);
+        sched_proc_remove(&m->sched, NULL, i);
+    }
+    pthread_mutex_unlock(&m->lock);
+    unwatch(m, w);
+}
+
+static void watch(struct monitor *m, uint32_t i)
+{
+    struct usf_proc *p = &m->sched.procs[i];
+    struct watched *w = &m->watched[i];
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = i};
+    *w = (struct watched){.pid = p->pid, .start_time = p->start_time, .fd = -1};
+    if (!m->options->no_pidfd) w->fd = (int)syscall(SYS_pidfd_open, w->pid, 0);
+    if (w->fd >= 0 && epoll_ctl(m->epoll, EPOLL_CTL_ADD, w->fd, &e)) {
+        close(w->fd);
+        w->fd = -1;
+    }
+    if (w->fd < 0) m->nr_polled++;
+    if (!shm_proc_is_alive(p)) reap(m, i);
+}
+
+/* Follow the process table: who came, who left, who is another now. */
+static void look_at_processes(struct monitor *m)
+{
+    uint32_t hwm = atomic_load(&m->shm.h->proc_hwm), taken = 0;
+    for (uint32_t i = 0; i < hwm; i++) {
+        struct usf_proc *p = &m->sched.procs[i];
+        struct watched *w = &m->watched[i];
+        if (w->pid && !names(p, w)) unwatch(m, w);
+        if (atomic_load(&p->state) == USF_PROC_FREE || p->pid <= 0) continue;
+        if (!w->pid) watch(m, i);
+        else if (w->fd < 0 && !shm_proc_is_alive(p)) reap(m, i);
+        if (atomic_load(&p->state) != USF_PROC_FREE) taken++;
+    }
+    if (taken) m->empty_since = 0;
+    else if (!m->empty_since) m->empty_since = os_now();
+}
+
+/* ---- the end ----------------------------------------------------------------------------------- */
+
+static uint64_t end_of_life(const struct monitor *m)
+{
+    uint64_t min = m->options->min_life_ns ? m->options->min_life_ns : MIN_LIFE_NS;
+    uint64_t by_age = m->started + min, by_empty = m->empty_since + m->shm.h->monitor_linger_ns;
+    return by_age > by_empty ? by_age : by_empty;
+}
+
+/* Milliseconds to wait: -1 for ever. */
+static int patience(const struct monitor *m)
+{
+    if (m->empty_since) {
+        uint64_t now = os_now(), end = end_of_life(m);
+        uint64_t ms = end > now ? (end - now) / 1000000 + 1 : 0;
+        return ms > INT32_MAX ? INT32_MAX : (int)ms;
+    }
+    return m->nr_polled ? POLL_MS : -1;
+}
+
+int deaths_prepare(struct monitor *m)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = CHANGED};
+    m->epoll = epoll_create1(EPOLL_CLOEXEC);
+    m->changed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (m->epoll < 0 || m->changed < 0 || epoll_ctl(m->epoll, EPOLL_CTL_ADD, m->changed, &e)) return -errno;
+    return 0;
+}
+
+static void handle(struct monitor *m, uint32_t what)
+{
+    uint64_t drained;
+    if (what < USF_MAX_PROCS) reap(m, what);
+    else while (read(m->changed, &drained, sizeof drained) < 0 && errno == EINTR) {}
+}
+
+void deaths_loop(struct monitor *m)
+{
+    struct epoll_event e[64];
+    for (;;) {
+        look_at_processes(m);
+        if (m->empty_since && os_now() >= end_of_life(m)) {
+            if (shm_retire_if_empty(&m->shm, m->options->dir)) return;
+            m->empty_since = os_now();      /* somebody has just come */
+        }
+        int n = epoll_wait(m->epoll, e, sizeof e / sizeof *e, patience(m));
+        for (int i = 0; i < n; i++) handle(m, e[i].data.u32);
+    }
+}

@@ -1,0 +1,39 @@
+/* src/monitor/internal.h - inside the monitor's process.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_MONITOR_INTERNAL_H
+#define USF_MONITOR_INTERNAL_H
+
+#include "monitor/monitor.h"
+#include "sched/sched.h"
+#include "shm/shm.h"
+#include <pthread.h>
+
+/* A process whose death is waited for. */
+struct watched {
+    int32_t pid;                /* 0: nobody */
+    uint64_t start_time;
+    int fd;                     /* pidfd, or -1: looked up in /proc */
+};
+
+struct monitor {
+    const struct monitor_options *options;
+    struct shm shm;
+    struct sched sched;
+    struct sched_watcher watcher;
+    pthread_mutex_t lock;       /* one call of the scheduler at a time */
+    int changed;                /* eventfd: processes may have come */
+    int epoll;
+    uint64_t started;
+    uint64_t empty_since;       /* 0: somebody takes part */
+    uint32_t nr_polled;         /* watched without a pidfd */
+    struct watched watched[USF_MAX_PROCS];
+};
+
+/* The thread that waits on monitor_event.  Does not return. */
+void *watch_loop(void *monitor);
+/* The thread that waits on pidfds.  Returns when the instance has been retired. */
+int deaths_prepare(struct monitor *m);
+void deaths_loop(struct monitor *m);
+/* Take the scheduler lock from an owner that died with it. */
+void monitor_recover_lock(struct monitor *m);
+
+#endif

@@ -1,0 +1,160 @@
+/* src/monitor/main.c - the monitor's process.  SPDX-License-Identifier: Apache-2.0 */
+#include "base/base.h"
+#include "monitor/internal.h"
+#include "os/os.h"
+#include "policy/policy.h"
+#include "sched/lock.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define THREAD_STACK  (128 * 1024)
+#define TIMER_SLACK   5000      /* ns: ticks are as short as 50 us */
+#define SLICE_NS      100000    /* a short slice: it runs soon after it wakes, and never for long */
+
+static struct monitor monitor;  /* one per process; large */
+
+/* ---- one per instance -------------------------------------------------------------------------- */
+
+static uint64_t own_word(void)
+{
+    int32_t pid = os_getpid();
+    return (uint32_t)pid | os_start_time(pid) << 32;
+}
+
+/* Become the monitor.  False: there is one. */
+static bool claim(struct usf_header *h)
+{
+    uint64_t was = atomic_load(&h->monitor), own = own_word();
+    do
+        if (monitor_is_alive(h)) return false;
+    while (!atomic_compare_exchange_strong(&h->monitor, &was, own));
+    return true;
+}
+
+static void resign(struct usf_header *h)
+{
+    uint64_t own = own_word();
+    atomic_compare_exchange_strong(&h->monitor, &own, 0);
+}
+
+/* ---- the process ------------------------------------------------------------------------------- */
+
+/* The kernel's struct sched_attr, as of its first version. */
+struct sched_attr_v0 {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+/* What helps it to be in time, and never matters if it is refused. */
+static void be_prompt(void)
+{
+    struct sched_attr_v0 a = {.size = sizeof a, .policy = SCHED_OTHER, .runtime = SLICE_NS};
+    struct rlimit files;
+    a.nice = getpriority(PRIO_PROCESS, 0);
+    syscall(SYS_sched_setattr, 0, &a, 0);
+    prctl(PR_SET_TIMERSLACK, TIMER_SLACK);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {    /* a pidfd per process */
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+/* It may have been started by a thread that is bound to one core. */
+static void use_all_cores(const struct sched *s)
+{
+    struct os_cpuset cpus;
+    memset(&cpus, 0, sizeof cpus);
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) os_cpu_set(&cpus, s->cores[i].pol.cpu);
+    os_setaffinity(0, &cpus);
+}
+
+static int bind_scheduler(struct monitor *m)
+{
+    char why[128];
+    struct usf_header *h = m->shm.h;
+    const struct usf_policy_ops *user = NULL;
+    sched_bind(&m->sched, h);
+    m->sched.watch = &m->watcher;
+    m->sched.shm_dir = m->options->dir;
+    m->sched.remote_pin = true;     /* the same pid namespace, or it would not have been opened */
+    if (h->policy_path[0]) user = policy_load(h->policy_path, why, sizeof why);
+    if (h->policy_path[0] && !user) {
+        usf_warn("%s", why);
+        return -EINVAL;
+    }
+    int r = sched_use_policy(&m->sched, user, why, sizeof why);
+    if (r) usf_warn("%s", why);
+    return r;
+}
+
+/* A thread that waits for the lock has waited for long: is its owner dead? */
+static void on_stuck(struct usf_lock *l, uint32_t owner)
+{
+    if (l == &monitor.shm.h->lock && owner != LOCK_NAME_MONITOR) monitor_recover_lock(&monitor);
+}
+
+static int start_watching(struct monitor *m)
+{
+    pthread_t thread;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, THREAD_STACK);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    int r = pthread_create(&thread, &attr, watch_loop, m);
+    pthread_attr_destroy(&attr);
+    return -r;
+}
+
+int monitor_run(const struct monitor_options *o)
+{
+    struct monitor *m = &monitor;
+    struct shm_config c = {.name = o->name, .dir = o->dir};
+    m->options = o;
+    if (shm_open_instance(&c, false, &m->shm)) {
+        usf_warn("%s", m->shm.why);
+        return 1;
+    }
+    if (!claim(m->shm.h)) return 0;
+    m->started = os_now();
+    pthread_mutex_init(&m->lock, NULL);
+    be_prompt();
+    int r = bind_scheduler(m);
+    if (!r) r = deaths_prepare(m);
+    if (!r) {
+        use_all_cores(&m->sched);
+        usf_lock_on_stuck = on_stuck;
+        monitor_recover_lock(m);        /* our predecessor may have died with it */
+        r = start_watching(m);
+    }
+    if (!r) deaths_loop(m);
+    resign(m->shm.h);
+    return r ? 1 : 0;
+}
+
+static void become_daemon(void)
+{
+    prctl(PR_SET_NAME, "usf-monitor");
+    for (int sig = 1; sig < NSIG; sig++) signal(sig, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (chdir("/")) usf_warn("the monitor keeps its directory busy: error %d", errno);
+}
+
+int usf_monitor_main(const char *instance)
+{
+    struct monitor_options o = {.name = instance};
+    become_daemon();
+    return monitor_run(&o);
+}

@@ -1,0 +1,58 @@
+/* src/monitor/monitor.h - the watchman of an instance.  SPDX-License-Identifier: Apache-2.0
+ *
+ * One small process per instance.  It sleeps while nothing waits; it takes the tasks of dead processes
+ * off, gives on cores that make no progress or are lent for too long (sched_watch), and retires the
+ * instance some time after its last process has left.
+ *
+ * Two threads:
+ *   deaths   waits on pidfds of all registered processes, and retires the instance;
+ *   watch    waits on the header's monitor_event, ticks while tasks wait, tells `deaths` of new processes.
+ * Both call the scheduler, one at a time (struct monitor's lock): to the scheduler they are one.
+ *
+ * There is one per instance: the header's `monitor` word (pid and start time) is taken over by a
+ * compare-and-swap from a dead one only.  If it is killed, whoever misses it starts another
+ * (monitor_keep): nothing of its state is needed.
+ */
+#ifndef USF_MONITOR_H
+#define USF_MONITOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct usf_header;
+
+/* How a thread is told to look at itself: this signal, SI_QUEUE, value MONITOR_NUDGE_MAGIC ^ task in its
+ * low half and 0 above.  Task ids are below 1 << 15: the magic's upper 16 bits stay. */
+#define MONITOR_NUDGE_SIGNAL SIGURG
+#define MONITOR_NUDGE_MAGIC  0x75736600u
+
+/* ---- in the tool (spawn.c, main.c) ----------------------------------------------------------- */
+
+struct monitor_options {
+    const char *name;
+    const char *dir;            /* null: /dev/shm */
+    uint64_t min_life_ns;       /* earliest end after the start; 0: 1 s */
+    bool no_pidfd;              /* as on a kernel without them: look into /proc */
+};
+/* Watch until the instance ends.  Exit code: 0 done, or another watches already; 1 no such instance. */
+int monitor_run(const struct monitor_options *o);
+/* `usf monitor NAME`: monitor_run as a daemon's process. */
+int usf_monitor_main(const char *instance);
+
+/* Start `usf_exe monitor instance` as a daemon.  0, or -errno (also of the exec). */
+int monitor_spawn(const char *usf_exe, const char *instance);
+/* See that an instance has a monitor; remember this tool's path and the linger time in it, so that
+ * others can start it anew.  0 or -errno. */
+int monitor_ensure(struct usf_header *h, uint64_t linger_ns);
+
+/* ---- in any process (revive.c): no libc, async-signal-safe ------------------------------------- */
+
+bool monitor_is_alive(const struct usf_header *h);
+/* Start `exe monitor instance` from within any program, without a child, signal or descriptor that the
+ * program could notice.  The calling thread stands still for the time of an exec (~1 ms).  0 or -errno. */
+int monitor_revive(const char *exe, const char *instance);
+/* If the monitor is dead, start it (at most once in 100 ms for the whole instance).  0: it lives, or
+ * somebody has just tried; 1: started; -errno. */
+int monitor_keep(struct usf_header *h);
+
+#endif

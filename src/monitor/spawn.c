@@ -1,0 +1,80 @@
+/* src/monitor/spawn.c - start the monitor from the tool.  SPDX-License-Identifier: Apache-2.0 */
+#include "monitor/monitor.h"
+#include "os/os.h"
+#include "shm/layout.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void close_from_to(unsigned from, unsigned to)
+{
+    if (from > to || close_range(from, to, 0) == 0) return;
+    unsigned open_max = (unsigned)sysconf(_SC_OPEN_MAX);    /* before Linux 5.9 */
+    for (unsigned fd = from; fd <= to && fd < open_max; fd++) close((int)fd);
+}
+
+/* Keep `keep` only; 0-2 go nowhere. */
+static void leave_files(unsigned keep)
+{
+    int null = open("/dev/null", O_RDWR);
+    for (int i = 0; i < 3; i++) dup2(null, i);
+    close_from_to(3, keep - 1);
+    close_from_to(keep + 1, ~0u);
+}
+
+/* In the grandchild: become `exe monitor instance`, or tell the error. */
+static _Noreturn void become(const char *exe, const char *instance, int report)
+{
+    char *argv[] = {"usf", "monitor", (char *)instance, NULL}, *envp[] = {NULL};
+    sigset_t none;
+    int to = fcntl(report, F_DUPFD_CLOEXEC, 3);     /* out of the way of 0-2 */
+    leave_files((unsigned)to);
+    for (int sig = 1; sig < NSIG; sig++) signal(sig, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (chdir("/") == 0) execve(exe, argv, envp);
+    int error = errno;
+    ssize_t told = write(to, &error, sizeof error);
+    _exit(told == sizeof error ? 125 : 124);
+}
+
+int monitor_spawn(const char *usf_exe, const char *instance)
+{
+    int report[2], error = 0;
+    if (pipe2(report, O_CLOEXEC)) return -errno;
+    pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        pid_t daemon = fork();
+        if (daemon == 0) become(usf_exe, instance, report[1]);
+        _exit(daemon < 0 ? 1 : 0);
+    }
+    if (child < 0) error = errno;
+    close(report[1]);
+    int status = 0;
+    if (child > 0)
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    if (child > 0 && status) error = EAGAIN;
+    ssize_t n;
+    do n = error ? 0 : read(report[0], &error, sizeof error);
+    while (n < 0 && errno == EINTR);
+    close(report[0]);
+    return -error;
+}
+
+int monitor_ensure(struct usf_header *h, uint64_t linger_ns)
+{
+    char exe[sizeof h->usf_exe];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    if (n < 0) return -errno;
+    exe[n] = 0;
+    if ((size_t)n == sizeof exe - 1) return -ENAMETOOLONG;
+    h->monitor_linger_ns = linger_ns;
+    memcpy(h->usf_exe, exe, (size_t)n + 1);
+    return monitor_is_alive(h) ? 0 : monitor_spawn(exe, h->name);
+}

@@ -1,0 +1,72 @@
+/* src/monitor/watch.c - look at the cores while tasks wait.  SPDX-License-Identifier: Apache-2.0 */
+#include "monitor/internal.h"
+#include "os/os.h"
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define DOZE_NS 20000000u
+
+static int32_t pid_of(struct sched *s, uint32_t task)
+{
+    uint32_t proc = s->tasks[task].proc;
+    return proc < s->h->max_procs ? s->procs[proc].pid : 0;
+}
+
+static void nudge(void *arg, uint32_t task)
+{
+    struct sched *s = arg;
+    int32_t pid = pid_of(s, task);
+    if (pid > 0) os_signal_thread(pid, s->tasks[task].tid, MONITOR_NUDGE_SIGNAL, MONITOR_NUDGE_MAGIC ^ task);
+}
+
+static char thread_state(void *arg, uint32_t task)
+{
+    struct sched *s = arg;
+    int32_t pid = pid_of(s, task);
+    return pid > 0 ? os_thread_state(pid, s->tasks[task].tid) : 0;
+}
+
+/* Sleep until somebody changes monitor_event.  Those who make tasks wait look at monitor_asleep without
+ * a full barrier: a store of theirs may become visible just after we looked.  It does within
+ * microseconds, so a second look after a doze sees what the first missed, and whoever comes later
+ * sees the flag. */
+static void sleep_until_event(struct usf_header *h, uint32_t event)
+{
+    atomic_store(&h->monitor_asleep, 1);
+    if (!atomic_load(&h->nr_ready) && os_futex_wait(&h->monitor_event, event, os_now() + DOZE_NS) == -ETIMEDOUT &&
+        !atomic_load(&h->nr_ready))
+        os_futex_wait(&h->monitor_event, event, 0);
+    atomic_store(&h->monitor_asleep, 0);
+}
+
+static uint64_t look(struct monitor *m)
+{
+    pthread_mutex_lock(&m->lock);
+    uint64_t next = sched_watch(&m->sched, nudge, thread_state, &m->sched);
+    pthread_mutex_unlock(&m->lock);
+    atomic_fetch_add_explicit(&m->shm.h->monitor_beat, 1, memory_order_relaxed);
+    return next;
+}
+
+static void tell_deaths(struct monitor *m)
+{
+    uint64_t one = 1;
+    while (write(m->changed, &one, sizeof one) < 0 && errno == EINTR) {}
+}
+
+void *watch_loop(void *arg)
+{
+    struct monitor *m = arg;
+    struct usf_header *h = m->shm.h;
+    uint32_t seen = atomic_load(&h->monitor_event) - 1;
+    for (;;) {
+        uint32_t event = atomic_load(&h->monitor_event);
+        if (event != seen) tell_deaths(m);
+        seen = event;
+        uint64_t next = look(m);
+        if (next == UINT64_MAX) sleep_until_event(h, event);
+        else os_futex_wait(&h->monitor_event, event, os_now() + next);
+    }
+    return NULL;
+}

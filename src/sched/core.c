@@ -192,6 +192,29 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
     return true;
 }
 
+/* The lender's two instructions leave no time stamp: whoever first sees the loan while tasks wait notes the
+ * time, and the next to look, a waker or the monitor, takes the core when it is due. */
+bool core_take_lent(struct sched *s, struct kicks *k)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < s->h->nr_cores && k->n < KICKS_MAX - 2; i++) {
+        struct usf_core *c = &s->cores[i];
+        uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
+        if (core_state(w) != USF_CORE_LENT) continue;
+        if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return true;
+        if (c->lent_word != w) {
+            c->lent_word = w;
+            c->lent_since = s->pol.now;
+            all = false;
+        } else if (s->pol.now - c->lent_since < s->h->lend_ns) {
+            all = false;
+        } else {
+            core_take(s, i, w, k);
+        }
+    }
+    return all;
+}
+
 /* Put the task on the core if it is (still) free. */
 static bool claim(struct sched *s, uint32_t core, uint32_t task, struct kicks *k)
 {
@@ -306,6 +329,7 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
     core_enqueue(s, task, why);
     /* A core may have become free between the look and the count: its owner saw no one waiting. */
     if (idle_mask(s, p, idle)) core_fill_all(s, k);
+    else core_take_lent(s, k);
 }
 
 /* ---- policy ----------------------------------------------------------------------------------- */

@@ -32,6 +32,9 @@ uint32_t core_pick(struct sched *s, uint32_t core);
 bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct kicks *k);
 /* Take the core from a task that is in a system call (LENT, AWAY) or asleep unseen (RUNNING). */
 bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k);
+/* Take cores that have been lent for too long, while tasks wait.  False: some are lent, but not yet for
+ * long enough. */
+bool core_take_lent(struct sched *s, struct kicks *k);
 /* If the core is free and tasks wait: dispatch. */
 void core_fill(struct sched *s, uint32_t core, struct kicks *k);
 void core_fill_all(struct sched *s, struct kicks *k);
@@ -43,7 +46,7 @@ void core_kick(struct sched *s, uint32_t task);
 void core_wake_monitor(struct sched *s, bool always);
 void core_idle_set(struct sched *s, uint32_t core);
 void core_idle_clear(struct sched *s, uint32_t core);
-/* Wait until the own task is RUNNING.  0, -ETIMEDOUT, -EINTR. */
+/* Wait (asleep) until the own task is RUNNING.  0, -ETIMEDOUT, -EINTR. */
 int  core_park(struct sched *s, struct sched_self *me, uint64_t deadline);
 /* The thread has its core: bind it, count, go on. */
 void core_arrive(struct sched *s, struct sched_self *me);

@@ -16,17 +16,17 @@ static unsigned state_of(struct usf_task *t) { return atomic_load(&t->state); }
 void core_kick(struct sched *s, uint32_t task)
 {
     struct usf_task *t = &s->tasks[task];
-    if (atomic_exchange(&t->park, USF_PARK_PINNING) != USF_PARK_ASLEEP) {
+    uint32_t was = atomic_exchange(&t->park, USF_PARK_PINNING), core = atomic_load(&t->core);
+    if (was != USF_PARK_ASLEEP && was != USF_PARK_SOFT) {
         atomic_store(&t->park, USF_PARK_GO);
         return;
     }
-    uint32_t core = atomic_load(&t->core);
     if (core < s->h->nr_cores && atomic_load(&t->pinned) != core && (t->proc == s->proc || s->remote_pin)
         && os_pin(t->tid, s->cores[core].pol.cpu) == 0)
         atomic_store(&t->pinned, core);
     USF_POINT("sched.kick");
     atomic_store(&t->park, USF_PARK_GO);
-    os_futex_wake(&t->park, 1);
+    if (was == USF_PARK_ASLEEP) os_futex_wake(&t->park, 1);
 }
 
 /* Stop polling.  A task that was left in the mailbox in the meantime is woken. */
@@ -95,6 +95,30 @@ void core_arrive(struct sched *s, struct sched_self *me)
     me->where = SCHED_USER;
     while (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed)))
         os_futex_wait(&s->patching, 1, 0);
+}
+
+/* A yielder's next turn is often near: it stays runnable for a while and hands the CPU over by sched_yield,
+ * which costs half of a futex switch.  It runs only when its state says so; the waker binds it to
+ * another core if it is wanted there.  But sched_yield also gives the CPU to strangers, for as long as they
+ * like: once it has taken long, yielders of this core park at once for a while. */
+#define SOFT_ROUNDS   32
+#define SOFT_NS       50000u
+#define SOFT_PENALTY  100000000u
+static void park_softly(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    struct usf_core *c = &s->cores[t->pol.last_core];
+    uint64_t start = os_now(), now = start;
+    if (start < c->soft_after) return;
+    me->where = SCHED_PARKED;
+    for (int i = 0; i < SOFT_ROUNDS && now - start < SOFT_NS; i++) {
+        atomic_exchange(&t->park, USF_PARK_SOFT);
+        if (state_of(t) == USF_TASK_RUNNING) return;
+        os_sched_yield();
+        now = os_now();
+        if (state_of(t) == USF_TASK_RUNNING) break;
+    }
+    if (now - start >= SOFT_NS) c->soft_after = now + SOFT_PENALTY;
 }
 
 /* Park until the own task is put on a core, whatever happens. */
@@ -197,6 +221,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
     }
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
+    if (why == USF_WHY_YIELD) park_softly(s, me);
     park_for_core(s, me);
     return true;
 }

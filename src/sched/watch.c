@@ -75,23 +75,20 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
         bool take = false;
         if (st == USF_CORE_RUNNING) {
             take = look_at_running(s, i, w, now, nudge, state, arg);
-        } else if (st == USF_CORE_LENT) {
-            if (w == s->watch->word[i]) take = now - s->watch->since[i] >= s->h->lend_ns;
-            else s->watch->word[i] = w, s->watch->since[i] = now;
-            if (!take) next = s->h->lend_ns;
         } else if (st == USF_CORE_IDLE || st == USF_CORE_AWAY) {
             take = w == s->watch->word[i];      /* free for two looks while tasks wait: someone died at the
                                                    wrong moment, or waits for cores that it may not use */
             s->watch->word[i] = w;
         }
         if (!take || !core_enter(s, &me)) continue;
-        if (st == USF_CORE_RUNNING || st == USF_CORE_LENT) core_take(s, i, w, &k);
+        if (st == USF_CORE_RUNNING) core_take(s, i, w, &k);
         else core_fill(s, i, &k);
         core_leave(s, &me, &k);
         k.n = 0;
     }
     if (core_enter(s, &me)) {
         s->ops.tick(&s->pol);
+        if (!core_take_lent(s, &k)) next = s->h->lend_ns;
         core_leave(s, &me, &k);
     }
     return next;

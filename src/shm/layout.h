@@ -119,7 +119,8 @@ struct usf_core {
     uint64_t lent_since;        /* ... and when, ns; both under the lock */
     struct usf_pol_core pol;    /* 160 bytes */
     uint64_t busy_ns, idle_ns;
-    uint64_t tail[2];
+    uint64_t soft_after;        /* ns: yielders park at once before this time */
+    uint64_t tail[1];
 };
 
 struct usf_proc {
@@ -253,7 +254,7 @@ struct usf_header {
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, lent_word) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
-    F(usf_core, idle_ns) F(usf_core, tail) \
+    F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, tail) \
     F(usf_proc, state) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, pol) \
     F(usf_proc, gone) F(usf_proc, tail) \
@@ -292,7 +293,7 @@ USF_LAYOUT_AT(usf_task, n, 192);
 USF_LAYOUT_AT(usf_task, tail, 272);
 USF_LAYOUT_RECORD(usf_core, 256);
 USF_LAYOUT_AT(usf_core, pol, 64);
-USF_LAYOUT_AT(usf_core, tail, 240);
+USF_LAYOUT_AT(usf_core, tail, 248);
 USF_LAYOUT_RECORD(usf_proc, 4352);
 USF_LAYOUT_AT(usf_proc, pid, 4);
 USF_LAYOUT_AT(usf_proc, start_time, 8);

@@ -102,12 +102,13 @@ int main(int argc, char **argv)
     while (kind < NR_KINDS && strcmp(kind_names[kind], name)) kind++;
     if ((int)kind == NR_KINDS) die("--kind: pthread spin-pause spin-yield spin-yield-1000 spin-1000-futex spin-300000-futex");
     if (threads < 1) die("--threads must be positive");
-    loops = (uint64_t)(us * work_speed(argc, argv) * cores / threads);
+    double speed = work_speed(argc, argv);
+    loops = (uint64_t)(us * speed * cores / threads);
     pthread_barrier_init(&pthread_bar, NULL, (unsigned)threads);
     begin_line("barrier", 2, "barrier");
     started = now_s();
     double t = team_run(threads, run);
-    char more[100];
-    snprintf(more, sizeof more, "kind=%s threads=%d us=%g", name, threads, us);
+    char more[120];
+    snprintf(more, sizeof more, "kind=%s threads=%d us=%g loops_per_us=%g", name, threads, us, speed);
     return result_line("barrier", (double)rounds, t, "barrier", atomic_load(&all_rounds) == rounds * threads, more);
 }

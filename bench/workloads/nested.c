@@ -190,13 +190,14 @@ static int check(int cholesky)
 
 int main(int argc, char **argv)
 {
-    opt_check(argc, argv, "--blas --op --n --tile --outer --inner --seconds");
+    opt_check(argc, argv, "--blas --op --n --tile --outer --inner --rounds --seconds");
     const char *op = opt_str(argc, argv, "--op", "dgemm");
     int cholesky = !strcmp(op, "cholesky");
     if (!cholesky && strcmp(op, "dgemm")) die("--op: dgemm or cholesky");
     n = opt_long(argc, argv, "--n", 1024);
     tile = opt_long(argc, argv, "--tile", 256);
     long outer = opt_long(argc, argv, "--outer", 2);
+    long min_rounds = opt_long(argc, argv, "--rounds", 1);
     double limit = opt_num(argc, argv, "--seconds", 0.5);
     if (n < 1 || tile < 1 || n % tile || outer < 1) die("--n must be a multiple of --tile, --outer positive");
     nt = n / tile;
@@ -213,7 +214,7 @@ int main(int argc, char **argv)
         else round_gemm();
         rounds++;
         t = now_s() - t0;
-    } while (t < limit);
+    } while (t < limit || rounds < min_rounds);
     outer_stop();
     char more[200];
     snprintf(more, sizeof more, "outer=%s op=%s n=%ld tile=%ld threads=%ld rounds=%ld", outer_name, op, n, tile, outer,

@@ -3,7 +3,12 @@
 import time
 
 
-def measure(bench, unit, work, seconds, one_round, check, **more):
+def add_arguments(parser):
+    parser.add_argument("--seconds", type=float, default=0.5, help="run at least this long")
+    parser.add_argument("--rounds", type=int, default=1, help="run at least so many rounds")
+
+
+def measure(bench, unit, work, args, one_round, check, **more):
     """one_round() does `work` units; check(its last result) says whether that is right."""
     print(f"begin bench={bench} work={work:.6g} unit={unit}", flush=True)
     rounds = 0
@@ -12,7 +17,7 @@ def measure(bench, unit, work, seconds, one_round, check, **more):
         result = one_round()
         rounds += 1
         elapsed = time.monotonic() - start
-        if elapsed >= seconds:
+        if elapsed >= args.seconds and rounds >= args.rounds:
             break
     ok = int(bool(check(result)))
     extra = " ".join(f"{k}={v}" for k, v in more.items())

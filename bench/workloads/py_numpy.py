@@ -13,7 +13,7 @@ parser.add_argument("--op", choices=["matmul", "linalg"], default="matmul")
 parser.add_argument("--workers", type=int, default=8)
 parser.add_argument("--n", type=int, default=384)
 parser.add_argument("--tasks", type=int, default=16)
-parser.add_argument("--seconds", type=float, default=0.5)
+py_common.add_arguments(parser)
 args = parser.parse_args()
 
 rng = np.random.default_rng(1)
@@ -38,7 +38,7 @@ def right(results):
 
 with ThreadPoolExecutor(args.workers) as pool:
     task = {"matmul": matmul, "linalg": linalg}[args.op]
-    status = py_common.measure(f"numpy-{args.op}", "task", args.tasks, args.seconds,
+    status = py_common.measure(f"numpy-{args.op}", "task", args.tasks, args,
                                lambda: list(pool.map(task, range(args.tasks))), right,
                                workers=args.workers, n=args.n, numpy=np.__version__)
 sys.exit(status)

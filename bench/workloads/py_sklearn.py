@@ -23,7 +23,7 @@ parser.add_argument("--pipeline", choices=["pca-ridge", "boosting", "kmeans"], d
 parser.add_argument("--jobs", type=int, default=8)
 parser.add_argument("--backend", choices=["threading", "loky"], default="threading")
 parser.add_argument("--samples", type=int, default=2000)
-parser.add_argument("--seconds", type=float, default=0.5)
+py_common.add_arguments(parser)
 args = parser.parse_args()
 
 FOLDS = 8
@@ -40,7 +40,7 @@ def scores():
 
 
 with joblib.parallel_backend(args.backend):
-    status = py_common.measure(f"sklearn-{args.pipeline}", "fit", FOLDS, args.seconds, scores,
+    status = py_common.measure(f"sklearn-{args.pipeline}", "fit", FOLDS, args, scores,
                                lambda s: len(s) == FOLDS and np.mean(s) > 0.55,
                                jobs=args.jobs, backend=args.backend, sklearn=sklearn.__version__)
 sys.exit(status)

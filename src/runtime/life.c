@@ -31,7 +31,7 @@ static void in_child(struct rt_thread *t)
     t->sync = (struct sync_self){.sched = &t->self};
     t->state = RT_NEW;
     t->deferred = 0;
-    rt_forget_others(0);
+    rt_forget_threads();
     if (rt_join_instance()) {
         rt.on = false;
         rt_unpin();

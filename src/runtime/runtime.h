@@ -89,7 +89,7 @@ int  rt_join_instance(void);                /* process and calling thread; 0 or 
 void rt_attach(struct rt_thread *t);
 void rt_list_lock(void);
 void rt_list_unlock(void);
-void rt_forget_others(struct rt_thread *t); /* after fork */
+void rt_forget_threads(void);               /* after fork: this process has one thread */
 void rt_unpin(void);                        /* give the calling thread the process's own mask */
 
 /* life.c: fork, exec, exit */

@@ -38,11 +38,10 @@ static void list_remove(struct rt_thread *t)
     rt_list_unlock();
 }
 
-void rt_forget_others(struct rt_thread *t)
+void rt_forget_threads(void)
 {
     atomic_store(&rt.list_lock, 0);
-    t->next = t->prev = 0;
-    rt.threads = t;
+    rt.threads = 0;
 }
 
 /* ---- attach ----------------------------------------------------------------------------------- */

@@ -78,10 +78,12 @@ static int start_joining(struct thread_rec *r, pthread_t th, void **result, cons
 {
     if (atomic_load(&r->state) == REC_PARKED)
         return ESRCH;
-    if (r->detached || r->joiner)
+    if (r->detached)
         return EINVAL;
     if (pthread_equal(th, pthread_self()) || joins_me(th))
         return EDEADLK;
+    if (r->joiner)
+        return EINVAL;
     if (atomic_load(&r->state) == REC_ENDED) {
         *result = r->result;
         cache_recycle(r);

@@ -1,10 +1,12 @@
 /* src/spin/site.c - the live sites of this process.  SPDX-License-Identifier: Apache-2.0
  *
- * Sites are added under the runtime's patch lock (or before a second thread runs), read by anyone: a
+ * Sites are added by one thread at a time (`held`; who finds it taken gets SPIN_BUSY) and read by anyone: a
  * site is filled before the count that includes it is published. */
 #include "spin/internal.h"
 #include "gate/gate.h"
 #include "os/syscall.h"
+
+#include <errno.h>
 
 struct spin_site usf_spin_sites[SPIN_MAX_SITES];
 uint32_t usf_spin_nr_sites;
@@ -41,27 +43,32 @@ static void check_neighbour(uintptr_t target, void *arg)
     m->seen[m->nr_seen++] = start;
 }
 
-/* Memory that may not be mapped. */
-static bool read_own(uintptr_t from, void *to, size_t n)
+/* Memory that may not be mapped: bytes read, or -errno. */
+static long read_own(uintptr_t from, void *to, size_t n)
 {
     struct { const void *base; size_t len; } mine = { to, n }, theirs = { (const void *)from, n };
-    return usf_syscall(__NR_process_vm_readv, usf_syscall(__NR_getpid), &mine, 1, &theirs, 1, 0) == (long)n;
+    return usf_syscall(__NR_process_vm_readv, usf_syscall(__NR_getpid), &mine, 1, &theirs, 1, 0);
 }
 
-/* A table of 4-byte distances or of 8-byte addresses at `at` that leads into the function. */
+/* A table at `at` of 4-byte distances from it, or of 8-byte addresses, that leads into the window's middle.  It is as
+ * long as its entries lie in the function. */
 static bool table_hits(const struct middle *m, uintptr_t at)
 {
-    for (unsigned i = 0; i < 512; i++) {
-        int32_t d;
-        if (!read_own(at + 4 * i, &d, 4)) break;
-        uintptr_t to = at + (uintptr_t)(int64_t)d;
-        if (to < m->fstart || to >= m->fend) break;
-        if (to > m->lo && to < m->hi) return true;
-    }
-    for (unsigned i = 0; i < 512; i++) {
-        uintptr_t to;
-        if (!read_own(at + 8 * i, &to, 8) || to < m->fstart || to >= m->fend) break;
-        if (to > m->lo && to < m->hi) return true;
+    union { int32_t distance[128]; uintptr_t address[64]; } t;
+    bool near = true, far = true;
+    for (unsigned part = 0; part < 16 && (near || far); part++, at += sizeof t) {
+        long n = read_own(at, &t, sizeof t);
+        if (n == -EPERM || n == -ENOSYS) return true;   /* cannot tell */
+        for (long i = 0; near && 4 * i < n; i++) {
+            uintptr_t to = at - part * sizeof t + (uintptr_t)(int64_t)t.distance[i];
+            near = to >= m->fstart && to < m->fend;
+            if (near && to > m->lo && to < m->hi) return true;
+        }
+        for (long i = 0; far && 8 * i < n; i++) {
+            far = t.address[i] >= m->fstart && t.address[i] < m->fend;
+            if (far && t.address[i] > m->lo && t.address[i] < m->hi) return true;
+        }
+        if (n < (long)sizeof t) break;
     }
     return false;
 }
@@ -118,8 +125,8 @@ static int find_window(uintptr_t window)
 typedef size_t builder(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
                        uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t map[SPIN_MAX_INSNS]);
 
-static int add_site(builder *build, const uint8_t *code, uintptr_t fstart, const struct spin_loop *l,
-                    enum spin_kind kind)
+static int add_site_held(builder *build, const uint8_t *code, uintptr_t fstart, const struct spin_loop *l,
+                         enum spin_kind kind)
 {
     static uint8_t buf[SPIN_MAX_STUB];
     uint32_t i = nr_sites();
@@ -146,6 +153,17 @@ static int add_site(builder *build, const uint8_t *code, uintptr_t fstart, const
     return (int)i;
 }
 
+static int add_site(builder *build, const uint8_t *code, uintptr_t fstart, const struct spin_loop *l,
+                    enum spin_kind kind)
+{
+    static uint32_t held;
+    if (__atomic_exchange_n(&held, 1, __ATOMIC_ACQUIRE)) return -SPIN_BUSY - 1;
+    int known = find_window(l->window);
+    int i = known >= 0 ? known : add_site_held(build, code, fstart, l, kind);
+    __atomic_store_n(&held, 0, __ATOMIC_RELEASE);
+    return i;
+}
+
 int spin_prepare(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l)
 {
     int known = find_window(l->window);
@@ -163,14 +181,14 @@ static int insn_of_window(const struct spin_site *s)
 
 int spin_commit(uint32_t site)
 {
-    if (site >= nr_sites()) return -22;
+    if (site >= nr_sites()) return -EINVAL;
     struct spin_site *s = &usf_spin_sites[site];
     int k = insn_of_window(s);
     if (s->committed) return 0;
-    if (k < 0 || s->window_len > 24) return -22;
+    if (k < 0 || s->window_len > 24) return -EINVAL;
     uintptr_t to = s->kind == SPIN_SITE_POLL ? s->stub : s->stub + s->map[k];
     int64_t d = (int64_t)(to - (s->window + 5));
-    if ((int32_t)d != d) return -34;
+    if ((int32_t)d != d) return -ERANGE;
     uint8_t code[24] = { 0xe9, (uint8_t)d, (uint8_t)(d >> 8), (uint8_t)(d >> 16), (uint8_t)(d >> 24) };
     for (unsigned i = 5; i < s->window_len; i++) code[i] = 0x90;
     int e = gate_write_code((void *)s->window, code, s->window_len);

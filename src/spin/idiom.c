@@ -1,0 +1,144 @@
+/* src/spin/idiom.c - waits that are known by name, patched before their object runs.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Some waits cannot be proved: the progress loops of MPI call dozens of functions.  But each round of theirs
+ * goes through one exported function, whose entry becomes a scheduling point (a POLL site).
+ *
+ * The OpenBLAS of Python wheels waits in loops around eight nops, a thousand of them, of which a program
+ * meets about ten.  Patching all would cost each import of numpy a megabyte of copied pages, so only those of the
+ * thread server are patched here, which every program meets; others are found when they hurt, and learned. */
+#include "spin/internal.h"
+#include "gate/gate.h"
+#include "os/os.h"
+
+#include <elf.h>
+
+/* ---- symbols ---------------------------------------------------------------------------------- */
+struct symbols {
+    uintptr_t base;
+    const Elf64_Sym *sym;
+    const char *str;
+    const uint32_t *hash;        /* GNU hash table */
+};
+
+static const void *dynamic_pointer(uintptr_t base, uintptr_t v) { return (const void *)(v < base ? v + base : v); }
+
+static bool find_symbols(const struct gate_object *o, struct symbols *s)
+{
+    /* the first segment of a shared object begins with its header */
+    const Elf64_Ehdr *h = (const void *)o->base;
+    if (!o->base || o->base >= o->text_end || *(const uint32_t *)(const void *)h->e_ident != 0x464c457f) return false;
+    const Elf64_Phdr *p = (const void *)(o->base + h->e_phoff);
+    *s = (struct symbols){ .base = o->base };
+    for (int i = 0; i < h->e_phnum; i++) {
+        if (p[i].p_type != PT_DYNAMIC) continue;
+        for (const Elf64_Dyn *d = (const void *)(o->base + p[i].p_vaddr); d->d_tag; d++) {
+            const void *v = dynamic_pointer(o->base, d->d_un.d_ptr);
+            if (d->d_tag == DT_SYMTAB) s->sym = v;
+            if (d->d_tag == DT_STRTAB) s->str = v;
+            if (d->d_tag == DT_GNU_HASH) s->hash = v;
+        }
+    }
+    return s->sym && s->str && s->hash;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    while (*a && *a == *b) a++, b++;
+    return *a == *b;
+}
+
+/* The address of a function that the object defines, or 0. */
+static uintptr_t find_function(const struct symbols *s, const char *name)
+{
+    uint32_t h = 5381;
+    for (const char *c = name; *c; c++) h = h * 33 + (uint8_t)*c;
+    uint32_t nr_buckets = s->hash[0], first = s->hash[1], bloom = s->hash[2];
+    const uint32_t *bucket = s->hash + 4 + 2 * bloom, *chain = bucket + nr_buckets;
+    uint32_t i = nr_buckets ? bucket[h % nr_buckets] : 0;
+    if (i < first) return 0;
+    for (;; i++) {
+        uint32_t v = chain[i - first];
+        if ((v | 1) == (h | 1) && same_text(s->str + s->sym[i].st_name, name) && s->sym[i].st_shndx != SHN_UNDEF &&
+            ELF64_ST_TYPE(s->sym[i].st_info) == STT_FUNC)
+            return s->base + s->sym[i].st_value;
+        if (v & 1) return 0;
+    }
+}
+
+/* ---- what is known ---------------------------------------------------------------------------- */
+static const struct { const char *object, *function; } polls[] = {
+    { "libopen-pal.so", "opal_progress" },          /* OpenMPI 3-5: every wait */
+    { "libucp.so", "ucp_worker_progress" },         /* UCX: MPICH's and OpenMPI's waits over it */
+};
+
+static const char *base_name(const char *path)
+{
+    const char *b = path;
+    for (const char *p = path; *p; p++)
+        if (*p == '/') b = p + 1;
+    return b;
+}
+static bool starts_with(const char *s, const char *with)
+{
+    while (*with && *s == *with) s++, with++;
+    return !*with;
+}
+static bool contains(const char *s, const char *what)
+{
+    for (; *s; s++)
+        if (starts_with(s, what)) return true;
+    return false;
+}
+
+static int patch_polls(const struct gate_object *o, const char *file)
+{
+    struct symbols sym;
+    int n = 0;
+    for (unsigned i = 0; i < sizeof polls / sizeof *polls; i++) {
+        if (!starts_with(file, polls[i].object) || !find_symbols(o, &sym)) continue;
+        uintptr_t at = find_function(&sym, polls[i].function), start, end;
+        if (at && gate_function_bounds(o, at, &start, &end) && start == at)
+            n += spin_patch_poll((const uint8_t *)start, start, end) >= 0;
+    }
+    return n;
+}
+
+struct patching { uintptr_t fstart; int n; };
+static void patch_nop_loop(const struct spin_loop *l, void *arg)
+{
+    struct patching *p = arg;
+    if (!l->has_pause) return;
+    int site = spin_prepare((const uint8_t *)p->fstart, p->fstart, l);
+    if (site >= 0 && spin_commit((uint32_t)site) == 0) p->n++;
+}
+
+#define NEIGHBOURS 6
+
+/* The functions of one source file lie side by side: the loops of `around` and of a few next to it. */
+static int patch_neighbourhood(const struct gate_object *o, uintptr_t around)
+{
+    struct patching p = { .n = 0 };
+    uintptr_t start, end, at = around;
+    for (int i = 0; i < NEIGHBOURS && gate_function_bounds(o, at - 16, &start, &end); i++) at = start;
+    for (int i = 0; i < 2 * NEIGHBOURS && at < o->text_end; i++) {
+        if (!gate_function_bounds(o, at, &start, &end)) break;
+        p.fstart = start;
+        spin_for_each_loop((const uint8_t *)start, start, end, patch_nop_loop, &p);
+        at = (end + 15) & ~(uintptr_t)15;
+    }
+    return p.n;
+}
+
+int spin_apply_idioms(const struct gate_object *o)
+{
+    struct symbols sym;
+    if (!o->path) return 0;
+    const char *file = base_name(o->path);
+    int n = patch_polls(o, file);
+    if (contains(file, "openblas") && find_symbols(o, &sym)) {
+        uintptr_t at = find_function(&sym, "exec_blas_async");
+        if (at) n += patch_neighbourhood(o, at);
+    }
+    return n;
+}

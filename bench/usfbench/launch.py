@@ -169,6 +169,8 @@ def run(commands, timeout, one_by_one=False, keep=()):
             if not in_time:
                 signal_all(others(keep), signal.SIGTERM)
             leftover = sweep(keep, LEAVE_S if in_time else 0.5)
+        for proc, _, _ in started:
+            proc.poll()
         cpu_s = cpu_of_children() - cpu0
         outputs = [read(out) for _, out, _ in started]
         errors = "".join(read(err)[-2000:] for _, _, err in started).strip()

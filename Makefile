@@ -2,7 +2,7 @@
 #
 #   make             build into build/ (build/usf works from there)
 #   make demo        set up, build, and show unmodified programs under Linux and under usf
-#   make test        set up, build, run all tests
+#   make test        set up, build, run all tests (FULL=1: the whole test suites of CPython and POSIX threads too)
 #   make check-fast  the fast tests alone
 #   make bench       every benchmark of docs/performance.md (hours; SMALL=1: minutes; NAMES="nested pairs": some)
 #   make install     meson install (PREFIX=/usr/local, DESTDIR=)
@@ -13,6 +13,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 SETUP  ?= 1
 SMALL  ?= 0
+FULL   ?= 0
 NAMES  ?=
 export SETUP
 PYTHON := /usr/bin/python3
@@ -35,7 +36,7 @@ demo: setup-build+demo
 test: setup-build+test
 	@$(MAKE) --no-print-directory SETUP=0 all
 	@$(WORKLOADS)
-	@scripts/run-tests --build $(BUILD) --suite fast --suite slow
+	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps $(if $(filter 1,$(FULL)),--suite apps-full)
 
 check-fast: setup-build
 	@$(MAKE) --no-print-directory SETUP=0 all

@@ -22,6 +22,18 @@ static char *put_uint(char *p, char *end, unsigned long v, unsigned base, int wi
     return p;
 }
 
+static char *put_int(char *p, char *end, long v, int width, char pad)
+{
+    if (v >= 0) return put_uint(p, end, (unsigned long)v, 10, width, pad);
+    unsigned long size = 0ul - (unsigned long)v;
+    if (pad == '0') return put_uint(put(p, end, '-'), end, size, 10, width - 1, pad);
+    /* blanks go before the sign */
+    int digits = 1;
+    for (unsigned long w = size; w >= 10; w /= 10) digits++;
+    for (; width > digits + 1; width--) p = put(p, end, ' ');
+    return put_uint(put(p, end, '-'), end, size, 10, 0, ' ');
+}
+
 int usf_vformat(char *buf, size_t cap, const char *fmt, va_list ap)
 {
     char *p = buf, *end = cap ? buf + cap - 1 : buf;
@@ -42,8 +54,7 @@ int usf_vformat(char *buf, size_t cap, const char *fmt, va_list ap)
         case 'c': p = put(p, end, (char)va_arg(ap, int)); break;
         case 'd': {
             long v = longs ? va_arg(ap, long) : va_arg(ap, int);
-            if (v < 0) p = put(p, end, '-');
-            p = put_uint(p, end, v < 0 ? 0ul - (unsigned long)v : (unsigned long)v, 10, width, pad);
+            p = put_int(p, end, v, width, pad);
             break;
         }
         case 'u': p = put_uint(p, end, longs ? va_arg(ap, unsigned long) : va_arg(ap, unsigned), 10, width, pad); break;

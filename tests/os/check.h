@@ -1,0 +1,92 @@
+/* tests/os/check.h - what the tests of the lower rooms share.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_TESTS_CHECK_H
+#define USF_TESTS_CHECK_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SKIP 77
+
+static int check_failed;
+
+#define CHECK(c, ...) do { if (!(c)) { \
+    check_failed++; \
+    fprintf(stderr, "%s:%d: %s does not hold", __FILE__, __LINE__, #c); \
+    fprintf(stderr, "  " __VA_ARGS__); fputc('\n', stderr); } } while (0)
+#define CHECK_INT(is, wanted) do { long long is_ = (is), wanted_ = (wanted); if (is_ != wanted_) { \
+    check_failed++; \
+    fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #is, is_, wanted_); } } while (0)
+
+static uint64_t check_random_state;
+
+static inline uint64_t check_random(void)
+{
+    uint64_t x = check_random_state += 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+static inline uint32_t check_below(uint32_t n) { return (uint32_t)(check_random() % n); }
+
+/* Every test: dies by itself, says its seed (USF_SEED repeats a run). */
+static inline void check_begin(unsigned seconds)
+{
+    const char *seed = getenv("USF_SEED");
+    check_random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
+    printf("seed %llu\n", (unsigned long long)check_random_state);
+    fflush(stdout);
+    alarm(seconds);
+}
+static inline int check_end(void)
+{
+    if (check_failed) fprintf(stderr, "%d checks failed\n", check_failed);
+    return check_failed ? 1 : 0;
+}
+
+static char check_dir[64];
+
+static inline const char *check_tempdir(void)
+{
+    snprintf(check_dir, sizeof check_dir, "/tmp/usf-test-XXXXXX");
+    if (!mkdtemp(check_dir)) exit(SKIP);
+    return check_dir;
+}
+/* Only below what check_tempdir made. */
+static inline void check_remove(void)
+{
+    char command[128];
+    if (strncmp(check_dir, "/tmp/usf-test-", 14)) return;
+    snprintf(command, sizeof command, "rm -rf '%s'", check_dir);
+    if (system(command)) fprintf(stderr, "%s is left over\n", check_dir);
+}
+
+/* Write root/path, making its directories. */
+__attribute__((format(printf, 3, 4)))
+static inline void check_write(const char *root, const char *path, const char *fmt, ...)
+{
+    char full[1024];
+    snprintf(full, sizeof full, "%s/%s", root, path);
+    for (char *s = full + 1; (s = strchr(s, '/')); s++) {
+        *s = 0;
+        mkdir(full, 0755);
+        *s = '/';
+    }
+    FILE *f = fopen(full, "w");
+    if (!f) { perror(full); exit(1); }
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(f, fmt, ap);
+    va_end(ap);
+    fclose(f);
+}
+
+#endif

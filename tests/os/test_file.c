@@ -1,0 +1,123 @@
+/* tests/os/test_file.c - files.  SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "os/os.h"
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+static char path[128], other[128];
+
+static void reading(void)
+{
+    char buf[16];
+    CHECK_INT(os_read_file(path, buf, sizeof buf), -ENOENT);
+    CHECK_INT(os_read_file(check_dir, buf, sizeof buf), -EISDIR);
+    check_write(check_dir, "f", "0123456789");
+    CHECK_INT(os_read_file(path, buf, sizeof buf), 10);
+    CHECK(!strcmp(buf, "0123456789"));
+    CHECK_INT(os_read_file(path, buf, 11), 10);
+    memset(buf, '#', sizeof buf);
+    CHECK_INT(os_read_file(path, buf, 10), -EFBIG);
+    CHECK(!strcmp(buf, "012345678") && buf[10] == '#');
+    CHECK_INT(os_read_file(path, buf, 0), -EINVAL);
+    CHECK(os_read_file("/proc/self/stat", buf, sizeof buf) == -EFBIG);
+}
+
+static void linking(void)
+{
+    struct os_stat st;
+    int fd = os_open(check_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0) return;                 /* not on this file system */
+    CHECK_INT(os_write(fd, "hello", 5), 5);
+    CHECK_INT(os_link_fd(fd, path), -EEXIST);
+    CHECK_INT(os_link_fd(fd, other), 0);
+    CHECK_INT(os_lstat(other, &st), 0);
+    CHECK_INT(st.size, 5);
+    CHECK_INT(st.uid, geteuid());
+    CHECK_INT(os_chmod(fd, 0640), 0);
+    CHECK_INT(os_fstat(fd, &st), 0);
+    CHECK_INT(st.mode & 07777, 0640);
+    CHECK_INT(os_unlink(other), 0);
+    CHECK_INT(os_unlink(other), -ENOENT);
+    os_close(fd);
+}
+
+static void storage(void)
+{
+    struct os_stat st;
+    char c = 1;
+    int fd = os_open(path, O_RDWR | O_CLOEXEC, 0);
+    CHECK_INT(os_truncate(fd, 1 << 20), 0);
+    CHECK_INT(os_allocate(fd, 4096, 65536), 0);
+    CHECK_INT(os_fstat(fd, &st), 0);
+    CHECK_INT(st.size, 1 << 20);
+    CHECK_INT(os_pread(fd, &c, 1, 5000), 1);
+    CHECK_INT(c, 0);
+    CHECK_INT(os_pread(fd, &c, 1, 1 << 20), 0);
+    char *p = os_map(1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(!os_is_error(p));
+    int r = os_populate(p + 100000, 10000);
+    CHECK(r == 0 || r == -EINVAL, "%d", r);
+    CHECK_INT(os_truncate(fd, 4096), 0);
+    r = os_populate(p + 100000, 10000);         /* behind the end: a touch would be a SIGBUS */
+    CHECK(r == -ENOSPC || r == -EINVAL, "%d", r);
+    CHECK_INT(os_unmap(p, 1 << 20), 0);
+    CHECK(os_is_error(os_map(0, PROT_READ, MAP_PRIVATE, -1, 0)));
+    os_close(fd);
+    CHECK_INT(os_close(fd), -EBADF);
+}
+
+static void locks(void)
+{
+    int fd = os_open(path, O_RDWR | O_CLOEXEC, 0), again = os_open(path, O_RDWR | O_CLOEXEC, 0);
+    CHECK_INT(os_flock(fd, LOCK_EX, 0), 0);
+    CHECK_INT(os_flock(again, LOCK_EX, 0), -EWOULDBLOCK);
+    uint64_t start = os_now();
+    CHECK_INT(os_flock(again, LOCK_EX, start + 5000000), -EWOULDBLOCK);
+    CHECK(os_now() - start >= 5000000);
+    os_close(fd);
+    CHECK_INT(os_flock(again, LOCK_EX, 0), 0);
+    os_close(again);
+}
+
+struct names { int n; bool stop; unsigned sum; };
+
+static bool count(const char *name, void *arg)
+{
+    struct names *l = arg;
+    l->n++;
+    l->sum += (unsigned)atoi(name);
+    return !l->stop;
+}
+
+static void listing(void)
+{
+    char dir[128], name[32];
+    struct names all = {0}, first = {.stop = true};
+    snprintf(dir, sizeof dir, "%s/many", check_dir);
+    for (int i = 1; i <= 300; i++) {
+        snprintf(name, sizeof name, "many/%d", i);
+        check_write(check_dir, name, "x");
+    }
+    CHECK_INT(os_list_dir(dir, count, &all), 0);
+    CHECK(all.n == 300 && all.sum == 300 * 301 / 2, "%d %u", all.n, all.sum);
+    CHECK_INT(os_list_dir(dir, count, &first), 0);
+    CHECK_INT(first.n, 1);
+    CHECK_INT(os_list_dir(path, count, &first), -ENOTDIR);
+}
+
+int main(void)
+{
+    check_begin(50);
+    check_tempdir();
+    snprintf(path, sizeof path, "%s/f", check_dir);
+    snprintf(other, sizeof other, "%s/g", check_dir);
+    reading();
+    linking();
+    storage();
+    locks();
+    listing();
+    check_remove();
+    return check_end();
+}

@@ -1,0 +1,154 @@
+/* tests/os/test_proc.c - processes and threads.  SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "os/os.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+static void stat_text(void)
+{
+    static const struct { const char *text; uint64_t want; } t[] = {
+        {"1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20 21\n", 4711},
+        {"1 (a) b) R 1 2) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20\n", 4711},
+        {"1 () R) S 1 2 -3 4 -5 6 7 8 9 10 11 12 13 14 15 16 17 18 99\n", 99},
+        {"1 (\n) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 18446744073709551615 1\n", UINT64_MAX},
+        {"1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18", 0},
+        {"1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 ", 0},
+        {"1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 x 1", 0},
+        {"1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 99999999999999999999 1", 0},
+        {"", 0}, {")", 0}, {") ", 0}, {"no parenthesis at all", 0}, {"1 (a)", 0}, {"1 (a)S 1", 0},
+    };
+    for (unsigned i = 0; i < sizeof t / sizeof *t; i++)
+        CHECK(os_start_time_in(t[i].text, (long)strlen(t[i].text)) == t[i].want, "case %u", i);
+    for (int i = 0; i < 100000; i++) {
+        static const char letters[] = "0123 ()S\n";
+        char text[128];
+        size_t n = check_below(sizeof text);
+        for (size_t k = 0; k < n; k++) text[k] = letters[check_below(sizeof letters - 1)];
+        text[n] = 0;
+        os_start_time_in(text, (long)n);
+    }
+}
+
+/* `ps` reads the same field in its own way. */
+static void own_start(void)
+{
+    char path[64], line[1024];
+    unsigned long long want = 0;
+    prctl(PR_SET_NAME, ") R 1 2 (x)");
+    snprintf(path, sizeof path, "/proc/%d/stat", getpid());
+    FILE *f = fopen(path, "r");
+    if (!f || !fgets(line, sizeof line, f)) exit(SKIP);
+    fclose(f);
+    sscanf(strstr(line, "(x)) ") + 5, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &want);
+    CHECK_INT(os_start_time(getpid()), want);
+    CHECK(want != 0);
+    CHECK_INT(os_start_time(0x7ffffff0), 0);
+    CHECK_INT(os_getpid(), getpid());
+    CHECK_INT(os_gettid(), gettid());
+    char link[64] = "";
+    if (readlink("/proc/self/ns/pid", link, sizeof link - 1) < 0) exit(SKIP);
+    CHECK_INT(os_pidns(), strtoll(link + strlen("pid:["), NULL, 10));
+}
+
+static char state_soon(pid_t pid, pid_t tid, char wanted)
+{
+    char c = 0;
+    for (int i = 0; i < 2000 && (c = os_thread_state(pid, tid)) != wanted; i++) usleep(1000);
+    return c;
+}
+
+static void states(void)
+{
+    pid_t child = fork();
+    if (child == 0) for (;;) pause();
+    CHECK_INT(state_soon(child, child, 'S'), 'S');
+    CHECK(!os_process_ended(child));
+    kill(child, SIGSTOP);
+    CHECK_INT(state_soon(child, child, 'T'), 'T');
+    CHECK(!os_process_ended(child));
+    kill(child, SIGKILL);
+    CHECK_INT(state_soon(child, child, 'Z'), 'Z');
+    CHECK(os_process_ended(child), "a zombie has ended");
+    CHECK(os_start_time(child) != 0);
+    waitpid(child, NULL, 0);
+    CHECK_INT(os_thread_state(child, child), 0);
+    CHECK(os_process_ended(child));
+    CHECK_INT(os_thread_state(getpid(), getpid()), 'R');
+}
+
+static void *wait_for_ever(void *arg)
+{
+    for (;;) pause();
+    return arg;
+}
+
+/* The first thread has ended and shows as a zombie, the process lives. */
+static void headless(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t t;
+        pthread_create(&t, NULL, wait_for_ever, NULL);
+        syscall(SYS_exit, 0);
+    }
+    CHECK_INT(state_soon(child, child, 'Z'), 'Z');
+    CHECK(!os_process_ended(child), "its other thread lives");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    CHECK(os_process_ended(child));
+}
+
+static volatile sig_atomic_t got;
+static uint64_t got_value;
+static int got_code, got_pid;
+
+static void handler(int sig, siginfo_t *info, void *context)
+{
+    got_value = (uint64_t)info->si_value.sival_ptr;
+    got_code = info->si_code;
+    got_pid = info->si_pid;
+    got = sig;
+}
+
+static void signals(void)
+{
+    struct sigaction a = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+    sigaction(SIGURG, &a, NULL);
+    CHECK_INT(os_signal_thread(getpid(), gettid(), SIGURG, 0x123456789abcdef0), 0);
+    CHECK(got == SIGURG && got_value == 0x123456789abcdef0 && got_code == SI_QUEUE && got_pid == getpid());
+    CHECK_INT(os_signal_thread(getpid(), 0x7ffffff0, SIGURG, 0), -ESRCH);
+}
+
+static void users_of_files(void)
+{
+    char path[128];
+    struct os_stat st;
+    snprintf(path, sizeof path, "%s/mapped", check_dir);
+    int fd = open(path, O_CREAT | O_RDWR, 0600);
+    if (ftruncate(fd, 8192)) exit(1);
+    CHECK_INT(os_fstat(fd, &st), 0);
+    CHECK_INT(os_file_user(st.dev, st.ino), 0);
+    void *p = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    CHECK_INT(os_file_user(st.dev, st.ino), getpid());
+    munmap(p, 8192);
+    CHECK_INT(os_file_user(st.dev, st.ino), 0);
+}
+
+int main(void)
+{
+    check_begin(50);
+    check_tempdir();
+    stat_text();
+    own_start();
+    states();
+    headless();
+    signals();
+    users_of_files();
+    check_remove();
+    return check_end();
+}

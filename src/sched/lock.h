@@ -84,7 +84,8 @@ void lock_reply(struct usf_lock *l, uint64_t reply);
 /* ---- recovery ---------------------------------------------------------------------------------- */
 /* After processes died: take the lock, from its owner if that is dead, and clear the queue of dead
  * waiters.  Returns with the lock owned by `me`.  True: it was seized, and what it protects may be half
- * changed: rebuild it before lock_release.  Records that names refer to must not be reused before. */
+ * changed: rebuild it before lock_release.  Records that names refer to must not be reused before.
+ * is_dead looks afresh each time it is called: the owner may die while we wait for it. */
 bool lock_recover(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *arg, uint32_t name), void *arg);
 
 /* Called by a waiter that has waited for a long time (and again while it does), with the owner's name;

@@ -1,0 +1,202 @@
+/* tests/lock/test_lock_kill.c - processes that die with and in front of the lock.  SPDX-License-Identifier: Apache-2.0
+ *
+ * usage: test_lock_kill plain|dtlock [SEED]
+ * Workers in processes of their own enter sections, half of them by delegation.  Each is killed, at one
+ * of the lock's perturbation points or at any instruction; the parent is the monitor: it recovers the
+ * lock, repairs what it protects and starts another worker.  Afterwards everybody alive must go on. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "../../src/sched/lock.c"       /* the end of the test looks at the slots */
+
+enum { WORKERS = 6, KILLS = 250, MAX_NAMES = KILLS + WORKERS + 2 };
+static const char *const points[] = {
+    "lock.owned", "lock.release", "lock.released", "lock.sleep", "lock.taken", "lock.reply", "lock.claimed",
+    "lock.publish", "lock.waits", "lock.leaves", "section",
+};
+
+struct shared {
+    struct usf_lock lock;
+    uint64_t a, b;                      /* equal whenever the lock is free */
+    _Atomic uint64_t sections[MAX_NAMES];
+    _Atomic uint32_t broken;
+};
+static struct shared *s;
+static bool dead[MAX_NAMES];
+static pid_t pid_of[MAX_NAMES];
+static uint64_t rng;
+
+static uint64_t rnd(void)
+{
+    rng ^= rng << 13, rng ^= rng >> 7, rng ^= rng << 17;
+    return rng >> 11;
+}
+
+static void section(void)
+{
+    if (s->a != s->b) s->broken = 1;
+    s->a++;
+    USF_POINT("section");
+    for (int i = 0; i < 50; i++) os_pause();
+    if (s->a % 16 == 0) os_sched_yield();       /* so that others wait, also with few cores */
+    s->b++;
+}
+
+static void work(uint32_t name)
+{
+    for (uint64_t i = 0;; i++) {
+        uint64_t reply, request;
+        if (i % 2 || lock_acquire_or_delegate(&s->lock, name, name, &reply)) {
+            if (i % 2) lock_acquire(&s->lock, name);
+            section();
+            for (int n = 0; n < 4 && lock_next_request(&s->lock, &request); n++) {
+                section();
+                lock_reply(&s->lock, request);
+            }
+            lock_release(&s->lock, name);
+        } else if (reply != name) {
+            s->broken = 2;
+        }
+        atomic_fetch_add(&s->sections[name], 1);
+        if (i % 64 == 0) os_sched_yield();
+    }
+}
+
+static pid_t start_worker(uint32_t name)
+{
+    char plan[96];
+    snprintf(plan, sizeof plan, "seed=%u,delay=20,yield=20,kill=%s:%u", name, points[rnd() % (sizeof points / sizeof *points)],
+             (unsigned)(rnd() % 30 + 1));
+    pid_t pid = fork();
+    if (pid) return pid_of[name] = pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setenv("USF_POINTS", plan, 1);
+    work(name);
+    _exit(0);
+}
+
+static bool has_died(pid_t pid)
+{
+    siginfo_t si = {.si_pid = 0};
+    return !waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) && si.si_pid;
+}
+
+/* Looks afresh: the owner may have died after the death that is being handled. */
+static bool is_dead(void *arg, uint32_t name)
+{ return name < MAX_NAMES && pid_of[name] && (dead[name] || has_died(pid_of[name])); }
+
+static void recover(void)
+{
+    if (lock_recover(&s->lock, LOCK_NAME_MONITOR, is_dead, NULL)) s->b = s->a;
+    if (s->a != s->b) s->broken = 3;
+    lock_release(&s->lock, LOCK_NAME_MONITOR);
+}
+
+static void sleep_ms(long ms) { nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL); }
+
+/* Where the dead stood: as owner, or as waiter in one of the states of a slot. */
+static uint32_t died_owning, died_waiting[ABANDONED + 1];
+
+static void note_place(uint32_t who)
+{
+    died_owning += (s->lock.word & ~LOCK_SLEEPERS) == who;
+    for (uint32_t i = 0; i < N; i++) {
+        uint64_t w = s->lock.slot[i].state;
+        if (code(w) != FREE && waiter(w) == who) died_waiting[code(w)]++;
+    }
+}
+
+static void reap(pid_t pid[], uint32_t name[], int i, uint32_t *next_name)
+{
+    dead[name[i]] = true;
+    note_place(name[i]);
+    recover();
+    name[i] = (*next_name)++;
+    pid[i] = start_worker(name[i]);
+}
+
+/* A worker dies at its point within a few milliseconds, or where it stands. */
+static pid_t next_death(const pid_t pid[], int *status)
+{
+    pid_t gone;
+    for (uint64_t ms = rnd() % 40; ms; ms--) {
+        if ((gone = waitpid(-1, status, WNOHANG)) > 0) return gone;
+        sleep_ms(1);
+    }
+    kill(pid[rnd() % WORKERS], SIGKILL);
+    return waitpid(-1, status, 0);
+}
+
+/* Every worker enters a section within two seconds, unless one dies again meanwhile. */
+static bool all_go_on(const pid_t pid[], const uint32_t name[])
+{
+    uint64_t before[WORKERS];
+    for (int i = 0; i < WORKERS; i++) before[i] = s->sections[name[i]];
+    for (int ms = 0; ms < 2000; ms += 2) {
+        bool all = true;
+        for (int i = 0; i < WORKERS; i++) {
+            if (has_died(pid[i])) return true;
+            all &= s->sections[name[i]] != before[i];
+        }
+        if (all) return true;
+        sleep_ms(2);
+    }
+    return false;
+}
+
+static bool queue_is_clean(void)
+{
+    recover();
+    for (uint32_t i = 0; i < N; i++)
+        if (code(s->lock.slot[i].state) != FREE) return printf("slot %u: state %lx\n", i, s->lock.slot[i].state), false;
+    uint64_t ticket;
+    for (int i = 0; i < 3 * N && s->lock.kind == LOCK_DT; i++) {     /* the ring still goes around */
+        if (!enter(&s->lock, 1, 0, 0, &ticket)) return printf("queue full at %d\n", i), false;
+        set_free(slot_of(&s->lock, ticket), lap_of(ticket));
+        settle(&s->lock);
+        if (s->lock.serving != s->lock.next) return printf("queue does not settle\n"), false;
+    }
+    return s->lock.word == 0;
+}
+
+int main(int argc, char **argv)
+{
+    pid_t pid[WORKERS];
+    uint32_t name[WORKERS], next_name = 1, kills = 0, deaths = 0;
+    if (argc < 2) return fprintf(stderr, "usage: test_lock_kill plain|dtlock [SEED]\n"), 2;
+    alarm(120);
+    rng = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
+    printf("%s, seed %lu\n", argv[1], rng);
+    fflush(stdout);
+    if (!rng) rng = 1;
+    s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    lock_init(&s->lock, strcmp(argv[1], "plain") ? LOCK_DT : LOCK_PLAIN);
+    for (int i = 0; i < WORKERS; i++) pid[i] = start_worker(name[i] = next_name++);
+
+    for (bool ok = true; kills < KILLS; kills++) {
+        int i = 0, status;
+        pid_t gone = next_death(pid, &status);
+        for (i = 0; i < WORKERS && pid[i] != gone; i++) {}
+        if (i == WORKERS || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) s->broken = 4;
+        else deaths++, reap(pid, name, i, &next_name);
+        if (kills % 5 == 4) ok = all_go_on(pid, name);
+        if (ok && !s->broken) continue;
+        printf("FAILED after %u kills: broken %u, %s; word %x, a %lu, b %lu\n", kills, s->broken,
+               ok ? "all go on" : "somebody is stuck", s->lock.word, s->a, s->b);
+        for (i = 0; i < WORKERS; i++) kill(pid[i], SIGKILL);
+        return 1;
+    }
+    for (int i = 0; i < WORKERS; i++) kill(pid[i], SIGKILL), waitpid(pid[i], NULL, 0), dead[name[i]] = true;
+    if (!queue_is_clean()) return printf("FAILED: the queue is not clean at the end\n"), 1;
+    printf("ok: %u deaths, %u owned the lock; waited as claimed %u, waits %u, first %u, taken %u, served %u\n", deaths,
+           died_owning, died_waiting[CLAIMED], died_waiting[WAITS], died_waiting[FIRST], died_waiting[TAKEN],
+           died_waiting[SERVED]);
+    printf("%lu sections, lock seized %u times\n", s->a, s->lock.epoch);
+    return 0;
+}

@@ -17,16 +17,22 @@ void core_kick(struct sched *s, uint32_t task)
 {
     struct usf_task *t = &s->tasks[task];
     uint32_t was = atomic_exchange(&t->park, USF_PARK_PINNING), core = atomic_load(&t->core);
+    uint32_t pinning = USF_PARK_PINNING;
     if (was != USF_PARK_ASLEEP && was != USF_PARK_SOFT) {
-        atomic_store(&t->park, USF_PARK_GO);
+        /* it may have gone to sleep again already: its ASLEEP must stand for the next waker */
+        atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
         return;
     }
     if (core < s->h->nr_cores && atomic_load(&t->pinned) != core && (t->proc == s->proc || s->remote_pin)
         && os_pin(t->tid, s->cores[core].pol.cpu) == 0)
         atomic_store(&t->pinned, core);
     USF_POINT("sched.kick");
+    if (was == USF_PARK_SOFT) {
+        atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
+        return;
+    }
     atomic_store(&t->park, USF_PARK_GO);
-    if (was == USF_PARK_ASLEEP) os_futex_wake(&t->park, 1);
+    os_futex_wake(&t->park, 1);
 }
 
 /* Stop polling.  A task that was left in the mailbox in the meantime is woken. */
@@ -37,8 +43,9 @@ static void leave_poll(struct sched *s, struct sched_self *me)
     uint32_t w = me->task + 1;
     me->poll_core = 0;
     if (atomic_compare_exchange_strong(&c->poller, &w, 0) || !(w & USF_MAIL)) return;
-    atomic_store(&c->poller, 0);
-    core_kick(s, (w & ~USF_MAIL) - 1);
+    /* By now it may be another poller's word or mail: whoever takes mail out delivers it. */
+    w = atomic_exchange(&c->poller, 0);
+    if (w & USF_MAIL) core_kick(s, (w & ~USF_MAIL) - 1);
 }
 
 /* Watch the core that went idle: until the own task runs again, another is left in the mailbox, or it

@@ -27,7 +27,15 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     uint64_t age = now - m->since[core];
     if (age < TICK_NS) return false;
     char st = state(arg, core_task(w));
-    if (st == 'S' || st == 'D' || st == 'T' || st == 't') return ++m->asleep[core] >= 2;
+    if (st == 'S' || st == 'D' || st == 'T' || st == 't') {
+        if (++m->asleep[core] < 2) return false;
+        /* Parked although it was dispatched: its waker died before it could wake it. */
+        if (atomic_load(&s->tasks[core_task(w)].park) == USF_PARK_ASLEEP && st == 'S') {
+            core_kick(s, core_task(w));
+            return false;
+        }
+        return true;
+    }
     m->asleep[core] = 0;
     /* at 1, 2, 4, 8, ... ms, and from the guarantee's time on every tick */
     if (age >= 2 * m->nudged[core] || age >= s->h->progress_ns) {

@@ -7,7 +7,7 @@
 static struct {
     bool machine;           /* as JSON */
     struct json json;
-    unsigned bad;
+    unsigned bad, unable;   /* things wrong; those of the machine */
     const char *section;
 } out;
 
@@ -27,6 +27,7 @@ void doctor_find(enum finding f, const char *what, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     out.bad += f == FINDING_BAD;
+    out.unable += f == FINDING_BAD && out.section && !strcmp(out.section, "machine");
     if (out.machine) {
         json_open(&out.json, NULL, '{');
         json_string(&out.json, "section", out.section);
@@ -82,7 +83,8 @@ int cmd_doctor(const struct cli_command *self, int argc, char **argv)
     if (program) doctor_program(program);
     if (out.machine) {
         json_close(&out.json, ']');
-        json_bool(&out.json, "able", out.bad == 0);
+        json_bool(&out.json, "able", out.unable == 0);
+        json_uint(&out.json, "wrong", out.bad);
         json_close(&out.json, '}');
         json_end(&out.json);
     } else if (out.bad) {

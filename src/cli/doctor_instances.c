@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/view.h"
+#include "monitor/monitor.h"
 #include "sched/sched.h"
 #include <errno.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static void check_members(const char *name, const struct usf_header *h)
         if (shm_proc_is_alive(&p[i])) alive++;
         else dead++;
     }
-    bool monitor = view_monitor_alive(h);
+    bool monitor = monitor_is_alive(h);
     if (dead) doctor_find(monitor ? FINDING_WARN : FINDING_BAD, name, "%u dead process%s still in it%s", dead, dead == 1 ? " is" : "es are",
                           monitor ? "; its monitor will take them out" : " and no monitor: run 'usf clean'");
     if (monitor) doctor_find(FINDING_GOOD, name, "%u process%s, monitor %d", alive, alive == 1 ? "" : "es", atomic_load(&h->monitor_pid));

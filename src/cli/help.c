@@ -211,7 +211,7 @@ void help_completion(void)
 int cmd_help(const struct cli_command *self, int argc, char **argv)
 {
     (void)self;
-    if (argc < 2) {
+    if (argc < 2 || argv[1][0] == '-') {
         help_overview();
         return CLI_OK;
     }

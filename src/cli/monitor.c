@@ -4,6 +4,6 @@
 
 int cmd_monitor(const struct cli_command *self, int argc, char **argv)
 {
-    (void)self;
-    return usf_monitor_main(argc, argv);
+    if (argc != 2) return cli_usage("usf monitor %s", self->synopsis);
+    return usf_monitor_main(argv[1]);
 }

@@ -205,7 +205,7 @@ static void exec_by_shell(struct program *p, char **argv)
 int program_exec(struct program *p, char **argv)
 {
     execve(p->path, argv, environ);
-    if (errno == ENOEXEC) {
+    if (errno == ENOEXEC && !(p->inspected && p->elf.is_elf)) {
         exec_by_shell(p, argv);
         errno = ENOEXEC;
     }

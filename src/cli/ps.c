@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/view.h"
+#include "monitor/monitor.h"
 #include "sched/sched.h"
 #include <errno.h>
 #include <stdio.h>
@@ -96,7 +97,7 @@ static void print_header(const struct view *v)
     printf("%sinstance %s%s: CPUs %s, policy %s, %u process%s, %u thread%s, %u waiting for a core, ", text_on(TEXT_BOLD),
            name, text_off(), cpus, policy, procs, procs == 1 ? "" : "es", tasks, plural(tasks), atomic_load(&v->h->nr_ready));
     if (!v->alive_known) printf("of another pid namespace\n");
-    else if (view_monitor_alive(v->h)) printf("monitor %d\n", atomic_load(&v->h->monitor_pid));
+    else if (monitor_is_alive(v->h)) printf("monitor %d\n", atomic_load(&v->h->monitor_pid));
     else printf("%sno monitor%s\n", text_on(procs ? TEXT_WARN : TEXT_PLAIN), text_off());
     if (v->h->policy_why[0]) {
         char why[128];
@@ -249,7 +250,7 @@ static void json_instance(struct json *j, const struct view *v)
     json_uint(j, "lend_ns", v->h->lend_ns);
     json_string(j, "lock", v->h->lock_kind ? "dtlock" : "plain");
     json_uint(j, "ready", atomic_load(&v->h->nr_ready));
-    if (v->alive_known && view_monitor_alive(v->h)) json_int(j, "monitor_pid", atomic_load(&v->h->monitor_pid));
+    if (v->alive_known && monitor_is_alive(v->h)) json_int(j, "monitor_pid", atomic_load(&v->h->monitor_pid));
     else json_string(j, "monitor_pid", NULL);
     json_cores(j, v);
     json_procs(j, v);

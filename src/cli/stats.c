@@ -154,11 +154,11 @@ void stats_end(struct stats *st, const char *program, const char *where)
     give_back(row_of(st));
     FILE *f = strcmp(where, "-") ? fopen(where, "we") : stderr;
     if (!f) {
-        usf_warn("the statistics cannot be written to %.200s: %s", where, strerror(errno));
+        usf_warn("the statistics cannot be written to %s: %s", where, strerror(errno));
         return;
     }
     if (wants_json(where)) print_json(f, st, &s, program);
     else print_text(f, st, &s, program);
-    if (fflush(f) || ferror(f)) usf_warn("the statistics could not be written to %.200s", where);
+    if (fflush(f) || ferror(f)) usf_warn("the statistics could not be written to %s", where);
     if (f != stderr) fclose(f);
 }

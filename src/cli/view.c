@@ -85,10 +85,3 @@ void view_free(char **names, int n)
 }
 
 bool view_same_pidns(const struct usf_header *h) { return !h->pidns || h->pidns == os_pidns(); }
-
-bool view_monitor_alive(const struct usf_header *h)
-{
-    int32_t pid = atomic_load(&h->monitor_pid);
-    uint64_t start = pid > 0 ? os_start_time(pid) : 0;
-    return start && (uint32_t)start == h->monitor_start;
-}

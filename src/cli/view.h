@@ -13,6 +13,5 @@ int  view_instances(char ***names);
 void view_free(char **names, int n);
 /* Are pids of the instance ours, so that /proc can be asked? */
 bool view_same_pidns(const struct usf_header *h);
-bool view_monitor_alive(const struct usf_header *h);
 
 #endif

@@ -3,7 +3,7 @@
  * One per option of the table (table.c); `usf run` exports those whose value is not the default, the
  * preloaded library reads them (inproc.c).  Formats:
  *
- *   USF_INSTANCE        name: [A-Za-z0-9._-], 1-47 characters, not starting with '.' or '-'
+ *   USF_INSTANCE        name: [A-Za-z0-9._-], 1-47 characters
  *   USF_CPUS            Linux cpulist, "0-3,8,10-14:2"; empty: all CPUs the process may use
  *   USF_POLICY          name of a built-in policy ([a-z0-9_-]{1,31}), or a path (it has a '/') of a shared object
  *   USF_QUANTUM         ms, whole number

@@ -188,6 +188,9 @@ static int section(struct parser *ps)
     ps->p++;
     for (size_t i = 0; i < ps->nr_sections; i++)
         if (!strcmp(ps->sections[i], ps->section)) return fail(ps, "section [%s] comes twice", ps->section);
+    for (size_t i = 0; i < ps->d->nr; i++)
+        if (!*ps->d->entries[i].section && !strcmp(ps->d->entries[i].key, ps->section))
+            return fail(ps, "[%s] is a key already", ps->section);
     void *more = realloc(ps->sections, (ps->nr_sections + 1) * sizeof *ps->sections);
     if (!more) return fail(ps, "out of memory");
     ps->sections = more;
@@ -217,10 +220,35 @@ static int entry(struct parser *ps)
     return end_of_line(ps);
 }
 
+/* Bytes of the UTF-8 character at p, 0: none is there. */
+static unsigned character(const unsigned char *p, const unsigned char *end)
+{
+    unsigned n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : (*p & 0xf0) == 0xe0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+    if ((size_t)(end - p) < n) return 0;
+    for (unsigned i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    /* overlong forms, surrogates, beyond U+10FFFF */
+    if (n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0))) return 0;
+    if (n == 4 && ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] >= 0x90))) return 0;
+    return n;
+}
+
+static int check_text(struct parser *ps)
+{
+    unsigned n;
+    for (const char *p = ps->p; p < ps->end; p += n) {
+        n = character((const unsigned char *)p, (const unsigned char *)ps->end);
+        if (!n) return fail(ps, "the file is not text in UTF-8");
+        if (!*p) return fail(ps, "the file is not text: it has NUL bytes");
+        ps->line += *p == '\n';
+    }
+    ps->line = 1;
+    return 0;
+}
+
 static int document(struct parser *ps)
 {
-    if (starts(ps, "\xef\xbb\xbf")) ps->p += 3;
-    if (memchr(ps->p, 0, (size_t)(ps->end - ps->p))) return fail(ps, "the file is not text: it has NUL bytes");
+    if (check_text(ps)) return -1;
     while (ps->p < ps->end) {
         skip_blanks(ps);
         int c = peek(ps);

@@ -1,0 +1,95 @@
+# tests/cli/common.py - what the tests of the tool share.  SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TIMEOUT = 60
+SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
+FILES = {k: os.environ.get("CLI_" + k.upper(), "") for k in ("usf", "dummy", "harness", "static", "godyn", "gostatic", "hello")}
+
+
+def start():
+    """Self-kill timer and seed; call first in main."""
+    signal.alarm(int(os.environ.get("CLI_ALARM", "240")))
+    print("seed", SEED, file=sys.stderr)
+    random.seed(SEED)
+
+
+class Case(unittest.TestCase):
+    """A copy of the tool with a dummy library beside it, a home and an instance name of its own."""
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="usf-cli-")
+        self.bin = os.path.join(self.dir, "bin")
+        os.mkdir(self.bin)
+        self.usf = os.path.join(self.bin, "usf")
+        self.lib = os.path.join(self.bin, "libusf.so")
+        shutil.copy2(FILES["usf"], self.usf)
+        shutil.copy2(FILES["dummy"], self.lib)
+        self.home = os.path.join(self.dir, "home")
+        os.makedirs(os.path.join(self.home, ".config", "usf"))
+        self.instance = "test-cli-%d-%d" % (os.getpid(), random.randrange(1 << 30))
+        self.env = {"PATH": "/usr/bin:/bin", "HOME": self.home, "USF_INSTANCE": self.instance,
+                    "USF_SYSTEM_CONFIG": os.path.join(self.dir, "system.toml"), "USF_MONITOR_LINGER": "0", "LANG": "C.UTF-8"}
+
+    def tearDown(self):
+        if os.path.exists(self.usf):
+            self.run_usf("clean", "-i", self.instance, "--force", env={"PATH": "/usr/bin:/bin"})
+        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
+        if os.path.lexists(path):
+            os.unlink(path)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def run_usf(self, *args, env=None, add=None, drop=(), **kw):
+        e = dict(self.env if env is None else env)
+        e.update(add or {})
+        for k in drop:
+            e.pop(k, None)
+        kw.setdefault("text", True)
+        kw.setdefault("cwd", self.dir)
+        return subprocess.run([self.usf, *args], env=e, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT,
+                              stdin=subprocess.DEVNULL, **kw)
+
+    def one_line(self, p, code, *words):
+        """It ended with this code and one line on stderr that has these words."""
+        self.assertEqual(p.returncode, code, p.stderr)
+        lines = p.stderr.splitlines()
+        self.assertEqual(len(lines), 1, p.stderr)
+        self.assertTrue(lines[0].startswith("usf: "), lines[0])
+        for w in words:
+            self.assertIn(w, lines[0])
+        return lines[0]
+
+    def write(self, name, text, mode=0o644):
+        path = os.path.join(self.dir, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
+        os.chmod(path, mode)
+        return path
+
+    def user_config(self, text):
+        return self.write("home/.config/usf/config.toml", text)
+
+    def system_config(self, text):
+        return self.write("system.toml", text)
+
+    def options(self, *args, **kw):
+        p = self.run_usf("config", "show", "--json", *args, **kw)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        return {o["name"]: o for o in json.loads(p.stdout)}, p.stderr
+
+
+def main():
+    start()
+    program = unittest.main(exit=False, verbosity=1)
+    r = program.result
+    if r.testsRun and len(r.skipped) == r.testsRun:
+        sys.exit(77)
+    sys.exit(0 if r.wasSuccessful() else 1)

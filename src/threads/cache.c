@@ -169,7 +169,7 @@ void rec_born(struct thread_rec *r)
     cache_lock();
     atomic_store(&r->th, pthread_self());
     threads_self.rec = r;
-    r->tid = (pid_t)syscall(SYS_gettid);
+    r->tid = (pid_t)REAL(syscall)(SYS_gettid);
     cache_unlock();
 }
 
@@ -347,7 +347,7 @@ bool threads_flush(void)
     }
     cache_unlock();
     for (int tries = 0, i = 0; i < n && tries < 10000; tries++) {
-        if (syscall(SYS_tgkill, cache.pid, tids[i], 0) != 0)
+        if (REAL(syscall)(SYS_tgkill, cache.pid, tids[i], 0) != 0)
             i++;
         else
             usleep(100);

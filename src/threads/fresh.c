@@ -143,7 +143,7 @@ void fresh_born(struct thread_rec *r)
 {
     size_t size;
     const void *const *head = NULL;
-    if (syscall(SYS_get_robust_list, 0, &head, &size) != 0)
+    if (REAL(syscall)(SYS_get_robust_list, 0, &head, &size) != 0)
         head = NULL;
     r->robust = head;
 }

@@ -1,6 +1,9 @@
 /* src/threads/note.c - system calls by which a thread becomes unlike a fresh one.  SPDX-License-Identifier: Apache-2.0
  *
- * Called by the interposers and from the gate: no libc call, no vector register, async-signal-safe. */
+ * Called by the interposers and from the gate: no libc call, no vector register, async-signal-safe.
+ *
+ * A reused thread keeps its kernel id, and programs tell threads apart by that id even when they have ended (CPython's
+ * tests count distinct ones).  So a thread that has asked for its id really ends: nobody can tell the others. */
 #include "threads/real.h"
 #include "threads/record.h"
 #include "threads/threads.h"
@@ -66,6 +69,10 @@ BARE void threads_note_call(long nr, long a0, long a1)
         if (a0)
             threads_self.altstack = true;
         break;
+    case SYS_gettid:
+    case SYS_perf_event_open:                /* counts this thread, whoever it serves */
+        threads_self.spent = true;
+        break;
     case SYS_sched_setscheduler: case SYS_sched_setparam: case SYS_sched_setattr:
         note_target(a0);
         break;
@@ -90,14 +97,15 @@ BARE void threads_note_call(long nr, long a0, long a1)
     }
 }
 
-BARE bool threads_call_matters(long nr)
-{
-    switch (nr) {
-    case SYS_prctl: case SYS_sched_setaffinity: case SYS_sigaltstack: case SYS_sched_setscheduler:
-    case SYS_sched_setparam: case SYS_sched_setattr: case SYS_setpriority: case SYS_ioprio_set: case SYS_unshare:
-    case SYS_setns: case SYS_capset: case SYS_setfsuid: case SYS_setfsgid: case SYS_personality: case SYS_seccomp:
-    case SYS_set_mempolicy: case SYS_ptrace: case SYS_keyctl:
-        return true;
-    }
-    return false;
-}
+/* The calls above, one byte each: syscall.S reads it too. */
+#define CALLS(X) \
+    X(SYS_gettid) X(SYS_perf_event_open) X(SYS_prctl) X(SYS_sched_setaffinity) X(SYS_sigaltstack) \
+    X(SYS_sched_setscheduler) X(SYS_sched_setparam) X(SYS_sched_setattr) X(SYS_setpriority) X(SYS_ioprio_set) \
+    X(SYS_unshare) X(SYS_setns) X(SYS_capset) X(SYS_setfsuid) X(SYS_setfsgid) X(SYS_personality) X(SYS_seccomp) \
+    X(SYS_set_mempolicy) X(SYS_ptrace) X(SYS_keyctl)
+
+#define X(nr) [nr] = 1,
+const unsigned char threads_matters[THREADS_CALLS] = { CALLS(X) };
+#undef X
+
+BARE bool threads_call_matters(long nr) { return (unsigned long)nr < THREADS_CALLS && threads_matters[nr]; }

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 struct real real;
+void *threads_real_syscall;                  /* for syscall.S: real.syscall */
 
 void real_init(void)
 {
@@ -11,4 +12,5 @@ void real_init(void)
 #define X(f) real.f = (__typeof__(&f))dlsym(RTLD_NEXT, #f);
     REAL_FUNCTIONS(X)
 #undef X
+    threads_real_syscall = (void *)real.syscall;
 }

@@ -26,7 +26,7 @@ int capset(void *header, const void *data);     /* exported by libc, declared no
     X(pthread_getattr_np) X(pthread_setattr_default_np) X(pthread_getcpuclockid) X(pthread_getschedparam) \
     X(pthread_setschedparam) X(pthread_setschedprio) X(pthread_setaffinity_np) X(pthread_setname_np) \
     X(prctl) X(sched_setaffinity) X(sched_setscheduler) X(sched_setparam) X(setpriority) X(nice) \
-    X(sigaltstack) X(unshare) X(setns) X(setfsuid) X(setfsgid) X(capset)
+    X(sigaltstack) X(gettid) X(syscall) X(unshare) X(setns) X(setfsuid) X(setfsgid) X(capset)
 
 struct real {
 #define X(f) __typeof__(&f) f;
@@ -34,6 +34,7 @@ struct real {
 #undef X
 };
 extern struct real real;
+extern void *threads_real_syscall;
 void real_init(void);
 
 #define REAL(f) (*(__builtin_expect(real.f != NULL, 1) ? real.f : (real_init(), real.f)))

@@ -124,6 +124,10 @@ bool cache_has_parked(void);
 void cache_adopt_process(void);                                   /* the calling thread is its main thread */
 bool cache_is_main(pthread_t th);
 
+/* ---- note.c ------------------------------------------------------------------------------------------ */
+#define THREADS_CALLS 512                                         /* call numbers above it are not looked at */
+extern const unsigned char threads_matters[THREADS_CALLS];
+
 /* ---- worker.c -------------------------------------------------------------------------------------- */
 void *worker_main(void *rec);
 

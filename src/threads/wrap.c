@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <sys/syscall.h>
 
+void *threads_syscall_target(long nr, long a0, long a1);
+
 THREADS_EXPORT int pthread_getattr_np(pthread_t th, pthread_attr_t *attr)
 {
     int err = REAL(pthread_getattr_np)(th, attr);
@@ -69,6 +71,20 @@ THREADS_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 {
     threads_note_call(SYS_sigaltstack, (long)stack, 0);
     return REAL(sigaltstack)(stack, old);
+}
+
+THREADS_EXPORT pid_t gettid(void)
+{
+    threads_note_call(SYS_gettid, 0, 0);
+    return REAL(gettid)();
+}
+
+/* For syscall.S: the libc's syscall(), after taking notice of this one. */
+void *threads_syscall_target(long nr, long a0, long a1)
+{
+    if (threads_call_matters(nr))
+        threads_note_call(nr, a0, a1);
+    return (void *)&REAL(syscall);
 }
 
 THREADS_EXPORT int prctl(int op, ...)

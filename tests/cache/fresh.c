@@ -357,13 +357,23 @@ struct facts {
     int detach;
 };
 
+/* The kernel's id, without asking for it: who asks is not reused. */
+static pid_t quiet_tid(void)
+{
+    pthread_mutex_t m = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    pthread_mutex_lock(&m);
+    pid_t tid = m.__data.__owner;
+    pthread_mutex_unlock(&m);
+    return tid;
+}
+
 static void *facts_body(void *arg)
 {
     struct facts *f = arg;
     char here;
     void *low;
     pthread_attr_t attr;
-    f->tid = (pid_t)syscall(SYS_gettid);
+    f->tid = quiet_tid();
     f->self = pthread_self();
     f->frame = &here;
     CHECK_EQ(pthread_getattr_np(pthread_self(), &attr), 0);
@@ -403,6 +413,25 @@ static void identities(void)
         }
     }
     pthread_barrier_destroy(&barrier);
+}
+
+/* Programs tell threads apart by their kernel id, also those that have ended. */
+static void *tid_body(void *arg)
+{
+    pid_t tid = arg ? gettid() : (pid_t)syscall(SYS_gettid);
+    CHECK_EQ(tid, quiet_tid());
+    return (void *)(long)tid;
+}
+
+static void kernel_ids(void)
+{
+    long seen[30];
+    for (int i = 0; i < 30; i++) {
+        run_thread(nothing, NULL);
+        seen[i] = (long)run_thread(tid_body, (void *)(long)(i % 2));
+        for (int j = 0; j < i; j++)
+            CHECK(seen[i] != seen[j]);
+    }
 }
 
 static void *deep(void *arg)
@@ -448,6 +477,7 @@ static void sizes(void)
     }
     free(mine);                                      /* no thread may live on it now */
     pthread_attr_destroy(&attr);
+    run_thread(nothing, NULL);
     run_reused(nothing, NULL);
 }
 
@@ -500,6 +530,7 @@ int main(int argc, char **argv)
     priorities();
     robust_mutex();
     identities();
+    kernel_ids();
     sizes();
     run_thread(clock_body, NULL);
     run_reused(clock_body, NULL);

@@ -22,6 +22,10 @@ WORKLOADS := $(MAKE) --no-print-directory -s -f bench/workloads/Makefile OUT=$(B
 all: setup-build $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
+# What a user runs, without the tests.
+usf: setup-build $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet usf libusf.so
+
 setup-%:
 	@scripts/setup $(subst +, ,$*)
 
@@ -29,7 +33,7 @@ $(BUILD)/build.ninja: | setup-build
 	meson setup $(BUILD) --prefix $(PREFIX)
 
 demo: setup-build+demo
-	@$(MAKE) --no-print-directory SETUP=0 all
+	@$(MAKE) --no-print-directory SETUP=0 usf
 	@$(WORKLOADS) demo
 	@$(PYTHON) bench/demo.py --build $(BUILD)
 
@@ -43,7 +47,7 @@ check-fast: setup-build
 	@scripts/run-tests --build $(BUILD) --suite fast
 
 bench: setup-build+bench
-	@$(MAKE) --no-print-directory SETUP=0 all
+	@$(MAKE) --no-print-directory SETUP=0 usf
 	@$(WORKLOADS)
 	@$(PYTHON) bench/run.py --build $(BUILD) $(if $(filter 1,$(SMALL)),--small) $(or $(NAMES),all)
 
@@ -57,4 +61,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all demo test check-fast bench workloads install clean
+.PHONY: all usf demo test check-fast bench workloads install clean

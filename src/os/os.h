@@ -82,7 +82,7 @@ int  os_unlink(const char *path);
 /* Give an open file without a name (O_TMPFILE) this name.  -EEXIST: taken. */
 int  os_link_fd(int fd, const char *path);
 int  os_link(const char *from, const char *to);
-/* flock.  kind: LOCK_EX, LOCK_SH; waits until deadline (0: not at all), else -EWOULDBLOCK. */
+/* flock.  kind: LOCK_EX, LOCK_SH, LOCK_UN; waits until deadline (0: not at all), else -EWOULDBLOCK. */
 int  os_flock(int fd, int kind, uint64_t deadline);
 /* Calls fn with each name but "." and ".."; false from it ends the walk.  0 or -errno. */
 int  os_list_dir(const char *path, bool (*fn)(const char *name, void *arg), void *arg);

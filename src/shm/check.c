@@ -160,6 +160,21 @@ bool shm_header_is_valid(const struct usf_header *h, size_t file_size, char *why
            texts_are_valid(h, why, cap) && marks_are_valid(h, why, cap);
 }
 
+int shm_check_header(const struct usf_header *h, size_t file_size, const char *name, const char *path, char *why,
+                     size_t cap)
+{
+    char what[160];
+    if (!shm_header_is_valid(h, file_size, what, sizeof what)) {
+        usf_format(why, cap, "%s is damaged: %s; run `usf clean`", path, what);
+        return -EBADMSG;
+    }
+    if (strcmp(h->name, name) || h->uid != os_geteuid()) {
+        usf_format(why, cap, "%s is damaged: it says it is `%s` of user %u; run `usf clean`", path, h->name, h->uid);
+        return -EBADMSG;
+    }
+    return 0;
+}
+
 static bool cores_are_valid(const struct usf_header *h, char *why, size_t cap)
 {
     const struct usf_core *cores = shm_cores(h);

@@ -21,6 +21,9 @@ void shm_layout_of(uint32_t cores, uint32_t runs, uint32_t procs, uint32_t tasks
 int shm_check_prefix(const struct usf_header *h, const char *path, const char *our_build, char *why, size_t cap);
 /* Owner, mode, kind and size of an open file.  0, -EPERM or -EBADMSG. */
 int shm_check_file(int fd, const char *path, struct os_stat *st, char *why, size_t cap);
+/* The whole header, and whose it says it is.  0 or -EBADMSG. */
+int shm_check_header(const struct usf_header *h, size_t file_size, const char *name, const char *path, char *why,
+                     size_t cap);
 /* One line for a failed system call. */
 int shm_explain(int error, const char *doing, const char *path, char *why, size_t cap);
 

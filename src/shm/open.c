@@ -29,16 +29,9 @@ static int explain_open(int error, const char *path, char *why, size_t cap)
 
 static int check_mapped(const struct shm *m, const struct shm_config *c, const char *path, char *why, size_t cap)
 {
-    char what[160];
     const struct usf_header *h = m->h;
-    if (!shm_header_is_valid(h, m->size, what, sizeof what)) {
-        usf_format(why, cap, "%s is damaged: %s; run `usf clean`", path, what);
-        return -EBADMSG;
-    }
-    if (strcmp(h->name, c->name) || h->uid != os_geteuid()) {
-        usf_format(why, cap, "%s is damaged: it says it is `%s` of user %u; run `usf clean`", path, h->name, h->uid);
-        return -EBADMSG;
-    }
+    int r = shm_check_header(h, m->size, c->name, path, why, cap);
+    if (r) return r;
     uint64_t ns = os_pidns();
     if (h->pidns && ns && h->pidns != ns) {
         usf_format(why, cap,

@@ -13,6 +13,9 @@ static bool path_names(const char *path, uint64_t dev, uint64_t ino)
     return os_lstat(path, &st) == 0 && st.dev == dev && st.ino == ino;
 }
 
+/* Closing alone would not do: a mapping of the same open file, or a child forked meanwhile, keeps the lock. */
+static void unlock(int fd) { os_flock(fd, LOCK_UN, 0); }
+
 /* RETIRED if nobody takes part.  True: it is. */
 static bool mark_retired(struct usf_header *h)
 {
@@ -40,18 +43,18 @@ bool shm_retire_if_empty(struct shm *m, const char *dir)
     } else if (os_flock(fd, LOCK_EX, 0) == 0) {
         done = mark_retired(h);
         if (done && path_names(path, h->file_dev, h->file_ino)) os_unlink(path);
+        unlock(fd);
     }
     os_close(fd);
     return done;
 }
 
-int shm_settle_retired(int fd, const char *path, struct usf_header *h)
+/* Nobody else retires or replaces this file meanwhile. */
+static int settle_locked(int fd, const char *path, struct usf_header *h)
 {
     struct os_stat st;
-    int r = os_flock(fd, LOCK_EX, os_now() + SHM_LOCK_WAIT_NS);
-    if (!r) r = os_fstat(fd, &st);
+    int r = os_fstat(fd, &st);
     if (r) return r;
-    /* The lock is ours: nobody retires or replaces this file now. */
     if (!path_names(path, st.dev, st.ino)) return -ESTALE;
     if (atomic_load(&h->state) == USF_INST_READY) return 0;
     if (shm_nr_members(h)) {
@@ -60,4 +63,13 @@ int shm_settle_retired(int fd, const char *path, struct usf_header *h)
     }
     r = os_unlink(path);
     return r && r != -ENOENT ? r : -ESTALE;
+}
+
+int shm_settle_retired(int fd, const char *path, struct usf_header *h)
+{
+    int r = os_flock(fd, LOCK_EX, os_now() + SHM_LOCK_WAIT_NS);
+    if (r) return r;
+    r = settle_locked(fd, path, h);
+    unlock(fd);
+    return r;
 }

@@ -22,33 +22,36 @@ static int read_tables(int fd, struct usf_header *h)
     return r;
 }
 
-static int read_all(int fd, const char *path, struct shm *m)
+/* Everything into the copy, each part checked before the next is looked for by it. */
+static int read_checked(int fd, uint64_t file_size, const char *name, const char *path, struct shm *m)
+{
+    char what[160];
+    int r = read_part(fd, m->h, 0, sizeof *m->h);
+    if (r) return r;
+    r = shm_check_prefix(m->h, path, NULL, m->why, sizeof m->why);
+    if (!r) r = shm_check_header(m->h, file_size, name, path, m->why, sizeof m->why);
+    if (!r) r = read_tables(fd, m->h);
+    if (r || shm_tables_are_valid(m->h, what, sizeof what)) return r;
+    usf_format(m->why, sizeof m->why, "%s is damaged: %s; run `usf clean`", path, what);
+    return -EBADMSG;
+}
+
+static int read_all(int fd, const char *name, const char *path, struct shm *m)
 {
     struct os_stat st;
-    char what[160];
+    struct shm_layout l;
     int r = shm_check_file(fd, path, &st, m->why, sizeof m->why);
     if (r) return r;
-    struct shm_layout l;
     shm_layout_of(USF_MAX_CORES, USF_MAX_RUNS, USF_MAX_PROCS, USF_MAX_TASKS, &l);   /* no valid one is larger */
     void *map = os_map(l.total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (os_is_error(map)) return shm_explain((int)(intptr_t)map, "read", path, m->why, sizeof m->why);
     m->h = map;
     m->size = l.total;
     m->snapshot = true;
-    r = read_part(fd, m->h, 0, sizeof *m->h);
-    if (!r) r = shm_check_prefix(m->h, path, NULL, m->why, sizeof m->why);
-    if (r == -EPROTO || (r == -EBADMSG && m->why[0])) return r;
-    if (!r && !shm_header_is_valid(m->h, st.size, what, sizeof what)) {
-        usf_format(m->why, sizeof m->why, "%s is damaged: %s; run `usf clean`", path, what);
-        return -EBADMSG;
-    }
-    if (!r) r = read_tables(fd, m->h);
-    if (!r && !shm_tables_are_valid(m->h, what, sizeof what)) {
-        usf_format(m->why, sizeof m->why, "%s is damaged: %s; run `usf clean`", path, what);
-        return -EBADMSG;
-    }
-    if (r == -EBADMSG) usf_format(m->why, sizeof m->why, "%s is damaged: truncated; run `usf clean`", path);
-    else if (r) shm_explain(r, "read", path, m->why, sizeof m->why);
+    r = read_checked(fd, st.size, name, path, m);
+    if (!r || m->why[0]) return r;
+    if (r != -EBADMSG) return shm_explain(r, "read", path, m->why, sizeof m->why);
+    usf_format(m->why, sizeof m->why, "%s is damaged: truncated; run `usf clean`", path);
     return r;
 }
 
@@ -65,7 +68,7 @@ int shm_snapshot(const char *dir, const char *name, struct shm *m)
     else if (fd == -ELOOP) usf_format(m->why, sizeof m->why, "%s is a symbolic link; remove it", path);
     else if (fd < 0) shm_explain(fd, "open", path, m->why, sizeof m->why);
     if (fd < 0) return fd == -ELOOP ? -EPERM : fd;
-    int r = read_all(fd, path, m);
+    int r = read_all(fd, name, path, m);
     os_close(fd);
     if (r) shm_close(m);
     return r;

@@ -54,17 +54,20 @@ static inline int check_end(void)
 
 static char check_dir[64];
 
-static inline const char *check_tempdir(void)
+static inline const char *check_tempdir_in(const char *parent)
 {
-    snprintf(check_dir, sizeof check_dir, "/tmp/usf-test-XXXXXX");
+    snprintf(check_dir, sizeof check_dir, "%s/usf-test-XXXXXX", parent);
     if (!mkdtemp(check_dir)) exit(SKIP);
     return check_dir;
 }
+static inline const char *check_tempdir(void) { return check_tempdir_in("/tmp"); }
+/* Where instances live, if there is such a place. */
+static inline const char *check_shmdir(void) { return check_tempdir_in(access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm"); }
 /* Only below what check_tempdir made. */
 static inline void check_remove(void)
 {
     char command[128];
-    if (strncmp(check_dir, "/tmp/usf-test-", 14)) return;
+    if (!strstr(check_dir, "/usf-test-")) return;
     snprintf(command, sizeof command, "rm -rf '%s'", check_dir);
     if (system(command)) fprintf(stderr, "%s is left over\n", check_dir);
 }

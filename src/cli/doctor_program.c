@@ -6,6 +6,7 @@
 #include "cli/doctor.h"
 #include "cli/program.h"
 #include "gate/gate.h"
+#include "gate/scan.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -19,12 +20,20 @@
 
 #define MAX_FILE (1ull << 31)
 
-struct coverage { unsigned n[GATE_SITE_LEFT + 1]; const char *why; };
+struct coverage {
+    unsigned n[GATE_SITE_LEFT + 1];
+    unsigned returns;           /* ... rt_sigreturn, which nobody wants to intercept */
+    const char *why;            /* the first that was left for another reason */
+};
 
 static void count_site(const struct gate_site *s, void *arg)
 {
     struct coverage *c = arg;
     if (s->cls > GATE_SITE_LEFT) return;
+    if (s->cls == GATE_SITE_LEFT && s->why == gate_why_text[GATE_WHY_SIGRETURN]) {
+        c->returns++;
+        return;
+    }
     c->n[s->cls]++;
     if (s->cls == GATE_SITE_LEFT && !c->why) c->why = s->why;
 }
@@ -58,6 +67,7 @@ static void check_file(const char *path, struct coverage *total)
         return;
     }
     for (unsigned i = 0; i <= GATE_SITE_LEFT; i++) total->n[i] += c.n[i];
+    total->returns += c.returns;
     unsigned all = c.n[0] + c.n[1] + c.n[2] + c.n[3], left = c.n[GATE_SITE_LEFT];
     if (left) doctor_find(FINDING_WARN, "sites", "%s: %u of %u are left alone (%s)", path, left, all, c.why ? c.why : "no reason given");
     else if (all) doctor_find(FINDING_GOOD, "sites", "%s: %u, all intercepted", path, all);
@@ -138,6 +148,15 @@ static void check_libraries(const struct program *p, struct coverage *total)
         doctor_find(FINDING_WARN, "libraries", "%s --list failed: the list may be short", p->elf.interp);
 }
 
+static void report_coverage(const struct coverage *c)
+{
+    unsigned all = c->n[0] + c->n[1] + c->n[2] + c->n[3];
+    doctor_find(c->n[GATE_SITE_LEFT] ? FINDING_WARN : FINDING_GOOD, "coverage",
+                "%u system call sites: %u patched, %u through their callers, %u starts of threads and processes, %u left "
+                "(and %u returns from signal handlers)", all, c->n[GATE_SITE_PATCHABLE], c->n[GATE_SITE_CANCEL],
+                c->n[GATE_SITE_CLONE], c->n[GATE_SITE_LEFT], c->returns);
+}
+
 void doctor_program(const char *name)
 {
     static struct program p;
@@ -161,7 +180,5 @@ void doctor_program(const char *name)
     doctor_find(FINDING_GOOD, "program", "%s is scheduled", p.binary);
     check_one(p.binary, &total);
     if (p.elf.has_interp) check_libraries(&p, &total);
-    doctor_find(total.n[GATE_SITE_LEFT] ? FINDING_WARN : FINDING_GOOD, "coverage", "%u system call sites: %u patched, %u by their callers, %u starts of threads, %u left",
-                total.n[0] + total.n[1] + total.n[2] + total.n[3], total.n[GATE_SITE_PATCHABLE], total.n[GATE_SITE_CANCEL],
-                total.n[GATE_SITE_CLONE], total.n[GATE_SITE_LEFT]);
+    report_coverage(&total);
 }

@@ -67,6 +67,17 @@ static const struct usf_task *task_of_core(const struct view *v, uint32_t core)
     return core_task(w) < v->nr_tasks ? &v->tasks[core_task(w)] : NULL;
 }
 
+/* A task in a system call keeps its state RUNNING while nobody has taken its core: the core's word tells. */
+static const char *state_of(const struct view *v, const struct usf_task *t)
+{
+    uint32_t s = atomic_load(&t->state), c = atomic_load(&t->core);
+    if (s == USF_TASK_RUNNING && c < v->h->nr_cores) {
+        unsigned cs = core_state(atomic_load(&v->cores[c].word));
+        if (cs == USF_CORE_LENT || cs == USF_CORE_AWAY) return "in-call";
+    }
+    return view_task_state(s);
+}
+
 static bool proc_is_dead(const struct view *v, const struct usf_proc *p)
 { return v->alive_known && !shm_proc_is_alive(p); }
 
@@ -134,8 +145,8 @@ static void print_tasks(const struct view *v, uint32_t proc)
         bounded(t->name, sizeof t->name, name, sizeof name);
         view_wait(t, wait, sizeof wait);
         if (c < v->h->nr_cores) snprintf(core, sizeof core, "%u", c);
-        printf("  %8d  %-16s %s%-9s%s %4s  %10lu  %s\n", t->tid, name, text_on(style_of(s)), view_task_state(s), text_off(),
-               core, t->n.switches, s == USF_TASK_RUNNING ? "" : wait);
+        printf("  %8d  %-16s %s%-9s%s %4s  %10lu  %s\n", t->tid, name, text_on(style_of(s)), state_of(v, t), text_off(),
+               core, t->n.switches, !strcmp(state_of(v, t), "running") ? "" : wait);
     }
 }
 
@@ -181,10 +192,10 @@ static void json_task(struct json *j, const struct view *v, const struct usf_tas
     json_open(j, NULL, '{');
     json_int(j, "tid", t->tid);
     json_string(j, "name", name);
-    json_string(j, "state", view_task_state(s));
+    json_string(j, "state", state_of(v, t));
     if (c < v->h->nr_cores) json_uint(j, "core", c);
     else json_string(j, "core", NULL);
-    json_string(j, "waits_for", *wait && s != USF_TASK_RUNNING ? wait : NULL);
+    json_string(j, "waits_for", *wait && strcmp(state_of(v, t), "running") ? wait : NULL);
     json_counters(j, &t->n);
     json_close(j, '}');
 }

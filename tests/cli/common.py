@@ -11,7 +11,7 @@ import unittest
 
 TIMEOUT = 60
 SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
-FILES = {k: os.environ.get("CLI_" + k.upper(), "") for k in ("usf", "dummy", "harness", "static", "godyn", "gostatic", "hello")}
+FILES = {k: os.environ.get("CLI_" + k.upper(), "") for k in ("usf", "lib", "dummy", "harness", "static", "godyn", "gostatic", "hello")}
 
 
 def start():

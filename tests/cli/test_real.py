@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+# tests/cli/test_real.py - the tool with the library itself.  SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from common import FILES, Case, main
+
+PYTHON = "/usr/bin/python3"
+THREADS = """
+import threading, time, sys
+def work():
+    for i in range(100): time.sleep(0.0002)
+ts = [threading.Thread(target=work) for _ in range(6)]
+[t.start() for t in ts]; [t.join() for t in ts]
+print("done")
+"""
+WAIT = """
+import threading, sys
+ts = [threading.Thread(target=threading.Event().wait, daemon=True, name="w") for _ in range(3)]
+[t.start() for t in ts]
+print("up", flush=True)
+sys.stdin.readline()
+"""
+
+
+class Real(Case):
+    def setUp(self):
+        super().setUp()
+        shutil.copy2(FILES["lib"], self.lib)
+
+    def background(self, *args, code=WAIT):
+        p = subprocess.Popen([self.usf, "run", *args, PYTHON, "-c", code], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             text=True)
+        self.assertEqual(p.stdout.readline(), "up\n")
+        return p
+
+    def end(self, p):
+        p.communicate("\n", timeout=30)
+        self.assertEqual(p.returncode, 0)
+
+    def ps(self):
+        i, = json.loads(self.run_usf("ps", "--json", "-i", self.instance).stdout)
+        return i
+
+    def test_ends_as_the_program(self):
+        for extra in ([], ["--stats=/dev/null"]):
+            self.assertEqual(self.run_usf("run", *extra, FILES["hello"], "42").returncode, 42)
+            p = self.run_usf("run", *extra, "sh", "-c", "kill -TERM $$")
+            self.assertEqual((p.returncode, p.stderr), (-signal.SIGTERM, ""))
+
+    def test_statistics_count(self):
+        out = os.path.join(self.dir, "s.json")
+        p = self.run_usf("run", "--stats=" + out, PYTHON, "-c", THREADS)
+        self.assertEqual((p.returncode, p.stdout, p.stderr), (0, "done\n", ""))
+        with open(out) as f:
+            s = json.load(f)
+        self.assertGreaterEqual(s["processes"], 1)
+        self.assertGreater(s["switches"] + s["polls"], 0)
+        self.assertGreater(s["busy_ns"], 0)
+        self.assertLessEqual(s["busy_share"], 1.05)
+
+    def test_statistics_of_children_and_of_the_killed(self):
+        out = os.path.join(self.dir, "s.json")
+        p = self.run_usf("run", "--stats=" + out, "sh", "-c", "%s -c 'print(1)'; %s -c 'import os; os.kill(os.getpid(), 9)'; true" %
+                         (PYTHON, PYTHON))
+        self.assertEqual(p.returncode, 0, p.stderr)
+        with open(out) as f:
+            s = json.load(f)
+        self.assertGreaterEqual(s["processes"], 3)
+        self.assertEqual(s["processes_still_running"], 0)
+
+    def test_ps_shows_threads(self):
+        p = self.background()
+        for _ in range(100):
+            i = self.ps()
+            mine = [x for x in i["processes"] if x["pid"] == p.pid]
+            if mine and len(mine[0]["threads"]) == 4 and all(t["state"] != "running" for t in mine[0]["threads"]):
+                break
+            time.sleep(0.05)
+        self.assertEqual(len(mine), 1, i)
+        self.assertEqual(len(mine[0]["threads"]), 4, mine)
+        self.assertTrue(mine[0]["alive"])
+        self.assertEqual(sorted(t["state"] for t in mine[0]["threads"])[:3], ["blocked"] * 3)
+        for t in mine[0]["threads"]:
+            self.assertRegex(t["waits_for"] or "futex", "^futex" if t["state"] == "blocked" else "^(futex|read)")
+        self.assertIsNotNone(i["monitor_pid"])
+        text = self.run_usf("ps", "-i", self.instance).stdout
+        self.assertIn("process %d" % p.pid, text)
+        self.end(p)
+
+    def test_clean_refuses_what_is_used(self):
+        p = self.background()
+        self.one_line(self.run_usf("clean"), 1, "in use by 1 process", "--force")
+        q = self.run_usf("clean", "--force")
+        self.assertEqual((q.returncode, q.stderr), (0, ""))
+        self.end(p)
+
+    def test_clean_after_everybody_was_killed(self):
+        p = self.background()
+        monitor = self.ps()["monitor_pid"]
+        os.kill(monitor, signal.SIGSTOP)       # it must not revive or reap while we kill
+        p.kill()
+        p.wait()
+        p.stdin.close()
+        p.stdout.close()
+        os.kill(monitor, signal.SIGKILL)
+        for _ in range(200):
+            if not os.path.exists("/proc/%d" % monitor):
+                break
+            time.sleep(0.02)
+        d = json.loads(self.run_usf("doctor", "--json").stdout)
+        mine = [f for f in d["findings"] if f["check"] == self.instance]
+        if not mine:
+            return                              # already gone
+        self.assertIn("wrong", [f["result"] for f in mine])
+        q = self.run_usf("clean")
+        self.assertEqual((q.returncode, q.stderr), (0, ""))
+        self.assertFalse(os.path.exists("/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)))
+
+    def test_nested(self):
+        p = self.run_usf("run", self.usf, "run", self.usf, "run", "--quantum=20", FILES["hello"], "3")
+        self.assertEqual((p.returncode, p.stdout, p.stderr), (3, "hello\n", ""))
+        other = self.instance + "n"
+        p = self.run_usf("run", "--stats=/dev/null", self.usf, "run", "-i", other, "--stats=/dev/null", "sh", "-c", "exit 5")
+        self.assertEqual((p.returncode, p.stderr), (5, ""))
+        self.run_usf("clean", "-i", other, "--force")
+
+    def test_nested_keeps_all_cpus(self):
+        """Threads are bound to one core each; a `usf run` inside must not take that for its CPUs."""
+        other = self.instance + "n"
+        p = self.run_usf("run", self.usf, "run", "-i", other, self.usf, "ps", "-i", other, "--json")
+        i, = json.loads(p.stdout)
+        self.assertEqual({c["cpu"] for c in i["cores"]}, set(sorted(os.sched_getaffinity(0))[:len(i["cores"])]))
+        if not os.path.exists("/sys/fs/cgroup/cpu.max"):
+            self.assertEqual(len(i["cores"]), len(os.sched_getaffinity(0)))
+        self.run_usf("clean", "-i", other, "--force")
+
+    def test_cpus_limit_a_process(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        keep = self.background()
+        p = self.run_usf("run", "-c", str(cpus[0]), PYTHON, "-c", "import os; print(sorted(os.sched_getaffinity(0)))")
+        self.assertEqual((p.stdout, p.stderr), ("[%d]\n" % cpus[0], ""))
+        self.end(keep)
+
+    def test_instances_end_by_themselves(self):
+        self.run_usf("run", "true")
+        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
+        for _ in range(200):
+            if not os.path.exists(path):
+                return
+            time.sleep(0.05)
+        self.fail("the instance is still there")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+/* tests/monitor/test_daemon.c - the monitor as a process of its own.  SPDX-License-Identifier: Apache-2.0 */
+#include "monitor_test.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+
+static void link_of(pid_t pid, const char *what, char *out, size_t cap)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, what);
+    ssize_t n = readlink(path, out, cap - 1);
+    out[n < 0 ? 0 : n] = 0;
+}
+
+static bool status_has(pid_t pid, const char *line)
+{
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    return os_read_file(path, text, sizeof text) > 0 && strstr(text, line);
+}
+
+/* Nothing of who started it lives on in it. */
+static void is_clean(pid_t pid)
+{
+    char path[64], text[256];
+    CHECK(SOON(status_has(pid, "Name:\tusf-monitor\n"), 5));
+    CHECK(status_has(pid, "SigBlk:\t0000000000000000\n"));
+    CHECK(getsid(pid) != getsid(0) && getsid(pid) != pid, "session %d", getsid(pid));
+    link_of(pid, "cwd", text, sizeof text);
+    CHECK(!strcmp(text, "/"), "%s", text);
+    snprintf(path, sizeof path, "/proc/%d/environ", pid);
+    CHECK_INT(os_read_file(path, text, sizeof text), 0);
+    snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "fd/%.8s", e->d_name);
+        link_of(pid, path, text, sizeof text);
+        CHECK(atoi(e->d_name) < 3 ? !strcmp(text, "/dev/null") : !strncmp(text, "anon_inode:", 11), "%s: %s", path, text);
+    }
+    closedir(d);
+    struct os_cpuset cpus;
+    CHECK_INT(os_getaffinity(pid, &cpus), 0);
+    CHECK_INT(os_cpu_count(&cpus), test_shm.h->nr_cores);
+}
+
+static void end_monitor(void)
+{
+    pid_t pid = atomic_load(&test_shm.h->monitor_pid);
+    kill(pid, SIGKILL);
+    CHECK(SOON(!monitor_is_alive(test_shm.h), 5));
+}
+
+static volatile sig_atomic_t children;
+static void child_ended(int sig) { children++; }
+
+int test_daemon(void)
+{
+    test_make(0);
+    CHECK_INT(monitor_spawn("/nowhere/usf", test_config.name), -ENOENT);
+    CHECK_INT(monitor_spawn("/etc/passwd", test_config.name), -EACCES);
+    CHECK(!monitor_is_alive(test_shm.h));
+
+    int inherited = open("/etc/passwd", O_RDONLY);      /* not to be inherited, though it could be */
+    sigset_t blocked;
+    sigfillset(&blocked);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    signal(SIGTERM, SIG_IGN);
+    CHECK_INT(monitor_ensure(test_shm.h, 5 * SECOND), 0);
+    CHECK_INT(monitor_ensure(test_shm.h, 2 * SECOND), 0);
+    CHECK(SOON(monitor_is_alive(test_shm.h), 5));
+    CHECK_INT(monitor_ensure(test_shm.h, 2 * SECOND), 0);
+    CHECK_INT(test_shm.h->monitor_linger_ns, 2 * SECOND);
+    CHECK(waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD, "a child is left");
+    pid_t pid = atomic_load(&test_shm.h->monitor_pid);
+    is_clean(pid);
+    kill(pid, SIGTERM);                 /* neither blocked nor ignored there */
+    CHECK(SOON(!monitor_is_alive(test_shm.h), 5));
+    close(inherited);
+    CHECK(shm_retire_if_empty(&test_shm, NULL));
+    return check_end();
+}
+
+/* What a program could notice of a revival. */
+static _Atomic unsigned long other_thread_rounds;
+static _Atomic int stop;
+
+static void *other_thread(void *arg)
+{
+    while (!atomic_load(&stop)) {
+        atomic_fetch_add(&other_thread_rounds, 1);
+        /* a shell-like program that waits for any child at any time */
+        CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "a child was seen");
+    }
+    return arg;
+}
+
+static unsigned open_files(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (readdir(d)) n++;
+    closedir(d);
+    return n;
+}
+
+int test_revive(void)
+{
+    pthread_t t;
+    sigset_t before, after;
+    struct sigaction a = {.sa_handler = child_ended}, was;
+    test_make(0);
+    setenv("LD_PRELOAD", "", 1);
+    CHECK_INT(monitor_keep(test_shm.h), 0);     /* nobody knows how to start one */
+    CHECK_INT(monitor_ensure(test_shm.h, 2 * SECOND), 0);
+    CHECK(SOON(monitor_is_alive(test_shm.h), 5));
+    CHECK_INT(monitor_keep(test_shm.h), 0);
+    end_monitor();
+
+    int inherited = open("/etc/passwd", O_RDONLY);
+    sigaction(SIGCHLD, &a, NULL);
+    signal(SIGTERM, SIG_IGN);
+    sigemptyset(&before);
+    sigaddset(&before, SIGUSR2);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    os_pin(0, shm_cores(test_shm.h)[0].pol.cpu);
+    pthread_create(&t, NULL, other_thread, NULL);
+    while (!atomic_load(&other_thread_rounds)) sched_yield();
+    unsigned files = open_files();
+    uint64_t start = os_now();
+    CHECK_INT(monitor_keep(test_shm.h), 1);
+    printf("revived in %lu us\n", (unsigned long)(os_now() - start) / 1000);
+    CHECK_INT(monitor_keep(test_shm.h), 0);     /* it was just tried, or lives */
+    CHECK_INT(open_files(), files);
+    sigprocmask(SIG_SETMASK, NULL, &after);
+    CHECK(!memcmp(&before, &after, 8));
+    sigaction(SIGCHLD, NULL, &was);
+    CHECK(was.sa_handler == child_ended);
+    CHECK(SOON(monitor_is_alive(test_shm.h), 5));
+    CHECK(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
+    is_clean(atomic_load(&test_shm.h->monitor_pid));
+    kill(atomic_load(&test_shm.h->monitor_pid), SIGTERM);
+    CHECK(SOON(!monitor_is_alive(test_shm.h), 5));
+
+    CHECK_INT(monitor_revive("/nowhere/usf", test_config.name), -ENOENT);
+    CHECK_INT(monitor_revive("/etc/passwd", test_config.name), -EACCES);
+    for (int i = 0; i < 20; i++) CHECK_INT(monitor_revive("/bin/true", "x"), 0);
+    atomic_store(&stop, 1);
+    pthread_join(t, NULL);
+    CHECK_INT(children, 0);
+    CHECK(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
+    close(inherited);
+    CHECK(shm_retire_if_empty(&test_shm, NULL));
+    return check_end();
+}

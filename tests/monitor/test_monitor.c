@@ -1,0 +1,352 @@
+/* tests/monitor/test_monitor.c - what the monitor does for an instance.  SPDX-License-Identifier: Apache-2.0 */
+#include "monitor_test.h"
+#include "sched/lock.h"
+#include <pthread.h>
+
+struct shm_config test_config;
+struct shm test_shm;
+
+void test_make(unsigned nr_cores)
+{
+    struct os_cpuset mine;
+    memset(&test_config.cpus, 0, sizeof test_config.cpus);
+    os_getaffinity(0, &mine);
+    for (unsigned c = 0, n = 0; c < 1024 && n < nr_cores; c++)
+        if (os_cpu_isset(&mine, c)) os_cpu_set(&test_config.cpus, c), n++;
+    if (shm_open_instance(&test_config, true, &test_shm)) {
+        fprintf(stderr, "%s\n", test_shm.why);
+        exit(1);
+    }
+}
+
+pid_t test_monitor(bool no_pidfd)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct monitor_options o = {.name = test_config.name, .dir = test_config.dir, .min_life_ns = SECOND / 2,
+                                    .no_pidfd = no_pidfd};
+        alarm(50);
+        _exit(monitor_run(&o));
+    }
+    CHECK(SOON(monitor_is_alive(test_shm.h), 5), "the monitor does not start");
+    return pid;
+}
+
+void test_bind(struct sched *s)
+{
+    char why[128];
+    struct os_cpuset all;
+    memset(s, 0, sizeof *s);
+    memset(&all, 0xff, sizeof all);
+    sched_bind(s, test_shm.h);
+    s->shm_dir = test_config.dir;
+    if (sched_use_policy(s, NULL, why, sizeof why)) exit(1);
+    if (sched_proc_join(s, getpid(), os_start_time(getpid()), "member", all.w, 0) < 0) exit(1);
+}
+
+int test_exit_code(pid_t child)
+{
+    int status;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static bool on_disk(void)
+{
+    char path[SHM_PATH_MAX];
+    shm_path(test_config.dir, test_config.name, geteuid(), path, sizeof path);
+    return access(path, F_OK) == 0;
+}
+
+/* A process with one attached thread that does nothing. */
+static pid_t member(void)
+{
+    uint32_t before = shm_nr_members(test_shm.h);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct sched s;
+        struct sched_self me = {.task = USF_NONE};
+        test_bind(&s);
+        if (sched_attach(&s, &me, gettid(), "thread")) _exit(1);
+        for (;;) sched_block(&s, &me, 0);
+    }
+    CHECK(SOON(shm_nr_members(test_shm.h) > before && test_shm.h->proc_hwm, 5));
+    return pid;
+}
+
+static unsigned records(void)
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < atomic_load(&test_shm.h->proc_hwm); i++)
+        n += atomic_load(&shm_procs(test_shm.h)[i].state) != USF_PROC_FREE;
+    return n;
+}
+
+static unsigned tasks(void)
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < atomic_load(&test_shm.h->task_hwm); i++)
+        n += atomic_load(&shm_tasks(test_shm.h)[i].state) != USF_TASK_FREE;
+    return n;
+}
+
+static void ends(pid_t monitor)
+{
+    CHECK(SOON(!on_disk(), 5), "the instance stays");
+    CHECK_INT(test_exit_code(monitor), 0);
+}
+
+/* Killed ones are taken off, though nobody has waited for them; the last one's death ends it all. */
+static int deaths(bool no_pidfd)
+{
+    test_make(0);
+    pid_t monitor = test_monitor(no_pidfd), m[3];
+    for (int i = 0; i < 3; i++) m[i] = member();
+    CHECK(SOON(tasks() == 3, 5), "%u", tasks());
+    CHECK_INT(records(), 3);
+    kill(m[1], SIGKILL);
+    CHECK(SOON(records() == 2 && tasks() == 2, 5), "%u records, %u tasks", records(), tasks());
+    usleep(100000);
+    CHECK_INT(records(), 2);
+    kill(m[0], SIGKILL);
+    kill(m[2], SIGKILL);
+    CHECK(SOON(records() == 0 && tasks() == 0, 5));
+    ends(monitor);
+    for (int i = 0; i < 3; i++) waitpid(m[i], NULL, 0);
+    return check_end();
+}
+static int test_deaths(void) { return deaths(false); }
+static int test_polled(void) { return deaths(true); }
+
+/* A record whose pid belongs to another process by now. */
+static int test_reuse(void)
+{
+    test_make(0);
+    struct usf_header *h = test_shm.h;
+    int gone = shm_join_begin(h, test_config.dir, getpid(), os_start_time(getpid()) + 1);
+    int alive = shm_join_begin(h, test_config.dir, getpid(), os_start_time(getpid()));
+    pid_t monitor = test_monitor(false);
+    CHECK(SOON(atomic_load(&shm_procs(h)[gone].state) == USF_PROC_FREE, 5));
+    usleep(200000);
+    CHECK_INT(atomic_load(&shm_procs(h)[alive].state), USF_PROC_JOINING);
+    /* a record that is given to another process must not be taken off when the first one dies */
+    pid_t child = member();
+    CHECK(SOON(records() == 2, 5));
+    shm_leave(h, (uint32_t)alive);
+    shm_join_begin(h, test_config.dir, getpid(), os_start_time(getpid()));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    CHECK(SOON(records() == 1, 5));
+    usleep(200000);
+    CHECK_INT(records(), 1);
+    for (uint32_t i = 0; i < 2; i++) shm_leave(h, i);
+    kill(monitor, SIGKILL);
+    waitpid(monitor, NULL, 0);
+    CHECK(shm_retire_if_empty(&test_shm, test_config.dir));
+    return check_end();
+}
+
+static int test_single(void)
+{
+    test_make(0);
+    pid_t first = test_monitor(false), others[8];
+    int32_t pid = atomic_load(&test_shm.h->monitor_pid);
+    CHECK_INT(pid, first);
+    for (int i = 0; i < 8; i++) others[i] = test_monitor(false);
+    for (int i = 0; i < 8; i++) CHECK_INT(test_exit_code(others[i]), 0);
+    CHECK_INT(atomic_load(&test_shm.h->monitor_pid), first);
+    kill(first, SIGKILL);
+    waitpid(first, NULL, 0);
+    CHECK(!monitor_is_alive(test_shm.h));
+    for (int i = 0; i < 8; i++) {       /* all at once, over a dead one's word */
+        others[i] = fork();
+        if (others[i] == 0) {
+            struct monitor_options o = {.name = test_config.name, .dir = test_config.dir, .min_life_ns = SECOND};
+            _exit(monitor_run(&o) + (atomic_load(&test_shm.h->monitor_pid) == 0 ? 10 : 0));
+        }
+    }
+    int ended_last = 0;
+    for (int i = 0; i < 8; i++) ended_last += test_exit_code(others[i]) == 10;
+    CHECK(ended_last >= 1, "nobody watched");
+    CHECK(!on_disk());
+    struct monitor_options o = {.name = test_config.name, .dir = test_config.dir};
+    CHECK_INT(monitor_run(&o), 1);      /* no such instance */
+    return check_end();
+}
+
+/* Context switches of all threads of a process so far. */
+static unsigned long switches(pid_t pid)
+{
+    char command[160];
+    unsigned long n = 0;
+    snprintf(command, sizeof command, "cat /proc/%d/task/*/status | awk '/ctxt_switches/ {n += $2} END {print n}'", pid);
+    FILE *f = popen(command, "r");
+    if (!f || fscanf(f, "%lu", &n) != 1) n = 0;
+    if (f) pclose(f);
+    return n;
+}
+
+static int test_idle(void)
+{
+    test_make(0);
+    pid_t monitor = test_monitor(false), a = member(), b = member();
+    CHECK(SOON(tasks() == 2, 5));
+    sleep(1);                           /* it looks around for a while after each event */
+    unsigned long before = switches(monitor);
+    sleep(2);
+    unsigned long after = switches(monitor);
+    CHECK(before > 0 && after == before, "%lu switches in an idle instance", after - before);
+    CHECK_INT(atomic_load(&test_shm.h->monitor_asleep), 1);
+    kill(a, SIGKILL);
+    kill(b, SIGKILL);
+    ends(monitor);
+    waitpid(a, NULL, 0);
+    waitpid(b, NULL, 0);
+    return check_end();
+}
+
+static int test_linger(void)
+{
+    test_make(0);
+    test_shm.h->monitor_linger_ns = SECOND * 3 / 2;
+    uint64_t start = os_now();
+    pid_t monitor = test_monitor(false);
+    sleep(1);
+    pid_t a = member();                 /* in time */
+    kill(a, SIGKILL);
+    waitpid(a, NULL, 0);
+    CHECK(SOON(records() == 0, 5));
+    uint64_t empty = os_now();
+    ends(monitor);
+    uint64_t end = os_now();
+    CHECK(end - empty > SECOND && end - empty < 4 * SECOND && end - start > 2 * SECOND, "%lu ms after the last",
+          (unsigned long)(end - empty) / 1000000);
+    return check_end();
+}
+
+/* ---- with two threads for one core --------------------------------------------------------------- */
+
+static struct sched sched;
+static struct sched_self spinner = {.task = USF_NONE}, waiter = {.task = USF_NONE};
+static _Atomic uint64_t nudges, wrong_values;
+static _Atomic int waiter_ran;
+
+static void nudged(int sig, siginfo_t *info, void *context)
+{
+    if (info->si_code != SI_QUEUE || (uint64_t)info->si_value.sival_ptr != (MONITOR_NUDGE_MAGIC ^ spinner.task))
+        atomic_fetch_add(&wrong_values, 1);
+    atomic_fetch_add(&nudges, 1);
+    if (!spinner.crit) sched_preempt(&sched, &spinner);
+}
+
+static void *wait_for_core(void *arg)
+{
+    if (sched_attach(&sched, &waiter, gettid(), "waiter")) exit(1);
+    atomic_store(&waiter_ran, 1);
+    sched_detach(&sched, &waiter);
+    return arg;
+}
+
+static pthread_t one_core(void)
+{
+    pthread_t t;
+    struct sigaction a = {.sa_sigaction = nudged, .sa_flags = SA_SIGINFO};
+    sigaction(MONITOR_NUDGE_SIGNAL, &a, NULL);
+    test_bind(&sched);
+    CHECK_INT(sched_attach(&sched, &spinner, gettid(), "spinner"), 0);
+    pthread_create(&t, NULL, wait_for_core, NULL);
+    return t;
+}
+
+static void after_one_core(pthread_t t, pid_t monitor)
+{
+    pthread_join(t, NULL);
+    sched_detach(&sched, &spinner);
+    sched_proc_remove(&sched, NULL, sched.proc);
+    kill(monitor, SIGKILL);
+    waitpid(monitor, NULL, 0);
+    CHECK(shm_retire_if_empty(&test_shm, test_config.dir));
+}
+
+/* A thread that never comes to a scheduling point is told, and gives way. */
+static int test_progress(void)
+{
+    test_make(1);
+    pid_t monitor = test_monitor(false);
+    uint64_t start = os_now();
+    pthread_t t = one_core();
+    while (!atomic_load(&waiter_ran) && os_now() < start + 10 * SECOND) {}
+    printf("the waiter ran after %lu ms, %lu nudges\n", (unsigned long)(os_now() - start) / 1000000,
+           (unsigned long)nudges);
+    CHECK(waiter_ran && nudges > 0);
+    CHECK_INT(wrong_values, 0);
+    after_one_core(t, monitor);
+    return check_end();
+}
+
+/* A core lent to a system call that takes long is given on. */
+static int test_lent(void)
+{
+    test_make(1);
+    pid_t monitor = test_monitor(false);
+    pthread_t t = one_core();
+    uint64_t start = os_now();
+    sched_leave_core(&sched, &spinner, false);
+    while (!atomic_load(&waiter_ran) && os_now() < start + 10 * SECOND) usleep(1000);
+    sched_return_core(&sched, &spinner);
+    CHECK(waiter_ran, "the core was not given on");
+    after_one_core(t, monitor);
+    return check_end();
+}
+
+/* A process dies with the scheduler lock; the others go on. */
+static int test_lock(void)
+{
+    test_make(0);
+    pid_t monitor = test_monitor(false), survivor = member();
+    CHECK(SOON(tasks() == 1, 5));
+    for (int round = 0; round < 5; round++) {
+        pid_t child = fork();
+        if (child == 0) {
+            struct sched s;
+            test_bind(&s);
+            lock_acquire(&test_shm.h->lock, lock_name(USF_NONE, s.proc));
+            raise(SIGKILL);
+        }
+        waitpid(child, NULL, 0);
+        pid_t next = member();          /* takes the lock on its way */
+        CHECK(SOON(tasks() == 2 && records() == 2, 10), "%u tasks, %u records", tasks(), records());
+        kill(next, SIGKILL);
+        waitpid(next, NULL, 0);
+        CHECK(SOON(tasks() == 1, 5));
+    }
+    /* the monitor itself */
+    kill(monitor, SIGKILL);
+    waitpid(monitor, NULL, 0);
+    lock_acquire(&test_shm.h->lock, LOCK_NAME_MONITOR);
+    monitor = test_monitor(false);
+    kill(survivor, SIGKILL);
+    waitpid(survivor, NULL, 0);
+    CHECK(SOON(records() == 0, 10));
+    ends(monitor);
+    return check_end();
+}
+
+static const struct { const char *name; int (*run)(void); } all[] = {
+    {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"single", test_single},
+    {"idle", test_idle}, {"linger", test_linger}, {"progress", test_progress}, {"lent", test_lent},
+    {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive},
+};
+
+int main(int argc, char **argv)
+{
+    static char name[USF_NAME_MAX];
+    if (argc == 3 && !strcmp(argv[1], "monitor")) return usf_monitor_main(argv[2]);    /* as the tool does */
+    check_begin(50);
+    if (argc != 2) return 1;
+    snprintf(name, sizeof name, "test-monitor-%s-%d", argv[1], getpid());
+    test_config.name = name;
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(argv[1], all[i].name)) return all[i].run();
+    return 1;
+}

@@ -1,11 +1,13 @@
 /* src/gate/entry.S - where springboards enter.  SPDX-License-Identifier: Apache-2.0
  *
- * A springboard (springboard.c) has moved rsp down by 128 bytes, over the red zone, and called
- * usf_gate_entry with %r11 = address of the site's descriptor, whose first word is the address after
- * the site's `syscall`.  With S the caller's rsp at the site:
+ * A springboard (springboard.c) jumps to usf_gate_entry with %r11 = address of the site's descriptor: the
+ * address after the site's `syscall`, and where the springboard goes on.  With S the caller's rsp at the site:
  *
- *     S-136  return into the springboard          S-144  descriptor
- *     S-152  flags                                S-160  rbp             (slow path only)
+ *     S-128 .. S  red zone                        S-136  descriptor
+ *     S-144  flags                                S-152  rbp             (slow path only)
+ *
+ * Springboards jump rather than call, and the way back is an indirect jump: the kernel leaves the return
+ * predictor empty, so that each `ret` after a system call costs a misprediction.
  *
  * The caller sees what a system call does: rax, rcx and r11 change, nothing else does.  On return rcx
  * says what the springboard has to do: 0 go on, else make the call itself, with no frame (gate.h, action).
@@ -28,12 +30,14 @@
     .type usf_gate_entry, @function
 usf_gate_entry:
     .cfi_startproc
-    .cfi_def_cfa rsp, 136
+    .cfi_def_cfa rsp, 0
     CFI_RA_R11
+    lea     -128(%rsp), %rsp            /* no instruction of the fast path changes flags */
+    .cfi_def_cfa_offset 128
     push    %r11
-    .cfi_def_cfa_offset 144
+    .cfi_def_cfa_offset 136
     CFI_RA_RSP(0)
-    movzwl  %ax, %ecx                   /* no instruction of the fast path changes flags */
+    movzwl  %ax, %ecx
     lea     usf_gate_handlers(%rip), %r11
     mov     (%r11, %rcx, 8), %rcx
     jrcxz   .Lpass
@@ -42,22 +46,25 @@ usf_gate_entry:
     syscall
 .Lleave:
     mov     $0, %ecx
+.Lback:
     .cfi_remember_state
     pop     %r11
-    .cfi_def_cfa_offset 136
+    .cfi_def_cfa_offset 128
     CFI_RA_R11
-    ret
+    lea     128(%rsp), %rsp
+    .cfi_def_cfa_offset 0
+    jmp     *8(%r11)
     .cfi_restore_state
 
 .Lslow:
     pushfq
-    .cfi_def_cfa_offset 152
+    .cfi_def_cfa_offset 144
     CFI_RA_RSP(8)
     cmp     $USF_NR_SYSCALLS, %eax      /* the fast path looked at 16 bits */
     jae     .Lbeyond
     push    %rbp
-    .cfi_def_cfa_offset 160
-    .cfi_offset rbp, -160
+    .cfi_def_cfa_offset 152
+    .cfi_offset rbp, -152
     CFI_RA_RSP(16)
     mov     %rsp, %rbp
     .cfi_def_cfa_register rbp
@@ -68,7 +75,7 @@ usf_gate_entry:
     push    $0                          /* cancel */
     push    $0                          /* action */
     pushq   (%r11)                      /* pc */
-    lea     160(%rbp), %r11
+    lea     152(%rbp), %r11
     push    %r11                        /* rsp */
     push    %r9
     push    %r8
@@ -107,24 +114,19 @@ usf_gate_entry:
     .cfi_def_cfa_register rsp
     CFI_RA_RSP(16)
     pop     %rbp
-    .cfi_def_cfa_offset 152
+    .cfi_def_cfa_offset 144
     .cfi_restore rbp
     CFI_RA_RSP(8)
     lea     8(%rsp), %rsp
-    .cfi_def_cfa_offset 144
-    CFI_RA_RSP(0)
-    .cfi_remember_state
-    pop     %r11
     .cfi_def_cfa_offset 136
-    CFI_RA_R11
-    ret
-    .cfi_restore_state
+    CFI_RA_RSP(0)
+    jmp     .Lback
 
 .Lbeyond:                               /* no such call: let the kernel say so */
-    .cfi_def_cfa_offset 152
+    .cfi_def_cfa_offset 144
     CFI_RA_RSP(8)
     popfq
-    .cfi_def_cfa_offset 144
+    .cfi_def_cfa_offset 136
     CFI_RA_RSP(0)
     syscall
     jmp     .Lleave
@@ -132,7 +134,7 @@ usf_gate_entry:
     .size usf_gate_entry, . - usf_gate_entry
 
 /* glibc >= 2.41: the call of __syscall_cancel_arch(word, nr, a1 .. a6) comes here as a call, with
- * %r11 = descriptor {-, the original function}. */
+ * %r11 = descriptor, whose second word is the original function. */
     .p2align 4
     .type usf_gate_cancel_entry, @function
 usf_gate_cancel_entry:

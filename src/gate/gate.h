@@ -55,8 +55,15 @@ extern gate_handler usf_gate_handlers[GATE_TABLE];
 extern void (*usf_gate_before_clone)(struct gate_frame *f);
 extern __thread uint32_t usf_gate_vforked __attribute__((tls_model("initial-exec")));
 
+/* Sites whose number is known from the code and has no handler are left as they are: they cost nothing, and
+ * their pages stay shared.  true (set before patching): patch them as well, so that handlers for them may be
+ * set later. */
+extern bool usf_gate_patch_all;
+
 struct gate_stats {
-    uint64_t objects, sites, patched, unpatched;
+    uint64_t objects, sites, patched;
+    uint64_t unneeded;          /* no handler for their number */
+    uint64_t unpatched;         /* could not be; signal returns, which must not be, do not count */
     uint64_t cache_hits;        /* objects whose sites came from the site cache */
 };
 extern struct gate_stats usf_gate_stats;

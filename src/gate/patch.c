@@ -11,13 +11,21 @@
 #include <sys/mman.h>
 
 struct gate_stats usf_gate_stats;
+bool usf_gate_patch_all;
+
+static bool is_left(const struct gate_rec *r) { return r->cls == GATE_SITE_LEFT; }
+
+static bool is_needed(const struct gate_rec *r)
+{
+    return r->nr < 0 || r->nr >= USF_NR_SYSCALLS || usf_gate_patch_all || usf_gate_handlers[r->nr];
+}
+
+static bool to_patch(const struct gate_rec *r) { return !is_left(r) && is_needed(r); }
 
 static size_t upper_bound(const struct gate_rec *r)
 {
-    return r->cls == GATE_SITE_LEFT ? 0 : (size_t)((r->len + 80) & ~7);
+    return to_patch(r) ? (size_t)((r->len + 80) & ~7) : 0;
 }
-
-static bool is_left(const struct gate_rec *r) { return r->cls == GATE_SITE_LEFT; }
 
 /* A run of windows that lie in one page is written at once: a write costs more than what it writes. */
 struct span { uint8_t buf[4096]; uintptr_t start; size_t len; };
@@ -51,7 +59,7 @@ static size_t build(struct work *k, const struct gate_image *im, uintptr_t base,
     size_t at = GATE_CHUNK_HEAD;
     gate_chunk_head(k->code);
     for (uint32_t i = 0; i < l->nr; i++) {
-        if (is_left(&l->rec[i])) continue;
+        if (!to_patch(&l->rec[i])) continue;
         uint8_t *buf = k->code + at;
         size_t n = gate_springboard(&l->rec[i], base, buf, code + at, code, &k->enter[i]);
         if (!n) k->enter[i] = 0;
@@ -66,6 +74,7 @@ static void count(const struct gate_list *l, const uintptr_t *enter, const char 
         const struct gate_rec *r = &l->rec[i];
         usf_gate_stats.sites++;
         if (enter && enter[i]) usf_gate_stats.patched++;
+        else if (!is_left(r) && !is_needed(r)) usf_gate_stats.unneeded++;
         else if (r->why != GATE_WHY_SIGRETURN) {
             usf_gate_stats.unpatched++;
             usf_say("gate: %s: system call at %lx stays: %s", path, (unsigned long)r->at,

@@ -1,13 +1,11 @@
 /* src/gate/springboard.c - the code that a patched site jumps to.  SPDX-License-Identifier: Apache-2.0
  *
  *     descriptor:  .quad  address after the site's syscall
- *                  .quad  class CANCEL: the original function, else 0
+ *                  .quad  resume; class CANCEL: the original function
  *     enter:       the instructions that stood before the syscall in the window
- *                  lea    -128(%rsp), %rsp         over the red zone
  *                  lea    descriptor(%rip), %r11
- *                  call   usf_gate_entry
- *                  lea    128(%rsp), %rsp          (lea: flags stay)
- *                  jrcxz  after
+ *                  jmp    usf_gate_entry
+ *     resume:      jrcxz  after
  *                  syscall                         action 1: no frame of ours on the stack
  *                  mov    %eax, %ecx               from here on only where the number may be clone's
  *                  jrcxz  after                    the child has a thread storage of its own, or the parent's
@@ -92,6 +90,18 @@ static void lea_descriptor(struct emit *e)
     rel32(e, e->addr);
 }
 
+/* Directly if `to` is near, else through the word at `slot` that holds it. */
+static void jump(struct emit *e, uintptr_t to, uintptr_t slot)
+{
+    if (near(e, to)) byte(e, 0xe9), rel32(e, to);
+    else byte(e, 0xff), byte(e, 0x25), rel32(e, slot);
+}
+
+static void second_word(struct emit *e, uint64_t v)
+{
+    for (unsigned i = 0; i < 8; i++) e->buf[8 + i] = (uint8_t)(v >> 8 * i);
+}
+
 void gate_chunk_head(uint8_t *buf)
 {
     struct emit e = {.buf = buf};
@@ -107,20 +117,17 @@ size_t gate_springboard(const struct gate_rec *r, uintptr_t base, uint8_t *buf, 
     bool cancel = r->cls == GATE_SITE_CANCEL;
     uintptr_t after = base + r->at + r->insn, back = base + r->at - r->before + r->len;
     word(&e, after, 8);
-    word(&e, cancel ? after + (uint64_t)(int64_t) * (const int32_t *)(const void *)(r->bytes + 1) : 0, 8);
+    word(&e, 0, 8);
     *enter = addr + DESCRIPTOR;
-    uintptr_t entry = (uintptr_t)(cancel ? usf_gate_cancel_entry : usf_gate_entry);
     if (cancel) {
+        second_word(&e, after + (uint64_t)(int64_t) * (const int32_t *)(const void *)(r->bytes + 1));
         lea_descriptor(&e);
-        if (near(&e, entry)) byte(&e, 0xe9), rel32(&e, entry);
-        else byte(&e, 0xff), byte(&e, 0x25), rel32(&e, head + 8);
+        jump(&e, (uintptr_t)usf_gate_cancel_entry, head + 8);
     } else {
         moved(&e, r, base, 0, r->before);
-        byte(&e, 0x48), byte(&e, 0x8d), byte(&e, 0x64), byte(&e, 0x24), byte(&e, 0x80);
         lea_descriptor(&e);
-        if (near(&e, entry)) byte(&e, 0xe8), rel32(&e, entry);
-        else byte(&e, 0xff), byte(&e, 0x15), rel32(&e, head);
-        byte(&e, 0x48), byte(&e, 0x8d), byte(&e, 0xa4), byte(&e, 0x24), word(&e, 128, 4);
+        jump(&e, (uintptr_t)usf_gate_entry, head);
+        second_word(&e, addr + e.at);
         own_call(&e, r);
         moved(&e, r, base, r->before + r->insn, r->len);
         byte(&e, 0xe9), rel32(&e, back);

@@ -3,6 +3,7 @@
  * Handlers that count and make the call, for a choice of call numbers, so that the slow path is as hot as
  * the runtime's.  Environment:
  *   GATE_TEST_HANDLERS  "none", "all", or a comma-separated list of numbers; default: all that may block
+ *   GATE_TEST_PATCH     "needed": only sites whose number has a handler; default: all
  *   GATE_TEST_CACHE     directory of the site cache
  *   GATE_TEST_REPORT    print counts on exit_group to this file (append)
  */
@@ -14,9 +15,20 @@
 #include <fcntl.h>
 #include <string.h>
 
-static uint64_t calls[USF_NR_SYSCALLS];
-static uint64_t clones, forks, loads;
+/* The tests look at these. */
+#define SEEN __attribute__((visibility("default")))
+SEEN uint64_t gate_test_calls[USF_NR_SYSCALLS];
+SEEN uint64_t gate_test_clones, gate_test_forks, gate_test_loads;
+SEEN struct gate_stats *gate_test_stats = &usf_gate_stats;
+SEEN uint32_t gate_test_vforked(void);
+uint32_t gate_test_vforked(void) { return usf_gate_vforked; }
+#define calls  gate_test_calls
+#define clones gate_test_clones
+#define forks  gate_test_forks
+#define loads  gate_test_loads
+
 static const char *report;
+static uint64_t start_us;
 
 static long count_and_call(struct gate_frame *f)
 {
@@ -43,18 +55,18 @@ static void loaded(const struct gate_object *o)
 
 static void write_report(void)
 {
-    char line[400];
+    char line[500];
     uint64_t total = 0;
     for (unsigned i = 0; i < USF_NR_SYSCALLS; i++) total += calls[i];
     int fd = os_open(report, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0) return;
     const struct gate_stats *s = &usf_gate_stats;
-    int n = usf_format(line, sizeof line, "objects=%lu sites=%lu patched=%lu unpatched=%lu hits=%lu calls=%lu "
-                       "getppid=%lu futex=%lu clones=%lu forks=%lu loads=%lu vforked=%u\n",
+    int n = usf_format(line, sizeof line, "objects=%lu sites=%lu patched=%lu unneeded=%lu unpatched=%lu hits=%lu calls=%lu "
+                       "getppid=%lu futex=%lu clones=%lu forks=%lu loads=%lu vforked=%u start_us=%lu\n",
                        (unsigned long)s->objects, (unsigned long)s->sites, (unsigned long)s->patched,
-                       (unsigned long)s->unpatched, (unsigned long)s->cache_hits, (unsigned long)total,
+                       (unsigned long)s->unneeded, (unsigned long)s->unpatched, (unsigned long)s->cache_hits, (unsigned long)total,
                        (unsigned long)calls[__NR_getppid], (unsigned long)calls[__NR_futex], (unsigned long)clones,
-                       (unsigned long)forks, (unsigned long)loads, usf_gate_vforked);
+                       (unsigned long)forks, (unsigned long)loads, usf_gate_vforked, (unsigned long)start_us);
     os_write(fd, line, (size_t)n);
     os_close(fd);
 }
@@ -99,8 +111,11 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     report = option(env, "GATE_TEST_REPORT");
     set_handlers(option(env, "GATE_TEST_HANDLERS"));
     if (report) usf_gate_handlers[__NR_exit_group] = exit_handler;
+    usf_gate_patch_all = option(env, "GATE_TEST_PATCH") == NULL;
     usf_gate_before_clone = before_clone;
+    uint64_t t0 = os_now();
     gate_init(option(env, "GATE_TEST_CACHE"));
     gate_patch_loaded();
     gate_on_load(loaded);
+    start_us = (os_now() - t0) / 1000;
 }

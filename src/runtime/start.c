@@ -11,6 +11,19 @@ static void each_object(const struct gate_object *o, void *arg) { (void)arg; rt_
 /* The gate is of no use any more, but its patched sites remain: they pass everything through. */
 static void on_bug(void) { rt.on = false; }
 
+/* A waker may use a call that is not patched: waiters then look for themselves now and then. */
+static void count_unpatched(void)
+{
+    if (rt.sched.proc != USF_NONE) rt.sched.procs[rt.sched.proc].unpatched = usf_gate_stats.unpatched;
+    if (usf_gate_stats.unpatched) rt.sync.recheck_ns = 100000000u;
+}
+
+static void object_loaded(const struct gate_object *o)
+{
+    rt_object_loaded(o);
+    count_unpatched();
+}
+
 static const struct usf_policy_ops *user_policy(char *why, unsigned cap)
 { return rt.shm.h->policy_path[0] ? policy_load(rt.shm.h->policy_path, why, cap) : 0; }
 
@@ -63,7 +76,6 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
         usf_warn("the gate cannot be set up (error %d): it runs unscheduled", -r);
         return;
     }
-    rt.sync.recheck_ns = 1000000000u;
     usf_on_bug = on_bug;
     rt_install_calls();
     rt_install_life();
@@ -77,8 +89,8 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     }
     gate_patch_loaded();
     gate_for_each_object(each_object, 0);
-    gate_on_load(rt_object_loaded);
-    rt.sched.procs[rt.sched.proc].unpatched = usf_gate_stats.unpatched;
+    gate_on_load(object_loaded);
+    count_unpatched();
     rt.on = true;
     threads_init(rt.settings.thread_cache && !rt.sched.kernel);
 }

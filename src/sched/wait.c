@@ -185,17 +185,42 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     return late ? -ETIMEDOUT : 0;
 }
 
+/* holds the lock.  The task still polls the core that it left idle: nothing is cheaper than to let it go on. */
+static bool polls_its_core(struct sched *s, uint32_t task)
+{
+    uint32_t core = s->tasks[task].pol.last_core;
+    return core < s->h->nr_cores && atomic_load_explicit(&s->cores[core].poller, memory_order_relaxed) == task + 1;
+}
+
+/* holds the lock.  Several at once are queued first: cores then take those that ran on them. */
+static void wake_some(struct sched *s, const uint32_t *tasks, unsigned n, struct kicks *k)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (state_of(&s->tasks[tasks[i]]) == USF_TASK_BLOCKED && polls_its_core(s, tasks[i]))
+            core_place(s, tasks[i], USF_WHY_WAKE, k);
+    for (unsigned i = 0; i < n; i++) {
+        struct usf_task *t = &s->tasks[tasks[i]];
+        if (state_of(t) != USF_TASK_BLOCKED) continue;
+        core_set_state(s, tasks[i], ST(USF_TASK_BLOCKED), USF_TASK_READY);
+        core_enqueue(s, tasks[i], USF_WHY_WAKE);
+    }
+    core_fill_all(s, k);
+    core_take_lent(s, k);
+}
+
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n)
 {
-    while (n) {
+    for (unsigned batch; n; n -= batch, tasks += batch) {
         struct kicks k = {0};
+        batch = n < KICKS_MAX / 2 ? n : KICKS_MAX / 2;
         if (!core_enter(s, me)) return;
-        for (; n && k.n < KICKS_MAX - 2; n--, tasks++) {
-            struct usf_task *t = &s->tasks[*tasks];
-            if (state_of(t) == USF_TASK_BLOCKED) core_place(s, *tasks, USF_WHY_WAKE, &k);
-            else atomic_store_explicit(&t->token, 1, memory_order_relaxed);
-            if (me->task != USF_NONE) own(s, me)->n.wakes++;
+        for (unsigned i = 0; i < batch; i++) {      /* woken before it blocked: the next block returns */
+            struct usf_task *t = &s->tasks[tasks[i]];
+            if (state_of(t) != USF_TASK_BLOCKED) atomic_store_explicit(&t->token, 1, memory_order_relaxed);
         }
+        if (me->task != USF_NONE) own(s, me)->n.wakes += batch;
+        if (batch > 1) wake_some(s, tasks, batch, &k);
+        else if (state_of(&s->tasks[*tasks]) == USF_TASK_BLOCKED) core_place(s, *tasks, USF_WHY_WAKE, &k);
         core_leave(s, me, &k);
     }
 }

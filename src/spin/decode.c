@@ -44,6 +44,16 @@ static void add_edge(struct spin_scratch *s, uint32_t from, uint32_t to)
     }
 }
 
+/* lea N(%rsp),%r; lea N(%rbp),%r; mov %rsp,%r: an address in the frame goes somewhere. */
+static bool takes_frame_address(const ZydisDecodedInstruction *i, const uint8_t *code)
+{
+    if (i->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT) return false;
+    bool sib_rsp = i->raw.modrm.rm == 4 && (i->raw.sib.base & 7) == 4, rbp = i->raw.modrm.rm == 5 && i->raw.modrm.mod;
+    if (i->opcode == 0x8d) return i->raw.modrm.mod != 3 && (sib_rsp || rbp);
+    return i->opcode == 0x89 && i->raw.modrm.mod == 3 && i->raw.modrm.reg == 4 && !(code[0] & 4) &&
+           !(i->raw.modrm.rm == 5 && code[0] == 0x48);
+}
+
 enum spin_verdict spin_sweep(struct spin_scratch *s, uint32_t pc)
 {
     uint8_t *b = (uint8_t *)s->bound, *t = (uint8_t *)s->target;
@@ -51,7 +61,7 @@ enum spin_verdict spin_sweep(struct spin_scratch *s, uint32_t pc)
     s->lo = pc > SPIN_RADIUS ? pc - SPIN_RADIUS : 0;
     s->hi = s->size - pc > SPIN_RADIUS ? pc + SPIN_RADIUS : s->size;
     s->nr_edges = 0;
-    s->frame = false;
+    s->frame = s->escapes = false;
     ZydisDecoderContext ctx;
     unsigned n = 0;
     for (uint32_t p = 0; p < s->size; p += s->insn.length, n++) {
@@ -63,6 +73,7 @@ enum spin_verdict spin_sweep(struct spin_scratch *s, uint32_t pc)
             ((c[1] == 0x89 && c[2] == 0xe5) || (c[1] == 0x8b && c[2] == 0xec) ||
              (c[1] == 0x8d && (c[2] == 0x6c || c[2] == 0xac) && c[3] == 0x24)))
             s->frame = true;
+        s->escapes |= takes_frame_address(&s->insn, c);
         if (p >= s->lo && p < s->hi) bit_set(s->bound, p - s->lo);
         int64_t to;
         if (!relative_target(&s->insn, p, &to)) continue;
@@ -136,10 +147,37 @@ static regset register_parts(struct node *n, ZydisRegister r, int *gpr)
     }
 }
 
-static regset slot_parts(struct spin_scratch *s, struct node *n, const ZydisDecodedOperand *o, bool *exact)
+/* Is the operand a word of our own frame, and which?  Also through a register that holds its address. */
+static bool find_slot(const struct spin_scratch *s, const ZydisDecodedOperand *o, int8_t *base, int64_t *lo)
 {
-    int8_t base = o->mem.base == ZYDIS_REGISTER_RSP ? REG_RSP : REG_RBP;
-    int64_t lo = o->mem.disp.value, hi = lo + (o->size + 7) / 8;
+    bool flat = o->mem.segment == ZYDIS_REGISTER_SS || o->mem.segment == ZYDIS_REGISTER_DS;
+    if (o->mem.index != ZYDIS_REGISTER_NONE || !flat) return false;
+    *lo = o->mem.disp.value;
+    *base = (int8_t)gpr_number(o->mem.base);
+    if (*base == REG_RSP || (s->frame && *base == REG_RBP)) return true;
+    if (*base < 0 || *base > 15 || !s->alias[*base].base) return false;
+    *lo += s->alias[*base].disp;
+    *base = s->alias[*base].base;
+    return true;
+}
+
+/* Registers that hold an address in our frame (lea N(%rsp),%r), for as long as the code runs straight on. */
+static void track_aliases(struct spin_scratch *s, const struct node *n)
+{
+    const ZydisDecodedOperand *o = s->op;
+    bool lea = s->insn.mnemonic == ZYDIS_MNEMONIC_LEA && s->insn.operand_width == 64 &&
+               o[1].mem.index == ZYDIS_REGISTER_NONE &&
+               (o[1].mem.base == ZYDIS_REGISTER_RSP || (s->frame && o[1].mem.base == ZYDIS_REGISTER_RBP));
+    for (int r = 0; r < 16; r++)
+        if (n->wr & RS_GPR(r) || n->stop || n->bad == SPIN_NO_CALL) s->alias[r].base = 0;
+    if (!lea) return;
+    int r = gpr_number(o[0].reg.value);
+    s->alias[r].base = o[1].mem.base == ZYDIS_REGISTER_RSP ? REG_RSP : REG_RBP;
+    s->alias[r].disp = o[1].mem.disp.value;
+}
+
+static regset slot_parts(struct spin_scratch *s, struct node *n, int8_t base, int64_t lo, int64_t hi, bool *exact)
+{
     regset r = 0;
     *exact = false;
     for (uint32_t i = 0; i < s->nr_slots; i++) {
@@ -157,14 +195,6 @@ static regset slot_parts(struct spin_scratch *s, struct node *n, const ZydisDeco
     *exact = true;
     return RS(RS_SLOT0 + s->nr_slots++);
 }
-static bool is_slot(const struct spin_scratch *s, const ZydisDecodedOperand *o)
-{
-    return o->mem.type == ZYDIS_MEMOP_TYPE_MEM && o->mem.index == ZYDIS_REGISTER_NONE &&
-           (o->mem.segment == ZYDIS_REGISTER_SS || o->mem.segment == ZYDIS_REGISTER_DS ||
-            o->mem.segment == ZYDIS_REGISTER_NONE) &&
-           (o->mem.base == ZYDIS_REGISTER_RSP || (s->frame && o->mem.base == ZYDIS_REGISTER_RBP));
-}
-
 static void describe_load(struct node *n, const ZydisDecodedOperand *o, uintptr_t next)
 {
     struct spin_load *l = &n->mem;
@@ -215,16 +245,20 @@ static void memory_operand(struct spin_scratch *s, struct node *n, const ZydisDe
         return;
     }
     bool writes = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE, reads = o->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
+    int8_t base;
+    int64_t lo;
     if (writes && n->atomic) {
         n->load = true;
         n->addr |= addr;
         describe_load(n, o, next);
-    } else if (is_slot(s, o)) {
+    } else if (find_slot(s, o, &base, &lo)) {
         bool exact;
-        regset r = slot_parts(s, n, o, &exact);
+        regset r = slot_parts(s, n, base, lo, lo + (o->size + 7) / 8, &exact);
         if (reads || (writes && (!exact || o->actions & ZYDIS_OPERAND_ACTION_CONDWRITE))) n->rd |= r;
         if (writes) n->wr |= r;
         describe_load(n, o, next);
+        n->mem.base = base;
+        n->mem.disp = lo;
     } else {
         if (writes) reject(n, SPIN_NO_STORE);
         n->load = true;
@@ -397,6 +431,7 @@ enum spin_verdict spin_decode_region(struct spin_scratch *s, uint32_t pc)
     uint32_t lo, hi;
     fit_region(s, pc, &lo, &hi);
     s->nr_nodes = s->nr_slots = 0;
+    for (int r = 0; r < 16; r++) s->alias[r].base = 0;
     for (uint32_t p = lo; p < hi; p++) {
         if (!bit_get(s->bound, p - s->lo)) continue;
         struct node *n = &s->node[s->nr_nodes++];
@@ -404,7 +439,10 @@ enum spin_verdict spin_decode_region(struct spin_scratch *s, uint32_t pc)
         if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&s->full, s->code + p, s->size - p, &s->insn, s->op)))
             return SPIN_NO_DECODE;
         n->len = s->insn.length;
+        if (bit_get(s->target, p - s->lo))
+            for (int r = 0; r < 16; r++) s->alias[r].base = 0;
         describe(s, n, s->fstart);
+        track_aliases(s, n);
     }
     for (uint32_t i = 0; i < s->nr_nodes; i++) {
         struct node *n = &s->node[i];

@@ -48,14 +48,16 @@ static void mark_backward(struct spin_scratch *s, int pc, int a, int b)
 bool spin_cycle(struct spin_scratch *s, int pc, int a, int b, bool *big)
 {
     *big = false;
-    for (int i = a; i <= b; i++) s->mark[i] = 0;
+    for (uint32_t i = 0; i < s->nr_nodes; i++) {
+        s->mark[i] = 0;
+        s->local[i] = -1;
+    }
     if (s->gone[pc]) return false;
     mark_forward(s, pc, a, b);
     if (!(s->mark[pc] & 1)) return false;
     mark_backward(s, pc, a, b);
     s->n = 0;
     for (int i = a; i <= b; i++) {
-        s->local[i] = -1;
         if (s->mark[i] != 3) continue;
         if (s->n == SPIN_MAX_INSNS) {
             *big = true;

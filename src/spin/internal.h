@@ -65,11 +65,13 @@ struct spin_scratch {
     uint32_t size;               /* fend - fstart */
     uint32_t lo, hi;             /* region, offsets from fstart */
     bool frame;                  /* rbp is the frame pointer */
+    bool escapes;                /* others may know of words in the frame */
     uint8_t bound[SPIN_REGION / 8 + 1], target[SPIN_REGION / 8 + 1];   /* bit i: lo + i */
     uint32_t nr_edges;
     struct { uint32_t s, t; } edge[SPIN_EDGES];   /* backward branches within the region */
     uint32_t nr_nodes;
     struct node node[SPIN_NODES];
+    struct { int8_t base; int64_t disp; } alias[16];   /* base 0: none */
     uint32_t nr_slots;
     struct spin_slot slot[RS_SLOTS];
     uint8_t gone[SPIN_NODES];    /* nodes taken out of the candidate at hand */

@@ -31,12 +31,12 @@ struct facts {
 
 static const struct node *node_of(const struct spin_scratch *s, unsigned k) { return &s->node[s->at[k]]; }
 
-static void collect(struct spin_scratch *s, struct facts *f)
+/* slots: words of our own stack frame that the code at hand writes, or that nobody else can know: as good as
+ * registers.  Others are memory. */
+static void collect(struct spin_scratch *s, regset slots, struct facts *f)
 {
     *f = (struct facts){ 0 };
-    regset slots = 0;                /* of the own stack frame, written here: as good as registers */
     unsigned nops = 0;
-    for (unsigned k = 0; k < s->n; k++) slots |= node_of(s, k)->wr & RS_ALL_SLOTS;
     for (unsigned k = 0; k < s->n; k++) {
         const struct node *n = node_of(s, k);
         if (n->load || n->rd & RS_ALL_SLOTS & ~slots) f->loads |= BIT(k);
@@ -141,10 +141,10 @@ static void find_exits(const struct spin_scratch *s, struct facts *f)
 }
 
 /* One look at the cycle: SPIN_YES, or why not, with the nodes to take out for another try. */
-static enum spin_verdict judge(struct spin_scratch *s, struct facts *f, uint64_t *take)
+static enum spin_verdict judge(struct spin_scratch *s, regset slots, struct facts *f, uint64_t *take)
 {
     spin_dependences(s);
-    collect(s, f);
+    collect(s, slots, f);
     if ((*take = updates(s, f) | changing_stores(s, f))) return SPIN_NO_STORE;
     if ((*take = moving_addresses(s, f))) return SPIN_NO_ADDRESS;
     if ((*take = computations(s, f))) return SPIN_NO_EXIT;
@@ -225,7 +225,9 @@ static int first_node_from(const struct spin_scratch *s, uint32_t off)
 static enum spin_verdict try_interval(struct spin_scratch *s, int pc, int a, int b, struct spin_loop *l)
 {
     enum spin_verdict why = SPIN_NO_LOOP;
+    regset slots = s->escapes ? 0 : RS_ALL_SLOTS;
     for (int i = a; i <= b; i++) {
+        slots |= s->node[i].wr & RS_ALL_SLOTS;
         s->gone[i] = s->node[i].bad != 0;
         if (s->gone[i] && why == SPIN_NO_LOOP) why = (enum spin_verdict)s->node[i].bad;
     }
@@ -234,7 +236,7 @@ static enum spin_verdict try_interval(struct spin_scratch *s, int pc, int a, int
     uint64_t take;
     bool big;
     while (spin_cycle(s, pc, a, b, &big)) {
-        enum spin_verdict v = judge(s, &f, &take);
+        enum spin_verdict v = judge(s, slots, &f, &take);
         if (v == SPIN_YES) {
             l->atomic = false;
             describe_insns(s, &f, l);

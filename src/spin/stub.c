@@ -130,7 +130,7 @@ static void enter(struct emit *e)
 }
 static void literals(struct emit *e, uintptr_t place)
 {
-    while (e->at % 8) bytes(e, "\xcc", 1);
+    while (e->ok && e->at % 8) bytes(e, "\xcc", 1);
     e->head_literal = e->at;
     uint64_t v[2] = { place, (uint64_t)(uintptr_t)usf_spin_entry };
     bytes(e, v, sizeof v);

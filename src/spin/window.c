@@ -33,7 +33,7 @@ static bool fits(const struct spin_scratch *s, unsigned k, struct window *w)
         const struct node *n = &s->node[i];
         if (i > w->first && (n->off != n[-1].off + n[-1].len || bit_get(s->target, n->off - s->lo))) return false;
         if (i > w->first && n[-1].stop && !n->nop1) return false;
-        bool ours = s->mark[i] == 3 && s->local[i] >= 0;
+        bool ours = s->local[i] >= 0;
         if (!ours && !is_absorbable(n)) return false;
         w->absorbed += !ours;
         w->insns++;
@@ -64,7 +64,7 @@ enum spin_verdict spin_choose_window(struct spin_scratch *s, uintptr_t fstart, s
     l->window_insns = (uint8_t)best.insns;
     for (unsigned i = 0; i < best.insns; i++) {
         const struct node *n = &s->node[best.first + (int)i];
-        if (s->mark[best.first + (int)i] != 3) insert_absorbed(l, (uint32_t)(fstart + n->off - l->head), n->len);
+        if (s->local[best.first + (int)i] < 0) insert_absorbed(l, (uint32_t)(fstart + n->off - l->head), n->len);
     }
     return SPIN_YES;
 }

@@ -32,8 +32,7 @@ static bool name_is_dead(void *arg, uint32_t name)
 
 void monitor_recover_lock(struct monitor *m)
 {
-    lock_recover(&m->shm.h->lock, LOCK_NAME_MONITOR, name_is_dead, m);
-    lock_release(&m->shm.h->lock, LOCK_NAME_MONITOR);
+    sched_recover(&m->sched, name_is_dead, m);
 }
 
 /* ---- processes --------------------------------------------------------------------------------- */

@@ -110,6 +110,10 @@ static inline void sched_crit_leave(struct sched *s, struct sched_self *me)
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg);
 
+/* Monitor: processes died.  If one of them held the scheduler lock: take it and put right what it left half
+ * done.  is_dead: is the holder of this lock name (lock.h) dead? */
+void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), void *arg);
+
 /* Whole-object check, for the expensive asserts and `usf doctor`: true, or false with a reason.
  * Takes the lock only if `locked` is false and the instance is live. */
 bool sched_is_valid(struct sched *s, char *why, unsigned cap);

@@ -125,6 +125,9 @@ def main():
     options = benches.Options(bin=os.path.join(args.build, "bench"), usf=args.usf, python=args.python, cores=machine.cores(),
                               loops_per_us=0.0 if args.list else calibrate(tool), small=args.small, seconds=args.seconds)
     wrong = sum([bench(args, options, name) for name in args.names])
+    if stay := launch.daemons_that_stay():
+        print(f"NOT GOOD: monitors that did not leave: {stay}")
+        wrong += 1
     return 1 if wrong else 0
 
 

@@ -33,6 +33,8 @@ class Config:
         env = dict(self.env)
         if self.usf:
             env["USF_INSTANCE"] = f"bench-{os.getpid()}-{next(Config._serial)}"
+            if not any(p.timer for p in programs):  # starts are timed as users have them: the instance is there
+                env["USF_MONITOR_LINGER"] = "0"
         return [self._command(p, env, usf) for p in programs]
 
     def _command(self, p, env, usf):

@@ -100,8 +100,15 @@ class Plan:
                 self.grid[group] = {label: Series(cell, "linux") for label, cell in grids[group]}
 
     def all(self):
-        yield from (s for group in self.grid.values() for s in group.values())
-        yield from self.series
+        """Everything, and what is compared close together: a group's grid right before its cells."""
+        seen = set()
+        for series in self.series:
+            group = series.cell.group
+            if group in self.grid and group not in seen:
+                seen.add(group)
+                yield from self.grid[group].values()
+            yield series
+        yield from (s for g, entries in self.grid.items() if g not in seen for s in entries.values())
 
     def tuned(self, group):
         """(label, series) of the best setting found, or None."""

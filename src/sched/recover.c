@@ -36,7 +36,7 @@ static void mend_cores(struct sched *s)
 static void mend_tasks(struct sched *s)
 {
     uint32_t ready = 0, hwm = atomic_load(&s->h->task_hwm);
-    policy_wipe(&s->pol, hwm, s->pol.nr_procs);
+    policy_wipe(&s->pol, s->pol.nr_procs, hwm);
     s->ops.init(&s->pol);
     for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
         struct usf_proc *p = &s->procs[i];

@@ -23,6 +23,7 @@
  *   USF_RUN             exported by `usf run --stats`: index + 1 in the instance's run table
  *   USF_POINTS          plan of the perturbation points (base/base.h), debug builds only
  *   USF_SYSTEM_CONFIG   path read in place of /etc/usf.toml
+ *   USF_FLAGS, USF_SEED, USF_SHOW, USF_TEST_*   of the project's own tests
  */
 #ifndef USF_CONFIG_ENV_H
 #define USF_CONFIG_ENV_H
@@ -47,5 +48,7 @@
 #define USF_ENV_RUN            "USF_RUN"
 #define USF_ENV_POINTS         "USF_POINTS"
 #define USF_ENV_SYSTEM_CONFIG  "USF_SYSTEM_CONFIG"
+#define USF_ENV_OF_TESTS       "USF_FLAGS", "USF_SEED", "USF_SHOW"
+#define USF_ENV_TEST_PREFIX    "USF_TEST_"
 
 #endif

@@ -149,10 +149,10 @@ static const char *env_of(char **envp, const char *name)
 
 static void check_variable(struct config *c, const char *entry)
 {
-    static const char *const others[] = {USF_ENV_RUN, USF_ENV_POINTS, USF_ENV_SYSTEM_CONFIG};
+    static const char *const others[] = {USF_ENV_RUN, USF_ENV_POINTS, USF_ENV_SYSTEM_CONFIG, USF_ENV_OF_TESTS};
     const char *eq = strchr(entry, '=');
     size_t len = eq ? (size_t)(eq - entry) : 0;
-    if (!len || option_by_env(entry, (long)len)) return;
+    if (!len || option_by_env(entry, (long)len) || !strncmp(entry, USF_ENV_TEST_PREFIX, strlen(USF_ENV_TEST_PREFIX))) return;
     for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
         if (strlen(others[i]) == len && !memcmp(others[i], entry, len)) return;
     const char *names[CONFIG_MAX_OPTIONS];

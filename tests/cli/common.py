@@ -35,7 +35,7 @@ class Case(unittest.TestCase):
         self.home = os.path.join(self.dir, "home")
         os.makedirs(os.path.join(self.home, ".config", "usf"))
         self.instance = "test-cli-%d-%d" % (os.getpid(), random.randrange(1 << 30))
-        self.env = {"PATH": "/usr/bin:/bin", "HOME": self.home, "USF_INSTANCE": self.instance,
+        self.env = {**{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}, "PATH": "/usr/bin:/bin", "HOME": self.home, "USF_INSTANCE": self.instance,
                     "USF_SYSTEM_CONFIG": os.path.join(self.dir, "system.toml"), "USF_MONITOR_LINGER": "0", "LANG": "C.UTF-8"}
 
     def tearDown(self):

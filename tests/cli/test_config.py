@@ -134,7 +134,7 @@ class Origins(Case):
         o, err = self.options(add={"USF_QUANTUN": "1"})
         self.assertIn("unknown variable USF_QUANTUN", err)
         self.assertIn("USF_QUANTUM", err)
-        for known in ("USF_RUN", "USF_POINTS"):
+        for known in ("USF_RUN", "USF_POINTS", "USF_TEST_ANYTHING", "USF_SEED"):
             o, err = self.options(add={known: "1"})
             self.assertEqual(err, "")
 

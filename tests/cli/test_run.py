@@ -100,18 +100,6 @@ class Unscheduled(Case):
         self.check(FILES["gostatic"], "is statically linked (a Go program)")
         self.check(FILES["godyn"], "is a Go program")
 
-    def test_real_go(self):
-        go = shutil.which("go") or "/usr/local/go/bin/go"
-        if not os.path.exists(go):
-            self.skipTest("no Go compiler")
-        src = self.write("g/main.go", "package main\nfunc main() { print(\"\") ; println() }\n")
-        exe = os.path.join(self.dir, "g/g")
-        env = dict(os.environ, GOCACHE=os.path.join(self.dir, "gocache"), GOFLAGS="", GO111MODULE="off", CGO_ENABLED="0", GOPATH=self.dir)
-        if subprocess.run([go, "build", "-o", exe, src], env=env, capture_output=True).returncode:
-            self.skipTest("go build does not work here")
-        p = self.run_usf("run", exe)
-        self.assertIn("Go program", p.stderr)
-
     def test_static_through_scripts(self):
         path = self.write("s1", "#!%s\n" % FILES["static"], 0o755)
         self.check(path, "s1 is a script for %s, which is statically linked" % FILES["static"])

@@ -12,6 +12,7 @@ long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain)
     uint32_t handlers = t->handlers, nudges = t->nudges;
     long r;
     t->certain = certain;
+    sched_waits_for(&rt.sched, &t->self, USF_WAIT_SYSCALL, f->rax);
     do {
         sched_leave_core(&rt.sched, &t->self, certain);
         r = rt_pass(f);

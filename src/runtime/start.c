@@ -33,7 +33,7 @@ static bool open_instance(void)
     struct usf_settings *o = &rt.settings;
     char why[256] = "";
     c = (struct shm_config){
-        .name = o->instance, .policy = o->policy.name, .policy_path = o->policy.path, .quantum_ns = o->quantum_ns,
+        .name = o->instance, .cpus = o->cpus, .policy = o->policy.name, .policy_path = o->policy.path, .quantum_ns = o->quantum_ns,
         .poll_max_ns = o->poll_ns, .progress_ns = o->progress_ns, .lend_ns = o->lend_ns, .lock_kind = o->lock_kind,
     };
     int r = shm_open_instance(&c, true, &rt.shm);

@@ -83,6 +83,13 @@ void sched_detach(struct sched *s, struct sched_self *me);
  * CLOCK_MONOTONIC, 0 = none.  0 woken (or spurious: callers loop on their own condition), -ETIMEDOUT,
  * -EINTR (sched_interrupt).  On return the caller has a core in every case. */
 int  sched_block(struct sched *s, struct sched_self *me, uint64_t deadline);
+/* For `usf ps`: what the thread is about to wait for (a futex's address, a system call's number). */
+static inline void sched_waits_for(struct sched *s, struct sched_self *me, uint32_t kind, uint64_t what)
+{
+    struct usf_task *t = &s->tasks[me->task];
+    atomic_store_explicit(&t->wait_kind, kind, memory_order_relaxed);
+    atomic_store_explicit(&t->wait_addr, what, memory_order_relaxed);
+}
 /* Make blocked tasks ready; one that is not blocked is left a token. */
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n);
 /* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task ran. */

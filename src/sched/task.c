@@ -182,6 +182,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     atomic_store(&t->core, USF_NONE);
     atomic_store(&t->pinned, USF_NONE);
     atomic_store(&t->token, 0);
+    atomic_store(&t->parked, 0);
     atomic_store(&t->wait_kind, USF_WAIT_NONE);
     t->tid = tid;
     t->proc = s->proc;

@@ -68,6 +68,13 @@ static void poll_core(struct sched *s, struct sched_self *me, uint64_t deadline)
     leave_poll(s, me);
 }
 
+/* The core was given to us, or given and taken again: either way it is our turn to look. */
+static bool has_turn(struct usf_task *t)
+{
+    unsigned st = state_of(t);
+    return st == USF_TASK_RUNNING || st == USF_TASK_IN_KERNEL;
+}
+
 int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     struct usf_task *t = own(s, me);
@@ -75,11 +82,13 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
     me->where = SCHED_PARKED;
     if (me->poll_core) poll_core(s, me, deadline);
     while (!me->interrupted) {
-        if (state_of(t) == USF_TASK_RUNNING) break;
+        if (has_turn(t)) break;
         atomic_exchange(&t->park, USF_PARK_ASLEEP);
         USF_POINT("sched.park");
-        if (state_of(t) == USF_TASK_RUNNING) break;
+        if (has_turn(t)) break;
+        atomic_store_explicit(&t->parked, 1, memory_order_relaxed);
         r = os_futex_wait(&t->park, USF_PARK_ASLEEP, deadline);
+        atomic_store_explicit(&t->parked, 0, memory_order_relaxed);
         if (r == -ETIMEDOUT) break;
         r = 0;
         if (atomic_load_explicit(&s->leaving, memory_order_relaxed)) break;
@@ -128,6 +137,15 @@ static void park_softly(struct sched *s, struct sched_self *me)
     if (now - start >= SOFT_NS) c->soft_after = now + SOFT_PENALTY;
 }
 
+/* The core was taken before we got to use it. */
+static void queue_again(struct sched *s, struct sched_self *me)
+{
+    struct kicks k = {0};
+    if (!core_enter(s, me)) return;
+    if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) core_place(s, me->task, USF_WHY_RETURN, &k);
+    core_leave(s, me, &k);
+}
+
 /* Park until the own task is put on a core, whatever happens. */
 static void park_for_core(struct sched *s, struct sched_self *me)
 {
@@ -140,6 +158,7 @@ static void park_for_core(struct sched *s, struct sched_self *me)
             if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0});
             if (me->task == USF_NONE) return;
         }
+        if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) queue_again(s, me);
     }
     me->interrupted = intr;
     core_arrive(s, me);
@@ -173,7 +192,7 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     int r = core_park(s, me, deadline);
     if (r != -ETIMEDOUT || state_of(t) == USF_TASK_RUNNING) {
         if (r == -EINTR) return me->where = SCHED_USER, -EINTR;
-        if (state_of(t) == USF_TASK_RUNNING) return core_arrive(s, me), 0;
+        if (has_turn(t)) return park_for_core(s, me), 0;
     }
     /* Timed out (or the process is leaving): ready, by our own doing. */
     k.n = 0;

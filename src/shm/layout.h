@@ -86,7 +86,8 @@ struct usf_task {
     _Atomic uint32_t wait_kind; /* enum usf_wait_kind, for `usf ps` */
     _Atomic uint64_t wait_addr; /* futex address or system call number, for `usf ps` */
     uint64_t start_ns;          /* when put on its core */
-    uint64_t reserved0[2];
+    _Atomic uint32_t parked;    /* its thread sleeps on `park`; hint for the monitor */
+    uint32_t reserved0[3];
     /* line 1 */
     struct usf_pol_task pol;    /* what the policy sees: 96 bytes */
     char     name[16];          /* thread name, for `usf ps` */
@@ -259,7 +260,7 @@ struct usf_header {
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, pol) \
     F(usf_proc, gone) F(usf_proc, tail) \
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
-    F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
+    F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, tail) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
     F(usf_run, n) F(usf_run, tail) \

@@ -171,6 +171,7 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     sched_crit_leave(y->sched, me->sched);
 
     long r = 0;
+    sched_waits_for(y->sched, me->sched, USF_WAIT_FUTEX, w.addr);
     while (atomic_load(&w.state) == SYNC_WAITING) {
         bool over;
         uint64_t until = monotonic(d, &over), look = os_now() + recheck;
@@ -182,11 +183,11 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
         r = sched_block(y->sched, me->sched, peek ? look : until);
         if (me->sched->task != w.task) break;      /* taken off the instance meanwhile */
         if (r == -EINTR) break;
-        if (peek && r == -ETIMEDOUT) {
-            if (!sync_read(addr, &now_val) || now_val != val) break;    /* spurious, as futex(2) allows */
-            recheck *= 2;
-        }
+        bool early = peek && r == -ETIMEDOUT;
         r = 0;
+        if (!early) continue;
+        if (!sync_read(addr, &now_val) || now_val != val) break;    /* spurious, as futex(2) allows */
+        recheck *= 2;
     }
     sched_crit_enter(me->sched);
     me->waiter = 0;

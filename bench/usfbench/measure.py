@@ -134,7 +134,7 @@ def run_once(series, usf, keep):
         series.rates.append(rate)
     else:
         series.bad[status] = series.bad.get(status, 0) + 1
-        series.error = f"exit {ended.exits}: {ended.errors[-600:]}"
+        series.error = f"exit {ended.exits} {ended.errors[-600:]}" if ended.exits else ended.errors[-600:]
         if bound is not None:
             series.bound = min(bound, series.bound or bound)
     if ended.leftover:

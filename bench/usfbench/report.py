@@ -14,11 +14,16 @@ def number(x):
     return f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}"
 
 
+def trouble(series, but=()):
+    """What went wrong, and how often."""
+    return ", ".join(f"{n}x {status}" if n else status for status, n in series.bad.items() if status not in but)
+
+
 def show(series):
     """A series in a table: median, spread; `< x` if it was cut; what went wrong, and how often."""
     if series is None:
         return ""
-    bad = ", ".join(f"{n}x {status}" if n else status for status, n in series.bad.items() if status != "cut" or series.rates)
+    bad = trouble(series, but=() if series.rates else ("cut",))
     if series.median():
         text = number(series.median())
         if len(series.rates) > 1:

@@ -49,7 +49,7 @@ trap 'echo exit $?' EXIT
 trap 'echo term' TERM; kill -TERM $$
 trap 'echo usr1 while waiting; ' USR1
 (sleep 0.2; kill -USR1 $$) & wait $!; echo "wait: $?"
-trap 'echo child' CHLD; true & wait; trap - CHLD
+wait; trap 'echo child' CHLD; true & wait; trap - CHLD
 trap 'echo err at $?' ERR; false; trap - ERR
 bash -c 'trap "" INT; kill -INT $$; echo survived'
 bash -c 'trap "echo bye; exit 7" INT; kill -INT $$; echo never'; echo $?

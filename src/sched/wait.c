@@ -35,17 +35,21 @@ void core_kick(struct sched *s, uint32_t task)
     os_futex_wake(&t->park, 1);
 }
 
-/* Stop polling.  A task that was left in the mailbox in the meantime is woken. */
+/* Stop polling.  A task that was left in the mailbox in the meantime is woken, in a critical section: a
+ * handler that unwinds (pthread_cancel) must not leave it half woken. */
 static void leave_poll(struct sched *s, struct sched_self *me)
 {
     if (!me->poll_core) return;
+    sched_crit_enter(me);
     struct usf_core *c = &s->cores[me->poll_core - 1];
     uint32_t w = me->task + 1;
     me->poll_core = 0;
-    if (atomic_compare_exchange_strong(&c->poller, &w, 0) || !(w & USF_MAIL)) return;
-    /* By now it may be another poller's word or mail: whoever takes mail out delivers it. */
-    w = atomic_exchange(&c->poller, 0);
-    if (w & USF_MAIL) core_kick(s, (w & ~USF_MAIL) - 1);
+    if (!atomic_compare_exchange_strong(&c->poller, &w, 0) && w & USF_MAIL) {
+        /* By now it may be another poller's word or mail: whoever takes mail out delivers it. */
+        w = atomic_exchange(&c->poller, 0);
+        if (w & USF_MAIL) core_kick(s, (w & ~USF_MAIL) - 1);
+    }
+    sched_crit_leave(s, me);
 }
 
 /* Watch the core that went idle: until the own task runs again, another is left in the mailbox, or it
@@ -319,26 +323,34 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
     }
 }
 
+/* Take the core back if it is still ours.  A signal handler may do the same in the middle of this. */
+static bool take_back(struct sched *s, struct sched_self *me, uint32_t core)
+{
+    if (USF_UNLIKELY(core >= s->h->nr_cores)) return false;
+    struct usf_core *c = &s->cores[core];
+    for (;;) {
+        uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
+        unsigned st = core_state(w);
+        if (core_task(w) != me->task || st == USF_CORE_IDLE) return false;
+        if (st == USF_CORE_RUNNING) return true;
+        if (st == USF_CORE_AWAY) core_idle_clear(s, core);
+        if (atomic_compare_exchange_strong(&c->word, &w, core_word(USF_CORE_RUNNING, me->task, core_seq(w) + 1)))
+            return true;
+    }
+}
+
 void sched_return_core(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
-    if (USF_LIKELY(core < s->h->nr_cores)) {
-        struct usf_core *c = &s->cores[core];
-        uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
-        unsigned st = core_state(w);
-        if (core_task(w) == me->task && (st == USF_CORE_LENT || st == USF_CORE_AWAY)) {
-            if (st == USF_CORE_AWAY) core_idle_clear(s, core);
-            if (atomic_compare_exchange_strong(&c->word, &w,
-                                               core_word(USF_CORE_RUNNING, me->task, core_seq(w) + 1))) {
-                me->where = SCHED_USER;
-                if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) core_arrive(s, me);
-                return;
-            }
-        } else if (core_task(w) == me->task && st == USF_CORE_RUNNING) {
-            me->where = SCHED_USER;
-            return;
-        }
+    if (USF_LIKELY(take_back(s, me, core))) {
+        me->where = SCHED_USER;
+        if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) core_arrive(s, me);
+        return;
+    }
+    if (s->kernel) {
+        me->where = SCHED_USER;
+        return;
     }
     struct kicks k = {0};
     if (!core_enter(s, me)) return;

@@ -1,6 +1,6 @@
-/* src/spin/learn.c - sites found in earlier runs, by build-id.  SPDX-License-Identifier: Apache-2.0
+/* src/spin/learn.c - sites found in earlier runs, by object.  SPDX-License-Identifier: Apache-2.0
  *
- * DIR/spin/HEX is a text file: a line with format and version, then one address per line, relative to
+ * DIR/spin/KEY is a text file: a line with format and version, then one address per line, relative to
  * the object's base: the pc for which the loop was recognised.  A file is read only if directory and file
  * belong to us and nobody else may write them, and what it says is a hint: every address is recognised
  * again before it is patched.  A file is replaced as a whole (written aside, renamed), so that a reader sees an
@@ -54,11 +54,19 @@ static int open_directory(const char *dir, bool create)
     return fd;
 }
 
+/* Named by the build-id; objects without one (those of Python wheels) by what the file is: device, inode, size
+ * and time of its last change. */
 static int file_name(const struct gate_object *o, char *name, size_t cap)
 {
     static const char hex[] = "0123456789abcdef";
-    size_t n = o->build_id_len;
-    if (!o->build_id || n < 8 || 2 * n + 1 > cap) return -ENOENT;
+    struct stat st;
+    size_t n = o->build_id ? o->build_id_len : 0;
+    if (n < 8 || 2 * n + 1 > cap) {
+        if (!o->path || usf_syscall(__NR_newfstatat, AT_FDCWD, o->path, &st, 0)) return -ENOENT;
+        usf_format(name, cap, "file-%lx-%lx-%lx-%lx.%lx", (unsigned long)st.st_dev, (unsigned long)st.st_ino,
+                   (unsigned long)st.st_size, (unsigned long)st.st_mtim.tv_sec, (unsigned long)st.st_mtim.tv_nsec);
+        return 0;
+    }
     for (size_t i = 0; i < n; i++) {
         name[2 * i] = hex[o->build_id[i] >> 4];
         name[2 * i + 1] = hex[o->build_id[i] & 15];

@@ -132,7 +132,7 @@ uintptr_t spin_load_addr(const struct spin_load *l, const struct spin_regs *regs
 uint64_t spin_load_value(const struct spin_load *l, const struct spin_regs *regs);
 
 /* ---- learned sites --------------------------------------------------------------------------- */
-/* Kept by build-id in DIR/spin/<hex>; never trusted: owner and mode checked, each entry recognised
+/* Kept per object (build-id, or what the file is) in DIR/spin; never trusted: owner and mode checked, each entry recognised
  * again against the bytes it names. */
 struct gate_object;
 /* 0 (also if it was known), or -errno.  Not async-signal-safe towards itself only; see learn.c. */

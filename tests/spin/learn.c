@@ -163,9 +163,14 @@ int main(void)
     test_contents(&a);
     test_random(seed);
     CHECK(spin_learn(dir, &test_object, &none) == -EINVAL);
-    test_object.build_id_len = 0;
-    CHECK(spin_learn(dir, &test_object, &a) == -ENOENT && apply() == 0);
     unlink(file);
+    test_object.build_id_len = 0;       /* then by the file itself */
+    CHECK(spin_learn(dir, &test_object, &a) == -ENOENT && apply() == 0);
+    test_object.path = "/proc/self/exe";
+    CHECK(spin_learn(dir, &test_object, &a) == 0 && apply() == 1 && files_in(path) == 1);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) unlinkat(dirfd(d), e->d_name, 0);
+    if (d) closedir(d);
     rmdir(path);
     CHECK(rmdir(dir) == 0);
     printf("%d failures\n", failures);

@@ -160,6 +160,7 @@ static void dead_members(void)
     CHECK(p->pid == child && !shm_proc_is_alive(p) && shm_nr_members(m.h) == 0);
     /* its pid given to another process: the start time tells */
     p->pid = getpid();
+    p->start_time = os_start_time(getpid()) - 1;
     CHECK(!shm_proc_is_alive(p));
     p->start_time = os_start_time(getpid());
     CHECK(shm_proc_is_alive(p));

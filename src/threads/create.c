@@ -47,7 +47,7 @@ static int create_new(pthread_t *th, const pthread_attr_t *attr, const struct pl
     r->job = *job;
     r->detached = plan->detached;
     atomic_store(&r->spent, !plan->plain);
-    r->odd = !plan->plain || threads_self.odd;
+    r->odd = !plan->plain || self_is_odd();
     if (plan->plain)
         return make_plain_worker(th, attr, plan, r);
     r->really_detached = plan->detached;
@@ -57,7 +57,7 @@ static int create_new(pthread_t *th, const pthread_attr_t *attr, const struct pl
 static bool create_cached(pthread_t *th, const struct plan *plan, const struct job *job)
 {
     struct inherited from;
-    if (!plan->plain || threads_self.odd || !cache_has_parked())
+    if (!plan->plain || self_is_odd() || !cache_has_parked())
         return false;
     fresh_capture(&from);
     if (plan->has_mask)

@@ -166,7 +166,7 @@ static bool drop_altstack(void)
 bool fresh_possible(const struct thread_rec *r)
 {
     sigset_t pending;
-    if (threads_self.odd || threads_self.spent || atomic_load(&r->spent))
+    if (self_is_odd() || threads_self.spent || atomic_load(&r->spent))
         return false;
     if (!r->robust || r->robust[0] != (const void *)r->robust)
         return false;                        /* the kernel passes on robust mutexes only at the end of a thread */

@@ -90,8 +90,11 @@ BARE void threads_note_call(long nr, long a0, long a1)
         if ((unsigned)a0 <= 1)               /* SECCOMP_SET_MODE_* */
             odd();
         break;
-    case SYS_unshare: case SYS_setns: case SYS_capset: case SYS_setfsuid: case SYS_setfsgid: case SYS_set_mempolicy:
-    case SYS_ptrace: case SYS_keyctl:
+    case SYS_set_mempolicy:
+        threads_self.policy = a0 != 0;       /* 0: MPOL_DEFAULT */
+        break;
+    case SYS_unshare: case SYS_setns: case SYS_capset: case SYS_setfsuid: case SYS_setfsgid: case SYS_ptrace:
+    case SYS_keyctl:
         odd();
         break;
     }

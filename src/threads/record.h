@@ -79,6 +79,7 @@ struct thread_rec {
 struct threads_self {
     struct thread_rec *rec;          /* cache.lock to write */
     bool odd;                        /* has attributes that its children inherit and that cannot be given to others */
+    bool policy;                     /* has a NUMA memory policy; inherited as well, but libnuma's probing ends by resetting it */
     bool spent;                      /* as thread_rec.spent, by calls of the thread itself */
     bool altstack;                   /* has called sigaltstack */
 };
@@ -98,6 +99,8 @@ static inline struct threads_self *self_of(pthread_t th)
     ptrdiff_t distance = (char *)&threads_self - (char *)pthread_self();
     return (struct threads_self *)((char *)th + distance);
 }
+
+static inline bool self_is_odd(void) { return threads_self.odd || threads_self.policy; }
 
 static inline bool cache_usable(void)
 {

@@ -40,7 +40,7 @@ static bool retire(struct thread_rec *r)
 
 static void begin(struct thread_rec *r)
 {
-    threads_self.spent = threads_self.altstack = threads_self.odd = false;
+    threads_self.spent = threads_self.altstack = false;
     fresh_apply(&r->from);
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
     pthread_sigmask(SIG_SETMASK, &r->from.mask, NULL);

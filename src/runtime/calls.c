@@ -31,40 +31,89 @@ static bool waits(int cmd)
            || cmd == FUTEX_WAIT_REQUEUE_PI;
 }
 
-static long call_futex(struct gate_frame *f)
+/* A wait on private futexes that is left to the kernel: wakers have to look there too. */
+static long wait_in_kernel(struct rt_thread *t, struct gate_frame *f)
 {
-    int op = (int)f->rsi, cmd = op & FUTEX_CMD_MASK;
-    const struct sync_timespec *timeout = (const struct sync_timespec *)f->r10;
-    struct rt_thread *t = rt_enter();
+    sync_kernel_wait(&rt.sync, 1);
+    long r = t ? rt_call_away(t, f, true) : rt_pass(f);
+    sync_kernel_wait(&rt.sync, -1);
+    return r;
+}
 
-    if (USF_UNLIKELY(!t)) {
-        /* A thread of ours that is not scheduled, in a process whose wakers look in user space. */
-        bool wait = waits(cmd), queued = op & FUTEX_PRIVATE_FLAG && rt.on && !usf_gate_vforked && !rt.sched.kernel;
-        struct sched_self nobody = {.task = USF_NONE};
-        struct sync_self alone = {.sched = &nobody};
-        if (!queued) return rt_pass(f);
-        if (!wait) {
-            long r = rt_self.self.crit ? SYNC_KERNEL
-                     : sync_futex(&rt.sync, &alone, (uint32_t *)f->rdi, op, (uint32_t)f->rdx, timeout,
-                                  (uint32_t *)f->r8, (uint32_t)f->r9);
-            return r == SYNC_KERNEL ? rt_pass(f) : r;
-        }
-        sync_kernel_wait(&rt.sync, (uint32_t *)f->rdi, 1);
-        long r = rt_pass(f);
-        sync_kernel_wait(&rt.sync, (uint32_t *)f->rdi, -1);
-        return r;
-    }
-    if (rt.sched.kernel) return waits(cmd) ? rt_call_away(t, f, true) : rt_pass(f);
+/* A thread that is not scheduled, in a process whose other threads wait in user space. */
+static long futex_alone(struct gate_frame *f)
+{
+    struct sched_self nobody = {.task = USF_NONE};
+    struct sync_self alone = {.sched = &nobody};
+    int op = (int)f->rsi;
+    if (!(op & FUTEX_PRIVATE_FLAG) || !rt.on || usf_gate_vforked || rt.sched.kernel || rt_self.self.crit)
+        return rt_pass(f);
+    if (waits(op & FUTEX_CMD_MASK)) return wait_in_kernel(0, f);
+    long r = sync_futex(&rt.sync, &alone, (uint32_t *)f->rdi, op, (uint32_t)f->rdx,
+                        (const struct sync_timespec *)f->r10, (uint32_t *)f->r8, (uint32_t)f->r9);
+    return r == SYNC_KERNEL ? rt_pass(f) : r;
+}
 
+static long futex(struct rt_thread *t, uint32_t *addr, int op, uint32_t val, const struct sync_timespec *timeout,
+                  uint32_t *addr2, uint32_t val3)
+{
     long r;
     do {
         t->restart = 0;
-        r = sync_futex(&rt.sync, &t->sync, (uint32_t *)f->rdi, op, (uint32_t)f->rdx, timeout,
-                       (uint32_t *)f->r8, (uint32_t)f->r9);
-    } while (r == -EINTR && waits(cmd) && !timeout && t->restart);
-    if (r == SYNC_KERNEL) return waits(cmd) ? rt_call_away(t, f, true) : rt_pass(f);
+        r = sync_futex(&rt.sync, &t->sync, addr, op, val, timeout, addr2, val3);
+    } while (r == -EINTR && waits(op & FUTEX_CMD_MASK) && !timeout && t->restart);
     return r;
 }
+
+static long call_futex(struct gate_frame *f)
+{
+    int op = (int)f->rsi, cmd = op & FUTEX_CMD_MASK;
+    struct rt_thread *t = rt_enter();
+    if (USF_UNLIKELY(!t)) return futex_alone(f);
+    long r = rt.sched.kernel ? SYNC_KERNEL
+             : futex(t, (uint32_t *)f->rdi, op, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10,
+                     (uint32_t *)f->r8, (uint32_t)f->r9);
+    if (r != SYNC_KERNEL) return r;
+    if (!waits(cmd)) return rt_pass(f);
+    return op & FUTEX_PRIVATE_FLAG ? wait_in_kernel(t, f) : rt_call_away(t, f, true);
+}
+
+/* futex_wake, futex_wait, futex_requeue (Linux 6.7) are other spellings of the same operations, and futex_waitv
+ * waits on several words: in the kernel, where the others' wakers then look. */
+enum { NR_FUTEX_WAITV = 449, NR_FUTEX_WAKE = 454, NR_FUTEX_WAIT = 455, NR_FUTEX_REQUEUE = 456 };
+#define PRIVATE_U32 (FUTEX_PRIVATE_FLAG | 2 /* FUTEX2_SIZE_U32 */)
+
+static long call_futex_wait(struct gate_frame *f)
+{
+    struct rt_thread *t = rt_enter();
+    int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | (f->r9 == 0 ? FUTEX_CLOCK_REALTIME : 0);
+    bool sane = f->r10 == PRIVATE_U32 && !(f->rsi >> 32) && f->rdx && !(f->rdx >> 32) && (!f->r8 || f->r9 <= 1);
+    if (!t || !sane || rt.sched.kernel) return wait_in_kernel(t, f);
+    long r = futex(t, (uint32_t *)f->rdi, op, (uint32_t)f->rsi, (const struct sync_timespec *)f->r8, 0,
+                   (uint32_t)f->rdx);
+    return r == SYNC_KERNEL ? wait_in_kernel(t, f) : r;
+}
+
+static long call_futex_wake(struct gate_frame *f)
+{
+    struct rt_thread *t = rt_enter();
+    if (!t || rt.sched.kernel || f->r10 != PRIVATE_U32 || !f->rsi || f->rsi >> 32 || (int)f->rdx < 1) return rt_pass(f);
+    return futex(t, (uint32_t *)f->rdi, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, (uint32_t)f->rdx, 0, 0, (uint32_t)f->rsi);
+}
+
+static long call_futex_requeue(struct gate_frame *f)
+{
+    struct rt_thread *t = rt_enter();
+    struct { uint64_t val, addr; uint32_t flags, reserved; } w[2];
+    if (!t || rt.sched.kernel || f->rsi) return rt_pass(f);
+    for (unsigned i = 0; i < sizeof w / 4; i++)
+        if (!sync_read((uint32_t *)f->rdi + i, (uint32_t *)w + i)) return rt_pass(f);
+    if (w[0].flags != PRIVATE_U32 || w[1].flags != PRIVATE_U32 || w[0].reserved || w[1].reserved) return rt_pass(f);
+    return futex(t, (uint32_t *)w[0].addr, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, (uint32_t)f->rdx,
+                 (const struct sync_timespec *)(long)(int)f->r10, (uint32_t *)w[1].addr, (uint32_t)w[0].val);
+}
+
+static long call_futex_waitv(struct gate_frame *f) { return wait_in_kernel(rt_enter(), f); }
 
 /* ---- yield, sleep, wait ----------------------------------------------------------------------- */
 
@@ -165,7 +214,7 @@ void rt_install_calls(void)
 {
     static const uint16_t block[] = {
         __NR_nanosleep, __NR_clock_nanosleep, __NR_pause, __NR_rt_sigsuspend, __NR_rt_sigtimedwait,
-        __NR_waitid, 449 /* futex_waitv */, 455 /* futex_wait */, __NR_semtimedop, __NR_mq_timedreceive,
+        __NR_waitid, __NR_semtimedop, __NR_mq_timedreceive,
     };
     static const uint16_t may[] = {
         __NR_read, __NR_readv, __NR_pread64, __NR_preadv, __NR_preadv2, __NR_write, __NR_writev, __NR_pwrite64,
@@ -178,6 +227,10 @@ void rt_install_calls(void)
     for (unsigned i = 0; i < sizeof block / sizeof *block; i++) usf_gate_handlers[block[i]] = call_blocks;
     for (unsigned i = 0; i < sizeof may / sizeof *may; i++) usf_gate_handlers[may[i]] = call_may_block;
     usf_gate_handlers[__NR_futex] = call_futex;
+    usf_gate_handlers[NR_FUTEX_WAITV] = call_futex_waitv;
+    usf_gate_handlers[NR_FUTEX_WAIT] = call_futex_wait;
+    usf_gate_handlers[NR_FUTEX_WAKE] = call_futex_wake;
+    usf_gate_handlers[NR_FUTEX_REQUEUE] = call_futex_requeue;
     usf_gate_handlers[__NR_sched_yield] = call_yield;
     usf_gate_handlers[__NR_wait4] = call_wait4;
     usf_gate_handlers[__NR_poll] = call_poll;

@@ -101,10 +101,10 @@ void sync_cancel(struct sync *y, struct sync_self *me)
 void sync_reset(struct sync *y)
 {
     for (unsigned i = 0; i < SYNC_BUCKETS; i++) y->bucket[i] = (struct sync_bucket){0};
+    atomic_store(&y->kernel, 0);
 }
 
-void sync_kernel_wait(struct sync *y, const uint32_t *addr, int delta)
-{ atomic_fetch_add(&bucket_of(y, (uintptr_t)addr)->kernel, (uint32_t)delta); }
+void sync_kernel_wait(struct sync *y, int delta) { atomic_fetch_add(&y->kernel, (uint32_t)delta); }
 
 /* ---- wait ------------------------------------------------------------------------------------- */
 
@@ -201,11 +201,11 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
 /* ---- wake ------------------------------------------------------------------------------------- */
 /* A waiter counts itself in its bucket and then reads the word; a waker has written the word and then
  * reads the count.  With a full fence between, one of them sees the other. */
-static bool nobody(struct sync_bucket *b)
+static bool nobody(struct sync *y, struct sync_bucket *b)
 {
     atomic_thread_fence(memory_order_seq_cst);
     return !atomic_load_explicit(&b->count, memory_order_relaxed)
-           && !atomic_load_explicit(&b->kernel, memory_order_relaxed);
+           && !atomic_load_explicit(&y->kernel, memory_order_relaxed);
 }
 
 /* Entries taken out of their buckets (WAKING), linked by next. */
@@ -244,25 +244,26 @@ static void wake_taken(struct sync *y, struct sync_self *me, struct taken *t)
     }
 }
 
-static int wake_kernel(struct sync_bucket *b, uint32_t *addr, int n, uint32_t bitset)
+/* The rest of a wake-up, for threads that wait in the kernel.  got: woken here. */
+static long wake_kernel(struct sync *y, uint32_t *addr, int n, uint32_t bitset, int got)
 {
-    if (n <= 0 || !atomic_load(&b->kernel)) return 0;
-    long r = usf_syscall(__NR_futex, addr, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, n, 0, 0, bitset);
-    return r > 0 ? (int)r : 0;
+    if ((got && got >= n) || !atomic_load(&y->kernel)) return got;
+    long r = usf_syscall(__NR_futex, addr, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, n - got, 0, 0, bitset);
+    return r >= 0 ? got + r : got ? got : r;
 }
 
 static long wake(struct sync *y, struct sync_self *me, uint32_t *addr, int n, uint32_t bitset)
 {
     struct sync_bucket *b = bucket_of(y, (uintptr_t)addr);
     struct taken t = {.tail = &t.head};
-    if (nobody(b)) return 0;
+    if (nobody(y, b)) return 0;
     sched_crit_enter(me->sched);
     lock_bucket(b);
     int got = take(b, (uintptr_t)addr, n, bitset, &t);
     unlock_bucket(b);
     wake_taken(y, me, &t);
     sched_crit_leave(y->sched, me->sched);
-    return got + wake_kernel(b, addr, (n < 1 && !got ? 1 : n) - got, bitset);
+    return wake_kernel(y, addr, n, bitset, got);
 }
 
 static long requeue(struct sync *y, struct sync_self *me, uint32_t *addr, int nr_wake, int nr_requeue,
@@ -272,7 +273,6 @@ static long requeue(struct sync *y, struct sync_self *me, uint32_t *addr, int nr
     struct taken t = {.tail = &t.head};
     uint32_t v;
     int done = 0;
-    if (nr_wake < 0 || nr_requeue < 0) return -EINVAL;
     sched_crit_enter(me->sched);
     lock_two(b, b2);
     long err = 0;
@@ -298,10 +298,11 @@ static long requeue(struct sync *y, struct sync_self *me, uint32_t *addr, int nr
     unlock_two(b, b2);
     wake_taken(y, me, &t);
     sched_crit_leave(y->sched, me->sched);
-    if (err) return err;
-    /* Those that wait in the kernel are woken rather than requeued: futex(2) allows it. */
-    return done + wake_kernel(b, addr, nr_wake + nr_requeue > nr_wake ? nr_wake + nr_requeue - done : nr_wake - done,
-                              FUTEX_BITSET_MATCH_ANY);
+    if (err || !atomic_load(&y->kernel) || done >= nr_wake + nr_requeue) return err ? err : done;
+    int woken = done < nr_wake ? done : nr_wake;
+    long r = usf_syscall(__NR_futex, addr, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, nr_wake - woken,
+                         (long)(nr_requeue - (done - woken)), addr2);
+    return r > 0 ? done + r : done;
 }
 
 static int sign12(uint32_t v) { return (int32_t)(v << 20) >> 20; }
@@ -357,12 +358,17 @@ static long wake_op(struct sync *y, struct sync_self *me, uint32_t *addr, int n,
     wake_taken(y, me, &t);
     sched_crit_leave(y->sched, me->sched);
     if (r < 0) return r;
-    got += wake_kernel(b, addr, n - got, FUTEX_BITSET_MATCH_ANY);
-    if (r > 0) got2 += wake_kernel(b2, addr2, n2 - got2, FUTEX_BITSET_MATCH_ANY);
-    return got + got2;
+    long all = wake_kernel(y, addr, n, FUTEX_BITSET_MATCH_ANY, got);
+    if (all < 0 || r == 0) return all;
+    long more = wake_kernel(y, addr2, n2, FUTEX_BITSET_MATCH_ANY, got2);
+    return more < 0 ? more : all + more;
 }
 
 /* ---- the system call -------------------------------------------------------------------------- */
+
+/* As the kernel's access_ok: an address of the kernel's half is refused whatever the operation does. */
+static int bad(const uint32_t *addr)
+{ return (uintptr_t)addr % 4 ? -EINVAL : (uintptr_t)addr >= 0x7ffffffff000ull ? -EFAULT : 0; }
 
 long sync_futex(struct sync *y, struct sync_self *me, uint32_t *addr, int op, uint32_t val,
                 const struct sync_timespec *timeout, uint32_t *addr2, uint32_t val3)
@@ -378,20 +384,23 @@ long sync_futex(struct sync *y, struct sync_self *me, uint32_t *addr, int op, ui
         if (me->sched->task == USF_NONE) return SYNC_KERNEL;
         if ((r = read_timeout(timeout, cmd, op, &d))) return r;
         if (cmd == FUTEX_WAIT) val3 = FUTEX_BITSET_MATCH_ANY;
-        if (!val3 || (uintptr_t)addr % 4) return -EINVAL;
+        if (!val3) return -EINVAL;
+        if ((r = bad(addr))) return r;
         return wait_on(y, me, addr, val, val3, &d);
     case FUTEX_WAKE:
         val3 = FUTEX_BITSET_MATCH_ANY;
         /* fall through */
     case FUTEX_WAKE_BITSET:
-        if (!val3 || (uintptr_t)addr % 4) return -EINVAL;
+        if (!val3) return -EINVAL;
+        if ((r = bad(addr))) return r;
         return wake(y, me, addr, (int)val, val3);
     case FUTEX_REQUEUE:
     case FUTEX_CMP_REQUEUE:
-        if ((uintptr_t)addr % 4 || (uintptr_t)addr2 % 4) return -EINVAL;
+        if ((int)val < 0 || (int)(long)timeout < 0) return -EINVAL;
+        if ((r = bad(addr)) || (r = bad(addr2))) return r;
         return requeue(y, me, addr, (int)val, (int)(long)timeout, addr2, cmd == FUTEX_CMP_REQUEUE ? &val3 : 0);
     case FUTEX_WAKE_OP:
-        if ((uintptr_t)addr % 4 || (uintptr_t)addr2 % 4) return -EINVAL;
+        if ((r = bad(addr)) || (r = bad(addr2))) return r;
         return wake_op(y, me, addr, (int)val, addr2, (int)(long)timeout, val3);
     default: return SYNC_KERNEL;
     }

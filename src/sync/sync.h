@@ -30,11 +30,11 @@ struct sync_bucket {
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t lock;          /* 0 free, 1 held, 2 held and waited for */
     _Atomic uint32_t count;         /* entries, read by wakers without the lock */
-    _Atomic uint32_t kernel;        /* threads of ours that wait in the kernel on an address of this bucket */
     struct sync_waiter *head, *tail;
 };
 struct sync {
     struct sched *sched;
+    _Atomic uint32_t kernel;        /* threads that wait on private futexes in the kernel: wakers look there too */
     uint64_t recheck_ns;            /* look at the word again after this long: a waker may have used a
                                        system call site that is not patched */
     struct sync_bucket bucket[SYNC_BUCKETS];
@@ -53,8 +53,8 @@ long sync_futex(struct sync *y, struct sync_self *me, uint32_t *addr, int op, ui
                 const struct sync_timespec *timeout, uint32_t *addr2, uint32_t val3);
 /* A signal handler is about to run: take the own wait, if any, out of the queues. */
 void sync_cancel(struct sync *y, struct sync_self *me);
-/* Around a wait on a private futex that a thread makes in the kernel: wakers look there too. */
-void sync_kernel_wait(struct sync *y, const uint32_t *addr, int delta);
+/* Around a wait on private futexes that a thread makes in the kernel (+1, -1). */
+void sync_kernel_wait(struct sync *y, int delta);
 /* In the child of a fork: all queues empty. */
 void sync_reset(struct sync *y);
 

@@ -96,7 +96,7 @@ def mini(o, which, threads, scale=1.0, runtime="gomp"):
 
 
 def makespan(key, programs, timeout, group=(), one_by_one=False):
-    return Cell(key, programs, "1/s", timeout, "makespan", one_by_one, group)
+    return Cell(key, programs, "1/s", timeout, "makespan", one_by_one, group, inverse=("s", 1))
 
 
 def shares(cores, parts):
@@ -185,7 +185,7 @@ def forkjoin(o):
 def barriers(o):
     cells = [Cell({"barrier": kind, "work us": us, "threads": t},
                   [Program([o.tool("barrier"), "--kind", kind, "--threads", str(t), "--us", str(us), *o.worked(),
-                            "--seconds", str(o.seconds)])], "barrier/s", only=LINUX_AND_USF)
+                            "--seconds", str(o.seconds)])], "barrier/s", only=LINUX_AND_USF, peers=(us, t))
              for us, t, kind in itertools.product(o.some([10, 100], [100]), o.some([2, 4, 8, 16, 32, 64], [2, 8]), BARRIERS)]
     return cells, {}
 
@@ -193,7 +193,7 @@ def barriers(o):
 def locks(o):
     cells = [Cell({"lock": kind, "threads": t},
                   [Program([o.tool("lock"), "--kind", kind, "--threads", str(t), "--loops-per-us", f"{o.loops_per_us:.1f}",
-                            "--seconds", str(o.seconds)])], "op/s", only=LINUX_AND_USF)
+                            "--seconds", str(o.seconds)])], "op/s", only=LINUX_AND_USF, peers=(t,))
              for t, kind in itertools.product(o.some([2, 4, 8, 16, 32, 64], [2, 8]), LOCKS)]
     return cells, {}
 
@@ -213,7 +213,8 @@ def micro(o):
     rounds = o.some(200000, 20000)
 
     def cell(what, args, cpus=""):
-        return Cell({"operation": what}, [Program([o.tool("micro"), *args], cpus=cpus)], "op/s", only=LINUX_AND_USF)
+        return Cell({"operation": what}, [Program([o.tool("micro"), *args], cpus=cpus)], "op/s", only=LINUX_AND_USF,
+                    inverse=("ns", 1e9))
 
     cells = [
         cell("getppid", ["--op", "getppid", "--rounds", str(rounds * 10)]),
@@ -222,7 +223,7 @@ def micro(o):
         *(cell(f"yield among {t}, one core", ["--op", "yield", "--threads", str(t), "--rounds", str(rounds)], one)
           for t in (2, 8)),
         *(cell(f"wake a thread on an idle core, every {gap} us",
-               ["--op", "idlewake", "--gap", str(gap), "--rounds", "2000", "--pin", "1"]) for gap in (10, 1000)),
+               ["--op", "idlewake", "--gap", str(gap), "--rounds", str(n), "--pin", "1"]) for gap, n in ((10, 2000), (1000, 500))),
     ]
     return cells, {}
 
@@ -231,7 +232,7 @@ def startup(o):
     commands = {"true": ["true"], "bash": ["bash", "-c", ":"], "python3": [o.python, "-c", "pass"],
                 "python3, numpy": [o.python, "-c", "import numpy"], "python3, sklearn": [o.python, "-c", "import sklearn.ensemble"]}
     cells = [Cell({"command": label}, [Program(argv, timer=[o.tool("startup"), str(o.some(20, 5))])], "start/s", timeout=60,
-                  only=LINUX_AND_USF) for label, argv in commands.items()]
+                  only=LINUX_AND_USF, inverse=("ms", 1e3)) for label, argv in commands.items()]
     return cells, {}
 
 

@@ -20,6 +20,8 @@ class Cell:
     one_by_one: bool = False
     group: tuple = ()            # cells of a group share the hand-tuned result
     only: tuple = ()             # the configurations that make sense for it, () = all
+    peers: tuple = ()            # cells with the same value are ways of doing the same thing: the best of them is the measure
+    inverse: tuple = ()          # (unit, factor): shown as factor / rate, a time; () = shown as a rate
 
     def name(self):
         return " ".join(str(v) for v in self.key.values())

@@ -20,16 +20,21 @@ def trouble(series, but=()):
 
 
 def show(series):
-    """A series in a table: median, spread; `< x` if it was cut; what went wrong, and how often."""
+    """A series in a table: median, spread; `< x` (a time: `> x`) if it was cut; what went wrong, and how often."""
     if series is None:
         return ""
     bad = trouble(series, but=() if series.rates else ("cut",))
+    inverse = series.cell.inverse if series.cell else ()
+
+    def value(rate):
+        return number(inverse[1] / rate if inverse else rate)
+
     if series.median():
-        text = number(series.median())
+        text = value(series.median())
         if len(series.rates) > 1:
             text += f" ±{50 * series.spread():.0f}%"
     elif series.bound:
-        text = f"< {number(series.bound)}"
+        text = f"{'>' if inverse else '<'} {value(series.bound)}"
     else:
         text, bad = bad or "cut", ""
     return f"{text} ({bad})" if bad else text
@@ -61,6 +66,24 @@ def ratio(cell, config="usf-coop", base=configs.TUNED):
     return top["median"] / below["median"]
 
 
+def to_peers(plan, cell):
+    """usf-coop / the best of the cell's peers under usf-coop, or None."""
+    mine = plan.of(cell, "usf-coop")
+    best = max((s.median() for s in plan.series if s.config == "usf-coop" and s.cell.peers == cell.peers), default=0)
+    return mine.median() / best if cell.peers and mine and best else None
+
+
+def verdict(cells, base):
+    """One line: how usf-coop compares with `base` over all cells."""
+    found = [(r, " ".join(map(str, c["key"].values()))) for c in cells if (r := ratio(c, base=base)) is not None]
+    if not found:
+        return ""
+    good = sum(r >= 0.95 for r, _ in found)
+    worst = min(found)
+    return (f"usf-coop / {base}: at least 0.95 in {good} of {len(found)} cells, median "
+            f"{statistics.median(r for r, _ in found):.2f}, worst {worst[0]:.2f} ({worst[1]}).")
+
+
 def to_json(bench, plan, cells, facts, options):
     return {"bench": bench, "machine": facts, "options": options, "cells": [cell_json(plan, c) for c in cells],
             "grids": {" ".join(map(str, group)): {label: series_json(s) for label, s in entries.items()}
@@ -89,15 +112,21 @@ def to_markdown(result, plan, cells):
     keys = list(dict.fromkeys(k for c in cells for k in c.key))
     bases = [b for b in (configs.TUNED, "linux") if b in names and "usf-coop" in names]
     head = keys + ["unit"] + names + (["winner"] if configs.TUNED in names else []) + [f"coop/{b}" for b in bases]
+    peers = "usf-coop" in names and any(c.peers for c in cells)
+    head += ["coop/best kind"] if peers else []
     lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for cell, data in zip(cells, result["cells"]):
-        row = [str(cell.key.get(k, "")) for k in keys] + [cell.unit]
+        row = [str(cell.key.get(k, "")) for k in keys] + [cell.inverse[0] if cell.inverse else cell.unit]
         best = plan.tuned(cell.group)
         row += [show(best[1]) if best and n == configs.TUNED else show(plan.of(cell, n)) for n in names]
         if configs.TUNED in names:
             row.append(best[0] if best else "")
         row += ["" if r is None else f"{r:.2f}" for r in (ratio(data, base=b) for b in bases)]
+        if peers:
+            share = to_peers(plan, cell)
+            row.append("" if share is None else f"{share:.2f}")
         lines.append("| " + " | ".join(row) + " |")
+    lines += ["", *(line for b in bases if (line := verdict(result["cells"], b)))]
     return "\n".join(lines) + "\n"
 
 

@@ -104,6 +104,12 @@ int gate_write_code(void *dst, const void *src, size_t len);
 /* Does pc lie inside gate code (entry, springboards, the library's own text)? */
 bool gate_contains_pc(uintptr_t pc);
 
+/* If pc lies in a springboard: the address in the patched object that stands for it, else pc itself.  Springboards
+ * have no unwind information.  Whoever wraps a signal handler that may unwind (glibc <= 2.40 cancels threads from
+ * one, C++ handlers may throw) puts this into the context's pc before it calls the handler, and puts the true
+ * pc back if the handler returns.  Async-signal-safe. */
+uintptr_t gate_original_pc(uintptr_t pc);
+
 /* Offline: the sites of an ELF file image, for `usf doctor --program`, tests and the cache. */
 enum gate_site_class { GATE_SITE_PATCHABLE, GATE_SITE_CLONE, GATE_SITE_CANCEL, GATE_SITE_LEFT };
 struct gate_site { uint64_t vaddr; uint8_t cls; uint8_t window_before, window_len; const char *why; };

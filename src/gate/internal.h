@@ -29,6 +29,9 @@ void gate_chunk_head(uint8_t *buf);
 size_t gate_springboard(const struct gate_rec *r, uintptr_t base, uint8_t *buf, uintptr_t addr, uintptr_t head,
                         uintptr_t *enter);
 
+/* gate_original_pc for a pc in the chunk [code, code+len). */
+uintptr_t gate_chunk_original(uintptr_t code, size_t len, uintptr_t pc);
+
 /* ---- patch.c ------------------------------------------------------------------------------------ */
 struct gate_patched { void *code; size_t len; };    /* springboards of an object */
 /* Patch the sites of an object loaded at base.  Counts into usf_gate_stats. */

@@ -22,7 +22,9 @@ static const struct r_debug_extended *debug_root;
 /* ---- one object ------------------------------------------------------------------------------- */
 static void copy_path(struct gate_entry *e, const char *name)
 {
-    if (!name || !*name) {      /* the program itself */
+    if (!name || !*name) {      /* the program itself; unknown if the dynamic linker was called to start it */
+        e->path[0] = 0;
+        if (!getauxval(AT_BASE)) return;
         long n = usf_syscall(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", e->path, sizeof e->path - 1);
         e->path[n > 0 ? n : 0] = 0;
         return;

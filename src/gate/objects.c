@@ -93,3 +93,13 @@ bool gate_function_bounds(const struct gate_object *o, uintptr_t pc, uintptr_t *
     *end = o->base + f.end;
     return true;
 }
+
+uintptr_t gate_original_pc(uintptr_t pc)
+{
+    if (!gate_in_stubs(pc)) return pc;
+    for (struct gate_entry *e = gate_entry_next(NULL); e; e = gate_entry_next(e)) {
+        uintptr_t code = (uintptr_t)e->patched.code;
+        if (code && pc >= code && pc - code < e->patched.len) return gate_chunk_original(code, e->patched.len, pc);
+    }
+    return pc;
+}

@@ -50,6 +50,8 @@ static void put_jump(struct span *s, struct gate_writer *w, uintptr_t at, bool c
     for (unsigned i = 0; i < 4; i++) p[1 + i] = (uint8_t)((uint32_t)d >> 8 * i);
 }
 
+#define END_MARK 32     /* zeros: no springboard follows */
+
 /* Memory for one pass: the springboards under construction, where each is entered, the span. */
 struct work { struct span span; uintptr_t *enter; uint8_t *code; };
 
@@ -65,7 +67,8 @@ static size_t build(struct work *k, const struct gate_image *im, uintptr_t base,
         if (!n) k->enter[i] = 0;
         at += n;
     }
-    return at;
+    for (unsigned i = 0; i < END_MARK; i++) k->code[at + i] = 0;
+    return at + END_MARK;
 }
 
 static void count(const struct gate_list *l, const uintptr_t *enter, const char *path)
@@ -86,10 +89,11 @@ static void count(const struct gate_list *l, const uintptr_t *enter, const char 
 struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
                                       const char *path)
 {
-    size_t bound = GATE_CHUNK_HEAD;
+    const size_t least = GATE_CHUNK_HEAD + END_MARK;
+    size_t bound = least;
     for (uint32_t i = 0; i < l->nr; i++) bound += upper_bound(&l->rec[i]);
     size_t scratch = sizeof(struct work) + l->nr * sizeof(uintptr_t) + bound;
-    struct work *k = bound == GATE_CHUNK_HEAD ? NULL
+    struct work *k = bound == least ? NULL
                    : os_map(scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uintptr_t lo = base + im->low, hi = base + im->high;
     void *code = NULL;

@@ -2,6 +2,7 @@
  *
  *     descriptor:  .quad  address after the site's syscall
  *                  .quad  resume; class CANCEL: the original function
+ *                  its layout (struct shape), for gate_original_pc
  *     enter:       the instructions that stood before the syscall in the window
  *                  lea    descriptor(%rip), %r11
  *                  jmp    usf_gate_entry
@@ -17,7 +18,16 @@
  * Class CANCEL: enter: lea descriptor(%rip), %r11; jmp usf_gate_cancel_entry. */
 #include "gate/internal.h"
 
-#define DESCRIPTOR 16
+/* Descriptor of a springboard, at its start. */
+struct shape {
+    uint64_t after;             /* address after the site */
+    uint64_t resume;
+    uint16_t size;              /* of the whole springboard */
+    uint8_t before, insn;       /* as in struct gate_rec */
+    uint8_t resume_at, after_at;        /* offsets; after_at == 0: class CANCEL */
+    uint8_t reserved[2];
+};
+#define DESCRIPTOR sizeof(struct shape)
 
 struct emit { uint8_t *buf; uintptr_t addr; unsigned at; bool bad; };
 
@@ -97,11 +107,6 @@ static void jump(struct emit *e, uintptr_t to, uintptr_t slot)
     else byte(e, 0xff), byte(e, 0x25), rel32(e, slot);
 }
 
-static void second_word(struct emit *e, uint64_t v)
-{
-    for (unsigned i = 0; i < 8; i++) e->buf[8 + i] = (uint8_t)(v >> 8 * i);
-}
-
 void gate_chunk_head(uint8_t *buf)
 {
     struct emit e = {.buf = buf};
@@ -113,25 +118,49 @@ void gate_chunk_head(uint8_t *buf)
 size_t gate_springboard(const struct gate_rec *r, uintptr_t base, uint8_t *buf, uintptr_t addr, uintptr_t head,
                         uintptr_t *enter)
 {
-    struct emit e = {.buf = buf, .addr = addr};
-    bool cancel = r->cls == GATE_SITE_CANCEL;
+    struct emit e = {.buf = buf, .addr = addr, .at = DESCRIPTOR};
     uintptr_t after = base + r->at + r->insn, back = base + r->at - r->before + r->len;
-    word(&e, after, 8);
-    word(&e, 0, 8);
+    struct shape d = {.after = after, .before = r->before, .insn = r->insn};
     *enter = addr + DESCRIPTOR;
-    if (cancel) {
-        second_word(&e, after + (uint64_t)(int64_t) * (const int32_t *)(const void *)(r->bytes + 1));
+    if (r->cls == GATE_SITE_CANCEL) {
+        d.resume = after + (uint64_t)(int64_t) * (const int32_t *)(const void *)(r->bytes + 1);
         lea_descriptor(&e);
         jump(&e, (uintptr_t)usf_gate_cancel_entry, head + 8);
     } else {
         moved(&e, r, base, 0, r->before);
         lea_descriptor(&e);
         jump(&e, (uintptr_t)usf_gate_entry, head);
-        second_word(&e, addr + e.at);
+        d.resume = addr + e.at;
+        d.resume_at = (uint8_t)e.at;
         own_call(&e, r);
+        d.after_at = (uint8_t)e.at;
         moved(&e, r, base, r->before + r->insn, r->len);
         byte(&e, 0xe9), rel32(&e, back);
     }
     while (e.at % 8) byte(&e, 0xcc);
+    d.size = (uint16_t)e.at;
+    *(struct shape *)(void *)buf = d;
     return e.bad ? 0 : e.at;
+}
+
+/* Offset `at` in a springboard, in terms of the code it stands for. */
+static uintptr_t original(const struct shape *d, size_t at, uintptr_t pc)
+{
+    uintptr_t site = d->after - d->insn;
+    if (at < DESCRIPTOR) return pc;
+    if (!d->after_at) return d->resume;         /* called, and about to enter the function */
+    if (at < DESCRIPTOR + d->before) return site - d->before + (at - DESCRIPTOR);
+    if (at < d->resume_at) return site;
+    return at < d->after_at ? d->after : d->after + (at - d->after_at);
+}
+
+uintptr_t gate_chunk_original(uintptr_t code, size_t len, uintptr_t pc)
+{
+    for (uintptr_t p = code + GATE_CHUNK_HEAD; p + DESCRIPTOR <= code + len;) {
+        const struct shape *d = (const void *)p;
+        if (!d->size) break;                    /* the rest of the chunk was not needed */
+        if (pc >= p && pc < p + d->size) return original(d, pc - p, pc);
+        p += d->size;
+    }
+    return pc;
 }

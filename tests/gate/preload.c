@@ -14,11 +14,12 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <ucontext.h>
 
 /* The tests look at these. */
 #define SEEN __attribute__((visibility("default")))
 SEEN uint64_t gate_test_calls[USF_NR_SYSCALLS];
-SEEN uint64_t gate_test_clones, gate_test_forks, gate_test_loads;
+SEEN uint64_t gate_test_clones, gate_test_forks, gate_test_loads, gate_test_moved;
 SEEN struct gate_stats *gate_test_stats = &usf_gate_stats;
 SEEN uint32_t gate_test_vforked(void);
 uint32_t gate_test_vforked(void) { return usf_gate_vforked; }
@@ -26,6 +27,7 @@ uint32_t gate_test_vforked(void) { return usf_gate_vforked; }
 #define clones gate_test_clones
 #define forks  gate_test_forks
 #define loads  gate_test_loads
+#define moved  gate_test_moved
 
 static const char *report;
 static uint64_t start_us;
@@ -51,6 +53,34 @@ static void before_clone(struct gate_frame *f)
 static void loaded(const struct gate_object *o)
 {
     __atomic_fetch_add(&loads, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- signal handlers, wrapped as a runtime would, so that they may unwind out of a springboard -------- */
+struct action { void (*handler)(int, void *, void *); unsigned long flags; void (*restorer)(void); uint64_t mask; };
+static struct action wrapped[65];
+
+static void wrapper(int sig, void *info, void *context)
+{
+    greg_t *pc = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP], true_pc = *pc;
+    *pc = (greg_t)gate_original_pc((uintptr_t)true_pc);
+    if (*pc != true_pc) moved++;
+    wrapped[sig].handler(sig, info, context);
+    *pc = true_pc;
+}
+
+static long sigaction_handler(struct gate_frame *f)
+{
+    const struct action *in = (const void *)f->rsi;
+    struct action *out = (void *)f->rdx, a, old = wrapped[f->rdi & 63];
+    bool wrap = in && f->rdi < 64 && (uintptr_t)in->handler > 1;
+    if (wrap) {
+        a = *in;
+        a.handler = wrapper;
+        wrapped[f->rdi] = *in;
+    }
+    long r = gate_syscall(f, __NR_rt_sigaction, (long)f->rdi, wrap ? (long)&a : (long)in, (long)out, (long)f->r10, 0, 0);
+    if (!r && out && out->handler == wrapper) out->handler = old.handler;
+    return r;
 }
 
 static void write_report(void)
@@ -93,6 +123,7 @@ static void set_handlers(const char *list)
             else usf_gate_handlers[n % USF_NR_SYSCALLS] = count_and_call, n = 0;
             if (!*list) break;
         }
+    usf_gate_handlers[__NR_rt_sigaction] = sigaction_handler;
     usf_gate_handlers[__NR_clone] = usf_gate_handlers[__NR_clone3] = fork_handler;
 }
 

@@ -34,6 +34,7 @@ PROGRAMS = {
     'closefds': ('closefds.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -pthread -o $O $S'),
     'daemonise': ('daemonise.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -pthread -o $O $S'),
     'signals-exact': ('signals-exact.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -pthread -o $O $S'),
+    'signals-atomic': ('signals-atomic.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -pthread -o $O $S'),
     'cxx': ('cxx.cpp', 'g++ -O2 -std=c++20 -pthread -o $O $S'),
     'omp': ('omp.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -fopenmp -o $O $S'),
     'omp-clang': ('omp.c', 'clang -O2 -fopenmp -o $O $S'),

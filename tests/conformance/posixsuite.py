@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'apps'))
@@ -79,7 +80,7 @@ def version():
 
 
 def items(fast):
-    """Groups of tests: folders.  The fast subset leaves single slow tests out, see run()."""
+    """Groups of tests: folders.  The fast subset leaves out single tests only (slow.txt)."""
     root = source_folder() / 'conformance/interfaces'
     return sorted({p.parent.name for p in root.glob('*/*.test')})
 
@@ -103,12 +104,14 @@ def run_one(test, usf, log, instance):
     return status
 
 
-def run(group, usf, log, only=None):
-    """{test: result} of a folder."""
-    root = source_folder() / 'conformance/interfaces'
-    results = {}
-    for test in sorted((root / group).glob('*.test')):
+def run(group, usf, log, only=None, skip=()):
+    """({test: result}, {test: seconds}) of a folder, or of the tests named in `only`, less `skip`."""
+    results, times = {}, {}
+    for test in sorted((source_folder() / 'conformance/interfaces' / group).glob('*.test')):
         name = f'{group}/{test.stem}'
-        if only is None or name in only:
-            results[name] = run_one(test, usf, log, f'conf-{os.getpid()}-{group}'[:60])
-    return results
+        if name in skip or (only is not None and name not in only):
+            continue
+        start = time.monotonic()
+        results[name] = run_one(test, usf, log, f'conf-{os.getpid()}-{group}'[:60])
+        times[name] = round(time.monotonic() - start, 2)
+    return results, times

@@ -1,14 +1,15 @@
 # tests/conformance/pyrun.py - run one module of CPython's own tests, one line per result.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: pyrun.py MODULE RESULTS [--skip FILE]      (run by the Python whose tests they are)
+"""usage: pyrun.py MODULE RESULTS SKIP [ONLY]      (run by the Python whose tests they are)
 
-RESULTS gets 'start ID', then 'passed|failed|error|skipped ID' for each test, written at once, so that
-a hang leaves behind what was running.  Tests named in FILE are not run: that is how a run goes on
-after a test that hung."""
+RESULTS gets 'start ID', then 'passed|failed|error|skipped ID' and 'took ID SECONDS' for each test,
+written at once, so that a hang leaves behind what was running.  Tests named in the file SKIP are not
+run: that is how a run goes on after a test that hung.  With a file ONLY, no others are run."""
 import faulthandler
 import os
 import sys
 import tempfile
+import time
 import unittest
 
 
@@ -24,12 +25,13 @@ class Result(unittest.TestResult):
 
     def startTest(self, test):
         super().startTest(test)
-        self.bad = None
+        self.bad, self.since = None, time.perf_counter()
         self.line('start ' + test.id())
 
     def stopTest(self, test):
         super().stopTest(test)
         self.line((self.bad or 'passed') + ' ' + test.id())
+        self.line(f'took {test.id()} {time.perf_counter() - self.since:.2f}')
 
     def note(self, what, test, err):
         if hasattr(test, 'failureException') and hasattr(test, '_testMethodName'):
@@ -66,23 +68,25 @@ def leaves(suite):
             yield t
 
 
-def without(suite, names):
-    """The suite with the named tests taken out, its structure (class and module fixtures) kept."""
+def chosen(suite, skip, only):
+    """The suite less the tests not wanted, its structure (class and module fixtures) kept."""
     out = type(suite)()
     for t in suite:
         if isinstance(t, unittest.TestSuite):
-            out.addTest(without(t, names))
-        elif t.id() not in names:
+            out.addTest(chosen(t, skip, only))
+        elif t.id() not in skip and (only is None or t.id() in only):
             out.addTest(t)
     return out
 
 
+def names(path):
+    with open(path) as f:
+        return set(f.read().split('\n'))
+
+
 def main():
-    module, results = sys.argv[1], sys.argv[2]
-    names = set()
-    if len(sys.argv) > 4:
-        with open(sys.argv[4]) as f:
-            names = set(f.read().split('\n'))
+    module, results, skip = sys.argv[1], sys.argv[2], names(sys.argv[3])
+    only = names(sys.argv[4]) if len(sys.argv) > 4 else None
     faulthandler.enable()  # SIGABRT from outside shows where a hang is
     from test import support
     support.use_resources = []  # as regrtest without -u: nothing that needs the network or very long
@@ -95,7 +99,7 @@ def main():
             print(f'{module} cannot be loaded: {t._exception}', file=sys.stderr)
             sys.exit(3)
     r = Result(results)
-    without(suite, names).run(r)
+    chosen(suite, skip, only).run(r)
     r.line('end')
 
 

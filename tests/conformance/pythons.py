@@ -33,7 +33,7 @@ def items(fast):
     return [m for m, (quick, _) in MODULES.items() if quick or not fast]
 
 
-def read_results(path, results):
+def read_results(path, results, times):
     """Adds what the file says; the id of the test that was running, and whether all is done."""
     running, ended = '', False
     try:
@@ -44,6 +44,9 @@ def read_results(path, results):
         what, _, name = line.partition(' ')
         if what == 'start':
             running = name
+        elif what == 'took':
+            name, _, seconds = name.rpartition(' ')
+            times[name] = float(seconds)
         elif what == 'end':
             ended = True
         else:
@@ -81,20 +84,24 @@ def one_round(module, command, env, path, log, patience):
     return how or ('' if p.returncode == 0 else f'died {p.returncode}')
 
 
-def run(module, usf, log):
-    """{test id: result} of a module; a test that hangs or kills the run is told, and the rest goes on."""
-    results, env = {}, {k: v for k, v in os.environ.items() if not k.startswith('USF')}
+def run(module, usf, log, only=None, skip=()):
+    """({test id: result}, {test id: seconds}) of a module, or of the tests named in `only`, less `skip`.
+    A test that hangs or kills the run is told, and the rest goes on."""
+    results, times = {}, {}
+    env = {k: v for k, v in os.environ.items() if not k.startswith('USF')}
     env.update(LC_ALL='C.UTF-8', USF_INSTANCE=f'conf-{os.getpid()}-{module}')
     work = pathlib.Path(tempfile.mkdtemp(prefix='conformance-'))
-    path, skip = work / 'results', work / 'skip'
+    path, skip_file, only_file = work / 'results', work / 'skip', work / 'only'
+    if only is not None:
+        only_file.write_text('\n'.join(only))
     for _ in range(MAX_ROUNDS):
         path.unlink(missing_ok=True)
-        skip.write_text('\n'.join(results))
+        skip_file.write_text('\n'.join([*results, *skip]))
         command = ([usf, 'run', '--'] if usf else []) + \
-            [PYTHON, str(HERE / 'pyrun.py'), module, str(path), '--skip', str(skip)]
+            [PYTHON, str(HERE / 'pyrun.py'), module, str(path), str(skip_file)] + ([str(only_file)] if only is not None else [])
         how = one_round(module, command, env, path, log, MODULES[module][1])
         before = len(results)
-        running, ended = read_results(path, results)
+        running, ended = read_results(path, results, times)
         if running:
             results[running] = how or 'cut off'
         if ended or len(results) == before:
@@ -102,4 +109,4 @@ def run(module, usf, log):
                 results[f'{module} as a whole'] = how or 'ends too early'
             break
     subprocess.run(['rm', '-rf', str(work)], check=False)
-    return results
+    return results, times

@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # tests/conformance/run.py - test suites of others, bare and under usf: same results?
 # SPDX-License-Identifier: Apache-2.0
-"""Runs CPython's tests and posixtestsuite's pthread and sem tests, each bare and under usf.  A test
-that passes bare must pass under usf; one that does not pass bare is left out.  Nothing is retried.
+"""Runs CPython's tests and posixtestsuite's pthread and sem tests under usf.  What does not pass there
+is run bare as well: a test that passes bare and not under usf has failed; one that does not pass bare
+either is left out (skipped).  Nothing is retried.
 
   USF=build/usf tests/conformance/run.py [--fast] [-j N] [-k PATTERN] [--only python|posix]
 
 Bare results are kept per package version and kernel in the cache folder (tests/apps/build.py says
-where); --fresh runs them anew.  Without USF there is only the bare run."""
+where); --fresh runs them anew.  Without USF everything is run bare, and what passes is counted.
+--fast leaves out some modules and the tests named in slow.txt (`--slowest 1` prints such a list)."""
 import argparse
 import concurrent.futures
 import hashlib
@@ -25,108 +27,114 @@ sys.path.insert(0, str(HERE))
 import posixsuite  # noqa: E402
 import pythons  # noqa: E402
 
+SUITES = {'python': pythons, 'posix': posixsuite}
 CACHE = posixsuite.build.CACHE / 'conformance'
+LOGS = CACHE / 'logs'
 GOOD = {'passed', 'PASS'}
-NEUTRAL = {'skipped', 'UNSUPPORTED', 'UNTESTED'}
-FAST_SECONDS = 1.5  # a posix test that takes longer bare is left out of the fast subset
 
 
 def version_key(suite):
+    names = ['libc6'] + (pythons.PACKAGES if suite == 'python' else [])
+    text = subprocess.run(['dpkg-query', '-W'] + names, capture_output=True, text=True).stdout + platform.release()
     if suite == 'posix':
-        text = posixsuite.version()
+        text += posixsuite.version()
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+class Bare:
+    """Bare results of one module or folder, kept on disk."""
+
+    def __init__(self, suite, item, fresh):
+        self.suite, self.item = suite, item
+        self.path = CACHE / f'{suite}-{version_key(suite)}-{item}.json'
+        self.results, self.times = {}, {}
+        if self.path.exists() and not fresh:
+            d = json.loads(self.path.read_text())
+            self.results, self.times = d['results'], d['times']
+
+    def run(self, only, skip=()):
+        log = LOGS / f'{self.suite}-{self.item}.bare'
+        results, times = SUITES[self.suite].run(self.item, '', log, only, skip)
+        self.results.update(results)
+        self.times.update(times)
+        temporary = self.path.with_suffix(f'.{os.getpid()}')
+        temporary.write_text(json.dumps(dict(results=self.results, times=self.times), indent=1))
+        temporary.rename(self.path)
+        return results
+
+    def of(self, tests):
+        unknown = [t for t in tests if t not in self.results]
+        if unknown:
+            self.run(unknown)
+        return {t: self.results.get(t, 'not run') for t in tests}
+
+
+def slow_tests():
+    lines = (HERE / 'slow.txt').read_text().splitlines()
+    return {x for x in lines if x and not x.startswith('#')}
+
+
+def run_item(suite, item, usf, fast, fresh):
+    """(tests passed, {test: result} of failed ones, tests left out, slowest tests, seconds)"""
+    skip = slow_tests() if fast else set()
+    start, bare = time.monotonic(), Bare(suite, item, fresh)
+    if usf:
+        log = LOGS / f'{suite}-{item}.usf'
+        log.unlink(missing_ok=True)
+        ours, times = SUITES[suite].run(item, usf, log, None, skip)
     else:
-        text = subprocess.run(['dpkg-query', '-W'] + pythons.PACKAGES, capture_output=True, text=True).stdout
-    libc = subprocess.run(['dpkg-query', '-W', 'libc6'], capture_output=True, text=True).stdout
-    return hashlib.sha256((text + libc + platform.release()).encode()).hexdigest()[:12]
-
-
-def bare_results(suite, item, log, fresh):
-    """({test: result}, seconds), from the cache if it is there."""
-    kept = CACHE / f'{suite}-{version_key(suite)}-{item}.json'
-    if kept.exists() and not fresh:
-        d = json.loads(kept.read_text())
-        return d['results'], d['seconds'], d.get('times', {})
-    start, times = time.monotonic(), {}
-    if suite == 'posix':
-        results = {}
-        for name in sorted(f'{item}/{t.stem}' for t in (posixsuite.source_folder() / 'conformance/interfaces' / item).glob('*.test')):
-            t0 = time.monotonic()
-            results.update(posixsuite.run(item, '', log, {name}))
-            times[name] = round(time.monotonic() - t0, 2)
-    else:
-        results = pythons.run(item, '', log)
-    seconds = time.monotonic() - start
-    temporary = kept.with_suffix(f'.{os.getpid()}')
-    temporary.write_text(json.dumps(dict(results=results, seconds=round(seconds, 1), times=times), indent=1))
-    temporary.rename(kept)
-    return results, seconds, times
-
-
-def run_item(suite, item, usf, fast, fresh, logs):
-    bare_log, usf_log = logs / f'{suite}-{item}.bare', logs / f'{suite}-{item}.usf'
-    for f in (bare_log, usf_log):
-        f.unlink(missing_ok=True)
-    bare, bare_seconds, times = bare_results(suite, item, bare_log, fresh)
-    good = {t for t, r in bare.items() if r in GOOD}
-    if fast and suite == 'posix':
-        good = {t for t in good if times.get(t, 0) <= FAST_SECONDS}
-        bare = {t: r for t, r in bare.items() if times.get(t, 0) <= FAST_SECONDS}
-    start = time.monotonic()
-    if not usf:
-        ours = bare
-    elif suite == 'posix':
-        ours = posixsuite.run(item, usf, usf_log, good)
-    else:
-        ours = pythons.run(item, usf, usf_log)
-    seconds = time.monotonic() - start
-    differs = {t: ours.get(t, 'not run') for t in sorted(good) if ours.get(t) not in GOOD}
-    # What only the run under usf reports (a module that ends too early, a fixture that fails).
-    differs.update({t: r for t, r in ours.items() if t not in bare and r not in GOOD | NEUTRAL})
-    count = dict(passed=len(good) - len([t for t in differs if t in good]), failed=len(differs), skipped=len(bare) - len(good))
-    return count, differs, bare_seconds, seconds
+        ours, times = bare.run(None, skip), bare.times
+    passed = [t for t, r in ours.items() if r in GOOD]
+    rest = [t for t in ours if t not in passed]
+    bare_results = bare.of(rest)
+    whole = [t for t in rest if t.endswith(' as a whole')]
+    failed = {t: ours[t] for t in rest if bare_results[t] in GOOD or (t in whole and usf)}
+    left_out = [t for t in rest if t not in failed]
+    return passed, failed, left_out, times, time.monotonic() - start
 
 
 def main():
     a = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     a.add_argument('--fast', action='store_true', help='the subset for CI')
-    a.add_argument('--fresh', action='store_true', help='run bare again, too')
+    a.add_argument('--fresh', action='store_true', help='forget earlier bare results')
     a.add_argument('-j', type=int, default=2, metavar='N', help='groups at once (2)')
     a.add_argument('-k', default='', metavar='PATTERN', help='only modules and folders that match')
-    a.add_argument('--only', choices=('python', 'posix'), help='only one of the suites')
+    a.add_argument('--only', choices=SUITES, help='only one of the suites')
+    a.add_argument('--slowest', type=float, metavar='S', help='print the tests that took longer')
     o = a.parse_args()
     usf = os.environ.get('USF', '')
     usf = os.path.abspath(usf) if usf else ''
-    CACHE.mkdir(parents=True, exist_ok=True)
-    logs = CACHE / 'logs'
-    logs.mkdir(exist_ok=True)
-    jobs, total = {}, dict(passed=0, failed=0, skipped=0)
+    LOGS.mkdir(parents=True, exist_ok=True)
+    jobs, slow, count = {}, [], dict(passed=0, failed=0, skipped=0)
     with concurrent.futures.ThreadPoolExecutor(o.j) as pool:
-        for suite, module in (('python', pythons), ('posix', posixsuite)):
+        for suite, module in SUITES.items():
             if o.only and o.only != suite:
                 continue
             why = module.missing()
             if why:
                 print(f'skipped {suite}: {why}')
-                total['skipped'] += 1
+                count['skipped'] += 1
                 continue
             for item in module.items(o.fast):
                 if re.search(o.k, item):
-                    jobs[pool.submit(run_item, suite, item, usf, o.fast, o.fresh, logs)] = (suite, item)
+                    jobs[pool.submit(run_item, suite, item, usf, o.fast, o.fresh)] = (suite, item)
         for done in concurrent.futures.as_completed(jobs):
             suite, item = jobs[done]
-            count, differs, bare, ours = done.result()
-            for k, n in count.items():
-                total[k] += n
-            print(f"{suite:7}{item:40} bare {bare:6.1f} s  now {ours:6.1f} s  {count['passed']} passed"
-                  f"{', ' + str(count['skipped']) + ' left out' if count['skipped'] else ''}"
-                  f"{', ' + str(count['failed']) + ' DIFFER' if differs else ''}")
-            for test, result in differs.items():
+            passed, failed, left_out, times, seconds = done.result()
+            for k, n in (('passed', passed), ('failed', failed), ('skipped', left_out)):
+                count[k] += len(n)
+            slow += [t for t, s in times.items() if o.slowest and s > o.slowest]
+            print(f'{suite:7}{item:40}{seconds:7.1f} s  {len(passed)} passed'
+                  f"{f', {len(left_out)} left out' if left_out else ''}{f', {len(failed)} FAILED' if failed else ''}")
+            for test, result in failed.items():
                 print(f'        passes bare, now {result}: {test}')
             sys.stdout.flush()
-    if total['failed']:
-        print(f'output of the runs: {logs}')
-    print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
-    return 1 if total['failed'] else 0
+    if slow:
+        print('\n'.join(sorted(slow)))
+    if count['failed']:
+        print(f'output of the runs: {LOGS}')
+    print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
+    return 1 if count['failed'] else 0
 
 
 if __name__ == '__main__':

@@ -140,7 +140,7 @@ cat > Makefile <<'END'
 OBJS := $(patsubst %.c,%.o,$(wildcard *.c))
 prog: $(OBJS) ; $(CC) -o $@ $^
 %.o: %.c ; @$(CC) -c -o $@ $<
-sub: ; +@$(MAKE) --no-print-directory -C . clean prog
+sub: ; +@$(MAKE) --no-print-directory -C . clean && $(MAKE) --no-print-directory -C . prog
 clean: ; rm -f *.o prog
 fail: ; @exit 3
 END

@@ -4,6 +4,7 @@ LIB = '/usr/lib/x86_64-linux-gnu'
 case('c-threads', '$BIN/threads', builds=['threads'])
 case('c-smallest-stacks', '$BIN/smallstack', builds=['smallstack'])
 case('c-signals', '$BIN/signals-exact', builds=['signals-exact'])
+case('c-signals-atomic', '$BIN/signals-atomic', builds=['signals-atomic'])
 case('c-closes-descriptors', '$UNDER $BIN/closefds', builds=['closefds'], whole=False)
 case('cxx-threads', '$BIN/cxx', builds=['cxx'])
 case('omp-gcc', '$BIN/omp', builds=['omp'])

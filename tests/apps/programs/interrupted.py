@@ -4,6 +4,7 @@ import os
 import shlex
 import signal
 import subprocess
+import time
 
 WAITS = {
     'sleep': 'import time; go(); time.sleep(50)',
@@ -21,6 +22,7 @@ for name, body in WAITS.items():
                          'def go(): print("ready", flush=True)\n' + body],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     p.stdout.readline()
+    time.sleep(0.2)  # a signal just before the wait would be lost by Python itself
     p.send_signal(signal.SIGINT)
     out, err = p.communicate()
     print(name, p.returncode, err.strip().splitlines()[-1])

@@ -16,7 +16,7 @@ static long fib(int n)
 
 int main(void)
 {
-    long sum = 0, inner = 0, locked = 0, f = 0;
+    long sum = 0, inner = 0, locked = 0, critical = 0, f = 0;
     omp_lock_t lock;
     omp_init_lock(&lock);
     omp_set_max_active_levels(2);
@@ -31,11 +31,12 @@ int main(void)
         locked++;
         omp_unset_lock(&lock);
 #pragma omp critical
-        locked++;
+        critical++;
     }
 #pragma omp parallel num_threads(8)
 #pragma omp single
     f = fib(24);
-    printf("sum %ld inner %s locked %ld fib %ld\n", sum, inner > 0 ? "some" : "none", locked, f);
+    printf("sum %ld inner %s locked %ld critical %ld fib %ld\n", sum, inner > 0 ? "some" : "none", locked,
+           critical, f);
     return 0;
 }

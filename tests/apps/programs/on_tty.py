@@ -72,6 +72,7 @@ def interrupt():
     t.end()
     t = Terminal(['-c', f'exec {UNDER} /usr/bin/python3 -c "import threading; print(\'re\' + \'ady\'); threading.Event().wait()"'])
     t.expect('ready')
+    time.sleep(0.5)  # a signal just before the wait would be lost by Python itself
     t.type('\x03')
     t.expect('KeyboardInterrupt')
     t.end()

@@ -42,7 +42,7 @@ static void timed(void)
     pthread_t th;
     void *result;
     for (int clock = 0; clock < 3; clock++) {
-        CHECK_EQ(pthread_create(&th, NULL, slow, (void *)150), 0);
+        CHECK_EQ(pthread_create(&th, NULL, slow, (void *)400), 0);
         CHECK_EQ(pthread_tryjoin_np(th, &result), EBUSY);
         struct timespec r = after_ms(CLOCK_REALTIME, 20), m = after_ms(CLOCK_MONOTONIC, 20);
         if (clock == 0)
@@ -58,7 +58,7 @@ static void timed(void)
         else
             CHECK_EQ(pthread_clockjoin_np(th, &result, clock == 1 ? CLOCK_REALTIME : CLOCK_MONOTONIC,
                                           clock == 1 ? &r : &m), 0);
-        CHECK_EQ(result, 150);
+        CHECK_EQ(result, 400);
     }
     struct timespec bad = { 0, 0 };
     CHECK_EQ(pthread_create(&th, NULL, slow, (void *)30), 0);
@@ -124,7 +124,7 @@ static void recommended_errors(void)
     CHECK_EQ(pthread_join(first, &result), 0);
     CHECK_EQ(result, EDEADLK);
 
-    CHECK_EQ(pthread_create(&th, NULL, slow, (void *)200), 0);
+    CHECK_EQ(pthread_create(&th, NULL, slow, (void *)500), 0);
     CHECK_EQ(pthread_create(&th2, NULL, join_it, &th), 0);
     sleep_ms(50);
     CHECK_EQ(pthread_join(th, NULL), EINVAL);        /* somebody else waits */

@@ -117,11 +117,23 @@ static long call_futex_waitv(struct gate_frame *f) { return wait_in_kernel(rt_en
 
 /* ---- yield, sleep, wait ----------------------------------------------------------------------- */
 
+/* Every thread that the program could mean is in the instance: with none of them waiting there is nobody to
+ * yield to, and the kernel would give the CPU to strangers for as long as they like.  They get it now
+ * and then all the same: the thread may be waiting for a program outside. */
+#define STRANGERS_NS 200000u
+
 static long call_yield(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
-    if (t && !rt.sched.kernel && sched_yield_core(&rt.sched, &t->self, false)) return 0;
-    return rt_pass(f);          /* programs outside the instance share the cores too */
+    if (!t || rt.sched.kernel) return rt_pass(f);
+    if (sched_yield_core(&rt.sched, &t->self, false)) return 0;
+    uint64_t now = os_now();
+    if (now - t->yielded < STRANGERS_NS) {
+        os_pause();
+        return 0;
+    }
+    t->yielded = now;
+    return rt_pass(f);
 }
 
 static long call_blocks(struct gate_frame *f)

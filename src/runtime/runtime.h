@@ -37,6 +37,7 @@ struct rt_thread {
     uint32_t handlers;              /* user's signal handlers run so far */
     uint32_t nudges;                /* the runtime's own signals so far */
     uint32_t spins;                 /* rounds of spin loops in a row with nothing else to run */
+    uint64_t yielded;               /* ns: when it last gave strangers a chance */
     uint32_t stopped;               /* rt.stop_round that it has answered */
     bool has_hint;                  /* affinity that the program set */
     struct os_cpuset hint;

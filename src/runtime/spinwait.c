@@ -3,6 +3,7 @@
 #include "spin/spin.h"
 
 #define SPIN_FREE_ROUNDS 64u    /* rounds of pure spinning before the kernel gets a chance */
+#define STRANGERS_NS 1000000u    /* ... and from then on, while nothing of the instance waits */
 #define STOP_WAIT_NS 2000000u
 
 /* One round of a patched loop. */
@@ -19,7 +20,10 @@ static void spin_round(uint32_t site, struct spin_regs *regs)
             return;
         }
         /* Nothing of ours waits; programs outside the instance might. */
-        if (++t->spins % 1024 == 0) os_sched_yield();
+        if (++t->spins % 256 == 0 && os_now() - t->yielded > STRANGERS_NS) {
+            os_sched_yield();
+            t->yielded = os_now();
+        }
         return;
     }
     if (++t->spins > SPIN_FREE_ROUNDS) os_sched_yield();

@@ -29,8 +29,8 @@ static const struct wait_policy {
     {"KMP_BLOCKTIME", "1", {"OMP_WAIT_POLICY", "KMP_LIBRARY"}},
     /* A thread bound by its runtime would wait for one core while others are idle. */
     {"OMP_PROC_BIND", "false", {"KMP_AFFINITY", "GOMP_CPU_AFFINITY", "OMP_PLACES"}},
-    /* log2 of the cycles for which an idle worker of OpenBLAS's own threads spins; 4 is its least, 26 the default. */
-    {"OPENBLAS_THREAD_TIMEOUT", "4", {"GOTO_THREAD_TIMEOUT"}},
+    /* log2 of the cycles for which an idle worker of OpenBLAS's own threads yields before it blocks; 26 by default. */
+    {"OPENBLAS_THREAD_TIMEOUT", "20", {"GOTO_THREAD_TIMEOUT"}},
     {"OMPI_MCA_mpi_yield_when_idle", "1", {0}},
 };
 #define NR_POLICIES (sizeof policies / sizeof *policies)

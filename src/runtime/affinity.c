@@ -58,6 +58,41 @@ static long call_getaffinity(struct gate_frame *f)
     return rt.cpuset_bytes;
 }
 
+/* ---- a new thread starts with its creator's ----------------------------------------------------- */
+/* The creator leaves its hint under the new thread's thread pointer, the new thread looks for its own.  Only
+ * threads that have set one use this. */
+#define BIRTHS 64
+static struct { uintptr_t tls; struct os_cpuset hint; } births[BIRTHS];
+static uint32_t next_birth;
+
+void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls)
+{
+    if (!creator->has_hint || !tls) return;
+    sched_crit_enter(&creator->self);
+    rt_list_lock();
+    births[next_birth % BIRTHS].tls = tls;
+    births[next_birth % BIRTHS].hint = creator->hint;
+    next_birth++;
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &creator->self);
+}
+
+/* in a critical section */
+void rt_inherit_hint(struct rt_thread *t)
+{
+    if (!__atomic_load_n(&next_birth, __ATOMIC_RELAXED)) return;
+    uintptr_t self;
+    __asm__("mov %%fs:0, %0" : "=r"(self));
+    rt_list_lock();
+    for (unsigned i = 0; i < BIRTHS; i++)
+        if (births[i].tls == self) {
+            t->hint = births[i].hint;
+            t->has_hint = true;
+            births[i].tls = 0;
+        }
+    rt_list_unlock();
+}
+
 void rt_install_affinity(void)
 {
     usf_gate_handlers[__NR_sched_setaffinity] = call_setaffinity;

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "runtime/runtime.h"
+#include "threads/threads.h"
 
 static uint64_t block_signals(void)
 {
@@ -32,6 +33,7 @@ static void in_child(struct rt_thread *t)
     t->state = RT_NEW;
     t->deferred = 0;
     rt_forget_threads();
+    threads_after_fork();
     if (rt_join_instance()) {
         rt.on = false;
         rt_unpin();
@@ -70,6 +72,12 @@ static void before_clone(struct gate_frame *f)
     if (f->rax == __NR_vfork) flags = CLONE_VM | CLONE_VFORK;
     else if (f->rax == 435 /* clone3 */) flags = sync_read((const uint32_t *)f->rdi, &lo) ? lo : 0;
     if (!(flags & CLONE_VM)) return;
+    if (flags & CLONE_SETTLS && rt_self.state == RT_ATTACHED) {
+        uint64_t tls = f->r8;
+        const uint32_t *arg = (const uint32_t *)(f->rdi + 56);     /* struct clone_args.tls */
+        bool ok = f->rax != 435 || (sync_read(arg, (uint32_t *)&tls) && sync_read(arg + 1, (uint32_t *)&tls + 1));
+        if (ok) rt_bequeath_hint(&rt_self, tls);
+    }
     if (flags & CLONE_VFORK) usf_gate_vforked = 1;
     else if (!(flags & CLONE_SETTLS)) atomic_store(&rt.shared_tls, 1);
 }

@@ -107,6 +107,8 @@ void rt_after_crit(struct sched_self *self);
 
 /* affinity.c */
 void rt_install_affinity(void);
+void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls);   /* before a clone */
+void rt_inherit_hint(struct rt_thread *t);                          /* the new thread */
 
 /* spinwait.c */
 void rt_spin_init(void);

@@ -92,5 +92,6 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     gate_on_load(object_loaded);
     count_unpatched();
     rt.on = true;
-    threads_init(rt.settings.thread_cache && !rt.sched.kernel);
+    const char *off = threads_init(rt.settings.thread_cache && !rt.sched.kernel);
+    if (off) usf_say("thread cache off: %s", off);
 }

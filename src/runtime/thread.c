@@ -1,6 +1,7 @@
 /* src/runtime/thread.c - threads join and leave.  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "monitor/monitor.h"
 #include "runtime/runtime.h"
 
 struct rt rt;
@@ -61,6 +62,7 @@ void rt_attach(struct rt_thread *t)
     t->sync.sched = &t->self;
     usf_syscall(__NR_prctl, 16 /* PR_GET_NAME */, name);
     sched_crit_enter(&t->self);
+    rt_inherit_hint(t);
     int r = sched_attach(&rt.sched, &t->self, t->tid, name);
     if (r == 0) {
         t->state = RT_ATTACHED;
@@ -133,6 +135,7 @@ int rt_join_instance(void)
         usf_warn("%s: %s: it runs unscheduled", rt.comm, join_trouble(r));
         return r;
     }
+    monitor_keep(rt.shm.h);     /* it may have been killed */
     rt_attach(t);
     return t->state == RT_ATTACHED ? 0 : -EAGAIN;
 }

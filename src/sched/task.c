@@ -52,7 +52,11 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     for (int w = 0; w < 4; w++) p->pol.cores[w] = cores[w];
     __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
     s->proc = (uint32_t)i;
-    if (!core_enter(s, &me)) return -ESTALE;
+    if (!core_enter(s, &me)) {
+        shm_leave(s->h, (uint32_t)i);
+        s->proc = USF_NONE;
+        return -ESTALE;
+    }
     s->ops.proc_add(&s->pol, (uint32_t)i);
     atomic_store(&p->state, USF_PROC_ACTIVE);
     core_leave(s, &me, &(struct kicks){0});

@@ -8,6 +8,7 @@
 
 #define TICK_NS        1000000ull
 #define QUIET_LOOKS    50u      /* looks without anything waiting before the monitor goes to sleep */
+#define SAMPLE_BACKOFF 6u       /* doublings at most */
 #define SAMPLE_NS      4000000ull   /* policy `linux`: between two samples of running threads */
 
 static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t now,
@@ -57,12 +58,15 @@ static uint64_t sample_running(struct sched *s, void (*nudge)(void *, uint32_t),
         if (chosen == USF_NONE) chosen = i;
         running++;
     }
-    /* Only oversubscription makes a spin-wait harmful. */
+    /* Only oversubscription makes a spin-wait harmful; without it, look more and more rarely. */
     if (running > s->h->nr_cores && chosen != USF_NONE) {
         nudge(arg, chosen);
         s->watch->next_sample = chosen + 1;
+        s->watch->quiet = 0;
+    } else if (s->watch->quiet < SAMPLE_BACKOFF) {
+        s->watch->quiet++;
     }
-    return n ? SAMPLE_NS : UINT64_MAX;
+    return n ? SAMPLE_NS << s->watch->quiet : UINT64_MAX;
 }
 
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),

@@ -116,14 +116,14 @@ static bool next_mapping(struct gaps *g, uintptr_t *start, uintptr_t *end, bool 
  * as can be, so that brk keeps its room.  0: none. */
 static uintptr_t place(uintptr_t from, uintptr_t to, size_t size, uintptr_t lo, uintptr_t hi, bool after_heap)
 {
-    uintptr_t min = hi > REACH ? hi - REACH : 0, max = lo + REACH;
+    uintptr_t min = hi > REACH ? (hi - REACH + 2 * PAGE) & -PAGE : 0, max = (lo + REACH - PAGE) & -PAGE;
     if (min < 65536) min = 65536;
-    min = (min + PAGE - 1) & -PAGE;
-    max &= -PAGE;
     if (from < min) from = min;
     if (to > max) to = max;
     if (to <= from || to - from < size) return 0;
-    return to <= lo || after_heap ? to - size : from;
+    if (to <= lo || after_heap) return to - size;
+    uintptr_t above = (hi + PAGE - 1) & -PAGE;      /* a gap on both sides of what is to be near */
+    return from < above && above + size <= to ? above : from;
 }
 
 static uintptr_t find_gap(size_t size, uintptr_t lo, uintptr_t hi)

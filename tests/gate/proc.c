@@ -51,7 +51,7 @@ static void forks(void)
 static void vforks(void)
 {
     volatile int touched = 0;
-    uint64_t c = CLONES();
+    volatile uint64_t c = CLONES();
     pid_t p = vfork();
     if (p == 0) {
         touched = 1;
@@ -72,7 +72,7 @@ static void spawns(void)
     char *argv[] = {"sh", "-c", "exit 31", NULL};
     pid_t p;
     posix_spawn_file_actions_t fa;
-    uint64_t c = CLONES();
+    volatile uint64_t c = CLONES();
     posix_spawn_file_actions_init(&fa);
     posix_spawn_file_actions_addopen(&fa, 9, "/dev/null", 0, 0);
     CHECK(posix_spawn(&p, "/bin/sh", &fa, NULL, argv, environ) == 0);
@@ -98,7 +98,7 @@ static void clones(void)
 {
     char *stack = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     volatile int seen = 0;
-    uint64_t c = CLONES();
+    volatile uint64_t c = CLONES();
     CHECK(stack != MAP_FAILED);
     pid_t p = clone(child_on_stack, stack + 65536, CLONE_VM | SIGCHLD, (void *)&seen);
     CHECK(p > 0 && status_of(p) == 41 && seen == 1);

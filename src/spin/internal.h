@@ -51,7 +51,7 @@ struct node {
 #define SPIN_RADIUS 640          /* bytes around pc that are looked at */
 #define SPIN_REGION (2 * SPIN_RADIUS + 32)
 #define SPIN_EDGES  48
-#define SPIN_MAX_FUNCTION (1u << 18)   /* bytes; longer ones would take too long inside a handler */
+#define SPIN_MAX_FUNCTION (1u << 17)   /* bytes; longer ones would take too long inside a handler */
 
 struct spin_slot { int8_t base; int64_t lo, hi; };
 
@@ -113,6 +113,11 @@ uint64_t spin_reaching(const struct spin_scratch *s, unsigned k, regset v);
 void spin_dependences(struct spin_scratch *s);
 /* Is there a way from local node u to v (u itself does not count) with nodes of `mask` only? */
 bool spin_reaches(const struct spin_scratch *s, unsigned u, unsigned v, uint64_t mask);
+
+/* recognise.c */
+/* As spin_recognise, without memory of what was no wait lately. */
+enum spin_verdict spin_recognise_anew(const uint8_t *code, uintptr_t fstart, uintptr_t fend, uintptr_t pc,
+                                      struct spin_loop *out);
 
 /* window.c */
 enum spin_verdict spin_choose_window(struct spin_scratch *s, uintptr_t fstart, struct spin_loop *l);

@@ -169,7 +169,7 @@ static bool patch_at(const struct gate_object *o, uintptr_t pc)
     if (pc < o->text || pc >= o->text_end || !gate_function_bounds(o, pc, &start, &end)) return false;
     /* the tables may be in use by another thread's handler, for microseconds */
     for (int tries = 0; tries < 100; tries++) {
-        enum spin_verdict v = spin_recognise((const uint8_t *)start, start, end, pc, &l);
+        enum spin_verdict v = spin_recognise_anew((const uint8_t *)start, start, end, pc, &l);
         if (v == SPIN_YES) site = spin_prepare((const uint8_t *)start, start, &l);
         if (v != SPIN_BUSY && site != -SPIN_BUSY - 1) break;
         os_sched_yield();

@@ -290,6 +290,41 @@ static enum spin_verdict look(struct spin_scratch *s, uint32_t pc, struct spin_l
     return first;
 }
 
+/* ---- what was no wait the last times --------------------------------------------------------- */
+/* A computing thread is looked at again and again, mostly in the same few loops, and a look walks through the whole
+ * function.  So ranges of live code where a look failed are not looked at for the next RECALLS times.  (Not for ever:
+ * a loop may be a wait on one of its paths only.) */
+#define KNOWN   64
+#define RECALLS 32
+static struct { uintptr_t lo, hi; enum spin_verdict why; unsigned left; } known[KNOWN];
+static unsigned next_known;
+
+static enum spin_verdict recall(uintptr_t pc)
+{
+    for (unsigned i = 0; i < KNOWN; i++)
+        if (pc >= known[i].lo && pc < known[i].hi && known[i].left) {
+            known[i].left--;
+            return known[i].why;
+        }
+    return SPIN_YES;
+}
+/* The innermost loop around pc without those within it, or the code between two loops. */
+static void remember(const struct spin_scratch *s, uint32_t pc, enum spin_verdict why)
+{
+    uint32_t lo = s->lo, hi = s->hi;
+    for (uint32_t i = 0; i < s->nr_edges; i++) {
+        uint32_t from = s->edge[i].s, to = s->edge[i].t;
+        uint32_t above = from < pc ? from + 1 : to <= pc ? to : lo, below = to > pc ? to : from >= pc ? from + 1 : hi;
+        if (above > lo) lo = above;
+        if (below < hi) hi = below;
+    }
+    known[next_known].lo = s->fstart + lo;
+    known[next_known].hi = s->fstart + hi;
+    known[next_known].why = why;
+    known[next_known].left = RECALLS;
+    next_known = (next_known + 1) % KNOWN;
+}
+
 static enum spin_verdict recognise_held(struct spin_scratch *s, const uint8_t *code, uintptr_t fstart,
                                         uintptr_t fend, uintptr_t pc, struct spin_loop *l)
 {
@@ -322,11 +357,28 @@ static enum spin_verdict recognise_held(struct spin_scratch *s, const uint8_t *c
     return v;
 }
 
-enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_t fend, uintptr_t pc,
-                                 struct spin_loop *out)
+enum spin_verdict spin_recognise_anew(const uint8_t *code, uintptr_t fstart, uintptr_t fend, uintptr_t pc,
+                                      struct spin_loop *out)
 {
     if (!spin_scratch_take()) return out->verdict = SPIN_BUSY;
     out->verdict = recognise_held(&spin_scratch, code, fstart, fend, pc, out);
+    spin_scratch_release();
+    return out->verdict;
+}
+
+enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_t fend, uintptr_t pc,
+                                 struct spin_loop *out)
+{
+    if ((uintptr_t)code != fstart) return spin_recognise_anew(code, fstart, fend, pc, out);
+    if (!spin_scratch_take()) return out->verdict = SPIN_BUSY;
+    struct spin_scratch *s = &spin_scratch;
+    out->verdict = recall(pc);
+    if (out->verdict == SPIN_YES) {
+        s->nr_edges = 0;
+        out->verdict = recognise_held(s, code, fstart, fend, pc, out);
+        if (out->verdict != SPIN_YES && out->verdict != SPIN_NO_DECODE && s->fstart == fstart)
+            remember(s, (uint32_t)(pc - fstart), out->verdict);
+    }
     spin_scratch_release();
     return out->verdict;
 }
@@ -370,7 +422,7 @@ int spin_for_each_loop(const uint8_t *code, uintptr_t fstart, uintptr_t fend,
         spin_scratch_release();
         for (unsigned i = 0; i < n; i++) {
             from = start[i] + 1;
-            if (fstart + start[i] < done || spin_recognise(code, fstart, fend, fstart + start[i], &l)) continue;
+            if (fstart + start[i] < done || spin_recognise_anew(code, fstart, fend, fstart + start[i], &l)) continue;
             if (l.head != fstart + start[i]) continue;
             found++;
             done = l.window + l.window_len;

@@ -16,6 +16,7 @@ static uint64_t next(void)
 }
 
 #define MAX_CODE 4096
+#define ELSEWHERE 0x1000000     /* analysed as if there: what lies in place is remembered */
 static uint8_t *code_end, *stub_end;
 static unsigned long tries, loops, failures;
 static time_t stop;
@@ -30,12 +31,12 @@ static uint8_t *guarded(size_t n)
 static void found(const struct spin_loop *l, void *arg)
 {
     const uint8_t *code = arg;
-    uintptr_t at = (uintptr_t)code;
+    uintptr_t at = (uintptr_t)code + ELSEWHERE, end = (uintptr_t)code_end + ELSEWHERE;
     uint16_t map[SPIN_MAX_INSNS];
     size_t cap = next() % 4 ? SPIN_MAX_STUB : next() % SPIN_MAX_STUB;
     loops++;
-    bool sane = l->head >= at && l->end <= (uintptr_t)code_end && l->window >= l->head && l->nr_insns <= SPIN_MAX_INSNS &&
-                l->window + l->window_len <= (uintptr_t)code_end && l->window_len >= 5 && l->nr_loads <= SPIN_MAX_LOADS;
+    bool sane = l->head >= at && l->end <= end && l->window >= l->head && l->nr_insns <= SPIN_MAX_INSNS &&
+                l->window + l->window_len <= end && l->window_len >= 5 && l->nr_loads <= SPIN_MAX_LOADS;
     size_t n = spin_build_stub(code, at, l, 3, stub_end - cap, cap, at + 0x10000000, map);
     for (unsigned i = 0; n && i < l->nr_insns; i++) sane &= map[i] < n;
     if (!sane || n > cap) failures++, printf("bad loop at %lx\n", (long)l->head);
@@ -44,13 +45,13 @@ static void found(const struct spin_loop *l, void *arg)
 static void one(size_t n)
 {
     uint8_t *code = code_end - n;
+    uintptr_t at = (uintptr_t)code + ELSEWHERE;
     struct spin_loop l;
     tries++;
     for (int i = 0; i < 4; i++) {
-        uintptr_t pc = (uintptr_t)code + next() % n;
-        if (spin_recognise(code, (uintptr_t)code, (uintptr_t)code_end, pc, &l) == SPIN_YES) found(&l, code);
+        if (spin_recognise(code, at, at + n, at + next() % n, &l) == SPIN_YES) found(&l, code);
     }
-    spin_for_each_loop(code, (uintptr_t)code, (uintptr_t)code_end, found, code);
+    spin_for_each_loop(code, at, at + n, found, code);
 }
 
 static void random_bytes(void)

@@ -26,7 +26,7 @@ LOOPS(DECLARE)
 static const struct { const char *name; void (*fn)(void); } loops[] = { LOOPS(ENTRY) };
 
 void taken_inside(void), taken_from_cold(void), cold_part(void), taken_by_table(void), not_taken_by_table(void),
-    live_end(void);
+    helps(void), helping(void), live_end(void);
 
 static int failures;
 static volatile unsigned rounds, last_round;
@@ -248,6 +248,7 @@ static const struct { const char *name; void (*fn)(void); bool recognised, prepa
     { "cold_part", cold_part, false, false },
     { "taken_by_table", taken_by_table, true, false },
     { "not_taken_by_table", not_taken_by_table, true, true },
+    { "helps", helps, true, true },
     { "live_end", live_end, false, false },
 };
 #define WINDOWS (sizeof windows / sizeof *windows)
@@ -271,6 +272,17 @@ static void test_windows(void)
         failures++;
         printf("%s: recognised %d, prepared %d\n", windows[i].name, a.recognised, a.site);
     }
+}
+
+/* What is remembered to be no wait is looked at again some time. */
+static void test_memory(void)
+{
+    uintptr_t start = (uintptr_t)helps, end = (uintptr_t)live_end;
+    struct spin_loop l;
+    int asked = 0;
+    if (spin_recognise((void *)start, start, end, (uintptr_t)helping, &l) != SPIN_NO_CALL) failures++;
+    while (asked++ < 100 && spin_recognise((void *)start, start, end, start, &l) != SPIN_YES) { }
+    if (asked < 2 || asked > 50) failures++, printf("a wait was found after %d looks\n", asked);
 }
 
 __attribute__((target("general-regs-only"))) static void quick_round(uint32_t site, struct spin_regs *regs)
@@ -315,6 +327,7 @@ int main(void)
     for (unsigned i = 0; i < sizeof loops / sizeof *loops; i++) test_loop(loops[i].name, loops[i].fn);
     test_unwind();
     test_poll();
+    test_memory();
     test_windows();
     measure();
     printf("%d failures\n", failures);

@@ -151,6 +151,15 @@ case_4: movq    (%rdi), %rax
         je      case_4
         ret
         END not_taken_by_table
+        LOOP helps                      /* a wait on one path only */
+1:      cmpl    $0, (%rdi)
+        jne     2f
+        cmpl    $0, (%rsi)
+        je      1b
+helping: call   live_end
+        jmp     1b
+2:      ret
+        END helps
         LOOP live_end
         ret
         END live_end

@@ -6,6 +6,50 @@
 
 #include "runtime/runtime.h"
 
+/* ---- threads that are being born ---------------------------------------------------------------- */
+/* A new thread starts with its creator's hint, or with what its creator sets before it has attached itself
+ * (pthread_attr_setaffinity_np).  The creator leaves the hint under the new thread's thread pointer, or its
+ * id; the new thread looks for both.  Few threads have one: a small ring does. */
+#define BIRTHS 64
+static struct { uintptr_t key; struct os_cpuset hint; } births[BIRTHS];
+static uint32_t nr_births;
+
+/* holds rt.list_lock */
+static void bequeath(uintptr_t key, const struct os_cpuset *hint)
+{
+    births[nr_births % BIRTHS].key = key;
+    births[nr_births % BIRTHS].hint = *hint;
+    __atomic_store_n(&nr_births, nr_births + 1, __ATOMIC_RELAXED);
+}
+
+void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls)
+{
+    if (!creator->has_hint || !tls) return;
+    sched_crit_enter(&creator->self);
+    rt_list_lock();
+    bequeath(tls, &creator->hint);
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &creator->self);
+}
+
+/* in a critical section */
+void rt_inherit_hint(struct rt_thread *t)
+{
+    if (!__atomic_load_n(&nr_births, __ATOMIC_RELAXED)) return;
+    uintptr_t self;
+    __asm__("mov %%fs:0, %0" : "=r"(self));
+    rt_list_lock();
+    for (unsigned i = 0; i < BIRTHS; i++) {
+        /* oldest first: what was set for the thread itself comes after what it inherited */
+        unsigned at = (nr_births + i) % BIRTHS;
+        if (births[at].key != self && births[at].key != (uintptr_t)t->tid) continue;
+        t->hint = births[at].hint;
+        t->has_hint = true;
+        births[at].key = 0;
+    }
+    rt_list_unlock();
+}
+
 /* holds rt.list_lock */
 static struct rt_thread *thread_of(int32_t tid)
 {
@@ -32,6 +76,8 @@ static long call_setaffinity(struct gate_frame *f)
         }
         if (core < rt.sched.h->nr_cores) os_pin(t->tid, rt.sched.cores[core].pol.cpu);
         else os_setaffinity(t->tid, &rt.cpus);
+    } else if (r == 0 && os_getaffinity(tid, &got) == 0) {
+        bequeath((uintptr_t)tid, &got);
     }
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);
@@ -56,41 +102,6 @@ static long call_getaffinity(struct gate_frame *f)
     if (!t) return rt_pass(f);
     __builtin_memcpy(out, &set, rt.cpuset_bytes);
     return rt.cpuset_bytes;
-}
-
-/* ---- a new thread starts with its creator's ----------------------------------------------------- */
-/* The creator leaves its hint under the new thread's thread pointer, the new thread looks for its own.  Only
- * threads that have set one use this. */
-#define BIRTHS 64
-static struct { uintptr_t tls; struct os_cpuset hint; } births[BIRTHS];
-static uint32_t next_birth;
-
-void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls)
-{
-    if (!creator->has_hint || !tls) return;
-    sched_crit_enter(&creator->self);
-    rt_list_lock();
-    births[next_birth % BIRTHS].tls = tls;
-    births[next_birth % BIRTHS].hint = creator->hint;
-    next_birth++;
-    rt_list_unlock();
-    sched_crit_leave(&rt.sched, &creator->self);
-}
-
-/* in a critical section */
-void rt_inherit_hint(struct rt_thread *t)
-{
-    if (!__atomic_load_n(&next_birth, __ATOMIC_RELAXED)) return;
-    uintptr_t self;
-    __asm__("mov %%fs:0, %0" : "=r"(self));
-    rt_list_lock();
-    for (unsigned i = 0; i < BIRTHS; i++)
-        if (births[i].tls == self) {
-            t->hint = births[i].hint;
-            t->has_hint = true;
-            births[i].tls = 0;
-        }
-    rt_list_unlock();
 }
 
 void rt_install_affinity(void)

@@ -156,6 +156,7 @@ case_4: movq    (%rdi), %rax
         jne     2f
         cmpl    $0, (%rsi)
         je      1b
+        .globl  helping
 helping: call   live_end
         jmp     1b
 2:      ret

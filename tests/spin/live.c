@@ -274,7 +274,7 @@ static void test_windows(void)
     }
 }
 
-/* What is remembered to be no wait is looked at again some time. */
+/* That there was no wait on one path does not hide, for long, the one on another. */
 static void test_memory(void)
 {
     uintptr_t start = (uintptr_t)helps, end = (uintptr_t)live_end;
@@ -282,7 +282,7 @@ static void test_memory(void)
     int asked = 0;
     if (spin_recognise((void *)start, start, end, (uintptr_t)helping, &l) != SPIN_NO_CALL) failures++;
     while (asked++ < 100 && spin_recognise((void *)start, start, end, start, &l) != SPIN_YES) { }
-    if (asked < 2 || asked > 50) failures++, printf("a wait was found after %d looks\n", asked);
+    if (asked > 50) failures++, printf("a wait was found after %d looks\n", asked);
 }
 
 __attribute__((target("general-regs-only"))) static void quick_round(uint32_t site, struct spin_regs *regs)

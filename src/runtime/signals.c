@@ -92,6 +92,17 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
 }
 
+/* Springboards have no unwind information: a handler that unwinds (pthread_cancel, throw) sees the patched
+ * object's own address in their place. */
+static void call_handler(const struct kernel_sigaction *a, int sig, siginfo_t *info, ucontext_t *uc)
+{
+    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP], true_pc = *pc;
+    greg_t shown = (greg_t)gate_original_pc((uintptr_t)true_pc);
+    *pc = shown;
+    a->handler(sig, info, uc);
+    if (*pc == shown) *pc = true_pc;    /* else the handler wants to go on elsewhere */
+}
+
 static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, int sig, siginfo_t *info, void *uc)
 {
     uint32_t where = t->self.where, certain = t->certain, interrupted;
@@ -100,7 +111,7 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->handlers++;
     t->restart = (a->flags & SA_RESTART) != 0;
     if (t->state != RT_ATTACHED || usf_gate_vforked) {
-        a->handler(sig, info, uc);
+        call_handler(a, sig, info, uc);
         return;
     }
     if (waiter) sync_cancel(&rt.sync, &t->sync);
@@ -111,7 +122,7 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->self.where = SCHED_USER;
     t->sync.waiter = 0;
 
-    a->handler(sig, info, uc);
+    call_handler(a, sig, info, uc);
 
     t->sync.waiter = waiter;
     t->self.interrupted |= interrupted;

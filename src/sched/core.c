@@ -109,14 +109,12 @@ static void stopped(struct sched *s, uint32_t core, uint32_t task)
     s->ops.stopped(&s->pol, core, task);
 }
 
-/* The governor: poll as long as idle times have lately been short; else hardly at all. */
+/* How long to poll the next time that the core goes idle without its thread having spun before. */
 static void govern(struct sched *s, struct usf_core *c)
 {
     uint64_t idle = s->pol.now > c->idle_since ? s->pol.now - c->idle_since : 0;
     uint64_t max = s->h->poll_max_ns;
     c->idle_ns += idle;
-    if (idle > 4 * max) idle = 4 * max;     /* one long pause is soon forgotten */
-    c->poll_avg = (3 * c->poll_avg + idle) / 4;
     c->poll_ns = c->poll_avg <= max ? max : max / 8;
 }
 

@@ -32,6 +32,7 @@ struct sched_self {
     uint32_t where;             /* enum sched_where */
     uint32_t poll_core;         /* core it polls as the idle poller, + 1 */
     uint32_t interrupted;       /* its wait was ended by sched_interrupt */
+    uint32_t spun;              /* it has just spun in vain: the core may sleep at once */
     uint32_t lock_name;         /* as which it holds the scheduler lock */
 };
 
@@ -90,6 +91,12 @@ static inline void sched_waits_for(struct sched *s, struct sched_self *me, uint3
     atomic_store_explicit(&t->wait_kind, kind, memory_order_relaxed);
     atomic_store_explicit(&t->wait_addr, what, memory_order_relaxed);
 }
+/* Spin before blocking?  For how many ns at most (0: another task wants the core, or it does not pay), and
+ * what came of it: how long it took, or UINT64_MAX. */
+static inline bool sched_core_is_wanted(struct sched *s)
+{ return atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0; }
+uint64_t sched_spin_budget(struct sched *s, struct sched_self *me);
+void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
 /* Make blocked tasks ready; one that is not blocked is left a token. */
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n);
 /* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task ran. */

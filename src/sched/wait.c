@@ -168,6 +168,29 @@ static void park_for_core(struct sched *s, struct sched_self *me)
     core_arrive(s, me);
 }
 
+/* ---- spinning before a block ------------------------------------------------------------------- */
+/* The governor of each core: spinning pays while waits have lately been short.  After a long one a little of it
+ * remains, to notice when they become short again. */
+
+uint64_t sched_spin_budget(struct sched *s, struct sched_self *me)
+{
+    uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
+    if (sched_core_is_wanted(s) || core >= s->h->nr_cores) return 0;
+    return s->cores[core].poll_avg <= s->h->poll_max_ns ? s->h->poll_max_ns : s->h->poll_max_ns / 8;
+}
+
+void sched_spun(struct sched *s, struct sched_self *me, uint64_t took)
+{
+    uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
+    if (core >= s->h->nr_cores) return;
+    struct usf_core *c = &s->cores[core];
+    me->spun = took == UINT64_MAX && !sched_core_is_wanted(s);
+    if (took == UINT64_MAX && !me->spun) return;        /* it ended because the core was wanted: says nothing */
+    if (took > 4 * s->h->poll_max_ns) took = 4 * s->h->poll_max_ns;
+    c->poll_avg = (3 * c->poll_avg + took) / 4;
+    if (!me->spun) own(s, me)->n.polls++;
+}
+
 /* ---- block and wake --------------------------------------------------------------------------- */
 
 int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
@@ -185,10 +208,11 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     core_set_state(s, me->task, ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL), USF_TASK_BLOCKED);
     t->n.blocks++;
-    if (had && !core_give(s, core, me->task, core_pick(s, core), &k) && s->cores[core].poll_ns) {
+    if (had && !core_give(s, core, me->task, core_pick(s, core), &k) && !me->spun && s->cores[core].poll_ns) {
         atomic_store(&s->cores[core].poller, me->task + 1);
         me->poll_core = core + 1;
     }
+    me->spun = 0;
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
     USF_POINT("sched.blocked");

@@ -79,7 +79,7 @@ static bool cancel(struct sync_waiter *w)
             unlock_bucket(b);
             continue;
         }
-        bool mine = atomic_load(&w->state) == SYNC_WAITING;
+        bool mine = atomic_load(&w->state) <= SYNC_WAITING;
         if (mine) {
             detach(b, w);
             atomic_store(&w->state, SYNC_CANCELLED);
@@ -147,6 +147,21 @@ static uint64_t monotonic(const struct deadline *d, bool *over)
     return left > INT64_MAX - now ? 0 : now + left;
 }
 
+/* Nobody wants the core: look at the entry for as long as the idle-core governor thinks it is worth it. */
+static void spin(struct sync *y, struct sync_self *me, struct sync_waiter *w, uint64_t until)
+{
+    uint64_t budget = sched_spin_budget(y->sched, me->sched), start = budget ? os_now() : 0, now = start;
+    uint32_t spinning = SYNC_SPINNING;
+    for (unsigned i = 1; budget && atomic_load_explicit(&w->state, memory_order_acquire) == SYNC_SPINNING; i++) {
+        if (sched_core_is_wanted(y->sched)) break;
+        if (i % 16 == 0 && ((now = os_now()) - start > budget || (until && now >= until))) break;
+        os_pause();
+    }
+    bool woken = !atomic_compare_exchange_strong(&w->state, &spinning, SYNC_WAITING);
+    while (atomic_load(&w->state) == SYNC_WAKING) os_pause();
+    if (budget) sched_spun(y->sched, me->sched, woken ? os_now() - start : UINT64_MAX);
+}
+
 static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32_t val, uint32_t bitset,
                     const struct deadline *d)
 {
@@ -172,8 +187,9 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
 
     long r = 0;
     sched_waits_for(y->sched, me->sched, USF_WAIT_FUTEX, w.addr);
+    bool over;
+    spin(y, me, &w, monotonic(d, &over));
     while (atomic_load(&w.state) == SYNC_WAITING) {
-        bool over;
         uint64_t until = monotonic(d, &over), look = os_now() + recheck;
         bool peek = recheck && (!until || look < until);
         if (over) {
@@ -211,6 +227,16 @@ static bool nobody(struct sync *y, struct sync_bucket *b)
 /* Entries taken out of their buckets (WAKING), linked by next. */
 struct taken { struct sync_waiter *head, **tail; };
 
+/* holds b's lock */
+static void hand_over(struct sync_bucket *b, struct sync_waiter *w, struct taken *t)
+{
+    detach(b, w);
+    w->spun = atomic_exchange(&w->state, SYNC_WAKING) == SYNC_SPINNING;
+    w->next = 0;
+    *t->tail = w;
+    t->tail = &w->next;
+}
+
 /* holds b's lock: take up to n entries of addr.  As the kernel's: n < 1 still takes one. */
 static int take(struct sync_bucket *b, uintptr_t addr, int n, uint32_t bitset, struct taken *t)
 {
@@ -218,11 +244,7 @@ static int take(struct sync_bucket *b, uintptr_t addr, int n, uint32_t bitset, s
     for (struct sync_waiter *w = b->head, *next; w; w = next) {
         next = w->next;
         if (w->addr != addr || !(w->bitset & bitset)) continue;
-        detach(b, w);
-        atomic_store(&w->state, SYNC_WAKING);
-        w->next = 0;
-        *t->tail = w;
-        t->tail = &w->next;
+        hand_over(b, w, t);
         if (++got >= n) break;
     }
     return got;
@@ -233,14 +255,14 @@ static void wake_taken(struct sync *y, struct sync_self *me, struct taken *t)
     uint32_t id[32];
     for (struct sync_waiter *w = t->head; w;) {
         unsigned n = 0;
-        for (; w && n < 32; n++) {
+        while (w && n < 32) {
             struct sync_waiter *next = w->next;
-            id[n] = w->task;
+            if (!w->spun) id[n++] = w->task;
             atomic_store(&w->state, SYNC_WOKEN);    /* the entry is no longer ours */
             w = next;
         }
         USF_POINT("sync.woken");
-        sched_wake(y->sched, me->sched, id, n);
+        if (n) sched_wake(y->sched, me->sched, id, n);
     }
 }
 
@@ -282,13 +304,10 @@ static long requeue(struct sync *y, struct sync_self *me, uint32_t *addr, int nr
         next = w->next;
         bool end = w == last;       /* b == b2: those behind it were requeued by us */
         if (w->addr == (uintptr_t)addr) {
-            detach(b, w);
             if (++done <= nr_wake) {
-                atomic_store(&w->state, SYNC_WAKING);
-                w->next = 0;
-                *t.tail = w;
-                t.tail = &w->next;
+                hand_over(b, w, &t);
             } else {
+                detach(b, w);
                 w->addr = (uintptr_t)addr2;
                 append(b2, w);
             }

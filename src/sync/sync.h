@@ -4,8 +4,11 @@
  * the thread's core given up instead of the kernel's sleep.  Shared, PI and robust futexes stay in the
  * kernel.  Queues are FIFO; wait entries lie on the waiting threads' stacks.
  *
- * Wait entry:  WAITING ─(waker, bucket lock)─► WAKING ─(waker)─► WOKEN
- *                 └─(owner: timeout or signal, bucket lock)─► CANCELLED
+ * Wait entry:  SPINNING ─(owner)─► WAITING ─(waker, bucket lock)─► WAKING ─(waker)─► WOKEN
+ *                 │                    └─(owner: timeout or signal, bucket lock)─► CANCELLED
+ *                 └─(waker, owner: as WAITING)
+ * A SPINNING owner looks at the entry itself: as long as no other task wants its core, nothing is cheaper,
+ * and its waker need not bother the scheduler.
  * Who has set WOKEN must not touch the entry again: its stack frame may be gone.
  */
 #ifndef USF_SYNC_H
@@ -16,7 +19,7 @@
 #define SYNC_BUCKETS 256u
 #define SYNC_KERNEL  (-4096l)       /* sync_futex: not ours, make the system call */
 
-enum sync_state { SYNC_WAITING, SYNC_WAKING, SYNC_WOKEN, SYNC_CANCELLED };
+enum sync_state { SYNC_SPINNING, SYNC_WAITING, SYNC_WAKING, SYNC_WOKEN, SYNC_CANCELLED };
 
 struct sync_bucket;
 struct sync_waiter {
@@ -24,6 +27,7 @@ struct sync_waiter {
     uintptr_t addr;
     struct sync_bucket *_Atomic bucket;     /* changes by requeue, under both buckets' locks */
     uint32_t bitset, task;
+    bool spun;                      /* it was SPINNING when the waker took it */
     _Atomic uint32_t state;
 };
 struct sync_bucket {

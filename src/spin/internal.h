@@ -81,7 +81,7 @@ struct spin_scratch {
     int16_t at[SPIN_MAX_INSNS];
     int16_t local[SPIN_NODES];
     uint64_t succ[SPIN_MAX_INSNS], pred[SPIN_MAX_INSNS], dep[SPIN_MAX_INSNS], clo[SPIN_MAX_INSNS];
-    uint8_t stub[SPIN_MAX_STUB];
+    struct spin_loop loop;       /* found last; not yet the answer */
 };
 extern struct spin_scratch spin_scratch;
 bool spin_scratch_take(void);

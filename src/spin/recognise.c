@@ -273,21 +273,29 @@ static bool next_span(const struct spin_scratch *s, uint32_t pc, uint64_t *than,
 }
 
 #define MAX_TRIES 24
+#define MAX_MORE  8      /* tries for a larger cycle once there is one */
 
+/* The smallest wait around pc, grown as long as what is around it is one as well: of a lock with a back-off the
+ * smallest cycle may be one that is never gone round, and every way round must lead through the runtime. */
 static enum spin_verdict look(struct spin_scratch *s, uint32_t pc, struct spin_loop *l)
 {
     enum spin_verdict first = SPIN_NO_LOOP;
     int k = first_node_from(s, pc);
     uint64_t than = 0;
     uint32_t from, to;
-    for (int tries = 0; tries < MAX_TRIES && next_span(s, pc, &than, &from, &to); tries++) {
+    unsigned size = 0;
+    s->loop.pc = s->fstart + pc;
+    for (int tries = MAX_TRIES; tries-- && next_span(s, pc, &than, &from, &to);) {
         int a = first_node_from(s, to), b = first_node_from(s, from);
         if (a >= (int)s->nr_nodes || b >= (int)s->nr_nodes || s->node[a].off != to || s->node[b].off != from) continue;
-        enum spin_verdict v = try_interval(s, k, a, b, l);
-        if (v == SPIN_YES) return v;
+        enum spin_verdict v = try_interval(s, k, a, b, &s->loop);
         if (first == SPIN_NO_LOOP) first = v;
+        if (v != SPIN_YES || s->n <= size) continue;
+        if (!size && tries > MAX_MORE) tries = MAX_MORE;
+        size = s->n;
+        *l = s->loop;
     }
-    return first;
+    return size ? SPIN_YES : first;
 }
 
 /* ---- what was no wait the last times --------------------------------------------------------- */
@@ -338,7 +346,6 @@ static enum spin_verdict recognise_held(struct spin_scratch *s, const uint8_t *c
     if (!s->nr_edges) return SPIN_NO_LOOP;
     v = spin_decode_region(s, at);
     if (v != SPIN_YES) return v;
-    l->pc = pc;
     v = look(s, at, l);
     /* At a lock attempt that cannot be part of the wait (lock dec), the wait is what comes after it. */
     int k = first_node_from(s, at);
@@ -348,7 +355,6 @@ static enum spin_verdict recognise_held(struct spin_scratch *s, const uint8_t *c
         int to[2] = { n->taken, n->next };
         for (int i = 0; i < 2 && v != SPIN_YES; i++) {
             if (to[i] < 0 || s->node[to[i]].bad) continue;
-            l->pc = fstart + s->node[to[i]].off;
             if (look(s, s->node[to[i]].off, l) == SPIN_YES) v = SPIN_YES;
         }
         k = n->next;
@@ -409,7 +415,7 @@ int spin_for_each_loop(const uint8_t *code, uintptr_t fstart, uintptr_t fend,
 {
     uint32_t start[32];
     struct spin_loop l;
-    uintptr_t done = 0;              /* below: seen */
+    uintptr_t seen[32];
     int found = 0;
     unsigned n;
     uint32_t from = 0;
@@ -422,10 +428,11 @@ int spin_for_each_loop(const uint8_t *code, uintptr_t fstart, uintptr_t fend,
         spin_scratch_release();
         for (unsigned i = 0; i < n; i++) {
             from = start[i] + 1;
-            if (fstart + start[i] < done || spin_recognise_anew(code, fstart, fend, fstart + start[i], &l)) continue;
-            if (l.head != fstart + start[i]) continue;
-            found++;
-            done = l.window + l.window_len;
+            if (spin_recognise_anew(code, fstart, fend, fstart + start[i], &l)) continue;
+            bool known_window = false;
+            for (int k = found > 32 ? found - 32 : 0; k < found; k++) known_window |= seen[k % 32] == l.window;
+            if (known_window) continue;
+            seen[found++ % 32] = l.window;
             fn(&l, arg);
         }
     } while (n == sizeof start / sizeof *start);

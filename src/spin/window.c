@@ -16,11 +16,13 @@ static bool on_every_cycle(const struct spin_scratch *s, const struct spin_loop 
     return true;
 }
 
-/* May an instruction that is not of the loop be moved into the stub? */
-static bool is_absorbable(const struct node *n)
+/* May an instruction that is not of the loop be moved into the stub?  Not a jump out of the function: it may be one
+ * of the gate's, and the gate knows where it is. */
+static bool is_absorbable(const struct spin_scratch *s, const struct node *n)
 {
     if (n->ret) return true;
-    return n->bad != SPIN_NO_CALL && !(n->branch && n->bad);
+    if (n->branch) return !n->bad && n->target >= 0 && (uint32_t)n->target < s->size;
+    return n->bad != SPIN_NO_CALL;
 }
 
 struct window { int first; unsigned insns, len, absorbed; };
@@ -34,7 +36,7 @@ static bool fits(const struct spin_scratch *s, unsigned k, struct window *w)
         if (i > w->first && (n->off != n[-1].off + n[-1].len || bit_get(s->target, n->off - s->lo))) return false;
         if (i > w->first && n[-1].stop && !n->nop1) return false;
         bool ours = s->local[i] >= 0;
-        if (!ours && !is_absorbable(n)) return false;
+        if (!ours && !is_absorbable(s, n)) return false;
         w->absorbed += !ours;
         w->insns++;
         w->len += n->len;

@@ -1,0 +1,100 @@
+/* tests/spin/run.c - compiled loops, patched and run.  SPDX-License-Identifier: Apache-2.0
+ * Usage: run FILE.so...   Each wait of loops.c and loops.rs that needs one word to end is patched wherever it has a
+ * loop, called, and ended in its fifth round; what it returns must be as if it had waited by itself. */
+#include "doubles.h"
+#include "elffile.h"
+#include "spin/spin.h"
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+
+static int failures, runs;
+static unsigned rounds;
+static uint64_t memory[64];
+static uint64_t end_value;
+
+/* For loops.c. */
+void external(void);
+int answer(int);
+void external(void) { }
+int answer(int x) { return 0; }
+
+__attribute__((target("general-regs-only"))) static void on_round(uint32_t site, struct spin_regs *regs)
+{
+    if (++rounds == 5) *(volatile uint64_t *)memory = end_value;
+}
+
+/* arguments: M the memory, a number otherwise; begin and end: values of its first word */
+#define M 0x4d4d4d4d
+static const struct { const char *name; long a, b, c; uint64_t begin, end; long result; bool returns; } waits[] = {
+    { "yes_flag", M, 0, 0, 0, 1, 0, false },          { "yes_flag_pause", M, 0, 0, 0, 1, 0, false },
+    { "yes_flag_nops", M, 0, 0, 0, 1, 0, false },     { "yes_byte", M, 0, 0, 0, 1, 0, false },
+    { "yes_short", M, 0, 0, 0, 7, 0, false },         { "yes_long", M, 9, 0, 0, 9, 0, false },
+    { "yes_less", M, 9, 0, 0, 10, 0, false },         { "yes_bit", M, 0, 0, 0x10, 0x20, 0, false },
+    { "yes_element", M, 0, 0, 0, 1, 0, false },       { "yes_acquire", M, 0, 0, 0, 1, 0, false },
+    { "yes_double", M, 0, 0, 0, 0x3ff0000000000000, 0, false },
+    { "yes_counts_rounds", M, 0, 0, 0, 1, 0, false }, { "yes_bounded", M, 100000, 0, 0, 1, 1, true },
+    { "yes_bounded_down", M, 100000, 0, 0, 1, 1, true }, { "yes_timeout", M, -1, 0, 0, 1, 1, true },
+    { "yes_xchg", M, 0, 0, 1, 0, 0, false },          { "yes_xchg_bare", M, 0, 0, 1, 0, 0, false },
+    { "yes_ttas", M, 0, 0, 1, 0, 0, false },          { "yes_cas_lock", M, 0, 0, 1, 0, 0, false },
+    { "yes_test_and_set", M, 0, 0, 1, 0, 0, false },  { "yes_backoff", M, 0, 0, 1, 0, 0, false },
+    { "yes_delay", M, 0, 0, 0, 1, 0, false },         { "yes_fence", M, 0, 0, 0, 1, 0, false },
+    { "yes_two", M, M, 0, 0, 1, 0, false },           { "yes_both", M, M, 0, 0, 1, 0, false },
+    { "yes_read_lock", M, 0, 0, 0xffffffff, 3, 0, false }, { "yes_yields_rarely", M, 0, 0, 0, 1, 0, false },
+    { "yes_random_backoff", M, 0, 0, 0, 1, 0, false }, { "yes_helps_when_told", M, M + 1, 0, 0, 1, 0, false },
+};
+
+static uintptr_t fstart;
+static int committed;
+static void patch(const struct spin_loop *l, void *arg)
+{
+    int site = spin_prepare((void *)fstart, fstart, l);
+    if (site < 0 || spin_commit((uint32_t)site)) failures++;
+    else committed++;
+}
+static long argument(long a) { return a == M ? (long)memory : a == M + 1 ? (long)&memory[40] : a; }
+
+static void run(const char *path, void *lib, unsigned k, size_t size)
+{
+    long (*fn)(long, long, long) = (long (*)(long, long, long))dlsym(lib, waits[k].name);
+    bool swaps = strstr(path, "rust");
+    if (!fn || (swaps && strcmp(waits[k].name, "yes_flag"))) return;     /* the same names, other arguments */
+    fstart = (uintptr_t)fn;
+    committed = 0;
+    spin_for_each_loop((void *)fstart, fstart, fstart + size, patch, NULL);
+    memset(memory, 0, sizeof memory);
+    memory[0] = waits[k].begin;
+    end_value = waits[k].end;
+    rounds = 0;
+    long r = fn(argument(waits[k].a), argument(waits[k].b), waits[k].c);
+    runs++;
+    if (committed && rounds >= 5 && (!waits[k].returns || (int)r == waits[k].result)) return;
+    failures++;
+    printf("%s: %s: %d loops, %u rounds, result %ld\n", path, waits[k].name, committed, rounds, r);
+}
+
+static void all(const char *path)
+{
+    char real[4096];
+    void *lib = realpath(path, real) ? dlopen(real, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!lib) {
+        failures++;
+        printf("%s: %s\n", path, dlerror());
+        return;
+    }
+    for (unsigned k = 0; k < sizeof waits / sizeof *waits; k++) {
+        Dl_info info;
+        const ElfW(Sym) *sym;
+        void *fn = dlsym(lib, waits[k].name);
+        if (fn && dladdr1(fn, &info, (void **)&sym, RTLD_DL_SYMENT) && sym) run(path, lib, k, sym->st_size);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    alarm(60);
+    usf_spin_round = on_round;
+    for (int i = 1; i < argc; i++) all(argv[i]);
+    printf("%d runs, %d failures\n", runs, failures);
+    return failures || !runs;
+}

@@ -11,6 +11,7 @@ import argparse
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -82,6 +83,7 @@ def bench(args, options, name):
     cells, grids = chosen(args, options, name)
     plan = measure.Plan(cells, grids, args.configs)
     if args.list:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         for c in cells:
             print(name, c.name())
         return 0

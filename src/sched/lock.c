@@ -4,8 +4,8 @@
  * compare-and-swap on the value that it then sleeps on, so the release that comes after either fails
  * its own compare-and-swap on the bare name or exchanges the word with the bit in it: it wakes one.  Who
  * has slept takes the lock with the bit set, since others may still sleep; the worst is one needless
- * wake.  A woken thread that dies takes a wake-up with it: recovery wakes all, and nobody sleeps for
- * longer than SLEEP_NS anyway.
+ * wake.  A woken thread that dies takes a wake-up with it: recovery gives it to another, and nobody sleeps
+ * for longer than SLEEP_NS anyway.  models/lock.pml goes through all of this and the queue.
  *
  * The queue (kind dtlock).  Ticket t waits in slot t % N with lap t / N.  A slot's state:
  *
@@ -270,7 +270,8 @@ void lock_release_slow(struct usf_lock *l, uint32_t owner)
 
 /* ---- recovery ---------------------------------------------------------------------------------- */
 
-/* Take the word, from a dead owner if need be. */
+/* Take the word, from a dead owner if need be.  With the sleepers' bit: the dead may have taken a wake-up
+ * with them, and our release gives it to another. */
 static bool seize(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *, uint32_t), void *arg)
 {
     for (uint64_t since = os_now();;) {
@@ -315,7 +316,5 @@ bool lock_recover(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *arg, ui
     for (uint32_t i = 0; l->kind == LOCK_DT && i < N; i++) recover_slot(l, i, is_dead, arg);
     if (l->kind == LOCK_DT) settle(l);
     if (seized) atomic_fetch_add_explicit(&l->epoch, 1, memory_order_relaxed);
-    /* Somebody may have died with the wake-up that was meant for all of them. */
-    os_futex_wake(&l->word, INT32_MAX);
     return seized;
 }

@@ -1,0 +1,349 @@
+/* models/core.pml - a core changes hands.  SPDX-License-Identifier: Apache-2.0
+ *
+ * src/sched/core.c and wait.c: one core, TASKS threads that block, yield and make system calls, somebody who
+ * wakes the blocked, and the monitor, which takes lent cores.  The core's word, the idle bit, the count
+ * of ready tasks, the mailbox of the idle poller and the states of tasks are changed in the same steps
+ * and the same order as there; the scheduler lock is a lock, and what is done without it interleaves.
+ * Parking is one flag per task (models/park.pml shows that this is what park and kick amount to).
+ *
+ * Never two threads in user code on the core (assert).  No core, task or wake-up lost: everybody comes to
+ * an end (invalid end states), though nobody but those involved looks twice: the monitor's second
+ * look at idle cores is left out.
+ *
+ * A system call may wait for what others do: then it returns only when no task waits for the core any more
+ * (S5: no core is free while a task that may run on it is ready).
+ *
+ * Mutations that must fail: -DNO_RESTORE (who has cleared the idle bit in vain does not look again);
+ * -DSLOPPY_MAIL (a leaving poller drops what it finds); -DCHECK_FIRST (who goes away looks for waiting
+ * tasks before it offers the core); -DNO_LOOK_BACK (who queues a task does not look at idle cores
+ * again). */
+#ifndef TASKS
+#define TASKS 3
+#endif
+#ifndef ROUNDS
+#define ROUNDS 2
+#endif
+#define NOBODY 15
+#define MAIL 16
+
+mtype = { IDLE, RUN, LENT, AWAY };                           /* core */
+mtype = { READY, RUNNING, BLOCKED, IN_KERNEL, GONE };        /* task */
+
+mtype cstate = IDLE;         /* the core's word: state and task change together */
+byte ctask = NOBODY;
+bool fresh[TASKS + 2];       /* its sequence: no change since this process has loaded the word */
+bool idle = true;            /* its bit in the idle mask */
+byte nr_ready = 0;
+bool queued[TASKS];
+mtype state[TASKS] = READY;
+bool kicked[TASKS];
+bool token[TASKS];
+byte poller = 0;             /* 0, task + 1, or MAIL + task */
+bool locked = false;
+byte on_core = 0;            /* threads in user code */
+byte alive = TASKS;
+
+#define is_free(s) (s == IDLE || s == AWAY)
+
+inline set_word(s, t) {
+    d_step {
+        cstate = s; ctask = t;
+        fresh[0] = false; fresh[1] = false; fresh[2] = false; fresh[3] = false
+#if TASKS > 2
+        ; fresh[4] = false
+#endif
+    }
+}
+inline load_word() { d_step { ws = cstate; wt = ctask; fresh[self] = true } }
+inline cas_word(s, t) {
+    atomic {
+        if
+        :: fresh[self] -> set_word(s, t); ok = true
+        :: else -> ok = false
+        fi
+    }
+}
+inline lock() { atomic { !locked -> locked = true } }
+inline unlock() {
+    locked = false;
+    d_step {
+        if :: kicks[0] && self != 0 -> kicked[0] = true :: else fi;
+        if :: kicks[1] && self != 1 -> kicked[1] = true :: else fi;
+#if TASKS > 2
+        if :: kicks[2] && self != 2 -> kicked[2] = true :: else fi;
+#endif
+        kicks[0] = false; kicks[1] = false; kicks[2] = false
+    };
+    forget()
+}
+/* so that states differ only where it matters */
+inline forget() { d_step { ws = IDLE; wt = NOBODY; next = NOBODY; seen = 0; ok = false; fresh[self] = false } }
+
+/* ---- all below down to the next line hold the lock ---- */
+inline enqueue(t) { atomic { assert(!queued[t]); queued[t] = true; nr_ready++ } }
+inline pick() {
+    atomic {
+        next = NOBODY;
+        if
+        :: nr_ready > 0 ->
+           if
+           :: queued[0] -> next = 0
+           :: queued[1] -> next = 1
+#if TASKS > 2
+           :: queued[2] -> next = 2
+#endif
+           fi;
+           queued[next] = false;
+           nr_ready--
+        :: else
+        fi
+    }
+}
+inline started(t) {
+    seen = poller;
+    state[t] = RUNNING;
+    atomic {
+        if
+        :: seen != 0 && seen < MAIL && poller == seen ->
+           if :: seen - 1 == t -> poller = 0 :: else -> poller = MAIL + t fi
+        :: else -> kicks[t] = true
+        fi
+    }
+}
+inline claim(t) {
+    idle = false;
+    do
+    :: load_word();
+       if
+       :: !is_free(ws) -> ok = false; break
+       :: else ->
+          cas_word(RUN, t);
+          if
+          :: ok ->
+             if :: ws == AWAY -> assert(state[wt] == RUNNING); state[wt] = IN_KERNEL :: else fi;
+             started(t);
+             ok = true;
+             break
+          :: else
+          fi
+       fi
+    od
+}
+inline fill() {
+    do
+    :: atomic { !is_free(cstate) -> break }
+    :: atomic { is_free(cstate) -> skip };
+       pick();
+       if
+       :: next == NOBODY -> break
+       :: else -> claim(next); if :: ok -> break :: else -> enqueue(next) fi
+       fi
+    od
+}
+inline place(t) {
+    state[t] = READY;
+    ok = false;
+    if :: idle -> claim(t) :: else fi;
+    if
+    :: ok
+#ifdef NO_LOOK_BACK
+    :: else -> enqueue(t)
+#else
+    :: else -> enqueue(t); if :: idle -> fill() :: else fi
+#endif
+    fi
+}
+inline give(t) {                     /* the core to `next`, or to nobody */
+    assert(cstate == RUN && ctask == t);
+    if
+    :: next != NOBODY -> set_word(RUN, next); started(next)
+    :: else -> set_word(IDLE, NOBODY); idle = true
+    fi
+}
+/* ---- without the lock ---- */
+
+inline leave_poll(t) {
+    if
+    :: atomic { poller == t + 1 -> poller = 0 }
+    :: atomic { poller != t + 1 -> mail = poller };
+       if
+       :: mail >= MAIL ->
+#ifdef SLOPPY_MAIL
+          poller = 0
+#else
+          atomic { mail = poller; poller = 0 };
+          if :: mail >= MAIL -> kicked[mail - MAIL] = true :: else fi
+#endif
+       :: else
+       fi
+    fi;
+    polls = false; mail = 0
+}
+inline park(t) {
+    if
+    :: polls ->
+       do
+       :: state[t] == RUNNING -> break
+       :: poller != t + 1 -> break
+       :: true -> break                /* long enough */
+       od;
+       leave_poll(t)
+    :: else
+    fi;
+    do
+    :: state[t] == RUNNING -> break
+    :: else -> kicked[t]; kicked[t] = false
+    od
+}
+
+inline block(t) {
+    lock();
+    if
+    :: token[t] -> token[t] = false; unlock()
+    :: else ->
+       assert(state[t] == RUNNING);
+       state[t] = BLOCKED;
+       pick();
+       give(t);
+       if :: next == NOBODY -> poller = t + 1; polls = true :: else fi;
+       unlock();
+       park(t)
+    fi
+}
+inline yield(t) {
+    if
+    :: nr_ready == 0
+    :: else ->
+       lock();
+       pick();
+       if
+       :: next == NOBODY -> unlock()
+       :: else ->
+          state[t] = READY;
+          give(t);
+          enqueue(t);
+          if :: idle -> fill() :: else fi;
+          unlock();
+          park(t)
+       fi
+    fi
+}
+inline leave(t, to) {
+    load_word();
+    assert(ws == RUN && wt == t);
+#ifdef CHECK_FIRST
+    seen = nr_ready;
+#endif
+    cas_word(to, t);
+    assert(ok);
+    if
+    :: to == AWAY ->
+       idle = true;
+#ifndef CHECK_FIRST
+       seen = nr_ready;
+#endif
+       if :: seen > 0 -> lock(); fill(); unlock() :: else fi
+    :: else
+    fi;
+    forget()
+}
+inline return_core(t) {
+    load_word();
+    ok = false;
+    if
+    :: wt == t && (ws == LENT || ws == AWAY) ->
+       if :: ws == AWAY -> idle = false :: else fi;
+       cas_word(RUN, t)
+    :: wt == t && ws == RUN -> ok = true
+    :: else
+    fi;
+    if
+    :: ok -> forget()
+    :: else ->
+       lock();
+#ifndef NO_RESTORE
+       if :: is_free(cstate) -> idle = true; fill() :: else fi;
+#endif
+       if :: state[t] == IN_KERNEL -> place(t) :: else fi;
+       unlock();
+       park(t)
+    fi
+}
+
+inline in_call() { if :: true :: true -> nr_ready == 0 fi }
+inline user_code() { on_core++; assert(on_core == 1); on_core-- }
+
+#define LOCALS mtype ws = IDLE; byte wt = NOBODY, next = NOBODY, seen, mail, self; bool ok, polls, kicks[3]
+
+proctype thread(byte me) {
+    LOCALS;
+    byte round = 0;
+    self = me;
+    lock();
+    place(me);
+    unlock();
+    park(me);
+    do
+    :: round == ROUNDS -> break
+    :: else ->
+       round++;
+       user_code();
+       if
+       :: block(me)
+       :: yield(me)
+       :: leave(me, AWAY); in_call(); return_core(me)
+       :: leave(me, LENT); in_call(); return_core(me)
+       fi
+    od;
+    user_code();
+    lock();                              /* detach */
+    next = NOBODY;
+    give(me);
+    fill();
+    state[me] = GONE;
+    atomic { unlock(); alive-- }
+}
+
+active proctype waker() {                /* what the blocked wait for happens, once for each wait */
+    LOCALS;
+    byte t;
+    self = TASKS;
+    do
+    :: alive == 0 -> break
+    :: atomic {
+          if
+          :: state[0] == BLOCKED -> t = 0
+          :: state[1] == BLOCKED -> t = 1
+#if TASKS > 2
+          :: state[2] == BLOCKED -> t = 2
+#endif
+          fi
+       };
+       lock();
+       if :: state[t] == BLOCKED -> place(t) :: else -> token[t] = true fi;
+       unlock()
+    od
+}
+
+active proctype monitor() {              /* takes a lent core while somebody waits */
+    LOCALS;
+    self = TASKS + 1;
+    do
+    :: alive == 0 -> break
+    :: atomic { cstate == LENT && nr_ready > 0 -> load_word() };
+       lock();
+       idle = false;
+       cas_word(IDLE, NOBODY);
+       if
+       :: ok -> state[wt] = IN_KERNEL; idle = true; fill()
+       :: else -> if :: is_free(cstate) -> idle = true :: else fi
+       fi;
+       unlock()
+    od
+}
+
+init { atomic { run thread(0); run thread(1);
+#if TASKS > 2
+                run thread(2)
+#endif
+} }

@@ -44,7 +44,7 @@ static void collect(struct spin_scratch *s, regset slots, struct facts *f)
         if (s->clo[k] >> k & 1) f->recurrent |= BIT(k);
         if (n->cond) {
             f->conditions |= BIT(k);
-            if (__builtin_popcountll(s->succ[k]) < 2 && n->taken != n->next) f->exits |= BIT(k);
+            if (!(s->succ[k] & (s->succ[k] - 1)) && n->taken != n->next) f->exits |= BIT(k);
         }
         nops = n->nop1 ? nops + 1 : 0;
         f->pause |= n->pause || nops >= 4;

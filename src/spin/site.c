@@ -115,10 +115,56 @@ static bool middle_is_free(const uint8_t *code, uintptr_t fstart, const struct s
 }
 
 /* ---- prepare, commit ------------------------------------------------------------------------- */
-static int find_window(uintptr_t window)
+static int insn_holding(const struct spin_site *s, uintptr_t pc)
 {
-    for (uint32_t i = 0, n = nr_sites(); i < n; i++)
-        if (usf_spin_sites[i].head && usf_spin_sites[i].window == window) return (int)i;
+    if (pc - s->head > UINT16_MAX) return -1;
+    for (unsigned i = 0; i < s->loop.nr_insns; i++)
+        if (s->head + s->loop.insn[i].off == pc) return (int)i;
+    return -1;
+}
+
+/* The jump that the window gets.  0 or -errno. */
+static int make_jump(const struct spin_site *s, uint8_t code[5])
+{
+    int k = insn_holding(s, s->window);
+    if (k < 0) return -EINVAL;
+    uintptr_t to = s->kind == SPIN_SITE_POLL ? s->stub : s->stub + s->map[k];
+    int64_t d = (int64_t)(to - (s->window + 5));
+    if ((int32_t)d != d) return -ERANGE;
+    code[0] = 0xe9;
+    for (int i = 0; i < 4; i++) code[1 + i] = (uint8_t)(d >> (8 * i));
+    return 0;
+}
+
+/* Does the patch still stand?  The object may have been unloaded, and another may lie in its place. */
+static bool stands(const struct spin_site *s)
+{
+    uint8_t want[5], now[5];
+    if (make_jump(s, want)) return false;
+    long n = read_own(s->window, now, 5);
+    if (n == -EPERM || n == -ENOSYS) return true;
+    for (int i = 0; i < 5; i++)
+        if (n != 5 || now[i] != want[i]) return false;
+    return true;
+}
+
+static bool same_loop(const struct spin_loop *a, const struct spin_loop *b)
+{
+    bool same = a->head == b->head && a->window_len == b->window_len && a->nr_insns == b->nr_insns;
+    for (unsigned i = 0; same && i < a->nr_insns; i++)
+        same = a->insn[i].off == b->insn[i].off && a->insn[i].len == b->insn[i].len &&
+               a->insn[i].flags == b->insn[i].flags;
+    return same;
+}
+/* The site that has l's window; one that no longer holds is forgotten. */
+static int find_site(const struct spin_loop *l)
+{
+    for (uint32_t i = 0, n = nr_sites(); i < n; i++) {
+        struct spin_site *s = &usf_spin_sites[i];
+        if (!s->head || s->window != l->window) continue;
+        if (s->committed ? stands(s) : same_loop(&s->loop, l)) return (int)i;
+        s->head = 0;
+    }
     return -1;
 }
 
@@ -158,7 +204,7 @@ static int add_site(builder *build, const uint8_t *code, uintptr_t fstart, const
 {
     static uint32_t held;
     if (__atomic_exchange_n(&held, 1, __ATOMIC_ACQUIRE)) return -SPIN_BUSY - 1;
-    int known = find_window(l->window);
+    int known = find_site(l);
     int i = known >= 0 ? known : add_site_held(build, code, fstart, l, kind);
     __atomic_store_n(&held, 0, __ATOMIC_RELEASE);
     return i;
@@ -166,45 +212,27 @@ static int add_site(builder *build, const uint8_t *code, uintptr_t fstart, const
 
 int spin_prepare(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l)
 {
-    int known = find_window(l->window);
+    int known = find_site(l);
     if (known >= 0) return known;
     if (!middle_is_free(code, fstart, l)) return -SPIN_NO_ROOM - 1;
     return add_site(spin_build_stub, code, fstart, l, SPIN_SITE_LOOP);
-}
-
-static int insn_of_window(const struct spin_site *s)
-{
-    for (unsigned i = 0; i < s->loop.nr_insns; i++)
-        if (s->head + s->loop.insn[i].off == s->window) return (int)i;
-    return -1;
 }
 
 int spin_commit(uint32_t site)
 {
     if (site >= nr_sites()) return -EINVAL;
     struct spin_site *s = &usf_spin_sites[site];
-    int k = insn_of_window(s);
+    uint8_t code[24];
     if (s->committed) return 0;
-    if (k < 0 || s->window_len > 24) return -EINVAL;
-    uintptr_t to = s->kind == SPIN_SITE_POLL ? s->stub : s->stub + s->map[k];
-    int64_t d = (int64_t)(to - (s->window + 5));
-    if ((int32_t)d != d) return -ERANGE;
-    uint8_t code[24] = { 0xe9, (uint8_t)d, (uint8_t)(d >> 8), (uint8_t)(d >> 16), (uint8_t)(d >> 24) };
+    if (s->window_len > sizeof code) return -EINVAL;
+    int e = make_jump(s, code);
     for (unsigned i = 5; i < s->window_len; i++) code[i] = 0x90;
-    int e = gate_write_code((void *)s->window, code, s->window_len);
+    if (!e) e = gate_write_code((void *)s->window, code, s->window_len);
     if (!e) __atomic_store_n(&s->committed, true, __ATOMIC_RELEASE);
     return e;
 }
 
 /* ---- lookups --------------------------------------------------------------------------------- */
-static int insn_holding(const struct spin_site *s, uintptr_t pc)
-{
-    if (pc - s->head > UINT16_MAX) return -1;
-    for (unsigned i = 0; i < s->loop.nr_insns; i++)
-        if (s->head + s->loop.insn[i].off == pc) return (int)i;
-    return -1;
-}
-
 uintptr_t spin_fix_pc(uintptr_t pc)
 {
     for (uint32_t i = 0, n = nr_sites(); i < n; i++) {
@@ -212,7 +240,7 @@ uintptr_t spin_fix_pc(uintptr_t pc)
         if (!s->head || !s->committed) continue;
         int k = insn_holding(s, pc);
         /* a poll function's first instruction enters by the jump as every call does */
-        if (k < 0 || (s->kind == SPIN_SITE_POLL && pc == s->window)) continue;
+        if (k < 0 || (s->kind == SPIN_SITE_POLL && pc == s->window) || !stands(s)) continue;
         return s->stub + s->map[k];
     }
     return pc;
@@ -264,8 +292,6 @@ uint64_t spin_load_value(const struct spin_load *l, const struct spin_regs *regs
 int spin_patch_poll(const uint8_t *code, uintptr_t fstart, uintptr_t fend)
 {
     struct spin_loop l = { .verdict = SPIN_YES, .pc = fstart, .head = fstart, .window = fstart };
-    int known = find_window(fstart);
-    if (known >= 0) return known;
     if (fend <= fstart || fend - fstart > SPIN_MAX_FUNCTION) return -SPIN_NO_ROOM - 1;
     if (!spin_scratch_take()) return -SPIN_BUSY - 1;
     struct spin_scratch *s = &spin_scratch;
@@ -283,7 +309,7 @@ int spin_patch_poll(const uint8_t *code, uintptr_t fstart, uintptr_t fend)
     spin_scratch_release();
     if (!ok || !middle_is_free(code, fstart, &l)) return -SPIN_NO_ROOM - 1;
     int site = add_site(spin_build_poll, code, fstart, &l, SPIN_SITE_POLL);
-    if (site < 0) return site;
+    if (site < 0) return site;      /* patched before: its first instruction is a jump, and movable */
     int e = spin_commit((uint32_t)site);
     return e ? -SPIN_NO_MEMORY - 1 : site;
 }

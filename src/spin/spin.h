@@ -126,7 +126,8 @@ int  spin_commit(uint32_t site);
 uintptr_t spin_fix_pc(uintptr_t pc);
 /* The site whose original bytes or stub hold pc, or -1. */
 int  spin_site_at(uintptr_t pc);
-/* The object at [start, end) was unmapped: its sites no longer exist. */
+/* The object at [start, end) was unmapped: its sites no longer exist.  (A site whose jump has vanished is noticed
+ * anyhow before it is used; this saves the look.) */
 void spin_forget(uintptr_t start, uintptr_t end);
 /* Address that load i of the site reads now, from the registers. */
 uintptr_t spin_load_addr(const struct spin_load *l, const struct spin_regs *regs);

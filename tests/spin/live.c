@@ -32,6 +32,7 @@ static int failures;
 static volatile unsigned rounds, last_round;
 static uint64_t seen_rdi;
 static uint32_t seen_site;
+static uint8_t far_bytes[24];
 
 /* Called from a stub.  It may change every caller-saved register; vector registers it must leave alone. */
 __attribute__((target("general-regs-only"), noinline)) static void on_round(uint32_t site, struct spin_regs *regs)
@@ -151,7 +152,6 @@ static int prepare(const char *name, uintptr_t start)
 static void test_loop(const char *name, void (*fn)(void))
 {
     struct state want, got;
-    uint8_t bytes[24];
     start_state(&want);
     live_word = 1;
     run_with(fn, &want);
@@ -159,7 +159,7 @@ static void test_loop(const char *name, void (*fn)(void))
     if (site < 0) return;
     test_every_place(name, fn, site, &want);
 
-    memcpy(bytes, (void *)usf_spin_sites[site].window, 24);
+    if (fn == live_far) memcpy(far_bytes, (void *)usf_spin_sites[site].window, sizeof far_bytes);
     if (spin_commit((uint32_t)site)) failures++;
     start_state(&got);
     live_word = 0;
@@ -174,6 +174,21 @@ static void test_loop(const char *name, void (*fn)(void))
     if (!l->watchable || l->nr_loads != 1 || spin_load_addr(&l->load[0], &regs) != (uintptr_t)&live_word ||
         spin_load_value(&l->load[0], &regs) != 1)
         failures++, printf("%s: load not described\n", name);
+}
+
+/* Another object has taken the place: the old site says nothing any more. */
+static void test_replaced(void)
+{
+    uintptr_t at = (uintptr_t)live_far;
+    struct spin_loop l;
+    int old = spin_site_at(at);
+    const struct spin_site *s = &usf_spin_sites[old];
+    gate_write_code((void *)s->window, far_bytes, s->window_len);
+    if (spin_fix_pc(s->head) != s->head) failures++, printf("replaced: moved\n");
+    if (spin_recognise((void *)at, at, end_of(at), at, &l) != SPIN_YES) failures++;
+    int site = spin_prepare((void *)at, at, &l);
+    if (site <= old || spin_commit((uint32_t)site) || spin_fix_pc(at) == at || spin_site_at(at) != site)
+        failures++, printf("replaced: site %d after %d\n", site, old);
 }
 
 /* ---- unwinding through the stub --------------------------------------------------------------- */
@@ -325,6 +340,7 @@ int main(void)
     void *warm[4];
     backtrace(warm, 4);
     for (unsigned i = 0; i < sizeof loops / sizeof *loops; i++) test_loop(loops[i].name, loops[i].fn);
+    test_replaced();
     test_unwind();
     test_poll();
     test_memory();

@@ -72,18 +72,22 @@ static bool try_word(struct usf_lock *l, uint32_t as)
            && atomic_compare_exchange_strong_explicit(&l->word, &free, as, memory_order_acquire, memory_order_relaxed);
 }
 
-static void sleep_on_word(struct usf_lock *l, uint64_t since)
+static void sleep_on_word(struct usf_lock *l)
 {
     uint32_t w = atomic_load_explicit(&l->word, memory_order_relaxed);
     if (!w) return;
     if (!(w & LOCK_SLEEPERS)
         && !atomic_compare_exchange_strong_explicit(&l->word, &w, w | LOCK_SLEEPERS, memory_order_relaxed,
                                                     memory_order_relaxed)) return;
-    uint64_t now = os_now();
     USF_POINT("lock.sleep");
-    os_futex_wait(&l->word, w | LOCK_SLEEPERS, now + SLEEP_NS);
-    if (now - since >= STUCK_NS && usf_lock_on_stuck)
-        usf_lock_on_stuck(l, atomic_load_explicit(&l->word, memory_order_relaxed) & ~LOCK_SLEEPERS);
+    os_futex_wait(&l->word, w | LOCK_SLEEPERS, os_now() + SLEEP_NS);
+}
+
+/* Not called while recovery itself waits: the monitor's answer to it is a recovery. */
+static void complain(struct usf_lock *l)
+{
+    uint32_t w = atomic_load_explicit(&l->word, memory_order_relaxed) & ~LOCK_SLEEPERS;
+    if (w && usf_lock_on_stuck) usf_lock_on_stuck(l, w);
 }
 
 static void acquire_word(struct usf_lock *l, uint32_t owner)
@@ -92,9 +96,13 @@ static void acquire_word(struct usf_lock *l, uint32_t owner)
         if (try_word(l, owner)) return;
         os_pause();
     }
-    uint64_t since = os_now();
-    do sleep_on_word(l, since);
-    while (!try_word(l, owner | LOCK_SLEEPERS));
+    uint64_t stuck = os_now() + STUCK_NS;
+    do {
+        sleep_on_word(l);
+        if (os_now() < stuck) continue;
+        complain(l);
+        stuck += STUCK_NS;
+    } while (!try_word(l, owner | LOCK_SLEEPERS));
 }
 
 /* ---- the queue: owner's side; all hold the lock ------------------------------------------------- */
@@ -274,7 +282,7 @@ void lock_release_slow(struct usf_lock *l, uint32_t owner)
  * with them, and our release gives it to another. */
 static bool seize(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *, uint32_t), void *arg)
 {
-    for (uint64_t since = os_now();;) {
+    for (;;) {
         if (try_word(l, me | LOCK_SLEEPERS)) return false;
         uint32_t w = atomic_load_explicit(&l->word, memory_order_relaxed);
         if (!w) continue;
@@ -283,7 +291,7 @@ static bool seize(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *, uint3
             if (atomic_compare_exchange_strong_explicit(&l->word, &w, me | LOCK_SLEEPERS, memory_order_acquire,
                                                         memory_order_relaxed)) return true;
         } else {
-            sleep_on_word(l, since);
+            sleep_on_word(l);
         }
     }
 }

@@ -88,8 +88,8 @@ void lock_reply(struct usf_lock *l, uint64_t reply);
  * is_dead looks afresh each time it is called: the owner may die while we wait for it. */
 bool lock_recover(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *arg, uint32_t name), void *arg);
 
-/* Called by a waiter that has waited for a long time (and again while it does), with the owner's name;
- * null at first.  For waking a monitor that is not there. */
+/* Called by lock_acquire when it has waited for a long time (and again while it does), with the owner's
+ * name; null at first.  For waking a monitor that is not there.  May call lock_recover. */
 extern void (*usf_lock_on_stuck)(struct usf_lock *l, uint32_t owner);
 
 #endif

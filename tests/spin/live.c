@@ -26,7 +26,8 @@ LOOPS(DECLARE)
 static const struct { const char *name; void (*fn)(void); } loops[] = { LOOPS(ENTRY) };
 
 void taken_inside(void), taken_from_cold(void), cold_part(void), taken_by_table(void), not_taken_by_table(void),
-    helps(void), helping(void), live_end(void);
+    helps(void), helping(void), live_end(void), poll_end(void), wait_for_flag(volatile int *f);
+int poll_function(int a, int *n);
 
 static int failures;
 static volatile unsigned rounds, last_round;
@@ -193,10 +194,6 @@ static void test_replaced(void)
 
 /* ---- unwinding through the stub --------------------------------------------------------------- */
 static volatile int wait_flag;
-__attribute__((noinline, noclone, optimize("O2"))) static void wait_for_flag(volatile int *f)
-{
-    while (!*f) __builtin_ia32_pause();
-}
 __attribute__((noinline, noclone)) static void outer(void)
 {
     wait_for_flag(&wait_flag);
@@ -214,7 +211,7 @@ static void test_unwind(void)
     uintptr_t start = (uintptr_t)wait_for_flag;
     bool inner = false, out = false;
     test_fstart[test_nr_functions] = start;
-    test_fend[test_nr_functions++] = start + 32;
+    test_fend[test_nr_functions++] = (uintptr_t)poll_function;
     int site = prepare("wait_for_flag", start);
     if (site < 0 || spin_commit((uint32_t)site)) return;
     usf_spin_round = unwind_round;
@@ -229,25 +226,18 @@ static void test_unwind(void)
 }
 
 /* ---- poll functions --------------------------------------------------------------------------- */
-__attribute__((noinline, noclone, optimize("O2"))) static int poll_function(int a, int *n)
-{
-    *n += a;
-    if (*n % 7 == 0) wait_flag++;
-    return *n * 3 + wait_flag;
-}
 static void test_poll(void)
 {
     int n = 5, m = 5, calls = 20;
     long want = 0, got = 0;
     uintptr_t start = (uintptr_t)poll_function;
     test_fstart[test_nr_functions] = start;
-    test_fend[test_nr_functions++] = start + 96;
-    wait_flag = 0;
+    test_fend[test_nr_functions++] = (uintptr_t)poll_end;
+    live_word = 17;
     for (int i = 0; i < calls; i++) want = want * 31 + poll_function(i, &n);
-    int site = spin_patch_poll((void *)start, start, start + 96);
+    int site = spin_patch_poll((void *)start, start, (uintptr_t)poll_end);
     rounds = 0;
     last_round = 1000;
-    wait_flag = 0;
     for (int i = 0; i < calls; i++) got = got * 31 + poll_function(i, &m);
     if (site < 0 || want != got || rounds != (unsigned)calls || usf_spin_sites[site].kind != SPIN_SITE_POLL ||
         spin_fix_pc(start) != start)
@@ -330,7 +320,7 @@ int main(void)
     /* bounds: from each function to the padding before the next */
     for (unsigned i = 0; i < sizeof loops / sizeof *loops; i++) {
         uintptr_t start = (uintptr_t)loops[i].fn, end = i + 1 < sizeof loops / sizeof *loops ?
-            (uintptr_t)loops[i + 1].fn : (uintptr_t)taken_inside;
+            (uintptr_t)loops[i + 1].fn : (uintptr_t)wait_for_flag;
         test_fstart[test_nr_functions] = start;
         test_fend[test_nr_functions++] = end;
     }

@@ -109,11 +109,31 @@
         ret
         END live_vector
 
+        LOOP wait_for_flag
+1:      cmpl    $0, (%rdi)
+        jne     2f
+        pause
+        jmp     1b
+2:      ret
+        END wait_for_flag
+
+        LOOP poll_function              /* 3 * (*n += a) + live_word */
+        mov     live_word(%rip), %eax
+        add     %edi, (%rsi)
+        mov     (%rsi), %ecx
+        lea     (%rcx,%rcx,2), %ecx
+        add     %ecx, %eax
+        ret
+        END poll_function
+        LOOP poll_end
+        ret
+        END poll_end
+
 /* Never run: what makes a window impossible.  Each loop's only window has two instructions. */
         LOOP taken_inside               /* a branch of the function goes to the second */
         jmp     2f
 1:      cmp     %ecx, (%rdi)
-2:      jne     1b
+2:      .byte   0x75, 1b - . - 1        /* jne 1b, short in every build */
         ret
         END taken_inside
         LOOP taken_from_cold            /* a branch of its cold part does */
@@ -122,7 +142,7 @@
         nop
 1:      movq    (%rdi), %rax
 back_in: test   %rax, %rax
-        je      1b
+        .byte   0x74, 1b - . - 1
         ret
         END taken_from_cold
         LOOP cold_part
@@ -137,7 +157,7 @@ back_in: test   %rax, %rax
 case_1: ret
 2:      movq    (%rdi), %rax
 case_2: test    %rax, %rax
-        je      2b
+        .byte   0x74, 2b - . - 1
         ret
         END taken_by_table
         LOOP not_taken_by_table         /* it leads elsewhere */

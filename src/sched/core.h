@@ -46,8 +46,10 @@ void core_kick(struct sched *s, uint32_t task);
 void core_wake_monitor(struct sched *s, bool always);
 void core_idle_set(struct sched *s, uint32_t core);
 void core_idle_clear(struct sched *s, uint32_t core);
-/* Wait (asleep) until the own task is RUNNING.  0, -ETIMEDOUT, -EINTR. */
+/* Wait until the own task is RUNNING, or was and is IN_KERNEL again.  0, -ETIMEDOUT, -EINTR. */
 int  core_park(struct sched *s, struct sched_self *me, uint64_t deadline);
+/* Park until the own task is put on a core, whatever happens, and arrive there. */
+void core_wait_turn(struct sched *s, struct sched_self *me);
 /* The thread has its core: bind it, count, go on. */
 void core_arrive(struct sched *s, struct sched_self *me);
 

@@ -210,9 +210,8 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     else core_place(s, id, USF_WHY_NEW, &k);
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
-    while (!s->kernel && atomic_load(&t->state) != USF_TASK_RUNNING && me->task == id) core_park(s, me, 0);
     if (s->kernel) me->where = SCHED_USER;
-    else if (me->task == id) core_arrive(s, me);
+    else core_wait_turn(s, me);
     sched_crit_leave(s, me);
     return 0;
 }

@@ -151,7 +151,7 @@ static void queue_again(struct sched *s, struct sched_self *me)
 }
 
 /* Park until the own task is put on a core, whatever happens. */
-static void park_for_core(struct sched *s, struct sched_self *me)
+void core_wait_turn(struct sched *s, struct sched_self *me)
 {
     uint32_t intr = me->interrupted;
     me->interrupted = 0;
@@ -220,7 +220,7 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     int r = core_park(s, me, deadline);
     if (r != -ETIMEDOUT || state_of(t) == USF_TASK_RUNNING) {
         if (r == -EINTR) return me->where = SCHED_USER, -EINTR;
-        if (has_turn(t)) return park_for_core(s, me), 0;
+        if (has_turn(t)) return core_wait_turn(s, me), 0;
     }
     /* Timed out (or the process is leaving): ready, by our own doing. */
     k.n = 0;
@@ -228,7 +228,7 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     bool late = state_of(t) == USF_TASK_BLOCKED;
     if (late) core_place(s, me->task, USF_WHY_WAKE, &k);
     core_leave(s, me, &k);
-    park_for_core(s, me);
+    core_wait_turn(s, me);
     return late ? -ETIMEDOUT : 0;
 }
 
@@ -301,7 +301,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
     if (why == USF_WHY_YIELD) park_softly(s, me);
-    park_for_core(s, me);
+    core_wait_turn(s, me);
     return true;
 }
 
@@ -388,7 +388,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     if (state_of(t) == USF_TASK_IN_KERNEL) core_place(s, me->task, USF_WHY_RETURN, &k);
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
-    park_for_core(s, me);
+    core_wait_turn(s, me);
 }
 
 /* ---- signals ---------------------------------------------------------------------------------- */
@@ -405,5 +405,5 @@ void sched_interrupt(struct sched *s, struct sched_self *me)
         }
         core_leave(s, me, &k);
     }
-    park_for_core(s, me);
+    core_wait_turn(s, me);
 }

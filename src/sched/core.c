@@ -67,12 +67,12 @@ void core_wake_monitor(struct sched *s, bool always)
 
 void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
 {
-    bool waiting = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
+    bool watch = k->started || atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
     USF_POINT("sched.unlock");
     lock_release(&s->h->lock, me->lock_name);
     for (uint32_t i = 0; i < k->n; i++)
         if (k->task[i] != me->task) core_kick(s, k->task[i]);
-    if (waiting) core_wake_monitor(s, false);
+    if (watch) core_wake_monitor(s, false);
     sched_crit_leave(s, me);
 }
 
@@ -123,6 +123,8 @@ static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks 
     struct usf_core *c = &s->cores[core];
     struct usf_task *t = &s->tasks[task];
     uint32_t p = atomic_load_explicit(&c->poller, memory_order_relaxed);
+
+    k->started = true;
 
     if (t->pol.last_core != core && t->pol.last_core != USF_NONE) t->n.migrations++;
     t->n.switches++;

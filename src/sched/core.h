@@ -10,6 +10,7 @@
 #define KICKS_MAX 32
 struct kicks {
     uint32_t n;
+    bool started;               /* some task was: the monitor is to see that it gets there */
     uint32_t task[KICKS_MAX];
 };
 

@@ -7,6 +7,7 @@
 #include "sched/core.h"
 
 #define TICK_NS        1000000ull
+#define BUSY_TICK_NS   10000000ull  /* while cores are in use and nothing waits */
 #define QUIET_LOOKS    50u      /* looks without anything waiting before the monitor goes to sleep */
 #define SAMPLE_BACKOFF 6u       /* doublings at most */
 #define SAMPLE_NS      4000000ull   /* policy `linux`: between two samples of running threads */
@@ -69,6 +70,23 @@ static uint64_t sample_running(struct sched *s, void (*nudge)(void *, uint32_t),
     return n ? SAMPLE_NS << s->watch->quiet : UINT64_MAX;
 }
 
+/* A task that was put on a core and is not woken: its waker died, was stopped, or has not got the CPU since.
+ * A wake too many does no harm.  True: some core is in use. */
+static bool wake_parked(struct sched *s)
+{
+    bool used = false;
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) {
+        uint64_t w = atomic_load(&s->cores[i].word);
+        if (core_state(w) != USF_CORE_RUNNING && core_state(w) != USF_CORE_LENT) continue;
+        used = true;
+        if (core_state(w) == USF_CORE_RUNNING && atomic_load(&s->tasks[core_task(w)].parked)
+            && w == s->watch->word[i])
+            os_futex_wake(&s->tasks[core_task(w)].park, 1);
+        s->watch->word[i] = w;
+    }
+    return used;
+}
+
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg)
 {
@@ -77,8 +95,11 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
     uint64_t now = os_now(), next = TICK_NS;
     if (s->kernel) return sample_running(s, nudge, state, arg);
     if (!atomic_load(&s->h->nr_ready)) {
-        if (++s->watch->quiet > QUIET_LOOKS) return UINT64_MAX;
-        return TICK_NS;
+        if (wake_parked(s)) {
+            s->watch->quiet = 0;
+            return BUSY_TICK_NS;
+        }
+        return ++s->watch->quiet > QUIET_LOOKS ? UINT64_MAX : TICK_NS;
     }
     s->watch->quiet = 0;
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {

@@ -133,11 +133,22 @@ static pid_t next_death(const pid_t pid[], int *status)
     return waitpid(-1, status, 0);
 }
 
+static uint64_t ran_ns(pid_t pid)
+{
+    char path[64], text[128];
+    snprintf(path, sizeof path, "/proc/%d/schedstat", pid);
+    return os_read_file(path, text, sizeof text) > 0 ? strtoull(text, NULL, 10) : 0;
+}
+
+/* A worker that enters nothing may just not get the CPU: only one that sleeps or spins is stuck. */
+static bool is_starved(pid_t pid, uint64_t ran_before)
+{ return os_thread_state(pid, pid) == 'R' && ran_ns(pid) - ran_before < 200000000u; }
+
 /* Every worker enters a section within ten seconds (the machine may be busy), unless one dies again meanwhile. */
 static bool all_go_on(const pid_t pid[], const uint32_t name[])
 {
-    uint64_t before[WORKERS];
-    for (int i = 0; i < WORKERS; i++) before[i] = s->sections[name[i]];
+    uint64_t before[WORKERS], ran[WORKERS];
+    for (int i = 0; i < WORKERS; i++) before[i] = s->sections[name[i]], ran[i] = ran_ns(pid[i]);
     for (int ms = 0; ms < 10000; ms += 2) {
         bool all = true;
         for (int i = 0; i < WORKERS; i++) {
@@ -147,15 +158,17 @@ static bool all_go_on(const pid_t pid[], const uint32_t name[])
         if (all) return true;
         sleep_ms(2);
     }
-    return false;
+    for (int i = 0; i < WORKERS; i++)
+        if (s->sections[name[i]] == before[i] && !is_starved(pid[i], ran[i])) return false;
+    return true;
 }
 
 static void describe(const pid_t pid[], const uint32_t name[])
 {
     printf("word %x, next %lu, serving %lu\n", s->lock.word, s->lock.next, s->lock.serving);
     for (int i = 0; i < WORKERS; i++)
-        printf("worker %u: %lu sections, %s, thread state %c\n", name[i], s->sections[name[i]],
-               has_died(pid[i]) ? "dead" : "alive", os_thread_state(pid[i], pid[i]));
+        printf("worker %u: %lu sections, %s, thread state %c, ran %lu ms\n", name[i], s->sections[name[i]],
+               has_died(pid[i]) ? "dead" : "alive", os_thread_state(pid[i], pid[i]), ran_ns(pid[i]) / 1000000);
     for (uint32_t i = 0; i < N; i++) {
         uint64_t w = s->lock.slot[i].state;
         if (code(w) != FREE) printf("slot %u: code %u, waiter %u, lap %lu\n", i, code(w), waiter(w), lap(w));

@@ -186,6 +186,11 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
     stopped(s, core, owner);
     core_set_state(s, owner, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
     s->tasks[owner].n.lends++;
+    if (core_state(word) == USF_CORE_RUNNING) {
+        /* It may have been on its way to the core, asleep or stopped: it has to see that it is to queue again. */
+        atomic_exchange(&s->tasks[owner].park, USF_PARK_GO);
+        os_futex_wake(&s->tasks[owner].park, 1);
+    }
     c->idle_since = s->pol.now;
     core_idle_set(s, core);
     core_fill(s, core, k);

@@ -32,7 +32,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     if (st == 'S' || st == 'D' || st == 'T' || st == 't') {
         if (++m->asleep[core] < 2) return false;
         /* Parked although it was dispatched: its waker has died, or has not got the CPU since. */
-        if (st == 'S' && atomic_load(&s->tasks[core_task(w)].parked)) {
+        if ((st == 'S' || st == 'D') && atomic_load(&s->tasks[core_task(w)].parked)) {
             os_futex_wake(&s->tasks[core_task(w)].park, 1);
             return false;
         }

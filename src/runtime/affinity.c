@@ -88,20 +88,17 @@ static long call_getaffinity(struct gate_frame *f)
 {
     struct rt_thread *me = rt_enter(), *t;
     int32_t tid = (int32_t)f->rdi;
-    uint32_t len = (uint32_t)f->rsi, probe;
-    uint8_t *out = (uint8_t *)f->rdx;
     struct os_cpuset set;
-    if (!me || len < rt.cpuset_bytes || len % 8 || !sync_read((const uint32_t *)out, &probe)) return rt_pass(f);
+    long r = rt_pass(f);        /* the kernel checks the arguments and says how many bytes it has */
+    if (!me || r <= 0 || r > (long)sizeof set) return r;
     sched_crit_enter(&me->self);
     rt_list_lock();
-    t = tid == 0 || tid == rt.pid ? me : thread_of(tid);
-    if (tid == rt.pid && me->tid != rt.pid) t = thread_of(tid);
+    t = tid == 0 ? me : thread_of(tid);
     if (t) set = t->has_hint ? t->hint : rt.cpus;
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);
-    if (!t) return rt_pass(f);
-    __builtin_memcpy(out, &set, rt.cpuset_bytes);
-    return rt.cpuset_bytes;
+    if (t) __builtin_memcpy((void *)f->rdx, &set, (size_t)r);
+    return r;
 }
 
 void rt_install_affinity(void)

@@ -57,7 +57,6 @@ struct rt {
     _Atomic uint32_t shared_tls;    /* a clone shares a thread's TLS: identify threads by tid */
     int32_t pid;
     struct os_cpuset cpus;          /* the process's own affinity, as it was before any pinning */
-    uint32_t cpuset_bytes;          /* what the kernel's sched_getaffinity returns */
     _Atomic uint32_t list_lock;
     struct rt_thread *threads;
     _Atomic uint32_t stop_round;    /* odd: threads that get the runtime's signal stop until it changes */

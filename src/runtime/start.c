@@ -55,8 +55,7 @@ static bool open_instance(void)
 static void own_cpus(void)
 {
     struct os_cpuset *want = &rt.settings.cpus;
-    long r = usf_syscall(__NR_sched_getaffinity, 0, sizeof rt.cpus, &rt.cpus);
-    rt.cpuset_bytes = r > 0 ? (uint32_t)r : 8;
+    os_getaffinity(0, &rt.cpus);
     if (!os_cpu_count(want)) return;
     struct os_cpuset both = rt.cpus;
     for (int i = 0; i < OS_CPUSET_WORDS; i++) both.w[i] &= want->w[i];

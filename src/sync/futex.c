@@ -306,7 +306,7 @@ static long requeue(struct sync *y, struct sync_self *me, uint32_t *addr, int nr
         if (w->addr == (uintptr_t)addr) {
             if (++done <= nr_wake) {
                 hand_over(b, w, &t);
-            } else {
+            } else if (addr != addr2) {     /* onto itself: it keeps its place, as in the kernel */
                 detach(b, w);
                 w->addr = (uintptr_t)addr2;
                 append(b2, w);

@@ -1,10 +1,12 @@
 /* models/core.pml - a core changes hands.  SPDX-License-Identifier: Apache-2.0
  *
- * src/sched/core.c and wait.c: one core, TASKS threads that block, yield and make system calls, somebody who
- * wakes the blocked, and the monitor, which takes lent cores.  The core's word, the idle bit, the count
- * of ready tasks, the mailbox of the idle poller and the states of tasks are changed in the same steps
- * and the same order as there; the scheduler lock is a lock, and what is done without it interleaves.
- * Parking is one flag per task (models/park.pml shows that this is what park and kick amount to).
+ * src/sched/core.c and wait.c (core_place, claim, core_fill, core_give, core_take, leave_poll, sched_block,
+ * sched_wake, give_way, sched_leave_core, sched_return_core, sched_detach): one core, TASKS threads that
+ * block, yield and make system calls, somebody who wakes the blocked, and the monitor, which takes lent
+ * cores.  The core's word, the idle bit, the count of ready tasks, the mailbox of the idle poller and
+ * the states of tasks are changed in the same steps and the same order as there; the scheduler lock is a
+ * lock, and what is done without it interleaves.  Parking is one flag per task (models/park.pml shows
+ * that this is what park and kick amount to).
  *
  * Never two threads in user code on the core (assert).  No core, task or wake-up lost: everybody comes to
  * an end (invalid end states), though nobody but those involved looks twice: the monitor's second
@@ -320,7 +322,14 @@ active proctype waker() {                /* what the blocked wait for happens, o
           fi
        };
        lock();
-       if :: state[t] == BLOCKED -> place(t) :: else -> token[t] = true fi;
+       if
+       :: state[t] == BLOCKED -> place(t)
+       :: state[t] == BLOCKED ->         /* as one of several: queued first, then cores are filled */
+          state[t] = READY;
+          enqueue(t);
+          if :: idle -> fill() :: else fi
+       :: state[t] != BLOCKED -> token[t] = true
+       fi;
        unlock()
     od
 }

@@ -47,8 +47,7 @@ static void mend_tasks(struct sched *s)
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         unsigned st = atomic_load(&t->state);
-        if (st == USF_TASK_GONE) atomic_store(&t->state, st = USF_TASK_FREE);
-        if (st == USF_TASK_FREE || st == USF_TASK_NEW) continue;
+        if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;
         s->procs[t->proc].pol.nr_tasks++;
         s->ops.task_add(&s->pol, i);
         if (st == USF_TASK_RUNNING && !s->kernel) {

@@ -124,6 +124,9 @@ static inline void sched_crit_leave(struct sched *s, struct sched_self *me)
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg);
 
+/* Monitor: nothing waits and no core is in use: it may sleep. */
+bool sched_is_quiet(struct sched *s);
+
 /* Monitor: processes died.  If one of them held the scheduler lock: take it and put right what it left half
  * done.  is_dead: is the holder of this lock name (lock.h) dead? */
 void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), void *arg);

@@ -71,6 +71,7 @@ static void add_counters(struct usf_counters *to, const struct usf_counters *n)
     for (unsigned i = 0; i < sizeof *n / 8; i++) a[i] += b[i];
 }
 
+/* Ends as GONE: who frees the record must know that its thread does not touch it any more. */
 static void remove_task(struct sched *s, uint32_t task, struct kicks *k)
 {
     struct usf_task *t = &s->tasks[task];
@@ -99,7 +100,26 @@ static void remove_task(struct sched *s, uint32_t task, struct kicks *k)
     add_counters(&p->gone, &t->n);
     t->n = (struct usf_counters){0};
     core_set_state(s, task, ~0u, USF_TASK_GONE);
-    core_set_state(s, task, ~0u, USF_TASK_FREE);
+}
+
+/* holds the lock.  A free record names no process: it must not look like one of a dead process's to whoever
+ * is claiming it for another. */
+static void free_task(struct sched *s, uint32_t task)
+{
+    s->tasks[task].proc = USF_NONE;
+    core_set_state(s, task, ST(USF_TASK_GONE), USF_TASK_FREE);
+}
+
+/* holds the lock.  The process is dead: nobody looks at the records of its threads any more. */
+static void free_tasks(struct sched *s, uint32_t proc)
+{
+    uint32_t hwm = atomic_load(&s->h->task_hwm);
+    for (uint32_t i = 0; i < hwm; i++) {
+        unsigned st = atomic_load(&s->tasks[i].state);
+        if (s->tasks[i].proc != proc || (st != USF_TASK_GONE && st != USF_TASK_NEW)) continue;
+        if (st == USF_TASK_NEW) core_set_state(s, i, ~0u, USF_TASK_GONE);
+        free_task(s, i);
+    }
 }
 
 void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc)
@@ -111,23 +131,21 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc)
 
     if (!me) me = &nobody;
     if (!core_enter(s, me)) return;
-    uint32_t state = atomic_load(&p->state);
-    if (state == USF_PROC_FREE || state == USF_PROC_JOINING) {
+    uint32_t state = atomic_load(&p->state), kept = 0;
+    bool dead = proc != s->proc;
+    if (state == USF_PROC_FREE || state == USF_PROC_JOINING || (state == USF_PROC_LEAVING && dead)) {
+        if (state == USF_PROC_LEAVING) free_tasks(s, proc);
         core_leave(s, me, &k);
-        if (state == USF_PROC_JOINING) shm_leave(s->h, proc);   /* died while it joined */
+        if (state != USF_PROC_FREE) shm_leave(s->h, proc);     /* died while it joined, or after it left */
         return;
     }
-    if (proc == s->proc) atomic_store(&s->leaving, 1);
+    if (!dead) atomic_store(&s->leaving, 1);
     atomic_store(&p->state, USF_PROC_LEAVING);
     for (uint32_t i = 0; i < hwm; i++) {
-        struct usf_task *t = &s->tasks[i];
-        unsigned st = atomic_load(&t->state);
-        if (st == USF_TASK_FREE || t->proc != proc) continue;
-        if (st == USF_TASK_NEW) {       /* died while it attached: not known to the policy yet */
-            core_set_state(s, i, ~0u, USF_TASK_GONE);
-            core_set_state(s, i, ~0u, USF_TASK_FREE);
-            continue;
-        }
+        unsigned st = atomic_load(&s->tasks[i].state);
+        if (st == USF_TASK_FREE || s->tasks[i].proc != proc) continue;
+        if (i != me->task) kept++;
+        if (st == USF_TASK_NEW || st == USF_TASK_GONE) continue;    /* not (or no longer) known to the policy */
         remove_task(s, i, &k);
         if (k.n >= KICKS_MAX - 4) {     /* make room: these are on their cores already */
             for (uint32_t j = 0; j < k.n; j++) core_kick(s, k.task[j]);
@@ -144,8 +162,12 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc)
         for (unsigned i = 0; i < sizeof p->gone / 8; i++) atomic_fetch_add(&r->n[i], n[i]);
     }
     core_fill_all(s, &k);
+    /* Other threads of a process that leaves by itself run on for a moment, parking and waking by their records:
+     * these are free only when the process is dead, which the monitor sees. */
+    if (dead) free_tasks(s, proc);
+    else if (me->task != USF_NONE) free_task(s, me->task);
     core_leave(s, me, &k);
-    shm_leave(s->h, proc);
+    if (dead || !kept) shm_leave(s->h, proc);
     if (proc == s->proc) s->proc = USF_NONE;
     me->task = USF_NONE;
 }
@@ -222,6 +244,7 @@ void sched_detach(struct sched *s, struct sched_self *me)
     if (me->task == USF_NONE) return;
     if (!core_enter(s, me)) return;
     remove_task(s, me->task, &k);
+    free_task(s, me->task);
     core_fill_all(s, &k);
     /* The record may be another thread's as soon as the lock is free, but the lock knows us by it. */
     core_leave(s, me, &k);

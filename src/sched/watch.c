@@ -87,6 +87,16 @@ static bool wake_parked(struct sched *s)
     return used;
 }
 
+bool sched_is_quiet(struct sched *s)
+{
+    if (atomic_load(&s->h->nr_ready)) return false;
+    for (uint32_t i = 0; i < s->h->nr_cores && !s->kernel; i++) {
+        unsigned st = core_state(atomic_load(&s->cores[i].word));
+        if (st == USF_CORE_RUNNING || st == USF_CORE_LENT) return false;
+    }
+    return true;
+}
+
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg)
 {

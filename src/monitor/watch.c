@@ -27,15 +27,15 @@ static char thread_state(void *arg, uint32_t task)
     return pid > 0 ? os_thread_state(pid, s->tasks[task].tid) : 0;
 }
 
-/* Sleep until somebody changes monitor_event.  Those who make tasks wait look at monitor_asleep without
+/* Sleep until somebody changes monitor_event.  Those who make tasks wait or put them on cores look at monitor_asleep without
  * a full barrier: a store of theirs may become visible just after we looked.  It does within
  * microseconds, so a second look after a doze sees what the first missed, and whoever comes later
  * sees the flag. */
-static void sleep_until_event(struct usf_header *h, uint32_t event)
+static void sleep_until_event(struct sched *s, struct usf_header *h, uint32_t event)
 {
     atomic_store(&h->monitor_asleep, 1);
-    if (!atomic_load(&h->nr_ready) && os_futex_wait(&h->monitor_event, event, os_now() + DOZE_NS) == -ETIMEDOUT &&
-        !atomic_load(&h->nr_ready))
+    if (sched_is_quiet(s) && os_futex_wait(&h->monitor_event, event, os_now() + DOZE_NS) == -ETIMEDOUT &&
+        sched_is_quiet(s))
         os_futex_wait(&h->monitor_event, event, 0);
     atomic_store(&h->monitor_asleep, 0);
 }
@@ -65,7 +65,7 @@ void *watch_loop(void *arg)
         if (event != seen) tell_deaths(m);
         seen = event;
         uint64_t next = look(m);
-        if (next == UINT64_MAX) sleep_until_event(h, event);
+        if (next == UINT64_MAX) sleep_until_event(&m->sched, h, event);
         else os_futex_wait(&h->monitor_event, event, os_now() + next);
     }
     return NULL;

@@ -18,7 +18,7 @@ PACKAGES = ['libpython3.11-testsuite', 'libpython3.11-stdlib']
 MODULES = {
     'test_thread': (True, 60), 'test_queue': (True, 60), 'test_threading': (True, 60), 'test_signal': (True, 60),
     'test_subprocess': (True, 60), 'test_concurrent_futures': (False, 120), 'test_asyncio': (False, 120),
-    'test_multiprocessing_fork': (False, 120), 'test_multiprocessing_spawn': (False, 120),
+    'test_multiprocessing_fork': (True, 120), 'test_multiprocessing_spawn': (False, 120),
     'test_multiprocessing_forkserver': (False, 120), 'test_multiprocessing_main_handling': (False, 60),
 }
 MAX_ROUNDS = 12

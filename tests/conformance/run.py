@@ -9,7 +9,8 @@ either is left out (skipped).  Nothing is retried.
 
 Bare results are kept per package version and kernel in the cache folder (tests/apps/build.py says
 where); --fresh runs them anew.  Without USF everything is run bare, and what passes is counted.
---fast leaves out some modules and the tests named in slow.txt (`--slowest 1` prints such a list)."""
+--fast leaves out some modules and the tests named in slow.txt (`--slowest 1` prints such a list); the
+tests in timing.txt are always left out."""
 import argparse
 import concurrent.futures
 import hashlib
@@ -69,14 +70,14 @@ class Bare:
         return {t: self.results.get(t, 'not run') for t in tests}
 
 
-def slow_tests():
-    lines = (HERE / 'slow.txt').read_text().splitlines()
+def names_in(file):
+    lines = (HERE / file).read_text().splitlines()
     return {x for x in lines if x and not x.startswith('#')}
 
 
 def run_item(suite, item, usf, fast, fresh):
     """(tests passed, {test: result} of failed ones, tests left out, slowest tests, seconds)"""
-    skip = slow_tests() if fast else set()
+    skip = names_in('timing.txt') | (names_in('slow.txt') if fast else set())
     start, bare = time.monotonic(), Bare(suite, item, fresh)
     if usf:
         log = LOGS / f'{suite}-{item}.usf'

@@ -249,7 +249,8 @@ class Terminal(Case):
         os.close(master)
 
     def test_ctrl_c_kills(self):
-        pid, master = self.job("sh", "-c", "echo up; sleep 60")
+        # one process, so that the signal cannot fall between a shell and the command that it is about to become
+        pid, master = self.job("bash", "-c", "echo up; read line")
         self.until(master, b"up")
         os.write(master, b"\x03")
         s = self.status()

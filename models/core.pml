@@ -324,10 +324,12 @@ active proctype waker() {                /* what the blocked wait for happens, o
        lock();
        if
        :: state[t] == BLOCKED -> place(t)
+#if TASKS < 3
        :: state[t] == BLOCKED ->         /* as one of several: queued first, then cores are filled */
           state[t] = READY;
           enqueue(t);
           if :: idle -> fill() :: else fi
+#endif
        :: state[t] != BLOCKED -> token[t] = true
        fi;
        unlock()

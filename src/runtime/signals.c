@@ -43,12 +43,23 @@ static uint64_t set_mask(uint64_t mask)
 
 /* ---- signals that came in a critical section --------------------------------------------------- */
 
+/* The section's end raises the signal again.  A second one can only come on top of the first one's entry,
+ * before that has returned with everything blocked: the slot may be taken by then, and either of the two may
+ * have taken it.  The later to get here stays pending in the kernel; the mask that holds at the end is the one
+ * that both were entered with, and each has seen that one or a larger one. */
 static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
 {
+    uint64_t mask = *(uint64_t *)&uc->uc_sigmask;
+    *(uint64_t *)&uc->uc_sigmask = ~SYNCHRONOUS;
+    set_mask(~SYNCHRONOUS);
+    if (t->deferred) {
+        t->deferred_mask &= mask;
+        usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, t->tid, sig, info);
+        return;
+    }
     t->deferred = (uint32_t)sig;
-    t->deferred_mask = *(uint64_t *)&uc->uc_sigmask;
+    t->deferred_mask = mask;
     __builtin_memcpy(t->deferred_info, info, sizeof t->deferred_info);
-    *(uint64_t *)&uc->uc_sigmask = ~SYNCHRONOUS;    /* no other one before the section ends */
 }
 
 static void install_entry(int sig, const struct kernel_sigaction *user);

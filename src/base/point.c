@@ -17,8 +17,9 @@ static unsigned number(const char *s) { unsigned v = 0; while (*s >= '0' && *s <
 
 static void read_plan(void)
 {
+    if (!environ) return;       /* a preloaded library's first visits come before libc has set it */
     plan.ready = 1;
-    for (char **e = environ; e && *e; e++) {
+    for (char **e = environ; *e; e++) {
         if (strncmp(*e, "USF_POINTS=", 11)) continue;
         for (const char *s = *e + 11; *s;) {
             if (!strncmp(s, "seed=", 5)) plan.seed = number(s + 5);

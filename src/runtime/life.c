@@ -25,7 +25,9 @@ static void in_child(struct rt_thread *t)
     atomic_store(&rt.sched.patching, 0);
     atomic_store(&rt.patch_lock, 0);
     atomic_store(&rt.stop_round, 0);
+    atomic_store(&rt.careful, 0);
     atomic_store(&rt.shared_tls, 0);
+    atomic_store(&rt.was_off, 0);
     rt.sched.proc = USF_NONE;
     sync_reset(&rt.sync);
     t->self = (struct sched_self){.task = USF_NONE, .crit = crit};
@@ -79,17 +81,23 @@ static void before_clone(struct gate_frame *f)
         if (ok) rt_bequeath_hint(&rt_self, tls);
     }
     if (flags & CLONE_VFORK) usf_gate_vforked = 1;
-    else if (!(flags & CLONE_SETTLS)) atomic_store(&rt.shared_tls, 1);
+    else if (!(flags & CLONE_SETTLS)) {
+        atomic_store(&rt.shared_tls, 1);
+        atomic_store(&rt.careful, 1);
+    }
 }
 
 /* ---- exec ------------------------------------------------------------------------------------- */
 
-static void rejoin(struct rt_thread *t)
+static void rejoin(struct rt_thread *t, uint32_t proc)
 {
-    atomic_store(&rt.sched.leaving, 0);
-    os_futex_wake(&rt.sched.leaving, INT32_MAX);
-    t->state = RT_NEW;
+    atomic_store(&rt.was_off, 1);
+    atomic_store(&rt.careful, 1);
+    rt_lost_record(t);
+    t->self.joining = 1;
     if (rt_join_instance()) rt.on = false;
+    t->self.joining = 0;
+    sched_left(&rt.sched, proc, !rt.on);
 }
 
 static long call_exec(struct gate_frame *f)
@@ -107,13 +115,41 @@ static long call_exec(struct gate_frame *f)
     if (!(at && f->r8) && usf_syscall(__NR_faccessat, dir, path, 1 /* X_OK */) < 0) return rt_pass(f);
 
     sched_crit_enter(&t->self);
-    sched_proc_remove(&rt.sched, &t->self, rt.sched.proc);
+    uint32_t proc = rt.sched.proc;
+    sched_proc_remove(&rt.sched, &t->self, proc);
     rt_unpin();
     rt_signals_before_exec();
     long r = rt_pass(f);
-    rejoin(t);
+    rejoin(t, proc);
     sched_crit_leave(&rt.sched, &t->self);
     return r;
+}
+
+/* ---- going on without usf ---------------------------------------------------------------------- */
+
+void rt_depart(void)
+{
+    struct rt_thread *t = &rt_self;
+    uint32_t proc = rt.sched.proc;
+    sched_crit_enter(&t->self);
+    sched_proc_remove(&rt.sched, &t->self, proc);
+    rt.on = false;
+    atomic_store(&rt.was_off, 1);
+    atomic_store(&rt.careful, 1);
+    sched_left(&rt.sched, proc, true);
+    rt_lost_record(t);
+    sched_crit_leave(&rt.sched, &t->self);
+}
+
+/* A debugger's threads must not wait for anything that those which it has stopped may hold: a core, or the
+ * scheduler's lock.  What it starts is scheduled all the same. */
+static long call_ptrace(struct gate_frame *f)
+{
+    if (f->rdi != 0 /* PTRACE_TRACEME */ && rt.on && !usf_gate_vforked && rt_enter()) {
+        usf_say("%s traces other programs: it runs unscheduled", rt.comm);
+        rt_depart();
+    }
+    return rt_pass(f);
 }
 
 /* ---- exit ------------------------------------------------------------------------------------- */
@@ -136,5 +172,6 @@ void rt_install_life(void)
     usf_gate_handlers[435] = call_clone3;
     usf_gate_handlers[__NR_execve] = call_exec;
     usf_gate_handlers[__NR_execveat] = call_exec;
+    usf_gate_handlers[__NR_ptrace] = call_ptrace;
     usf_gate_handlers[__NR_exit_group] = call_exit_group;
 }

@@ -54,7 +54,9 @@ struct rt {
     struct shm shm;
     struct usf_settings settings;
     bool on;                        /* the gate acts; false: everything passes through */
+    _Atomic uint32_t careful;       /* threads look closer at what they are: one of the next is so */
     _Atomic uint32_t shared_tls;    /* a clone shares a thread's TLS: identify threads by tid */
+    _Atomic uint32_t was_off;       /* the process was taken off: threads may have lost their records */
     int32_t pid;
     struct os_cpuset cpus;          /* the process's own affinity, as it was before any pinning */
     _Atomic uint32_t list_lock;
@@ -72,7 +74,7 @@ static inline struct rt_thread *rt_enter(void)
 {
     struct rt_thread *t = &rt_self;
     if (USF_LIKELY(t->state == RT_ATTACHED && !usf_gate_vforked && !t->self.crit
-                   && !atomic_load_explicit(&rt.shared_tls, memory_order_relaxed)))
+                   && !atomic_load_explicit(&rt.careful, memory_order_relaxed)))
         return t;
     return rt_enter_slow();
 }
@@ -87,13 +89,16 @@ long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain);
 /* thread.c */
 int  rt_join_instance(void);                /* process and calling thread; 0 or -errno, said */
 void rt_attach(struct rt_thread *t);
+void rt_lost_record(struct rt_thread *t);   /* if its process was taken off: it is new, or alone */
 void rt_list_lock(void);
 void rt_list_unlock(void);
 void rt_forget_threads(void);               /* after fork: this process has one thread */
 void rt_unpin(void);                        /* give the calling thread the process's own mask */
 
-/* life.c: fork, exec, exit */
+/* life.c: fork, exec, exit, and going on without usf */
 void rt_install_life(void);
+/* Take this process off its instance for good: all its threads run unscheduled. */
+void rt_depart(void);
 
 /* signals.c */
 #define RT_SIGNAL      SIGURG               /* ignored by default: harmless to a process that has just exec'd */

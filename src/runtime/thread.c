@@ -75,11 +75,21 @@ void rt_attach(struct rt_thread *t)
     sched_crit_leave(&rt.sched, &t->self);
 }
 
+/* A thread of a process that was taken off, at its first call after that. */
+void rt_lost_record(struct rt_thread *t)
+{
+    if (t->state != RT_ATTACHED || !sched_has_lost(&rt.sched, &t->self)) return;
+    list_remove(t);
+    t->state = rt.on ? RT_NEW : RT_ALONE;
+    if (!rt.on) rt_unpin();
+}
+
 struct rt_thread *rt_enter_slow(void)
 {
     struct rt_thread *t = &rt_self;
-    if (!rt.on || usf_gate_vforked || t->self.crit) return 0;
-    if (t->state == RT_ATTACHED && t->self.task == USF_NONE) t->state = RT_NEW;  /* after a failed exec */
+    if (usf_gate_vforked || t->self.crit) return 0;
+    if (atomic_load(&rt.was_off)) rt_lost_record(t);
+    if (!rt.on) return 0;
     if (t->state == RT_ATTACHED && atomic_load(&rt.shared_tls) && os_gettid() != t->tid) return 0;
     if (t->state == RT_NEW) rt_attach(t);
     return t->state == RT_ATTACHED ? t : 0;

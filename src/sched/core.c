@@ -23,11 +23,19 @@ void core_set_state(struct sched *s, uint32_t task, unsigned from_mask, unsigned
 
 /* ---- lock ------------------------------------------------------------------------------------- */
 
-static void wait_while_leaving(struct sched *s, struct sched_self *me)
+/* Another thread has taken the process off, or is about to. */
+static bool is_off(struct sched *s, struct sched_self *me)
 {
-    uint32_t v;
-    while ((v = atomic_load(&s->leaving))) os_futex_wait(&s->leaving, v, 0);
-    me->task = USF_NONE;        /* the record is gone; the runtime attaches anew if we go on at all */
+    if (me->joining) return false;
+    if (atomic_load_explicit(&s->leaving, memory_order_relaxed)) return true;
+    return me->task != USF_NONE
+           && atomic_load_explicit(&s->tasks[me->task].state, memory_order_relaxed) == USF_TASK_GONE;
+}
+
+static void give_up_record(struct sched *s, struct sched_self *me)
+{
+    while (atomic_load(&s->leaving) == SCHED_LEAVING) os_futex_wait(&s->leaving, SCHED_LEAVING, 0);
+    me->task = USF_NONE;        /* the runtime attaches anew if we go on at all, and are scheduled then */
 }
 
 static void follow_policy(struct sched *s)
@@ -42,10 +50,10 @@ bool core_enter(struct sched *s, struct sched_self *me)
     sched_crit_enter(me);
     me->lock_name = lock_name(me->task, s->proc);
     lock_acquire(&s->h->lock, me->lock_name);
-    if (USF_UNLIKELY(atomic_load_explicit(&s->leaving, memory_order_relaxed))) {
+    if (USF_UNLIKELY(is_off(s, me))) {
         lock_release(&s->h->lock, me->lock_name);
         sched_crit_leave(s, me);
-        wait_while_leaving(s, me);
+        give_up_record(s, me);
         return false;
     }
     s->pol.now = os_now();

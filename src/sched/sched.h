@@ -17,6 +17,7 @@
 #ifndef USF_SCHED_H
 #define USF_SCHED_H
 
+#include "base/base.h"
 #include "shm/layout.h"
 
 enum sched_where {
@@ -33,7 +34,14 @@ struct sched_self {
     uint32_t poll_core;         /* core it polls as the idle poller, + 1 */
     uint32_t interrupted;       /* its wait was ended by sched_interrupt */
     uint32_t spun;              /* it has just spun in vain: the core may sleep at once */
+    uint32_t joining;           /* it takes its process on again, while the others wait */
     uint32_t lock_name;         /* as which it holds the scheduler lock */
+};
+
+enum sched_leaving {            /* the process */
+    SCHED_STAYS = 0,
+    SCHED_LEAVING,              /* is being taken off; its other threads wait for what comes of it */
+    SCHED_LEFT,                 /* lives on unscheduled */
 };
 
 struct sched_watcher {          /* what the monitor remembers between two looks */
@@ -56,7 +64,7 @@ struct sched {
     uint32_t policy_gen;        /* the generation `ops` belongs to */
     bool kernel;                /* policy `linux`: the kernel schedules */
     bool remote_pin;            /* other processes' threads can be bound by us (same pid namespace) */
-    _Atomic uint32_t leaving;   /* 1: this process leaves; its other threads wait on this word */
+    _Atomic uint32_t leaving;   /* enum sched_leaving; other threads of a process that leaves wait on it */
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */
     const char *shm_dir;
     void (*after_crit)(struct sched_self *);  /* raise signals that were deferred; may be null */
@@ -76,6 +84,19 @@ int  sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const ch
 /* Take the process and all its tasks off (it leaves, is about to exec, or died). */
 void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc);
 
+/* After sched_proc_remove of the own process (which was number proc), if it lives on: its other threads find
+ * that they have no task any more.  for_good: it will not join again. */
+void sched_left(struct sched *s, uint32_t proc, bool for_good);
+
+/* Has the thread lost its record that way?  It has none from then on. */
+static inline bool sched_has_lost(struct sched *s, struct sched_self *me)
+{
+    if (me->task != USF_NONE && atomic_load(&s->tasks[me->task].state) != USF_TASK_GONE) return false;
+    me->task = USF_NONE;
+    me->poll_core = 0;
+    return true;
+}
+
 /* Threads.  attach takes a record and returns with a core.  0 or -errno (-EAGAIN, -ENOSPC). */
 int  sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name);
 void sched_detach(struct sched *s, struct sched_self *me);
@@ -87,6 +108,7 @@ int  sched_block(struct sched *s, struct sched_self *me, uint64_t deadline);
 /* For `usf ps`: what the thread is about to wait for (a futex's address, a system call's number). */
 static inline void sched_waits_for(struct sched *s, struct sched_self *me, uint32_t kind, uint64_t what)
 {
+    if (USF_UNLIKELY(me->task == USF_NONE)) return;     /* just taken off */
     struct usf_task *t = &s->tasks[me->task];
     atomic_store_explicit(&t->wait_kind, kind, memory_order_relaxed);
     atomic_store_explicit(&t->wait_addr, what, memory_order_relaxed);

@@ -29,7 +29,7 @@ void sched_bind(struct sched *s, void *base)
 int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
                     const uint64_t cpus[16], uint32_t run)
 {
-    struct sched_self me = {.task = USF_NONE};
+    struct sched_self me = {.task = USF_NONE, .joining = 1};
     uint64_t cores[4] = {0}, any = 0;
     for (uint32_t c = 0; c < s->h->nr_cores; c++) {
         uint32_t cpu = s->cores[c].pol.cpu;
@@ -139,7 +139,7 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc)
         if (state != USF_PROC_FREE) shm_leave(s->h, proc);     /* died while it joined, or after it left */
         return;
     }
-    if (!dead) atomic_store(&s->leaving, 1);
+    if (!dead) atomic_store(&s->leaving, SCHED_LEAVING);
     atomic_store(&p->state, USF_PROC_LEAVING);
     for (uint32_t i = 0; i < hwm; i++) {
         unsigned st = atomic_load(&s->tasks[i].state);
@@ -170,6 +170,19 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc)
     if (dead || !kept) shm_leave(s->h, proc);
     if (proc == s->proc) s->proc = USF_NONE;
     me->task = USF_NONE;
+}
+
+void sched_left(struct sched *s, uint32_t proc, bool for_good)
+{
+    uint32_t hwm = atomic_load(&s->h->task_hwm);
+    atomic_store(&s->leaving, for_good ? SCHED_LEFT : SCHED_STAYS);
+    os_futex_wake(&s->leaving, INT32_MAX);
+    for (uint32_t i = 0; i < hwm; i++) {
+        struct usf_task *t = &s->tasks[i];
+        if (t->proc != proc || atomic_load(&t->state) != USF_TASK_GONE) continue;
+        atomic_exchange(&t->park, USF_PARK_GO);
+        os_futex_wake(&t->park, 1);
+    }
 }
 
 /* ---- threads ---------------------------------------------------------------------------------- */

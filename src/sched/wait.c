@@ -3,7 +3,12 @@
 
 #include "sched/core.h"
 
-static struct usf_task *own(struct sched *s, struct sched_self *me) { return &s->tasks[me->task]; }
+/* A thread whose process was taken off in the middle of something has the record of one that is gone. */
+static struct usf_task *own(struct sched *s, struct sched_self *me)
+{
+    static struct usf_task gone = {.state = USF_TASK_GONE, .core = USF_NONE};
+    return USF_LIKELY(me->task != USF_NONE) ? &s->tasks[me->task] : &gone;
+}
 
 static unsigned state_of(struct usf_task *t) { return atomic_load(&t->state); }
 
@@ -72,12 +77,9 @@ static void poll_core(struct sched *s, struct sched_self *me, uint64_t deadline)
     leave_poll(s, me);
 }
 
-/* The core was given to us, or given and taken again: either way it is our turn to look. */
+/* The core was given to us, or given and taken again, or we are off: in any case it is our turn to look. */
 static bool has_turn(struct usf_task *t)
-{
-    unsigned st = state_of(t);
-    return st == USF_TASK_RUNNING || st == USF_TASK_IN_KERNEL;
-}
+{ return ST(state_of(t)) & (ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_GONE)); }
 
 int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
@@ -157,10 +159,14 @@ void core_wait_turn(struct sched *s, struct sched_self *me)
     me->interrupted = 0;
     while (state_of(own(s, me)) != USF_TASK_RUNNING) {
         core_park(s, me, 0);
-        if (atomic_load_explicit(&s->leaving, memory_order_relaxed)) {
+        if (atomic_load_explicit(&s->leaving, memory_order_relaxed) || state_of(own(s, me)) == USF_TASK_GONE) {
             /* another thread is taking the process off: wait for what comes of it */
             if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0});
-            if (me->task == USF_NONE) return;
+            if (me->task == USF_NONE) {
+                me->interrupted = intr;
+                me->where = SCHED_USER;
+                return;
+            }
         }
         if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) queue_again(s, me);
     }

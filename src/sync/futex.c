@@ -197,7 +197,10 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
             break;
         }
         r = sched_block(y->sched, me->sched, peek ? look : until);
-        if (me->sched->task != w.task) break;      /* taken off the instance meanwhile */
+        if (me->sched->task != w.task) {    /* taken off the instance meanwhile: the kernel's from now on */
+            r = 0;
+            break;
+        }
         if (r == -EINTR) break;
         bool early = peek && r == -ETIMEDOUT;
         r = 0;

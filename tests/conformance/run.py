@@ -10,7 +10,7 @@ either is left out (skipped).  Nothing is retried.
 Bare results are kept per package version and kernel in the cache folder (tests/apps/build.py says
 where); --fresh runs them anew.  Without USF everything is run bare, and what passes is counted.
 --fast leaves out some modules and the tests named in slow.txt (`--slowest 1` prints such a list); the
-tests in timing.txt are always left out."""
+tests in unsteady.txt are always left out."""
 import argparse
 import concurrent.futures
 import hashlib
@@ -77,7 +77,7 @@ def names_in(file):
 
 def run_item(suite, item, usf, fast, fresh):
     """(tests passed, {test: result} of failed ones, tests left out, slowest tests, seconds)"""
-    skip = names_in('timing.txt') | (names_in('slow.txt') if fast else set())
+    skip = names_in('unsteady.txt') | (names_in('slow.txt') if fast else set())
     start, bare = time.monotonic(), Bare(suite, item, fresh)
     if usf:
         log = LOGS / f'{suite}-{item}.usf'

@@ -128,6 +128,10 @@ static inline bool usf_allowed(struct usf_pol *p, uint32_t proc, uint32_t core)
  * operation is ever called. */
 #define USF_POLICY_KERNEL 1u
 
+/* A task that pick has named but that the kernel has not run yet may swap its turn with another ready task of
+ * the same process that the kernel runs first: cheaper than to make the kernel follow the exact order. */
+#define USF_POLICY_SWAP 2u
+
 /* The operations.  Every one but `name` may be null: the default is given.  enqueue, pick and dequeue
  * belong together: all three or none. */
 struct usf_policy_ops {

@@ -291,6 +291,7 @@ const struct usf_policy_ops usf_policy_coop = {
     .api = USF_POLICY_API,
     .size = sizeof(struct usf_policy_ops),
     .name = "coop",
+    .flags = USF_POLICY_SWAP,
     .description = "SCHED_COOP: threads run until they block or yield; processes take turns of one quantum",
     .init = init,
     .select_core = select_core,

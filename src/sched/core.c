@@ -268,6 +268,7 @@ static void unqueued(struct sched *s, uint32_t task)
 void core_enqueue(struct sched *s, uint32_t task, enum usf_why why)
 {
     s->tasks[task].pol.ready_since = s->pol.now;
+    s->tasks[task].why = why;
     policy_enqueue(&s->pol, &s->ops, task, why);
     queued(s, task);
 }

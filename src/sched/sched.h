@@ -34,6 +34,7 @@ struct sched_self {
     uint32_t poll_core;         /* core it polls as the idle poller, + 1 */
     uint32_t interrupted;       /* its wait was ended by sched_interrupt */
     uint32_t spun;              /* it has just spun in vain: the core may sleep at once */
+    uint64_t wait_avg;          /* ns: how long its waits took lately */
     uint32_t joining;           /* it takes its process on again, while the others wait */
     uint32_t lock_name;         /* as which it holds the scheduler lock */
 };

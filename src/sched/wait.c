@@ -18,19 +18,38 @@ static unsigned state_of(struct usf_task *t) { return atomic_load(&t->state); }
  * waker sees ASLEEP: no wake-up is lost (models/park.pml).  GO and PINNING left behind by a late waker
  * are overwritten by the next ASLEEP, and a needless futex wake only makes the sleeper look again. */
 
+static void bind(struct sched *s, uint32_t task, uint32_t core)
+{
+    struct usf_task *t = &s->tasks[task];
+    if ((t->proc == s->proc || s->remote_pin) && os_pin(t->tid, s->cores[core].pol.cpu) == 0)
+        atomic_store(&t->pinned, core);
+}
+
+/* The CPU that the task's thread is bound to has been given to another. */
+static bool is_displaced(struct sched *s, uint32_t task)
+{
+    uint32_t at = atomic_load(&s->tasks[task].pinned);
+    uint64_t w = at < s->h->nr_cores ? atomic_load(&s->cores[at].word) : 0;
+    return core_state(w) == USF_CORE_RUNNING && core_task(w) != task;
+}
+
 void core_kick(struct sched *s, uint32_t task)
 {
     struct usf_task *t = &s->tasks[task];
-    uint32_t was = atomic_exchange(&t->park, USF_PARK_PINNING), core = atomic_load(&t->core);
-    uint32_t pinning = USF_PARK_PINNING;
+    uint32_t core = atomic_load(&t->core), pinning = USF_PARK_PINNING, was = atomic_load(&t->park);
+    bool there = core >= s->h->nr_cores || atomic_load(&t->pinned) == core;
+    do {
+        if (was == USF_PARK_SOFT && there) return;      /* it sees its state change by itself */
+        if (was == USF_PARK_TAKEN) return;              /* not its turn any more */
+    } while (!atomic_compare_exchange_weak(&t->park, &was, USF_PARK_PINNING));
     if (was != USF_PARK_ASLEEP && was != USF_PARK_SOFT) {
-        /* it may have gone to sleep again already: its ASLEEP must stand for the next waker */
+        /* It sees its state by itself, if it is not kept from running where it is.  It may also have gone to
+         * sleep again already: its ASLEEP must stand for the next waker. */
+        if (!there && is_displaced(s, task)) bind(s, task, core);
         atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
         return;
     }
-    if (core < s->h->nr_cores && atomic_load(&t->pinned) != core && (t->proc == s->proc || s->remote_pin)
-        && os_pin(t->tid, s->cores[core].pol.cpu) == 0)
-        atomic_store(&t->pinned, core);
+    if (!there) bind(s, task, core);
     USF_POINT("sched.kick");
     if (was == USF_PARK_SOFT) {
         atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
@@ -41,10 +60,11 @@ void core_kick(struct sched *s, uint32_t task)
 }
 
 /* Stop polling.  A task that was left in the mailbox in the meantime is woken, in a critical section: a
- * handler that unwinds (pthread_cancel) must not leave it half woken. */
-static void leave_poll(struct sched *s, struct sched_self *me)
+ * handler that unwinds (pthread_cancel) must not leave it half woken.  True: there was one. */
+static bool leave_poll(struct sched *s, struct sched_self *me)
 {
-    if (!me->poll_core) return;
+    bool mail = false;
+    if (!me->poll_core) return false;
     sched_crit_enter(me);
     struct usf_core *c = &s->cores[me->poll_core - 1];
     uint32_t w = me->task + 1;
@@ -52,14 +72,16 @@ static void leave_poll(struct sched *s, struct sched_self *me)
     if (!atomic_compare_exchange_strong(&c->poller, &w, 0) && w & USF_MAIL) {
         /* By now it may be another poller's word or mail: whoever takes mail out delivers it. */
         w = atomic_exchange(&c->poller, 0);
-        if (w & USF_MAIL) core_kick(s, (w & ~USF_MAIL) - 1);
+        mail = w & USF_MAIL;
+        if (mail) core_kick(s, (w & ~USF_MAIL) - 1);
     }
     sched_crit_leave(s, me);
+    return mail;
 }
 
 /* Watch the core that went idle: until the own task runs again, another is left in the mailbox, or it
- * takes too long.  Costs no system call either way. */
-static void poll_core(struct sched *s, struct sched_self *me, uint64_t deadline)
+ * takes too long.  Costs no system call either way.  True: another runs there now. */
+static bool poll_core(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     struct usf_core *c = &s->cores[me->poll_core - 1];
     struct usf_task *t = own(s, me);
@@ -74,19 +96,113 @@ static void poll_core(struct sched *s, struct sched_self *me, uint64_t deadline)
         if (i % 32 == 0 && os_now() >= until) break;
         os_pause();
     }
-    leave_poll(s, me);
+    return leave_poll(s, me);
 }
 
 /* The core was given to us, or given and taken again, or we are off: in any case it is our turn to look. */
 static bool has_turn(struct usf_task *t)
 { return ST(state_of(t)) & (ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_GONE)); }
 
+/* ---- waiting softly ---------------------------------------------------------------------------- */
+/* Where the next turn is near, a thread stays runnable and hands the CPU over by sched_yield: that takes less
+ * than half of a futex wake and wait.  It goes on only when its state says so.
+ *
+ * The kernel chooses among those that wait softly on a CPU, and each of its choices that is not the scheduler's costs
+ * a switch.  So one that the kernel runs, and that is ready, takes the turn of the one that was given the
+ * core and has not been run yet, if the policy does not mind (USF_POLICY_SWAP).
+ *
+ *      SOFT ──own turn──► NONE             by compare-and-swap: either the owner of the turn goes on,
+ *      SOFT ──another's──► TAKEN ──► GO    or another takes it, under the scheduler lock
+ *
+ * sched_yield also gives the CPU to strangers, for as long as they like: once a turn has come late for that, this
+ * core's threads park at once for a while, and each time in a row for twice as long. */
+#define SOFT_ROUNDS   64
+#define SOFT_NS       500000u
+#define SOFT_LATE_NS  500000u
+#define SOFT_PAUSE_MIN  1000000u
+#define SOFT_PAUSE_MAX  100000000u
+
+static void take_turn(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    uint32_t core = atomic_load_explicit(&t->pinned, memory_order_relaxed), soft = USF_PARK_SOFT;
+    if (core >= s->h->nr_cores || !(s->ops.flags & USF_POLICY_SWAP)) return;
+    uint64_t w = atomic_load(&s->cores[core].word);
+    uint32_t other = core_task(w);
+    if (core_state(w) != USF_CORE_RUNNING || other >= s->pol.nr_tasks || atomic_load(&s->tasks[other].park) != soft) return;
+    struct kicks k = {0};
+    if (!core_enter(s, me)) return;
+    struct usf_task *o = &s->tasks[other];
+    if (state_of(t) == USF_TASK_READY && atomic_load(&s->cores[core].word) == w && o->proc == t->proc
+        && atomic_compare_exchange_strong(&o->park, &soft, USF_PARK_TAKEN)) {
+        USF_POINT("sched.take_turn");
+        core_dequeue(s, me->task);
+        core_set_state(s, other, ST(USF_TASK_RUNNING), USF_TASK_READY);
+        core_give(s, core, other, me->task, &k);
+        core_enqueue(s, other, o->why);
+        atomic_store(&o->park, USF_PARK_GO);
+        core_fill_all(s, &k);
+    }
+    core_leave(s, me, &k);
+}
+
+/* Leave the soft wait.  True: it is our turn, and nobody else's any more. */
+static bool leave_soft(struct usf_task *t)
+{
+    uint32_t was = atomic_load(&t->park);
+    for (int i = 0;; i++) {
+        /* Who is binding us must not do it after we have gone on (it may have died, though). */
+        if (was == USF_PARK_TAKEN || (was == USF_PARK_PINNING && i < 1000)) {
+            os_sched_yield();
+            was = atomic_load(&t->park);
+        } else if (atomic_compare_exchange_weak(&t->park, &was, USF_PARK_NONE)) {
+            return has_turn(t);
+        }
+    }
+}
+
+static void judge_softness(struct usf_core *c, uint64_t given, uint64_t now)
+{
+    if (now > given + SOFT_LATE_NS) {
+        uint64_t pause = 2 * c->soft_pause;
+        c->soft_pause = pause < SOFT_PAUSE_MIN ? SOFT_PAUSE_MIN : pause > SOFT_PAUSE_MAX ? SOFT_PAUSE_MAX : pause;
+        c->soft_after = now + c->soft_pause;
+    } else if (c->soft_pause && now > c->soft_after + 2 * c->soft_pause) {
+        c->soft_pause = 0;
+    }
+}
+
+static void park_softly(struct sched *s, struct sched_self *me, uint64_t now)
+{
+    struct usf_task *t = own(s, me);
+    if (t->pol.last_core >= s->h->nr_cores) return;
+    struct usf_core *c = &s->cores[t->pol.last_core];
+    uint64_t start = now;
+    uint32_t go = USF_PARK_GO;
+    if (now < c->soft_after) return;
+    me->where = SCHED_PARKED;
+    do {
+        atomic_exchange(&t->park, USF_PARK_SOFT);
+        for (int i = 0; !has_turn(t) && !me->interrupted; i++) {
+            if (i >= SOFT_ROUNDS || now - start > SOFT_NS) {
+                leave_soft(t);
+                return;
+            }
+            os_sched_yield();
+            now = os_now();
+            if (state_of(t) == USF_TASK_READY) take_turn(s, me);
+            atomic_compare_exchange_strong(&t->park, &go, USF_PARK_SOFT);   /* it has had its turn taken */
+            go = USF_PARK_GO;
+        }
+    } while (!leave_soft(t) && !me->interrupted);
+    if (state_of(t) == USF_TASK_RUNNING) judge_softness(c, t->start_ns, now);
+}
+
 int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     struct usf_task *t = own(s, me);
     int r = 0;
     me->where = SCHED_PARKED;
-    if (me->poll_core) poll_core(s, me, deadline);
     while (!me->interrupted) {
         if (has_turn(t)) break;
         atomic_exchange(&t->park, USF_PARK_ASLEEP);
@@ -117,30 +233,6 @@ void core_arrive(struct sched *s, struct sched_self *me)
     me->where = SCHED_USER;
     while (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed)))
         os_futex_wait(&s->patching, 1, 0);
-}
-
-/* A yielder's next turn is often near: it stays runnable for a while and hands the CPU over by sched_yield,
- * which costs half of a futex switch.  It runs only when its state says so; the waker binds it to
- * another core if it is wanted there.  But sched_yield also gives the CPU to strangers, for as long as they
- * like: once it has taken long, yielders of this core park at once for a while. */
-#define SOFT_ROUNDS   32
-#define SOFT_NS       50000u
-#define SOFT_PENALTY  100000000u
-static void park_softly(struct sched *s, struct sched_self *me)
-{
-    struct usf_task *t = own(s, me);
-    struct usf_core *c = &s->cores[t->pol.last_core];
-    uint64_t start = os_now(), now = start;
-    if (start < c->soft_after) return;
-    me->where = SCHED_PARKED;
-    for (int i = 0; i < SOFT_ROUNDS && now - start < SOFT_NS; i++) {
-        atomic_exchange(&t->park, USF_PARK_SOFT);
-        if (state_of(t) == USF_TASK_RUNNING) return;
-        os_sched_yield();
-        now = os_now();
-        if (state_of(t) == USF_TASK_RUNNING) break;
-    }
-    if (now - start >= SOFT_NS) c->soft_after = now + SOFT_PENALTY;
 }
 
 /* The core was taken before we got to use it. */
@@ -197,6 +289,9 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took)
     if (!me->spun) own(s, me)->n.polls++;
 }
 
+static void waited(struct sched_self *me, uint64_t ns)
+{ me->wait_avg = (3 * me->wait_avg + (ns < 4 * SOFT_NS ? ns : 4 * SOFT_NS)) / 4; }
+
 /* ---- block and wake --------------------------------------------------------------------------- */
 
 int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
@@ -214,7 +309,9 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     core_set_state(s, me->task, ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL), USF_TASK_BLOCKED);
     t->n.blocks++;
-    if (had && !core_give(s, core, me->task, core_pick(s, core), &k) && !me->spun && s->cores[core].poll_ns) {
+    uint64_t now = s->pol.now;
+    bool given = had && core_give(s, core, me->task, core_pick(s, core), &k);
+    if (had && !given && !me->spun && s->cores[core].poll_ns) {
         atomic_store(&s->cores[core].poller, me->task + 1);
         me->poll_core = core + 1;
     }
@@ -223,11 +320,18 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     core_leave(s, me, &k);
     USF_POINT("sched.blocked");
 
+    if (me->poll_core) given = poll_core(s, me, deadline);
+    if (given && me->wait_avg < SOFT_NS) park_softly(s, me, os_now());
     int r = core_park(s, me, deadline);
     if (r != -ETIMEDOUT || state_of(t) == USF_TASK_RUNNING) {
         if (r == -EINTR) return me->where = SCHED_USER, -EINTR;
-        if (has_turn(t)) return core_wait_turn(s, me), 0;
+        if (has_turn(t)) {
+            core_wait_turn(s, me);
+            waited(me, t->start_ns - now);
+            return 0;
+        }
     }
+    waited(me, 4 * SOFT_NS);
     /* Timed out (or the process is leaving): ready, by our own doing. */
     k.n = 0;
     if (!core_enter(s, me)) return me->where = SCHED_USER, -EINTR;
@@ -285,6 +389,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
     struct usf_task *t = own(s, me);
     struct kicks k = {0};
     if (!core_enter(s, me)) return false;
+    uint64_t now = s->pol.now;
     if (state_of(t) != USF_TASK_RUNNING) {          /* its core was taken unseen: queue for one */
         core_place(s, me->task, USF_WHY_RETURN, &k);
     } else {
@@ -306,7 +411,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
     }
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
-    if (why == USF_WHY_YIELD) park_softly(s, me);
+    if (why == USF_WHY_YIELD) park_softly(s, me, now);
     core_wait_turn(s, me);
     return true;
 }
@@ -403,6 +508,7 @@ void sched_interrupt(struct sched *s, struct sched_self *me)
 {
     struct kicks k = {0};
     leave_poll(s, me);
+    leave_soft(own(s, me));
     if (state_of(own(s, me)) == USF_TASK_BLOCKED) {
         if (!core_enter(s, me)) return;
         if (state_of(own(s, me)) == USF_TASK_BLOCKED) {

@@ -87,7 +87,8 @@ struct usf_task {
     _Atomic uint64_t wait_addr; /* futex address or system call number, for `usf ps` */
     uint64_t start_ns;          /* when put on its core */
     _Atomic uint32_t parked;    /* its thread sleeps on `park`; hint for the monitor */
-    uint32_t reserved0[3];
+    uint32_t why;               /* enum usf_why of the last time that it was queued; under the lock */
+    uint32_t reserved0[2];
     /* line 1 */
     struct usf_pol_task pol;    /* what the policy sees: 96 bytes */
     char     name[16];          /* thread name, for `usf ps` */
@@ -102,7 +103,8 @@ enum usf_park {
     USF_PARK_GO,         /* woken */
     USF_PARK_ASLEEP,     /* its thread sleeps in the kernel, or is about to */
     USF_PARK_PINNING,    /* the waker binds it to its core before it wakes it */
-    USF_PARK_SOFT,       /* a yielder that stays runnable: it looks again whenever the kernel runs it */
+    USF_PARK_SOFT,       /* it stays runnable for a while: it looks again whenever the kernel runs it */
+    USF_PARK_TAKEN,      /* was SOFT; another soft waiter is taking the turn that this one was given */
 };
 enum usf_wait_kind { USF_WAIT_NONE = 0, USF_WAIT_FUTEX, USF_WAIT_SYSCALL, USF_WAIT_CORE };
 
@@ -120,8 +122,8 @@ struct usf_core {
     uint64_t lent_since;        /* ... and when, ns; both under the lock */
     struct usf_pol_core pol;    /* 160 bytes */
     uint64_t busy_ns, idle_ns;
-    uint64_t soft_after;        /* ns: yielders park at once before this time */
-    uint64_t tail[1];
+    uint64_t soft_after;        /* ns: nobody waits softly before this time, */
+    uint64_t soft_pause;        /* ... which was set so many ns ahead */
 };
 
 struct usf_proc {
@@ -255,12 +257,12 @@ struct usf_header {
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, lent_word) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
-    F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, tail) \
+    F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) \
     F(usf_proc, state) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, pol) \
     F(usf_proc, gone) F(usf_proc, tail) \
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
-    F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) \
+    F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) F(usf_task, why) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, tail) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
     F(usf_run, n) F(usf_run, tail) \
@@ -294,7 +296,7 @@ USF_LAYOUT_AT(usf_task, n, 192);
 USF_LAYOUT_AT(usf_task, tail, 272);
 USF_LAYOUT_RECORD(usf_core, 256);
 USF_LAYOUT_AT(usf_core, pol, 64);
-USF_LAYOUT_AT(usf_core, tail, 248);
+USF_LAYOUT_AT(usf_core, soft_pause, 248);
 USF_LAYOUT_RECORD(usf_proc, 4352);
 USF_LAYOUT_AT(usf_proc, pid, 4);
 USF_LAYOUT_AT(usf_proc, start_time, 8);

@@ -21,6 +21,8 @@ void os_sched_yield(void);
 /* Bind kernel thread tid (0: caller) to one Linux CPU. */
 int  os_pin(int32_t tid, uint32_t cpu);
 static inline void os_pause(void) { __builtin_ia32_pause(); }
+/* Cycles of this CPU: for short times between two looks on the same CPU, where os_now would cost too much. */
+static inline uint64_t os_cycles(void) { return __builtin_ia32_rdtsc(); }
 
 /* ---- CPU sets: 1024 bits, Linux CPU numbers --------------------------------------------------- */
 #define OS_CPUSET_WORDS 16

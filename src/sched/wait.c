@@ -188,6 +188,7 @@ static void park_softly(struct sched *s, struct sched_self *me, uint64_t now)
                 leave_soft(t);
                 return;
             }
+            c->soft_seen = os_cycles();
             os_sched_yield();
             now = os_now();
             if (state_of(t) == USF_TASK_READY) take_turn(s, me);
@@ -384,6 +385,37 @@ void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, u
 
 /* ---- yield ------------------------------------------------------------------------------------ */
 
+/* Most yields of threads that wait for each other: one of those that wait softly on this core is to run, and the kernel is
+ * as good at choosing it.  Offer the turn; who takes it does what there is to do under the lock.  Now and then the
+ * scheduler chooses: it also knows those that sleep.  0: no offer made; < 0: taken; > 0: we still have it. */
+#define OFFER_CYCLES  200000u       /* a soft waiter was here so lately */
+#define OFFER_LATE    1500000u      /* strangers had the CPU */
+#define OFFERS        16u           /* one in so many is no offer */
+static int offer_turn(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (core >= s->h->nr_cores || !(s->ops.flags & USF_POLICY_SWAP)) return 0;
+    struct usf_core *c = &s->cores[core];
+    uint64_t start = os_cycles();
+    if (start - c->soft_seen > OFFER_CYCLES || atomic_load_explicit(&t->pinned, memory_order_relaxed) != core
+        || ++c->offers % OFFERS == 0 || (c->soft_after && c->soft_after > os_now()))
+        return 0;
+    c->progress++;
+    t->why = USF_WHY_YIELD;
+    me->where = SCHED_PARKED;
+    atomic_exchange(&t->park, USF_PARK_SOFT);
+    os_sched_yield();
+    if (!leave_soft(t) || state_of(t) != USF_TASK_RUNNING) return -1;
+    uint64_t took = os_cycles() - start, now;
+    if (took > OFFER_LATE && atomic_load_explicit(&t->core, memory_order_relaxed) == core) {
+        now = os_now();
+        judge_softness(c, now - SOFT_LATE_NS - 1, now);
+    }
+    core_arrive(s, me);
+    return 1;
+}
+
 static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
 {
     struct usf_task *t = own(s, me);
@@ -424,7 +456,18 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
     if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
         && atomic_load_explicit(&t->state, memory_order_relaxed) == USF_TASK_RUNNING)
         return false;
-    return give_way(s, me, USF_WHY_YIELD);
+    int taken = offer_turn(s, me);
+    if (taken == 0) return give_way(s, me, USF_WHY_YIELD);
+    if (taken < 0) {
+        if (state_of(t) == USF_TASK_READY) {    /* the kernel runs us: our turn again? */
+            atomic_exchange(&t->park, USF_PARK_SOFT);
+            take_turn(s, me);
+        }
+        if (state_of(t) != USF_TASK_RUNNING) park_softly(s, me, os_now());
+        leave_soft(t);
+        core_wait_turn(s, me);
+    }
+    return true;
 }
 
 void sched_preempt(struct sched *s, struct sched_self *me)

@@ -124,6 +124,9 @@ struct usf_core {
     uint64_t busy_ns, idle_ns;
     uint64_t soft_after;        /* ns: nobody waits softly before this time, */
     uint64_t soft_pause;        /* ... which was set so many ns ahead */
+    uint64_t soft_seen;         /* cycles: when a soft waiter was last run here and had no turn */
+    uint64_t offers;            /* turns offered to whom the kernel runs */
+    uint64_t tail[6];
 };
 
 struct usf_proc {
@@ -257,7 +260,7 @@ struct usf_header {
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, lent_word) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
-    F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) \
+    F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) F(usf_core, tail) \
     F(usf_proc, state) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, pol) \
     F(usf_proc, gone) F(usf_proc, tail) \
@@ -294,9 +297,9 @@ USF_LAYOUT_RECORD(usf_task, 320);
 USF_LAYOUT_AT(usf_task, pol, 64);
 USF_LAYOUT_AT(usf_task, n, 192);
 USF_LAYOUT_AT(usf_task, tail, 272);
-USF_LAYOUT_RECORD(usf_core, 256);
+USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
-USF_LAYOUT_AT(usf_core, soft_pause, 248);
+USF_LAYOUT_AT(usf_core, tail, 272);
 USF_LAYOUT_RECORD(usf_proc, 4352);
 USF_LAYOUT_AT(usf_proc, pid, 4);
 USF_LAYOUT_AT(usf_proc, start_time, 8);

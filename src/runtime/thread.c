@@ -67,6 +67,8 @@ void rt_attach(struct rt_thread *t)
     if (r == 0) {
         t->state = RT_ATTACHED;
         list_add(t);
+    } else if (r == -ESTALE && rt.on) {     /* the process was just being taken off: again at the next call */
+        t->state = RT_NEW;
     } else {
         t->state = RT_ALONE;
         rt_unpin();

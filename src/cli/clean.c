@@ -18,7 +18,7 @@ static void reap_dead(struct usf_header *h)
     if (h->policy_path[0] || sched_use_policy(&s, NULL, why, sizeof why)) return;
     const struct usf_proc *p = shm_procs(h);
     for (uint32_t i = 0; i < atomic_load(&h->proc_hwm); i++)
-        if (atomic_load(&p[i].state) != USF_PROC_FREE && !shm_proc_is_alive(&p[i])) sched_proc_remove(&s, &me, i);
+        if (atomic_load(&p[i].state) != USF_PROC_FREE && !shm_proc_is_alive(&p[i])) sched_proc_remove(&s, &me, i, false);
 }
 
 /* The file goes, its programs go on among themselves. */

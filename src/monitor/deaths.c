@@ -27,12 +27,16 @@ static bool name_is_dead(void *arg, uint32_t name)
     if (name >= LOCK_NAME_PROC) proc = name - LOCK_NAME_PROC;
     else if (name - 1 < atomic_load(&m->shm.h->task_hwm)) proc = m->sched.tasks[name - 1].proc;
     else return false;
-    return proc < atomic_load(&m->shm.h->proc_hwm) && !shm_proc_is_alive(&m->sched.procs[proc]);
+    if (proc >= atomic_load(&m->shm.h->proc_hwm)) return false;
+    if (!shm_proc_is_alive(&m->sched.procs[proc])) return true;
+    look_at_owner(m, name, proc);
+    return false;
 }
 
 void monitor_recover_lock(struct monitor *m)
 {
     sched_recover(&m->sched, name_is_dead, m);
+    end_stall(m);
 }
 
 /* ---- processes --------------------------------------------------------------------------------- */
@@ -56,7 +60,7 @@ static void reap(struct monitor *m, uint32_t i)
     pthread_mutex_lock(&m->lock);
     if (names(&m->sched.procs[i], w)) {
         monitor_recover_lock(m);
-        sched_proc_remove(&m->sched, NULL, i);
+        sched_proc_remove(&m->sched, NULL, i, false);
     }
     pthread_mutex_unlock(&m->lock);
     unwatch(m, w);
@@ -135,6 +139,11 @@ void deaths_loop(struct monitor *m)
     struct epoll_event e[64];
     for (;;) {
         look_at_processes(m);
+        if (atomic_exchange(&m->shm.h->lock_stuck, 0)) {
+            pthread_mutex_lock(&m->lock);
+            monitor_recover_lock(m);
+            pthread_mutex_unlock(&m->lock);
+        }
         if (m->empty_since && os_now() >= end_of_life(m)) {
             if (shm_retire_if_empty(&m->shm, m->options->dir)) return;
             m->empty_since = os_now();      /* somebody has just come */

@@ -14,6 +14,14 @@ struct watched {
     int fd;                     /* pidfd, or -1: looked up in /proc */
 };
 
+/* The owner of the scheduler lock, as it was when it was first found so. */
+struct owner_look {
+    uint32_t name;
+    char state;                 /* of its thread */
+    bool helped;
+    uint64_t since;
+};
+
 struct monitor {
     const struct monitor_options *options;
     struct shm shm;
@@ -25,6 +33,7 @@ struct monitor {
     uint64_t started;
     uint64_t empty_since;       /* 0: somebody takes part */
     uint32_t nr_polled;         /* watched without a pidfd */
+    struct owner_look owner;
     struct watched watched[USF_MAX_PROCS];
 };
 
@@ -33,6 +42,10 @@ void *watch_loop(void *monitor);
 /* The thread that waits on pidfds.  Returns when the instance has been retired. */
 int deaths_prepare(struct monitor *m);
 void deaths_loop(struct monitor *m);
+/* stall.c: the owner of the lock is alive, and is waited for.  Called every few milliseconds meanwhile. */
+void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc);
+/* ... and is over. */
+void end_stall(struct monitor *m);
 /* Take the scheduler lock from an owner that died with it. */
 void monitor_recover_lock(struct monitor *m);
 

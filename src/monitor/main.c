@@ -98,9 +98,10 @@ static int bind_scheduler(struct monitor *m)
 }
 
 /* A thread that waits for the lock has waited for long: is its owner dead? */
-static void on_stuck(struct usf_lock *l, uint32_t owner)
+static bool on_stuck(struct usf_lock *l, uint32_t owner)
 {
     if (l == &monitor.shm.h->lock && owner != LOCK_NAME_MONITOR) monitor_recover_lock(&monitor);
+    return false;
 }
 
 static int start_watching(struct monitor *m)

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "runtime/runtime.h"
+#include "sched/lock.h"
 #include "threads/threads.h"
 
 static uint64_t block_signals(void)
@@ -116,7 +117,7 @@ static long call_exec(struct gate_frame *f)
 
     sched_crit_enter(&t->self);
     uint32_t proc = rt.sched.proc;
-    sched_proc_remove(&rt.sched, &t->self, proc);
+    sched_proc_remove(&rt.sched, &t->self, proc, true);
     rt_unpin();
     rt_signals_before_exec();
     long r = rt_pass(f);
@@ -132,7 +133,7 @@ void rt_depart(void)
     struct rt_thread *t = &rt_self;
     uint32_t proc = rt.sched.proc;
     sched_crit_enter(&t->self);
-    sched_proc_remove(&rt.sched, &t->self, proc);
+    sched_proc_remove(&rt.sched, &t->self, proc, true);
     rt.on = false;
     atomic_store(&rt.was_off, 1);
     atomic_store(&rt.careful, 1);
@@ -152,6 +153,27 @@ static long call_ptrace(struct gate_frame *f)
     return rt_pass(f);
 }
 
+/* A thread has waited long for the scheduler's lock. */
+static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
+{
+    struct usf_header *h = rt.shm.h;
+    uint32_t by = atomic_load(&h->stalled);
+    (void)owner;
+    if (l != &h->lock) return false;
+    if (!by || by - 1 == rt.sched.proc) {
+        atomic_store(&h->lock_stuck, 1);
+        sched_tell_monitor(&rt.sched);
+        return false;
+    }
+    rt.on = false;
+    atomic_store(&rt.was_off, 1);
+    atomic_store(&rt.careful, 1);
+    sched_desert(&rt.sched, &rt.cpus);
+    usf_warn_once("`%s` (process %d) is stopped while instance `%s` waits for it: %s runs unscheduled from now on",
+                  rt.sched.procs[by - 1].comm, rt.sched.procs[by - 1].pid, rt.settings.instance, rt.comm);
+    return true;
+}
+
 /* ---- exit ------------------------------------------------------------------------------------- */
 
 static long call_exit_group(struct gate_frame *f)
@@ -159,7 +181,7 @@ static long call_exit_group(struct gate_frame *f)
     struct rt_thread *t = &rt_self;
     if (rt.on && !usf_gate_vforked && t->state == RT_ATTACHED && t->self.task != USF_NONE) {
         sched_crit_enter(&t->self);
-        sched_proc_remove(&rt.sched, &t->self, rt.sched.proc);
+        sched_proc_remove(&rt.sched, &t->self, rt.sched.proc, true);
     }
     return rt_pass(f);
 }
@@ -173,5 +195,6 @@ void rt_install_life(void)
     usf_gate_handlers[__NR_execve] = call_exec;
     usf_gate_handlers[__NR_execveat] = call_exec;
     usf_gate_handlers[__NR_ptrace] = call_ptrace;
+    usf_lock_on_stuck = lock_is_stuck;
     usf_gate_handlers[__NR_exit_group] = call_exit_group;
 }

@@ -67,8 +67,9 @@ void rt_attach(struct rt_thread *t)
     if (r == 0) {
         t->state = RT_ATTACHED;
         list_add(t);
-    } else if (r == -ESTALE && rt.on) {     /* the process was just being taken off: again at the next call */
-        t->state = RT_NEW;
+    } else if (r == -ESTALE) {      /* the process was just being taken off: again at the next call, if it is back */
+        t->state = rt.on ? RT_NEW : RT_ALONE;
+        rt_unpin();
     } else {
         t->state = RT_ALONE;
         rt_unpin();

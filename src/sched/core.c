@@ -32,6 +32,9 @@ static bool is_off(struct sched *s, struct sched_self *me)
            && atomic_load_explicit(&s->tasks[me->task].state, memory_order_relaxed) == USF_TASK_GONE;
 }
 
+static bool has_left(struct sched *s, struct sched_self *me)
+{ return atomic_load_explicit(&s->leaving, memory_order_relaxed) == SCHED_LEFT && !me->joining; }
+
 static void give_up_record(struct sched *s, struct sched_self *me)
 {
     while (atomic_load(&s->leaving) == SCHED_LEAVING) os_futex_wait(&s->leaving, SCHED_LEAVING, 0);
@@ -49,9 +52,9 @@ bool core_enter(struct sched *s, struct sched_self *me)
 {
     sched_crit_enter(me);
     me->lock_name = lock_name(me->task, s->proc);
-    lock_acquire(&s->h->lock, me->lock_name);
-    if (USF_UNLIKELY(is_off(s, me))) {
-        lock_release(&s->h->lock, me->lock_name);
+    bool mine = !has_left(s, me) && lock_acquire(&s->h->lock, me->lock_name);
+    if (USF_UNLIKELY(!mine || is_off(s, me))) {
+        if (mine) lock_release(&s->h->lock, me->lock_name);
         sched_crit_leave(s, me);
         give_up_record(s, me);
         return false;
@@ -72,6 +75,8 @@ void core_wake_monitor(struct sched *s, bool always)
         os_futex_wake(&s->h->monitor_event, 1);
     }
 }
+
+void sched_tell_monitor(struct sched *s) { core_wake_monitor(s, true); }
 
 void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
 {

@@ -42,7 +42,7 @@ enum slot_code { FREE, CLAIMED, WAITS, FIRST, TAKEN, SERVED, AGAIN, ABANDONED };
 #define HAS_REQUEST 0x10ull
 #define LAP_MASK 0x0fffffffull
 
-void (*usf_lock_on_stuck)(struct usf_lock *l, uint32_t owner);
+bool (*usf_lock_on_stuck)(struct usf_lock *l, uint32_t owner);
 
 static uint64_t lap_of(uint64_t ticket) { return ticket / N & LAP_MASK; }
 static uint64_t slot_word(enum slot_code c, uint64_t flag, uint32_t name, uint64_t lap)
@@ -84,25 +84,26 @@ static void sleep_on_word(struct usf_lock *l)
 }
 
 /* Not called while recovery itself waits: the monitor's answer to it is a recovery. */
-static void complain(struct usf_lock *l)
+static bool complain(struct usf_lock *l)
 {
     uint32_t w = atomic_load_explicit(&l->word, memory_order_relaxed) & ~LOCK_SLEEPERS;
-    if (w && usf_lock_on_stuck) usf_lock_on_stuck(l, w);
+    return w && usf_lock_on_stuck && usf_lock_on_stuck(l, w);
 }
 
-static void acquire_word(struct usf_lock *l, uint32_t owner)
+static bool acquire_word(struct usf_lock *l, uint32_t owner)
 {
     for (int i = 0; i < SPINS; i++) {
-        if (try_word(l, owner)) return;
+        if (try_word(l, owner)) return true;
         os_pause();
     }
     uint64_t stuck = os_now() + STUCK_NS;
     do {
         sleep_on_word(l);
         if (os_now() < stuck) continue;
-        complain(l);
+        if (complain(l)) return false;
         stuck += STUCK_NS;
     } while (!try_word(l, owner | LOCK_SLEEPERS));
+    return true;
 }
 
 /* ---- the queue: owner's side; all hold the lock ------------------------------------------------- */
@@ -241,12 +242,12 @@ static enum outcome wait_in_queue(struct usf_lock *l, uint32_t owner, uint64_t t
     }
 }
 
-void lock_acquire_slow(struct usf_lock *l, uint32_t owner)
+bool lock_acquire_slow(struct usf_lock *l, uint32_t owner)
 {
     uint64_t ticket, reply;
     if (l->kind == LOCK_DT && enter(l, owner, 0, 0, &ticket)
-        && wait_in_queue(l, owner, ticket, &reply) == OWNED) return;
-    acquire_word(l, owner);
+        && wait_in_queue(l, owner, ticket, &reply) == OWNED) return true;
+    return acquire_word(l, owner);
 }
 
 bool lock_acquire_or_delegate(struct usf_lock *l, uint32_t owner, uint64_t request, uint64_t *reply)
@@ -258,7 +259,7 @@ bool lock_acquire_or_delegate(struct usf_lock *l, uint32_t owner, uint64_t reque
         if (l->kind == LOCK_DT && enter(l, owner, HAS_REQUEST, request, &ticket))
             o = wait_in_queue(l, owner, ticket, reply);
         if (o == ANSWERED) return false;
-        if (o == IMPATIENT) acquire_word(l, owner);
+        if (o == IMPATIENT) while (!acquire_word(l, owner)) {}
     }
     USF_POINT("lock.owned");
     return true;

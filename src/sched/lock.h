@@ -43,18 +43,19 @@ static inline uint32_t lock_name(uint32_t task, uint32_t proc)
 /* `l` is zeroed and nobody else knows it yet. */
 void lock_init(struct usf_lock *l, enum lock_kind kind);
 
-void lock_acquire_slow(struct usf_lock *l, uint32_t owner);
+bool lock_acquire_slow(struct usf_lock *l, uint32_t owner);
 void lock_release_slow(struct usf_lock *l, uint32_t owner);
 
-static inline void lock_acquire(struct usf_lock *l, uint32_t owner)
+static inline bool lock_acquire(struct usf_lock *l, uint32_t owner)
 {
     uint32_t free = 0;
     if (!owner) owner = LOCK_NAME_NOBODY;
     /* acquire: what the last owner wrote is seen from here on */
     if (USF_UNLIKELY(!__atomic_compare_exchange_n((uint32_t *)&l->word, &free, owner, 0, __ATOMIC_ACQUIRE,
                                                   __ATOMIC_RELAXED)))
-        lock_acquire_slow(l, owner);
+        if (!lock_acquire_slow(l, owner)) return false;
     USF_POINT("lock.owned");
+    return true;
 }
 
 static inline void lock_release(struct usf_lock *l, uint32_t owner)
@@ -89,7 +90,8 @@ void lock_reply(struct usf_lock *l, uint64_t reply);
 bool lock_recover(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *arg, uint32_t name), void *arg);
 
 /* Called by lock_acquire when it has waited for a long time (and again while it does), with the owner's
- * name; null at first.  For waking a monitor that is not there.  May call lock_recover. */
-extern void (*usf_lock_on_stuck)(struct usf_lock *l, uint32_t owner);
+ * name; null at first.  For waking the monitor.  May call lock_recover.  True: give up, lock_acquire returns
+ * false (it never does otherwise). */
+extern bool (*usf_lock_on_stuck)(struct usf_lock *l, uint32_t owner);
 
 #endif

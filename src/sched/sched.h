@@ -45,6 +45,7 @@ enum sched_leaving {            /* the process */
     SCHED_LEFT,                 /* lives on unscheduled */
 };
 
+struct os_cpuset;
 struct sched_watcher {          /* what the monitor remembers between two looks */
     uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
     uint32_t asleep[USF_MAX_CORES];
@@ -82,12 +83,16 @@ int  sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *
  * -EXDEV: none of the instance's cores is in cpus, -ESTALE: the instance has been retired). */
 int  sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
                      const uint64_t cpus[16], uint32_t run);
-/* Take the process and all its tasks off (it leaves, is about to exec, or died). */
-void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc);
+/* Take the process and all its tasks off: it leaves or is about to exec (lives: its threads may still look at their
+ * records, which are kept until it is dead), or it died. */
+void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bool lives);
 
 /* After sched_proc_remove of the own process (which was number proc), if it lives on: its other threads find
  * that they have no task any more.  for_good: it will not join again. */
 void sched_left(struct sched *s, uint32_t proc, bool for_good);
+
+/* The own process leaves for good, without the lock: whoever holds that does not run.  Any thread, any number of them. */
+void sched_desert(struct sched *s, const struct os_cpuset *cpus);
 
 /* Has the thread lost its record that way?  It has none from then on. */
 static inline bool sched_has_lost(struct sched *s, struct sched_self *me)
@@ -141,6 +146,9 @@ static inline void sched_crit_leave(struct sched *s, struct sched_self *me)
     __asm__ volatile("" ::: "memory");
     if (--me->crit == 0 && s->after_crit) s->after_crit(me);
 }
+
+/* Wake the monitor, to look at processes and at the lock. */
+void sched_tell_monitor(struct sched *s);
 
 /* Monitor: one look at everything.  nudge: signal this task's thread.  state: 'R','S',... of a thread.
  * Returns ns until it wants the next look, UINT64_MAX: not before monitor_event changes. */

@@ -42,6 +42,7 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     struct usf_proc *p = &s->procs[i];
     p->run = run;
     p->flags = 0;
+    atomic_store(&p->deserted, 0);
     p->unpatched = p->spin_sites = 0;
     p->gone = (struct usf_counters){0};
     usf_format(p->comm, sizeof p->comm, "%s", comm);
@@ -122,7 +123,7 @@ static void free_tasks(struct sched *s, uint32_t proc)
     }
 }
 
-void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc)
+void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bool lives)
 {
     struct usf_proc *p = &s->procs[proc];
     struct sched_self nobody = {.task = USF_NONE};
@@ -132,14 +133,14 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc)
     if (!me) me = &nobody;
     if (!core_enter(s, me)) return;
     uint32_t state = atomic_load(&p->state), kept = 0;
-    bool dead = proc != s->proc;
+    bool dead = !lives;
     if (state == USF_PROC_FREE || state == USF_PROC_JOINING || (state == USF_PROC_LEAVING && dead)) {
         if (state == USF_PROC_LEAVING) free_tasks(s, proc);
         core_leave(s, me, &k);
         if (state != USF_PROC_FREE) shm_leave(s->h, proc);     /* died while it joined, or after it left */
         return;
     }
-    if (!dead) atomic_store(&s->leaving, SCHED_LEAVING);
+    if (proc == s->proc) atomic_store(&s->leaving, SCHED_LEAVING);
     atomic_store(&p->state, USF_PROC_LEAVING);
     for (uint32_t i = 0; i < hwm; i++) {
         unsigned st = atomic_load(&s->tasks[i].state);
@@ -183,6 +184,20 @@ void sched_left(struct sched *s, uint32_t proc, bool for_good)
         atomic_exchange(&t->park, USF_PARK_GO);
         os_futex_wake(&t->park, 1);
     }
+}
+
+void sched_desert(struct sched *s, const struct os_cpuset *cpus)
+{
+    uint32_t hwm = atomic_load(&s->h->task_hwm), stays = SCHED_STAYS, proc = s->proc;
+    if (!atomic_compare_exchange_strong(&s->leaving, &stays, SCHED_LEFT)) return;
+    for (uint32_t i = 0; i < hwm; i++) {
+        struct usf_task *t = &s->tasks[i];
+        if (t->proc != proc || atomic_load(&t->state) == USF_TASK_FREE) continue;
+        os_setaffinity(t->tid, cpus);
+        atomic_exchange(&t->park, USF_PARK_GO);
+        os_futex_wake(&t->park, 1);
+    }
+    atomic_store(&s->procs[proc].deserted, 1);
 }
 
 /* ---- threads ---------------------------------------------------------------------------------- */

@@ -199,6 +199,10 @@ static void park_softly(struct sched *s, struct sched_self *me, uint64_t now)
     if (state_of(t) == USF_TASK_RUNNING) judge_softness(c, t->start_ns, now);
 }
 
+/* Everybody is to leave whose lock does not move: trying to take it is what finds out. */
+static void look_if_stalled(struct sched *s, struct sched_self *me)
+{ if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0}); }
+
 int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     struct usf_task *t = own(s, me);
@@ -208,13 +212,14 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
         if (has_turn(t)) break;
         atomic_exchange(&t->park, USF_PARK_ASLEEP);
         USF_POINT("sched.park");
-        if (has_turn(t)) break;
+        if (has_turn(t) || atomic_load(&s->leaving)) break;
         atomic_store_explicit(&t->parked, 1, memory_order_relaxed);
         r = os_futex_wait(&t->park, USF_PARK_ASLEEP, deadline);
         atomic_store_explicit(&t->parked, 0, memory_order_relaxed);
         if (r == -ETIMEDOUT) break;
         r = 0;
         if (atomic_load_explicit(&s->leaving, memory_order_relaxed)) break;
+        if (USF_UNLIKELY(atomic_load_explicit(&s->h->stalled, memory_order_relaxed))) look_if_stalled(s, me);
     }
     return me->interrupted ? -EINTR : r;
 }

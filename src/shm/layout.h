@@ -146,7 +146,8 @@ struct usf_proc {
     uint64_t spin_sites;        /* spin loops patched in this process */
     char     comm[32];
     _Atomic uint32_t nr_threads;
-    uint32_t reserved0[3];
+    _Atomic uint32_t deserted;  /* it has left without the lock; the monitor takes its records off */
+    uint32_t reserved0[2];
     struct usf_pol_proc pol;
     struct usf_counters gone;   /* sums of its ended tasks */
     uint64_t tail[5];
@@ -224,6 +225,8 @@ struct usf_header {
     _Atomic uint32_t monitor_asleep;   /* 1: it waits on monitor_event */
     _Atomic uint64_t monitor_beat;     /* bumped on each look */
     _Atomic uint64_t monitor_tried;    /* ns: when somebody last tried to start one */
+    _Atomic uint32_t lock_stuck;       /* 1: somebody has waited long for the scheduler lock */
+    _Atomic uint32_t stalled;          /* process + 1 that holds it and does not run: leave the instance */
 
     /* scheduling state read on fast paths */
     _Alignas(USF_CACHELINE)
@@ -253,7 +256,7 @@ struct usf_header {
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
     F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, monitor_tried) \
     F(usf_header, monitor_pid) F(usf_header, monitor_start) F(usf_header, monitor_event) \
-    F(usf_header, monitor_asleep) F(usf_header, monitor_beat) F(usf_header, nr_ready) F(usf_header, nr_lent) \
+    F(usf_header, monitor_asleep) F(usf_header, monitor_beat) F(usf_header, lock_stuck) F(usf_header, stalled) F(usf_header, nr_ready) F(usf_header, nr_lent) \
     F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) \
     F(usf_header, lock) F(usf_header, pol_data) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
@@ -262,7 +265,7 @@ struct usf_header {
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) F(usf_core, tail) \
     F(usf_proc, state) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
-    F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, pol) \
+    F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, deserted) F(usf_proc, pol) \
     F(usf_proc, gone) F(usf_proc, tail) \
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
     F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) F(usf_task, why) \

@@ -1,0 +1,71 @@
+/* src/monitor/stall.c - the scheduler lock's owner is alive and does not run.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A program that is stopped (Ctrl-Z, a debugger, a frozen cgroup) may be so in the middle of a critical section,
+ * and everybody else waits for it.
+ *   - Stopped by a signal: it is continued for the moment that it needs to leave the section, and stopped again.
+ *   - Anything else, or that does not help within a second: the other processes leave the instance (h->stalled) and
+ *     run unscheduled.  Their records are taken off once the lock moves again, and new processes may join. */
+#include "monitor/internal.h"
+#include "os/os.h"
+#include "sched/lock.h"
+#include <signal.h>
+#include <unistd.h>
+
+#define STOPPED_NS   40000000u      /* two looks at least */
+#define STALLED_NS   1000000000u
+#define SLEEPS_NS    5000000000u    /* not stopped, but not running either: frozen, or swapped out */
+#define NUDGE_LOOKS  200u           /* every 100 us */
+
+static bool owns(struct monitor *m, uint32_t name)
+{ return (atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name; }
+
+/* (The user who continues the program in these milliseconds finds it stopped again.) */
+static void help_out(struct monitor *m, int32_t pid, uint32_t name)
+{
+    if (kill(pid, SIGCONT)) return;
+    for (unsigned i = 0; i < NUDGE_LOOKS && owns(m, name); i++) usleep(100);
+    kill(pid, SIGSTOP);
+}
+
+static void declare_stalled(struct monitor *m, uint32_t proc)
+{
+    struct usf_header *h = m->shm.h;
+    uint32_t hwm = atomic_load(&h->task_hwm);
+    atomic_store(&h->stalled, proc + 1);
+    os_futex_wake(&h->lock.word, INT32_MAX);
+    for (uint32_t i = 0; i < hwm; i++) {
+        struct usf_task *t = &m->sched.tasks[i];
+        if (atomic_load(&t->state) != USF_TASK_FREE && t->proc != proc) os_futex_wake(&t->park, 1);
+    }
+}
+
+void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
+{
+    struct owner_look *o = &m->owner;
+    const struct usf_proc *p = &m->sched.procs[proc];
+    uint32_t task = name < LOCK_NAME_PROC ? name - 1 : USF_NONE;
+    uint64_t now = os_now();
+    if (!owns(m, name)) return;
+    char state = os_thread_state(p->pid, task != USF_NONE ? m->sched.tasks[task].tid : p->pid);
+    if (o->name != name || o->state != state || state == 'R') {
+        *o = (struct owner_look){.name = name, .state = state, .since = now};
+        return;
+    }
+    uint64_t age = now - o->since;
+    bool stopped = state == 'T' || state == 't';
+    if (state == 'T' && age >= STOPPED_NS && !o->helped) {
+        o->helped = true;
+        help_out(m, p->pid, name);
+    } else if (age >= (stopped ? STALLED_NS : SLEEPS_NS) && !atomic_load(&m->shm.h->stalled)) {
+        declare_stalled(m, proc);
+    }
+}
+
+void end_stall(struct monitor *m)
+{
+    uint32_t hwm = atomic_load(&m->shm.h->proc_hwm);
+    m->owner = (struct owner_look){0};
+    if (!atomic_exchange(&m->shm.h->stalled, 0)) return;
+    for (uint32_t i = 0; i < hwm; i++)
+        if (atomic_load(&m->sched.procs[i].deserted)) sched_proc_remove(&m->sched, NULL, i, true);
+}

@@ -1,0 +1,68 @@
+/* tests/sched/stall.c INSTANCE signal|trace - hold an instance's scheduler lock while not running.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *   signal   stop by SIGSTOP with the lock; released after the next SIGCONT; then wait to be killed
+ *   trace    a child stops with the lock under ptrace and is never continued; both end at the end of input */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/os.h"
+#include "sched/lock.h"
+#include "sched/sched.h"
+#include "shm/shm.h"
+
+static void take_lock_and_stop(const char *instance)
+{
+    struct shm_config c = {.name = instance};
+    struct shm shm;
+    struct sched s = {0};
+    struct os_cpuset cpus;
+    char why[128];
+    if (shm_open_instance(&c, false, &shm)) {
+        fprintf(stderr, "%s\n", shm.why);
+        exit(1);
+    }
+    sched_bind(&s, shm.h);
+    os_getaffinity(0, &cpus);
+    if (sched_use_policy(&s, NULL, why, sizeof why)
+        || sched_proc_join(&s, getpid(), os_start_time(getpid()), "stall", cpus.w, 0) < 0) {
+        fprintf(stderr, "cannot join\n");
+        exit(1);
+    }
+    uint32_t name = lock_name(USF_NONE, s.proc);
+    lock_acquire(&shm.h->lock, name);
+    puts("holds");
+    fflush(stdout);
+    raise(SIGSTOP);
+    lock_release(&shm.h->lock, name);
+    puts("released");
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return 2;
+    alarm(120);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!strcmp(argv[2], "signal")) {
+        take_lock_and_stop(argv[1]);
+        for (;;) pause();
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ptrace(PTRACE_TRACEME, 0, 0, 0);
+        take_lock_and_stop(argv[1]);
+        _exit(0);
+    }
+    while (getchar() != EOF) {}
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    return 0;
+}

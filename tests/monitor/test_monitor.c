@@ -263,7 +263,7 @@ static void after_one_core(pthread_t t, pid_t monitor)
 {
     pthread_join(t, NULL);
     sched_detach(&sched, &spinner);
-    sched_proc_remove(&sched, NULL, sched.proc);
+    sched_proc_remove(&sched, NULL, sched.proc, true);
     kill(monitor, SIGKILL);
     waitpid(monitor, NULL, 0);
     CHECK(shm_retire_if_empty(&test_shm, test_config.dir));

@@ -39,11 +39,11 @@ static bool stop_others(struct rt_thread *me, uint32_t round)
     uint64_t until = os_now() + STOP_WAIT_NS;
     rt_list_lock();
     for (struct rt_thread *t = rt.threads; t; t = t->next)
-        if (t != me && t->self.where == SCHED_USER
+        if (t != me && t->self.where == SCHED_USER && t->self.task != USF_NONE
             && atomic_load(&rt.sched.tasks[t->self.task].state) == USF_TASK_RUNNING)
             os_signal_thread(rt.pid, t->tid, RT_SIGNAL, RT_STOP_MAGIC);
     for (struct rt_thread *t = rt.threads; t && all; t = t->next) {
-        if (t == me) continue;
+        if (t == me || t->self.task == USF_NONE) continue;
         while (*(volatile uint32_t *)&t->self.where == SCHED_USER
                && atomic_load(&rt.sched.tasks[t->self.task].state) == USF_TASK_RUNNING
                && *(volatile uint32_t *)&t->stopped != round) {

@@ -50,7 +50,10 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
     uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
     uint32_t asleep[USF_MAX_CORES];
     uint32_t quiet;             /* looks in a row without anything waiting */
-    uint32_t next_sample;
+    uint32_t next_sample;       /* task (policy `linux`) or core to look at */
+    uint64_t sampled;           /* ns: when a core was last looked at without cause */
+    uint64_t sample_pause;      /* ... and how long until the next time */
+    uint64_t sites;             /* spin loops that its process had then */
 };
 
 /* This process's view of an instance.  One per process (one per instance in tests and simulator). */

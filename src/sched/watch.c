@@ -10,7 +10,7 @@
 #define BUSY_TICK_NS   10000000ull  /* while cores are in use and nothing waits */
 #define QUIET_LOOKS    50u      /* looks without anything waiting before the monitor goes to sleep */
 #define SAMPLE_BACKOFF 6u       /* doublings at most */
-#define SAMPLE_NS      4000000ull   /* policy `linux`: between two samples of running threads */
+#define SAMPLE_NS      4000000ull   /* between two samples of running threads */
 
 static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t now,
                             void (*nudge)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
@@ -97,6 +97,28 @@ bool sched_is_quiet(struct sched *s)
     return true;
 }
 
+/* Spin-waits that end by themselves before a tick has passed (those that spin so many rounds and then block) are only
+ * found by looking now and then at whoever runs on a core that switches a lot; more and more rarely, while
+ * nothing is found that way. */
+#define SAMPLE_SWITCHES   8u        /* since the last look */
+#define SAMPLE_PAUSE_MAX  256000000ull
+static void sample_core(struct sched *s, uint64_t now, void (*nudge)(void *, uint32_t),
+                        char (*state)(void *, uint32_t), void *arg)
+{
+    struct sched_watcher *m = s->watch;
+    if (now - m->sampled < m->sample_pause) return;
+    uint32_t core = m->next_sample++ % s->h->nr_cores;
+    uint64_t w = atomic_load(&s->cores[core].word);
+    bool switches = ((core_seq(w) - core_seq(m->word[core])) & 0xffffff) >= SAMPLE_SWITCHES;
+    if (core_state(w) != USF_CORE_RUNNING || !switches || state(arg, core_task(w)) != 'R') return;
+    uint64_t sites = s->procs[s->tasks[core_task(w)].proc].spin_sites;
+    uint64_t pause = sites != m->sites ? 0 : m->sample_pause + m->sample_pause / 4;
+    m->sites = sites;
+    m->sampled = now;
+    m->sample_pause = pause < SAMPLE_NS ? SAMPLE_NS : pause > SAMPLE_PAUSE_MAX ? SAMPLE_PAUSE_MAX : pause;
+    nudge(arg, core_task(w));
+}
+
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg)
 {
@@ -112,6 +134,7 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
         return ++s->watch->quiet > QUIET_LOOKS ? UINT64_MAX : TICK_NS;
     }
     s->watch->quiet = 0;
+    sample_core(s, now, nudge, state, arg);
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         uint64_t w = atomic_load(&s->cores[i].word);
         unsigned st = core_state(w);

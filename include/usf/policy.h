@@ -128,8 +128,9 @@ static inline bool usf_allowed(struct usf_pol *p, uint32_t proc, uint32_t core)
  * operation is ever called. */
 #define USF_POLICY_KERNEL 1u
 
-/* A task that pick has named but that the kernel has not run yet may swap its turn with another ready task of
- * the same process that the kernel runs first: cheaper than to make the kernel follow the exact order. */
+/* A task that pick has named but that the kernel has not run yet may swap its turn with another ready task that the
+ * kernel runs first, if both are of one process or both have yielded: cheaper than to make the kernel
+ * follow the exact order. */
 #define USF_POLICY_SWAP 2u
 
 /* The operations.  Every one but `name` may be null: the default is given.  enqueue, pick and dequeue

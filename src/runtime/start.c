@@ -59,7 +59,9 @@ static void own_cpus(void)
     if (!os_cpu_count(want)) return;
     struct os_cpuset both = rt.cpus;
     for (int i = 0; i < OS_CPUSET_WORDS; i++) both.w[i] &= want->w[i];
-    if (os_cpu_count(&both)) rt.cpus = both;
+    if (!os_cpu_count(&both) || !__builtin_memcmp(&both, &rt.cpus, sizeof both)) return;
+    rt.cpus = both;
+    os_setaffinity(0, &both);       /* policy `linux` binds nobody later */
 }
 
 __attribute__((constructor)) static void usf_start(int argc, char **argv, char **envp)

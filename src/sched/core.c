@@ -329,6 +329,7 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
     uint64_t idle[4], tried[4] = {0};
 
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_BLOCKED) | ST(USF_TASK_IN_KERNEL), USF_TASK_READY);
+    t->why = why;
     while (k->n < KICKS_MAX - 2 && idle_mask(s, p, idle)) {
         const char *bad = 0;
         uint64_t any = 0;

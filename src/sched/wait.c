@@ -133,7 +133,8 @@ static void take_turn(struct sched *s, struct sched_self *me)
     struct kicks k = {0};
     if (!core_enter(s, me)) return;
     struct usf_task *o = &s->tasks[other];
-    if (state_of(t) == USF_TASK_READY && atomic_load(&s->cores[core].word) == w && o->proc == t->proc
+    bool alike = o->proc == t->proc || (o->why == USF_WHY_YIELD && t->why == USF_WHY_YIELD);
+    if (alike && state_of(t) == USF_TASK_READY && atomic_load(&s->cores[core].word) == w
         && atomic_compare_exchange_strong(&o->park, &soft, USF_PARK_TAKEN)) {
         USF_POINT("sched.take_turn");
         core_dequeue(s, me->task);

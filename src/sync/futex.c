@@ -140,9 +140,10 @@ static int read_timeout(const struct sync_timespec *ts, int cmd, int op, struct 
 /* The deadline on the scheduler's clock; *over: it has passed. */
 static uint64_t monotonic(const struct deadline *d, bool *over)
 {
-    uint64_t now = os_now(), on_clock = d->clock == 1 ? now : clock_ns(d->clock);
-    *over = d->at && d->at <= on_clock;
+    *over = false;
     if (!d->at) return 0;
+    uint64_t now = os_now(), on_clock = d->clock == 1 ? now : clock_ns(d->clock);
+    *over = d->at <= on_clock;
     uint64_t left = *over ? 0 : d->at - on_clock;
     return left > INT64_MAX - now ? 0 : now + left;
 }

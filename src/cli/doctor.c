@@ -68,9 +68,11 @@ int cmd_doctor(const struct cli_command *self, int argc, char **argv)
 {
     static struct cli_args a;
     int code = cli_parse(self, &a, argc, argv);
-    if (code >= 0 || (code = cli_no_more(&a, argc, argv)) >= 0) return code;
-    out.machine = cli_flag(&a, "json") != NULL;
+    if (code >= 0) return code;
     const char *program = cli_flag(&a, "program");
+    if (!program && a.rest < argc) program = argv[a.rest++];
+    if ((code = cli_no_more(&a, argc, argv)) >= 0) return code;
+    out.machine = cli_flag(&a, "json") != NULL;
     if (out.machine) {
         json_start(&out.json, stdout);
         json_open(&out.json, NULL, '{');

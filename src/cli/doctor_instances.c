@@ -57,7 +57,7 @@ static void check_instance(const char *name)
     if (!invariants_hold(name, &m, why, sizeof why)) doctor_find(FINDING_BAD, name, "its records contradict each other: %s", why);
     const struct usf_header *h = m.h;
     if (atomic_load(&h->state) == USF_INST_RETIRED) doctor_find(FINDING_NOTE, name, "is retired: the next 'usf run' replaces it");
-    if (h->policy_why[0]) doctor_find(FINDING_WARN, name, "its policy was replaced: %.127s", h->policy_why);
+    if (h->policy_why[0]) doctor_find(FINDING_WARN, name, "%.127s", h->policy_why);
     if (view_same_pidns(h)) check_members(name, h);
     else doctor_find(FINDING_NOTE, name, "belongs to another pid namespace (a container): its processes cannot be checked from here");
     shm_close(&m);

@@ -160,14 +160,16 @@ static void check_cpus(void)
 
 static void check_library(void)
 {
-    char path[PATH_MAX], why[400];
+    static struct preload lib;
+    char why[400];
     struct statfs fs;
-    if (preload_find(path, sizeof path, why, sizeof why)) {
+    if (preload_find(&lib, why, sizeof why)) {
         doctor_find(FINDING_BAD, "library", "%s", why);
         return;
     }
-    if (statfs(path, &fs) == 0 && (fs.f_flags & ST_NOEXEC)) doctor_find(FINDING_BAD, "library", "%s lies on a file system that is mounted noexec", path);
-    else doctor_find(FINDING_GOOD, "library", "%s", path);
+    if (statfs(lib.path, &fs) == 0 && (fs.f_flags & ST_NOEXEC))
+        doctor_find(FINDING_BAD, "library", "%s lies on a file system that is mounted noexec", lib.path);
+    else doctor_find(FINDING_GOOD, "library", "%s, build %s", lib.path, *lib.build_id ? lib.build_id : "unknown");
 }
 
 static void check_cache_dir(const char *dir)

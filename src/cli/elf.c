@@ -73,22 +73,34 @@ static void look_at_dynamic(const struct image *im, const Elf64_Phdr *p, struct 
     free(dyn);
 }
 
-/* A note of owner "Go" (type 4) is the build id that the Go linker writes. */
-static bool has_go_note(const struct image *im, const Elf64_Phdr *p)
+static void as_hex(const unsigned char *bytes, size_t n, char *buf, size_t cap)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t at = 0;
+    for (size_t i = 0; i < n && at + 2 < cap; i++) {
+        buf[at++] = hex[bytes[i] >> 4];
+        buf[at++] = hex[bytes[i] & 15];
+    }
+    buf[at] = 0;
+}
+
+/* Both linkers write a build id: as a note of owner "GNU", type 3, or of owner "Go", type 4. */
+static void look_at_notes(const struct image *im, const Elf64_Phdr *p, struct elf_facts *f)
 {
     unsigned char buf[4096];
     size_t n = p->p_filesz < sizeof buf ? p->p_filesz : sizeof buf;
-    if (!read_at(im->fd, p->p_offset, buf, n)) return false;
+    if (!read_at(im->fd, p->p_offset, buf, n)) return;
     for (size_t at = 0; n - at >= sizeof(Elf64_Nhdr);) {
         Elf64_Nhdr h;
         memcpy(&h, buf + at, sizeof h);
         at += sizeof h;
         uint64_t name = ((uint64_t)h.n_namesz + 3) & ~3ull, desc = ((uint64_t)h.n_descsz + 3) & ~3ull;
-        if (name + desc > n - at) return false;
-        if (h.n_type == 4 && h.n_namesz >= 3 && !memcmp(buf + at, "Go", 3)) return true;
+        if (name + desc > n - at) return;
+        if (h.n_type == 4 && h.n_namesz >= 3 && !memcmp(buf + at, "Go", 3)) f->is_go = true;
+        if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && !memcmp(buf + at, "GNU", 4))
+            as_hex(buf + at + name, h.n_descsz, f->build_id, sizeof f->build_id);
         at += name + desc;
     }
-    return false;
 }
 
 static bool has_go_section(const struct image *im)
@@ -116,8 +128,8 @@ static void look_at_segments(const struct image *im, struct elf_facts *f)
             if (n && read_at(im->fd, p->p_offset, f->interp, n)) f->interp[n - 1] = 0;
         } else if (p->p_type == PT_DYNAMIC) {
             look_at_dynamic(im, p, f);
-        } else if (p->p_type == PT_NOTE && has_go_note(im, p)) {
-            f->is_go = true;
+        } else if (p->p_type == PT_NOTE) {
+            look_at_notes(im, p, f);
         }
     }
     if (!f->is_go) f->is_go = has_go_section(im);

@@ -14,6 +14,7 @@ struct elf_facts {
     bool is_loader;         /* it is a dynamic loader itself, run as a program */
     bool is_go;             /* made by the Go toolchain */
     bool needs_asan;        /* linked with libasan.so */
+    char build_id[64];      /* as hex, cut to what fits; "": none */
 };
 /* Reads, never maps: a file that shrinks meanwhile is an error and not a SIGBUS.  0 or -errno; a file that is
  * no sound ELF is 0 with is_elf false or as much as could be read. */

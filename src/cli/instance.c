@@ -22,7 +22,8 @@ bool cpus_meet(const struct os_cpuset *a, const struct os_cpuset *b)
     return false;
 }
 
-int instance_open(const struct config *c, const struct os_cpuset *cpus, struct instance *in, char *why, size_t cap)
+int instance_open(const struct config *c, const struct os_cpuset *cpus, const char *build_id, struct instance *in, char *why,
+                  size_t cap)
 {
     const struct usf_settings *s = &c->s;
     const struct usf_policy_ops *ops = *s->policy.path ? policy_load(s->policy.path, why, (unsigned)cap) : 0;
@@ -31,7 +32,7 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, struct i
         .name = s->instance, .cpus = *cpus,
         .policy = ops ? ops->name : s->policy.name, .policy_path = s->policy.path,
         .quantum_ns = s->quantum_ns, .poll_max_ns = s->poll_ns, .progress_ns = s->progress_ns, .lend_ns = s->lend_ns,
-        .lock_kind = s->lock_kind,
+        .lock_kind = s->lock_kind, .build_id = build_id,
     };
     int r = shm_open_instance(&sc, true, &in->shm);
     if (r) {
@@ -42,8 +43,10 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, struct i
     struct usf_core *cores = shm_cores(in->shm.h);
     for (unsigned i = 0; i < in->shm.h->nr_cores; i++) os_cpu_set(&in->cpus, cores[i].pol.cpu);
     r = monitor_ensure(in->shm.h, s->monitor_linger_ns);
-    if (r < 0) snprintf(why, cap, "the monitor of instance '%s' does not start: %s", s->instance, strerror(-r));
-    return r < 0 ? r : 0;
+    if (r >= 0) return 0;
+    snprintf(why, cap, "the monitor of instance '%s' does not start: %s", s->instance, strerror(-r));
+    if (in->shm.created) shm_retire_if_empty(&in->shm, NULL);      /* without one it would stay for ever */
+    return r;
 }
 
 static void differs(const struct config *c, const char *option, bool differs, const char *in_force)
@@ -66,6 +69,7 @@ void instance_tell_differences(const struct config *c, const struct instance *in
     if (in->shm.created) return;
     snprintf(policy, sizeof policy, "%.31s", h->policy);
     differs(c, "policy", *s->policy.path ? strcmp(s->policy.path, h->policy_path) : strcmp(s->policy.name, h->policy), policy);
+    if (h->policy_why[0]) usf_say("instance '%s': %.*s", s->instance, (int)sizeof h->policy_why, h->policy_why);
     const struct { const char *option; uint64_t want, is; unsigned unit; const char *name; } n[] = {
         {"quantum", s->quantum_ns, h->quantum_ns, 1000000, "ms"},
         {"poll", s->poll_ns == SHM_NO_POLL ? 0 : s->poll_ns, h->poll_max_ns, 1000, "us"},

@@ -12,8 +12,10 @@ struct instance {
 /* CPUs that this process may use.  Asked through libc on purpose: inside another `usf run` the kernel
  * would tell the one core that the scheduler has bound us to, and the gate tells the truth. */
 int  allowed_cpus(struct os_cpuset *out);
-/* Open or make it, and see that its monitor runs.  0, or -errno with why: one line for people. */
-int  instance_open(const struct config *c, const struct os_cpuset *cpus, struct instance *in, char *why, size_t cap);
+/* Open or make it (build_id: of the library that takes part), and see that its monitor runs.  0, or -errno with
+ * why: one line for people. */
+int  instance_open(const struct config *c, const struct os_cpuset *cpus, const char *build_id, struct instance *in, char *why,
+                   size_t cap);
 /* Options that were fixed when the instance was made, and were given otherwise now: said. */
 void instance_tell_differences(const struct config *c, const struct instance *in);
 bool cpus_meet(const struct os_cpuset *a, const struct os_cpuset *b);

@@ -9,7 +9,7 @@ static const struct cli_flag config_flags[] = {JSON_FLAG, {0}};
 static const struct cli_flag policy_flags[] = {JSON_FLAG, {0}};
 static const struct cli_flag doctor_flags[] = {
     JSON_FLAG,
-    {.name = "program", .arg = "PROG", .help = "look at this program and its libraries too"},
+    {.name = "program", .arg = "PROG", .help = "look at this program and the libraries that it is linked with, too"},
     {0}};
 static const struct cli_flag clean_flags[] = {
     {.name = "all", .letter = 'a', .help = "all instances of this user"},
@@ -25,7 +25,7 @@ const struct cli_command cli_commands[] = {
      .help = "list the scheduling policies, or describe one"},
     {.name = "config", .main = cmd_config, .synopsis = "show [OPTION...] [--json]", .options = "*", .flags = config_flags,
      .help = "show every option's value and where it comes from"},
-    {.name = "doctor", .main = cmd_doctor, .synopsis = "[--program PROG] [--json]", .options = "verbose", .flags = doctor_flags,
+    {.name = "doctor", .main = cmd_doctor, .synopsis = "[--json] [[--program] PROG]", .options = "verbose", .flags = doctor_flags,
      .help = "check this machine, the instances and, if asked, a program"},
     {.name = "clean", .main = cmd_clean, .synopsis = "[-i NAME | --all] [--force]", .options = "instance verbose", .flags = clean_flags,
      .help = "remove instances that nobody uses"},

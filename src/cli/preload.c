@@ -1,9 +1,9 @@
 /* src/cli/preload.c - find libusf.so, set LD_PRELOAD and USF_*.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/preload.h"
 #include "cli/cli.h"
+#include "cli/elf.h"
 #include <elf.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,29 +11,30 @@
 
 #define LIBRARY "libusf.so"
 
-static int sound_library(const char *path, char *why, size_t why_len)
+static int sound_library(struct preload *lib, char *why, size_t why_len)
 {
-    Elf64_Ehdr eh;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, &eh, sizeof eh);
+    struct elf_facts f;
+    int fd = open(lib->path, O_RDONLY | O_CLOEXEC);
+    bool read = fd >= 0 && elf_inspect(fd, &f) == 0;
     if (fd >= 0) close(fd);
-    if (n != sizeof eh || memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-        eh.e_machine != EM_X86_64 || eh.e_type != ET_DYN) {
-        snprintf(why, why_len, "%s is damaged: build or install usf again", path);
+    if (!read || !f.is_elf || !f.bits64 || f.machine != EM_X86_64 || f.type != ET_DYN) {
+        snprintf(why, why_len, "%s is damaged: build or install usf again", lib->path);
         return -1;
     }
     /* ld.so splits LD_PRELOAD at both, and knows no way to quote them. */
-    if (strpbrk(path, ": ")) {
-        snprintf(why, why_len, "%s cannot be preloaded, since its path has a blank or a colon: move it", path);
+    if (strpbrk(lib->path, ": ")) {
+        snprintf(why, why_len, "%s cannot be preloaded, since its path has a blank or a colon: move it", lib->path);
         return -1;
     }
+    memcpy(lib->build_id, f.build_id, sizeof lib->build_id);
     return 0;
 }
 
-int preload_find(char *path, size_t cap, char *why, size_t why_len)
+int preload_find(struct preload *lib, char *why, size_t why_len)
 {
     static const char *const places[] = {LIBRARY, "../lib/usf/" LIBRARY, "../lib/x86_64-linux-gnu/usf/" LIBRARY};
-    char self[PATH_MAX], beside[PATH_MAX + 64], real[PATH_MAX];
+    char self[PATH_MAX], beside[PATH_MAX + 64];
+    *lib = (struct preload){0};
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n <= 0) {
         snprintf(why, why_len, "/proc is not there: " LIBRARY " cannot be found");
@@ -44,10 +45,7 @@ int preload_find(char *path, size_t cap, char *why, size_t why_len)
     if (slash) *slash = 0;
     for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
         snprintf(beside, sizeof beside, "%s/%s", self, places[i]);
-        if (!realpath(beside, real)) continue;
-        if (strlen(real) >= cap) continue;
-        strcpy(path, real);
-        return sound_library(path, why, why_len);
+        if (realpath(beside, lib->path)) return sound_library(lib, why, why_len);
     }
     snprintf(why, why_len, LIBRARY " is not there (looked in %.150s and in ../lib/usf): build or install usf again", self);
     return -1;

@@ -3,9 +3,14 @@
 #define USF_CLI_PRELOAD_H
 
 #include "config/config.h"
+#include <limits.h>
 
-/* Path of the libusf.so that belongs to this tool: beside it, or where it is installed.  0, or -1 with why. */
-int preload_find(char *path, size_t cap, char *why, size_t why_len);
+struct preload {
+    char path[PATH_MAX];
+    char build_id[64];          /* hex; "": it has none */
+};
+/* The libusf.so that belongs to this tool: beside it, or where it is installed.  0, or -1 with why. */
+int preload_find(struct preload *lib, char *why, size_t why_len);
 /* Put it first into LD_PRELOAD; any other libusf.so in there goes (an inner `usf run` wins). */
 void preload_set(const char *path);
 /* Take every libusf.so out of LD_PRELOAD. */

@@ -83,7 +83,7 @@ static bool proc_is_dead(const struct view *v, const struct usf_proc *p)
 
 static void bounded(const char *field, size_t size, char *buf, size_t cap)
 {
-    char tmp[64];
+    char tmp[sizeof ((struct usf_header *)0)->policy_why];
     snprintf(tmp, sizeof tmp, "%.*s", (int)(size < sizeof tmp ? size : sizeof tmp - 1), field);
     text_clean(tmp, buf, cap);
 }
@@ -111,9 +111,9 @@ static void print_header(const struct view *v)
     else if (monitor_is_alive(v->h)) printf("monitor %d\n", atomic_load(&v->h->monitor_pid));
     else printf("%sno monitor%s\n", text_on(procs ? TEXT_WARN : TEXT_PLAIN), text_off());
     if (v->h->policy_why[0]) {
-        char why[128];
+        char why[2 * sizeof v->h->policy_why];
         bounded(v->h->policy_why, sizeof v->h->policy_why, why, sizeof why);
-        printf("  %spolicy was replaced: %s%s\n", text_on(TEXT_WARN), why, text_off());
+        printf("  %s%s%s\n", text_on(TEXT_WARN), why, text_off());
     }
 }
 
@@ -255,6 +255,8 @@ static void json_instance(struct json *j, const struct view *v)
     json_string(j, "policy", text);
     snprintf(text, sizeof text, "%.*s", (int)sizeof v->h->policy_why, v->h->policy_why);
     json_string(j, "policy_replaced_because", *text ? text : NULL);
+    snprintf(text, sizeof text, "%.*s", (int)sizeof v->h->build_id, v->h->build_id);
+    json_string(j, "build", *text ? text : NULL);
     json_uint(j, "quantum_ns", v->h->quantum_ns);
     json_uint(j, "poll_max_ns", v->h->poll_max_ns);
     json_uint(j, "progress_ns", v->h->progress_ns);

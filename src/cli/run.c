@@ -24,7 +24,7 @@ struct run {
     struct os_cpuset allowed;   /* what this process may use, limited by --cpus */
     bool limited;               /* --cpus was given */
     char why[512];
-    char library[PATH_MAX];
+    struct preload library;
     struct instance instance;
     struct stats stats;
 };
@@ -94,8 +94,8 @@ static int run_unscheduled(struct run *r, const char *because)
 /* Everything that must be there for scheduling; false: r->why. */
 static bool prepare(struct run *r)
 {
-    if (preload_find(r->library, sizeof r->library, r->why, sizeof r->why)) return false;
-    if (instance_open(r->config, &r->allowed, &r->instance, r->why, sizeof r->why)) return false;
+    if (preload_find(&r->library, r->why, sizeof r->why)) return false;
+    if (instance_open(r->config, &r->allowed, r->library.build_id, &r->instance, r->why, sizeof r->why)) return false;
     if (cpus_meet(&r->instance.cpus, &r->allowed)) return true;
     char may[128], has[128];
     os_cpulist_format(&r->allowed, may, sizeof may);
@@ -127,7 +127,7 @@ static void leave_outer_run(const struct run *r)
 static void set_environment(struct run *r)
 {
     leave_outer_run(r);             /* looks at the outer environment: first */
-    preload_set(r->library);
+    preload_set(r->library.path);
     export_options(r->config);
     if (r->config->s.keep_env) return;
     export_wait_policies();
@@ -152,7 +152,7 @@ static int run_scheduled(struct run *r)
     instance_tell_differences(r->config, &r->instance);
     set_environment(r);
     usf_say("instance '%s' %s, preloading %s", r->config->s.instance, r->instance.shm.created ? "made" : "joined",
-            r->library);
+            r->library.path);
     if (*r->config->s.stats && stats_begin(&r->stats, &r->instance)) return run_with_stats(r);
     return exec_program(r);
 }

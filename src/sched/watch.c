@@ -111,7 +111,9 @@ static void sample_core(struct sched *s, uint64_t now, void (*nudge)(void *, uin
     uint64_t w = atomic_load(&s->cores[core].word);
     bool switches = ((core_seq(w) - core_seq(m->word[core])) & 0xffffff) >= SAMPLE_SWITCHES;
     if (core_state(w) != USF_CORE_RUNNING || !switches || state(arg, core_task(w)) != 'R') return;
-    uint64_t sites = s->procs[s->tasks[core_task(w)].proc].spin_sites;
+    uint32_t proc = s->tasks[core_task(w)].proc;    /* gone, if the thread has ended meanwhile */
+    if (proc >= s->h->max_procs) return;
+    uint64_t sites = s->procs[proc].spin_sites;
     uint64_t pause = sites != m->sites ? 0 : m->sample_pause + m->sample_pause / 4;
     m->sites = sites;
     m->sampled = now;
@@ -177,7 +179,7 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
     for (uint32_t i = 0; i < hwm; i++) {
         unsigned st = atomic_load(&s->tasks[i].state);
         if (st > USF_TASK_GONE) return usf_format(why, cap, "task %u has state %u", i, st), false;
-        if (st == USF_TASK_FREE) continue;
+        if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;    /* being filled in, or given back */
         if (s->tasks[i].proc >= s->h->max_procs)
             return usf_format(why, cap, "task %u names process %u", i, s->tasks[i].proc), false;
         if (st == USF_TASK_READY) ready++;

@@ -128,7 +128,8 @@ static void govern(struct sched *s, struct usf_core *c)
     uint64_t idle = s->pol.now > c->idle_since ? s->pol.now - c->idle_since : 0;
     uint64_t max = s->h->poll_max_ns;
     c->idle_ns += idle;
-    c->poll_ns = c->poll_avg <= max ? max : max / 8;
+    uint64_t avg = atomic_load_explicit(&c->poll_avg, memory_order_relaxed);
+    atomic_store_explicit(&c->poll_ns, avg <= max ? max : max / 8, memory_order_relaxed);
 }
 
 static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks *k)
@@ -273,7 +274,7 @@ static void unqueued(struct sched *s, uint32_t task)
 void core_enqueue(struct sched *s, uint32_t task, enum usf_why why)
 {
     s->tasks[task].pol.ready_since = s->pol.now;
-    s->tasks[task].why = why;
+    atomic_store_explicit(&s->tasks[task].why, why, memory_order_relaxed);
     policy_enqueue(&s->pol, &s->ops, task, why);
     queued(s, task);
 }
@@ -363,7 +364,8 @@ int sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *w
         return -2;
     }
     policy_resolve(ops, &s->ops);
-    s->kernel = (s->ops.flags & USF_POLICY_KERNEL) != 0;
+    atomic_store_explicit(&s->kernel, (s->ops.flags & USF_POLICY_KERNEL) != 0, memory_order_relaxed);
+    atomic_store_explicit(&s->swap, (s->ops.flags & USF_POLICY_SWAP) != 0, memory_order_relaxed);
     s->policy_gen = gen;
     return 0;
 }

@@ -65,9 +65,10 @@ struct sched {
     struct usf_run *runs;
     struct usf_policy_ops ops;  /* resolved: no null operation */
     struct usf_pol pol;         /* handed to the policy; written under the lock */
-    uint32_t proc;              /* our process, or USF_NONE (monitor, tools) */
+    _Atomic uint32_t proc;      /* our process, or USF_NONE (monitor, tools, a process that is being taken off) */
     uint32_t policy_gen;        /* the generation `ops` belongs to */
-    bool kernel;                /* policy `linux`: the kernel schedules */
+    _Atomic bool kernel;        /* policy `linux`: the kernel schedules */
+    _Atomic bool swap;          /* its USF_POLICY_SWAP: read without the lock */
     bool remote_pin;            /* other processes' threads can be bound by us (same pid namespace) */
     _Atomic uint32_t leaving;   /* enum sched_leaving; other threads of a process that leaves wait on it */
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */

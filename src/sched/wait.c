@@ -12,6 +12,10 @@ static struct usf_task *own(struct sched *s, struct sched_self *me)
 
 static unsigned state_of(struct usf_task *t) { return atomic_load(&t->state); }
 
+/* Estimates. */
+static uint64_t estimate(_Atomic uint64_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
+static void set_estimate(_Atomic uint64_t *v, uint64_t to) { atomic_store_explicit(v, to, memory_order_relaxed); }
+
 /* ---- parking ---------------------------------------------------------------------------------- */
 /* The sleeper writes ASLEEP and then looks at its state; the waker has set the state to RUNNING and then
  * exchanges the park word.  In the one total order of these four either the sleeper sees RUNNING or the
@@ -85,7 +89,7 @@ static bool poll_core(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     struct usf_core *c = &s->cores[me->poll_core - 1];
     struct usf_task *t = own(s, me);
-    uint64_t until = os_now() + c->poll_ns;
+    uint64_t until = os_now() + estimate(&c->poll_ns);
     if (deadline && deadline < until) until = deadline;
     for (unsigned i = 1;; i++) {
         if (atomic_load_explicit(&t->state, memory_order_acquire) == USF_TASK_RUNNING) {
@@ -126,7 +130,7 @@ static void take_turn(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
     uint32_t core = atomic_load_explicit(&t->pinned, memory_order_relaxed), soft = USF_PARK_SOFT;
-    if (core >= s->h->nr_cores || !(s->ops.flags & USF_POLICY_SWAP)) return;
+    if (core >= s->h->nr_cores || !atomic_load_explicit(&s->swap, memory_order_relaxed)) return;
     uint64_t w = atomic_load(&s->cores[core].word);
     uint32_t other = core_task(w);
     if (core_state(w) != USF_CORE_RUNNING || other >= s->pol.nr_tasks || atomic_load(&s->tasks[other].park) != soft) return;
@@ -164,23 +168,25 @@ static bool leave_soft(struct usf_task *t)
 
 static void judge_softness(struct usf_core *c, uint64_t given, uint64_t now)
 {
+    uint64_t pause = estimate(&c->soft_pause);
     if (now > given + SOFT_LATE_NS) {
-        uint64_t pause = 2 * c->soft_pause;
-        c->soft_pause = pause < SOFT_PAUSE_MIN ? SOFT_PAUSE_MIN : pause > SOFT_PAUSE_MAX ? SOFT_PAUSE_MAX : pause;
-        c->soft_after = now + c->soft_pause;
-    } else if (c->soft_pause && now > c->soft_after + 2 * c->soft_pause) {
-        c->soft_pause = 0;
+        pause = 2 * pause < SOFT_PAUSE_MIN ? SOFT_PAUSE_MIN : 2 * pause > SOFT_PAUSE_MAX ? SOFT_PAUSE_MAX : 2 * pause;
+        set_estimate(&c->soft_pause, pause);
+        set_estimate(&c->soft_after, now + pause);
+    } else if (pause && now > estimate(&c->soft_after) + 2 * pause) {
+        set_estimate(&c->soft_pause, 0);
     }
 }
 
 static void park_softly(struct sched *s, struct sched_self *me, uint64_t now)
 {
     struct usf_task *t = own(s, me);
-    if (t->pol.last_core >= s->h->nr_cores) return;
-    struct usf_core *c = &s->cores[t->pol.last_core];
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);      /* its last one */
+    if (core >= s->h->nr_cores) return;
+    struct usf_core *c = &s->cores[core];
     uint64_t start = now;
     uint32_t go = USF_PARK_GO;
-    if (now < c->soft_after) return;
+    if (now < estimate(&c->soft_after)) return;
     me->where = SCHED_PARKED;
     do {
         atomic_exchange(&t->park, USF_PARK_SOFT);
@@ -189,7 +195,7 @@ static void park_softly(struct sched *s, struct sched_self *me, uint64_t now)
                 leave_soft(t);
                 return;
             }
-            c->soft_seen = os_cycles();
+            set_estimate(&c->soft_seen, os_cycles());
             os_sched_yield();
             now = os_now();
             if (state_of(t) == USF_TASK_READY) take_turn(s, me);
@@ -281,7 +287,7 @@ uint64_t sched_spin_budget(struct sched *s, struct sched_self *me)
 {
     uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
     if (sched_core_is_wanted(s) || core >= s->h->nr_cores) return 0;
-    return s->cores[core].poll_avg <= s->h->poll_max_ns ? s->h->poll_max_ns : s->h->poll_max_ns / 8;
+    return estimate(&s->cores[core].poll_avg) <= s->h->poll_max_ns ? s->h->poll_max_ns : s->h->poll_max_ns / 8;
 }
 
 void sched_spun(struct sched *s, struct sched_self *me, uint64_t took)
@@ -292,7 +298,7 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took)
     me->spun = took == UINT64_MAX && !sched_core_is_wanted(s);
     if (took == UINT64_MAX && !me->spun) return;        /* it ended because the core was wanted: says nothing */
     if (took > 4 * s->h->poll_max_ns) took = 4 * s->h->poll_max_ns;
-    c->poll_avg = (3 * c->poll_avg + took) / 4;
+    set_estimate(&c->poll_avg, (3 * estimate(&c->poll_avg) + took) / 4);
     if (!me->spun) own(s, me)->n.polls++;
 }
 
@@ -318,7 +324,7 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     t->n.blocks++;
     uint64_t now = s->pol.now;
     bool given = had && core_give(s, core, me->task, core_pick(s, core), &k);
-    if (had && !given && !me->spun && s->cores[core].poll_ns) {
+    if (had && !given && !me->spun && estimate(&s->cores[core].poll_ns)) {
         atomic_store(&s->cores[core].poller, me->task + 1);
         me->poll_core = core + 1;
     }
@@ -401,14 +407,16 @@ static int offer_turn(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
-    if (core >= s->h->nr_cores || !(s->ops.flags & USF_POLICY_SWAP)) return 0;
+    if (core >= s->h->nr_cores || !atomic_load_explicit(&s->swap, memory_order_relaxed)) return 0;
     struct usf_core *c = &s->cores[core];
     uint64_t start = os_cycles();
-    if (start - c->soft_seen > OFFER_CYCLES || atomic_load_explicit(&t->pinned, memory_order_relaxed) != core
-        || ++c->offers % OFFERS == 0 || (c->soft_after && c->soft_after > os_now()))
+    uint64_t after = estimate(&c->soft_after), offers = estimate(&c->offers) + 1;
+    if (start - estimate(&c->soft_seen) > OFFER_CYCLES || atomic_load_explicit(&t->pinned, memory_order_relaxed) != core)
         return 0;
+    set_estimate(&c->offers, offers);
+    if (offers % OFFERS == 0 || (after && after > os_now())) return 0;
     c->progress++;
-    t->why = USF_WHY_YIELD;
+    atomic_store_explicit(&t->why, USF_WHY_YIELD, memory_order_relaxed);
     me->where = SCHED_PARKED;
     atomic_exchange(&t->park, USF_PARK_SOFT);
     os_sched_yield();

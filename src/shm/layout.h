@@ -81,13 +81,14 @@ struct usf_task {
     _Atomic uint32_t core;      /* core it runs on, or USF_NONE */
     _Atomic uint32_t pinned;    /* core its kernel thread is bound to, or USF_NONE */
     _Atomic uint32_t token;     /* 1: a wake came while it was not blocked; the next block returns */
-    int32_t  tid;               /* kernel thread id in the creator's pid namespace */
-    uint32_t proc;              /* index in the process table */
+    _Atomic int32_t tid;        /* kernel thread id in the creator's pid namespace */
+    _Atomic uint32_t proc;      /* index in the process table; both may be looked at when the task has ended */
     _Atomic uint32_t wait_kind; /* enum usf_wait_kind, for `usf ps` */
     _Atomic uint64_t wait_addr; /* futex address or system call number, for `usf ps` */
     uint64_t start_ns;          /* when put on its core */
     _Atomic uint32_t parked;    /* its thread sleeps on `park`; hint for the monitor */
-    uint32_t why;               /* enum usf_why of the last time that it was queued; under the lock */
+    _Atomic uint32_t why;       /* enum usf_why of the last time that it was queued; under the lock, or by the
+                                   owner before it offers its turn */
     uint32_t reserved0[2];
     /* line 1 */
     struct usf_pol_task pol;    /* what the policy sees: 96 bytes */
@@ -116,16 +117,17 @@ struct usf_core {
     uint32_t reserved0;
     uint64_t lent_word;         /* the word when it was first seen LENT while tasks waited, */
     _Atomic uint64_t progress;  /* bumped at each scheduling point on this core */
-    uint64_t poll_ns;           /* governor: how long to poll next time */
-    uint64_t poll_avg;          /* ... moving average of idle times, ns */
+    _Atomic uint64_t poll_ns;   /* governor: how long to poll next time */
+    _Atomic uint64_t poll_avg;  /* ... moving average of idle times, ns; a lost update does no harm */
     uint64_t idle_since;        /* ns */
     uint64_t lent_since;        /* ... and when, ns; both under the lock */
     struct usf_pol_core pol;    /* 160 bytes */
     uint64_t busy_ns, idle_ns;
-    uint64_t soft_after;        /* ns: nobody waits softly before this time, */
-    uint64_t soft_pause;        /* ... which was set so many ns ahead */
-    uint64_t soft_seen;         /* cycles: when a soft waiter was last run here and had no turn */
-    uint64_t offers;            /* turns offered to whom the kernel runs */
+    /* Estimates, relaxed: whoever waits softly here reads and writes them, and lost updates do no harm. */
+    _Atomic uint64_t soft_after;    /* ns: nobody waits softly before this time, */
+    _Atomic uint64_t soft_pause;    /* ... which was set so many ns ahead */
+    _Atomic uint64_t soft_seen; /* cycles: when a soft waiter was last run here and had no turn */
+    _Atomic uint64_t offers;    /* turns offered to whom the kernel runs */
     uint64_t tail[6];
 };
 

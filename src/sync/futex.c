@@ -187,7 +187,7 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     sched_crit_leave(y->sched, me->sched);
 
     long r = 0;
-    sched_waits_for(y->sched, me->sched, USF_WAIT_FUTEX, w.addr);
+    sched_waits_for(y->sched, me->sched, USF_WAIT_FUTEX, (uintptr_t)addr);     /* w.addr is the requeuers' by now */
     bool over;
     spin(y, me, &w, monotonic(d, &over));
     while (atomic_load(&w.state) == SYNC_WAITING) {

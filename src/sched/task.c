@@ -231,7 +231,6 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
         return -EAGAIN;
     }
     struct usf_task *t = &s->tasks[id];
-    struct usf_proc *p = &s->procs[s->proc];
     atomic_store(&t->park, USF_PARK_NONE);
     atomic_store(&t->core, USF_NONE);
     atomic_store(&t->pinned, USF_NONE);
@@ -244,17 +243,19 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     usf_format(t->name, sizeof t->name, "%s", name);
     __builtin_memset(&t->pol, 0, sizeof t->pol);
     t->pol.id = id;
-    t->pol.proc = s->proc;
     t->pol.last_core = USF_NONE;
     me->poll_core = me->interrupted = 0;
 
     if (!core_enter(s, me)) {
+        t->proc = USF_NONE;
         atomic_store(&t->state, USF_TASK_FREE);
         sched_crit_leave(s, me);
         return -ESTALE;
     }
+    /* Another thread may have taken the process off and on again since: only now does its number stand. */
+    t->proc = t->pol.proc = s->proc;
     me->task = id;
-    p->pol.nr_tasks++;
+    s->procs[t->proc].pol.nr_tasks++;
     s->ops.task_add(&s->pol, id);
     if (s->kernel) core_set_state(s, id, ST(USF_TASK_NEW), USF_TASK_RUNNING);
     else core_place(s, id, USF_WHY_NEW, &k);

@@ -187,6 +187,14 @@ bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, str
     return false;
 }
 
+void core_drop(struct sched *s, uint32_t core, uint32_t task)
+{
+    uint64_t w = atomic_load(&s->cores[core].word);
+    if (core_task(w) != task || core_state(w) == USF_CORE_IDLE || core_state(w) == USF_CORE_OFF) return;
+    stopped(s, core, task);
+    go_idle(s, core, w);    /* a store: its owner may be about to lend it or to take it back */
+}
+
 bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
 {
     struct usf_core *c = &s->cores[core];

@@ -82,12 +82,8 @@ static void remove_task(struct sched *s, uint32_t task, struct kicks *k)
 
     if (core < s->h->nr_cores) {
         struct usf_core *c = &s->cores[core];
-        uint64_t w = atomic_load(&c->word);
         uint32_t poll = atomic_load(&c->poller);
-        if (core_task(w) == task && core_state(w) != USF_CORE_IDLE) {
-            if (core_state(w) == USF_CORE_RUNNING) core_give(s, core, task, USF_NONE, k);
-            else core_take(s, core, w, k), st = atomic_load(&t->state);
-        }
+        core_drop(s, core, task);
         /* It polled its last core: nobody looks into the mailbox any more. */
         if (poll == task + 1 || (poll & USF_MAIL)) {
             /* (a mail is taken by a live poller within microseconds: waking its task twice is harmless) */

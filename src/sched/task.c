@@ -124,10 +124,10 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bo
     struct usf_proc *p = &s->procs[proc];
     struct sched_self nobody = {.task = USF_NONE};
     struct kicks k = {0};
-    uint32_t hwm = atomic_load(&s->h->task_hwm);
 
     if (!me) me = &nobody;
     if (!core_enter(s, me)) return;
+    uint32_t hwm = atomic_load(&s->h->task_hwm);    /* under the lock: who attached before us is below it */
     uint32_t state = atomic_load(&p->state), kept = 0;
     bool dead = !lives;
     if (state == USF_PROC_FREE || state == USF_PROC_JOINING || (state == USF_PROC_LEAVING && dead)) {

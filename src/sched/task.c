@@ -47,17 +47,18 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     p->gone = (struct usf_counters){0};
     usf_format(p->comm, sizeof p->comm, "%s", comm);
     atomic_store(&p->nr_threads, 0);
-    p->pol.id = (uint32_t)i;
-    p->pol.nr_tasks = p->pol.nr_ready = 0;
-    p->pol.weight = 100;
-    for (int w = 0; w < 4; w++) p->pol.cores[w] = cores[w];
-    __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
     s->proc = (uint32_t)i;
     if (!core_enter(s, &me)) {
         shm_leave(s->h, (uint32_t)i);
         s->proc = USF_NONE;
         return -ESTALE;
     }
+    /* Under the lock: whoever replaces the policy or mends the instance looks at all records. */
+    p->pol.id = (uint32_t)i;
+    p->pol.nr_tasks = p->pol.nr_ready = 0;
+    p->pol.weight = 100;
+    for (int w = 0; w < 4; w++) p->pol.cores[w] = cores[w];
+    __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
     s->ops.proc_add(&s->pol, (uint32_t)i);
     atomic_store(&p->state, USF_PROC_ACTIVE);
     core_leave(s, &me, &(struct kicks){0});

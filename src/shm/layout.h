@@ -144,8 +144,8 @@ struct usf_proc {
     uint64_t start_time;        /* field 22 of /proc/PID/stat: with pid, the identity; 0: not yet known */
     uint32_t run;               /* index + 1 in the run table, or 0 */
     uint32_t flags;
-    uint64_t unpatched;         /* system call sites that could not be patched */
-    uint64_t spin_sites;        /* spin loops patched in this process */
+    _Atomic uint64_t unpatched; /* system call sites that could not be patched */
+    _Atomic uint64_t spin_sites;    /* spin loops patched in this process */
     char     comm[32];
     _Atomic uint32_t nr_threads;
     _Atomic uint32_t deserted;  /* it has left without the lock; the monitor takes its records off */

@@ -217,6 +217,7 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
     me->where = SCHED_PARKED;
     while (!me->interrupted) {
         if (has_turn(t)) break;
+        USF_POINT("sched.parking");
         atomic_exchange(&t->park, USF_PARK_ASLEEP);
         USF_POINT("sched.park");
         if (has_turn(t) || atomic_load(&s->leaving)) break;

@@ -93,8 +93,8 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
     t->nudges++;
     if ((uint64_t)info->si_value.sival_ptr == RT_STOP_MAGIC) stop_here(t, uc);
-    else if (t->state == RT_ATTACHED && !t->self.crit && t->self.where == SCHED_USER && !usf_gate_vforked
-             && !gate_contains_pc((uintptr_t)*pc)) {
+    else if (t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
+             && !usf_gate_vforked             && !gate_contains_pc((uintptr_t)*pc)) {
         rt_find_spin(t, (uintptr_t)*pc);
         uint64_t now = os_now(), start = rt.sched.tasks[t->self.task].start_ns;
         if (!rt.sched.kernel && now > start && now - start >= rt.sched.h->progress_ns)

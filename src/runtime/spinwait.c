@@ -13,6 +13,7 @@ static void spin_round(uint32_t site, struct spin_regs *regs)
     (void)regs;
     os_pause();
     if (USF_UNLIKELY(t->state != RT_ATTACHED || t->self.crit || usf_gate_vforked)) return;
+    if (USF_UNLIKELY(t->self.task == USF_NONE) && !rt_enter()) return;
     if (!rt.sched.kernel) {
         if (atomic_load_explicit(&rt.sched.h->nr_ready, memory_order_relaxed)
             && sched_yield_core(&rt.sched, &t->self, true)) {
@@ -84,7 +85,8 @@ void rt_find_spin(struct rt_thread *t, uintptr_t pc)
     if (!gate_find_object(pc, &o) || !gate_function_bounds(&o, pc, &start, &end)) return;
     if (spin_recognise((const uint8_t *)start, start, end, pc, &l) != SPIN_YES) return;
     if (patch(t, &l, start) < 0) return;
-    rt.sched.procs[rt.sched.proc].spin_sites++;
+    uint32_t proc = rt.sched.proc;
+    if (proc != USF_NONE) rt.sched.procs[proc].spin_sites++;
     if (rt.settings.cache_dir[0]) spin_learn(rt.settings.cache_dir, &o, &l);
 }
 

@@ -313,7 +313,7 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     struct usf_task *t = own(s, me);
     struct kicks k = {0};
     me->interrupted = 0;
-    if (!core_enter(s, me)) return -EINTR;
+    if (me->task == USF_NONE || !core_enter(s, me)) return -EINTR;
     if (atomic_load_explicit(&t->token, memory_order_relaxed)) {
         atomic_store_explicit(&t->token, 0, memory_order_relaxed);
         core_leave(s, me, &k);
@@ -435,7 +435,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
 {
     struct usf_task *t = own(s, me);
     struct kicks k = {0};
-    if (!core_enter(s, me)) return false;
+    if (me->task == USF_NONE || !core_enter(s, me)) return false;
     uint64_t now = s->pol.now;
     if (state_of(t) != USF_TASK_RUNNING) {          /* its core was taken unseen: queue for one */
         core_place(s, me->task, USF_WHY_RETURN, &k);
@@ -546,7 +546,10 @@ void sched_return_core(struct sched *s, struct sched_self *me)
         return;
     }
     struct kicks k = {0};
-    if (!core_enter(s, me)) return;
+    if (!core_enter(s, me)) {
+        if (core < s->h->nr_cores) core_idle_set(s, core);  /* a bit too many only makes somebody look */
+        return;
+    }
     if (core < s->h->nr_cores) {        /* we may have cleared the bit of a core that is free */
         unsigned st = core_state(atomic_load(&s->cores[core].word));
         if (st == USF_CORE_IDLE || st == USF_CORE_AWAY) {

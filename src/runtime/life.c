@@ -4,6 +4,7 @@
 
 #include "runtime/runtime.h"
 #include "sched/lock.h"
+#include "monitor/monitor.h"
 #include "threads/threads.h"
 
 static uint64_t block_signals(void)
@@ -161,6 +162,7 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
     (void)owner;
     if (l != &h->lock) return false;
     if (!by || by - 1 == rt.sched.proc) {
+        monitor_keep(h);
         atomic_store(&h->lock_stuck, 1);
         sched_tell_monitor(&rt.sched);
         return false;

@@ -137,6 +137,8 @@ static const char *join_trouble(int r)
     }
 }
 
+static void look_for_monitor(struct sched *s) { monitor_keep(s->h); }
+
 int rt_join_instance(void)
 {
     struct rt_thread *t = &rt_self;
@@ -149,6 +151,7 @@ int rt_join_instance(void)
         return r;
     }
     monitor_keep(rt.shm.h);     /* it may have been killed */
+    rt.sched.look = look_for_monitor;
     rt_attach(t);
     return t->state == RT_ATTACHED ? 0 : -EAGAIN;
 }

@@ -48,6 +48,8 @@ static void follow_policy(struct sched *s)
     if (sched_use_policy(s, 0, why, sizeof why)) usf_warn_once("policy: %s", why);
 }
 
+#define LOOK_NS 1000000000u
+
 bool core_enter(struct sched *s, struct sched_self *me)
 {
     sched_crit_enter(me);
@@ -61,6 +63,10 @@ bool core_enter(struct sched *s, struct sched_self *me)
     }
     s->pol.now = os_now();
     s->pol.nr_procs = atomic_load_explicit(&s->h->proc_hwm, memory_order_relaxed);
+    if (USF_UNLIKELY(s->pol.now - s->looked > LOOK_NS)) {
+        s->looked = s->pol.now;
+        me->look = s->look != 0;
+    }
     if (USF_UNLIKELY(s->policy_gen != atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed)))
         follow_policy(s);
     USF_POINT("sched.locked");
@@ -86,6 +92,10 @@ void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
     for (uint32_t i = 0; i < k->n; i++)
         if (k->task[i] != me->task) core_kick(s, k->task[i]);
     if (watch) core_wake_monitor(s, false);
+    if (USF_UNLIKELY(me->look)) {
+        me->look = 0;
+        s->look(s);
+    }
     sched_crit_leave(s, me);
 }
 

@@ -35,6 +35,7 @@ struct sched_self {
     uint32_t interrupted;       /* its wait was ended by sched_interrupt */
     uint32_t spun;              /* it has just spun in vain: the core may sleep at once */
     uint64_t wait_avg;          /* ns: how long its waits took lately */
+    uint32_t look;              /* its turn to call sched.look */
     uint32_t joining;           /* it takes its process on again, while the others wait */
     uint32_t lock_name;         /* as which it holds the scheduler lock */
 };
@@ -74,6 +75,8 @@ struct sched {
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */
     const char *shm_dir;
     void (*after_crit)(struct sched_self *);  /* raise signals that were deferred; may be null */
+    void (*look)(struct sched *);   /* once a second, and when a thread has waited long for a core: is there a monitor? */
+    uint64_t looked;            /* ns; under the lock */
     struct sched_watcher *watch;
 };
 

@@ -258,13 +258,16 @@ static void queue_again(struct sched *s, struct sched_self *me)
     core_leave(s, me, &k);
 }
 
+/* Nobody waits for a core for so long while the monitor is at work. */
+#define LONG_WAIT_NS 1000000000ull
+
 /* Park until the own task is put on a core, whatever happens. */
 void core_wait_turn(struct sched *s, struct sched_self *me)
 {
     uint32_t intr = me->interrupted;
     me->interrupted = 0;
     while (state_of(own(s, me)) != USF_TASK_RUNNING) {
-        core_park(s, me, 0);
+        if (core_park(s, me, os_now() + LONG_WAIT_NS) == -ETIMEDOUT && s->look) s->look(s);
         if (atomic_load_explicit(&s->leaving, memory_order_relaxed) || state_of(own(s, me)) == USF_TASK_GONE) {
             /* another thread is taking the process off: wait for what comes of it */
             if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0});

@@ -1,24 +1,22 @@
-/* src/cli/clean.c - usf clean: remove instances that nobody uses.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/clean.c - usf clean: remove instances that nobody uses.  SPDX-License-Identifier: Apache-2.0
+ *
+ * An instance without living members goes as it is, whatever those who died left in its records, the lock included:
+ * nobody will ever look at them again. */
 #include "cli/cli.h"
 #include "cli/view.h"
-#include "sched/sched.h"
+#include "monitor/monitor.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Processes that died without anybody noticing (their monitor is gone too) still stand in the table. */
-static void reap_dead(struct usf_header *h)
+/* It takes the dead out, and the lock from one of them: what is in use can be helped. */
+static bool start_monitor(struct usf_header *h)
 {
-    static struct sched s;
-    struct sched_self me = {.task = USF_NONE};
-    char why[160];
-    sched_bind(&s, h);
-    /* Their tasks may be in the policy's queues: without its operations they stay, and so does the instance. */
-    if (h->policy_path[0] || sched_use_policy(&s, NULL, why, sizeof why)) return;
-    const struct usf_proc *p = shm_procs(h);
-    for (uint32_t i = 0; i < atomic_load(&h->proc_hwm); i++)
-        if (atomic_load(&p[i].state) != USF_PROC_FREE && !shm_proc_is_alive(&p[i])) sched_proc_remove(&s, &me, i, false);
+    if (monitor_is_alive(h)) return false;
+    int r = monitor_ensure(h, h->monitor_linger_ns);
+    if (r) usf_warn("the monitor of instance '%s' does not start: %s", h->name, strerror(-r));
+    return !r;
 }
 
 /* The file goes, its programs go on among themselves. */
@@ -61,18 +59,18 @@ static int clean_one(const char *name, bool force, bool quiet_if_used)
         return CLI_FAILED;
     }
     if (r) return clean_damaged(name, m.why, force);
-    uint32_t users = shm_nr_members(m.h);
-    if (!users) reap_dead(m.h);
     if (shm_retire_if_empty(&m, NULL)) {
         printf("instance '%s': removed\n", name);
         shm_close(&m);
         return CLI_OK;
     }
-    users = shm_nr_members(m.h);
+    uint32_t users = shm_nr_members(m.h);
+    bool helped = !force && start_monitor(m.h);
     shm_close(&m);
     if (force) return unlink_used(name);
-    if (quiet_if_used) {
-        printf("instance '%s': in use by %u process%s, kept\n", name, users, users == 1 ? "" : "es");
+    if (quiet_if_used || helped) {
+        printf("instance '%s': in use by %u process%s, kept%s\n", name, users, users == 1 ? "" : "es",
+               helped ? "; it had no monitor: started one, which takes out the dead" : "");
         return CLI_OK;
     }
     usf_warn("instance '%s' is in use by %u process%s ('usf ps -i %s'); --force removes it nevertheless", name, users,

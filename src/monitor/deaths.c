@@ -4,6 +4,8 @@
  * if it still is the registered process, the descriptor is its for good, however often the pid is reused.
  * A record is taken off only while it still names the process that died: nobody else frees it then. */
 #include "monitor/internal.h"
+#include "os/os.h"
+#include "sched/core.h"
 #include "sched/lock.h"
 #include <errno.h>
 #include <string.h>
@@ -37,6 +39,18 @@ void monitor_recover_lock(struct monitor *m)
 {
     sched_recover(&m->sched, name_is_dead, m);
     end_stall(m);
+}
+
+void monitor_replace_policy(struct monitor *m, const char *why)
+{
+    struct sched *s = &m->sched;
+    lock_recover(&s->h->lock, LOCK_NAME_MONITOR, name_is_dead, m);
+    s->pol.now = os_now();
+    s->pol.nr_procs = atomic_load(&s->h->proc_hwm);
+    core_replace_policy(s, why);
+    /* Its owner may have left things half done, which takes a policy to mend.  The lock is still ours: it is seized
+     * as from a predecessor, and then all is mended. */
+    monitor_recover_lock(m);
 }
 
 /* ---- processes --------------------------------------------------------------------------------- */

@@ -48,5 +48,7 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc);
 void end_stall(struct monitor *m);
 /* Take the scheduler lock from an owner that died with it. */
 void monitor_recover_lock(struct monitor *m);
+/* The policy in force cannot be used by the monitor: coop instead. */
+void monitor_replace_policy(struct monitor *m, const char *why);
 
 #endif

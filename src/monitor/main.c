@@ -78,9 +78,11 @@ static void use_all_cores(const struct sched *s)
     os_setaffinity(0, &cpus);
 }
 
-static int bind_scheduler(struct monitor *m)
+/* The programs have their policy, but without a watchman threads that never block would stall the others, and the
+ * dead would stay: where it cannot be loaded here, coop takes over for all.  `usf ps` tells why. */
+static void bind_scheduler(struct monitor *m)
 {
-    char why[128];
+    char why[320];
     struct usf_header *h = m->shm.h;
     const struct usf_policy_ops *user = NULL;
     sched_bind(&m->sched, h);
@@ -88,13 +90,7 @@ static int bind_scheduler(struct monitor *m)
     m->sched.shm_dir = m->options->dir;
     m->sched.remote_pin = true;     /* the same pid namespace, or it would not have been opened */
     if (h->policy_path[0]) user = policy_load(h->policy_path, why, sizeof why);
-    if (h->policy_path[0] && !user) {
-        usf_warn("%s", why);
-        return -EINVAL;
-    }
-    int r = sched_use_policy(&m->sched, user, why, sizeof why);
-    if (r) usf_warn("%s", why);
-    return r;
+    if ((h->policy_path[0] && !user) || sched_use_policy(&m->sched, user, why, sizeof why)) monitor_replace_policy(m, why);
 }
 
 /* A thread that waits for the lock has waited for long: is its owner dead? */
@@ -129,8 +125,8 @@ int monitor_run(const struct monitor_options *o)
     m->started = os_now();
     pthread_mutex_init(&m->lock, NULL);
     be_prompt();
-    int r = bind_scheduler(m);
-    if (!r) r = deaths_prepare(m);
+    bind_scheduler(m);
+    int r = deaths_prepare(m);
     if (!r) {
         use_all_cores(&m->sched);
         usf_lock_on_stuck = on_stuck;

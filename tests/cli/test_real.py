@@ -27,6 +27,19 @@ print("up", flush=True)
 sys.stdin.readline()
 """
 
+BUSY = """
+import threading, sys, time
+stop = False
+def work():
+    while not stop: time.sleep(0.001)
+ts = [threading.Thread(target=work) for _ in range(4)]
+[t.start() for t in ts]
+print("up", flush=True)
+sys.stdin.readline()
+stop = True
+[t.join() for t in ts]
+"""
+
 
 class Real(Case):
     def setUp(self):
@@ -91,6 +104,40 @@ class Real(Case):
         self.assertIsNotNone(i["monitor_pid"])
         text = self.run_usf("ps", "-i", self.instance).stdout
         self.assertIn("process %d" % p.pid, text)
+        self.end(p)
+
+    def wait_for(self, what, seconds=20):
+        for _ in range(seconds * 20):
+            found = what()
+            if found:
+                return found
+            time.sleep(0.05)
+        self.fail("it did not come")
+
+    def kill_monitor(self):
+        old = self.wait_for(lambda: self.ps()["monitor_pid"])
+        os.kill(old, signal.SIGKILL)
+        return old
+
+    def test_a_killed_monitor_comes_back(self):
+        """While the program runs: nobody joins, and nobody ends."""
+        p = self.background(code=BUSY)
+        old = self.kill_monitor()
+        self.assertNotEqual(self.wait_for(lambda: self.ps()["monitor_pid"]), old)
+        self.end(p)
+
+    def test_a_policy_that_the_monitor_cannot_load_is_replaced(self):
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+        policy = os.path.join(self.dir, "fair.so")
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-mgeneral-regs-only", "-I" + os.path.join(source, "include"), "-o", policy,
+                        os.path.join(source, "examples/policy/fair.c")], check=True)
+        p = self.background("--policy", policy, code=BUSY)
+        self.assertEqual(self.ps()["policy"], "fair")
+        os.unlink(policy)
+        self.kill_monitor()
+        i = self.wait_for(lambda: self.ps()["policy"] == "coop" and self.ps())
+        self.assertIn(policy, json.dumps(i))
+        self.wait_for(lambda: self.ps()["monitor_pid"])
         self.end(p)
 
     def test_clean_refuses_what_is_used(self):

@@ -2,26 +2,36 @@
 # tests/sched/test_stall.py USF STALL - programs go on while another is stopped with the lock.
 # SPDX-License-Identifier: Apache-2.0
 import os
+import signal
 import subprocess
 import sys
 import time
 import unittest
 
+signal.alarm(150)
 USF, STALL = sys.argv[1:3]
 PING_PONG = '''
-import threading
-turn, cond = 0, threading.Condition()
+import sys, threading
+turn, stop, cond = 0, False, threading.Condition()
 def play(me):
     global turn
-    for _ in range(ROUNDS):
+    while True:
         with cond:
-            while turn % 3 != me: cond.wait()
+            while turn % 3 != me and not stop: cond.wait()
+            if stop: return
             turn += 1
             cond.notify_all()
 players = [threading.Thread(target=play, args=(i,)) for i in range(3)]
+[t.start() for t in players]
 print("playing", flush=True)
-[t.start() for t in players]; [t.join() for t in players]
-print(turn)
+for line in sys.stdin:                      # how far?  Some rounds more, and tell
+    goal = turn + 1000
+    while turn < goal: pass
+    print("played", flush=True)
+stop = True
+with cond: cond.notify_all()
+[t.join() for t in players]
+print("end")
 '''
 
 
@@ -44,10 +54,15 @@ class Stall(unittest.TestCase):
             if pipe:
                 pipe.close()
 
-    def play(self, instance, rounds):
-        p = self.start(USF, 'run', '-i', instance, '--', '/usr/bin/python3', '-c', f'ROUNDS = {rounds}' + PING_PONG)
+    def play(self, instance):
+        p = self.start(USF, 'run', '-i', instance, '--', '/usr/bin/python3', '-c', PING_PONG, stdin=subprocess.PIPE)
         self.assertEqual(p.stdout.readline(), 'playing\n')
         return p
+
+    def goes_on(self, game):
+        game.stdin.write('\n')
+        game.stdin.flush()
+        self.assertEqual(game.stdout.readline(), 'played\n')
 
     def stall(self, instance, mode):
         p = self.start(STALL, instance, mode, stdin=subprocess.PIPE)
@@ -57,11 +72,11 @@ class Stall(unittest.TestCase):
     def test_stopped_by_a_signal(self):
         """It is helped out of the critical section and is stopped again; nobody else notices."""
         instance = f'stall-signal-{os.getpid()}'
-        game = self.play(instance, 20000)
+        game = self.play(instance)
         stopped = self.stall(instance, 'signal')
         self.assertEqual(stopped.stdout.readline(), 'released\n')
-        out, err = game.communicate(timeout=60)
-        self.assertEqual((out, err), ('60000\n', ''))
+        self.goes_on(game)
+        self.assertEqual(game.communicate(timeout=60), ('end\n', ''))
         for _ in range(100):
             if state_of(stopped.pid) == 'T':
                 break
@@ -71,16 +86,19 @@ class Stall(unittest.TestCase):
     def test_stopped_by_a_tracer(self):
         """The others run on unscheduled and say so; later ones join again once it is over."""
         instance = f'stall-trace-{os.getpid()}'
-        games = [self.play(instance, 20000) for _ in range(2)]
+        games = [self.play(instance) for _ in range(2)]
         stopped = self.stall(instance, 'trace')
         for game in games:
+            self.goes_on(game)
+        for game in games:
             out, err = game.communicate(timeout=60)
-            self.assertEqual(out, '60000\n')
+            self.assertEqual(out, 'end\n')
             self.assertRegex(err, r'^usf: `stall` \(process \d+\) is stopped while instance `stall-trace-\d+` waits '
                              r'for it: \S+ runs unscheduled from now on\n$')
         stopped.communicate(timeout=20)
-        later = self.play(instance, 10)
-        self.assertEqual(later.communicate(timeout=60), ('30\n', ''))
+        later = self.play(instance)
+        self.goes_on(later)
+        self.assertEqual(later.communicate(timeout=60), ('end\n', ''))
 
 
 if __name__ == '__main__':

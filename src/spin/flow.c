@@ -121,6 +121,24 @@ void spin_dependences(struct spin_scratch *s)
             if (s->clo[k] >> via & 1) s->clo[k] |= s->clo[via];
 }
 
+void spin_liveness(struct spin_scratch *s)
+{
+    bool again = true;
+    for (unsigned k = 0; k < s->n; k++) s->live[k] = 0;
+    while (again) {
+        again = false;
+        for (unsigned k = s->n; k-- > 0;) {
+            const struct node *n = &s->node[s->at[k]];
+            uint64_t next = s->succ[k];
+            regset after = 0;
+            while (next) after |= s->live[take_lowest(&next)];
+            regset before = n->rd | n->addr | n->sink | (after & ~n->wr);
+            again |= before != s->live[k];
+            s->live[k] = before;
+        }
+    }
+}
+
 bool spin_reaches(const struct spin_scratch *s, unsigned u, unsigned v, uint64_t mask)
 {
     uint64_t todo = s->succ[u] & mask, seen = todo;

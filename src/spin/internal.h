@@ -81,6 +81,7 @@ struct spin_scratch {
     int16_t at[SPIN_MAX_INSNS];
     int16_t local[SPIN_NODES];
     uint64_t succ[SPIN_MAX_INSNS], pred[SPIN_MAX_INSNS], dep[SPIN_MAX_INSNS], clo[SPIN_MAX_INSNS];
+    regset live[SPIN_MAX_INSNS];
     struct spin_loop loop;       /* found last; not yet the answer */
 };
 extern struct spin_scratch spin_scratch;
@@ -111,6 +112,8 @@ bool spin_cycle(struct spin_scratch *s, int pc, int a, int b, bool *big);
 uint64_t spin_reaching(const struct spin_scratch *s, unsigned k, regset v);
 /* Fill dep and its transitive closure clo. */
 void spin_dependences(struct spin_scratch *s);
+/* Fill live: the parts that are read on some way from a node on before anything writes them. */
+void spin_liveness(struct spin_scratch *s);
 /* Is there a way from local node u to v (u itself does not count) with nodes of `mask` only? */
 bool spin_reaches(const struct spin_scratch *s, unsigned u, unsigned v, uint64_t mask);
 

@@ -9,7 +9,11 @@
  * depends on values of before the loop and on loads alone, through a graph without cycles.  Then, while
  * memory stays as it is, some round is equal to the one before it, and so are all that follow: only another
  * thread can end the wait.  Values that depend on themselves (counters) may exist beside that: they bound
- * the wait if an exit depends on them, and are no computation if they only count or only steer. */
+ * the wait if an exit depends on them, and are no computation if they only count or only steer.
+ *
+ * A scan (of slots, for a free one) changes its addresses, but may start over, again and again: at a node from which on
+ * nothing is read that the cycle has written before, the state is the same each time.  The round is then what
+ * lies between two such restarts. */
 #include "spin/internal.h"
 
 const char *spin_verdict_name(enum spin_verdict v)
@@ -26,6 +30,7 @@ struct facts {
     uint64_t loads, times, recurrent;
     uint64_t conditions, exits;      /* conditional branches; those of them that may leave */
     uint64_t memory_exits, counter_exits;
+    uint64_t restarts;               /* of a scan: no other node begins a round */
     bool pause;
 };
 
@@ -140,14 +145,29 @@ static void find_exits(const struct spin_scratch *s, struct facts *f)
     }
 }
 
+/* Is it a scan that starts over until memory changes? */
+static bool scans(struct spin_scratch *s, struct facts *f)
+{
+    regset written = 0;
+    if (f->times) return false;
+    spin_liveness(s);
+    for (unsigned k = 0; k < s->n; k++) {
+        written |= node_of(s, k)->wr;
+        if (f->exits >> k & 1 && s->clo[k] & f->loads) f->memory_exits |= BIT(k);
+    }
+    for (unsigned k = 0; k < s->n; k++)
+        if (!(s->live[k] & written)) f->restarts |= BIT(k);
+    return f->restarts && f->memory_exits;
+}
+
 /* One look at the cycle: SPIN_YES, or why not, with the nodes to take out for another try. */
 static enum spin_verdict judge(struct spin_scratch *s, regset slots, struct facts *f, uint64_t *take)
 {
     spin_dependences(s);
     collect(s, slots, f);
     if ((*take = updates(s, f) | changing_stores(s, f))) return SPIN_NO_STORE;
-    if ((*take = moving_addresses(s, f))) return SPIN_NO_ADDRESS;
-    if ((*take = computations(s, f))) return SPIN_NO_EXIT;
+    if ((*take = moving_addresses(s, f))) return scans(s, f) ? SPIN_YES : SPIN_NO_ADDRESS;
+    if ((*take = computations(s, f))) return scans(s, f) ? SPIN_YES : SPIN_NO_EXIT;
     find_exits(s, f);
     return f->memory_exits ? SPIN_YES : SPIN_NO_EXIT;
 }
@@ -184,8 +204,13 @@ static void describe_loads(const struct spin_scratch *s, const struct facts *f, 
     }
 }
 
-/* A back edge of an inner loop that only waits (counts down, no load) is left alone: a round of it is not
- * a round of the wait. */
+/* A back edge of an inner loop that never starts a scan over, or that only waits (counts down, no load) is left alone: a
+ * round of it is not a round of the wait. */
+static bool is_step(const struct spin_scratch *s, const struct facts *f, unsigned from, unsigned to)
+{
+    uint64_t rest = ~f->restarts;
+    return f->restarts && rest >> from & rest >> to & 1 && (from == to || spin_reaches(s, to, from, rest));
+}
 static bool is_delay(const struct spin_scratch *s, const struct facts *f, unsigned from, unsigned to)
 {
     uint64_t in = 0, loop = 0;
@@ -202,7 +227,8 @@ static void describe_insns(struct spin_scratch *s, const struct facts *f, struct
         const struct node *n = node_of(s, k);
         uint8_t flags = 0;
         if (n->branch && n->taken >= 0 && n->target <= (int32_t)n->off && s->local[n->taken] >= 0 &&
-            s->succ[k] >> s->local[n->taken] & 1 && !is_delay(s, f, k, (unsigned)s->local[n->taken]))
+            s->succ[k] >> s->local[n->taken] & 1 && !is_delay(s, f, k, (unsigned)s->local[n->taken])
+            && !is_step(s, f, k, (unsigned)s->local[n->taken]))
             flags = SPIN_I_BACK;
         l->insn[l->nr_insns++] = (struct spin_insn){ (uint16_t)(n->off - head), n->len, flags };
         l->atomic |= n->atomic;

@@ -135,6 +135,17 @@ void yes_scale(volatile uint64_t *base, volatile uint64_t *index)   /* the addre
 {
     while (base[*index << 4]) NOPS;
 }
+long yes_scan(volatile uint64_t *slot, volatile long *slots)        /* until one is free */
+{
+    long i = 0;
+    while (slot[i * 4]) { i++; if (i >= *slots - 1) { __asm__ volatile(""); i = 0; } }     /* a branch: no cmov */
+    return i;
+}
+long yes_scan_again(volatile uint64_t *slot)
+{
+    for (;;)
+        for (long i = 0; i < 8; i++) if (!slot[i * 4]) return i;
+}
 void yes_fence(vint *f) { while (!*f) atomic_thread_fence(memory_order_seq_cst); }
 void yes_random_backoff(vint *f)
 {
@@ -196,6 +207,19 @@ int  no_mandelbrot(double cr, double ci)
 { double r = 0, i = 0; int n = 0; while (r * r + i * i < 4 && n++ < 1000) { double t = r * r - i * i + cr; i = 2 * r * i + ci; r = t; } return n; }
 uint32_t no_crc(const volatile uint8_t *p, vint *more) { uint32_t c = ~0u; while (*more) { c ^= *p; for (int k = 0; k < 8; k++) c = c >> 1 ^ (0xedb88320u & -(c & 1)); } return c; }
 long no_ring(const volatile long *ring, long mask, long i) { while (!ring[i & mask]) i++; return i; }
+long no_scan_on(const volatile long *p, long n)      /* rows, each from its start */
+{
+    for (;; p += n)
+        for (long i = 0; i < n; i++) if (p[i]) return p[i];
+}
+long no_scan_sum(const volatile long *p, long n)
+{
+    long s = 0;
+    for (;;) {
+        for (long i = 0; i < n; i++) s += p[i];
+        if (s > 1000) return s;
+    }
+}
 void no_system_call(vint *f)
 {
     long r;

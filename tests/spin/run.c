@@ -41,6 +41,7 @@ static const struct { const char *name; long a, b, c; uint64_t begin, end; long 
     { "yes_delay", M, 0, 0, 0, 1, 0, false },         { "yes_fence", M, 0, 0, 0, 1, 0, false },
     { "yes_two", M, M, 0, 0, 1, 0, false },           { "yes_both", M, M, 0, 0, 1, 0, false },
     { "yes_read_lock", M, 0, 0, 0xffffffff, 3, 0, false }, { "yes_yields_rarely", M, 0, 0, 0, 1, 0, false },
+    { "yes_scan", M, M + 1, 0, 1, 0, 0, true },
     { "yes_random_backoff", M, 0, 0, 0, 1, 0, false }, { "yes_helps_when_told", M, M + 1, 0, 0, 1, 0, false },
 };
 

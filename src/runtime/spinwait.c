@@ -5,21 +5,30 @@
 #define SPIN_FREE_ROUNDS 64u    /* rounds of pure spinning before the kernel gets a chance */
 #define STRANGERS_NS 1000000u    /* ... and from then on, while nothing of the instance waits */
 #define STOP_WAIT_NS 2000000u
+#define VAIN_PAUSES 32u
+
+static struct sched_spin spins[USF_MAX_TASKS];
+
+static bool would_leave(uint32_t place, const void *regs) { return spin_would_leave(place, regs); }
+
+/* Nobody that waits would have use for a turn now: do not ask again at once, asking takes the scheduler lock. */
+static void back_off(uint32_t vain)
+{ for (uint32_t i = vain < VAIN_PAUSES ? vain : VAIN_PAUSES; i; i--) os_pause(); }
 
 /* One round of a patched loop. */
-static void spin_round(uint32_t site, struct spin_regs *regs)
+static void spin_round(uint32_t place, struct spin_regs *regs)
 {
     struct rt_thread *t = &rt_self;
-    (void)regs;
     os_pause();
     if (USF_UNLIKELY(t->state != RT_ATTACHED || t->self.crit || usf_gate_vforked)) return;
     if (USF_UNLIKELY(t->self.task == USF_NONE) && !rt_enter()) return;
     if (!rt.sched.kernel) {
         if (atomic_load_explicit(&rt.sched.h->nr_ready, memory_order_relaxed)
-            && sched_yield_core(&rt.sched, &t->self, true)) {
+            && sched_spin(&rt.sched, &t->self, place, regs)) {
             t->spins = 0;
             return;
         }
+        back_off(t->self.vain);
         /* Nothing of ours waits; programs outside the instance might. */
         if (++t->spins % 256 == 0 && os_now() - t->yielded > STRANGERS_NS) {
             os_sched_yield();
@@ -28,7 +37,6 @@ static void spin_round(uint32_t site, struct spin_regs *regs)
         return;
     }
     if (++t->spins > SPIN_FREE_ROUNDS) os_sched_yield();
-    (void)site;
 }
 
 /* ---- live patching ---------------------------------------------------------------------------- */
@@ -99,4 +107,9 @@ void rt_object_loaded(const struct gate_object *o)
     if (n > 0 && rt.sched.proc != USF_NONE) rt.sched.procs[rt.sched.proc].spin_sites += (uint64_t)n;
 }
 
-void rt_spin_init(void) { usf_spin_round = spin_round; }
+void rt_spin_init(void)
+{
+    usf_spin_round = spin_round;
+    rt.sched.would_leave = would_leave;
+    rt.sched.spins = spins;
+}

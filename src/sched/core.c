@@ -303,7 +303,7 @@ void core_dequeue(struct sched *s, uint32_t task)
     unqueued(s, task);
 }
 
-uint32_t core_pick(struct sched *s, uint32_t core)
+static uint32_t checked_pick(struct sched *s, uint32_t core)
 {
     const char *why = 0;
     while (atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) {
@@ -311,11 +311,34 @@ uint32_t core_pick(struct sched *s, uint32_t core)
         if (!why && t != USF_NONE
             && atomic_load_explicit(&s->tasks[t].state, memory_order_relaxed) != USF_TASK_READY)
             why = "pick named a task that is not ready";
-        if (!why) {
-            if (t != USF_NONE) unqueued(s, t);
-            return t;
-        }
+        if (!why) return t;
         core_replace_policy(s, why);
+    }
+    return USF_NONE;
+}
+
+bool core_is_in_vain(struct sched *s, uint32_t task)
+{
+    if (!s->spins || atomic_load_explicit(&s->tasks[task].proc, memory_order_relaxed) != s->proc) return false;
+    const void *regs = atomic_load_explicit(&s->spins[task].regs, memory_order_acquire);
+    return regs && !s->would_leave(s->spins[task].place, regs);
+}
+
+/* A trial takes some 20 ns and a queue two times as long; a thread that runs in vain takes two switches of the kernel. */
+#define TRIALS_MAX 32u
+
+uint32_t core_pick(struct sched *s, uint32_t core, bool any)
+{
+    uint32_t left = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed), task;
+    if (left > TRIALS_MAX) left = TRIALS_MAX;
+    while ((task = checked_pick(s, core)) != USF_NONE) {
+        bool last = left-- <= 1;
+        if ((last && any) || !core_is_in_vain(s, task)) {
+            unqueued(s, task);
+            return task;
+        }
+        policy_enqueue(&s->pol, &s->ops, task, USF_WHY_YIELD);
+        if (last) break;
     }
     return USF_NONE;
 }
@@ -324,7 +347,7 @@ void core_fill(struct sched *s, uint32_t core, struct kicks *k)
 {
     struct usf_core *c = &s->cores[core];
     while (is_free(core_state(atomic_load(&c->word))) && k->n < KICKS_MAX - 2) {
-        uint32_t t = core_pick(s, core);
+        uint32_t t = core_pick(s, core, true);
         if (t == USF_NONE) return;
         if (claim(s, core, t, k)) return;
         /* Its owner came back in between.  To the end of the queue, but the core is busy: no loss. */

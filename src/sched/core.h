@@ -27,8 +27,9 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
 /* Queue it, whatever is idle. */
 void core_enqueue(struct sched *s, uint32_t task, enum usf_why why);
 void core_dequeue(struct sched *s, uint32_t task);
-/* The next task for this core, taken out of the queues, or USF_NONE. */
-uint32_t core_pick(struct sched *s, uint32_t core);
+/* The next task for this core, taken out of the queues, or USF_NONE.  Those that busy-wait in vain are passed over;
+ * if there are only such: one of them if `any`, else USF_NONE. */
+uint32_t core_pick(struct sched *s, uint32_t core, bool any);
 /* `task` (which the core's word names) gives the core up: to `next`, or to nobody.  False: idle now. */
 bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct kicks *k);
 /* The task is taken off: its core is free, if it has one, whatever its thread does with it at this moment. */
@@ -45,6 +46,8 @@ void core_fill_all(struct sched *s, struct kicks *k);
 void core_replace_policy(struct sched *s, const char *why);
 
 /* Without the lock. */
+/* Does the task wait in a loop that it would not leave now?  (False: no, or another process knows.) */
+bool core_is_in_vain(struct sched *s, uint32_t task);
 void core_kick(struct sched *s, uint32_t task);
 void core_wake_monitor(struct sched *s, bool always);
 void core_idle_set(struct sched *s, uint32_t core);

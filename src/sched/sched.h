@@ -38,12 +38,20 @@ struct sched_self {
     uint32_t look;              /* its turn to call sched.look */
     uint32_t joining;           /* it takes its process on again, while the others wait */
     uint32_t lock_name;         /* as which it holds the scheduler lock */
+    uint32_t far;               /* so many of its busy-waits are not waited for softly */
+    uint32_t vain;              /* its turns in a row that it could give to nobody who had use for one */
 };
 
 enum sched_leaving {            /* the process */
     SCHED_STAYS = 0,
     SCHED_LEAVING,              /* is being taken off; its other threads wait for what comes of it */
     SCHED_LEFT,                 /* lives on unscheduled */
+};
+
+/* What a thread busy-waits for, as other threads of its process can try it; null regs: nothing. */
+struct sched_spin {
+    const void *_Atomic regs;
+    uint32_t place;
 };
 
 struct os_cpuset;
@@ -77,6 +85,8 @@ struct sched {
     void (*after_crit)(struct sched_self *);  /* raise signals that were deferred; may be null */
     void (*look)(struct sched *);   /* once a second, and when a thread has waited long for a core: is there a monitor? */
     uint64_t looked;            /* ns; under the lock */
+    struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: nobody is tried */
+    bool (*would_leave)(uint32_t place, const void *regs);   /* is that wait over?  Fast, and holds for the moment only */
     struct sched_watcher *watch;
 };
 
@@ -136,6 +146,9 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n);
 /* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task ran. */
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin);
+/* A round of a busy-wait loop that others can try: whoever chooses the next task passes the thread over while
+ * would_leave says that it would only go on waiting, as long as there is somebody else. */
+bool sched_spin(struct sched *s, struct sched_self *me, uint32_t place, const void *regs);
 /* Around a system call.  certain: it will block (the core counts as idle at once); otherwise others
  * may take the core only after `lend`. */
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain);

@@ -126,6 +126,18 @@ static bool has_turn(struct usf_task *t)
 #define SOFT_PAUSE_MIN  1000000u
 #define SOFT_PAUSE_MAX  100000000u
 
+/* A busy-wait that is not over when its thread is run softly is likely one of those that last for many turns; so are
+ * the next few of that thread. */
+#define FAR_WAITS 8u
+static bool waits_far(struct sched *s, struct sched_self *me)
+{
+    bool spins = s->spins && me->task != USF_NONE
+                 && atomic_load_explicit(&s->spins[me->task].regs, memory_order_relaxed);
+    if (!spins || !me->far) return false;
+    me->far--;
+    return true;
+}
+
 static void take_turn(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
@@ -198,7 +210,14 @@ static void park_softly(struct sched *s, struct sched_self *me, uint64_t now)
             set_estimate(&c->soft_seen, os_cycles());
             os_sched_yield();
             now = os_now();
-            if (state_of(t) == USF_TASK_READY) take_turn(s, me);
+            if (state_of(t) == USF_TASK_READY) {
+                if (core_is_in_vain(s, me->task)) {     /* the kernel ran it for nothing, and would again */
+                    me->far = FAR_WAITS;
+                    leave_soft(t);
+                    return;
+                }
+                take_turn(s, me);
+            }
             atomic_compare_exchange_strong(&t->park, &go, USF_PARK_SOFT);   /* it has had its turn taken */
             go = USF_PARK_GO;
         }
@@ -327,7 +346,7 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     core_set_state(s, me->task, ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL), USF_TASK_BLOCKED);
     t->n.blocks++;
     uint64_t now = s->pol.now;
-    bool given = had && core_give(s, core, me->task, core_pick(s, core), &k);
+    bool given = had && core_give(s, core, me->task, core_pick(s, core, true), &k);
     if (had && !given && !me->spun && estimate(&s->cores[core].poll_ns)) {
         atomic_store(&s->cores[core].poller, me->task + 1);
         me->poll_core = core + 1;
@@ -434,6 +453,8 @@ static int offer_turn(struct sched *s, struct sched_self *me)
     return 1;
 }
 
+/* Nobody is passed over for ever, whatever the trials say: one in so many turns goes to whoever comes first. */
+#define VAIN_TURNS 16u
 static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
 {
     struct usf_task *t = own(s, me);
@@ -449,11 +470,13 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
             core_leave(s, me, &k);
             return false;
         }
-        uint32_t next = core_pick(s, core);
+        uint32_t next = core_pick(s, core, why != USF_WHY_YIELD || me->vain % VAIN_TURNS == VAIN_TURNS - 1);
         if (next == USF_NONE) {
+            me->vain++;
             core_leave(s, me, &k);
             return false;
         }
+        me->vain = 0;
         core_set_state(s, me->task, ST(USF_TASK_RUNNING), USF_TASK_READY);
         core_give(s, core, me->task, next, &k);
         core_enqueue(s, me->task, why);
@@ -461,7 +484,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
     }
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
-    if (why == USF_WHY_YIELD) park_softly(s, me, now);
+    if (why == USF_WHY_YIELD && !waits_far(s, me)) park_softly(s, me, now);
     core_wait_turn(s, me);
     return true;
 }
@@ -474,10 +497,10 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
     if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
         && atomic_load_explicit(&t->state, memory_order_relaxed) == USF_TASK_RUNNING)
         return false;
-    int taken = offer_turn(s, me);
+    int taken = spin && me->far ? 0 : offer_turn(s, me);
     if (taken == 0) return give_way(s, me, USF_WHY_YIELD);
     if (taken < 0) {
-        if (state_of(t) == USF_TASK_READY) {    /* the kernel runs us: our turn again? */
+        if (state_of(t) == USF_TASK_READY && !core_is_in_vain(s, me->task)) {   /* the kernel runs us: our turn again? */
             atomic_exchange(&t->park, USF_PARK_SOFT);
             take_turn(s, me);
         }
@@ -486,6 +509,17 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
         core_wait_turn(s, me);
     }
     return true;
+}
+
+bool sched_spin(struct sched *s, struct sched_self *me, uint32_t place, const void *regs)
+{
+    if (!s->spins || me->task == USF_NONE) return sched_yield_core(s, me, true);
+    struct sched_spin *spin = &s->spins[me->task];
+    spin->place = place;
+    atomic_store_explicit(&spin->regs, regs, memory_order_release);
+    bool ran = sched_yield_core(s, me, true);
+    atomic_store_explicit(&spin->regs, 0, memory_order_relaxed);
+    return ran;
 }
 
 void sched_preempt(struct sched *s, struct sched_self *me)
@@ -571,6 +605,8 @@ void sched_return_core(struct sched *s, struct sched_self *me)
 void sched_interrupt(struct sched *s, struct sched_self *me)
 {
     struct kicks k = {0};
+    /* The handler is to run whether or not what it interrupts goes on. */
+    if (s->spins && me->task != USF_NONE) atomic_store_explicit(&s->spins[me->task].regs, 0, memory_order_relaxed);
     leave_poll(s, me);
     leave_soft(own(s, me));
     if (state_of(own(s, me)) == USF_TASK_BLOCKED) {

@@ -195,18 +195,6 @@ static regset slot_parts(struct spin_scratch *s, struct node *n, int8_t base, in
     *exact = true;
     return RS(RS_SLOT0 + s->nr_slots++);
 }
-static void describe_load(struct node *n, const ZydisDecodedOperand *o, uintptr_t next)
-{
-    struct spin_load *l = &n->mem;
-    bool rip = o->mem.base == ZYDIS_REGISTER_RIP;
-    l->base = rip ? REG_RIP : (int8_t)gpr_number(o->mem.base);
-    l->index = (int8_t)gpr_number(o->mem.index);
-    l->scale = o->mem.scale;
-    l->size = (uint8_t)(o->size / 8);
-    l->fs = o->mem.segment == ZYDIS_REGISTER_FS;
-    l->disp = o->mem.disp.value + (rip ? (int64_t)next : 0);
-}
-
 /* Writes that leave memory as it is while nobody else changes it: attempts at a lock, fences. */
 static bool idempotent_atomic(const struct spin_scratch *s)
 {
@@ -230,12 +218,14 @@ static bool is_cas(ZydisMnemonic m)
     return m == ZYDIS_MNEMONIC_CMPXCHG || m == ZYDIS_MNEMONIC_CMPXCHG8B || m == ZYDIS_MNEMONIC_CMPXCHG16B;
 }
 
-static void memory_operand(struct spin_scratch *s, struct node *n, const ZydisDecodedOperand *o, uintptr_t next)
+static void memory_operand(struct spin_scratch *s, struct node *n, const ZydisDecodedOperand *o)
 {
     int unused;
     regset addr = 0;
     if (o->mem.base != ZYDIS_REGISTER_NONE) addr |= register_parts(n, o->mem.base, &unused);
     if (o->mem.index != ZYDIS_REGISTER_NONE) addr |= register_parts(n, o->mem.index, &unused);
+    n->private |= o->mem.base == ZYDIS_REGISTER_RSP || o->mem.segment == ZYDIS_REGISTER_FS
+                  || o->mem.segment == ZYDIS_REGISTER_GS;
     if (o->mem.type == ZYDIS_MEMOP_TYPE_AGEN) {
         n->rd |= addr;
         return;
@@ -250,20 +240,15 @@ static void memory_operand(struct spin_scratch *s, struct node *n, const ZydisDe
     if (writes && n->atomic) {
         n->load = true;
         n->addr |= addr;
-        describe_load(n, o, next);
     } else if (find_slot(s, o, &base, &lo)) {
         bool exact;
         regset r = slot_parts(s, n, base, lo, lo + (o->size + 7) / 8, &exact);
         if (reads || (writes && (!exact || o->actions & ZYDIS_OPERAND_ACTION_CONDWRITE))) n->rd |= r;
         if (writes) n->wr |= r;
-        describe_load(n, o, next);
-        n->mem.base = base;
-        n->mem.disp = lo;
     } else {
         if (writes) reject(n, SPIN_NO_STORE);
         n->load = true;
         n->addr |= addr;
-        describe_load(n, o, next);
     }
 }
 
@@ -273,6 +258,7 @@ static void register_operand(struct node *n, const ZydisDecodedOperand *o)
     regset r = register_parts(n, o->reg.value, &gpr);
     bool writes = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
     if (writes && gpr == REG_RSP) reject(n, SPIN_NO_STORE);
+    n->private |= gpr == REG_RSP;
     if (n->atomic && o->visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT) {
         n->sink |= r;
         if (writes) n->wr |= r;
@@ -393,7 +379,7 @@ static void describe(struct spin_scratch *s, struct node *n, uintptr_t fstart)
     for (unsigned k = 0; k < i->operand_count; k++) {
         const ZydisDecodedOperand *o = &s->op[k];
         if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) register_operand(n, o);
-        else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) memory_operand(s, n, o, fstart + n->off + i->length);
+        else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) memory_operand(s, n, o);
     }
     flag_effects(n, i->cpu_flags);
     if (clears_register(s)) n->rd = 0;

@@ -16,12 +16,12 @@ typedef unsigned __int128 regset;
 #define RS_FLAGS     ((regset)63 << 48)
 #define RS_VEC(v)    RS(54 + (v))
 #define RS_MASK(k)   RS(86 + (k))
+#define RS_VECTORS   ((((regset)1 << 42) - 1) << 54)
 #define RS_SLOT0     96
 #define RS_SLOTS     16
 #define RS_ALL_SLOTS (((regset)0xffff) << RS_SLOT0)
 #define REG_RSP 4
 #define REG_RBP 5
-#define REG_RIP 16
 
 /* One decoded instruction. */
 struct node {
@@ -44,7 +44,7 @@ struct node {
     regset rd, wr;           /* values that flow to its results; its results */
     regset addr;             /* registers of the address that it reads */
     regset sink;             /* values that it stores (atomics) */
-    struct spin_load mem;    /* of a load */
+    bool private;            /* reads what only its own thread can: by the stack pointer, in its TLS */
 };
 
 #define SPIN_NODES  320
@@ -127,7 +127,11 @@ enum spin_verdict spin_choose_window(struct spin_scratch *s, uintptr_t fstart, s
 
 /* stub.c */
 size_t spin_build_poll(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
-                       uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t map[SPIN_MAX_INSNS]);
+                       uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map);
+/* spin_entry.S: run a round of the trial copy at `at` with these registers; what the copy jumps to says how it ended. */
+bool usf_spin_trial(const struct spin_regs *regs, uintptr_t at);
+void usf_spin_leaves(void);
+void usf_spin_stays(void);
 /* May this instruction be copied elsewhere? */
 bool spin_is_movable(const ZydisDecodedInstruction *i);
 

@@ -173,37 +173,18 @@ static enum spin_verdict judge(struct spin_scratch *s, regset slots, struct fact
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
-static bool is_expressible(const struct spin_scratch *s, const struct node *n)
+/* May another thread try a round: does it read what any thread can, and write nothing but general registers?  (A lock
+ * attempt is not tried: whoever gets to it has something to do.) */
+static bool is_pure(const struct spin_scratch *s, const struct facts *f)
 {
-    regset written = 0;
-    for (unsigned k = 0; k < s->n; k++) written |= node_of(s, k)->wr;
-    return !(n->addr & written) && n->mem.size <= 8;
-}
-static bool same_load(const struct spin_load *a, const struct spin_load *b)
-{
-    return a->base == b->base && a->index == b->index && a->scale == b->scale && a->disp == b->disp &&
-           a->fs == b->fs && a->size == b->size;
-}
-static void add_load(struct spin_loop *l, const struct spin_load *m)
-{
-    for (unsigned i = 0; i < l->nr_loads; i++)
-        if (same_load(&l->load[i], m)) return;
-    if (l->nr_loads < SPIN_MAX_LOADS) l->load[l->nr_loads++] = *m;
-    else l->watchable = false;
-}
-static void describe_loads(const struct spin_scratch *s, const struct facts *f, struct spin_loop *l)
-{
-    uint64_t need = closure(s, f->memory_exits) & f->loads;
-    l->nr_loads = 0;
-    l->watchable = true;
+    if (f->times || f->counter_exits || f->restarts) return false;
     for (unsigned k = 0; k < s->n; k++) {
-        if (!(need >> k & 1)) continue;
         const struct node *n = node_of(s, k);
-        if (is_expressible(s, n)) add_load(l, &n->mem);
-        else l->watchable = false;
+        if (n->atomic) continue;
+        if (n->private || n->wr & RS_ALL_SLOTS || (n->rd | n->wr) & RS_VECTORS) return false;
     }
+    return true;
 }
-
 /* A back edge of an inner loop that never starts a scan over, or that only waits (counts down, no load) is left alone: a
  * round of it is not a round of the wait. */
 static bool is_step(const struct spin_scratch *s, const struct facts *f, unsigned from, unsigned to)
@@ -219,17 +200,43 @@ static bool is_delay(const struct spin_scratch *s, const struct facts *f, unsign
         if ((k == from || spin_reaches(s, k, from, in)) && (k == to || spin_reaches(s, to, k, in))) loop |= BIT(k);
     return loop >> from & 1 && !(loop & f->loads) && loop & (f->recurrent | f->times);
 }
-static void describe_insns(struct spin_scratch *s, const struct facts *f, struct spin_loop *l)
+/* The local node that k's branch goes back to, or -1. */
+static int back_target(const struct spin_scratch *s, unsigned k)
+{
+    const struct node *n = node_of(s, k);
+    bool back = n->branch && n->taken >= 0 && n->target <= (int32_t)n->off && s->local[n->taken] >= 0;
+    return back && s->succ[k] >> s->local[n->taken] & 1 ? s->local[n->taken] : -1;
+}
+/* Does every round of a scan pass a back edge that no mere step takes?  Else each step counts as a round. */
+static bool rounds_have_an_edge(struct spin_scratch *s, const struct facts *f)
+{
+    bool all = true;
+    uint64_t succ[SPIN_MAX_INSNS];
+    for (unsigned k = 0; k < s->n; k++) {
+        int to = back_target(s, k);
+        succ[k] = s->succ[k];
+        if (to >= 0 && !is_step(s, f, k, (unsigned)to)) s->succ[k] &= ~BIT(to);
+    }
+    for (unsigned k = 0; k < s->n; k++)
+        if (f->restarts >> k & 1 && spin_reaches(s, k, k, ~0ull)) all = false;
+    for (unsigned k = 0; k < s->n; k++) s->succ[k] = succ[k];
+    return all;
+}
+static void describe_insns(struct spin_scratch *s, struct facts *f, struct spin_loop *l)
 {
     uint32_t head = node_of(s, 0)->off;
     l->nr_insns = 0;
+    l->atomic = false;
+    l->pure = is_pure(s, f);
+    if (!rounds_have_an_edge(s, f)) f->restarts = 0;
     for (unsigned k = 0; k < s->n; k++) {
         const struct node *n = node_of(s, k);
-        uint8_t flags = 0;
-        if (n->branch && n->taken >= 0 && n->target <= (int32_t)n->off && s->local[n->taken] >= 0 &&
-            s->succ[k] >> s->local[n->taken] & 1 && !is_delay(s, f, k, (unsigned)s->local[n->taken])
-            && !is_step(s, f, k, (unsigned)s->local[n->taken]))
-            flags = SPIN_I_BACK;
+        uint8_t flags = n->atomic ? SPIN_I_ATOMIC : 0;
+        int to = back_target(s, k);
+        if (to >= 0) {
+            if (is_delay(s, f, k, (unsigned)to) || is_step(s, f, k, (unsigned)to)) l->pure = false; /* a trial must end soon */
+            else flags |= SPIN_I_BACK;
+        }
         l->insn[l->nr_insns++] = (struct spin_insn){ (uint16_t)(n->off - head), n->len, flags };
         l->atomic |= n->atomic;
     }
@@ -264,9 +271,7 @@ static enum spin_verdict try_interval(struct spin_scratch *s, int pc, int a, int
     while (spin_cycle(s, pc, a, b, &big)) {
         enum spin_verdict v = judge(s, slots, &f, &take);
         if (v == SPIN_YES) {
-            l->atomic = false;
             describe_insns(s, &f, l);
-            describe_loads(s, &f, l);
             return spin_choose_window(s, s->fstart, l);
         }
         if (why == SPIN_NO_LOOP || v != SPIN_NO_EXIT) why = v;

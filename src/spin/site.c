@@ -11,8 +11,8 @@
 struct spin_site usf_spin_sites[SPIN_MAX_SITES];
 uint32_t usf_spin_nr_sites;
 
-static void no_round(uint32_t site, struct spin_regs *regs) { (void)site, (void)regs; }
-void (*usf_spin_round)(uint32_t site, struct spin_regs *regs) = no_round;
+static void no_round(uint32_t place, struct spin_regs *regs) { (void)place, (void)regs; }
+void (*usf_spin_round)(uint32_t place, struct spin_regs *regs) = no_round;
 
 static uint32_t nr_sites(void) { return __atomic_load_n(&usf_spin_nr_sites, __ATOMIC_ACQUIRE); }
 
@@ -128,7 +128,7 @@ static int make_jump(const struct spin_site *s, uint8_t code[5])
 {
     int k = insn_holding(s, s->window);
     if (k < 0) return -EINVAL;
-    uintptr_t to = s->kind == SPIN_SITE_POLL ? s->stub : s->stub + s->map[k];
+    uintptr_t to = s->kind == SPIN_SITE_POLL ? s->stub : s->stub + s->map.insn[k];
     int64_t d = (int64_t)(to - (s->window + 5));
     if ((int32_t)d != d) return -ERANGE;
     code[0] = 0xe9;
@@ -169,7 +169,7 @@ static int find_site(const struct spin_loop *l)
 }
 
 typedef size_t builder(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
-                       uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t map[SPIN_MAX_INSNS]);
+                       uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map);
 
 static int add_site_held(builder *build, const uint8_t *code, uintptr_t fstart, const struct spin_loop *l,
                          enum spin_kind kind)
@@ -179,11 +179,11 @@ static int add_site_held(builder *build, const uint8_t *code, uintptr_t fstart, 
     if (i == SPIN_MAX_SITES) return -SPIN_NO_MEMORY - 1;
     struct spin_site *s = &usf_spin_sites[i];
     /* Its length does not depend on where it lies; built first as if next to the loop. */
-    size_t len = build(code, fstart, l, i, buf, sizeof buf, l->head, s->map);
+    size_t len = build(code, fstart, l, i, buf, sizeof buf, l->head, &s->map);
     if (!len) return -SPIN_NO_ROOM - 1;
     uint8_t *stub = gate_alloc_stub(l->head, len);
     if (!stub) return -SPIN_NO_MEMORY - 1;
-    if (build(code, fstart, l, i, buf, sizeof buf, (uintptr_t)stub, s->map) != len ||
+    if (build(code, fstart, l, i, buf, sizeof buf, (uintptr_t)stub, &s->map) != len ||
         gate_write_code(stub, buf, len)) return -SPIN_NO_MEMORY - 1;
     s->loop = *l;
     s->head = l->head;
@@ -193,7 +193,6 @@ static int add_site_held(builder *build, const uint8_t *code, uintptr_t fstart, 
     s->stub = (uintptr_t)stub;
     s->stub_end = (uintptr_t)stub + len;
     s->kind = (uint8_t)kind;
-    s->rounds = 0;
     s->committed = false;
     __atomic_store_n(&usf_spin_nr_sites, i + 1, __ATOMIC_RELEASE);
     return (int)i;
@@ -241,7 +240,7 @@ uintptr_t spin_fix_pc(uintptr_t pc)
         int k = insn_holding(s, pc);
         /* a poll function's first instruction enters by the jump as every call does */
         if (k < 0 || (s->kind == SPIN_SITE_POLL && pc == s->window) || !stands(s)) continue;
-        return s->stub + s->map[k];
+        return s->stub + s->map.insn[k];
     }
     return pc;
 }
@@ -264,28 +263,11 @@ void spin_forget(uintptr_t start, uintptr_t end)
     }
 }
 
-uintptr_t spin_load_addr(const struct spin_load *l, const struct spin_regs *regs)
+bool spin_would_leave(uint32_t place, const struct spin_regs *regs)
 {
-    uintptr_t a = (uintptr_t)l->disp;
-    if (l->base >= 0 && l->base < 16) a += regs->r[l->base];
-    if (l->index >= 0 && l->index < 16) a += regs->r[l->index] * l->scale;
-    if (l->fs) {
-        uintptr_t self;      /* the thread pointer is the first word of its block */
-        __asm__("mov %%fs:0, %0" : "=r"(self));
-        a += self;
-    }
-    return a;
-}
-uint64_t spin_load_value(const struct spin_load *l, const struct spin_regs *regs)
-{
-    uintptr_t a = spin_load_addr(l, regs);
-    switch (l->size) {
-    case 1: return *(const volatile uint8_t *)a;
-    case 2: return *(const volatile uint16_t *)a;
-    case 4: return *(const volatile uint32_t *)a;
-    case 8: return *(const volatile uint64_t *)a;
-    default: return 0;
-    }
+    uint32_t site = place & ((1u << SPIN_SITE_BITS) - 1), back = place >> SPIN_SITE_BITS;
+    if (site >= nr_sites() || back >= SPIN_MAX_BACK || !usf_spin_sites[site].map.trial[back]) return true;
+    return usf_spin_trial(regs, usf_spin_sites[site].stub + usf_spin_sites[site].map.trial[back]);
 }
 
 /* ---- poll functions -------------------------------------------------------------------------- */

@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #define SPIN_MAX_INSNS  64      /* longest loop body looked at (with absorbed instructions) */
-#define SPIN_MAX_LOADS  4
-#define SPIN_MAX_STUB   2048    /* bytes; the longest stub */
+#define SPIN_MAX_BACK   8       /* places in a loop that back edges go to */
+#define SPIN_MAX_STUB   3072    /* bytes; the longest stub */
 
 enum spin_verdict {
     SPIN_YES = 0,
@@ -38,15 +38,10 @@ enum spin_verdict {
 };
 const char *spin_verdict_name(enum spin_verdict v);
 
-/* One load that the exit depends on: value at [base + index*scale + disp], `size` bytes. */
-struct spin_load { int8_t base, index; uint8_t scale, size; bool fs; int64_t disp; };
-/* base/index: register number as in gate order rax=0 rcx=1 rdx=2 rbx=3 rsp=4 rbp=5 rsi=6 rdi=7 r8..r15,
- * -1 none, 16 rip (disp is then absolute).  All are unchanged by the loop, so that the registers given
- * to usf_spin_round name the address for as long as the loop goes on.  fs: add the thread pointer. */
-
 struct spin_insn { uint16_t off; uint8_t len, flags; };   /* off: from head */
 #define SPIN_I_BACK     1       /* its branch is a back edge that enters the runtime */
 #define SPIN_I_ABSORBED 2       /* not of the loop: lies in the window behind it */
+#define SPIN_I_ATOMIC   4       /* writes to memory, if the lock that it tries is free */
 
 struct spin_loop {
     enum spin_verdict verdict;
@@ -56,12 +51,11 @@ struct spin_loop {
     uintptr_t window;           /* where the jump is written: an instruction that every cycle passes */
     uint8_t   window_len;       /* bytes replaced (5 plus padding) */
     uint8_t   window_insns;     /* instructions in it; 1: no thread can be in its middle */
-    uint8_t   nr_insns, nr_loads;
-    bool      watchable;        /* load[] holds every load that the exits depend on */
+    uint8_t   nr_insns;
+    bool      pure;             /* another thread may try a round in place of the one that waits (spin_would_leave) */
     bool      has_pause;        /* pause, or a run of nop */
     bool      bounded;          /* may also leave by a count of rounds or the time */
     bool      atomic;           /* a failed xchg/cmpxchg/bts is part of it (test-and-set lock) */
-    struct spin_load load[SPIN_MAX_LOADS];
     struct spin_insn insn[SPIN_MAX_INSNS];   /* by address */
 };
 
@@ -78,20 +72,25 @@ enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_
 int spin_for_each_loop(const uint8_t *code, uintptr_t fstart, uintptr_t fend,
                        void (*fn)(const struct spin_loop *l, void *arg), void *arg);
 
+/* Offsets in a stub: of each instruction (to move a saved pc), and of the trial round that begins where the
+ * back edges of each place go; 0: none. */
+struct spin_map { uint16_t insn[SPIN_MAX_INSNS], trial[SPIN_MAX_BACK]; };
+
 /* Build the loop's stub (copy of the loop, each back edge calling usf_spin_entry, exits jumping to
  * their original targets) into buf for execution at stub_addr.  Returns its length or 0 if it does not
- * fit / cannot be relocated.  map: for each insn, its offset in the stub (to move a saved pc). */
+ * fit / cannot be relocated.  A pure loop's stub has a second copy behind it, for one round on trial. */
 size_t spin_build_stub(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
-                       uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t map[SPIN_MAX_INSNS]);
+                       uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map);
 
 /* Entered by stubs on each back edge (spin_entry.S saves every register and the flags; static CFI that
- * unwinds to the loop's original place), calls this with the loop's index.  The runtime sets it; until
- * then it does nothing. */
+ * unwinds to the loop's original place), calls this with the place: the loop's index, and which of its back edges
+ * above SPIN_SITE_BITS.  The runtime sets it; until then it does nothing. */
+#define SPIN_SITE_BITS 16
 struct spin_regs {
     uint64_t r[16];             /* in the order above; r[4] = rsp at the loop */
     uint64_t flags;             /* as lahf and seto leave them in ax */
 };
-extern void (*usf_spin_round)(uint32_t site, struct spin_regs *regs);
+extern void (*usf_spin_round)(uint32_t place, struct spin_regs *regs);
 void usf_spin_entry(void);      /* spin_entry.S; only stubs may call it */
 
 /* ---- live sites of this process -------------------------------------------------------------- */
@@ -107,8 +106,7 @@ struct spin_site {
     uint8_t kind;               /* enum spin_kind */
     bool committed;
     struct spin_loop loop;      /* kind POLL: only insn[], nr_insns, window* and pc are set */
-    uint16_t map[SPIN_MAX_INSNS];
-    uint64_t rounds;            /* statistics, racy; the runtime counts */
+    struct spin_map map;
 };
 #define SPIN_MAX_SITES 1024
 extern struct spin_site usf_spin_sites[SPIN_MAX_SITES];
@@ -129,10 +127,10 @@ int  spin_site_at(uintptr_t pc);
 /* The object at [start, end) was unmapped: its sites no longer exist.  (A site whose jump has vanished is noticed
  * anyhow before it is used; this saves the look.) */
 void spin_forget(uintptr_t start, uintptr_t end);
-/* Address that load i of the site reads now, from the registers. */
-uintptr_t spin_load_addr(const struct spin_load *l, const struct spin_regs *regs);
-/* Its value now.  Only while the loop runs (the address is then known to be readable). */
-uint64_t spin_load_value(const struct spin_load *l, const struct spin_regs *regs);
+/* Would a thread that waits in usf_spin_round(place, regs) leave its loop now?  True also if that cannot be told from
+ * outside.  Any thread of the process, while the other waits: a round is run with its registers.  Costs about as much as
+ * the round. */
+bool spin_would_leave(uint32_t place, const struct spin_regs *regs);
 
 /* ---- learned sites --------------------------------------------------------------------------- */
 /* Kept per object (build-id, or what the file is) in DIR/spin; never trusted: owner and mode checked, each entry recognised

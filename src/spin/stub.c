@@ -8,11 +8,16 @@
  *       call *entry(%rip)
  *       lea 144(%rsp),%rsp
  *       jmp T
- *   head: .quad, entry: .quad
+ *   if the loop is pure, for each T a round on trial that begins there: copied instructions without pauses, whose back
+ *   edges to T itself go to `stays`, and whose other back edges, exits and lock attempts to `leaves`
+ *       leaves: jmp *leaves(%rip);  stays: jmp *stays(%rip)
+ *   .quad head, entry, leaves, stays
  */
 #include "spin/internal.h"
 
-#define MAX_BACK 8
+/* What has more places or instructions is not tried: the stub would become long. */
+#define MAX_TRIALS      2
+#define MAX_TRIAL_INSNS 32
 
 struct emit {
     struct spin_scratch *s;
@@ -21,12 +26,15 @@ struct emit {
     uint8_t *buf;
     size_t cap, at;
     uintptr_t addr;              /* where buf will run */
-    uint16_t *map;
+    uint16_t *map;               /* of the copy at hand */
+    uint16_t live[SPIN_MAX_INSNS], trial[MAX_TRIALS][SPIN_MAX_INSNS];
+    int from;                    /* the copy is a trial, from this insn; -1: it is the loop */
     uint32_t site;
     bool ok;
     unsigned nr_back;
-    struct { uint16_t target; size_t at; } back[MAX_BACK];   /* target: index of insn */
-    size_t head_literal;         /* offset of the two literals; known in the second pass */
+    struct { uint16_t target; size_t at; } back[SPIN_MAX_BACK];  /* target: index of insn */
+    size_t leaves, stays;        /* offsets of the ends of the trials */
+    size_t literals;             /* offset of the literals; known in the second pass */
 };
 
 static void bytes(struct emit *e, const void *p, size_t n)
@@ -61,7 +69,7 @@ static uintptr_t back_block(struct emit *e, int target)
 {
     for (unsigned i = 0; i < e->nr_back; i++)
         if (e->back[i].target == target) return e->addr + e->back[i].at;
-    if (e->nr_back == MAX_BACK) {
+    if (e->nr_back == SPIN_MAX_BACK) {
         e->ok = false;
         return e->addr;
     }
@@ -69,10 +77,16 @@ static uintptr_t back_block(struct emit *e, int target)
     e->back[e->nr_back].at = 0;
     return e->addr + e->back[e->nr_back++].at;
 }
-/* Where a branch of the loop to pc goes in the stub. */
+static bool is_not_tried(const struct spin_insn *i) { return i->flags & (SPIN_I_ABSORBED | SPIN_I_ATOMIC); }
+
+/* Where a branch of the loop to pc goes in the copy. */
 static uintptr_t destination(struct emit *e, uintptr_t pc, bool back)
 {
     int i = insn_at(e->l, pc);
+    if (e->from >= 0) {
+        if (back) return e->addr + (i == e->from ? e->stays : e->leaves);
+        return e->addr + (i < 0 || is_not_tried(&e->l->insn[i]) ? e->leaves : e->map[i]);
+    }
     if (i < 0) return pc;
     return back ? back_block(e, i) : e->addr + e->map[i];
 }
@@ -116,25 +130,34 @@ static void plain(struct emit *e, const ZydisDecodedInstruction *i, const uint8_
     for (int k = 0; k < 4; k++) e->buf[at + i->raw.disp.offset + (unsigned)k] = (uint8_t)((uint32_t)v >> (8 * k));
 }
 
-/* The call of the runtime. */
-static void enter(struct emit *e)
+enum literal { HEAD, ENTRY, LEAVES, STAYS };
+static void rip_literal(struct emit *e, const char *op, enum literal which)
 {
+    bytes(e, op, 2);
+    rel32(e, e->addr + e->literals + 8 * (size_t)which);
+}
+
+/* The call of the runtime. */
+static void enter(struct emit *e, unsigned back)
+{
+    uint32_t place = e->site | back << SPIN_SITE_BITS;
     bytes(e, "\x48\x8d\x64\x24\x80", 5);
-    bytes(e, "\xff\x35", 2);
-    rel32(e, e->addr + e->head_literal);
+    rip_literal(e, "\xff\x35", HEAD);
     bytes(e, "\x68", 1);
-    bytes(e, &e->site, 4);
-    bytes(e, "\xff\x15", 2);
-    rel32(e, e->addr + e->head_literal + 8);
+    bytes(e, &place, 4);
+    rip_literal(e, "\xff\x15", ENTRY);
     bytes(e, "\x48\x8d\xa4\x24\x90\x00\x00\x00", 8);
 }
 static void literals(struct emit *e, uintptr_t place)
 {
     while (e->ok && e->at % 8) bytes(e, "\xcc", 1);
-    e->head_literal = e->at;
-    uint64_t v[2] = { place, (uint64_t)(uintptr_t)usf_spin_entry };
-    bytes(e, v, sizeof v);
+    e->literals = e->at;
+    uintptr_t v[] = { [HEAD] = place, [ENTRY] = (uintptr_t)usf_spin_entry, [LEAVES] = (uintptr_t)usf_spin_leaves,
+                      [STAYS] = (uintptr_t)usf_spin_stays };
+    bytes(e, v, e->leaves ? sizeof v : 2 * sizeof *v);
 }
+static bool is_pause(const struct spin_insn *i, const uint8_t *c)
+{ return (i->len == 1 && c[0] == 0x90) || (i->len == 2 && c[0] == 0xf3 && c[1] == 0x90); }
 
 /* The instructions [first, last) of l, each at its place of the map. */
 static void copy_insns(struct emit *e, unsigned first, unsigned last)
@@ -145,59 +168,89 @@ static void copy_insns(struct emit *e, unsigned first, unsigned last)
         uintptr_t pc = l->head + l->insn[k].off, next = pc + l->insn[k].len;
         ZydisDecodedInstruction *i = &e->s->insn;
         e->map[k] = (uint16_t)e->at;
+        if (e->from >= 0 && is_not_tried(&l->insn[k])) continue;
         if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&e->s->full, NULL, c, l->insn[k].len, i)) ||
             i->length != l->insn[k].len || !spin_is_movable(i)) {
             e->ok = false;
             return;
         }
         if (i->raw.imm[0].is_relative) branch(e, i, pc, l->insn[k].flags & SPIN_I_BACK);
-        else plain(e, i, c, pc);
+        else if (e->from < 0 || !is_pause(&l->insn[k], c)) plain(e, i, c, pc);
         bool stops = i->meta.category == ZYDIS_CATEGORY_UNCOND_BR || i->meta.category == ZYDIS_CATEGORY_RET;
-        if (!stops && (k + 1 == last || l->head + l->insn[k + 1].off != next)) jump(e, destination(e, next, false));
+        bool gap = k + 1 == last || l->head + l->insn[k + 1].off != next
+                   || (e->from >= 0 && is_not_tried(&l->insn[k + 1]));
+        if (!stops && gap) jump(e, destination(e, next, false));
     }
+}
+
+static void trials(struct emit *e)
+{
+    for (unsigned i = 0; i < e->nr_back; i++) {
+        e->map = e->trial[i];
+        e->from = e->back[i].target;
+        copy_insns(e, 0, e->l->nr_insns);
+    }
+    e->leaves = e->at;
+    rip_literal(e, "\xff\x25", LEAVES);
+    e->stays = e->at;
+    rip_literal(e, "\xff\x25", STAYS);
 }
 
 static void pass(struct emit *e)
 {
     e->at = 0;
+    e->map = e->live;
+    e->from = -1;
     copy_insns(e, 0, e->l->nr_insns);
     for (unsigned i = 0; i < e->nr_back; i++) {
         e->back[i].at = e->at;
-        enter(e);
-        jump(e, e->addr + e->map[e->back[i].target]);
+        enter(e, i);
+        jump(e, e->addr + e->live[e->back[i].target]);
     }
+    if (e->l->pure && e->nr_back <= MAX_TRIALS && e->l->nr_insns <= MAX_TRIAL_INSNS) trials(e);
     /* the unwinder looks up the byte before: the loop's first instruction */
     literals(e, e->l->head + e->l->insn[0].len);
 }
 static void pass_poll(struct emit *e)
 {
     e->at = 0;
-    enter(e);
+    e->map = e->live;
+    e->from = -1;
+    enter(e, 0);
     copy_insns(e, 0, e->l->nr_insns);
     literals(e, e->l->head + 1);
 }
 
+static void report(const struct emit *e, struct spin_map *map)
+{
+    for (unsigned k = 0; k < e->l->nr_insns; k++) map->insn[k] = e->live[k];
+    for (unsigned i = 0; i < SPIN_MAX_BACK; i++) {
+        bool can = e->leaves && i < e->nr_back && !is_not_tried(&e->l->insn[e->back[i].target]);
+        map->trial[i] = can ? e->trial[i][e->back[i].target] : 0;
+    }
+}
+
 static size_t build(void (*one_pass)(struct emit *), const uint8_t *code, uintptr_t fstart, const struct spin_loop *l,
-                    uint32_t site, uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t *map)
+                    uint32_t site, uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map)
 {
     if (l->head < fstart || !l->nr_insns || l->nr_insns > SPIN_MAX_INSNS || !spin_scratch_take()) return 0;
     struct emit e = { .s = &spin_scratch, .code = code + (l->head - fstart), .l = l, .buf = buf, .cap = cap,
-                      .addr = stub_addr, .map = map, .site = site, .ok = true };
-    for (unsigned k = 0; k < l->nr_insns; k++) map[k] = 0;
+                      .addr = stub_addr, .site = site, .ok = true };
     /* Lengths do not depend on targets: the first pass finds all places, the second writes what they are. */
     one_pass(&e);
     if (e.ok) one_pass(&e);
     spin_scratch_release();
+    report(&e, map);
     return e.ok ? e.at : 0;
 }
 
 size_t spin_build_stub(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
-                       uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t map[SPIN_MAX_INSNS])
+                       uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map)
 {
     return build(pass, code, fstart, l, site, buf, cap, stub_addr, map);
 }
 size_t spin_build_poll(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
-                       uint8_t *buf, size_t cap, uintptr_t stub_addr, uint16_t map[SPIN_MAX_INSNS])
+                       uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map)
 {
     return build(pass_poll, code, fstart, l, site, buf, cap, stub_addr, map);
 }

@@ -120,6 +120,24 @@ static void exit_core(struct thread *t)
 
 static bool is_in(struct thread *t);
 
+/* A busy-wait that others may try: while they do, the thread is still in it. */
+struct trial { _Atomic uint32_t alive; };
+
+static bool would_leave(uint32_t place, const void *regs)
+{
+    static _Atomic uint32_t tried;
+    const struct trial *x = regs;
+    CHECK(atomic_load_explicit(&x->alive, memory_order_relaxed) == place);
+    return mix(place + atomic_fetch_add_explicit(&tried, 1, memory_order_relaxed)) % 4 == 0;
+}
+
+static void spin(struct thread *t)
+{
+    struct trial x = {.alive = below(t, 1000) + 1};
+    sched_spin(&t->v->s, &t->self, x.alive, &x);
+    atomic_store_explicit(&x.alive, 0, memory_order_relaxed);
+}
+
 static void handler(struct thread *t)
 {
     if (!is_in(t)) return;
@@ -247,7 +265,8 @@ static void section(struct thread *t)
     t->v->sum += x;
     if (below(t, 16) == 0) {
         exit_core(t);
-        sched_yield_core(&t->v->s, &t->self, below(t, 2));
+        if (below(t, 2)) spin(t);
+        else sched_yield_core(&t->v->s, &t->self, false);
         enter_core(t);
     }
     t->v->sum -= x;
@@ -391,7 +410,9 @@ static void something(struct thread *t)
     switch (below(t, 12)) {
     case 0: case 1: case 2:
         exit_core(t);
-        for (unsigned n = below(t, 6); n; n--) sched_yield_core(s, &t->self, n & 1);
+        for (unsigned n = below(t, 6); n; n--)
+            if (n & 1) spin(t);
+            else sched_yield_core(s, &t->self, false);
         enter_core(t);
         break;
     case 3: case 4: go_away(t); break;
@@ -627,6 +648,8 @@ static void bind_view(struct sched *s, const char *dir)
     sched_bind(s, header);
     if (sched_use_policy(s, e.policy, why, sizeof why)) fail(__LINE__, "policy", why);
     s->shm_dir = dir;
+    s->spins = calloc(USF_MAX_TASKS, sizeof *s->spins);
+    s->would_leave = would_leave;
 }
 
 static int open_instance(struct shm *m, const char *dir)

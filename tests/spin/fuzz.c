@@ -32,13 +32,13 @@ static void found(const struct spin_loop *l, void *arg)
 {
     const uint8_t *code = arg;
     uintptr_t at = (uintptr_t)code + ELSEWHERE, end = (uintptr_t)code_end + ELSEWHERE;
-    uint16_t map[SPIN_MAX_INSNS];
+    struct spin_map map;
     size_t cap = next() % 4 ? SPIN_MAX_STUB : next() % SPIN_MAX_STUB;
     loops++;
     bool sane = l->head >= at && l->end <= end && l->window >= l->head && l->nr_insns <= SPIN_MAX_INSNS &&
-                l->window + l->window_len <= end && l->window_len >= 5 && l->nr_loads <= SPIN_MAX_LOADS;
-    size_t n = spin_build_stub(code, at, l, 3, stub_end - cap, cap, at + 0x10000000, map);
-    for (unsigned i = 0; n && i < l->nr_insns; i++) sane &= map[i] < n;
+                l->window + l->window_len <= end && l->window_len >= 5;
+    size_t n = spin_build_stub(code, at, l, 3, stub_end - cap, cap, at + 0x10000000, &map);
+    for (unsigned i = 0; n && i < l->nr_insns; i++) sane &= map.insn[i] < n;
     if (!sane || n > cap) failures++, printf("bad loop at %lx\n", (long)l->head);
 }
 

@@ -15,16 +15,16 @@ static void check_loop(const struct spin_loop *l, void *arg)
 {
     struct seen *s = arg;
     uint8_t buf[SPIN_MAX_STUB];
-    uint16_t map[SPIN_MAX_INSNS];
+    struct spin_map map;
     s->loops++;
-    size_t n = spin_build_stub(s->code, s->start, l, 7, buf, sizeof buf, s->start + 0x100000, map);
+    size_t n = spin_build_stub(s->code, s->start, l, 7, buf, sizeof buf, s->start + 0x100000, &map);
     bool ok = n > 0 && l->window >= l->head && l->window_len >= 5 && l->window + l->window_len <= s->end;
     for (unsigned i = 0; i < l->nr_insns; i++) {
         /* every instruction of the loop finds the same loop */
         struct spin_loop again;
         uintptr_t pc = l->head + l->insn[i].off;
         if (l->insn[i].flags & SPIN_I_ABSORBED) continue;
-        ok &= map[i] < n && spin_recognise(s->code, s->start, s->end, pc, &again) == SPIN_YES;
+        ok &= map.insn[i] < n && spin_recognise(s->code, s->start, s->end, pc, &again) == SPIN_YES;
     }
     if (!ok) {
         printf("%s: %s: bad loop at %lx (stub %zu)\n", path, name, (long)l->head, n);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 static int failures, runs;
-static unsigned rounds;
+static unsigned rounds, trials, wrong;
 static uint64_t memory[64];
 static uint64_t end_value;
 
@@ -19,9 +19,15 @@ int answer(int);
 void external(void) { }
 int answer(int x) { return 0; }
 
-__attribute__((target("general-regs-only"))) static void on_round(uint32_t site, struct spin_regs *regs)
+__attribute__((target("general-regs-only"))) static void on_round(uint32_t place, struct spin_regs *regs)
 {
-    if (++rounds == 5) *(volatile uint64_t *)memory = end_value;
+    const struct spin_site *s = &usf_spin_sites[place & 0xffff];
+    bool tells = s->map.trial[place >> SPIN_SITE_BITS] && !s->loop.atomic;
+    if (tells && rounds < 5) trials++, wrong += spin_would_leave(place, regs);
+    if (++rounds == 5) {
+        *(volatile uint64_t *)memory = end_value;
+        if (!spin_would_leave(place, regs)) wrong++;
+    }
 }
 
 /* arguments: M the memory, a number otherwise; begin and end: values of its first word */
@@ -69,9 +75,12 @@ static void run(const char *path, void *lib, unsigned k, size_t size)
     rounds = 0;
     long r = fn(argument(waits[k].a), argument(waits[k].b), waits[k].c);
     runs++;
-    if (committed && rounds >= 5 && (!waits[k].returns || (int)r == waits[k].result)) return;
+    bool as_tried = wrong == 0 || !strcmp(waits[k].name, "yes_both");   /* which waits for two words in turn */
+    wrong = 0;
+    if (as_tried && committed && rounds >= 5 && (!waits[k].returns || (int)r == waits[k].result)) return;
     failures++;
-    printf("%s: %s: %d loops, %u rounds, result %ld\n", path, waits[k].name, committed, rounds, r);
+    printf("%s: %s: %d loops, %u rounds, result %ld%s\n", path, waits[k].name, committed, rounds, r,
+           as_tried ? "" : ", but on trial it went otherwise");
 }
 
 static void all(const char *path)
@@ -96,6 +105,6 @@ int main(int argc, char **argv)
     alarm(60);
     usf_spin_round = on_round;
     for (int i = 1; i < argc; i++) all(argv[i]);
-    printf("%d runs, %d failures\n", runs, failures);
-    return failures || !runs;
+    printf("%d runs, %u rounds on trial, %d failures\n", runs, trials, failures);
+    return failures || !runs || !trials;
 }

@@ -136,23 +136,57 @@ static long call_yield(struct gate_frame *f)
     return rt_pass(f);
 }
 
+/* Nothing is given up by one that has no core. */
+static bool has_core(const struct rt_thread *t) { return !t->self.guest; }
+
 static long call_blocks(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     return t ? rt_call_away(t, f, true) : rt_pass(f);
 }
 
-static long call_may_block(struct gate_frame *f)
+/* ---- calls that may block ----------------------------------------------------------------------- */
+/* A core that is lent to such a call is taken only once it has been lent for long, with others waiting all the while.  So a
+ * thread whose core was taken in a call believes that the next few of its kind block as well: it gives the core up at once. If
+ * others wait for it, it looks first: a core that is given up for nothing is not easily had back. */
+#define SURE       8u
+#define LOOK_EVERY 16u      /* look also if nobody waits: whoever reads what is there already pays for the guess */
+
+static bool guess(struct rt_thread *t, uint8_t *blocks)
+{ return *blocks && !sched_core_is_wanted(&rt.sched) && ++t->guesses % LOOK_EVERY; }
+
+static bool is_ready(int fd, short events)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+    return usf_syscall(__NR_poll, &p, 1, 0) != 0;
+}
+
+/* events: what the call waits for on its first argument; 0: something else. */
+static long may_block(struct gate_frame *f, short events)
 {
     struct rt_thread *t = rt_enter();
-    return t ? rt_call_away(t, f, false) : rt_pass(f);
+    if (USF_UNLIKELY(!t)) return rt_pass(f);
+    uint8_t *blocks = &t->blocks[f->rax % RT_CALL_KINDS];
+    if (USF_LIKELY(!*blocks)) {
+        uint32_t lost = t->self.lost;
+        long r = rt_call_away(t, f, false);
+        if (USF_UNLIKELY(t->self.lost != lost)) *blocks = SURE;
+        return r;
+    }
+    bool certain = t->self.guest || guess(t, blocks) || !events || !is_ready((int)f->rdi, events);
+    if (!certain || !events) --*blocks;
+    return rt_call_away(t, f, certain);
 }
+
+static long call_may_block(struct gate_frame *f) { return may_block(f, 0); }
+static long call_reads(struct gate_frame *f) { return may_block(f, POLLIN); }
+static long call_writes(struct gate_frame *f) { return may_block(f, POLLOUT); }
 
 static long call_wait4(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t || f->rdx & WNOHANG) return rt_pass(f);
-    long r = usf_syscall(__NR_wait4, f->rdi, f->rsi, f->rdx | WNOHANG, f->r10);
+    long r = has_core(t) ? usf_syscall(__NR_wait4, f->rdi, f->rsi, f->rdx | WNOHANG, f->r10) : 0;
     return r ? r : rt_call_away(t, f, true);
 }
 
@@ -164,7 +198,7 @@ static long call_poll(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t || (int)f->rdx == 0) return rt_pass(f);
-    long r = usf_syscall(__NR_poll, f->rdi, f->rsi, 0);
+    long r = has_core(t) ? usf_syscall(__NR_poll, f->rdi, f->rsi, 0) : 0;
     return r ? r : rt_call_away(t, f, true);
 }
 
@@ -173,7 +207,7 @@ static long call_ppoll(struct gate_frame *f)
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
     struct sync_timespec now = zero;
-    long r = usf_syscall(__NR_ppoll, f->rdi, f->rsi, &now, f->r10, f->r8);
+    long r = has_core(t) ? usf_syscall(__NR_ppoll, f->rdi, f->rsi, &now, f->r10, f->r8) : 0;
     return r ? r : rt_call_away(t, f, true);
 }
 
@@ -181,7 +215,7 @@ static long call_epoll_wait(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t || (int)f->r10 == 0) return rt_pass(f);
-    long r = usf_syscall6((long)f->rax, (long)f->rdi, (long)f->rsi, (long)f->rdx, 0, (long)f->r8, (long)f->r9);
+    long r = has_core(t) ? usf_syscall6((long)f->rax, (long)f->rdi, (long)f->rsi, (long)f->rdx, 0, (long)f->r8, (long)f->r9) : 0;
     return r ? r : rt_call_away(t, f, true);
 }
 
@@ -190,7 +224,7 @@ static long call_epoll_pwait2(struct gate_frame *f)
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
     struct sync_timespec now = zero;
-    long r = usf_syscall(__NR_epoll_pwait2, f->rdi, f->rsi, f->rdx, &now, f->r8, f->r9);
+    long r = has_core(t) ? usf_syscall(__NR_epoll_pwait2, f->rdi, f->rsi, f->rdx, &now, f->r8, f->r9) : 0;
     return r ? r : rt_call_away(t, f, true);
 }
 
@@ -205,7 +239,7 @@ static long call_select(struct gate_frame *f)
     uint32_t probe;
 
     if (!t) return rt_pass(f);
-    if (n == 0 || n > FD_SETSIZE) return rt_call_away(t, f, true);
+    if (n == 0 || n > FD_SETSIZE || !has_core(t)) return rt_call_away(t, f, true);
     for (int i = 0; i < 3; i++) {
         if (!user[i]) continue;
         if (!sync_read((uint32_t *)user[i], &probe)) return rt_pass(f);     /* EFAULT, from the kernel */
@@ -228,16 +262,20 @@ void rt_install_calls(void)
         __NR_nanosleep, __NR_clock_nanosleep, __NR_pause, __NR_rt_sigsuspend, __NR_rt_sigtimedwait,
         __NR_waitid, __NR_semtimedop, __NR_mq_timedreceive,
     };
+    static const uint16_t reads[] = {
+        __NR_read, __NR_readv, __NR_recvfrom, __NR_recvmsg, __NR_recvmmsg, __NR_accept, __NR_accept4,
+    };
+    static const uint16_t writes[] = {__NR_write, __NR_writev, __NR_sendto, __NR_sendmsg, __NR_sendmmsg};
     static const uint16_t may[] = {
-        __NR_read, __NR_readv, __NR_pread64, __NR_preadv, __NR_preadv2, __NR_write, __NR_writev, __NR_pwrite64,
-        __NR_pwritev, __NR_pwritev2, __NR_recvfrom, __NR_recvmsg, __NR_recvmmsg, __NR_sendto, __NR_sendmsg,
-        __NR_sendmmsg, __NR_accept, __NR_accept4, __NR_connect, __NR_flock, __NR_fcntl, __NR_fsync,
+        __NR_pread64, __NR_preadv, __NR_preadv2, __NR_pwrite64, __NR_pwritev, __NR_pwritev2, __NR_connect, __NR_flock, __NR_fcntl, __NR_fsync,
         __NR_fdatasync, __NR_sync, __NR_syncfs, __NR_ioctl, __NR_splice, __NR_tee, __NR_vmsplice, __NR_sendfile,
         __NR_copy_file_range, __NR_msgrcv, __NR_msgsnd, __NR_semop, __NR_mq_timedsend, __NR_io_uring_enter,
         __NR_io_getevents, __NR_open, __NR_openat, 437 /* openat2 */, __NR_getrandom, __NR_sync_file_range,
     };
     for (unsigned i = 0; i < sizeof block / sizeof *block; i++) usf_gate_handlers[block[i]] = call_blocks;
     for (unsigned i = 0; i < sizeof may / sizeof *may; i++) usf_gate_handlers[may[i]] = call_may_block;
+    for (unsigned i = 0; i < sizeof reads / sizeof *reads; i++) usf_gate_handlers[reads[i]] = call_reads;
+    for (unsigned i = 0; i < sizeof writes / sizeof *writes; i++) usf_gate_handlers[writes[i]] = call_writes;
     usf_gate_handlers[__NR_futex] = call_futex;
     usf_gate_handlers[NR_FUTEX_WAITV] = call_futex_waitv;
     usf_gate_handlers[NR_FUTEX_WAIT] = call_futex_wait;

@@ -27,12 +27,16 @@ enum rt_thread_state {
     RT_ALONE,           /* runs unscheduled (no record left, or it is ending) */
 };
 
+#define RT_CALL_KINDS 64u
+
 struct rt_thread {
     uint32_t state;                 /* enum rt_thread_state */
     int32_t tid;
     struct sched_self self;
     struct sync_self sync;
     uint32_t certain;               /* the system call it is in gives the core up for certain */
+    uint32_t guesses;               /* calls taken for ones that block */
+    uint8_t blocks[RT_CALL_KINDS];  /* by number: how sure we are that such a call will block (calls.c) */
     uint32_t restart;               /* the last handler had SA_RESTART */
     uint32_t handlers;              /* user's signal handlers run so far */
     uint32_t nudges;                /* the runtime's own signals so far */

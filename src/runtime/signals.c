@@ -97,7 +97,7 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
              && !usf_gate_vforked             && !gate_contains_pc((uintptr_t)*pc)) {
         rt_find_spin(t, (uintptr_t)*pc);
         uint64_t now = os_now(), start = rt.sched.tasks[t->self.task].start_ns;
-        if (!rt.sched.kernel && now > start && now - start >= rt.sched.h->progress_ns)
+        if (!rt.sched.kernel && (t->self.guest || (now > start && now - start >= rt.sched.h->progress_ns)))
             sched_preempt(&rt.sched, &t->self);
     }
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);

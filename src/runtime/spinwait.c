@@ -41,6 +41,15 @@ static void spin_round(uint32_t place, struct spin_regs *regs)
 
 /* ---- live patching ---------------------------------------------------------------------------- */
 
+/* Is it executing the program's code, as far as we know? */
+static bool may_run(const struct rt_thread *t)
+{
+    const volatile struct sched_self *self = &t->self;
+    uint32_t task = self->task;
+    return self->where == SCHED_USER && task != USF_NONE
+           && (self->guest || atomic_load(&rt.sched.tasks[task].state) == USF_TASK_RUNNING);
+}
+
 /* Stop every thread of this process that may be executing program code. */
 static bool stop_others(struct rt_thread *me, uint32_t round)
 {
@@ -48,14 +57,11 @@ static bool stop_others(struct rt_thread *me, uint32_t round)
     uint64_t until = os_now() + STOP_WAIT_NS;
     rt_list_lock();
     for (struct rt_thread *t = rt.threads; t; t = t->next)
-        if (t != me && t->self.where == SCHED_USER && t->self.task != USF_NONE
-            && atomic_load(&rt.sched.tasks[t->self.task].state) == USF_TASK_RUNNING)
+        if (t != me && may_run(t))
             os_signal_thread(rt.pid, t->tid, RT_SIGNAL, RT_STOP_MAGIC);
     for (struct rt_thread *t = rt.threads; t && all; t = t->next) {
         if (t == me || t->self.task == USF_NONE) continue;
-        while (*(volatile uint32_t *)&t->self.where == SCHED_USER
-               && atomic_load(&rt.sched.tasks[t->self.task].state) == USF_TASK_RUNNING
-               && *(volatile uint32_t *)&t->stopped != round) {
+        while (may_run(t) && *(volatile uint32_t *)&t->stopped != round) {
             if (os_now() > until) {
                 all = false;    /* it blocks the signal, or has not got the CPU: another time */
                 break;

@@ -38,6 +38,10 @@ struct sched_self {
     uint32_t look;              /* its turn to call sched.look */
     uint32_t joining;           /* it takes its process on again, while the others wait */
     uint32_t lock_name;         /* as which it holds the scheduler lock */
+    uint32_t guest;             /* it runs without a core (sched_leave_core) */
+    uint32_t short_bursts;      /* calls in a row that gave the core up, with little computing between */
+    uint64_t returned;          /* cycles: when it came back from the last of them */
+    uint32_t lost;              /* times that it came back from a system call and its core was taken */
     uint32_t far;               /* so many of its busy-waits are not waited for softly */
     uint32_t vain;              /* its turns in a row that it could give to nobody who had use for one */
 };
@@ -150,7 +154,11 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin);
  * would_leave says that it would only go on waiting, as long as there is somebody else. */
 bool sched_spin(struct sched *s, struct sched_self *me, uint32_t place, const void *regs);
 /* Around a system call.  certain: it will block (the core counts as idle at once); otherwise others
- * may take the core only after `lend`. */
+ * may take the core only after `lend`.
+ *
+ * A thread that blocks in the kernel again and again and computes for microseconds between is better off without a core: it
+ * becomes a guest, bound to no CPU, whose bursts the kernel schedules beside the cores' owners, as it does interrupts.  It is one
+ * until it computes for longer (it queues for a core at its next call, or when the monitor finds it), blocks here, or yields. */
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain);
 void sched_return_core(struct sched *s, struct sched_self *me);
 /* Progress guarantee, from the signal handler. */

@@ -121,6 +121,19 @@ static void sample_core(struct sched *s, uint64_t now, void (*nudge)(void *, uin
     nudge(arg, core_task(w));
 }
 
+/* A guest in the middle of the same burst as at the last look computes: it is to queue for a core. */
+static void look_at_guests(struct sched *s, void (*nudge)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
+{
+    uint32_t hwm = atomic_load(&s->h->task_hwm);
+    for (uint32_t i = 0; i < hwm; i++) {
+        struct usf_task *t = &s->tasks[i];
+        uint32_t burst = atomic_load_explicit(&t->guest, memory_order_relaxed);
+        if (!burst) continue;
+        if (burst == t->guest_seen && state(arg, i) == 'R') nudge(arg, i);
+        t->guest_seen = burst;
+    }
+}
+
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg)
 {
@@ -137,6 +150,7 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
     }
     s->watch->quiet = 0;
     sample_core(s, now, nudge, state, arg);
+    look_at_guests(s, nudge, state, arg);
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         uint64_t w = atomic_load(&s->cores[i].word);
         unsigned st = core_state(w);

@@ -96,7 +96,9 @@ struct usf_task {
     uint64_t reserved1[2];
     /* line 3-4 */
     struct usf_counters n;      /* 80 bytes; writer: the task's own thread */
-    uint64_t tail[6];           /* spare; the record ends with a line */
+    _Atomic uint32_t guest;     /* bumped with each burst of a guest (sched_leave_core); 0: it is none */
+    uint32_t guest_seen;        /* ... when the monitor last looked */
+    uint64_t tail[5];           /* spare; the record ends with a line */
 };
 #define USF_MAIL 0x80000000u
 enum usf_park {
@@ -271,7 +273,7 @@ struct usf_header {
     F(usf_proc, gone) F(usf_proc, tail) \
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
     F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) F(usf_task, why) \
-    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, tail) \
+    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, tail) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
     F(usf_run, n) F(usf_run, tail) \
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
@@ -301,7 +303,7 @@ struct usf_header {
 USF_LAYOUT_RECORD(usf_task, 320);
 USF_LAYOUT_AT(usf_task, pol, 64);
 USF_LAYOUT_AT(usf_task, n, 192);
-USF_LAYOUT_AT(usf_task, tail, 272);
+USF_LAYOUT_AT(usf_task, tail, 280);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
 USF_LAYOUT_AT(usf_core, tail, 272);

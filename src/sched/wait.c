@@ -55,12 +55,9 @@ void core_kick(struct sched *s, uint32_t task)
     }
     if (!there) bind(s, task, core);
     USF_POINT("sched.kick");
-    if (was == USF_PARK_SOFT) {
-        atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
-        return;
-    }
-    atomic_store(&t->park, USF_PARK_GO);
-    os_futex_wake(&t->park, 1);
+    /* By now it may be in a later wait, and somebody may be taking its turn: its TAKEN must stand.  Waking it is harmless. */
+    atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
+    if (was == USF_PARK_ASLEEP) os_futex_wake(&t->park, 1);
 }
 
 /* Stop polling.  A task that was left in the mailbox in the meantime is woken, in a critical section: a

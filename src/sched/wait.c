@@ -497,12 +497,10 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
     int taken = spin && me->far ? 0 : offer_turn(s, me);
     if (taken == 0) return give_way(s, me, USF_WHY_YIELD);
     if (taken < 0) {
-        if (state_of(t) == USF_TASK_READY && !core_is_in_vain(s, me->task)) {   /* the kernel runs us: our turn again? */
-            atomic_exchange(&t->park, USF_PARK_SOFT);
-            take_turn(s, me);
-        }
+        /* The kernel runs us: our turn again?  Nobody is to take it before we wait softly: park_softly's exchange
+         * would hit the taker's TAKEN. */
+        if (state_of(t) == USF_TASK_READY && !core_is_in_vain(s, me->task)) take_turn(s, me);
         if (state_of(t) != USF_TASK_RUNNING) park_softly(s, me, os_now());
-        leave_soft(t);
         core_wait_turn(s, me);
     }
     return true;

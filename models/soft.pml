@@ -19,6 +19,7 @@
  *
  * Mutations that must fail: -DLATE_GO (a kicker stores GO instead of replacing its PINNING: over a later round's TAKEN);
  * -DTWICE (one whose offer was taken is SOFT already when it begins to wait softly: its second exchange may hit a TAKEN);
+ * -DBLOCK -DHASTY (who is interrupted while it blocks goes on without looking whether its turn was taken after the handler);
  * -DPASS_TAKEN (a soft waiter goes on whatever the word says); -DBARE_TAKE (a taker does not mark the one it takes from);
  * -DDEATH -DKEEP_TAKEN (recovery leaves TAKEN as it is); -DSTOP -DBLIND (who finds TAKEN waits for it alone). */
 #ifndef ROUNDS
@@ -203,7 +204,7 @@ inline interrupt(t) {
     if
     :: state[t] == BLOCKED ->
        lock(t);
-       if :: state[t] == BLOCKED -> place(t) :: else fi;
+       if :: state[t] == BLOCKED -> place(t); interrupted = true :: else fi;
        unlock();
        kick(t)
     :: else
@@ -288,6 +289,7 @@ inline block(t) {
     :: token[t] -> token[t] = false; unlock()
     :: else ->
        had = (state[t] == RUNNING);
+       interrupted = false;
        state[t] = BLOCKED;
        if
        :: had -> pick(); if :: next != NOBODY -> put_on(next) :: else -> set_core(NOBODY) fi
@@ -296,9 +298,19 @@ inline block(t) {
        had = false;
        unlock();
        kick(t);
+       if
+       :: atomic { signals > 0 -> signals-- };      /* came while it held the lock */
+          interrupt(t)
+       :: true
+       fi;
        if :: park_softly(t) :: true fi;
+#ifdef HASTY
+       if :: interrupted -> going[t] = true :: else -> core_park(t); wait_turn(t) fi;
+       interrupted = false
+#else
        core_park(t);
        wait_turn(t)
+#endif
     fi
 }
 #endif
@@ -308,7 +320,7 @@ inline block(t) {
 proctype thread(byte me) {
     LOCALS;
     byte other = NOBODY, round = 0;
-    bool turn = false, had = false;
+    bool turn = false, had = false, interrupted = false;
     {
         lock(me);
         place(me);

@@ -361,7 +361,10 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     if (given && me->wait_avg < SOFT_NS) park_softly(s, me, os_now());
     int r = core_park(s, me, deadline);
     if (r != -ETIMEDOUT || state_of(t) == USF_TASK_RUNNING) {
-        if (r == -EINTR) return me->where = SCHED_USER, -EINTR;
+        if (r == -EINTR) {      /* the handler had a core, but a soft wait may have offered it since */
+            core_wait_turn(s, me);
+            return -EINTR;
+        }
         if (has_turn(t)) {
             core_wait_turn(s, me);
             waited(me, t->start_ns - now);

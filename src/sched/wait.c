@@ -154,6 +154,7 @@ static void take_turn(struct sched *s, struct sched_self *me)
         core_dequeue(s, me->task);
         core_set_state(s, other, ST(USF_TASK_RUNNING), USF_TASK_READY);
         core_give(s, core, other, me->task, &k);
+        USF_POINT("sched.turn_taken");
         core_enqueue(s, other, o->why);
         atomic_store(&o->park, USF_PARK_GO);
         core_fill_all(s, &k);
@@ -169,6 +170,7 @@ static void look_if_stalled(struct sched *s, struct sched_self *me)
 static bool leave_soft(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
+    USF_POINT("sched.leave_soft");
     uint32_t was = atomic_load(&t->park);
     for (unsigned i = 1;; i++) {
         /* Who is binding us must not do it after we have gone on (it may have died, though).  Who takes our turn holds the

@@ -29,7 +29,7 @@
 enum { THREADS = 4, WORKERS = 2, STUCK_S = 15 };
 static const char *const points[] = {
     "sched.take_turn", "sched.turn_taken", "sched.leave_soft", "sched.kick", "sched.locked", "sched.unlock", "sched.blocked",
-    "sched.parking", "sched.park", "sched.away", "lock.owned", "lock.released",
+    "sched.parking", "sched.park", "sched.away", "sched.removed", "lock.owned", "lock.released",
 };
 
 static struct {
@@ -287,10 +287,10 @@ static void start(int i)
 {
     char plan[128];
     bool alone = nr_threads == 1;
-    snprintf(plan, sizeof plan, "seed=%u,delay=20,yield=%u", (unsigned)next(&rng) & 0xffffff, 20);
+    snprintf(plan, sizeof plan, "seed=%u,delay=20,yield=20", (unsigned)next(&rng) & 0xffffff);
     if (i) snprintf(plan + strlen(plan), sizeof plan - strlen(plan), ",kill=%s:%u",
                     alone ? points[0] : points[next(&rng) % (sizeof points / sizeof *points)],
-                    alone ? 20 : (unsigned)(next(&rng) % 3000 + 1));
+                    alone ? 20 : (unsigned)(next(&rng) % (next(&rng) % 2 ? 3000 : 50) + 1));
     uint64_t seed = next(&rng);
     fflush(stdout);
     workers[i] = (struct worker){.pid = fork()};
@@ -389,7 +389,7 @@ static int open_instance(void)
     snprintf(name, sizeof name, "soft-%d", getpid());
     struct shm_config c = {.name = name, .dir = dir, .policy = next(&rng) % 2 ? "coop" : "fifo", .lock_kind = next(&rng) % 2};
     if (shm_open_instance(&c, true, &shm)) return fprintf(stderr, "%s\n", shm.why), 77;
-    if (nr_threads == 1 || next(&rng) % 2) {     /* one core: all wait for each other */
+    if (nr_threads == 1 || next(&rng) % 4 == 0) {     /* one core: all wait for each other */
         shm.h->nr_cores = 1;
         atomic_store(&shm.h->idle[0], 1);
     }

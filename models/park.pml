@@ -110,15 +110,14 @@ active [WAKERS] proctype waker() {
        MAY_DIE;
        atomic { was = park; park = PINNING }      /* exchange */
        MAY_DIE;
-       if
-       :: was != ASLEEP ->
 #ifdef LATE_GO
-          park = GO
+       park = GO;
 #else
-          atomic { if :: park == PINNING -> park = GO :: else fi }
+       atomic { if :: park == PINNING -> park = GO :: else fi };
 #endif
+       if
+       :: was != ASLEEP
        :: else ->
-          park = GO;
           MAY_DIE;
           in_kernel = false                       /* futex wake */
        fi

@@ -39,6 +39,7 @@ extern void (*usf_on_bug)(void);                               /* null: abort (t
  * e.g. "seed=7,delay=20" or "kill=sched.block.locked:3").  Compiled out in release. */
 #ifdef USF_POINTS
 void usf_point(const char *name);
+void usf_points_again(void);    /* read the plan again: a forked child has its parent's */
 #define USF_POINT(name) usf_point(name)
 #else
 #define USF_POINT(name) ((void)0)

@@ -10,7 +10,7 @@
 #ifdef USF_POINTS
 extern char **environ;
 
-static struct { int ready; unsigned delay, yield, count; uint64_t seed; char kill[64]; } plan;
+static struct plan { int ready; unsigned delay, yield, count; uint64_t seed; char kill[64]; } plan;
 static uint64_t visits;
 
 static unsigned number(const char *s) { unsigned v = 0; while (*s >= '0' && *s <= '9') v = v * 10 + (unsigned)(*s++ - '0'); return v; }
@@ -18,7 +18,7 @@ static unsigned number(const char *s) { unsigned v = 0; while (*s >= '0' && *s <
 static void read_plan(void)
 {
     if (!environ) return;       /* a preloaded library's first visits come before libc has set it */
-    plan.ready = 1;
+    plan = (struct plan){.ready = 1};
     for (char **e = environ; *e; e++) {
         if (strncmp(*e, "USF_POINTS=", 11)) continue;
         for (const char *s = *e + 11; *s;) {
@@ -36,6 +36,8 @@ static void read_plan(void)
         }
     }
 }
+
+void usf_points_again(void) { plan.ready = 0; }
 
 void usf_point(const char *name)
 {

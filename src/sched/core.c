@@ -319,7 +319,8 @@ static uint32_t checked_pick(struct sched *s, uint32_t core)
 
 bool core_is_in_vain(struct sched *s, uint32_t task)
 {
-    if (!s->spins || atomic_load_explicit(&s->tasks[task].proc, memory_order_relaxed) != s->proc) return false;
+    if (!s->spins || task == USF_NONE) return false;    /* none: it has just been taken off */
+    if (atomic_load_explicit(&s->tasks[task].proc, memory_order_relaxed) != s->proc) return false;
     const void *regs = atomic_load_explicit(&s->spins[task].regs, memory_order_acquire);
     return regs && !s->would_leave(s->spins[task].place, regs);
 }

@@ -100,8 +100,9 @@ static void remove_task(struct sched *s, uint32_t task, struct kicks *k)
     core_set_state(s, task, ~0u, USF_TASK_GONE);
 }
 
-/* holds the lock.  A free record names no process: it must not look like one of a dead process's to whoever
- * is claiming it for another. */
+/* A record that is GONE, by its own thread or of a dead process.  A free one names no process: it must not look like one of
+ * a dead process's to whoever is claiming it for another.  So a thread frees its own only after it has released the lock,
+ * which knows it by the record: killed in between, it could not be found to be dead. */
 static void free_task(struct sched *s, uint32_t task)
 {
     s->tasks[task].proc = USF_NONE;
@@ -129,7 +130,7 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bo
     if (!me) me = &nobody;
     if (!core_enter(s, me)) return;
     uint32_t hwm = atomic_load(&s->h->task_hwm);    /* under the lock: who attached before us is below it */
-    uint32_t state = atomic_load(&p->state), kept = 0;
+    uint32_t state = atomic_load(&p->state), kept = 0, task = me->task;
     bool dead = !lives;
     if (state == USF_PROC_FREE || state == USF_PROC_JOINING || (state == USF_PROC_LEAVING && dead)) {
         if (state == USF_PROC_LEAVING) free_tasks(s, proc);
@@ -163,8 +164,9 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bo
     /* Other threads of a process that leaves by itself run on for a moment, parking and waking by their records:
      * these are free only when the process is dead, which the monitor sees. */
     if (dead) free_tasks(s, proc);
-    else if (me->task != USF_NONE) free_task(s, me->task);
+    USF_POINT("sched.removed");
     core_leave(s, me, &k);
+    if (!dead && task != USF_NONE) free_task(s, task);
     if (dead || !kept) shm_leave(s->h, proc);
     if (proc == s->proc) s->proc = USF_NONE;
     me->task = USF_NONE;
@@ -271,10 +273,11 @@ void sched_detach(struct sched *s, struct sched_self *me)
     struct kicks k = {0};
     if (me->task == USF_NONE) return;
     if (!core_enter(s, me)) return;
-    remove_task(s, me->task, &k);
-    free_task(s, me->task);
+    uint32_t task = me->task;       /* a handler that runs at the section's end may find that it is lost */
+    remove_task(s, task, &k);
     core_fill_all(s, &k);
-    /* The record may be another thread's as soon as the lock is free, but the lock knows us by it. */
+    USF_POINT("sched.removed");
     core_leave(s, me, &k);
+    free_task(s, task);
     me->task = USF_NONE;
 }

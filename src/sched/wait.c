@@ -55,12 +55,9 @@ void core_kick(struct sched *s, uint32_t task)
     }
     if (!there) bind(s, task, core);
     USF_POINT("sched.kick");
-    if (was == USF_PARK_SOFT) {
-        atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
-        return;
-    }
-    atomic_store(&t->park, USF_PARK_GO);
-    os_futex_wake(&t->park, 1);
+    /* By now it may be in a later wait, and somebody may be taking its turn: its TAKEN must stand.  Waking it is harmless. */
+    atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
+    if (was == USF_PARK_ASLEEP) os_futex_wake(&t->park, 1);
 }
 
 /* Stop polling.  A task that was left in the mailbox in the meantime is woken, in a critical section: a
@@ -123,6 +120,7 @@ static bool has_turn(struct usf_task *t)
 #define SOFT_ROUNDS   64
 #define SOFT_NS       500000u
 #define SOFT_LATE_NS  500000u
+#define SOFT_LOOK     1000u
 #define SOFT_PAUSE_MIN  1000000u
 #define SOFT_PAUSE_MAX  100000000u
 
@@ -156,6 +154,7 @@ static void take_turn(struct sched *s, struct sched_self *me)
         core_dequeue(s, me->task);
         core_set_state(s, other, ST(USF_TASK_RUNNING), USF_TASK_READY);
         core_give(s, core, other, me->task, &k);
+        USF_POINT("sched.turn_taken");
         core_enqueue(s, other, o->why);
         atomic_store(&o->park, USF_PARK_GO);
         core_fill_all(s, &k);
@@ -163,14 +162,22 @@ static void take_turn(struct sched *s, struct sched_self *me)
     core_leave(s, me, &k);
 }
 
+/* Everybody is to leave whose lock does not move: trying to take it is what finds out. */
+static void look_if_stalled(struct sched *s, struct sched_self *me)
+{ if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0}); }
+
 /* Leave the soft wait.  True: it is our turn, and nobody else's any more. */
-static bool leave_soft(struct usf_task *t)
+static bool leave_soft(struct sched *s, struct sched_self *me)
 {
+    struct usf_task *t = own(s, me);
+    USF_POINT("sched.leave_soft");
     uint32_t was = atomic_load(&t->park);
-    for (int i = 0;; i++) {
-        /* Who is binding us must not do it after we have gone on (it may have died, though). */
-        if (was == USF_PARK_TAKEN || (was == USF_PARK_PINNING && i < 1000)) {
-            os_sched_yield();
+    for (unsigned i = 1;; i++) {
+        /* Who is binding us must not do it after we have gone on (it may have died, though).  Who takes our turn holds the
+         * lock, and may have died or been stopped with it: nobody else may be there to notice. */
+        if (was == USF_PARK_TAKEN || (was == USF_PARK_PINNING && i < SOFT_LOOK)) {
+            if (i % SOFT_LOOK == 0) look_if_stalled(s, me);
+            else os_sched_yield();
             was = atomic_load(&t->park);
         } else if (atomic_compare_exchange_weak(&t->park, &was, USF_PARK_NONE)) {
             return has_turn(t);
@@ -204,7 +211,7 @@ static void park_softly(struct sched *s, struct sched_self *me, uint64_t now)
         atomic_exchange(&t->park, USF_PARK_SOFT);
         for (int i = 0; !has_turn(t) && !me->interrupted; i++) {
             if (i >= SOFT_ROUNDS || now - start > SOFT_NS) {
-                leave_soft(t);
+                leave_soft(s, me);
                 return;
             }
             set_estimate(&c->soft_seen, os_cycles());
@@ -213,7 +220,7 @@ static void park_softly(struct sched *s, struct sched_self *me, uint64_t now)
             if (state_of(t) == USF_TASK_READY) {
                 if (core_is_in_vain(s, me->task)) {     /* the kernel ran it for nothing, and would again */
                     me->far = FAR_WAITS;
-                    leave_soft(t);
+                    leave_soft(s, me);
                     return;
                 }
                 take_turn(s, me);
@@ -221,13 +228,9 @@ static void park_softly(struct sched *s, struct sched_self *me, uint64_t now)
             atomic_compare_exchange_strong(&t->park, &go, USF_PARK_SOFT);   /* it has had its turn taken */
             go = USF_PARK_GO;
         }
-    } while (!leave_soft(t) && !me->interrupted);
+    } while (!leave_soft(s, me) && !me->interrupted);
     if (state_of(t) == USF_TASK_RUNNING) judge_softness(c, t->start_ns, now);
 }
-
-/* Everybody is to leave whose lock does not move: trying to take it is what finds out. */
-static void look_if_stalled(struct sched *s, struct sched_self *me)
-{ if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0}); }
 
 int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
@@ -371,7 +374,10 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     if (given && me->wait_avg < SOFT_NS) park_softly(s, me, os_now());
     int r = core_park(s, me, deadline);
     if (r != -ETIMEDOUT || state_of(t) == USF_TASK_RUNNING) {
-        if (r == -EINTR) return me->where = SCHED_USER, -EINTR;
+        if (r == -EINTR) {      /* the handler had a core, but a soft wait may have offered it since */
+            core_wait_turn(s, me);
+            return -EINTR;
+        }
         if (has_turn(t)) {
             core_wait_turn(s, me);
             waited(me, t->start_ns - now);
@@ -454,7 +460,7 @@ static int offer_turn(struct sched *s, struct sched_self *me)
     me->where = SCHED_PARKED;
     atomic_exchange(&t->park, USF_PARK_SOFT);
     os_sched_yield();
-    if (!leave_soft(t) || state_of(t) != USF_TASK_RUNNING) return -1;
+    if (!leave_soft(s, me) || state_of(t) != USF_TASK_RUNNING) return -1;
     uint64_t took = os_cycles() - start, now;
     if (took > OFFER_LATE && atomic_load_explicit(&t->core, memory_order_relaxed) == core) {
         now = os_now();
@@ -512,12 +518,10 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
     int taken = spin && me->far ? 0 : offer_turn(s, me);
     if (taken == 0) return give_way(s, me, USF_WHY_YIELD);
     if (taken < 0) {
-        if (state_of(t) == USF_TASK_READY && !core_is_in_vain(s, me->task)) {   /* the kernel runs us: our turn again? */
-            atomic_exchange(&t->park, USF_PARK_SOFT);
-            take_turn(s, me);
-        }
+        /* The kernel runs us: our turn again?  Nobody is to take it before we wait softly: park_softly's exchange
+         * would hit the taker's TAKEN. */
+        if (state_of(t) == USF_TASK_READY && !core_is_in_vain(s, me->task)) take_turn(s, me);
         if (state_of(t) != USF_TASK_RUNNING) park_softly(s, me, os_now());
-        leave_soft(t);
         core_wait_turn(s, me);
     }
     return true;
@@ -679,7 +683,7 @@ void sched_interrupt(struct sched *s, struct sched_self *me)
     /* The handler is to run whether or not what it interrupts goes on. */
     if (s->spins && me->task != USF_NONE) atomic_store_explicit(&s->spins[me->task].regs, 0, memory_order_relaxed);
     leave_poll(s, me);
-    leave_soft(own(s, me));
+    leave_soft(s, me);
     if (state_of(own(s, me)) == USF_TASK_BLOCKED) {
         if (!core_enter(s, me)) return;
         if (state_of(own(s, me)) == USF_TASK_BLOCKED) {

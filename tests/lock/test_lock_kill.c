@@ -77,6 +77,7 @@ static pid_t start_worker(uint32_t name)
     if (pid) return pid_of[name] = pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setenv("USF_POINTS", plan, 1);
+    usf_points_again();
     work(name);
     _exit(0);
 }

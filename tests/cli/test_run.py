@@ -238,7 +238,26 @@ class Unscheduled(Case):
             p = self.run_usf("run", FILES["hello"], "5")
             self.assertEqual((p.returncode, p.stdout, len(p.stderr.splitlines())), (5, "hello\n", 1), p.stderr)
             self.assertIn("it runs unscheduled", p.stderr)
-            os.unlink(path)
+            self.assertIn("run `usf clean -i %s --force`" % self.instance, p.stderr)
+            self.one_line(self.run_usf("clean", "-i", self.instance), 1, "clean -i %s --force" % self.instance)
+            self.assertEqual(self.run_usf("clean", "-i", self.instance, "--force").returncode, 0)
+            self.assertFalse(os.path.exists(path))
+
+    def test_instance_of_another_version(self):
+        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
+        keep = subprocess.Popen([self.usf, "run", "true"], env=dict(self.env, USF_MONITOR_LINGER="1000"))
+        self.assertEqual(keep.wait(), 0)
+        shutil.copy2(path, path + ".other")
+        with open(path + ".other", "r+b") as f:
+            f.seek(8)
+            f.write(b"\x63")                    # the ABI
+        os.rename(path + ".other", path)
+        for args in ("run", FILES["hello"]), ("ps", "-i", self.instance), ("clean", "-i", self.instance):
+            p = self.run_usf(*args)
+            self.assertEqual(len(p.stderr.splitlines()), 1, p.stderr)
+            self.assertRegex(p.stderr, r"another version of usf \(ABI 99 layout [0-9a-f]+ build ([0-9a-f]{12}), this is ABI 1 "
+                                       r"layout [0-9a-f]+ build \1\); .* run `usf clean -i %s --force`" % self.instance)
+        self.assertEqual(self.run_usf("clean", "-i", self.instance, "--force").returncode, 0)
 
     def in_private_shm(self, script, mount="mount -t tmpfs -o size=64k none /dev/shm"):
         p = subprocess.run(["unshare", "-rm", "sh", "-c", "%s || exit 77; %s" % (mount, script)], env=self.env,

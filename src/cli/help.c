@@ -210,23 +210,22 @@ void help_completion(void)
 
 int cmd_help(const struct cli_command *self, int argc, char **argv)
 {
-    (void)self;
-    if (argc < 2 || argv[1][0] == '-') {
-        help_overview();
-        return CLI_OK;
-    }
-    if (!strcmp(argv[1], topics[0])) {
-        help_man();
-        return CLI_OK;
-    }
-    if (!strcmp(argv[1], topics[1])) {
-        help_completion();
-        return CLI_OK;
-    }
-    const struct cli_command *c = cli_find(argv[1]);
+    static void (*const print[])(void) = {help_man, help_completion};
+    const struct cli_args a = {.rest = 2};
+    const char *topic = argc > 1 ? argv[1] : "--help";
     char buf[64];
-    if (!c) return cli_usage("no help on '%s'; the nearest is '%s'", text_clean(argv[1], buf, sizeof buf),
-                             cli_nearest_command(argv[1]));
+    (void)self;
+    /* (No cli_parse: help is there whatever is wrong with the settings.) */
+    int code = cli_no_more(&a, argc, argv);
+    if (code >= 0) return code;
+    if (!strcmp(topic, "--help") || !strcmp(topic, "-h")) return help_overview(), CLI_OK;
+    if (*topic == '-')
+        return cli_usage("unknown option %s of usf help; the nearest is --help", text_clean(topic, buf, sizeof buf));
+    for (unsigned i = 0; i < sizeof topics / sizeof *topics; i++)
+        if (!strcmp(topic, topics[i])) return print[i](), CLI_OK;
+    const struct cli_command *c = cli_find(topic);
+    if (!c) return cli_usage("no help on '%s'; the nearest is '%s'", text_clean(topic, buf, sizeof buf),
+                             cli_nearest_command(topic));
     help_command(c);
     return CLI_OK;
 }

@@ -47,13 +47,14 @@ int main(int argc, char **argv)
 {
     if (argc < 2) return cli_usage("no command given ('usf --help' lists them)");
     const char *word = argv[1];
+    char buf[64];
     if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+        if (argc > 2) return cli_usage("'%s' is one argument too many", text_clean(argv[2], buf, sizeof buf));
         puts("usf " USF_VERSION);
         return CLI_OK;
     }
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) word = "help";
     const struct cli_command *c = cli_find(word);
-    char buf[64];
     if (!c) return cli_usage("unknown command '%s'; the nearest is '%s'", text_clean(word, buf, sizeof buf),
                              cli_nearest_command(word));
     shm_library_build = library_build;

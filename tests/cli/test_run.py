@@ -76,6 +76,17 @@ class Finding(Case):
         self.one_line(self.run_usf("run", "-c", "1000-1010", "true"), 125, "1000-1010")
         self.one_line(self.run_usf("run", "true", add={"USF_POLICY": "linx"}), 125, "USF_POLICY", "'linux'")
         self.one_line(self.run_usf("run", "-i", "", "true"), 125, "instance name")
+        for cpus in "0-", "3-1", "0,,1", "99999", "0-1:0", "-1":
+            self.one_line(self.run_usf("run", "-c", cpus, "true"), 125, "'%s'" % cpus, "CPU list")
+
+    def test_words_too_many(self):
+        for args in ("help", "run", "ps"), ("help", "man", "ps"), ("--version", "ps"), ("-h", "run", "ps"), ("ps", "ps"), \
+                    ("policy", "list", "ps"), ("policy", "info", "coop", "ps"), ("config", "show", "ps"), \
+                    ("doctor", "true", "ps"), ("clean", "ps"):
+            self.one_line(self.run_usf(*args), 125, "'ps' is one argument too many")
+        self.one_line(self.run_usf("help", "--polcy"), 125, "--polcy", "--help")
+        self.one_line(self.run_usf("doctor", "--prog", "x"), 125, "the nearest is --program")
+        self.assertEqual(self.run_usf("help", add={"USF_QUANTUM": "abc"}).returncode, 0)
 
     def test_policy_object_that_is_none(self):
         path = self.write("p.so", b"\x7fELF junk")

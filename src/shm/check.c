@@ -32,6 +32,7 @@ int shm_explain(int error, const char *doing, const char *path, char *why, size_
         {-EMFILE, "too many open files in this process"},
         {-ENFILE, "too many open files in the system"},
         {-ENOMEM, "out of memory"},
+        {-EFBIG, "it is larger than files may be here (ulimit -f)"},
         {-EPERM, "not permitted"},
         {-EWOULDBLOCK, "another process keeps it locked; try again"},
     };

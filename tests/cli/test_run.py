@@ -270,6 +270,17 @@ class Unscheduled(Case):
                                        r"layout [0-9a-f]+ build \1\); .* run `usf clean -i %s --force`" % self.instance)
         self.assertEqual(self.run_usf("clean", "-i", self.instance, "--force").returncode, 0)
 
+    def test_limits(self):
+        """Whatever there is too little of: the program runs, and one line tells."""
+        for limit, words in (("-f 100", "ulimit -f"), ("-v 12000", "out of memory"), ("-n 4", "Too many open files")):
+            p = subprocess.run(
+                ["bash", "-c", "ulimit %s; exec %s run %s 6" % (limit, self.usf, FILES["hello"])], env=self.env,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+            self.assertEqual((p.returncode, p.stdout, len(p.stderr.splitlines())), (6, "hello\n", 1), (limit, p))
+            self.assertIn(words, p.stderr)
+            self.assertIn("it runs unscheduled", p.stderr)
+            self.assertFalse(os.path.exists("/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)), limit)
+
     def in_private_shm(self, script, mount="mount -t tmpfs -o size=64k none /dev/shm"):
         p = subprocess.run(["unshare", "-rm", "sh", "-c", "%s || exit 77; %s" % (mount, script)], env=self.env,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)

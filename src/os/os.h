@@ -80,6 +80,8 @@ struct os_stat { uint64_t dev, ino, size; uint32_t uid, mode; };
 int  os_fstat(int fd, struct os_stat *out);
 int  os_lstat(const char *path, struct os_stat *out);
 long os_pread(int fd, void *buf, size_t n, uint64_t off);    /* fewer than n only at the end of the file */
+/* Does the limit allow a file of this size?  Where it does not, making one raises a signal that ends the program. */
+bool os_file_may_be(uint64_t size);
 int  os_truncate(int fd, uint64_t size);
 int  os_chmod(int fd, unsigned mode);
 int  os_unlink(const char *path);

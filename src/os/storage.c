@@ -47,11 +47,15 @@ long os_pread(int fd, void *buf, size_t n, uint64_t off)
     return (long)done;
 }
 
-/* Where the limit forbids it, the kernel would send a signal that ends us. */
-int os_truncate(int fd, uint64_t size)
+bool os_file_may_be(uint64_t size)
 {
     struct rlimit limit;
-    if (usf_syscall(__NR_getrlimit, RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur) return -EFBIG;
+    return usf_syscall(__NR_getrlimit, RLIMIT_FSIZE, &limit) || size <= limit.rlim_cur;
+}
+
+int os_truncate(int fd, uint64_t size)
+{
+    if (!os_file_may_be(size)) return -EFBIG;
     return (int)usf_syscall(__NR_ftruncate, fd, size);
 }
 int os_chmod(int fd, unsigned mode) { return (int)usf_syscall(__NR_fchmod, fd, mode); }

@@ -243,6 +243,11 @@ class Real(Case):
         self.run_usf("run", "true")
         self.ends_by_itself()
 
+    def test_nothing_is_kept_where_files_must_be_small(self):
+        cache = os.path.join(self.dir, "cache")
+        p = self.run_usf("run", "--cache-dir", cache, "bash", "-c", "ulimit -f 0; ls /; echo $?")
+        self.assertEqual((p.returncode, p.stdout.split()[-1], p.stderr), (0, "0", ""))
+
     def for_all_to_read(self):
         for path, mode in ((self.dir, 0o755), (self.lib, 0o755)):
             os.chmod(path, mode)

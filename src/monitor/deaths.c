@@ -148,15 +148,10 @@ static void handle(struct monitor *m, uint32_t what)
     else while (read(m->changed, &drained, sizeof drained) < 0 && errno == EINTR) {}
 }
 
-/* Somebody has written over it: nothing in it means anything any more, and its programs are past help. */
-static bool is_still_ours(const struct usf_header *h)
-{ return h->magic == USF_SHM_MAGIC && h->abi == USF_SHM_ABI && h->layout_hash == USF_LAYOUT_HASH; }
-
 void deaths_loop(struct monitor *m)
 {
     struct epoll_event e[64];
     for (;;) {
-        if (!is_still_ours(m->shm.h)) return;
         look_at_processes(m);
         if (atomic_exchange(&m->shm.h->lock_stuck, 0)) {
             pthread_mutex_lock(&m->lock);

@@ -34,9 +34,9 @@ static int unlink_used(const char *name)
 
 static int clean_damaged(const char *name, const char *problem, bool force)
 {
-    char why[320];
+    char why[480];
     if (!force) {
-        usf_warn("instance '%s': %s; --force removes it", name, problem);
+        usf_warn("instance '%s': %s%s", name, problem, strstr(problem, "--force") ? "" : "; --force removes it");
         return CLI_FAILED;
     }
     int r = shm_remove_unusable(NULL, name, why, sizeof why);

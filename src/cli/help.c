@@ -132,7 +132,9 @@ static void man_rest(void)
          ".SH WHAT RUNS UNSCHEDULED\n"
          "Programs that are statically linked, setuid or with capabilities, of another architecture or word size,\n"
          "written in Go, or linked with another C library run as without usf; one line says so.\n"
-         "So does a program when the instance cannot be made.\n"
+         "So does a program when the instance cannot be made or joined: what is missing is named.\n"
+         "What a program starts, and is one of these, runs unscheduled without a word; so does what runs as another user than\n"
+         "\\fBusf run\\fR did, and a program from when it gives up its user (\\fB\\-v\\fR tells).\n"
          ".SH EXIT STATUS\n"
          "That of the program. 125: a mistake in the command line or the environment.\n"
          "126: the program is there but cannot be run. 127: it was not found.\n"
@@ -210,23 +212,22 @@ void help_completion(void)
 
 int cmd_help(const struct cli_command *self, int argc, char **argv)
 {
-    (void)self;
-    if (argc < 2 || argv[1][0] == '-') {
-        help_overview();
-        return CLI_OK;
-    }
-    if (!strcmp(argv[1], topics[0])) {
-        help_man();
-        return CLI_OK;
-    }
-    if (!strcmp(argv[1], topics[1])) {
-        help_completion();
-        return CLI_OK;
-    }
-    const struct cli_command *c = cli_find(argv[1]);
+    static void (*const print[])(void) = {help_man, help_completion};
+    const struct cli_args a = {.rest = 2};
+    const char *topic = argc > 1 ? argv[1] : "--help";
     char buf[64];
-    if (!c) return cli_usage("no help on '%s'; the nearest is '%s'", text_clean(argv[1], buf, sizeof buf),
-                             cli_nearest_command(argv[1]));
+    (void)self;
+    /* (No cli_parse: help is there whatever is wrong with the settings.) */
+    int code = cli_no_more(&a, argc, argv);
+    if (code >= 0) return code;
+    if (!strcmp(topic, "--help") || !strcmp(topic, "-h")) return help_overview(), CLI_OK;
+    if (*topic == '-')
+        return cli_usage("unknown option %s of usf help; the nearest is --help", text_clean(topic, buf, sizeof buf));
+    for (unsigned i = 0; i < sizeof topics / sizeof *topics; i++)
+        if (!strcmp(topic, topics[i])) return print[i](), CLI_OK;
+    const struct cli_command *c = cli_find(topic);
+    if (!c) return cli_usage("no help on '%s'; the nearest is '%s'", text_clean(topic, buf, sizeof buf),
+                             cli_nearest_command(topic));
     help_command(c);
     return CLI_OK;
 }

@@ -1,5 +1,7 @@
 /* src/cli/main.c - the usf command.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
+#include "cli/preload.h"
+#include "shm/shm.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -34,19 +36,28 @@ const struct cli_command cli_commands[] = {
     {0},
 };
 
+static const char *library_build(void)
+{
+    static struct preload lib;
+    char why[320];
+    return preload_find(&lib, why, sizeof why) ? NULL : lib.build_id;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) return cli_usage("no command given ('usf --help' lists them)");
     const char *word = argv[1];
+    char buf[64];
     if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+        if (argc > 2) return cli_usage("'%s' is one argument too many", text_clean(argv[2], buf, sizeof buf));
         puts("usf " USF_VERSION);
         return CLI_OK;
     }
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) word = "help";
     const struct cli_command *c = cli_find(word);
-    char buf[64];
     if (!c) return cli_usage("unknown command '%s'; the nearest is '%s'", text_clean(word, buf, sizeof buf),
                              cli_nearest_command(word));
+    shm_library_build = library_build;
     int r = c->main(c, argc - 1, argv + 1);
     if (fflush(stdout) || ferror(stdout)) {
         if (r == CLI_OK) usf_warn("the output could not be written");

@@ -105,7 +105,7 @@ int cmd_policy(const struct cli_command *self, int argc, char **argv)
     int code = cli_parse(self, &a, argc, argv);
     if (code >= 0) return code;
     const char *verb = argv[a.rest];
-    if (!verb) return cli_usage("usf policy %s", self->synopsis);
+    if (!verb) return cli_usage("usf policy what? (usf policy %s)", self->synopsis);
     bool is_info = !strcmp(verb, "info");
     if (!is_info && strcmp(verb, "list")) {
         char shown[64];

@@ -2,6 +2,7 @@
 #include "cli/preload.h"
 #include "cli/cli.h"
 #include "cli/elf.h"
+#include "config/env.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -103,4 +104,16 @@ void export_options(const struct config *c)
         if (v->origin != ORIGIN_DEFAULT || (o->type == OPT_PATH && *v->text)) setenv(o->env, v->text, 1);
         else unsetenv(o->env);
     }
+}
+
+void export_identity(void)
+{
+    char path[PATH_MAX], uid[16];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    snprintf(uid, sizeof uid, "%u", geteuid());
+    setenv(USF_ENV_OWNER, uid, 1);
+    unsetenv(USF_ENV_TOOL);
+    if (n <= 0) return;
+    path[n] = 0;
+    setenv(USF_ENV_TOOL, path, 1);
 }

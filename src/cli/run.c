@@ -129,6 +129,7 @@ static void set_environment(struct run *r)
     leave_outer_run(r);             /* looks at the outer environment: first */
     preload_set(r->library.path);
     export_options(r->config);
+    export_identity();
     if (r->config->s.keep_env) return;
     export_wait_policies();
     please_asan(&r->program);

@@ -21,6 +21,8 @@
  * An empty variable counts as not set.  Beside the options:
  *
  *   USF_RUN             exported by `usf run --stats`: index + 1 in the instance's run table
+ *   USF_OWNER           exported by `usf run`: the user it ran as; programs of others run unscheduled
+ *   USF_TOOL            exported by `usf run`: its path, to start the monitor of an instance that is made anew
  *   USF_POINTS          plan of the perturbation points (base/base.h), debug builds only
  *   USF_SYSTEM_CONFIG   path read in place of /etc/usf.toml
  *   USF_FLAGS, USF_SEED, USF_SHOW, USF_TEST_*   of the project's own tests
@@ -46,6 +48,8 @@
 #define USF_ENV_KEEP_ENV       "USF_KEEP_ENV"
 
 #define USF_ENV_RUN            "USF_RUN"
+#define USF_ENV_OWNER          "USF_OWNER"
+#define USF_ENV_TOOL           "USF_TOOL"
 #define USF_ENV_POINTS         "USF_POINTS"
 #define USF_ENV_SYSTEM_CONFIG  "USF_SYSTEM_CONFIG"
 #define USF_ENV_OF_TESTS       "USF_FLAGS", "USF_SEED", "USF_SHOW"

@@ -33,6 +33,15 @@ static void read_option(const struct usf_option *o, const char *text, struct usf
     (void)option_parse(o, o->def, out, why, sizeof why);
 }
 
+static bool read_small(const char *text, uint32_t max, uint32_t *out)
+{
+    uint64_t v = 0;
+    for (; *text >= '0' && *text <= '9' && v <= max; text++) v = v * 10 + (uint64_t)(*text - '0');
+    if (*text || v > max) return false;
+    *out = (uint32_t)v;
+    return true;
+}
+
 void config_inproc_read(char **envp, struct usf_settings *out)
 {
     memset(out, 0, sizeof *out);
@@ -41,8 +50,9 @@ void config_inproc_read(char **envp, struct usf_settings *out)
         read_option(o, o->flags & OPT_F_EXPORT ? lookup(envp, o->env) : 0, out);
     }
     const char *run = lookup(envp, USF_ENV_RUN);
-    uint32_t v = 0;
-    for (; run && *run >= '0' && *run <= '9' && v <= USF_MAX_RUNS; run++) v = v * 10 + (uint32_t)(*run - '0');
-    if (run && !*run && v <= USF_MAX_RUNS) out->run = v;
-    else if (run) usf_warn("%s is not a run of this instance: no statistics", USF_ENV_RUN);
+    if (run && !read_small(run, USF_MAX_RUNS, &out->run))
+        usf_warn("%s is not a run of this instance: no statistics", USF_ENV_RUN);
+    const char *owner = lookup(envp, USF_ENV_OWNER), *tool = lookup(envp, USF_ENV_TOOL);
+    out->has_owner = owner && read_small(owner, UINT32_MAX, &out->owner);
+    if (tool && *tool == '/' && strlen(tool) < sizeof out->tool) memcpy(out->tool, tool, strlen(tool) + 1);
 }

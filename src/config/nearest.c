@@ -40,7 +40,8 @@ const char *word_nearest(const char *word, const char *const *words, unsigned n)
     unsigned d = ~0u;
     for (unsigned i = 0; i < n; i++) {
         if (!words[i]) continue;
-        unsigned x = word_distance(word, words[i]);
+        unsigned x = word_distance(word, words[i]), n_typed = word_length(word);
+        if (n_typed > 1 && !strncmp(word, words[i], n_typed)) x = 0;      /* the beginning of a longer one */
         if (x < d) {
             d = x;
             best = words[i];

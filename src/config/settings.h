@@ -26,7 +26,11 @@ struct usf_settings {
     uint64_t verbose;                   /* 0-3 */
     char cache_dir[USF_PATH_MAX];       /* "": keep nothing */
     char stats[USF_PATH_MAX];           /* "": none, "-": stderr, else a file name */
-    uint32_t run;                       /* index + 1 in the run table, 0: none; library only */
+    /* of the library only */
+    uint32_t run;                       /* index + 1 in the run table, 0: none */
+    bool has_owner;
+    uint32_t owner;                     /* user that `usf run` ran as */
+    char tool[256];                     /* path of the usf tool, as in struct usf_header; "": unknown */
 };
 
 /* Read the settings from the environment, in a program that is about to be scheduled: no libc, no

@@ -9,7 +9,7 @@
 
 const struct usf_option usf_options[] = {
     {.name = "instance", .letter = 'i', .env = USF_ENV_INSTANCE, .type = OPT_NAME, FIELD(instance),
-     .flags = OPT_F_EXPORT, .arg = "NAME", .def = "default",
+     .flags = OPT_F_EXPORT, .arg = "NAME", .def = SHM_DEFAULT_NAME,
      .help = "the scheduler to join; made if there is none of that name",
      .more = "All programs of one user that name the same instance share its cores."},
     {.name = "cpus", .letter = 'c', .env = USF_ENV_CPUS, .type = OPT_CPULIST, FIELD(cpus),

@@ -172,7 +172,8 @@ void gate_cache_put(const struct gate_key *k, const struct gate_image *im, const
 {
     char name[NAME_MAX], temp[NAME_MAX], suffix[24];
     struct header h;
-    if (!k->len) return;
+    size_t len = l->nr * sizeof *l->rec;
+    if (!k->len || !os_file_may_be(sizeof h + len)) return;
     describe(&h, im, l->nr);
     h.sum = checksum(&h, l->rec);
     usf_format(suffix, sizeof suffix, ".%d.new", os_getpid());
@@ -180,7 +181,6 @@ void gate_cache_put(const struct gate_key *k, const struct gate_image *im, const
     file_name(temp, sizeof temp, k, suffix);
     int fd = os_open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return;
-    size_t len = l->nr * sizeof *l->rec;
     bool ok = os_write(fd, &h, sizeof h) == (long)sizeof h && os_write(fd, l->rec, len) == (long)len;
     os_close(fd);
     if (!ok || usf_syscall(__NR_renameat2, AT_FDCWD, temp, AT_FDCWD, name, 0))

@@ -55,6 +55,8 @@ unsigned os_cgroup_quota(const char *sysroot, int32_t pid);
 int32_t os_getpid(void);
 int32_t os_gettid(void);
 uint32_t os_geteuid(void);
+/* Of the program or library that this is linked into, as hex; "": it has none. */
+void os_build_id(char *hex, size_t cap);
 bool os_process_ended(int32_t pid);          /* no such process, or a zombie without threads */
 int32_t os_file_user(uint64_t dev, uint64_t ino);   /* a process that has this file mapped, 0 = none seen */
 uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = no such process */
@@ -78,6 +80,8 @@ struct os_stat { uint64_t dev, ino, size; uint32_t uid, mode; };
 int  os_fstat(int fd, struct os_stat *out);
 int  os_lstat(const char *path, struct os_stat *out);
 long os_pread(int fd, void *buf, size_t n, uint64_t off);    /* fewer than n only at the end of the file */
+/* Does the limit allow a file of this size?  Where it does not, making one raises a signal that ends the program. */
+bool os_file_may_be(uint64_t size);
 int  os_truncate(int fd, uint64_t size);
 int  os_chmod(int fd, unsigned mode);
 int  os_unlink(const char *path);

@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -46,7 +47,17 @@ long os_pread(int fd, void *buf, size_t n, uint64_t off)
     return (long)done;
 }
 
-int os_truncate(int fd, uint64_t size) { return (int)usf_syscall(__NR_ftruncate, fd, size); }
+bool os_file_may_be(uint64_t size)
+{
+    struct rlimit limit;
+    return usf_syscall(__NR_getrlimit, RLIMIT_FSIZE, &limit) || size <= limit.rlim_cur;
+}
+
+int os_truncate(int fd, uint64_t size)
+{
+    if (!os_file_may_be(size)) return -EFBIG;
+    return (int)usf_syscall(__NR_ftruncate, fd, size);
+}
 int os_chmod(int fd, unsigned mode) { return (int)usf_syscall(__NR_fchmod, fd, mode); }
 int os_unlink(const char *path) { return (int)usf_syscall(__NR_unlinkat, AT_FDCWD, path, 0); }
 

@@ -1,6 +1,7 @@
 /* src/runtime/life.c - fork, exec, exit.  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <sched.h>
+#include <sys/mman.h>
 
 #include "runtime/runtime.h"
 #include "sched/lock.h"
@@ -154,6 +155,31 @@ static long call_ptrace(struct gate_frame *f)
     return rt_pass(f);
 }
 
+/* It has become another user's for good, who must not be able to change what the owner's programs and monitor go by.  With
+ * other threads about the segment stays mapped: they may be looking at it. */
+static void depart_as_stranger(void)
+{
+    usf_say("%s runs as another user from now on: it runs unscheduled", rt.comm);
+    rt_depart();
+    if (rt.threads) return;
+    usf_syscall(__NR_mmap, rt.shm.h, rt.shm.size, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+static bool is_stranger(void)
+{
+    uint32_t id[3], owner = rt.shm.h->uid;
+    usf_syscall(__NR_getresuid, &id[0], &id[1], &id[2]);
+    return id[0] != owner && id[1] != owner && id[2] != owner;
+}
+
+static long call_set_user(struct gate_frame *f)
+{
+    long r = rt_pass(f);
+    if (r == 0 && !usf_gate_vforked && rt_enter() && is_stranger()) depart_as_stranger();
+    return r;
+}
+
 /* A thread has waited long for the scheduler's lock. */
 static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
 {
@@ -197,6 +223,9 @@ void rt_install_life(void)
     usf_gate_handlers[__NR_execve] = call_exec;
     usf_gate_handlers[__NR_execveat] = call_exec;
     usf_gate_handlers[__NR_ptrace] = call_ptrace;
+    usf_gate_handlers[__NR_setuid] = call_set_user;
+    usf_gate_handlers[__NR_setreuid] = call_set_user;
+    usf_gate_handlers[__NR_setresuid] = call_set_user;
     usf_lock_on_stuck = lock_is_stuck;
     usf_gate_handlers[__NR_exit_group] = call_exit_group;
 }

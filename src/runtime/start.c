@@ -35,8 +35,14 @@ static bool open_instance(void)
     c = (struct shm_config){
         .name = o->instance, .cpus = o->cpus, .policy = o->policy.name, .policy_path = o->policy.path, .quantum_ns = o->quantum_ns,
         .poll_max_ns = o->poll_ns, .progress_ns = o->progress_ns, .lend_ns = o->lend_ns, .lock_kind = o->lock_kind,
+        .tool = o->tool, .linger_ns = o->monitor_linger_ns,
     };
-    int r = shm_open_instance(&c, true, &rt.shm);
+    if (o->has_owner && o->owner != os_geteuid()) {
+        usf_say("started by user %u and run as user %u: it runs unscheduled", o->owner, os_geteuid());
+        return false;
+    }
+    /* Without a monitor an instance would stay for ever: it is made by who can start one. */
+    int r = shm_open_instance(&c, o->tool[0], &rt.shm);
     if (r < 0) {
         usf_warn("%s: it runs unscheduled", rt.shm.why);
         return false;

@@ -37,7 +37,7 @@ static bool has_left(struct sched *s, struct sched_self *me)
 
 static void give_up_record(struct sched *s, struct sched_self *me)
 {
-    while (atomic_load(&s->leaving) == SCHED_LEAVING) os_futex_wait(&s->leaving, SCHED_LEAVING, 0);
+    while (!me->joining && atomic_load(&s->leaving) == SCHED_LEAVING) os_futex_wait(&s->leaving, SCHED_LEAVING, 0);
     me->task = USF_NONE;        /* the runtime attaches anew if we go on at all, and are scheduled then */
 }
 

@@ -12,6 +12,10 @@ static struct usf_task *own(struct sched *s, struct sched_self *me)
 
 static unsigned state_of(struct usf_task *t) { return atomic_load(&t->state); }
 
+/* Another thread is taking the process off.  Who takes it on again is that thread: it waits for a core as anybody does. */
+static bool is_leaving(struct sched *s, struct sched_self *me)
+{ return USF_UNLIKELY(atomic_load(&s->leaving)) && !me->joining; }
+
 /* Estimates. */
 static uint64_t estimate(_Atomic uint64_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
 static void set_estimate(_Atomic uint64_t *v, uint64_t to) { atomic_store_explicit(v, to, memory_order_relaxed); }
@@ -242,13 +246,13 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
         USF_POINT("sched.parking");
         atomic_exchange(&t->park, USF_PARK_ASLEEP);
         USF_POINT("sched.park");
-        if (has_turn(t) || atomic_load(&s->leaving)) break;
+        if (has_turn(t) || is_leaving(s, me)) break;
         atomic_store_explicit(&t->parked, 1, memory_order_relaxed);
         r = os_futex_wait(&t->park, USF_PARK_ASLEEP, deadline);
         atomic_store_explicit(&t->parked, 0, memory_order_relaxed);
         if (r == -ETIMEDOUT) break;
         r = 0;
-        if (atomic_load_explicit(&s->leaving, memory_order_relaxed)) break;
+        if (is_leaving(s, me)) break;
         if (USF_UNLIKELY(atomic_load_explicit(&s->h->stalled, memory_order_relaxed))) look_if_stalled(s, me);
     }
     return me->interrupted ? -EINTR : r;
@@ -292,7 +296,7 @@ void core_wait_turn(struct sched *s, struct sched_self *me)
     me->interrupted = 0;
     while (state_of(own(s, me)) != USF_TASK_RUNNING) {
         if (core_park(s, me, os_now() + LONG_WAIT_NS) == -ETIMEDOUT && s->look) s->look(s);
-        if (atomic_load_explicit(&s->leaving, memory_order_relaxed) || state_of(own(s, me)) == USF_TASK_GONE) {
+        if (is_leaving(s, me) || state_of(own(s, me)) == USF_TASK_GONE) {
             /* another thread is taking the process off: wait for what comes of it */
             if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0});
             if (me->task == USF_NONE) {

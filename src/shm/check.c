@@ -32,8 +32,9 @@ int shm_explain(int error, const char *doing, const char *path, char *why, size_
         {-EMFILE, "too many open files in this process"},
         {-ENFILE, "too many open files in the system"},
         {-ENOMEM, "out of memory"},
+        {-EFBIG, "it is larger than files may be here (ulimit -f)"},
         {-EPERM, "not permitted"},
-        {-EWOULDBLOCK, "another process keeps it locked; try again, or run `usf clean`"},
+        {-EWOULDBLOCK, "another process keeps it locked; try again"},
     };
     for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
         if (known[i].error == error) {
@@ -46,6 +47,7 @@ int shm_explain(int error, const char *doing, const char *path, char *why, size_
 
 int shm_check_file(int fd, const char *path, struct os_stat *st, char *why, size_t cap)
 {
+    char command[80];
     int r = os_fstat(fd, st);
     if (r) return shm_explain(r, "examine", path, why, cap);
     if (!S_ISREG(st->mode)) {
@@ -59,16 +61,27 @@ int shm_check_file(int fd, const char *path, struct os_stat *st, char *why, size
     }
     if ((st->mode & 07777) != 0600) {
         unsigned m = st->mode & 07777;
-        usf_format(why, cap, "%s has mode 0%u%u%u instead of 0600, others could have changed it; run `usf clean`", path,
-                   m >> 6 & 7, m >> 3 & 7, m & 7);
+        usf_format(why, cap, "%s has mode 0%u%u%u instead of 0600, others could have changed it; run `%s`", path,
+                   m >> 6 & 7, m >> 3 & 7, m & 7, shm_clean_command(path, command, sizeof command));
         return -EPERM;
     }
     if (st->size < sizeof(struct usf_header)) {
-        usf_format(why, cap, "%s is damaged: %lu bytes, a header has %lu; run `usf clean`", path,
-                   (unsigned long)st->size, (unsigned long)sizeof(struct usf_header));
+        usf_format(why, cap, "%s is damaged: %lu bytes, a header has %lu; run `%s`", path,
+                   (unsigned long)st->size, (unsigned long)sizeof(struct usf_header),
+                   shm_clean_command(path, command, sizeof command));
         return -EBADMSG;
     }
     return 0;
+}
+
+const char *shm_clean_command(const char *path, char *buf, size_t cap)
+{
+    const char *name = strrchr(path, '/');
+    name = name ? strchr(name, '-') : NULL;         /* usf-UID-NAME */
+    name = name ? strchr(name + 1, '-') : NULL;
+    bool given = name && strcmp(name + 1, SHM_DEFAULT_NAME);
+    usf_format(buf, cap, "usf clean%s%s --force", given ? " -i " : "", given ? name + 1 : "");
+    return buf;
 }
 
 static bool is_text(const char *s, size_t cap)
@@ -80,21 +93,40 @@ static bool is_text(const char *s, size_t cap)
     return false;
 }
 
-static const char *build_or_none(const char *id) { return id && *id ? id : "unknown"; }
+const char *(*shm_library_build)(void);
+
+static void our_build_id(const char *given, char *buf, size_t cap)
+{
+    if (!given || !*given) given = shm_library_build ? shm_library_build() : NULL;
+    if (given && *given) usf_format(buf, cap, "%s", given);
+    else os_build_id(buf, cap);
+}
+
+/* Enough of a build-id to tell it from others. */
+static void shorten(char *id)
+{
+    if (!*id) usf_format(id, 16, "unknown");
+    else if (strlen(id) > 12) id[12] = 0;
+}
 
 int shm_check_prefix(const struct usf_header *h, const char *path, const char *our_build, char *why, size_t cap)
 {
+    char ours[64], theirs[64] = "unreadable", command[80];
     if (h->magic != USF_SHM_MAGIC) {
-        usf_format(why, cap, "%s is damaged: it does not begin as an instance does; run `usf clean`", path);
+        usf_format(why, cap, "%s is damaged: it does not begin as an instance does; run `%s`", path,
+                   shm_clean_command(path, command, sizeof command));
         return -EBADMSG;
     }
-    const char *theirs = is_text(h->build_id, sizeof h->build_id) ? build_or_none(h->build_id) : "unreadable";
     if (h->abi != USF_SHM_ABI || h->layout_hash != USF_LAYOUT_HASH || h->header_size != sizeof(struct usf_header)) {
+        if (is_text(h->build_id, sizeof h->build_id)) usf_format(theirs, sizeof theirs, "%s", h->build_id);
+        our_build_id(our_build, ours, sizeof ours);
+        shorten(ours);
+        shorten(theirs);
         usf_format(why, cap,
                    "%s was made by another version of usf (ABI %u layout %lx build %s, this is ABI %u layout %lx "
-                   "build %s); choose another --instance, or end its programs and run `usf clean`",
+                   "build %s); choose another --instance, or end its programs and run `%s`",
                    path, h->abi, (unsigned long)h->layout_hash, theirs, USF_SHM_ABI, (unsigned long)USF_LAYOUT_HASH,
-                   build_or_none(our_build));
+                   ours, shm_clean_command(path, command, sizeof command));
         return -EPROTO;
     }
     return 0;
@@ -163,13 +195,15 @@ bool shm_header_is_valid(const struct usf_header *h, size_t file_size, char *why
 int shm_check_header(const struct usf_header *h, size_t file_size, const char *name, const char *path, char *why,
                      size_t cap)
 {
-    char what[160];
+    char what[160], command[80];
     if (!shm_header_is_valid(h, file_size, what, sizeof what)) {
-        usf_format(why, cap, "%s is damaged: %s; run `usf clean`", path, what);
+        usf_format(why, cap, "%s is damaged: %s; run `%s`", path, what,
+                   shm_clean_command(path, command, sizeof command));
         return -EBADMSG;
     }
     if (strcmp(h->name, name) || h->uid != os_geteuid()) {
-        usf_format(why, cap, "%s is damaged: it says it is `%s` of user %u; run `usf clean`", path, h->name, h->uid);
+        usf_format(why, cap, "%s is damaged: it says it is `%s` of user %u; run `%s`", path, h->name, h->uid,
+                   shm_clean_command(path, command, sizeof command));
         return -EBADMSG;
     }
     return 0;

@@ -42,11 +42,17 @@ static uint64_t or_default(uint64_t v, uint64_t def) { return v ? v : def; }
 static void fill_header(struct usf_header *h, const struct shm_config *c, const struct shm_layout *l,
                         const struct os_stat *st)
 {
+    char own[sizeof h->build_id];
+    const char *build = c->build_id;
+    if (!build) {
+        os_build_id(own, sizeof own);
+        build = own;
+    }
     h->magic = USF_SHM_MAGIC;
     h->abi = USF_SHM_ABI;
     h->header_size = sizeof *h;
     h->layout_hash = USF_LAYOUT_HASH;
-    usf_format(h->build_id, sizeof h->build_id, "%s", c->build_id);
+    usf_format(h->build_id, sizeof h->build_id, "%s", build);
     h->uid = st->uid;
     h->total_size = l->total;
     h->off_cores = l->off_cores;
@@ -70,7 +76,8 @@ static void fill_header(struct usf_header *h, const struct shm_config *c, const 
     h->created_ns = os_now();
     h->file_dev = st->dev;
     h->file_ino = st->ino;
-    h->monitor_linger_ns = SHM_DEFAULT_LINGER_NS;
+    h->monitor_linger_ns = c->tool ? c->linger_ns : SHM_DEFAULT_LINGER_NS;
+    usf_format(h->usf_exe, sizeof h->usf_exe, "%s", c->tool);
     atomic_store(&h->proc_hwm, USF_PROC_CHUNK);
     atomic_store(&h->state, USF_INST_READY);
 }

@@ -24,6 +24,8 @@ int shm_check_file(int fd, const char *path, struct os_stat *st, char *why, size
 /* The whole header, and whose it says it is.  0 or -EBADMSG. */
 int shm_check_header(const struct usf_header *h, size_t file_size, const char *name, const char *path, char *why,
                      size_t cap);
+/* The command that removes the damaged instance of this path. */
+const char *shm_clean_command(const char *path, char *buf, size_t cap);
 /* One line for a failed system call. */
 int shm_explain(int error, const char *doing, const char *path, char *why, size_t cap);
 

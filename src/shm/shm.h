@@ -21,6 +21,7 @@
 #include "os/os.h"
 
 #define SHM_DIR             "/dev/shm"
+#define SHM_DEFAULT_NAME    "default"
 #define SHM_DEFAULT_POLICY  "coop"
 #define SHM_DEFAULT_QUANTUM_NS  20000000u
 #define SHM_DEFAULT_POLL_NS       200000u
@@ -39,13 +40,15 @@ struct shm_config {
     uint64_t quantum_ns, poll_max_ns /* SHM_NO_POLL: idle cores sleep at once */, progress_ns, lend_ns;
     uint32_t lock_kind;
     const char *build_id;
+    const char *tool;            /* its path, or null: nobody can start a monitor */
+    uint64_t linger_ns;          /* 0: the default, unless there is a tool */
 };
 struct shm {
     struct usf_header *h;
     size_t size;
     bool created;
     bool snapshot;               /* a private copy (shm_snapshot) */
-    char why[256];               /* after an error: one line for people, says what to do */
+    char why[400];               /* after an error: one line for people, says what to do */
 };
 
 /* Open the instance, or create it if there is none (create = true).  A retired instance is replaced.
@@ -60,6 +63,10 @@ int  shm_open_instance(const struct shm_config *c, bool create, struct shm *m);
  * one in another pid namespace.  Results as above; shm_close frees it. */
 int  shm_snapshot(const char *dir, const char *name, struct shm *m);
 void shm_close(struct shm *m);
+
+/* For messages about instances of other versions: the build-id of the library that belongs to this tool.  Null in
+ * the library, which knows its own. */
+extern const char *(*shm_library_build)(void);
 
 /* Is this a sound header of the right size?  Reads only; never trusts an offset before checking it. */
 bool shm_header_is_valid(const struct usf_header *h, size_t file_size, char *why, size_t cap);

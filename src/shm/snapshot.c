@@ -25,14 +25,15 @@ static int read_tables(int fd, struct usf_header *h)
 /* Everything into the copy, each part checked before the next is looked for by it. */
 static int read_checked(int fd, uint64_t file_size, const char *name, const char *path, struct shm *m)
 {
-    char what[160];
+    char what[160], command[80];
     int r = read_part(fd, m->h, 0, sizeof *m->h);
     if (r) return r;
     r = shm_check_prefix(m->h, path, NULL, m->why, sizeof m->why);
     if (!r) r = shm_check_header(m->h, file_size, name, path, m->why, sizeof m->why);
     if (!r) r = read_tables(fd, m->h);
     if (r || shm_tables_are_valid(m->h, what, sizeof what)) return r;
-    usf_format(m->why, sizeof m->why, "%s is damaged: %s; run `usf clean`", path, what);
+    usf_format(m->why, sizeof m->why, "%s is damaged: %s; run `%s`", path, what,
+               shm_clean_command(path, command, sizeof command));
     return -EBADMSG;
 }
 
@@ -40,6 +41,7 @@ static int read_all(int fd, const char *name, const char *path, struct shm *m)
 {
     struct os_stat st;
     struct shm_layout l;
+    char command[80];
     int r = shm_check_file(fd, path, &st, m->why, sizeof m->why);
     if (r) return r;
     shm_layout_of(USF_MAX_CORES, USF_MAX_RUNS, USF_MAX_PROCS, USF_MAX_TASKS, &l);   /* no valid one is larger */
@@ -51,7 +53,8 @@ static int read_all(int fd, const char *name, const char *path, struct shm *m)
     r = read_checked(fd, st.size, name, path, m);
     if (!r || m->why[0]) return r;
     if (r != -EBADMSG) return shm_explain(r, "read", path, m->why, sizeof m->why);
-    usf_format(m->why, sizeof m->why, "%s is damaged: truncated; run `usf clean`", path);
+    usf_format(m->why, sizeof m->why, "%s is damaged: truncated; run `%s`", path,
+               shm_clean_command(path, command, sizeof command));
     return r;
 }
 

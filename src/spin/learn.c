@@ -120,7 +120,7 @@ static int load_entries(const char *dir, const struct gate_object *o)
 static int store_entries(const char *dir, const struct gate_object *o)
 {
     char name[2 * 64 + 1], tmp[48];
-    int e = file_name(o, name, sizeof name);
+    int e = os_file_may_be(sizeof table.text) ? file_name(o, name, sizeof name) : -EFBIG;
     if (e) return e;
     int dirfd = open_directory(dir, true);
     if (dirfd < 0) return dirfd;

@@ -40,6 +40,43 @@ stop = True
 [t.join() for t in ts]
 """
 
+# Becomes another user, with or without other threads, and runs a child as that user.
+OTHER_USER = """
+import os, subprocess, sys, threading, time
+stop = threading.Event()
+ts = [threading.Thread(target=lambda: [time.sleep(0.001) for _ in range(2000) if not stop.is_set()]) for _ in range(int(sys.argv[1]))]
+[t.start() for t in ts]
+os.setgid(65534)
+os.setuid(65534)
+us = [threading.Thread(target=time.sleep, args=(0.01,)) for _ in range(3)]
+[t.start() for t in us]; [t.join() for t in us]
+subprocess.run(["/bin/true"], check=True)
+pid = os.fork()
+if not pid: os._exit(0)
+os.waitpid(pid, 0)
+stop.set()
+[t.join() for t in ts]
+print("done", "rw-s" in "".join(l for l in open("/proc/self/maps") if "usf-" in l))
+"""
+# Keeps the one core until the hog waits for it, then gives it up to an exec that fails.
+FAILED_EXEC = """
+import os, sys, time
+print("up", flush=True)
+def spin(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end: pass
+spin(1.5)
+before = time.process_time()
+try: os.execv(sys.argv[1], ["x"])
+except OSError: pass
+print(time.process_time() - before)
+"""
+HOG = """
+import time
+end = time.process_time() + 1
+while time.process_time() < end: pass
+"""
+
 
 class Real(Case):
     def setUp(self):
@@ -194,14 +231,63 @@ class Real(Case):
         self.assertEqual((p.stdout, p.stderr), ("[%d]\n" % cpus[0], ""))
         self.end(keep)
 
-    def test_instances_end_by_themselves(self):
-        self.run_usf("run", "true")
-        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
+    def ends_by_itself(self, uid=os.geteuid()):
+        path = "/dev/shm/usf-%d-%s" % (uid, self.instance)
         for _ in range(200):
             if not os.path.exists(path):
                 return
             time.sleep(0.05)
-        self.fail("the instance is still there")
+        self.fail(path + " is still there")
+
+    def test_instances_end_by_themselves(self):
+        self.run_usf("run", "true")
+        self.ends_by_itself()
+
+    def test_nothing_is_kept_where_files_must_be_small(self):
+        cache = os.path.join(self.dir, "cache")
+        p = self.run_usf("run", "--cache-dir", cache, "bash", "-c", "ulimit -f 0; ls /; echo $?")
+        self.assertEqual((p.returncode, p.stdout.split()[-1], p.stderr), (0, "0", ""))
+
+    def for_all_to_read(self):
+        for path, mode in ((self.dir, 0o755), (self.lib, 0o755)):
+            os.chmod(path, mode)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_children_of_another_user_run_unscheduled(self):
+        self.for_all_to_read()
+        code = "import subprocess; subprocess.run(['/bin/true'], user=65534, cwd='/', check=True)"
+        p = self.run_usf("run", PYTHON, "-c", code)
+        self.assertEqual((p.returncode, p.stdout, p.stderr), (0, "", ""))
+        self.assertFalse(os.path.exists("/dev/shm/usf-65534-" + self.instance))
+        p = self.run_usf("run", "-v", PYTHON, "-c", code)
+        self.assertIn("started by user 0 and run as user 65534: it runs unscheduled", p.stderr)
+        self.ends_by_itself()
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_who_becomes_another_user_runs_on_unscheduled(self):
+        self.for_all_to_read()
+        for threads, mapped in ("0", "False"), ("3", "True"):
+            p = self.run_usf("run", PYTHON, "-c", OTHER_USER, threads)
+            self.assertEqual((p.returncode, p.stdout, p.stderr), (0, "done %s\n" % mapped, ""))
+            self.assertFalse(os.path.exists("/dev/shm/usf-65534-" + self.instance))
+        self.ends_by_itself()
+
+    def test_an_instance_that_a_program_makes_anew_ends_by_itself(self):
+        code = "import os, glob, sys, time\n" \
+               "os.unlink('/dev/shm/usf-%d-%s' % (os.geteuid(), sys.argv[1]))\n" \
+               "os.execv('/bin/sh', ['sh', '-c', 'ls /dev/shm'])"
+        p = self.run_usf("run", PYTHON, "-c", code, self.instance)
+        self.assertEqual(p.returncode, 0)
+        self.assertIn("usf-%d-%s" % (os.geteuid(), self.instance), p.stdout.split())
+        self.ends_by_itself()
+
+    def test_a_failed_exec_waits_for_its_core_asleep(self):
+        script = self.write("bad", "#!/no/such/interpreter\n", 0o755)
+        cpu = str(min(os.sched_getaffinity(0)))
+        p = self.background("-c", cpu, "--progress=60000", "--policy=coop", code=FAILED_EXEC.replace("sys.argv[1]", repr(script)))
+        q = self.run_usf("run", "-c", cpu, PYTHON, "-c", HOG)
+        self.assertEqual((q.returncode, q.stderr), (0, ""))
+        self.assertLess(float(p.communicate(timeout=30)[0]), 0.1)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,17 @@ class Finding(Case):
         self.one_line(self.run_usf("run", "-c", "1000-1010", "true"), 125, "1000-1010")
         self.one_line(self.run_usf("run", "true", add={"USF_POLICY": "linx"}), 125, "USF_POLICY", "'linux'")
         self.one_line(self.run_usf("run", "-i", "", "true"), 125, "instance name")
+        for cpus in "0-", "3-1", "0,,1", "99999", "0-1:0", "-1":
+            self.one_line(self.run_usf("run", "-c", cpus, "true"), 125, "'%s'" % cpus, "CPU list")
+
+    def test_words_too_many(self):
+        for args in ("help", "run", "ps"), ("help", "man", "ps"), ("--version", "ps"), ("-h", "run", "ps"), ("ps", "ps"), \
+                    ("policy", "list", "ps"), ("policy", "info", "coop", "ps"), ("config", "show", "ps"), \
+                    ("doctor", "true", "ps"), ("clean", "ps"):
+            self.one_line(self.run_usf(*args), 125, "'ps' is one argument too many")
+        self.one_line(self.run_usf("help", "--polcy"), 125, "--polcy", "--help")
+        self.one_line(self.run_usf("doctor", "--prog", "x"), 125, "the nearest is --program")
+        self.assertEqual(self.run_usf("help", add={"USF_QUANTUM": "abc"}).returncode, 0)
 
     def test_policy_object_that_is_none(self):
         path = self.write("p.so", b"\x7fELF junk")
@@ -238,7 +249,37 @@ class Unscheduled(Case):
             p = self.run_usf("run", FILES["hello"], "5")
             self.assertEqual((p.returncode, p.stdout, len(p.stderr.splitlines())), (5, "hello\n", 1), p.stderr)
             self.assertIn("it runs unscheduled", p.stderr)
-            os.unlink(path)
+            self.assertIn("run `usf clean -i %s --force`" % self.instance, p.stderr)
+            self.one_line(self.run_usf("clean", "-i", self.instance), 1, "clean -i %s --force" % self.instance)
+            self.assertEqual(self.run_usf("clean", "-i", self.instance, "--force").returncode, 0)
+            self.assertFalse(os.path.exists(path))
+
+    def test_instance_of_another_version(self):
+        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
+        keep = subprocess.Popen([self.usf, "run", "true"], env=dict(self.env, USF_MONITOR_LINGER="1000"))
+        self.assertEqual(keep.wait(), 0)
+        shutil.copy2(path, path + ".other")
+        with open(path + ".other", "r+b") as f:
+            f.seek(8)
+            f.write(b"\x63")                    # the ABI
+        os.rename(path + ".other", path)
+        for args in ("run", FILES["hello"]), ("ps", "-i", self.instance), ("clean", "-i", self.instance):
+            p = self.run_usf(*args)
+            self.assertEqual(len(p.stderr.splitlines()), 1, p.stderr)
+            self.assertRegex(p.stderr, r"another version of usf \(ABI 99 layout [0-9a-f]+ build ([0-9a-f]{12}), this is ABI 1 "
+                                       r"layout [0-9a-f]+ build \1\); .* run `usf clean -i %s --force`" % self.instance)
+        self.assertEqual(self.run_usf("clean", "-i", self.instance, "--force").returncode, 0)
+
+    def test_limits(self):
+        """Whatever there is too little of: the program runs, and one line tells."""
+        for limit, words in (("-f 100", "ulimit -f"), ("-v 12000", "out of memory"), ("-n 4", "Too many open files")):
+            p = subprocess.run(
+                ["bash", "-c", "ulimit %s; exec %s run %s 6" % (limit, self.usf, FILES["hello"])], env=self.env,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+            self.assertEqual((p.returncode, p.stdout, len(p.stderr.splitlines())), (6, "hello\n", 1), (limit, p))
+            self.assertIn(words, p.stderr)
+            self.assertIn("it runs unscheduled", p.stderr)
+            self.assertFalse(os.path.exists("/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)), limit)
 
     def in_private_shm(self, script, mount="mount -t tmpfs -o size=64k none /dev/shm"):
         p = subprocess.run(["unshare", "-rm", "sh", "-c", "%s || exit 77; %s" % (mount, script)], env=self.env,

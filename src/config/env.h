@@ -21,6 +21,7 @@
  * An empty variable counts as not set.  Beside the options:
  *
  *   USF_RUN             exported by `usf run --stats`: index + 1 in the instance's run table
+ *   USF_TREE            exported by `usf run`: a number of its own, so that its programs say a warning once
  *   USF_POINTS          plan of the perturbation points (base/base.h), debug builds only
  *   USF_SYSTEM_CONFIG   path read in place of /etc/usf.toml
  *   USF_FLAGS, USF_SEED, USF_SHOW, USF_TEST_*   of the project's own tests
@@ -46,6 +47,7 @@
 #define USF_ENV_KEEP_ENV       "USF_KEEP_ENV"
 
 #define USF_ENV_RUN            "USF_RUN"
+#define USF_ENV_TREE           "USF_TREE"
 #define USF_ENV_POINTS         "USF_POINTS"
 #define USF_ENV_SYSTEM_CONFIG  "USF_SYSTEM_CONFIG"
 #define USF_ENV_OF_TESTS       "USF_FLAGS", "USF_SEED", "USF_SHOW"

@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "config/config.h"
 
-enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 125, CLI_NOT_EXECUTABLE = 126, CLI_NOT_FOUND = 127 };
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_UNSCHEDULED = 2, CLI_USAGE = 125, CLI_NOT_EXECUTABLE = 126, CLI_NOT_FOUND = 127 };
 
 /* A flag that is not an option of the table. */
 struct cli_flag {
@@ -35,6 +35,7 @@ int cmd_ps(const struct cli_command *self, int argc, char **argv);
 int cmd_policy(const struct cli_command *self, int argc, char **argv);
 int cmd_config(const struct cli_command *self, int argc, char **argv);
 int cmd_doctor(const struct cli_command *self, int argc, char **argv);
+int cmd_dump(const struct cli_command *self, int argc, char **argv);
 int cmd_clean(const struct cli_command *self, int argc, char **argv);
 int cmd_help(const struct cli_command *self, int argc, char **argv);
 int cmd_monitor(const struct cli_command *self, int argc, char **argv);
@@ -69,7 +70,7 @@ enum text_style { TEXT_PLAIN, TEXT_GOOD, TEXT_WARN, TEXT_BAD, TEXT_DIM, TEXT_BOL
 /* Escape sequences, empty unless stdout is a terminal and NO_COLOR is not set. */
 const char *text_on(enum text_style s);
 const char *text_off(void);
-/* Bytes from elsewhere (thread names, paths of others), safe to print: control characters become '?'. */
+/* Bytes from elsewhere (thread names, paths of others), safe to print: control characters, and what is no UTF-8, become '?'. */
 const char *text_clean(const char *s, char *buf, size_t cap);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   /* exits when out of memory */
 

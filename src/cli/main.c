@@ -6,12 +6,15 @@
 #include <string.h>
 
 #define JSON_FLAG {.name = "json", .help = "for machines"}
-static const struct cli_flag ps_flags[] = {JSON_FLAG, {0}};
+static const struct cli_flag ps_flags[] = {
+    JSON_FLAG,
+    {.name = "why", .letter = 'w', .help = "say what each waiting thread waits for, and since when"},
+    {0}};
 static const struct cli_flag config_flags[] = {JSON_FLAG, {0}};
 static const struct cli_flag policy_flags[] = {JSON_FLAG, {0}};
 static const struct cli_flag doctor_flags[] = {
     JSON_FLAG,
-    {.name = "program", .arg = "PROG", .help = "look at this program and the libraries that it is linked with, too"},
+    {.name = "program", .arg = "PROG", .help = "can this program be scheduled, and if not, why, and what helps? looks at its libraries, too"},
     {0}};
 static const struct cli_flag clean_flags[] = {
     {.name = "all", .letter = 'a', .help = "all instances of this user"},
@@ -21,7 +24,7 @@ static const struct cli_flag clean_flags[] = {
 const struct cli_command cli_commands[] = {
     {.name = "run", .main = cmd_run, .synopsis = "[OPTION...] [--] PROGRAM [ARG...]", .options = "*",
      .help = "run a program so that it shares the cores with all others run this way"},
-    {.name = "ps", .main = cmd_ps, .synopsis = "[-i NAME] [--json]", .options = "instance", .flags = ps_flags,
+    {.name = "ps", .main = cmd_ps, .synopsis = "[-i NAME] [--why] [--json]", .options = "instance", .flags = ps_flags,
      .help = "show instances, processes, threads, cores and queues"},
     {.name = "policy", .main = cmd_policy, .synopsis = "list | info POLICY [--json]", .flags = policy_flags,
      .help = "list the scheduling policies, or describe one"},
@@ -29,6 +32,8 @@ const struct cli_command cli_commands[] = {
      .help = "show every option's value and where it comes from"},
     {.name = "doctor", .main = cmd_doctor, .synopsis = "[--json] [[--program] PROG]", .options = "verbose", .flags = doctor_flags,
      .help = "check this machine, the instances and, if asked, a program"},
+    {.name = "dump", .main = cmd_dump, .synopsis = "[PID | -i NAME]", .options = "instance",
+     .help = "print all there is to know about an instance, for a report of a fault"},
     {.name = "clean", .main = cmd_clean, .synopsis = "[-i NAME | --all] [--force]", .options = "instance verbose", .flags = clean_flags,
      .help = "remove instances that nobody uses"},
     {.name = "help", .main = cmd_help, .synopsis = "[COMMAND]", .help = "describe a command"},

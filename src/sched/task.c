@@ -105,8 +105,9 @@ static void remove_task(struct sched *s, uint32_t task, struct kicks *k)
  * which knows it by the record: killed in between, it could not be found to be dead. */
 static void free_task(struct sched *s, uint32_t task)
 {
+    usf_assert(atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed) == USF_TASK_GONE);
     s->tasks[task].proc = USF_NONE;
-    core_set_state(s, task, ST(USF_TASK_GONE), USF_TASK_FREE);
+    atomic_store(&s->tasks[task].state, USF_TASK_FREE);
 }
 
 /* holds the lock.  The process is dead: nobody looks at the records of its threads any more. */

@@ -355,8 +355,12 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     stop_being_guest(s, me);
     if (me->task == USF_NONE || !core_enter(s, me)) return -EINTR;
     if (atomic_load_explicit(&t->token, memory_order_relaxed)) {
+        bool has = state_of(t) == USF_TASK_RUNNING;     /* else it was a guest, or its core was taken unseen */
         atomic_store_explicit(&t->token, 0, memory_order_relaxed);
+        if (!has) core_place(s, me->task, USF_WHY_RETURN, &k);
+        if (!has) me->where = SCHED_PARKED;
         core_leave(s, me, &k);
+        if (!has) core_wait_turn(s, me);
         return 0;
     }
     bool had = state_of(t) == USF_TASK_RUNNING;     /* else its core was taken unseen */

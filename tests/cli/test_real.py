@@ -137,7 +137,7 @@ class Real(Case):
         self.assertTrue(mine[0]["alive"])
         self.assertEqual(sorted(t["state"] for t in mine[0]["threads"])[:3], ["blocked"] * 3)
         for t in mine[0]["threads"]:
-            self.assertRegex(t["waits_for"] or "futex", "^futex" if t["state"] == "blocked" else "^(futex|read)")
+            self.assertRegex(t["waits_for"] or "futex", "^futex" if t["state"] == "blocked" else "^(futex|read|write)")
         self.assertIsNotNone(i["monitor_pid"])
         text = self.run_usf("ps", "-i", self.instance).stdout
         self.assertIn("process %d" % p.pid, text)

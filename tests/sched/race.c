@@ -98,7 +98,7 @@ const char *__tsan_default_suppressions(void) { return "race_top:add_counters\nr
 static void enter_core(struct thread *t)
 {
     t->inside = true;
-    if (!t->checked) return;
+    if (!t->checked || t->self.guest) return;
     uint32_t core = atomic_load_explicit(&t->v->s.tasks[t->self.task].core, memory_order_relaxed);
     CHECK(core < header->nr_cores);
     CHECK(atomic_load_explicit(&t->v->s.tasks[t->self.task].state, memory_order_relaxed) == USF_TASK_RUNNING);
@@ -111,7 +111,7 @@ static void enter_core(struct thread *t)
 static void exit_core(struct thread *t)
 {
     t->inside = false;
-    if (!t->checked) return;
+    if (!t->checked || t->self.guest) return;
     CHECK(user[t->core].owner == t->self.task + 1);
     user[t->core].owner = 0;
 }
@@ -373,6 +373,7 @@ static void go_away(struct thread *t)
 {
     exit_core(t);
     t->certain = below(t, 2);
+    if (below(t, 4) == 0) t->self.short_bursts = 1000;     /* as one that does nothing else: it becomes a guest */
     sched_leave_core(&t->v->s, &t->self, t->certain);
     if (below(t, 4) == 0) usleep(below(t, 300));
     USF_POINT("test.away");

@@ -29,11 +29,13 @@ static unsigned seed;
 static void enter_core(struct sched_self *me)
 {
     uint32_t c = S.tasks[me->task].core;
+    if (me->guest) return;
     CHECK(S.tasks[me->task].state == USF_TASK_RUNNING);
     CHECK(c < S.h->nr_cores);
     CHECK(atomic_fetch_add(&on_core[c], 1) == 0);
 }
-static void exit_core(struct sched_self *me) { atomic_fetch_sub(&on_core[S.tasks[me->task].core], 1); }
+static void exit_core(struct sched_self *me)
+{ if (!me->guest) atomic_fetch_sub(&on_core[S.tasks[me->task].core], 1); }
 
 static void wait_credit(struct sched_self *me, int i, unsigned *rs)
 {

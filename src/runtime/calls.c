@@ -7,12 +7,19 @@
 
 #include "runtime/runtime.h"
 
+/* For `usf ps --why`. */
+static void note_wait(struct rt_thread *t, const struct gate_frame *f)
+{
+    bool futex = f->rax == __NR_futex;
+    sched_waits_for(&rt.sched, &t->self, futex ? USF_WAIT_FUTEX : USF_WAIT_SYSCALL, futex ? f->rdi : usf_wait_call(f->rax, f->rdi));
+}
+
 long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain)
 {
     uint32_t handlers = t->handlers, nudges = t->nudges;
     long r;
     t->certain = certain;
-    sched_waits_for(&rt.sched, &t->self, USF_WAIT_SYSCALL, f->rax);
+    note_wait(t, f);
     do {
         sched_leave_core(&rt.sched, &t->self, certain);
         r = rt_pass(f);

@@ -18,6 +18,7 @@ void core_set_state(struct sched *s, uint32_t task, unsigned from_mask, unsigned
 {
     unsigned from = atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed);
     usf_assert(from < sizeof legal / sizeof *legal && (ST(from) & from_mask) && (legal[from] & ST(to)));
+    atomic_store_explicit(&s->tasks[task].since_ns, s->pol.now, memory_order_relaxed);
     atomic_store(&s->tasks[task].state, to);    /* seq_cst: pairs with core_park */
 }
 

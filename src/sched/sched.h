@@ -132,7 +132,7 @@ void sched_detach(struct sched *s, struct sched_self *me);
  * CLOCK_MONOTONIC, 0 = none.  0 woken (or spurious: callers loop on their own condition), -ETIMEDOUT,
  * -EINTR (sched_interrupt).  On return the caller has a core in every case. */
 int  sched_block(struct sched *s, struct sched_self *me, uint64_t deadline);
-/* For `usf ps`: what the thread is about to wait for (a futex's address, a system call's number). */
+/* For `usf ps`: what the thread is about to wait for (a futex's address, usf_wait_call). */
 static inline void sched_waits_for(struct sched *s, struct sched_self *me, uint32_t kind, uint64_t what)
 {
     if (USF_UNLIKELY(me->task == USF_NONE)) return;     /* just taken off */

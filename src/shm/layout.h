@@ -84,12 +84,12 @@ struct usf_task {
     _Atomic int32_t tid;        /* kernel thread id in the creator's pid namespace */
     _Atomic uint32_t proc;      /* index in the process table; both may be looked at when the task has ended */
     _Atomic uint32_t wait_kind; /* enum usf_wait_kind, for `usf ps` */
-    _Atomic uint64_t wait_addr; /* futex address or system call number, for `usf ps` */
+    _Atomic uint64_t wait_addr; /* futex address, or usf_wait_call(): for `usf ps --why` */
     uint64_t start_ns;          /* when put on its core */
     _Atomic uint32_t parked;    /* its thread sleeps on `park`; hint for the monitor */
     _Atomic uint32_t why;       /* enum usf_why of the last time that it was queued; under the lock, or by the
                                    owner before it offers its turn */
-    uint32_t reserved0[2];
+    _Atomic uint64_t since_ns;  /* when `state` last changed: for `usf ps --why`; estimate, relaxed */
     /* line 1 */
     struct usf_pol_task pol;    /* what the policy sees: 96 bytes */
     char     name[16];          /* thread name, for `usf ps` */
@@ -110,6 +110,10 @@ enum usf_park {
     USF_PARK_TAKEN,      /* was SOFT; another soft waiter is taking the turn that this one was given */
 };
 enum usf_wait_kind { USF_WAIT_NONE = 0, USF_WAIT_FUTEX, USF_WAIT_SYSCALL, USF_WAIT_CORE };
+/* What a USF_WAIT_SYSCALL waits in: the call's number, and its first argument as an int (a descriptor, a pid, ...). */
+static inline uint64_t usf_wait_call(uint64_t nr, uint64_t arg) { return (uint32_t)nr | arg << 32; }
+static inline uint32_t usf_wait_nr(uint64_t what) { return (uint32_t)what; }
+static inline int32_t  usf_wait_arg(uint64_t what) { return (int32_t)(what >> 32); }
 
 struct usf_core {
     _Alignas(USF_CACHELINE)
@@ -272,7 +276,7 @@ struct usf_header {
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, deserted) F(usf_proc, pol) \
     F(usf_proc, gone) F(usf_proc, tail) \
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
-    F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) F(usf_task, why) \
+    F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) F(usf_task, why) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, tail) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
     F(usf_run, n) F(usf_run, tail) \
@@ -301,6 +305,7 @@ struct usf_header {
     _Static_assert(offsetof(struct type, field) == (offset), "offset of " #type "." #field)
 
 USF_LAYOUT_RECORD(usf_task, 320);
+USF_LAYOUT_AT(usf_task, since_ns, 56);
 USF_LAYOUT_AT(usf_task, pol, 64);
 USF_LAYOUT_AT(usf_task, n, 192);
 USF_LAYOUT_AT(usf_task, tail, 280);

@@ -6,7 +6,10 @@
 #include <string.h>
 
 #define JSON_FLAG {.name = "json", .help = "for machines"}
-static const struct cli_flag ps_flags[] = {JSON_FLAG, {0}};
+static const struct cli_flag ps_flags[] = {
+    JSON_FLAG,
+    {.name = "why", .letter = 'w', .help = "say what each waiting thread waits for, and since when"},
+    {0}};
 static const struct cli_flag config_flags[] = {JSON_FLAG, {0}};
 static const struct cli_flag policy_flags[] = {JSON_FLAG, {0}};
 static const struct cli_flag doctor_flags[] = {
@@ -21,7 +24,7 @@ static const struct cli_flag clean_flags[] = {
 const struct cli_command cli_commands[] = {
     {.name = "run", .main = cmd_run, .synopsis = "[OPTION...] [--] PROGRAM [ARG...]", .options = "*",
      .help = "run a program so that it shares the cores with all others run this way"},
-    {.name = "ps", .main = cmd_ps, .synopsis = "[-i NAME] [--json]", .options = "instance", .flags = ps_flags,
+    {.name = "ps", .main = cmd_ps, .synopsis = "[-i NAME] [--why] [--json]", .options = "instance", .flags = ps_flags,
      .help = "show instances, processes, threads, cores and queues"},
     {.name = "policy", .main = cmd_policy, .synopsis = "list | info POLICY [--json]", .flags = policy_flags,
      .help = "list the scheduling policies, or describe one"},

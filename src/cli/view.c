@@ -1,11 +1,12 @@
 /* src/cli/view.c - names for what lies in a segment.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/view.h"
+#include "cli/callname.h"
 #include "cli/cli.h"
+#include "sched/sched.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 const char *view_task_state(uint32_t state)
 {
@@ -19,21 +20,6 @@ const char *view_core_state(unsigned state)
     return state < sizeof names / sizeof *names ? names[state] : "?";
 }
 
-/* Calls that threads wait in.  Others are told by number. */
-static const struct { uint16_t nr; const char *name; } calls[] = {
-#define CALL(x) {SYS_##x, #x},
-    CALL(read) CALL(write) CALL(readv) CALL(writev) CALL(pread64) CALL(pwrite64) CALL(preadv) CALL(pwritev)
-    CALL(open) CALL(openat) CALL(close) CALL(poll) CALL(ppoll) CALL(select) CALL(pselect6) CALL(epoll_wait)
-    CALL(epoll_pwait) CALL(epoll_pwait2) CALL(futex) CALL(futex_waitv) CALL(nanosleep) CALL(clock_nanosleep)
-    CALL(pause) CALL(wait4) CALL(waitid) CALL(accept) CALL(accept4) CALL(connect) CALL(recvfrom) CALL(recvmsg)
-    CALL(recvmmsg) CALL(sendto) CALL(sendmsg) CALL(sendmmsg) CALL(flock) CALL(fcntl) CALL(fsync) CALL(fdatasync)
-    CALL(sync) CALL(ioctl) CALL(msgrcv) CALL(msgsnd) CALL(semop) CALL(semtimedop) CALL(mq_timedreceive)
-    CALL(mq_timedsend) CALL(io_uring_enter) CALL(io_getevents) CALL(rt_sigsuspend) CALL(rt_sigtimedwait)
-    CALL(sendfile) CALL(splice) CALL(copy_file_range) CALL(getrandom) CALL(sched_yield) CALL(mmap) CALL(munmap)
-    CALL(madvise) CALL(msync) CALL(rename) CALL(unlink) CALL(fork) CALL(vfork) CALL(clone) CALL(clone3)
-    CALL(execve) CALL(restart_syscall)
-};
-
 void view_wait(const struct usf_task *t, char *buf, size_t cap)
 {
     uint32_t kind = atomic_load(&t->wait_kind);
@@ -42,12 +28,8 @@ void view_wait(const struct usf_task *t, char *buf, size_t cap)
     if (kind == USF_WAIT_FUTEX) snprintf(buf, cap, "futex 0x%lx", addr);
     else if (kind == USF_WAIT_CORE) snprintf(buf, cap, "core");
     if (kind != USF_WAIT_SYSCALL) return;
-    for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (calls[i].nr == addr) {
-            snprintf(buf, cap, "%s", calls[i].name);
-            return;
-        }
-    snprintf(buf, cap, "system call %lu", addr);
+    char unknown[CALL_NAME_MAX];
+    snprintf(buf, cap, "%s", call_name(usf_wait_nr(addr), unknown));
 }
 
 /* ---- instances -------------------------------------------------------------------------------- */
@@ -85,3 +67,89 @@ void view_free(char **names, int n)
 }
 
 bool view_same_pidns(const struct usf_header *h) { return !h->pidns || h->pidns == os_pidns(); }
+
+/* ---- a copy of an instance ---------------------------------------------------------------------- */
+void view_bind(struct view *v, const struct shm *m)
+{
+    *v = (struct view){.h = m->h, .cores = shm_cores(m->h), .procs = shm_procs(m->h), .tasks = shm_tasks(m->h),
+                       .nr_procs = atomic_load(&m->h->proc_hwm), .nr_tasks = atomic_load(&m->h->task_hwm),
+                       .alive_known = view_same_pidns(m->h), .now = os_now()};
+}
+
+bool view_task_lives(const struct usf_task *t)
+{
+    uint32_t s = atomic_load(&t->state);
+    return s != USF_TASK_FREE && s != USF_TASK_GONE;
+}
+
+bool view_proc_lives(const struct usf_proc *p) { return atomic_load(&p->state) != USF_PROC_FREE; }
+
+uint32_t view_ready_of_core(const struct view *v, uint32_t core)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->nr_tasks; i++)
+        if (atomic_load(&v->tasks[i].state) == USF_TASK_READY && v->tasks[i].pol.last_core == core) n++;
+    return n;
+}
+
+const struct usf_task *view_task_of_core(const struct view *v, uint32_t core)
+{
+    uint64_t w = atomic_load(&v->cores[core].word);
+    unsigned s = core_state(w);
+    if (s != USF_CORE_RUNNING && s != USF_CORE_LENT && s != USF_CORE_AWAY) return NULL;
+    return core_task(w) < v->nr_tasks ? &v->tasks[core_task(w)] : NULL;
+}
+
+uint32_t view_count_tasks(const struct view *v, uint32_t proc, bool ready_only)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->nr_tasks; i++)
+        if (view_task_lives(&v->tasks[i]) && (proc == USF_NONE || v->tasks[i].proc == proc))
+            n += !ready_only || atomic_load(&v->tasks[i].state) == USF_TASK_READY;
+    return n;
+}
+
+uint32_t view_count_procs(const struct view *v)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->nr_procs; i++) n += view_proc_lives(&v->procs[i]);
+    return n;
+}
+
+bool view_in_call(const struct view *v, const struct usf_task *t)
+{
+    uint32_t s = atomic_load(&t->state), c = atomic_load(&t->core);
+    if (s == USF_TASK_IN_KERNEL) return true;
+    if (s != USF_TASK_RUNNING || c >= v->h->nr_cores) return false;
+    unsigned cs = core_state(atomic_load(&v->cores[c].word));
+    return cs == USF_CORE_LENT || cs == USF_CORE_AWAY;
+}
+
+const char *view_state_of(const struct view *v, const struct usf_task *t)
+{
+    uint32_t s = atomic_load(&t->state);
+    return s == USF_TASK_RUNNING && view_in_call(v, t) ? "in-call" : view_task_state(s);
+}
+
+int32_t view_pid_of(const struct view *v, const struct usf_task *t)
+{
+    uint32_t p = atomic_load(&t->proc);
+    return p < v->nr_procs ? v->procs[p].pid : 0;
+}
+
+const char *view_bounded(const char *field, size_t size, char *buf, size_t cap)
+{
+    char tmp[USF_POLICY_PATH_MAX];
+    snprintf(tmp, sizeof tmp, "%.*s", (int)(size < sizeof tmp ? size : sizeof tmp - 1), field);
+    return text_clean(tmp, buf, cap);
+}
+
+const char *view_task_name(const struct view *v, const struct usf_task *t, char buf[static VIEW_TASK_NAME])
+{
+    char path[64], comm[32];
+    int32_t pid = v->alive_known ? view_pid_of(v, t) : 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", pid, t->tid);
+    if (pid <= 0 || os_read_file(path, comm, sizeof comm) <= 0) return view_bounded(t->name, sizeof t->name, buf, VIEW_TASK_NAME);
+    comm[strcspn(comm, "\n")] = 0;
+    return text_clean(comm, buf, VIEW_TASK_NAME);
+}

@@ -14,4 +14,32 @@ void view_free(char **names, int n);
 /* Are pids of the instance ours, so that /proc can be asked? */
 bool view_same_pidns(const struct usf_header *h);
 
+/* ---- a copy of an instance ---------------------------------------------------------------------- */
+struct view {
+    const struct usf_header *h;
+    const struct usf_core *cores;
+    const struct usf_proc *procs;
+    const struct usf_task *tasks;
+    uint32_t nr_procs, nr_tasks;
+    bool alive_known;
+    uint64_t now;           /* ns: when the copy was made */
+};
+void view_bind(struct view *v, const struct shm *m);
+bool view_task_lives(const struct usf_task *t);
+bool view_proc_lives(const struct usf_proc *p);
+uint32_t view_count_tasks(const struct view *v, uint32_t proc, bool ready_only);   /* proc USF_NONE: of all */
+uint32_t view_count_procs(const struct view *v);
+/* The queues belong to the policy; what every policy has is the core that a ready task ran on last. */
+uint32_t view_ready_of_core(const struct view *v, uint32_t core);
+const struct usf_task *view_task_of_core(const struct view *v, uint32_t core);     /* or null */
+/* In a system call, whoever has its core.  The state stays RUNNING while nobody has taken that: the core's word tells. */
+bool view_in_call(const struct view *v, const struct usf_task *t);
+const char *view_state_of(const struct view *v, const struct usf_task *t);
+int32_t view_pid_of(const struct view *v, const struct usf_task *t);       /* 0: unknown */
+/* The thread's name as it is now, if /proc tells; the record has that which it had when it was taken on. */
+#define VIEW_TASK_NAME 32
+const char *view_task_name(const struct view *v, const struct usf_task *t, char buf[static VIEW_TASK_NAME]);
+/* A text field of a record, which may lack its end, safe to print. */
+const char *view_bounded(const char *field, size_t size, char *buf, size_t cap);
+
 #endif

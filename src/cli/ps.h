@@ -1,0 +1,12 @@
+/* src/cli/ps.h - between the files of `usf ps`.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_CLI_PS_H
+#define USF_CLI_PS_H
+
+#include "cli/json.h"
+#include "cli/view.h"
+#include "cli/why.h"
+
+/* One instance.  r null: without the reasons of waits. */
+void ps_json(struct json *j, const struct view *v, struct why_reader *r);
+
+#endif

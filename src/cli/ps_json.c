@@ -1,0 +1,113 @@
+/* src/cli/ps_json.c - usf ps --json.  SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "cli/ps.h"
+#include "monitor/monitor.h"
+#include "sched/sched.h"
+#include <stdio.h>
+#include <string.h>
+
+static void json_counters(struct json *j, const struct usf_counters *n)
+{
+    json_uint(j, "switches", n->switches);
+    json_uint(j, "blocks", n->blocks);
+    json_uint(j, "wakes", n->wakes);
+    json_uint(j, "yields", n->yields);
+    json_uint(j, "spin_yields", n->spin_yields);
+    json_uint(j, "preemptions", n->preemptions);
+    json_uint(j, "lends", n->lends);
+    json_uint(j, "migrations", n->migrations);
+    json_uint(j, "polls", n->polls);
+    json_uint(j, "busy_ns", n->busy_ns);
+}
+
+static void json_task(struct json *j, const struct view *v, struct why_reader *r, const struct usf_task *t)
+{
+    char name[VIEW_TASK_NAME], wait[48];
+    uint32_t s = atomic_load(&t->state), c = s == USF_TASK_RUNNING ? atomic_load(&t->core) : USF_NONE;
+    view_task_name(v, t, name);
+    view_wait(t, wait, sizeof wait);
+    json_open(j, NULL, '{');
+    json_int(j, "tid", t->tid);
+    json_string(j, "name", name);
+    json_string(j, "state", view_state_of(v, t));
+    if (c < v->h->nr_cores) json_uint(j, "core", c);
+    else json_string(j, "core", NULL);
+    json_string(j, "waits_for", *wait && strcmp(view_state_of(v, t), "running") ? wait : NULL);
+    if (r) {
+        struct why w;
+        why_of(r, t, &w);
+        why_json(j, "why", &w);
+    }
+    json_counters(j, &t->n);
+    json_close(j, '}');
+}
+
+static void json_procs(struct json *j, const struct view *v, struct why_reader *r)
+{
+    json_open(j, "processes", '[');
+    for (uint32_t i = 0; i < v->nr_procs; i++) {
+        const struct usf_proc *p = &v->procs[i];
+        char comm[64];
+        if (!view_proc_lives(p)) continue;
+        snprintf(comm, sizeof comm, "%.*s", (int)sizeof p->comm, p->comm);
+        json_open(j, NULL, '{');
+        json_int(j, "pid", p->pid);
+        json_string(j, "name", comm);
+        if (v->alive_known) json_bool(j, "alive", shm_proc_is_alive(p));
+        else json_string(j, "alive", NULL);
+        json_uint(j, "ready", view_count_tasks(v, i, true));
+        json_uint(j, "spin_sites", p->spin_sites);
+        json_uint(j, "unpatched_sites", p->unpatched);
+        json_open(j, "threads", '[');
+        for (uint32_t t = 0; t < v->nr_tasks; t++)
+            if (view_task_lives(&v->tasks[t]) && v->tasks[t].proc == i) json_task(j, v, r, &v->tasks[t]);
+        json_close(j, ']');
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void json_cores(struct json *j, const struct view *v)
+{
+    json_open(j, "cores", '[');
+    for (uint32_t i = 0; i < v->h->nr_cores; i++) {
+        const struct usf_pol_core *c = &v->cores[i].pol;
+        const struct usf_task *t = view_task_of_core(v, i);
+        json_open(j, NULL, '{');
+        json_uint(j, "core", i);
+        json_uint(j, "cpu", c->cpu);
+        json_uint(j, "node", c->node);
+        json_uint(j, "llc", c->llc);
+        json_uint(j, "package", c->package);
+        json_string(j, "state", view_core_state(core_state(atomic_load(&v->cores[i].word))));
+        if (t) json_int(j, "tid", t->tid);
+        else json_string(j, "tid", NULL);
+        json_uint(j, "ready", view_ready_of_core(v, i));
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+void ps_json(struct json *j, const struct view *v, struct why_reader *r)
+{
+    char text[128];
+    json_open(j, NULL, '{');
+    json_string(j, "name", v->h->name);
+    snprintf(text, sizeof text, "%.*s", (int)sizeof v->h->policy, v->h->policy);
+    json_string(j, "policy", text);
+    snprintf(text, sizeof text, "%.*s", (int)sizeof v->h->policy_why, v->h->policy_why);
+    json_string(j, "policy_replaced_because", *text ? text : NULL);
+    snprintf(text, sizeof text, "%.*s", (int)sizeof v->h->build_id, v->h->build_id);
+    json_string(j, "build", *text ? text : NULL);
+    json_uint(j, "quantum_ns", v->h->quantum_ns);
+    json_uint(j, "poll_max_ns", v->h->poll_max_ns);
+    json_uint(j, "progress_ns", v->h->progress_ns);
+    json_uint(j, "lend_ns", v->h->lend_ns);
+    json_string(j, "lock", v->h->lock_kind ? "dtlock" : "plain");
+    json_uint(j, "ready", atomic_load(&v->h->nr_ready));
+    if (v->alive_known && monitor_is_alive(v->h)) json_int(j, "monitor_pid", atomic_load(&v->h->monitor_pid));
+    else json_string(j, "monitor_pid", NULL);
+    json_cores(j, v);
+    json_procs(j, v, r);
+    json_close(j, '}');
+}

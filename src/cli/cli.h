@@ -35,6 +35,7 @@ int cmd_ps(const struct cli_command *self, int argc, char **argv);
 int cmd_policy(const struct cli_command *self, int argc, char **argv);
 int cmd_config(const struct cli_command *self, int argc, char **argv);
 int cmd_doctor(const struct cli_command *self, int argc, char **argv);
+int cmd_dump(const struct cli_command *self, int argc, char **argv);
 int cmd_clean(const struct cli_command *self, int argc, char **argv);
 int cmd_help(const struct cli_command *self, int argc, char **argv);
 int cmd_monitor(const struct cli_command *self, int argc, char **argv);

@@ -32,6 +32,8 @@ const struct cli_command cli_commands[] = {
      .help = "show every option's value and where it comes from"},
     {.name = "doctor", .main = cmd_doctor, .synopsis = "[--json] [[--program] PROG]", .options = "verbose", .flags = doctor_flags,
      .help = "check this machine, the instances and, if asked, a program"},
+    {.name = "dump", .main = cmd_dump, .synopsis = "[PID | -i NAME]", .options = "instance",
+     .help = "print all there is to know about an instance, for a report of a fault"},
     {.name = "clean", .main = cmd_clean, .synopsis = "[-i NAME | --all] [--force]", .options = "instance verbose", .flags = clean_flags,
      .help = "remove instances that nobody uses"},
     {.name = "help", .main = cmd_help, .synopsis = "[COMMAND]", .help = "describe a command"},

@@ -62,6 +62,10 @@ int  shm_open_instance(const struct shm_config *c, bool create, struct shm *m);
  * others do to the file can crash the reader, and nothing is written.  Also of a retired instance and of
  * one in another pid namespace.  Results as above; shm_close frees it. */
 int  shm_snapshot(const char *dir, const char *name, struct shm *m);
+/* For `usf dump`: a private copy of whatever lies in [base, base+size) of an open file (or of a process's memory), mended
+ * so that the tables can be walked.  raw: the header as it was.  m->why: what is wrong with it, "" if nothing.
+ * 0; -EPROTO: of another version, only raw is filled in; -ENOMEM. */
+int  shm_salvage(int fd, uint64_t base, uint64_t size, struct usf_header *raw, struct shm *m);
 void shm_close(struct shm *m);
 
 /* For messages about instances of other versions: the build-id of the library that belongs to this tool.  Null in

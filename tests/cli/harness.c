@@ -2,10 +2,12 @@
  *
  *   harness toml     documents on stdin, each "LENGTH\n" and its bytes: a line of JSON for each
  *   harness env      the settings that the preloaded library would read from this environment
- *   harness words    pairs of lines: the edit distance of each */
+ *   harness words    pairs of lines: the edit distance of each
+ *   harness places   where some of a segment's fields lie, as JSON */
 #include "cli/json.h"
 #include "config/option.h"
 #include "config/toml.h"
+#include "shm/layout.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,11 +80,24 @@ static int words(void)
     return 0;
 }
 
+static int places(void)
+{
+    struct json j;
+    json_start(&j, stdout);
+    json_open(&j, NULL, '{');
+#define PLACE(f) json_uint(&j, #f, offsetof(struct usf_header, f));
+    PLACE(magic) PLACE(layout_hash) PLACE(state) PLACE(nr_cores) PLACE(lock) PLACE(task_hwm) PLACE(off_tasks) PLACE(policy) PLACE(policy_why)
+    json_close(&j, '}');
+    json_end(&j);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     alarm(120);
     if (argc == 2 && !strcmp(argv[1], "toml")) return toml();
     if (argc == 2 && !strcmp(argv[1], "env")) return env();
     if (argc == 2 && !strcmp(argv[1], "words")) return words();
+    if (argc == 2 && !strcmp(argv[1], "places")) return places();
     return 2;
 }

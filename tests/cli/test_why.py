@@ -2,6 +2,7 @@
 # tests/cli/test_why.py - ps --why and dump, of threads that wait in known ways.  SPDX-License-Identifier: Apache-2.0
 import json
 import os
+import random
 import select
 import shutil
 import subprocess
@@ -148,6 +149,144 @@ class Waiting(Case):
         self.assertIsNone(w["symbol"])
         self.assertIn("(deleted)", w["object"])
         self.end(p)
+
+
+class Dump(Waiting):
+    def setUp(self):
+        super().setUp()
+        self.path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
+        self.places = json.loads(subprocess.run([FILES["harness"], "places"], capture_output=True, timeout=20).stdout)
+
+    def dump(self, *args, code=0):
+        p = self.run_usf("dump", *args)
+        self.assertEqual(p.returncode, code, p.stderr)
+        if code == 0:
+            self.assertEqual(p.stderr, "")
+        return p.stdout if code == 0 else p.stderr
+
+    def poke(self, field, data, add=0):
+        with open(self.path, "r+b") as f:
+            f.seek(self.places[field] + add)
+            f.write(data)
+
+    def sections(self, out):
+        for s in ("header", "configuration", "scheduler", "consistency", "scheduler lock", "monitor", "cores", "processes", "tasks"):
+            self.assertIn("== %s ==" % s, out)
+
+    def test_of_a_process_and_by_name(self):
+        p = self.start()
+        for out in (self.dump(str(p.pid)), self.dump("-i", self.instance)):
+            self.sections(out)
+            self.assertIn("name " + self.instance, out)
+            self.assertIn("== consistency ==\nsound\n", out)
+            self.assertRegex(out, r"word 0x[0-9a-f]+: held by ")
+            self.assertRegex(out, r"monitor ==\nprocess \d+ \(start \d+\), alive")
+            self.assertRegex(out, r"task \d+: thread \d+ \(on-mutex\), process record 0, state 4 \(blocked\)")
+            self.assertIn("waits for: futex ", out)
+            self.assertIn("(the_lock+0x0 in ", out)
+            self.assertRegex(out, r"kernel: S, CPU \d+, in ")
+            self.assertRegex(out, r"process record 0: process %d \(" % p.pid)
+        self.end(p)
+
+    def test_of_a_wedged_one(self):
+        """Every thread is stopped, the lock is held: nothing is waited for, and the owner is named."""
+        p = self.start()
+        t = self.why(lambda t: "on-mutex" in t)
+        os.kill(p.pid, 19)
+        self.poke("lock", (1).to_bytes(4, "little"))        # task 0
+        try:
+            began = time.time()
+            out = self.dump(str(p.pid))
+            self.assertLess(time.time() - began, 10)
+            self.assertRegex(out, r"word 0x[0-9a-f]+: held by task 0, thread %d \(.*\) of process %d" % (p.pid, p.pid))
+            self.assertIn("; it is stopped", out)
+            self.assertIn(str(t["on-mutex"]["tid"]), out)
+        finally:
+            p.kill()
+
+    def test_of_one_without_a_name(self):
+        """Retired and unlinked: found through the process that still has it."""
+        p = self.start()
+        self.poke("state", (2).to_bytes(4, "little"))
+        os.unlink(self.path)
+        out = self.dump(str(p.pid))
+        self.sections(out)
+        self.assertIn("memory of process %d" % p.pid, out)
+        self.assertIn("state 2 (retired)", out)
+        self.assertIn("the_lock+0x0", out)
+        self.assertIn("there is no instance", self.dump("-i", self.instance, code=1))
+        p.kill()
+
+    def test_of_damaged_ones(self):
+        p = self.start()
+        p.kill()
+        p.wait(20)
+        self.env["USF_MONITOR_LINGER"] = "30000"
+        p = self.start()
+        with open(self.path, "rb") as f:
+            good = f.read(1 << 20)
+            size = os.fstat(f.fileno()).st_size
+        self.end(p)
+        self.run_usf("clean", "-i", self.instance, "--force")
+        def lay(data):
+            with open(self.path, "wb") as f:
+                f.write(data)
+            os.chmod(self.path, 0o600)
+        cases = {"magic": b"\0" * 8, "nr_cores": b"\xff" * 4, "task_hwm": b"\xff" * 8, "off_tasks": b"\xff" * 8, "state": b"\x77" * 4,
+                 "policy": b"\x1b[31m" + b"x" * 27, "policy_why": b"x" * 128}
+        for field, data in cases.items():
+            bad = bytearray(good)
+            bad[self.places[field]:self.places[field] + len(data)] = data
+            lay(bytes(bad))
+            os.truncate(self.path, size)
+            out = self.dump("-i", self.instance)
+            self.sections(out)
+            self.assertNotIn("\033", out)
+            self.assertRegex(out, r"core 0: CPU \d+")
+            if field != "policy_why":
+                self.assertIn("damaged: ", out, field)
+        bad = bytearray(good)
+        bad[self.places["layout_hash"]] ^= 1
+        lay(bytes(bad))
+        self.assertIn("another version", self.dump("-i", self.instance))
+        for n in (0, 1, 100, 5000, 10304, 100000):
+            lay(good[:n])
+            self.assertIn("truncated", self.dump("-i", self.instance))
+        os.unlink(self.path)
+        os.symlink("/etc/passwd", self.path)
+        self.assertNotIn("root:", self.run_usf("dump", "-i", self.instance).stdout)
+
+    def test_of_random_ones(self):
+        p = self.start()
+        with open(self.path, "rb") as f:
+            good = f.read(5 << 20)
+            size = os.fstat(f.fileno()).st_size
+        self.end(p)
+        self.run_usf("clean", "-i", self.instance, "--force")
+        for _ in range(60):
+            data = bytearray(good)
+            for _ in range(random.choice([1, 8, 3000])):
+                at = random.choice([random.randrange(2500), random.randrange(10304), random.randrange(len(data)), 4558848 + random.randrange(4000)])
+                data[at] = random.choice([0, 1, 0x7f, 0xff, random.randrange(256)])
+            with open(self.path, "wb") as f:
+                f.write(data)
+            os.truncate(self.path, size)
+            os.chmod(self.path, 0o600)
+            p = subprocess.run([self.usf, "dump", "-i", self.instance], env=self.env, capture_output=True, timeout=60)
+            self.assertEqual((p.returncode, p.stderr), (0, b""))
+            self.assertNotIn(b"\033", p.stdout)
+            p = subprocess.run([self.usf, "ps", "--why", "--json", "-i", self.instance], env=self.env, capture_output=True, timeout=60)
+            self.assertIn(p.returncode, (0, 1), p.stderr)
+            json.loads(p.stdout)
+
+    def test_mistakes(self):
+        self.one_line(self.run_usf("dump", "1x"), 125, "not the number")
+        self.one_line(self.run_usf("dump", "-i", self.instance, "5"), 125, "exclude")
+        self.one_line(self.run_usf("dump", "5", "6"), 125, "too many")
+        self.one_line(self.run_usf("dump", str(os.getpid())), 1, "takes part in no instance")
+        self.one_line(self.run_usf("dump", "2147483647"), 1, "there is no process")
+        self.one_line(self.run_usf("dump", "-i", self.instance), 1, "there is no instance")
+        self.assertEqual(self.run_usf("dump").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 int usf_verbose;
 void (*usf_on_bug)(void);
+bool (*usf_said)(uint64_t what);
 
 static char *put(char *p, char *end, char c)
 {
@@ -77,30 +78,71 @@ int usf_format(char *buf, size_t cap, const char *fmt, ...)
     return n;
 }
 
-static void message(const char *fmt, va_list ap)
+#define LINE_MAX 512
+
+static int vline(char line[static LINE_MAX], const char *fmt, va_list ap)
 {
-    char line[512] = "usf: ";
-    int n = 5 + usf_vformat(line + 5, sizeof line - 6, fmt, ap);
-    if (n > (int)sizeof line - 2) n = sizeof line - 2;
+    static const char start[] = "usf: ";
+    int n = sizeof start - 1;
+    for (int i = 0; i < n; i++) line[i] = start[i];
+    n += usf_vformat(line + n, (size_t)(LINE_MAX - 1 - n), fmt, ap);
+    if (n > LINE_MAX - 2) n = LINE_MAX - 2;
     line[n++] = '\n';
-    usf_syscall(__NR_write, 2, line, n);
+    return n;
+}
+
+/* What this process has told.  Children made by fork inherit it.  Who has filled the table has said enough. */
+#define TOLD 64u
+static uint64_t told[TOLD];
+
+static bool told_here(uint64_t what)
+{
+    for (unsigned i = 0; i < TOLD; i++) {
+        uint64_t was = 0;
+        if (__atomic_compare_exchange_n(&told[(what + i) % TOLD], &was, what, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return false;
+        if (was == what) return true;
+    }
+    return true;
+}
+
+static bool is_repeated(const char *text, int n)
+{
+    uint64_t what = 0xcbf29ce484222325ull;
+    if (!usf_said) return false;
+    for (int i = 0; n < 0 ? text[i] != 0 : i < n; i++) what = (what ^ (unsigned char)text[i]) * 0x100000001b3ull;
+    if (!what) what = 1;
+    return told_here(what) || usf_said(what);
 }
 
 void usf_warn(const char *fmt, ...)
 {
+    char line[LINE_MAX];
     va_list ap;
     va_start(ap, fmt);
-    message(fmt, ap);
+    int n = vline(line, fmt, ap);
     va_end(ap);
+    if (!is_repeated(line, n)) usf_syscall(__NR_write, 2, line, n);
+}
+
+void usf_warn_about(const char *what, const char *fmt, ...)
+{
+    char line[LINE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vline(line, fmt, ap);
+    va_end(ap);
+    if (!is_repeated(what, -1)) usf_syscall(__NR_write, 2, line, n);
 }
 
 void usf_say(const char *fmt, ...)
 {
-    if (!usf_verbose) return;
+    char line[LINE_MAX];
     va_list ap;
+    if (!usf_verbose) return;
     va_start(ap, fmt);
-    message(fmt, ap);
+    int n = vline(line, fmt, ap);
     va_end(ap);
+    usf_syscall(__NR_write, 2, line, n);
 }
 
 void usf_bug(const char *what, const char *file, int line)

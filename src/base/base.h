@@ -49,7 +49,12 @@ void usf_points_again(void);    /* read the plan again: a forked child has its p
  * Formats: %s %d %u %ld %lu %lx %x %c %%. */
 int  usf_format(char *buf, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int  usf_vformat(char *buf, size_t cap, const char *fmt, va_list ap);
-void usf_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));      /* always shown */
+void usf_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));      /* without -v, too */
+/* ... which counts as the same as every other about `what`, whatever names and numbers it has. */
+void usf_warn_about(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Set in programs (the tool leaves it null): each warning is told once per process, and only if this answers false:
+ * has it been told elsewhere?  Asked once, and notes that it is told now. */
+extern bool (*usf_said)(uint64_t what);
 void usf_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));       /* with -v */
 extern int usf_verbose;
 /* warn once per call site */

@@ -124,8 +124,17 @@ static void leave_outer_run(const struct run *r)
     if (strcmp(outer, r->config->s.instance)) unsetenv(USF_ENV_RUN);
 }
 
+/* So that the programs of this run say a warning once (src/runtime/said.c). */
+static void set_tree(void)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%d.%lx", getpid(), os_now());
+    setenv(USF_ENV_TREE, text, 1);
+}
+
 static void set_environment(struct run *r)
 {
+    set_tree();
     leave_outer_run(r);             /* looks at the outer environment: first */
     preload_set(r->library.path);
     export_options(r->config);

@@ -197,7 +197,7 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
     atomic_store(&rt.was_off, 1);
     atomic_store(&rt.careful, 1);
     sched_desert(&rt.sched, &rt.cpus);
-    usf_warn_once("`%s` (process %d) is stopped while instance `%s` waits for it: %s runs unscheduled from now on",
+    usf_warn_about("stalled", "`%s` (process %d) is stopped while instance `%s` waits for it: %s runs unscheduled from now on",
                   rt.sched.procs[by - 1].comm, rt.sched.procs[by - 1].pid, rt.settings.instance, rt.comm);
     return true;
 }

@@ -113,6 +113,9 @@ void rt_signals_before_exec(void);
 void rt_install_signals(void);
 void rt_after_crit(struct sched_self *self);
 
+/* said.c */
+void rt_said_init(char **envp);             /* from now on a warning is told once in the whole `usf run` */
+
 /* affinity.c */
 void rt_install_affinity(void);
 void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls);   /* before a clone */

@@ -74,6 +74,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
 {
     (void)argc;
     (void)argv;
+    rt_said_init(envp);
     config_inproc_read(envp, &rt.settings);
     usf_verbose = (int)rt.settings.verbose;
     own_cpus();

@@ -147,7 +147,7 @@ int rt_join_instance(void)
     usf_syscall(__NR_prctl, 16, rt.comm);
     int r = sched_proc_join(&rt.sched, rt.pid, os_start_time(rt.pid), rt.comm, rt.cpus.w, rt.settings.run);
     if (r < 0) {
-        usf_warn("%s: %s: it runs unscheduled", rt.comm, join_trouble(r));
+        usf_warn_about(join_trouble(r), "%s: %s: it runs unscheduled", rt.comm, join_trouble(r));
         return r;
     }
     monitor_keep(rt.shm.h);     /* it may have been killed */

@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "config/config.h"
 
-enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 125, CLI_NOT_EXECUTABLE = 126, CLI_NOT_FOUND = 127 };
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_UNSCHEDULED = 2, CLI_USAGE = 125, CLI_NOT_EXECUTABLE = 126, CLI_NOT_FOUND = 127 };
 
 /* A flag that is not an option of the table. */
 struct cli_flag {

@@ -8,6 +8,8 @@ static struct {
     bool machine;           /* as JSON */
     struct json json;
     unsigned bad, unable;   /* things wrong; those of the machine */
+    bool unscheduled;       /* the program */
+    const char *instance;   /* that it would join; null: no program is asked about */
     const char *section;
 } out;
 
@@ -16,6 +18,10 @@ void doctor_section(const char *title)
     if (!out.machine) printf("%s%s%s%s\n", out.section ? "\n" : "", text_on(TEXT_BOLD), title, text_off());
     out.section = title;
 }
+
+/* A program can be scheduled, whatever is wrong with instances that it does not join. */
+static bool concerns(const char *what)
+{ return !out.instance || !out.section || strcmp(out.section, "instances") || !strcmp(what, out.instance); }
 
 void doctor_find(enum finding f, const char *what, const char *fmt, ...)
 {
@@ -26,7 +32,7 @@ void doctor_find(enum finding f, const char *what, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    out.bad += f == FINDING_BAD;
+    out.bad += f == FINDING_BAD && concerns(what);
     out.unable += f == FINDING_BAD && out.section && !strcmp(out.section, "machine");
     if (out.machine) {
         json_open(&out.json, NULL, '{');
@@ -40,6 +46,8 @@ void doctor_find(enum finding f, const char *what, const char *fmt, ...)
     printf("  %s%-8s%s %-18s %s\n", text_on(kinds[f].style), kinds[f].word, text_off(), what,
            text_clean(text, shown, sizeof shown));
 }
+
+void doctor_unscheduled(void) { out.unscheduled = true; }
 
 /* What the option files have wrong comes as warnings while they are read, before the report begins. */
 struct remembered { char line[8][512]; unsigned n; };
@@ -72,6 +80,7 @@ int cmd_doctor(const struct cli_command *self, int argc, char **argv)
     const char *program = cli_flag(&a, "program");
     if (!program && a.rest < argc) program = argv[a.rest++];
     if ((code = cli_no_more(&a, argc, argv)) >= 0) return code;
+    if (program) out.instance = a.config.s.instance;
     out.machine = cli_flag(&a, "json") != NULL;
     if (out.machine) {
         json_start(&out.json, stdout);
@@ -87,10 +96,11 @@ int cmd_doctor(const struct cli_command *self, int argc, char **argv)
         json_close(&out.json, ']');
         json_bool(&out.json, "able", out.unable == 0);
         json_uint(&out.json, "wrong", out.bad);
+        if (program) json_bool(&out.json, "scheduled", !out.unscheduled);
         json_close(&out.json, '}');
         json_end(&out.json);
     } else if (out.bad) {
         printf("\n%u thing%s wrong\n", out.bad, out.bad == 1 ? " is" : "s are");
     }
-    return out.bad ? CLI_FAILED : CLI_OK;
+    return out.bad ? CLI_FAILED : out.unscheduled ? CLI_UNSCHEDULED : CLI_OK;
 }

@@ -15,5 +15,15 @@ void doctor_find(enum finding f, const char *what, const char *fmt, ...) __attri
 void doctor_machine(const struct config *c);
 void doctor_instances(void);
 void doctor_program(const char *name);
+/* It would run, but unscheduled: `usf doctor` ends with 2 if nothing is wrong. */
+void doctor_unscheduled(void);
+
+/* doctor_missing.c: why a program that program_find refuses cannot be executed, and what helps. */
+void doctor_missing(const char *name, int code, const char *why);
+/* ... and what helps where it can, but unscheduled; or null. */
+struct program;
+const char *doctor_advice(const struct program *p);
+/* doctor_libraries.c: the loader's list; calls look for each object but our own library.  False: the program does not start. */
+bool doctor_libraries(const struct program *p, void (*look)(const char *path, void *arg), void *arg);
 
 #endif

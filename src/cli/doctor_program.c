@@ -9,13 +9,11 @@
 #include "gate/scan.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_FILE (1ull << 31)
@@ -92,60 +90,10 @@ static void check_libc(const char *path)
     free(image);
 }
 
-static void check_one(const char *path, struct coverage *total)
+static void check_one(const char *path, void *total)
 {
     check_libc(path);
     check_file(path, total);
-}
-
-/* A line of `ld.so --list`: "name => /path (0x...)", "/path (0x...)", or "name => not found". */
-static void list_line(char *line, struct coverage *total)
-{
-    char *arrow = strstr(line, " => "), *path = arrow ? arrow + 4 : line + strspn(line, " \t");
-    if (arrow && !strncmp(path, "not found", 9)) {
-        *arrow = 0;
-        doctor_find(FINDING_BAD, "libraries", "%s: not found: the program will not start", line + strspn(line, " \t"));
-        return;
-    }
-    char *end = strstr(path, " (0x");
-    if (*path != '/' || !end) return;       /* the vdso */
-    *end = 0;
-    check_one(path, total);
-}
-
-/* LD_PRELOAD and its like would show up in the list. */
-static char **plain_environment(void)
-{
-    extern char **environ;
-    size_t n = 0, k = 0;
-    while (environ[n]) n++;
-    char **e = calloc(n + 1, sizeof *e);
-    for (size_t i = 0; e && i < n; i++)
-        if (strncmp(environ[i], "LD_", 3) || !strncmp(environ[i], "LD_LIBRARY_PATH=", 16)) e[k++] = environ[i];
-    return e;
-}
-
-static void check_libraries(const struct program *p, struct coverage *total)
-{
-    char *argv[] = {(char *)p->elf.interp, (char *)"--list", (char *)p->binary, NULL};
-    int pipes[2], status;
-    char line[4600];
-    pid_t child;
-    posix_spawn_file_actions_t fa;
-    char **env = plain_environment();
-    if (!env || pipe2(pipes, O_CLOEXEC)) return;
-    posix_spawn_file_actions_init(&fa);
-    posix_spawn_file_actions_adddup2(&fa, pipes[1], STDOUT_FILENO);
-    int r = posix_spawn(&child, p->elf.interp, &fa, NULL, argv, env);
-    posix_spawn_file_actions_destroy(&fa);
-    close(pipes[1]);
-    free(env);
-    FILE *f = fdopen(pipes[0], "r");
-    if (r) doctor_find(FINDING_BAD, "libraries", "the loader %s does not start: %s", p->elf.interp, strerror(r));
-    while (!r && f && fgets(line, sizeof line, f)) list_line(line, total);
-    if (f) fclose(f);
-    if (!r && waitpid(child, &status, 0) == child && status)
-        doctor_find(FINDING_WARN, "libraries", "%s --list failed: the list may be short", p->elf.interp);
 }
 
 static void report_coverage(const struct coverage *c)
@@ -159,28 +107,61 @@ static void report_coverage(const struct coverage *c)
                 "it is loaded, and 'usf ps' and 'usf run --stats' count the sites that were left");
 }
 
+/* What the kernel will run, if it is not an ELF file that can be read.  True: all is said. */
+static bool not_elf(const struct program *p)
+{
+    int e = program_executable(p->binary);
+    size_t n = strlen(p->binary);
+    bool script = strcmp(p->binary, p->path) != 0;
+    if (e) {
+        doctor_find(FINDING_BAD, "program", "%s is a script, and its interpreter %s %s: it does not start", p->path, p->binary,
+                    e == ENOENT || e == ENOTDIR ? "is not there" : "cannot be executed");
+        doctor_find(FINDING_NOTE, "advice", "%s", n && p->binary[n - 1] == '\r'
+                    ? "its lines end as those of Windows do, and the \\r counts as part of the name: dos2unix, or sed -i 's/\\r$//'"
+                    : "install the interpreter, or name another in the first line");
+        doctor_unscheduled();
+        return true;
+    }
+    if (p->inspected && p->elf.is_elf) return false;
+    if (p->inspected && !script)
+        doctor_find(FINDING_GOOD, "program", "%s has no '#!' line and is no ELF file: /bin/sh runs it as a script, scheduled", p->path);
+    else
+        doctor_find(FINDING_WARN, "program", "%s may be executed but not read: whether it is scheduled is seen when it runs", p->binary);
+    return true;
+}
+
+static bool loader_is_missing(const struct program *p)
+{
+    if ((p->obstacle && p->obstacle != OBSTACLE_LIBC) || !p->elf.has_interp || program_executable(p->elf.interp) == 0) return false;
+    doctor_find(FINDING_BAD, "program", "%s needs the loader %s, which is not there: it does not start", p->binary, p->elf.interp);
+    doctor_find(FINDING_NOTE, "advice", "install the C library that it was built with, or get it built for this system");
+    doctor_unscheduled();
+    return true;
+}
+
 void doctor_program(const char *name)
 {
     static struct program p;
     static struct coverage total;
     char text[600];
     doctor_section("program");
-    if (program_find(name, &p)) {
-        doctor_find(FINDING_BAD, "program", "%s", p.why);
+    int code = program_find(name, &p);
+    if (code) {
+        doctor_missing(name, code, p.why);
         return;
     }
     program_inspect(&p);
+    if (loader_is_missing(&p)) return;
     if (*p.why) {
         program_explain(&p, name, text, sizeof text);
         doctor_find(FINDING_NOTE, "program", "%s: it runs unscheduled", text);
+        if (doctor_advice(&p)) doctor_find(FINDING_NOTE, "advice", "%s", doctor_advice(&p));
+        doctor_unscheduled();
         return;
     }
-    if (!p.inspected || !p.elf.is_elf) {
-        doctor_find(FINDING_WARN, "program", "%s cannot be looked at: %s", p.binary, p.inspected ? "no ELF file" : "not readable");
-        return;
-    }
-    doctor_find(FINDING_GOOD, "program", "%s is scheduled", p.binary);
+    if (not_elf(&p)) return;
     check_one(p.binary, &total);
-    if (p.elf.has_interp) check_libraries(&p, &total);
+    if (p.elf.has_interp && !doctor_libraries(&p, check_one, &total)) return;
+    doctor_find(FINDING_GOOD, "program", "%s is scheduled", p.binary);
     report_coverage(&total);
 }

@@ -17,8 +17,7 @@
 
 extern char **environ;
 
-/* 0, or the errno that executing it would give. */
-static int executable(const char *path)
+int program_executable(const char *path)
 {
     struct stat st;
     if (stat(path, &st)) return errno;
@@ -44,14 +43,14 @@ int program_find(const char *name, struct program *p)
     if (strchr(name, '/')) {
         if (strlen(name) >= sizeof p->path) return not_run(p, name, ENAMETOOLONG);
         strcpy(p->path, name);
-        err = executable(name);
+        err = program_executable(name);
         return err ? not_run(p, name, err) : 0;
     }
     if (!path) path = "/bin:/usr/bin";
     for (;; path++) {
         size_t n = strcspn(path, ":");
         int len = snprintf(p->path, sizeof p->path, "%.*s%s%s", (int)n, path, n ? "/" : "", name);
-        int e = len < (int)sizeof p->path ? executable(p->path) : ENAMETOOLONG;
+        int e = len < (int)sizeof p->path ? program_executable(p->path) : ENAMETOOLONG;
         if (!e) return 0;
         if (e == EACCES) err = EACCES;  /* as execvp: remember, but look further */
         path += n;
@@ -98,43 +97,55 @@ static const char *word_of_env(const char *interp, const char *arg, char *buf, s
 
 /* ---- reasons --------------------------------------------------------------------------------- */
 /* Would the kernel give it another identity or capabilities?  Then ld.so ignores LD_PRELOAD. */
-static const char *privileged(int fd)
+static enum obstacle privileged(int fd)
 {
     struct stat st;
     struct statvfs fs;
     char caps[64];
-    if (fstat(fd, &st)) return 0;
-    if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return 0;
-    if (fstatvfs(fd, &fs) == 0 && (fs.f_flag & ST_NOSUID)) return 0;
-    if ((st.st_mode & S_ISUID) && st.st_uid != getuid()) return "is setuid";
-    if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid()) return "is setgid";
-    if (getuid() != 0 && fgetxattr(fd, "security.capability", caps, sizeof caps) > 0) return "has file capabilities";
-    return 0;
+    if (fstat(fd, &st)) return OBSTACLE_NONE;
+    if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return OBSTACLE_NONE;
+    if (fstatvfs(fd, &fs) == 0 && (fs.f_flag & ST_NOSUID)) return OBSTACLE_NONE;
+    if ((st.st_mode & S_ISUID) && st.st_uid != getuid()) return OBSTACLE_SETUID;
+    if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid()) return OBSTACLE_SETGID;
+    if (getuid() != 0 && fgetxattr(fd, "security.capability", caps, sizeof caps) > 0) return OBSTACLE_CAPABILITIES;
+    return OBSTACLE_NONE;
 }
 
-static void judge_elf(struct program *p)
+static enum obstacle judge_elf(const struct elf_facts *f)
 {
-    const struct elf_facts *f = &p->elf;
     const char *loader = strrchr(f->interp, '/');
     loader = loader ? loader + 1 : f->interp;
-    if (!f->bits64)
-        snprintf(p->why, sizeof p->why, "is a 32-bit program");
-    else if (f->machine != EM_X86_64 || !f->little)
-        snprintf(p->why, sizeof p->why, "is built for %s", elf_machine_name(f->machine));
-    else if (!f->has_interp && !f->is_loader)
-        snprintf(p->why, sizeof p->why, "is statically linked%s", f->is_go ? " (a Go program)" : "");
-    else if (f->is_go)
-        snprintf(p->why, sizeof p->why, "is a Go program, whose runtime makes its system calls itself");
-    else if (f->has_interp && strncmp(loader, "ld-linux-x86-64.so", 18))
-        snprintf(p->why, sizeof p->why, "is not linked with glibc (its loader is %.200s)", f->interp);
+    if (!f->bits64) return OBSTACLE_32_BIT;
+    if (f->machine != EM_X86_64 || !f->little) return OBSTACLE_MACHINE;
+    if (!f->has_interp && !f->is_loader) return OBSTACLE_STATIC;
+    if (f->is_go) return OBSTACLE_GO;
+    return f->has_interp && strncmp(loader, "ld-linux-x86-64.so", 18) ? OBSTACLE_LIBC : OBSTACLE_NONE;
+}
+
+static void say_why(struct program *p)
+{
+    const struct elf_facts *f = &p->elf;
+    const char *text = "";
+    switch (p->obstacle) {
+    case OBSTACLE_NONE: break;
+    case OBSTACLE_SETUID: text = "is setuid"; break;
+    case OBSTACLE_SETGID: text = "is setgid"; break;
+    case OBSTACLE_CAPABILITIES: text = "has file capabilities"; break;
+    case OBSTACLE_32_BIT: text = "is a 32-bit program"; break;
+    case OBSTACLE_STATIC: text = f->is_go ? "is statically linked (a Go program)" : "is statically linked"; break;
+    case OBSTACLE_GO: text = "is a Go program, whose runtime makes its system calls itself"; break;
+    case OBSTACLE_MACHINE: snprintf(p->why, sizeof p->why, "is built for %s", elf_machine_name(f->machine)); return;
+    case OBSTACLE_LIBC: snprintf(p->why, sizeof p->why, "is not linked with glibc (its loader is %.200s)", f->interp); return;
+    }
+    snprintf(p->why, sizeof p->why, "%s", text);
 }
 
 static void judge(struct program *p, int fd)
 {
-    const char *why = privileged(fd);
+    p->obstacle = privileged(fd);
     if (elf_inspect(fd, &p->elf) == 0) p->inspected = true;
-    if (why) snprintf(p->why, sizeof p->why, "%s", why);
-    else if (p->inspected && p->elf.is_elf) judge_elf(p);
+    if (!p->obstacle && p->inspected && p->elf.is_elf) p->obstacle = judge_elf(&p->elf);
+    say_why(p);
 }
 
 /* An execute-only file cannot be looked at; it is taken for one like most. */

@@ -15,6 +15,9 @@
 
 #define MAX_MAPPINGS 200000u
 #define MAX_STACKS   4096u
+#define CACHED       64u
+
+struct place_cached { uint64_t addr; struct place place; };
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 static bool parse_mapping(char *line, struct mapping *m)
@@ -56,6 +59,7 @@ void address_space_free(struct address_space *as)
     for (unsigned i = 0; i < as->nr; i++) free(as->map[i].path);
     free(as->map);
     free(as->stack);
+    free(as->cache);
     *as = (struct address_space){0};
 }
 
@@ -141,7 +145,7 @@ static bool find_stack(struct address_space *as, const struct mapping *m, struct
     return false;
 }
 
-void address_find(struct address_space *as, uint64_t addr, struct place *out)
+static void find(struct address_space *as, uint64_t addr, struct place *out)
 {
     *out = (struct place){0};
     if (!as->nr) return;
@@ -159,6 +163,18 @@ void address_find(struct address_space *as, uint64_t addr, struct place *out)
     else if (find_object(as, addr, out)) return;
     else if (m->ino) out->kind = PLACE_FILE, out->offset += m->offset;
     else if (!find_stack(as, m, out)) out->kind = PLACE_ANONYMOUS;
+}
+
+void address_find(struct address_space *as, uint64_t addr, struct place *out)
+{
+    if (!as->cache) as->cache = calloc(CACHED, sizeof *as->cache);
+    for (unsigned i = 0; as->cache && i < as->nr_cached && i < CACHED; i++)
+        if (as->cache[i].addr == addr) {
+            *out = as->cache[i].place;
+            return;
+        }
+    find(as, addr, out);
+    if (as->cache) as->cache[as->nr_cached++ % CACHED] = (struct place_cached){addr, *out};
 }
 
 const char *place_kind_name(enum place_kind k)

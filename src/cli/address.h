@@ -18,6 +18,8 @@ struct mapping {
 };
 struct thread_stack { int32_t tid; uint64_t sp; };
 
+struct place_cached;
+
 struct address_space {
     int32_t pid;
     struct mapping *map;
@@ -25,6 +27,8 @@ struct address_space {
     struct thread_stack *stack; /* of threads that wait in the kernel; read when first asked for */
     unsigned nr_stacks;
     bool stacks_known;
+    struct place_cached *cache; /* answers: a thousand threads may wait at one address */
+    unsigned nr_cached;
 };
 
 enum place_kind {

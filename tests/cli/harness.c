@@ -3,11 +3,14 @@
  *   harness toml     documents on stdin, each "LENGTH\n" and its bytes: a line of JSON for each
  *   harness env      the settings that the preloaded library would read from this environment
  *   harness words    pairs of lines: the edit distance of each
+ *   harness symbol   lines "FILE ADDRESS": "NAME OFFSET" of each, or "-"
  *   harness places   where some of a segment's fields lie, as JSON */
 #include "cli/json.h"
+#include "cli/symbol.h"
 #include "config/option.h"
 #include "config/toml.h"
 #include "shm/layout.h"
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,6 +83,19 @@ static int words(void)
     return 0;
 }
 
+static int symbol(void)
+{
+    char path[256], name[64];
+    uint64_t addr, off, lo, hi;
+    while (scanf("%255s %lx", path, &addr) == 2) {
+        int fd = open(path, O_RDONLY);
+        if (fd >= 0 && elf_extent(fd, &lo, &hi) && elf_symbol(fd, addr, name, sizeof name, &off)) printf("%s %lx\n", name, off);
+        else puts("-");
+        close(fd);
+    }
+    return 0;
+}
+
 static int places(void)
 {
     struct json j;
@@ -98,6 +114,7 @@ int main(int argc, char **argv)
     if (argc == 2 && !strcmp(argv[1], "toml")) return toml();
     if (argc == 2 && !strcmp(argv[1], "env")) return env();
     if (argc == 2 && !strcmp(argv[1], "words")) return words();
+    if (argc == 2 && !strcmp(argv[1], "symbol")) return symbol();
     if (argc == 2 && !strcmp(argv[1], "places")) return places();
     return 2;
 }

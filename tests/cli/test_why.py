@@ -14,7 +14,7 @@ from common import FILES, Case, main
 WAITS = os.environ["CLI_WAITS"]
 
 
-class Waiting(Case):
+class Base(Case):
     def setUp(self):
         super().setUp()
         shutil.copy2(FILES["lib"], self.lib)
@@ -57,6 +57,8 @@ class Waiting(Case):
     def of(threads, name):
         return threads[name]["why"] or {}
 
+
+class Waiting(Base):
     def test_each_wait_is_named(self):
         p = self.start()
         t = self.why(lambda t: self.of(t, "on-accept").get("call") == "accept" and "on-heap" in t)
@@ -151,7 +153,41 @@ class Waiting(Case):
         self.end(p)
 
 
-class Dump(Waiting):
+class Symbols(Case):
+    """The names in files: right for sound ones, and no crash for any."""
+
+    def ask(self, *questions):
+        p = subprocess.run([FILES["harness"], "symbol"], input="".join("%s %x\n" % q for q in questions), capture_output=True, text=True, timeout=60)
+        self.assertEqual((p.returncode, p.stderr), (0, ""))
+        return p.stdout.splitlines()
+
+    def test_as_nm_has_them(self):
+        if not shutil.which("nm"):
+            self.skipTest("no nm")
+        names = []
+        for line in subprocess.run(["nm", "-S", "--defined-only", WAITS], capture_output=True, text=True).stdout.splitlines():
+            words = line.split()
+            if len(words) == 4 and words[2] in "tTdDbBrR" and int(words[1], 16) > 0:
+                names.append((int(words[0], 16), int(words[1], 16), words[3]))
+        self.assertGreater(len(names), 10)
+        for (at, size, name), answer in zip(names, self.ask(*[(WAITS, at + size - 1) for at, size, _ in names])):
+            self.assertEqual(answer, "%s %x" % (name, size - 1))
+        self.assertEqual(self.ask((WAITS, 0), (WAITS, 2**63), ("/etc/passwd", 5)), ["-", "-", "-"])
+
+    def test_damaged_files(self):
+        with open(WAITS, "rb") as f:
+            good = f.read()
+        start = int.from_bytes(good[40:48], "little")       # section headers
+        for i in range(200):
+            bad = bytearray(good)
+            for _ in range(random.choice([1, 3, 20])):
+                at = random.choice([random.randrange(64), start + random.randrange(len(good) - start), random.randrange(len(good))])
+                bad[at] = random.choice([0, 1, 0x7f, 0xff, random.randrange(256)])
+            path = self.write("bad", bytes(bad[:random.choice([len(bad)] * 3 + [random.randrange(len(bad))])]))
+            self.ask(*[(path, random.randrange(0x5000)) for _ in range(10)])
+
+
+class Dump(Base):
     def setUp(self):
         super().setUp()
         self.path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 
 #define SHOWN_FDS 4u        /* of a poll or an epoll */
@@ -62,17 +63,26 @@ static void guess_holder(struct why_reader *r, const struct usf_task *t, int32_t
     add(w, "; looks like a mutex that thread %d (%s) holds", w->holder, view_task_name(r->v, holder, name));
 }
 
-static void futex_text(struct why_reader *r, const struct usf_task *t, struct why *w)
+/* Words of our own that a thread sleeps on. */
+static const char *own_futex(const struct place *p)
+{
+    const char *base = strrchr(p->object, '/');
+    if (p->kind != PLACE_FILE || !base || strncmp(base, "/usf-", 5)) return NULL;
+    return p->offset == offsetof(struct usf_header, lock) ? "the scheduler's lock" : "a word of the instance";
+}
+
+static void futex_text(struct why_reader *r, const struct usf_task *t, uint64_t address, struct why *w)
 {
     char place[512];
     int32_t pid = r->v->alive_known ? view_pid_of(r->v, t) : 0;
     w->kind = WHY_FUTEX;
-    w->address = atomic_load(&t->wait_addr);
+    w->address = address;
     add(w, "futex 0x%lx", w->address);
     if (pid <= 0) return;
     address_find(space_of(r, pid), w->address, &w->place);
     place_text(&w->place, place, sizeof place);
-    if (*place) add(w, " (%s)", place);
+    if (own_futex(&w->place)) add(w, " (%s)", own_futex(&w->place));
+    else if (*place) add(w, " (%s)", place);
     w->value_known = address_read(pid, w->address, &w->value, sizeof w->value);
     if (!w->value_known) return;
     add(w, " = %d", (int32_t)w->value);
@@ -110,6 +120,23 @@ static void poll_text(struct why *w, int32_t pid, const uint64_t arg[6])
     fds_text(w, pid, fd, n, of);
 }
 
+/* The three sets of a select. */
+static void select_text(struct why *w, int32_t pid, const uint64_t arg[6])
+{
+    int fd[SHOWN_FDS];
+    unsigned n = 0, of = 0, max = arg[0] < FD_SETSIZE ? (unsigned)arg[0] : FD_SETSIZE;
+    uint64_t set[FD_SETSIZE / 64];
+    for (unsigned i = 1; i <= 3; i++) {
+        if (!arg[i] || !address_read(pid, arg[i], set, (max + 63) / 64 * 8)) continue;
+        for (unsigned k = 0; k < max; k++) {
+            if (!(set[k / 64] >> k % 64 & 1)) continue;
+            if (n < SHOWN_FDS) fd[n++] = (int)k;
+            of++;
+        }
+    }
+    fds_text(w, pid, fd, n, of);
+}
+
 static void epoll_text(struct why *w, int32_t pid)
 {
     int fd[SHOWN_FDS];
@@ -124,6 +151,9 @@ static void argument_text(struct why *w, int32_t pid, int32_t first, const uint6
     switch (w->call) {
     case SYS_poll: case SYS_ppoll:
         if (arg) poll_text(w, pid, arg);
+        break;
+    case SYS_select: case SYS_pselect6:
+        if (arg) select_text(w, pid, arg);
         break;
     case SYS_wait4:
         if (first > 0) add(w, " for process %d", first);
@@ -159,7 +189,7 @@ static bool recorded_text(struct why_reader *r, const struct usf_task *t, struct
 {
     uint32_t kind = atomic_load(&t->wait_kind);
     uint64_t what = atomic_load(&t->wait_addr);
-    if (kind == USF_WAIT_FUTEX) futex_text(r, t, w);
+    if (kind == USF_WAIT_FUTEX) futex_text(r, t, what, w);
     else if (kind == USF_WAIT_SYSCALL) call_text(r, t, usf_wait_nr(what), usf_wait_arg(what), w);
     return kind == USF_WAIT_FUTEX || kind == USF_WAIT_SYSCALL;
 }
@@ -203,8 +233,10 @@ static void running_text(struct why_reader *r, const struct usf_task *t, struct 
         w->kind = WHY_STOPPED;
         add(w, s == 'T' ? "SIGCONT: it is stopped" : "its debugger: it is stopped");
     } else if ((s == 'S' || s == 'D') && w->kernel.call_known) {
-        call_text(r, t, (uint64_t)w->kernel.call, (int32_t)w->kernel.arg[0], w);
-        if (!r->v->h->policy[0] || strncmp(r->v->h->policy, "linux", sizeof r->v->h->policy)) add(w, ", a call that the gate did not see; it keeps its core");
+        if (w->kernel.call == SYS_futex) futex_text(r, t, w->kernel.arg[0], w);
+        else call_text(r, t, (uint64_t)w->kernel.call, (int32_t)w->kernel.arg[0], w);
+        /* (With the policy `linux` nobody has a core, and the kernel is the only one who knows.) */
+        if (atomic_load(&t->core) < r->v->h->nr_cores) add(w, ", unseen by the gate: it keeps its core");
     } else if (s == 'S' || s == 'D') {
         w->kind = WHY_CALL;
         w->call = UINT64_MAX;

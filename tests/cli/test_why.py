@@ -54,6 +54,11 @@ class Base(Case):
             time.sleep(0.1)
 
     @staticmethod
+    def may_trace(p):
+        """May the tool, which is not the program's parent, look into it?  (Yama's ptrace_scope.)"""
+        return subprocess.run(["cat", "/proc/%d/syscall" % p.pid], capture_output=True, timeout=20).returncode == 0
+
+    @staticmethod
     def of(threads, name):
         return threads[name]["why"] or {}
 
@@ -65,14 +70,15 @@ class Waiting(Base):
         w = self.of(t, "on-mutex")
         self.assertEqual((w["kind"], w["symbol"], w["offset"], w["place"]), ("futex", "the_lock", 0, "object"))
         self.assertEqual(os.path.realpath(w["object"]), os.path.realpath(WAITS))
-        self.assertEqual((w["value"], w["holder"]), (2, p.pid))
-        self.assertIn("a mutex that thread %d (%s) holds" % (p.pid, t[os.path.basename(WAITS)[:15]]["name"]), w["text"])
+        if self.may_trace(p):
+            self.assertEqual((w["value"], w["holder"]), (2, p.pid))
+            self.assertIn("a mutex that thread %d (%s) holds" % (p.pid, t[os.path.basename(WAITS)[:15]]["name"]), w["text"])
         w = self.of(t, "on-cond")
         self.assertEqual((w["kind"], w["symbol"]), ("futex", "the_cond"))
         self.assertTrue(96 <= w["offset"] < 144, w)     # the third of three
         self.assertNotIn("holder", w)
         w = self.of(t, "on-heap")
-        self.assertEqual((w["kind"], w["place"], w["object"], w["holder"]), ("futex", "heap", "[heap]", p.pid))
+        self.assertEqual((w["kind"], w["place"], w["object"]), ("futex", "heap", "[heap]"))
         w = self.of(t, "on-read")
         self.assertEqual((w["kind"], w["call"]), ("call", "read"))
         self.assertEqual(w["target"], os.readlink("/proc/%d/fd/%d" % (p.pid, w["fd"])))
@@ -80,10 +86,11 @@ class Waiting(Base):
         w = self.of(t, "on-accept")
         self.assertEqual(w["call"], "accept")
         self.assertRegex(w["target"], r"^TCP 127\.0\.0\.1:\d+, listening$")
-        w = self.of(t, "on-poll")
-        self.assertEqual(w["call"], "poll")
-        if w.get("kernel_state") and os.access("/proc/%d/syscall" % p.pid, os.R_OK):
-            self.assertIn("fd %d (pipe:[" % self.of(t, "on-read")["fd"], w["text"])
+        for name, calls in (("on-poll", ("poll",)), ("on-select", ("select", "pselect6"))):
+            w = self.of(t, name)
+            self.assertIn(w["call"], calls)
+            if self.may_trace(p):
+                self.assertIn("fd %d (pipe:[" % self.of(t, "on-read")["fd"], w["text"])
         w = self.of(t, "on-epoll")
         self.assertEqual(w["call"], "epoll_wait")
         self.assertIn("watches fd %d (pipe:[" % self.of(t, "on-read")["fd"], w["text"])
@@ -93,7 +100,7 @@ class Waiting(Base):
         out = self.run_usf("ps", "-w", "-i", self.instance).stdout
         for line in out.splitlines():
             if "on-mutex" in line:
-                self.assertRegex(line, r" \d+ m?s  futex 0x[0-9a-f]+ \(the_lock\+0x0 in .*\) = 2; looks like a mutex")
+                self.assertRegex(line, r" \d+ m?s  futex 0x[0-9a-f]+ \(the_lock\+0x0 in .*\)")
                 break
         else:
             self.fail(out)
@@ -126,6 +133,18 @@ class Waiting(Base):
         for w in known:
             self.assertEqual(w["core"], 0)
             self.assertRegex(w["text"], r"^a core \(.*\); ran last on core 0 \(CPU %s\), where \d+ waits? and " % cpu)
+
+    def test_policy_linux(self):
+        """Nobody has a core, and nobody but the kernel knows who waits."""
+        p = self.start(options=("--policy", "linux"))
+        if not self.may_trace(p):
+            self.skipTest("the kernel does not tell")
+        t = self.why()
+        self.assertEqual(self.of(t, "on-mutex")["symbol"], "the_lock")
+        self.assertEqual(self.of(t, "on-mutex")["holder"], p.pid)
+        self.assertEqual(self.of(t, "on-accept")["call"], "accept")
+        self.assertNotIn("core", self.of(t, "on-accept")["text"])
+        self.end(p)
 
     def test_stopped(self):
         p = self.start()
@@ -243,6 +262,8 @@ class Dump(Base):
     def test_of_one_without_a_name(self):
         """Retired and unlinked: found through the process that still has it."""
         p = self.start()
+        if not self.may_trace(p):
+            self.skipTest("its memory may not be read here")
         self.poke("state", (2).to_bytes(4, "little"))
         os.unlink(self.path)
         out = self.dump(str(p.pid))

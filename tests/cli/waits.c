@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -79,6 +80,18 @@ static void *on_epoll(void *arg)
     return arg;
 }
 
+static void *on_select(void *arg)
+{
+    fd_set set;
+    name("on-select");
+    while (!over) {
+        FD_ZERO(&set);
+        FD_SET(pipes[0], &set);
+        select(pipes[0] + 1, &set, NULL, NULL, NULL);
+    }
+    return arg;
+}
+
 static void *on_sleep(void *arg)
 {
     name("on-sleep");
@@ -125,7 +138,7 @@ int main(int argc, char **argv)
     pthread_mutex_lock(heap);
     pthread_mutex_lock(&the_lock);
     pthread_create(&sleeper, NULL, on_sleep, NULL);
-    void *(*const all[])(void *) = {on_mutex, on_cond, on_read, on_accept, on_poll, on_epoll, on_join};
+    void *(*const all[])(void *) = {on_mutex, on_cond, on_read, on_accept, on_poll, on_select, on_epoll, on_join};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) start(all[i], NULL);
     start(on_heap, heap);
     usleep(300000);

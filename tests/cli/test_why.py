@@ -166,6 +166,7 @@ class Waiting(Base):
         self.assertEqual(self.of(self.why(), "on-mutex")["symbol"], "the_lock")
         shutil.copy2(WAITS, copy + ".new")
         os.rename(copy + ".new", copy)
+        shutil.copy2(WAITS, copy + " (deleted)")    # which is what the kernel calls it now
         w = self.of(self.why(), "on-mutex")
         self.assertIsNone(w["symbol"])
         self.assertIn("(deleted)", w["object"])

@@ -70,7 +70,7 @@ enum text_style { TEXT_PLAIN, TEXT_GOOD, TEXT_WARN, TEXT_BAD, TEXT_DIM, TEXT_BOL
 /* Escape sequences, empty unless stdout is a terminal and NO_COLOR is not set. */
 const char *text_on(enum text_style s);
 const char *text_off(void);
-/* Bytes from elsewhere (thread names, paths of others), safe to print: control characters become '?'. */
+/* Bytes from elsewhere (thread names, paths of others), safe to print: control characters, and what is no UTF-8, become '?'. */
 const char *text_clean(const char *s, char *buf, size_t cap);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   /* exits when out of memory */
 

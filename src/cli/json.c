@@ -3,8 +3,7 @@
 #include "base/base.h"
 #include <inttypes.h>
 
-/* Length of the UTF-8 sequence at s, or 0. */
-static unsigned utf8_length(const unsigned char *s)
+unsigned utf8_length(const unsigned char *s)
 {
     unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3
                : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;

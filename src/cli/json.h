@@ -10,6 +10,9 @@
 
 struct json { FILE *f; unsigned depth; bool filled[16]; };
 
+/* Length of the UTF-8 sequence at s, or 0: there is none. */
+unsigned utf8_length(const unsigned char *s);
+
 void json_start(struct json *j, FILE *f);
 void json_open(struct json *j, const char *key, char bracket);  /* '{' or '[' */
 void json_close(struct json *j, char bracket);                  /* '}' or ']' */

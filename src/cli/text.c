@@ -1,5 +1,6 @@
 /* src/cli/text.c - terminals and strings.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
+#include "cli/json.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,18 @@ const char *text_on(enum text_style s)
 }
 const char *text_off(void) { return colours() ? "\033[0m" : ""; }
 
+/* Nothing that a terminal acts upon (the codes below blank, and those of C1), and whole characters only. */
 const char *text_clean(const char *s, char *buf, size_t cap)
 {
     size_t n = 0;
-    for (; s[n] && n + 1 < cap; n++) buf[n] = (unsigned char)s[n] < 0x20 || s[n] == 0x7f ? '?' : s[n];
+    for (const unsigned char *p = (const unsigned char *)s; *p && n + 1 < cap;) {
+        unsigned len = utf8_length(p);
+        bool control = *p < 0x20 || *p == 0x7f || (len == 2 && p[0] == 0xc2 && p[1] < 0xa0);
+        if (len > cap - 1 - n) break;
+        if (!len || control) buf[n++] = '?';
+        else memcpy(buf + n, p, len), n += len;
+        p += len ? len : 1;
+    }
     buf[n] = 0;
     return buf;
 }

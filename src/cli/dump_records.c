@@ -141,9 +141,9 @@ static void dump_task(struct why_reader *r, uint32_t id)
     printf("task %u: thread %d (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, t->tid,
            view_task_name(v, t, name), atomic_load(&t->proc), atomic_load(&t->state), view_state_of(v, t),
            ago(v, atomic_load(&t->since_ns)), core, pinned);
-    printf("  park %u (%s), parked %u, token %u, queued because %u, on its core since %ld ms, wait %u 0x%lx\n", park,
+    printf("  park %u (%s), parked %u, token %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, guest %u\n", park,
            park_name(park), atomic_load(&t->parked), atomic_load(&t->token), atomic_load(&t->why), ago(v, t->start_ns),
-           atomic_load(&t->wait_kind), atomic_load(&t->wait_addr));
+           atomic_load(&t->wait_kind), atomic_load(&t->wait_addr), atomic_load(&t->guest));
     printf(
         "  policy: id %u, process %u, last core %s, priority %d, next %d, prev %d, queued %u, held %u, ready since %ld ms\n",
         t->pol.id, t->pol.proc, last, t->pol.priority, (int)t->pol.next, (int)t->pol.prev, t->pol.queued, t->pol.held,

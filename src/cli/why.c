@@ -249,7 +249,8 @@ static void running_text(struct why_reader *r, const struct usf_task *t, struct 
 
 static void in_call_text(struct why_reader *r, const struct usf_task *t, struct why *w)
 {
-    bool taken = atomic_load(&t->state) == USF_TASK_IN_KERNEL;
+    bool taken = atomic_load(&t->state) == USF_TASK_IN_KERNEL, guest = atomic_load(&t->guest) != 0;
+    if (guest && w->kernel.state == 'R') return;        /* it runs: without a core, for the moments between its calls */
     if (!recorded_text(r, t, w)) {
         w->kind = WHY_CALL;
         w->call = UINT64_MAX;
@@ -257,6 +258,7 @@ static void in_call_text(struct why_reader *r, const struct usf_task *t, struct 
     } else if (w->kind == WHY_FUTEX) {
         add(w, ", in the kernel");
     }
+    if (guest) add(w, "; it needs no core when it is back (a guest)");
     if (w->kernel.state == 'T' || w->kernel.state == 't') add(w, "; it is stopped");
     /* Nobody takes the time when a core is lent.  It had its core until then, and got that when it began to run. */
     set_since(w, WHY_AT_MOST, taken ? t->start_ns : atomic_load(&t->since_ns), r->v->now);

@@ -17,7 +17,10 @@
 #define MAX_STACKS   4096u
 #define CACHED       64u
 
-struct place_cached { uint64_t addr; struct place place; };
+struct place_cached {
+    uint64_t addr;
+    struct place place;
+};
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 static bool parse_mapping(char *line, struct mapping *m)
@@ -25,8 +28,9 @@ static bool parse_mapping(char *line, struct mapping *m)
     unsigned major, minor;
     int at = 0;
     line[strcspn(line, "\n")] = 0;
-    if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &m->start, &m->end, m->perms, &m->offset, &major, &minor, &m->ino, &at) < 7
-        || !at)
+    if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &m->start, &m->end, m->perms, &m->offset, &major, &minor, &m->ino,
+               &at) < 7 ||
+        !at)
         return false;
     m->dev = makedev(major, minor);
     m->path = xasprintf("%s", line + at);
@@ -88,7 +92,7 @@ static void load_stacks(struct address_space *as)
 /* ---- objects ---------------------------------------------------------------------------------- */
 const struct mapping *address_mapping(const struct address_space *as, uint64_t addr)
 {
-    unsigned lo = 0, hi = as->nr;       /* the kernel lists them by address */
+    unsigned lo = 0, hi = as->nr; /* the kernel lists them by address */
     while (lo < hi) {
         unsigned mid = (lo + hi) / 2;
         if (addr < as->map[mid].start) hi = mid;
@@ -117,8 +121,8 @@ static bool find_object(struct address_space *as, uint64_t addr, struct place *o
     const struct mapping *first = NULL;
     uint64_t lo, hi;
     for (unsigned i = 0; i < as->nr && as->map[i].start <= addr; i++)
-        if (as->map[i].ino && as->map[i].offset == 0 && as->map[i].path[0] == '/'
-            && (!first || first->ino != as->map[i].ino || first->dev != as->map[i].dev))
+        if (as->map[i].ino && as->map[i].offset == 0 && as->map[i].path[0] == '/' &&
+            (!first || first->ino != as->map[i].ino || first->dev != as->map[i].dev))
             first = &as->map[i];
     int fd = first ? open_mapped(as->pid, first) : -1;
     if (fd < 0) return false;
@@ -179,7 +183,8 @@ void address_find(struct address_space *as, uint64_t addr, struct place *out)
 
 const char *place_kind_name(enum place_kind k)
 {
-    static const char *const names[] = {"unknown", "unmapped", "object", "file", "heap", "stack", "thread stack", "anonymous", "special"};
+    static const char *const names[] = {"unknown", "unmapped",     "object",    "file",   "heap",
+                                        "stack",   "thread stack", "anonymous", "special"};
     return names[k];
 }
 
@@ -190,14 +195,23 @@ void place_text(const struct place *p, char *buf, size_t cap)
     text_clean(p->symbol, symbol, sizeof symbol);
     buf[0] = 0;
     switch (p->kind) {
-    case PLACE_UNKNOWN: break;
-    case PLACE_UNMAPPED: snprintf(buf, cap, "not mapped"); break;
+    case PLACE_UNKNOWN:
+        break;
+    case PLACE_UNMAPPED:
+        snprintf(buf, cap, "not mapped");
+        break;
     case PLACE_OBJECT:
         if (*symbol) snprintf(buf, cap, "%s+0x%lx in %s", symbol, p->offset, object);
         else snprintf(buf, cap, "%s+0x%lx", object, p->offset);
         break;
-    case PLACE_THREAD_STACK: snprintf(buf, cap, "stack of thread %d", p->tid); break;
-    case PLACE_ANONYMOUS: snprintf(buf, cap, "anonymous memory, 0x%lx into %lu KiB", p->offset, p->size / 1024); break;
-    default: snprintf(buf, cap, "%s+0x%lx", object, p->offset); break;
+    case PLACE_THREAD_STACK:
+        snprintf(buf, cap, "stack of thread %d", p->tid);
+        break;
+    case PLACE_ANONYMOUS:
+        snprintf(buf, cap, "anonymous memory, 0x%lx into %lu KiB", p->offset, p->size / 1024);
+        break;
+    default:
+        snprintf(buf, cap, "%s+0x%lx", object, p->offset);
+        break;
     }
 }

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 struct list {
-    const char *library;        /* ours, or "" */
+    const char *library; /* ours, or "" */
     void (*look)(const char *path, void *arg);
     void *arg;
-    bool told;                  /* that the program does not start */
+    bool told; /* that the program does not start */
 };
 
 /* "PROG: LIB: version `GLIBC_2.38' not found (required by FILE)" */
@@ -31,18 +31,22 @@ static bool version_line(char *line, struct list *l)
     by += 13;
     *end = 0;
     by[strcspn(by, ")")] = 0;
-    if (l->told) return true;       /* the first says it */
+    if (l->told) return true; /* the first says it */
     l->told = true;
     bool ours = *l->library && !strcmp(by, l->library), glibc = !strncmp(version, "GLIBC_", 6);
     if (ours)
-        doctor_find(FINDING_BAD, "glibc", "the program brings a C library that is too old for usf (%s needs %s): it does not start under 'usf run'",
-                    by, version);
+        doctor_find(
+            FINDING_BAD, "glibc",
+            "the program brings a C library that is too old for usf (%s needs %s): it does not start under 'usf run'", by,
+            version);
     else
         doctor_find(FINDING_BAD, "libraries", "%s needs %s, which is not in %s here: it does not start", by, version,
                     glibc ? "the glibc that is" : "the library that is");
-    doctor_find(FINDING_NOTE, "advice", "%s", ours ? "build usf on a machine with that C library, and use that build"
-                : glibc ? "it was built for a newer system: build it here, get a build for this system, or run it with a newer glibc in a container"
-                : "install a newer version of that library");
+    doctor_find(FINDING_NOTE, "advice", "%s",
+                ours    ? "build usf on a machine with that C library, and use that build"
+                : glibc ? "it was built for a newer system: build it here, get a build for this system, or run it with a "
+                          "newer glibc in a container"
+                        : "install a newer version of that library");
     doctor_unscheduled();
     return true;
 }
@@ -50,13 +54,14 @@ static bool version_line(char *line, struct list *l)
 static void missing_library(const char *name, struct list *l)
 {
     doctor_find(FINDING_BAD, "libraries", "%s: not found: the program does not start", name);
-    if (!l->told) doctor_find(FINDING_NOTE, "advice", "install the package that has it, or name its directory in LD_LIBRARY_PATH");
+    if (!l->told)
+        doctor_find(FINDING_NOTE, "advice", "install the package that has it, or name its directory in LD_LIBRARY_PATH");
     l->told = true;
     doctor_unscheduled();
 }
 
-/* "PROG: error while loading shared libraries: NAME: cannot ...", "ERROR: ld.so: object 'OURS' from LD_PRELOAD cannot ...": the
- * last word of the loader.  True: it was one. */
+/* "PROG: error while loading shared libraries: NAME: cannot ...", "ERROR: ld.so: object 'OURS' from LD_PRELOAD cannot ...":
+ * the last word of the loader.  True: it was one. */
 static bool error_line(char *line, struct list *l)
 {
     static const char error[] = "error while loading shared libraries: ", preload[] = "cannot be preloaded";
@@ -85,7 +90,7 @@ static void list_line(char *line, struct list *l)
         return;
     }
     char *end = strstr(path, " (0x");
-    if (*path != '/' || !end) return;       /* the vdso */
+    if (*path != '/' || !end) return; /* the vdso */
     *end = 0;
     if (strcmp(path, l->library)) l->look(path, l->arg);
 }

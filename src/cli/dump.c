@@ -1,7 +1,7 @@
 /* src/cli/dump.c - usf dump: everything there is to know about an instance, as text.  SPDX-License-Identifier: Apache-2.0
  *
- * Made for instances that are wedged, retired or damaged: it reads a copy, takes no lock, sends no signal, and believes nothing.
- * The copy is not one instant. */
+ * Made for instances that are wedged, retired or damaged: it reads a copy, takes no lock, sends no signal, and believes
+ * nothing. The copy is not one instant. */
 #include "cli/cli.h"
 #include "cli/dump.h"
 #include "cli/preload.h"
@@ -54,29 +54,37 @@ static void dump_header(const struct usf_header *h, uint64_t now)
 {
     char text[USF_POLICY_PATH_MAX];
     printf("\n== header ==\n");
-    printf("magic %lx%s, ABI %u, header %u bytes, layout %lx, build %s\n", h->magic, h->magic == USF_SHM_MAGIC ? "" : " (wrong)", h->abi,
-           h->header_size, h->layout_hash, view_bounded(h->build_id, sizeof h->build_id, text, sizeof text));
-    printf("state %u (%s), user %u, size %lu, name %s\n", atomic_load(&h->state), instance_state(atomic_load(&h->state)), h->uid,
-           (unsigned long)h->total_size, view_bounded(h->name, sizeof h->name, text, sizeof text));
-    printf("tables: cores at %lu (%u), runs at %lu (%u), processes at %lu (%u), tasks at %lu (%u)\n", (unsigned long)h->off_cores, h->max_cores,
-           (unsigned long)h->off_runs, h->max_runs, (unsigned long)h->off_procs, h->max_procs, (unsigned long)h->off_tasks, h->max_tasks);
+    printf("magic %lx%s, ABI %u, header %u bytes, layout %lx, build %s\n", h->magic,
+           h->magic == USF_SHM_MAGIC ? "" : " (wrong)", h->abi, h->header_size, h->layout_hash,
+           view_bounded(h->build_id, sizeof h->build_id, text, sizeof text));
+    printf("state %u (%s), user %u, size %lu, name %s\n", atomic_load(&h->state), instance_state(atomic_load(&h->state)),
+           h->uid, (unsigned long)h->total_size, view_bounded(h->name, sizeof h->name, text, sizeof text));
+    printf("tables: cores at %lu (%u), runs at %lu (%u), processes at %lu (%u), tasks at %lu (%u)\n",
+           (unsigned long)h->off_cores, h->max_cores, (unsigned long)h->off_runs, h->max_runs, (unsigned long)h->off_procs,
+           h->max_procs, (unsigned long)h->off_tasks, h->max_tasks);
     printf("made by process %u in pid namespace %lu, %ld ms ago; file %lx:%lu\n", h->init_tgid, (unsigned long)h->pidns,
            ((long)now - (long)h->created_ns) / 1000000, (unsigned long)h->file_dev, (unsigned long)h->file_ino);
     printf("made by tool %s\n", view_bounded(h->usf_exe, sizeof h->usf_exe, text, sizeof text));
 
     printf("\n== configuration ==\n");
     printf("policy %s", view_bounded(h->policy, sizeof h->policy, text, sizeof text));
-    printf(", object %s", h->policy_path[0] ? view_bounded(h->policy_path, sizeof h->policy_path, text, sizeof text) : "none");
+    printf(", object %s",
+           h->policy_path[0] ? view_bounded(h->policy_path, sizeof h->policy_path, text, sizeof text) : "none");
     printf(", generation %u%s%s\n", atomic_load(&h->policy_gen), h->policy_why[0] ? ", because: " : "",
            view_bounded(h->policy_why, sizeof h->policy_why, text, sizeof text));
-    printf("%u cores, lock %u (%s), quantum %lu ns, poll %lu ns, progress %lu ns, lend %lu ns, linger %lu ns\n", h->nr_cores, h->lock_kind,
-           h->lock_kind == 0 ? "plain" : h->lock_kind == 1 ? "dtlock" : "?", (unsigned long)h->quantum_ns, (unsigned long)h->poll_max_ns,
-           (unsigned long)h->progress_ns, (unsigned long)h->lend_ns, (unsigned long)h->monitor_linger_ns);
+    printf("%u cores, lock %u (%s), quantum %lu ns, poll %lu ns, progress %lu ns, lend %lu ns, linger %lu ns\n", h->nr_cores,
+           h->lock_kind,
+           h->lock_kind == 0   ? "plain"
+           : h->lock_kind == 1 ? "dtlock"
+                               : "?",
+           (unsigned long)h->quantum_ns, (unsigned long)h->poll_max_ns, (unsigned long)h->progress_ns,
+           (unsigned long)h->lend_ns, (unsigned long)h->monitor_linger_ns);
 
     printf("\n== scheduler ==\n");
-    printf("ready %u, lent %u (hint), idle cores %lx %lx %lx %lx, tasks below %u, processes below %u, %u taken\n", atomic_load(&h->nr_ready),
-           atomic_load(&h->nr_lent), atomic_load(&h->idle[3]), atomic_load(&h->idle[2]), atomic_load(&h->idle[1]), atomic_load(&h->idle[0]),
-           atomic_load(&h->task_hwm), atomic_load(&h->proc_hwm), atomic_load(&h->nr_procs_active));
+    printf("ready %u, lent %u (hint), idle cores %lx %lx %lx %lx, tasks below %u, processes below %u, %u taken\n",
+           atomic_load(&h->nr_ready), atomic_load(&h->nr_lent), atomic_load(&h->idle[3]), atomic_load(&h->idle[2]),
+           atomic_load(&h->idle[1]), atomic_load(&h->idle[0]), atomic_load(&h->task_hwm), atomic_load(&h->proc_hwm),
+           atomic_load(&h->nr_procs_active));
     dump_bytes("policy's data", h->pol_data, sizeof h->pol_data);
 }
 
@@ -87,10 +95,13 @@ static void dump_monitor(const struct view *v)
     int32_t pid = atomic_load(&h->monitor_pid);
     printf("\n== monitor ==\n");
     printf("process %d (start %u)%s, event %u, asleep %u, looks %lu", pid, h->monitor_start,
-           !v->alive_known ? "" : monitor_is_alive(h) ? ", alive" : ", dead", atomic_load(&h->monitor_event), atomic_load(&h->monitor_asleep),
-           atomic_load(&h->monitor_beat));
+           !v->alive_known       ? ""
+           : monitor_is_alive(h) ? ", alive"
+                                 : ", dead",
+           atomic_load(&h->monitor_event), atomic_load(&h->monitor_asleep), atomic_load(&h->monitor_beat));
     if (tried) printf(", somebody tried to start one %ld ms ago", ((long)v->now - (long)tried) / 1000000);
-    printf("\nlock stuck %u, stalled by process record %d\n", atomic_load(&h->lock_stuck), (int)atomic_load(&h->stalled) - 1);
+    printf("\nlock stuck %u, stalled by process record %d\n", atomic_load(&h->lock_stuck),
+           (int)atomic_load(&h->stalled) - 1);
     if (v->alive_known && pid > 0) dump_threads(pid, NULL, USF_NONE);
 }
 
@@ -116,7 +127,8 @@ static int dump(struct dump_source *src)
     int e = shm_salvage(src->fd, src->base, src->size, &raw, &m);
     close(src->fd);
     if (e) {
-        printf("%s: nothing but the header's beginning can be told\n", e == -EPROTO ? "made by another version of usf" : strerror(-e));
+        printf("%s: nothing but the header's beginning can be told\n",
+               e == -EPROTO ? "made by another version of usf" : strerror(-e));
         printf("magic %lx, ABI %u, layout %lx; %s\n", raw.magic, raw.abi, raw.layout_hash, m.why);
         dump_bytes("header", (const uint8_t *)&raw, 256);
         return CLI_OK;

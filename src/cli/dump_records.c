@@ -26,10 +26,11 @@ void dump_owner(const struct view *v, uint32_t name, char *buf, size_t cap)
     uint32_t task = name - 1, proc = name - LOCK_NAME_PROC;
     if (!name) snprintf(buf, cap, "nobody");
     else if (name < LOCK_NAME_PROC && task < v->nr_tasks)
-        snprintf(buf, cap, "task %u, thread %d (%s) of process %d", task, v->tasks[task].tid, view_task_name(v, &v->tasks[task], text),
-                 view_pid_of(v, &v->tasks[task]));
+        snprintf(buf, cap, "task %u, thread %d (%s) of process %d", task, v->tasks[task].tid,
+                 view_task_name(v, &v->tasks[task], text), view_pid_of(v, &v->tasks[task]));
     else if (name < LOCK_NAME_PROC) snprintf(buf, cap, "task %u, which does not exist", task);
-    else if (name < LOCK_NAME_MONITOR && proc < v->nr_procs) snprintf(buf, cap, "a thread without a task of process %d (record %u)", v->procs[proc].pid, proc);
+    else if (name < LOCK_NAME_MONITOR && proc < v->nr_procs)
+        snprintf(buf, cap, "a thread without a task of process %d (record %u)", v->procs[proc].pid, proc);
     else if (name == LOCK_NAME_MONITOR) snprintf(buf, cap, "the monitor, process %d", atomic_load(&v->h->monitor_pid));
     else snprintf(buf, cap, "name 0x%x", name);
 }
@@ -43,8 +44,8 @@ static void dump_slot(const struct view *v, unsigned i, const struct usf_lock_sl
     unsigned code = w & 15;
     if (!code) return;
     dump_owner(v, (uint32_t)(w >> 8) & (LOCK_NAME_END - 1), owner, sizeof owner);
-    printf("  slot %u: %s, lap %lu%s: %s\n", i, code < sizeof codes / sizeof *codes ? codes[code] : "?", (unsigned long)(w >> 36),
-           w & 16 ? ", with a request" : "", owner);
+    printf("  slot %u: %s, lap %lu%s: %s\n", i, code < sizeof codes / sizeof *codes ? codes[code] : "?",
+           (unsigned long)(w >> 36), w & 16 ? ", with a request" : "", owner);
 }
 
 void dump_lock(const struct view *v)
@@ -54,8 +55,9 @@ void dump_lock(const struct view *v)
     char owner[160];
     printf("\n== scheduler lock ==\n");
     dump_owner(v, word & ~LOCK_SLEEPERS, owner, sizeof owner);
-    printf("word 0x%x: held by %s%s; %u recoveries, next ticket %lu, serving %lu\n", word, owner, word & LOCK_SLEEPERS ? ", others sleep on it" : "",
-           atomic_load(&l->epoch), atomic_load(&l->next), atomic_load(&l->serving));
+    printf("word 0x%x: held by %s%s; %u recoveries, next ticket %lu, serving %lu\n", word, owner,
+           word & LOCK_SLEEPERS ? ", others sleep on it" : "", atomic_load(&l->epoch), atomic_load(&l->next),
+           atomic_load(&l->serving));
     for (unsigned i = 0; i < USF_LOCK_SLOTS; i++) dump_slot(v, i, &l->slot[i]);
 }
 
@@ -68,15 +70,20 @@ static void dump_core(const struct view *v, uint32_t i)
     const struct usf_task *t = view_task_of_core(v, i);
     char current[16], name[VIEW_TASK_NAME];
     id_text(c->pol.current, current, sizeof current);
-    printf("core %u: CPU %u, node %u, cache %u, package %u, %s", i, c->pol.cpu, c->pol.node, c->pol.llc, c->pol.package, view_core_state(core_state(w)));
-    if (t) printf(", task %u = thread %d (%s) of process %d", core_task(w), t->tid, view_task_name(v, t, name), view_pid_of(v, t));
+    printf("core %u: CPU %u, node %u, cache %u, package %u, %s", i, c->pol.cpu, c->pol.node, c->pol.llc, c->pol.package,
+           view_core_state(core_state(w)));
+    if (t)
+        printf(", task %u = thread %d (%s) of process %d", core_task(w), t->tid, view_task_name(v, t, name),
+               view_pid_of(v, t));
     printf(", %u ready tasks ran here last\n", view_ready_of_core(v, i));
-    printf("  word 0x%lx = state %u, task %u, sequence %lu; poller 0x%x%s\n", w, core_state(w), core_task(w), (unsigned long)core_seq(w), poller,
-           poller & USF_MAIL ? " (mail)" : "");
-    printf("  progress %lu, policy's current %s since %ld ms, idle since %ld ms, seen lent (word 0x%lx) since %ld ms\n", atomic_load(&c->progress),
-           current, ago(v, c->pol.since), ago(v, c->idle_since), (unsigned long)c->lent_word, ago(v, c->lent_since));
-    printf("  poll %lu ns (average wait %lu ns), busy %lu ns, idle %lu ns, offers %lu, soft pause %lu ns\n", atomic_load(&c->poll_ns),
-           atomic_load(&c->poll_avg), (unsigned long)c->busy_ns, (unsigned long)c->idle_ns, atomic_load(&c->offers), atomic_load(&c->soft_pause));
+    printf("  word 0x%lx = state %u, task %u, sequence %lu; poller 0x%x%s\n", w, core_state(w), core_task(w),
+           (unsigned long)core_seq(w), poller, poller & USF_MAIL ? " (mail)" : "");
+    printf("  progress %lu, policy's current %s since %ld ms, idle since %ld ms, seen lent (word 0x%lx) since %ld ms\n",
+           atomic_load(&c->progress), current, ago(v, c->pol.since), ago(v, c->idle_since), (unsigned long)c->lent_word,
+           ago(v, c->lent_since));
+    printf("  poll %lu ns (average wait %lu ns), busy %lu ns, idle %lu ns, offers %lu, soft pause %lu ns\n",
+           atomic_load(&c->poll_ns), atomic_load(&c->poll_avg), (unsigned long)c->busy_ns, (unsigned long)c->idle_ns,
+           atomic_load(&c->offers), atomic_load(&c->soft_pause));
     dump_bytes("  policy's data", c->pol.data, sizeof c->pol.data);
 }
 
@@ -89,9 +96,10 @@ void dump_cores(const struct view *v)
 /* ---- tasks ------------------------------------------------------------------------------------ */
 static void dump_counters(const char *what, const struct usf_counters *n)
 {
-    printf("  %s: switches %lu, blocks %lu, wakes %lu, yields %lu, spin yields %lu, preemptions %lu, lends %lu, migrations %lu, polls %lu, "
-           "busy %lu ns\n", what, n->switches, n->blocks, n->wakes, n->yields, n->spin_yields, n->preemptions, n->lends, n->migrations, n->polls,
-           n->busy_ns);
+    printf("  %s: switches %lu, blocks %lu, wakes %lu, yields %lu, spin yields %lu, preemptions %lu, lends %lu, "
+           "migrations %lu, polls %lu, busy %lu ns\n",
+           what, n->switches, n->blocks, n->wakes, n->yields, n->spin_yields, n->preemptions, n->lends, n->migrations,
+           n->polls, n->busy_ns);
 }
 
 static void dump_kernel(const struct thread_view *k)
@@ -99,8 +107,8 @@ static void dump_kernel(const struct thread_view *k)
     char unknown[CALL_NAME_MAX];
     printf("kernel: %c, CPU %d, in %s", k->state, k->cpu, *k->wchan ? k->wchan : "?");
     if (k->call_known)
-        printf(", %s(0x%lx, 0x%lx, 0x%lx, 0x%lx, 0x%lx, 0x%lx), sp 0x%lx, pc 0x%lx", call_name((uint64_t)k->call, unknown), k->arg[0], k->arg[1],
-               k->arg[2], k->arg[3], k->arg[4], k->arg[5], k->sp, k->pc);
+        printf(", %s(0x%lx, 0x%lx, 0x%lx, 0x%lx, 0x%lx, 0x%lx), sp 0x%lx, pc 0x%lx", call_name((uint64_t)k->call, unknown),
+               k->arg[0], k->arg[1], k->arg[2], k->arg[3], k->arg[4], k->arg[5], k->sp, k->pc);
     putchar('\n');
 }
 
@@ -130,13 +138,16 @@ static void dump_task(struct why_reader *r, uint32_t id)
     id_text(atomic_load(&t->core), core, sizeof core);
     id_text(atomic_load(&t->pinned), pinned, sizeof pinned);
     id_text(t->pol.last_core, last, sizeof last);
-    printf("task %u: thread %d (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, t->tid, view_task_name(v, t, name),
-           atomic_load(&t->proc), atomic_load(&t->state), view_state_of(v, t), ago(v, atomic_load(&t->since_ns)), core, pinned);
-    printf("  park %u (%s), parked %u, token %u, queued because %u, on its core since %ld ms, wait %u 0x%lx\n", park, park_name(park),
-           atomic_load(&t->parked), atomic_load(&t->token), atomic_load(&t->why), ago(v, t->start_ns), atomic_load(&t->wait_kind),
-           atomic_load(&t->wait_addr));
-    printf("  policy: id %u, process %u, last core %s, priority %d, next %d, prev %d, queued %u, held %u, ready since %ld ms\n", t->pol.id,
-           t->pol.proc, last, t->pol.priority, (int)t->pol.next, (int)t->pol.prev, t->pol.queued, t->pol.held, ago(v, t->pol.ready_since));
+    printf("task %u: thread %d (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, t->tid,
+           view_task_name(v, t, name), atomic_load(&t->proc), atomic_load(&t->state), view_state_of(v, t),
+           ago(v, atomic_load(&t->since_ns)), core, pinned);
+    printf("  park %u (%s), parked %u, token %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, guest %u\n", park,
+           park_name(park), atomic_load(&t->parked), atomic_load(&t->token), atomic_load(&t->why), ago(v, t->start_ns),
+           atomic_load(&t->wait_kind), atomic_load(&t->wait_addr), atomic_load(&t->guest));
+    printf(
+        "  policy: id %u, process %u, last core %s, priority %d, next %d, prev %d, queued %u, held %u, ready since %ld ms\n",
+        t->pol.id, t->pol.proc, last, t->pol.priority, (int)t->pol.next, (int)t->pol.prev, t->pol.queued, t->pol.held,
+        ago(v, t->pol.ready_since));
     dump_bytes("  policy's data", t->pol.data, sizeof t->pol.data);
     dump_counters("counters", &t->n);
     why_of(r, t, &w);
@@ -180,7 +191,8 @@ static const char *proc_state(uint32_t s)
 
 static void dump_process_in_kernel(const struct view *v, uint32_t i)
 {
-    static const char *const fields[] = {"State", "Threads", "Cpus_allowed_list", "Seccomp", "NoNewPrivs", "TracerPid", "SigQ"};
+    static const char *const fields[] = {"State",     "Threads", "Cpus_allowed_list", "Seccomp", "NoNewPrivs",
+                                         "TracerPid", "SigQ"};
     const struct usf_proc *p = &v->procs[i];
     char path[64], link[PATH_MAX], shown[PATH_MAX], field[128];
     if (!v->alive_known) {
@@ -207,12 +219,13 @@ static void dump_process(const struct view *v, uint32_t i)
     const struct usf_proc *p = &v->procs[i];
     char comm[64];
     printf("process record %u: process %d (%s), state %u (%s), start %lu, run %u, flags %x, deserted %u\n", i, p->pid,
-           view_bounded(p->comm, sizeof p->comm, comm, sizeof comm), atomic_load(&p->state), proc_state(atomic_load(&p->state)),
-           (unsigned long)p->start_time, p->run, p->flags, atomic_load(&p->deserted));
-    printf("  threads %u, spin loops patched %lu, system call sites not patched %lu\n", atomic_load(&p->nr_threads), atomic_load(&p->spin_sites),
-           atomic_load(&p->unpatched));
-    printf("  policy: id %u, tasks %u, ready %u, weight %u, cores %lx %lx %lx %lx\n", p->pol.id, p->pol.nr_tasks, p->pol.nr_ready, p->pol.weight,
-           (unsigned long)p->pol.cores[3], (unsigned long)p->pol.cores[2], (unsigned long)p->pol.cores[1], (unsigned long)p->pol.cores[0]);
+           view_bounded(p->comm, sizeof p->comm, comm, sizeof comm), atomic_load(&p->state),
+           proc_state(atomic_load(&p->state)), (unsigned long)p->start_time, p->run, p->flags, atomic_load(&p->deserted));
+    printf("  threads %u, spin loops patched %lu, system call sites not patched %lu\n", atomic_load(&p->nr_threads),
+           atomic_load(&p->spin_sites), atomic_load(&p->unpatched));
+    printf("  policy: id %u, tasks %u, ready %u, weight %u, cores %lx %lx %lx %lx\n", p->pol.id, p->pol.nr_tasks,
+           p->pol.nr_ready, p->pol.weight, (unsigned long)p->pol.cores[3], (unsigned long)p->pol.cores[2],
+           (unsigned long)p->pol.cores[1], (unsigned long)p->pol.cores[0]);
     dump_bytes("  policy's data", p->pol.data, sizeof p->pol.data);
     dump_counters("ended threads", &p->gone);
     dump_process_in_kernel(v, i);
@@ -235,6 +248,7 @@ void dump_runs(const struct view *v)
     printf("\n== runs with statistics ==\n");
     for (uint32_t i = 0; i < v->h->max_runs; i++)
         if (atomic_load(&runs[i].state))
-            printf("run %u: state %u, process %d, processes %lu, spin loops %lu, sites not patched %lu\n", i + 1, atomic_load(&runs[i].state),
-                   runs[i].pid, atomic_load(&runs[i].nr_procs), atomic_load(&runs[i].spin_sites), atomic_load(&runs[i].unpatched));
+            printf("run %u: state %u, process %d, processes %lu, spin loops %lu, sites not patched %lu\n", i + 1,
+                   atomic_load(&runs[i].state), runs[i].pid, atomic_load(&runs[i].nr_procs),
+                   atomic_load(&runs[i].spin_sites), atomic_load(&runs[i].unpatched));
 }

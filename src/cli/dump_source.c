@@ -1,4 +1,4 @@
-/* src/cli/dump_source.c - find the bytes of an instance, also of one that has no name any more.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/dump_source.c - find the bytes of an instance, named or not.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "cli/dump.h"
 #include <errno.h>
@@ -25,8 +25,9 @@ static int open_file(const char *path, struct dump_source *s, char *why, size_t 
     }
     s->base = 0;
     s->size = (uint64_t)st.st_size;
-    snprintf(s->text, sizeof s->text, "%s, %lu bytes (%lu KiB real), inode %lu, owner %u, mode 0%o", path, (unsigned long)st.st_size,
-             (unsigned long)st.st_blocks / 2, (unsigned long)st.st_ino, st.st_uid, st.st_mode & 07777);
+    snprintf(s->text, sizeof s->text, "%s, %lu bytes (%lu KiB real), inode %lu, owner %u, mode 0%o", path,
+             (unsigned long)st.st_size, (unsigned long)st.st_blocks / 2, (unsigned long)st.st_ino, st.st_uid,
+             st.st_mode & 07777);
     return 0;
 }
 
@@ -75,8 +76,9 @@ static int open_memory(int32_t pid, const struct mapping *m, struct dump_source 
     }
     s->base = m->start;
     s->size = m->end - m->start;
-    snprintf(s->text, sizeof s->text, "memory of process %d at 0x%lx, %lu bytes: %s, inode %lu%s", pid, m->start, (unsigned long)s->size,
-             text_clean(m->path, shown, sizeof shown), m->ino, is_segment(s->fd, s->base) ? "" : " (does not begin as an instance does)");
+    snprintf(s->text, sizeof s->text, "memory of process %d at 0x%lx, %lu bytes: %s, inode %lu%s", pid, m->start,
+             (unsigned long)s->size, text_clean(m->path, shown, sizeof shown), m->ino,
+             is_segment(s->fd, s->base) ? "" : " (does not begin as an instance does)");
     return 0;
 }
 
@@ -92,8 +94,11 @@ int dump_open_process(int32_t pid, struct dump_source *s, char *why, size_t cap)
     char path[PATH_MAX + 32];
     int r = -1;
     if (!address_space_load(&as, pid)) {
-        snprintf(why, cap, access("/proc/self/maps", R_OK) ? "/proc is not there"
-                 : os_process_ended(pid) ? "there is no process %d" : "process %d may not be looked at (another user's?)", pid);
+        snprintf(why, cap,
+                 access("/proc/self/maps", R_OK) ? "/proc is not there"
+                 : os_process_ended(pid)         ? "there is no process %d"
+                                                 : "process %d may not be looked at (another user's?)",
+                 pid);
         return -1;
     }
     const struct mapping *m = segment_of(&as);

@@ -43,8 +43,9 @@ bool thread_look(int32_t pid, int32_t tid, struct thread_view *v)
     snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", pid, tid);
     if (!read_small(path, buf, sizeof buf)) return true;
     uint64_t *a = v->arg;
-    v->call_known = sscanf(buf, "%ld %lx %lx %lx %lx %lx %lx %lx %lx", &v->call, a, a + 1, a + 2, a + 3, a + 4, a + 5, &v->sp,
-                           &v->pc) == 9 && v->call >= 0;
+    v->call_known = sscanf(buf, "%ld %lx %lx %lx %lx %lx %lx %lx %lx", &v->call, a, a + 1, a + 2, a + 3, a + 4, a + 5,
+                           &v->sp, &v->pc) == 9 &&
+                    v->call >= 0;
     return true;
 }
 
@@ -66,8 +67,8 @@ void status_field(int32_t pid, int32_t tid, const char *field, char *buf, size_t
 /* ---- descriptors ------------------------------------------------------------------------------ */
 static const char *tcp_state(unsigned s)
 {
-    static const char *const names[] = {"?", "established", "syn-sent", "syn-received", "fin-wait-1", "fin-wait-2", "time-wait",
-                                        "closed", "close-wait", "last-ack", "listening", "closing"};
+    static const char *const names[] = {"?",         "established", "syn-sent",   "syn-received", "fin-wait-1", "fin-wait-2",
+                                        "time-wait", "closed",      "close-wait", "last-ack",     "listening",  "closing"};
     return s < sizeof names / sizeof *names ? names[s] : "?";
 }
 
@@ -86,7 +87,8 @@ static void address_text(const char *hex, unsigned port, char *buf, size_t cap)
         return;
     }
     int at = snprintf(buf, cap, "[");
-    for (unsigned i = 0; i < 16 && at < (int)cap; i += 2) at += snprintf(buf + at, cap - (size_t)at, "%s%x", i ? ":" : "", b[i] << 8 | b[i + 1]);
+    for (unsigned i = 0; i < 16 && at < (int)cap; i += 2)
+        at += snprintf(buf + at, cap - (size_t)at, "%s%x", i ? ":" : "", b[i] << 8 | b[i + 1]);
     if (at < (int)cap) snprintf(buf + at, cap - (size_t)at, "]:%u", port);
 }
 
@@ -99,12 +101,15 @@ static bool inet_socket(int32_t pid, const char *file, const char *kind, unsigne
     snprintf(path, sizeof path, "/proc/%d/net/%s", pid, file);
     FILE *f = fopen(path, "re");
     while (f && !found && fgets(line, sizeof line, f)) {
-        if (sscanf(line, "%*d: %39[0-9A-F]:%x %39[0-9A-F]:%x %x %*s %*s %*s %*u %*u %lu", from, &fp, to, &tp, &state, &inode) != 6
-            || inode != ino)
+        if (sscanf(line, "%*d: %39[0-9A-F]:%x %39[0-9A-F]:%x %x %*s %*s %*s %*u %*u %lu", from, &fp, to, &tp, &state,
+                   &inode) != 6 ||
+            inode != ino)
             continue;
         address_text(from, fp, a, sizeof a);
         address_text(to, tp, b, sizeof b);
-        if (tp) snprintf(buf, cap, "%s %s -> %s%s%s", kind, a, b, kind[0] == 'T' ? ", " : "", kind[0] == 'T' ? tcp_state(state) : "");
+        if (tp)
+            snprintf(buf, cap, "%s %s -> %s%s%s", kind, a, b, kind[0] == 'T' ? ", " : "",
+                     kind[0] == 'T' ? tcp_state(state) : "");
         else snprintf(buf, cap, "%s %s%s", kind, a, kind[0] == 'T' && state == 10 ? ", listening" : "");
         found = true;
     }
@@ -138,10 +143,11 @@ void fd_target(int32_t pid, int fd, char *buf, size_t cap)
     ssize_t n = readlink(path, link, sizeof link - 1);
     if (n <= 0) return;
     link[n] = 0;
-    bool socket = sscanf(link, "socket:[%lu]", &ino) == 1
-                  && (inet_socket(pid, "tcp", "TCP", ino, words, sizeof words) || inet_socket(pid, "tcp6", "TCP", ino, words, sizeof words)
-                      || inet_socket(pid, "udp", "UDP", ino, words, sizeof words) || inet_socket(pid, "udp6", "UDP", ino, words, sizeof words)
-                      || unix_socket(pid, ino, words, sizeof words));
+    bool socket = sscanf(link, "socket:[%lu]", &ino) == 1 &&
+                  (inet_socket(pid, "tcp", "TCP", ino, words, sizeof words) ||
+                   inet_socket(pid, "tcp6", "TCP", ino, words, sizeof words) ||
+                   inet_socket(pid, "udp", "UDP", ino, words, sizeof words) ||
+                   inet_socket(pid, "udp6", "UDP", ino, words, sizeof words) || unix_socket(pid, ino, words, sizeof words));
     text_clean(socket ? words : link, buf, cap);
 }
 

@@ -169,7 +169,8 @@ static void argument_text(struct why *w, int32_t pid, int32_t first, const uint6
         w->fd = first;
         if (pid > 0) fd_target(pid, first, w->target, sizeof w->target);
         add(w, " on fd %d%s%s%s", first, *w->target ? " (" : "", w->target, *w->target ? ")" : "");
-        if (pid > 0 && (w->call == SYS_epoll_wait || w->call == SYS_epoll_pwait || w->call == SYS_epoll_pwait2)) epoll_text(w, pid);
+        if (pid > 0 && (w->call == SYS_epoll_wait || w->call == SYS_epoll_pwait || w->call == SYS_epoll_pwait2))
+            epoll_text(w, pid);
     }
 }
 
@@ -219,7 +220,8 @@ static void ready_text(struct why_reader *r, const struct usf_task *t, struct wh
     add(w, " and thread %d (%s) of process %d (%s) %s", u->tid, view_task_name(v, u, name), view_pid_of(v, u),
         proc < v->nr_procs ? view_bounded(v->procs[proc].comm, sizeof v->procs[proc].comm, comm, sizeof comm) : "?",
         state == USF_CORE_RUNNING ? "runs" : state == USF_CORE_LENT ? "has lent it for a system call" : "has left it for a system call");
-    if (state == USF_CORE_RUNNING && u->start_ns && v->now > u->start_ns) add(w, " since %lu ms", (v->now - u->start_ns) / 1000000);
+    if (state == USF_CORE_RUNNING && u->start_ns && v->now > u->start_ns)
+        add(w, " since %lu ms", (v->now - u->start_ns) / 1000000);
 }
 
 /* The record says that it runs.  If the kernel says otherwise, that is what it waits for. */
@@ -247,7 +249,8 @@ static void running_text(struct why_reader *r, const struct usf_task *t, struct 
 
 static void in_call_text(struct why_reader *r, const struct usf_task *t, struct why *w)
 {
-    bool taken = atomic_load(&t->state) == USF_TASK_IN_KERNEL;
+    bool taken = atomic_load(&t->state) == USF_TASK_IN_KERNEL, guest = atomic_load(&t->guest) != 0;
+    if (guest && w->kernel.state == 'R') return;        /* it runs: without a core, for the moments between its calls */
     if (!recorded_text(r, t, w)) {
         w->kind = WHY_CALL;
         w->call = UINT64_MAX;
@@ -255,6 +258,7 @@ static void in_call_text(struct why_reader *r, const struct usf_task *t, struct 
     } else if (w->kind == WHY_FUTEX) {
         add(w, ", in the kernel");
     }
+    if (guest) add(w, "; it needs no core when it is back (a guest)");
     if (w->kernel.state == 'T' || w->kernel.state == 't') add(w, "; it is stopped");
     /* Nobody takes the time when a core is lent.  It had its core until then, and got that when it began to run. */
     set_since(w, WHY_AT_MOST, taken ? t->start_ns : atomic_load(&t->since_ns), r->v->now);

@@ -57,7 +57,7 @@ static bool said_in_tree(uint64_t what)
 {
     uint64_t key = mix(what ^ mix(tree));
     bool said = false;
-    int fd = tree ? open_table() : -1;
+    int fd = tree && os_file_may_be(SETS * WAYS * sizeof key) ? open_table() : -1;     /* else SIGXFSZ would end the program */
     if (fd < 0) return false;
     if (os_flock(fd, LOCK_EX, os_now() + WAIT_NS) == 0) {
         said = find_or_add(fd, key ? key : 1);

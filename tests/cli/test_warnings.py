@@ -93,6 +93,12 @@ class Warnings(Case):
         self.assertLessEqual(st.st_size, 4096)
         self.assertEqual(st.st_mode & 0o777, 0o600)
 
+    def test_file_size_limit(self):
+        """To note a warning must not end the program."""
+        p = self.run_usf("run", "sh", "-c", "ulimit -f 0; USF_LEND=junk %s 7" % FILES["hello"])
+        self.assertEqual((p.returncode, p.stdout), (7, "hello\n"), p.stderr)
+        self.assertIn("USF_LEND", p.stderr)
+
     def test_tree_is_no_unknown_variable(self):
         p = self.run_usf("run", "sh", "-c", "echo $USF_TREE; exec %s config show" % self.usf)
         self.assertEqual(p.stderr, "")

@@ -125,6 +125,7 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
         call_handler(a, sig, info, uc);
         return;
     }
+    sched_stop_trials(&rt.sched, &t->self);
     if (waiter) sync_cancel(&rt.sync, &t->sync);
     if (where == SCHED_PARKED) sched_interrupt(&rt.sched, &t->self);
     else if (where == SCHED_AWAY) sched_return_core(&rt.sched, &t->self);

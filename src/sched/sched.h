@@ -153,6 +153,11 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin);
 /* A round of a busy-wait loop that others can try: whoever chooses the next task passes the thread over while
  * would_leave says that it would only go on waiting, as long as there is somebody else. */
 bool sched_spin(struct sched *s, struct sched_self *me, uint32_t place, const void *regs);
+/* A handler is about to run: it is to, whether or not the wait below it goes on, and it may never return there. */
+static inline void sched_stop_trials(struct sched *s, struct sched_self *me)
+{
+    if (s->spins && me->task != USF_NONE) atomic_store_explicit(&s->spins[me->task].regs, 0, memory_order_relaxed);
+}
 /* Around a system call.  certain: it will block (the core counts as idle at once); otherwise others
  * may take the core only after `lend`.
  *

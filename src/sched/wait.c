@@ -688,8 +688,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
 void sched_interrupt(struct sched *s, struct sched_self *me)
 {
     struct kicks k = {0};
-    /* The handler is to run whether or not what it interrupts goes on. */
-    if (s->spins && me->task != USF_NONE) atomic_store_explicit(&s->spins[me->task].regs, 0, memory_order_relaxed);
+    sched_stop_trials(s, me);
     leave_poll(s, me);
     leave_soft(s, me);
     if (state_of(own(s, me)) == USF_TASK_BLOCKED) {

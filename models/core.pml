@@ -1,6 +1,6 @@
 /* models/core.pml - a core changes hands.  SPDX-License-Identifier: Apache-2.0
  *
- * src/sched/core.c and wait.c (core_place, claim, core_fill, core_give, core_take, leave_poll, sched_block,
+ * src/sched/core.c, park.c and wait.c (core_place, claim, core_fill, core_give, core_take, park_leave_poll, sched_block,
  * sched_wake, give_way, sched_leave_core, sched_return_core, sched_detach): one core, TASKS threads that
  * block, yield and make system calls, somebody who wakes the blocked, and the monitor, which takes lent
  * cores.  The core's word, the idle bit, the count of ready tasks, the mailbox of the idle poller and

@@ -1,6 +1,6 @@
 /* models/park.pml - park and wake.  SPDX-License-Identifier: Apache-2.0
  *
- * src/sched/wait.c: core_park, park_softly, core_arrive and core_kick.  One sleeper blocks ROUNDS times;
+ * src/sched/park.c and soft.c: core_park, soft_park, core_arrive and core_kick.  One sleeper blocks ROUNDS times;
  * wakers make it RUNNING under the scheduler lock (one atomic step) and then kick it without the lock,
  * in as many pieces as the code has atomic operations.  A waker of an earlier round may still be
  * kicking in a later one.  The kernel may wake the sleeper for nothing, and its wait may time out.

@@ -1,6 +1,6 @@
 /* models/soft.pml - waiting softly, and taking turns.  SPDX-License-Identifier: Apache-2.0
  *
- * src/sched/wait.c: take_turn, leave_soft, park_softly, offer_turn, core_park, core_wait_turn, core_arrive, core_kick,
+ * src/sched/soft.c, park.c and wait.c: soft_take, soft_leave, soft_park, offer_turn, core_park, core_wait_turn, core_arrive, core_kick,
  * give_way, sched_yield_core, sched_interrupt and (-DBLOCK) sched_block, and core_take of core.c: one core, two tasks that
  * offer their turn and give way ROUNDS times, or block, and then somebody of another core wakes them; the monitor, which
  * TAKES times takes the core from one that was given it and has not gone on; SIGNALS to threads that wait softly.  Each

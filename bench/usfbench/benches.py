@@ -18,6 +18,8 @@ BLAS = {
 }
 WORKLOADS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "workloads")
 ACTIVE = {"OMP_WAIT_POLICY": "active"}
+SERVERS = {"redis": "redis-benchmark", "memcached": "threads of Python", "postgres": "pgbench -S",
+           "http": "http.server", "pipeline": "seq to wc"}
 BARRIERS = ["pthread", "spin-pause", "spin-yield", "spin-yield-1000", "spin-1000-futex", "spin-300000-futex"]
 LOCKS = ["mutex", "tas-pause", "tas-yield", "ticket-pause", "ticket-yield", "ticket-yield-100"]
 LINUX_AND_USF = ("linux", "usf-linux", "usf-coop")  # where a wait policy of OpenMP changes nothing
@@ -292,6 +294,21 @@ def mpi(o):
     return cells, grids
 
 
+# ---- servers -----------------------------------------------------------------------------------
+
+def servers(o):
+    """Programs that live in system calls: they get nothing from a scheduler, and are not to lose anything."""
+    programs = {f"echo, {n} clients": Program([o.tool("echo"), "--clients", str(n), "--seconds", str(o.seconds)])
+                for n in o.some([1, 2, 8, 32], [8])}
+    for kind, what in SERVERS.items():
+        programs[f"{kind} ({what})"] = Program([o.python, os.path.join(WORKLOADS, "served.py"), "--kind", kind, "--seconds",
+                                                str(2 * o.seconds)])
+    needs = {"redis": "redis-server", "memcached": "memcached", "postgres": "pg_ctlcluster"}
+    cells = [Cell({"program": label}, [program], "per s", 40, only=LINUX_AND_USF) for label, program in programs.items()
+             if shutil.which(needs.get(label.split()[0], "bash"))]
+    return cells, {}
+
+
 # ---- threads <= cores --------------------------------------------------------------------------
 
 def fits(o):
@@ -314,7 +331,7 @@ def fits(o):
     return cells, grids
 
 
-BENCHES = {f.__name__: f for f in (nested, pairs, mix, forkjoin, barriers, locks, storm, micro, startup, python, mpi, fits)}
+BENCHES = {f.__name__: f for f in (nested, pairs, mix, forkjoin, barriers, locks, storm, micro, startup, python, mpi, servers, fits)}
 
 
 def lacks(o, cell):

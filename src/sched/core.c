@@ -329,13 +329,13 @@ bool core_is_in_vain(struct sched *s, uint32_t task)
 /* A trial takes some 20 ns and a queue two times as long; a thread that runs in vain takes two switches of the kernel. */
 #define TRIALS_MAX 32u
 
-uint32_t core_pick(struct sched *s, uint32_t core, bool any)
+uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
 {
     uint32_t left = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed), task;
     if (left > TRIALS_MAX) left = TRIALS_MAX;
     while ((task = checked_pick(s, core)) != USF_NONE) {
-        bool last = left-- <= 1;
-        if ((last && any) || !core_is_in_vain(s, task)) {
+        bool last = left-- <= 1, fetched = s->tasks[task].pol.last_core != core && s->tasks[task].why == USF_WHY_YIELD;
+        if ((last && need == CORE_ANY) || (!(fetched && need == CORE_NEAR) && !core_is_in_vain(s, task))) {
             unqueued(s, task);
             return task;
         }
@@ -349,7 +349,7 @@ void core_fill(struct sched *s, uint32_t core, struct kicks *k)
 {
     struct usf_core *c = &s->cores[core];
     while (is_free(core_state(atomic_load(&c->word))) && k->n < KICKS_MAX - 2) {
-        uint32_t t = core_pick(s, core, true);
+        uint32_t t = core_pick(s, core, CORE_ANY);
         if (t == USF_NONE) return;
         if (claim(s, core, t, k)) return;
         /* Its owner came back in between.  To the end of the queue, but the core is busy: no loss. */

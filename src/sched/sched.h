@@ -35,6 +35,7 @@ struct sched_self {
     uint32_t interrupted;       /* its wait was ended by sched_interrupt */
     uint32_t spun;              /* it has just spun in vain: the core may sleep at once */
     uint64_t wait_avg;          /* ns: how long its waits took lately */
+    uint64_t spin_avg;          /* ... and its turns as a busy-waiter came after */
     uint32_t look;              /* its turn to call sched.look */
     uint32_t joining;           /* it takes its process on again, while the others wait */
     uint32_t lock_name;         /* as which it holds the scheduler lock */
@@ -42,7 +43,6 @@ struct sched_self {
     uint32_t short_bursts;      /* calls in a row that gave the core up, with little computing between */
     uint64_t returned;          /* cycles: when it came back from the last of them */
     uint32_t lost;              /* times that it came back from a system call and its core was taken */
-    uint32_t far;               /* so many of its busy-waits are not waited for softly */
     uint32_t vain;              /* its turns in a row that it could give to nobody who had use for one */
 };
 

@@ -1,0 +1,137 @@
+/* src/sched/away.c - threads in system calls, and guests.  SPDX-License-Identifier: Apache-2.0 */
+#include "sched/thread.h"
+
+void away_no_guest(struct sched *s, struct sched_self *me)
+{
+    me->short_bursts = 0;
+    if (USF_LIKELY(!me->guest)) return;
+    me->guest = 0;
+    atomic_store_explicit(&own(s, me)->guest, 0, memory_order_relaxed);
+}
+
+#define GUEST_CALLS  64u        /* so many short bursts make a guest */
+#define GUEST_BURST  150000u    /* cycles; a longer one ends it */
+
+static void count_burst(struct sched *s, struct sched_self *me)
+{
+    if (os_cycles() - me->returned < GUEST_BURST) me->short_bursts++;
+    else away_no_guest(s, me);
+}
+
+static void unbind(struct sched *s, struct sched_self *me)
+{
+    struct os_cpuset cpus = {0};
+    struct usf_task *t = own(s, me);
+    const uint64_t *may = s->procs[t->proc].pol.cores;
+    for (uint32_t i = 0; i < s->h->nr_cores; i++)
+        if (may[i / 64] >> (i % 64) & 1) os_cpu_set(&cpus, s->cores[i].pol.cpu);
+    os_setaffinity(0, &cpus);
+    atomic_store_explicit(&t->pinned, USF_NONE, memory_order_relaxed);
+}
+
+/* Its core is AWAY with it, or another's by now. */
+static void become_guest(struct sched *s, struct sched_self *me, uint32_t core)
+{
+    struct kicks k = {0};
+    if (!core_enter(s, me)) return;
+    uint64_t w = atomic_load(&s->cores[core].word);
+    if (core_state(w) == USF_CORE_AWAY && core_task(w) == me->task) core_take(s, core, w, &k);
+    if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) me->guest = 1;
+    core_leave(s, me, &k);
+    if (me->guest) unbind(s, me);
+}
+
+void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
+{
+    struct usf_task *t = own(s, me);
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    me->where = SCHED_AWAY;
+    if (certain) count_burst(s, me);
+    if (USF_UNLIKELY(core >= s->h->nr_cores) || me->guest) return;
+    struct usf_core *c = &s->cores[core];
+    uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
+    unsigned to = certain ? USF_CORE_AWAY : USF_CORE_LENT;
+    if (core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task) return;     /* taken unseen */
+    if (!atomic_compare_exchange_strong(&c->word, &w, core_word(to, me->task, core_seq(w) + 1))) return;
+    if (!certain) return;
+    core_idle_set(s, core);
+    USF_POINT("sched.away");
+    if (me->short_bursts >= GUEST_CALLS) {
+        become_guest(s, me, core);
+    } else if (atomic_load(&s->h->nr_ready)) {
+        struct kicks k = {0};
+        if (!core_enter(s, me)) return;
+        core_fill(s, core, &k);
+        core_leave(s, me, &k);
+    }
+}
+
+/* Take the core back if it is still ours.  A signal handler may do the same in the middle of this. */
+static bool take_back(struct sched *s, struct sched_self *me, uint32_t core)
+{
+    if (USF_UNLIKELY(core >= s->h->nr_cores)) return false;
+    struct usf_core *c = &s->cores[core];
+    for (;;) {
+        uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
+        unsigned st = core_state(w);
+        if (core_task(w) != me->task || st == USF_CORE_IDLE) return false;
+        if (st == USF_CORE_RUNNING) return true;
+        if (st == USF_CORE_AWAY) {
+            core_idle_clear(s, core);
+            me->returned = os_cycles();
+        }
+        if (atomic_compare_exchange_strong(&c->word, &w, core_word(USF_CORE_RUNNING, me->task, core_seq(w) + 1)))
+            return true;
+    }
+}
+
+static void return_as_guest(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    uint32_t burst = atomic_load_explicit(&t->guest, memory_order_relaxed) + 1;
+    atomic_store_explicit(&t->guest, burst ? burst : 1, memory_order_relaxed);
+    me->returned = os_cycles();
+    me->where = SCHED_USER;
+    park_for_patch(s);
+}
+
+void sched_return_core(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    if (me->guest) return return_as_guest(s, me);
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (USF_LIKELY(take_back(s, me, core))) {
+        me->where = SCHED_USER;
+        if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) core_arrive(s, me);
+        return;
+    }
+    if (s->kernel) {
+        me->where = SCHED_USER;
+        return;
+    }
+    struct kicks k = {0};
+    me->lost++;
+    me->returned = os_cycles();
+    if (!core_enter(s, me)) {
+        if (core < s->h->nr_cores) core_idle_set(s, core);  /* a bit too many only makes somebody look */
+        return;
+    }
+    if (core < s->h->nr_cores) {        /* we may have cleared the bit of a core that is free */
+        unsigned st = core_state(atomic_load(&s->cores[core].word));
+        if (st == USF_CORE_IDLE || st == USF_CORE_AWAY) {
+            core_idle_set(s, core);
+            core_fill(s, core, &k);
+        }
+    }
+    if (state_of(t) == USF_TASK_IN_KERNEL) core_place(s, me->task, USF_WHY_RETURN, &k);
+    me->where = SCHED_PARKED;
+    uint64_t now = s->pol.now;
+    core_leave(s, me, &k);
+    /* The kernel runs us already: whoever was given a core here and has not run yet can as well wait. */
+    me->interrupted = 0;
+    if (state_of(t) == USF_TASK_READY) soft_take(s, me);
+    if (state_of(t) != USF_TASK_RUNNING && me->wait_avg < SOFT_NS) soft_park(s, me, now);
+    core_wait_turn(s, me);
+    waited(me, t->start_ns > now ? t->start_ns - now : 0);
+    me->returned = os_cycles();
+}

@@ -1,0 +1,171 @@
+/* src/sched/park.c - how a thread sleeps until it has a core, and is woken.  SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "sched/thread.h"
+
+struct usf_task park_gone = {.state = USF_TASK_GONE, .core = USF_NONE};
+
+/* Another thread is taking the process off.  Who takes it on again is that thread: it waits for a core as anybody does. */
+static bool is_leaving(struct sched *s, struct sched_self *me)
+{ return USF_UNLIKELY(atomic_load(&s->leaving)) && !me->joining; }
+
+/* ---- parking ---------------------------------------------------------------------------------- */
+/* The sleeper writes ASLEEP and then looks at its state; the waker has set the state to RUNNING and then
+ * exchanges the park word.  In the one total order of these four either the sleeper sees RUNNING or the
+ * waker sees ASLEEP: no wake-up is lost (models/park.pml).  GO and PINNING left behind by a late waker
+ * are overwritten by the next ASLEEP, and a needless futex wake only makes the sleeper look again. */
+
+static void bind(struct sched *s, uint32_t task, uint32_t core)
+{
+    struct usf_task *t = &s->tasks[task];
+    if ((t->proc == s->proc || s->remote_pin) && os_pin(t->tid, s->cores[core].pol.cpu) == 0)
+        atomic_store(&t->pinned, core);
+}
+
+/* The CPU that the task's thread is bound to has been given to another. */
+static bool is_displaced(struct sched *s, uint32_t task)
+{
+    uint32_t at = atomic_load(&s->tasks[task].pinned);
+    uint64_t w = at < s->h->nr_cores ? atomic_load(&s->cores[at].word) : 0;
+    return core_state(w) == USF_CORE_RUNNING && core_task(w) != task;
+}
+
+void core_kick(struct sched *s, uint32_t task)
+{
+    struct usf_task *t = &s->tasks[task];
+    uint32_t core = atomic_load(&t->core), pinning = USF_PARK_PINNING, was = atomic_load(&t->park);
+    bool there = core >= s->h->nr_cores || atomic_load(&t->pinned) == core;
+    do {
+        if (was == USF_PARK_SOFT && there) return;      /* it sees its state change by itself */
+        if (was == USF_PARK_TAKEN) return;              /* not its turn any more */
+    } while (!atomic_compare_exchange_weak(&t->park, &was, USF_PARK_PINNING));
+    if (was != USF_PARK_ASLEEP && was != USF_PARK_SOFT) {
+        /* It sees its state by itself, if it is not kept from running where it is.  It may also have gone to
+         * sleep again already: its ASLEEP must stand for the next waker. */
+        if (!there && is_displaced(s, task)) bind(s, task, core);
+        atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
+        return;
+    }
+    if (!there) bind(s, task, core);
+    USF_POINT("sched.kick");
+    /* By now it may be in a later wait, and somebody may be taking its turn: its TAKEN must stand.  Waking it is harmless. */
+    atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
+    if (was == USF_PARK_ASLEEP) os_futex_wake(&t->park, 1);
+}
+
+/* Stop polling.  A task that was left in the mailbox in the meantime is woken, in a critical section: a
+ * handler that unwinds (pthread_cancel) must not leave it half woken.  True: there was one. */
+bool park_leave_poll(struct sched *s, struct sched_self *me)
+{
+    bool mail = false;
+    if (!me->poll_core) return false;
+    sched_crit_enter(me);
+    struct usf_core *c = &s->cores[me->poll_core - 1];
+    uint32_t w = me->task + 1;
+    me->poll_core = 0;
+    if (!atomic_compare_exchange_strong(&c->poller, &w, 0) && w & USF_MAIL) {
+        /* By now it may be another poller's word or mail: whoever takes mail out delivers it. */
+        w = atomic_exchange(&c->poller, 0);
+        mail = w & USF_MAIL;
+        if (mail) core_kick(s, (w & ~USF_MAIL) - 1);
+    }
+    sched_crit_leave(s, me);
+    return mail;
+}
+
+/* Watch the core that went idle: until the own task runs again, another is left in the mailbox, or it
+ * takes too long.  Costs no system call either way.  True: another runs there now. */
+bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline)
+{
+    struct usf_core *c = &s->cores[me->poll_core - 1];
+    struct usf_task *t = own(s, me);
+    uint64_t until = os_now() + estimate(&c->poll_ns);
+    if (deadline && deadline < until) until = deadline;
+    for (unsigned i = 1;; i++) {
+        if (atomic_load_explicit(&t->state, memory_order_acquire) == USF_TASK_RUNNING) {
+            t->n.polls++;
+            break;
+        }
+        if (atomic_load_explicit(&c->poller, memory_order_relaxed) != me->task + 1) break;
+        if (i % 32 == 0 && os_now() >= until) break;
+        os_pause();
+    }
+    return park_leave_poll(s, me);
+}
+
+/* ---- until it has a core ----------------------------------------------------------------------- */
+
+int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
+{
+    struct usf_task *t = own(s, me);
+    int r = 0;
+    me->where = SCHED_PARKED;
+    while (!me->interrupted) {
+        if (has_turn(t)) break;
+        USF_POINT("sched.parking");
+        atomic_exchange(&t->park, USF_PARK_ASLEEP);
+        USF_POINT("sched.park");
+        if (has_turn(t) || is_leaving(s, me)) break;
+        atomic_store_explicit(&t->parked, 1, memory_order_relaxed);
+        r = os_futex_wait(&t->park, USF_PARK_ASLEEP, deadline);
+        atomic_store_explicit(&t->parked, 0, memory_order_relaxed);
+        if (r == -ETIMEDOUT) break;
+        r = 0;
+        if (is_leaving(s, me)) break;
+        if (USF_UNLIKELY(atomic_load_explicit(&s->h->stalled, memory_order_relaxed))) look_if_stalled(s, me);
+    }
+    return me->interrupted ? -EINTR : r;
+}
+
+void park_for_patch(struct sched *s)
+{ while (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) os_futex_wait(&s->patching, 1, 0); }
+
+void core_arrive(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    uint32_t core;
+    /* A waker that is binding us may be a moment late; it must not bind us after we have gone on. */
+    for (int i = 0; atomic_load(&t->park) == USF_PARK_PINNING && i < 10000; i++) os_pause();
+    atomic_store_explicit(&t->park, USF_PARK_NONE, memory_order_relaxed);
+    core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (core < s->h->nr_cores && atomic_load_explicit(&t->pinned, memory_order_relaxed) != core) {
+        os_pin(0, s->cores[core].pol.cpu);      /* refused (the CPU left our cpuset): run where we are */
+        atomic_store_explicit(&t->pinned, core, memory_order_relaxed);
+    }
+    me->where = SCHED_USER;
+    park_for_patch(s);
+}
+
+/* The core was taken before we got to use it. */
+static void queue_again(struct sched *s, struct sched_self *me)
+{
+    struct kicks k = {0};
+    if (!core_enter(s, me)) return;
+    if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) core_place(s, me->task, USF_WHY_RETURN, &k);
+    core_leave(s, me, &k);
+}
+
+/* Nobody waits for a core for so long while the monitor is at work. */
+#define LONG_WAIT_NS 1000000000ull
+
+/* Park until the own task is put on a core, whatever happens. */
+void core_wait_turn(struct sched *s, struct sched_self *me)
+{
+    uint32_t intr = me->interrupted;
+    me->interrupted = 0;
+    while (state_of(own(s, me)) != USF_TASK_RUNNING) {
+        if (core_park(s, me, os_now() + LONG_WAIT_NS) == -ETIMEDOUT && s->look) s->look(s);
+        if (is_leaving(s, me) || state_of(own(s, me)) == USF_TASK_GONE) {
+            /* another thread is taking the process off: wait for what comes of it */
+            if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0});
+            if (me->task == USF_NONE) {
+                me->interrupted = intr;
+                me->where = SCHED_USER;
+                return;
+            }
+        }
+        if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) queue_again(s, me);
+    }
+    me->interrupted = intr;
+    core_arrive(s, me);
+}

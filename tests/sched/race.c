@@ -542,7 +542,9 @@ static void check_instance(struct sched *s)
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         bool idle = core_state(atomic_load(&s->cores[i].word)) == USF_CORE_IDLE;
         held += !idle;
-        if (idle) CHECK(atomic_load(&s->h->nr_ready) == 0);
+        /* Without its bit it is somebody's who has just come back and found it taken: he is about to look. */
+        bool known = atomic_load(&s->h->idle[i / 64]) >> (i % 64) & 1;
+        if (idle && known) CHECK(atomic_load(&s->h->nr_ready) == 0);
     }
     CHECK(running == held);
     for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n; i++) {

@@ -4,6 +4,7 @@
 #   make demo        set up, build, and show unmodified programs under Linux and under usf
 #   make test        set up, build, run all tests (FULL=1: the whole test suites of CPython and POSIX threads too)
 #   make check-fast  the fast tests alone
+#   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, stress-ng
 #   make bench       every benchmark of docs/performance.md (hours; SMALL=1: minutes; NAMES="nested pairs": some)
 #   make install     meson install (PREFIX=/usr/local, DESTDIR=)
 #   make clean       remove build/
@@ -46,6 +47,10 @@ check-fast: setup-build
 	@$(MAKE) --no-print-directory SETUP=0 all
 	@scripts/run-tests --build $(BUILD) --suite fast
 
+conformance: setup-build+test
+	@$(MAKE) --no-print-directory SETUP=0 usf
+	@USF=$(BUILD)/usf USF_TEST_CACHE=$(abspath $(BUILD))/tests-cache tests/conformance/run.py
+
 bench: setup-build+bench
 	@$(MAKE) --no-print-directory SETUP=0 usf
 	@$(WORKLOADS)
@@ -61,4 +66,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all usf demo test check-fast bench workloads install clean
+.PHONY: all usf demo test check-fast conformance bench workloads install clean

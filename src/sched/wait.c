@@ -144,7 +144,7 @@ static int offer_turn(struct sched *s, struct sched_self *me)
         return 0;
     set_estimate(&c->offers, offers);
     if (offers % OFFERS == 0 || (after && after > os_now())) return 0;
-    c->progress++;
+    set_estimate(&c->progress, estimate(&c->progress) + 1);
     atomic_store_explicit(&t->why, USF_WHY_YIELD, memory_order_relaxed);
     me->where = SCHED_PARKED;
     atomic_exchange(&t->park, USF_PARK_SOFT);
@@ -161,13 +161,14 @@ static int offer_turn(struct sched *s, struct sched_self *me)
 
 /* A busy-wait is left to the others' trials for as long as it lasts.  Where that is long, the kernel would run a soft waiter many
  * times for nothing: it sleeps. */
-#define FAR_NS 100000u
+#define FAR_NS 300000u
 static bool is_far(struct sched_self *me, bool spin) { return spin && me->spin_avg > FAR_NS; }
 static void spun_for(struct sched_self *me, uint64_t ns)
 { me->spin_avg = (3 * me->spin_avg + (ns < 4 * FAR_NS ? ns : 4 * FAR_NS)) / 4; }
 
-/* Nobody is passed over for ever, whatever the trials say: one in so many turns goes to whoever comes first. */
-#define VAIN_TURNS 16u
+/* Nobody is passed over for ever, whatever the trials say: one in so many turns goes to whoever comes first.  And one that
+ * found nobody so often (some 100 us) fetches a yielder from another core. */
+#define VAIN_TURNS 256u
 #define NEAR_TURNS 64u
 static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why, bool spin)
 {
@@ -179,13 +180,13 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why, b
         core_place(s, me->task, USF_WHY_RETURN, &k);
     } else {
         uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
-        s->cores[core].progress++;
+        set_estimate(&s->cores[core].progress, estimate(&s->cores[core].progress) + 1);
         if (why == USF_WHY_YIELD && !s->ops.yield(&s->pol, core, me->task)) {
             core_leave(s, me, &k);
             return false;
         }
         bool any = why != USF_WHY_YIELD || me->vain % VAIN_TURNS == VAIN_TURNS - 1;
-        uint32_t next = core_pick(s, core, any ? CORE_ANY : is_far(me, spin) || me->vain >= NEAR_TURNS ? CORE_USEFUL : CORE_NEAR);
+        uint32_t next = core_pick(s, core, any ? CORE_ANY : me->vain >= NEAR_TURNS ? CORE_USEFUL : CORE_NEAR);
         if (next == USF_NONE) {
             me->vain++;
             core_leave(s, me, &k);

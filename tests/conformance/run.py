@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # tests/conformance/run.py - test suites of others, bare and under usf: same results?
 # SPDX-License-Identifier: Apache-2.0
-"""Runs CPython's tests and posixtestsuite's pthread and sem tests under usf.  What does not pass there
+"""Runs CPython's tests, posixtestsuite's pthread and sem tests, and stressors of stress-ng under usf.  What does not pass there
 is run bare as well: a test that ends differently bare has failed; one that ends the same way, without
 passing, is left out (skipped).  Nothing is retried.
 
-  USF=build/usf tests/conformance/run.py [--fast] [-j N] [-k PATTERN] [--only python|posix]
+  USF=build/usf tests/conformance/run.py [--fast] [-j N] [-k PATTERN] [--only python|posix|stress]
 
 Bare results are kept per package version and kernel in the cache folder (tests/apps/build.py says
 where); --fresh runs them anew.  Without USF everything is run bare, and what passes is counted.
@@ -27,8 +27,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import posixsuite  # noqa: E402
 import pythons  # noqa: E402
+import stressng  # noqa: E402
 
-SUITES = {'python': pythons, 'posix': posixsuite}
+SUITES = {'python': pythons, 'posix': posixsuite, 'stress': stressng}
 CACHE = posixsuite.build.CACHE / 'conformance'
 LOGS = CACHE / 'logs'
 GOOD = {'passed', 'PASS'}
@@ -37,8 +38,8 @@ GOOD = {'passed', 'PASS'}
 def version_key(suite):
     names = ['libc6'] + (pythons.PACKAGES if suite == 'python' else [])
     text = subprocess.run(['dpkg-query', '-W'] + names, capture_output=True, text=True).stdout + platform.release()
-    if suite == 'posix':
-        text += posixsuite.version()
+    if suite != 'python':
+        text += SUITES[suite].version()
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

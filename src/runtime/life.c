@@ -1,7 +1,9 @@
 /* src/runtime/life.c - fork, exec, exit.  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "runtime/runtime.h"
 #include "sched/lock.h"
@@ -144,6 +146,24 @@ void rt_depart(void)
     sched_crit_leave(&rt.sched, &t->self);
 }
 
+/* A filter of system calls allows those that the program makes, not ours. */
+static void before_filter(void)
+{
+    if (!rt.on || usf_gate_vforked || !rt_enter()) return;
+    usf_say("%s filters its system calls: it runs unscheduled", rt.comm);
+    rt_depart();
+}
+static long call_seccomp(struct gate_frame *f)
+{
+    if (f->rdi == SECCOMP_SET_MODE_STRICT || f->rdi == SECCOMP_SET_MODE_FILTER) before_filter();
+    return rt_pass(f);
+}
+static long call_prctl(struct gate_frame *f)
+{
+    if (f->rdi == PR_SET_SECCOMP) before_filter();
+    return rt_pass(f);
+}
+
 /* A debugger's threads must not wait for anything that those which it has stopped may hold: a core, or the
  * scheduler's lock.  What it starts is scheduled all the same. */
 static long call_ptrace(struct gate_frame *f)
@@ -223,6 +243,8 @@ void rt_install_life(void)
     usf_gate_handlers[__NR_execve] = call_exec;
     usf_gate_handlers[__NR_execveat] = call_exec;
     usf_gate_handlers[__NR_ptrace] = call_ptrace;
+    usf_gate_handlers[__NR_seccomp] = call_seccomp;
+    usf_gate_handlers[__NR_prctl] = call_prctl;
     usf_gate_handlers[__NR_setuid] = call_set_user;
     usf_gate_handlers[__NR_setreuid] = call_set_user;
     usf_gate_handlers[__NR_setresuid] = call_set_user;

@@ -36,6 +36,7 @@ PROGRAMS = {
     'signals-exact': ('signals-exact.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -pthread -o $O $S'),
     'signals-atomic': ('signals-atomic.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -pthread -o $O $S'),
     'goes-on': ('goes-on.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -pthread -o $O $S'),
+    'filters-itself': ('filters-itself.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -o $O $S'),
     'signals-storm': ('signals-storm.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -pthread -o $O $S'),
     'cxx': ('cxx.cpp', 'g++ -O2 -std=c++20 -pthread -o $O $S'),
     'omp': ('omp.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -fopenmp -o $O $S'),

@@ -303,10 +303,36 @@ def servers(o):
     for kind, what in SERVERS.items():
         programs[f"{kind} ({what})"] = Program([o.python, os.path.join(WORKLOADS, "served.py"), "--kind", kind, "--seconds",
                                                 str(2 * o.seconds)])
-    needs = {"redis": "redis-server", "memcached": "memcached", "postgres": "pg_ctlcluster"}
     cells = [Cell({"program": label}, [program], "per s", 40, only=LINUX_AND_USF) for label, program in programs.items()
-             if shutil.which(needs.get(label.split()[0], "bash"))]
+             if not lacking(label.split()[0])]
     return cells, {}
+
+
+def lacking(kind):
+    """Whether the machine lacks the server that is to be measured."""
+    needs = {"redis": "redis-server", "memcached": "memcached", "postgres": "pg_ctlcluster"}
+    return not shutil.which(needs.get(kind, "bash"))
+
+
+def serving(o):
+    """A server with its clients beside an OpenMP program: how long until both have done their work."""
+    scale = o.some(1.0, 0.2)
+
+    def server(kind, requests):
+        number = ["--requests", str(int(requests * scale))]
+        return Program([o.tool("echo"), "--clients", "8", *number] if kind == "echo" else
+                       [o.python, os.path.join(WORKLOADS, "served.py"), "--kind", kind, *number])
+
+    cells, grids = [], {}
+    for (kind, requests), which in o.some([(("echo", 150000), "cg32"), (("redis", 120000), "nbody"), (("postgres", 30000), "cg32"),
+                                           (("http", 2000), "nbody"), (("pipeline", 4000000), "cg96")], [(("echo", 150000), "nbody")]):
+        if lacking(kind):
+            continue
+        c, (group, grid) = beside(o, f"{kind} + {which}", lambda t, _, kind=kind, requests=requests, which=which:
+                                  [server(kind, requests), mini(o, which, t, scale)], o.some(40, 10), o.some([2, 4, 8], [4]))
+        cells += c
+        grids[group] = grid
+    return cells, grids
 
 
 # ---- threads <= cores --------------------------------------------------------------------------
@@ -331,7 +357,8 @@ def fits(o):
     return cells, grids
 
 
-BENCHES = {f.__name__: f for f in (nested, pairs, mix, forkjoin, barriers, locks, storm, micro, startup, python, mpi, servers, fits)}
+BENCHES = {f.__name__: f for f in (nested, pairs, mix, forkjoin, barriers, locks, storm, micro, startup, python, mpi, servers,
+                                     serving, fits)}
 
 
 def lacks(o, cell):

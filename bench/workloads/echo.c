@@ -1,6 +1,6 @@
 /* bench/workloads/echo.c - a threaded TCP server and its clients, saturated.  SPDX-License-Identifier: Apache-2.0
  * A process with one thread per connection sends back what --clients threads of another process send and wait for, --bytes at a
- * time. */
+ * time: for --seconds, or until --requests have been answered. */
 #include "workload.h"
 
 #include <arpa/inet.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum { MAX_BYTES = 65536 };
-static long bytes;
+static long bytes, each;        /* requests of a client; 0: until `stop` */
 static struct sockaddr_in address;
 static atomic_bool stop;
 static atomic_int bad;
@@ -66,7 +66,7 @@ static void *client(void *arg)
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address)) die("cannot connect");
     no_delay(fd);
-    for (; !atomic_load_explicit(&stop, memory_order_relaxed); ++*done) {
+    for (; each ? *done < each : !atomic_load_explicit(&stop, memory_order_relaxed); ++*done) {
         memset(out, (int)*done, (size_t)bytes);
         if (!whole(put, fd, out) || !whole(get, fd, in) || memcmp(in, out, (size_t)bytes)) bad = 1;
     }
@@ -76,11 +76,13 @@ static void *client(void *arg)
 
 int main(int argc, char **argv)
 {
-    opt_check(argc, argv, "--clients --bytes --seconds");
+    opt_check(argc, argv, "--clients --bytes --seconds --requests");
     long clients = opt_long(argc, argv, "--clients", 8), sum = 0;
     double limit = opt_num(argc, argv, "--seconds", 0.5);
     bytes = opt_long(argc, argv, "--bytes", 64);
-    if (clients < 1 || bytes < 1 || bytes > MAX_BYTES) die("--clients or --bytes is out of range");
+    long requests = opt_long(argc, argv, "--requests", 0);
+    if (clients < 1 || requests < 0 || bytes < 1 || bytes > MAX_BYTES) die("--clients, --requests or --bytes is out of range");
+    each = (requests + clients - 1) / clients;
     int listener = socket(AF_INET, SOCK_STREAM, 0);
     socklen_t len = sizeof address;
     address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -98,7 +100,7 @@ int main(int argc, char **argv)
     double t0 = now_s();
     for (long i = 0; i < clients; i++)
         if (pthread_create(&t[i], NULL, client, done[i])) die("pthread_create failed");
-    usleep((useconds_t)(limit * 1e6));
+    if (!each) usleep((useconds_t)(limit * 1e6));
     atomic_store(&stop, true);
     for (long i = 0; i < clients; i++) {
         pthread_join(t[i], NULL);

@@ -19,6 +19,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--kind", choices=["redis", "memcached", "postgres", "http", "pipeline"], required=True)
 parser.add_argument("--clients", type=int, default=16)
 parser.add_argument("--seconds", type=float, default=2)
+parser.add_argument("--requests", type=int, default=0, help="or: until so many are answered (lines, for the pipeline)")
 args = parser.parse_args()
 
 
@@ -53,10 +54,10 @@ def server(*command, **kw):
         p.wait()
 
 
-def until(deadline, step):
+def until_enough(step):
     """step() -> amount, again and again; amount per second."""
     start, amount = time.monotonic(), 0
-    while time.monotonic() < start + deadline:
+    while amount < args.requests if args.requests else time.monotonic() < start + args.seconds:
         amount += step()
     return amount / (time.monotonic() - start)
 
@@ -72,7 +73,7 @@ def redis(folder):
             if len(rates) != 2:
                 sys.exit(f"redis-benchmark said: {out[-500:]}")
             return 40000
-        return until(args.seconds, step), "request"
+        return until_enough(step), "request"
 
 
 def memcached(folder):
@@ -101,7 +102,11 @@ def threads(client, stop, done):
     start = time.monotonic()
     for t in ts:
         t.start()
-    time.sleep(args.seconds)
+    if args.requests:
+        while sum(done) < args.requests:
+            time.sleep(0.005)
+    else:
+        time.sleep(args.seconds)
     stop.set()
     for t in ts:
         t.join()
@@ -145,7 +150,8 @@ def postgres(folder):
                 break
             time.sleep(0.025)
         output(f"{bins}/pgbench", "-i", "-q", "postgres", env=env)
-        out = output(f"{bins}/pgbench", "-S", "-c", str(args.clients), "-j", "2", "-T", str(max(1, round(args.seconds))), "postgres", env=env)
+        length = ["-t", str(-(-args.requests // args.clients))] if args.requests else ["-T", str(max(1, round(args.seconds)))]
+        out = output(f"{bins}/pgbench", "-S", "-c", str(args.clients), "-j", "2", *length, "postgres", env=env)
         return float(re.search(r"tps = ([\d.]+)", out).group(1)), "transaction"
 
 
@@ -155,7 +161,7 @@ def pipeline(folder):
         if out.strip() != "200000":
             sys.exit(f"the pipeline said: {out}")
         return 200000
-    return until(args.seconds, step), "line"
+    return until_enough(step), "line"
 
 
 with tempfile.TemporaryDirectory() as folder:

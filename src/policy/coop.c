@@ -9,7 +9,8 @@
  * Who yields waits for somebody else, so yielders come after all ready tasks.  They wait per core, not
  * per process: whoever they wait for may be any of them, and staying on one core keeps a yield cheap.
  * Two bounds keep this from starving anybody: a yielder that has waited for a whole quantum goes
- * first, and every so often a core takes over a yielder that waits much longer elsewhere.
+ * first, but not twice in a row, and every so often a core takes over a yielder that waits much longer
+ * elsewhere.  The round over the processes goes on where it was, whoever is served in between.
  *
  * Costs: every decision is a few bitmap words, whatever the number of processes and cores; only where
  * processes are confined to some of the cores are those skipped one by one that may not run here.
@@ -40,6 +41,8 @@ struct USF_POLICY_STATE core {
     struct usf_fifo yielded;
     uint32_t proc;              /* process served, + 1; 0 = none yet */
     uint32_t looks;             /* choices among yielders, modulo LOOK_EVERY */
+    uint16_t round;             /* process from which the round goes on */
+    uint16_t overdue;           /* the last choice was a yielder that had waited too long */
 };
 struct USF_POLICY_STATE proc {
     struct usf_fifo ready[CORES];
@@ -245,14 +248,18 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     uint32_t current = c->proc - 1, task;
 
     uint32_t waiting = c->yielded.head;
-    if (waiting && p->now - mark_of(p, waiting - 1)->since >= p->quantum
-        && (task = pick_yielder(p, core)) != USF_NONE) return task;
+    c->overdue = waiting && !c->overdue && p->now - mark_of(p, waiting - 1)->since >= p->quantum;
+    if (c->overdue && (task = pick_yielder(p, core)) != USF_NONE) return task;
     if (c->proc && p->now - c->since < p->quantum && (task = pick_of(p, current, core)) != USF_NONE) return task;
 
-    /* The next process after the one served, around to itself: `first` met again ends the round. */
-    uint32_t first = next_active(in, c->proc % PROCS), i = first;
+    /* The next process after the last one of the round, around to itself: `first` met again ends it.  Not after the one that
+     * was served: that may have been a yielder's or a woken one's, and those behind it in the round would wait for ever. */
+    uint32_t first = next_active(in, c->round), i = first;
     while (i != USF_NONE) {
-        if ((task = pick_of(p, i, core)) != USF_NONE) return task;
+        if ((task = pick_of(p, i, core)) != USF_NONE) {
+            c->round = (uint16_t)((i + 1) % PROCS);
+            return task;
+        }
         if ((i = next_active(in, (i + 1) % PROCS)) == first) break;
     }
     return pick_yielder(p, core);

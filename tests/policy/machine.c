@@ -34,7 +34,7 @@ void machine_init(struct machine *m, const struct usf_policy_ops *ops, uint64_t 
     for (uint32_t i = 0; i < cores; i++) {
         uint32_t node = i * nodes / cores, llc = i * (nodes * llcs) / cores;
         m->cores[i] = (struct usf_pol_core){.id = i, .cpu = i, .node = node, .llc = llc, .current = USF_NONE};
-        m->core[i] = (struct model_core){.task = USF_NONE, .proc = USF_NONE};
+        m->core[i] = (struct model_core){.task = USF_NONE, .proc = USF_NONE, .round = MAX_PROCS - 1};
     }
     m->ops.name = ops->name;
     if (!policy_ops_is_valid(ops, why, sizeof why)) machine_fail(m, why);

@@ -13,7 +13,7 @@ enum { MAX_CORES = 256, MAX_PROCS = 1024, MAX_TASKS = 2048 };
 enum doing { NOTHING, BLOCKED, READY, RUNNING };
 
 struct model_task { enum doing doing; uint32_t core, home; uint64_t seq, since; bool yielded; };
-struct model_core { uint32_t task, proc; uint64_t since; };
+struct model_core { uint32_t task, proc, round; uint64_t since; };     /* round: the process that it last chose */
 
 struct machine {
     struct usf_pol pol;

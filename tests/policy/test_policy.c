@@ -49,7 +49,7 @@ static uint32_t next_proc(struct machine *m, uint32_t core, uint32_t from)
 
 static void check_coop(struct machine *m, uint32_t core, uint32_t task)
 {
-    const struct model_core *c = &m->core[core];
+    struct model_core *c = &m->core[core];
     const struct model_task *mine = &m->task[task];
     uint32_t proc = m->tasks[task].proc;
     bool in_turn = c->proc != USF_NONE && m->pol.now - c->since < m->pol.quantum, current_waits = false;
@@ -64,8 +64,12 @@ static void check_coop(struct machine *m, uint32_t core, uint32_t task)
             CHECK(m, nearness(m, m->task[t].home, core) <= nearness(m, mine->home, core));
         }
     }
-    if (in_turn && current_waits) CHECK(m, proc == c->proc);      /* within the quantum: the process served */
-    else CHECK(m, proc == next_proc(m, core, c->proc == USF_NONE ? MAX_PROCS - 1 : c->proc));
+    if (in_turn && current_waits) {     /* within the quantum: the process served */
+        CHECK(m, proc == c->proc);
+    } else {                            /* else the round goes on where it was, whoever was served in between */
+        CHECK(m, proc == next_proc(m, core, c->round));
+        c->round = proc;
+    }
 }
 
 void check_choice(struct machine *m, uint32_t core, uint32_t task)
@@ -201,6 +205,29 @@ static void neglected_yielder_is_taken_over(const struct usf_policy_ops *ops)
     machine_free(&m);
 }
 
+/* Whoever yields gets overdue, while others are always ready: all have their turns. */
+static void yielders_starve_nobody(const struct usf_policy_ops *ops, uint32_t yielders)
+{
+    static struct machine m;
+    enum { READY_PROCS = 3 };
+    uint32_t ran[READY_PROCS + 1] = {0};
+    machine_init(&m, ops, 1, 1, 1, 1);
+    const uint64_t all[4] = {1};
+    for (uint32_t p = 0; p <= READY_PROCS; p++) machine_add_proc(&m, p, all);
+    for (uint32_t i = 0; i < 2 * READY_PROCS + yielders; i++) {
+        machine_add_task(&m, i, i < 2 * READY_PROCS ? i / 2 : READY_PROCS);
+        machine_wake(&m, i, USF_WHY_NEW);
+    }
+    for (uint32_t ms = 0; ms < 2000; ms++) {
+        m.pol.now += 1000000;
+        uint32_t proc = m.tasks[m.core[0].task].proc;
+        ran[proc]++;
+        machine_switch(&m, 0, READY, proc == READY_PROCS ? USF_WHY_YIELD : USF_WHY_RETURN);
+    }
+    for (uint32_t p = 0; p <= READY_PROCS; p++) CHECK(&m, ran[p] >= 2000 / 20 / (READY_PROCS + 1));
+    machine_free(&m);
+}
+
 static const struct usf_policy_ops nothing_of_its_own = {
     .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "defaults",
 };
@@ -230,6 +257,8 @@ int main(int argc, char **argv)
     if (is_coop) {
         two_processes_take_turns(ops);
         neglected_yielder_is_taken_over(ops);
+        yielders_starve_nobody(ops, 1);
+        yielders_starve_nobody(ops, 50);
     }
     printf("ok\n");
     return 0;

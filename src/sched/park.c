@@ -145,16 +145,23 @@ static void queue_again(struct sched *s, struct sched_self *me)
     core_leave(s, me, &k);
 }
 
-/* Nobody waits for a core for so long while the monitor is at work. */
-#define LONG_WAIT_NS 1000000000ull
+/* Whoever waits for a core looks after the monitor: it may have been killed together with the one that had the core, and then
+ * nobody else may be there to notice.  Few wait for so long while all is well, so the first look costs little; many that
+ * do look less and less often. */
+#define FIRST_LOOK_NS 40000000ull
+#define LAST_LOOK_NS  1000000000ull
 
 /* Park until the own task is put on a core, whatever happens. */
 void core_wait_turn(struct sched *s, struct sched_self *me)
 {
     uint32_t intr = me->interrupted;
+    uint64_t patience = FIRST_LOOK_NS;
     me->interrupted = 0;
     while (state_of(own(s, me)) != USF_TASK_RUNNING) {
-        if (core_park(s, me, os_now() + LONG_WAIT_NS) == -ETIMEDOUT && s->look) s->look(s);
+        if (core_park(s, me, os_now() + patience) == -ETIMEDOUT) {
+            if (s->look) s->look(s);
+            if (patience < LAST_LOOK_NS) patience *= 2;
+        }
         if (is_leaving(s, me) || state_of(own(s, me)) == USF_TASK_GONE) {
             /* another thread is taking the process off: wait for what comes of it */
             if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0});

@@ -13,11 +13,13 @@ static int32_t pid_of(struct sched *s, uint32_t task)
     return proc < s->h->max_procs ? s->procs[proc].pid : 0;
 }
 
+/* Where the signal is blocked it would stay pending, and a program that waits for such signals itself would find it. */
 static void nudge(void *arg, uint32_t task)
 {
     struct sched *s = arg;
-    int32_t pid = pid_of(s, task);
-    if (pid > 0) os_signal_thread(pid, s->tasks[task].tid, MONITOR_NUDGE_SIGNAL, MONITOR_NUDGE_MAGIC ^ task);
+    int32_t pid = pid_of(s, task), tid = s->tasks[task].tid;
+    if (pid <= 0 || os_thread_blocks(pid, tid, MONITOR_NUDGE_SIGNAL)) return;
+    os_signal_thread(pid, tid, MONITOR_NUDGE_SIGNAL, MONITOR_NUDGE_MAGIC ^ task);
 }
 
 static char thread_state(void *arg, uint32_t task)

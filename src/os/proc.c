@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <sys/sysmacros.h>
 
-#define STAT_MAX 512            /* enough for the first 22 fields, whatever the numbers; the rest may be cut */
+#define STAT_MAX 768            /* enough for the first 32 fields, whatever the numbers; the rest may be cut */
 
 int32_t os_getpid(void) { return (int32_t)usf_syscall(__NR_getpid); }
 int32_t os_gettid(void) { return (int32_t)usf_syscall(__NR_gettid); }
@@ -22,17 +22,20 @@ static const char *behind_comm(const char *stat, long len)
     return len > 0 && stat[len] == ' ' ? stat + len + 1 : NULL;
 }
 
-uint64_t os_start_time_in(const char *stat, long len)
+/* A field after the third, the state; 0 if there is no such number. */
+static uint64_t field_in(const char *stat, long len, int wanted)
 {
     const char *s = behind_comm(stat, len);
     uint64_t v;
     if (!s) return 0;
-    for (int field = 3; field < 22; field++) {   /* s is at field 3, the state */
+    for (int field = 3; field < wanted; field++) {
         while (*s && *s != ' ') s++;
         if (*s++ != ' ') return 0;
     }
     return text_number(&s, &v) && (*s == ' ' || *s == '\n') ? v : 0;
 }
+
+uint64_t os_start_time_in(const char *stat, long len) { return field_in(stat, len, 22); }
 
 static long read_head(const char *path, char *buf, long cap)
 {
@@ -55,6 +58,14 @@ char os_thread_state(int32_t pid, int32_t tid)
     long n = read_head(path, stat, sizeof stat);
     const char *s = n > 0 ? behind_comm(stat, n) : NULL;
     return s ? *s : 0;
+}
+
+bool os_thread_blocks(int32_t pid, int32_t tid, int sig)
+{
+    char path[64], stat[STAT_MAX];
+    usf_format(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
+    long n = read_head(path, stat, sizeof stat);
+    return n > 0 && field_in(stat, n, 32) >> (sig - 1) & 1;
 }
 
 uint64_t os_pidns(void)

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/select.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "runtime/runtime.h"
 
@@ -14,19 +15,62 @@ static void note_wait(struct rt_thread *t, const struct gate_frame *f)
     sched_waits_for(&rt.sched, &t->self, futex ? USF_WAIT_FUTEX : USF_WAIT_SYSCALL, futex ? f->rdi : usf_wait_call(f->rax, f->rdi));
 }
 
+/* Some calls are not restarted after a signal even under SA_RESTART.  If it was one that the program does not see, it must not
+ * notice. */
+struct signals { uint32_t handlers, unseen; };
+static struct signals signals_of(const struct rt_thread *t) { return (struct signals){t->handlers, t->unseen}; }
+static bool ended_unseen(const struct rt_thread *t, long r, struct signals before)
+{ return r == -EINTR && t->handlers == before.handlers && t->unseen != before.unseen; }
+
+static long call_once(struct rt_thread *t, struct gate_frame *f, bool certain, bool *again)
+{
+    struct signals before = signals_of(t);
+    sched_leave_core(&rt.sched, &t->self, certain);
+    long r = rt_pass(f);
+    sched_return_core(&rt.sched, &t->self);
+    *again = ended_unseen(t, r, before);
+    return r;
+}
+
 long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain)
 {
-    uint32_t handlers = t->handlers, nudges = t->nudges;
+    bool again;
     long r;
     t->certain = certain;
     note_wait(t, f);
-    do {
-        sched_leave_core(&rt.sched, &t->self, certain);
-        r = rt_pass(f);
-        sched_return_core(&rt.sched, &t->self);
-        /* Some calls are not restarted after a signal even under SA_RESTART: if it was ours alone, the
-         * program must not notice. */
-    } while (r == -EINTR && t->handlers == handlers && t->nudges != nudges);
+    do r = call_once(t, f, certain, &again);
+    while (again);
+    return r;
+}
+
+/* The call's argument `arg` is a time from its start on: milliseconds, or a timespec that the kernel leaves as it is. */
+enum time_kind { MILLISECONDS, TIMESPEC };
+
+static uint64_t time_of(uint64_t arg, enum time_kind kind)
+{
+    struct sync_timespec ts;
+    if (kind == MILLISECONDS) return (int)arg < 0 ? UINT64_MAX : (uint64_t)(int)arg * 1000000u;
+    for (unsigned i = 0; i < sizeof ts / 4; i++)
+        if (!arg || !sync_read((const uint32_t *)arg + i, (uint32_t *)&ts + i)) return UINT64_MAX;
+    return ts.sec < 0 || ts.sec > INT32_MAX ? UINT64_MAX : (uint64_t)ts.sec * 1000000000u + (uint64_t)ts.nsec;
+}
+
+static long call_for_time(struct rt_thread *t, struct gate_frame *f, unsigned arg, enum time_kind kind)
+{
+    uint64_t *at = &f->rdi + arg, given = *at, time = time_of(given, kind), end;
+    struct sync_timespec left;
+    bool again;
+    long r;
+    if (time == UINT64_MAX) return rt_call_away(t, f, true);
+    end = os_now() + time;
+    t->certain = true;
+    note_wait(t, f);
+    while (r = call_once(t, f, true, &again), again) {
+        uint64_t now = os_now(), ns = now < end ? end - now : 0;
+        left = (struct sync_timespec){.sec = (int64_t)(ns / 1000000000u), .nsec = (int64_t)(ns % 1000000000u)};
+        *at = kind == TIMESPEC ? (uint64_t)&left : (ns + 999999u) / 1000000u;
+    }
+    *at = given;
     return r;
 }
 
@@ -41,9 +85,12 @@ static bool waits(int cmd)
 /* A wait on private futexes that is left to the kernel: wakers have to look there too. */
 static long wait_in_kernel(struct rt_thread *t, struct gate_frame *f)
 {
+    struct rt_thread *self = &rt_self;      /* whether or not it takes part */
+    self->kernel_waits++;
     sync_kernel_wait(&rt.sync, 1);
     long r = t ? rt_call_away(t, f, true) : rt_pass(f);
     sync_kernel_wait(&rt.sync, -1);
+    self->kernel_waits--;
     return r;
 }
 
@@ -152,6 +199,17 @@ static long call_blocks(struct gate_frame *f)
     return t ? rt_call_away(t, f, true) : rt_pass(f);
 }
 
+static long blocks_for_time(struct gate_frame *f, unsigned arg)
+{
+    struct rt_thread *t = rt_enter();
+    return t ? call_for_time(t, f, arg, TIMESPEC) : rt_pass(f);
+}
+static long call_nanosleep(struct gate_frame *f) { return blocks_for_time(f, 0); }
+static long call_sigtimedwait(struct gate_frame *f) { return blocks_for_time(f, 2); }
+static long call_semtimedop(struct gate_frame *f) { return blocks_for_time(f, 3); }
+static long call_clock_nanosleep(struct gate_frame *f)
+{ return f->rsi & TIMER_ABSTIME ? call_blocks(f) : blocks_for_time(f, 2); }
+
 /* ---- calls that may block ----------------------------------------------------------------------- */
 /* A core that is lent to such a call is taken only once it has been lent for long, with others waiting all the while.  So a
  * thread whose core was taken in a call believes that the next few of its kind block as well: it gives the core up at once. If
@@ -204,9 +262,13 @@ static const struct sync_timespec zero;
 static long call_poll(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
-    if (!t || (int)f->rdx == 0) return rt_pass(f);
-    long r = has_core(t) ? usf_syscall(__NR_poll, f->rdi, f->rsi, 0) : 0;
-    return r ? r : rt_call_away(t, f, true);
+    if (!t) return rt_pass(f);
+    struct signals before = signals_of(t);
+    bool once = (int)f->rdx == 0;
+    long r;
+    do r = once || has_core(t) ? usf_syscall(__NR_poll, f->rdi, f->rsi, 0) : 0;
+    while (ended_unseen(t, r, before));
+    return r || once ? r : call_for_time(t, f, 2, MILLISECONDS);
 }
 
 static long call_ppoll(struct gate_frame *f)
@@ -214,7 +276,10 @@ static long call_ppoll(struct gate_frame *f)
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
     struct sync_timespec now = zero;
-    long r = has_core(t) ? usf_syscall(__NR_ppoll, f->rdi, f->rsi, &now, f->r10, f->r8) : 0;
+    struct signals before = signals_of(t);
+    long r;
+    do r = has_core(t) ? usf_syscall(__NR_ppoll, f->rdi, f->rsi, &now, f->r10, f->r8) : 0;
+    while (ended_unseen(t, r, before));
     return r ? r : rt_call_away(t, f, true);
 }
 
@@ -223,7 +288,7 @@ static long call_epoll_wait(struct gate_frame *f)
     struct rt_thread *t = rt_enter();
     if (!t || (int)f->r10 == 0) return rt_pass(f);
     long r = has_core(t) ? usf_syscall6((long)f->rax, (long)f->rdi, (long)f->rsi, (long)f->rdx, 0, (long)f->r8, (long)f->r9) : 0;
-    return r ? r : rt_call_away(t, f, true);
+    return r ? r : call_for_time(t, f, 3, MILLISECONDS);
 }
 
 static long call_epoll_pwait2(struct gate_frame *f)
@@ -232,7 +297,7 @@ static long call_epoll_pwait2(struct gate_frame *f)
     if (!t) return rt_pass(f);
     struct sync_timespec now = zero;
     long r = has_core(t) ? usf_syscall(__NR_epoll_pwait2, f->rdi, f->rsi, f->rdx, &now, f->r8, f->r9) : 0;
-    return r ? r : rt_call_away(t, f, true);
+    return r ? r : call_for_time(t, f, 3, TIMESPEC);
 }
 
 /* select overwrites its sets, so the look is made on copies; sets larger than FD_SETSIZE are rare
@@ -252,8 +317,11 @@ static long call_select(struct gate_frame *f)
         if (!sync_read((uint32_t *)user[i], &probe)) return rt_pass(f);     /* EFAULT, from the kernel */
         for (unsigned w = 0; w < words; w++) copy[i][w] = user[i][w];
     }
-    long r = usf_syscall6((long)f->rax, n, (long)(user[0] ? copy[0] : 0), (long)(user[1] ? copy[1] : 0),
-                          (long)(user[2] ? copy[2] : 0), (long)&now, f->rax == __NR_pselect6 ? (long)f->r9 : 0);
+    struct signals before = signals_of(t);
+    long r;
+    do r = usf_syscall6((long)f->rax, n, (long)(user[0] ? copy[0] : 0), (long)(user[1] ? copy[1] : 0),
+                        (long)(user[2] ? copy[2] : 0), (long)&now, f->rax == __NR_pselect6 ? (long)f->r9 : 0);
+    while (ended_unseen(t, r, before));
     if (r == 0) return rt_call_away(t, f, true);
     if (r < 0) return r;
     for (int i = 0; i < 3; i++)
@@ -266,8 +334,7 @@ static long call_select(struct gate_frame *f)
 void rt_install_calls(void)
 {
     static const uint16_t block[] = {
-        __NR_nanosleep, __NR_clock_nanosleep, __NR_pause, __NR_rt_sigsuspend, __NR_rt_sigtimedwait,
-        __NR_waitid, __NR_semtimedop, __NR_mq_timedreceive,
+        __NR_pause, __NR_rt_sigsuspend, __NR_waitid, __NR_mq_timedreceive,
     };
     static const uint16_t reads[] = {
         __NR_read, __NR_readv, __NR_recvfrom, __NR_recvmsg, __NR_recvmmsg, __NR_accept, __NR_accept4,
@@ -289,6 +356,10 @@ void rt_install_calls(void)
     usf_gate_handlers[NR_FUTEX_WAKE] = call_futex_wake;
     usf_gate_handlers[NR_FUTEX_REQUEUE] = call_futex_requeue;
     usf_gate_handlers[__NR_sched_yield] = call_yield;
+    usf_gate_handlers[__NR_nanosleep] = call_nanosleep;
+    usf_gate_handlers[__NR_clock_nanosleep] = call_clock_nanosleep;
+    usf_gate_handlers[__NR_rt_sigtimedwait] = call_sigtimedwait;
+    usf_gate_handlers[__NR_semtimedop] = call_semtimedop;
     usf_gate_handlers[__NR_wait4] = call_wait4;
     usf_gate_handlers[__NR_poll] = call_poll;
     usf_gate_handlers[__NR_ppoll] = call_ppoll;

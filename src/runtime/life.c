@@ -1,4 +1,4 @@
-/* src/runtime/life.c - fork, exec, exit.  SPDX-License-Identifier: Apache-2.0 */
+/* src/runtime/life.c - fork, exit, leaving.  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -35,6 +35,9 @@ static void in_child(struct rt_thread *t)
     atomic_store(&rt.was_off, 0);
     rt.sched.proc = USF_NONE;
     sync_reset(&rt.sync);
+    sync_kernel_wait(&rt.sync, (int)t->kernel_waits);       /* it may be a handler's fork, on top of them */
+    rt_signals_after_fork();
+    t->tid = rt.pid;
     t->self = (struct sched_self){.task = USF_NONE, .crit = crit};
     t->sync = (struct sync_self){.sched = &t->self};
     t->state = RT_NEW;
@@ -54,7 +57,10 @@ static long fork_with(struct gate_frame *f)
     sched_crit_enter(&t->self);
     uint64_t mask = block_signals();
     long r = rt_pass(f);
-    if (r == 0) in_child(t);
+    if (r == 0) {
+        if (t->deferred) mask = t->deferred_mask;   /* the signal that came before is the parent's */
+        in_child(t);
+    }
     restore_signals(mask);
     sched_crit_leave(&rt.sched, &t->self);
     return r;
@@ -90,44 +96,6 @@ static void before_clone(struct gate_frame *f)
         atomic_store(&rt.shared_tls, 1);
         atomic_store(&rt.careful, 1);
     }
-}
-
-/* ---- exec ------------------------------------------------------------------------------------- */
-
-static void rejoin(struct rt_thread *t, uint32_t proc)
-{
-    atomic_store(&rt.was_off, 1);
-    atomic_store(&rt.careful, 1);
-    rt_lost_record(t);
-    t->self.joining = 1;
-    if (rt_join_instance()) rt.on = false;
-    t->self.joining = 0;
-    sched_left(&rt.sched, proc, !rt.on);
-}
-
-static long call_exec(struct gate_frame *f)
-{
-    struct rt_thread *t = &rt_self;
-    bool at = f->rax == __NR_execveat;
-    long dir = at ? (long)f->rdi : -100 /* AT_FDCWD */, path = at ? (long)f->rsi : (long)f->rdi;
-
-    if (!rt.on) return rt_pass(f);
-    if (usf_gate_vforked) {         /* the parent's memory: nothing but the mask is ours to change */
-        rt_unpin();
-        return rt_pass(f);
-    }
-    /* Searching PATH means many calls that fail: find out before anything is given up. */
-    if (!(at && f->r8) && usf_syscall(__NR_faccessat, dir, path, 1 /* X_OK */) < 0) return rt_pass(f);
-
-    sched_crit_enter(&t->self);
-    uint32_t proc = rt.sched.proc;
-    sched_proc_remove(&rt.sched, &t->self, proc, true);
-    rt_unpin();
-    rt_signals_before_exec();
-    long r = rt_pass(f);
-    rejoin(t, proc);
-    sched_crit_leave(&rt.sched, &t->self);
-    return r;
 }
 
 /* ---- going on without usf ---------------------------------------------------------------------- */
@@ -240,8 +208,7 @@ void rt_install_life(void)
     usf_gate_handlers[__NR_fork] = fork_with;
     usf_gate_handlers[__NR_clone] = call_clone;
     usf_gate_handlers[435] = call_clone3;
-    usf_gate_handlers[__NR_execve] = call_exec;
-    usf_gate_handlers[__NR_execveat] = call_exec;
+    rt_install_exec();
     usf_gate_handlers[__NR_ptrace] = call_ptrace;
     usf_gate_handlers[__NR_seccomp] = call_seccomp;
     usf_gate_handlers[__NR_prctl] = call_prctl;

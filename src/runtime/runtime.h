@@ -39,9 +39,10 @@ struct rt_thread {
     uint8_t blocks[RT_CALL_KINDS];  /* by number: how sure we are that such a call will block (calls.c) */
     uint32_t restart;               /* the last handler had SA_RESTART */
     uint32_t handlers;              /* user's signal handlers run so far */
-    uint32_t nudges;                /* the runtime's own signals so far */
+    uint32_t unseen;                /* signals so far that the program does not get to see: the runtime's own, and ignored ones */
     uint32_t spins;                 /* rounds of spin loops in a row with nothing else to run */
     uint64_t yielded;               /* ns: when it last gave strangers a chance */
+    uint32_t kernel_waits;          /* it is in so many waits that sync_kernel_wait counts */
     uint32_t stopped;               /* rt.stop_round that it has answered */
     bool has_hint;                  /* affinity that the program set */
     struct os_cpuset hint;
@@ -99,7 +100,11 @@ void rt_list_unlock(void);
 void rt_forget_threads(void);               /* after fork: this process has one thread */
 void rt_unpin(void);                        /* give the calling thread the process's own mask */
 
-/* life.c: fork, exec, exit, and going on without usf */
+/* exec.c */
+void rt_install_exec(void);
+uintptr_t rt_exec_fix_pc(uintptr_t pc);     /* where a thread that is about to exec is to go on after a signal that was kept */
+
+/* life.c: fork, exit, and going on without usf */
 void rt_install_life(void);
 /* Take this process off its instance for good: all its threads run unscheduled. */
 void rt_depart(void);
@@ -110,6 +115,8 @@ void rt_depart(void);
 #define RT_STOP_MAGIC  0x75736673746f7000ull
 void rt_signals_init(void);
 void rt_signals_before_exec(void);
+void rt_signals_after_failed_exec(void);
+void rt_signals_after_fork(void);
 void rt_install_signals(void);
 void rt_after_crit(struct sched_self *self);
 

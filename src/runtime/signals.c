@@ -26,10 +26,17 @@ static struct {
     _Atomic uint32_t lock;
     struct kernel_sigaction act[NSIGNALS];      /* as the program set them */
     bool known[NSIGNALS];
+    bool ready;
+    _Atomic int changing;                       /* the signal whose action is being changed, ... */
+    struct kernel_sigaction before;             /* ... and what it was, for a child of a fork in the middle of that */
 } table;
 
 void rt_restorer(void);
 __asm__(".text\n.type rt_restorer,@function\nrt_restorer:\n mov $15, %eax\n syscall\n");
+
+static const int ours[] = {RT_SIGNAL, SIGSEGV, SIGBUS};
+#define NR_OURS (sizeof ours / sizeof *ours)
+static bool is_ours(int sig) { return sig == RT_SIGNAL || sig == SIGSEGV || sig == SIGBUS; }
 
 static long kernel_action(int sig, const struct kernel_sigaction *new, struct kernel_sigaction *old)
 { return usf_syscall(__NR_rt_sigaction, sig, new, old, 8); }
@@ -50,11 +57,13 @@ static uint64_t set_mask(uint64_t mask)
 static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
 {
     uint64_t mask = *(uint64_t *)&uc->uc_sigmask;
+    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
+    *pc = (greg_t)rt_exec_fix_pc((uintptr_t)*pc);
     *(uint64_t *)&uc->uc_sigmask = ~SYNCHRONOUS;
     set_mask(~SYNCHRONOUS);
     if (t->deferred) {
         t->deferred_mask &= mask;
-        usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, t->tid, sig, info);
+        usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, os_gettid(), sig, info);
         return;
     }
     t->deferred = (uint32_t)sig;
@@ -71,7 +80,7 @@ void rt_after_crit(struct sched_self *self)
     int sig = (int)t->deferred;
     t->deferred = 0;
     if (table.act[sig].flags & SA_RESETHAND) install_entry(sig, &table.act[sig]);   /* the kernel has reset it */
-    usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, t->tid, sig, t->deferred_info);
+    usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, os_gettid(), sig, t->deferred_info);
     set_mask(t->deferred_mask);
 }
 
@@ -91,7 +100,7 @@ static void stop_here(struct rt_thread *t, ucontext_t *uc)
 static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
 {
     greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
-    t->nudges++;
+    t->unseen++;
     if ((uint64_t)info->si_value.sival_ptr == RT_STOP_MAGIC) stop_here(t, uc);
     else if (t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
              && !usf_gate_vforked             && !gate_contains_pc((uintptr_t)*pc)) {
@@ -104,20 +113,35 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
 }
 
 /* Springboards have no unwind information: a handler that unwinds (pthread_cancel, throw) sees the patched
- * object's own address in their place. */
-static void call_handler(const struct kernel_sigaction *a, int sig, siginfo_t *info, ucontext_t *uc)
+ * object's own address in their place.  False: the handler wants the thread to go on elsewhere. */
+static bool call_handler(const struct kernel_sigaction *a, int sig, siginfo_t *info, ucontext_t *uc)
 {
     greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP], true_pc = *pc;
     greg_t shown = (greg_t)gate_original_pc((uintptr_t)true_pc);
     *pc = shown;
     a->handler(sig, info, uc);
-    if (*pc == shown) *pc = true_pc;    /* else the handler wants to go on elsewhere */
+    if (*pc != shown) return false;
+    *pc = true_pc;
+    return true;
+}
+
+/* The handler has forked, and the child returns into a wait of its parent's: that ends, and must not sleep on the parent's
+ * record, which a call that the kernel wants to repeat would do. */
+static void end_parents_wait(struct rt_thread *t, ucontext_t *uc)
+{
+    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
+    static const uint8_t insn[] = {0x0f, 0x05};
+    t->self.interrupted = 1;
+    if (!gate_contains_pc((uintptr_t)*pc) || __builtin_memcmp((const void *)*pc, insn, sizeof insn)) return;
+    *pc += (greg_t)sizeof insn;
+    uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
 }
 
 static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, int sig, siginfo_t *info, void *uc)
 {
     uint32_t where = t->self.where, certain = t->certain, interrupted;
     struct sync_waiter *waiter = t->sync.waiter;
+    int32_t pid = rt.pid;
 
     t->handlers++;
     t->restart = (a->flags & SA_RESTART) != 0;
@@ -134,11 +158,12 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->self.where = SCHED_USER;
     t->sync.waiter = 0;
 
-    call_handler(a, sig, info, uc);
+    if (!call_handler(a, sig, info, uc)) return;
 
     t->sync.waiter = waiter;
     t->self.interrupted |= interrupted;
     t->restart = (a->flags & SA_RESTART) != 0;
+    if (where == SCHED_PARKED && rt.pid != pid) end_parents_wait(t, uc);
     if (where == SCHED_PARKED) t->self.where = SCHED_PARKED;
     else if (where == SCHED_AWAY) sched_leave_core(&rt.sched, &t->self, certain);
 }
@@ -146,7 +171,6 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
 static void default_action(int sig, siginfo_t *info)
 {
     struct kernel_sigaction dfl = {.handler = DFL, .flags = 0x04000000, .restorer = (void *)rt_restorer};
-    if (sig == RT_SIGNAL) return;
     kernel_action(sig, &dfl, 0);
     /* A fault happens again on return; a signal that was sent must be sent again. */
     if (info->si_code <= 0) usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, os_gettid(), sig, info);
@@ -176,7 +200,10 @@ static void rt_signal(int sig, siginfo_t *info, void *ctx)
         return;
     }
     struct kernel_sigaction a = table.act[sig];
-    if (a.handler == IGN) return;
+    if (a.handler == IGN || (a.handler == DFL && sig == RT_SIGNAL)) {
+        t->unseen++;
+        return;
+    }
     if (a.handler == DFL) {
         default_action(sig, info);
         return;
@@ -187,12 +214,11 @@ static void rt_signal(int sig, siginfo_t *info, void *ctx)
 
 /* ---- sigaction -------------------------------------------------------------------------------- */
 
-static bool is_ours(int sig) { return sig == RT_SIGNAL || sig == SIGSEGV || sig == SIGBUS; }
-
 static void install_entry(int sig, const struct kernel_sigaction *user)
 {
     struct kernel_sigaction k = *user;
     if (k.handler == DFL || k.handler == IGN) k = (struct kernel_sigaction){.flags = SA_RESTART};
+    if (is_ours(sig)) k.flags &= ~(unsigned long)SA_RESETHAND;      /* one of our own must not use it up */
     k.handler = rt_signal;
     k.flags |= SA_SIGINFO | 0x04000000 /* SA_RESTORER */;
     if (!k.restorer) k.restorer = (void *)rt_restorer;
@@ -206,6 +232,23 @@ static bool copy_words(void *to, const void *from, unsigned bytes)
     return true;
 }
 
+static long tell_kernel(int sig, const struct kernel_sigaction *want)
+{
+    bool plain = want->handler == DFL || want->handler == IGN;
+    if (plain && !is_ours(sig)) return kernel_action(sig, want, 0);
+    install_entry(sig, want);
+    return 0;
+}
+
+/* Its actions are its own, the table is its parent's: only what it would not know again is put right. */
+static long sigaction_of_vforked(struct gate_frame *f, int sig)
+{
+    struct kernel_sigaction *old = (void *)f->rdx;
+    long r = rt_pass(f);
+    if (r == 0 && old && old->handler == rt_signal) *old = table.act[sig];
+    return r;
+}
+
 static long call_sigaction(struct gate_frame *f)
 {
     int sig = (int)f->rdi;
@@ -214,8 +257,8 @@ static long call_sigaction(struct gate_frame *f)
     struct rt_thread *t = &rt_self;
     long r;
 
-    if (!rt.on || usf_gate_vforked || f->r10 != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP)
-        return rt_pass(f);
+    if (!table.ready || f->r10 != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP) return rt_pass(f);
+    if (usf_gate_vforked) return sigaction_of_vforked(f, sig);
     if (new && !copy_words(&want, new, sizeof want)) return -EFAULT;
     sched_crit_enter(&t->self);
     uint32_t free = 0;
@@ -224,14 +267,15 @@ static long call_sigaction(struct gate_frame *f)
         kernel_action(sig, 0, &table.act[sig]);
         table.known[sig] = true;
     }
-    before = table.act[sig];
+    before = table.before = table.act[sig];
     r = 0;
     if (new) {
-        bool plain = want.handler == DFL || want.handler == IGN;
+        want.mask &= ~(1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
+        atomic_store(&table.changing, sig);
         table.act[sig] = want;      /* before the kernel knows: the entry reads it */
-        if (plain && !is_ours(sig)) r = kernel_action(sig, &want, 0);
-        else install_entry(sig, &want);
+        r = tell_kernel(sig, &want);
         if (r) table.act[sig] = before;
+        atomic_store(&table.changing, 0);
     }
     atomic_store(&table.lock, 0);
     sched_crit_leave(&rt.sched, &t->self);
@@ -239,22 +283,38 @@ static long call_sigaction(struct gate_frame *f)
     return r;
 }
 
+/* In the child: whoever held the table is not here. */
+void rt_signals_after_fork(void)
+{
+    int sig = atomic_exchange(&table.changing, 0);
+    if (sig) {
+        table.act[sig] = table.before;
+        tell_kernel(sig, &table.before);
+    }
+    atomic_store(&table.lock, 0);
+}
+
+/* exec keeps what is ignored and resets what is handled: ours are handled where the program ignores.  (A child of vfork may have
+ * given them other actions, which its parent's table does not know.) */
 void rt_signals_before_exec(void)
 {
-    /* exec keeps what is ignored and resets what is handled: ours are handled where the program ignores. */
-    static const int ours[] = {RT_SIGNAL, SIGSEGV, SIGBUS};
-    for (unsigned i = 0; i < 3; i++)
-        if (table.act[ours[i]].handler == IGN) kernel_action(ours[i], &table.act[ours[i]], 0);
+    struct kernel_sigaction k;
+    for (unsigned i = 0; i < NR_OURS; i++)
+        if (table.act[ours[i]].handler == IGN && kernel_action(ours[i], 0, &k) == 0 && k.handler == rt_signal)
+            kernel_action(ours[i], &table.act[ours[i]], 0);
 }
+
+void rt_signals_after_failed_exec(void)
+{ for (unsigned i = 0; i < NR_OURS; i++) install_entry(ours[i], &table.act[ours[i]]); }
 
 void rt_signals_init(void)
 {
-    static const int ours[] = {RT_SIGNAL, SIGSEGV, SIGBUS};
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < NR_OURS; i++) {
         kernel_action(ours[i], 0, &table.act[ours[i]]);
         table.known[ours[i]] = true;
         install_entry(ours[i], &table.act[ours[i]]);
     }
+    table.ready = true;
     rt.sched.after_crit = rt_after_crit;
 }
 

@@ -56,14 +56,16 @@ static bool stop_others(struct rt_thread *me, uint32_t round)
     bool all = true;
     uint64_t until = os_now() + STOP_WAIT_NS;
     rt_list_lock();
-    for (struct rt_thread *t = rt.threads; t; t = t->next)
-        if (t != me && may_run(t))
-            os_signal_thread(rt.pid, t->tid, RT_SIGNAL, RT_STOP_MAGIC);
+    for (struct rt_thread *t = rt.threads; t && all; t = t->next) {
+        if (t == me || !may_run(t)) continue;
+        if (os_thread_blocks(rt.pid, t->tid, RT_SIGNAL)) all = false;
+        else os_signal_thread(rt.pid, t->tid, RT_SIGNAL, RT_STOP_MAGIC);
+    }
     for (struct rt_thread *t = rt.threads; t && all; t = t->next) {
         if (t == me || t->self.task == USF_NONE) continue;
         while (may_run(t) && *(volatile uint32_t *)&t->stopped != round) {
             if (os_now() > until) {
-                all = false;    /* it blocks the signal, or has not got the CPU: another time */
+                all = false;    /* it has not got the CPU: another time */
                 break;
             }
             os_sched_yield();

@@ -31,12 +31,14 @@ static void list_add(struct rt_thread *t)
 
 static void list_remove(struct rt_thread *t)
 {
+    sched_crit_enter(&t->self);
     rt_list_lock();
     if (t->prev) t->prev->next = t->next;
     else if (rt.threads == t) rt.threads = t->next;
     if (t->next) t->next->prev = t->prev;
     t->next = t->prev = 0;
     rt_list_unlock();
+    sched_crit_leave(&rt.sched, &t->self);
 }
 
 void rt_forget_threads(void)
@@ -56,12 +58,12 @@ void rt_unpin(void)
 void rt_attach(struct rt_thread *t)
 {
     char name[16] = "";
+    sched_crit_enter(&t->self);
     t->state = RT_ATTACHING;
     t->tid = os_gettid();
     t->self.task = USF_NONE;
     t->sync.sched = &t->self;
     usf_syscall(__NR_prctl, 16 /* PR_GET_NAME */, name);
-    sched_crit_enter(&t->self);
     rt_inherit_hint(t);
     int r = sched_attach(&rt.sched, &t->self, t->tid, name);
     if (r == 0) {
@@ -106,6 +108,9 @@ static long call_exit(struct gate_frame *f)
         list_remove(t);
         t->state = RT_ALONE;
         sched_detach(&rt.sched, &t->self);
+        /* out of these it was cancelled, or jumped */
+        if (t->kernel_waits) sync_kernel_wait(&rt.sync, -(int)t->kernel_waits);
+        t->kernel_waits = 0;
     }
     return rt_pass(f);
 }

@@ -97,10 +97,10 @@ bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline)
 
 int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
-    struct usf_task *t = own(s, me);
     int r = 0;
     me->where = SCHED_PARKED;
     while (!me->interrupted) {
+        struct usf_task *t = own(s, me);        /* afresh: a handler may have forked, and this be the child */
         if (has_turn(t)) break;
         USF_POINT("sched.parking");
         atomic_exchange(&t->park, USF_PARK_ASLEEP);

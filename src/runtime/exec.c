@@ -1,0 +1,107 @@
+/* src/runtime/exec.c - exec, which may fail.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The process is taken off its instance before, in a critical section.  A signal that is kept in that would never be handled if the
+ * exec succeeded, and the new program would start with the mask that keeps further ones away.  So the exec is given up
+ * then, up to its very instruction (rt_exec_fix_pc), and made again after the handler has run. */
+#include <errno.h>
+
+#include "runtime/runtime.h"
+
+#define TRIES 4u                /* under a storm of signals the process leaves for good, and its handlers run in between */
+#define GIVEN_UP (-512L)        /* no error of the kernel's that a program sees */
+
+/* The frame's call, unless *kept is set. */
+long rt_exec_call(const struct gate_frame *f, const uint32_t *kept);
+extern const char rt_exec_window[], rt_exec_window_end[], rt_exec_give_up[];
+__asm__(".text\n"
+        ".hidden rt_exec_call, rt_exec_window, rt_exec_window_end, rt_exec_give_up\n"
+        ".globl rt_exec_call, rt_exec_window, rt_exec_window_end, rt_exec_give_up\n"
+        ".type rt_exec_call, @function\n"
+        "rt_exec_call:\n"
+        "    .cfi_startproc\n"
+        "    mov %rsi, %r11\n"
+        "    mov %rdi, %rcx\n"
+        "    mov (%rcx), %rax\n"
+        "    mov 8(%rcx), %rdi\n"
+        "    mov 16(%rcx), %rsi\n"
+        "    mov 24(%rcx), %rdx\n"
+        "    mov 32(%rcx), %r10\n"
+        "    mov 40(%rcx), %r8\n"
+        "rt_exec_window:\n"
+        "    cmpl $0, (%r11)\n"
+        "    jne rt_exec_give_up\n"
+        "    syscall\n"
+        "rt_exec_window_end:\n"
+        "    ret\n"
+        "rt_exec_give_up:\n"
+        "    mov $-512, %rax\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        ".size rt_exec_call, . - rt_exec_call\n");
+
+uintptr_t rt_exec_fix_pc(uintptr_t pc)
+{
+    bool inside = pc >= (uintptr_t)rt_exec_window && pc < (uintptr_t)rt_exec_window_end;
+    return USF_UNLIKELY(inside) ? (uintptr_t)rt_exec_give_up : pc;
+}
+
+static void rejoin(struct rt_thread *t, uint32_t proc)
+{
+    atomic_store(&rt.was_off, 1);
+    atomic_store(&rt.careful, 1);
+    rt_lost_record(t);
+    t->self.joining = 1;
+    if (rt_join_instance()) rt.on = false;
+    t->self.joining = 0;
+    sched_left(&rt.sched, proc, !rt.on);
+}
+
+static long try_exec(struct rt_thread *t, struct gate_frame *f)
+{
+    sched_crit_enter(&t->self);
+    uint32_t proc = rt.sched.proc;
+    sched_proc_remove(&rt.sched, &t->self, proc, true);
+    rt_unpin();
+    rt_signals_before_exec();
+    USF_POINT("exec.off");
+    long r = rt_exec_call(f, &t->deferred);
+    rt_signals_after_failed_exec();
+    rejoin(t, proc);
+    sched_crit_leave(&rt.sched, &t->self);      /* here a handler runs, if that was the reason */
+    return r;
+}
+
+static long call_exec(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    bool at = f->rax == __NR_execveat;
+    long dir = at ? (long)f->rdi : -100 /* AT_FDCWD */, path = at ? (long)f->rsi : (long)f->rdi, r;
+
+    if (!rt.on) {
+        rt_signals_before_exec();
+        r = rt_pass(f);
+        if (!usf_gate_vforked) rt_signals_after_failed_exec();
+        return r;
+    }
+    if (usf_gate_vforked) {         /* the parent's memory: nothing but the mask and the actions is ours to change */
+        rt_unpin();
+        rt_signals_before_exec();
+        return rt_pass(f);
+    }
+    /* Searching PATH means many calls that fail: find out before anything is given up. */
+    if (!(at && f->r8) && usf_syscall(__NR_faccessat, dir, path, 1 /* X_OK */) < 0) return rt_pass(f);
+
+    for (unsigned i = 0; i < TRIES && rt.on; i++)
+        if ((r = try_exec(t, f)) != GIVEN_UP) return r;
+    if (rt.on) rt_depart();
+    rt_signals_before_exec();
+    r = rt_pass(f);
+    rt_signals_after_failed_exec();
+    return r;
+}
+
+void rt_install_exec(void)
+{
+    usf_gate_handlers[__NR_execve] = call_exec;
+    usf_gate_handlers[__NR_execveat] = call_exec;
+}

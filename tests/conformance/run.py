@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # tests/conformance/run.py - test suites of others, bare and under usf: same results?
 # SPDX-License-Identifier: Apache-2.0
-"""Runs CPython's tests, posixtestsuite's pthread and sem tests, and stressors of stress-ng under usf.  What does not pass there
-is run bare as well: a test that ends differently bare has failed; one that ends the same way, without
-passing, is left out (skipped).  Nothing is retried.
+"""Runs CPython's tests, posixtestsuite's pthread and sem tests, the tests of libgomp and of LLVM's OpenMP, those of Rust crates,
+and stressors of stress-ng under usf.  What does not pass there is run bare as well: a test that ends differently bare has failed;
+one that ends the same way, without passing, is left out (skipped).  Nothing is retried.
 
-  USF=build/usf tests/conformance/run.py [--fast] [-j N] [-k PATTERN] [--only python|posix|stress]
+  USF=build/usf tests/conformance/run.py [--fast] [-j N] [-k PATTERN] [--only SUITE]
 
 Bare results are kept per package version and kernel in the cache folder (tests/apps/build.py says
 where); --fresh runs them anew.  Without USF everything is run bare, and what passes is counted.
@@ -25,12 +25,14 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import gomp  # noqa: E402
 import posixsuite  # noqa: E402
 import pythons  # noqa: E402
+import sources  # noqa: E402
 import stressng  # noqa: E402
 
-SUITES = {'python': pythons, 'posix': posixsuite, 'stress': stressng}
-CACHE = posixsuite.build.CACHE / 'conformance'
+SUITES = {'python': pythons, 'posix': posixsuite, 'gomp': gomp, 'stress': stressng}
+CACHE = sources.build.CACHE / 'conformance'
 LOGS = CACHE / 'logs'
 GOOD = {'passed', 'PASS'}
 

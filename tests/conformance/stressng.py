@@ -1,18 +1,11 @@
 # tests/conformance/stressng.py - stressors of stress-ng.  SPDX-License-Identifier: Apache-2.0
 """Each stressor does a fixed number of operations in a few processes and checks what it got (--verify); what it says at its end
 is the result."""
-import os
-import pathlib
 import shutil
-import signal
 import subprocess
-import sys
-import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / 'apps'))
-import watch  # noqa: E402
+import one
 
 # stressor -> operations of all its processes; enough for some tenths of a second
 STRESSORS = {
@@ -48,21 +41,8 @@ def run(stressor, usf, log, only=None, skip=()):
     if name in skip or (only is not None and name not in only):
         return {}, {}
     start = time.monotonic()
-    top = tempfile.mkdtemp(prefix='stress-')
-    env = {k: v for k, v in os.environ.items() if not k.startswith('USF')}
-    env['USF_INSTANCE'] = f'conf-{os.getpid()}-{stressor}'[:60]
     command = ['stress-ng', f'--{stressor}', str(PROCESSES), f'--{stressor}-ops', str(STRESSORS[stressor]), '--verify', '--timeout', '60',
-               '--temp-path', top, '--oomable']
-    with open(log, 'ab') as out:
-        p = subprocess.Popen(([usf, 'run', '--'] if usf else []) + command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=top,
-                             env=env, start_new_session=True)
-        try:
-            code = p.wait(LIMIT)
-            status = STATUS.get(code, f'exit {code}' if code >= 0 else f'killed by {signal.Signals(-code).name}')
-        except subprocess.TimeoutExpired:
-            out.write(f'\n=== {stressor} stands still\n{watch.describe_session(p.pid)}'.encode())
-            status = 'hang'
-        watch.end_session(p.pid)
-        p.wait()
-    shutil.rmtree(top, ignore_errors=True)
+               '--temp-path', '.', '--oomable']
+    how = one.run(([usf, 'run', '--'] if usf else []) + command, log, one.environment(stressor), LIMIT)
+    status = STATUS.get(how, f'exit {how}') if isinstance(how, int) else how
     return {name: status}, {name: round(time.monotonic() - start, 2)}

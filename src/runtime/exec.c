@@ -71,6 +71,18 @@ static long try_exec(struct rt_thread *t, struct gate_frame *f)
     return r;
 }
 
+/* It has left for good, and has failed to exec.  Other threads have got used to being alone. */
+static void come_back(struct rt_thread *t)
+{
+    if (rt.threads) return;
+    sched_crit_enter(&t->self);
+    atomic_store(&rt.sched.leaving, SCHED_STAYS);
+    rt.on = true;
+    t->state = RT_NEW;
+    if (rt_join_instance()) rt.on = false;
+    sched_crit_leave(&rt.sched, &t->self);
+}
+
 static long call_exec(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
@@ -97,6 +109,7 @@ static long call_exec(struct gate_frame *f)
     rt_signals_before_exec();
     r = rt_pass(f);
     rt_signals_after_failed_exec();
+    come_back(t);
     return r;
 }
 

@@ -50,10 +50,20 @@ static void in_child(struct rt_thread *t)
     }
 }
 
+static long fork_unscheduled(struct gate_frame *f)
+{
+    long r = rt_pass(f);
+    if (r) return r;
+    rt.pid = os_getpid();
+    rt_signals_after_fork();
+    return 0;
+}
+
 static long fork_with(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    if (!rt.on || usf_gate_vforked) return rt_pass(f);
+    if (usf_gate_vforked) return rt_pass(f);
+    if (!rt.on) return fork_unscheduled(f);
     sched_crit_enter(&t->self);
     uint64_t mask = block_signals();
     long r = rt_pass(f);

@@ -7,6 +7,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -234,6 +235,7 @@ static void fork_here(int s)
         alarm(20);
     } else if ((child = fork()) == 0) {
         is_child = true;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         setitimer(ITIMER_REAL, &it, NULL);
     }
     errno = e;
@@ -254,11 +256,16 @@ static void *post_later(void *arg)
 static void fork_in_handler(int flags)
 {
     pthread_t th;
+    sigset_t alarms;
     handle(SIGALRM, fork_here, flags);
     for (long n = 0; n < rounds / 2 + 1; n++) {
         child = 0;
         CHECK_EQ(sem_init(&private_sem, 0, 0), 0);
+        sigemptyset(&alarms);
+        sigaddset(&alarms, SIGALRM);
+        CHECK_EQ(pthread_sigmask(SIG_BLOCK, &alarms, NULL), 0);
         CHECK_EQ(pthread_create(&th, NULL, post_later, NULL), 0);
+        CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &alarms, NULL), 0);
         struct itimerval it = { { 0, 0 }, { 0, 2000 } };
         CHECK_EQ(setitimer(ITIMER_REAL, &it, NULL), 0);
         for (int i = 0; i < 50 && !is_child; i++)

@@ -23,7 +23,7 @@ struct run {
     char **argv;                /* of the program */
     struct os_cpuset allowed;   /* what this process may use, limited by --cpus */
     bool limited;               /* --cpus was given */
-    char why[512];
+    char why[512];              /* it cannot be scheduled */
     struct preload library;
     struct instance instance;
     struct stats stats;
@@ -59,7 +59,10 @@ static int check_cpus(struct run *r)
     const struct config_value *v = config_value_of(r->config, "cpus");
     char list[256];
     int e = allowed_cpus(&r->allowed);
-    if (e) return cli_usage("the CPUs that may be used cannot be found out: %s", strerror(-e));
+    if (e) {
+        snprintf(r->why, sizeof r->why, "the CPUs that may be used cannot be found out: %s", strerror(-e));
+        return -1;
+    }
     if (!os_cpu_count(wanted)) return -1;
     if (!cpus_meet(&r->allowed, wanted)) {
         os_cpulist_format(&r->allowed, list, sizeof list);
@@ -94,6 +97,7 @@ static int run_unscheduled(struct run *r, const char *because)
 /* Everything that must be there for scheduling; false: r->why. */
 static bool prepare(struct run *r)
 {
+    if (*r->why) return false;
     if (preload_find(&r->library, r->why, sizeof r->why)) return false;
     if (instance_open(r->config, &r->allowed, r->library.build_id, &r->instance, r->why, sizeof r->why)) return false;
     if (cpus_meet(&r->instance.cpus, &r->allowed)) return true;

@@ -66,6 +66,8 @@ static void stop_as(int sig, pid_t child)
     kill(child, SIGCONT);
 }
 
+#define BLIND_NS 10000000u     /* where signals cannot be waited for */
+
 static int wait_for(pid_t child, const sigset_t *set)
 {
     for (;;) {
@@ -80,6 +82,7 @@ static int wait_for(pid_t child, const sigset_t *set)
         siginfo_t si;
         int sig = sigwaitinfo(set, &si);
         if (sig > 0 && sig != SIGCHLD) hand_on(&si, child);
+        if (sig < 0 && errno != EINTR) os_sleep(BLIND_NS);
     }
 }
 

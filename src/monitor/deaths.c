@@ -138,7 +138,7 @@ int deaths_prepare(struct monitor *m)
     m->epoll = epoll_create1(EPOLL_CLOEXEC);
     m->changed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (m->epoll < 0 || m->changed < 0 || epoll_ctl(m->epoll, EPOLL_CTL_ADD, m->changed, &e)) return -errno;
-    return 0;
+    return epoll_wait(m->epoll, &e, 1, 0) < 0 ? -errno : 0;     /* rather no monitor than one that goes round and round */
 }
 
 static void handle(struct monitor *m, uint32_t what)

@@ -100,6 +100,9 @@ static bool on_stuck(struct usf_lock *l, uint32_t owner)
     return false;
 }
 
+/* Where a thread cannot be told to look at itself there is no progress guarantee, and nothing is better unscheduled. */
+static int can_signal(void) { return os_signal_thread(os_getpid(), os_gettid(), 0, 0); }
+
 static int start_watching(struct monitor *m)
 {
     pthread_t thread;
@@ -112,27 +115,39 @@ static int start_watching(struct monitor *m)
     return -r;
 }
 
+/* To who started it, and waits for the answer: it watches, or this is why not. */
+static void report(const struct monitor_options *o, int error)
+{
+    if (o->report <= 0) return;
+    error = -error;
+    while (write(o->report, &error, sizeof error) < 0 && errno == EINTR) {}
+    close(o->report);
+}
+
 int monitor_run(const struct monitor_options *o)
 {
     struct monitor *m = &monitor;
     struct shm_config c = {.name = o->name, .dir = o->dir};
     m->options = o;
-    if (shm_open_instance(&c, false, &m->shm)) {
-        usf_warn("%s", m->shm.why);
-        return 1;
+    int r = shm_open_instance(&c, false, &m->shm);
+    if (r || !claim(m->shm.h)) {
+        if (r) usf_warn("%s", m->shm.why);
+        report(o, r);
+        return r ? 1 : 0;
     }
-    if (!claim(m->shm.h)) return 0;
     m->started = os_now();
     pthread_mutex_init(&m->lock, NULL);
     be_prompt();
     bind_scheduler(m);
-    int r = deaths_prepare(m);
+    r = deaths_prepare(m);
+    if (!r) r = can_signal();
     if (!r) {
         use_all_cores(&m->sched);
         usf_lock_on_stuck = on_stuck;
         monitor_recover_lock(m);        /* our predecessor may have died with it */
         r = start_watching(m);
     }
+    report(o, r);
     if (!r) deaths_loop(m);
     resign(m->shm.h);
     return r ? 1 : 0;
@@ -149,9 +164,9 @@ static void become_daemon(void)
     if (chdir("/")) usf_warn("the monitor keeps its directory busy: error %d", errno);
 }
 
-int usf_monitor_main(const char *instance)
+int usf_monitor_main(const char *instance, int report)
 {
-    struct monitor_options o = {.name = instance};
+    struct monitor_options o = {.name = instance, .report = report};
     become_daemon();
     return monitor_run(&o);
 }

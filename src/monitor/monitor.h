@@ -33,13 +33,15 @@ struct monitor_options {
     const char *dir;            /* null: /dev/shm */
     uint64_t min_life_ns;       /* earliest end after the start; 0: 1 s */
     bool no_pidfd;              /* as on a kernel without them: look into /proc */
+    int report;                 /* descriptor: an int is written there once it watches (0), or cannot (the error); 0: none */
 };
 /* Watch until the instance ends.  Exit code: 0 done, or another watches already; 1 no such instance. */
 int monitor_run(const struct monitor_options *o);
-/* `usf monitor NAME`: monitor_run as a daemon's process. */
-int usf_monitor_main(const char *instance);
+/* `usf monitor NAME [REPORT]`: monitor_run as a daemon's process. */
+int usf_monitor_main(const char *instance, int report);
 
-/* Start `usf_exe monitor instance` as a daemon.  0, or -errno (also of the exec). */
+/* Start `usf_exe monitor instance` as a daemon, and wait until it watches.  0, or -errno (also of the exec);
+ * -ECANCELED: it ended without a word. */
 int monitor_spawn(const char *usf_exe, const char *instance);
 /* See that an instance has a monitor; remember this tool's path and the linger time in it, so that
  * others can start it anew.  0 or -errno. */
@@ -51,8 +53,8 @@ bool monitor_is_alive(const struct usf_header *h);
 /* Start `exe monitor instance` from within any program, without a child, signal or descriptor that the
  * program could notice.  The calling thread stands still for the time of an exec (~1 ms).  0 or -errno. */
 int monitor_revive(const char *exe, const char *instance);
-/* If the monitor is dead, start it (at most once in 100 ms for the whole instance).  0: it lives, or
- * somebody has just tried; 1: started; -errno. */
+/* If the monitor is dead, start it (at most once in 100 ms for the whole instance).  0: it lives, or nobody knows how to
+ * start one; 1: started, or somebody has just tried: whether it lives will be seen; -errno. */
 int monitor_keep(struct usf_header *h);
 
 #endif

@@ -1,9 +1,11 @@
 /* src/monitor/spawn.c - start the monitor from the tool.  SPDX-License-Identifier: Apache-2.0 */
+#include "base/base.h"
 #include "monitor/monitor.h"
 #include "os/os.h"
 #include "shm/layout.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,17 +32,38 @@ static void leave_files(unsigned keep)
 /* In the grandchild: become `exe monitor instance`, or tell the error. */
 static _Noreturn void become(const char *exe, const char *instance, int report)
 {
-    char *argv[] = {"usf", "monitor", (char *)instance, NULL}, *envp[] = {NULL};
+    char fd[16], *argv[] = {"usf", "monitor", (char *)instance, fd, NULL}, *envp[] = {NULL};
     sigset_t none;
-    int to = fcntl(report, F_DUPFD_CLOEXEC, 3);     /* out of the way of 0-2 */
+    int to = fcntl(report, F_DUPFD, 3);     /* out of the way of 0-2; the monitor tells by it how it came up */
+    snprintf(fd, sizeof fd, "%d", to);
     leave_files((unsigned)to);
     for (int sig = 1; sig < NSIG; sig++) signal(sig, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (chdir("/") == 0) execve(exe, argv, envp);
+    if (chdir("/")) usf_say("the monitor keeps its directory busy: error %d", errno);
+    execve(exe, argv, envp);
     int error = errno;
     ssize_t told = write(to, &error, sizeof error);
     _exit(told == sizeof error ? 125 : 124);
+}
+
+#define START_MS 2000       /* it may have to wait for a lock first */
+
+/* 0: it watches, or is about to; else the error, also if it just ended. */
+static int read_report(int fd)
+{
+    int error = ECANCELED;
+    char more;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    ssize_t n;
+    do n = poll(&p, 1, START_MS);
+    while (n < 0 && errno == EINTR);
+    if (n == 0) return 0;
+    do n = read(fd, &error, sizeof error);
+    while (n < 0 && errno == EINTR);
+    if (n == sizeof error && !error)
+        while (read(fd, &more, 1) < 0 && errno == EINTR) {}     /* until it has closed it */
+    return error;
 }
 
 int monitor_spawn(const char *usf_exe, const char *instance)
@@ -60,9 +83,7 @@ int monitor_spawn(const char *usf_exe, const char *instance)
     if (child > 0)
         while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     if (child > 0 && status) error = EAGAIN;
-    ssize_t n;
-    do n = error ? 0 : read(report[0], &error, sizeof error);
-    while (n < 0 && errno == EINTR);
+    if (!error) error = read_report(report[0]);
     close(report[0]);
     return -error;
 }

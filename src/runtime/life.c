@@ -178,6 +178,14 @@ static long call_set_user(struct gate_frame *f)
     return r;
 }
 
+void rt_desert(void)
+{
+    rt.on = false;
+    atomic_store(&rt.was_off, 1);
+    atomic_store(&rt.careful, 1);
+    sched_desert(&rt.sched, &rt.cpus);
+}
+
 /* A thread has waited long for the scheduler's lock. */
 static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
 {
@@ -191,10 +199,7 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
         sched_tell_monitor(&rt.sched);
         return false;
     }
-    rt.on = false;
-    atomic_store(&rt.was_off, 1);
-    atomic_store(&rt.careful, 1);
-    sched_desert(&rt.sched, &rt.cpus);
+    rt_desert();
     usf_warn_about("stalled", "`%s` (process %d) is stopped while instance `%s` waits for it: %s runs unscheduled from now on",
                   rt.sched.procs[by - 1].comm, rt.sched.procs[by - 1].pid, rt.settings.instance, rt.comm);
     return true;

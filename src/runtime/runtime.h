@@ -108,6 +108,8 @@ uintptr_t rt_exec_fix_pc(uintptr_t pc);     /* where a thread that is about to e
 void rt_install_life(void);
 /* Take this process off its instance for good: all its threads run unscheduled. */
 void rt_depart(void);
+/* The same without the lock, in the middle of anything: threads find out when they next look. */
+void rt_desert(void);
 
 /* signals.c */
 #define RT_SIGNAL      SIGURG               /* ignored by default: harmless to a process that has just exec'd */

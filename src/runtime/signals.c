@@ -50,6 +50,13 @@ static uint64_t set_mask(uint64_t mask)
 
 /* ---- signals that came in a critical section --------------------------------------------------- */
 
+/* As it came; without what came with it, where that cannot be sent (a sandbox, too many signals pending). */
+static void raise_again(int sig, const void *info)
+{
+    int32_t tid = os_gettid();
+    if (usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, tid, sig, info) < 0) usf_syscall(__NR_tgkill, rt.pid, tid, sig);
+}
+
 /* The section's end raises the signal again.  A second one can only come on top of the first one's entry,
  * before that has returned with everything blocked: the slot may be taken by then, and either of the two may
  * have taken it.  The later to get here stays pending in the kernel; the mask that holds at the end is the one
@@ -63,7 +70,7 @@ static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
     set_mask(~SYNCHRONOUS);
     if (t->deferred) {
         t->deferred_mask &= mask;
-        usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, os_gettid(), sig, info);
+        raise_again(sig, info);
         return;
     }
     t->deferred = (uint32_t)sig;
@@ -80,7 +87,7 @@ void rt_after_crit(struct sched_self *self)
     int sig = (int)t->deferred;
     t->deferred = 0;
     if (table.act[sig].flags & SA_RESETHAND) install_entry(sig, &table.act[sig]);   /* the kernel has reset it */
-    usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, os_gettid(), sig, t->deferred_info);
+    raise_again(sig, t->deferred_info);
     set_mask(t->deferred_mask);
 }
 
@@ -96,14 +103,18 @@ static void stop_here(struct rt_thread *t, ucontext_t *uc)
     (void)uc;
 }
 
+/* The user's limit of pending signals (ulimit -i) is used up: the kernel delivers signals without what came with them. */
+static bool has_lost_its_value(const siginfo_t *info) { return info->si_code == SI_USER && info->si_pid == 0; }
+
 /* The runtime's own signal: stop for a patch, look for a spin-wait, give way. */
 static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
 {
     greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
+    bool lost = has_lost_its_value(info), stop = (uint64_t)info->si_value.sival_ptr == RT_STOP_MAGIC;
     t->unseen++;
-    if ((uint64_t)info->si_value.sival_ptr == RT_STOP_MAGIC) stop_here(t, uc);
-    else if (t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
-             && !usf_gate_vforked             && !gate_contains_pc((uintptr_t)*pc)) {
+    if (stop || lost) stop_here(t, uc);
+    if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
+             && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc)) {
         rt_find_spin(t, (uintptr_t)*pc);
         uint64_t now = os_now(), start = rt.sched.tasks[t->self.task].start_ns;
         if (!rt.sched.kernel && (t->self.guest || (now > start && now - start >= rt.sched.h->progress_ns)))
@@ -187,6 +198,7 @@ static void rt_signal(int sig, siginfo_t *info, void *ctx)
             return;
         }
     }
+    if (sig == RT_SIGNAL && has_lost_its_value(info)) own_signal(t, info, uc);     /* ours or the program's: both look */
     if (sig == SIGSEGV || sig == SIGBUS) {
         uintptr_t fix = sync_fault_fixup((uintptr_t)uc->uc_mcontext.gregs[REG_RIP]);
         if (fix && info->si_code > 0) {

@@ -138,11 +138,31 @@ static const char *join_trouble(int r)
     case -EXDEV: return "the instance has none of the CPUs that this process may use";
     case -EAGAIN: return "the instance is full";
     case -ENOSPC: return "/dev/shm is full";
+    case -ECHILD: return "the instance's monitor is dead, and cannot be started";
     default: return "the instance could not be joined";
     }
 }
 
-static void look_for_monitor(struct sched *s) { monitor_keep(s->h); }
+/* Once a second, and by whoever waits long for a core.  A monitor that cannot be had (its file is gone, something ends it each
+ * time) is no reason to hang: without it, cores that are lent to calls that block are never taken. */
+#define GONE_LOOKS  4u
+#define LOOK_GAP_NS 500000000u
+
+static void look_for_monitor(struct sched *s)
+{
+    static _Atomic uint32_t gone;
+    static _Atomic uint64_t last;
+    uint64_t now = os_now();
+    if (monitor_keep(s->h) == 0) {
+        atomic_store(&gone, 0);
+    } else if (now - atomic_load(&last) >= LOOK_GAP_NS) {
+        atomic_store(&last, now);
+        if (atomic_fetch_add(&gone, 1) + 1 != GONE_LOOKS) return;
+        usf_warn_about("no monitor", "the monitor of instance `%s` cannot be kept running: %s runs unscheduled from now on",
+                       rt.settings.instance, rt.comm);
+        rt_desert();
+    }
+}
 
 int rt_join_instance(void)
 {
@@ -150,12 +170,13 @@ int rt_join_instance(void)
     install();
     rt.pid = os_getpid();
     usf_syscall(__NR_prctl, 16, rt.comm);
-    int r = sched_proc_join(&rt.sched, rt.pid, os_start_time(rt.pid), rt.comm, rt.cpus.w, rt.settings.run);
+    /* It may have been killed. */
+    int r = monitor_keep(rt.shm.h) < 0 ? -ECHILD : 0;
+    if (!r) r = sched_proc_join(&rt.sched, rt.pid, os_start_time(rt.pid), rt.comm, rt.cpus.w, rt.settings.run);
     if (r < 0) {
         usf_warn_about(join_trouble(r), "%s: %s: it runs unscheduled", rt.comm, join_trouble(r));
         return r;
     }
-    monitor_keep(rt.shm.h);     /* it may have been killed */
     rt.sched.look = look_for_monitor;
     rt_attach(t);
     return t->state == RT_ATTACHED ? 0 : -EAGAIN;

@@ -3,11 +3,13 @@
  * While tasks wait, a core that has not reached a scheduling point for a tick gets its thread nudged
  * (which looks for a spin-wait, and gives way once the progress guarantee is due); a core lent to a
  * system call for longer than `lend` is taken; so is one whose thread sleeps in a call that the gate
- * did not see. */
+ * did not see, or does not answer the nudges: it masks all signals, or the kernel does not run it.  Such a thread goes on
+ * without a core, beside the next owner, until it comes to a scheduling point. */
 #include "sched/core.h"
 
 #define TICK_NS        1000000ull
 #define BUSY_TICK_NS   10000000ull  /* while cores are in use and nothing waits */
+#define DEAF_TIMES     5u       /* times the progress guarantee: a thread that has not answered by then will not */
 #define QUIET_LOOKS    50u      /* looks without anything waiting before the monitor goes to sleep */
 #define SAMPLE_BACKOFF 6u       /* doublings at most */
 #define SAMPLE_NS      4000000ull   /* between two samples of running threads */
@@ -39,6 +41,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
         return true;
     }
     m->asleep[core] = 0;
+    if (age >= DEAF_TIMES * s->h->progress_ns) return true;
     /* at 1, 2, 4, 8, ... ms, and from the guarantee's time on every tick */
     if (age >= 2 * m->nudged[core] || age >= s->h->progress_ns) {
         m->nudged[core] = age;

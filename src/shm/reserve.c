@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-/* Kernels before 5.14 cannot do it through the mapping: through the file, if the path still names it. */
+/* Kernels before 5.14, and some sandboxes, cannot do it through the mapping: through the file, if the path still names it. */
 static int reserve_by_file(const struct usf_header *h, const char *dir, uint64_t off, uint64_t len)
 {
     char path[SHM_PATH_MAX];
@@ -28,7 +28,7 @@ static int reserve(struct usf_header *h, const char *dir, uint64_t table, uint64
     if (n <= have) return 0;
     uint64_t off = table + have * record, len = (n - have) * record;
     int r = os_populate((char *)h + off, len);
-    if (r == -EINVAL) r = reserve_by_file(h, dir, off, len);
+    if (r && r != -ENOSPC && r != -ENOMEM) r = reserve_by_file(h, dir, off, len);
     if (r) return r;
     while (have < n && !atomic_compare_exchange_weak(hwm, &have, n)) {}
     return 0;

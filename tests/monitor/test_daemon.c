@@ -60,6 +60,8 @@ int test_daemon(void)
     test_make(0);
     CHECK_INT(monitor_spawn("/nowhere/usf", test_config.name), -ENOENT);
     CHECK_INT(monitor_spawn("/etc/passwd", test_config.name), -EACCES);
+    CHECK_INT(monitor_spawn("/bin/true", test_config.name), -ECANCELED);
+    CHECK_INT(monitor_spawn("/proc/self/exe", "there-is-no-such-instance"), -ENOENT);
     CHECK(!monitor_is_alive(test_shm.h));
 
     int inherited = open("/etc/passwd", O_RDONLY);      /* not to be inherited, though it could be */
@@ -131,7 +133,7 @@ int test_revive(void)
     uint64_t start = os_now();
     CHECK_INT(monitor_keep(test_shm.h), 1);
     printf("revived in %lu us\n", (unsigned long)(os_now() - start) / 1000);
-    CHECK_INT(monitor_keep(test_shm.h), 0);     /* it was just tried, or lives */
+    CHECK(monitor_keep(test_shm.h) >= 0);       /* it was just tried, or lives */
     CHECK_INT(open_files(), files);
     sigprocmask(SIG_SETMASK, NULL, &after);
     CHECK(!memcmp(&before, &after, 8));

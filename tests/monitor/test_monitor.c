@@ -342,7 +342,7 @@ static const struct { const char *name; int (*run)(void); } all[] = {
 int main(int argc, char **argv)
 {
     static char name[USF_NAME_MAX];
-    if (argc == 3 && !strcmp(argv[1], "monitor")) return usf_monitor_main(argv[2]);    /* as the tool does */
+    if (argc >= 3 && !strcmp(argv[1], "monitor")) return usf_monitor_main(argv[2], argc > 3 ? atoi(argv[3]) : 0);    /* as the tool does */
     check_begin(50);
     if (argc != 2) return 1;
     snprintf(name, sizeof name, "test-monitor-%s-%d", argv[1], getpid());

@@ -1,6 +1,6 @@
 /* tests/odd/hog.c - threads that keep their cores in every way that there is.  SPDX-License-Identifier: Apache-2.0
  *
- *   odd-hog WAY
+ *   odd-hog WAY          WAY-alone: for ever, with nobody else in the program
  *
  * As many threads as there are CPUs keep them by WAY; one more is to get somewhere all the same.  "done": it did, and how
  * long that took. */
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -146,10 +147,27 @@ static void *vfork_spin(void *arg)
 }
 static void vfork_that_spins(void) { vfork_spin(NULL); }
 
+/* The hog stands still in the hands of a debugger, which lets it go in the end. */
+static void stopped_by_a_tracer(void)
+{
+    static _Atomic int taken;
+    pid_t me = (pid_t)syscall(SYS_gettid);
+    if (atomic_exchange(&taken, 1)) return;         /* one is enough */
+    pid_t tracer = fork();
+    if (tracer == 0) {
+        if (ptrace(PTRACE_SEIZE, me, NULL, NULL) || ptrace(PTRACE_INTERRUPT, me, NULL, NULL)) _exit(77);
+        sleep(1);
+        _exit(0);       /* detaches */
+    }
+    int status = 0;
+    while (waitpid(tracer, &status, WNOHANG) == 0) obscure(sink);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) exit(77);
+}
+
 static const struct { const char *name; void (*run)(void); } ways[] = {
     {"spin", spin_obscurely}, {"mask", mask_signals}, {"mask-raw", mask_signals_raw}, {"vector", long_vector_loop},
     {"string", copy_strings}, {"lock", hold_a_lock}, {"fifo", in_real_time}, {"handler", in_a_handler}, {"vfork", vfork_long},
-    {"vfork-spin", vfork_that_spins},
+    {"vfork-spin", vfork_that_spins}, {"traced", stopped_by_a_tracer}, {"mask-raw-alone", mask_signals_raw},
 };
 
 static void *hog(void *arg)
@@ -186,6 +204,11 @@ int main(int argc, char **argv)
     if (n > MAX_HOGS) n = MAX_HOGS;
     for (int i = 0; i < n; i++) pthread_create(&hogs[i], NULL, hog, (void *)way);
     while (atomic_load(&started) < n) usleep(1000);
+    if (strstr(argv[1], "-alone")) {
+        puts("started");
+        fflush(stdout);
+        pause();
+    }
     double start = now();
     pthread_create(&o, NULL, other, NULL);
     for (int i = 0; i < STEPS; i++) {

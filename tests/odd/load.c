@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #define THREADS 4
-#define ROUNDS  200
-#define SPINS   20
+#define ROUNDS  50
+#define SPINS   10
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn_changed = PTHREAD_COND_INITIALIZER;

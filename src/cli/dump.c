@@ -40,7 +40,7 @@ static void dump_machine(void)
         os_cpulist_format(&all, cpus, sizeof cpus);
         printf("cpus: %ld online, this tool may use %s\n", sysconf(_SC_NPROCESSORS_ONLN), cpus);
     }
-    printf("user: %u, pid namespace %lu\n", os_geteuid(), os_pidns());
+    printf("user: %u, pid namespace %u\n", os_geteuid(), os_pidns_inode(os_pidns()));
 }
 
 static const char *instance_state(uint32_t s)
@@ -62,7 +62,7 @@ static void dump_header(const struct usf_header *h, uint64_t now)
     printf("tables: cores at %lu (%u), runs at %lu (%u), processes at %lu (%u), tasks at %lu (%u)\n",
            (unsigned long)h->off_cores, h->max_cores, (unsigned long)h->off_runs, h->max_runs, (unsigned long)h->off_procs,
            h->max_procs, (unsigned long)h->off_tasks, h->max_tasks);
-    printf("made by process %u in pid namespace %lu, %ld ms ago; file %lx:%lu\n", h->init_tgid, (unsigned long)h->pidns,
+    printf("made by process %u in pid namespace %u, %ld ms ago; file %lx:%lu\n", h->init_tgid, os_pidns_inode(h->pidns),
            ((long)now - (long)h->created_ns) / 1000000, (unsigned long)h->file_dev, (unsigned long)h->file_ino);
     printf("made by tool %s\n", view_bounded(h->usf_exe, sizeof h->usf_exe, text, sizeof text));
 

@@ -147,6 +147,7 @@ int monitor_run(const struct monitor_options *o)
         monitor_recover_lock(m);        /* our predecessor may have died with it */
         r = start_watching(m);
     }
+    if (!r && shm_hold(m->shm.h, o->dir) < 0) usf_say("other containers will take this instance for abandoned");
     report(o, r);
     if (!r) deaths_loop(m);
     resign(m->shm.h);

@@ -63,7 +63,10 @@ uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = 
 uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
 char os_thread_state(int32_t pid, int32_t tid);   /* 'R','S','D','T','t','Z','X' or 0 */
 bool os_thread_blocks(int32_t pid, int32_t tid, int sig);   /* sig < 32; false if it cannot be found out */
-uint64_t os_pidns(void);                     /* inode of /proc/self/ns/pid, 0 unknown */
+/* In which pids and start times (and the monotonic clock) mean the same to all: inode of /proc/self/ns/pid, and above it
+ * that of ns/time.  0: unknown. */
+uint64_t os_pidns(void);
+static inline uint32_t os_pidns_inode(uint64_t ns) { return (uint32_t)ns; }
 /* Send sig to a thread with si_code SI_QUEUE and a value. */
 int  os_signal_thread(int32_t pid, int32_t tid, int sig, uint64_t value);
 

@@ -68,15 +68,22 @@ bool os_thread_blocks(int32_t pid, int32_t tid, int sig)
     return n > 0 && field_in(stat, n, 32) >> (sig - 1) & 1;
 }
 
-uint64_t os_pidns(void)
+static uint64_t namespace(const char *path)
 {
     char link[64];
-    long n = usf_syscall(__NR_readlinkat, AT_FDCWD, "/proc/self/ns/pid", link, sizeof link - 1);
-    if (n <= 5) return 0;
-    link[n] = 0;
-    const char *s = link + 5;    /* "pid:[4026531836]" */
     uint64_t inode;
-    return text_number(&s, &inode) ? inode : 0;
+    long n = usf_syscall(__NR_readlinkat, AT_FDCWD, path, link, sizeof link - 1);
+    if (n <= 0) return 0;
+    link[n] = 0;
+    const char *s = link;       /* "pid:[4026531836]" */
+    while (*s && *s != '[') s++;
+    return *s && (s++, text_number(&s, &inode)) ? (uint32_t)inode : 0;
+}
+
+uint64_t os_pidns(void)
+{
+    uint64_t pid = namespace("/proc/self/ns/pid");
+    return pid ? pid | namespace("/proc/self/ns/time") << 32 : 0;
 }
 
 /* A pidfd is readable once the last thread is gone; /proc cannot tell that of a process whose first

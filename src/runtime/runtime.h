@@ -91,6 +91,9 @@ void rt_install_calls(void);
 /* Make the call with the core lent (certain: given up). */
 long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain);
 
+/* What is the matter, for usf_warn_about, in two places. */
+#define RT_OTHER_CONTAINER "it has a pid or time namespace of its own, which the instance does not share"
+
 /* thread.c */
 int  rt_join_instance(void);                /* process and calling thread; 0 or -errno, said */
 void rt_attach(struct rt_thread *t);

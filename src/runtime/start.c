@@ -2,6 +2,8 @@
  *
  * The library is linked -z initfirst: this runs before any other constructor.  Whatever goes wrong here costs
  * one line on standard error; the program then runs unscheduled. */
+#include <errno.h>
+
 #include "policy/policy.h"
 #include "runtime/runtime.h"
 #include "threads/threads.h"
@@ -44,7 +46,7 @@ static bool open_instance(void)
     /* Without a monitor an instance would stay for ever: it is made by who can start one. */
     int r = shm_open_instance(&c, o->tool[0], &rt.shm);
     if (r < 0) {
-        usf_warn("%s: it runs unscheduled", rt.shm.why);
+        usf_warn_about(r == -EXDEV ? RT_OTHER_CONTAINER : rt.shm.why, "%s: it runs unscheduled", rt.shm.why);
         return false;
     }
     sched_bind(&rt.sched, rt.shm.h);
@@ -97,6 +99,12 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     }
     gate_patch_loaded();
     gate_for_each_object(each_object, 0);
+    if (!usf_gate_stats.patched) {
+        usf_warn("its code cannot be written, neither through /proc/self/mem nor in place: it runs unscheduled");
+        rt_depart();
+        rt_unpin();
+        return;
+    }
     gate_on_load(object_loaded);
     count_unpatched();
     rt.on = true;

@@ -135,6 +135,7 @@ static void install(void)
 static const char *join_trouble(int r)
 {
     switch (r) {
+    case -EREMOTE: return RT_OTHER_CONTAINER;
     case -EXDEV: return "the instance has none of the CPUs that this process may use";
     case -EAGAIN: return "the instance is full";
     case -ENOSPC: return "/dev/shm is full";

@@ -101,7 +101,8 @@ void sched_bind(struct sched *s, void *base);
 int  sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *why, unsigned cap);
 
 /* Processes.  cpus: 1024 bits, Linux numbers.  Returns the index or -errno (-EAGAIN: table full,
- * -EXDEV: none of the instance's cores is in cpus, -ESTALE: the instance has been retired). */
+ * -EXDEV: none of the instance's cores is in cpus, -ESTALE: the instance has been retired,
+ * -EREMOTE: it is another pid namespace's). */
 int  sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
                      const uint64_t cpus[16], uint32_t run);
 /* Take the process and all its tasks off: it leaves or is about to exec (lives: its threads may still look at their

@@ -40,6 +40,11 @@ void shm_bound_cpus(struct os_cpuset *cpus, const struct os_cpu_place *place, un
 /* As shm_reserve_tasks, for process records; n in whole chunks.  -EAGAIN: n > max_procs. */
 int shm_reserve_procs(struct usf_header *h, const char *dir, uint32_t n);
 
+/* An instance of another pid namespace: has nobody watched it for a while?  Takes up to 1.5 s to say yes. */
+bool shm_is_abandoned(int fd);
+/* Take away the path of an instance that nobody can join any more.  -ESTALE: gone, look again; others as the kernel's. */
+int shm_discard(int fd, const char *path);
+
 /* A file found RETIRED: wait for who retires it, then replace or revive it.  0: it is READY; -ESTALE:
  * gone, look again; others as the kernel's. */
 int shm_settle_retired(int fd, const char *path, struct usf_header *h);

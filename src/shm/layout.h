@@ -214,7 +214,7 @@ struct usf_header {
     _Atomic uint32_t policy_gen;   /* bumped when the policy is replaced */
     char     policy_why[128];      /* why it was replaced, or "" */
     uint32_t init_tgid;         /* pid of the creator */
-    uint64_t pidns;             /* inode of the creator's pid namespace, 0 unknown */
+    uint64_t pidns;             /* the creator's pid and time namespaces (os_pidns), 0 unknown */
     uint64_t created_ns;
     uint64_t file_dev, file_ino; /* this file: whether a path still names it */
     uint64_t monitor_linger_ns; /* how long an instance without processes is kept */

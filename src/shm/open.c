@@ -35,8 +35,9 @@ static int check_mapped(const struct shm *m, const struct shm_config *c, const c
     uint64_t ns = os_pidns();
     if (h->pidns && ns && h->pidns != ns) {
         usf_format(why, cap,
-                   "instance `%s` belongs to another container (pid namespace %lu, this is %lu); choose another "
-                   "--instance here", h->name, (unsigned long)h->pidns, (unsigned long)ns);
+                   "instance `%s` belongs to another container (pid namespace %u, this is %u); choose another "
+                   "--instance here, or give both one pid%s namespace", h->name, os_pidns_inode(h->pidns), os_pidns_inode(ns),
+                   os_pidns_inode(h->pidns) == os_pidns_inode(ns) ? " and time" : "");
         return -EXDEV;
     }
     return 0;
@@ -66,6 +67,7 @@ static int open_existing(const struct shm_config *c, const char *path, struct sh
     if (fd == -ENOENT) return fd;
     if (fd < 0) return explain_open(fd, path, m->why, sizeof m->why);
     int r = map_checked(fd, c, path, m);
+    if (r == -EXDEV && shm_is_abandoned(fd)) r = shm_discard(fd, path);
     if (!r && atomic_load(&m->h->state) == USF_INST_RETIRED) {
         r = shm_settle_retired(fd, path, m->h);
         if (r && r != -ESTALE) shm_explain(r, "replace", path, m->why, sizeof m->why);

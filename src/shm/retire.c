@@ -65,6 +65,17 @@ static int settle_locked(int fd, const char *path, struct usf_header *h)
     return r && r != -ENOENT ? r : -ESTALE;
 }
 
+int shm_discard(int fd, const char *path)
+{
+    struct os_stat st;
+    int r = os_flock(fd, LOCK_EX, os_now() + SHM_LOCK_WAIT_NS);
+    if (r) return r;
+    r = os_fstat(fd, &st);
+    if (!r && path_names(path, st.dev, st.ino)) r = os_unlink(path);
+    unlock(fd);
+    return r && r != -ENOENT ? r : -ESTALE;
+}
+
 int shm_settle_retired(int fd, const char *path, struct usf_header *h)
 {
     int r = os_flock(fd, LOCK_EX, os_now() + SHM_LOCK_WAIT_NS);

@@ -54,7 +54,7 @@ struct shm {
 /* Open the instance, or create it if there is none (create = true).  A retired instance is replaced.
  * No fd stays open.  0, or -errno with m->why:
  *   -ENOENT none (create false); -EPROTO another version or layout; -EPERM another owner or mode;
- *   -EBADMSG damaged; -EXDEV of another pid namespace; -ENOSPC /dev/shm full; -EINVAL a bad name or no
+ *   -EBADMSG damaged; -EXDEV of another pid namespace, whose monitor lives; -ENOSPC /dev/shm full; -EINVAL a bad name or no
  *   CPU left; others as the kernel's.
  * Between opening and joining the instance may be retired: on -ESTALE of shm_join_begin open again. */
 int  shm_open_instance(const struct shm_config *c, bool create, struct shm *m);
@@ -82,7 +82,7 @@ bool shm_tables_are_valid(const struct usf_header *h, char *why, size_t cap);
 int  shm_reserve_tasks(struct usf_header *h, const char *dir, uint32_t n);
 
 /* Claim a process record (it becomes JOINING).  The index; -EAGAIN: table full; -ENOSPC: /dev/shm full;
- * -ESTALE: the instance has been retired, open it again.  A process that dies after this leaves a
+ * -ESTALE: the instance has been retired, open it again; -EREMOTE: of another pid namespace.  A process that dies after this leaves a
  * record that names it; whoever reaps it calls shm_leave. */
 int  shm_join_begin(struct usf_header *h, const char *dir, int32_t pid, uint64_t start_time);
 /* Free a process record.  The caller has taken the process's tasks off. */
@@ -97,6 +97,10 @@ bool shm_retire_if_empty(struct shm *m, const char *dir);
 /* Remove an instance's file that cannot be opened (damaged, another version), unless a process has it
  * mapped: then -EBUSY.  why says what was done or who uses it. */
 int  shm_remove_unusable(const char *dir, const char *name, char *why, size_t cap);
+
+/* For the monitor: tell those in other pid namespaces, by a lock of the file, that the instance is watched for as long
+ * as this process lives.  A descriptor that is to stay open, or -errno. */
+int  shm_hold(const struct usf_header *h, const char *dir);
 
 /* Path of the instance's file: its length, or -ENAMETOOLONG. */
 int  shm_path(const char *dir, const char *name, uint32_t uid, char *buf, size_t cap);

@@ -4,7 +4,8 @@
  *
  * Installs a filter under which the named calls fail with the last =ERROR before them (ENOSYS at first), and becomes the
  * program.  A name alone denies all of its calls; with an argument only those that have it (both as 32-bit numbers).
- * `docker` stands for the calls that Docker's default profile refuses to containers without capabilities. */
+ * `docker` stands for the calls that Docker's default profile refuses to containers without capabilities; `mdwe` lets no
+ * memory become executable that was not from the start (PR_SET_MDWE). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
@@ -19,6 +20,8 @@
 #include <unistd.h>
 
 #define MAX_CODE 1024
+#define SET_MDWE 65             /* Linux 6.3 */
+#define REFUSE_EXEC_GAIN 1
 
 static const struct { const char *name; int nr; } calls[] = {
 #define C(n) {#n, SYS_##n}
@@ -116,6 +119,10 @@ static void deny(const char *what)
 {
     if (*what == '=') {
         error = error_number(what + 1);
+        return;
+    }
+    if (!strcmp(what, "mdwe")) {
+        if (prctl(SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0)) exit(77);
         return;
     }
     if (!strcmp(what, "docker")) {

@@ -38,15 +38,20 @@ class Result:
 class Case(unittest.TestCase):
     def setUp(self):
         self.dir = tempfile.mkdtemp(prefix="usf-odd-")
-        self.instance = "test-odd-%d-%d" % (os.getpid(), random.randrange(1 << 30))
-        self.env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": self.dir, "LANG": "C.UTF-8", "USF_INSTANCE": self.instance,
-                    "USF_SYSTEM_CONFIG": self.dir + "/none", "USF_MONITOR_LINGER": "0"}
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": self.dir, "LANG": "C.UTF-8", "USF_SYSTEM_CONFIG": "/nowhere/none", "USF_MONITOR_LINGER": "0"}
 
-    def tearDown(self):
-        subprocess.run([FILES["usf"], "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=HANG)
-        if os.path.lexists(self.segment):
-            os.unlink(self.segment)
-        shutil.rmtree(self.dir, ignore_errors=True)
+        self.take_another_instance()
+
+    def take_another_instance(self):
+        self.instance = self.env["USF_INSTANCE"] = "test-odd-%d-%d" % (os.getpid(), random.randrange(1 << 30))
+        self.addCleanup(self.clean, self.instance)
+
+    def clean(self, instance):
+        subprocess.run([FILES["usf"], "clean", "-i", instance, "--force"], env=self.env, capture_output=True, timeout=HANG)
+        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), instance)
+        if os.path.lexists(path):
+            os.unlink(path)
 
     @property
     def segment(self):

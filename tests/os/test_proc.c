@@ -51,7 +51,7 @@ static void own_start(void)
     CHECK_INT(os_gettid(), gettid());
     char link[64] = "";
     if (readlink("/proc/self/ns/pid", link, sizeof link - 1) < 0) exit(SKIP);
-    CHECK_INT(os_pidns(), strtoll(link + strlen("pid:["), NULL, 10));
+    CHECK_INT(os_pidns_inode(os_pidns()), strtoll(link + strlen("pid:["), NULL, 10));
 }
 
 static char state_soon(pid_t pid, pid_t tid, char wanted)

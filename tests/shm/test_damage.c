@@ -10,11 +10,21 @@ static char path[SHM_PATH_MAX];
 static unsigned char *image;            /* of a sound instance */
 static size_t image_size;
 
+/* As a monitor does: what seems to be of another container is not taken for left behind. */
+static void hold(int fd)
+{
+    static int held = -1;
+    struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+    CHECK_INT(fcntl(fd, F_OFD_SETLK, &l), 0);
+    if (held >= 0) close(held);
+    held = fd;
+}
+
 static void write_file(const void *bytes, size_t n, size_t size)
 {
     int fd = open(path, O_CREAT | O_TRUNC | O_RDWR, 0600);
     if (fd < 0 || write(fd, bytes, n) != (ssize_t)n || ftruncate(fd, (off_t)size)) { perror(path); exit(1); }
-    close(fd);
+    hold(fd);
 }
 
 static void make_image(void)
@@ -104,6 +114,22 @@ static void bit_flips(void)
     CHECK_INT(look("whole again"), 0);
 }
 
+static void left_behind(void)
+{
+    struct shm m;
+    uint64_t other = 12345;
+    unlink(path);
+    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    shm_close(&m);
+    int fd = open(path, O_RDWR);
+    CHECK(pwrite(fd, &other, sizeof other, offsetof(struct usf_header, pidns)) == sizeof other);
+    close(fd);
+    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    CHECK(m.created);
+    shm_close(&m);
+    unlink(path);
+}
+
 static void scribbles(void)
 {
     for (int i = 0; i < 500; i++) {
@@ -190,6 +216,7 @@ int main(void)
     bit_flips();
     scribbles();
     fields();
+    left_behind();
     check_remove();
     return check_end();
 }

@@ -58,6 +58,34 @@ static struct rt_thread *thread_of(int32_t tid)
     return 0;
 }
 
+/* ---- cpusets that change ------------------------------------------------------------------------- */
+
+#define FOLLOW_NS 500000000u     /* looks come once a second, and then some */
+
+static struct os_cpuset allowed;    /* when last seen */
+static struct os_cpuset wished;     /* what the process was started with, if that is less than its cpuset had */
+
+static void choose(struct os_cpuset *cpus)
+{
+    struct os_cpuset all = *cpus;
+    if (os_cpu_count(&wished)) os_cpu_and(cpus, &wished);
+    if (!os_cpu_count(cpus)) *cpus = all;       /* as the kernel does */
+    rt.cpus = *cpus;
+}
+
+void rt_note_cpuset(void)
+{
+    if (os_cpuset_allowed(&allowed) == 0 && __builtin_memcmp(&rt.cpus, &allowed, sizeof allowed)) wished = rt.cpus;
+}
+
+void rt_follow_cpuset(uint64_t now)
+{
+    static _Atomic uint64_t last;
+    uint64_t was = atomic_load(&last);
+    if (rt.sched.kernel || (was && now - was < FOLLOW_NS) || !atomic_compare_exchange_strong(&last, &was, now)) return;
+    sched_follow_cpus(&rt.sched, &rt_self.self, &allowed, choose);
+}
+
 static long call_setaffinity(struct gate_frame *f)
 {
     struct rt_thread *me = rt_enter(), *t;

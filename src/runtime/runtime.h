@@ -130,6 +130,8 @@ void rt_said_init(char **envp);             /* from now on a warning is told onc
 
 /* affinity.c */
 void rt_install_affinity(void);
+void rt_note_cpuset(void);                  /* what this process may use, at its start */
+void rt_follow_cpuset(uint64_t now);        /* a look whether that has changed */
 void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls);   /* before a clone */
 void rt_inherit_hint(struct rt_thread *t);                          /* the new thread */
 

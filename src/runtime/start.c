@@ -107,6 +107,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     }
     gate_on_load(object_loaded);
     count_unpatched();
+    rt_note_cpuset();
     rt.on = true;
     const char *off = threads_init(rt.settings.thread_cache && !rt.sched.kernel);
     if (off) usf_say("thread cache off: %s", off);

@@ -144,16 +144,15 @@ static const char *join_trouble(int r)
     }
 }
 
-/* Once a second, and by whoever waits long for a core.  A monitor that cannot be had (its file is gone, something ends it each
+/* A monitor that cannot be had (its file is gone, something ends it each
  * time) is no reason to hang: without it, cores that are lent to calls that block are never taken. */
 #define GONE_LOOKS  4u
 #define LOOK_GAP_NS 500000000u
 
-static void look_for_monitor(struct sched *s)
+static void look_for_monitor(struct sched *s, uint64_t now)
 {
     static _Atomic uint32_t gone;
     static _Atomic uint64_t last;
-    uint64_t now = os_now();
     if (monitor_keep(s->h) == 0) {
         atomic_store(&gone, 0);
     } else if (now - atomic_load(&last) >= LOOK_GAP_NS) {
@@ -163,6 +162,14 @@ static void look_for_monitor(struct sched *s)
                        rt.settings.instance, rt.comm);
         rt_desert();
     }
+}
+
+/* Once a second, by whoever comes along. */
+static void look(struct sched *s)
+{
+    uint64_t now = os_now();
+    look_for_monitor(s, now);
+    rt_follow_cpuset(now);
 }
 
 int rt_join_instance(void)
@@ -178,7 +185,7 @@ int rt_join_instance(void)
         usf_warn_about(join_trouble(r), "%s: %s: it runs unscheduled", rt.comm, join_trouble(r));
         return r;
     }
-    rt.sched.look = look_for_monitor;
+    rt.sched.look = look;
     rt_attach(t);
     return t->state == RT_ATTACHED ? 0 : -EAGAIN;
 }

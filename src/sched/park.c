@@ -129,8 +129,9 @@ void core_arrive(struct sched *s, struct sched_self *me)
     atomic_store_explicit(&t->park, USF_PARK_NONE, memory_order_relaxed);
     core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (core < s->h->nr_cores && atomic_load_explicit(&t->pinned, memory_order_relaxed) != core) {
-        os_pin(0, s->cores[core].pol.cpu);      /* refused (the CPU left our cpuset): run where we are */
-        atomic_store_explicit(&t->pinned, core, memory_order_relaxed);
+        /* refused (the CPU left our cpuset): run where we are */
+        bool bound = os_pin(0, s->cores[core].pol.cpu) == 0;
+        atomic_store_explicit(&t->pinned, bound ? core : USF_NONE, memory_order_relaxed);
     }
     me->where = SCHED_USER;
     park_for_patch(s);

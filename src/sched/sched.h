@@ -125,6 +125,10 @@ static inline bool sched_has_lost(struct sched *s, struct sched_self *me)
     return true;
 }
 
+/* Has what the process may use changed (its cpuset, a CPU that went offline) since the last look, which found `allowed`?
+ * choose: narrow what is allowed down to what the process wants.  The process's cores are then those. */
+void sched_follow_cpus(struct sched *s, struct sched_self *me, struct os_cpuset *allowed, void (*choose)(struct os_cpuset *cpus));
+
 /* Threads.  attach takes a record and returns with a core.  0 or -errno (-EAGAIN, -ENOSPC). */
 int  sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name);
 void sched_detach(struct sched *s, struct sched_self *me);

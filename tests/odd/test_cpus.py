@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+# tests/odd/test_cpus.py - CPUs that come and go while programs run.  SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import re
+import subprocess
+import time
+import unittest
+
+from odd import FILES, HANG, HOG, LOAD, Case, can, main
+
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+class Group:
+    """A control group with one controller, v1 or v2."""
+
+    def __init__(self, controller, name):
+        self.path = None
+        with open("/proc/mounts") as f:
+            mounts = [l.split() for l in f]
+        v1 = [m[1] for m in mounts if m[2] == "cgroup" and controller in m[3].split(",")]
+        v2 = [m[1] for m in mounts if m[2] == "cgroup2"]
+        self.v2 = not v1
+        if not v1 and not v2:
+            raise unittest.SkipTest("no control groups here")
+        root = (v1 or v2)[0]
+        path = os.path.join(root, name)
+        try:
+            if self.v2:
+                write(root + "/cgroup.subtree_control", "+" + controller)
+            os.mkdir(path)
+            self.path = path
+            if controller == "cpuset" and not self.v2:
+                write(path + "/cpuset.mems", read(root + "/cpuset.mems"))
+            if not os.path.exists(path + ("/cpuset.cpus" if controller == "cpuset" else "/cpu.max" if self.v2 else "/cpu.cfs_quota_us")):
+                raise OSError("no controller")
+        except OSError as e:
+            self.remove()
+            raise unittest.SkipTest("control groups cannot be made here: %s" % e)
+
+    def remove(self):
+        end = time.monotonic() + 20
+        while self.path:
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
+
+    def cpus(self, *numbers):
+        write(self.path + "/cpuset.cpus", ",".join(map(str, numbers)))
+
+    def quota(self, percent):
+        if self.v2:
+            write(self.path + "/cpu.max", "%d 100000" % (percent * 1000))
+        else:
+            write(self.path + "/cpu.cfs_quota_us", str(percent * 1000))
+
+    def enter(self):
+        return lambda: write(self.path + "/cgroup.procs", "0")
+
+
+class Cpus(Case):
+    def group(self, controller):
+        if os.geteuid():
+            self.skipTest("only root can make control groups")
+        if len(CPUS) < 2:
+            self.skipTest("one CPU")
+        g = Group(controller, self.instance)
+        self.addCleanup(g.remove)
+        return g
+
+    def busy(self, command, **kw):
+        """A program that never ends, and has begun."""
+        p = self.start(*self.usf(*command), **kw)
+        self.addCleanup(p.communicate)
+        self.addCleanup(p.kill)
+        self.assertEqual(p.stdout.readline(), "started\n")
+        return p
+
+    def cores_in_use(self, looks=10):
+        """CPUs of cores that were seen with a thread on them."""
+        used = set()
+        for _ in range(looks):
+            r = subprocess.run([FILES["usf"], "ps", "-i", self.instance, "--json"], env=self.env, capture_output=True, text=True, timeout=HANG)
+            self.assertEqual(r.returncode, 0, "the program has ended: %s" % r.stderr)
+            used |= {c["cpu"] for c in json.loads(r.stdout)[0]["cores"] if c["state"] == "running"}
+        return used
+
+    def soon_uses(self, cpus):
+        end = time.monotonic() + HANG
+        while time.monotonic() < end:
+            if self.cores_in_use() == set(cpus):
+                return
+        self.fail("cores %s are used, not %s" % (self.cores_in_use(), cpus))
+
+    def threads_are_on(self, p, cpus):
+        for tid in os.listdir("/proc/%d/task" % p.pid):
+            status = read("/proc/%d/task/%s/status" % (p.pid, tid))
+            mask = int(re.search(r"^Cpus_allowed:\s*([0-9a-f,]+)", status, re.M).group(1).replace(",", ""), 16)
+            self.assertTrue(mask & sum(1 << c for c in cpus), "thread %s may run on %x only" % (tid, mask))
+
+    def test_cpuset_shrinks_and_grows(self):
+        g, a, b = self.group("cpuset"), *CPUS[:2]
+        g.cpus(a, b)
+        p = self.busy([HOG, "yield-alone"], preexec_fn=g.enter())
+        self.soon_uses([a, b])
+        for now in ([a], [b], [a, b]):
+            g.cpus(*now)
+            self.soon_uses(now)
+            self.threads_are_on(p, now)
+        self.assertIsNone(p.poll())
+
+    def test_cpuset_of_one_grows(self):
+        """The instance has more cores than the program could use at first."""
+        g, a, b = self.group("cpuset"), *CPUS[:2]
+        g.cpus(b)
+        keeper = self.start(*self.usf("sh", "-c", "echo started; exec sleep 1000"))
+        self.addCleanup(keeper.communicate)
+        self.addCleanup(keeper.kill)
+        keeper.stdout.readline()
+        self.busy([HOG, "yield-alone"], preexec_fn=g.enter())
+        self.soon_uses([b])
+        g.cpus(a, b)
+        self.soon_uses([a, b])
+
+    def test_cpuset_that_keeps_changing(self):
+        g, a, b = self.group("cpuset"), *CPUS[:2]
+        g.cpus(a, b)
+        p = self.start(*self.usf("--stats", "sh", "-ec", "for i in 1 2 3 4 5; do %s >/dev/null; done; echo done" % LOAD), preexec_fn=g.enter())
+        while p.poll() is None:
+            for now in ([a], [b], [a, b]):
+                time.sleep(0.05)
+                g.cpus(*now)
+        self.scheduled(self.end(p), 16)
+
+    def test_quota_that_changes(self):
+        g = self.group("cpu")
+        g.quota(100)
+        p = self.start(*self.usf("--stats", "sh", "-ec", "for i in 1 2 3; do %s >/dev/null; done; echo done" % LOAD), preexec_fn=g.enter())
+        while p.poll() is None:
+            for percent in (20, 50, 200):
+                time.sleep(0.1)
+                g.quota(percent)
+        r = self.end(p)
+        r.err = re.sub(r"usf: \d+ of \d+ CPUs are used.*\n", "", r.err)
+        self.scheduled(r, 10)
+
+    def test_bound_from_outside(self):
+        """taskset on a running program: what it binds is bound again where the scheduler wants it; nothing stops."""
+        if len(CPUS) < 2 or not can("taskset", "true"):
+            self.skipTest("one CPU, or no taskset")
+        p = self.start(*self.usf("--stats", "sh", "-ec", "for i in 1 2 3; do %s >/dev/null; done; echo done" % LOAD))
+        while p.poll() is None:
+            for cpu in CPUS[:2]:
+                time.sleep(0.02)
+                subprocess.run(["taskset", "-acp", str(cpu), str(p.pid)], capture_output=True)
+        self.scheduled(self.end(p), 10)
+
+
+if __name__ == "__main__":
+    main()

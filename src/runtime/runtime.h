@@ -119,6 +119,7 @@ void rt_desert(void);
 #define RT_NUDGE_MAGIC 0x75736600u          /* value: low half MAGIC ^ task (monitor), or RT_STOP_MAGIC */
 #define RT_STOP_MAGIC  0x75736673746f7000ull
 void rt_signals_init(void);
+bool rt_is_own_signal(const siginfo_t *info);   /* the monitor's or ours, not the program's use of the same signal */
 void rt_signals_before_exec(void);
 void rt_signals_after_failed_exec(void);
 void rt_signals_after_fork(void);

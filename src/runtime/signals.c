@@ -116,8 +116,10 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
              && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc)) {
         rt_find_spin(t, (uintptr_t)*pc);
-        uint64_t now = os_now(), start = rt.sched.tasks[t->self.task].start_ns;
-        if (!rt.sched.kernel && (t->self.guest || (now > start && now - start >= rt.sched.h->progress_ns)))
+        const struct usf_task *task = &rt.sched.tasks[t->self.task];
+        bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
+        uint64_t now = os_now(), start = task->start_ns;
+        if (!rt.sched.kernel && (taken || (now > start && now - start >= rt.sched.h->progress_ns)))
             sched_preempt(&rt.sched, &t->self);
     }
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
@@ -187,16 +189,20 @@ static void default_action(int sig, siginfo_t *info)
     if (info->si_code <= 0) usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, os_gettid(), sig, info);
 }
 
+bool rt_is_own_signal(const siginfo_t *info)
+{
+    uint64_t v = (uint64_t)info->si_value.sival_ptr;
+    return info->si_signo == RT_SIGNAL && info->si_code == SI_QUEUE
+           && (v == RT_STOP_MAGIC || (v & 0xffff0000u) == (RT_NUDGE_MAGIC & 0xffff0000u));
+}
+
 static void rt_signal(int sig, siginfo_t *info, void *ctx)
 {
     struct rt_thread *t = &rt_self;
     ucontext_t *uc = ctx;
-    if (sig == RT_SIGNAL && info->si_code == SI_QUEUE) {
-        uint64_t v = (uint64_t)info->si_value.sival_ptr;
-        if (v == RT_STOP_MAGIC || (v & 0xffff0000u) == (RT_NUDGE_MAGIC & 0xffff0000u)) {
-            own_signal(t, info, uc);
-            return;
-        }
+    if (rt_is_own_signal(info)) {
+        own_signal(t, info, uc);
+        return;
     }
     if (sig == RT_SIGNAL && has_lost_its_value(info)) own_signal(t, info, uc);     /* ours or the program's: both look */
     if (sig == SIGSEGV || sig == SIGBUS) {

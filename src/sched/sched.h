@@ -58,6 +58,14 @@ struct sched_spin {
     uint32_t place;
 };
 
+/* A task whose core the monitor took because its thread slept in the kernel unseen. */
+struct sched_unseen {
+    uint32_t task;
+    bool awake;                 /* at the last look */
+    uint64_t lends;             /* as counted then: it has not had a core since */
+};
+#define SCHED_UNSEEN_MAX 64u
+
 struct os_cpuset;
 struct sched_watcher {          /* what the monitor remembers between two looks */
     uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
@@ -67,6 +75,8 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
     uint64_t sampled;           /* ns: when a core was last looked at without cause */
     uint64_t sample_pause;      /* ... and how long until the next time */
     uint64_t sites;             /* spin loops that its process had then */
+    struct sched_unseen unseen[SCHED_UNSEEN_MAX];
+    uint32_t nr_unseen;
 };
 
 /* This process's view of an instance.  One per process (one per instance in tests and simulator). */

@@ -244,7 +244,9 @@ bool sched_spin(struct sched *s, struct sched_self *me, uint32_t place, const vo
 
 void sched_preempt(struct sched *s, struct sched_self *me)
 {
-    if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return;
+    if (me->task == USF_NONE) return;
+    bool has = state_of(own(s, me)) == USF_TASK_RUNNING;     /* else its core was taken: it queues for one */
+    if (has && !atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return;
     away_no_guest(s, me);
     own(s, me)->n.preemptions++;
     give_way(s, me, USF_WHY_PREEMPT, false);

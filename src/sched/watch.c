@@ -137,6 +137,37 @@ static void look_at_guests(struct sched *s, void (*nudge)(void *, uint32_t), cha
     }
 }
 
+/* Its core was taken while it slept: in a page fault, in a call that has no handler, stopped.  It goes on without a
+ * scheduling point, beside whoever has the core now, and is to queue for one. */
+static void took_unseen(struct sched *s, uint32_t task)
+{
+    struct sched_watcher *m = s->watch;
+    if (m->nr_unseen == SCHED_UNSEEN_MAX) return;   /* that many sleep: the rest is found at its next call */
+    m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lends = s->tasks[task].n.lends};
+}
+
+static bool is_unseen(struct sched *s, const struct sched_unseen *u)
+{
+    struct usf_task *t = &s->tasks[u->task];
+    return atomic_load(&t->state) == USF_TASK_IN_KERNEL && t->n.lends == u->lends;
+}
+
+/* Awake for two looks: not just on its way to a call. */
+static void look_at_unseen(struct sched *s, void (*nudge)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
+{
+    struct sched_watcher *m = s->watch;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < m->nr_unseen; i++) {
+        struct sched_unseen u = m->unseen[i];
+        if (!is_unseen(s, &u)) continue;
+        bool awake = state(arg, u.task) == 'R';
+        if (awake && u.awake) nudge(arg, u.task);
+        u.awake = awake;
+        m->unseen[kept++] = u;
+    }
+    m->nr_unseen = kept;
+}
+
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg)
 {
@@ -144,8 +175,9 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
     struct kicks k = {0};
     uint64_t now = os_now(), next = TICK_NS;
     if (s->kernel) return sample_running(s, nudge, state, arg);
+    look_at_unseen(s, nudge, state, arg);
     if (!atomic_load(&s->h->nr_ready)) {
-        if (wake_parked(s)) {
+        if (wake_parked(s) || s->watch->nr_unseen) {
             s->watch->quiet = 0;
             return BUSY_TICK_NS;
         }
@@ -166,8 +198,8 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
             s->watch->word[i] = w;
         }
         if (!take || !core_enter(s, &me)) continue;
-        if (st == USF_CORE_RUNNING) core_take(s, i, w, &k);
-        else core_fill(s, i, &k);
+        if (st != USF_CORE_RUNNING) core_fill(s, i, &k);
+        else if (core_take(s, i, w, &k)) took_unseen(s, core_task(w));
         core_leave(s, &me, &k);
         k.n = 0;
     }

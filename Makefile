@@ -4,7 +4,9 @@
 #   make demo        set up, build, and show unmodified programs under Linux and under usf
 #   make test        set up, build, run all tests (FULL=1: the whole test suites of CPython and POSIX threads too)
 #   make check-fast  the fast tests alone
-#   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, stress-ng
+#   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, libgomp's, LLVM OpenMP's,
+#                    those of crossbeam, parking_lot and rayon, stress-ng (downloads some 250 MB the first time)
+#   make fuzz        AFL++ on all that reads foreign bytes, FUZZ_SECONDS=60 for each target
 #   make bench       every benchmark of docs/performance.md (hours; SMALL=1: minutes; NAMES="nested pairs": some)
 #   make install     meson install (PREFIX=/usr/local, DESTDIR=)
 #   make clean       remove build/
@@ -16,6 +18,7 @@ SETUP  ?= 1
 SMALL  ?= 0
 FULL   ?= 0
 NAMES  ?=
+FUZZ_SECONDS ?= 60
 export SETUP
 PYTHON := /usr/bin/python3
 WORKLOADS := $(MAKE) --no-print-directory -s -f bench/workloads/Makefile OUT=$(BUILD)/bench
@@ -47,9 +50,12 @@ check-fast: setup-build
 	@$(MAKE) --no-print-directory SETUP=0 all
 	@scripts/run-tests --build $(BUILD) --suite fast
 
-conformance: setup-build+test
+conformance: setup-build+test+conformance
 	@$(MAKE) --no-print-directory SETUP=0 usf
 	@USF=$(BUILD)/usf USF_TEST_CACHE=$(abspath $(BUILD))/tests-cache tests/conformance/run.py
+
+fuzz: setup-build+fuzz $(BUILD)/build.ninja
+	@tests/fuzz/run.py --build $(BUILD) --seconds $(FUZZ_SECONDS)
 
 bench: setup-build+bench
 	@$(MAKE) --no-print-directory SETUP=0 usf
@@ -66,4 +72,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all usf demo test check-fast conformance bench workloads install clean
+.PHONY: all usf demo test check-fast conformance fuzz bench workloads install clean

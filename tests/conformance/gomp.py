@@ -20,12 +20,17 @@ THREADS = max(4, os.cpu_count())  # more than cores, on purpose
 # Selectors of targets that hold here; all others do not.
 HOLDS = {'c', '*-*-*', 'sse2_runtime', 'avx_runtime', 'tls_runtime', 'tls', 'size32plus', 'sync_int_long', 'fpic', 'shared',
          'lto', '__float128', '*-*-linux*', 'x86_64-*-*', 'large_long_double', 'lp64', 'vect_simd_clones'}
+CI = {'critical', 'lock', 'barrier', 'single'}
 FAST = {'barrier', 'critical', 'lock', 'ordered', 'sections', 'single'}
 DG = re.compile(r'\{ *dg-([a-z-]+) *(.*?)\s*\}\s*(?:\*/|$)', re.M)
 
 
 def missing():
     return sources.part_of(PACKAGE, TOP, UNPACK)
+
+
+def ready():
+    return (TOP / 'complete').exists()
 
 
 def version():

@@ -21,6 +21,7 @@ MODULES = {
     'test_multiprocessing_fork': (True, 120), 'test_multiprocessing_spawn': (False, 120),
     'test_multiprocessing_forkserver': (False, 120), 'test_multiprocessing_main_handling': (False, 60),
 }
+CI = {'test_thread', 'test_queue'}
 MAX_ROUNDS = 12
 
 

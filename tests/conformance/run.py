@@ -9,6 +9,8 @@ one that ends the same way, without passing, is left out (skipped).  Nothing is 
 
 Bare results are kept per package version and kernel in the cache folder (tests/apps/build.py says
 where); --fresh runs them anew.  Without USF everything is run bare, and what passes is counted.
+At the end a table: per suite what passed, what ends without passing but alike (skipped), and what differs.
+--ci is a subset of seconds, of the suites that need no download or are in the cache already.
 --fast leaves out some modules and the tests named in slow.txt (`--slowest 1` prints such a list); the
 tests in unsteady.txt are always left out."""
 import argparse
@@ -25,13 +27,15 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import crates  # noqa: E402
 import gomp  # noqa: E402
+import llvmomp  # noqa: E402
 import posixsuite  # noqa: E402
 import pythons  # noqa: E402
 import sources  # noqa: E402
 import stressng  # noqa: E402
 
-SUITES = {'python': pythons, 'posix': posixsuite, 'gomp': gomp, 'stress': stressng}
+SUITES = {'python': pythons, 'posix': posixsuite, 'gomp': gomp, 'llvm-omp': llvmomp, 'crates': crates, 'stress': stressng}
 CACHE = sources.build.CACHE / 'conformance'
 LOGS = CACHE / 'logs'
 GOOD = {'passed', 'PASS'}
@@ -97,9 +101,42 @@ def run_item(suite, item, usf, fast, fresh):
     return passed, failed, left_out, times, time.monotonic() - start
 
 
+class Sums:
+    """A line of the table."""
+
+    def __init__(self):
+        self.passed = self.alike = self.differ = 0
+        self.seconds, self.why = 0.0, ''
+
+    def add(self, passed, left_out, failed, seconds):
+        self.passed += len(passed)
+        self.alike += len(left_out)
+        self.differ += len(failed)
+        self.seconds += seconds
+
+
+def items_of(module, o):
+    wanted = [i for i in module.items(o.fast) if i in module.CI] if o.ci else module.items(o.fast)
+    return [i for i in wanted if re.search(o.k, i)]
+
+
+def summary(table):
+    """The table; 1 if anything differs."""
+    print(f"\n{'suite':<10}{'passed':>8}{'alike':>8}{'differ':>8}{'s':>9}")
+    for suite, n in table.items():
+        print(f'{suite:<10}' + (f'  skipped: {n.why}' if n.why else f'{n.passed:>8}{n.alike:>8}{n.differ:>8}{n.seconds:>9.1f}'))
+    differ = sum(n.differ for n in table.values())
+    if differ:
+        print(f'output of the runs: {LOGS}')
+    skipped = sum(n.alike + bool(n.why) for n in table.values())
+    print(f'{sum(n.passed for n in table.values())} passed, {differ} failed, {skipped} skipped')
+    return 1 if differ else 0
+
+
 def main():
     a = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     a.add_argument('--fast', action='store_true', help='the subset for CI')
+    a.add_argument('--ci', action='store_true', help='the subset that needs seconds, and no download')
     a.add_argument('--fresh', action='store_true', help='forget earlier bare results')
     a.add_argument('-j', type=int, default=2, metavar='N', help='groups at once (2)')
     a.add_argument('-k', default='', metavar='PATTERN', help='only modules and folders that match')
@@ -109,36 +146,28 @@ def main():
     usf = os.environ.get('USF', '')
     usf = os.path.abspath(usf) if usf else ''
     LOGS.mkdir(parents=True, exist_ok=True)
-    jobs, slow, count = {}, [], dict(passed=0, failed=0, skipped=0)
+    jobs, slow, table = {}, [], {}
     with concurrent.futures.ThreadPoolExecutor(o.j) as pool:
         for suite, module in SUITES.items():
             if o.only and o.only != suite:
                 continue
-            why = module.missing()
-            if why:
-                print(f'skipped {suite}: {why}')
-                count['skipped'] += 1
-                continue
-            for item in module.items(o.fast):
-                if re.search(o.k, item):
-                    jobs[pool.submit(run_item, suite, item, usf, o.fast, o.fresh)] = (suite, item)
+            table[suite] = Sums()
+            table[suite].why = 'not in the cache' if o.ci and not getattr(module, 'ready', lambda: True)() else module.missing()
+            for item in [] if table[suite].why else items_of(module, o):
+                jobs[pool.submit(run_item, suite, item, usf, o.fast or o.ci, o.fresh)] = (suite, item)
         for done in concurrent.futures.as_completed(jobs):
             suite, item = jobs[done]
             passed, failed, left_out, times, seconds = done.result()
-            for k, n in (('passed', passed), ('failed', failed), ('skipped', left_out)):
-                count[k] += len(n)
+            table[suite].add(passed, left_out, failed, seconds)
             slow += [t for t, s in times.items() if o.slowest and s > o.slowest]
-            print(f'{suite:7}{item:40}{seconds:7.1f} s  {len(passed)} passed'
+            print(f'{suite:9}{item:40}{seconds:7.1f} s  {len(passed)} passed'
                   f"{f', {len(left_out)} left out' if left_out else ''}{f', {len(failed)} FAILED' if failed else ''}")
             for test, (then, now) in failed.items():
                 print(f'        bare {then}, now {now}: {test}')
             sys.stdout.flush()
     if slow:
         print('\n'.join(sorted(slow)))
-    if count['failed']:
-        print(f'output of the runs: {LOGS}')
-    print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
-    return 1 if count['failed'] else 0
+    return summary(table)
 
 
 if __name__ == '__main__':

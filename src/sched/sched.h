@@ -69,6 +69,8 @@ struct sched_unseen {
 struct os_cpuset;
 struct sched_watcher {          /* what the monitor remembers between two looks */
     uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
+    uint64_t deaf_since[USF_MAX_CORES];     /* ns: first nudge that was to make it give way and has not, */
+    uint32_t deaf[USF_MAX_CORES];           /* ... and their number */
     uint32_t asleep[USF_MAX_CORES];
     uint32_t quiet;             /* looks in a row without anything waiting */
     uint32_t next_sample;       /* task (policy `linux`) or core to look at */

@@ -9,10 +9,21 @@
 
 #define TICK_NS        1000000ull
 #define BUSY_TICK_NS   10000000ull  /* while cores are in use and nothing waits */
-#define DEAF_TIMES     5u       /* times the progress guarantee: a thread that has not answered by then will not */
+/* A thread that has not answered so many nudges, for so many times the progress guarantee, will not.  Both: the monitor may
+ * not have had the CPU for long. */
+#define DEAF_NUDGES    8u
+#define DEAF_TIMES     4u
 #define QUIET_LOOKS    50u      /* looks without anything waiting before the monitor goes to sleep */
 #define SAMPLE_BACKOFF 6u       /* doublings at most */
 #define SAMPLE_NS      4000000ull   /* between two samples of running threads */
+
+static bool is_deaf(struct sched *s, uint32_t core, uint64_t now, uint64_t age)
+{
+    struct sched_watcher *m = s->watch;
+    if (age < s->h->progress_ns) return false;
+    if (!m->deaf[core]++) m->deaf_since[core] = now;
+    return m->deaf[core] > DEAF_NUDGES && now - m->deaf_since[core] >= DEAF_TIMES * s->h->progress_ns;
+}
 
 static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t now,
                             void (*nudge)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
@@ -25,6 +36,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
         m->progress[core] = progress;
         m->since[core] = now;
         m->nudged[core] = 0;
+        m->deaf[core] = 0;
         m->asleep[core] = 0;
         return false;
     }
@@ -41,7 +53,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
         return true;
     }
     m->asleep[core] = 0;
-    if (age >= DEAF_TIMES * s->h->progress_ns) return true;
+    if (is_deaf(s, core, now, age)) return true;
     /* at 1, 2, 4, 8, ... ms, and from the guarantee's time on every tick */
     if (age >= 2 * m->nudged[core] || age >= s->h->progress_ns) {
         m->nudged[core] = age;

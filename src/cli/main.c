@@ -4,6 +4,9 @@
 #include "shm/shm.h"
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <ucontext.h>
 
 #define JSON_FLAG {.name = "json", .help = "for machines"}
 static const struct cli_flag ps_flags[] = {
@@ -48,7 +51,7 @@ static const char *library_build(void)
     return preload_find(&lib, why, sizeof why) ? NULL : lib.build_id;
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     if (argc < 2) return cli_usage("no command given ('usf --help' lists them)");
     const char *word = argv[1];
@@ -69,4 +72,26 @@ int main(int argc, char **argv)
         return r == CLI_OK ? CLI_FAILED : r;
     }
     return r;
+}
+
+/* Under a small limit (ulimit -s 16) there is not enough stack for us, though it may do for the program: take some elsewhere. */
+#define STACK_NEEDED (1u << 20)
+static struct { ucontext_t caller, own; int argc, code; char **argv; } elsewhere;
+
+static void on_own_stack(void) { elsewhere.code = run_command(elsewhere.argc, elsewhere.argv); }
+
+int main(int argc, char **argv)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= STACK_NEEDED) return run_command(argc, argv);
+    void *stack = mmap(NULL, STACK_NEEDED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED || getcontext(&elsewhere.own)) return run_command(argc, argv);
+    elsewhere.own.uc_stack.ss_sp = stack;
+    elsewhere.own.uc_stack.ss_size = STACK_NEEDED;
+    elsewhere.own.uc_link = &elsewhere.caller;
+    elsewhere.argc = argc;
+    elsewhere.argv = argv;
+    makecontext(&elsewhere.own, on_own_stack, 0);
+    swapcontext(&elsewhere.caller, &elsewhere.own);
+    return elsewhere.code;
 }

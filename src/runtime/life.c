@@ -101,7 +101,10 @@ static void before_clone(struct gate_frame *f)
         bool ok = f->rax != 435 || (sync_read(arg, (uint32_t *)&tls) && sync_read(arg + 1, (uint32_t *)&tls + 1));
         if (ok) rt_bequeath_hint(&rt_self, tls);
     }
-    if (flags & CLONE_VFORK) usf_gate_vforked = 1;
+    if (flags & CLONE_VFORK) {
+        rt_self.set_by_child = 0;
+        usf_gate_vforked = 1;
+    }
     else if (!(flags & CLONE_SETTLS)) {
         atomic_store(&rt.shared_tls, 1);
         atomic_store(&rt.careful, 1);

@@ -43,6 +43,7 @@ struct rt_thread {
     uint32_t spins;                 /* rounds of spin loops in a row with nothing else to run */
     uint64_t yielded;               /* ns: when it last gave strangers a chance */
     uint32_t kernel_waits;          /* it is in so many waits that sync_kernel_wait counts */
+    uint64_t set_by_child;          /* signals whose action its child has set, which shares its memory (vfork, posix_spawn) */
     uint32_t stopped;               /* rt.stop_round that it has answered */
     bool has_hint;                  /* affinity that the program set */
     struct os_cpuset hint;

@@ -263,6 +263,7 @@ static long sigaction_of_vforked(struct gate_frame *f, int sig)
 {
     struct kernel_sigaction *old = (void *)f->rdx;
     long r = rt_pass(f);
+    if (r == 0 && f->rsi) rt_self.set_by_child |= 1ull << (sig - 1);
     if (r == 0 && old && old->handler == rt_signal) *old = table.act[sig];
     return r;
 }
@@ -312,13 +313,13 @@ void rt_signals_after_fork(void)
     atomic_store(&table.lock, 0);
 }
 
-/* exec keeps what is ignored and resets what is handled: ours are handled where the program ignores.  (A child of vfork may have
- * given them other actions, which its parent's table does not know.) */
+/* exec keeps what is ignored and resets what is handled: ours are handled where the program ignores.  A child of vfork may have
+ * given them other actions, which its parent's table does not know. */
 void rt_signals_before_exec(void)
 {
-    struct kernel_sigaction k;
+    uint64_t set = usf_gate_vforked ? rt_self.set_by_child : 0;
     for (unsigned i = 0; i < NR_OURS; i++)
-        if (table.act[ours[i]].handler == IGN && kernel_action(ours[i], 0, &k) == 0 && k.handler == rt_signal)
+        if (table.act[ours[i]].handler == IGN && !(set >> (ours[i] - 1) & 1))
             kernel_action(ours[i], &table.act[ours[i]], 0);
 }
 

@@ -119,12 +119,35 @@ static long futex(struct rt_thread *t, uint32_t *addr, int op, uint32_t val, con
     return r;
 }
 
+/* glibc from 2.41 on acts upon pthread_cancel at one place only, before it makes a call (gate.h): its handler does nothing here.  So go
+ * there before a wait begins, and after a handler has run; its word is 0 while there is nothing to act upon. */
+static void act_upon_cancel(const struct gate_frame *f)
+{ if (*(const volatile uint32_t *)f->cancel) gate_syscall(f, __NR_getpid, 0, 0, 0, 0, 0, 0); }
+
+static long cancellable_futex(struct rt_thread *t, const struct gate_frame *f, const struct sync_timespec *timeout)
+{
+    int op = (int)f->rsi;
+    for (;;) {
+        t->restart = 0;
+        t->sync.seen = t->handlers;             /* a handler that runs from here on is noticed, one before has left its mark */
+        __asm__ volatile("" ::: "memory");
+        act_upon_cancel(f);
+        t->sync.handlers = &t->handlers;
+        long r = sync_futex(&rt.sync, &t->sync, (uint32_t *)f->rdi, op, (uint32_t)f->rdx, timeout, (uint32_t *)f->r8, (uint32_t)f->r9);
+        t->sync.handlers = 0;
+        if (r == SYNC_HANDLER || (r == -EINTR && waits(op & FUTEX_CMD_MASK) && !timeout && t->restart)) continue;
+        if (r == -EINTR) act_upon_cancel(f);
+        return r;
+    }
+}
+
 static long call_futex(struct gate_frame *f)
 {
     int op = (int)f->rsi, cmd = op & FUTEX_CMD_MASK;
     struct rt_thread *t = rt_enter();
     if (USF_UNLIKELY(!t)) return futex_alone(f);
     long r = rt.sched.kernel ? SYNC_KERNEL
+             : f->cancel ? cancellable_futex(t, f, (const struct sync_timespec *)f->r10)
              : futex(t, (uint32_t *)f->rdi, op, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10,
                      (uint32_t *)f->r8, (uint32_t)f->r9);
     if (r != SYNC_KERNEL) return r;

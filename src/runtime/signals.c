@@ -153,7 +153,7 @@ static void end_parents_wait(struct rt_thread *t, ucontext_t *uc)
 static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, int sig, siginfo_t *info, void *uc)
 {
     uint32_t where = t->self.where, certain = t->certain, interrupted;
-    struct sync_waiter *waiter = t->sync.waiter;
+    struct sync_self sync = t->sync;
     int32_t pid = rt.pid;
 
     t->handlers++;
@@ -163,17 +163,18 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
         return;
     }
     sched_stop_trials(&rt.sched, &t->self);
-    if (waiter) sync_cancel(&rt.sync, &t->sync);
+    if (sync.waiter) sync_cancel(&rt.sync, &t->sync);
     if (where == SCHED_PARKED) sched_interrupt(&rt.sched, &t->self);
     else if (where == SCHED_AWAY) sched_return_core(&rt.sched, &t->self);
     interrupted = t->self.interrupted;
     t->self.interrupted = 0;
     t->self.where = SCHED_USER;
     t->sync.waiter = 0;
+    t->sync.handlers = 0;
 
     if (!call_handler(a, sig, info, uc)) return;
 
-    t->sync.waiter = waiter;
+    t->sync = sync;
     t->self.interrupted |= interrupted;
     t->restart = (a->flags & SA_RESTART) != 0;
     if (where == SCHED_PARKED && rt.pid != pid) end_parents_wait(t, uc);

@@ -65,6 +65,7 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     if (r != -ETIMEDOUT || state_of(t) == USF_TASK_RUNNING) {
         if (r == -EINTR) {      /* the handler had a core, but a soft wait may have offered it since */
             core_wait_turn(s, me);
+            me->interrupted = 0;
             return -EINTR;
         }
         if (has_turn(t)) {

@@ -182,6 +182,12 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
         sched_crit_leave(y->sched, me->sched);
         return ok ? -EAGAIN : -EFAULT;
     }
+    if (me->handlers && *me->handlers != me->seen) {        /* none runs from here on that would not find the waiter */
+        detach(b, &w);
+        unlock_bucket(b);
+        sched_crit_leave(y->sched, me->sched);
+        return SYNC_HANDLER;
+    }
     unlock_bucket(b);
     me->waiter = &w;
     sched_crit_leave(y->sched, me->sched);

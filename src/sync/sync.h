@@ -17,6 +17,7 @@
 #include "sched/sched.h"
 
 #define SYNC_BUCKETS 256u
+#define SYNC_HANDLER (-4097l)       /* sync_futex: a handler has run before the wait began */
 #define SYNC_KERNEL  (-4096l)       /* sync_futex: not ours, make the system call */
 
 enum sync_state { SYNC_SPINNING, SYNC_WAITING, SYNC_WAKING, SYNC_WOKEN, SYNC_CANCELLED };
@@ -47,6 +48,8 @@ struct sync {
 struct sync_self {
     struct sched_self *sched;
     struct sync_waiter *waiter;     /* its wait in progress, or null */
+    const uint32_t *handlers;       /* if not null: a count of handlers; no wait begins once it is not `seen` any more */
+    uint32_t seen;
 };
 
 struct sync_timespec { int64_t sec, nsec; };

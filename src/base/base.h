@@ -36,11 +36,12 @@ extern void (*usf_on_bug)(void);                               /* null: abort (t
 #endif
 
 /* Perturbation points: USF_POINT("name") delays, yields or kills by a seeded plan (env USF_POINTS,
- * e.g. "seed=7,delay=20" or "kill=sched.block.locked:3").  Compiled out in release. */
+ * e.g. "seed=7,delay=20" or "kill=sched.block.locked:3"; the monitor's is USF_TEST_MONITOR_POINTS in the environment of `usf run`).
+ * Compiled out in release.  The section usf_points lists the names of all that there are. */
 #ifdef USF_POINTS
 void usf_point(const char *name);
 void usf_points_again(void);    /* read the plan again: a forked child has its parent's */
-#define USF_POINT(name) usf_point(name)
+#define USF_POINT(name) do { static const char point_[] __attribute__((section("usf_points"), used)) = name; usf_point(point_); } while (0)
 #else
 #define USF_POINT(name) ((void)0)
 #endif

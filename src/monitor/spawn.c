@@ -29,10 +29,21 @@ static void leave_files(unsigned keep)
     close_from_to(keep + 1, ~0u);
 }
 
+/* A test's plan for the monitor; the one that follows a killed one has none. */
+static char *points(void)
+{
+#ifdef USF_POINTS
+    static char plan[320];
+    const char *for_monitor = getenv("USF_TEST_MONITOR_POINTS");
+    if (for_monitor && snprintf(plan, sizeof plan, "USF_POINTS=%s", for_monitor) < (int)sizeof plan) return plan;
+#endif
+    return NULL;
+}
+
 /* In the grandchild: become `exe monitor instance`, or tell the error. */
 static _Noreturn void become(const char *exe, const char *instance, int report)
 {
-    char fd[16], *argv[] = {"usf", "monitor", (char *)instance, fd, NULL}, *envp[] = {NULL};
+    char fd[16], *argv[] = {"usf", "monitor", (char *)instance, fd, NULL}, *envp[] = {points(), NULL};
     sigset_t none;
     int to = fcntl(report, F_DUPFD, 3);     /* out of the way of 0-2; the monitor tells by it how it came up */
     snprintf(fd, sizeof fd, "%d", to);

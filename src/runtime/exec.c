@@ -89,13 +89,14 @@ static long call_exec(struct gate_frame *f)
     bool at = f->rax == __NR_execveat;
     long dir = at ? (long)f->rdi : -100 /* AT_FDCWD */, path = at ? (long)f->rsi : (long)f->rdi, r;
 
+    bool vforked = rt_vforked();
     if (!rt.on) {
         rt_signals_before_exec();
         r = rt_pass(f);
-        if (!usf_gate_vforked) rt_signals_after_failed_exec();
+        if (!vforked) rt_signals_after_failed_exec();
         return r;
     }
-    if (usf_gate_vforked) {         /* the parent's memory: nothing but the mask and the actions is ours to change */
+    if (vforked) {          /* the parent's memory: nothing but the mask and the actions is ours to change */
         rt_unpin();
         rt_signals_before_exec();
         return rt_pass(f);

@@ -62,18 +62,40 @@ static long fork_unscheduled(struct gate_frame *f)
 static long fork_with(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    if (usf_gate_vforked) return rt_pass(f);
+    if (rt_vforked()) return rt_pass(f);
     if (!rt.on) return fork_unscheduled(f);
-    sched_crit_enter(&t->self);
+    /* A process that shares this memory and this thread's storage (clone) must not change what is the thread's. */
+    bool mine = !atomic_load(&rt.shared_tls) || os_gettid() == t->tid;
+    if (mine) sched_crit_enter(&t->self);
     uint64_t mask = block_signals();
     long r = rt_pass(f);
     if (r == 0) {
-        if (t->deferred) mask = t->deferred_mask;   /* the signal that came before is the parent's */
+        if (mine && t->deferred) mask = t->deferred_mask;   /* the signal that came before is the parent's */
+        if (!mine) t->self.crit = 1;
+        mine = true;
         in_child(t);
     }
     restore_signals(mask);
-    sched_crit_leave(&rt.sched, &t->self);
+    if (mine) sched_crit_leave(&rt.sched, &t->self);
     return r;
+}
+
+/* A process that a clone without CLONE_VM has made on a stack of its own, at its first call that we see: where it begins no
+ * frame of ours may lie, so it comes with a copy of its parent's thread, which is no longer anybody. */
+void rt_begin_copy(void)
+{
+    struct rt_thread *t = &rt_self;
+    if (os_getpid() == rt.pid) return;      /* the parent, in a handler, before its springboard has cleared the word */
+    uint64_t mask = block_signals();
+    usf_gate_vforked = 0;
+    t->self.crit = 1;
+    if (rt.on) in_child(t);
+    else {
+        rt.pid = os_getpid();
+        rt_signals_after_fork();
+    }
+    restore_signals(mask);
+    sched_crit_leave(&rt.sched, &t->self);
 }
 
 static long call_clone(struct gate_frame *f)
@@ -92,9 +114,13 @@ static void before_clone(struct gate_frame *f)
 {
     uint32_t lo = 0;
     uint64_t flags = f->rdi;
+    bool vforked = rt_vforked();
     if (f->rax == __NR_vfork) flags = CLONE_VM | CLONE_VFORK;
     else if (f->rax == 435 /* clone3 */) flags = sync_read((const uint32_t *)f->rdi, &lo) ? lo : 0;
-    if (!(flags & CLONE_VM)) return;
+    if (!(flags & CLONE_VM)) {
+        if (!vforked) usf_gate_vforked = RT_COPY;   /* the parent's springboard clears it, the child keeps it */
+        return;
+    }
     if (flags & CLONE_SETTLS && rt_self.state == RT_ATTACHED) {
         uint64_t tls = f->r8;
         const uint32_t *arg = (const uint32_t *)(f->rdi + 56);     /* struct clone_args.tls */

@@ -74,6 +74,16 @@ struct rt {
 extern struct rt rt;
 extern __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
 
+/* usf_gate_vforked of a process that has a copy of its parent's memory and has not noticed yet (rt_begin_copy). */
+#define RT_COPY 2u
+void rt_begin_copy(void);
+/* Are we the child of a vfork, in its parent's memory? */
+static inline bool rt_vforked(void)
+{
+    if (USF_UNLIKELY(usf_gate_vforked == RT_COPY)) rt_begin_copy();
+    return usf_gate_vforked != 0;
+}
+
 /* The calling thread if it takes part in scheduling (attached now if it is new), else null: pass. */
 struct rt_thread *rt_enter_slow(void);
 static inline struct rt_thread *rt_enter(void)

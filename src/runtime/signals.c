@@ -278,7 +278,7 @@ static long call_sigaction(struct gate_frame *f)
     long r;
 
     if (!table.ready || f->r10 != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP) return rt_pass(f);
-    if (usf_gate_vforked) return sigaction_of_vforked(f, sig);
+    if (rt_vforked()) return sigaction_of_vforked(f, sig);
     if (new && !copy_words(&want, new, sizeof want)) return -EFAULT;
     sched_crit_enter(&t->self);
     uint32_t free = 0;

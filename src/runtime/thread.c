@@ -92,7 +92,7 @@ void rt_lost_record(struct rt_thread *t)
 struct rt_thread *rt_enter_slow(void)
 {
     struct rt_thread *t = &rt_self;
-    if (usf_gate_vforked || t->self.crit) return 0;
+    if (rt_vforked() || t->self.crit) return 0;
     if (atomic_load(&rt.was_off)) rt_lost_record(t);
     if (!rt.on) return 0;
     if (t->state == RT_ATTACHED && atomic_load(&rt.shared_tls) && os_gettid() != t->tid) return 0;

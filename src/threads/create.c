@@ -59,6 +59,9 @@ static bool create_cached(pthread_t *th, const struct plan *plan, const struct j
     struct inherited from;
     if (!plan->plain || self_is_odd() || !cache_has_parked())
         return false;
+    threads_after_fork();                    /* a process made by clone may not know yet that these are its parent's */
+    if (!cache_has_parked())
+        return false;
     fresh_capture(&from);
     if (plan->has_mask)
         from.mask = plan->mask;

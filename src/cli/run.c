@@ -76,6 +76,21 @@ static int check_cpus(struct run *r)
     return -1;
 }
 
+/* --share process: an instance for this run, whose name nobody else has. */
+static int choose_instance(struct run *r)
+{
+    const struct config_value *share = config_value_of(r->config, "share");
+    struct config_value *v = &r->config->v[option_by_name("instance", -1) - usf_options];
+    if (r->config->s.share != USF_SHARE_PROCESS) return -1;
+    if (v->origin == ORIGIN_CLI && share->origin == ORIGIN_CLI) return cli_usage("--share process and --instance exclude each other");
+    if (v->origin == ORIGIN_CLI) return -1;
+    snprintf(r->config->s.instance, sizeof r->config->s.instance, "run-%d-%lx", getpid(), os_now());
+    free(v->text);
+    v->text = xasprintf("%s", r->config->s.instance);
+    v->origin = share->origin;
+    return -1;
+}
+
 /* ---- running ---------------------------------------------------------------------------------- */
 static int exec_program(void *arg)
 {
@@ -180,7 +195,7 @@ int cmd_run(const struct cli_command *self, int argc, char **argv)
     r.config = &a.config;
     r.argv = argv + a.rest;
     if (!*r.argv) return cli_usage("no program given (usf run %s)", self->synopsis);
-    if ((code = check_policy(&r)) >= 0 || (code = check_cpus(&r)) >= 0) return code;
+    if ((code = check_policy(&r)) >= 0 || (code = check_cpus(&r)) >= 0 || (code = choose_instance(&r)) >= 0) return code;
     if ((code = program_find(*r.argv, &r.program)) != 0) {
         usf_warn("%s", r.program.why);
         return code;

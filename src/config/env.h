@@ -17,6 +17,7 @@
  *   USF_VERBOSE         0-3
  *   USF_STATS           read by `usf run` alone, never exported by it: a file name, or - for stderr
  *   USF_KEEP_ENV        on | off; read by `usf run` alone
+ *   USF_SHARE           process | user; read by `usf run` alone
  *
  * An empty variable counts as not set.  Beside the options:
  *
@@ -47,6 +48,7 @@
 #define USF_ENV_VERBOSE        "USF_VERBOSE"
 #define USF_ENV_STATS          "USF_STATS"
 #define USF_ENV_KEEP_ENV       "USF_KEEP_ENV"
+#define USF_ENV_SHARE          "USF_SHARE"
 
 #define USF_ENV_RUN            "USF_RUN"
 #define USF_ENV_OWNER          "USF_OWNER"

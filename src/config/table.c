@@ -53,5 +53,9 @@ const struct usf_option usf_options[] = {
     {.name = "keep-env", .env = USF_ENV_KEEP_ENV, .type = OPT_CHOICE, FIELD(keep_env),
      .flags = OPT_F_BARE, .arg = "on|off", .choices = "off|on", .def = "off",
      .help = "leave the wait policies in the environment (OMP_WAIT_POLICY and its like) alone"},
+    {.name = "share", .env = USF_ENV_SHARE, .type = OPT_CHOICE, FIELD(share),
+     .flags = 0, .arg = "WITH", .choices = "process|user", .def = "user",
+     .help = "with whom the cores are shared: this run alone, or all of the user's that name the instance",
+     .more = "'process' makes an instance for this program and what it starts; --instance overrides it elsewhere."},
 };
 const unsigned usf_nr_options = sizeof usf_options / sizeof usf_options[0];

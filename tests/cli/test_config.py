@@ -45,7 +45,7 @@ class Origins(Case):
     def test_every_option_from_everywhere(self):
         values = {"instance": "abc", "cpus": "0", "policy": "fifo", "quantum": 3, "poll": 4, "progress": 5, "lend": 6,
                   "lock": "dtlock", "thread-cache": "off", "cache-dir": "/x", "monitor-linger": 7, "verbose": 1,
-                  "stats": "/tmp/s", "keep-env": "on"}
+                  "stats": "/tmp/s", "keep-env": "on", "share": "process"}
         o, _ = self.options(drop=["USF_INSTANCE"])
         self.assertEqual(set(o), set(values))
         self.user_config("".join("%s = %s\n" % (k, json.dumps(v)) for k, v in values.items()))

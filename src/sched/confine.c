@@ -35,6 +35,18 @@ static void confine(struct sched *s, const uint64_t cores[4])
     }
 }
 
+/* Who runs on a core that is gone would keep it for as long as nobody else may run there. */
+static void take_lost_cores(struct sched *s, struct kicks *k)
+{
+    const uint64_t *may = s->procs[s->proc].pol.cores;
+    for (uint32_t c = 0; c < s->h->nr_cores && k->n < KICKS_MAX - 4; c++) {
+        uint64_t w = atomic_load(&s->cores[c].word);
+        unsigned st = core_state(w);
+        if (may[c / 64] >> (c % 64) & 1 || st == USF_CORE_IDLE || st == USF_CORE_OFF) continue;
+        if (atomic_load(&s->tasks[core_task(w)].proc) == s->proc) core_take(s, c, w, k);
+    }
+}
+
 void sched_follow_cpus(struct sched *s, struct sched_self *me, struct os_cpuset *allowed, void (*choose)(struct os_cpuset *cpus))
 {
     struct kicks k = {0};
@@ -49,6 +61,7 @@ void sched_follow_cpus(struct sched *s, struct sched_self *me, struct os_cpuset 
         choose(&now);
         if (cores_of(s, &now, cores) && __builtin_memcmp(cores, s->procs[s->proc].pol.cores, sizeof cores)) {
             confine(s, cores);
+            take_lost_cores(s, &k);
             core_fill_all(s, &k);
         }
     }

@@ -3,6 +3,8 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -15,12 +17,14 @@ static void note_wait(struct rt_thread *t, const struct gate_frame *f)
     sched_waits_for(&rt.sched, &t->self, futex ? USF_WAIT_FUTEX : USF_WAIT_SYSCALL, futex ? f->rdi : usf_wait_call(f->rax, f->rdi));
 }
 
-/* Some calls are not restarted after a signal even under SA_RESTART.  If it was one that the program does not see, it must not
- * notice. */
+/* Some calls are not restarted after a signal even under SA_RESTART, others return with a part of the work done.  If it was
+ * one that the program does not see, it must not notice. */
 struct signals { uint32_t handlers, unseen; };
 static struct signals signals_of(const struct rt_thread *t) { return (struct signals){t->handlers, t->unseen}; }
+static bool only_unseen(const struct rt_thread *t, struct signals before)
+{ return t->handlers == before.handlers && t->unseen != before.unseen; }
 static bool ended_unseen(const struct rt_thread *t, long r, struct signals before)
-{ return r == -EINTR && t->handlers == before.handlers && t->unseen != before.unseen; }
+{ return r == -EINTR && only_unseen(t, before); }
 
 static long call_once(struct rt_thread *t, struct gate_frame *f, bool certain, bool *again)
 {
@@ -228,10 +232,23 @@ static long blocks_for_time(struct gate_frame *f, unsigned arg)
     return t ? call_for_time(t, f, arg, TIMESPEC) : rt_pass(f);
 }
 static long call_nanosleep(struct gate_frame *f) { return blocks_for_time(f, 0); }
-static long call_sigtimedwait(struct gate_frame *f) { return blocks_for_time(f, 2); }
 static long call_semtimedop(struct gate_frame *f) { return blocks_for_time(f, 3); }
 static long call_clock_nanosleep(struct gate_frame *f)
 { return f->rsi & TIMER_ABSTIME ? call_blocks(f) : blocks_for_time(f, 2); }
+
+/* Who waits for our own signal among others must not be given it. */
+static long call_sigtimedwait(struct gate_frame *f)
+{
+    struct rt_thread *t = rt_enter();
+    struct gate_frame with = *f;
+    siginfo_t own, *info = (siginfo_t *)f->rsi;
+    long r;
+    if (!t) return rt_pass(f);
+    if (!info) with.rsi = (uint64_t)(info = &own);
+    do r = call_for_time(t, &with, 2, TIMESPEC);
+    while (r == RT_SIGNAL && rt_is_own_signal(info));
+    return r;
+}
 
 /* ---- calls that may block ----------------------------------------------------------------------- */
 /* A core that is lent to such a call is taken only once it has been lent for long, with others waiting all the while.  So a
@@ -269,6 +286,71 @@ static long may_block(struct gate_frame *f, short events)
 static long call_may_block(struct gate_frame *f) { return may_block(f, 0); }
 static long call_reads(struct gate_frame *f) { return may_block(f, POLLIN); }
 static long call_writes(struct gate_frame *f) { return may_block(f, POLLOUT); }
+
+/* The descriptor is gone also where close returns EINTR: never again. */
+static long call_close(struct gate_frame *f)
+{
+    struct rt_thread *t = rt_enter();
+    if (!t) return rt_pass(f);
+    bool again;
+    t->certain = false;
+    note_wait(t, f);
+    return call_once(t, f, false, &again);
+}
+
+/* A signal that the program does not see has cut a transfer short: the rest of it.  Buffer and length are the second and third argument of all. */
+__attribute__((noinline)) static long transfer_rest(const struct gate_frame *f, short events, long done)
+{
+    struct gate_frame rest = *f;
+    struct signals before;
+    long r;
+    do {
+        rest.rsi = f->rsi + (uint64_t)done;
+        rest.rdx = f->rdx - (uint64_t)done;
+        before = signals_of(&rt_self);
+        r = may_block(&rest, events);
+        if (r > 0) done += r;
+    } while (r > 0 && (uint64_t)done < f->rdx && only_unseen(&rt_self, before));
+    return done;
+}
+
+static long transfer_all(struct gate_frame *f, short events)
+{
+    struct signals before = signals_of(&rt_self);
+    long r = may_block(f, events);
+    if (USF_LIKELY(r <= 0 || (uint64_t)r >= f->rdx) || !only_unseen(&rt_self, before)) return r;
+    return transfer_rest(f, events, r);
+}
+
+static long call_write(struct gate_frame *f) { return transfer_all(f, POLLOUT); }
+static long call_recvfrom(struct gate_frame *f)
+{ return USF_UNLIKELY(f->r10 & MSG_WAITALL) && !f->r8 ? transfer_all(f, POLLIN) : may_block(f, POLLIN); }
+
+/* The rest of the buffer that was written in part, and then the other buffers one by one. */
+__attribute__((noinline)) static long writev_rest(const struct gate_frame *f, long done)
+{
+    struct gate_frame part = *f;
+    const struct iovec *v = (const struct iovec *)f->rsi, *end = v + f->rdx;
+    uint64_t skip = (uint64_t)done;
+    part.rax = __NR_write;
+    for (; v < end && skip >= v->iov_len; v++) skip -= v->iov_len;
+    for (; v < end; v++, skip = 0) {
+        part.rsi = (uint64_t)v->iov_base + skip;
+        part.rdx = v->iov_len - skip;
+        long r = part.rdx ? transfer_all(&part, POLLOUT) : 0;
+        if (r > 0) done += r;
+        if (r != (long)part.rdx) break;
+    }
+    return done;
+}
+
+/* A whole one is not told from a part without a look at the buffers: only after such a signal. */
+static long call_writev(struct gate_frame *f)
+{
+    struct signals before = signals_of(&rt_self);
+    long r = may_block(f, POLLOUT);
+    return USF_LIKELY(r <= 0 || !only_unseen(&rt_self, before)) ? r : writev_rest(f, r);
+}
 
 static long call_wait4(struct gate_frame *f)
 {
@@ -323,6 +405,15 @@ static long call_epoll_pwait2(struct gate_frame *f)
     return r ? r : call_for_time(t, f, 3, TIMESPEC);
 }
 
+/* timeval and timespec are alike there */
+static bool is_zero(uint64_t time)
+{
+    uint32_t w[4];
+    for (unsigned i = 0; i < 4; i++)
+        if (!time || !sync_read((const uint32_t *)time + i, &w[i])) return false;
+    return !(w[0] | w[1] | w[2] | w[3]);
+}
+
 /* select overwrites its sets, so the look is made on copies; sets larger than FD_SETSIZE are rare
  * enough to do without it. */
 static long call_select(struct gate_frame *f)
@@ -334,14 +425,19 @@ static long call_select(struct gate_frame *f)
     uint32_t probe;
 
     if (!t) return rt_pass(f);
+    struct signals before = signals_of(t);
+    long r;
+    if (is_zero(f->r8)) {
+        do r = rt_pass(f);
+        while (ended_unseen(t, r, before));
+        return r;
+    }
     if (n == 0 || n > FD_SETSIZE || !has_core(t)) return rt_call_away(t, f, true);
     for (int i = 0; i < 3; i++) {
         if (!user[i]) continue;
         if (!sync_read((uint32_t *)user[i], &probe)) return rt_pass(f);     /* EFAULT, from the kernel */
         for (unsigned w = 0; w < words; w++) copy[i][w] = user[i][w];
     }
-    struct signals before = signals_of(t);
-    long r;
     do r = usf_syscall6((long)f->rax, n, (long)(user[0] ? copy[0] : 0), (long)(user[1] ? copy[1] : 0),
                         (long)(user[2] ? copy[2] : 0), (long)&now, f->rax == __NR_pselect6 ? (long)f->r9 : 0);
     while (ended_unseen(t, r, before));
@@ -354,25 +450,54 @@ static long call_select(struct gate_frame *f)
 
 /* ---- the table -------------------------------------------------------------------------------- */
 
+/* docs/calls.md says of every call why it is here, elsewhere in this room, or left alone; tests/blocking compares. */
+
+enum { NR_OPENAT2 = 437, NR_CLOSE_RANGE = 436, NR_FACCESSAT2 = 439, NR_IO_PGETEVENTS = 333, NR_FCHMODAT2 = 452 };
+
+static const uint16_t blocks[] = {
+    __NR_pause, __NR_rt_sigsuspend, __NR_waitid, __NR_mq_timedreceive,
+};
+static const uint16_t reads[] = {
+    __NR_read, __NR_readv, __NR_recvmsg, __NR_recvmmsg, __NR_accept, __NR_accept4,
+};
+static const uint16_t writes[] = {__NR_sendmsg, __NR_sendmmsg};
+static const uint16_t may_wait[] = {
+    __NR_pread64, __NR_preadv, __NR_preadv2, __NR_pwrite64, __NR_pwritev, __NR_pwritev2, __NR_connect, __NR_flock, __NR_fcntl,
+    __NR_fsync, __NR_fdatasync, __NR_sync, __NR_syncfs, __NR_sync_file_range, __NR_msync, __NR_ioctl, __NR_splice, __NR_tee,
+    __NR_vmsplice, __NR_sendfile, __NR_copy_file_range, __NR_msgrcv, __NR_msgsnd, __NR_semop, __NR_mq_timedsend,
+    __NR_io_uring_enter, __NR_io_uring_register, __NR_io_getevents, NR_IO_PGETEVENTS, __NR_io_submit, __NR_io_destroy,
+    __NR_getrandom, __NR_membarrier, __NR_process_vm_readv, __NR_process_vm_writev, __NR_syslog,
+    __NR_keyctl, __NR_add_key, __NR_request_key, __NR_mlock, __NR_mlock2, __NR_mlockall,
+};
+/* Files: of a disk, a server, a program (FUSE); with leases. */
+static const uint16_t files[] = {
+    __NR_open, __NR_openat, NR_OPENAT2, __NR_creat, __NR_stat, __NR_lstat, __NR_fstat, __NR_newfstatat, __NR_statx,
+    __NR_access, __NR_faccessat, NR_FACCESSAT2, __NR_readlink, __NR_readlinkat, __NR_getdents, __NR_getdents64, __NR_truncate,
+    __NR_ftruncate, __NR_fallocate, __NR_rename, __NR_renameat, __NR_renameat2, __NR_unlink, __NR_unlinkat, __NR_link,
+    __NR_linkat, __NR_symlink, __NR_symlinkat, __NR_mkdir, __NR_mkdirat, __NR_rmdir, __NR_mknod, __NR_mknodat, __NR_chmod,
+    __NR_fchmod, __NR_fchmodat, NR_FCHMODAT2, __NR_chown, __NR_fchown, __NR_lchown, __NR_fchownat, __NR_utime, __NR_utimes,
+    __NR_futimesat, __NR_utimensat, __NR_statfs, __NR_fstatfs, __NR_chdir, __NR_readahead, __NR_fadvise64, __NR_setxattr,
+    __NR_lsetxattr, __NR_fsetxattr, __NR_getxattr, __NR_lgetxattr, __NR_fgetxattr, __NR_listxattr, __NR_llistxattr,
+    __NR_flistxattr, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr, __NR_name_to_handle_at, __NR_open_by_handle_at,
+    __NR_mount, __NR_umount2,
+};
+
+#define INSTALL(list, handler) \
+    for (unsigned i = 0; i < sizeof list / sizeof *list; i++) usf_gate_handlers[list[i]] = handler
+
 void rt_install_calls(void)
 {
-    static const uint16_t block[] = {
-        __NR_pause, __NR_rt_sigsuspend, __NR_waitid, __NR_mq_timedreceive,
-    };
-    static const uint16_t reads[] = {
-        __NR_read, __NR_readv, __NR_recvfrom, __NR_recvmsg, __NR_recvmmsg, __NR_accept, __NR_accept4,
-    };
-    static const uint16_t writes[] = {__NR_write, __NR_writev, __NR_sendto, __NR_sendmsg, __NR_sendmmsg};
-    static const uint16_t may[] = {
-        __NR_pread64, __NR_preadv, __NR_preadv2, __NR_pwrite64, __NR_pwritev, __NR_pwritev2, __NR_connect, __NR_flock, __NR_fcntl, __NR_fsync,
-        __NR_fdatasync, __NR_sync, __NR_syncfs, __NR_ioctl, __NR_splice, __NR_tee, __NR_vmsplice, __NR_sendfile,
-        __NR_copy_file_range, __NR_msgrcv, __NR_msgsnd, __NR_semop, __NR_mq_timedsend, __NR_io_uring_enter,
-        __NR_io_getevents, __NR_open, __NR_openat, 437 /* openat2 */, __NR_getrandom, __NR_sync_file_range,
-    };
-    for (unsigned i = 0; i < sizeof block / sizeof *block; i++) usf_gate_handlers[block[i]] = call_blocks;
-    for (unsigned i = 0; i < sizeof may / sizeof *may; i++) usf_gate_handlers[may[i]] = call_may_block;
-    for (unsigned i = 0; i < sizeof reads / sizeof *reads; i++) usf_gate_handlers[reads[i]] = call_reads;
-    for (unsigned i = 0; i < sizeof writes / sizeof *writes; i++) usf_gate_handlers[writes[i]] = call_writes;
+    INSTALL(blocks, call_blocks);
+    INSTALL(reads, call_reads);
+    INSTALL(writes, call_writes);
+    INSTALL(may_wait, call_may_block);
+    INSTALL(files, call_may_block);
+    usf_gate_handlers[__NR_write] = call_write;
+    usf_gate_handlers[__NR_sendto] = call_write;
+    usf_gate_handlers[__NR_writev] = call_writev;
+    usf_gate_handlers[__NR_recvfrom] = call_recvfrom;
+    usf_gate_handlers[__NR_close] = call_close;
+    usf_gate_handlers[NR_CLOSE_RANGE] = call_close;
     usf_gate_handlers[__NR_futex] = call_futex;
     usf_gate_handlers[NR_FUTEX_WAITV] = call_futex_waitv;
     usf_gate_handlers[NR_FUTEX_WAIT] = call_futex_wait;

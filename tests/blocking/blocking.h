@@ -6,6 +6,7 @@
 #define BLOCKING_H
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ struct work {
     const char *skip;       /* why it cannot be tried here */
 };
 extern struct work w;
+extern volatile sig_atomic_t finished;      /* the thread that blocks has ended */
 
 struct blocking {
     const char *name;
@@ -54,6 +56,7 @@ void skip(const char *why);
 void make_pipe(void);
 void fill(int fd);          /* until it would block */
 void drain(int fd);         /* until it is empty, waiting a little for more */
+void drain_until_done(int fd);
 void put(int fd);           /* one byte */
 void interrupt_it(void);    /* a signal with a handler, to the thread that blocks */
 #endif

@@ -1,6 +1,6 @@
 /* tests/blocking/main.c - block, make progress beside it, end it, tell.  SPDX-License-Identifier: Apache-2.0
  *
- * usage: blocking GROUP|CASE [WAY]        standard output: results, for comparison; standard error: times
+ * usage: [BLOCKING_GUEST=1] blocking GROUP|CASE [WAY]     standard output: results, for comparison; standard error: times
  *
  * The main thread goes on only when it gets the core that the blocked one has left: with one core, a call that keeps
  * it hangs the test.  Ways to end the call: */
@@ -24,7 +24,8 @@ static const char *const way_names[NR_WAYS] = {"plain", "eintr", "restart", "our
 struct work w;
 static const struct blocking *c;
 static sem_t entered;
-static volatile sig_atomic_t handled, finished, returned;
+volatile sig_atomic_t finished;
+static volatile sig_atomic_t handled, returned;
 static long result;
 static int error;
 static uint64_t before;
@@ -66,11 +67,18 @@ void interrupt_it(void) { MUST(syscall(SYS_tgkill, getpid(), w.tid, SIGUSR2)); }
 /* ---- the thread that blocks ---------------------------------------------------------------------- */
 static void at_end(void *arg) { (void)arg; finished = 1; }
 
+/* So many waits with nothing between make the thread a guest of usf's (docs/design.md, section 3). */
+static void become_guest(void)
+{
+    for (int i = 0; i < 100; i++) nanosleep(&(struct timespec){.tv_nsec = 1}, NULL);
+}
+
 static void *blocker(void *arg)
 {
     (void)arg;
     w.tid = (pid_t)syscall(SYS_gettid);
     pthread_cleanup_push(at_end, NULL);
+    if (getenv("BLOCKING_GUEST")) become_guest();
     before = now();
     sem_post(&entered);
     errno = 0;

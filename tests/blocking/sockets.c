@@ -41,7 +41,7 @@ static long do_send_much(void)
     static char much[1000000];
     return send(w.fd[1], much, sizeof much, MSG_NOSIGNAL);
 }
-static void drain_much(void) { for (int i = 0; i < 3; i++) drain(w.fd[0]); }
+static void drain_much(void) { drain_until_done(w.fd[0]); }
 static long do_sendmsg(void) { return sendmsg(w.fd[1], &(struct msghdr){.msg_iov = &one, .msg_iovlen = 1}, MSG_NOSIGNAL); }
 static long do_sendmmsg(void)
 {
@@ -120,7 +120,7 @@ static long do_close(void)
     w.fd[2] = -1;
     return close(fd);
 }
-static void read_all(void) { drain(w.fd[1]); }
+static void read_all(void) { drain_until_done(w.fd[1]); }
 
 const struct blocking socket_cases[] = {
     {"recv", SYS_recvfrom, 0, make_stream, do_recv, put_it, POINT},

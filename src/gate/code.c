@@ -28,14 +28,28 @@ static struct region { uintptr_t base; size_t size, used; } regions[MAX_REGIONS]
 static struct { uintptr_t base; size_t len; } spare[MAX_FREE];
 
 /* ---- writing ---------------------------------------------------------------------------------- */
+static int held = -1;      /* while the library starts: a process has one thread then */
+
+void gate_hold_writer(bool hold)
+{
+    struct gate_writer w = {-1};
+    if (hold) gate_writer_open(&w);
+    else if (held >= 0) os_close(held);
+    held = w.fd;
+}
+
 void gate_writer_open(struct gate_writer *w)
 {
+    if (held >= 0) {
+        w->fd = held;
+        return;
+    }
     w->fd = os_open("/proc/thread-self/mem", O_RDWR | O_CLOEXEC, 0);
 }
 
 void gate_writer_close(struct gate_writer *w)
 {
-    if (w->fd >= 0) os_close(w->fd);
+    if (w->fd >= 0 && w->fd != held) os_close(w->fd);
     w->fd = -1;
 }
 

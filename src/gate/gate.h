@@ -59,6 +59,9 @@ extern __thread uint32_t usf_gate_vforked __attribute__((tls_model("initial-exec
  * their pages stay shared.  true (set before patching): patch them as well, so that handlers for them may be
  * set later. */
 extern bool usf_gate_patch_all;
+/* Calls that are left alone in the dynamic linker although they have a handler: it reads files when it loads an object, and the
+ * first thread has started before we see it.  Set before patching. */
+extern bool usf_gate_minor[];
 
 struct gate_stats {
     uint64_t objects, sites, patched;
@@ -100,6 +103,9 @@ bool gate_find_object(uintptr_t pc, struct gate_object *out);
 void *gate_alloc_stub(uintptr_t near, size_t len);
 /* Write code that is mapped r-x (through /proc/self/mem, else mprotect).  Async-signal-safe.  0/-errno. */
 int gate_write_code(void *dst, const void *src, size_t len);
+
+/* Keep /proc/thread-self/mem open between writes, or no longer.  Only while the process has one thread. */
+void gate_hold_writer(bool hold);
 
 /* Does pc lie inside gate code (entry, springboards, the library's own text)? */
 bool gate_contains_pc(uintptr_t pc);

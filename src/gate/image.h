@@ -23,6 +23,7 @@ struct gate_image {
     unsigned nr_segs;
     uint64_t eh_hdr;                        /* .eh_frame_hdr, 0 = none */
     uint64_t low, high;                     /* all segments lie within */
+    bool linker;                            /* it is the dynamic linker of this process */
 };
 
 /* From a file's bytes.  0, or -ENOEXEC: not a well-formed x86-64 ELF object. */

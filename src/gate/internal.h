@@ -34,6 +34,8 @@ uintptr_t gate_chunk_original(uintptr_t code, size_t len, uintptr_t pc);
 
 /* ---- patch.c ------------------------------------------------------------------------------------ */
 struct gate_patched { void *code; size_t len; };    /* springboards of an object */
+/* Is the site to be patched in this object? */
+bool gate_to_patch(const struct gate_image *im, const struct gate_rec *r);
 /* Patch the sites of an object loaded at base.  Counts into usf_gate_stats. */
 struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
                                       const char *path);

@@ -16,7 +16,7 @@
 #define SMALL_TEXT (64u << 10)      /* scanned faster than looked up */
 
 static void (*on_loaded)(const struct gate_object *);
-static uintptr_t self_lo, self_hi, vdso;
+static uintptr_t self_lo, self_hi, vdso, linker;
 static const struct r_debug_extended *debug_root;
 
 /* ---- one object ------------------------------------------------------------------------------- */
@@ -68,6 +68,7 @@ static void meet(uintptr_t base, const char *name, const Elf64_Phdr *ph, unsigne
     struct gate_image im;
     uint64_t lo, hi;
     gate_image_from_phdrs(&im, base, ph, n);
+    im.linker = linker && base == linker;
     uint64_t size = text_range(&im, &lo, &hi);
     if (!size || base + lo == self_lo || (vdso && base + im.low == vdso)) return;
     struct gate_entry *e = gate_entry_by_base(base, base + lo);
@@ -209,6 +210,7 @@ static int find_self(struct dl_phdr_info *i, size_t size, void *arg)
 int gate_init(const char *cache_dir)
 {
     vdso = getauxval(AT_SYSINFO_EHDR);
+    linker = getauxval(AT_BASE);
     dl_iterate_phdr(find_self, NULL);
     gate_cache_init(cache_dir);
     return 0;

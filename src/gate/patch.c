@@ -11,20 +11,23 @@
 #include <sys/mman.h>
 
 struct gate_stats usf_gate_stats;
-bool usf_gate_patch_all;
+bool usf_gate_patch_all, usf_gate_minor[USF_NR_SYSCALLS];
 
 static bool is_left(const struct gate_rec *r) { return r->cls == GATE_SITE_LEFT; }
 
-static bool is_needed(const struct gate_rec *r)
+/* The dynamic linker's own calls that may wait are those that read files when an object is loaded: not worth pages of its
+ * code in each process. */
+static bool is_needed(const struct gate_image *im, const struct gate_rec *r)
 {
-    return r->nr < 0 || r->nr >= USF_NR_SYSCALLS || usf_gate_patch_all || usf_gate_handlers[r->nr];
+    if (r->nr < 0 || r->nr >= USF_NR_SYSCALLS || usf_gate_patch_all) return true;
+    return usf_gate_handlers[r->nr] && !(im->linker && usf_gate_minor[r->nr]);
 }
 
-static bool to_patch(const struct gate_rec *r) { return !is_left(r) && is_needed(r); }
+bool gate_to_patch(const struct gate_image *im, const struct gate_rec *r) { return !is_left(r) && is_needed(im, r); }
 
-static size_t upper_bound(const struct gate_rec *r)
+static size_t upper_bound(const struct gate_image *im, const struct gate_rec *r)
 {
-    return to_patch(r) ? (size_t)((r->len + 80) & ~7) : 0;
+    return gate_to_patch(im, r) ? (size_t)((r->len + 80) & ~7) : 0;
 }
 
 /* A run of windows that lie in one page is written at once: a write costs more than what it writes. */
@@ -43,7 +46,8 @@ static void put_jump(struct span *s, struct gate_writer *w, uintptr_t at, bool c
                    || at / sizeof s->buf != s->start / sizeof s->buf))
         flush(s, w);
     if (!s->len) s->start = at;
-    for (; s->start + s->len < at + GATE_JUMP_LEN; s->len++) s->buf[s->len] = *(const uint8_t *)(s->start + s->len);
+    size_t len = at + GATE_JUMP_LEN - s->start;
+    if (len > s->len) __builtin_memcpy(s->buf + s->len, (const uint8_t *)s->start + s->len, len - s->len), s->len = len;
     uint8_t *p = s->buf + (at - s->start);
     int32_t d = (int32_t)(to - (at + GATE_JUMP_LEN));
     p[0] = call ? 0xe8 : 0xe9;
@@ -61,7 +65,7 @@ static size_t build(struct work *k, const struct gate_image *im, uintptr_t base,
     size_t at = GATE_CHUNK_HEAD;
     gate_chunk_head(k->code);
     for (uint32_t i = 0; i < l->nr; i++) {
-        if (!to_patch(&l->rec[i])) continue;
+        if (!gate_to_patch(im, &l->rec[i])) continue;
         uint8_t *buf = k->code + at;
         size_t n = gate_springboard(&l->rec[i], base, buf, code + at, code, &k->enter[i]);
         if (!n) k->enter[i] = 0;
@@ -71,13 +75,13 @@ static size_t build(struct work *k, const struct gate_image *im, uintptr_t base,
     return at + END_MARK;
 }
 
-static void count(const struct gate_list *l, const uintptr_t *enter, const char *path)
+static void count(const struct gate_image *im, const struct gate_list *l, const uintptr_t *enter, const char *path)
 {
     for (uint32_t i = 0; i < l->nr; i++) {
         const struct gate_rec *r = &l->rec[i];
         usf_gate_stats.sites++;
         if (enter && enter[i]) usf_gate_stats.patched++;
-        else if (!is_left(r) && !is_needed(r)) usf_gate_stats.unneeded++;
+        else if (!is_left(r) && !is_needed(im, r)) usf_gate_stats.unneeded++;
         else if (r->why != GATE_WHY_SIGRETURN) {
             usf_gate_stats.unpatched++;
             usf_say("gate: %s: system call at %lx stays: %s", path, (unsigned long)r->at,
@@ -91,10 +95,10 @@ struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t bas
 {
     const size_t least = GATE_CHUNK_HEAD + END_MARK;
     size_t bound = least;
-    for (uint32_t i = 0; i < l->nr; i++) bound += upper_bound(&l->rec[i]);
+    for (uint32_t i = 0; i < l->nr; i++) bound += upper_bound(im, &l->rec[i]);
     size_t scratch = sizeof(struct work) + l->nr * sizeof(uintptr_t) + bound;
     struct work *k = bound == least ? NULL
-                   : os_map(scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                   : os_map(scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     uintptr_t lo = base + im->low, hi = base + im->high;
     void *code = NULL;
     if (k && (uintptr_t)k < -4096ul) {
@@ -102,7 +106,7 @@ struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t bas
         if (!code) code = gate_alloc_code(lo, hi, bound);
     }
     if (!code) {
-        count(l, NULL, path);
+        count(im, l, NULL, path);
         if (k && (uintptr_t)k < -4096ul) usf_syscall(__NR_munmap, k, scratch);
         return (struct gate_patched){NULL, 0};
     }
@@ -119,7 +123,7 @@ struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t bas
                      k->enter[i]);
     flush(&k->span, &w);
     gate_writer_close(&w);
-    count(l, k->enter, path);
+    count(im, l, k->enter, path);
     usf_syscall(__NR_munmap, k, scratch);
     return (struct gate_patched){code, bound};
 }

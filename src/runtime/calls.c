@@ -482,8 +482,12 @@ static const uint16_t files[] = {
     __NR_mount, __NR_umount2,
 };
 
+static const uint16_t minor[] = {__NR_close, __NR_write, __NR_writev, __NR_set_robust_list, __NR_rseq};
+
 #define INSTALL(list, handler) \
     for (unsigned i = 0; i < sizeof list / sizeof *list; i++) usf_gate_handlers[list[i]] = handler
+#define MINOR(list) \
+    for (unsigned i = 0; i < sizeof list / sizeof *list; i++) usf_gate_minor[list[i]] = true
 
 void rt_install_calls(void)
 {
@@ -492,6 +496,10 @@ void rt_install_calls(void)
     INSTALL(writes, call_writes);
     INSTALL(may_wait, call_may_block);
     INSTALL(files, call_may_block);
+    MINOR(reads);
+    MINOR(may_wait);
+    MINOR(files);
+    MINOR(minor);
     usf_gate_handlers[__NR_write] = call_write;
     usf_gate_handlers[__NR_sendto] = call_write;
     usf_gate_handlers[__NR_writev] = call_writev;

@@ -97,6 +97,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
         rt_unpin();
         return;
     }
+    gate_hold_writer(true);
     gate_patch_loaded();
     gate_for_each_object(each_object, 0);
     if (!usf_gate_stats.patched) {
@@ -106,6 +107,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
         return;
     }
     gate_on_load(object_loaded);
+    gate_hold_writer(false);
     count_unpatched();
     rt_note_cpuset();
     rt.on = true;

@@ -218,9 +218,9 @@ static void dump_process(const struct view *v, uint32_t i)
 {
     const struct usf_proc *p = &v->procs[i];
     char comm[64];
-    printf("process record %u: process %d (%s), state %u (%s), start %lu, run %u, flags %x, deserted %u\n", i, p->pid,
+    printf("process record %u: process %d (%s), state %u (%s), start %lu, run %u, flags %x, deserted %u, replaced %u\n", i, p->pid,
            view_bounded(p->comm, sizeof p->comm, comm, sizeof comm), atomic_load(&p->state),
-           proc_state(atomic_load(&p->state)), (unsigned long)p->start_time, p->run, p->flags, atomic_load(&p->deserted));
+           proc_state(atomic_load(&p->state)), (unsigned long)p->start_time, p->run, p->flags, atomic_load(&p->deserted), atomic_load(&p->replaced));
     printf("  threads %u, spin loops patched %lu, system call sites not patched %lu\n", atomic_load(&p->nr_threads),
            atomic_load(&p->spin_sites), atomic_load(&p->unpatched));
     printf("  policy: id %u, tasks %u, ready %u, weight %u, cores %lx %lx %lx %lx\n", p->pol.id, p->pol.nr_tasks,

@@ -31,6 +31,7 @@ static bool name_is_dead(void *arg, uint32_t name)
     else return false;
     if (proc >= atomic_load(&m->shm.h->proc_hwm)) return false;
     if (!shm_proc_is_alive(&m->sched.procs[proc])) return true;
+    if (name < LOCK_NAME_PROC && os_thread_ended(m->sched.procs[proc].pid, m->sched.tasks[name - 1].tid)) return true;
     look_at_owner(m, name, proc);
     return false;
 }
@@ -74,6 +75,7 @@ static void reap(struct monitor *m, uint32_t i)
     pthread_mutex_lock(&m->lock);
     if (names(&m->sched.procs[i], w)) {
         monitor_recover_lock(m);
+        USF_POINT("monitor.reap");
         sched_proc_remove(&m->sched, NULL, i, false);
     }
     pthread_mutex_unlock(&m->lock);
@@ -105,7 +107,7 @@ static void look_at_processes(struct monitor *m)
         if (w->pid && !names(p, w)) unwatch(m, w);
         if (atomic_load(&p->state) == USF_PROC_FREE || p->pid <= 0) continue;
         if (!w->pid) watch(m, i);
-        else if (w->fd < 0 && !shm_proc_is_alive(p)) reap(m, i);
+        else if ((w->fd < 0 || atomic_load(&p->replaced)) && !shm_proc_is_alive(p)) reap(m, i);
         if (atomic_load(&p->state) != USF_PROC_FREE) taken++;
     }
     if (taken) m->empty_since = 0;

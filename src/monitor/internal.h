@@ -19,7 +19,9 @@ struct owner_look {
     uint32_t name;
     char state;                 /* of its thread */
     bool helped;
-    uint64_t since;
+    uint64_t since;             /* ... in that state */
+    bool looked;                /* is it still the program that joined? */
+    uint64_t first;             /* when it was first found to be the owner */
 };
 
 struct monitor {

@@ -135,6 +135,7 @@ int monitor_run(const struct monitor_options *o)
         report(o, r);
         return r ? 1 : 0;
     }
+    USF_POINT("monitor.claimed");
     m->started = os_now();
     pthread_mutex_init(&m->lock, NULL);
     be_prompt();

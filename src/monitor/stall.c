@@ -39,16 +39,32 @@ static void declare_stalled(struct monitor *m, uint32_t proc)
     }
 }
 
+/* An exec ends all threads but one, wherever they are; the new program may be none of ours. */
+static bool is_another_program(struct monitor *m, struct usf_proc *p)
+{
+    const struct usf_header *h = m->shm.h;
+    if (os_process_maps(p->pid, h->file_dev, h->file_ino)) return false;
+    atomic_store(&p->replaced, 1);
+    return true;
+}
+
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
 {
     struct owner_look *o = &m->owner;
-    const struct usf_proc *p = &m->sched.procs[proc];
+    struct usf_proc *p = &m->sched.procs[proc];
     uint32_t task = name < LOCK_NAME_PROC ? name - 1 : USF_NONE;
     uint64_t now = os_now();
     if (!owns(m, name)) return;
     char state = os_thread_state(p->pid, task != USF_NONE ? m->sched.tasks[task].tid : p->pid);
-    if (o->name != name || o->state != state || state == 'R') {
-        *o = (struct owner_look){.name = name, .state = state, .since = now};
+    if (o->name != name) *o = (struct owner_look){.name = name, .first = now};
+    if (now - o->first >= STOPPED_NS && !o->looked) {
+        o->looked = true;
+        if (is_another_program(m, p)) return;
+    }
+    if (o->state != state || state == 'R') {
+        o->state = state;
+        o->since = now;
+        o->helped = false;
         return;
     }
     uint64_t age = now - o->since;

@@ -25,8 +25,10 @@ static void nudge(void *arg, uint32_t task)
 static char thread_state(void *arg, uint32_t task)
 {
     struct sched *s = arg;
-    int32_t pid = pid_of(s, task);
-    return pid > 0 ? os_thread_state(pid, s->tasks[task].tid) : 0;
+    int32_t pid = pid_of(s, task), tid = s->tasks[task].tid;
+    char st = pid > 0 ? os_thread_state(pid, tid) : 0;
+    if (pid > 0 && (!st || st == 'Z') && os_thread_ended(pid, tid)) return 'X';
+    return st;
 }
 
 /* Sleep until somebody changes monitor_event.  Those who make tasks wait or put them on cores look at monitor_asleep without

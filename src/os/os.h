@@ -23,6 +23,13 @@ int  os_pin(int32_t tid, uint32_t cpu);
 static inline void os_pause(void) { __builtin_ia32_pause(); }
 /* Cycles of this CPU: for short times between two looks on the same CPU, where os_now would cost too much. */
 static inline uint64_t os_cycles(void) { return __builtin_ia32_rdtsc(); }
+/* The CPU that the caller runs on, at this moment: Linux keeps it in a segment's limit, for its own getcpu. */
+static inline uint32_t os_cpu(void)
+{
+    uint32_t cpu_and_node = ~0u, segment = 0x7b;
+    __asm__ volatile("lsl %1, %0" : "+r"(cpu_and_node) : "r"(segment) : "cc");
+    return cpu_and_node & 0xfff;
+}
 
 /* ---- CPU sets: 1024 bits, Linux CPU numbers --------------------------------------------------- */
 #define OS_CPUSET_WORDS 16
@@ -59,8 +66,10 @@ uint32_t os_geteuid(void);
 void os_build_id(char *hex, size_t cap);
 bool os_process_ended(int32_t pid);          /* no such process, or a zombie without threads */
 int32_t os_file_user(uint64_t dev, uint64_t ino);   /* a process that has this file mapped, 0 = none seen */
+bool os_process_maps(int32_t pid, uint64_t dev, uint64_t ino);      /* ... or this cannot be seen */
 uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = no such process */
 uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
+bool os_thread_ended(int32_t pid, int32_t tid);   /* no such thread, or a process's first one that has ended before the others */
 char os_thread_state(int32_t pid, int32_t tid);   /* 'R','S','D','T','t','Z','X' or 0 */
 bool os_thread_blocks(int32_t pid, int32_t tid, int sig);   /* sig < 32; false if it cannot be found out */
 /* In which pids and start times (and the monotonic clock) mean the same to all: inode of /proc/self/ns/pid, and above it

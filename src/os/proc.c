@@ -68,6 +68,12 @@ bool os_thread_blocks(int32_t pid, int32_t tid, int sig)
     return n > 0 && field_in(stat, n, 32) >> (sig - 1) & 1;
 }
 
+bool os_thread_ended(int32_t pid, int32_t tid)
+{
+    char st = os_thread_state(pid, tid);
+    return st == 'Z' || st == 'X' || (!st && usf_syscall(__NR_tgkill, pid, tid, 0) == -ESRCH);
+}
+
 static uint64_t namespace(const char *path)
 {
     char link[64];
@@ -116,25 +122,38 @@ static bool line_names_file(const char *s, const struct file_user *f)
     return text_number(&s, &ino) && ino == f->ino && makedev(major, minor) == f->dev;
 }
 
-static bool maps_file(const char *name, void *arg)
+enum { MAPS = 1, MAPS_NOT = 0, MAPS_UNKNOWN = -1 };
+static int maps_file(int32_t pid, const struct file_user *f)
 {
-    struct file_user *f = arg;
     struct text_lines t;
     char path[64], line[128];
+    int found = MAPS_NOT;
+    usf_format(path, sizeof path, "/proc/%d/maps", pid);
+    if (!text_open(&t, path)) return MAPS_UNKNOWN;
+    while (!found && text_next(&t, line, sizeof line)) found = line_names_file(line, f);
+    text_close(&t);
+    return found;
+}
+
+static bool look_into(const char *name, void *arg)
+{
+    struct file_user *f = arg;
     const char *s = name;
     uint64_t pid;
     if (!text_number(&s, &pid) || *s) return true;
-    usf_format(path, sizeof path, "/proc/%s/maps", name);
-    if (!text_open(&t, path)) return true;
-    while (!f->pid && text_next(&t, line, sizeof line))
-        if (line_names_file(line, f)) f->pid = (int32_t)pid;
-    text_close(&t);
+    if (maps_file((int32_t)pid, f) == MAPS) f->pid = (int32_t)pid;
     return !f->pid;
+}
+
+bool os_process_maps(int32_t pid, uint64_t dev, uint64_t ino)
+{
+    struct file_user f = {dev, ino, 0};
+    return maps_file(pid, &f) != MAPS_NOT;
 }
 
 int32_t os_file_user(uint64_t dev, uint64_t ino)
 {
     struct file_user f = {dev, ino, 0};
-    os_list_dir("/proc", maps_file, &f);
+    os_list_dir("/proc", look_into, &f);
     return f.pid;
 }

@@ -25,6 +25,7 @@ static void restore_signals(uint64_t mask)
 static void in_child(struct rt_thread *t)
 {
     uint32_t crit = t->self.crit;
+    USF_POINT("life.child");
     rt.pid = os_getpid();
     atomic_store(&rt.sched.leaving, 0);
     atomic_store(&rt.sched.patching, 0);

@@ -186,8 +186,9 @@ static void default_action(int sig, siginfo_t *info)
 {
     struct kernel_sigaction dfl = {.handler = DFL, .flags = 0x04000000, .restorer = (void *)rt_restorer};
     kernel_action(sig, &dfl, 0);
-    /* A fault happens again on return; a signal that was sent must be sent again. */
-    if (info->si_code <= 0) usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, os_gettid(), sig, info);
+    /* A fault happens again on return; a signal that was sent must be sent again.  (rt.pid is not known yet while the program
+     * starts, and is the parent's after vfork.) */
+    if (info->si_code <= 0) usf_syscall(__NR_rt_tgsigqueueinfo, os_getpid(), os_gettid(), sig, info);
 }
 
 bool rt_is_own_signal(const siginfo_t *info)

@@ -4,6 +4,7 @@
  * one line on standard error; the program then runs unscheduled. */
 #include <errno.h>
 
+#include "monitor/monitor.h"
 #include "policy/policy.h"
 #include "runtime/runtime.h"
 #include "threads/threads.h"
@@ -72,6 +73,15 @@ static void own_cpus(void)
     os_setaffinity(0, &both);       /* policy `linux` binds nobody later */
 }
 
+/* This process may have run another program before, whose threads are gone whatever its records say. */
+static void forget_last_program(void)
+{
+    int32_t pid = os_getpid();
+    if (!shm_replace(rt.shm.h, pid, os_start_time(pid))) return;
+    monitor_keep(rt.shm.h);
+    sched_tell_monitor(&rt.sched);
+}
+
 __attribute__((constructor)) static void usf_start(int argc, char **argv, char **envp)
 {
     (void)argc;
@@ -93,6 +103,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     rt_install_affinity();
     rt_spin_init();
     rt_signals_init();
+    forget_last_program();
     if (rt_join_instance()) {
         rt_unpin();
         return;

@@ -164,7 +164,7 @@ static void look_for_monitor(struct sched *s, uint64_t now)
     }
 }
 
-/* Once a second, by whoever comes along. */
+/* By whoever comes along, once a second at least. */
 static void look(struct sched *s)
 {
     uint64_t now = os_now();

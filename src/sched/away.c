@@ -38,6 +38,7 @@ static void become_guest(struct sched *s, struct sched_self *me, uint32_t core)
     if (core_state(w) == USF_CORE_AWAY && core_task(w) == me->task) core_take(s, core, w, &k);
     if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) me->guest = 1;
     core_leave(s, me, &k);
+    USF_POINT("sched.guest");
     if (me->guest) unbind(s, me);
 }
 
@@ -53,6 +54,7 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
     unsigned to = certain ? USF_CORE_AWAY : USF_CORE_LENT;
     if (core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task) return;     /* taken unseen */
     if (!atomic_compare_exchange_strong(&c->word, &w, core_word(to, me->task, core_seq(w) + 1))) return;
+    USF_POINT("sched.lent");
     if (!certain) return;
     core_idle_set(s, core);
     USF_POINT("sched.away");

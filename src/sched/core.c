@@ -49,7 +49,8 @@ static void follow_policy(struct sched *s)
     if (sched_use_policy(s, 0, why, sizeof why)) usf_warn_once("policy: %s", why);
 }
 
-#define LOOK_NS 1000000000u
+#define LOOK_NS     40000000u    /* is there a monitor?  One of all that take part looks, */
+#define OWN_LOOK_NS 1000000000u  /* ... and each process now and then, at what concerns itself */
 
 bool core_enter(struct sched *s, struct sched_self *me)
 {
@@ -64,9 +65,9 @@ bool core_enter(struct sched *s, struct sched_self *me)
     }
     s->pol.now = os_now();
     s->pol.nr_procs = atomic_load_explicit(&s->h->proc_hwm, memory_order_relaxed);
-    if (USF_UNLIKELY(s->pol.now - s->looked > LOOK_NS)) {
-        s->looked = s->pol.now;
-        me->look = s->look != 0;
+    if (USF_UNLIKELY(s->pol.now - s->h->looked_ns > LOOK_NS || s->pol.now - s->looked > OWN_LOOK_NS) && s->look) {
+        s->h->looked_ns = s->looked = s->pol.now;
+        me->look = 1;
     }
     if (USF_UNLIKELY(s->policy_gen != atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed)))
         follow_policy(s);
@@ -90,6 +91,7 @@ void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
     bool watch = k->started || atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
     USF_POINT("sched.unlock");
     lock_release(&s->h->lock, me->lock_name);
+    USF_POINT("sched.unlocked");
     for (uint32_t i = 0; i < k->n; i++)
         if (k->task[i] != me->task) core_kick(s, k->task[i]);
     if (watch) core_wake_monitor(s, false);
@@ -165,7 +167,10 @@ static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks 
     if (p && !(p & USF_MAIL)) {
         /* Its poller sees the state change by itself, or wakes the other for us, on its own core. */
         uint32_t to = p - 1 == task ? 0 : USF_MAIL | (task + 1);
-        if (atomic_compare_exchange_strong(&c->poller, &p, to)) return;
+        if (atomic_compare_exchange_strong(&c->poller, &p, to)) {
+            USF_POINT("sched.mail");
+            return;
+        }
     }
     usf_assert(k->n < KICKS_MAX);
     k->task[k->n++] = task;
@@ -182,6 +187,7 @@ static void go_idle(struct sched *s, uint32_t core, uint64_t word)
 static void put_on(struct sched *s, uint32_t core, uint64_t word, uint32_t task, struct kicks *k)
 {
     atomic_store(&s->cores[core].word, core_word(USF_CORE_RUNNING, task, core_seq(word) + 1));
+    USF_POINT("sched.put_on");
     started(s, core, task, k);
 }
 
@@ -190,6 +196,7 @@ bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, str
     uint64_t w = atomic_load(&s->cores[core].word);
     usf_assert(core_state(w) == USF_CORE_RUNNING && core_task(w) == task);
     stopped(s, core, task);
+    USF_POINT("sched.stopped");
     if (next != USF_NONE) {
         put_on(s, core, w, next, k);
         return true;
@@ -216,6 +223,7 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
         if (is_free(core_state(word))) core_idle_set(s, core);
         return false;
     }
+    USF_POINT("sched.take");
     stopped(s, core, owner);
     core_set_state(s, owner, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
     s->tasks[owner].n.lends++;
@@ -264,6 +272,7 @@ static bool claim(struct sched *s, uint32_t core, uint32_t task, struct kicks *k
         if (!atomic_compare_exchange_strong(&c->word, &w,
                                             core_word(USF_CORE_RUNNING, task, core_seq(w) + 1)))
             continue;
+        USF_POINT("sched.claimed");
         if (core_state(w) == USF_CORE_AWAY) {
             stopped(s, core, core_task(w));
             core_set_state(s, core_task(w), ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
@@ -295,6 +304,7 @@ void core_enqueue(struct sched *s, uint32_t task, enum usf_why why)
     s->tasks[task].pol.ready_since = s->pol.now;
     atomic_store_explicit(&s->tasks[task].why, why, memory_order_relaxed);
     policy_enqueue(&s->pol, &s->ops, task, why);
+    USF_POINT("sched.enqueued");
     queued(s, task);
 }
 
@@ -339,6 +349,7 @@ uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
             unqueued(s, task);
             return task;
         }
+        USF_POINT("sched.in_vain");
         policy_enqueue(&s->pol, &s->ops, task, USF_WHY_YIELD);
         if (last) break;
     }

@@ -56,6 +56,8 @@ void core_idle_set(struct sched *s, uint32_t core);
 void core_idle_clear(struct sched *s, uint32_t core);
 /* Wait until the own task is RUNNING, or was and is IN_KERNEL again.  0, -ETIMEDOUT, -EINTR. */
 int  core_park(struct sched *s, struct sched_self *me, uint64_t deadline);
+/* The same, after the core was given to another task.  -ETIMEDOUT also if the own one is READY: it is to wait for its turn. */
+int  core_park_blocked(struct sched *s, struct sched_self *me, uint64_t deadline);
 /* Park until the own task is put on a core, whatever happens, and arrive there. */
 void core_wait_turn(struct sched *s, struct sched_self *me);
 /* The thread has its core: bind it, count, go on. */

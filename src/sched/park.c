@@ -18,8 +18,10 @@ static bool is_leaving(struct sched *s, struct sched_self *me)
 static void bind(struct sched *s, uint32_t task, uint32_t core)
 {
     struct usf_task *t = &s->tasks[task];
-    if ((t->proc == s->proc || s->remote_pin) && os_pin(t->tid, s->cores[core].pol.cpu) == 0)
+    if ((t->proc == s->proc || s->remote_pin) && os_pin(t->tid, s->cores[core].pol.cpu) == 0) {
+        USF_POINT("sched.bound");
         atomic_store(&t->pinned, core);
+    }
 }
 
 /* The CPU that the task's thread is bound to has been given to another. */
@@ -39,6 +41,7 @@ void core_kick(struct sched *s, uint32_t task)
         if (was == USF_PARK_SOFT && there) return;      /* it sees its state change by itself */
         if (was == USF_PARK_TAKEN) return;              /* not its turn any more */
     } while (!atomic_compare_exchange_weak(&t->park, &was, USF_PARK_PINNING));
+    USF_POINT("sched.pinning");
     if (was != USF_PARK_ASLEEP && was != USF_PARK_SOFT) {
         /* It sees its state by itself, if it is not kept from running where it is.  It may also have gone to
          * sleep again already: its ASLEEP must stand for the next waker. */
@@ -67,6 +70,7 @@ bool park_leave_poll(struct sched *s, struct sched_self *me)
         /* By now it may be another poller's word or mail: whoever takes mail out delivers it. */
         w = atomic_exchange(&c->poller, 0);
         mail = w & USF_MAIL;
+        USF_POINT("sched.mail_taken");
         if (mail) core_kick(s, (w & ~USF_MAIL) - 1);
     }
     sched_crit_leave(s, me);
@@ -128,7 +132,10 @@ void core_arrive(struct sched *s, struct sched_self *me)
     for (int i = 0; atomic_load(&t->park) == USF_PARK_PINNING && i < 10000; i++) os_pause();
     atomic_store_explicit(&t->park, USF_PARK_NONE, memory_order_relaxed);
     core = atomic_load_explicit(&t->core, memory_order_relaxed);
-    if (core < s->h->nr_cores && atomic_load_explicit(&t->pinned, memory_order_relaxed) != core) {
+    /* `pinned` is what the last binder believes.  It may have been late, or been killed before it wrote that down: then threads
+     * of this core would run on another's CPU, or two of them at once. */
+    if (core < s->h->nr_cores && (atomic_load_explicit(&t->pinned, memory_order_relaxed) != core
+                                  || USF_UNLIKELY(os_cpu() != s->cores[core].pol.cpu))) {
         /* refused (the CPU left our cpuset): run where we are */
         bool bound = os_pin(0, s->cores[core].pol.cpu) == 0;
         atomic_store_explicit(&t->pinned, bound ? core : USF_NONE, memory_order_relaxed);
@@ -151,6 +158,20 @@ static void queue_again(struct sched *s, struct sched_self *me)
  * do look less and less often. */
 #define FIRST_LOOK_NS 40000000ull
 #define LAST_LOOK_NS  1000000000ull
+
+/* Blocked, and the core was given to another, who may be dead like the monitor: the last one that lives looks after that.
+ * Later, whoever wakes us does. */
+int core_park_blocked(struct sched *s, struct sched_self *me, uint64_t deadline)
+{
+    uint64_t soon = os_now() + FIRST_LOOK_NS;
+    if (s->look && (!deadline || deadline > soon)) {
+        int r = core_park(s, me, soon);
+        if (r != -ETIMEDOUT) return r;
+        if (sched_core_is_wanted(s)) s->look(s);
+        if (state_of(own(s, me)) == USF_TASK_READY) return r;
+    }
+    return core_park(s, me, deadline);
+}
 
 /* Park until the own task is put on a core, whatever happens. */
 void core_wait_turn(struct sched *s, struct sched_self *me)

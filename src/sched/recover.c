@@ -81,6 +81,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
         s->pol.now = os_now();
         s->pol.nr_procs = atomic_load(&s->h->proc_hwm);
         mend_cores(s);
+        USF_POINT("sched.mend");
         mend_tasks(s);
         core_fill_all(s, &k);
     }

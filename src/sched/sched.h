@@ -99,7 +99,7 @@ struct sched {
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */
     const char *shm_dir;
     void (*after_crit)(struct sched_self *);  /* raise signals that were deferred; may be null */
-    void (*look)(struct sched *);   /* once a second, and when a thread has waited long for a core: is there a monitor? */
+    void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
     uint64_t looked;            /* ns; under the lock */
     struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: nobody is tried */
     bool (*would_leave)(uint32_t place, const void *regs);   /* is that wait over?  Fast, and holds for the moment only */
@@ -200,10 +200,13 @@ static inline void sched_crit_leave(struct sched *s, struct sched_self *me)
 /* Wake the monitor, to look at processes and at the lock. */
 void sched_tell_monitor(struct sched *s);
 
-/* Monitor: one look at everything.  nudge: signal this task's thread.  state: 'R','S',... of a thread.
+/* Monitor: one look at everything.  nudge: signal this task's thread.  state: 'R','S',... of a thread, 'X': it has ended.
  * Returns ns until it wants the next look, UINT64_MAX: not before monitor_event changes. */
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg);
+
+/* Monitor: the thread that the core's word names has ended, and its process lives on. */
+void sched_lose_task(struct sched *s, uint32_t core, uint64_t word);
 
 /* Monitor: nothing waits and no core is in use: it may sleep. */
 bool sched_is_quiet(struct sched *s);

@@ -147,6 +147,7 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bo
         if (i != me->task) kept++;
         if (st == USF_TASK_NEW || st == USF_TASK_GONE) continue;    /* not (or no longer) known to the policy */
         remove_task(s, i, &k);
+        USF_POINT("sched.removing");
         if (k.n >= KICKS_MAX - 4) {     /* make room: these are on their cores already */
             for (uint32_t j = 0; j < k.n; j++) core_kick(s, k.task[j]);
             k.n = 0;
@@ -167,10 +168,26 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bo
     if (dead) free_tasks(s, proc);
     USF_POINT("sched.removed");
     core_leave(s, me, &k);
+    USF_POINT("sched.left");
     if (!dead && task != USF_NONE) free_task(s, task);
     if (dead || !kept) shm_leave(s->h, proc);
     if (proc == s->proc) s->proc = USF_NONE;
     me->task = USF_NONE;
+}
+
+/* It was killed alone (seccomp can do that), or ended by a system call that the gate does not see. */
+void sched_lose_task(struct sched *s, uint32_t core, uint64_t word)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct kicks k = {0};
+    uint32_t task = core_task(word);
+    if (!core_enter(s, &me)) return;
+    if (atomic_load(&s->cores[core].word) == word && atomic_load(&s->tasks[task].state) == USF_TASK_RUNNING) {
+        remove_task(s, task, &k);
+        free_task(s, task);
+        core_fill_all(s, &k);
+    }
+    core_leave(s, &me, &k);
 }
 
 void sched_left(struct sched *s, uint32_t proc, bool for_good)
@@ -230,6 +247,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
         sched_crit_leave(s, me);
         return -EAGAIN;
     }
+    USF_POINT("sched.new");
     struct usf_task *t = &s->tasks[id];
     atomic_store(&t->park, USF_PARK_NONE);
     atomic_store(&t->core, USF_NONE);
@@ -280,6 +298,7 @@ void sched_detach(struct sched *s, struct sched_self *me)
     core_fill_all(s, &k);
     USF_POINT("sched.removed");
     core_leave(s, me, &k);
+    USF_POINT("sched.detached");
     free_task(s, task);
     me->task = USF_NONE;
 }

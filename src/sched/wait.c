@@ -61,7 +61,7 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
 
     if (me->poll_core) given = park_poll(s, me, deadline);
     if (given && me->wait_avg < SOFT_NS) soft_park(s, me, os_now());
-    int r = core_park(s, me, deadline);
+    int r = given ? core_park_blocked(s, me, deadline) : core_park(s, me, deadline);
     if (r != -ETIMEDOUT || state_of(t) == USF_TASK_RUNNING) {
         if (r == -EINTR) {      /* the handler had a core, but a soft wait may have offered it since */
             core_wait_turn(s, me);
@@ -149,6 +149,7 @@ static int offer_turn(struct sched *s, struct sched_self *me)
     atomic_store_explicit(&t->why, USF_WHY_YIELD, memory_order_relaxed);
     me->where = SCHED_PARKED;
     atomic_exchange(&t->park, USF_PARK_SOFT);
+    USF_POINT("sched.offer");
     os_sched_yield();
     if (!soft_leave(s, me) || state_of(t) != USF_TASK_RUNNING) return -1;
     uint64_t took = os_cycles() - start, now;

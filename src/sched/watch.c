@@ -13,6 +13,7 @@
  * not have had the CPU for long. */
 #define DEAF_NUDGES    8u
 #define DEAF_TIMES     4u
+#define WAKES          8u       /* looks at one that sleeps although it was woken */
 #define QUIET_LOOKS    50u      /* looks without anything waiting before the monitor goes to sleep */
 #define SAMPLE_BACKOFF 6u       /* doublings at most */
 #define SAMPLE_NS      4000000ull   /* between two samples of running threads */
@@ -43,10 +44,16 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     uint64_t age = now - m->since[core];
     if (age < TICK_NS) return false;
     char st = state(arg, core_task(w));
+    if (st == 'X') {
+        sched_lose_task(s, core, w);
+        return false;
+    }
     if (st == 'S' || st == 'D' || st == 'T' || st == 't') {
-        if (++m->asleep[core] < 2) return false;
-        /* Parked although it was dispatched: its waker has died, or has not got the CPU since. */
-        if ((st == 'S' || st == 'D') && atomic_load(&s->tasks[core_task(w)].parked)) {
+        uint32_t looks = ++m->asleep[core];
+        if (looks < 2) return false;
+        /* Parked although it was dispatched: its waker has died, or has not got the CPU since.  Or the thread cannot be woken,
+         * as it is frozen. */
+        if (looks < WAKES && (st == 'S' || st == 'D') && atomic_load(&s->tasks[core_task(w)].parked)) {
             os_futex_wake(&s->tasks[core_task(w)].park, 1);
             return false;
         }

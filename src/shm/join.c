@@ -46,15 +46,29 @@ void shm_leave(struct usf_header *h, uint32_t proc)
 {
     struct usf_proc *p = &shm_procs(h)[proc];
     p->start_time = 0;          /* before the record can be another's, who may die before it writes its own */
+    atomic_store(&p->replaced, 0);
     if ((uint32_t)atomic_exchange(&p->claim, claim_word(USF_PROC_FREE, 0)) == USF_PROC_FREE) return;
     atomic_fetch_sub(&h->nr_procs_active, 1);
+}
+
+bool shm_replace(struct usf_header *h, int32_t pid, uint64_t start_time)
+{
+    struct usf_proc *procs = shm_procs(h);
+    uint32_t hwm = atomic_load(&h->proc_hwm);
+    bool any = false;
+    for (uint32_t i = 0; i < hwm; i++) {
+        if (atomic_load(&procs[i].state) == USF_PROC_FREE || procs[i].pid != pid || procs[i].start_time != start_time) continue;
+        atomic_store(&procs[i].replaced, 1);
+        any = true;
+    }
+    return any;
 }
 
 bool shm_proc_is_alive(const struct usf_proc *p)
 {
     uint64_t word = atomic_load(&p->claim), start = p->start_time;
     int32_t pid = (int32_t)(word >> 32);
-    if ((uint32_t)word == USF_PROC_FREE || pid <= 0 || os_process_ended(pid)) return false;
+    if ((uint32_t)word == USF_PROC_FREE || pid <= 0 || atomic_load(&p->replaced) || os_process_ended(pid)) return false;
     uint64_t now = os_start_time(pid);
     return !start || !now || start == now;      /* where either is unknown the pid alone decides */
 }

@@ -155,7 +155,8 @@ struct usf_proc {
     char     comm[32];
     _Atomic uint32_t nr_threads;
     _Atomic uint32_t deserted;  /* it has left without the lock; the monitor takes its records off */
-    uint32_t reserved0[2];
+    _Atomic uint32_t replaced;  /* its threads are gone, though the pid lives: by an exec that nobody saw */
+    uint32_t reserved0;
     struct usf_pol_proc pol;
     struct usf_counters gone;   /* sums of its ended tasks */
     uint64_t tail[5];
@@ -245,6 +246,7 @@ struct usf_header {
     _Atomic uint32_t task_hwm;         /* tasks below are backed by real pages */
     _Atomic uint32_t proc_hwm;         /* processes below are; nothing above was ever in use */
     _Atomic uint32_t nr_procs_active;  /* for display: records that are not FREE */
+    uint64_t looked_ns;                /* when somebody last looked whether there is a monitor; under the lock */
     _Alignas(USF_CACHELINE)
     struct usf_lock lock;
     uint8_t  pol_data[USF_POL_DATA];
@@ -265,7 +267,7 @@ struct usf_header {
     F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, monitor_tried) \
     F(usf_header, monitor_pid) F(usf_header, monitor_start) F(usf_header, monitor_event) \
     F(usf_header, monitor_asleep) F(usf_header, monitor_beat) F(usf_header, lock_stuck) F(usf_header, stalled) F(usf_header, nr_ready) F(usf_header, nr_lent) \
-    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) \
+    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, looked_ns) \
     F(usf_header, lock) F(usf_header, pol_data) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
@@ -273,7 +275,7 @@ struct usf_header {
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) F(usf_core, tail) \
     F(usf_proc, state) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
-    F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, deserted) F(usf_proc, pol) \
+    F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, deserted) F(usf_proc, replaced) F(usf_proc, pol) \
     F(usf_proc, gone) F(usf_proc, tail) \
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
     F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) F(usf_task, why) F(usf_task, since_ns) \

@@ -89,6 +89,9 @@ int  shm_reserve_tasks(struct usf_header *h, const char *dir, uint32_t n);
 int  shm_join_begin(struct usf_header *h, const char *dir, int32_t pid, uint64_t start_time);
 /* Free a process record.  The caller has taken the process's tasks off. */
 void shm_leave(struct usf_header *h, uint32_t proc);
+/* A program that has just begun in this process, before it joins: records of its process are those of a program that ended by
+ * exec and had threads then, or did not say that it left.  They count as dead from now on.  True: there are some. */
+bool shm_replace(struct usf_header *h, int32_t pid, uint64_t start_time);
 /* Does the process that the record names exist?  (Only within the instance's pid namespace.) */
 bool shm_proc_is_alive(const struct usf_proc *p);
 /* Number of records that are taken by processes that exist. */

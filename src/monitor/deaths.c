@@ -8,6 +8,7 @@
 #include "sched/core.h"
 #include "sched/lock.h"
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -153,7 +154,10 @@ static void handle(struct monitor *m, uint32_t what)
 void deaths_loop(struct monitor *m)
 {
     struct epoll_event e[64];
+    sigset_t none;
+    sigemptyset(&none);
     for (;;) {
+        keeper_look(m);
         look_at_processes(m);
         if (atomic_exchange(&m->shm.h->lock_stuck, 0)) {
             pthread_mutex_lock(&m->lock);
@@ -164,7 +168,7 @@ void deaths_loop(struct monitor *m)
             if (shm_retire_if_empty(&m->shm, m->options->dir)) return;
             m->empty_since = os_now();      /* somebody has just come */
         }
-        int n = epoll_wait(m->epoll, e, sizeof e / sizeof *e, patience(m));
+        int n = epoll_pwait(m->epoll, e, sizeof e / sizeof *e, patience(m), &none);
         for (int i = 0; i < n; i++) handle(m, e[i].data.u32);
     }
 }

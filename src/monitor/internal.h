@@ -6,6 +6,7 @@
 #include "sched/sched.h"
 #include "shm/shm.h"
 #include <pthread.h>
+#include <sys/types.h>
 
 /* A process whose death is waited for. */
 struct watched {
@@ -35,6 +36,7 @@ struct monitor {
     uint64_t started;
     uint64_t empty_since;       /* 0: somebody takes part */
     uint32_t nr_polled;         /* watched without a pidfd */
+    pid_t keeper;               /* 0: none yet, or it could not be started */
     struct owner_look owner;
     struct watched watched[USF_MAX_PROCS];
 };
@@ -48,6 +50,8 @@ void deaths_loop(struct monitor *m);
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc);
 /* ... and is over. */
 void end_stall(struct monitor *m);
+/* keeper.c: see that it has one. */
+void keeper_look(struct monitor *m);
 /* Take the scheduler lock from an owner that died with it. */
 void monitor_recover_lock(struct monitor *m);
 /* The policy in force cannot be used by the monitor: coop instead. */

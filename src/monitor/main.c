@@ -168,7 +168,7 @@ static void become_daemon(void)
 
 int usf_monitor_main(const char *instance, int report)
 {
-    struct monitor_options o = {.name = instance, .report = report};
+    struct monitor_options o = {.name = instance, .kept = true, .report = report};
     become_daemon();
     return monitor_run(&o);
 }

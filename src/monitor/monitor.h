@@ -9,6 +9,8 @@
  *   watch    waits on the header's monitor_event, ticks while tasks wait, tells `deaths` of new processes.
  * Both call the scheduler, one at a time (struct monitor's lock): to the scheduler they are one.
  *
+ * A child waits for its death and becomes the next one (keeper.c).
+ *
  * There is one per instance: the header's `monitor` word (pid and start time) is taken over by a
  * compare-and-swap from a dead one only.  If it is killed, whoever misses it starts another
  * (monitor_keep): nothing of its state is needed.
@@ -33,6 +35,7 @@ struct monitor_options {
     const char *dir;            /* null: /dev/shm */
     uint64_t min_life_ns;       /* earliest end after the start; 0: 1 s */
     bool no_pidfd;              /* as on a kernel without them: look into /proc */
+    bool kept;                  /* started anew at once if it is killed (keeper.c): it is `EXE monitor NAME` */
     int report;                 /* descriptor: an int is written there once it watches (0), or cannot (the error); 0: none */
 };
 /* Watch until the instance ends.  Exit code: 0 done, or another watches already; 1 no such instance. */

@@ -187,7 +187,10 @@ class Real(Case):
     def test_clean_after_everybody_was_killed(self):
         p = self.background()
         monitor = self.ps()["monitor_pid"]
-        os.kill(monitor, signal.SIGSTOP)       # it must not revive or reap while we kill
+        os.kill(monitor, signal.SIGSTOP)       # it must not reap while we kill
+        with open("/proc/%d/task/%d/children" % (monitor, monitor), encoding="ascii") as f:
+            for keeper in f.read().split():     # nor may another take its place
+                os.kill(int(keeper), signal.SIGKILL)
         p.kill()
         p.wait()
         p.stdin.close()

@@ -46,11 +46,39 @@ static void is_clean(pid_t pid)
     CHECK_INT(os_cpu_count(&cpus), test_shm.h->nr_cores);
 }
 
-static void end_monitor(void)
+/* The process that would start the monitor anew; 0: it has none yet. */
+static pid_t keeper_of(pid_t monitor)
 {
-    pid_t pid = atomic_load(&test_shm.h->monitor_pid);
-    kill(pid, SIGKILL);
+    char path[64], text[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", monitor, monitor);
+    FILE *f = fopen(path, "r");
+    if (f && !fgets(text, sizeof text, f)) text[0] = 0;
+    if (f) fclose(f);
+    return atoi(text);
+}
+
+static void end_monitor(int sig)
+{
+    pid_t pid = atomic_load(&test_shm.h->monitor_pid), keeper = 0;
+    CHECK(SOON((keeper = keeper_of(pid)), 5));
+    kill(pid, SIGSTOP);                 /* it is not to start another */
+    kill(keeper, SIGKILL);
+    kill(pid, sig);
+    kill(pid, SIGCONT);
     CHECK(SOON(!monitor_is_alive(test_shm.h), 5));
+}
+
+/* The keeper takes over; another one takes its place.  Both can be killed. */
+static void test_keeper(void)
+{
+    for (int i = 0; i < 3; i++) {
+        pid_t monitor = atomic_load(&test_shm.h->monitor_pid), first = 0, keeper = 0;
+        CHECK(SOON((first = keeper_of(monitor)), 5));
+        kill(first, SIGKILL);
+        CHECK(SOON((keeper = keeper_of(monitor)) && keeper != first, 5));
+        kill(monitor, SIGKILL);
+        CHECK(SOON(atomic_load(&test_shm.h->monitor_pid) == keeper && monitor_is_alive(test_shm.h), 5));
+    }
 }
 
 static volatile sig_atomic_t children;
@@ -78,8 +106,8 @@ int test_daemon(void)
     CHECK(waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD, "a child is left");
     pid_t pid = atomic_load(&test_shm.h->monitor_pid);
     is_clean(pid);
-    kill(pid, SIGTERM);                 /* neither blocked nor ignored there */
-    CHECK(SOON(!monitor_is_alive(test_shm.h), 5));
+    test_keeper();
+    end_monitor(SIGTERM);               /* neither blocked nor ignored there */
     close(inherited);
     CHECK(shm_retire_if_empty(&test_shm, NULL));
     return check_end();
@@ -119,7 +147,7 @@ int test_revive(void)
     CHECK_INT(monitor_ensure(test_shm.h, 2 * SECOND), 0);
     CHECK(SOON(monitor_is_alive(test_shm.h), 5));
     CHECK_INT(monitor_keep(test_shm.h), 0);
-    end_monitor();
+    end_monitor(SIGKILL);
 
     int inherited = open("/etc/passwd", O_RDONLY);
     sigaction(SIGCHLD, &a, NULL);
@@ -143,8 +171,7 @@ int test_revive(void)
     CHECK(SOON(monitor_is_alive(test_shm.h), 5));
     CHECK(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
     is_clean(atomic_load(&test_shm.h->monitor_pid));
-    kill(atomic_load(&test_shm.h->monitor_pid), SIGTERM);
-    CHECK(SOON(!monitor_is_alive(test_shm.h), 5));
+    end_monitor(SIGTERM);
 
     CHECK_INT(monitor_revive("/nowhere/usf", test_config.name), -ENOENT);
     CHECK_INT(monitor_revive("/etc/passwd", test_config.name), -EACCES);

@@ -1,0 +1,49 @@
+/* src/monitor/keeper.c - a process that starts the monitor anew when it dies.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Whoever misses the monitor starts another (monitor_keep), but somebody has to run for that: if the monitor is killed together with
+ * those that have the cores, all others may sleep.  So the monitor has a child that waits for its death, and becomes the
+ * next monitor; and it starts another child when that one dies. */
+#include "monitor/internal.h"
+#include "os/os.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SHORT_LIFE_NS 100000000u    /* of a monitor that may be dying of the instance's contents */
+
+static _Noreturn void keep(const struct monitor *m, pid_t monitor, sigset_t *death)
+{
+    const struct usf_header *h = m->shm.h;
+    char name[USF_NAME_MAX], path[SHM_PATH_MAX];
+    char *argv[] = {"usf", "monitor", name, NULL}, *envp[] = {NULL};
+    uint64_t born = os_now();
+    int sig;
+    prctl(PR_SET_NAME, "usf-keeper");
+    prctl(PR_SET_PDEATHSIG, SIGCHLD);
+    while (getppid() == monitor) sigwait(death, &sig);
+    if (os_now() - born < SHORT_LIFE_NS) usleep(SHORT_LIFE_NS / 1000);
+    snprintf(name, sizeof name, "%s", m->options->name);
+    /* Not if it has ended with the instance; but it may have died before it removed the file. */
+    if (shm_path(m->options->dir, h->name, h->uid, path, sizeof path) > 0 && access(path, F_OK) == 0)
+        execve("/proc/self/exe", argv, envp);
+    _exit(0);
+}
+
+static void child_died(int sig) { (void)sig; }
+
+/* SIGCHLD is blocked but while deaths_loop waits, which it ends. */
+void keeper_look(struct monitor *m)
+{
+    sigset_t death;
+    pid_t monitor = getpid();
+    if (!m->options->kept || (m->keeper > 0 && waitpid(m->keeper, NULL, WNOHANG) == 0)) return;
+    sigemptyset(&death);
+    sigaddset(&death, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &death, NULL);
+    signal(SIGCHLD, child_died);
+    m->keeper = fork();
+    if (m->keeper == 0) keep(m, monitor, &death);
+}

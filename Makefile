@@ -7,6 +7,7 @@
 #   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, libgomp's, LLVM OpenMP's,
 #                    those of crossbeam, parking_lot and rayon, stress-ng (downloads some 250 MB the first time)
 #   make fuzz        AFL++ on all that reads foreign bytes, FUZZ_SECONDS=60 for each target
+#   make soak        kill participants: at every perturbation point, and 10,000 at random (KILLS=, MINUTES=, SEED=)
 #   make bench       every benchmark of docs/performance.md (hours; SMALL=1: minutes; NAMES="nested pairs": some)
 #   make install     meson install (PREFIX=/usr/local, DESTDIR=)
 #   make clean       remove build/
@@ -19,6 +20,9 @@ SMALL  ?= 0
 FULL   ?= 0
 NAMES  ?=
 FUZZ_SECONDS ?= 60
+KILLS   ?= 10000
+MINUTES ?= 120
+SEED    ?=
 export SETUP
 PYTHON := /usr/bin/python3
 WORKLOADS := $(MAKE) --no-print-directory -s -f bench/workloads/Makefile OUT=$(BUILD)/bench
@@ -56,6 +60,13 @@ conformance: setup-build+test+conformance
 
 fuzz: setup-build+fuzz $(BUILD)/build.ninja
 	@tests/fuzz/run.py --build $(BUILD) --seconds $(FUZZ_SECONDS)
+soak: setup-build+test
+	@$(MAKE) --no-print-directory SETUP=0 usf
+	@test -f $(BUILD)-points/build.ninja || meson setup $(BUILD)-points -Dpoints=true
+	@ninja -C $(BUILD) --quiet tests/soak/load
+	@ninja -C $(BUILD)-points --quiet usf libusf.so tests/soak/load
+	@$(PYTHON) tests/soak/points.py --build $(BUILD)-points $(if $(SEED),--seed $(SEED))
+	@$(PYTHON) tests/soak/kill.py --build $(BUILD) --kills $(KILLS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: setup-build+bench
 	@$(MAKE) --no-print-directory SETUP=0 usf
@@ -73,3 +84,4 @@ clean:
 	rm -rf $(BUILD)
 
 .PHONY: all usf demo test check-fast conformance fuzz bench workloads install clean
+.PHONY: all usf demo test check-fast conformance soak bench workloads install clean

@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+# tests/soak/points.py - kill at every perturbation point.  SPDX-License-Identifier: Apache-2.0
+"""points.py [--build DIR] [--only NAME,...] [options of kill.py]
+
+For each point that the library and the tool have (their section usf_points; a build with -Dpoints=true), a program or the monitor is
+killed there, at its first visit and at a later one, while another program shares the instance and checks itself.  That one must go
+on with every thread and use every core, end content, and leave a sound and then no instance.  A point that nobody reaches is a failure."""
+import os
+import re
+import subprocess
+import sys
+import time
+
+import kill
+
+# Nobody delegates to the lock's owner yet; tests/lock kills there.
+UNUSED = {"lock.taken", "lock.reply"}
+KINDS = ["all", "barrier", "sleep"]     # where the first does not reach a point, cores are never idle
+REACH = 2  # seconds for a program to reach a point
+
+
+def points(build):
+    names = set()
+    for name in ("usf", "libusf.so"):
+        text = subprocess.run(["readelf", "-W", "-p", "usf_points", os.path.join(build, name)], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, check=False).stdout
+        names |= set(re.findall(r"\]\s+(\S+)", text))
+    return sorted(names)
+
+
+class Points(kill.Soak):
+    def plan(self, point, count):
+        return "seed=%d,kill=%s:%d,log=%s" % (self.args.seed, point, count, os.path.join(self.dir, "log"))
+
+    def reached(self, point):
+        try:
+            with open(os.path.join(self.dir, "log"), encoding="ascii") as f:
+                return "killed at %s\n" % point in f.read()
+        except FileNotFoundError:
+            return False
+
+    def new_instance(self, point):
+        self.instance = "points-%d-%d" % (os.getpid(), self.counts["instances"])
+        self.counts["instances"] += 1
+        self.args.lock = "dtlock" if point.startswith("lock.") and self.counts["instances"] % 2 else "plain"
+        self.board.stop(0)
+        if os.path.exists(os.path.join(self.dir, "log")):
+            os.unlink(os.path.join(self.dir, "log"))
+
+    def wait_for(self, what, seconds):
+        deadline = time.monotonic() + seconds
+        while not what():
+            self.reap()
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.002)
+        return True
+
+    def survivor_goes_on(self, point):
+        since = self.now()
+        self.board.forget_cpus(0)
+        self.watch(point, [0], since)
+        cpus = sum(1 << c for c in os.sched_getaffinity(0))
+        if not self.wait_for(lambda: self.board.cpus(0) & cpus == cpus, kill.STUCK):
+            raise kill.Failed("%s: only CPUs %x are used" % (point, self.board.cpus(0)))
+        self.look_at(0)
+
+    def end(self):
+        """The victim's other process, if it was a child that was killed, may have noticed."""
+        if self.pid[1]:
+            self.reap()
+            if self.pid[1] not in self.dead:
+                os.kill(self.pid[1], 9)
+            self.wait_dead(self.pid[1])
+            self.pid[1] = 0
+        self.check_sound()
+        self.check_nothing_leaked()
+        self.finish()
+
+    def program_dies(self, point, count, kind):
+        """False: it did not get there."""
+        self.new_instance(point)
+        self.args.kinds = [kind]
+        self.start(0)
+        if not self.wait_for(lambda: self.board.is_up(0), kill.STUCK):
+            raise kill.Failed("%s: the survivor does not start" % point)
+        self.start(1, {"USF_POINTS": self.plan(point, count)})
+        reached = self.wait_for(lambda: self.reached(point), REACH)
+        self.kills += reached
+        self.survivor_goes_on(point)
+        self.end()
+        return reached
+
+    def monitor_dies(self, point, count):
+        self.new_instance(point)
+        self.start(0, {"USF_TEST_MONITOR_POINTS": self.plan(point, count)})
+        if not self.wait_for(lambda: self.board.is_up(0), kill.STUCK):
+            raise kill.Failed("%s: the survivor does not start" % point)
+        for at in ("sched.locked:300", "sched.put_on:20", "sched.enqueued:20"):
+            self.start(1, {"USF_POINTS": "kill=%s" % at})       # something to put right
+            self.wait_for(lambda: self.pid[1] in self.dead, REACH)
+            self.forget(1)
+        reached = self.reached(point)
+        self.survivor_goes_on(point)
+        self.end()
+        self.kills += reached
+        return reached
+
+    def last_dies(self, point):
+        """While the instance ends, or begins: the next program gets one all the same."""
+        self.new_instance(point)
+        self.start(0, {"USF_POINTS": self.plan(point, 1), "USF_TEST_MONITOR_POINTS": self.plan(point, 1)})
+        if self.wait_for(lambda: self.pid[0] in self.dead, 0.5):
+            self.forget(0)
+        else:
+            self.finish()
+        reached = self.reached(point)
+        self.kills += reached
+        self.board.stop(0)
+        self.start(0)
+        if not self.wait_for(lambda: self.board.is_up(0), kill.STUCK):
+            raise kill.Failed("%s: no instance after it" % point)
+        self.survivor_goes_on(point)
+        self.end()
+        return reached
+
+    def each(self, names):
+        missed = []
+        for point in names:
+            began = time.monotonic()
+            kind = next((k for k in KINDS if self.program_dies(point, 1, k)), None)
+            reached = kind is not None
+            if reached:
+                self.program_dies(point, self.rng.randint(2, 300), kind)
+            else:
+                self.args.kinds = KINDS[:1]
+                reached = self.monitor_dies(point, 1) or self.last_dies(point)
+            if not reached and point not in UNUSED:
+                missed.append(point)
+            if reached and point in UNUSED:
+                raise kill.Failed("%s is reached now: take it out of UNUSED" % point)
+            print("%-24s %s, %.1f s" % (point, "ok" if reached else "not reached", time.monotonic() - began), flush=True)
+        if missed:
+            raise kill.Failed("not reached by any load: %s" % ", ".join(missed))
+
+
+def main():
+    only = None
+    if "--only" in sys.argv:
+        at = sys.argv.index("--only")
+        only = sys.argv[at + 1].split(",")
+        del sys.argv[at:at + 2]
+        os.environ["USF_TEST_ONLY"] = ",".join(only)
+    args = kill.options(__doc__)
+    only = os.environ.get("USF_TEST_ONLY", "").split(",") if os.environ.get("USF_TEST_ONLY") else None
+    names = only or points(args.build)
+    if not names:
+        print("built without perturbation points (-Dpoints=true)")
+        return 77
+    args.linger = 100
+    test = Points(args)
+    try:
+        test.each(names)
+    except kill.Failed as e:
+        print("FAILED:", e)
+        test.describe()
+        return 1
+    finally:
+        print("%d killed at %d points" % (test.kills, len(names)))
+        test.clean_up()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

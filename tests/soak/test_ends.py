@@ -1,0 +1,83 @@
+# tests/soak/test_ends.py - threads and programs that end unseen.  SPDX-License-Identifier: Apache-2.0
+import os
+import sys
+import time
+
+import kill
+
+
+class Ends(kill.Soak):
+    """Each test has an instance of its own, and ends with that being gone."""
+
+    def begin(self, kind, cpus=""):
+        self.instance = "ends-%d-%s" % (os.getpid(), kind)
+        self.args.kinds, self.args.cpus = [kind], cpus
+        self.board.stop(0)
+        self.start(0)
+        self.until(lambda: self.board.is_up(0), "it starts")
+
+    def until(self, what, says):
+        deadline = time.monotonic() + kill.STUCK
+        while not what():
+            self.reap()
+            if time.monotonic() > deadline:
+                raise kill.Failed("not within %d s: %s" % (kill.STUCK, says))
+            time.sleep(0.002)
+
+    def threads(self):
+        return [int(t) for t in os.listdir("/proc/%d/task" % self.pid[0])]
+
+    def a_thread_that_ends_unseen_leaves_its_core(self):
+        cpu = str(min(os.sched_getaffinity(0)))
+        self.begin("mortal", cpu)
+        n = len(self.board.threads(0))
+        self.until(lambda: len(self.threads()) == n, "one thread has ended")     # the first one is left, too
+        before = self.board.threads(0)
+        self.until(lambda: all(b[0] > a[0] for a, b in list(zip(before, self.board.threads(0)))[1:]), "the others go on")
+        self.until(lambda: len(self.shown()[0]["threads"]) == n, "its record is free")
+        self.finish()
+
+    def shown(self):
+        return self.ps()["processes"]
+
+    def an_unseen_exec_leaves_no_record(self):
+        self.begin("fork")
+        for _ in range(3):
+            execs = self.board.head(0)[3]
+            os.kill(self.pid[0], 12)
+            self.until(lambda: self.board.head(0)[3] > execs, "the next program begins")     # noqa: B023
+            self.until(lambda: [p["pid"] for p in self.shown()].count(self.pid[0]) == 1, "one record is left")
+        self.finish()
+
+    def a_thread_that_was_bound_elsewhere_comes_back(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            return
+        self.begin("yield", str(cpus[0]))
+        for tid in self.threads():
+            if tid != self.pid[0]:      # (that one waits for the others' end)
+                os.sched_setaffinity(tid, {cpus[1]})
+                self.until(lambda: os.sched_getaffinity(tid) == {cpus[0]}, "it is on its core again")    # noqa: B023
+        self.finish()
+
+
+def main():
+    args = kill.options(__doc__)
+    args.linger = 100
+    test = Ends(args)
+    try:
+        for name in ("a_thread_that_ends_unseen_leaves_its_core", "an_unseen_exec_leaves_no_record",
+                     "a_thread_that_was_bound_elsewhere_comes_back"):
+            print(name, flush=True)
+            getattr(test, name)()
+    except kill.Failed as e:
+        print("FAILED:", e)
+        test.describe()
+        return 1
+    finally:
+        test.clean_up()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -41,7 +41,7 @@ def look(argv, env, seconds):
     process = subprocess.Popen(argv, env={**os.environ, **env}, stdin=subprocess.DEVNULL)
     try:
         time.sleep(1)
-        watched = [process.pid, *(pid for pid, name in launch.descendants(os.getpid()).items() if name == launch.DAEMON)]
+        watched = [process.pid, *(pid for pid, name in launch.descendants(os.getpid()).items() if name in launch.DAEMONS)]
         before = sum(map(cpu_s, watched))
         time.sleep(seconds)
         return private_kib(process.pid), sum(map(cpu_s, watched)) - before

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 PR_SET_CHILD_SUBREAPER = 36
 LEAVE_S = 2.0  # how long what a program left behind may take to leave
-# usf's own daemon: sleeps when nothing runs, tidies up after a run that was killed, and leaves by itself.
-DAEMON = "usf-monitor"
+# usf's own daemons: they sleep when nothing runs, tidy up after a run that was killed, and leave by themselves.
+DAEMONS = ("usf-monitor", "usf-keeper")
 
 
 @dataclass
@@ -83,13 +83,13 @@ def reap():
 
 
 def others(keep):
-    return {pid: name for pid, name in descendants(os.getpid()).items() if pid not in keep and name != DAEMON}
+    return {pid: name for pid, name in descendants(os.getpid()).items() if pid not in keep and name not in DAEMONS}
 
 
 def daemons_that_stay(patience=5.0):
     """Pids of daemons that have not left by themselves after that many seconds."""
     deadline = time.monotonic() + patience
-    while (left := [pid for pid, name in descendants(os.getpid()).items() if name == DAEMON]) and time.monotonic() < deadline:
+    while (left := [pid for pid, name in descendants(os.getpid()).items() if name in DAEMONS]) and time.monotonic() < deadline:
         reap()
         time.sleep(0.05)
     return left

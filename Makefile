@@ -83,5 +83,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all usf demo test check-fast conformance fuzz bench workloads install clean
-.PHONY: all usf demo test check-fast conformance soak bench workloads install clean
+.PHONY: all usf demo test check-fast conformance fuzz soak bench workloads install clean

@@ -103,6 +103,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     rt_install_affinity();
     rt_spin_init();
     rt_signals_init();
+    rt_note_cpuset();       /* whoever takes part looks whether that has changed */
     forget_last_program();
     if (rt_join_instance()) {
         rt_unpin();
@@ -120,7 +121,6 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     gate_on_load(object_loaded);
     gate_hold_writer(false);
     count_unpatched();
-    rt_note_cpuset();
     rt.on = true;
     const char *off = threads_init(rt.settings.thread_cache && !rt.sched.kernel);
     if (off) usf_say("thread cache off: %s", off);

@@ -226,7 +226,7 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
     USF_POINT("sched.take");
     stopped(s, core, owner);
     core_set_state(s, owner, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
-    s->tasks[owner].n.lends++;
+    core_count_lend(&s->tasks[owner]);
     if (core_state(word) == USF_CORE_RUNNING) {
         /* It may have been on its way to the core, asleep or stopped: it has to see that it is to queue again. */
         atomic_exchange(&s->tasks[owner].park, USF_PARK_GO);
@@ -276,7 +276,7 @@ static bool claim(struct sched *s, uint32_t core, uint32_t task, struct kicks *k
         if (core_state(w) == USF_CORE_AWAY) {
             stopped(s, core, core_task(w));
             core_set_state(s, core_task(w), ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
-            s->tasks[core_task(w)].n.lends++;
+            core_count_lend(&s->tasks[core_task(w)]);
         } else {
             govern(s, c);
         }

@@ -47,6 +47,10 @@ void core_fill_all(struct sched *s, struct kicks *k);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);
 
+/* Cores that the task has lost in calls: changed under the lock, read without it. */
+static inline void core_count_lend(struct usf_task *t) { __atomic_store_n(&t->n.lends, t->n.lends + 1, __ATOMIC_RELAXED); }
+static inline uint64_t core_lends(const struct usf_task *t) { return __atomic_load_n(&t->n.lends, __ATOMIC_RELAXED); }
+
 /* Without the lock. */
 /* Does the task wait in a loop that it would not leave now?  (False: no, or another process knows.) */
 bool core_is_in_vain(struct sched *s, uint32_t task);

@@ -162,13 +162,13 @@ static void took_unseen(struct sched *s, uint32_t task)
 {
     struct sched_watcher *m = s->watch;
     if (m->nr_unseen == SCHED_UNSEEN_MAX) return;   /* that many sleep: the rest is found at its next call */
-    m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lends = s->tasks[task].n.lends};
+    m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lends = core_lends(&s->tasks[task])};
 }
 
 static bool is_unseen(struct sched *s, const struct sched_unseen *u)
 {
     struct usf_task *t = &s->tasks[u->task];
-    return atomic_load(&t->state) == USF_TASK_IN_KERNEL && t->n.lends == u->lends;
+    return atomic_load(&t->state) == USF_TASK_IN_KERNEL && core_lends(t) == u->lends;
 }
 
 /* Awake for two looks: not just on its way to a call. */

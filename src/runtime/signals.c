@@ -155,6 +155,7 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     uint32_t where = t->self.where, certain = t->certain, interrupted;
     struct sync_self sync = t->sync;
     int32_t pid = rt.pid;
+    bool returned = false;
 
     t->handlers++;
     t->restart = (a->flags & SA_RESTART) != 0;
@@ -165,7 +166,7 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     sched_stop_trials(&rt.sched, &t->self);
     if (sync.waiter) sync_cancel(&rt.sync, &t->sync);
     if (where == SCHED_PARKED) sched_interrupt(&rt.sched, &t->self);
-    else if (where == SCHED_AWAY) sched_return_core(&rt.sched, &t->self);
+    else if (where == SCHED_AWAY) returned = sched_interrupt_away(&rt.sched, &t->self);
     interrupted = t->self.interrupted;
     t->self.interrupted = 0;
     t->self.where = SCHED_USER;
@@ -178,8 +179,8 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->self.interrupted |= interrupted;
     t->restart = (a->flags & SA_RESTART) != 0;
     if (where == SCHED_PARKED && rt.pid != pid) end_parents_wait(t, uc);
-    if (where == SCHED_PARKED) t->self.where = SCHED_PARKED;
-    else if (where == SCHED_AWAY) sched_leave_core(&rt.sched, &t->self, certain);
+    t->self.where = where;
+    if (returned) sched_leave_core(&rt.sched, &t->self, certain);
 }
 
 static void default_action(int sig, siginfo_t *info)

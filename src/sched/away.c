@@ -68,12 +68,13 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
     }
 }
 
-/* Take the core back if it is still ours.  A signal handler may do the same in the middle of this. */
-static bool take_back(struct sched *s, struct sched_self *me, uint32_t core)
+/* Take the core back if it is still ours.  A signal handler may do the same in the middle of this, and leave again with another. */
+static bool take_back(struct sched *s, struct sched_self *me)
 {
-    if (USF_UNLIKELY(core >= s->h->nr_cores)) return false;
-    struct usf_core *c = &s->cores[core];
     for (;;) {
+        uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
+        if (USF_UNLIKELY(core >= s->h->nr_cores)) return false;
+        struct usf_core *c = &s->cores[core];
         uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
         unsigned st = core_state(w);
         if (core_task(w) != me->task || st == USF_CORE_IDLE) return false;
@@ -82,8 +83,10 @@ static bool take_back(struct sched *s, struct sched_self *me, uint32_t core)
             core_idle_clear(s, core);
             me->returned = os_cycles();
         }
-        if (atomic_compare_exchange_strong(&c->word, &w, core_word(USF_CORE_RUNNING, me->task, core_seq(w) + 1)))
+        if (atomic_compare_exchange_strong(&c->word, &w, core_word(USF_CORE_RUNNING, me->task, core_seq(w) + 1))) {
+            USF_POINT("sched.back");
             return true;
+        }
     }
 }
 
@@ -102,7 +105,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     struct usf_task *t = own(s, me);
     if (me->guest) return return_as_guest(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
-    if (USF_LIKELY(take_back(s, me, core))) {
+    if (USF_LIKELY(take_back(s, me))) {
         me->where = SCHED_USER;
         if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) core_arrive(s, me);
         return;
@@ -116,6 +119,11 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     me->returned = os_cycles();
     if (!core_enter(s, me)) {
         if (core < s->h->nr_cores) core_idle_set(s, core);  /* a bit too many only makes somebody look */
+        return;
+    }
+    if (take_back(s, me)) {             /* a handler got it another, which it lent for the rest of the call */
+        me->where = SCHED_USER;
+        core_leave(s, me, &k);
         return;
     }
     if (core < s->h->nr_cores) {        /* we may have cleared the bit of a core that is free */
@@ -136,4 +144,13 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     core_wait_turn(s, me);
     waited(me, t->start_ns > now ? t->start_ns - now : 0);
     me->returned = os_cycles();
+}
+
+bool sched_interrupt_away(struct sched *s, struct sched_self *me)
+{
+    uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
+    uint64_t w = core < s->h->nr_cores ? atomic_load_explicit(&s->cores[core].word, memory_order_relaxed) : 0;
+    if (core_state(w) == USF_CORE_RUNNING && core_task(w) == me->task) return false;
+    sched_return_core(s, me);
+    return true;
 }

@@ -183,6 +183,9 @@ static inline void sched_stop_trials(struct sched *s, struct sched_self *me)
  * until it computes for longer (it queues for a core at its next call, or when the monitor finds it), blocks here, or yields. */
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain);
 void sched_return_core(struct sched *s, struct sched_self *me);
+/* A signal handler is about to run on top of such a call: get a core, to be left again after it.  False: the thread has one, it was
+ * about to leave it or is just back; after the handler it finds that so. */
+bool sched_interrupt_away(struct sched *s, struct sched_self *me);
 /* Progress guarantee, from the signal handler. */
 void sched_preempt(struct sched *s, struct sched_self *me);
 /* A signal handler is about to run on top of a park: end the wait, get a core. */

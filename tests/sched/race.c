@@ -164,11 +164,11 @@ static void handler(struct thread *t)
 static void take_signal(struct thread *t)
 {
     uint32_t where = t->self.where, interrupted;
-    bool certain = t->certain, inside = t->inside;
+    bool certain = t->certain, inside = t->inside, returned = false;
     struct sync_waiter *waiter = t->sync.waiter;
     if (waiter) sync_cancel(&t->v->y, &t->sync);
     if (where == SCHED_PARKED) sched_interrupt(&t->v->s, &t->self);
-    else if (where == SCHED_AWAY) sched_return_core(&t->v->s, &t->self);
+    else if (where == SCHED_AWAY) returned = sched_interrupt_away(&t->v->s, &t->self);
     interrupted = t->self.interrupted;
     t->self.interrupted = 0;
     t->self.where = SCHED_USER;
@@ -178,8 +178,8 @@ static void take_signal(struct thread *t)
     if (!inside) exit_core(t);
     t->sync.waiter = waiter;
     t->self.interrupted |= interrupted;
-    if (where == SCHED_PARKED) t->self.where = SCHED_PARKED;
-    else if (where == SCHED_AWAY) sched_leave_core(&t->v->s, &t->self, certain);
+    t->self.where = where;
+    if (returned) sched_leave_core(&t->v->s, &t->self, certain);
 }
 
 static void maybe_signal(struct thread *t)

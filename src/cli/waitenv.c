@@ -24,9 +24,9 @@ static const struct wait_policy {
 } policies[] = {
     {"OMP_WAIT_POLICY", "passive", {"KMP_LIBRARY"}},
     {"GOMP_SPINCOUNT", "0", {"OMP_WAIT_POLICY"}},
-    /* ms.  A thread of libomp that spins yields in each round, and a barrier then costs a switch for every thread and round;
-     * one that blocks costs a switch when it has something to do. */
-    {"KMP_BLOCKTIME", "0", {"OMP_WAIT_POLICY", "KMP_LIBRARY"}},
+    /* ms.  libomp yields while it spins, and a yield of a core that nobody wants costs less than its way of
+     * blocking; 0 would block at once, the default of 200 would keep idle cores awake for long. */
+    {"KMP_BLOCKTIME", "1", {"OMP_WAIT_POLICY", "KMP_LIBRARY"}},
     /* A thread bound by its runtime would wait for one core while others are idle. */
     {"OMP_PROC_BIND", "false", {"KMP_AFFINITY", "GOMP_CPU_AFFINITY", "OMP_PLACES"}},
     /* log2 of the cycles for which an idle worker of OpenBLAS's own threads yields before it blocks; 26 by default. */

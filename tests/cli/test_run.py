@@ -333,7 +333,7 @@ class Environment(Case):
         e, _ = self.environment()
         self.assertEqual(e["USF_POLL"], "5")
 
-    WAIT = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0", "OMP_PROC_BIND": "false",
+    WAIT = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "1", "OMP_PROC_BIND": "false",
             "OPENBLAS_THREAD_TIMEOUT": "20", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
     def test_wait_policies(self):

@@ -10,7 +10,7 @@ void away_no_guest(struct sched *s, struct sched_self *me)
 }
 
 #define GUEST_CALLS  64u        /* so many short bursts make a guest */
-#define GUEST_BURST  150000u    /* cycles; a longer one ends it */
+#define GUEST_BURST  900000u    /* cycles, some 300 us; a longer one ends it */
 
 static void count_burst(struct sched *s, struct sched_self *me)
 {

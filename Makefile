@@ -7,7 +7,8 @@
 #   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, libgomp's, LLVM OpenMP's,
 #                    those of crossbeam, parking_lot and rayon, stress-ng (downloads some 250 MB the first time)
 #   make fuzz        AFL++ on all that reads foreign bytes, FUZZ_SECONDS=60 for each target
-#   make soak        kill participants: at every perturbation point, and 10,000 at random (KILLS=, MINUTES=, SEED=)
+#   make soak        kill participants: at every perturbation point, and 10,000 at random (KILLS=, MINUTES=, SEED=); then
+#                    everything at once, for TOGETHER=60 minutes
 #   make bench       every benchmark of docs/performance.md (hours; SMALL=1: minutes; NAMES="nested pairs": some)
 #   make install     meson install (PREFIX=/usr/local, DESTDIR=)
 #   make clean       remove build/
@@ -22,6 +23,7 @@ NAMES  ?=
 FUZZ_SECONDS ?= 60
 KILLS   ?= 10000
 MINUTES ?= 120
+TOGETHER ?= 60
 SEED    ?=
 export SETUP
 PYTHON := /usr/bin/python3
@@ -60,6 +62,7 @@ conformance: setup-build+test+conformance
 
 fuzz: setup-build+fuzz $(BUILD)/build.ninja
 	@tests/fuzz/run.py --build $(BUILD) --seconds $(FUZZ_SECONDS)
+
 soak: setup-build+test
 	@$(MAKE) --no-print-directory SETUP=0 usf
 	@test -f $(BUILD)-points/build.ninja || meson setup $(BUILD)-points -Dpoints=true
@@ -67,6 +70,8 @@ soak: setup-build+test
 	@ninja -C $(BUILD)-points --quiet usf libusf.so tests/soak/load
 	@$(PYTHON) tests/soak/points.py --build $(BUILD)-points $(if $(SEED),--seed $(SEED))
 	@$(PYTHON) tests/soak/kill.py --build $(BUILD) --kills $(KILLS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	@$(WORKLOADS)
+	@$(PYTHON) tests/soak/everything.py --build $(BUILD) --minutes $(TOGETHER) $(if $(SEED),--seed $(SEED))
 
 bench: setup-build+bench
 	@$(MAKE) --no-print-directory SETUP=0 usf

@@ -1,0 +1,265 @@
+#!/usr/bin/python3
+# tests/soak/everything.py - everything at once, for as long as you like.  SPDX-License-Identifier: Apache-2.0
+"""everything.py [--build DIR] [--minutes M] [--seed S] [--jobs N]
+
+In one instance run, at about four threads per core and more: loads that check themselves (load.c, load.py) from the beginning to
+the end, and beside them jobs that come and go, each a real program with a result: OpenMP, BLAS, MPI, servers, numpy, pipelines,
+swarms of short processes.  What must hold: every job ends well; no thread of a load stands still for over a second; nothing
+grows (memory, descriptors, tasks, the segment); at the end the instance is sound and empty.
+Jobs whose program has not been built (make workloads) or installed are left out, and named."""
+import argparse
+import collections
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from board import Board
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+LOADS = ["cond", "barrier", "openmp", "yield", "spin", "pipe", "fork", "python"]
+LOOK_S, SAMPLE_S = 0.05, 5.0
+STALL_S = 1.0
+JOB_LIMIT_S = 120
+GROWTH = {"private KiB": 1024, "descriptors": 2, "threads": 2}  # of a load or the monitor: more than this is growth
+
+
+def job_list(build):
+    bench, lib = os.path.join(build, "bench"), "/usr/lib/x86_64-linux-gnu"
+    work = os.path.join(ROOT, "bench", "workloads")
+    served = ["/usr/bin/python3", os.path.join(work, "served.py"), "--clients", "4", "--kind"]
+    nested = [os.path.join(bench, "nested-pthread"), "--op", "dgemm", "--n", "512", "--tile", "128", "--outer", "4", "--inner", "4",
+              "--seconds", "2", "--blas"]
+    return {
+        "libgomp": [os.path.join(bench, "forkjoin-gomp"), "--threads", "8", "--us", "100", "--seconds", "2"],
+        "libomp": [os.path.join(bench, "forkjoin-libomp"), "--threads", "8", "--us", "100", "--seconds", "2"],
+        "sort": [os.path.join(bench, "omp_sort-gomp"), "--n", "200000", "--rounds", "200"],
+        "BLIS": [*nested, f"{lib}/blis-pthread/libblis.so.4"],
+        "OpenBLAS": [*nested, f"{lib}/openblas-pthread/libopenblas.so.0"],
+        "spinning barrier": [os.path.join(bench, "barrier"), "--kind", "spin-pause", "--threads", "8", "--us", "10", "--seconds", "2"],
+        "spin lock": [os.path.join(bench, "lock"), "--kind", "tas-pause", "--threads", "8", "--seconds", "2"],
+        "threads": [os.path.join(bench, "storm"), "--threads", "16", "--us", "20", "--seconds", "2"],
+        "echo server": [os.path.join(bench, "echo"), "--clients", "8", "--seconds", "2"],
+        "MPICH": ["mpirun.mpich", "-n", "4", os.path.join(bench, "mpi_halo-mpich"), "--cells", "2000", "--seconds", "2"],
+        "numpy": ["/usr/bin/python3", os.path.join(work, "py_numpy.py"), "--op", "matmul", "--workers", "8", "--seconds", "2"],
+        "redis": [*served, "redis", "--seconds", "2"],
+        "http.server": [*served, "http", "--seconds", "2"],
+        "pipeline": [*served, "pipeline", "--seconds", "2"],
+        "processes": ["bash", "-c", "for i in $(seq 200); do /bin/true || exit 1; done"],
+        "multiprocessing": ["/usr/bin/python3", "-c", "import multiprocessing as m\nwith m.Pool(4) as p: "
+                            "assert sum(p.map(abs, range(20000), 100)) == sum(range(20000))"],
+    }
+
+
+def is_there(argv):
+    needs = [argv[0], *(a for a in argv[1:] if a.startswith("/"))]
+    if "redis" in argv:
+        needs.append("redis-server")
+    return all(os.path.exists(n) or shutil.which(n) for n in needs)
+
+
+def private_kib(pid):
+    """Anonymous memory; and 0 for a process that has just ended."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as f:
+            return sum(int(line.split()[1]) for line in f if line.startswith(("Private_Dirty:", "Swap:")))
+    except OSError:
+        return 0
+
+
+def entries(path):
+    try:
+        return len(os.listdir(path))
+    except OSError:
+        return 0
+
+
+class Soak:
+    def __init__(self, args):
+        self.args, self.rng = args, random.Random(args.seed)
+        self.dir = tempfile.mkdtemp(prefix="usf-soak-")
+        self.board = Board(os.path.join(self.dir, "board"))
+        self.instance = f"everything-{os.getpid()}"
+        self.usf = os.path.join(args.build, "usf")
+        self.jobs = {name: argv for name, argv in job_list(args.build).items() if is_there(argv)}
+        self.left_out = [name for name in job_list(args.build) if name not in self.jobs]
+        self.loads, self.running = {}, {}          # slot: process; process: (name, since)
+        self.ended, self.longest = collections.Counter(), collections.Counter()
+        self.stalls, self.troubles = [], []
+        self.samples = []                          # (what, kind) -> value, one dictionary per look
+        self.still = {}                            # (slot, thread): (count, since)
+        self.shown = 0                             # when the instance was last shown
+
+    # ---- programs ---------------------------------------------------------------------------------
+
+    def start(self, argv, out):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("USF_")}
+        # killed with us, should we be killed
+        return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", self.usf, "run", "-i", self.instance, "--cache-dir", os.path.join(self.dir, "cache"), "--", *argv],
+                                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=env, start_new_session=True)
+
+    def start_loads(self):
+        for slot, kind in enumerate(LOADS):
+            self.board.clear(slot)
+            program = ["/usr/bin/python3", os.path.join(HERE, "load.py")] if kind == "python" else \
+                      [os.path.join(self.args.build, "tests", "soak", "load")]
+            with open(os.path.join(self.dir, f"load-{kind}"), "wb") as out:
+                self.loads[slot] = self.start([*program, kind, str(slot), "2", self.board.path], out)
+
+    def fill(self):
+        while len(self.running) < self.args.jobs:
+            name = self.rng.choice(sorted(self.jobs))
+            path = os.path.join(self.dir, f"job-{sum(self.ended.values()) + len(self.running)}")
+            with open(path, "wb") as out:
+                self.running[self.start(self.jobs[name], out)] = (name, time.monotonic(), path)
+
+    def reap(self):
+        for p, (name, since, path) in list(self.running.items()):
+            late = time.monotonic() - since > JOB_LIMIT_S
+            if p.poll() is None and not late:
+                continue
+            del self.running[p]
+            self.ended[name] += 1
+            if late or p.returncode:
+                self.trouble(f"{name}: " + ("does not end" if late else f"status {p.returncode}"), path)
+                self.end(p)
+            os.unlink(path)
+
+    @staticmethod
+    def end(p):
+        """It and its children, which are in its session."""
+        try:
+            os.killpg(p.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        p.wait()
+
+    def trouble(self, text, path=None):
+        if path:
+            with open(path, encoding="utf-8", errors="replace") as f:
+                text += "\n" + f.read()[-2000:]
+        self.troubles.append(text)
+        print("trouble: " + text, flush=True)
+
+    # ---- what is looked at --------------------------------------------------------------------------
+
+    def look(self, now, before):
+        """Who stands still.  A look that is late itself (the machine was elsewhere) says nothing."""
+        if now - before > 10 * LOOK_S:
+            self.still.clear()
+        for slot, kind in enumerate(LOADS):
+            for i, (count, _, _) in enumerate(self.board.threads(slot)):
+                old, since = self.still.get((slot, i), (None, now))
+                if count != old:
+                    if now - since > STALL_S:
+                        self.stalls.append((kind, i, now - since))
+                        print(f"stall: {kind}, thread {i}: {now - since:.2f} s", flush=True)
+                    self.longest[kind] = max(self.longest[kind], now - since)
+                    self.still[slot, i] = (count, now)
+                elif now - since > STALL_S and now > self.shown + 10:
+                    self.shown = now
+                    print(f"{kind}, thread {i}, stands still:\n" + self.tool("ps", "--why", "-i", self.instance), flush=True)
+                elif now - since > JOB_LIMIT_S:
+                    raise RuntimeError(f"{kind}, thread {i}, hangs:\n" + self.tool("ps", "--why", "-i", self.instance))
+
+    def tool(self, *args):
+        return subprocess.run([self.usf, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=60, check=False).stdout
+
+    def sample(self):
+        values = {}
+        report = json.loads(self.tool("ps", "--json", "-i", self.instance))[0]
+        pids = {f"load {LOADS[slot]}": p.pid for slot, p in self.loads.items()}
+        pids["monitor"] = report["monitor_pid"]
+        for who, pid in pids.items():
+            values[who, "private KiB"] = private_kib(pid)
+            values[who, "descriptors"] = entries(f"/proc/{pid}/fd")
+            values[who, "threads"] = entries(f"/proc/{pid}/task")
+        segment = os.stat(f"/dev/shm/usf-{os.getuid()}-{self.instance}")
+        values["segment", "KiB"] = segment.st_blocks // 2
+        self.samples.append(values)
+
+    def growth(self):
+        """The most in the second quarter of the time against the least in the last: what only ever grows shows."""
+        n = len(self.samples)
+        if n < 8:
+            return
+        for key in self.samples[-1]:
+            early = max(s.get(key, 0) for s in self.samples[n // 4:n // 2])
+            late = min(s.get(key, 0) for s in self.samples[-(n // 4):])
+            if key[0] != "segment" and late > early + GROWTH[key[1]]:
+                self.trouble(f"{key[0]}: {key[1]} grew from {early} to {late}")
+            if key[0] == "segment" and late > early * 1.25:
+                self.trouble(f"the segment grew from {early} to {late} KiB")
+
+    # ---- all ----------------------------------------------------------------------------------------
+
+    def run(self):
+        self.start_loads()
+        end = time.monotonic() + 60 * self.args.minutes
+        before = sampled = time.monotonic()
+        while time.monotonic() < end:
+            self.fill()
+            self.reap()
+            now = time.monotonic()
+            self.look(now, before)
+            before = now
+            if now - sampled > SAMPLE_S:
+                self.sample()
+                sampled = now
+            gone = [LOADS[slot] for slot, p in self.loads.items() if p.poll() is not None]
+            if gone:
+                raise RuntimeError(f"ended too early: {', '.join(gone)}")
+            time.sleep(LOOK_S)
+        self.board.stop()
+        for p in [*self.loads.values(), *self.running]:
+            try:
+                if p.wait(JOB_LIMIT_S):
+                    self.trouble(f"{p.args[-5:]} ended with {p.returncode}")
+            except subprocess.TimeoutExpired:
+                self.trouble(f"{p.args[-5:]} does not end\n" + self.tool("ps", "--why", "-i", self.instance))
+        self.growth()
+
+    def report(self):
+        print(f"{sum(self.ended.values())} jobs: " + ", ".join(f"{n} {name}" for name, n in sorted(self.ended.items())))
+        print("longest standstill of a thread, s: " + ", ".join(f"{kind} {s:.2f}" for kind, s in sorted(self.longest.items())))
+        if self.samples:
+            print("at the end: " + ", ".join(f"{who} {value} {what}" for (who, what), value in sorted(self.samples[-1].items())))
+        print(f"{len(self.stalls)} stalls of more than {STALL_S:g} s, {len(self.troubles)} troubles")
+
+    def close(self):
+        for p in [*self.loads.values(), *self.running]:
+            if p.poll() is None:
+                self.end(p)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--jobs", type=int, default=3, help="how many run at a time")
+    args = parser.parse_args()
+    args.build = os.path.abspath(args.build)
+    soak = Soak(args)
+    print(f"seed {args.seed}, instance {soak.instance}" + (f"; left out: {', '.join(soak.left_out)}" if soak.left_out else ""), flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        soak.run()
+    except RuntimeError as e:
+        soak.trouble(str(e))
+    finally:
+        soak.close()
+        soak.report()
+    sys.exit(1 if soak.troubles or soak.stalls else 0)
+
+
+if __name__ == "__main__":
+    main()

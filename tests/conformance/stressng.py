@@ -9,7 +9,7 @@ import one
 
 # stressor -> operations of all its processes; enough for some tenths of a second
 STRESSORS = {
-    'cpu': 40, 'pthread': 2000, 'futex': 50000, 'sem': 100000, 'sem-sysv': 50000, 'mutex': 100000, 'pipe': 50000, 'pipeherd': 5000,
+    'cpu': 40, 'pthread': 2000, 'futex': 50000, 'sem': 10000, 'sem-sysv': 50000, 'mutex': 100000, 'pipe': 50000, 'pipeherd': 5000,
     'sock': 500, 'sockpair': 5000, 'clone': 500, 'fork': 1000, 'vfork': 1000, 'spawn': 200, 'exec': 200, 'daemon': 100,
     'signal': 50000, 'sigrt': 5000, 'sigsuspend': 5000, 'sigfd': 5000, 'timer': 5000, 'poll': 20000, 'epoll': 5000, 'eventfd': 20000,
     'mq': 50000, 'msg': 50000, 'yield': 200000, 'switch': 50000, 'wait': 1000, 'membarrier': 500, 'flock': 20000, 'lockf': 20000,

@@ -51,7 +51,7 @@ static void rejoin(struct rt_thread *t, uint32_t proc)
     atomic_store(&rt.careful, 1);
     rt_lost_record(t);
     t->self.joining = 1;
-    if (rt_join_instance()) rt.on = false;
+    if (rt_join_instance(false)) rt.on = false;
     t->self.joining = 0;
     sched_left(&rt.sched, proc, !rt.on);
 }
@@ -79,7 +79,7 @@ static void come_back(struct rt_thread *t)
     atomic_store(&rt.sched.leaving, SCHED_STAYS);
     rt.on = true;
     t->state = RT_NEW;
-    if (rt_join_instance()) rt.on = false;
+    if (rt_join_instance(false)) rt.on = false;
     sched_crit_leave(&rt.sched, &t->self);
 }
 

@@ -45,7 +45,7 @@ static void in_child(struct rt_thread *t)
     t->deferred = 0;
     rt_forget_threads();
     threads_after_fork();
-    if (rt_join_instance()) {
+    if (rt_join_instance(false)) {
         rt.on = false;
         rt_unpin();
     }

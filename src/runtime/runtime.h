@@ -106,7 +106,7 @@ long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain);
 #define RT_OTHER_CONTAINER "it has a pid or time namespace of its own, which the instance does not share"
 
 /* thread.c */
-int  rt_join_instance(void);                /* process and calling thread; 0 or -errno, said */
+int  rt_join_instance(bool again);          /* process and calling thread; 0 or -errno, said (-ESTALE: not if `again`) */
 void rt_attach(struct rt_thread *t);
 void rt_lost_record(struct rt_thread *t);   /* if its process was taken off: it is new, or alone */
 void rt_list_lock(void);

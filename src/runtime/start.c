@@ -82,6 +82,21 @@ static void forget_last_program(void)
     sched_tell_monitor(&rt.sched);
 }
 
+/* An instance ends when nobody has taken part for a while, perhaps just between our opening and joining it: then it is
+ * made anew. */
+#define STALE_TRIES 4
+
+static int join_instance(void)
+{
+    for (int tries = 0;; tries++) {
+        forget_last_program();
+        int r = rt_join_instance(tries < STALE_TRIES);
+        if (r != -ESTALE || tries == STALE_TRIES) return r;
+        shm_close(&rt.shm);
+        if (!open_instance()) return -ENOENT;
+    }
+}
+
 __attribute__((constructor)) static void usf_start(int argc, char **argv, char **envp)
 {
     (void)argc;
@@ -104,8 +119,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     rt_spin_init();
     rt_signals_init();
     rt_note_cpuset();       /* whoever takes part looks whether that has changed */
-    forget_last_program();
-    if (rt_join_instance()) {
+    if (join_instance()) {
         rt_unpin();
         return;
     }

@@ -139,6 +139,7 @@ static const char *join_trouble(int r)
     case -EXDEV: return "the instance has none of the CPUs that this process may use";
     case -EAGAIN: return "the instance is full";
     case -ENOSPC: return "/dev/shm is full";
+    case -ESTALE: return "the instance has just ended";
     case -ECHILD: return "the instance's monitor is dead, and cannot be started";
     default: return "the instance could not be joined";
     }
@@ -172,7 +173,7 @@ static void look(struct sched *s)
     rt_follow_cpuset(now);
 }
 
-int rt_join_instance(void)
+int rt_join_instance(bool again)
 {
     struct rt_thread *t = &rt_self;
     install();
@@ -182,7 +183,7 @@ int rt_join_instance(void)
     int r = monitor_keep(rt.shm.h) < 0 ? -ECHILD : 0;
     if (!r) r = sched_proc_join(&rt.sched, rt.pid, os_start_time(rt.pid), rt.comm, rt.cpus.w, rt.settings.run);
     if (r < 0) {
-        usf_warn_about(join_trouble(r), "%s: %s: it runs unscheduled", rt.comm, join_trouble(r));
+        if (r != -ESTALE || !again) usf_warn_about(join_trouble(r), "%s: %s: it runs unscheduled", rt.comm, join_trouble(r));
         return r;
     }
     rt.sched.look = look;

@@ -108,8 +108,8 @@ class TwoContainers(Container):
 
     def test_left_behind(self):
         """The end of a container ends its monitor, too: the instance does not stand in others' way."""
-        r = self.run_it(*self.unshare("-p", "-f", "--mount-proc"), *self.usf("--stats", LOAD))
-        self.scheduled(r, 3)
+        lingers = self.usf("--monitor-linger", "30000", "--stats", LOAD)    # else it may end before its container does
+        self.scheduled(self.run_it(*self.unshare("-p", "-f", "--mount-proc"), *lingers), 3)
         self.assertTrue(os.path.exists(self.segment))
         self.scheduled(self.run_it(*self.usf("--stats", LOAD)), 3)
 

@@ -684,13 +684,15 @@ static void start_threads(void)
     memset(threads, 0, sizeof threads);
     memset(user, 0, sizeof user);
     finished = 0;
+    /* ... or has not had a CPU for so long that it passes for deaf, which nobody is to be here */
+    header->progress_ns = e.unseen ? 1000000 : UINT64_MAX / 16;
     for (int i = 0; i < THREADS; i++) {
         struct thread *t = &threads[i];
         t->v = &views[i < THREADS / 2 ? i / 2 % VIEWS : (i + i / 2) % VIEWS];  /* pairs within a view, and across */
         t->partner = &threads[i ^ 1];
         t->rng = mix(e.seed * 64 + (unsigned)i);
         t->id = USF_NONE;
-        t->checked = !e.unseen;
+        t->checked = !e.unseen;     /* a core is taken only from who asks for it, ... */
         t->sync.sched = &t->self;
         t->self.task = USF_NONE;
     }

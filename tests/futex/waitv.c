@@ -66,6 +66,8 @@ static void start_waitv(int w, int priv)
     await_asleep(w);
 }
 
+static int nr_done(void) { return sh->w[0].done + sh->w[1].done + sh->w[2].done; }
+
 static void waitv_woken(int priv)
 {
     int flag = priv ? FUTEX_PRIVATE_FLAG : 0;
@@ -80,9 +82,10 @@ static void waitv_woken(int priv)
     tell_call(2, SYS_futex, (long)&word[1], FUTEX_WAIT | flag, word[1], 0, 0, 0);
     await_asleep(2);
     say("wake one of three kinds: %s", show(SYS(SYS_futex, &word[1], FUTEX_WAKE | flag, 1)));
-    nap_us(20000);
+    for (int i = 0; i < 100000 && !nr_done(); i++) nap_us(100);     /* it may have to wait for a CPU, */
+    nap_us(20000);                                                  /* ... and no other is to come */
     /* which of them is woken is nobody's promise (futex(2)): a kernel's waiter and one of user space queue apart */
-    say("  done: %d", sh->w[0].done + sh->w[1].done + sh->w[2].done);
+    say("  done: %d", nr_done());
     say("wake the rest: %s", show(SYS(SYS_futex, &word[1], FUTEX_WAKE | flag, 9)));
     for (int i = 0; i < 3; i++) say("  w%d: %s", i, show(await_done(i)));
     start_waitv(0, priv);

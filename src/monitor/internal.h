@@ -19,6 +19,7 @@ struct watched {
 struct owner_look {
     uint32_t name;
     char state;                 /* of its thread */
+    uint64_t slices;            /* it has had, if it is traced */
     bool helped;
     uint64_t since;             /* ... in that state */
     bool looked;                /* is it still the program that joined? */

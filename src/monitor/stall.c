@@ -3,7 +3,7 @@
  * A program that is stopped (Ctrl-Z, a debugger, a frozen cgroup) may be so in the middle of a critical section,
  * and everybody else waits for it.
  *   - Stopped by a signal: it is continued for the moment that it needs to leave the section, and stopped again.
- *   - Anything else, or that does not help within a second: the other processes leave the instance (h->stalled) and
+ *   - Stopped by a debugger, frozen, or if that does not help: the other processes leave the instance (h->stalled) and
  *     run unscheduled.  Their records are taken off once the lock moves again, and new processes may join. */
 #include "monitor/internal.h"
 #include "os/os.h"
@@ -11,9 +11,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define STOPPED_NS   40000000u      /* two looks at least */
-#define STALLED_NS   1000000000u
-#define SLEEPS_NS    5000000000u    /* not stopped, but not running either: frozen, or swapped out */
+#define STOPPED_NS   40000000u      /* two looks at least, and those who wait have done so for as long before */
+#define TRACED_NS    1000000000u    /* by a tracer, and whether it runs in between cannot be found out */
+#define SLEEPS_NS    5000000000u    /* not stopped, but not running either: swapped out */
 #define NUDGE_LOOKS  200u           /* every 100 us */
 
 static bool owns(struct monitor *m, uint32_t name)
@@ -48,6 +48,14 @@ static bool is_another_program(struct monitor *m, struct usf_proc *p)
     return true;
 }
 
+/* For how long the owner may be in this state. */
+static uint64_t patience(const struct owner_look *o, int32_t pid)
+{
+    if (o->state == 'T') return 2 * STOPPED_NS;     /* it has been helped by then */
+    if (o->state == 't') return o->slices ? STOPPED_NS : TRACED_NS;
+    return os_cgroup_frozen("", pid) ? STOPPED_NS : SLEEPS_NS;
+}
+
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
 {
     struct owner_look *o = &m->owner;
@@ -55,24 +63,25 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
     uint32_t task = name < LOCK_NAME_PROC ? name - 1 : USF_NONE;
     uint64_t now = os_now();
     if (!owns(m, name)) return;
-    char state = os_thread_state(p->pid, task != USF_NONE ? m->sched.tasks[task].tid : p->pid);
+    int32_t tid = task != USF_NONE ? m->sched.tasks[task].tid : p->pid;
+    char state = os_thread_state(p->pid, tid);
+    uint64_t slices = state == 't' ? os_thread_slices(p->pid, tid) : 0;
     if (o->name != name) *o = (struct owner_look){.name = name, .first = now};
     if (now - o->first >= STOPPED_NS && !o->looked) {
         o->looked = true;
         if (is_another_program(m, p)) return;
     }
-    if (o->state != state || state == 'R') {
+    if (o->state != state || state == 'R' || o->slices != slices) {
         o->state = state;
+        o->slices = slices;
         o->since = now;
         o->helped = false;
         return;
     }
-    uint64_t age = now - o->since;
-    bool stopped = state == 'T' || state == 't';
-    if (state == 'T' && age >= STOPPED_NS && !o->helped) {
+    if (state == 'T' && now - o->since >= STOPPED_NS && !o->helped) {
         o->helped = true;
         help_out(m, p->pid, name);
-    } else if (age >= (stopped ? STALLED_NS : SLEEPS_NS) && !atomic_load(&m->shm.h->stalled)) {
+    } else if (now - o->since >= patience(o, p->pid) && !atomic_load(&m->shm.h->stalled)) {
         declare_stalled(m, proc);
     }
 }

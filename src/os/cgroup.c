@@ -1,8 +1,9 @@
-/* src/os/cgroup.c - the cgroup's CPU quota.  SPDX-License-Identifier: Apache-2.0
+/* src/os/cgroup.c - the cgroup's CPU quota, and whether it is frozen.  SPDX-License-Identifier: Apache-2.0
  *
- * /proc/PID/cgroup names the process's group in each hierarchy, /proc/PID/mountinfo where hierarchies
+ * /proc/PID/cgroup names the process's group in each hierarchy as we see it, our mountinfo where hierarchies
  * are mounted and which part of them (containers see a subtree).  A quota binds all groups below it, so
- * every level from the process's group up to the mount is looked at and the least bound counts. */
+ * every level from the process's group up to the mount is looked at and the least bound counts.  Frozen is what the
+ * group itself says: that of those above it is in it. */
 #include "base/base.h"
 #include "os/os.h"
 #include "os/text.h"
@@ -11,7 +12,7 @@
 #define PATH_LEN 512
 
 struct groups {
-    char v1[PATH_LEN];           /* path in the hierarchy that has the cpu controller; "" none */
+    char v1[PATH_LEN];           /* path in the hierarchy that has the controller; "" none */
     char v2[PATH_LEN];
 };
 struct mount {
@@ -38,7 +39,7 @@ static const char *find_char(const char *s, char c)
 }
 
 /* Lines "ID:controller,controller:/path"; the v2 hierarchy is "0::/path". */
-static void read_groups(const char *path, struct groups *g)
+static void read_groups(const char *path, const char *controller, struct groups *g)
 {
     struct text_lines t;
     char line[PATH_LEN];
@@ -50,7 +51,7 @@ static void read_groups(const char *path, struct groups *g)
         const char *end = find_char(controllers, ':');
         if (!*end || end[1] != '/') continue;
         if (end == controllers && line[0] == '0') usf_format(g->v2, sizeof g->v2, "%s", end + 1);
-        else if (has_word(controllers, end, "cpu")) usf_format(g->v1, sizeof g->v1, "%s", end + 1);
+        else if (has_word(controllers, end, controller)) usf_format(g->v1, sizeof g->v1, "%s", end + 1);
     }
     text_close(&t);
 }
@@ -140,19 +141,48 @@ static const char *below(const char *group, const char *root)
     return group[n] == '/' && group[n + 1] ? group + n : "";
 }
 
+/* The group's directory, and in *top the length of the mount point's.  0: too long. */
+static int group_dir(char *dir, int cap, const char *sysroot, const struct mount *m, const char *group, int *top)
+{
+    *top = (int)(strlen(sysroot) + strlen(m->point));
+    int n = usf_format(dir, (size_t)cap, "%s%s%s", sysroot, m->point, below(group, m->root));
+    return n < cap ? n : 0;
+}
+
+/* visit(dir, top, v2, arg) for the process's group in every mount of the controller's hierarchy. */
+typedef void visitor(char *dir, int len, int top, bool v2, void *arg);
+static void visit_groups(const char *sysroot, int32_t pid, const char *controller, visitor *visit, void *arg)
+{
+    struct groups g;
+    struct text_lines t;
+    struct mount m;
+    char who[16] = "self", path[PATH_LEN], line[2 * PATH_LEN], dir[2 * PATH_LEN];
+    if (pid) usf_format(who, sizeof who, "%d", pid);
+    usf_format(path, sizeof path, "%s/proc/%s/cgroup", sysroot, who);
+    read_groups(path, controller, &g);
+    usf_format(path, sizeof path, "%s/proc/self/mountinfo", sysroot);
+    if ((!g.v1[0] && !g.v2[0]) || !text_open(&t, path)) return;
+    while (text_next(&t, line, sizeof line)) {
+        if (!parse_mount(line, &m)) continue;
+        const char *end = m.options + strlen(m.options);
+        bool v2 = g.v2[0] && !strcmp(m.fstype, "cgroup2");
+        if (!v2 && !(g.v1[0] && !strcmp(m.fstype, "cgroup") && has_word(m.options, end, controller))) continue;
+        int top, n = group_dir(dir, sizeof dir, sysroot, &m, v2 ? g.v2 : g.v1, &top);
+        if (n) visit(dir, n, top, v2, arg);
+    }
+    text_close(&t);
+}
+
+/* ---- quota ------------------------------------------------------------------------------------- */
+
 static unsigned least(unsigned a, unsigned b) { return !a || (b && b < a) ? b : a; }
 
-static unsigned quota_at(const char *sysroot, const struct mount *m, const char *group,
-                         unsigned (*quota_of)(const char *dir))
+static void look_at_quota(char *dir, int n, int top, bool v2, void *arg)
 {
-    char dir[2 * PATH_LEN];
-    unsigned min = 0;
-    int top = (int)(strlen(sysroot) + strlen(m->point));
-    int n = usf_format(dir, sizeof dir, "%s%s%s", sysroot, m->point, below(group, m->root));
-    if (n >= (int)sizeof dir) return 0;
+    unsigned *min = arg;
     for (;;) {
-        min = least(min, quota_of(dir));
-        if (n <= top) return min;
+        *min = least(*min, v2 ? quota_v2(dir) : quota_v1(dir));
+        if (n <= top) return;
         while (n > top && dir[n - 1] != '/') n--;
         if (n > top) n--;                               /* the slash */
         dir[n] = 0;
@@ -161,23 +191,34 @@ static unsigned quota_at(const char *sysroot, const struct mount *m, const char 
 
 unsigned os_cgroup_quota(const char *sysroot, int32_t pid)
 {
-    struct groups g;
-    struct text_lines t;
-    struct mount m;
-    char who[16] = "self", path[PATH_LEN], line[2 * PATH_LEN];
     unsigned min = 0;
-    if (pid) usf_format(who, sizeof who, "%d", pid);
-    usf_format(path, sizeof path, "%s/proc/%s/cgroup", sysroot, who);
-    read_groups(path, &g);
-    usf_format(path, sizeof path, "%s/proc/%s/mountinfo", sysroot, who);
-    if ((!g.v1[0] && !g.v2[0]) || !text_open(&t, path)) return 0;
-    while (text_next(&t, line, sizeof line)) {
-        if (!parse_mount(line, &m)) continue;
-        const char *end = m.options + strlen(m.options);
-        if (g.v2[0] && !strcmp(m.fstype, "cgroup2")) min = least(min, quota_at(sysroot, &m, g.v2, quota_v2));
-        else if (g.v1[0] && !strcmp(m.fstype, "cgroup") && has_word(m.options, end, "cpu"))
-            min = least(min, quota_at(sysroot, &m, g.v1, quota_v1));
-    }
-    text_close(&t);
+    visit_groups(sysroot, pid, "cpu", look_at_quota, &min);
     return min;
+}
+
+/* ---- frozen ------------------------------------------------------------------------------------ */
+
+static bool has_text(const char *s, const char *text)
+{
+    size_t n = strlen(text);
+    for (; *s; s++)
+        if (!strncmp(s, text, n)) return true;
+    return false;
+}
+
+/* v1: "FROZEN" in freezer.state; v2: a line "frozen 1" in cgroup.events. */
+static void look_at_freezer(char *dir, int len, int top, bool v2, void *arg)
+{
+    bool *frozen = arg;
+    char path[2 * PATH_LEN], text[128];
+    if (usf_format(path, sizeof path, "%s/%s", dir, v2 ? "cgroup.events" : "freezer.state") >= (int)sizeof path) return;
+    if (os_read_file(path, text, sizeof text) <= 0) return;
+    if (has_text(text, v2 ? "frozen 1" : "FROZEN")) *frozen = true;
+}
+
+bool os_cgroup_frozen(const char *sysroot, int32_t pid)
+{
+    bool frozen = false;
+    visit_groups(sysroot, pid, "freezer", look_at_freezer, &frozen);
+    return frozen;
 }

@@ -57,6 +57,7 @@ void os_topology(const char *sysroot, const struct os_cpuset *cpus, struct os_cp
 /* Bound by the cgroup cpu quota, v1 and v2, walking up: number of CPUs (>= 1), or 0 for none.  pid 0: the
  * caller's.  Unreadable or garbled files mean no bound. */
 unsigned os_cgroup_quota(const char *sysroot, int32_t pid);
+bool os_cgroup_frozen(const char *sysroot, int32_t pid);    /* v1 and v2; false if it cannot be found out */
 
 /* ---- processes -------------------------------------------------------------------------------- */
 int32_t os_getpid(void);
@@ -71,6 +72,7 @@ uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = 
 uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
 bool os_thread_ended(int32_t pid, int32_t tid);   /* no such thread, or a process's first one that has ended before the others */
 char os_thread_state(int32_t pid, int32_t tid);   /* 'R','S','D','T','t','Z','X' or 0 */
+uint64_t os_thread_slices(int32_t pid, int32_t tid);    /* how often it has been given a CPU; 0: unknown */
 bool os_thread_blocks(int32_t pid, int32_t tid, int sig);   /* sig < 32; false if it cannot be found out */
 /* In which pids and start times (and the monotonic clock) mean the same to all: inode of /proc/self/ns/pid, and above it
  * that of ns/time.  0: unknown. */

@@ -60,6 +60,19 @@ char os_thread_state(int32_t pid, int32_t tid)
     return s ? *s : 0;
 }
 
+/* "TIME-ON-CPU TIME-WAITED SLICES" */
+uint64_t os_thread_slices(int32_t pid, int32_t tid)
+{
+    char path[64], text[80];
+    uint64_t v[3];
+    usf_format(path, sizeof path, "/proc/%d/task/%d/schedstat", pid, tid);
+    const char *s = text;
+    if (os_read_file(path, text, sizeof text) <= 0) return 0;
+    for (int i = 0; i < 3; i++, s++)
+        if (!text_number(&s, &v[i]) || (*s != ' ' && *s != '\n')) return 0;
+    return v[2];
+}
+
 bool os_thread_blocks(int32_t pid, int32_t tid, int sig)
 {
     char path[64], stat[STAT_MAX];

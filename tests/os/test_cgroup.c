@@ -40,7 +40,7 @@ static void other_process(void)
 {
     fresh("pid");
     check_write(root, "proc/4711/cgroup", "0::/x\n");
-    check_write(root, "proc/4711/mountinfo", "%s", V2_MOUNT);
+    check_write(root, "proc/self/mountinfo", "%s", V2_MOUNT);
     check_write(root, "sys/fs/cgroup/x/cpu.max", "300000 100000\n");
     CHECK_INT(os_cgroup_quota(root, 4711), 3);
     CHECK_INT(os_cgroup_quota(root, 4712), 0);
@@ -67,6 +67,23 @@ static void hybrid(void)
     CHECK_INT(os_cgroup_quota(root, 0), 5);
     check_write(root, "sys/fs/cgroup/cpu,cpuacct/sub/cpu.cfs_quota_us", "100001\n");
     CHECK_INT(os_cgroup_quota(root, 0), 2);
+}
+
+static void frozen(void)
+{
+    fresh("frozen");
+    check_write(root, "proc/4711/cgroup", "12:freezer:/box\n5:cpu:/\n0::/box\n");
+    check_write(root, "proc/self/mountinfo", V2_MOUNT "35 30 0:31 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n");
+    CHECK_INT(os_cgroup_frozen(root, 4711), false);
+    check_write(root, "sys/fs/cgroup/box/cgroup.events", "populated 1\nfrozen 0\n");
+    check_write(root, "sys/fs/cgroup/freezer/freezer.state", "FROZEN\n");      /* not its group */
+    check_write(root, "sys/fs/cgroup/freezer/box/freezer.state", "FREEZING\n");
+    CHECK_INT(os_cgroup_frozen(root, 4711), false);
+    check_write(root, "sys/fs/cgroup/freezer/box/freezer.state", "FROZEN\n");
+    CHECK_INT(os_cgroup_frozen(root, 4711), true);
+    check_write(root, "sys/fs/cgroup/freezer/box/freezer.state", "THAWED\n");
+    check_write(root, "sys/fs/cgroup/box/cgroup.events", "populated 1\nfrozen 1\n");
+    CHECK_INT(os_cgroup_frozen(root, 4711), true);
 }
 
 static void odd_mounts(void)
@@ -111,6 +128,7 @@ int main(void)
     unified();
     other_process();
     hybrid();
+    frozen();
     odd_mounts();
     garbage();
     printf("here: %u\n", os_cgroup_quota("", 0));

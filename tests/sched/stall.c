@@ -1,7 +1,8 @@
-/* tests/sched/stall.c INSTANCE signal|trace - hold an instance's scheduler lock while not running.
+/* tests/sched/stall.c INSTANCE signal|hold|trace - hold an instance's scheduler lock while not running.
  * SPDX-License-Identifier: Apache-2.0
  *
  *   signal   stop by SIGSTOP with the lock; released after the next SIGCONT; then wait to be killed
+ *   hold     wait for a line with the lock, release it, end
  *   trace    a child stops with the lock under ptrace and is never continued; both end at the end of input */
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +18,10 @@
 #include "sched/sched.h"
 #include "shm/shm.h"
 
-static void take_lock_and_stop(const char *instance)
+static void stop_by_signal(void) { raise(SIGSTOP); }
+static void wait_for_line(void) { getchar(); }
+
+static void take_lock_and_stop(const char *instance, void (*stop)(void))
 {
     struct shm_config c = {.name = instance};
     struct shm shm;
@@ -39,7 +43,7 @@ static void take_lock_and_stop(const char *instance)
     lock_acquire(&shm.h->lock, name);
     puts("holds");
     fflush(stdout);
-    raise(SIGSTOP);
+    stop();
     lock_release(&shm.h->lock, name);
     puts("released");
     fflush(stdout);
@@ -51,14 +55,18 @@ int main(int argc, char **argv)
     alarm(120);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!strcmp(argv[2], "signal")) {
-        take_lock_and_stop(argv[1]);
+        take_lock_and_stop(argv[1], stop_by_signal);
         for (;;) pause();
+    }
+    if (!strcmp(argv[2], "hold")) {
+        take_lock_and_stop(argv[1], wait_for_line);
+        return 0;
     }
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         ptrace(PTRACE_TRACEME, 0, 0, 0);
-        take_lock_and_stop(argv[1]);
+        take_lock_and_stop(argv[1], stop_by_signal);
         _exit(0);
     }
     while (getchar() != EOF) {}

@@ -83,22 +83,71 @@ class Stall(unittest.TestCase):
             time.sleep(0.05)
         self.assertEqual(state_of(stopped.pid), 'T')
 
-    def test_stopped_by_a_tracer(self):
+    def desert(self, instance, stop):
         """The others run on unscheduled and say so; later ones join again once it is over."""
-        instance = f'stall-trace-{os.getpid()}'
         games = [self.play(instance) for _ in range(2)]
-        stopped = self.stall(instance, 'trace')
+        stopped = stop()
         for game in games:
             self.goes_on(game)
         for game in games:
             out, err = game.communicate(timeout=60)
             self.assertEqual(out, 'end\n')
-            self.assertRegex(err, r'^usf: `stall` \(process \d+\) is stopped while instance `stall-trace-\d+` waits '
+            self.assertRegex(err, r'^usf: `stall` \(process \d+\) is stopped while instance `stall-\w+-\d+` waits '
                              r'for it: \S+ runs unscheduled from now on\n$')
-        stopped.communicate(timeout=20)
+        return stopped
+
+    def ends_well(self, instance):
         later = self.play(instance)
         self.goes_on(later)
         self.assertEqual(later.communicate(timeout=60), ('end\n', ''))
+
+    def test_stopped_by_a_tracer(self):
+        instance = f'stall-trace-{os.getpid()}'
+        stopped = self.desert(instance, lambda: self.stall(instance, 'trace'))
+        stopped.communicate(timeout=20)
+        self.ends_well(instance)
+
+    def frozen(self, group, file, freeze, thaw):
+        """A group whose processes are frozen by writing `freeze` into its `file`."""
+        try:
+            os.mkdir(group)
+        except OSError as e:
+            self.skipTest(f'{group}: {e.strerror}')
+
+        def put(name, what):
+            with open(os.path.join(group, name), 'w', encoding='ascii') as f:
+                f.write(what)
+
+        def remove():
+            put(file, thaw)
+            for _ in range(200):            # until those in it have been reaped
+                try:
+                    return os.rmdir(group)
+                except OSError:
+                    time.sleep(0.05)
+            raise OSError(f'{group} cannot be removed')
+
+        def stop():
+            p = self.stall(instance, 'hold')
+            put('cgroup.procs', str(p.pid))
+            put(file, freeze)
+            return p
+        self.addCleanup(remove)
+        instance = f'stall-frozen-{os.getpid()}'
+        p = self.desert(instance, stop)
+        put(file, thaw)
+        p.stdin.write('\n')
+        self.assertEqual(p.communicate(timeout=20)[0], 'released\n')
+        self.ends_well(instance)
+
+    def test_frozen(self):
+        self.frozen(f'/sys/fs/cgroup/freezer/usf-stall-{os.getpid()}', 'freezer.state', 'FROZEN', 'THAWED')
+
+    def test_frozen_v2(self):
+        with open('/proc/self/mounts', encoding='utf-8') as f:
+            mounts = [line.split() for line in f]
+        where = [m[1] for m in mounts if m[2] == 'cgroup2'] or self.skipTest('no cgroup v2')
+        self.frozen(f'{where[0]}/usf-stall-{os.getpid()}', 'cgroup.freeze', '1', '0')
 
 
 if __name__ == '__main__':

@@ -277,13 +277,14 @@ def python(o):
 
 def mpi_program(o, kind, ranks, length=None):
     launcher = {"mpich": ["mpirun.mpich", "-n", str(ranks)],
-                "openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]}[kind]
-    return Program([*launcher, o.tool(f"mpi_halo-{kind}"), *(length or ["--seconds", str(o.seconds)])])
+                "openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]}
+    launcher["openmpi-tcp"] = [*launcher["openmpi"], "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"]
+    return Program([*launcher[kind], o.tool(f"mpi_halo-{kind.removesuffix('-tcp')}"), *(length or ["--seconds", str(o.seconds)])])
 
 
 def mpi(o):
     cells, grids = [], {}
-    for kind, cells_per_ring in itertools.product(["mpich", "openmpi"], o.some([2000, 200000, 2000000], [200000])):
+    for kind, cells_per_ring in itertools.product(["mpich", "openmpi", "openmpi-tcp"], o.some([2000, 200000, 2000000], [200000])):
         size = ["--cells", str(cells_per_ring), "--seconds", str(o.seconds)]
         group = ("mpi", kind, cells_per_ring)
         grids[group] = [(f"{n} ranks", Cell({"setting": f"{n} ranks"}, [mpi_program(o, kind, n, size)], "step/s", group=group))
@@ -315,17 +316,21 @@ def lacking(kind):
 
 
 def serving(o):
-    """A server with its clients beside an OpenMP program: how long until both have done their work."""
+    """A server with its clients, or MPI, beside an OpenMP program: how long until both have done their work."""
     scale = o.some(1.0, 0.2)
 
     def server(kind, requests):
         number = ["--requests", str(int(requests * scale))]
+        if kind.startswith(("mpich", "openmpi")):
+            return mpi_program(o, kind, o.cores, ["--steps", str(int(requests * scale)), "--seconds", "0"])
         return Program([o.tool("echo"), "--clients", "8", *number] if kind == "echo" else
                        [o.python, os.path.join(WORKLOADS, "served.py"), "--kind", kind, *number])
 
     cells, grids = [], {}
     for (kind, requests), which in o.some([(("echo", 150000), "cg32"), (("redis", 120000), "nbody"), (("postgres", 30000), "cg32"),
-                                           (("http", 2000), "nbody"), (("pipeline", 4000000), "cg96")], [(("echo", 150000), "nbody")]):
+                                           (("http", 2000), "nbody"), (("pipeline", 4000000), "cg96"),
+                                           (("memcached", 30000), "nbody"), (("mpich", 6000), "cg32"),
+                                           (("openmpi-tcp", 6000), "nbody")], [(("echo", 150000), "nbody")]):
         if lacking(kind):
             continue
         c, (group, grid) = beside(o, f"{kind} + {which}", lambda t, _, kind=kind, requests=requests, which=which:

@@ -25,6 +25,7 @@ static bool name_is_dead(void *arg, uint32_t name)
 {
     struct monitor *m = arg;
     uint32_t proc;
+    monitor_beats(m);       /* however long we wait for the lock */
     if (name == LOCK_NAME_MONITOR) return true;     /* our predecessor: we do not hold it */
     if (name >= LOCK_NAME_MONITOR || !name) return false;
     if (name >= LOCK_NAME_PROC) proc = name - LOCK_NAME_PROC;

@@ -42,6 +42,10 @@ struct monitor {
     struct watched watched[USF_MAX_PROCS];
 };
 
+/* A sign of life (hung.c). */
+static inline void monitor_beats(struct monitor *m)
+{ atomic_fetch_add_explicit(&m->shm.h->monitor_beat, 1, memory_order_relaxed); }
+
 /* The thread that waits on monitor_event.  Does not return. */
 void *watch_loop(void *monitor);
 /* The thread that waits on pidfds.  Returns when the instance has been retired. */

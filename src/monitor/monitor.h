@@ -56,7 +56,10 @@ bool monitor_is_alive(const struct usf_header *h);
 /* Start `exe monitor instance` from within any program, without a child, signal or descriptor that the
  * program could notice.  The calling thread stands still for the time of an exec (~1 ms).  0 or -errno. */
 int monitor_revive(const char *exe, const char *instance);
-/* If the monitor is dead, start it (at most once in 100 ms for the whole instance).  0: it lives, or nobody knows how to
+/* End a monitor that lives and has not done anything for long while there was something to do: stopped, frozen.  True: it does
+ * nothing any more, and its place is free. */
+bool monitor_end_hung(struct usf_header *h);
+/* If the monitor is dead or hangs, start it (at most once in 100 ms for the whole instance).  0: it lives, or nobody knows how to
  * start one; 1: started, or somebody has just tried: whether it lives will be seen; -errno. */
 int monitor_keep(struct usf_header *h);
 

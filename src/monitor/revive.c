@@ -120,7 +120,7 @@ bool monitor_is_alive(const struct usf_header *h)
 int monitor_keep(struct usf_header *h)
 {
     uint64_t tried = atomic_load(&h->monitor_tried), now = os_now();
-    if (monitor_is_alive(h) || !h->usf_exe[0]) return 0;
+    if (!h->usf_exe[0] || (monitor_is_alive(h) && !monitor_end_hung(h))) return 0;
     if (tried && now - tried < RETRY_NS) return 1;
     if (!atomic_compare_exchange_strong(&h->monitor_tried, &tried, now)) return 1;
     int r = monitor_revive(h->usf_exe, h->name);

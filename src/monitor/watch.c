@@ -49,7 +49,7 @@ static uint64_t look(struct monitor *m)
     pthread_mutex_lock(&m->lock);
     uint64_t next = sched_watch(&m->sched, nudge, thread_state, &m->sched);
     pthread_mutex_unlock(&m->lock);
-    atomic_fetch_add_explicit(&m->shm.h->monitor_beat, 1, memory_order_relaxed);
+    monitor_beats(m);
     return next;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # tests/sched/test_stall.py USF STALL - programs go on while another is stopped with the lock.
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 import signal
 import subprocess
@@ -38,6 +39,18 @@ print("end")
 def state_of(pid):
     with open(f'/proc/{pid}/stat', encoding='utf-8') as f:
         return f.read().rpartition(')')[2].split()[0]
+
+
+def monitor_of(instance):
+    out = subprocess.run([USF, 'ps', '-i', instance, '--json'], stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(out)[0]['monitor_pid']
+
+
+def end_stopped(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
 class Stall(unittest.TestCase):
@@ -107,7 +120,7 @@ class Stall(unittest.TestCase):
         stopped.communicate(timeout=20)
         self.ends_well(instance)
 
-    def frozen(self, group, file, freeze, thaw):
+    def frozen(self, group, file, freeze, thaw, with_monitor=False):
         """A group whose processes are frozen by writing `freeze` into its `file`."""
         try:
             os.mkdir(group)
@@ -130,6 +143,8 @@ class Stall(unittest.TestCase):
         def stop():
             p = self.stall(instance, 'hold')
             put('cgroup.procs', str(p.pid))
+            if with_monitor:
+                put('cgroup.procs', str(monitor_of(instance)))
             put(file, freeze)
             return p
         self.addCleanup(remove)
@@ -140,14 +155,38 @@ class Stall(unittest.TestCase):
         self.assertEqual(p.communicate(timeout=20)[0], 'released\n')
         self.ends_well(instance)
 
+    def frozen_v2(self, with_monitor=False):
+        with open('/proc/self/mounts', encoding='utf-8') as f:
+            mounts = [line.split() for line in f]
+        where = [m[1] for m in mounts if m[2] == 'cgroup2'] or self.skipTest('no cgroup v2')
+        self.frozen(f'{where[0]}/usf-stall-{os.getpid()}', 'cgroup.freeze', '1', '0', with_monitor)
+
     def test_frozen(self):
         self.frozen(f'/sys/fs/cgroup/freezer/usf-stall-{os.getpid()}', 'freezer.state', 'FROZEN', 'THAWED')
 
     def test_frozen_v2(self):
-        with open('/proc/self/mounts', encoding='utf-8') as f:
-            mounts = [line.split() for line in f]
-        where = [m[1] for m in mounts if m[2] == 'cgroup2'] or self.skipTest('no cgroup v2')
-        self.frozen(f'{where[0]}/usf-stall-{os.getpid()}', 'cgroup.freeze', '1', '0')
+        self.frozen_v2()
+
+    def test_frozen_with_the_monitor(self):
+        """A job that is frozen as a whole may be the one that had started the monitor."""
+        self.frozen(f'/sys/fs/cgroup/freezer/usf-stall-{os.getpid()}', 'freezer.state', 'FROZEN', 'THAWED', True)
+
+    def test_frozen_v2_with_the_monitor(self):
+        self.frozen_v2(True)
+
+    def test_monitor_stopped(self):
+        """Threads that never stop by themselves have all cores, and nobody takes one from them: another monitor is started."""
+        instance = f'stall-monitor-{os.getpid()}'
+        game = self.play(instance)
+        monitor = monitor_of(instance)
+        os.kill(monitor, signal.SIGSTOP)
+        self.addCleanup(end_stopped, monitor)
+        hogs = [self.start(USF, 'run', '-i', instance, '--', '/usr/bin/python3', '-c', 'while True: pass')
+                for _ in range(2 * len(os.sched_getaffinity(0)))]
+        self.assertEqual(game.communicate(timeout=60), ('end\n', ''))
+        self.assertNotEqual(monitor_of(instance), monitor)
+        for hog in hogs:
+            self.assertIsNone(hog.poll())
 
 
 if __name__ == '__main__':

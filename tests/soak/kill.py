@@ -21,6 +21,7 @@ import tempfile
 import time
 
 from board import SLOTS, THREADS, Board
+from patience import Patience
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = ["cond", "barrier", "openmp", "yield", "spin", "pipe", "fork", "sleep", "python"]
@@ -108,10 +109,10 @@ class Soak:
             self.dead[pid] = status
 
     def wait_dead(self, pid):
-        deadline = time.monotonic() + STUCK
+        patience = Patience(STUCK)
         while pid not in self.dead:
             self.reap()
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise Failed("process %d does not die" % pid)
             time.sleep(0.0005)
         return self.dead.pop(pid)
@@ -147,13 +148,13 @@ class Soak:
 
     def watch(self, what, slots, since):
         """Until each thread has gone on."""
-        deadline = time.monotonic() + STUCK
-        early = time.monotonic() + STUCK / 4
+        patience = Patience(STUCK)
+        early = Patience(STUCK / 4)
         while True:
             seen = [self.board.went_on(i) for i in slots]
             if all(all(s) for s in seen):
                 break
-            if early and time.monotonic() > early:
+            if early and early.is_over():
                 print("slow after %s: %s" % (what, [(self.kind[i], self.pid[i], s) for i, s in zip(slots, seen)]))
                 print(self.tool("dump", "-i", self.instance).stdout, flush=True)
                 early = None
@@ -162,7 +163,7 @@ class Soak:
                 if self.pid[i] in self.dead:
                     raise Failed("%s %d has ended with status %x after: %s" % (self.kind[i], self.pid[i],
                                                                               self.dead[self.pid[i]], what))
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 stuck = ["%s %d (%s)" % (self.kind[i], self.pid[i], s) for i, s in zip(slots, seen) if not all(s)]
                 raise Failed("no progress after %s: %s" % (what, ", ".join(stuck)))
             time.sleep(0.001)
@@ -273,10 +274,10 @@ class Soak:
         for i in victims:
             execs = self.board.head(i)[3]
             os.kill(self.pid[i], how)
-            deadline = time.monotonic() + STUCK
+            patience = Patience(STUCK)
             while self.board.head(i)[3] == execs:
                 self.reap()
-                if self.pid[i] in self.dead or time.monotonic() > deadline:
+                if self.pid[i] in self.dead or patience.is_over():
                     raise Failed("%s %d does not come back from exec" % (self.kind[i], self.pid[i]))
                 time.sleep(0.001)
             self.counts["exec"] += 1
@@ -306,20 +307,20 @@ class Soak:
 
     def check_sound(self):
         """A monitor that has just been killed may not be back yet."""
-        deadline = time.monotonic() + STUCK
+        patience = Patience(STUCK)
         while self.complaints():
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise Failed("usf doctor: %s" % self.complaints())
             time.sleep(0.05)
 
     def check_nothing_leaked(self):
         """Once the dead are taken off, only those that live are shown.  (Children of a load may be between.)"""
-        deadline = time.monotonic() + STUCK
+        patience = Patience(STUCK)
         while True:
             procs = self.ps()["processes"]
             if all(p["alive"] for p in procs) and len({p["pid"] for p in procs}) == len(procs):
                 break
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise Failed("records of the dead stay: %s" % [(p["pid"], p["name"], p["alive"]) for p in procs])
             time.sleep(0.02)
 
@@ -334,10 +335,10 @@ class Soak:
                 raise Failed("%s %d ended with status %x" % (self.kind[i], pid, status))
             self.look_at(i)
         path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
-        deadline = time.monotonic() + STUCK
+        patience = Patience(STUCK)
         while os.path.exists(path):
             self.reap()
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise Failed("the instance outlives all its programs")
             time.sleep(0.05)
 
@@ -390,8 +391,8 @@ class Soak:
                 os.kill(self.pid[i], signal.SIGKILL)
                 self.wait_dead(self.pid[i])
             self.pid[i] = 0
-        deadline = time.monotonic() + 2
-        while self.frozen and time.monotonic() < deadline:
+        patience = Patience(2)
+        while self.frozen and not patience.is_over():
             try:
                 os.rmdir(self.frozen)
                 break

@@ -12,6 +12,7 @@ import sys
 import time
 
 import kill
+from patience import Patience
 
 # Nobody delegates to the lock's owner yet; tests/lock kills there.
 UNUSED = {"lock.taken", "lock.reply"}
@@ -48,10 +49,10 @@ class Points(kill.Soak):
             os.unlink(os.path.join(self.dir, "log"))
 
     def wait_for(self, what, seconds):
-        deadline = time.monotonic() + seconds
+        patience = Patience(seconds)
         while not what():
             self.reap()
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 return False
             time.sleep(0.002)
         return True

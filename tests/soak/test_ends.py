@@ -4,6 +4,7 @@ import sys
 import time
 
 import kill
+from patience import Patience
 
 
 class Ends(kill.Soak):
@@ -17,10 +18,10 @@ class Ends(kill.Soak):
         self.until(lambda: self.board.is_up(0), "it starts")
 
     def until(self, what, says):
-        deadline = time.monotonic() + kill.STUCK
+        patience = Patience(kill.STUCK)
         while not what():
             self.reap()
-            if time.monotonic() > deadline:
+            if patience.is_over():
                 raise kill.Failed("not within %d s: %s" % (kill.STUCK, says))
             time.sleep(0.002)
 

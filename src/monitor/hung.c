@@ -1,0 +1,48 @@
+/* src/monitor/hung.c - a monitor that lives and does nothing.  SPDX-License-Identifier: Apache-2.0
+ *
+ * It may be stopped, or frozen with the job that happened to start it (it is in that one's cgroup).  Without it no core is
+ * taken back, no death is seen, and a stall of the lock is not declared: so it is ended, and another started.
+ *
+ * Nothing of it may run beside its successor, as both have one name for the scheduler's lock.  It need not be dead
+ * for that: who is sent SIGKILL and does not run at that moment never runs a further instruction of its own, however long
+ * its cgroup keeps it from dying.
+ *
+ * Runs in the user's programs: no libc. */
+#include "base/base.h"
+#include "monitor/monitor.h"
+#include "os/os.h"
+#include "os/syscall.h"
+#include "shm/layout.h"
+#include <signal.h>
+
+/* Without any sign of life while there was something to do.  Both: whoever looks may not have had the CPU for long, either. */
+#define HUNG_NS    300000000u
+#define HUNG_LOOKS 4u
+
+static bool has_work(struct usf_header *h)
+{ return (atomic_load(&h->nr_ready) && !atomic_load(&h->monitor_asleep)) || atomic_load(&h->lock_stuck); }
+
+static bool is_hung(struct usf_header *h)
+{
+    struct usf_missed *m = &h->monitor_missed;
+    uint64_t beat = atomic_load(&h->monitor_beat), now = os_now();
+    if (beat != atomic_load(&m->beat) || !has_work(h) || !atomic_load(&m->since)) {
+        atomic_store(&m->beat, beat);
+        atomic_store(&m->since, now);
+        atomic_store(&m->looks, 0);
+        return false;
+    }
+    return atomic_fetch_add(&m->looks, 1) + 1 >= HUNG_LOOKS && now - atomic_load(&m->since) >= HUNG_NS;
+}
+
+bool monitor_end_hung(struct usf_header *h)
+{
+    uint64_t word = atomic_load(&h->monitor);
+    int32_t pid = (int32_t)word;
+    if (!is_hung(h)) return false;
+    atomic_store(&h->monitor_missed.since, 0);
+    /* The pid is from the segment: at least it has this one mapped. */
+    if (pid == os_getpid() || !os_process_maps(pid, h->file_dev, h->file_ino)) return false;
+    if (usf_syscall(__NR_kill, pid, SIGKILL)) return false;
+    return atomic_compare_exchange_strong(&h->monitor, &word, 0);
+}

@@ -11,6 +11,7 @@ import unittest
 
 signal.alarm(150)
 USF, STALL = sys.argv[1:3]
+HOG = 'import signal; signal.alarm(60)\nwhile True: pass'     # also if this test is killed
 PING_PONG = '''
 import sys, threading
 turn, stop, cond = 0, False, threading.Condition()
@@ -181,7 +182,7 @@ class Stall(unittest.TestCase):
         monitor = monitor_of(instance)
         os.kill(monitor, signal.SIGSTOP)
         self.addCleanup(end_stopped, monitor)
-        hogs = [self.start(USF, 'run', '-i', instance, '--', '/usr/bin/python3', '-c', 'while True: pass')
+        hogs = [self.start(USF, 'run', '-i', instance, '--', '/usr/bin/python3', '-c', HOG)
                 for _ in range(2 * len(os.sched_getaffinity(0)))]
         self.assertEqual(game.communicate(timeout=60), ('end\n', ''))
         self.assertNotEqual(monitor_of(instance), monitor)

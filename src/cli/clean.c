@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 /* It takes the dead out, and the lock from one of them: what is in use can be helped. */
-static bool start_monitor(struct usf_header *h)
+static bool start_monitor(struct usf_header *h, const char *name)
 {
     if (monitor_is_alive(h)) return false;
-    int r = monitor_ensure(h, h->monitor_linger_ns);
-    if (r) usf_warn("the monitor of instance '%s' does not start: %s", h->name, strerror(-r));
+    int r = monitor_ensure(h, name, h->monitor_linger_ns);
+    if (r) usf_warn("the monitor of instance '%s' does not start: %s", name, strerror(-r));
     return !r;
 }
 
@@ -65,7 +65,7 @@ static int clean_one(const char *name, bool force, bool quiet_if_used)
         return CLI_OK;
     }
     uint32_t users = shm_nr_members(m.h);
-    bool helped = !force && start_monitor(m.h);
+    bool helped = !force && start_monitor(m.h, name);
     shm_close(&m);
     if (force) return unlink_used(name);
     if (quiet_if_used || helped) {

@@ -19,7 +19,7 @@ static void range(const struct usf_option *o, char *buf, size_t cap)
     buf[0] = 0;
     if (o->type == OPT_NUMBER && !(o->flags & OPT_F_COUNT))
         snprintf(buf, cap, " (%lu-%lu %s, default %s)", o->min, o->max, o->unit ? o->unit : "", o->def);
-    else if (o->type == OPT_CHOICE)
+    else if (o->type == OPT_CHOICE || o->type == OPT_SHARE)
         snprintf(buf, cap, " (%s, default %s)", o->choices, o->def);
     else if (*o->def && o->type != OPT_REPORT && !(o->flags & OPT_F_COUNT))
         snprintf(buf, cap, " (default %s)", o->def);
@@ -206,7 +206,7 @@ void help_completion(void)
     }
     puts("  esac; fi\n  case $before in");
     for (unsigned i = 0; i < usf_nr_options; i++)
-        if (usf_options[i].type == OPT_CHOICE)
+        if (usf_options[i].type == OPT_CHOICE || usf_options[i].type == OPT_SHARE)
             printf("    --%s) words=\"$(echo '%s' | tr '|' ' ')\" ;;\n", usf_options[i].name, usf_options[i].choices);
     puts("    --policy) words=\"$(usf policy list 2>/dev/null | sed 's/ .*//')\" ;;\n"
          "  esac\n"

@@ -26,6 +26,7 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, const ch
                   size_t cap)
 {
     const struct usf_settings *s = &c->s;
+    if (*s->policy.path && shm_is_shared(s->instance)) return snprintf(why, cap, "%s", SHM_NO_OBJECTS), -EPERM;
     const struct usf_policy_ops *ops = *s->policy.path ? policy_load(s->policy.path, why, (unsigned)cap) : 0;
     if (*s->policy.path && !ops) return -EINVAL;
     struct shm_config sc = {
@@ -42,7 +43,7 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, const ch
     memset(&in->cpus, 0, sizeof in->cpus);
     struct usf_core *cores = shm_cores(in->shm.h);
     for (unsigned i = 0; i < in->shm.h->nr_cores; i++) os_cpu_set(&in->cpus, cores[i].pol.cpu);
-    r = monitor_ensure(in->shm.h, s->monitor_linger_ns);
+    r = monitor_ensure(in->shm.h, s->instance, s->monitor_linger_ns);
     if (r >= 0) return 0;
     snprintf(why, cap, "the monitor of instance '%s' does not start: %s", s->instance, strerror(-r));
     if (in->shm.created) shm_retire_if_empty(&in->shm, NULL);      /* without one it would stay for ever */

@@ -76,19 +76,12 @@ static int check_cpus(struct run *r)
     return -1;
 }
 
-/* --share process: an instance for this run, whose name nobody else has. */
 static int choose_instance(struct run *r)
 {
-    const struct config_value *share = config_value_of(r->config, "share");
-    struct config_value *v = &r->config->v[option_by_name("instance", -1) - usf_options];
-    if (r->config->s.share != USF_SHARE_PROCESS) return -1;
-    if (v->origin == ORIGIN_CLI && share->origin == ORIGIN_CLI) return cli_usage("--share process and --instance exclude each other");
-    if (v->origin == ORIGIN_CLI) return -1;
-    snprintf(r->config->s.instance, sizeof r->config->s.instance, "run-%d-%lx", getpid(), os_now());
-    free(v->text);
-    v->text = xasprintf("%s", r->config->s.instance);
-    v->origin = share->origin;
-    return -1;
+    int code = share_choose(r->config);
+    const struct usf_policy_choice *p = &r->config->s.policy;
+    if (code >= 0 || !*p->path || !shm_is_shared(r->config->s.instance)) return code;
+    return cli_usage("%s: " SHM_NO_OBJECTS, config_value_of(r->config, "policy")->where);
 }
 
 /* ---- running ---------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * One per option of the table (table.c); `usf run` exports those whose value is not the default, the
  * preloaded library reads them (inproc.c).  Formats:
  *
- *   USF_INSTANCE        name: [A-Za-z0-9._-], 1-47 characters
+ *   USF_INSTANCE        name: [A-Za-z0-9._-], 1-47 characters; of one that other users share: gGID:NAME, public:NAME
  *   USF_CPUS            Linux cpulist, "0-3,8,10-14:2"; empty: all CPUs the process may use
  *   USF_POLICY          name of a built-in policy ([a-z0-9_-]{1,31}), or a path (it has a '/') of a shared object
  *   USF_QUANTUM         ms, whole number
@@ -17,7 +17,7 @@
  *   USF_VERBOSE         0-3
  *   USF_STATS           read by `usf run` alone, never exported by it: a file name, or - for stderr
  *   USF_KEEP_ENV        on | off; read by `usf run` alone
- *   USF_SHARE           process | user; read by `usf run` alone
+ *   USF_SHARE           process | user | group | group:GROUP | public; read by `usf run` alone
  *
  * An empty variable counts as not set.  Beside the options:
  *

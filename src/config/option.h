@@ -17,6 +17,7 @@ enum opt_type {
     OPT_NUMBER,     /* whole number min..max, times `scale` */
     OPT_CHOICE,     /* one of `choices`, stored as its index */
     OPT_PATH,
+    OPT_SHARE,      /* one of `choices`; `group` also with :GROUP */
     OPT_REPORT,     /* where a report goes: "off", "on" or "-" (stderr), or a file name */
 };
 enum {

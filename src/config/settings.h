@@ -14,7 +14,11 @@ struct usf_policy_choice {
     char path[USF_POLICY_PATH_MAX];     /* user's object, or "" */
 };
 
-enum usf_share { USF_SHARE_PROCESS, USF_SHARE_USER };
+enum usf_share { USF_SHARE_PROCESS, USF_SHARE_USER, USF_SHARE_GROUP, USF_SHARE_PUBLIC };
+struct usf_share_choice {
+    uint32_t with;                      /* enum usf_share */
+    char group[64];                     /* name or number, "": the effective group */
+};
 
 struct usf_settings {
     char instance[USF_NAME_MAX];
@@ -25,7 +29,7 @@ struct usf_settings {
     uint32_t lock_kind;                 /* 0 plain, 1 dtlock: as in struct usf_header */
     uint32_t thread_cache;              /* 0, 1 */
     uint32_t keep_env;                  /* 0, 1 */
-    uint32_t share;                     /* enum usf_share */
+    struct usf_share_choice share;
     uint64_t verbose;                   /* 0-3 */
     char cache_dir[USF_PATH_MAX];       /* "": keep nothing */
     char stats[USF_PATH_MAX];           /* "": none, "-": stderr, else a file name */

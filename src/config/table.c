@@ -53,9 +53,11 @@ const struct usf_option usf_options[] = {
     {.name = "keep-env", .env = USF_ENV_KEEP_ENV, .type = OPT_CHOICE, FIELD(keep_env),
      .flags = OPT_F_BARE, .arg = "on|off", .choices = "off|on", .def = "off",
      .help = "leave the wait policies in the environment (OMP_WAIT_POLICY and its like) alone"},
-    {.name = "share", .env = USF_ENV_SHARE, .type = OPT_CHOICE, FIELD(share),
-     .flags = 0, .arg = "WITH", .choices = "process|user", .def = "user",
-     .help = "with whom the cores are shared: this run alone, or all of the user's that name the instance",
-     .more = "'process' makes an instance for this program and what it starts; --instance overrides it elsewhere."},
+    {.name = "share", .env = USF_ENV_SHARE, .type = OPT_SHARE, FIELD(share),
+     .flags = 0, .arg = "WITH", .choices = "process|user|group|public", .def = "user",
+     .help = "with whom the cores are shared: this run alone, all of the user's, or of other users, that name the instance",
+     .more = "'process' makes an instance for this program and what it starts; --instance overrides it elsewhere. "
+             "'group', or 'group:GROUP', shares with the members of the effective group, or of GROUP (a name or a number), 'public' with "
+             "all users: these must trust each other wholly (SECURITY.md), and root takes no part."},
 };
 const unsigned usf_nr_options = sizeof usf_options / sizeof usf_options[0];

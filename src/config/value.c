@@ -131,6 +131,18 @@ static int parse_name(const char *text, char *out, char *why, size_t cap)
     return -1;
 }
 
+static int parse_share(const struct usf_option *o, const char *text, struct usf_share_choice *out, char *why, size_t cap)
+{
+    static const char group[] = "group:";
+    size_t n = sizeof group - 1;
+    out->group[0] = 0;
+    if (strncmp(text, group, n) || !text[n]) return parse_choice(o, text, &out->with, why, cap);
+    out->with = USF_SHARE_GROUP;
+    if (copy_text(out->group, sizeof out->group, text + n)) return 0;
+    usf_format(why, cap, "the group's name is longer than %u characters", (unsigned)sizeof out->group - 1);
+    return -1;
+}
+
 int option_parse(const struct usf_option *o, const char *text, struct usf_settings *s, char *why, size_t cap)
 {
     void *field = (char *)s + o->field;
@@ -140,6 +152,7 @@ int option_parse(const struct usf_option *o, const char *text, struct usf_settin
     case OPT_POLICY: return parse_policy(text, field, why, cap);
     case OPT_NUMBER: return parse_number(o, text, field, why, cap);
     case OPT_CHOICE: return parse_choice(o, text, field, why, cap);
+    case OPT_SHARE: return parse_share(o, text, field, why, cap);
     case OPT_PATH: return parse_path(text, field, why, cap);
     case OPT_REPORT: return parse_report(text, field, why, cap);
     }

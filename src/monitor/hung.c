@@ -35,14 +35,19 @@ static bool is_hung(struct usf_header *h)
     return atomic_fetch_add(&m->looks, 1) + 1 >= HUNG_LOOKS && now - atomic_load(&m->since) >= HUNG_NS;
 }
 
-bool monitor_end_hung(struct usf_header *h)
+/* The pid is from the segment: at least it has this one mapped.  Another user who has written it must not choose whom we kill. */
+static bool is_monitor(const struct usf_header *h, int32_t pid, const struct monitor_own *own)
+{
+    if (pid <= 0 || pid == os_getpid()) return false;
+    return own ? os_process_surely_maps(pid, own->dev, own->ino) : os_process_maps(pid, h->file_dev, h->file_ino);
+}
+
+bool monitor_end_hung(struct usf_header *h, const struct monitor_own *own)
 {
     uint64_t word = atomic_load(&h->monitor);
     int32_t pid = (int32_t)word;
     if (!is_hung(h)) return false;
     atomic_store(&h->monitor_missed.since, 0);
-    /* The pid is from the segment: at least it has this one mapped. */
-    if (pid == os_getpid() || !os_process_maps(pid, h->file_dev, h->file_ino)) return false;
-    if (usf_syscall(__NR_kill, pid, SIGKILL)) return false;
+    if (!is_monitor(h, pid, own) || usf_syscall(__NR_kill, pid, SIGKILL)) return false;
     return atomic_compare_exchange_strong(&h->monitor, &word, 0);
 }

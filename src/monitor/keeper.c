@@ -16,7 +16,6 @@
 
 static _Noreturn void keep(const struct monitor *m, pid_t monitor, sigset_t *death)
 {
-    const struct usf_header *h = m->shm.h;
     char name[USF_NAME_MAX], path[SHM_PATH_MAX];
     char *argv[] = {"usf", "monitor", name, NULL}, *envp[] = {NULL};
     uint64_t born = os_now();
@@ -27,7 +26,7 @@ static _Noreturn void keep(const struct monitor *m, pid_t monitor, sigset_t *dea
     if (os_now() - born < SHORT_LIFE_NS) usleep(SHORT_LIFE_NS / 1000);
     snprintf(name, sizeof name, "%s", m->options->name);
     /* Not if it has ended with the instance; but it may have died before it removed the file. */
-    if (shm_path(m->options->dir, h->name, h->uid, path, sizeof path) > 0 && access(path, F_OK) == 0)
+    if (shm_path(m->options->dir, name, geteuid(), path, sizeof path) > 0 && access(path, F_OK) == 0)
         execve("/proc/self/exe", argv, envp);
     _exit(0);
 }

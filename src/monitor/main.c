@@ -89,7 +89,8 @@ static void bind_scheduler(struct monitor *m)
     m->sched.watch = &m->watcher;
     m->sched.shm_dir = m->options->dir;
     m->sched.remote_pin = true;     /* the same pid namespace, or it would not have been opened */
-    if (h->policy_path[0]) user = policy_load(h->policy_path, why, sizeof why);
+    if (shm_is_shared(m->options->name)) usf_format(why, sizeof why, "%s", SHM_NO_OBJECTS);
+    else if (h->policy_path[0]) user = policy_load(h->policy_path, why, sizeof why);
     if ((h->policy_path[0] && !user) || sched_use_policy(&m->sched, user, why, sizeof why)) monitor_replace_policy(m, why);
 }
 

@@ -46,9 +46,9 @@ int usf_monitor_main(const char *instance, int report);
 /* Start `usf_exe monitor instance` as a daemon, and wait until it watches.  0, or -errno (also of the exec);
  * -ECANCELED: it ended without a word. */
 int monitor_spawn(const char *usf_exe, const char *instance);
-/* See that an instance has a monitor; remember this tool's path and the linger time in it, so that
+/* See that the instance of this name has a monitor; remember this tool's path and the linger time in it, so that
  * others can start it anew.  0 or -errno. */
-int monitor_ensure(struct usf_header *h, uint64_t linger_ns);
+int monitor_ensure(struct usf_header *h, const char *name, uint64_t linger_ns);
 
 /* ---- in any process (revive.c): no libc, async-signal-safe ------------------------------------- */
 
@@ -56,9 +56,16 @@ bool monitor_is_alive(const struct usf_header *h);
 /* Start `exe monitor instance` from within any program, without a child, signal or descriptor that the
  * program could notice.  The calling thread stands still for the time of an exec (~1 ms).  0 or -errno. */
 int monitor_revive(const char *exe, const char *instance);
+/* What is not taken from the segment of an instance that other users share, as they can write it: the tool that the monitor is
+ * started from ("": none), the instance's name, its file.  The texts must stay. */
+struct monitor_own {
+    const char *exe, *name;
+    uint64_t dev, ino;
+};
+void monitor_use_own(struct monitor_own own);
 /* End a monitor that lives and has not done anything for long while there was something to do: stopped, frozen.  True: it does
- * nothing any more, and its place is free. */
-bool monitor_end_hung(struct usf_header *h);
+ * nothing any more, and its place is free.  own: null, or as above; then it is ended only if it is sure to have that file mapped. */
+bool monitor_end_hung(struct usf_header *h, const struct monitor_own *own);
 /* If the monitor is dead or hangs, start it (at most once in 100 ms for the whole instance).  0: it lives, or nobody knows how to
  * start one; 1: started, or somebody has just tried: whether it lives will be seen; -errno. */
 int monitor_keep(struct usf_header *h);

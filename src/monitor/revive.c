@@ -117,12 +117,17 @@ bool monitor_is_alive(const struct usf_header *h)
     return !start || (uint32_t)start == (uint32_t)(word >> 32);
 }
 
+static struct monitor_own own;      /* name null: the segment is as good */
+
+void monitor_use_own(struct monitor_own o) { own = o; }
+
 int monitor_keep(struct usf_header *h)
 {
     uint64_t tried = atomic_load(&h->monitor_tried), now = os_now();
-    if (!h->usf_exe[0] || (monitor_is_alive(h) && !monitor_end_hung(h))) return 0;
+    const char *exe = own.name ? own.exe : h->usf_exe, *name = own.name ? own.name : h->name;
+    if (!exe[0] || (monitor_is_alive(h) && !monitor_end_hung(h, own.name ? &own : NULL))) return 0;
     if (tried && now - tried < RETRY_NS) return 1;
     if (!atomic_compare_exchange_strong(&h->monitor_tried, &tried, now)) return 1;
-    int r = monitor_revive(h->usf_exe, h->name);
+    int r = monitor_revive(exe, name);
     return r < 0 ? r : 1;
 }

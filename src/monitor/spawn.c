@@ -2,7 +2,7 @@
 #include "base/base.h"
 #include "monitor/monitor.h"
 #include "os/os.h"
-#include "shm/layout.h"
+#include "shm/shm.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -99,7 +99,7 @@ int monitor_spawn(const char *usf_exe, const char *instance)
     return -error;
 }
 
-int monitor_ensure(struct usf_header *h, uint64_t linger_ns)
+int monitor_ensure(struct usf_header *h, const char *name, uint64_t linger_ns)
 {
     char exe[sizeof h->usf_exe];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -107,6 +107,6 @@ int monitor_ensure(struct usf_header *h, uint64_t linger_ns)
     exe[n] = 0;
     if ((size_t)n == sizeof exe - 1) return -ENAMETOOLONG;
     h->monitor_linger_ns = linger_ns;
-    memcpy(h->usf_exe, exe, (size_t)n + 1);
-    return monitor_is_alive(h) ? 0 : monitor_spawn(exe, h->name);
+    if (!shm_is_shared(name)) memcpy(h->usf_exe, exe, (size_t)n + 1);     /* nobody runs another user's file */
+    return monitor_is_alive(h) ? 0 : monitor_spawn(exe, name);
 }

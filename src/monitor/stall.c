@@ -42,8 +42,7 @@ static void declare_stalled(struct monitor *m, uint32_t proc)
 /* An exec ends all threads but one, wherever they are; the new program may be none of ours. */
 static bool is_another_program(struct monitor *m, struct usf_proc *p)
 {
-    const struct usf_header *h = m->shm.h;
-    if (os_process_maps(p->pid, h->file_dev, h->file_ino)) return false;
+    if (os_process_maps(p->pid, m->shm.dev, m->shm.ino)) return false;
     atomic_store(&p->replaced, 1);
     return true;
 }

@@ -63,11 +63,17 @@ bool os_cgroup_frozen(const char *sysroot, int32_t pid);    /* v1 and v2; false 
 int32_t os_getpid(void);
 int32_t os_gettid(void);
 uint32_t os_geteuid(void);
+uint32_t os_getegid(void);
+bool os_in_group(uint32_t gid);              /* its effective group, or one of the others */
+bool os_has_user(uint32_t uid);              /* as its real, effective or saved user */
+bool os_is_privileged(void);                 /* it is root in one of them, or has capabilities */
+bool os_sees_others(void);                   /* /proc tells of other users' processes (no hidepid) */
 /* Of the program or library that this is linked into, as hex; "": it has none. */
 void os_build_id(char *hex, size_t cap);
 bool os_process_ended(int32_t pid);          /* no such process, or a zombie without threads */
 int32_t os_file_user(uint64_t dev, uint64_t ino);   /* a process that has this file mapped, 0 = none seen */
 bool os_process_maps(int32_t pid, uint64_t dev, uint64_t ino);      /* ... or this cannot be seen */
+bool os_process_surely_maps(int32_t pid, uint64_t dev, uint64_t ino);
 uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = no such process */
 uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
 bool os_thread_ended(int32_t pid, int32_t tid);   /* no such thread, or a process's first one that has ended before the others */
@@ -91,7 +97,7 @@ void *os_map(size_t len, int prot, int flags, int fd, uint64_t off);  /* or (voi
 static inline bool os_is_error(const void *p) { return (uintptr_t)p > (uintptr_t)-4096; }
 int  os_unmap(void *p, size_t len);
 
-struct os_stat { uint64_t dev, ino, size; uint32_t uid, mode; };
+struct os_stat { uint64_t dev, ino, size; uint32_t uid, gid, mode; };
 int  os_fstat(int fd, struct os_stat *out);
 int  os_lstat(const char *path, struct os_stat *out);
 long os_pread(int fd, void *buf, size_t n, uint64_t off);    /* fewer than n only at the end of the file */
@@ -99,6 +105,7 @@ long os_pread(int fd, void *buf, size_t n, uint64_t off);    /* fewer than n onl
 bool os_file_may_be(uint64_t size);
 int  os_truncate(int fd, uint64_t size);
 int  os_chmod(int fd, unsigned mode);
+int  os_chgrp(int fd, uint32_t gid);
 int  os_unlink(const char *path);
 /* Give an open file without a name (O_TMPFILE) this name.  -EEXIST: taken. */
 int  os_link_fd(int fd, const char *path);

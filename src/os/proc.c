@@ -12,7 +12,6 @@
 
 int32_t os_getpid(void) { return (int32_t)usf_syscall(__NR_getpid); }
 int32_t os_gettid(void) { return (int32_t)usf_syscall(__NR_gettid); }
-uint32_t os_geteuid(void) { return (uint32_t)usf_syscall(__NR_geteuid); }
 
 /* Behind "PID (comm) ".  comm is chosen by the program and may hold anything, ") R 1" as well: only
  * the last parenthesis ends it. */
@@ -162,6 +161,12 @@ bool os_process_maps(int32_t pid, uint64_t dev, uint64_t ino)
 {
     struct file_user f = {dev, ino, 0};
     return maps_file(pid, &f) != MAPS_NOT;
+}
+
+bool os_process_surely_maps(int32_t pid, uint64_t dev, uint64_t ino)
+{
+    struct file_user f = {dev, ino, 0};
+    return maps_file(pid, &f) == MAPS;
 }
 
 int32_t os_file_user(uint64_t dev, uint64_t ino)

@@ -18,7 +18,7 @@ static int take_stat(long r, const struct stat *st, struct os_stat *out)
 {
     if (r < 0) return (int)r;
     *out = (struct os_stat){.dev = st->st_dev, .ino = st->st_ino, .size = (uint64_t)st->st_size,
-                            .uid = st->st_uid, .mode = st->st_mode};
+                            .uid = st->st_uid, .gid = st->st_gid, .mode = st->st_mode};
     return 0;
 }
 
@@ -59,6 +59,7 @@ int os_truncate(int fd, uint64_t size)
     return (int)usf_syscall(__NR_ftruncate, fd, size);
 }
 int os_chmod(int fd, unsigned mode) { return (int)usf_syscall(__NR_fchmod, fd, mode); }
+int os_chgrp(int fd, uint32_t gid) { return (int)usf_syscall(__NR_fchown, fd, -1, gid); }
 int os_unlink(const char *path) { return (int)usf_syscall(__NR_unlinkat, AT_FDCWD, path, 0); }
 
 /* By the descriptor itself where the kernel lets us, which needs no /proc. */

@@ -183,23 +183,18 @@ static long call_ptrace(struct gate_frame *f)
     return rt_pass(f);
 }
 
-/* It has become another user's for good, who must not be able to change what the owner's programs and monitor go by.  With
+/* It has become another user's for good, or left the group that the instance is for, who must not be able to change what the owner's programs and monitor go by.  With
  * other threads about the segment stays mapped: they may be looking at it. */
 static void depart_as_stranger(void)
 {
-    usf_say("%s runs as another user from now on: it runs unscheduled", rt.comm);
+    usf_say("%s runs as another user%s from now on: it runs unscheduled", rt.comm, os_has_user(rt.user) ? "'s group" : "");
     rt_depart();
     if (rt.threads) return;
     usf_syscall(__NR_mmap, rt.shm.h, rt.shm.size, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-static bool is_stranger(void)
-{
-    uint32_t id[3], owner = rt.shm.h->uid;
-    usf_syscall(__NR_getresuid, &id[0], &id[1], &id[2]);
-    return id[0] != owner && id[1] != owner && id[2] != owner;
-}
+static bool is_stranger(void) { return !os_has_user(rt.user) || !shm_is_member(rt.settings.instance); }
 
 static long call_set_user(struct gate_frame *f)
 {
@@ -260,6 +255,10 @@ void rt_install_life(void)
     usf_gate_handlers[__NR_setuid] = call_set_user;
     usf_gate_handlers[__NR_setreuid] = call_set_user;
     usf_gate_handlers[__NR_setresuid] = call_set_user;
+    usf_gate_handlers[__NR_setgid] = call_set_user;
+    usf_gate_handlers[__NR_setregid] = call_set_user;
+    usf_gate_handlers[__NR_setresgid] = call_set_user;
+    usf_gate_handlers[__NR_setgroups] = call_set_user;
     usf_lock_on_stuck = lock_is_stuck;
     usf_gate_handlers[__NR_exit_group] = call_exit_group;
 }

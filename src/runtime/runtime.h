@@ -64,6 +64,7 @@ struct rt {
     _Atomic uint32_t shared_tls;    /* a clone shares a thread's TLS: identify threads by tid */
     _Atomic uint32_t was_off;       /* the process was taken off: threads may have lost their records */
     int32_t pid;
+    uint32_t user;                  /* who joined */
     struct os_cpuset cpus;          /* the process's own affinity, as it was before any pinning */
     _Atomic uint32_t list_lock;
     struct rt_thread *threads;

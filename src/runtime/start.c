@@ -28,7 +28,12 @@ static void object_loaded(const struct gate_object *o)
 }
 
 static const struct usf_policy_ops *user_policy(char *why, unsigned cap)
-{ return rt.shm.h->policy_path[0] ? policy_load(rt.shm.h->policy_path, why, cap) : 0; }
+{
+    if (!rt.shm.h->policy_path[0]) return 0;
+    if (!shm_is_shared(rt.settings.instance)) return policy_load(rt.shm.h->policy_path, why, cap);
+    usf_format(why, cap, "%s", SHM_NO_OBJECTS);
+    return 0;
+}
 
 static bool open_instance(void)
 {
@@ -44,12 +49,14 @@ static bool open_instance(void)
         usf_say("started by user %u and run as user %u: it runs unscheduled", o->owner, os_geteuid());
         return false;
     }
+    rt.user = os_geteuid();
     /* Without a monitor an instance would stay for ever: it is made by who can start one. */
     int r = shm_open_instance(&c, o->tool[0], &rt.shm);
     if (r < 0) {
         usf_warn_about(r == -EXDEV ? RT_OTHER_CONTAINER : rt.shm.why, "%s: it runs unscheduled", rt.shm.why);
         return false;
     }
+    if (shm_is_shared(o->instance)) monitor_use_own((struct monitor_own){o->tool, o->instance, rt.shm.dev, rt.shm.ino});
     sched_bind(&rt.sched, rt.shm.h);
     rt.sched.remote_pin = rt.shm.h->pidns && rt.shm.h->pidns == os_pidns();
     rt.sync.sched = &rt.sched;

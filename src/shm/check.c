@@ -45,7 +45,38 @@ int shm_explain(int error, const char *doing, const char *path, char *why, size_
     return error;
 }
 
-int shm_check_file(int fd, const char *path, struct os_stat *st, char *why, size_t cap)
+/* What a group shares belongs to that group: nobody but its members can make such a file. */
+static int check_owner(const struct os_stat *st, const char *path, const char *name, char *why, size_t cap)
+{
+    struct shm_scope s;
+    if (!shm_scope_of(name, &s)) return -EINVAL;
+    if (s.level == SHM_USER && st->uid != os_geteuid()) {
+        usf_format(why, cap, "%s belongs to user %u, not to you (user %u); choose another --instance", path, st->uid,
+                   os_geteuid());
+        return -EPERM;
+    }
+    if (s.level == SHM_GROUP && st->gid != s.gid) {
+        usf_format(why, cap, "%s belongs to group %u, not to group %u: user %u, who is perhaps no member, has put it there; choose "
+                   "another --instance", path, st->gid, s.gid, st->uid);
+        return -EPERM;
+    }
+    return 0;
+}
+
+static int check_mode(const struct os_stat *st, const char *path, const char *name, char *why, size_t cap)
+{
+    char command[80];
+    unsigned m = st->mode & 07777, right = shm_mode_of(name);
+    if (m == right) return 0;
+    int n = usf_format(why, cap, "%s has mode 0%u%u%u instead of 0%u%u%u, others could have changed it; ", path, m >> 6 & 7,
+                       m >> 3 & 7, m & 7, right >> 6 & 7, right >> 3 & 7, right & 7);
+    if ((size_t)n >= cap) return -EPERM;
+    if (st->uid == os_geteuid()) usf_format(why + n, cap - (size_t)n, "run `%s`", shm_clean_command(path, command, sizeof command));
+    else usf_format(why + n, cap - (size_t)n, "choose another --instance: user %u made it", st->uid);
+    return -EPERM;
+}
+
+int shm_check_file(int fd, const char *path, const char *name, struct os_stat *st, char *why, size_t cap)
 {
     char command[80];
     int r = os_fstat(fd, st);
@@ -54,17 +85,9 @@ int shm_check_file(int fd, const char *path, struct os_stat *st, char *why, size
         usf_format(why, cap, "%s is not a regular file; remove it, or choose another --instance", path);
         return -EBADMSG;
     }
-    if (st->uid != os_geteuid()) {
-        usf_format(why, cap, "%s belongs to user %u, not to you (user %u); choose another --instance", path, st->uid,
-                   os_geteuid());
-        return -EPERM;
-    }
-    if ((st->mode & 07777) != 0600) {
-        unsigned m = st->mode & 07777;
-        usf_format(why, cap, "%s has mode 0%u%u%u instead of 0600, others could have changed it; run `%s`", path,
-                   m >> 6 & 7, m >> 3 & 7, m & 7, shm_clean_command(path, command, sizeof command));
-        return -EPERM;
-    }
+    r = check_owner(st, path, name, why, cap);
+    if (!r) r = check_mode(st, path, name, why, cap);
+    if (r) return r;
     if (st->size < sizeof(struct usf_header)) {
         usf_format(why, cap, "%s is damaged: %lu bytes, a header has %lu; run `%s`", path,
                    (unsigned long)st->size, (unsigned long)sizeof(struct usf_header),
@@ -76,11 +99,13 @@ int shm_check_file(int fd, const char *path, struct os_stat *st, char *why, size
 
 const char *shm_clean_command(const char *path, char *buf, size_t cap)
 {
-    const char *name = strrchr(path, '/');
-    name = name ? strchr(name, '-') : NULL;         /* usf-UID-NAME */
-    name = name ? strchr(name + 1, '-') : NULL;
-    bool given = name && strcmp(name + 1, SHM_DEFAULT_NAME);
-    usf_format(buf, cap, "usf clean%s%s --force", given ? " -i " : "", given ? name + 1 : "");
+    const char *file = path;
+    char name[USF_NAME_MAX];
+    uint32_t uid;
+    for (const char *p = path; *p; p++)
+        if (*p == '/') file = p + 1;
+    bool given = shm_name_of_file(file, &uid, name) && strcmp(name, SHM_DEFAULT_NAME);
+    usf_format(buf, cap, "usf clean%s%s --force", given ? " -i " : "", given ? name : "");
     return buf;
 }
 
@@ -201,7 +226,7 @@ int shm_check_header(const struct usf_header *h, size_t file_size, const char *n
                    shm_clean_command(path, command, sizeof command));
         return -EBADMSG;
     }
-    if (strcmp(h->name, name) || h->uid != os_geteuid()) {
+    if (strcmp(h->name, name) || (h->uid != os_geteuid() && !shm_is_shared(name))) {
         usf_format(why, cap, "%s is damaged: it says it is `%s` of user %u; run `%s`", path, h->name, h->uid,
                    shm_clean_command(path, command, sizeof command));
         return -EBADMSG;

@@ -12,7 +12,7 @@ struct unborn {
     char temporary[SHM_PATH_MAX];   /* "" if it has no name */
 };
 
-static int make_file(const char *dir, struct unborn *u)
+static int make_file(const char *dir, const char *name, struct unborn *u)
 {
     u->temporary[0] = 0;
     u->fd = os_open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -23,7 +23,9 @@ static int make_file(const char *dir, struct unborn *u)
         u->fd = os_open(u->temporary, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
     }
     if (u->fd < 0) return u->fd;
-    return os_chmod(u->fd, 0600);       /* whatever the umask */
+    struct shm_scope s;
+    int r = shm_scope_of(name, &s) && s.level == SHM_GROUP ? os_chgrp(u->fd, s.gid) : 0;
+    return r ? r : os_chmod(u->fd, shm_mode_of(name));      /* whatever the umask */
 }
 
 static int name_file(struct unborn *u, const char *path)
@@ -77,7 +79,7 @@ static void fill_header(struct usf_header *h, const struct shm_config *c, const 
     h->file_dev = st->dev;
     h->file_ino = st->ino;
     h->monitor_linger_ns = c->tool ? c->linger_ns : SHM_DEFAULT_LINGER_NS;
-    usf_format(h->usf_exe, sizeof h->usf_exe, "%s", c->tool);
+    if (!shm_is_shared(c->name)) usf_format(h->usf_exe, sizeof h->usf_exe, "%s", c->tool);
     atomic_store(&h->proc_hwm, USF_PROC_CHUNK);
     atomic_store(&h->state, USF_INST_READY);
 }
@@ -117,6 +119,8 @@ static int fill_file(int fd, const struct shm_config *c, const struct os_cpuset 
     if (os_is_error(map)) return (int)(intptr_t)map;
     m->h = map;
     m->size = l.total;
+    m->dev = st.dev;
+    m->ino = st.ino;
     fill_header(m->h, c, &l, &st);
     fill_cores(m->h, cpus, place);
     return 0;
@@ -143,7 +147,7 @@ static int create_with(const struct shm_config *c, const char *dir, const char *
     int r = check_config(c, m->why, sizeof m->why);
     if (!r) r = shm_choose_cpus(&c->cpus, &cpus, place, m->why, sizeof m->why);
     if (r) return r;
-    r = make_file(dir, &u);
+    r = make_file(dir, c->name, &u);
     if (!r) r = fill_file(u.fd, c, &cpus, place, m);
     if (!r) r = name_file(&u, path);
     drop_file(&u);

@@ -19,8 +19,12 @@ void shm_layout_of(uint32_t cores, uint32_t runs, uint32_t procs, uint32_t tasks
 /* Say what is wrong with a segment of which only the first SHM_PREFIX_SIZE bytes are known to be
  * there.  0, -EPROTO or -EBADMSG. */
 int shm_check_prefix(const struct usf_header *h, const char *path, const char *our_build, char *why, size_t cap);
-/* Owner, mode, kind and size of an open file.  0, -EPERM or -EBADMSG. */
-int shm_check_file(int fd, const char *path, struct os_stat *st, char *why, size_t cap);
+/* Owner or group, mode, kind and size of an open file.  0, -EPERM or -EBADMSG. */
+int shm_check_file(int fd, const char *path, const char *name, struct os_stat *st, char *why, size_t cap);
+/* The mode that the file of this instance has. */
+unsigned shm_mode_of(const char *name);
+/* -EPERM, said. */
+int shm_not_member(const char *name, char *why, size_t cap);
 /* The whole header, and whose it says it is.  0 or -EBADMSG. */
 int shm_check_header(const struct usf_header *h, size_t file_size, const char *name, const char *path, char *why,
                      size_t cap);
@@ -46,7 +50,7 @@ bool shm_is_abandoned(int fd);
 int shm_discard(int fd, const char *path);
 
 /* A file found RETIRED: wait for who retires it, then replace or revive it.  0: it is READY; -ESTALE:
- * gone, look again; others as the kernel's. */
-int shm_settle_retired(int fd, const char *path, struct usf_header *h);
+ * gone, look again; others as the kernel's.  reuse: revive it also if it cannot be replaced. */
+int shm_settle_retired(int fd, const char *path, bool reuse, struct usf_header *h);
 
 #endif

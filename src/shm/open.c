@@ -8,7 +8,7 @@
 
 #define TRIES 100   /* rounds in which others retire, replace and create it */
 
-static int explain_open(int error, const char *path, char *why, size_t cap)
+static int explain_open(int error, const char *path, const char *name, char *why, size_t cap)
 {
     struct os_stat st;
     if (error == -ELOOP) {
@@ -16,8 +16,12 @@ static int explain_open(int error, const char *path, char *why, size_t cap)
         return -EPERM;
     }
     if (error == -EACCES && os_lstat(path, &st) == 0 && st.uid != os_geteuid()) {
-        usf_format(why, cap, "%s belongs to user %u, not to you (user %u); choose another --instance", path, st.uid,
-                   os_geteuid());
+        if (shm_is_shared(name))
+            usf_format(why, cap, "%s may not be opened: user %u has made it, with another group or mode than it is to have; choose "
+                       "another --instance", path, st.uid);
+        else
+            usf_format(why, cap, "%s belongs to user %u, not to you (user %u); choose another --instance", path, st.uid,
+                       os_geteuid());
         return -EPERM;
     }
     if (error == -EISDIR || error == -ENXIO) {
@@ -47,13 +51,15 @@ static int map_checked(int fd, const struct shm_config *c, const char *path, str
 {
     struct os_stat st;
     _Alignas(8) char prefix[SHM_PREFIX_SIZE];
-    int r = shm_check_file(fd, path, &st, m->why, sizeof m->why);
+    int r = shm_check_file(fd, path, c->name, &st, m->why, sizeof m->why);
     if (r) return r;
     long n = os_pread(fd, prefix, sizeof prefix, 0);
     if (n != (long)sizeof prefix) return shm_explain(n < 0 ? (int)n : -EIO, "read", path, m->why, sizeof m->why);
     r = shm_check_prefix((const struct usf_header *)prefix, path, c->build_id, m->why, sizeof m->why);
     if (r) return r;
     m->size = st.size;
+    m->dev = st.dev;
+    m->ino = st.ino;
     void *map = os_map(m->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (os_is_error(map)) return shm_explain((int)(intptr_t)map, "map", path, m->why, sizeof m->why);
     m->h = map;
@@ -61,15 +67,15 @@ static int map_checked(int fd, const struct shm_config *c, const char *path, str
 }
 
 /* 0; -ENOENT: no such file; -ESTALE: it has just been replaced, look again. */
-static int open_existing(const struct shm_config *c, const char *path, struct shm *m)
+static int open_existing(const struct shm_config *c, bool create, const char *path, struct shm *m)
 {
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd == -ENOENT) return fd;
-    if (fd < 0) return explain_open(fd, path, m->why, sizeof m->why);
+    if (fd < 0) return explain_open(fd, path, c->name, m->why, sizeof m->why);
     int r = map_checked(fd, c, path, m);
     if (r == -EXDEV && shm_is_abandoned(fd)) r = shm_discard(fd, path);
     if (!r && atomic_load(&m->h->state) == USF_INST_RETIRED) {
-        r = shm_settle_retired(fd, path, m->h);
+        r = shm_settle_retired(fd, path, create && shm_is_shared(c->name), m->h);
         if (r && r != -ESTALE) shm_explain(r, "replace", path, m->why, sizeof m->why);
     }
     os_close(fd);
@@ -83,16 +89,19 @@ int shm_open_instance(const struct shm_config *c, bool create, struct shm *m)
     const char *dir = shm_dir_or_default(c->dir);
     memset(m, 0, sizeof *m);
     if (!shm_name_is_valid(c->name)) {
-        usf_format(m->why, sizeof m->why, "`%s` is not an instance name: 1 to %u letters, digits, '.', '_', '-'",
-                   c->name, USF_NAME_MAX - 1);
+        usf_format(m->why, sizeof m->why, "`%s` is not an instance name: 1 to %u letters, digits, '.', '_', '-'%s",
+                   c->name, USF_NAME_MAX - 1, "; gGID: or public: before it");
         return -EINVAL;
     }
     if (shm_path(dir, c->name, os_geteuid(), path, sizeof path) < 0) {
         usf_format(m->why, sizeof m->why, "the path of the directory for instances is too long");
         return -ENAMETOOLONG;
     }
+    int r = shm_may_share(c->name, m->why, sizeof m->why);
+    if (r) return r;
+    usf_format(m->name, sizeof m->name, "%s", c->name);
     for (int i = 0; i < TRIES; i++) {
-        int r = open_existing(c, path, m);
+        r = open_existing(c, create, path, m);
         if (r == -ENOENT && !create) {
             usf_format(m->why, sizeof m->why, "there is no instance `%s` (%s)", c->name, path);
             return r;

@@ -34,23 +34,25 @@ bool shm_retire_if_empty(struct shm *m, const char *dir)
     char path[SHM_PATH_MAX];
     struct os_stat st;
     bool done = false;
-    if (m->snapshot || shm_path(dir, h->name, h->uid, path, sizeof path) < 0) return false;
+    if (m->snapshot || shm_path(dir, m->name, os_geteuid(), path, sizeof path) < 0) return false;
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd == -ENOENT) return mark_retired(h);      /* removed by hand: nobody new can find it */
     if (fd < 0) return false;
-    if (os_fstat(fd, &st) == 0 && (st.dev != h->file_dev || st.ino != h->file_ino)) {
+    if (os_fstat(fd, &st) == 0 && (st.dev != m->dev || st.ino != m->ino)) {
         done = mark_retired(h);                     /* removed by hand, and another is in its place */
     } else if (os_flock(fd, LOCK_EX, 0) == 0) {
         done = mark_retired(h);
-        if (done && path_names(path, h->file_dev, h->file_ino)) os_unlink(path);
+        /* What another user has made is left (/dev/shm is sticky): whoever wants the instance next takes it as it is. */
+        if (done && path_names(path, m->dev, m->ino)) os_unlink(path);
         unlock(fd);
     }
     os_close(fd);
     return done;
 }
 
-/* Nobody else retires or replaces this file meanwhile. */
-static int settle_locked(int fd, const char *path, struct usf_header *h)
+/* Nobody else retires or replaces this file meanwhile.  reuse: if it cannot be replaced, being another user's, it is used again;
+ * all in it is as in any instance that nobody takes part in at the moment. */
+static int settle_locked(int fd, const char *path, bool reuse, struct usf_header *h)
 {
     struct os_stat st;
     int r = os_fstat(fd, &st);
@@ -62,6 +64,10 @@ static int settle_locked(int fd, const char *path, struct usf_header *h)
         return 0;
     }
     r = os_unlink(path);
+    if (reuse && (r == -EPERM || r == -EACCES)) {
+        atomic_store(&h->state, USF_INST_READY);
+        return 0;
+    }
     return r && r != -ENOENT ? r : -ESTALE;
 }
 
@@ -76,11 +82,11 @@ int shm_discard(int fd, const char *path)
     return r && r != -ENOENT ? r : -ESTALE;
 }
 
-int shm_settle_retired(int fd, const char *path, struct usf_header *h)
+int shm_settle_retired(int fd, const char *path, bool reuse, struct usf_header *h)
 {
     int r = os_flock(fd, LOCK_EX, os_now() + SHM_LOCK_WAIT_NS);
     if (r) return r;
-    r = settle_locked(fd, path, h);
+    r = settle_locked(fd, path, reuse, h);
     unlock(fd);
     return r;
 }

@@ -50,6 +50,8 @@ struct shm {
     size_t size;
     bool created;
     bool snapshot;               /* a private copy (shm_snapshot) */
+    char name[USF_NAME_MAX];     /* as it was opened: what the segment says may be changed by others */
+    uint64_t dev, ino;           /* the file */
     char why[400];               /* after an error: one line for people, says what to do */
 };
 
@@ -107,10 +109,29 @@ int  shm_remove_unusable(const char *dir, const char *name, char *why, size_t ca
  * as this process lives.  A descriptor that is to stay open, or -errno. */
 int  shm_hold(const struct usf_header *h, const char *dir);
 
-/* Path of the instance's file: its length, or -ENAMETOOLONG. */
+/* With whom an instance is shared is part of its name: NAME is the user's own, gGID:NAME that of a group's members,
+ * public:NAME anybody's.  So it goes wherever the name goes: to children, the monitor, other commands. */
+enum shm_level { SHM_USER, SHM_GROUP, SHM_PUBLIC };
+struct shm_scope {
+    enum shm_level level;
+    uint32_t gid;                /* of SHM_GROUP */
+    const char *plain;           /* the name without what comes before it */
+};
+bool shm_scope_of(const char *name, struct shm_scope *out);     /* false: no valid name */
+bool shm_is_shared(const char *name);                           /* with other users */
+#define SHM_NO_OBJECTS "an instance that other users share takes built-in policies only"
+/* May this process take part in it?  0; -EPERM: no member of the group, or too mighty; -ENOTSUP: it cannot tell who of the
+ * others is alive.  Always 0 for the user's own. */
+int  shm_may_share(const char *name, char *why, size_t cap);
+/* Is it (still) one of those that the instance is for? */
+bool shm_is_member(const char *name);
+
+/* Path of the instance's file (uid: whose, if it is a user's): its length, -ENAMETOOLONG, or -EINVAL: no valid name. */
 int  shm_path(const char *dir, const char *name, uint32_t uid, char *buf, size_t cap);
+/* The name of the instance in a file of this name (no path), and the user if it is a user's.  False: no such file. */
+bool shm_name_of_file(const char *file, uint32_t *uid, char name[static USF_NAME_MAX]);
 bool shm_name_is_valid(const char *name);
-/* All instances of the caller: calls fn with each name; returns their number or -errno. */
+/* All instances of the caller, its groups, and the public ones: calls fn with each name; returns their number or -errno. */
 int  shm_list(const char *dir, void (*fn)(const char *name, void *arg), void *arg);
 
 /* The tables of a mapped segment. */

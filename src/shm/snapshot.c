@@ -42,7 +42,7 @@ static int read_all(int fd, const char *name, const char *path, struct shm *m)
     struct os_stat st;
     struct shm_layout l;
     char command[80];
-    int r = shm_check_file(fd, path, &st, m->why, sizeof m->why);
+    int r = shm_check_file(fd, path, name, &st, m->why, sizeof m->why);
     if (r) return r;
     shm_layout_of(USF_MAX_CORES, USF_MAX_RUNS, USF_MAX_PROCS, USF_MAX_TASKS, &l);   /* no valid one is larger */
     void *map = os_map(l.total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -69,6 +69,7 @@ int shm_snapshot(const char *dir, const char *name, struct shm *m)
     int fd = os_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd == -ENOENT) usf_format(m->why, sizeof m->why, "there is no instance `%s` (%s)", name, path);
     else if (fd == -ELOOP) usf_format(m->why, sizeof m->why, "%s is a symbolic link; remove it", path);
+    else if (fd == -EACCES && !shm_is_member(name)) shm_not_member(name, m->why, sizeof m->why);
     else if (fd < 0) shm_explain(fd, "open", path, m->why, sizeof m->why);
     if (fd < 0) return fd == -ELOOP ? -EPERM : fd;
     int r = read_all(fd, name, path, m);

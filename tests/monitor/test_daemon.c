@@ -98,10 +98,10 @@ int test_daemon(void)
     sigfillset(&blocked);
     sigprocmask(SIG_BLOCK, &blocked, NULL);
     signal(SIGTERM, SIG_IGN);
-    CHECK_INT(monitor_ensure(test_shm.h, 5 * SECOND), 0);
-    CHECK_INT(monitor_ensure(test_shm.h, 2 * SECOND), 0);
+    CHECK_INT(monitor_ensure(test_shm.h, test_config.name, 5 * SECOND), 0);
+    CHECK_INT(monitor_ensure(test_shm.h, test_config.name, 2 * SECOND), 0);
     CHECK(SOON(monitor_is_alive(test_shm.h), 5));
-    CHECK_INT(monitor_ensure(test_shm.h, 2 * SECOND), 0);
+    CHECK_INT(monitor_ensure(test_shm.h, test_config.name, 2 * SECOND), 0);
     CHECK_INT(test_shm.h->monitor_linger_ns, 2 * SECOND);
     CHECK(waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD, "a child is left");
     pid_t pid = atomic_load(&test_shm.h->monitor_pid);
@@ -144,7 +144,7 @@ int test_revive(void)
     test_make(0);
     setenv("LD_PRELOAD", "", 1);
     CHECK_INT(monitor_keep(test_shm.h), 0);     /* nobody knows how to start one */
-    CHECK_INT(monitor_ensure(test_shm.h, 2 * SECOND), 0);
+    CHECK_INT(monitor_ensure(test_shm.h, test_config.name, 2 * SECOND), 0);
     CHECK(SOON(monitor_is_alive(test_shm.h), 5));
     CHECK_INT(monitor_keep(test_shm.h), 0);
     end_monitor(SIGKILL);

@@ -33,7 +33,7 @@ class Share(Case):
         self.assertEqual(self.instances("-i", self.instance, add={"USF_SHARE": "process"})[0], self.instance)
 
     def test_mistakes(self):
-        for options, word in ((["--share", "process", "-i", "x"], "exclude"), (["--share", "group"], "process|user")):
+        for options, word in ((["--share", "process", "-i", "x"], "exclude"), (["--share", "all"], "process|user")):
             r = self.run_it(FILES["usf"], "run", *options, "true")
             self.assertEqual(r.code, 125)
             self.assertIn(word, r.err)

@@ -28,15 +28,27 @@ static int unlink_used(const char *name)
         printf("instance '%s': %s removed while in use; its programs go on, new ones start another\n", name, path);
         return CLI_OK;
     }
-    usf_warn("instance '%s': %s", name, strerror(r > 0 ? errno : -r));
+    uint32_t owner = view_owner_of(name);
+    if (owner != geteuid()) usf_warn("instance '%s': user %u has made it, and can remove it, or root", name, owner);
+    else usf_warn("instance '%s': %s", name, strerror(r > 0 ? errno : -r));
     return CLI_FAILED;
+}
+
+/* Nobody uses it, and so it ended; but only who has made it can remove the file (/dev/shm is sticky). */
+static int tell_removed(const char *name)
+{
+    uint32_t owner = view_owner_of(name);
+    if (owner == geteuid()) printf("instance '%s': removed\n", name);
+    else printf("instance '%s': ended; its file is user %u's, and will be used again\n", name, owner);
+    return CLI_OK;
 }
 
 static int clean_damaged(const char *name, const char *problem, bool force)
 {
     char why[480];
     if (!force) {
-        usf_warn("instance '%s': %s%s", name, problem, strstr(problem, "--force") ? "" : "; --force removes it");
+        bool ours = view_owner_of(name) == geteuid() || !geteuid();
+        usf_warn("instance '%s': %s%s", name, problem, !ours || strstr(problem, "--force") ? "" : "; --force removes it");
         return CLI_FAILED;
     }
     int r = shm_remove_unusable(NULL, name, why, sizeof why);
@@ -60,9 +72,8 @@ static int clean_one(const char *name, bool force, bool quiet_if_used)
     }
     if (r) return clean_damaged(name, m.why, force);
     if (shm_retire_if_empty(&m, NULL)) {
-        printf("instance '%s': removed\n", name);
         shm_close(&m);
-        return CLI_OK;
+        return tell_removed(name);
     }
     uint32_t users = shm_nr_members(m.h);
     bool helped = !force && start_monitor(m.h, name);
@@ -87,7 +98,7 @@ static int clean_all(bool force)
         return CLI_FAILED;
     }
     for (int i = 0; i < n; i++)
-        if (clean_one(names[i], force, true)) code = CLI_FAILED;
+        if (view_owner_of(names[i]) == geteuid() && clean_one(names[i], force, true)) code = CLI_FAILED;
     if (!n) puts("no instances");
     view_free(names, n);
     return code;

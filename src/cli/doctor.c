@@ -1,6 +1,7 @@
 /* src/cli/doctor.c - usf doctor: is this machine able, and is all well?  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/doctor.h"
 #include "cli/cli.h"
+#include "cli/instance.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -80,6 +81,7 @@ int cmd_doctor(const struct cli_command *self, int argc, char **argv)
     const char *program = cli_flag(&a, "program");
     if (!program && a.rest < argc) program = argv[a.rest++];
     if ((code = cli_no_more(&a, argc, argv)) >= 0) return code;
+    if (program && (code = share_choose(&a.config)) >= 0) return code;
     if (program) out.instance = a.config.s.instance;
     out.machine = cli_flag(&a, "json") != NULL;
     if (out.machine) {

@@ -51,10 +51,11 @@ static void check_instance(const char *name)
     int r = shm_snapshot(NULL, name, &m);
     if (r == -ENOENT) return;
     if (r) {
-        doctor_find(FINDING_BAD, name, "%s", m.why);
+        doctor_find(view_owner_of(name) == geteuid() ? FINDING_BAD : FINDING_NOTE, name, "%s", m.why);
         return;
     }
-    if (!invariants_hold(name, &m, why, sizeof why)) doctor_find(FINDING_BAD, name, "its records contradict each other: %s", why);
+    if (!invariants_hold(name, &m, why, sizeof why))
+        doctor_find(view_owner_of(name) == geteuid() ? FINDING_BAD : FINDING_WARN, name, "its records contradict each other: %s", why);
     const struct usf_header *h = m.h;
     if (atomic_load(&h->state) == USF_INST_RETIRED) doctor_find(FINDING_NOTE, name, "is retired: the next 'usf run' replaces it");
     if (h->policy_why[0]) doctor_find(FINDING_WARN, name, "%.127s", h->policy_why);

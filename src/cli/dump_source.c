@@ -47,11 +47,11 @@ static const struct mapping *segment_of(const struct address_space *as)
     for (unsigned i = 0; i < as->nr; i++) {
         const struct mapping *m = &as->map[i];
         const char *base = strrchr(m->path, '/');
-        unsigned uid;
-        int end = 0;
+        char name[USF_NAME_MAX];
+        uint32_t uid;
         if (m->offset || strcmp(m->perms, "rw-s")) continue;
         /* One that got its name by a link shows none: the kernel calls it by its inode. */
-        bool named = base && sscanf(base, "/usf-%u-%n", &uid, &end) == 1 && end;
+        bool named = base && shm_name_of_file(base + 1, &uid, name);
         bool linked = base && m->path[0] == '/' && !strncmp(base, "/#", 2) && !strncmp(m->path, SHM_DIR "/", sizeof SHM_DIR);
         if (named || linked) return m;
     }

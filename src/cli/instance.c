@@ -22,6 +22,16 @@ bool cpus_meet(const struct os_cpuset *a, const struct os_cpuset *b)
     return false;
 }
 
+#define MAKER_NS 300000000u
+
+/* Who has just made the instance is about to start its monitor, too; only that one's can remove the file in the end. */
+static void wait_for_maker(const struct shm *m, const char *name)
+{
+    uint64_t end = m->h->created_ns + MAKER_NS;
+    if (m->created || !shm_is_shared(name)) return;
+    while (!monitor_is_alive(m->h) && os_now() < end && end < os_now() + 2 * (uint64_t)MAKER_NS) os_sleep(2000000);
+}
+
 int instance_open(const struct config *c, const struct os_cpuset *cpus, const char *build_id, struct instance *in, char *why,
                   size_t cap)
 {
@@ -43,6 +53,7 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, const ch
     memset(&in->cpus, 0, sizeof in->cpus);
     struct usf_core *cores = shm_cores(in->shm.h);
     for (unsigned i = 0; i < in->shm.h->nr_cores; i++) os_cpu_set(&in->cpus, cores[i].pol.cpu);
+    wait_for_maker(&in->shm, s->instance);
     r = monitor_ensure(in->shm.h, s->instance, s->monitor_linger_ns);
     if (r >= 0) return 0;
     snprintf(why, cap, "the monitor of instance '%s' does not start: %s", s->instance, strerror(-r));

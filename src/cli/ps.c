@@ -147,7 +147,8 @@ static int show_all(struct ask *a)
     }
     for (int i = 0; i < n; i++) {
         int r = show(names[i], a);
-        bad |= r && r != -ENOENT;       /* it may have ended since it was listed */
+        /* it may have ended since it was listed; and what another user puts into /dev/shm does not make this fail */
+        bad |= r && r != -ENOENT && view_owner_of(names[i]) == os_geteuid();
     }
     view_free(names, n);
     if (!n && !a->j) puts("no instances");

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *view_task_state(uint32_t state)
 {
@@ -64,6 +65,14 @@ void view_free(char **names, int n)
 {
     for (int i = 0; i < n; i++) free(names[i]);
     free(names);
+}
+
+uint32_t view_owner_of(const char *name)
+{
+    char path[SHM_PATH_MAX];
+    struct os_stat st = {.uid = geteuid()};
+    if (shm_is_shared(name) && shm_path(NULL, name, geteuid(), path, sizeof path) > 0) (void)os_lstat(path, &st);
+    return st.uid;
 }
 
 bool view_same_pidns(const struct usf_header *h) { return !h->pidns || h->pidns == os_pidns(); }

@@ -12,6 +12,8 @@ void view_wait(const struct usf_task *t, char *buf, size_t cap);
 int  view_instances(char ***names);
 void view_free(char **names, int n);
 /* Are pids of the instance ours, so that /proc can be asked? */
+/* Who has made an instance that users share; ourselves if it is not shared, or not there (any more). */
+uint32_t view_owner_of(const char *name);
 bool view_same_pidns(const struct usf_header *h);
 
 /* ---- a copy of an instance ---------------------------------------------------------------------- */

@@ -55,9 +55,10 @@ const struct usf_option usf_options[] = {
      .help = "leave the wait policies in the environment (OMP_WAIT_POLICY and its like) alone"},
     {.name = "share", .env = USF_ENV_SHARE, .type = OPT_SHARE, FIELD(share),
      .flags = 0, .arg = "WITH", .choices = "process|user|group|public", .def = "user",
-     .help = "with whom the cores are shared: this run alone, all of the user's, or of other users, that name the instance",
+     .help = "with whom the cores are shared: this run alone, or all that name the instance, of the user or of others, too",
      .more = "'process' makes an instance for this program and what it starts; --instance overrides it elsewhere. "
              "'group', or 'group:GROUP', shares with the members of the effective group, or of GROUP (a name or a number), 'public' with "
-             "all users: these must trust each other wholly (SECURITY.md), and root takes no part."},
+             "all users. Those must trust each other wholly (SECURITY.md): each asks for it, and root takes no part. Other commands "
+             "call such an instance gGID:NAME or public:NAME."},
 };
 const unsigned usf_nr_options = sizeof usf_options / sizeof usf_options[0];

@@ -55,6 +55,10 @@ void deaths_loop(struct monitor *m);
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc);
 /* ... and is over. */
 void end_stall(struct monitor *m);
+/* agent.c: another user's monitor watches; look after our user's programs until they have ended, or until it is ours to
+ * take over. */
+enum { AGENT_ENDS, AGENT_SUCCEEDS };
+int agent_run(struct monitor *m);
 /* keeper.c: see that it has one. */
 void keeper_look(struct monitor *m);
 /* Take the scheduler lock from an owner that died with it. */

@@ -119,10 +119,29 @@ static int start_watching(struct monitor *m)
 /* To who started it, and waits for the answer: it watches, or this is why not. */
 static void report(const struct monitor_options *o, int error)
 {
-    if (o->report <= 0) return;
+    static bool told;
+    if (o->report <= 0 || told) return;
+    told = true;
     error = -error;
     while (write(o->report, &error, sizeof error) < 0 && errno == EINTR) {}
     close(o->report);
+}
+
+/* There is one.  True: it was another user's, and has ended since: ours takes over. */
+static bool help_other(struct monitor *m)
+{
+    report(m->options, 0);
+    if (!agent_is_wanted(m->shm.h, m->options->name)) return false;
+    prctl(PR_SET_NAME, "usf-agent");
+    be_prompt();
+    sched_bind(&m->sched, m->shm.h);
+    use_all_cores(&m->sched);
+    while (agent_run(m) == AGENT_SUCCEEDS)
+        if (claim(m->shm.h)) {
+            prctl(PR_SET_NAME, "usf-monitor");
+            return true;
+        }
+    return false;
 }
 
 int monitor_run(const struct monitor_options *o)
@@ -131,9 +150,11 @@ int monitor_run(const struct monitor_options *o)
     struct shm_config c = {.name = o->name, .dir = o->dir};
     m->options = o;
     int r = shm_open_instance(&c, false, &m->shm);
-    if (r || !claim(m->shm.h)) {
-        if (r) usf_warn("%s", m->shm.why);
-        report(o, r);
+    if (r || (!claim(m->shm.h) && !help_other(m))) {
+        if (r) {
+            usf_warn("%s", m->shm.why);
+            report(o, r);
+        }
         return r ? 1 : 0;
     }
     USF_POINT("monitor.claimed");

@@ -43,6 +43,9 @@ int monitor_run(const struct monitor_options *o);
 /* `usf monitor NAME [REPORT]`: monitor_run as a daemon's process. */
 int usf_monitor_main(const char *instance, int report);
 
+/* Is the monitor another user's, who cannot tell our threads anything?  (agent.c) */
+bool agent_is_wanted(const struct usf_header *h, const char *name);
+
 /* Start `usf_exe monitor instance` as a daemon, and wait until it watches.  0, or -errno (also of the exec);
  * -ECANCELED: it ended without a word. */
 int monitor_spawn(const char *usf_exe, const char *instance);

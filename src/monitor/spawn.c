@@ -108,5 +108,8 @@ int monitor_ensure(struct usf_header *h, const char *name, uint64_t linger_ns)
     if ((size_t)n == sizeof exe - 1) return -ENAMETOOLONG;
     h->monitor_linger_ns = linger_ns;
     if (!shm_is_shared(name)) memcpy(h->usf_exe, exe, (size_t)n + 1);     /* nobody runs another user's file */
-    return monitor_is_alive(h) ? 0 : monitor_spawn(exe, name);
+    bool alive = monitor_is_alive(h);
+    if (alive && !agent_is_wanted(h, name)) return 0;
+    int r = monitor_spawn(exe, name);
+    return alive ? 0 : r;
 }

@@ -61,7 +61,7 @@ static bool open_instance(void)
     rt.sched.remote_pin = rt.shm.h->pidns && rt.shm.h->pidns == os_pidns();
     rt.sync.sched = &rt.sched;
     const struct usf_policy_ops *user = user_policy(why, sizeof why);
-    if (sched_use_policy(&rt.sched, user, why, sizeof why)) {
+    if (why[0] || sched_use_policy(&rt.sched, user, why, sizeof why)) {
         usf_warn("%s: it runs unscheduled", why);
         return false;
     }

@@ -76,7 +76,9 @@ static int open_existing(const struct shm_config *c, bool create, const char *pa
     if (r == -EXDEV && shm_is_abandoned(fd)) r = shm_discard(fd, path);
     if (!r && atomic_load(&m->h->state) == USF_INST_RETIRED) {
         r = shm_settle_retired(fd, path, create && shm_is_shared(c->name), m->h);
-        if (r && r != -ESTALE) shm_explain(r, "replace", path, m->why, sizeof m->why);
+        if (r == -EPERM && shm_is_shared(c->name))
+            usf_format(m->why, sizeof m->why, "instance `%s` has ended; its file is another user's, and will be used again", c->name);
+        else if (r && r != -ESTALE) shm_explain(r, "replace", path, m->why, sizeof m->why);
     }
     os_close(fd);
     if (r) shm_close(m);

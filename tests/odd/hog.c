@@ -177,7 +177,7 @@ static const struct { const char *name; void (*run)(void); } ways[] = {
     {"spin", spin_obscurely}, {"mask", mask_signals}, {"mask-raw", mask_signals_raw}, {"vector", long_vector_loop},
     {"string", copy_strings}, {"lock", hold_a_lock}, {"fifo", in_real_time}, {"handler", in_a_handler}, {"vfork", vfork_long},
     {"vfork-spin", vfork_that_spins}, {"traced", stopped_by_a_tracer}, {"mask-raw-alone", mask_signals_raw},
-    {"yield-alone", compute_and_yield},
+    {"yield-alone", compute_and_yield}, {"spin-alone", spin_obscurely},
 };
 
 static void *hog(void *arg)

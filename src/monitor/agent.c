@@ -1,0 +1,99 @@
+/* src/monitor/agent.c - a second watchman, for the programs of another user.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The monitor of an instance that users share cannot signal other users' threads: one that computes without a scheduling
+ * point would only be passed over after a while (sched/watch.c: deaf), and run on beside the next.  So each user but the
+ * monitor's has an agent, which tells that user's threads to look at themselves, and does nothing else: it takes no core and no
+ * lock.  It ends with that user's last program, becomes the monitor if there is none any more, and removes the file
+ * in the end, if that is its user's (/dev/shm is sticky).  Should it be killed,
+ * the next `usf run` starts another, and until then things are as if there were none. */
+#include "monitor/internal.h"
+#include "os/os.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define TICK_NS    2000000u     /* while tasks wait */
+#define IDLE_NS   20000000u
+#define LIFE_NS 3000000000u     /* without a program of its user, which may be about to join */
+
+struct agent {
+    struct monitor *m;
+    uint64_t alone_since;
+    struct { uint64_t word, progress, since, nudged; } core[USF_MAX_CORES];
+};
+
+/* One per user: a lock on a byte of the file that stands for the user, which the kernel drops with its holder. */
+static bool is_only_one(const struct monitor *m)
+{
+    char path[SHM_PATH_MAX];
+    struct os_stat st;
+    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 + (off_t)geteuid(), .l_len = 1};
+    static bool is;
+    if (is) return true;
+    if (shm_path(m->options->dir, m->shm.name, geteuid(), path, sizeof path) < 0) return false;
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    bool same = fd >= 0 && os_fstat(fd, &st) == 0 && st.dev == m->shm.dev && st.ino == m->shm.ino;
+    return is = same && fcntl(fd, F_OFD_SETLK, &l) == 0;    /* it stays open */
+}
+
+static bool is_ours(int32_t pid) { return pid > 0 && kill(pid, 0) == 0; }
+
+bool agent_is_wanted(const struct usf_header *h, const char *name)
+{
+    int32_t pid = atomic_load(&h->monitor_pid);
+    return shm_is_shared(name) && pid > 0 && kill(pid, 0) && errno == EPERM;
+}
+
+static bool has_programs(const struct monitor *m)
+{
+    uint32_t n = atomic_load(&m->shm.h->proc_hwm);
+    for (uint32_t i = 0; i < n && i < USF_MAX_PROCS; i++)
+        if (atomic_load(&m->sched.procs[i].state) != USF_PROC_FREE && is_ours(m->sched.procs[i].pid)) return true;
+    return false;
+}
+
+static void nudge(const struct sched *s, uint32_t task)
+{
+    uint32_t proc = task < USF_MAX_TASKS ? s->tasks[task].proc : USF_NONE;
+    if (proc >= USF_MAX_PROCS || !is_ours(s->procs[proc].pid)) return;
+    if (os_thread_blocks(s->procs[proc].pid, s->tasks[task].tid, MONITOR_NUDGE_SIGNAL)) return;
+    os_signal_thread(s->procs[proc].pid, s->tasks[task].tid, MONITOR_NUDGE_SIGNAL, MONITOR_NUDGE_MAGIC ^ task);
+}
+
+/* As the monitor does: at 2, 4, 8, ... ms without a scheduling point, and from the guarantee's time on at every look. */
+static void look_at_core(struct agent *a, uint32_t i, uint64_t now)
+{
+    const struct sched *s = &a->m->sched;
+    uint64_t w = atomic_load(&s->cores[i].word), progress = atomic_load(&s->cores[i].progress);
+    if (w != a->core[i].word || progress != a->core[i].progress || core_state(w) != USF_CORE_RUNNING) {
+        a->core[i].word = w;
+        a->core[i].progress = progress;
+        a->core[i].since = now;
+        a->core[i].nudged = 0;
+        return;
+    }
+    uint64_t age = now - a->core[i].since;
+    if (age < TICK_NS || (age < 2 * a->core[i].nudged && age < s->h->progress_ns)) return;
+    a->core[i].nudged = age;
+    nudge(s, core_task(w));
+}
+
+int agent_run(struct monitor *m)
+{
+    static struct agent a;
+    uint32_t cores = m->shm.h->nr_cores < USF_MAX_CORES ? m->shm.h->nr_cores : USF_MAX_CORES;
+    a.m = m;
+    if (!is_only_one(m)) return AGENT_ENDS;
+    a.alone_since = os_now();
+    for (;;) {
+        uint64_t now = os_now();
+        bool waiting = atomic_load(&m->shm.h->nr_ready) != 0;
+        if (has_programs(m)) a.alone_since = now;
+        if (atomic_load(&m->shm.h->state) == USF_INST_RETIRED && shm_retire_if_empty(&m->shm, m->options->dir)) return AGENT_ENDS;
+        if (!monitor_is_alive(m->shm.h)) return AGENT_SUCCEEDS;
+        if (now - a.alone_since > LIFE_NS) return AGENT_ENDS;
+        for (uint32_t i = 0; i < cores && waiting; i++) look_at_core(&a, i, now);
+        os_sleep(waiting ? TICK_NS : IDLE_NS);
+    }
+}

@@ -103,7 +103,7 @@ static void print_text(FILE *f, const struct stats *st, const struct sums *s, co
 {
     char name[128];
     fprintf(f, "usf: %s: %.3f s in instance %.47s, %lu process%s, %u core%s busy %.1f %%\n",
-            text_clean(program, name, sizeof name), s->seconds, st->in->shm.h->name, s->nr_procs,
+            text_clean(program, name, sizeof name), s->seconds, st->in->shm.name, s->nr_procs,
             s->nr_procs == 1 ? "" : "es", st->in->shm.h->nr_cores, st->in->shm.h->nr_cores == 1 ? "" : "s",
             s->busy_share * 100);
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -19,10 +19,11 @@
 static bool owns(struct monitor *m, uint32_t name)
 { return (atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name; }
 
-/* (The user who continues the program in these milliseconds finds it stopped again.) */
+/* (The user who continues the program in these milliseconds finds it stopped again.)  The number is what the segment says:
+ * no group of processes, and none that takes no part, is to be stopped by it. */
 static void help_out(struct monitor *m, int32_t pid, uint32_t name)
 {
-    if (kill(pid, SIGCONT)) return;
+    if (pid <= 0 || !os_process_maps(pid, m->shm.dev, m->shm.ino) || kill(pid, SIGCONT)) return;
     for (unsigned i = 0; i < NUDGE_LOOKS && owns(m, name); i++) usleep(100);
     kill(pid, SIGSTOP);
 }

@@ -357,6 +357,10 @@ class Mistakes(Users):
             r = self.run_it(*self.by(ANN, *self.usf(*show)), env={**self.env, var: path if var == "USF_SYSTEM_CONFIG" else self.dir})
             self.assertEqual(r.out, expected + "\n")
             self.assertIn("passed over" if expected == self.plain else "", r.err)
+        inner = [FILES["usf"], "run", *show]
+        for options, expected in (([], public), (["--share", "user"], self.plain), (["--share", "group"], "g%d:%s" % (ANN, self.plain))):
+            r = self.run_it(*self.by(ANN, *self.usf(*options, *inner)), env={**self.env, "XDG_CONFIG_HOME": self.dir})
+            self.assertEqual((r.out, r.err), (expected + "\n", ""))
 
 
 class Killed(Users):

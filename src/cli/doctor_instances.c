@@ -35,8 +35,8 @@ static void check_members(const char *name, const struct usf_header *h)
         if (shm_proc_is_alive(&p[i])) alive++;
         else dead++;
     }
-    bool monitor = monitor_is_alive(h);
-    if (dead) doctor_find(monitor ? FINDING_WARN : FINDING_BAD, name, "%u dead process%s still in it%s%s%s", dead, dead == 1 ? " is" : "es are",
+    bool monitor = monitor_is_alive(h), ours = view_owner_of(name) == geteuid();
+    if (dead) doctor_find(monitor || !ours ? FINDING_WARN : FINDING_BAD, name, "%u dead process%s still in it%s%s%s", dead, dead == 1 ? " is" : "es are",
                           monitor ? "; its monitor will take them out" : " and no monitor: run 'usf clean -i ", monitor ? "" : name, monitor ? "" : "'");
     if (monitor) doctor_find(FINDING_GOOD, name, "%u process%s, monitor %d", alive, alive == 1 ? "" : "es", atomic_load(&h->monitor_pid));
     else if (alive) doctor_find(FINDING_WARN, name, "%u process%s and no monitor: threads that never block can stall the others", alive,

@@ -92,6 +92,34 @@ static void names(void)
     CHECK(!shm_name_is_valid(NULL));
 }
 
+/* With whom it is shared is told by the name, and one name has one file. */
+static void levels(void)
+{
+    static const struct { const char *name, *file; enum shm_level level; uint32_t id; } same[] = {
+        {"n-1", "usf-7-n-1", SHM_USER, 7}, {"g5:n", "usf-g5-n", SHM_GROUP, 5}, {"g0:a-b", "usf-g0-a-b", SHM_GROUP, 0},
+        {"g4294967294:n", "usf-g4294967294-n", SHM_GROUP, 4294967294}, {"public:g5-n", "usf-public-g5-n", SHM_PUBLIC, 0},
+        {"public", "usf-7-public", SHM_USER, 7}, {"g5", "usf-7-g5", SHM_USER, 7},
+    };
+    static const char *const no_name[] = {"g:n", "g05:n", "g4294967295:n", "g5:", "g5:n:m", "publi:n", "public:", ":n", "g-1:n", "7:n",
+        "g99999999999999999999:n", "public:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+    static const char *const no_file[] = {"usf-g5", "usf-g5-", "usf--n", "usf-07-n", "usf-publicn", "usf-4294967295-n", "n", "usf-g5-a:b"};
+    char path[SHM_PATH_MAX], name[USF_NAME_MAX];
+    struct shm_scope s;
+    for (unsigned i = 0; i < sizeof same / sizeof *same; i++) {
+        uint32_t uid = 0;
+        CHECK(shm_scope_of(same[i].name, &s) && s.level == same[i].level && s.gid == (s.level == SHM_GROUP ? same[i].id : 0), "%s", same[i].name);
+        CHECK(shm_path("/d", same[i].name, 7, path, sizeof path) > 0 && !strcmp(path + 3, same[i].file), "%s", path);
+        CHECK(shm_name_of_file(same[i].file, &uid, name) && !strcmp(name, same[i].name), "%s", same[i].file);
+        CHECK_INT(shm_is_shared(name), s.level != SHM_USER);
+    }
+    for (unsigned i = 0; i < sizeof no_name / sizeof *no_name; i++) {
+        CHECK(!shm_name_is_valid(no_name[i]), "%s", no_name[i]);
+        CHECK(!shm_is_shared(no_name[i]));
+    }
+    for (unsigned i = 0; i < sizeof no_file / sizeof *no_file; i++) CHECK(!shm_name_of_file(no_file[i], &(uint32_t){0}, name), "%s", no_file[i]);
+    CHECK_INT(shm_path("/d", "../x", 7, path, sizeof path), -EINVAL);
+}
+
 static int listed;
 static void list_one(const char *name, void *arg) { listed += !strcmp(name, arg); }
 
@@ -257,6 +285,7 @@ int main(void)
     made_and_found();
     configured();
     names();
+    levels();
     listing();
     members();
     dead_members();

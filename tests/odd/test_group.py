@@ -33,6 +33,9 @@ class Users(Case):
         self.plain = self.instance
         self.share("group:%d" % GROUP, "g%d:%s" % (GROUP, self.plain))
 
+        for uid in GROUPS:      # which warnings were told
+            self.addCleanup(self.remove, "/dev/shm/.usf-%d-said" % uid)
+
     def share(self, how, name):
         self.how, self.instance = how, name
         self.path = "/dev/shm/usf-" + name.replace(":", "-")

@@ -15,7 +15,10 @@
  * A system call may wait for what others do: then it returns only when no task waits for the core any more
  * (S5: no core is free while a task that may run on it is ready).
  *
- * Mutations that must fail: -DNO_RESTORE (who has cleared the idle bit in vain does not look again);
+ * A core is lent by a store and taken back by a compare-and-swap of the task's own word (`loan`); whoever takes it swaps TAKEN in
+ * first, and may die between that and the rest.
+ *
+ * Mutations that must fail: -DBLIND_END (the loan is ended by a store, too); -DNO_RESTORE (who has cleared the idle bit in vain does not look again);
  * -DSLOPPY_MAIL (a leaving poller drops what it finds); -DCHECK_FIRST (who goes away looks for waiting
  * tasks before it offers the core); -DNO_LOOK_BACK (who queues a task does not look at idle cores
  * again). */
@@ -28,12 +31,14 @@
 #define NOBODY 15
 #define MAIL 16
 
-mtype = { IDLE, RUN, LENT, AWAY };                           /* core */
+mtype = { IDLE, RUN, AWAY };                                 /* core */
+mtype = { NONE, LENT, TAKEN };                               /* loan of a task */
 mtype = { READY, RUNNING, BLOCKED, IN_KERNEL, GONE };        /* task */
 
 mtype cstate = IDLE;         /* the core's word: state and task change together */
 byte ctask = NOBODY;
 bool fresh[TASKS + 2];       /* its sequence: no change since this process has loaded the word */
+mtype loan[TASKS] = NONE;    /* of the core, to a system call that may block */
 bool idle = true;            /* its bit in the idle mask */
 byte nr_ready = 0;
 bool queued[TASKS];
@@ -230,16 +235,19 @@ inline yield(t) {
        fi
     fi
 }
+inline lend(t) {                     /* a store: the task may have lost the core unseen */
+    assert(loan[t] == NONE);
+    loan[t] = LENT
+}
 inline leave(t, to) {
     load_word();
-    assert(ws == RUN && wt == t);
 #ifdef CHECK_FIRST
     seen = nr_ready;
 #endif
-    cas_word(to, t);
-    assert(ok);
+    ok = false;
+    if :: ws == RUN && wt == t -> cas_word(to, t) :: else fi;      /* else taken unseen */
     if
-    :: to == AWAY ->
+    :: ok ->
        idle = true;
 #ifndef CHECK_FIRST
        seen = nr_ready;
@@ -249,26 +257,38 @@ inline leave(t, to) {
     fi;
     forget()
 }
-inline return_core(t) {
+inline take_back(t) {
     load_word();
     ok = false;
     if
-    :: wt == t && (ws == LENT || ws == AWAY) ->
-       if :: ws == AWAY -> idle = false :: else fi;
-       cas_word(RUN, t)
+    :: wt == t && ws == AWAY -> idle = false; cas_word(RUN, t)
     :: wt == t && ws == RUN -> ok = true
     :: else
-    fi;
+    fi
+}
+inline return_core(t) {
+#ifdef BLIND_END
+    loan[t] = NONE; ok = true;          /* a store here as well */
+#else
+    atomic { if :: loan[t] == TAKEN -> ok = false :: else -> loan[t] = NONE; ok = true fi };
+#endif
+    if :: ok -> take_back(t) :: else fi;
     if
     :: ok -> forget()
     :: else ->
        lock();
+       loan[t] = NONE;
+       take_back(t);
+       if
+       :: ok -> unlock()
+       :: else ->
 #ifndef NO_RESTORE
-       if :: is_free(cstate) -> idle = true; fill() :: else fi;
+          if :: is_free(cstate) -> idle = true; fill() :: else fi;
 #endif
-       if :: state[t] == IN_KERNEL -> place(t) :: else fi;
-       unlock();
-       park(t)
+          if :: state[t] == IN_KERNEL -> place(t) :: else fi;
+          unlock();
+          park(t)
+       fi
     fi
 }
 
@@ -294,7 +314,7 @@ proctype thread(byte me) {
        :: block(me)
        :: yield(me)
        :: leave(me, AWAY); in_call(); return_core(me)
-       :: leave(me, LENT); in_call(); return_core(me)
+       :: lend(me); in_call(); return_core(me)
        fi
     od;
     user_code();
@@ -336,18 +356,36 @@ active proctype waker() {                /* what the blocked wait for happens, o
     od
 }
 
+inline take() {                          /* the core, whose word has been loaded */
+    idle = false;
+    cas_word(IDLE, NOBODY);
+    if
+    :: ok -> state[wt] = IN_KERNEL; idle = true; fill()
+    :: else -> if :: is_free(cstate) -> idle = true :: else fi
+    fi
+}
 active proctype monitor() {              /* takes a lent core while somebody waits */
     LOCALS;
+    bool died = false;
     self = TASKS + 1;
     do
     :: alive == 0 -> break
-    :: atomic { cstate == LENT && nr_ready > 0 -> load_word() };
+    :: atomic { cstate == RUN && nr_ready > 0 && loan[ctask] != NONE -> skip };
        lock();
-       idle = false;
-       cas_word(IDLE, NOBODY);
+       load_word();
        if
-       :: ok -> state[wt] = IN_KERNEL; idle = true; fill()
-       :: else -> if :: is_free(cstate) -> idle = true :: else fi
+       :: ws == RUN ->
+          atomic { if :: loan[wt] != NONE -> loan[wt] = TAKEN; ok = true :: else -> ok = false fi };
+          if
+          :: ok && !died ->              /* it dies here at most once, and another has the lock */
+             if
+             :: died = true
+             :: take()
+             fi
+          :: ok && died -> take()
+          :: else
+          fi
+       :: else
        fi;
        unlock()
     od

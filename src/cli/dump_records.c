@@ -71,15 +71,15 @@ static void dump_core(const struct view *v, uint32_t i)
     char current[16], name[VIEW_TASK_NAME];
     id_text(c->pol.current, current, sizeof current);
     printf("core %u: CPU %u, node %u, cache %u, package %u, %s", i, c->pol.cpu, c->pol.node, c->pol.llc, c->pol.package,
-           view_core_state(core_state(w)));
+           view_core_state(view_state_of_core(v, i)));
     if (t)
         printf(", task %u = thread %d (%s) of process %d", core_task(w), t->tid, view_task_name(v, t, name),
                view_pid_of(v, t));
     printf(", %u ready tasks ran here last\n", view_ready_of_core(v, i));
     printf("  word 0x%lx = state %u, task %u, sequence %lu; poller 0x%x%s\n", w, core_state(w), core_task(w),
            (unsigned long)core_seq(w), poller, poller & USF_MAIL ? " (mail)" : "");
-    printf("  progress %lu, policy's current %s since %ld ms, idle since %ld ms, seen lent (word 0x%lx) since %ld ms\n",
-           atomic_load(&c->progress), current, ago(v, c->pol.since), ago(v, c->idle_since), (unsigned long)c->lent_word,
+    printf("  progress %lu, policy's current %s since %ld ms, idle since %ld ms, seen lent (word 0x%lx, loan %lu) since %ld ms\n",
+           atomic_load(&c->progress), current, ago(v, c->pol.since), ago(v, c->idle_since), (unsigned long)c->lent_word, (unsigned long)c->lent_loan >> 2,
            ago(v, c->lent_since));
     printf("  poll %lu ns (average wait %lu ns), busy %lu ns, idle %lu ns, offers %lu, soft pause %lu ns\n",
            atomic_load(&c->poll_ns), atomic_load(&c->poll_avg), (unsigned long)c->busy_ns, (unsigned long)c->idle_ns,
@@ -141,9 +141,10 @@ static void dump_task(struct why_reader *r, uint32_t id)
     printf("task %u: thread %d (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, t->tid,
            view_task_name(v, t, name), atomic_load(&t->proc), atomic_load(&t->state), view_state_of(v, t),
            ago(v, atomic_load(&t->since_ns)), core, pinned);
-    printf("  park %u (%s), parked %u, token %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, guest %u\n", park,
+    printf("  park %u (%s), parked %u, token %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, guest %u, loan %lu (%lu)\n", park,
            park_name(park), atomic_load(&t->parked), atomic_load(&t->token), atomic_load(&t->why), ago(v, t->start_ns),
-           atomic_load(&t->wait_kind), atomic_load(&t->wait_addr), atomic_load(&t->guest));
+           atomic_load(&t->wait_kind), atomic_load(&t->wait_addr), atomic_load(&t->guest),
+           atomic_load(&t->loan) >> 2, atomic_load(&t->loan) & USF_LOAN_BITS);
     printf(
         "  policy: id %u, process %u, last core %s, priority %d, next %d, prev %d, queued %u, held %u, ready since %ld ms\n",
         t->pol.id, t->pol.proc, last, t->pol.priority, (int)t->pol.next, (int)t->pol.prev, t->pol.queued, t->pol.held,

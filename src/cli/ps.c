@@ -52,7 +52,7 @@ static void print_cores(const struct view *v)
             snprintf(tid, sizeof tid, "%d", t->tid);
             view_task_name(v, t, name);
         }
-        printf("  %5u %5u %-8s %8u %8s  %s\n", i, v->cores[i].pol.cpu, view_core_state(core_state(atomic_load(&v->cores[i].word))),
+        printf("  %5u %5u %-8s %8u %8s  %s\n", i, v->cores[i].pol.cpu, view_core_state(view_state_of_core(v, i)),
                view_ready_of_core(v, i), tid, name);
     }
 }

@@ -79,7 +79,7 @@ static void json_cores(struct json *j, const struct view *v)
         json_uint(j, "node", c->node);
         json_uint(j, "llc", c->llc);
         json_uint(j, "package", c->package);
-        json_string(j, "state", view_core_state(core_state(atomic_load(&v->cores[i].word))));
+        json_string(j, "state", view_core_state(view_state_of_core(v, i)));
         if (t) json_int(j, "tid", t->tid);
         else json_string(j, "tid", NULL);
         json_uint(j, "ready", view_ready_of_core(v, i));

@@ -105,8 +105,15 @@ const struct usf_task *view_task_of_core(const struct view *v, uint32_t core)
 {
     uint64_t w = atomic_load(&v->cores[core].word);
     unsigned s = core_state(w);
-    if (s != USF_CORE_RUNNING && s != USF_CORE_LENT && s != USF_CORE_AWAY) return NULL;
+    if (s != USF_CORE_RUNNING && s != USF_CORE_AWAY) return NULL;
     return core_task(w) < v->nr_tasks ? &v->tasks[core_task(w)] : NULL;
+}
+
+unsigned view_state_of_core(const struct view *v, uint32_t core)
+{
+    unsigned s = core_state(atomic_load(&v->cores[core].word));
+    const struct usf_task *t = view_task_of_core(v, core);
+    return s == USF_CORE_RUNNING && t && sched_has_lent(t) ? USF_CORE_LENT : s;
 }
 
 uint32_t view_count_tasks(const struct view *v, uint32_t proc, bool ready_only)
@@ -130,7 +137,7 @@ bool view_in_call(const struct view *v, const struct usf_task *t)
     uint32_t s = atomic_load(&t->state), c = atomic_load(&t->core);
     if (s == USF_TASK_IN_KERNEL) return true;
     if (s != USF_TASK_RUNNING || c >= v->h->nr_cores) return false;
-    unsigned cs = core_state(atomic_load(&v->cores[c].word));
+    unsigned cs = view_state_of_core(v, c);
     return cs == USF_CORE_LENT || cs == USF_CORE_AWAY;
 }
 

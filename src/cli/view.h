@@ -33,6 +33,7 @@ uint32_t view_count_tasks(const struct view *v, uint32_t proc, bool ready_only);
 uint32_t view_count_procs(const struct view *v);
 /* The queues belong to the policy; what every policy has is the core that a ready task ran on last. */
 uint32_t view_ready_of_core(const struct view *v, uint32_t core);
+unsigned view_state_of_core(const struct view *v, uint32_t core);     /* enum usf_core_state, LENT among them */
 const struct usf_task *view_task_of_core(const struct view *v, uint32_t core);     /* or null */
 /* In a system call, whoever has its core.  The state stays RUNNING while nobody has taken that: the core's word tells. */
 bool view_in_call(const struct view *v, const struct usf_task *t);

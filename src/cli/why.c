@@ -208,7 +208,7 @@ static void ready_text(struct why_reader *r, const struct usf_task *t, struct wh
     add(w, "a core (%s)", why < sizeof came / sizeof *came ? came[why] : "?");
     if (w->core == USF_NONE) return;
     const struct usf_task *u = view_task_of_core(v, core);
-    unsigned state = core_state(atomic_load(&v->cores[core].word));
+    unsigned state = view_state_of_core(v, core);
     add(w, "; ran last on core %u (CPU %u), where %u wait%s", core, v->cores[core].pol.cpu, view_ready_of_core(v, core),
         view_ready_of_core(v, core) == 1 ? "s" : "");
     if (!u) {

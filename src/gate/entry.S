@@ -24,7 +24,7 @@
 #define CFI_RA_RBP(off) .cfi_escape 0x10, RA, 3, 0x76, off, 0x06
 
     .text
-    .hidden usf_gate_entry, usf_gate_entry_end, usf_gate_cancel_entry, usf_gate_handlers
+    .hidden usf_gate_entry, usf_gate_entry_end, usf_gate_cancel_entry, usf_gate_handlers, usf_gate_after
     .globl usf_gate_entry, usf_gate_entry_end, usf_gate_cancel_entry
     .p2align 6
     .type usf_gate_entry, @function
@@ -89,9 +89,10 @@ usf_gate_entry:
     jz      1f
     cld
 1:  call    *%rcx
-    mov     GATE_ACTION(%rsp), %r11
-    test    %r11, %r11
-    cmovnz  (%rsp), %rax                /* the springboard makes the call: its number */
+    mov     GATE_ACTION(%rsp), %r11d
+    test    %r11d, %r11d
+    jnz     .Lcalls
+.Ldone:
     mov     8(%rsp), %rdi
     mov     16(%rsp), %rsi
     mov     24(%rsp), %rdx
@@ -121,6 +122,28 @@ usf_gate_entry:
     .cfi_def_cfa_offset 136
     CFI_RA_RSP(0)
     jmp     .Lback
+
+.Lcalls:
+    .cfi_remember_state
+    .cfi_def_cfa rbp, 152
+    CFI_RA_RBP(16)
+    .cfi_offset rbp, -152
+    mov     (%rsp), %rax                /* the springboard makes the call: its number */
+    cmp     $ACTION_ENTRY_CALLS, %r11d
+    jne     .Ldone
+    mov     8(%rsp), %rdi
+    mov     16(%rsp), %rsi
+    mov     24(%rsp), %rdx
+    mov     32(%rsp), %r10
+    mov     40(%rsp), %r8
+    mov     48(%rsp), %r9
+    syscall
+    mov     %rax, %rsi
+    mov     %rsp, %rdi
+    call    *usf_gate_after(%rip)
+    xor     %r11d, %r11d
+    jmp     .Ldone
+    .cfi_restore_state
 
 .Lbeyond:                               /* no such call: let the kernel say so */
     .cfi_def_cfa_offset 144

@@ -7,9 +7,11 @@
 
 gate_handler usf_gate_handlers[GATE_TABLE];
 void (*usf_gate_before_clone)(struct gate_frame *f);
+long (*usf_gate_after)(struct gate_frame *f, long result);
 __thread uint32_t usf_gate_vforked __attribute__((tls_model("initial-exec")));
 
 _Static_assert(offsetof(struct gate_frame, action) == GATE_ACTION, "entry.S");
+_Static_assert(GATE_SITE_CALLS == ACTION_SITE_CALLS && GATE_ENTRY_CALLS == ACTION_ENTRY_CALLS, "entry.S");
 _Static_assert(offsetof(struct gate_frame, cancel) == GATE_CANCEL, "entry.S");
 _Static_assert(offsetof(struct gate_frame, cancel_arch) == GATE_CANCEL_ARCH, "entry.S");
 _Static_assert(sizeof(struct gate_frame) == 96, "entry.S pushes twelve words, which keeps the stack aligned");
@@ -53,14 +55,14 @@ static long clone_handler(struct gate_frame *f)
         return h ? h(f) : gate_call(f);
     }
     if (usf_gate_before_clone) usf_gate_before_clone(f);
-    f->action = 1;
+    f->action = GATE_SITE_CALLS;
     return 0;
 }
 
 /* The kernel reads the signal frame at the caller's stack pointer. */
 static long sigreturn_handler(struct gate_frame *f)
 {
-    f->action = 1;
+    f->action = GATE_SITE_CALLS;
     return 0;
 }
 

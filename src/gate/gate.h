@@ -20,10 +20,20 @@ struct gate_frame {
     uint64_t rdi, rsi, rdx, r10, r8, r9;
     uint64_t rsp;               /* the caller's, red zone below it */
     uint64_t pc;                /* address after the patched `syscall` */
-    uint64_t action;            /* 0; a handler that sets 1 has the site make the call `rax` itself, from its
-                                   springboard, with no frame of ours on the stack; its result is ignored */
+    uint32_t action;            /* enum gate_action; 0 when the handler is called */
+    uint32_t kept;              /* with GATE_ENTRY_CALLS: what the handler leaves for usf_gate_after */
     uint64_t cancel;            /* glibc >= 2.41, cancellable call: the thread's cancellation word, else 0 */
-    uint64_t cancel_arch;       /* ... and glibc's __syscall_cancel_arch */
+    union {
+        uint64_t cancel_arch;   /* ... and glibc's __syscall_cancel_arch */
+        uint64_t kept_more;     /* with GATE_ENTRY_CALLS, as `kept` */
+    };
+};
+enum gate_action {
+    GATE_DONE = 0,              /* the handler's result is the call's */
+    GATE_SITE_CALLS,            /* the site makes the call `rax` itself, from its springboard, with no frame of ours on the stack;
+                                   the handler's result is ignored */
+    GATE_ENTRY_CALLS,           /* entry.S makes the call, and then calls usf_gate_after: nothing that was called before the system call
+                                   returns after it, which a processor mispredicts.  Not with `cancel` set. */
 };
 static inline long gate_arg(const struct gate_frame *f, int i)
 { return (long)(&f->rdi)[i]; }
@@ -32,6 +42,9 @@ static inline long gate_arg(const struct gate_frame *f, int i)
  * caller's stack, with signals as the caller had them, and may make the call itself (os/syscall.h).
  * Compiled without vector registers. */
 typedef long (*gate_handler)(struct gate_frame *f);
+
+/* After a call that the entry made for a handler (GATE_ENTRY_CALLS): from its result to what the program gets. */
+extern long (*usf_gate_after)(struct gate_frame *f, long result);
 
 /* Make a call on behalf of the frame.  Where the site is one of glibc's cancellable calls (>= 2.41), it goes
  * through glibc's own cancellation window: pthread_cancel may then unwind through the handler, as it does for

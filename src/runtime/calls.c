@@ -266,68 +266,69 @@ static bool is_ready(int fd, short events)
     return usf_syscall(__NR_poll, &p, 1, 0) != 0;
 }
 
-/* events: what the call waits for on its first argument; 0: something else. */
-static long may_block(struct gate_frame *f, short events)
+enum { NR_CLOSE_RANGE = 436 };
+
+static const uint16_t reads[] = {
+    __NR_read, __NR_readv, __NR_recvfrom, __NR_recvmsg, __NR_recvmmsg, __NR_accept, __NR_accept4,
+};
+static const uint16_t writes[] = {__NR_write, __NR_writev, __NR_sendto, __NR_sendmsg, __NR_sendmmsg};
+
+static bool is_in(const uint16_t *list, unsigned n, uint32_t nr)
 {
-    struct rt_thread *t = rt_enter();
-    if (USF_UNLIKELY(!t)) return rt_pass(f);
-    uint8_t *blocks = &t->blocks[f->rax % RT_CALL_KINDS];
-    if (USF_LIKELY(!*blocks)) {
+    while (n && list[n - 1] != nr) n--;
+    return n != 0;
+}
+
+/* What the call waits for on its first argument; 0: something else. */
+static short events_of(const struct gate_frame *f)
+{
+    if (is_in(reads, sizeof reads / sizeof *reads, (uint32_t)f->rax)) return POLLIN;
+    return is_in(writes, sizeof writes / sizeof *writes, (uint32_t)f->rax) ? POLLOUT : 0;
+}
+
+static uint8_t *blocks_of(struct rt_thread *t, const struct gate_frame *f) { return &t->blocks[f->rax % RT_CALL_KINDS]; }
+
+static long make_call(struct rt_thread *t, struct gate_frame *f)
+{
+    uint8_t *blocks = blocks_of(t, f);
+    if (!*blocks) {
         uint32_t lost = t->self.lost;
         long r = rt_call_away(t, f, false);
-        if (USF_UNLIKELY(t->self.lost != lost)) *blocks = SURE;
+        if (t->self.lost != lost) *blocks = SURE;
         return r;
     }
+    short events = events_of(f);
     bool certain = t->self.guest || guess(t, blocks) || !events || !is_ready((int)f->rdi, events);
     if (!certain || !events) --*blocks;
     return rt_call_away(t, f, certain);
 }
 
-static long call_may_block(struct gate_frame *f) { return may_block(f, 0); }
-static long call_reads(struct gate_frame *f) { return may_block(f, POLLIN); }
-static long call_writes(struct gate_frame *f) { return may_block(f, POLLOUT); }
-
-/* The descriptor is gone also where close returns EINTR: never again. */
-static long call_close(struct gate_frame *f)
+static long make_part(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
-    if (!t) return rt_pass(f);
-    bool again;
-    t->certain = false;
-    note_wait(t, f);
-    return call_once(t, f, false, &again);
+    return t ? make_call(t, f) : rt_pass(f);
 }
 
-/* A signal that the program does not see has cut a transfer short: the rest of it.  Buffer and length are the second and third argument of all. */
-__attribute__((noinline)) static long transfer_rest(const struct gate_frame *f, short events, long done)
+/* A signal that the program does not see has cut a transfer short: the rest of it.  Buffer and length are the second and third
+ * argument of all. */
+static long transfer_rest(const struct gate_frame *f, long done)
 {
     struct gate_frame rest = *f;
     struct signals before;
-    long r;
+    long r = done;
     do {
         rest.rsi = f->rsi + (uint64_t)done;
         rest.rdx = f->rdx - (uint64_t)done;
+        if (!rest.rdx) break;
         before = signals_of(&rt_self);
-        r = may_block(&rest, events);
+        r = make_part(&rest);
         if (r > 0) done += r;
-    } while (r > 0 && (uint64_t)done < f->rdx && only_unseen(&rt_self, before));
+    } while (r > 0 && only_unseen(&rt_self, before));
     return done;
 }
 
-static long transfer_all(struct gate_frame *f, short events)
-{
-    struct signals before = signals_of(&rt_self);
-    long r = may_block(f, events);
-    if (USF_LIKELY(r <= 0 || (uint64_t)r >= f->rdx) || !only_unseen(&rt_self, before)) return r;
-    return transfer_rest(f, events, r);
-}
-
-static long call_write(struct gate_frame *f) { return transfer_all(f, POLLOUT); }
-static long call_recvfrom(struct gate_frame *f)
-{ return USF_UNLIKELY(f->r10 & MSG_WAITALL) && !f->r8 ? transfer_all(f, POLLIN) : may_block(f, POLLIN); }
-
 /* The rest of the buffer that was written in part, and then the other buffers one by one. */
-__attribute__((noinline)) static long writev_rest(const struct gate_frame *f, long done)
+static long writev_rest(const struct gate_frame *f, long done)
 {
     struct gate_frame part = *f;
     const struct iovec *v = (const struct iovec *)f->rsi, *end = v + f->rdx;
@@ -337,19 +338,80 @@ __attribute__((noinline)) static long writev_rest(const struct gate_frame *f, lo
     for (; v < end; v++, skip = 0) {
         part.rsi = (uint64_t)v->iov_base + skip;
         part.rdx = v->iov_len - skip;
-        long r = part.rdx ? transfer_all(&part, POLLOUT) : 0;
+        struct signals before = signals_of(&rt_self);
+        long r = part.rdx ? make_part(&part) : 0;
+        if (r > 0 && only_unseen(&rt_self, before)) r = transfer_rest(&part, r);
         if (r > 0) done += r;
         if (r != (long)part.rdx) break;
     }
     return done;
 }
 
-/* A whole one is not told from a part without a look at the buffers: only after such a signal. */
-static long call_writev(struct gate_frame *f)
+/* What is to be transferred as a whole, although there were only such signals since `before`. */
+static long complete(const struct gate_frame *f, long r, struct signals before)
 {
-    struct signals before = signals_of(&rt_self);
-    long r = may_block(f, POLLOUT);
-    return USF_LIKELY(r <= 0 || !only_unseen(&rt_self, before)) ? r : writev_rest(f, r);
+    if (USF_LIKELY(r <= 0 || !only_unseen(&rt_self, before))) return r;
+    switch ((uint32_t)f->rax) {
+    case __NR_recvfrom:
+        if (!(f->r10 & MSG_WAITALL) || f->r8) return r;
+        __attribute__((fallthrough));
+    case __NR_write:
+    case __NR_sendto:
+        return transfer_rest(f, r);
+    case __NR_writev:
+        return writev_rest(f, r);
+    default:
+        return r;
+    }
+}
+
+/* The descriptor is gone also where close returns EINTR: never again. */
+static bool is_close(const struct gate_frame *f)
+{ return (uint32_t)f->rax == __NR_close || (uint32_t)f->rax == NR_CLOSE_RANGE; }
+
+__attribute__((noinline)) static long may_block(struct gate_frame *f)
+{
+    struct rt_thread *t = rt_enter();
+    bool again;
+    if (!t) return rt_pass(f);
+    struct signals before = signals_of(t);
+    if (!is_close(f)) return complete(f, make_call(t, f), before);
+    t->certain = false;
+    note_wait(t, f);
+    return call_once(t, f, false, &again);
+}
+
+/* A signal has come meanwhile, or the core was taken. */
+__attribute__((noinline)) static long after_disturbed(struct gate_frame *f, long r)
+{
+    struct rt_thread *t = &rt_self;
+    struct signals before;
+    __builtin_memcpy(&before, &f->kept_more, sizeof before);
+    if (t->self.where == SCHED_AWAY) sched_return_core(&rt.sched, &t->self);
+    if (is_close(f)) return r;
+    if (t->self.lost != f->kept) *blocks_of(t, f) = SURE;
+    if (ended_unseen(t, r, before)) r = make_part(f);
+    return complete(f, r, before);
+}
+
+/* The two halves of most calls, as short as they can be: the entry makes the call between them, with the core lent.  Neither
+ * calls anything before it knows that something is unusual, and has a stack frame. */
+static long call_may_block(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
+    t->certain = false;
+    f->kept = t->self.lost;
+    f->kept_more = t->signals;
+    f->action = GATE_ENTRY_CALLS;
+    sched_lend_core(&rt.sched, &t->self, usf_wait_call(f->rax, f->rdi));
+    return 0;
+}
+
+static long after_call(struct gate_frame *f, long r)
+{
+    if (USF_LIKELY(f->kept_more == rt_self.signals) && sched_end_loan(&rt.sched, &rt_self.self)) return r;
+    return after_disturbed(f, r);
 }
 
 static long call_wait4(struct gate_frame *f)
@@ -452,15 +514,11 @@ static long call_select(struct gate_frame *f)
 
 /* docs/calls.md says of every call why it is here, elsewhere in this room, or left alone; tests/blocking compares. */
 
-enum { NR_OPENAT2 = 437, NR_CLOSE_RANGE = 436, NR_FACCESSAT2 = 439, NR_IO_PGETEVENTS = 333, NR_FCHMODAT2 = 452 };
+enum { NR_OPENAT2 = 437, NR_FACCESSAT2 = 439, NR_IO_PGETEVENTS = 333, NR_FCHMODAT2 = 452 };
 
 static const uint16_t blocks[] = {
     __NR_pause, __NR_rt_sigsuspend, __NR_waitid, __NR_mq_timedreceive,
 };
-static const uint16_t reads[] = {
-    __NR_read, __NR_readv, __NR_recvmsg, __NR_recvmmsg, __NR_accept, __NR_accept4,
-};
-static const uint16_t writes[] = {__NR_sendmsg, __NR_sendmmsg};
 static const uint16_t may_wait[] = {
     __NR_pread64, __NR_preadv, __NR_preadv2, __NR_pwrite64, __NR_pwritev, __NR_pwritev2, __NR_connect, __NR_flock, __NR_fcntl,
     __NR_fsync, __NR_fdatasync, __NR_sync, __NR_syncfs, __NR_sync_file_range, __NR_msync, __NR_ioctl, __NR_splice, __NR_tee,
@@ -482,7 +540,7 @@ static const uint16_t files[] = {
     __NR_mount, __NR_umount2,
 };
 
-static const uint16_t minor[] = {__NR_close, __NR_write, __NR_writev, __NR_set_robust_list, __NR_rseq};
+static const uint16_t minor[] = {__NR_close, __NR_set_robust_list, __NR_rseq};
 
 #define INSTALL(list, handler) \
     for (unsigned i = 0; i < sizeof list / sizeof *list; i++) usf_gate_handlers[list[i]] = handler
@@ -492,20 +550,18 @@ static const uint16_t minor[] = {__NR_close, __NR_write, __NR_writev, __NR_set_r
 void rt_install_calls(void)
 {
     INSTALL(blocks, call_blocks);
-    INSTALL(reads, call_reads);
-    INSTALL(writes, call_writes);
+    INSTALL(reads, call_may_block);
+    INSTALL(writes, call_may_block);
     INSTALL(may_wait, call_may_block);
     INSTALL(files, call_may_block);
     MINOR(reads);
+    MINOR(writes);
     MINOR(may_wait);
     MINOR(files);
     MINOR(minor);
-    usf_gate_handlers[__NR_write] = call_write;
-    usf_gate_handlers[__NR_sendto] = call_write;
-    usf_gate_handlers[__NR_writev] = call_writev;
-    usf_gate_handlers[__NR_recvfrom] = call_recvfrom;
-    usf_gate_handlers[__NR_close] = call_close;
-    usf_gate_handlers[NR_CLOSE_RANGE] = call_close;
+    usf_gate_after = after_call;
+    usf_gate_handlers[__NR_close] = call_may_block;
+    usf_gate_handlers[NR_CLOSE_RANGE] = call_may_block;
     usf_gate_handlers[__NR_futex] = call_futex;
     usf_gate_handlers[NR_FUTEX_WAITV] = call_futex_waitv;
     usf_gate_handlers[NR_FUTEX_WAIT] = call_futex_wait;

@@ -38,8 +38,13 @@ struct rt_thread {
     uint32_t guesses;               /* calls taken for ones that block */
     uint8_t blocks[RT_CALL_KINDS];  /* by number: how sure we are that such a call will block (calls.c) */
     uint32_t restart;               /* the last handler had SA_RESTART */
-    uint32_t handlers;              /* user's signal handlers run so far */
-    uint32_t unseen;                /* signals so far that the program does not get to see: the runtime's own, and ignored ones */
+    union {
+        struct {
+            uint32_t handlers;      /* user's signal handlers run so far */
+            uint32_t unseen;        /* signals so far that the program does not get to see: the runtime's own, and ignored ones */
+        };
+        uint64_t signals;           /* both at once */
+    };
     uint32_t spins;                 /* rounds of spin loops in a row with nothing else to run */
     uint64_t yielded;               /* ns: when it last gave strangers a chance */
     uint32_t kernel_waits;          /* it is in so many waits that sync_kernel_wait counts */
@@ -85,16 +90,15 @@ static inline bool rt_vforked(void)
     return usf_gate_vforked != 0;
 }
 
-/* The calling thread if it takes part in scheduling (attached now if it is new), else null: pass. */
-struct rt_thread *rt_enter_slow(void);
-static inline struct rt_thread *rt_enter(void)
+/* Does the calling thread take part in scheduling for certain? */
+static inline bool rt_is_in(void)
 {
-    struct rt_thread *t = &rt_self;
-    if (USF_LIKELY(t->state == RT_ATTACHED && !usf_gate_vforked && !t->self.crit
-                   && !atomic_load_explicit(&rt.careful, memory_order_relaxed)))
-        return t;
-    return rt_enter_slow();
+    return USF_LIKELY(rt_self.state == RT_ATTACHED && !usf_gate_vforked && !rt_self.self.crit
+                      && !atomic_load_explicit(&rt.careful, memory_order_relaxed));
 }
+/* The calling thread if it takes part (attached now if it is new), else null: pass. */
+struct rt_thread *rt_enter_slow(void);
+static inline struct rt_thread *rt_enter(void) { return rt_is_in() ? &rt_self : rt_enter_slow(); }
 /* Make the call as it is (through glibc's cancellation window where it has one). */
 static inline long rt_pass(struct gate_frame *f) { return gate_call(f); }
 

@@ -46,16 +46,18 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
 {
     struct usf_task *t = own(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (!certain) {
+        sched_lend_core(s, me, atomic_load_explicit(&t->wait_addr, memory_order_relaxed));
+        return;
+    }
     me->where = SCHED_AWAY;
-    if (certain) count_burst(s, me);
+    count_burst(s, me);
     if (USF_UNLIKELY(core >= s->h->nr_cores) || me->guest) return;
     struct usf_core *c = &s->cores[core];
     uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
-    unsigned to = certain ? USF_CORE_AWAY : USF_CORE_LENT;
     if (core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task) return;     /* taken unseen */
-    if (!atomic_compare_exchange_strong(&c->word, &w, core_word(to, me->task, core_seq(w) + 1))) return;
-    USF_POINT("sched.lent");
-    if (!certain) return;
+    if (!atomic_compare_exchange_strong(&c->word, &w, core_word(USF_CORE_AWAY, me->task, core_seq(w) + 1))) return;
+    USF_POINT("sched.leave");
     core_idle_set(s, core);
     USF_POINT("sched.away");
     if (me->short_bursts >= GUEST_CALLS) {
@@ -67,6 +69,21 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
         core_leave(s, me, &k);
     }
 }
+
+/* False: the core is being taken, or was. */
+static bool end_loan(struct usf_task *t)
+{
+    uint64_t loan = atomic_load_explicit(&t->loan, memory_order_relaxed);
+    while (loan & USF_LOAN_LENT) {
+        if (loan & USF_LOAN_TAKEN) return false;
+        if (atomic_compare_exchange_strong(&t->loan, &loan, loan & ~(uint64_t)USF_LOAN_BITS)) break;
+    }
+    return true;
+}
+
+/* Holds the scheduler lock: whoever was taking the core has done so, or has died before, and then it is ours. */
+static void end_taken_loan(struct usf_task *t)
+{ atomic_fetch_and(&t->loan, ~(uint64_t)USF_LOAN_BITS); }
 
 /* Take the core back if it is still ours.  A signal handler may do the same in the middle of this, and leave again with another. */
 static bool take_back(struct sched *s, struct sched_self *me)
@@ -84,7 +101,7 @@ static bool take_back(struct sched *s, struct sched_self *me)
             me->returned = os_cycles();
         }
         if (atomic_compare_exchange_strong(&c->word, &w, core_word(USF_CORE_RUNNING, me->task, core_seq(w) + 1))) {
-            USF_POINT("sched.back");
+            USF_POINT("sched.again");
             return true;
         }
     }
@@ -103,9 +120,10 @@ static void return_as_guest(struct sched *s, struct sched_self *me)
 void sched_return_core(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
+    bool not_taken = end_loan(t);
     if (me->guest) return return_as_guest(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
-    if (USF_LIKELY(take_back(s, me))) {
+    if (USF_LIKELY(not_taken && take_back(s, me))) {
         me->where = SCHED_USER;
         if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) core_arrive(s, me);
         return;
@@ -121,6 +139,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
         if (core < s->h->nr_cores) core_idle_set(s, core);  /* a bit too many only makes somebody look */
         return;
     }
+    end_taken_loan(t);
     if (take_back(s, me)) {             /* a handler got it another, which it lent for the rest of the call */
         me->where = SCHED_USER;
         core_leave(s, me, &k);
@@ -150,7 +169,7 @@ bool sched_interrupt_away(struct sched *s, struct sched_self *me)
 {
     uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
     uint64_t w = core < s->h->nr_cores ? atomic_load_explicit(&s->cores[core].word, memory_order_relaxed) : 0;
-    if (core_state(w) == USF_CORE_RUNNING && core_task(w) == me->task) return false;
+    if (core_state(w) == USF_CORE_RUNNING && core_task(w) == me->task && !sched_has_lent(own(s, me))) return false;
     sched_return_core(s, me);
     return true;
 }

@@ -227,7 +227,7 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
     stopped(s, core, owner);
     core_set_state(s, owner, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
     core_count_lend(&s->tasks[owner]);
-    if (core_state(word) == USF_CORE_RUNNING) {
+    if (core_state(word) == USF_CORE_RUNNING && !sched_has_lent(&s->tasks[owner])) {
         /* It may have been on its way to the core, asleep or stopped: it has to see that it is to queue again. */
         atomic_exchange(&s->tasks[owner].park, USF_PARK_GO);
         os_futex_wake(&s->tasks[owner].park, 1);
@@ -240,23 +240,35 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
 
 /* The lender's two instructions leave no time stamp: whoever first sees the loan while tasks wait notes the
  * time, and the next to look, a waker or the monitor, takes the core when it is due. */
+static bool is_due(struct sched *s, struct usf_core *c, uint64_t w, uint64_t loan)
+{
+    if (c->lent_word == w && c->lent_loan == loan) return s->pol.now - c->lent_since >= s->h->lend_ns;
+    c->lent_word = w;
+    c->lent_loan = loan;
+    c->lent_since = s->pol.now;
+    return false;
+}
+
 bool core_take_lent(struct sched *s, struct kicks *k)
 {
     bool all = true;
     for (uint32_t i = 0; i < s->h->nr_cores && k->n < KICKS_MAX - 2; i++) {
         struct usf_core *c = &s->cores[i];
         uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
-        if (core_state(w) != USF_CORE_LENT) continue;
+        if (core_state(w) != USF_CORE_RUNNING) continue;
+        struct usf_task *t = &s->tasks[core_task(w)];
+        uint64_t loan = atomic_load_explicit(&t->loan, memory_order_relaxed);
+        if (!(loan & USF_LOAN_LENT)) continue;
         if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return true;
-        if (c->lent_word != w) {
-            c->lent_word = w;
-            c->lent_since = s->pol.now;
-            all = false;
-        } else if (s->pol.now - c->lent_since < s->h->lend_ns) {
-            all = false;
-        } else {
-            core_take(s, i, w, k);
+        if (!(loan & USF_LOAN_TAKEN)) {     /* else somebody has died in the middle of this */
+            if (!is_due(s, c, w, loan)) {
+                all = false;
+                continue;
+            }
+            if (!atomic_compare_exchange_strong(&t->loan, &loan, loan | USF_LOAN_TAKEN)) continue;
+            USF_POINT("sched.loan_taken");
         }
+        core_take(s, i, w, k);
     }
     return all;
 }

@@ -36,7 +36,7 @@ uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need);
 bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct kicks *k);
 /* The task is taken off: its core is free, if it has one, whatever its thread does with it at this moment. */
 void core_drop(struct sched *s, uint32_t core, uint32_t task);
-/* Take the core from a task that is in a system call (LENT, AWAY) or asleep unseen (RUNNING). */
+/* Take the core from a task that is in a system call (AWAY, or its loan is TAKEN) or asleep unseen. */
 bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k);
 /* Take cores that have been lent for too long, while tasks wait.  False: some are lent, but not yet for
  * long enough. */

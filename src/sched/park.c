@@ -3,7 +3,7 @@
 
 #include "sched/thread.h"
 
-struct usf_task park_gone = {.state = USF_TASK_GONE, .core = USF_NONE};
+struct usf_task sched_gone = {.state = USF_TASK_GONE, .core = USF_NONE};
 
 /* Another thread is taking the process off.  Who takes it on again is that thread: it waits for a core as anybody does. */
 static bool is_leaving(struct sched *s, struct sched_self *me)

@@ -7,8 +7,8 @@
  * The rules that keep it right:
  *   S1  a core's word names at most one task; a task is RUNNING iff one core's word names it
  *       (policy `linux`: RUNNING without a core);
- *   S2  states of tasks change under the scheduler lock, words of cores leave IDLE, AWAY and LENT by
- *       compare-and-swap only;
+ *   S2  states of tasks change under the scheduler lock, words of cores leave IDLE and AWAY by
+ *       compare-and-swap only, and so does a loan;
  *   S3  a thread goes on when its task's state is RUNNING; the park word only puts it to sleep and
  *       wakes it (a late or doubled wake is harmless);
  *   S4  READY == in the policy's queues; nr_ready counts them;
@@ -68,7 +68,7 @@ struct sched_unseen {
 
 struct os_cpuset;
 struct sched_watcher {          /* what the monitor remembers between two looks */
-    uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
+    uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], loan[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
     uint64_t deaf_since[USF_MAX_CORES];     /* ns: first nudge that was to make it give way and has not, */
     uint32_t deaf[USF_MAX_CORES];           /* ... and their number */
     uint32_t asleep[USF_MAX_CORES];
@@ -105,6 +105,20 @@ struct sched {
     bool (*would_leave)(uint32_t place, const void *regs);   /* is that wait over?  Fast, and holds for the moment only */
     struct sched_watcher *watch;
 };
+
+/* Fields of a core's word. */
+static inline uint64_t core_word(unsigned state, uint32_t task, uint64_t seq)
+{ return state | (uint64_t)task << 8 | seq << 40; }
+static inline unsigned core_state(uint64_t w) { return (unsigned)(w & 0xff); }
+static inline uint32_t core_task(uint64_t w)  { return (uint32_t)(w >> 8); }
+static inline uint64_t core_seq(uint64_t w)   { return w >> 40; }
+
+/* Has the task lent the core that it runs on, to a system call? */
+static inline bool sched_has_lent(const struct usf_task *t)
+{ return atomic_load_explicit(&((struct usf_task *)t)->loan, memory_order_relaxed) & USF_LOAN_LENT; }
+
+/* The record of a thread whose process was taken off in the middle of something. */
+extern struct usf_task sched_gone;
 
 /* Bind a mapped segment.  Changes nothing in it. */
 void sched_bind(struct sched *s, void *base);
@@ -183,6 +197,35 @@ static inline void sched_stop_trials(struct sched *s, struct sched_self *me)
  * until it computes for longer (it queues for a core at its next call, or when the monitor finds it), blocks here, or yields. */
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain);
 void sched_return_core(struct sched *s, struct sched_self *me);
+/* The same for a call that most often does not block, as short as it can be: to lend the core is a store, and needs no order
+ * with what comes after it; whoever does not see it yet only takes the core later.  what: usf_wait_call of it.
+ * sched_end_loan: false: not all is as it was, sched_return_core finds out. */
+static inline void sched_lend_core(struct sched *s, struct sched_self *me, uint64_t what)
+{
+    struct usf_task *t = USF_LIKELY(me->task != USF_NONE) ? &s->tasks[me->task] : &sched_gone;
+    uint64_t loan = atomic_load_explicit(&t->loan, memory_order_relaxed);
+    atomic_store_explicit(&t->wait_kind, USF_WAIT_SYSCALL, memory_order_relaxed);
+    atomic_store_explicit(&t->wait_addr, what, memory_order_relaxed);
+    __atomic_store_n(&me->where, SCHED_AWAY, __ATOMIC_RELAXED);
+    atomic_store_explicit(&t->loan, (loan | USF_LOAN_BITS) + 2, memory_order_release);
+    USF_POINT("sched.lent");
+}
+static inline bool sched_end_loan(struct sched *s, struct sched_self *me)
+{
+    if (USF_UNLIKELY(me->guest || me->task == USF_NONE || atomic_load_explicit(&s->patching, memory_order_relaxed))) return false;
+    struct usf_task *t = &s->tasks[me->task];
+    uint64_t loan = atomic_load_explicit(&t->loan, memory_order_relaxed);
+    if (USF_UNLIKELY((loan & USF_LOAN_BITS) != USF_LOAN_LENT)
+        || USF_UNLIKELY(!atomic_compare_exchange_strong(&t->loan, &loan, loan & ~(uint64_t)USF_LOAN_BITS)))
+        return false;
+    USF_POINT("sched.back");
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (USF_UNLIKELY(core >= s->h->nr_cores)) return false;
+    uint64_t w = atomic_load_explicit(&s->cores[core].word, memory_order_relaxed);
+    if (USF_UNLIKELY(core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task)) return false;      /* taken unseen */
+    __atomic_store_n(&me->where, SCHED_USER, __ATOMIC_RELAXED);
+    return true;
+}
 /* A signal handler is about to run on top of such a call: get a core, to be left again after it.  False: the thread has one, it was
  * about to leave it or is just back; after the handler it finds that so. */
 bool sched_interrupt_away(struct sched *s, struct sched_self *me);
@@ -221,12 +264,5 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
 /* Whole-object check, for the expensive asserts and `usf doctor`: true, or false with a reason.
  * Takes the lock only if `locked` is false and the instance is live. */
 bool sched_is_valid(struct sched *s, char *why, unsigned cap);
-
-/* Fields of a core's word. */
-static inline uint64_t core_word(unsigned state, uint32_t task, uint64_t seq)
-{ return state | (uint64_t)task << 8 | seq << 40; }
-static inline unsigned core_state(uint64_t w) { return (unsigned)(w & 0xff); }
-static inline uint32_t core_task(uint64_t w)  { return (uint32_t)(w >> 8); }
-static inline uint64_t core_seq(uint64_t w)   { return w >> 40; }
 
 #endif

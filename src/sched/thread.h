@@ -4,10 +4,8 @@
 
 #include "sched/core.h"
 
-/* A thread whose process was taken off in the middle of something has the record of one that is gone. */
-extern struct usf_task park_gone;
 static inline struct usf_task *own(struct sched *s, struct sched_self *me)
-{ return USF_LIKELY(me->task != USF_NONE) ? &s->tasks[me->task] : &park_gone; }
+{ return USF_LIKELY(me->task != USF_NONE) ? &s->tasks[me->task] : &sched_gone; }
 
 static inline unsigned state_of(struct usf_task *t) { return atomic_load(&t->state); }
 

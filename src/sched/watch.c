@@ -31,10 +31,11 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
 {
     struct sched_watcher *m = s->watch;
     struct usf_core *c = &s->cores[core];
-    uint64_t progress = atomic_load(&c->progress);
-    if (w != m->word[core] || progress != m->progress[core]) {
+    uint64_t progress = atomic_load(&c->progress), loan = atomic_load(&s->tasks[core_task(w)].loan);
+    if (w != m->word[core] || progress != m->progress[core] || loan != m->loan[core] || loan & USF_LOAN_LENT) {
         m->word[core] = w;
         m->progress[core] = progress;
+        m->loan[core] = loan;
         m->since[core] = now;
         m->nudged[core] = 0;
         m->deaf[core] = 0;
@@ -99,9 +100,9 @@ static bool wake_parked(struct sched *s)
     bool used = false;
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         uint64_t w = atomic_load(&s->cores[i].word);
-        if (core_state(w) != USF_CORE_RUNNING && core_state(w) != USF_CORE_LENT) continue;
+        if (core_state(w) != USF_CORE_RUNNING) continue;
         used = true;
-        if (core_state(w) == USF_CORE_RUNNING && atomic_load(&s->tasks[core_task(w)].parked)
+        if (atomic_load(&s->tasks[core_task(w)].parked)
             && w == s->watch->word[i])
             os_futex_wake(&s->tasks[core_task(w)].park, 1);
         s->watch->word[i] = w;
@@ -113,8 +114,7 @@ bool sched_is_quiet(struct sched *s)
 {
     if (atomic_load(&s->h->nr_ready)) return false;
     for (uint32_t i = 0; i < s->h->nr_cores && !s->kernel; i++) {
-        unsigned st = core_state(atomic_load(&s->cores[i].word));
-        if (st == USF_CORE_RUNNING || st == USF_CORE_LENT) return false;
+        if (core_state(atomic_load(&s->cores[i].word)) == USF_CORE_RUNNING) return false;
     }
     return true;
 }

@@ -52,7 +52,7 @@ enum usf_task_state {
 enum usf_core_state {
     USF_CORE_IDLE = 0,
     USF_CORE_RUNNING,    /* task runs here */
-    USF_CORE_LENT,       /* task is in a system call that may block; others may take the core */
+    USF_CORE_LENT,       /* as tools show it: RUNNING, and the task has lent it (usf_task.loan); in no core's word */
     USF_CORE_AWAY,       /* task is in a system call that blocks: as good as idle, but the task may
                             come back and take it by itself */
     USF_CORE_OFF,        /* not usable (taken from the instance's CPU set) */
@@ -98,8 +98,15 @@ struct usf_task {
     struct usf_counters n;      /* 80 bytes; writer: the task's own thread */
     _Atomic uint32_t guest;     /* bumped with each burst of a guest (sched_leave_core); 0: it is none */
     uint32_t guest_seen;        /* ... when the monitor last looked */
-    uint64_t tail[5];           /* spare; the record ends with a line */
+    _Atomic uint64_t loan;      /* USF_LOAN_* | number << 2: by its own thread in a system call that may block */
+    uint64_t tail[4];           /* spare; the record ends with a line */
 };
+/* A core that a thread keeps in a system call, and that others may have if they have waited for long.  Its thread lends it by a
+ * store, for that nobody else changes the word of one that has lent nothing; it ends the loan by a compare-and-swap of LENT
+ * alone, and who takes the core, under the scheduler lock, swaps in TAKEN first. */
+#define USF_LOAN_LENT  1u
+#define USF_LOAN_TAKEN 2u        /* with LENT: ask under the lock what has become of the core */
+#define USF_LOAN_BITS  3u
 #define USF_MAIL 0x80000000u
 enum usf_park {
     USF_PARK_NONE = 0,
@@ -121,12 +128,12 @@ struct usf_core {
     _Atomic uint32_t poller;    /* task id + 1 of the thread that polls this idle core, 0 = none;
                                    USF_MAIL | task id + 1: dispatched here, the poller wakes it */
     uint32_t reserved0;
-    uint64_t lent_word;         /* the word when it was first seen LENT while tasks waited, */
+    uint64_t lent_loan;         /* the loan that was seen, while tasks waited, */
     _Atomic uint64_t progress;  /* bumped at each scheduling point on this core */
     _Atomic uint64_t poll_ns;   /* governor: how long to poll next time */
     _Atomic uint64_t poll_avg;  /* ... moving average of idle times, ns; a lost update does no harm */
     uint64_t idle_since;        /* ns */
-    uint64_t lent_since;        /* ... and when, ns; both under the lock */
+    uint64_t lent_since;        /* ... when first, ns, */
     struct usf_pol_core pol;    /* 160 bytes */
     uint64_t busy_ns, idle_ns;
     /* Estimates, relaxed: whoever waits softly here reads and writes them, and lost updates do no harm. */
@@ -134,7 +141,8 @@ struct usf_core {
     _Atomic uint64_t soft_pause;    /* ... which was set so many ns ahead */
     _Atomic uint64_t soft_seen; /* cycles: when a soft waiter was last run here and had no turn */
     _Atomic uint64_t offers;    /* turns offered to whom the kernel runs */
-    uint64_t tail[6];
+    uint64_t lent_word;         /* ... and the word then; all three under the lock */
+    uint64_t tail[5];
 };
 
 struct usf_proc {
@@ -278,15 +286,15 @@ struct usf_header {
     F(usf_header, lock) F(usf_header, pol_data) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
-    F(usf_core, word) F(usf_core, poller) F(usf_core, lent_word) F(usf_core, progress) \
+    F(usf_core, word) F(usf_core, poller) F(usf_core, lent_loan) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
-    F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) F(usf_core, tail) \
+    F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) F(usf_core, lent_word) F(usf_core, tail) \
     F(usf_proc, state) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, deserted) F(usf_proc, replaced) F(usf_proc, pol) \
     F(usf_proc, gone) F(usf_proc, tail) \
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
     F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) F(usf_task, why) F(usf_task, since_ns) \
-    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, tail) \
+    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) F(usf_task, tail) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
     F(usf_run, n) F(usf_run, tail) \
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
@@ -317,10 +325,10 @@ USF_LAYOUT_RECORD(usf_task, 320);
 USF_LAYOUT_AT(usf_task, since_ns, 56);
 USF_LAYOUT_AT(usf_task, pol, 64);
 USF_LAYOUT_AT(usf_task, n, 192);
-USF_LAYOUT_AT(usf_task, tail, 280);
+USF_LAYOUT_AT(usf_task, tail, 288);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
-USF_LAYOUT_AT(usf_core, tail, 272);
+USF_LAYOUT_AT(usf_core, tail, 280);
 USF_LAYOUT_RECORD(usf_proc, 4352);
 USF_LAYOUT_AT(usf_proc, pid, 4);
 USF_LAYOUT_AT(usf_proc, start_time, 8);

@@ -145,18 +145,26 @@ static void run_core(uint32_t core, uint8_t what, struct kicks *k)
     uint32_t task = core_task(w);
     switch (core_state(w)) {
     case USF_CORE_IDLE: core_fill(&S, core, k); return;
-    case USF_CORE_LENT: case USF_CORE_AWAY:
+    case USF_CORE_AWAY:
         if (what & 1) core_take(&S, core, w, k);
         else {
             atomic_store(&S.cores[core].word, core_word(USF_CORE_RUNNING, task, core_seq(w) + 1));
-            if (core_state(w) == USF_CORE_AWAY) core_idle_clear(&S, core);
+            core_idle_clear(&S, core);
         }
+        return;
+    case USF_CORE_RUNNING:
+        if (!sched_has_lent(&S.tasks[task])) break;
+        if (what & 1) {
+            atomic_fetch_or(&S.tasks[task].loan, USF_LOAN_TAKEN);
+            core_take(&S, core, w, k);
+        }
+        atomic_fetch_and(&S.tasks[task].loan, ~(uint64_t)USF_LOAN_BITS);
         return;
     }
     switch (what % 5) {
     case 0: case 1: give(core, task, USF_TASK_BLOCKED, k); break;
     case 2: give(core, task, USF_TASK_READY, k); break;
-    case 3: atomic_store(&S.cores[core].word, core_word(USF_CORE_LENT, task, core_seq(w) + 1)); break;
+    case 3: atomic_fetch_or(&S.tasks[task].loan, USF_LOAN_LENT); break;
     default:
         atomic_store(&S.cores[core].word, core_word(USF_CORE_AWAY, task, core_seq(w) + 1));
         core_idle_set(&S, core);

@@ -122,6 +122,7 @@ static void before_clone(struct gate_frame *f)
         if (!vforked) usf_gate_vforked = RT_COPY;   /* the parent's springboard clears it, the child keeps it */
         return;
     }
+    if (flags & CLONE_THREAD && !vforked) rt_apply_learned();
     if (flags & CLONE_SETTLS && rt_self.state == RT_ATTACHED) {
         uint64_t tls = f->r8;
         const uint32_t *arg = (const uint32_t *)(f->rdi + 56);     /* struct clone_args.tls */

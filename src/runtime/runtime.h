@@ -155,6 +155,7 @@ void rt_inherit_hint(struct rt_thread *t);                          /* the new t
 /* spinwait.c */
 void rt_spin_init(void);
 void rt_object_loaded(const struct gate_object *o);
+int  rt_apply_learned(void);                /* the process has one thread still, and is about to have two */
 /* From the runtime's signal handler: is the thread in a spin-wait?  Patch it. */
 void rt_find_spin(struct rt_thread *t, uintptr_t pc);
 #endif

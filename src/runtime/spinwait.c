@@ -93,11 +93,38 @@ static int patch(struct rt_thread *me, const struct spin_loop *l, uintptr_t fsta
     return site;
 }
 
+/* ---- sites learned in earlier runs -------------------------------------------------------------- */
+
+/* To recognise them anew takes a tenth of a millisecond each, and most processes never wait for anybody: a site in libc would slow
+ * down every command of a shell script.  So they wait for the process's second thread, or until it is found busy for long while
+ * others wait. */
+static bool learned_due;
+
+static void apply_learned(const struct gate_object *o, void *applied)
+{
+    int n = rt.settings.cache_dir[0] ? spin_apply_learned(rt.settings.cache_dir, o) : 0;
+    if (n > 0 && rt.sched.proc != USF_NONE) rt.sched.procs[rt.sched.proc].spin_sites += (uint64_t)n;
+    *(int *)applied += n;
+}
+
+int rt_apply_learned(void)
+{
+    int applied = 0;
+    if (USF_LIKELY(learned_due)) return 0;
+    learned_due = true;
+    sched_crit_enter(&rt_self.self);
+    gate_for_each_object(apply_learned, &applied);
+    sched_crit_leave(&rt.sched, &rt_self.self);
+    return applied;
+}
+
 void rt_find_spin(struct rt_thread *t, uintptr_t pc)
 {
     struct gate_object o;
     struct spin_loop l;
     uintptr_t start, end;
+    /* The loop is likely to be among them; others are found the next time. */
+    if (!learned_due && rt.threads == t && !t->next && rt_apply_learned()) return;
     if (!gate_find_object(pc, &o) || !gate_function_bounds(&o, pc, &start, &end)) return;
     if (spin_recognise((const uint8_t *)start, start, end, pc, &l) != SPIN_YES) return;
     if (patch(t, &l, start) < 0) return;
@@ -111,8 +138,8 @@ void rt_find_spin(struct rt_thread *t, uintptr_t pc)
 void rt_object_loaded(const struct gate_object *o)
 {
     int n = spin_apply_idioms(o);
-    if (rt.settings.cache_dir[0]) n += spin_apply_learned(rt.settings.cache_dir, o);
     if (n > 0 && rt.sched.proc != USF_NONE) rt.sched.procs[rt.sched.proc].spin_sites += (uint64_t)n;
+    if (learned_due) apply_learned(o, &n);
 }
 
 void rt_spin_init(void)

@@ -187,6 +187,7 @@ int rt_join_instance(bool again)
         return r;
     }
     rt.sched.look = look;
+    rt.sched.looked = os_now();     /* just now */
     rt_attach(t);
     return t->state == RT_ATTACHED ? 0 : -EAGAIN;
 }

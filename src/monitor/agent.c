@@ -20,7 +20,7 @@
 struct agent {
     struct monitor *m;
     uint64_t alone_since;
-    struct { uint64_t word, progress, since, nudged; } core[USF_MAX_CORES];
+    struct { uint64_t word, progress, loan, since, nudged; } core[USF_MAX_CORES];
 };
 
 /* One per user: a lock on a byte of the file that stands for the user, which the kernel drops with its holder. */
@@ -66,9 +66,12 @@ static void look_at_core(struct agent *a, uint32_t i, uint64_t now)
 {
     const struct sched *s = &a->m->sched;
     uint64_t w = atomic_load(&s->cores[i].word), progress = atomic_load(&s->cores[i].progress);
-    if (w != a->core[i].word || progress != a->core[i].progress || core_state(w) != USF_CORE_RUNNING) {
+    uint64_t loan = core_task(w) < USF_MAX_TASKS ? atomic_load(&s->tasks[core_task(w)].loan) : 0;
+    if (w != a->core[i].word || progress != a->core[i].progress || loan != a->core[i].loan || core_state(w) != USF_CORE_RUNNING
+        || loan & USF_LOAN_LENT) {
         a->core[i].word = w;
         a->core[i].progress = progress;
+        a->core[i].loan = loan;
         a->core[i].since = now;
         a->core[i].nudged = 0;
         return;

@@ -8,7 +8,7 @@
 gate_handler usf_gate_handlers[GATE_TABLE];
 void (*usf_gate_before_clone)(struct gate_frame *f);
 long (*usf_gate_after)(struct gate_frame *f, long result);
-__thread uint32_t usf_gate_vforked __attribute__((tls_model("initial-exec")));
+__thread uint64_t usf_gate_vforked __attribute__((tls_model("initial-exec")));
 
 _Static_assert(offsetof(struct gate_frame, action) == GATE_ACTION, "entry.S");
 _Static_assert(GATE_SITE_CALLS == ACTION_SITE_CALLS && GATE_ENTRY_CALLS == ACTION_ENTRY_CALLS, "entry.S");

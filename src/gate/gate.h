@@ -62,11 +62,13 @@ extern gate_handler usf_gate_handlers[GATE_TABLE];
 
 /* vfork, and clone and clone3 that share memory or give the child a stack, are made by the springboard itself
  * (no frame may lie on the stack): this hook runs before the call, with its registers; the springboard then
- * makes the call, and in the parent (result != 0) clears the thread's `vforked` word (usf_gate_vforked, an
- * initial-exec thread variable).  A child that shares memory but has no thread storage of its own
- * (vfork, posix_spawn) runs with the parent's word: what the hook sets there, the child sees. */
+ * makes the call, and in the parent (result != 0) takes away what the hook has put on (usf_gate_push_vforked).  A child that
+ * shares memory but has no thread storage of its own (vfork, posix_spawn) runs with the parent's word: what the hook puts
+ * there, the child sees.  It may vfork in its turn, so the word is a stack: a byte for each of up to four generations, the
+ * youngest lowest.  The upper half stays 0. */
 extern void (*usf_gate_before_clone)(struct gate_frame *f);
-extern __thread uint32_t usf_gate_vforked __attribute__((tls_model("initial-exec")));
+extern __thread uint64_t usf_gate_vforked __attribute__((tls_model("initial-exec")));
+static inline void usf_gate_push_vforked(uint8_t what) { usf_gate_vforked = (uint32_t)(usf_gate_vforked << 8 | what); }
 
 /* Sites whose number is known from the code and has no handler are left as they are: they cost nothing, and
  * their pages stay shared.  true (set before patching): patch them as well, so that handlers for them may be

@@ -11,7 +11,8 @@
  *                  mov    %eax, %ecx               from here on only where the number may be clone's
  *                  jrcxz  after                    the child has a thread storage of its own, or the parent's
  *                  mov    $tpoff, %rcx
- *                  movl   $0, %fs:(%rcx)           usf_gate_vforked
+ *                  mov    %fs:1(%rcx), %r11d       usf_gate_vforked, a byte less; a shift would change flags
+ *                  mov    %r11d, %fs:(%rcx)
  *     after:       the instructions that stood after the syscall in the window
  *                  jmp    back
  *
@@ -70,8 +71,6 @@ static void moved(struct emit *e, const struct gate_rec *r, uintptr_t base, unsi
     for (unsigned i = 0; i < 4; i++) e->buf[start + (r->rip_at - from) + i] = (uint8_t)((uint64_t)d >> 8 * i);
 }
 
-extern __thread uint32_t usf_gate_vforked;
-
 static int32_t vforked_offset(void)
 {
     uintptr_t fs;
@@ -83,15 +82,16 @@ static bool may_clone(const struct gate_rec *r) { return r->nr < 0 || r->cls == 
 
 static void own_call(struct emit *e, const struct gate_rec *r)
 {
-    unsigned tail = may_clone(r) ? 20 : 2;
+    unsigned tail = may_clone(r) ? 22 : 2;
     byte(e, 0xe3), byte(e, tail);                                   /* jrcxz after */
     byte(e, 0x0f), byte(e, 0x05);                                   /* syscall */
     if (!may_clone(r)) return;
     byte(e, 0x89), byte(e, 0xc1);                                   /* mov %eax, %ecx */
-    byte(e, 0xe3), byte(e, 14);                                     /* jrcxz after */
+    byte(e, 0xe3), byte(e, 16);                                     /* jrcxz after */
     byte(e, 0x48), byte(e, 0xc7), byte(e, 0xc1);                    /* mov $tpoff, %rcx */
     word(e, (uint64_t)(int64_t)vforked_offset(), 4);
-    byte(e, 0x64), byte(e, 0xc7), byte(e, 0x01), word(e, 0, 4);     /* movl $0, %fs:(%rcx) */
+    byte(e, 0x64), byte(e, 0x44), byte(e, 0x8b), byte(e, 0x59), byte(e, 1);     /* mov %fs:1(%rcx), %r11d */
+    byte(e, 0x64), byte(e, 0x44), byte(e, 0x89), byte(e, 0x19);                 /* mov %r11d, %fs:(%rcx) */
 }
 
 static void lea_descriptor(struct emit *e)

@@ -51,12 +51,18 @@ static void in_child(struct rt_thread *t)
     }
 }
 
+static void in_unscheduled_child(void)
+{
+    rt.pid = os_getpid();
+    rt_signals_after_fork();
+    threads_after_fork();
+}
+
 static long fork_unscheduled(struct gate_frame *f)
 {
     long r = rt_pass(f);
     if (r) return r;
-    rt.pid = os_getpid();
-    rt_signals_after_fork();
+    in_unscheduled_child();
     return 0;
 }
 
@@ -91,10 +97,7 @@ void rt_begin_copy(void)
     usf_gate_vforked = 0;
     t->self.crit = 1;
     if (rt.on) in_child(t);
-    else {
-        rt.pid = os_getpid();
-        rt_signals_after_fork();
-    }
+    else in_unscheduled_child();
     restore_signals(mask);
     sched_crit_leave(&rt.sched, &t->self);
 }
@@ -110,7 +113,17 @@ static long call_clone3(struct gate_frame *f)
     return fork ? fork_with(f) : rt_pass(f);
 }
 
-/* Before a clone that has its own stack, or a vfork. */
+/* The new thread's storage, with its creator's wish for CPUs in it. */
+static void bequeath(const struct gate_frame *f)
+{
+    uint64_t tls = f->r8;
+    const uint32_t *arg = (const uint32_t *)(f->rdi + 56);     /* struct clone_args.tls */
+    bool ok = f->rax != 435 || (sync_read(arg, (uint32_t *)&tls) && sync_read(arg + 1, (uint32_t *)&tls + 1));
+    if (ok) rt_bequeath_hint(&rt_self, tls);
+}
+
+/* Before a clone that has its own stack, or a vfork.  In the parent the springboard takes back what is pushed; a child of a
+ * vfork that vforks itself is one still. */
 static void before_clone(struct gate_frame *f)
 {
     uint32_t lo = 0;
@@ -119,24 +132,20 @@ static void before_clone(struct gate_frame *f)
     if (f->rax == __NR_vfork) flags = CLONE_VM | CLONE_VFORK;
     else if (f->rax == 435 /* clone3 */) flags = sync_read((const uint32_t *)f->rdi, &lo) ? lo : 0;
     if (!(flags & CLONE_VM)) {
-        if (!vforked) usf_gate_vforked = RT_COPY;   /* the parent's springboard clears it, the child keeps it */
+        usf_gate_push_vforked(vforked ? 1 : RT_COPY);
         return;
     }
     if (flags & CLONE_THREAD && !vforked) rt_apply_learned();
-    if (flags & CLONE_SETTLS && rt_self.state == RT_ATTACHED) {
-        uint64_t tls = f->r8;
-        const uint32_t *arg = (const uint32_t *)(f->rdi + 56);     /* struct clone_args.tls */
-        bool ok = f->rax != 435 || (sync_read(arg, (uint32_t *)&tls) && sync_read(arg + 1, (uint32_t *)&tls + 1));
-        if (ok) rt_bequeath_hint(&rt_self, tls);
-    }
+    if (flags & CLONE_SETTLS && rt_self.state == RT_ATTACHED) bequeath(f);
     if (flags & CLONE_VFORK) {
-        rt_self.set_by_child = 0;
-        usf_gate_vforked = 1;
+        if (!vforked) rt_self.set_by_child = 0;
+        vforked = true;
     }
     else if (!(flags & CLONE_SETTLS)) {
         atomic_store(&rt.shared_tls, 1);
         atomic_store(&rt.careful, 1);
     }
+    usf_gate_push_vforked(vforked);
 }
 
 /* ---- going on without usf ---------------------------------------------------------------------- */

@@ -22,7 +22,7 @@ SEEN uint64_t gate_test_calls[USF_NR_SYSCALLS];
 SEEN uint64_t gate_test_clones, gate_test_forks, gate_test_loads, gate_test_moved;
 SEEN struct gate_stats *gate_test_stats = &usf_gate_stats;
 SEEN uint32_t gate_test_vforked(void);
-uint32_t gate_test_vforked(void) { return usf_gate_vforked; }
+uint32_t gate_test_vforked(void) { return (uint32_t)usf_gate_vforked; }
 #define calls  gate_test_calls
 #define clones gate_test_clones
 #define forks  gate_test_forks
@@ -46,7 +46,7 @@ static long fork_handler(struct gate_frame *f)
 
 static void before_clone(struct gate_frame *f)
 {
-    usf_gate_vforked = 1;
+    usf_gate_push_vforked(1);
     __atomic_fetch_add(&clones, 1, __ATOMIC_RELAXED);
 }
 
@@ -96,7 +96,7 @@ static void write_report(void)
                        (unsigned long)s->objects, (unsigned long)s->sites, (unsigned long)s->patched,
                        (unsigned long)s->unneeded, (unsigned long)s->unpatched, (unsigned long)s->cache_hits, (unsigned long)total,
                        (unsigned long)calls[__NR_getppid], (unsigned long)calls[__NR_futex], (unsigned long)clones,
-                       (unsigned long)forks, (unsigned long)loads, usf_gate_vforked, (unsigned long)start_us);
+                       (unsigned long)forks, (unsigned long)loads, (unsigned)usf_gate_vforked, (unsigned long)start_us);
     os_write(fd, line, (size_t)n);
     os_close(fd);
 }

@@ -66,6 +66,20 @@ static void vforks(void)
     not_vforked();
 }
 
+/* A child that vforks is still one when its own child has ended. */
+static void nested(void)
+{
+    pid_t p = vfork();
+    if (p == 0) {
+        pid_t inner = vfork();
+        if (inner == 0) _exit(gated() && gate_test_vforked() != 0x101);
+        if (inner < 0 || waitpid(inner, NULL, 0) != inner) _exit(2);
+        _exit(gated() && gate_test_vforked() != 1 ? 3 : 22);
+    }
+    CHECK(status_of(p) == 22);
+    not_vforked();
+}
+
 static void spawns(void)
 {
     extern char **environ;
@@ -160,6 +174,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < rounds; i++) {
         forks();
         vforks();
+    nested();
         spawns();
         clones();
         threads();

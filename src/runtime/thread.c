@@ -3,6 +3,7 @@
 
 #include "monitor/monitor.h"
 #include "runtime/runtime.h"
+#include "threads/threads.h"
 
 struct rt rt;
 __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
@@ -103,8 +104,9 @@ struct rt_thread *rt_enter_slow(void)
 static long call_exit(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    if (rt.on && !usf_gate_vforked && t->state == RT_ATTACHED
-        && (!atomic_load(&rt.shared_tls) || os_gettid() == t->tid)) {
+    if (rt_vforked() || (atomic_load(&rt.shared_tls) && os_gettid() != t->tid)) return rt_pass(f);
+    threads_before_exit();
+    if (rt.on && t->state == RT_ATTACHED) {
         list_remove(t);
         t->state = RT_ALONE;
         sched_detach(&rt.sched, &t->self);

@@ -312,6 +312,19 @@ void cache_close(void)
     cache_unlock();
 }
 
+void threads_before_exit(void)
+{
+    if (!atomic_load_explicit(&threads_flags.on, memory_order_relaxed))
+        return;
+    if (threads_self.rec)                    /* not from start_thread: cache_leave has not been called */
+        cache_leave(threads_self.rec);
+    else if (cache_is_main(pthread_self())) {
+        while (threads_flush())              /* the process's status is that of the thread that ends last */
+            ;
+        cache_close();
+    }
+}
+
 /* Only the calling thread is left.  The lists may have been copied in the middle of a change: start anew.  libc itself
  * takes back the stacks of the threads that are gone. */
 void threads_after_fork(void)

@@ -32,6 +32,11 @@ void threads_after_fork(void);
 void threads_note_call(long nr, long a0, long a1);
 bool threads_call_matters(long nr);
 
+/* The calling thread is about to make the system call `exit`, perhaps by itself, behind libc's back: whoever joins it then is
+ * libc's business, and if it is the process's first, kept threads must not be those that the process waits for.
+ * For the gate; uses libc, but only where the thread was not libc's to end. */
+void threads_before_exit(void);
+
 /* End all kept threads and wait until the kernel has forgotten them (bounded: 1 s).  True if there were any. */
 bool threads_flush(void);
 

@@ -58,9 +58,12 @@ static void rejoin(struct rt_thread *t, uint32_t proc)
 
 static long try_exec(struct rt_thread *t, struct gate_frame *f)
 {
+    uint32_t proc;
     sched_crit_enter(&t->self);
-    uint32_t proc = rt.sched.proc;
-    sched_proc_remove(&rt.sched, &t->self, proc, true);
+    if (!rt_take_off(t, &proc)) {
+        sched_crit_leave(&rt.sched, &t->self);
+        return GIVEN_UP;
+    }
     rt_unpin();
     rt_signals_before_exec();
     USF_POINT("exec.off");
@@ -107,11 +110,12 @@ static long call_exec(struct gate_frame *f)
 
     for (unsigned i = 0; i < TRIES && rt.on; i++)
         if ((r = try_exec(t, f)) != GIVEN_UP) return r;
-    if (rt.on) rt_depart();
+    bool own_choice = rt.on;        /* else another thread had a reason to leave */
+    if (own_choice) rt_depart();
     rt_signals_before_exec();
     r = rt_pass(f);
     rt_signals_after_failed_exec();
-    come_back(t);
+    if (own_choice) come_back(t);
     return r;
 }
 

@@ -150,16 +150,26 @@ static void before_clone(struct gate_frame *f)
 
 /* ---- going on without usf ---------------------------------------------------------------------- */
 
+bool rt_take_off(struct rt_thread *t, uint32_t *proc)
+{
+    while (rt.on) {
+        if (sched_leave(&rt.sched, &t->self, proc)) return true;
+        rt_lost_record(t);      /* another thread was first, and came back: its exec has failed */
+    }
+    return false;
+}
+
 void rt_depart(void)
 {
     struct rt_thread *t = &rt_self;
-    uint32_t proc = rt.sched.proc;
+    uint32_t proc;
     sched_crit_enter(&t->self);
-    sched_proc_remove(&rt.sched, &t->self, proc, true);
-    rt.on = false;
-    atomic_store(&rt.was_off, 1);
-    atomic_store(&rt.careful, 1);
-    sched_left(&rt.sched, proc, true);
+    if (rt_take_off(t, &proc)) {
+        rt.on = false;
+        atomic_store(&rt.was_off, 1);
+        atomic_store(&rt.careful, 1);
+        sched_left(&rt.sched, proc, true);
+    }
     rt_lost_record(t);
     sched_crit_leave(&rt.sched, &t->self);
 }
@@ -246,8 +256,9 @@ static long call_exit_group(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     if (rt.on && !usf_gate_vforked && t->state == RT_ATTACHED && t->self.task != USF_NONE) {
+        uint32_t proc;
         sched_crit_enter(&t->self);
-        sched_proc_remove(&rt.sched, &t->self, rt.sched.proc, true);
+        sched_leave(&rt.sched, &t->self, &proc);
     }
     return rt_pass(f);
 }

@@ -127,6 +127,8 @@ uintptr_t rt_exec_fix_pc(uintptr_t pc);     /* where a thread that is about to e
 void rt_install_life(void);
 /* Take this process off its instance for good: all its threads run unscheduled. */
 void rt_depart(void);
+/* In a critical section: the process is taken off its instance, by this thread; false: it has left for good. */
+bool rt_take_off(struct rt_thread *t, uint32_t *proc);
 /* The same without the lock, in the middle of anything: threads find out when they next look. */
 void rt_desert(void);
 

@@ -122,17 +122,13 @@ static void free_tasks(struct sched *s, uint32_t proc)
     }
 }
 
-void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bool lives)
+/* holds the lock, and releases it */
+static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, bool dead)
 {
     struct usf_proc *p = &s->procs[proc];
-    struct sched_self nobody = {.task = USF_NONE};
     struct kicks k = {0};
-
-    if (!me) me = &nobody;
-    if (!core_enter(s, me)) return;
     uint32_t hwm = atomic_load(&s->h->task_hwm);    /* under the lock: who attached before us is below it */
     uint32_t state = atomic_load(&p->state), kept = 0, task = me->task;
-    bool dead = !lives;
     if (state == USF_PROC_FREE || state == USF_PROC_JOINING || (state == USF_PROC_LEAVING && dead)) {
         if (state == USF_PROC_LEAVING) free_tasks(s, proc);
         core_leave(s, me, &k);
@@ -173,6 +169,21 @@ void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bo
     if (dead || !kept) shm_leave(s->h, proc);
     if (proc == s->proc) s->proc = USF_NONE;
     me->task = USF_NONE;
+}
+
+void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bool lives)
+{
+    struct sched_self nobody = {.task = USF_NONE};
+    if (!me) me = &nobody;
+    if (core_enter(s, me)) remove_proc(s, me, proc, !lives);
+}
+
+bool sched_leave(struct sched *s, struct sched_self *me, uint32_t *proc)
+{
+    if (!core_enter(s, me)) return false;
+    *proc = s->proc;
+    remove_proc(s, me, *proc, false);
+    return true;
 }
 
 /* It was killed alone (seccomp can do that), or ended by a system call that the gate does not see. */

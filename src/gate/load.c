@@ -9,6 +9,7 @@
 #include "os/os.h"
 #include "os/syscall.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -17,6 +18,8 @@
 
 static void (*on_loaded)(const struct gate_object *);
 static uintptr_t self_lo, self_hi, vdso, linker;
+typedef int (*iterate_fn)(int (*each)(struct dl_phdr_info *, size_t, void *), void *arg);
+static iterate_fn iterate_phdr = dl_iterate_phdr;
 static const struct r_debug_extended *debug_root;
 
 /* ---- one object ------------------------------------------------------------------------------- */
@@ -133,7 +136,7 @@ void gate_patch_loaded(void)
 {
     gate_take_over_clone();
     for (struct gate_entry *e = gate_entry_next(NULL); e; e = gate_entry_next(e)) e->seen = e->fresh = false;
-    dl_iterate_phdr(each_phdr, NULL);
+    iterate_phdr(each_phdr, NULL);
     other_namespaces();
     for (struct gate_entry *e = gate_entry_next(NULL); e; e = gate_entry_next(e))
         if (!e->seen) {
@@ -207,11 +210,19 @@ static int find_self(struct dl_phdr_info *i, size_t size, void *arg)
     return 0;
 }
 
+/* A program with ThreadSanitizer linked into it has one of its own, which is of no use before the program's own start. */
+static void find_iterate(void)
+{
+    void *libc = dlvsym(RTLD_NEXT, "dl_iterate_phdr", "GLIBC_2.2.5");
+    if (libc) iterate_phdr = (iterate_fn)libc;
+}
+
 int gate_init(const char *cache_dir)
 {
+    find_iterate();
     vdso = getauxval(AT_SYSINFO_EHDR);
     linker = getauxval(AT_BASE);
-    dl_iterate_phdr(find_self, NULL);
+    iterate_phdr(find_self, NULL);
     gate_cache_init(cache_dir);
     return 0;
 }

@@ -4,6 +4,33 @@
 #include "threads/threads.h"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#define SANITIZED "the program is built with a sanitizer"
+
+/* Not libc's: the program's own, which those would be, are not ready before its start. */
+static bool begins(const char *s, const char *with)
+{
+    while (*with && *s == *with)
+        s++, with++;
+    return !*with;
+}
+
+/* One that is linked into the program shows at least in the names of what it would call if it were there. */
+static bool names_sanitizer(const struct link_map *m)
+{
+    const char *names = NULL;
+    size_t size = 0;
+    for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB)
+            names = (const char *)d->d_un.d_ptr;
+        else if (d->d_tag == DT_STRSZ)
+            size = d->d_un.d_val;
+    for (size_t i = 0; names && i + 1 < size; i++)
+        if (!names[i] && begins(names + i + 1, "__sanitizer_"))
+            return true;
+    return false;
+}
 
 /* Sanitizers keep books on threads of their own and cannot follow one that comes back to life. */
 static const char *sanitizer(void)
@@ -11,7 +38,7 @@ static const char *sanitizer(void)
     static const char *const markers[] = { "__asan_init", "__tsan_init", "__msan_init", "__hwasan_init" };
     for (size_t i = 0; i < sizeof markers / sizeof *markers; i++)
         if (dlsym(RTLD_DEFAULT, markers[i]))
-            return "the program is built with a sanitizer";
+            return SANITIZED;
     return NULL;
 }
 
@@ -27,6 +54,8 @@ const char *threads_init(bool enabled)
     const char *why;
     if (!enabled)
         return "switched off";
+    if (names_sanitizer(_r_debug.r_map))     /* first: its malloc, which a failing dlsym calls, is not ready yet */
+        return SANITIZED;
     real_init();
     if (!all_there())
         return "this libc lacks thread functions";

@@ -82,6 +82,7 @@ static long fork_with(struct gate_frame *f)
         mine = true;
         in_child(t);
     }
+    if (r == -EAGAIN) threads_no_room();
     restore_signals(mask);
     if (mine) sched_crit_leave(&rt.sched, &t->self);
     return r;

@@ -78,6 +78,8 @@ static int create(pthread_t *th, const pthread_attr_t *attr, const struct job *j
     /* A limit on threads counts the kept ones, which the user does not know of. */
     if (err == EAGAIN && threads_flush())
         err = create_new(th, attr, &plan, job);
+    if (err == EAGAIN)                       /* and neither may they be in the way of what the user does instead, such as to fork */
+        cache_close();
     return err;
 }
 

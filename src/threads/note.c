@@ -21,6 +21,8 @@ BARE static void anyone(void)
     __atomic_store_n((bool *)&threads_flags.closed, true, __ATOMIC_RELAXED);
 }
 
+BARE void threads_no_room(void) { anyone(); }
+
 BARE static void set_flag(_Atomic bool *flag)
 {
     if (!__atomic_load_n((bool *)flag, __ATOMIC_RELAXED))

@@ -37,6 +37,10 @@ bool threads_call_matters(long nr);
  * For the gate; uses libc, but only where the thread was not libc's to end. */
 void threads_before_exit(void);
 
+/* A fork has failed for want of room, which kept threads take, too: no more are kept, and those that wait leave when their time is
+ * up.  For the gate; async-signal-safe, makes no libc call. */
+void threads_no_room(void);
+
 /* End all kept threads and wait until the kernel has forgotten them (bounded: 1 s).  True if there were any. */
 bool threads_flush(void);
 

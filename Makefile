@@ -7,8 +7,8 @@
 #   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, libgomp's, LLVM OpenMP's,
 #                    those of crossbeam, parking_lot and rayon, stress-ng (downloads some 250 MB the first time)
 #   make fuzz        AFL++ on all that reads foreign bytes, FUZZ_SECONDS=60 for each target
-#   make soak        kill participants: at every perturbation point, and 10,000 at random (KILLS=, MINUTES=, SEED=); then
-#                    everything at once, for TOGETHER=60 minutes
+#   make soak        kill participants: at every perturbation point, and 10,000 at random (KILLS=, MINUTES=, SEED=); fork beside
+#                    everything that holds a lock, for STORM=20 minutes; then everything at once, for TOGETHER=60 minutes
 #   make bench       every benchmark of docs/performance.md (hours; SMALL=1: minutes; NAMES="nested pairs": some)
 #   make install     meson install (PREFIX=/usr/local, DESTDIR=)
 #   make clean       remove build/
@@ -24,6 +24,7 @@ FUZZ_SECONDS ?= 60
 KILLS   ?= 10000
 MINUTES ?= 120
 TOGETHER ?= 60
+STORM    ?= 20
 SEED    ?=
 export SETUP
 PYTHON := /usr/bin/python3
@@ -69,6 +70,9 @@ soak: setup-build+test
 	@ninja -C $(BUILD) --quiet tests/soak/load
 	@ninja -C $(BUILD)-points --quiet usf libusf.so tests/soak/load
 	@$(PYTHON) tests/soak/points.py --build $(BUILD)-points $(if $(SEED),--seed $(SEED))
+	@ninja -C $(BUILD)-points --quiet tests/spawn/spawn-storm tests/spawn/spawn-plugin.so
+	@SPAWN_USF=$(BUILD)-points/usf SPAWN_BIN=$(BUILD)-points/tests/spawn $(if $(SEED),SEED=$(SEED)) \
+	  $(PYTHON) tests/spawn/test_storm.py --points --minutes $(STORM)
 	@$(PYTHON) tests/soak/kill.py --build $(BUILD) --kills $(KILLS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 	@$(WORKLOADS)
 	@$(PYTHON) tests/soak/everything.py --build $(BUILD) --minutes $(TOGETHER) $(if $(SEED),--seed $(SEED))

@@ -12,8 +12,8 @@ import unittest
 
 SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
 HANG = 60                       # seconds: it has hung
-BIN = os.environ["SPAWN_BIN"]   # folder of the programs
-USF = os.environ["SPAWN_USF"]
+BIN = os.path.abspath(os.environ["SPAWN_BIN"])      # folder of the programs
+USF = os.path.abspath(os.environ["SPAWN_USF"])
 # Said by us, and by the dynamic linker about us where a new root does not have our files.
 OURS = re.compile(r"usf: |ERROR: ld\.so: object '[^']*/libusf\.so' from LD_PRELOAD cannot be preloaded")
 

@@ -124,6 +124,11 @@ class Start(spawn.Case):
         """The monitor outlives the limit of the program that started it."""
         self.limited(resource.RLIMIT_CPU, 5)
 
+    def test_cpu_time_runs_out(self):
+        """Bare the same, but each costs two seconds."""
+        r = self.run_it(USF, "run", "--", program("limits"), "cpu_time")
+        self.assertRegex(r.out, r"\Ahandled: exit 0\nnot handled: signal 24(, core)?\n\Z", r)
+
     def test_without_descriptors(self):
         for closed in ("0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"):
             with self.subTest(closed=closed):

@@ -78,6 +78,16 @@ static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
     __builtin_memcpy(t->deferred_info, info, sizeof t->deferred_info);
 }
 
+/* At the end of an entry that keeps nothing itself (a fault that is put right, the runtime's own signal): what was kept on top of it
+ * has the mask of this entry, not of the code below. */
+static void end_in_crit(struct rt_thread *t, const ucontext_t *uc)
+{
+    uint64_t mask = *(const uint64_t *)&uc->uc_sigmask;
+    if (USF_LIKELY(!t->self.crit) || mask == ~SYNCHRONOUS) return;
+    set_mask(~SYNCHRONOUS);
+    if (t->deferred) t->deferred_mask &= mask;
+}
+
 static void install_entry(int sig, const struct kernel_sigaction *user);
 
 void rt_after_crit(struct sched_self *self)
@@ -123,6 +133,7 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
             sched_preempt(&rt.sched, &t->self);
     }
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
+    end_in_crit(t, uc);
 }
 
 /* Springboards have no unwind information: a handler that unwinds (pthread_cancel, throw) sees the patched
@@ -212,6 +223,7 @@ static void rt_signal(int sig, siginfo_t *info, void *ctx)
         uintptr_t fix = sync_fault_fixup((uintptr_t)uc->uc_mcontext.gregs[REG_RIP]);
         if (fix && info->si_code > 0) {
             uc->uc_mcontext.gregs[REG_RIP] = (greg_t)fix;
+            end_in_crit(t, uc);
             return;
         }
     }

@@ -13,7 +13,7 @@
 
 static uintptr_t sysinfo_ehdr(void)
 {
-    Elf64_auxv_t aux[48];        /* Linux has about 25 entries */
+    Elf64_auxv_t aux[48] = {0};  /* Linux has about 25 entries; set also for Valgrind, which does not know the call */
     long n = usf_syscall(__NR_prctl, PR_GET_AUXV_, aux, sizeof aux, 0, 0);
     if (n < 0) {
         int fd = os_open("/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
@@ -25,6 +25,13 @@ static uintptr_t sysinfo_ehdr(void)
     for (long i = 0; i < n / (long)sizeof aux[0] && aux[i].a_type != AT_NULL; i++)
         if (aux[i].a_type == AT_SYSINFO_EHDR) return aux[i].a_un.a_val;
     return 0;
+}
+
+/* The kernel tells where it was; it may have been taken out of our memory since (Valgrind does). */
+static bool is_mapped(uintptr_t page)
+{
+    uint8_t resident;
+    return usf_syscall(__NR_mincore, page, 1, &resident) == 0;
 }
 
 /* Number of symbols = 1 + the highest index that a chain of the GNU hash table reaches. */
@@ -84,7 +91,7 @@ void *vdso_find(const char *name)
 {
     struct image v;
     uintptr_t base = sysinfo_ehdr();
-    if (!base || !read_image(base, &v)) return NULL;
+    if (!base || !is_mapped(base) || !read_image(base, &v)) return NULL;
     for (uint32_t i = 0; i < v.nr_symbols; i++) {
         const Elf64_Sym *s = &v.symbols[i];
         if (s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) != STT_FUNC) continue;

@@ -104,6 +104,22 @@ static int join_instance(void)
     }
 }
 
+static bool begins(const char *s, const char *with)
+{
+    while (*with && *s == *with) s++, with++;
+    return !*with;
+}
+
+/* Valgrind preloads a library of its own into what it executes. */
+static bool is_in_valgrind(char **envp)
+{
+    for (; envp && *envp; envp++)
+        if (begins(*envp, "LD_PRELOAD="))
+            for (const char *s = *envp; *s; s++)
+                if (begins(s, "/vgpreload_")) return true;
+    return false;
+}
+
 __attribute__((constructor)) static void usf_start(int argc, char **argv, char **envp)
 {
     (void)argc;
@@ -111,6 +127,10 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     rt_said_init(envp);
     config_inproc_read(envp, &rt.settings);
     usf_verbose = (int)rt.settings.verbose;
+    if (is_in_valgrind(envp)) {     /* it executes no code that is patched, and hands on only what it knows of the kernel */
+        usf_warn("Valgrind executes this program: it runs unscheduled");
+        return;
+    }
     own_cpus();
     if (!open_instance()) return;
     int r = gate_init(rt.settings.cache_dir[0] ? rt.settings.cache_dir : 0);

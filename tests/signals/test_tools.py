@@ -1,0 +1,153 @@
+# tests/signals/test_tools.py - debuggers, tracers and profilers see a program under usf as they see it bare.
+# SPDX-License-Identifier: Apache-2.0
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+USF = os.environ["USF"]
+PROGRAM = os.environ["TOOLS_PROGRAM"]
+TIMEOUT = 60
+FRAMES = ["wait_in_sem", "wait_in_mutex", "wait_in_cond", "wait_in_read", "wait_in_spin", "wait_in_nap", "main"]
+
+
+def needs(tool):
+    return unittest.skipUnless(shutil.which(tool), "no %s here" % tool)
+
+
+class Tools(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="usf-tools-")
+        self.instance = "test-signals-tools-%d" % os.getpid()
+        self.env = dict(os.environ, USF_INSTANCE=self.instance, HOME=self.dir, LC_ALL="C.UTF-8", DEBUGINFOD_URLS="")
+        self.program = None
+
+    def tearDown(self):
+        if self.program:
+            self.program.stdin.close()
+            self.program.stdout.close()
+            if self.program.poll() is None:
+                self.program.kill()
+            self.program.wait(TIMEOUT)
+        shutil.rmtree(self.dir)
+
+    def start(self):
+        """The program, with a thread in each wait; some time for its loops to be found."""
+        self.program = subprocess.Popen([USF, "run", "--", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env)
+        self.pid = int(self.program.stdout.readline())
+        self.steps(20)
+
+    def steps(self, n):
+        """It still does what it is asked for."""
+        for _ in range(n):
+            self.program.stdin.write(b"x")
+            self.program.stdin.flush()
+            self.assertEqual(self.program.stdout.read(1), b".")
+
+    def tool(self, *args):
+        nothing, never = os.pipe()
+        try:
+            return subprocess.run(args, stdin=nothing, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                  timeout=TIMEOUT, cwd=self.dir, env=self.env).stdout
+        finally:
+            os.close(nothing)
+            os.close(never)
+
+    def gdb(self, *commands, args=(), before=()):
+        path = os.path.join(self.dir, "commands")
+        with open(path, "w") as f:
+            f.write("\n".join(("set pagination off", "set width 0", *commands)) + "\n")
+        return self.tool(*before, "gdb", "-nx", "-batch", "-x", path, *args)
+
+    def frames(self, out):
+        for name in FRAMES:
+            self.assertRegex(out, r"\bin %s \(|#\d+ +%s \(" % (name, name), out)
+
+    @needs("gdb")
+    def test_attach(self):
+        """Backtraces through the gate and out of busy-waits; calls; steps over and into gated calls; and all goes on."""
+        self.start()
+        self.program.stdin.write(b"xxx")
+        self.program.stdin.flush()
+        out = self.gdb("thread apply all bt 30", "print add(1000) > 999", "break step", "print calls", args=("-p", str(self.pid)))
+        self.frames(out)
+        self.assertIn("$1 = 1", out)
+        self.assertEqual(self.program.stdout.read(3), b"...")
+        self.steps(20)
+
+    @needs("gdb")
+    def test_breakpoints(self):
+        self.program = subprocess.Popen(["sh", "-c", "sleep 0.3; while :; do printf x; sleep 0.05; done | '%s' run -- '%s'" % (USF, PROGRAM)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env, start_new_session=True)
+        pid = int(self.program.stdout.readline())
+        try:
+            out = self.gdb("break step", "continue", "next", "next", "next", "print calls > 0", "finish", "delete", "break nanosleep",
+                           "continue", "bt", "finish", "delete", "break step", "continue", "delete", "stepi 3000", "bt", "kill",
+                           args=("-p", str(pid)))
+            self.assertRegex(out, r"Breakpoint 1(\.\d+)?, step ")
+            self.assertRegex(out, r"Breakpoint 2, .*nanosleep")
+            self.assertRegex(out, r"#1 .* step \(\)[^\n]*\n#2 .* main \(\)")
+            self.assertIn("$1 = 1", out)
+            self.assertGreaterEqual(len(re.findall(r"\bmain \(\)", out)), 3, out)
+            self.assertIn("killed", out)
+        finally:
+            os.killpg(self.program.pid, signal.SIGKILL)
+
+    @needs("gdb")
+    def test_from_the_start(self):
+        out = self.gdb("break wait_in_spin", "run", "bt", "delete", "set scheduler-locking on", "print add(1)", "set scheduler-locking off",
+                       "kill", args=("--args", PROGRAM), before=(USF, "run", "--"))
+        self.assertRegex(out, r"#0 +wait_in_spin \(\)[^\n]*\n#1 .*thread \(")
+        self.assertIn("$1 = 1", out)
+        self.assertIn("killed", out)
+
+    @needs("gcore")
+    def test_core(self):
+        self.start()
+        self.tool("gcore", "-o", "core", str(self.pid))
+        self.frames(self.gdb("thread apply all bt 30", args=(PROGRAM, "core.%d" % self.pid)))
+        self.steps(20)
+
+    @needs("strace")
+    def test_strace(self):
+        self.start()
+        for _ in range(3):
+            p = subprocess.Popen(["strace", "-f", "-o", os.path.join(self.dir, "trace"), "-p", str(self.pid)], stderr=subprocess.PIPE, env=self.env)
+            while b"attached" not in p.stderr.readline():
+                self.assertIsNone(p.poll())
+            self.steps(20)
+            p.send_signal(signal.SIGINT)
+            p.communicate(timeout=TIMEOUT)
+            self.steps(20)
+        with open(os.path.join(self.dir, "trace")) as f:
+            self.assertGreaterEqual(f.read().count("nanosleep("), 20)
+
+    @needs("perf")
+    def test_perf(self):
+        self.start()
+        out = self.tool("perf", "record", "-q", "--call-graph", "dwarf", "-F", "100", "-o", "data", "-p", str(self.pid), "sleep", "0.5")
+        if not os.path.exists(os.path.join(self.dir, "data")):
+            self.skipTest("perf may not record here: " + out.strip()[-200:])
+        out = self.tool("perf", "report", "-i", "data", "--stdio", "--no-children", "-G")
+        if "wait_in_spin" not in out and not re.search(r"^ +\d+\.\d+%", out, re.M):
+            self.skipTest("perf has seen nothing")
+        self.assertRegex(out, r"\bthread\b[^%]*wait_in_spin")
+        self.steps(20)
+
+    @needs("valgrind")
+    def test_valgrind(self):
+        """It runs the program by itself; usf keeps out of the way, and says so."""
+        for args in ([USF, "run", "--", "valgrind", "-q"], ["valgrind", "-q", "--trace-children=yes", USF, "run", "--"]):
+            with self.subTest(args=args):
+                p = subprocess.run([*args, "/bin/echo", "hello"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, timeout=TIMEOUT, env=self.env)
+                self.assertEqual((p.returncode, p.stdout), (0, "hello\n"), p.stderr)
+                self.assertEqual(p.stderr, "usf: Valgrind executes this program: it runs unscheduled\n")
+
+
+if __name__ == "__main__":
+    signal.alarm(400)
+    unittest.main(verbosity=2)

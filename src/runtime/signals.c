@@ -31,8 +31,9 @@ static struct {
     struct kernel_sigaction before;             /* ... and what it was, for a child of a fork in the middle of that */
 } table;
 
+/* Unwinders know the frame of a signal by these very bytes, and look at the one before them. */
 void rt_restorer(void);
-__asm__(".text\n.type rt_restorer,@function\nrt_restorer:\n mov $15, %eax\n syscall\n");
+__asm__(".text\n nop\n.type rt_restorer,@function\nrt_restorer:\n movq $15, %rax\n syscall\n");
 
 static const int ours[] = {RT_SIGNAL, SIGSEGV, SIGBUS};
 #define NR_OURS (sizeof ours / sizeof *ours)
@@ -129,8 +130,10 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
         const struct usf_task *task = &rt.sched.tasks[t->self.task];
         bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
         uint64_t now = os_now(), start = task->start_ns;
-        if (!rt.sched.kernel && (taken || (now > start && now - start >= rt.sched.h->progress_ns)))
+        if (!rt.sched.kernel && (taken || (now > start && now - start >= rt.sched.h->progress_ns))) {
+            set_mask(*(uint64_t *)&uc->uc_sigmask | 1ull << (RT_SIGNAL - 1));      /* it may take long */
             sched_preempt(&rt.sched, &t->self);
+        }
     }
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
     end_in_crit(t, uc);
@@ -250,7 +253,9 @@ static void rt_signal(int sig, siginfo_t *info, void *ctx)
 static void install_entry(int sig, const struct kernel_sigaction *user)
 {
     struct kernel_sigaction k = *user;
-    if (k.handler == DFL || k.handler == IGN) k = (struct kernel_sigaction){.flags = SA_RESTART};
+    /* Handlers on top of the entry may unwind (pthread_cancel): not through a frame that they do not expect, of a thread that may be in
+     * a springboard. */
+    if (k.handler == DFL || k.handler == IGN) k = (struct kernel_sigaction){.flags = SA_RESTART, .mask = ~SYNCHRONOUS};
     if (is_ours(sig)) k.flags &= ~(unsigned long)SA_RESETHAND;      /* one of our own must not use it up */
     k.handler = rt_signal;
     k.flags |= SA_SIGINFO | 0x04000000 /* SA_RESTORER */;

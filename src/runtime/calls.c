@@ -26,6 +26,12 @@ static bool only_unseen(const struct rt_thread *t, struct signals before)
 static bool ended_unseen(const struct rt_thread *t, long r, struct signals before)
 { return r == -EINTR && only_unseen(t, before); }
 
+/* glibc from 2.41 on acts upon pthread_cancel at one place only, before it makes a call (gate.h): its handler does nothing here.  So go
+ * there before a wait begins that is not its own call, or a look that may do instead, and after a handler has run; its word is 0 while
+ * there is nothing to act upon. */
+static void act_upon_cancel(const struct gate_frame *f)
+{ if (f->cancel && *(const volatile uint32_t *)f->cancel) gate_syscall(f, __NR_getpid, 0, 0, 0, 0, 0, 0); }
+
 static long call_once(struct rt_thread *t, struct gate_frame *f, bool certain, bool *again)
 {
     struct signals before = signals_of(t);
@@ -122,11 +128,6 @@ static long futex(struct rt_thread *t, uint32_t *addr, int op, uint32_t val, con
     } while (r == -EINTR && waits(op & FUTEX_CMD_MASK) && !timeout && t->restart);
     return r;
 }
-
-/* glibc from 2.41 on acts upon pthread_cancel at one place only, before it makes a call (gate.h): its handler does nothing here.  So go
- * there before a wait begins, and after a handler has run; its word is 0 while there is nothing to act upon. */
-static void act_upon_cancel(const struct gate_frame *f)
-{ if (*(const volatile uint32_t *)f->cancel) gate_syscall(f, __NR_getpid, 0, 0, 0, 0, 0, 0); }
 
 static long cancellable_futex(struct rt_thread *t, const struct gate_frame *f, const struct sync_timespec *timeout)
 {
@@ -418,6 +419,7 @@ static long call_wait4(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t || f->rdx & WNOHANG) return rt_pass(f);
+    act_upon_cancel(f);
     long r = has_core(t) ? usf_syscall(__NR_wait4, f->rdi, f->rsi, f->rdx | WNOHANG, f->r10) : 0;
     return r ? r : rt_call_away(t, f, true);
 }
@@ -430,6 +432,7 @@ static long call_poll(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
+    act_upon_cancel(f);
     struct signals before = signals_of(t);
     bool once = (int)f->rdx == 0;
     long r;
@@ -442,6 +445,7 @@ static long call_ppoll(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
+    act_upon_cancel(f);
     struct sync_timespec now = zero;
     struct signals before = signals_of(t);
     long r;
@@ -454,6 +458,7 @@ static long call_epoll_wait(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t || (int)f->r10 == 0) return rt_pass(f);
+    act_upon_cancel(f);
     long r = has_core(t) ? usf_syscall6((long)f->rax, (long)f->rdi, (long)f->rsi, (long)f->rdx, 0, (long)f->r8, (long)f->r9) : 0;
     return r ? r : call_for_time(t, f, 3, MILLISECONDS);
 }
@@ -462,6 +467,7 @@ static long call_epoll_pwait2(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
+    act_upon_cancel(f);
     struct sync_timespec now = zero;
     long r = has_core(t) ? usf_syscall(__NR_epoll_pwait2, f->rdi, f->rsi, f->rdx, &now, f->r8, f->r9) : 0;
     return r ? r : call_for_time(t, f, 3, TIMESPEC);
@@ -487,6 +493,7 @@ static long call_select(struct gate_frame *f)
     uint32_t probe;
 
     if (!t) return rt_pass(f);
+    act_upon_cancel(f);
     struct signals before = signals_of(t);
     long r;
     if (is_zero(f->r8)) {

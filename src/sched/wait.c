@@ -28,9 +28,14 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took)
 
 /* ---- block and wake --------------------------------------------------------------------------- */
 
+/* The thread has been unwound out of a call (glibc from 2.41 on cancels it there, with no handler that we enter): the core is lent. */
+static void come_back(struct sched *s, struct sched_self *me)
+{ if (USF_UNLIKELY(me->where == SCHED_AWAY)) sched_return_core(s, me); }
+
 int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     struct usf_task *t = own(s, me);
+    come_back(s, me);
     struct kicks k = {0};
     me->interrupted = 0;
     away_no_guest(s, me);
@@ -211,6 +216,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why, b
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
 {
     struct usf_task *t = own(s, me);
+    come_back(s, me);
     away_no_guest(s, me);
     if (spin) t->n.spin_yields++;
     else t->n.yields++;

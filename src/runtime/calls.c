@@ -329,12 +329,10 @@ static long transfer_rest(const struct gate_frame *f, long done)
 }
 
 /* The rest of the buffer that was written in part, and then the other buffers one by one. */
-static long writev_rest(const struct gate_frame *f, long done)
+static long buffers_rest(struct gate_frame part, const struct iovec *v, uint64_t n, long done)
 {
-    struct gate_frame part = *f;
-    const struct iovec *v = (const struct iovec *)f->rsi, *end = v + f->rdx;
+    const struct iovec *end = v + n;
     uint64_t skip = (uint64_t)done;
-    part.rax = __NR_write;
     for (; v < end && skip >= v->iov_len; v++) skip -= v->iov_len;
     for (; v < end; v++, skip = 0) {
         part.rsi = (uint64_t)v->iov_base + skip;
@@ -345,6 +343,39 @@ static long writev_rest(const struct gate_frame *f, long done)
         if (r > 0) done += r;
         if (r != (long)part.rdx) break;
     }
+    return done;
+}
+
+static long writev_rest(const struct gate_frame *f, long done)
+{
+    struct gate_frame part = *f;
+    part.rax = __NR_write;
+    return buffers_rest(part, (const struct iovec *)f->rsi, f->rdx, done);
+}
+
+/* What is sent along (descriptors) went with the first part. */
+static long sendmsg_rest(const struct gate_frame *f, long done)
+{
+    const struct msghdr *m = (const struct msghdr *)f->rsi;
+    struct gate_frame part = *f;
+    part.rax = __NR_sendto;
+    part.r10 = f->rdx;
+    part.r8 = part.r9 = 0;
+    return buffers_rest(part, m->msg_iov, m->msg_iovlen, done);
+}
+
+/* The kernel has moved the offset on. */
+static long sendfile_rest(const struct gate_frame *f, long done)
+{
+    struct gate_frame rest = *f;
+    struct signals before;
+    long r;
+    do {
+        rest.r10 = f->r10 - (uint64_t)done;
+        before = signals_of(&rt_self);
+        r = rest.r10 ? make_part(&rest) : 0;
+        if (r > 0) done += r;
+    } while (r > 0 && only_unseen(&rt_self, before));
     return done;
 }
 
@@ -361,6 +392,10 @@ static long complete(const struct gate_frame *f, long r, struct signals before)
         return transfer_rest(f, r);
     case __NR_writev:
         return writev_rest(f, r);
+    case __NR_sendmsg:
+        return sendmsg_rest(f, r);
+    case __NR_sendfile:
+        return sendfile_rest(f, r);
     default:
         return r;
     }

@@ -13,9 +13,11 @@
 #include <sys/ipc.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 static int sig = SIGURG;
 static _Atomic bool quit;
@@ -127,6 +129,81 @@ static void ignored(void (*action)(int))
     }
     quit = true;
     pthread_join(th, NULL);
+}
+
+/* ---- ignored: transfers are whole ---------------------------------------------------------------- */
+
+#define WHOLE (1 << 20)
+static char data[WHOLE];
+static int to, from, source;
+
+static struct iovec *parts(void)
+{
+    static struct iovec v[3] = { { data, 1 }, { data + 1, WHOLE / 2 }, { data + 1 + WHOLE / 2, WHOLE - 1 - WHOLE / 2 } };
+    return v;
+}
+static long whole_write(void) { return write(to, data, WHOLE); }
+static long whole_writev(void) { return writev(to, parts(), 3); }
+static long whole_sendto(void) { return sendto(to, data, WHOLE, 0, NULL, 0); }
+static long whole_sendmsg(void)
+{
+    struct msghdr m = { .msg_iov = parts(), .msg_iovlen = 3 };
+    return sendmsg(to, &m, 0);
+}
+static long whole_sendfile(void)
+{
+    off_t at = 0;
+    return sendfile(to, source, &at, WHOLE);
+}
+static const struct { const char *name; long (*send)(void); } transfers[] = {
+    { "write", whole_write }, { "writev", whole_writev }, { "sendto", whole_sendto }, { "sendmsg", whole_sendmsg },
+    { "sendfile", whole_sendfile },
+};
+
+/* It takes long to take them, so that the signals meet the senders in the middle. */
+static void *reader(void *arg)
+{
+    static char got[WHOLE];
+    for (unsigned i = 0; i < sizeof transfers / sizeof *transfers; i++) {
+        for (long n = 0, r; n < WHOLE; n += r) {
+            sleep_us(500);
+            CHECK((r = recv(from, got + n, WHOLE - (size_t)n < 32768 ? WHOLE - (size_t)n : 32768, 0)) > 0);
+        }
+        CHECK(memcmp(got, data, WHOLE) == 0);
+    }
+    return arg;
+}
+
+static void whole(void)
+{
+    pthread_t th, taker;
+    int s[2];
+    FILE *f = tmpfile();
+    for (int i = 0; i < WHOLE; i++)
+        data[i] = (char)(i * 31 >> 5);
+    CHECK(f && fwrite(data, 1, WHOLE, f) == WHOLE && fflush(f) == 0);
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, s), 0);
+    to = s[0], from = s[1], source = fileno(f);
+    signal(SIGURG, SIG_IGN);
+    sig = SIGURG;
+    target = (pid_t)syscall(SYS_gettid);
+    quit = false;
+    CHECK_EQ(pthread_create(&taker, NULL, reader, NULL), 0);
+    CHECK_EQ(pthread_create(&th, NULL, sender, NULL), 0);
+    for (unsigned i = 0; i < sizeof transfers / sizeof *transfers; i++) {
+        long r = transfers[i].send();
+        if (r != WHOLE) {
+            printf("%s: a signal that is ignored cut it short: %ld of %d\n", transfers[i].name, r, WHOLE);
+            exit(1);
+        }
+    }
+    quit = true;
+    pthread_join(th, NULL);
+    pthread_join(taker, NULL);
+    fclose(f);
+    close(to);
+    close(from);
+    signal(SIGURG, SIG_DFL);
 }
 
 /* ---- more threads than cores, all of them busy: the runtime has reason to use its signal -------- */
@@ -266,6 +343,7 @@ int main(int argc, char **argv)
         if (sig == SIGSEGV)
             break;
     }
+    whole();
     blocked();
     once();
     fault_once();

@@ -151,10 +151,10 @@ static void check_cpus(void)
         if (place[i].package >= packages) packages = place[i].package + 1;
     }
     os_cpulist_format(&cpus, list, sizeof list);
-    unsigned n = os_cpu_count(&cpus), quota = os_cgroup_quota("", 0);
+    unsigned n = os_cpu_count(&cpus), quota = os_cgroup_quota("", 0, 0);
     doctor_find(FINDING_GOOD, "CPUs", "%u (%s), %u NUMA node%s, %u last-level cache%s, %u package%s", n, list, nodes,
                 nodes == 1 ? "" : "s", llcs, llcs == 1 ? "" : "s", packages, packages == 1 ? "" : "s");
-    if (quota && quota < n) doctor_find(FINDING_NOTE, "cgroup quota", "bounds an instance to %u core%s", quota, quota == 1 ? "" : "s");
+    if (quota && quota < n) doctor_find(FINDING_NOTE, "cgroup quota", "programs in it get %u core%s", quota, quota == 1 ? "" : "s");
     else doctor_find(FINDING_GOOD, "cgroup quota", "%s", quota ? "does not bind" : "none");
 }
 

@@ -227,6 +227,8 @@ static void dump_process(const struct view *v, uint32_t i)
     printf("  policy: id %u, tasks %u, ready %u, weight %u, cores %lx %lx %lx %lx\n", p->pol.id, p->pol.nr_tasks,
            p->pol.nr_ready, p->pol.weight, (unsigned long)p->pol.cores[3], (unsigned long)p->pol.cores[2],
            (unsigned long)p->pol.cores[1], (unsigned long)p->pol.cores[0]);
+    printf("  cores that it may use %lx %lx %lx %lx, by its quota as many as %d, group %x\n", (unsigned long)p->may[3], (unsigned long)p->may[2],
+           (unsigned long)p->may[1], (unsigned long)p->may[0], (int)atomic_load(&p->quota), p->quota_group);
     dump_bytes("  policy's data", p->pol.data, sizeof p->pol.data);
     dump_counters("ended threads", &p->gone);
     dump_process_in_kernel(v, i);

@@ -26,6 +26,18 @@ struct owner_look {
     uint64_t first;             /* when it was first found to be the owner */
 };
 
+/* The quotas that the last look has found. */
+#define QUOTA_GROUPS 32u
+struct quota_of_group {
+    uint32_t key;               /* os_cgroup_key */
+    uint32_t cores, group;
+};
+struct quota_look {
+    uint64_t next;              /* ns: when all are looked at again */
+    uint32_t nr;
+    struct quota_of_group of[QUOTA_GROUPS];
+};
+
 struct monitor {
     const struct monitor_options *options;
     struct shm shm;
@@ -39,6 +51,7 @@ struct monitor {
     uint32_t nr_polled;         /* watched without a pidfd */
     pid_t keeper;               /* 0: none yet, or it could not be started */
     struct owner_look owner;
+    struct quota_look quotas;
     struct watched watched[USF_MAX_PROCS];
 };
 
@@ -59,6 +72,8 @@ void end_stall(struct monitor *m);
  * take over. */
 enum { AGENT_ENDS, AGENT_SUCCEEDS };
 int agent_run(struct monitor *m);
+/* quota.c: see that processes have as many cores as their quotas come to. */
+void quota_look(struct monitor *m);
 /* keeper.c: see that it has one. */
 void keeper_look(struct monitor *m);
 /* Take the scheduler lock from an owner that died with it. */

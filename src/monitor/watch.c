@@ -68,6 +68,7 @@ void *watch_loop(void *arg)
         uint32_t event = atomic_load(&h->monitor_event);
         if (event != seen) tell_deaths(m);
         seen = event;
+        quota_look(m);
         uint64_t next = look(m);
         if (next == UINT64_MAX) sleep_until_event(&m->sched, h, event);
         else os_futex_wait(&h->monitor_event, event, os_now() + next);

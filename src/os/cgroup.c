@@ -98,7 +98,7 @@ static bool parse_mount(char *line, struct mount *m)
     return *root == '/' && *point == '/';
 }
 
-static unsigned bound(uint64_t quota, uint64_t period)
+static unsigned cpus_of(uint64_t quota, uint64_t period)
 {
     if (!quota || !period) return 0;
     uint64_t n = quota / period + (quota % period != 0);
@@ -113,7 +113,7 @@ static unsigned quota_v2(const char *dir)
     if (usf_format(path, sizeof path, "%s/cpu.max", dir) >= (int)sizeof path) return 0;
     if (os_read_file(path, text, sizeof text) <= 0) return 0;
     if (!text_number(&s, &quota) || *s++ != ' ' || !text_number(&s, &period)) return 0;   /* "max ..." */
-    return bound(quota, period);
+    return cpus_of(quota, period);
 }
 
 static bool read_number_in(const char *dir, const char *file, uint64_t *out)
@@ -128,7 +128,7 @@ static unsigned quota_v1(const char *dir)
 {
     uint64_t quota, period;
     if (!read_number_in(dir, "cpu.cfs_quota_us", &quota)) return 0;
-    return read_number_in(dir, "cpu.cfs_period_us", &period) ? bound(quota, period) : 0;
+    return read_number_in(dir, "cpu.cfs_period_us", &period) ? cpus_of(quota, period) : 0;
 }
 
 /* The group's path below the mount: what is left of it behind the mounted root.  A group outside
@@ -175,13 +175,30 @@ static void visit_groups(const char *sysroot, int32_t pid, const char *controlle
 
 /* ---- quota ------------------------------------------------------------------------------------- */
 
-static unsigned least(unsigned a, unsigned b) { return !a || (b && b < a) ? b : a; }
+/* FNV-1a; never 0 */
+static uint32_t hash(const char *text)
+{
+    uint32_t h = 2166136261u;
+    while (*text) h = (h ^ (uint8_t)*text++) * 16777619u;
+    return h ? h : 1;
+}
+
+struct bound {
+    unsigned cpus;              /* 0: none */
+    uint32_t group;
+};
+
+static void bind_by(struct bound *b, unsigned cpus, const char *dir)
+{
+    if (!cpus || (b->cpus && b->cpus <= cpus)) return;
+    b->cpus = cpus;
+    b->group = hash(dir);
+}
 
 static void look_at_quota(char *dir, int n, int top, bool v2, void *arg)
 {
-    unsigned *min = arg;
     for (;;) {
-        *min = least(*min, v2 ? quota_v2(dir) : quota_v1(dir));
+        bind_by(arg, v2 ? quota_v2(dir) : quota_v1(dir), dir);
         if (n <= top) return;
         while (n > top && dir[n - 1] != '/') n--;
         if (n > top) n--;                               /* the slash */
@@ -189,11 +206,19 @@ static void look_at_quota(char *dir, int n, int top, bool v2, void *arg)
     }
 }
 
-unsigned os_cgroup_quota(const char *sysroot, int32_t pid)
+unsigned os_cgroup_quota(const char *sysroot, int32_t pid, uint32_t *group)
 {
-    unsigned min = 0;
-    visit_groups(sysroot, pid, "cpu", look_at_quota, &min);
-    return min;
+    struct bound b = {0};
+    visit_groups(sysroot, pid, "cpu", look_at_quota, &b);
+    if (group) *group = b.group;
+    return b.cpus;
+}
+
+uint32_t os_cgroup_key(int32_t pid)
+{
+    char path[32], text[2 * PATH_LEN];
+    usf_format(path, sizeof path, "/proc/%d/cgroup", pid);
+    return os_read_file(path, text, sizeof text) > 0 ? hash(text) : 0;
 }
 
 /* ---- frozen ------------------------------------------------------------------------------------ */

@@ -62,7 +62,6 @@ static struct rt_thread *thread_of(int32_t tid)
 
 #define FOLLOW_NS 500000000u     /* looks come once a second, and then some */
 
-static struct os_cpuset allowed;    /* when last seen: */
 static _Atomic uint64_t followed;   /* ns */
 static struct os_cpuset wished;     /* what the process was started with, if that is less than its cpuset had */
 
@@ -76,6 +75,7 @@ static void choose(struct os_cpuset *cpus)
 
 void rt_note_cpuset(void)
 {
+    struct os_cpuset allowed;
     atomic_store(&followed, os_now());
     if (os_cpuset_allowed(&allowed) == 0 && __builtin_memcmp(&rt.cpus, &allowed, sizeof allowed)) wished = rt.cpus;
 }
@@ -84,7 +84,7 @@ void rt_follow_cpuset(uint64_t now)
 {
     uint64_t was = atomic_load(&followed);
     if (rt.sched.kernel || (was && now - was < FOLLOW_NS) || !atomic_compare_exchange_strong(&followed, &was, now)) return;
-    sched_follow_cpus(&rt.sched, &rt_self.self, &allowed, choose);
+    sched_follow_cpus(&rt.sched, &rt_self.self, choose);
 }
 
 static long call_setaffinity(struct gate_frame *f)

@@ -1,10 +1,18 @@
-/* src/sched/confine.c - a process may use other CPUs than when it joined.  SPDX-License-Identifier: Apache-2.0
+/* src/sched/confine.c - a process may use other CPUs than when it joined, or fewer.  SPDX-License-Identifier: Apache-2.0
  *
  * A cpuset changes while programs run in it, a CPU goes offline.  The kernel moves the threads that were bound there, and
  * refuses to bind others: two owners of cores would share a CPU while another is idle.  So cores whose CPUs are gone get
- * no threads of the process any more, until they come back.  Where none is left, the cores are but numbers: as many
- * threads run as before, wherever the kernel lets them. */
+ * no threads of the process any more, until they come back.  The process finds out which these are, the monitor sees to it.
+ *
+ * A CPU quota allows so much time in each period, whatever the CPU: with more threads at work than that, all of them are
+ * stopped for the rest of the period, in the middle of whatever others wait for.  So the processes of a control group get as
+ * many cores as its quota comes to, all of them the same ones. */
 #include "sched/core.h"
+
+static bool has(const uint64_t cores[4], uint32_t c) { return cores[c / 64] >> (c % 64) & 1; }
+static bool same(const uint64_t a[4], const uint64_t b[4]) { return !__builtin_memcmp(a, b, 4 * sizeof *a); }
+
+/* ---- what the process may use ------------------------------------------------------------------ */
 
 static bool cores_of(struct sched *s, const struct os_cpuset *cpus, uint64_t cores[4])
 {
@@ -17,53 +25,141 @@ static bool cores_of(struct sched *s, const struct os_cpuset *cpus, uint64_t cor
     return any;
 }
 
-static bool is_task_of(struct sched *s, uint32_t task, unsigned state)
-{ return atomic_load(&s->tasks[task].state) == state && atomic_load(&s->tasks[task].proc) == s->proc; }
-
-/* The policy has its ready tasks by where they may run: they leave it, and come back. */
-static void confine(struct sched *s, const uint64_t cores[4])
+bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(struct os_cpuset *cpus))
 {
-    uint64_t *may = s->procs[s->proc].pol.cores;
-    uint32_t hwm = atomic_load(&s->h->task_hwm);
-    for (uint32_t i = 0; i < hwm; i++)
-        if (is_task_of(s, i, USF_TASK_READY)) core_dequeue(s, i);
-    for (unsigned w = 0; w < 4; w++) may[w] = cores[w];
-    for (uint32_t i = 0; i < hwm; i++) {
-        if (is_task_of(s, i, USF_TASK_READY)) core_enqueue(s, i, atomic_load(&s->tasks[i].why));
-        /* The kernel may have bound it to others than it was bound to by us. */
-        if (atomic_load(&s->tasks[i].proc) == s->proc) atomic_store(&s->tasks[i].pinned, USF_NONE);
-    }
-}
-
-/* Who runs on a core that is gone would keep it for as long as nobody else may run there. */
-static void take_lost_cores(struct sched *s, struct kicks *k)
-{
-    const uint64_t *may = s->procs[s->proc].pol.cores;
-    for (uint32_t c = 0; c < s->h->nr_cores && k->n < KICKS_MAX - 4; c++) {
-        uint64_t w = atomic_load(&s->cores[c].word);
-        unsigned st = core_state(w);
-        if (may[c / 64] >> (c % 64) & 1 || st == USF_CORE_IDLE || st == USF_CORE_OFF) continue;
-        if (atomic_load(&s->tasks[core_task(w)].proc) == s->proc) core_take(s, c, w, k);
-    }
-}
-
-void sched_follow_cpus(struct sched *s, struct sched_self *me, struct os_cpuset *allowed, void (*choose)(struct os_cpuset *cpus))
-{
-    struct kicks k = {0};
     struct os_cpuset now;
     uint64_t cores[4] = {0};
-    if (atomic_load(&s->leaving) || s->proc == USF_NONE) return;
+    bool any = true, changed = false;
+    if (atomic_load(&s->leaving) || s->proc == USF_NONE) return true;
     /* To find out what is allowed changes the thread's own mask for a moment: nobody may be about to bind it.  Under the
      * lock nobody is: who runs is bound already, and who waits is not given a core meanwhile. */
-    if (!core_enter(s, me)) return;
-    if (os_cpuset_allowed(&now) == 0 && __builtin_memcmp(&now, allowed, sizeof now)) {
-        *allowed = now;
+    if (!core_enter(s, me)) return true;
+    if (os_cpuset_allowed(&now) == 0) {
+        struct usf_proc *p = &s->procs[s->proc];
         choose(&now);
-        if (cores_of(s, &now, cores) && __builtin_memcmp(cores, s->procs[s->proc].pol.cores, sizeof cores)) {
-            confine(s, cores);
-            take_lost_cores(s, &k);
-            core_fill_all(s, &k);
-        }
+        any = cores_of(s, &now, cores);
+        changed = any && !same(cores, p->may);
+        for (unsigned w = 0; changed && w < 4; w++) p->may[w] = cores[w];
+        if (changed) atomic_store(&p->quota, 0);
     }
-    core_leave(s, me, &k);
+    core_leave(s, me, &(struct kicks){0});
+    if (changed) core_wake_monitor(s, true);
+    return any;
+}
+
+/* ---- what it gets ------------------------------------------------------------------------------ */
+
+static bool is_active(struct sched *s, uint32_t proc) { return atomic_load(&s->procs[proc].state) == USF_PROC_ACTIVE; }
+static uint32_t quota_of(struct sched *s, uint32_t proc) { return atomic_load(&s->procs[proc].quota); }
+
+/* The cores of another process of the group. */
+static bool share(struct sched *s, uint32_t proc, uint64_t cores[4])
+{
+    struct usf_proc *p = &s->procs[proc];
+    for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
+        struct usf_proc *o = &s->procs[i];
+        if (i == proc || !is_active(s, i) || o->quota_group != p->quota_group || quota_of(s, i) != quota_of(s, proc)) continue;
+        if (!same(o->may, p->may)) continue;
+        for (unsigned w = 0; w < 4; w++) cores[w] = o->pol.cores[w];
+        return true;
+    }
+    return false;
+}
+
+/* How many processes of other groups have no more than some cores, this one among them? */
+static unsigned crowd(struct sched *s, uint32_t proc, uint32_t core)
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
+        struct usf_proc *o = &s->procs[i];
+        if (i == proc || !is_active(s, i) || o->quota_group == s->procs[proc].quota_group) continue;
+        if (!same(o->may, o->pol.cores)) n += has(o->pol.cores, core);
+    }
+    return n;
+}
+
+static unsigned distance(const struct usf_core *a, const struct usf_core *b)
+{ return a->pol.llc == b->pol.llc ? 0 : a->pol.node == b->pol.node ? 1 : 2; }
+
+static unsigned count(const uint64_t cores[4])
+{
+    unsigned n = 0;
+    for (unsigned c = 0; c < USF_MAX_CORES; c++) n += has(cores, c);
+    return n;
+}
+
+/* So many of the cores that it may use: where fewest others are confined to, that it has already, close together. */
+static void choose_cores(struct sched *s, uint32_t proc, uint32_t n, uint64_t cores[4])
+{
+    const struct usf_proc *p = &s->procs[proc];
+    unsigned cost[USF_MAX_CORES];
+    const struct usf_core *first = 0;
+    for (uint32_t c = 0; c < s->h->nr_cores; c++) cost[c] = 8 * crowd(s, proc, c) + (has(p->pol.cores, c) ? 0 : 4);
+    for (unsigned w = 0; w < 4; w++) cores[w] = 0;
+    while (n--) {
+        uint32_t best = USF_NONE;
+        unsigned least = UINT32_MAX;
+        for (uint32_t c = 0; c < s->h->nr_cores; c++) {
+            if (!has(p->may, c) || has(cores, c)) continue;
+            unsigned all = cost[c] + (first ? distance(first, &s->cores[c]) : 0);
+            if (all >= least) continue;
+            best = c;
+            least = all;
+        }
+        if (!first) first = &s->cores[best];
+        cores[best / 64] |= 1ull << (best % 64);
+    }
+}
+
+/* The policy has its ready tasks by where they may run: they leave it, and come back. */
+static void confine(struct sched *s, uint32_t proc, const uint64_t cores[4])
+{
+    uint64_t *may = s->procs[proc].pol.cores;
+    uint32_t hwm = atomic_load(&s->h->task_hwm);
+    for (uint32_t i = 0; i < hwm; i++)
+        if (atomic_load(&s->tasks[i].proc) == proc && atomic_load(&s->tasks[i].state) == USF_TASK_READY) core_dequeue(s, i);
+    for (unsigned w = 0; w < 4; w++) may[w] = cores[w];
+    for (uint32_t i = 0; i < hwm; i++) {
+        struct usf_task *t = &s->tasks[i];
+        if (atomic_load(&t->proc) != proc) continue;
+        if (atomic_load(&t->state) == USF_TASK_READY) core_enqueue(s, i, atomic_load(&t->why));
+        atomic_store(&t->pinned, USF_NONE);     /* the kernel may have bound it to others than it was bound to by us */
+    }
+}
+
+/* Who runs on a core that is gone would keep it for as long as nobody else may run there.  False: there are more. */
+static bool take_lost_cores(struct sched *s, uint32_t proc, struct kicks *k)
+{
+    const uint64_t *may = s->procs[proc].pol.cores;
+    for (uint32_t c = 0; c < s->h->nr_cores; c++) {
+        uint64_t w = atomic_load(&s->cores[c].word);
+        unsigned st = core_state(w);
+        if (has(may, c) || st == USF_CORE_IDLE || st == USF_CORE_OFF || atomic_load(&s->tasks[core_task(w)].proc) != proc) continue;
+        if (k->n >= KICKS_MAX - 4) return false;
+        if (core_take(s, c, w, k) && st == USF_CORE_RUNNING) watch_took_unseen(s, core_task(w));
+    }
+    return true;
+}
+
+void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota, uint32_t group)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct usf_proc *p = &s->procs[proc];
+    bool all = false, confined = false;
+    while (!all && core_enter(s, &me)) {
+        struct kicks k = {0};
+        uint64_t cores[4];
+        bool its = is_active(s, proc) && p->pid == pid;
+        if (its && !confined) {
+            p->quota_group = group;
+            atomic_store(&p->quota, quota);
+            if (quota >= count(p->may)) __builtin_memcpy(cores, p->may, sizeof cores);
+            else if (!share(s, proc, cores)) choose_cores(s, proc, quota, cores);
+            if (!same(cores, p->pol.cores)) confine(s, proc, cores);
+            confined = true;
+        }
+        all = !its || take_lost_cores(s, proc, &k);
+        core_fill_all(s, &k);
+        core_leave(s, &me, &k);
+    }
 }

@@ -67,5 +67,8 @@ void core_wait_turn(struct sched *s, struct sched_self *me);
 /* The thread has its core: bind it, count, go on. */
 void core_arrive(struct sched *s, struct sched_self *me);
 
+/* Monitor: the core of a thread was taken that may be running, and does not know. */
+void watch_took_unseen(struct sched *s, uint32_t task);
+
 #define ST(x) (1u << (x))
 #endif

@@ -154,9 +154,11 @@ static inline bool sched_has_lost(struct sched *s, struct sched_self *me)
     return true;
 }
 
-/* Has what the process may use changed (its cpuset, a CPU that went offline) since the last look, which found `allowed`?
- * choose: narrow what is allowed down to what the process wants.  The process's cores are then those. */
-void sched_follow_cpus(struct sched *s, struct sched_self *me, struct os_cpuset *allowed, void (*choose)(struct os_cpuset *cpus));
+/* Has what the process may use changed (its cpuset, a CPU that went offline)?  choose: narrow what is allowed down to what the
+ * process wants.  The process's cores are then those.  False: there are none; it keeps those that it had. */
+bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(struct os_cpuset *cpus));
+/* Monitor: the process gets so many cores (USF_NONE: all that it may use), the same as the others of its group. */
+void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota, uint32_t group);
 
 /* Threads.  attach takes a record and returns with a core.  0 or -errno (-EAGAIN, -ENOSPC). */
 int  sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name);

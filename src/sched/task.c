@@ -57,7 +57,8 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     p->pol.id = (uint32_t)i;
     p->pol.nr_tasks = p->pol.nr_ready = 0;
     p->pol.weight = 100;
-    for (int w = 0; w < 4; w++) p->pol.cores[w] = cores[w];
+    for (int w = 0; w < 4; w++) p->pol.cores[w] = p->may[w] = cores[w];
+    atomic_store(&p->quota, 0);
     __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
     s->ops.proc_add(&s->pol, (uint32_t)i);
     atomic_store(&p->state, USF_PROC_ACTIVE);

@@ -156,9 +156,9 @@ static void look_at_guests(struct sched *s, void (*nudge)(void *, uint32_t), cha
     }
 }
 
-/* Its core was taken while it slept: in a page fault, in a call that has no handler, stopped.  It goes on without a
- * scheduling point, beside whoever has the core now, and is to queue for one. */
-static void took_unseen(struct sched *s, uint32_t task)
+/* Its core was taken while it slept, in a page fault, in a call that has no handler, stopped; or while it ran, since its process has
+ * lost the core.  It goes on without a scheduling point, beside whoever has the core now, and is to queue for one. */
+void watch_took_unseen(struct sched *s, uint32_t task)
 {
     struct sched_watcher *m = s->watch;
     if (m->nr_unseen == SCHED_UNSEEN_MAX) return;   /* that many sleep: the rest is found at its next call */
@@ -218,7 +218,7 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
         }
         if (!take || !core_enter(s, &me)) continue;
         if (st != USF_CORE_RUNNING) core_fill(s, i, &k);
-        else if (core_take(s, i, w, &k)) took_unseen(s, core_task(w));
+        else if (core_take(s, i, w, &k)) watch_took_unseen(s, core_task(w));
         core_leave(s, &me, &k);
         k.n = 0;
     }

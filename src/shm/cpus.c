@@ -88,12 +88,10 @@ int shm_choose_cpus(const struct os_cpuset *wanted, struct os_cpuset *out, struc
         return -EINVAL;
     }
     os_topology("", out, place);
-    unsigned quota = os_cgroup_quota("", 0), bound = quota && quota < USF_MAX_CORES ? quota : USF_MAX_CORES;
     unsigned have = os_cpu_count(out);
-    if (have <= bound) return 0;
-    usf_say("%u of %u CPUs are used: %s", bound, have,
-            bound == quota ? "the cgroup's CPU quota allows no more" : "an instance has no more cores");
-    shm_bound_cpus(out, place, bound);
+    if (have <= USF_MAX_CORES) return 0;
+    usf_say("%u of %u CPUs are used: an instance has no more cores", USF_MAX_CORES, have);
+    shm_bound_cpus(out, place, USF_MAX_CORES);
     os_topology("", out, place);        /* indices are to be dense among those that are left */
     return 0;
 }

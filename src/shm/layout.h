@@ -167,7 +167,9 @@ struct usf_proc {
     uint32_t reserved0;
     struct usf_pol_proc pol;
     struct usf_counters gone;   /* sums of its ended tasks */
-    uint64_t tail[5];
+    uint64_t may[4];            /* cores whose CPUs it may use; pol.cores are all of them, or as many as its quota allows */
+    _Atomic uint32_t quota;     /* so many cores at once; USF_NONE: no bound, 0: the monitor is to look */
+    uint32_t quota_group;       /* the control group whose quota that is: its processes share the cores */
 };
 
 /* One `usf run` with --stats: sums over all its processes. */
@@ -291,7 +293,7 @@ struct usf_header {
     F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) F(usf_core, lent_word) F(usf_core, tail) \
     F(usf_proc, state) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, deserted) F(usf_proc, replaced) F(usf_proc, pol) \
-    F(usf_proc, gone) F(usf_proc, tail) \
+    F(usf_proc, gone) F(usf_proc, may) F(usf_proc, quota) F(usf_proc, quota_group) \
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
     F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) F(usf_task, why) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) F(usf_task, tail) \
@@ -333,7 +335,7 @@ USF_LAYOUT_RECORD(usf_proc, 4352);
 USF_LAYOUT_AT(usf_proc, pid, 4);
 USF_LAYOUT_AT(usf_proc, start_time, 8);
 USF_LAYOUT_AT(usf_proc, pol, 88);
-USF_LAYOUT_AT(usf_proc, tail, 4312);
+USF_LAYOUT_AT(usf_proc, may, 4312);
 USF_LAYOUT_RECORD(usf_run, 128);
 USF_LAYOUT_AT(usf_run, tail, 112);
 USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);

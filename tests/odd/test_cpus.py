@@ -64,22 +64,23 @@ class Group:
         write(self.path + "/cpuset.cpus", ",".join(map(str, numbers)))
 
     def quota(self, percent):
+        """None: no bound."""
         if self.v2:
-            write(self.path + "/cpu.max", "%d 100000" % (percent * 1000))
+            write(self.path + "/cpu.max", "max 100000" if percent is None else "%d 100000" % (percent * 1000))
         else:
-            write(self.path + "/cpu.cfs_quota_us", str(percent * 1000))
+            write(self.path + "/cpu.cfs_quota_us", "-1" if percent is None else str(percent * 1000))
 
     def enter(self):
         return lambda: write(self.path + "/cgroup.procs", "0")
 
 
 class Cpus(Case):
-    def group(self, controller):
+    def group(self, controller, more=""):
         if os.geteuid():
             self.skipTest("only root can make control groups")
         if len(CPUS) < 2:
             self.skipTest("one CPU")
-        g = Group(controller, self.instance)
+        g = Group(controller, self.instance + more)
         self.addCleanup(g.remove)
         return g
 
@@ -106,6 +107,13 @@ class Cpus(Case):
             if self.cores_in_use() == set(cpus):
                 return
         self.fail("cores %s are used, not %s" % (self.cores_in_use(), cpus))
+
+    def soon_uses_as_many(self, n):
+        end = time.monotonic() + HANG
+        while time.monotonic() < end:
+            if len(self.cores_in_use()) == n:
+                return
+        self.fail("cores %s are used, not %d" % (self.cores_in_use(), n))
 
     def threads_are_on(self, p, cpus):
         for tid in os.listdir("/proc/%d/task" % p.pid):
@@ -146,6 +154,43 @@ class Cpus(Case):
                 time.sleep(0.05)
                 g.cpus(*now)
         self.scheduled(self.end(p), 16)
+
+    def quota_is_followed(self, *commands):
+        g, cpus = self.group("cpu"), CPUS
+        g.quota(100 * len(cpus))
+        for c in commands:
+            self.busy(c, preexec_fn=g.enter())
+        self.soon_uses(cpus)
+        for n in (1, len(cpus), 1):
+            g.quota(100 * n - 50)
+            self.soon_uses_as_many(n)
+        g.quota(None)
+        self.soon_uses(cpus)
+
+    def test_quota_is_followed(self):
+        self.quota_is_followed([HOG, "yield-alone"])
+
+    def test_quota_is_followed_by_who_never_looks(self):
+        self.quota_is_followed([HOG, "spin-alone"])
+
+    def test_quota_of_two_programs(self):
+        """They are one group, and share its cores."""
+        self.quota_is_followed([HOG, "yield-alone"], [HOG, "spin-alone"])
+
+    def test_quotas_of_two_groups(self):
+        """One does not have to wait for the other."""
+        for g in (self.group("cpu"), self.group("cpu", "-other")):
+            g.quota(100)
+            self.busy([HOG, "yield-alone"], preexec_fn=g.enter())
+        self.soon_uses(CPUS[:2])
+
+    def test_quota_that_is_there_before(self):
+        g = self.group("cpu")
+        g.quota(100)
+        self.busy([HOG, "yield-alone"], preexec_fn=g.enter())
+        self.soon_uses_as_many(1)
+        self.busy([HOG, "yield-alone"])                         # one without bounds uses the others as well
+        self.soon_uses(CPUS)
 
     def test_quota_that_changes(self):
         g = self.group("cpu")

@@ -19,21 +19,21 @@ static void unified(void)
     fresh("v2");
     check_write(root, "proc/self/cgroup", "0::/user.slice/a b/c\n");
     check_write(root, "proc/self/mountinfo", OTHERS V2_MOUNT);
-    CHECK_INT(os_cgroup_quota(root, 0), 0);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 0);
     check_write(root, "sys/fs/cgroup/user.slice/a b/c/cpu.max", "max 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 0);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 0);
     check_write(root, "sys/fs/cgroup/user.slice/a b/cpu.max", "350000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 4);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 4);
     check_write(root, "sys/fs/cgroup/user.slice/cpu.max", "200000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 2);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 2);
     check_write(root, "sys/fs/cgroup/user.slice/a b/c/cpu.max", "10000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 1);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 1);
     check_write(root, "sys/fs/cgroup/user.slice/a b/c/cpu.max", "18446744073709551615 1\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 2);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 2);
     check_write(root, "sys/fs/cgroup/cpu.max", "150000 100000\n");      /* the mount itself, as in a container */
-    CHECK_INT(os_cgroup_quota(root, 0), 2);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 2);
     check_write(root, "sys/fs/cgroup/cpu.max", "50000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 1);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 1);
 }
 
 static void other_process(void)
@@ -42,9 +42,9 @@ static void other_process(void)
     check_write(root, "proc/4711/cgroup", "0::/x\n");
     check_write(root, "proc/self/mountinfo", "%s", V2_MOUNT);
     check_write(root, "sys/fs/cgroup/x/cpu.max", "300000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 4711), 3);
-    CHECK_INT(os_cgroup_quota(root, 4712), 0);
-    CHECK_INT(os_cgroup_quota(root, 0), 0);
+    CHECK_INT(os_cgroup_quota(root, 4711, 0), 3);
+    CHECK_INT(os_cgroup_quota(root, 4712, 0), 0);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 0);
 }
 
 static void hybrid(void)
@@ -57,16 +57,16 @@ static void hybrid(void)
                        "36 30 0:32 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
     check_write(root, "sys/fs/cgroup/cpu,cpuacct/sub/cpu.cfs_quota_us", "-1\n");
     check_write(root, "sys/fs/cgroup/cpu,cpuacct/sub/cpu.cfs_period_us", "100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 0);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 0);
     check_write(root, "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "250000\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 0);         /* no period */
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 0);         /* no period */
     check_write(root, "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "50000\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 5);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 5);
     check_write(root, "sys/fs/cgroup/cpuset/cpu.cfs_quota_us", "1\n");  /* not its hierarchy */
     check_write(root, "sys/fs/cgroup/cpuset/cpu.cfs_period_us", "1\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 5);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 5);
     check_write(root, "sys/fs/cgroup/cpu,cpuacct/sub/cpu.cfs_quota_us", "100001\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 2);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 2);
 }
 
 static void frozen(void)
@@ -94,12 +94,12 @@ static void odd_mounts(void)
                 "%01500d 1 0:1 / /long rw - tmpfs x rw\n"
                 "40 1 0:26 /my\\040box /cg\\040roup rw - cgroup2 c rw\n", 7);
     check_write(root, "cg roup/cpu.max", "700000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 7);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 7);
     check_write(root, "proc/self/cgroup", "0::/my box/in\n");
     check_write(root, "cg roup/in/cpu.max", "600000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0), 6);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 6);
     check_write(root, "proc/self/cgroup", "0::/my boxer/in\n");     /* another group with the same beginning */
-    CHECK_INT(os_cgroup_quota(root, 0), 7);
+    CHECK_INT(os_cgroup_quota(root, 0, 0), 7);
 }
 
 static void garbage(void)
@@ -117,7 +117,7 @@ static void garbage(void)
         check_write(root, "y/cpu.max", "%s", limits[check_below(L)]);
         check_write(root, "m/cpu.cfs_quota_us", "%s", limits[check_below(L)]);
         check_write(root, "m/cpu.cfs_period_us", "%s", limits[check_below(L)]);
-        CHECK(os_cgroup_quota(root, 0) <= 1024);
+        CHECK(os_cgroup_quota(root, 0, 0) <= 1024);
     }
 }
 
@@ -131,7 +131,7 @@ int main(void)
     frozen();
     odd_mounts();
     garbage();
-    printf("here: %u\n", os_cgroup_quota("", 0));
+    printf("here: %u\n", os_cgroup_quota("", 0, 0));
     check_remove();
     return check_end();
 }

@@ -50,14 +50,6 @@ void rt_inherit_hint(struct rt_thread *t)
     rt_list_unlock();
 }
 
-/* holds rt.list_lock */
-static struct rt_thread *thread_of(int32_t tid)
-{
-    for (struct rt_thread *t = rt.threads; t; t = t->next)
-        if (t->tid == tid) return t;
-    return 0;
-}
-
 /* ---- cpusets that change ------------------------------------------------------------------------- */
 
 #define FOLLOW_NS 500000000u     /* looks come once a second, and then some */
@@ -84,7 +76,10 @@ void rt_follow_cpuset(uint64_t now)
 {
     uint64_t was = atomic_load(&followed);
     if (rt.sched.kernel || (was && now - was < FOLLOW_NS) || !atomic_compare_exchange_strong(&followed, &was, now)) return;
-    sched_follow_cpus(&rt.sched, &rt_self.self, choose);
+    bool homeless = !sched_follow_cpus(&rt.sched, &rt_self.self, choose);
+    if (homeless == atomic_exchange(&rt.homeless, homeless)) return;
+    atomic_store(&rt.careful, 1);       /* all look at what they are now */
+    if (homeless) usf_say("%s may use none of the instance's CPUs any more: it runs unscheduled until it may", rt.comm);
 }
 
 static long call_setaffinity(struct gate_frame *f)
@@ -95,7 +90,7 @@ static long call_setaffinity(struct gate_frame *f)
     if (!me) return rt_pass(f);
     sched_crit_enter(&me->self);
     rt_list_lock();
-    t = tid == 0 ? me : thread_of(tid);
+    t = tid == 0 ? me : rt_thread_of(tid);
     long r = rt_pass(f);
     if (t && r == 0) {
         uint32_t core = rt.sched.tasks[t->self.task].pinned;
@@ -122,7 +117,7 @@ static long call_getaffinity(struct gate_frame *f)
     if (!me || r <= 0 || r > (long)sizeof set) return r;
     sched_crit_enter(&me->self);
     rt_list_lock();
-    t = tid == 0 ? me : thread_of(tid);
+    t = tid == 0 ? me : rt_thread_of(tid);
     if (t) set = t->has_hint ? t->hint : rt.cpus;
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);

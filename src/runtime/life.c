@@ -34,6 +34,8 @@ static void in_child(struct rt_thread *t)
     atomic_store(&rt.careful, 0);
     atomic_store(&rt.shared_tls, 0);
     atomic_store(&rt.was_off, 0);
+    atomic_store(&rt.nr_apart, 0);
+    atomic_store(&rt.homeless, false);
     rt.sched.proc = USF_NONE;
     sync_reset(&rt.sync);
     sync_kernel_wait(&rt.sync, (int)t->kernel_waits);       /* it may be a handler's fork, on top of them */
@@ -43,6 +45,7 @@ static void in_child(struct rt_thread *t)
     t->sync = (struct sync_self){.sched = &t->self};
     t->state = RT_NEW;
     t->deferred = 0;
+    t->policy_seen = 0;     /* not every policy is inherited */
     rt_forget_threads();
     threads_after_fork();
     if (rt_join_instance(false)) {
@@ -178,7 +181,7 @@ void rt_depart(void)
 /* A filter of system calls allows those that the program makes, not ours. */
 static void before_filter(void)
 {
-    if (!rt.on || usf_gate_vforked || !rt_enter()) return;
+    if (!rt_takes_part()) return;
     usf_say("%s filters its system calls: it runs unscheduled", rt.comm);
     rt_depart();
 }
@@ -197,7 +200,7 @@ static long call_prctl(struct gate_frame *f)
  * scheduler's lock.  What it starts is scheduled all the same. */
 static long call_ptrace(struct gate_frame *f)
 {
-    if (f->rdi != 0 /* PTRACE_TRACEME */ && rt.on && !usf_gate_vforked && rt_enter()) {
+    if (f->rdi != 0 /* PTRACE_TRACEME */ && rt_takes_part()) {
         usf_say("%s traces other programs: it runs unscheduled", rt.comm);
         rt_depart();
     }
@@ -220,7 +223,7 @@ static bool is_stranger(void) { return !os_has_user(rt.user) || !shm_is_member(r
 static long call_set_user(struct gate_frame *f)
 {
     long r = rt_pass(f);
-    if (r == 0 && !usf_gate_vforked && rt_enter() && is_stranger()) depart_as_stranger();
+    if (r == 0 && rt_takes_part() && is_stranger()) depart_as_stranger();
     return r;
 }
 
@@ -256,7 +259,7 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
 static long call_exit_group(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    if (rt.on && !usf_gate_vforked && t->state == RT_ATTACHED && t->self.task != USF_NONE) {
+    if (rt.on && !usf_gate_vforked && (t->state == RT_APART || (t->state == RT_ATTACHED && t->self.task != USF_NONE))) {
         uint32_t proc;
         sched_crit_enter(&t->self);
         sched_leave(&rt.sched, &t->self, &proc);

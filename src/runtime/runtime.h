@@ -25,6 +25,7 @@ enum rt_thread_state {
     RT_ATTACHED,
     RT_ATTACHING,
     RT_ALONE,           /* runs unscheduled (no record left, or it is ending) */
+    RT_APART,           /* left to the kernel for now (apart.c) */
 };
 
 #define RT_CALL_KINDS 64u
@@ -49,6 +50,8 @@ struct rt_thread {
     uint64_t yielded;               /* ns: when it last gave strangers a chance */
     uint32_t kernel_waits;          /* it is in so many waits that sync_kernel_wait counts */
     uint64_t set_by_child;          /* signals whose action its child has set, which shares its memory (vfork, posix_spawn) */
+    uint32_t policy_seen;           /* rt.policy_calls + 1 when it last looked whether it is a real-time thread */
+    bool real_time;                 /* ... and was it? */
     uint32_t stopped;               /* rt.stop_round that it has answered */
     bool has_hint;                  /* affinity that the program set */
     struct os_cpuset hint;
@@ -68,6 +71,9 @@ struct rt {
     _Atomic uint32_t careful;       /* threads look closer at what they are: one of the next is so */
     _Atomic uint32_t shared_tls;    /* a clone shares a thread's TLS: identify threads by tid */
     _Atomic uint32_t was_off;       /* the process was taken off: threads may have lost their records */
+    _Atomic uint32_t policy_calls;  /* calls so far that may have made some thread a real-time one, or an ordinary one */
+    _Atomic uint32_t nr_apart;      /* threads that may run the program's code and have no record */
+    _Atomic bool homeless;          /* the process may use none of the instance's CPUs at present */
     int32_t pid;
     uint32_t user;                  /* who joined */
     struct os_cpuset cpus;          /* the process's own affinity, as it was before any pinning */
@@ -116,8 +122,20 @@ void rt_attach(struct rt_thread *t);
 void rt_lost_record(struct rt_thread *t);   /* if its process was taken off: it is new, or alone */
 void rt_list_lock(void);
 void rt_list_unlock(void);
+void rt_list_remove(struct rt_thread *t);
+struct rt_thread *rt_thread_of(int32_t tid);    /* holds the list's lock */
 void rt_forget_threads(void);               /* after fork: this process has one thread */
 void rt_unpin(void);                        /* give the calling thread the process's own mask */
+
+/* apart.c */
+void rt_install_apart(void);
+bool rt_is_to_be_apart(struct rt_thread *t);
+void rt_stay_apart(struct rt_thread *t);    /* one that has no record, from now on */
+void rt_end_apart(struct rt_thread *t);
+void rt_choose_side(struct rt_thread *t);   /* attached, or apart: as it is to be now */
+/* Is the calling thread one of a process that takes part? */
+static inline bool rt_takes_part(void)
+{ return rt_enter() || (rt.on && !usf_gate_vforked && rt_self.state == RT_APART && !rt_self.self.crit); }
 
 /* exec.c */
 void rt_install_exec(void);

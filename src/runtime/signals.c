@@ -125,7 +125,7 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     t->unseen++;
     if (stop || lost) stop_here(t, uc);
     if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
-             && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc)) {
+             && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter()) {
         rt_find_spin(t, (uintptr_t)*pc);
         const struct usf_task *task = &rt.sched.tasks[t->self.task];
         bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */

@@ -56,6 +56,7 @@ static bool stop_others(struct rt_thread *me, uint32_t round)
     bool all = true;
     uint64_t until = os_now() + STOP_WAIT_NS;
     rt_list_lock();
+    all = !atomic_load(&rt.nr_apart);
     for (struct rt_thread *t = rt.threads; t && all; t = t->next) {
         if (t == me || !may_run(t)) continue;
         if (os_thread_blocks(rt.pid, t->tid, RT_SIGNAL)) all = false;

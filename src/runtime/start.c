@@ -143,6 +143,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     rt_install_life();
     rt_install_signals();
     rt_install_affinity();
+    rt_install_apart();
     rt_spin_init();
     rt_signals_init();
     rt_note_cpuset();       /* whoever takes part looks whether that has changed */

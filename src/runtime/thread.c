@@ -30,7 +30,7 @@ static void list_add(struct rt_thread *t)
     rt_list_unlock();
 }
 
-static void list_remove(struct rt_thread *t)
+void rt_list_remove(struct rt_thread *t)
 {
     sched_crit_enter(&t->self);
     rt_list_lock();
@@ -40,6 +40,13 @@ static void list_remove(struct rt_thread *t)
     t->next = t->prev = 0;
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &t->self);
+}
+
+struct rt_thread *rt_thread_of(int32_t tid)
+{
+    for (struct rt_thread *t = rt.threads; t; t = t->next)
+        if (t->tid == tid) return t;
+    return 0;
 }
 
 void rt_forget_threads(void)
@@ -60,12 +67,18 @@ void rt_attach(struct rt_thread *t)
 {
     char name[16] = "";
     sched_crit_enter(&t->self);
+    if (t->state == RT_APART) rt_end_apart(t);
     t->state = RT_ATTACHING;
     t->tid = os_gettid();
     t->self.task = USF_NONE;
     t->sync.sched = &t->self;
     usf_syscall(__NR_prctl, 16 /* PR_GET_NAME */, name);
     rt_inherit_hint(t);
+    if (rt_is_to_be_apart(t)) {
+        rt_stay_apart(t);
+        sched_crit_leave(&rt.sched, &t->self);
+        return;
+    }
     int r = sched_attach(&rt.sched, &t->self, t->tid, name);
     if (r == 0) {
         t->state = RT_ATTACHED;
@@ -74,8 +87,8 @@ void rt_attach(struct rt_thread *t)
         t->state = rt.on ? RT_NEW : RT_ALONE;
         rt_unpin();
     } else {
+        rt_stay_apart(t);
         t->state = RT_ALONE;
-        rt_unpin();
         usf_warn_once("no room for another thread in instance `%s`: it runs unscheduled", rt.settings.instance);
     }
     sched_crit_leave(&rt.sched, &t->self);
@@ -85,7 +98,7 @@ void rt_attach(struct rt_thread *t)
 void rt_lost_record(struct rt_thread *t)
 {
     if (t->state != RT_ATTACHED || !sched_has_lost(&rt.sched, &t->self)) return;
-    list_remove(t);
+    rt_list_remove(t);
     t->state = rt.on ? RT_NEW : RT_ALONE;
     if (!rt.on) rt_unpin();
 }
@@ -98,6 +111,7 @@ struct rt_thread *rt_enter_slow(void)
     if (!rt.on) return 0;
     if (t->state == RT_ATTACHED && atomic_load(&rt.shared_tls) && os_gettid() != t->tid) return 0;
     if (t->state == RT_NEW) rt_attach(t);
+    else if (t->state != RT_ATTACHING) rt_choose_side(t);
     return t->state == RT_ATTACHED ? t : 0;
 }
 
@@ -107,12 +121,15 @@ static long call_exit(struct gate_frame *f)
     if (rt_vforked() || (atomic_load(&rt.shared_tls) && os_gettid() != t->tid)) return rt_pass(f);
     threads_before_exit();
     if (rt.on && t->state == RT_ATTACHED) {
-        list_remove(t);
+        rt_list_remove(t);
         t->state = RT_ALONE;
         sched_detach(&rt.sched, &t->self);
         /* out of these it was cancelled, or jumped */
         if (t->kernel_waits) sync_kernel_wait(&rt.sync, -(int)t->kernel_waits);
         t->kernel_waits = 0;
+    } else if (t->state == RT_APART && rt_takes_part()) {
+        rt_end_apart(t);
+        t->state = RT_ALONE;
     }
     return rt_pass(f);
 }
@@ -191,5 +208,5 @@ int rt_join_instance(bool again)
     rt.sched.look = look;
     rt.sched.looked = os_now();     /* just now */
     rt_attach(t);
-    return t->state == RT_ATTACHED ? 0 : -EAGAIN;
+    return t->state == RT_ATTACHED || t->state == RT_APART ? 0 : -EAGAIN;
 }

@@ -12,7 +12,8 @@ import unittest
 
 SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
 HANG = 100                      # seconds: it has hung
-FILES = {k: os.environ.get("ODD_" + k.upper(), "") for k in ("usf", "deny", "load", "hog", "inside", "marks", "marks_so", "policy")}
+FILES = {k: os.environ.get("ODD_" + k.upper(), "")
+         for k in ("usf", "deny", "load", "hog", "inside", "marks", "marks_so", "policy", "realtime")}
 LOAD, HOG = FILES["load"], FILES["hog"]
 
 

@@ -145,6 +145,22 @@ class Cpus(Case):
         g.cpus(a, b)
         self.soon_uses([a, b])
 
+    def test_cpuset_without_any(self):
+        """The program goes on where it may, and takes no core from others; then it is back."""
+        g, a, b = self.group("cpuset"), *CPUS[:2]
+        g.cpus(a)
+        p = self.busy([HOG, "yield-alone"], preexec_fn=g.enter())
+        self.soon_uses([a])
+        for _ in range(2):
+            g.cpus(b)
+            self.soon_uses([])
+            self.threads_are_on(p, [b])
+            r = self.run_it(*self.usf("--stats", LOAD))
+            self.scheduled(r)
+            g.cpus(a)
+            self.soon_uses([a])
+        self.assertIsNone(p.poll())
+
     def test_cpuset_that_keeps_changing(self):
         g, a, b = self.group("cpuset"), *CPUS[:2]
         g.cpus(a, b)

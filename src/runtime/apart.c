@@ -1,0 +1,108 @@
+/* src/runtime/apart.c - threads that are left to the kernel, in a process that is scheduled.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A real-time thread is to run at once, over whoever has the CPU: a queue for cores would have it wait for threads of lower
+ * priority, and the kernel promises no deadlines to a thread that is bound to one CPU.  And where a process has lost all CPUs of
+ * the instance, its threads would hold cores of others for nothing.  Such threads have no record and no core, and are bound to
+ * nothing.  They look at their next call: whether they become so, and whether they are still so. */
+#include <sched.h>
+
+#include "runtime/runtime.h"
+
+static bool is_real_time_policy(uint32_t policy)
+{
+    policy &= ~(uint32_t)SCHED_RESET_ON_FORK;
+    return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6 /* SCHED_DEADLINE */;
+}
+
+bool rt_is_to_be_apart(struct rt_thread *t)
+{
+    uint32_t calls = atomic_load(&rt.policy_calls) + 1;     /* never as in a new thread */
+    if (t->policy_seen != calls) {
+        long policy = usf_syscall(__NR_sched_getscheduler, 0);
+        t->real_time = policy >= 0 && is_real_time_policy((uint32_t)policy);
+        t->policy_seen = calls;
+    }
+    if (USF_UNLIKELY(atomic_load_explicit(&rt.homeless, memory_order_relaxed))) rt_follow_cpuset(os_now());
+    return t->real_time || atomic_load_explicit(&rt.homeless, memory_order_relaxed);
+}
+
+/* Its code is not rewritten while it may be running it: nobody can tell it to stop. */
+void rt_stay_apart(struct rt_thread *t)
+{
+    t->state = RT_APART;
+    atomic_fetch_add(&rt.nr_apart, 1);
+    rt_unpin();
+}
+
+static void go_apart(struct rt_thread *t)
+{
+    sched_crit_enter(&t->self);
+    rt_list_remove(t);
+    rt_stay_apart(t);
+    sched_detach(&rt.sched, &t->self);
+    rt_unpin();         /* it may have been bound until then */
+    sched_crit_leave(&rt.sched, &t->self);
+}
+
+void rt_end_apart(struct rt_thread *t)
+{
+    t->state = RT_NEW;
+    atomic_fetch_sub(&rt.nr_apart, 1);
+}
+
+void rt_choose_side(struct rt_thread *t)
+{
+    bool apart = rt_is_to_be_apart(t);
+    if (t->state == RT_ATTACHED && apart) {
+        go_apart(t);
+    } else if (t->state == RT_APART && !apart) {
+        rt_end_apart(t);
+        rt_attach(t);
+    }
+}
+
+/* ---- calls ------------------------------------------------------------------------------------ */
+
+static bool asks_for_real_time(const struct gate_frame *f)
+{
+    uint32_t policy = (uint32_t)f->rsi;
+    if (f->rax == __NR_sched_setattr && !sync_read((const uint32_t *)f->rsi + 1, &policy)) return false;
+    return is_real_time_policy(policy);
+}
+
+/* A deadline is promised only to who is bound to nothing.  If nothing comes of it, the thread is bound again at its next switch. */
+static void unbind(int32_t tid)
+{
+    struct rt_thread *me = &rt_self;
+    sched_crit_enter(&me->self);
+    rt_list_lock();
+    struct rt_thread *t = rt_thread_of(tid);
+    if (t && t->self.task != USF_NONE) {
+        os_setaffinity(tid, t->has_hint ? &t->hint : &rt.cpus);
+        atomic_store(&rt.sched.tasks[t->self.task].pinned, USF_NONE);
+    }
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &me->self);
+}
+
+static long call_set_policy(struct gate_frame *f)
+{
+    struct rt_thread *me = rt_enter();
+    int32_t tid = (int32_t)f->rdi;
+    if (!rt_takes_part() || rt.sched.kernel) return rt_pass(f);
+    if (asks_for_real_time(f)) {
+        if (tid && tid != rt_self.tid) unbind(tid);
+        else if (me) go_apart(me);
+    }
+    long r = rt_pass(f);
+    atomic_fetch_add(&rt.policy_calls, 1);
+    atomic_store(&rt.careful, 1);       /* all look at what they are now */
+    rt_enter();
+    return r;
+}
+
+void rt_install_apart(void)
+{
+    usf_gate_handlers[__NR_sched_setscheduler] = call_set_policy;
+    usf_gate_handlers[__NR_sched_setattr] = call_set_policy;
+}

@@ -6,10 +6,43 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'apps'))
 import watch  # noqa: E402
+
+
+live, stopping = set(), threading.Event()     # sessions that run now; the whole run is to end
+
+
+def stop():
+    """End what runs, and start nothing more."""
+    stopping.set()
+    for sid in list(live):
+        watch.end_session(sid)
+
+
+class Stopped(Exception):
+    pass
+
+
+def started(command, out, folder, env):
+    """A program in a session of its own, which stop() ends."""
+    if stopping.is_set():
+        raise Stopped
+    p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=folder, env=env, start_new_session=True)
+    live.add(p.pid)
+    return p
+
+
+def ended(p):
+    """... and whatever it has left in its session."""
+    watch.end_session(p.pid)
+    p.wait()
+    live.discard(p.pid)
+    if stopping.is_set():
+        raise Stopped
 
 
 def environment(instance, more=()):
@@ -24,15 +57,15 @@ def run(command, log, env, limit, folder=None):
     with open(log, 'ab') as out:
         out.write(f'\n=== {" ".join(map(str, command))}\n'.encode())
         out.flush()
-        p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=folder or top,
-                             env=dict(env, TMPDIR=top), start_new_session=True)
+        p = started(command, out, folder or top, dict(env, TMPDIR=top))
         try:
             code = p.wait(limit)
             status = code if code >= 0 else f'killed by {signal.Signals(-code).name}'
         except subprocess.TimeoutExpired:
             out.write(f'\n=== stands still\n{watch.describe_session(p.pid)}'.encode())
             status = 'hang'
-        watch.end_session(p.pid)
-        p.wait()
-    shutil.rmtree(top, ignore_errors=True)
+        try:
+            ended(p)
+        finally:
+            shutil.rmtree(top, ignore_errors=True)
     return status

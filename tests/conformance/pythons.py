@@ -10,6 +10,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'apps'))
+import one  # noqa: E402
 import watch  # noqa: E402
 
 PYTHON = '/usr/bin/python3'
@@ -61,8 +62,7 @@ def one_round(module, command, env, path, log, patience):
     """Run what is left of a module until it ends or stands still.  Returns how it ended."""
     top = tempfile.mkdtemp(prefix=f'conf-{module}-')
     with open(log, 'ab') as out:
-        p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=top,
-                             env=dict(env, TMPDIR=top), start_new_session=True)
+        p = one.started(command, out, top, dict(env, TMPDIR=top))
         size, since, how = -1, time.monotonic(), ''
         while p.poll() is None:
             time.sleep(0.1)
@@ -79,9 +79,10 @@ def one_round(module, command, env, path, log, patience):
                 except subprocess.TimeoutExpired:
                     pass
                 break
-        watch.end_session(p.pid)
-        p.wait()
-    subprocess.run(['rm', '-rf', top], check=False)
+        try:
+            one.ended(p)
+        finally:
+            subprocess.run(['rm', '-rf', top], check=False)
     return how or ('' if p.returncode == 0 else f'died {p.returncode}')
 
 

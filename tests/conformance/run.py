@@ -5,10 +5,11 @@
 and stressors of stress-ng under usf.  What does not pass there is run bare as well: a test that ends differently bare has failed;
 one that ends the same way, without passing, is left out (skipped).  Nothing is retried.
 
-  USF=build/usf tests/conformance/run.py [--fast] [-j N] [-k PATTERN] [--only SUITE]
+  USF=build/usf tests/conformance/run.py [--fast] [-j N] [-k PATTERN] [--only SUITE] [--resume]
 
 Bare results are kept per package version and kernel in the cache folder (tests/apps/build.py says
-where); --fresh runs them anew.  Without USF everything is run bare, and what passes is counted.
+where); --fresh runs them anew.  Ctrl-C ends the run with the table of what was done; --resume goes on
+from there: it leaves out what this very build has done before without a difference. Without USF everything is run bare, and what passes is counted.
 At the end a table: per suite what passed, what ends without passing but alike (skipped), and what differs.
 --ci is a subset of seconds, of the suites that need no download or are in the cache already.
 --fast leaves out some modules and the tests named in slow.txt (`--slowest 1` prints such a list); the
@@ -30,6 +31,7 @@ sys.path.insert(0, str(HERE))
 import crates  # noqa: E402
 import gomp  # noqa: E402
 import llvmomp  # noqa: E402
+import one  # noqa: E402
 import posixsuite  # noqa: E402
 import pythons  # noqa: E402
 import sources  # noqa: E402
@@ -77,6 +79,27 @@ class Bare:
         return {t: self.results.get(t, 'not run') for t in tests}
 
 
+class Done:
+    """What earlier runs of the same build have done, and found no difference in."""
+
+    def __init__(self, usf, fast):
+        build = [pathlib.Path(usf), pathlib.Path(usf).with_name('libusf.so')] if usf else []
+        text = b''.join(p.read_bytes() for p in build if p.exists()) + str(fast).encode()
+        self.path = CACHE / f'done-{hashlib.sha256(text).hexdigest()[:12]}.json'
+        self.items = {}
+
+    def read(self):
+        if self.path.exists():
+            self.items = json.loads(self.path.read_text())
+
+    def add(self, suite, item, *sums):
+        self.items[f'{suite} {item}'] = sums
+        self.path.write_text(json.dumps(self.items, indent=1))
+
+    def of(self, suite, item):
+        return self.items.get(f'{suite} {item}')
+
+
 def names_in(file):
     lines = (HERE / file).read_text().splitlines()
     return {x for x in lines if x and not x.startswith('#')}
@@ -108,10 +131,10 @@ class Sums:
         self.passed = self.alike = self.differ = 0
         self.seconds, self.why = 0.0, ''
 
-    def add(self, passed, left_out, failed, seconds):
-        self.passed += len(passed)
-        self.alike += len(left_out)
-        self.differ += len(failed)
+    def add(self, passed, alike, differ, seconds):
+        self.passed += passed
+        self.alike += alike
+        self.differ += differ
         self.seconds += seconds
 
 
@@ -133,6 +156,30 @@ def summary(table):
     return 1 if differ else 0
 
 
+def start(pool, o, usf, done, table):
+    """{job: (suite, item)} of all that is to be run."""
+    jobs = {}
+    for suite, module in SUITES.items():
+        if o.only and o.only != suite:
+            continue
+        table[suite] = n = Sums()
+        n.why = 'not in the cache' if o.ci and not getattr(module, 'ready', lambda: True)() else module.missing()
+        for item in [] if n.why else items_of(module, o):
+            if done.of(suite, item):
+                n.add(*done.of(suite, item))
+            else:
+                jobs[pool.submit(run_item, suite, item, usf, o.fast or o.ci, o.fresh)] = (suite, item)
+    return jobs
+
+
+def tell(suite, item, passed, failed, left_out, seconds):
+    print(f'{suite:9}{item:40}{seconds:7.1f} s  {len(passed)} passed'
+          f"{f', {len(left_out)} left out' if left_out else ''}{f', {len(failed)} FAILED' if failed else ''}")
+    for test, (then, now) in failed.items():
+        print(f'        bare {then}, now {now}: {test}')
+    sys.stdout.flush()
+
+
 def main():
     a = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     a.add_argument('--fast', action='store_true', help='the subset for CI')
@@ -140,34 +187,36 @@ def main():
     a.add_argument('--fresh', action='store_true', help='forget earlier bare results')
     a.add_argument('-j', type=int, default=2, metavar='N', help='groups at once (2)')
     a.add_argument('-k', default='', metavar='PATTERN', help='only modules and folders that match')
+    a.add_argument('--resume', action='store_true', help='go on where a run was stopped')
     a.add_argument('--only', choices=SUITES, help='only one of the suites')
     a.add_argument('--slowest', type=float, metavar='S', help='print the tests that took longer')
     o = a.parse_args()
     usf = os.environ.get('USF', '')
     usf = os.path.abspath(usf) if usf else ''
     LOGS.mkdir(parents=True, exist_ok=True)
-    jobs, slow, table = {}, [], {}
-    with concurrent.futures.ThreadPoolExecutor(o.j) as pool:
-        for suite, module in SUITES.items():
-            if o.only and o.only != suite:
-                continue
-            table[suite] = Sums()
-            table[suite].why = 'not in the cache' if o.ci and not getattr(module, 'ready', lambda: True)() else module.missing()
-            for item in [] if table[suite].why else items_of(module, o):
-                jobs[pool.submit(run_item, suite, item, usf, o.fast or o.ci, o.fresh)] = (suite, item)
-        for done in concurrent.futures.as_completed(jobs):
-            suite, item = jobs[done]
-            passed, failed, left_out, times, seconds = done.result()
-            table[suite].add(passed, left_out, failed, seconds)
+    slow, table, done, stopped = [], {}, Done(usf, o.fast or o.ci), False
+    if o.resume:
+        done.read()
+    pool = concurrent.futures.ThreadPoolExecutor(o.j)
+    try:
+        jobs = start(pool, o, usf, done, table)
+        for job in concurrent.futures.as_completed(jobs):
+            suite, item = jobs[job]
+            passed, failed, left_out, times, seconds = job.result()
+            sums = len(passed), len(left_out), len(failed), seconds
+            table[suite].add(*sums)
+            if not failed:
+                done.add(suite, item, *sums)
             slow += [t for t, s in times.items() if o.slowest and s > o.slowest]
-            print(f'{suite:9}{item:40}{seconds:7.1f} s  {len(passed)} passed'
-                  f"{f', {len(left_out)} left out' if left_out else ''}{f', {len(failed)} FAILED' if failed else ''}")
-            for test, (then, now) in failed.items():
-                print(f'        bare {then}, now {now}: {test}')
-            sys.stdout.flush()
+            tell(suite, item, passed, failed, left_out, seconds)
+    except KeyboardInterrupt:
+        stopped = True
+        print('\nstopped; --resume goes on')
+        one.stop()
+    pool.shutdown(cancel_futures=True)
     if slow:
         print('\n'.join(sorted(slow)))
-    return summary(table)
+    return summary(table) or 130 * stopped
 
 
 if __name__ == '__main__':

@@ -6,7 +6,7 @@
 #include "os/os.h"
 
 #define PAUSE_NS 100000000u
-#define SHARE    100u           /* of the time at most one in so many goes into this */
+#define SHARE    1000u          /* of the time at most one in so many goes into this */
 
 /* What the group allows: asked for once in a look, however many of its processes there are. */
 static struct quota_of_group *find(struct quota_look *l, int32_t pid)

@@ -4,7 +4,6 @@
  *
  * As many threads as there are CPUs keep them by WAY; one more is to get somewhere all the same.  "done": it did, and how
  * long that took. */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

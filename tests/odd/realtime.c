@@ -3,7 +3,6 @@
  *   odd-realtime WAY [usf]       usf: they are to be unbound while they are so, and bound before and after
  *
  * "done": all that was asked for was had, and locks, conditions and joins between both kinds work.  77: not allowed here. */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

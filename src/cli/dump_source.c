@@ -41,18 +41,30 @@ int dump_open_instance(const char *name, struct dump_source *s, char *why, size_
     return open_file(path, s, why, cap);
 }
 
+/* Behind the last slash of a mapping's path, without what the kernel adds to that of a file that is gone. */
+static bool file_name(const char *path, char *name, size_t cap)
+{
+    static const char gone[] = " (deleted)";
+    const char *base = strrchr(path, '/');
+    size_t n = base ? strlen(++base) : 0;
+    if (n >= sizeof gone - 1 && !strcmp(base + n - (sizeof gone - 1), gone)) n -= sizeof gone - 1;
+    if (!n || n >= cap) return false;
+    memcpy(name, base, n);
+    name[n] = 0;
+    return true;
+}
+
 /* The segment that a process has mapped: shared, from its beginning, under an instance's name. */
 static const struct mapping *segment_of(const struct address_space *as)
 {
     for (unsigned i = 0; i < as->nr; i++) {
         const struct mapping *m = &as->map[i];
-        const char *base = strrchr(m->path, '/');
-        char name[USF_NAME_MAX];
+        char file[SHM_PATH_MAX], name[USF_NAME_MAX];
         uint32_t uid;
         if (m->offset || strcmp(m->perms, "rw-s")) continue;
         /* One that got its name by a link shows none: the kernel calls it by its inode. */
-        bool named = base && shm_name_of_file(base + 1, &uid, name);
-        bool linked = base && m->path[0] == '/' && !strncmp(base, "/#", 2) && !strncmp(m->path, SHM_DIR "/", sizeof SHM_DIR);
+        if (!file_name(m->path, file, sizeof file)) continue;
+        bool named = shm_name_of_file(file, &uid, name), linked = file[0] == '#' && !strncmp(m->path, SHM_DIR "/", sizeof SHM_DIR);
         if (named || linked) return m;
     }
     return NULL;

@@ -6,7 +6,8 @@
 #include "os/os.h"
 
 #define PAUSE_NS 100000000u
-#define SHARE    1000u          /* of the time at most one in so many goes into this */
+#define LONG_NS  2000000000u
+#define SHARE    1000u          /* of the time at most one in so many goes into this, but for at most LONG_NS */
 
 /* What the group allows: asked for once in a look, however many of its processes there are. */
 static struct quota_of_group *find(struct quota_look *l, int32_t pid)
@@ -28,6 +29,7 @@ static void look_at(struct monitor *m, uint32_t proc)
 {
     struct usf_proc *p = &m->sched.procs[proc];
     int32_t pid = p->pid;
+    monitor_beats(m);
     if (atomic_load(&p->state) != USF_PROC_ACTIVE || pid <= 0) return;
     const struct quota_of_group *q = find(&m->quotas, pid);
     if (atomic_load(&p->quota) == q->cores && p->quota_group == q->group) return;
@@ -47,6 +49,6 @@ void quota_look(struct monitor *m)
     if (due) l->nr = 0;
     for (uint32_t i = 0; i < hwm; i++)
         if (due || !atomic_load(&m->sched.procs[i].quota)) look_at(m, i);
-    uint64_t now = os_now(), pause = (now - start) * SHARE;
-    if (due) l->next = now + (pause > PAUSE_NS ? pause : PAUSE_NS);
+    uint64_t now = os_now(), pause = (now - start) * SHARE;     /* and without a CPU meanwhile: hence the limit */
+    if (due) l->next = now + (pause < PAUSE_NS ? PAUSE_NS : pause > LONG_NS ? LONG_NS : pause);
 }

@@ -131,21 +131,24 @@ static unsigned quota_v1(const char *dir)
     return read_number_in(dir, "cpu.cfs_period_us", &period) ? cpus_of(quota, period) : 0;
 }
 
-/* The group's path below the mount: what is left of it behind the mounted root.  A group outside
- * of what is mounted (another cgroup namespace) leaves the mount point itself. */
+/* The group's path below the mount: what is left of it behind the mounted root.  Null: it is outside of what is mounted
+ * (another cgroup namespace). */
 static const char *below(const char *group, const char *root)
 {
     size_t n = strlen(root);
     if (n == 1) n = 0;                                  /* "/" */
-    if (!strncmp(group, "/..", 3) || strncmp(group, root, n)) return "";
-    return group[n] == '/' && group[n + 1] ? group + n : "";
+    if (!strncmp(group, "/..", 3) || strncmp(group, root, n) || (group[n] && group[n] != '/')) return NULL;
+    return group[n] && group[n + 1] ? group + n : "";
 }
 
-/* The group's directory, and in *top the length of the mount point's.  0: too long. */
-static int group_dir(char *dir, int cap, const char *sysroot, const struct mount *m, const char *group, int *top)
+/* The group's directory, and in *top the length of the mount point's.  0: too long, or it cannot be seen.  Of our own
+ * the mount point itself is what can be. */
+static int group_dir(char *dir, int cap, const char *sysroot, const struct mount *m, const char *group, bool own, int *top)
 {
+    const char *path = below(group, m->root);
+    if (!path && !own) return 0;
     *top = (int)(strlen(sysroot) + strlen(m->point));
-    int n = usf_format(dir, (size_t)cap, "%s%s%s", sysroot, m->point, below(group, m->root));
+    int n = usf_format(dir, (size_t)cap, "%s%s%s", sysroot, m->point, path ? path : "");
     return n < cap ? n : 0;
 }
 
@@ -167,7 +170,7 @@ static void visit_groups(const char *sysroot, int32_t pid, const char *controlle
         const char *end = m.options + strlen(m.options);
         bool v2 = g.v2[0] && !strcmp(m.fstype, "cgroup2");
         if (!v2 && !(g.v1[0] && !strcmp(m.fstype, "cgroup") && has_word(m.options, end, controller))) continue;
-        int top, n = group_dir(dir, sizeof dir, sysroot, &m, v2 ? g.v2 : g.v1, &top);
+        int top, n = group_dir(dir, sizeof dir, sysroot, &m, v2 ? g.v2 : g.v1, !pid || pid == os_getpid(), &top);
         if (n) visit(dir, n, top, v2, arg);
     }
     text_close(&t);
@@ -176,12 +179,13 @@ static void visit_groups(const char *sysroot, int32_t pid, const char *controlle
 /* ---- quota ------------------------------------------------------------------------------------- */
 
 /* FNV-1a; never 0 */
-static uint32_t hash(const char *text)
+#define HASH_START 2166136261u
+static uint32_t hash_on(uint32_t h, const char *text)
 {
-    uint32_t h = 2166136261u;
     while (*text) h = (h ^ (uint8_t)*text++) * 16777619u;
     return h ? h : 1;
 }
+static uint32_t hash(const char *text) { return hash_on(HASH_START, text); }
 
 struct bound {
     unsigned cpus;              /* 0: none */
@@ -216,9 +220,14 @@ unsigned os_cgroup_quota(const char *sysroot, int32_t pid, uint32_t *group)
 
 uint32_t os_cgroup_key(int32_t pid)
 {
-    char path[32], text[2 * PATH_LEN];
+    struct text_lines t;
+    char path[32], line[2 * PATH_LEN];
+    uint32_t h = HASH_START;
     usf_format(path, sizeof path, "/proc/%d/cgroup", pid);
-    return os_read_file(path, text, sizeof text) > 0 ? hash(text) : 0;
+    if (!text_open(&t, path)) return 0;
+    while (text_next(&t, line, sizeof line)) h = hash_on(h, line);
+    text_close(&t);
+    return h != HASH_START ? h : 0;
 }
 
 /* ---- frozen ------------------------------------------------------------------------------------ */

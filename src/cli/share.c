@@ -76,7 +76,11 @@ int share_choose(struct config *c)
     shm_scope_of(c->s.instance, &s);
     snprintf(plain, sizeof plain, "%s", s.plain);
     if (is_systems(share, c->s.share.with > USF_SHARE_USER)) c->s.share.with = USF_SHARE_USER;
-    if (is_systems(inst, s.level != SHM_USER)) return set_name(c, plain, inst->origin);
+    if (is_systems(inst, s.level != SHM_USER)) {
+        int r = set_name(c, plain, inst->origin);
+        if (r >= 0) return r;
+        shm_scope_of(c->s.instance, &s);
+    }
     if (c->s.share.with == USF_SHARE_PROCESS) return for_this_run(c, share);
     /* A whole name, as an outer run hands it on, has its answer with it. */
     if (s.level != SHM_USER && inst->origin >= share->origin && inst->origin != ORIGIN_CLI) return -1;

@@ -119,7 +119,7 @@ static void print_json(FILE *f, const struct stats *st, const struct sums *s, co
     json_start(&j, f);
     json_open(&j, 0, '{');
     json_string(&j, "program", program);
-    json_string(&j, "instance", st->in->shm.h->name);
+    json_string(&j, "instance", st->in->shm.name);
     json_fraction(&j, "seconds", s->seconds);
     json_uint(&j, "cores", st->in->shm.h->nr_cores);
     json_fraction(&j, "busy_share", s->busy_share);

@@ -11,9 +11,9 @@ void view_wait(const struct usf_task *t, char *buf, size_t cap);
 /* Names of all instances, sorted; the caller frees the array and each name.  Their number or -errno. */
 int  view_instances(char ***names);
 void view_free(char **names, int n);
-/* Are pids of the instance ours, so that /proc can be asked? */
 /* Who has made an instance that users share; ourselves if it is not shared, or not there (any more). */
 uint32_t view_owner_of(const char *name);
+/* Are pids of the instance ours, so that /proc can be asked? */
 bool view_same_pidns(const struct usf_header *h);
 
 /* ---- a copy of an instance ---------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define TICK_NS    2000000u     /* while tasks wait */
@@ -88,6 +89,7 @@ int agent_run(struct monitor *m)
     uint32_t cores = m->shm.h->nr_cores < USF_MAX_CORES ? m->shm.h->nr_cores : USF_MAX_CORES;
     a.m = m;
     if (!is_only_one(m)) return AGENT_ENDS;
+    prctl(PR_SET_NAME, "usf-agent");
     a.alone_since = os_now();
     for (;;) {
         uint64_t now = os_now();

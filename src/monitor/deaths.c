@@ -74,6 +74,7 @@ static bool names(const struct usf_proc *p, const struct watched *w)
 static void reap(struct monitor *m, uint32_t i)
 {
     struct watched *w = &m->watched[i];
+    monitor_beats(m);
     pthread_mutex_lock(&m->lock);
     if (names(&m->sched.procs[i], w)) {
         monitor_recover_lock(m);

@@ -5,7 +5,7 @@
  *
  * Nothing of it may run beside its successor, as both have one name for the scheduler's lock.  It need not be dead
  * for that: who is sent SIGKILL and does not run at that moment never runs a further instruction of its own, however long
- * its cgroup keeps it from dying.
+ * its cgroup keeps it from dying.  Who does run goes on until its processor is interrupted for it, some microseconds: that is waited for.
  *
  * Runs in the user's programs: no libc. */
 #include "base/base.h"
@@ -15,9 +15,12 @@
 #include "shm/layout.h"
 #include <signal.h>
 
-/* Without any sign of life while there was something to do.  Both: whoever looks may not have had the CPU for long, either. */
+/* Without any sign of life while there was something to do, in so many looks, this long apart at least: those who look may not have
+ * had the CPU for long, either. */
 #define HUNG_NS    300000000u
 #define HUNG_LOOKS 4u
+#define LOOK_NS    50000000u
+#define STOP_NS    1000000u     /* for a processor to notice the signal */
 
 static bool has_work(struct usf_header *h)
 { return (atomic_load(&h->nr_ready) && !atomic_load(&h->monitor_asleep)) || atomic_load(&h->lock_stuck); }
@@ -29,16 +32,18 @@ static bool is_hung(struct usf_header *h)
     if (beat != atomic_load(&m->beat) || !has_work(h) || !atomic_load(&m->since)) {
         atomic_store(&m->beat, beat);
         atomic_store(&m->since, now);
+        atomic_store(&m->last, now);
         atomic_store(&m->looks, 0);
         return false;
     }
+    if (now - atomic_exchange(&m->last, now) < LOOK_NS) return false;
     return atomic_fetch_add(&m->looks, 1) + 1 >= HUNG_LOOKS && now - atomic_load(&m->since) >= HUNG_NS;
 }
 
 /* The pid is from the segment: at least it has this one mapped.  Another user who has written it must not choose whom we kill. */
 static bool is_monitor(const struct usf_header *h, int32_t pid, const struct monitor_own *own)
 {
-    if (pid <= 0 || pid == os_getpid()) return false;
+    if (pid <= 1 || pid == os_getpid()) return false;      /* 1: the kernel spares a namespace's first process */
     return own ? os_process_surely_maps(pid, own->dev, own->ino) : os_process_maps(pid, h->file_dev, h->file_ino);
 }
 
@@ -49,5 +54,6 @@ bool monitor_end_hung(struct usf_header *h, const struct monitor_own *own)
     if (!is_hung(h)) return false;
     atomic_store(&h->monitor_missed.since, 0);
     if (!is_monitor(h, pid, own) || usf_syscall(__NR_kill, pid, SIGKILL)) return false;
+    os_sleep(STOP_NS);
     return atomic_compare_exchange_strong(&h->monitor, &word, 0);
 }

@@ -132,7 +132,6 @@ static bool help_other(struct monitor *m)
 {
     report(m->options, 0);
     if (!agent_is_wanted(m->shm.h, m->options->name)) return false;
-    prctl(PR_SET_NAME, "usf-agent");
     be_prompt();
     sched_bind(&m->sched, m->shm.h);
     use_all_cores(&m->sched);
@@ -168,11 +167,14 @@ int monitor_run(const struct monitor_options *o)
         use_all_cores(&m->sched);
         usf_lock_on_stuck = on_stuck;
         monitor_recover_lock(m);        /* our predecessor may have died with it */
+        sched_watch_begin(&m->sched);
         r = start_watching(m);
     }
-    if (!r && shm_hold(m->shm.h, o->dir) < 0) usf_say("other containers will take this instance for abandoned");
+    if (!r && shm_hold(&m->shm, o->dir) < 0) usf_say("other containers will take this instance for abandoned");
     report(o, r);
     if (!r) deaths_loop(m);
+    /* Never unlocked: who takes our place takes us for dead, and the other thread runs until we have exited. */
+    pthread_mutex_lock(&m->lock);
     resign(m->shm.h);
     return r ? 1 : 0;
 }

@@ -12,7 +12,7 @@
  * A child waits for its death and becomes the next one (keeper.c).
  *
  * There is one per instance: the header's `monitor` word (pid and start time) is taken over by a
- * compare-and-swap from a dead one only.  If it is killed, whoever misses it starts another
+ * compare-and-swap from one that is dead, or was ended because it hung (hung.c).  If it is killed, whoever misses it starts another
  * (monitor_keep): nothing of its state is needed.
  */
 #ifndef USF_MONITOR_H

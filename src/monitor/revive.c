@@ -121,11 +121,15 @@ static struct monitor_own own;      /* name null: the segment is as good */
 
 void monitor_use_own(struct monitor_own o) { own = o; }
 
+static bool is_there(const char *exe) { return usf_syscall(__NR_access, exe, X_OK) == 0; }
+
 int monitor_keep(struct usf_header *h)
 {
     uint64_t tried = atomic_load(&h->monitor_tried), now = os_now();
     const char *exe = own.name ? own.exe : h->usf_exe, *name = own.name ? own.name : h->name;
-    if (!exe[0] || (monitor_is_alive(h) && !monitor_end_hung(h, own.name ? &own : NULL))) return 0;
+    if (!exe[0]) return 0;
+    /* It is not ended where no other can be started (chroot). */
+    if (monitor_is_alive(h) && (!is_there(exe) || !monitor_end_hung(h, own.name ? &own : NULL))) return 0;
     if (tried && now - tried < RETRY_NS) return 1;
     if (!atomic_compare_exchange_strong(&h->monitor_tried, &tried, now)) return 1;
     int r = monitor_revive(exe, name);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define STOPPED_NS   40000000u      /* two looks at least, and those who wait have done so for as long before */
-#define TRACED_NS    1000000000u    /* by a tracer, and whether it runs in between cannot be found out */
+#define TRACED_NS    500000000u     /* by a tracer, which may not get a CPU for a while itself */
 #define SLEEPS_NS    5000000000u    /* not stopped, but not running either: swapped out */
 #define NUDGE_LOOKS  200u           /* every 100 us */
 
@@ -52,7 +52,7 @@ static bool is_another_program(struct monitor *m, struct usf_proc *p)
 static uint64_t patience(const struct owner_look *o, int32_t pid)
 {
     if (o->state == 'T') return 2 * STOPPED_NS;     /* it has been helped by then */
-    if (o->state == 't') return o->slices ? STOPPED_NS : TRACED_NS;
+    if (o->state == 't') return TRACED_NS;
     return os_cgroup_frozen("", pid) ? STOPPED_NS : SLEEPS_NS;
 }
 

@@ -251,6 +251,8 @@ static inline void sched_crit_leave(struct sched *s, struct sched_self *me)
 /* Wake the monitor, to look at processes and at the lock. */
 void sched_tell_monitor(struct sched *s);
 
+/* Monitor: before its first look. */
+void sched_watch_begin(struct sched *s);
 /* Monitor: one look at everything.  nudge: signal this task's thread.  state: 'R','S',... of a thread, 'X': it has ended.
  * Returns ns until it wants the next look, UINT64_MAX: not before monitor_event changes. */
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),

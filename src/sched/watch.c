@@ -165,6 +165,14 @@ void watch_took_unseen(struct sched *s, uint32_t task)
     m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lends = core_lends(&s->tasks[task])};
 }
 
+/* Whom the last monitor had in mind is not known: all that have no core, and may be awake. */
+void sched_watch_begin(struct sched *s)
+{
+    uint32_t hwm = atomic_load(&s->h->task_hwm);
+    for (uint32_t i = 0; i < hwm; i++)
+        if (atomic_load(&s->tasks[i].state) == USF_TASK_IN_KERNEL) watch_took_unseen(s, i);
+}
+
 static bool is_unseen(struct sched *s, const struct sched_unseen *u)
 {
     struct usf_task *t = &s->tasks[u->task];
@@ -224,7 +232,7 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
     }
     if (core_enter(s, &me)) {
         s->ops.tick(&s->pol);
-        if (!core_take_lent(s, &k)) next = s->h->lend_ns;
+        if (!core_take_lent(s, &k) && s->h->lend_ns < next) next = s->h->lend_ns;
         core_leave(s, &me, &k);
     }
     return next;

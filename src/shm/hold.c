@@ -19,17 +19,17 @@
 
 static struct flock whole(short type) { return (struct flock){.l_type = type, .l_whence = 0, .l_start = 0, .l_len = 1}; }
 
-int shm_hold(const struct usf_header *h, const char *dir)
+int shm_hold(const struct shm *m, const char *dir)
 {
     char path[SHM_PATH_MAX];
     struct os_stat st;
     struct flock l = whole(F_RDLCK);
-    int r = shm_path(dir, h->name, h->uid, path, sizeof path);
+    int r = shm_path(dir, m->name, os_geteuid(), path, sizeof path);
     if (r < 0) return r;
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd < 0) return fd;
     r = os_fstat(fd, &st);
-    if (!r && (st.dev != h->file_dev || st.ino != h->file_ino)) r = -ESTALE;
+    if (!r && (st.dev != m->dev || st.ino != m->ino)) r = -ESTALE;
     if (!r) r = (int)usf_syscall(__NR_fcntl, fd, F_OFD_SETLK, &l);
     if (!r) return fd;
     os_close(fd);

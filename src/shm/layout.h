@@ -203,6 +203,7 @@ struct usf_lock {
 /* When the monitor was last found without a new sign of life although there was work (src/monitor/hung.c). */
 struct usf_missed {
     _Atomic uint64_t beat, since;      /* its count then; ns, 0: begin anew */
+    _Atomic uint64_t last;             /* look, ns */
     _Atomic uint32_t looks;            /* since then */
 };
 
@@ -342,7 +343,7 @@ USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
 USF_LAYOUT_AT(usf_lock, next, 64);
 USF_LAYOUT_AT(usf_lock, serving, 128);
 USF_LAYOUT_AT(usf_lock, slot, 192);
-USF_LAYOUT_RECORD(usf_header, 10304);
+USF_LAYOUT_RECORD(usf_header, 10368);
 /* read before the version is known: these never move, in any version */
 USF_LAYOUT_AT(usf_header, magic, 0);
 USF_LAYOUT_AT(usf_header, abi, 8);

@@ -2,7 +2,7 @@
  *
  * Life of a segment (docs/design.md):
  *
- *   nothing --create--> READY --shm_retire_if_empty--> RETIRED (and unlinked)
+ *   nothing --create--> READY --shm_retire_if_empty--> RETIRED (and unlinked, unless another user has made it)
  *
  * It is made whole under no name, or a temporary one, and then linked: nobody ever sees a half-made one.
  * Who may do what when:
@@ -107,7 +107,7 @@ int  shm_remove_unusable(const char *dir, const char *name, char *why, size_t ca
 
 /* For the monitor: tell those in other pid namespaces, by a lock of the file, that the instance is watched for as long
  * as this process lives.  A descriptor that is to stay open, or -errno. */
-int  shm_hold(const struct usf_header *h, const char *dir);
+int  shm_hold(const struct shm *m, const char *dir);
 
 /* With whom an instance is shared is part of its name: NAME is the user's own, gGID:NAME that of a group's members,
  * public:NAME anybody's.  So it goes wherever the name goes: to children, the monitor, other commands. */

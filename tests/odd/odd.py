@@ -107,8 +107,16 @@ def can(*command):
         return False
 
 
+def out_of_time(*_):
+    """As an error, so that what was started is ended, and what was made removed."""
+    signal.alarm(20)
+    raise TimeoutError("the time is over")
+
+
 def main():
-    signal.alarm(900)
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.signal(signal.SIGTERM, out_of_time)
+    signal.alarm(850)
     print("seed", SEED, file=sys.stderr)
     random.seed(SEED)
     r = unittest.main(exit=False, verbosity=1).result

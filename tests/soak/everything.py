@@ -25,6 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 LOADS = ["cond", "barrier", "openmp", "yield", "spin", "pipe", "fork", "python"]
 LOOK_S, SAMPLE_S = 0.05, 5.0
+LATE_S = 0.1  # a look may be so late because the machine is busy
 STALL_S = 1.0
 JOB_LIMIT_S = 120
 GROWTH = {"private KiB": 1024, "descriptors": 2, "threads": 2}  # of a load or the monitor: more than this is growth
@@ -95,6 +96,7 @@ class Soak:
         self.samples = []                          # (what, kind) -> value, one dictionary per look
         self.still = {}                            # (slot, thread): (count, since)
         self.shown = 0                             # when the instance was last shown
+        self.late = 0                              # seconds in which the machine stood still
 
     # ---- programs ---------------------------------------------------------------------------------
 
@@ -149,10 +151,10 @@ class Soak:
 
     # ---- what is looked at --------------------------------------------------------------------------
 
-    def look(self, now, before):
-        """Who stands still.  A look that is late itself (the machine was elsewhere) says nothing."""
-        if now - before > 10 * LOOK_S:
-            self.still.clear()
+    def look(self, late):
+        """Who stands still, in time in which we ourselves ran: when a look is late the machine stood still, or was another's."""
+        self.late += max(0, late - LATE_S)
+        now = time.monotonic() - self.late
         for slot, kind in enumerate(LOADS):
             for i, (count, _, _) in enumerate(self.board.threads(slot)):
                 old, since = self.still.get((slot, i), (None, now))
@@ -208,8 +210,8 @@ class Soak:
             self.fill()
             self.reap()
             now = time.monotonic()
-            self.look(now, before)
-            before = now
+            self.look(now - before - LOOK_S)
+            before = time.monotonic()
             if now - sampled > SAMPLE_S:
                 self.sample()
                 sampled = now
@@ -231,6 +233,7 @@ class Soak:
         print("longest standstill of a thread, s: " + ", ".join(f"{kind} {s:.2f}" for kind, s in sorted(self.longest.items())))
         if self.samples:
             print("at the end: " + ", ".join(f"{who} {value} {what}" for (who, what), value in sorted(self.samples[-1].items())))
+        print(f"the machine itself stood still for {self.late:.2f} s")
         print(f"{len(self.stalls)} stalls of more than {STALL_S:g} s, {len(self.troubles)} troubles")
 
     def close(self):

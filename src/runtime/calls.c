@@ -113,8 +113,12 @@ static long futex_alone(struct gate_frame *f)
     if (!(op & FUTEX_PRIVATE_FLAG) || !rt.on || usf_gate_vforked || rt.sched.kernel || rt_self.self.crit)
         return rt_pass(f);
     if (waits(op & FUTEX_CMD_MASK)) return wait_in_kernel(0, f);
+    /* It takes the locks that all take: its signals are deferred where rt_signal looks, which `nobody` is not. */
+    bool mine = rt_has_own_self();
+    if (mine) sched_crit_enter(&rt_self.self);
     long r = sync_futex(&rt.sync, &alone, (uint32_t *)f->rdi, op, (uint32_t)f->rdx,
                         (const struct sync_timespec *)f->r10, (uint32_t *)f->r8, (uint32_t)f->r9);
+    if (mine) sched_crit_leave(&rt.sched, &rt_self.self);
     return r == SYNC_KERNEL ? rt_pass(f) : r;
 }
 

@@ -75,7 +75,7 @@ static long fork_with(struct gate_frame *f)
     if (rt_vforked()) return rt_pass(f);
     if (!rt.on) return fork_unscheduled(f);
     /* A process that shares this memory and this thread's storage (clone) must not change what is the thread's. */
-    bool mine = !atomic_load(&rt.shared_tls) || os_gettid() == t->tid;
+    bool mine = rt_has_own_self();
     if (mine) sched_crit_enter(&t->self);
     uint64_t mask = block_signals();
     long r = rt_pass(f);

@@ -102,6 +102,9 @@ static inline bool rt_is_in(void)
     return USF_LIKELY(rt_self.state == RT_ATTACHED && !usf_gate_vforked && !rt_self.self.crit
                       && !atomic_load_explicit(&rt.careful, memory_order_relaxed));
 }
+/* Is rt_self the calling thread's alone?  A clone that shares memory and thread pointer uses its parent's. */
+static inline bool rt_has_own_self(void)
+{ return USF_LIKELY(!atomic_load_explicit(&rt.shared_tls, memory_order_relaxed)) || os_gettid() == rt_self.tid; }
 /* The calling thread if it takes part (attached now if it is new), else null: pass. */
 struct rt_thread *rt_enter_slow(void);
 static inline struct rt_thread *rt_enter(void) { return rt_is_in() ? &rt_self : rt_enter_slow(); }

@@ -139,7 +139,7 @@ static void before_clone(struct gate_frame *f)
         usf_gate_push_vforked(vforked ? 1 : RT_COPY);
         return;
     }
-    if (flags & CLONE_THREAD && !vforked) rt_apply_learned();
+    if (rt.on && flags & CLONE_THREAD && !vforked) rt_apply_learned();     /* off: a filter may allow no call of ours */
     if (flags & CLONE_SETTLS && rt_self.state == RT_ATTACHED) bequeath(f);
     if (flags & CLONE_VFORK) {
         if (!vforked) rt_self.set_by_child = 0;

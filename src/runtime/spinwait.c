@@ -140,7 +140,7 @@ void rt_object_loaded(const struct gate_object *o)
 {
     int n = spin_apply_idioms(o);
     if (n > 0 && rt.sched.proc != USF_NONE) rt.sched.procs[rt.sched.proc].spin_sites += (uint64_t)n;
-    if (learned_due) apply_learned(o, &n);
+    if (rt.on && learned_due) apply_learned(o, &n);
 }
 
 void rt_spin_init(void)

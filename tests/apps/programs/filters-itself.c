@@ -1,8 +1,9 @@
-/* tests/apps/programs/filters-itself.c - more processes than cores allow themselves write and exit_group
- * only, and go on.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/apps/programs/filters-itself.c - more processes than cores allow themselves write and exit_group only, or no call
+ * that has to do with files, and go on, the latter with another thread.  SPDX-License-Identifier: Apache-2.0 */
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -12,22 +13,36 @@
 
 enum { PROCESSES = 8, WRITES = 5000 };
 
-static int confined(int pipe_end, int by_prctl)
+#define IF(call, then) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_##then)
+static struct sock_filter little[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    IF(SYS_write, ALLOW), IF(SYS_exit_group, ALLOW),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+}, no_files[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    IF(SYS_open, KILL_PROCESS), IF(SYS_openat, KILL_PROCESS), IF(SYS_read, KILL_PROCESS), IF(SYS_pwrite64, KILL_PROCESS),
+    IF(SYS_fstat, KILL_PROCESS), IF(SYS_newfstatat, KILL_PROCESS),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+static struct sock_fprog filters[] = {{sizeof little / sizeof *little, little}, {sizeof no_files / sizeof *no_files, no_files}};
+
+static void *write_some(void *pipe_end)
 {
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-    };
-    struct sock_fprog filter = {sizeof code / sizeof *code, code};
+    for (int i = 0; i < WRITES; i++)
+        if (write(*(int *)pipe_end, "x", 1) != 1) return pipe_end;
+    return NULL;
+}
+
+static int confined(int pipe_end, int by_prctl, int with_thread)
+{
+    struct sock_fprog *filter = &filters[with_thread];
+    pthread_t t;
+    void *failed;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 1;
-    long r = by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)
-                      : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter);
-    for (int i = 0; !r && i < WRITES; i++)
-        if (write(pipe_end, "x", 1) != 1) return 2;
-    return r ? 3 : 0;
+    if (by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter) : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, filter)) return 3;
+    if (!with_thread) failed = write_some(&pipe_end);
+    else if (pthread_create(&t, NULL, write_some, &pipe_end) || pthread_join(t, &failed)) return 4;
+    return failed ? 2 : 0;
 }
 
 int main(void)
@@ -38,7 +53,7 @@ int main(void)
     alarm(30);
     if (pipe(end)) return 1;
     for (int i = 0; i < PROCESSES; i++)
-        if (!fork()) syscall(SYS_exit_group, confined(end[1], i % 2));
+        if (!fork()) syscall(SYS_exit_group, confined(end[1], i % 2, i / 2 % 2));
     close(end[1]);
     while ((n = read(end[0], some, sizeof some)) > 0) read_in_all += n;
     for (int i = 0; i < PROCESSES; i++)

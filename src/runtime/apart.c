@@ -30,6 +30,7 @@ bool rt_is_to_be_apart(struct rt_thread *t)
 void rt_stay_apart(struct rt_thread *t)
 {
     t->state = RT_APART;
+    t->apart = true;
     atomic_fetch_add(&rt.nr_apart, 1);
     rt_unpin();
 }
@@ -46,7 +47,8 @@ static void go_apart(struct rt_thread *t)
 
 void rt_end_apart(struct rt_thread *t)
 {
-    t->state = RT_NEW;
+    if (!t->apart) return;
+    t->apart = false;
     atomic_fetch_sub(&rt.nr_apart, 1);
 }
 
@@ -56,7 +58,6 @@ void rt_choose_side(struct rt_thread *t)
     if (t->state == RT_ATTACHED && apart) {
         go_apart(t);
     } else if (t->state == RT_APART && !apart) {
-        rt_end_apart(t);
         rt_attach(t);
     }
 }

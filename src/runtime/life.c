@@ -44,6 +44,7 @@ static void in_child(struct rt_thread *t)
     t->self = (struct sched_self){.task = USF_NONE, .crit = crit};
     t->sync = (struct sync_self){.sched = &t->self};
     t->state = RT_NEW;
+    t->apart = false;
     t->deferred = 0;
     t->policy_seen = 0;     /* not every policy is inherited */
     rt_forget_threads();
@@ -259,7 +260,8 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
 static long call_exit_group(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    if (rt.on && !usf_gate_vforked && (t->state == RT_APART || (t->state == RT_ATTACHED && t->self.task != USF_NONE))) {
+    bool in = t->state == RT_APART || (t->state == RT_ATTACHED && t->self.task != USF_NONE);
+    if (rt.on && !usf_gate_vforked && in && rt_has_own_self()) {
         uint32_t proc;
         sched_crit_enter(&t->self);
         sched_leave(&rt.sched, &t->self, &proc);

@@ -24,7 +24,7 @@ enum rt_thread_state {
     RT_NEW = 0,         /* not met yet: attaches itself at its first call */
     RT_ATTACHED,
     RT_ATTACHING,
-    RT_ALONE,           /* runs unscheduled (no record left, or it is ending) */
+    RT_ALONE,           /* runs unscheduled (no room for it, its process has left, or it is ending) */
     RT_APART,           /* left to the kernel for now (apart.c) */
 };
 
@@ -52,6 +52,7 @@ struct rt_thread {
     uint64_t set_by_child;          /* signals whose action its child has set, which shares its memory (vfork, posix_spawn) */
     uint32_t policy_seen;           /* rt.policy_calls + 1 when it last looked whether it is a real-time thread */
     bool real_time;                 /* ... and was it? */
+    bool apart;                     /* rt.nr_apart counts it */
     uint32_t stopped;               /* rt.stop_round that it has answered */
     bool has_hint;                  /* affinity that the program set */
     struct os_cpuset hint;
@@ -134,11 +135,11 @@ void rt_unpin(void);                        /* give the calling thread the proce
 void rt_install_apart(void);
 bool rt_is_to_be_apart(struct rt_thread *t);
 void rt_stay_apart(struct rt_thread *t);    /* one that has no record, from now on */
-void rt_end_apart(struct rt_thread *t);
+void rt_end_apart(struct rt_thread *t);     /* if it is */
 void rt_choose_side(struct rt_thread *t);   /* attached, or apart: as it is to be now */
 /* Is the calling thread one of a process that takes part? */
 static inline bool rt_takes_part(void)
-{ return rt_enter() || (rt.on && !usf_gate_vforked && rt_self.state == RT_APART && !rt_self.self.crit); }
+{ return rt_enter() || (rt.on && !usf_gate_vforked && rt_self.state == RT_APART && !rt_self.self.crit && rt_has_own_self()); }
 
 /* exec.c */
 void rt_install_exec(void);

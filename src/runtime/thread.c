@@ -67,7 +67,7 @@ void rt_attach(struct rt_thread *t)
 {
     char name[16] = "";
     sched_crit_enter(&t->self);
-    if (t->state == RT_APART) rt_end_apart(t);
+    rt_end_apart(t);
     t->state = RT_ATTACHING;
     t->tid = os_gettid();
     t->self.task = USF_NONE;
@@ -109,7 +109,7 @@ struct rt_thread *rt_enter_slow(void)
     if (rt_vforked() || t->self.crit) return 0;
     if (atomic_load(&rt.was_off)) rt_lost_record(t);
     if (!rt.on) return 0;
-    if (t->state == RT_ATTACHED && atomic_load(&rt.shared_tls) && os_gettid() != t->tid) return 0;
+    if (t->state != RT_NEW && !rt_has_own_self()) return 0;
     if (t->state == RT_NEW) rt_attach(t);
     else if (t->state != RT_ATTACHING) rt_choose_side(t);
     return t->state == RT_ATTACHED ? t : 0;
@@ -118,19 +118,16 @@ struct rt_thread *rt_enter_slow(void)
 static long call_exit(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    if (rt_vforked() || (atomic_load(&rt.shared_tls) && os_gettid() != t->tid)) return rt_pass(f);
+    if (rt_vforked() || !rt_has_own_self()) return rt_pass(f);
     threads_before_exit();
-    if (rt.on && t->state == RT_ATTACHED) {
-        rt_list_remove(t);
-        t->state = RT_ALONE;
-        sched_detach(&rt.sched, &t->self);
-        /* out of these it was cancelled, or jumped */
-        if (t->kernel_waits) sync_kernel_wait(&rt.sync, -(int)t->kernel_waits);
-        t->kernel_waits = 0;
-    } else if (t->state == RT_APART && rt_takes_part()) {
-        rt_end_apart(t);
-        t->state = RT_ALONE;
-    }
+    bool attached = t->state == RT_ATTACHED;
+    if (attached) rt_list_remove(t);
+    t->state = RT_ALONE;    /* whatever it would be by now */
+    if (rt.on && attached) sched_detach(&rt.sched, &t->self);
+    rt_end_apart(t);
+    /* out of these it was cancelled, or jumped */
+    if (t->kernel_waits) sync_kernel_wait(&rt.sync, -(int)t->kernel_waits);
+    t->kernel_waits = 0;
     return rt_pass(f);
 }
 

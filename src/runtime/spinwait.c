@@ -41,13 +41,25 @@ static void spin_round(uint32_t place, struct spin_regs *regs)
 
 /* ---- live patching ---------------------------------------------------------------------------- */
 
+/* Back from a call already, whatever it has written down so far: nothing is lent any more, and the core is its own.  It may have
+ * looked whether it may go on before we forbade it. */
+static bool is_back(uint32_t task)
+{
+    const struct usf_task *t = &rt.sched.tasks[task];
+    if (sched_has_lent(t)) return false;
+    uint32_t core = atomic_load(&((struct usf_task *)t)->core);
+    uint64_t w = core < rt.sched.h->nr_cores ? atomic_load(&rt.sched.cores[core].word) : 0;
+    return core_state(w) == USF_CORE_RUNNING && core_task(w) == task;
+}
+
 /* Is it executing the program's code, as far as we know? */
 static bool may_run(const struct rt_thread *t)
 {
     const volatile struct sched_self *self = &t->self;
-    uint32_t task = self->task;
-    return self->where == SCHED_USER && task != USF_NONE
-           && (self->guest || atomic_load(&rt.sched.tasks[task].state) == USF_TASK_RUNNING);
+    uint32_t task = self->task, where = self->where;
+    if (task == USF_NONE || where == SCHED_PARKED) return false;
+    if (self->guest) return where == SCHED_USER;
+    return atomic_load(&rt.sched.tasks[task].state) == USF_TASK_RUNNING && (where == SCHED_USER || is_back(task));
 }
 
 /* Stop every thread of this process that may be executing program code. */

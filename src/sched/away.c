@@ -113,8 +113,7 @@ static void return_as_guest(struct sched *s, struct sched_self *me)
     uint32_t burst = atomic_load_explicit(&t->guest, memory_order_relaxed) + 1;
     atomic_store_explicit(&t->guest, burst ? burst : 1, memory_order_relaxed);
     me->returned = os_cycles();
-    me->where = SCHED_USER;
-    park_for_patch(s);
+    park_go_on(s, me);
 }
 
 void sched_return_core(struct sched *s, struct sched_self *me)
@@ -124,12 +123,12 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     if (me->guest) return return_as_guest(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (USF_LIKELY(not_taken && take_back(s, me))) {
-        me->where = SCHED_USER;
+        me->where = SCHED_USER;         /* to be stopped since the loan ended or the core was taken back, which is before this looks */
         if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) core_arrive(s, me);
         return;
     }
     if (s->kernel) {
-        me->where = SCHED_USER;
+        park_go_on(s, me);
         return;
     }
     struct kicks k = {0};
@@ -141,8 +140,8 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     }
     end_taken_loan(t);
     if (take_back(s, me)) {             /* a handler got it another, which it lent for the rest of the call */
-        me->where = SCHED_USER;
         core_leave(s, me, &k);
+        park_go_on(s, me);
         return;
     }
     if (core < s->h->nr_cores) {        /* we may have cleared the bit of a core that is free */

@@ -121,8 +121,15 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
     return me->interrupted ? -EINTR : r;
 }
 
-void park_for_patch(struct sched *s)
-{ while (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) os_futex_wait(&s->patching, 1, 0); }
+void sched_await_patch(struct sched *s)
+{ while (USF_UNLIKELY(atomic_load(&s->patching))) os_futex_wait(&s->patching, 1, 0); }
+
+/* Whoever begins to patch sees it run, or is seen here. */
+void park_go_on(struct sched *s, struct sched_self *me)
+{
+    __atomic_store_n(&me->where, SCHED_USER, __ATOMIC_SEQ_CST);
+    sched_await_patch(s);
+}
 
 void core_arrive(struct sched *s, struct sched_self *me)
 {
@@ -140,8 +147,7 @@ void core_arrive(struct sched *s, struct sched_self *me)
         bool bound = os_pin(0, s->cores[core].pol.cpu) == 0;
         atomic_store_explicit(&t->pinned, bound ? core : USF_NONE, memory_order_relaxed);
     }
-    me->where = SCHED_USER;
-    park_for_patch(s);
+    park_go_on(s, me);
 }
 
 /* The core was taken before we got to use it. */

@@ -217,7 +217,7 @@ static inline void sched_lend_core(struct sched *s, struct sched_self *me, uint6
 }
 static inline bool sched_end_loan(struct sched *s, struct sched_self *me)
 {
-    if (USF_UNLIKELY(me->guest || me->task == USF_NONE || atomic_load_explicit(&s->patching, memory_order_relaxed))) return false;
+    if (USF_UNLIKELY(me->guest || me->task == USF_NONE)) return false;
     struct usf_task *t = &s->tasks[me->task];
     uint64_t loan = atomic_load_explicit(&t->loan, memory_order_relaxed);
     if (USF_UNLIKELY((loan & USF_LOAN_BITS) != USF_LOAN_LENT)
@@ -228,9 +228,13 @@ static inline bool sched_end_loan(struct sched *s, struct sched_self *me)
     if (USF_UNLIKELY(core >= s->h->nr_cores)) return false;
     uint64_t w = atomic_load_explicit(&s->cores[core].word, memory_order_relaxed);
     if (USF_UNLIKELY(core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task)) return false;      /* taken unseen */
+    /* After the swap: whoever patches sees the loan over, and has this thread stop, or is seen here. */
+    if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) return false;
     __atomic_store_n(&me->where, SCHED_USER, __ATOMIC_RELAXED);
     return true;
 }
+/* Wait while code of this process is being rewritten. */
+void sched_await_patch(struct sched *s);
 /* A signal handler is about to run on top of such a call: get a core, to be left again after it.  False: the thread has one, it was
  * about to leave it or is just back; after the handler it finds that so. */
 bool sched_interrupt_away(struct sched *s, struct sched_self *me);

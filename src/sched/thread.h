@@ -23,7 +23,8 @@ bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline);
 /* Stop polling: true: somebody had been left in the mailbox, and is woken. */
 bool park_leave_poll(struct sched *s, struct sched_self *me);
 /* This process's code is being rewritten: wait for the end of that. */
-void park_for_patch(struct sched *s);
+/* On in the program, once nobody rewrites its code. */
+void park_go_on(struct sched *s, struct sched_self *me);
 /* Everybody is to leave whose lock does not move: trying to take it is what finds out. */
 static inline void look_if_stalled(struct sched *s, struct sched_self *me)
 { if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0}); }

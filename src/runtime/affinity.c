@@ -22,23 +22,11 @@ static void bequeath(uintptr_t key, const struct os_cpuset *hint)
     __atomic_store_n(&nr_births, nr_births + 1, __ATOMIC_RELAXED);
 }
 
-void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls)
+/* The calling thread's, also such as was left for it while it was apart; holds rt.list_lock */
+static void inherit(struct rt_thread *t)
 {
-    if (!creator->has_hint || !tls) return;
-    sched_crit_enter(&creator->self);
-    rt_list_lock();
-    bequeath(tls, &creator->hint);
-    rt_list_unlock();
-    sched_crit_leave(&rt.sched, &creator->self);
-}
-
-/* in a critical section */
-void rt_inherit_hint(struct rt_thread *t)
-{
-    if (!__atomic_load_n(&nr_births, __ATOMIC_RELAXED)) return;
     uintptr_t self;
     __asm__("mov %%fs:0, %0" : "=r"(self));
-    rt_list_lock();
     for (unsigned i = 0; i < BIRTHS; i++) {
         /* oldest first: what was set for the thread itself comes after what it inherited */
         unsigned at = (nr_births + i) % BIRTHS;
@@ -47,7 +35,39 @@ void rt_inherit_hint(struct rt_thread *t)
         t->has_hint = true;
         births[at].key = 0;
     }
+}
+
+static bool any_births(void) { return __atomic_load_n(&nr_births, __ATOMIC_RELAXED) != 0; }
+
+void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls)
+{
+    if ((!creator->has_hint && !any_births()) || !tls) return;
+    sched_crit_enter(&creator->self);
+    rt_list_lock();
+    inherit(creator);
+    if (creator->has_hint) bequeath(tls, &creator->hint);
     rt_list_unlock();
+    sched_crit_leave(&rt.sched, &creator->self);
+}
+
+/* in a critical section */
+void rt_inherit_hint(struct rt_thread *t)
+{
+    if (!any_births()) return;
+    rt_list_lock();
+    inherit(t);
+    rt_list_unlock();
+}
+
+/* Whoever sets its CPUs while it goes apart has left them for it by now, or does so when it is no longer bound. */
+void rt_unbind(struct rt_thread *t)
+{
+    sched_crit_enter(&t->self);
+    rt_list_lock();
+    inherit(t);
+    os_setaffinity(0, t->has_hint ? &t->hint : &rt.cpus);
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &t->self);
 }
 
 /* ---- cpusets that change ------------------------------------------------------------------------- */
@@ -82,24 +102,32 @@ void rt_follow_cpuset(uint64_t now)
     if (homeless) usf_say("%s may use none of the instance's CPUs any more: it runs unscheduled until it may", rt.comm);
 }
 
+/* To where the scheduler has it. */
+static void bind_again(const struct rt_thread *t)
+{
+    uint32_t core = rt.sched.tasks[t->self.task].pinned;
+    if (core < rt.sched.h->nr_cores) os_pin(t->tid, rt.sched.cores[core].pol.cpu);
+    else os_setaffinity(t->tid, &rt.cpus);
+}
+
+/* Threads that are apart are bound as they ask; others leave them what they set, should they be ordinary ones again. */
 static long call_setaffinity(struct gate_frame *f)
 {
-    struct rt_thread *me = rt_enter(), *t;
+    struct rt_thread *me = &rt_self, *t;
     int32_t tid = (int32_t)f->rdi;
     struct os_cpuset got;
-    if (!me) return rt_pass(f);
+    if (!rt_takes_part()) return rt_pass(f);
     sched_crit_enter(&me->self);
     rt_list_lock();
-    t = tid == 0 ? me : rt_thread_of(tid);
+    t = tid == 0 || tid == me->tid ? me : rt_thread_of(tid);
+    if (t == me) inherit(me);       /* what was set before */
     long r = rt_pass(f);
     if (t && r == 0) {
-        uint32_t core = rt.sched.tasks[t->self.task].pinned;
         if (os_getaffinity(t->tid, &got) == 0) {
             t->hint = got;
             t->has_hint = true;
         }
-        if (core < rt.sched.h->nr_cores) os_pin(t->tid, rt.sched.cores[core].pol.cpu);
-        else os_setaffinity(t->tid, &rt.cpus);
+        if (t->self.task != USF_NONE) bind_again(t);
     } else if (r == 0 && os_getaffinity(tid, &got) == 0) {
         bequeath((uintptr_t)tid, &got);
     }

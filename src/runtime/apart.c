@@ -26,22 +26,30 @@ bool rt_is_to_be_apart(struct rt_thread *t)
     return t->real_time || atomic_load_explicit(&rt.homeless, memory_order_relaxed);
 }
 
-/* Its code is not rewritten while it may be running it: nobody can tell it to stop. */
-void rt_stay_apart(struct rt_thread *t)
+/* Its code is not rewritten while it may be running it: nobody can tell it to stop.  Whoever is at that has seen it counted, or
+ * is waited for; until then it can be stopped, if it could before. */
+static void begin_apart(struct rt_thread *t)
 {
-    t->state = RT_APART;
     t->apart = true;
     atomic_fetch_add(&rt.nr_apart, 1);
-    rt_unpin();
+    sched_await_patch(&rt.sched);
+}
+
+void rt_stay_apart(struct rt_thread *t)
+{
+    begin_apart(t);
+    t->state = RT_APART;
+    rt_unbind(t);
 }
 
 static void go_apart(struct rt_thread *t)
 {
     sched_crit_enter(&t->self);
+    begin_apart(t);
     rt_list_remove(t);
-    rt_stay_apart(t);
+    t->state = RT_APART;
     sched_detach(&rt.sched, &t->self);
-    rt_unpin();         /* it may have been bound until then */
+    rt_unbind(t);       /* last: until then it may have been bound */
     sched_crit_leave(&rt.sched, &t->self);
 }
 

@@ -141,7 +141,7 @@ static void before_clone(struct gate_frame *f)
         return;
     }
     if (rt.on && flags & CLONE_THREAD && !vforked) rt_apply_learned();     /* off: a filter may allow no call of ours */
-    if (flags & CLONE_SETTLS && rt_self.state == RT_ATTACHED) bequeath(f);
+    if (flags & CLONE_SETTLS && (rt_self.state == RT_ATTACHED || rt_self.state == RT_APART)) bequeath(f);
     if (flags & CLONE_VFORK) {
         if (!vforked) rt_self.set_by_child = 0;
         vforked = true;

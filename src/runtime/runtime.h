@@ -129,7 +129,7 @@ void rt_list_unlock(void);
 void rt_list_remove(struct rt_thread *t);
 struct rt_thread *rt_thread_of(int32_t tid);    /* holds the list's lock */
 void rt_forget_threads(void);               /* after fork: this process has one thread */
-void rt_unpin(void);                        /* give the calling thread the process's own mask */
+void rt_unpin(void);                        /* give the calling thread its own mask, or the process's, unless it is apart and has it */
 
 /* apart.c */
 void rt_install_apart(void);
@@ -175,6 +175,7 @@ void rt_note_cpuset(void);                  /* what this process may use, at its
 void rt_follow_cpuset(uint64_t now);        /* a look whether that has changed */
 void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls);   /* before a clone */
 void rt_inherit_hint(struct rt_thread *t);                          /* the new thread */
+void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apart from now on */
 
 /* spinwait.c */
 void rt_spin_init(void);

@@ -60,7 +60,7 @@ void rt_forget_threads(void)
 void rt_unpin(void)
 {
     struct rt_thread *t = &rt_self;
-    os_setaffinity(0, t->has_hint ? &t->hint : &rt.cpus);
+    if (t->state != RT_APART) os_setaffinity(0, t->has_hint ? &t->hint : &rt.cpus);
 }
 
 void rt_attach(struct rt_thread *t)

@@ -35,7 +35,6 @@ static void in_child(struct rt_thread *t)
     atomic_store(&rt.shared_tls, 0);
     atomic_store(&rt.was_off, 0);
     atomic_store(&rt.nr_apart, 0);
-    atomic_store(&rt.homeless, false);
     rt.sched.proc = USF_NONE;
     sync_reset(&rt.sync);
     sync_kernel_wait(&rt.sync, (int)t->kernel_waits);       /* it may be a handler's fork, on top of them */
@@ -214,7 +213,7 @@ static void depart_as_stranger(void)
 {
     usf_say("%s runs as another user%s from now on: it runs unscheduled", rt.comm, os_has_user(rt.user) ? "'s group" : "");
     rt_depart();
-    if (rt.threads) return;
+    if (rt.threads || atomic_load(&rt.nr_apart) > rt_self.apart) return;
     usf_syscall(__NR_mmap, rt.shm.h, rt.shm.size, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }

@@ -97,6 +97,13 @@ static inline bool rt_vforked(void)
     return usf_gate_vforked != 0;
 }
 
+/* A round of waiting for another thread.  A real-time thread has to sleep: to yield lets nobody of lower priority run. */
+static inline void rt_back_off(uint32_t round)
+{
+    if (round < 100) os_sched_yield();
+    else os_sleep(50000);
+}
+
 /* Does the calling thread take part in scheduling for certain? */
 static inline bool rt_is_in(void)
 {

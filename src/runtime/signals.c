@@ -109,7 +109,7 @@ static void stop_here(struct rt_thread *t, ucontext_t *uc)
     uint32_t round = atomic_load(&rt.stop_round);
     if (round & 1) {
         atomic_store((_Atomic uint32_t *)&t->stopped, round);
-        while (atomic_load(&rt.stop_round) == round) os_sched_yield();
+        for (uint32_t i = 0; atomic_load(&rt.stop_round) == round; i++) rt_back_off(i);
     }
     (void)uc;
 }
@@ -301,7 +301,7 @@ static long call_sigaction(struct gate_frame *f)
     if (new && !copy_words(&want, new, sizeof want)) return -EFAULT;
     sched_crit_enter(&t->self);
     uint32_t free = 0;
-    while (!atomic_compare_exchange_weak(&table.lock, &free, 1)) free = 0, os_sched_yield();
+    for (uint32_t i = 0; !atomic_compare_exchange_weak(&table.lock, &free, 1); i++, free = 0) rt_back_off(i);
     if (!table.known[sig]) {
         kernel_action(sig, 0, &table.act[sig]);
         table.known[sig] = true;

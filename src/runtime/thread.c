@@ -12,10 +12,10 @@ __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
 
 void rt_list_lock(void)
 {
-    uint32_t free = 0;
+    uint32_t free = 0, round = 0;
     while (!atomic_compare_exchange_weak(&rt.list_lock, &free, 1)) {
         free = 0;
-        os_sched_yield();
+        rt_back_off(round++);
     }
 }
 void rt_list_unlock(void) { atomic_store(&rt.list_lock, 0); }

@@ -16,6 +16,7 @@ static bool is_real_time_policy(uint32_t policy)
 
 bool rt_is_to_be_apart(struct rt_thread *t)
 {
+    if (rt.sched.kernel) return false;      /* all are left to the kernel as it is */
     uint32_t calls = atomic_load(&rt.policy_calls) + 1;     /* never as in a new thread */
     if (t->policy_seen != calls) {
         long policy = usf_syscall(__NR_sched_getscheduler, 0);
@@ -99,14 +100,17 @@ static long call_set_policy(struct gate_frame *f)
     struct rt_thread *me = rt_enter();
     int32_t tid = (int32_t)f->rdi;
     if (!rt_takes_part() || rt.sched.kernel) return rt_pass(f);
-    if (asks_for_real_time(f)) {
+    bool real_time = asks_for_real_time(f);
+    if (real_time) {
         if (tid && tid != rt_self.tid) unbind(tid);
         else if (me) go_apart(me);
     }
     long r = rt_pass(f);
-    atomic_fetch_add(&rt.policy_calls, 1);
-    atomic_store(&rt.careful, 1);       /* all look at what they are now */
-    rt_enter();
+    if (r == 0) {
+        atomic_fetch_add(&rt.policy_calls, 1);              /* those that are apart look at what they are now */
+        if (real_time) atomic_store(&rt.careful, 1);        /* ... and all others, which costs them their short cuts */
+    }
+    rt_enter();     /* it has gone apart for nothing if the call was refused */
     return r;
 }
 

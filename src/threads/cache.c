@@ -319,9 +319,9 @@ void threads_before_exit(void)
     if (threads_self.rec)                    /* not from start_thread: cache_leave has not been called */
         cache_leave(threads_self.rec);
     else if (cache_is_main(pthread_self())) {
-        while (threads_flush())              /* the process's status is that of the thread that ends last */
+        atomic_store(&threads_flags.closed, true);      /* none is kept from here on, */
+        while (threads_flush())              /* ... as the process's status is that of the thread that ends last */
             ;
-        cache_close();
     }
 }
 

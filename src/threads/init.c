@@ -26,6 +26,8 @@ static bool names_sanitizer(const struct link_map *m)
             names = (const char *)d->d_un.d_ptr;
         else if (d->d_tag == DT_STRSZ)
             size = d->d_un.d_val;
+    if ((uintptr_t)names < m->l_addr)        /* libc leaves it as it is in the file where that is not writable (-z rodynamic) */
+        names += m->l_addr;
     for (size_t i = 0; names && i + 1 < size; i++)
         if (!names[i] && begins(names + i + 1, "__sanitizer_"))
             return true;

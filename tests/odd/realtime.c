@@ -3,8 +3,12 @@
  *   odd-realtime WAY [usf]       usf: they are to be unbound while they are so, and bound before and after
  *
  * "done": all that was asked for was had, and locks, conditions and joins between both kinds work.  77: not allowed here. */
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +17,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ROUNDS 40     /* each of the ordinary thread's takes a turn of all the hogs */
@@ -180,8 +185,159 @@ static void forks(void)
     take_turns(0);
 }
 
+/* ---- signals that come while a real-time thread wakes others ---- */
+
+enum { NOBODY = 1, WAITERS = 2, SIGNALS = 3000 };       /* bits to wait with; whoever wakes nobody looks at all that wait */
+static uint32_t word;
+static _Atomic int waiting;
+static sigjmp_buf out;
+static volatile sig_atomic_t handled;
+
+static void wake(uint32_t who) { syscall(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, who); }
+
+static void *wait_for_word(void *arg)
+{
+    atomic_fetch_add(&waiting, 1);
+    while (!__atomic_load_n(&word, __ATOMIC_SEQ_CST)) syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, WAITERS);
+    return arg;
+}
+
+static void on_timer(int sig)
+{
+    (void)sig;
+    wake(NOBODY);
+    if (++handled % 16 == 0) siglongjmp(out, 1);
+}
+
+static void wake_under_fire(void)
+{
+    struct sigaction a = {.sa_handler = on_timer};
+    struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
+    struct itimerspec often = {{0, 50000}, {0, 50000}}, never = {{0, 0}, {0, 0}};
+    static timer_t timer;
+    e._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    CHECK(!sigaction(SIGUSR1, &a, NULL) && !timer_create(CLOCK_MONOTONIC, &e, &timer) && !timer_settime(timer, 0, &often, NULL));
+    sigsetjmp(out, 1);
+    while (handled < SIGNALS) wake(NOBODY);
+    sigsetjmp(out, 1);
+    CHECK(!timer_settime(timer, 0, &never, NULL));
+}
+
+static void signals(void)
+{
+    enum { THREADS = 4 };
+    pthread_t t[THREADS];
+    for (int i = 0; i < THREADS; i++) CHECK(!pthread_create(&t[i], NULL, wait_for_word, NULL));
+    while (waiting < THREADS) usleep(100);
+    become(SCHED_FIFO);
+    wake_under_fire();
+    take_turns(0);
+    __atomic_store_n(&word, 1, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < THREADS; i++) wake(WAITERS);
+    for (int i = 0; i < THREADS; i++) CHECK(!pthread_join(t[i], NULL));
+}
+
+/* ---- those that are bound ---- */
+
+static cpu_set_t one(int which)
+{
+    cpu_set_t all, set;
+    CHECK(!sched_getaffinity(0, sizeof all, &all));
+    CPU_ZERO(&set);
+    for (int c = 0; c < CPU_SETSIZE && !CPU_COUNT(&set); c++)
+        if (CPU_ISSET(c, &all) && (which-- == 0 || CPU_COUNT(&all) == 1)) CPU_SET(c, &set);
+    return set;
+}
+
+static void is_bound_to(const cpu_set_t *want)
+{
+    cpu_set_t set;
+    sched_yield();
+    CHECK(cpus() == CPU_COUNT(want) && !sched_getaffinity(0, sizeof set, &set) && CPU_EQUAL(&set, want));
+}
+static void *born_bound(void *want) { is_bound_to(want); return NULL; }
+
+static void makes_bound(const pthread_attr_t *a, cpu_set_t *want)
+{
+    pthread_t t;
+    CHECK(!pthread_create(&t, a, born_bound, want) && !pthread_join(t, NULL));
+}
+
+/* Was this program started bound to one CPU? */
+static void started_bound(void) { cpu_set_t set = one(0); is_bound_to(&set); }
+static void starts_bound(void)
+{
+    char *const command[] = {"odd-realtime", "started-bound", NULL};
+    extern char **environ;
+    pid_t pid;
+    int status;
+    CHECK(!posix_spawn(&pid, "/proc/self/exe", NULL, NULL, command, environ) && waitpid(pid, &status, 0) == pid && status == 0);
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) _exit(execv("/proc/self/exe", command));
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+static void bound(void)
+{
+    cpu_set_t first = one(0), second = one(1), all;
+    pthread_attr_t a;
+    CHECK(!sched_getaffinity(0, sizeof all, &all));
+    become(SCHED_FIFO);
+    CHECK(!pthread_attr_init(&a) && !pthread_attr_setaffinity_np(&a, sizeof second, &second));
+    makes_bound(&a, &second);
+    CHECK(!sched_setaffinity(0, sizeof first, &first));
+    is_bound_to(&first);
+    makes_bound(NULL, &first);
+    makes_bound(&a, &second);
+    starts_bound();
+    is_bound_to(&first);
+    become(SCHED_OTHER);
+    is_bound_to(&first);        /* or so it is told */
+    CHECK(!sched_setaffinity(0, sizeof all, &all));
+    is_ordinary();
+    take_turns(0);
+}
+
+/* ---- those that end before they have noticed what has been made of them ---- */
+
+static int end_now[2];
+static void *ends(void *arg)
+{
+    char c;
+    become(SCHED_FIFO);
+    if (!arg) for (pthread_mutex_lock(&m);;) pthread_cond_wait(&changed, &m);
+    if (read(end_now[0], &c, 1) == 1) syscall(SYS_exit, 0);
+    exit(1);
+}
+static void unlock(void *unused) { (void)unused; pthread_mutex_unlock(&m); }
+static void *is_cancelled(void *arg)
+{
+    pthread_cleanup_push(unlock, NULL);
+    ends(arg);
+    pthread_cleanup_pop(0);
+    return NULL;
+}
+
+static void ended(void)
+{
+    struct sched_param none = {0};
+    pthread_t t;
+    CHECK(!pipe(end_now));
+    for (int i = 0; i < 8; i++) {
+        CHECK(!pthread_create(&t, NULL, ends, &go));
+        usleep(1000);
+        CHECK(!pthread_setschedparam(t, SCHED_OTHER, &none) && write(end_now[1], "x", 1) == 1 && !pthread_join(t, NULL));
+        CHECK(!pthread_create(&t, NULL, is_cancelled, NULL));
+        usleep(1000);
+        CHECK(!pthread_cancel(t) && !pthread_join(t, NULL));
+    }
+    take_turns(0);
+    is_ordinary();
+}
+
 static const struct { const char *name; void (*run)(void); } ways[] = {
-    {"itself", itself}, {"deadline", with_a_deadline}, {"another", by_another}, {"birth", from_birth}, {"forks", forks},
+    {"itself", itself}, {"deadline", with_a_deadline}, {"another", by_another}, {"birth", from_birth}, {"forks", forks}, {"signals", signals}, {"bound", bound}, {"ends", ended},
 };
 
 int main(int argc, char **argv)
@@ -190,6 +346,7 @@ int main(int argc, char **argv)
     pthread_t o, hogs[HOGS];
     void (*way)(void) = NULL;
     alarm(120);
+    if (argc > 1 && !strcmp(argv[1], "started-bound")) return started_bound(), 0;
     for (unsigned i = 0; argc > 1 && i < sizeof ways / sizeof *ways; i++)
         if (!strcmp(argv[1], ways[i].name)) way = ways[i].run;
     if (!way) return 125;

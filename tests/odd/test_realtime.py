@@ -32,6 +32,15 @@ class Realtime(Case):
     def test_that_forks(self):
         self.as_bare("forks")
 
+    def test_signals_while_they_wake(self):
+        self.as_bare("signals")
+
+    def test_that_are_bound(self):
+        self.as_bare("bound")
+
+    def test_that_end_soon(self):
+        self.as_bare("ends")
+
     def test_whole_programs(self):
         """Started so, and one of them becomes an ordinary one."""
         if not can("chrt", "-f", "1", "true"):

@@ -8,7 +8,7 @@
  * which cannot be undone, really ends.  When in doubt, threads really end: that is always right.
  *
  * These files use libc and vector registers: they run in the place of libc calls, never in the gate.
- * The exceptions are threads_note_call and threads_after_fork, marked below.
+ * The exceptions are those that are marked below as for the gate, and threads_after_fork.
  */
 #ifndef USF_THREADS_H
 #define USF_THREADS_H

@@ -139,16 +139,28 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     end_in_crit(t, uc);
 }
 
+static void rt_signal(int sig, siginfo_t *info, void *ctx);
+
+/* Of signals that come at once each is entered on top of the entry of the one before, which has not executed anything: whose
+ * context is still its third argument. */
+static ucontext_t *below_entries(ucontext_t *uc)
+{
+    while (uc->uc_mcontext.gregs[REG_RIP] == (greg_t)(uintptr_t)rt_signal)
+        uc = (ucontext_t *)(uintptr_t)uc->uc_mcontext.gregs[REG_RDX];
+    return uc;
+}
+
 /* Springboards have no unwind information: a handler that unwinds (pthread_cancel, throw) sees the patched
  * object's own address in their place.  False: the handler wants the thread to go on elsewhere. */
 static bool call_handler(const struct kernel_sigaction *a, int sig, siginfo_t *info, ucontext_t *uc)
 {
-    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP], true_pc = *pc;
+    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP], *code = &below_entries(uc)->uc_mcontext.gregs[REG_RIP], true_pc = *code;
     greg_t shown = (greg_t)gate_original_pc((uintptr_t)true_pc);
-    *pc = shown;
+    *code = shown;
+    greg_t seen = *pc;
     a->handler(sig, info, uc);
-    if (*pc != shown) return false;
-    *pc = true_pc;
+    if (*pc != seen) return false;
+    if (*code == shown) *code = true_pc;
     return true;
 }
 

@@ -206,8 +206,10 @@ static void run_fork(unsigned n) { run_threads(n, fork_thread); }
 
 static void *short_life(void *arg)
 {
+    static _Atomic unsigned n;
     struct timespec t = {.tv_nsec = 100000};
     nanosleep(&t, 0);
+    if (atomic_fetch_add(&n, 1) % 2) pthread_exit(arg);     /* ends; the other is kept for the next */
     return arg;
 }
 

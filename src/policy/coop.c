@@ -145,7 +145,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     struct usf_pol_task *t = usf_task(p, task);
     struct mark *m = mark_of(p, task);
     uint32_t c = home(p, t);
-    m->since = p->now;
+    m->since = t->ready_since ? t->ready_since : p->now;
     m->core = (uint16_t)c;
     m->yielded = why == USF_WHY_YIELD;
     if (m->yielded) {

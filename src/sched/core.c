@@ -357,11 +357,14 @@ uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
     if (left > TRIALS_MAX) left = TRIALS_MAX;
     while ((task = checked_pick(s, core)) != USF_NONE) {
         bool last = left-- <= 1, fetched = s->tasks[task].pol.last_core != core && s->tasks[task].why == USF_WHY_YIELD;
-        if ((last && need == CORE_ANY) || (!(fetched && need == CORE_NEAR) && !core_is_in_vain(s, task))) {
+        bool left_alone = fetched && need == CORE_NEAR;
+        if ((last && need == CORE_ANY) || (!left_alone && !core_is_in_vain(s, task))) {
             unqueued(s, task);
             return task;
         }
         USF_POINT("sched.in_vain");
+        /* Who is left to its own core goes on waiting for that; it would for ever if each look of another began its wait anew. */
+        if (!left_alone) s->tasks[task].pol.ready_since = s->pol.now;
         policy_enqueue(&s->pol, &s->ops, task, USF_WHY_YIELD);
         if (last) break;
     }

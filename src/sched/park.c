@@ -63,7 +63,12 @@ bool park_leave_poll(struct sched *s, struct sched_self *me)
     bool mail = false;
     if (!me->poll_core) return false;
     sched_crit_enter(me);
-    struct usf_core *c = &s->cores[me->poll_core - 1];
+    uint32_t core = me->poll_core;
+    if (!core) {                /* a handler has done it just now */
+        sched_crit_leave(s, me);
+        return false;
+    }
+    struct usf_core *c = &s->cores[core - 1];
     uint32_t w = me->task + 1;
     me->poll_core = 0;
     if (!atomic_compare_exchange_strong(&c->poller, &w, 0) && w & USF_MAIL) {
@@ -81,7 +86,9 @@ bool park_leave_poll(struct sched *s, struct sched_self *me)
  * takes too long.  Costs no system call either way.  True: another runs there now. */
 bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
-    struct usf_core *c = &s->cores[me->poll_core - 1];
+    uint32_t core = me->poll_core;
+    if (!core) return false;    /* a handler has left it just now */
+    struct usf_core *c = &s->cores[core - 1];
     struct usf_task *t = own(s, me);
     uint64_t until = os_now() + estimate(&c->poll_ns);
     if (deadline && deadline < until) until = deadline;

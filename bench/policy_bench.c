@@ -33,6 +33,7 @@ static double measure(const struct usf_policy_ops *policy, uint32_t cores, uint3
         for (int w = 0; w < 4; w++) proc[i].cores[w] = ~0ull;
     for (uint32_t t = 0; t < TASKS; t++) {
         tasks[t] = (struct usf_pol_task){.id = t, .proc = t % procs, .last_core = t % cores};
+        tasks[t].ready_since = p.now;
         ops.enqueue(&p, t, why);
     }
     uint64_t best = UINT64_MAX;
@@ -44,6 +45,7 @@ static double measure(const struct usf_policy_ops *policy, uint32_t cores, uint3
             uint32_t t = ops.pick(&p, c);
             ops.started(&p, c, t);
             tasks[t].last_core = c;
+            tasks[t].ready_since = p.now;
             ops.enqueue(&p, t, why);
         }
         uint64_t spent = now_ns() - begin;

@@ -73,7 +73,7 @@ struct usf_pol_task {
     uint32_t next, prev;
     uint32_t queued;
     uint32_t held;       /* 1 from enqueue until pick or dequeue; written by the scheduler alone */
-    uint64_t ready_since; /* ns, usf_pol.now when it became ready, or was last found to busy-wait in vain; 0: not ready */
+    uint64_t ready_since; /* ns, usf_pol.now when it became ready, or was last found to busy-wait in vain; set while held */
     uint8_t  data[USF_POL_TASK_DATA];
     uint8_t  pad[24];     /* to 96 bytes */
 };

@@ -11,6 +11,7 @@ void policy_enqueue(struct usf_pol *p, const struct usf_policy_ops *ops, uint32_
     struct usf_pol_task *t = usf_task(p, task);
     usf_dassert(!t->held);
     t->held = 1;
+    if (!t->ready_since) t->ready_since = p->now;
     ops->enqueue(p, task, why);
 }
 

@@ -50,7 +50,6 @@ struct USF_POLICY_STATE proc {
     uint32_t next_core;         /* where the next task without a last core goes */
 };
 struct USF_POLICY_STATE mark {
-    uint64_t since;             /* ns, when it was queued */
     uint16_t core;              /* whose queue */
     uint16_t yielded;
 };
@@ -63,6 +62,7 @@ static struct inst *inst_of(struct usf_pol *p) { return (struct inst *)(void *)p
 static struct core *core_of(struct usf_pol *p, uint32_t c) { return (struct core *)(void *)usf_core(p, c)->data; }
 static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc *)(void *)usf_proc(p, i)->data; }
 static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark *)(void *)usf_task(p, t)->data; }
+static uint64_t waits(struct usf_pol *p, uint32_t t) { return p->now - usf_task(p, t)->ready_since; }
 
 static void set(uint64_t *m, uint32_t b) { m[b / 64] |= 1ull << (b % 64); }
 static void clear(uint64_t *m, uint32_t b) { m[b / 64] &= ~(1ull << (b % 64)); }
@@ -145,7 +145,6 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     struct usf_pol_task *t = usf_task(p, task);
     struct mark *m = mark_of(p, task);
     uint32_t c = home(p, t);
-    m->since = t->ready_since ? t->ready_since : p->now;
     m->core = (uint16_t)c;
     m->yielded = why == USF_WHY_YIELD;
     if (m->yielded) {
@@ -206,7 +205,7 @@ static uint32_t look_elsewhere(struct usf_pol *p, uint32_t core, uint64_t waited
     uint32_t at = next_core(others, others, (core + 1 + turn) % p->nr_cores);
     if (at == USF_NONE) return USF_NONE;
     uint32_t task = first_yielder(p, at, core);
-    if (task == USF_NONE || p->now - mark_of(p, task)->since < 2 * waited + LOOK_WAIT_NS) return USF_NONE;
+    if (task == USF_NONE || waits(p, task) < 2 * waited + LOOK_WAIT_NS) return USF_NONE;
     return task;
 }
 
@@ -217,7 +216,7 @@ static uint32_t pick_yielder(struct usf_pol *p, uint32_t core)
     uint32_t task = first_yielder(p, core, core);
     if (task != USF_NONE) {
         if (c->looks++ % LOOK_EVERY == 0) {
-            uint32_t other = look_elsewhere(p, core, p->now - mark_of(p, task)->since);
+            uint32_t other = look_elsewhere(p, core, waits(p, task));
             if (other != USF_NONE) task = other;
         }
     } else {
@@ -248,7 +247,7 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     uint32_t current = c->proc - 1, task;
 
     uint32_t waiting = c->yielded.head;
-    c->overdue = waiting && !c->overdue && p->now - mark_of(p, waiting - 1)->since >= p->quantum;
+    c->overdue = waiting && !c->overdue && waits(p, waiting - 1) >= p->quantum;
     if (c->overdue && (task = pick_yielder(p, core)) != USF_NONE) return task;
     if (c->proc && p->now - c->since < p->quantum && (task = pick_of(p, current, core)) != USF_NONE) return task;
 

@@ -205,6 +205,32 @@ static void neglected_yielder_is_taken_over(const struct usf_policy_ops *ops)
     machine_free(&m);
 }
 
+/* A pair wakes each other on core 0, where a yielder waits; core 1 looks at it again and again and puts it back, as one does that does
+ * not fetch yielders from afar.  It has waited all the time. */
+static void passed_over_yielder_has_waited(const struct usf_policy_ops *ops)
+{
+    static struct machine m;
+    machine_init(&m, ops, 1, 2, 1, 1);
+    const uint64_t all[4] = {3};
+    const char *why;
+    machine_add_proc(&m, 0, all);
+    for (uint32_t i = 0; i < 4; i++) machine_add_task(&m, i, 0);
+    for (uint32_t i = 0; i < 3; i++) machine_wake(&m, i, USF_WHY_NEW);      /* 1 computes on core 1, 2 is ready */
+    machine_switch(&m, 0, READY, USF_WHY_YIELD);
+    CHECK(&m, m.core[0].task == 2 && m.task[0].doing == READY && m.task[0].home == 0);
+    uint64_t begin = m.pol.now;
+    while (m.task[0].doing == READY && m.pol.now < begin + 2 * m.pol.quantum) {
+        m.pol.now += 1000;
+        uint32_t task = policy_pick(&m.pol, &m.ops, 1, &why);
+        CHECK(&m, task == 0);
+        policy_enqueue(&m.pol, &m.ops, task, USF_WHY_YIELD);
+        machine_queue(&m, m.core[0].task == 2 ? 3 : 2, USF_WHY_WAKE);
+        machine_switch(&m, 0, BLOCKED, USF_WHY_WAKE);
+    }
+    CHECK(&m, m.task[0].doing == RUNNING);
+    machine_free(&m);
+}
+
 /* Whoever yields gets overdue, while others are always ready: all have their turns. */
 static void yielders_starve_nobody(const struct usf_policy_ops *ops, uint32_t yielders)
 {
@@ -257,6 +283,7 @@ int main(int argc, char **argv)
     if (is_coop) {
         two_processes_take_turns(ops);
         neglected_yielder_is_taken_over(ops);
+        passed_over_yielder_has_waited(ops);
         yielders_starve_nobody(ops, 1);
         yielders_starve_nobody(ops, 50);
     }

@@ -27,15 +27,8 @@ struct agent {
 /* One per user: a lock on a byte of the file that stands for the user, which the kernel drops with its holder. */
 static bool is_only_one(const struct monitor *m)
 {
-    char path[SHM_PATH_MAX];
-    struct os_stat st;
-    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 + (off_t)geteuid(), .l_len = 1};
     static bool is;
-    if (is) return true;
-    if (shm_path(m->options->dir, m->shm.name, geteuid(), path, sizeof path) < 0) return false;
-    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    bool same = fd >= 0 && os_fstat(fd, &st) == 0 && st.dev == m->shm.dev && st.ino == m->shm.ino;
-    return is = same && fcntl(fd, F_OFD_SETLK, &l) == 0;    /* it stays open */
+    return is = is || shm_lock_byte(&m->shm, m->options->dir, F_WRLCK, 1 + (uint64_t)geteuid()) >= 0;   /* it stays open */
 }
 
 static bool is_ours(int32_t pid) { return pid > 0 && kill(pid, 0) == 0; }
@@ -52,14 +45,6 @@ static bool has_programs(const struct monitor *m)
     for (uint32_t i = 0; i < n && i < USF_MAX_PROCS; i++)
         if (atomic_load(&m->sched.procs[i].state) != USF_PROC_FREE && is_ours(m->sched.procs[i].pid)) return true;
     return false;
-}
-
-static void nudge(const struct sched *s, uint32_t task)
-{
-    uint32_t proc = task < USF_MAX_TASKS ? s->tasks[task].proc : USF_NONE;
-    if (proc >= USF_MAX_PROCS || !is_ours(s->procs[proc].pid)) return;
-    if (os_thread_blocks(s->procs[proc].pid, s->tasks[task].tid, MONITOR_NUDGE_SIGNAL)) return;
-    os_signal_thread(s->procs[proc].pid, s->tasks[task].tid, MONITOR_NUDGE_SIGNAL, MONITOR_NUDGE_MAGIC ^ task);
 }
 
 /* As the monitor does: at 2, 4, 8, ... ms without a scheduling point, and from the guarantee's time on at every look. */
@@ -80,7 +65,7 @@ static void look_at_core(struct agent *a, uint32_t i, uint64_t now)
     uint64_t age = now - a->core[i].since;
     if (age < TICK_NS || (age < 2 * a->core[i].nudged && age < s->h->progress_ns)) return;
     a->core[i].nudged = age;
-    nudge(s, core_task(w));
+    if (is_ours(monitor_pid_of(s, core_task(w)))) monitor_nudge(s, core_task(w));
 }
 
 int agent_run(struct monitor *m)

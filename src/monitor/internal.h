@@ -68,6 +68,11 @@ void deaths_loop(struct monitor *m);
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc);
 /* ... and is over. */
 void end_stall(struct monitor *m);
+/* watch.c: the process of a task; 0: none. */
+int32_t monitor_pid_of(const struct sched *s, uint32_t task);
+/* Tell a thread to look at itself.  Not where it blocks the signal: that would stay pending, and a program that waits for such
+ * signals itself would find it. */
+void monitor_nudge(const struct sched *s, uint32_t task);
 /* agent.c: another user's monitor watches; look after our user's programs until they have ended, or until it is ours to
  * take over. */
 enum { AGENT_ENDS, AGENT_SUCCEEDS };

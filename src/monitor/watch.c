@@ -7,25 +7,25 @@
 
 #define DOZE_NS 20000000u
 
-static int32_t pid_of(struct sched *s, uint32_t task)
+int32_t monitor_pid_of(const struct sched *s, uint32_t task)
 {
-    uint32_t proc = s->tasks[task].proc;
+    uint32_t proc = task < USF_MAX_TASKS ? s->tasks[task].proc : USF_NONE;
     return proc < s->h->max_procs ? s->procs[proc].pid : 0;
 }
 
-/* Where the signal is blocked it would stay pending, and a program that waits for such signals itself would find it. */
-static void nudge(void *arg, uint32_t task)
+void monitor_nudge(const struct sched *s, uint32_t task)
 {
-    struct sched *s = arg;
-    int32_t pid = pid_of(s, task), tid = s->tasks[task].tid;
+    int32_t pid = monitor_pid_of(s, task), tid = s->tasks[task].tid;
     if (pid <= 0 || os_thread_blocks(pid, tid, MONITOR_NUDGE_SIGNAL)) return;
     os_signal_thread(pid, tid, MONITOR_NUDGE_SIGNAL, MONITOR_NUDGE_MAGIC ^ task);
 }
 
+static void nudge(void *sched, uint32_t task) { monitor_nudge(sched, task); }
+
 static char thread_state(void *arg, uint32_t task)
 {
     struct sched *s = arg;
-    int32_t pid = pid_of(s, task), tid = s->tasks[task].tid;
+    int32_t pid = monitor_pid_of(s, task), tid = s->tasks[task].tid;
     char st = pid > 0 ? os_thread_state(pid, tid) : 0;
     if (pid > 0 && (!st || st == 'Z') && os_thread_ended(pid, tid)) return 'X';
     return st;

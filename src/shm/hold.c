@@ -17,13 +17,14 @@
 #define LOOK_NS  20000000u
 #define SURE_NS  1500000000u    /* a monitor that was killed is started anew within a second */
 
-static struct flock whole(short type) { return (struct flock){.l_type = type, .l_whence = 0, .l_start = 0, .l_len = 1}; }
+static struct flock byte_lock(short type, uint64_t at)
+{ return (struct flock){.l_type = type, .l_whence = 0, .l_start = (off_t)at, .l_len = 1}; }
 
-int shm_hold(const struct shm *m, const char *dir)
+int shm_lock_byte(const struct shm *m, const char *dir, int type, uint64_t at)
 {
     char path[SHM_PATH_MAX];
     struct os_stat st;
-    struct flock l = whole(F_RDLCK);
+    struct flock l = byte_lock((short)type, at);
     int r = shm_path(dir, m->name, os_geteuid(), path, sizeof path);
     if (r < 0) return r;
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
@@ -36,9 +37,11 @@ int shm_hold(const struct shm *m, const char *dir)
     return r;
 }
 
+int shm_hold(const struct shm *m, const char *dir) { return shm_lock_byte(m, dir, F_RDLCK, 0); }
+
 static bool is_held(int fd)
 {
-    struct flock l = whole(F_WRLCK);
+    struct flock l = byte_lock(F_WRLCK, 0);
     return usf_syscall(__NR_fcntl, fd, F_OFD_GETLK, &l) != 0 || l.l_type != F_UNLCK;    /* unknown: yes */
 }
 

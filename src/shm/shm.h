@@ -105,6 +105,9 @@ bool shm_retire_if_empty(struct shm *m, const char *dir);
  * mapped: then -EBUSY.  why says what was done or who uses it. */
 int  shm_remove_unusable(const char *dir, const char *name, char *why, size_t cap);
 
+/* Lock a byte of the instance's file (F_RDLCK: many may hold it; F_WRLCK: one), for as long as the descriptor that is returned
+ * stays open here or in a child; or -errno (-EAGAIN: somebody else's).  Byte 0: there is a monitor; 1 + uid: that user has an agent. */
+int  shm_lock_byte(const struct shm *m, const char *dir, int type, uint64_t at);
 /* For the monitor: tell those in other pid namespaces, by a lock of the file, that the instance is watched for as long
  * as this process lives.  A descriptor that is to stay open, or -errno. */
 int  shm_hold(const struct shm *m, const char *dir);

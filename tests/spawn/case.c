@@ -79,6 +79,23 @@ const char *end_of(pid_t pid)
 
 _Noreturn void end_working(void) { _exit(works() && !spawn_failures ? 0 : 1); }
 
+bool child_works(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) end_working();
+    return CHECK(!strcmp(end_of(pid), "exit 0"));
+}
+
+bool shell_works(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", "exit 4", NULL);
+        _exit(9);
+    }
+    return CHECK(!strcmp(end_of(pid), "exit 4"));
+}
+
 void nap_ms(int ms)
 {
     struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};

@@ -45,6 +45,10 @@ bool works(void);
 const char *end_of(pid_t pid);
 /* In a forked child: end with what works() says, past the exit handlers. */
 _Noreturn void end_working(void);
+/* A forked child works, too. */
+bool child_works(void);
+/* ... and so does exec: a shell. */
+bool shell_works(void);
 void nap_ms(int ms);
 
 /* Threads that compute, yield, wait, sleep in the kernel, start and end others, until crowd_end. */

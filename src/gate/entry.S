@@ -23,6 +23,16 @@
 #define CFI_RA_RSP(off) .cfi_escape 0x10, RA, 3, 0x77, off, 0x06
 #define CFI_RA_RBP(off) .cfi_escape 0x10, RA, 3, 0x76, off, 0x06
 
+/* The call's arguments, out of the frame at rsp (struct gate_frame, gate.h). */
+.macro LOAD_ARGUMENTS
+    mov     8(%rsp), %rdi
+    mov     16(%rsp), %rsi
+    mov     24(%rsp), %rdx
+    mov     32(%rsp), %r10
+    mov     40(%rsp), %r8
+    mov     48(%rsp), %r9
+.endm
+
     .text
     .hidden usf_gate_entry, usf_gate_entry_end, usf_gate_cancel_entry, usf_gate_handlers, usf_gate_after
     .globl usf_gate_entry, usf_gate_entry_end, usf_gate_cancel_entry
@@ -93,12 +103,7 @@ usf_gate_entry:
     test    %r11d, %r11d
     jnz     .Lcalls
 .Ldone:
-    mov     8(%rsp), %rdi
-    mov     16(%rsp), %rsi
-    mov     24(%rsp), %rdx
-    mov     32(%rsp), %r10
-    mov     40(%rsp), %r8
-    mov     48(%rsp), %r9
+    LOAD_ARGUMENTS
     testb   $FLAG_DF_BYTE, 9(%rbp)
     jz      2f
     std
@@ -131,12 +136,7 @@ usf_gate_entry:
     mov     (%rsp), %rax                /* the springboard makes the call: its number */
     cmp     $ACTION_ENTRY_CALLS, %r11d
     jne     .Ldone
-    mov     8(%rsp), %rdi
-    mov     16(%rsp), %rsi
-    mov     24(%rsp), %rdx
-    mov     32(%rsp), %r10
-    mov     40(%rsp), %r8
-    mov     48(%rsp), %r9
+    LOAD_ARGUMENTS
     syscall
     mov     %rax, %rsi
     mov     %rsp, %rdi

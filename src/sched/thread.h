@@ -22,7 +22,6 @@ static inline void set_estimate(_Atomic uint64_t *v, uint64_t to) { atomic_store
 bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline);
 /* Stop polling: true: somebody had been left in the mailbox, and is woken. */
 bool park_leave_poll(struct sched *s, struct sched_self *me);
-/* This process's code is being rewritten: wait for the end of that. */
 /* On in the program, once nobody rewrites its code. */
 void park_go_on(struct sched *s, struct sched_self *me);
 /* Everybody is to leave whose lock does not move: trying to take it is what finds out. */

@@ -36,7 +36,9 @@ static bool is_hung(struct usf_header *h)
         atomic_store(&m->looks, 0);
         return false;
     }
-    if (now - atomic_exchange(&m->last, now) < LOOK_NS) return false;
+    /* Those that wait look each at their own times: a look that comes too early does not count, nor put off the next. */
+    uint64_t last = atomic_load(&m->last);
+    if (now - last < LOOK_NS || !atomic_compare_exchange_strong(&m->last, &last, now)) return false;
     return atomic_fetch_add(&m->looks, 1) + 1 >= HUNG_LOOKS && now - atomic_load(&m->since) >= HUNG_NS;
 }
 

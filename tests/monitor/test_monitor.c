@@ -333,10 +333,28 @@ static int test_lock(void)
     return check_end();
 }
 
+/* A stopped monitor is found to hang however often it is looked at. */
+static int test_hung(void)
+{
+    test_make(0);
+    pid_t monitor = test_monitor(false);
+    CHECK(SOON(monitor_is_alive(test_shm.h), 5));
+    kill(monitor, SIGSTOP);
+    for (int i = 0; i < 20; i++) CHECK(!monitor_end_hung(test_shm.h, NULL), "ended although there is nothing to do");
+    atomic_store(&test_shm.h->lock_stuck, 1);
+    bool ended = false;     /* by many that wait, each of whom looks at times of its own: every millisecond */
+    CHECK(SOON(ended = ended || monitor_end_hung(test_shm.h, NULL), 10));
+    if (!ended) kill(monitor, SIGKILL);
+    CHECK(waitpid(monitor, NULL, 0) == monitor && !monitor_is_alive(test_shm.h));
+    monitor = test_monitor(false);
+    ends(monitor);
+    return check_end();
+}
+
 static const struct { const char *name; int (*run)(void); } all[] = {
     {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"single", test_single},
     {"idle", test_idle}, {"linger", test_linger}, {"progress", test_progress}, {"lent", test_lent},
-    {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive},
+    {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive}, {"hung", test_hung},
 };
 
 int main(int argc, char **argv)

@@ -132,20 +132,21 @@ class Stall(unittest.TestCase):
             with open(os.path.join(group, name), 'w', encoding='ascii') as f:
                 f.write(what)
 
-        def remove():
-            put(file, thaw)
-            for _ in range(200):            # until those in it have been reaped
-                try:
-                    return os.rmdir(group)
-                except OSError:
-                    time.sleep(0.05)
-            raise OSError(f'{group} cannot be removed')
+        # It thaws and removes the group in the end, also if this test is killed.
+        guard = self.start('/bin/sh', '-c', 'read _; echo "$1" >"$0/$2"; for i in $(seq 200); do '
+                           'rmdir "$0" 2>/dev/null && exit; sleep 0.05; done; exit 1', group, thaw, file,
+                           stdin=subprocess.PIPE, start_new_session=True)
+
+        def remove():                       # until those in it have been reaped
+            guard.communicate()
+            self.assertEqual(guard.returncode, 0, f'{group} cannot be removed')
 
         def stop():
             p = self.stall(instance, 'hold')
             put('cgroup.procs', str(p.pid))
             if with_monitor:
                 put('cgroup.procs', str(monitor_of(instance)))
+            self.addCleanup(put, file, thaw)    # before p is waited for
             put(file, freeze)
             return p
         self.addCleanup(remove)

@@ -60,6 +60,8 @@ struct rt_thread {
     uint32_t deferred;
     uint64_t deferred_mask;
     uint64_t deferred_info[16];
+    uint64_t held_mask;             /* signals are held (sched_self.entering): the mask to restore */
+    bool held;
     struct rt_thread *next, *prev;  /* rt.threads */
 };
 

@@ -89,6 +89,23 @@ static void end_in_crit(struct rt_thread *t, const ucontext_t *uc)
     if (t->deferred) t->deferred_mask &= mask;
 }
 
+/* A handler's own mask holds again once it has its core; after the runtime's signal the return restores what held below. */
+static void hold(struct sched_self *self)
+{
+    struct rt_thread *t = &rt_self;
+    self->entering = 0;
+    t->held_mask = set_mask(~SYNCHRONOUS);
+    t->held = true;
+}
+
+static void let_go(struct rt_thread *t)
+{
+    t->self.entering = 0;
+    if (USF_LIKELY(!t->held)) return;
+    t->held = false;
+    set_mask(t->held_mask);
+}
+
 static void install_entry(int sig, const struct kernel_sigaction *user);
 
 void rt_after_crit(struct sched_self *self)
@@ -131,8 +148,10 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
         bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
         uint64_t now = os_now(), start = task->start_ns;
         if (!rt.sched.kernel && (taken || (now > start && now - start >= rt.sched.h->progress_ns))) {
-            set_mask(*(uint64_t *)&uc->uc_sigmask | 1ull << (RT_SIGNAL - 1));      /* it may take long */
+            t->self.entering = 1;
             sched_preempt(&rt.sched, &t->self);
+            t->self.entering = 0;
+            t->held = false;
         }
     }
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
@@ -176,9 +195,23 @@ static void end_parents_wait(struct rt_thread *t, ucontext_t *uc)
     uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
 }
 
+/* On a small stack of its own a handler is not to have the runtime's signal on top, which takes as much again as its own.  So it is
+ * blocked while a handler runs that asks for such a stack, and let in here where there is none, or a large one. */
+#define LARGE_STACK (32u << 10)
+static bool on_small_stack(const ucontext_t *uc)
+{ return uc->uc_stack.ss_size && uc->uc_stack.ss_size < LARGE_STACK; }
+
+static void unblock_own_signal(int sig, const struct kernel_sigaction *a, const ucontext_t *uc)
+{
+    const uint64_t own = 1ull << (RT_SIGNAL - 1);
+    if (USF_LIKELY(!(a->flags & SA_ONSTACK)) || sig == RT_SIGNAL || (a->mask | *(const uint64_t *)&uc->uc_sigmask) & own || on_small_stack(uc))
+        return;
+    usf_syscall(__NR_rt_sigprocmask, SIG_UNBLOCK, &own, 0, 8);
+}
+
 static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, int sig, siginfo_t *info, void *uc)
 {
-    uint32_t where = t->self.where, certain = t->certain, interrupted;
+    uint32_t where = t->self.where, entering = t->self.entering, certain = t->certain, interrupted;
     struct sync_self sync = t->sync;
     int32_t pid = rt.pid;
     bool returned = false;
@@ -186,11 +219,13 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->handlers++;
     t->restart = (a->flags & SA_RESTART) != 0;
     if (t->state != RT_ATTACHED || usf_gate_vforked) {
+        unblock_own_signal(sig, a, uc);
         call_handler(a, sig, info, uc);
         return;
     }
     sched_stop_trials(&rt.sched, &t->self);
     if (sync.waiter) sync_cancel(&rt.sync, &t->sync);
+    t->self.entering = 1;
     if (where == SCHED_PARKED) sched_interrupt(&rt.sched, &t->self);
     else if (where == SCHED_AWAY) returned = sched_interrupt_away(&rt.sched, &t->self);
     interrupted = t->self.interrupted;
@@ -198,6 +233,8 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->self.where = SCHED_USER;
     t->sync.waiter = 0;
     t->sync.handlers = 0;
+    let_go(t);
+    unblock_own_signal(sig, a, uc);
 
     if (!call_handler(a, sig, info, uc)) return;
 
@@ -205,6 +242,7 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->self.interrupted |= interrupted;
     t->restart = (a->flags & SA_RESTART) != 0;
     if (where == SCHED_PARKED && rt.pid != pid) end_parents_wait(t, uc);
+    t->self.entering = entering;
     t->self.where = where;
     if (returned) sched_leave_core(&rt.sched, &t->self, certain);
 }
@@ -268,6 +306,7 @@ static void install_entry(int sig, const struct kernel_sigaction *user)
     /* Handlers on top of the entry may unwind (pthread_cancel): not through a frame that they do not expect, of a thread that may be in
      * a springboard. */
     if (k.handler == DFL || k.handler == IGN) k = (struct kernel_sigaction){.flags = SA_RESTART, .mask = ~SYNCHRONOUS};
+    if (k.flags & SA_ONSTACK && sig != RT_SIGNAL) k.mask |= 1ull << (RT_SIGNAL - 1);       /* unblock_own_signal */
     if (is_ours(sig)) k.flags &= ~(unsigned long)SA_RESETHAND;      /* one of our own must not use it up */
     k.handler = rt_signal;
     k.flags |= SA_SIGINFO | 0x04000000 /* SA_RESTORER */;
@@ -367,6 +406,7 @@ void rt_signals_init(void)
     }
     table.ready = true;
     rt.sched.after_crit = rt_after_crit;
+    rt.sched.hold = hold;
 }
 
 void rt_install_signals(void) { usf_gate_handlers[__NR_rt_sigaction] = call_sigaction; }

@@ -193,6 +193,7 @@ void core_wait_turn(struct sched *s, struct sched_self *me)
     uint64_t patience = FIRST_LOOK_NS;
     me->interrupted = 0;
     while (state_of(own(s, me)) != USF_TASK_RUNNING) {
+        hold_signals(s, me);
         if (core_park(s, me, os_now() + patience) == -ETIMEDOUT) {
             if (s->look) s->look(s);
             if (patience < LAST_LOOK_NS) patience *= 2;

@@ -44,6 +44,7 @@ struct sched_self {
     uint64_t returned;          /* cycles: when it came back from the last of them */
     uint32_t lost;              /* times that it came back from a system call and its core was taken */
     uint32_t vain;              /* its turns in a row that it could give to nobody who had use for one */
+    uint32_t entering;          /* a signal's handler is about to run: no other is to begin while that waits for a core */
 };
 
 enum sched_leaving {            /* the process */
@@ -99,6 +100,7 @@ struct sched {
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */
     const char *shm_dir;
     void (*after_crit)(struct sched_self *);  /* raise signals that were deferred; may be null */
+    void (*hold)(struct sched_self *);        /* block signals, and clear `entering`; may be null */
     void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
     uint64_t looked;            /* ns; under the lock */
     struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: nobody is tried */

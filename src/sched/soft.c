@@ -84,6 +84,7 @@ void soft_park(struct sched *s, struct sched_self *me, uint64_t now)
     uint64_t start = now;
     uint32_t go = USF_PARK_GO;
     if (now < estimate(&c->soft_after)) return;
+    hold_signals(s, me);
     me->where = SCHED_PARKED;
     do {
         atomic_exchange(&t->park, USF_PARK_SOFT);

@@ -17,6 +17,11 @@ static inline bool has_turn(struct usf_task *t)
 static inline uint64_t estimate(_Atomic uint64_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
 static inline void set_estimate(_Atomic uint64_t *v, uint64_t to) { atomic_store_explicit(v, to, memory_order_relaxed); }
 
+/* A thread that waits for a core on behalf of a handler takes no other signal meanwhile, as one that the kernel does not run: else
+ * each that comes would begin to wait on top of the one before. */
+static inline void hold_signals(struct sched *s, struct sched_self *me)
+{ if (USF_UNLIKELY(me->entering) && s->hold) s->hold(me); }
+
 /* park.c.  Watch the core that it left idle, until its turn comes, another is left in the mailbox, or it takes too long.  True: another
  * runs there now. */
 bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline);

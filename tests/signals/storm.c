@@ -15,7 +15,7 @@
 #include <ucontext.h>
 
 #define SLICE_US 20000
-#define HANDLER_ROOM 16384      /* what handlers here need of a stack of their own, with the C library and usf's own signal on top */
+#define HANDLER_ROOM 8192      /* what handlers here need of a stack of their own, with the C library and usf's own signal on top */
 
 static _Atomic bool stop;
 static _Atomic long handled;

@@ -1,0 +1,90 @@
+/* tests/signals/nest.c - a thread that waits for a core is not interrupted again and again.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Usage: nest [THREADS].  So many threads compute all the time, on every core; each kind of victim gets a signal that does not block itself at
+ * 10 kHz.  Its handler is short, so it hardly ever runs on top of itself, unless each one waits for a core on top of the one before. */
+#include "storm.h"
+
+#include <fcntl.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#define RUN_MS 700
+#define DEPTH 32                /* signal frames: bare, where the machine is slow, there may be some */
+
+static _Atomic bool stop;
+static _Atomic long handled;
+static sem_t never;
+static int fd[2];
+static __thread char *base;
+static __thread size_t depth;
+
+static void on_signal(int s, siginfo_t *info, void *uc)
+{
+    char here;
+    (void)s, (void)info, (void)uc;
+    handled++;
+    if (base && (size_t)(base - &here) > depth)
+        depth = (size_t)(base - &here);
+}
+
+static void in_sem(void)
+{
+    struct timespec t = after_us(CLOCK_REALTIME, 2000);
+    CHECK(sem_timedwait(&never, &t) == -1);
+}
+static void in_nap(void) { sleep_us(1000); }
+static void in_write(void)
+{
+    char c = 0;
+    CHECK(write(fd[1], &c, 1) == 1 || errno == EINTR);
+    CHECK(read(fd[0], &c, 1) == 1 || errno == EINTR || errno == EAGAIN);
+}
+static void in_nothing(void) { work(1000); }
+static void (*const victims[])(void) = { in_sem, in_nap, in_write, in_nothing };
+
+static void *victim(void *arg)
+{
+    char here;
+    void (*fn)(void) = victims[(long)arg];
+    unsigned long frame = getauxval(AT_MINSIGSTKSZ);
+    storm_mask(SIG_BLOCK, SIGUSR2);
+    timer_t timer = storm_start(TIMER_THREAD);
+    base = &here;
+    storm_mask(SIG_UNBLOCK, SIGUSR2);
+    while (!stop)
+        fn();
+    storm_mask(SIG_BLOCK, SIGUSR2);
+    storm_end(TIMER_THREAD, timer);
+    fprintf(stderr, "victim %ld: %zu bytes deep\n", (long)arg, depth);
+    CHECK(depth < DEPTH * ((frame ? frame : MINSIGSTKSZ) + 1024));
+    return NULL;
+}
+
+static void *hog(void *arg)
+{
+    while (!stop)
+        work(100000);
+    return arg;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t th[MAX_THREADS], v[sizeof victims / sizeof *victims];
+    stress_start(argc, argv, 1);
+    storm_watchdog(60);
+    storm_handler(SIGUSR2, on_signal, (int)SA_NODEFER | SA_RESTART);
+    CHECK_EQ(sem_init(&never, 0, 0) | pipe(fd), 0);
+    CHECK_EQ(fcntl(fd[0], F_SETFL, O_NONBLOCK), 0);
+    for (int i = 0; i < threads; i++)
+        CHECK_EQ(pthread_create(&th[i], NULL, hog, NULL), 0);
+    for (size_t i = 0; i < sizeof victims / sizeof *victims; i++)
+        CHECK_EQ(pthread_create(&v[i], NULL, victim, (void *)i), 0);
+    sleep_us(RUN_MS * 1000);
+    stop = true;
+    for (size_t i = 0; i < sizeof victims / sizeof *victims; i++)
+        CHECK_EQ(pthread_join(v[i], NULL), 0);
+    for (int i = 0; i < threads; i++)
+        CHECK_EQ(pthread_join(th[i], NULL), 0);
+    CHECK(handled > 0);
+    return 0;
+}

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -17,14 +16,9 @@ static void note_wait(struct rt_thread *t, const struct gate_frame *f)
     sched_waits_for(&rt.sched, &t->self, futex ? USF_WAIT_FUTEX : USF_WAIT_SYSCALL, futex ? f->rdi : usf_wait_call(f->rax, f->rdi));
 }
 
-/* Some calls are not restarted after a signal even under SA_RESTART, others return with a part of the work done.  If it was
- * one that the program does not see, it must not notice. */
-struct signals { uint32_t handlers, unseen; };
-static struct signals signals_of(const struct rt_thread *t) { return (struct signals){t->handlers, t->unseen}; }
-static bool only_unseen(const struct rt_thread *t, struct signals before)
-{ return t->handlers == before.handlers && t->unseen != before.unseen; }
-static bool ended_unseen(const struct rt_thread *t, long r, struct signals before)
-{ return r == -EINTR && only_unseen(t, before); }
+/* Some calls are not restarted after a signal even under SA_RESTART.  If it was one that the program does not see, it must not notice. */
+static bool ended_unseen(const struct rt_thread *t, long r, struct rt_signals before)
+{ return r == -EINTR && rt_only_unseen(t, before); }
 
 /* glibc from 2.41 on acts upon pthread_cancel at one place only, before it makes a call (gate.h): its handler does nothing here.  So go
  * there before a wait begins that is not its own call, or a look that may do instead, and after a handler has run; its word is 0 while
@@ -34,7 +28,7 @@ static void act_upon_cancel(const struct gate_frame *f)
 
 static long call_once(struct rt_thread *t, struct gate_frame *f, bool certain, bool *again)
 {
-    struct signals before = signals_of(t);
+    struct rt_signals before = rt_signals_of(t);
     sched_leave_core(&rt.sched, &t->self, certain);
     long r = rt_pass(f);
     sched_return_core(&rt.sched, &t->self);
@@ -308,101 +302,10 @@ static long make_call(struct rt_thread *t, struct gate_frame *f)
     return rt_call_away(t, f, certain);
 }
 
-static long make_part(struct gate_frame *f)
+long rt_make_call(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     return t ? make_call(t, f) : rt_pass(f);
-}
-
-/* A signal that the program does not see has cut a transfer short: the rest of it.  Buffer and length are the second and third
- * argument of all. */
-static long transfer_rest(const struct gate_frame *f, long done)
-{
-    struct gate_frame rest = *f;
-    struct signals before;
-    long r = done;
-    do {
-        rest.rsi = f->rsi + (uint64_t)done;
-        rest.rdx = f->rdx - (uint64_t)done;
-        if (!rest.rdx) break;
-        before = signals_of(&rt_self);
-        r = make_part(&rest);
-        if (r > 0) done += r;
-    } while (r > 0 && only_unseen(&rt_self, before));
-    return done;
-}
-
-/* The rest of the buffer that was written in part, and then the other buffers one by one. */
-static long buffers_rest(struct gate_frame part, const struct iovec *v, uint64_t n, long done)
-{
-    const struct iovec *end = v + n;
-    uint64_t skip = (uint64_t)done;
-    for (; v < end && skip >= v->iov_len; v++) skip -= v->iov_len;
-    for (; v < end; v++, skip = 0) {
-        part.rsi = (uint64_t)v->iov_base + skip;
-        part.rdx = v->iov_len - skip;
-        struct signals before = signals_of(&rt_self);
-        long r = part.rdx ? make_part(&part) : 0;
-        if (r > 0 && only_unseen(&rt_self, before)) r = transfer_rest(&part, r);
-        if (r > 0) done += r;
-        if (r != (long)part.rdx) break;
-    }
-    return done;
-}
-
-static long writev_rest(const struct gate_frame *f, long done)
-{
-    struct gate_frame part = *f;
-    part.rax = __NR_write;
-    return buffers_rest(part, (const struct iovec *)f->rsi, f->rdx, done);
-}
-
-/* What is sent along (descriptors) went with the first part. */
-static long sendmsg_rest(const struct gate_frame *f, long done)
-{
-    const struct msghdr *m = (const struct msghdr *)f->rsi;
-    struct gate_frame part = *f;
-    part.rax = __NR_sendto;
-    part.r10 = f->rdx;
-    part.r8 = part.r9 = 0;
-    return buffers_rest(part, m->msg_iov, m->msg_iovlen, done);
-}
-
-/* The kernel has moved the offset on. */
-static long sendfile_rest(const struct gate_frame *f, long done)
-{
-    struct gate_frame rest = *f;
-    struct signals before;
-    long r;
-    do {
-        rest.r10 = f->r10 - (uint64_t)done;
-        before = signals_of(&rt_self);
-        r = rest.r10 ? make_part(&rest) : 0;
-        if (r > 0) done += r;
-    } while (r > 0 && only_unseen(&rt_self, before));
-    return done;
-}
-
-/* What is to be transferred as a whole, although there were only such signals since `before`. */
-static long complete(const struct gate_frame *f, long r, struct signals before)
-{
-    if (USF_LIKELY(r <= 0 || !only_unseen(&rt_self, before))) return r;
-    switch ((uint32_t)f->rax) {
-    case __NR_recvfrom:
-        if (!(f->r10 & MSG_WAITALL) || f->r8) return r;
-        __attribute__((fallthrough));
-    case __NR_write:
-    case __NR_sendto:
-        return transfer_rest(f, r);
-    case __NR_writev:
-        return writev_rest(f, r);
-    case __NR_sendmsg:
-        return sendmsg_rest(f, r);
-    case __NR_sendfile:
-        return sendfile_rest(f, r);
-    default:
-        return r;
-    }
 }
 
 /* The descriptor is gone also where close returns EINTR: never again. */
@@ -414,8 +317,8 @@ __attribute__((noinline)) static long may_block(struct gate_frame *f)
     struct rt_thread *t = rt_enter();
     bool again;
     if (!t) return rt_pass(f);
-    struct signals before = signals_of(t);
-    if (!is_close(f)) return complete(f, make_call(t, f), before);
+    struct rt_signals before = rt_signals_of(t);
+    if (!is_close(f)) return rt_complete(f, make_call(t, f), before);
     t->certain = false;
     note_wait(t, f);
     return call_once(t, f, false, &again);
@@ -425,13 +328,13 @@ __attribute__((noinline)) static long may_block(struct gate_frame *f)
 __attribute__((noinline)) static long after_disturbed(struct gate_frame *f, long r)
 {
     struct rt_thread *t = &rt_self;
-    struct signals before;
+    struct rt_signals before;
     __builtin_memcpy(&before, &f->kept_more, sizeof before);
     if (t->self.where == SCHED_AWAY) sched_return_core(&rt.sched, &t->self);
     if (is_close(f)) return r;
     if (t->self.lost != f->kept) *blocks_of(t, f) = SURE;
-    if (ended_unseen(t, r, before)) r = make_part(f);
-    return complete(f, r, before);
+    if (ended_unseen(t, r, before)) r = rt_make_call(f);
+    return rt_complete(f, r, before);
 }
 
 /* The two halves of most calls, as short as they can be: the entry makes the call between them, with the core lent.  Neither
@@ -472,7 +375,7 @@ static long call_poll(struct gate_frame *f)
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
     act_upon_cancel(f);
-    struct signals before = signals_of(t);
+    struct rt_signals before = rt_signals_of(t);
     bool once = (int)f->rdx == 0;
     long r;
     do r = once || has_core(t) ? usf_syscall(__NR_poll, f->rdi, f->rsi, 0) : 0;
@@ -486,7 +389,7 @@ static long call_ppoll(struct gate_frame *f)
     if (!t) return rt_pass(f);
     act_upon_cancel(f);
     struct sync_timespec now = zero;
-    struct signals before = signals_of(t);
+    struct rt_signals before = rt_signals_of(t);
     long r;
     do r = has_core(t) ? usf_syscall(__NR_ppoll, f->rdi, f->rsi, &now, f->r10, f->r8) : 0;
     while (ended_unseen(t, r, before));
@@ -533,7 +436,7 @@ static long call_select(struct gate_frame *f)
 
     if (!t) return rt_pass(f);
     act_upon_cancel(f);
-    struct signals before = signals_of(t);
+    struct rt_signals before = rt_signals_of(t);
     long r;
     if (is_zero(f->r8)) {
         do r = rt_pass(f);

@@ -125,6 +125,19 @@ static inline long rt_pass(struct gate_frame *f) { return gate_call(f); }
 void rt_install_calls(void);
 /* Make the call with the core lent (certain: given up). */
 long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain);
+/* One that may block. */
+long rt_make_call(struct gate_frame *f);
+
+/* rest.c */
+struct rt_signals { uint32_t handlers, unseen; };
+static inline struct rt_signals rt_signals_of(const struct rt_thread *t) { return (struct rt_signals){t->handlers, t->unseen}; }
+/* Since then there were signals, and none that the program has seen. */
+static inline bool rt_only_unseen(const struct rt_thread *t, struct rt_signals before)
+{ return t->handlers == before.handlers && t->unseen != before.unseen; }
+/* The call has returned r: what such signals have kept it from doing is done, too. */
+long rt_complete_slow(const struct gate_frame *f, long r);
+static inline long rt_complete(const struct gate_frame *f, long r, struct rt_signals before)
+{ return USF_LIKELY(r < 0 || !rt_only_unseen(&rt_self, before)) ? r : rt_complete_slow(f, r); }
 
 /* What is the matter, for usf_warn_about, in two places. */
 #define RT_OTHER_CONTAINER "it has a pid or time namespace of its own, which the instance does not share"

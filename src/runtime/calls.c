@@ -98,21 +98,27 @@ static long wait_in_kernel(struct rt_thread *t, struct gate_frame *f)
     return r;
 }
 
-/* A thread that is not scheduled, in a process whose other threads wait in user space. */
-static long futex_alone(struct gate_frame *f)
+/* A wake-up or requeueing by a thread that is not scheduled, in a process whose other threads wait in user space. */
+static long wake_alone(uint32_t *addr, int op, uint32_t val, const struct sync_timespec *val2, uint32_t *addr2, uint32_t val3)
 {
     struct sched_self nobody = {.task = USF_NONE};
     struct sync_self alone = {.sched = &nobody};
+    if (!rt.on || usf_gate_vforked || rt.sched.kernel || rt_self.self.crit) return SYNC_KERNEL;
+    /* It takes the locks that all take: its signals are deferred where rt_signal looks, which `nobody` is not. */
+    bool mine = rt_has_own_self();
+    if (mine) sched_crit_enter(&rt_self.self);
+    long r = sync_futex(&rt.sync, &alone, addr, op, val, val2, addr2, val3);
+    if (mine) sched_crit_leave(&rt.sched, &rt_self.self);
+    return r;
+}
+
+static long futex_alone(struct gate_frame *f)
+{
     int op = (int)f->rsi;
     if (!(op & FUTEX_PRIVATE_FLAG) || !rt.on || usf_gate_vforked || rt.sched.kernel || rt_self.self.crit)
         return rt_pass(f);
     if (waits(op & FUTEX_CMD_MASK)) return wait_in_kernel(0, f);
-    /* It takes the locks that all take: its signals are deferred where rt_signal looks, which `nobody` is not. */
-    bool mine = rt_has_own_self();
-    if (mine) sched_crit_enter(&rt_self.self);
-    long r = sync_futex(&rt.sync, &alone, (uint32_t *)f->rdi, op, (uint32_t)f->rdx,
-                        (const struct sync_timespec *)f->r10, (uint32_t *)f->r8, (uint32_t)f->r9);
-    if (mine) sched_crit_leave(&rt.sched, &rt_self.self);
+    long r = wake_alone((uint32_t *)f->rdi, op, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10, (uint32_t *)f->r8, (uint32_t)f->r9);
     return r == SYNC_KERNEL ? rt_pass(f) : r;
 }
 
@@ -163,34 +169,44 @@ static long call_futex(struct gate_frame *f)
 enum { NR_FUTEX_WAITV = 449, NR_FUTEX_WAKE = 454, NR_FUTEX_WAIT = 455, NR_FUTEX_REQUEUE = 456 };
 #define PRIVATE_U32 (FUTEX_PRIVATE_FLAG | 2 /* FUTEX2_SIZE_U32 */)
 
+/* Its time is absolute, so the kernel makes it again also where there is one. */
 static long call_futex_wait(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
-    int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | (f->r9 == 0 ? FUTEX_CLOCK_REALTIME : 0);
-    bool sane = f->r10 == PRIVATE_U32 && !(f->rsi >> 32) && f->rdx && !(f->rdx >> 32) && (!f->r8 || f->r9 <= 1);
+    int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | ((int)f->r9 == 0 ? FUTEX_CLOCK_REALTIME : 0);
+    bool sane = (uint32_t)f->r10 == PRIVATE_U32 && !(f->rsi >> 32) && f->rdx && !(f->rdx >> 32) && (!f->r8 || (uint32_t)f->r9 <= 1);
+    long r;
     if (!t || !sane || rt.sched.kernel) return wait_in_kernel(t, f);
-    long r = futex(t, (uint32_t *)f->rdi, op, (uint32_t)f->rsi, (const struct sync_timespec *)f->r8, 0,
-                   (uint32_t)f->rdx);
+    do r = futex(t, (uint32_t *)f->rdi, op, (uint32_t)f->rsi, (const struct sync_timespec *)f->r8, 0, (uint32_t)f->rdx);
+    while (r == -EINTR && t->restart);
     return r == SYNC_KERNEL ? wait_in_kernel(t, f) : r;
+}
+
+static long wake_any(uint32_t *addr, int op, uint32_t val, const struct sync_timespec *val2, uint32_t *addr2, uint32_t val3)
+{
+    struct rt_thread *t = rt_enter();
+    if (!t) return wake_alone(addr, op, val, val2, addr2, val3);
+    return rt.sched.kernel ? SYNC_KERNEL : futex(t, addr, op, val, val2, addr2, val3);
 }
 
 static long call_futex_wake(struct gate_frame *f)
 {
-    struct rt_thread *t = rt_enter();
-    if (!t || rt.sched.kernel || f->r10 != PRIVATE_U32 || !f->rsi || f->rsi >> 32 || (int)f->rdx < 1) return rt_pass(f);
-    return futex(t, (uint32_t *)f->rdi, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, (uint32_t)f->rdx, 0, 0, (uint32_t)f->rsi);
+    if ((uint32_t)f->r10 != PRIVATE_U32 || !f->rsi || f->rsi >> 32 || !(int)f->rdx) return rt_pass(f);
+    long r = wake_any((uint32_t *)f->rdi, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, (uint32_t)f->rdx, 0, 0, (uint32_t)f->rsi);
+    return r == SYNC_KERNEL ? rt_pass(f) : r;
 }
 
 static long call_futex_requeue(struct gate_frame *f)
 {
-    struct rt_thread *t = rt_enter();
     struct { uint64_t val, addr; uint32_t flags, reserved; } w[2];
-    if (!t || rt.sched.kernel || f->rsi) return rt_pass(f);
+    if ((uint32_t)f->rsi || !rt.on) return rt_pass(f);
     for (unsigned i = 0; i < sizeof w / 4; i++)
         if (!sync_read((uint32_t *)f->rdi + i, (uint32_t *)w + i)) return rt_pass(f);
-    if (w[0].flags != PRIVATE_U32 || w[1].flags != PRIVATE_U32 || w[0].reserved || w[1].reserved) return rt_pass(f);
-    return futex(t, (uint32_t *)w[0].addr, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, (uint32_t)f->rdx,
-                 (const struct sync_timespec *)(long)(int)f->r10, (uint32_t *)w[1].addr, (uint32_t)w[0].val);
+    if (w[0].flags != PRIVATE_U32 || w[1].flags != PRIVATE_U32 || w[0].reserved || w[1].reserved || (w[0].val | w[1].val) >> 32)
+        return rt_pass(f);
+    long r = wake_any((uint32_t *)w[0].addr, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, (uint32_t)f->rdx,
+                      (const struct sync_timespec *)(long)(int)f->r10, (uint32_t *)w[1].addr, (uint32_t)w[0].val);
+    return r == SYNC_KERNEL ? rt_pass(f) : r;
 }
 
 static long call_futex_waitv(struct gate_frame *f) { return wait_in_kernel(rt_enter(), f); }

@@ -5,9 +5,12 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
@@ -110,6 +113,53 @@ void scenario_waitv(uint64_t seed)
     workers_stop();
 }
 
+/* By a thread that usf leaves to the kernel, of threads that it does not. */
+static void futex2_apart(void)
+{
+    const int two = U32_SIZE | PRIV;
+    struct waitv from_to[2] = { one(0, 0, 1), one(1, 0, 1) };
+    struct sched_param high = { .sched_priority = 1 }, normal = { .sched_priority = 0 };
+    say("real-time: %s", show(SYS(SYS_sched_setscheduler, 0, SCHED_RR, &high)));
+    for (int n = -1; n < 2; n++) {
+        tell_call(0, NR_FUTEX_WAIT, (long)word, 0, ~0u, two, 0, CLOCK_MONOTONIC);
+        await_asleep(0);
+        say("new wake of %d: %s", n, show(SYS(NR_FUTEX_WAKE, word, ~0u, n, two | 1ul << 32)));
+        if (n == 0) SYS(SYS_futex, word, FUTEX_WAKE | PRIV, 1);
+        say("  %s", show(await_done(0)));
+    }
+    tell_call(0, NR_FUTEX_WAIT, (long)word, 0, ~0u, two, 0, CLOCK_MONOTONIC);
+    tell_call(1, SYS_futex, (long)word, FUTEX_WAIT | PRIV, 0, 0, 0, 0);
+    await_asleep(0);
+    await_asleep(1);
+    say("new requeue: %s", show(SYS(NR_FUTEX_REQUEUE, from_to, 0, 0, 9)));
+    say("new wake on the second word: %s", show(SYS(NR_FUTEX_WAKE, word + 1, ~0u, 9, two)));
+    say("  %s %s", show(await_done(0)), show(await_done(1)));
+    say("ordinary: %s", show(SYS(SYS_sched_setscheduler, 0, SCHED_OTHER, &normal)));
+}
+
+static _Atomic int handled;
+static void on_signal(int s) { (void)s; handled++; }
+
+/* Its time is absolute: it goes on after a handler with SA_RESTART also where the old call does not. */
+static void futex2_restarts(int two)
+{
+    struct timespec far = in_ns(CLOCK_MONOTONIC, LONG_TIMEOUT * 1000000000ll);
+    for (int restart = 0; restart < 2; restart++)
+        for (int timed = 0; timed < 2; timed++) {
+            struct sigaction sa = { .sa_handler = on_signal, .sa_flags = restart ? SA_RESTART : 0 };
+            sigaction(SIGUSR1, &sa, NULL);
+            handled = 0;
+            tell_call(0, NR_FUTEX_WAIT, (long)word, 0, ~0u, two, timed ? (long)&far : 0, CLOCK_MONOTONIC);
+            await_asleep(0);
+            SYS(SYS_tgkill, getpid(), sh->w[0].tid, SIGUSR1);
+            while (!handled) nap_us(100);
+            nap_us(20000);
+            say("%s, %s: %s", restart ? "SA_RESTART" : "no flags", timed ? "with timeout" : "without", sh->w[0].done ? "ended" : "goes on");
+            SYS(NR_FUTEX_WAKE, word, ~0u, 1, two);
+            say("  %s", show(await_done(0)));
+        }
+}
+
 void scenario_futex2(uint64_t seed)
 {
     (void)seed;
@@ -142,6 +192,8 @@ void scenario_futex2(uint64_t seed)
         SYS(SYS_futex, word, FUTEX_WAKE | flag, 9);
         SYS(NR_FUTEX_WAKE, word, ~0u, 9, two);
         say("  %s %s", show(await_done(0)), show(await_done(1)));
+        futex2_restarts(two);
     }
+    futex2_apart();
     workers_stop();
 }

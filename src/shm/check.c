@@ -149,7 +149,7 @@ int shm_check_prefix(const struct usf_header *h, const char *path, const char *o
         shorten(theirs);
         usf_format(why, cap,
                    "%s was made by another version of usf (ABI %u layout %lx build %s, this is ABI %u layout %lx "
-                   "build %s); choose another --instance, or end its programs and run `%s`",
+                   "build %s); choose another --instance, or, where none of its programs runs any more, run `%s`",
                    path, h->abi, (unsigned long)h->layout_hash, theirs, USF_SHM_ABI, (unsigned long)USF_LAYOUT_HASH,
                    ours, shm_clean_command(path, command, sizeof command));
         return -EPROTO;

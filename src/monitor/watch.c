@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #define DOZE_NS 20000000u
+#define LEAST_NS 1000000u       /* from one look to the next, if it is only that some task has come to wait */
 
 int32_t monitor_pid_of(const struct sched *s, uint32_t task)
 {
@@ -37,11 +38,22 @@ static char thread_state(void *arg, uint32_t task)
  * sees the flag. */
 static void sleep_until_event(struct sched *s, struct usf_header *h, uint32_t event)
 {
-    atomic_store(&h->monitor_asleep, 1);
+    atomic_store(&h->monitor_asleep, USF_MONITOR_ASLEEP);
     if (sched_is_quiet(s) && os_futex_wait(&h->monitor_event, event, os_now() + DOZE_NS) == -ETIMEDOUT &&
         sched_is_quiet(s))
         os_futex_wait(&h->monitor_event, event, 0);
-    atomic_store(&h->monitor_asleep, 0);
+    atomic_store(&h->monitor_asleep, USF_MONITOR_AWAKE);
+}
+
+/* Nothing waited at the last look.  Cores that are lent are taken once something does, which is not to last until the next
+ * look is due anyhow; a load whose tasks never wait for long wakes nobody more often than once in LEAST_NS. */
+static void nap(struct usf_header *h, uint32_t event, uint64_t ns)
+{
+    uint64_t now = os_now(), least = ns < LEAST_NS ? ns : LEAST_NS;
+    if (os_futex_wait(&h->monitor_event, event, now + least) != -ETIMEDOUT || ns <= least) return;
+    atomic_store(&h->monitor_asleep, USF_MONITOR_NAPS);
+    if (!atomic_load(&h->nr_ready)) os_futex_wait(&h->monitor_event, event, now + ns);
+    atomic_store(&h->monitor_asleep, USF_MONITOR_AWAKE);
 }
 
 static uint64_t look(struct monitor *m)
@@ -71,7 +83,7 @@ void *watch_loop(void *arg)
         quota_look(m);
         uint64_t next = look(m);
         if (next == UINT64_MAX) sleep_until_event(&m->sched, h, event);
-        else os_futex_wait(&h->monitor_event, event, os_now() + next);
+        else nap(h, event, next);
     }
     return NULL;
 }

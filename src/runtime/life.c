@@ -27,6 +27,7 @@ static void in_child(struct rt_thread *t)
     uint32_t crit = t->self.crit;
     USF_POINT("life.child");
     rt.pid = os_getpid();
+    rt.start_time = rt.shm.pidns = 0;
     atomic_store(&rt.sched.leaving, 0);
     atomic_store(&rt.sched.patching, 0);
     atomic_store(&rt.patch_lock, 0);

@@ -78,6 +78,7 @@ struct rt {
     _Atomic uint32_t nr_apart;      /* threads that may run the program's code and have no record */
     _Atomic bool homeless;          /* the process may use none of the instance's CPUs at present */
     int32_t pid;
+    uint64_t start_time;        /* of this process; 0: not looked up yet */
     uint32_t user;                  /* who joined */
     struct os_cpuset cpus;          /* the process's own affinity, as it was before any pinning */
     _Atomic uint32_t list_lock;

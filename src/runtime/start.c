@@ -58,7 +58,7 @@ static bool open_instance(void)
     }
     if (shm_is_shared(o->instance)) monitor_use_own((struct monitor_own){o->tool, o->instance, rt.shm.dev, rt.shm.ino});
     sched_bind(&rt.sched, rt.shm.h);
-    rt.sched.remote_pin = rt.shm.h->pidns && rt.shm.h->pidns == os_pidns();
+    rt.sched.remote_pin = rt.shm.h->pidns && rt.shm.h->pidns == rt.shm.pidns;
     rt.sync.sched = &rt.sched;
     const struct usf_policy_ops *user = user_policy(why, sizeof why);
     if (why[0] || sched_use_policy(&rt.sched, user, why, sizeof why)) {
@@ -83,8 +83,9 @@ static void own_cpus(void)
 /* This process may have run another program before, whose threads are gone whatever its records say. */
 static void forget_last_program(void)
 {
-    int32_t pid = os_getpid();
-    if (!shm_replace(rt.shm.h, pid, os_start_time(pid))) return;
+    rt.pid = os_getpid();
+    rt.start_time = os_start_time(rt.pid);
+    if (!shm_replace(rt.shm.h, rt.pid, rt.start_time)) return;
     monitor_keep(rt.shm.h);
     sched_tell_monitor(&rt.sched);
 }

@@ -190,15 +190,30 @@ static void look(struct sched *s)
     rt_follow_cpuset(now);
 }
 
+/* Each of these is a walk through /proc: a fork changes them, an exec begins anew. */
+static void know_process(void)
+{
+    rt.pid = os_getpid();
+    if (!rt.start_time) rt.start_time = os_start_time(rt.pid);
+    if (!rt.shm.pidns) rt.shm.pidns = os_pidns();
+    usf_syscall(__NR_prctl, 16, rt.comm);
+}
+
+static int try_to_join(void)
+{
+    const struct usf_header *h = rt.shm.h;
+    if (h->pidns && rt.shm.pidns && h->pidns != rt.shm.pidns) return -EREMOTE;      /* our pid means nothing to the others */
+    /* It may have been killed. */
+    if (sched_look_is_due(&rt.sched) && monitor_keep(rt.shm.h) < 0) return -ECHILD;
+    return sched_proc_join(&rt.sched, rt.pid, rt.start_time, rt.comm, rt.cpus.w, rt.settings.run);
+}
+
 int rt_join_instance(bool again)
 {
     struct rt_thread *t = &rt_self;
     install();
-    rt.pid = os_getpid();
-    usf_syscall(__NR_prctl, 16, rt.comm);
-    /* It may have been killed. */
-    int r = monitor_keep(rt.shm.h) < 0 ? -ECHILD : 0;
-    if (!r) r = sched_proc_join(&rt.sched, rt.pid, os_start_time(rt.pid), rt.comm, rt.cpus.w, rt.settings.run);
+    know_process();
+    int r = try_to_join();
     if (r < 0) {
         if (r != -ESTALE || !again) usf_warn_about(join_trouble(r), "%s: %s: it runs unscheduled", rt.comm, join_trouble(r));
         return r;

@@ -52,6 +52,15 @@ static void follow_policy(struct sched *s)
 #define LOOK_NS     40000000u    /* is there a monitor?  One of all that take part looks, */
 #define OWN_LOOK_NS 1000000000u  /* ... and each process now and then, at what concerns itself */
 
+/* Without the lock: if two find it due at once, both look. */
+bool sched_look_is_due(struct sched *s)
+{
+    uint64_t now = os_now();
+    if (now - __atomic_load_n(&s->h->looked_ns, __ATOMIC_RELAXED) <= LOOK_NS) return false;
+    __atomic_store_n(&s->h->looked_ns, now, __ATOMIC_RELAXED);
+    return true;
+}
+
 bool core_enter(struct sched *s, struct sched_self *me)
 {
     sched_crit_enter(me);
@@ -86,9 +95,19 @@ void core_wake_monitor(struct sched *s, bool always)
 
 void sched_tell_monitor(struct sched *s) { core_wake_monitor(s, true); }
 
+/* Is it to be woken, after what has been done under the lock? */
+static bool monitor_is_needed(struct sched *s, const struct kicks *k)
+{
+    switch (atomic_load_explicit(&s->h->monitor_asleep, memory_order_relaxed)) {
+    case USF_MONITOR_NAPS: return atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
+    case USF_MONITOR_ASLEEP: return k->started || atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
+    default: return false;
+    }
+}
+
 void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
 {
-    bool watch = k->started || atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
+    bool watch = monitor_is_needed(s, k);
     USF_POINT("sched.unlock");
     lock_release(&s->h->lock, me->lock_name);
     USF_POINT("sched.unlocked");

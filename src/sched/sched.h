@@ -254,6 +254,8 @@ static inline void sched_crit_leave(struct sched *s, struct sched_self *me)
     if (--me->crit == 0 && s->after_crit) s->after_crit(me);
 }
 
+/* Is it time to see whether there is a monitor?  True: the caller looks. */
+bool sched_look_is_due(struct sched *s);
 /* Wake the monitor, to look at processes and at the lock. */
 void sched_tell_monitor(struct sched *s);
 

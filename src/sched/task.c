@@ -26,6 +26,15 @@ void sched_bind(struct sched *s, void *base)
 
 /* ---- processes -------------------------------------------------------------------------------- */
 
+/* The monitor opens a pidfd, at its next look if it looks anyhow within milliseconds: many processes have ended by then, and
+ * to have the monitor wake up for each costs as much as all the rest of joining.  Asleep, it has to be woken: it sets its flag
+ * before it compares the number that it is about to sleep on. */
+static void tell_of_join(struct sched *s)
+{
+    atomic_fetch_add(&s->h->monitor_event, 1);
+    if (s->kernel || atomic_load(&s->h->monitor_asleep) == USF_MONITOR_ASLEEP) core_wake_monitor(s, true);
+}
+
 int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
                     const uint64_t cpus[16], uint32_t run)
 {
@@ -63,7 +72,7 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     s->ops.proc_add(&s->pol, (uint32_t)i);
     atomic_store(&p->state, USF_PROC_ACTIVE);
     core_leave(s, &me, &(struct kicks){0});
-    core_wake_monitor(s, true);     /* it opens a pidfd */
+    tell_of_join(s);
     return i;
 }
 

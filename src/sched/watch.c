@@ -8,13 +8,13 @@
 #include "sched/core.h"
 
 #define TICK_NS        1000000ull
-#define BUSY_TICK_NS   10000000ull  /* while cores are in use and nothing waits */
+#define BUSY_TICK_NS   10000000ull  /* while nothing waits: whoever makes a task wait has the monitor look sooner */
 /* A thread that has not answered so many nudges, for so many times the progress guarantee, will not.  Both: the monitor may
  * not have had the CPU for long. */
 #define DEAF_NUDGES    8u
 #define DEAF_TIMES     4u
 #define WAKES          8u       /* looks at one that sleeps although it was woken */
-#define QUIET_LOOKS    50u      /* looks without anything waiting before the monitor goes to sleep */
+#define QUIET_LOOKS    5u       /* looks without anything running or waiting before the monitor goes to sleep */
 #define SAMPLE_BACKOFF 6u       /* doublings at most */
 #define SAMPLE_NS      4000000ull   /* between two samples of running threads */
 
@@ -208,7 +208,7 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
             s->watch->quiet = 0;
             return BUSY_TICK_NS;
         }
-        return ++s->watch->quiet > QUIET_LOOKS ? UINT64_MAX : TICK_NS;
+        return ++s->watch->quiet > QUIET_LOOKS ? UINT64_MAX : BUSY_TICK_NS;
     }
     s->watch->quiet = 0;
     sample_core(s, now, nudge, state, arg);

@@ -122,6 +122,7 @@ static int fill_file(int fd, const struct shm_config *c, const struct os_cpuset 
     m->dev = st.dev;
     m->ino = st.ino;
     fill_header(m->h, c, &l, &st);
+    m->pidns = m->h->pidns;
     fill_cores(m->h, cpus, place);
     return 0;
 }

@@ -31,6 +31,9 @@
 #define USF_POLICY_PATH_MAX 1024u
 #define USF_CACHELINE       64u
 
+/* What wakes the monitor besides its own time: nothing; a task that waits; a task that runs or waits. */
+enum usf_monitor_sleep { USF_MONITOR_AWAKE = 0, USF_MONITOR_ASLEEP, USF_MONITOR_NAPS };
+
 enum usf_inst_state { USF_INST_EMPTY = 0, USF_INST_READY = 1, USF_INST_RETIRED = 2 };
 
 /* FREE -> JOINING (shm_join_begin) -> ACTIVE (sched_proc_join) -> LEAVING -> FREE (shm_leave). */
@@ -248,7 +251,7 @@ struct usf_header {
         };
     };
     _Atomic uint32_t monitor_event;    /* futex: bumped to wake it */
-    _Atomic uint32_t monitor_asleep;   /* 1: it waits on monitor_event */
+    _Atomic uint32_t monitor_asleep;   /* enum usf_monitor_sleep */
     _Atomic uint64_t monitor_beat;     /* bumped on each look */
     _Atomic uint64_t monitor_tried;    /* ns: when somebody last tried to start one */
     struct usf_missed monitor_missed;

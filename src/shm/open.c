@@ -31,12 +31,12 @@ static int explain_open(int error, const char *path, const char *name, char *why
     return shm_explain(error, "open", path, why, cap);
 }
 
-static int check_mapped(const struct shm *m, const struct shm_config *c, const char *path, char *why, size_t cap)
+static int check_mapped(struct shm *m, const struct shm_config *c, const char *path, char *why, size_t cap)
 {
     const struct usf_header *h = m->h;
     int r = shm_check_header(h, m->size, c->name, path, why, cap);
     if (r) return r;
-    uint64_t ns = os_pidns();
+    uint64_t ns = m->pidns = os_pidns();
     if (h->pidns && ns && h->pidns != ns) {
         usf_format(why, cap,
                    "instance `%s` belongs to another container (pid namespace %u, this is %u); choose another "

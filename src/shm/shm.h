@@ -52,6 +52,7 @@ struct shm {
     bool snapshot;               /* a private copy (shm_snapshot) */
     char name[USF_NAME_MAX];     /* as it was opened: what the segment says may be changed by others */
     uint64_t dev, ino;           /* the file */
+    uint64_t pidns;              /* of who has opened it (os_pidns) */
     char why[400];               /* after an error: one line for people, says what to do */
 };
 
@@ -86,8 +87,9 @@ bool shm_tables_are_valid(const struct usf_header *h, char *why, size_t cap);
 int  shm_reserve_tasks(struct usf_header *h, const char *dir, uint32_t n);
 
 /* Claim a process record (it becomes JOINING).  The index; -EAGAIN: table full; -ENOSPC: /dev/shm full;
- * -ESTALE: the instance has been retired, open it again; -EREMOTE: of another pid namespace.  A process that dies after this leaves a
- * record that names it; whoever reaps it calls shm_leave. */
+ * -ESTALE: the instance has been retired, open it again.  Not from another pid namespace, where our pid means nothing to the others: a
+ * child may be in one (shm.pidns is its parent's then).  A process that dies after this leaves a record that names it; whoever
+ * reaps it calls shm_leave. */
 int  shm_join_begin(struct usf_header *h, const char *dir, int32_t pid, uint64_t start_time);
 /* Free a process record.  The caller has taken the process's tasks off. */
 void shm_leave(struct usf_header *h, uint32_t proc);

@@ -196,7 +196,7 @@ static int test_idle(void)
     sleep(2);
     unsigned long after = switches(monitor);
     CHECK(before > 0 && after == before, "%lu switches in an idle instance", after - before);
-    CHECK_INT(atomic_load(&test_shm.h->monitor_asleep), 1);
+    CHECK_INT(atomic_load(&test_shm.h->monitor_asleep), USF_MONITOR_ASLEEP);
     kill(a, SIGKILL);
     kill(b, SIGKILL);
     ends(monitor);

@@ -12,8 +12,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define MAGIC   0x3165746167667375ull   /* "usfgate1" */
 #define VERSION 1u                      /* of struct gate_rec and of what the scanner decides */
@@ -26,10 +28,7 @@ struct header {
     uint64_t sum;                       /* over all that follows and the fields above */
 };
 
-#define DIR_MAX  256
-#define NAME_MAX (DIR_MAX + 2 * GATE_KEY_MAX + 32)
-
-static char dir[DIR_MAX];
+static char dir[GATE_DIR_MAX];
 
 /* ---- directory -------------------------------------------------------------------------------- */
 static bool ours(int fd, unsigned type, unsigned forbidden)
@@ -38,6 +37,8 @@ static bool ours(int fd, unsigned type, unsigned forbidden)
     return usf_syscall(__NR_fstat, fd, &st) == 0 && (st.st_mode & S_IFMT) == type && !(st.st_mode & forbidden)
            && st.st_uid == (uid_t)usf_syscall(__NR_geteuid);
 }
+
+bool gate_cache_owns(int fd) { return ours(fd, S_IFREG, 022); }
 
 static bool directory_ok(void)
 {
@@ -51,7 +52,7 @@ static bool directory_ok(void)
 void gate_cache_init(const char *path)
 {
     dir[0] = 0;
-    if (!path || path[0] != '/' || usf_format(dir, sizeof dir, "%s", path) >= DIR_MAX) {
+    if (!path || path[0] != '/' || usf_format(dir, sizeof dir, "%s", path) >= GATE_DIR_MAX) {
         dir[0] = 0;
         return;
     }
@@ -99,7 +100,7 @@ static void file_name(char *buf, size_t cap, const struct gate_key *k, const cha
 }
 
 /* ---- entries ---------------------------------------------------------------------------------- */
-static uint64_t hash(uint64_t h, const void *p, size_t n)
+uint64_t gate_hash(uint64_t h, const void *p, size_t n)
 {
     for (size_t i = 0; i < n / 8; i++) {
         h = (h ^ ((const uint64_t *)p)[i]) * 0x9e3779b97f4a7c15ull;
@@ -111,7 +112,7 @@ static uint64_t hash(uint64_t h, const void *p, size_t n)
 static uint64_t checksum(const struct header *h, const struct gate_rec *rec)
 {
     _Static_assert(sizeof(struct gate_rec) % 8 == 0 && offsetof(struct header, sum) % 8 == 0, "hashed by words");
-    return hash(hash(MAGIC, h, offsetof(struct header, sum)), rec, h->nr * sizeof *rec);
+    return gate_hash(gate_hash(MAGIC, h, offsetof(struct header, sum)), rec, h->nr * sizeof *rec);
 }
 
 static void describe(struct header *h, const struct gate_image *im, uint32_t nr)
@@ -138,7 +139,7 @@ static bool read_all(int fd, void *buf, size_t n)
 static bool load(int fd, const struct gate_image *im, struct gate_list *l)
 {
     struct header want, h;
-    if (!ours(fd, S_IFREG, 022) || !read_all(fd, &h, sizeof h) || h.nr > MAX_SITES) return false;
+    if (!gate_cache_owns(fd) || !read_all(fd, &h, sizeof h) || h.nr > MAX_SITES) return false;
     describe(&want, im, h.nr);
     want.sum = h.sum;
     for (size_t i = 0; i < sizeof h / 8; i++)
@@ -156,12 +157,34 @@ static bool load(int fd, const struct gate_image *im, struct gate_list *l)
     return true;
 }
 
+static int open_entry(const struct gate_key *k, const char *suffix)
+{
+    char name[GATE_NAME_MAX];
+    if (!k->len) return -ENOENT;
+    file_name(name, sizeof name, k, suffix);
+    return os_open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+}
+
+static bool draft(struct gate_draft *d, const struct gate_key *k, const char *suffix)
+{
+    char end[48];
+    usf_format(end, sizeof end, "%s.%d.new", suffix, os_getpid());
+    file_name(d->name, sizeof d->name, k, suffix);
+    file_name(d->temp, sizeof d->temp, k, end);
+    d->fd = os_open(d->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return d->fd >= 0;
+}
+
+void gate_cache_settle(struct gate_draft *d, bool good)
+{
+    os_close(d->fd);
+    if (!good || usf_syscall(__NR_renameat2, AT_FDCWD, d->temp, AT_FDCWD, d->name, 0))
+        usf_syscall(__NR_unlinkat, AT_FDCWD, d->temp, 0);
+}
+
 bool gate_cache_get(const struct gate_key *k, const struct gate_image *im, struct gate_list *l)
 {
-    char name[NAME_MAX];
-    if (!k->len) return false;
-    file_name(name, sizeof name, k, "");
-    int fd = os_open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+    int fd = open_entry(k, "");
     if (fd < 0) return false;
     bool ok = load(fd, im, l);
     os_close(fd);
@@ -171,19 +194,58 @@ bool gate_cache_get(const struct gate_key *k, const struct gate_image *im, struc
 
 void gate_cache_put(const struct gate_key *k, const struct gate_image *im, const struct gate_list *l)
 {
-    char name[NAME_MAX], temp[NAME_MAX], suffix[24];
+    struct gate_draft d;
     struct header h;
     size_t len = l->nr * sizeof *l->rec;
     if (!k->len || !os_file_may_be(sizeof h + len)) return;
     describe(&h, im, l->nr);
     h.sum = checksum(&h, l->rec);
-    usf_format(suffix, sizeof suffix, ".%d.new", os_getpid());
-    file_name(name, sizeof name, k, "");
-    file_name(temp, sizeof temp, k, suffix);
-    int fd = os_open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) return;
-    bool ok = os_write(fd, &h, sizeof h) == (long)sizeof h && os_write(fd, l->rec, len) == (long)len;
-    os_close(fd);
-    if (!ok || usf_syscall(__NR_renameat2, AT_FDCWD, temp, AT_FDCWD, name, 0))
-        usf_syscall(__NR_unlinkat, AT_FDCWD, temp, 0);
+    if (!draft(&d, k, "")) return;
+    gate_cache_settle(&d, os_write(d.fd, &h, sizeof h) == (long)sizeof h && os_write(d.fd, l->rec, len) == (long)len);
+}
+
+/* ---- copies of code ----------------------------------------------------------------------------- */
+#define CODE ".code"
+
+static void code_suffix(char *buf, size_t cap, uint64_t sum) { usf_format(buf, cap, ".%016lx" CODE, (unsigned long)sum); }
+
+int gate_cache_open(const struct gate_key *k, uint64_t sum)
+{
+    char suffix[32];
+    code_suffix(suffix, sizeof suffix, sum);
+    return open_entry(k, suffix);
+}
+
+bool gate_cache_draft(struct gate_draft *d, const struct gate_key *k, uint64_t sum)
+{
+    char suffix[32];
+    code_suffix(suffix, sizeof suffix, sum);
+    return draft(d, k, suffix);
+}
+
+struct old { char prefix[GATE_NAME_MAX]; size_t dir_len, len; int64_t before; };
+
+static bool drop_if_old(const char *name, void *arg)
+{
+    struct old *o = arg;
+    char path[GATE_NAME_MAX];
+    struct stat st;
+    size_t n = strlen(name), own = o->len - o->dir_len, end = sizeof CODE - 1;
+    if (n < own + end || strncmp(name, o->prefix + o->dir_len, own) || strcmp(name + n - end, CODE)) return true;
+    if (usf_format(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path) return true;
+    if (usf_syscall(__NR_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtim.tv_sec < o->before)
+        usf_syscall(__NR_unlinkat, AT_FDCWD, path, 0);
+    return true;
+}
+
+void gate_cache_drop_old(const struct gate_key *k, uint64_t seconds)
+{
+    struct old o;
+    struct timespec now;
+    if (usf_syscall(__NR_clock_gettime, CLOCK_REALTIME, &now)) return;
+    file_name(o.prefix, sizeof o.prefix, k, ".");
+    o.len = strlen(o.prefix);
+    o.dir_len = strlen(dir) + 1;
+    o.before = now.tv_sec - (int64_t)seconds;
+    os_list_dir(dir, drop_if_old, &o);
 }

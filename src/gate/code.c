@@ -53,6 +53,8 @@ void gate_writer_close(struct gate_writer *w)
     w->fd = -1;
 }
 
+bool gate_writer_is_held(void) { return held >= 0; }
+
 static int put_by_mprotect(uintptr_t dst, const void *src, size_t len)
 {
     uintptr_t from = dst & -PAGE, to = (dst + len + PAGE - 1) & -PAGE;
@@ -188,11 +190,9 @@ static void *take(struct region *r, size_t len)
     return (void *)(r->base + used);
 }
 
-static struct region *add_region(size_t len, uintptr_t lo, uintptr_t hi)
+static struct region *enter_region(uintptr_t base, size_t size)
 {
-    size_t size = len > REGION_SIZE ? (len + PAGE - 1) & -PAGE : REGION_SIZE;
-    uintptr_t base = map_region(size, lo, hi);
-    for (int i = 0; base && i < MAX_REGIONS; i++) {
+    for (int i = 0; i < MAX_REGIONS; i++) {
         size_t none = 0;
         /* size claims the slot, base publishes it */
         if (!__atomic_compare_exchange_n(&regions[i].size, &none, size, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -200,8 +200,28 @@ static struct region *add_region(size_t len, uintptr_t lo, uintptr_t hi)
         __atomic_store_n(&regions[i].base, base, __ATOMIC_RELEASE);
         return &regions[i];
     }
-    if (base) usf_syscall(__NR_munmap, base, size);
+    usf_syscall(__NR_munmap, base, size);
     return NULL;
+}
+
+static struct region *add_region(size_t len, uintptr_t lo, uintptr_t hi)
+{
+    size_t size = len > REGION_SIZE ? (len + PAGE - 1) & -PAGE : REGION_SIZE;
+    uintptr_t base = map_region(size, lo, hi);
+    return base ? enter_region(base, size) : NULL;
+}
+
+void *gate_claim_code(uintptr_t at, size_t len)
+{
+    size_t size = (len + PAGE - 1) & -PAGE;
+    long p = usf_syscall(__NR_mmap, at, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (!mapped((void *)p)) return NULL;
+    if ((uintptr_t)p != at) {           /* kernel < 4.17: taken as a hint */
+        usf_syscall(__NR_munmap, p, size);
+        return NULL;
+    }
+    struct region *r = enter_region(at, size);
+    return r ? take(r, len) : NULL;
 }
 
 void *gate_alloc_code(uintptr_t lo, uintptr_t hi, size_t len)

@@ -78,11 +78,15 @@ extern bool usf_gate_patch_all;
  * first thread has started before we see it.  Set before patching. */
 extern bool usf_gate_minor[];
 
+/* Map the code of objects with many sites from copies in the cache (share.c).  Set before patching. */
+extern bool usf_gate_share;
+
 struct gate_stats {
     uint64_t objects, sites, patched;
     uint64_t unneeded;          /* no handler for their number */
     uint64_t unpatched;         /* could not be; signal returns, which must not be, do not count */
     uint64_t cache_hits;        /* objects whose sites came from the site cache */
+    uint64_t shared;            /* objects whose code came from there, too */
 };
 extern struct gate_stats usf_gate_stats;
 

@@ -3,10 +3,11 @@
 
 #include <errno.h>
 
-static void add_segment(struct gate_image *im, uint64_t addr, uint64_t len, const uint8_t *data, bool exec)
+static void add_segment(struct gate_image *im, const Elf64_Phdr *ph, const uint8_t *data)
 {
+    uint64_t addr = ph->p_vaddr, len = ph->p_filesz;
     if (im->nr_segs == GATE_MAX_SEGS || !len || addr + len < addr) return;
-    im->seg[im->nr_segs++] = (struct gate_seg){addr, len, data, exec};
+    im->seg[im->nr_segs++] = (struct gate_seg){.addr = addr, .len = len, .off = ph->p_offset, .data = data, .exec = ph->p_flags & PF_X};
     if (im->nr_segs == 1 || addr < im->low) im->low = addr;
     if (addr + len > im->high) im->high = addr + len;
 }
@@ -25,8 +26,7 @@ int gate_image_from_file(struct gate_image *im, const void *file, size_t size)
         if (ph[i].p_type == PT_GNU_EH_FRAME) im->eh_hdr = ph[i].p_vaddr;
         if (ph[i].p_type != PT_LOAD || !(ph[i].p_flags & PF_R)) continue;
         if (ph[i].p_offset > size || ph[i].p_filesz > size - ph[i].p_offset) return -ENOEXEC;
-        add_segment(im, ph[i].p_vaddr, ph[i].p_filesz, (const uint8_t *)file + ph[i].p_offset,
-                    ph[i].p_flags & PF_X);
+        add_segment(im, &ph[i], (const uint8_t *)file + ph[i].p_offset);
     }
     return 0;
 }
@@ -37,8 +37,7 @@ void gate_image_from_phdrs(struct gate_image *im, uintptr_t base, const Elf64_Ph
     for (unsigned i = 0; i < n; i++) {
         if (ph[i].p_type == PT_GNU_EH_FRAME) im->eh_hdr = ph[i].p_vaddr;
         if (ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_R)
-            add_segment(im, ph[i].p_vaddr, ph[i].p_filesz, (const uint8_t *)(base + ph[i].p_vaddr),
-                        ph[i].p_flags & PF_X);
+            add_segment(im, &ph[i], (const uint8_t *)(base + ph[i].p_vaddr));
     }
 }
 

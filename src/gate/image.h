@@ -15,6 +15,7 @@
 
 struct gate_seg {
     uint64_t addr, len;
+    uint64_t off;                           /* in the file */
     const uint8_t *data;
     bool exec;
 };

@@ -7,12 +7,15 @@
 /* ---- code.c: executable memory and writing to it ------------------------------------------------ */
 /* Writes to mapped code.  fd < 0: /proc cannot be had, writes go through mprotect. */
 struct gate_writer { int fd; };
+bool gate_writer_is_held(void);
 void gate_writer_open(struct gate_writer *w);
 void gate_writer_close(struct gate_writer *w);
 int  gate_writer_put(struct gate_writer *w, void *dst, const void *src, size_t len);
 
 /* Executable memory that every address in [lo, hi) can reach with a 32-bit displacement.  null: none. */
 void *gate_alloc_code(uintptr_t lo, uintptr_t hi, size_t len);
+/* At this address, if nothing is there.  Only while the process has one thread. */
+void *gate_claim_code(uintptr_t at, size_t len);
 /* The same from springboards of unloaded objects (holds the load lock). */
 void *gate_reuse_code(uintptr_t lo, uintptr_t hi, size_t len);
 /* Give it back; only for memory that no thread can be in any more. */
@@ -32,14 +35,6 @@ size_t gate_springboard(const struct gate_rec *r, uintptr_t base, uint8_t *buf, 
 /* gate_original_pc for a pc in the chunk [code, code+len). */
 uintptr_t gate_chunk_original(uintptr_t code, size_t len, uintptr_t pc);
 
-/* ---- patch.c ------------------------------------------------------------------------------------ */
-struct gate_patched { void *code; size_t len; };    /* springboards of an object */
-/* Is the site to be patched in this object? */
-bool gate_to_patch(const struct gate_image *im, const struct gate_rec *r);
-/* Patch the sites of an object loaded at base.  Counts into usf_gate_stats. */
-struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
-                                      const char *path);
-
 /* ---- cache.c ------------------------------------------------------------------------------------ */
 #define GATE_KEY_MAX 48
 struct gate_key { uint8_t bytes[GATE_KEY_MAX]; unsigned len; };     /* len 0: no identity, not cached */
@@ -48,6 +43,44 @@ void gate_cache_key(struct gate_key *k, const uint8_t *build_id, unsigned len, c
 /* true: *l holds the sites, each verified against the image's bytes. */
 bool gate_cache_get(const struct gate_key *k, const struct gate_image *im, struct gate_list *l);
 void gate_cache_put(const struct gate_key *k, const struct gate_image *im, const struct gate_list *l);
+/* Other files beside them: copies of an object's code, one for each `sum`. */
+#define GATE_DIR_MAX  256
+#define GATE_NAME_MAX (GATE_DIR_MAX + 2 * GATE_KEY_MAX + 32)
+struct gate_draft { int fd; char name[GATE_NAME_MAX], temp[GATE_NAME_MAX]; };
+int  gate_cache_open(const struct gate_key *k, uint64_t sum);           /* to be read; -errno */
+bool gate_cache_owns(int fd);                                           /* a file, ours, that nobody else may write */
+bool gate_cache_draft(struct gate_draft *d, const struct gate_key *k, uint64_t sum);
+void gate_cache_settle(struct gate_draft *d, bool good);                /* it gets its name, or is dropped */
+void gate_cache_drop_old(const struct gate_key *k, uint64_t seconds);
+uint64_t gate_hash(uint64_t h, const void *p, size_t n);                /* n: a multiple of 8 */
+
+/* ---- patch.c ------------------------------------------------------------------------------------ */
+struct gate_patched { void *code; size_t len; };    /* springboards of an object */
+/* Is the site to be patched in this object? */
+bool gate_to_patch(const struct gate_image *im, const struct gate_rec *r);
+/* Patch the sites of an object loaded at base.  Counts into usf_gate_stats. */
+struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
+                                      const struct gate_key *key, const char *path);
+
+/* ---- share.c ------------------------------------------------------------------------------------ */
+struct gate_origin { uint64_t dev, ino, size, mtime, ctime; };          /* which file an object was loaded from */
+struct gate_shared {
+    const struct gate_key *key;
+    const char *path;
+    uintptr_t base, text;
+    size_t len;
+    uint64_t off;               /* of the text in the file */
+    uint64_t sum;
+    struct gate_origin origin;
+    bool there;                 /* the copy exists, whether or not it can be mapped */
+};
+/* Where the object's springboards have to be for its code to be shared; null: it cannot be. */
+void *gate_share_begin(struct gate_shared *s, const struct gate_image *im, uintptr_t base, const struct gate_list *l,
+                       const struct gate_key *key, const char *path, size_t room);
+/* Map code that has the jumps already.  false: they are to be written. */
+bool gate_share_use(struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter);
+/* They have been written: keep the code for others. */
+void gate_share_make(const struct gate_shared *s);
 
 /* ---- gate.c -------------------------------------------------------------------------------------- */
 void gate_take_over_clone(void);

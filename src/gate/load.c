@@ -61,7 +61,7 @@ static void patch_entry(struct gate_entry *e, uint64_t text_size)
     if (gate_cache_get(&key, &e->image, &sites)) usf_gate_stats.cache_hits++;
     else if (gate_scan(&e->image, &sites)) usf_warn_once("no memory to look for system calls");
     else gate_cache_put(&key, &e->image, &sites);
-    if (sites.nr) e->patched = gate_patch_object(&e->image, e->object.base, &sites, e->path);
+    if (sites.nr) e->patched = gate_patch_object(&e->image, e->object.base, &sites, &key, e->path);
     gate_list_free(&sites);
 }
 

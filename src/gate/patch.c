@@ -90,9 +90,21 @@ static void count(const struct gate_image *im, const struct gate_list *l, const 
     }
 }
 
-struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
-                                      const char *path)
+/* The jumps, unless code can be had that has them. */
+static void write_jumps(struct work *k, struct gate_writer *w, struct gate_shared *share, uintptr_t base, const struct gate_list *l)
 {
+    if (share && gate_share_use(share, l, k->enter)) return;
+    for (uint32_t i = 0; i < l->nr; i++)
+        if (k->enter[i])
+            put_jump(&k->span, w, base + l->rec[i].at - l->rec[i].before, l->rec[i].cls == GATE_SITE_CANCEL, k->enter[i]);
+    flush(&k->span, w);
+    if (share) gate_share_make(share);
+}
+
+struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
+                                      const struct gate_key *key, const char *path)
+{
+    struct gate_shared share;
     const size_t least = GATE_CHUNK_HEAD + END_MARK;
     size_t bound = least;
     for (uint32_t i = 0; i < l->nr; i++) bound += upper_bound(im, &l->rec[i]);
@@ -100,9 +112,10 @@ struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t bas
     struct work *k = bound == least ? NULL
                    : os_map(scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     uintptr_t lo = base + im->low, hi = base + im->high;
-    void *code = NULL;
+    void *code = NULL, *shared = NULL;
     if (k && (uintptr_t)k < -4096ul) {
-        code = gate_reuse_code(lo, hi, bound);
+        code = shared = gate_share_begin(&share, im, base, l, key, path, bound);
+        if (!code) code = gate_reuse_code(lo, hi, bound);
         if (!code) code = gate_alloc_code(lo, hi, bound);
     }
     if (!code) {
@@ -117,11 +130,7 @@ struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t bas
     gate_writer_open(&w);
     if (gate_writer_put(&w, code, k->code, len))
         for (uint32_t i = 0; i < l->nr; i++) k->enter[i] = 0;   /* never jump to what is not there */
-    for (uint32_t i = 0; i < l->nr; i++)
-        if (k->enter[i])
-            put_jump(&k->span, &w, base + l->rec[i].at - l->rec[i].before, l->rec[i].cls == GATE_SITE_CANCEL,
-                     k->enter[i]);
-    flush(&k->span, &w);
+    write_jumps(k, &w, shared ? &share : NULL, base, l);
     gate_writer_close(&w);
     count(im, l, k->enter, path);
     usf_syscall(__NR_munmap, k, scratch);

@@ -1,0 +1,192 @@
+/* src/gate/share.c - patched code that processes share.  SPDX-License-Identifier: Apache-2.0
+ *
+ * libc has sites in some fifty pages.  To write them costs each process a copy of each page, which is more than all the rest of its
+ * start.  So the first that has patched an object leaves a copy of the object's file with the code as it is now, and later
+ * ones map the code from there.  Jumps are relative: the springboards, which belong to the process, lie at a fixed distance.
+ *
+ * The copy takes the place of the text as a whole, so it is used only where that is known to be what the copy was made of: the
+ * same build-id, the same file (device, inode, size, times), the same jumps, and not a byte of the text written by anybody
+ * before us, as debuggers and uprobes do.  It is the whole file since profilers look there for symbols.  Only
+ * while a process starts: it has one thread, and its objects are relocated. */
+#include "gate/internal.h"
+
+#include "base/base.h"
+#include "os/os.h"
+#include "os/syscall.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define PAGE      4096ul
+#define LEAST     8u                    /* pages to be written, for it to be worth the mapping */
+#define DISTANCE  (64ul << 20)          /* below the object: what is loaded after it lies in between */
+#define MAGIC     0x3165646f63667375ull /* "usfcode1" */
+#define OLD_S     86400                 /* copies of the same object that are older are of files that have been replaced */
+
+bool usf_gate_share;
+
+struct tail {                           /* behind the file's bytes */
+    uint64_t magic, sum;
+    struct gate_origin origin;
+};
+
+/* ---- is it possible? --------------------------------------------------------------------------- */
+static unsigned nr_pages(const struct gate_image *im, const struct gate_list *l)
+{
+    uint64_t last = ~0ull;
+    unsigned n = 0;
+    for (uint32_t i = 0; i < l->nr; i++) {
+        uint64_t page = (l->rec[i].at - l->rec[i].before) / PAGE;
+        if (!gate_to_patch(im, &l->rec[i]) || page == last) continue;
+        last = page;
+        n++;
+    }
+    return n;
+}
+
+static bool find_text(struct gate_shared *s, const struct gate_image *im, uintptr_t base)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < im->nr_segs; i++) {
+        const struct gate_seg *g = &im->seg[i];
+        if (!g->exec) continue;
+        s->text = base + g->addr;
+        s->len = (g->len + PAGE - 1) & -PAGE;
+        s->off = g->off;
+        n++;
+    }
+    return n == 1 && s->text % PAGE == 0 && s->off % PAGE == 0;
+}
+
+#define PM_FILE (1ull << 61)            /* bits of /proc/PID/pagemap */
+#define PM_THERE (3ull << 62)           /* present, or swapped out */
+
+/* Nobody has written into it: no page is a private copy. */
+static bool is_pristine(uintptr_t text, size_t len)
+{
+    uint64_t map[128];
+    bool good = true;
+    int fd = os_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) return false;
+    for (size_t page = 0, n; good && page < len / PAGE; page += n) {
+        n = len / PAGE - page < 128 ? len / PAGE - page : 128;
+        good = os_pread(fd, map, n * 8, (text / PAGE + page) * 8) == (long)(n * 8);
+        for (size_t i = 0; good && i < n; i++) good = !(map[i] & PM_THERE) || map[i] & PM_FILE;
+    }
+    os_close(fd);
+    return good;
+}
+
+static bool find_origin(struct gate_origin *o, const char *path)
+{
+    struct stat st;
+    if (path[0] != '/' || usf_syscall(__NR_newfstatat, AT_FDCWD, path, &st, 0)) return false;
+    *o = (struct gate_origin){.dev = st.st_dev, .ino = st.st_ino, .size = (uint64_t)st.st_size,
+                              .mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
+                              .ctime = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec};
+    return S_ISREG(st.st_mode);
+}
+
+void *gate_share_begin(struct gate_shared *s, const struct gate_image *im, uintptr_t base, const struct gate_list *l,
+                       const struct gate_key *key, const char *path, size_t room)
+{
+    uintptr_t low = base + im->low;
+    *s = (struct gate_shared){.key = key, .path = path, .base = base};
+    if (!usf_gate_share || !gate_writer_is_held() || !key->len || nr_pages(im, l) < LEAST) return NULL;
+    if (low < 2 * DISTANCE || !find_text(s, im, base) || !find_origin(&s->origin, path)) return NULL;
+    return is_pristine(s->text, s->len) ? gate_claim_code((low - DISTANCE) & -PAGE, room) : NULL;
+}
+
+/* ---- use --------------------------------------------------------------------------------------- */
+/* What has been, or would be, written where: all of it relative to the object. */
+static uint64_t sum_of(const struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter)
+{
+    uint64_t sum = gate_hash(MAGIC, &s->origin, sizeof s->origin);
+    for (uint32_t i = 0; i < l->nr; i++) {
+        uint64_t jump[2] = {(l->rec[i].at - l->rec[i].before) << 8 | l->rec[i].cls, enter[i] ? enter[i] - s->base : 0};
+        if (enter[i]) sum = gate_hash(sum, jump, sizeof jump);
+    }
+    return sum;
+}
+
+static size_t tail_at(const struct gate_shared *s) { return (s->origin.size + 7) & ~7ul; }
+
+static bool is_right(const struct gate_shared *s, int fd)
+{
+    struct tail t;
+    struct os_stat st;
+    if (!gate_cache_owns(fd) || os_fstat(fd, &st) || st.size != tail_at(s) + sizeof t || s->off + s->len > st.size) return false;
+    return os_pread(fd, &t, sizeof t, tail_at(s)) == (long)sizeof t && t.magic == MAGIC && t.sum == s->sum
+           && !__builtin_memcmp(&t.origin, &s->origin, sizeof t.origin);
+}
+
+/* First beside and then moved: should it not be possible to map it, the text must still be there. */
+static bool replace_text(const struct gate_shared *s, int fd)
+{
+    void *p = os_map(s->len, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, s->off);
+    if (os_is_error(p)) return false;
+    long r = usf_syscall(__NR_mremap, p, s->len, s->len, MREMAP_MAYMOVE | MREMAP_FIXED, s->text);
+    if ((uintptr_t)r == s->text) return true;
+    os_unmap(p, s->len);
+    return false;
+}
+
+bool gate_share_use(struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter)
+{
+    s->sum = sum_of(s, l, enter);
+    int fd = gate_cache_open(s->key, s->sum);
+    if (fd < 0) return false;
+    s->there = is_right(s, fd);
+    bool good = s->there && replace_text(s, fd);
+    os_close(fd);
+    if (good) usf_gate_stats.shared++;
+    return good;
+}
+
+/* ---- make -------------------------------------------------------------------------------------- */
+static bool copy(int to, int from, uint64_t size)
+{
+    for (uint64_t done = 0; done < size;) {
+        long n = usf_syscall(__NR_sendfile, to, from, NULL, size - done);
+        if (n == -EINTR) continue;
+        if (n <= 0) return false;
+        done += (uint64_t)n;
+    }
+    return true;
+}
+
+static bool put(int fd, const void *p, size_t len, uint64_t at)
+{
+    for (size_t done = 0; done < len;) {
+        long n = usf_syscall(__NR_pwrite64, fd, (const char *)p + done, len - done, at + done);
+        if (n == -EINTR) continue;
+        if (n <= 0) return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+/* The text comes from memory, as the file would if it is still the one that is loaded.  On the disk before it has its name: what a
+ * crash of the machine leaves of it is executed. */
+static bool fill(const struct gate_shared *s, int fd)
+{
+    struct tail t = {.magic = MAGIC, .sum = s->sum, .origin = s->origin};
+    size_t end = s->off + s->len < s->origin.size ? s->len : s->origin.size - s->off;
+    int from = os_open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+    if (from < 0) return false;
+    bool good = copy(fd, from, s->origin.size);
+    os_close(from);
+    return good && put(fd, (const void *)s->text, end, s->off) && put(fd, &t, sizeof t, tail_at(s))
+           && usf_syscall(__NR_fsync, fd) == 0;
+}
+
+void gate_share_make(const struct gate_shared *s)
+{
+    if (s->there || s->off >= s->origin.size || !os_file_may_be(tail_at(s) + sizeof(struct tail))) return;
+    struct gate_draft d;
+    if (!gate_cache_draft(&d, s->key, s->sum)) return;
+    gate_cache_drop_old(s->key, OLD_S);
+    gate_cache_settle(&d, fill(s, d.fd));
+}

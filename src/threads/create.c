@@ -5,6 +5,12 @@
 
 #include <errno.h>
 
+static bool may_cache(void)
+{
+    return cache_usable() &&
+           (atomic_load_explicit(&threads_flags.ready, memory_order_acquire) == THREADS_READY || threads_prepare());
+}
+
 static int make_worker(pthread_t *th, const pthread_attr_t *attr, struct thread_rec *r)
 {
     pthread_t mine;                          /* *th belongs to the user, who may already be joining and freeing it */
@@ -85,14 +91,14 @@ static int create(pthread_t *th, const pthread_attr_t *attr, const struct job *j
 
 THREADS_EXPORT int pthread_create(pthread_t *th, const pthread_attr_t *attr, start_routine start, void *arg)
 {
-    if (!cache_usable())
+    if (!may_cache())
         return REAL(pthread_create)(th, attr, start, arg);
     return create(th, attr, &(struct job){ start, arg, false });
 }
 
 THREADS_EXPORT int thrd_create(thrd_t *th, thrd_start_t start, void *arg)
 {
-    if (!cache_usable())
+    if (!may_cache())
         return REAL(thrd_create)(th, start, arg);
     switch (create(th, NULL, &(struct job){ (start_routine)(void *)start, arg, true })) {
     case 0:

@@ -1,4 +1,5 @@
 /* src/threads/init.c - switch the cache on.  SPDX-License-Identifier: Apache-2.0 */
+#include "base/base.h"
 #include "threads/real.h"
 #include "threads/record.h"
 #include "threads/threads.h"
@@ -53,19 +54,40 @@ static bool all_there(void)
 
 const char *threads_init(bool enabled)
 {
-    const char *why;
     if (!enabled)
         return "switched off";
-    if (names_sanitizer(_r_debug.r_map))     /* first: its malloc, which a failing dlsym calls, is not ready yet */
+    if (names_sanitizer(_r_debug.r_map))     /* without a look-up: its malloc, which a failing one calls, is not ready yet */
         return SANITIZED;
+    cache_adopt_process();
+    atomic_store(&threads_flags.on, true);
+    return NULL;
+}
+
+static const char *look_up(void)
+{
+    const char *why;
     real_init();
     if (!all_there())
         return "this libc lacks thread functions";
     if ((why = sanitizer()) || (why = fresh_init()))
         return why;
     attr_init();
-    cache_adopt_process();
     pthread_atfork(NULL, NULL, threads_after_fork);
-    atomic_store(&threads_flags.on, true);
     return NULL;
+}
+
+bool threads_prepare(void)
+{
+    int state = THREADS_UNTRIED;
+    /* Another thread is at it, or this one, in a malloc that makes threads of its own: theirs are libc's. */
+    if (!atomic_compare_exchange_strong(&threads_flags.ready, &state, THREADS_TRYING))
+        return state == THREADS_READY;
+    const char *off = look_up();
+    if (off) {
+        atomic_store(&threads_flags.closed, true);
+        usf_say("thread cache off: %s", off);
+        return false;
+    }
+    atomic_store(&threads_flags.ready, THREADS_READY);
+    return true;
 }

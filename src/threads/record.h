@@ -87,12 +87,14 @@ extern __thread struct threads_self threads_self;
 
 /* Set once, never cleared. */
 struct threads_flags {
-    _Atomic bool on;                 /* threads_init found all that it needs */
+    _Atomic bool on;                 /* the program may use the cache */
+    _Atomic int ready;               /* enum threads_ready: threads_prepare found all that it needs */
     _Atomic bool closed;             /* no more reuse: threads end as they would without the cache */
     _Atomic bool names;              /* some thread has set a name ... */
     _Atomic bool places;             /* ... or an affinity: creators' must be looked up */
 };
 extern struct threads_flags threads_flags;
+enum threads_ready { THREADS_UNTRIED, THREADS_TRYING, THREADS_READY };
 
 static inline struct threads_self *self_of(pthread_t th)
 {
@@ -107,6 +109,9 @@ static inline bool cache_usable(void)
     return atomic_load_explicit(&threads_flags.on, memory_order_relaxed) &&
            !atomic_load_explicit(&threads_flags.closed, memory_order_relaxed);
 }
+
+/* ---- init.c ------------------------------------------------------------------------------------------ */
+bool threads_prepare(void);                                       /* at the first pthread_create; false: not from the cache */
 
 /* ---- cache.c: records and their lists ------------------------------------------------------------ */
 void cache_lock(void);

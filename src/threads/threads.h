@@ -16,7 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Called once, from the library's constructor.  Returns null when the cache is on, else why it is off. */
+/* Called once, from the library's constructor.  Returns null when the cache is on, else why it is off.  What takes time is looked
+ * up when the first thread is made: most processes make none. */
 const char *threads_init(bool enabled);
 
 /* At most `parked` threads are kept, each for at most idle_ms without work.  Defaults: 256, 5000. */

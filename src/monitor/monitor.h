@@ -57,8 +57,11 @@ int monitor_ensure(struct usf_header *h, const char *name, uint64_t linger_ns);
 
 bool monitor_is_alive(const struct usf_header *h);
 /* Start `exe monitor instance` from within any program, without a child, signal or descriptor that the
- * program could notice.  The calling thread stands still for the time of an exec (~1 ms).  0 or -errno. */
+ * program could notice.  0: it is on its way; -EALREADY: the last one that this process has started still is; -errno. */
 int monitor_revive(const char *exe, const char *instance);
+/* Until that one no longer shares this process's memory, as it does until its exec, by the deadline (0: none).  0, the exec's error, or
+ * -ETIMEDOUT.  Also to be called before this process gives up rights that the other has. */
+int monitor_await_revival(uint64_t deadline);
 /* What is not taken from the segment of an instance that other users share, as they can write it: the tool that the monitor is
  * started from ("": none), the instance's name, its file.  The texts must stay. */
 struct monitor_own {

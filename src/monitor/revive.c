@@ -3,10 +3,16 @@
  * Runs in the user's program: no libc, and nothing that the program could notice.
  *   - No SIGCHLD and no child for its wait(): the first process has exit signal 0, is waited for here
  *     with __WCLONE, and the monitor is its child, so that it goes to init (or a subreaper) when it ends.
- *   - No copy of the program's memory: both share it and run on a stack of their own while we stand still
- *     (CLONE_VM | CLONE_VFORK).  They make system calls only.  Dispositions and descriptors are copies.
+ *   - No copy of the program's memory: both share it (CLONE_VM) and run on stacks of their own.  They make system calls
+ *     only.  Dispositions and descriptors are copies.
+ *   - No standstill: only the first process is waited for, which makes the second and ends.  An exec takes as long as the file
+ *     system and the kernel's queues please, seconds sometimes, and who is here may have a core of the instance.  The kernel
+ *     tells when the second no longer uses our memory; another is not started before.
  *   - No handler of the program runs in them: all signals are blocked before.
  *   - No descriptor of the program lives on in the monitor, nor its environment (LD_PRELOAD).
+ *   - Not bound to the CPU of the thread that happens to be here: others may have that one for long.
+ *   - A process group of its own, for the keys of a terminal, but no session: with one Linux would schedule it by itself
+ *     (autogroup), and a group of its own has been seen to get no CPU for 20 s while the program's had it (Linux 6.18).
  */
 #include "base/base.h"
 #include "monitor/monitor.h"
@@ -17,27 +23,30 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
-#include <sys/mman.h>
 
-#define STACK_SIZE  16384
+#define STACK_SIZE  8192
 #define RETRY_NS    100000000u
 #define WAIT_CLONE  0x80000000u  /* __WCLONE */
 #define NR_SIGNALS  64
+#define PATH_SIZE   4096
 
-struct order {
-    const char *exe, *instance;
-    char *stack;                /* of the second process: its end */
-    int error;                  /* of the exec; the memory is shared */
-};
+static struct attempt {
+    _Atomic int32_t at_it;      /* pid of who prepares one; any other than ours was at it when it forked us */
+    int32_t maker;              /* pid of who has made `second`: if it is not ours, that one uses a copy of all this */
+    _Atomic uint32_t second;    /* it shares our memory: the kernel clears it when it does no more */
+    int error;                  /* of the exec, or of the second clone */
+    char exe[PATH_SIZE], instance[USF_NAME_MAX];
+    _Alignas(16) char stacks[2][STACK_SIZE];
+} attempt;
 
-/* clone(flags) onto `stack`, where the child calls fn(arg) and never returns. */
-static long clone_onto(unsigned long flags, void *stack, void (*fn)(struct order *), struct order *arg)
+/* clone(flags, *pid) onto `stack`, where the child calls fn and never returns. */
+static long clone_onto(unsigned long flags, char *stack, void (*fn)(struct attempt *), struct attempt *a)
 {
     long ret;
-    void **top = (void **)((uintptr_t)stack & ~15ul) - 2;
+    void **top = (void **)(stack + STACK_SIZE) - 2;
     top[0] = (void *)fn;
-    top[1] = arg;
-    register long r10 __asm__("r10") = 0;
+    top[1] = a;
+    register long r10 __asm__("r10") = (long)&a->second;
     register long r8 __asm__("r8") = 0;
     __asm__ volatile("syscall\n\t"
                      "test %%rax, %%rax\n\t"
@@ -49,7 +58,7 @@ static long clone_onto(unsigned long flags, void *stack, void (*fn)(struct order
                      "hlt\n"
                      "1:"
                      : "=a"(ret)
-                     : "a"(__NR_clone), "D"(flags), "S"(top), "d"(0), "r"(r10), "r"(r8)
+                     : "a"(__NR_clone), "D"(flags), "S"(top), "d"(&a->second), "r"(r10), "r"(r8)
                      : "rcx", "r11", "memory");
     return ret;
 }
@@ -74,38 +83,84 @@ static void leave_signals(void)
     usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &none, NULL, 8);
 }
 
-static void second_process(struct order *o)
+/* An exec looks for a CPU anew. */
+static void leave_cpu(void)
 {
-    const char *argv[] = {"usf", "monitor", o->instance, NULL}, *envp[] = {NULL};
+    struct os_cpuset all;
+    __builtin_memset(&all, 0xff, sizeof all);
+    os_setaffinity(0, &all);
+}
+
+static void second_process(struct attempt *a)
+{
+    const char *argv[] = {"usf", "monitor", a->instance, NULL}, *envp[] = {NULL};
+    leave_cpu();
     leave_files();
     usf_syscall(__NR_chdir, "/");
+    usf_syscall(__NR_setpgid, 0, 0);
     leave_signals();
-    o->error = (int)usf_syscall(__NR_execve, o->exe, argv, envp);
+    a->error = (int)usf_syscall(__NR_execve, a->exe, argv, envp);
     exit_now(125);
 }
 
-static void first_process(struct order *o)
+static void first_process(struct attempt *a)
 {
-    usf_syscall(__NR_setsid);
-    long r = clone_onto(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, o->stack, second_process, o);
-    if (r < 0) o->error = (int)r;
+    long r = clone_onto(CLONE_VM | CLONE_UNTRACED | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID, a->stacks[1], second_process, a);
+    if (r < 0) a->error = (int)r;
     exit_now(0);
+}
+
+/* One at a time, and not while the last one's second process is there. */
+static bool take(struct attempt *a)
+{
+    int32_t self = os_getpid(), was = atomic_load(&a->at_it);
+    if (was == self || !atomic_compare_exchange_strong(&a->at_it, &was, self)) return false;
+    if (a->maker != self || !atomic_load(&a->second)) return true;
+    atomic_store(&a->at_it, 0);
+    return false;
+}
+
+static bool copy(char *to, size_t size, const char *from)
+{
+    for (size_t i = 0; i < size; i++)
+        if (!(to[i] = from[i])) return true;
+    return false;
+}
+
+static int start(struct attempt *a)
+{
+    unsigned long all = ~0ul, before;
+    a->maker = os_getpid();
+    a->error = 0;
+    atomic_store(&a->second, 0);
+    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
+    long pid = clone_onto(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, a->stacks[0], first_process, a);
+    if (pid > 0)
+        while (usf_syscall(__NR_wait4, pid, NULL, WAIT_CLONE, NULL) == -EINTR) {}
+    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
+    return pid < 0 ? (int)pid : 0;
 }
 
 int monitor_revive(const char *exe, const char *instance)
 {
-    unsigned long all = ~0ul, before;
-    struct order o = {.exe = exe, .instance = instance};
-    char *stacks = os_map(2 * STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (os_is_error(stacks)) return (int)(intptr_t)stacks;
-    o.stack = stacks + STACK_SIZE;
-    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
-    long pid = clone_onto(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, stacks + 2 * STACK_SIZE, first_process, &o);
-    if (pid > 0)
-        while (usf_syscall(__NR_wait4, pid, NULL, WAIT_CLONE, NULL) == -EINTR) {}
-    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
-    os_unmap(stacks, 2 * STACK_SIZE);
-    return pid < 0 ? (int)pid : o.error;
+    struct attempt *a = &attempt;
+    int r = -ENAMETOOLONG;
+    if (!take(a)) return -EALREADY;
+    if (copy(a->exe, sizeof a->exe, exe) && copy(a->instance, sizeof a->instance, instance)) r = start(a);
+    atomic_store(&a->at_it, 0);
+    return r;
+}
+
+/* The kernel wakes one, as if the word were shared. */
+int monitor_await_revival(uint64_t deadline)
+{
+    struct attempt *a = &attempt;
+    uint32_t second;
+    if (a->maker != os_getpid()) return 0;
+    while ((second = atomic_load(&a->second)))
+        if (os_futex_wait(&a->second, second, deadline) == -ETIMEDOUT) return -ETIMEDOUT;
+    os_futex_wake(&a->second, 1);
+    return a->error;
 }
 
 bool monitor_is_alive(const struct usf_header *h)
@@ -133,5 +188,5 @@ int monitor_keep(struct usf_header *h)
     if (tried && now - tried < RETRY_NS) return 1;
     if (!atomic_compare_exchange_strong(&h->monitor_tried, &tried, now)) return 1;
     int r = monitor_revive(exe, name);
-    return r < 0 ? r : 1;
+    return r < 0 && r != -EALREADY ? r : 1;
 }

@@ -83,7 +83,7 @@ int monitor_spawn(const char *usf_exe, const char *instance)
     if (pipe2(report, O_CLOEXEC)) return -errno;
     pid_t child = fork();
     if (child == 0) {
-        setsid();
+        setpgid(0, 0);      /* no session: revive.c says why */
         pid_t daemon = fork();
         if (daemon == 0) become(usf_exe, instance, report[1]);
         _exit(daemon < 0 ? 1 : 0);

@@ -223,6 +223,7 @@ static bool is_stranger(void) { return !os_has_user(rt.user) || !shm_is_member(r
 
 static long call_set_user(struct gate_frame *f)
 {
+    monitor_await_revival(0);
     long r = rt_pass(f);
     if (r == 0 && rt_takes_part() && is_stranger()) depart_as_stranger();
     return r;

@@ -190,6 +190,8 @@ static void look(struct sched *s)
     rt_follow_cpuset(now);
 }
 
+#define EXEC_NS 50000000u   /* for a monitor to be there: whether it can be is told then */
+
 /* Each of these is a walk through /proc: a fork changes them, an exec begins anew. */
 static void know_process(void)
 {
@@ -203,8 +205,11 @@ static int try_to_join(void)
 {
     const struct usf_header *h = rt.shm.h;
     if (h->pidns && rt.shm.pidns && h->pidns != rt.shm.pidns) return -EREMOTE;      /* our pid means nothing to the others */
-    /* It may have been killed. */
-    if (sched_look_is_due(&rt.sched) && monitor_keep(rt.shm.h) < 0) return -ECHILD;
+    if (sched_look_is_due(&rt.sched)) {     /* the monitor may have been killed */
+        int r = monitor_keep(rt.shm.h);
+        if (r == 1) r = monitor_await_revival(os_now() + EXEC_NS);
+        if (r < 0 && r != -ETIMEDOUT) return -ECHILD;
+    }
     return sched_proc_join(&rt.sched, rt.pid, rt.start_time, rt.comm, rt.cpus.w, rt.settings.run);
 }
 

@@ -27,5 +27,6 @@ int test_exit_code(pid_t child);
 
 int test_daemon(void);
 int test_revive(void);
+int test_exec(void);
 
 #endif

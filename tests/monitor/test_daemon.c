@@ -26,7 +26,8 @@ static void is_clean(pid_t pid)
     char path[64], text[256];
     CHECK(SOON(status_has(pid, "Name:\tusf-monitor\n"), 5));
     CHECK(SOON(status_has(pid, "SigBlk:\t0000000000000000\n"), 5));      /* SIGCHLD is blocked but while it waits */
-    CHECK(getsid(pid) != getsid(0) && getsid(pid) != pid, "session %d", getsid(pid));
+    CHECK(getpgid(pid) != getpgrp(), "group %d", getpgid(pid));
+    CHECK_INT(getsid(pid), getsid(0));      /* it gets the CPU when we do */
     link_of(pid, "cwd", text, sizeof text);
     CHECK(!strcmp(text, "/"), "%s", text);
     snprintf(path, sizeof path, "/proc/%d/environ", pid);
@@ -136,6 +137,60 @@ static unsigned open_files(void)
     return n;
 }
 
+static int revive(const char *exe, const char *instance)
+{
+    int r = monitor_revive(exe, instance);
+    return r ? r : monitor_await_revival(0);
+}
+
+static void make_program(char *path, size_t cap, const char *text)
+{
+    snprintf(path, cap, "/tmp/usf-revive-%d", getpid());
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0700);
+    CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+}
+
+/* Whoever starts a monitor must not wait for its exec.  A lease makes that take as long as we please: the exec opens the file
+ * only when we give it back. */
+static void slow_exec(void)
+{
+    char path[64];
+    make_program(path, sizeof path, "#!/bin/sh\n");
+    signal(SIGIO, SIG_IGN);
+    int fd = open(path, O_RDONLY);
+    CHECK_INT(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+    CHECK_INT(monitor_revive(path, "x"), 0);
+    CHECK_INT(monitor_revive(path, "x"), -EALREADY);
+    pid_t child = fork();
+    if (child == 0) _exit(revive("/bin/true", "x") ? 1 : 0);      /* that was its parent's */
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0, "status %x", status);
+    CHECK_INT(fcntl(fd, F_GETLEASE), F_RDLCK);      /* being broken, by one who waits */
+    CHECK_INT(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
+    close(fd);
+    CHECK_INT(monitor_await_revival(0), 0);
+    CHECK_INT(revive("/bin/true", "x"), 0);
+    unlink(path);
+}
+
+/* Nor is it bound to the CPU of who starts it. */
+static void exec_on_any_cpu(void)
+{
+    char path[64], out[80], text[4096] = "";
+    struct os_cpuset cpus, allowed;
+    size_t bad;
+    make_program(path, sizeof path, "#!/bin/sh\nset -- $(grep Cpus_allowed_list: /proc/self/status)\nprintf %s $2 > $0.new && mv $0.new $0.out\n");
+    snprintf(out, sizeof out, "%s.out", path);
+    CHECK_INT(revive(path, "x"), 0);
+    CHECK(SOON(os_read_file(out, text, sizeof text) > 0, 5));
+    CHECK_INT(os_cpulist_parse(text, &cpus, &bad), 0);
+    CHECK_INT(os_cpuset_allowed(&allowed), 0);
+    CHECK(!memcmp(&cpus, &allowed, sizeof cpus), "%s", text);
+    unlink(path);
+    unlink(out);
+}
+
 int test_revive(void)
 {
     pthread_t t;
@@ -173,14 +228,24 @@ int test_revive(void)
     is_clean(atomic_load(&test_shm.h->monitor_pid));
     end_monitor(SIGTERM);
 
-    CHECK_INT(monitor_revive("/nowhere/usf", test_config.name), -ENOENT);
-    CHECK_INT(monitor_revive("/etc/passwd", test_config.name), -EACCES);
-    for (int i = 0; i < 20; i++) CHECK_INT(monitor_revive("/bin/true", "x"), 0);
+    CHECK_INT(revive("/nowhere/usf", test_config.name), -ENOENT);
+    CHECK_INT(revive("/etc/passwd", test_config.name), -EACCES);
+    for (int i = 0; i < 20; i++) CHECK_INT(revive("/bin/true", "x"), 0);
     atomic_store(&stop, 1);
     pthread_join(t, NULL);
     CHECK_INT(children, 0);
     CHECK(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
     close(inherited);
+    CHECK(shm_retire_if_empty(&test_shm, NULL));
+    return check_end();
+}
+
+int test_exec(void)
+{
+    test_make(0);
+    os_pin(0, shm_cores(test_shm.h)[0].pol.cpu);
+    slow_exec();
+    exec_on_any_cpu();
     CHECK(shm_retire_if_empty(&test_shm, NULL));
     return check_end();
 }

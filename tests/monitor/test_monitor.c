@@ -354,7 +354,8 @@ static int test_hung(void)
 static const struct { const char *name; int (*run)(void); } all[] = {
     {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"single", test_single},
     {"idle", test_idle}, {"linger", test_linger}, {"progress", test_progress}, {"lent", test_lent},
-    {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive}, {"hung", test_hung},
+    {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive}, {"exec", test_exec},
+    {"hung", test_hung},
 };
 
 int main(int argc, char **argv)

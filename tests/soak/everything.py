@@ -6,6 +6,8 @@ In one instance run, at about four threads per core and more: loads that check t
 the end, and beside them jobs that come and go, each a real program with a result: OpenMP, BLAS, MPI, servers, numpy, pipelines,
 swarms of short processes.  What must hold: every job ends well; no thread of a load stands still for over a second; nothing
 grows (memory, descriptors, tasks, the segment); at the end the instance is sound and empty.
+Time in which the kernel ran nobody of ours on some CPU (probe.py) is not counted; of what stands still beyond that it is told which threads
+ran and which waited for a CPU meanwhile.
 Jobs whose program has not been built (make workloads) or installed are left out, and named."""
 import argparse
 import collections
@@ -20,13 +22,14 @@ import tempfile
 import time
 
 from board import Board
+from probe import Probe, accounts
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 LOADS = ["cond", "barrier", "openmp", "yield", "spin", "pipe", "fork", "python"]
 LOOK_S, SAMPLE_S = 0.05, 5.0
 LATE_S = 0.1  # a look may be so late because the machine is busy
-STALL_S = 1.0
+SUSPECT_S, STALL_S = 0.3, 1.0
 JOB_LIMIT_S = 120
 GROWTH = {"private KiB": 1024, "descriptors": 2, "threads": 2}  # of a load or the monitor: more than this is growth
 
@@ -74,6 +77,12 @@ def private_kib(pid):
         return 0
 
 
+def idle_s():
+    """Of all CPUs together; also what waits for a disk."""
+    with open("/proc/stat", encoding="ascii") as f:
+        return sum(map(int, f.readline().split()[4:6])) / os.sysconf("SC_CLK_TCK")
+
+
 def entries(path):
     try:
         return len(os.listdir(path))
@@ -92,11 +101,13 @@ class Soak:
         self.left_out = [name for name in job_list(args.build) if name not in self.jobs]
         self.loads, self.running = {}, {}          # slot: process; process: (name, since)
         self.ended, self.longest = collections.Counter(), collections.Counter()
-        self.stalls, self.troubles = [], []
+        self.stalls, self.starved, self.troubles = [], [], []
         self.samples = []                          # (what, kind) -> value, one dictionary per look
         self.still = {}                            # (slot, thread): (count, since)
         self.shown = 0                             # when the instance was last shown
-        self.late = 0                              # seconds in which the machine stood still
+        self.late = 0                              # seconds in which the machine stood still, or a CPU was others'
+        self.probe = Probe()
+        self.suspicion = None                      # since when one stands still, and what all threads had had of the CPUs then
 
     # ---- programs ---------------------------------------------------------------------------------
 
@@ -104,7 +115,7 @@ class Soak:
         env = {k: v for k, v in os.environ.items() if not k.startswith("USF_")}
         # killed with us, should we be killed
         return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", self.usf, "run", "-i", self.instance, "--cache-dir", os.path.join(self.dir, "cache"), "--", *argv],
-                                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=env, start_new_session=True)
+                                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=env, process_group=0)     # one session: the kernel runs all of us or none
 
     def start_loads(self):
         for slot, kind in enumerate(LOADS):
@@ -135,7 +146,7 @@ class Soak:
 
     @staticmethod
     def end(p):
-        """It and its children, which are in its session."""
+        """It and its children, which are in its process group."""
         try:
             os.killpg(p.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -153,22 +164,56 @@ class Soak:
 
     def look(self, late):
         """Who stands still, in time in which we ourselves ran: when a look is late the machine stood still, or was another's."""
-        self.late += max(0, late - LATE_S)
+        self.late += LOOK_S + late if self.probe.is_late() else max(0, late - LATE_S)
         now = time.monotonic() - self.late
+        longest = 0
         for slot, kind in enumerate(LOADS):
             for i, (count, _, _) in enumerate(self.board.threads(slot)):
                 old, since = self.still.get((slot, i), (None, now))
                 if count != old:
                     if now - since > STALL_S:
-                        self.stalls.append((kind, i, now - since))
-                        print(f"stall: {kind}, thread {i}: {now - since:.2f} s", flush=True)
+                        others, text = self.explain()
+                        (self.starved if others else self.stalls).append((kind, i, now - since))
+                        print(f"stall: {kind}, thread {i}: {now - since:.2f} s; {text}", flush=True)
                     self.longest[kind] = max(self.longest[kind], now - since)
                     self.still[slot, i] = (count, now)
-                elif now - since > STALL_S and now > self.shown + 10:
+                    continue
+                longest = max(longest, now - since)
+                if now - since > STALL_S and now > self.shown + 10:
                     self.shown = now
                     print(f"{kind}, thread {i}, stands still:\n" + self.tool("ps", "--why", "-i", self.instance), flush=True)
                 elif now - since > JOB_LIMIT_S:
                     raise RuntimeError(f"{kind}, thread {i}, hangs:\n" + self.tool("ps", "--why", "-i", self.instance))
+
+        if longest <= SUSPECT_S:
+            self.suspicion = None
+        elif not self.suspicion:
+            self.suspicion = (time.monotonic(), idle_s(), self.accounts())
+
+    def accounts(self):
+        """What each thread of the instance, and of its monitor, has had of the CPUs."""
+        report = self.instance_report()
+        return accounts([p["pid"] for p in report["processes"]] + [report["monitor_pid"]])
+
+    def explain(self):
+        """Did others have the CPUs?  And since the suspicion: who ran, who waited for a CPU though it could have run."""
+        if not self.suspicion:
+            return False, "not suspected"
+        since, idle, before = self.suspicion
+        lines, all_ran = [], 0
+        for thread, (name, *after) in self.accounts().items():
+            ran, waited, times = (a - b for a, b in zip(after, before.get(thread, (name, 0, 0, 0))[1:]))
+            all_ran += ran / 1e9
+            if ran > 20e6 or waited > 20e6:
+                lines.append(f"  {thread[0]:6} {thread[1]:6} {name:15} {ran / 1e6:8.1f} {waited / 1e6:8.1f} {times:6}")
+        idle = idle_s() - idle
+        cpus = (time.monotonic() - since) * os.cpu_count()
+        others = all_ran < 0.5 * cpus and idle < 0.2 * cpus
+        text = f"of {cpus:.2f} s of CPU we had {all_ran:.2f}, {idle:.2f} were idle" + (": others had them" if others else "")
+        return others, "\n".join([text, "     pid    tid name              ran ms waited ms  times", *lines])
+
+    def instance_report(self):
+        return json.loads(self.tool("ps", "--json", "-i", self.instance))[0]
 
     def tool(self, *args):
         return subprocess.run([self.usf, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -176,7 +221,7 @@ class Soak:
 
     def sample(self):
         values = {}
-        report = json.loads(self.tool("ps", "--json", "-i", self.instance))[0]
+        report = self.instance_report()
         pids = {f"load {LOADS[slot]}": p.pid for slot, p in self.loads.items()}
         pids["monitor"] = report["monitor_pid"]
         for who, pid in pids.items():
@@ -233,10 +278,12 @@ class Soak:
         print("longest standstill of a thread, s: " + ", ".join(f"{kind} {s:.2f}" for kind, s in sorted(self.longest.items())))
         if self.samples:
             print("at the end: " + ", ".join(f"{who} {value} {what}" for (who, what), value in sorted(self.samples[-1].items())))
-        print(f"the machine itself stood still for {self.late:.2f} s")
+        print(f"the machine itself stood still, or ran nobody of ours on some CPU, for {self.late:.2f} s, {self.probe.longest:.2f} s at most")
+        print(f"{len(self.starved)} stalls of more than {STALL_S:g} s while others had the CPUs")
         print(f"{len(self.stalls)} stalls of more than {STALL_S:g} s, {len(self.troubles)} troubles")
 
     def close(self):
+        self.probe.end()
         for p in [*self.loads.values(), *self.running]:
             if p.poll() is None:
                 self.end(p)

@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 # tests/soak/kill.py - kill participants of an instance; the others must not notice.  SPDX-License-Identifier: Apache-2.0
 """kill.py [--build DIR] [--kills N] [--minutes M] [--seed S] [--cpus LIST] [--lock KIND] [--policy NAME]
+        [--linger MS] [--kinds LIST] [--monitor N] [--slow S]
 
 2 to 8 programs that check themselves share an instance.  Some are killed (kill -9 of one, of several, of the monitor with or without
 them; other signals), stopped, frozen, replaced by exec, or get their pid reused; others take their place.  After each
 such event every thread of every survivor must go on, and at the end all must finish with their checks passed, and the instance
 must be sound and empty.  Prints how long it took until each surviving program, and each of their threads, had gone on.
-The same is measured at moments when nothing happens, for comparison."""
+The same is measured at moments when nothing happens, for comparison.  What took its time while the kernel ran nobody of ours on some CPU
+(probe.py) is counted apart: the machine is busy with others."""
 import argparse
 import collections
 import ctypes
@@ -22,6 +24,7 @@ import time
 
 from board import SLOTS, THREADS, Board
 from patience import Patience
+from probe import Probe, threads_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = ["cond", "barrier", "openmp", "yield", "spin", "pipe", "fork", "sleep", "python"]
@@ -63,6 +66,7 @@ class Soak:
         self.kills = 0
         self.times = collections.defaultdict(list)  # what happened: (ns until each program, ns until each thread)
         self.frozen = self.make_freezer()
+        self.probe = Probe()
         self.can_reuse = os.getpid() == 1 and os.access("/proc/sys/kernel/ns_last_pid", os.W_OK)
 
     # ---- programs ---------------------------------------------------------------------------------
@@ -109,7 +113,7 @@ class Soak:
             self.dead[pid] = status
 
     def wait_dead(self, pid):
-        patience = Patience(STUCK)
+        patience = Patience(STUCK, self.probe)
         while pid not in self.dead:
             self.reap()
             if patience.is_over():
@@ -148,14 +152,16 @@ class Soak:
 
     def watch(self, what, slots, since):
         """Until each thread has gone on."""
-        patience = Patience(STUCK)
-        early = Patience(STUCK / 4)
+        patience = Patience(STUCK, self.probe)
+        early = Patience(self.args.slow, self.probe)
         while True:
             seen = [self.board.went_on(i) for i in slots]
             if all(all(s) for s in seen):
                 break
             if early and early.is_over():
                 print("slow after %s: %s" % (what, [(self.kind[i], self.pid[i], s) for i, s in zip(slots, seen)]))
+                print("CPUs that have not run us, s:", {c: round(s, 2) for c, s in self.probe.late().items()})
+                print("\n".join(threads_of(int(p) for p in os.listdir("/proc") if p.isdigit())))
                 print(self.tool("dump", "-i", self.instance).stdout, flush=True)
                 early = None
             self.reap()
@@ -168,7 +174,7 @@ class Soak:
                 raise Failed("no progress after %s: %s" % (what, ", ".join(stuck)))
             time.sleep(0.001)
         if slots:
-            self.times[what].append((max(min(s) for s in seen) - since, max(max(s) for s in seen) - since))
+            self.times["while others had a CPU" if patience.disturbed else what].append((max(min(s) for s in seen) - since, max(max(s) for s in seen) - since))
         for i in slots:
             self.look_at(i)
 
@@ -274,7 +280,7 @@ class Soak:
         for i in victims:
             execs = self.board.head(i)[3]
             os.kill(self.pid[i], how)
-            patience = Patience(STUCK)
+            patience = Patience(STUCK, self.probe)
             while self.board.head(i)[3] == execs:
                 self.reap()
                 if self.pid[i] in self.dead or patience.is_over():
@@ -307,7 +313,7 @@ class Soak:
 
     def check_sound(self):
         """A monitor that has just been killed may not be back yet."""
-        patience = Patience(STUCK)
+        patience = Patience(STUCK, self.probe)
         while self.complaints():
             if patience.is_over():
                 raise Failed("usf doctor: %s" % self.complaints())
@@ -315,7 +321,7 @@ class Soak:
 
     def check_nothing_leaked(self):
         """Once the dead are taken off, only those that live are shown.  (Children of a load may be between.)"""
-        patience = Patience(STUCK)
+        patience = Patience(STUCK, self.probe)
         while True:
             procs = self.ps()["processes"]
             if all(p["alive"] for p in procs) and len({p["pid"] for p in procs}) == len(procs):
@@ -335,7 +341,7 @@ class Soak:
                 raise Failed("%s %d ended with status %x" % (self.kind[i], pid, status))
             self.look_at(i)
         path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
-        patience = Patience(STUCK)
+        patience = Patience(STUCK, self.probe)
         while os.path.exists(path):
             self.reap()
             if patience.is_over():
@@ -352,7 +358,8 @@ class Soak:
     # ---- all ------------------------------------------------------------------------------------------
 
     def run(self):
-        events = [(self.kill_one, 30), (self.kill_several, 50), (self.kill_monitor, 5), (self.kill_with_monitor, 10),
+        events = [(self.kill_one, 30), (self.kill_several, 50), (self.kill_monitor, 5 * self.args.monitor),
+                  (self.kill_with_monitor, 10 * self.args.monitor),
                   (self.die_otherwise, 8), (self.stop, 6), (self.start_anew, 8), (self.nothing, 10)]
         if self.frozen:
             events.append((self.freeze, 4))
@@ -366,6 +373,7 @@ class Soak:
             self.rng.choices([e for e, _ in events], [w for _, w in events])[0]()
             n += 1
             if n % 50 == 0:
+                self.fill()     # or nobody may be left to miss a monitor
                 self.check_sound()
                 self.check_nothing_leaked()
                 print("%d events, %d kills" % (n, self.kills), file=sys.stderr, flush=True)
@@ -382,7 +390,10 @@ class Soak:
             if t:
                 print("%-28s %6d %s" % (what, len(t), "".join("%8.1f %6.1f %6.1f" % spread([x[k] / 1e6 for x in t]) for k in (0, 1))))
 
+        print("the kernel ran nobody of ours on some CPU for %.1f s, %.1f s at most" % (self.probe.stood, self.probe.longest))
+
     def clean_up(self):
+        self.probe.end()
         if self.frozen:
             self.set_frozen("THAWED")
         for i in self.alive():
@@ -416,6 +427,8 @@ def options(doc):
     p.add_argument("--cpus", default="")
     p.add_argument("--lock", default="plain")
     p.add_argument("--policy", default="coop")
+    p.add_argument("--monitor", type=int, default=1, help="how much more often than usual the monitor is killed")
+    p.add_argument("--slow", type=float, default=1, help="seconds after which a program that has not gone on is shown")
     p.add_argument("--linger", type=int, default=3000)
     p.add_argument("--kinds", type=lambda s: s.split(","), default=KINDS)
     args = p.parse_args()

@@ -49,7 +49,7 @@ class Points(kill.Soak):
             os.unlink(os.path.join(self.dir, "log"))
 
     def wait_for(self, what, seconds):
-        patience = Patience(seconds)
+        patience = Patience(seconds, self.probe)
         while not what():
             self.reap()
             if patience.is_over():

@@ -10,17 +10,20 @@
 #include "os/os.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define TICK_NS    2000000u     /* while tasks wait */
-#define IDLE_NS   20000000u
+#define IDLE_NS   20000000u     /* while nobody would wake it */
 #define LIFE_NS 3000000000u     /* without a program of its user, which may be about to join */
 
 struct agent {
     struct monitor *m;
     uint64_t alone_since;
+    uint64_t mourned;           /* the header's `monitor` whose death will wake us */
     struct { uint64_t word, progress, loan, since, nudged; } core[USF_MAX_CORES];
 };
 
@@ -68,22 +71,83 @@ static void look_at_core(struct agent *a, uint32_t i, uint64_t now)
     if (is_ours(monitor_pid_of(s, core_task(w)))) monitor_nudge(s, core_task(w));
 }
 
+/* ---- sleep until there is something to do -------------------------------------------------------- */
+
+static void wake_agents(struct usf_header *h)
+{
+    atomic_fetch_add(&h->agent_event, 1);
+    os_futex_wake(&h->agent_event, INT32_MAX);
+}
+
+void agents_look_at_processes(struct monitor *m)
+{
+    if (shm_is_shared(m->options->name)) wake_agents(m->shm.h);
+}
+
+/* One that does not see the tasks and sets its flag too late for this look of the monitor's is in time for the next. */
+void agents_look_at_cores(struct monitor *m)
+{
+    struct usf_header *h = m->shm.h;
+    if (atomic_load_explicit(&h->agent_asleep, memory_order_relaxed) && atomic_load(&h->nr_ready) && atomic_exchange(&h->agent_asleep, 0))
+        wake_agents(h);
+}
+
+static struct agent agent;
+
+/* A thread that ends with the monitor whose pidfd this is. */
+static void *mourn(void *pidfd)
+{
+    struct pollfd p = {.fd = (int)(intptr_t)pidfd, .events = POLLIN};
+    while (poll(&p, 1, -1) < 0 && errno == EINTR) {}
+    close(p.fd);
+    wake_agents(agent.m->shm.h);
+    return NULL;
+}
+
+/* See that we are woken when the monitor dies.  False: that cannot be had. */
+static bool will_mourn(struct agent *a)
+{
+    uint64_t word = atomic_load(&a->m->shm.h->monitor);
+    if (a->mourned == word) return true;
+    int fd = (int)syscall(SYS_pidfd_open, (int32_t)word, 0);
+    if (fd < 0) return false;
+    if (monitor_thread(mourn, (void *)(intptr_t)fd)) {
+        close(fd);
+        return false;
+    }
+    a->mourned = word;
+    return true;
+}
+
+/* The monitor wakes us when processes have come or gone, and when tasks wait. */
+static void sleep_until(struct agent *a, uint32_t event, uint64_t deadline)
+{
+    struct usf_header *h = a->m->shm.h;
+    atomic_store(&h->agent_asleep, 1);
+    if (!atomic_load(&h->nr_ready)) os_futex_wait(&h->agent_event, event, deadline);
+}
+
 int agent_run(struct monitor *m)
 {
-    static struct agent a;
-    uint32_t cores = m->shm.h->nr_cores < USF_MAX_CORES ? m->shm.h->nr_cores : USF_MAX_CORES;
-    a.m = m;
+    struct agent *a = &agent;
+    struct usf_header *h = m->shm.h;
+    uint32_t cores = h->nr_cores < USF_MAX_CORES ? h->nr_cores : USF_MAX_CORES;
+    a->m = m;
     if (!is_only_one(m)) return AGENT_ENDS;
     prctl(PR_SET_NAME, "usf-agent");
-    a.alone_since = os_now();
+    a->alone_since = os_now();
     for (;;) {
+        uint32_t event = atomic_load(&h->agent_event);
         uint64_t now = os_now();
-        bool waiting = atomic_load(&m->shm.h->nr_ready) != 0;
-        if (has_programs(m)) a.alone_since = now;
-        if (atomic_load(&m->shm.h->state) == USF_INST_RETIRED && shm_retire_if_empty(&m->shm, m->options->dir)) return AGENT_ENDS;
-        if (!monitor_is_alive(m->shm.h)) return AGENT_SUCCEEDS;
-        if (now - a.alone_since > LIFE_NS) return AGENT_ENDS;
-        for (uint32_t i = 0; i < cores && waiting; i++) look_at_core(&a, i, now);
-        os_sleep(waiting ? TICK_NS : IDLE_NS);
+        bool waiting = atomic_load(&h->nr_ready) != 0, alone = !has_programs(m), retired = atomic_load(&h->state) == USF_INST_RETIRED;
+        bool told = will_mourn(a);
+        if (!alone) a->alone_since = now;
+        if (retired && shm_retire_if_empty(&m->shm, m->options->dir)) return AGENT_ENDS;
+        if (!monitor_is_alive(h)) return AGENT_SUCCEEDS;
+        if (now - a->alone_since > LIFE_NS) return AGENT_ENDS;
+        for (uint32_t i = 0; i < cores && waiting; i++) look_at_core(a, i, now);
+        if (waiting) os_sleep(TICK_NS);
+        else if (retired || !told) os_sleep(IDLE_NS);
+        else sleep_until(a, event, alone ? a->alone_since + LIFE_NS + 1 : 0);
     }
 }

@@ -82,6 +82,7 @@ static void reap(struct monitor *m, uint32_t i)
         sched_proc_remove(&m->sched, NULL, i, false);
     }
     pthread_mutex_unlock(&m->lock);
+    agents_look_at_processes(m);
     unwatch(m, w);
 }
 

@@ -59,6 +59,8 @@ struct monitor {
 static inline void monitor_beats(struct monitor *m)
 { atomic_fetch_add_explicit(&m->shm.h->monitor_beat, 1, memory_order_relaxed); }
 
+/* Start a small thread that nobody waits for.  0 or -errno. */
+int monitor_thread(void *(*run)(void *), void *arg);
 /* The thread that waits on monitor_event.  Does not return. */
 void *watch_loop(void *monitor);
 /* The thread that waits on pidfds.  Returns when the instance has been retired. */
@@ -77,6 +79,9 @@ void monitor_nudge(const struct sched *s, uint32_t task);
  * take over. */
 enum { AGENT_ENDS, AGENT_SUCCEEDS };
 int agent_run(struct monitor *m);
+/* ... and how the monitor wakes them: processes have come or gone; tasks wait. */
+void agents_look_at_processes(struct monitor *m);
+void agents_look_at_cores(struct monitor *m);
 /* quota.c: see that processes have as many cores as their quotas come to. */
 void quota_look(struct monitor *m);
 /* keeper.c: see that it has one. */

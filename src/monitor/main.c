@@ -104,14 +104,14 @@ static bool on_stuck(struct usf_lock *l, uint32_t owner)
 /* Where a thread cannot be told to look at itself there is no progress guarantee, and nothing is better unscheduled. */
 static int can_signal(void) { return os_signal_thread(os_getpid(), os_gettid(), 0, 0); }
 
-static int start_watching(struct monitor *m)
+int monitor_thread(void *(*run)(void *), void *arg)
 {
     pthread_t thread;
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, THREAD_STACK);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    int r = pthread_create(&thread, &attr, watch_loop, m);
+    int r = pthread_create(&thread, &attr, run, arg);
     pthread_attr_destroy(&attr);
     return -r;
 }
@@ -168,7 +168,7 @@ int monitor_run(const struct monitor_options *o)
         usf_lock_on_stuck = on_stuck;
         monitor_recover_lock(m);        /* our predecessor may have died with it */
         sched_watch_begin(&m->sched);
-        r = start_watching(m);
+        r = monitor_thread(watch_loop, m);
     }
     if (!r && shm_hold(&m->shm, o->dir) < 0) usf_say("other containers will take this instance for abandoned");
     report(o, r);

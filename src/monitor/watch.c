@@ -61,6 +61,7 @@ static uint64_t look(struct monitor *m)
     pthread_mutex_lock(&m->lock);
     uint64_t next = sched_watch(&m->sched, nudge, thread_state, &m->sched);
     pthread_mutex_unlock(&m->lock);
+    agents_look_at_cores(m);
     monitor_beats(m);
     return next;
 }
@@ -78,7 +79,10 @@ void *watch_loop(void *arg)
     uint32_t seen = atomic_load(&h->monitor_event) - 1;
     for (;;) {
         uint32_t event = atomic_load(&h->monitor_event);
-        if (event != seen) tell_deaths(m);
+        if (event != seen) {
+            tell_deaths(m);
+            agents_look_at_processes(m);
+        }
         seen = event;
         quota_look(m);
         uint64_t next = look(m);

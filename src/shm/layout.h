@@ -253,6 +253,8 @@ struct usf_header {
     _Atomic uint32_t monitor_event;    /* futex: bumped to wake it */
     _Atomic uint32_t monitor_asleep;   /* enum usf_monitor_sleep */
     _Atomic uint64_t monitor_beat;     /* bumped on each look */
+    _Atomic uint32_t agent_event;      /* futex: the monitor bumps it to wake other users' agents */
+    _Atomic uint32_t agent_asleep;     /* 1: one waits on it for tasks to wait */
     _Atomic uint64_t monitor_tried;    /* ns: when somebody last tried to start one */
     struct usf_missed monitor_missed;
     _Atomic uint32_t lock_stuck;       /* 1: somebody has waited long for the scheduler lock */
@@ -287,7 +289,7 @@ struct usf_header {
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
     F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, monitor_tried) \
     F(usf_header, monitor_pid) F(usf_header, monitor_start) F(usf_header, monitor_event) \
-    F(usf_header, monitor_asleep) F(usf_header, monitor_beat) F(usf_header, monitor_missed) F(usf_header, lock_stuck) F(usf_header, stalled) F(usf_header, nr_ready) F(usf_header, nr_lent) \
+    F(usf_header, monitor_asleep) F(usf_header, monitor_beat) F(usf_header, agent_event) F(usf_header, agent_asleep) F(usf_header, monitor_missed) F(usf_header, lock_stuck) F(usf_header, stalled) F(usf_header, nr_ready) F(usf_header, nr_lent) \
     F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, looked_ns) \
     F(usf_header, lock) F(usf_header, pol_data) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \

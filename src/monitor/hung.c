@@ -7,12 +7,16 @@
  * for that: who is sent SIGKILL and does not run at that moment never runs a further instruction of its own, however long
  * its cgroup keeps it from dying.  Who does run goes on until its processor is interrupted for it, some microseconds: that is waited for.
  *
+ * Another user's cannot be ended, and none may run beside it: who finds that out leaves the instance, as where no monitor can be
+ * had (runtime/thread.c), unless that user's programs come before and end it.
+ *
  * Runs in the user's programs: no libc. */
 #include "base/base.h"
 #include "monitor/monitor.h"
 #include "os/os.h"
 #include "os/syscall.h"
 #include "shm/layout.h"
+#include <errno.h>
 #include <signal.h>
 
 /* Without any sign of life while there was something to do, in so many looks, this long apart at least: those who look may not have
@@ -38,8 +42,8 @@ static bool is_hung(struct usf_header *h)
     }
     /* Those that wait look each at their own times: a look that comes too early does not count, nor put off the next. */
     uint64_t last = atomic_load(&m->last);
-    if (now - last < LOOK_NS || !atomic_compare_exchange_strong(&m->last, &last, now)) return false;
-    return atomic_fetch_add(&m->looks, 1) + 1 >= HUNG_LOOKS && now - atomic_load(&m->since) >= HUNG_NS;
+    if (now - last >= LOOK_NS && atomic_compare_exchange_strong(&m->last, &last, now)) atomic_fetch_add(&m->looks, 1);
+    return atomic_load(&m->looks) >= HUNG_LOOKS && now - atomic_load(&m->since) >= HUNG_NS;
 }
 
 /* The pid is from the segment: at least it has this one mapped.  Another user who has written it must not choose whom we kill. */
@@ -49,13 +53,13 @@ static bool is_monitor(const struct usf_header *h, int32_t pid, const struct mon
     return own ? os_process_surely_maps(pid, own->dev, own->ino) : os_process_maps(pid, h->file_dev, h->file_ino);
 }
 
-bool monitor_end_hung(struct usf_header *h, const struct monitor_own *own)
+int monitor_end_hung(struct usf_header *h, const struct monitor_own *own)
 {
     uint64_t word = atomic_load(&h->monitor);
     int32_t pid = (int32_t)word;
-    if (!is_hung(h)) return false;
+    if (!is_hung(h)) return 0;
+    if (!is_monitor(h, pid, own) || usf_syscall(__NR_kill, pid, SIGKILL)) return -EPERM;
     atomic_store(&h->monitor_missed.since, 0);
-    if (!is_monitor(h, pid, own) || usf_syscall(__NR_kill, pid, SIGKILL)) return false;
     os_sleep(STOP_NS);
     return atomic_compare_exchange_strong(&h->monitor, &word, 0);
 }

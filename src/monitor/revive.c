@@ -183,8 +183,11 @@ int monitor_keep(struct usf_header *h)
     uint64_t tried = atomic_load(&h->monitor_tried), now = os_now();
     const char *exe = own.name ? own.exe : h->usf_exe, *name = own.name ? own.name : h->name;
     if (!exe[0]) return 0;
-    /* It is not ended where no other can be started (chroot). */
-    if (monitor_is_alive(h) && (!is_there(exe) || !monitor_end_hung(h, own.name ? &own : NULL))) return 0;
+    if (monitor_is_alive(h)) {
+        /* It is not ended where no other can be started (chroot). */
+        int r = is_there(exe) ? monitor_end_hung(h, own.name ? &own : NULL) : 0;
+        if (r <= 0) return r;
+    }
     if (tried && now - tried < RETRY_NS) return 1;
     if (!atomic_compare_exchange_strong(&h->monitor_tried, &tried, now)) return 1;
     int r = monitor_revive(exe, name);

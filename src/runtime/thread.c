@@ -157,7 +157,7 @@ static const char *join_trouble(int r)
     case -EAGAIN: return "the instance is full";
     case -ENOSPC: return "/dev/shm is full";
     case -ESTALE: return "the instance has just ended";
-    case -ECHILD: return "the instance's monitor is dead, and cannot be started";
+    case -ECHILD: return "the instance's monitor is dead or hangs, and no other can be started";
     default: return "the instance could not be joined";
     }
 }

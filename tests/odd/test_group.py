@@ -183,11 +183,36 @@ class Together(Users):
             self.stop(p)
         self.stop(keeps)
 
+    def test_a_hung_monitor_of_another(self):
+        """It cannot be ended: who misses it goes on without the instance."""
+        ann = self.sleeper(ANN)
+        p = self.start(*self.run_of(BOB, FILES["hog"], "spin-alone"))
+        self.addCleanup(self.stop, p)
+        self.assertEqual(p.stdout.readline(), "started\n")
+        monitor, owner = self.monitor(BOB)
+        self.assertEqual(owner, ANN)
+        os.kill(self.agent(), signal.SIGKILL)
+        os.kill(monitor, signal.SIGSTOP)
+        self.addCleanup(os.kill, monitor, signal.SIGCONT)
+        r = self.run_it(*self.run_of(BOB, LOAD))
+        self.assertEqual(r.code, 0, r)
+        self.assertIn("cannot be kept running", r.err)
+        self.stop(p)
+        self.stop(ann)
+
+    @staticmethod
+    def sleeps(pid):
+        """On a futex, without a timeout."""
+        with open("/proc/%d/syscall" % pid) as f:
+            words = f.read().split()
+        return words[0] == "202" and int(words[4], 16) == 0
+
     def test_agents(self):
         """Bob's ends with his programs; it takes over where there is no monitor any more."""
         ann, bob = self.sleeper(ANN), self.sleeper(BOB)
         agent = self.agent()
         self.assertEqual(os.stat("/proc/%d" % agent).st_uid, BOB)
+        self.soon(lambda: self.sleeps(agent), "it wakes though there is nothing to do")
         self.end_monitor(BOB)
         self.assertEqual(self.monitor(BOB), (agent, BOB))
         self.scheduled(self.run_it(*self.run_of(ANN, LOAD, options=["--stats"])), 3)

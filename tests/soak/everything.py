@@ -22,7 +22,7 @@ import tempfile
 import time
 
 from board import Board
-from probe import Probe, accounts
+from probe import Probe, accounts, threads_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -139,6 +139,8 @@ class Soak:
                 continue
             del self.running[p]
             self.ended[name] += 1
+            if late:
+                print(self.tool("ps", "--why", "-i", self.instance) + "\n".join(threads_of(q["pid"] for q in self.instance_report()["processes"])))
             if late or p.returncode:
                 self.trouble(f"{name}: " + ("does not end" if late else f"status {p.returncode}"), path)
                 self.end(p)
@@ -256,7 +258,7 @@ class Soak:
             self.reap()
             now = time.monotonic()
             self.look(now - before - LOOK_S)
-            before = time.monotonic()
+            before = now        # it may ask the tool, which takes its time
             if now - sampled > SAMPLE_S:
                 self.sample()
                 sampled = now

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # tests/soak/kill.py - kill participants of an instance; the others must not notice.  SPDX-License-Identifier: Apache-2.0
 """kill.py [--build DIR] [--kills N] [--minutes M] [--seed S] [--cpus LIST] [--lock KIND] [--policy NAME]
-        [--linger MS] [--kinds LIST] [--monitor N] [--slow S]
+        [--linger MS] [--kinds LIST] [--monitor N] [--slow S] [--users] [--stats]
 
 2 to 8 programs that check themselves share an instance.  Some are killed (kill -9 of one, of several, of the monitor with or without
 them; other signals), stopped, frozen, replaced by exec, or get their pid reused; others take their place.  After each
@@ -30,6 +30,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = ["cond", "barrier", "openmp", "yield", "spin", "pipe", "fork", "sleep", "python"]
 STUCK = 20  # seconds without progress of a thread: a hang, not a delay
 FREEZER = "/sys/fs/cgroup/freezer"
+USERS, GROUP, SETPRIV = (61001, 61002), 61100, "/usr/bin/setpriv"
 
 
 class Failed(Exception):
@@ -65,6 +66,10 @@ class Soak:
         self.counts = collections.Counter()
         self.kills = 0
         self.times = collections.defaultdict(list)  # what happened: (ns until each program, ns until each thread)
+        if args.users:      # who share the instance, and the directory
+            self.instance = "g%d:%s" % (GROUP, self.instance)
+            os.chmod(self.dir, 0o777)
+            os.chmod(self.board.path, 0o666)
         self.frozen = self.make_freezer()
         self.probe = Probe()
         self.can_reuse = os.getpid() == 1 and os.access("/proc/sys/kernel/ns_last_pid", os.W_OK)
@@ -72,7 +77,7 @@ class Soak:
     # ---- programs ---------------------------------------------------------------------------------
 
     def make_freezer(self):
-        path = os.path.join(FREEZER, self.instance)
+        path = os.path.join(FREEZER, self.instance.replace(":", "-"))
         try:
             os.mkdir(path)
             return path
@@ -93,10 +98,14 @@ class Soak:
         if self.args.cpus:
             options += ["-c", self.args.cpus]
         program = [sys.executable, os.path.join(HERE, "load.py")] if kind == "python" else [self.load]
+        if self.args.stats:     # then the run stays, as the program's parent, and is what is killed
+            options.append("--stats=" + os.path.join(self.dir, "stats"))
         argv = [self.usf, "run", *options, "--", *program, kind, str(slot), str(threads), self.board.path]
+        if self.args.users:
+            argv = [SETPRIV, "--reuid", str(self.rng.choice(USERS)), "--regid", str(GROUP), "--clear-groups", *argv]
         null = os.open("/dev/null", os.O_RDWR)
         env = {**{k: v for k, v in os.environ.items() if not k.startswith("USF_")}, **(plans or {})}
-        self.pid[slot] = os.posix_spawn(self.usf, argv, env, file_actions=[
+        self.pid[slot] = os.posix_spawn(argv[0], argv, env, file_actions=[
             (os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, self.errors.fileno(), 2)])
         os.close(null)
         self.dead.pop(self.pid[slot], None)     # an orphan's, whose pid this one has now
@@ -340,7 +349,7 @@ class Soak:
             if status:
                 raise Failed("%s %d ended with status %x" % (self.kind[i], pid, status))
             self.look_at(i)
-        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
+        path = "/dev/shm/usf-" + (self.instance.replace(":", "-") if self.args.users else "%d-%s" % (os.geteuid(), self.instance))
         patience = Patience(STUCK, self.probe)
         while os.path.exists(path):
             self.reap()
@@ -428,6 +437,8 @@ def options(doc):
     p.add_argument("--lock", default="plain")
     p.add_argument("--policy", default="coop")
     p.add_argument("--monitor", type=int, default=1, help="how much more often than usual the monitor is killed")
+    p.add_argument("--users", action="store_true", help="two users share the instance")
+    p.add_argument("--stats", action="store_true", help="runs stay as the programs' parents, and are killed")
     p.add_argument("--slow", type=float, default=1, help="seconds after which a program that has not gone on is shown")
     p.add_argument("--linger", type=int, default=3000)
     p.add_argument("--kinds", type=lambda s: s.split(","), default=KINDS)

@@ -12,6 +12,12 @@
  * first, but not twice in a row, and every so often a core takes over a yielder that waits much longer
  * elsewhere.  The round over the processes goes on where it was, whoever is served in between.
  *
+ * Who is made to give way computes, or waits for something unseen.  If such threads never left their core, those at the
+ * core that has more of them would get less than their share; and in an order that never changes some may never find
+ * what they look for, since the same one has taken it each time.  So they change over to a core of the same cache, picked by
+ * chance, unless its queue is longer; when their turn comes again, others will have had their own core's caches for so long
+ * that nothing is lost.
+ *
  * Costs: every decision is a few bitmap words, whatever the number of processes and cores; only where
  * processes are confined to some of the cores are those skipped one by one that may not run here.
  *
@@ -34,6 +40,7 @@ struct USF_POLICY_STATE inst {
     uint64_t active[PROC_WORDS];
     uint64_t yielding[CORE_WORDS];
     uint32_t active_words;
+    uint32_t dice;
 };
 struct USF_POLICY_STATE core {
     uint64_t same_llc[CORE_WORDS], same_node[CORE_WORDS];
@@ -139,12 +146,27 @@ static uint32_t home(struct usf_pol *p, const struct usf_pol_task *t)
     return c;
 }
 
+static uint32_t throw_dice(struct inst *in, uint32_t sides)
+{
+    in->dice = in->dice * 1664525 + 1013904223;
+    return (uint32_t)((uint64_t)in->dice * sides >> 32);
+}
+
+/* Where a task goes on waiting that was made to give way at core c, whose next task has been chosen already. */
+static uint32_t change_over(struct usf_pol *p, uint32_t proc, uint32_t c)
+{
+    const struct usf_fifo *ready = proc_of(p, proc)->ready;
+    uint32_t other = next_core(usf_proc(p, proc)->cores, core_of(p, c)->same_llc, throw_dice(inst_of(p), p->nr_cores));
+    return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
+}
+
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
     struct inst *in = inst_of(p);
     struct usf_pol_task *t = usf_task(p, task);
     struct mark *m = mark_of(p, task);
     uint32_t c = home(p, t);
+    if (why == USF_WHY_PREEMPT) c = change_over(p, t->proc, c);
     m->core = (uint16_t)c;
     m->yielded = why == USF_WHY_YIELD;
     if (m->yielded) {

@@ -102,7 +102,7 @@ void machine_queue(struct machine *m, uint32_t task, enum usf_why why)
 {
     m->tasks[task].ready_since = m->pol.now;
     m->task[task].doing = READY;
-    m->task[task].home = m->tasks[task].last_core;
+    m->task[task].home = why == USF_WHY_PREEMPT ? USF_NONE : m->tasks[task].last_core;     /* coop may send it elsewhere */
     m->task[task].since = m->pol.now;
     m->task[task].seq = ++m->seq;
     m->task[task].yielded = why == USF_WHY_YIELD;

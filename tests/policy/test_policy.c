@@ -254,6 +254,31 @@ static void yielders_starve_nobody(const struct usf_policy_ops *ops, uint32_t yi
     machine_free(&m);
 }
 
+/* Threads that compute for ever, on two cores: each gets its share, and runs after each other one some time. */
+static void computers_share_alike(const struct usf_policy_ops *ops, uint32_t tasks)
+{
+    static struct machine m;
+    enum { TURNS = 4000, MAX = 16 };
+    uint32_t ran[MAX] = {0}, after[MAX][MAX] = {{0}}, waited[MAX] = {0};
+    machine_init(&m, ops, 1, 2, 1, 1);
+    const uint64_t all[4] = {3};
+    machine_add_proc(&m, 0, all);
+    for (uint32_t i = 0; i < tasks; i++) machine_add_task(&m, i, 0), machine_wake(&m, i, USF_WHY_NEW);
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        m.pol.now += 10000000;
+        uint32_t before = m.core[turn % 2].task, next = machine_switch(&m, turn % 2, READY, USF_WHY_PREEMPT);
+        after[before][next]++;
+        ran[next]++;
+        for (uint32_t i = 0; i < tasks; i++) CHECK(&m, m.task[i].doing != READY || ++waited[i] <= 2 * tasks);
+        waited[next] = 0;
+    }
+    for (uint32_t i = 0; i < tasks; i++) {
+        CHECK(&m, ran[i] >= TURNS / tasks * 9 / 10);
+        for (uint32_t j = 0; j < tasks; j++) CHECK(&m, i == j || after[i][j]);
+    }
+    machine_free(&m);
+}
+
 static const struct usf_policy_ops nothing_of_its_own = {
     .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "defaults",
 };
@@ -286,6 +311,7 @@ int main(int argc, char **argv)
         passed_over_yielder_has_waited(ops);
         yielders_starve_nobody(ops, 1);
         yielders_starve_nobody(ops, 50);
+        for (uint32_t tasks = 3; tasks <= 12; tasks++) computers_share_alike(ops, tasks);
     }
     printf("ok\n");
     return 0;

@@ -31,9 +31,9 @@ static struct {
     struct kernel_sigaction before;             /* ... and what it was, for a child of a fork in the middle of that */
 } table;
 
-/* Unwinders know the frame of a signal by these very bytes, and look at the one before them. */
-void rt_restorer(void);
-__asm__(".text\n nop\n.type rt_restorer,@function\nrt_restorer:\n movq $15, %rax\n syscall\n");
+/* Unwinders know the frame of a signal by these very bytes, and look at the one before them; gdb knows it by the name. */
+void rt_restorer(void) __asm__("__restore_rt");
+__asm__(".text\n nop\n.type __restore_rt,@function\n__restore_rt:\n movq $15, %rax\n syscall\n.size __restore_rt, .-__restore_rt\n");
 
 static const int ours[] = {RT_SIGNAL, SIGSEGV, SIGBUS};
 #define NR_OURS (sizeof ours / sizeof *ours)

@@ -34,11 +34,11 @@ class Tools(unittest.TestCase):
             self.program.wait(TIMEOUT)
         shutil.rmtree(self.dir)
 
-    def start(self):
+    def start(self, *args, options=(), steps=20):
         """The program, with a thread in each wait; some time for its loops to be found."""
-        self.program = subprocess.Popen([USF, "run", "--", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env)
+        self.program = subprocess.Popen([USF, "run", *options, "--", PROGRAM, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env)
         self.pid = int(self.program.stdout.readline())
-        self.steps(20)
+        self.steps(steps)
 
     def steps(self, n):
         """It still does what it is asked for."""
@@ -77,6 +77,16 @@ class Tools(unittest.TestCase):
         self.assertIn("$1 = 1", out)
         self.assertEqual(self.program.stdout.read(3), b"...")
         self.steps(20)
+
+    @needs("gdb")
+    def test_made_to_give_way(self):
+        """The frames of threads that wait in the handler of usf's own signal: one core for two that compute."""
+        self.start("work", options=("--cpus", str(min(os.sched_getaffinity(0)))), steps=3)
+        out = self.gdb("thread apply all bt 30", args=("-p", str(self.pid)))
+        self.assertIn("<signal handler called>", out)
+        self.assertEqual(len(re.findall(r"#\d+ .*\bwork \(\)", out)), 2, out)
+        self.assertEqual(len(re.findall(r"#\d+ .*\bthread \(", out)), 2, out)
+        self.steps(3)
 
     @needs("gdb")
     def test_breakpoints(self):

@@ -1,5 +1,6 @@
 /* tests/signals/tools.c - a program to look into: a thread in each kind of wait.  SPDX-License-Identifier: Apache-2.0
- * It prints its pid, and a dot for each of its steps that it is asked for by a byte on its standard input. */
+ * It prints its pid, and a dot for each of its steps that it is asked for by a byte on its standard input.
+ * With an argument it has two threads that compute instead. */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -35,6 +36,9 @@ FRAME wait_in_read(void) { char c; while (read(fd[0], &c, 1) != 1) STAYS; STAYS;
 FRAME wait_in_spin(void) { while (!atomic_load_explicit(&flag, memory_order_relaxed)) ; STAYS; }
 FRAME wait_in_nap(void) { struct timespec t = { 100, 0 }; nanosleep(&t, NULL); STAYS; }
 
+FRAME work(void) { for (volatile unsigned long n = 0;; n++) STAYS; }
+
+static void (*const works[])(void) = { work, work };
 static void (*const waits[])(void) = { wait_in_sem, wait_in_mutex, wait_in_cond, wait_in_read, wait_in_spin, wait_in_spin, wait_in_nap };
 
 static void *thread(void *arg)
@@ -52,15 +56,18 @@ FRAME step(void)
     STAYS;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    void (*const *todo)(void) = argc > 1 ? works : waits;
+    unsigned nr = argc > 1 ? sizeof works / sizeof *works : sizeof waits / sizeof *waits;
     pthread_t th;
     char c;
+    (void)argv;
     alarm(120);
     if (pipe(fd) || sem_init(&sem, 0, 0) || pthread_mutex_lock(&mutex))
         return 2;
-    for (unsigned i = 0; i < sizeof waits / sizeof *waits; i++)
-        if (pthread_create(&th, NULL, thread, (void *)&waits[i]))
+    for (unsigned i = 0; i < nr; i++)
+        if (pthread_create(&th, NULL, thread, (void *)&todo[i]))
             return 2;
     printf("%d\n", (int)getpid());
     fflush(stdout);

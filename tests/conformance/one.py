@@ -12,6 +12,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'apps'))
 import watch  # noqa: E402
 
+# A run in a shell's background would hand down that SIGINT is ignored, and tests of it would fail, bare as well.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 live, stopping = set(), threading.Event()     # sessions that run now; the whole run is to end
 

@@ -50,9 +50,9 @@ static int unknown_option(const struct cli_command *self, const struct cli_args 
         if (cli_takes_option(self, usf_options[i].name)) words[n++] = usf_options[i].name;
     for (const struct cli_flag *f = a->flags; f->name; f++) words[n++] = f->name;
     words[n++] = "help";
-    char word[64];
+    char word[64], shown[64];
     snprintf(word, sizeof word, "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
-    return cli_usage("unknown option --%s of usf %s; the nearest is --%s", text_clean(word, word, sizeof word),
+    return cli_usage("unknown option --%s of usf %s; the nearest is --%s", text_clean(word, shown, sizeof shown),
                      self->name, word_nearest(word, words, n));
 }
 

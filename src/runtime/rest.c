@@ -143,7 +143,7 @@ static long receive(const struct gate_frame *f, uint64_t flags, long r)
 {
     if (!(flags & MSG_WAITALL) || !is_stream(f)) return r;
     if (flags & MSG_PEEK) return look_again(f, r);
-    return f->rax == __NR_recvmsg ? message_rest(f, __NR_recvfrom, r) : receive_rest(f, r);
+    return (uint32_t)f->rax == __NR_recvmsg ? message_rest(f, __NR_recvfrom, r) : receive_rest(f, r);
 }
 
 static long read_rest(const struct gate_frame *f, long r)
@@ -216,7 +216,7 @@ static long wait_for_completions(const struct gate_frame *f, long r)
 
 long rt_complete_slow(const struct gate_frame *f, long r)
 {
-    if (f->rax == __NR_io_uring_enter) return wait_for_completions(f, r);
+    if ((uint32_t)f->rax == __NR_io_uring_enter) return wait_for_completions(f, r);
     if (r == 0) return r;
     switch ((uint32_t)f->rax) {
     case __NR_read: return read_rest(f, r);

@@ -27,6 +27,7 @@ static struct {
     struct kernel_sigaction act[NSIGNALS];      /* as the program set them */
     bool known[NSIGNALS];
     bool ready;
+    _Atomic uint64_t handled;                   /* those that have had a handler */
     _Atomic int changing;                       /* the signal whose action is being changed, ... */
     struct kernel_sigaction before;             /* ... and what it was, for a child of a fork in the middle of that */
 } table;
@@ -89,12 +90,15 @@ static void end_in_crit(struct rt_thread *t, const ucontext_t *uc)
     if (t->deferred) t->deferred_mask &= mask;
 }
 
-/* A handler's own mask holds again once it has its core; after the runtime's signal the return restores what held below. */
+/* Those that are to end or stop the program do so.  A handler's own mask holds again once it has its core; after the runtime's
+ * signal the return restores what held below. */
 static void hold(struct sched_self *self)
 {
     struct rt_thread *t = &rt_self;
+    uint64_t old = 0, mask = (atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~SYNCHRONOUS;
     self->entering = 0;
-    t->held_mask = set_mask(~SYNCHRONOUS);
+    usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
+    t->held_mask = old;
     t->held = true;
 }
 
@@ -211,6 +215,8 @@ static void unblock_own_signal(int sig, const struct kernel_sigaction *a, const 
 
 static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, int sig, siginfo_t *info, void *uc)
 {
+    uint64_t held_mask = t->held_mask;
+    bool held = t->held;
     uint32_t where = t->self.where, entering = t->self.entering, certain = t->certain, interrupted;
     struct sync_self sync = t->sync;
     int32_t pid = rt.pid;
@@ -225,6 +231,7 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     }
     sched_stop_trials(&rt.sched, &t->self);
     if (sync.waiter) sync_cancel(&rt.sync, &t->sync);
+    t->held = false;
     t->self.entering = 1;
     if (where == SCHED_PARKED) sched_interrupt(&rt.sched, &t->self);
     else if (where == SCHED_AWAY) returned = sched_interrupt_away(&rt.sched, &t->self);
@@ -242,6 +249,8 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->self.interrupted |= interrupted;
     t->restart = (a->flags & SA_RESTART) != 0;
     if (where == SCHED_PARKED && rt.pid != pid) end_parents_wait(t, uc);
+    t->held = held;             /* if its action is new: those that had one were blocked */
+    t->held_mask = held_mask;
     t->self.entering = entering;
     t->self.where = where;
     if (returned) sched_leave_core(&rt.sched, &t->self, certain);
@@ -324,6 +333,7 @@ static bool copy_words(void *to, const void *from, unsigned bytes)
 static long tell_kernel(int sig, const struct kernel_sigaction *want)
 {
     bool plain = want->handler == DFL || want->handler == IGN;
+    if (!plain) atomic_fetch_or(&table.handled, 1ull << (sig - 1));
     if (plain && !is_ours(sig)) return kernel_action(sig, want, 0);
     install_entry(sig, want);
     return 0;

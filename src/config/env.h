@@ -12,6 +12,7 @@
  *   USF_LEND            us
  *   USF_LOCK            plain | dtlock
  *   USF_THREAD_CACHE    on | off
+ *   USF_SHARED_CODE     on | off
  *   USF_CACHE_DIR       absolute path; empty: nothing is kept
  *   USF_MONITOR_LINGER  ms
  *   USF_VERBOSE         0-3
@@ -43,6 +44,7 @@
 #define USF_ENV_LEND           "USF_LEND"
 #define USF_ENV_LOCK           "USF_LOCK"
 #define USF_ENV_THREAD_CACHE   "USF_THREAD_CACHE"
+#define USF_ENV_SHARED_CODE    "USF_SHARED_CODE"
 #define USF_ENV_CACHE_DIR      "USF_CACHE_DIR"
 #define USF_ENV_MONITOR_LINGER "USF_MONITOR_LINGER"
 #define USF_ENV_VERBOSE        "USF_VERBOSE"

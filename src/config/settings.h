@@ -28,6 +28,7 @@ struct usf_settings {
     uint64_t monitor_linger_ns;
     uint32_t lock_kind;                 /* 0 plain, 1 dtlock: as in struct usf_header */
     uint32_t thread_cache;              /* 0, 1 */
+    uint32_t shared_code;               /* 0, 1 */
     uint32_t keep_env;                  /* 0, 1 */
     struct usf_share_choice share;
     uint64_t verbose;                   /* 0-3 */

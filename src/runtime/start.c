@@ -139,7 +139,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
         usf_warn("the gate cannot be set up (error %d): it runs unscheduled", -r);
         return;
     }
-    usf_gate_share = true;
+    usf_gate_share = rt.settings.shared_code;
     usf_on_bug = on_bug;
     rt_install_calls();
     rt_install_life();

@@ -44,7 +44,7 @@ class Origins(Case):
 
     def test_every_option_from_everywhere(self):
         values = {"instance": "abc", "cpus": "0", "policy": "fifo", "quantum": 3, "poll": 4, "progress": 5, "lend": 6,
-                  "lock": "dtlock", "thread-cache": "off", "cache-dir": "/x", "monitor-linger": 7, "verbose": 1,
+                  "lock": "dtlock", "thread-cache": "off", "shared-code": "off", "cache-dir": "/x", "monitor-linger": 7, "verbose": 1,
                   "stats": "/tmp/s", "keep-env": "on", "share": "process"}
         o, _ = self.options(drop=["USF_INSTANCE"])
         self.assertEqual(set(o), set(values))
@@ -182,16 +182,16 @@ class Library(unittest.TestCase):
         self.assertEqual(err, "")
         self.assertEqual(s, {"instance": "default", "cpus": "", "policy": "coop", "policy_path": "", "quantum_ns": 20000000,
                              "poll_ns": 200000, "progress_ns": 20000000, "lend_ns": 50000, "linger_ns": 1000000000, "lock": 0,
-                             "thread_cache": 1, "verbose": 0, "cache_dir": "", "run": 0})
+                             "thread_cache": 1, "shared_code": 1, "verbose": 0, "cache_dir": "", "run": 0})
 
     def test_values(self):
         s, err = self.read(USF_INSTANCE="a", USF_CPUS="0-3,8", USF_POLICY="/x/y.so", USF_QUANTUM="1", USF_POLL="0",
-                           USF_PROGRESS="2", USF_LEND="3", USF_MONITOR_LINGER="0", USF_LOCK="dtlock", USF_THREAD_CACHE="off",
+                           USF_PROGRESS="2", USF_LEND="3", USF_MONITOR_LINGER="0", USF_LOCK="dtlock", USF_THREAD_CACHE="off", USF_SHARED_CODE="off",
                            USF_VERBOSE="2", USF_CACHE_DIR="/c", USF_RUN="64")
         self.assertEqual(err, "")
         self.assertEqual(s, {"instance": "a", "cpus": "0-3,8", "policy": "", "policy_path": "/x/y.so", "quantum_ns": 1000000,
                              "poll_ns": 2**64 - 1, "progress_ns": 2000000, "lend_ns": 3000, "linger_ns": 0, "lock": 1,
-                             "thread_cache": 0, "verbose": 2, "cache_dir": "/c", "run": 64})
+                             "thread_cache": 0, "shared_code": 0, "verbose": 2, "cache_dir": "/c", "run": 64})
 
     def test_malformed_warns_once_and_takes_the_default(self):
         good, _ = self.read()

@@ -5,6 +5,7 @@
  *   GATE_TEST_HANDLERS  "none", "all", or a comma-separated list of numbers; default: all that may block
  *   GATE_TEST_PATCH     "needed": only sites whose number has a handler; default: all
  *   GATE_TEST_CACHE     directory of the site cache
+ *   GATE_TEST_SHARE     map code from copies in the cache
  *   GATE_TEST_REPORT    print counts on exit_group to this file (append)
  */
 #include "base/base.h"
@@ -91,10 +92,11 @@ static void write_report(void)
     int fd = os_open(report, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0) return;
     const struct gate_stats *s = &usf_gate_stats;
-    int n = usf_format(line, sizeof line, "objects=%lu sites=%lu patched=%lu unneeded=%lu unpatched=%lu hits=%lu calls=%lu "
+    int n = usf_format(line, sizeof line, "objects=%lu sites=%lu patched=%lu unneeded=%lu unpatched=%lu hits=%lu shared=%lu calls=%lu "
                        "getppid=%lu futex=%lu clones=%lu forks=%lu loads=%lu vforked=%u start_us=%lu\n",
                        (unsigned long)s->objects, (unsigned long)s->sites, (unsigned long)s->patched,
-                       (unsigned long)s->unneeded, (unsigned long)s->unpatched, (unsigned long)s->cache_hits, (unsigned long)total,
+                       (unsigned long)s->unneeded, (unsigned long)s->unpatched, (unsigned long)s->cache_hits,
+                       (unsigned long)s->shared, (unsigned long)total,
                        (unsigned long)calls[__NR_getppid], (unsigned long)calls[__NR_futex], (unsigned long)clones,
                        (unsigned long)forks, (unsigned long)loads, (unsigned)usf_gate_vforked, (unsigned long)start_us);
     os_write(fd, line, (size_t)n);
@@ -146,7 +148,10 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     usf_gate_before_clone = before_clone;
     uint64_t t0 = os_now();
     gate_init(option(env, "GATE_TEST_CACHE"));
+    usf_gate_share = option(env, "GATE_TEST_SHARE") != NULL;
+    gate_hold_writer(usf_gate_share);
     gate_patch_loaded();
     gate_on_load(loaded);
+    gate_hold_writer(false);
     start_us = (os_now() - t0) / 1000;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # tests/gate/programs.py - real programs give the same output with the gate preloaded.
 # SPDX-License-Identifier: Apache-2.0
-"""programs.py PRELOAD.so programs | cache | maps | gdb"""
+"""programs.py PRELOAD.so programs | cache | share | maps | gdb"""
 import os, shutil, stat, subprocess, sys, tempfile
 
 PRELOAD = sys.argv[1]
@@ -105,6 +105,62 @@ def cache():
         check(report(GATE_TEST_CACHE=d), False)          # a link is not followed
         for bad in ('relative', '/proc/nothing/here', '/dev/null/x', '/' + 'x' * 400, ''):
             check(report(GATE_TEST_CACHE=bad), False)
+
+
+def share():
+    """Code that is patched already is mapped where it is right, and only there; programs do not notice."""
+    with tempfile.TemporaryDirectory() as tmp:
+        d = tmp + '/cache'
+        env = {'GATE_TEST_CACHE': d, 'GATE_TEST_SHARE': '1', 'GATE_TEST_PATCH': 'needed'}
+        plain = report(GATE_TEST_PATCH='needed')
+        copies = lambda: sorted(f'{d}/{f}' for f in os.listdir(d) if f.endswith('.code'))
+
+        def check(shared, **more):
+            r = report(**env, **more)
+            same = 'objects', 'sites', 'patched', 'unpatched'
+            assert r['shared'] == shared and all(r[k] == plain[k] for k in same), (plain, r, shared)
+        check(0)
+        check(1)
+        code, = copies()
+        assert stat.S_IMODE(os.stat(code).st_mode) == 0o600
+        libc = next(line.split()[-1] for line in run(['cat', '/proc/self/maps'], gate=False).stdout.decode().splitlines()
+                    if '/libc.so.6' in line)
+        assert code in run(['cat', '/proc/self/maps'], **env).stdout.decode()
+        for cmd in PROGRAMS:
+            if shutil.which(cmd[0]):
+                bare, r = run(cmd, gate=False), run(cmd, **env)
+                assert (r.returncode, r.stdout) == (bare.returncode, bare.stdout), (cmd, bare, r)
+        good = open(code, 'rb').read()
+        for change in (lambda b: b[:-1], lambda b: b + b'x', lambda b: b'', lambda b: b[:-56] + bytes(8) + b[-48:],
+                       lambda b: b[:-1] + bytes([b[-1] ^ 1])):
+            open(code, 'wb').write(change(good))
+            check(0)
+            assert open(code, 'rb').read() == good                  # made anew
+            check(1)
+        os.chmod(code, 0o622)                                       # others may write it: not believed
+        check(0)
+        check(1)                                                    # made anew
+        # Another file with the same build-id is another object, whatever is in it.
+        os.mkdir(tmp + '/lib')
+        shutil.copy(libc, tmp + '/lib/libc.so.6')
+        check(0, LD_LIBRARY_PATH=tmp + '/lib')
+        check(1, LD_LIBRARY_PATH=tmp + '/lib')
+        check(1)
+        assert len(copies()) == 2
+        # What is older is of files that are gone.
+        for c in copies():
+            os.utime(c, (1, 1))
+        os.unlink(code)
+        check(0)
+        assert copies() == [code], copies()
+        check(1)
+        # Breakpoints that are in the code before it could be mapped.
+        if shutil.which('gdb'):
+            r = subprocess.run(['gdb', '--batch', '-nx', '-ex', 'set breakpoint pending on', '-ex', 'break write',
+                                *(x for k, v in env.items() for x in ('-ex', f'set environment {k} {v}')),
+                                '-ex', f'set environment LD_PRELOAD {PRELOAD}', '-ex', 'run', '-ex', 'bt', '--args', '/bin/echo', 'x'],
+                               capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+            assert 'not permitted' in r.stderr or 'Breakpoint 1, ' in r.stdout, (r.stdout, r.stderr)
 
 
 MAPS = '''

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/sysmacros.h>
 
 #define STAT_MAX 768            /* enough for the first 32 fields, whatever the numbers; the rest may be cut */
@@ -70,6 +71,15 @@ uint64_t os_thread_slices(int32_t pid, int32_t tid)
     for (int i = 0; i < 3; i++, s++)
         if (!text_number(&s, &v[i]) || (*s != ' ' && *s != '\n')) return 0;
     return v[2];
+}
+
+void os_own_waits(uint64_t *waits, uint64_t *cpu_ns)
+{
+    struct rusage u = {0};
+    usf_syscall(__NR_getrusage, 1 /* RUSAGE_THREAD */, &u);
+    *waits = (uint64_t)u.ru_nvcsw;
+    *cpu_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000u
+              + (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
 }
 
 bool os_thread_blocks(int32_t pid, int32_t tid, int sig)

@@ -353,12 +353,36 @@ __attribute__((noinline)) static long after_disturbed(struct gate_frame *f, long
     return rt_complete(f, r, before);
 }
 
+/* While nobody waits for its core a thread keeps it however often it blocks, and stays bound: two that hand data to each other from
+ * different CPUs pay for waking an idle CPU each time, where the kernel would run both on one.  So look now and then whether it
+ * only passes data on, as the calls that give the core up tell by themselves. */
+#define LENDS_A_LOOK 256u
+#define WAITS_A_LOOK 32u            /* of them at least have blocked */
+#define WAIT_CPU_NS  300000u        /* computing between two of those that have */
+
+__attribute__((noinline)) static bool passes_on(struct rt_thread *t)
+{
+    uint64_t waits = t->waits, cpu = t->cpu_ns;
+    if (t->self.guest) return false;
+    os_own_waits(&t->waits, &t->cpu_ns);
+    return t->waits - waits >= WAITS_A_LOOK && t->cpu_ns - cpu < (t->waits - waits) * WAIT_CPU_NS;
+}
+
+__attribute__((noinline)) static long become_guest(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    sched_expect_guest(&t->self);
+    *blocks_of(t, f) = SURE;
+    return may_block(f);
+}
+
 /* The two halves of most calls, as short as they can be: the entry makes the call between them, with the core lent.  Neither
  * calls anything before it knows that something is unusual, and has a stack frame. */
 static long call_may_block(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
+    if (USF_UNLIKELY(++t->lends % LENDS_A_LOOK == 0) && passes_on(t) && !is_close(f)) return become_guest(f);
     t->certain = false;
     f->kept = t->self.lost;
     f->kept_more = t->signals;

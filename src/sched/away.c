@@ -18,6 +18,12 @@ static void count_burst(struct sched *s, struct sched_self *me)
     else away_no_guest(s, me);
 }
 
+void sched_expect_guest(struct sched_self *me)
+{
+    me->short_bursts = GUEST_CALLS;
+    me->returned = os_cycles();
+}
+
 static void unbind(struct sched *s, struct sched_self *me)
 {
     struct os_cpuset cpus = {0};

@@ -203,6 +203,8 @@ static inline void sched_stop_trials(struct sched *s, struct sched_self *me)
  * becomes a guest, bound to no CPU, whose bursts the kernel schedules beside the cores' owners, as it does interrupts.  It is one
  * until it computes for longer (it queues for a core at its next call, or when the monitor finds it), blocks here, or yields. */
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain);
+/* Its calls are not such as give the core up, but they have blocked as often: it becomes one with the next that does. */
+void sched_expect_guest(struct sched_self *me);
 void sched_return_core(struct sched *s, struct sched_self *me);
 /* The same for a call that most often does not block, as short as it can be: to lend the core is a store, and needs no order
  * with what comes after it; whoever does not see it yet only takes the core later.  what: usf_wait_call of it.

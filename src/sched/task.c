@@ -259,15 +259,6 @@ static uint32_t claim_record(struct sched *s)
     }
 }
 
-/* Where the kernel has a process begin is as good as any other core, and to be bound elsewhere costs it a migration. */
-static uint32_t core_here(const struct sched *s)
-{
-    uint32_t cpu = os_cpu();
-    for (uint32_t i = 0; i < s->h->nr_cores; i++)
-        if (s->cores[i].pol.cpu == cpu) return i;
-    return USF_NONE;
-}
-
 int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name)
 {
     struct kicks k = {0};
@@ -307,7 +298,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     /* Another thread may have taken the process off and on again since: only now does its number stand. */
     t->proc = t->pol.proc = s->proc;
     me->task = id;
-    if (!s->procs[t->proc].pol.nr_tasks++) t->pol.last_core = core_here(s);
+    s->procs[t->proc].pol.nr_tasks++;
     s->ops.task_add(&s->pol, id);
     if (s->kernel) core_set_state(s, id, ST(USF_TASK_NEW), USF_TASK_RUNNING);
     else core_place(s, id, USF_WHY_NEW, &k);

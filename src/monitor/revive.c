@@ -32,7 +32,7 @@
 
 static struct attempt {
     _Atomic int32_t at_it;      /* pid of who prepares one; any other than ours was at it when it forked us */
-    int32_t maker;              /* pid of who has made `second`: if it is not ours, that one uses a copy of all this */
+    _Atomic int32_t maker;      /* pid of who has made `second`: if it is not ours, that one uses a copy of all this */
     _Atomic uint32_t second;    /* it shares our memory: the kernel clears it when it does no more */
     int error;                  /* of the exec, or of the second clone */
     char exe[PATH_SIZE], instance[USF_NAME_MAX];

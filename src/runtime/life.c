@@ -182,9 +182,11 @@ void rt_depart(void)
 /* A filter of system calls allows those that the program makes, not ours. */
 static void before_filter(void)
 {
-    if (!rt_takes_part()) return;
-    usf_say("%s filters its system calls: it runs unscheduled", rt.comm);
-    rt_depart();
+    if (rt_takes_part()) {
+        usf_say("%s filters its system calls: it runs unscheduled", rt.comm);
+        rt_depart();
+    }
+    monitor_await_revival(0);
 }
 static long call_seccomp(struct gate_frame *f)
 {
@@ -223,7 +225,7 @@ static bool is_stranger(void) { return !os_has_user(rt.user) || !shm_is_member(r
 
 static long call_set_user(struct gate_frame *f)
 {
-    monitor_await_revival(0);
+    monitor_await_revival(0);       /* it has the rights that we are about to give up, and our memory */
     long r = rt_pass(f);
     if (r == 0 && rt_takes_part() && is_stranger()) depart_as_stranger();
     return r;

@@ -14,6 +14,7 @@ import sources
 FILES = sources.HERE / 'crates'
 TOP = sources.build.CACHE / 'crates'
 WORK = TOP / 'work'
+TOGETHER = True  # the harness runs several at once
 LIMIT = 900  # s for one binary: their threads busy-wait for each other, which takes long on a busy machine
 CARGO, RUSTC = '/usr/bin/cargo', '/usr/bin/rustc'
 TOO_NEW = ['rayon-core-1.11.0/tests/stack_overflow_crash.rs']  # needs std::hint::black_box of Rust 1.66

@@ -119,8 +119,8 @@ def is_worse(bare, ours, n):
 
 
 def trials(suite, item, usf, tests):
-    """{test: (failures bare, failures under usf, rounds)} of those that are unsteady.  A suite whose tests run side by side in one
-    process runs them all again: alone they have a quieter machine."""
+    """{test: (failures bare, failures under usf, rounds)}.  A suite whose tests run side by side in one process runs them all
+    again: alone they have a quieter machine."""
     together, start, n = getattr(SUITES[suite], 'TOGETHER', False), time.monotonic(), 0
     failures = {t: [0, 0] for t in tests}
     while n < TRIALS and (n == 0 or time.monotonic() - start < TRIALS_TIME):
@@ -130,11 +130,12 @@ def trials(suite, item, usf, tests):
             results, _ = SUITES[suite].run(item, how, log, None if together else tests)
             for t in tests:
                 failures[t][i] += results.get(t) not in GOOD
-    return {t: (bare, ours, n) for t, (bare, ours) in failures.items() if bare and not is_worse(bare, ours, n)}
+    return {t: (bare, ours, n) for t, (bare, ours) in failures.items()}
 
 
 def run_item(suite, item, usf, fast, fresh):
-    """(tests passed, {test: (result bare, result now)} of failed ones, tests left out, unsteady ones, slowest tests, seconds)"""
+    """(tests passed, {test: (result bare, result now)} of failed ones, tests left out, those of the failed that are unsteady,
+    {test: result of its trials}, slowest tests, seconds)"""
     skip = names_in('unsteady.txt') | (names_in('slow.txt') if fast else set())
     start, bare = time.monotonic(), Bare(suite, item, fresh)
     if usf:
@@ -150,9 +151,9 @@ def run_item(suite, item, usf, fast, fresh):
     failed = {t: (bare_results[t], ours[t]) for t in rest if bare_results[t] != ours[t] or (t in whole and usf)}
     left_out = [t for t in rest if t not in failed]
     again = [t for t in failed if t not in whole]
-    unsteady = trials(suite, item, usf, again) if usf and again else {}
-    failed = {t: r for t, r in failed.items() if t not in unsteady}
-    return passed, failed, left_out, unsteady, times, time.monotonic() - start
+    tried = trials(suite, item, usf, again) if usf and again else {}
+    unsteady = [t for t, (bare, ours, n) in tried.items() if bare and not is_worse(bare, ours, n)]
+    return passed, failed, left_out, unsteady, tried, times, time.monotonic() - start
 
 
 class Sums:
@@ -204,14 +205,12 @@ def start(pool, o, usf, done, table):
     return jobs
 
 
-def tell(suite, item, passed, failed, left_out, unsteady, seconds):
-    print(f'{suite:9}{item:40}{seconds:7.1f} s  {len(passed)} passed'
-          f"{f', {len(left_out)} left out' if left_out else ''}{f', {len(unsteady)} unsteady' if unsteady else ''}"
-          f"{f', {len(failed)} FAILED' if failed else ''}")
-    for test, (then, now, n) in unsteady.items():
-        print(f'        unsteady: bare {then} of {n} failed, now {now}: {test}')
+def tell(suite, item, passed, failed, left_out, unsteady, tried, seconds):
+    counts = (len(left_out), 'left out'), (len(unsteady), 'unsteady'), (len(failed) - len(unsteady), 'FAILED')
+    print(f'{suite:9}{item:40}{seconds:7.1f} s  {len(passed)} passed' + ''.join(f', {n} {what}' for n, what in counts if n))
     for test, (then, now) in failed.items():
-        print(f'        bare {then}, now {now}: {test}')
+        rates = '; then bare {} and now {} of {} failed'.format(*tried[test]) if test in tried else ''
+        print(f'        {"unsteady: " * (test in unsteady)}bare {then}, now {now}: {test}{rates}')
     sys.stdout.flush()
 
 
@@ -237,13 +236,13 @@ def main():
         jobs = start(pool, o, usf, done, table)
         for job in concurrent.futures.as_completed(jobs):
             suite, item = jobs[job]
-            passed, failed, left_out, unsteady, times, seconds = job.result()
-            sums = len(passed), len(left_out), len(unsteady), len(failed), seconds
+            passed, failed, left_out, unsteady, tried, times, seconds = job.result()
+            sums = len(passed), len(left_out), len(unsteady), len(failed) - len(unsteady), seconds
             table[suite].add(*sums)
-            if not failed:
+            if len(failed) == len(unsteady):
                 done.add(suite, item, *sums)
             slow += [t for t, s in times.items() if o.slowest and s > o.slowest]
-            tell(suite, item, passed, failed, left_out, unsteady, seconds)
+            tell(suite, item, passed, failed, left_out, unsteady, tried, seconds)
     except KeyboardInterrupt:
         stopped = True
         print('\nstopped; --resume goes on')

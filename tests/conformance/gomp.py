@@ -30,7 +30,7 @@ def missing():
 
 
 def ready():
-    return (TOP / 'complete').exists()
+    return sources.has_part(TOP, UNPACK)
 
 
 def version():

@@ -44,9 +44,15 @@ def unpack(command, folder):
     return '' if r.returncode == 0 else 'cannot unpack: ' + (r.stderr.strip() or 'no message').splitlines()[-1]
 
 
+def has_part(folder, command):
+    """Has this very command unpacked it?"""
+    mark = folder / 'complete'
+    return mark.exists() and mark.read_text() == command
+
+
 def part_of(package, folder, command):
     """Once: what `command` unpacks of the upstream archive, which is deleted then; '' or why not."""
-    if (folder / 'complete').exists():
+    if has_part(folder, command):
         return ''
     shutil.rmtree(folder, ignore_errors=True)
     why = source(package, folder, '--download-only', '--tar-only') or unpack(command, folder)
@@ -54,5 +60,5 @@ def part_of(package, folder, command):
         return why
     for archive in folder.glob('*.orig.tar.*'):
         archive.unlink()
-    (folder / 'complete').touch()
+    (folder / 'complete').write_text(command)
     return ''

@@ -111,6 +111,8 @@ static bool begins(const char *s, const char *with)
     return !*with;
 }
 
+static void no_cache(const char *why) { usf_say("thread cache off: %s", why); }
+
 /* Valgrind preloads a library of its own into what it executes. */
 static bool is_in_valgrind(char **envp)
 {
@@ -166,6 +168,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     gate_hold_writer(false);
     count_unpatched();
     rt.on = true;
+    threads_is_off = no_cache;
     const char *off = threads_init(rt.settings.thread_cache && !rt.sched.kernel);
-    if (off) usf_say("thread cache off: %s", off);
+    if (off) no_cache(off);
 }

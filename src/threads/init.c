@@ -1,11 +1,12 @@
 /* src/threads/init.c - switch the cache on.  SPDX-License-Identifier: Apache-2.0 */
-#include "base/base.h"
 #include "threads/real.h"
 #include "threads/record.h"
 #include "threads/threads.h"
 
 #include <dlfcn.h>
 #include <link.h>
+
+void (*threads_is_off)(const char *why);
 
 #define SANITIZED "the program is built with a sanitizer"
 
@@ -85,7 +86,8 @@ bool threads_prepare(void)
     const char *off = look_up();
     if (off) {
         atomic_store(&threads_flags.closed, true);
-        usf_say("thread cache off: %s", off);
+        if (threads_is_off)
+            threads_is_off(off);
         return false;
     }
     atomic_store(&threads_flags.ready, THREADS_READY);

@@ -19,6 +19,8 @@
 /* Called once, from the library's constructor.  Returns null when the cache is on, else why it is off.  What takes time is looked
  * up when the first thread is made: most processes make none. */
 const char *threads_init(bool enabled);
+/* ... and then it may turn out to be off after all: why is told here. */
+extern void (*threads_is_off)(const char *why);
 
 /* At most `parked` threads are kept, each for at most idle_ms without work.  Defaults: 256, 5000. */
 void threads_set_limits(unsigned parked, unsigned idle_ms);

@@ -8,14 +8,21 @@
 
 static bool on;
 
+static void is_off(const char *why)
+{
+    on = false;
+    fprintf(stderr, "thread cache: off: %s\n", why);
+}
+
 __attribute__((constructor)) static void start(void)
 {
     const char *max = getenv("CACHE_TEST_MAX"), *idle = getenv("CACHE_TEST_IDLE_MS");
     threads_set_limits(max ? (unsigned)atoi(max) : 256, idle ? (unsigned)atoi(idle) : 5000);
+    threads_is_off = is_off;
     const char *why = threads_init(true);
     on = !why;
     if (why)
-        fprintf(stderr, "thread cache: off: %s\n", why);
+        is_off(why);
 }
 
 static struct threads_stats stats(void)

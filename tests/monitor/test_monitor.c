@@ -248,15 +248,25 @@ static void *wait_for_core(void *arg)
     return arg;
 }
 
-static pthread_t one_core(void)
+static void take_core(void)
 {
-    pthread_t t;
     struct sigaction a = {.sa_sigaction = nudged, .sa_flags = SA_SIGINFO};
     sigaction(MONITOR_NUDGE_SIGNAL, &a, NULL);
     test_bind(&sched);
     CHECK_INT(sched_attach(&sched, &spinner, gettid(), "spinner"), 0);
+}
+
+static pthread_t want_core(void)
+{
+    pthread_t t;
     pthread_create(&t, NULL, wait_for_core, NULL);
     return t;
+}
+
+static pthread_t one_core(void)
+{
+    take_core();
+    return want_core();
 }
 
 static void after_one_core(pthread_t t, pid_t monitor)
@@ -296,6 +306,35 @@ static int test_lent(void)
     while (!atomic_load(&waiter_ran) && os_now() < start + 10 * SECOND) usleep(1000);
     sched_return_core(&sched, &spinner);
     CHECK(waiter_ran, "the core was not given on");
+    after_one_core(t, monitor);
+    return check_end();
+}
+
+/* While a core is in use and nothing waits the monitor naps: whoever makes a task wait wakes it, or nobody would take cores that are
+ * lent until it has slept its time.  It is stopped, so that it cannot have woken up by itself. */
+static int test_naps(void)
+{
+    test_make(1);
+    pid_t monitor = test_monitor(false);
+    take_core();
+    _Atomic uint32_t *asleep = &test_shm.h->monitor_asleep;
+    bool naps = false;
+    for (int tries = 0; tries < 1000 && !naps; tries++) {
+        CHECK(SOON(atomic_load(asleep) == USF_MONITOR_NAPS, 10), "it is %u", atomic_load(asleep));
+        kill(monitor, SIGSTOP);
+        waitpid(monitor, NULL, WUNTRACED);
+        naps = atomic_load(asleep) == USF_MONITOR_NAPS;
+        if (!naps) kill(monitor, SIGCONT);
+    }
+    CHECK(naps);
+    uint32_t event = atomic_load(&test_shm.h->monitor_event);
+    pthread_t t = want_core();
+    CHECK(SOON(atomic_load(asleep) == USF_MONITOR_AWAKE, 10));
+    CHECK(atomic_load(&test_shm.h->monitor_event) != event);
+    sched_leave_core(&sched, &spinner, false);
+    kill(monitor, SIGCONT);
+    CHECK(SOON(waiter_ran, 10), "the core was not given on");
+    sched_return_core(&sched, &spinner);
     after_one_core(t, monitor);
     return check_end();
 }
@@ -353,7 +392,7 @@ static int test_hung(void)
 
 static const struct { const char *name; int (*run)(void); } all[] = {
     {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"single", test_single},
-    {"idle", test_idle}, {"linger", test_linger}, {"progress", test_progress}, {"lent", test_lent},
+    {"idle", test_idle}, {"linger", test_linger}, {"progress", test_progress}, {"lent", test_lent}, {"naps", test_naps},
     {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive}, {"exec", test_exec},
     {"hung", test_hung},
 };

@@ -26,22 +26,25 @@ static bool invariants_hold(const char *name, struct shm *m, char *why, unsigned
     }
 }
 
-static void check_members(const char *name, const struct usf_header *h)
+static void check_members(const char *name, const struct usf_header *h, uint32_t space)
 {
     const struct usf_proc *p = shm_procs(h);
-    unsigned alive = 0, dead = 0;
+    unsigned alive = 0, dead = 0, elsewhere = 0;
     for (uint32_t i = 0; i < atomic_load(&h->proc_hwm); i++) {
         if (atomic_load(&p[i].state) == USF_PROC_FREE) continue;
-        if (shm_proc_is_alive(&p[i])) alive++;
+        if (p[i].space != space) elsewhere++;
+        else if (shm_proc_is_alive(&p[i])) alive++;
         else dead++;
     }
-    bool monitor = monitor_is_alive(h), ours = view_owner_of(name) == geteuid();
+    int32_t pid = atomic_load(&h->space[space].monitor_pid);
+    bool monitor = monitor_is_alive(&h->space[space]), ours = view_owner_of(name) == geteuid();
     if (dead) doctor_find(monitor || !ours ? FINDING_WARN : FINDING_BAD, name, "%u dead process%s still in it%s%s%s", dead, dead == 1 ? " is" : "es are",
                           monitor ? "; its monitor will take them out" : " and no monitor: run 'usf clean -i ", monitor ? "" : name, monitor ? "" : "'");
-    if (monitor) doctor_find(FINDING_GOOD, name, "%u process%s, monitor %d", alive, alive == 1 ? "" : "es", atomic_load(&h->monitor_pid));
+    if (monitor) doctor_find(FINDING_GOOD, name, "%u process%s, monitor %d", alive, alive == 1 ? "" : "es", pid);
     else if (alive) doctor_find(FINDING_WARN, name, "%u process%s and no monitor: threads that never block can stall the others", alive,
                                 alive == 1 ? "" : "es");
-    else if (!dead) doctor_find(FINDING_NOTE, name, "nobody uses it: 'usf clean -i %s' removes it", name);
+    else if (!dead && !elsewhere) doctor_find(FINDING_NOTE, name, "nobody uses it: 'usf clean -i %s' removes it", name);
+    if (elsewhere) doctor_find(FINDING_NOTE, name, "%u process%s of other containers, which cannot be checked from here", elsewhere, elsewhere == 1 ? "" : "es");
 }
 
 static void check_instance(const char *name)
@@ -59,7 +62,8 @@ static void check_instance(const char *name)
     const struct usf_header *h = m.h;
     if (atomic_load(&h->state) == USF_INST_RETIRED) doctor_find(FINDING_NOTE, name, "is retired: the next 'usf run' replaces it");
     if (h->policy_why[0]) doctor_find(FINDING_WARN, name, "%.127s", h->policy_why);
-    if (view_same_pidns(h)) check_members(name, h);
+    uint32_t space = shm_find_space(h, os_pidns());
+    if (space != USF_NONE) check_members(name, h, space);
     else doctor_find(FINDING_NOTE, name, "belongs to another pid namespace (a container): its processes cannot be checked from here");
     shm_close(&m);
 }

@@ -88,21 +88,31 @@ static void dump_header(const struct usf_header *h, uint64_t now)
     dump_bytes("policy's data", h->pol_data, sizeof h->pol_data);
 }
 
-static void dump_monitor(const struct view *v)
+static void dump_space(const struct view *v, uint32_t i)
+{
+    const struct usf_space *sp = &v->h->space[i];
+    uint64_t tried = atomic_load(&sp->tried), ns = atomic_load(&sp->ns);
+    int32_t pid = atomic_load(&sp->monitor_pid);
+    if (ns == USF_NS_UNKNOWN) printf("space %u: ", i);
+    else printf("space %u (pid namespace %u): ", i, os_pidns_inode(ns));
+    printf("process %d (start %u)%s, looks %lu", pid, sp->monitor_start,
+           i != v->space          ? ", of another pid namespace"
+           : monitor_is_alive(sp) ? ", alive"
+                                  : ", dead",
+           atomic_load(&sp->beat));
+    if (tried) printf(", somebody tried to start one %ld ms ago", ((long)v->now - (long)tried) / 1000000);
+    putchar('\n');
+    if (i == v->space && pid > 0) dump_threads(pid, NULL, USF_NONE);
+}
+
+static void dump_monitors(const struct view *v)
 {
     const struct usf_header *h = v->h;
-    uint64_t tried = atomic_load(&h->monitor_tried);
-    int32_t pid = atomic_load(&h->monitor_pid);
     printf("\n== monitor ==\n");
-    printf("process %d (start %u)%s, event %u, asleep %u, looks %lu", pid, h->monitor_start,
-           !v->alive_known       ? ""
-           : monitor_is_alive(h) ? ", alive"
-                                 : ", dead",
-           atomic_load(&h->monitor_event), atomic_load(&h->monitor_asleep), atomic_load(&h->monitor_beat));
-    if (tried) printf(", somebody tried to start one %ld ms ago", ((long)v->now - (long)tried) / 1000000);
-    printf("\nlock stuck %u, stalled by process record %d\n", atomic_load(&h->lock_stuck),
-           (int)atomic_load(&h->stalled) - 1);
-    if (v->alive_known && pid > 0) dump_threads(pid, NULL, USF_NONE);
+    for (uint32_t i = 0; i < USF_MAX_SPACES; i++)
+        if (atomic_load(&h->space[i].ns)) dump_space(v, i);
+    printf("event %u, asleep %x, lock stuck %x, stalled by process record %d, mute %x\n", atomic_load(&h->monitor_event),
+           atomic_load(&h->monitor_asleep), atomic_load(&h->lock_stuck), (int)atomic_load(&h->stalled) - 1, atomic_load(&h->mute));
 }
 
 static void dump_consistency(const struct shm *m)
@@ -139,7 +149,7 @@ static int dump(struct dump_source *src)
     if (raw.magic != USF_SHM_MAGIC) dump_bytes("header", (const uint8_t *)&raw, 256);
     dump_consistency(&m);
     dump_lock(&v);
-    dump_monitor(&v);
+    dump_monitors(&v);
     dump_cores(&v);
     dump_processes(&r);
     dump_runs(&v);

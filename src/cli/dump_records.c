@@ -31,7 +31,9 @@ void dump_owner(const struct view *v, uint32_t name, char *buf, size_t cap)
     else if (name < LOCK_NAME_PROC) snprintf(buf, cap, "task %u, which does not exist", task);
     else if (name < LOCK_NAME_MONITOR && proc < v->nr_procs)
         snprintf(buf, cap, "a thread without a task of process %d (record %u)", v->procs[proc].pid, proc);
-    else if (name == LOCK_NAME_MONITOR) snprintf(buf, cap, "the monitor, process %d", atomic_load(&v->h->monitor_pid));
+    else if (name >= LOCK_NAME_MONITOR && name < LOCK_NAME_MONITOR + USF_MAX_SPACES)
+        snprintf(buf, cap, "the monitor of space %u, process %d", name - LOCK_NAME_MONITOR,
+                 atomic_load(&v->h->space[name - LOCK_NAME_MONITOR].monitor_pid));
     else snprintf(buf, cap, "name 0x%x", name);
 }
 
@@ -132,7 +134,7 @@ static void dump_task(struct why_reader *r, uint32_t id)
     const struct view *v = r->v;
     const struct usf_task *t = &v->tasks[id];
     uint32_t park = atomic_load(&t->park);
-    int32_t pid = v->alive_known ? view_pid_of(v, t) : 0;
+    int32_t pid = view_pid_here(v, t);
     char name[VIEW_TASK_NAME], core[16], pinned[16], last[16], since[32];
     struct why w;
     id_text(atomic_load(&t->core), core, sizeof core);
@@ -196,7 +198,7 @@ static void dump_process_in_kernel(const struct view *v, uint32_t i)
                                          "TracerPid", "SigQ"};
     const struct usf_proc *p = &v->procs[i];
     char path[64], link[PATH_MAX], shown[PATH_MAX], field[128];
-    if (!v->alive_known) {
+    if (!view_knows(v, p)) {
         printf("  of another pid namespace\n");
         return;
     }
@@ -219,7 +221,7 @@ static void dump_process(const struct view *v, uint32_t i)
 {
     const struct usf_proc *p = &v->procs[i];
     char comm[64];
-    printf("process record %u: process %d (%s), state %u (%s), start %lu, run %u, flags %x, deserted %u, replaced %u\n", i, p->pid,
+    printf("process record %u: process %d of space %u (%s), state %u (%s), start %lu, run %u, flags %x, deserted %u, replaced %u\n", i, p->pid, p->space,
            view_bounded(p->comm, sizeof p->comm, comm, sizeof comm), atomic_load(&p->state),
            proc_state(atomic_load(&p->state)), (unsigned long)p->start_time, p->run, p->flags, atomic_load(&p->deserted), atomic_load(&p->replaced));
     printf("  threads %u, spin loops patched %lu, system call sites not patched %lu\n", atomic_load(&p->nr_threads),
@@ -251,7 +253,7 @@ void dump_runs(const struct view *v)
     printf("\n== runs with statistics ==\n");
     for (uint32_t i = 0; i < v->h->max_runs; i++)
         if (atomic_load(&runs[i].state))
-            printf("run %u: state %u, process %d, processes %lu, spin loops %lu, sites not patched %lu\n", i + 1,
-                   atomic_load(&runs[i].state), runs[i].pid, atomic_load(&runs[i].nr_procs),
+            printf("run %u: state %u, process %d of space %u, processes %lu, spin loops %lu, sites not patched %lu\n", i + 1,
+                   atomic_load(&runs[i].state), runs[i].pid, runs[i].space, atomic_load(&runs[i].nr_procs),
                    atomic_load(&runs[i].spin_sites), atomic_load(&runs[i].unpatched));
 }

@@ -29,7 +29,7 @@ static void wait_for_maker(const struct shm *m, const char *name)
 {
     uint64_t end = m->h->created_ns + MAKER_NS;
     if (m->created || !shm_is_shared(name)) return;
-    while (!monitor_is_alive(m->h) && os_now() < end && end < os_now() + 2 * (uint64_t)MAKER_NS) os_sleep(2000000);
+    while (!monitor_is_alive(&m->h->space[m->space]) && os_now() < end && end < os_now() + 2 * (uint64_t)MAKER_NS) os_sleep(2000000);
 }
 
 int instance_open(const struct config *c, const struct os_cpuset *cpus, const char *build_id, struct instance *in, char *why,
@@ -43,7 +43,7 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, const ch
         .name = s->instance, .cpus = *cpus,
         .policy = ops ? ops->name : s->policy.name, .policy_path = s->policy.path,
         .quantum_ns = s->quantum_ns, .poll_max_ns = s->poll_ns, .progress_ns = s->progress_ns, .lend_ns = s->lend_ns,
-        .lock_kind = s->lock_kind, .build_id = build_id,
+        .lock_kind = s->lock_kind, .build_id = build_id, .settle = true,
     };
     int r = shm_open_instance(&sc, true, &in->shm);
     if (r) {
@@ -54,7 +54,7 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, const ch
     struct usf_core *cores = shm_cores(in->shm.h);
     for (unsigned i = 0; i < in->shm.h->nr_cores; i++) os_cpu_set(&in->cpus, cores[i].pol.cpu);
     wait_for_maker(&in->shm, s->instance);
-    r = monitor_ensure(in->shm.h, s->instance, s->monitor_linger_ns);
+    r = monitor_ensure(in->shm.h, in->shm.space, s->instance, s->monitor_linger_ns);
     if (r >= 0) return 0;
     snprintf(why, cap, "the monitor of instance '%s' does not start: %s", s->instance, strerror(-r));
     if (in->shm.created) shm_retire_if_empty(&in->shm, NULL);      /* without one it would stay for ever */

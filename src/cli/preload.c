@@ -108,10 +108,12 @@ void export_options(const struct config *c)
 
 void export_identity(void)
 {
-    char path[PATH_MAX], uid[16];
+    char path[PATH_MAX], uid[16], ns[16];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     snprintf(uid, sizeof uid, "%u", geteuid());
     setenv(USF_ENV_OWNER, uid, 1);
+    snprintf(ns, sizeof ns, "%u", os_pidns_inode(os_pidns()));
+    setenv(USF_ENV_PIDNS, ns, 1);
     unsetenv(USF_ENV_TOOL);
     if (n <= 0) return;
     path[n] = 0;

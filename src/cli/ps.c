@@ -11,7 +11,7 @@
 #include <string.h>
 
 static bool proc_is_dead(const struct view *v, const struct usf_proc *p)
-{ return v->alive_known && !shm_proc_is_alive(p); }
+{ return view_knows(v, p) && !shm_proc_is_alive(p); }
 
 /* ---- text ------------------------------------------------------------------------------------- */
 static void instance_cpus(const struct view *v, char *buf, size_t cap)
@@ -27,13 +27,14 @@ static void print_header(const struct view *v)
 {
     char cpus[128], name[64], policy[64];
     uint32_t procs = view_count_procs(v), tasks = view_count_tasks(v, USF_NONE, false);
+    int32_t monitor = view_monitor(v);
     instance_cpus(v, cpus, sizeof cpus);
     view_bounded(v->h->name, sizeof v->h->name, name, sizeof name);
     view_bounded(v->h->policy, sizeof v->h->policy, policy, sizeof policy);
     printf("%sinstance %s%s: CPUs %s, policy %s, %u process%s, %u thread%s, %u waiting for a core, ", text_on(TEXT_BOLD),
            name, text_off(), cpus, policy, procs, procs == 1 ? "" : "es", tasks, plural(tasks), atomic_load(&v->h->nr_ready));
-    if (!v->alive_known) printf("of another pid namespace\n");
-    else if (monitor_is_alive(v->h)) printf("monitor %d\n", atomic_load(&v->h->monitor_pid));
+    if (v->space == USF_NONE) printf("of another pid namespace\n");
+    else if (monitor) printf("monitor %d\n", monitor);
     else printf("%sno monitor%s\n", text_on(procs ? TEXT_WARN : TEXT_PLAIN), text_off());
     if (v->h->policy_why[0]) {
         char why[2 * sizeof v->h->policy_why];
@@ -94,9 +95,10 @@ static void print_procs(const struct view *v, struct why_reader *r)
         char comm[64];
         view_bounded(p->comm, sizeof p->comm, comm, sizeof comm);
         uint32_t threads = view_count_tasks(v, i, false), ready = view_count_tasks(v, i, true);
-        printf("%sprocess %d%s %s: %u thread%s, %u waiting for a core, %lu spin loop%s, %lu unpatched site%s%s%s%s\n",
+        printf("%sprocess %d%s %s: %u thread%s, %u waiting for a core, %lu spin loop%s, %lu unpatched site%s%s%s%s%s\n",
                text_on(TEXT_BOLD), p->pid, text_off(), comm, threads, plural(threads), ready, p->spin_sites,
-               plural((uint32_t)p->spin_sites), p->unpatched, plural((uint32_t)p->unpatched), text_on(TEXT_BAD),
+               plural((uint32_t)p->spin_sites), p->unpatched, plural((uint32_t)p->unpatched),
+               v->space == USF_NONE || view_knows(v, p) ? "" : " (in another container)", text_on(TEXT_BAD),
                proc_is_dead(v, p) ? " (dead)" : "", text_off());
         if (threads) printf("  %s%8s  %-16s %-9s %4s  %10s  %s%s%s\n", text_on(TEXT_DIM), "THREAD", "NAME", "STATE", "CORE", "SWITCHES",
                             r ? "     SINCE  " : "", "WAITS FOR", text_off());

@@ -53,7 +53,8 @@ static void json_procs(struct json *j, const struct view *v, struct why_reader *
         json_open(j, NULL, '{');
         json_int(j, "pid", p->pid);
         json_string(j, "name", comm);
-        if (v->alive_known) json_bool(j, "alive", shm_proc_is_alive(p));
+        json_bool(j, "here", view_knows(v, p));
+        if (view_knows(v, p)) json_bool(j, "alive", shm_proc_is_alive(p));
         else json_string(j, "alive", NULL);
         json_uint(j, "ready", view_count_tasks(v, i, true));
         json_uint(j, "spin_sites", p->spin_sites);
@@ -105,7 +106,8 @@ void ps_json(struct json *j, const struct view *v, struct why_reader *r)
     json_uint(j, "lend_ns", v->h->lend_ns);
     json_string(j, "lock", v->h->lock_kind ? "dtlock" : "plain");
     json_uint(j, "ready", atomic_load(&v->h->nr_ready));
-    if (v->alive_known && monitor_is_alive(v->h)) json_int(j, "monitor_pid", atomic_load(&v->h->monitor_pid));
+    int32_t monitor = view_monitor(v);
+    if (monitor) json_int(j, "monitor_pid", monitor);
     else json_string(j, "monitor_pid", NULL);
     json_cores(j, v);
     json_procs(j, v, r);

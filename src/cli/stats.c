@@ -16,15 +16,22 @@
 static unsigned nr_procs_of(const struct instance *in) { return atomic_load(&in->shm.h->proc_hwm); }
 static struct usf_run *row_of(const struct stats *st) { return &shm_runs(st->in->shm.h)[st->run - 1]; }
 
-static bool exists(int32_t pid) { return pid > 0 && (kill(pid, 0) == 0 || errno != ESRCH); }
+static uint64_t owner_word(uint32_t space, int32_t pid) { return (uint32_t)pid | (uint64_t)space << 32; }
+
+/* (Those of other containers are cleared away by monitors, when they have ended.) */
+static bool exists(uint64_t owner, uint32_t space)
+{
+    int32_t pid = (int32_t)owner;
+    return pid > 0 && (owner >> 32 != space || kill(pid, 0) == 0 || errno != ESRCH);
+}
 
 /* A row whose `usf run` was killed is free again: its pid is the claim, so that two never take it at once. */
-static bool claim(struct usf_run *r)
+static bool claim(struct usf_run *r, uint32_t space)
 {
     uint32_t state = 0;
-    int32_t owner = __atomic_load_n(&r->pid, __ATOMIC_SEQ_CST);
-    if (!atomic_compare_exchange_strong(&r->state, &state, 1) && exists(owner)) return false;
-    if (!__atomic_compare_exchange_n(&r->pid, &owner, getpid(), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return false;
+    uint64_t owner = atomic_load(&r->owner);
+    if (!atomic_compare_exchange_strong(&r->state, &state, 1) && exists(owner, space)) return false;
+    if (!atomic_compare_exchange_strong(&r->owner, &owner, owner_word(space, getpid()))) return false;
     atomic_store(&r->nr_procs, 0);
     atomic_store(&r->spin_sites, 0);
     atomic_store(&r->unpatched, 0);
@@ -34,7 +41,7 @@ static bool claim(struct usf_run *r)
 
 static void give_back(struct usf_run *r)
 {
-    __atomic_store_n(&r->pid, 0, __ATOMIC_SEQ_CST);
+    atomic_store(&r->owner, 0);
     atomic_store(&r->state, 0);
 }
 
@@ -43,7 +50,7 @@ static unsigned users_of(const struct instance *in, unsigned run, bool dead_only
     const struct usf_proc *p = shm_procs(in->shm.h);
     unsigned n = 0;
     for (unsigned i = 0; i < nr_procs_of(in); i++)
-        if (atomic_load(&p[i].state) != USF_PROC_FREE && p[i].run == run) n += !dead_only || !shm_proc_is_alive(&p[i]);
+        if (atomic_load(&p[i].state) != USF_PROC_FREE && p[i].run == run) n += !dead_only || (p[i].space == in->shm.space && !shm_proc_is_alive(&p[i]));
     return n;
 }
 
@@ -53,7 +60,7 @@ bool stats_begin(struct stats *st, struct instance *in)
     *st = (struct stats){.in = in};
     /* A row that processes still count into (left behind by a run that has ended) is not taken. */
     for (unsigned i = 0; i < in->shm.h->max_runs && !st->run; i++)
-        if (users_of(in, i + 1, false) == 0 && claim(&shm_runs(in->shm.h)[i])) st->run = i + 1;
+        if (users_of(in, i + 1, false) == 0 && claim(&shm_runs(in->shm.h)[i], in->shm.space)) st->run = i + 1;
     if (!st->run) {
         usf_warn("%u runs with --stats are going on in this instance already: no statistics", in->shm.h->max_runs);
         return false;

@@ -2,6 +2,7 @@
 #include "cli/view.h"
 #include "cli/callname.h"
 #include "cli/cli.h"
+#include "monitor/monitor.h"
 #include "sched/sched.h"
 #include <errno.h>
 #include <stdio.h>
@@ -75,14 +76,12 @@ uint32_t view_owner_of(const char *name)
     return st.uid;
 }
 
-bool view_same_pidns(const struct usf_header *h) { return !h->pidns || h->pidns == os_pidns(); }
-
 /* ---- a copy of an instance ---------------------------------------------------------------------- */
 void view_bind(struct view *v, const struct shm *m)
 {
     *v = (struct view){.h = m->h, .cores = shm_cores(m->h), .procs = shm_procs(m->h), .tasks = shm_tasks(m->h),
                        .nr_procs = atomic_load(&m->h->proc_hwm), .nr_tasks = atomic_load(&m->h->task_hwm),
-                       .alive_known = view_same_pidns(m->h), .now = os_now()};
+                       .space = shm_find_space(m->h, os_pidns()), .now = os_now()};
 }
 
 bool view_task_lives(const struct usf_task *t)
@@ -92,6 +91,14 @@ bool view_task_lives(const struct usf_task *t)
 }
 
 bool view_proc_lives(const struct usf_proc *p) { return atomic_load(&p->state) != USF_PROC_FREE; }
+
+bool view_knows(const struct view *v, const struct usf_proc *p) { return p->space == v->space; }
+
+int32_t view_monitor(const struct view *v)
+{
+    const struct usf_space *sp = v->space != USF_NONE ? &v->h->space[v->space] : NULL;
+    return sp && monitor_is_alive(sp) ? atomic_load(&sp->monitor_pid) : 0;
+}
 
 uint32_t view_ready_of_core(const struct view *v, uint32_t core)
 {
@@ -153,6 +160,12 @@ int32_t view_pid_of(const struct view *v, const struct usf_task *t)
     return p < v->nr_procs ? v->procs[p].pid : 0;
 }
 
+int32_t view_pid_here(const struct view *v, const struct usf_task *t)
+{
+    uint32_t p = atomic_load(&t->proc);
+    return p < v->nr_procs && view_knows(v, &v->procs[p]) ? v->procs[p].pid : 0;
+}
+
 const char *view_bounded(const char *field, size_t size, char *buf, size_t cap)
 {
     char tmp[USF_POLICY_PATH_MAX];
@@ -163,7 +176,7 @@ const char *view_bounded(const char *field, size_t size, char *buf, size_t cap)
 const char *view_task_name(const struct view *v, const struct usf_task *t, char buf[static VIEW_TASK_NAME])
 {
     char path[64], comm[32];
-    int32_t pid = v->alive_known ? view_pid_of(v, t) : 0;
+    int32_t pid = view_pid_here(v, t);
     snprintf(path, sizeof path, "/proc/%d/task/%d/comm", pid, t->tid);
     if (pid <= 0 || os_read_file(path, comm, sizeof comm) <= 0) return view_bounded(t->name, sizeof t->name, buf, VIEW_TASK_NAME);
     comm[strcspn(comm, "\n")] = 0;

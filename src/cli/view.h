@@ -13,8 +13,6 @@ int  view_instances(char ***names);
 void view_free(char **names, int n);
 /* Who has made an instance that users share; ourselves if it is not shared, or not there (any more). */
 uint32_t view_owner_of(const char *name);
-/* Are pids of the instance ours, so that /proc can be asked? */
-bool view_same_pidns(const struct usf_header *h);
 
 /* ---- a copy of an instance ---------------------------------------------------------------------- */
 struct view {
@@ -23,12 +21,14 @@ struct view {
     const struct usf_proc *procs;
     const struct usf_task *tasks;
     uint32_t nr_procs, nr_tasks;
-    bool alive_known;
+    uint32_t space;         /* ours: of its processes /proc can be asked; USF_NONE: of none */
     uint64_t now;           /* ns: when the copy was made */
 };
 void view_bind(struct view *v, const struct shm *m);
 bool view_task_lives(const struct usf_task *t);
 bool view_proc_lives(const struct usf_proc *p);
+/* Is it of our pid namespace? */
+bool view_knows(const struct view *v, const struct usf_proc *p);
 uint32_t view_count_tasks(const struct view *v, uint32_t proc, bool ready_only);   /* proc USF_NONE: of all */
 uint32_t view_count_procs(const struct view *v);
 /* The queues belong to the policy; what every policy has is the core that a ready task ran on last. */
@@ -39,6 +39,9 @@ const struct usf_task *view_task_of_core(const struct view *v, uint32_t core);  
 bool view_in_call(const struct view *v, const struct usf_task *t);
 const char *view_state_of(const struct view *v, const struct usf_task *t);
 int32_t view_pid_of(const struct view *v, const struct usf_task *t);       /* 0: unknown */
+int32_t view_pid_here(const struct view *v, const struct usf_task *t);     /* 0: unknown, or of another pid namespace */
+/* The pid of our monitor, if it lives; else 0. */
+int32_t view_monitor(const struct view *v);
 /* The thread's name as it is now, if /proc tells; the record has that which it had when it was taken on. */
 #define VIEW_TASK_NAME 32
 const char *view_task_name(const struct view *v, const struct usf_task *t, char buf[static VIEW_TASK_NAME]);

@@ -74,7 +74,7 @@ static const char *own_futex(const struct place *p)
 static void futex_text(struct why_reader *r, const struct usf_task *t, uint64_t address, struct why *w)
 {
     char place[512];
-    int32_t pid = r->v->alive_known ? view_pid_of(r->v, t) : 0;
+    int32_t pid = view_pid_here(r->v, t);
     w->kind = WHY_FUTEX;
     w->address = address;
     add(w, "futex 0x%lx", w->address);
@@ -177,7 +177,7 @@ static void argument_text(struct why *w, int32_t pid, int32_t first, const uint6
 static void call_text(struct why_reader *r, const struct usf_task *t, uint64_t nr, int32_t first, struct why *w)
 {
     char unknown[CALL_NAME_MAX];
-    int32_t pid = r->v->alive_known ? view_pid_of(r->v, t) : 0;
+    int32_t pid = view_pid_here(r->v, t);
     bool same = w->kernel.call_known && (uint64_t)w->kernel.call == nr;
     w->kind = WHY_CALL;
     w->call = nr;
@@ -267,7 +267,7 @@ static void in_call_text(struct why_reader *r, const struct usf_task *t, struct 
 void why_of(struct why_reader *r, const struct usf_task *t, struct why *w)
 {
     const struct view *v = r->v;
-    int32_t pid = v->alive_known ? view_pid_of(v, t) : 0;
+    int32_t pid = view_pid_here(v, t);
     *w = (struct why){.fd = -1, .core = USF_NONE};
     if (pid > 0) thread_look(pid, t->tid, &w->kernel);
     if (view_in_call(v, t)) {

@@ -25,6 +25,7 @@
  *   USF_RUN             exported by `usf run --stats`: index + 1 in the instance's run table
  *   USF_OWNER           exported by `usf run`: the user it ran as; programs of others run unscheduled
  *   USF_TOOL            exported by `usf run`: its path, to start the monitor of an instance that is made anew
+ *   USF_PIDNS           exported by `usf run`: its pid namespace; programs in others do not enter an instance on their own
  *   USF_TREE            exported by `usf run`: a number of its own, so that its programs say a warning once
  *   USF_POINTS          plan of the perturbation points (base/base.h), debug builds only
  *   USF_SYSTEM_CONFIG   path read in place of /etc/usf.toml
@@ -55,6 +56,7 @@
 #define USF_ENV_RUN            "USF_RUN"
 #define USF_ENV_OWNER          "USF_OWNER"
 #define USF_ENV_TOOL           "USF_TOOL"
+#define USF_ENV_PIDNS          "USF_PIDNS"
 #define USF_ENV_TREE           "USF_TREE"
 #define USF_ENV_POINTS         "USF_POINTS"
 #define USF_ENV_SYSTEM_CONFIG  "USF_SYSTEM_CONFIG"

@@ -54,5 +54,7 @@ void config_inproc_read(char **envp, struct usf_settings *out)
         usf_warn("%s is not a run of this instance: no statistics", USF_ENV_RUN);
     const char *owner = lookup(envp, USF_ENV_OWNER), *tool = lookup(envp, USF_ENV_TOOL);
     out->has_owner = owner && read_small(owner, UINT32_MAX, &out->owner);
+    const char *pidns = lookup(envp, USF_ENV_PIDNS);
+    if (pidns && !read_small(pidns, UINT32_MAX, &out->pidns)) out->pidns = 0;
     if (tool && *tool == '/' && strlen(tool) < sizeof out->tool) memcpy(out->tool, tool, strlen(tool) + 1);
 }

@@ -149,7 +149,7 @@ static const char *env_of(char **envp, const char *name)
 
 static void check_variable(struct config *c, const char *entry)
 {
-    static const char *const others[] = {USF_ENV_RUN, USF_ENV_OWNER, USF_ENV_TOOL, USF_ENV_TREE, USF_ENV_POINTS, USF_ENV_SYSTEM_CONFIG,
+    static const char *const others[] = {USF_ENV_RUN, USF_ENV_OWNER, USF_ENV_TOOL, USF_ENV_PIDNS, USF_ENV_TREE, USF_ENV_POINTS, USF_ENV_SYSTEM_CONFIG,
                                          USF_ENV_OF_TESTS};
     const char *eq = strchr(entry, '=');
     size_t len = eq ? (size_t)(eq - entry) : 0;

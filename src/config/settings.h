@@ -38,6 +38,7 @@ struct usf_settings {
     uint32_t run;                       /* index + 1 in the run table, 0: none */
     bool has_owner;
     uint32_t owner;                     /* user that `usf run` ran as */
+    uint32_t pidns;                     /* os_pidns_inode of `usf run`, 0: unknown */
     char tool[256];                     /* path of the usf tool, as in struct usf_header; "": unknown */
 };
 

@@ -9,7 +9,6 @@
 #include "monitor/internal.h"
 #include "os/os.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -31,14 +30,14 @@ struct agent {
 static bool is_only_one(const struct monitor *m)
 {
     static bool is;
-    return is = is || shm_lock_byte(&m->shm, m->options->dir, F_WRLCK, 1 + (uint64_t)geteuid()) >= 0;   /* it stays open */
+    return is = is || shm_lock_byte(&m->shm, 1 + (uint64_t)geteuid()) == 0;
 }
 
 static bool is_ours(int32_t pid) { return pid > 0 && kill(pid, 0) == 0; }
 
-bool agent_is_wanted(const struct usf_header *h, const char *name)
+bool agent_is_wanted(const struct usf_space *sp, const char *name)
 {
-    int32_t pid = atomic_load(&h->monitor_pid);
+    int32_t pid = atomic_load(&sp->monitor_pid);
     return shm_is_shared(name) && pid > 0 && kill(pid, 0) && errno == EPERM;
 }
 
@@ -107,7 +106,7 @@ static void *mourn(void *pidfd)
 /* See that we are woken when the monitor dies.  False: that cannot be had. */
 static bool will_mourn(struct agent *a)
 {
-    uint64_t word = atomic_load(&a->m->shm.h->monitor);
+    uint64_t word = atomic_load(&own_space(a->m)->monitor);
     if (a->mourned == word) return true;
     int fd = (int)syscall(SYS_pidfd_open, (int32_t)word, 0);
     if (fd < 0) return false;
@@ -143,7 +142,7 @@ int agent_run(struct monitor *m)
         bool told = will_mourn(a);
         if (!alone) a->alone_since = now;
         if (retired && shm_retire_if_empty(&m->shm, m->options->dir)) return AGENT_ENDS;
-        if (!monitor_is_alive(h)) return AGENT_SUCCEEDS;
+        if (!monitor_is_alive(own_space(m))) return AGENT_SUCCEEDS;
         if (now - a->alone_since > LIFE_NS) return AGENT_ENDS;
         for (uint32_t i = 0; i < cores && waiting; i++) look_at_core(a, i, now);
         if (waiting) os_sleep(TICK_NS);

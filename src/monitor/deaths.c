@@ -21,17 +21,35 @@
 
 /* ---- the scheduler lock ------------------------------------------------------------------------ */
 
+/* The process of this owner of the lock, or USF_NONE. */
+static uint32_t proc_of(const struct monitor *m, uint32_t name)
+{
+    uint32_t proc = USF_NONE;
+    if (name >= LOCK_NAME_PROC) proc = name - LOCK_NAME_PROC;
+    else if (name - 1 < atomic_load(&m->shm.h->task_hwm)) proc = m->sched.tasks[name - 1].proc;
+    return proc < atomic_load(&m->shm.h->proc_hwm) ? proc : USF_NONE;
+}
+
+/* Of another container: that one's monitor finds out, unless all of it has ended. */
+static bool is_dead_elsewhere(struct monitor *m, uint32_t name, uint32_t space)
+{
+    if (space >= USF_MAX_SPACES) return false;
+    if (monitor_space_is_gone(m, space)) return true;
+    look_at_owner_elsewhere(m, name, space);
+    return false;
+}
+
 static bool name_is_dead(void *arg, uint32_t name)
 {
     struct monitor *m = arg;
-    uint32_t proc;
+    uint32_t proc = USF_NONE, space;
     monitor_beats(m);       /* however long we wait for the lock */
-    if (name == LOCK_NAME_MONITOR) return true;     /* our predecessor: we do not hold it */
-    if (name >= LOCK_NAME_MONITOR || !name) return false;
-    if (name >= LOCK_NAME_PROC) proc = name - LOCK_NAME_PROC;
-    else if (name - 1 < atomic_load(&m->shm.h->task_hwm)) proc = m->sched.tasks[name - 1].proc;
-    else return false;
-    if (proc >= atomic_load(&m->shm.h->proc_hwm)) return false;
+    if (!name || name >= LOCK_NAME_MONITOR + USF_MAX_SPACES) return false;
+    if (name >= LOCK_NAME_MONITOR) space = name - LOCK_NAME_MONITOR;
+    else if ((proc = proc_of(m, name)) == USF_NONE) return false;
+    else space = m->sched.procs[proc].space;
+    if (space != m->shm.space) return is_dead_elsewhere(m, name, space);
+    if (proc == USF_NONE) return true;              /* our predecessor: we do not hold it */
     if (!shm_proc_is_alive(&m->sched.procs[proc])) return true;
     if (name < LOCK_NAME_PROC && os_thread_ended(m->sched.procs[proc].pid, m->sched.tasks[name - 1].tid)) return true;
     look_at_owner(m, name, proc);
@@ -47,7 +65,7 @@ void monitor_recover_lock(struct monitor *m)
 void monitor_replace_policy(struct monitor *m, const char *why)
 {
     struct sched *s = &m->sched;
-    lock_recover(&s->h->lock, LOCK_NAME_MONITOR, name_is_dead, m);
+    lock_recover(&s->h->lock, LOCK_NAME_MONITOR + s->space, name_is_dead, m);
     s->pol.now = os_now();
     s->pol.nr_procs = atomic_load(&s->h->proc_hwm);
     core_replace_policy(s, why);
@@ -66,9 +84,9 @@ static void unwatch(struct monitor *m, struct watched *w)
     w->pid = 0;
 }
 
-static bool names(const struct usf_proc *p, const struct watched *w)
+static bool names(const struct usf_proc *p, uint32_t space, const struct watched *w)
 {
-    return atomic_load(&p->state) != USF_PROC_FREE && p->pid == w->pid && p->start_time == w->start_time;
+    return atomic_load(&p->state) != USF_PROC_FREE && p->space == space && p->pid == w->pid && p->start_time == w->start_time;
 }
 
 static void reap(struct monitor *m, uint32_t i)
@@ -76,7 +94,7 @@ static void reap(struct monitor *m, uint32_t i)
     struct watched *w = &m->watched[i];
     monitor_beats(m);
     pthread_mutex_lock(&m->lock);
-    if (names(&m->sched.procs[i], w)) {
+    if (names(&m->sched.procs[i], m->shm.space, w)) {
         monitor_recover_lock(m);
         USF_POINT("monitor.reap");
         sched_proc_remove(&m->sched, NULL, i, false);
@@ -101,20 +119,37 @@ static void watch(struct monitor *m, uint32_t i)
     if (!shm_proc_is_alive(p)) reap(m, i);
 }
 
+/* It has left without the lock, whose holder did not run; now that moves again. */
+static void take_off_deserter(struct monitor *m, uint32_t i)
+{
+    if (atomic_load(&m->shm.h->stalled) || atomic_load(&m->sched.procs[i].state) != USF_PROC_ACTIVE) return;
+    pthread_mutex_lock(&m->lock);
+    sched_proc_remove(&m->sched, NULL, i, true);
+    pthread_mutex_unlock(&m->lock);
+}
+
 /* Follow the process table: who came, who left, who is another now. */
 static void look_at_processes(struct monitor *m)
 {
-    uint32_t hwm = atomic_load(&m->shm.h->proc_hwm), taken = 0;
+    uint32_t hwm = atomic_load(&m->shm.h->proc_hwm), taken = 0, elsewhere = 0;
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_proc *p = &m->sched.procs[i];
         struct watched *w = &m->watched[i];
-        if (w->pid && !names(p, w)) unwatch(m, w);
+        if (w->pid && !names(p, m->shm.space, w)) unwatch(m, w);
         if (atomic_load(&p->state) == USF_PROC_FREE || p->pid <= 0) continue;
+        if (p->space != m->shm.space) {
+            elsewhere |= 1u << p->space % USF_MAX_SPACES;
+            continue;
+        }
         if (!w->pid) watch(m, i);
         else if ((w->fd < 0 || atomic_load(&p->replaced)) && !shm_proc_is_alive(p)) reap(m, i);
+        if (atomic_load(&p->deserted)) take_off_deserter(m, i);
         if (atomic_load(&p->state) != USF_PROC_FREE) taken++;
     }
-    if (taken) m->empty_since = 0;
+    m->elsewhere = elsewhere;
+    bool idle = elsewhere && !taken;
+    if (atomic_exchange(&m->idle, idle) && !idle) sched_tell_monitor(&m->sched);      /* the other thread dozes */
+    if (taken || elsewhere) m->empty_since = 0;
     else if (!m->empty_since) m->empty_since = os_now();
 }
 
@@ -135,7 +170,7 @@ static int patience(const struct monitor *m)
         uint64_t ms = end > now ? (end - now) / 1000000 + 1 : 0;
         return ms > INT32_MAX ? INT32_MAX : (int)ms;
     }
-    return m->nr_polled ? POLL_MS : -1;
+    return m->nr_polled || m->elsewhere ? POLL_MS : -1;
 }
 
 int deaths_prepare(struct monitor *m)
@@ -161,8 +196,9 @@ void deaths_loop(struct monitor *m)
     sigemptyset(&none);
     for (;;) {
         keeper_look(m);
+        monitor_look_at_spaces(m);
         look_at_processes(m);
-        if (atomic_exchange(&m->shm.h->lock_stuck, 0)) {
+        if (atomic_fetch_and(&m->shm.h->lock_stuck, ~own_bit(m)) & own_bit(m)) {
             pthread_mutex_lock(&m->lock);
             monitor_recover_lock(m);
             pthread_mutex_unlock(&m->lock);

@@ -26,14 +26,17 @@
 #define LOOK_NS    50000000u
 #define STOP_NS    1000000u     /* for a processor to notice the signal */
 
-static bool has_work(struct usf_header *h)
-{ return (atomic_load(&h->nr_ready) && !atomic_load(&h->monitor_asleep)) || atomic_load(&h->lock_stuck); }
-
-static bool is_hung(struct usf_header *h)
+static bool has_work(struct usf_header *h, uint32_t space)
 {
-    struct usf_missed *m = &h->monitor_missed;
-    uint64_t beat = atomic_load(&h->monitor_beat), now = os_now();
-    if (beat != atomic_load(&m->beat) || !has_work(h) || !atomic_load(&m->since)) {
+    bool sleeps = atomic_load(&h->monitor_asleep) & (USF_MONITOR_ASLEEP(space) | USF_MONITOR_NAPS(space));
+    return (atomic_load(&h->nr_ready) && !sleeps) || atomic_load(&h->lock_stuck) >> space & 1;
+}
+
+static bool is_hung(struct usf_header *h, uint32_t space)
+{
+    struct usf_missed *m = &h->space[space].missed;
+    uint64_t beat = atomic_load(&h->space[space].beat), now = os_now();
+    if (beat != atomic_load(&m->beat) || !has_work(h, space) || !atomic_load(&m->since)) {
         atomic_store(&m->beat, beat);
         atomic_store(&m->since, now);
         atomic_store(&m->last, now);
@@ -53,13 +56,14 @@ static bool is_monitor(const struct usf_header *h, int32_t pid, const struct mon
     return own ? os_process_surely_maps(pid, own->dev, own->ino) : os_process_maps(pid, h->file_dev, h->file_ino);
 }
 
-int monitor_end_hung(struct usf_header *h, const struct monitor_own *own)
+int monitor_end_hung(struct usf_header *h, uint32_t space, const struct monitor_own *own)
 {
-    uint64_t word = atomic_load(&h->monitor);
+    struct usf_space *sp = &h->space[space];
+    uint64_t word = atomic_load(&sp->monitor);
     int32_t pid = (int32_t)word;
-    if (!is_hung(h)) return 0;
+    if (!is_hung(h, space)) return 0;
     if (!is_monitor(h, pid, own) || usf_syscall(__NR_kill, pid, SIGKILL)) return -EPERM;
-    atomic_store(&h->monitor_missed.since, 0);
+    atomic_store(&sp->missed.since, 0);
     os_sleep(STOP_NS);
-    return atomic_compare_exchange_strong(&h->monitor, &word, 0);
+    return atomic_compare_exchange_strong(&sp->monitor, &word, 0);
 }

@@ -24,6 +24,8 @@ struct owner_look {
     uint64_t since;             /* ... in that state */
     bool looked;                /* is it still the program that joined? */
     uint64_t first;             /* when it was first found to be the owner */
+    uint64_t signs;             /* of life of the lock and of its container's monitor, */
+    uint32_t looks;             /* ... and looks since they last changed */
 };
 
 /* The quotas that the last look has found. */
@@ -48,16 +50,22 @@ struct monitor {
     int epoll;
     uint64_t started;
     uint64_t empty_since;       /* 0: somebody takes part */
+    _Atomic bool idle;          /* it is others' spaces' processes alone that do */
     uint32_t nr_polled;         /* watched without a pidfd */
     pid_t keeper;               /* 0: none yet, or it could not be started */
+    uint32_t elsewhere;         /* bit s: processes of space s, not ours, are in */
+    _Atomic uint32_t gone;              /* bit s: nobody of it is there any more, nor will be before its records are off (spaces.c) */
     struct owner_look owner;
     struct quota_look quotas;
     struct watched watched[USF_MAX_PROCS];
 };
 
+static inline struct usf_space *own_space(const struct monitor *m) { return &m->shm.h->space[m->shm.space]; }
+static inline uint32_t own_bit(const struct monitor *m) { return 1u << m->shm.space; }
+
 /* A sign of life (hung.c). */
 static inline void monitor_beats(struct monitor *m)
-{ atomic_fetch_add_explicit(&m->shm.h->monitor_beat, 1, memory_order_relaxed); }
+{ atomic_fetch_add_explicit(&own_space(m)->beat, 1, memory_order_relaxed); }
 
 /* Start a small thread that nobody waits for.  0 or -errno. */
 int monitor_thread(void *(*run)(void *), void *arg);
@@ -66,8 +74,16 @@ void *watch_loop(void *monitor);
 /* The thread that waits on pidfds.  Returns when the instance has been retired. */
 int deaths_prepare(struct monitor *m);
 void deaths_loop(struct monitor *m);
+/* Have the deaths thread look at all processes.  Any thread. */
+void monitor_tell_deaths(struct monitor *m);
+/* spaces.c.  Under the monitor's lock: has this space, not ours, ended as a whole?  Then it stays so until we have taken its records
+ * off, which monitor_look_at_spaces does. */
+bool monitor_space_is_gone(struct monitor *m, uint32_t space);
+void monitor_look_at_spaces(struct monitor *m);
 /* stall.c: the owner of the lock is alive, and is waited for.  Called every few milliseconds meanwhile. */
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc);
+/* ... the same for one of another container, */
+void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t space);
 /* ... and is over. */
 void end_stall(struct monitor *m);
 /* watch.c: the process of a task; 0: none. */

@@ -20,7 +20,7 @@
 
 static struct monitor monitor;  /* one per process; large */
 
-/* ---- one per instance -------------------------------------------------------------------------- */
+/* ---- one per space ----------------------------------------------------------------------------- */
 
 static uint64_t own_word(void)
 {
@@ -29,19 +29,19 @@ static uint64_t own_word(void)
 }
 
 /* Become the monitor.  False: there is one. */
-static bool claim(struct usf_header *h)
+static bool claim(struct usf_space *sp)
 {
-    uint64_t was = atomic_load(&h->monitor), own = own_word();
+    uint64_t was = atomic_load(&sp->monitor), own = own_word();
     do
-        if (monitor_is_alive(h)) return false;
-    while (!atomic_compare_exchange_strong(&h->monitor, &was, own));
+        if (monitor_is_alive(sp)) return false;
+    while (!atomic_compare_exchange_strong(&sp->monitor, &was, own));
     return true;
 }
 
-static void resign(struct usf_header *h)
+static void resign(struct usf_space *sp)
 {
     uint64_t own = own_word();
-    atomic_compare_exchange_strong(&h->monitor, &own, 0);
+    atomic_compare_exchange_strong(&sp->monitor, &own, 0);
 }
 
 /* ---- the process ------------------------------------------------------------------------------- */
@@ -88,7 +88,8 @@ static void bind_scheduler(struct monitor *m)
     sched_bind(&m->sched, h);
     m->sched.watch = &m->watcher;
     m->sched.shm_dir = m->options->dir;
-    m->sched.remote_pin = true;     /* the same pid namespace, or it would not have been opened */
+    m->sched.space = m->shm.space;
+    m->sched.remote_pin = true;
     if (shm_is_shared(m->options->name)) usf_format(why, sizeof why, "%s", SHM_NO_OBJECTS);
     else if (h->policy_path[0]) user = policy_load(h->policy_path, why, sizeof why);
     if ((h->policy_path[0] && !user) || sched_use_policy(&m->sched, user, why, sizeof why)) monitor_replace_policy(m, why);
@@ -97,7 +98,7 @@ static void bind_scheduler(struct monitor *m)
 /* A thread that waits for the lock has waited for long: is its owner dead? */
 static bool on_stuck(struct usf_lock *l, uint32_t owner)
 {
-    if (l == &monitor.shm.h->lock && owner != LOCK_NAME_MONITOR) monitor_recover_lock(&monitor);
+    if (l == &monitor.shm.h->lock && owner != LOCK_NAME_MONITOR + monitor.shm.space) monitor_recover_lock(&monitor);
     return false;
 }
 
@@ -131,12 +132,12 @@ static void report(const struct monitor_options *o, int error)
 static bool help_other(struct monitor *m)
 {
     report(m->options, 0);
-    if (!agent_is_wanted(m->shm.h, m->options->name)) return false;
+    if (!agent_is_wanted(own_space(m), m->options->name)) return false;
     be_prompt();
     sched_bind(&m->sched, m->shm.h);
     use_all_cores(&m->sched);
     while (agent_run(m) == AGENT_SUCCEEDS)
-        if (claim(m->shm.h)) {
+        if (claim(own_space(m))) {
             prctl(PR_SET_NAME, "usf-monitor");
             return true;
         }
@@ -146,10 +147,10 @@ static bool help_other(struct monitor *m)
 int monitor_run(const struct monitor_options *o)
 {
     struct monitor *m = &monitor;
-    struct shm_config c = {.name = o->name, .dir = o->dir};
+    struct shm_config c = {.name = o->name, .dir = o->dir, .keep = true};
     m->options = o;
     int r = shm_open_instance(&c, false, &m->shm);
-    if (r || (!claim(m->shm.h) && !help_other(m))) {
+    if (r || (!claim(own_space(m)) && !help_other(m))) {
         if (r) {
             usf_warn("%s", m->shm.why);
             report(o, r);
@@ -170,12 +171,11 @@ int monitor_run(const struct monitor_options *o)
         sched_watch_begin(&m->sched);
         r = monitor_thread(watch_loop, m);
     }
-    if (!r && shm_hold(&m->shm, o->dir) < 0) usf_say("other containers will take this instance for abandoned");
     report(o, r);
     if (!r) deaths_loop(m);
     /* Never unlocked: who takes our place takes us for dead, and the other thread runs until we have exited. */
     pthread_mutex_lock(&m->lock);
-    resign(m->shm.h);
+    resign(own_space(m));
     return r ? 1 : 0;
 }
 

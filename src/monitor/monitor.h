@@ -1,6 +1,6 @@
 /* src/monitor/monitor.h - the watchman of an instance.  SPDX-License-Identifier: Apache-2.0
  *
- * One small process per instance.  It sleeps while nothing waits; it takes the tasks of dead processes
+ * One small process.  It sleeps while nothing waits; it takes the tasks of dead processes
  * off, gives on cores that make no progress or are lent for too long (sched_watch), and retires the
  * instance some time after its last process has left.
  *
@@ -11,7 +11,7 @@
  *
  * A child waits for its death and becomes the next one (keeper.c).
  *
- * There is one per instance: the header's `monitor` word (pid and start time) is taken over by a
+ * There is one per instance and pid namespace (shm/layout.h: a space): the space's `monitor` word (pid and start time) is taken over by a
  * compare-and-swap from one that is dead, or was ended because it hung (hung.c).  If it is killed, whoever misses it starts another
  * (monitor_keep): nothing of its state is needed.
  */
@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 struct usf_header;
+struct usf_space;
 
 /* How a thread is told to look at itself: this signal, SI_QUEUE, value MONITOR_NUDGE_MAGIC ^ task in its
  * low half and 0 above.  Task ids are below 1 << 15: the magic's upper 16 bits stay. */
@@ -44,18 +45,19 @@ int monitor_run(const struct monitor_options *o);
 int usf_monitor_main(const char *instance, int report);
 
 /* Is the monitor another user's, who cannot tell our threads anything?  (agent.c) */
-bool agent_is_wanted(const struct usf_header *h, const char *name);
+bool agent_is_wanted(const struct usf_space *sp, const char *name);
 
 /* Start `usf_exe monitor instance` as a daemon, and wait until it watches.  0, or -errno (also of the exec);
  * -ECANCELED: it ended without a word. */
 int monitor_spawn(const char *usf_exe, const char *instance);
-/* See that the instance of this name has a monitor; remember this tool's path and the linger time in it, so that
+/* See that this space of the instance of this name has a monitor; remember this tool's path and the linger time in it, so that
  * others can start it anew.  0 or -errno. */
-int monitor_ensure(struct usf_header *h, const char *name, uint64_t linger_ns);
+int monitor_ensure(struct usf_header *h, uint32_t space, const char *name, uint64_t linger_ns);
 
 /* ---- in any process (revive.c): no libc, async-signal-safe ------------------------------------- */
 
-bool monitor_is_alive(const struct usf_header *h);
+/* (Of the own pid namespace's space.) */
+bool monitor_is_alive(const struct usf_space *sp);
 /* Start `exe monitor instance` from within any program, without a child, signal or descriptor that the
  * program could notice.  0: it is on its way; -EALREADY: the last one that this process has started still is; -errno. */
 int monitor_revive(const char *exe, const char *instance);
@@ -71,9 +73,9 @@ struct monitor_own {
 void monitor_use_own(struct monitor_own own);
 /* End a monitor that lives and has not done anything for long while there was something to do: stopped, frozen.  1: it does
  * nothing any more, and its place is free; 0: it does not hang; -EPERM: it does, and is not ours to end.  own: null, or as above; then it is ended only if it is sure to have that file mapped. */
-int monitor_end_hung(struct usf_header *h, const struct monitor_own *own);
-/* If the monitor is dead or hangs, start it (at most once in 100 ms for the whole instance).  0: it lives, or nobody knows how to
+int monitor_end_hung(struct usf_header *h, uint32_t space, const struct monitor_own *own);
+/* If the monitor is dead or hangs, start it (at most once in 100 ms for the whole space).  0: it lives, or nobody knows how to
  * start one; 1: started, or somebody has just tried: whether it lives will be seen; -errno, also if it hangs and cannot be ended. */
-int monitor_keep(struct usf_header *h);
+int monitor_keep(struct usf_header *h, uint32_t space);
 
 #endif

@@ -163,9 +163,9 @@ int monitor_await_revival(uint64_t deadline)
     return a->error;
 }
 
-bool monitor_is_alive(const struct usf_header *h)
+bool monitor_is_alive(const struct usf_space *sp)
 {
-    uint64_t word = atomic_load(&h->monitor);
+    uint64_t word = atomic_load(&sp->monitor);
     int32_t pid = (int32_t)word;
     if (pid <= 0 || os_process_ended(pid)) return false;
     uint64_t start = os_start_time(pid);
@@ -178,18 +178,19 @@ void monitor_use_own(struct monitor_own o) { own = o; }
 
 static bool is_there(const char *exe) { return usf_syscall(__NR_access, exe, X_OK) == 0; }
 
-int monitor_keep(struct usf_header *h)
+int monitor_keep(struct usf_header *h, uint32_t space)
 {
-    uint64_t tried = atomic_load(&h->monitor_tried), now = os_now();
+    struct usf_space *sp = &h->space[space];
+    uint64_t tried = atomic_load(&sp->tried), now = os_now();
     const char *exe = own.name ? own.exe : h->usf_exe, *name = own.name ? own.name : h->name;
     if (!exe[0]) return 0;
-    if (monitor_is_alive(h)) {
+    if (monitor_is_alive(sp)) {
         /* It is not ended where no other can be started (chroot). */
-        int r = is_there(exe) ? monitor_end_hung(h, own.name ? &own : NULL) : 0;
+        int r = is_there(exe) ? monitor_end_hung(h, space, own.name ? &own : NULL) : 0;
         if (r <= 0) return r;
     }
     if (tried && now - tried < RETRY_NS) return 1;
-    if (!atomic_compare_exchange_strong(&h->monitor_tried, &tried, now)) return 1;
+    if (!atomic_compare_exchange_strong(&sp->tried, &tried, now)) return 1;
     int r = monitor_revive(exe, name);
     return r < 0 && r != -EALREADY ? r : 1;
 }

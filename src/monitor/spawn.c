@@ -99,7 +99,7 @@ int monitor_spawn(const char *usf_exe, const char *instance)
     return -error;
 }
 
-int monitor_ensure(struct usf_header *h, const char *name, uint64_t linger_ns)
+int monitor_ensure(struct usf_header *h, uint32_t space, const char *name, uint64_t linger_ns)
 {
     char exe[sizeof h->usf_exe];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -107,9 +107,9 @@ int monitor_ensure(struct usf_header *h, const char *name, uint64_t linger_ns)
     exe[n] = 0;
     if ((size_t)n == sizeof exe - 1) return -ENAMETOOLONG;
     h->monitor_linger_ns = linger_ns;
-    if (!shm_is_shared(name)) memcpy(h->usf_exe, exe, (size_t)n + 1);     /* nobody runs another user's file */
-    bool alive = monitor_is_alive(h);
-    if (alive && !agent_is_wanted(h, name)) return 0;
+    if (!shm_is_shared(name) && h->pidns == os_pidns()) memcpy(h->usf_exe, exe, (size_t)n + 1);     /* nobody runs another user's file */
+    bool alive = monitor_is_alive(&h->space[space]);
+    if (alive && !agent_is_wanted(&h->space[space], name)) return 0;
     int r = monitor_spawn(exe, name);
     return alive ? 0 : r;
 }

@@ -14,7 +14,18 @@
 #define STOPPED_NS   40000000u      /* two looks at least, and those who wait have done so for as long before */
 #define TRACED_NS    500000000u     /* by a tracer, which may not get a CPU for a while itself */
 #define SLEEPS_NS    5000000000u    /* not stopped, but not running either: swapped out */
+#define ELSEWHERE_NS 1000000000u     /* in another container, which shows no sign of life: it is frozen, or has no monitor */
+#define ELSEWHERE_LOOKS 20u
 #define NUDGE_LOOKS  200u           /* every 100 us */
+
+/* Some process of this space. */
+static uint32_t any_of(struct monitor *m, uint32_t space)
+{
+    uint32_t hwm = atomic_load(&m->shm.h->proc_hwm);
+    for (uint32_t i = 0; i < hwm; i++)
+        if (atomic_load(&m->sched.procs[i].state) != USF_PROC_FREE && m->sched.procs[i].space == space) return i;
+    return USF_MAX_PROCS - 1;
+}
 
 static bool owns(struct monitor *m, uint32_t name)
 { return (atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name; }
@@ -56,6 +67,17 @@ static uint64_t patience(const struct owner_look *o, int32_t pid)
     return os_cgroup_frozen("", pid) ? STOPPED_NS : SLEEPS_NS;
 }
 
+/* Its own monitor sees to it: unless that does not run, either. */
+void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t space)
+{
+    struct owner_look *o = &m->owner;
+    uint64_t now = os_now(), signs = m->shm.h->looked_ns + atomic_load(&m->shm.h->space[space].beat);
+    if (!owns(m, name)) return;
+    if (o->name != name || o->signs != signs) *o = (struct owner_look){.name = name, .signs = signs, .first = now};
+    if (++o->looks < ELSEWHERE_LOOKS || now - o->first < ELSEWHERE_NS || atomic_load(&m->shm.h->stalled)) return;
+    declare_stalled(m, any_of(m, space));
+}
+
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
 {
     struct owner_look *o = &m->owner;
@@ -88,9 +110,8 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
 
 void end_stall(struct monitor *m)
 {
-    uint32_t hwm = atomic_load(&m->shm.h->proc_hwm);
     m->owner = (struct owner_look){0};
     if (!atomic_exchange(&m->shm.h->stalled, 0)) return;
-    for (uint32_t i = 0; i < hwm; i++)
-        if (atomic_load(&m->sched.procs[i].deserted)) sched_proc_remove(&m->sched, NULL, i, true);
+    sched_tell_monitor(&m->sched);      /* each takes off those of its space that have left meanwhile */
+    monitor_tell_deaths(m);
 }

@@ -7,6 +7,7 @@
 
 #define DOZE_NS 20000000u
 #define LEAST_NS 1000000u       /* from one look to the next, if it is only that some task has come to wait */
+#define IDLE_NS 100000000u      /* while the processes are all other monitors' */
 
 int32_t monitor_pid_of(const struct sched *s, uint32_t task)
 {
@@ -17,7 +18,7 @@ int32_t monitor_pid_of(const struct sched *s, uint32_t task)
 void monitor_nudge(const struct sched *s, uint32_t task)
 {
     int32_t pid = monitor_pid_of(s, task), tid = s->tasks[task].tid;
-    if (pid <= 0 || os_thread_blocks(pid, tid, MONITOR_NUDGE_SIGNAL)) return;
+    if (!sched_is_ours(s, task) || pid <= 0 || os_thread_blocks(pid, tid, MONITOR_NUDGE_SIGNAL)) return;
     os_signal_thread(pid, tid, MONITOR_NUDGE_SIGNAL, MONITOR_NUDGE_MAGIC ^ task);
 }
 
@@ -27,6 +28,7 @@ static char thread_state(void *arg, uint32_t task)
 {
     struct sched *s = arg;
     int32_t pid = monitor_pid_of(s, task), tid = s->tasks[task].tid;
+    if (!sched_is_ours(s, task)) return SCHED_ELSEWHERE;
     char st = pid > 0 ? os_thread_state(pid, tid) : 0;
     if (pid > 0 && (!st || st == 'Z') && os_thread_ended(pid, tid)) return 'X';
     return st;
@@ -38,22 +40,22 @@ static char thread_state(void *arg, uint32_t task)
  * sees the flag. */
 static void sleep_until_event(struct sched *s, struct usf_header *h, uint32_t event)
 {
-    atomic_store(&h->monitor_asleep, USF_MONITOR_ASLEEP);
+    atomic_fetch_or(&h->monitor_asleep, USF_MONITOR_ASLEEP(s->space));
     if (sched_is_quiet(s) && os_futex_wait(&h->monitor_event, event, os_now() + DOZE_NS) == -ETIMEDOUT &&
         sched_is_quiet(s))
         os_futex_wait(&h->monitor_event, event, 0);
-    atomic_store(&h->monitor_asleep, USF_MONITOR_AWAKE);
+    atomic_fetch_and(&h->monitor_asleep, ~USF_MONITOR_ASLEEP(s->space));
 }
 
 /* Nothing waited at the last look.  Cores that are lent are taken once something does, which is not to last until the next
  * look is due anyhow; a load whose tasks never wait for long wakes nobody more often than once in LEAST_NS. */
-static void nap(struct usf_header *h, uint32_t event, uint64_t ns)
+static void nap(struct sched *s, struct usf_header *h, uint32_t event, uint64_t ns)
 {
     uint64_t now = os_now(), least = ns < LEAST_NS ? ns : LEAST_NS;
     if (os_futex_wait(&h->monitor_event, event, now + least) != -ETIMEDOUT || ns <= least) return;
-    atomic_store(&h->monitor_asleep, USF_MONITOR_NAPS);
+    atomic_fetch_or(&h->monitor_asleep, USF_MONITOR_NAPS(s->space));
     if (!atomic_load(&h->nr_ready)) os_futex_wait(&h->monitor_event, event, now + ns);
-    atomic_store(&h->monitor_asleep, USF_MONITOR_AWAKE);
+    atomic_fetch_and(&h->monitor_asleep, ~USF_MONITOR_NAPS(s->space));
 }
 
 static uint64_t look(struct monitor *m)
@@ -66,9 +68,10 @@ static uint64_t look(struct monitor *m)
     return next;
 }
 
-static void tell_deaths(struct monitor *m)
+void monitor_tell_deaths(struct monitor *m)
 {
     uint64_t one = 1;
+    if (m->changed <= 0) return;        /* it has not begun, and will look at all */
     while (write(m->changed, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
@@ -80,14 +83,18 @@ void *watch_loop(void *arg)
     for (;;) {
         uint32_t event = atomic_load(&h->monitor_event);
         if (event != seen) {
-            tell_deaths(m);
+            monitor_tell_deaths(m);
             agents_look_at_processes(m);
         }
         seen = event;
         quota_look(m);
+        if (atomic_load(&m->idle)) {
+            os_futex_wait(&h->monitor_event, event, os_now() + IDLE_NS);
+            continue;
+        }
         uint64_t next = look(m);
         if (next == UINT64_MAX) sleep_until_event(&m->sched, h, event);
-        else nap(h, event, next);
+        else nap(&m->sched, h, event, next);
     }
     return NULL;
 }

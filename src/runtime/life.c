@@ -247,14 +247,16 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
     (void)owner;
     if (l != &h->lock) return false;
     if (!by || by - 1 == rt.sched.proc) {
-        monitor_keep(h);
-        atomic_store(&h->lock_stuck, 1);
+        monitor_keep(h, rt.shm.space);
+        atomic_store(&h->lock_stuck, ~0u);      /* each monitor looks after those of its space */
         sched_tell_monitor(&rt.sched);
         return false;
     }
     rt_desert();
-    usf_warn_about("stalled", "`%s` (process %d) is stopped while instance `%s` waits for it: %s runs unscheduled from now on",
-                  rt.sched.procs[by - 1].comm, rt.sched.procs[by - 1].pid, rt.settings.instance, rt.comm);
+    bool known = by <= atomic_load(&h->proc_hwm);
+    usf_warn_about("stalled", "`%s` (process %d%s) is stopped while instance `%s` waits for it: %s runs unscheduled from now on",
+                   known ? rt.sched.procs[by - 1].comm : "a monitor", known ? rt.sched.procs[by - 1].pid : 0,
+                   known && rt.sched.procs[by - 1].space == rt.sched.space ? "" : " of another container", rt.settings.instance, rt.comm);
     return true;
 }
 

@@ -43,7 +43,7 @@ static bool open_instance(void)
     c = (struct shm_config){
         .name = o->instance, .cpus = o->cpus, .policy = o->policy.name, .policy_path = o->policy.path, .quantum_ns = o->quantum_ns,
         .poll_max_ns = o->poll_ns, .progress_ns = o->progress_ns, .lend_ns = o->lend_ns, .lock_kind = o->lock_kind,
-        .tool = o->tool, .linger_ns = o->monitor_linger_ns,
+        .tool = o->tool, .linger_ns = o->monitor_linger_ns, .settle = o->pidns && o->pidns == os_pidns_inode(os_pidns()),
     };
     if (o->has_owner && o->owner != os_geteuid()) {
         usf_say("started by user %u and run as user %u: it runs unscheduled", o->owner, os_geteuid());
@@ -56,9 +56,11 @@ static bool open_instance(void)
         usf_warn_about(r == -EXDEV ? RT_OTHER_CONTAINER : rt.shm.why, "%s: it runs unscheduled", rt.shm.why);
         return false;
     }
-    if (shm_is_shared(o->instance)) monitor_use_own((struct monitor_own){o->tool, o->instance, rt.shm.dev, rt.shm.ino});
+    /* What the segment names as the tool is another user's, or another container's. */
+    if (shm_is_shared(o->instance) || rt.shm.h->pidns != rt.shm.pidns) monitor_use_own((struct monitor_own){o->tool, o->instance, rt.shm.dev, rt.shm.ino});
     sched_bind(&rt.sched, rt.shm.h);
-    rt.sched.remote_pin = rt.shm.h->pidns && rt.shm.h->pidns == rt.shm.pidns;
+    rt.sched.space = rt.shm.space;
+    rt.sched.remote_pin = atomic_load(&rt.shm.h->space[rt.shm.space].ns) == rt.shm.pidns;
     rt.sync.sched = &rt.sched;
     const struct usf_policy_ops *user = user_policy(why, sizeof why);
     if (why[0] || sched_use_policy(&rt.sched, user, why, sizeof why)) {
@@ -85,8 +87,8 @@ static void forget_last_program(void)
 {
     rt.pid = os_getpid();
     rt.start_time = os_start_time(rt.pid);
-    if (!shm_replace(rt.shm.h, rt.pid, rt.start_time)) return;
-    monitor_keep(rt.shm.h);
+    if (!shm_replace(rt.shm.h, rt.shm.space, rt.pid, rt.start_time)) return;
+    monitor_keep(rt.shm.h, rt.shm.space);
     sched_tell_monitor(&rt.sched);
 }
 

@@ -171,7 +171,7 @@ static void look_for_monitor(struct sched *s, uint64_t now)
 {
     static _Atomic uint32_t gone;
     static _Atomic uint64_t last;
-    if (monitor_keep(s->h) == 0) {
+    if (monitor_keep(s->h, s->space) == 0) {
         atomic_store(&gone, 0);
     } else if (now - atomic_load(&last) >= LOOK_GAP_NS) {
         atomic_store(&last, now);
@@ -203,10 +203,9 @@ static void know_process(void)
 
 static int try_to_join(void)
 {
-    const struct usf_header *h = rt.shm.h;
-    if (h->pidns && rt.shm.pidns && h->pidns != rt.shm.pidns) return -EREMOTE;      /* our pid means nothing to the others */
+    if (!shm_is_space_of(rt.shm.h, rt.shm.space, rt.shm.pidns)) return -EREMOTE;    /* our pid means nothing to the others */
     if (sched_look_is_due(&rt.sched)) {     /* the monitor may have been killed */
-        int r = monitor_keep(rt.shm.h);
+        int r = monitor_keep(rt.shm.h, rt.shm.space);
         if (r == 1) r = monitor_await_revival(os_now() + EXEC_NS);
         if (r < 0 && r != -ETIMEDOUT) return -ECHILD;
     }

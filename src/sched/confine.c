@@ -150,7 +150,7 @@ void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota
     while (!all && core_enter(s, &me)) {
         struct kicks k = {0};
         uint64_t cores[4];
-        bool its = is_active(s, proc) && p->pid == pid;
+        bool its = is_active(s, proc) && p->pid == pid && p->space == s->space;
         if (its && !confined) {
             p->quota_group = group;
             atomic_store(&p->quota, quota);

@@ -64,7 +64,7 @@ bool sched_look_is_due(struct sched *s)
 bool core_enter(struct sched *s, struct sched_self *me)
 {
     sched_crit_enter(me);
-    me->lock_name = lock_name(me->task, s->proc);
+    me->lock_name = lock_name(me->task, s->proc, s->space);
     bool mine = !has_left(s, me) && lock_acquire(&s->h->lock, me->lock_name);
     if (USF_UNLIKELY(!mine || is_off(s, me))) {
         if (mine) lock_release(&s->h->lock, me->lock_name);
@@ -89,7 +89,7 @@ void core_wake_monitor(struct sched *s, bool always)
     if (always || (atomic_load_explicit(&s->h->monitor_asleep, memory_order_relaxed)
                    && atomic_exchange(&s->h->monitor_asleep, 0))) {
         atomic_fetch_add(&s->h->monitor_event, 1);
-        os_futex_wake(&s->h->monitor_event, 1);
+        os_futex_wake(&s->h->monitor_event, INT32_MAX);     /* there may be one for each space */
     }
 }
 
@@ -98,11 +98,9 @@ void sched_tell_monitor(struct sched *s) { core_wake_monitor(s, true); }
 /* Is it to be woken, after what has been done under the lock? */
 static bool monitor_is_needed(struct sched *s, const struct kicks *k)
 {
-    switch (atomic_load_explicit(&s->h->monitor_asleep, memory_order_relaxed)) {
-    case USF_MONITOR_NAPS: return atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
-    case USF_MONITOR_ASLEEP: return k->started || atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
-    default: return false;
-    }
+    uint32_t asleep = atomic_load_explicit(&s->h->monitor_asleep, memory_order_relaxed);
+    if (!asleep) return false;
+    return (k->started && asleep & USF_MONITORS_ASLEEP) || atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
 }
 
 void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)

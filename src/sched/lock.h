@@ -30,14 +30,14 @@ enum lock_kind { LOCK_PLAIN = 0, LOCK_DT = 1 };
 #define LOCK_SLEEPERS 0x80000000u
 #define LOCK_NAME_END 0x10000000u       /* names are 1 .. LOCK_NAME_END-1 */
 #define LOCK_NAME_PROC 0x01000000u      /* + process index: a thread without a task */
-#define LOCK_NAME_MONITOR 0x02000000u   /* the monitor; there is one per instance */
+#define LOCK_NAME_MONITOR 0x02000000u   /* + index of its space: the monitor */
 #define LOCK_NAME_NOBODY 0x03000000u    /* tools; also what 0 stands for.  Cannot be recovered. */
 
-/* The name of a thread of process `proc` that is `task`; either may be USF_NONE. */
-static inline uint32_t lock_name(uint32_t task, uint32_t proc)
+/* The name of a thread of process `proc`, of that space, that is `task`; task or both may be USF_NONE. */
+static inline uint32_t lock_name(uint32_t task, uint32_t proc, uint32_t space)
 {
     if (task != USF_NONE) return task + 1;
-    return proc != USF_NONE ? LOCK_NAME_PROC + proc : LOCK_NAME_MONITOR;
+    return proc != USF_NONE ? LOCK_NAME_PROC + proc : LOCK_NAME_MONITOR + space;
 }
 
 /* `l` is zeroed and nobody else knows it yet. */

@@ -18,7 +18,7 @@ static bool is_leaving(struct sched *s, struct sched_self *me)
 static void bind(struct sched *s, uint32_t task, uint32_t core)
 {
     struct usf_task *t = &s->tasks[task];
-    if ((t->proc == s->proc || s->remote_pin) && os_pin(t->tid, s->cores[core].pol.cpu) == 0) {
+    if ((t->proc == s->proc || (s->remote_pin && sched_is_ours(s, task))) && os_pin(t->tid, s->cores[core].pol.cpu) == 0) {
         USF_POINT("sched.bound");
         atomic_store(&t->pinned, core);
     }

@@ -76,7 +76,8 @@ static void wake_all(struct sched *s)
 void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), void *arg)
 {
     struct kicks k = {0};
-    bool seized = lock_recover(&s->h->lock, LOCK_NAME_MONITOR, is_dead, arg);
+    uint32_t me = LOCK_NAME_MONITOR + s->space;
+    bool seized = lock_recover(&s->h->lock, me, is_dead, arg);
     if (seized) {
         s->pol.now = os_now();
         s->pol.nr_procs = atomic_load(&s->h->proc_hwm);
@@ -85,7 +86,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
         mend_tasks(s);
         core_fill_all(s, &k);
     }
-    lock_release(&s->h->lock, LOCK_NAME_MONITOR);
+    lock_release(&s->h->lock, me);
     for (uint32_t i = 0; i < k.n; i++) core_kick(s, k.task[i]);
     if (seized) wake_all(s);
 }

@@ -92,10 +92,11 @@ struct sched {
     struct usf_policy_ops ops;  /* resolved: no null operation */
     struct usf_pol pol;         /* handed to the policy; written under the lock */
     _Atomic uint32_t proc;      /* our process, or USF_NONE (monitor, tools, a process that is being taken off) */
+    uint32_t space;             /* our pid namespace: index in usf_header.space */
     uint32_t policy_gen;        /* the generation `ops` belongs to */
     _Atomic bool kernel;        /* policy `linux`: the kernel schedules */
     _Atomic bool swap;          /* its USF_POLICY_SWAP: read without the lock */
-    bool remote_pin;            /* other processes' threads can be bound by us (same pid namespace) */
+    bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */
     _Atomic uint32_t leaving;   /* enum sched_leaving; other threads of a process that leaves wait on it */
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */
     const char *shm_dir;
@@ -121,6 +122,13 @@ static inline bool sched_has_lent(const struct usf_task *t)
 
 /* The record of a thread whose process was taken off in the middle of something. */
 extern struct usf_task sched_gone;
+
+/* Do we know what the pid and thread id of this task mean?  (Those of a task that has just ended mean nothing.) */
+static inline bool sched_is_ours(const struct sched *s, uint32_t task)
+{
+    uint32_t proc = atomic_load_explicit(&s->tasks[task].proc, memory_order_relaxed);
+    return proc < USF_MAX_PROCS && s->procs[proc].space == s->space;
+}
 
 /* Bind a mapped segment.  Changes nothing in it. */
 void sched_bind(struct sched *s, void *base);
@@ -261,9 +269,11 @@ bool sched_look_is_due(struct sched *s);
 /* Wake the monitor, to look at processes and at the lock. */
 void sched_tell_monitor(struct sched *s);
 
+#define SCHED_ELSEWHERE '?'
 /* Monitor: before its first look. */
 void sched_watch_begin(struct sched *s);
 /* Monitor: one look at everything.  nudge: signal this task's thread.  state: 'R','S',... of a thread, 'X': it has ended.
+ * SCHED_ELSEWHERE: it is of another pid namespace, whose monitor looks after it.
  * Returns ns until it wants the next look, UINT64_MAX: not before monitor_event changes. */
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg);

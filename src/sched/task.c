@@ -32,7 +32,7 @@ void sched_bind(struct sched *s, void *base)
 static void tell_of_join(struct sched *s)
 {
     atomic_fetch_add(&s->h->monitor_event, 1);
-    if (s->kernel || atomic_load(&s->h->monitor_asleep) == USF_MONITOR_ASLEEP) core_wake_monitor(s, true);
+    if (s->kernel || atomic_load(&s->h->monitor_asleep) & USF_MONITORS_ASLEEP) core_wake_monitor(s, true);
 }
 
 int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
@@ -45,7 +45,7 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
         if (cpu < 1024 && cpus[cpu / 64] >> (cpu % 64) & 1) any = cores[c / 64] |= 1ull << (c % 64);
     }
     if (!any) return -EXDEV;
-    int i = shm_join_begin(s->h, s->shm_dir, pid, start_time);
+    int i = shm_join_begin(s->h, s->shm_dir, s->space, pid, start_time);
     if (i < 0) return i;
 
     struct usf_proc *p = &s->procs[i];

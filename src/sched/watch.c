@@ -13,17 +13,19 @@
  * not have had the CPU for long. */
 #define DEAF_NUDGES    8u
 #define DEAF_TIMES     4u
+#define ELSEWHERE_TIMES 8u      /* of another container, whose monitor sees to it if it lives */
+#define TICKER_NS      10000000ull  /* without a tick: whoever calls it for all has ended */
 #define WAKES          8u       /* looks at one that sleeps although it was woken */
 #define QUIET_LOOKS    5u       /* looks without anything running or waiting before the monitor goes to sleep */
 #define SAMPLE_BACKOFF 6u       /* doublings at most */
 #define SAMPLE_NS      4000000ull   /* between two samples of running threads */
 
-static bool is_deaf(struct sched *s, uint32_t core, uint64_t now, uint64_t age)
+static bool is_deaf(struct sched *s, uint32_t core, uint64_t now, uint64_t age, uint32_t times)
 {
     struct sched_watcher *m = s->watch;
     if (age < s->h->progress_ns) return false;
     if (!m->deaf[core]++) m->deaf_since[core] = now;
-    return m->deaf[core] > DEAF_NUDGES && now - m->deaf_since[core] >= DEAF_TIMES * s->h->progress_ns;
+    return m->deaf[core] > DEAF_NUDGES && now - m->deaf_since[core] >= times * s->h->progress_ns;
 }
 
 static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t now,
@@ -61,7 +63,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
         return true;
     }
     m->asleep[core] = 0;
-    if (is_deaf(s, core, now, age)) return true;
+    if (is_deaf(s, core, now, age, st == SCHED_ELSEWHERE ? ELSEWHERE_TIMES : DEAF_TIMES)) return true;
     /* at 1, 2, 4, 8, ... ms, and from the guarantee's time on every tick */
     if (age >= 2 * m->nudged[core] || age >= s->h->progress_ns) {
         m->nudged[core] = age;
@@ -150,7 +152,7 @@ static void look_at_guests(struct sched *s, void (*nudge)(void *, uint32_t), cha
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         uint32_t burst = atomic_load_explicit(&t->guest, memory_order_relaxed);
-        if (!burst) continue;
+        if (!burst || !sched_is_ours(s, i)) continue;
         if (burst == t->guest_seen && state(arg, i) == 'R') nudge(arg, i);
         t->guest_seen = burst;
     }
@@ -161,6 +163,7 @@ static void look_at_guests(struct sched *s, void (*nudge)(void *, uint32_t), cha
 void watch_took_unseen(struct sched *s, uint32_t task)
 {
     struct sched_watcher *m = s->watch;
+    if (!sched_is_ours(s, task)) return;
     if (m->nr_unseen == SCHED_UNSEEN_MAX) return;   /* that many sleep: the rest is found at its next call */
     m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lends = core_lends(&s->tasks[task])};
 }
@@ -193,6 +196,15 @@ static void look_at_unseen(struct sched *s, void (*nudge)(void *, uint32_t), cha
         m->unseen[kept++] = u;
     }
     m->nr_unseen = kept;
+}
+
+/* One monitor calls it for all, under the lock. */
+static void tick(struct sched *s)
+{
+    if (s->h->ticker != s->space && s->pol.now - s->h->ticked_ns < TICKER_NS) return;
+    s->h->ticker = s->space;
+    s->h->ticked_ns = s->pol.now;
+    s->ops.tick(&s->pol);
 }
 
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
@@ -231,7 +243,7 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
         k.n = 0;
     }
     if (core_enter(s, &me)) {
-        s->ops.tick(&s->pol);
+        tick(s);
         if (!core_take_lent(s, &k) && s->h->lend_ns < next) next = s->h->lend_ns;
         core_leave(s, &me, &k);
     }

@@ -254,7 +254,7 @@ static bool procs_are_valid(const struct usf_header *h, char *why, size_t cap)
     for (uint32_t i = 0; i < hwm; i++) {
         uint32_t state = atomic_load(&procs[i].state);
         if (state == USF_PROC_FREE) continue;
-        if (state <= USF_PROC_LEAVING && procs[i].pid > 0 && procs[i].run <= h->max_runs) continue;
+        if (state <= USF_PROC_LEAVING && procs[i].space < USF_MAX_SPACES && procs[i].pid > 0 && procs[i].run <= h->max_runs) continue;
         usf_format(why, cap, "process record %u is damaged (state %u, pid %d, run %u)", i, state, procs[i].pid,
                    procs[i].run);
         return false;

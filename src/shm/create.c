@@ -75,6 +75,7 @@ static void fill_header(struct usf_header *h, const struct shm_config *c, const 
     usf_format(h->policy_path, sizeof h->policy_path, "%s", c->policy_path);
     h->init_tgid = (uint32_t)os_getpid();
     h->pidns = os_pidns();
+    atomic_store(&h->space[0].ns, h->pidns ? h->pidns : USF_NS_UNKNOWN);
     h->created_ns = os_now();
     h->file_dev = st->dev;
     h->file_ino = st->ino;
@@ -124,7 +125,7 @@ static int fill_file(int fd, const struct shm_config *c, const struct os_cpuset 
     fill_header(m->h, c, &l, &st);
     m->pidns = m->h->pidns;
     fill_cores(m->h, cpus, place);
-    return 0;
+    return shm_enter_first_space(fd, m);
 }
 
 static int check_config(const struct shm_config *c, char *why, size_t cap)

@@ -44,13 +44,18 @@ void shm_bound_cpus(struct os_cpuset *cpus, const struct os_cpu_place *place, un
 /* As shm_reserve_tasks, for process records; n in whole chunks.  -EAGAIN: n > max_procs. */
 int shm_reserve_procs(struct usf_header *h, const char *dir, uint32_t n);
 
-/* An instance of another pid namespace: has nobody watched it for a while?  Takes up to 1.5 s to say yes. */
-bool shm_is_abandoned(int fd);
-/* Take away the path of an instance that nobody can join any more.  -ESTALE: gone, look again; others as the kernel's. */
-int shm_discard(int fd, const char *path);
+/* The file's bytes from this one on stand for spaces (presence.c), those below for users (monitor/agent.c). */
+#define SHM_SPACE_BYTE (1ll << 40)
+/* Find m->space and show by a lock of the file, which m is mapped by, that we are there (presence.c).  0; -EXDEV: not for this pid
+ * namespace, said; -EOWNERDEAD (if it may be
+ * replaced): nobody at all is there, nor will be before all is closed, and our namespace is none of its. */
+int shm_enter_space(int fd, const struct shm_config *c, bool replace, struct shm *m);
+int shm_enter_first_space(int fd, struct shm *m);       /* of one that we make */
+/* Take away the path of an instance in which nobody is.  -ESTALE: gone, look again; others as the kernel's. */
+int shm_discard(int fd, const char *path, struct usf_header *h);
 
 /* A file found RETIRED: wait for who retires it, then replace or revive it.  0: it is READY; -ESTALE:
  * gone, look again; others as the kernel's.  reuse: revive it also if it cannot be replaced. */
-int shm_settle_retired(int fd, const char *path, bool reuse, struct usf_header *h);
+int shm_settle_retired(int fd, const char *path, bool reuse, struct shm *m);
 
 #endif

@@ -25,14 +25,17 @@
 #define USF_MAX_CORES       256u
 #define USF_MAX_PROCS       1024u
 #define USF_MAX_TASKS       32768u
+#define USF_MAX_SPACES      16u      /* pid namespaces whose programs share the instance */
 #define USF_TASK_CHUNK      64u      /* tasks made real at a time */
 #define USF_PROC_CHUNK      16u      /* processes made real at a time */
 #define USF_NAME_MAX        48u      /* instance name, with NUL: [A-Za-z0-9._-]+ */
 #define USF_POLICY_PATH_MAX 1024u
 #define USF_CACHELINE       64u
 
-/* What wakes the monitor besides its own time: nothing; a task that waits; a task that runs or waits. */
-enum usf_monitor_sleep { USF_MONITOR_AWAKE = 0, USF_MONITOR_ASLEEP, USF_MONITOR_NAPS };
+/* What wakes the monitor of space s besides its own time: nothing; a task that runs or waits; a task that waits. */
+#define USF_MONITOR_ASLEEP(s) (1u << (s))
+#define USF_MONITOR_NAPS(s)   (1u << 16 << (s))
+#define USF_MONITORS_ASLEEP   0xffffu      /* any */
 
 enum usf_inst_state { USF_INST_EMPTY = 0, USF_INST_READY = 1, USF_INST_RETIRED = 2 };
 
@@ -84,7 +87,7 @@ struct usf_task {
     _Atomic uint32_t core;      /* core it runs on, or USF_NONE */
     _Atomic uint32_t pinned;    /* core its kernel thread is bound to, or USF_NONE */
     _Atomic uint32_t token;     /* 1: a wake came while it was not blocked; the next block returns */
-    _Atomic int32_t tid;        /* kernel thread id in the creator's pid namespace */
+    _Atomic int32_t tid;        /* kernel thread id in its process's pid namespace */
     _Atomic uint32_t proc;      /* index in the process table; both may be looked at when the task has ended */
     _Atomic uint32_t wait_kind; /* enum usf_wait_kind, for `usf ps` */
     _Atomic uint64_t wait_addr; /* futex address, or usf_wait_call(): for `usf ps --why` */
@@ -151,11 +154,12 @@ struct usf_core {
 struct usf_proc {
     _Alignas(USF_CACHELINE)
     union {
-        _Atomic uint64_t claim; /* both words below, claimed by one compare-and-swap: a process that
+        _Atomic uint64_t claim; /* all below, claimed by one compare-and-swap: a process that
                                    dies right after it has left its pid */
         struct {
-            _Atomic uint32_t state; /* enum usf_proc_state */
-            int32_t pid;        /* in the creator's pid namespace */
+            _Atomic uint16_t state; /* enum usf_proc_state */
+            uint16_t space;     /* whose pids these are: index in usf_header.space */
+            int32_t pid;
         };
     };
     uint64_t start_time;        /* field 22 of /proc/PID/stat: with pid, the identity; 0: not yet known */
@@ -179,10 +183,17 @@ struct usf_proc {
 struct usf_run {
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t state;     /* 0 free, 1 in use */
-    int32_t pid;                /* of the `usf run` that reads it */
+    uint32_t reserved0;
+    union {
+        _Atomic uint64_t owner; /* both words below: claimed by one compare-and-swap */
+        struct {
+            int32_t pid;        /* of the `usf run` that reads it */
+            uint32_t space;     /* whose pid that is */
+        };
+    };
     _Atomic uint64_t nr_procs, spin_sites, unpatched;
     _Atomic uint64_t n[sizeof(struct usf_counters) / 8];
-    uint64_t tail[2];
+    uint64_t tail[1];
 };
 #define USF_MAX_RUNS 64u
 
@@ -210,6 +221,24 @@ struct usf_missed {
     _Atomic uint32_t looks;            /* since then */
 };
 
+/* The programs of one pid namespace, which alone know what their pids mean, and their monitor.  Most instances have one of these
+ * only, space 0, which is the maker's. */
+struct usf_space {
+    _Alignas(USF_CACHELINE)
+    _Atomic uint64_t ns;        /* os_pidns, USF_NS_UNKNOWN; 0: never used */
+    union {
+        _Atomic uint64_t monitor;      /* both words below, taken over by one compare-and-swap */
+        struct {
+            _Atomic int32_t monitor_pid;   /* 0: none */
+            uint32_t monitor_start;    /* low half of its start time */
+        };
+    };
+    _Atomic uint64_t beat;      /* bumped on each look of the monitor */
+    _Atomic uint64_t tried;     /* ns: when somebody last tried to start one */
+    struct usf_missed missed;
+};
+#define USF_NS_UNKNOWN UINT64_MAX
+
 struct usf_header {
     uint64_t magic;
     uint32_t abi;
@@ -235,30 +264,24 @@ struct usf_header {
     _Atomic uint32_t policy_gen;   /* bumped when the policy is replaced */
     char     policy_why[128];      /* why it was replaced, or "" */
     uint32_t init_tgid;         /* pid of the creator */
-    uint64_t pidns;             /* the creator's pid and time namespaces (os_pidns), 0 unknown */
+    uint64_t pidns;             /* the creator's pid and time namespaces (os_pidns), 0 unknown; the latter is that of all */
     uint64_t created_ns;
     uint64_t file_dev, file_ino; /* this file: whether a path still names it */
     uint64_t monitor_linger_ns; /* how long an instance without processes is kept */
     char     usf_exe[256];      /* the tool that made it: starts the monitor anew if it is killed; "" unknown */
 
-    /* monitor */
+    /* monitors */
+    struct usf_space space[USF_MAX_SPACES];
     _Alignas(USF_CACHELINE)
-    union {
-        _Atomic uint64_t monitor;      /* both words below, taken over by one compare-and-swap */
-        struct {
-            _Atomic int32_t monitor_pid;   /* 0: none */
-            uint32_t monitor_start;    /* low half of its start time */
-        };
-    };
-    _Atomic uint32_t monitor_event;    /* futex: bumped to wake it */
-    _Atomic uint32_t monitor_asleep;   /* enum usf_monitor_sleep */
-    _Atomic uint64_t monitor_beat;     /* bumped on each look */
+    _Atomic uint32_t monitor_event;    /* futex: bumped to wake them */
+    _Atomic uint32_t monitor_asleep;   /* USF_MONITOR_ASLEEP, USF_MONITOR_NAPS */
     _Atomic uint32_t agent_event;      /* futex: the monitor bumps it to wake other users' agents */
     _Atomic uint32_t agent_asleep;     /* 1: one waits on it for tasks to wait */
-    _Atomic uint64_t monitor_tried;    /* ns: when somebody last tried to start one */
-    struct usf_missed monitor_missed;
-    _Atomic uint32_t lock_stuck;       /* 1: somebody has waited long for the scheduler lock */
+    _Atomic uint32_t lock_stuck;       /* bit s: somebody has waited long for the scheduler lock, and it has not looked yet */
     _Atomic uint32_t stalled;          /* process + 1 that holds it and does not run: leave the instance */
+    _Atomic uint32_t mute;             /* bit s: whether anybody of space s is there cannot be told (shm/presence.c) */
+    uint32_t ticker;                   /* the space whose monitor calls the policy's tick, */
+    uint64_t ticked_ns;                /* ... and when it last did; both under the lock */
 
     /* scheduling state read on fast paths */
     _Alignas(USF_CACHELINE)
@@ -287,9 +310,10 @@ struct usf_header {
     F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, policy) \
     F(usf_header, policy_path) F(usf_header, policy_gen) F(usf_header, policy_why) F(usf_header, init_tgid) \
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
-    F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, monitor_tried) \
-    F(usf_header, monitor_pid) F(usf_header, monitor_start) F(usf_header, monitor_event) \
-    F(usf_header, monitor_asleep) F(usf_header, monitor_beat) F(usf_header, agent_event) F(usf_header, agent_asleep) F(usf_header, monitor_missed) F(usf_header, lock_stuck) F(usf_header, stalled) F(usf_header, nr_ready) F(usf_header, nr_lent) \
+    F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, space) \
+    F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) F(usf_header, lock_stuck) F(usf_header, stalled) F(usf_header, mute) \
+    F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_space, ns) F(usf_space, monitor_pid) F(usf_space, monitor_start) \
+    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_header, nr_ready) F(usf_header, nr_lent) \
     F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, looked_ns) \
     F(usf_header, lock) F(usf_header, pol_data) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
@@ -297,13 +321,13 @@ struct usf_header {
     F(usf_core, word) F(usf_core, poller) F(usf_core, lent_loan) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) F(usf_core, lent_word) F(usf_core, tail) \
-    F(usf_proc, state) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
+    F(usf_proc, state) F(usf_proc, space) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, deserted) F(usf_proc, replaced) F(usf_proc, pol) \
     F(usf_proc, gone) F(usf_proc, may) F(usf_proc, quota) F(usf_proc, quota_group) \
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
     F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) F(usf_task, why) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) F(usf_task, tail) \
-    F(usf_run, state) F(usf_run, pid) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
+    F(usf_run, state) F(usf_run, pid) F(usf_run, space) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
     F(usf_run, n) F(usf_run, tail) \
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
     F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lends) \
@@ -343,24 +367,26 @@ USF_LAYOUT_AT(usf_proc, start_time, 8);
 USF_LAYOUT_AT(usf_proc, pol, 88);
 USF_LAYOUT_AT(usf_proc, may, 4312);
 USF_LAYOUT_RECORD(usf_run, 128);
-USF_LAYOUT_AT(usf_run, tail, 112);
+USF_LAYOUT_AT(usf_run, tail, 120);
+USF_LAYOUT_RECORD(usf_space, 64);
 USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
 USF_LAYOUT_AT(usf_lock, next, 64);
 USF_LAYOUT_AT(usf_lock, serving, 128);
 USF_LAYOUT_AT(usf_lock, slot, 192);
-USF_LAYOUT_RECORD(usf_header, 10368);
+USF_LAYOUT_RECORD(usf_header, 11328);
 /* read before the version is known: these never move, in any version */
 USF_LAYOUT_AT(usf_header, magic, 0);
 USF_LAYOUT_AT(usf_header, abi, 8);
 USF_LAYOUT_AT(usf_header, header_size, 12);
 USF_LAYOUT_AT(usf_header, layout_hash, 16);
 USF_LAYOUT_AT(usf_header, build_id, 24);
-_Static_assert(offsetof(struct usf_header, monitor) % USF_CACHELINE == 0, "monitor's words on a line of their own");
+_Static_assert(offsetof(struct usf_header, monitor_event) % USF_CACHELINE == 0, "monitors' words on a line of their own");
 _Static_assert(offsetof(struct usf_header, nr_ready) % USF_CACHELINE == 0, "nr_ready on a line of its own");
 _Static_assert(offsetof(struct usf_header, idle) % USF_CACHELINE == 0, "idle bits on a line of their own");
 _Static_assert(sizeof(struct usf_counters) == 80, "size of struct usf_counters");
 _Static_assert(sizeof(struct usf_pol_task) == 96 && sizeof(struct usf_pol_core) == 160 &&
                sizeof(struct usf_pol_proc) == 4144, "sizes of the policy's records");
+_Static_assert(USF_MAX_SPACES <= 16, "bit sets of spaces are one word, or half of one");
 _Static_assert(USF_MAX_CORES <= 256, "bit sets of cores have 4 words");
 _Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0 && USF_MAX_PROCS % USF_PROC_CHUNK == 0, "whole chunks");
 #endif

@@ -31,22 +31,6 @@ static int explain_open(int error, const char *path, const char *name, char *why
     return shm_explain(error, "open", path, why, cap);
 }
 
-static int check_mapped(struct shm *m, const struct shm_config *c, const char *path, char *why, size_t cap)
-{
-    const struct usf_header *h = m->h;
-    int r = shm_check_header(h, m->size, c->name, path, why, cap);
-    if (r) return r;
-    uint64_t ns = m->pidns = os_pidns();
-    if (h->pidns && ns && h->pidns != ns) {
-        usf_format(why, cap,
-                   "instance `%s` belongs to another container (pid namespace %u, this is %u); choose another "
-                   "--instance here, or give both one pid%s namespace", h->name, os_pidns_inode(h->pidns), os_pidns_inode(ns),
-                   os_pidns_inode(h->pidns) == os_pidns_inode(ns) ? " and time" : "");
-        return -EXDEV;
-    }
-    return 0;
-}
-
 static int map_checked(int fd, const struct shm_config *c, const char *path, struct shm *m)
 {
     struct os_stat st;
@@ -63,7 +47,7 @@ static int map_checked(int fd, const struct shm_config *c, const char *path, str
     void *map = os_map(m->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (os_is_error(map)) return shm_explain((int)(intptr_t)map, "map", path, m->why, sizeof m->why);
     m->h = map;
-    return check_mapped(m, c, path, m->why, sizeof m->why);
+    return shm_check_header(m->h, m->size, c->name, path, m->why, sizeof m->why);
 }
 
 /* 0; -ENOENT: no such file; -ESTALE: it has just been replaced, look again. */
@@ -73,14 +57,16 @@ static int open_existing(const struct shm_config *c, bool create, const char *pa
     if (fd == -ENOENT) return fd;
     if (fd < 0) return explain_open(fd, path, c->name, m->why, sizeof m->why);
     int r = map_checked(fd, c, path, m);
-    if (r == -EXDEV && shm_is_abandoned(fd)) r = shm_discard(fd, path);
+    if (!r) r = shm_enter_space(fd, c, true, m);
+    if (r == -EOWNERDEAD) r = shm_discard(fd, path, m->h) == -EBUSY ? shm_enter_space(fd, c, false, m) : -ESTALE;
     if (!r && atomic_load(&m->h->state) == USF_INST_RETIRED) {
-        r = shm_settle_retired(fd, path, create && shm_is_shared(c->name), m->h);
+        r = shm_settle_retired(fd, path, create && shm_is_shared(c->name), m);
         if (r == -EPERM && shm_is_shared(c->name))
             usf_format(m->why, sizeof m->why, "instance `%s` has ended; its file is another user's, and will be used again", c->name);
         else if (r && r != -ESTALE) shm_explain(r, "replace", path, m->why, sizeof m->why);
     }
-    os_close(fd);
+    if (!r && c->keep) m->fd = fd;
+    else os_close(fd);
     if (r) shm_close(m);
     return r;
 }
@@ -122,6 +108,8 @@ int shm_open_instance(const struct shm_config *c, bool create, struct shm *m)
 void shm_close(struct shm *m)
 {
     if (m->h) os_unmap(m->h, m->size);
+    if (m->fd > 0) os_close(m->fd);
     m->h = NULL;
+    m->fd = 0;
     m->size = 0;
 }

@@ -17,13 +17,13 @@ static bool path_names(const char *path, uint64_t dev, uint64_t ino)
 static void unlock(int fd) { os_flock(fd, LOCK_UN, 0); }
 
 /* RETIRED if nobody takes part.  True: it is. */
-static bool mark_retired(struct usf_header *h)
+static bool mark_retired(struct usf_header *h, uint32_t space)
 {
     uint32_t ready = USF_INST_READY;
-    if (shm_nr_members(h)) return false;    /* spare joiners a needless look at RETIRED */
+    if (shm_nr_members(h, space)) return false;    /* spare joiners a needless look at RETIRED */
     if (!atomic_compare_exchange_strong(&h->state, &ready, USF_INST_RETIRED)) return ready == USF_INST_RETIRED;
     USF_POINT("shm.retire.marked");
-    if (!shm_nr_members(h)) return true;
+    if (!shm_nr_members(h, space)) return true;
     atomic_store(&h->state, USF_INST_READY);
     return false;
 }
@@ -36,12 +36,12 @@ bool shm_retire_if_empty(struct shm *m, const char *dir)
     bool done = false;
     if (m->snapshot || shm_path(dir, m->name, os_geteuid(), path, sizeof path) < 0) return false;
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
-    if (fd == -ENOENT) return mark_retired(h);      /* removed by hand: nobody new can find it */
+    if (fd == -ENOENT) return mark_retired(h, m->space);      /* removed by hand: nobody new can find it */
     if (fd < 0) return false;
     if (os_fstat(fd, &st) == 0 && (st.dev != m->dev || st.ino != m->ino)) {
-        done = mark_retired(h);                     /* removed by hand, and another is in its place */
+        done = mark_retired(h, m->space);                     /* removed by hand, and another is in its place */
     } else if (os_flock(fd, LOCK_EX, 0) == 0) {
-        done = mark_retired(h);
+        done = mark_retired(h, m->space);
         /* What another user has made is left (/dev/shm is sticky): whoever wants the instance next takes it as it is. */
         if (done && path_names(path, m->dev, m->ino)) os_unlink(path);
         unlock(fd);
@@ -52,41 +52,44 @@ bool shm_retire_if_empty(struct shm *m, const char *dir)
 
 /* Nobody else retires or replaces this file meanwhile.  reuse: if it cannot be replaced, being another user's, it is used again;
  * all in it is as in any instance that nobody takes part in at the moment. */
-static int settle_locked(int fd, const char *path, bool reuse, struct usf_header *h)
+static int settle_locked(int fd, const char *path, bool reuse, struct shm *m)
 {
+    struct usf_header *h = m->h;
     struct os_stat st;
     int r = os_fstat(fd, &st);
     if (r) return r;
     if (!path_names(path, st.dev, st.ino)) return -ESTALE;
     if (atomic_load(&h->state) == USF_INST_READY) return 0;
-    if (shm_nr_members(h)) {
+    if (shm_nr_members(h, m->space)) {
         atomic_store(&h->state, USF_INST_READY);    /* who retired it died before it saw them */
         return 0;
     }
     r = os_unlink(path);
-    if (reuse && (r == -EPERM || r == -EACCES)) {
+    if (r == -EBUSY || (reuse && (r == -EPERM || r == -EACCES))) {     /* (what is bound into a container by itself is busy) */
         atomic_store(&h->state, USF_INST_READY);
         return 0;
     }
     return r && r != -ENOENT ? r : -ESTALE;
 }
 
-int shm_discard(int fd, const char *path)
+int shm_discard(int fd, const char *path, struct usf_header *h)
 {
     struct os_stat st;
     int r = os_flock(fd, LOCK_EX, os_now() + SHM_LOCK_WAIT_NS);
     if (r) return r;
     r = os_fstat(fd, &st);
+    atomic_store(&h->state, USF_INST_RETIRED);      /* for who has opened it before */
     if (!r && path_names(path, st.dev, st.ino)) r = os_unlink(path);
+    if (r && r != -ENOENT) atomic_store(&h->state, USF_INST_READY);
     unlock(fd);
-    return r && r != -ENOENT ? r : -ESTALE;
+    return r;
 }
 
-int shm_settle_retired(int fd, const char *path, bool reuse, struct usf_header *h)
+int shm_settle_retired(int fd, const char *path, bool reuse, struct shm *m)
 {
     int r = os_flock(fd, LOCK_EX, os_now() + SHM_LOCK_WAIT_NS);
     if (r) return r;
-    r = settle_locked(fd, path, reuse, h);
+    r = settle_locked(fd, path, reuse, m);
     unlock(fd);
     return r;
 }

@@ -44,6 +44,8 @@ struct shm_config {
     const char *build_id;
     const char *tool;            /* its path, or null: nobody can start a monitor */
     uint64_t linger_ns;          /* 0: the default, unless there is a tool */
+    bool settle;                 /* take part also in an instance of other pid namespaces: `usf run` was called in ours */
+    bool keep;                   /* the file stays open (shm.fd) */
 };
 struct shm {
     struct usf_header *h;
@@ -53,13 +55,15 @@ struct shm {
     char name[USF_NAME_MAX];     /* as it was opened: what the segment says may be changed by others */
     uint64_t dev, ino;           /* the file */
     uint64_t pidns;              /* of who has opened it (os_pidns) */
+    uint32_t space;              /* ours: index in usf_header.space */
+    int fd;                      /* of the file, if it was to be kept open; else 0 */
     char why[400];               /* after an error: one line for people, says what to do */
 };
 
 /* Open the instance, or create it if there is none (create = true).  A retired instance is replaced.
- * No fd stays open.  0, or -errno with m->why:
+ * No fd stays open unless asked for.  0, or -errno with m->why:
  *   -ENOENT none (create false); -EPROTO another version or layout; -EPERM another owner or mode;
- *   -EBADMSG damaged; -EXDEV of another pid namespace, whose monitor lives; -ENOSPC /dev/shm full; -EINVAL a bad name or no
+ *   -EBADMSG damaged; -EXDEV not for this pid namespace; -ENOSPC /dev/shm full; -EINVAL a bad name or no
  *   CPU left; others as the kernel's.
  * Between opening and joining the instance may be retired: on -ESTALE of shm_join_begin open again. */
 int  shm_open_instance(const struct shm_config *c, bool create, struct shm *m);
@@ -87,19 +91,18 @@ bool shm_tables_are_valid(const struct usf_header *h, char *why, size_t cap);
 int  shm_reserve_tasks(struct usf_header *h, const char *dir, uint32_t n);
 
 /* Claim a process record (it becomes JOINING).  The index; -EAGAIN: table full; -ENOSPC: /dev/shm full;
- * -ESTALE: the instance has been retired, open it again.  Not from another pid namespace, where our pid means nothing to the others: a
- * child may be in one (shm.pidns is its parent's then).  A process that dies after this leaves a record that names it; whoever
- * reaps it calls shm_leave. */
-int  shm_join_begin(struct usf_header *h, const char *dir, int32_t pid, uint64_t start_time);
+ * -ESTALE: the instance has been retired, open it again.  Only from the pid namespace of that space (shm_is_space_of): a child may be in
+ * another (shm.pidns is its parent's then).  A process that dies after this leaves a record that names it; whoever reaps it calls shm_leave. */
+int  shm_join_begin(struct usf_header *h, const char *dir, uint32_t space, int32_t pid, uint64_t start_time);
 /* Free a process record.  The caller has taken the process's tasks off. */
 void shm_leave(struct usf_header *h, uint32_t proc);
 /* A program that has just begun in this process, before it joins: records of its process are those of a program that ended by
  * exec and had threads then, or did not say that it left.  They count as dead from now on.  True: there are some. */
-bool shm_replace(struct usf_header *h, int32_t pid, uint64_t start_time);
-/* Does the process that the record names exist?  (Only within the instance's pid namespace.) */
+bool shm_replace(struct usf_header *h, uint32_t space, int32_t pid, uint64_t start_time);
+/* Does the process that the record names exist?  (Only of those of the caller's pid namespace.) */
 bool shm_proc_is_alive(const struct usf_proc *p);
-/* Number of records that are taken by processes that exist. */
-uint32_t shm_nr_members(const struct usf_header *h);
+/* Number of records that are taken by processes that exist, or are of other spaces than this: those are that space's to look after. */
+uint32_t shm_nr_members(const struct usf_header *h, uint32_t space);
 
 /* Unlink and mark retired, if nobody takes part.  True: done (or it was already). */
 bool shm_retire_if_empty(struct shm *m, const char *dir);
@@ -107,12 +110,16 @@ bool shm_retire_if_empty(struct shm *m, const char *dir);
  * mapped: then -EBUSY.  why says what was done or who uses it. */
 int  shm_remove_unusable(const char *dir, const char *name, char *why, size_t cap);
 
-/* Lock a byte of the instance's file (F_RDLCK: many may hold it; F_WRLCK: one), for as long as the descriptor that is returned
- * stays open here or in a child; or -errno (-EAGAIN: somebody else's).  Byte 0: there is a monitor; 1 + uid: that user has an agent. */
-int  shm_lock_byte(const struct shm *m, const char *dir, int type, uint64_t at);
-/* For the monitor: tell those in other pid namespaces, by a lock of the file, that the instance is watched for as long
- * as this process lives.  A descriptor that is to stay open, or -errno. */
-int  shm_hold(const struct shm *m, const char *dir);
+/* Is this space that of the pid and time namespaces ns (0: unknown)? */
+bool shm_is_space_of(const struct usf_header *h, uint32_t space, uint64_t ns);
+/* The space of the pid and time namespaces ns (os_pidns), USF_NONE: it has none. */
+uint32_t shm_find_space(const struct usf_header *h, uint64_t ns);
+/* For monitors, with the file kept open: lock a byte of it that stands for something (below SHM_SPACE_BYTE: 1 + uid, that user has an
+ * agent) for nobody else to have, for as long as the file is open.  0, -EAGAIN: somebody has; or another -errno. */
+int  shm_lock_byte(const struct shm *m, uint64_t at);
+/* The same for the sign of life of another space (presence.c).  True: nobody of that other space is there, or will be before it is released. */
+bool shm_seize_space(const struct shm *m, uint32_t space);
+void shm_release_space(const struct shm *m, uint32_t space);
 
 /* With whom an instance is shared is part of its name: NAME is the user's own, gGID:NAME that of a group's members,
  * public:NAME anybody's.  So it goes wherever the name goes: to children, the monitor, other commands. */

@@ -55,7 +55,7 @@ void fuzz_start(void)
     struct shm m;
     shm_path(config.dir, NAME, os_geteuid(), path, sizeof path);
     if (shm_open_instance(&config, true, &m)) fuzz_fail(__FILE__, __LINE__, m.why);
-    FUZZ_CHECK(shm_reserve_tasks(m.h, config.dir, 64) == 0 && shm_join_begin(m.h, config.dir, getpid(), 0) >= 0);
+    FUZZ_CHECK(shm_reserve_tasks(m.h, config.dir, 64) == 0 && shm_join_begin(m.h, config.dir, 0, getpid(), 0) >= 0);
     fill(&m);
     shm_layout_of(m.h->max_cores, m.h->max_runs, m.h->max_procs, m.h->max_tasks, &at);
     top = at.off_procs + USF_PROC_CHUNK * sizeof(struct usf_proc);
@@ -145,7 +145,7 @@ size_t fuzz_seed(unsigned n, uint8_t *buf, size_t cap)
         {10, 0, 0, 0, AT(proc_hwm), 4, 16, 1, 0, 0},
         {8, 0, 0, 0, AT(pidns), 2, 1, 1},
         {10, 0, 0, 0, AT(lock), 4, 7, 0, 0, 0},
-        {10, 0, 0, 0, AT(monitor), 4, 1, 0, 0, 0},
+        {10, 0, 0, 0, AT(space[0].monitor), 4, 1, 0, 0, 0},
         {9, 0, 0, 0, AT(policy_why), 3, 27, '[', 'A'},
         {14, 1, 0, 0, IN(usf_core, word), 8, 1, 5, 0, 0, 0, 1, 0, 0},
         {10, 1, 1, 0, IN(usf_core, poller), 4, 3, 0, 0, 0x80},

@@ -60,25 +60,25 @@ static pid_t keeper_of(pid_t monitor)
 
 static void end_monitor(int sig)
 {
-    pid_t pid = atomic_load(&test_shm.h->monitor_pid), keeper = 0;
+    pid_t pid = atomic_load(&test_shm.h->space[0].monitor_pid), keeper = 0;
     CHECK(SOON((keeper = keeper_of(pid)), 5));
     kill(pid, SIGSTOP);                 /* it is not to start another */
     kill(keeper, SIGKILL);
     kill(pid, sig);
     kill(pid, SIGCONT);
-    CHECK(SOON(!monitor_is_alive(test_shm.h), 5));
+    CHECK(SOON(!monitor_is_alive(test_shm.h->space), 5));
 }
 
 /* The keeper takes over; another one takes its place.  Both can be killed. */
 static void test_keeper(void)
 {
     for (int i = 0; i < 3; i++) {
-        pid_t monitor = atomic_load(&test_shm.h->monitor_pid), first = 0, keeper = 0;
+        pid_t monitor = atomic_load(&test_shm.h->space[0].monitor_pid), first = 0, keeper = 0;
         CHECK(SOON((first = keeper_of(monitor)), 5));
         kill(first, SIGKILL);
         CHECK(SOON((keeper = keeper_of(monitor)) && keeper != first, 5));
         kill(monitor, SIGKILL);
-        CHECK(SOON(atomic_load(&test_shm.h->monitor_pid) == keeper && monitor_is_alive(test_shm.h), 5));
+        CHECK(SOON(atomic_load(&test_shm.h->space[0].monitor_pid) == keeper && monitor_is_alive(test_shm.h->space), 5));
     }
 }
 
@@ -92,20 +92,20 @@ int test_daemon(void)
     CHECK_INT(monitor_spawn("/etc/passwd", test_config.name), -EACCES);
     CHECK_INT(monitor_spawn("/bin/true", test_config.name), -ECANCELED);
     CHECK_INT(monitor_spawn("/proc/self/exe", "there-is-no-such-instance"), -ENOENT);
-    CHECK(!monitor_is_alive(test_shm.h));
+    CHECK(!monitor_is_alive(test_shm.h->space));
 
     int inherited = open("/etc/passwd", O_RDONLY);      /* not to be inherited, though it could be */
     sigset_t blocked;
     sigfillset(&blocked);
     sigprocmask(SIG_BLOCK, &blocked, NULL);
     signal(SIGTERM, SIG_IGN);
-    CHECK_INT(monitor_ensure(test_shm.h, test_config.name, 5 * SECOND), 0);
-    CHECK_INT(monitor_ensure(test_shm.h, test_config.name, 2 * SECOND), 0);
-    CHECK(SOON(monitor_is_alive(test_shm.h), 5));
-    CHECK_INT(monitor_ensure(test_shm.h, test_config.name, 2 * SECOND), 0);
+    CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 5 * SECOND), 0);
+    CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
+    CHECK(SOON(monitor_is_alive(test_shm.h->space), 5));
+    CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
     CHECK_INT(test_shm.h->monitor_linger_ns, 2 * SECOND);
     CHECK(waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD, "a child is left");
-    pid_t pid = atomic_load(&test_shm.h->monitor_pid);
+    pid_t pid = atomic_load(&test_shm.h->space[0].monitor_pid);
     is_clean(pid);
     test_keeper();
     end_monitor(SIGTERM);               /* neither blocked nor ignored there */
@@ -198,10 +198,10 @@ int test_revive(void)
     struct sigaction a = {.sa_handler = child_ended}, was;
     test_make(0);
     setenv("LD_PRELOAD", "", 1);
-    CHECK_INT(monitor_keep(test_shm.h), 0);     /* nobody knows how to start one */
-    CHECK_INT(monitor_ensure(test_shm.h, test_config.name, 2 * SECOND), 0);
-    CHECK(SOON(monitor_is_alive(test_shm.h), 5));
-    CHECK_INT(monitor_keep(test_shm.h), 0);
+    CHECK_INT(monitor_keep(test_shm.h, 0), 0);     /* nobody knows how to start one */
+    CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
+    CHECK(SOON(monitor_is_alive(test_shm.h->space), 5));
+    CHECK_INT(monitor_keep(test_shm.h, 0), 0);
     end_monitor(SIGKILL);
 
     int inherited = open("/etc/passwd", O_RDONLY);
@@ -215,17 +215,17 @@ int test_revive(void)
     while (!atomic_load(&other_thread_rounds)) sched_yield();
     unsigned files = open_files();
     uint64_t start = os_now();
-    CHECK_INT(monitor_keep(test_shm.h), 1);
+    CHECK_INT(monitor_keep(test_shm.h, 0), 1);
     printf("revived in %lu us\n", (unsigned long)(os_now() - start) / 1000);
-    CHECK(monitor_keep(test_shm.h) >= 0);       /* it was just tried, or lives */
+    CHECK(monitor_keep(test_shm.h, 0) >= 0);       /* it was just tried, or lives */
     CHECK_INT(open_files(), files);
     sigprocmask(SIG_SETMASK, NULL, &after);
     CHECK(!memcmp(&before, &after, 8));
     sigaction(SIGCHLD, NULL, &was);
     CHECK(was.sa_handler == child_ended);
-    CHECK(SOON(monitor_is_alive(test_shm.h), 5));
+    CHECK(SOON(monitor_is_alive(test_shm.h->space), 5));
     CHECK(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
-    is_clean(atomic_load(&test_shm.h->monitor_pid));
+    is_clean(atomic_load(&test_shm.h->space[0].monitor_pid));
     end_monitor(SIGTERM);
 
     CHECK_INT(revive("/nowhere/usf", test_config.name), -ENOENT);

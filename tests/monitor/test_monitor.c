@@ -28,7 +28,7 @@ pid_t test_monitor(bool no_pidfd)
         alarm(50);
         _exit(monitor_run(&o));
     }
-    CHECK(SOON(monitor_is_alive(test_shm.h), 5), "the monitor does not start");
+    CHECK(SOON(monitor_is_alive(test_shm.h->space), 5), "the monitor does not start");
     return pid;
 }
 
@@ -61,7 +61,7 @@ static bool on_disk(void)
 /* A process with one attached thread that does nothing. */
 static pid_t member(void)
 {
-    uint32_t before = shm_nr_members(test_shm.h);
+    uint32_t before = shm_nr_members(test_shm.h, 0);
     pid_t pid = fork();
     if (pid == 0) {
         struct sched s;
@@ -70,7 +70,7 @@ static pid_t member(void)
         if (sched_attach(&s, &me, gettid(), "thread")) _exit(1);
         for (;;) sched_block(&s, &me, 0);
     }
-    CHECK(SOON(shm_nr_members(test_shm.h) > before && test_shm.h->proc_hwm, 5));
+    CHECK(SOON(shm_nr_members(test_shm.h, 0) > before && test_shm.h->proc_hwm, 5));
     return pid;
 }
 
@@ -123,8 +123,8 @@ static int test_reuse(void)
 {
     test_make(0);
     struct usf_header *h = test_shm.h;
-    int gone = shm_join_begin(h, test_config.dir, getpid(), os_start_time(getpid()) + 1);
-    int alive = shm_join_begin(h, test_config.dir, getpid(), os_start_time(getpid()));
+    int gone = shm_join_begin(h, test_config.dir, 0, getpid(), os_start_time(getpid()) + 1);
+    int alive = shm_join_begin(h, test_config.dir, 0, getpid(), os_start_time(getpid()));
     pid_t monitor = test_monitor(false);
     CHECK(SOON(atomic_load(&shm_procs(h)[gone].state) == USF_PROC_FREE, 5));
     usleep(200000);
@@ -133,7 +133,7 @@ static int test_reuse(void)
     pid_t child = member();
     CHECK(SOON(records() == 2, 5));
     shm_leave(h, (uint32_t)alive);
-    shm_join_begin(h, test_config.dir, getpid(), os_start_time(getpid()));
+    shm_join_begin(h, test_config.dir, 0, getpid(), os_start_time(getpid()));
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     CHECK(SOON(records() == 1, 5));
@@ -150,19 +150,19 @@ static int test_single(void)
 {
     test_make(0);
     pid_t first = test_monitor(false), others[8];
-    int32_t pid = atomic_load(&test_shm.h->monitor_pid);
+    int32_t pid = atomic_load(&test_shm.h->space[0].monitor_pid);
     CHECK_INT(pid, first);
     for (int i = 0; i < 8; i++) others[i] = test_monitor(false);
     for (int i = 0; i < 8; i++) CHECK_INT(test_exit_code(others[i]), 0);
-    CHECK_INT(atomic_load(&test_shm.h->monitor_pid), first);
+    CHECK_INT(atomic_load(&test_shm.h->space[0].monitor_pid), first);
     kill(first, SIGKILL);
     waitpid(first, NULL, 0);
-    CHECK(!monitor_is_alive(test_shm.h));
+    CHECK(!monitor_is_alive(test_shm.h->space));
     for (int i = 0; i < 8; i++) {       /* all at once, over a dead one's word */
         others[i] = fork();
         if (others[i] == 0) {
             struct monitor_options o = {.name = test_config.name, .dir = test_config.dir, .min_life_ns = SECOND};
-            _exit(monitor_run(&o) + (atomic_load(&test_shm.h->monitor_pid) == 0 ? 10 : 0));
+            _exit(monitor_run(&o) + (atomic_load(&test_shm.h->space[0].monitor_pid) == 0 ? 10 : 0));
         }
     }
     int ended_last = 0;
@@ -196,7 +196,7 @@ static int test_idle(void)
     sleep(2);
     unsigned long after = switches(monitor);
     CHECK(before > 0 && after == before, "%lu switches in an idle instance", after - before);
-    CHECK_INT(atomic_load(&test_shm.h->monitor_asleep), USF_MONITOR_ASLEEP);
+    CHECK_INT(atomic_load(&test_shm.h->monitor_asleep), USF_MONITOR_ASLEEP(0));
     kill(a, SIGKILL);
     kill(b, SIGKILL);
     ends(monitor);
@@ -350,7 +350,7 @@ static int test_lock(void)
         if (child == 0) {
             struct sched s;
             test_bind(&s);
-            lock_acquire(&test_shm.h->lock, lock_name(USF_NONE, s.proc));
+            lock_acquire(&test_shm.h->lock, lock_name(USF_NONE, s.proc, 0));
             raise(SIGKILL);
         }
         waitpid(child, NULL, 0);
@@ -377,14 +377,14 @@ static int test_hung(void)
 {
     test_make(0);
     pid_t monitor = test_monitor(false);
-    CHECK(SOON(monitor_is_alive(test_shm.h), 5));
+    CHECK(SOON(monitor_is_alive(test_shm.h->space), 5));
     kill(monitor, SIGSTOP);
-    for (int i = 0; i < 20; i++) CHECK(!monitor_end_hung(test_shm.h, NULL), "ended although there is nothing to do");
+    for (int i = 0; i < 20; i++) CHECK(!monitor_end_hung(test_shm.h, 0, NULL), "ended although there is nothing to do");
     atomic_store(&test_shm.h->lock_stuck, 1);
     bool ended = false;     /* by many that wait, each of whom looks at times of its own: every millisecond */
-    CHECK(SOON(ended = ended || monitor_end_hung(test_shm.h, NULL) > 0, 10));
+    CHECK(SOON(ended = ended || monitor_end_hung(test_shm.h, 0, NULL) > 0, 10));
     if (!ended) kill(monitor, SIGKILL);
-    CHECK(waitpid(monitor, NULL, 0) == monitor && !monitor_is_alive(test_shm.h));
+    CHECK(waitpid(monitor, NULL, 0) == monitor && !monitor_is_alive(test_shm.h->space));
     monitor = test_monitor(false);
     ends(monitor);
     return check_end();

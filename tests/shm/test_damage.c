@@ -10,11 +10,11 @@ static char path[SHM_PATH_MAX];
 static unsigned char *image;            /* of a sound instance */
 static size_t image_size;
 
-/* As a monitor does: what seems to be of another container is not taken for left behind. */
+/* As who takes part does: what seems to be of another container is not taken for left behind. */
 static void hold(int fd)
 {
     static int held = -1;
-    struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+    struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = SHM_SPACE_BYTE, .l_len = 1};
     CHECK_INT(fcntl(fd, F_OFD_SETLK, &l), 0);
     if (held >= 0) close(held);
     held = fd;
@@ -32,7 +32,7 @@ static void make_image(void)
     struct shm m;
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
     CHECK_INT(shm_reserve_tasks(m.h, config.dir, 64), 0);
-    shm_join_begin(m.h, config.dir, getpid(), 0);
+    shm_join_begin(m.h, config.dir, 0, getpid(), 0);
     image_size = m.size;
     image = malloc(image_size);
     memcpy(image, m.h, image_size);
@@ -122,7 +122,7 @@ static void left_behind(void)
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
     shm_close(&m);
     int fd = open(path, O_RDWR);
-    CHECK(pwrite(fd, &other, sizeof other, offsetof(struct usf_header, pidns)) == sizeof other);
+    CHECK(pwrite(fd, &other, sizeof other, offsetof(struct usf_header, space[0].ns)) == sizeof other);
     close(fd);
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
     CHECK(m.created);
@@ -196,7 +196,7 @@ static void fields(void)
     says(-EBADMSG, "time limits");
     PUT(uid, geteuid() + 1);
     says(-EBADMSG, "it says it is");
-    PUT(pidns, 12345);
+    PUT(space[0].ns, 12345);
     says(-EXDEV, "another container");
     put(offsetof(struct usf_header, name), "another\0", 8);
     says(-EBADMSG, "it says it is `another`");

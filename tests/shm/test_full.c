@@ -59,7 +59,7 @@ static void fills_up(void)
     CHECK_INT(r, -ENOSPC);
     CHECK(atomic_load(&m.h->task_hwm) > 1000 && atomic_load(&m.h->task_hwm) < 4000, "%u", atomic_load(&m.h->task_hwm));
     touch_all(m.h);
-    while ((r = shm_join_begin(m.h, config.dir, getpid(), 0)) >= 0) joined++;
+    while ((r = shm_join_begin(m.h, config.dir, 0, getpid(), 0)) >= 0) joined++;
     CHECK_INT(r, -ENOSPC);
     CHECK_INT(joined, USF_PROC_CHUNK);
     touch_all(m.h);

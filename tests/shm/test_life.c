@@ -55,7 +55,7 @@ static void configured(void)
     CHECK(m.h->quantum_ns == 1000 && m.h->poll_max_ns == 0 && m.h->progress_ns == 3000 && m.h->lend_ns == 4000);
     CHECK(m.h->lock_kind == 1 && m.h->lock.kind == 1 && !strcmp(m.h->policy, "fifo") &&
           !strcmp(m.h->policy_path, "/some/where.so") && !strcmp(m.h->build_id, "0123abc") && !strcmp(m.h->name, "life"));
-    CHECK(m.h->uid == geteuid() && m.h->init_tgid == (uint32_t)getpid() && m.h->pidns == os_pidns());
+    CHECK(m.h->uid == geteuid() && m.h->init_tgid == (uint32_t)getpid() && m.h->pidns == os_pidns() && m.h->space[0].ns == os_pidns());
     CHECK(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
 
@@ -151,23 +151,23 @@ static void members(void)
     int32_t pid = getpid();
     uint64_t start = os_start_time(pid);
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
-    int i = shm_join_begin(m.h, config.dir, pid, start), k = shm_join_begin(m.h, config.dir, pid, start);
+    int i = shm_join_begin(m.h, config.dir, 0, pid, start), k = shm_join_begin(m.h, config.dir, 0, pid, start);
     CHECK(i == 0 && k == 1, "%d %d", i, k);
     struct usf_proc *p = shm_procs(m.h);
     CHECK(p[0].pid == pid && p[0].start_time == start && atomic_load(&p[0].state) == USF_PROC_JOINING);
-    CHECK_INT(shm_nr_members(m.h), 2);
+    CHECK_INT(shm_nr_members(m.h, 0), 2);
     CHECK_INT(atomic_load(&m.h->nr_procs_active), 2);
     CHECK(!shm_retire_if_empty(&m, config.dir) && on_disk());
     shm_leave(m.h, 0);
     CHECK(!shm_retire_if_empty(&m, config.dir) && on_disk());
-    CHECK_INT(shm_join_begin(m.h, config.dir, pid, start), 0);      /* a free record is used again */
+    CHECK_INT(shm_join_begin(m.h, config.dir, 0, pid, start), 0);      /* a free record is used again */
     shm_leave(m.h, 0);
     CHECK_INT(shm_open_instance(&config, false, &late), 0);         /* opens, but is late to join */
     shm_leave(m.h, 1);
     CHECK_INT(atomic_load(&m.h->nr_procs_active), 0);
     CHECK(shm_retire_if_empty(&m, config.dir) && !on_disk());
-    CHECK_INT(shm_join_begin(late.h, config.dir, pid, start), -ESTALE);
-    CHECK_INT(shm_nr_members(late.h), 0);
+    CHECK_INT(shm_join_begin(late.h, config.dir, 0, pid, start), -ESTALE);
+    CHECK_INT(shm_nr_members(late.h, 0), 0);
     shm_close(&late);
     shm_close(&m);
 }
@@ -178,14 +178,14 @@ static void dead_members(void)
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
     pid_t child = fork();
     if (child == 0) {
-        int i = shm_join_begin(m.h, config.dir, getpid(), os_start_time(getpid()));
+        int i = shm_join_begin(m.h, config.dir, 0, getpid(), os_start_time(getpid()));
         _exit(i == 0 ? 0 : 1);
     }
     int status = 1;
     waitpid(child, &status, 0);
     CHECK_INT(status, 0);
     struct usf_proc *p = shm_procs(m.h);
-    CHECK(p->pid == child && !shm_proc_is_alive(p) && shm_nr_members(m.h) == 0);
+    CHECK(p->pid == child && !shm_proc_is_alive(p) && shm_nr_members(m.h, 0) == 0);
     /* its pid given to another process: the start time tells */
     p->pid = getpid();
     p->start_time = os_start_time(getpid()) - 1;
@@ -202,11 +202,11 @@ static void table_full(void)
     struct shm m;
     int32_t pid = getpid();
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
-    for (unsigned i = 0; i < USF_MAX_PROCS; i++) CHECK_INT(shm_join_begin(m.h, config.dir, pid, 0), i);
-    CHECK_INT(shm_join_begin(m.h, config.dir, pid, 0), -EAGAIN);
+    for (unsigned i = 0; i < USF_MAX_PROCS; i++) CHECK_INT(shm_join_begin(m.h, config.dir, 0, pid, 0), i);
+    CHECK_INT(shm_join_begin(m.h, config.dir, 0, pid, 0), -EAGAIN);
     CHECK_INT(atomic_load(&m.h->proc_hwm), USF_MAX_PROCS);
     shm_leave(m.h, 777);
-    CHECK_INT(shm_join_begin(m.h, config.dir, pid, 0), 777);
+    CHECK_INT(shm_join_begin(m.h, config.dir, 0, pid, 0), 777);
     for (unsigned i = 0; i < USF_MAX_PROCS; i++) shm_leave(m.h, i);
     CHECK_INT(shm_reserve_tasks(m.h, config.dir, 1), 0);
     CHECK_INT(atomic_load(&m.h->task_hwm), USF_TASK_CHUNK);
@@ -231,7 +231,7 @@ static void half_retired(void)
     CHECK(n.created && n.h->file_ino != m.h->file_ino);
     CHECK(shm_retire_if_empty(&m, config.dir) && on_disk(), "retiring the old one leaves the new one alone");
 
-    int i = shm_join_begin(n.h, config.dir, getpid(), os_start_time(getpid()));
+    int i = shm_join_begin(n.h, config.dir, 0, getpid(), os_start_time(getpid()));
     atomic_store(&n.h->state, USF_INST_RETIRED);
     shm_close(&m);
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
@@ -263,7 +263,7 @@ static void snapshots(void)
     CHECK_INT(shm_snapshot(config.dir, "life", &s), -ENOENT);
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
     CHECK_INT(shm_reserve_tasks(m.h, config.dir, 64), 0);
-    int i = shm_join_begin(m.h, config.dir, getpid(), 0);
+    int i = shm_join_begin(m.h, config.dir, 0, getpid(), 0);
     snprintf(shm_tasks(m.h)[63].name, 16, "last");
     CHECK_INT(shm_snapshot(config.dir, "life", &s), 0);
     CHECK(shm_tables_are_valid(s.h, why, sizeof why), "%s", why);

@@ -40,7 +40,7 @@ static void one_round(void)
             return;
         }
         if (m.created) atomic_fetch_add(&shared->created, 1);
-        i = shm_join_begin(m.h, config.dir, getpid(), os_start_time(getpid()));
+        i = shm_join_begin(m.h, config.dir, 0, getpid(), os_start_time(getpid()));
         if (i == -ESTALE) {
             atomic_fetch_add(&shared->stale, 1);
             shm_close(&m);
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
     CHECK(shared->rounds > 100 && shared->created > 10);
     struct shm m;
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
-    CHECK_INT(shm_nr_members(m.h), 0);
+    CHECK_INT(shm_nr_members(m.h, 0), 0);
     CHECK(shm_retire_if_empty(&m, config.dir) && access(path, F_OK) != 0);
     check_remove();
     return check_end();

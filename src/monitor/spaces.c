@@ -1,0 +1,53 @@
+/* src/monitor/spaces.c - other containers that end as a whole.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A container whose first process ends takes its programs, its monitor and the monitor's keeper with it.  The monitors of the other
+ * pid namespaces find that out by its lock of the file (shm/presence.c), and hold that themselves while they clear away what is left:
+ * nobody else does the same meanwhile, and nobody comes who could be mistaken for one of the dead. */
+#include "monitor/internal.h"
+
+bool monitor_space_is_gone(struct monitor *m, uint32_t space)
+{
+    if (m->gone >> space & 1) return true;
+    if (!shm_seize_space(&m->shm, space)) return false;
+    m->gone |= 1u << space;
+    monitor_tell_deaths(m);
+    return true;
+}
+
+static void end_runs(struct monitor *m, uint32_t space)
+{
+    for (uint32_t i = 0; i < m->shm.h->max_runs; i++) {
+        struct usf_run *r = &m->sched.runs[i];
+        if (r->space != space || !atomic_load(&r->owner)) continue;
+        atomic_store(&r->owner, 0);
+        atomic_store(&r->state, 0);
+    }
+}
+
+static void bury(struct monitor *m, uint32_t space)
+{
+    uint32_t hwm = atomic_load(&m->shm.h->proc_hwm);
+    monitor_recover_lock(m);
+    for (uint32_t i = 0; i < hwm; i++) {
+        struct usf_proc *p = &m->sched.procs[i];
+        if (atomic_load(&p->state) == USF_PROC_FREE || p->space != space) continue;
+        monitor_beats(m);
+        USF_POINT("monitor.bury");
+        sched_proc_remove(&m->sched, NULL, i, false);
+    }
+    end_runs(m, space);
+    m->gone &= ~(1u << space);
+    m->elsewhere &= ~(1u << space);
+    shm_release_space(&m->shm, space);
+}
+
+void monitor_look_at_spaces(struct monitor *m)
+{
+    uint32_t ask = m->elsewhere;
+    if (!ask && !m->gone) return;
+    pthread_mutex_lock(&m->lock);
+    ask |= m->gone;
+    for (uint32_t i = 0; i < USF_MAX_SPACES; i++)
+        if (ask >> i & 1 && monitor_space_is_gone(m, i)) bury(m, i);
+    pthread_mutex_unlock(&m->lock);
+}

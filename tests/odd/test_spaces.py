@@ -1,0 +1,330 @@
+#!/usr/bin/python3
+# tests/odd/test_spaces.py - containers with pid namespaces of their own that share an instance.  SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from odd import FILES, HANG, LOAD, Case, can, main
+
+STALL = os.environ.get("ODD_STALL", "")
+BOX = ["bwrap", "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--unshare-pid", "--die-with-parent"]
+SLEEPER = "import signal; signal.alarm(100); print('up', flush=True)\nwhile True: signal.pause()"
+HOG = "import signal; signal.alarm(100); print('up', flush=True)\nwhile True: pass"
+GAME = '''
+import signal, sys, threading
+signal.alarm(100)
+turn, stop, cond = 0, False, threading.Condition()
+def play(me):
+    global turn
+    while True:
+        with cond:
+            while turn % 3 != me and not stop: cond.wait()
+            if stop: return
+            turn += 1
+            cond.notify_all()
+players = [threading.Thread(target=play, args=(i,)) for i in range(3)]
+[t.start() for t in players]
+print("up", flush=True)
+for line in sys.stdin:                      # how far?  Some rounds more, and tell
+    goal = turn + 500
+    while turn < goal: pass
+    print("played", flush=True)
+stop = True
+with cond: cond.notify_all()
+[t.join() for t in players]
+print("end")
+'''
+
+
+def python(program):
+    return ["/usr/bin/python3", "-c", program]
+
+
+def children(pid):
+    out = []
+    try:
+        for t in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{t}/children", encoding="ascii") as f:
+                out += [int(c) for c in f.read().split()]
+    except OSError:
+        pass
+    return out
+
+
+def namespace(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return None
+
+
+def comm(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8") as f:
+            return f.read().strip()
+    except OSError:
+        return None
+
+
+def kill(*pids, sig=signal.SIGKILL):
+    for pid in pids:
+        try:
+            os.kill(pid, sig)
+        except ProcessLookupError:
+            pass
+
+
+class Spaces(Case):
+    def setUp(self):
+        if not can(*BOX, "true"):
+            self.skipTest("no bubblewrap here")
+        super().setUp()
+        self.env["USF_MONITOR_LINGER"] = "200"
+
+    def first_of(self, p):
+        """The first process of the container, whose end ends all others there: the one below us that is in another namespace."""
+        end = time.monotonic() + HANG
+        while time.monotonic() < end:
+            below = children(p.pid)
+            for c in below:
+                if namespace(c) != namespace(os.getpid()) and namespace(c):
+                    return c
+                below += children(c)
+            time.sleep(0.01)
+        self.fail("the container has no process")
+
+    def all_of(self, p):
+        ns = namespace(self.first_of(p))
+        return [int(d) for d in os.listdir("/proc") if d.isdigit() and namespace(d) == ns]
+
+    def watchmen_of(self, p):
+        """The container's monitor and its keeper."""
+        return [pid for pid in self.all_of(p) if comm(pid) in ("usf-monitor", "usf-keeper")]
+
+    def here(self):
+        """Ours."""
+        out = subprocess.run([FILES["usf"], "ps", "-i", self.instance, "--json"], env=self.env, capture_output=True, text=True, check=True).stdout
+        return json.loads(out)[0]
+
+    def watchmen_here(self):
+        pid = self.here()["monitor_pid"]
+        return [pid, *children(pid)]
+
+    def soon(self, what, text):
+        end = time.monotonic() + HANG
+        while not what():
+            self.assertLess(time.monotonic(), end, text)
+            time.sleep(0.02)
+
+    def up(self, *command, where=tuple(BOX), stdin=subprocess.DEVNULL):
+        """Scheduled, and has said so."""
+        p = subprocess.Popen([*where, *command], env=self.env, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.finish, p)
+        line = p.stdout.readline()
+        self.assertEqual(line, "up\n", line or p.stderr.read())
+        return p
+
+    def run_up(self, program, **kw):
+        return self.up(*self.usf(*python(program)), **kw)
+
+    def finish(self, p):
+        if p.poll() is None:
+            for pid in children(p.pid):
+                kill(pid)
+            p.kill()
+        p.communicate()
+
+    def end_box(self, p):
+        kill(self.first_of(p))
+        p.wait(HANG)
+
+    def processes(self):
+        return self.here()["processes"]
+
+    def elsewhere(self):
+        return [p for p in self.processes() if not p["here"]]
+
+    def goes_on(self, game):
+        game.stdin.write("\n")
+        game.stdin.flush()
+        self.assertEqual(game.stdout.readline(), "played\n")
+
+    def ends_well(self, game, warning=""):
+        out, err = game.communicate(timeout=HANG)
+        self.assertEqual(out, "end\n", err)
+        self.assertRegex(err, "^%s$" % warning)
+
+
+class Together(Spaces):
+    def test_scheduled_by_one_another(self):
+        first = self.run_up(SLEEPER)
+        for where in ([], BOX):
+            self.scheduled(self.run_it(*where, *self.usf("--stats", LOAD)), 3)
+        self.assertEqual([p["name"] for p in self.elsewhere()], ["python3"])
+        self.finish(first)
+
+    def test_one_core_for_both(self):
+        """While both compute, each has the core now and then, and it has one name at a time."""
+        self.env["USF_CPUS"] = "0"
+        for where in ([], BOX):
+            self.run_up(HOG, where=where)
+        seen = set()
+
+        def both():
+            me = self.here()
+            running = [p["here"] for p in me["processes"] for t in p["threads"] if t["state"] == "running"]
+            self.assertLessEqual(len(running), 1, me)
+            seen.update(running)
+            return len(seen) == 2
+        self.soon(both, "one of them never runs")
+
+    def test_many_one_after_another(self):
+        """More than there is room for at a time."""
+        self.run_up(SLEEPER, where=[])
+        for _ in range(18):
+            r = self.run_it(*BOX, *self.usf("--stats", "/usr/bin/true"))
+            self.assertEqual((r.code, r.warnings, r.processes), (0, [], 1), r)
+
+    def test_too_many_at_once(self):
+        boxes = [self.up(*self.usf("sh", "-c", "echo up; exec sleep 100")) for _ in range(16)]
+        r = self.run_it(*BOX, *self.usf(LOAD))
+        self.unscheduled(r, "16 containers share it already")
+        self.end_box(boxes[7])
+        self.soon(lambda: not self.run_it(*BOX, *self.usf("true")).warnings, "its place is not given to another")
+
+    def test_users_that_share_stay_in_one(self):
+        self.env["USF_INSTANCE"] = ""
+        user = [] if os.geteuid() else ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        self.env["HOME"] = "/"
+        command = [*user, *self.usf("--share", "public", "-i", self.instance)]
+        self.up(*command, "sh", "-c", "echo up; exec sleep 100", where=[])
+        r = self.run_it(*BOX, *command, LOAD)
+        self.unscheduled(r, "users share within one only")
+        subprocess.run([*user, FILES["usf"], "clean", "-i", "public:" + self.instance, "--force"], env=self.env, capture_output=True)
+
+    def test_what_the_tools_say(self):
+        self.run_up(SLEEPER)
+        self.run_up(SLEEPER, where=[])
+        for where in ([], [*BOX, *self.usf("-i", self.instance)]):
+            tool = [*where, FILES["usf"]]
+            r = self.run_it(*tool, "ps", "-i", self.instance, "--why")
+            self.assertEqual(r.code, 0, r)
+            self.assertIn("(in another container)", r.out)
+            self.assertRegex(r.out, r"monitor \d+\n")
+            self.assertNotIn("(dead)", r.out)
+            r = self.run_it(*tool, "doctor")
+            self.assertRegex(r.out, re.escape(self.instance) + r".*\d process(es)? of other containers, which cannot be checked from here", r)
+            r = self.run_it(*tool, "dump", "-i", self.instance)
+            self.assertRegex(r.out, r"space 0 \(pid namespace \d+\): process \d+")
+            self.assertRegex(r.out, r"space 1 \(pid namespace \d+\): process \d+")
+            self.assertIn("of another pid namespace", r.out)
+            r = self.run_it(*tool, "clean", "-i", self.instance)
+            self.assertEqual(r.code, 1, r)
+            self.assertRegex(r.err, r"is in use by \d process")
+
+
+class Ends(Spaces):
+    def test_of_each(self):
+        """The last one out removes the file, whoever has made it."""
+        for first, then in ((BOX, []), ([], BOX)):
+            self.take_another_instance()
+            p = self.up(*self.usf("sh", "-c", "echo up; read x; exit 0"), where=first, stdin=subprocess.PIPE)
+            q = self.up(*self.usf("sh", "-c", "echo up; read x; sleep 3; exit 0"), where=then, stdin=subprocess.PIPE)
+            p.communicate("\n", timeout=HANG)
+            if then:
+                self.end_box(q)
+                continue                    # its monitor is dead, too
+            q.communicate("\n", timeout=HANG)
+            self.gone_soon()
+
+    def test_of_a_container(self):
+        """In the middle of what it does, again and again; the others go on, and soon nothing is left of it."""
+        game = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
+        for _ in range(6):
+            box = self.up(*self.usf("sh", "-c", "echo up; while :; do %s; done >/dev/null" % shlex.quote(LOAD)))
+            time.sleep(random.uniform(0, 0.3))
+            self.end_box(box)
+            self.goes_on(game)
+            self.soon(lambda: not self.elsewhere(), "its processes are still in")
+        self.ends_well(game)
+        self.gone_soon()
+
+    def test_of_monitors(self):
+        """Of one, or of each; with their keepers."""
+        game = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
+        box = self.run_up(GAME, stdin=subprocess.PIPE)
+        for which in (lambda: self.watchmen_of(box), self.watchmen_here, lambda: self.watchmen_of(box) + self.watchmen_here()):
+            victims = which()
+            self.assertGreaterEqual(len(victims), 2)
+            kill(*victims)
+            for g in (game, box):
+                self.goes_on(g)
+            self.soon(lambda: self.here()["monitor_pid"] and self.watchmen_of(box), "no monitor comes back")
+        for g in (game, box):
+            self.ends_well(g)
+
+    def test_left_behind_by_both(self):
+        boxes = [self.run_up(SLEEPER), self.run_up(HOG)]
+        for b in boxes:
+            self.end_box(b)
+        self.assertTrue(os.path.exists(self.segment))
+        self.scheduled(self.run_it(*self.usf("--stats", LOAD)), 3)
+        self.gone_soon()
+
+
+class Lock(Spaces):
+    """A container's process dies, or stops, with the scheduler's lock."""
+
+    def holder(self):
+        script = "exec 3<&0; %s >&2 & sleep 0.5; %s %s hold <&3 & wait" % (shlex.join(self.usf(*python(SLEEPER))), shlex.quote(STALL),
+                                                                        self.instance)
+        box = subprocess.Popen([*BOX, "sh", "-c", script], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(self.finish, box)
+        self.assertEqual(box.stdout.readline(), "holds\n")
+        return box, next(p for p in self.all_of(box) if comm(p) == "stall")
+
+    def test_ends_with_all(self):
+        game = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
+        box, _ = self.holder()
+        self.end_box(box)
+        self.goes_on(game)
+        self.ends_well(game)
+
+    def test_dies(self):
+        game = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
+        _, pid = self.holder()
+        kill(pid)
+        self.goes_on(game)
+        self.ends_well(game)
+
+    def without_monitor(self, fate):
+        game = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
+        box, pid = self.holder()
+        fate(box, pid)
+        self.goes_on(game)
+        self.ends_well(game, r"usf: `\S+( \S+)?` \(process \d+ of another container\) is stopped while .* runs unscheduled from now on\n")
+        self.end_box(box)
+        later = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
+        self.goes_on(later)
+        self.ends_well(later)
+
+    def test_dies_with_its_monitor(self):
+        """And nobody there notices, as all that is left sleeps: the others leave the instance."""
+        self.without_monitor(lambda box, pid: kill(*self.watchmen_of(box), pid))
+
+    def test_stops_with_its_monitor(self):
+        def freeze(box, _):
+            kill(*[p for p in self.all_of(box) if p != self.first_of(box)], sig=signal.SIGSTOP)
+        self.without_monitor(freeze)
+
+
+if __name__ == "__main__":
+    main()

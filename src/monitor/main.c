@@ -79,8 +79,9 @@ static void use_all_cores(const struct sched *s)
 }
 
 /* The programs have their policy, but without a watchman threads that never block would stall the others, and the
- * dead would stay: where it cannot be loaded here, coop takes over for all.  `usf ps` tells why. */
-static void bind_scheduler(struct monitor *m)
+ * dead would stay: where it cannot be loaded here, coop takes over for all.  `usf ps` tells why.  A container that lacks the
+ * object must not take it from the others: it has no monitor then, and its programs run unscheduled. */
+static int bind_scheduler(struct monitor *m)
 {
     char why[320];
     struct usf_header *h = m->shm.h;
@@ -92,7 +93,10 @@ static void bind_scheduler(struct monitor *m)
     m->sched.remote_pin = true;
     if (shm_is_shared(m->options->name)) usf_format(why, sizeof why, "%s", SHM_NO_OBJECTS);
     else if (h->policy_path[0]) user = policy_load(h->policy_path, why, sizeof why);
-    if ((h->policy_path[0] && !user) || sched_use_policy(&m->sched, user, why, sizeof why)) monitor_replace_policy(m, why);
+    if ((!h->policy_path[0] || user) && !sched_use_policy(&m->sched, user, why, sizeof why)) return 0;
+    if (h->pidns != os_pidns()) return usf_warn("%s", why), -ENOEXEC;
+    monitor_replace_policy(m, why);
+    return 0;
 }
 
 /* A thread that waits for the lock has waited for long: is its owner dead? */
@@ -161,8 +165,8 @@ int monitor_run(const struct monitor_options *o)
     m->started = os_now();
     pthread_mutex_init(&m->lock, NULL);
     be_prompt();
-    bind_scheduler(m);
-    r = deaths_prepare(m);
+    r = bind_scheduler(m);
+    if (!r) r = deaths_prepare(m);
     if (!r) r = can_signal();
     if (!r) {
         use_all_cores(&m->sched);

@@ -209,6 +209,15 @@ class Together(Spaces):
         self.unscheduled(r, "users share within one only")
         subprocess.run([*user, FILES["usf"], "clean", "-i", "public:" + self.instance, "--force"], env=self.env, capture_output=True)
 
+    def test_policy_that_one_has_not(self):
+        """It does not take part, and takes the policy from nobody."""
+        self.env["USF_POLICY"] = FILES["policy"]
+        self.run_up(SLEEPER, where=[])
+        del self.env["USF_POLICY"]
+        r = self.run_it(*BOX, "--tmpfs", os.path.dirname(FILES["policy"]), *self.usf(LOAD))
+        self.unscheduled(r, FILES["policy"])
+        self.assertIsNone(self.here()["policy_replaced_because"])
+
     def test_what_the_tools_say(self):
         self.run_up(SLEEPER)
         self.run_up(SLEEPER, where=[])

@@ -11,7 +11,11 @@
  *   L3  a request is served once if it was answered, and not at all if its owner acquired the lock, unless
  *       a dead owner had begun to serve it (assert on served).
  *
- * Mutations that must fail: -DNO_MARK (recovery takes the word without the sleepers' bit, although a dead
+ * -DSPACES: two containers, with a monitor each.  User i is of container i % 2, whose monitor recovers the lock after its deaths.  The
+ * second container ends as a whole at some time, its monitor perhaps in the middle of a recovery; once nobody of it is left the first's
+ * monitor recovers the lock from those.
+ *
+ * Mutations that must fail: -DSPACES -DTOO_SOON (it does so while some of them still run); -DNO_MARK (recovery takes the word without the sleepers' bit, although a dead
  * thread may have taken a wake-up with it); -DBARE_NAME (who has slept takes it so); -DSTALE_DEATHS (recovery believes only in deaths that it has heard of);
  * -DDT -DNO_SLOTS (recovery leaves the slots as they are). */
 #ifndef USERS
@@ -32,7 +36,21 @@ byte owner = NOBODY;
 bool sleepers = false;       /* owner and sleepers are one word */
 bool asleep[USERS];          /* in the kernel on the word */
 bool dead[USERS], known[USERS];
-byte deaths = DEATHS, alive = USERS, unheard = 0;
+byte deaths = DEATHS, alive = USERS;
+byte unheard[2];
+#ifdef SPACES
+#define space(i) ((i) % 2)
+bool ends = false;           /* the second container */
+byte there = USERS / 2 + 1;  /* of it, its monitor among them */
+bool gone = false;           /* the first's monitor knows that there is nobody */
+#define leave(n) there = there - (n)
+#define is_over gone
+#else
+#define space(i) 0
+#define ends false
+#define leave(n) skip
+#define is_over true
+#endif
 byte inside = NOBODY;
 byte served[USERS];
 bool begun[USERS];           /* an owner died while it served the request */
@@ -45,7 +63,13 @@ byte next = 0, serving = 0;
 #define lap_of(t) ((t) / N)
 #endif
 
-#define MAY_DIE if :: atomic { mortal && deaths > 0 -> deaths--; unheard++; alive--; dead[me % USERS] = true; asleep[me % USERS] = false; goto died } :: true fi
+#define DIE unheard[space(me % USERS)]++; alive--; dead[me % USERS] = true; asleep[me % USERS] = false; leave(space(me % USERS)); goto died
+#define DOOMED(n) (ends && mortal && space((n) % USERS))
+#define MAY_DIE if \
+    :: atomic { mortal && deaths > 0 -> deaths--; DIE } \
+    :: atomic { DOOMED(me) -> DIE } \
+    :: atomic { ends && number -> leave(1); goto died } \
+    :: true fi
 
 /* ---- the word ---- */
 inline try_word(name, mark) {
@@ -58,7 +82,10 @@ inline sleep_on_word(me) {
     :: atomic { owner != NOBODY -> seen = owner; sleepers = true };
        MAY_DIE;
        atomic { if :: owner == seen && sleepers -> asleep[me] = true :: else fi };
-       !asleep[me]
+       if
+       :: !asleep[me]
+       :: atomic { DOOMED(me) -> DIE }
+       fi
     fi;
     seen = NOBODY
 }
@@ -114,7 +141,7 @@ inline release(name) {
 
 proctype user(byte me) {
     bool ok, slept, mortal = true, asks, answered;
-    byte round, seen, t, w;
+    byte round, seen, t, w, number;
     do
     :: round == ROUNDS -> break
     :: else ->
@@ -206,16 +233,26 @@ round_over:
 #endif
        skip
     od;
-    alive--;
+    atomic { alive--; leave(space(me)) };
 died:
     skip
 }
 
 #ifdef STALE_DEATHS
 #define is_dead(n) (n >= 1 && n <= USERS && known[n - 1])
-#else
+#elif !defined(SPACES)
 #define is_dead(n) (n >= 1 && n <= USERS && dead[n - 1])
+#else
+#ifdef TOO_SOON
+#define is_gone ends
+#else
+#define is_gone gone
 #endif
+#define is_user(n) (n >= 1 && n <= USERS)
+#define is_dead(n) ((is_user(n) && space((n + USERS - 1) % USERS) == number && dead[(n + USERS - 1) % USERS]) \
+                    || (number == 0 && is_gone && ((is_user(n) && space((n + USERS - 1) % USERS)) || n == MONITOR + 1)))
+#endif
+#define is_news(i) (dead[i] && !known[i] && space(i) == number)
 
 #ifdef DT
 inline recover_slot(i) {
@@ -243,43 +280,63 @@ inline recover_slot(i) {
 }
 #endif
 
-active proctype monitor() {
+proctype monitor(byte number) {
     bool ok, mortal = false;
     byte me = USERS, w, t;
     do
-    :: atomic { unheard > 0 -> unheard--; if :: dead[0] && !known[0] -> known[0] = true
-                                              :: dead[1] && !known[1] -> known[1] = true
+#ifdef SPACES
+    :: atomic { ends && number -> leave(1); goto died }
+    :: atomic { number == 0 && ends && there == 0 && !gone -> gone = true };
+       goto recover
+#endif
+    :: atomic { unheard[number] > 0 -> unheard[number]--; if :: is_news(0) -> known[0] = true
+                                              :: is_news(1) -> known[1] = true
 #if USERS > 2
-                                              :: dead[2] && !known[2] -> known[2] = true
+                                              :: is_news(2) -> known[2] = true
 #endif
                                               fi };
+recover:
        do
 #ifdef NO_MARK
-       :: try_word(MONITOR, false);
+       :: try_word(MONITOR + number, false);
 #else
-       :: try_word(MONITOR, true);
+       :: try_word(MONITOR + number, true);
 #endif
           if :: ok -> break :: else fi;
           if
-          :: atomic { owner != NOBODY && is_dead(owner) -> owner = MONITOR; sleepers = true; inside = NOBODY }; break
+          :: atomic { owner != NOBODY && is_dead(owner) -> owner = MONITOR + number; sleepers = true; inside = NOBODY }; break
           :: atomic { owner == NOBODY -> skip }
           :: atomic { owner != NOBODY && !is_dead(owner) -> sleepers = true };
-             (owner == NOBODY || is_dead(owner))          /* its sleep is short, and it looks again */
+             if
+             :: owner == NOBODY || is_dead(owner)         /* its sleep is short, and it looks again */
+#ifdef SPACES
+             :: atomic { ends && number -> leave(1); goto died }
+             :: atomic { number == 0 && ends && there == 0 && !gone -> gone = true }
+#endif
+             fi
           fi
        od;
 #if defined(DT) && !defined(NO_SLOTS)
        recover_slot(0); recover_slot(1);
        settle();
 #endif
-       section(MONITOR);
-       release(MONITOR)
-    :: alive == 0 && unheard == 0 -> break
+       section(MONITOR + number);
+       release(MONITOR + number)
+    :: atomic { alive == 0 && unheard[number] == 0 && (!ends || number || is_over) -> leave(number); break }
     od;
 died:
     skip
 }
 
+#ifdef SPACES
+active proctype fate() { ends = true }
+#endif
+
 init { atomic {
+    run monitor(0);
+#ifdef SPACES
+    run monitor(1);
+#endif
 #ifdef DT
     s[0].code = FREE; s[1].code = FREE;
 #endif

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -209,13 +210,23 @@ class Together(Spaces):
         self.unscheduled(r, "users share within one only")
         subprocess.run([*user, FILES["usf"], "clean", "-i", "public:" + self.instance, "--force"], env=self.env, capture_output=True)
 
+    def test_made_anew_by_others(self):
+        """Programs below a `usf run` enter what another container has made in the meantime, too."""
+        box = self.up(*self.usf("sh", "-c", "echo up; read x; exec " + shlex.join(python(SLEEPER))), stdin=subprocess.PIPE)
+        os.unlink(self.segment)
+        self.run_up(SLEEPER, where=[])
+        self.assertEqual(self.elsewhere(), [])
+        box.stdin.write("\n")
+        box.stdin.flush()
+        self.soon(lambda: [p["name"] for p in self.elsewhere()] == ["python3"], "it does not come in")
+
     def test_policy_that_one_has_not(self):
         """It does not take part, and takes the policy from nobody."""
-        self.env["USF_POLICY"] = FILES["policy"]
+        policy = self.env["USF_POLICY"] = shutil.copy(FILES["policy"], self.dir)
         self.run_up(SLEEPER, where=[])
         del self.env["USF_POLICY"]
-        r = self.run_it(*BOX, "--tmpfs", os.path.dirname(FILES["policy"]), *self.usf(LOAD))
-        self.unscheduled(r, FILES["policy"])
+        r = self.run_it(*BOX, "--tmpfs", self.dir, *self.usf(LOAD))
+        self.unscheduled(r, policy)
         self.assertIsNone(self.here()["policy_replaced_because"])
 
     def test_what_the_tools_say(self):

@@ -14,7 +14,7 @@
 #define STOPPED_NS   40000000u      /* two looks at least, and those who wait have done so for as long before */
 #define TRACED_NS    500000000u     /* by a tracer, which may not get a CPU for a while itself */
 #define SLEEPS_NS    5000000000u    /* not stopped, but not running either: swapped out */
-#define ELSEWHERE_NS 1000000000u     /* in another container, which shows no sign of life: it is frozen, or has no monitor */
+#define ELSEWHERE_NS 3000000000u     /* in another container, which shows no sign of life: frozen, without a monitor; not just throttled */
 #define ELSEWHERE_LOOKS 20u
 #define NUDGE_LOOKS  200u           /* every 100 us */
 

@@ -221,8 +221,8 @@ static void dump_process(const struct view *v, uint32_t i)
 {
     const struct usf_proc *p = &v->procs[i];
     char comm[64];
-    printf("process record %u: process %d of space %u (%s), state %u (%s), start %lu, run %u, flags %x, deserted %u, replaced %u\n", i, p->pid, p->space,
-           view_bounded(p->comm, sizeof p->comm, comm, sizeof comm), atomic_load(&p->state),
+    printf("process record %u: process %d (%s), space %u, state %u (%s), start %lu, run %u, flags %x, deserted %u, replaced %u\n", i, p->pid,
+           view_bounded(p->comm, sizeof p->comm, comm, sizeof comm), p->space, atomic_load(&p->state),
            proc_state(atomic_load(&p->state)), (unsigned long)p->start_time, p->run, p->flags, atomic_load(&p->deserted), atomic_load(&p->replaced));
     printf("  threads %u, spin loops patched %lu, system call sites not patched %lu\n", atomic_load(&p->nr_threads),
            atomic_load(&p->spin_sites), atomic_load(&p->unpatched));

@@ -148,6 +148,7 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
              && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter()) {
         rt_find_spin(t, (uintptr_t)*pc);
+        if (t->self.task == USF_NONE) goto end;     /* the process has just been taken off */
         const struct usf_task *task = &rt.sched.tasks[t->self.task];
         bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
         uint64_t now = os_now(), start = task->start_ns;
@@ -158,6 +159,7 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
             t->held = false;
         }
     }
+end:
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
     end_in_crit(t, uc);
 }

@@ -113,12 +113,21 @@ static void wake_some(struct sched *s, const uint32_t *tasks, unsigned n, struct
     core_take_lent(s, k);
 }
 
+/* The waker's process may have been taken off and on again since it took its record: so were those that it wakes, who may have new ones
+ * by now and wait for it.  It enters as a thread without a record then.  False: they all go on unscheduled, and look for themselves. */
+static bool enter_to_wake(struct sched *s, struct sched_self *me)
+{
+    while (!core_enter(s, me))
+        if (atomic_load(&s->leaving) == SCHED_LEFT) return false;
+    return true;
+}
+
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n)
 {
     for (unsigned batch; n; n -= batch, tasks += batch) {
         struct kicks k = {0};
         batch = n < KICKS_MAX / 2 ? n : KICKS_MAX / 2;
-        if (!core_enter(s, me)) return;
+        if (!enter_to_wake(s, me)) return;
         for (unsigned i = 0; i < batch; i++) {      /* woken before it blocked: the next block returns */
             struct usf_task *t = &s->tasks[tasks[i]];
             if (state_of(t) != USF_TASK_BLOCKED) atomic_store_explicit(&t->token, 1, memory_order_relaxed);

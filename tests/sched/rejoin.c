@@ -1,0 +1,78 @@
+/* tests/sched/rejoin.c - a wake-up by a thread that has missed that its process left and joined again.  SPDX-License-Identifier: Apache-2.0
+ *
+ * An exec that fails takes a process off the instance and on again.  Its other threads find that their records are gone when they come to
+ * the scheduler; one of them may come there to wake another that has found it already, and waits under a new one. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/os.h"
+#include "sched/sched.h"
+#include "shm/shm.h"
+
+static struct sched s, cleaner;
+static struct shm shm;
+static _Atomic uint32_t waiter = USF_NONE;
+
+#define CHECK(what) do { if (!(what)) { printf("line %d: %s\n", __LINE__, #what); exit(1); } } while (0)
+
+static int32_t tid(void) { return (int32_t)syscall(SYS_gettid); }
+
+static void *wait_for_wake(void *arg)
+{
+    struct sched_self me = {.task = USF_NONE};
+    CHECK(sched_attach(&s, &me, tid(), "waiter") == 0);
+    atomic_store(&waiter, me.task);
+    CHECK(sched_block(&s, &me, 0) == 0);
+    sched_detach(&s, &me);
+    return arg;
+}
+
+static void join(const struct os_cpuset *cpus)
+{ CHECK(sched_proc_join(&s, getpid(), os_start_time(getpid()), "rejoin", cpus->w, 0) >= 0); }
+
+/* As an exec that fails. */
+static void leave_and_join(struct sched_self *me, const struct os_cpuset *cpus)
+{
+    uint32_t proc = s.proc;
+    sched_proc_remove(&s, me, proc, true);
+    me->joining = 1;
+    join(cpus);
+    me->joining = 0;
+    sched_left(&s, proc, false);
+}
+
+int main(void)
+{
+    char dir[] = "/tmp/usf-rejoin-XXXXXX", why[128];
+    struct shm_config c = {.name = "rejoin", .dir = dir};
+    struct sched_self first = {.task = USF_NONE}, waker = {.task = USF_NONE};
+    struct os_cpuset cpus;
+    pthread_t t;
+    alarm(20);
+    CHECK(mkdtemp(dir));
+    if (shm_open_instance(&c, true, &shm)) return printf("%s\n", shm.why), 1;
+    CHECK(os_getaffinity(0, &cpus) == 0);
+    sched_bind(&s, shm.h);
+    CHECK(sched_use_policy(&s, NULL, why, sizeof why) == 0);
+    s.shm_dir = dir;
+    join(&cpus);
+    CHECK(sched_attach(&s, &waker, tid(), "waker") == 0);
+    leave_and_join(&first, &cpus);
+    CHECK(pthread_create(&t, NULL, wait_for_wake, NULL) == 0);
+    while (atomic_load(&waiter) == USF_NONE) usleep(100);
+    while (atomic_load(&s.tasks[waiter].state) != USF_TASK_BLOCKED) usleep(100);
+    sched_wake(&s, &waker, &(uint32_t){atomic_load(&waiter)}, 1);
+    CHECK(waker.task == USF_NONE);
+    pthread_join(t, NULL);
+    sched_bind(&cleaner, shm.h);
+    CHECK(sched_use_policy(&cleaner, NULL, why, sizeof why) == 0);
+    for (uint32_t i = 0; i < atomic_load(&shm.h->proc_hwm); i++) sched_proc_remove(&cleaner, NULL, i, false);
+    CHECK(shm_retire_if_empty(&shm, dir));
+    shm_close(&shm);
+    CHECK(rmdir(dir) == 0);
+    return 0;
+}

@@ -111,6 +111,7 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
 void end_stall(struct monitor *m)
 {
     m->owner = (struct owner_look){0};
+    atomic_store(&m->shm.h->lock_waits, 0);
     if (!atomic_exchange(&m->shm.h->stalled, 0)) return;
     sched_tell_monitor(&m->sched);      /* each takes off those of its space that have left meanwhile */
     monitor_tell_deaths(m);

@@ -61,11 +61,23 @@ bool sched_look_is_due(struct sched *s)
     return true;
 }
 
+/* As whom to take the lock.  False: its process is off at the moment and it has no name of its own; the monitor's, which is for those without
+ * a process, it must not take: the monitor would believe that its predecessor has died with the lock. */
+static bool find_name(struct sched *s, struct sched_self *me)
+{
+    uint32_t proc;
+    do {
+        proc = s->proc;
+        if (me->task == USF_NONE && proc == USF_NONE && !me->joining && atomic_load(&s->leaving) != SCHED_STAYS) return false;
+    } while (proc != s->proc);
+    me->lock_name = lock_name(me->task, proc, s->space);
+    return true;
+}
+
 bool core_enter(struct sched *s, struct sched_self *me)
 {
     sched_crit_enter(me);
-    me->lock_name = lock_name(me->task, s->proc, s->space);
-    bool mine = !has_left(s, me) && lock_acquire(&s->h->lock, me->lock_name);
+    bool mine = !has_left(s, me) && find_name(s, me) && lock_acquire(&s->h->lock, me->lock_name);
     if (USF_UNLIKELY(!mine || is_off(s, me))) {
         if (mine) lock_release(&s->h->lock, me->lock_name);
         sched_crit_leave(s, me);

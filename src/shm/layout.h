@@ -278,6 +278,7 @@ struct usf_header {
     _Atomic uint32_t agent_event;      /* futex: the monitor bumps it to wake other users' agents */
     _Atomic uint32_t agent_asleep;     /* 1: one waits on it for tasks to wait */
     _Atomic uint32_t lock_stuck;       /* bit s: somebody has waited long for the scheduler lock, and it has not looked yet */
+    _Atomic uint32_t lock_waits;       /* 1: somebody has, and the lock may not have moved since: no guests meanwhile */
     _Atomic uint32_t stalled;          /* process + 1 that holds it and does not run: leave the instance */
     _Atomic uint32_t mute;             /* bit s: whether anybody of space s is there cannot be told (shm/presence.c) */
     uint32_t ticker;                   /* the space whose monitor calls the policy's tick, */
@@ -311,7 +312,7 @@ struct usf_header {
     F(usf_header, policy_path) F(usf_header, policy_gen) F(usf_header, policy_why) F(usf_header, init_tgid) \
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
     F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, space) \
-    F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) F(usf_header, lock_stuck) F(usf_header, stalled) F(usf_header, mute) \
+    F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, mute) \
     F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_space, ns) F(usf_space, monitor_pid) F(usf_space, monitor_start) \
     F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_header, nr_ready) F(usf_header, nr_lent) \
     F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, looked_ns) \

@@ -1,7 +1,4 @@
-/* tests/sched/rejoin.c - a wake-up by a thread that has missed that its process left and joined again.  SPDX-License-Identifier: Apache-2.0
- *
- * An exec that fails takes a process off the instance and on again.  Its other threads find that their records are gone when they come to
- * the scheduler; one of them may come there to wake another that has found it already, and waits under a new one. */
+/* tests/sched/single.c rejoin|guest - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,29 +42,56 @@ static void leave_and_join(struct sched_self *me, const struct os_cpuset *cpus)
     sched_left(&s, proc, false);
 }
 
-int main(void)
+/* An exec that fails takes a process off the instance and on again.  Its other threads find that their records are gone when they come to
+ * the scheduler; one of them may come there to wake another that has found it already, and waits under a new one. */
+static void rejoin(const struct os_cpuset *cpus)
 {
-    char dir[] = "/tmp/usf-rejoin-XXXXXX", why[128];
-    struct shm_config c = {.name = "rejoin", .dir = dir};
     struct sched_self first = {.task = USF_NONE}, waker = {.task = USF_NONE};
-    struct os_cpuset cpus;
     pthread_t t;
-    alarm(20);
-    CHECK(mkdtemp(dir));
-    if (shm_open_instance(&c, true, &shm)) return printf("%s\n", shm.why), 1;
-    CHECK(os_getaffinity(0, &cpus) == 0);
-    sched_bind(&s, shm.h);
-    CHECK(sched_use_policy(&s, NULL, why, sizeof why) == 0);
-    s.shm_dir = dir;
-    join(&cpus);
     CHECK(sched_attach(&s, &waker, tid(), "waker") == 0);
-    leave_and_join(&first, &cpus);
+    leave_and_join(&first, cpus);
     CHECK(pthread_create(&t, NULL, wait_for_wake, NULL) == 0);
     while (atomic_load(&waiter) == USF_NONE) usleep(100);
     while (atomic_load(&s.tasks[waiter].state) != USF_TASK_BLOCKED) usleep(100);
     sched_wake(&s, &waker, &(uint32_t){atomic_load(&waiter)}, 1);
     CHECK(waker.task == USF_NONE);
     pthread_join(t, NULL);
+}
+
+/* A guest comes back from calls without a core, but not while others wait for the scheduler's lock. */
+static void guest(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    (void)cpus;
+    CHECK(sched_attach(&s, &me, tid(), "guest") == 0);
+    sched_expect_guest(&me);
+    for (int i = 0; i < 3; i++) {
+        sched_leave_core(&s, &me, true);
+        sched_return_core(&s, &me);
+        CHECK(me.guest && atomic_load(&s.tasks[me.task].state) == USF_TASK_IN_KERNEL);
+    }
+    atomic_store(&shm.h->lock_waits, 1);
+    sched_leave_core(&s, &me, true);
+    sched_return_core(&s, &me);
+    CHECK(!me.guest && atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
+    sched_detach(&s, &me);
+}
+
+int main(int argc, char **argv)
+{
+    char dir[] = "/tmp/usf-single-XXXXXX", why[128];
+    struct shm_config c = {.name = "single", .dir = dir};
+    struct os_cpuset cpus;
+    alarm(20);
+    CHECK(argc == 2 && mkdtemp(dir));
+    if (shm_open_instance(&c, true, &shm)) return printf("%s\n", shm.why), 1;
+    CHECK(os_getaffinity(0, &cpus) == 0);
+    sched_bind(&s, shm.h);
+    CHECK(sched_use_policy(&s, NULL, why, sizeof why) == 0);
+    s.shm_dir = dir;
+    join(&cpus);
+    if (!strcmp(argv[1], "rejoin")) rejoin(&cpus);
+    else guest(&cpus);
     sched_bind(&cleaner, shm.h);
     CHECK(sched_use_policy(&cleaner, NULL, why, sizeof why) == 0);
     for (uint32_t i = 0; i < atomic_load(&shm.h->proc_hwm); i++) sched_proc_remove(&cleaner, NULL, i, false);

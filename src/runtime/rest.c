@@ -1,8 +1,13 @@
 /* src/runtime/rest.c - calls that a signal which the program does not see has cut short.  SPDX-License-Identifier: Apache-2.0
  *
  * Of a bare program they would have done all that they were asked for: the rest is done here, by calls of the same kind.  What ends short
- * in any case (a pipe's read, a full disk's write) is left as it is. */
+ * in any case (a pipe's read, a full disk's write) is left as it is, and so is what cannot be gone on with as if it had not been
+ * interrupted: the program is given the short count, as it is bare when a handler has run. */
 #include <asm/termbits.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -10,10 +15,14 @@
 
 #include "runtime/runtime.h"
 
-/* In <linux/io_uring.h>, which not all have. */
+/* In <linux/io_uring.h> and <linux/tcp.h>, which not all have, or not all of it. */
 #define ENTER_GETEVENTS 1u
-/* Kept by the kernel for the next call on a socket whose recvmmsg a signal has ended after some messages. */
-#define RESTART (-512L)
+#define OPTION_ULP      31
+#define OPTION_PASSPIDFD 76
+/* Left in a socket, for the next call on it, when a signal has ended recvmmsg after some messages. */
+#define RESTART 512
+/* No call transfers more. */
+#define MOST 0x7ffff000ul
 
 static bool more_to_do(long r, struct rt_signals before) { return r > 0 && rt_only_unseen(&rt_self, before); }
 
@@ -27,179 +36,427 @@ static uint32_t type_of(int fd, uint64_t *device)
     return st.st_mode & S_IFMT;
 }
 
-/* No signal ends these but by killing; a limit may, and sends one of its own to who goes on. */
-static bool is_file(const struct gate_frame *f)
+static bool has_flag(int fd, long flag)
 {
-    uint64_t device;
-    return type_of((int)f->rdi, &device) == S_IFREG;
+    long flags = usf_syscall(__NR_fcntl, fd, F_GETFL);
+    return flags < 0 || flags & flag;
 }
 
-/* Messages are not to be put together. */
-static bool is_stream(const struct gate_frame *f)
-{
-    int type = 0, len = sizeof type;
-    return usf_syscall(__NR_getsockopt, f->rdi, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM;
-}
+static unsigned major_of(uint64_t device) { return device >> 8 & 0xfff; }
+static unsigned minor_of(uint64_t device) { return device & 0xff; }
+
+enum { MEMORY_MAJOR = 1, OLD_MASTERS = 2, OTHER_TERMINALS = 5, PTMX = 2 };
 
 /* /dev/zero, full, random and urandom give as much as they are asked for. */
 static bool is_source(const struct gate_frame *f)
 {
     uint64_t device;
-    if (type_of((int)f->rdi, &device) != S_IFCHR || device >> 8 != 1) return false;
-    unsigned minor = device & 0xff;
+    if (type_of((int)f->rdi, &device) != S_IFCHR || major_of(device) != MEMORY_MAJOR) return false;
+    unsigned minor = minor_of(device);
     return minor == 5 || (minor >= 7 && minor <= 9);
 }
 
-/* A terminal that is to give so many bytes at least: how many of them are missing? */
+static bool is_terminal(int fd, struct termios *t) { return usf_syscall(__NR_ioctl, fd, TCGETS, t) == 0; }
+
+/* A terminal that is to give so many bytes at least: how many of them are missing?  A pseudo-terminal's master has none of this, though
+ * it tells its slave's settings. */
 static uint64_t missing(const struct gate_frame *f, long done)
 {
     struct termios t;
-    if (usf_syscall(__NR_ioctl, f->rdi, TCGETS, &t) < 0 || t.c_lflag & ICANON || t.c_cc[VTIME]) return 0;
+    uint64_t device;
+    int fd = (int)f->rdi;
+    if (type_of(fd, &device) != S_IFCHR || major_of(device) == OLD_MASTERS) return 0;
+    if (major_of(device) == OTHER_TERMINALS && minor_of(device) == PTMX) return 0;
+    if (!is_terminal(fd, &t) || t.c_lflag & ICANON || t.c_cc[VTIME] || has_flag(fd, O_NONBLOCK)) return 0;
     uint64_t want = t.c_cc[VMIN] < f->rdx ? t.c_cc[VMIN] : f->rdx;
     return want > (uint64_t)done ? want - (uint64_t)done : 0;
 }
 
+/* What takes bytes as they come.  No signal cuts a file's write short but one that kills, a limit may, and sends a signal of its own to who
+ * goes on; other devices may mean something by each call, and so do pipes of packets. */
+static bool takes_bytes(int fd, uint32_t type, uint64_t device)
+{
+    struct termios t;
+    if (type == S_IFIFO) return !has_flag(fd, O_DIRECT);
+    return type == S_IFCHR && (major_of(device) == MEMORY_MAJOR || is_terminal(fd, &t));
+}
+
+/* ---- sockets -------------------------------------------------------------------------------------- */
+
+enum socket_kind { OTHER_SOCKET, TCP_STREAM, UNIX_STREAM, MESSAGES };
+
+/* -1: there is no such option. */
+static int option(int fd, int level, int name)
+{
+    int value = 0, len = sizeof value;
+    return usf_syscall(__NR_getsockopt, fd, level, name, &value, &len) == 0 ? value : -1;
+}
+
+/* TLS and the like in the kernel have records. */
+static bool is_layered(int fd)
+{
+    char name[16];
+    int len = sizeof name;
+    return usf_syscall(__NR_getsockopt, fd, IPPROTO_TCP, OPTION_ULP, name, &len) == 0 && len > 0;
+}
+
+static enum socket_kind kind_of(int fd)
+{
+    int type = option(fd, SOL_SOCKET, SO_TYPE), domain = option(fd, SOL_SOCKET, SO_DOMAIN);
+    if (type == SOCK_DGRAM) return MESSAGES;
+    if (domain == AF_UNIX) return type == SOCK_STREAM ? UNIX_STREAM : type == SOCK_SEQPACKET ? MESSAGES : OTHER_SOCKET;
+    if (type != SOCK_STREAM || (domain != AF_INET && domain != AF_INET6)) return OTHER_SOCKET;
+    return option(fd, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP && !is_layered(fd) ? TCP_STREAM : OTHER_SOCKET;
+}
+
+/* How much of a timeout was used up nobody knows. */
+static bool has_timeout(int fd, int name)
+{
+    int64_t time[2] = {0, 0};
+    int len = sizeof time;
+    return usf_syscall(__NR_getsockopt, fd, SOL_SOCKET, name, time, &len) != 0 || time[0] || time[1];
+}
+
+static bool waits_for_ever(int fd, int timeout) { return !has_flag(fd, O_NONBLOCK) && !has_timeout(fd, timeout); }
+
+/* An error or the end is left for the program's next call, which gets it bare. */
+static bool is_broken(int fd)
+{
+    struct pollfd p = {.fd = fd};
+    struct rt_signals before = rt_signals_of(&rt_self);
+    long r;
+    do r = usf_syscall(__NR_poll, &p, 1, 0);
+    while (r == -EINTR && rt_only_unseen(&rt_self, before));
+    return r != 0;
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------ */
+
+struct rest {
+    struct gate_frame call;
+    uint32_t handlers;          /* of the program, that have run when the rest began */
+    bool over;
+};
+static bool is_over(const struct rest *s) { return s->over || rt_self.handlers != s->handlers; }
+
+/* Do the rest in one buffer: what was done, or an error if the program must be told now. */
+typedef long part_fn(struct rest *s, uint64_t at, uint64_t len);
+
+/* By the call, whose second and third arguments are buffer and length. */
+static long by_call(struct rest *s, uint64_t at, uint64_t len)
+{
+    struct rt_signals before;
+    uint64_t done = 0;
+    long r;
+    do {
+        s->call.rsi = at + done;
+        s->call.rdx = len - done;
+        before = rt_signals_of(&rt_self);
+        r = rt_make_call(&s->call);
+        if (r > 0) done += (uint64_t)r;
+    } while (done < len && more_to_do(r, before));
+    s->over = done < len;
+    return (long)done;
+}
+
+/* Until there is something, if only an error.  No place to be cancelled: something was done. */
+static bool await(const struct rest *s, short events)
+{
+    struct pollfd p = {.fd = (int)s->call.rdi, .events = events};
+    struct gate_frame wait = s->call;
+    struct rt_thread *t = rt_enter();
+    wait.rax = __NR_poll;
+    wait.rdi = (uint64_t)&p;
+    wait.rsi = 1;
+    wait.rdx = (uint64_t)-1;
+    wait.cancel = 0;
+    return (t ? rt_call_away(t, &wait, true) : rt_pass(&wait)) == 1;
+}
+
+/* The connection's: it has come between the look and the call, which took it from the socket, so the next one would see an end
+ * without a reason. */
+static bool is_of_connection(long r)
+{ return r < 0 && r != -EAGAIN && r != -EINTR && r != -EPIPE && r != -EFAULT && r != -ENOMEM && r != -ENOBUFS; }
+
+/* A call that waits and has sent nothing takes an error from the socket, and one that has sent something leaves it there: so wait outside.
+ * Nor does SIGPIPE come to who has sent something. */
+static long send_tcp(struct rest *s, uint64_t at, uint64_t len)
+{
+    uint64_t done = 0;
+    while (done < len && !is_over(s) && !is_broken((int)s->call.rdi)) {
+        long r = usf_syscall(__NR_sendto, s->call.rdi, at + done, len - done, s->call.r10 | MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+        if (is_of_connection(r)) return r;
+        if (r > 0) done += (uint64_t)r;
+        else if (r != -EAGAIN || !await(s, POLLOUT)) break;
+    }
+    s->over = done < len;
+    return (long)done;
+}
+
+/* A UNIX socket's error is taken by whoever waits. */
+static long send_unix(struct rest *s, uint64_t at, uint64_t len)
+{
+    s->over = is_broken((int)s->call.rdi);
+    return s->over ? 0 : by_call(s, at, len);
+}
+
+/* What can be taken without coming upon an error or the end.  Negative: at the mark of urgent data, where a call ends. */
+static long bytes_there(int fd)
+{
+    int mark = 0, n = 0;
+    if (usf_syscall(__NR_ioctl, fd, SIOCATMARK, &mark) == 0 && mark) return -1;
+    return usf_syscall(__NR_ioctl, fd, FIONREAD, &n) == 0 ? n : -1;
+}
+
+/* A call ends also with descriptors that were sent along, and are lost where there is no room for them. */
+static long take(struct rest *s, uint64_t at, uint64_t len)
+{
+    struct iovec v = {.iov_base = (void *)at, .iov_len = len};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+    long r = usf_syscall(__NR_recvmsg, s->call.rdi, &m, MSG_DONTWAIT);
+    s->over = r != (long)len || m.msg_flags & MSG_CTRUNC;
+    return r > 0 ? r : 0;
+}
+
+static long receive(struct rest *s, uint64_t at, uint64_t len)
+{
+    uint64_t done = 0;
+    while (done < len && !is_over(s)) {
+        long n = bytes_there((int)s->call.rdi);
+        if (n == 0 && await(s, POLLIN | POLLPRI)) n = bytes_there((int)s->call.rdi);
+        if (n <= 0) s->over = true;
+        else done += (uint64_t)take(s, at + done, (uint64_t)n < len - done ? (uint64_t)n : len - done);
+    }
+    return (long)done;
+}
+
 /* ---- the rest ----------------------------------------------------------------------------------- */
 
-/* Up to `want` bytes.  Buffer and length are the second and third argument of all. */
-static long transfer_up_to(const struct gate_frame *f, long done, uint64_t want)
+/* Of the buffer that was done in part, and then the other buffers one by one. */
+static long buffers_rest(part_fn *part, const struct gate_frame *f, const struct iovec *v, uint64_t n, long r)
+{
+    struct rest s = {.call = *f, .handlers = rt_self.handlers};
+    const struct iovec *end = v + n;
+    uint64_t skip = (uint64_t)r, done = skip;
+    for (; v < end && skip >= v->iov_len; v++) skip -= v->iov_len;
+    for (; v < end && done < MOST && !is_over(&s); v++, skip = 0) {
+        uint64_t len = v->iov_len - skip < MOST - done ? v->iov_len - skip : MOST - done;
+        r = len ? part(&s, (uint64_t)v->iov_base + skip, len) : 0;
+        if (r < 0) return r;
+        done += (uint64_t)r;
+    }
+    return (long)done;
+}
+
+static struct iovec buffer_of(const struct gate_frame *f) { return (struct iovec){(void *)f->rsi, f->rdx}; }
+
+static long transfer_rest(const struct gate_frame *f, uint32_t nr, const struct iovec *v, uint64_t n, long r)
+{
+    struct gate_frame part = *f;
+    part.rax = nr;
+    return buffers_rest(by_call, &part, v, n, r);
+}
+
+/* ---- sending -------------------------------------------------------------------------------------- */
+
+/* More would be said by other flags than bytes: what is urgent, a record's end, a message about each call (zero copy). */
+#define PLAIN_SEND ((uint64_t)(MSG_NOSIGNAL | MSG_MORE))
+
+static long send_rest(const struct gate_frame *f, uint64_t flags, const struct iovec *v, uint64_t n, long r)
+{
+    struct gate_frame part = *f;
+    int fd = (int)f->rdi;
+    if ((uint32_t)flags & ~PLAIN_SEND || !waits_for_ever(fd, SO_SNDTIMEO)) return r;
+    part.rax = __NR_sendto;
+    part.r10 = flags | MSG_NOSIGNAL;
+    part.r8 = part.r9 = 0;
+    switch (kind_of(fd)) {
+    case TCP_STREAM: return buffers_rest(send_tcp, &part, v, n, r);
+    case UNIX_STREAM: return buffers_rest(send_unix, &part, v, n, r);
+    default: return r;
+    }
+}
+
+/* What is sent along may be meant for each part of the message, or for its last byte. */
+static long sendmsg_rest(const struct gate_frame *f, long r)
+{
+    const struct msghdr *m = (const struct msghdr *)f->rsi;
+    return m->msg_controllen ? r : send_rest(f, f->rdx, m->msg_iov, m->msg_iovlen, r);
+}
+
+static long write_rest(const struct gate_frame *f, const struct iovec *v, uint64_t n, long r)
+{
+    uint64_t device = 0;
+    uint32_t type = type_of((int)f->rdi, &device);
+    if (type == S_IFSOCK) return send_rest(f, 0, v, n, r);
+    return takes_bytes((int)f->rdi, type, device) ? transfer_rest(f, __NR_write, v, n, r) : r;
+}
+
+static bool can_be_sent_on(const struct gate_frame *f)
+{
+    uint64_t device = 0;
+    int fd = (int)f->rdi;
+    uint32_t type = type_of(fd, &device);
+    if (type != S_IFSOCK) return takes_bytes(fd, type, device);
+    enum socket_kind kind = kind_of(fd);
+    return (kind == TCP_STREAM || kind == UNIX_STREAM) && waits_for_ever(fd, SO_SNDTIMEO) && !is_broken(fd);
+}
+
+/* The kernel has moved the offset on.  It sends page by page: here an error after the first is taken from the socket bare, too. */
+static long sendfile_rest(const struct gate_frame *f, long r)
 {
     struct gate_frame rest = *f;
     struct rt_signals before;
-    long r;
+    uint64_t done = (uint64_t)r, want = f->r10 < MOST ? f->r10 : MOST;
     do {
-        if ((uint64_t)done >= want) break;
-        rest.rsi = f->rsi + (uint64_t)done;
-        rest.rdx = want - (uint64_t)done;
+        if (done >= want || !can_be_sent_on(f)) break;
+        rest.r10 = want - done;
         before = rt_signals_of(&rt_self);
         r = rt_make_call(&rest);
-        if (r > 0) done += r;
+        if (r > 0) done += (uint64_t)r;
     } while (more_to_do(r, before));
-    return done;
-}
-static long transfer_rest(const struct gate_frame *f, long done) { return transfer_up_to(f, done, f->rdx); }
-
-/* The rest of the buffer that was done in part, and then the other buffers one by one. */
-static long buffers_rest(struct gate_frame part, const struct iovec *v, uint64_t n, long done)
-{
-    const struct iovec *end = v + n;
-    uint64_t skip = (uint64_t)done;
-    for (; v < end && skip >= v->iov_len; v++) skip -= v->iov_len;
-    for (; v < end; v++, skip = 0) {
-        part.rsi = (uint64_t)v->iov_base + skip;
-        part.rdx = v->iov_len - skip;
-        struct rt_signals before = rt_signals_of(&rt_self);
-        long r = part.rdx ? rt_make_call(&part) : 0;
-        if (more_to_do(r, before)) r = transfer_rest(&part, r);
-        if (r > 0) done += r;
-        if (r != (long)part.rdx) break;
-    }
-    return done;
+    return (long)done;
 }
 
-static long vector_rest(const struct gate_frame *f, uint32_t nr, long done)
+/* ---- receiving ------------------------------------------------------------------------------------ */
+
+#define PLAIN_RECEIVE ((uint64_t)(MSG_WAITALL | MSG_PEEK | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC))
+
+/* Bytes of different writers are not put together where the reader is told who they are. */
+static bool tells_writers(int fd)
 {
-    struct gate_frame part = *f;
-    part.rax = nr;
-    return buffers_rest(part, (const struct iovec *)f->rsi, f->rdx, done);
+    return option(fd, SOL_SOCKET, SO_PASSCRED) > 0 || option(fd, SOL_SOCKET, SO_PASSSEC) > 0
+           || option(fd, SOL_SOCKET, OPTION_PASSPIDFD) > 0;
 }
 
-/* A position of -1 is the file's own. */
-static bool is_as_writev(const struct gate_frame *f) { return (int64_t)f->r10 == -1 && !f->r9; }
-
-/* What is sent along (descriptors, an address) went with the first part. */
-static long message_rest(const struct gate_frame *f, uint32_t nr, long done)
+/* ... and whose bytes poll tells of one by one. */
+static bool is_plain_stream(int fd)
 {
-    const struct msghdr *m = (const struct msghdr *)f->rsi;
-    struct gate_frame part = *f;
-    part.rax = nr;
-    part.r10 = f->rdx;
-    part.r8 = part.r9 = 0;
-    return buffers_rest(part, m->msg_iov, m->msg_iovlen, done);
-}
-
-static long receive_rest(const struct gate_frame *f, long done)
-{
-    struct gate_frame rest = *f;
-    rest.r8 = rest.r9 = 0;
-    return transfer_rest(&rest, done);
+    enum socket_kind kind = kind_of(fd);
+    return (kind == TCP_STREAM || (kind == UNIX_STREAM && !tells_writers(fd))) && option(fd, SOL_SOCKET, SO_RCVLOWAT) <= 1;
 }
 
 /* What was looked at is there still. */
-static long look_again(const struct gate_frame *f, long r)
+static long look_again(const struct gate_frame *f, const struct iovec *v, uint64_t n, long r)
 {
+    struct msghdr m;
     struct gate_frame look = *f;
     struct rt_signals before;
+    look.rax = __NR_recvmsg;
+    look.rsi = (uint64_t)&m;
+    look.rdx = MSG_WAITALL | MSG_PEEK;
     do {
+        m = (struct msghdr){.msg_iov = (struct iovec *)v, .msg_iovlen = n};
         before = rt_signals_of(&rt_self);
         long again = rt_make_call(&look);
         if (again < r) break;
         r = again;
-    } while (more_to_do(r, before));
+    } while (!(m.msg_flags & MSG_CTRUNC) && more_to_do(r, before));
     return r;
 }
 
-static long receive(const struct gate_frame *f, uint64_t flags, long r)
+static long receive_rest(const struct gate_frame *f, uint64_t flags, const struct iovec *v, uint64_t n, long r)
 {
-    if (!(flags & MSG_WAITALL) || !is_stream(f)) return r;
-    if (flags & MSG_PEEK) return look_again(f, r);
-    return (uint32_t)f->rax == __NR_recvmsg ? message_rest(f, __NR_recvfrom, r) : receive_rest(f, r);
+    int fd = (int)f->rdi;
+    if (!(flags & MSG_WAITALL) || (uint32_t)flags & ~PLAIN_RECEIVE) return r;
+    if (!is_plain_stream(fd) || !waits_for_ever(fd, SO_RCVTIMEO)) return r;
+    if (!(flags & MSG_PEEK)) return buffers_rest(receive, f, v, n, r);
+    return option(fd, SOL_SOCKET, SO_PEEK_OFF) < 0 ? look_again(f, v, n, r) : r;
+}
+
+/* It ends with what was sent along, and what has come already is not to be written over. */
+static long recvmsg_rest(const struct gate_frame *f, long r)
+{
+    const struct msghdr *m = (const struct msghdr *)f->rsi;
+    if (m->msg_control || m->msg_controllen || m->msg_flags & (MSG_CTRUNC | MSG_OOB)) return r;
+    return receive_rest(f, f->rdx, m->msg_iov, m->msg_iovlen, r);
 }
 
 static long read_rest(const struct gate_frame *f, long r)
 {
-    if (is_source(f)) return transfer_rest(f, r);
+    struct iovec v = buffer_of(f);
+    if (is_source(f)) return transfer_rest(f, __NR_read, &v, 1, r);
     uint64_t more = missing(f, r);
-    return more ? transfer_up_to(f, r, (uint64_t)r + more) : r;
+    if (!more) return r;
+    v.iov_len = (uint64_t)r + more;
+    return transfer_rest(f, __NR_read, &v, 1, r);
 }
+
+/* Positions mean nothing there, so they need not be moved on. */
+static long source_rest(const struct gate_frame *f, uint32_t nr, const struct iovec *v, uint64_t n, long r)
+{ return is_source(f) ? transfer_rest(f, nr, v, n, r) : r; }
 
 /* Buffer and length come first. */
-static long random_rest(const struct gate_frame *f, long done)
+static long random_rest(const struct gate_frame *f, long r)
 {
     struct gate_frame rest = *f;
     struct rt_signals before;
-    long r;
+    uint64_t done = (uint64_t)r, want = f->rsi < MOST ? f->rsi : MOST;
     do {
-        if ((uint64_t)done >= f->rsi) break;
-        rest.rdi = f->rdi + (uint64_t)done;
-        rest.rsi = f->rsi - (uint64_t)done;
+        if (done >= want) break;
+        rest.rdi = f->rdi + done;
+        rest.rsi = want - done;
         before = rt_signals_of(&rt_self);
         r = rt_make_call(&rest);
-        if (r > 0) done += r;
+        if (r > 0) done += (uint64_t)r;
     } while (more_to_do(r, before));
-    return done;
+    return (long)done;
 }
 
-/* The kernel has moved the offset on. */
-static long sendfile_rest(const struct gate_frame *f, long done)
+/* ---- several messages ------------------------------------------------------------------------------ */
+
+static long messages_rest(const struct gate_frame *f, long r, bool (*may_go_on)(const struct gate_frame *f, long done))
 {
     struct gate_frame rest = *f;
     struct rt_signals before;
-    long r;
+    long done = r;
     do {
-        rest.r10 = f->r10 - (uint64_t)done;
-        before = rt_signals_of(&rt_self);
-        r = rest.r10 ? rt_make_call(&rest) : 0;
-        if (r > 0) done += r;
-    } while (more_to_do(r, before));
-    return done;
-}
-
-/* Those messages that are missing. */
-static long messages_rest(const struct gate_frame *f, long done)
-{
-    struct gate_frame rest = *f;
-    struct rt_signals before;
-    long r;
-    do {
-        if ((uint32_t)done >= (uint32_t)f->rdx) break;
+        if (!may_go_on(f, done)) break;
         rest.rsi = f->rsi + (uint64_t)done * sizeof(struct mmsghdr);
         rest.rdx = f->rdx - (uint64_t)done;
         before = rt_signals_of(&rt_self);
         r = rt_make_call(&rest);
         if (r > 0) done += r;
-    } while (r == RESTART || more_to_do(r, before));
+    } while (more_to_do(r, before));
     return done;
+}
+
+/* Of a stream the last message may have been sent in part, and nothing may come before its rest. */
+static bool may_send_on(const struct gate_frame *f, long done)
+{
+    int fd = (int)f->rdi;
+    if (f->r10 & MSG_DONTWAIT) return false;
+    return (uint32_t)done < (uint32_t)f->rdx && kind_of(fd) == MESSAGES && waits_for_ever(fd, SO_SNDTIMEO);
+}
+
+/* The signal has left its mark as the socket's error, which the next call would be told: an errno that there is not.  An error
+ * of the socket's own ends the call (and is lost to the next, since there is no other way to tell them apart, but that of a connection
+ * which has ended). */
+static bool was_interrupted(int fd)
+{
+    struct pollfd p = {.fd = fd};
+    usf_syscall(__NR_poll, &p, 1, 0);
+    int error = p.revents & POLLHUP ? EPIPE : option(fd, SOL_SOCKET, SO_ERROR);
+    return error == 0 || error == RESTART || error == EINTR;
+}
+
+/* The kernel has looked at the time after each message, and written what was left: none, and that was why it ended. */
+static bool is_time_up(const struct gate_frame *f)
+{
+    const int64_t *time = (const int64_t *)f->r8;
+    return time && !time[0] && !time[1];
+}
+
+#define DOES_NOT_WAIT ((uint64_t)(MSG_WAITFORONE | MSG_DONTWAIT | MSG_ERRQUEUE))
+
+/* How much of a time has passed since, nobody knows. */
+static bool may_receive_on(const struct gate_frame *f, long done)
+{
+    const struct mmsghdr *last = (const struct mmsghdr *)f->rsi + done - 1;
+    int fd = (int)f->rdi;
+    if ((uint32_t)done >= (uint32_t)f->rdx || f->r10 & DOES_NOT_WAIT || has_flag(fd, O_NONBLOCK)) return false;
+    if (last->msg_hdr.msg_flags & MSG_OOB || is_time_up(f) || !was_interrupted(fd)) return false;
+    return kind_of(fd) == MESSAGES && !f->r8 && !has_timeout(fd, SO_RCVTIMEO);
 }
 
 /* All were submitted, and some are to be complete: only the wait is missing, which ends without an error once one is. */
@@ -214,24 +471,32 @@ static long wait_for_completions(const struct gate_frame *f, long r)
     return r;
 }
 
+/* A position of -1 is the file's own. */
+static bool is_as_without_position(const struct gate_frame *f) { return (int64_t)f->r10 == -1 && !f->r9; }
+
 long rt_complete_slow(const struct gate_frame *f, long r)
 {
+    struct iovec one = buffer_of(f);
+    const struct iovec *v = (const struct iovec *)f->rsi;
     if ((uint32_t)f->rax == __NR_io_uring_enter) return wait_for_completions(f, r);
     if (r == 0) return r;
     switch ((uint32_t)f->rax) {
     case __NR_read: return read_rest(f, r);
-    case __NR_readv: return is_source(f) ? vector_rest(f, __NR_read, r) : r;
+    case __NR_readv: return source_rest(f, __NR_read, v, f->rdx, r);
+    case __NR_pread64: return source_rest(f, __NR_pread64, &one, 1, r);
+    case __NR_preadv: return source_rest(f, __NR_pread64, v, f->rdx, r);
+    case __NR_preadv2: return f->r9 ? r : source_rest(f, is_as_without_position(f) ? __NR_read : __NR_pread64, v, f->rdx, r);
     case __NR_getrandom: return random_rest(f, r);
-    case __NR_recvfrom: return receive(f, f->r10, r);
-    case __NR_recvmsg: return receive(f, f->rdx, r);
-    case __NR_recvmmsg: return f->r10 & MSG_WAITFORONE ? r : messages_rest(f, r);
-    case __NR_sendmmsg: return messages_rest(f, r);
-    case __NR_write: return is_file(f) ? r : transfer_rest(f, r);
-    case __NR_writev: return is_file(f) ? r : vector_rest(f, __NR_write, r);
-    case __NR_pwritev2: return is_as_writev(f) && !is_file(f) ? vector_rest(f, __NR_write, r) : r;
-    case __NR_sendto: return transfer_rest(f, r);
-    case __NR_sendmsg: return message_rest(f, __NR_sendto, r);
-    case __NR_sendfile: return is_file(f) ? r : sendfile_rest(f, r);
+    case __NR_recvfrom: return receive_rest(f, f->r10, &one, 1, r);
+    case __NR_recvmsg: return recvmsg_rest(f, r);
+    case __NR_recvmmsg: return messages_rest(f, r, may_receive_on);
+    case __NR_sendmmsg: return messages_rest(f, r, may_send_on);
+    case __NR_write: return write_rest(f, &one, 1, r);
+    case __NR_writev: return write_rest(f, v, f->rdx, r);
+    case __NR_pwritev2: return is_as_without_position(f) ? write_rest(f, v, f->rdx, r) : r;
+    case __NR_sendto: return send_rest(f, f->r10, &one, 1, r);
+    case __NR_sendmsg: return sendmsg_rest(f, r);
+    case __NR_sendfile: return sendfile_rest(f, r);
     default: return r;
     }
 }

@@ -79,6 +79,19 @@ static void terminal(void)
     t.c_cc[VTIME] = 0;
     CHECK_EQ(tcsetattr(in, TCSANOW, &t), 0);
 }
+/* Its settings are what the other end's are, and it gives what there is. */
+static void master(void)
+{
+    int slave;
+    terminal();
+    slave = in, in = out, out = slave;
+}
+static void one_byte_for_a_time(void)
+{
+    struct timeval t = { .tv_usec = 30000 };
+    tcp();
+    CHECK(setsockopt(in, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t) == 0 && write(out, sent, 1) == 1);
+}
 static void nothing(void) { in = out = -1; }
 static void zeros(void)
 {
@@ -142,6 +155,69 @@ static void *take_slowly(void *arg)
     }
     return arg;
 }
+static void send_message(char *at, int fd)
+{
+    union { struct cmsghdr h; char room[CMSG_SPACE(sizeof(int))]; } u;
+    struct iovec v = { at, 100 };
+    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+    if (fd >= 0) {
+        u.h = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+        memcpy(CMSG_DATA(&u.h), &fd, sizeof fd);
+        m.msg_control = &u;
+        m.msg_controllen = sizeof u.room;
+    }
+    CHECK_EQ(sendmsg(out, &m, 0), 100);
+}
+static void *give_descriptors(void *arg)
+{
+    for (int i = 0; i < 12; i++) {
+        sleep_us(3000);
+        send_message(sent + i * 100, i % 3 == 1 ? 0 : -1);
+    }
+    return arg;
+}
+static void *give_urgent(void *arg)
+{
+    sleep_us(5000);
+    CHECK_EQ(write(out, sent, 100), 100);
+    sleep_us(10000);
+    CHECK_EQ(send(out, "!", 1, MSG_OOB), 1);
+    sleep_us(5000);
+    CHECK_EQ(write(out, sent + 100, 100), 100);
+    return arg;
+}
+static void *give_one(void *arg)
+{
+    sleep_us(12000);
+    CHECK_EQ(write(out, sent, 1), 1);
+    return arg;
+}
+static void reset(int *fd)
+{
+    struct linger l = { .l_onoff = 1 };
+    CHECK(setsockopt(*fd, SOL_SOCKET, SO_LINGER, &l, sizeof l) == 0 && close(*fd) == 0);
+    *fd = -1;
+}
+static void *give_and_reset(void *arg)
+{
+    for (int i = 0; i < 10; i++) {
+        sleep_us(1500);
+        CHECK_EQ(write(out, sent + i * 1000, 1000), 1000);
+    }
+    sleep_us(7000);
+    reset(&out);
+    return arg;
+}
+static void *take_and_reset(void *arg)
+{
+    for (long n = 0, r; n < SIZE; n += r) {
+        sleep_us(500);
+        CHECK((r = read(in, got + n, SIZE - (size_t)n < 32768 ? SIZE - (size_t)n : 32768)) > 0);
+    }
+    sleep_us(20000);
+    reset(&in);
+    return arg;
+}
 static void *look_on(void *arg) { return arg; }
 
 static struct iovec *parts(char *at, size_t size)
@@ -188,7 +264,91 @@ static struct mmsghdr *messages(char *at, int n)
     }
     return m;
 }
+/* However short the calls are, no descriptor may be lost, and none may come with later bytes. */
+static long recv_descriptors(void)
+{
+    union { struct cmsghdr h; char room[CMSG_SPACE(sizeof(int))]; } u;
+    int fd, descriptors = 0;
+    long n = 0, r;
+    for (; n < 1200; n += r) {
+        struct iovec v = { got + n, 1200 - (size_t)n };
+        struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &u, .msg_controllen = sizeof u.room };
+        CHECK((r = recvmsg(in, &m, MSG_WAITALL)) > 0);
+        if (m.msg_controllen == 0)
+            continue;
+        CHECK(u.h.cmsg_type == SCM_RIGHTS && (n + r) % 300 == 200);
+        memcpy(&fd, CMSG_DATA(&u.h), sizeof fd);
+        CHECK_EQ(close(fd), 0);
+        descriptors++;
+    }
+    CHECK_EQ(descriptors, 4);
+    return n;
+}
+/* There is nowhere to put them: they are lost, but end the call. */
+static long recv_no_descriptors(void)
+{
+    long n = recv(in, got, 1200, MSG_WAITALL);
+    CHECK(n > 0 && n <= 200);
+    while (n < 1200) {
+        long r = recv(in, got + n, 1200 - (size_t)n, MSG_WAITALL);
+        CHECK(r > 0 && r <= 300);
+        n += r;
+    }
+    return n;
+}
+static long up_to_mark(void)
+{
+    long r = recv(in, got, 1000, MSG_WAITALL);
+    CHECK_EQ(recv(in, got + 100, 100, MSG_WAITALL), 100);
+    return r;
+}
+static long up_to_reset(void)
+{
+    long r = recv(in, got, 40000, MSG_WAITALL);
+    char c;
+    CHECK(recv(in, &c, 1, 0) == -1 && errno == ECONNRESET);
+    return r;
+}
+/* More than was taken and has room on the way.  SIGPIPE would end the program. */
+static long send_up_to_reset(void)
+{
+    static char much[SIZE * 16];
+    memcpy(much, sent, SIZE);
+    long r = send(out, much, sizeof much, 0);
+    CHECK((r >= SIZE && r < (long)sizeof much) || (r == -1 && errno == ECONNRESET));
+    CHECK(r < 0 || (send(out, much, 1, 0) == -1 && errno == ECONNRESET));
+    return SIZE;
+}
+static long recv_for_a_time(void) { return recv(in, got, 1000, MSG_WAITALL); }
+static long read_byte(void) { return read(in, got, 100); }
 static long recv_some(void) { return recvmmsg(in, messages(got, 12), 12, 0, NULL); }
+/* The time is up with the first: it is all that comes. */
+static long recv_first(void)
+{
+    struct timespec t = { .tv_nsec = 1000000 };
+    return recvmmsg(in, messages(got, 12), 12, 0, &t);
+}
+static long recv_in_time(void)
+{
+    for (int n = 0, r; n < 12; n += r) {
+        struct timespec t = { .tv_sec = 50 };
+        CHECK((r = recvmmsg(in, messages(got + n * 100, 12 - n), (unsigned)(12 - n), 0, &t)) > 0);
+    }
+    return 1200;
+}
+/* Two messages of half the size: a part of one comes before the next, or not at all. */
+static long send_halves(void)
+{
+    for (size_t n = 0; n < SIZE;) {
+        size_t first = n < SIZE / 2 ? SIZE / 2 - n : SIZE - n;
+        struct iovec v[2] = { { sent + n, first }, { sent + n + first, SIZE - n - first } };
+        struct mmsghdr m[2] = { { .msg_hdr = { .msg_iov = v, .msg_iovlen = 1 } }, { .msg_hdr = { .msg_iov = v + 1, .msg_iovlen = 1 } } };
+        int r = sendmmsg(out, m, v[1].iov_len ? 2 : 1, 0);
+        CHECK(r == 1 || (r == 2 && m[0].msg_len == first));
+        n += m[0].msg_len + (r == 2 ? m[1].msg_len : 0);
+    }
+    return SIZE;
+}
 static long send_some(void) { return sendmmsg(out, messages(sent, 64), 64, 0); }
 static long write_at_end(void) { return pwritev2(out, parts(sent, SIZE), 3, -1, 0); }
 static long read_terminal(void) { return read(in, got, 100); }
@@ -198,6 +358,13 @@ static long read_all(void)
         CHECK_EQ(read(in, got, SIZE), SIZE);
     return SIZE;
 }
+static long pread_all(void)
+{
+    for (int i = 0; i < 500; i++)
+        CHECK_EQ(pread(in, got, SIZE, 4096), SIZE);
+    return SIZE;
+}
+static long preadv_all(void) { return preadv(in, parts(got, SIZE), 3, 0); }
 static long readv_all(void) { return readv(in, parts(got, SIZE), 3); }
 static long get_random(void) { return getrandom(got, SIZE, 0); }
 
@@ -258,10 +425,22 @@ static const struct { const char *name; void (*make)(void); void *(*other)(void 
     { "recvmsg, MSG_WAITALL", unix_stream, give_slowly, recv_message, 40000, 1 },
     { "recv, MSG_WAITALL and MSG_PEEK", tcp, give_slowly, peek, 40000, 1 },
     { "recv of messages, MSG_WAITALL", datagrams, give_messages, recv_one, 100, 1 },
+    { "recvmsg with descriptors", unix_stream, give_descriptors, recv_descriptors, 1200, 2 },
+    { "recv of what has descriptors", unix_stream, give_descriptors, recv_no_descriptors, 1200, 2 },
+    { "recv, MSG_WAITALL, up to urgent data", tcp, give_urgent, up_to_mark, 100, 1 },
+    { "recv, MSG_WAITALL, up to a reset", tcp, give_and_reset, up_to_reset, 10000, 1 },
+    { "send up to a reset", tcp, take_and_reset, send_up_to_reset, SIZE, 1 },
+    { "recv with SO_RCVTIMEO", one_byte_for_a_time, look_on, recv_for_a_time, 1, 1 },
+    { "recvmmsg for a time that is up", datagrams, give_one, recv_first, 1, 3 },
+    { "recvmmsg for a time", datagrams, give_messages, recv_in_time, 1200, 2 },
+    { "sendmmsg of a stream", unix_stream, take_slowly, send_halves, SIZE, 2 },
     { "recvmmsg", datagrams, give_messages, recv_some, 12, 1 },
     { "sendmmsg", datagrams, take_messages, send_some, 64, 1 },
     { "pwritev2", a_pipe, take_slowly, write_at_end, SIZE, 1 },
     { "read of a terminal", terminal, give_bytes, read_terminal, 40, 5 },
+    { "read of a terminal's master", master, give_one, read_byte, 1, 5 },
+    { "pread of /dev/zero", zeros, look_on, pread_all, SIZE, 1 },
+    { "preadv of /dev/urandom", random_source, look_on, preadv_all, SIZE, 20 },
     { "read of /dev/zero", zeros, look_on, read_all, SIZE, 1 },
     { "readv of /dev/urandom", random_source, look_on, readv_all, SIZE, 20 },
     { "getrandom", nothing, look_on, get_random, SIZE, 20 },
@@ -284,7 +463,7 @@ int main(int argc, char **argv)
             memset(got, 0, SIZE);
             CHECK_EQ(pthread_create(&other, NULL, calls[i].other, NULL), 0);
             long r = calls[i].call();
-            if (r != calls[i].whole) {
+if (r != calls[i].whole) {
                 printf("%s: a signal that is ignored cut it short: %ld of %ld\n", calls[i].name, r, calls[i].whole);
                 return 1;
             }

@@ -208,13 +208,15 @@ static long bytes_there(int fd)
     return usf_syscall(__NR_ioctl, fd, FIONREAD, &n) == 0 ? n : -1;
 }
 
-/* A call ends also with descriptors that were sent along, and are lost where there is no room for them. */
+/* A call ends also with descriptors that were sent along, and are lost where there is no room for them: recvmsg says so.  (Whether
+ * a recv's first part ended so cannot be told: it is gone on with.) */
 static long take(struct rest *s, uint64_t at, uint64_t len)
 {
     struct iovec v = {.iov_base = (void *)at, .iov_len = len};
     struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
     long r = usf_syscall(__NR_recvmsg, s->call.rdi, &m, MSG_DONTWAIT);
     s->over = r != (long)len || m.msg_flags & MSG_CTRUNC;
+    if ((uint32_t)s->call.rax == __NR_recvmsg) ((struct msghdr *)s->call.rsi)->msg_flags |= m.msg_flags & MSG_CTRUNC;
     return r > 0 ? r : 0;
 }
 

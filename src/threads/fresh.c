@@ -21,6 +21,7 @@
 #undef p_type                               /* a macro of <resolv.h>, a field here */
 
 #define MAX_KEPT 8
+#define NR_MEMBERS 4
 
 static void (*call_tls_dtors)(void);
 static size_t kept_modules[MAX_KEPT];        /* TLS modules that stay: libc's parts and this library */
@@ -40,13 +41,10 @@ static bool contains(const struct dl_phdr_info *m, const void *address)
 }
 
 /* A running thread's libc state must survive; all that matters in it is reset through its own interfaces. */
-static int find_kept(struct dl_phdr_info *m, size_t size, void *unused)
+static int find_kept(struct dl_phdr_info *m, size_t size, void *arg)
 {
-    const void *members[] = {
-        (const void *)fresh_init, (const void *)real.pthread_create, (const void *)gnu_get_libc_version,
-        dlsym(RTLD_DEFAULT, "__tls_get_addr"),
-    };
-    for (size_t i = 0; m->dlpi_tls_modid && i < sizeof members / sizeof *members; i++)
+    const void *const *members = arg;
+    for (size_t i = 0; m->dlpi_tls_modid && i < NR_MEMBERS; i++)
         if (members[i] && contains(m, members[i])) {
             kept_modules[kept_count++] = m->dlpi_tls_modid;
             break;
@@ -115,7 +113,12 @@ const char *fresh_init(void)
     if (!call_tls_dtors)
         return "this libc does not offer __call_tls_dtors";
     has_pkru = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & 1u << 4);
-    dl_iterate_phdr(find_kept, NULL);
+    /* Looked up before the walk, which holds a lock that a look-up's comes before: another thread may be in dlopen. */
+    const void *members[NR_MEMBERS] = {
+        (const void *)fresh_init, (const void *)real.pthread_create, (const void *)gnu_get_libc_version,
+        dlsym(RTLD_DEFAULT, "__tls_get_addr"),
+    };
+    dl_iterate_phdr(find_kept, members);
     return kept_count < MAX_KEPT ? NULL : "too many parts of libc";
 }
 

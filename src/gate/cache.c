@@ -14,7 +14,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #define MAGIC   0x3165746167667375ull   /* "usfgate1" */
@@ -31,14 +33,16 @@ struct header {
 static char dir[GATE_DIR_MAX];
 
 /* ---- directory -------------------------------------------------------------------------------- */
+static bool is_ours(const struct stat *st, unsigned type, unsigned forbidden)
+{
+    return (st->st_mode & S_IFMT) == type && !(st->st_mode & forbidden) && st->st_uid == (uid_t)usf_syscall(__NR_geteuid);
+}
+
 static bool ours(int fd, unsigned type, unsigned forbidden)
 {
     struct stat st;
-    return usf_syscall(__NR_fstat, fd, &st) == 0 && (st.st_mode & S_IFMT) == type && !(st.st_mode & forbidden)
-           && st.st_uid == (uid_t)usf_syscall(__NR_geteuid);
+    return usf_syscall(__NR_fstat, fd, &st) == 0 && is_ours(&st, type, forbidden);
 }
-
-bool gate_cache_owns(int fd) { return ours(fd, S_IFREG, 022); }
 
 static bool directory_ok(void)
 {
@@ -139,7 +143,7 @@ static bool read_all(int fd, void *buf, size_t n)
 static bool load(int fd, const struct gate_image *im, struct gate_list *l)
 {
     struct header want, h;
-    if (!gate_cache_owns(fd) || !read_all(fd, &h, sizeof h) || h.nr > MAX_SITES) return false;
+    if (!ours(fd, S_IFREG, 022) || !read_all(fd, &h, sizeof h) || h.nr > MAX_SITES) return false;
     describe(&want, im, h.nr);
     want.sum = h.sum;
     for (size_t i = 0; i < sizeof h / 8; i++)
@@ -165,17 +169,17 @@ static int open_entry(const struct gate_key *k, const char *suffix)
     return os_open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 }
 
-static bool draft(struct gate_draft *d, const struct gate_key *k, const char *suffix)
+static bool draft(struct gate_draft *d, const struct gate_key *k)
 {
-    char end[48];
-    usf_format(end, sizeof end, "%s.%d.new", suffix, os_getpid());
-    file_name(d->name, sizeof d->name, k, suffix);
+    char end[32];
+    usf_format(end, sizeof end, ".%d.new", os_getpid());
+    file_name(d->name, sizeof d->name, k, "");
     file_name(d->temp, sizeof d->temp, k, end);
     d->fd = os_open(d->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     return d->fd >= 0;
 }
 
-void gate_cache_settle(struct gate_draft *d, bool good)
+static void settle(struct gate_draft *d, bool good)
 {
     os_close(d->fd);
     if (!good || usf_syscall(__NR_renameat2, AT_FDCWD, d->temp, AT_FDCWD, d->name, 0))
@@ -200,52 +204,159 @@ void gate_cache_put(const struct gate_key *k, const struct gate_image *im, const
     if (!k->len || !os_file_may_be(sizeof h + len)) return;
     describe(&h, im, l->nr);
     h.sum = checksum(&h, l->rec);
-    if (!draft(&d, k, "")) return;
-    gate_cache_settle(&d, os_write(d.fd, &h, sizeof h) == (long)sizeof h && os_write(d.fd, l->rec, len) == (long)len);
+    if (!draft(&d, k)) return;
+    settle(&d, os_write(d.fd, &h, sizeof h) == (long)sizeof h && os_write(d.fd, l->rec, len) == (long)len);
 }
 
-/* ---- copies of code ----------------------------------------------------------------------------- */
-#define CODE ".code"
+/* ---- copies of code -----------------------------------------------------------------------------
+ * A draft's name is fixed, and whoever has it locked makes the copy, so that many first starts make one.  Only who has the
+ * lock and finds the file still under that name may write to it, rename or unlink it: what a killed maker leaves is used by the next. */
+#define CODE     ".code"
+#define DRAFT    ".new"
+#define MAX_COPIES 8u               /* of one object: containers see the same one as different files */
+#define USED_S   3600               /* a copy's use is noted this often */
+#define IDLE_S   (2 * USED_S)       /* may go when there are too many */
+#define OLD_S    (30 * 86400)       /* goes anyway */
+#define FAILED_S 600                /* an empty file stands for a failure (no space ...) for so long */
+#define LEFT_S   3600               /* a draft's maker has been killed */
 
-static void code_suffix(char *buf, size_t cap, uint64_t sum) { usf_format(buf, cap, ".%016lx" CODE, (unsigned long)sum); }
+static int64_t now_s(void)
+{
+    struct timespec t = {0};
+    usf_syscall(__NR_clock_gettime, CLOCK_REALTIME, &t);
+    return t.tv_sec;
+}
 
-int gate_cache_open(const struct gate_key *k, uint64_t sum)
+/* Local ones.  On those that others can change beside this kernel (NFS, FUSE ...) the name's removal elsewhere takes the pages
+ * away from programs that run them. */
+bool gate_copy_is_safe(void)
+{
+    static const uint32_t local[] = {
+        0xef53 /* ext */, 0x58465342 /* xfs */, 0x9123683e /* btrfs */, 0x01021994 /* tmpfs */, 0x858458f6 /* ramfs */,
+        0x794c7630 /* overlay */, 0xf2f52010 /* f2fs */, 0x2fc12fc1 /* zfs */, 0xca451a4e /* bcachefs */, 0x3153464a /* jfs */,
+    };
+    struct statfs fs = {0};
+    if (usf_syscall(__NR_statfs, dir, &fs)) return false;
+    for (unsigned i = 0; i < sizeof local / sizeof *local; i++)
+        if ((uint32_t)fs.f_type == local[i]) return true;
+    usf_say("gate: no shared code: the file system of %s (%lx) is not known to be this machine's alone", dir, (unsigned long)fs.f_type);
+    return false;
+}
+
+static void code_suffix(char *buf, size_t cap, uint64_t sum, const char *end)
+{
+    usf_format(buf, cap, ".%016lx" CODE "%s", (unsigned long)sum, end);
+}
+
+int gate_copy_open(const struct gate_key *k, uint64_t sum)
 {
     char suffix[32];
-    code_suffix(suffix, sizeof suffix, sum);
+    code_suffix(suffix, sizeof suffix, sum, "");
     return open_entry(k, suffix);
 }
 
-bool gate_cache_draft(struct gate_draft *d, const struct gate_key *k, uint64_t sum)
+bool gate_copy_look(int fd, struct gate_copy *c)
 {
-    char suffix[32];
-    code_suffix(suffix, sizeof suffix, sum);
-    return draft(d, k, suffix);
-}
-
-struct old { char prefix[GATE_NAME_MAX]; size_t dir_len, len; int64_t before; };
-
-static bool drop_if_old(const char *name, void *arg)
-{
-    struct old *o = arg;
-    char path[GATE_NAME_MAX];
     struct stat st;
-    size_t n = strlen(name), own = o->len - o->dir_len, end = sizeof CODE - 1;
-    if (n < own + end || strncmp(name, o->prefix + o->dir_len, own) || strcmp(name + n - end, CODE)) return true;
-    if (usf_format(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path) return true;
-    if (usf_syscall(__NR_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtim.tv_sec < o->before)
-        usf_syscall(__NR_unlinkat, AT_FDCWD, path, 0);
+    if (usf_syscall(__NR_fstat, fd, &st) || !is_ours(&st, S_IFREG, 0222)) return false;
+    *c = (struct gate_copy){.size = (uint64_t)st.st_size, .age = now_s() - st.st_mtim.tv_sec};
     return true;
 }
 
-void gate_cache_drop_old(const struct gate_key *k, uint64_t seconds)
+void gate_copy_touch(int fd, const struct gate_copy *c)
 {
-    struct old o;
-    struct timespec now;
-    if (usf_syscall(__NR_clock_gettime, CLOCK_REALTIME, &now)) return;
-    file_name(o.prefix, sizeof o.prefix, k, ".");
-    o.len = strlen(o.prefix);
-    o.dir_len = strlen(dir) + 1;
-    o.before = now.tv_sec - (int64_t)seconds;
-    os_list_dir(dir, drop_if_old, &o);
+    if (c->age < 0 || c->age >= USED_S) usf_syscall(__NR_utimensat, fd, NULL, NULL, 0);
+}
+
+bool gate_copy_failed(const struct gate_copy *c) { return !c->size && c->age >= 0 && c->age < FAILED_S; }
+
+/* Lock it, if it is still what the name stands for. */
+static bool own_draft(int fd, const char *name)
+{
+    struct stat at, is;
+    return os_flock(fd, LOCK_EX, 0) == 0 && usf_syscall(__NR_fstat, fd, &is) == 0 && is_ours(&is, S_IFREG, 022)
+           && usf_syscall(__NR_newfstatat, AT_FDCWD, name, &at, AT_SYMLINK_NOFOLLOW) == 0
+           && at.st_dev == is.st_dev && at.st_ino == is.st_ino;
+}
+
+bool gate_copy_draft(struct gate_draft *d, const struct gate_key *k, uint64_t sum)
+{
+    char suffix[32];
+    code_suffix(suffix, sizeof suffix, sum, "");
+    file_name(d->name, sizeof d->name, k, suffix);
+    code_suffix(suffix, sizeof suffix, sum, DRAFT);
+    file_name(d->temp, sizeof d->temp, k, suffix);
+    d->fd = os_open(d->temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    if (d->fd < 0) return false;
+    if (own_draft(d->fd, d->temp) && os_truncate(d->fd, 0) == 0) return true;
+    os_close(d->fd);
+    return false;
+}
+
+void gate_copy_abandon(struct gate_draft *d)
+{
+    os_unlink(d->temp);
+    os_close(d->fd);
+}
+
+void gate_copy_settle(struct gate_draft *d, bool good)
+{
+    if (!good && os_truncate(d->fd, 0)) os_unlink(d->temp);
+    else if (os_chmod(d->fd, 0400) || usf_syscall(__NR_renameat2, AT_FDCWD, d->temp, AT_FDCWD, d->name, 0)) os_unlink(d->temp);
+    os_close(d->fd);
+}
+
+/* A walk through the directory. */
+struct room {
+    const struct gate_draft *d;
+    const char *prefix;             /* of the object's copies, without the directory */
+    int64_t now, oldest_age;
+    unsigned nr;
+    char oldest[GATE_NAME_MAX];
+};
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+static void drop_draft(const char *path)
+{
+    int fd = os_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+    if (fd < 0) return;
+    if (own_draft(fd, path)) os_unlink(path);
+    os_close(fd);
+}
+
+static bool look_at(const char *name, void *arg)
+{
+    struct room *r = arg;
+    char path[GATE_NAME_MAX];
+    struct stat st;
+    bool code = ends_with(name, CODE);
+    if ((!code && !ends_with(name, DRAFT)) || usf_format(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path) return true;
+    if (!strcmp(path, r->d->temp) || !strcmp(path, r->d->name)) return true;
+    if (usf_syscall(__NR_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW)) return true;
+    int64_t age = r->now - st.st_mtim.tv_sec;
+    if (!code) {
+        if (age > LEFT_S) drop_draft(path);
+    } else if (age > (st.st_size ? OLD_S : FAILED_S)) {
+        os_unlink(path);
+    } else if (st.st_size && !strncmp(name, r->prefix, strlen(r->prefix))) {
+        r->nr++;
+        if (age > r->oldest_age) r->oldest_age = age, __builtin_memcpy(r->oldest, path, sizeof path);
+    }
+    return true;
+}
+
+bool gate_copy_make_room(const struct gate_draft *d, const struct gate_key *k)
+{
+    char prefix[GATE_NAME_MAX];
+    struct room r = {.d = d, .now = now_s(), .oldest_age = IDLE_S};
+    file_name(prefix, sizeof prefix, k, ".");
+    r.prefix = prefix + strlen(dir) + 1;
+    os_list_dir(dir, look_at, &r);
+    if (r.nr < MAX_COPIES) return true;
+    return r.oldest[0] && os_unlink(r.oldest) == 0 && r.nr == MAX_COPIES;
 }

@@ -47,17 +47,27 @@ void gate_cache_put(const struct gate_key *k, const struct gate_image *im, const
 #define GATE_DIR_MAX  256
 #define GATE_NAME_MAX (GATE_DIR_MAX + 2 * GATE_KEY_MAX + 32)
 struct gate_draft { int fd; char name[GATE_NAME_MAX], temp[GATE_NAME_MAX]; };
-int  gate_cache_open(const struct gate_key *k, uint64_t sum);           /* to be read; -errno */
-bool gate_cache_owns(int fd);                                           /* a file, ours, that nobody else may write */
-bool gate_cache_draft(struct gate_draft *d, const struct gate_key *k, uint64_t sum);
-void gate_cache_settle(struct gate_draft *d, bool good);                /* it gets its name, or is dropped */
-void gate_cache_drop_old(const struct gate_key *k, uint64_t seconds);
+struct gate_copy { uint64_t size; int64_t age; };                       /* age: seconds since it was made, or used */
+bool gate_copy_is_safe(void);               /* on a file system where what is mapped stays when its name goes */
+int  gate_copy_open(const struct gate_key *k, uint64_t sum);            /* to be read; -errno */
+bool gate_copy_look(int fd, struct gate_copy *c);                       /* false: not a file of ours that nobody writes */
+void gate_copy_touch(int fd, const struct gate_copy *c);                /* it is used */
+bool gate_copy_failed(const struct gate_copy *c);                       /* a short while ago: not to be tried again yet */
+/* Begin one.  false: another process is at it, or cannot be done. */
+bool gate_copy_draft(struct gate_draft *d, const struct gate_key *k, uint64_t sum);
+/* Drop what has not been used for long.  false: there are many, all in use. */
+bool gate_copy_make_room(const struct gate_draft *d, const struct gate_key *k);
+/* It gets its name; otherwise an empty file does, as a sign that it failed. */
+void gate_copy_settle(struct gate_draft *d, bool good);
+void gate_copy_abandon(struct gate_draft *d);                           /* it is not needed */
 uint64_t gate_hash(uint64_t h, const void *p, size_t n);                /* n: a multiple of 8 */
 
 /* ---- patch.c ------------------------------------------------------------------------------------ */
 struct gate_patched { void *code; size_t len; };    /* springboards of an object */
 /* Is the site to be patched in this object? */
 bool gate_to_patch(const struct gate_image *im, const struct gate_rec *r);
+/* The jump from `at`, the start of the site's window, to its springboard: GATE_JUMP_LEN bytes. */
+void gate_encode_jump(uint8_t *p, const struct gate_rec *r, uintptr_t at, uintptr_t to);
 /* Patch the sites of an object loaded at base.  Counts into usf_gate_stats. */
 struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
                                       const struct gate_key *key, const char *path);
@@ -72,15 +82,15 @@ struct gate_shared {
     uint64_t off;               /* of the text in the file */
     uint64_t sum;
     struct gate_origin origin;
-    bool there;                 /* the copy exists, whether or not it can be mapped */
+    bool settled;               /* the copy exists, whether or not it can be mapped; or it could not be made a short while ago */
 };
 /* Where the object's springboards have to be for its code to be shared; null: it cannot be. */
 void *gate_share_begin(struct gate_shared *s, const struct gate_image *im, uintptr_t base, const struct gate_list *l,
                        const struct gate_key *key, const char *path, size_t room);
 /* Map code that has the jumps already.  false: they are to be written. */
 bool gate_share_use(struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter);
-/* They have been written: keep the code for others. */
-void gate_share_make(const struct gate_shared *s);
+/* They have been written: keep the code for others, if all of them are there and nothing else is. */
+void gate_share_make(const struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter);
 
 /* ---- gate.c -------------------------------------------------------------------------------------- */
 void gate_take_over_clone(void);

@@ -40,7 +40,14 @@ static void flush(struct span *s, struct gate_writer *w)
     s->len = 0;
 }
 
-static void put_jump(struct span *s, struct gate_writer *w, uintptr_t at, bool call, uintptr_t to)
+void gate_encode_jump(uint8_t *p, const struct gate_rec *r, uintptr_t at, uintptr_t to)
+{
+    int32_t d = (int32_t)(to - (at + GATE_JUMP_LEN));
+    p[0] = r->cls == GATE_SITE_CANCEL ? 0xe8 : 0xe9;
+    for (unsigned i = 0; i < 4; i++) p[1 + i] = (uint8_t)((uint32_t)d >> 8 * i);
+}
+
+static void put_jump(struct span *s, struct gate_writer *w, const struct gate_rec *r, uintptr_t at, uintptr_t to)
 {
     if (s->len && (at < s->start + s->len || at + GATE_JUMP_LEN > s->start + sizeof s->buf
                    || at / sizeof s->buf != s->start / sizeof s->buf))
@@ -48,10 +55,7 @@ static void put_jump(struct span *s, struct gate_writer *w, uintptr_t at, bool c
     if (!s->len) s->start = at;
     size_t len = at + GATE_JUMP_LEN - s->start;
     if (len > s->len) __builtin_memcpy(s->buf + s->len, (const uint8_t *)s->start + s->len, len - s->len), s->len = len;
-    uint8_t *p = s->buf + (at - s->start);
-    int32_t d = (int32_t)(to - (at + GATE_JUMP_LEN));
-    p[0] = call ? 0xe8 : 0xe9;
-    for (unsigned i = 0; i < 4; i++) p[1 + i] = (uint8_t)((uint32_t)d >> 8 * i);
+    gate_encode_jump(s->buf + (at - s->start), r, at, to);
 }
 
 #define END_MARK 32     /* zeros: no springboard follows */
@@ -96,9 +100,9 @@ static void write_jumps(struct work *k, struct gate_writer *w, struct gate_share
     if (share && gate_share_use(share, l, k->enter)) return;
     for (uint32_t i = 0; i < l->nr; i++)
         if (k->enter[i])
-            put_jump(&k->span, w, base + l->rec[i].at - l->rec[i].before, l->rec[i].cls == GATE_SITE_CANCEL, k->enter[i]);
+            put_jump(&k->span, w, &l->rec[i], base + l->rec[i].at - l->rec[i].before, k->enter[i]);
     flush(&k->span, w);
-    if (share) gate_share_make(share);
+    if (share) gate_share_make(share, l, k->enter);
 }
 
 struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,

@@ -23,7 +23,6 @@
 #define LEAST     8u                    /* pages to be written, for it to be worth the mapping */
 #define DISTANCE  (64ul << 20)          /* below the object: what is loaded after it lies in between */
 #define MAGIC     0x3165646f63667375ull /* "usfcode1" */
-#define OLD_S     86400                 /* copies of the same object that are older are of files that have been replaced */
 
 bool usf_gate_share;
 
@@ -79,14 +78,27 @@ static bool is_pristine(uintptr_t text, size_t len)
     return good;
 }
 
+static struct gate_origin origin_of(const struct stat *st)
+{
+    return (struct gate_origin){.dev = st->st_dev, .ino = st->st_ino, .size = (uint64_t)st->st_size,
+                                .mtime = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec,
+                                .ctime = (uint64_t)st->st_ctim.tv_sec * 1000000000u + (uint64_t)st->st_ctim.tv_nsec};
+}
+
 static bool find_origin(struct gate_origin *o, const char *path)
 {
     struct stat st;
     if (path[0] != '/' || usf_syscall(__NR_newfstatat, AT_FDCWD, path, &st, 0)) return false;
-    *o = (struct gate_origin){.dev = st.st_dev, .ino = st.st_ino, .size = (uint64_t)st.st_size,
-                              .mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
-                              .ctime = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec};
+    *o = origin_of(&st);
     return S_ISREG(st.st_mode);
+}
+
+static bool is_origin(const struct gate_origin *o, int fd)
+{
+    struct stat st;
+    if (usf_syscall(__NR_fstat, fd, &st)) return false;
+    struct gate_origin is = origin_of(&st);
+    return !__builtin_memcmp(&is, o, sizeof is);
 }
 
 void *gate_share_begin(struct gate_shared *s, const struct gate_image *im, uintptr_t base, const struct gate_list *l,
@@ -96,7 +108,7 @@ void *gate_share_begin(struct gate_shared *s, const struct gate_image *im, uintp
     *s = (struct gate_shared){.key = key, .path = path, .base = base};
     if (!usf_gate_share || !gate_writer_is_held() || !key->len || nr_pages(im, l) < LEAST) return NULL;
     if (low < 2 * DISTANCE || !find_text(s, im, base) || !find_origin(&s->origin, path)) return NULL;
-    return is_pristine(s->text, s->len) ? gate_claim_code((low - DISTANCE) & -PAGE, room) : NULL;
+    return gate_copy_is_safe() && is_pristine(s->text, s->len) ? gate_claim_code((low - DISTANCE) & -PAGE, room) : NULL;
 }
 
 /* ---- use --------------------------------------------------------------------------------------- */
@@ -113,11 +125,10 @@ static uint64_t sum_of(const struct gate_shared *s, const struct gate_list *l, c
 
 static size_t tail_at(const struct gate_shared *s) { return (s->origin.size + 7) & ~7ul; }
 
-static bool is_right(const struct gate_shared *s, int fd)
+static bool is_right(const struct gate_shared *s, int fd, const struct gate_copy *c)
 {
     struct tail t;
-    struct os_stat st;
-    if (!gate_cache_owns(fd) || os_fstat(fd, &st) || st.size != tail_at(s) + sizeof t || s->off + s->len > st.size) return false;
+    if (c->size != tail_at(s) + sizeof t || s->off + s->len > c->size) return false;
     return os_pread(fd, &t, sizeof t, tail_at(s)) == (long)sizeof t && t.magic == MAGIC && t.sum == s->sum
            && !__builtin_memcmp(&t.origin, &s->origin, sizeof t.origin);
 }
@@ -135,13 +146,17 @@ static bool replace_text(const struct gate_shared *s, int fd)
 
 bool gate_share_use(struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter)
 {
+    struct gate_copy c;
     s->sum = sum_of(s, l, enter);
-    int fd = gate_cache_open(s->key, s->sum);
+    int fd = gate_copy_open(s->key, s->sum);
     if (fd < 0) return false;
-    s->there = is_right(s, fd);
-    bool good = s->there && replace_text(s, fd);
+    bool ours = gate_copy_look(fd, &c), right = ours && is_right(s, fd, &c), good = right && replace_text(s, fd);
+    s->settled = right || (ours && gate_copy_failed(&c));
+    if (good) {
+        gate_copy_touch(fd, &c);
+        usf_gate_stats.shared++;
+    }
     os_close(fd);
-    if (good) usf_gate_stats.shared++;
     return good;
 }
 
@@ -168,25 +183,66 @@ static bool put(int fd, const void *p, size_t len, uint64_t at)
     return true;
 }
 
-/* The text comes from memory, as the file would if it is still the one that is loaded.  On the disk before it has its name: what a
- * crash of the machine leaves of it is executed. */
-static bool fill(const struct gate_shared *s, int fd)
+static bool get(int fd, void *p, size_t len, uint64_t at)
 {
-    struct tail t = {.magic = MAGIC, .sum = s->sum, .origin = s->origin};
-    size_t end = s->off + s->len < s->origin.size ? s->len : s->origin.size - s->off;
-    int from = os_open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
-    if (from < 0) return false;
-    bool good = copy(fd, from, s->origin.size);
-    os_close(from);
-    return good && put(fd, (const void *)s->text, end, s->off) && put(fd, &t, sizeof t, tail_at(s))
-           && usf_syscall(__NR_fsync, fd) == 0;
+    for (size_t done = 0; done < len;) {
+        long n = os_pread(fd, (char *)p + done, len - done, at + done);
+        if (n <= 0) return false;
+        done += (size_t)n;
+    }
+    return true;
 }
 
-void gate_share_make(const struct gate_shared *s)
+/* The file's text with the jumps in it.  What runs here has to be just that: otherwise a jump could not be written, somebody has set a
+ * breakpoint meanwhile, or the file is not the one that is loaded. */
+static bool is_as_meant(const struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter, uint8_t *text, size_t len)
 {
-    if (s->there || s->off >= s->origin.size || !os_file_may_be(tail_at(s) + sizeof(struct tail))) return;
+    for (uint32_t i = 0; i < l->nr; i++) {
+        uintptr_t at = s->base + l->rec[i].at - l->rec[i].before;
+        if (!enter[i]) continue;
+        if (at < s->text || at - s->text + GATE_JUMP_LEN > len) return false;
+        gate_encode_jump(text + (at - s->text), &l->rec[i], at, enter[i]);
+    }
+    return !__builtin_memcmp(text, (const void *)s->text, len);
+}
+
+static bool fill_text(const struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter, int to, int from)
+{
+    size_t len = s->off + s->len < s->origin.size ? s->len : s->origin.size - s->off;
+    uint8_t *text = os_map(len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (os_is_error(text)) return false;
+    bool good = get(from, text, len, s->off) && is_as_meant(s, l, enter, text, len) && put(to, text, len, s->off);
+    os_unmap(text, len);
+    return good;
+}
+
+/* On the disk before it has its name: what a crash of the machine leaves of it is executed. */
+static bool fill(const struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter, int fd)
+{
+    struct tail t = {.magic = MAGIC, .sum = s->sum, .origin = s->origin};
+    int from = os_open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+    if (from < 0) return false;
+    bool good = is_origin(&s->origin, from) && copy(fd, from, s->origin.size) && fill_text(s, l, enter, fd, from);
+    os_close(from);
+    return good && put(fd, &t, sizeof t, tail_at(s)) && usf_syscall(__NR_fsync, fd) == 0;
+}
+
+/* By another, since we looked. */
+static bool has_been_made(const struct gate_shared *s)
+{
+    struct gate_copy c;
+    int fd = gate_copy_open(s->key, s->sum);
+    if (fd < 0) return false;
+    bool made = gate_copy_look(fd, &c) && (is_right(s, fd, &c) || gate_copy_failed(&c));
+    os_close(fd);
+    return made;
+}
+
+void gate_share_make(const struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter)
+{
     struct gate_draft d;
-    if (!gate_cache_draft(&d, s->key, s->sum)) return;
-    gate_cache_drop_old(s->key, OLD_S);
-    gate_cache_settle(&d, fill(s, d.fd));
+    if (s->settled || s->off >= s->origin.size || !os_file_may_be(tail_at(s) + sizeof(struct tail))) return;
+    if (!gate_copy_draft(&d, s->key, s->sum)) return;
+    if (has_been_made(s)) gate_copy_abandon(&d);
+    else gate_copy_settle(&d, gate_copy_make_room(&d, s->key) && fill(s, l, enter, d.fd));
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # tests/gate/programs.py - real programs give the same output with the gate preloaded.
 # SPDX-License-Identifier: Apache-2.0
-"""programs.py PRELOAD.so programs | cache | share | maps | gdb"""
-import os, shutil, stat, subprocess, sys, tempfile
+"""programs.py PRELOAD.so programs | cache | share | copying | maps | gdb"""
+import ctypes, errno, fcntl, os, shutil, stat, struct, subprocess, sys, tempfile, time
 
 PRELOAD = sys.argv[1]
 PYTHON = '/usr/bin/python3'
@@ -37,17 +37,38 @@ PROGRAMS = [
 STDIN = b'#include <stdio.h>\nint main(void) { return puts("x") < 0; }\n'
 
 
-def run(cmd, gate=True, **env):
+def run(cmd, gate=True, before=None, **env):
     e = dict(os.environ, **env)
     if gate:
         e['LD_PRELOAD'] = PRELOAD
-    return subprocess.run(cmd, env=e, input=STDIN, capture_output=True, timeout=60)
+    return subprocess.run(cmd, env=e, input=STDIN, capture_output=True, timeout=60, preexec_fn=before)
 
 
-def report(cmd=('/bin/true',), **env):
+SYS_MPROTECT, SYS_PWRITE, SYS_FSYNC, SYS_STATFS = 10, 18, 74, 137
+
+
+def refuse(*calls):
+    """A function that filters this process's system calls: each (number, argument's place or None, value, error) fails like that; with
+    error 0 it does nothing, and says that it has worked."""
+    code = b''
+    for nr, place, value, error in calls:
+        args = () if place is None else ((0x20, 0, 0, 16 + 8 * place), (0x15, 0, 1, value))
+        for i in ((0x20, 0, 0, 0), (0x15, 0, 1 + len(args), nr), *args, (0x06, 0, 0, 0x50000 | error)):
+            code += struct.pack('HBBI', *i)
+    code += struct.pack('HBBI', 0x06, 0, 0, 0x7fff0000)
+    libc, data = ctypes.CDLL(None), ctypes.create_string_buffer(code)
+    filter = ctypes.create_string_buffer(struct.pack('HxxxxxxP', len(code) // 8, ctypes.addressof(data)))
+
+    def install(keep=data):
+        if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filter, 0, 0):
+            raise OSError('no filter')
+    return install
+
+
+def report(cmd=('/bin/true',), before=None, **env):
     """The gate's own counts at the end of the program."""
     with tempfile.NamedTemporaryFile() as f:
-        r = run(cmd, GATE_TEST_REPORT=f.name, **env)
+        r = run(cmd, before=before, GATE_TEST_REPORT=f.name, **env)
         assert r.returncode == 0, r
         last = f.read().decode().splitlines()[-1]
     return {k: int(v) for k, v in (w.split('=') for w in last.split())}
@@ -122,7 +143,7 @@ def share():
         check(0)
         check(1)
         code, = copies()
-        assert stat.S_IMODE(os.stat(code).st_mode) == 0o600
+        assert stat.S_IMODE(os.stat(code).st_mode) == 0o400
         libc = next(line.split()[-1] for line in run(['cat', '/proc/self/maps'], gate=False).stdout.decode().splitlines()
                     if '/libc.so.6' in line)
         assert code in run(['cat', '/proc/self/maps'], **env).stdout.decode()
@@ -131,15 +152,21 @@ def share():
                 bare, r = run(cmd, gate=False), run(cmd, **env)
                 assert (r.returncode, r.stdout) == (bare.returncode, bare.stdout), (cmd, bare, r)
         good = open(code, 'rb').read()
-        for change in (lambda b: b[:-1], lambda b: b + b'x', lambda b: b'', lambda b: b[:-56] + bytes(8) + b[-48:],
+
+        def spoil(content):
+            os.chmod(code, 0o600)
+            open(code, 'wb').write(content)
+            os.chmod(code, 0o400)
+        for change in (lambda b: b[:-1], lambda b: b + b'x', lambda b: b[:-56] + bytes(8) + b[-48:],
                        lambda b: b[:-1] + bytes([b[-1] ^ 1])):
-            open(code, 'wb').write(change(good))
+            spoil(change(good))
             check(0)
             assert open(code, 'rb').read() == good                  # made anew
             check(1)
-        os.chmod(code, 0o622)                                       # others may write it: not believed
-        check(0)
-        check(1)                                                    # made anew
+        for mode in 0o422, 0o600:                                   # somebody may write it: not believed
+            os.chmod(code, mode)
+            check(0)
+            check(1)                                                # made anew
         # Another file with the same build-id is another object, whatever is in it.
         os.mkdir(tmp + '/lib')
         shutil.copy(libc, tmp + '/lib/libc.so.6')
@@ -147,7 +174,7 @@ def share():
         check(1, LD_LIBRARY_PATH=tmp + '/lib')
         check(1)
         assert len(copies()) == 2
-        # What is older is of files that are gone.
+        # What has not been used for long goes when another is made.
         for c in copies():
             os.utime(c, (1, 1))
         os.unlink(code)
@@ -161,6 +188,79 @@ def share():
                                 '-ex', f'set environment LD_PRELOAD {PRELOAD}', '-ex', 'run', '-ex', 'bt', '--args', '/bin/echo', 'x'],
                                capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
             assert 'not permitted' in r.stderr or 'Breakpoint 1, ' in r.stdout, (r.stdout, r.stderr)
+
+
+def copying():
+    """Copies of code are made once, rightly or not at all, not again and again, and do not become more and more."""
+    with tempfile.TemporaryDirectory() as tmp:
+        d = tmp + '/cache'
+        env = {'GATE_TEST_CACHE': d, 'GATE_TEST_SHARE': '1', 'GATE_TEST_PATCH': 'needed'}
+        files = lambda end: sorted(f'{d}/{f}' for f in os.listdir(d) if f.endswith(end))
+        shared = lambda before=None: report(before=before, **env)['shared']
+        age = lambda f, seconds: os.utime(f, (time.time() - seconds,) * 2)
+        hour, day = 3600, 86400
+
+        def fake(name, seconds, content=b'x'):
+            with open(f'{d}/{name}', 'wb') as f:
+                f.write(content)
+            age(f.name, seconds)
+            return f.name
+        # Not where another machine may take the file away.
+        assert shared(refuse((SYS_STATFS, None, 0, 0))) == 0
+        assert not files('.code') and not files('.new')
+        # A jump that cannot be written: what has been written is not for others.
+        torn = refuse((SYS_PWRITE, 2, 5, errno.EPERM), (SYS_MPROTECT, 2, 3, errno.EACCES))
+        r = run(['/bin/true'], before=torn, **env)
+        assert r.returncode == 0 and b'cannot be written' in r.stderr, r
+        code, = files('.code')
+        empty = lambda: os.path.getsize(code) == 0 and not files('.new')
+        assert empty()
+        # It failed: not to be tried again at each start.
+        assert (shared(), shared()) == (0, 0) and empty()
+        age(code, hour)
+        assert shared(refuse((SYS_FSYNC, None, 0, errno.EIO))) == 0 and empty()
+        assert time.time() - os.stat(code).st_mtime < hour / 2 and shared() == 0 and empty()
+        age(code, hour)
+        assert (shared(), shared()) == (0, 1) and not empty() and not files('.new')
+        good = open(code, 'rb').read()
+
+        # Another is at it; it is killed, and leaves what it has.
+        os.unlink(code)
+        with open(code + '.new', 'wb') as f:
+            f.write(b'x' * (2 * len(good)))
+            f.flush()
+            fcntl.flock(f, fcntl.LOCK_EX)
+            assert shared() == 0 and not files('.code') and os.path.getsize(f.name) == 2 * len(good)
+            left, fresh, busy = fake('b0.0.code.new', 2 * hour), fake('b1.0.code.new', 0), fake('b2.0.code.new', 2 * hour)
+            lock = open(busy)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        assert (shared(), shared()) == (0, 1) and open(code, 'rb').read() == good
+        assert files('.new') == [fresh, busy]
+        for f in fresh, busy:
+            os.unlink(f)
+        os.unlink(code)
+        starts = [subprocess.Popen(['/bin/true'], env=dict(os.environ, LD_PRELOAD=PRELOAD, **env)) for _ in range(6)]
+        assert not any([p.wait(60) for p in starts])
+        assert files('.code') == [code] and not files('.new') and open(code, 'rb').read() == good and shared() == 1
+
+        # The time of its last use is known within the hour or so.
+        age(code, hour / 2)
+        assert shared() == 1 and time.time() - os.stat(code).st_mtime > hour / 4
+        age(code, 3 * hour)
+        assert shared() == 1 and time.time() - os.stat(code).st_mtime < hour / 4
+        # Not more than eight of an object, unless they are in use; none of any that nobody uses.
+        key = os.path.basename(code).split('.')[0]
+        others = [fake(f'{key}.{i:016x}.code', 60 * i) for i in range(8)]
+        unused, kept = fake('b3.0.code', 31 * day), fake('b3.1.code', 29 * day)
+        os.unlink(code)
+        assert shared() == 0 and empty() and set(others) < set(files('.code'))
+        assert not os.path.exists(unused) and os.path.exists(kept)
+        age(others[3], 4 * hour)
+        age(others[5], 3 * hour)
+        os.unlink(code)
+        assert (shared(), shared()) == (0, 1)
+        assert files('.code') == sorted([code, kept] + others[:3] + others[4:]), files('.code')
+
 
 
 MAPS = '''

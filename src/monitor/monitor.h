@@ -64,6 +64,8 @@ int monitor_revive(const char *exe, const char *instance);
 /* Until that one no longer shares this process's memory, as it does until its exec, by the deadline (0: none).  0, the exec's error, or
  * -ETIMEDOUT.  Also to be called before this process gives up rights that the other has. */
 int monitor_await_revival(uint64_t deadline);
+/* End it if it still does: from then on it executes nothing any more, whatever its exec waits for.  0 or -errno. */
+int monitor_drop_revival(void);
 /* What is not taken from the segment of an instance that other users share, as they can write it: the tool that the monitor is
  * started from ("": none), the instance's name, its file.  The texts must stay. */
 struct monitor_own {

@@ -163,6 +163,21 @@ int monitor_await_revival(uint64_t deadline)
     return a->error;
 }
 
+/* While the word is not cleared nobody else can have got its pid: what the descriptor stands for is known by a second look. */
+int monitor_drop_revival(void)
+{
+    struct attempt *a = &attempt;
+    uint32_t second = atomic_load(&a->second);
+    if (a->maker != os_getpid() || !second) return 0;
+    if (!os_knows_childrens_pids()) return -EXDEV;
+    long fd = usf_syscall(__NR_pidfd_open, second, 0), r = fd;
+    if (fd >= 0) {
+        r = atomic_load(&a->second) ? usf_syscall(__NR_pidfd_send_signal, fd, SIGKILL, NULL, 0) : 0;
+        os_close((int)fd);
+    }
+    return r == -ESRCH ? 0 : (int)r;
+}
+
 bool monitor_is_alive(const struct usf_space *sp)
 {
     uint64_t word = atomic_load(&sp->monitor);

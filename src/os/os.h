@@ -86,6 +86,8 @@ bool os_thread_blocks(int32_t pid, int32_t tid, int sig);   /* sig < 32; false i
 /* In which pids and start times (and the monotonic clock) mean the same to all: inode of /proc/self/ns/pid, and above it
  * that of ns/time.  0: unknown. */
 uint64_t os_pidns(void);
+/* Does a pid that a child of ours gets mean the same to us?  Not after unshare(CLONE_NEWPID). */
+bool os_knows_childrens_pids(void);
 static inline uint32_t os_pidns_inode(uint64_t ns) { return (uint32_t)ns; }
 /* Send sig to a thread with si_code SI_QUEUE and a value. */
 int  os_signal_thread(int32_t pid, int32_t tid, int sig, uint64_t value);

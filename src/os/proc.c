@@ -114,6 +114,12 @@ uint64_t os_pidns(void)
     return pid ? pid | namespace("/proc/self/ns/time") << 32 : 0;
 }
 
+bool os_knows_childrens_pids(void)
+{
+    uint64_t own = namespace("/proc/self/ns/pid");
+    return own && namespace("/proc/self/ns/pid_for_children") == own;
+}
+
 /* A pidfd is readable once the last thread is gone; /proc cannot tell that of a process whose first
  * thread has ended before the others. */
 bool os_process_ended(int32_t pid)

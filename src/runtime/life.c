@@ -179,6 +179,17 @@ void rt_depart(void)
     sched_crit_leave(&rt.sched, &t->self);
 }
 
+#define REVIVAL_NS 5000000000u
+
+/* A monitor that is on its way has the rights that we are about to give up, and our memory, until its exec, which takes as long as
+ * the file system pleases.  For some seconds the program waits; then that one is ended, and whoever misses a monitor starts another. */
+static void part_from_monitor(void)
+{
+    if (monitor_await_revival(os_now() + REVIVAL_NS) != -ETIMEDOUT) return;
+    int r = monitor_drop_revival();
+    if (r < 0) usf_warn_once("the monitor does not come to its start, and cannot be ended (%d): it has this program's memory", -r);
+}
+
 /* A filter of system calls allows those that the program makes, not ours. */
 static void before_filter(void)
 {
@@ -186,7 +197,7 @@ static void before_filter(void)
         usf_say("%s filters its system calls: it runs unscheduled", rt.comm);
         rt_depart();
     }
-    monitor_await_revival(0);
+    part_from_monitor();
 }
 static long call_seccomp(struct gate_frame *f)
 {
@@ -225,7 +236,7 @@ static bool is_stranger(void) { return !os_has_user(rt.user) || !shm_is_member(r
 
 static long call_set_user(struct gate_frame *f)
 {
-    monitor_await_revival(0);       /* it has the rights that we are about to give up, and our memory */
+    part_from_monitor();
     long r = rt_pass(f);
     if (r == 0 && rt_takes_part() && is_stranger()) depart_as_stranger();
     return r;

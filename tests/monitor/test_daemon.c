@@ -174,6 +174,28 @@ static void slow_exec(void)
     unlink(path);
 }
 
+/* Who cannot wait any longer ends it, and nothing else. */
+static void no_exec(void)
+{
+    char path[64];
+    make_program(path, sizeof path, "#!/bin/sh\ntouch $0.ran\n");
+    int fd = open(path, O_RDONLY);
+    CHECK_INT(monitor_drop_revival(), 0);           /* there is none */
+    CHECK_INT(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+    CHECK_INT(monitor_revive(path, "x"), 0);
+    CHECK_INT(monitor_await_revival(os_now() + SECOND / 20), -ETIMEDOUT);
+    CHECK_INT(monitor_drop_revival(), 0);
+    CHECK_INT(monitor_await_revival(os_now() + 20 * SECOND), 0);
+    CHECK_INT(monitor_drop_revival(), 0);
+    CHECK_INT(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
+    close(fd);
+    CHECK_INT(revive("/bin/true", "x"), 0);
+    strcat(path, ".ran");
+    CHECK(access(path, F_OK) < 0);
+    path[strlen(path) - 4] = 0;
+    unlink(path);
+}
+
 /* Nor is it bound to the CPU of who starts it. */
 static void exec_on_any_cpu(void)
 {
@@ -245,6 +267,7 @@ int test_exec(void)
     test_make(0);
     os_pin(0, shm_cores(test_shm.h)[0].pol.cpu);
     slow_exec();
+    no_exec();
     exec_on_any_cpu();
     CHECK(shm_retire_if_empty(&test_shm, NULL));
     return check_end();

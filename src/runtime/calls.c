@@ -355,26 +355,61 @@ __attribute__((noinline)) static long after_disturbed(struct gate_frame *f, long
 
 /* While nobody waits for its core a thread keeps it however often it blocks, and stays bound: two that hand data to each other from
  * different CPUs pay for waking an idle CPU each time, where the kernel would run both on one.  So look now and then whether it
- * only passes data on, as the calls that give the core up tell by themselves. */
+ * only passes data on, as the calls that give the core up tell by themselves.  The kernel counts how often a thread has slept, but on
+ * futexes and for a core as well: where that is often, a few lends in a row have to tell, with no wait of the scheduler's between them. */
 #define LENDS_A_LOOK 256u
-#define WAITS_A_LOOK 32u            /* of them at least have blocked */
-#define WAIT_CPU_NS  300000u        /* computing between two of those that have */
+#define WAITS_A_LOOK 32u            /* it has slept so often at least */
+#define WATCHED      16u            /* so few lends tell, */
+#define WAITS_WATCHED (WATCHED * WAITS_A_LOOK / LENDS_A_LOOK)
+#define WAIT_CPU_NS  300000u        /* computing between two of the sleeps */
 
-__attribute__((noinline)) static bool passes_on(struct rt_thread *t)
+/* Since the last look. */
+static bool sleeps_often(struct rt_thread *t, uint32_t least)
 {
     uint64_t waits = t->waits, cpu = t->cpu_ns;
-    if (t->self.guest) return false;
     os_own_waits(&t->waits, &t->cpu_ns);
-    return t->waits - waits >= WAITS_A_LOOK && t->cpu_ns - cpu < (t->waits - waits) * WAIT_CPU_NS;
+    return t->waits - waits >= least && t->cpu_ns - cpu < (t->waits - waits) * WAIT_CPU_NS;
 }
 
-__attribute__((noinline)) static long become_guest(struct gate_frame *f)
+/* The word of its core, which is another one once the thread has given the core up and got one again; a loan leaves it alone.  0: none. */
+static uint64_t core_word_of(const struct rt_thread *t)
 {
-    struct rt_thread *t = &rt_self;
+    uint32_t core = t->self.task != USF_NONE ? atomic_load_explicit(&rt.sched.tasks[t->self.task].core, memory_order_relaxed) : USF_NONE;
+    return core < rt.sched.h->nr_cores ? atomic_load_explicit(&rt.sched.cores[core].word, memory_order_relaxed) : 0;
+}
+
+/* The first look has nothing to compare with. */
+static bool passes_on(struct rt_thread *t)
+{
+    uint64_t before = t->watched_word, word = core_word_of(t);
+    t->watched_word = 0;
+    if (t->self.guest || rt.sched.kernel) return false;
+    if (before) return word == before && sleeps_often(t, WAITS_WATCHED);
+    if (!sleeps_often(t, WAITS_A_LOOK) || t->lends == LENDS_A_LOOK) return false;
+    t->watched_word = word;
+    t->lends -= WATCHED;
+    return false;
+}
+
+static long become_guest(struct rt_thread *t, struct gate_frame *f)
+{
     sched_expect_guest(&t->self);
     *blocks_of(t, f) = SURE;
     return may_block(f);
 }
+
+static inline long lend(struct rt_thread *t, struct gate_frame *f)
+{
+    t->certain = false;
+    f->kept = t->self.lost;
+    f->kept_more = t->signals;
+    f->action = GATE_ENTRY_CALLS;
+    sched_lend_core(&rt.sched, &t->self, usf_wait_call(f->rax, f->rdi));
+    return 0;
+}
+
+__attribute__((noinline)) static long look_at_lend(struct rt_thread *t, struct gate_frame *f)
+{ return passes_on(t) && !is_close(f) ? become_guest(t, f) : lend(t, f); }
 
 /* The two halves of most calls, as short as they can be: the entry makes the call between them, with the core lent.  Neither
  * calls anything before it knows that something is unusual, and has a stack frame. */
@@ -382,13 +417,8 @@ static long call_may_block(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
-    if (USF_UNLIKELY(++t->lends % LENDS_A_LOOK == 0) && passes_on(t) && !is_close(f)) return become_guest(f);
-    t->certain = false;
-    f->kept = t->self.lost;
-    f->kept_more = t->signals;
-    f->action = GATE_ENTRY_CALLS;
-    sched_lend_core(&rt.sched, &t->self, usf_wait_call(f->rax, f->rdi));
-    return 0;
+    if (USF_UNLIKELY(++t->lends % LENDS_A_LOOK == 0)) return look_at_lend(t, f);
+    return lend(t, f);
 }
 
 static long after_call(struct gate_frame *f, long r)

@@ -47,6 +47,8 @@ static void in_child(struct rt_thread *t)
     t->apart = false;
     t->deferred = 0;
     t->policy_seen = 0;     /* not every policy is inherited */
+    t->lends = 0;           /* the kernel counts its sleeps anew */
+    t->watched_word = 0;
     rt_forget_threads();
     threads_after_fork();
     if (rt_join_instance(false)) {

@@ -38,6 +38,7 @@ struct rt_thread {
     uint32_t certain;               /* the system call it is in gives the core up for certain */
     uint32_t guesses;               /* calls taken for ones that block */
     uint32_t lends;                 /* calls with the core lent */
+    uint64_t watched_word;          /* its lends are being watched: the word of its core when that began */
     uint64_t waits, cpu_ns;         /* os_own_waits, when that was last looked at */
     uint8_t blocks[RT_CALL_KINDS];  /* by number: how sure we are that such a call will block (calls.c) */
     uint32_t restart;               /* the last handler had SA_RESTART */

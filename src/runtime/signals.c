@@ -27,7 +27,7 @@ static struct {
     struct kernel_sigaction act[NSIGNALS];      /* as the program set them */
     bool known[NSIGNALS];
     bool ready;
-    _Atomic uint64_t handled;                   /* those that have had a handler */
+    _Atomic uint64_t handled;                   /* those that have a handler */
     _Atomic int changing;                       /* the signal whose action is being changed, ... */
     struct kernel_sigaction before;             /* ... and what it was, for a child of a fork in the middle of that */
 } table;
@@ -156,7 +156,8 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
             t->self.entering = 1;
             sched_preempt(&rt.sched, &t->self);
             t->self.entering = 0;
-            t->held = false;
+            if (lost) let_go(t);        /* the program's handler may come next, not the return */
+            else t->held = false;
         }
     }
 end:
@@ -305,7 +306,10 @@ static void rt_signal(int sig, siginfo_t *info, void *ctx)
         default_action(sig, info);
         return;
     }
-    if (a.flags & SA_RESETHAND) table.act[sig].handler = DFL;
+    if (a.flags & SA_RESETHAND) {
+        table.act[sig].handler = DFL;
+        atomic_fetch_and(&table.handled, ~(1ull << (sig - 1)));
+    }
     run_handler(t, &a, sig, info, ctx);
 }
 
@@ -335,10 +339,12 @@ static bool copy_words(void *to, const void *from, unsigned bytes)
 static long tell_kernel(int sig, const struct kernel_sigaction *want)
 {
     bool plain = want->handler == DFL || want->handler == IGN;
+    long r = 0;
     if (!plain) atomic_fetch_or(&table.handled, 1ull << (sig - 1));
-    if (plain && !is_ours(sig)) return kernel_action(sig, want, 0);
-    install_entry(sig, want);
-    return 0;
+    if (plain && !is_ours(sig)) r = kernel_action(sig, want, 0);
+    else install_entry(sig, want);
+    if (plain && r == 0) atomic_fetch_and(&table.handled, ~(1ull << (sig - 1)));
+    return r;
 }
 
 /* Its actions are its own, the table is its parent's: only what it would not know again is put right. */

@@ -1,7 +1,8 @@
 /* tests/signals/nest.c - a thread that waits for a core is not interrupted again and again.  SPDX-License-Identifier: Apache-2.0
  *
  * Usage: nest [THREADS].  So many threads compute all the time, on every core; each kind of victim gets a signal that does not block itself at
- * 10 kHz.  Its handler is short, so it hardly ever runs on top of itself, unless each one waits for a core on top of the one before. */
+ * 10 kHz.  Its handler is short, so it hardly ever runs on top of itself, unless each one waits for a core on top of the one before.  A signal
+ * that had a handler once, and is to end the program again, is never blocked meanwhile. */
 #include "storm.h"
 
 #include <fcntl.h>
@@ -16,6 +17,7 @@ static _Atomic bool stop;
 static _Atomic long handled;
 static sem_t never;
 static int fd[2];
+static _Atomic pid_t tids[8];
 static __thread char *base;
 static __thread size_t depth;
 static __thread jmp_buf out;
@@ -64,6 +66,7 @@ static void *victim(void *arg)
     sigset_t mask;
     void (*fn)(void) = victims[(long)arg];
     unsigned long frame = getauxval(AT_MINSIGSTKSZ);
+    tids[(long)arg] = (pid_t)syscall(SYS_gettid);
     storm_mask(SIG_BLOCK, SIGUSR2);
     timer_t timer = storm_start(TIMER_THREAD);
     base = &here;
@@ -87,6 +90,44 @@ static void *hog(void *arg)
     return arg;
 }
 
+static unsigned long blocked(pid_t tid)
+{
+    char path[64], line[256];
+    unsigned long mask = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "SigBlk: %lx", &mask) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return mask;
+}
+
+/* Code that is not to be interrupted blocks all signals for a moment. */
+static bool is_held(unsigned long mask)
+{ return mask & (1ul << (SIGPROF - 1) | 1ul << (SIGVTALRM - 1)) && !(mask >> (SIGTERM - 1) & 1); }
+
+static void watch(void)
+{
+    struct timespec end = after_us(CLOCK_MONOTONIC, RUN_MS * 1000), now;
+    do {
+        for (size_t i = 0; i < sizeof victims / sizeof *victims; i++)
+            CHECK(!tids[i] || !is_held(blocked(tids[i])));
+        sleep_us(1000);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+}
+
+/* Taken back, and used up. */
+static void handle_no_more(void)
+{
+    storm_handler(SIGPROF, on_signal, 0);
+    CHECK(signal(SIGPROF, SIG_DFL) != SIG_ERR);
+    storm_handler(SIGVTALRM, on_signal, (int)SA_RESETHAND);
+    CHECK_EQ(raise(SIGVTALRM), 0);
+}
+
 int main(int argc, char **argv)
 {
     pthread_t th[MAX_THREADS], v[sizeof victims / sizeof *victims];
@@ -95,13 +136,14 @@ int main(int argc, char **argv)
         threads = 16;
     storm_watchdog(60);
     storm_handler(SIGUSR2, on_signal, (int)SA_NODEFER | SA_RESTART);
+    handle_no_more();
     CHECK_EQ(sem_init(&never, 0, 0) | pipe(fd), 0);
     CHECK_EQ(fcntl(fd[0], F_SETFL, O_NONBLOCK), 0);
     for (int i = 0; i < threads; i++)
         CHECK_EQ(pthread_create(&th[i], NULL, hog, NULL), 0);
     for (size_t i = 0; i < sizeof victims / sizeof *victims; i++)
         CHECK_EQ(pthread_create(&v[i], NULL, victim, (void *)i), 0);
-    sleep_us(RUN_MS * 1000);
+    watch();
     stop = true;
     for (size_t i = 0; i < sizeof victims / sizeof *victims; i++)
         CHECK_EQ(pthread_join(v[i], NULL), 0);

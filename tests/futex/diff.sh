@@ -16,7 +16,7 @@ bad=0
 for seed; do
     "$exe" "$scenario" "$seed" >"$dir/bare" 2>"$dir/err"
     rc=$?
-    [ $rc -eq 77 ] && exit 77
+    [ $rc -eq 77 ] && { tail -1 "$dir/err"; exit 77; }
     if [ $rc -ne 0 ]; then
         echo "$scenario, seed $seed: bare run failed ($rc)"
         tail -3 "$dir/bare" "$dir/err"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: futex_diff SCENARIO [SEED].  The log on stdout must be the same bare and under usf; diff.sh
- * compares.  Exit status 0, 1 when something hangs, 77 when the kernel lacks what is tested.
+ * compares.  Exit status 0, 1 when something hangs, 77 when the kernel or the user lacks what is needed.
  */
 #include "worker.h"
 
@@ -17,6 +17,7 @@ static const struct { const char *name; void (*fn)(uint64_t); } scenarios[] = {
     { "timeouts", scenario_timeouts }, { "shared", scenario_shared },
     { "pi", scenario_pi },             { "robust", scenario_robust },
     { "waitv", scenario_waitv },       { "futex2", scenario_futex2 },
+    { "futex2-apart", scenario_futex2_apart },
 };
 
 int main(int argc, char **argv)

@@ -114,12 +114,18 @@ void scenario_waitv(uint64_t seed)
 }
 
 /* By a thread that usf leaves to the kernel, of threads that it does not. */
-static void futex2_apart(void)
+void scenario_futex2_apart(uint64_t seed)
 {
     const int two = U32_SIZE | PRIV;
     struct waitv from_to[2] = { one(0, 0, 1), one(1, 0, 1) };
     struct sched_param high = { .sched_priority = 1 }, normal = { .sched_priority = 0 };
-    say("real-time: %s", show(SYS(SYS_sched_setscheduler, 0, SCHED_RR, &high)));
+    (void)seed;
+    need(NR_FUTEX_WAIT);
+    workers_start(2, false);
+    if (SYS(SYS_sched_setscheduler, 0, SCHED_RR, &high)) {
+        fprintf(stderr, "no right to real-time threads\n");
+        exit(77);
+    }
     for (int n = -1; n < 2; n++) {
         tell_call(0, NR_FUTEX_WAIT, (long)word, 0, ~0u, two, 0, CLOCK_MONOTONIC);
         await_asleep(0);
@@ -135,6 +141,7 @@ static void futex2_apart(void)
     say("new wake on the second word: %s", show(SYS(NR_FUTEX_WAKE, word + 1, ~0u, 9, two)));
     say("  %s %s", show(await_done(0)), show(await_done(1)));
     say("ordinary: %s", show(SYS(SYS_sched_setscheduler, 0, SCHED_OTHER, &normal)));
+    workers_stop();
 }
 
 static _Atomic int handled;
@@ -194,6 +201,5 @@ void scenario_futex2(uint64_t seed)
         say("  %s %s", show(await_done(0)), show(await_done(1)));
         futex2_restarts(two);
     }
-    futex2_apart();
     workers_stop();
 }

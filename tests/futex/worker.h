@@ -94,5 +94,6 @@ void scenario_pi(uint64_t seed);
 void scenario_robust(uint64_t seed);
 void scenario_waitv(uint64_t seed);
 void scenario_futex2(uint64_t seed);
+void scenario_futex2_apart(uint64_t seed);
 
 #endif

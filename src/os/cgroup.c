@@ -185,18 +185,29 @@ static uint32_t hash_on(uint32_t h, const char *text)
     while (*text) h = (h ^ (uint8_t)*text++) * 16777619u;
     return h ? h : 1;
 }
-static uint32_t hash(const char *text) { return hash_on(HASH_START, text); }
 
 struct bound {
     unsigned cpus;              /* 0: none */
     uint32_t group;
 };
 
+/* Which group that is.  Not by its path: containers with cgroup namespaces of their own see different groups at the same one, and
+ * the same group at different ones. */
+static uint32_t group_at(const char *dir)
+{
+    struct os_stat st;
+    char name[40];
+    if (os_lstat(dir, &st)) return 0;
+    usf_format(name, sizeof name, "%lx:%lx", (unsigned long)st.dev, (unsigned long)st.ino);
+    return hash_on(HASH_START, name);
+}
+
 static void bind_by(struct bound *b, unsigned cpus, const char *dir)
 {
-    if (!cpus || (b->cpus && b->cpus <= cpus)) return;
+    uint32_t group;
+    if (!cpus || (b->cpus && b->cpus <= cpus) || !(group = group_at(dir))) return;
     b->cpus = cpus;
-    b->group = hash(dir);
+    b->group = group;
 }
 
 static void look_at_quota(char *dir, int n, int top, bool v2, void *arg)

@@ -55,7 +55,7 @@ struct os_cpu_place { uint32_t node, llc, package; };   /* dense indices, 0.. */
  * without information share place 0. */
 void os_topology(const char *sysroot, const struct os_cpuset *cpus, struct os_cpu_place *place /* [1024] */);
 /* Bound by the cgroup cpu quota, v1 and v2, walking up: number of CPUs (>= 1), or 0 for none, and which group's it is (a
- * hash of its path; null: never mind).  pid 0: the caller's.  Unreadable or garbled files mean no bound. */
+ * number that all containers have for it; null: never mind).  pid 0: the caller's.  Unreadable or garbled files mean no bound. */
 unsigned os_cgroup_quota(const char *sysroot, int32_t pid, uint32_t *group);
 /* In which groups a process is, as a hash; 0: that cannot be seen. */
 uint32_t os_cgroup_key(int32_t pid);

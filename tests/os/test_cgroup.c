@@ -47,6 +47,42 @@ static void other_process(void)
     CHECK_INT(os_cgroup_quota(root, 0, 0), 0);
 }
 
+static uint32_t group_of(const char *name, int32_t pid)
+{
+    uint32_t group = 0;
+    snprintf(root, sizeof root, "%s/%s", check_dir, name);
+    CHECK_INT(os_cgroup_quota(root, pid, &group), 1);
+    CHECK(group);
+    return group;
+}
+
+/* Two containers, each with a cgroup namespace of its own. */
+static void same_path(void)
+{
+    for (int i = 0; i < 2; i++) {
+        fresh(i ? "one" : "other");
+        check_write(root, "proc/1/cgroup", "0::/\n");
+        check_write(root, "proc/2/cgroup", "0::/in\n");
+        check_write(root, "proc/3/cgroup", "0::/in/deep\n");
+        check_write(root, "proc/self/mountinfo", "%s", V2_MOUNT);
+        check_write(root, "sys/fs/cgroup/cpu.max", "100000 100000\n");
+        check_write(root, "sys/fs/cgroup/in/cpu.max", "10000 100000\n");
+        check_write(root, "sys/fs/cgroup/in/deep/cpu.max", "max 100000\n");
+    }
+    CHECK(group_of("one", 1) != group_of("other", 1));
+    CHECK(group_of("one", 1) != group_of("one", 2));
+    CHECK_INT(group_of("one", 2), group_of("one", 3));
+    fresh("host");                                          /* sees the same group elsewhere */
+    check_write(root, "proc/4/cgroup", "0::/box\n");
+    check_write(root, "proc/self/mountinfo", "30 23 0:26 / / rw - cgroup2 cgroup2 rw\n");
+    char from[200], to[200];
+    snprintf(from, sizeof from, "%s/one/sys/fs/cgroup", check_dir);
+    snprintf(to, sizeof to, "%s/box", root);
+    uint32_t inside = group_of("one", 1);
+    CHECK_INT(rename(from, to), 0);
+    CHECK_INT(group_of("host", 4), inside);
+}
+
 static void hybrid(void)
 {
     fresh("v1");
@@ -127,6 +163,7 @@ int main(void)
     check_tempdir();
     unified();
     other_process();
+    same_path();
     hybrid();
     frozen();
     odd_mounts();

@@ -15,10 +15,21 @@ static bool is_leaving(struct sched *s, struct sched_self *me)
  * waker sees ASLEEP: no wake-up is lost (models/park.pml).  GO and PINNING left behind by a late waker
  * are overwritten by the next ASLEEP, and a needless futex wake only makes the sleeper look again. */
 
+/* May we bind threads of this task's process?  A free record names none, as the monitor is none. */
+static bool is_bindable(struct sched *s, struct usf_task *t)
+{
+    uint32_t proc = t->proc;
+    if (proc >= USF_MAX_PROCS) return false;
+    return proc == s->proc || (s->remote_pin && s->procs[proc].space == s->space);
+}
+
+/* The thread may have ended, and its record be another's by now, of a container where the same number is another thread.  Who frees it
+ * takes the process out, and who claims it writes the thread first: so a thread that is read before the process is of it, or of one before. */
 static void bind(struct sched *s, uint32_t task, uint32_t core)
 {
     struct usf_task *t = &s->tasks[task];
-    if ((t->proc == s->proc || (s->remote_pin && sched_is_ours(s, task))) && os_pin(t->tid, s->cores[core].pol.cpu) == 0) {
+    int32_t tid = t->tid;
+    if (is_bindable(s, t) && os_pin(tid, s->cores[core].pol.cpu) == 0) {
         USF_POINT("sched.bound");
         atomic_store(&t->pinned, core);
     }

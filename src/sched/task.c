@@ -236,6 +236,7 @@ void sched_desert(struct sched *s, const struct os_cpuset *cpus)
         os_futex_wake(&t->park, 1);
     }
     atomic_store(&s->procs[proc].deserted, 1);
+    sched_tell_monitor(s);      /* the lock may have moved on meanwhile, and the monitor have looked in vain */
 }
 
 /* ---- threads ---------------------------------------------------------------------------------- */

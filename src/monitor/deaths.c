@@ -31,11 +31,11 @@ static uint32_t proc_of(const struct monitor *m, uint32_t name)
 }
 
 /* Of another container: that one's monitor finds out, unless all of it has ended. */
-static bool is_dead_elsewhere(struct monitor *m, uint32_t name, uint32_t space)
+static bool is_dead_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, uint32_t space)
 {
     if (space >= USF_MAX_SPACES) return false;
     if (monitor_space_is_gone(m, space)) return true;
-    look_at_owner_elsewhere(m, name, space);
+    look_at_owner_elsewhere(m, name, proc, space);
     return false;
 }
 
@@ -48,7 +48,7 @@ static bool name_is_dead(void *arg, uint32_t name)
     if (name >= LOCK_NAME_MONITOR) space = name - LOCK_NAME_MONITOR;
     else if ((proc = proc_of(m, name)) == USF_NONE) return false;
     else space = m->sched.procs[proc].space;
-    if (space != m->shm.space) return is_dead_elsewhere(m, name, space);
+    if (space != m->shm.space) return is_dead_elsewhere(m, name, proc, space);
     if (proc == USF_NONE) return true;              /* our predecessor: we do not hold it */
     if (!shm_proc_is_alive(&m->sched.procs[proc])) return true;
     if (name < LOCK_NAME_PROC && os_thread_ended(m->sched.procs[proc].pid, m->sched.tasks[name - 1].tid)) return true;

@@ -82,8 +82,8 @@ bool monitor_space_is_gone(struct monitor *m, uint32_t space);
 void monitor_look_at_spaces(struct monitor *m);
 /* stall.c: the owner of the lock is alive, and is waited for.  Called every few milliseconds meanwhile. */
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc);
-/* ... the same for one of another container, */
-void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t space);
+/* ... the same for one of another container (proc: USF_NONE if it is a monitor), */
+void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, uint32_t space);
 /* ... and is over. */
 void end_stall(struct monitor *m);
 /* watch.c: the process of a task; 0: none. */

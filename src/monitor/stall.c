@@ -18,15 +18,6 @@
 #define ELSEWHERE_LOOKS 20u
 #define NUDGE_LOOKS  200u           /* every 100 us */
 
-/* Some process of this space. */
-static uint32_t any_of(struct monitor *m, uint32_t space)
-{
-    uint32_t hwm = atomic_load(&m->shm.h->proc_hwm);
-    for (uint32_t i = 0; i < hwm; i++)
-        if (atomic_load(&m->sched.procs[i].state) != USF_PROC_FREE && m->sched.procs[i].space == space) return i;
-    return USF_MAX_PROCS - 1;
-}
-
 static bool owns(struct monitor *m, uint32_t name)
 { return (atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name; }
 
@@ -39,6 +30,7 @@ static void help_out(struct monitor *m, int32_t pid, uint32_t name)
     kill(pid, SIGSTOP);
 }
 
+/* The owner's process alone stays: it has the lock.  USF_MAX_PROCS: it is a monitor, and all leave. */
 static void declare_stalled(struct monitor *m, uint32_t proc)
 {
     struct usf_header *h = m->shm.h;
@@ -68,14 +60,14 @@ static uint64_t patience(const struct owner_look *o, int32_t pid)
 }
 
 /* Its own monitor sees to it: unless that does not run, either. */
-void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t space)
+void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, uint32_t space)
 {
     struct owner_look *o = &m->owner;
-    uint64_t now = os_now(), signs = m->shm.h->looked_ns + atomic_load(&m->shm.h->space[space].beat);
+    uint64_t now = os_now(), signs = m->shm.h->moved_ns + atomic_load(&m->shm.h->space[space].beat);
     if (!owns(m, name)) return;
     if (o->name != name || o->signs != signs) *o = (struct owner_look){.name = name, .signs = signs, .first = now};
     if (++o->looks < ELSEWHERE_LOOKS || now - o->first < ELSEWHERE_NS || atomic_load(&m->shm.h->stalled)) return;
-    declare_stalled(m, any_of(m, space));
+    declare_stalled(m, proc != USF_NONE ? proc : USF_MAX_PROCS);
 }
 
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)

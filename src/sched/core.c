@@ -49,15 +49,22 @@ static void follow_policy(struct sched *s)
     if (sched_use_policy(s, 0, why, sizeof why)) usf_warn_once("policy: %s", why);
 }
 
-#define LOOK_NS     40000000u    /* is there a monitor?  One of all that take part looks, */
+#define LOOK_NS     40000000u    /* is there a monitor?  One of all of this space that take part looks, */
 #define OWN_LOOK_NS 1000000000u  /* ... and each process now and then, at what concerns itself */
+#define MOVED_NS    40000000u    /* how often the lock shows that it lives */
+
+static bool look_is_due(const struct sched *s, uint64_t now)
+{ return now - atomic_load_explicit(&s->h->space[s->space].looked, memory_order_relaxed) > LOOK_NS; }
+
+static void note_look(struct sched *s, uint64_t now)
+{ atomic_store_explicit(&s->h->space[s->space].looked, now, memory_order_relaxed); }
 
 /* Without the lock: if two find it due at once, both look. */
 bool sched_look_is_due(struct sched *s)
 {
     uint64_t now = os_now();
-    if (now - __atomic_load_n(&s->h->looked_ns, __ATOMIC_RELAXED) <= LOOK_NS) return false;
-    __atomic_store_n(&s->h->looked_ns, now, __ATOMIC_RELAXED);
+    if (!look_is_due(s, now)) return false;
+    note_look(s, now);
     return true;
 }
 
@@ -86,8 +93,10 @@ bool core_enter(struct sched *s, struct sched_self *me)
     }
     s->pol.now = os_now();
     s->pol.nr_procs = atomic_load_explicit(&s->h->proc_hwm, memory_order_relaxed);
-    if (USF_UNLIKELY(s->pol.now - s->h->looked_ns > LOOK_NS || s->pol.now - s->looked > OWN_LOOK_NS) && s->look) {
-        s->h->looked_ns = s->looked = s->pol.now;
+    if (USF_UNLIKELY(s->pol.now - s->h->moved_ns > MOVED_NS)) s->h->moved_ns = s->pol.now;
+    if (USF_UNLIKELY(look_is_due(s, s->pol.now) || s->pol.now - s->looked > OWN_LOOK_NS) && s->look) {
+        note_look(s, s->pol.now);
+        s->looked = s->pol.now;
         me->look = 1;
     }
     if (USF_UNLIKELY(s->policy_gen != atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed)))

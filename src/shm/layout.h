@@ -236,6 +236,9 @@ struct usf_space {
     _Atomic uint64_t beat;      /* bumped on each look of the monitor */
     _Atomic uint64_t tried;     /* ns: when somebody last tried to start one */
     struct usf_missed missed;
+    /* A line of its own: read at each entry into the scheduler, written once in many. */
+    _Atomic uint64_t looked;    /* ns: when somebody of the space last looked whether it has a monitor */
+    uint64_t tail[7];
 };
 #define USF_NS_UNKNOWN UINT64_MAX
 
@@ -279,7 +282,7 @@ struct usf_header {
     _Atomic uint32_t agent_asleep;     /* 1: one waits on it for tasks to wait */
     _Atomic uint32_t lock_stuck;       /* bit s: somebody has waited long for the scheduler lock, and it has not looked yet */
     _Atomic uint32_t lock_waits;       /* 1: somebody has, and the lock may not have moved since: no guests meanwhile */
-    _Atomic uint32_t stalled;          /* process + 1 that holds it and does not run: leave the instance */
+    _Atomic uint32_t stalled;          /* process + 1 that holds it and does not run: leave the instance; USF_MAX_PROCS + 1: a monitor does */
     _Atomic uint32_t mute;             /* bit s: whether anybody of space s is there cannot be told (shm/presence.c) */
     uint32_t ticker;                   /* the space whose monitor calls the policy's tick, */
     uint64_t ticked_ns;                /* ... and when it last did; both under the lock */
@@ -293,7 +296,7 @@ struct usf_header {
     _Atomic uint32_t task_hwm;         /* tasks below are backed by real pages */
     _Atomic uint32_t proc_hwm;         /* processes below are; nothing above was ever in use */
     _Atomic uint32_t nr_procs_active;  /* for display: records that are not FREE */
-    uint64_t looked_ns;                /* when somebody last looked whether there is a monitor; under the lock */
+    uint64_t moved_ns;                 /* when the lock was last had, to some 40 ms: a sign of its life; under the lock */
     _Alignas(USF_CACHELINE)
     struct usf_lock lock;
     uint8_t  pol_data[USF_POL_DATA];
@@ -314,8 +317,8 @@ struct usf_header {
     F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, space) \
     F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, mute) \
     F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_space, ns) F(usf_space, monitor_pid) F(usf_space, monitor_start) \
-    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_header, nr_ready) F(usf_header, nr_lent) \
-    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, looked_ns) \
+    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, tail) F(usf_header, nr_ready) F(usf_header, nr_lent) \
+    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, moved_ns) \
     F(usf_header, lock) F(usf_header, pol_data) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
@@ -369,12 +372,13 @@ USF_LAYOUT_AT(usf_proc, pol, 88);
 USF_LAYOUT_AT(usf_proc, may, 4312);
 USF_LAYOUT_RECORD(usf_run, 128);
 USF_LAYOUT_AT(usf_run, tail, 120);
-USF_LAYOUT_RECORD(usf_space, 64);
+USF_LAYOUT_RECORD(usf_space, 128);
+USF_LAYOUT_AT(usf_space, looked, 64);
 USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
 USF_LAYOUT_AT(usf_lock, next, 64);
 USF_LAYOUT_AT(usf_lock, serving, 128);
 USF_LAYOUT_AT(usf_lock, slot, 192);
-USF_LAYOUT_RECORD(usf_header, 11328);
+USF_LAYOUT_RECORD(usf_header, 12352);
 /* read before the version is known: these never move, in any version */
 USF_LAYOUT_AT(usf_header, magic, 0);
 USF_LAYOUT_AT(usf_header, abi, 8);

@@ -330,20 +330,37 @@ class Lock(Spaces):
         box, pid = self.holder()
         fate(box, pid)
         self.goes_on(game)
-        self.ends_well(game, r"usf: `\S+( \S+)?` \(process \d+ of another container\) is stopped while .* runs unscheduled from now on\n")
+        self.ends_well(game, r"usf: `stall` \(process \d+ of another container\) is stopped while .* runs unscheduled from now on\n")
         self.end_box(box)
         later = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
         self.goes_on(later)
         self.ends_well(later)
 
+    def test_stops_while_others_come(self):
+        """Programs that begin to wait for the lock are no sign that it lives."""
+        self.run_up(SLEEPER, where=[])              # for a monitor here
+        box, _ = self.holder()
+        self.freeze(box)
+        waiting = []
+        end = time.monotonic() + HANG
+        while not any(p.poll() is not None for p in waiting):
+            self.assertLess(time.monotonic(), end, "they wait for ever")
+            if len(waiting) < 40:
+                waiting.append(self.start(*self.usf("true")))
+            time.sleep(0.5)
+        for p in waiting:
+            self.assertEqual(self.end(p).code, 0)
+        self.end_box(box)
+
     def test_dies_with_its_monitor(self):
         """And nobody there notices, as all that is left sleeps: the others leave the instance."""
         self.without_monitor(lambda box, pid: kill(*self.watchmen_of(box), pid))
 
+    def freeze(self, box):
+        kill(*[p for p in self.all_of(box) if p != self.first_of(box)], sig=signal.SIGSTOP)
+
     def test_stops_with_its_monitor(self):
-        def freeze(box, _):
-            kill(*[p for p in self.all_of(box) if p != self.first_of(box)], sig=signal.SIGSTOP)
-        self.without_monitor(freeze)
+        self.without_monitor(lambda box, _: self.freeze(box))
 
 
 if __name__ == "__main__":

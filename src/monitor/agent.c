@@ -22,7 +22,7 @@
 struct agent {
     struct monitor *m;
     uint64_t alone_since;
-    uint64_t mourned;           /* the header's `monitor` whose death will wake us */
+    uint64_t mourned;           /* the space's `monitor` whose death will wake us */
     struct { uint64_t word, progress, loan, since, nudged; } core[USF_MAX_CORES];
 };
 

@@ -14,12 +14,13 @@
 
 #define SHORT_LIFE_NS 100000000u    /* of a monitor that may be dying of the instance's contents */
 
-static _Noreturn void keep(const struct monitor *m, pid_t monitor, sigset_t *death)
+static _Noreturn void keep(struct monitor *m, pid_t monitor, sigset_t *death)
 {
     char name[USF_NAME_MAX], path[SHM_PATH_MAX];
     char *argv[] = {"usf", "monitor", name, NULL}, *envp[] = {NULL};
     uint64_t born = os_now();
     int sig;
+    shm_close(&m->shm);     /* an open file that both have keeps a dead monitor's locks of it */
     prctl(PR_SET_NAME, "usf-keeper");
     prctl(PR_SET_PDEATHSIG, SIGCHLD);
     while (getppid() == monitor) sigwait(death, &sig);

@@ -69,6 +69,21 @@ static void end_monitor(int sig)
     CHECK(SOON(!monitor_is_alive(test_shm.h->space), 5));
 }
 
+static bool has_open_file(pid_t pid)
+{
+    bool has = os_process_maps(pid, test_shm.dev, test_shm.ino);
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        snprintf(path, sizeof path, "fd/%.8s", e->d_name);
+        link_of(pid, path, text, sizeof text);
+        has |= strstr(text, test_config.name) != NULL;
+    }
+    if (d) closedir(d);
+    return has;
+}
+
 /* The keeper takes over; another one takes its place.  Both can be killed. */
 static void test_keeper(void)
 {
@@ -77,6 +92,7 @@ static void test_keeper(void)
         CHECK(SOON((first = keeper_of(monitor)), 5));
         kill(first, SIGKILL);
         CHECK(SOON((keeper = keeper_of(monitor)) && keeper != first, 5));
+        CHECK(SOON(!has_open_file(keeper), 5));     /* it would keep the monitor's locks */
         kill(monitor, SIGKILL);
         CHECK(SOON(atomic_load(&test_shm.h->space[0].monitor_pid) == keeper && monitor_is_alive(test_shm.h->space), 5));
     }

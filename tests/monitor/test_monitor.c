@@ -372,6 +372,26 @@ static int test_lock(void)
     return check_end();
 }
 
+/* Each container has a monitor of its own to look for; and who looks without the lock says nothing about that. */
+static int test_looks(void)
+{
+    struct sched s;
+    test_make(0);
+    test_bind(&s);
+    uint64_t moved = test_shm.h->moved_ns;
+    CHECK(moved);
+    usleep(100000);
+    for (s.space = 0; s.space < 2; s.space++) {
+        CHECK(sched_look_is_due(&s), "in space %u", s.space);
+        CHECK(atomic_load(&test_shm.h->space[s.space].looked) > moved);
+    }
+    CHECK(test_shm.h->moved_ns == moved);
+    s.space = 0;
+    sched_proc_remove(&s, NULL, s.proc, false);
+    ends(test_monitor(false));
+    return check_end();
+}
+
 /* A stopped monitor is found to hang however often it is looked at. */
 static int test_hung(void)
 {
@@ -394,7 +414,7 @@ static const struct { const char *name; int (*run)(void); } all[] = {
     {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"single", test_single},
     {"idle", test_idle}, {"linger", test_linger}, {"progress", test_progress}, {"lent", test_lent}, {"naps", test_naps},
     {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive}, {"exec", test_exec},
-    {"hung", test_hung},
+    {"hung", test_hung}, {"looks", test_looks},
 };
 
 int main(int argc, char **argv)

@@ -39,9 +39,8 @@ static bool is_dead_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, u
     return false;
 }
 
-static bool name_is_dead(void *arg, uint32_t name)
+static bool is_dead(struct monitor *m, uint32_t name)
 {
-    struct monitor *m = arg;
     uint32_t proc = USF_NONE, space;
     monitor_beats(m);       /* however long we wait for the lock */
     if (!name || name >= LOCK_NAME_MONITOR + USF_MAX_SPACES) return false;
@@ -53,6 +52,13 @@ static bool name_is_dead(void *arg, uint32_t name)
     if (!shm_proc_is_alive(&m->sched.procs[proc])) return true;
     if (name < LOCK_NAME_PROC && os_thread_ended(m->sched.procs[proc].pid, m->sched.tasks[name - 1].tid)) return true;
     look_at_owner(m, name, proc);
+    return false;
+}
+
+static bool name_is_dead(void *arg, uint32_t name)
+{
+    if (is_dead(arg, name)) return true;
+    monitor_let_in(arg);
     return false;
 }
 
@@ -98,6 +104,7 @@ static void reap(struct monitor *m, uint32_t i)
         monitor_recover_lock(m);
         USF_POINT("monitor.reap");
         sched_proc_remove(&m->sched, NULL, i, false);
+        sched_tell_monitor(&m->sched);  /* it may have taken the monitors' bits and died before it woke them */
     }
     pthread_mutex_unlock(&m->lock);
     agents_look_at_processes(m);
@@ -132,13 +139,18 @@ static void take_off_deserter(struct monitor *m, uint32_t i)
 static void look_at_processes(struct monitor *m)
 {
     uint32_t hwm = atomic_load(&m->shm.h->proc_hwm), taken = 0, elsewhere = 0;
+    bool left = false;
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_proc *p = &m->sched.procs[i];
         struct watched *w = &m->watched[i];
-        if (w->pid && !names(p, m->shm.space, w)) unwatch(m, w);
+        if (w->pid && !names(p, m->shm.space, w)) {
+            unwatch(m, w);
+            left = true;
+        }
         if (atomic_load(&p->state) == USF_PROC_FREE || p->pid <= 0) continue;
-        if (p->space != m->shm.space) {
-            elsewhere |= 1u << p->space % USF_MAX_SPACES;
+        uint32_t space = p->space;
+        if (space != m->shm.space) {
+            if (space < USF_MAX_SPACES) elsewhere |= 1u << space;
             continue;
         }
         if (!w->pid) watch(m, i);
@@ -147,6 +159,7 @@ static void look_at_processes(struct monitor *m)
         if (atomic_load(&p->state) != USF_PROC_FREE) taken++;
     }
     m->elsewhere = elsewhere;
+    if (left) agents_look_at_processes(m);
     bool idle = elsewhere && !taken;
     if (atomic_exchange(&m->idle, idle) && !idle) sched_tell_monitor(&m->sched);      /* the other thread dozes */
     if (taken || elsewhere) m->empty_since = 0;

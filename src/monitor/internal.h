@@ -55,6 +55,8 @@ struct monitor {
     pid_t keeper;               /* 0: none yet, or it could not be started */
     uint32_t elsewhere;         /* bit s: processes of space s, not ours, are in */
     _Atomic uint32_t gone;              /* bit s: nobody of it is there any more, nor will be before its records are off (spaces.c) */
+    uint64_t gone_since;                /* of the first of them */
+    bool buries;                        /* their records are being taken off */
     struct owner_look owner;
     struct quota_look quotas;
     struct watched watched[USF_MAX_PROCS];
@@ -79,6 +81,8 @@ void monitor_tell_deaths(struct monitor *m);
 /* spaces.c.  Under the monitor's lock: has this space, not ours, ended as a whole?  Then it stays so until we have taken its records
  * off, which monitor_look_at_spaces does. */
 bool monitor_space_is_gone(struct monitor *m, uint32_t space);
+/* ... or until the scheduler's lock has not been had for long: newcomers of such spaces wait. */
+void monitor_let_in(struct monitor *m);
 void monitor_look_at_spaces(struct monitor *m);
 /* stall.c: the owner of the lock is alive, and is waited for.  Called every few milliseconds meanwhile. */
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc);

@@ -47,10 +47,12 @@ int shm_reserve_procs(struct usf_header *h, const char *dir, uint32_t n);
 /* The file's bytes from this one on stand for spaces (presence.c), those below for users (monitor/agent.c). */
 #define SHM_SPACE_BYTE (1ll << 40)
 /* Find m->space and show by a lock of the file, which m is mapped by, that we are there (presence.c).  0; -EXDEV: not for this pid
- * namespace, said; -EOWNERDEAD (if it may be
+ * namespace, -ETIMEDOUT: not now, both said; -ESTALE: it has just been replaced, look again; -EOWNERDEAD (if it may be
  * replaced): nobody at all is there, nor will be before all is closed, and our namespace is none of its. */
-int shm_enter_space(int fd, const struct shm_config *c, bool replace, struct shm *m);
+int shm_enter_space(int fd, const struct shm_config *c, const char *path, bool replace, struct shm *m);
 int shm_enter_first_space(int fd, struct shm *m);       /* of one that we make */
+/* Is it this file that the path names? */
+bool shm_path_names(const char *path, uint64_t dev, uint64_t ino);
 /* Take away the path of an instance in which nobody is.  -ESTALE: gone, look again; others as the kernel's. */
 int shm_discard(int fd, const char *path, struct usf_header *h);
 

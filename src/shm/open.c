@@ -50,6 +50,18 @@ static int map_checked(int fd, const struct shm_config *c, const char *path, str
     return shm_check_header(m->h, m->size, c->name, path, m->why, sizeof m->why);
 }
 
+/* Nobody is in it, and none of its namespaces is ours.  Where its path cannot be taken away, be it bound into a container by itself or
+ * another user's, we take a place in it, or none. */
+static int replace_abandoned(int fd, const struct shm_config *c, const char *path, struct shm *m)
+{
+    int r = shm_discard(fd, path, m->h);
+    if (!r || r == -ENOENT || r == -ESTALE) return -ESTALE;
+    if (r != -EPERM || !shm_is_shared(c->name)) return shm_enter_space(fd, c, path, false, m);
+    usf_format(m->why, sizeof m->why, "instance `%s` was left behind by a container that has ended; user %u has made it, and can remove it, "
+               "or root: `usf clean`; or choose another --instance", c->name, m->h->uid);
+    return r;
+}
+
 /* 0; -ENOENT: no such file; -ESTALE: it has just been replaced, look again. */
 static int open_existing(const struct shm_config *c, bool create, const char *path, struct shm *m)
 {
@@ -57,8 +69,8 @@ static int open_existing(const struct shm_config *c, bool create, const char *pa
     if (fd == -ENOENT) return fd;
     if (fd < 0) return explain_open(fd, path, c->name, m->why, sizeof m->why);
     int r = map_checked(fd, c, path, m);
-    if (!r) r = shm_enter_space(fd, c, true, m);
-    if (r == -EOWNERDEAD) r = shm_discard(fd, path, m->h) == -EBUSY ? shm_enter_space(fd, c, false, m) : -ESTALE;
+    if (!r) r = shm_enter_space(fd, c, path, true, m);
+    if (r == -EOWNERDEAD) r = replace_abandoned(fd, c, path, m);
     if (!r && atomic_load(&m->h->state) == USF_INST_RETIRED) {
         r = shm_settle_retired(fd, path, create && shm_is_shared(c->name), m);
         if (r == -EPERM && shm_is_shared(c->name))

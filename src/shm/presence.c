@@ -16,6 +16,7 @@
 #include <fcntl.h>
 
 #ifndef F_OFD_SETLK
+#define F_OFD_GETLK 36
 #define F_OFD_SETLK 37
 #endif
 
@@ -29,13 +30,21 @@ static int set_lock(int fd, short type, int64_t first, int64_t count)
     return (int)usf_syscall(__NR_fcntl, fd, F_OFD_SETLK, &l);
 }
 
-/* Others have such a byte for a moment only. */
+/* Somebody has it for writing: a monitor that clears away what a space has left, or who comes or replaces the instance. */
+static bool is_examined(int fd, int64_t byte)
+{
+    struct flock l = {.l_type = F_RDLCK, .l_whence = 0, .l_start = byte, .l_len = 1};
+    return usf_syscall(__NR_fcntl, fd, F_OFD_GETLK, &l) == 0 && l.l_type == F_WRLCK;
+}
+
+/* Others have such a byte for a moment only.  -ETIMEDOUT: not this time. */
 static int await_lock(int fd, short type, int64_t byte)
 {
     uint64_t end = os_now() + SHM_LOCK_WAIT_NS;
     for (;;) {
         int r = set_lock(fd, type, byte, 1);
-        if ((r != -EAGAIN && r != -EACCES) || os_now() > end) return r;
+        if (r != -EAGAIN && r != -EACCES) return r;
+        if (os_now() > end) return -ETIMEDOUT;
         os_sleep(AGAIN_NS);
     }
 }
@@ -67,7 +76,7 @@ uint32_t shm_find_space(const struct usf_header *h, uint64_t ns)
 static int show_up(int fd, struct usf_header *h, uint32_t space)
 {
     int r = await_lock(fd, F_RDLCK, FIRST_BYTE + space);
-    if (r == -EAGAIN || r == -EACCES) return -EWOULDBLOCK;
+    if (r == -ETIMEDOUT) return r;
     if (r) atomic_fetch_or(&h->mute, 1u << space);
     return 0;
 }
@@ -81,16 +90,20 @@ static bool has_records(const struct usf_header *h, uint32_t space)
     return false;
 }
 
-/* A place for this namespace: an unused one, or one that its namespace has left.  Nobody else gives places meanwhile. */
+/* A place for this namespace: an unused one, or one that its namespace has left.  Nobody else gives places meanwhile.
+ * -EAGAIN: all are in use; -EBUSY: one may soon not be. */
 static int begin_space(int fd, struct usf_header *h, uint64_t ns, uint32_t *space)
 {
+    int full = -EAGAIN;
     for (uint32_t i = 0; i < USF_MAX_SPACES; i++) {
         struct usf_space *sp = &h->space[i];
         if (atomic_load(&h->mute) >> i & 1) continue;
         int r = set_lock(fd, F_WRLCK, FIRST_BYTE + i, 1);
         if (r && r != -EAGAIN && r != -EACCES) return r;
+        if (r && is_examined(fd, FIRST_BYTE + i)) full = -EBUSY;
         if (r) continue;
         if (has_records(h, i)) {
+            full = -EBUSY;
             set_lock(fd, F_UNLCK, FIRST_BYTE + i, 1);
             continue;
         }
@@ -101,7 +114,7 @@ static int begin_space(int fd, struct usf_header *h, uint64_t ns, uint32_t *spac
         *space = i;
         return set_lock(fd, F_RDLCK, FIRST_BYTE + i, 1);
     }
-    return -EAGAIN;
+    return full;
 }
 
 static int settle(int fd, struct usf_header *h, uint64_t ns, uint32_t *space)
@@ -113,6 +126,13 @@ static int settle(int fd, struct usf_header *h, uint64_t ns, uint32_t *space)
     r = *space == USF_NONE ? begin_space(fd, h, ns, space) : show_up(fd, h, *space);
     set_lock(fd, F_UNLCK, TABLE_BYTE, 1);
     return r;
+}
+
+static int refuse_for_now(const char *name, char *why, size_t cap)
+{
+    usf_format(why, cap, "instance `%s` is being cleared up after a container that has ended, for more than %u s; try again, or choose "
+               "another --instance", name, (unsigned)(SHM_LOCK_WAIT_NS / 1000000000u));
+    return -ETIMEDOUT;
 }
 
 static int refuse(const struct usf_header *h, const char *name, uint64_t ns, int error, char *why, size_t cap)
@@ -135,16 +155,19 @@ static int refuse(const struct usf_header *h, const char *name, uint64_t ns, int
 static bool is_abandoned(int fd, const struct usf_header *h)
 { return !atomic_load(&h->mute) && set_lock(fd, F_WRLCK, FIRST_BYTE, USF_MAX_SPACES) == 0; }
 
-int shm_enter_space(int fd, const struct shm_config *c, bool replace, struct shm *m)
+int shm_enter_space(int fd, const struct shm_config *c, const char *path, bool replace, struct shm *m)
 {
     struct usf_header *h = m->h;
-    uint64_t ns = m->pidns = os_pidns();
-    for (;;) {
+    uint64_t ns = m->pidns = os_pidns(), end = os_now() + SHM_LOCK_WAIT_NS;
+    for (;; os_sleep(AGAIN_NS)) {
         int r = -EXDEV;
         m->space = shm_find_space(h, ns);
         if (m->space != USF_NONE) r = show_up(fd, h, m->space);
         else if (replace && is_abandoned(fd, h)) return -EOWNERDEAD;
         else if (c->settle && !shm_is_shared(c->name) && h->pidns >> 32 == ns >> 32) r = settle(fd, h, ns, &m->space);
+        if (r && !shm_path_names(path, m->dev, m->ino)) return -ESTALE;     /* others have replaced it meanwhile */
+        if (r == -EBUSY && os_now() < end) continue;
+        if (r == -EBUSY || r == -ETIMEDOUT) return refuse_for_now(c->name, m->why, sizeof m->why);
         if (r) return refuse(h, c->name, ns, r, m->why, sizeof m->why);
         if (shm_is_space_of(h, m->space, ns)) return 0;     /* it is not another's since, nor will be as long as we are there */
         set_lock(fd, F_UNLCK, FIRST_BYTE + m->space, 1);

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-static bool path_names(const char *path, uint64_t dev, uint64_t ino)
+bool shm_path_names(const char *path, uint64_t dev, uint64_t ino)
 {
     struct os_stat st;
     return os_lstat(path, &st) == 0 && st.dev == dev && st.ino == ino;
@@ -43,7 +43,7 @@ bool shm_retire_if_empty(struct shm *m, const char *dir)
     } else if (os_flock(fd, LOCK_EX, 0) == 0) {
         done = mark_retired(h, m->space);
         /* What another user has made is left (/dev/shm is sticky): whoever wants the instance next takes it as it is. */
-        if (done && path_names(path, m->dev, m->ino)) os_unlink(path);
+        if (done && shm_path_names(path, m->dev, m->ino)) os_unlink(path);
         unlock(fd);
     }
     os_close(fd);
@@ -58,7 +58,7 @@ static int settle_locked(int fd, const char *path, bool reuse, struct shm *m)
     struct os_stat st;
     int r = os_fstat(fd, &st);
     if (r) return r;
-    if (!path_names(path, st.dev, st.ino)) return -ESTALE;
+    if (!shm_path_names(path, st.dev, st.ino)) return -ESTALE;
     if (atomic_load(&h->state) == USF_INST_READY) return 0;
     if (shm_nr_members(h, m->space)) {
         atomic_store(&h->state, USF_INST_READY);    /* who retired it died before it saw them */
@@ -79,7 +79,7 @@ int shm_discard(int fd, const char *path, struct usf_header *h)
     if (r) return r;
     r = os_fstat(fd, &st);
     atomic_store(&h->state, USF_INST_RETIRED);      /* for who has opened it before */
-    if (!r && path_names(path, st.dev, st.ino)) r = os_unlink(path);
+    if (!r && shm_path_names(path, st.dev, st.ino)) r = os_unlink(path);
     if (r && r != -ENOENT) atomic_store(&h->state, USF_INST_READY);
     unlock(fd);
     return r;

@@ -210,6 +210,20 @@ class Together(Spaces):
         self.unscheduled(r, "users share within one only")
         subprocess.run([*user, FILES["usf"], "clean", "-i", "public:" + self.instance, "--force"], env=self.env, capture_output=True)
 
+    def test_another_users_that_is_left_behind(self):
+        """It cannot be removed, and says who can."""
+        if os.geteuid():
+            self.skipTest("takes two users")
+        self.env.update(USF_INSTANCE="", HOME="/")
+
+        def run_as(uid, *command):
+            return ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", *self.usf("--share", "public", "-i", self.instance, *command)]
+        box = self.up(*run_as(65534, "sh", "-c", "echo up; exec sleep 100"))
+        self.end_box(box)
+        r = self.run_it(*run_as(65533, LOAD))
+        self.unscheduled(r, "left behind by a container", "user 65534 has made it")
+        self.scheduled(self.run_it(*run_as(65534, "--stats", LOAD)), 3)
+
     def test_made_anew_by_others(self):
         """Programs below a `usf run` enter what another container has made in the meantime, too."""
         box = self.up(*self.usf("sh", "-c", "echo up; read x; exec " + shlex.join(python(SLEEPER))), stdin=subprocess.PIPE)

@@ -25,13 +25,13 @@ static bool exists(uint64_t owner, uint32_t space)
     return pid > 0 && (owner >> 32 != space || kill(pid, 0) == 0 || errno != ESRCH);
 }
 
-/* A row whose `usf run` was killed is free again: its pid is the claim, so that two never take it at once. */
+/* A row whose `usf run` was killed is free again.  Its pid alone is the claim, so that two never take it at once; the state is for display. */
 static bool claim(struct usf_run *r, uint32_t space)
 {
-    uint32_t state = 0;
     uint64_t owner = atomic_load(&r->owner);
-    if (!atomic_compare_exchange_strong(&r->state, &state, 1) && exists(owner, space)) return false;
+    if (exists(owner, space)) return false;
     if (!atomic_compare_exchange_strong(&r->owner, &owner, owner_word(space, getpid()))) return false;
+    atomic_store(&r->state, 1);
     atomic_store(&r->nr_procs, 0);
     atomic_store(&r->spin_sites, 0);
     atomic_store(&r->unpatched, 0);
@@ -41,8 +41,8 @@ static bool claim(struct usf_run *r, uint32_t space)
 
 static void give_back(struct usf_run *r)
 {
-    atomic_store(&r->owner, 0);
     atomic_store(&r->state, 0);
+    atomic_store(&r->owner, 0);         /* last: another's from now on */
 }
 
 static unsigned users_of(const struct instance *in, unsigned run, bool dead_only)

@@ -26,16 +26,6 @@ void monitor_let_in(struct monitor *m)
     m->gone = 0;
 }
 
-static void end_runs(struct monitor *m, uint32_t space)
-{
-    for (uint32_t i = 0; i < m->shm.h->max_runs; i++) {
-        struct usf_run *r = &m->sched.runs[i];
-        if (r->space != space || !atomic_load(&r->owner)) continue;
-        atomic_store(&r->owner, 0);
-        atomic_store(&r->state, 0);
-    }
-}
-
 static void bury(struct monitor *m, uint32_t space)
 {
     uint32_t hwm = atomic_load(&m->shm.h->proc_hwm);
@@ -49,7 +39,7 @@ static void bury(struct monitor *m, uint32_t space)
         USF_POINT("monitor.bury");
         sched_proc_remove(&m->sched, NULL, i, false);
     }
-    end_runs(m, space);
+    shm_end_runs(m->shm.h, space);
     sched_tell_monitor(&m->sched);      /* as for each that dies (deaths.c) */
     m->buries = false;
     m->gone &= ~(1u << space);

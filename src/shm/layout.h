@@ -182,10 +182,10 @@ struct usf_proc {
 /* One `usf run` with --stats: sums over all its processes. */
 struct usf_run {
     _Alignas(USF_CACHELINE)
-    _Atomic uint32_t state;     /* 0 free, 1 in use */
+    _Atomic uint32_t state;     /* for display: 0 free, 1 in use */
     uint32_t reserved0;
     union {
-        _Atomic uint64_t owner; /* both words below: claimed by one compare-and-swap */
+        _Atomic uint64_t owner; /* both words below: claimed by one compare-and-swap; 0: free */
         struct {
             int32_t pid;        /* of the `usf run` that reads it */
             uint32_t space;     /* whose pid that is */

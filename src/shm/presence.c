@@ -90,6 +90,17 @@ static bool has_records(const struct usf_header *h, uint32_t space)
     return false;
 }
 
+void shm_end_runs(struct usf_header *h, uint32_t space)
+{
+    for (uint32_t i = 0; i < h->max_runs; i++) {
+        struct usf_run *r = &shm_runs(h)[i];
+        uint64_t owner = atomic_load(&r->owner);
+        if (!owner || owner >> 32 != space) continue;
+        atomic_store(&r->state, 0);
+        atomic_store(&r->owner, 0);
+    }
+}
+
 /* A place for this namespace: an unused one, or one that its namespace has left.  Nobody else gives places meanwhile.
  * -EAGAIN: all are in use; -EBUSY: one may soon not be. */
 static int begin_space(int fd, struct usf_header *h, uint64_t ns, uint32_t *space)
@@ -107,6 +118,7 @@ static int begin_space(int fd, struct usf_header *h, uint64_t ns, uint32_t *spac
             set_lock(fd, F_UNLCK, FIRST_BYTE + i, 1);
             continue;
         }
+        shm_end_runs(h, i);
         atomic_store(&sp->monitor, 0);
         atomic_store(&sp->tried, 0);
         atomic_store(&sp->missed.since, 0);

@@ -120,6 +120,8 @@ int  shm_lock_byte(const struct shm *m, uint64_t at);
 /* The same for the sign of life of another space (presence.c).  True: nobody of that other space is there, or will be before it is released. */
 bool shm_seize_space(const struct shm *m, uint32_t space);
 void shm_release_space(const struct shm *m, uint32_t space);
+/* Nobody of that space is there: the rows of statistics that its runs have had are free. */
+void shm_end_runs(struct usf_header *h, uint32_t space);
 
 /* With whom an instance is shared is part of its name: NAME is the user's own, gGID:NAME that of a group's members,
  * public:NAME anybody's.  So it goes wherever the name goes: to children, the monitor, other commands. */

@@ -18,7 +18,10 @@ static uint64_t make(uint32_t n)
     struct shm m;
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
     m.h->pidns = ELSEWHERE(0);
-    for (uint32_t i = 0; i < n; i++) atomic_store(&m.h->space[i].ns, ELSEWHERE(i));
+    for (uint32_t i = 0; i < n; i++) {
+        atomic_store(&m.h->space[i].ns, ELSEWHERE(i));
+        atomic_store(&shm_runs(m.h)[i].owner, (uint64_t)i << 32 | 4711);        /* `usf run` that was killed */
+    }
     uint64_t ino = m.ino;
     shm_close(&m);
     return ino;
@@ -52,6 +55,8 @@ static void open_and_end(uint64_t was, bool another)
     }
     CHECK(m.created == another && (m.ino == was) == !another);
     CHECK(shm_is_space_of(m.h, m.space, os_pidns()));
+    for (uint32_t i = 0; i < USF_MAX_SPACES; i++)
+        CHECK_INT(shm_runs(m.h)[i].pid, another || i == m.space ? 0 : 4711);
     CHECK(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
 }

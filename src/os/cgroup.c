@@ -235,7 +235,7 @@ uint32_t os_cgroup_key(int32_t pid)
     char path[32], line[2 * PATH_LEN];
     uint32_t h = HASH_START;
     usf_format(path, sizeof path, "/proc/%d/cgroup", pid);
-    if (!text_open(&t, path)) return 0;
+    if (!os_proc_is_ours() || !text_open(&t, path)) return 0;
     while (text_next(&t, line, sizeof line)) h = hash_on(h, line);
     text_close(&t);
     return h != HASH_START ? h : 0;
@@ -264,6 +264,6 @@ static void look_at_freezer(char *dir, int len, int top, bool v2, void *arg)
 bool os_cgroup_frozen(const char *sysroot, int32_t pid)
 {
     bool frozen = false;
-    visit_groups(sysroot, pid, "freezer", look_at_freezer, &frozen);
+    if (os_proc_is_ours()) visit_groups(sysroot, pid, "freezer", look_at_freezer, &frozen);
     return frozen;
 }

@@ -70,6 +70,9 @@ bool os_in_group(uint32_t gid);              /* its effective group, or one of t
 bool os_has_user(uint32_t uid);              /* as its real, effective or saved user */
 bool os_is_privileged(void);                 /* it is root in one of them, or has capabilities */
 bool os_sees_others(void);                   /* /proc tells of other users' processes (no hidepid) */
+/* False: /proc is another pid namespace's (`unshare -p` alone leaves the outer one's), and its numbers are not ours.  All that asks /proc about a
+ * number then answers as where there is none. */
+bool os_proc_is_ours(void);
 /* Of the program or library that this is linked into, as hex; "": it has none. */
 void os_build_id(char *hex, size_t cap);
 bool os_process_ended(int32_t pid);          /* no such process, or a zombie without threads */

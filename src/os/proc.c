@@ -37,8 +37,19 @@ static uint64_t field_in(const char *stat, long len, int wanted)
 
 uint64_t os_start_time_in(const char *stat, long len) { return field_in(stat, len, 22); }
 
+bool os_proc_is_ours(void)
+{
+    char link[16] = "";
+    const char *s = link;
+    uint64_t pid;
+    long n = usf_syscall(__NR_readlinkat, AT_FDCWD, "/proc/self", link, sizeof link - 1);
+    if (n < 0) return n != -ENOENT;         /* (of a namespace that we are not in at all) */
+    return text_number(&s, &pid) && !*s && pid == (uint64_t)os_getpid();
+}
+
 static long read_head(const char *path, char *buf, long cap)
 {
+    if (!os_proc_is_ours()) return -ENOENT;
     long n = os_read_file(path, buf, (size_t)cap);
     return n == -EFBIG ? cap - 1 : n;
 }
@@ -67,7 +78,7 @@ uint64_t os_thread_slices(int32_t pid, int32_t tid)
     uint64_t v[3];
     usf_format(path, sizeof path, "/proc/%d/task/%d/schedstat", pid, tid);
     const char *s = text;
-    if (os_read_file(path, text, sizeof text) <= 0) return 0;
+    if (!os_proc_is_ours() || os_read_file(path, text, sizeof text) <= 0) return 0;
     for (int i = 0; i < 3; i++, s++)
         if (!text_number(&s, &v[i]) || (*s != ' ' && *s != '\n')) return 0;
     return v[2];
@@ -176,13 +187,13 @@ static bool look_into(const char *name, void *arg)
 bool os_process_maps(int32_t pid, uint64_t dev, uint64_t ino)
 {
     struct file_user f = {dev, ino, 0};
-    return maps_file(pid, &f) != MAPS_NOT;
+    return !os_proc_is_ours() || maps_file(pid, &f) != MAPS_NOT;
 }
 
 bool os_process_surely_maps(int32_t pid, uint64_t dev, uint64_t ino)
 {
     struct file_user f = {dev, ino, 0};
-    return maps_file(pid, &f) == MAPS;
+    return os_proc_is_ours() && maps_file(pid, &f) == MAPS;
 }
 
 int32_t os_file_user(uint64_t dev, uint64_t ino)

@@ -210,6 +210,20 @@ class Together(Spaces):
         self.unscheduled(r, "users share within one only")
         subprocess.run([*user, FILES["usf"], "clean", "-i", "public:" + self.instance, "--force"], env=self.env, capture_output=True)
 
+    def test_with_the_proc_of_others(self):
+        """Numbers there are of the outer namespace: nobody is taken for dead, or alive, by them."""
+        bare = tuple(w for w in BOX if w not in ("--proc", "/proc"))
+        here, box = self.run_up(GAME, where=[], stdin=subprocess.PIPE), self.run_up(GAME, where=bare, stdin=subprocess.PIPE)
+        hog = self.run_up(HOG, where=bare)
+        self.goes_on(here)
+        self.goes_on(box)
+        self.assertEqual(len(self.elsewhere()), 2)
+        self.end_box(hog)
+        self.soon(lambda: len(self.elsewhere()) == 1, "its process is still in")
+        self.ends_well(box)
+        self.ends_well(here)
+        self.gone_soon()
+
     def test_another_users_that_is_left_behind(self):
         """It cannot be removed, and says who can."""
         if os.geteuid():

@@ -3,6 +3,7 @@
 #include "os/os.h"
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -80,6 +81,32 @@ static void states(void)
     CHECK_INT(os_thread_state(getpid(), getpid()), 'R');
 }
 
+/* In a pid namespace with the /proc of the outer one: number 1 is another process there. */
+static void foreign_proc(void)
+{
+    CHECK(os_proc_is_ours());
+    pid_t child = fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWUSER | CLONE_NEWPID) && unshare(CLONE_NEWPID)) _exit(0);
+        pid_t inner = fork();
+        if (inner) {
+            int status = 1;
+            waitpid(inner, &status, 0);
+            _exit(status != 0);
+        }
+        CHECK(getpid() == 1 && !os_proc_is_ours());
+        CHECK_INT(os_start_time(1), 0);
+        CHECK_INT(os_thread_state(1, 1), 0);
+        CHECK(!os_thread_ended(1, 1) && !os_process_ended(1));
+        CHECK(os_process_maps(1, 1, 1) && !os_process_surely_maps(1, 1, 1), "it cannot be told");
+        CHECK(os_cgroup_key(1) == 0);
+        _exit(check_failed != 0);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    CHECK_INT(status, 0);
+}
+
 static void *wait_for_ever(void *arg)
 {
     for (;;) pause();
@@ -146,6 +173,7 @@ int main(void)
     stat_text();
     own_start();
     states();
+    foreign_proc();
     headless();
     signals();
     users_of_files();

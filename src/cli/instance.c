@@ -50,9 +50,10 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, const ch
         snprintf(why, cap, "%s", in->shm.why);
         return r;
     }
-    const struct usf_header *h = in->shm.h;
-    bool of_other = h->policy_path[0] && h->pidns != os_pidns() && !shm_is_shared(s->instance);
-    if (of_other && !policy_load(h->policy_path, why, (unsigned)cap)) return -ENOEXEC;     /* another container's, which this one has not */
+    struct usf_header *h = in->shm.h;
+    bool object = h->policy_path[0] && !shm_is_shared(s->instance);
+    if (object && (in->shm.created || h->pidns != os_pidns()) && !policy_load_same(h->policy_path, &h->policy_hash, why, (unsigned)cap))
+        return -ENOEXEC;        /* another container's, which this one has not */
     memset(&in->cpus, 0, sizeof in->cpus);
     struct usf_core *cores = shm_cores(in->shm.h);
     for (unsigned i = 0; i < in->shm.h->nr_cores; i++) os_cpu_set(&in->cpus, cores[i].pol.cpu);

@@ -92,7 +92,7 @@ static int bind_scheduler(struct monitor *m)
     m->sched.space = m->shm.space;
     m->sched.remote_pin = true;
     if (shm_is_shared(m->options->name)) usf_format(why, sizeof why, "%s", SHM_NO_OBJECTS);
-    else if (h->policy_path[0]) user = policy_load(h->policy_path, why, sizeof why);
+    else if (h->policy_path[0]) user = policy_load_same(h->policy_path, &h->policy_hash, why, sizeof why);
     if ((!h->policy_path[0] || user) && !sched_use_policy(&m->sched, user, why, sizeof why)) return 0;
     if (h->pidns != os_pidns()) return usf_warn("%s", why), -ENOEXEC;
     monitor_replace_policy(m, why);

@@ -19,6 +19,7 @@
 
 static struct loaded {
     char path[1024];
+    uint64_t hash;
     struct usf_policy_ops ops;
 } loaded[MAX_LOADED];
 static unsigned nr_loaded;
@@ -64,6 +65,25 @@ static bool object_is_whole(const char *path, uint64_t size, char *why, unsigned
     return whole;
 }
 
+/* Of the whole file; 0: it cannot be read. */
+static uint64_t hash_of(const char *path)
+{
+    uint64_t h = 0x9e3779b97f4a7c15ull, word[512];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+    while (fd >= 0 && (n = read(fd, word, sizeof word)) > 0) {
+        memset((char *)word + n, 0, -(size_t)n & 7);
+        h = (h ^ (uint64_t)n) * 0xff51afd7ed558ccdull;
+        for (unsigned i = 0; i * sizeof *word < (size_t)n; i++) {
+            h = (h ^ word[i]) * 0xff51afd7ed558ccdull;
+            h ^= h >> 32;
+        }
+    }
+    if (fd < 0) return 0;
+    close(fd);
+    return n < 0 ? 0 : h | 1;
+}
+
 /* dlerror without the path that it starts with: our line names it already. */
 static const char *link_error(const char *path)
 {
@@ -97,11 +117,11 @@ static const struct usf_policy_ops *table_of(const char *path, void *object, cha
     return NULL;
 }
 
-const struct usf_policy_ops *policy_load(const char *path, char *why, unsigned why_len)
+static struct loaded *load(const char *path, char *why, unsigned why_len)
 {
     struct stat before, after;
     for (unsigned i = 0; i < nr_loaded; i++)
-        if (!strcmp(loaded[i].path, path)) return &loaded[i].ops;
+        if (!strcmp(loaded[i].path, path)) return &loaded[i];
     if (path[0] != '/' || strlen(path) >= sizeof loaded->path) {
         usf_format(why, why_len, "policy %s: needs an absolute path of less than %u bytes", path,
                    (unsigned)sizeof loaded->path);
@@ -113,6 +133,7 @@ const struct usf_policy_ops *policy_load(const char *path, char *why, unsigned w
     }
     if (!file_is_trusted(path, &before, why, why_len)) return NULL;
     if (!object_is_whole(path, (uint64_t)before.st_size, why, why_len)) return NULL;
+    uint64_t hash = hash_of(path);
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!object) {
         usf_format(why, why_len, "policy %s: %s", path, link_error(path));
@@ -129,6 +150,23 @@ const struct usf_policy_ops *policy_load(const char *path, char *why, unsigned w
     }
     struct loaded *l = &loaded[nr_loaded++];
     strcpy(l->path, path);
+    l->hash = hash;
     policy_resolve(in, &l->ops);
-    return &l->ops;
+    return l;
+}
+
+const struct usf_policy_ops *policy_load(const char *path, char *why, unsigned why_len)
+{
+    struct loaded *l = load(path, why, why_len);
+    return l ? &l->ops : NULL;
+}
+
+const struct usf_policy_ops *policy_load_same(const char *path, _Atomic uint64_t *hash, char *why, unsigned why_len)
+{
+    struct loaded *l = load(path, why, why_len);
+    uint64_t is = 0;
+    if (!l || atomic_compare_exchange_strong(hash, &is, l->hash) || is == l->hash) return l ? &l->ops : NULL;
+    usf_format(why, why_len, "policy %s: the instance was made with another object of this name, in another container or before it was "
+               "built anew: choose another --instance, or wait for its end", path);
+    return NULL;
 }

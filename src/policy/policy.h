@@ -8,6 +8,7 @@
 #define USF_POLICY_INTERNAL_H
 
 #include <usf/policy.h>
+#include <stdatomic.h>
 
 #define POLICY_NAME_MAX 31u
 
@@ -33,6 +34,9 @@ extern const struct usf_policy_ops usf_policy_defaults;
 /* Load the policy at `path`, check and complete it.  Null: `why` gets one line that says what to do.
  * The object stays loaded.  Calls dlopen: from a constructor or a tool, never in the gate. */
 const struct usf_policy_ops *policy_load(const char *path, char *why, unsigned why_len);
+/* The same for an instance: its programs and monitors must all have the same object, and in another container, or since it was built anew,
+ * another may lie at that path.  *hash is the instance's: the first to load it sets it, others compare. */
+const struct usf_policy_ops *policy_load_same(const char *path, _Atomic uint64_t *hash, char *why, unsigned why_len);
 
 /* ---- checked calls (checked.c): what the scheduler uses; holds the scheduler lock -------------- */
 /* The policy's answers are not trusted.  pick and select give USF_NONE and set *why (static string,

@@ -30,7 +30,7 @@ static void object_loaded(const struct gate_object *o)
 static const struct usf_policy_ops *user_policy(char *why, unsigned cap)
 {
     if (!rt.shm.h->policy_path[0]) return 0;
-    if (!shm_is_shared(rt.settings.instance)) return policy_load(rt.shm.h->policy_path, why, cap);
+    if (!shm_is_shared(rt.settings.instance)) return policy_load_same(rt.shm.h->policy_path, &rt.shm.h->policy_hash, why, cap);
     usf_format(why, cap, "%s", SHM_NO_OBJECTS);
     return 0;
 }

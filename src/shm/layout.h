@@ -264,6 +264,7 @@ struct usf_header {
     uint64_t lend_ns;           /* core lending: taken after this long */
     char     policy[32];        /* name in force */
     char     policy_path[USF_POLICY_PATH_MAX]; /* user's object, or "" */
+    _Atomic uint64_t policy_hash;  /* of that object, 0: nobody has loaded it yet */
     _Atomic uint32_t policy_gen;   /* bumped when the policy is replaced */
     char     policy_why[128];      /* why it was replaced, or "" */
     uint32_t init_tgid;         /* pid of the creator */
@@ -312,7 +313,7 @@ struct usf_header {
     F(usf_header, max_cores) F(usf_header, max_procs) F(usf_header, max_tasks) F(usf_header, max_runs) \
     F(usf_header, name) F(usf_header, nr_cores) F(usf_header, lock_kind) F(usf_header, quantum_ns) \
     F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, policy) \
-    F(usf_header, policy_path) F(usf_header, policy_gen) F(usf_header, policy_why) F(usf_header, init_tgid) \
+    F(usf_header, policy_path) F(usf_header, policy_hash) F(usf_header, policy_gen) F(usf_header, policy_why) F(usf_header, init_tgid) \
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
     F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, space) \
     F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, mute) \
@@ -378,7 +379,7 @@ USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
 USF_LAYOUT_AT(usf_lock, next, 64);
 USF_LAYOUT_AT(usf_lock, serving, 128);
 USF_LAYOUT_AT(usf_lock, slot, 192);
-USF_LAYOUT_RECORD(usf_header, 12352);
+USF_LAYOUT_RECORD(usf_header, 12416);
 /* read before the version is known: these never move, in any version */
 USF_LAYOUT_AT(usf_header, magic, 0);
 USF_LAYOUT_AT(usf_header, abi, 8);

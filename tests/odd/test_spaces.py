@@ -257,6 +257,22 @@ class Together(Spaces):
         self.unscheduled(r, policy)
         self.assertIsNone(self.here()["policy_replaced_because"])
 
+    def test_another_policy_of_that_name(self):
+        """The same, however much it looks like it."""
+        policy = self.env["USF_POLICY"] = shutil.copy(FILES["policy"], self.dir)
+        self.run_up(SLEEPER, where=[])
+        self.scheduled(self.run_it(*BOX, *self.usf("--stats", LOAD)), 3)
+        other = os.path.join(self.dir, "other.so")
+        with open(policy, "rb") as f, open(other, "wb") as g:
+            g.write(f.read() + b"\n")
+        del self.env["USF_POLICY"]
+        r = self.run_it(*BOX, "--bind", other, policy, *self.usf(LOAD))
+        self.unscheduled(r, policy, "another object of this name")
+        shutil.move(other, policy)                  # built anew
+        r = self.run_it(*self.usf(LOAD))
+        self.unscheduled(r, policy, "another object of this name")
+        self.assertIsNone(self.here()["policy_replaced_because"])
+
     def test_what_the_tools_say(self):
         self.run_up(SLEEPER)
         self.run_up(SLEEPER, where=[])

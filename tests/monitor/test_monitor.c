@@ -330,7 +330,7 @@ static int test_naps(void)
     uint32_t event = atomic_load(&test_shm.h->monitor_event);
     pthread_t t = want_core();
     CHECK(SOON(atomic_load(asleep) == 0, 10));
-    CHECK(atomic_load(&test_shm.h->monitor_event) != event);
+    CHECK(SOON(atomic_load(&test_shm.h->monitor_event) != event, 10));     /* after the flag, by another thread */
     sched_leave_core(&sched, &spinner, false);
     kill(monitor, SIGCONT);
     CHECK(SOON(waiter_ran, 10), "the core was not given on");

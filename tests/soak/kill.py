@@ -88,8 +88,8 @@ class Soak:
         return subprocess.run([self.usf, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, timeout=60, check=False)
 
-    def start(self, slot, plans=None):
-        """plans: of perturbation points, in the environment"""
+    def start(self, slot, plans=None, where=()):
+        """plans: of perturbation points, in the environment; where: what starts it, a container"""
         self.board.clear(slot)
         kind = self.kind[slot] = self.rng.choice(self.args.kinds)
         threads = THREADS if kind == "all" else self.rng.randint(2, 4)
@@ -100,12 +100,12 @@ class Soak:
         program = [sys.executable, os.path.join(HERE, "load.py")] if kind == "python" else [self.load]
         if self.args.stats:     # then the run stays, as the program's parent, and is what is killed
             options.append("--stats=" + os.path.join(self.dir, "stats"))
-        argv = [self.usf, "run", *options, "--", *program, kind, str(slot), str(threads), self.board.path]
+        argv = [*where, self.usf, "run", *options, "--", *program, kind, str(slot), str(threads), self.board.path]
         if self.args.users:
             argv = [SETPRIV, "--reuid", str(self.rng.choice(USERS)), "--regid", str(GROUP), "--clear-groups", *argv]
         null = os.open("/dev/null", os.O_RDWR)
         env = {**{k: v for k, v in os.environ.items() if not k.startswith("USF_")}, **(plans or {})}
-        self.pid[slot] = os.posix_spawn(argv[0], argv, env, file_actions=[
+        self.pid[slot] = os.posix_spawnp(argv[0], argv, env, file_actions=[
             (os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, self.errors.fileno(), 2)])
         os.close(null)
         self.dead.pop(self.pid[slot], None)     # an orphan's, whose pid this one has now

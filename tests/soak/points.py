@@ -17,6 +17,7 @@ from patience import Patience
 # Nobody delegates to the lock's owner yet; tests/lock kills there.
 UNUSED = {"lock.taken", "lock.reply"}
 KINDS = ["all", "barrier", "sleep"]     # where the first does not reach a point, cores are never idle
+BOX = ["bwrap", "--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--unshare-pid", "--die-with-parent"]
 REACH = 2  # seconds for a program to reach a point
 
 
@@ -107,6 +108,23 @@ class Points(kill.Soak):
         self.kills += reached
         return reached
 
+    def container_dies(self, point, count):
+        """... and a monitor of those that clear away what it has left."""
+        self.new_instance(point)
+        self.args.kinds = KINDS[:1]
+        self.start(0, {"USF_TEST_MONITOR_POINTS": self.plan(point, count)})
+        if not self.wait_for(lambda: self.board.is_up(0), kill.STUCK):
+            raise kill.Failed("%s: the survivor does not start" % point)
+        self.start(1, where=BOX)
+        self.wait_for(lambda: self.board.is_up(1), REACH)
+        os.kill(self.pid[1], 9)
+        self.forget(1)
+        reached = self.wait_for(lambda: self.reached(point), REACH)
+        self.survivor_goes_on(point)
+        self.end()
+        self.kills += reached
+        return reached
+
     def last_dies(self, point):
         """While the instance ends, or begins: the next program gets one all the same."""
         self.new_instance(point)
@@ -135,7 +153,7 @@ class Points(kill.Soak):
                 self.program_dies(point, self.rng.randint(2, 300), kind)
             else:
                 self.args.kinds = KINDS[:1]
-                reached = self.monitor_dies(point, 1) or self.last_dies(point)
+                reached = self.monitor_dies(point, 1) or self.last_dies(point) or self.container_dies(point, 1)
             if not reached and point not in UNUSED:
                 missed.append(point)
             if reached and point in UNUSED:

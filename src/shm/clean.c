@@ -1,7 +1,25 @@
 /* src/shm/clean.c - remove what cannot be opened.  SPDX-License-Identifier: Apache-2.0 */
 #include "internal.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+
+/* Of processes of other containers we see no more than the locks that they have (presence.c). */
+static int remove_locked(const char *path, bool file, char *why, size_t cap)
+{
+    int fd = file ? os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0) : -EISDIR;
+    int r = fd >= 0 ? shm_lock_spaces(fd) : 0;
+    if (r == -EAGAIN || r == -EACCES) {
+        usf_format(why, cap, "%s is in use, by another container as it seems; left alone", path);
+        r = -EBUSY;
+    } else {
+        r = os_unlink(path);
+        if (r) shm_explain(r, "remove", path, why, cap);
+        else usf_format(why, cap, "%s removed", path);
+    }
+    if (fd >= 0) os_close(fd);
+    return r;
+}
 
 int shm_remove_unusable(const char *dir, const char *name, char *why, size_t cap)
 {
@@ -20,8 +38,5 @@ int shm_remove_unusable(const char *dir, const char *name, char *why, size_t cap
         usf_format(why, cap, "%s is in use by process %d; left alone", path, user);
         return -EBUSY;
     }
-    r = os_unlink(path);
-    if (r) return shm_explain(r, "remove", path, why, cap);
-    usf_format(why, cap, "%s removed", path);
-    return 0;
+    return remove_locked(path, S_ISREG(st.mode), why, cap);
 }

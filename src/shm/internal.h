@@ -51,6 +51,7 @@ int shm_reserve_procs(struct usf_header *h, const char *dir, uint32_t n);
  * replaced): nobody at all is there, nor will be before all is closed, and our namespace is none of its. */
 int shm_enter_space(int fd, const struct shm_config *c, const char *path, bool replace, struct shm *m);
 int shm_enter_first_space(int fd, struct shm *m);       /* of one that we make */
+int shm_lock_spaces(int fd);    /* 0: nobody is in any of them, nor will be before fd is closed; -EAGAIN, -EACCES: somebody is */
 /* Is it this file that the path names? */
 bool shm_path_names(const char *path, uint64_t dev, uint64_t ino);
 /* Take away the path of an instance in which nobody is.  -ESTALE: gone, look again; others as the kernel's. */

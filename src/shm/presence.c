@@ -163,9 +163,10 @@ static int refuse(const struct usf_header *h, const char *name, uint64_t ns, int
     return -EXDEV;
 }
 
+int shm_lock_spaces(int fd) { return set_lock(fd, F_WRLCK, FIRST_BYTE, USF_MAX_SPACES); }
+
 /* ... and stays so until fd is closed, and what is mapped by it unmapped. */
-static bool is_abandoned(int fd, const struct usf_header *h)
-{ return !atomic_load(&h->mute) && set_lock(fd, F_WRLCK, FIRST_BYTE, USF_MAX_SPACES) == 0; }
+static bool is_abandoned(int fd, const struct usf_header *h) { return !atomic_load(&h->mute) && shm_lock_spaces(fd) == 0; }
 
 int shm_enter_space(int fd, const struct shm_config *c, const char *path, bool replace, struct shm *m)
 {

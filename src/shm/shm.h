@@ -3,6 +3,7 @@
  * Life of a segment (docs/design.md):
  *
  *   nothing --create--> READY --shm_retire_if_empty--> RETIRED (and unlinked, unless another user has made it)
+ *                       READY, of containers that have all ended --shm_discard--> RETIRED and unlinked, or READY again
  *
  * It is made whole under no name, or a temporary one, and then linked: nobody ever sees a half-made one.
  * Who may do what when:
@@ -10,7 +11,9 @@
  *   - retiring: RETIRED first, then look at the process records; if one is taken: READY again.
  *     With both orders sequentially consistent at least one side sees the other, so that nobody is
  *     ever left in an instance that newcomers do not find;
- *   - unlinking the path needs a flock on the file that it names, and only retiring and replacing a retired
+ *   - discarding: only with the locks of all spaces (presence.c), which nobody who is in leaves to others; nobody else looks
+ *     at the process records, as they are all of the dead;
+ *   - unlinking the path needs a flock on the file that it names, and only retiring, discarding and replacing a retired
  *     file take it.  The kernel drops it with its holder, and whoever finds RETIRED with members alive
  *     (the retirer died between the two steps) makes it READY again.
  */

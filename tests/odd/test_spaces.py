@@ -200,6 +200,14 @@ class Together(Spaces):
         self.end_box(boxes[7])
         self.soon(lambda: not self.run_it(*BOX, *self.usf("true")).warnings, "its place is not given to another")
 
+    def test_cleaned_by_who_has_no_place(self):
+        """Neither sees the other's processes."""
+        self.run_up(SLEEPER, where=[])
+        r = self.run_it(*BOX, FILES["usf"], "clean", "-i", self.instance, "--force")
+        self.assertEqual(r.code, 1, r)
+        self.assertIn("is in use, by another container", r.err)
+        self.assertTrue(os.path.exists(self.segment))
+
     def test_users_that_share_stay_in_one(self):
         self.env["USF_INSTANCE"] = ""
         user = [] if os.geteuid() else ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
@@ -303,8 +311,10 @@ class Ends(Spaces):
             q = self.up(*self.usf("sh", "-c", "echo up; read x; sleep 3; exit 0"), where=then, stdin=subprocess.PIPE)
             p.communicate("\n", timeout=HANG)
             if then:
-                self.end_box(q)
-                continue                    # its monitor is dead, too
+                self.end_box(q)             # its monitor is dead, too: the next run finds what it has left
+                self.scheduled(self.run_it(*self.usf("--stats", LOAD)), 3)
+                self.gone_soon()
+                continue
             q.communicate("\n", timeout=HANG)
             self.gone_soon()
 
@@ -347,8 +357,10 @@ class Lock(Spaces):
     """A container's process dies, or stops, with the scheduler's lock."""
 
     def holder(self):
-        script = "exec 3<&0; %s >&2 & sleep 0.5; %s %s hold <&3 & wait" % (shlex.join(self.usf(*python(SLEEPER))), shlex.quote(STALL),
-                                                                        self.instance)
+        fifo = os.path.join(self.dir, "up-%d" % random.randrange(1 << 30))
+        os.mkfifo(fifo)
+        script = "exec 3<&0; %s >%s & read up <%s; %s %s hold <&3 & wait" % (shlex.join(self.usf(*python(SLEEPER))), fifo, fifo,
+                                                                            shlex.quote(STALL), self.instance)
         box = subprocess.Popen([*BOX, "sh", "-c", script], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True)
         self.addCleanup(self.finish, box)

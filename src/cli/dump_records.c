@@ -19,6 +19,10 @@ static void id_text(uint32_t id, char *buf, size_t cap)
     else snprintf(buf, cap, "%u", id);
 }
 
+/* Behind a number that means another process here, or none. */
+static const char *whose(const struct view *v, uint32_t proc)
+{ return proc < v->nr_procs && !view_knows(v, &v->procs[proc]) ? " of another pid namespace" : ""; }
+
 /* ---- lock ------------------------------------------------------------------------------------- */
 void dump_owner(const struct view *v, uint32_t name, char *buf, size_t cap)
 {
@@ -26,14 +30,15 @@ void dump_owner(const struct view *v, uint32_t name, char *buf, size_t cap)
     uint32_t task = name - 1, proc = name - LOCK_NAME_PROC;
     if (!name) snprintf(buf, cap, "nobody");
     else if (name < LOCK_NAME_PROC && task < v->nr_tasks)
-        snprintf(buf, cap, "task %u, thread %d (%s) of process %d", task, v->tasks[task].tid,
-                 view_task_name(v, &v->tasks[task], text), view_pid_of(v, &v->tasks[task]));
+        snprintf(buf, cap, "task %u, thread %d (%s) of process %d%s", task, v->tasks[task].tid,
+                 view_task_name(v, &v->tasks[task], text), view_pid_of(v, &v->tasks[task]), whose(v, atomic_load(&v->tasks[task].proc)));
     else if (name < LOCK_NAME_PROC) snprintf(buf, cap, "task %u, which does not exist", task);
     else if (name < LOCK_NAME_MONITOR && proc < v->nr_procs)
-        snprintf(buf, cap, "a thread without a task of process %d (record %u)", v->procs[proc].pid, proc);
+        snprintf(buf, cap, "a thread without a task of process %d%s (record %u)", v->procs[proc].pid, whose(v, proc), proc);
     else if (name >= LOCK_NAME_MONITOR && name < LOCK_NAME_MONITOR + USF_MAX_SPACES)
-        snprintf(buf, cap, "the monitor of space %u, process %d", name - LOCK_NAME_MONITOR,
-                 atomic_load(&v->h->space[name - LOCK_NAME_MONITOR].monitor_pid));
+        snprintf(buf, cap, "the monitor of space %u, process %d%s", name - LOCK_NAME_MONITOR,
+                 atomic_load(&v->h->space[name - LOCK_NAME_MONITOR].monitor_pid),
+                 name - LOCK_NAME_MONITOR == v->space ? "" : " of another pid namespace");
     else snprintf(buf, cap, "name 0x%x", name);
 }
 
@@ -75,8 +80,8 @@ static void dump_core(const struct view *v, uint32_t i)
     printf("core %u: CPU %u, node %u, cache %u, package %u, %s", i, c->pol.cpu, c->pol.node, c->pol.llc, c->pol.package,
            view_core_state(view_state_of_core(v, i)));
     if (t)
-        printf(", task %u = thread %d (%s) of process %d", core_task(w), t->tid, view_task_name(v, t, name),
-               view_pid_of(v, t));
+        printf(", task %u = thread %d (%s) of process %d%s", core_task(w), t->tid, view_task_name(v, t, name),
+               view_pid_of(v, t), whose(v, atomic_load(&t->proc)));
     printf(", %u ready tasks ran here last\n", view_ready_of_core(v, i));
     printf("  word 0x%lx = state %u, task %u, sequence %lu; poller 0x%x%s\n", w, core_state(w), core_task(w),
            (unsigned long)core_seq(w), poller, poller & USF_MAIL ? " (mail)" : "");
@@ -140,7 +145,7 @@ static void dump_task(struct why_reader *r, uint32_t id)
     id_text(atomic_load(&t->core), core, sizeof core);
     id_text(atomic_load(&t->pinned), pinned, sizeof pinned);
     id_text(t->pol.last_core, last, sizeof last);
-    printf("task %u: thread %d (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, t->tid,
+    printf("task %u: thread %d%s (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, t->tid, whose(v, atomic_load(&t->proc)),
            view_task_name(v, t, name), atomic_load(&t->proc), atomic_load(&t->state), view_state_of(v, t),
            ago(v, atomic_load(&t->since_ns)), core, pinned);
     printf("  park %u (%s), parked %u, token %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, guest %u, loan %lu (%lu)\n", park,

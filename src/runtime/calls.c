@@ -359,14 +359,12 @@ __attribute__((noinline)) static long after_disturbed(struct gate_frame *f, long
  * futexes and for a core as well: where that is often, a few lends in a row have to tell, with no wait of the scheduler's between them. */
 #define LENDS_A_LOOK 256u
 #define WAITS_A_LOOK 32u            /* it has slept so often at least */
-#define WATCHED      16u            /* so few lends tell, */
-#define WAITS_WATCHED (WATCHED * WAITS_A_LOOK / LENDS_A_LOOK)
+#define WATCHED      16u            /* so few lends tell: as often in proportion */
 #define WAIT_CPU_NS  300000u        /* computing between two of the sleeps */
 
-/* Since the last look. */
 static bool sleeps_often(struct rt_thread *t, uint32_t least)
 {
-    uint64_t waits = t->waits, cpu = t->cpu_ns;
+    uint64_t waits = t->waits, cpu = t->cpu_ns;         /* at the last look */
     os_own_waits(&t->waits, &t->cpu_ns);
     return t->waits - waits >= least && t->cpu_ns - cpu < (t->waits - waits) * WAIT_CPU_NS;
 }
@@ -378,14 +376,13 @@ static uint64_t core_word_of(const struct rt_thread *t)
     return core < rt.sched.h->nr_cores ? atomic_load_explicit(&rt.sched.cores[core].word, memory_order_relaxed) : 0;
 }
 
-/* The first look has nothing to compare with. */
 static bool passes_on(struct rt_thread *t)
 {
     uint64_t before = t->watched_word, word = core_word_of(t);
     t->watched_word = 0;
     if (t->self.guest || rt.sched.kernel) return false;
-    if (before) return word == before && sleeps_often(t, WAITS_WATCHED);
-    if (!sleeps_often(t, WAITS_A_LOOK) || t->lends == LENDS_A_LOOK) return false;
+    if (before) return word == before && sleeps_often(t, WATCHED * WAITS_A_LOOK / LENDS_A_LOOK);
+    if (!sleeps_often(t, WAITS_A_LOOK) || t->lends == LENDS_A_LOOK) return false;      /* the first: nothing to compare with */
     t->watched_word = word;
     t->lends -= WATCHED;
     return false;

@@ -68,7 +68,8 @@ static bool object_is_whole(const char *path, uint64_t size, char *why, unsigned
 /* Of the whole file; 0: it cannot be read. */
 static uint64_t hash_of(const char *path)
 {
-    uint64_t h = 0x9e3779b97f4a7c15ull, word[512];
+    static uint64_t word[512];      /* not on a small stack */
+    uint64_t h = 0x9e3779b97f4a7c15ull;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n;
     while (fd >= 0 && (n = read(fd, word, sizeof word)) > 0) {

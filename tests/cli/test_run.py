@@ -390,10 +390,11 @@ class Environment(Case):
         self.assertLessEqual(set(p.stdout.split()), {"0", "1", "2", str(w), "3", "4", "5"} if w > 5 else {"0", "1", "2", "3", "4", "5"})
 
     def test_small_stack(self):
-        p = subprocess.run(["sh", "-c", 'ulimit -s 16; exec "$0" run cat /proc/self/limits', self.usf], env=self.env, cwd=self.dir,
+        # With 16 KiB the dynamic linker itself runs out of it one time in five, whatever it preloads.
+        p = subprocess.run(["sh", "-c", 'ulimit -s 20; exec "$0" run cat /proc/self/limits', self.usf], env=self.env, cwd=self.dir,
                            capture_output=True, text=True, timeout=60)
         self.assertEqual(p.returncode, 0, p.stderr)
-        self.assertRegex(p.stdout, r"Max stack size +16384 +16384")
+        self.assertRegex(p.stdout, r"Max stack size +20480 +20480")
 
     def test_asan_programs_are_pleased(self):
         src = self.write("a.c", "int main(void) { return 3; }\n")

@@ -176,6 +176,29 @@ static ucontext_t *below_entries(ucontext_t *uc)
     return uc;
 }
 
+#define CANCEL_SIGNAL 32        /* glibc's SIGCANCEL */
+
+/* Signals that are let in late, when the handler of another is about to be called.  libc's request to cancel: its handler may unwind, not through
+ * an entry whose pc in a springboard is not shown as the program's yet.  And on alternate stacks the runtime's own. */
+static uint64_t late_signals(int sig, const struct kernel_sigaction *a)
+{
+    uint64_t late = sig != CANCEL_SIGNAL ? 1ull << (CANCEL_SIGNAL - 1) : 0;
+    return a->flags & SA_ONSTACK && sig != RT_SIGNAL ? late | 1ull << (RT_SIGNAL - 1) : late;
+}
+
+/* On a small stack of its own a handler is not to have the runtime's signal on top, which takes as much again as its own.  So it is
+ * blocked while a handler runs that asks for such a stack, and let in here where there is none, or a large one. */
+#define LARGE_STACK (32u << 10)
+static bool on_small_stack(const ucontext_t *uc)
+{ return uc->uc_stack.ss_size && uc->uc_stack.ss_size < LARGE_STACK; }
+
+static void let_in_late(int sig, const struct kernel_sigaction *a, const ucontext_t *uc)
+{
+    uint64_t late = late_signals(sig, a) & ~(a->mask | *(const uint64_t *)&uc->uc_sigmask);
+    if (on_small_stack(uc)) late &= ~(1ull << (RT_SIGNAL - 1));
+    if (late) usf_syscall(__NR_rt_sigprocmask, SIG_UNBLOCK, &late, 0, 8);
+}
+
 /* Springboards have no unwind information: a handler that unwinds (pthread_cancel, throw) sees the patched
  * object's own address in their place.  False: the handler wants the thread to go on elsewhere. */
 static bool call_handler(const struct kernel_sigaction *a, int sig, siginfo_t *info, ucontext_t *uc)
@@ -183,6 +206,7 @@ static bool call_handler(const struct kernel_sigaction *a, int sig, siginfo_t *i
     greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP], *code = &below_entries(uc)->uc_mcontext.gregs[REG_RIP], true_pc = *code;
     greg_t shown = (greg_t)gate_original_pc((uintptr_t)true_pc);
     *code = shown;
+    let_in_late(sig, a, uc);
     greg_t seen = *pc;
     a->handler(sig, info, uc);
     if (*pc != seen) return false;
@@ -202,20 +226,6 @@ static void end_parents_wait(struct rt_thread *t, ucontext_t *uc)
     uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
 }
 
-/* On a small stack of its own a handler is not to have the runtime's signal on top, which takes as much again as its own.  So it is
- * blocked while a handler runs that asks for such a stack, and let in here where there is none, or a large one. */
-#define LARGE_STACK (32u << 10)
-static bool on_small_stack(const ucontext_t *uc)
-{ return uc->uc_stack.ss_size && uc->uc_stack.ss_size < LARGE_STACK; }
-
-static void unblock_own_signal(int sig, const struct kernel_sigaction *a, const ucontext_t *uc)
-{
-    const uint64_t own = 1ull << (RT_SIGNAL - 1);
-    if (USF_LIKELY(!(a->flags & SA_ONSTACK)) || sig == RT_SIGNAL || (a->mask | *(const uint64_t *)&uc->uc_sigmask) & own || on_small_stack(uc))
-        return;
-    usf_syscall(__NR_rt_sigprocmask, SIG_UNBLOCK, &own, 0, 8);
-}
-
 static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, int sig, siginfo_t *info, void *uc)
 {
     uint64_t held_mask = t->held_mask;
@@ -228,7 +238,6 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->handlers++;
     t->restart = (a->flags & SA_RESTART) != 0;
     if (t->state != RT_ATTACHED || usf_gate_vforked) {
-        unblock_own_signal(sig, a, uc);
         call_handler(a, sig, info, uc);
         return;
     }
@@ -244,7 +253,6 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->sync.waiter = 0;
     t->sync.handlers = 0;
     let_go(t);
-    unblock_own_signal(sig, a, uc);
 
     if (!call_handler(a, sig, info, uc)) return;
 
@@ -321,7 +329,7 @@ static void install_entry(int sig, const struct kernel_sigaction *user)
     /* Handlers on top of the entry may unwind (pthread_cancel): not through a frame that they do not expect, of a thread that may be in
      * a springboard. */
     if (k.handler == DFL || k.handler == IGN) k = (struct kernel_sigaction){.flags = SA_RESTART, .mask = ~SYNCHRONOUS};
-    if (k.flags & SA_ONSTACK && sig != RT_SIGNAL) k.mask |= 1ull << (RT_SIGNAL - 1);       /* unblock_own_signal */
+    else k.mask |= late_signals(sig, user);
     if (is_ours(sig)) k.flags &= ~(unsigned long)SA_RESETHAND;      /* one of our own must not use it up */
     k.handler = rt_signal;
     k.flags |= SA_SIGINFO | 0x04000000 /* SA_RESTORER */;

@@ -194,8 +194,10 @@ static bool on_small_stack(const ucontext_t *uc)
 
 static void let_in_late(int sig, const struct kernel_sigaction *a, const ucontext_t *uc)
 {
-    uint64_t late = late_signals(sig, a) & ~(a->mask | *(const uint64_t *)&uc->uc_sigmask);
-    if (on_small_stack(uc)) late &= ~(1ull << (RT_SIGNAL - 1));
+    /* Programs cannot block libc's: if that is blocked below, an entry has done it, which this handler may jump out of. */
+    const uint64_t own = 1ull << (RT_SIGNAL - 1), below = *(const uint64_t *)&uc->uc_sigmask & own;
+    uint64_t late = late_signals(sig, a) & ~(a->mask | below);
+    if (on_small_stack(uc)) late &= ~own;
     if (late) usf_syscall(__NR_rt_sigprocmask, SIG_UNBLOCK, &late, 0, 8);
 }
 

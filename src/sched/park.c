@@ -20,7 +20,7 @@ static bool is_bindable(struct sched *s, struct usf_task *t)
 {
     uint32_t proc = t->proc;
     if (proc >= USF_MAX_PROCS) return false;
-    return proc == s->proc || (s->remote_pin && s->procs[proc].space == s->space);
+    return proc == s->proc || (s->remote_pin && sched_space_of(&s->procs[proc]) == s->space);
 }
 
 /* The thread may have ended, and its record be another's by now, of a container where the same number is another thread.  Who frees it

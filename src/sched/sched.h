@@ -123,11 +123,15 @@ static inline bool sched_has_lent(const struct usf_task *t)
 /* The record of a thread whose process was taken off in the middle of something. */
 extern struct usf_task sched_gone;
 
+/* Whose pids a process's are, without the lock: it may come or leave at this moment.  (The second 16 bits of the word that both change.) */
+static inline uint32_t sched_space_of(const struct usf_proc *p)
+{ return (uint16_t)(atomic_load_explicit(&((struct usf_proc *)p)->claim, memory_order_relaxed) >> 16); }
+
 /* Do we know what the pid and thread id of this task mean?  (Those of a task that has just ended mean nothing.) */
 static inline bool sched_is_ours(const struct sched *s, uint32_t task)
 {
     uint32_t proc = atomic_load_explicit(&s->tasks[task].proc, memory_order_relaxed);
-    return proc < USF_MAX_PROCS && s->procs[proc].space == s->space;
+    return proc < USF_MAX_PROCS && sched_space_of(&s->procs[proc]) == s->space;
 }
 
 /* Bind a mapped segment.  Changes nothing in it. */

@@ -367,6 +367,7 @@ USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
 USF_LAYOUT_AT(usf_core, tail, 280);
 USF_LAYOUT_RECORD(usf_proc, 4352);
+USF_LAYOUT_AT(usf_proc, space, 2);
 USF_LAYOUT_AT(usf_proc, pid, 4);
 USF_LAYOUT_AT(usf_proc, start_time, 8);
 USF_LAYOUT_AT(usf_proc, pol, 88);

@@ -8,17 +8,21 @@
  * No lost wake-up: a sleeper that was made RUNNING does not stay asleep.  Spin finds a violation as an
  * invalid end state, because nothing else wakes the sleeper: needless wakes and timeouts are bounded.
  *
+ * A waker whose thread ends leaves the wake-up to the kernel, which looks at the word when the thread has gone: AT_END then
+ * stays, with the bit that it is known by.
+ *
  * -DDEATH: a waker is killed between any two of its steps, once.  The monitor, which sees a thread asleep
  * although its task is RUNNING, wakes it whatever the park word says.
  *
  * Mutations that must fail: -DLATE_GO (the waker stores GO instead of replacing its PINNING);
+ * -DAWAKE_AT_END (a waker that finds AT_END takes the sleeper for awake);
  * -DNO_RECHECK (the sleeper does not look at its state between ASLEEP and the kernel);
  * -DDEATH -DTRUST_PARK (the monitor wakes only whom the park word calls ASLEEP). */
 #ifndef ROUNDS
 #define ROUNDS 3
 #endif
 #define WAKERS 2
-mtype = { NONE, GO, ASLEEP, PINNING, SOFT };      /* park word */
+mtype = { NONE, GO, ASLEEP, PINNING, SOFT, AT_END };      /* park word */
 mtype = { RUNNING, BLOCKED };                     /* task state */
 
 mtype park = NONE;
@@ -116,10 +120,22 @@ active [WAKERS] proctype waker() {
        atomic { if :: park == PINNING -> park = GO :: else fi };
 #endif
        if
+#ifdef AWAKE_AT_END
        :: was != ASLEEP
+#else
+       :: was != ASLEEP && was != AT_END
+#endif
        :: else ->
           MAY_DIE;
-          in_kernel = false                       /* futex wake */
+          if
+          :: in_kernel = false                    /* futex wake */
+          :: atomic { park == GO -> park = AT_END };      /* the waker's thread ends, killed or not */
+             if
+             :: atomic { park == AT_END -> in_kernel = false }
+             :: atomic { park == NONE -> in_kernel = false }
+             :: atomic { park != AT_END && park != NONE -> skip }
+             fi
+          fi
        fi
     :: finished -> break
     od;

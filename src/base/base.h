@@ -5,7 +5,7 @@
  *   usf_dassert  debug       everything worth checking that is not cheap
  *   usf_xassert  expensive   whole-object checks (x_is_valid)
  * An assert is a bug of ours.  In a user's program it must not kill: the runtime installs
- * usf_on_bug, which retires scheduling for the process and lets it run on.
+ * usf_on_bug, which condemns the instance and lets the process, as all others, run on unscheduled.
  */
 #ifndef USF_BASE_H
 #define USF_BASE_H

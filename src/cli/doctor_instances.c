@@ -38,13 +38,16 @@ static void check_members(const char *name, const struct usf_header *h, uint32_t
     }
     int32_t pid = atomic_load(&h->space[space].monitor_pid);
     bool monitor = monitor_is_alive(&h->space[space]), ours = view_owner_of(name) == geteuid();
-    if (dead) doctor_find(monitor || !ours ? FINDING_WARN : FINDING_BAD, name, "%u dead process%s still in it%s%s%s", dead, dead == 1 ? " is" : "es are",
-                          monitor ? "; its monitor will take them out" : " and no monitor: run 'usf clean -i ", monitor ? "" : name, monitor ? "" : "'");
+    if (dead) doctor_find(monitor || !ours ? FINDING_WARN : FINDING_BAD, name, "%u dead process%s still in it%s%s%s", dead,
+                          dead == 1 ? " is" : "es are",
+                          monitor ? "; its monitor will take them out" : " and no monitor: run 'usf clean -i ", monitor ? "" : name,
+                          monitor ? "" : "'");
     if (monitor) doctor_find(FINDING_GOOD, name, "%u process%s, monitor %d", alive, alive == 1 ? "" : "es", pid);
     else if (alive) doctor_find(FINDING_WARN, name, "%u process%s and no monitor: threads that never block can stall the others", alive,
                                 alive == 1 ? "" : "es");
     else if (!dead && !elsewhere) doctor_find(FINDING_NOTE, name, "nobody uses it: 'usf clean -i %s' removes it", name);
-    if (elsewhere) doctor_find(FINDING_NOTE, name, "%u process%s of other containers, which cannot be checked from here", elsewhere, elsewhere == 1 ? "" : "es");
+    if (elsewhere) doctor_find(FINDING_NOTE, name, "%u process%s of other containers, which cannot be checked from here", elsewhere,
+                               elsewhere == 1 ? "" : "es");
 }
 
 static void check_instance(const char *name)
@@ -61,6 +64,7 @@ static void check_instance(const char *name)
         doctor_find(view_owner_of(name) == geteuid() ? FINDING_BAD : FINDING_WARN, name, "its records contradict each other: %s", why);
     const struct usf_header *h = m.h;
     if (atomic_load(&h->state) == USF_INST_RETIRED) doctor_find(FINDING_NOTE, name, "is retired: the next 'usf run' replaces it");
+    if (shm_is_condemned(h)) doctor_find(FINDING_BAD, name, "is damaged: its programs run unscheduled; the next 'usf run' replaces it");
     if (h->policy_why[0]) doctor_find(FINDING_WARN, name, "%.127s", h->policy_why);
     uint32_t space = shm_find_space(h, os_pidns());
     if (space != USF_NONE) check_members(name, h, space);

@@ -27,13 +27,18 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 
+/* Major * 100 + minor; 0: not known. */
+static int kernel_version(struct utsname *u)
+{
+    int major = 0, minor = 0;
+    return uname(u) == 0 && sscanf(u->release, "%d.%d", &major, &minor) == 2 ? major * 100 + minor : 0;
+}
+
 static void check_kernel(void)
 {
-    struct utsname u;
-    int major = 0, minor = 0;
-    if (uname(&u)) return;
-    sscanf(u.release, "%d.%d", &major, &minor);
-    bool arch = !strcmp(u.machine, "x86_64"), old = major < 5 || (major == 5 && minor < 4);
+    struct utsname u = {0};
+    bool old = kernel_version(&u) < 504, arch = !strcmp(u.machine, "x86_64");
+    if (!u.release[0]) return;
     doctor_find(!arch ? FINDING_BAD : old ? FINDING_WARN : FINDING_GOOD, "kernel", "%s %s %s%s%s", u.sysname, u.release,
                 u.machine, arch ? "" : ": usf runs on x86_64 only", old ? ": older than 5.4, never tried" : "");
 }
@@ -46,7 +51,8 @@ static void check_futex(void)
     doctor_find(ok ? FINDING_GOOD : FINDING_BAD, "futex", "%s", ok ? "works" : "does not work: nothing can be scheduled");
     r = syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0);
     ok = r < 0 && errno == EINVAL;
-    doctor_find(ok ? FINDING_GOOD : FINDING_NOTE, "futex_waitv", "%s", ok ? "works" : "not there (needs Linux 5.16, or a filter forbids it)");
+    doctor_find(ok ? FINDING_GOOD : FINDING_NOTE, "futex_waitv", "%s",
+                ok ? "works" : "not there (needs Linux 5.16, or a filter forbids it)");
 }
 
 static void check_membarrier(void)
@@ -68,6 +74,18 @@ static void check_user_dispatch(void)
 {
     int r = prctl(PR_SET_SYSCALL_USER_DISPATCH, 0, 0, 0, 0);
     doctor_find(FINDING_NOTE, "user dispatch", "%s", r == 0 ? "works (not needed)" : "not there (not needed)");
+}
+
+/* By measurement on 6.18 (docs/performance.md); 6.6 was the first with this scheduler. */
+static void check_autogroup(void)
+{
+    struct utsname u;
+    char on[8] = "";
+    if (kernel_version(&u) < 606) return;
+    if (os_read_file("/proc/sys/kernel/sched_autogroup_enabled", on, sizeof on) < 0 || *on != '1') return;
+    doctor_find(FINDING_NOTE, "autogroup",
+                "is on: beside programs whose threads switch very often, Linux may keep other sessions and its own threads "
+                "from the CPU for a second or more; as root: sysctl kernel.sched_autogroup_enabled=0");
 }
 
 /* The gate writes code that is mapped r-x through /proc/self/mem, and failing that by mprotect. */
@@ -191,6 +209,7 @@ void doctor_machine(const struct config *c)
     check_membarrier();
     check_pidfd();
     check_user_dispatch();
+    check_autogroup();
     check_code_writes();
     check_seccomp();
     check_shm();

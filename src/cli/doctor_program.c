@@ -103,8 +103,9 @@ static void report_coverage(const struct coverage *c)
                 "%u system call sites: %u patched, %u through their callers, %u starts of threads and processes, %u left "
                 "(and %u returns from signal handlers)", all, c->n[GATE_SITE_PATCHABLE], c->n[GATE_SITE_CANCEL],
                 c->n[GATE_SITE_CLONE], c->n[GATE_SITE_LEFT], c->returns);
-    doctor_find(FINDING_NOTE, "loaded later", "what it opens with dlopen (plug-ins, Python modules) is not looked at here: it is patched when "
-                "it is loaded, and 'usf ps' and 'usf run --stats' count the sites that were left");
+    doctor_find(FINDING_NOTE, "loaded later",
+                "what it opens with dlopen (plug-ins, Python modules) is not looked at here: it is patched when it is loaded, "
+                "and 'usf ps' and 'usf run --stats' count the sites that were left");
 }
 
 /* What the kernel will run, if it is not an ELF file that can be read.  True: all is said. */

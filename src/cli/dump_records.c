@@ -86,8 +86,8 @@ static void dump_core(const struct view *v, uint32_t i)
     printf("  word 0x%lx = state %u, task %u, sequence %lu; poller 0x%x%s\n", w, core_state(w), core_task(w),
            (unsigned long)core_seq(w), poller, poller & USF_MAIL ? " (mail)" : "");
     printf("  progress %lu, policy's current %s since %ld ms, idle since %ld ms, seen lent (word 0x%lx, loan %lu) since %ld ms\n",
-           atomic_load(&c->progress), current, ago(v, c->pol.since), ago(v, c->idle_since), (unsigned long)c->lent_word, (unsigned long)c->lent_loan >> 2,
-           ago(v, c->lent_since));
+           atomic_load(&c->progress), current, ago(v, c->pol.since), ago(v, c->idle_since), (unsigned long)c->lent_word,
+           (unsigned long)c->lent_loan >> 2, ago(v, c->lent_since));
     printf("  poll %lu ns (average wait %lu ns), busy %lu ns, idle %lu ns, offers %lu, soft pause %lu ns\n",
            atomic_load(&c->poll_ns), atomic_load(&c->poll_avg), (unsigned long)c->busy_ns, (unsigned long)c->idle_ns,
            atomic_load(&c->offers), atomic_load(&c->soft_pause));
@@ -122,6 +122,7 @@ static void dump_kernel(const struct thread_view *k)
 static const char *park_name(uint32_t p)
 {
     static const char *const names[] = {"none", "go", "asleep", "pinning", "soft", "taken"};
+    if (p & USF_PARK_AT_END) return "at its waker's end";
     return p < sizeof names / sizeof *names ? names[p] : "?";
 }
 
@@ -145,11 +146,11 @@ static void dump_task(struct why_reader *r, uint32_t id)
     id_text(atomic_load(&t->core), core, sizeof core);
     id_text(atomic_load(&t->pinned), pinned, sizeof pinned);
     id_text(t->pol.last_core, last, sizeof last);
-    printf("task %u: thread %d%s (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, t->tid, whose(v, atomic_load(&t->proc)),
-           view_task_name(v, t, name), atomic_load(&t->proc), atomic_load(&t->state), view_state_of(v, t),
+    printf("task %u: thread %d%s (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, t->tid,
+           whose(v, atomic_load(&t->proc)), view_task_name(v, t, name), atomic_load(&t->proc), atomic_load(&t->state), view_state_of(v, t),
            ago(v, atomic_load(&t->since_ns)), core, pinned);
-    printf("  park %u (%s), parked %u, token %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, guest %u, loan %lu (%lu)\n", park,
-           park_name(park), atomic_load(&t->parked), atomic_load(&t->token), atomic_load(&t->why), ago(v, t->start_ns),
+    printf("  park %u (%s), parked %u, token %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, guest %u, loan %lu (%lu)\n",
+           park, park_name(park), atomic_load(&t->parked), atomic_load(&t->token), atomic_load(&t->why), ago(v, t->start_ns),
            atomic_load(&t->wait_kind), atomic_load(&t->wait_addr), atomic_load(&t->guest),
            atomic_load(&t->loan) >> 2, atomic_load(&t->loan) & USF_LOAN_BITS);
     printf(
@@ -226,16 +227,17 @@ static void dump_process(const struct view *v, uint32_t i)
 {
     const struct usf_proc *p = &v->procs[i];
     char comm[64];
-    printf("process record %u: process %d (%s), space %u, state %u (%s), start %lu, run %u, flags %x, deserted %u, replaced %u\n", i, p->pid,
+    printf("process record %u: process %d (%s), space %u, state %u (%s), start %lu, run %u, deserted %u, replaced %u\n", i, p->pid,
            view_bounded(p->comm, sizeof p->comm, comm, sizeof comm), p->space, atomic_load(&p->state),
-           proc_state(atomic_load(&p->state)), (unsigned long)p->start_time, p->run, p->flags, atomic_load(&p->deserted), atomic_load(&p->replaced));
-    printf("  threads %u, spin loops patched %lu, system call sites not patched %lu\n", atomic_load(&p->nr_threads),
+           proc_state(atomic_load(&p->state)), (unsigned long)p->start_time, p->run, atomic_load(&p->deserted), atomic_load(&p->replaced));
+    printf("  tasks in use %u, spin loops patched %lu, system call sites not patched %lu\n", view_count_tasks(v, i, false),
            atomic_load(&p->spin_sites), atomic_load(&p->unpatched));
     printf("  policy: id %u, tasks %u, ready %u, weight %u, cores %lx %lx %lx %lx\n", p->pol.id, p->pol.nr_tasks,
            p->pol.nr_ready, p->pol.weight, (unsigned long)p->pol.cores[3], (unsigned long)p->pol.cores[2],
            (unsigned long)p->pol.cores[1], (unsigned long)p->pol.cores[0]);
-    printf("  cores that it may use %lx %lx %lx %lx, by its quota as many as %d, group %x\n", (unsigned long)p->may[3], (unsigned long)p->may[2],
-           (unsigned long)p->may[1], (unsigned long)p->may[0], (int)atomic_load(&p->quota), p->quota_group);
+    printf("  cores that it may use %lx %lx %lx %lx, by its quota as many as %d, group %x\n",
+           (unsigned long)p->may[3], (unsigned long)p->may[2], (unsigned long)p->may[1], (unsigned long)p->may[0],
+           (int)atomic_load(&p->quota), p->quota_group);
     dump_bytes("  policy's data", p->pol.data, sizeof p->pol.data);
     dump_counters("ended threads", &p->gone);
     dump_process_in_kernel(v, i);

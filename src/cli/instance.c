@@ -52,7 +52,7 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, const ch
     }
     struct usf_header *h = in->shm.h;
     bool object = h->policy_path[0] && !shm_is_shared(s->instance);
-    if (object && (in->shm.created || h->pidns != os_pidns()) && !policy_load_same(h->policy_path, &h->policy_hash, why, (unsigned)cap))
+    if (object && (in->shm.created || h->pidns != in->shm.pidns) && !policy_load_same(h->policy_path, &h->policy_hash, why, (unsigned)cap))
         return -ENOEXEC;        /* another container's, which this one has not */
     memset(&in->cpus, 0, sizeof in->cpus);
     struct usf_core *cores = shm_cores(in->shm.h);

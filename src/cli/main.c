@@ -17,7 +17,8 @@ static const struct cli_flag config_flags[] = {JSON_FLAG, {0}};
 static const struct cli_flag policy_flags[] = {JSON_FLAG, {0}};
 static const struct cli_flag doctor_flags[] = {
     JSON_FLAG,
-    {.name = "program", .arg = "PROG", .help = "can this program be scheduled, and if not, why, and what helps? looks at its libraries, too"},
+    {.name = "program", .arg = "PROG",
+     .help = "can this program be scheduled, and if not, why, and what helps? looks at its libraries, too"},
     {0}};
 static const struct cli_flag clean_flags[] = {
     {.name = "all", .letter = 'a', .help = "all instances of this user"},

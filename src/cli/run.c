@@ -151,7 +151,8 @@ static void set_environment(struct run *r)
     preload_set(r->library.path);
     export_options(r->config);
     /* runs in it do not ask their user's file again */
-    if (config_value_of(r->config, "share")->origin == ORIGIN_CLI && r->config->s.share.with <= USF_SHARE_USER) setenv(USF_ENV_SHARE, "user", 1);
+    if (config_value_of(r->config, "share")->origin == ORIGIN_CLI && r->config->s.share.with <= USF_SHARE_USER)
+        setenv(USF_ENV_SHARE, "user", 1);
     export_identity();
     if (r->config->s.keep_env) return;
     export_wait_policies();

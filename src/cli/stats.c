@@ -4,7 +4,6 @@
 #include "cli/json.h"
 #include "config/env.h"
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +17,13 @@ static struct usf_run *row_of(const struct stats *st) { return &shm_runs(st->in-
 
 static uint64_t owner_word(uint32_t space, int32_t pid) { return (uint32_t)pid | (uint64_t)space << 32; }
 
-/* (Those of other containers are cleared away by monitors, when they have ended.) */
-static bool exists(uint64_t owner, uint32_t space)
-{
-    int32_t pid = (int32_t)owner;
-    return pid > 0 && (owner >> 32 != space || kill(pid, 0) == 0 || errno != ESRCH);
-}
-
-/* A row whose `usf run` was killed is free again.  Its pid alone is the claim, so that two never take it at once; the state is for display. */
+/* A row whose `usf run` was killed is free again.  Its pid alone is the claim, so that two never take it at once; the state is for
+ * display. */
 static bool claim(struct usf_run *r, uint32_t space)
 {
     uint64_t owner = atomic_load(&r->owner);
-    if (exists(owner, space)) return false;
+    if ((int32_t)owner > 0 && owner >> 32 != space) return false;      /* monitors clear it away when its container has ended */
+    if (shm_run_is_read(r, space)) return false;
     if (!atomic_compare_exchange_strong(&r->owner, &owner, owner_word(space, getpid()))) return false;
     atomic_store(&r->state, 1);
     atomic_store(&r->nr_procs, 0);
@@ -50,7 +44,8 @@ static unsigned users_of(const struct instance *in, unsigned run, bool dead_only
     const struct usf_proc *p = shm_procs(in->shm.h);
     unsigned n = 0;
     for (unsigned i = 0; i < nr_procs_of(in); i++)
-        if (atomic_load(&p[i].state) != USF_PROC_FREE && p[i].run == run) n += !dead_only || (p[i].space == in->shm.space && !shm_proc_is_alive(&p[i]));
+        if (atomic_load(&p[i].state) != USF_PROC_FREE && p[i].run == run)
+            n += !dead_only || (p[i].space == in->shm.space && !shm_proc_is_alive(&p[i]));
     return n;
 }
 

@@ -18,7 +18,7 @@ const char *view_task_state(uint32_t state)
 
 const char *view_core_state(unsigned state)
 {
-    static const char *const names[] = {"idle", "running", "lent", "away", "off"};
+    static const char *const names[] = {"idle", "running", "lent", "away"};
     return state < sizeof names / sizeof *names ? names[state] : "?";
 }
 

@@ -149,8 +149,8 @@ static const char *env_of(char **envp, const char *name)
 
 static void check_variable(struct config *c, const char *entry)
 {
-    static const char *const others[] = {USF_ENV_RUN, USF_ENV_OWNER, USF_ENV_TOOL, USF_ENV_PIDNS, USF_ENV_TREE, USF_ENV_POINTS, USF_ENV_SYSTEM_CONFIG,
-                                         USF_ENV_OF_TESTS};
+    static const char *const others[] = {USF_ENV_RUN, USF_ENV_OWNER, USF_ENV_TOOL, USF_ENV_PIDNS, USF_ENV_TREE, USF_ENV_POINTS,
+                                         USF_ENV_SYSTEM_CONFIG, USF_ENV_OF_TESTS};
     const char *eq = strchr(entry, '=');
     size_t len = eq ? (size_t)(eq - entry) : 0;
     if (!len || option_by_env(entry, (long)len) || !strncmp(entry, USF_ENV_TEST_PREFIX, strlen(USF_ENV_TEST_PREFIX))) return;

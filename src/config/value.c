@@ -82,7 +82,8 @@ static int parse_cpus(const char *text, struct os_cpuset *out, char *why, size_t
     memset(out, 0, sizeof *out);
     if (!*text) return 0;
     if (os_cpulist_parse(text, out, &bad) == 0 && os_cpu_count(out)) return 0;
-    usf_format(why, cap, "'%s' is not a CPU list (like 0-3,8; at most %u): wrong at character %lu", shown(text, buf), OS_CPUSET_WORDS * 64u - 1, bad + 1);
+    usf_format(why, cap, "'%s' is not a CPU list (like 0-3,8; at most %u): wrong at character %lu", shown(text, buf),
+               OS_CPUSET_WORDS * 64u - 1, bad + 1);
     return -1;
 }
 

@@ -175,6 +175,15 @@ static uint64_t end_of_life(const struct monitor *m)
     return by_age > by_empty ? by_age : by_empty;
 }
 
+/* Somebody waits for the statistics of a run of which no process is there just now: one may be between two programs. */
+#define READ_AGAIN_NS 20000000u
+static bool is_read(const struct monitor *m)
+{
+    for (uint32_t i = 0; i < m->shm.h->max_runs; i++)
+        if (shm_run_is_read(&shm_runs(m->shm.h)[i], m->shm.space)) return true;
+    return false;
+}
+
 /* Milliseconds to wait: -1 for ever. */
 static int patience(const struct monitor *m)
 {
@@ -208,6 +217,11 @@ void deaths_loop(struct monitor *m)
     sigset_t none;
     sigemptyset(&none);
     for (;;) {
+        if (shm_is_condemned(m->shm.h)) {
+            monitor_condemn(m);         /* it may have been a program that found out */
+            shm_discard_condemned(&m->shm, m->options->dir);
+            return;
+        }
         keeper_look(m);
         monitor_look_at_spaces(m);
         look_at_processes(m);
@@ -217,8 +231,9 @@ void deaths_loop(struct monitor *m)
             pthread_mutex_unlock(&m->lock);
         }
         if (m->empty_since && os_now() >= end_of_life(m)) {
-            if (shm_retire_if_empty(&m->shm, m->options->dir)) return;
-            m->empty_since = os_now();      /* somebody has just come */
+            bool read = is_read(m);
+            if (!read && shm_retire_if_empty(&m->shm, m->options->dir)) return;
+            m->empty_since = os_now() + (read ? READ_AGAIN_NS : 0);     /* or somebody has just come */
         }
         int n = epoll_pwait(m->epoll, e, sizeof e / sizeof *e, patience(m), &none);
         for (int i = 0; i < n; i++) handle(m, e[i].data.u32);

@@ -58,6 +58,8 @@ struct monitor {
     uint64_t gone_since;                /* of the first of them */
     bool buries;                        /* their records are being taken off */
     struct owner_look owner;
+    uint64_t check_at;          /* ns: when the records are looked at as a whole again */
+    uint32_t doubts;            /* looks in a row that found them damaged */
     struct quota_look quotas;
     struct watched watched[USF_MAX_PROCS];
 };
@@ -84,7 +86,9 @@ bool monitor_space_is_gone(struct monitor *m, uint32_t space);
 /* ... or until the scheduler's lock has not been had for long: newcomers of such spaces wait. */
 void monitor_let_in(struct monitor *m);
 void monitor_look_at_spaces(struct monitor *m);
-/* stall.c: the owner of the lock is alive, and is waited for.  Called every few milliseconds meanwhile. */
+/* stall.c: everybody leaves at once, and the instance is removed, which ends the monitor (deaths_loop). */
+void monitor_condemn(struct monitor *m);
+/* The owner of the lock is alive, and is waited for.  Called every few milliseconds meanwhile. */
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc);
 /* ... the same for one of another container (proc: USF_NONE if it is a monitor), */
 void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, uint32_t space);

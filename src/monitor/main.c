@@ -94,9 +94,16 @@ static int bind_scheduler(struct monitor *m)
     if (shm_is_shared(m->options->name)) usf_format(why, sizeof why, "%s", SHM_NO_OBJECTS);
     else if (h->policy_path[0]) user = policy_load_same(h->policy_path, &h->policy_hash, why, sizeof why);
     if ((!h->policy_path[0] || user) && !sched_use_policy(&m->sched, user, why, sizeof why)) return 0;
-    if (h->pidns != os_pidns()) return usf_warn("%s", why), -ENOEXEC;
+    if (h->pidns != m->shm.pidns) return usf_warn("%s", why), -ENOEXEC;
     monitor_replace_policy(m, why);
     return 0;
+}
+
+/* As the programs do.  Another monitor removes the instance. */
+static void on_bug(void)
+{
+    shm_condemn(monitor.shm.h);
+    _exit(1);
 }
 
 /* A thread that waits for the lock has waited for long: is its owner dead? */
@@ -162,6 +169,13 @@ int monitor_run(const struct monitor_options *o)
         return r ? 1 : 0;
     }
     USF_POINT("monitor.claimed");
+    if (shm_is_condemned(m->shm.h)) {
+        shm_discard_condemned(&m->shm, o->dir);
+        resign(own_space(m));
+        report(o, -EBADMSG);
+        return 1;
+    }
+    usf_on_bug = on_bug;
     m->started = os_now();
     pthread_mutex_init(&m->lock, NULL);
     be_prompt();

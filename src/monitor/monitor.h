@@ -74,7 +74,8 @@ struct monitor_own {
 };
 void monitor_use_own(struct monitor_own own);
 /* End a monitor that lives and has not done anything for long while there was something to do: stopped, frozen.  1: it does
- * nothing any more, and its place is free; 0: it does not hang; -EPERM: it does, and is not ours to end.  own: null, or as above; then it is ended only if it is sure to have that file mapped. */
+ * nothing any more, and its place is free; 0: it does not hang; -EPERM: it does, and is not ours to end.  own: null, or as above;
+ * then it is ended only if it is sure to have that file mapped. */
 int monitor_end_hung(struct usf_header *h, uint32_t space, const struct monitor_own *own);
 /* If the monitor is dead or hangs, start it (at most once in 100 ms for the whole space).  0: it lives, or nobody knows how to
  * start one; 1: started, or somebody has just tried: whether it lives will be seen; -errno, also if it hangs and cannot be ended. */

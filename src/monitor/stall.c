@@ -30,17 +30,30 @@ static void help_out(struct monitor *m, int32_t pid, uint32_t name)
     kill(pid, SIGSTOP);
 }
 
-/* The owner's process alone stays: it has the lock.  USF_MAX_PROCS: it is a monitor, and all leave. */
-static void declare_stalled(struct monitor *m, uint32_t proc)
+/* Those who wait are to look at usf_header.stalled; the process `but` need not. */
+static void rouse(struct monitor *m, uint32_t but)
 {
     struct usf_header *h = m->shm.h;
     uint32_t hwm = atomic_load(&h->task_hwm);
-    atomic_store(&h->stalled, proc + 1);
     os_futex_wake(&h->lock.word, INT32_MAX);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &m->sched.tasks[i];
-        if (atomic_load(&t->state) != USF_TASK_FREE && t->proc != proc) os_futex_wake(&t->park, 1);
+        if (atomic_load(&t->state) != USF_TASK_FREE && t->proc != but) os_futex_wake(&t->park, 1);
     }
+}
+
+/* The owner's process alone stays: it has the lock.  USF_MAX_PROCS: it is a monitor, and all leave. */
+static void declare_stalled(struct monitor *m, uint32_t proc)
+{
+    uint32_t none = 0;
+    if (atomic_compare_exchange_strong(&m->shm.h->stalled, &none, proc + 1)) rouse(m, proc);
+}
+
+void monitor_condemn(struct monitor *m)
+{
+    shm_condemn(m->shm.h);
+    rouse(m, USF_NONE);
+    monitor_tell_deaths(m);
 }
 
 /* An exec ends all threads but one, wherever they are; the new program may be none of ours. */
@@ -66,7 +79,7 @@ void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, ui
     uint64_t now = os_now(), signs = m->shm.h->moved_ns + atomic_load(&m->shm.h->space[space].beat);
     if (!owns(m, name)) return;
     if (o->name != name || o->signs != signs) *o = (struct owner_look){.name = name, .signs = signs, .first = now};
-    if (++o->looks < ELSEWHERE_LOOKS || now - o->first < ELSEWHERE_NS || atomic_load(&m->shm.h->stalled)) return;
+    if (++o->looks < ELSEWHERE_LOOKS || now - o->first < ELSEWHERE_NS) return;
     declare_stalled(m, proc != USF_NONE ? proc : USF_MAX_PROCS);
 }
 
@@ -95,7 +108,7 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
     if (state == 'T' && now - o->since >= STOPPED_NS && !o->helped) {
         o->helped = true;
         help_out(m, p->pid, name);
-    } else if (now - o->since >= patience(o, p->pid) && !atomic_load(&m->shm.h->stalled)) {
+    } else if (now - o->since >= patience(o, p->pid)) {
         declare_stalled(m, proc);
     }
 }
@@ -104,7 +117,8 @@ void end_stall(struct monitor *m)
 {
     m->owner = (struct owner_look){0};
     atomic_store(&m->shm.h->lock_waits, 0);
-    if (!atomic_exchange(&m->shm.h->stalled, 0)) return;
+    uint32_t by = atomic_load(&m->shm.h->stalled);
+    if (!by || by == USF_DAMAGED || !atomic_compare_exchange_strong(&m->shm.h->stalled, &by, 0)) return;
     sched_tell_monitor(&m->sched);      /* each takes off those of its space that have left meanwhile */
     monitor_tell_deaths(m);
 }

@@ -7,6 +7,8 @@
 
 #define DOZE_NS 20000000u
 #define LEAST_NS 1000000u       /* from one look to the next, if it is only that some task has come to wait */
+#define CHECK_NS 1000000000u    /* from one look at all records to the next, while there is something to do; */
+#define CHECK_AGAIN_NS 100000000u       /* ... when they seemed to be damaged */
 #define IDLE_NS 100000000u      /* while the processes are all other monitors' */
 
 int32_t monitor_pid_of(const struct sched *s, uint32_t task)
@@ -48,7 +50,8 @@ static void sleep_until_event(struct sched *s, struct usf_header *h, uint32_t ev
 }
 
 /* Nothing waited at the last look.  Cores that are lent are taken once something does, which is not to last until the next
- * look is due anyhow; a load whose tasks never wait for long wakes nobody more often than once in LEAST_NS. */
+ * look is due anyhow; a load whose tasks never wait for long wakes nobody more often than once in LEAST_NS: with `lend` instead it
+ * would be twenty times as often, on the very CPUs that are wanted.  So a lent core may be taken that much late. */
 static void nap(struct sched *s, struct usf_header *h, uint32_t event, uint64_t ns)
 {
     uint64_t now = os_now(), least = ns < LEAST_NS ? ns : LEAST_NS;
@@ -58,10 +61,25 @@ static void nap(struct sched *s, struct usf_header *h, uint32_t event, uint64_t 
     atomic_fetch_and(&h->monitor_asleep, ~USF_MONITOR_NAPS(s->space));
 }
 
+/* A program of a user's can write over what all share.  Two looks, for it may be a record that changes without the lock. */
+static void look_for_damage(struct monitor *m)
+{
+    char why[160];
+    uint64_t now = os_now();
+    if (now < m->check_at) return;
+    bool valid = sched_check(&m->sched, why, sizeof why);
+    m->check_at = now + (valid ? CHECK_NS : CHECK_AGAIN_NS);
+    m->doubts = valid ? 0 : m->doubts + 1;
+    if (m->doubts < 2 || shm_is_condemned(m->shm.h)) return;
+    usf_warn("instance `%s` is damaged: %s; its programs run unscheduled from now on", m->options->name, why);
+    monitor_condemn(m);
+}
+
 static uint64_t look(struct monitor *m)
 {
     pthread_mutex_lock(&m->lock);
     uint64_t next = sched_watch(&m->sched, nudge, thread_state, &m->sched);
+    look_for_damage(m);
     pthread_mutex_unlock(&m->lock);
     agents_look_at_cores(m);
     monitor_beats(m);

@@ -17,6 +17,13 @@ void os_init_time(void);                     /* find the vDSO now rather than in
  * CLOCK_MONOTONIC ns, 0 = none.  0, -EAGAIN, -EINTR, -ETIMEDOUT. */
 int  os_futex_wait(const void *word, uint32_t val, uint64_t deadline);
 int  os_futex_wake(const void *word, int n);
+/* Wake one waiter when the calling thread ends, however it does, and not before it has left user space for good: while it has a few
+ * instructions to go the kernel may prefer the one that is woken.  (A kernel with full preemption may do so on its way out, too.)
+ * It must not execute anything of its program any more, signal handlers included.  The word, which must have the value `from`, gets one with the bit OS_FUTEX_AT_END, and keeps that bit
+ * when the wake-up has come; if it has another value by then, its waiter is not woken, or for nothing.
+ * False: that cannot be done here, and nothing is changed. */
+#define OS_FUTEX_AT_END 0x80000000u     /* the kernel's FUTEX_WAITERS */
+bool os_futex_wake_at_end(void *word, uint32_t from);
 void os_sched_yield(void);
 /* Bind kernel thread tid (0: caller) to one Linux CPU. */
 int  os_pin(int32_t tid, uint32_t cpu);
@@ -70,8 +77,8 @@ bool os_in_group(uint32_t gid);              /* its effective group, or one of t
 bool os_has_user(uint32_t uid);              /* as its real, effective or saved user */
 bool os_is_privileged(void);                 /* it is root in one of them, or has capabilities */
 bool os_sees_others(void);                   /* /proc tells of other users' processes (no hidepid) */
-/* False: /proc is another pid namespace's (`unshare -p` alone leaves the outer one's), and its numbers are not ours.  All that asks /proc about a
- * number then answers as where there is none. */
+/* False: /proc is another pid namespace's (`unshare -p` alone leaves the outer one's), and its numbers are not ours.  All that asks
+ * /proc about a number then answers as where there is none. */
 bool os_proc_is_ours(void);
 /* Of the program or library that this is linked into, as hex; "": it has none. */
 void os_build_id(char *hex, size_t cap);

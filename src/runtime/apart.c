@@ -49,7 +49,7 @@ static void go_apart(struct rt_thread *t)
     begin_apart(t);
     rt_list_remove(t);
     t->state = RT_APART;
-    sched_detach(&rt.sched, &t->self);
+    sched_detach(&rt.sched, &t->self, false);
     rt_unbind(t);       /* last: until then it may have been bound */
     sched_crit_leave(&rt.sched, &t->self);
 }

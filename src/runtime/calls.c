@@ -98,12 +98,15 @@ static long wait_in_kernel(struct rt_thread *t, struct gate_frame *f)
     return r;
 }
 
+/* May a thread that is not scheduled touch what the others wait on in user space? */
+static bool may_help(void) { return rt.on && !usf_gate_vforked && !rt.sched.kernel && !rt_self.self.crit; }
+
 /* A wake-up or requeueing by a thread that is not scheduled, in a process whose other threads wait in user space. */
 static long wake_alone(uint32_t *addr, int op, uint32_t val, const struct sync_timespec *val2, uint32_t *addr2, uint32_t val3)
 {
     struct sched_self nobody = {.task = USF_NONE};
     struct sync_self alone = {.sched = &nobody};
-    if (!rt.on || usf_gate_vforked || rt.sched.kernel || rt_self.self.crit) return SYNC_KERNEL;
+    if (!may_help()) return SYNC_KERNEL;
     /* It takes the locks that all take: its signals are deferred where rt_signal looks, which `nobody` is not. */
     bool mine = rt_has_own_self();
     if (mine) sched_crit_enter(&rt_self.self);
@@ -115,8 +118,7 @@ static long wake_alone(uint32_t *addr, int op, uint32_t val, const struct sync_t
 static long futex_alone(struct gate_frame *f)
 {
     int op = (int)f->rsi;
-    if (!(op & FUTEX_PRIVATE_FLAG) || !rt.on || usf_gate_vforked || rt.sched.kernel || rt_self.self.crit)
-        return rt_pass(f);
+    if (!(op & FUTEX_PRIVATE_FLAG) || !may_help()) return rt_pass(f);
     if (waits(op & FUTEX_CMD_MASK)) return wait_in_kernel(0, f);
     long r = wake_alone((uint32_t *)f->rdi, op, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10, (uint32_t *)f->r8, (uint32_t)f->r9);
     return r == SYNC_KERNEL ? rt_pass(f) : r;

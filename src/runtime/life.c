@@ -10,10 +10,10 @@
 #include "monitor/monitor.h"
 #include "threads/threads.h"
 
-static uint64_t block_signals(void)
+uint64_t rt_block_signals(uint64_t set)
 {
-    uint64_t all = ~0ull, old = 0;
-    usf_syscall(__NR_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, &old, 8);
+    uint64_t old = 0;
+    usf_syscall(__NR_rt_sigprocmask, 0 /* SIG_BLOCK */, &set, &old, 8);
     return old;
 }
 static void restore_signals(uint64_t mask)
@@ -80,7 +80,7 @@ static long fork_with(struct gate_frame *f)
     /* A process that shares this memory and this thread's storage (clone) must not change what is the thread's. */
     bool mine = rt_has_own_self();
     if (mine) sched_crit_enter(&t->self);
-    uint64_t mask = block_signals();
+    uint64_t mask = rt_block_signals(~0ull);
     long r = rt_pass(f);
     if (r == 0) {
         if (mine && t->deferred) mask = t->deferred_mask;   /* the signal that came before is the parent's */
@@ -100,7 +100,7 @@ void rt_begin_copy(void)
 {
     struct rt_thread *t = &rt_self;
     if (os_getpid() == rt.pid) return;      /* the parent, in a handler, before its springboard has cleared the word */
-    uint64_t mask = block_signals();
+    uint64_t mask = rt_block_signals(~0ull);
     usf_gate_vforked = 0;
     t->self.crit = 1;
     if (rt.on) in_child(t);
@@ -223,8 +223,8 @@ static long call_ptrace(struct gate_frame *f)
     return rt_pass(f);
 }
 
-/* It has become another user's for good, or left the group that the instance is for, who must not be able to change what the owner's programs and monitor go by.  With
- * other threads about the segment stays mapped: they may be looking at it. */
+/* It has become another user's for good, or left the group that the instance is for, who must not be able to change what the owner's
+ * programs and monitor go by.  With other threads about the segment stays mapped: they may be looking at it. */
 static void depart_as_stranger(void)
 {
     usf_say("%s runs as another user%s from now on: it runs unscheduled", rt.comm, os_has_user(rt.user) ? "'s group" : "");
@@ -249,7 +249,15 @@ void rt_desert(void)
     rt.on = false;
     atomic_store(&rt.was_off, 1);
     atomic_store(&rt.careful, 1);
-    sched_desert(&rt.sched, &rt.cpus);
+    if (rt.sched.h) sched_desert(&rt.sched, &rt.cpus);
+}
+
+bool rt_desert_condemned(void)
+{
+    if (!shm_is_condemned(rt.shm.h)) return false;
+    rt_desert();
+    usf_warn_about("damaged", "the memory of instance `%s` is damaged: %s runs unscheduled from now on", rt.settings.instance, rt.comm);
+    return true;
 }
 
 /* A thread has waited long for the scheduler's lock. */
@@ -259,6 +267,7 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
     uint32_t by = atomic_load(&h->stalled);
     (void)owner;
     if (l != &h->lock) return false;
+    if (rt_desert_condemned()) return true;
     if (!by || by - 1 == rt.sched.proc) {
         monitor_keep(h, rt.shm.space);
         atomic_store(&h->lock_waits, 1);

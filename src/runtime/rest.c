@@ -26,6 +26,15 @@
 
 static bool more_to_do(long r, struct rt_signals before) { return r > 0 && rt_only_unseen(&rt_self, before); }
 
+/* By one more call.  True: such a signal has cut this one short, too. */
+static bool go_on(struct gate_frame *call, uint64_t *done)
+{
+    struct rt_signals before = rt_signals_of(&rt_self);
+    long r = rt_make_call(call);
+    if (r > 0) *done += (uint64_t)r;
+    return more_to_do(r, before);
+}
+
 /* ---- what is behind a descriptor -------------------------------------------------------------- */
 
 static uint32_t type_of(int fd, uint64_t *device)
@@ -145,16 +154,11 @@ typedef long part_fn(struct rest *s, uint64_t at, uint64_t len);
 /* By the call, whose second and third arguments are buffer and length. */
 static long by_call(struct rest *s, uint64_t at, uint64_t len)
 {
-    struct rt_signals before;
     uint64_t done = 0;
-    long r;
     do {
         s->call.rsi = at + done;
         s->call.rdx = len - done;
-        before = rt_signals_of(&rt_self);
-        r = rt_make_call(&s->call);
-        if (r > 0) done += (uint64_t)r;
-    } while (done < len && more_to_do(r, before));
+    } while (go_on(&s->call, &done) && done < len);
     s->over = done < len;
     return (long)done;
 }
@@ -308,15 +312,11 @@ static bool can_be_sent_on(const struct gate_frame *f)
 static long sendfile_rest(const struct gate_frame *f, long r)
 {
     struct gate_frame rest = *f;
-    struct rt_signals before;
     uint64_t done = (uint64_t)r, want = f->r10 < MOST ? f->r10 : MOST;
     do {
         if (done >= want || !can_be_sent_on(f)) break;
         rest.r10 = want - done;
-        before = rt_signals_of(&rt_self);
-        r = rt_make_call(&rest);
-        if (r > 0) done += (uint64_t)r;
-    } while (more_to_do(r, before));
+    } while (go_on(&rest, &done));
     return (long)done;
 }
 
@@ -392,16 +392,12 @@ static long source_rest(const struct gate_frame *f, uint32_t nr, const struct io
 static long random_rest(const struct gate_frame *f, long r)
 {
     struct gate_frame rest = *f;
-    struct rt_signals before;
     uint64_t done = (uint64_t)r, want = f->rsi < MOST ? f->rsi : MOST;
     do {
         if (done >= want) break;
         rest.rdi = f->rdi + done;
         rest.rsi = want - done;
-        before = rt_signals_of(&rt_self);
-        r = rt_make_call(&rest);
-        if (r > 0) done += (uint64_t)r;
-    } while (more_to_do(r, before));
+    } while (go_on(&rest, &done));
     return (long)done;
 }
 
@@ -410,17 +406,13 @@ static long random_rest(const struct gate_frame *f, long r)
 static long messages_rest(const struct gate_frame *f, long r, bool (*may_go_on)(const struct gate_frame *f, long done))
 {
     struct gate_frame rest = *f;
-    struct rt_signals before;
-    long done = r;
+    uint64_t done = (uint64_t)r;
     do {
-        if (!may_go_on(f, done)) break;
-        rest.rsi = f->rsi + (uint64_t)done * sizeof(struct mmsghdr);
-        rest.rdx = f->rdx - (uint64_t)done;
-        before = rt_signals_of(&rt_self);
-        r = rt_make_call(&rest);
-        if (r > 0) done += r;
-    } while (more_to_do(r, before));
-    return done;
+        if (!may_go_on(f, (long)done)) break;
+        rest.rsi = f->rsi + done * sizeof(struct mmsghdr);
+        rest.rdx = f->rdx - done;
+    } while (go_on(&rest, &done));
+    return (long)done;
 }
 
 /* Of a stream the last message may have been sent in part, and nothing may come before its rest. */

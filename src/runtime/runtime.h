@@ -172,6 +172,7 @@ void rt_install_exec(void);
 uintptr_t rt_exec_fix_pc(uintptr_t pc);     /* where a thread that is about to exec is to go on after a signal that was kept */
 
 /* life.c: fork, exit, and going on without usf */
+uint64_t rt_block_signals(uint64_t set);     /* the mask that was */
 void rt_install_life(void);
 /* Take this process off its instance for good: all its threads run unscheduled. */
 void rt_depart(void);
@@ -179,6 +180,7 @@ void rt_depart(void);
 bool rt_take_off(struct rt_thread *t, uint32_t *proc);
 /* The same without the lock, in the middle of anything: threads find out when they next look. */
 void rt_desert(void);
+bool rt_desert_condemned(void);             /* ... if the instance is (shm_condemn).  True: done */
 
 /* signals.c */
 #define RT_SIGNAL      SIGURG               /* ignored by default: harmless to a process that has just exec'd */

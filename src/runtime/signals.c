@@ -38,7 +38,12 @@ __asm__(".text\n nop\n.type __restore_rt,@function\n__restore_rt:\n movq $15, %r
 
 static const int ours[] = {RT_SIGNAL, SIGSEGV, SIGBUS};
 #define NR_OURS (sizeof ours / sizeof *ours)
-static bool is_ours(int sig) { return sig == RT_SIGNAL || sig == SIGSEGV || sig == SIGBUS; }
+static bool is_ours(int sig)
+{
+    for (unsigned i = 0; i < NR_OURS; i++)
+        if (ours[i] == sig) return true;
+    return false;
+}
 
 static long kernel_action(int sig, const struct kernel_sigaction *new, struct kernel_sigaction *old)
 { return usf_syscall(__NR_rt_sigaction, sig, new, old, 8); }
@@ -125,42 +130,44 @@ void rt_after_crit(struct sched_self *self)
 
 /* ---- entry ------------------------------------------------------------------------------------ */
 
-static void stop_here(struct rt_thread *t, ucontext_t *uc)
+static void stop_here(struct rt_thread *t)
 {
     uint32_t round = atomic_load(&rt.stop_round);
     if (round & 1) {
         atomic_store((_Atomic uint32_t *)&t->stopped, round);
         for (uint32_t i = 0; atomic_load(&rt.stop_round) == round; i++) rt_back_off(i);
     }
-    (void)uc;
 }
 
 /* The user's limit of pending signals (ulimit -i) is used up: the kernel delivers signals without what came with them. */
 static bool has_lost_its_value(const siginfo_t *info) { return info->si_code == SI_USER && info->si_pid == 0; }
 
-/* The runtime's own signal: stop for a patch, look for a spin-wait, give way. */
+/* Look for a spin-wait, give way.  lost: the program's handler may come next, not the return. */
+static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost)
+{
+    rt_find_spin(t, pc);
+    if (t->self.task == USF_NONE) return;       /* the process has just been taken off */
+    const struct usf_task *task = &rt.sched.tasks[t->self.task];
+    bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
+    uint64_t now = os_now(), start = task->start_ns;
+    if (rt.sched.kernel || !(taken || (now > start && now - start >= rt.sched.h->progress_ns))) return;
+    t->self.entering = 1;
+    sched_preempt(&rt.sched, &t->self);
+    t->self.entering = 0;
+    if (lost) let_go(t);
+    else t->held = false;
+}
+
+/* The runtime's own signal. */
 static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
 {
     greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
     bool lost = has_lost_its_value(info), stop = (uint64_t)info->si_value.sival_ptr == RT_STOP_MAGIC;
     t->unseen++;
-    if (stop || lost) stop_here(t, uc);
+    if (stop || lost) stop_here(t);
     if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
-             && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter()) {
-        rt_find_spin(t, (uintptr_t)*pc);
-        if (t->self.task == USF_NONE) goto end;     /* the process has just been taken off */
-        const struct usf_task *task = &rt.sched.tasks[t->self.task];
-        bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
-        uint64_t now = os_now(), start = task->start_ns;
-        if (!rt.sched.kernel && (taken || (now > start && now - start >= rt.sched.h->progress_ns))) {
-            t->self.entering = 1;
-            sched_preempt(&rt.sched, &t->self);
-            t->self.entering = 0;
-            if (lost) let_go(t);        /* the program's handler may come next, not the return */
-            else t->held = false;
-        }
-    }
-end:
+             && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter())
+        look_at_itself(t, (uintptr_t)*pc, lost);
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
     end_in_crit(t, uc);
 }
@@ -178,8 +185,8 @@ static ucontext_t *below_entries(ucontext_t *uc)
 
 #define CANCEL_SIGNAL 32        /* glibc's SIGCANCEL */
 
-/* Signals that are let in late, when the handler of another is about to be called.  libc's request to cancel: its handler may unwind, not through
- * an entry whose pc in a springboard is not shown as the program's yet.  And on alternate stacks the runtime's own. */
+/* Signals that are let in late, when the handler of another is about to be called.  libc's request to cancel: its handler may unwind,
+ * not through an entry whose pc in a springboard is not shown as the program's yet.  And on alternate stacks the runtime's own. */
 static uint64_t late_signals(int sig, const struct kernel_sigaction *a)
 {
     uint64_t late = sig != CANCEL_SIGNAL ? 1ull << (CANCEL_SIGNAL - 1) : 0;
@@ -308,6 +315,10 @@ static void rt_signal(int sig, siginfo_t *info, void *ctx)
         return;
     }
     struct kernel_sigaction a = table.act[sig];
+    if (fault && a.handler == IGN) {        /* a fault cannot be ignored: it would only happen again */
+        default_action(sig, info);
+        return;
+    }
     if (a.handler == IGN || (a.handler == DFL && sig == RT_SIGNAL)) {
         t->unseen++;
         return;

@@ -11,8 +11,12 @@
 
 static void each_object(const struct gate_object *o, void *arg) { (void)arg; rt_object_loaded(o); }
 
-/* The gate is of no use any more, but its patched sites remain: they pass everything through. */
-static void on_bug(void) { rt.on = false; }
+/* What the others would go by is not right either. */
+static void on_bug(void)
+{
+    if (rt.shm.h) shm_condemn(rt.shm.h);
+    rt_desert();
+}
 
 /* A waker may use a call that is not patched: waiters then look for themselves now and then. */
 static void count_unpatched(void)
@@ -43,7 +47,7 @@ static bool open_instance(void)
     c = (struct shm_config){
         .name = o->instance, .cpus = o->cpus, .policy = o->policy.name, .policy_path = o->policy.path, .quantum_ns = o->quantum_ns,
         .poll_max_ns = o->poll_ns, .progress_ns = o->progress_ns, .lend_ns = o->lend_ns, .lock_kind = o->lock_kind,
-        .tool = o->tool, .linger_ns = o->monitor_linger_ns, .settle = o->pidns && o->pidns == os_pidns_inode(os_pidns()),
+        .tool = o->tool, .linger_ns = o->monitor_linger_ns, .settle = o->pidns != 0, .only_in = o->pidns,
     };
     if (o->has_owner && o->owner != os_geteuid()) {
         usf_say("started by user %u and run as user %u: it runs unscheduled", o->owner, os_geteuid());
@@ -57,7 +61,8 @@ static bool open_instance(void)
         return false;
     }
     /* What the segment names as the tool is another user's, or another container's. */
-    if (shm_is_shared(o->instance) || rt.shm.h->pidns != rt.shm.pidns) monitor_use_own((struct monitor_own){o->tool, o->instance, rt.shm.dev, rt.shm.ino});
+    if (shm_is_shared(o->instance) || rt.shm.h->pidns != rt.shm.pidns)
+        monitor_use_own((struct monitor_own){o->tool, o->instance, rt.shm.dev, rt.shm.ino});
     sched_bind(&rt.sched, rt.shm.h);
     rt.sched.space = rt.shm.space;
     rt.sched.remote_pin = atomic_load(&rt.shm.h->space[rt.shm.space].ns) == rt.shm.pidns;

@@ -116,15 +116,20 @@ struct rt_thread *rt_enter_slow(void)
     return t->state == RT_ATTACHED ? t : 0;
 }
 
+#define SETXID_SIGNAL 33        /* libc's, for setuid, which waits until all threads have taken it */
+
 static long call_exit(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     if (rt_vforked() || !rt_has_own_self()) return rt_pass(f);
     threads_before_exit();
     bool attached = t->state == RT_ATTACHED;
-    if (attached) rt_list_remove(t);
+    if (attached) {
+        rt_block_signals(~(1ull << (SETXID_SIGNAL - 1)));       /* nothing of the program runs any more */
+        rt_list_remove(t);
+    }
     t->state = RT_ALONE;    /* whatever it would be by now */
-    if (rt.on && attached) sched_detach(&rt.sched, &t->self);
+    if (rt.on && attached) sched_detach(&rt.sched, &t->self, true);
     rt_end_apart(t);
     /* out of these it was cancelled, or jumped */
     if (t->kernel_waits) sync_kernel_wait(&rt.sync, -(int)t->kernel_waits);
@@ -186,6 +191,7 @@ static void look_for_monitor(struct sched *s, uint64_t now)
 static void look(struct sched *s)
 {
     uint64_t now = os_now();
+    if (rt_desert_condemned()) return;
     look_for_monitor(s, now);
     rt_follow_cpuset(now);
 }

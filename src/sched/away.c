@@ -113,8 +113,6 @@ static bool take_back(struct sched *s, struct sched_self *me)
     }
 }
 
-/* Not while the scheduler's lock does not move.  Its owner may be runnable and not be run: of those that sleep and wake all the time, as guests
- * do, Linux (6.18, sessions as groups by `autogroup`) was seen to run nobody else for ten seconds. */
 static void return_as_guest(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
@@ -128,6 +126,8 @@ void sched_return_core(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
     bool not_taken = end_loan(t);
+    /* No guests while the scheduler's lock does not move.  Its owner may be runnable and not be run: beside those that sleep and wake all
+     * the time, as guests do, Linux (6.18, sessions as groups by `autogroup`) was seen to run nobody else for ten seconds. */
     if (USF_UNLIKELY(me->guest && atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed))) away_no_guest(s, me);
     if (me->guest) return return_as_guest(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);

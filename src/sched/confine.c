@@ -134,7 +134,7 @@ static bool take_lost_cores(struct sched *s, uint32_t proc, struct kicks *k)
     for (uint32_t c = 0; c < s->h->nr_cores; c++) {
         uint64_t w = atomic_load(&s->cores[c].word);
         unsigned st = core_state(w);
-        if (has(may, c) || st == USF_CORE_IDLE || st == USF_CORE_OFF || atomic_load(&s->tasks[core_task(w)].proc) != proc) continue;
+        if (has(may, c) || st == USF_CORE_IDLE || atomic_load(&s->tasks[core_task(w)].proc) != proc) continue;
         if (k->n >= KICKS_MAX - 4) return false;
         if (!core_take(s, c, w, k)) return false;       /* it has just come back, or gone away */
         if (st == USF_CORE_RUNNING) watch_took_unseen(s, core_task(w));

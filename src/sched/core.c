@@ -68,8 +68,8 @@ bool sched_look_is_due(struct sched *s)
     return true;
 }
 
-/* As whom to take the lock.  False: its process is off at the moment and it has no name of its own; the monitor's, which is for those without
- * a process, it must not take: the monitor would believe that its predecessor has died with the lock. */
+/* As whom to take the lock.  False: its process is off at the moment and it has no name of its own; the monitor's, which is for those
+ * without a process, it must not take: the monitor would believe that its predecessor has died with the lock. */
 static bool find_name(struct sched *s, struct sched_self *me)
 {
     uint32_t proc;
@@ -81,12 +81,18 @@ static bool find_name(struct sched *s, struct sched_self *me)
     return true;
 }
 
+static void release(struct sched *s, struct sched_self *me)
+{
+    usf_xassert(core_is_sound(s, me->lock_name));
+    lock_release(&s->h->lock, me->lock_name);
+}
+
 bool core_enter(struct sched *s, struct sched_self *me)
 {
     sched_crit_enter(me);
     bool mine = !has_left(s, me) && find_name(s, me) && lock_acquire(&s->h->lock, me->lock_name);
     if (USF_UNLIKELY(!mine || is_off(s, me))) {
-        if (mine) lock_release(&s->h->lock, me->lock_name);
+        if (mine) release(s, me);
         sched_crit_leave(s, me);
         give_up_record(s, me);
         return false;
@@ -128,10 +134,10 @@ void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
 {
     bool watch = monitor_is_needed(s, k);
     USF_POINT("sched.unlock");
-    lock_release(&s->h->lock, me->lock_name);
+    release(s, me);
     USF_POINT("sched.unlocked");
     for (uint32_t i = 0; i < k->n; i++)
-        if (k->task[i] != me->task) core_kick(s, k->task[i]);
+        if (k->task[i] != me->task) core_kick(s, k->task[i], false);
     if (watch) core_wake_monitor(s, false);
     if (USF_UNLIKELY(me->look)) {
         me->look = 0;
@@ -167,7 +173,7 @@ static void stopped(struct sched *s, uint32_t core, uint32_t task)
     struct usf_core *c = &s->cores[core];
     struct usf_task *t = &s->tasks[task];
     uint64_t ran = s->pol.now > t->start_ns ? s->pol.now - t->start_ns : 0;
-    t->n.busy_ns += ran;
+    core_count(&t->n.busy_ns, ran);
     c->busy_ns += ran;
     c->pol.current = USF_NONE;
     s->ops.stopped(&s->pol, core, task);
@@ -191,8 +197,8 @@ static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks 
 
     k->started = true;
 
-    if (t->pol.last_core != core && t->pol.last_core != USF_NONE) t->n.migrations++;
-    t->n.switches++;
+    if (t->pol.last_core != core && t->pol.last_core != USF_NONE) core_count(&t->n.migrations, 1);
+    core_count(&t->n.switches, 1);
     t->start_ns = s->pol.now;
     t->pol.last_core = core;
     t->pol.ready_since = 0;
@@ -246,7 +252,7 @@ bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, str
 void core_drop(struct sched *s, uint32_t core, uint32_t task)
 {
     uint64_t w = atomic_load(&s->cores[core].word);
-    if (core_task(w) != task || core_state(w) == USF_CORE_IDLE || core_state(w) == USF_CORE_OFF) return;
+    if (core_task(w) != task || core_state(w) == USF_CORE_IDLE) return;
     stopped(s, core, task);
     go_idle(s, core, w);    /* a store: its owner may be about to lend it or to take it back */
 }
@@ -264,7 +270,7 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
     USF_POINT("sched.take");
     stopped(s, core, owner);
     core_set_state(s, owner, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
-    core_count_lend(&s->tasks[owner]);
+    core_count(&s->tasks[owner].n.lends, 1);
     if (core_state(word) == USF_CORE_RUNNING && !sched_has_lent(&s->tasks[owner])) {
         /* It may have been on its way to the core, asleep or stopped: it has to see that it is to queue again. */
         atomic_exchange(&s->tasks[owner].park, USF_PARK_GO);
@@ -326,7 +332,7 @@ static bool claim(struct sched *s, uint32_t core, uint32_t task, struct kicks *k
         if (core_state(w) == USF_CORE_AWAY) {
             stopped(s, core, core_task(w));
             core_set_state(s, core_task(w), ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
-            core_count_lend(&s->tasks[core_task(w)]);
+            core_count(&s->tasks[core_task(w)].n.lends, 1);
         } else {
             govern(s, c);
         }
@@ -477,6 +483,12 @@ int sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *w
     return 0;
 }
 
+bool core_begin_policy(struct sched *s)
+{
+    s->h->policy_begun = 1;
+    return s->ops.init(&s->pol) == 0;
+}
+
 void core_replace_policy(struct sched *s, const char *why)
 {
     struct usf_header *h = s->h;
@@ -488,7 +500,7 @@ void core_replace_policy(struct sched *s, const char *why)
     atomic_fetch_add(&h->policy_gen, 1);
     policy_wipe(&s->pol, s->pol.nr_procs, hwm);
     follow_policy(s);
-    s->ops.init(&s->pol);
+    core_begin_policy(s);
     for (uint32_t i = 0; i < s->pol.nr_procs; i++)
         if (atomic_load(&s->procs[i].state) == USF_PROC_ACTIVE) s->ops.proc_add(&s->pol, i);
     for (uint32_t i = 0; i < hwm; i++) {

@@ -36,6 +36,8 @@ uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need);
 bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct kicks *k);
 /* The task is taken off: its core is free, if it has one, whatever its thread does with it at this moment. */
 void core_drop(struct sched *s, uint32_t core, uint32_t task);
+/* The policy knows it no more: it is GONE. */
+void core_end_task(struct sched *s, uint32_t task);
 /* Take the core from a task that is in a system call (AWAY, or its loan is TAKEN) or asleep unseen. */
 bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k);
 /* Take cores that have been lent for too long, while tasks wait.  False: some are lent, but not yet for
@@ -44,17 +46,23 @@ bool core_take_lent(struct sched *s, struct kicks *k);
 /* If the core is free and tasks wait: dispatch. */
 void core_fill(struct sched *s, uint32_t core, struct kicks *k);
 void core_fill_all(struct sched *s, struct kicks *k);
+/* Call the policy's init.  False: it refuses. */
+bool core_begin_policy(struct sched *s);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);
+/* For the expensive asserts, before `name` releases the lock (recover.c): all that is changed under it alone agrees. */
+bool core_is_sound(struct sched *s, uint32_t name);
 
-/* Cores that the task has lost in calls: changed under the lock, read without it. */
-static inline void core_count_lend(struct usf_task *t) { __atomic_store_n(&t->n.lends, t->n.lends + 1, __ATOMIC_RELAXED); }
-static inline uint64_t core_lends(const struct usf_task *t) { return __atomic_load_n(&t->n.lends, __ATOMIC_RELAXED); }
+/* Counters of a task are changed under the lock, or by its own thread without it, and read by others at any time.  Where
+ * another takes the record away meanwhile (an exec, a process that is cleared away) a count may be lost: no more than that. */
+static inline uint64_t core_counted(const uint64_t *n) { return __atomic_load_n(n, __ATOMIC_RELAXED); }
+static inline void core_count(uint64_t *n, uint64_t more) { __atomic_store_n(n, core_counted(n) + more, __ATOMIC_RELAXED); }
 
 /* Without the lock. */
 /* Does the task wait in a loop that it would not leave now?  (False: no, or another process knows.) */
 bool core_is_in_vain(struct sched *s, uint32_t task);
-void core_kick(struct sched *s, uint32_t task);
+/* at_end: by the caller's end, if that can be done. */
+void core_kick(struct sched *s, uint32_t task, bool at_end);
 void core_wake_monitor(struct sched *s, bool always);
 void core_idle_set(struct sched *s, uint32_t core);
 void core_idle_clear(struct sched *s, uint32_t core);
@@ -70,5 +78,5 @@ void core_arrive(struct sched *s, struct sched_self *me);
 /* Monitor: the core of a thread was taken that may be running, and does not know. */
 void watch_took_unseen(struct sched *s, uint32_t task);
 
-#define ST(x) (1u << (x))
+#define ST(x) ((x) < 32u ? 1u << (x) : 0u)   /* none, of a state that somebody has scribbled */
 #endif

@@ -73,6 +73,7 @@ static inline void lock_release(struct usf_lock *l, uint32_t owner)
 }
 
 /* ---- delegation (kind dtlock; with a plain lock it is lock_acquire) ---------------------------- */
+/* Not used by the scheduler so far; bench/lock_bench.c compares it with both ways of acquiring. */
 /* Acquire the lock, or have `request` served by its owner.  True: acquired.  False: served, *reply is
  * what the owner answered.  After a recovery true may be returned although a dead owner had begun to
  * serve the request: look at the records again before acting. */

@@ -24,7 +24,8 @@ static bool is_bindable(struct sched *s, struct usf_task *t)
 }
 
 /* The thread may have ended, and its record be another's by now, of a container where the same number is another thread.  Who frees it
- * takes the process out, and who claims it writes the thread first: so a thread that is read before the process is of it, or of one before. */
+ * takes the process out, and who claims it writes the thread first: so a thread that is read before the process is of it, or of one
+ * before. */
 static void bind(struct sched *s, uint32_t task, uint32_t core)
 {
     struct usf_task *t = &s->tasks[task];
@@ -35,6 +36,11 @@ static void bind(struct sched *s, uint32_t task, uint32_t core)
     }
 }
 
+_Static_assert(USF_PARK_AT_END == OS_FUTEX_AT_END, "one bit");
+
+/* Its thread sleeps, or is about to; its last waker may be ending, and have left the wake-up to the kernel. */
+static bool is_asleep(uint32_t park) { return park == USF_PARK_ASLEEP || park & USF_PARK_AT_END; }
+
 /* The CPU that the task's thread is bound to has been given to another. */
 static bool is_displaced(struct sched *s, uint32_t task)
 {
@@ -43,7 +49,7 @@ static bool is_displaced(struct sched *s, uint32_t task)
     return core_state(w) == USF_CORE_RUNNING && core_task(w) != task;
 }
 
-void core_kick(struct sched *s, uint32_t task)
+void core_kick(struct sched *s, uint32_t task, bool at_end)
 {
     struct usf_task *t = &s->tasks[task];
     uint32_t core = atomic_load(&t->core), pinning = USF_PARK_PINNING, was = atomic_load(&t->park);
@@ -53,7 +59,7 @@ void core_kick(struct sched *s, uint32_t task)
         if (was == USF_PARK_TAKEN) return;              /* not its turn any more */
     } while (!atomic_compare_exchange_weak(&t->park, &was, USF_PARK_PINNING));
     USF_POINT("sched.pinning");
-    if (was != USF_PARK_ASLEEP && was != USF_PARK_SOFT) {
+    if (!is_asleep(was) && was != USF_PARK_SOFT) {
         /* It sees its state by itself, if it is not kept from running where it is.  It may also have gone to
          * sleep again already: its ASLEEP must stand for the next waker. */
         if (!there && is_displaced(s, task)) bind(s, task, core);
@@ -64,7 +70,7 @@ void core_kick(struct sched *s, uint32_t task)
     USF_POINT("sched.kick");
     /* By now it may be in a later wait, and somebody may be taking its turn: its TAKEN must stand.  Waking it is harmless. */
     atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
-    if (was == USF_PARK_ASLEEP) os_futex_wake(&t->park, 1);
+    if (is_asleep(was) && !(at_end && os_futex_wake_at_end(&t->park, USF_PARK_GO))) os_futex_wake(&t->park, 1);
 }
 
 /* Stop polling.  A task that was left in the mailbox in the meantime is woken, in a critical section: a
@@ -87,7 +93,7 @@ bool park_leave_poll(struct sched *s, struct sched_self *me)
         w = atomic_exchange(&c->poller, 0);
         mail = w & USF_MAIL;
         USF_POINT("sched.mail_taken");
-        if (mail) core_kick(s, (w & ~USF_MAIL) - 1);
+        if (mail) core_kick(s, (w & ~USF_MAIL) - 1, false);
     }
     sched_crit_leave(s, me);
     return mail;
@@ -105,7 +111,7 @@ bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline)
     if (deadline && deadline < until) until = deadline;
     for (unsigned i = 1;; i++) {
         if (atomic_load_explicit(&t->state, memory_order_acquire) == USF_TASK_RUNNING) {
-            t->n.polls++;
+            core_count(&t->n.polls, 1);
             break;
         }
         if (atomic_load_explicit(&c->poller, memory_order_relaxed) != me->task + 1) break;

@@ -16,12 +16,24 @@ static bool rightly_held(struct sched *s, uint32_t core, uint64_t w)
     return atomic_load(&s->tasks[t].state) == USF_TASK_RUNNING && atomic_load(&s->tasks[t].core) == core;
 }
 
+/* The one that died was taking a process off: what is left of that is done here, and its cores are then not rightly held.
+ * Those that have left by themselves have no such tasks any more. */
+static void end_leaving(struct sched *s)
+{
+    for (uint32_t i = 0, hwm = atomic_load(&s->h->task_hwm); i < hwm; i++) {
+        struct usf_task *t = &s->tasks[i];
+        unsigned st = atomic_load(&t->state);
+        if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;
+        if (t->proc < USF_MAX_PROCS && atomic_load(&s->procs[t->proc].state) == USF_PROC_LEAVING) core_end_task(s, i);
+    }
+}
+
 static void mend_cores(struct sched *s)
 {
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         struct usf_core *c = &s->cores[i];
         uint64_t w = atomic_load(&c->word);
-        if (core_state(w) == USF_CORE_OFF) continue;
+        atomic_store(&c->poller, 0);    /* it may be one of those that are taken off; mail is delivered by wake_all */
         core_idle_clear(s, i);
         if (core_state(w) != USF_CORE_IDLE && !rightly_held(s, i, w)) {
             uint64_t idle = core_word(USF_CORE_IDLE, USF_NONE, core_seq(w) + 1);
@@ -37,12 +49,12 @@ static void mend_tasks(struct sched *s)
 {
     uint32_t ready = 0, hwm = atomic_load(&s->h->task_hwm);
     policy_wipe(&s->pol, s->pol.nr_procs, hwm);
-    s->ops.init(&s->pol);
+    core_begin_policy(s);
     for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
         struct usf_proc *p = &s->procs[i];
         if (atomic_load(&p->state) == USF_PROC_FREE) continue;
         p->pol.nr_ready = p->pol.nr_tasks = 0;
-        if (atomic_load(&p->state) != USF_PROC_JOINING) s->ops.proc_add(&s->pol, i);
+        if (atomic_load(&p->state) == USF_PROC_ACTIVE) s->ops.proc_add(&s->pol, i);
     }
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
@@ -70,7 +82,7 @@ static void wake_all(struct sched *s)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm && !s->kernel; i++)
-        if (atomic_load(&s->tasks[i].state) == USF_TASK_RUNNING) core_kick(s, i);
+        if (atomic_load(&s->tasks[i].state) == USF_TASK_RUNNING) core_kick(s, i, false);
 }
 
 void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), void *arg)
@@ -81,12 +93,74 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
     if (seized) {
         s->pol.now = os_now();
         s->pol.nr_procs = atomic_load(&s->h->proc_hwm);
+        end_leaving(s);
         mend_cores(s);
         USF_POINT("sched.mend");
         mend_tasks(s);
         core_fill_all(s, &k);
     }
+    usf_xassert(core_is_sound(s, me));
     lock_release(&s->h->lock, me);
-    for (uint32_t i = 0; i < k.n; i++) core_kick(s, k.task[i]);
+    for (uint32_t i = 0; i < k.n; i++) core_kick(s, k.task[i], false);
     if (seized) wake_all(s);
 }
+
+/* ---- what holds whenever the lock is released -------------------------------------------------- */
+#if USF_ASSERTS >= 2
+
+/* S1 from the core's side: it is rightly held or free, and the policy was told the same. */
+static bool core_agrees(struct sched *s, uint32_t core)
+{
+    uint64_t w = atomic_load(&s->cores[core].word);
+    uint32_t task = core_state(w) == USF_CORE_IDLE ? USF_NONE : core_task(w);
+    return (task == USF_NONE || rightly_held(s, core, w)) && s->cores[core].pol.current == task;
+}
+
+/* S1 and S4 from the task's side. */
+static bool task_agrees(struct sched *s, uint32_t task, unsigned state)
+{
+    struct usf_task *t = &s->tasks[task];
+    if (t->pol.held != (state == USF_TASK_READY)) return false;
+    if (state != USF_TASK_RUNNING || s->kernel) return true;
+    uint32_t core = atomic_load(&t->core);
+    uint64_t w = core < s->h->nr_cores ? atomic_load(&s->cores[core].word) : 0;
+    return core_state(w) != USF_CORE_IDLE && core_task(w) == task;
+}
+
+/* What the processes' records count of their tasks. */
+static bool counts_agree(struct sched *s, uint32_t tasks, uint32_t ready)
+{
+    for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n; i++) {
+        unsigned st = atomic_load(&s->procs[i].state);
+        if (st != USF_PROC_ACTIVE && st != USF_PROC_LEAVING) continue;
+        tasks -= s->procs[i].pol.nr_tasks;
+        ready -= s->procs[i].pol.nr_ready;
+    }
+    return !tasks && !ready;
+}
+
+static bool says(const char *what, uint32_t which)
+{
+    usf_warn("%s %u is not what it should be", what, which);
+    return false;
+}
+
+bool core_is_sound(struct sched *s, uint32_t name)
+{
+    char why[160];
+    uint32_t tasks = 0, ready = 0, hwm = atomic_load(&s->h->task_hwm);
+    /* Who was taken for dead does not hold it any more. */
+    if ((atomic_load_explicit(&s->h->lock.word, memory_order_relaxed) & ~LOCK_SLEEPERS) != name) return true;
+    if (!sched_is_valid(s, why, sizeof why)) return usf_warn("%s", why), false;
+    for (uint32_t i = 0; i < s->h->nr_cores; i++)
+        if (!core_agrees(s, i)) return says("core", i);
+    for (uint32_t i = 0; i < hwm; i++) {
+        unsigned st = atomic_load(&s->tasks[i].state);
+        if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;     /* others change these */
+        if (!task_agrees(s, i, st)) return says("task", i);
+        tasks++;
+        ready += st == USF_TASK_READY;
+    }
+    return counts_agree(s, tasks, ready) || says("number of tasks,", tasks);
+}
+#endif

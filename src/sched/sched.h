@@ -176,7 +176,9 @@ void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota
 
 /* Threads.  attach takes a record and returns with a core.  0 or -errno (-EAGAIN, -ENOSPC). */
 int  sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name);
-void sched_detach(struct sched *s, struct sched_self *me);
+/* `ends`: the thread executes nothing of the program any more, handlers included: whoever gets its core is woken when it has gone, and
+ * does not keep it from going. */
+void sched_detach(struct sched *s, struct sched_self *me, bool ends);
 
 /* Block until woken; a token left by an earlier wake returns at once.  deadline: absolute ns on
  * CLOCK_MONOTONIC, 0 = none.  0 woken (or spurious: callers loop on their own condition), -ETIMEDOUT,
@@ -292,8 +294,11 @@ bool sched_is_quiet(struct sched *s);
  * done.  is_dead: is the holder of this lock name (lock.h) dead? */
 void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), void *arg);
 
-/* Whole-object check, for the expensive asserts and `usf doctor`: true, or false with a reason.
- * Takes the lock only if `locked` is false and the instance is live. */
+/* Whole-object check, for the expensive asserts, the monitor, `usf doctor` and `usf dump`: true, or false with a reason.  Takes no
+ * lock, and is exact for whoever has it: of an instance that lives on, or a copy of one, a fault means something only if it is found again
+ * and again. */
 bool sched_is_valid(struct sched *s, char *why, unsigned cap);
+/* Monitor: the same, under the lock. */
+bool sched_check(struct sched *s, char *why, unsigned cap);
 
 #endif

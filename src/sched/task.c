@@ -50,18 +50,17 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
 
     struct usf_proc *p = &s->procs[i];
     p->run = run;
-    p->flags = 0;
     atomic_store(&p->deserted, 0);
     p->unpatched = p->spin_sites = 0;
     p->gone = (struct usf_counters){0};
     usf_format(p->comm, sizeof p->comm, "%s", comm);
-    atomic_store(&p->nr_threads, 0);
     s->proc = (uint32_t)i;
     if (!core_enter(s, &me)) {
         shm_leave(s->h, (uint32_t)i);
         s->proc = USF_NONE;
         return -ESTALE;
     }
+    usf_xassert(shm_header_is_valid(s->h, s->h->total_size, (char[160]){0}, 160));
     /* Under the lock: whoever replaces the policy or mends the instance looks at all records. */
     p->pol.id = (uint32_t)i;
     p->pol.nr_tasks = p->pol.nr_ready = 0;
@@ -69,6 +68,7 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     for (int w = 0; w < 4; w++) p->pol.cores[w] = p->may[w] = cores[w];
     atomic_store(&p->quota, 0);
     __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
+    if (!s->h->policy_begun && !core_begin_policy(s)) core_replace_policy(s, "its init has failed");
     s->ops.proc_add(&s->pol, (uint32_t)i);
     atomic_store(&p->state, USF_PROC_ACTIVE);
     core_leave(s, &me, &(struct kicks){0});
@@ -80,7 +80,13 @@ static void add_counters(struct usf_counters *to, const struct usf_counters *n)
 {
     uint64_t *a = (uint64_t *)to;
     const uint64_t *b = (const uint64_t *)n;
-    for (unsigned i = 0; i < sizeof *n / 8; i++) a[i] += b[i];
+    for (unsigned i = 0; i < sizeof *n / 8; i++) a[i] += core_counted(&b[i]);
+}
+
+static void clear_counters(struct usf_counters *n)
+{
+    uint64_t *word = (uint64_t *)n;
+    for (unsigned i = 0; i < sizeof *n / 8; i++) __atomic_store_n(&word[i], 0, __ATOMIC_RELAXED);
 }
 
 /* Ends as GONE: who frees the record must know that its thread does not touch it any more. */
@@ -105,8 +111,14 @@ static void remove_task(struct sched *s, uint32_t task, struct kicks *k)
     if (st == USF_TASK_READY) core_dequeue(s, task);
     s->ops.task_remove(&s->pol, task);
     p->pol.nr_tasks--;
-    add_counters(&p->gone, &t->n);
-    t->n = (struct usf_counters){0};
+    core_end_task(s, task);
+}
+
+void core_end_task(struct sched *s, uint32_t task)
+{
+    struct usf_task *t = &s->tasks[task];
+    add_counters(&s->procs[t->proc].gone, &t->n);
+    clear_counters(&t->n);
     core_set_state(s, task, ~0u, USF_TASK_GONE);
 }
 
@@ -155,7 +167,7 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         remove_task(s, i, &k);
         USF_POINT("sched.removing");
         if (k.n >= KICKS_MAX - 4) {     /* make room: these are on their cores already */
-            for (uint32_t j = 0; j < k.n; j++) core_kick(s, k.task[j]);
+            for (uint32_t j = 0; j < k.n; j++) core_kick(s, k.task[j], false);
             k.n = 0;
         }
     }
@@ -235,6 +247,7 @@ void sched_desert(struct sched *s, const struct os_cpuset *cpus)
         atomic_exchange(&t->park, USF_PARK_GO);
         os_futex_wake(&t->park, 1);
     }
+    if (proc >= s->h->max_procs) return;        /* it has not joined */
     atomic_store(&s->procs[proc].deserted, 1);
     sched_tell_monitor(s);      /* the lock may have moved on meanwhile, and the monitor have looked in vain */
 }
@@ -279,7 +292,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     atomic_store(&t->wait_kind, USF_WAIT_NONE);
     t->tid = tid;
     t->proc = s->proc;
-    t->n = (struct usf_counters){0};
+    clear_counters(&t->n);
     usf_format(t->name, sizeof t->name, "%s", name);
     __builtin_memset(&t->pol, 0, sizeof t->pol);
     t->pol.id = id;
@@ -311,17 +324,32 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     return 0;
 }
 
-void sched_detach(struct sched *s, struct sched_self *me)
+/* Who runs next on the core, taken out of those that the release of the lock wakes. */
+static uint32_t take_heir(struct sched *s, uint32_t core, struct kicks *k)
+{
+    for (uint32_t i = 0; core != USF_NONE && i < k->n; i++) {
+        uint32_t heir = k->task[i];
+        if (atomic_load(&s->tasks[heir].core) != core) continue;
+        k->task[i] = k->task[--k->n];
+        return heir;
+    }
+    return USF_NONE;
+}
+
+void sched_detach(struct sched *s, struct sched_self *me, bool ends)
 {
     struct kicks k = {0};
     if (me->task == USF_NONE) return;
     if (!core_enter(s, me)) return;
     uint32_t task = me->task;       /* a handler that runs at the section's end may find that it is lost */
+    uint32_t core = ends && atomic_load(&s->tasks[task].state) == USF_TASK_RUNNING ? atomic_load(&s->tasks[task].core) : USF_NONE;
     remove_task(s, task, &k);
     core_fill_all(s, &k);
+    uint32_t heir = take_heir(s, core, &k);
     USF_POINT("sched.removed");
     core_leave(s, me, &k);
     USF_POINT("sched.detached");
     free_task(s, task);
     me->task = USF_NONE;
+    if (heir != USF_NONE) core_kick(s, heir, true);     /* last: it waits for this thread's end from here on */
 }

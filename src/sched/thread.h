@@ -3,6 +3,7 @@
 #define USF_SCHED_THREAD_H
 
 #include "sched/core.h"
+#include "shm/shm.h"
 
 static inline struct usf_task *own(struct sched *s, struct sched_self *me)
 { return USF_LIKELY(me->task != USF_NONE) ? &s->tasks[me->task] : &sched_gone; }
@@ -29,9 +30,12 @@ bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline);
 bool park_leave_poll(struct sched *s, struct sched_self *me);
 /* On in the program, once nobody rewrites its code. */
 void park_go_on(struct sched *s, struct sched_self *me);
-/* Everybody is to leave whose lock does not move: trying to take it is what finds out. */
+/* Everybody is to leave whose lock does not move: trying to take it is what finds out.  So everybody is if the records are damaged. */
 static inline void look_if_stalled(struct sched *s, struct sched_self *me)
-{ if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0}); }
+{
+    if (s->look && shm_is_condemned(s->h)) s->look(s);
+    else if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0});
+}
 
 /* soft.c.  Waits that lasted no longer lately are waited for softly. */
 #define SOFT_NS 500000u

@@ -23,7 +23,7 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took)
     if (took == UINT64_MAX && !me->spun) return;        /* it ended because the core was wanted: says nothing */
     if (took > 4 * s->h->poll_max_ns) took = 4 * s->h->poll_max_ns;
     set_estimate(&c->poll_avg, (3 * estimate(&c->poll_avg) + took) / 4);
-    if (!me->spun) own(s, me)->n.polls++;
+    if (!me->spun) core_count(&own(s, me)->n.polls, 1);
 }
 
 /* ---- block and wake --------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     bool had = state_of(t) == USF_TASK_RUNNING;     /* else its core was taken unseen */
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     core_set_state(s, me->task, ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL), USF_TASK_BLOCKED);
-    t->n.blocks++;
+    core_count(&t->n.blocks, 1);
     uint64_t now = s->pol.now;
     bool given = had && core_give(s, core, me->task, core_pick(s, core, CORE_ANY), &k);
     if (had && !given && !me->spun && estimate(&s->cores[core].poll_ns)) {
@@ -132,7 +132,7 @@ void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, u
             struct usf_task *t = &s->tasks[tasks[i]];
             if (state_of(t) != USF_TASK_BLOCKED) atomic_store_explicit(&t->token, 1, memory_order_relaxed);
         }
-        if (me->task != USF_NONE) own(s, me)->n.wakes += batch;
+        if (me->task != USF_NONE) core_count(&own(s, me)->n.wakes, batch);
         if (batch > 1) wake_some(s, tasks, batch, &k);
         else if (state_of(&s->tasks[*tasks]) == USF_TASK_BLOCKED) core_place(s, *tasks, USF_WHY_WAKE, &k);
         core_leave(s, me, &k);
@@ -227,8 +227,7 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
     struct usf_task *t = own(s, me);
     come_back(s, me);
     away_no_guest(s, me);
-    if (spin) t->n.spin_yields++;
-    else t->n.yields++;
+    core_count(spin ? &t->n.spin_yields : &t->n.yields, 1);
     if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
         && atomic_load_explicit(&t->state, memory_order_relaxed) == USF_TASK_RUNNING)
         return false;
@@ -265,7 +264,7 @@ void sched_preempt(struct sched *s, struct sched_self *me)
     bool has = state_of(own(s, me)) == USF_TASK_RUNNING;     /* else its core was taken: it queues for one */
     if (has && !atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return;
     away_no_guest(s, me);
-    own(s, me)->n.preemptions++;
+    core_count(&own(s, me)->n.preemptions, 1);
     give_way(s, me, USF_WHY_PREEMPT, false);
 }
 

@@ -165,7 +165,7 @@ void watch_took_unseen(struct sched *s, uint32_t task)
     struct sched_watcher *m = s->watch;
     if (!sched_is_ours(s, task)) return;
     if (m->nr_unseen == SCHED_UNSEEN_MAX) return;   /* that many sleep: the rest is found at its next call */
-    m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lends = core_lends(&s->tasks[task])};
+    m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lends = core_counted(&s->tasks[task].n.lends)};
 }
 
 /* Whom the last monitor had in mind is not known: all that have no core, and may be awake. */
@@ -179,7 +179,7 @@ void sched_watch_begin(struct sched *s)
 static bool is_unseen(struct sched *s, const struct sched_unseen *u)
 {
     struct usf_task *t = &s->tasks[u->task];
-    return atomic_load(&t->state) == USF_TASK_IN_KERNEL && core_lends(t) == u->lends;
+    return atomic_load(&t->state) == USF_TASK_IN_KERNEL && core_counted(&t->n.lends) == u->lends;
 }
 
 /* Awake for two looks: not just on its way to a call. */
@@ -258,8 +258,8 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
         uint64_t w = atomic_load(&s->cores[i].word);
         unsigned st = core_state(w);
         uint32_t t = core_task(w);
-        if (st > USF_CORE_OFF) return usf_format(why, cap, "core %u has state %u", i, st), false;
-        if (st == USF_CORE_IDLE || st == USF_CORE_OFF) continue;
+        if (st > USF_CORE_AWAY) return usf_format(why, cap, "core %u has state %u", i, st), false;
+        if (st == USF_CORE_IDLE) continue;
         if (t >= hwm) return usf_format(why, cap, "core %u names task %u, which does not exist", i, t), false;
         if (atomic_load(&s->tasks[t].core) != i)
             return usf_format(why, cap, "core %u names task %u, which names another core", i, t), false;
@@ -275,4 +275,14 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
     if (ready != atomic_load(&s->h->nr_ready))
         return usf_format(why, cap, "%u tasks are ready, %u are counted", ready, atomic_load(&s->h->nr_ready)), false;
     return true;
+}
+
+bool sched_check(struct sched *s, char *why, unsigned cap)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct kicks k = {0};
+    if (s->kernel || !core_enter(s, &me)) return true;
+    bool valid = sched_is_valid(s, why, cap);
+    core_leave(s, &me, &k);
+    return valid;
 }

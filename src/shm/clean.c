@@ -30,7 +30,8 @@ int shm_remove_unusable(const char *dir, const char *name, char *why, size_t cap
     r = os_lstat(path, &st);
     if (r) return shm_explain(r, "examine", path, why, cap);
     if (st.uid != os_geteuid() && (os_geteuid() || !shm_is_shared(name))) {
-        usf_format(why, cap, "%s belongs to user %u%s; left alone", path, st.uid, shm_is_shared(name) ? ", who can remove it, or root" : "");
+        usf_format(why, cap, "%s belongs to user %u%s; left alone", path, st.uid,
+                   shm_is_shared(name) ? ", who can remove it, or root" : "");
         return -EPERM;
     }
     int32_t user = S_ISREG(st.mode) ? os_file_user(st.dev, st.ino) : 0;

@@ -2,7 +2,7 @@
  *
  * One file /dev/shm/usf-UID-NAME, mode 0600.  Typed tables of fixed-size records addressed by index;
  * no pointers.  The truth is in task and core records, each changed by single atomic stores; the
- * policy's queues are derived from them and can be rebuilt (sched_rebuild).
+ * policy's queues are derived from them and can be rebuilt (sched_recover).
  *
  * Offsets: header at 0, then the tables at the offsets that the header names (page-aligned).
  * The file is sparse: processes and tasks are made real in chunks before they are touched (proc_hwm,
@@ -26,6 +26,7 @@
 #define USF_MAX_PROCS       1024u
 #define USF_MAX_TASKS       32768u
 #define USF_MAX_SPACES      16u      /* pid namespaces whose programs share the instance */
+#define USF_DAMAGED         (USF_MAX_PROCS + 2u)    /* usf_header.stalled: the records contradict each other */
 #define USF_TASK_CHUNK      64u      /* tasks made real at a time */
 #define USF_PROC_CHUNK      16u      /* processes made real at a time */
 #define USF_NAME_MAX        48u      /* instance name, with NUL: [A-Za-z0-9._-]+ */
@@ -42,7 +43,7 @@ enum usf_inst_state { USF_INST_EMPTY = 0, USF_INST_READY = 1, USF_INST_RETIRED =
 /* FREE -> JOINING (shm_join_begin) -> ACTIVE (sched_proc_join) -> LEAVING -> FREE (shm_leave). */
 enum usf_proc_state { USF_PROC_FREE = 0, USF_PROC_JOINING, USF_PROC_ACTIVE, USF_PROC_LEAVING };
 
-/* Task states.  Transitions: docs/design.md; asserted in src/sched/task.c. */
+/* Task states.  Transitions: docs/design.md; asserted in src/sched/core.c. */
 enum usf_task_state {
     USF_TASK_FREE = 0,   /* record unused */
     USF_TASK_NEW,        /* claimed by a thread that is attaching */
@@ -61,20 +62,20 @@ enum usf_core_state {
     USF_CORE_LENT,       /* as tools show it: RUNNING, and the task has lent it (usf_task.loan); in no core's word */
     USF_CORE_AWAY,       /* task is in a system call that blocks: as good as idle, but the task may
                             come back and take it by itself */
-    USF_CORE_OFF,        /* not usable (taken from the instance's CPU set) */
 };
 
-/* Counters: written by their owner alone (plain stores), read by anybody. */
+/* Counters: plain stores, read by anybody.  Those of a task are its own thread's, but for those marked (L): whoever gives it a core or
+ * takes one away writes them, under the scheduler lock. */
 struct usf_counters {
-    uint64_t switches;     /* dispatches of another task onto the core it had */
+    uint64_t switches;     /* (L) times that it was put on a core */
     uint64_t blocks;       /* waits that gave the core up */
     uint64_t wakes;        /* tasks it made ready */
     uint64_t yields;       /* scheduling points by yield, spin-waits not counted */
     uint64_t spin_yields;  /* rounds of patched spin loops that reached the scheduler */
     uint64_t preemptions;  /* times the progress guarantee took its core */
-    uint64_t lends;        /* cores lost during a system call */
-    uint64_t migrations;   /* dispatches onto another core than the last */
-    uint64_t busy_ns;      /* time on a core */
+    uint64_t lends;        /* (L) cores lost during a system call */
+    uint64_t migrations;   /* (L) dispatches onto another core than the last */
+    uint64_t busy_ns;      /* (L) time on a core */
     uint64_t polls;        /* waits that ended while polling, without the kernel */
 };
 
@@ -101,7 +102,7 @@ struct usf_task {
     char     name[16];          /* thread name, for `usf ps` */
     uint64_t reserved1[2];
     /* line 3-4 */
-    struct usf_counters n;      /* 80 bytes; writer: the task's own thread */
+    struct usf_counters n;      /* 80 bytes */
     _Atomic uint32_t guest;     /* bumped with each burst of a guest (sched_leave_core); 0: it is none */
     uint32_t guest_seen;        /* ... when the monitor last looked */
     _Atomic uint64_t loan;      /* USF_LOAN_* | number << 2: by its own thread in a system call that may block */
@@ -122,6 +123,7 @@ enum usf_park {
     USF_PARK_SOFT,       /* it stays runnable for a while: it looks again whenever the kernel runs it */
     USF_PARK_TAKEN,      /* was SOFT; another soft waiter is taking the turn that this one was given */
 };
+#define USF_PARK_AT_END 0x80000000u /* this bit: it sleeps, and the kernel wakes it when its waker has ended, or has done so */
 enum usf_wait_kind { USF_WAIT_NONE = 0, USF_WAIT_FUTEX, USF_WAIT_SYSCALL, USF_WAIT_CORE };
 /* What a USF_WAIT_SYSCALL waits in: the call's number, and its first argument as an int (a descriptor, a pid, ...). */
 static inline uint64_t usf_wait_call(uint64_t nr, uint64_t arg) { return (uint32_t)nr | arg << 32; }
@@ -164,12 +166,10 @@ struct usf_proc {
     };
     uint64_t start_time;        /* field 22 of /proc/PID/stat: with pid, the identity; 0: not yet known */
     uint32_t run;               /* index + 1 in the run table, or 0 */
-    uint32_t flags;
+    _Atomic uint32_t deserted;  /* it has left without the lock; the monitor takes its records off */
     _Atomic uint64_t unpatched; /* system call sites that could not be patched */
     _Atomic uint64_t spin_sites;    /* spin loops patched in this process */
     char     comm[32];
-    _Atomic uint32_t nr_threads;
-    _Atomic uint32_t deserted;  /* it has left without the lock; the monitor takes its records off */
     _Atomic uint32_t replaced;  /* its threads are gone, though the pid lives: by an exec that nobody saw */
     uint32_t reserved0;
     struct usf_pol_proc pol;
@@ -283,7 +283,8 @@ struct usf_header {
     _Atomic uint32_t agent_asleep;     /* 1: one waits on it for tasks to wait */
     _Atomic uint32_t lock_stuck;       /* bit s: somebody has waited long for the scheduler lock, and it has not looked yet */
     _Atomic uint32_t lock_waits;       /* 1: somebody has, and the lock may not have moved since: no guests meanwhile */
-    _Atomic uint32_t stalled;          /* process + 1 that holds it and does not run: leave the instance; USF_MAX_PROCS + 1: a monitor does */
+    _Atomic uint32_t stalled;          /* process + 1 that holds it and does not run: leave the instance;
+                                           USF_MAX_PROCS + 1: a monitor does; or USF_DAMAGED */
     _Atomic uint32_t mute;             /* bit s: whether anybody of space s is there cannot be told (shm/presence.c) */
     uint32_t ticker;                   /* the space whose monitor calls the policy's tick, */
     uint64_t ticked_ns;                /* ... and when it last did; both under the lock */
@@ -291,7 +292,6 @@ struct usf_header {
     /* scheduling state read on fast paths */
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t nr_ready;         /* tasks in the policy's queues */
-    _Atomic uint32_t nr_lent;          /* hint */
     _Alignas(USF_CACHELINE)
     _Atomic uint64_t idle[4];          /* bit c: core c is IDLE; under the lock, or cleared by CAS */
     _Atomic uint32_t task_hwm;         /* tasks below are backed by real pages */
@@ -301,6 +301,7 @@ struct usf_header {
     _Alignas(USF_CACHELINE)
     struct usf_lock lock;
     uint8_t  pol_data[USF_POL_DATA];
+    uint32_t policy_begun;             /* 1: its init was called; under the lock */
 };
 
 /* ---- the layout's fingerprint ------------------------------------------------------------------ */
@@ -316,21 +317,24 @@ struct usf_header {
     F(usf_header, policy_path) F(usf_header, policy_hash) F(usf_header, policy_gen) F(usf_header, policy_why) F(usf_header, init_tgid) \
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
     F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, space) \
-    F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, mute) \
+    F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) \
+    F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, mute) \
     F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_space, ns) F(usf_space, monitor_pid) F(usf_space, monitor_start) \
-    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, tail) F(usf_header, nr_ready) F(usf_header, nr_lent) \
+    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, tail) F(usf_header, nr_ready) \
     F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, moved_ns) \
-    F(usf_header, lock) F(usf_header, pol_data) \
+    F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, lent_loan) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
-    F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) F(usf_core, lent_word) F(usf_core, tail) \
-    F(usf_proc, state) F(usf_proc, space) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, flags) \
-    F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, nr_threads) F(usf_proc, deserted) F(usf_proc, replaced) F(usf_proc, pol) \
+    F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) \
+    F(usf_core, lent_word) F(usf_core, tail) \
+    F(usf_proc, state) F(usf_proc, space) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
+    F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, pol) \
     F(usf_proc, gone) F(usf_proc, may) F(usf_proc, quota) F(usf_proc, quota_group) \
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
-    F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) F(usf_task, parked) F(usf_task, why) F(usf_task, since_ns) \
+    F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
+    F(usf_task, parked) F(usf_task, why) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) F(usf_task, tail) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, space) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
     F(usf_run, n) F(usf_run, tail) \
@@ -370,8 +374,8 @@ USF_LAYOUT_RECORD(usf_proc, 4352);
 USF_LAYOUT_AT(usf_proc, space, 2);
 USF_LAYOUT_AT(usf_proc, pid, 4);
 USF_LAYOUT_AT(usf_proc, start_time, 8);
-USF_LAYOUT_AT(usf_proc, pol, 88);
-USF_LAYOUT_AT(usf_proc, may, 4312);
+USF_LAYOUT_AT(usf_proc, pol, 80);
+USF_LAYOUT_AT(usf_proc, may, 4304);
 USF_LAYOUT_RECORD(usf_run, 128);
 USF_LAYOUT_AT(usf_run, tail, 120);
 USF_LAYOUT_RECORD(usf_space, 128);
@@ -380,7 +384,7 @@ USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
 USF_LAYOUT_AT(usf_lock, next, 64);
 USF_LAYOUT_AT(usf_lock, serving, 128);
 USF_LAYOUT_AT(usf_lock, slot, 192);
-USF_LAYOUT_RECORD(usf_header, 12416);
+USF_LAYOUT_RECORD(usf_header, 12480);
 /* read before the version is known: these never move, in any version */
 USF_LAYOUT_AT(usf_header, magic, 0);
 USF_LAYOUT_AT(usf_header, abi, 8);

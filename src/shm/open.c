@@ -57,8 +57,18 @@ static int replace_abandoned(int fd, const struct shm_config *c, const char *pat
     int r = shm_discard(fd, path, m->h);
     if (!r || r == -ENOENT || r == -ESTALE) return -ESTALE;
     if (r != -EPERM || !shm_is_shared(c->name)) return shm_enter_space(fd, c, path, false, m);
-    usf_format(m->why, sizeof m->why, "instance `%s` was left behind by a container that has ended; user %u has made it, and can remove it, "
+    usf_format(m->why, sizeof m->why,
+               "instance `%s` was left behind by a container that has ended; user %u has made it, and can remove it, "
                "or root: `usf clean`; or choose another --instance", c->name, m->h->uid);
+    return r;
+}
+
+static int replace_condemned(int fd, const struct shm_config *c, const char *path, struct shm *m)
+{
+    int r = shm_discard(fd, path, m->h);
+    if (!r || r == -ENOENT || r == -ESTALE) return -ESTALE;
+    usf_format(m->why, sizeof m->why,
+               "instance `%s` is damaged, and its file %s cannot be removed (error %d): remove it, or choose another --instance", c->name, path, -r);
     return r;
 }
 
@@ -69,6 +79,7 @@ static int open_existing(const struct shm_config *c, bool create, const char *pa
     if (fd == -ENOENT) return fd;
     if (fd < 0) return explain_open(fd, path, c->name, m->why, sizeof m->why);
     int r = map_checked(fd, c, path, m);
+    if (!r && create && shm_is_condemned(m->h)) r = replace_condemned(fd, c, path, m);
     if (!r) r = shm_enter_space(fd, c, path, true, m);
     if (r == -EOWNERDEAD) r = replace_abandoned(fd, c, path, m);
     if (!r && atomic_load(&m->h->state) == USF_INST_RETIRED) {

@@ -101,6 +101,13 @@ void shm_end_runs(struct usf_header *h, uint32_t space)
     }
 }
 
+bool shm_run_is_read(const struct usf_run *r, uint32_t space)
+{
+    uint64_t owner = atomic_load(&r->owner);
+    int32_t pid = (int32_t)owner;
+    return pid > 0 && owner >> 32 == space && usf_syscall(__NR_kill, pid, 0) != -ESRCH;
+}
+
 /* A place for this namespace: an unused one, or one that its namespace has left.  Nobody else gives places meanwhile.
  * -EAGAIN: all are in use; -EBUSY: one may soon not be. */
 static int begin_space(int fd, struct usf_header *h, uint64_t ns, uint32_t *space)
@@ -156,7 +163,8 @@ static int refuse(const struct usf_header *h, const char *name, uint64_t ns, int
     why += n;
     cap -= (size_t)n;
     if (clock) usf_format(why, cap, "choose another --instance here, or give both one time namespace");
-    else if (shm_is_shared(name)) usf_format(why, cap, "choose another --instance here, or give both one pid namespace: users share within one only");
+    else if (shm_is_shared(name))
+        usf_format(why, cap, "choose another --instance here, or give both one pid namespace: users share within one only");
     else if (error == -EAGAIN) usf_format(why, cap, "%u containers share it already: choose another --instance here", USF_MAX_SPACES);
     else if (error != -EXDEV) usf_format(why, cap, "choose another --instance here: its file cannot be locked (error %d)", -error);
     else usf_format(why, cap, "choose another --instance here, or start programs by `usf run` here, too");
@@ -168,6 +176,11 @@ int shm_lock_spaces(int fd) { return set_lock(fd, F_WRLCK, FIRST_BYTE, USF_MAX_S
 /* ... and stays so until fd is closed, and what is mapped by it unmapped. */
 static bool is_abandoned(int fd, const struct usf_header *h) { return !atomic_load(&h->mute) && shm_lock_spaces(fd) == 0; }
 
+static bool may_settle(const struct usf_header *h, const struct shm_config *c, uint64_t ns)
+{
+    return c->settle && (!c->only_in || c->only_in == os_pidns_inode(ns)) && !shm_is_shared(c->name) && h->pidns >> 32 == ns >> 32;
+}
+
 int shm_enter_space(int fd, const struct shm_config *c, const char *path, bool replace, struct shm *m)
 {
     struct usf_header *h = m->h;
@@ -177,7 +190,7 @@ int shm_enter_space(int fd, const struct shm_config *c, const char *path, bool r
         m->space = shm_find_space(h, ns);
         if (m->space != USF_NONE) r = show_up(fd, h, m->space);
         else if (replace && is_abandoned(fd, h)) return -EOWNERDEAD;
-        else if (c->settle && !shm_is_shared(c->name) && h->pidns >> 32 == ns >> 32) r = settle(fd, h, ns, &m->space);
+        else if (may_settle(h, c, ns)) r = settle(fd, h, ns, &m->space);
         if (r && !shm_path_names(path, m->dev, m->ino)) return -ESTALE;     /* others have replaced it meanwhile */
         if (r == -EBUSY && os_now() < end) continue;
         if (r == -EBUSY || r == -ETIMEDOUT) return refuse_for_now(c->name, m->why, sizeof m->why);

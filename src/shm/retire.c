@@ -80,9 +80,19 @@ int shm_discard(int fd, const char *path, struct usf_header *h)
     r = os_fstat(fd, &st);
     atomic_store(&h->state, USF_INST_RETIRED);      /* for who has opened it before */
     if (!r && shm_path_names(path, st.dev, st.ino)) r = os_unlink(path);
-    if (r && r != -ENOENT) atomic_store(&h->state, USF_INST_READY);
+    if (r && r != -ENOENT && !shm_is_condemned(h)) atomic_store(&h->state, USF_INST_READY);
     unlock(fd);
     return r;
+}
+
+void shm_discard_condemned(struct shm *m, const char *dir)
+{
+    char path[SHM_PATH_MAX];
+    if (shm_path(dir, m->name, os_geteuid(), path, sizeof path) < 0) return;
+    int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    if (fd < 0) return;
+    shm_discard(fd, path, m->h);
+    os_close(fd);
 }
 
 int shm_settle_retired(int fd, const char *path, bool reuse, struct shm *m)

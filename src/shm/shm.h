@@ -4,6 +4,7 @@
  *
  *   nothing --create--> READY --shm_retire_if_empty--> RETIRED (and unlinked, unless another user has made it)
  *                       READY, of containers that have all ended --shm_discard--> RETIRED and unlinked, or READY again
+ *                       READY, its records damaged --shm_condemn, shm_discard--> RETIRED and unlinked; members leave it
  *
  * It is made whole under no name, or a temporary one, and then linked: nobody ever sees a half-made one.
  * Who may do what when:
@@ -47,7 +48,8 @@ struct shm_config {
     const char *build_id;
     const char *tool;            /* its path, or null: nobody can start a monitor */
     uint64_t linger_ns;          /* 0: the default, unless there is a tool */
-    bool settle;                 /* take part also in an instance of other pid namespaces: `usf run` was called in ours */
+    bool settle;                 /* take part also in an instance of other pid namespaces, */
+    uint32_t only_in;            /* ... if this is ours (os_pidns_inode), where `usf run` was called; 0: in any */
     bool keep;                   /* the file stays open (shm.fd) */
 };
 struct shm {
@@ -95,7 +97,8 @@ int  shm_reserve_tasks(struct usf_header *h, const char *dir, uint32_t n);
 
 /* Claim a process record (it becomes JOINING).  The index; -EAGAIN: table full; -ENOSPC: /dev/shm full;
  * -ESTALE: the instance has been retired, open it again.  Only from the pid namespace of that space (shm_is_space_of): a child may be in
- * another (shm.pidns is its parent's then).  A process that dies after this leaves a record that names it; whoever reaps it calls shm_leave. */
+ * another (shm.pidns is its parent's then).  A process that dies after this leaves a record that names it; whoever reaps it calls
+ * shm_leave. */
 int  shm_join_begin(struct usf_header *h, const char *dir, uint32_t space, int32_t pid, uint64_t start_time);
 /* Free a process record.  The caller has taken the process's tasks off. */
 void shm_leave(struct usf_header *h, uint32_t proc);
@@ -109,6 +112,12 @@ uint32_t shm_nr_members(const struct usf_header *h, uint32_t space);
 
 /* Unlink and mark retired, if nobody takes part.  True: done (or it was already). */
 bool shm_retire_if_empty(struct shm *m, const char *dir);
+/* Records that contradict each other cannot be scheduled by: all who take part leave, and whoever comes next makes another instance. */
+static inline void shm_condemn(struct usf_header *h) { atomic_store(&h->stalled, USF_DAMAGED); }
+static inline bool shm_is_condemned(const struct usf_header *h)
+{ return atomic_load_explicit(&h->stalled, memory_order_relaxed) == USF_DAMAGED; }
+/* Unlink it, so that they need not. */
+void shm_discard_condemned(struct shm *m, const char *dir);
 /* Remove an instance's file that cannot be opened (damaged, another version), unless a process has it
  * mapped: then -EBUSY.  why says what was done or who uses it. */
 int  shm_remove_unusable(const char *dir, const char *name, char *why, size_t cap);
@@ -120,11 +129,14 @@ uint32_t shm_find_space(const struct usf_header *h, uint64_t ns);
 /* For monitors, with the file kept open: lock a byte of it that stands for something (below SHM_SPACE_BYTE: 1 + uid, that user has an
  * agent) for nobody else to have, for as long as the file is open.  0, -EAGAIN: somebody has; or another -errno. */
 int  shm_lock_byte(const struct shm *m, uint64_t at);
-/* The same for the sign of life of another space (presence.c).  True: nobody of that other space is there, or will be before it is released. */
+/* The same for the sign of life of another space (presence.c).  True: nobody of that other space is there, or will be before it is
+ * released. */
 bool shm_seize_space(const struct shm *m, uint32_t space);
 void shm_release_space(const struct shm *m, uint32_t space);
 /* Nobody of that space is there: the rows of statistics that its runs have had are free. */
 void shm_end_runs(struct usf_header *h, uint32_t space);
+/* Is the `usf run` that reads the row, if any, of that space, which is the caller's, and alive? */
+bool shm_run_is_read(const struct usf_run *r, uint32_t space);
 
 /* With whom an instance is shared is part of its name: NAME is the user's own, gGID:NAME that of a group's members,
  * public:NAME anybody's.  So it goes wherever the name goes: to children, the monitor, other commands. */

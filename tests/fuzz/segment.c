@@ -139,8 +139,9 @@ void fuzz_one(const uint8_t *data, size_t size)
 size_t fuzz_seed(unsigned n, uint8_t *buf, size_t cap)
 {
     static const uint8_t seeds[][24] = {
-        {12, 0, 0, 0, 0, AT(task_hwm), 4, 0, 4, 0, 0},              /* kind 12 % 6: the header */
-        {11, 0, 0, 0, AT(nr_cores), 4, 3, 0, 0, 0},
+        /* its length; kind 0 is the header */
+        {10, 0, 0, 0, AT(task_hwm), 4, 0, 4, 0, 0},
+        {10, 0, 0, 0, AT(nr_cores), 4, 3, 0, 0, 0},
         {10, 0, 0, 0, AT(state), 4, 2, 0, 0, 0},
         {10, 0, 0, 0, AT(proc_hwm), 4, 16, 1, 0, 0},
         {8, 0, 0, 0, AT(pidns), 2, 1, 1},

@@ -365,7 +365,7 @@ static void detach(struct thread *t)
     atomic_store(&t->id, USF_NONE);
     exit_core(t);
     t->attached = false;
-    sched_detach(&t->v->s, &t->self);
+    sched_detach(&t->v->s, &t->self, false);
     CHECK(t->self.task == USF_NONE && t->self.crit == 0);
 }
 
@@ -498,7 +498,7 @@ static void *run_leaver(void *arg)
             break;
         case 5:
             t->attached = false;
-            sched_detach(s, &t->self);
+            sched_detach(s, &t->self, false);
             break;
         default:
             sched_waits_for(s, &t->self, USF_WAIT_CORE, 0);
@@ -506,7 +506,7 @@ static void *run_leaver(void *arg)
         }
     }
     t->attached = false;
-    sched_detach(s, &t->self);
+    sched_detach(s, &t->self, true);
     atomic_fetch_add(&finished, 1);
     return 0;
 }

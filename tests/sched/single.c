@@ -24,7 +24,7 @@ static void *wait_for_wake(void *arg)
     CHECK(sched_attach(&s, &me, tid(), "waiter") == 0);
     atomic_store(&waiter, me.task);
     CHECK(sched_block(&s, &me, 0) == 0);
-    sched_detach(&s, &me);
+    sched_detach(&s, &me, false);
     return arg;
 }
 
@@ -74,7 +74,7 @@ static void guest(const struct os_cpuset *cpus)
     sched_leave_core(&s, &me, true);
     sched_return_core(&s, &me);
     CHECK(!me.guest && atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
-    sched_detach(&s, &me);
+    sched_detach(&s, &me, false);
 }
 
 int main(int argc, char **argv)

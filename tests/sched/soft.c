@@ -206,7 +206,7 @@ static void detach(struct thread *t)
     atomic_store(&t->id, USF_NONE);
     exit_core(t);
     t->attached = false;
-    sched_detach(&s, &t->self);
+    sched_detach(&s, &t->self, false);
 }
 
 static void something(struct thread *t)

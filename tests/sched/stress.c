@@ -106,7 +106,7 @@ static void *run(void *arg)
         usleep(500);
         sched_return_core(&S, &me);
     }
-    sched_detach(&S, &me);
+    sched_detach(&S, &me, true);
     return 0;
 }
 

@@ -9,32 +9,12 @@ import sys
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from game import Players
+
 signal.alarm(150)
 USF, STALL = sys.argv[1:3]
 HOG = 'import signal; signal.alarm(100)\nwhile True: pass'     # also if this test is killed
-PING_PONG = '''
-import sys, threading
-turn, stop, cond = 0, False, threading.Condition()
-def play(me):
-    global turn
-    while True:
-        with cond:
-            while turn % 3 != me and not stop: cond.wait()
-            if stop: return
-            turn += 1
-            cond.notify_all()
-players = [threading.Thread(target=play, args=(i,)) for i in range(3)]
-[t.start() for t in players]
-print("playing", flush=True)
-for line in sys.stdin:                      # how far?  Some rounds more, and tell
-    goal = turn + 1000
-    while turn < goal: pass
-    print("played", flush=True)
-stop = True
-with cond: cond.notify_all()
-[t.join() for t in players]
-print("end")
-'''
 
 
 def state_of(pid):
@@ -54,29 +34,8 @@ def end_stopped(pid):
         pass
 
 
-class Stall(unittest.TestCase):
-    def start(self, *command, **more):
-        p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-        self.addCleanup(self.end, p)
-        return p
-
-    def end(self, p):
-        if p.poll() is None:
-            p.kill()
-            p.wait()
-        for pipe in (p.stdin, p.stdout, p.stderr):
-            if pipe:
-                pipe.close()
-
-    def play(self, instance):
-        p = self.start(USF, 'run', '-i', instance, '--', '/usr/bin/python3', '-c', PING_PONG, stdin=subprocess.PIPE)
-        self.assertEqual(p.stdout.readline(), 'playing\n')
-        return p
-
-    def goes_on(self, game):
-        game.stdin.write('\n')
-        game.stdin.flush()
-        self.assertEqual(game.stdout.readline(), 'played\n')
+class Stall(Players):
+    usf = USF
 
     def stall(self, instance, mode):
         p = self.start(STALL, instance, mode, stdin=subprocess.PIPE)
@@ -88,7 +47,6 @@ class Stall(unittest.TestCase):
         instance = f'stall-signal-{os.getpid()}'
         game = self.play(instance)
         stopped = self.stall(instance, 'signal')
-        self.assertEqual(stopped.stdout.readline(), 'released\n')
         self.goes_on(game)
         self.assertEqual(game.communicate(timeout=60), ('end\n', ''))
         for _ in range(100):
@@ -96,6 +54,8 @@ class Stall(unittest.TestCase):
                 break
             time.sleep(0.05)
         self.assertEqual(state_of(stopped.pid), 'T')
+        os.kill(stopped.pid, signal.SIGCONT)        # it may have been stopped again before it could say so
+        self.assertEqual(stopped.stdout.readline(), 'released\n')
 
     def desert(self, instance, stop):
         """The others run on unscheduled and say so; later ones join again once it is over."""

@@ -28,8 +28,8 @@ static void made_and_found(void)
     CHECK_INT(shm_open_instance(&config, true, &b), 0);
     printf(", found in %lu us\n", (unsigned long)(os_now() - t) / 1000);
     CHECK(!b.created && b.size == a.size);
-    atomic_store(&a.h->nr_lent, 4711);
-    CHECK_INT(atomic_load(&b.h->nr_lent), 4711);
+    atomic_store(&a.h->monitor_event, 4711);
+    CHECK_INT(atomic_load(&b.h->monitor_event), 4711);
     CHECK(shm_header_is_valid(b.h, b.size, why, sizeof why), "%s", why);
     CHECK(shm_tables_are_valid(b.h, why, sizeof why), "%s", why);
     shm_close(&b);

@@ -69,17 +69,21 @@ static pid_t start_worker(void)
     for (;;) one_round();
 }
 
+#define PATIENCE_NS 60000000000u
+
 int main(int argc, char **argv)
 {
     pid_t worker[WORKERS];
     unsigned seconds = argc > 1 ? (unsigned)atoi(argv[1]) : 2;
-    check_begin(seconds + 40);
+    check_begin(seconds + 100);
     config.dir = check_shmdir();
     config.name = "race";
     shm_path(config.dir, config.name, geteuid(), path, sizeof path);
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < WORKERS; i++) worker[i] = start_worker();
-    for (uint64_t end = os_now() + seconds * 1000000000ull; os_now() < end;) {
+    /* On a busy machine it takes longer until something has happened. */
+    for (uint64_t end = os_now() + seconds * 1000000000ull;
+         os_now() < end || ((shared->rounds <= 100 || shared->created <= 10) && os_now() < end + PATIENCE_NS);) {
         usleep(5000);
         int k = (int)check_below(WORKERS);          /* anywhere, also between any two steps */
         kill(worker[k], SIGKILL);

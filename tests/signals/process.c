@@ -1,13 +1,15 @@
 /* tests/signals/process.c - signals that meet fork and exec.  SPDX-License-Identifier: Apache-2.0
  *
  * Whatever arrives while a process forks, execs or fails to: nobody's mask changes, ignored signals stay ignored, a handler runs
- * or not, but a program never starts with signals blocked that nobody has blocked. */
+ * or not, but a program never starts with signals blocked that nobody has blocked.  And faults that are ignored end it. */
 #include "../pthread/stress.h"
 
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -188,6 +190,36 @@ static void inherited(void)
 }
 
 /* Children that set handlers while another thread of their parent's was doing so. */
+/* Ignored, a fault ends the program all the same, and one that is sent does not. */
+static void ignored_fault(void)
+{
+    static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
+    for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            struct rlimit no_core = { 0, 0 };
+            setrlimit(RLIMIT_CORE, &no_core);
+            handle(faults[i], SIG_IGN, 0);
+            kill(getpid(), faults[i]);
+            switch (faults[i]) {
+            case SIGSEGV: *(volatile int *)NULL = 1; break;
+            case SIGBUS: {
+                int fd = memfd_create("empty", 0);
+                *(volatile int *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) = 1;
+                break;
+            }
+            case SIGFPE: __asm__ volatile("idivl %0" :: "r"(0), "a"(1), "d"(0)); break;
+            case SIGILL: __asm__ volatile("ud2"); break;
+            default: __asm__ volatile("int3"); break;
+            }
+            _exit(0);
+        }
+        int status;
+        CHECK_EQ(waitpid(pid, &status, 0), pid);
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == faults[i]);
+    }
+}
+
 static _Atomic bool quit;
 static void *set_handlers(void *arg)
 {
@@ -297,7 +329,7 @@ int main(int argc, char **argv)
     CHECK_EQ(sem_init(posted, 1, 0), 0);
     static const struct { const char *name; void (*fn)(void); } parts[] = {
         { "inherited", inherited }, { "fork under a timer", fork_under_timer }, { "exec under signals", exec_under_signals },
-        { "failing exec", failing_exec }, { "fork beside sigaction", fork_beside_sigaction },
+        { "failing exec", failing_exec }, { "ignored fault", ignored_fault }, { "fork beside sigaction", fork_beside_sigaction },
     };
     for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
         printf("%s\n", parts[i].name);

@@ -38,15 +38,8 @@ static void on_signal(int s, siginfo_t *info, void *uc)
 
 static void *body(void *arg)
 {
-    stack_t st;
     sigset_t now;
-    char *p = (char *)mmap(NULL, STACK + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(p != MAP_FAILED);
-    CHECK_EQ(mprotect(p, 4096, PROT_NONE), 0);
-    memset(&st, 0, sizeof st);
-    st.ss_sp = p + 4096;
-    st.ss_size = STACK;
-    CHECK_EQ(sigaltstack(&st, NULL), 0);
+    void *p = storm_stack_of(STACK);
     for (long r = 0; r < rounds; r++) {
         CHECK_EQ(pthread_kill(pthread_self(), SIGUSR2), 0);
         sleep_us(100);

@@ -78,10 +78,9 @@ static inline void storm_mask(int how, int sig)
     CHECK_EQ(pthread_sigmask(how, &set, NULL), 0);
 }
 
-/* A stack for handlers as small as the kernel's frame and a small handler allow, below it a page that nobody may touch. */
-static inline void *storm_stack(size_t room)
+/* A stack for handlers of so many whole pages, below it a page that nobody may touch. */
+static inline void *storm_stack_of(size_t size)
 {
-    size_t frame = getauxval(AT_MINSIGSTKSZ), size = ((frame ? frame : MINSIGSTKSZ) + room + 4095) & ~(size_t)4095;
     char *p = (char *)mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     stack_t st;
     CHECK(p != MAP_FAILED);
@@ -91,6 +90,13 @@ static inline void *storm_stack(size_t room)
     st.ss_size = size;
     CHECK_EQ(sigaltstack(&st, NULL), 0);
     return p;
+}
+
+/* ... as small as the kernel's frame and a small handler allow. */
+static inline void *storm_stack(size_t room)
+{
+    size_t frame = getauxval(AT_MINSIGSTKSZ);
+    return storm_stack_of(((frame ? frame : MINSIGSTKSZ) + room + 4095) & ~(size_t)4095);
 }
 
 static inline void storm_no_stack(void *p)

@@ -1,0 +1,97 @@
+/* tests/os/test_futex.c - a wake-up that comes when its waker has ended.  SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "os/os.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define ASLEEP 2u
+#define GO     1u
+
+static struct shared {
+    _Atomic uint32_t word, ending;
+} *shared;      /* as the words that it is made for: several processes map it */
+
+static _Atomic int32_t waiter_tid;
+
+static void await_sleep(int32_t tid)
+{
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", tid);
+    for (;; usleep(1000)) {
+        FILE *f = fopen(path, "r");
+        bool sleeps = f && fgets(line, sizeof line, f) && atoi(line) == SYS_futex;
+        if (f) fclose(f);
+        if (sleeps) return;
+    }
+}
+
+static void *waiter(void *unused)
+{
+    (void)unused;
+    atomic_store(&waiter_tid, os_gettid());
+    os_futex_wait(&shared->word, ASLEEP, 0);
+    CHECK(atomic_load(&shared->ending), "woken while its waker lives");
+    return 0;
+}
+
+static void *waker(void *word)
+{
+    CHECK(!os_futex_wake_at_end(word, GO), "the word has another value");
+    atomic_store(&shared->word, GO);
+    CHECK(os_futex_wake_at_end(word, GO));
+    CHECK_INT(atomic_load(&shared->word), OS_FUTEX_AT_END | (uint32_t)os_gettid());
+    CHECK(!os_futex_wake_at_end(word, atomic_load(&shared->word)), "one at a time");
+    usleep(20000);
+    atomic_store(&shared->ending, 1);
+    return 0;
+}
+
+static void by_a_thread(void)
+{
+    pthread_t w, k;
+    atomic_store(&shared->word, ASLEEP);
+    atomic_store(&shared->ending, 0);
+    atomic_store(&waiter_tid, 0);
+    pthread_create(&w, 0, waiter, 0);
+    while (!atomic_load(&waiter_tid)) usleep(1000);
+    await_sleep(atomic_load(&waiter_tid));
+    pthread_create(&k, 0, waker, &shared->word);
+    pthread_join(k, 0);
+    pthread_join(w, 0);
+    CHECK(atomic_load(&shared->word) & OS_FUTEX_AT_END);
+}
+
+/* Killed, it wakes as well, and another process's thread. */
+static void by_a_process(void)
+{
+    pthread_t w;
+    int status;
+    atomic_store(&shared->word, ASLEEP);
+    atomic_store(&shared->ending, 0);
+    atomic_store(&waiter_tid, 0);
+    pthread_create(&w, 0, waiter, 0);
+    while (!atomic_load(&waiter_tid)) usleep(1000);
+    await_sleep(atomic_load(&waiter_tid));
+    pid_t pid = fork();
+    if (pid == 0) {
+        atomic_store(&shared->word, GO);
+        if (!os_futex_wake_at_end(&shared->word, GO)) _exit(1);
+        atomic_store(&shared->ending, 1);
+        kill(os_getpid(), SIGKILL);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+    pthread_join(w, 0);
+}
+
+int main(void)
+{
+    check_begin(30);
+    shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return SKIP;
+    by_a_thread();
+    by_a_process();
+    return check_end();
+}

@@ -2,13 +2,15 @@
 #
 #   make             build into build/ (build/usf works from there)
 #   make demo        set up, build, and show unmodified programs under Linux and under usf
-#   make test        set up, build, run all tests (FULL=1: the whole test suites of CPython and POSIX threads too)
+#   make test        set up, build, run the tests (FULL=1: the long ones too: slow programs, each system call denied by
+#                    itself, the largest searches of the models)
 #   make check-fast  the fast tests alone
 #   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, libgomp's, LLVM OpenMP's,
 #                    those of crossbeam, parking_lot and rayon, stress-ng (downloads some 250 MB the first time)
 #   make fuzz        AFL++ on all that reads foreign bytes, FUZZ_SECONDS=60 for each target
-#   make soak        kill participants: at every perturbation point, and 10,000 at random (KILLS=, MINUTES=, SEED=); fork beside
-#                    everything that holds a lock, for STORM=20 minutes; then everything at once, for TOGETHER=60 minutes
+#   make soak        kill participants: at every perturbation point, and 10,000 at random (KILLS=, MINUTES=, SEED=), after which
+#                    the others are to go on within MEDIAN=20 and P99=100 ms; fork beside everything that holds a lock, for
+#                    STORM=20 minutes; then everything at once, for TOGETHER=60 minutes
 #   make bench       every benchmark of docs/performance.md (hours; SMALL=1: minutes; NAMES="nested pairs": some)
 #   make install     meson install (PREFIX=/usr/local, DESTDIR=)
 #   make clean       remove build/
@@ -23,6 +25,8 @@ NAMES  ?=
 FUZZ_SECONDS ?= 60
 KILLS   ?= 10000
 MINUTES ?= 120
+MEDIAN  ?= 20
+P99     ?= 100
 TOGETHER ?= 60
 STORM    ?= 20
 SEED    ?=
@@ -51,7 +55,7 @@ demo: setup-build+demo
 test: setup-build+test
 	@$(MAKE) --no-print-directory SETUP=0 all
 	@$(WORKLOADS)
-	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps $(if $(filter 1,$(FULL)),--suite apps-full)
+	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
 
 check-fast: setup-build
 	@$(MAKE) --no-print-directory SETUP=0 all
@@ -64,7 +68,7 @@ conformance: setup-build+test+conformance
 fuzz: setup-build+fuzz $(BUILD)/build.ninja
 	@tests/fuzz/run.py --build $(BUILD) --seconds $(FUZZ_SECONDS)
 
-soak: setup-build+test
+soak: setup-build+test+bench
 	@$(MAKE) --no-print-directory SETUP=0 usf
 	@test -f $(BUILD)-points/build.ninja || meson setup $(BUILD)-points -Dpoints=true
 	@ninja -C $(BUILD) --quiet tests/soak/load
@@ -73,7 +77,8 @@ soak: setup-build+test
 	@ninja -C $(BUILD)-points --quiet tests/spawn/spawn-storm tests/spawn/spawn-plugin.so
 	@SPAWN_USF=$(BUILD)-points/usf SPAWN_BIN=$(BUILD)-points/tests/spawn $(if $(SEED),SEED=$(SEED)) \
 	  $(PYTHON) tests/spawn/test_storm.py --points --minutes $(STORM)
-	@$(PYTHON) tests/soak/kill.py --build $(BUILD) --kills $(KILLS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	@$(PYTHON) tests/soak/kill.py --build $(BUILD) --kills $(KILLS) --minutes $(MINUTES) --median $(MEDIAN) --p99 $(P99) \
+	  $(if $(SEED),--seed $(SEED))
 	@$(WORKLOADS)
 	@$(PYTHON) tests/soak/everything.py --build $(BUILD) --minutes $(TOGETHER) $(if $(SEED),--seed $(SEED))
 

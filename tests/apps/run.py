@@ -124,6 +124,8 @@ def run_once(c, usf, python, timeout):
     finally:
         for p in running:
             watch.end_session(p.pid)
+        if usf:
+            watch.remove_instance(usf, instance)
         shutil.rmtree(top, ignore_errors=True)
 
 

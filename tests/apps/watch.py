@@ -1,6 +1,7 @@
 # tests/apps/watch.py - what a session's processes do, and their end.  SPDX-License-Identifier: Apache-2.0
 import os
 import signal
+import subprocess
 
 
 def read(path):
@@ -42,6 +43,11 @@ def describe_session(sid):
         if len(tids) > 12:
             lines.append(f'  ... {len(tids)} threads')
     return '\n'.join(lines) + '\n'
+
+
+def remove_instance(usf, name):
+    """What is left of an instance whose monitor was ended with a session."""
+    subprocess.run([usf, 'clean', '-i', name], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def end_session(sid):

@@ -21,6 +21,15 @@ def start():
     random.seed(SEED)
 
 
+def places():
+    """Where some fields of a segment's header lie."""
+    return json.loads(subprocess.run([FILES["harness"], "places"], capture_output=True, timeout=20).stdout)
+
+
+def number(segment, at, size):
+    return int.from_bytes(segment[at:at + size], "little")
+
+
 class Case(unittest.TestCase):
     """A copy of the tool with a dummy library beside it, a home and an instance name of its own."""
 
@@ -90,6 +99,8 @@ def main():
     start()
     program = unittest.main(exit=False, verbosity=1)
     r = program.result
+    for test, why in r.skipped:
+        print("skipped: %s: %s" % (test.id(), why))
     if r.testsRun and len(r.skipped) == r.testsRun:
         sys.exit(77)
     sys.exit(0 if r.wasSuccessful() else 1)

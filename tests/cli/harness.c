@@ -102,7 +102,7 @@ static int places(void)
     json_start(&j, stdout);
     json_open(&j, NULL, '{');
 #define PLACE(f) json_uint(&j, #f, offsetof(struct usf_header, f));
-    PLACE(magic) PLACE(layout_hash) PLACE(state) PLACE(nr_cores) PLACE(lock) PLACE(task_hwm) PLACE(off_tasks) PLACE(policy) PLACE(policy_why)
+    PLACE(magic) PLACE(header_size) PLACE(layout_hash) PLACE(state) PLACE(nr_cores) PLACE(lock) PLACE(task_hwm) PLACE(off_tasks) PLACE(policy) PLACE(policy_why)
     json_close(&j, '}');
     json_end(&j);
     return 0;

@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from common import FILES, Case, main
+from common import FILES, Case, main, number, places
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -80,10 +80,11 @@ class Instances(Case):
             good = bytearray(f.read(1 << 20))
             size = os.fstat(f.fileno()).st_size
         self.run_usf("clean", "-i", self.instance)
+        header = number(good, places()["header_size"], 4)
         for i in range(120):
             data = bytearray(good)
             for _ in range(random.choice([1, 2, 8, 300])):
-                at = random.choice([random.randrange(200), random.randrange(2500), random.randrange(10304), random.randrange(len(data))])
+                at = random.choice([random.randrange(200), random.randrange(2500), random.randrange(header), random.randrange(len(data))])
                 data[at] = random.choice([0, 1, 0x7f, 0xff, random.randrange(256)])
             self.write_segment(bytes(data[:random.choice([len(data)] * 8 + [0, 1, 100, 5000])]), random.choice([0o600] * 9 + [0o644]))
             if random.random() < 0.8:

@@ -29,6 +29,9 @@ while True:
 """
 
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)     # nohup would hand down that it is ignored
+
+
 class Stats(Case):
     def start(self, *cmd, **kw):
         kw.setdefault("start_new_session", True)

@@ -3,15 +3,17 @@
 import json
 import os
 import random
+import re
 import select
 import shutil
 import subprocess
 import time
 import unittest
 
-from common import FILES, Case, main
+from common import FILES, Case, main, number, places
 
 WAITS = os.environ["CLI_WAITS"]
+RECORDS = 4000          # bytes of the first tasks' records
 
 
 class Base(Case):
@@ -211,7 +213,7 @@ class Dump(Base):
     def setUp(self):
         super().setUp()
         self.path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
-        self.places = json.loads(subprocess.run([FILES["harness"], "places"], capture_output=True, timeout=20).stdout)
+        self.places = places()
 
     def dump(self, *args, code=0):
         p = self.run_usf("dump", *args)
@@ -242,6 +244,11 @@ class Dump(Base):
             self.assertIn("(the_lock+0x0 in ", out)
             self.assertRegex(out, r"kernel: S, CPU \d+, in ")
             self.assertRegex(out, r"process record 0: process %d \(" % p.pid)
+            tasks = re.findall(r"^task \d+: thread ", out, re.M)
+            self.assertGreater(len(tasks), 1)
+            self.assertIn("  tasks in use %d, " % len(tasks), out)
+            cores = out[out.index("== cores =="):out.index("== processes ==")]
+            self.assertIn("  policy's data", cores)     # coop's, of which cores share a cache: its init was called
         self.end(p)
 
     def test_of_a_wedged_one(self):
@@ -307,7 +314,7 @@ class Dump(Base):
         bad[self.places["layout_hash"]] ^= 1
         lay(bytes(bad))
         self.assertIn("another version", self.dump("-i", self.instance))
-        for n in (0, 1, 100, 5000, 10304, 100000):
+        for n in (0, 1, 100, 5000, number(good, self.places["header_size"], 4), 100000):
             lay(good[:n])
             self.assertIn("truncated", self.dump("-i", self.instance))
         os.unlink(self.path)
@@ -321,10 +328,12 @@ class Dump(Base):
             size = os.fstat(f.fileno()).st_size
         self.end(p)
         self.run_usf("clean", "-i", self.instance, "--force")
+        header, tasks = number(good, self.places["header_size"], 4), number(good, self.places["off_tasks"], 8)
+        self.assertLess(tasks, len(good) - RECORDS)
         for _ in range(30):
             data = bytearray(good)
             for _ in range(random.choice([1, 8, 3000])):
-                at = random.choice([random.randrange(2500), random.randrange(10304), random.randrange(len(data)), 4558848 + random.randrange(4000)])
+                at = random.choice([random.randrange(2500), random.randrange(header), random.randrange(len(data)), tasks + random.randrange(RECORDS)])
                 data[at] = random.choice([0, 1, 0x7f, 0xff, random.randrange(256)])
             with open(self.path, "wb") as f:
                 f.write(data)

@@ -17,6 +17,7 @@ WORK = TOP / 'work'
 TOGETHER = True  # the harness runs several at once
 LIMIT = 900  # s for one binary: their threads busy-wait for each other, which takes long on a busy machine
 CARGO, RUSTC = '/usr/bin/cargo', '/usr/bin/rustc'
+HARNESS_FAILED = 101  # the harness's exit code when a test has failed
 TOO_NEW = ['rayon-core-1.11.0/tests/stack_overflow_crash.rs']  # needs std::hint::black_box of Rust 1.66
 LEFT_OUT = {'compile_fail', 'loom'}
 CI = {'crossbeam-utils-parker'}
@@ -90,7 +91,7 @@ def items(fast):
 
 
 def run(name, usf, log, only=None, skip=()):
-    """({test: result}, {test: seconds}); a binary that does not end, or dies, is told as a whole."""
+    """({test: result}, {test: seconds}); a binary that does not end, or dies, be it after its last test, is told as a whole."""
     start, mark = time.monotonic(), log.stat().st_size if log.exists() else 0
     left_out = [t.split(' ', 1)[1] for t in skip if t.startswith(f'{name} ')]
     chosen = [t.split(' ', 1)[1] for t in only or () if not t.endswith(' as a whole')]
@@ -99,6 +100,6 @@ def run(name, usf, log, only=None, skip=()):
     how = one.run(([usf, 'run', '--'] if usf else []) + command, log, one.environment(name), LIMIT)
     text = log.read_bytes()[mark:].decode(errors='replace')
     results = {f'{name} {t}': 'passed' if r == 'ok' else r for t, r in re.findall(r'^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)', text, re.M)}
-    if 'test result:' not in text:
+    if 'test result:' not in text or how != (HARNESS_FAILED if 'FAILED' in results.values() else 0):
         results[f'{name} as a whole'] = how if isinstance(how, str) else f'exit {how}'
     return results, {f'{name} as a whole': round(time.monotonic() - start, 2)}

@@ -16,6 +16,7 @@ import watch  # noqa: E402
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 live, stopping = set(), threading.Event()     # sessions that run now; the whole run is to end
+instances = set()
 
 
 def stop():
@@ -47,9 +48,15 @@ def ended(p):
         raise Stopped
 
 
+def name_instance(what):
+    name = f'conf-{os.getpid()}-{what}'[:47]
+    instances.add(name)
+    return name
+
+
 def environment(instance, more=()):
     env = {k: v for k, v in os.environ.items() if not k.startswith(('USF', 'OMP_', 'KMP_', 'GOMP_'))}
-    return dict(env, USF_INSTANCE=f'conf-{os.getpid()}-{instance}'[:47], **dict(more))
+    return dict(env, USF_INSTANCE=name_instance(instance), **dict(more))
 
 
 def run(command, log, env, limit, folder=None):

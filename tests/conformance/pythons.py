@@ -88,10 +88,10 @@ def one_round(module, command, env, path, log, patience):
 
 def run(module, usf, log, only=None, skip=()):
     """({test id: result}, {test id: seconds}) of a module, or of the tests named in `only`, less `skip`.
-    A test that hangs or kills the run is told, and the rest goes on."""
+    A test that hangs or kills the run is told, and the rest goes on; so is a run that does so after its last test."""
     results, times = {}, {}
     env = {k: v for k, v in os.environ.items() if not k.startswith('USF')}
-    env.update(LC_ALL='C.UTF-8', USF_INSTANCE=f'conf-{os.getpid()}-{module}')
+    env.update(LC_ALL='C.UTF-8', USF_INSTANCE=one.name_instance(module))
     work = pathlib.Path(tempfile.mkdtemp(prefix='conformance-'))
     path, skip_file, only_file = work / 'results', work / 'skip', work / 'only'
     if only is not None:
@@ -107,7 +107,7 @@ def run(module, usf, log, only=None, skip=()):
         if running:
             results[running] = how or 'cut off'
         if ended or len(results) == before:
-            if not ended:
+            if how or not ended:
                 results[f'{module} as a whole'] = how or 'ends too early'
             break
     subprocess.run(['rm', '-rf', str(work)], check=False)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # tests/conformance/run.py - test suites of others, bare and under usf: same results?
 # SPDX-License-Identifier: Apache-2.0
-"""Runs CPython's tests, posixtestsuite's pthread and sem tests, the tests of libgomp and of LLVM's OpenMP, those of Rust crates,
+"""Runs CPython's tests, posixtestsuite's of interfaces, the tests of libgomp and of LLVM's OpenMP, those of Rust crates,
 and stressors of stress-ng under usf.  What does not pass there is run bare as well: a test that ends differently bare has failed;
 one that ends the same way, without passing, is left out (skipped).
 
@@ -12,10 +12,12 @@ numbers and counted as unsteady; else it has failed.  So it has if there was tim
   USF=build/usf tests/conformance/run.py [--fast] [-j N] [-k PATTERN] [--only SUITE] [--resume]
 
 Bare results are kept per package version and kernel in the cache folder (tests/apps/build.py says
-where); --fresh runs them anew.  Ctrl-C ends the run with the table of what was done; --resume goes on
-from there: it leaves out what this very build has done before without a difference. Without USF everything is run bare, and what passes is counted.
+where), but for those that failed, which are run again each time; --fresh runs all anew.  Ctrl-C ends the run with the table of
+what was done; --resume goes on from there: it leaves out what this very build has done before without a difference. Without USF
+everything is run bare, and what passes is counted.
 At the end a table: per suite what passed, what ends without passing but alike (skipped), what is unsteady, and what differs.
---ci is a subset of seconds, of the suites that need no download or are in the cache already.
+A suite that cannot be had, or of which nothing passes, counts as failed, but in a subset:
+--ci is one of seconds, of the suites that need no download or are in the cache already.
 --fast leaves out some modules and the tests named in slow.txt (`--slowest 1` prints such a list); the
 tests in unsteady.txt are always left out."""
 import argparse
@@ -46,6 +48,7 @@ SUITES = {'python': pythons, 'posix': posixsuite, 'gomp': gomp, 'llvm-omp': llvm
 CACHE = sources.build.CACHE / 'conformance'
 LOGS = CACHE / 'logs'
 GOOD = {'passed', 'PASS'}
+LASTING = GOOD | {'skipped', 'ignored', 'UNSUPPORTED', 'UNTESTED'}  # results that a test has each time
 TRIALS, TRIALS_TIME = 8, 900  # rounds, of one bare run and one under usf; s after which no other round begins
 TRIALS_LEAST = 6  # of 4, all failed against one bare could still be chance
 
@@ -80,7 +83,7 @@ class Bare:
         return results
 
     def of(self, tests):
-        unknown = [t for t in tests if t not in self.results]
+        unknown = [t for t in tests if self.results.get(t) not in LASTING]
         if unknown:
             self.run(unknown)
         return {t: self.results.get(t, 'not run') for t in tests}
@@ -152,7 +155,7 @@ def run_item(suite, item, usf, fast, fresh):
         ours, times = bare.run(None, skip), bare.times
     passed = [t for t, r in ours.items() if r in GOOD]
     rest = [t for t in ours if t not in passed]
-    bare_results = bare.of(rest)
+    bare_results = bare.of(rest) if usf else ours
     whole = [t for t in rest if t.endswith(' as a whole')]
     failed = {t: (bare_results[t], ours[t]) for t in rest if bare_results[t] != ours[t] or (t in whole and usf)}
     left_out = [t for t in rest if t not in failed]
@@ -167,7 +170,7 @@ class Sums:
 
     def __init__(self):
         self.passed = self.alike = self.unsteady = self.differ = 0
-        self.seconds, self.why = 0.0, ''
+        self.seconds, self.items, self.why = 0.0, 0, ''
 
     def add(self, passed, alike, unsteady, differ, seconds):
         self.passed += passed
@@ -176,24 +179,32 @@ class Sums:
         self.differ += differ
         self.seconds += seconds
 
+    @property
+    def is_empty(self):
+        return bool(self.why or self.items and not self.passed)
+
 
 def items_of(module, o):
     wanted = [i for i in module.items(o.fast) if i in module.CI] if o.ci else module.items(o.fast)
     return [i for i in wanted if re.search(o.k, i)]
 
 
-def summary(table):
-    """The table; 1 if anything differs."""
+def summary(table, whole):
+    """The table; 1 if anything differs, or is to be run as a whole and is not."""
     print(f"\n{'suite':<10}{'passed':>8}{'alike':>8}{'unsteady':>10}{'differ':>8}{'s':>9}")
     for suite, n in table.items():
         print(f'{suite:<10}' + (f'  skipped: {n.why}' if n.why else f'{n.passed:>8}{n.alike:>8}{n.unsteady:>10}{n.differ:>8}{n.seconds:>9.1f}'))
     differ = sum(n.differ for n in table.values())
     if differ:
         print(f'output of the runs: {LOGS}')
-    skipped = sum(n.alike + bool(n.why) for n in table.values())
+    empty = [suite for suite, n in table.items() if n.is_empty]
+    if whole and empty:
+        print(f'FAILED: nothing of {", ".join(empty)} has been run, or has passed')
+    failed = differ + (len(empty) if whole else 0)
+    skipped = sum(n.alike for n in table.values()) + (0 if whole else len(empty))
     unsteady = sum(n.unsteady for n in table.values())
-    print(f'{sum(n.passed for n in table.values())} passed, {differ} failed, {skipped} skipped, {unsteady} unsteady')
-    return 1 if differ else 0
+    print(f'{sum(n.passed for n in table.values())} passed, {failed} failed, {skipped} skipped, {unsteady} unsteady')
+    return 1 if failed else 0
 
 
 def start(pool, o, usf, done, table):
@@ -205,6 +216,7 @@ def start(pool, o, usf, done, table):
         table[suite] = n = Sums()
         n.why = 'not in the cache' if o.ci and not getattr(module, 'ready', lambda: True)() else module.missing()
         for item in [] if n.why else items_of(module, o):
+            n.items += 1
             if done.of(suite, item):
                 n.add(*done.of(suite, item))
             else:
@@ -223,7 +235,7 @@ def tell(suite, item, passed, failed, left_out, unsteady, tried, seconds):
 
 def main():
     a = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    a.add_argument('--fast', action='store_true', help='the subset for CI')
+    a.add_argument('--fast', action='store_true', help='leave out what takes long')
     a.add_argument('--ci', action='store_true', help='the subset that needs seconds, and no download')
     a.add_argument('--fresh', action='store_true', help='forget earlier bare results')
     a.add_argument('-j', type=int, default=2, metavar='N', help='groups at once (2)')
@@ -255,9 +267,11 @@ def main():
         print('\nstopped; --resume goes on')
         one.stop()
     pool.shutdown(cancel_futures=True)
+    for name in one.instances if usf else ():
+        one.watch.remove_instance(usf, name)
     if slow:
         print('\n'.join(sorted(slow)))
-    return summary(table) or 130 * stopped
+    return summary(table, not (o.ci or o.fast or o.k or stopped)) or 130 * stopped
 
 
 if __name__ == '__main__':

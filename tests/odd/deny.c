@@ -1,12 +1,11 @@
 /* tests/odd/deny.c - run a program on a kernel that lacks some calls.  SPDX-License-Identifier: Apache-2.0
  *
- *   odd-deny [=ERROR | NAME | NAME:FIRST-ARGUMENT | NAME:*:SECOND]... -- PROGRAM [ARGUMENT]...
+ *   odd-deny [=ERROR | =KILL | NAME | NAME:FIRST-ARGUMENT | NAME:*:SECOND]... -- PROGRAM [ARGUMENT]...
  *
- * Installs a filter under which the named calls fail with the last =ERROR before them (ENOSYS at first), and becomes the
- * program.  A name alone denies all of its calls; with an argument only those that have it (both as 32-bit numbers).
+ * Installs a filter under which the named calls fail with the last =ERROR before them (ENOSYS at first), or =KILL the thread that
+ * makes them, and becomes the program.  A name alone denies all of its calls; with an argument only those that have it (both as 32-bit numbers).
  * `docker` stands for the calls that Docker's default profile refuses to containers without capabilities; `mdwe` lets no
  * memory become executable that was not from the start (PR_SET_MDWE). */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -39,7 +38,7 @@ static const struct { const char *name; int nr; } calls[] = {
     C(get_mempolicy), C(set_mempolicy), C(migrate_pages), C(kcmp), C(process_vm_writev), C(lookup_dcookie), C(nfsservctl),
     C(pivot_root), C(quotactl), C(settimeofday), C(clock_settime), C(clock_adjtime), C(adjtimex), C(ustat), C(sysfs), C(uselib),
     C(vmsplice), C(iopl), C(ioperm), C(acct), C(syslog), C(fanotify_init), C(getpid), C(openat), C(mmap), C(munmap), C(clone),
-    C(rt_sigaction), C(rt_sigprocmask), C(execve), C(newfstatat), C(fstat), C(getppid), C(open), C(stat), C(lstat), C(access),
+    C(rt_sigaction), C(rt_sigprocmask), C(execve), C(newfstatat), C(fstat), C(getppid), C(open), C(stat), C(lstat), C(access), C(pause),
 #undef C
     {"epoll_pwait2", 441}, {"futex_waitv", 449}, {"futex_wake", 454}, {"futex_wait", 455}, {"futex_requeue", 456},
     {"openat2", 437}, {"pidfd_getfd", 438}, {"faccessat2", 439}, {"process_madvise", 440}, {"mount_setattr", 442},
@@ -66,7 +65,7 @@ static const char *const docker[] = {
 
 static struct sock_filter code[MAX_CODE];
 static unsigned nr_code;
-static int error = ENOSYS;
+static unsigned answer = SECCOMP_RET_ERRNO | ENOSYS;
 
 static void emit(struct sock_filter f)
 {
@@ -90,11 +89,12 @@ static int call_number(const char *name, size_t len)
     return wrong(name);
 }
 
-static int error_number(const char *name)
+static unsigned answer_named(const char *name)
 {
+    if (!strcmp(name, "KILL")) return SECCOMP_RET_KILL_THREAD;
     for (unsigned i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (!strcmp(errors[i].name, name)) return errors[i].number;
-    return wrong(name);
+        if (!strcmp(errors[i].name, name)) return SECCOMP_RET_ERRNO | (unsigned)errors[i].number;
+    return (unsigned)wrong(name);
 }
 
 #define LOAD(field) (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
@@ -102,7 +102,7 @@ static int error_number(const char *name)
 static void deny_all(int nr)
 {
     emit((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 1));
-    emit((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error));
+    emit((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, answer));
 }
 
 /* Denied if `args[arg] test value`; then the call's number is loaded again. */
@@ -111,14 +111,14 @@ static void deny_if(int nr, unsigned arg, unsigned short test, unsigned value)
     emit((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 4));
     emit((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * arg));
     emit((struct sock_filter)BPF_JUMP(BPF_JMP | test | BPF_K, value, 0, 1));
-    emit((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error));
+    emit((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, answer));
     emit(LOAD(nr));
 }
 
 static void deny(const char *what)
 {
     if (*what == '=') {
-        error = error_number(what + 1);
+        answer = answer_named(what + 1);
         return;
     }
     if (!strcmp(what, "mdwe")) {

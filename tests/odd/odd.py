@@ -120,7 +120,8 @@ def main():
     print("seed", SEED, file=sys.stderr)
     random.seed(SEED)
     r = unittest.main(exit=False, verbosity=1).result
+    for test, why in r.skipped:
+        print("skipped: %s: %s" % (test.id(), why))
     if r.testsRun and len(r.skipped) == r.testsRun:
-        print("skipped:", r.skipped[0][1])
         sys.exit(77)
     sys.exit(0 if r.wasSuccessful() else 1)

@@ -5,73 +5,11 @@ import os
 import re
 import subprocess
 import time
-import unittest
 
+from groups import Group, read
 from odd import FILES, HANG, HOG, LOAD, Case, can, main
 
 CPUS = sorted(os.sched_getaffinity(0))
-
-
-def write(path, text):
-    with open(path, "w") as f:
-        f.write(text)
-
-
-def read(path):
-    with open(path) as f:
-        return f.read()
-
-
-class Group:
-    """A control group with one controller, v1 or v2."""
-
-    def __init__(self, controller, name):
-        self.path = None
-        with open("/proc/mounts") as f:
-            mounts = [l.split() for l in f]
-        v1 = [m[1] for m in mounts if m[2] == "cgroup" and controller in m[3].split(",")]
-        v2 = [m[1] for m in mounts if m[2] == "cgroup2"]
-        self.v2 = not v1
-        if not v1 and not v2:
-            raise unittest.SkipTest("no control groups here")
-        root = (v1 or v2)[0]
-        path = os.path.join(root, name)
-        try:
-            if self.v2:
-                write(root + "/cgroup.subtree_control", "+" + controller)
-            os.mkdir(path)
-            self.path = path
-            if controller == "cpuset" and not self.v2:
-                write(path + "/cpuset.mems", read(root + "/cpuset.mems"))
-            if not os.path.exists(path + ("/cpuset.cpus" if controller == "cpuset" else "/cpu.max" if self.v2 else "/cpu.cfs_quota_us")):
-                raise OSError("no controller")
-        except OSError as e:
-            self.remove()
-            raise unittest.SkipTest("control groups cannot be made here: %s" % e)
-
-    def remove(self):
-        end = time.monotonic() + 20
-        while self.path:
-            try:
-                os.rmdir(self.path)
-                return
-            except OSError:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.05)
-
-    def cpus(self, *numbers):
-        write(self.path + "/cpuset.cpus", ",".join(map(str, numbers)))
-
-    def quota(self, percent):
-        """None: no bound."""
-        if self.v2:
-            write(self.path + "/cpu.max", "max 100000" if percent is None else "%d 100000" % (percent * 1000))
-        else:
-            write(self.path + "/cpu.cfs_quota_us", "-1" if percent is None else str(percent * 1000))
-
-    def enter(self):
-        return lambda: write(self.path + "/cgroup.procs", "0")
 
 
 class Cpus(Case):
@@ -220,7 +158,7 @@ class Cpus(Case):
 
     def test_bound_from_outside(self):
         """taskset on a running program: what it binds is bound again where the scheduler wants it; nothing stops."""
-        if len(CPUS) < 2 or not can("taskset", "true"):
+        if len(CPUS) < 2 or not can("taskset", "--version"):
             self.skipTest("one CPU, or no taskset")
         p = self.start(*self.usf("--stats", "sh", "-ec", "for i in 1 2 3; do %s >/dev/null; done; echo done" % LOAD))
         while p.poll() is None:

@@ -12,36 +12,14 @@ import sys
 import time
 import unittest
 
-from odd import FILES, HANG, LOAD, Case, can, main
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from game import GAME
+from odd import FILES, HANG, LOAD, Case, Result, can, main
 
 STALL = os.environ.get("ODD_STALL", "")
 BOX = ["bwrap", "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--unshare-pid", "--die-with-parent"]
 SLEEPER = "import signal; signal.alarm(100); print('up', flush=True)\nwhile True: signal.pause()"
 HOG = "import signal; signal.alarm(100); print('up', flush=True)\nwhile True: pass"
-GAME = '''
-import signal, sys, threading
-signal.alarm(100)
-turn, stop, cond = 0, False, threading.Condition()
-def play(me):
-    global turn
-    while True:
-        with cond:
-            while turn % 3 != me and not stop: cond.wait()
-            if stop: return
-            turn += 1
-            cond.notify_all()
-players = [threading.Thread(target=play, args=(i,)) for i in range(3)]
-[t.start() for t in players]
-print("up", flush=True)
-for line in sys.stdin:                      # how far?  Some rounds more, and tell
-    goal = turn + 500
-    while turn < goal: pass
-    print("played", flush=True)
-stop = True
-with cond: cond.notify_all()
-[t.join() for t in players]
-print("end")
-'''
 
 
 def python(program):
@@ -349,6 +327,55 @@ class Ends(Spaces):
         boxes = [self.run_up(SLEEPER), self.run_up(HOG)]
         for b in boxes:
             self.end_box(b)
+        self.assertTrue(os.path.exists(self.segment))
+        self.scheduled(self.run_it(*self.usf("--stats", LOAD)), 3)
+        self.gone_soon()
+
+
+class Bound(Spaces):
+    """The container has a /dev/shm of its own, with one file of ours: the instance's, which cannot be removed there."""
+
+    def setUp(self):
+        super().setUp()
+        self.box = ("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--bind", self.segment, self.segment, "--proc", "/proc",
+                    "--unshare-pid", "--die-with-parent")
+
+    def test_shared(self):
+        game = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
+        box = self.run_up(GAME, where=self.box, stdin=subprocess.PIPE)
+        self.assertEqual([p["name"] for p in self.elsewhere()], ["python3"])
+        self.scheduled(self.run_it(*self.box, *self.usf("--stats", LOAD)), 3)
+        for g in (game, box, game):
+            self.goes_on(g)
+        self.ends_well(box)
+        self.soon(lambda: not self.elsewhere(), "its process is still in")
+        self.goes_on(game)
+        self.ends_well(game)
+        self.gone_soon()
+
+    def test_used_again_there(self):
+        """When the container's program is the last, the file has to stay, and is the next one's; outside it is removed, as ever."""
+        here = self.run_up(SLEEPER, where=[])
+        first, then = self.usf("sh", "-c", "echo in; read x"), self.usf("--stats", LOAD)
+        script = "echo up; read x; %s; sleep 1; %s" % (shlex.join(first), shlex.join(then))
+        box = self.up("sh", "-c", script, where=self.box, stdin=subprocess.PIPE)
+        box.stdin.write("\n")
+        box.stdin.flush()
+        self.assertEqual(box.stdout.readline(), "in\n")
+        kill(*self.watchmen_here())
+        self.finish(here)
+        out, err = box.communicate("\n", timeout=HANG)
+        self.scheduled(Result(box.returncode, out, err), 3)
+        self.assertTrue(os.path.exists(self.segment))
+        self.scheduled(self.run_it(*self.usf("--stats", LOAD)), 3)
+        self.gone_soon()
+
+    def test_left_behind_by_all(self):
+        here, box = self.run_up(SLEEPER, where=[]), self.run_up(SLEEPER, where=self.box)
+        kill(here.pid, *self.watchmen_here())
+        here.wait(HANG)
+        self.end_box(box)
+        self.scheduled(self.run_it(*self.box, *self.usf("--stats", LOAD)), 3)
         self.assertTrue(os.path.exists(self.segment))
         self.scheduled(self.run_it(*self.usf("--stats", LOAD)), 3)
         self.gone_soon()

@@ -7,7 +7,9 @@ the end, and beside them jobs that come and go, each a real program with a resul
 swarms of short processes.  What must hold: every job ends well; no thread of a load stands still for over a second; nothing
 grows (memory, descriptors, tasks, the segment); at the end the instance is sound and empty.
 Time in which the kernel ran nobody of ours on some CPU (probe.py) is not counted; of what stands still beyond that it is told which threads
-ran and which waited for a CPU meanwhile.
+ran and which waited for a CPU meanwhile.  A stall is told apart if others had the CPUs: then the machine is not quiet, and the run
+proves nothing; and if a child that the thread waits for slept in the kernel, uninterruptibly, before it came to take part: on a
+lock of the kernel's memory management, say, which the scanner of a virtual machine's memory holds.
 Jobs whose program has not been built (make workloads) or installed are left out, and named."""
 import argparse
 import collections
@@ -22,7 +24,7 @@ import tempfile
 import time
 
 from board import Board
-from probe import Probe, accounts, threads_of
+from probe import Probe, accounts, children_of, ran_and_died, threads_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -31,6 +33,7 @@ LOOK_S, SAMPLE_S = 0.05, 5.0
 LATE_S = 0.1  # a look may be so late because the machine is busy
 SUSPECT_S, STALL_S = 0.3, 1.0
 JOB_LIMIT_S = 120
+EMPTY_S = 10
 GROWTH = {"private KiB": 1024, "descriptors": 2, "threads": 2}  # of a load or the monitor: more than this is growth
 
 
@@ -96,18 +99,20 @@ class Soak:
         self.dir = tempfile.mkdtemp(prefix="usf-soak-")
         self.board = Board(os.path.join(self.dir, "board"))
         self.instance = f"everything-{os.getpid()}"
+        self.segment = f"/dev/shm/usf-{os.getuid()}-{self.instance}"
         self.usf = os.path.join(args.build, "usf")
         self.jobs = {name: argv for name, argv in job_list(args.build).items() if is_there(argv)}
         self.left_out = [name for name in job_list(args.build) if name not in self.jobs]
         self.loads, self.running = {}, {}          # slot: process; process: (name, since)
         self.ended, self.longest = collections.Counter(), collections.Counter()
-        self.stalls, self.starved, self.troubles = [], [], []
+        self.stalls, self.starved, self.in_kernel, self.troubles = [], [], [], []
         self.samples = []                          # (what, kind) -> value, one dictionary per look
         self.still = {}                            # (slot, thread): (count, since)
         self.shown = 0                             # when the instance was last shown
         self.late = 0                              # seconds in which the machine stood still, or a CPU was others'
         self.probe = Probe()
         self.suspicion = None                      # since when one stands still, and what all threads had had of the CPUs then
+        self.children = {}                         # meanwhile: (load's pid, child): looks, in how many it slept in the kernel, which, where
 
     # ---- programs ---------------------------------------------------------------------------------
 
@@ -174,8 +179,8 @@ class Soak:
                 old, since = self.still.get((slot, i), (None, now))
                 if count != old:
                     if now - since > STALL_S:
-                        others, text = self.explain()
-                        (self.starved if others else self.stalls).append((kind, i, now - since))
+                        cause, text = self.explain(slot)
+                        cause.append((kind, i, now - since))
                         print(f"stall: {kind}, thread {i}: {now - since:.2f} s; {text}", flush=True)
                     self.longest[kind] = max(self.longest[kind], now - since)
                     self.still[slot, i] = (count, now)
@@ -189,20 +194,36 @@ class Soak:
 
         if longest <= SUSPECT_S:
             self.suspicion = None
+            self.children = {}
         elif not self.suspicion:
-            self.suspicion = (time.monotonic(), idle_s(), self.accounts())
+            self.suspicion = (time.monotonic(), idle_s(), self.accounts(), self.died())
+        if self.suspicion:
+            self.note_children()
+
+    def note_children(self):
+        for load in self.loads.values():
+            for child, (state, name, where) in children_of(load.pid).items():
+                looks, asleep, *which = self.children.get((load.pid, child), (0, 0, name, where))
+                if state == "D":
+                    asleep, which = asleep + 1, (name, where)
+                self.children[load.pid, child] = (looks + 1, asleep, *which)
+
+    def died(self):
+        """s of CPU that all have had who have ended"""
+        ours = os.times()
+        return ours.children_user + ours.children_system + sum(ran_and_died(p["pid"]) for p in self.instance_report()["processes"])
 
     def accounts(self):
         """What each thread of the instance, and of its monitor, has had of the CPUs."""
         report = self.instance_report()
         return accounts([p["pid"] for p in report["processes"]] + [report["monitor_pid"]])
 
-    def explain(self):
-        """Did others have the CPUs?  And since the suspicion: who ran, who waited for a CPU though it could have run."""
+    def explain(self, slot):
+        """Where it is to be counted, and since the suspicion: who ran, who waited for a CPU though it could have run."""
         if not self.suspicion:
-            return False, "not suspected"
-        since, idle, before = self.suspicion
-        lines, all_ran = [], 0
+            return self.stalls, "not suspected"
+        since, idle, before, died = self.suspicion
+        lines, all_ran = [], self.died() - died
         for thread, (name, *after) in self.accounts().items():
             ran, waited, times = (a - b for a, b in zip(after, before.get(thread, (name, 0, 0, 0))[1:]))
             all_ran += ran / 1e9
@@ -211,8 +232,11 @@ class Soak:
         idle = idle_s() - idle
         cpus = (time.monotonic() - since) * os.cpu_count()
         others = all_ran < 0.5 * cpus and idle < 0.2 * cpus
+        asleep = [(child, *what) for (pid, child), what in self.children.items() if pid == self.loads[slot].pid and 2 * what[1] > what[0]]
         text = f"of {cpus:.2f} s of CPU we had {all_ran:.2f}, {idle:.2f} were idle" + (": others had them" if others else "")
-        return others, "\n".join([text, "     pid    tid name              ran ms waited ms  times", *lines])
+        text += "".join(f"; child {child} ({name}) slept in the kernel ({where}) in {n} of {looks} looks" for child, looks, n, name, where in asleep)
+        cause = self.starved if others else self.in_kernel if asleep else self.stalls
+        return cause, "\n".join([text, "     pid    tid name              ran ms waited ms  times", *lines])
 
     def instance_report(self):
         return json.loads(self.tool("ps", "--json", "-i", self.instance))[0]
@@ -230,8 +254,8 @@ class Soak:
             values[who, "private KiB"] = private_kib(pid)
             values[who, "descriptors"] = entries(f"/proc/{pid}/fd")
             values[who, "threads"] = entries(f"/proc/{pid}/task")
-        segment = os.stat(f"/dev/shm/usf-{os.getuid()}-{self.instance}")
-        values["segment", "KiB"] = segment.st_blocks // 2
+        values["segment", "KiB"] = os.stat(self.segment).st_blocks // 2
+        values["records of loads", "threads"] = sum(len(p["threads"]) for p in report["processes"] if p["pid"] in pids.values())
         self.samples.append(values)
 
     def growth(self):
@@ -266,6 +290,7 @@ class Soak:
             if gone:
                 raise RuntimeError(f"ended too early: {', '.join(gone)}")
             time.sleep(LOOK_S)
+        self.is_sound()
         self.board.stop()
         for p in [*self.loads.values(), *self.running]:
             try:
@@ -274,6 +299,20 @@ class Soak:
             except subprocess.TimeoutExpired:
                 self.trouble(f"{p.args[-5:]} does not end\n" + self.tool("ps", "--why", "-i", self.instance))
         self.growth()
+        self.is_gone()
+
+    def is_sound(self):
+        for finding in json.loads(self.tool("doctor", "--json"))["findings"]:
+            if finding["check"] == self.instance and finding["result"] == "wrong":
+                self.trouble(f"usf doctor: {finding['text']}")
+
+    def is_gone(self):
+        """Once nobody takes part."""
+        end = time.monotonic() + EMPTY_S
+        while os.path.exists(self.segment) and time.monotonic() < end:
+            time.sleep(LOOK_S)
+        if os.path.exists(self.segment):
+            self.trouble(f"the instance is still there after {EMPTY_S} s\n" + self.tool("ps", "--why", "-i", self.instance))
 
     def report(self):
         print(f"{sum(self.ended.values())} jobs: " + ", ".join(f"{n} {name}" for name, n in sorted(self.ended.items())))
@@ -281,7 +320,8 @@ class Soak:
         if self.samples:
             print("at the end: " + ", ".join(f"{who} {value} {what}" for (who, what), value in sorted(self.samples[-1].items())))
         print(f"the machine itself stood still, or ran nobody of ours on some CPU, for {self.late:.2f} s, {self.probe.longest:.2f} s at most")
-        print(f"{len(self.starved)} stalls of more than {STALL_S:g} s while others had the CPUs")
+        print(f"{len(self.starved)} stalls of more than {STALL_S:g} s while others had the CPUs" + (": the machine is not quiet, this proves nothing" if self.starved else ""))
+        print(f"{len(self.in_kernel)} stalls of more than {STALL_S:g} s while a child slept in the kernel")
         print(f"{len(self.stalls)} stalls of more than {STALL_S:g} s, {len(self.troubles)} troubles")
 
     def close(self):
@@ -310,7 +350,7 @@ def main():
     finally:
         soak.close()
         soak.report()
-    sys.exit(1 if soak.troubles or soak.stalls else 0)
+    sys.exit(1 if soak.troubles or soak.stalls or soak.starved else 0)
 
 
 if __name__ == "__main__":

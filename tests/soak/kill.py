@@ -1,18 +1,20 @@
 #!/usr/bin/python3
 # tests/soak/kill.py - kill participants of an instance; the others must not notice.  SPDX-License-Identifier: Apache-2.0
-"""kill.py [--build DIR] [--kills N] [--minutes M] [--seed S] [--cpus LIST] [--lock KIND] [--policy NAME]
-        [--linger MS] [--kinds LIST] [--monitor N] [--slow S] [--users] [--stats]
+"""kill.py [--build DIR] [--kills N] [--minutes M] [--median MS] [--p99 MS] [--seed S] [--cpus LIST] [--lock KIND]
+        [--policy NAME] [--linger MS] [--kinds LIST] [--monitor N] [--slow S] [--users] [--stats]
 
 2 to 8 programs that check themselves share an instance.  Some are killed (kill -9 of one, of several, of the monitor with or without
 them; other signals), stopped, frozen, replaced by exec, or get their pid reused; others take their place.  After each
 such event every thread of every survivor must go on, and at the end all must finish with their checks passed, and the instance
 must be sound and empty.  Prints how long it took until each surviving program, and each of their threads, had gone on.
 The same is measured at moments when nothing happens, for comparison.  What took its time while the kernel ran nobody of ours on some CPU
-(probe.py) is counted apart: the machine is busy with others."""
+(probe.py) is counted apart: the machine is busy with others.
+It fails if fewer than N have been killed in M minutes, or the survivors took longer than MS to go on: half the times, 99 of 100."""
 import argparse
 import collections
 import ctypes
 import json
+import math
 import os
 import random
 import shutil
@@ -214,22 +216,31 @@ class Soak:
         except OSError:
             return []
 
+    @staticmethod
+    def send(pid, how, may_be_gone):
+        """A monitor may have ended by itself.  Sent?"""
+        try:
+            os.kill(pid, how)
+        except ProcessLookupError:
+            if not may_be_gone:
+                raise
+            return False
+        return True
+
     def kill(self, victims, monitors=(), how=signal.SIGKILL):
         others = self.survivors(victims)
         pids = [self.pid[i] for i in victims] + list(monitors)
         self.rng.shuffle(pids)
-        for pid in pids:
-            try:
-                os.kill(pid, how)
-            except ProcessLookupError:      # a monitor may have ended by itself
-                if pid not in monitors:
-                    raise
+        sent = sum(self.send(pid, how, may_be_gone=pid in monitors) for pid in pids)
+        if not sent:
+            self.nothing()
+            return
         since = self.now()
-        self.kills += len(pids)
+        self.kills += sent
         who = ["one"] if len(victims) == 1 else ["several"] if victims else []
         who += ["monitor and keeper"] if len(monitors) > 1 else ["monitor"] if monitors else []
         what = "%s %s" % (signal.Signals(how).name, ", ".join(who))
-        self.counts[what] += len(pids)
+        self.counts[what] += sent
         self.watch(what, others, since)
         for i in victims:
             self.forget(i, (how,))
@@ -376,7 +387,7 @@ class Soak:
             events.append((self.reuse_pid, 6))
         end = time.monotonic() + 60 * self.args.minutes
         n = 0
-        while self.kills < self.args.kills and time.monotonic() < end:
+        while (self.args.kills is None or self.kills < self.args.kills) and time.monotonic() < end:
             self.fill()
             time.sleep(self.rng.choice([0, 0.02, 0.05]) * self.rng.random())
             self.rng.choices([e for e, _ in events], [w for _, w in events])[0]()
@@ -390,12 +401,27 @@ class Soak:
         self.check_nothing_leaked()
         self.finish()
 
+    def all_kills(self):
+        return [t for w, ts in self.times.items() if w.startswith("SIG") and "STOP" not in w and "CONT" not in w for t in ts]
+
+    def shortfalls(self):
+        """What the run was to reach, and has not."""
+        a = self.args
+        if a.kills is not None and self.kills < a.kills:
+            yield "only %d of %d killed in %g minutes" % (self.kills, a.kills, a.minutes)
+        each = [program / 1e6 for program, _ in self.all_kills()]
+        for i, (what, may_be) in enumerate((("median", a.median), ("p99", a.p99))):
+            if may_be is None:
+                continue
+            is_ = spread(each)[i] if each else math.inf
+            if is_ > may_be:
+                yield "%s of the time until each program goes on: %.1f ms, more than %g" % (what, is_, may_be)
+
     def report(self):
         print("%d killed; %s" % (self.kills, ", ".join("%s %d" % c for c in sorted(self.counts.items()))))
         print("%-28s %6s   %s" % ("ms until", "", "each program        each thread"))
         print("%-28s %6s %s" % ("", "times", "  median    p99    max" * 2))
-        groups = {"all kills": [t for w, ts in self.times.items() if w.startswith("SIG") and "STOP" not in w and "CONT" not in w for t in ts]}
-        for what, t in sorted({**self.times, **groups}.items()):
+        for what, t in sorted({**self.times, "all kills": self.all_kills()}.items()):
             if t:
                 print("%-28s %6d %s" % (what, len(t), "".join("%8.1f %6.1f %6.1f" % spread([x[k] / 1e6 for x in t]) for k in (0, 1))))
 
@@ -430,8 +456,10 @@ def spread(v):
 def options(doc):
     p = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", default="build")
-    p.add_argument("--kills", type=int, default=10000)
+    p.add_argument("--kills", type=int, metavar="N")
     p.add_argument("--minutes", type=float, default=120)
+    p.add_argument("--median", type=float, metavar="MS")
+    p.add_argument("--p99", type=float, metavar="MS")
     p.add_argument("--seed", type=int, default=random.randrange(1 << 20))
     p.add_argument("--cpus", default="")
     p.add_argument("--lock", default="plain")
@@ -461,7 +489,10 @@ def main():
     finally:
         soak.report()
         soak.clean_up()
-    return 0
+    failures = list(soak.shortfalls())
+    for text in failures:
+        print("FAILED:", text)
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ extern char **environ;
 static pthread_mutex_t guarded = PTHREAD_MUTEX_INITIALIZER;     /* while others hold what they like */
 static unsigned guard[2];
 
-static void child_of(unsigned i)
+static void child_of(unsigned i, unsigned id)
 {
     int status = 0;
     char *argv[] = {"true", 0};
@@ -178,7 +178,9 @@ static void child_of(unsigned i)
     if (i % 2) {
         LOAD_CHECK(posix_spawn(&pid, "/bin/true", 0, 0, argv, environ) == 0);
     } else if ((pid = fork()) == 0) {
+        load_step(id);
         sched_yield();
+        load_step(id);
         if (i) _exit(7);
         execve("/bin/true", argv, environ);
         _exit(1);
@@ -193,10 +195,12 @@ static void *fork_thread(void *arg)
     while (load_round(m->id)) {
         pthread_mutex_lock(&guarded);
         LOAD_CHECK(guard[0]++ == guard[1]);
+        load_step(m->id);
         sched_yield();
+        load_step(m->id);
         guard[1]++;
         pthread_mutex_unlock(&guarded);
-        child_of(m->i);
+        child_of(m->i, m->id);
     }
     return 0;
 }
@@ -234,14 +238,29 @@ static void *sleep_thread(void *arg)
 }
 static void run_sleep(unsigned n) { run_threads(n, sleep_thread); }
 
-/* ---- a thread that ends alone, as seccomp can end it, while the others wait for its core ------------- */
+/* ---- a thread that ends alone, while the others wait for its core ------------------------------------ */
+
+static void live_for_a_while(const struct member *m)
+{
+    for (unsigned i = 0; i < 5; i++) sched_yield();
+    while (load_round(m->id) && atomic_load(&m->ring->turn) < 2) compute(1000);
+}
 
 static void *mortal_thread(void *arg)
 {
-    struct member *m = arg;
-    for (unsigned i = 0; i < 5; i++) sched_yield();
-    while (load_round(m->id) && atomic_load(&m->ring->turn) < 2) compute(1000);
+    live_for_a_while(arg);
     load_unseen(SYS_exit, 0, 0, 0);
+    return 0;
+}
+
+/* ... in the middle of a call: test_ends.py has seccomp kill whoever makes it. */
+static long fatal_call;
+
+static void *killed_thread(void *arg)
+{
+    live_for_a_while(arg);
+    syscall(fatal_call, 0, 0, 0, 0, 0);
+    LOAD_CHECK(false);
     return 0;
 }
 
@@ -256,12 +275,23 @@ static void *heir_thread(void *arg)
     return 0;
 }
 
-static void run_mortal(unsigned n)
+static void run_heirs(unsigned n, void *(*of)(void *))
 {
     add_members(0, n, heir_thread);
-    members[0].run = mortal_thread;
+    members[0].run = of;
     run_members(n, 1);
 }
+static void run_mortal(unsigned n) { run_heirs(n, mortal_thread); }
+
+static void run_killed(unsigned n, long call)
+{
+    fatal_call = call;
+    run_heirs(n, killed_thread);
+}
+/* Calls that nobody else makes: one that passes through, one that lends its core, one that gives it up. */
+static void run_passing(unsigned n) { run_killed(n, SYS_ustat); }
+static void run_lending(unsigned n) { run_killed(n, SYS_keyctl); }
+static void run_pausing(unsigned n) { run_killed(n, SYS_pause); }
 
 /* ---- all of them at once -------------------------------------------------------------------------- */
 
@@ -279,6 +309,7 @@ static void run_all(unsigned n)
 
 const struct load_kind load_kinds[] = {
     {"cond", run_cond}, {"barrier", run_barrier}, {"openmp", run_openmp}, {"yield", run_yield}, {"spin", run_spin},
-    {"pipe", run_pipe}, {"fork", run_fork}, {"sleep", run_sleep}, {"mortal", run_mortal}, {"all", run_all},
+    {"pipe", run_pipe}, {"fork", run_fork}, {"sleep", run_sleep}, {"mortal", run_mortal}, {"passing", run_passing},
+    {"lending", run_lending}, {"pausing", run_pausing}, {"all", run_all},
     {0, 0},
 };

@@ -45,6 +45,8 @@ bool load_round(unsigned i)
     return !atomic_load_explicit(&head->stop, memory_order_relaxed);
 }
 
+void load_step(unsigned i) { atomic_fetch_add_explicit(&slot->t[i].count, 1, memory_order_relaxed); }
+
 static void start_anew(int sig)
 {
     sigset_t all;

@@ -36,6 +36,8 @@ void load_bad(int line);
 #define LOAD_CHECK(c) do { if (!(c)) load_bad(__LINE__); } while (0)
 /* Thread i has done a round.  False: stop. */
 bool load_round(unsigned i);
+/* It, or its child in its place, has come further within a round that waits for a core many times. */
+void load_step(unsigned i);
 
 /* One per kind: runs until load_round says stop. */
 struct load_kind { const char *name; void (*run)(unsigned threads); };

@@ -4,7 +4,8 @@
 
 For each point that the library and the tool have (their section usf_points; a build with -Dpoints=true), a program or the monitor is
 killed there, at its first visit and at a later one, while another program shares the instance and checks itself.  That one must go
-on with every thread and use every core, end content, and leave a sound and then no instance.  A point that nobody reaches is a failure."""
+on with every thread and use every core, end content, and leave a sound and then no instance.  A point that nobody reaches is a failure;
+one that is visited only once is told."""
 import os
 import re
 import subprocess
@@ -19,6 +20,8 @@ UNUSED = {"lock.taken", "lock.reply"}
 KINDS = ["all", "barrier", "sleep"]     # where the first does not reach a point, cores are never idle
 BOX = ["bwrap", "--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--unshare-pid", "--die-with-parent"]
 REACH = 2  # seconds for a program to reach a point
+# It ends while its threads live.
+LEAVER = "import os, threading\nfor i in range(3): threading.Thread(target=threading.Event().wait, daemon=True).start()\nos._exit(0)\n"
 
 
 def points(build):
@@ -58,6 +61,11 @@ class Points(kill.Soak):
             time.sleep(0.002)
         return True
 
+    def start_survivor(self, point, plans=None):
+        self.start(0, plans)
+        if not self.wait_for(lambda: self.board.is_up(0), kill.STUCK):
+            raise kill.Failed("%s: the survivor does not start" % point)
+
     def survivor_goes_on(self, point):
         since = self.now()
         self.board.forget_cpus(0)
@@ -83,9 +91,7 @@ class Points(kill.Soak):
         """False: it did not get there."""
         self.new_instance(point)
         self.args.kinds = [kind]
-        self.start(0)
-        if not self.wait_for(lambda: self.board.is_up(0), kill.STUCK):
-            raise kill.Failed("%s: the survivor does not start" % point)
+        self.start_survivor(point)
         self.start(1, {"USF_POINTS": self.plan(point, count)})
         reached = self.wait_for(lambda: self.reached(point), REACH)
         self.kills += reached
@@ -95,9 +101,7 @@ class Points(kill.Soak):
 
     def monitor_dies(self, point, count):
         self.new_instance(point)
-        self.start(0, {"USF_TEST_MONITOR_POINTS": self.plan(point, count)})
-        if not self.wait_for(lambda: self.board.is_up(0), kill.STUCK):
-            raise kill.Failed("%s: the survivor does not start" % point)
+        self.start_survivor(point, {"USF_TEST_MONITOR_POINTS": self.plan(point, count)})
         for at in ("sched.locked:300", "sched.put_on:20", "sched.enqueued:20"):
             self.start(1, {"USF_POINTS": "kill=%s" % at})       # something to put right
             self.wait_for(lambda: self.pid[1] in self.dead, REACH)
@@ -112,9 +116,7 @@ class Points(kill.Soak):
         """... and a monitor of those that clear away what it has left."""
         self.new_instance(point)
         self.args.kinds = KINDS[:1]
-        self.start(0, {"USF_TEST_MONITOR_POINTS": self.plan(point, count)})
-        if not self.wait_for(lambda: self.board.is_up(0), kill.STUCK):
-            raise kill.Failed("%s: the survivor does not start" % point)
+        self.start_survivor(point, {"USF_TEST_MONITOR_POINTS": self.plan(point, count)})
         self.start(1, where=BOX)
         self.wait_for(lambda: self.board.is_up(1), REACH)
         os.kill(self.pid[1], 9)
@@ -125,10 +127,10 @@ class Points(kill.Soak):
         self.kills += reached
         return reached
 
-    def last_dies(self, point):
+    def last_dies(self, point, count):
         """While the instance ends, or begins: the next program gets one all the same."""
         self.new_instance(point)
-        self.start(0, {"USF_POINTS": self.plan(point, 1), "USF_TEST_MONITOR_POINTS": self.plan(point, 1)})
+        self.start(0, {"USF_POINTS": self.plan(point, count), "USF_TEST_MONITOR_POINTS": self.plan(point, count)})
         if self.wait_for(lambda: self.pid[0] in self.dead, 0.5):
             self.forget(0)
         else:
@@ -143,22 +145,50 @@ class Points(kill.Soak):
         self.end()
         return reached
 
+    def leaver_dies(self, point, count):
+        """A program with threads, in the middle of taking them off.  (-Dasserts=expensive notices what it leaves behind.)"""
+        self.new_instance(point)
+        self.args.kinds = KINDS[:1]
+        self.start_survivor(point)
+        env = {k: v for k, v in os.environ.items() if not k.startswith("USF_")}
+        subprocess.run([self.usf, "run", "-i", self.instance, "--", sys.executable, "-c", LEAVER], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=self.errors, env={**env, "USF_POINTS": self.plan(point, count)}, check=False,
+                       timeout=kill.STUCK)
+        reached = self.reached(point)
+        self.kills += reached
+        self.survivor_goes_on(point)
+        self.end()
+        return reached
+
+    def first_and_later(self, point):
+        """At which visits somebody was killed."""
+        kind = next((k for k in KINDS if self.program_dies(point, 1, k)), None)
+        if kind:
+            later = next((n for n in (self.rng.randint(3, 300), 2) if self.program_dies(point, n, kind)), None)
+            if not later and self.leaver_dies(point, 2):
+                later = 2
+            return [1, later] if later else [1]
+        self.args.kinds = KINDS[:1]
+        for dies in (self.monitor_dies, self.last_dies, self.container_dies):
+            if dies(point, 1):
+                return [1, 2] if dies(point, 2) else [1]
+        return []
+
     def each(self, names):
-        missed = []
+        missed, once = [], []
         for point in names:
             began = time.monotonic()
-            kind = next((k for k in KINDS if self.program_dies(point, 1, k)), None)
-            reached = kind is not None
-            if reached:
-                self.program_dies(point, self.rng.randint(2, 300), kind)
-            else:
-                self.args.kinds = KINDS[:1]
-                reached = self.monitor_dies(point, 1) or self.last_dies(point) or self.container_dies(point, 1)
-            if not reached and point not in UNUSED:
+            visits = self.first_and_later(point)
+            if not visits and point not in UNUSED:
                 missed.append(point)
-            if reached and point in UNUSED:
+            if visits and point in UNUSED:
                 raise kill.Failed("%s is reached now: take it out of UNUSED" % point)
-            print("%-24s %s, %.1f s" % (point, "ok" if reached else "not reached", time.monotonic() - began), flush=True)
+            if len(visits) == 1:
+                once.append(point)
+            print("%-24s %s, %.1f s" % (point, "killed at visit %s" % " and ".join(map(str, visits)) if visits else "not reached",
+                                        time.monotonic() - began), flush=True)
+        if once:
+            print("killed at the first visit only, there was no other: %s" % ", ".join(once))
         if missed:
             raise kill.Failed("not reached by any load: %s" % ", ".join(missed))
 

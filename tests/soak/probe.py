@@ -25,6 +25,23 @@ def threads_of(pids):
                     pid, tid, read(at + "comm"), *stat[:4], stat[36], read(at + "schedstat"), read(at + "stack").replace("\n", " "))
 
 
+def children_of(pid):
+    """pid: (state, name, what it waits for in the kernel) of each"""
+    found = {}
+    for tid in entries("/proc/%d/task" % pid):
+        for child in read("/proc/%d/task/%s/children" % (pid, tid)).split():
+            if child.isdigit():
+                stat = read("/proc/%s/stat" % child)
+                found[int(child)] = (stat.rpartition(")")[2].strip()[:1], stat.partition("(")[2].rpartition(")")[0], read("/proc/%s/wchan" % child))
+    return found
+
+
+def ran_and_died(pid):
+    """s of CPU that those have had whom the process has waited for"""
+    stat = read("/proc/%d/stat" % pid).rpartition(")")[2].split()
+    return sum(map(int, stat[13:15])) / os.sysconf("SC_CLK_TCK") if len(stat) > 15 else 0
+
+
 def accounts(pids):
     """(pid, tid): name, ns that it ran, ns that it waited for a CPU, how many times it ran"""
     found = {}

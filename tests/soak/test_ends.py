@@ -1,5 +1,6 @@
 # tests/soak/test_ends.py - threads and programs that end unseen.  SPDX-License-Identifier: Apache-2.0
 import os
+import subprocess
 import sys
 import time
 
@@ -10,11 +11,11 @@ from patience import Patience
 class Ends(kill.Soak):
     """Each test has an instance of its own, and ends with that being gone."""
 
-    def begin(self, kind, cpus=""):
+    def begin(self, kind, cpus="", where=()):
         self.instance = "ends-%d-%s" % (os.getpid(), kind)
         self.args.kinds, self.args.cpus = [kind], cpus
         self.board.stop(0)
-        self.start(0)
+        self.start(0, where=where)
         self.until(lambda: self.board.is_up(0), "it starts")
 
     def until(self, what, says):
@@ -28,15 +29,36 @@ class Ends(kill.Soak):
     def threads(self):
         return [int(t) for t in os.listdir("/proc/%d/task" % self.pid[0])]
 
-    def a_thread_that_ends_unseen_leaves_its_core(self):
-        cpu = str(min(os.sched_getaffinity(0)))
-        self.begin("mortal", cpu)
+    def others_go_on_without(self, kind, where=()):
+        """On one CPU: they need its core."""
+        self.begin(kind, str(min(os.sched_getaffinity(0))), where)
         n = len(self.board.threads(0))
         self.until(lambda: len(self.threads()) == n, "one thread has ended")     # the first one is left, too
         before = self.board.threads(0)
         self.until(lambda: all(b[0] > a[0] for a, b in list(zip(before, self.board.threads(0)))[1:]), "the others go on")
+        return n
+
+    def a_thread_that_ends_unseen_leaves_its_core(self):
+        n = self.others_go_on_without("mortal")
         self.until(lambda: len(self.shown()[0]["threads"]) == n, "its record is free")
         self.finish()
+
+    def killing(self, call):
+        """What starts a program under a filter of seccomp that kills the thread which makes such a call."""
+        filtered = [os.path.join(self.args.build, "tests", "odd", "odd-deny"), "=KILL", call, "--"]
+        return None if subprocess.run([*filtered, "true"], check=False).returncode == 77 else filtered
+
+    def a_thread_that_seccomp_kills_leaves_its_core(self):
+        for kind, call in ("passing", "ustat"), ("lending", "keyctl"), ("pausing", "pause"):
+            where = self.killing(call)
+            if not where:
+                print("skipped: no filters of system calls here")
+                return
+            n = self.others_go_on_without(kind, where)
+            if kind == "passing":       # the others' records, which have no core, are freed with their process's
+                self.until(lambda: len(self.shown()[0]["threads"]) == n, "its record is free")      # noqa: B023
+            self.check_sound()
+            self.finish()
 
     def shown(self):
         return self.ps()["processes"]
@@ -67,8 +89,8 @@ def main():
     args.linger = 100
     test = Ends(args)
     try:
-        for name in ("a_thread_that_ends_unseen_leaves_its_core", "an_unseen_exec_leaves_no_record",
-                     "a_thread_that_was_bound_elsewhere_comes_back"):
+        for name in ("a_thread_that_ends_unseen_leaves_its_core", "a_thread_that_seccomp_kills_leaves_its_core",
+                     "an_unseen_exec_leaves_no_record", "a_thread_that_was_bound_elsewhere_comes_back"):
             print(name, flush=True)
             getattr(test, name)()
     except kill.Failed as e:

@@ -80,4 +80,4 @@ def main():
     signal.alarm(int(os.environ.get("SPAWN_ALARM", "280")))
     print("seed", SEED, file=sys.stderr)
     random.seed(SEED)
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -8,8 +8,8 @@ for method in ('fork', 'spawn', 'forkserver'):
 case('py-keyboard-interrupt', '$PY $P/interrupted.py', whole=False)
 
 case('numpy-threads', '$PY $P/np_threads.py', modules=['numpy'], timeout=120)
-case('numpy-wheels', '$PY $P/np_threads.py scipy', venv=True, timeout=180)
-case('numpy-wheels-pool', '$PY $P/np_pool.py', venv=True, timeout=180, fast=False)
+case('numpy-wheels', '$PY $P/np_threads.py scipy', venv=True, modules=['numpy', 'scipy'], timeout=180)
+case('numpy-wheels-pool', '$PY $P/np_pool.py', venv=True, modules=['numpy'], timeout=180, fast=False)
 case('scipy-linalg', '$PY $P/np_threads.py scipy', modules=['scipy'], timeout=120)
 case('sklearn-threading', '$PY $P/skl.py threading', modules=['sklearn'], timeout=180)
 case('sklearn-loky', '$PY $P/skl.py loky', modules=['sklearn'], timeout=180, fast=False, stderr=False)

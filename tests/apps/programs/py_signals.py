@@ -62,11 +62,10 @@ thread.join()
 
 signal.signal(signal.SIGALRM, lambda s, f: hits.append(s))
 signal.setitimer(signal.ITIMER_REAL, 0.03)
-writer = threading.Timer(0.15, os.write, (w, b'x'))
-writer.start()
-print('retried', os.read(r, 1))
-writer.join()  # its mask is what it was: the signals below would be its
+# Blocked before the writer starts: a join in Python ends before the thread has left the kernel, and would be no guard.
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGUSR2})
+threading.Timer(0.15, os.write, (w, b'x')).start()
+print('retried', os.read(r, 1))
 os.kill(os.getpid(), signal.SIGUSR1)
 print('pending', signal.sigpending() == {signal.SIGUSR1}, signal.sigwait({signal.SIGUSR1}).name)
 print('timedwait', signal.sigtimedwait({signal.SIGUSR2}, 0.05))

@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-#define USF_POLICY_API_VERSION 1u  /* bumped when anything below changes incompatibly */
+#define USF_POLICY_API_VERSION 2u  /* bumped when anything below changes incompatibly */
 #define USF_POLICY_API_VECTOR  0x80000000u  /* compiled with vector registers */
 #ifdef __SSE__
 #define USF_POLICY_API (USF_POLICY_API_VERSION | USF_POLICY_API_VECTOR)
@@ -63,19 +63,31 @@ enum usf_why {
     USF_WHY_PREEMPT,  /* the progress guarantee took its core */
 };
 
+/* Where a task would like to run, or must. */
+enum usf_affinity {
+    USF_AFFINITY_ANY,    /* wherever its process may */
+    USF_AFFINITY_CORE,   /* `affinity_id` is a core, */
+    USF_AFFINITY_LLC,    /* ... a last-level cache, */
+    USF_AFFINITY_NODE,   /* ... a NUMA node */
+};
+
 /* A task: one thread that takes part.  Owner: the scheduler; policies read, and write `data`. */
 struct usf_pol_task {
     uint32_t id;         /* index in the task table */
     uint32_t proc;       /* index of its process */
     uint32_t last_core;  /* core it ran on last, or USF_NONE */
-    int32_t  priority;   /* higher first; 0 by default */
+    int32_t  priority;   /* higher first, within its process; 0 by default */
     /* Links for usf_fifo below.  `queued` is nonzero while the task is in a fifo. */
     uint32_t next, prev;
     uint32_t queued;
     uint32_t held;       /* 1 from enqueue until pick or dequeue; written by the scheduler alone */
     uint64_t ready_since; /* ns, usf_pol.now when it became ready, or was last found to busy-wait in vain; set while held */
     uint8_t  data[USF_POL_TASK_DATA];
-    uint8_t  pad[24];     /* to 96 bytes */
+    uint64_t deadline;    /* ns, monotonic: earlier first among tasks of one priority; 0: none */
+    uint32_t affinity_id; /* see affinity */
+    uint8_t  affinity;    /* enum usf_affinity */
+    uint8_t  strict;      /* 1: it may run there alone (usf_may_run); 0: it is a wish */
+    uint8_t  pad[10];     /* to 96 bytes */
 };
 
 /* A core: one CPU of the instance. */
@@ -87,6 +99,10 @@ struct usf_pol_core {
     uint32_t package; /* socket      (dense index) */
     uint32_t current; /* task that runs on it, or USF_NONE */
     uint64_t since;   /* ns, when `current` was started */
+    uint64_t give_way_at; /* the policy's: ns from which on `current` is made to give way if others are queued (the core then
+                             asks pick); 0, as at each start of a task: when the progress guarantee says so */
+    uint32_t phys;    /* physical core (dense index): hardware threads of one share it */
+    uint32_t reserved;
     uint8_t  data[USF_POL_CORE_DATA];
 };
 
@@ -97,14 +113,28 @@ struct usf_pol_proc {
     uint32_t nr_ready;   /* queued */
     uint32_t weight;     /* 100 = normal */
     uint64_t cores[4];   /* bit c: the process may run on core c (cores, not CPU numbers) */
+    int32_t  priority;   /* higher first; 0 = normal */
+    uint32_t flags;      /* USF_PROC_* */
+    uint64_t busy_ns;    /* core time of its tasks so far, those that run now not counted */
+    uint64_t progress;   /* pieces of work that it has finished (parallel regions), 0: unknown */
+    /* The policy's: cores that the process is told to reckon with (CPU counts, affinity queries, default team sizes); none set: all
+     * that it may use.  To change them, write them and then raise share_gen. */
+    uint64_t share[4];
+    uint32_t share_gen;
+    uint32_t width;      /* threads of its latest parallel region, 0: unknown */
     uint8_t  data[USF_POL_PROC_DATA];
 };
+
+#define USF_PROC_MALLEABLE 1u   /* follows a new share by itself, at its next parallel region */
+#define USF_PROC_NO_GANG   2u   /* is not to be coscheduled: its tasks run wherever there is room */
 
 /* The instance, as seen from this process.  The struct itself is process-private; the records
  * it points at are shared. */
 struct usf_pol {
     uint64_t now;          /* ns, monotonic; set before every call */
     uint64_t quantum;      /* ns, process quantum (option `quantum`) */
+    uint64_t slice;        /* ns, time slice of policies that have one (option `slice`) */
+    uint32_t flags;        /* USF_POL_* */
     uint32_t nr_cores;     /* cores 0 .. nr_cores-1 exist */
     uint32_t nr_tasks;     /* size of the task table: ids are below it */
     uint32_t nr_procs;     /* size of the process table */
@@ -112,6 +142,8 @@ struct usf_pol {
     char *tasks, *cores, *procs;   /* bases; use the accessors */
     uint8_t *data;                 /* USF_POL_DATA bytes */
 };
+
+#define USF_POL_BLIND 1u   /* option `topology-blind`: do not look at nodes and caches */
 
 static inline struct usf_pol_task *usf_task(struct usf_pol *p, uint32_t id)
 { return (struct usf_pol_task *)(void *)(p->tasks + (size_t)id * p->task_stride); }
@@ -123,6 +155,21 @@ static inline struct usf_pol_proc *usf_proc(struct usf_pol *p, uint32_t id)
 /* May tasks of this process run on this core?  (The process's CPU mask, not a thread's hint.) */
 static inline bool usf_allowed(struct usf_pol *p, uint32_t proc, uint32_t core)
 { return core < 256 && (usf_proc(p, proc)->cores[core / 64] >> (core % 64) & 1); }
+
+/* May this task run on this core?  Its process may, and its own affinity, if strict, allows it. */
+static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
+{
+    const struct usf_pol_task *t = usf_task(p, task);
+    if (!usf_allowed(p, t->proc, core)) return false;
+    if (!t->strict) return true;
+    const struct usf_pol_core *c = usf_core(p, core);
+    switch (t->affinity) {
+    case USF_AFFINITY_CORE: return core == t->affinity_id;
+    case USF_AFFINITY_LLC: return c->llc == t->affinity_id;
+    case USF_AFFINITY_NODE: return c->node == t->affinity_id;
+    }
+    return true;
+}
 
 /* The kernel schedules; of usf only the spin-waits are in force, each round one sched_yield.  No other
  * operation is ever called. */
@@ -167,6 +214,9 @@ struct usf_policy_ops {
     void (*stopped)(struct usf_pol *p, uint32_t core, uint32_t task);
     /* Called by the monitor about once a millisecond while tasks wait.  Default: nothing. */
     void (*tick)(struct usf_pol *p);
+    /* A process's weight, priority, flags or cores, or a queued task's priority, deadline or affinity (it has been taken out with
+     * dequeue, and is enqueued anew after) have changed.  Default: nothing. */
+    void (*proc_changed)(struct usf_pol *p, uint32_t proc);
 };
 /* A later version may append operations; `size` tells how many an older object has. */
 
@@ -214,7 +264,7 @@ static inline uint32_t usf_fifo_pop(struct usf_pol *p, struct usf_fifo *f)
 static inline uint32_t usf_fifo_pop_allowed(struct usf_pol *p, struct usf_fifo *f, uint32_t core)
 {
     for (uint32_t i = f->head; i; i = usf_task(p, i - 1)->next)
-        if (usf_allowed(p, usf_task(p, i - 1)->proc, core)) {
+        if (usf_may_run(p, i - 1, core)) {
             usf_fifo_remove(p, f, i - 1);
             return i - 1;
         }

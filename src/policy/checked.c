@@ -26,7 +26,7 @@ uint32_t policy_pick(struct usf_pol *p, const struct usf_policy_ops *ops, uint32
     }
     struct usf_pol_task *t = usf_task(p, task);
     if (USF_UNLIKELY(!t->held)) *why = "pick returned a task that is not ready";
-    else if (USF_UNLIKELY(!usf_allowed(p, t->proc, core))) *why = "pick returned a task that may not run on the core";
+    else if (USF_UNLIKELY(!usf_may_run(p, task, core))) *why = "pick returned a task that may not run on the core";
     else if (USF_UNLIKELY(t->queued)) *why = "pick left the task that it returned in a queue";
     if (USF_UNLIKELY(*why != NULL)) return USF_NONE;
     t->held = 0;
@@ -48,7 +48,7 @@ uint32_t policy_select(struct usf_pol *p, const struct usf_policy_ops *ops, uint
     if (core == USF_NONE) return USF_NONE;
     if (USF_UNLIKELY(core >= p->nr_cores)) *why = "select_core returned a core that does not exist";
     else if (USF_UNLIKELY(!(idle[core / 64] >> core % 64 & 1))) *why = "select_core returned a core that is not idle";
-    else if (USF_UNLIKELY(!usf_allowed(p, usf_task(p, task)->proc, core)))
+    else if (USF_UNLIKELY(!usf_may_run(p, task, core)))
         *why = "select_core returned a core where the task may not run";
     return USF_UNLIKELY(*why != NULL) ? USF_NONE : core;
 }

@@ -71,5 +71,5 @@ const struct usf_policy_ops usf_policy_defaults = {
     .description = "what a policy gets for the operations it leaves out",
     .init = init, .proc_add = no_record, .proc_remove = no_record, .task_add = no_record, .task_remove = no_record,
     .select_core = select_core, .enqueue = enqueue, .pick = pick, .dequeue = dequeue, .yield = yield,
-    .started = no_switch, .stopped = no_switch, .tick = tick,
+    .started = no_switch, .stopped = no_switch, .tick = tick, .proc_changed = no_record,
 };

@@ -115,5 +115,6 @@ void policy_resolve(const struct usf_policy_ops *in, struct usf_policy_ops *out)
     DEFAULT(started);
     DEFAULT(stopped);
     DEFAULT(tick);
+    DEFAULT(proc_changed);
 #undef DEFAULT
 }

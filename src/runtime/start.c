@@ -46,7 +46,8 @@ static bool open_instance(void)
     char why[256] = "";
     c = (struct shm_config){
         .name = o->instance, .cpus = o->cpus, .policy = o->policy.name, .policy_path = o->policy.path, .quantum_ns = o->quantum_ns,
-        .poll_max_ns = o->poll_ns, .progress_ns = o->progress_ns, .lend_ns = o->lend_ns, .lock_kind = o->lock_kind,
+        .poll_max_ns = o->poll_ns, .progress_ns = o->progress_ns, .lend_ns = o->lend_ns, .slice_ns = o->slice_ns,
+        .blind = o->topology_blind, .lock_kind = o->lock_kind,
         .tool = o->tool, .linger_ns = o->monitor_linger_ns, .settle = o->pidns != 0, .only_in = o->pidns,
     };
     if (o->has_owner && o->owner != os_geteuid()) {

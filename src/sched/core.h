@@ -46,8 +46,12 @@ bool core_take_lent(struct sched *s, struct kicks *k);
 /* If the core is free and tasks wait: dispatch. */
 void core_fill(struct sched *s, uint32_t core, struct kicks *k);
 void core_fill_all(struct sched *s, struct kicks *k);
-/* Call the policy's init.  False: it refuses. */
+/* policy.c.  Call the policy's init.  False: it refuses. */
 bool core_begin_policy(struct sched *s);
+/* Take the operations of the policy that is in force by now; if they are not here, coop is from now on, for all. */
+void core_follow_policy(struct sched *s);
+/* Complete a change of policy whose maker has died, and follow it.  The caller tells the policy all that there is. */
+void core_mend_policy(struct sched *s);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);
 /* For the expensive asserts, before `name` releases the lock (recover.c): all that is changed under it alone agrees. */

@@ -70,6 +70,7 @@ struct sched_unseen {
 struct os_cpuset;
 struct sched_watcher {          /* what the monitor remembers between two looks */
     uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], loan[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
+    uint64_t given[USF_MAX_CORES], given_word[USF_MAX_CORES];   /* ns: when a core was last nudged because its give_way_at had come; its word then */
     uint64_t deaf_since[USF_MAX_CORES];     /* ns: first nudge that was to make it give way and has not, */
     uint32_t deaf[USF_MAX_CORES];           /* ... and their number */
     uint32_t asleep[USF_MAX_CORES];
@@ -94,6 +95,7 @@ struct sched {
     _Atomic uint32_t proc;      /* our process, or USF_NONE (monitor, tools, a process that is being taken off) */
     uint32_t space;             /* our pid namespace: index in usf_header.space */
     uint32_t policy_gen;        /* the generation `ops` belongs to */
+    const struct usf_policy_ops *object;    /* of policy_path, or null */
     _Atomic bool kernel;        /* policy `linux`: the kernel schedules */
     _Atomic bool swap;          /* its USF_POLICY_SWAP: read without the lock */
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */
@@ -139,6 +141,13 @@ void sched_bind(struct sched *s, void *base);
 /* Take the operations of the policy in force; `user` is the loaded object's table if the header names
  * a path, else null.  0, or -errno with a reason. */
 int  sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *why, unsigned cap);
+
+/* Ask the monitor for another policy (`usf policy set`): a built-in one, or the instance's object.  m was opened with its file kept.  0,
+ * or -errno with a reason: -EPERM it is refused, -ETIMEDOUT no answer so far. */
+struct shm;
+int  sched_ask_policy(const struct shm *m, const char *policy, uint64_t timeout_ns, char *why, unsigned cap);
+/* Monitor: do so, if it is asked. */
+void sched_answer_policy(struct sched *s);
 
 /* Processes.  cpus: 1024 bits, Linux numbers.  Returns the index or -errno (-EAGAIN: table full,
  * -EXDEV: none of the instance's cores is in cpus, -ESTALE: the instance has been retired,
@@ -256,7 +265,9 @@ void sched_await_patch(struct sched *s);
 /* A signal handler is about to run on top of such a call: get a core, to be left again after it.  False: the thread has one, it was
  * about to leave it or is just back; after the handler it finds that so. */
 bool sched_interrupt_away(struct sched *s, struct sched_self *me);
-/* Progress guarantee, from the signal handler. */
+/* Is a thread that runs to give way?  The progress guarantee says so, or its policy (give_way_at). */
+bool sched_is_due(struct sched *s, struct sched_self *me);
+/* ... do so, from the signal handler. */
 void sched_preempt(struct sched *s, struct sched_self *me);
 /* A signal handler is about to run on top of a park: end the wait, get a core. */
 void sched_interrupt(struct sched *s, struct sched_self *me);

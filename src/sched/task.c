@@ -15,7 +15,7 @@ void sched_bind(struct sched *s, void *base)
     s->runs = (struct usf_run *)(b + h->off_runs);
     s->proc = USF_NONE;
     s->pol = (struct usf_pol){
-        .quantum = h->quantum_ns,
+        .quantum = h->quantum_ns, .slice = h->slice_ns, .flags = h->blind ? USF_POL_BLIND : 0,
         .nr_cores = h->nr_cores, .nr_tasks = h->max_tasks, .nr_procs = h->max_procs,
         .task_stride = sizeof(struct usf_task), .core_stride = sizeof(struct usf_core),
         .proc_stride = sizeof(struct usf_proc),

@@ -75,13 +75,13 @@ static void look_for_damage(struct monitor *m)
     monitor_condemn(m);
 }
 
-/* `usf policy set` asks for another policy. */
+/* A tool asks for another policy, or for something for a process. */
 static void answer(struct monitor *m)
 {
     const struct usf_policy_ask *a = &m->shm.h->policy_ask;
     if (atomic_load(&a->asked) == atomic_load(&a->answered)) return;
     pthread_mutex_lock(&m->lock);
-    sched_answer_policy(&m->sched);
+    sched_answer(&m->sched);
     pthread_mutex_unlock(&m->lock);
 }
 

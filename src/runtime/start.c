@@ -67,6 +67,9 @@ static bool open_instance(void)
     sched_bind(&rt.sched, rt.shm.h);
     rt.sched.space = rt.shm.space;
     rt.sched.remote_pin = atomic_load(&rt.shm.h->space[rt.shm.space].ns) == rt.shm.pidns;
+    rt.sched.weight = (uint32_t)o->weight;
+    rt.sched.priority = (int32_t)o->priority;
+    rt.sched.flags = o->no_gang ? USF_PROC_NO_GANG : 0;
     rt.sync.sched = &rt.sched;
     const struct usf_policy_ops *user = user_policy(why, sizeof why);
     if (why[0] || sched_use_policy(&rt.sched, user, why, sizeof why)) {

@@ -52,6 +52,10 @@ bool core_begin_policy(struct sched *s);
 void core_follow_policy(struct sched *s);
 /* Complete a change of policy whose maker has died, and follow it.  The caller tells the policy all that there is. */
 void core_mend_policy(struct sched *s);
+/* Another policy, as somebody asks for.  False: not that one, with a reason. */
+bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap);
+/* change.c.  A process's weight or priority, then all its ready tasks are queued anew. */
+void core_change_proc(struct sched *s, uint32_t proc, uint32_t weight, int32_t priority);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);
 /* For the expensive asserts, before `name` releases the lock (recover.c): all that is changed under it alone agrees. */

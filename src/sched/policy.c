@@ -6,7 +6,6 @@
  * no libc in the gate): of objects only the one that all have loaded at their start can be in force. */
 #include "policy/policy.h"
 #include "sched/core.h"
-#include "shm/shm.h"
 #include <errno.h>
 #include <string.h>
 
@@ -139,8 +138,7 @@ void core_replace_policy(struct sched *s, const char *why)
     tell_all(s);
 }
 
-/* holds the lock */
-static bool set_policy(struct sched *s, const char *name, char *why, unsigned cap)
+bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap)
 {
     const struct usf_policy_ops *ops = policy_find(name);
     if (!ops && s->h->policy_path[0] && s->object && !strcmp(s->object->name, name)) ops = s->object;
@@ -158,67 +156,4 @@ static bool set_policy(struct sched *s, const char *name, char *why, unsigned ca
         core_replace_policy(s, "its init has failed");
     }
     return false;
-}
-
-/* ---- requests ---------------------------------------------------------------------------------- */
-
-void sched_answer_policy(struct sched *s)
-{
-    struct usf_policy_ask *a = &s->h->policy_ask;
-    struct sched_self me = {.task = USF_NONE};
-    struct kicks k = {0};
-    char name[sizeof a->policy], why[sizeof a->why] = "";
-    if (atomic_load(&a->asked) == atomic_load(&a->answered) || !core_enter(s, &me)) return;
-    uint32_t asked = atomic_load(&a->asked);
-    if (asked != atomic_load(&a->answered)) {
-        memcpy(name, a->policy, sizeof name);
-        name[sizeof name - 1] = 0;
-        a->refused = !set_policy(s, name, why, sizeof why);
-        memcpy(a->why, why, sizeof why);
-        USF_POINT("policy.answer");
-        atomic_store(&a->answered, asked);
-        core_fill_all(s, &k);
-    }
-    core_leave(s, &me, &k);
-    os_futex_wake(&a->answered, INT32_MAX);
-}
-
-#define ASK_LOCK_NS  10000000u      /* between two tries of the lock that another `usf policy set` has */
-
-/* The answer to the latest request.  False: it has not come by then. */
-static bool await(struct usf_policy_ask *a, uint64_t deadline)
-{
-    for (;;) {
-        uint32_t answered = atomic_load(&a->answered);
-        if (answered == atomic_load(&a->asked)) return true;
-        if (os_futex_wait(&a->answered, answered, deadline) == -ETIMEDOUT) return false;
-    }
-}
-
-static int ask(struct usf_header *h, const char *policy, uint64_t deadline, char *why, unsigned cap)
-{
-    struct usf_policy_ask *a = &h->policy_ask;
-    static const char late[] = "the instance's monitor does not answer; it does what it is asked once it runs again";
-    if (!await(a, deadline)) return usf_format(why, cap, "%s", late), -ETIMEDOUT;      /* another's, who has died */
-    usf_format(a->policy, sizeof a->policy, "%s", policy);
-    USF_POINT("policy.ask.written");
-    atomic_fetch_add(&a->asked, 1);
-    USF_POINT("policy.asked");
-    atomic_fetch_add(&h->monitor_event, 1);
-    os_futex_wake(&h->monitor_event, INT32_MAX);
-    if (!await(a, deadline)) return usf_format(why, cap, "%s", late), -ETIMEDOUT;
-    usf_format(why, cap, "%s", a->why);
-    return a->refused ? -EPERM : 0;
-}
-
-int sched_ask_policy(const struct shm *m, const char *policy, uint64_t timeout_ns, char *why, unsigned cap)
-{
-    uint64_t deadline = os_now() + timeout_ns;
-    int r;
-    if (strlen(policy) >= sizeof m->h->policy_ask.policy) return usf_format(why, cap, "the policy's name is too long"), -EINVAL;
-    while ((r = shm_lock_byte(m, SHM_ASK_BYTE)) == -EAGAIN && os_now() < deadline) os_sleep(ASK_LOCK_NS);
-    USF_POINT("policy.ask.locked");
-    if (r == -EAGAIN) usf_format(why, cap, "others change the policy all the time");
-    else if (r) usf_format(why, cap, "the request cannot be locked (error %d)", -r);
-    return r ? r : ask(m->h, policy, deadline, why, cap);
 }

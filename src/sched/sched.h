@@ -101,6 +101,8 @@ struct sched {
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */
     _Atomic uint32_t leaving;   /* enum sched_leaving; other threads of a process that leaves wait on it */
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */
+    uint32_t weight, flags;     /* what the process joins with (usf_pol_proc); weight 0: the normal one */
+    int32_t priority;
     const char *shm_dir;
     void (*after_crit)(struct sched_self *);  /* raise signals that were deferred; may be null */
     void (*hold)(struct sched_self *);        /* block signals, and clear `entering`; may be null */
@@ -142,12 +144,36 @@ void sched_bind(struct sched *s, void *base);
  * a path, else null.  0, or -errno with a reason. */
 int  sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *why, unsigned cap);
 
-/* Ask the monitor for another policy (`usf policy set`): a built-in one, or the instance's object.  m was opened with its file kept.  0,
- * or -errno with a reason: -EPERM it is refused, -ETIMEDOUT no answer so far. */
+/* ask.c.  Ask the monitor for another policy (a built-in one, or the instance's object), or for another weight or priority of a process.
+ * m was opened with its file kept.  0, or -errno with a reason: -EPERM it is refused, -ETIMEDOUT no answer so far. */
+#define SCHED_WEIGHT_MAX 10000
+#define SCHED_PRIORITY_MAX 1000
 struct shm;
-int  sched_ask_policy(const struct shm *m, const char *policy, uint64_t timeout_ns, char *why, unsigned cap);
-/* Monitor: do so, if it is asked. */
-void sched_answer_policy(struct sched *s);
+struct sched_request {
+    uint32_t kind;              /* enum usf_ask */
+    const char *policy;
+    int32_t pid;
+    int64_t value;
+};
+int  sched_ask(const struct shm *m, const struct sched_request *r, uint64_t timeout_ns, char *why, unsigned cap);
+/* Monitor: do what is asked for. */
+void sched_answer(struct sched *s);
+
+/* change.c.  What a task is to the policy besides ready or not. */
+struct sched_wish {
+    uint64_t deadline;
+    int32_t priority;
+    uint32_t affinity_id;
+    uint8_t affinity, strict;
+};
+void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w);
+/* Of a task of this process.  A running one stays where it is; all counts from the next time that it is queued on. */
+void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_wish *w);
+/* The wish that a set of CPUs comes to: one core, or a cache or node that has them all; else none. */
+struct os_cpuset;
+void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_wish *w);
+/* The process follows a new share by itself from now on. */
+void sched_set_malleable(struct sched *s, struct sched_self *me);
 
 /* Processes.  cpus: 1024 bits, Linux numbers.  Returns the index or -errno (-EAGAIN: table full,
  * -EXDEV: none of the instance's cores is in cpus, -ESTALE: the instance has been retired,

@@ -252,13 +252,17 @@ struct usf_policy_switch {
     char policy[32], was[32], why[128];
 };
 
-/* `usf policy set` asks the monitor for another policy.  Who writes it has SHM_ASK_BYTE of the file locked, which the kernel takes from
+/* What a tool asks the monitor for: `usf policy set`, `weight`, `priority`.  Who writes it has SHM_ASK_BYTE of the file locked, which the kernel takes from
  * the dead; a request that was not published (`asked` raised) does not exist. */
+enum usf_ask { USF_ASK_POLICY = 1, USF_ASK_WEIGHT, USF_ASK_PRIORITY };
 struct usf_policy_ask {
     _Atomic uint32_t asked;        /* number of the latest request, */
     _Atomic uint32_t answered;     /* ... and of the latest answer: written last, under the scheduler lock */
     uint32_t refused;              /* that answer: 1, with why; 0: done */
-    uint32_t reserved;
+    uint32_t kind;                 /* enum usf_ask */
+    uint32_t space;                /* of a process's: whose pid it is, */
+    int32_t  pid;
+    int64_t  value;                /* ... and what it is to have */
     char policy[32], why[160];
 };
 
@@ -344,7 +348,7 @@ struct usf_header {
     F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, slice_ns) F(usf_header, blind) \
     F(usf_header, policy_by) F(usf_header, policy_since) F(usf_header, policy) F(usf_header, policy_was) F(usf_header, policy_next) \
     F(usf_header, policy_ask) F(usf_policy_switch, by) F(usf_policy_switch, policy) F(usf_policy_switch, was) F(usf_policy_switch, why) \
-    F(usf_policy_ask, answered) F(usf_policy_ask, refused) F(usf_policy_ask, policy) F(usf_policy_ask, why) \
+    F(usf_policy_ask, answered) F(usf_policy_ask, refused) F(usf_policy_ask, kind) F(usf_policy_ask, pid) F(usf_policy_ask, value) F(usf_policy_ask, policy) F(usf_policy_ask, why) \
     F(usf_header, policy_path) F(usf_header, policy_hash) F(usf_header, policy_gen) F(usf_header, policy_why) F(usf_header, init_tgid) \
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
     F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, space) \

@@ -8,6 +8,10 @@
 static const struct policy_verb verbs[] = {
     {"list", policy_list},
     {"info", policy_info},
+    {"show", policy_show},
+    {"set", policy_set},
+    {"weight", policy_weight},
+    {"priority", policy_priority},
 };
 #define NR_VERBS (sizeof verbs / sizeof *verbs)
 

@@ -42,6 +42,13 @@ static void json_task(struct json *j, const struct view *v, struct why_reader *r
     json_close(j, '}');
 }
 
+/* The CPUs that the policy has told it to reckon with; null: all that it may use. */
+static void json_share(struct json *j, const struct view *v, const struct usf_pol_proc *p)
+{
+    char list[128];
+    json_string(j, "share", view_share_of(v, p, list, sizeof list) ? list : NULL);
+}
+
 static void json_procs(struct json *j, const struct view *v, struct why_reader *r)
 {
     json_open(j, "processes", '[');
@@ -57,6 +64,14 @@ static void json_procs(struct json *j, const struct view *v, struct why_reader *
         if (view_knows(v, p)) json_bool(j, "alive", shm_proc_is_alive(p));
         else json_string(j, "alive", NULL);
         json_uint(j, "ready", view_count_tasks(v, i, true));
+        json_int(j, "weight", p->pol.weight);
+        json_int(j, "priority", p->pol.priority);
+        json_share(j, v, &p->pol);
+        json_bool(j, "malleable", p->pol.flags & USF_PROC_MALLEABLE);
+        json_bool(j, "no_gang", p->pol.flags & USF_PROC_NO_GANG);
+        json_uint(j, "core_time_ns", p->pol.busy_ns);
+        json_uint(j, "regions", p->pol.progress);
+        json_uint(j, "width", p->pol.width);
         json_uint(j, "spin_sites", p->spin_sites);
         json_uint(j, "unpatched_sites", p->unpatched);
         json_open(j, "threads", '[');
@@ -80,6 +95,7 @@ static void json_cores(struct json *j, const struct view *v)
         json_uint(j, "node", c->node);
         json_uint(j, "llc", c->llc);
         json_uint(j, "package", c->package);
+        json_uint(j, "physical", c->phys);
         json_string(j, "state", view_core_state(view_state_of_core(v, i)));
         if (t) json_int(j, "tid", t->tid);
         else json_string(j, "tid", NULL);
@@ -101,6 +117,8 @@ void ps_json(struct json *j, const struct view *v, struct why_reader *r)
     snprintf(text, sizeof text, "%.*s", (int)sizeof v->h->build_id, v->h->build_id);
     json_string(j, "build", *text ? text : NULL);
     json_uint(j, "quantum_ns", v->h->quantum_ns);
+    json_uint(j, "slice_ns", v->h->slice_ns);
+    json_bool(j, "topology_blind", v->h->blind);
     json_uint(j, "poll_max_ns", v->h->poll_max_ns);
     json_uint(j, "progress_ns", v->h->progress_ns);
     json_uint(j, "lend_ns", v->h->lend_ns);

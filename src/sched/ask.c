@@ -64,15 +64,7 @@ void sched_answer(struct sched *s)
 
 #define ASK_LOCK_NS  10000000u      /* between two tries of the lock that another tool has */
 
-/* The answer to the latest request.  False: it has not come by then. */
-static bool await(struct usf_policy_ask *a, uint64_t deadline)
-{
-    for (;;) {
-        uint32_t answered = atomic_load(&a->answered);
-        if (answered == atomic_load(&a->asked)) return true;
-        if (os_futex_wait(&a->answered, answered, deadline) == -ETIMEDOUT) return false;
-    }
-}
+#define ASK_LOOK_NS  50000000u      /* the monitor may die between the answer and the wake, and before it sees the request */
 
 static void wake_monitor(struct usf_header *h)
 {
@@ -80,12 +72,25 @@ static void wake_monitor(struct usf_header *h)
     os_futex_wake(&h->monitor_event, INT32_MAX);
 }
 
+/* The answer to the latest request.  False: it has not come by then. */
+static bool await(struct usf_header *h, uint64_t deadline)
+{
+    struct usf_policy_ask *a = &h->policy_ask;
+    for (;;) {
+        uint32_t answered = atomic_load(&a->answered);
+        uint64_t now = os_now();
+        if (answered == atomic_load(&a->asked)) return true;
+        if (now >= deadline) return false;
+        wake_monitor(h);
+        os_futex_wait(&a->answered, answered, now + ASK_LOOK_NS < deadline ? now + ASK_LOOK_NS : deadline);
+    }
+}
+
 static int ask(const struct shm *m, const struct sched_request *r, uint64_t deadline, char *why, unsigned cap)
 {
     struct usf_policy_ask *a = &m->h->policy_ask;
     static const char late[] = "the instance's monitor does not answer; it does what it is asked once it runs again";
-    if (atomic_load(&a->asked) != atomic_load(&a->answered)) wake_monitor(m->h);    /* who asked before us has died */
-    if (!await(a, deadline)) return usf_format(why, cap, "%s", late), -ETIMEDOUT;
+    if (!await(m->h, deadline)) return usf_format(why, cap, "%s", late), -ETIMEDOUT;     /* of one that has died, too */
     a->kind = r->kind;
     a->space = m->space;
     a->pid = r->pid;
@@ -94,8 +99,7 @@ static int ask(const struct shm *m, const struct sched_request *r, uint64_t dead
     USF_POINT("ask.written");
     atomic_fetch_add(&a->asked, 1);
     USF_POINT("ask.asked");
-    wake_monitor(m->h);
-    if (!await(a, deadline)) return usf_format(why, cap, "%s", late), -ETIMEDOUT;
+    if (!await(m->h, deadline)) return usf_format(why, cap, "%s", late), -ETIMEDOUT;
     usf_format(why, cap, "%s", a->why);
     return a->refused ? -EPERM : 0;
 }

@@ -58,6 +58,7 @@ struct rt_thread {
     bool apart;                     /* rt.nr_apart counts it */
     uint32_t stopped;               /* rt.stop_round that it has answered */
     bool has_hint;                  /* affinity that the program set */
+    int32_t level;                  /* priority that it set (minus the nice value) */
     struct os_cpuset hint;
     /* A signal that came in a critical section, and the mask to restore when it is raised again. */
     uint32_t deferred;
@@ -204,6 +205,10 @@ void rt_follow_cpuset(uint64_t now);        /* a look whether that has changed *
 void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls);   /* before a clone */
 void rt_inherit_hint(struct rt_thread *t);                          /* the new thread */
 void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apart from now on */
+
+/* share.c */
+void rt_install_share(void);
+bool rt_share(struct os_cpuset *out);       /* the CPUs that the policy tells this process to reckon with; false: it says nothing */
 
 /* spinwait.c */
 void rt_spin_init(void);

@@ -179,6 +179,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     gate_hold_writer(false);
     count_unpatched();
     rt.on = true;
+    if (!rt.sched.kernel) rt_install_share();
     threads_is_off = no_cache;
     const char *off = threads_init(rt.settings.thread_cache && !rt.sched.kernel);
     if (off) no_cache(off);

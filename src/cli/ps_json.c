@@ -20,6 +20,16 @@ static void json_counters(struct json *j, const struct usf_counters *n)
     json_uint(j, "busy_ns", n->busy_ns);
 }
 
+/* "core 3", "cache 0", "node 1", where it would like to run; null: anywhere. */
+static void json_affinity(struct json *j, const struct usf_pol_task *t)
+{
+    static const char *const kinds[] = {[USF_AFFINITY_CORE] = "core", [USF_AFFINITY_LLC] = "cache", [USF_AFFINITY_NODE] = "node"};
+    char text[32];
+    bool any = t->affinity == USF_AFFINITY_ANY || t->affinity >= sizeof kinds / sizeof *kinds;
+    if (!any) snprintf(text, sizeof text, "%s %u", kinds[t->affinity], t->affinity_id);
+    json_string(j, "affinity", any ? NULL : text);
+}
+
 static void json_task(struct json *j, const struct view *v, struct why_reader *r, const struct usf_task *t)
 {
     char name[VIEW_TASK_NAME], wait[48];
@@ -32,6 +42,8 @@ static void json_task(struct json *j, const struct view *v, struct why_reader *r
     json_string(j, "state", view_state_of(v, t));
     if (c < v->h->nr_cores) json_uint(j, "core", c);
     else json_string(j, "core", NULL);
+    json_int(j, "priority", t->pol.priority);
+    json_affinity(j, &t->pol);
     json_string(j, "waits_for", *wait && strcmp(view_state_of(v, t), "running") ? wait : NULL);
     if (r) {
         struct why w;

@@ -58,7 +58,6 @@ struct rt_thread {
     bool apart;                     /* rt.nr_apart counts it */
     uint32_t stopped;               /* rt.stop_round that it has answered */
     bool has_hint;                  /* affinity that the program set */
-    int32_t level;                  /* priority that it set (minus the nice value) */
     struct os_cpuset hint;
     /* A signal that came in a critical section, and the mask to restore when it is raised again. */
     uint32_t deferred;
@@ -204,6 +203,7 @@ void rt_note_cpuset(void);                  /* what this process may use, at its
 void rt_follow_cpuset(uint64_t now);        /* a look whether that has changed */
 void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls);   /* before a clone */
 void rt_inherit_hint(struct rt_thread *t);                          /* the new thread */
+void rt_wish_at_birth(struct rt_thread *t);     /* ... once it is attached: its hint and nice value are what its task wishes */
 void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apart from now on */
 
 /* share.c */

@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-USF, SHARER, GCC, CLANG = sys.argv[1:5]
+USF, SHARER, WISHES, GCC, CLANG = sys.argv[1:6]
 CPUS = sorted(os.sched_getaffinity(0))[:2]
 SIZES = ("plain", "static", "dynamic", "guided", "runtime", "sections", "after")
 
@@ -97,6 +97,30 @@ class Case(unittest.TestCase):
     def test_programs_without_openmp(self):
         p = self.start("/bin/sh", "-c", "while read x; do echo cpus=$(nproc); done", weight=1)
         self.assertEqual(self.ask(p)["cpus"], 1)
+
+    def test_wishes_of_threads(self):
+        p = self.start(WISHES, str(CPUS[1]), policy="coop")
+        self.assertEqual(p.stdout.readline(), "ready=1\n")
+        q = self.record(p)
+        threads = {t["name"]: (t["priority"], t["affinity"]) for t in q["threads"]}
+        self.assertEqual(threads["on"], (0, "core 1"))
+        self.assertEqual((threads["nice"], threads["child"], threads["plain"]), ((-5, None), (-5, None), (0, None)))
+        p.stdin.close()
+        self.assertEqual(p.wait(30), 0)
+
+    def test_options_of_the_program(self):
+        p = subprocess.Popen([USF, "run", "-i", self.instance, "--weight", "250", "--priority", "-7", "--no-gang", "--", "/bin/sh", "-c",
+                              "cat; exit 0"], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.children.append(p)
+        found = {}
+        end = time.time() + 30
+        while len(found) < 2 and time.time() < end:     # the shell and its child
+            r = subprocess.run([USF, "ps", "-i", self.instance, "--json"], env=self.env, capture_output=True, text=True, timeout=60)
+            for i in json.loads(r.stdout) if r.returncode == 0 else []:       # not there yet
+                found = {q["name"]: (q["weight"], q["priority"], q["no_gang"]) for q in i["processes"]}
+        self.assertEqual(set(found.values()), {(250, -7, True)}, found)
+        self.usf("policy", "priority", str(p.pid), "-9")
+        self.assertEqual((self.record(p)["priority"], self.record(p)["weight"]), (-9, 250))
 
     def test_a_hint_of_its_own_counts(self):
         code = "import os, sys\nos.sched_setaffinity(0, {%d, %d})\nfor l in sys.stdin: print('cpus=%%d' %% len(os.sched_getaffinity(0)), flush=True)" % tuple(CPUS)

@@ -149,8 +149,7 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost)
     if (t->self.task == USF_NONE) return;       /* the process has just been taken off */
     const struct usf_task *task = &rt.sched.tasks[t->self.task];
     bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
-    uint64_t now = os_now(), start = task->start_ns;
-    if (rt.sched.kernel || !(taken || (now > start && now - start >= rt.sched.h->progress_ns))) return;
+    if (rt.sched.kernel || !(taken || sched_is_due(&rt.sched, &t->self))) return;
     t->self.entering = 1;
     sched_preempt(&rt.sched, &t->self);
     t->self.entering = 0;

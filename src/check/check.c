@@ -67,7 +67,7 @@ static void fail(struct machine *m, enum check_property property, const char *wh
 {
     struct check_finding *f = &page->failure;
     page->property = property;
-    f->op = check_call.op;
+    f->op = property == CHECK_STARVATION || property == CHECK_YIELDERS ? OP_NONE : check_call.op;
     f->seed = page->seed;
     f->step = m ? m->step : 0;
     memcpy(f->history, page->history, sizeof f->history);

@@ -23,6 +23,7 @@ struct USF_POLICY_STATE part_map {
     uint64_t begins[PART_LEVELS][PART_WORDS];   /* bit i: a partition begins at position i of `order` */
     uint16_t count[PART_LEVELS];                /* partitions of the level */
     uint16_t nr_levels, nr_cores;
+    uint32_t whole;                             /* bit l: level l consists of whole units, last-level caches or larger */
     uint8_t order[PART_CORES];                  /* position -> core */
 };
 
@@ -64,7 +65,7 @@ static inline uint32_t part_next(const uint64_t *m, uint32_t from, uint32_t none
 
 /* ---- building a map --------------------------------------------------------------------------------- */
 
-/* Do cores a and b lie in the same unit of this kind?  0: the machine ... PART_KINDS: a physical core. */
+/* Do cores a and b lie in the same unit of this kind?  0: the machine ... PART_KINDS - 1: a physical core. */
 static inline bool part_together(struct usf_pol *p, uint32_t a, uint32_t b, uint32_t kind)
 {
     const struct usf_pol_core *x = usf_core(p, a), *y = usf_core(p, b);
@@ -122,6 +123,7 @@ static inline void part_build(struct usf_pol *p, struct part_map *m, bool nested
 {
     uint64_t units[PART_WORDS], parts[PART_WORDS], cut[PART_WORDS];
     m->nr_levels = 0;
+    m->whole = 0;
     m->nr_cores = (uint16_t)p->nr_cores;
     for (uint32_t i = 0; i < p->nr_cores; i++) {
         uint32_t at = i;
@@ -142,6 +144,7 @@ static inline void part_build(struct usf_pol *p, struct part_map *m, bool nested
             }
         }
         part_add_level(m, parts);
+        if (kind < PART_KINDS - 1) m->whole |= 1u << (m->nr_levels - 1);
         part_copy(units, parts);
     }
 }
@@ -182,7 +185,7 @@ static inline uint32_t part_next_level(const struct part_map *m, uint32_t level,
 /* ---- balanced placement --------------------------------------------------------------------------------- */
 
 /* The first of `span` partitions (a multiple of it, lest they straddle a wider unit) for a program that may run on `may`
- * and ran on `old`.  load[i]: programs in partition i.  Half of the cores at least usable, then the least loaded, then
+ * and ran on `old`.  load[c]: programs that core c belongs to.  Half of the cores at least usable, then the least loaded, then
  * the most of `old`, then the first.  USF_NONE: it may run in no partition. */
 static inline uint32_t part_choose(const struct part_map *m, uint32_t level, const uint16_t *load, uint32_t span,
                                    const uint64_t *may, const uint64_t *old)
@@ -192,10 +195,13 @@ static inline uint32_t part_choose(const struct part_map *m, uint32_t level, con
     for (uint32_t i = 0; i + span <= m->count[level]; i += span) {
         uint64_t mask[PART_WORDS] = {0};
         uint32_t worst = 0, size = 0;
-        for (uint32_t j = i; j < i + span; j++) {
+        for (uint32_t j = 0; j < span; j++) {
             uint32_t end = part_next(m->begins[level], at + 1, m->nr_cores);
-            for (; at < end; at++, size++) part_set(mask, m->order[at]);
-            if (load[j] > worst) worst = load[j];
+            for (; at < end; at++, size++) {
+                uint32_t c = m->order[at];
+                part_set(mask, c);
+                if (load[c] > worst) worst = load[c];
+            }
         }
         uint32_t usable = part_common(mask, may), kept = part_common(mask, old);
         bool half = usable * 2 >= size;
@@ -209,24 +215,25 @@ static inline uint32_t part_choose(const struct part_map *m, uint32_t level, con
 
 /* ---- plain equipartitioning: any cores, as equal as numbers allow ---------------------------------------- */
 
-/* Keep the first `n` of the cores that may still be used. */
-static inline void part_trim(uint64_t mask[PART_WORDS], const uint64_t *may, uint32_t n)
+/* Of its cores keep the first `n` that it may use and that belong to fewer than `cap` programs, and count them in `load`. */
+static inline void part_keep(uint64_t mask[PART_WORDS], const uint64_t *may, uint16_t *load, uint32_t cap, uint32_t n)
 {
-    for (int w = 0; w < PART_WORDS; w++) mask[w] &= may[w];
-    for (uint32_t c = 0; (c = part_next(mask, c, PART_CORES)) < PART_CORES; c++)
-        if (n) n--;
+    for (uint32_t c = 0; (c = part_next(mask, c, PART_CORES)) < PART_CORES; c++) {
+        if (n && part_has(may, c) && load[c] < cap) n--, load[c]++;
         else part_clear(mask, c);
+    }
 }
 
-/* Add cores out of `from` until there are `n`; what is taken leaves `from`. */
-static inline void part_grow(uint64_t mask[PART_WORDS], uint64_t from[PART_WORDS], const uint64_t *may, uint32_t n)
+/* Add the cores that belong to the fewest programs, out of the first `cores`, until there are `n`. */
+static inline void part_grow(uint64_t mask[PART_WORDS], const uint64_t *may, uint16_t *load, uint32_t cores, uint32_t n)
 {
-    uint32_t has = part_count(mask);
-    for (uint32_t c = 0; has < n && (c = part_next(from, c, PART_CORES)) < PART_CORES; c++) {
-        if (!part_has(may, c)) continue;
-        part_set(mask, c);
-        part_clear(from, c);
-        has++;
+    for (uint32_t has = part_count(mask); has < n; has++) {
+        uint32_t best = USF_NONE;
+        for (uint32_t c = 0; c < cores; c++)
+            if (part_has(may, c) && !part_has(mask, c) && (best == USF_NONE || load[c] < load[best])) best = c;
+        if (best == USF_NONE) return;
+        part_set(mask, best);
+        load[best]++;
     }
 }
 

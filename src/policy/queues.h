@@ -378,6 +378,14 @@ static inline bool pq_spins_briefly(struct usf_pol *p, uint32_t core)
     return now - c->spin_begin < PQ_SPIN_US;
 }
 
+/* Was the latest yield here one of such a short row? */
+static inline bool pq_spun_briefly(struct usf_pol *p, uint32_t core)
+{
+    const struct pq_core *c = pq_core_of(p, core);
+    uint32_t now = (uint32_t)(p->now / 1000);
+    return now - c->spin_last <= PQ_SPIN_US && now - c->spin_begin < PQ_SPIN_US;
+}
+
 /* The running task yields: are there yielders to run instead?  Only those of other cores: leave them there unless they are neglected;
  * a multiple of PQ_LOOK_EVERY makes the look of the pick that follows due. */
 static inline bool pq_yielder_waits(struct usf_pol *p, uint32_t core)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 const struct usf_policy_ops *const usf_builtin_policies[] = {
-    &usf_policy_coop, &usf_policy_fifo, &usf_policy_fl, &usf_policy_linux, NULL,
+    &usf_policy_coop, &usf_policy_fifo, &usf_policy_fl, &usf_policy_gang, &usf_policy_linux, NULL,
 };
 
 const struct usf_policy_ops *policy_find(const char *name)

@@ -27,7 +27,7 @@ void machine_init(struct machine *m, const struct usf_policy_ops *ops, uint64_t 
     m->procs = calloc(MAX_PROCS, sizeof *m->procs);
     m->data = calloc(1, USF_POL_DATA);
     m->pol = (struct usf_pol){
-        .now = 1000000000, .quantum = 20000000, .nr_cores = cores, .nr_tasks = MAX_TASKS, .nr_procs = MAX_PROCS,
+        .now = 1000000000, .quantum = 20000000, .slice = 10000000, .nr_cores = cores, .nr_tasks = MAX_TASKS, .nr_procs = MAX_PROCS,
         .task_stride = sizeof *m->tasks, .core_stride = sizeof *m->cores, .proc_stride = sizeof *m->procs,
         .tasks = (char *)m->tasks, .cores = (char *)m->cores, .procs = (char *)m->procs, .data = m->data,
     };

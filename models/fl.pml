@@ -13,10 +13,10 @@
  * -DPICKY: the first task may run on the second core alone.
  * -DLOADED: the first two are in the queue at the beginning, which leaves room for more rounds.
  *
- * Mutations that must fail: -DLOADED -DNO_TAG (a swap compares the top alone); -DSPLIT_TAKE (a stack is taken by a load and a store); -DLOADED -DTASKS=4
- * -DBLIND_PUBLISH (a chain is published over whatever is there); -DTHIEVES -DHINT_FIRST (who enqueues looks at the hint before it pushes);
- * -DTHIEVES -DNO_LOOK_BACK (who clears the hint does not look at the queue after); -DTHIEVES -DNO_HINT (who publishes does not
- * look at the hint); -DNO_DUTY (who picks wakes nobody, although it may have had others' tasks in its hands). */
+ * Mutations that must fail, with -DLOADED: -DAGAIN=2 -DNO_TAG (a swap compares the top alone); -DSPLIT_TAKE (a stack is taken by a load and
+ * a store); -DTASKS=4 -DBLIND_PUBLISH (a chain is published over whatever is there); -DTHIEVES -DHINT_FIRST (who enqueues looks at the
+ * hint before it pushes); -DTHIEVES -DNO_LOOK_BACK (who clears the hint does not look at the queue after); -DTHIEVES -DNO_HINT
+ * (who publishes does not look at the hint); -DNO_DUTY (who picks wakes nobody, although it may have had others' tasks in its hands). */
 #ifndef TASKS
 #define TASKS 2
 #endif
@@ -121,25 +121,31 @@ inline publish(q) {
     atomic { chain = 0; last = 0; w = 0; g = 0 }
 }
 
-/* has_fitting: right if nothing changes meanwhile */
-inline scan(s) {
-    g = tag[s];
-    atomic {
-        i = top[s]; some = false;
-        do :: i == 0 || some -> break :: else -> some = FITS(i, me); i = next[i] od;
-        i = 0;
-        if :: tag[s] != g -> some = true :: tag[s] != g -> some = false :: tag[s] == g fi;
-        g = 0
-    }
+/* detach: a walk over a stack that changes meanwhile may find anything */
+inline detach(s) {
+    do
+    :: load(s);
+       atomic {
+           i = top[s]; some = false;
+           do :: i == 0 || some -> break :: else -> some = FITS(i, me); i = next[i] od;
+           i = 0;
+           if :: !UNCHANGED(s) -> some = true :: !UNCHANGED(s) -> some = false :: UNCHANGED(s) fi
+       };
+       if
+#ifdef SPLIT_TAKE
+       :: some && top[s] -> chain = top[s]; atomic { store(s, 0) }; break
+#else
+       :: atomic { some && UNCHANGED(s) -> chain = w; store(s, 0) }; break
+#endif
+       :: atomic { !some && UNCHANGED(s) -> break }
+       :: else
+       fi
+    od;
+    atomic { w = 0; g = 0; some = false }
 }
 
 inline sift(q, from) {
-#ifdef SPLIT_TAKE
-    chain = top[q + from];
-    atomic { store(q + from, 0) };
-#else
-    atomic { chain = top[q + from]; if :: chain -> store(q + from, 0) :: else fi };
-#endif
+    detach(q + from);
     if :: from == IN -> turn_round() :: else fi;
     d_step {
         i = chain; last = 0;
@@ -152,6 +158,7 @@ inline sift(q, from) {
         :: i && !last -> chain = next[i]
         :: else
         fi;
+        assert(i || !chain);        /* it has been taken for one that fits */
         got = i; i = 0; last = 0
     };
     publish(q)
@@ -165,9 +172,8 @@ inline take(q) {
        :: w == 0 -> break
        :: w && !FITS(w, me) ->
           picky = true;
-          scan(q + OUT);
-          if :: some -> sift(q, OUT) :: else fi;
-          if :: !got -> scan(q + IN); if :: some -> sift(q, IN) :: else fi :: else fi;
+          sift(q, OUT);
+          if :: !got -> sift(q, IN) :: else fi;
           break
        :: w && FITS(w, me) ->
           n = next[w];
@@ -177,12 +183,10 @@ inline take(q) {
     od;
     atomic { w = 0; g = 0 };
     if
-    :: !got && !picky && top[q + IN] ->
-       if :: q == me && QUEUES == 2 -> some = true :: else -> scan(q + IN) fi;
-       if :: some -> sift(q, IN) :: else fi
+    :: !got && !picky -> sift(q, IN)
     :: else
     fi;
-    atomic { some = false; picky = false }
+    picky = false
 }
 
 inline steal(q) {

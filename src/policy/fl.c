@@ -17,7 +17,7 @@
  *     enqueue      pushes to `in`;
  *     pick         pops from `out`.  If that is empty it takes all of `in` at once, turns the chain round, keeps the first and
  *                  publishes the rest as the new `out`; if another core has done so meanwhile, it puts the chain back on `in`.
- *                  A top that may not run on the core: it takes the whole stack in the same way, and looks further down.
+ *                  A top that may not run on the core: it looks further down, and takes the whole stack in the same way if one may.
  *   A chain that was taken belongs to the taker alone.  Other cores' picks are no different from the owner's.
  *
  *   `hint` has a bit per core: clear only if its queue is empty.  Whoever puts something into a queue looks afterwards, and sets
@@ -27,7 +27,8 @@
  *   F1  an enqueued task is in exactly one stack or taken chain, and one pick returns it;
  *   F2  tasks leave a queue in the order in which they came, unless two cores take from it at the same time;
  *   F3  a chain in somebody's hands is not found by others meanwhile.  So a caller without the scheduler lock has to do as
- *       core.c does anyway: after enqueue and pick, as long as tasks wait, look for idle cores and let them pick.
+ *       core.c does anyway: after each enqueue, and each pick that found something, look for idle cores, as long as tasks wait, and let
+ *       them pick.  A pick that finds nothing has moved nothing.
  *   models/fl.pml has this, tests/policy/fl_race.c runs it under ThreadSanitizer.
  *
  * dequeue, under the lock, takes a task out of the middle.  In `out` prev is right for all but the top.  In `in` it is
@@ -84,12 +85,22 @@ static void note_empty(struct usf_pol *p, uint32_t core)
 
 /* ---- chains ------------------------------------------------------------------------------------ */
 
-/* All of a stack, or 0. */
-static uint32_t detach(uint64_t *stack)
+/* All of a stack, if one in it may run on the core; else 0, and nothing is touched.  What was walked over meanwhile is what is taken, or
+ * what there is: the tag says so.  A stack that changes may lead the walk astray, but not for ever. */
+static uint32_t detach(struct usf_pol *p, uint64_t *stack, uint32_t core)
 {
-    uint64_t w = load(stack);
-    while (top_of(w) && !swap(stack, &w, 0)) {}
-    return top_of(w);
+    uint64_t w = load(stack), is;
+    for (;;) {
+        uint32_t steps = p->nr_tasks, i = top_of(w);
+        while (i && steps-- && !usf_may_run(p, i - 1, core)) i = next_of(p, i);
+        if (i && steps != UINT32_MAX) {
+            if (swap(stack, &w, 0)) return top_of(w);
+        } else if ((is = load(stack)) == w) {
+            return 0;
+        } else {
+            w = is;
+        }
+    }
 }
 
 /* A chain of ours, newest first, as `out` has it. */
@@ -129,30 +140,20 @@ static void publish(struct usf_pol *p, uint32_t core, uint32_t first)
     note_filled(p, core);
 }
 
-/* Is there one in the stack for the core?  Of a stack that changes meanwhile the answer may be wrong, either way; the walk ends. */
-static bool has_fitting(struct usf_pol *p, const uint64_t *stack, uint32_t core)
-{
-    uint32_t steps = p->nr_tasks;
-    for (uint32_t i = top_of(load(stack)); i && steps--; i = next_of(p, i))
-        if (usf_may_run(p, i - 1, core)) return true;
-    return false;
-}
-
-/* Take the stack, keep the oldest that may run on the core, publish the rest. */
+/* Take the stack, keep the oldest that may run on the core, publish the rest.  None: it is left alone. */
 static uint32_t sift(struct usf_pol *p, uint32_t from, bool out, uint32_t core)
 {
     struct queue *q = queue_of(p, from);
-    uint32_t first = detach(out ? &q->out : &q->in), before = 0, i;
+    uint32_t first = detach(p, out ? &q->out : &q->in, core), before = 0, i;
+    if (!first) return USF_NONE;
     if (!out) first = turn_round(p, first);
     for (i = first; i && !usf_may_run(p, i - 1, core); i = next_of(p, i)) before = i;
-    if (i) {
-        uint32_t next = next_of(p, i);
-        if (before) set_next(p, before, next);
-        else first = next;
-        if (next) usf_task(p, next - 1)->prev = before;
-    }
+    uint32_t next = next_of(p, i);
+    if (before) set_next(p, before, next);
+    else first = next;
+    if (next) usf_task(p, next - 1)->prev = before;
     publish(p, from, first);
-    return i ? i - 1 : USF_NONE;
+    return i - 1;
 }
 
 /* The next task of `from`'s queue for the core, or USF_NONE. */
@@ -161,15 +162,14 @@ static uint32_t take(struct usf_pol *p, uint32_t from, uint32_t core)
     struct queue *q = queue_of(p, from);
     uint64_t w = load(&q->out);
     while (top_of(w)) {
-        uint32_t i = top_of(w), task;
+        uint32_t i = top_of(w);
         if (!usf_may_run(p, i - 1, core)) {
-            task = has_fitting(p, &q->out, core) ? sift(p, from, true, core) : USF_NONE;
-            if (task == USF_NONE && has_fitting(p, &q->in, core)) task = sift(p, from, false, core);
-            return task;
+            uint32_t task = sift(p, from, true, core);
+            return task != USF_NONE ? task : sift(p, from, false, core);
         }
         if (swap(&q->out, &w, next_of(p, i))) return i - 1;
     }
-    return top_of(load(&q->in)) && (from == core || has_fitting(p, &q->in, core)) ? sift(p, from, false, core) : USF_NONE;
+    return sift(p, from, false, core);
 }
 
 /* ---- operations -------------------------------------------------------------------------------- */

@@ -33,6 +33,7 @@ enum {
     COMMON = 0xffff,                /* owner: whoever is not coscheduled */
     LINGER_NS = 100000000,          /* without anything to run: no program any more, as far as partitions go */
     SETTLE_NS = 200000000,          /* the number of programs stays the same: see part_next_level */
+    FAR_EVERY = 8,                  /* picks of a process until one looks beyond the nearest queue */
     PLAN_NS = 50000000,             /* threads, widths and weights change unseen: plan anew so often */
 };
 
@@ -43,6 +44,7 @@ struct USF_POLICY_STATE inst {
     uint64_t strangers[WORDS];
     uint64_t slot_end, planned, settled_since;
     uint64_t served;                /* slots so far */
+    uint64_t floor;                 /* `used` of the one in the common slot that was picked last */
     uint16_t first[PART_LEVELS + 2];    /* number of the first slot of a level; behind the last level: the common slot, then the end */
     uint16_t programs_then;         /* when last planned */
     uint16_t level;                 /* the smallest partitions' */
@@ -66,6 +68,8 @@ struct USF_POLICY_STATE proc {
     uint16_t level, index, slot;
     uint16_t goal;                  /* level, while planning */
     uint16_t is_placed;
+    uint16_t turn, picks;           /* see pick_of */
+    uint64_t used;                  /* core time, as if the weight were 100: of those that are not coscheduled */
 };
 struct USF_POLICY_STATE mark { uint16_t core; uint8_t yielded, strict, running; };
 _Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64, "instance data");
@@ -337,6 +341,7 @@ static void join(struct usf_pol *p, uint32_t i)
     proc->is_placed = 0;
     proc->level = proc->slot = 0;
     proc->served = in->served;      /* behind all that wait now */
+    if (proc->used < in->floor) proc->used = in->floor;
     for (int w = 0; w < WORDS; w++) proc->node[w] = ~0ull;
     if (in->slot_end > p->now + slice(p)) in->slot_end = p->now + slice(p);
 }
@@ -369,14 +374,24 @@ static uint32_t nearest(struct usf_pol *p, const uint64_t *set, uint32_t core)
     return found != USF_NONE ? found : next_core(set, set, core);
 }
 
-/* Of the cores where the process may run, that for a task without a last one, in its partition if possible. */
-static uint32_t new_home(struct usf_pol *p, uint32_t task)
+/* The core whose queue a task waits in: its last, if that is of the partition, else one that is, else any where it may run. */
+static uint32_t home(struct usf_pol *p, uint32_t task)
 {
     const struct usf_pol_task *t = usf_task(p, task);
     const uint64_t *may = usf_proc(p, t->proc)->cores, *node = proc_of(p, t->proc)->node;
+    if (t->last_core < p->nr_cores && part_has(may, t->last_core) && part_has(node, t->last_core)) return t->last_core;
     uint32_t c = next_core(may, node, task % p->nr_cores);
     if (c >= p->nr_cores) c = next_core(may, may, task % p->nr_cores);
     return c < p->nr_cores ? c : 0;
+}
+
+/* Who is made to give way goes on where fewest of its process wait. */
+static uint32_t shortest(struct usf_pol *p, uint32_t i, uint32_t best)
+{
+    const struct proc *proc = proc_of(p, i);
+    for (uint32_t c = part_next(proc->node, 0, CORES); c < p->nr_cores; c = part_next(proc->node, c + 1, CORES))
+        if (usf_allowed(p, i, c) && proc->ready[c].len < proc->ready[best].len) best = c;
+    return best;
 }
 
 /* Behind `before` (id + 1), or in front. */
@@ -394,12 +409,14 @@ static void fifo_insert(struct usf_pol *p, struct usf_fifo *f, uint32_t before, 
     f->len++;
 }
 
-static void push(struct usf_pol *p, uint32_t task, bool yielded)
+static void push(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
+    bool yielded = why == USF_WHY_YIELD;
     const struct usf_pol_task *t = usf_task(p, task);
     struct proc *proc = proc_of(p, t->proc);
     struct mark *m = mark_of(p, task);
-    m->core = (uint16_t)(t->last_core < p->nr_cores && usf_allowed(p, t->proc, t->last_core) ? t->last_core : new_home(p, task));
+    m->core = (uint16_t)home(p, task);
+    if (why == USF_WHY_PREEMPT) m->core = (uint16_t)shortest(p, t->proc, m->core);
     m->yielded = yielded;
     m->strict = t->strict;
     proc->queued++;
@@ -437,29 +454,51 @@ static uint32_t first_strict(struct usf_pol *p, const struct proc *proc, uint32_
     return USF_NONE;
 }
 
-/* The process's next task for the core, taken out; yielded: of those that yielded, else of the others. */
+/* The process's next task for the core, taken out; yielded: of those that yielded, else of the others.  From the nearest queue, and
+ * now and then from the next in turn: those of cores that others have would wait for ever. */
 static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yielded)
 {
-    const struct proc *proc = proc_of(p, i);
+    struct proc *proc = proc_of(p, i);
+    const uint64_t *waiting = yielded ? proc->any : proc->nonempty;
     if (!usf_allowed(p, i, core)) return USF_NONE;
     uint32_t task = first_strict(p, proc, core, yielded);
     if (task == USF_NONE) {
-        uint32_t at = nearest(p, yielded ? proc->any : proc->nonempty, core);
+        bool far = proc->picks++ % FAR_EVERY == 0;
+        uint32_t at = far ? next_core(waiting, waiting, proc->turn) : nearest(p, waiting, core);
         if (at == USF_NONE) return USF_NONE;
+        if (far) proc->turn = (uint16_t)((at + 1) % CORES);
         task = proc->ready[at].head - 1;
     }
     take_out(p, task);
     return task;
 }
 
-/* The next of all processes, or of those that are not coscheduled, in turn. */
-static uint32_t pick_round(struct usf_pol *p, uint32_t core, bool common, bool yielded)
+/* Of those that are not coscheduled one that has had the least, by weight. */
+static uint32_t pick_common(struct usf_pol *p, uint32_t core, bool yielded)
+{
+    struct inst *in = inst_of(p);
+    uint64_t tried[PROC_WORDS] = {0};
+    for (;;) {
+        uint32_t best = PROCS, task;
+        for (uint32_t i = next_proc(in->active, 0); i < PROCS; i = next_proc(in->active, i + 1))
+            if (is_common(p, i) && !part_has(tried, i) && (best == PROCS || proc_of(p, i)->used < proc_of(p, best)->used)) best = i;
+        if (best == PROCS) return USF_NONE;
+        if ((task = pick_of(p, best, core, yielded)) != USF_NONE) {
+            if (proc_of(p, best)->used > in->floor) in->floor = proc_of(p, best)->used;
+            return task;
+        }
+        part_set(tried, best);
+    }
+}
+
+/* The next of all processes, in turn. */
+static uint32_t pick_any(struct usf_pol *p, uint32_t core, bool yielded)
 {
     const struct inst *in = inst_of(p);
     struct core *c = core_of(p, core);
     uint32_t i = next_proc(in->active, c->round), first = i < PROCS ? i : next_proc(in->active, 0), task;
     for (i = first; i < PROCS;) {
-        if ((!common || is_common(p, i)) && (task = pick_of(p, i, core, yielded)) != USF_NONE) {
+        if ((task = pick_of(p, i, core, yielded)) != USF_NONE) {
             c->round = (uint16_t)((i + 1) % PROCS);
             return task;
         }
@@ -475,8 +514,8 @@ static uint32_t pick_owner(struct usf_pol *p, uint32_t core)
     uint32_t owner = core_of(p, core)->owner, task;
     if (!owner) return USF_NONE;
     if (owner == COMMON) {
-        task = pick_round(p, core, true, false);
-        return task != USF_NONE ? task : pick_round(p, core, true, true);
+        task = pick_common(p, core, false);
+        return task != USF_NONE ? task : pick_common(p, core, true);
     }
     task = pick_of(p, owner - 1, core, false);
     return task != USF_NONE ? task : pick_of(p, owner - 1, core, true);
@@ -523,7 +562,7 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
     const struct usf_pol_task *t = usf_task(p, task);
     const uint64_t *may = usf_proc(p, t->proc)->cores, *node = proc_of(p, t->proc)->node;
     uint64_t fit[WORDS], own[WORDS];
-    uint32_t from = t->last_core < p->nr_cores ? t->last_core : new_home(p, task);
+    uint32_t from = t->last_core < p->nr_cores ? t->last_core : home(p, task);
     for (uint32_t w = 0; w < WORDS; w++) {
         fit[w] = idle[w] & may[w];
         for (uint64_t m = t->strict ? fit[w] : 0; m; m &= m - 1)
@@ -552,7 +591,7 @@ static void recall(struct usf_pol *p, uint32_t task)
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
     uint32_t i = usf_task(p, task)->proc;
-    push(p, task, why == USF_WHY_YIELD);
+    push(p, task, why);
     join(p, i);
     keep_time(p);
     if (why != USF_WHY_YIELD && part_any(inst_of(p)->strangers)) recall(p, task);
@@ -571,9 +610,9 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
         r->give_way_at = inst_of(p)->slot_end;
         return USF_NONE;
     }
-    if ((task = pick_round(p, core, true, false)) != USF_NONE) return task;
-    if ((task = pick_round(p, core, false, false)) != USF_NONE) return task;
-    return pick_round(p, core, false, true);
+    if ((task = pick_common(p, core, false)) != USF_NONE) return task;
+    if ((task = pick_any(p, core, false)) != USF_NONE) return task;
+    return pick_any(p, core, true);
 }
 
 static void dequeue(struct usf_pol *p, uint32_t task)
@@ -609,6 +648,7 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
     if (!mark_of(p, task)->running) return;         /* it ran before this policy was in force */
     mark_of(p, task)->running = 0;
     proc_of(p, i)->running--;
+    proc_of(p, i)->used += (p->now - usf_core(p, core)->since) * 100 / (usf_proc(p, i)->weight ? usf_proc(p, i)->weight : 100);
     note_idle(p, i);
 }
 

@@ -28,6 +28,8 @@
 #include <usf/policy.h>
 #include "policy/partition.h"
 
+#define SLICE_MAX_NS 10000000000ull
+
 enum {
     CORES = PART_CORES, WORDS = PART_WORDS, PROCS = 1024, PROC_WORDS = PROCS / 64,
     COMMON = 0xffff,                /* owner: whoever is not coscheduled */
@@ -84,7 +86,7 @@ static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark
 static bool is_common(struct usf_pol *p, uint32_t i) { return usf_proc(p, i)->flags & USF_PROC_NO_GANG; }
 static bool has_work(struct usf_pol *p, uint32_t i) { return proc_of(p, i)->queued || proc_of(p, i)->running; }
 
-static uint64_t slice(struct usf_pol *p) { return p->slice ? p->slice : 10000000; }
+static uint64_t slice(struct usf_pol *p) { return p->slice - 1 < SLICE_MAX_NS ? p->slice : SLICE_MAX_NS; }    /* 0: not set */
 
 /* The processes of a set, one after the other: for (i = next_proc(set, 0); i < PROCS; i = next_proc(set, i + 1)) */
 static uint32_t next_proc(const uint64_t *set, uint32_t from)

@@ -8,6 +8,7 @@
 static const struct policy_verb verbs[] = {
     {"list", policy_list},
     {"info", policy_info},
+    {"new", policy_new},
     {"check", policy_check},
 };
 #define NR_VERBS (sizeof verbs / sizeof *verbs)

@@ -10,6 +10,7 @@ struct policy_verb { const char *name; int (*main)(int argc, char **argv, bool m
 
 int policy_list(int argc, char **argv, bool machine);       /* policy_list.c */
 int policy_info(int argc, char **argv, bool machine);       /* policy_info.c */
+int policy_new(int argc, char **argv, bool machine);        /* policy_new.c */
 int policy_check(int argc, char **argv, bool machine);      /* policy_check.c */
 
 /* A policy by name or by path.  Null: said, with the exit code in *code. */

@@ -9,6 +9,10 @@ static const struct policy_verb verbs[] = {
     {"list", policy_list},
     {"info", policy_info},
     {"new", policy_new},
+    {"show", policy_show},
+    {"set", policy_set},
+    {"weight", policy_weight},
+    {"priority", policy_priority},
     {"check", policy_check},
 };
 #define NR_VERBS (sizeof verbs / sizeof *verbs)

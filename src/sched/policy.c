@@ -129,12 +129,18 @@ static void change(struct sched *s, const char *policy, enum usf_policy_by by, c
     use(s, true);       /* the caller has seen that it is known */
 }
 
-void core_replace_policy(struct sched *s, const char *why)
+/* holds the lock.  What the policy knew is lost: the caller builds the queues anew. */
+void core_drop_policy(struct sched *s, const char *why)
 {
     char text[sizeof s->h->policy_why];
     usf_format(text, sizeof text, "policy `%s` replaced by `coop`: %s", s->h->policy, why);
     usf_warn("%s", text);
     change(s, "coop", USF_POLICY_BY_FAULT, text);
+}
+
+void core_replace_policy(struct sched *s, const char *why)
+{
+    core_drop_policy(s, why);
     tell_all(s);
 }
 

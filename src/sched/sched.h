@@ -84,6 +84,8 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
 };
 
 /* This process's view of an instance.  One per process (one per instance in tests and simulator). */
+#define SCHED_POLICY_HUNG "an operation of it did not return"
+
 struct sched {
     struct usf_header *h;
     struct usf_core *cores;
@@ -96,6 +98,7 @@ struct sched {
     uint32_t space;             /* our pid namespace: index in usf_header.space */
     uint32_t policy_gen;        /* the generation `ops` belongs to */
     const struct usf_policy_ops *object;    /* of policy_path, or null */
+    bool policy_hung;           /* monitor: the lock's owner does not come back from an operation */
     _Atomic bool kernel;        /* policy `linux`: the kernel schedules */
     _Atomic bool swap;          /* its USF_POLICY_SWAP: read without the lock */
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */

@@ -308,7 +308,15 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
         if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;    /* being filled in, or given back */
         if (s->tasks[i].proc >= s->h->max_procs)
             return usf_format(why, cap, "task %u names process %u", i, s->tasks[i].proc), false;
+        const struct usf_pol_task *t = &s->tasks[i].pol;
+        if (t->affinity > USF_AFFINITY_NODE || (t->affinity == USF_AFFINITY_CORE && t->affinity_id >= s->h->nr_cores))
+            return usf_format(why, cap, "task %u is to run on core %u", i, t->affinity_id), false;
         if (st == USF_TASK_READY) ready++;
+    }
+    for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n && i < s->h->max_procs; i++) {
+        const struct usf_pol_proc *p = &s->procs[i].pol;
+        if (atomic_load(&s->procs[i].state) != USF_PROC_ACTIVE || (p->weight >= 1 && p->weight <= SCHED_WEIGHT_MAX)) continue;
+        return usf_format(why, cap, "process record %u has weight %u", i, p->weight), false;
     }
     if (ready != atomic_load(&s->h->nr_ready))
         return usf_format(why, cap, "%u tasks are ready, %u are counted", ready, atomic_load(&s->h->nr_ready)), false;

@@ -12,6 +12,7 @@ static const struct policy_verb verbs[] = {
     {"set", policy_set},
     {"weight", policy_weight},
     {"priority", policy_priority},
+    {"check", policy_check},
 };
 #define NR_VERBS (sizeof verbs / sizeof *verbs)
 

@@ -25,6 +25,7 @@ struct policy_words {
     bool machine;
 };
 int policy_words(struct policy_words *w, int argc, char **argv);
+int policy_check(int argc, char **argv, bool machine);      /* policy_check.c */
 
 /* A policy by name or by path.  Null: said, with the exit code in *code. */
 const struct usf_policy_ops *policy_by_word(const char *word, int *code);

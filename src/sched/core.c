@@ -370,10 +370,11 @@ static uint32_t checked_pick(struct sched *s, uint32_t core)
     const char *why = 0;
     while (atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) {
         uint32_t t = policy_pick(&s->pol, &s->ops, core, &why);
-        if (!why && t != USF_NONE
-            && atomic_load_explicit(&s->tasks[t].state, memory_order_relaxed) != USF_TASK_READY)
-            why = "pick named a task that is not ready";
-        if (!why) return t;
+        if (!why) {
+            /* Else the records contradict each other: the policy holds what it was given. */
+            usf_assert(t == USF_NONE || atomic_load_explicit(&s->tasks[t].state, memory_order_relaxed) == USF_TASK_READY);
+            return t;
+        }
         core_replace_policy(s, why);
     }
     return USF_NONE;

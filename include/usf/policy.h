@@ -193,7 +193,9 @@ struct usf_policy_ops {
     const char *description;   /* one line, for `usf policy list` */
     uint64_t flags;            /* USF_POLICY_* below; unknown ones are refused */
 
-    /* The instance starts using the policy; data areas are zero.  Nonzero: refused.  Default: 0. */
+    /* The instance starts using the policy; data areas are zero.  Nonzero: refused.  Default: 0.  If it takes over while programs run
+     * (usf policy set, the death of somebody in the middle of something) proc_add and task_add follow for all there are, enqueue for
+     * those that are ready, and started for those that run. */
     int (*init)(struct usf_pol *p);
     /* A process / task joins or leaves (a leaving task is in no queue).  Default: nothing. */
     void (*proc_add)(struct usf_pol *p, uint32_t proc);

@@ -60,7 +60,14 @@ bool core_begin_policy(struct sched *s)
 
 void core_follow_policy(struct sched *s)
 {
-    if (!use(s, true)) return;
+    if (!use(s, true)) {
+        /* Another process has found out, the monitor perhaps, whose words nobody sees. */
+        char why[sizeof s->h->policy_why];
+        memcpy(why, s->h->policy_why, sizeof why);
+        why[sizeof why - 1] = 0;
+        if (s->h->policy_by == USF_POLICY_BY_FAULT && s->proc != USF_NONE) usf_warn("%s", why);
+        return;
+    }
     core_replace_policy(s, "a program that takes part does not have it");
 }
 

@@ -172,7 +172,8 @@ uint32_t machine_pick(struct machine *m, uint32_t core)
     if (bad) machine_fail(m, CHECK_LEGAL, bad);
     m->seq++;
     if (task == USF_NONE) {
-        REQUIRE(m, CHECK_CONSERVING, !machine_is_waited_for(m, core),
+        /* (with a current one it is asked whether that is to give way: it goes on) */
+        REQUIRE(m, CHECK_CONSERVING, m->core[core].task != USF_NONE || !machine_is_waited_for(m, core),
                 "pick named no task although one waits that may run on the core");
         return USF_NONE;
     }

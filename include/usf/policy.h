@@ -223,7 +223,9 @@ struct usf_policy_ops {
      * dequeue, and is enqueued anew after) have changed.  Default: nothing. */
     void (*proc_changed)(struct usf_pol *p, uint32_t proc);
 };
-/* A later version may append operations; `size` tells how many an older object has. */
+/* A later header of the same API version may append operations; `size` tells how many an object has.  An older, shorter table loads
+ * (the rest are the defaults); a newer, longer one does if all that this version does not know is null. */
+#define USF_POLICY_SIZE_MIN offsetof(struct usf_policy_ops, proc_changed)
 
 /* What a policy's shared object exports:  const struct usf_policy_ops usf_policy = { ... }; */
 #if defined(__GNUC__)

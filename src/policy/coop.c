@@ -60,7 +60,8 @@ struct USF_POLICY_STATE core {
     uint32_t proc;              /* process served, + 1; 0 = none yet */
     uint32_t looks;             /* choices among yielders, modulo LOOK_EVERY */
     uint16_t round;             /* process from which the round goes on */
-    uint16_t overdue;           /* the last choice was a yielder that had waited too long */
+    uint16_t overdue;           /* the last choice was a yielder that had waited too long, */
+    uint16_t keeps_turn;        /* ... and is to be started */
     uint32_t choices;           /* while processes had priorities */
 };
 struct USF_POLICY_STATE proc {
@@ -451,8 +452,9 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
 
     uint32_t waiting = c->yielded.head;
     c->overdue = waiting && !c->overdue && waits(p, waiting - 1) >= p->quantum;
+    c->keeps_turn = c->overdue;
     if (c->overdue && (task = pick_yielder(p, core)) != USF_NONE) return task;
-    c->overdue = 0;
+    c->overdue = c->keeps_turn = 0;
     if (in->nr_ranked) return (task = pick_ranked(p, core)) != USF_NONE ? task : pick_yielder(p, core);
     if (c->proc && p->now - c->since < turn_of(p, current) && (task = pick_of(p, current, core)) != USF_NONE) return task;
 
@@ -494,7 +496,9 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct core *c = core_of(p, core);
     uint32_t served = usf_task(p, task)->proc + 1;
-    if (c->proc == served || c->overdue) return;
+    bool keeps = c->keeps_turn;
+    c->keeps_turn = 0;
+    if (c->proc == served || keeps) return;
     c->proc = served;
     c->since = p->now;
 }

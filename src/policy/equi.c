@@ -242,7 +242,7 @@ static int init_speedup(struct usf_pol *p)
 static void proc_remove(struct usf_pol *p, uint32_t i)
 {
     leave(p, i);
-    equi_inst_of(p)->due = 0;
+    equi_review(p);
 }
 
 /* Another weight: another multiple.  Other cores: another place. */
@@ -265,6 +265,7 @@ static void proc_changed(struct usf_pol *p, uint32_t i)
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
 {
     uint32_t i = usf_task(p, task)->proc;
+    review_if_due(p);
     awake(p, i);
     return pq_select(p, task, idle, equi_proc_of(p, i)->wish);
 }
@@ -331,6 +332,20 @@ static uint32_t next_owner(struct usf_pol *p, uint32_t core, const uint64_t *see
     return best;
 }
 
+/* In a grace period old and new owner take turns at the core, whatever they have elsewhere: the program that has been served goes on
+ * being the one with the least time if it is the new one, and the old one would wait until it had followed. */
+static uint32_t next_in_grace(struct usf_pol *p, uint32_t core, uint32_t least)
+{
+    struct equi_core *c = equi_core_of(p, core);
+    uint64_t seen[PQ_PROC_WORDS] = {0};
+    if (c->proc != least + 1 || p->now - c->since < p->quantum) return least;
+    pq_set(seen, least);
+    uint32_t other = next_owner(p, core, seen);
+    if (other == USF_NONE) return least;
+    bool grace = part_has(equi_proc_of(p, least)->old, core) || part_has(equi_proc_of(p, other)->old, core);
+    return grace ? other : least;
+}
+
 /* The core's programs have nothing: those of others in turn. */
 static uint32_t help(struct usf_pol *p, uint32_t core)
 {
@@ -356,6 +371,7 @@ static uint32_t choose(struct usf_pol *p, uint32_t core)
     if ((task = pq_take_overdue(p, core, i == USF_NONE && own ? PQ_HELP_NS : p->quantum)) != USF_NONE) return task;
     if (i != USF_NONE && c->proc && c->proc - 1 != i && p->now - c->since < p->quantum && equi_owns(p, c->proc - 1, core)
         && pq_is_active(&equi_inst_of(p)->q, c->proc - 1) && (task = pq_take(p, c->proc - 1, core)) != USF_NONE) return task;
+    if (i != USF_NONE && equi_inst_of(p)->nr_graces) i = next_in_grace(p, core, i);
     for (; i != USF_NONE; i = next_owner(p, core, seen)) {
         if ((task = pq_take(p, i, core)) != USF_NONE) return task;
         pq_set(seen, i);        /* its tasks are confined to other cores */
@@ -417,6 +433,7 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
     if (!guest) e->vtime += ran * 100 * (e->units ? e->units : 1) / (weight ? weight : 100);
     e->running--;
     asleep(p, i);
+    review_if_due(p);           /* where no task ever waits there is no pick and no tick */
 }
 
 static void tick(struct usf_pol *p)

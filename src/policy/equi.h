@@ -319,9 +319,13 @@ static inline void equi_swap(struct usf_pol *p, uint32_t a, uint32_t b)
 static inline bool equi_take_turns(struct usf_pol *p, const uint32_t sum[PART_CORES], bool *uneven)
 {
     struct equi_inst *in = equi_inst_of(p);
-    uint32_t poor = 0, rich = 0;
+    uint32_t poor = 0, rich = 0, best = 0;
+    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
+        uint32_t rate = equi_rate(p, i - 1, sum);
+        if (rate > best) best = rate;
+    }
     for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next)
-        if (!poor || equi_proc_of(p, i - 1)->granted < equi_proc_of(p, poor - 1)->granted) poor = i;
+        if (equi_rate(p, i - 1, sum) < best && (!poor || equi_proc_of(p, i - 1)->granted < equi_proc_of(p, poor - 1)->granted)) poor = i;
     if (!poor) return false;
     uint32_t rate = equi_rate(p, poor - 1, sum);
     for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {

@@ -5,11 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 #include "policy/partition.h"
-#include "machine.h"
+#include "check/machine.h"
 
 enum { MS = 1000000, PROGRESS_NS = 20 * MS, WIDTH = 24, PROGRAMS = 64 };
-
-void check_choice(struct machine *m, uint32_t core, uint32_t task) { (void)m, (void)core, (void)task; }
 
 static struct machine m;
 static const char *test_name;
@@ -19,7 +17,7 @@ static double work[MAX_PROCS], serial[MAX_PROCS];       /* pieces finished; seri
 static bool follows[MAX_PROCS];             /* its team is as large as its share, a while later */
 
 #define EXPECT(c, ...) do { if (!(c)) { printf("%s, at %lu ms: ", test_name, m.pol.now / MS); printf(__VA_ARGS__); printf("\n"); \
-                                        machine_fail(&m, #c); } } while (0)
+                                        machine_fail(&m, CHECK_ORDER, #c); } } while (0)
 
 static void begin(const char *name, const char *policy, uint32_t nodes, uint32_t cores_each, uint32_t flags)
 {
@@ -30,11 +28,10 @@ static void begin(const char *name, const char *policy, uint32_t nodes, uint32_t
     memset(serial, 0, sizeof serial);
     memset(follows, 0, sizeof follows);
     machine_init(&m, policy_find(policy), 1, nodes * cores_each, nodes, 1);
-    if (!flags) return;
-    memset(m.data, 0, USF_POL_DATA);
-    for (uint32_t c = 0; c < m.pol.nr_cores; c++) memset(m.cores[c].data, 0, USF_POL_CORE_DATA);
+    for (uint32_t c = 0; c < m.pol.nr_cores; c++) m.cores[c].phys = c;
     m.pol.flags = flags;
-    CHECK(&m, m.ops.init(&m.pol) == 0);
+    machine_restarts = true;
+    machine_restart(&m);
 }
 
 static void arrive(uint32_t proc, uint32_t n, uint32_t weight)
@@ -276,7 +273,6 @@ static void turns_are_fair(const char *policy, uint32_t nodes, uint32_t each, ui
     memcpy(before, ran, sizeof before);
     run_for(nodes > 1 ? 20000 : 3000);
     double index = jain(programs, before);
-    if (0 && getenv("DBG")) for (uint32_t i = 0; i < programs; i++) printf("%u: ran %lu share %lx gen %u\n", i, ran[i]-before[i], m.procs[i].share[0], m.procs[i].share_gen);
     EXPECT(index >= 0.99, "%s: Jain's index of %u programs on %u cores is %.4f", policy, programs, nodes * each, index);
     machine_free(&m);
 }

@@ -22,7 +22,7 @@
 #include "policy/equi.h"
 #include "policy/widths.h"
 
-enum { MIN_HELP_NS = 1000000 };
+enum { MIN_HELP_NS = 200000 };
 
 /* ---- programs come and go ------------------------------------------------------------------------------------ */
 

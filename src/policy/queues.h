@@ -31,8 +31,9 @@ enum {
     PQ_LOOK_EVERY = 16,         /* choices among yielders until one looks beyond the core's own */
     PQ_LOOK_WAIT_NS = 20000,    /* a yielder elsewhere that waits for less is being served */
     PQ_NEGLECT_EVERY = 4,       /* choices among a process's tasks until one looks at another core's queue */
-    PQ_SPIN_US = 200,           /* who waits by yielding keeps a core of its own program against strangers for so long, */
-    PQ_HELP_NS = 2000000,       /* ... and comes back after so long of theirs */
+    PQ_SPIN_US = 1000,          /* who waits by yielding keeps a core of its own program against strangers for so long, */
+    PQ_HELP_NS = 1000000,       /* ... and comes back after so long of theirs */
+    PQ_GAP_US = 100,            /* who runs for longer between two yields has worked: it is another wait */
 };
 
 struct USF_POLICY_STATE pq_inst {
@@ -393,7 +394,8 @@ static inline bool pq_spins_briefly(struct usf_pol *p, uint32_t core)
 {
     struct pq_core *c = pq_core_of(p, core);
     uint32_t now = (uint32_t)(p->now / 1000);
-    if (now - c->spin_last > PQ_SPIN_US) c->spin_begin = now;
+    uint32_t ran = now - (uint32_t)(usf_core(p, core)->since / 1000), gap = now - c->spin_last;
+    if ((ran < gap ? ran : gap) > PQ_GAP_US) c->spin_begin = now;   /* not since it came back from a stranger's turn */
     c->spin_last = now;
     return now - c->spin_begin < PQ_SPIN_US;
 }

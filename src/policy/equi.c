@@ -191,11 +191,11 @@ static void reclaim_all(struct usf_pol *p)
 static void equi_review(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
-    uint32_t sum[PART_CORES];
+    uint32_t rates[PART_CORES];
     bool uneven = false, moved = false, changed;
     in->due = UINT64_MAX;
-    equi_weights(p, sum);
-    equi_account(p, sum);
+    equi_rates(p, rates);
+    equi_account(p, rates);
     uint32_t units = count_programs(p);
     changed = in->changed;
     in->changed = 0;
@@ -208,8 +208,8 @@ static void equi_review(struct usf_pol *p)
         else if (changed) equi_even_out(p);
     }
     moved |= end_graces(p);
-    if (moved || changed) equi_weights(p, sum);
-    if (equi_take_turns(p, sum, &uneven)) moved = true;
+    if (moved || changed) equi_rates(p, rates);
+    if (equi_take_turns(p, rates, &uneven)) moved = true;
     if (uneven) equi_due(in, p->now + p->quantum);
     if (!moved && !changed) return;
     equi_note_owners(p);

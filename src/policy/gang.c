@@ -411,6 +411,12 @@ static void fifo_insert(struct usf_pol *p, struct usf_fifo *f, uint32_t before, 
     f->len++;
 }
 
+/* This yielder (id + 1) and those before it. */
+static void be_ready(struct usf_pol *p, uint32_t yielder)
+{
+    for (uint32_t i = yielder; i && mark_of(p, i - 1)->yielded; i = usf_task(p, i - 1)->prev) mark_of(p, i - 1)->yielded = 0;
+}
+
 static void push(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
     bool yielded = why == USF_WHY_YIELD;
@@ -431,7 +437,10 @@ static void push(struct usf_pol *p, uint32_t task, enum usf_why why)
     part_set(proc->any, m->core);
     if (!yielded) part_set(proc->nonempty, m->core);
     uint32_t before = f->tail;
-    while (!yielded && before && mark_of(p, before - 1)->yielded) before = usf_task(p, before - 1)->prev;
+    while (!yielded && before && mark_of(p, before - 1)->yielded) {
+        if (p->now - usf_task(p, before - 1)->ready_since >= p->quantum) be_ready(p, before);       /* has waited for long */
+        else before = usf_task(p, before - 1)->prev;
+    }
     if (before == f->tail) usf_fifo_push(p, f, task);
     else fifo_insert(p, f, before, task);
 }
@@ -452,26 +461,27 @@ static void take_out(struct usf_pol *p, uint32_t task)
 static uint32_t first_strict(struct usf_pol *p, const struct proc *proc, uint32_t core, bool yielded)
 {
     for (uint32_t i = proc->strict.head; i; i = usf_task(p, i - 1)->next)
-        if (usf_may_run(p, i - 1, core) && mark_of(p, i - 1)->yielded == yielded) return i - 1;
+        if (usf_may_run(p, i - 1, core) && mark_of(p, i - 1)->yielded <= yielded) return i - 1;
     return USF_NONE;
 }
 
-/* The process's next task for the core, taken out; yielded: of those that yielded, else of the others.  From the nearest queue, and
- * now and then from the next in turn: those of cores that others have would wait for ever. */
+/* The process's next task for the core, taken out; yielded: those too that yielded.  From the nearest queue; but now and then whoever is
+ * first in the next queue in turn: those of cores that others have, and yielders, would wait for ever. */
 static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yielded)
 {
     struct proc *proc = proc_of(p, i);
-    const uint64_t *waiting = yielded ? proc->any : proc->nonempty;
     if (!usf_allowed(p, i, core)) return USF_NONE;
-    uint32_t task = first_strict(p, proc, core, yielded);
-    if (task == USF_NONE) {
-        bool far = proc->picks++ % FAR_EVERY == 0;
-        uint32_t at = far ? next_core(waiting, waiting, proc->turn) : nearest(p, waiting, core);
-        if (at == USF_NONE) return USF_NONE;
-        if (far) proc->turn = (uint16_t)((at + 1) % CORES);
-        task = proc->ready[at].head - 1;
+    bool far = ++proc->picks % FAR_EVERY == 0;
+    const uint64_t *waiting = yielded || far ? proc->any : proc->nonempty;
+    uint32_t at = far ? next_core(waiting, waiting, proc->turn) : nearest(p, waiting, core), task = USF_NONE;
+    if (at != USF_NONE) task = proc->ready[at].head - 1;
+    if (far && at != USF_NONE) proc->turn = (uint16_t)((at + 1) % CORES);
+    if (proc->strict.head) {
+        uint32_t strict = first_strict(p, proc, core, yielded || far);
+        bool older = task == USF_NONE || usf_task(p, strict == USF_NONE ? task : strict)->ready_since < usf_task(p, task)->ready_since;
+        if (strict != USF_NONE && older) task = strict;
     }
-    take_out(p, task);
+    if (task != USF_NONE) take_out(p, task);
     return task;
 }
 

@@ -430,7 +430,7 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
     part_clear(in->guests, core);
     if (!m->on) return;         /* it was on the core before this policy was in force */
     m->on = 0;
-    if (!guest) e->vtime += ran * 100 * (e->units ? e->units : 1) / (weight ? weight : 100);
+    if (!guest) e->vtime += ran * 100 / (weight ? weight : 100);
     e->running--;
     asleep(p, i);
     review_if_due(p);           /* where no task ever waits there is no pick and no tick */

@@ -263,6 +263,34 @@ static void weights_are_multiples(void)
     machine_free(&m);
 }
 
+/* Where partitions are shared weights count exactly: a program with two partitions is not paid for both and for its weight. */
+static void shared_by_weight(uint32_t cores, uint32_t n, const uint32_t *weight)
+{
+    begin("shared by weight", "equi", 1, cores, 0);
+    uint64_t before[PROGRAMS];
+    for (uint32_t i = 0; i < n; i++) arrive(i, 2 * cores, weight[i]);
+    run_for(500);
+    memcpy(before, ran, sizeof before);
+    run_for(5000);
+    EXPECT(jain(n, before) > 0.99, "%u programs on %u cores: Jain's index by weight is %.4f", n, cores, jain(n, before));
+    machine_free(&m);
+}
+
+/* Both programs of a socket end: those of the others spread out again. */
+static void evened_out(void)
+{
+    begin("evened out", "equi", 4, 6, 0);
+    for (uint32_t i = 0; i < 7; i++) arrive(i, WIDTH, 100);
+    run_for(120);
+    shares_are_sound(7, 6);
+    uint32_t first = part_next(m.procs[0].share, 0, 0);
+    for (uint32_t i = 0; i < 7; i++)
+        if (part_has(m.procs[i].share, first)) machine_remove_proc(&m, i);
+    run_for(50);
+    shares_are_sound(5, 6);
+    machine_free(&m);
+}
+
 /* More programs than partitions, or a number that does not divide: over a while all have had the same. */
 static void turns_are_fair(const char *policy, uint32_t nodes, uint32_t each, uint32_t programs, uint32_t flags)
 {
@@ -425,6 +453,9 @@ int main(void)
     grace(true);
     grace(false);
     weights_are_multiples();
+    shared_by_weight(2, 3, (uint32_t[]){200, 100, 100});
+    shared_by_weight(1, 3, (uint32_t[]){100, 50, 250});
+    evened_out();
     equal_fractions();
     for (uint32_t n = 2; n <= 7; n++) {
         turns_are_fair("equi", 1, 2, n, 0);

@@ -144,6 +144,13 @@ static void free_tasks(struct sched *s, uint32_t proc)
     }
 }
 
+/* holds the lock.  Make room: these are on their cores already. */
+static void kick_now(struct sched *s, struct kicks *k)
+{
+    for (uint32_t j = 0; j < k->n; j++) core_kick(s, k->task[j], false);
+    k->n = 0;
+}
+
 /* holds the lock, and releases it */
 static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, bool dead)
 {
@@ -166,10 +173,7 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         if (st == USF_TASK_NEW || st == USF_TASK_GONE) continue;    /* not (or no longer) known to the policy */
         remove_task(s, i, &k);
         USF_POINT("sched.removing");
-        if (k.n >= KICKS_MAX - 4) {     /* make room: these are on their cores already */
-            for (uint32_t j = 0; j < k.n; j++) core_kick(s, k.task[j], false);
-            k.n = 0;
-        }
+        if (k.n >= KICKS_MAX - 4) kick_now(s, &k);
     }
     s->ops.proc_remove(&s->pol, proc);
     if (p->run && p->run <= s->h->max_runs) {
@@ -180,7 +184,8 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         atomic_fetch_add(&r->unpatched, p->unpatched);
         for (unsigned i = 0; i < sizeof p->gone / 8; i++) atomic_fetch_add(&r->n[i], n[i]);
     }
-    core_fill_all(s, &k);
+    /* It may have had more cores than are filled at a time. */
+    for (core_fill_all(s, &k); k.n >= KICKS_MAX - 2; core_fill_all(s, &k)) kick_now(s, &k);
     /* Other threads of a process that leaves by itself run on for a moment, parking and waking by their records:
      * these are free only when the process is dead, which the monitor sees. */
     if (dead) free_tasks(s, proc);

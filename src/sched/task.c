@@ -15,7 +15,7 @@ void sched_bind(struct sched *s, void *base)
     s->runs = (struct usf_run *)(b + h->off_runs);
     s->proc = USF_NONE;
     s->pol = (struct usf_pol){
-        .quantum = h->quantum_ns,
+        .quantum = h->quantum_ns, .slice = h->slice_ns, .flags = h->blind ? USF_POL_BLIND : 0,
         .nr_cores = h->nr_cores, .nr_tasks = h->max_tasks, .nr_procs = h->max_procs,
         .task_stride = sizeof(struct usf_task), .core_stride = sizeof(struct usf_core),
         .proc_stride = sizeof(struct usf_proc),
@@ -64,7 +64,12 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     /* Under the lock: whoever replaces the policy or mends the instance looks at all records. */
     p->pol.id = (uint32_t)i;
     p->pol.nr_tasks = p->pol.nr_ready = 0;
-    p->pol.weight = 100;
+    p->pol.weight = s->weight ? s->weight : 100;
+    p->pol.priority = s->priority;
+    p->pol.flags = s->flags;
+    p->pol.busy_ns = p->pol.progress = 0;
+    p->pol.width = p->pol.share_gen = 0;
+    __builtin_memset(p->pol.share, 0, sizeof p->pol.share);
     for (int w = 0; w < 4; w++) p->pol.cores[w] = p->may[w] = cores[w];
     atomic_store(&p->quota, 0);
     __builtin_memset(p->pol.data, 0, sizeof p->pol.data);

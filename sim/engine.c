@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #define STACKS_AT_ONCE 256u
+#define THREADS_AT_ONCE 4096u
 #define DEFAULT_LIMIT_NS (365ull * 86400 * 1000000000)
 #define STUCK_NS 10000000000ull     /* of virtual time without any work: all wait for each other, busily */
 #define TELL_EVERY (1u << 20)
@@ -103,9 +104,9 @@ void sim_poke(struct sim *s, struct sim_thread *t)
 static void *stack_get(struct sim *s)
 {
     if (!s->free_stack) {
-        void **chunks = realloc(s->stack_chunk, (s->nr_chunks + 1) * sizeof *chunks);
+        void **chunks = realloc(s->chunk, (s->nr_chunks + 1) * sizeof *chunks);
         if (!chunks) return 0;
-        s->stack_chunk = chunks;
+        s->chunk = chunks;
         char *p = mmap(0, STACKS_AT_ONCE * SIM_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) return 0;
         chunks[s->nr_chunks++] = p;
@@ -150,6 +151,22 @@ static bool threads_grow(struct sim *s)
     return true;
 }
 
+/* In large pages, where there are some: of a hundred thousand threads hardly one is in the host's caches when its time comes. */
+static struct sim_thread *from_block(struct sim *s, uint32_t i)
+{
+    if (i % THREADS_AT_ONCE == 0) {
+        struct sim_thread **blocks = realloc(s->block, (s->nr_blocks + 1) * sizeof *blocks);
+        if (!blocks) return 0;
+        s->block = blocks;
+        size_t size = THREADS_AT_ONCE * sizeof(struct sim_thread);
+        void *p = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) return 0;
+        if (i) madvise(p, size, MADV_HUGEPAGE);     /* not worth it for the few of a small simulation */
+        blocks[s->nr_blocks++] = p;
+    }
+    return &s->block[i / THREADS_AT_ONCE][i % THREADS_AT_ONCE];
+}
+
 static struct sim_thread *slot_get(struct sim *s)
 {
     uint32_t id = s->free_thread;
@@ -158,7 +175,7 @@ static struct sim_thread *slot_get(struct sim *s)
         return s->thread[id - 1];
     }
     if (s->nr_threads == s->threads_cap && !threads_grow(s)) return 0;
-    struct sim_thread *t = aligned_alloc(64, (sizeof *t + 63) / 64 * 64);
+    struct sim_thread *t = from_block(s, s->nr_threads);
     if (!t) return 0;
     s->thread[s->nr_threads] = t;
     t->k.id = s->nr_threads++;
@@ -379,11 +396,12 @@ static void end(struct sim *s)
     if (s->k->fini) s->k->fini(s);
     for (uint32_t i = 0; s->inst && i < s->c->workload->nr_programs; i++) sim_inst_free(&s->inst[i]);
     sim_usf_free(s);
-    for (uint32_t i = 0; i < s->nr_threads; i++) free(s->thread[i]);
-    for (uint32_t i = 0; i < s->nr_chunks; i++) munmap(s->stack_chunk[i], STACKS_AT_ONCE * SIM_STACK);
+    for (uint32_t i = 0; i < s->nr_blocks; i++) munmap(s->block[i], THREADS_AT_ONCE * sizeof(struct sim_thread));
+    free(s->block);
+    for (uint32_t i = 0; i < s->nr_chunks; i++) munmap(s->chunk[i], STACKS_AT_ONCE * SIM_STACK);
     sim_cpus_free(s);
     sim_heap_free(&s->heap);
-    free(s->stack_chunk);
+    free(s->chunk);
     free(s->thread);
     free(s->next_free);
     free(s->inst);

@@ -37,7 +37,7 @@ void sim_heap_free(struct sim_heap *h);
 /* ---- fibers (engine.c, switch.S) ---------------------------------------------------------------- */
 /* Policies have whole sets of cores on the stack. */
 #if USF_CORES_MAX > 256
-#define SIM_STACK 131072u
+#define SIM_STACK 65536u
 #else
 #define SIM_STACK 16384u
 #endif
@@ -83,7 +83,7 @@ struct sim_thread {
     struct sim_team *own;       /* the last that it is the master of */
     struct sim_lock *held;
     struct sched_self self;
-};
+} __attribute__((aligned(64)));
 
 struct sim_lock {
     uint32_t owner;             /* id + 1; 0: free */
@@ -155,7 +155,8 @@ struct sim {
     struct sim_thread *self;            /* whose fiber executes; null: the engine */
     void *engine_sp;
     void *free_stack;
-    void **stack_chunk; uint32_t nr_chunks;
+    void **chunk; uint32_t nr_chunks;   /* of stacks */
+    struct sim_thread **block; uint32_t nr_blocks;      /* of threads */
     uint32_t id_monitor, id_balance, id_inst, id_thread;        /* first ids of events */
     uint32_t waker;                     /* CPU of who is waking, SIM_NONE */
     uint64_t wake_delay;                /* ... and how much later than now it comes to it */

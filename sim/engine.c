@@ -316,8 +316,32 @@ static bool may_go_on(struct sim *s)
     return !s->error;
 }
 
+/* What the next event will need, one step for each that it comes nearer: the CPU, its thread, that one's stack and task.  With a hundred
+ * thousand threads nothing of that is in the host's caches. */
+static void fetch_ahead(const struct sim *s)
+{
+    const struct sim_heap *h = &s->heap;
+    for (uint32_t i = h->nr < 5 ? h->nr : 5; i-- > 0;) {
+        uint32_t id = sim_heap_id(h->e[i]);
+        if (id >= s->m->nr_cpus) continue;
+        const struct sim_cpu_state *c = &s->cpu[id];
+        if (c->current == SIM_NONE) continue;
+        const struct sim_thread *t = s->thread[c->current];
+        const char *at = (const char *)t, *stack = t->sp;
+        if (i) {
+            for (uint32_t l = 0; l < sizeof *t; l += 64) __builtin_prefetch(at + l, 1);
+            continue;
+        }
+        for (uint32_t l = 0; l < 640; l += 64) __builtin_prefetch(stack + l, 1);
+        if (!s->h || t->self.task == USF_NONE) continue;
+        at = (const char *)&s->monitor->s.tasks[t->self.task];
+        for (uint32_t l = 0; l < sizeof(struct usf_task); l += 64) __builtin_prefetch(at + l, 1);
+    }
+}
+
 static void loop(struct sim *s)
 {
+    bool large = s->m->nr_cpus > 64;
     uint32_t id;
     uint64_t time;
     while (s->inst_left && !s->error) {
@@ -326,6 +350,7 @@ static void loop(struct sim *s)
             return;
         }
         usf_assert(time >= s->now);
+        if (large) fetch_ahead(s);
         s->now = time;
         s->st->events++;
         if (!may_go_on(s)) return;

@@ -21,7 +21,9 @@
 #define SIM_ENDLESS (UINT64_MAX / 4)    /* as rem: until poked */
 
 /* ---- events (heap.c): one per id at most, ordered by time, then by when they were set ---------- */
-struct sim_heap_entry { uint64_t time, key; };  /* key: order << 24 | id */
+#define SIM_ID_BITS 24u
+struct sim_heap_entry { uint64_t time, key; };  /* key: order << SIM_ID_BITS | id */
+static inline uint32_t sim_heap_id(struct sim_heap_entry e) { return (uint32_t)(e.key & ((1u << SIM_ID_BITS) - 1)); }
 struct sim_heap {
     struct sim_heap_entry *e;
     uint32_t *pos;              /* [ids]: index + 1 in e, 0: none */

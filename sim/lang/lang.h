@@ -128,7 +128,7 @@ struct lang_start {
     struct lang_start *next;
 };
 
-struct lang_error { char file[256]; uint32_t line, col; char text[256]; };
+struct lang_error { char file[256]; uint32_t line, col; char text[320]; };
 
 struct lang_workload {
     char *title;                            /* or null */

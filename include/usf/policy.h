@@ -210,7 +210,8 @@ struct usf_policy_ops {
     uint32_t (*select_core)(struct usf_pol *p, uint32_t task, const uint64_t idle[4]);
     /* Queue a ready task.  Default: one FIFO for the whole instance; yielders in a second one. */
     void (*enqueue)(struct usf_pol *p, uint32_t task, enum usf_why why);
-    /* Take the next task for this core out of the queues, or USF_NONE.  It must be allowed there. */
+    /* Take the next task for this core out of the queues, or USF_NONE.  It must be allowed there.  While the core's `current` is
+     * set, that task could go on: it yields, or is made to give way. */
     uint32_t (*pick)(struct usf_pol *p, uint32_t core);
     /* Take this task out of the queues (it is queued). */
     void (*dequeue)(struct usf_pol *p, uint32_t task);

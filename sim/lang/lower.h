@@ -11,12 +11,14 @@
 #include "sim/machine.h"
 #include "sim/program.h"
 
+#ifndef LOWER_OPS_MAX                       /* the fuzzer has smaller ones */
 #define LOWER_OPS_MAX      (4u << 20)   /* operations of all programs: 48 bytes each */
 #define LOWER_STEPS_MAX    (64u << 20)  /* statements looked at: ends loops without end */
 #define LOWER_PROGRAMS_MAX 100000u
 #define LOWER_TASKS_MAX    (1u << 20)   /* of one graph */
 #define LOWER_EDGES_MAX    (8u << 20)
 #define LOWER_OBJECTS_MAX  (1u << 20)   /* of a program */
+#endif
 
 struct lang_lowered {
     struct sim_workload w;

@@ -409,7 +409,11 @@ int mach_find(struct sim_machine *m, const char *spec, struct mach_error *err)
     if (!text) {
         memset(m, 0, sizeof *m);
         *err = (struct mach_error){0};
-        snprintf(err->text, sizeof err->text, "no machine '%.100s': %s; 'usf sim machines' lists the ready ones, and core:16 describes one", spec, why);
+        char shown[104];
+        snprintf(shown, sizeof shown, "%.100s", spec);
+        for (char *c = shown; *c; c++)
+            if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
+        snprintf(err->text, sizeof err->text, "no machine '%.100s': %s; 'usf sim machines' lists the ready ones, and core:16 describes one", shown, why);
         return -1;
     }
     const char *s = text + strspn(text, " \t\r\n\xef\xbb\xbf");

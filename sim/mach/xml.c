@@ -41,6 +41,8 @@ static void fail(struct xml *x, const char *at, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(x->err->text, sizeof x->err->text, fmt, ap);
     va_end(ap);
+    for (char *c = x->err->text; *c; c++)       /* it may quote the file */
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
     longjmp(x->out, 1);
 }
 

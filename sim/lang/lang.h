@@ -95,7 +95,7 @@ struct lang_thread {
     struct lang_expr *count;    /* null: one */
     struct lang_stmt *body;
     uint32_t locals;
-    bool joins;
+    bool joins, spawns;
     struct lang_thread *next;
     uint32_t index;
 };

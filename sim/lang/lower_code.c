@@ -207,6 +207,7 @@ static uint32_t thread_code(struct lower *l, const struct lang_thread *t, uint64
     l->threads = (double)nr;
     lower_begin(l);
     lower_statements(l, t->body);
+    if (t->spawns) emit(l, SIM_OP_JOIN, t->pos);
     uint32_t code = lower_end(l);
     memcpy(l->locals, locals, sizeof locals);
     l->thread = thread;
@@ -250,14 +251,15 @@ void lower_threads(struct lower *l)
         uint64_t n = t->count ? lower_count(l, t->count, "the number of threads", 0, 1000000) : 1;
         spawn(l, t, t == first && !apart, n, t->pos);
     }
-    if (apart) emit(l, SIM_OP_JOIN, first->pos);
-    else {
+    if (!apart) {
         uint64_t n = first->count ? lower_count(l, first->count, "the number of threads", 0, 1000000) : 1;
         l->thread = 0;
         l->threads = (double)n;
         memset(l->locals, 0, sizeof l->locals);
         lower_statements(l, first->body);
     }
+    /* When its main thread ends, a program does: that waits for the others. */
+    if (all > 1 || first->spawns) emit(l, SIM_OP_JOIN, first->pos);
     l->prog->main = lower_end(l);
 }
 

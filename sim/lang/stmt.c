@@ -239,6 +239,7 @@ static void st_spawn(struct parser *p, struct lang_stmt *s)
     if (!s->thread) fail(p, "there is no thread '%s' above; write it with a count of 0: thread %s 0", p->x.name, p->x.name);
     if (s->thread == p->thread) fail(p, "a thread cannot spawn its own kind");
     next(p);
+    p->thread->spawns = true;
     if (starts_expression(p)) s->e = number_of(p, "how many");
 }
 static void st_join(struct parser *p, struct lang_stmt *s)

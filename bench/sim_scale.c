@@ -11,10 +11,11 @@
 
 #define PER_PROGRAM 1000u
 
+/* Of CPU time. */
 static double seconds(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -36,6 +37,16 @@ static struct sim_program program(void)
     return (struct sim_program){.name = "scale", .weight = 100, .working_set = 100, .code = code, .nr_codes = 3, .channel = channel, .nr_channels = 2};
 }
 
+/* Since all threads have been made. */
+struct steady { double from; uint64_t events, least; };
+static void note(void *arg, uint64_t now, uint64_t events)
+{
+    struct steady *s = arg;
+    if (s->from > 0 || events < s->least) return;
+    s->from = seconds();
+    s->events = events;
+}
+
 int main(int argc, char **argv)
 {
     const char *policy = argc > 1 ? argv[1] : "coop";
@@ -46,7 +57,9 @@ int main(int argc, char **argv)
     struct sim_workload w = {.nr_programs = (threads + PER_PROGRAM - 1) / PER_PROGRAM};
     w.program = calloc(w.nr_programs, sizeof *w.program);
     for (uint32_t i = 0; i < w.nr_programs; i++) w.program[i] = program();
-    struct sim_config c = {.machine = &m, .workload = &w, .seed = 1, .policy = strcmp(policy, "-") ? policy : 0, .limit_events = events};
+    struct sim_config c = {.machine = &m, .workload = &w, .seed = 1, .policy = strcmp(policy, "-") ? policy : 0, .limit_events = events, .progress = note};
+    struct steady steady = {.least = events / 2};
+    c.trace_arg = &steady;
     struct sim_stats st;
     char why[200];
     double from = seconds();
@@ -54,8 +67,11 @@ int main(int argc, char **argv)
     double took = seconds() - from;
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    printf("%s, %u cores, %u threads: %.2f s host, %.3f s virtual, %.2f M events/s, %.2f M scheduling events/s, %ld KiB (%.1f per thread)%s%s\n", st.policy,
-           m.nr_cpus, st.threads, took, (double)st.makespan_ns / 1e9, (double)st.events / took / 1e6, (double)st.sched_events / took / 1e6,
+    double late = steady.from > 0 ? (double)(st.events - steady.events) / (from + took - steady.from) : 0;
+    double sched = (double)st.sched_events / (double)st.events;
+    printf("%s, %u cores, %u threads: %.2f s of CPU, %.3f s virtual; from the start %.2f M events/s, %.2f M scheduling events/s; "
+           "in the second half %.2f, %.2f; %ld KiB (%.1f per thread)%s%s\n", st.policy, m.nr_cpus, st.threads, took,
+           (double)st.makespan_ns / 1e9, (double)st.events / took / 1e6, (double)st.sched_events / took / 1e6, late / 1e6, late * sched / 1e6,
            u.ru_maxrss, (double)u.ru_maxrss / (st.threads ? st.threads : 1), r == -62 ? "" : "; ", r == -62 ? "" : why);
     sim_stats_free(&st);
     return 0;

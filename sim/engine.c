@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #define STACKS_AT_ONCE 256u
+#define THREADS_AT_ONCE 4096u
 #define DEFAULT_LIMIT_NS (365ull * 86400 * 1000000000)
 #define STUCK_NS 10000000000ull     /* of virtual time without any work: all wait for each other, busily */
 #define TELL_EVERY (1u << 20)
@@ -103,9 +104,9 @@ void sim_poke(struct sim *s, struct sim_thread *t)
 static void *stack_get(struct sim *s)
 {
     if (!s->free_stack) {
-        void **chunks = realloc(s->stack_chunk, (s->nr_chunks + 1) * sizeof *chunks);
+        void **chunks = realloc(s->chunk, (s->nr_chunks + 1) * sizeof *chunks);
         if (!chunks) return 0;
-        s->stack_chunk = chunks;
+        s->chunk = chunks;
         char *p = mmap(0, STACKS_AT_ONCE * SIM_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) return 0;
         chunks[s->nr_chunks++] = p;
@@ -150,6 +151,22 @@ static bool threads_grow(struct sim *s)
     return true;
 }
 
+/* In large pages, where there are some: of a hundred thousand threads hardly one is in the host's caches when its time comes. */
+static struct sim_thread *from_block(struct sim *s, uint32_t i)
+{
+    if (i % THREADS_AT_ONCE == 0) {
+        struct sim_thread **blocks = realloc(s->block, (s->nr_blocks + 1) * sizeof *blocks);
+        if (!blocks) return 0;
+        s->block = blocks;
+        size_t size = THREADS_AT_ONCE * sizeof(struct sim_thread);
+        void *p = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) return 0;
+        if (i) madvise(p, size, MADV_HUGEPAGE);     /* not worth it for the few of a small simulation */
+        blocks[s->nr_blocks++] = p;
+    }
+    return &s->block[i / THREADS_AT_ONCE][i % THREADS_AT_ONCE];
+}
+
 static struct sim_thread *slot_get(struct sim *s)
 {
     uint32_t id = s->free_thread;
@@ -158,7 +175,7 @@ static struct sim_thread *slot_get(struct sim *s)
         return s->thread[id - 1];
     }
     if (s->nr_threads == s->threads_cap && !threads_grow(s)) return 0;
-    struct sim_thread *t = aligned_alloc(64, (sizeof *t + 63) / 64 * 64);
+    struct sim_thread *t = from_block(s, s->nr_threads);
     if (!t) return 0;
     s->thread[s->nr_threads] = t;
     t->k.id = s->nr_threads++;
@@ -299,8 +316,32 @@ static bool may_go_on(struct sim *s)
     return !s->error;
 }
 
+/* What the next event will need, one step for each that it comes nearer: the CPU, its thread, that one's stack and task.  With a hundred
+ * thousand threads nothing of that is in the host's caches. */
+static void fetch_ahead(const struct sim *s)
+{
+    const struct sim_heap *h = &s->heap;
+    for (uint32_t i = h->nr < 5 ? h->nr : 5; i-- > 0;) {
+        uint32_t id = sim_heap_id(h->e[i]);
+        if (id >= s->m->nr_cpus) continue;
+        const struct sim_cpu_state *c = &s->cpu[id];
+        if (c->current == SIM_NONE) continue;
+        const struct sim_thread *t = s->thread[c->current];
+        const char *at = (const char *)t, *stack = t->sp;
+        if (i) {
+            for (uint32_t l = 0; l < sizeof *t; l += 64) __builtin_prefetch(at + l, 1);
+            continue;
+        }
+        for (uint32_t l = 0; l < 640; l += 64) __builtin_prefetch(stack + l, 1);
+        if (!s->h || t->self.task == USF_NONE) continue;
+        at = (const char *)&s->monitor->s.tasks[t->self.task];
+        for (uint32_t l = 0; l < sizeof(struct usf_task); l += 64) __builtin_prefetch(at + l, 1);
+    }
+}
+
 static void loop(struct sim *s)
 {
+    bool large = s->m->nr_cpus > 64;
     uint32_t id;
     uint64_t time;
     while (s->inst_left && !s->error) {
@@ -309,6 +350,7 @@ static void loop(struct sim *s)
             return;
         }
         usf_assert(time >= s->now);
+        if (large) fetch_ahead(s);
         s->now = time;
         s->st->events++;
         if (!may_go_on(s)) return;
@@ -379,11 +421,12 @@ static void end(struct sim *s)
     if (s->k->fini) s->k->fini(s);
     for (uint32_t i = 0; s->inst && i < s->c->workload->nr_programs; i++) sim_inst_free(&s->inst[i]);
     sim_usf_free(s);
-    for (uint32_t i = 0; i < s->nr_threads; i++) free(s->thread[i]);
-    for (uint32_t i = 0; i < s->nr_chunks; i++) munmap(s->stack_chunk[i], STACKS_AT_ONCE * SIM_STACK);
+    for (uint32_t i = 0; i < s->nr_blocks; i++) munmap(s->block[i], THREADS_AT_ONCE * sizeof(struct sim_thread));
+    free(s->block);
+    for (uint32_t i = 0; i < s->nr_chunks; i++) munmap(s->chunk[i], STACKS_AT_ONCE * SIM_STACK);
     sim_cpus_free(s);
     sim_heap_free(&s->heap);
-    free(s->stack_chunk);
+    free(s->chunk);
     free(s->thread);
     free(s->next_free);
     free(s->inst);

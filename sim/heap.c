@@ -6,8 +6,8 @@
 #include <string.h>
 #include "sim/internal.h"
 
-#define ID_BITS 24u
-#define ID(e) ((uint32_t)((e).key & ((1u << ID_BITS) - 1)))
+#define ID_BITS SIM_ID_BITS
+#define ID sim_heap_id
 
 static bool before(struct sim_heap_entry a, struct sim_heap_entry b)
 { return a.time != b.time ? a.time < b.time : a.key < b.key; }

@@ -21,7 +21,9 @@
 #define SIM_ENDLESS (UINT64_MAX / 4)    /* as rem: until poked */
 
 /* ---- events (heap.c): one per id at most, ordered by time, then by when they were set ---------- */
-struct sim_heap_entry { uint64_t time, key; };  /* key: order << 24 | id */
+#define SIM_ID_BITS 24u
+struct sim_heap_entry { uint64_t time, key; };  /* key: order << SIM_ID_BITS | id */
+static inline uint32_t sim_heap_id(struct sim_heap_entry e) { return (uint32_t)(e.key & ((1u << SIM_ID_BITS) - 1)); }
 struct sim_heap {
     struct sim_heap_entry *e;
     uint32_t *pos;              /* [ids]: index + 1 in e, 0: none */
@@ -37,7 +39,7 @@ void sim_heap_free(struct sim_heap *h);
 /* ---- fibers (engine.c, switch.S) ---------------------------------------------------------------- */
 /* Policies have whole sets of cores on the stack. */
 #if USF_CORES_MAX > 256
-#define SIM_STACK 131072u
+#define SIM_STACK 65536u
 #else
 #define SIM_STACK 16384u
 #endif
@@ -83,7 +85,7 @@ struct sim_thread {
     struct sim_team *own;       /* the last that it is the master of */
     struct sim_lock *held;
     struct sched_self self;
-};
+} __attribute__((aligned(64)));
 
 struct sim_lock {
     uint32_t owner;             /* id + 1; 0: free */
@@ -155,7 +157,8 @@ struct sim {
     struct sim_thread *self;            /* whose fiber executes; null: the engine */
     void *engine_sp;
     void *free_stack;
-    void **stack_chunk; uint32_t nr_chunks;
+    void **chunk; uint32_t nr_chunks;   /* of stacks */
+    struct sim_thread **block; uint32_t nr_blocks;      /* of threads */
     uint32_t id_monitor, id_balance, id_inst, id_thread;        /* first ids of events */
     uint32_t waker;                     /* CPU of who is waking, SIM_NONE */
     uint64_t wake_delay;                /* ... and how much later than now it comes to it */

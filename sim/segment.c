@@ -57,6 +57,7 @@ struct usf_header *sim_segment_new(const struct sim_config *c, size_t *size)
     *size = tasks + page((uint64_t)USF_MAX_TASKS * sizeof(struct usf_task));
     struct usf_header *h = mmap(0, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (h == MAP_FAILED) return 0;
+    if (c->machine->nr_cpus > 256) madvise(h, *size, MADV_HUGEPAGE);
     fill(h, c);
     h->total_size = *size;
     h->off_cores = cores;

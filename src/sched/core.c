@@ -291,6 +291,7 @@ static bool is_due(struct sched *s, struct usf_core *c, uint64_t w, uint64_t loa
 bool core_take_lent(struct sched *s, struct kicks *k)
 {
     bool all = true;
+    s->h->lent_looked = s->pol.now;
     for (uint32_t i = 0; i < s->h->nr_cores && k->n < KICKS_MAX - 2; i++) {
         struct usf_core *c = &s->cores[i];
         uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
@@ -310,6 +311,11 @@ bool core_take_lent(struct sched *s, struct kicks *k)
         core_take(s, i, w, k);
     }
     return all;
+}
+
+void core_look_for_lent(struct sched *s, struct kicks *k)
+{
+    if (s->pol.now - s->h->lent_looked >= s->h->lend_ns / 8) core_take_lent(s, k);
 }
 
 /* Put the task on the core if it is (still) free. */
@@ -459,5 +465,5 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
     core_enqueue(s, task, why);
     /* A core may have become free between the look and the count: its owner saw no one waiting. */
     if (idle_mask(s, p, idle)) core_fill_all(s, k);
-    else core_take_lent(s, k);
+    else core_look_for_lent(s, k);
 }

@@ -332,6 +332,7 @@ struct usf_header {
     _Atomic uint32_t proc_hwm;         /* processes below are; nothing above was ever in use */
     _Atomic uint32_t nr_procs_active;  /* for display: records that are not FREE */
     uint64_t moved_ns;                 /* when the lock was last had, to some 40 ms: a sign of its life; under the lock */
+    uint64_t lent_looked;              /* ns: when all cores were last looked through for lent ones; under the lock */
     _Alignas(USF_CACHELINE)
     struct usf_lock lock;
     uint8_t  pol_data[USF_POL_DATA];
@@ -358,7 +359,7 @@ struct usf_header {
     F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, mute) \
     F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_space, ns) F(usf_space, monitor_pid) F(usf_space, monitor_start) \
     F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, tail) F(usf_header, nr_ready) \
-    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, moved_ns) \
+    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, moved_ns) F(usf_header, lent_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \

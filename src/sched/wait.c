@@ -111,7 +111,7 @@ static void wake_some(struct sched *s, const uint32_t *tasks, unsigned n, struct
         core_enqueue(s, tasks[i], USF_WHY_WAKE);
     }
     core_fill_all(s, k);
-    core_take_lent(s, k);
+    core_look_for_lent(s, k);
 }
 
 /* The waker's process may have been taken off and on again since it took its record: so were those that it wakes, who may have new ones

@@ -21,7 +21,8 @@
  *     sum_w = sum of weights of the fair tasks queued or running, sum_wv = sum of weight * vruntime.
  *
  * What is simplified: a task's load is its weight (no decaying averages), no groups, no bandwidth limits, no
- * frequency and no asymmetric capacity, NUMA balancing not at all (memory is the machine model's affair). */
+ * frequency and no asymmetric capacity, NUMA balancing not at all (memory is the machine model's affair); running
+ * tasks are never pushed away by balancing; timers fire when the caller says so (timer slack is its affair). */
 #ifndef USF_SIM_LINUX_H
 #define USF_SIM_LINUX_H
 
@@ -50,8 +51,8 @@ struct lx_config {
     uint64_t min_granularity; /* CFS: 0.75 ms times the scale */
     uint64_t wakeup_granularity; /* CFS: 1 ms times the scale */
     uint64_t rr_slice;        /* 100 ms */
-    uint64_t timer_slack;     /* of normal tasks: 50 us */
-    uint64_t migration_cost;  /* 0.5 ms: who ran within it is cache hot; a shorter mean idle time spares newidle pulls */
+    uint64_t migration_cost;  /* 0.5 ms: who ran within it is cache hot */
+    uint64_t newidle_cost;    /* a CPU whose mean idle time is shorter does not look around when it falls idle: 10 us */
     uint32_t imbalance_pct;   /* 117: what a busier group must exceed within a package */
     uint32_t numa_pct;        /* 125: ... across packages and nodes */
     bool balance;             /* idle and periodic balancing */
@@ -68,6 +69,7 @@ struct lx_task {
     uint32_t rt_prio;         /* 1 .. 99 */
     uint32_t cpu;             /* its queue; SLEEPING: where it was last */
     const uint64_t *allowed;  /* bit c: CPU c; null: all.  The caller's, may change between calls */
+    uint32_t bound;           /* the one CPU it may use, or LX_NONE: as `allowed` says */
     /* Fair tasks */
     int64_t vruntime, deadline; /* virtual ns */
     int64_t lag;              /* virtual ns it was owed when it was dequeued */
@@ -78,10 +80,11 @@ struct lx_task {
     uint64_t exec_start;      /* since when its time is not yet accounted */
     uint64_t sum_exec, start_exec; /* in all; at the time it was picked */
     uint64_t last_ran;        /* when it left a CPU */
-    uint64_t rr_left;
+    uint64_t rr_left; bool to_tail; /* real time: slice left; goes behind its equals at the next switch */
     uint32_t last_wakee, wakee_flips; uint64_t flip_since;
     /* Links: tree (fair), list (real time); ids + 1, 0 = none */
     uint32_t left, right, up; uint32_t heap; int64_t min_v;
+    uint64_t seq;             /* order among equals: first come, first served */
     uint32_t next, prev;
 };
 
@@ -112,16 +115,22 @@ struct lx {
     struct lx_task **task;
     uint64_t *idle;           /* bit c: CPU c has nothing to run */
     uint64_t *resched;        /* bit c: CPU c is to call lx_schedule */
-    uint32_t nr_idle, nr_llc;
-    uint32_t *llc_idle;       /* idle CPUs per last-level cache */
+    uint32_t nr_idle, nr_overloaded, rt_waiting; /* CPUs; CPUs with two or more to run; real-time tasks that wait */
     uint32_t *span[4];        /* span[level][c]: dense index of c's domain at the level (level 3: all 0) */
     uint32_t *members[4], *first[4]; /* CPUs by domain: members[level][first[level][d] .. first[level][d + 1]) */
     uint32_t nr_span[4];
+    uint32_t *dom_idle[4], *dom_nr[4]; uint64_t *dom_w[4]; /* by domain: idle CPUs, tasks to run, their weight */
+    uint64_t next_nohz;       /* when busy CPUs next balance on behalf of idle ones */
     uint32_t nr_rt;           /* real-time tasks alive */
     struct lx_stats stats;
     void (*kick)(void *arg, uint32_t cpu); void *arg; /* may be null */
+    /* May be null.  Moves a queued task in the caller's books too, by lx_leave and lx_arrive.  Not called within
+     * lx_schedule: there the task that it answers with may come from another CPU's queue. */
+    void (*mover)(void *arg, uint32_t task, uint32_t cpu);
+    bool scheduling;
     uint64_t now;
     uint64_t *scratch;        /* one CPU set */
+    uint64_t seq;
 };
 
 /* What Linux takes by default on so many CPUs. */
@@ -141,6 +150,17 @@ void lx_set_allowed(struct lx *lx, uint32_t task, const uint64_t *allowed, uint6
  * taken for the task's last CPU).  Answers with the CPU it was put on. */
 uint32_t lx_wake_new(struct lx *lx, uint32_t task, uint32_t waker, uint64_t now);
 uint32_t lx_wake(struct lx *lx, uint32_t task, uint32_t waker, uint64_t now);
+/* The same in the steps that sim/kernel.h has: where to; it is queued there (where it has to be asked of, too, if it
+ * blocked and is still queued); is it to run at once?  lx_arrive(LX_FOR_MOVE) follows lx_leave. */
+enum lx_why { LX_FOR_NEW, LX_FOR_WAKE, LX_FOR_MOVE };
+uint32_t lx_select(struct lx *lx, uint32_t task, uint32_t waker, enum lx_why why, uint64_t now);
+void lx_arrive(struct lx *lx, uint32_t task, uint32_t cpu, enum lx_why why, uint64_t now);
+void lx_leave(struct lx *lx, uint32_t task, uint64_t now);
+bool lx_preempts(struct lx *lx, uint32_t task, uint64_t now);
+/* The task that runs there goes back into the queue; lx_schedule then chooses among all. */
+void lx_put(struct lx *lx, uint32_t cpu, uint64_t now);
+/* Balancing on behalf of a CPU that has something to do; lx_tick includes it. */
+void lx_balance(struct lx *lx, uint32_t cpu, uint64_t now);
 /* The task that runs on the CPU blocks, ends, yields. Follow with lx_schedule. */
 void lx_block(struct lx *lx, uint32_t cpu, uint64_t now);
 void lx_exit(struct lx *lx, uint32_t cpu, uint64_t now);
@@ -160,14 +180,14 @@ bool lx_valid(const struct lx *lx);
 static inline bool lx_bit(const uint64_t *set, uint32_t c) { return set[c / 64] >> (c % 64) & 1; }
 static inline void lx_bit_set(uint64_t *set, uint32_t c) { set[c / 64] |= UINT64_C(1) << (c % 64); }
 static inline void lx_bit_clear(uint64_t *set, uint32_t c) { set[c / 64] &= ~(UINT64_C(1) << (c % 64)); }
-static inline bool lx_may(const struct lx_task *t, uint32_t c) { return !t->allowed || lx_bit(t->allowed, c); }
+static inline bool lx_may(const struct lx_task *t, uint32_t c)
+{ return t->bound != LX_NONE ? c == t->bound : !t->allowed || lx_bit(t->allowed, c); }
 static inline uint32_t lx_runnable(const struct lx_queue *q) { return q->nr - q->nr_delayed; }
 static inline int64_t lx_virtual(uint64_t ns, uint32_t weight) { return (int64_t)(ns * LX_WEIGHT / weight); }
 
 void lx_resched(struct lx *lx, uint32_t cpu);
-void lx_update_idle(struct lx *lx, uint32_t cpu);
+void lx_count(struct lx *lx, struct lx_queue *q, int nr, int64_t weight); /* after q->nr or nr_delayed changed by nr */
 /* Put in / take out of the queue of t->cpu, whatever its class.  Taking out a running task leaves `curr`. */
-enum lx_why { LX_FOR_NEW, LX_FOR_WAKE, LX_FOR_MOVE };
 void lx_enqueue(struct lx *lx, struct lx_task *t, enum lx_why why);
 void lx_dequeue(struct lx *lx, struct lx_task *t, bool sleeps);
 void lx_move(struct lx *lx, struct lx_task *t, uint32_t to); /* a RUNNABLE task that does not run */

@@ -101,7 +101,7 @@ static uint32_t detach(struct lx *lx, struct lx_queue *from, uint32_t to, int le
 {
     uint32_t moved = 0, failed = lx->rq[to].failed[level];
     struct lx_task *t = lx_tree_first(lx, from), *next;
-    for (uint32_t looked = 0; t && looked < 32; t = next, looked++) {
+    for (uint32_t looked = 0; t && looked < 32 && t->cpu == from->cpu; t = next, looked++) {
         next = lx_tree_next(lx, t);
         if (!movable(lx, t, to, failed > 1)) continue;
         /* One that is heavier than what is to move may go only after several failures. */

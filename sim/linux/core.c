@@ -266,22 +266,25 @@ void lx_arrive(struct lx *lx, uint32_t task, uint32_t cpu, enum lx_why why, uint
             t->vruntime += lx->rq[cpu].min_v - lx->rq[t->cpu].min_v;
     }
     t->cpu = cpu;
+    t->left_queue = false;
     lx_enqueue(lx, t, why);
 }
 
 void lx_leave(struct lx *lx, uint32_t task, uint64_t now)
 {
+    struct lx_task *t = lx->task[task];
     lx->now = now;
-    lx_dequeue(lx, lx->task[task], false);
+    lx_dequeue(lx, t, false);
+    t->state = LX_SLEEPING;
+    t->left_queue = true;
 }
 
 bool lx_preempts(struct lx *lx, uint32_t task, uint64_t now)
 {
     struct lx_task *t = lx->task[task];
     lx->now = now;
-    bool asked = lx_bit(lx->resched, t->cpu);
     lx_check_preempt(lx, t);
-    return !asked && lx_bit(lx->resched, t->cpu);
+    return lx_bit(lx->resched, t->cpu);
 }
 
 uint32_t lx_wake_new(struct lx *lx, uint32_t task, uint32_t waker, uint64_t now)
@@ -453,7 +456,7 @@ uint32_t lx_schedule(struct lx *lx, uint32_t cpu, uint64_t now)
     return next->id;
 }
 
-void lx_tick(struct lx *lx, uint32_t cpu, uint64_t now)
+void lx_tick_running(struct lx *lx, uint32_t cpu, uint64_t now)
 {
     struct lx_queue *q = &lx->rq[cpu];
     lx->now = now;
@@ -466,6 +469,11 @@ void lx_tick(struct lx *lx, uint32_t cpu, uint64_t now)
             lx_rt_tick(lx, q, t);
         }
     }
+}
+
+void lx_tick(struct lx *lx, uint32_t cpu, uint64_t now)
+{
+    lx_tick_running(lx, cpu, now);
     lx_balance(lx, cpu, now);
 }
 

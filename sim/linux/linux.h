@@ -76,6 +76,8 @@ struct lx_task {
     uint64_t slice;           /* EEVDF request, ns */
     int64_t protect;          /* EEVDF: virtual time up to which it may run undisturbed */
     bool fresh;               /* never placed yet */
+    bool left_queue;          /* between lx_leave and lx_arrive */
+    uint64_t user;            /* the caller's */
     /* Execution */
     uint64_t exec_start;      /* since when its time is not yet accounted */
     uint64_t sum_exec, start_exec; /* in all; at the time it was picked */
@@ -159,7 +161,8 @@ void lx_leave(struct lx *lx, uint32_t task, uint64_t now);
 bool lx_preempts(struct lx *lx, uint32_t task, uint64_t now);
 /* The task that runs there goes back into the queue; lx_schedule then chooses among all. */
 void lx_put(struct lx *lx, uint32_t cpu, uint64_t now);
-/* Balancing on behalf of a CPU that has something to do; lx_tick includes it. */
+/* The two halves of lx_tick: the running task's turn; balancing on behalf of a CPU that has something to do. */
+void lx_tick_running(struct lx *lx, uint32_t cpu, uint64_t now);
 void lx_balance(struct lx *lx, uint32_t cpu, uint64_t now);
 /* The task that runs on the CPU blocks, ends, yields. Follow with lx_schedule. */
 void lx_block(struct lx *lx, uint32_t cpu, uint64_t now);

@@ -41,7 +41,8 @@ struct sim_config {
     uint64_t poll_max_ns;                   /* idle cores are polled so long; 0: not */
     bool soft;                              /* soft waits as they are; false: threads park at once, which takes a switch */
     bool topology_blind;
-    bool spins_seen;                        /* false: busy-waits are not patched, only the progress guarantee ends them */
+    bool spins_unseen;                      /* busy-waits are not patched: only the progress guarantee takes a core from them */
+    bool spins_yield;                       /* without usf: busy-waits yield in each round (policy `linux`) */
     uint64_t limit_ns;                      /* give up at this virtual time; 0: a year */
     uint64_t limit_events;                  /* ... after so many events; 0: none */
     bool check;                             /* verify the scheduler's invariants after every step (slow) */

@@ -40,6 +40,10 @@ extern "C" {
 #else
 #define USF_POLICY_API USF_POLICY_API_VERSION
 #endif
+#ifndef USF_CORES_MAX
+#define USF_CORES_MAX  256u        /* a build of the simulator for larger machines has more */
+#endif
+#define USF_CORE_WORDS (USF_CORES_MAX / 64)     /* of a set of cores */
 #define USF_NONE       UINT32_MAX  /* no task, no core, no process */
 
 #define USF_POL_TASK_DATA 32       /* bytes a policy has per task */

@@ -245,10 +245,11 @@ static void balance(struct sim *s)
 
 /* ---- The variants --------------------------------------------------------------------------------------- */
 
+/* The names are those of sim/linux/kernel.h. */
 #define VARIANT(ident, text, rate, about, ...) \
     static int init_##ident(struct sim *s, char *why, unsigned cap) \
     { static const struct variant v = { .hz = rate, __VA_ARGS__ }; return init(s, &v, why, cap); } \
-    static const struct sim_kernel_ops ops_##ident = { \
+    const struct sim_kernel_ops sim_kernel_##ident = { \
         .name = text, .description = about, .init = init_##ident, .fini = fini, .add = add, .remove = remove_, \
         .select = select_, .enqueue = enqueue, .dequeue = dequeue, .pick = pick, .put = put, .block = block, .preempts = preempts, \
         .slice = slice, .tick = tick, .balance = balance, .balance_ns = 1000000000u / (rate), \
@@ -261,9 +262,6 @@ VARIANT(cfs, "cfs", 250, "Linux until 6.5, 250 Hz", .fair = LX_CFS)
 VARIANT(cfs_1000, "cfs-1000hz", 1000, "Linux until 6.5, 1000 Hz", .fair = LX_CFS)
 VARIANT(rr, "rr", 250, "all threads SCHED_RR", .fair = LX_EEVDF, .cls = LX_RR)
 VARIANT(fifo, "fifo", 250, "all threads SCHED_FIFO", .fair = LX_EEVDF, .cls = LX_FIFO)
-VARIANT(static_, "static", 250, "equal static partitions, EEVDF within", .fair = LX_EEVDF, .part = true)
+VARIANT(static, "static", 250, "equal static partitions, EEVDF within", .fair = LX_EEVDF, .part = true)
 VARIANT(dlb, "dlb", 250, "partitions that lend idle CPUs, EEVDF within", .fair = LX_EEVDF, .part = true, .lend = true)
 VARIANT(dlb_busy, "dlb-busy", 250, "... and CPUs whose thread busy-waits", .fair = LX_EEVDF, .part = true, .lend = true, .busy = true)
-
-const struct sim_kernel_ops *const sim_linux_kernels[] = { &ops_eevdf, &ops_eevdf_1000, &ops_eevdf_forfeit, &ops_cfs, &ops_cfs_1000,
-    &ops_rr, &ops_fifo, &ops_static_, &ops_dlb, &ops_dlb_busy, NULL };

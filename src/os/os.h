@@ -27,6 +27,11 @@ bool os_futex_wake_at_end(void *word, uint32_t from);
 void os_sched_yield(void);
 /* Bind kernel thread tid (0: caller) to one Linux CPU. */
 int  os_pin(int32_t tid, uint32_t cpu);
+#ifdef USF_SIM
+void os_pause(void);                         /* as below, of a virtual CPU */
+uint64_t os_cycles(void);
+uint32_t os_cpu(void);
+#else
 static inline void os_pause(void) { __builtin_ia32_pause(); }
 /* Cycles of this CPU: for short times between two looks on the same CPU, where os_now would cost too much. */
 static inline uint64_t os_cycles(void) { return __builtin_ia32_rdtsc(); }
@@ -37,6 +42,7 @@ static inline uint32_t os_cpu(void)
     __asm__ volatile("lsl %1, %0" : "+r"(cpu_and_node) : "r"(segment) : "cc");
     return cpu_and_node & 0xfff;
 }
+#endif
 
 /* ---- CPU sets: 1024 bits, Linux CPU numbers --------------------------------------------------- */
 #define OS_CPUSET_WORDS 16

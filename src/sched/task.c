@@ -256,15 +256,14 @@ void sched_desert(struct sched *s, const struct os_cpuset *cpus)
 
 static uint32_t claim_record(struct sched *s)
 {
-    static _Atomic uint32_t hint;
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (;;) {
-        uint32_t start = atomic_load_explicit(&hint, memory_order_relaxed);
+        uint32_t start = atomic_load_explicit(&s->next_record, memory_order_relaxed);
         for (uint32_t n = 0; n < hwm; n++) {
             uint32_t i = (start + n) % hwm, free = USF_TASK_FREE;
             if (atomic_load_explicit(&s->tasks[i].state, memory_order_relaxed) == USF_TASK_FREE
                 && atomic_compare_exchange_strong(&s->tasks[i].state, &free, USF_TASK_NEW)) {
-                atomic_store_explicit(&hint, i + 1, memory_order_relaxed);
+                atomic_store_explicit(&s->next_record, i + 1, memory_order_relaxed);
                 return i;
             }
         }

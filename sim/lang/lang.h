@@ -153,6 +153,8 @@ int lang_set(struct lang_workload *w, const char *text, struct lang_error *err);
 
 const char *lang_dim_name(struct lang_dim d);        /* "a time", "a number", ... */
 const char *lang_object_word(enum lang_object_kind k);
+/* "1.5ms": a number with a unit of time, alone. */
+bool lang_time(const char *text, uint64_t *ns);
 double lang_curve_at(const struct lang_curve *c, double x);
 
 #endif

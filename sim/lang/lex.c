@@ -104,6 +104,16 @@ bool unit_of(const char *word, double *factor, struct lang_dim *dim)
     return false;
 }
 
+bool lang_time(const char *text, uint64_t *ns)
+{
+    char *unit;
+    double v = strtod(text, &unit), factor;
+    struct lang_dim d;
+    if (unit == text || *text == '-' || !unit_of(unit, &factor, &d) || d.time != 1 || !(v * factor <= 1e18)) return false;
+    *ns = (uint64_t)llround(v * factor);
+    return true;
+}
+
 static bool letter(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool digit(int c) { return c >= '0' && c <= '9'; }
 

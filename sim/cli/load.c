@@ -1,0 +1,88 @@
+/* sim/cli/load.c - workloads, machines and policies by name.  SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy.h"
+#include "sim/cli/cli.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void say_error(const struct lang_error *e)
+{
+    if (e->line) usf_warn("%.200s:%u:%u: %s", e->file, e->line, e->col, e->text);
+    else if (*e->file) usf_warn("%.200s: %s", e->file, e->text);
+    else usf_warn("%s", e->text);
+}
+
+void say_machine_error(const struct mach_error *e)
+{
+    if (e->line) usf_warn("%.200s:%u:%u: %s", e->file, e->line, e->col, e->text);
+    else if (*e->file) usf_warn("%.200s: %s", e->file, e->text);
+    else usf_warn("%s", e->text);
+}
+
+struct lang_workload *load_workload(const char *name, const struct list *sets)
+{
+    char path[1400], dir[1024];
+    struct lang_error e;
+    snprintf(path, sizeof path, "%s", name);
+    if (!strchr(name, '/') && access(name, F_OK) && sim_library("workloads", dir, sizeof dir)) {
+        snprintf(path, sizeof path, "%s/%s.usfw", dir, name);
+        if (access(path, F_OK)) {
+            usf_warn("there is no workload '%.100s': no such file here, and none of that name in the library ('usf sim workloads' lists it)", name);
+            return NULL;
+        }
+    }
+    struct lang_workload *w = lang_parse(path, NULL, 0, NULL, &e);
+    for (uint32_t i = 0; w && sets && i < sets->nr; i++)
+        if (lang_set(w, sets->item[i], &e)) {
+            lang_free(w);
+            w = NULL;
+        }
+    if (!w) say_error(&e);
+    return w;
+}
+
+bool load_machine(const char *spec, struct sim_machine *m)
+{
+    struct mach_error e;
+    if (!mach_find(m, spec, &e)) return true;
+    sim_machine_free(m);
+    say_machine_error(&e);
+    return false;
+}
+
+static bool find_policy(const char *name, struct sim_config *c)
+{
+    static char path[PATH_MAX], why[320];
+    if (!strchr(name, '/')) {
+        const struct usf_policy_ops *p = policy_find(name);
+        c->policy = p ? p->name : NULL;
+        return p != NULL;
+    }
+    c->policy_ops = realpath(name, path) ? policy_load(path, why, sizeof why) : NULL;
+    if (!c->policy_ops) usf_warn("the policy '%.100s' cannot be loaded: %s", name, *why ? why : "there is no such file");
+    else c->policy = c->policy_ops->name;
+    return c->policy_ops != NULL;
+}
+
+bool load_policy(const char *spec, struct sim_config *c)
+{
+    char name[256];
+    const char *at = strrchr(spec, '@');
+    size_t len = at ? (size_t)(at - spec) : strlen(spec);
+    if (len >= sizeof name) {
+        usf_warn("the policy's name is too long");
+        return false;
+    }
+    memcpy(name, spec, len);
+    name[len] = 0;
+    if (at && !(c->kernel = sim_kernel_find(at + 1))) {
+        usf_warn("there is no model of a kernel '%.60s' ('usf sim policies' lists them)", at + 1);
+        return false;
+    }
+    if (strchr(name, '/') || policy_find(name)) return find_policy(name, c);
+    if (!at && (c->kernel = sim_kernel_find(name))) return true;
+    const char *near = policy_nearest(name);
+    usf_warn("there is no policy '%.60s'%s%s%s ('usf sim policies' lists them)", name, near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+    return false;
+}

@@ -90,7 +90,7 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 USF_POLICY_EXPORT const struct usf_policy_ops usf_policy = {
     .api = USF_POLICY_API,
     .size = sizeof(struct usf_policy_ops),
-    .name = "fair",
+    .name = "fairshare",
     .description = "processes share the cores by weight; an example",
     .init = init,
     .proc_add = proc_add,

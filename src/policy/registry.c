@@ -4,7 +4,8 @@
 #include <string.h>
 
 const struct usf_policy_ops *const usf_builtin_policies[] = {
-    &usf_policy_coop, &usf_policy_fifo, &usf_policy_linux, NULL,
+    &usf_policy_coop, &usf_policy_fifo, &usf_policy_linux, &usf_policy_batch, &usf_policy_fair,
+    &usf_policy_equi, &usf_policy_speedup, NULL,
 };
 
 const struct usf_policy_ops *policy_find(const char *name)

@@ -169,7 +169,7 @@ class Real(Case):
         subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-mgeneral-regs-only", "-I" + os.path.join(source, "include"), "-o", policy,
                         os.path.join(source, "examples/policy/fair.c")], check=True)
         p = self.background("--policy", policy, code=BUSY)
-        self.assertEqual(self.ps()["policy"], "fair")
+        self.assertEqual(self.ps()["policy"], "fairshare")
         os.unlink(policy)
         self.kill_monitor()
         i = self.wait_for(lambda: self.ps()["policy"] == "coop" and self.ps())

@@ -33,7 +33,7 @@ void machine_init(struct machine *m, const struct usf_policy_ops *ops, uint64_t 
     };
     for (uint32_t i = 0; i < cores; i++) {
         uint32_t node = i * nodes / cores, llc = i * (nodes * llcs) / cores;
-        m->cores[i] = (struct usf_pol_core){.id = i, .cpu = i, .node = node, .llc = llc, .current = USF_NONE};
+        m->cores[i] = (struct usf_pol_core){.id = i, .cpu = i, .node = node, .llc = llc, .package = node, .phys = i, .current = USF_NONE};
         m->core[i] = (struct model_core){.task = USF_NONE, .proc = USF_NONE, .round = MAX_PROCS - 1};
     }
     m->ops.name = ops->name;
@@ -85,6 +85,8 @@ static void start(struct machine *m, uint32_t task, uint32_t core)
     t->last_core = core;
     m->cores[core].current = task;
     m->cores[core].since = m->pol.now;
+    m->cores[core].give_way_at = 0;
+    m->tasks[task].ready_since = 0;
     m->ops.started(&m->pol, core, task);
 }
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "machine.h"
 
-static bool is_coop, is_ordered;
+static bool is_coop, is_ordered, keeps_yielders;    /* the last: `yield` may answer false while tasks are ready */
 
 /* ---- what a choice must fulfil ------------------------------------------------------------------ */
 
@@ -124,7 +124,7 @@ static void scheduling_point(struct machine *m)
         machine_switch(m, core, BLOCKED, USF_WHY_WAKE);
     } else if (r < 9) {
         if (m->ops.yield(&m->pol, core, task)) machine_switch(m, core, READY, USF_WHY_YIELD);
-        else CHECK(m, random_task(m, READY, MAX_TASKS) == USF_NONE || is_coop);
+        else CHECK(m, random_task(m, READY, MAX_TASKS) == USF_NONE || keeps_yielders);
     } else {
         machine_switch(m, core, READY, USF_WHY_PREEMPT);
     }
@@ -296,6 +296,8 @@ int main(int argc, char **argv)
     else ops = policy_find(argv[1]);
     if (!ops) return printf("FAILED: %s\n", argv[1][0] == '/' ? why : "no such policy"), 1;
     is_coop = !strcmp(ops->name, "coop");
+    for (const char *const *n = (const char *const[]){"coop", "equi", "speedup", "batch", "fair", NULL}; *n; n++)
+        keeps_yielders |= !strcmp(ops->name, *n);
     is_ordered = is_coop || !strcmp(ops->name, "fifo") || !strcmp(ops->name, "defaults");
 
     for (uint32_t round = 0; round < 6; round++) {

@@ -1,0 +1,144 @@
+/* src/policy/batch.c - BP: programs one after another.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The base line of the equipartitioning paper (Schönherr et al. 2013, section III-B d): processes have the machine in the
+ * order in which they arrived.  A core serves the first process that has a ready task which may run there; so the second gets
+ * what the first leaves without work, the third what those leave, and nobody gets a core of an earlier one for
+ * longer than until that one has use for it (give_way_at, not before MIN_HELP_NS of running).  A process of higher priority goes before
+ * those of lower, whenever they arrived.  Weights mean nothing here.
+ *
+ * A process arrives with its first ready task, not with its record, and keeps its place until it leaves the instance.
+ *
+ * Starvation: promised to nobody but the first.  A yielder of the process that the core serves, or of an earlier one, goes
+ * before tasks of later ones after it has waited for PQ_HELP_NS, or a quantum among its own; a process that never ends keeps later ones waiting
+ * for ever if it never leaves a core without work.  That is what batch processing means.
+ *
+ * Costs: pick looks at the processes with ready tasks in turn until it has the first (a comparison each).
+ *
+ * Invariants beside those of queues.h
+ *   B1  proc.arrival != 0  <=>  the process has had a ready task;  arrivals differ. */
+#include "policy/queues.h"
+
+enum { MIN_HELP_NS = 1000000 };         /* a later program's task is not sent away before that */
+
+struct USF_POLICY_STATE inst { struct pq_inst q; uint64_t arrivals; };
+struct USF_POLICY_STATE core { struct pq_core q; };
+struct USF_POLICY_STATE proc { struct pq_proc q; uint64_t arrival; };
+struct USF_POLICY_STATE mark { struct pq_mark q; };
+_Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64 && sizeof(struct core) <= USF_POL_CORE_DATA
+               && sizeof(struct proc) <= USF_POL_PROC_DATA && sizeof(struct mark) <= USF_POL_TASK_DATA, "our state fits the data areas");
+
+static struct inst *inst_of(struct usf_pol *p) { return (struct inst *)(void *)p->data; }
+static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc *)(void *)usf_proc(p, i)->data; }
+
+/* Does process a go before process b? */
+static bool precedes(struct usf_pol *p, uint32_t a, uint32_t b)
+{
+    int32_t x = usf_proc(p, a)->priority, y = usf_proc(p, b)->priority;
+    return x != y ? x > y : proc_of(p, a)->arrival < proc_of(p, b)->arrival;
+}
+
+static void arrive(struct usf_pol *p, uint32_t task)
+{
+    struct proc *proc = proc_of(p, usf_task(p, task)->proc);
+    if (!proc->arrival) proc->arrival = ++inst_of(p)->arrivals;
+}
+
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+{
+    arrive(p, task);
+    return pq_select(p, task, idle, NULL);
+}
+
+/* Every core is busy: have the one with the latest program that this one precedes give way.  One core for one task. */
+static void reclaim(struct usf_pol *p, uint32_t task)
+{
+    uint32_t proc = usf_task(p, task)->proc, found = USF_NONE, last = proc;
+    for (uint32_t i = 0; i < p->nr_cores; i++) {
+        const struct usf_pol_core *c = usf_core(p, i);
+        if (c->current == USF_NONE || c->give_way_at || !usf_may_run(p, task, i)) continue;
+        uint32_t runs = usf_task(p, c->current)->proc;
+        if (precedes(p, last, runs)) last = runs, found = i;
+    }
+    if (found == USF_NONE) return;
+    struct usf_pol_core *c = usf_core(p, found);
+    uint64_t at = c->since + MIN_HELP_NS;
+    c->give_way_at = at > p->now ? at : p->now;
+}
+
+static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
+{
+    arrive(p, task);
+    pq_enqueue(p, task, why, NULL);
+    if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT) reclaim(p, task);
+}
+
+/* The first process in order, other than those in `seen`, with a ready task. */
+static uint32_t first_in_order(struct usf_pol *p, const uint64_t *seen)
+{
+    const struct pq_inst *in = pq_inst_of(p);
+    uint32_t best = USF_NONE;
+    for (uint32_t words = in->active_words; words; words &= words - 1) {
+        uint32_t w = (uint32_t)__builtin_ctz(words);
+        for (uint64_t m = in->active[w] & ~seen[w]; m; m &= m - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(m);
+            if (best == USF_NONE || precedes(p, i, best)) best = i;
+        }
+    }
+    return best;
+}
+
+static uint32_t pick(struct usf_pol *p, uint32_t core)
+{
+    uint64_t seen[PQ_PROC_WORDS] = {0};
+    uint32_t yielder = pq_first(p, &pq_core_of(p, core)->yielded, core), task;
+    for (uint32_t i; (i = first_in_order(p, seen)) != USF_NONE; seen[i / 64] |= 1ull << (i % 64)) {
+        if (!usf_allowed(p, i, core)) continue;
+        if (yielder != USF_NONE && !precedes(p, i, usf_task(p, yielder)->proc)) {
+            bool earlier = usf_task(p, yielder)->proc != i;
+            if ((task = pq_take_overdue(p, core, earlier ? PQ_HELP_NS : p->quantum)) != USF_NONE) return task;
+        }
+        if ((task = pq_take(p, i, core)) != USF_NONE) return task;
+    }
+    return pq_take_yielder(p, core);
+}
+
+/* Switch to any task of this process or an earlier one; to later ones only when this is no short wait. */
+static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    const struct pq_inst *in = pq_inst_of(p);
+    uint32_t mine = usf_task(p, task)->proc;
+    bool others = false;
+    for (uint32_t words = in->active_words; words; words &= words - 1) {
+        uint32_t w = (uint32_t)__builtin_ctz(words);
+        for (uint64_t m = in->active[w]; m; m &= m - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(m);
+            if (!usf_allowed(p, i, core)) continue;
+            if (!precedes(p, mine, i)) return true;
+            others = true;
+        }
+    }
+    return pq_yielder_waits(p, core) || (others && !pq_spins_briefly(p, core));
+}
+
+/* Where an earlier program's thread only waits by yielding, a later one's helps for a short time. */
+static void started(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    uint32_t waiting = pq_core_of(p, core)->yielded.head;
+    if (waiting && precedes(p, usf_task(p, waiting - 1)->proc, usf_task(p, task)->proc))
+        usf_core(p, core)->give_way_at = p->now + PQ_HELP_NS;
+}
+
+const struct usf_policy_ops usf_policy_batch = {
+    .api = USF_POLICY_API,
+    .size = sizeof(struct usf_policy_ops),
+    .name = "batch",
+    .flags = USF_POLICY_SWAP,
+    .description = "batch processing: programs one after another, later ones where earlier ones leave cores without work",
+    .init = pq_init,
+    .select_core = select_core,
+    .enqueue = enqueue,
+    .pick = pick,
+    .dequeue = pq_dequeue,
+    .yield = yield,
+    .started = started,
+};

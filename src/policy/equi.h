@@ -1,0 +1,364 @@
+/* src/policy/equi.h - programs and their partitions.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The records of equi and speedup, and the slow half of both: who counts as a program, which level is in force, who gets which
+ * cores, who may keep old ones for a while, whose turn it is in an emptier partition.  equi.c has the fast half, the operations.
+ * Pure: usf/policy.h and headers beside this one.
+ *
+ * A process is a program.  It has a partition from its first ready task on, and counts for the thresholds when it has been there
+ * for WARM quanta, so that `sed` in a shell's pipeline changes nobody's share.  When it has had nothing to do for AWAY
+ * quanta (a shell that waits for its child) it neither counts nor has a partition until it is back.
+ *
+ * Invariants, between two calls
+ *   E1  proc.placed  <=>  it is linked in the list of programs, in order of arrival;  `mine` is empty if not;
+ *   E2  a core belongs to the programs that have it in `mine` or `old`: they are core.owner[0 .. nr_owners-1], or
+ *       nr_owners > EQUI_OWNERS and nobody has written them down;
+ *   E3  bit c of inst.guests  <=>  core c runs a task of a program that it does not belong to;
+ *   E4  proc.queued == its tasks in the queues, yielders included;  proc.running == its tasks on cores;
+ *   E5  `old` is not empty  <=>  a grace period runs, until grace_until;  inst.nr_graces counts those. */
+#ifndef USF_POLICY_EQUI_H
+#define USF_POLICY_EQUI_H
+
+#include "policy/partition.h"
+#include "policy/queues.h"
+#include "policy/speedup.h"
+
+enum {                          /* in quanta */
+    EQUI_WARM = 1,              /* a process that is younger does not count for the thresholds yet */
+    EQUI_AWAY = 25,             /* one without anything to do for so long is no program any more */
+    EQUI_SETTLE = 5,            /* exactly at a threshold for so long: it is crossed */
+    EQUI_GRACE = 25,            /* a malleable program keeps its old cores for so long at most */
+    EQUI_TURN_NEAR = 5,         /* so much less in a crowded partition: change places within a NUMA node, */
+    EQUI_TURN_FAR = 50,         /* ... or with one of another node */
+    EQUI_OWNERS = 10,
+    EQUI_FULL = 1024,           /* rate of a program of weight 100 that has its cores for itself */
+};
+
+struct USF_POLICY_STATE equi_inst {
+    struct pq_inst q;
+    struct part_map map;
+    uint64_t guests[4];
+    uint64_t due;               /* ns, when equi_review has something to do; 0: now */
+    uint64_t crossed;           /* ns, since when the programs are exactly at a threshold; 0: they are not */
+    uint64_t accounted;         /* ns, until when `granted` has been counted */
+    uint32_t first, last;       /* list of programs, id + 1 */
+    uint32_t level;
+    uint32_t nr_graces;
+    uint32_t measures;          /* 1: the policy is speedup */
+    uint32_t changed;           /* somebody came, left or changed since the last review */
+};
+struct USF_POLICY_STATE equi_core {
+    struct pq_core q;
+    uint64_t since;             /* ns, when `proc` began its turn here */
+    uint32_t proc;              /* process served, + 1; 0 = none yet */
+    uint16_t round;             /* process from which help goes on */
+    uint16_t nr_owners;
+    uint16_t owner[EQUI_OWNERS];
+};
+struct USF_POLICY_STATE equi_proc {
+    struct pq_proc q;
+    uint64_t mine[4], old[4], wish[4];  /* its partition; that before, in a grace period; both */
+    uint64_t vtime;             /* ns on its own cores, by weight: for turns within a partition */
+    uint64_t granted;           /* ns x EQUI_FULL, what its partition gave it, by weight: for turns between partitions */
+    uint64_t joined, idle_since, grace_until;
+    uint32_t next, prev;        /* list of programs, id + 1 */
+    uint32_t running, queued;
+    uint16_t units, level;      /* partitions that it has, of which level */
+    uint32_t placed;
+    struct speedup measured;
+};
+struct USF_POLICY_STATE equi_mark {
+    struct pq_mark q;
+    uint16_t picked;            /* named by pick, not started yet */
+    uint16_t on;                /* started and not stopped: counted in `running` */
+};
+_Static_assert(sizeof(struct equi_inst) <= USF_POL_DATA - 64, "instance data");
+_Static_assert(sizeof(struct equi_core) <= USF_POL_CORE_DATA, "core data");
+_Static_assert(sizeof(struct equi_proc) <= USF_POL_PROC_DATA, "process data");
+_Static_assert(sizeof(struct equi_mark) <= USF_POL_TASK_DATA, "task data");
+
+static inline struct equi_inst *equi_inst_of(struct usf_pol *p) { return (struct equi_inst *)(void *)p->data; }
+static inline struct equi_core *equi_core_of(struct usf_pol *p, uint32_t c) { return (struct equi_core *)(void *)usf_core(p, c)->data; }
+static inline struct equi_proc *equi_proc_of(struct usf_pol *p, uint32_t i) { return (struct equi_proc *)(void *)usf_proc(p, i)->data; }
+static inline struct equi_mark *equi_mark_of(struct usf_pol *p, uint32_t t) { return (struct equi_mark *)(void *)usf_task(p, t)->data; }
+
+static inline bool equi_owns(struct usf_pol *p, uint32_t i, uint32_t core) { return part_has(equi_proc_of(p, i)->wish, core); }
+static inline void equi_due(struct equi_inst *in, uint64_t at) { if (at < in->due) in->due = at; }
+
+/* An integer multiple of the normal share. */
+static inline uint32_t equi_units(struct usf_pol *p, uint32_t i)
+{
+    uint32_t units = (usf_proc(p, i)->weight + 50) / 100;
+    return units ? units : 1;
+}
+
+/* ---- shares ---------------------------------------------------------------------------------------------- */
+
+static inline void equi_publish(struct usf_pol *p, uint32_t i)
+{
+    struct usf_pol_proc *proc = usf_proc(p, i);
+    const struct equi_proc *e = equi_proc_of(p, i);
+    if (part_same(proc->share, e->mine)) return;
+    part_copy(proc->share, e->mine);
+    __atomic_store_n(&proc->share_gen, proc->share_gen + 1, __ATOMIC_RELEASE);
+}
+
+static inline void equi_end_grace(struct equi_inst *in, struct equi_proc *e)
+{
+    if (part_any(e->old)) in->nr_graces--;
+    for (int w = 0; w < PART_WORDS; w++) e->old[w] = 0, e->wish[w] = e->mine[w];
+}
+
+/* New cores for a program.  One that follows by itself, but later, keeps its old ones beside them until it has. */
+static inline void equi_assign(struct usf_pol *p, uint32_t i, const uint64_t *mask)
+{
+    struct equi_inst *in = equi_inst_of(p);
+    struct equi_proc *e = equi_proc_of(p, i);
+    if (part_same(e->mine, mask)) return;
+    bool loses = part_any(e->mine) && part_common(e->mine, mask) < part_count(e->mine);
+    bool smaller = part_count(mask) < part_count(e->mine);
+    uint64_t before[PART_WORDS];
+    part_copy(before, e->mine);
+    part_copy(e->mine, mask);
+    equi_end_grace(in, e);
+    if (loses && smaller && usf_proc(p, i)->flags & USF_PROC_MALLEABLE) {
+        for (int w = 0; w < PART_WORDS; w++) e->wish[w] = mask[w] | before[w];
+        part_copy(e->old, before);
+        e->grace_until = p->now + EQUI_GRACE * p->quantum;
+        in->nr_graces++;
+    }
+    equi_publish(p, i);
+    speedup_restart(&e->measured);
+}
+
+/* Programs per core. */
+static inline void equi_loads(struct usf_pol *p, uint16_t load[PART_CORES])
+{
+    for (uint32_t c = 0; c < PART_CORES; c++) load[c] = 0;
+    for (uint32_t i = equi_inst_of(p)->first; i; i = equi_proc_of(p, i - 1)->next) {
+        const uint64_t *mine = equi_proc_of(p, i - 1)->mine;
+        for (uint32_t c = 0; (c = part_next(mine, c, PART_CORES)) < PART_CORES; c++) load[c]++;
+    }
+}
+
+/* The shape that all have: one partition of the level in force, or as many as the weight says. */
+static inline void equi_normal(struct usf_pol *p, uint32_t i)
+{
+    const struct equi_inst *in = equi_inst_of(p);
+    struct equi_proc *e = equi_proc_of(p, i);
+    uint32_t units = equi_units(p, i), all = in->map.count[in->level];
+    e->level = (uint16_t)in->level;
+    e->units = (uint16_t)(units < all ? units : all);
+}
+
+/* A place for a program of its shape; load[] gets it. */
+static inline void equi_place(struct usf_pol *p, uint32_t i, uint16_t load[PART_CORES])
+{
+    const struct equi_inst *in = equi_inst_of(p);
+    struct equi_proc *e = equi_proc_of(p, i);
+    const uint64_t *may = usf_proc(p, i)->cores;
+    uint64_t mask[PART_WORDS] = {may[0], may[1], may[2], may[3]}, part[PART_WORDS];
+    uint32_t at = part_choose(&in->map, e->level, load, e->units, may, e->mine);
+    if (at != USF_NONE) {
+        part_mask(&in->map, e->level, at, e->units, part);
+        for (int w = 0; w < PART_WORDS; w++) mask[w] &= part[w];
+    }
+    equi_assign(p, i, mask);
+    for (uint32_t c = 0; (c = part_next(mask, c, PART_CORES)) < PART_CORES; c++) load[c]++;
+}
+
+static inline uint32_t equi_size(const struct equi_inst *in, const struct equi_proc *e)
+{ return (uint32_t)in->map.nr_cores * e->units / in->map.count[e->level]; }
+
+/* All programs anew: those with the widest partitions first, which must find room; then in order of arrival. */
+static inline void equi_place_all(struct usf_pol *p)
+{
+    struct equi_inst *in = equi_inst_of(p);
+    uint16_t load[PART_CORES] = {0};
+    for (uint32_t size = UINT32_MAX, smaller; size; size = smaller) {
+        smaller = 0;
+        for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
+            uint32_t its = equi_size(in, equi_proc_of(p, i - 1));
+            if (its == size) equi_place(p, i - 1, load);
+            if (its < size && its > smaller) smaller = its;
+        }
+    }
+}
+
+/* EQ, the option topology-blind: the cores divided by the number of programs, whatever they share; who has too many keeps the first of
+ * them, who has too few gets what is free. */
+static inline void equi_divide_all(struct usf_pol *p)
+{
+    struct equi_inst *in = equi_inst_of(p);
+    uint16_t load[PART_CORES] = {0};
+    uint32_t units = 0, rest, cap;
+    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) units += equi_units(p, i - 1);
+    if (!units) return;
+    cap = (units + p->nr_cores - 1) / p->nr_cores;
+    for (int pass = 0; pass < 2; pass++) {
+        rest = p->nr_cores > units ? p->nr_cores % units : 0;
+        for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
+            struct equi_proc *e = equi_proc_of(p, i - 1);
+            const uint64_t *may = usf_proc(p, i - 1)->cores;
+            uint32_t u = equi_units(p, i - 1), more = u < rest ? u : rest;
+            uint32_t n = p->nr_cores > units ? p->nr_cores / units * u + more : u;
+            e->units = (uint16_t)u;
+            rest -= more;
+            if (pass == 0) {
+                part_copy(e->wish, e->mine);    /* `wish` is set anew below */
+                part_keep(e->wish, may, load, cap, n);
+                continue;
+            }
+            uint64_t mask[PART_WORDS];
+            part_copy(mask, e->wish);
+            part_grow(mask, may, load, p->nr_cores, n);
+            for (int w = 0; w < PART_WORDS; w++) e->wish[w] = e->mine[w] | e->old[w];
+            equi_assign(p, i - 1, mask);
+        }
+    }
+}
+
+/* Programs have left: move the last that came from where there are two more than elsewhere. */
+static inline bool equi_even_out(struct usf_pol *p)
+{
+    struct equi_inst *in = equi_inst_of(p);
+    uint16_t load[PART_CORES];
+    bool moved = false, again = true;
+    for (uint32_t moves = 0; again && moves < PART_CORES; moves++) {
+        again = false;
+        equi_loads(p, load);
+        for (uint32_t i = in->last; i && !again; i = equi_proc_of(p, i - 1)->prev) {
+            struct equi_proc *e = equi_proc_of(p, i - 1);
+            uint64_t part[PART_WORDS];
+            uint32_t here = 0, there = 0;
+            for (uint32_t c = 0; (c = part_next(e->mine, c, PART_CORES)) < PART_CORES; c++) if (load[c] > here) here = load[c];
+            uint32_t at = part_choose(&in->map, e->level, load, e->units, usf_proc(p, i - 1)->cores, e->mine);
+            if (at == USF_NONE) continue;
+            part_mask(&in->map, e->level, at, e->units, part);
+            for (int w = 0; w < PART_WORDS; w++) part[w] &= usf_proc(p, i - 1)->cores[w];
+            for (uint32_t c = 0; (c = part_next(part, c, PART_CORES)) < PART_CORES; c++) if (load[c] > there) there = load[c];
+            if (there + 2 > here) continue;
+            equi_assign(p, i - 1, part);
+            again = moved = true;
+        }
+    }
+    return moved;
+}
+
+/* ---- turns between crowded and emptier partitions -------------------------------------------------------------- */
+
+/* Sum of the weights that share each core, in the unit of one partition. */
+static inline void equi_weights(struct usf_pol *p, uint32_t sum[PART_CORES])
+{
+    for (uint32_t c = 0; c < PART_CORES; c++) sum[c] = 0;
+    for (uint32_t i = equi_inst_of(p)->first; i; i = equi_proc_of(p, i - 1)->next) {
+        const struct equi_proc *e = equi_proc_of(p, i - 1);
+        uint32_t weight = usf_proc(p, i - 1)->weight / (e->units ? e->units : 1);
+        for (uint32_t c = 0; (c = part_next(e->mine, c, PART_CORES)) < PART_CORES; c++) sum[c] += weight ? weight : 1;
+    }
+}
+
+/* What a program gets of its partition, for each 100 of weight; EQUI_FULL: all of it, at its normal weight. */
+static inline uint32_t equi_rate(struct usf_pol *p, uint32_t i, const uint32_t sum[PART_CORES])
+{
+    const uint64_t *mine = equi_proc_of(p, i)->mine;
+    uint32_t n = part_count(mine);
+    uint64_t rate = 0;
+    for (uint32_t c = 0; (c = part_next(mine, c, PART_CORES)) < PART_CORES; c++) rate += EQUI_FULL * 100 / (sum[c] ? sum[c] : 1);
+    return n ? (uint32_t)(rate / n) : 0;
+}
+
+/* Count what each has been granted since the last time; nobody falls behind the best by more than can be made up for. */
+static inline void equi_account(struct usf_pol *p, const uint32_t sum[PART_CORES])
+{
+    struct equi_inst *in = equi_inst_of(p);
+    uint64_t passed = p->now - in->accounted, most = 0, least = UINT64_MAX, behind = 2 * EQUI_TURN_FAR * p->quantum * EQUI_FULL;
+    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
+        struct equi_proc *e = equi_proc_of(p, i - 1);
+        uint64_t rate = equi_rate(p, i - 1, sum), part = rate * usf_proc(p, i - 1)->weight / (100 * (e->units ? e->units : 1));
+        e->granted += passed * rate;
+        if (e->granted > most) most = e->granted;
+        e->measured.time += passed * (part < EQUI_FULL ? part : EQUI_FULL) / EQUI_FULL;
+    }
+    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
+        struct equi_proc *e = equi_proc_of(p, i - 1);
+        if (most - e->granted > behind) e->granted = most - behind;
+        if (e->granted < least) least = e->granted;
+    }
+    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) equi_proc_of(p, i - 1)->granted -= least;
+    in->accounted = p->now;
+}
+
+static inline bool equi_fits(const uint64_t *mask, const uint64_t *may)
+{ return part_common(mask, may) == part_count(mask); }
+
+/* May these two change places?  They must be of one shape, and each allowed where the other is. */
+static inline bool equi_may_swap(struct usf_pol *p, uint32_t a, uint32_t b)
+{
+    const struct equi_proc *x = equi_proc_of(p, a), *y = equi_proc_of(p, b);
+    return part_count(x->mine) == part_count(y->mine) && x->level == y->level && x->units == y->units
+           && equi_fits(x->mine, usf_proc(p, b)->cores) && equi_fits(y->mine, usf_proc(p, a)->cores);
+}
+
+static inline bool equi_same_node(struct usf_pol *p, const uint64_t *a, const uint64_t *b)
+{
+    uint32_t x = part_next(a, 0, 0), y = part_next(b, 0, 0);
+    return usf_core(p, x)->node == usf_core(p, y)->node;
+}
+
+static inline void equi_swap(struct usf_pol *p, uint32_t a, uint32_t b)
+{
+    uint64_t x[PART_WORDS], y[PART_WORDS];
+    part_copy(x, equi_proc_of(p, a)->mine);
+    part_copy(y, equi_proc_of(p, b)->mine);
+    equi_assign(p, a, y);
+    equi_assign(p, b, x);
+}
+
+/* Where three share two partitions one has one for itself: who has had least so far changes places with who has had most and gets
+ * more.  *uneven: there is somebody to be made up for, look again. */
+static inline bool equi_take_turns(struct usf_pol *p, const uint32_t sum[PART_CORES], bool *uneven)
+{
+    struct equi_inst *in = equi_inst_of(p);
+    uint32_t poor = 0, rich = 0;
+    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next)
+        if (!poor || equi_proc_of(p, i - 1)->granted < equi_proc_of(p, poor - 1)->granted) poor = i;
+    if (!poor) return false;
+    uint32_t rate = equi_rate(p, poor - 1, sum);
+    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
+        if (i == poor || equi_rate(p, i - 1, sum) <= rate || !equi_may_swap(p, poor - 1, i - 1)) continue;
+        if (!rich || equi_proc_of(p, i - 1)->granted > equi_proc_of(p, rich - 1)->granted) rich = i;
+    }
+    *uneven = rich != 0;
+    if (!rich) return false;
+    const struct equi_proc *x = equi_proc_of(p, poor - 1), *y = equi_proc_of(p, rich - 1);
+    uint64_t turn = equi_same_node(p, x->mine, y->mine) ? EQUI_TURN_NEAR : EQUI_TURN_FAR;
+    if (y->granted < x->granted || y->granted - x->granted < turn * p->quantum * EQUI_FULL) return false;
+    equi_swap(p, poor - 1, rich - 1);
+    return true;
+}
+
+/* ---- who owns what ------------------------------------------------------------------------------------------ */
+
+static inline void equi_note_guest(struct usf_pol *p, uint32_t c, uint32_t task)
+{
+    struct equi_inst *in = equi_inst_of(p);
+    if (task == USF_NONE || equi_owns(p, usf_task(p, task)->proc, c)) part_clear(in->guests, c);
+    else part_set(in->guests, c);
+}
+
+/* Shares have changed: write down who owns each core, and who runs there as a guest from now on. */
+static inline void equi_note_owners(struct usf_pol *p)
+{
+    for (uint32_t c = 0; c < p->nr_cores; c++) equi_core_of(p, c)->nr_owners = 0;
+    for (uint32_t i = equi_inst_of(p)->first; i; i = equi_proc_of(p, i - 1)->next) {
+        const uint64_t *wish = equi_proc_of(p, i - 1)->wish;
+        for (uint32_t c = 0; (c = part_next(wish, c, PART_CORES)) < p->nr_cores; c++) {
+            struct equi_core *core = equi_core_of(p, c);
+            if (core->nr_owners < EQUI_OWNERS) core->owner[core->nr_owners] = (uint16_t)(i - 1);
+            if (core->nr_owners <= EQUI_OWNERS) core->nr_owners++;
+        }
+    }
+    for (uint32_t c = 0; c < p->nr_cores; c++) equi_note_guest(p, c, usf_core(p, c)->current);
+}
+
+#endif

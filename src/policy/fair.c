@@ -1,0 +1,231 @@
+/* src/policy/fair.c - equal virtual time per process and weight, within cooperation.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A process's virtual time is the core time that its tasks have had, divided by its weight (100: as it is).  A core that asks
+ * gets a task of the process that has had least, of those with ready tasks that may run there; which task, the queues of
+ * queues.h say, by last core and nearness.  So processes share the machine by weight, whatever the number of their threads.
+ *
+ * Cooperation: threads run until they block, yield or end, and a core stays with the process that it serves while that is ahead by less
+ * than a quantum.  Only when the process that has had least is more than a quantum behind one that runs, that one's
+ * core is made to give way.
+ *
+ * Lag: nobody gets more than a quantum, in virtual time, plus one uninterrupted run of a thread ahead of who is ready.
+ *   - Who joins starts at the least virtual time of those that are ready or run.
+ *   - Who slept starts there as well, or up to a quantum before it, if it was behind then: so who sleeps often and
+ *     briefly keeps its share, and nobody saves up an hour's.
+ *   - Who is so far ahead because others could not use the cores that it had (too few threads, confined to others) owes them
+ *     MAX_AHEAD quanta at most.
+ *
+ * Costs: pick compares the processes with ready tasks; the least virtual time is looked up at most once in FLOOR_NS.
+ *
+ * Invariants beside those of queues.h
+ *   V1  proc.queued == tasks of the process in the queues, yielders included;  proc.running == its tasks on cores;
+ *   V2  proc.starts == sum of the start times of those, modulo 2^64. */
+#include "policy/queues.h"
+
+enum { MAX_AHEAD = 10, FLOOR_NS = 1000000, MIN_RUN_NS = 1000000 };
+
+struct USF_POLICY_STATE inst {
+    struct pq_inst q;
+    uint64_t floor;             /* virtual ns, least of the processes that are ready or run, as of */
+    uint64_t floor_at;          /* ns; 0: never */
+};
+struct USF_POLICY_STATE core {
+    struct pq_core q;
+    uint32_t proc;              /* process served, + 1 */
+};
+struct USF_POLICY_STATE proc {
+    struct pq_proc q;
+    uint64_t vtime;             /* virtual ns that its tasks have had, those that run not counted */
+    uint64_t starts;
+    uint32_t running, queued;
+    uint32_t joined;            /* 1: vtime has been set */
+};
+struct USF_POLICY_STATE mark {
+    struct pq_mark q;
+    uint16_t picked;            /* named by pick, not started yet */
+    uint16_t on;                /* started and not stopped: counted in `running` */
+};
+_Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64 && sizeof(struct core) <= USF_POL_CORE_DATA
+               && sizeof(struct proc) <= USF_POL_PROC_DATA && sizeof(struct mark) <= USF_POL_TASK_DATA, "our state fits the data areas");
+
+static struct inst *inst_of(struct usf_pol *p) { return (struct inst *)(void *)p->data; }
+static struct core *core_of(struct usf_pol *p, uint32_t c) { return (struct core *)(void *)usf_core(p, c)->data; }
+static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc *)(void *)usf_proc(p, i)->data; }
+static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark *)(void *)usf_task(p, t)->data; }
+
+static uint64_t virtual(struct usf_pol *p, uint32_t i, uint64_t ns)
+{
+    uint32_t weight = usf_proc(p, i)->weight;
+    return weight == 100 || !weight ? ns : ns / weight * 100 + ns % weight * 100 / weight;
+}
+
+/* Virtual time now, with what its running tasks have had since they were started. */
+static uint64_t vtime(struct usf_pol *p, uint32_t i)
+{
+    const struct proc *proc = proc_of(p, i);
+    uint64_t runs = proc->running * p->now - proc->starts;
+    return proc->vtime + (runs >> 63 ? 0 : virtual(p, i, runs));
+}
+
+/* The active process that has had least and may use the core; USF_NONE: none. */
+static uint32_t least(struct usf_pol *p, uint32_t core, uint64_t *v, const uint64_t *seen)
+{
+    const struct pq_inst *in = pq_inst_of(p);
+    uint32_t best = USF_NONE;
+    for (uint32_t words = in->active_words; words; words &= words - 1) {
+        uint32_t w = (uint32_t)__builtin_ctz(words);
+        for (uint64_t m = in->active[w] & ~seen[w]; m; m &= m - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(m);
+            if (core != USF_NONE && !usf_allowed(p, i, core)) continue;
+            uint64_t had = vtime(p, i);
+            if (best == USF_NONE || had < *v) best = i, *v = had;
+        }
+    }
+    return best;
+}
+
+static const uint64_t nobody[PQ_PROC_WORDS];
+
+static uint64_t floor_now(struct usf_pol *p)
+{
+    struct inst *in = inst_of(p);
+    uint64_t low = UINT64_MAX, v;
+    if (in->floor_at && p->now - in->floor_at < FLOOR_NS) return in->floor;
+    if (least(p, USF_NONE, &v, nobody) != USF_NONE) low = v;
+    for (uint32_t c = 0; c < p->nr_cores; c++) {
+        uint32_t task = usf_core(p, c)->current;
+        if (task == USF_NONE || !proc_of(p, usf_task(p, task)->proc)->running) continue;
+        if ((v = vtime(p, usf_task(p, task)->proc)) < low) low = v;
+    }
+    if (low != UINT64_MAX && low > in->floor) in->floor = low;
+    in->floor_at = p->now;
+    return in->floor;
+}
+
+/* A process with nothing to do has something again. */
+static void awake(struct usf_pol *p, uint32_t i)
+{
+    struct proc *proc = proc_of(p, i);
+    if (proc->running || proc->queued) return;
+    uint64_t floor = floor_now(p), keeps = proc->joined ? p->quantum : 0;
+    uint64_t low = floor > keeps ? floor - keeps : 0;
+    if (!proc->joined || proc->vtime < low) proc->vtime = low;
+    proc->joined = 1;
+}
+
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4]) { return pq_select(p, task, idle, NULL); }
+
+/* Process i has ready tasks: has one that runs had more than a quantum too much, where task (or any) of i may run? */
+static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
+{
+    uint64_t most = vtime(p, i) + p->quantum;
+    uint32_t found = USF_NONE;
+    for (uint32_t c = 0; c < p->nr_cores; c++) {
+        const struct usf_pol_core *core = usf_core(p, c);
+        if (core->current == USF_NONE || core->give_way_at) continue;
+        if (task == USF_NONE ? !usf_allowed(p, i, c) : !usf_may_run(p, task, c)) continue;
+        uint64_t v = vtime(p, usf_task(p, core->current)->proc);
+        if (v > most) most = v, found = c;
+    }
+    if (found == USF_NONE) return;
+    uint64_t at = usf_core(p, found)->since + MIN_RUN_NS;
+    usf_core(p, found)->give_way_at = at > p->now ? at : p->now;
+}
+
+static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
+{
+    uint32_t i = usf_task(p, task)->proc;
+    mark_of(p, task)->picked = 0;
+    awake(p, i);
+    proc_of(p, i)->queued++;
+    pq_enqueue(p, task, why, NULL);
+    if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT) reclaim(p, i, task);
+}
+
+static void dequeue(struct usf_pol *p, uint32_t task)
+{
+    proc_of(p, usf_task(p, task)->proc)->queued--;
+    pq_dequeue(p, task);
+}
+
+static uint32_t choose(struct usf_pol *p, uint32_t core)
+{
+    struct core *c = core_of(p, core);
+    uint64_t v = 0, seen[PQ_PROC_WORDS] = {0};
+    uint32_t task = pq_take_overdue(p, core, p->quantum), i = least(p, core, &v, seen);
+    if (task != USF_NONE) return task;
+    if (i != USF_NONE && c->proc && c->proc - 1 != i && pq_is_active(&inst_of(p)->q, c->proc - 1)
+        && vtime(p, c->proc - 1) < v + p->quantum && (task = pq_take(p, c->proc - 1, core)) != USF_NONE) return task;
+    for (; i != USF_NONE; i = least(p, core, &v, seen)) {
+        if ((task = pq_take(p, i, core)) != USF_NONE) return task;
+        seen[i / 64] |= 1ull << (i % 64);       /* its tasks are confined to other cores */
+    }
+    return pq_take_yielder(p, core);
+}
+
+static uint32_t pick(struct usf_pol *p, uint32_t core)
+{
+    uint32_t task = choose(p, core);
+    if (task == USF_NONE) return task;
+    proc_of(p, usf_task(p, task)->proc)->queued--;
+    mark_of(p, task)->picked = 1;
+    return task;
+}
+
+static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    (void)task;
+    return pq_any_for(p, core) || pq_yielder_waits(p, core);
+}
+
+static void started(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    uint32_t i = usf_task(p, task)->proc;
+    struct proc *proc = proc_of(p, i);
+    if (!mark_of(p, task)->picked) awake(p, i);
+    mark_of(p, task)->picked = 0;
+    mark_of(p, task)->on = 1;
+    proc->running++;
+    proc->starts += p->now;
+    core_of(p, core)->proc = i + 1;
+}
+
+static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    uint32_t i = usf_task(p, task)->proc;
+    struct proc *proc = proc_of(p, i);
+    uint64_t since = usf_core(p, core)->since, ran = p->now > since ? p->now - since : 0;
+    if (!mark_of(p, task)->on) return;          /* it was on the core before this policy was in force */
+    mark_of(p, task)->on = 0;
+    proc->running--;
+    proc->starts -= since;
+    proc->vtime += virtual(p, i, ran);
+    uint64_t ahead = inst_of(p)->floor + MAX_AHEAD * p->quantum + virtual(p, i, p->quantum);
+    if (proc->vtime > ahead && p->now - inst_of(p)->floor_at < FLOOR_NS) proc->vtime = ahead;
+}
+
+/* While tasks wait: keep the bound on the lag for those that came to wait before others got ahead of them. */
+static void tick(struct usf_pol *p)
+{
+    uint64_t v = 0;
+    floor_now(p);
+    uint32_t i = least(p, USF_NONE, &v, nobody);
+    if (i != USF_NONE) reclaim(p, i, USF_NONE);
+}
+
+const struct usf_policy_ops usf_policy_fair = {
+    .api = USF_POLICY_API,
+    .size = sizeof(struct usf_policy_ops),
+    .name = "fair",
+    .flags = USF_POLICY_SWAP,
+    .description = "equal virtual time per process and weight, within cooperation",
+    .init = pq_init,
+    .select_core = select_core,
+    .enqueue = enqueue,
+    .pick = pick,
+    .dequeue = dequeue,
+    .yield = yield,
+    .started = started,
+    .stopped = stopped,
+    .tick = tick,
+};

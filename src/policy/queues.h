@@ -1,0 +1,399 @@
+/* src/policy/queues.h - queues per process and core, for policies that choose a process first.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A policy that shares cores between processes (equi, fair, batch) decides which process a core serves; which of its tasks,
+ * these queues say.  A ready task waits in its process's queue of the core that it ran on last, as long as that is one of
+ * the `wish` cores that the policy gives it, else of one of those in turn.  A core takes from its own queue, then
+ * from near to far.  Within a process tasks of higher priority go first, then earlier deadlines.  Strict affinity is
+ * kept, a preferred one decides where a task waits and which idle core it gets.
+ *
+ * Who yields waits for somebody else, so yielders wait per core and come after ready tasks; one that has waited for longer
+ * than a bound goes first, but not twice in a row, and now and then a core takes over one that waits much longer elsewhere.
+ *
+ * Costs: a few bitmap words for each operation.  Tasks that are confined to cores are looked at one by one, and
+ * where a process has ready tasks with a priority or deadline, the heads of all its queues are compared.
+ *
+ * Invariants, between two calls
+ *   Q1  a held task is in exactly one fifo, the one that its mark names: proc.ready[core] or core.yielded;
+ *   Q2  bit c of proc.nonempty  <=>  proc.ready[c].len > 0;  proc.nr_ranked == ready tasks whose mark says `ranked`;
+ *   Q3  bit i of inst.active    <=>  process i has a bit in nonempty;  bit w of inst.active_words <=> inst.active[w] != 0;
+ *   Q4  bit c of inst.yielding  <=>  core c's fifo of yielders is not empty;
+ *   Q5  no task of a fifo of ready ones has a higher rank than the one before it.
+ *
+ * The four structs are the first members of the policy's own in the data areas. */
+#ifndef USF_POLICY_QUEUES_H
+#define USF_POLICY_QUEUES_H
+
+#include <usf/policy.h>
+
+enum {
+    PQ_CORES = 256, PQ_PROCS = 1024, PQ_CORE_WORDS = PQ_CORES / 64, PQ_PROC_WORDS = PQ_PROCS / 64,
+    PQ_LOOK_EVERY = 16,         /* choices among yielders until one looks beyond the core's own */
+    PQ_LOOK_WAIT_NS = 20000,    /* a yielder elsewhere that waits for less is being served */
+    PQ_SPIN_US = 200,           /* who waits by yielding keeps a core of its own program against strangers for so long, */
+    PQ_HELP_NS = 2000000,       /* ... and comes back after so long of theirs */
+};
+
+struct USF_POLICY_STATE pq_inst {
+    uint64_t active[PQ_PROC_WORDS];
+    uint64_t yielding[PQ_CORE_WORDS];
+    uint32_t active_words;
+    uint32_t dice;
+};
+struct USF_POLICY_STATE pq_core {
+    uint64_t same_llc[PQ_CORE_WORDS], same_node[PQ_CORE_WORDS];
+    struct usf_fifo yielded;
+    uint16_t looks;             /* choices among yielders, modulo a power of two */
+    uint16_t overdue;           /* the last choice was a yielder that had waited too long */
+    uint32_t spin_begin, spin_last;     /* us, modulo 2^32: first and latest of a row of yields */
+};
+struct USF_POLICY_STATE pq_proc {
+    struct usf_fifo ready[PQ_CORES];
+    uint64_t nonempty[PQ_CORE_WORDS];
+    uint32_t next_core;         /* where the next task without a place of its own goes */
+    uint32_t nr_ranked;
+};
+struct USF_POLICY_STATE pq_mark {
+    uint16_t core;              /* whose queue */
+    uint8_t yielded;
+    uint8_t ranked;             /* has a priority or a deadline */
+};
+
+static inline struct pq_inst *pq_inst_of(struct usf_pol *p) { return (struct pq_inst *)(void *)p->data; }
+static inline struct pq_core *pq_core_of(struct usf_pol *p, uint32_t c) { return (struct pq_core *)(void *)usf_core(p, c)->data; }
+static inline struct pq_proc *pq_proc_of(struct usf_pol *p, uint32_t i) { return (struct pq_proc *)(void *)usf_proc(p, i)->data; }
+static inline struct pq_mark *pq_mark_of(struct usf_pol *p, uint32_t t) { return (struct pq_mark *)(void *)usf_task(p, t)->data; }
+static inline uint64_t pq_waits(struct usf_pol *p, uint32_t t)
+{
+    uint64_t since = usf_task(p, t)->ready_since;
+    return p->now > since ? p->now - since : 0;
+}
+
+static inline bool pq_has(const uint64_t *m, uint32_t b) { return m[b / 64] >> (b % 64) & 1; }
+static inline void pq_set(uint64_t *m, uint32_t b) { m[b / 64] |= 1ull << (b % 64); }
+static inline void pq_clear(uint64_t *m, uint32_t b) { m[b / 64] &= ~(1ull << (b % 64)); }
+static inline bool pq_and(uint64_t *out, const uint64_t *a, const uint64_t *b)
+{
+    uint64_t any = 0;
+    for (int w = 0; w < PQ_CORE_WORDS; w++) any |= out[w] = a[w] & b[w];
+    return any != 0;
+}
+
+/* First bit of a & b at or after `from`, going around; USF_NONE: no such bit. */
+static inline uint32_t pq_next_core(const uint64_t *a, const uint64_t *b, uint32_t from)
+{
+    uint32_t w = from / 64 % PQ_CORE_WORDS;
+    uint64_t mask = ~0ull << (from % 64);
+    for (int i = 0; i <= PQ_CORE_WORDS; i++, w = (w + 1) % PQ_CORE_WORDS, mask = ~0ull) {
+        uint64_t m = a[w] & b[w] & mask;
+        if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
+    }
+    return USF_NONE;
+}
+
+/* The set bit that is nearest to `core`, itself first; USF_NONE: none is set. */
+static inline uint32_t pq_nearest(struct usf_pol *p, const uint64_t *m, uint32_t core)
+{
+    const struct pq_core *c = pq_core_of(p, core);
+    if (!(m[0] | m[1] | m[2] | m[3])) return USF_NONE;
+    if (pq_has(m, core)) return core;
+    uint32_t found = pq_next_core(m, c->same_llc, core);
+    if (found == USF_NONE) found = pq_next_core(m, c->same_node, core);
+    return found != USF_NONE ? found : pq_next_core(m, m, core);
+}
+
+/* First process at or after `from`, going around, that has ready tasks; USF_NONE: none. */
+static inline uint32_t pq_next_active(const struct pq_inst *in, uint32_t from)
+{
+    if (!in->active_words) return USF_NONE;
+    uint32_t w = from / 64 % PQ_PROC_WORDS;
+    uint64_t m = in->active[w] & ~0ull << (from % 64);
+    if (!m) {
+        uint32_t after = in->active_words & ~0u << w << 1;      /* words behind this one, else from the front */
+        w = (uint32_t)__builtin_ctz(after ? after : in->active_words);
+        m = in->active[w];
+    }
+    return w * 64 + (uint32_t)__builtin_ctzll(m);
+}
+
+/* Has this process a ready task? */
+static inline bool pq_is_active(const struct pq_inst *in, uint32_t proc) { return in->active[proc / 64] >> (proc % 64) & 1; }
+
+/* Is any task ready of a process that may use this core? */
+static inline bool pq_any_for(struct usf_pol *p, uint32_t core)
+{
+    const struct pq_inst *in = pq_inst_of(p);
+    uint32_t first = pq_next_active(in, 0), i = first;
+    while (i != USF_NONE) {
+        if (usf_allowed(p, i, core)) return true;
+        if ((i = pq_next_active(in, (i + 1) % PQ_PROCS)) == first) break;
+    }
+    return false;
+}
+
+static inline int pq_init(struct usf_pol *p)
+{
+    if (p->nr_cores > PQ_CORES || p->nr_procs > PQ_PROCS) return -1;
+    for (uint32_t i = 0; i < p->nr_cores; i++) {
+        struct pq_core *c = pq_core_of(p, i);
+        for (uint32_t j = 0; j < p->nr_cores; j++) {
+            if (usf_core(p, i)->llc == usf_core(p, j)->llc) pq_set(c->same_llc, j);
+            if (usf_core(p, i)->node == usf_core(p, j)->node) pq_set(c->same_node, j);
+        }
+    }
+    return 0;
+}
+
+/* ---- where a task goes ---------------------------------------------------------------------------- */
+
+/* The cores that the task's affinity names; false: it names none, or those are not here. */
+static inline bool pq_reach(struct usf_pol *p, const struct usf_pol_task *t, uint64_t out[PQ_CORE_WORDS])
+{
+    for (int w = 0; w < PQ_CORE_WORDS; w++) out[w] = 0;
+    bool any = false;
+    if (t->affinity == USF_AFFINITY_ANY) return false;
+    for (uint32_t i = 0; i < p->nr_cores; i++) {
+        const struct usf_pol_core *c = usf_core(p, i);
+        uint32_t unit = t->affinity == USF_AFFINITY_CORE ? i : t->affinity == USF_AFFINITY_LLC ? c->llc : c->node;
+        if (unit == t->affinity_id) pq_set(out, i), any = true;
+    }
+    return any;
+}
+
+/* Narrow `cores` to those where the task wants to be: its own affinity, then the policy's wish.  False: it may run on none. */
+static inline bool pq_narrow(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *wish, uint64_t cores[PQ_CORE_WORDS])
+{
+    uint64_t some[PQ_CORE_WORDS], reach[PQ_CORE_WORDS];
+    if (t->affinity != USF_AFFINITY_ANY) {
+        bool there = pq_reach(p, t, reach) && pq_and(some, cores, reach);
+        if (there) for (int w = 0; w < PQ_CORE_WORDS; w++) cores[w] = some[w];
+        else if (t->strict) return false;
+    }
+    if (wish && pq_and(some, cores, wish)) for (int w = 0; w < PQ_CORE_WORDS; w++) cores[w] = some[w];
+    return (cores[0] | cores[1] | cores[2] | cores[3]) != 0;
+}
+
+/* An idle core for a task that became ready; wish: cores that the policy prefers, or null. */
+static inline uint32_t pq_select(struct usf_pol *p, uint32_t task, const uint64_t idle[4], const uint64_t *wish)
+{
+    const struct usf_pol_task *t = usf_task(p, task);
+    uint64_t m[PQ_CORE_WORDS];
+    if (!pq_and(m, idle, usf_proc(p, t->proc)->cores) || !pq_narrow(p, t, wish, m)) return USF_NONE;
+    if (t->last_core < p->nr_cores) return pq_nearest(p, m, t->last_core);
+    return pq_next_core(m, m, pq_proc_of(p, t->proc)->next_core);
+}
+
+/* The core whose queue a ready task waits in. */
+static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *wish)
+{
+    const uint64_t *may = usf_proc(p, t->proc)->cores;
+    if (t->affinity == USF_AFFINITY_ANY && t->last_core < p->nr_cores && pq_has(may, t->last_core)
+        && (!wish || pq_has(wish, t->last_core))) return t->last_core;
+    struct pq_proc *proc = pq_proc_of(p, t->proc);
+    uint64_t m[PQ_CORE_WORDS] = {may[0], may[1], may[2], may[3]};
+    if (!pq_narrow(p, t, wish, m)) return 0;    /* allowed nowhere: it waits, and whoever picks checks */
+    if (t->affinity != USF_AFFINITY_ANY && t->last_core < p->nr_cores && pq_has(m, t->last_core)) return t->last_core;
+    uint32_t c = pq_next_core(m, m, proc->next_core);
+    if (c >= p->nr_cores) return 0;
+    proc->next_core = (c + 1) % p->nr_cores;
+    return c;
+}
+
+static inline uint32_t pq_throw_dice(struct pq_inst *in, uint32_t sides)
+{
+    in->dice = in->dice * 1664525 + 1013904223;
+    return (uint32_t)((uint64_t)in->dice * sides >> 32);
+}
+
+/* Who was made to give way at core c goes on at a wished core of the same cache, by chance, unless more wait there: computing
+ * threads that never left their core would get more at a core that has fewer of them. */
+static inline uint32_t pq_change_over(struct usf_pol *p, const struct usf_pol_task *t, uint32_t c, const uint64_t *wish)
+{
+    const struct usf_fifo *ready = pq_proc_of(p, t->proc)->ready;
+    const uint64_t *may = usf_proc(p, t->proc)->cores;
+    uint64_t m[PQ_CORE_WORDS] = {may[0], may[1], may[2], may[3]};
+    if (t->affinity != USF_AFFINITY_ANY || !pq_narrow(p, t, wish, m)) return c;
+    uint32_t other = pq_next_core(m, pq_core_of(p, c)->same_llc, pq_throw_dice(pq_inst_of(p), p->nr_cores));
+    return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
+}
+
+/* ---- in and out ------------------------------------------------------------------------------------- */
+
+/* Does t go before u, of the same process? */
+static inline bool pq_outranks(const struct usf_pol_task *t, const struct usf_pol_task *u)
+{
+    if (t->priority != u->priority) return t->priority > u->priority;
+    return t->deadline && (!u->deadline || t->deadline < u->deadline);
+}
+
+static inline void pq_insert(struct usf_pol *p, struct usf_fifo *f, uint32_t task, bool ordered)
+{
+    struct usf_pol_task *t = usf_task(p, task), *after;
+    if (!ordered || !f->tail || !pq_outranks(t, usf_task(p, f->tail - 1))) {
+        usf_fifo_push(p, f, task);
+        return;
+    }
+    uint32_t before = f->tail;          /* the first of those that it outranks */
+    while ((after = usf_task(p, before - 1))->prev && pq_outranks(t, usf_task(p, after->prev - 1))) before = after->prev;
+    t->next = before;
+    t->prev = after->prev;
+    t->queued = 1;
+    if (after->prev) usf_task(p, after->prev - 1)->next = task + 1;
+    else f->head = task + 1;
+    after->prev = task + 1;
+    f->len++;
+}
+
+/* wish: see pq_home; read during the call only. */
+static inline void pq_enqueue(struct usf_pol *p, uint32_t task, enum usf_why why, const uint64_t *wish)
+{
+    struct pq_inst *in = pq_inst_of(p);
+    const struct usf_pol_task *t = usf_task(p, task);
+    struct pq_mark *m = pq_mark_of(p, task);
+    uint32_t c = pq_home(p, t, wish);
+    if (why == USF_WHY_PREEMPT) c = pq_change_over(p, t, c, wish);
+    m->core = (uint16_t)c;
+    m->yielded = why == USF_WHY_YIELD;
+    m->ranked = !m->yielded && (t->priority || t->deadline);
+    if (m->yielded) {
+        usf_fifo_push(p, &pq_core_of(p, c)->yielded, task);
+        pq_set(in->yielding, c);
+        return;
+    }
+    struct pq_proc *proc = pq_proc_of(p, t->proc);
+    proc->nr_ranked += m->ranked;
+    pq_insert(p, &proc->ready[c], task, proc->nr_ranked != 0);
+    pq_set(proc->nonempty, c);
+    pq_set(in->active, t->proc);
+    in->active_words |= 1u << (t->proc / 64);
+}
+
+static inline void pq_remove_ready(struct usf_pol *p, uint32_t i, uint32_t task)
+{
+    struct pq_inst *in = pq_inst_of(p);
+    struct pq_proc *proc = pq_proc_of(p, i);
+    struct pq_mark *m = pq_mark_of(p, task);
+    usf_fifo_remove(p, &proc->ready[m->core], task);
+    proc->nr_ranked -= m->ranked;
+    m->ranked = 0;
+    if (proc->ready[m->core].len) return;
+    pq_clear(proc->nonempty, m->core);
+    if (proc->nonempty[0] | proc->nonempty[1] | proc->nonempty[2] | proc->nonempty[3]) return;
+    pq_clear(in->active, i);
+    if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
+}
+
+static inline void pq_remove_yielder(struct usf_pol *p, uint32_t task)
+{
+    uint32_t c = pq_mark_of(p, task)->core;
+    struct usf_fifo *f = &pq_core_of(p, c)->yielded;
+    usf_fifo_remove(p, f, task);
+    if (!f->len) pq_clear(pq_inst_of(p)->yielding, c);
+}
+
+static inline void pq_dequeue(struct usf_pol *p, uint32_t task)
+{
+    if (pq_mark_of(p, task)->yielded) pq_remove_yielder(p, task);
+    else pq_remove_ready(p, usf_task(p, task)->proc, task);
+}
+
+/* First of a fifo that may run on the core; USF_NONE: none. */
+static inline uint32_t pq_first(struct usf_pol *p, const struct usf_fifo *f, uint32_t core)
+{
+    for (uint32_t i = f->head; i; i = usf_task(p, i - 1)->next)
+        if (usf_may_run(p, i - 1, core)) return i - 1;
+    return USF_NONE;
+}
+
+/* The ready task of process i that this core is to run next, taken out; USF_NONE: it has none that may. */
+static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
+{
+    struct pq_proc *proc = pq_proc_of(p, i);
+    uint32_t best = USF_NONE, at;
+    if (!usf_allowed(p, i, core)) return USF_NONE;
+    uint64_t m[PQ_CORE_WORDS] = {proc->nonempty[0], proc->nonempty[1], proc->nonempty[2], proc->nonempty[3]};
+    while ((at = pq_nearest(p, m, core)) != USF_NONE) {
+        uint32_t task = pq_first(p, &proc->ready[at], core);
+        if (task != USF_NONE && (best == USF_NONE || pq_outranks(usf_task(p, task), usf_task(p, best)))) best = task;
+        if (best != USF_NONE && !proc->nr_ranked) break;
+        pq_clear(m, at);
+    }
+    if (best != USF_NONE) pq_remove_ready(p, i, best);
+    return best;
+}
+
+/* ---- yielders --------------------------------------------------------------------------------------- */
+
+/* A yielder elsewhere that has waited much longer than `waited` ns, or USF_NONE.  One other core is looked at each time, in turn. */
+static inline uint32_t pq_look_elsewhere(struct usf_pol *p, uint32_t core, uint64_t waited)
+{
+    const struct pq_inst *in = pq_inst_of(p);
+    if (p->nr_cores < 2) return USF_NONE;
+    uint32_t turn = pq_core_of(p, core)->looks / PQ_LOOK_EVERY % (p->nr_cores - 1);
+    uint64_t others[PQ_CORE_WORDS] = {in->yielding[0], in->yielding[1], in->yielding[2], in->yielding[3]};
+    pq_clear(others, core);
+    uint32_t at = pq_next_core(others, others, (core + 1 + turn) % p->nr_cores);
+    if (at == USF_NONE) return USF_NONE;
+    uint32_t task = pq_first(p, &pq_core_of(p, at)->yielded, core);
+    if (task == USF_NONE || pq_waits(p, task) < 2 * waited + PQ_LOOK_WAIT_NS) return USF_NONE;
+    return task;
+}
+
+/* The yielder that this core is to run next, taken out; USF_NONE: none may run here. */
+static inline uint32_t pq_take_yielder(struct usf_pol *p, uint32_t core)
+{
+    const struct pq_inst *in = pq_inst_of(p);
+    struct pq_core *c = pq_core_of(p, core);
+    uint32_t task = pq_first(p, &c->yielded, core);
+    if (task != USF_NONE) {
+        if (c->looks++ % PQ_LOOK_EVERY == 0) {
+            uint32_t other = pq_look_elsewhere(p, core, pq_waits(p, task));
+            if (other != USF_NONE) task = other;
+        }
+    } else {
+        uint64_t at[PQ_CORE_WORDS] = {in->yielding[0], in->yielding[1], in->yielding[2], in->yielding[3]};
+        for (uint32_t near; task == USF_NONE && (near = pq_nearest(p, at, core)) != USF_NONE; pq_clear(at, near))
+            task = pq_first(p, &pq_core_of(p, near)->yielded, core);
+    }
+    if (task != USF_NONE) pq_remove_yielder(p, task);
+    return task;
+}
+
+/* The yielder that has waited for `bound` ns at this core: it goes before all others, but not twice in a row. */
+static inline uint32_t pq_take_overdue(struct usf_pol *p, uint32_t core, uint64_t bound)
+{
+    struct pq_core *c = pq_core_of(p, core);
+    uint32_t waiting = c->yielded.head;
+    c->overdue = waiting && !c->overdue && pq_waits(p, waiting - 1) >= bound;
+    return c->overdue ? pq_take_yielder(p, core) : USF_NONE;
+}
+
+/* The running task yields, and strangers alone would come: has it done so for a short time only?  It is likely at a barrier, whose last
+ * thread comes soon; a stranger would stay. */
+static inline bool pq_spins_briefly(struct usf_pol *p, uint32_t core)
+{
+    struct pq_core *c = pq_core_of(p, core);
+    uint32_t now = (uint32_t)(p->now / 1000);
+    if (now - c->spin_last > PQ_SPIN_US) c->spin_begin = now;
+    c->spin_last = now;
+    return now - c->spin_begin < PQ_SPIN_US;
+}
+
+/* Was the latest yield here one of such a short row? */
+static inline bool pq_spun_briefly(struct usf_pol *p, uint32_t core)
+{
+    const struct pq_core *c = pq_core_of(p, core);
+    uint32_t now = (uint32_t)(p->now / 1000);
+    return now - c->spin_last <= PQ_SPIN_US && now - c->spin_begin < PQ_SPIN_US;
+}
+
+/* The running task yields: are there yielders to run instead?  Only those of other cores: leave them there unless they are neglected;
+ * a multiple of PQ_LOOK_EVERY makes the look of the pick that follows due. */
+static inline bool pq_yielder_waits(struct usf_pol *p, uint32_t core)
+{
+    struct pq_core *c = pq_core_of(p, core);
+    if (c->yielded.head) return true;
+    if (++c->looks % PQ_LOOK_EVERY) return false;
+    return pq_look_elsewhere(p, core, 0) != USF_NONE;
+}
+
+#endif

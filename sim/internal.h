@@ -75,7 +75,7 @@ struct sim_thread {
     uint32_t team_number, lost_turn;    /* within the team, the master being 0; who lost time when it was not there to take its turn */
     const void *futex;          /* sleeps on this word */
     struct sim_team *team;      /* it is a member of, in the region at hand */
-    struct sim_team *own;       /* it is the master of */
+    struct sim_team *own;       /* the last that it is the master of */
     struct sim_lock *held;
     struct sched_self self;
 };
@@ -90,12 +90,12 @@ struct sim_barrier { uint32_t arrived; struct sim_queue q; };
 struct sim_channel { uint64_t *stamp; uint32_t cap, first, nr; struct sim_queue senders, receivers; };
 struct sim_graph { uint32_t *deps, *ready; uint32_t first, nr, done, left, begun; struct sim_queue q; };
 struct sim_team {
-    uint32_t master, width, nr, cap, arrived, code, round;
+    uint32_t master, level, width, nr, cap, arrived, code, round;
     uint8_t wait;
     struct sim_queue join;      /* the master waits for the others' arrival */
     uint32_t *member;           /* [nr] ids of threads besides the master */
     struct sim_barrier barrier;
-    struct sim_team *next;
+    struct sim_team *next, *next_own;       /* of the program; of its master */
 };
 
 struct sim_view {               /* usf inside one program */

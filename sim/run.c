@@ -131,16 +131,21 @@ static uint32_t width_of(struct sim_thread *t, const struct sim_op *op)
     return n ? n : 1;
 }
 
+/* One for each level of regions: a master may begin another within its own. */
 static struct sim_team *team_of(struct sim_thread *t)
 {
-    if (t->own) return t->own;
+    uint32_t level = t->team ? t->team->level + 1 : 0;
+    for (struct sim_team *m = t->own; m; m = m->next_own)
+        if (m->level == level) return m;
     struct sim_team *m = calloc(1, sizeof *m);
     if (!m) {
         sim_fail(sim_the, -ENOMEM, "no memory for a team");
         sim_request(t, SIM_REQ_EXIT);
     }
     m->master = t->k.id;
+    m->level = level;
     m->next = t->inst->teams;
+    m->next_own = t->own;
     t->inst->teams = m;
     return t->own = m;
 }

@@ -184,6 +184,10 @@ static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
  * follow the exact order. */
 #define USF_POLICY_SWAP 2u
 
+/* It may let a ready task wait without bound while others run (programs one after another, strict priorities between processes):
+ * `usf policy check` then measures how long tasks wait, and asks for no bound. */
+#define USF_POLICY_CAN_STARVE 4u
+
 /* The operations.  Every one but `name` may be null: the default is given.  enqueue, pick and dequeue
  * belong together: all three or none. */
 struct usf_policy_ops {

@@ -22,7 +22,7 @@ static void configure(struct sim_config *c, const struct job *j, const struct si
     c->quantum_ns = o->quantum, c->slice_ns = o->slice, c->progress_ns = o->progress, c->lend_ns = o->lend;
     c->poll_max_ns = o->no_poll ? 0 : o->poll ? o->poll : 200000;
     c->soft = !o->no_soft;
-    c->spins_seen = !o->no_spins;
+    c->spins_unseen = o->no_spins;
     c->topology_blind = o->blind;
     c->limit_ns = o->limit;
     c->limit_events = o->events;

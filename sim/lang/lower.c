@@ -1,7 +1,6 @@
 /* sim/lang/lower.c - a workload becomes programs that arrive.  SPDX-License-Identifier: Apache-2.0 */
 #include "sim/lang/lower_in.h"
 #include "base/base.h"
-#include "os/os.h"
 #include "sim/kernel.h"
 #include "usf/policy.h"
 #include <math.h>
@@ -168,16 +167,33 @@ static int64_t whole(struct lower *l, const struct lang_expr *e, const char *wha
     return (int64_t)v;
 }
 
+/* "0-3,8": the bits of those that the machine has; null, or where it is wrong. */
+static const char *cpu_list(const char *s, uint64_t *mask, uint32_t nr_cpus, uint32_t *set)
+{
+    for (;;) {
+        char *rest;
+        if (*s < '0' || *s > '9') return s;
+        unsigned long first = strtoul(s, &rest, 10), last = first;
+        if (*rest == '-') {
+            s = rest + 1;
+            if (*s < '0' || *s > '9') return s;
+            last = strtoul(s, &rest, 10);
+        }
+        if (last < first || last > 1u << 24) return s;
+        for (unsigned long c = first; c <= last && c < nr_cpus; c++) mask[c / 64] |= 1ull << (c % 64), ++*set;
+        if (!*rest) return NULL;
+        if (*rest != ',') return rest;
+        s = rest + 1;
+    }
+}
+
 static void allowed_cpus(struct lower *l, uint32_t index)
 {
-    struct os_cpuset set;
-    size_t bad;
     if (!l->lp->cpus) return;
-    if (os_cpulist_parse(l->lp->cpus, &set, &bad)) lower_fail(l, l->lp->pos, "the CPUs \"%s\" are wrong from '%s' on; lists look like 0-3,8", l->lp->cpus, l->lp->cpus + bad);
-    uint32_t words = (l->m->nr_cpus + 63) / 64, n = 0;
-    uint64_t *mask = l->out->cpus[index] = lower_alloc(l, words, sizeof *mask);
-    for (uint32_t c = 0; c < l->m->nr_cpus && c < OS_CPUSET_WORDS * 64; c++)
-        if (os_cpu_isset(&set, c)) mask[c / 64] |= 1ull << (c % 64), n++;
+    uint32_t n = 0;
+    uint64_t *mask = l->out->cpus[index] = lower_alloc(l, (l->m->nr_cpus + 63) / 64, sizeof *mask);
+    const char *bad = cpu_list(l->lp->cpus, mask, l->m->nr_cpus, &n);
+    if (bad) lower_fail(l, l->lp->pos, "the CPUs \"%s\" are wrong from '%s' on; lists look like 0-3,8", l->lp->cpus, bad);
     if (!n) lower_fail(l, l->lp->pos, "none of the CPUs \"%s\" is one of the machine's %u", l->lp->cpus, l->m->nr_cpus);
     l->prog->cpus = mask;
 }

@@ -117,9 +117,8 @@ static void each_cpu(struct xml *x, const struct tag *t, const char *set, void (
     size_t words = 1, i = 0;
     for (const char *s = set; *s; s++) words += *s == ',';
     for (const char *s = set; *s; i++) {
-        char *rest;
-        unsigned long v = *s == ',' ? 0 : strtoul(s, &rest, 16);
-        if (*s == ',') rest = (char *)(uintptr_t)s;
+        char *rest = (char *)(uintptr_t)s;
+        unsigned long v = *s == ',' ? 0 : strtoul(s, &rest, 16);    /* an empty word is 0 */
         if (rest == s && *s != ',') fail(x, t->at, "a CPU set that is none: '%.40s'", set);
         if (v > 0xffffffffu || (*rest && *rest != ',')) fail(x, t->at, "a CPU set that is none: '%.40s'", set);
         for (unsigned b = 0; b < 32; b++)

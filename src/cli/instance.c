@@ -43,6 +43,7 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, const ch
         .name = s->instance, .cpus = *cpus,
         .policy = ops ? ops->name : s->policy.name, .policy_path = s->policy.path,
         .quantum_ns = s->quantum_ns, .poll_max_ns = s->poll_ns, .progress_ns = s->progress_ns, .lend_ns = s->lend_ns,
+        .slice_ns = s->slice_ns, .blind = s->topology_blind,
         .lock_kind = s->lock_kind, .build_id = build_id, .settle = true,
     };
     int r = shm_open_instance(&sc, true, &in->shm);
@@ -88,6 +89,7 @@ void instance_tell_differences(const struct config *c, const struct instance *in
     if (h->policy_why[0]) usf_say("instance '%s': %.*s", s->instance, (int)sizeof h->policy_why, h->policy_why);
     const struct { const char *option; uint64_t want, is; unsigned unit; const char *name; } n[] = {
         {"quantum", s->quantum_ns, h->quantum_ns, 1000000, "ms"},
+        {"slice", s->slice_ns, h->slice_ns, 1000000, "ms"},
         {"poll", s->poll_ns == SHM_NO_POLL ? 0 : s->poll_ns, h->poll_max_ns, 1000, "us"},
         {"progress", s->progress_ns, h->progress_ns, 1000000, "ms"},
         {"lend", s->lend_ns, h->lend_ns, 1000, "us"},
@@ -96,5 +98,6 @@ void instance_tell_differences(const struct config *c, const struct instance *in
         snprintf(text, sizeof text, "%lu %s", n[i].is / n[i].unit, n[i].name);
         differs(c, n[i].option, n[i].want != n[i].is, text);
     }
+    differs(c, "topology-blind", s->topology_blind != h->blind, h->blind ? "on" : "off");
     differs(c, "lock", s->lock_kind != h->lock_kind, h->lock_kind ? "dtlock" : "plain");
 }

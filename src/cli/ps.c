@@ -87,6 +87,19 @@ static void print_tasks(const struct view *v, struct why_reader *r, uint32_t pro
         if (view_task_lives(&v->tasks[i]) && v->tasks[i].proc == proc) print_task(v, r, &v->tasks[i]);
 }
 
+/* What is not as usual: ", weight 200, priority 1, share 0-3". */
+static const char *policy_tells(const struct view *v, const struct usf_pol_proc *p, char *buf, size_t cap)
+{
+    char share[128];
+    int n = 0;
+    *buf = 0;
+    if (p->weight != 100) n += snprintf(buf + n, cap - (size_t)n, ", weight %u", p->weight);
+    if (p->priority) n += snprintf(buf + n, cap - (size_t)n, ", priority %d", p->priority);
+    if (p->flags & USF_PROC_NO_GANG) n += snprintf(buf + n, cap - (size_t)n, ", no gang");
+    if (view_share_of(v, p, share, sizeof share)) snprintf(buf + n, cap - (size_t)n, ", share %s", share);
+    return buf;
+}
+
 static void print_procs(const struct view *v, struct why_reader *r)
 {
     for (uint32_t i = 0; i < v->nr_procs; i++) {
@@ -95,8 +108,10 @@ static void print_procs(const struct view *v, struct why_reader *r)
         char comm[64];
         view_bounded(p->comm, sizeof p->comm, comm, sizeof comm);
         uint32_t threads = view_count_tasks(v, i, false), ready = view_count_tasks(v, i, true);
-        printf("%sprocess %d%s %s: %u thread%s, %u waiting for a core, %lu spin loop%s, %lu unpatched site%s%s%s%s%s\n",
-               text_on(TEXT_BOLD), p->pid, text_off(), comm, threads, plural(threads), ready, p->spin_sites,
+        char tells[192];
+        printf("%sprocess %d%s %s: %u thread%s, %u waiting for a core%s, %lu spin loop%s, %lu unpatched site%s%s%s%s%s\n",
+               text_on(TEXT_BOLD), p->pid, text_off(), comm, threads, plural(threads), ready,
+               policy_tells(v, &p->pol, tells, sizeof tells), p->spin_sites,
                plural((uint32_t)p->spin_sites), p->unpatched, plural((uint32_t)p->unpatched),
                v->space == USF_NONE || view_knows(v, p) ? "" : " (in another container)", text_on(TEXT_BAD),
                proc_is_dead(v, p) ? " (dead)" : "", text_off());

@@ -20,6 +20,16 @@ static void json_counters(struct json *j, const struct usf_counters *n)
     json_uint(j, "busy_ns", n->busy_ns);
 }
 
+/* "core 3", "cache 0", "node 1", where it would like to run; null: anywhere. */
+static void json_affinity(struct json *j, const struct usf_pol_task *t)
+{
+    static const char *const kinds[] = {[USF_AFFINITY_CORE] = "core", [USF_AFFINITY_LLC] = "cache", [USF_AFFINITY_NODE] = "node"};
+    char text[32];
+    bool any = t->affinity == USF_AFFINITY_ANY || t->affinity >= sizeof kinds / sizeof *kinds;
+    if (!any) snprintf(text, sizeof text, "%s %u", kinds[t->affinity], t->affinity_id);
+    json_string(j, "affinity", any ? NULL : text);
+}
+
 static void json_task(struct json *j, const struct view *v, struct why_reader *r, const struct usf_task *t)
 {
     char name[VIEW_TASK_NAME], wait[48];
@@ -32,6 +42,8 @@ static void json_task(struct json *j, const struct view *v, struct why_reader *r
     json_string(j, "state", view_state_of(v, t));
     if (c < v->h->nr_cores) json_uint(j, "core", c);
     else json_string(j, "core", NULL);
+    json_int(j, "priority", t->pol.priority);
+    json_affinity(j, &t->pol);
     json_string(j, "waits_for", *wait && strcmp(view_state_of(v, t), "running") ? wait : NULL);
     if (r) {
         struct why w;
@@ -40,6 +52,13 @@ static void json_task(struct json *j, const struct view *v, struct why_reader *r
     }
     json_counters(j, &t->n);
     json_close(j, '}');
+}
+
+/* The CPUs that the policy has told it to reckon with; null: all that it may use. */
+static void json_share(struct json *j, const struct view *v, const struct usf_pol_proc *p)
+{
+    char list[128];
+    json_string(j, "share", view_share_of(v, p, list, sizeof list) ? list : NULL);
 }
 
 static void json_procs(struct json *j, const struct view *v, struct why_reader *r)
@@ -57,6 +76,14 @@ static void json_procs(struct json *j, const struct view *v, struct why_reader *
         if (view_knows(v, p)) json_bool(j, "alive", shm_proc_is_alive(p));
         else json_string(j, "alive", NULL);
         json_uint(j, "ready", view_count_tasks(v, i, true));
+        json_int(j, "weight", p->pol.weight);
+        json_int(j, "priority", p->pol.priority);
+        json_share(j, v, &p->pol);
+        json_bool(j, "malleable", p->pol.flags & USF_PROC_MALLEABLE);
+        json_bool(j, "no_gang", p->pol.flags & USF_PROC_NO_GANG);
+        json_uint(j, "core_time_ns", p->pol.busy_ns);
+        json_uint(j, "regions", p->pol.progress);
+        json_uint(j, "width", p->pol.width);
         json_uint(j, "spin_sites", p->spin_sites);
         json_uint(j, "unpatched_sites", p->unpatched);
         json_open(j, "threads", '[');
@@ -80,6 +107,7 @@ static void json_cores(struct json *j, const struct view *v)
         json_uint(j, "node", c->node);
         json_uint(j, "llc", c->llc);
         json_uint(j, "package", c->package);
+        json_uint(j, "physical", c->phys);
         json_string(j, "state", view_core_state(view_state_of_core(v, i)));
         if (t) json_int(j, "tid", t->tid);
         else json_string(j, "tid", NULL);
@@ -101,6 +129,8 @@ void ps_json(struct json *j, const struct view *v, struct why_reader *r)
     snprintf(text, sizeof text, "%.*s", (int)sizeof v->h->build_id, v->h->build_id);
     json_string(j, "build", *text ? text : NULL);
     json_uint(j, "quantum_ns", v->h->quantum_ns);
+    json_uint(j, "slice_ns", v->h->slice_ns);
+    json_bool(j, "topology_blind", v->h->blind);
     json_uint(j, "poll_max_ns", v->h->poll_max_ns);
     json_uint(j, "progress_ns", v->h->progress_ns);
     json_uint(j, "lend_ns", v->h->lend_ns);

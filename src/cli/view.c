@@ -166,6 +166,16 @@ int32_t view_pid_here(const struct view *v, const struct usf_task *t)
     return p < v->nr_procs && view_knows(v, &v->procs[p]) ? v->procs[p].pid : 0;
 }
 
+bool view_share_of(const struct view *v, const struct usf_pol_proc *p, char *buf, size_t cap)
+{
+    struct os_cpuset set = {{0}};
+    for (uint32_t c = 0; c < v->h->nr_cores; c++)
+        if (p->share[c / 64] >> (c % 64) & 1) os_cpu_set(&set, v->cores[c].pol.cpu);
+    if (!os_cpu_count(&set)) return false;
+    os_cpulist_format(&set, buf, cap);
+    return true;
+}
+
 const char *view_bounded(const char *field, size_t size, char *buf, size_t cap)
 {
     char tmp[USF_POLICY_PATH_MAX];

@@ -7,10 +7,15 @@
  *   USF_CPUS            Linux cpulist, "0-3,8,10-14:2"; empty: all CPUs the process may use
  *   USF_POLICY          name of a built-in policy ([a-z0-9_-]{1,31}), or a path (it has a '/') of a shared object
  *   USF_QUANTUM         ms, whole number
+ *   USF_SLICE           ms
+ *   USF_TOPOLOGY_BLIND  on | off
  *   USF_POLL            us
  *   USF_PROGRESS        ms
  *   USF_LEND            us
  *   USF_LOCK            plain | dtlock
+ *   USF_WEIGHT          1-10000; 100: normal
+ *   USF_PRIORITY        -1000 to 1000; 0: normal
+ *   USF_NO_GANG         on | off
  *   USF_THREAD_CACHE    on | off
  *   USF_SHARED_CODE     on | off
  *   USF_CACHE_DIR       absolute path; empty: nothing is kept
@@ -40,10 +45,15 @@
 #define USF_ENV_CPUS           "USF_CPUS"
 #define USF_ENV_POLICY         "USF_POLICY"
 #define USF_ENV_QUANTUM        "USF_QUANTUM"
+#define USF_ENV_SLICE          "USF_SLICE"
+#define USF_ENV_BLIND          "USF_TOPOLOGY_BLIND"
 #define USF_ENV_POLL           "USF_POLL"
 #define USF_ENV_PROGRESS       "USF_PROGRESS"
 #define USF_ENV_LEND           "USF_LEND"
 #define USF_ENV_LOCK           "USF_LOCK"
+#define USF_ENV_WEIGHT         "USF_WEIGHT"
+#define USF_ENV_PRIORITY       "USF_PRIORITY"
+#define USF_ENV_NO_GANG        "USF_NO_GANG"
 #define USF_ENV_THREAD_CACHE   "USF_THREAD_CACHE"
 #define USF_ENV_SHARED_CODE    "USF_SHARED_CODE"
 #define USF_ENV_CACHE_DIR      "USF_CACHE_DIR"

@@ -15,6 +15,7 @@ enum opt_type {
     OPT_CPULIST,
     OPT_POLICY,
     OPT_NUMBER,     /* whole number min..max, times `scale` */
+    OPT_LEVEL,      /* whole number -max..max */
     OPT_CHOICE,     /* one of `choices`, stored as its index */
     OPT_PATH,
     OPT_SHARE,      /* one of `choices`; `group` also with :GROUP */

@@ -45,11 +45,13 @@ static void keep(struct config *c, const struct usf_option *o, const char *text,
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
+static bool is_number(const struct usf_option *o) { return o->type == OPT_NUMBER || o->type == OPT_LEVEL; }
+
 /* The text that option_parse takes, or null: the entry's type does not fit. */
 static const char *entry_text(const struct usf_option *o, const struct toml_entry *e)
 {
-    if (e->type == TOML_STRING) return o->type == OPT_NUMBER ? 0 : e->text;
-    if (e->type == TOML_INTEGER) return o->type == OPT_NUMBER ? e->text : 0;
+    if (e->type == TOML_STRING) return is_number(o) ? 0 : e->text;
+    if (e->type == TOML_INTEGER) return is_number(o) ? e->text : 0;
     bool switches = o->type == OPT_REPORT || (o->choices && !strcmp(o->choices, "off|on"));
     return !switches ? 0 : !strcmp(e->text, "true") ? "on" : "off";
 }
@@ -73,7 +75,7 @@ static void apply_entry(struct config *c, const char *path, enum config_origin o
     char why[256];
     if (!text) {
         warning(c, "%s:%u: %s takes %s", path, e->line, o->name,
-                o->type == OPT_NUMBER ? "a whole number, without quotes" : "text in quotes");
+                is_number(o) ? "a whole number, without quotes" : "text in quotes");
         return;
     }
     struct usf_settings before = c->s;      /* a refused value must leave no trace */

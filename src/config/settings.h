@@ -24,7 +24,11 @@ struct usf_settings {
     char instance[USF_NAME_MAX];
     struct os_cpuset cpus;              /* empty: all that the process may use */
     struct usf_policy_choice policy;
-    uint64_t quantum_ns, poll_ns /* SHM_NO_POLL: none */, progress_ns, lend_ns;     /* as struct shm_config has them */
+    uint64_t quantum_ns, poll_ns /* SHM_NO_POLL: none */, progress_ns, lend_ns, slice_ns;     /* as struct shm_config has them */
+    uint32_t topology_blind;            /* 0, 1 */
+    uint64_t weight;                    /* as struct usf_pol_proc has them, */
+    int64_t priority;
+    uint32_t no_gang;                   /* ... 0, 1 */
     uint64_t monitor_linger_ns;
     uint32_t lock_kind;                 /* 0 plain, 1 dtlock: as in struct usf_header */
     uint32_t thread_cache;              /* 0, 1 */

@@ -44,6 +44,24 @@ static int parse_number(const struct usf_option *o, const char *text, uint64_t *
     return 0;
 }
 
+static int parse_level(const struct usf_option *o, const char *text, int64_t *out, char *why, size_t cap)
+{
+    char buf[SHOWN + 4];
+    bool below = *text == '-';
+    uint64_t v = 0;
+    bool ok = text[below] != 0;
+    for (const char *p = text + below; *p && ok; p++) {
+        ok = *p >= '0' && *p <= '9';
+        if (v <= o->max) v = v * 10 + (uint64_t)(*p - '0');
+    }
+    if (!ok || v > o->max) {
+        usf_format(why, cap, "'%s' is not a whole number from -%lu to %lu", shown(text, buf), o->max, o->max);
+        return -1;
+    }
+    *out = below ? -(int64_t)v : (int64_t)v;
+    return 0;
+}
+
 /* Words of "a|b|c", one after the other. */
 static bool next_choice(const char **p, char word[32])
 {
@@ -152,6 +170,7 @@ int option_parse(const struct usf_option *o, const char *text, struct usf_settin
     case OPT_CPULIST: return parse_cpus(text, field, why, cap);
     case OPT_POLICY: return parse_policy(text, field, why, cap);
     case OPT_NUMBER: return parse_number(o, text, field, why, cap);
+    case OPT_LEVEL: return parse_level(o, text, field, why, cap);
     case OPT_CHOICE: return parse_choice(o, text, field, why, cap);
     case OPT_SHARE: return parse_share(o, text, field, why, cap);
     case OPT_PATH: return parse_path(text, field, why, cap);

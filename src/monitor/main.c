@@ -83,7 +83,7 @@ static void use_all_cores(const struct sched *s)
  * object must not take it from the others: it has no monitor then, and its programs run unscheduled. */
 static int bind_scheduler(struct monitor *m)
 {
-    char why[320];
+    char why[320] = "", unknown[160];
     struct usf_header *h = m->shm.h;
     const struct usf_policy_ops *user = NULL;
     sched_bind(&m->sched, h);
@@ -93,7 +93,8 @@ static int bind_scheduler(struct monitor *m)
     m->sched.remote_pin = true;
     if (shm_is_shared(m->options->name)) usf_format(why, sizeof why, "%s", SHM_NO_OBJECTS);
     else if (h->policy_path[0]) user = policy_load_same(h->policy_path, &h->policy_hash, why, sizeof why);
-    if ((!h->policy_path[0] || user) && !sched_use_policy(&m->sched, user, why, sizeof why)) return 0;
+    if (!sched_use_policy(&m->sched, user, unknown, sizeof unknown)) return 0;
+    if (!why[0]) usf_format(why, sizeof why, "%s", unknown);
     if (h->pidns != m->shm.pidns) return usf_warn("%s", why), -ENOEXEC;
     monitor_replace_policy(m, why);
     return 0;

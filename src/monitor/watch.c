@@ -75,6 +75,16 @@ static void look_for_damage(struct monitor *m)
     monitor_condemn(m);
 }
 
+/* A tool asks for another policy, or for something for a process. */
+static void answer(struct monitor *m)
+{
+    const struct usf_policy_ask *a = &m->shm.h->policy_ask;
+    if (atomic_load(&a->asked) == atomic_load(&a->answered)) return;
+    pthread_mutex_lock(&m->lock);
+    sched_answer(&m->sched);
+    pthread_mutex_unlock(&m->lock);
+}
+
 static uint64_t look(struct monitor *m)
 {
     pthread_mutex_lock(&m->lock);
@@ -106,6 +116,7 @@ void *watch_loop(void *arg)
         }
         seen = event;
         quota_look(m);
+        answer(m);
         if (atomic_load(&m->idle)) {    /* the first process of our own that comes is met after IDLE_NS, if nobody tells us */
             os_futex_wait(&h->monitor_event, event, os_now() + IDLE_NS);
             continue;

@@ -56,6 +56,19 @@ static bool package_of(const char *sysroot, unsigned cpu, struct os_cpuset *out)
     return read_cpulist(path, out);    /* its name before Linux 5.3 */
 }
 
+/* Hardware threads of one core.  Without information each CPU is a core of its own. */
+static bool core_of(const char *sysroot, unsigned cpu, struct os_cpuset *out)
+{
+    char path[PATH_MAX_];
+    usf_format(path, sizeof path, "%s/sys/devices/system/cpu/cpu%u/topology/core_cpus_list", sysroot, cpu);
+    if (read_cpulist(path, out)) return true;
+    usf_format(path, sizeof path, "%s/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", sysroot, cpu);
+    if (read_cpulist(path, out)) return true;      /* its name before Linux 5.3 */
+    memset(out, 0, sizeof *out);
+    os_cpu_set(out, cpu);
+    return true;
+}
+
 static void set_place(struct os_cpu_place *p, size_t field, uint32_t value)
 {
     *(uint32_t *)((char *)p + field) = value;
@@ -100,5 +113,6 @@ void os_topology(const char *sysroot, const struct os_cpuset *cpus, struct os_cp
     memset(place, 0, NR_CPUS * sizeof *place);
     number_groups(sysroot, cpus, place, offsetof(struct os_cpu_place, llc), llc_of);
     number_groups(sysroot, cpus, place, offsetof(struct os_cpu_place, package), package_of);
+    number_groups(sysroot, cpus, place, offsetof(struct os_cpu_place, phys), core_of);
     number_nodes(sysroot, cpus, place);
 }

@@ -56,11 +56,18 @@ uint32_t policy_select(struct usf_pol *p, const struct usf_policy_ops *ops, uint
 void policy_wipe(struct usf_pol *p, uint32_t nr_procs, uint32_t nr_tasks)
 {
     __builtin_memset(p->data, 0, USF_POL_DATA);
-    for (uint32_t i = 0; i < p->nr_cores; i++) __builtin_memset(usf_core(p, i)->data, 0, USF_POL_CORE_DATA);
+    for (uint32_t i = 0; i < p->nr_cores; i++) {
+        __builtin_memset(usf_core(p, i)->data, 0, USF_POL_CORE_DATA);
+        usf_core(p, i)->give_way_at = 0;
+    }
     for (uint32_t i = 0; i < nr_procs; i++) {
         struct usf_pol_proc *proc = usf_proc(p, i);
-        if (proc->nr_tasks || proc->cores[0] || proc->cores[1] || proc->cores[2] || proc->cores[3])
-            __builtin_memset(proc->data, 0, USF_POL_PROC_DATA);    /* others were never touched: keep them sparse */
+        if (!(proc->nr_tasks | proc->cores[0] | proc->cores[1] | proc->cores[2] | proc->cores[3]))
+            continue;       /* never touched: keep it sparse */
+        __builtin_memset(proc->data, 0, USF_POL_PROC_DATA);
+        if (!(proc->share[0] | proc->share[1] | proc->share[2] | proc->share[3])) continue;
+        __builtin_memset(proc->share, 0, sizeof proc->share);
+        proc->share_gen++;
     }
     for (uint32_t i = 0; i < nr_tasks; i++) {
         struct usf_pol_task *t = usf_task(p, i);

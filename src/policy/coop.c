@@ -271,6 +271,7 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     uint32_t waiting = c->yielded.head;
     c->overdue = waiting && !c->overdue && waits(p, waiting - 1) >= p->quantum;
     if (c->overdue && (task = pick_yielder(p, core)) != USF_NONE) return task;
+    c->overdue = 0;
     if (c->proc && p->now - c->since < p->quantum && (task = pick_of(p, current, core)) != USF_NONE) return task;
 
     /* The next process after the last one of the round, around to itself: `first` met again ends it.  Not after the one that
@@ -305,12 +306,13 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 }
 
 /* A turn begins when a core changes processes.  It is not restarted when nobody else waited at its
- * end: whoever comes next need not wait for another quantum. */
+ * end: whoever comes next need not wait for another quantum.  A yielder that went first begins none: with some in
+ * every quantum the round would never go on, and the processes without yielders here would wait for ever. */
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct core *c = core_of(p, core);
     uint32_t served = usf_task(p, task)->proc + 1;
-    if (c->proc == served) return;
+    if (c->proc == served || c->overdue) return;
     c->proc = served;
     c->since = p->now;
 }

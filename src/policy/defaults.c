@@ -1,12 +1,13 @@
 /* src/policy/defaults.c - the operations a policy may leave out.  SPDX-License-Identifier: Apache-2.0
  *
- * Two FIFOs for the whole instance: ready tasks, and behind them those that yielded.  They lie in the
+ * Two FIFOs for the whole instance: ready tasks, and behind them those that yielded (who has waited for a quantum goes first, but
+ * not twice in a row: nobody waits for ever).  They lie in the
  * last 64 bytes of the instance's data area, so that a policy with state of its own can still use
  * them.  Which of the two a task is in is told by its `queued` mark: 1 ready, 2 yielded. */
 #include <usf/policy.h>
 #include "policy/policy.h"
 
-struct USF_POLICY_STATE queues { struct usf_fifo ready, yielded; };
+struct USF_POLICY_STATE queues { struct usf_fifo ready, yielded; uint32_t overdue; };
 _Static_assert(sizeof(struct queues) <= 64, "the default queues fit their reserve");
 enum { READY = 1, YIELDED = 2 };
 
@@ -36,6 +37,7 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
         for (uint64_t m = idle[w] & proc->cores[w]; m; m &= m - 1) {
             uint32_t core = w * 64 + (uint32_t)__builtin_ctzll(m);
             if (core >= p->nr_cores) return best;
+            if (t->strict && !usf_may_run(p, task, core)) continue;
             if (t->last_core >= p->nr_cores) return core;
             int near = nearness(p, t->last_core, core);
             if (near > best_nearness) best = core, best_nearness = near;
@@ -54,8 +56,10 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 static uint32_t pick(struct usf_pol *p, uint32_t core)
 {
     struct queues *q = queues(p);
-    uint32_t task = usf_fifo_pop_allowed(p, &q->ready, core);
-    return task != USF_NONE ? task : usf_fifo_pop_allowed(p, &q->yielded, core);
+    uint32_t first = q->yielded.head;
+    q->overdue = first && !q->overdue && p->now - usf_task(p, first - 1)->ready_since >= p->quantum;
+    uint32_t task = usf_fifo_pop_allowed(p, q->overdue ? &q->yielded : &q->ready, core);
+    return task != USF_NONE ? task : usf_fifo_pop_allowed(p, q->overdue ? &q->ready : &q->yielded, core);
 }
 
 static void dequeue(struct usf_pol *p, uint32_t task)

@@ -11,6 +11,7 @@
 struct USF_POLICY_STATE fifo {
     struct usf_fifo ready;      /* every ready task that has no core, oldest first */
     struct usf_fifo yielded;    /* those that gave their core up by themselves */
+    uint32_t overdue;           /* 1: the last choice was a yielder that had waited too long */
 };
 _Static_assert(sizeof(struct fifo) <= USF_POL_DATA - 64, "our state fits the instance's data area");
 
@@ -31,13 +32,16 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 }
 
 /* A core asks for work.  Processes may be confined to some cores, so the head of the queue is not
- * always a legal answer: usf_fifo_pop_allowed takes the first task that is. */
+ * always a legal answer: usf_fifo_pop_allowed takes the first task that is.
+ * Whoever yields may hold what all the others look for.  So a yielder that has waited for a whole quantum goes first, but not
+ * twice in a row: neither the yielders nor the others can keep the cores for themselves. */
 static uint32_t pick(struct usf_pol *p, uint32_t core)
 {
     struct fifo *f = fifo(p);
-    uint32_t task = usf_fifo_pop_allowed(p, &f->ready, core);
-    if (task == USF_NONE) task = usf_fifo_pop_allowed(p, &f->yielded, core);
-    return task;
+    uint32_t first = f->yielded.head;       /* an id + 1, or 0 */
+    f->overdue = first && !f->overdue && p->now - usf_task(p, first - 1)->ready_since >= p->quantum;
+    uint32_t task = usf_fifo_pop_allowed(p, f->overdue ? &f->yielded : &f->ready, core);
+    return task != USF_NONE ? task : usf_fifo_pop_allowed(p, f->overdue ? &f->ready : &f->yielded, core);
 }
 
 /* A queued task has to leave: its process was killed, or its thread ended otherwise. */

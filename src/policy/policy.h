@@ -12,8 +12,8 @@
 
 #define POLICY_NAME_MAX 31u
 
-extern const struct usf_policy_ops usf_policy_coop, usf_policy_fifo, usf_policy_linux;
-extern const struct usf_policy_ops usf_policy_batch, usf_policy_fair, usf_policy_equi, usf_policy_speedup;
+extern const struct usf_policy_ops usf_policy_coop, usf_policy_fifo, usf_policy_fair, usf_policy_equi, usf_policy_speedup, usf_policy_gang,
+    usf_policy_batch, usf_policy_fl, usf_policy_linux;
 extern const struct usf_policy_ops *const usf_builtin_policies[];      /* ends with null; [0] is the default */
 
 /* ---- registry (registry.c) -------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 const struct usf_policy_ops *const usf_builtin_policies[] = {
-    &usf_policy_coop, &usf_policy_fifo, &usf_policy_linux, &usf_policy_batch, &usf_policy_fair,
-    &usf_policy_equi, &usf_policy_speedup, NULL,
+    &usf_policy_coop, &usf_policy_fifo, &usf_policy_fair, &usf_policy_equi, &usf_policy_speedup, &usf_policy_gang, &usf_policy_batch,
+    &usf_policy_fl, &usf_policy_linux, NULL,
 };
 
 const struct usf_policy_ops *policy_find(const char *name)
@@ -84,7 +84,7 @@ bool policy_ops_is_valid(const struct usf_policy_ops *in, char *why, unsigned wh
         usf_format(why, why_len, "policy has no valid name (1 to %u of a-z 0-9 - _)", POLICY_NAME_MAX);
         return false;
     }
-    if (in->flags & ~(uint64_t)(USF_POLICY_KERNEL | USF_POLICY_SWAP)) {
+    if (in->flags & ~(uint64_t)(USF_POLICY_KERNEL | USF_POLICY_SWAP | USF_POLICY_CAN_STARVE)) {
         usf_format(why, why_len, "policy %s sets unknown flags 0x%lx", in->name, (unsigned long)in->flags);
         return false;
     }

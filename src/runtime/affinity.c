@@ -1,4 +1,4 @@
-/* src/runtime/affinity.c - affinity calls are hints.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/affinity.c - affinity calls are hints, nice values priorities.  SPDX-License-Identifier: Apache-2.0
  *
  * The scheduler decides where a thread runs; what the program asks for is checked by the kernel, kept, and
  * read back as it was set (USF paper, section 4.3.2). */
@@ -110,12 +110,82 @@ static void bind_again(const struct rt_thread *t)
     else os_setaffinity(t->tid, &rt.cpus);
 }
 
+/* ---- shares -------------------------------------------------------------------------------------- */
+/* What a thread without a hint is told.  One that sets just that (OpenMP runtimes do, at their start) has none after it either: it would
+ * keep the old share for ever. */
+static struct os_cpuset told;       /* the latest share that was; under rt.list_lock */
+
+/* holds rt.list_lock */
+static void tell(const struct rt_thread *t, struct os_cpuset *set)
+{
+    if (t->has_hint) *set = t->hint;
+    else if (rt_share(set)) told = *set;
+    else *set = rt.cpus;
+}
+
+/* What a thread asks for is where its task would like to run: a core, a cache, a node, if it comes to one.  Without rt.list_lock: the
+ * thread may have ended since, and the wish then be another's of this process. */
+static void wish(struct rt_thread *me, uint32_t task, const struct os_cpuset *hint)
+{
+    struct sched_wish w;
+    if (rt.sched.kernel || task == USF_NONE) return;
+    sched_wish_of(&rt.sched, task, &w);
+    sched_affinity_of(&rt.sched, hint, &w);
+    sched_change_task(&rt.sched, &me->self, task, &w);
+}
+
+/* ---- nice values ---------------------------------------------------------------------------------- */
+/* The kernel's word between its threads and strangers, and the policy's between threads of a process: minus the nice value is the
+ * task's priority.  What a program is started with (nice PROGRAM) is no difference between its threads. */
+static _Atomic bool any_nice;       /* the program has set one */
+
+#define PRIO_PROCESS 0
+static int32_t level_of(int32_t tid)
+{
+    long r = usf_syscall(__NR_getpriority, PRIO_PROCESS, tid);      /* 20 - nice value */
+    return r < 1 || r > 40 ? 0 : (int32_t)r - 20;
+}
+
+static void set_level(struct rt_thread *me, uint32_t task, int32_t level)
+{
+    struct sched_wish w;
+    sched_wish_of(&rt.sched, task, &w);
+    w.priority = level;
+    sched_change_task(&rt.sched, &me->self, task, &w);
+}
+
+static long call_setpriority(struct gate_frame *f)
+{
+    struct rt_thread *me = rt_enter(), *t;
+    int32_t tid = (int32_t)f->rsi;
+    uint32_t task = USF_NONE;
+    long r = rt_pass(f);
+    if (!me || r || f->rdi != PRIO_PROCESS || rt.sched.kernel) return r;
+    sched_crit_enter(&me->self);
+    atomic_store(&any_nice, true);
+    rt_list_lock();
+    t = tid == 0 ? me : rt_thread_of(tid);
+    if (t) task = t->self.task;
+    rt_list_unlock();
+    if (task != USF_NONE) set_level(me, task, level_of(tid));
+    sched_crit_leave(&rt.sched, &me->self);
+    return r;
+}
+
+void rt_wish_at_birth(struct rt_thread *t)
+{
+    if (rt.sched.kernel) return;
+    if (t->has_hint) wish(t, t->self.task, &t->hint);
+    if (atomic_load_explicit(&any_nice, memory_order_relaxed) && t->self.task != USF_NONE) set_level(t, t->self.task, level_of(0));
+}
+
 /* Threads that are apart are bound as they ask; others leave them what they set, should they be ordinary ones again. */
 static long call_setaffinity(struct gate_frame *f)
 {
     struct rt_thread *me = &rt_self, *t;
     int32_t tid = (int32_t)f->rdi;
-    struct os_cpuset got;
+    struct os_cpuset got, hint;
+    uint32_t changed = USF_NONE;
     if (!rt_takes_part()) return rt_pass(f);
     sched_crit_enter(&me->self);
     rt_list_lock();
@@ -125,13 +195,16 @@ static long call_setaffinity(struct gate_frame *f)
     if (t && r == 0) {
         if (os_getaffinity(t->tid, &got) == 0) {
             t->hint = got;
-            t->has_hint = true;
+            t->has_hint = !os_cpu_count(&told) || __builtin_memcmp(&got, &told, sizeof got);
+            hint = t->has_hint ? got : rt.cpus;
+            changed = t->self.task;
         }
         if (t->self.task != USF_NONE) bind_again(t);
     } else if (r == 0 && os_getaffinity(tid, &got) == 0) {
         bequeath((uintptr_t)tid, &got);
     }
     rt_list_unlock();
+    wish(me, changed, &hint);
     sched_crit_leave(&rt.sched, &me->self);
     return r;
 }
@@ -146,7 +219,7 @@ static long call_getaffinity(struct gate_frame *f)
     sched_crit_enter(&me->self);
     rt_list_lock();
     t = tid == 0 ? me : rt_thread_of(tid);
-    if (t) set = t->has_hint ? t->hint : rt.cpus;
+    if (t) tell(t, &set);
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);
     if (t) __builtin_memcpy((void *)f->rdx, &set, (size_t)r);
@@ -157,4 +230,5 @@ void rt_install_affinity(void)
 {
     usf_gate_handlers[__NR_sched_setaffinity] = call_setaffinity;
     usf_gate_handlers[__NR_sched_getaffinity] = call_getaffinity;
+    usf_gate_handlers[__NR_setpriority] = call_setpriority;
 }

@@ -203,7 +203,12 @@ void rt_note_cpuset(void);                  /* what this process may use, at its
 void rt_follow_cpuset(uint64_t now);        /* a look whether that has changed */
 void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls);   /* before a clone */
 void rt_inherit_hint(struct rt_thread *t);                          /* the new thread */
+void rt_wish_at_birth(struct rt_thread *t);     /* ... once it is attached: its hint and nice value are what its task wishes */
 void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apart from now on */
+
+/* share.c */
+void rt_install_share(void);
+bool rt_share(struct os_cpuset *out);       /* the CPUs that the policy tells this process to reckon with; false: it says nothing */
 
 /* spinwait.c */
 void rt_spin_init(void);

@@ -149,8 +149,7 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost)
     if (t->self.task == USF_NONE) return;       /* the process has just been taken off */
     const struct usf_task *task = &rt.sched.tasks[t->self.task];
     bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
-    uint64_t now = os_now(), start = task->start_ns;
-    if (rt.sched.kernel || !(taken || (now > start && now - start >= rt.sched.h->progress_ns))) return;
+    if (rt.sched.kernel || !(taken || sched_is_due(&rt.sched, &t->self))) return;
     t->self.entering = 1;
     sched_preempt(&rt.sched, &t->self);
     t->self.entering = 0;
@@ -199,13 +198,14 @@ static uint64_t late_signals(int sig, const struct kernel_sigaction *a)
 static bool on_small_stack(const ucontext_t *uc)
 { return uc->uc_stack.ss_size && uc->uc_stack.ss_size < LARGE_STACK; }
 
-static void let_in_late(int sig, const struct kernel_sigaction *a, const ucontext_t *uc)
+static uint64_t let_in_late(int sig, const struct kernel_sigaction *a, const ucontext_t *uc)
 {
     /* Programs cannot block libc's: if that is blocked below, an entry has done it, which this handler may jump out of. */
     const uint64_t own = 1ull << (RT_SIGNAL - 1), below = *(const uint64_t *)&uc->uc_sigmask & own;
     uint64_t late = late_signals(sig, a) & ~(a->mask | below);
     if (on_small_stack(uc)) late &= ~own;
     if (late) usf_syscall(__NR_rt_sigprocmask, SIG_UNBLOCK, &late, 0, 8);
+    return late;
 }
 
 /* Springboards have no unwind information: a handler that unwinds (pthread_cancel, throw) sees the patched
@@ -215,11 +215,13 @@ static bool call_handler(const struct kernel_sigaction *a, int sig, siginfo_t *i
     greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP], *code = &below_entries(uc)->uc_mcontext.gregs[REG_RIP], true_pc = *code;
     greg_t shown = (greg_t)gate_original_pc((uintptr_t)true_pc);
     *code = shown;
-    let_in_late(sig, a, uc);
+    uint64_t late = let_in_late(sig, a, uc);
     greg_t seen = *pc;
     a->handler(sig, info, uc);
     if (*pc != seen) return false;
-    if (*code == shown) *code = true_pc;
+    if (*code != shown || shown == true_pc) return true;
+    if (late) usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &late, 0, 8);     /* until the return: the springboard comes to light again */
+    *code = true_pc;
     return true;
 }
 

@@ -46,7 +46,8 @@ static bool open_instance(void)
     char why[256] = "";
     c = (struct shm_config){
         .name = o->instance, .cpus = o->cpus, .policy = o->policy.name, .policy_path = o->policy.path, .quantum_ns = o->quantum_ns,
-        .poll_max_ns = o->poll_ns, .progress_ns = o->progress_ns, .lend_ns = o->lend_ns, .lock_kind = o->lock_kind,
+        .poll_max_ns = o->poll_ns, .progress_ns = o->progress_ns, .lend_ns = o->lend_ns, .slice_ns = o->slice_ns,
+        .blind = o->topology_blind, .lock_kind = o->lock_kind,
         .tool = o->tool, .linger_ns = o->monitor_linger_ns, .settle = o->pidns != 0, .only_in = o->pidns,
     };
     if (o->has_owner && o->owner != os_geteuid()) {
@@ -66,6 +67,9 @@ static bool open_instance(void)
     sched_bind(&rt.sched, rt.shm.h);
     rt.sched.space = rt.shm.space;
     rt.sched.remote_pin = atomic_load(&rt.shm.h->space[rt.shm.space].ns) == rt.shm.pidns;
+    rt.sched.weight = (uint32_t)o->weight;
+    rt.sched.priority = (int32_t)o->priority;
+    rt.sched.flags = o->no_gang ? USF_PROC_NO_GANG : 0;
     rt.sync.sched = &rt.sched;
     const struct usf_policy_ops *user = user_policy(why, sizeof why);
     if (why[0] || sched_use_policy(&rt.sched, user, why, sizeof why)) {
@@ -175,6 +179,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     gate_hold_writer(false);
     count_unpatched();
     rt.on = true;
+    if (!rt.sched.kernel) rt_install_share();
     threads_is_off = no_cache;
     const char *off = threads_init(rt.settings.thread_cache && !rt.sched.kernel);
     if (off) no_cache(off);

@@ -83,6 +83,7 @@ void rt_attach(struct rt_thread *t)
     if (r == 0) {
         t->state = RT_ATTACHED;
         list_add(t);
+        rt_wish_at_birth(t);
         sched_await_patch(&rt.sched);   /* who began before that does not know of it */
     } else if (r == -ESTALE) {      /* the process was just being taken off: again at the next call, if it is back */
         t->state = rt.on ? RT_NEW : RT_ALONE;

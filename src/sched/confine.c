@@ -119,6 +119,7 @@ static void confine(struct sched *s, uint32_t proc, const uint64_t cores[4])
     for (uint32_t i = 0; i < hwm; i++)
         if (atomic_load(&s->tasks[i].proc) == proc && atomic_load(&s->tasks[i].state) == USF_TASK_READY) core_dequeue(s, i);
     for (unsigned w = 0; w < 4; w++) may[w] = cores[w];
+    s->ops.proc_changed(&s->pol, proc);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         if (atomic_load(&t->proc) != proc) continue;

@@ -42,13 +42,6 @@ static void give_up_record(struct sched *s, struct sched_self *me)
     me->task = USF_NONE;        /* the runtime attaches anew if we go on at all, and are scheduled then */
 }
 
-static void follow_policy(struct sched *s)
-{
-    char why[128];
-    /* The only change of a live instance is the fall back to coop, which is always there. */
-    if (sched_use_policy(s, 0, why, sizeof why)) usf_warn_once("policy: %s", why);
-}
-
 #define LOOK_NS     40000000u    /* is there a monitor?  One of all of this space that take part looks, */
 #define OWN_LOOK_NS 1000000000u  /* ... and each process now and then, at what concerns itself */
 #define MOVED_NS    40000000u    /* how often the lock shows that it lives */
@@ -106,7 +99,7 @@ bool core_enter(struct sched *s, struct sched_self *me)
         me->look = 1;
     }
     if (USF_UNLIKELY(s->policy_gen != atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed)))
-        follow_policy(s);
+        core_follow_policy(s);
     USF_POINT("sched.locked");
     return true;
 }
@@ -175,6 +168,7 @@ static void stopped(struct sched *s, uint32_t core, uint32_t task)
     uint64_t ran = s->pol.now > t->start_ns ? s->pol.now - t->start_ns : 0;
     core_count(&t->n.busy_ns, ran);
     c->busy_ns += ran;
+    s->procs[atomic_load_explicit(&t->proc, memory_order_relaxed)].pol.busy_ns += ran;
     c->pol.current = USF_NONE;
     s->ops.stopped(&s->pol, core, task);
 }
@@ -205,6 +199,7 @@ static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks 
     atomic_store_explicit(&t->core, core, memory_order_relaxed);
     c->pol.current = task;
     c->pol.since = s->pol.now;
+    c->pol.give_way_at = 0;
     s->ops.started(&s->pol, core, task);
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_READY), USF_TASK_RUNNING);
 
@@ -375,10 +370,11 @@ static uint32_t checked_pick(struct sched *s, uint32_t core)
     const char *why = 0;
     while (atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) {
         uint32_t t = policy_pick(&s->pol, &s->ops, core, &why);
-        if (!why && t != USF_NONE
-            && atomic_load_explicit(&s->tasks[t].state, memory_order_relaxed) != USF_TASK_READY)
-            why = "pick named a task that is not ready";
-        if (!why) return t;
+        if (!why) {
+            /* Else the records contradict each other: the policy holds what it was given. */
+            usf_assert(t == USF_NONE || atomic_load_explicit(&s->tasks[t].state, memory_order_relaxed) == USF_TASK_READY);
+            return t;
+        }
         core_replace_policy(s, why);
     }
     return USF_NONE;
@@ -464,49 +460,4 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
     /* A core may have become free between the look and the count: its owner saw no one waiting. */
     if (idle_mask(s, p, idle)) core_fill_all(s, k);
     else core_take_lent(s, k);
-}
-
-/* ---- policy ----------------------------------------------------------------------------------- */
-
-int sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *why, unsigned cap)
-{
-    uint32_t gen = atomic_load(&s->h->policy_gen);
-    const struct usf_policy_ops *ops = s->h->policy_path[0] ? user : policy_find(s->h->policy);
-    if (!ops) {
-        usf_format(why, cap, "policy `%s` of the instance is not known here", s->h->policy);
-        return -2;
-    }
-    policy_resolve(ops, &s->ops);
-    atomic_store_explicit(&s->kernel, (s->ops.flags & USF_POLICY_KERNEL) != 0, memory_order_relaxed);
-    atomic_store_explicit(&s->swap, (s->ops.flags & USF_POLICY_SWAP) != 0, memory_order_relaxed);
-    s->policy_gen = gen;
-    return 0;
-}
-
-bool core_begin_policy(struct sched *s)
-{
-    s->h->policy_begun = 1;
-    return s->ops.init(&s->pol) == 0;
-}
-
-void core_replace_policy(struct sched *s, const char *why)
-{
-    struct usf_header *h = s->h;
-    uint32_t hwm = atomic_load(&h->task_hwm);
-    usf_format(h->policy_why, sizeof h->policy_why, "policy `%s` replaced by `coop`: %s", h->policy, why);
-    usf_warn("%s", h->policy_why);
-    usf_format(h->policy, sizeof h->policy, "coop");
-    h->policy_path[0] = 0;
-    atomic_fetch_add(&h->policy_gen, 1);
-    policy_wipe(&s->pol, s->pol.nr_procs, hwm);
-    follow_policy(s);
-    core_begin_policy(s);
-    for (uint32_t i = 0; i < s->pol.nr_procs; i++)
-        if (atomic_load(&s->procs[i].state) == USF_PROC_ACTIVE) s->ops.proc_add(&s->pol, i);
-    for (uint32_t i = 0; i < hwm; i++) {
-        unsigned st = atomic_load(&s->tasks[i].state);
-        if (st == USF_TASK_FREE || st == USF_TASK_GONE || st == USF_TASK_NEW) continue;
-        s->ops.task_add(&s->pol, i);
-        if (st == USF_TASK_READY) policy_enqueue(&s->pol, &s->ops, i, USF_WHY_WAKE);
-    }
 }

@@ -46,8 +46,16 @@ bool core_take_lent(struct sched *s, struct kicks *k);
 /* If the core is free and tasks wait: dispatch. */
 void core_fill(struct sched *s, uint32_t core, struct kicks *k);
 void core_fill_all(struct sched *s, struct kicks *k);
-/* Call the policy's init.  False: it refuses. */
+/* policy.c.  Call the policy's init.  False: it refuses. */
 bool core_begin_policy(struct sched *s);
+/* Take the operations of the policy that is in force by now; if they are not here, coop is from now on, for all. */
+void core_follow_policy(struct sched *s);
+/* Complete a change of policy whose maker has died, and follow it.  The caller tells the policy all that there is. */
+void core_mend_policy(struct sched *s);
+/* Another policy, as somebody asks for.  False: not that one, with a reason. */
+bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap);
+/* change.c.  A process's weight or priority, then all its ready tasks are queued anew. */
+void core_change_proc(struct sched *s, uint32_t proc, uint32_t weight, int32_t priority);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);
 /* For the expensive asserts, before `name` releases the lock (recover.c): all that is changed under it alone agrees. */

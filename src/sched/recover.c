@@ -48,6 +48,7 @@ static void mend_cores(struct sched *s)
 static void mend_tasks(struct sched *s)
 {
     uint32_t ready = 0, hwm = atomic_load(&s->h->task_hwm);
+    core_mend_policy(s);
     policy_wipe(&s->pol, s->pol.nr_procs, hwm);
     core_begin_policy(s);
     for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
@@ -74,6 +75,8 @@ static void mend_tasks(struct sched *s)
         s->procs[t->proc].pol.nr_ready++;
         ready++;
     }
+    for (uint32_t c = 0; c < s->h->nr_cores && !s->kernel; c++)
+        if (s->cores[c].pol.current != USF_NONE) s->ops.started(&s->pol, c, s->cores[c].pol.current);
     atomic_store(&s->h->nr_ready, ready);
 }
 

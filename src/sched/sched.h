@@ -70,6 +70,7 @@ struct sched_unseen {
 struct os_cpuset;
 struct sched_watcher {          /* what the monitor remembers between two looks */
     uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], loan[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
+    uint64_t given[USF_MAX_CORES], given_word[USF_MAX_CORES];   /* ns: when a core was last nudged because its give_way_at had come; its word then */
     uint64_t deaf_since[USF_MAX_CORES];     /* ns: first nudge that was to make it give way and has not, */
     uint32_t deaf[USF_MAX_CORES];           /* ... and their number */
     uint32_t asleep[USF_MAX_CORES];
@@ -94,11 +95,14 @@ struct sched {
     _Atomic uint32_t proc;      /* our process, or USF_NONE (monitor, tools, a process that is being taken off) */
     uint32_t space;             /* our pid namespace: index in usf_header.space */
     uint32_t policy_gen;        /* the generation `ops` belongs to */
+    const struct usf_policy_ops *object;    /* of policy_path, or null */
     _Atomic bool kernel;        /* policy `linux`: the kernel schedules */
     _Atomic bool swap;          /* its USF_POLICY_SWAP: read without the lock */
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */
     _Atomic uint32_t leaving;   /* enum sched_leaving; other threads of a process that leaves wait on it */
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */
+    uint32_t weight, flags;     /* what the process joins with (usf_pol_proc); weight 0: the normal one */
+    int32_t priority;
     const char *shm_dir;
     void (*after_crit)(struct sched_self *);  /* raise signals that were deferred; may be null */
     void (*hold)(struct sched_self *);        /* block signals, and clear `entering`; may be null */
@@ -140,6 +144,37 @@ void sched_bind(struct sched *s, void *base);
 /* Take the operations of the policy in force; `user` is the loaded object's table if the header names
  * a path, else null.  0, or -errno with a reason. */
 int  sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *why, unsigned cap);
+
+/* ask.c.  Ask the monitor for another policy (a built-in one, or the instance's object), or for another weight or priority of a process.
+ * m was opened with its file kept.  0, or -errno with a reason: -EPERM it is refused, -ETIMEDOUT no answer so far. */
+#define SCHED_WEIGHT_MAX 10000
+#define SCHED_PRIORITY_MAX 1000
+struct shm;
+struct sched_request {
+    uint32_t kind;              /* enum usf_ask */
+    const char *policy;
+    int32_t pid;
+    int64_t value;
+};
+int  sched_ask(const struct shm *m, const struct sched_request *r, uint64_t timeout_ns, char *why, unsigned cap);
+/* Monitor: do what is asked for. */
+void sched_answer(struct sched *s);
+
+/* change.c.  What a task is to the policy besides ready or not. */
+struct sched_wish {
+    uint64_t deadline;
+    int32_t priority;
+    uint32_t affinity_id;
+    uint8_t affinity, strict;
+};
+void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w);
+/* Of a task of this process.  A running one stays where it is; all counts from the next time that it is queued on. */
+void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_wish *w);
+/* The wish that a set of CPUs comes to: one core, or a cache or node that has them all; else none. */
+struct os_cpuset;
+void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_wish *w);
+/* The process follows a new share by itself from now on. */
+void sched_set_malleable(struct sched *s, struct sched_self *me);
 
 /* Processes.  cpus: 1024 bits, Linux numbers.  Returns the index or -errno (-EAGAIN: table full,
  * -EXDEV: none of the instance's cores is in cpus, -ESTALE: the instance has been retired,
@@ -257,7 +292,9 @@ void sched_await_patch(struct sched *s);
 /* A signal handler is about to run on top of such a call: get a core, to be left again after it.  False: the thread has one, it was
  * about to leave it or is just back; after the handler it finds that so. */
 bool sched_interrupt_away(struct sched *s, struct sched_self *me);
-/* Progress guarantee, from the signal handler. */
+/* Is a thread that runs to give way?  The progress guarantee says so, or its policy (give_way_at). */
+bool sched_is_due(struct sched *s, struct sched_self *me);
+/* ... do so, from the signal handler. */
 void sched_preempt(struct sched *s, struct sched_self *me);
 /* A signal handler is about to run on top of a park: end the wait, get a core. */
 void sched_interrupt(struct sched *s, struct sched_self *me);

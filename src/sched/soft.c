@@ -30,7 +30,7 @@ void soft_take(struct sched *s, struct sched_self *me)
     if (!core_enter(s, me)) return;
     struct usf_task *o = &s->tasks[other];
     bool alike = o->proc == t->proc || (o->why == t->why && (t->why == USF_WHY_YIELD || t->why == USF_WHY_RETURN));
-    if (alike && state_of(t) == USF_TASK_READY && atomic_load(&s->cores[core].word) == w
+    if (alike && state_of(t) == USF_TASK_READY && usf_may_run(&s->pol, me->task, core) && atomic_load(&s->cores[core].word) == w
         && atomic_compare_exchange_strong(&o->park, &soft, USF_PARK_TAKEN)) {
         USF_POINT("sched.take_turn");
         core_dequeue(s, me->task);

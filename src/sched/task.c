@@ -15,7 +15,7 @@ void sched_bind(struct sched *s, void *base)
     s->runs = (struct usf_run *)(b + h->off_runs);
     s->proc = USF_NONE;
     s->pol = (struct usf_pol){
-        .quantum = h->quantum_ns,
+        .quantum = h->quantum_ns, .slice = h->slice_ns, .flags = h->blind ? USF_POL_BLIND : 0,
         .nr_cores = h->nr_cores, .nr_tasks = h->max_tasks, .nr_procs = h->max_procs,
         .task_stride = sizeof(struct usf_task), .core_stride = sizeof(struct usf_core),
         .proc_stride = sizeof(struct usf_proc),
@@ -64,7 +64,12 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     /* Under the lock: whoever replaces the policy or mends the instance looks at all records. */
     p->pol.id = (uint32_t)i;
     p->pol.nr_tasks = p->pol.nr_ready = 0;
-    p->pol.weight = 100;
+    p->pol.weight = s->weight ? s->weight : 100;
+    p->pol.priority = s->priority;
+    p->pol.flags = s->flags;
+    p->pol.busy_ns = p->pol.progress = 0;
+    p->pol.width = p->pol.share_gen = 0;
+    __builtin_memset(p->pol.share, 0, sizeof p->pol.share);
     for (int w = 0; w < 4; w++) p->pol.cores[w] = p->may[w] = cores[w];
     atomic_store(&p->quota, 0);
     __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
@@ -144,6 +149,13 @@ static void free_tasks(struct sched *s, uint32_t proc)
     }
 }
 
+/* holds the lock.  Make room: these are on their cores already. */
+static void kick_now(struct sched *s, struct kicks *k)
+{
+    for (uint32_t j = 0; j < k->n; j++) core_kick(s, k->task[j], false);
+    k->n = 0;
+}
+
 /* holds the lock, and releases it */
 static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, bool dead)
 {
@@ -166,10 +178,7 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         if (st == USF_TASK_NEW || st == USF_TASK_GONE) continue;    /* not (or no longer) known to the policy */
         remove_task(s, i, &k);
         USF_POINT("sched.removing");
-        if (k.n >= KICKS_MAX - 4) {     /* make room: these are on their cores already */
-            for (uint32_t j = 0; j < k.n; j++) core_kick(s, k.task[j], false);
-            k.n = 0;
-        }
+        if (k.n >= KICKS_MAX - 4) kick_now(s, &k);
     }
     s->ops.proc_remove(&s->pol, proc);
     if (p->run && p->run <= s->h->max_runs) {
@@ -180,7 +189,8 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         atomic_fetch_add(&r->unpatched, p->unpatched);
         for (unsigned i = 0; i < sizeof p->gone / 8; i++) atomic_fetch_add(&r->n[i], n[i]);
     }
-    core_fill_all(s, &k);
+    /* It may have had more cores than are filled at a time. */
+    for (core_fill_all(s, &k); k.n >= KICKS_MAX - 2; core_fill_all(s, &k)) kick_now(s, &k);
     /* Other threads of a process that leaves by itself run on for a moment, parking and waking by their records:
      * these are free only when the process is dead, which the monitor sees. */
     if (dead) free_tasks(s, proc);

@@ -258,6 +258,17 @@ bool sched_spin(struct sched *s, struct sched_self *me, uint32_t place, const vo
     return ran;
 }
 
+bool sched_is_due(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    uint64_t now = os_now(), start = t->start_ns;
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (now > start && now - start >= s->h->progress_ns) return true;
+    if (core >= s->h->nr_cores) return false;
+    uint64_t at = __atomic_load_n(&s->cores[core].pol.give_way_at, __ATOMIC_RELAXED);
+    return at && now >= at;
+}
+
 void sched_preempt(struct sched *s, struct sched_self *me)
 {
     if (me->task == USF_NONE) return;

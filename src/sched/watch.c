@@ -198,6 +198,43 @@ static void look_at_unseen(struct sched *s, void (*nudge)(void *, uint32_t), cha
     m->nr_unseen = kept;
 }
 
+/* ---- cores that are to be given up at a time -------------------------------------------------- */
+/* The policy says when (give_way_at): at the end of a time slice, or because somebody else is to have the core now. */
+
+#define GIVE_LEAST_NS 20000u        /* from one look to the next, however soon a core is due */
+#define GIVE_AGAIN_NS 1000000u      /* from one nudge of a core to the next: the first may have come in a critical section */
+
+static bool is_waited_for(struct sched *s, uint32_t core)
+{
+    for (uint32_t p = 0, n = atomic_load(&s->h->proc_hwm); p < n; p++)
+        if (s->procs[p].pol.nr_ready && usf_allowed(&s->pol, p, core)) return true;
+    return false;
+}
+
+/* After the policy's tick, which may have said that it is now.  ns until the next one is due. */
+static uint64_t look_at_slices(struct sched *s, void (*nudge)(void *, uint32_t), void *arg)
+{
+    struct sched_watcher *m = s->watch;
+    uint64_t now = os_now(), next = UINT64_MAX;
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) {
+        uint64_t at = __atomic_load_n(&s->cores[i].pol.give_way_at, __ATOMIC_RELAXED);
+        if (!at) continue;
+        uint64_t w = atomic_load(&s->cores[i].word);
+        if (core_state(w) != USF_CORE_RUNNING) continue;
+        if (at <= now && m->given_word[i] == w && now - m->given[i] < GIVE_AGAIN_NS) at = m->given[i] + GIVE_AGAIN_NS;
+        if (at > now) {
+            if (at - now < next) next = at - now;
+            continue;
+        }
+        if (!is_waited_for(s, i)) continue;
+        m->given[i] = now;
+        m->given_word[i] = w;
+        nudge(arg, core_task(w));
+        if (GIVE_AGAIN_NS < next) next = GIVE_AGAIN_NS;
+    }
+    return next > GIVE_LEAST_NS ? next : GIVE_LEAST_NS;
+}
+
 /* One monitor calls it for all, under the lock. */
 static void tick(struct sched *s)
 {
@@ -247,7 +284,8 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
         if (!core_take_lent(s, &k) && s->h->lend_ns < next) next = s->h->lend_ns;
         core_leave(s, &me, &k);
     }
-    return next;
+    uint64_t due = look_at_slices(s, nudge, arg);
+    return due < next ? due : next;
 }
 
 bool sched_is_valid(struct sched *s, char *why, unsigned cap)

@@ -187,6 +187,7 @@ static bool texts_are_valid(const struct usf_header *h, char *why, size_t cap)
     else if (!is_text(h->policy, sizeof h->policy) || !h->policy[0]) bad = "policy name";
     else if (!is_text(h->policy_path, sizeof h->policy_path)) bad = "policy path";
     else if (!is_text(h->policy_why, sizeof h->policy_why)) bad = "policy message";
+    else if (!is_text(h->policy_was, sizeof h->policy_was)) bad = "last policy's name";
     else if (!is_text(h->usf_exe, sizeof h->usf_exe)) bad = "path of the tool";
     if (bad) usf_format(why, cap, "its %s is not text", bad);
     return !bad;
@@ -201,7 +202,7 @@ static bool marks_are_valid(const struct usf_header *h, char *why, size_t cap)
     else if (atomic_load(&h->state) != USF_INST_READY && atomic_load(&h->state) != USF_INST_RETIRED) bad = "state";
     else if (task_hwm > h->max_tasks || task_hwm % USF_TASK_CHUNK) bad = "number of real tasks";
     else if (proc_hwm > h->max_procs || proc_hwm % USF_PROC_CHUNK) bad = "number of real processes";
-    else if (!h->quantum_ns || !h->progress_ns || !h->lend_ns) bad = "set of time limits";
+    else if (!h->quantum_ns || !h->progress_ns || !h->lend_ns || !h->slice_ns) bad = "set of time limits";
     if (bad) usf_format(why, cap, "its %s is out of range", bad);
     return !bad;
 }

@@ -71,12 +71,14 @@ static void fill_header(struct usf_header *h, const struct shm_config *c, const 
     h->poll_max_ns = c->poll_max_ns == SHM_NO_POLL ? 0 : or_default(c->poll_max_ns, SHM_DEFAULT_POLL_NS);
     h->progress_ns = or_default(c->progress_ns, SHM_DEFAULT_PROGRESS_NS);
     h->lend_ns = or_default(c->lend_ns, SHM_DEFAULT_LEND_NS);
+    h->slice_ns = or_default(c->slice_ns, SHM_DEFAULT_SLICE_NS);
+    h->blind = c->blind;
     usf_format(h->policy, sizeof h->policy, "%s", c->policy && *c->policy ? c->policy : SHM_DEFAULT_POLICY);
     usf_format(h->policy_path, sizeof h->policy_path, "%s", c->policy_path);
     h->init_tgid = (uint32_t)os_getpid();
     h->pidns = os_pidns();
     atomic_store(&h->space[0].ns, h->pidns ? h->pidns : USF_NS_UNKNOWN);
-    h->created_ns = os_now();
+    h->created_ns = h->policy_since = os_now();
     h->file_dev = st->dev;
     h->file_ino = st->ino;
     h->monitor_linger_ns = c->tool ? c->linger_ns : SHM_DEFAULT_LINGER_NS;
@@ -96,6 +98,7 @@ static void fill_cores(struct usf_header *h, const struct os_cpuset *cpus, const
         core[n].pol.node = place[cpu].node;
         core[n].pol.llc = place[cpu].llc;
         core[n].pol.package = place[cpu].package;
+        core[n].pol.phys = place[cpu].phys;
         core[n].pol.current = USF_NONE;
         core[n].idle_since = h->created_ns;
         atomic_store(&core[n].word, USF_CORE_IDLE);

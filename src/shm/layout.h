@@ -242,6 +242,30 @@ struct usf_space {
 };
 #define USF_NS_UNKNOWN UINT64_MAX
 
+/* How a policy came to be in force. */
+enum usf_policy_by { USF_POLICY_BY_MAKER = 0, USF_POLICY_BY_REQUEST, USF_POLICY_BY_FAULT };
+
+/* A change of policy that is under way: written before anything else of it, so that whoever finds the lock's owner dead completes it. */
+struct usf_policy_switch {
+    _Atomic uint32_t under_way;    /* 1: what follows is whole, and is to be in force */
+    uint32_t by;                   /* enum usf_policy_by */
+    char policy[32], was[32], why[128];
+};
+
+/* What a tool asks the monitor for: `usf policy set`, `weight`, `priority`.  Who writes it has SHM_ASK_BYTE of the file locked, which the kernel takes from
+ * the dead; a request that was not published (`asked` raised) does not exist. */
+enum usf_ask { USF_ASK_POLICY = 1, USF_ASK_WEIGHT, USF_ASK_PRIORITY };
+struct usf_policy_ask {
+    _Atomic uint32_t asked;        /* number of the latest request, */
+    _Atomic uint32_t answered;     /* ... and of the latest answer: written last, under the scheduler lock */
+    uint32_t refused;              /* that answer: 1, with why; 0: done */
+    uint32_t kind;                 /* enum usf_ask */
+    uint32_t space;                /* of a process's: whose pid it is, */
+    int32_t  pid;
+    int64_t  value;                /* ... and what it is to have */
+    char policy[32], why[160];
+};
+
 struct usf_header {
     uint64_t magic;
     uint32_t abi;
@@ -262,11 +286,19 @@ struct usf_header {
     uint64_t poll_max_ns;       /* idle-core governor's upper bound */
     uint64_t progress_ns;       /* progress guarantee */
     uint64_t lend_ns;           /* core lending: taken after this long */
+    uint64_t slice_ns;          /* time slice of policies that have one */
+    uint32_t blind;             /* 1: policies are not to look at nodes and caches (topology-blind) */
+    uint32_t policy_by;         /* enum usf_policy_by: how the policy in force came to be so */
+    uint64_t policy_since;      /* ns: since when it is */
     char     policy[32];        /* name in force */
-    char     policy_path[USF_POLICY_PATH_MAX]; /* user's object, or "" */
+    char     policy_was[32];    /* ... and before, "": none */
+    char     policy_path[USF_POLICY_PATH_MAX]; /* the object that all who take part have loaded at their start, or ""; in force if `policy`
+                                                  is no built-in one's name */
     _Atomic uint64_t policy_hash;  /* of that object, 0: nobody has loaded it yet */
     _Atomic uint32_t policy_gen;   /* bumped when the policy is replaced */
     char     policy_why[128];      /* why it was replaced, or "" */
+    struct usf_policy_switch policy_next;  /* under the scheduler lock */
+    struct usf_policy_ask policy_ask;
     uint32_t init_tgid;         /* pid of the creator */
     uint64_t pidns;             /* the creator's pid and time namespaces (os_pidns), 0 unknown; the latter is that of all */
     uint64_t created_ns;
@@ -313,7 +345,10 @@ struct usf_header {
     F(usf_header, off_cores) F(usf_header, off_procs) F(usf_header, off_tasks) F(usf_header, off_runs) \
     F(usf_header, max_cores) F(usf_header, max_procs) F(usf_header, max_tasks) F(usf_header, max_runs) \
     F(usf_header, name) F(usf_header, nr_cores) F(usf_header, lock_kind) F(usf_header, quantum_ns) \
-    F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, policy) \
+    F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, slice_ns) F(usf_header, blind) \
+    F(usf_header, policy_by) F(usf_header, policy_since) F(usf_header, policy) F(usf_header, policy_was) F(usf_header, policy_next) \
+    F(usf_header, policy_ask) F(usf_policy_switch, by) F(usf_policy_switch, policy) F(usf_policy_switch, was) F(usf_policy_switch, why) \
+    F(usf_policy_ask, answered) F(usf_policy_ask, refused) F(usf_policy_ask, kind) F(usf_policy_ask, pid) F(usf_policy_ask, value) F(usf_policy_ask, policy) F(usf_policy_ask, why) \
     F(usf_header, policy_path) F(usf_header, policy_hash) F(usf_header, policy_gen) F(usf_header, policy_why) F(usf_header, init_tgid) \
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
     F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, space) \
@@ -387,7 +422,7 @@ USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
 USF_LAYOUT_AT(usf_lock, next, 64);
 USF_LAYOUT_AT(usf_lock, serving, 128);
 USF_LAYOUT_AT(usf_lock, slot, 192);
-USF_LAYOUT_RECORD(usf_header, 12480);
+USF_LAYOUT_RECORD(usf_header, 12928);
 /* read before the version is known: these never move, in any version */
 USF_LAYOUT_AT(usf_header, magic, 0);
 USF_LAYOUT_AT(usf_header, abi, 8);

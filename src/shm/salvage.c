@@ -39,6 +39,7 @@ static void mend(struct usf_header *h, const struct shm_layout *l, bool holes_ar
     end_text(h->policy, sizeof h->policy);
     end_text(h->policy_path, sizeof h->policy_path);
     end_text(h->policy_why, sizeof h->policy_why);
+    end_text(h->policy_was, sizeof h->policy_was);
     end_text(h->usf_exe, sizeof h->usf_exe);
 }
 

@@ -33,6 +33,7 @@
 #define SHM_DEFAULT_POLL_NS       200000u
 #define SHM_DEFAULT_PROGRESS_NS 20000000u
 #define SHM_DEFAULT_LEND_NS        50000u
+#define SHM_DEFAULT_SLICE_NS    10000000u
 #define SHM_DEFAULT_LINGER_NS 1000000000u
 #define SHM_NO_POLL         UINT64_MAX
 #define SHM_PATH_MAX        256u
@@ -44,7 +45,9 @@ struct shm_config {
     struct os_cpuset cpus;       /* CPUs wanted; empty: the caller's affinity */
     const char *policy, *policy_path;
     uint64_t quantum_ns, poll_max_ns /* SHM_NO_POLL: idle cores sleep at once */, progress_ns, lend_ns;
+    uint64_t slice_ns;
     uint32_t lock_kind;
+    bool blind;                  /* policies are not to look at nodes and caches */
     const char *build_id;
     const char *tool;            /* its path, or null: nobody can start a monitor */
     uint64_t linger_ns;          /* 0: the default, unless there is a tool */
@@ -128,6 +131,7 @@ bool shm_is_space_of(const struct usf_header *h, uint32_t space, uint64_t ns);
 uint32_t shm_find_space(const struct usf_header *h, uint64_t ns);
 /* For monitors, with the file kept open: lock a byte of it that stands for something (below SHM_SPACE_BYTE: 1 + uid, that user has an
  * agent) for nobody else to have, for as long as the file is open.  0, -EAGAIN: somebody has; or another -errno. */
+#define SHM_ASK_BYTE (1ll << 41)    /* whoever asks for another policy */
 int  shm_lock_byte(const struct shm *m, uint64_t at);
 /* The same for the sign of life of another space (presence.c).  True: nobody of that other space is there, or will be before it is
  * released. */

@@ -4,6 +4,8 @@
 #include "threads/threads.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/sysinfo.h>
 #include <sys/syscall.h>
 
 void *threads_syscall_target(long nr, long a0, long a1);
@@ -133,3 +135,16 @@ THREADS_EXPORT int capset(void *header, const void *data)
     threads_note_call(SYS_capset, 0, 0);
     return REAL(capset)(header, data);
 }
+
+/* ---- CPU counts, which libc reads from sysfs: a process that has been told a share of the cores counts that ---------------- */
+
+long __sysconf(int name);       /* libc's: allocators ask before anything can be looked up */
+
+THREADS_EXPORT long sysconf(int name)
+{
+    const struct threads_share *s = name == _SC_NPROCESSORS_ONLN ? atomic_load_explicit(&threads_share, memory_order_acquire) : NULL;
+    uint32_t n = s && s->is_told() ? s->cpus() : 0;
+    return n ? (long)n : __sysconf(name);
+}
+
+THREADS_EXPORT int get_nprocs(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }

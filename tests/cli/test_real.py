@@ -165,11 +165,11 @@ class Real(Case):
 
     def test_a_policy_that_the_monitor_cannot_load_is_replaced(self):
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-        policy = os.path.join(self.dir, "fair.so")
+        policy = os.path.join(self.dir, "priority.so")
         subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-mgeneral-regs-only", "-I" + os.path.join(source, "include"), "-o", policy,
-                        os.path.join(source, "examples/policy/fair.c")], check=True)
+                        os.path.join(source, "examples/policy/priority.c")], check=True)
         p = self.background("--policy", policy, code=BUSY)
-        self.assertEqual(self.ps()["policy"], "fairshare")
+        self.assertEqual(self.ps()["policy"], "priority")
         os.unlink(policy)
         self.kill_monitor()
         i = self.wait_for(lambda: self.ps()["policy"] == "coop" and self.ps())

@@ -1,7 +1,7 @@
 /* tests/policy/test_checked.c - a policy that lies is caught.  SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 #include <unistd.h>
-#include "machine.h"
+#include "check/machine.h"
 
 static uint32_t answer;         /* what the lying policy says next */
 static struct usf_fifo queue;
@@ -17,15 +17,13 @@ static const struct usf_policy_ops liar = {
     .enqueue = enqueue, .dequeue = dequeue, .pick = pick, .select_core = select_core,
 };
 
-void check_choice(struct machine *m, uint32_t core, uint32_t task) { (void)m, (void)core, (void)task; }
-
 static void expect_pick(struct machine *m, uint32_t says, uint32_t core, const char *words)
 {
     const char *why = "";
     answer = says;
     uint32_t got = policy_pick(&m->pol, &m->ops, core, &why);
     if (!words) CHECK(m, got == says && !why);
-    else if (got != USF_NONE || !why || !strstr(why, words)) machine_fail(m, words);
+    else if (got != USF_NONE || !why || !strstr(why, words)) machine_fail(m, CHECK_LEGAL, words);
 }
 
 static void expect_select(struct machine *m, uint32_t says, const char *words)
@@ -35,7 +33,7 @@ static void expect_select(struct machine *m, uint32_t says, const char *words)
     answer = says;
     uint32_t got = policy_select(&m->pol, &m->ops, 0, idle, &why);
     if (!words) CHECK(m, got == says && !why);
-    else if (got != USF_NONE || !why || !strstr(why, words)) machine_fail(m, words);
+    else if (got != USF_NONE || !why || !strstr(why, words)) machine_fail(m, CHECK_LEGAL, words);
 }
 
 int main(void)

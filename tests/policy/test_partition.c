@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "policy/partition.h"
 #include "policy/speedup.h"
-#include "machine.h"
+#include "check/internal.h"
 
 void check_choice(struct machine *m, uint32_t core, uint32_t task) { (void)m, (void)core, (void)task; }
 

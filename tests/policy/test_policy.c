@@ -1,14 +1,14 @@
-/* tests/policy/test_policy.c - random histories for every policy.  SPDX-License-Identifier: Apache-2.0
+/* tests/policy/test_policy.c - the order that built-in policies promise.  SPDX-License-Identifier: Apache-2.0
  *
  * usage: test_policy POLICY [SEED]      POLICY: a built-in one, `defaults`, or the path of an object
- * Checked at every step: work conservation, no lost task, no double dispatch, affinity; the order that
- * the policy promises; for coop also nearness, quantum and the place of yielders. */
+ * The histories of `usf policy check` (src/check), and at each choice in them: the order that the policy promises; for coop
+ * also nearness, quantum and the place of yielders. */
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "machine.h"
+#include "check/internal.h"
 
-static bool is_coop, is_ordered, keeps_yielders;    /* the last: `yield` may answer false while tasks are ready */
+static bool is_coop, is_ordered;
 
 /* ---- what a choice must fulfil ------------------------------------------------------------------ */
 
@@ -24,14 +24,14 @@ static int nearness(struct machine *m, uint32_t a, uint32_t b)
 static void check_yielder(struct machine *m, uint32_t core, uint32_t task)
 {
     const struct model_task *mine = &m->task[task];
-    bool aged = false;      /* coop: a yielder of this core that has waited for a quantum goes first */
+    bool aged = false;      /* a yielder (coop: of this core) that has waited for a quantum goes first */
     for (uint32_t t = 0; t < MAX_TASKS; t++)
-        if (waits_here(m, t, core, true) && m->task[t].home == core
+        if (m->task[t].doing == READY && m->task[t].yielded && (!is_coop || ((m->task[t].home == core || m->task[t].home == USF_NONE) && machine_allowed(m, t, core)))
             && m->pol.now - m->task[t].since >= m->pol.quantum) aged = true;
     for (uint32_t t = 0; t < MAX_TASKS; t++) {
-        if (t != task && waits_here(m, t, core, true) && (!is_coop || m->task[t].home == mine->home))
+        if (t != task && waits_here(m, t, core, true) && (!is_coop || (mine->home != USF_NONE && m->task[t].home == mine->home)))
             CHECK(m, m->task[t].seq > mine->seq);               /* FIFO among yielders */
-        if (waits_here(m, t, core, false)) CHECK(m, is_coop && aged);   /* behind all ready ones */
+        if (waits_here(m, t, core, false)) CHECK(m, aged);  /* behind all ready ones */
     }
 }
 
@@ -72,7 +72,7 @@ static void check_coop(struct machine *m, uint32_t core, uint32_t task)
     }
 }
 
-void check_choice(struct machine *m, uint32_t core, uint32_t task)
+static void check_choice(struct machine *m, uint32_t core, uint32_t task)
 {
     if (!is_ordered) return;
     if (m->task[task].yielded) {
@@ -83,80 +83,6 @@ void check_choice(struct machine *m, uint32_t core, uint32_t task)
         for (uint32_t t = 0; t < MAX_TASKS; t++)
             if (t != task && waits_here(m, t, core, false)) CHECK(m, m->task[t].seq > m->task[task].seq);
     }
-}
-
-/* ---- random histories --------------------------------------------------------------------------- */
-
-static void random_mask(struct machine *m, uint64_t mask[4])
-{
-    uint32_t cores = m->pol.nr_cores;
-    memset(mask, 0, 32);
-    bool all = machine_below(m, 3) != 0;
-    for (uint32_t c = 0; c < cores; c++)
-        if (all || machine_below(m, 2)) mask[c / 64] |= 1ull << c % 64;
-    uint32_t one = machine_below(m, cores);
-    mask[one / 64] |= 1ull << one % 64;
-}
-
-static uint32_t random_task(struct machine *m, enum doing doing, uint32_t limit)
-{
-    uint32_t from = machine_below(m, limit);
-    for (uint32_t i = 0; i < limit; i++)
-        if (m->task[(from + i) % limit].doing == doing) return (from + i) % limit;
-    return USF_NONE;
-}
-
-static void add_somebody(struct machine *m, uint32_t procs, uint32_t tasks)
-{
-    uint32_t proc = machine_below(m, procs), task = random_task(m, NOTHING, tasks);
-    uint64_t mask[4];
-    if (!m->proc[proc]) random_mask(m, mask), machine_add_proc(m, proc, mask);
-    if (task == USF_NONE) return;
-    machine_add_task(m, task, proc);
-    machine_wake(m, task, USF_WHY_NEW);
-}
-
-static void scheduling_point(struct machine *m)
-{
-    uint32_t core = machine_below(m, m->pol.nr_cores), task = m->core[core].task, r = machine_below(m, 10);
-    if (task == USF_NONE) return;
-    if (r < 5) {
-        machine_switch(m, core, BLOCKED, USF_WHY_WAKE);
-    } else if (r < 9) {
-        if (m->ops.yield(&m->pol, core, task)) machine_switch(m, core, READY, USF_WHY_YIELD);
-        else CHECK(m, random_task(m, READY, MAX_TASKS) == USF_NONE || keeps_yielders);
-    } else {
-        machine_switch(m, core, READY, USF_WHY_PREEMPT);
-    }
-}
-
-static void drain(struct machine *m)
-{
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (uint32_t c = 0; c < m->pol.nr_cores; c++)
-            moved |= machine_switch(m, c, BLOCKED, USF_WHY_WAKE) != USF_NONE;
-    }
-    CHECK(m, random_task(m, READY, MAX_TASKS) == USF_NONE);     /* no lost task */
-}
-
-static void history(const struct usf_policy_ops *ops, uint64_t seed, uint32_t cores, uint32_t nodes, uint32_t llcs,
-                    uint32_t procs, uint32_t tasks, uint32_t steps)
-{
-    static struct machine m;
-    machine_init(&m, ops, seed, cores, nodes, llcs);
-    for (uint32_t i = 0; i < steps; i++) {
-        uint32_t r = machine_below(&m, 100), t;
-        m.pol.now += machine_below(&m, 10) ? machine_below(&m, 100000) : machine_below(&m, 30000000);
-        if (r < 10) add_somebody(&m, procs, tasks);
-        else if (r == 10 && m.proc[t = machine_below(&m, procs)]) machine_remove_proc(&m, t);
-        else if (r < 50 && (t = random_task(&m, BLOCKED, tasks)) != USF_NONE)
-            machine_wake(&m, t, machine_below(&m, 4) ? USF_WHY_WAKE : USF_WHY_RETURN);
-        else scheduling_point(&m);
-        if (machine_below(&m, 50) == 0) m.ops.tick(&m.pol);
-    }
-    drain(&m);
-    machine_free(&m);
 }
 
 /* ---- coop: what a scheduling paper would promise ------------------------------------------------ */
@@ -279,34 +205,20 @@ static void computers_share_alike(const struct usf_policy_ops *ops, uint32_t tas
     machine_free(&m);
 }
 
-static const struct usf_policy_ops nothing_of_its_own = {
-    .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "defaults",
-};
-
 int main(int argc, char **argv)
 {
     char why[256];
-    const struct usf_policy_ops *ops = NULL;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
     alarm(120);
     if (argc < 2) return fprintf(stderr, "usage: test_policy POLICY|OBJECT [SEED]\n"), 2;
     printf("policy %s, seed %lu\n", argv[1], seed);
-    if (argv[1][0] == '/') ops = policy_load(argv[1], why, sizeof why);
-    else if (!strcmp(argv[1], "defaults")) ops = &nothing_of_its_own;
-    else ops = policy_find(argv[1]);
-    if (!ops) return printf("FAILED: %s\n", argv[1][0] == '/' ? why : "no such policy"), 1;
+    const struct usf_policy_ops *ops = check_find(argv[1], why, sizeof why);
+    if (!ops) return printf("FAILED: %s\n", why), 1;
     is_coop = !strcmp(ops->name, "coop");
-    for (const char *const *n = (const char *const[]){"coop", "equi", "speedup", "batch", "fair", NULL}; *n; n++)
-        keeps_yielders |= !strcmp(ops->name, *n);
     is_ordered = is_coop || !strcmp(ops->name, "fifo") || !strcmp(ops->name, "defaults");
 
-    for (uint32_t round = 0; round < 6; round++) {
-        history(ops, seed + round, 1, 1, 1, 3, 20, 4000);
-        history(ops, seed + round, 2, 1, 1, 2, 40, 4000);
-        history(ops, seed + round, 8, 2, 2, 4, 60, 6000);
-        history(ops, seed + round, 96, 4, 3, 16, 300, 6000);
-        history(ops, seed + round, 256, 8, 4, 1024, 2000, 6000);
-    }
+    for (const struct check_history *h = check_histories; h->name; h++)
+        for (uint32_t round = 0; round < 3; round++) check_history(h, ops, seed + round, check_choice);
     if (is_coop) {
         two_processes_take_turns(ops);
         neglected_yielder_is_taken_over(ops);

@@ -1,0 +1,207 @@
+/* src/check/history.c - random histories.  SPDX-License-Identifier: Apache-2.0
+ *
+ * What may happen to an instance, in any order: threads come, block, wake alone or many at once, yield, are preempted, end; processes
+ * come and are killed in any state; their cores, weights and priorities change, as do their threads' priorities, deadlines and
+ * affinities; a pick is taken back; a turn is swapped; all state is wiped and built anew. */
+#include "check/internal.h"
+#include <string.h>
+
+const struct check_history check_histories[] = {
+    {"one-core",     1,   1, 1, 3,    20,   3000, .moves = false, .watched = true,  .extreme = false},
+    {"two-cores",    2,   1, 1, 2,    40,   3000, .moves = false, .watched = true,  .extreme = true},
+    {"moved",        3,   1, 1, 3,    24,   1000, .moves = true,  .watched = false, .extreme = false},
+    {"eight-cores",  8,   2, 2, 4,    60,   4000, .moves = false, .watched = true,  .extreme = false},
+    {"extreme",      12,  2, 3, 8,    80,   3000, .moves = false, .watched = false, .extreme = true},
+    {"two-sockets",  96,  4, 3, 16,   300,  4000, .moves = false, .watched = false, .extreme = false},
+    {"largest",      256, 8, 4, 1024, 2000, 4000, .moves = false, .watched = false, .extreme = true},
+    {0},
+};
+
+static void random_mask(struct machine *m, uint64_t mask[4])
+{
+    uint32_t cores = m->pol.nr_cores;
+    memset(mask, 0, 32);
+    bool all = machine_below(m, 3) != 0;
+    for (uint32_t c = 0; c < cores; c++)
+        if (all || machine_below(m, 2)) mask[c / 64] |= 1ull << c % 64;
+    uint32_t one = machine_below(m, cores);
+    mask[one / 64] |= 1ull << one % 64;
+}
+
+static uint32_t random_task(struct machine *m, enum doing doing, uint32_t limit)
+{
+    uint32_t from = machine_below(m, limit);
+    for (uint32_t i = 0; i < limit; i++)
+        if (m->task[(from + i) % limit].doing == doing) return (from + i) % limit;
+    return USF_NONE;
+}
+
+/* Small numbers, so that many are equal; or, in an extreme history, the ends of the range. */
+static int32_t random_priority(struct machine *m, bool extreme)
+{
+    static const int32_t ends[] = {INT32_MIN, INT32_MIN + 1, -1, 0, 1, INT32_MAX - 1, INT32_MAX};
+    return extreme ? ends[machine_below(m, 7)] : (int32_t)machine_below(m, 5) - 2;
+}
+
+static uint32_t random_weight(struct machine *m, bool extreme)
+{
+    static const uint32_t ends[] = {0, 1, 100, 10000, UINT32_MAX};
+    return extreme ? ends[machine_below(m, 5)] : 1 + machine_below(m, 400);
+}
+
+static void random_wishes(struct machine *m, struct usf_pol_task *t, bool extreme)
+{
+    static const uint64_t ends[] = {0, 1, UINT64_MAX};
+    memset(t, 0, sizeof *t);
+    if (machine_below(m, 3) == 0) t->priority = random_priority(m, extreme);
+    if (machine_below(m, 3) == 0) t->deadline = extreme ? ends[machine_below(m, 3)] : m->pol.now + machine_below(m, 50000000);
+    if (machine_below(m, 2)) return;
+    t->affinity = (uint8_t)machine_below(m, 4);
+    t->strict = (uint8_t)machine_below(m, 2);
+    const struct usf_pol_core *c = &m->cores[machine_below(m, m->pol.nr_cores)];
+    t->affinity_id = t->affinity == USF_AFFINITY_CORE ? c->id : t->affinity == USF_AFFINITY_LLC ? c->llc : c->node;
+    if (extreme && machine_below(m, 4) == 0) t->affinity_id = machine_below(m, 2) ? 300 : USF_NONE;     /* nowhere */
+}
+
+static void add_somebody(struct machine *m, const struct check_history *h)
+{
+    uint32_t proc = machine_below(m, h->procs), task = random_task(m, NOTHING, h->tasks);
+    uint64_t mask[4];
+    if (!m->proc[proc]) random_mask(m, mask), machine_add_proc(m, proc, mask);
+    if (task == USF_NONE) return;
+    machine_add_task(m, task, proc);
+    machine_wake(m, task, USF_WHY_NEW);
+}
+
+static void wake_many(struct machine *m, const struct check_history *h)
+{
+    uint32_t n = 1 + machine_below(m, 8), t;
+    for (uint32_t i = 0; i < n && (t = random_task(m, BLOCKED, h->tasks)) != USF_NONE; i++) machine_queue(m, t, USF_WHY_WAKE);
+    machine_settle(m);
+}
+
+static void change_proc(struct machine *m, const struct check_history *h)
+{
+    uint32_t proc = machine_below(m, h->procs), what = m->on_choice ? 4 : machine_below(m, 5);
+    struct usf_pol_proc *p = &m->procs[proc];
+    uint64_t mask[4];
+    if (!m->proc[proc]) return;
+    switch (what) {
+    case 0: p->priority = random_priority(m, h->extreme); break;
+    case 1: p->weight = random_weight(m, h->extreme); break;
+    case 2: p->flags = machine_below(m, 4); break;
+    case 3: p->progress += machine_below(m, 10), p->width = machine_below(m, 300); return;     /* nobody is told */
+    default:
+        random_mask(m, mask);
+        machine_confine(m, proc, mask);
+        return;
+    }
+    m->ops.proc_changed(&m->pol, proc);
+    machine_settle(m);
+}
+
+static void change_task(struct machine *m, const struct check_history *h)
+{
+    struct usf_pol_task like;
+    uint32_t task = random_task(m, (enum doing)(BLOCKED + machine_below(m, 3)), h->tasks);
+    if (task == USF_NONE || m->on_choice) return;
+    random_wishes(m, &like, h->extreme);
+    machine_change_task(m, task, &like);
+}
+
+/* A busy-waiting task whose wait is not over is put back, and another is looked for: at most once around. */
+static void pick_in_vain(struct machine *m, uint32_t core)
+{
+    if (m->on_choice || !machine_is_waited_for(m, core)) return;
+    uint32_t task = machine_pick(m, core);
+    uint64_t since = m->tasks[task].ready_since;
+    m->task[task].doing = BLOCKED;
+    machine_queue(m, task, USF_WHY_YIELD);
+    if (machine_below(m, 2)) m->tasks[task].ready_since = since;
+    machine_settle(m);
+}
+
+static void swap_turns(struct machine *m, uint32_t core, const struct check_history *h)
+{
+    uint32_t other = random_task(m, READY, h->tasks);
+    if (!(m->real.flags & USF_POLICY_SWAP) || m->on_choice || other == USF_NONE || !machine_allowed(m, other, core)) return;
+    machine_swap(m, core, other);
+}
+
+static void scheduling_point(struct machine *m, const struct check_history *h)
+{
+    uint32_t core = machine_below(m, m->pol.nr_cores), task = m->core[core].task, r = machine_below(m, 20);
+    if (task == USF_NONE) return;
+    if (r < 9) {
+        machine_switch(m, core, BLOCKED, USF_WHY_WAKE);
+    } else if (r < 15) {
+        if (machine_is_waited_for(m, core) && m->ops.yield(&m->pol, core, task)) machine_switch(m, core, READY, USF_WHY_YIELD);
+    } else if (r < 17) {
+        machine_take(m, core);
+    } else if (r == 17) {
+        pick_in_vain(m, core);
+    } else if (r == 18) {
+        swap_turns(m, core, h);
+    } else {
+        machine_remove_task(m, task);
+        machine_settle(m);
+    }
+}
+
+static void event(struct machine *m, const struct check_history *h)
+{
+    uint32_t r = machine_below(m, 200), t;
+    if (r < 20) add_somebody(m, h);
+    else if (r < 22 && m->proc[t = machine_below(m, h->procs)]) machine_remove_proc(m, t);
+    else if (r < 24 && (t = random_task(m, READY, h->tasks)) != USF_NONE) machine_remove_task(m, t);
+    else if (r < 30) change_proc(m, h);
+    else if (r < 36) change_task(m, h);
+    else if (r == 36 && machine_below(m, 4) == 0) machine_restart(m);
+    else if (r < 44) wake_many(m, h);
+    else if (r < 105 && (t = random_task(m, BLOCKED, h->tasks)) != USF_NONE)
+        machine_wake(m, t, machine_below(m, 4) ? USF_WHY_WAKE : USF_WHY_RETURN);
+    else scheduling_point(m, h);
+}
+
+/* Each core works off what it may; who is left may run nowhere, and leaves when its process dies. */
+static void drain(struct machine *m)
+{
+    uint64_t left = 0;
+    for (uint32_t t = 0; t < MAX_TASKS; t++) left += m->task[t].doing != NOTHING;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (uint32_t c = 0; c < m->pol.nr_cores; c++) {
+            if (machine_switch(m, c, BLOCKED, USF_WHY_WAKE) == USF_NONE) continue;
+            moved = true;
+            REQUIRE(m, CHECK_LEGAL, left--, "gives out more tasks than there are");
+        }
+    }
+    for (uint32_t t = 0; t < MAX_TASKS; t++)
+        for (uint32_t c = 0; m->task[t].doing == READY && c < m->pol.nr_cores; c++)
+            REQUIRE(m, CHECK_LOST, !machine_allowed(m, t, c), "a task that was enqueued never came out of pick");
+    for (uint32_t p = 0; p < MAX_PROCS; p++)
+        if (m->proc[p]) machine_remove_proc(m, p);
+    for (uint32_t c = 0; c < m->pol.nr_cores; c++) machine_pick(m, c);     /* names nobody, or that is illegal */
+}
+
+void check_history(const struct check_history *h, const struct usf_policy_ops *ops, uint64_t seed,
+                   void (*on_choice)(struct machine *m, uint32_t core, uint32_t task))
+{
+    static struct machine m;
+    machine_init(&m, ops, seed, h->cores, h->nodes, h->llcs);
+    m.on_choice = on_choice;
+    m.moves = h->moves;
+    m.watch_tasks = h->watched ? h->tasks : 0;
+    m.watch_procs = h->procs;
+    if (h->extreme && !on_choice) m.pol.quantum = machine_below(&m, 2) ? 0 : 1, m.pol.slice = machine_below(&m, 2) ? 0 : UINT64_MAX;
+    if (machine_below(&m, 4) == 0) m.pol.flags = USF_POL_BLIND;
+    for (m.step = 0; m.step < h->steps; m.step++) {
+        uint32_t pause = machine_below(&m, 20);
+        m.pol.now += pause == 0 ? machine_below(&m, 30000000) : pause < 4 ? 0 : machine_below(&m, 100000);
+        if (h->extreme && machine_below(&m, 1000) == 0) m.pol.now += 86400ull * 1000000000;     /* it was suspended for a day */
+        event(&m, h);
+        if (machine_below(&m, 30) == 0) machine_tick(&m);
+    }
+    drain(&m);
+    machine_free(&m);
+}

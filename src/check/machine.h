@@ -1,0 +1,90 @@
+/* src/check/machine.h - a machine without a kernel for policies.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The policy's records, a clock that the history moves, and beside them a model: what each task is doing, when it was queued and
+ * why, written down here and never by the policy.  Every call of the policy goes through calls.c, which can move the records to
+ * another address before each call, look for fields that were not the policy's to write, and say afterwards where it was.
+ *
+ * Invariant between two events: no core is idle while a task is READY that may run there (machine_settle sees to it). */
+#ifndef USF_CHECK_MACHINE_H
+#define USF_CHECK_MACHINE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "check/check.h"
+
+enum { MAX_CORES = 256, MAX_PROCS = 1024, MAX_TASKS = 2048 };
+enum doing { NOTHING, BLOCKED, READY, RUNNING };
+
+struct model_task { enum doing doing; uint32_t core, home; uint64_t seq, since; enum usf_why why; bool yielded; };
+struct model_core { uint32_t task, proc, round; uint64_t since; };     /* round: the process that it last chose */
+
+/* The records, seen at one address.  Each area has a page in front of it and behind it that nobody may touch. */
+struct view { struct usf_pol_task *tasks; struct usf_pol_core *cores; struct usf_pol_proc *procs; uint8_t *data; };
+
+struct machine {
+    struct usf_pol pol;             /* over the model's own view */
+    struct usf_policy_ops ops;      /* each a call through calls.c */
+    struct usf_policy_ops real;     /* the policy's, completed */
+    struct usf_pol_task *tasks;     /* of view[0] */
+    struct usf_pol_core *cores;
+    struct usf_pol_proc *procs;
+    uint8_t *data;
+    struct view view[3];            /* 0: the model's, always there; the others: the policy's, by turns if `moves` */
+    unsigned seen;                  /* the view that the policy saw last */
+    bool moves;
+    uint32_t watch_tasks, watch_procs;  /* so many records of each are compared before and after each call; 0: none */
+    struct model_task task[MAX_TASKS];
+    struct model_core core[MAX_CORES];
+    bool proc[MAX_PROCS];
+    uint64_t seq, step, rng, seed;
+    /* Called with each choice of pick, before the task is started: to check an order.  Or null. */
+    void (*on_choice)(struct machine *m, uint32_t core, uint32_t task);
+};
+
+uint64_t machine_random(struct machine *m);
+static inline uint32_t machine_below(struct machine *m, uint32_t n) { return (uint32_t)(machine_random(m) % n); }
+
+/* nodes × llcs per node divide the cores evenly (as far as they go). */
+void machine_init(struct machine *m, const struct usf_policy_ops *ops, uint64_t seed, uint32_t cores, uint32_t nodes,
+                  uint32_t llcs);
+void machine_free(struct machine *m);
+void machine_add_proc(struct machine *m, uint32_t proc, const uint64_t cores[4]);
+void machine_remove_proc(struct machine *m, uint32_t proc);     /* with all its tasks, as after kill -9 */
+void machine_add_task(struct machine *m, uint32_t task, uint32_t proc);     /* becomes BLOCKED */
+void machine_remove_task(struct machine *m, uint32_t task);                 /* whatever it is doing */
+void machine_wake(struct machine *m, uint32_t task, enum usf_why why);      /* select, else enqueue */
+void machine_queue(struct machine *m, uint32_t task, enum usf_why why);     /* enqueue whatever is idle */
+void machine_unqueue(struct machine *m, uint32_t task);                     /* dequeue; it is BLOCKED then */
+/* The task on this core leaves it (BLOCKED, or READY by yield or preemption); the core asks for work.
+ * Returns what runs then. */
+uint32_t machine_switch(struct machine *m, uint32_t core, enum doing to, enum usf_why why);
+/* As the progress guarantee does it: the next one is picked first, then the old one is queued.  It goes on if there is no other. */
+uint32_t machine_take(struct machine *m, uint32_t core);
+/* Another ready task takes the turn of the one on this core (USF_POLICY_SWAP). */
+void machine_swap(struct machine *m, uint32_t core, uint32_t task);
+uint32_t machine_pick(struct machine *m, uint32_t core);
+void machine_settle(struct machine *m);     /* each idle core asks for work */
+void machine_tick(struct machine *m);       /* the monitor's: tick, and cores whose give_way_at is due give way */
+/* Where a process may run has changed. */
+void machine_confine(struct machine *m, uint32_t proc, const uint64_t cores[4]);
+/* A task's priority, deadline and affinity become those of `like`. */
+void machine_change_task(struct machine *m, uint32_t task, const struct usf_pol_task *like);
+/* All state of the policy is wiped, and it begins anew with what is there. */
+void machine_restart(struct machine *m);
+extern bool machine_restarts;              /* false: machine_restart does nothing */
+bool machine_allowed(const struct machine *m, uint32_t task, uint32_t core);
+bool machine_is_waited_for(const struct machine *m, uint32_t core);     /* is a task READY that may run there? */
+
+/* calls.c */
+void machine_map(struct machine *m);
+void machine_unmap(struct machine *m);
+void machine_wrap(struct machine *m, const struct usf_policy_ops *ops);
+enum check_op machine_op(void);             /* under way, or the last one */
+
+/* What is called with a failure, and must not return.  By default it is printed and the program ends. */
+extern void (*machine_on_failure)(struct machine *m, enum check_property property, const char *what);
+void machine_fail(struct machine *m, enum check_property property, const char *what) __attribute__((noreturn));
+#define REQUIRE(m, property, c, what) do { if (!(c)) machine_fail(m, property, what); } while (0)
+#define CHECK(m, c) REQUIRE(m, CHECK_ORDER, c, #c)
+
+#endif

@@ -1,0 +1,679 @@
+/* src/policy/gang.c - coscheduling: programs take turns on partitions, all cores of one together.  SPDX-License-Identifier: Apache-2.0
+ *
+ * After Schönherr et al., "Topology-aware equipartitioning with coscheduling on multicore systems" (2013): partition.h cuts the
+ * machine into equal partitions, more of them the more programs there are, with thresholds and hysteresis (II-A).  Where there are
+ * more programs than partitions several take turns on one: in its slot a program has all cores of its partition.
+ *
+ * Slots.  Programs are spread evenly over the partitions of a level; those that are left over go to the next wider level, down
+ * to the whole machine (II-B).  Time goes to one level at a time: a slot is a level and a turn; in it every partition of this level
+ * runs one program.  A program of a level with k partitions gets 1/k of the machine in its slot, which is k times as long as
+ * one of the whole machine: so everybody gets the same share, times its weight.  The shortest slot takes usf_pol.slice.  The slot
+ * that has not been served for longest is next; one whose programs have nothing to run is skipped, or ends at the next tick.
+ * A program that does not follow its share (USF_PROC_MALLEABLE) is not given a partition with less cores than it has threads: it goes
+ * to a wider level.  Those that are not to be coscheduled (II-C, USF_PROC_NO_GANG) have a slot together, with as much time as
+ * their number and weights are due, in which their threads run as they come, on all cores.
+ *
+ * A core is *owned* in a slot by a program, by those of the common slot (COMMON), or by nobody.  Owners' tasks first.  While
+ * none of them waits, the core takes anybody's (backfill): then it runs a *stranger*, which gives way when an owner's task gets
+ * ready.  Who yields waits for others of its gang, which run at this very time: it keeps the core rather than let strangers in.
+ *
+ * Switching together: each running task has give_way_at = the slot's end.  Whoever comes first then, the tick or the first core
+ * to ask, turns the slot over for all cores: those that run tasks of the new owner go on, the others are due at once.
+ *
+ * Invariants, between two calls
+ *   G1  a held task is in exactly one fifo of its process: ready[core] or, if its affinity is strict, strict;
+ *   G2  in ready[core] yielders come last; bit c of `nonempty` <=> the head of ready[c] is no yielder, of `any` <=> it is not empty;
+ *   G3  bit i of inst.active <=> process i has a task in its fifos; queued is their number, running that of its cores;
+ *   G4  bit c of inst.strangers <=> core c has an owner and runs a task of somebody else. */
+#include <usf/policy.h>
+#include "policy/partition.h"
+
+#define SLICE_MAX_NS 10000000000ull
+
+enum {
+    CORES = PART_CORES, WORDS = PART_WORDS, PROCS = 1024, PROC_WORDS = PROCS / 64,
+    COMMON = 0xffff,                /* owner: whoever is not coscheduled */
+    LINGER_NS = 100000000,          /* without anything to run: no program any more, as far as partitions go */
+    SETTLE_NS = 200000000,          /* the number of programs stays the same: see part_next_level */
+    FAR_EVERY = 8,                  /* picks of a process until one looks beyond the nearest queue */
+    PLAN_NS = 50000000,             /* threads, widths and weights change unseen: plan anew so often */
+};
+
+struct USF_POLICY_STATE inst {
+    struct part_map map;
+    uint64_t programs[PROC_WORDS];  /* that have had something to run lately */
+    uint64_t active[PROC_WORDS];
+    uint64_t strangers[WORDS];
+    uint64_t slot_end, planned, settled_since;
+    uint64_t served;                /* slots so far */
+    uint64_t floor;                 /* `used` of the one in the common slot that was picked last */
+    uint16_t first[PART_LEVELS + 2];    /* number of the first slot of a level; behind the last level: the common slot, then the end */
+    uint16_t programs_then;         /* when last planned */
+    uint16_t level;                 /* the smallest partitions' */
+    uint16_t widest;                /* least number of partitions of a level in use */
+    uint16_t slot;
+    uint16_t dirty;
+};
+struct USF_POLICY_STATE core {
+    uint64_t same_llc[WORDS], same_node[WORDS];
+    uint16_t owner;                 /* process + 1, COMMON, or 0 */
+    uint16_t round;                 /* process from which the round of strangers goes on */
+    uint16_t yields;                /* pick is asked for one that yields */
+};
+struct USF_POLICY_STATE proc {
+    struct usf_fifo ready[CORES];
+    uint64_t nonempty[WORDS], any[WORDS];
+    uint64_t node[WORDS];           /* its partition */
+    struct usf_fifo strict;
+    uint32_t queued, running;
+    uint64_t idle_since, served;
+    uint16_t level, index, slot;
+    uint16_t goal;                  /* level, while planning */
+    uint16_t is_placed;
+    uint16_t turn, picks;           /* see pick_of */
+    uint64_t used;                  /* core time, as if the weight were 100: of those that are not coscheduled */
+};
+struct USF_POLICY_STATE mark { uint16_t core; uint8_t yielded, strict, running; };
+_Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64, "instance data");
+_Static_assert(sizeof(struct core) <= USF_POL_CORE_DATA, "core data");
+_Static_assert(sizeof(struct proc) <= USF_POL_PROC_DATA, "process data");
+_Static_assert(sizeof(struct mark) <= USF_POL_TASK_DATA, "task data");
+
+static struct inst *inst_of(struct usf_pol *p) { return (struct inst *)(void *)p->data; }
+static struct core *core_of(struct usf_pol *p, uint32_t c) { return (struct core *)(void *)usf_core(p, c)->data; }
+static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc *)(void *)usf_proc(p, i)->data; }
+static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark *)(void *)usf_task(p, t)->data; }
+static bool is_common(struct usf_pol *p, uint32_t i) { return usf_proc(p, i)->flags & USF_PROC_NO_GANG; }
+static bool has_work(struct usf_pol *p, uint32_t i) { return proc_of(p, i)->queued || proc_of(p, i)->running; }
+
+static uint64_t slice(struct usf_pol *p) { return p->slice - 1 < SLICE_MAX_NS ? p->slice : SLICE_MAX_NS; }    /* 0: not set */
+
+/* The processes of a set, one after the other: for (i = next_proc(set, 0); i < PROCS; i = next_proc(set, i + 1)) */
+static uint32_t next_proc(const uint64_t *set, uint32_t from)
+{
+    for (uint32_t w = from / 64; w < PROC_WORDS; w++) {
+        uint64_t m = w == from / 64 ? set[w] & ~0ull << (from % 64) : set[w];
+        if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
+    }
+    return PROCS;
+}
+
+/* ---- planning: which program has which partition and slot ------------------------------------------ */
+
+/* The smallest partitions that will do for a program. */
+static uint32_t finest_for(struct usf_pol *p, uint32_t i)
+{
+    const struct inst *in = inst_of(p);
+    const struct usf_pol_proc *r = usf_proc(p, i);
+    uint32_t need = r->flags & USF_PROC_MALLEABLE ? 1 : r->width ? r->width : r->nr_tasks, level = in->level;
+    while (level && p->nr_cores / in->map.count[level] < need) level--;
+    return level;
+}
+
+/* The number of programs on a level shall be a multiple of its partitions: the rest goes to the next wider one. */
+static void move_odd(struct usf_pol *p, uint32_t nr[PART_LEVELS])
+{
+    const struct inst *in = inst_of(p);
+    for (uint32_t level = in->level; level; level--) {
+        uint32_t odd = nr[level] % in->map.count[level];
+        nr[level] -= odd;
+        nr[level - 1] += odd;
+        for (int pass = 0; pass < 2; pass++)        /* those first that were there before: they stay */
+            for (uint32_t i = next_proc(in->programs, 0); odd && i < PROCS; i = next_proc(in->programs, i + 1)) {
+                struct proc *proc = proc_of(p, i);
+                if (proc->goal != level || is_common(p, i) || (!pass && !(proc->is_placed && proc->level < level))) continue;
+                proc->goal = (uint16_t)(level - 1);
+                odd--;
+            }
+    }
+}
+
+static bool fits(struct usf_pol *p, uint32_t i, uint32_t level, uint32_t index)
+{
+    uint64_t mask[WORDS];
+    part_mask(&inst_of(p)->map, level, index, 1, mask);
+    return part_common(mask, usf_proc(p, i)->cores) != 0;
+}
+
+static void settle_at(struct usf_pol *p, uint32_t i, uint32_t index, uint16_t *load)
+{
+    struct inst *in = inst_of(p);
+    struct proc *proc = proc_of(p, i);
+    struct usf_pol_proc *r = usf_proc(p, i);
+    uint64_t share[WORDS];
+    proc->level = proc->goal;
+    proc->goal = PART_LEVELS;       /* done */
+    proc->index = (uint16_t)index;
+    proc->slot = load[index]++;
+    proc->is_placed = 1;
+    part_mask(&in->map, proc->level, index, 1, proc->node);
+    for (int w = 0; w < WORDS; w++) share[w] = proc->node[w] & r->cores[w];
+    if (!part_any(share) || part_same(share, r->share)) return;
+    part_copy(r->share, share);
+    r->share_gen++;
+}
+
+/* The least loaded partition at or after `from` where the program may run. */
+static uint32_t find_room(struct usf_pol *p, uint32_t i, uint32_t level, uint32_t from, uint32_t most, const uint16_t *load)
+{
+    uint32_t count = inst_of(p)->map.count[level], best = USF_NONE;
+    for (uint32_t n = 0, at = from; n < count; n++, at = (at + 1) % count) {
+        if (best != USF_NONE && load[at] >= load[best]) continue;
+        if (fits(p, i, level, at)) best = at;
+        if (best == at && load[at] < most) break;
+    }
+    return best == USF_NONE ? from : best;
+}
+
+/* Spread the level's programs over its partitions.  Returns the number of slots. */
+static uint32_t place(struct usf_pol *p, uint32_t level, uint32_t nr)
+{
+    const struct inst *in = inst_of(p);
+    uint32_t count = in->map.count[level], most = (nr + count - 1) / count, slots = 0, at = 0;
+    uint16_t load[CORES];
+    for (uint32_t n = 0; n < count; n++) load[n] = 0;
+    for (int pass = 0; pass < 2; pass++)        /* those first that stay where they are */
+        for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
+            const struct proc *proc = proc_of(p, i);
+            if (proc->goal != level || is_common(p, i)) continue;
+            bool stays = proc->is_placed && proc->level == level && load[proc->index] < most && fits(p, i, level, proc->index);
+            if (stays) {
+                settle_at(p, i, proc->index, load);
+            } else if (pass) {
+                at = find_room(p, i, level, at, most, load);
+                settle_at(p, i, at, load);
+            }
+        }
+    for (uint32_t n = 0; n < count; n++)
+        if (load[n] > slots) slots = load[n];
+    return slots;
+}
+
+static void make_common(struct usf_pol *p, uint32_t i)
+{
+    struct proc *proc = proc_of(p, i);
+    struct usf_pol_proc *r = usf_proc(p, i);
+    proc->is_placed = 0;
+    for (int w = 0; w < WORDS; w++) proc->node[w] = ~0ull;
+    if (!part_any(r->share)) return;
+    for (int w = 0; w < WORDS; w++) r->share[w] = 0;
+    r->share_gen++;
+}
+
+static void plan(struct usf_pol *p)
+{
+    struct inst *in = inst_of(p);
+    uint32_t n = 0, common = 0, nr[PART_LEVELS] = {0}, slot = 0;
+    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
+        if (!has_work(p, i) && p->now - proc_of(p, i)->idle_since > LINGER_NS) part_clear(in->programs, i);
+        else if (is_common(p, i)) make_common(p, i), common++;
+        else n++;
+    }
+    if (n != in->programs_then) in->settled_since = p->now;
+    in->programs_then = (uint16_t)n;
+    bool settled = p->now - in->settled_since >= SETTLE_NS;
+    in->level = p->flags & USF_POL_BLIND ? 0 : (uint16_t)part_next_level(&in->map, in->level, n, settled);
+    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
+        if (is_common(p, i)) continue;
+        proc_of(p, i)->goal = (uint16_t)finest_for(p, i);
+        nr[proc_of(p, i)->goal]++;
+    }
+    move_odd(p, nr);
+    in->widest = common ? 1 : 0;
+    for (uint32_t level = 0; level < in->map.nr_levels; level++) {
+        in->first[level] = (uint16_t)slot;
+        if (level > in->level || !nr[level]) continue;
+        if (!in->widest) in->widest = in->map.count[level];
+        slot += place(p, level, nr[level]);
+    }
+    in->first[in->map.nr_levels] = (uint16_t)slot;
+    in->planned = p->now;
+    in->dirty = 0;
+}
+
+/* ---- slots ------------------------------------------------------------------------------------- */
+
+static uint32_t slot_of(struct usf_pol *p, uint32_t i)
+{
+    const struct inst *in = inst_of(p);
+    const struct proc *proc = proc_of(p, i);
+    return is_common(p, i) ? in->first[in->map.nr_levels] : in->first[proc->level] + proc->slot;
+}
+
+/* The slot that is due: of the programs with anything to run, one that has been served longest ago.  None: USF_NONE. */
+static uint32_t next_slot(struct usf_pol *p)
+{
+    const struct inst *in = inst_of(p);
+    uint32_t best = PROCS;
+    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1))
+        if (has_work(p, i) && (best == PROCS || proc_of(p, i)->served < proc_of(p, best)->served)) best = i;
+    return best == PROCS ? USF_NONE : slot_of(p, best);
+}
+
+static bool is_owner(struct usf_pol *p, uint32_t core, uint32_t i)
+{
+    uint32_t owner = core_of(p, core)->owner;
+    return owner == i + 1 || !owner || (owner == COMMON && is_common(p, i));
+}
+
+/* Does a task of an owner wait that may run here? */
+static bool owner_waits(struct usf_pol *p, uint32_t core)
+{
+    const struct inst *in = inst_of(p);
+    uint32_t owner = core_of(p, core)->owner;
+    if (!owner) return false;
+    if (owner != COMMON) return proc_of(p, owner - 1)->queued && usf_allowed(p, owner - 1, core);
+    for (uint32_t i = next_proc(in->active, 0); i < PROCS; i = next_proc(in->active, i + 1))
+        if (is_common(p, i) && usf_allowed(p, i, core)) return true;
+    return false;
+}
+
+/* What becomes of the task that runs on the core. */
+static void judge(struct usf_pol *p, uint32_t core, bool begun)
+{
+    struct inst *in = inst_of(p);
+    struct usf_pol_core *c = usf_core(p, core);
+    part_clear(in->strangers, core);
+    if (c->current == USF_NONE) return;
+    bool stays = is_owner(p, core, usf_task(p, c->current)->proc);
+    if (!stays) part_set(in->strangers, core);
+    c->give_way_at = stays || !begun || !owner_waits(p, core) ? in->slot_end : p->now;
+}
+
+/* Programs of one slot have one level; the slot's time is their mean weight. */
+static uint64_t length_of(struct usf_pol *p, uint32_t slot)
+{
+    const struct inst *in = inst_of(p);
+    uint64_t weights = 0, nr = 0, count = 1;
+    bool common = slot == in->first[in->map.nr_levels];
+    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
+        if (slot_of(p, i) != slot) continue;
+        weights += usf_proc(p, i)->weight;
+        if (!common) count = in->map.count[proc_of(p, i)->level];
+        nr++;
+    }
+    if (common) nr = 1;             /* each of them is due its own time */
+    uint64_t length = slice(p) * count * weights / (100 * (nr ? nr : 1) * (in->widest ? in->widest : 1));
+    return length > slice(p) / 10 ? length : slice(p) / 10;
+}
+
+static void turn_over(struct usf_pol *p)
+{
+    struct inst *in = inst_of(p);
+    if (in->dirty || p->now - in->planned >= PLAN_NS) plan(p);
+    uint32_t slot = next_slot(p);
+    for (uint32_t c = 0; c < p->nr_cores; c++) core_of(p, c)->owner = 0;
+    in->slot_end = p->now + slice(p);
+    in->slot = (uint16_t)slot;
+    if (slot != USF_NONE) {
+        in->slot_end = p->now + length_of(p, slot);
+        in->served++;
+        for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
+            struct proc *proc = proc_of(p, i);
+            if (slot_of(p, i) != slot) continue;
+            proc->served = in->served;
+            for (uint32_t c = part_next(proc->node, 0, CORES); c < p->nr_cores; c = part_next(proc->node, c + 1, CORES))
+                core_of(p, c)->owner = (uint16_t)(is_common(p, i) ? COMMON : i + 1);
+        }
+    }
+    for (uint32_t c = 0; c < p->nr_cores; c++) judge(p, c, true);
+}
+
+static bool slot_is_idle(struct usf_pol *p)
+{
+    const struct inst *in = inst_of(p);
+    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1))
+        if (has_work(p, i) && slot_of(p, i) == in->slot) return false;
+    return true;
+}
+
+static void keep_time(struct usf_pol *p)
+{
+    if (p->now >= inst_of(p)->slot_end) turn_over(p);
+}
+
+/* The process has something to run. */
+static void join(struct usf_pol *p, uint32_t i)
+{
+    struct inst *in = inst_of(p);
+    struct proc *proc = proc_of(p, i);
+    if (part_has(in->programs, i)) return;
+    part_set(in->programs, i);
+    in->dirty = 1;
+    proc->is_placed = 0;
+    proc->level = proc->slot = 0;
+    proc->served = in->served;      /* behind all that wait now */
+    if (proc->used < in->floor) proc->used = in->floor;
+    for (int w = 0; w < WORDS; w++) proc->node[w] = ~0ull;
+    if (in->slot_end > p->now + slice(p)) in->slot_end = p->now + slice(p);
+}
+
+static void note_idle(struct usf_pol *p, uint32_t i)
+{
+    if (!has_work(p, i)) proc_of(p, i)->idle_since = p->now;
+}
+
+/* ---- queues ------------------------------------------------------------------------------------ */
+
+/* First bit of a & b at or after `from`, going around; USF_NONE: no such bit. */
+static uint32_t next_core(const uint64_t *a, const uint64_t *b, uint32_t from)
+{
+    uint32_t w = from / 64 % WORDS;
+    uint64_t mask = ~0ull << (from % 64);
+    for (int i = 0; i <= WORDS; i++, w = (w + 1) % WORDS, mask = ~0ull) {
+        uint64_t m = a[w] & b[w] & mask;
+        if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
+    }
+    return USF_NONE;
+}
+
+static uint32_t nearest(struct usf_pol *p, const uint64_t *set, uint32_t core)
+{
+    const struct core *c = core_of(p, core);
+    if (part_has(set, core)) return core;
+    uint32_t found = next_core(set, c->same_llc, core);
+    if (found == USF_NONE) found = next_core(set, c->same_node, core);
+    return found != USF_NONE ? found : next_core(set, set, core);
+}
+
+/* The core whose queue a task waits in: its last, if that is of the partition, else one that is, else any where it may run. */
+static uint32_t home(struct usf_pol *p, uint32_t task)
+{
+    const struct usf_pol_task *t = usf_task(p, task);
+    const uint64_t *may = usf_proc(p, t->proc)->cores, *node = proc_of(p, t->proc)->node;
+    if (t->last_core < p->nr_cores && part_has(may, t->last_core) && part_has(node, t->last_core)) return t->last_core;
+    uint32_t c = next_core(may, node, task % p->nr_cores);
+    if (c >= p->nr_cores) c = next_core(may, may, task % p->nr_cores);
+    return c < p->nr_cores ? c : 0;
+}
+
+/* Who is made to give way goes on where fewest of its process wait. */
+static uint32_t shortest(struct usf_pol *p, uint32_t i, uint32_t best)
+{
+    const struct proc *proc = proc_of(p, i);
+    for (uint32_t c = part_next(proc->node, 0, CORES); c < p->nr_cores; c = part_next(proc->node, c + 1, CORES))
+        if (usf_allowed(p, i, c) && proc->ready[c].len < proc->ready[best].len) best = c;
+    return best;
+}
+
+/* Behind `before` (id + 1), or in front. */
+static void fifo_insert(struct usf_pol *p, struct usf_fifo *f, uint32_t before, uint32_t task)
+{
+    struct usf_pol_task *t = usf_task(p, task);
+    uint32_t next = before ? usf_task(p, before - 1)->next : f->head;
+    t->prev = before;
+    t->next = next;
+    t->queued = 1;
+    if (before) usf_task(p, before - 1)->next = task + 1;
+    else f->head = task + 1;
+    if (next) usf_task(p, next - 1)->prev = task + 1;
+    else f->tail = task + 1;
+    f->len++;
+}
+
+static void push(struct usf_pol *p, uint32_t task, enum usf_why why)
+{
+    bool yielded = why == USF_WHY_YIELD;
+    const struct usf_pol_task *t = usf_task(p, task);
+    struct proc *proc = proc_of(p, t->proc);
+    struct mark *m = mark_of(p, task);
+    m->core = (uint16_t)home(p, task);
+    if (why == USF_WHY_PREEMPT) m->core = (uint16_t)shortest(p, t->proc, m->core);
+    m->yielded = yielded;
+    m->strict = t->strict;
+    proc->queued++;
+    part_set(inst_of(p)->active, t->proc);
+    if (m->strict) {
+        usf_fifo_push(p, &proc->strict, task);
+        return;
+    }
+    struct usf_fifo *f = &proc->ready[m->core];
+    part_set(proc->any, m->core);
+    if (!yielded) part_set(proc->nonempty, m->core);
+    uint32_t before = f->tail;
+    while (!yielded && before && mark_of(p, before - 1)->yielded) before = usf_task(p, before - 1)->prev;
+    if (before == f->tail) usf_fifo_push(p, f, task);
+    else fifo_insert(p, f, before, task);
+}
+
+static void take_out(struct usf_pol *p, uint32_t task)
+{
+    uint32_t i = usf_task(p, task)->proc;
+    const struct mark *m = mark_of(p, task);
+    struct proc *proc = proc_of(p, i);
+    struct usf_fifo *f = m->strict ? &proc->strict : &proc->ready[m->core];
+    usf_fifo_remove(p, f, task);
+    if (!m->strict && !f->head) part_clear(proc->any, m->core);
+    if (!m->strict && (!f->head || mark_of(p, f->head - 1)->yielded)) part_clear(proc->nonempty, m->core);
+    if (!--proc->queued) part_clear(inst_of(p)->active, i);
+}
+
+/* First task with strict affinity that may run on the core, or USF_NONE. */
+static uint32_t first_strict(struct usf_pol *p, const struct proc *proc, uint32_t core, bool yielded)
+{
+    for (uint32_t i = proc->strict.head; i; i = usf_task(p, i - 1)->next)
+        if (usf_may_run(p, i - 1, core) && mark_of(p, i - 1)->yielded == yielded) return i - 1;
+    return USF_NONE;
+}
+
+/* The process's next task for the core, taken out; yielded: of those that yielded, else of the others.  From the nearest queue, and
+ * now and then from the next in turn: those of cores that others have would wait for ever. */
+static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yielded)
+{
+    struct proc *proc = proc_of(p, i);
+    const uint64_t *waiting = yielded ? proc->any : proc->nonempty;
+    if (!usf_allowed(p, i, core)) return USF_NONE;
+    uint32_t task = first_strict(p, proc, core, yielded);
+    if (task == USF_NONE) {
+        bool far = proc->picks++ % FAR_EVERY == 0;
+        uint32_t at = far ? next_core(waiting, waiting, proc->turn) : nearest(p, waiting, core);
+        if (at == USF_NONE) return USF_NONE;
+        if (far) proc->turn = (uint16_t)((at + 1) % CORES);
+        task = proc->ready[at].head - 1;
+    }
+    take_out(p, task);
+    return task;
+}
+
+/* Of those that are not coscheduled one that has had the least, by weight. */
+static uint32_t pick_common(struct usf_pol *p, uint32_t core, bool yielded)
+{
+    struct inst *in = inst_of(p);
+    uint64_t tried[PROC_WORDS] = {0};
+    for (;;) {
+        uint32_t best = PROCS, task;
+        for (uint32_t i = next_proc(in->active, 0); i < PROCS; i = next_proc(in->active, i + 1))
+            if (is_common(p, i) && !part_has(tried, i) && (best == PROCS || proc_of(p, i)->used < proc_of(p, best)->used)) best = i;
+        if (best == PROCS) return USF_NONE;
+        if ((task = pick_of(p, best, core, yielded)) != USF_NONE) {
+            if (proc_of(p, best)->used > in->floor) in->floor = proc_of(p, best)->used;
+            return task;
+        }
+        part_set(tried, best);
+    }
+}
+
+/* The next of all processes, in turn. */
+static uint32_t pick_any(struct usf_pol *p, uint32_t core, bool yielded)
+{
+    const struct inst *in = inst_of(p);
+    struct core *c = core_of(p, core);
+    uint32_t i = next_proc(in->active, c->round), first = i < PROCS ? i : next_proc(in->active, 0), task;
+    for (i = first; i < PROCS;) {
+        if ((task = pick_of(p, i, core, yielded)) != USF_NONE) {
+            c->round = (uint16_t)((i + 1) % PROCS);
+            return task;
+        }
+        i = next_proc(in->active, i + 1);
+        if (i >= PROCS) i = next_proc(in->active, 0);
+        if (i == first) break;
+    }
+    return USF_NONE;
+}
+
+static uint32_t pick_owner(struct usf_pol *p, uint32_t core)
+{
+    uint32_t owner = core_of(p, core)->owner, task;
+    if (!owner) return USF_NONE;
+    if (owner == COMMON) {
+        task = pick_common(p, core, false);
+        return task != USF_NONE ? task : pick_common(p, core, true);
+    }
+    task = pick_of(p, owner - 1, core, false);
+    return task != USF_NONE ? task : pick_of(p, owner - 1, core, true);
+}
+
+/* ---- operations -------------------------------------------------------------------------------- */
+
+static int init(struct usf_pol *p)
+{
+    struct inst *in = inst_of(p);
+    if (p->nr_cores > CORES || p->nr_procs > PROCS) return -1;
+    part_build(p, &in->map, true);
+    in->dirty = 1;
+    for (uint32_t i = 0; i < p->nr_cores; i++)
+        for (uint32_t j = 0; j < p->nr_cores; j++) {
+            bool blind = p->flags & USF_POL_BLIND;
+            const struct usf_pol_core *a = usf_core(p, i), *b = usf_core(p, j);
+            if (blind || a->llc == b->llc) part_set(core_of(p, i)->same_llc, j);
+            if (blind || a->node == b->node) part_set(core_of(p, i)->same_node, j);
+        }
+    return 0;
+}
+
+static void proc_remove(struct usf_pol *p, uint32_t i)
+{
+    struct inst *in = inst_of(p);
+    part_clear(in->programs, i);
+    in->dirty = 1;
+    for (uint32_t c = 0; c < p->nr_cores; c++)
+        if (core_of(p, c)->owner == i + 1) {
+            core_of(p, c)->owner = 0;
+            part_clear(in->strangers, c);
+        }
+}
+
+static void proc_changed(struct usf_pol *p, uint32_t i)
+{
+    (void)i;
+    inst_of(p)->dirty = 1;
+}
+
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+{
+    const struct usf_pol_task *t = usf_task(p, task);
+    const uint64_t *may = usf_proc(p, t->proc)->cores, *node = proc_of(p, t->proc)->node;
+    uint64_t fit[WORDS], own[WORDS];
+    uint32_t from = t->last_core < p->nr_cores ? t->last_core : home(p, task);
+    for (uint32_t w = 0; w < WORDS; w++) {
+        fit[w] = idle[w] & may[w];
+        for (uint64_t m = t->strict ? fit[w] : 0; m; m &= m - 1)
+            if (!usf_may_run(p, task, w * 64 + (uint32_t)__builtin_ctzll(m))) fit[w] &= ~(m & -m);
+        own[w] = fit[w] & node[w];
+    }
+    return nearest(p, part_any(own) ? own : fit, from);
+}
+
+/* An owner's task has come to wait: one of the strangers on its cores gives way. */
+static void recall(struct usf_pol *p, uint32_t task)
+{
+    const struct inst *in = inst_of(p);
+    const struct usf_pol_task *t = usf_task(p, task);
+    uint32_t from = t->last_core < p->nr_cores ? t->last_core : 0;
+    uint64_t on[WORDS];
+    for (int w = 0; w < WORDS; w++) on[w] = in->strangers[w] & proc_of(p, t->proc)->node[w];
+    for (uint32_t c; (c = nearest(p, on, from)) != USF_NONE; part_clear(on, c)) {
+        struct usf_pol_core *core = usf_core(p, c);
+        if (!is_owner(p, c, t->proc) || !usf_may_run(p, task, c) || core->give_way_at <= p->now) continue;
+        core->give_way_at = p->now;
+        return;
+    }
+}
+
+static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
+{
+    uint32_t i = usf_task(p, task)->proc;
+    push(p, task, why);
+    join(p, i);
+    keep_time(p);
+    if (why != USF_WHY_YIELD && part_any(inst_of(p)->strangers)) recall(p, task);
+}
+
+static uint32_t pick(struct usf_pol *p, uint32_t core)
+{
+    struct usf_pol_core *r = usf_core(p, core);
+    struct core *c = core_of(p, core);
+    keep_time(p);
+    uint32_t task = pick_owner(p, core);
+    bool stays = r->current != USF_NONE && c->owner && !c->yields;  /* made to give way: nobody who has more right to the core waits */
+    c->yields = 0;
+    if (task != USF_NONE) return task;
+    if (stays) {
+        r->give_way_at = inst_of(p)->slot_end;
+        return USF_NONE;
+    }
+    if ((task = pick_common(p, core, false)) != USF_NONE) return task;
+    if ((task = pick_any(p, core, false)) != USF_NONE) return task;
+    return pick_any(p, core, true);
+}
+
+static void dequeue(struct usf_pol *p, uint32_t task)
+{
+    take_out(p, task);
+    note_idle(p, usf_task(p, task)->proc);
+}
+
+static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    const struct core *c = core_of(p, core);
+    keep_time(p);
+    core_of(p, core)->yields = 1;
+    if (!c->owner || !is_owner(p, core, usf_task(p, task)->proc) || owner_waits(p, core)) return true;
+    core_of(p, core)->yields = 0;
+    return false;
+}
+
+static void started(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    uint32_t i = usf_task(p, task)->proc;
+    mark_of(p, task)->running = 1;
+    proc_of(p, i)->running++;
+    core_of(p, core)->yields = 0;
+    join(p, i);
+    judge(p, core, false);
+}
+
+static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    uint32_t i = usf_task(p, task)->proc;
+    part_clear(inst_of(p)->strangers, core);
+    if (!mark_of(p, task)->running) return;         /* it ran before this policy was in force */
+    mark_of(p, task)->running = 0;
+    proc_of(p, i)->running--;
+    proc_of(p, i)->used += (p->now - usf_core(p, core)->since) * 100 / (usf_proc(p, i)->weight ? usf_proc(p, i)->weight : 100);
+    note_idle(p, i);
+}
+
+static void tick(struct usf_pol *p)
+{
+    if (slot_is_idle(p)) turn_over(p);
+    else keep_time(p);
+}
+
+const struct usf_policy_ops usf_policy_gang = {
+    .api = USF_POLICY_API,
+    .size = sizeof(struct usf_policy_ops),
+    .name = "gang",
+    .description = "coscheduling: programs take turns on partitions, all cores of one switch together",
+    .init = init,
+    .proc_remove = proc_remove,
+    .proc_changed = proc_changed,
+    .select_core = select_core,
+    .enqueue = enqueue,
+    .pick = pick,
+    .dequeue = dequeue,
+    .yield = yield,
+    .started = started,
+    .stopped = stopped,
+    .tick = tick,
+};

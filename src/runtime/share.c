@@ -1,0 +1,105 @@
+/* src/runtime/share.c - the program learns how many cores it is to reckon with.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A policy may tell a process a share of the cores (usf_pol_proc.share).  CPU counts and affinity queries answer with it
+ * (affinity.c), and so do OpenMP's default team sizes (threads/omp.c).  It is no limit: threads run wherever the policy has them run. */
+#include "runtime/runtime.h"
+#include "threads/threads.h"
+
+/* The process's own record, or null. */
+static struct usf_pol_proc *own(void)
+{
+    uint32_t proc = atomic_load_explicit(&rt.sched.proc, memory_order_relaxed);
+    return rt.on && !usf_gate_vforked && proc < USF_MAX_PROCS ? &rt.sched.procs[proc].pol : 0;
+}
+
+static uint32_t generation(const struct usf_pol_proc *p) { return __atomic_load_n(&p->share_gen, __ATOMIC_ACQUIRE); }
+
+#define TRIES 100u
+/* The cores, as of one generation; false: the policy says nothing. */
+static bool cores_of(const struct usf_pol_proc *p, uint64_t cores[4])
+{
+    for (uint32_t tries = 0; tries < TRIES; tries++) {
+        uint32_t gen = generation(p);
+        uint64_t any = 0;
+        for (int w = 0; w < 4; w++)
+            any |= cores[w] = __atomic_load_n(&p->share[w], __ATOMIC_RELAXED) & __atomic_load_n(&p->cores[w], __ATOMIC_RELAXED);
+        if (!gen || !any) return false;
+        if (gen == generation(p)) return true;
+    }
+    return true;        /* it changes all the time: some of it */
+}
+
+bool rt_share(struct os_cpuset *out)
+{
+    uint64_t cores[4];
+    const struct usf_pol_proc *p = own();
+    if (!p || !generation(p) || !cores_of(p, cores)) return false;
+    __builtin_memset(out, 0, sizeof *out);
+    for (uint32_t c = 0; c < rt.sched.h->nr_cores; c++)
+        if (cores[c / 64] >> (c % 64) & 1) os_cpu_set(out, rt.sched.cores[c].pol.cpu);
+    return os_cpu_count(out) != 0;
+}
+
+/* ---- regions ------------------------------------------------------------------------------------ */
+
+static uint32_t count(const uint64_t cores[4])
+{
+    uint32_t n = 0;
+    for (int w = 0; w < 4; w++)
+        for (uint64_t m = cores[w]; m; m &= m - 1) n++;
+    return n;
+}
+
+static bool is_told(void)
+{
+    const struct usf_pol_proc *p = own();
+    return p && generation(p) != 0;
+}
+
+/* What the program may use at its first question: arrays made by that number stay large enough. */
+static uint32_t bound(void)
+{
+    static _Atomic uint32_t most;
+    uint32_t is = atomic_load_explicit(&most, memory_order_relaxed), none = 0;
+    const struct usf_pol_proc *p = own();
+    if (is || !p) return is ? is : 1;
+    is = count(p->cores);
+    if (!is) is = 1;
+    return atomic_compare_exchange_strong(&most, &none, is) ? is : none;
+}
+
+static void become_malleable(struct usf_pol_proc *p)
+{
+    if (__atomic_load_n(&p->flags, __ATOMIC_RELAXED) & USF_PROC_MALLEABLE) return;
+    struct rt_thread *t = rt_enter();
+    if (t) sched_set_malleable(&rt.sched, &t->self);
+}
+
+static uint32_t region(uint32_t asked)
+{
+    uint64_t cores[4];
+    struct usf_pol_proc *p = own();
+    if (!p) return 0;
+    uint32_t n = asked, most = bound();
+    if (!asked) {
+        become_malleable(p);
+        n = cores_of(p, cores) ? count(cores) : count(p->cores);
+        if (n > most) n = most;
+    }
+    __atomic_fetch_add(&p->progress, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->width, n, __ATOMIC_RELAXED);
+    return asked ? 0 : n;
+}
+
+static uint32_t cpus(void)
+{
+    uint64_t cores[4];
+    const struct usf_pol_proc *p = own();
+    return p && cores_of(p, cores) ? count(cores) : 0;
+}
+
+void rt_install_share(void)
+{
+    static const struct threads_share hooks = {.is_told = is_told, .region = region, .cpus = cpus, .bound = bound};
+    atomic_store(&threads_share, &hooks);
+}

@@ -1,0 +1,119 @@
+/* src/sched/ask.c - tools ask, the monitor does it.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A tool takes no part: it has no name of its own to hold the scheduler lock by, and nobody would notice its death with it.  So it leaves
+ * what it wants in the header (usf_policy_ask) and wakes the monitor, which does it under the lock and writes the answer.
+ * Killed at any point, it leaves a request that is published as a whole or not at all. */
+#include "policy/policy.h"
+#include "sched/core.h"
+#include "shm/shm.h"
+#include <errno.h>
+#include <string.h>
+
+/* ---- the monitor ------------------------------------------------------------------------------- */
+
+/* holds the lock.  False: there is no such process, with a reason. */
+static bool change_proc(struct sched *s, const struct usf_policy_ask *a, char *why, unsigned cap)
+{
+    for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
+        struct usf_proc *p = &s->procs[i];
+        if (atomic_load(&p->state) != USF_PROC_ACTIVE || p->pid != a->pid || p->space != a->space) continue;
+        if (a->kind == USF_ASK_WEIGHT) core_change_proc(s, i, (uint32_t)a->value, p->pol.priority);
+        else core_change_proc(s, i, p->pol.weight, (int32_t)a->value);
+        return true;
+    }
+    usf_format(why, cap, "process %d takes no part in the instance", a->pid);
+    return false;
+}
+
+static bool in_range(const struct usf_policy_ask *a)
+{
+    if (a->kind == USF_ASK_WEIGHT) return a->value >= 1 && a->value <= SCHED_WEIGHT_MAX;
+    return a->kind == USF_ASK_PRIORITY && a->value >= -SCHED_PRIORITY_MAX && a->value <= SCHED_PRIORITY_MAX;
+}
+
+static bool do_it(struct sched *s, const struct usf_policy_ask *a, char *why, unsigned cap)
+{
+    if (a->kind == USF_ASK_POLICY) return core_set_policy(s, a->policy, why, cap);
+    if (in_range(a)) return change_proc(s, a, why, cap);
+    usf_format(why, cap, "that is nothing that can be asked for");
+    return false;
+}
+
+void sched_answer(struct sched *s)
+{
+    struct usf_policy_ask *a = &s->h->policy_ask, mine;
+    struct sched_self me = {.task = USF_NONE};
+    struct kicks k = {0};
+    char why[sizeof a->why] = "";
+    if (atomic_load(&a->asked) == atomic_load(&a->answered) || !core_enter(s, &me)) return;
+    uint32_t asked = atomic_load(&a->asked);
+    if (asked != atomic_load(&a->answered)) {
+        mine = *a;      /* others may write into what all share */
+        mine.policy[sizeof mine.policy - 1] = 0;
+        a->refused = !do_it(s, &mine, why, sizeof why);
+        memcpy(a->why, why, sizeof why);
+        USF_POINT("ask.answer");
+        atomic_store(&a->answered, asked);
+        core_fill_all(s, &k);
+    }
+    core_leave(s, &me, &k);
+    os_futex_wake(&a->answered, INT32_MAX);
+}
+
+/* ---- the tool ---------------------------------------------------------------------------------- */
+
+#define ASK_LOCK_NS  10000000u      /* between two tries of the lock that another tool has */
+
+#define ASK_LOOK_NS  50000000u      /* the monitor may die between the answer and the wake, and before it sees the request */
+
+static void wake_monitor(struct usf_header *h)
+{
+    atomic_fetch_add(&h->monitor_event, 1);
+    os_futex_wake(&h->monitor_event, INT32_MAX);
+}
+
+/* The answer to the latest request.  False: it has not come by then. */
+static bool await(struct usf_header *h, uint64_t deadline)
+{
+    struct usf_policy_ask *a = &h->policy_ask;
+    for (;;) {
+        uint32_t answered = atomic_load(&a->answered);
+        uint64_t now = os_now();
+        if (answered == atomic_load(&a->asked)) return true;
+        if (now >= deadline) return false;
+        wake_monitor(h);
+        os_futex_wait(&a->answered, answered, now + ASK_LOOK_NS < deadline ? now + ASK_LOOK_NS : deadline);
+    }
+}
+
+static int ask(const struct shm *m, const struct sched_request *r, uint64_t deadline, char *why, unsigned cap)
+{
+    struct usf_policy_ask *a = &m->h->policy_ask;
+    static const char late[] = "the instance's monitor does not answer; it does what it is asked once it runs again";
+    if (!await(m->h, deadline)) return usf_format(why, cap, "%s", late), -ETIMEDOUT;     /* of one that has died, too */
+    a->kind = r->kind;
+    a->space = m->space;
+    a->pid = r->pid;
+    a->value = r->value;
+    usf_format(a->policy, sizeof a->policy, "%s", r->policy);
+    USF_POINT("ask.written");
+    atomic_fetch_add(&a->asked, 1);
+    USF_POINT("ask.asked");
+    if (!await(m->h, deadline)) return usf_format(why, cap, "%s", late), -ETIMEDOUT;
+    usf_format(why, cap, "%s", a->why);
+    return a->refused ? -EPERM : 0;
+}
+
+int sched_ask(const struct shm *m, const struct sched_request *r, uint64_t timeout_ns, char *why, unsigned cap)
+{
+    uint64_t deadline = os_now() + timeout_ns;
+    int e;
+    if (r->policy && strlen(r->policy) >= sizeof m->h->policy_ask.policy)
+        return usf_format(why, cap, "the policy's name is too long"), -EINVAL;
+    while ((e = shm_lock_byte(m, SHM_ASK_BYTE)) == -EAGAIN && os_now() < deadline) os_sleep(ASK_LOCK_NS);
+    if (e == -EAGAIN) usf_format(why, cap, "others keep asking for something: try again");
+    else if (e) usf_format(why, cap, "the request cannot be locked (error %d)", -e);
+    if (e) return e;
+    USF_POINT("ask.locked");
+    return ask(m, r, deadline, why, cap);
+}

@@ -1,0 +1,97 @@
+/* src/sched/change.c - what a process or a thread is to the policy changes while it runs.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A policy may have its queues ordered by any of this: who waits in them leaves before the change and comes back after it, and in
+ * between the policy is told (proc_changed). */
+#include "sched/core.h"
+
+/* Ready tasks of the process (of all of them, or of this one) leave the queues or come back. */
+static void requeue(struct sched *s, uint32_t proc, bool in)
+{
+    uint32_t hwm = atomic_load(&s->h->task_hwm);
+    for (uint32_t i = 0; i < hwm && s->procs[proc].pol.nr_tasks; i++) {
+        struct usf_task *t = &s->tasks[i];
+        if (atomic_load(&t->proc) != proc || atomic_load(&t->state) != USF_TASK_READY) continue;
+        if (in) core_enqueue(s, i, atomic_load(&t->why));
+        else core_dequeue(s, i);
+    }
+}
+
+void core_change_proc(struct sched *s, uint32_t proc, uint32_t weight, int32_t priority)
+{
+    struct usf_pol_proc *p = &s->procs[proc].pol;
+    if (p->weight == weight && p->priority == priority) return;
+    requeue(s, proc, false);
+    p->weight = weight;
+    p->priority = priority;
+    s->ops.proc_changed(&s->pol, proc);
+    requeue(s, proc, true);
+}
+
+void sched_set_malleable(struct sched *s, struct sched_self *me)
+{
+    struct kicks k = {0};
+    if (!core_enter(s, me)) return;
+    struct usf_pol_proc *p = s->proc != USF_NONE ? &s->procs[s->proc].pol : NULL;
+    if (p && !(p->flags & USF_PROC_MALLEABLE)) {
+        requeue(s, s->proc, false);
+        p->flags |= USF_PROC_MALLEABLE;
+        s->ops.proc_changed(&s->pol, s->proc);
+        requeue(s, s->proc, true);
+    }
+    core_leave(s, me, &k);
+}
+
+static bool same(const struct usf_pol_task *t, const struct sched_wish *w)
+{
+    return t->priority == w->priority && t->deadline == w->deadline && t->affinity == w->affinity
+           && t->affinity_id == w->affinity_id && t->strict == w->strict;
+}
+
+void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w)
+{
+    const struct usf_pol_task *t = &s->tasks[task].pol;
+    *w = (struct sched_wish){.priority = t->priority, .deadline = t->deadline, .affinity = t->affinity, .affinity_id = t->affinity_id,
+                             .strict = t->strict};
+}
+
+void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_wish *w)
+{
+    struct kicks k = {0};
+    struct usf_task *t = &s->tasks[task];
+    if (same(&t->pol, w) || !core_enter(s, me)) return;
+    unsigned st = atomic_load(&t->state);
+    bool lives = st != USF_TASK_FREE && st != USF_TASK_NEW && st != USF_TASK_GONE && atomic_load(&t->proc) == s->proc;
+    if (lives) {
+        if (st == USF_TASK_READY) core_dequeue(s, task);
+        t->pol.priority = w->priority;
+        t->pol.deadline = w->deadline;
+        t->pol.affinity = w->affinity;
+        t->pol.affinity_id = w->affinity_id;
+        t->pol.strict = w->strict;
+        s->ops.proc_changed(&s->pol, atomic_load(&t->proc));
+        if (st == USF_TASK_READY) core_enqueue(s, task, atomic_load(&t->why));
+        core_fill_all(s, &k);
+    }
+    core_leave(s, me, &k);
+}
+
+void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_wish *w)
+{
+    uint32_t n = 0, core = USF_NONE, all = s->h->nr_cores;
+    bool llc = true, node = true;
+    for (uint32_t i = 0; i < all; i++) {
+        const struct usf_pol_core *c = &s->cores[i].pol;
+        if (!os_cpu_isset(cpus, c->cpu)) continue;
+        if (!n++) core = i;
+        llc = llc && c->llc == s->cores[core].pol.llc;
+        node = node && c->node == s->cores[core].pol.node;
+    }
+    w->strict = 0;
+    w->affinity_id = 0;
+    w->affinity = USF_AFFINITY_ANY;
+    if (!n || n == all) return;
+    w->affinity = n == 1 ? USF_AFFINITY_CORE : llc ? USF_AFFINITY_LLC : node ? USF_AFFINITY_NODE : USF_AFFINITY_ANY;
+    if (w->affinity == USF_AFFINITY_CORE) w->affinity_id = core;
+    if (w->affinity == USF_AFFINITY_LLC) w->affinity_id = s->cores[core].pol.llc;
+    if (w->affinity == USF_AFFINITY_NODE) w->affinity_id = s->cores[core].pol.node;
+}

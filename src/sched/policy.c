@@ -1,0 +1,159 @@
+/* src/sched/policy.c - which policy is in force, and how it is replaced.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A change goes through the header's policy_next first, which is written whole before it counts: whoever finds the one that
+ * changes it dead makes it complete (core_mend_policy), and builds the queues anew as after any such death.  Each process takes
+ * the new operations when it next takes the lock and finds another policy_gen.  A process cannot load an object then (there is
+ * no libc in the gate): of objects only the one that all have loaded at their start can be in force. */
+#include "policy/policy.h"
+#include "sched/core.h"
+#include <errno.h>
+#include <string.h>
+
+/* ---- its operations ---------------------------------------------------------------------------- */
+
+/* A name that a newcomer reads without the lock may be just being changed. */
+#define NAME_TRIES 2000u
+#define NAME_NS    500000u
+
+static const struct usf_policy_ops *in_force(struct sched *s, bool locked, uint32_t *gen)
+{
+    struct usf_header *h = s->h;
+    for (uint32_t tries = 0;; tries++) {
+        char name[sizeof h->policy];
+        *gen = atomic_load(&h->policy_gen);
+        memcpy(name, h->policy, sizeof name);
+        name[sizeof name - 1] = 0;
+        const struct usf_policy_ops *ops = policy_find(name);
+        if (!ops && h->policy_path[0]) ops = s->object;
+        bool still = !atomic_load(&h->policy_next.under_way) && *gen == atomic_load(&h->policy_gen);
+        if (locked || (ops && still) || tries == NAME_TRIES) return ops;
+        if (still && tries > 2) return NULL;
+        os_sleep(NAME_NS);
+    }
+}
+
+static int use(struct sched *s, bool locked)
+{
+    uint32_t gen;
+    const struct usf_policy_ops *ops = in_force(s, locked, &gen);
+    if (!ops) return -ENOENT;
+    policy_resolve(ops, &s->ops);
+    atomic_store_explicit(&s->kernel, (s->ops.flags & USF_POLICY_KERNEL) != 0, memory_order_relaxed);
+    atomic_store_explicit(&s->swap, (s->ops.flags & USF_POLICY_SWAP) != 0, memory_order_relaxed);
+    s->policy_gen = gen;
+    return 0;
+}
+
+int sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *why, unsigned cap)
+{
+    s->object = user;
+    if (!use(s, false)) return 0;
+    usf_format(why, cap, "policy `%s` of the instance is not known here", s->h->policy);
+    return -2;
+}
+
+bool core_begin_policy(struct sched *s)
+{
+    s->h->policy_begun = 1;
+    return s->ops.init(&s->pol) == 0;
+}
+
+void core_follow_policy(struct sched *s)
+{
+    if (!use(s, true)) return;
+    core_replace_policy(s, "a program that takes part does not have it");
+}
+
+/* ---- a change ---------------------------------------------------------------------------------- */
+
+/* holds the lock.  What policy_next says is in force from now on; can be done twice. */
+static void publish(struct sched *s)
+{
+    struct usf_header *h = s->h;
+    const struct usf_policy_switch *n = &h->policy_next;
+    memcpy(h->policy, n->policy, sizeof h->policy);
+    memcpy(h->policy_was, n->was, sizeof h->policy_was);
+    memcpy(h->policy_why, n->why, sizeof h->policy_why);
+    if (n->by == USF_POLICY_BY_FAULT) h->policy_path[0] = 0;    /* nobody is to load that again */
+    h->policy_by = n->by;
+    h->policy_since = s->pol.now;
+    USF_POINT("policy.published");
+    atomic_fetch_add(&h->policy_gen, 1);
+    atomic_store(&h->policy_next.under_way, 0);
+}
+
+void core_mend_policy(struct sched *s)
+{
+    if (atomic_load(&s->h->policy_next.under_way)) publish(s);
+    if (s->policy_gen == atomic_load(&s->h->policy_gen) || !use(s, true)) return;
+    usf_format(s->h->policy_next.policy, sizeof s->h->policy_next.policy, "%s", usf_builtin_policies[0]->name);
+    usf_format(s->h->policy_next.why, sizeof s->h->policy_next.why, "policy `%s` is not known to the monitor", s->h->policy);
+    s->h->policy_next.by = USF_POLICY_BY_FAULT;
+    publish(s);
+    use(s, true);
+}
+
+/* holds the lock.  All that there is, as if it came just now.  False: the policy refuses. */
+static bool tell_all(struct sched *s)
+{
+    uint32_t hwm = atomic_load(&s->h->task_hwm);
+    policy_wipe(&s->pol, s->pol.nr_procs, hwm);
+    USF_POINT("policy.wiped");
+    if (!core_begin_policy(s)) return false;
+    for (uint32_t i = 0; i < s->pol.nr_procs; i++)
+        if (atomic_load(&s->procs[i].state) == USF_PROC_ACTIVE) s->ops.proc_add(&s->pol, i);
+    for (uint32_t i = 0; i < hwm; i++) {
+        unsigned st = atomic_load(&s->tasks[i].state);
+        if (st == USF_TASK_FREE || st == USF_TASK_GONE || st == USF_TASK_NEW) continue;
+        s->ops.task_add(&s->pol, i);
+        if (st == USF_TASK_READY) policy_enqueue(&s->pol, &s->ops, i, USF_WHY_WAKE);
+        USF_POINT("policy.telling");
+    }
+    for (uint32_t c = 0; c < s->h->nr_cores && !s->kernel; c++)
+        if (s->cores[c].pol.current != USF_NONE) s->ops.started(&s->pol, c, s->cores[c].pol.current);
+    return true;
+}
+
+static void change(struct sched *s, const char *policy, enum usf_policy_by by, const char *why)
+{
+    struct usf_policy_switch *n = &s->h->policy_next;
+    usf_format(n->policy, sizeof n->policy, "%s", policy);
+    memcpy(n->was, s->h->policy, sizeof n->was);
+    usf_format(n->why, sizeof n->why, "%s", why);
+    n->by = by;
+    USF_POINT("policy.written");
+    atomic_store(&n->under_way, 1);
+    USF_POINT("policy.under_way");
+    publish(s);
+    USF_POINT("policy.in_force");
+    use(s, true);       /* the caller has seen that it is known */
+}
+
+void core_replace_policy(struct sched *s, const char *why)
+{
+    char text[sizeof s->h->policy_why];
+    usf_format(text, sizeof text, "policy `%s` replaced by `coop`: %s", s->h->policy, why);
+    usf_warn("%s", text);
+    change(s, "coop", USF_POLICY_BY_FAULT, text);
+    tell_all(s);
+}
+
+bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap)
+{
+    const struct usf_policy_ops *ops = policy_find(name);
+    if (!ops && s->h->policy_path[0] && s->object && !strcmp(s->object->name, name)) ops = s->object;
+    if (!ops) {
+        usf_format(why, cap, "policy `%s` is neither built in nor the object that the instance was made with", name);
+    } else if (!strcmp(name, s->h->policy)) {
+        return true;
+    } else if (s->kernel || ops->flags & USF_POLICY_KERNEL) {
+        usf_format(why, cap, "policy `linux` leaves the threads to the kernel, and is for the whole life of an instance: make another "
+                   "(usf run --instance NAME --policy ...)");
+    } else {
+        change(s, name, USF_POLICY_BY_REQUEST, "");
+        if (tell_all(s)) return true;
+        usf_format(why, cap, "policy `%s` refuses: its init has failed", name);
+        core_replace_policy(s, "its init has failed");
+    }
+    return false;
+}

@@ -1,0 +1,184 @@
+/* tests/policy/test_gang.c - gang: equal shares, and all cores of a partition switch together.  SPDX-License-Identifier: Apache-2.0 */
+#include <unistd.h>
+#include "turns.h"
+
+static struct turns t;
+
+/* A program of so many threads that compute for ever. */
+static uint32_t program(uint32_t threads, uint32_t weight, uint32_t flags)
+{
+    uint32_t p = turns_proc(&t, weight, 0, flags);
+    for (uint32_t i = 0; i < threads; i++) turns_wake(&t, turns_task(&t, p, 0, 0));
+    return p;
+}
+
+/* ---- together ----------------------------------------------------------------------------------- */
+
+static uint64_t mixed, mixed_for, longest_mixed, changes;
+static uint32_t last_proc, partition;
+
+/* How long do cores of one partition run different programs? */
+static void watch(struct turns *m)
+{
+    bool same = true;
+    for (uint32_t first = 0; first < m->pol.nr_cores; first += partition)
+        for (uint32_t c = first + 1; c < first + partition; c++)
+            same &= m->cores[c].current != USF_NONE
+                    && m->tasks[m->cores[c].current].proc == m->tasks[m->cores[first].current].proc;
+    mixed += !same;
+    mixed_for = same ? 0 : mixed_for + TURNS_STEP;
+    if (mixed_for > longest_mixed) longest_mixed = mixed_for;
+    uint32_t now = m->tasks[m->cores[0].current].proc;
+    changes += same && now != last_proc;
+    if (same) last_proc = now;
+}
+
+static void switch_together(uint32_t cores, uint32_t programs, uint32_t threads)
+{
+    turns_begin(&t, "all cores switch together", &usf_policy_gang, cores, 1);
+    for (uint32_t i = 0; i < programs; i++) program(threads + i, 100, 0);
+    turns_run(&t, 200 * MS);                /* all have come */
+    partition = cores;
+    mixed = longest_mixed = changes = 0;
+    t.each_step = watch;
+    turns_run(&t, 1000 * MS);
+    CHECK(&t, longest_mixed <= 1 * MS);     /* within a millisecond of the slice's end */
+    CHECK(&t, changes >= 90 && changes <= 101);     /* slices of 10 ms */
+    CHECK(&t, mixed <= 1000 * MS / TURNS_STEP / 50);
+}
+
+/* More programs than partitions, each partition's cores switch as one. */
+static void partitions_switch_together(void)
+{
+    turns_begin(&t, "each partition switches together", &usf_policy_gang, 8, 2);
+    for (uint32_t i = 0; i < 4; i++) program(4, 100, 0);    /* too many threads for less than a node */
+    turns_run(&t, 600 * MS);
+    partition = 4;
+    mixed = longest_mixed = changes = 0;
+    t.each_step = watch;
+    turns_run(&t, 1000 * MS);
+    CHECK(&t, longest_mixed <= 1 * MS);
+    CHECK(&t, changes >= 45);
+    for (uint32_t i = 0; i < 4; i++) CHECK(&t, t.procs[i].share[0] == 0x0f || t.procs[i].share[0] == 0xf0);
+}
+
+/* ---- shares ------------------------------------------------------------------------------------- */
+
+static void equal_shares(uint32_t cores, uint32_t nodes, uint32_t programs, const uint32_t *threads, uint32_t flags)
+{
+    turns_begin(&t, "equal shares", &usf_policy_gang, cores, nodes);
+    for (uint32_t i = 0; i < programs; i++) program(threads[i], 100, flags);
+    turns_run(&t, 500 * MS);
+    memset(t.ran, 0, sizeof t.ran);
+    turns_run(&t, 4000 * MS);
+    printf("%u cores, %u programs%s: fairness %.4f, longest wait %lu ms\n", cores, programs,
+           flags & USF_PROC_MALLEABLE ? ", malleable" : "", turns_fairness(&t), (unsigned long)(t.longest_wait / MS));
+    CHECK(&t, turns_fairness(&t) >= 0.99);
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < programs; i++) all += t.ran[i];
+    CHECK(&t, all == 4000 * MS * cores);                    /* no core was idle */
+    for (uint32_t i = 0; i < programs; i++) CHECK(&t, t.ran[i] * programs >= all * 9 / 10);
+}
+
+static void weights_count(void)
+{
+    turns_begin(&t, "weights", &usf_policy_gang, 4, 1);
+    program(4, 100, 0);
+    program(5, 200, 0);
+    program(8, 300, 0);
+    turns_run(&t, 6000 * MS);
+    printf("weights 1, 2, 3: fairness %.4f\n", turns_fairness(&t));
+    CHECK(&t, turns_fairness(&t) >= 0.995);
+}
+
+/* Two that are not coscheduled have a slot together, twice as long as that of the one that is. */
+static void opted_out(void)
+{
+    turns_begin(&t, "opt-out", &usf_policy_gang, 4, 1);
+    program(4, 100, 0);
+    program(4, 100, USF_PROC_NO_GANG);
+    program(4, 100, USF_PROC_NO_GANG);
+    turns_run(&t, 6000 * MS);
+    printf("one coscheduled, two not: fairness %.4f\n", turns_fairness(&t));
+    CHECK(&t, turns_fairness(&t) >= 0.98);
+    CHECK(&t, !t.procs[1].share[0] && t.procs[0].share[0]);
+}
+
+/* ---- backfill ----------------------------------------------------------------------------------- */
+
+static uint64_t owner_waits, foreign;
+static void watch_owner(struct turns *m)
+{
+    /* process 0 has one thread that runs for long; while it runs, others must have the other cores */
+    for (uint32_t c = 0; c < m->pol.nr_cores; c++) foreign += m->cores[c].current != USF_NONE;
+}
+
+static void others_fill_in(void)
+{
+    turns_begin(&t, "backfill", &usf_policy_gang, 4, 1);
+    program(1, 100, 0);
+    program(4, 100, 0);
+    foreign = 0;
+    t.each_step = watch_owner;
+    turns_run(&t, 2000 * MS);
+    CHECK(&t, foreign == 2000 * MS / TURNS_STEP * 4);       /* no core is idle in the slot of the one with one thread */
+    CHECK(&t, t.ran[0] >= 2000 * MS * 45 / 100);
+}
+
+/* In its slot a program whose thread gets ready has a stranger's core at once. */
+static void strangers_give_way(void)
+{
+    turns_begin(&t, "strangers give way", &usf_policy_gang, 2, 1);
+    uint32_t a = turns_proc(&t, 100, 0, 0), one = turns_task(&t, a, 0, 0), two = turns_task(&t, a, 0, 0);
+    turns_wake(&t, one);
+    program(2, 100, 0);
+    turns_run(&t, 300 * MS);
+    owner_waits = 0;
+    for (uint32_t i = 0; i < 40 * MS / TURNS_STEP; i++) {   /* until the slot of a has just begun */
+        turns_run(&t, TURNS_STEP);
+        owner_waits = t.task[one].state == RUNS ? owner_waits + 1 : 0;
+        if (owner_waits == 20) break;
+    }
+    CHECK(&t, owner_waits == 20 && t.task[one].state == RUNS);
+    turns_wake(&t, two);
+    CHECK(&t, t.task[two].state == QUEUED);
+    turns_run(&t, 2 * TURNS_STEP);
+    CHECK(&t, t.task[two].state == RUNS && t.task[one].state == RUNS);
+}
+
+/* A program that is alone, or comes and goes, costs nobody a slot. */
+static void idle_programs_have_no_slot(void)
+{
+    turns_begin(&t, "idle programs", &usf_policy_gang, 2, 1);
+    program(2, 100, 0);
+    for (uint32_t i = 0; i < 5; i++) turns_wake(&t, turns_task(&t, turns_proc(&t, 100, 0, 0), 100000, 50 * MS));
+    turns_run(&t, 2000 * MS);
+    CHECK(&t, t.ran[0] >= 2 * 2000 * MS * 97 / 100);
+    for (uint32_t i = 1; i < 6; i++) CHECK(&t, t.ran[i] >= 20 * 100000);
+}
+
+int main(void)
+{
+    alarm(100);
+    switch_together(2, 2, 2);
+    switch_together(2, 4, 2);
+    switch_together(4, 3, 4);
+    partitions_switch_together();
+    for (uint32_t n = 2; n <= 4; n++) {
+        equal_shares(2, 1, n, (uint32_t[]){2, 3, 8, 4}, 0);
+        equal_shares(2, 1, n, (uint32_t[]){2, 2, 2, 2}, USF_PROC_MALLEABLE);
+        equal_shares(4, 2, n, (uint32_t[]){4, 5, 16, 7}, 0);
+        equal_shares(8, 2, n, (uint32_t[]){8, 8, 8, 8}, USF_PROC_MALLEABLE);
+    }
+    for (uint32_t n = 1; n <= 9; n++) {
+        static const uint32_t threads[9] = {24, 24, 24, 24, 24, 24, 24, 24, 24};
+        equal_shares(24, 4, n, threads, USF_PROC_MALLEABLE);
+    }
+    weights_count();
+    opted_out();
+    others_fill_in();
+    strangers_give_way();
+    idle_programs_have_no_slot();
+    printf("ok\n");
+    return 0;
+}

@@ -134,17 +134,13 @@ def table3(sim, quick):
 
 def hackbench(sim, quick):
     rows = []
-    policies = ["cfs", "rr", "fifo", "fl", "coop"]
-    names = {"rr": "RR", "fifo": "FIFO", "cfs": "CFS", "fl": "fl", "coop": "coop"}
+    policies = ["cfs", "sched-rr", "sched-fifo", "fl", "coop"]
+    names = {"sched-rr": "RR", "sched-fifo": "FIFO", "cfs": "CFS", "fl": "fl", "coop": "coop"}
     for groups in (2,) if quick else (10, 50, 100, 150, 200):
         cells = [groups, groups * 40]
         runs = {}
         for p in policies:
-            # 'fifo' is a policy of usf as well: say which.
-            spec = f"{p}@plain" if p in ("fl", "coop") else p
-            if p == "fifo":
-                spec = "linux@fifo"
-            runs[p] = sim.one("hackbench", "phi-57x4.machine", spec, sets=[f"groups={groups}"], limit="300s")
+            runs[p] = sim.one("hackbench", "phi-57x4.machine", p, sets=[f"groups={groups}"], limit="300s")
         for p in policies:
             cells.append(fmt(seconds(runs[p])))
         for p in policies:

@@ -3,7 +3,7 @@
  *   eevdf             from 6.6 on, 250 Hz      cfs               until 6.5, 250 Hz
  *   eevdf-1000hz      1000 Hz                  cfs-1000hz        1000 Hz
  *   eevdf-forfeit     6.18's sched_yield       static            equal partitions, EEVDF within
- *   rr, fifo          all real time            dlb, dlb-busy     ... lending CPUs that idle (or whose task busy-waits)
+ *   sched-rr, sched-fifo  all real time        dlb, dlb-busy     ... lending CPUs that idle (or whose task busy-waits)
  *
  * Spin-waits turned into yields are the workload's affair: sim_spins_to_yields. */
 #ifndef USF_SIM_LINUX_KERNEL_H

@@ -91,7 +91,7 @@ static void waits(void)
         CHECK(both < block / 4);   /* 3 ms of spinning before the futex helps little */
         CHECK(polite > 5 * ticket);
     }
-    double spin = barriers("rr", SIM_WAIT_SPIN);
+    double spin = barriers("sched-rr", SIM_WAIT_SPIN);
     printf("rr            barriers/s: spin %.1f\n", spin);
     CHECK(spin < 15); /* who waits does so for 100 ms */
 }
@@ -103,10 +103,10 @@ static void fifo(void)
         { .kind = SIM_OP_BARRIER, .wait = SIM_WAIT_SPIN }, { .kind = SIM_OP_NEXT }, { .kind = SIM_OP_END } };
     work.nr_programs = 0;
     add(8, body, 5);
-    run(2, "fifo", 5000);
+    run(2, "sched-fifo", 5000);
     CHECK(stats.makespan_ns >= 4000000000u || strstr(why, "nobody can go on"));
     CHECK(sim_spins_to_yields(&work) == 1);
-    CHECK(run(2, "fifo", 5000) < 100000000);
+    CHECK(run(2, "sched-fifo", 5000) < 100000000);
 }
 
 /* Two programs of one thread per CPU: static partitions halve the machine, and lending gives the other half back when one is through. */
@@ -145,7 +145,7 @@ static void nice(void)
 
 static void deterministic(void)
 {
-    static const char *const kernels[] = { "eevdf", "cfs", "rr", "dlb", "dlb-busy" };
+    static const char *const kernels[] = { "eevdf", "cfs", "sched-rr", "dlb", "dlb-busy" };
     for (int k = 0; k < 5; k++) {
         barriers(kernels[k], SIM_WAIT_YIELD);
         uint64_t hash = stats.trace_hash;

@@ -35,7 +35,12 @@ bool sim_heap_pop(struct sim_heap *h, uint32_t *id, uint64_t *time);
 void sim_heap_free(struct sim_heap *h);
 
 /* ---- fibers (engine.c, switch.S) ---------------------------------------------------------------- */
+/* Policies have whole sets of cores on the stack. */
+#if USF_CORES_MAX > 256
+#define SIM_STACK 131072u
+#else
 #define SIM_STACK 16384u
+#endif
 void sim_switch(void **save, void *to);
 
 /* ---- threads ------------------------------------------------------------------------------------ */

@@ -81,6 +81,8 @@ void os_sched_yield(void)
     t->in_os--;
 }
 
+void os_sleep(uint64_t ns) { if (sim_the->self) sim_kernel_sleep(sim_the->self, ns); }
+
 /* ---- CPUs -------------------------------------------------------------------------------------------- */
 
 int os_pin(int32_t tid, uint32_t cpu)

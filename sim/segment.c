@@ -24,6 +24,8 @@ static void fill(struct usf_header *h, const struct sim_config *c)
     h->progress_ns = or_default(c->progress_ns, SHM_DEFAULT_PROGRESS_NS);
     h->lend_ns = or_default(c->lend_ns, SHM_DEFAULT_LEND_NS);
     h->poll_max_ns = c->poll_max_ns;
+    h->slice_ns = or_default(c->slice_ns, SHM_DEFAULT_SLICE_NS);
+    h->blind = c->topology_blind;
     usf_format(h->policy, sizeof h->policy, "%s", c->policy);
     if (c->policy_ops) usf_format(h->policy_path, sizeof h->policy_path, "%s", "-");
     h->pidns = 1;

@@ -45,7 +45,9 @@ static inline uint32_t os_cpu(void)
 #endif
 
 /* ---- CPU sets: 1024 bits, Linux CPU numbers --------------------------------------------------- */
+#ifndef OS_CPUSET_WORDS      /* the simulator's machines may have more */
 #define OS_CPUSET_WORDS 16
+#endif
 struct os_cpuset { uint64_t w[OS_CPUSET_WORDS]; };
 static inline bool os_cpu_isset(const struct os_cpuset *s, unsigned c)
 { return c < OS_CPUSET_WORDS * 64 && (s->w[c / 64] >> (c % 64) & 1); }

@@ -43,7 +43,7 @@ static void arrive(struct usf_pol *p, uint32_t task)
     if (!proc->arrival) proc->arrival = ++inst_of(p)->arrivals;
 }
 
-static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     arrive(p, task);
     return pq_select(p, task, idle, NULL);

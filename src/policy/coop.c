@@ -31,7 +31,7 @@
 #include <usf/policy.h>
 
 enum {
-    CORES = 256, PROCS = 1024, CORE_WORDS = CORES / 64, PROC_WORDS = PROCS / 64,
+    CORES = USF_CORES_MAX, PROCS = 1024, CORE_WORDS = CORES / 64, PROC_WORDS = PROCS / 64,
     LOOK_EVERY = 16,            /* choices among yielders until one looks beyond the core's own */
     LOOK_WAIT_NS = 20000,       /* a yielder elsewhere that waits for less is being served */
 };
@@ -73,6 +73,13 @@ static uint64_t waits(struct usf_pol *p, uint32_t t) { return p->now - usf_task(
 
 static void set(uint64_t *m, uint32_t b) { m[b / 64] |= 1ull << (b % 64); }
 static void clear(uint64_t *m, uint32_t b) { m[b / 64] &= ~(1ull << (b % 64)); }
+
+static bool any(const uint64_t *m)
+{
+    uint64_t all = 0;
+    for (int w = 0; w < CORE_WORDS; w++) all |= m[w];
+    return all != 0;
+}
 
 /* First bit of a & b at or after `from`, going around; USF_NONE: no such bit. */
 static uint32_t next_core(const uint64_t *a, const uint64_t *b, uint32_t from)
@@ -126,7 +133,7 @@ static int init(struct usf_pol *p)
     return 0;
 }
 
-static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     const struct usf_pol_task *t = usf_task(p, task);
     const uint64_t *may = usf_proc(p, t->proc)->cores;
@@ -188,7 +195,7 @@ static void remove_ready(struct usf_pol *p, uint32_t i, uint32_t c, uint32_t tas
     usf_fifo_remove(p, &proc->ready[c], task);
     if (proc->ready[c].len) return;
     clear(proc->nonempty, c);
-    if (proc->nonempty[0] | proc->nonempty[1] | proc->nonempty[2] | proc->nonempty[3]) return;
+    if (any(proc->nonempty)) return;
     clear(in->active, i);
     if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
 }

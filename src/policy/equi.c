@@ -262,7 +262,7 @@ static void proc_changed(struct usf_pol *p, uint32_t i)
     equi_note_owners(p);
 }
 
-static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     uint32_t i = usf_task(p, task)->proc;
     awake(p, i);

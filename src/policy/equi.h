@@ -36,7 +36,7 @@ enum {                          /* in quanta */
 struct USF_POLICY_STATE equi_inst {
     struct pq_inst q;
     struct part_map map;
-    uint64_t guests[4];
+    uint64_t guests[PART_WORDS];
     uint64_t due;               /* ns, when equi_review has something to do; 0: now */
     uint64_t crossed;           /* ns, since when the programs are exactly at a threshold; 0: they are not */
     uint64_t accounted;         /* ns, until when `granted` has been counted */
@@ -56,7 +56,7 @@ struct USF_POLICY_STATE equi_core {
 };
 struct USF_POLICY_STATE equi_proc {
     struct pq_proc q;
-    uint64_t mine[4], old[4], wish[4];  /* its partition; that before, in a grace period; both */
+    uint64_t mine[PART_WORDS], old[PART_WORDS], wish[PART_WORDS];  /* its partition; that before, in a grace period; both */
     uint64_t vtime;             /* ns on its own cores, by weight: for turns within a partition */
     uint64_t granted;           /* ns x EQUI_FULL, what its partition gave it, by weight: for turns between partitions */
     uint64_t joined, idle_since, grace_until;

@@ -559,7 +559,7 @@ static void proc_changed(struct usf_pol *p, uint32_t i)
     inst_of(p)->dirty = 1;
 }
 
-static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     const struct usf_pol_task *t = usf_task(p, task);
     const uint64_t *may = usf_proc(p, t->proc)->cores, *node = proc_of(p, t->proc)->node;

@@ -26,7 +26,7 @@
 #include <usf/policy.h>
 
 enum {
-    PQ_CORES = 256, PQ_PROCS = 1024, PQ_CORE_WORDS = PQ_CORES / 64, PQ_PROC_WORDS = PQ_PROCS / 64,
+    PQ_CORES = USF_CORES_MAX, PQ_PROCS = 1024, PQ_CORE_WORDS = PQ_CORES / 64, PQ_PROC_WORDS = PQ_PROCS / 64,
     PQ_LOOK_EVERY = 16,         /* choices among yielders until one looks beyond the core's own */
     PQ_LOOK_WAIT_NS = 20000,    /* a yielder elsewhere that waits for less is being served */
     PQ_SPIN_US = 200,           /* who waits by yielding keeps a core of its own program against strangers for so long, */
@@ -68,6 +68,12 @@ static inline uint64_t pq_waits(struct usf_pol *p, uint32_t t)
     return p->now > since ? p->now - since : 0;
 }
 
+static inline bool pq_some(const uint64_t *m)
+{
+    uint64_t all = 0;
+    for (int w = 0; w < PQ_CORE_WORDS; w++) all |= m[w];
+    return all != 0;
+}
 static inline bool pq_has(const uint64_t *m, uint32_t b) { return m[b / 64] >> (b % 64) & 1; }
 static inline void pq_set(uint64_t *m, uint32_t b) { m[b / 64] |= 1ull << (b % 64); }
 static inline void pq_clear(uint64_t *m, uint32_t b) { m[b / 64] &= ~(1ull << (b % 64)); }
@@ -94,7 +100,7 @@ static inline uint32_t pq_next_core(const uint64_t *a, const uint64_t *b, uint32
 static inline uint32_t pq_nearest(struct usf_pol *p, const uint64_t *m, uint32_t core)
 {
     const struct pq_core *c = pq_core_of(p, core);
-    if (!(m[0] | m[1] | m[2] | m[3])) return USF_NONE;
+    if (!pq_some(m)) return USF_NONE;
     if (pq_has(m, core)) return core;
     uint32_t found = pq_next_core(m, c->same_llc, core);
     if (found == USF_NONE) found = pq_next_core(m, c->same_node, core);
@@ -169,11 +175,11 @@ static inline bool pq_narrow(struct usf_pol *p, const struct usf_pol_task *t, co
         else if (t->strict) return false;
     }
     if (wish && pq_and(some, cores, wish)) for (int w = 0; w < PQ_CORE_WORDS; w++) cores[w] = some[w];
-    return (cores[0] | cores[1] | cores[2] | cores[3]) != 0;
+    return pq_some(cores);
 }
 
 /* An idle core for a task that became ready; wish: cores that the policy prefers, or null. */
-static inline uint32_t pq_select(struct usf_pol *p, uint32_t task, const uint64_t idle[4], const uint64_t *wish)
+static inline uint32_t pq_select(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS], const uint64_t *wish)
 {
     const struct usf_pol_task *t = usf_task(p, task);
     uint64_t m[PQ_CORE_WORDS];
@@ -277,7 +283,7 @@ static inline void pq_remove_ready(struct usf_pol *p, uint32_t i, uint32_t task)
     m->ranked = 0;
     if (proc->ready[m->core].len) return;
     pq_clear(proc->nonempty, m->core);
-    if (proc->nonempty[0] | proc->nonempty[1] | proc->nonempty[2] | proc->nonempty[3]) return;
+    if (pq_some(proc->nonempty)) return;
     pq_clear(in->active, i);
     if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
 }

@@ -180,7 +180,7 @@ void sched_set_malleable(struct sched *s, struct sched_self *me);
  * -EXDEV: none of the instance's cores is in cpus, -ESTALE: the instance has been retired,
  * -EREMOTE: it is another pid namespace's). */
 int  sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
-                     const uint64_t cpus[16], uint32_t run);
+                     const uint64_t *cpus, uint32_t run);
 /* Take the process and all its tasks off: it leaves or is about to exec (lives: its threads may still look at their
  * records, which are kept until it is dead), or it died. */
 void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bool lives);

@@ -36,13 +36,13 @@ static void tell_of_join(struct sched *s)
 }
 
 int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
-                    const uint64_t cpus[16], uint32_t run)
+                    const uint64_t *cpus, uint32_t run)
 {
     struct sched_self me = {.task = USF_NONE, .joining = 1};
-    uint64_t cores[4] = {0}, any = 0;
+    uint64_t cores[USF_CORE_WORDS] = {0}, any = 0;
     for (uint32_t c = 0; c < s->h->nr_cores; c++) {
         uint32_t cpu = s->cores[c].pol.cpu;
-        if (cpu < 1024 && cpus[cpu / 64] >> (cpu % 64) & 1) any = cores[c / 64] |= 1ull << (c % 64);
+        if (cpu < OS_CPUSET_WORDS * 64 && cpus[cpu / 64] >> (cpu % 64) & 1) any = cores[c / 64] |= 1ull << (c % 64);
     }
     if (!any) return -EXDEV;
     int i = shm_join_begin(s->h, s->shm_dir, s->space, pid, start_time);
@@ -70,7 +70,7 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     p->pol.busy_ns = p->pol.progress = 0;
     p->pol.width = p->pol.share_gen = 0;
     __builtin_memset(p->pol.share, 0, sizeof p->pol.share);
-    for (int w = 0; w < 4; w++) p->pol.cores[w] = p->may[w] = cores[w];
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) p->pol.cores[w] = p->may[w] = cores[w];
     atomic_store(&p->quota, 0);
     __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
     if (!s->h->policy_begun && !core_begin_policy(s)) core_replace_policy(s, "its init has failed");

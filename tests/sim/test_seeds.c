@@ -47,9 +47,14 @@ static void run(const struct sim_config *c, bool exact)
     sim_stats_free(&st);
 }
 
-/* These do not promise that whoever yields gets on: `fifo` serves yielders after all others, for ever if those come back
- * again and again (busy-waiters that are made to give way); nor does a real-time class that does not slice. */
-static bool may_starve(const char *name) { return !strcmp(name, "fifo"); }
+/* `fifo` does not promise that whoever yields gets on: it serves yielders after all others, for ever if those come back again and
+ * again.  Where busy-waiters are unseen, and made to give way by the progress guarantee alone, only these promise it: others take
+ * them for threads with work to do, who go before all that have said that they wait. */
+static bool may_starve(const char *name, bool unseen)
+{
+    if (!strcmp(name, "fifo")) return true;
+    return unseen && strcmp(name, "coop") && strcmp(name, "fair") && strcmp(name, "fl") && strcmp(name, "plain");
+}
 
 static uint32_t run_all(struct sim_config *c, bool exact, const struct sim_workload *any, const struct sim_workload *blocking)
 {
@@ -57,7 +62,7 @@ static uint32_t run_all(struct sim_config *c, bool exact, const struct sim_workl
     for (const struct usf_policy_ops *const *p = usf_builtin_policies; *p; p++) {
         if ((*p)->flags & USF_POLICY_KERNEL) continue;
         c->policy = what = (*p)->name;
-        c->workload = may_starve(what) ? blocking : any;
+        c->workload = may_starve(what, c->spins_unseen) ? blocking : any;
         run(c, exact);
         runs++;
     }
@@ -65,7 +70,7 @@ static uint32_t run_all(struct sim_config *c, bool exact, const struct sim_workl
     for (const struct sim_kernel_ops *const *k = sim_kernels; *k; k++) {
         c->kernel = *k;
         what = (*k)->name;
-        c->workload = may_starve(what) ? blocking : any;
+        c->workload = may_starve(what, c->spins_unseen) ? blocking : any;
         run(c, exact);
         runs++;
     }

@@ -35,6 +35,7 @@ extern const struct command sim_commands[];
 /* argv behind the command's name.  -1: go on; else the exit code (help was printed, or the mistake said). */
 int options_parse(const struct command *c, struct options *o, int argc, char **argv);
 void options_help(FILE *f, const struct command *c);
+void trouble(const char *fmt, ...) __attribute__((format(printf, 1, 2)));  /* one line on stderr */
 int usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));     /* says it, returns SIM_USAGE */
 
 /* ---- load.c ------------------------------------------------------------------------------------- */

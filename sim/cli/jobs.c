@@ -46,7 +46,7 @@ static bool start(struct child *c, const struct job *jobs, uint32_t i)
     fflush(stdout);
     fflush(stderr);
     if (pipe(fd)) {
-        usf_warn("a pipe cannot be made: %s", strerror(errno));
+        trouble("a pipe cannot be made: %s", strerror(errno));
         return false;
     }
     pid_t pid = fork();
@@ -56,7 +56,7 @@ static bool start(struct child *c, const struct job *jobs, uint32_t i)
     }
     close(fd[1]);
     if (pid < 0) {
-        usf_warn("a process cannot be started: %s", strerror(errno));
+        trouble("a process cannot be started: %s", strerror(errno));
         close(fd[0]);
         return false;
     }

@@ -24,7 +24,7 @@ static int each(const char *kind, const char *end, void (*fn)(const char *name))
     ending = end;
     int n = sim_library(kind, dir, sizeof dir) ? scandir(dir, &list, with_ending, alphasort) : -1;
     if (n < 0) {
-        usf_warn("there is no library of %s beside this program", kind);
+        trouble("there is no library of %s beside this program", kind);
         return SIM_FAILED;
     }
     for (int i = 0; i < n; i++) {
@@ -136,7 +136,7 @@ int cmd_sim_check(struct options *o)
     struct lang_lowered *l = w ? lang_lower(w, &m, o->seed, &e) : NULL;
     bool good = l && sim_workload_is_valid(&l->w, why, sizeof why);
     if (w && !l) say_error(&e);
-    else if (l && !good) usf_warn("%.100s: %s", o->rest[0], why);
+    else if (l && !good) trouble("%.100s: %s", o->rest[0], why);
     if (good) say_size(o, w, l);
     lang_lowered_free(l);
     lang_free(w);
@@ -160,7 +160,7 @@ int cmd_sim_calibrate(struct options *o)
         return SIM_FAILED;
     }
     FILE *f = o->output && strcmp(o->output, "-") ? fopen(o->output, "we") : stdout;
-    if (!f) usf_warn("cannot write '%.150s': %s", o->output, strerror(errno));
+    if (!f) trouble("cannot write '%.150s': %s", o->output, strerror(errno));
     else mach_write(f, &m);
     bool bad = !f || ferror(f);
     if (f && f != stdout) bad |= fclose(f) != 0;

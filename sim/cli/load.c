@@ -8,16 +8,16 @@
 
 void say_error(const struct lang_error *e)
 {
-    if (e->line) usf_warn("%.200s:%u:%u: %s", e->file, e->line, e->col, e->text);
-    else if (*e->file) usf_warn("%.200s: %s", e->file, e->text);
-    else usf_warn("%s", e->text);
+    if (e->line) trouble("%.200s:%u:%u: %s", e->file, e->line, e->col, e->text);
+    else if (*e->file) trouble("%.200s: %s", e->file, e->text);
+    else trouble("%s", e->text);
 }
 
 void say_machine_error(const struct mach_error *e)
 {
-    if (e->line) usf_warn("%.200s:%u:%u: %s", e->file, e->line, e->col, e->text);
-    else if (*e->file) usf_warn("%.200s: %s", e->file, e->text);
-    else usf_warn("%s", e->text);
+    if (e->line) trouble("%.200s:%u:%u: %s", e->file, e->line, e->col, e->text);
+    else if (*e->file) trouble("%.200s: %s", e->file, e->text);
+    else trouble("%s", e->text);
 }
 
 struct lang_workload *load_workload(const char *name, const struct list *sets)
@@ -28,7 +28,7 @@ struct lang_workload *load_workload(const char *name, const struct list *sets)
     if (!strchr(name, '/') && access(name, F_OK) && sim_library("workloads", dir, sizeof dir)) {
         snprintf(path, sizeof path, "%s/%s.usfw", dir, name);
         if (access(path, F_OK)) {
-            usf_warn("there is no workload '%.100s': no such file here, and none of that name in the library ('usf sim workloads' lists it)", name);
+            trouble("there is no workload '%.100s': no such file here, and none of that name in the library ('usf sim workloads' lists it)", name);
             return NULL;
         }
     }
@@ -60,7 +60,7 @@ static bool find_policy(const char *name, struct sim_config *c)
         return p != NULL;
     }
     c->policy_ops = realpath(name, path) ? policy_load(path, why, sizeof why) : NULL;
-    if (!c->policy_ops) usf_warn("the policy '%.100s' cannot be loaded: %s", name, *why ? why : "there is no such file");
+    if (!c->policy_ops) trouble("the policy '%.100s' cannot be loaded: %s", name, *why ? why : "there is no such file");
     else c->policy = c->policy_ops->name;
     return c->policy_ops != NULL;
 }
@@ -71,18 +71,18 @@ bool load_policy(const char *spec, struct sim_config *c)
     const char *at = strrchr(spec, '@');
     size_t len = at ? (size_t)(at - spec) : strlen(spec);
     if (len >= sizeof name) {
-        usf_warn("the policy's name is too long");
+        trouble("the policy's name is too long");
         return false;
     }
     memcpy(name, spec, len);
     name[len] = 0;
     if (at && !(c->kernel = sim_kernel_find(at + 1))) {
-        usf_warn("there is no model of a kernel '%.60s' ('usf sim policies' lists them)", at + 1);
+        trouble("there is no model of a kernel '%.60s' ('usf sim policies' lists them)", at + 1);
         return false;
     }
     if (strchr(name, '/') || policy_find(name)) return find_policy(name, c);
     if (!at && (c->kernel = sim_kernel_find(name))) return true;
     const char *near = policy_nearest(name);
-    usf_warn("there is no policy '%.60s'%s%s%s ('usf sim policies' lists them)", name, near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+    trouble("there is no policy '%.60s'%s%s%s ('usf sim policies' lists them)", name, near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
     return false;
 }

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
         int r = options_parse(c, &o, argc - 2, argv + 2);
         if (r < 0) r = c->main(&o);
         if (fflush(stdout) || ferror(stdout)) {
-            usf_warn("the output could not be written");
+            trouble("the output could not be written");
             return r ? r : SIM_FAILED;
         }
         return r;

@@ -47,6 +47,17 @@ static const struct option options[] = {
     {0},
 };
 
+/* usf_warn knows fewer formats than libc. */
+void trouble(const char *fmt, ...)
+{
+    char line[1400];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    usf_warn("%s", line);
+}
+
 int usage(const char *fmt, ...)
 {
     char line[480];

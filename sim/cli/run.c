@@ -13,7 +13,7 @@ static char *format(const char *fmt, ...)
     va_list ap;
     va_start(ap, fmt);
     if (vasprintf(&s, fmt, ap) < 0) {
-        usf_warn("out of memory");
+        trouble("out of memory");
         exit(SIM_FAILED);
     }
     va_end(ap);
@@ -116,7 +116,7 @@ static bool sound(const struct job *j, struct sim_machine *m, char **title)
     struct lang_lowered *l = w ? lang_lower(w, m, j->seed, &e) : NULL;
     bool good = l && sim_workload_is_valid(&l->w, why, sizeof why);
     if (w && !l) say_error(&e);
-    else if (l && !good) usf_warn("%.100s: %s", j->workload, why);
+    else if (l && !good) trouble("%.100s: %s", j->workload, why);
     if (good && title) *title = strdup(w->title ? w->title : j->workload);
     lang_lowered_free(l);
     lang_free(w);
@@ -175,7 +175,7 @@ static int simulate(struct options *o, const struct axis *axes, uint32_t points)
     struct outcome *out = calloc(nr, sizeof *out);
     char **names = o->vary.nr ? calloc(points, sizeof *names) : NULL;
     if (!jobs || !out || (o->vary.nr && !names)) {
-        usf_warn("out of memory");
+        trouble("out of memory");
         return SIM_FAILED;
     }
     for (uint32_t p = 0; names && p < points; p++) names[p] = point_name(axes, o->vary.nr, p);

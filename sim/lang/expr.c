@@ -70,14 +70,14 @@ static struct lang_curve *find_curve(struct parser *p, const char *name)
     return NULL;
 }
 
-char *new_name(struct parser *p, const char *what)
+char *new_name(struct parser *p, const char *what, bool value)
 {
     char buf[80];
     double factor;
     struct lang_dim dim;
     if (p->x.token != T_NAME) fail(p, "expected the name of %s, not %s", what, token_text(p, buf, sizeof buf));
-    if (unit_of(p->x.name, &factor, &dim)) fail(p, "'%s' is a unit, and cannot be the name of %s", p->x.name, what);
-    if (find_builtin(p->x.name) >= 0) fail(p, "'%s' is a variable that is there already, and cannot be the name of %s", p->x.name, what);
+    if (value && unit_of(p->x.name, &factor, &dim)) fail(p, "'%s' is a unit, and cannot be the name of %s", p->x.name, what);
+    if (value && find_builtin(p->x.name) >= 0) fail(p, "'%s' is a variable that is there already, and cannot be the name of %s", p->x.name, what);
     char *name = arena_text(p, p->x.name);
     next(p);
     return name;

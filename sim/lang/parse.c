@@ -93,7 +93,7 @@ static struct lang_param *param(struct parser *p, struct lang_param **list, uint
 {
     struct lang_pos pos = p->x.pos;
     struct lang_param *q = arena(p, sizeof *q);
-    q->name = new_name(p, what);
+    q->name = new_name(p, what, true);
     q->pos = pos;
     for (; *list; list = &(*list)->next) no_other(p, q->name, !strcmp((*list)->name, q->name), pos);
     expect(p, '=', "'=' and its value");
@@ -108,7 +108,7 @@ static void curve(struct parser *p)
 {
     struct lang_pos pos = p->x.pos;
     struct lang_curve *c = arena(p, sizeof *c), **list = &p->w->curves;
-    c->name = new_name(p, "a curve");
+    c->name = new_name(p, "a curve", true);
     c->pos = pos;
     for (; *list; list = &(*list)->next) no_other(p, c->name, !strcmp((*list)->name, c->name), pos);
     while (p->x.token == T_NUMBER) {
@@ -131,7 +131,7 @@ static void object(struct parser *p, enum lang_object_kind kind)
     bool global;
     o->pos = p->x.pos;
     o->kind = (uint8_t)kind;
-    o->name = new_name(p, lang_object_word(kind));
+    o->name = new_name(p, lang_object_word(kind), false);
     struct lang_object *there = find_object(p, o->name, &global);
     no_other(p, o->name, there && global == !p->program, o->pos);
     if (accept(p, '[')) {
@@ -242,7 +242,7 @@ static void program(struct parser *p, struct lang_pos pos)
     struct lang_program *g = arena(p, sizeof *g), **list = &p->w->programs;
     struct lang_pos at = p->x.pos;
     g->pos = pos;
-    g->name = new_name(p, "a program");
+    g->name = new_name(p, "a program", false);
     for (; *list; list = &(*list)->next) no_other(p, g->name, !strcmp((*list)->name, g->name), at);
     p->program = g;
     if (accept(p, '(')) {

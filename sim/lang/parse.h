@@ -59,7 +59,7 @@ struct lang_expr *constant_of(struct parser *p, int time, int bytes, const char 
 #define time_of(p, what)        expression_of(p, 1, 0, what)
 bool starts_expression(const struct parser *p);
 /* May a new thing have this name? */
-char *new_name(struct parser *p, const char *what);
+char *new_name(struct parser *p, const char *what, bool value);  /* value: it can stand in expressions */
 double literal_number(struct parser *p, const char *what);
 
 /* ---- stmt.c ------------------------------------------------------------------------------------ */

@@ -64,7 +64,7 @@ static uint32_t local_slot(struct parser *p, struct lang_dim dim, bool whatever)
         }
     if (p->nr_locals == LANG_LOCALS_MAX) fail(p, "a thread with more than %u variables", LANG_LOCALS_MAX);
     uint32_t slot = p->nr_locals;
-    char *name = new_name(p, "a variable");
+    char *name = new_name(p, "a variable", true);
     p->locals[slot] = name;
     p->local_dim[slot] = dim;
     p->nr_locals++;

@@ -35,6 +35,8 @@ const struct cli_command cli_commands[] = {
      .help = "list the scheduling policies, describe one; show or change an instance's, and what programs get from it"},
     {.name = "config", .main = cmd_config, .synopsis = "show [OPTION...] [--json]", .options = "*", .flags = config_flags,
      .help = "show every option's value and where it comes from"},
+    {.name = "sim", .main = cmd_sim, .synopsis = "run | sweep | check | machines | workloads | policies | calibrate ...",
+     .help = "simulate workloads under policies, on machines that need not be there ('usf sim --help')"},
     {.name = "doctor", .main = cmd_doctor, .synopsis = "[--json] [[--program] PROG]", .options = "verbose", .flags = doctor_flags,
      .help = "check this machine, the instances and, if asked, a program"},
     {.name = "dump", .main = cmd_dump, .synopsis = "[PID | -i NAME]", .options = "instance",

@@ -65,6 +65,8 @@ static bool name_is_dead(void *arg, uint32_t name)
 void monitor_recover_lock(struct monitor *m)
 {
     sched_recover(&m->sched, name_is_dead, m);
+    if (m->looped) sched_drop_policy(&m->sched, "an operation of it did not return");
+    m->looped = false;
     end_stall(m);
 }
 

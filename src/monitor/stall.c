@@ -14,6 +14,7 @@
 #define STOPPED_NS   40000000u      /* two looks at least, and those who wait have done so for as long before */
 #define TRACED_NS    500000000u     /* by a tracer, which may not get a CPU for a while itself */
 #define SLEEPS_NS    5000000000u    /* not stopped, but not running either: swapped out */
+#define LOOPS_NS     3000000000u    /* of CPU time with the lock, where microseconds are usual */
 #define ELSEWHERE_NS 3000000000u     /* in another container, which shows no sign of life: frozen, without a monitor; not just throttled */
 #define ELSEWHERE_LOOKS 20u
 #define NUDGE_LOOKS  200u           /* every 100 us */
@@ -83,6 +84,29 @@ void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, ui
     declare_stalled(m, proc != USF_NONE ? proc : USF_MAX_PROCS);
 }
 
+/* It runs all the time, and the lock does not move: an operation of the policy does not return.  By its CPU time: on a machine with
+ * much to do a runnable thread may not run for seconds. */
+static bool loops(struct monitor *m, int32_t pid, int32_t tid)
+{
+    struct owner_look *o = &m->owner;
+    uint64_t ran = os_thread_ran(pid, tid), moved = m->shm.h->moved_ns;
+    if (!ran || !o->ran || o->moved != moved) {
+        o->moved = moved;
+        o->ran = ran;
+        return false;
+    }
+    return ran - o->ran >= LOOPS_NS;
+}
+
+static void declare_looping(struct monitor *m, uint32_t proc)
+{
+    if (m->looped) return;
+    m->looped = true;
+    usf_warn("policy `%s` of instance `%s` does not return, in process %d: the other programs run unscheduled until that is killed",
+             m->shm.h->policy, m->options->name, m->sched.procs[proc].pid);
+    declare_stalled(m, proc);
+}
+
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
 {
     struct owner_look *o = &m->owner;
@@ -98,6 +122,7 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
         o->looked = true;
         if (is_another_program(m, p)) return;
     }
+    if (state == 'R' && loops(m, p->pid, tid)) declare_looping(m, proc);
     if (o->state != state || state == 'R' || o->slices != slices) {
         o->state = state;
         o->slices = slices;

@@ -164,3 +164,13 @@ bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap)
     }
     return false;
 }
+
+void sched_drop_policy(struct sched *s, const char *why)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct kicks k = {0};
+    if (policy_find(s->h->policy) == usf_builtin_policies[0] || !core_enter(s, &me)) return;
+    core_replace_policy(s, why);
+    core_fill_all(s, &k);
+    core_leave(s, &me, &k);
+}

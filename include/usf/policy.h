@@ -40,12 +40,16 @@ extern "C" {
 #else
 #define USF_POLICY_API USF_POLICY_API_VERSION
 #endif
+#ifndef USF_CORES_MAX
+#define USF_CORES_MAX  256u        /* a build of the simulator for larger machines has more */
+#endif
+#define USF_CORE_WORDS (USF_CORES_MAX / 64)     /* of a set of cores */
 #define USF_NONE       UINT32_MAX  /* no task, no core, no process */
 
 #define USF_POL_TASK_DATA 32       /* bytes a policy has per task */
-#define USF_POL_CORE_DATA 128      /* ... per core */
-#define USF_POL_PROC_DATA 4096     /* ... per process */
-#define USF_POL_DATA      4096     /* ... per instance; the last 64 belong to the default queues */
+#define USF_POL_CORE_DATA (64 + 16 * USF_CORE_WORDS)   /* ... per core: 128 */
+#define USF_POL_PROC_DATA (16 * USF_CORES_MAX)         /* ... per process: 4096 */
+#define USF_POL_DATA      (16 * USF_CORES_MAX)         /* ... per instance: 4096; the last 64 belong to the default queues */
 
 /* Put it on the structs that are laid over data areas: struct USF_POLICY_STATE mine { ... }; */
 #if defined(__GNUC__)
@@ -112,14 +116,14 @@ struct usf_pol_proc {
     uint32_t nr_tasks;   /* attached */
     uint32_t nr_ready;   /* queued */
     uint32_t weight;     /* 100 = normal */
-    uint64_t cores[4];   /* bit c: the process may run on core c (cores, not CPU numbers) */
+    uint64_t cores[USF_CORE_WORDS];   /* bit c: the process may run on core c (cores, not CPU numbers) */
     int32_t  priority;   /* higher first; 0 = normal */
     uint32_t flags;      /* USF_PROC_* */
     uint64_t busy_ns;    /* core time of its tasks so far, those that run now not counted */
     uint64_t progress;   /* pieces of work that it has finished (parallel regions), 0: unknown */
     /* The policy's: cores that the process is told to reckon with (CPU counts, affinity queries, default team sizes); none set: all
      * that it may use.  To change them, write them and then raise share_gen. */
-    uint64_t share[4];
+    uint64_t share[USF_CORE_WORDS];
     uint32_t share_gen;
     uint32_t width;      /* threads of its latest parallel region, 0: unknown */
     uint8_t  data[USF_POL_PROC_DATA];
@@ -154,7 +158,7 @@ static inline struct usf_pol_proc *usf_proc(struct usf_pol *p, uint32_t id)
 
 /* May tasks of this process run on this core?  (The process's CPU mask, not a thread's hint.) */
 static inline bool usf_allowed(struct usf_pol *p, uint32_t proc, uint32_t core)
-{ return core < 256 && (usf_proc(p, proc)->cores[core / 64] >> (core % 64) & 1); }
+{ return core < USF_CORES_MAX && (usf_proc(p, proc)->cores[core / 64] >> (core % 64) & 1); }
 
 /* May this task run on this core?  Its process may, and its own affinity, if strict, allows it. */
 static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
@@ -205,10 +209,11 @@ struct usf_policy_ops {
 
     /* A task became ready and some cores are idle: name an idle core (bit set in `idle`) for it, or
      * USF_NONE to have it queued.  Default: last core, then same cache, same node, any, if allowed. */
-    uint32_t (*select_core)(struct usf_pol *p, uint32_t task, const uint64_t idle[4]);
+    uint32_t (*select_core)(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS]);
     /* Queue a ready task.  Default: one FIFO for the whole instance; yielders in a second one. */
     void (*enqueue)(struct usf_pol *p, uint32_t task, enum usf_why why);
-    /* Take the next task for this core out of the queues, or USF_NONE.  It must be allowed there. */
+    /* Take the next task for this core out of the queues, or USF_NONE.  It must be allowed there.  If the core has a `current` one,
+     * that yields or is made to give way, and goes on if the answer is USF_NONE; otherwise the core is then idle. */
     uint32_t (*pick)(struct usf_pol *p, uint32_t core);
     /* Take this task out of the queues (it is queued). */
     void (*dequeue)(struct usf_pol *p, uint32_t task);
@@ -224,7 +229,9 @@ struct usf_policy_ops {
      * dequeue, and is enqueued anew after) have changed.  Default: nothing. */
     void (*proc_changed)(struct usf_pol *p, uint32_t proc);
 };
-/* A later version may append operations; `size` tells how many an older object has. */
+/* A later header of the same API version may append operations; `size` tells how many an object has.  An older, shorter table loads
+ * (the rest are the defaults); a newer, longer one does if all that this version does not know is null. */
+#define USF_POLICY_SIZE_MIN offsetof(struct usf_policy_ops, proc_changed)
 
 /* What a policy's shared object exports:  const struct usf_policy_ops usf_policy = { ... }; */
 #if defined(__GNUC__)

@@ -34,6 +34,7 @@ int cmd_run(const struct cli_command *self, int argc, char **argv);
 int cmd_ps(const struct cli_command *self, int argc, char **argv);
 int cmd_policy(const struct cli_command *self, int argc, char **argv);
 int cmd_config(const struct cli_command *self, int argc, char **argv);
+int cmd_sim(const struct cli_command *self, int argc, char **argv);
 int cmd_doctor(const struct cli_command *self, int argc, char **argv);
 int cmd_dump(const struct cli_command *self, int argc, char **argv);
 int cmd_clean(const struct cli_command *self, int argc, char **argv);

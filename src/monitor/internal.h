@@ -22,11 +22,12 @@ struct owner_look {
     uint64_t slices;            /* it has had, if it is traced */
     bool helped;
     uint64_t since;             /* ... in that state */
-    uint64_t moved, ran;        /* when the lock had last shown that it moves; the thread's CPU time then */
     bool looked;                /* is it still the program that joined? */
     uint64_t first;             /* when it was first found to be the owner */
     uint64_t signs;             /* of life of the lock and of its container's monitor, */
     uint32_t looks;             /* ... and looks since they last changed */
+    uint64_t moved, cpu;        /* when the lock was last seen to move, and its thread's CPU time then */
+    int32_t tid;
 };
 
 /* The quotas that the last look has found. */
@@ -59,7 +60,6 @@ struct monitor {
     uint64_t gone_since;                /* of the first of them */
     bool buries;                        /* their records are being taken off */
     struct owner_look owner;
-    bool looped;                /* the owner was found to be in an operation of the policy that does not return */
     uint64_t check_at;          /* ns: when the records are looked at as a whole again */
     uint32_t doubts;            /* looks in a row that found them damaged */
     struct quota_look quotas;

@@ -27,6 +27,11 @@ bool os_futex_wake_at_end(void *word, uint32_t from);
 void os_sched_yield(void);
 /* Bind kernel thread tid (0: caller) to one Linux CPU. */
 int  os_pin(int32_t tid, uint32_t cpu);
+#ifdef USF_SIM
+void os_pause(void);                         /* as below, of a virtual CPU */
+uint64_t os_cycles(void);
+uint32_t os_cpu(void);
+#else
 static inline void os_pause(void) { __builtin_ia32_pause(); }
 /* Cycles of this CPU: for short times between two looks on the same CPU, where os_now would cost too much. */
 static inline uint64_t os_cycles(void) { return __builtin_ia32_rdtsc(); }
@@ -37,9 +42,12 @@ static inline uint32_t os_cpu(void)
     __asm__ volatile("lsl %1, %0" : "+r"(cpu_and_node) : "r"(segment) : "cc");
     return cpu_and_node & 0xfff;
 }
+#endif
 
 /* ---- CPU sets: 1024 bits, Linux CPU numbers --------------------------------------------------- */
+#ifndef OS_CPUSET_WORDS      /* the simulator's machines may have more */
 #define OS_CPUSET_WORDS 16
+#endif
 struct os_cpuset { uint64_t w[OS_CPUSET_WORDS]; };
 static inline bool os_cpu_isset(const struct os_cpuset *s, unsigned c)
 { return c < OS_CPUSET_WORDS * 64 && (s->w[c / 64] >> (c % 64) & 1); }
@@ -91,8 +99,7 @@ uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of s
 bool os_thread_ended(int32_t pid, int32_t tid);   /* no such thread, or a process's first one that has ended before the others */
 char os_thread_state(int32_t pid, int32_t tid);   /* 'R','S','D','T','t','Z','X' or 0 */
 uint64_t os_thread_slices(int32_t pid, int32_t tid);    /* how often it has been given a CPU; 0: unknown */
-/* ... for how long it has had a CPU, ns; 0: unknown. */
-uint64_t os_thread_ran(int32_t pid, int32_t tid);
+uint64_t os_thread_cpu_ns(int32_t pid, int32_t tid);    /* ... and for how long altogether */
 void os_own_waits(uint64_t *waits, uint64_t *cpu_ns);   /* how often the caller has slept so far, and its time on CPUs */
 bool os_thread_blocks(int32_t pid, int32_t tid, int sig);   /* sig < 32; false if it cannot be found out */
 /* In which pids and start times (and the monotonic clock) mean the same to all: inode of /proc/self/ns/pid, and above it

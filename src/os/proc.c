@@ -71,8 +71,8 @@ char os_thread_state(int32_t pid, int32_t tid)
     return s ? *s : 0;
 }
 
-/* "TIME-ON-CPU TIME-WAITED SLICES" */
-static uint64_t schedstat(int32_t pid, int32_t tid, unsigned which)
+/* "TIME-ON-CPU TIME-WAITED SLICES": the number `which` of them, or 0. */
+static uint64_t schedstat(int32_t pid, int32_t tid, int which)
 {
     char path[64], text[80];
     uint64_t v[3];
@@ -84,8 +84,8 @@ static uint64_t schedstat(int32_t pid, int32_t tid, unsigned which)
     return v[which];
 }
 
-uint64_t os_thread_ran(int32_t pid, int32_t tid) { return schedstat(pid, tid, 0); }
 uint64_t os_thread_slices(int32_t pid, int32_t tid) { return schedstat(pid, tid, 2); }
+uint64_t os_thread_cpu_ns(int32_t pid, int32_t tid) { return schedstat(pid, tid, 0); }
 
 void os_own_waits(uint64_t *waits, uint64_t *cpu_ns)
 {

@@ -41,7 +41,7 @@ void policy_dequeue(struct usf_pol *p, const struct usf_policy_ops *ops, uint32_
 }
 
 uint32_t policy_select(struct usf_pol *p, const struct usf_policy_ops *ops, uint32_t task,
-                       const uint64_t idle[4], const char **why)
+                       const uint64_t idle[USF_CORE_WORDS], const char **why)
 {
     uint32_t core = ops->select_core(p, task, idle);
     *why = NULL;
@@ -53,6 +53,13 @@ uint32_t policy_select(struct usf_pol *p, const struct usf_policy_ops *ops, uint
     return USF_UNLIKELY(*why != NULL) ? USF_NONE : core;
 }
 
+static bool any(const uint64_t cores[USF_CORE_WORDS])
+{
+    uint64_t all = 0;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) all |= cores[w];
+    return all != 0;
+}
+
 void policy_wipe(struct usf_pol *p, uint32_t nr_procs, uint32_t nr_tasks)
 {
     __builtin_memset(p->data, 0, USF_POL_DATA);
@@ -62,10 +69,9 @@ void policy_wipe(struct usf_pol *p, uint32_t nr_procs, uint32_t nr_tasks)
     }
     for (uint32_t i = 0; i < nr_procs; i++) {
         struct usf_pol_proc *proc = usf_proc(p, i);
-        if (!(proc->nr_tasks | proc->cores[0] | proc->cores[1] | proc->cores[2] | proc->cores[3]))
-            continue;       /* never touched: keep it sparse */
+        if (!proc->nr_tasks && !any(proc->cores)) continue;       /* never touched: keep it sparse */
         __builtin_memset(proc->data, 0, USF_POL_PROC_DATA);
-        if (!(proc->share[0] | proc->share[1] | proc->share[2] | proc->share[3])) continue;
+        if (!any(proc->share)) continue;
         __builtin_memset(proc->share, 0, sizeof proc->share);
         proc->share_gen++;
     }

@@ -27,13 +27,13 @@ static int nearness(struct usf_pol *p, uint32_t from, uint32_t to)
     return a->llc == b->llc ? 2 : a->node == b->node ? 1 : 0;
 }
 
-static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     const struct usf_pol_task *t = usf_task(p, task);
     const struct usf_pol_proc *proc = usf_proc(p, t->proc);
     uint32_t best = USF_NONE;
     int best_nearness = -1;
-    for (uint32_t w = 0; w < 4; w++)
+    for (uint32_t w = 0; w < USF_CORE_WORDS; w++)
         for (uint64_t m = idle[w] & proc->cores[w]; m; m &= m - 1) {
             uint32_t core = w * 64 + (uint32_t)__builtin_ctzll(m);
             if (core >= p->nr_cores) return best;

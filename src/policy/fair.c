@@ -113,7 +113,7 @@ static void awake(struct usf_pol *p, uint32_t i)
     proc->joined = 1;
 }
 
-static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4]) { return pq_select(p, task, idle, NULL); }
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS]) { return pq_select(p, task, idle, NULL); }
 
 /* Process i has ready tasks: has one that runs had more than a quantum too much, where task (or any) of i may run? */
 static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)

@@ -35,7 +35,7 @@
  * missing for those that were pushed since the last dequeue: it is filled in for them first (`linked`), once for each. */
 #include <usf/policy.h>
 
-enum { CORES = 256, CORE_WORDS = CORES / 64, ID_BITS = 20 };    /* id + 1 in the low bits of a stack's word, the tag above */
+enum { CORES = USF_CORES_MAX, CORE_WORDS = CORES / 64, ID_BITS = 20 };    /* id + 1 in the low bits of a stack's word, the tag above */
 
 struct USF_POLICY_STATE inst { uint64_t hint[CORE_WORDS]; };
 struct USF_POLICY_STATE queue {
@@ -211,7 +211,7 @@ static uint32_t nearest(struct usf_pol *p, const uint64_t *set, uint32_t core)
 }
 
 /* Those of the set where the task may run. */
-static void permitted(struct usf_pol *p, uint32_t task, const uint64_t *set, uint64_t out[4])
+static void permitted(struct usf_pol *p, uint32_t task, const uint64_t *set, uint64_t out[CORE_WORDS])
 {
     const struct usf_pol_task *t = usf_task(p, task);
     const uint64_t *may = usf_proc(p, t->proc)->cores;
@@ -224,10 +224,10 @@ static void permitted(struct usf_pol *p, uint32_t task, const uint64_t *set, uin
     }
 }
 
-static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     uint32_t last = usf_task(p, task)->last_core;
-    uint64_t may[4];
+    uint64_t may[CORE_WORDS];
     permitted(p, task, idle, may);
     return last < p->nr_cores ? nearest(p, may, last) : next_core(may, may, task % p->nr_cores);
 }
@@ -237,7 +237,7 @@ static uint32_t home(struct usf_pol *p, uint32_t task)
 {
     const struct usf_pol_task *t = usf_task(p, task);
     if (t->last_core < p->nr_cores && usf_may_run(p, task, t->last_core)) return t->last_core;
-    uint64_t may[4];
+    uint64_t may[CORE_WORDS];
     permitted(p, task, usf_proc(p, t->proc)->cores, may);
     uint32_t c = next_core(may, may, task % p->nr_cores);
     return c < p->nr_cores ? c : 0;             /* allowed nowhere: it waits, and whoever picks checks */
@@ -256,7 +256,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 
 static uint32_t steal(struct usf_pol *p, uint32_t core)
 {
-    uint64_t filled[4];
+    uint64_t filled[CORE_WORDS];
     for (uint32_t w = 0; w < CORE_WORDS; w++) filled[w] = load(&inst_of(p)->hint[w]);
     filled[core / 64] &= ~(1ull << (core % 64));
     for (uint32_t from; (from = nearest(p, filled, core)) != USF_NONE; filled[from / 64] &= ~(1ull << (from % 64))) {

@@ -17,14 +17,20 @@
 
 #include <usf/policy.h>
 
-enum { PART_CORES = 256, PART_WORDS = PART_CORES / 64, PART_LEVELS = 20, PART_KINDS = 5 };
+enum { PART_CORES = USF_CORES_MAX, PART_WORDS = PART_CORES / 64, PART_LEVELS = 20, PART_KINDS = 5 };
+
+#if USF_CORES_MAX > 256
+typedef uint16_t part_place;
+#else
+typedef uint8_t part_place;
+#endif
 
 struct USF_POLICY_STATE part_map {
     uint64_t begins[PART_LEVELS][PART_WORDS];   /* bit i: a partition begins at position i of `order` */
     uint16_t count[PART_LEVELS];                /* partitions of the level */
     uint16_t nr_levels, nr_cores;
     uint32_t whole;                             /* bit l: level l consists of whole units, last-level caches or larger */
-    uint8_t order[PART_CORES];                  /* position -> core */
+    part_place order[PART_CORES];               /* position -> core */
 };
 
 /* ---- bitmaps of PART_CORES bits ------------------------------------------------------------------- */
@@ -32,11 +38,20 @@ struct USF_POLICY_STATE part_map {
 static inline bool part_has(const uint64_t *m, uint32_t b) { return m[b / 64] >> (b % 64) & 1; }
 static inline void part_set(uint64_t *m, uint32_t b) { m[b / 64] |= 1ull << (b % 64); }
 static inline void part_clear(uint64_t *m, uint32_t b) { m[b / 64] &= ~(1ull << (b % 64)); }
-static inline bool part_any(const uint64_t *m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+static inline bool part_any(const uint64_t *m)
+{
+    uint64_t all = 0;
+    for (int w = 0; w < PART_WORDS; w++) all |= m[w];
+    return all != 0;
+}
 static inline void part_copy(uint64_t *to, const uint64_t *from)
 { for (int w = 0; w < PART_WORDS; w++) to[w] = from[w]; }
 static inline bool part_same(const uint64_t *a, const uint64_t *b)
-{ return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3]; }
+{
+    uint64_t differ = 0;
+    for (int w = 0; w < PART_WORDS; w++) differ |= a[w] ^ b[w];
+    return !differ;
+}
 
 /* By hand: without the instruction the compiler would call its library, which a policy must not. */
 static inline uint32_t part_bits(uint64_t x)
@@ -46,7 +61,11 @@ static inline uint32_t part_bits(uint64_t x)
     return (uint32_t)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56);
 }
 static inline uint32_t part_count(const uint64_t *m)
-{ return part_bits(m[0]) + part_bits(m[1]) + part_bits(m[2]) + part_bits(m[3]); }
+{
+    uint32_t n = 0;
+    for (int w = 0; w < PART_WORDS; w++) n += part_bits(m[w]);
+    return n;
+}
 static inline uint32_t part_common(const uint64_t *a, const uint64_t *b)
 {
     uint32_t n = 0;
@@ -128,7 +147,7 @@ static inline void part_build(struct usf_pol *p, struct part_map *m, bool nested
     for (uint32_t i = 0; i < p->nr_cores; i++) {
         uint32_t at = i;
         for (; at && part_before(p, i, m->order[at - 1]); at--) m->order[at] = m->order[at - 1];
-        m->order[at] = (uint8_t)i;
+        m->order[at] = (part_place)i;
     }
     for (uint32_t kind = 0; kind < PART_KINDS; kind++) {
         for (int w = 0; w < PART_WORDS; w++) parts[w] = 0;
@@ -203,6 +222,7 @@ static inline uint32_t part_choose(const struct part_map *m, uint32_t level, con
                 if (load[c] > worst) worst = load[c];
             }
         }
+        if (best_usable && worst > best_load) continue;
         uint32_t usable = part_common(mask, may), kept = part_common(mask, old);
         bool half = usable * 2 >= size;
         if (!usable) continue;

@@ -46,7 +46,7 @@ void policy_enqueue(struct usf_pol *p, const struct usf_policy_ops *ops, uint32_
 uint32_t policy_pick(struct usf_pol *p, const struct usf_policy_ops *ops, uint32_t core, const char **why);
 void policy_dequeue(struct usf_pol *p, const struct usf_policy_ops *ops, uint32_t task);
 uint32_t policy_select(struct usf_pol *p, const struct usf_policy_ops *ops, uint32_t task,
-                       const uint64_t idle[4], const char **why);
+                       const uint64_t idle[USF_CORE_WORDS], const char **why);
 /* Zero every data area and mark of a policy, before another takes over or the queues are rebuilt; then
  * the caller inits, adds processes and tasks, and enqueues what is ready.  Records from nr_procs and
  * nr_tasks on were never used: they stay untouched, for the sake of a sparse file. */

@@ -9,12 +9,12 @@
  * many cores as its quota comes to, all of them the same ones. */
 #include "sched/core.h"
 
-static bool has(const uint64_t cores[4], uint32_t c) { return cores[c / 64] >> (c % 64) & 1; }
-static bool same(const uint64_t a[4], const uint64_t b[4]) { return !__builtin_memcmp(a, b, 4 * sizeof *a); }
+static bool has(const uint64_t cores[USF_CORE_WORDS], uint32_t c) { return cores[c / 64] >> (c % 64) & 1; }
+static bool same(const uint64_t a[USF_CORE_WORDS], const uint64_t b[USF_CORE_WORDS]) { return !__builtin_memcmp(a, b, USF_CORE_WORDS * sizeof *a); }
 
 /* ---- what the process may use ------------------------------------------------------------------ */
 
-static bool cores_of(struct sched *s, const struct os_cpuset *cpus, uint64_t cores[4])
+static bool cores_of(struct sched *s, const struct os_cpuset *cpus, uint64_t cores[USF_CORE_WORDS])
 {
     bool any = false;
     for (uint32_t c = 0; c < s->h->nr_cores; c++) {
@@ -28,7 +28,7 @@ static bool cores_of(struct sched *s, const struct os_cpuset *cpus, uint64_t cor
 bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(struct os_cpuset *cpus))
 {
     struct os_cpuset now;
-    uint64_t cores[4] = {0};
+    uint64_t cores[USF_CORE_WORDS] = {0};
     bool any = true, changed = false;
     if (atomic_load(&s->leaving) || s->proc == USF_NONE) return true;
     /* To find out what is allowed changes the thread's own mask for a moment: nobody may be about to bind it.  Under the
@@ -39,7 +39,7 @@ bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(st
         choose(&now);
         any = cores_of(s, &now, cores);
         changed = any && !same(cores, p->may);
-        for (unsigned w = 0; changed && w < 4; w++) p->may[w] = cores[w];
+        for (unsigned w = 0; changed && w < USF_CORE_WORDS; w++) p->may[w] = cores[w];
         if (changed) atomic_store(&p->quota, 0);
     }
     core_leave(s, me, &(struct kicks){0});
@@ -53,14 +53,14 @@ static bool is_active(struct sched *s, uint32_t proc) { return atomic_load(&s->p
 static uint32_t quota_of(struct sched *s, uint32_t proc) { return atomic_load(&s->procs[proc].quota); }
 
 /* The cores of another process of the group. */
-static bool share(struct sched *s, uint32_t proc, uint64_t cores[4])
+static bool share(struct sched *s, uint32_t proc, uint64_t cores[USF_CORE_WORDS])
 {
     struct usf_proc *p = &s->procs[proc];
     for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
         struct usf_proc *o = &s->procs[i];
         if (i == proc || !is_active(s, i) || o->quota_group != p->quota_group || quota_of(s, i) != quota_of(s, proc)) continue;
         if (!same(o->may, p->may)) continue;
-        for (unsigned w = 0; w < 4; w++) cores[w] = o->pol.cores[w];
+        for (unsigned w = 0; w < USF_CORE_WORDS; w++) cores[w] = o->pol.cores[w];
         return true;
     }
     return false;
@@ -81,7 +81,7 @@ static unsigned crowd(struct sched *s, uint32_t proc, uint32_t core)
 static unsigned distance(const struct usf_core *a, const struct usf_core *b)
 { return a->pol.llc == b->pol.llc ? 0 : a->pol.node == b->pol.node ? 1 : 2; }
 
-static unsigned count(const uint64_t cores[4])
+static unsigned count(const uint64_t cores[USF_CORE_WORDS])
 {
     unsigned n = 0;
     for (unsigned c = 0; c < USF_MAX_CORES; c++) n += has(cores, c);
@@ -89,13 +89,13 @@ static unsigned count(const uint64_t cores[4])
 }
 
 /* So many of the cores that it may use: where fewest others are confined to, that it has already, close together. */
-static void choose_cores(struct sched *s, uint32_t proc, uint32_t n, uint64_t cores[4])
+static void choose_cores(struct sched *s, uint32_t proc, uint32_t n, uint64_t cores[USF_CORE_WORDS])
 {
     const struct usf_proc *p = &s->procs[proc];
     unsigned cost[USF_MAX_CORES];
     const struct usf_core *first = 0;
     for (uint32_t c = 0; c < s->h->nr_cores; c++) cost[c] = 8 * crowd(s, proc, c) + (has(p->pol.cores, c) ? 0 : 4);
-    for (unsigned w = 0; w < 4; w++) cores[w] = 0;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) cores[w] = 0;
     while (n--) {
         uint32_t best = USF_NONE;
         unsigned least = UINT32_MAX;
@@ -112,13 +112,13 @@ static void choose_cores(struct sched *s, uint32_t proc, uint32_t n, uint64_t co
 }
 
 /* The policy has its ready tasks by where they may run: they leave it, and come back. */
-static void confine(struct sched *s, uint32_t proc, const uint64_t cores[4])
+static void confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_WORDS])
 {
     uint64_t *may = s->procs[proc].pol.cores;
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++)
         if (atomic_load(&s->tasks[i].proc) == proc && atomic_load(&s->tasks[i].state) == USF_TASK_READY) core_dequeue(s, i);
-    for (unsigned w = 0; w < 4; w++) may[w] = cores[w];
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) may[w] = cores[w];
     s->ops.proc_changed(&s->pol, proc);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
@@ -150,7 +150,7 @@ void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota
     bool all = false, confined = false;
     while (!all && core_enter(s, &me)) {
         struct kicks k = {0};
-        uint64_t cores[4];
+        uint64_t cores[USF_CORE_WORDS];
         bool its = is_active(s, proc) && p->pid == pid && p->space == s->space;
         if (its && !confined) {
             p->quota_group = group;

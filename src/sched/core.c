@@ -151,10 +151,10 @@ void core_idle_clear(struct sched *s, uint32_t core)
 
 static bool is_free(unsigned state) { return state == USF_CORE_IDLE || state == USF_CORE_AWAY; }
 
-static bool idle_mask(struct sched *s, const struct usf_pol_proc *p, uint64_t out[4])
+static bool idle_mask(struct sched *s, const struct usf_pol_proc *p, uint64_t out[USF_CORE_WORDS])
 {
     uint64_t any = 0;
-    for (int i = 0; i < 4; i++)
+    for (unsigned i = 0; i < USF_CORE_WORDS; i++)
         any |= out[i] = atomic_load(&s->h->idle[i]) & p->cores[i];
     return any != 0;
 }
@@ -291,6 +291,7 @@ static bool is_due(struct sched *s, struct usf_core *c, uint64_t w, uint64_t loa
 bool core_take_lent(struct sched *s, struct kicks *k)
 {
     bool all = true;
+    s->h->lent_looked = s->pol.now;
     for (uint32_t i = 0; i < s->h->nr_cores && k->n < KICKS_MAX - 2; i++) {
         struct usf_core *c = &s->cores[i];
         uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
@@ -310,6 +311,11 @@ bool core_take_lent(struct sched *s, struct kicks *k)
         core_take(s, i, w, k);
     }
     return all;
+}
+
+void core_look_for_lent(struct sched *s, struct kicks *k)
+{
+    if (s->pol.now - s->h->lent_looked >= s->h->lend_ns / 8) core_take_lent(s, k);
 }
 
 /* Put the task on the core if it is (still) free. */
@@ -425,7 +431,7 @@ void core_fill(struct sched *s, uint32_t core, struct kicks *k)
 
 void core_fill_all(struct sched *s, struct kicks *k)
 {
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < USF_CORE_WORDS; i++)
         for (uint64_t m = atomic_load(&s->h->idle[i]); m && k->n < KICKS_MAX - 2; m &= m - 1) {
             if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return;
             core_fill(s, i * 64 + (uint32_t)__builtin_ctzll(m), k);
@@ -436,14 +442,14 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
 {
     struct usf_task *t = &s->tasks[task];
     struct usf_pol_proc *p = &s->procs[t->proc].pol;
-    uint64_t idle[4], tried[4] = {0};
+    uint64_t idle[USF_CORE_WORDS], tried[USF_CORE_WORDS] = {0};
 
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_BLOCKED) | ST(USF_TASK_IN_KERNEL), USF_TASK_READY);
     t->why = why;
     while (k->n < KICKS_MAX - 2 && idle_mask(s, p, idle)) {
         const char *bad = 0;
         uint64_t any = 0;
-        for (int i = 0; i < 4; i++) any |= idle[i] &= ~tried[i];
+        for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= idle[i] &= ~tried[i];
         if (!any) break;
         uint32_t c = policy_select(&s->pol, &s->ops, task, idle, &bad);
         if (bad) {
@@ -459,5 +465,5 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
     core_enqueue(s, task, why);
     /* A core may have become free between the look and the count: its owner saw no one waiting. */
     if (idle_mask(s, p, idle)) core_fill_all(s, k);
-    else core_take_lent(s, k);
+    else core_look_for_lent(s, k);
 }

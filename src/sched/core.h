@@ -43,6 +43,8 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k);
 /* Take cores that have been lent for too long, while tasks wait.  False: some are lent, but not yet for
  * long enough. */
 bool core_take_lent(struct sched *s, struct kicks *k);
+/* The same for those who make tasks ready, many times a microsecond on a large machine: unless somebody has just done it. */
+void core_look_for_lent(struct sched *s, struct kicks *k);
 /* If the core is free and tasks wait: dispatch. */
 void core_fill(struct sched *s, uint32_t core, struct kicks *k);
 void core_fill_all(struct sched *s, struct kicks *k);
@@ -58,6 +60,7 @@ bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap)
 void core_change_proc(struct sched *s, uint32_t proc, uint32_t weight, int32_t priority);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);
+void core_drop_policy(struct sched *s, const char *why);
 /* For the expensive asserts, before `name` releases the lock (recover.c): all that is changed under it alone agrees. */
 bool core_is_sound(struct sched *s, uint32_t name);
 

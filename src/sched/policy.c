@@ -136,12 +136,18 @@ static void change(struct sched *s, const char *policy, enum usf_policy_by by, c
     use(s, true);       /* the caller has seen that it is known */
 }
 
-void core_replace_policy(struct sched *s, const char *why)
+/* holds the lock.  What the policy knew is lost: the caller builds the queues anew. */
+void core_drop_policy(struct sched *s, const char *why)
 {
     char text[sizeof s->h->policy_why];
     usf_format(text, sizeof text, "policy `%s` replaced by `coop`: %s", s->h->policy, why);
     usf_warn("%s", text);
     change(s, "coop", USF_POLICY_BY_FAULT, text);
+}
+
+void core_replace_policy(struct sched *s, const char *why)
+{
+    core_drop_policy(s, why);
     tell_all(s);
 }
 
@@ -163,14 +169,4 @@ bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap)
         core_replace_policy(s, "its init has failed");
     }
     return false;
-}
-
-void sched_drop_policy(struct sched *s, const char *why)
-{
-    struct sched_self me = {.task = USF_NONE};
-    struct kicks k = {0};
-    if (policy_find(s->h->policy) == usf_builtin_policies[0] || !core_enter(s, &me)) return;
-    core_replace_policy(s, why);
-    core_fill_all(s, &k);
-    core_leave(s, &me, &k);
 }

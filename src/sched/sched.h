@@ -87,6 +87,8 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
 };
 
 /* This process's view of an instance.  One per process (one per instance in tests and simulator). */
+#define SCHED_POLICY_HUNG "an operation of it did not return"
+
 struct sched {
     struct usf_header *h;
     struct usf_core *cores;
@@ -99,6 +101,7 @@ struct sched {
     uint32_t space;             /* our pid namespace: index in usf_header.space */
     uint32_t policy_gen;        /* the generation `ops` belongs to */
     const struct usf_policy_ops *object;    /* of policy_path, or null */
+    bool policy_hung;           /* monitor: the lock's owner does not come back from an operation */
     _Atomic bool kernel;        /* policy `linux`: the kernel schedules */
     _Atomic bool swap;          /* its USF_POLICY_SWAP: read without the lock */
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */
@@ -114,6 +117,7 @@ struct sched {
     struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: nobody is tried */
     bool (*would_leave)(uint32_t place, const void *regs);   /* is that wait over?  Fast, and holds for the moment only */
     struct sched_watcher *watch;
+    _Atomic uint32_t next_record;   /* hint: where to look for a free task */
 };
 
 /* Fields of a core's word. */
@@ -159,8 +163,6 @@ struct sched_request {
     int64_t value;
 };
 int  sched_ask(const struct shm *m, const struct sched_request *r, uint64_t timeout_ns, char *why, unsigned cap);
-/* Monitor: the policy is not to be used any more. */
-void sched_drop_policy(struct sched *s, const char *why);
 /* Monitor: do what is asked for. */
 void sched_answer(struct sched *s);
 
@@ -184,7 +186,7 @@ void sched_set_malleable(struct sched *s, struct sched_self *me);
  * -EXDEV: none of the instance's cores is in cpus, -ESTALE: the instance has been retired,
  * -EREMOTE: it is another pid namespace's). */
 int  sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
-                     const uint64_t cpus[16], uint32_t run);
+                     const uint64_t *cpus, uint32_t run);
 /* Take the process and all its tasks off: it leaves or is about to exec (lives: its threads may still look at their
  * records, which are kept until it is dead), or it died. */
 void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bool lives);

@@ -36,13 +36,13 @@ static void tell_of_join(struct sched *s)
 }
 
 int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
-                    const uint64_t cpus[16], uint32_t run)
+                    const uint64_t *cpus, uint32_t run)
 {
     struct sched_self me = {.task = USF_NONE, .joining = 1};
-    uint64_t cores[4] = {0}, any = 0;
+    uint64_t cores[USF_CORE_WORDS] = {0}, any = 0;
     for (uint32_t c = 0; c < s->h->nr_cores; c++) {
         uint32_t cpu = s->cores[c].pol.cpu;
-        if (cpu < 1024 && cpus[cpu / 64] >> (cpu % 64) & 1) any = cores[c / 64] |= 1ull << (c % 64);
+        if (cpu < OS_CPUSET_WORDS * 64 && cpus[cpu / 64] >> (cpu % 64) & 1) any = cores[c / 64] |= 1ull << (c % 64);
     }
     if (!any) return -EXDEV;
     int i = shm_join_begin(s->h, s->shm_dir, s->space, pid, start_time);
@@ -70,7 +70,7 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     p->pol.busy_ns = p->pol.progress = 0;
     p->pol.width = p->pol.share_gen = 0;
     __builtin_memset(p->pol.share, 0, sizeof p->pol.share);
-    for (int w = 0; w < 4; w++) p->pol.cores[w] = p->may[w] = cores[w];
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) p->pol.cores[w] = p->may[w] = cores[w];
     atomic_store(&p->quota, 0);
     __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
     if (!s->h->policy_begun && !core_begin_policy(s)) core_replace_policy(s, "its init has failed");
@@ -149,6 +149,13 @@ static void free_tasks(struct sched *s, uint32_t proc)
     }
 }
 
+/* holds the lock.  Make room: these are on their cores already. */
+static void kick_now(struct sched *s, struct kicks *k)
+{
+    for (uint32_t j = 0; j < k->n; j++) core_kick(s, k->task[j], false);
+    k->n = 0;
+}
+
 /* holds the lock, and releases it */
 static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, bool dead)
 {
@@ -171,10 +178,7 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         if (st == USF_TASK_NEW || st == USF_TASK_GONE) continue;    /* not (or no longer) known to the policy */
         remove_task(s, i, &k);
         USF_POINT("sched.removing");
-        if (k.n >= KICKS_MAX - 4) {     /* make room: these are on their cores already */
-            for (uint32_t j = 0; j < k.n; j++) core_kick(s, k.task[j], false);
-            k.n = 0;
-        }
+        if (k.n >= KICKS_MAX - 4) kick_now(s, &k);
     }
     s->ops.proc_remove(&s->pol, proc);
     if (p->run && p->run <= s->h->max_runs) {
@@ -185,7 +189,8 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         atomic_fetch_add(&r->unpatched, p->unpatched);
         for (unsigned i = 0; i < sizeof p->gone / 8; i++) atomic_fetch_add(&r->n[i], n[i]);
     }
-    core_fill_all(s, &k);
+    /* It may have had more cores than are filled at a time. */
+    for (core_fill_all(s, &k); k.n >= KICKS_MAX - 2; core_fill_all(s, &k)) kick_now(s, &k);
     /* Other threads of a process that leaves by itself run on for a moment, parking and waking by their records:
      * these are free only when the process is dead, which the monitor sees. */
     if (dead) free_tasks(s, proc);
@@ -261,15 +266,14 @@ void sched_desert(struct sched *s, const struct os_cpuset *cpus)
 
 static uint32_t claim_record(struct sched *s)
 {
-    static _Atomic uint32_t hint;
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (;;) {
-        uint32_t start = atomic_load_explicit(&hint, memory_order_relaxed);
+        uint32_t start = atomic_load_explicit(&s->next_record, memory_order_relaxed);
         for (uint32_t n = 0; n < hwm; n++) {
             uint32_t i = (start + n) % hwm, free = USF_TASK_FREE;
             if (atomic_load_explicit(&s->tasks[i].state, memory_order_relaxed) == USF_TASK_FREE
                 && atomic_compare_exchange_strong(&s->tasks[i].state, &free, USF_TASK_NEW)) {
-                atomic_store_explicit(&hint, i + 1, memory_order_relaxed);
+                atomic_store_explicit(&s->next_record, i + 1, memory_order_relaxed);
                 return i;
             }
         }

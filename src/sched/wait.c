@@ -54,6 +54,7 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     core_set_state(s, me->task, ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL), USF_TASK_BLOCKED);
     core_count(&t->n.blocks, 1);
     uint64_t now = s->pol.now;
+    if (had) s->cores[core].pol.current = USF_NONE;     /* the policy is not to count on it: nobody goes on here by himself */
     bool given = had && core_give(s, core, me->task, core_pick(s, core, CORE_ANY), &k);
     if (had && !given && !me->spun && estimate(&s->cores[core].poll_ns)) {
         atomic_store(&s->cores[core].poller, me->task + 1);
@@ -110,7 +111,7 @@ static void wake_some(struct sched *s, const uint32_t *tasks, unsigned n, struct
         core_enqueue(s, tasks[i], USF_WHY_WAKE);
     }
     core_fill_all(s, k);
-    core_take_lent(s, k);
+    core_look_for_lent(s, k);
 }
 
 /* The waker's process may have been taken off and on again since it took its record: so were those that it wakes, who may have new ones

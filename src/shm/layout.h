@@ -22,9 +22,11 @@
 
 #define USF_SHM_MAGIC       0x316765732d667375ull /* "usf-seg1" */
 #define USF_SHM_ABI         1u
-#define USF_MAX_CORES       256u
+#define USF_MAX_CORES       USF_CORES_MAX
 #define USF_MAX_PROCS       1024u
+#ifndef USF_MAX_TASKS
 #define USF_MAX_TASKS       32768u
+#endif
 #define USF_MAX_SPACES      16u      /* pid namespaces whose programs share the instance */
 #define USF_DAMAGED         (USF_MAX_PROCS + 2u)    /* usf_header.stalled: the records contradict each other */
 #define USF_TASK_CHUNK      64u      /* tasks made real at a time */
@@ -174,7 +176,7 @@ struct usf_proc {
     uint32_t reserved0;
     struct usf_pol_proc pol;
     struct usf_counters gone;   /* sums of its ended tasks */
-    uint64_t may[4];            /* cores whose CPUs it may use; pol.cores are all of them, or as many as its quota allows */
+    uint64_t may[USF_CORE_WORDS];            /* cores whose CPUs it may use; pol.cores are all of them, or as many as its quota allows */
     _Atomic uint32_t quota;     /* so many cores at once; USF_NONE: no bound, 0: the monitor is to look */
     uint32_t quota_group;       /* the control group whose quota that is: its processes share the cores */
 };
@@ -325,11 +327,12 @@ struct usf_header {
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t nr_ready;         /* tasks in the policy's queues */
     _Alignas(USF_CACHELINE)
-    _Atomic uint64_t idle[4];          /* bit c: core c is IDLE; under the lock, or cleared by CAS */
+    _Atomic uint64_t idle[USF_CORE_WORDS];          /* bit c: core c is IDLE; under the lock, or cleared by CAS */
     _Atomic uint32_t task_hwm;         /* tasks below are backed by real pages */
     _Atomic uint32_t proc_hwm;         /* processes below are; nothing above was ever in use */
     _Atomic uint32_t nr_procs_active;  /* for display: records that are not FREE */
     uint64_t moved_ns;                 /* when the lock was last had, to some 40 ms: a sign of its life; under the lock */
+    uint64_t lent_looked;              /* ns: when all cores were last looked through for lent ones; under the lock */
     _Alignas(USF_CACHELINE)
     struct usf_lock lock;
     uint8_t  pol_data[USF_POL_DATA];
@@ -356,7 +359,7 @@ struct usf_header {
     F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, mute) \
     F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_space, ns) F(usf_space, monitor_pid) F(usf_space, monitor_start) \
     F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, tail) F(usf_header, nr_ready) \
-    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, moved_ns) \
+    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, moved_ns) F(usf_header, lent_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
@@ -395,10 +398,10 @@ struct usf_header {
 
 /* ---- sizes, offsets, alignments that the code relies on ---------------------------------------- */
 #define USF_LAYOUT_RECORD(type, size) \
-    _Static_assert(sizeof(struct type) == (size), "size of struct " #type); \
+    _Static_assert(sizeof(struct type) == (size) || USF_CORES_MAX != 256, "size of struct " #type); \
     _Static_assert(_Alignof(struct type) == USF_CACHELINE, "alignment of struct " #type)
 #define USF_LAYOUT_AT(type, field, offset) \
-    _Static_assert(offsetof(struct type, field) == (offset), "offset of " #type "." #field)
+    _Static_assert(offsetof(struct type, field) == (offset) || USF_CORES_MAX != 256, "offset of " #type "." #field)
 
 USF_LAYOUT_RECORD(usf_task, 320);
 USF_LAYOUT_AT(usf_task, since_ns, 56);
@@ -433,9 +436,9 @@ _Static_assert(offsetof(struct usf_header, monitor_event) % USF_CACHELINE == 0, 
 _Static_assert(offsetof(struct usf_header, nr_ready) % USF_CACHELINE == 0, "nr_ready on a line of its own");
 _Static_assert(offsetof(struct usf_header, idle) % USF_CACHELINE == 0, "idle bits on a line of their own");
 _Static_assert(sizeof(struct usf_counters) == 80, "size of struct usf_counters");
-_Static_assert(sizeof(struct usf_pol_task) == 96 && sizeof(struct usf_pol_core) == 176 &&
-               sizeof(struct usf_pol_proc) == 4208, "sizes of the policy's records");
+_Static_assert(sizeof(struct usf_pol_task) == 96 && (sizeof(struct usf_pol_core) == 176 || USF_CORES_MAX != 256) &&
+               (sizeof(struct usf_pol_proc) == 4208 || USF_CORES_MAX != 256), "sizes of the policy's records");
 _Static_assert(USF_MAX_SPACES <= 16, "bit sets of spaces are one word, or half of one");
-_Static_assert(USF_MAX_CORES <= 256, "bit sets of cores have 4 words");
+_Static_assert(USF_MAX_CORES % 64 == 0, "bit sets of cores have whole words");
 _Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0 && USF_MAX_PROCS % USF_PROC_CHUNK == 0, "whole chunks");
 #endif

@@ -1,0 +1,426 @@
+/* sim/usf.c - threads under usf: the real scheduler, called at the virtual times at which they would call it.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Each program has its own view (struct sched), as each process has; the monitor has another.  The policy's operations are called through
+ * two hooks, which note who becomes ready and who is started, and change nothing.
+ *
+ * The scheduler lock is never contended here, as a fiber executes a whole decision at one instant; what waiting for it takes is
+ * reckoned: decisions are `lock_ns` apart, and who comes sooner pays for the wait. */
+#include "sim/internal.h"
+#include "os/os.h"
+#include "policy/policy.h"
+#include "sched/core.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BACKOFF_MIN 1000u       /* a busy-waiter that finds nobody with use for its core looks again after 1, 2, .. 64 us */
+#define BACKOFF_MAX 64000u
+#define DOZE_NS     20000000u   /* the monitor, as src/monitor/watch.c */
+#define LEAST_NS    1000000u
+
+static struct sim_view *view_of(struct usf_pol *p) { return (struct sim_view *)(void *)((char *)p - offsetof(struct sim_view, s.pol)); }
+static struct usf_task *record(struct sim_thread *t) { return &t->inst->view->s.tasks[t->self.task]; }
+
+/* ---- hooks ----------------------------------------------------------------------------------------- */
+
+static void on_enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
+{
+    struct sim *s = sim_the;
+    sim_mark_ready(s, sim_thread(s, s->task_thread[task]));
+    if (why != USF_WHY_YIELD) s->pokes++;
+    view_of(p)->inner.enqueue(p, task, why);
+}
+
+static void on_started(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    struct sim *s = sim_the;
+    uint32_t poller = atomic_load(&view_of(p)->s.cores[core].poller);
+    if (poller && !(poller & USF_MAIL)) sim_poke(s, sim_thread(s, s->task_thread[poller - 1]));
+    view_of(p)->inner.started(p, core, task);
+}
+
+/* Others have to find the thread by its task from here on: it may wait for its first core. */
+static void on_task_add(struct usf_pol *p, uint32_t task)
+{
+    struct sim *s = sim_the;
+    if (s->self && s->self->self.task == task) s->task_thread[task] = s->self->k.id;
+    view_of(p)->inner.task_add(p, task);
+}
+
+/* The policy may have been replaced since: its operations are the new one's then, and bare. */
+static void hook(struct sim_view *v)
+{
+    if (USF_LIKELY(v->s.ops.enqueue == on_enqueue)) return;
+    v->inner = v->s.ops;
+    v->s.ops.enqueue = on_enqueue;
+    v->s.ops.started = on_started;
+    v->s.ops.task_add = on_task_add;
+}
+
+static bool would_leave(uint32_t place, const void *regs) { return ((const struct sim_thread *)regs)->granted; }
+
+static struct sim_view *view_new(struct sim *s)
+{
+    struct sim_view *v = calloc(1, sizeof *v);
+    if (!v) return 0;
+    sched_bind(&v->s, s->h);
+    v->s.watch = s->watcher;
+    v->s.remote_pin = true;
+    v->s.spins = s->spins;
+    v->s.would_leave = would_leave;
+    if (sched_use_policy(&v->s, s->c->policy_ops, s->why, s->cap)) {
+        free(v);
+        return 0;
+    }
+    hook(v);
+    return v;
+}
+
+/* ---- begin, end ------------------------------------------------------------------------------------ */
+
+int sim_usf_init(struct sim *s)
+{
+    const struct usf_policy_ops *ops = s->c->policy_ops ? s->c->policy_ops : policy_find(s->c->policy);
+    if (!ops) {
+        const char *near = policy_nearest(s->c->policy);
+        usf_format(s->why, s->cap, "there is no policy `%s`%s%s%s", s->c->policy, near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
+        return -EINVAL;
+    }
+    if (ops->flags & USF_POLICY_KERNEL) {
+        usf_format(s->why, s->cap, "policy `%s` leaves scheduling to the kernel: choose a model of the kernel instead", ops->name);
+        return -EINVAL;
+    }
+    if (s->m->nr_cpus > USF_MAX_CORES) {
+        usf_format(s->why, s->cap, "the machine has %u CPUs, and this build of the scheduler at most %u cores", s->m->nr_cpus, USF_MAX_CORES);
+        return -EINVAL;
+    }
+    s->h = sim_segment_new(s->c, &s->segment);
+    if (!s->h) return -ENOMEM;
+    s->watcher = calloc(1, sizeof *s->watcher);
+    s->task_thread = malloc(USF_MAX_TASKS * sizeof *s->task_thread);
+    s->spins = mmap(0, USF_MAX_TASKS * sizeof *s->spins, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (s->spins == MAP_FAILED) s->spins = 0;
+    if (!s->watcher || !s->task_thread || !s->spins) return -ENOMEM;
+    memset(s->task_thread, 0xff, USF_MAX_TASKS * sizeof *s->task_thread);
+    s->monitor = view_new(s);
+    if (!s->monitor) return *s->why ? -EINVAL : -ENOMEM;
+    sched_watch_begin(&s->monitor->s);
+    s->looked_at = s->now;
+    sim_heap_set(&s->heap, s->id_monitor, s->now + LEAST_NS);
+    return 0;
+}
+
+void sim_usf_free(struct sim *s)
+{
+    if (s->spins) munmap(s->spins, USF_MAX_TASKS * sizeof *s->spins);
+    if (s->h) sim_segment_free(s->h, s->segment);
+    free(s->watcher);
+    free(s->task_thread);
+    free(s->spinner);
+    free(s->monitor);
+}
+
+static void configure(struct sched *v, uint32_t proc, const struct sim_program *p)
+{
+    struct sched_self me = {.task = USF_NONE, .joining = 1};
+    struct usf_pol_proc *pol = &v->procs[proc].pol;
+    if (!core_enter(v, &me)) return;
+    pol->weight = p->weight;
+    pol->priority = p->priority;
+    pol->flags = p->flags;
+    v->ops.proc_changed(&v->pol, proc);
+    core_leave(v, &me, &(struct kicks){0});
+}
+
+int sim_usf_join(struct sim *s, struct sim_inst *i)
+{
+    struct os_cpuset cpus = {0};
+    struct sim_view *v = i->view = view_new(s);
+    if (!v) return *s->why ? -EINVAL : -ENOMEM;
+    for (uint32_t c = 0; c < s->m->nr_cpus; c++)
+        if (!i->p->cpus || i->p->cpus[c / 64] >> (c % 64) & 1) os_cpu_set(&cpus, c);
+    int r = sched_proc_join(&v->s, (int32_t)i->index + 2, 1, i->p->name, cpus.w, 0);
+    if (r < 0) return r;
+    hook(v);
+    if (i->p->weight != 100 || i->p->priority || i->p->flags) configure(&v->s, (uint32_t)r, i->p);
+    return 0;
+}
+
+/* As the monitor clears away a process that has died. */
+void sim_usf_leave(struct sim *s, struct sim_inst *i)
+{
+    hook(s->monitor);
+    if (i->view->s.proc != USF_NONE) sched_proc_remove(&s->monitor->s, 0, i->view->s.proc, false);
+    for (uint32_t id = i->threads; id; id = sim_thread(s, id - 1)->next_of_inst) {
+        struct sim_thread *t = sim_thread(s, id - 1);
+        if (t->self.task != USF_NONE) s->task_thread[t->self.task] = SIM_NONE;
+        if (t->spin_at) {
+            uint32_t last = s->spinner[--s->nr_spinners];
+            s->spinner[t->spin_at - 1] = last;
+            sim_thread(s, last)->spin_at = t->spin_at;
+            t->spin_at = 0;
+        }
+    }
+    free(i->view);
+    i->view = 0;
+}
+
+/* ---- what a decision costs ------------------------------------------------------------------------- */
+
+static void pay(struct sim *s, struct sim_thread *t)
+{
+    uint64_t at = s->lock_free_at > s->now ? s->lock_free_at : s->now;
+    s->st->lock_wait_ns += at - s->now;
+    t->debt += s->m->cost.sched_ns + s->m->cost.lock_ns + (at - s->now);
+    s->lock_free_at = at + s->m->cost.lock_ns;
+    hook(t->inst->view);
+}
+
+void sim_usf_attach(struct sim_thread *t)
+{
+    struct sim *s = sim_the;
+    pay(s, t);
+    t->self.task = USF_NONE;
+    int r = sched_attach(&t->inst->view->s, &t->self, (int32_t)t->k.id + 1, t->inst->p->name);
+    if (r) sim_fail(s, r, "%s", r == -EAGAIN ? "more threads than an instance has tasks" : "a thread cannot take part");
+    if (r) sim_request(t, SIM_REQ_EXIT);
+}
+
+void sim_usf_detach(struct sim_thread *t)
+{
+    struct sim *s = sim_the;
+    uint32_t task = t->self.task;
+    pay(s, t);
+    sched_detach(&t->inst->view->s, &t->self, true);
+    s->task_thread[task] = SIM_NONE;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------- */
+
+static bool spinner_add(struct sim *s, struct sim_thread *t)
+{
+    if (s->nr_spinners == s->cap_spinners) {
+        uint32_t n = s->cap_spinners ? 2 * s->cap_spinners : 256;
+        uint32_t *list = realloc(s->spinner, n * sizeof *list);
+        if (!list) return false;
+        s->spinner = list;
+        s->cap_spinners = n;
+    }
+    s->spinner[s->nr_spinners++] = t->k.id;
+    t->spin_at = s->nr_spinners;
+    return true;
+}
+
+static void spinner_del(struct sim *s, struct sim_thread *t)
+{
+    if (!t->spin_at) return;
+    uint32_t last = s->spinner[--s->nr_spinners];
+    s->spinner[t->spin_at - 1] = last;
+    sim_thread(s, last)->spin_at = t->spin_at;
+    t->spin_at = 0;
+}
+
+/* The rounds of a busy-wait that find nothing: until the wait is over, until somebody becomes ready, or for a while if others are
+ * ready whom nobody wanted to run here. */
+static void spin(struct sim *s, struct sim_thread *t, uint64_t until)
+{
+    bool others = sched_core_is_wanted(&t->inst->view->s);
+    uint64_t ns = SIM_ENDLESS;
+    if (others) ns = t->backoff = !t->backoff ? BACKOFF_MIN : 2 * t->backoff > BACKOFF_MAX ? BACKOFF_MAX : 2 * t->backoff;
+    if (until && until - s->now < ns) ns = until - s->now;
+    if (!spinner_add(s, t)) sim_fail(s, -ENOMEM, "no memory");
+    sim_busy(t, SIM_MODE_SPIN, ns);
+    if (!t->spin_at) t->backoff = 0;    /* poked */
+    spinner_del(s, t);
+}
+
+static bool round_of(struct sim *s, struct sim_thread *t, bool yields)
+{
+    struct sched *v = &t->inst->view->s;
+    if (!sched_core_is_wanted(v) && atomic_load(&record(t)->state) == USF_TASK_RUNNING) {
+        record(t)->n.yields += yields;
+        return false;
+    }
+    pay(s, t);
+    t->yields = 1;
+    bool ran = yields ? sched_yield_core(v, &t->self, false) : sched_spin(v, &t->self, 0, t);
+    t->yields = 0;
+    s->st->yields += ran;
+    s->st->sched_events += ran;
+    return ran;
+}
+
+/* until: ns, 0: none. */
+static void wait_busily(struct sim *s, struct sim_thread *t, bool yields, uint64_t until)
+{
+    t->how = SIM_HOW_SPINS;
+    t->backoff = 0;
+    while (!t->granted && (!until || s->now < until)) {
+        if (s->c->spins_unseen && !yields) sim_busy(t, SIM_MODE_SPIN, until ? until - s->now : SIM_ENDLESS);
+        else if (!round_of(s, t, yields) && !t->granted) spin(s, t, until);
+    }
+}
+
+void sim_usf_wait(struct sim_thread *t, enum sim_wait how)
+{
+    struct sim *s = sim_the;
+    bool yields = how == SIM_WAIT_YIELD || how == SIM_WAIT_YIELD_BLOCK;
+    if (how == SIM_WAIT_YIELD || how == SIM_WAIT_SPIN) wait_busily(s, t, yields, 0);
+    if (how == SIM_WAIT_SPIN_BLOCK || how == SIM_WAIT_YIELD_BLOCK) wait_busily(s, t, yields, s->now + t->inst->p->spin_ns);
+    while (!t->granted) {
+        t->how = SIM_HOW_BLOCKS;
+        pay(s, t);
+        sched_waits_for(&t->inst->view->s, &t->self, USF_WAIT_FUTEX, (uintptr_t)t);
+        sched_block(&t->inst->view->s, &t->self, 0);
+    }
+    t->how = SIM_HOW_NOT;
+}
+
+/* All of one program, as wakers of futexes have it. */
+void sim_usf_wake(struct sim_thread *t, const uint32_t *threads, unsigned n)
+{
+    struct sim *s = sim_the;
+    uint32_t task[KICKS_MAX];
+    while (n) {
+        unsigned k = 0;
+        struct sim_view *v = sim_thread(s, *threads)->inst->view;
+        for (; k < n && k < KICKS_MAX / 2 && sim_thread(s, threads[k])->inst->view == v; k++) task[k] = sim_thread(s, threads[k])->self.task;
+        pay(s, t);
+        sched_wake(&t->inst->view->s, &t->self, task, k);
+        threads += k;
+        n -= k;
+    }
+}
+
+void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain)
+{
+    struct sim *s = sim_the;
+    struct sched *v = &t->inst->view->s;
+    if (certain) {
+        pay(s, t);
+        sched_waits_for(v, &t->self, USF_WAIT_SYSCALL, 0);
+        sched_leave_core(v, &t->self, true);
+    } else {
+        sched_lend_core(v, &t->self, 0);
+    }
+    sim_kernel_sleep(t, ns);
+    if (certain || !sched_end_loan(v, &t->self)) {
+        pay(s, t);
+        sched_return_core(v, &t->self);
+    }
+}
+
+void sim_usf_yield(struct sim_thread *t) { round_of(sim_the, t, true); }
+
+/* ---- the monitor ----------------------------------------------------------------------------------- */
+
+/* What the runtime does in the nudge's handler (look_at_itself), but that loops are known here. */
+void sim_usf_signal(struct sim_thread *t)
+{
+    struct sim *s = sim_the;
+    struct sched *v = &t->inst->view->s;
+    if (t->self.task == USF_NONE || t->self.crit) return;
+    const struct usf_task *task = record(t);
+    uint32_t core = atomic_load(&task->core);
+    bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;
+    bool due = s->now > task->start_ns && s->now - task->start_ns >= s->h->progress_ns;
+    uint64_t at = core < s->h->nr_cores ? v->cores[core].pol.give_way_at : 0;
+    if (!taken && !due && !(at && s->now >= at)) return;
+    pay(s, t);
+    t->yields = 1;
+    uint64_t had = task->n.preemptions;
+    sched_preempt(v, &t->self);
+    t->yields = 0;
+    if (task->n.preemptions == had) return;
+    s->st->preemptions++;
+    t->inst->st->preemptions++;
+}
+
+static void nudge(void *arg, uint32_t task)
+{
+    struct sim *s = arg;
+    if (s->task_thread[task] == SIM_NONE) return;
+    struct sim_thread *t = sim_thread(s, s->task_thread[task]);
+    if (t->signal || (t->k.state != SIM_K_RUNNING && t->k.state != SIM_K_QUEUED)) return;
+    t->signal = 1;
+    if (t->k.state != SIM_K_RUNNING) return;        /* the rest when it runs */
+    sim_account(s, t->k.cpu);
+    t->over += s->m->cost.signal_ns;
+    sim_set_event(s, t->k.cpu);
+}
+
+static char state(void *arg, uint32_t task)
+{
+    struct sim *s = arg;
+    uint32_t id = s->task_thread[task];
+    if (id == SIM_NONE) return 'S';
+    return sim_thread(s, id)->k.state == SIM_K_ASLEEP ? 'S' : 'R';
+}
+
+void sim_usf_look(struct sim *s)
+{
+    struct sched *v = &s->monitor->s;
+    hook(s->monitor);
+    s->looks = false;
+    uint64_t next = sched_watch(v, nudge, state, s);
+    s->looked_at = s->now;
+    if (next == UINT64_MAX) {
+        atomic_fetch_or(&s->h->monitor_asleep, USF_MONITOR_ASLEEP(0));
+        if (!sched_is_quiet(v)) next = DOZE_NS;
+    } else if (next > LEAST_NS) {
+        atomic_fetch_or(&s->h->monitor_asleep, USF_MONITOR_NAPS(0));
+    }
+    sim_heap_set(&s->heap, s->id_monitor, next == UINT64_MAX ? SIM_NEVER : s->now + (next ? next : 1));
+    sim_usf_after(s);
+}
+
+void sim_usf_after(struct sim *s)
+{
+    if (s->looks) {     /* it has been woken */
+        s->looks = false;
+        uint64_t at = s->looked_at + LEAST_NS;
+        sim_heap_set(&s->heap, s->id_monitor, at > s->now ? at : s->now);
+    }
+    for (; s->pokes && s->nr_spinners && sched_core_is_wanted(&s->monitor->s); s->pokes--) {
+        struct sim_thread *t = sim_thread(s, s->spinner[s->nr_spinners - 1]);
+        spinner_del(s, t);
+        sim_poke(s, t);
+    }
+    s->pokes = 0;
+}
+
+/* ---- looking -------------------------------------------------------------------------------------------- */
+
+uint32_t sim_usf_width(struct sim *s, struct sim_inst *i)
+{
+    const struct usf_pol_proc *p = &i->view->s.procs[i->view->s.proc].pol;
+    uint32_t share = 0, all = 0;
+    for (uint32_t w = 0; w < USF_CORE_WORDS; w++) {
+        share += (uint32_t)__builtin_popcountll(p->share[w] & p->cores[w]);
+        all += (uint32_t)__builtin_popcountll(p->cores[w]);
+    }
+    if (p->share_gen != i->share_gen) {
+        i->share_gen = p->share_gen;
+        i->st->reconfigurations++;
+        sim_trace(s, SIM_T_SHARE, i->index, SIM_NONE, share);
+    }
+    return share ? share : all ? all : 1;
+}
+
+/* S5: no core is idle while a task that may run there is ready.  Now and then: the tables agree. */
+bool sim_usf_check(struct sim *s)
+{
+    char why[160];
+    struct sched *v = &s->monitor->s;
+    uint32_t hwm = atomic_load(&s->h->task_hwm);
+    if (s->st->events % 64 == 0 && !sched_is_valid(v, why, sizeof why)) return sim_fail(s, -EPROTO, "%s", why), false;
+    if (!atomic_load(&s->h->nr_ready)) return true;
+    for (uint32_t c = 0; c < s->h->nr_cores; c++) {
+        if (core_state(atomic_load(&v->cores[c].word)) != USF_CORE_IDLE) continue;
+        for (uint32_t i = 0; i < hwm; i++)
+            if (atomic_load(&v->tasks[i].state) == USF_TASK_READY && usf_may_run(&v->pol, i, c))
+                return sim_fail(s, -EPROTO, "core %u is idle while task %u is ready", c, i), false;
+    }
+    return true;
+}

@@ -1,0 +1,103 @@
+/* tests/sim/test_seeds.c - what holds for every simulation.  SPDX-License-Identifier: Apache-2.0
+ *
+ * test_seeds FIRST COUNT: for each seed a random machine and workload, under every built-in policy and every model of the kernel:
+ *   - all programs end, no core is idle while a ready task may run there (S5, after every event), no policy is replaced;
+ *   - busy + busy-waiting + kernel + idle time is CPUs * makespan, and programs' times add up to the CPUs';
+ *   - computing takes as long as the operations say, exactly where nothing slows it down, no less than that elsewhere. */
+#include "policy/policy.h"
+#include "random.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t seed;
+static const char *what;
+
+static void fail(const char *why)
+{
+    printf("FAILED: seed %" PRIu64 ", %s: %s\n", seed, what, why);
+    exit(1);
+}
+
+static void check(const struct sim_machine *m, const struct sim_stats *st, bool exact)
+{
+    uint64_t all = st->makespan_ns * m->nr_cpus, busy = 0, spin = 0, work = 0;
+    if (st->busy_ns + st->spin_ns + st->kernel_ns + st->idle_ns != all) fail("the CPUs' time does not add up");
+    for (uint32_t i = 0; i < st->nr_programs; i++) {
+        const struct sim_program_stats *p = &st->program[i];
+        busy += p->busy_ns;
+        spin += p->spin_ns;
+        work += p->work_ns;
+        if (p->end_ns < p->start_ns || p->end_ns > st->makespan_ns) fail("a program ends at a time that cannot be");
+        if (exact && p->busy_ns != p->work_ns) fail("a program's busy time is not its work");
+    }
+    if (busy != st->busy_ns || spin != st->spin_ns) fail("programs' times do not add up to the CPUs'");
+    if (st->busy_ns < work) fail("less time was spent than there was work");
+}
+
+static void run(const struct sim_config *c, bool exact)
+{
+    char why[200];
+    struct sim_stats st;
+    int r = sim_run(c, &st, why, sizeof why);
+    if (r) fail(why);
+    if (c->policy && strcmp(st.policy, c->policy)) fail(st.policy_why);
+    check(c->machine, &st, exact);
+    sim_stats_free(&st);
+}
+
+/* `fifo` does not promise that whoever yields gets on: it serves yielders after all others, for ever if those come back again and
+ * again.  Where busy-waiters are unseen, and made to give way by the progress guarantee alone, only these promise it: others take
+ * them for threads with work to do, who go before all that have said that they wait. */
+static bool may_starve(const char *name, bool unseen)
+{
+    if (!strcmp(name, "fifo")) return true;
+    return unseen && strcmp(name, "coop") && strcmp(name, "fair") && strcmp(name, "fl") && strcmp(name, "plain");
+}
+
+static uint32_t run_all(struct sim_config *c, bool exact, const struct sim_workload *any, const struct sim_workload *blocking)
+{
+    uint32_t runs = 0;
+    for (const struct usf_policy_ops *const *p = usf_builtin_policies; *p; p++) {
+        if ((*p)->flags & USF_POLICY_KERNEL) continue;
+        c->policy = what = (*p)->name;
+        c->workload = may_starve(what, c->spins_unseen) ? blocking : any;
+        run(c, exact);
+        runs++;
+    }
+    c->policy = 0;
+    for (const struct sim_kernel_ops *const *k = sim_kernels; *k; k++) {
+        c->kernel = *k;
+        what = (*k)->name;
+        c->workload = may_starve(what, c->spins_unseen) ? blocking : any;
+        run(c, exact);
+        runs++;
+    }
+    return runs;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = argc > 1 ? strtoull(argv[1], 0, 10) : 1, count = argc > 2 ? strtoull(argv[2], 0, 10) : 10, runs = 0;
+    printf("seeds %" PRIu64 " to %" PRIu64 "\n", first, first + count - 1);
+    for (seed = first; seed < first + count; seed++) {
+        struct sim_machine m;
+        struct sim_workload any, blocking;
+        bool exact = seed % 2;
+        random_machine(seed, exact, &m);
+        random_workload(seed, &m, false, &any);
+        random_workload(seed, &m, true, &blocking);
+        struct sim_config c = {.machine = &m, .seed = seed, .limit_ns = 100000000000ull, .limit_events = 4000000, .check = true};
+        c.poll_max_ns = seed % 5 ? 0 : 50000;
+        c.soft = seed % 7 == 0;
+        c.spins_unseen = seed % 11 == 0;
+        c.spins_yield = seed % 3 == 0;
+        runs += run_all(&c, exact, &any, &blocking);
+        sim_workload_free(&any);
+        sim_workload_free(&blocking);
+        sim_machine_free(&m);
+    }
+    printf("%" PRIu64 " simulations\n", runs);
+    return 0;
+}

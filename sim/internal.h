@@ -64,9 +64,10 @@ struct sim_thread {
     uint64_t ready_at;          /* ns: since when it wants a CPU; 0: it does not, or has one */
     uint64_t slept_at;          /* ns: since when it waits; 0: it does not */
     uint64_t wait_since, stamp, granted_at;
-    uint8_t  req, mode, how, granted, signal, in_os, yields, holds_off;
+    uint8_t  req, mode, how, granted, signal, in_os, yields;
     uint8_t  on_enqueue;        /* it spins, and wants to be poked when another is queued on its CPU */
-    uint8_t  timed, working, polls;
+    uint8_t  timed, working;
+    uint8_t  doing;             /* enum sim_op_kind */
     uint16_t memory;            /* of the work at hand */
     uint32_t mbps;
     uint32_t home;              /* node of its memory: where it first ran; SIM_NONE */

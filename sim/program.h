@@ -31,7 +31,8 @@ enum sim_op_kind {
     SIM_OP_NEXT,
     SIM_OP_CALL,                /* code `object` */
     SIM_OP_BARRIER,             /* barrier `object`, waiting as `wait` */
-    SIM_OP_LOCK,                /* lock `object`, FIFO, waiting as `wait` */
+    SIM_OP_LOCK,                /* lock `object`, waiting as `wait`.  Who sleeps competes for it with newcomers when it is woken, as with futex
+                                   mutexes; to who waits busily it is passed on in order, as ticket and queue locks are. */
     SIM_OP_UNLOCK,
     SIM_OP_PARALLEL,            /* code `object` on a team of `count` threads (0: default), this one included; ends with a barrier, for which
                                    all wait as `wait`; team threads wait for the next region the same way.  Does not nest deeper than SIM_NEST. */

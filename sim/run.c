@@ -70,7 +70,7 @@ void sim_kernel_sleep(struct sim_thread *t, uint64_t ns)
 static void doze(struct sim_thread *t, const struct sim_op *op)
 {
     uint64_t ns = spread(t, op, op->ns);
-    sim_trace(sim_the, SIM_T_WAIT, t->k.id, t->k.cpu, (uint32_t)SIM_OP_SLEEP << 8);
+    sim_trace(sim_the, SIM_T_WAIT, t->k.id, t->k.cpu, (uint32_t)SIM_WAIT_BLOCK << 24 | SIM_OP_SLEEP);
     if (sim_under_usf(sim_the)) sim_usf_sleep(t, ns, op->flags & SIM_OP_CERTAIN);
     else sim_kernel_sleep(t, ns);
     sim_trace(sim_the, SIM_T_GOES_ON, t->k.id, t->k.cpu, 0);
@@ -194,6 +194,7 @@ static void parallel(struct sim_thread *t, const struct sim_op *op)
     }
     t->team = m;
     execute(t, op->object);
+    t->doing = SIM_OP_PARALLEL;
     if (m->arrived < width - 1) sim_wait(t, &m->join, op->wait);
     t->team = outer;
 }
@@ -205,6 +206,7 @@ static void serve(struct sim_thread *t)
     for (;;) {
         while (m->round == seen || t->team_number >= m->width) {
             seen = m->round;
+            t->doing = SIM_OP_PARALLEL;
             sim_wait(t, &t->dock, m->round ? m->wait : SIM_WAIT_BLOCK);
         }
         seen = m->round;
@@ -249,6 +251,7 @@ static void graph(struct sim_thread *t, const struct sim_op *op)
     while (g->done < d->nr_tasks) {
         t->debt += sim_the->m->cost.sync_ns;
         if (!g->nr) {
+            t->doing = SIM_OP_GRAPH;
             sim_wait(t, &g->q, op->wait);
             continue;
         }
@@ -293,6 +296,7 @@ static void operate(struct sim_thread *t, const struct sim_op *op)
     struct sim_inst *in = t->inst;
     uint32_t capacity;
     struct sim_channel *c;
+    t->doing = op->kind;
     switch ((enum sim_op_kind)op->kind) {
     case SIM_OP_COMPUTE: compute(t, op); break;
     case SIM_OP_CALL: execute(t, op->object); break;

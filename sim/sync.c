@@ -66,7 +66,7 @@ void sim_wait(struct sim_thread *t, struct sim_queue *q, enum sim_wait how)
     t->wait_since = s->now;
     t->k.waits = how != SIM_WAIT_BLOCK;
     sim_queue_push(s, q, t);
-    sim_trace(s, SIM_T_WAIT, t->k.id, t->k.cpu, (uint32_t)how);
+    sim_trace(s, SIM_T_WAIT, t->k.id, t->k.cpu, (uint32_t)how << 24 | t->doing);
     if (sim_under_usf(s)) sim_usf_wait(t, how);
     else kernel_wait(s, t, how);
     t->k.waits = 0;

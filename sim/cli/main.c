@@ -21,8 +21,11 @@ static void overview(FILE *f)
     fputs("\n'usf sim COMMAND --help' describes a command.\n", f);
 }
 
+char **sim_argv;
+
 int main(int argc, char **argv)
 {
+    sim_argv = argv;
     if (argc < 2) {
         overview(stderr);
         return SIM_USAGE;

@@ -1,11 +1,16 @@
 /* bench/policy_bench.c - what a decision costs.  SPDX-License-Identifier: Apache-2.0
  *
- * ns per enqueue + pick for each built-in policy, on machines of 2 to 256 cores with 1 to 512
- * processes that have something ready. */
+ * usage: policy-bench                    ns per enqueue + pick for each built-in policy, on machines of 2 to 256 cores with 1 to 512
+ *                                        processes that have something ready
+ *        policy-bench scale [THREADS]    fl by so many threads at the same time, without a lock */
+#include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "policy/policy.h"
+#include "shm/layout.h"
 
 static uint64_t now_ns(void)
 {
@@ -22,15 +27,19 @@ static double measure(const struct usf_policy_ops *policy, uint32_t cores, uint3
     struct usf_pol_core *core = calloc(cores, sizeof *core);
     struct usf_pol_proc *proc = calloc(procs, sizeof *proc);
     struct usf_pol p = {
-        .now = 1000000000, .quantum = 20000000, .nr_cores = cores, .nr_tasks = TASKS, .nr_procs = procs,
+        .now = 1000000000, .quantum = 20000000, .nr_cores = cores, .nr_tasks = TASKS, .nr_procs = procs, .slice = 10000000,
         .task_stride = sizeof *tasks, .core_stride = sizeof *core, .proc_stride = sizeof *proc,
         .tasks = (char *)tasks, .cores = (char *)core, .procs = (char *)proc, .data = calloc(1, USF_POL_DATA),
     };
-    for (uint32_t c = 0; c < cores; c++) core[c] = (struct usf_pol_core){.id = c, .cpu = c, .llc = c / 8, .node = c / 64};
+    for (uint32_t c = 0; c < cores; c++) core[c] = (struct usf_pol_core){.id = c, .cpu = c, .phys = c, .llc = c / 8, .node = c / 64, .package = c / 64, .current = USF_NONE};
     policy_resolve(policy, &ops);
     if (ops.init(&p)) exit(1);
-    for (uint32_t i = 0; i < procs; i++)
+    for (uint32_t i = 0; i < procs; i++) {
+        proc[i].id = i;
+        proc[i].weight = 100;
         for (int w = 0; w < 4; w++) proc[i].cores[w] = ~0ull;
+        ops.proc_add(&p, i);
+    }
     for (uint32_t t = 0; t < TASKS; t++) {
         tasks[t] = (struct usf_pol_task){.id = t, .proc = t % procs, .last_core = t % cores};
         tasks[t].ready_since = p.now;
@@ -58,8 +67,97 @@ static double measure(const struct usf_policy_ops *policy, uint32_t cores, uint3
     return (double)best / ROUNDS;
 }
 
-int main(void)
+/* ---- fl without the scheduler lock --------------------------------------------------------------- */
+/* So many threads, each the core of its own queue: what one pick and enqueue takes of its own CPU time, and all of them together in a second.
+ * With a thread per CPU the first stays the same, and the second rises with their number, as long as no cache line is shared. */
+
+enum { OWN_TASKS = 4, SCALE_NS = 200000000, MAX_THREADS = 256 };
+
+static struct usf_pol shared;
+static struct usf_policy_ops fl;
+static pthread_barrier_t begin;
+static struct { _Alignas(64) uint64_t rounds, cpu_ns, wall_ns; } result[MAX_THREADS];
+
+static uint64_t cpu_ns(void)
 {
+    struct timespec ts;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void *act(void *arg)
+{
+    uint32_t core = (uint32_t)(uintptr_t)arg;
+    uint64_t rounds = 0;
+    pthread_barrier_wait(&begin);
+    uint64_t cpu = cpu_ns(), wall = now_ns();
+    while (now_ns() - wall < SCALE_NS)
+        for (int i = 0; i < 1000; i++, rounds++) {
+            uint32_t t = fl.pick(&shared, core);
+            if (t == USF_NONE || t / OWN_TASKS != core) abort();
+            fl.enqueue(&shared, t, USF_WHY_WAKE);
+        }
+    result[core].rounds = rounds;
+    result[core].cpu_ns = cpu_ns() - cpu;
+    result[core].wall_ns = now_ns() - wall;
+    return NULL;
+}
+
+static void *zeroed(size_t size)
+{
+    void *p = aligned_alloc(4096, (size + 4095) & ~4095ul);
+    if (!p) exit(1);
+    return memset(p, 0, size);
+}
+
+static void scale(uint32_t threads)
+{
+    pthread_t thread[MAX_THREADS];
+    double each = 0, all = 0;
+    /* records as far apart as in the segment */
+    shared = (struct usf_pol){
+        .now = 1000000000, .quantum = 20000000, .slice = 10000000, .nr_cores = threads, .nr_tasks = threads * OWN_TASKS,
+        .nr_procs = 1, .task_stride = sizeof(struct usf_task), .core_stride = sizeof(struct usf_core),
+        .proc_stride = sizeof(struct usf_proc), .data = zeroed(USF_POL_DATA),
+    };
+    char *tasks = zeroed(shared.nr_tasks * sizeof(struct usf_task)), *cores = zeroed(threads * sizeof(struct usf_core));
+    char *procs = zeroed(sizeof(struct usf_proc));
+    shared.tasks = tasks + offsetof(struct usf_task, pol);
+    shared.cores = cores + offsetof(struct usf_core, pol);
+    shared.procs = procs + offsetof(struct usf_proc, pol);
+    for (uint32_t c = 0; c < threads; c++) *usf_core(&shared, c) = (struct usf_pol_core){.id = c, .cpu = c, .llc = c / 8};
+    for (int w = 0; w < 4; w++) usf_proc(&shared, 0)->cores[w] = ~0ull;
+    policy_resolve(&usf_policy_fl, &fl);
+    if (fl.init(&shared)) exit(1);
+    for (uint32_t t = 0; t < shared.nr_tasks; t++) {
+        *usf_task(&shared, t) = (struct usf_pol_task){.id = t, .last_core = t / OWN_TASKS};
+        fl.enqueue(&shared, t, USF_WHY_WAKE);
+    }
+    pthread_barrier_init(&begin, NULL, threads);
+    for (uint32_t c = 0; c < threads; c++)
+        if (pthread_create(&thread[c], NULL, act, (void *)(uintptr_t)c)) exit(1);
+    for (uint32_t c = 0; c < threads; c++) {
+        pthread_join(thread[c], NULL);
+        each += (double)result[c].cpu_ns / (double)result[c].rounds / threads;
+        all += (double)result[c].rounds * 1e3 / (double)result[c].wall_ns;
+    }
+    printf("fl     %3u threads: %5.1f ns of CPU time per pick and enqueue, %6.1f million per second\n", threads, each, all);
+    free(shared.data);
+    free(tasks);
+    free(cores);
+    free(procs);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && !strcmp(argv[1], "scale")) {
+        uint32_t most = argc > 2 ? (uint32_t)atoi(argv[2]) : 16;
+        if (!most || most > MAX_THREADS) return fprintf(stderr, "policy-bench: scale takes 1 to %u threads\n", MAX_THREADS), 2;
+        for (uint32_t n = 1; n < most; n *= 2) scale(n);
+        scale(most);
+        return 0;
+    }
+    if (argc > 1) return fprintf(stderr, "usage: policy-bench [scale [THREADS]]\n"), 2;
     static const uint32_t cores[] = {2, 64, 256}, procs[] = {1, 8, 512};
     for (const struct usf_policy_ops *const *o = usf_builtin_policies; *o; o++) {
         if ((*o)->flags & USF_POLICY_KERNEL) continue;

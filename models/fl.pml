@@ -14,9 +14,9 @@
  * -DLOADED: the first two are in the queue at the beginning, which leaves room for more rounds.
  *
  * Mutations that must fail, with -DLOADED: -DAGAIN=2 -DNO_TAG (a swap compares the top alone); -DSPLIT_TAKE (a stack is taken by a load and
- * a store); -DTASKS=4 -DBLIND_PUBLISH (a chain is published over whatever is there); -DTHIEVES -DHINT_FIRST (who enqueues looks at the
+ * a store); -DTASKS=3 -DBLIND_PUBLISH (a chain is published over whatever is there); -DTHIEVES -DHINT_FIRST (who enqueues looks at the
  * hint before it pushes); -DTHIEVES -DNO_LOOK_BACK (who clears the hint does not look at the queue after); -DTHIEVES -DNO_HINT
- * (who publishes does not look at the hint); -DNO_DUTY (who picks wakes nobody, although it may have had others' tasks in its hands). */
+ * (who publishes does not look at the hint); -DPICKY -DNO_DUTY (who picks wakes nobody, although it may have had others' tasks in its hands). */
 #ifndef TASKS
 #define TASKS 2
 #endif

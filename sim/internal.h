@@ -103,6 +103,7 @@ struct sim_team {
     struct sim_queue join;      /* the master waits for the others' arrival */
     uint32_t *member;           /* [nr] ids of threads besides the master */
     struct sim_barrier barrier;
+    struct sim_barrier met;     /* barriers without parties: each team has its own, met by all in the same order */
     struct sim_team *next, *next_own;       /* of the program; of its master */
 };
 

@@ -279,10 +279,14 @@ static struct sim_channel *channel(struct sim_thread *t, uint32_t i, uint32_t *c
     return &in->channel[i];
 }
 
-static uint32_t parties(struct sim_thread *t, uint32_t barrier)
+/* Several teams of a program may execute the same region at a time: a barrier of the team is each one's own. */
+static void barrier(struct sim_thread *t, const struct sim_op *op)
 {
-    uint32_t n = t->inst->p->barrier[barrier].parties;
-    return n ? n : t->team ? t->team->width : 1;
+    struct sim_barrier *b = &t->inst->barrier[op->object];
+    uint32_t n = t->inst->p->barrier[op->object].parties;
+    if (n) sim_barrier(t, b, n, op->wait);
+    else if (t->team) sim_barrier(t, &t->team->met, t->team->width, op->wait);
+    else sim_barrier(t, b, 1, op->wait);
 }
 
 static void join(struct sim_thread *t, const struct sim_op *op)
@@ -300,7 +304,7 @@ static void operate(struct sim_thread *t, const struct sim_op *op)
     switch ((enum sim_op_kind)op->kind) {
     case SIM_OP_COMPUTE: compute(t, op); break;
     case SIM_OP_CALL: execute(t, op->object); break;
-    case SIM_OP_BARRIER: sim_barrier(t, &in->barrier[op->object], parties(t, op->object), op->wait); break;
+    case SIM_OP_BARRIER: barrier(t, op); break;
     case SIM_OP_LOCK: sim_lock(t, &in->lock[op->object], op->wait); break;
     case SIM_OP_UNLOCK: sim_unlock(t, &in->lock[op->object]); break;
     case SIM_OP_PARALLEL: parallel(t, op); break;

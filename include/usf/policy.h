@@ -201,7 +201,9 @@ struct usf_policy_ops {
     const char *description;   /* one line, for `usf policy list` */
     uint64_t flags;            /* USF_POLICY_* below; unknown ones are refused */
 
-    /* The instance starts using the policy; data areas are zero.  Nonzero: refused.  Default: 0. */
+    /* The instance starts using the policy; data areas are zero.  Nonzero: refused.  Default: 0.  If it takes over while programs run
+     * (usf policy set, the death of somebody in the middle of something) proc_add and task_add follow for all there are, enqueue for
+     * those that are ready, and started for those that run. */
     int (*init)(struct usf_pol *p);
     /* A process / task joins or leaves (a leaving task is in no queue).  Default: nothing. */
     void (*proc_add)(struct usf_pol *p, uint32_t proc);
@@ -214,8 +216,8 @@ struct usf_policy_ops {
     uint32_t (*select_core)(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS]);
     /* Queue a ready task.  Default: one FIFO for the whole instance; yielders in a second one. */
     void (*enqueue)(struct usf_pol *p, uint32_t task, enum usf_why why);
-    /* Take the next task for this core out of the queues, or USF_NONE.  It must be allowed there.  While the core's `current` is
-     * set, that task could go on: it yields, or is made to give way. */
+    /* Take the next task for this core out of the queues, or USF_NONE.  It must be allowed there.  If the core has a `current` one,
+     * that yields or is made to give way, and goes on if the answer is USF_NONE; otherwise the core is then idle. */
     uint32_t (*pick)(struct usf_pol *p, uint32_t core);
     /* Take this task out of the queues (it is queued). */
     void (*dequeue)(struct usf_pol *p, uint32_t task);
@@ -231,7 +233,9 @@ struct usf_policy_ops {
      * dequeue, and is enqueued anew after) have changed.  Default: nothing. */
     void (*proc_changed)(struct usf_pol *p, uint32_t proc);
 };
-/* A later version may append operations; `size` tells how many an older object has. */
+/* A later header of the same API version may append operations; `size` tells how many an object has.  An older, shorter table loads
+ * (the rest are the defaults); a newer, longer one does if all that this version does not know is null. */
+#define USF_POLICY_SIZE_MIN offsetof(struct usf_policy_ops, proc_changed)
 
 /* What a policy's shared object exports:  const struct usf_policy_ops usf_policy = { ... }; */
 #if defined(__GNUC__)

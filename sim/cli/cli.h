@@ -48,6 +48,11 @@ bool load_policy(const char *spec, struct sim_config *c);
 void say_error(const struct lang_error *e);
 void say_machine_error(const struct mach_error *e);
 
+/* For machines with more than USF_CORES_MAX CPUs there is another build of this program: goes on as that one, with the same arguments.
+ * Comes back only if it cannot (said). */
+void go_large(uint32_t nr_cpus);
+extern char **sim_argv;
+
 /* ---- one.c: one simulation, in this process ------------------------------------------------------- */
 struct job {
     const char *workload, *machine, *policy;

@@ -75,18 +75,52 @@ bool load_machine(const char *spec, struct sim_machine *m)
     return false;
 }
 
+/* `linux`: usf leaves all to the kernel, and has only turned busy-waits into yields. */
+static void leave_to_kernel(struct sim_config *c)
+{
+    c->policy = NULL;
+    c->policy_ops = NULL;
+    c->spins_yield = true;
+    if (!c->kernel) c->kernel = sim_kernel_find("eevdf");
+}
+
 static bool find_policy(const char *name, struct sim_config *c)
 {
     static char path[PATH_MAX], why[320];
     if (!strchr(name, '/')) {
         const struct usf_policy_ops *p = policy_find(name);
         c->policy = p ? p->name : NULL;
+        if (p && p->flags & USF_POLICY_KERNEL) leave_to_kernel(c);
         return p != NULL;
+    }
+    if (USF_CORES_MAX > 256) {
+        trouble("the policy '%.100s' is built for machines of up to 256 CPUs", name);
+        return false;
     }
     c->policy_ops = realpath(name, path) ? policy_load(path, why, sizeof why) : NULL;
     if (!c->policy_ops) trouble("the policy '%.100s' cannot be loaded: %s", name, *why ? why : "there is no such file");
     else c->policy = c->policy_ops->name;
+    if (c->policy_ops && c->policy_ops->flags & USF_POLICY_KERNEL) {
+        leave_to_kernel(c);
+        return true;
+    }
     return c->policy_ops != NULL;
+}
+
+void go_large(uint32_t nr_cpus)
+{
+    char path[4200];
+    static const char name[] = "/usf-sim-large";
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof name);
+    path[n > 0 ? n : 0] = 0;
+    char *slash = strrchr(path, '/');
+    strcpy(slash ? slash : path, name);
+    if (USF_CORES_MAX <= 256) {
+        sim_argv[0] = path;
+        execv(path, sim_argv);
+    }
+    trouble("a machine of %u CPUs: this program is built for %u%s%.200s%s", nr_cpus, USF_CORES_MAX, USF_CORES_MAX <= 256 ? ", and " : "",
+            USF_CORES_MAX <= 256 ? path : "", USF_CORES_MAX <= 256 ? " cannot be executed" : "");
 }
 
 bool load_policy(const char *spec, struct sim_config *c)

@@ -13,6 +13,8 @@ const struct command sim_commands[] = {
     {0},
 };
 
+char **sim_argv;
+
 static void overview(FILE *f)
 {
     fputs("usage: usf sim COMMAND [OPTION...]\n\nWhat a scheduling policy would do, on machines that need not be there: the scheduler's and the policies'\n"

@@ -1,5 +1,6 @@
 /* sim/cli/run.c - usf sim run and sweep.  SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cli/cli.h"
+#include "usf/policy.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +112,12 @@ static bool sound(const struct job *j, struct sim_machine *m, char **title)
     struct lang_error e;
     struct sim_config c = {0};
     char why[256];
-    if (!load_policy(j->policy, &c) || !load_machine(j->machine, m)) return false;
+    if (!load_machine(j->machine, m)) return false;
+    if (m->nr_cpus > USF_CORES_MAX) {
+        go_large(m->nr_cpus);
+        return false;
+    }
+    if (!load_policy(j->policy, &c)) return false;
     struct lang_workload *w = load_workload(j->workload, &j->sets);
     struct lang_lowered *l = w ? lang_lower(w, m, j->seed, &e) : NULL;
     bool good = l && sim_workload_is_valid(&l->w, why, sizeof why);

@@ -114,6 +114,7 @@ static void pick_in_vain(struct machine *m, uint32_t core)
 {
     if (m->on_choice || !machine_is_waited_for(m, core)) return;
     uint32_t task = machine_pick(m, core);
+    if (task == USF_NONE) return;       /* its current one goes on */
     uint64_t since = m->tasks[task].ready_since;
     m->task[task].doing = BLOCKED;
     machine_queue(m, task, USF_WHY_YIELD);

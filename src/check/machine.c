@@ -90,7 +90,8 @@ static void start(struct machine *m, uint32_t task, uint32_t core)
     m->task[task].doing = RUNNING;
     m->task[task].core = core;
     m->core[core].task = task;
-    if (m->core[core].proc != t->proc) m->core[core].proc = t->proc, m->core[core].since = m->pol.now;
+    if (m->core[core].proc != t->proc && !m->core[core].keeps_turn) m->core[core].proc = t->proc, m->core[core].since = m->pol.now;
+    m->core[core].keeps_turn = false;
     t->last_core = core;
     t->ready_since = 0;
     m->cores[core].current = task;
@@ -172,7 +173,8 @@ uint32_t machine_pick(struct machine *m, uint32_t core)
     if (bad) machine_fail(m, CHECK_LEGAL, bad);
     m->seq++;
     if (task == USF_NONE) {
-        REQUIRE(m, CHECK_CONSERVING, !machine_is_waited_for(m, core),
+        /* (with a current one it is asked whether that is to give way: it goes on) */
+        REQUIRE(m, CHECK_CONSERVING, m->core[core].task != USF_NONE || !machine_is_waited_for(m, core),
                 "pick named no task although one waits that may run on the core");
         return USF_NONE;
     }
@@ -184,7 +186,7 @@ uint32_t machine_pick(struct machine *m, uint32_t core)
 static uint32_t choose(struct machine *m, uint32_t core)
 {
     uint32_t task = machine_pick(m, core);
-    if (task != USF_NONE && m->on_choice) m->on_choice(m, core, task);
+    if (m->on_choice) m->on_choice(m, core, task);
     return task;
 }
 
@@ -310,7 +312,7 @@ void machine_restart(struct machine *m)
     REQUIRE(m, CHECK_WIPE, m->ops.init(&m->pol) == 0, "init refuses to begin anew");
     for (uint32_t i = 0; i < MAX_PROCS; i++)
         if (m->proc[i]) m->ops.proc_add(&m->pol, i);
-    for (uint32_t c = 0; c < m->pol.nr_cores; c++) m->core[c].proc = USF_NONE, m->core[c].round = MAX_PROCS - 1;
+    for (uint32_t c = 0; c < m->pol.nr_cores; c++) m->core[c].proc = USF_NONE, m->core[c].round = MAX_PROCS - 1, m->core[c].overdue = false;
     for (uint32_t t = 0; t < MAX_TASKS; t++) {
         if (m->task[t].doing == NOTHING) continue;
         m->ops.task_add(&m->pol, t);

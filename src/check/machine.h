@@ -16,7 +16,7 @@ enum { MAX_CORES = 256, MAX_PROCS = 1024, MAX_TASKS = 2048 };
 enum doing { NOTHING, BLOCKED, READY, RUNNING };
 
 struct model_task { enum doing doing; uint32_t core, home; uint64_t seq, since; enum usf_why why; bool yielded; };
-struct model_core { uint32_t task, proc, round; uint64_t since; };     /* round: the process that it last chose */
+struct model_core { uint32_t task, proc, round; uint64_t since; bool overdue, keeps_turn; };     /* round: the process that it last chose */
 
 /* The records, seen at one address.  Each area has a page in front of it and behind it that nobody may touch. */
 struct view { struct usf_pol_task *tasks; struct usf_pol_core *cores; struct usf_pol_proc *procs; uint8_t *data; };

@@ -202,7 +202,7 @@ void help_completion(void)
         if (c->hidden) continue;
         printf("    %s) words=\"--help", c->name);
         words_of(c);
-        if (c->main == cmd_policy) fputs(" list info", stdout);
+        if (c->main == cmd_policy) fputs(" list info new check show set weight priority", stdout);
         if (c->main == cmd_config) fputs(" show", stdout);
         puts("\" ;;");
     }

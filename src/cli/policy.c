@@ -8,6 +8,7 @@
 static const struct policy_verb verbs[] = {
     {"list", policy_list},
     {"info", policy_info},
+    {"new", policy_new},
     {"show", policy_show},
     {"set", policy_set},
     {"weight", policy_weight},

@@ -10,6 +10,7 @@ struct policy_verb { const char *name; int (*main)(int argc, char **argv, bool m
 
 int policy_list(int argc, char **argv, bool machine);       /* policy_list.c */
 int policy_info(int argc, char **argv, bool machine);       /* policy_info.c */
+int policy_new(int argc, char **argv, bool machine);        /* policy_new.c */
 int policy_show(int argc, char **argv, bool machine);       /* policy_show.c */
 int policy_set(int argc, char **argv, bool machine);        /* policy_set.c */
 int policy_weight(int argc, char **argv, bool machine);

@@ -64,8 +64,9 @@ static void look_at_core(struct agent *a, uint32_t i, uint64_t now)
         a->core[i].nudged = 0;
         return;
     }
-    uint64_t age = now - a->core[i].since;
-    if (age < TICK_NS || (age < 2 * a->core[i].nudged && age < s->h->progress_ns)) return;
+    uint64_t age = now - a->core[i].since, at = __atomic_load_n(&s->cores[i].pol.give_way_at, __ATOMIC_RELAXED);
+    bool due = at && now >= at;         /* the policy wants it back */
+    if (!due && (age < TICK_NS || (age < 2 * a->core[i].nudged && age < s->h->progress_ns))) return;
     a->core[i].nudged = age;
     if (is_ours(monitor_pid_of(s, core_task(w)))) monitor_nudge(s, core_task(w));
 }

@@ -66,6 +66,9 @@ void monitor_recover_lock(struct monitor *m)
 {
     sched_recover(&m->sched, name_is_dead, m);
     end_stall(m);
+    if (!m->sched.policy_hung) return;
+    m->sched.policy_hung = false;       /* it has come back after all: others have left because of it */
+    monitor_replace_policy(m, SCHED_POLICY_HUNG);
 }
 
 void monitor_replace_policy(struct monitor *m, const char *why)

@@ -26,6 +26,8 @@ struct owner_look {
     uint64_t first;             /* when it was first found to be the owner */
     uint64_t signs;             /* of life of the lock and of its container's monitor, */
     uint32_t looks;             /* ... and looks since they last changed */
+    uint64_t moved, cpu;        /* when the lock was last seen to move, and its thread's CPU time then */
+    int32_t tid;
 };
 
 /* The quotas that the last look has found. */

@@ -3,6 +3,8 @@
  * A program that is stopped (Ctrl-Z, a debugger, a frozen cgroup) may be so in the middle of a critical section,
  * and everybody else waits for it.
  *   - Stopped by a signal: it is continued for the moment that it needs to leave the section, and stopped again.
+ *   - It runs, and has been for seconds of its CPU time without giving the lock back: an operation of the policy that does not return.
+ *     Nothing can be done for its program; the others leave, and when it has ended the instance goes on under `coop`.
  *   - Stopped by a debugger, frozen, or if that does not help: the other processes leave the instance (h->stalled) and
  *     run unscheduled.  Their records are taken off once the lock moves again, and new processes may join. */
 #include "monitor/internal.h"
@@ -16,6 +18,7 @@
 #define SLEEPS_NS    5000000000u    /* not stopped, but not running either: swapped out */
 #define ELSEWHERE_NS 3000000000u     /* in another container, which shows no sign of life: frozen, without a monitor; not just throttled */
 #define ELSEWHERE_LOOKS 20u
+#define LOOPS_NS     5000000000u     /* of CPU time, in one go with the lock: usf's own work takes milliseconds at most */
 #define NUDGE_LOOKS  200u           /* every 100 us */
 
 static bool owns(struct monitor *m, uint32_t name)
@@ -83,6 +86,20 @@ void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, ui
     declare_stalled(m, proc != USF_NONE ? proc : USF_MAX_PROCS);
 }
 
+/* The time of the last move is that at which the lock was taken, if it has not moved for so long. */
+static bool loops(struct monitor *m, int32_t pid, int32_t tid)
+{
+    struct owner_look *o = &m->owner;
+    uint64_t moved = m->shm.h->moved_ns, cpu = os_thread_cpu_ns(pid, tid);
+    if (!cpu || moved != o->moved || tid != o->tid) {
+        o->moved = moved;
+        o->tid = tid;
+        o->cpu = cpu;
+        return false;
+    }
+    return cpu - o->cpu >= LOOPS_NS;
+}
+
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
 {
     struct owner_look *o = &m->owner;
@@ -97,6 +114,11 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
     if (now - o->first >= STOPPED_NS && !o->looked) {
         o->looked = true;
         if (is_another_program(m, p)) return;
+    }
+    if (state == 'R' && loops(m, p->pid, tid)) {
+        m->sched.policy_hung = true;
+        declare_stalled(m, proc);
+        return;
     }
     if (o->state != state || state == 'R' || o->slices != slices) {
         o->state = state;

@@ -71,8 +71,8 @@ char os_thread_state(int32_t pid, int32_t tid)
     return s ? *s : 0;
 }
 
-/* "TIME-ON-CPU TIME-WAITED SLICES" */
-uint64_t os_thread_slices(int32_t pid, int32_t tid)
+/* "TIME-ON-CPU TIME-WAITED SLICES": the number `which` of them, or 0. */
+static uint64_t schedstat(int32_t pid, int32_t tid, int which)
 {
     char path[64], text[80];
     uint64_t v[3];
@@ -81,8 +81,11 @@ uint64_t os_thread_slices(int32_t pid, int32_t tid)
     if (!os_proc_is_ours() || os_read_file(path, text, sizeof text) <= 0) return 0;
     for (int i = 0; i < 3; i++, s++)
         if (!text_number(&s, &v[i]) || (*s != ' ' && *s != '\n')) return 0;
-    return v[2];
+    return v[which];
 }
+
+uint64_t os_thread_slices(int32_t pid, int32_t tid) { return schedstat(pid, tid, 2); }
+uint64_t os_thread_cpu_ns(int32_t pid, int32_t tid) { return schedstat(pid, tid, 0); }
 
 void os_own_waits(uint64_t *waits, uint64_t *cpu_ns)
 {

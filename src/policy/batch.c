@@ -18,7 +18,7 @@
  *   B1  proc.arrival != 0  <=>  the process has had a ready task;  arrivals differ. */
 #include "policy/queues.h"
 
-enum { MIN_HELP_NS = 1000000 };         /* a later program's task is not sent away before that */
+enum { MIN_HELP_NS = 200000 };         /* a later program's task is not sent away before that */
 
 struct USF_POLICY_STATE inst { struct pq_inst q; uint64_t arrivals; };
 struct USF_POLICY_STATE core { struct pq_core q; };
@@ -132,7 +132,7 @@ const struct usf_policy_ops usf_policy_batch = {
     .api = USF_POLICY_API,
     .size = sizeof(struct usf_policy_ops),
     .name = "batch",
-    .flags = USF_POLICY_SWAP,
+    .flags = USF_POLICY_SWAP | USF_POLICY_CAN_STARVE,
     .description = "batch processing: programs one after another, later ones where earlier ones leave cores without work",
     .init = pq_init,
     .select_core = select_core,

@@ -18,15 +18,22 @@
  * chance, unless its queue is longer; when their turn comes again, others will have had their own core's caches for so long
  * that nothing is lost.
  *
+ * Wishes.  A process's turn is a quantum times its weight.  Of those with something to run on a core the ones of the highest priority are
+ * served.  Within a process, tasks of higher priority go first, and of one priority those with a deadline, the earliest first: these,
+ * and those that may only run at some place, wait in a list of their own, in that order (`wishes`).  A place that is only
+ * preferred is where a task waits, and where it runs if a core is idle there.  None of this interrupts anybody: it says who
+ * is next at a scheduling point.  Nor does it starve anybody: one choice in PATIENCE goes to whoever has
+ * waited for LONG quanta, whatever its priority.  Where nobody has wishes they cost a comparison.
+ *
  * Costs: every decision is a few bitmap words, whatever the number of processes and cores; only where
  * processes are confined to some of the cores are those skipped one by one that may not run here.
  *
  * Invariants, between two calls
  *   C1  a held task is in exactly one fifo, the one that its mark names:
- *       proc.ready[core] of its process, or core.yielded;
+ *       proc.ready[core] or proc.wishes of its process, or core.yielded;
  *   C2  bit c of proc.nonempty  <=>  proc.ready[c].len > 0;
- *   C3  bit i of inst.active    <=>  process i has a bit in nonempty;  bit w of inst.active_words <=>
- *       inst.active[w] != 0;
+ *   C3  bit i of inst.active    <=>  process i has a bit in nonempty, or wishes;  bit w of inst.active_words <=>
+ *       inst.active[w] != 0;  bit i of inst.ranked <=> active, and its priority is not 0;
  *   C4  bit c of inst.yielding  <=>  core c's fifo of yielders is not empty. */
 #include <usf/policy.h>
 
@@ -34,12 +41,16 @@ enum {
     CORES = USF_CORES_MAX, PROCS = 1024, CORE_WORDS = CORES / 64, PROC_WORDS = PROCS / 64,
     LOOK_EVERY = 16,            /* choices among yielders until one looks beyond the core's own */
     LOOK_WAIT_NS = 20000,       /* a yielder elsewhere that waits for less is being served */
+    PATIENCE = 16, LONG = 10,   /* see Wishes */
+    NEARBY = 8,                 /* wishes of one rank of which one is chosen that ran here last */
 };
 
 struct USF_POLICY_STATE inst {
     uint64_t active[PROC_WORDS];
     uint64_t yielding[CORE_WORDS];
+    uint64_t ranked[PROC_WORDS];
     uint32_t active_words;
+    uint32_t nr_ranked;
     uint32_t dice;
 };
 struct USF_POLICY_STATE core {
@@ -49,16 +60,21 @@ struct USF_POLICY_STATE core {
     uint32_t proc;              /* process served, + 1; 0 = none yet */
     uint32_t looks;             /* choices among yielders, modulo LOOK_EVERY */
     uint16_t round;             /* process from which the round goes on */
-    uint16_t overdue;           /* the last choice was a yielder that had waited too long */
+    uint16_t overdue;           /* the last choice was a yielder that had waited too long, */
+    uint16_t keeps_turn;        /* ... and is to be started */
+    uint32_t choices;           /* while processes had priorities */
 };
 struct USF_POLICY_STATE proc {
     struct usf_fifo ready[CORES];
     uint64_t nonempty[CORE_WORDS];
+    struct usf_fifo wishes;     /* who is to run first comes first */
     uint32_t next_core;         /* where the next task without a last core goes */
+    uint32_t choices;           /* while there were wishes */
 };
 struct USF_POLICY_STATE mark {
     uint16_t core;              /* whose queue */
-    uint16_t yielded;
+    uint8_t yielded;
+    uint8_t wish;               /* in proc.wishes, or would be if it had not yielded */
 };
 _Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64, "instance data");
 _Static_assert(sizeof(struct core) <= USF_POL_CORE_DATA, "core data");
@@ -133,10 +149,35 @@ static int init(struct usf_pol *p)
     return 0;
 }
 
+/* The cores of `set` where the process may run and the task has to, or would like to.  False: there are none. */
+static bool wanted(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *set, uint64_t out[CORE_WORDS])
+{
+    const uint64_t *may = usf_proc(p, t->proc)->cores;
+    uint64_t any = 0;
+    for (uint32_t w = 0; w < CORE_WORDS; w++) {
+        out[w] = set[w] & may[w];
+        for (uint64_t m = out[w]; m; m &= m - 1) {
+            uint32_t c = w * 64 + (uint32_t)__builtin_ctzll(m);
+            const struct usf_pol_core *r = usf_core(p, c < p->nr_cores ? c : 0);
+            bool there = (t->affinity == USF_AFFINITY_CORE && c == t->affinity_id)
+                         || (t->affinity == USF_AFFINITY_LLC && r->llc == t->affinity_id)
+                         || (t->affinity == USF_AFFINITY_NODE && r->node == t->affinity_id);
+            if (c >= p->nr_cores || !there) out[w] &= ~(m & -m);
+        }
+        any |= out[w];
+    }
+    return any != 0;
+}
+
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     const struct usf_pol_task *t = usf_task(p, task);
     const uint64_t *may = usf_proc(p, t->proc)->cores;
+    uint64_t there[CORE_WORDS];
+    if (t->affinity != USF_AFFINITY_ANY) {
+        if (wanted(p, t, idle, there)) idle = there;
+        else if (t->strict) return USF_NONE;
+    }
     if (t->last_core < p->nr_cores) return nearest(p, idle, may, t->last_core);
     return next_core(idle, may, proc_of(p, t->proc)->next_core);
 }
@@ -144,9 +185,14 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
 /* The core whose queue a ready task waits in. */
 static uint32_t home(struct usf_pol *p, const struct usf_pol_task *t)
 {
-    if (t->last_core < p->nr_cores && usf_allowed(p, t->proc, t->last_core)) return t->last_core;
     struct proc *proc = proc_of(p, t->proc);
     const uint64_t *may = usf_proc(p, t->proc)->cores;
+    uint64_t there[CORE_WORDS];
+    if (t->affinity != USF_AFFINITY_ANY && wanted(p, t, may, there)) {
+        uint32_t from = t->last_core < p->nr_cores ? t->last_core : proc->next_core;
+        return nearest(p, there, may, from);
+    }
+    if (t->last_core < p->nr_cores && usf_allowed(p, t->proc, t->last_core)) return t->last_core;
     uint32_t c = next_core(may, may, proc->next_core);
     if (c >= p->nr_cores) c = 0;                /* allowed nowhere: it waits, and whoever picks checks */
     proc->next_core = (c + 1) % p->nr_cores;
@@ -167,37 +213,96 @@ static uint32_t change_over(struct usf_pol *p, uint32_t proc, uint32_t c)
     return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
 }
 
-static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
+static void set_active(struct usf_pol *p, uint32_t i)
 {
     struct inst *in = inst_of(p);
+    if (in->active[i / 64] >> (i % 64) & 1) return;
+    set(in->active, i);
+    in->active_words |= 1u << (i / 64);
+    if (!usf_proc(p, i)->priority) return;
+    set(in->ranked, i);
+    in->nr_ranked++;
+}
+
+static void unrank(struct inst *in, uint32_t i)
+{
+    if (!(in->ranked[i / 64] >> (i % 64) & 1)) return;
+    clear(in->ranked, i);
+    in->nr_ranked--;
+}
+
+/* After something was taken out. */
+static void note_removal(struct usf_pol *p, uint32_t i)
+{
+    struct inst *in = inst_of(p);
+    const struct proc *proc = proc_of(p, i);
+    if (proc->wishes.head || any(proc->nonempty)) return;
+    clear(in->active, i);
+    if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
+    unrank(in, i);
+}
+
+/* > 0: a goes before b; 0: the one that came first does. */
+static int rank(const struct usf_pol_task *a, const struct usf_pol_task *b)
+{
+    if (a->priority != b->priority) return a->priority > b->priority ? 1 : -1;
+    if (a->deadline == b->deadline) return 0;
+    return a->deadline - 1 < b->deadline - 1 ? 1 : -1;     /* none (0) is later than any */
+}
+
+/* Into the list, behind those that go first: from the end, since those that come last most often go last. */
+static void add_wish(struct usf_pol *p, struct usf_fifo *f, uint32_t task)
+{
+    struct usf_pol_task *t = usf_task(p, task);
+    uint32_t before = f->tail, next = 0;
+    while (before && rank(t, usf_task(p, before - 1)) > 0) next = before, before = usf_task(p, before - 1)->prev;
+    t->prev = before;
+    t->next = next;
+    t->queued = 1;
+    if (before) usf_task(p, before - 1)->next = task + 1;
+    else f->head = task + 1;
+    if (next) usf_task(p, next - 1)->prev = task + 1;
+    else f->tail = task + 1;
+    f->len++;
+}
+
+static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
+{
     struct usf_pol_task *t = usf_task(p, task);
     struct mark *m = mark_of(p, task);
     uint32_t c = home(p, t);
-    if (why == USF_WHY_PREEMPT) c = change_over(p, t->proc, c);
+    if (why == USF_WHY_PREEMPT && t->affinity == USF_AFFINITY_ANY) c = change_over(p, t->proc, c);
     m->core = (uint16_t)c;
     m->yielded = why == USF_WHY_YIELD;
+    m->wish = t->strict || t->priority || t->deadline;
     if (m->yielded) {
         usf_fifo_push(p, &core_of(p, c)->yielded, task);
-        set(in->yielding, c);
+        set(inst_of(p)->yielding, c);
+        return;
+    }
+    struct proc *proc = proc_of(p, t->proc);
+    if (m->wish) {
+        add_wish(p, &proc->wishes, task);
     } else {
-        struct proc *proc = proc_of(p, t->proc);
         usf_fifo_push(p, &proc->ready[c], task);
         set(proc->nonempty, c);
-        set(in->active, t->proc);
-        in->active_words |= 1u << (t->proc / 64);
     }
+    set_active(p, t->proc);
 }
 
 static void remove_ready(struct usf_pol *p, uint32_t i, uint32_t c, uint32_t task)
 {
-    struct inst *in = inst_of(p);
     struct proc *proc = proc_of(p, i);
     usf_fifo_remove(p, &proc->ready[c], task);
     if (proc->ready[c].len) return;
     clear(proc->nonempty, c);
-    if (any(proc->nonempty)) return;
-    clear(in->active, i);
-    if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
+    note_removal(p, i);
+}
+
+static void remove_wish(struct usf_pol *p, uint32_t i, uint32_t task)
+{
+    usf_fifo_remove(p, &proc_of(p, i)->wishes, task);
+    note_removal(p, i);
 }
 
 static void remove_yielder(struct usf_pol *p, uint32_t c, uint32_t task)
@@ -211,6 +316,7 @@ static void dequeue(struct usf_pol *p, uint32_t task)
 {
     const struct mark *m = mark_of(p, task);
     if (m->yielded) remove_yielder(p, m->core, task);
+    else if (m->wish) remove_wish(p, usf_task(p, task)->proc, task);
     else remove_ready(p, usf_task(p, task)->proc, m->core, task);
 }
 
@@ -218,7 +324,7 @@ static void dequeue(struct usf_pol *p, uint32_t task)
 static uint32_t first_yielder(struct usf_pol *p, uint32_t at, uint32_t core)
 {
     for (uint32_t i = core_of(p, at)->yielded.head; i; i = usf_task(p, i - 1)->next)
-        if (usf_allowed(p, usf_task(p, i - 1)->proc, core)) return i - 1;
+        if (usf_allowed(p, usf_task(p, i - 1)->proc, core) && (!mark_of(p, i - 1)->wish || usf_may_run(p, i - 1, core))) return i - 1;
     return USF_NONE;
 }
 
@@ -257,15 +363,91 @@ static uint32_t pick_yielder(struct usf_pol *p, uint32_t core)
     return task;
 }
 
-/* Head of the queue of process i that is nearest to the core. */
-static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core)
+static bool has_waited_long(struct usf_pol *p, uint32_t task)
+{ return task != USF_NONE && waits(p, task) >= LONG * p->quantum; }
+
+/* Of the wishes the first that may run on the core; of the first few of its rank rather one that ran there last. */
+static uint32_t first_wish(struct usf_pol *p, const struct usf_fifo *f, uint32_t core)
+{
+    uint32_t first = USF_NONE, n = 0;
+    for (uint32_t i = f->head; i && n < NEARBY; i = usf_task(p, i - 1)->next) {
+        const struct usf_pol_task *t = usf_task(p, i - 1);
+        if (first != USF_NONE && (n++, rank(usf_task(p, first), t))) break;
+        if (!usf_may_run(p, i - 1, core)) continue;
+        if (t->last_core == core) return i - 1;
+        if (first == USF_NONE) first = i - 1;
+    }
+    return first;
+}
+
+static uint32_t oldest_wish(struct usf_pol *p, const struct usf_fifo *f, uint32_t core)
+{
+    uint32_t oldest = USF_NONE;
+    for (uint32_t i = f->head; i; i = usf_task(p, i - 1)->next)
+        if (usf_may_run(p, i - 1, core) && (oldest == USF_NONE || waits(p, i - 1) > waits(p, oldest))) oldest = i - 1;
+    return oldest;
+}
+
+/* Which of the process's tasks this core is to run: `plain`, the next of those without wishes, or one with. */
+static uint32_t choose_wish(struct usf_pol *p, struct proc *proc, uint32_t core, uint32_t plain)
+{
+    if (++proc->choices % PATIENCE == 0) {
+        uint32_t oldest = oldest_wish(p, &proc->wishes, core);
+        if (oldest == USF_NONE || (plain != USF_NONE && waits(p, plain) > waits(p, oldest))) oldest = plain;
+        if (has_waited_long(p, oldest)) return oldest;
+    }
+    uint32_t wish = first_wish(p, &proc->wishes, core);
+    if (wish == USF_NONE || plain == USF_NONE) return wish == USF_NONE ? plain : wish;
+    int before = rank(usf_task(p, wish), usf_task(p, plain));
+    return before > 0 || (!before && waits(p, wish) > waits(p, plain)) ? wish : plain;
+}
+
+/* The process's next task for the core, still in its queue: head of the queue that is nearest, or one with wishes. */
+static uint32_t choose_of(struct usf_pol *p, uint32_t i, uint32_t core)
 {
     struct proc *proc = proc_of(p, i);
     if (!usf_allowed(p, i, core)) return USF_NONE;
     uint32_t at = nearest(p, proc->nonempty, proc->nonempty, core);
-    if (at == USF_NONE) return USF_NONE;
-    uint32_t task = proc->ready[at].head - 1;
-    remove_ready(p, i, at, task);
+    uint32_t task = at == USF_NONE ? USF_NONE : proc->ready[at].head - 1;
+    return proc->wishes.head ? choose_wish(p, proc, core, task) : task;
+}
+
+static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core)
+{
+    uint32_t task = choose_of(p, i, core);
+    if (task != USF_NONE) dequeue(p, task);
+    return task;
+}
+
+/* A process's turn. */
+static uint64_t turn_of(struct usf_pol *p, uint32_t i)
+{
+    uint32_t weight = usf_proc(p, i)->weight;
+    return weight == 100 || !weight ? p->quantum : p->quantum * weight / 100;
+}
+
+/* Some have priorities: of those with something to run here, one of the highest.  Among equals it is as without: the one whose turn it
+ * is, then the next in the round. */
+static uint32_t pick_ranked(struct usf_pol *p, uint32_t core)
+{
+    struct inst *in = inst_of(p);
+    struct core *c = core_of(p, core);
+    uint32_t current = c->proc && p->now - c->since < turn_of(p, c->proc - 1) ? c->proc - 1 : USF_NONE, best = USF_NONE, task = USF_NONE;
+    bool patient = ++c->choices % PATIENCE == 0;
+    uint32_t first = next_active(in, c->round), i = first;
+    while (i != USF_NONE) {
+        uint32_t t = choose_of(p, i, core);
+        if (patient && has_waited_long(p, t)) {
+            best = i, task = t;
+            break;
+        }
+        int32_t is = usf_proc(p, i)->priority, was = best == USF_NONE ? 0 : usf_proc(p, best)->priority;
+        if (t != USF_NONE && (best == USF_NONE || is > was || (is == was && i == current))) best = i, task = t;
+        if ((i = next_active(in, (i + 1) % PROCS)) == first) break;
+    }
+    if (best == USF_NONE) return USF_NONE;
+    if (best != current) c->round = (uint16_t)((best + 1) % PROCS);
+    dequeue(p, task);
     return task;
 }
 
@@ -277,9 +459,11 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
 
     uint32_t waiting = c->yielded.head;
     c->overdue = waiting && !c->overdue && waits(p, waiting - 1) >= p->quantum;
+    c->keeps_turn = c->overdue;
     if (c->overdue && (task = pick_yielder(p, core)) != USF_NONE) return task;
-    c->overdue = 0;
-    if (c->proc && p->now - c->since < p->quantum && (task = pick_of(p, current, core)) != USF_NONE) return task;
+    c->overdue = c->keeps_turn = 0;
+    if (in->nr_ranked) return (task = pick_ranked(p, core)) != USF_NONE ? task : pick_yielder(p, core);
+    if (c->proc && p->now - c->since < turn_of(p, current) && (task = pick_of(p, current, core)) != USF_NONE) return task;
 
     /* The next process after the last one of the round, around to itself: `first` met again ends it.  Not after the one that
      * was served: that may have been a yielder's or a woken one's, and those behind it in the round would wait for ever. */
@@ -319,9 +503,21 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct core *c = core_of(p, core);
     uint32_t served = usf_task(p, task)->proc + 1;
-    if (c->proc == served || c->overdue) return;
+    bool keeps = c->keeps_turn;
+    c->keeps_turn = 0;
+    if (c->proc == served || keeps) return;
     c->proc = served;
     c->since = p->now;
+}
+
+static void proc_changed(struct usf_pol *p, uint32_t i)
+{
+    struct inst *in = inst_of(p);
+    if (!(in->active[i / 64] >> (i % 64) & 1)) return;
+    unrank(in, i);
+    if (!usf_proc(p, i)->priority) return;
+    set(in->ranked, i);
+    in->nr_ranked++;
 }
 
 const struct usf_policy_ops usf_policy_coop = {
@@ -337,4 +533,5 @@ const struct usf_policy_ops usf_policy_coop = {
     .dequeue = dequeue,
     .yield = yield,
     .started = started,
+    .proc_changed = proc_changed,
 };

@@ -37,7 +37,7 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
         for (uint64_t m = idle[w] & proc->cores[w]; m; m &= m - 1) {
             uint32_t core = w * 64 + (uint32_t)__builtin_ctzll(m);
             if (core >= p->nr_cores) return best;
-            if (t->strict && !usf_may_run(p, task, core)) continue;
+            if (!usf_may_run(p, task, core)) continue;
             if (t->last_core >= p->nr_cores) return core;
             int near = nearness(p, t->last_core, core);
             if (near > best_nearness) best = core, best_nearness = near;

@@ -22,7 +22,7 @@
 #include "policy/equi.h"
 #include "policy/widths.h"
 
-enum { MIN_HELP_NS = 1000000 };
+enum { MIN_HELP_NS = 200000 };
 
 /* ---- programs come and go ------------------------------------------------------------------------------------ */
 
@@ -68,7 +68,8 @@ static void join(struct usf_pol *p, uint32_t i)
     if (p->flags & USF_POL_BLIND) {
         uint64_t one[PART_WORDS] = {0};
         e->units = (uint16_t)equi_units(p, i);
-        part_grow(one, usf_proc(p, i)->cores, load, p->nr_cores, 1);
+        /* The first has all at once: it might never call again, with a single thread that computes.  Others begin with one core. */
+        part_grow(one, usf_proc(p, i)->cores, load, p->nr_cores, n ? 1 : p->nr_cores);
         equi_assign(p, i, one);
     } else {
         equi_place(p, i, load);
@@ -191,11 +192,11 @@ static void reclaim_all(struct usf_pol *p)
 static void equi_review(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
-    uint32_t sum[PART_CORES];
+    uint32_t rates[PART_CORES];
     bool uneven = false, moved = false, changed;
     in->due = UINT64_MAX;
-    equi_weights(p, sum);
-    equi_account(p, sum);
+    equi_rates(p, rates);
+    equi_account(p, rates);
     uint32_t units = count_programs(p);
     changed = in->changed;
     in->changed = 0;
@@ -208,8 +209,8 @@ static void equi_review(struct usf_pol *p)
         else if (changed) equi_even_out(p);
     }
     moved |= end_graces(p);
-    if (moved || changed) equi_weights(p, sum);
-    if (equi_take_turns(p, sum, &uneven)) moved = true;
+    if (moved || changed) equi_rates(p, rates);
+    if (equi_take_turns(p, rates, &uneven)) moved = true;
     if (uneven) equi_due(in, p->now + p->quantum);
     if (!moved && !changed) return;
     equi_note_owners(p);
@@ -242,7 +243,7 @@ static int init_speedup(struct usf_pol *p)
 static void proc_remove(struct usf_pol *p, uint32_t i)
 {
     leave(p, i);
-    equi_inst_of(p)->due = 0;
+    equi_review(p);
 }
 
 /* Another weight: another multiple.  Other cores: another place. */
@@ -265,6 +266,7 @@ static void proc_changed(struct usf_pol *p, uint32_t i)
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     uint32_t i = usf_task(p, task)->proc;
+    review_if_due(p);
     awake(p, i);
     return pq_select(p, task, idle, equi_proc_of(p, i)->wish);
 }
@@ -331,6 +333,20 @@ static uint32_t next_owner(struct usf_pol *p, uint32_t core, const uint64_t *see
     return best;
 }
 
+/* In a grace period old and new owner take turns at the core, whatever they have elsewhere: the program that has been served goes on
+ * being the one with the least time if it is the new one, and the old one would wait until it had followed. */
+static uint32_t next_in_grace(struct usf_pol *p, uint32_t core, uint32_t least)
+{
+    struct equi_core *c = equi_core_of(p, core);
+    uint64_t seen[PQ_PROC_WORDS] = {0};
+    if (c->proc != least + 1 || p->now - c->since < p->quantum) return least;
+    pq_set(seen, least);
+    uint32_t other = next_owner(p, core, seen);
+    if (other == USF_NONE) return least;
+    bool grace = part_has(equi_proc_of(p, least)->old, core) || part_has(equi_proc_of(p, other)->old, core);
+    return grace ? other : least;
+}
+
 /* The core's programs have nothing: those of others in turn. */
 static uint32_t help(struct usf_pol *p, uint32_t core)
 {
@@ -356,6 +372,7 @@ static uint32_t choose(struct usf_pol *p, uint32_t core)
     if ((task = pq_take_overdue(p, core, i == USF_NONE && own ? PQ_HELP_NS : p->quantum)) != USF_NONE) return task;
     if (i != USF_NONE && c->proc && c->proc - 1 != i && p->now - c->since < p->quantum && equi_owns(p, c->proc - 1, core)
         && pq_is_active(&equi_inst_of(p)->q, c->proc - 1) && (task = pq_take(p, c->proc - 1, core)) != USF_NONE) return task;
+    if (i != USF_NONE && equi_inst_of(p)->nr_graces) i = next_in_grace(p, core, i);
     for (; i != USF_NONE; i = next_owner(p, core, seen)) {
         if ((task = pq_take(p, i, core)) != USF_NONE) return task;
         pq_set(seen, i);        /* its tasks are confined to other cores */
@@ -414,9 +431,10 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
     part_clear(in->guests, core);
     if (!m->on) return;         /* it was on the core before this policy was in force */
     m->on = 0;
-    if (!guest) e->vtime += ran * 100 * (e->units ? e->units : 1) / (weight ? weight : 100);
+    if (!guest) e->vtime += ran * 100 / (weight ? weight : 100);
     e->running--;
     asleep(p, i);
+    review_if_due(p);           /* where no task ever waits there is no pick and no tick */
 }
 
 static void tick(struct usf_pol *p)

@@ -217,64 +217,78 @@ static inline void equi_divide_all(struct usf_pol *p)
     }
 }
 
-/* Programs have left: move the last that came from where there are two more than elsewhere. */
-static inline bool equi_even_out(struct usf_pol *p)
+/* The most programs that any of these cores belongs to. */
+static inline uint32_t equi_crowd(const uint64_t *mask, const uint16_t load[PART_CORES])
+{
+    uint32_t most = 0;
+    for (uint32_t c = 0; (c = part_next(mask, c, PART_CORES)) < PART_CORES; c++) if (load[c] > most) most = load[c];
+    return most;
+}
+
+static inline void equi_move(struct usf_pol *p, uint32_t i, const uint64_t *to, uint16_t load[PART_CORES])
+{
+    const uint64_t *mine = equi_proc_of(p, i)->mine;
+    for (uint32_t c = 0; (c = part_next(mine, c, PART_CORES)) < PART_CORES; c++) load[c]--;
+    for (uint32_t c = 0; (c = part_next(to, c, PART_CORES)) < PART_CORES; c++) load[c]++;
+    equi_assign(p, i, to);
+}
+
+/* Programs have left: move the last that came from where there are two more than elsewhere.  A bounded number each time; what is left over
+ * is evened out by turns. */
+static inline void equi_even_out(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
     uint16_t load[PART_CORES];
-    bool moved = false, again = true;
-    for (uint32_t moves = 0; again && moves < PART_CORES; moves++) {
-        again = false;
-        equi_loads(p, load);
-        for (uint32_t i = in->last; i && !again; i = equi_proc_of(p, i - 1)->prev) {
-            struct equi_proc *e = equi_proc_of(p, i - 1);
-            uint64_t part[PART_WORDS];
-            uint32_t here = 0, there = 0;
-            for (uint32_t c = 0; (c = part_next(e->mine, c, PART_CORES)) < PART_CORES; c++) if (load[c] > here) here = load[c];
-            uint32_t at = part_choose(&in->map, e->level, load, e->units, usf_proc(p, i - 1)->cores, e->mine);
-            if (at == USF_NONE) continue;
-            part_mask(&in->map, e->level, at, e->units, part);
-            for (int w = 0; w < PART_WORDS; w++) part[w] &= usf_proc(p, i - 1)->cores[w];
-            for (uint32_t c = 0; (c = part_next(part, c, PART_CORES)) < PART_CORES; c++) if (load[c] > there) there = load[c];
-            if (there + 2 > here) continue;
-            equi_assign(p, i - 1, part);
-            again = moved = true;
-        }
+    uint32_t low = UINT32_MAX, tries = 64;
+    equi_loads(p, load);
+    for (uint32_t c = 0; c < p->nr_cores; c++) if (load[c] < low) low = load[c];
+    for (uint32_t i = in->last; i && tries; i = equi_proc_of(p, i - 1)->prev) {
+        struct equi_proc *e = equi_proc_of(p, i - 1);
+        const uint64_t *may = usf_proc(p, i - 1)->cores;
+        uint64_t part[PART_WORDS];
+        uint32_t here = equi_crowd(e->mine, load);
+        if (here < low + 2) continue;
+        tries--;
+        uint32_t at = part_choose(&in->map, e->level, load, e->units, may, e->mine);
+        if (at == USF_NONE) continue;
+        part_mask(&in->map, e->level, at, e->units, part);
+        for (int w = 0; w < PART_WORDS; w++) part[w] &= may[w];
+        if (equi_crowd(part, load) + 2 <= here) equi_move(p, i - 1, part, load);
     }
-    return moved;
 }
 
 /* ---- turns between crowded and emptier partitions -------------------------------------------------------------- */
 
-/* Sum of the weights that share each core, in the unit of one partition. */
-static inline void equi_weights(struct usf_pol *p, uint32_t sum[PART_CORES])
+/* What each core gives a program that it belongs to, for each 100 of weight in a partition: EQUI_FULL divided by all their weights. */
+static inline void equi_rates(struct usf_pol *p, uint32_t rates[PART_CORES])
 {
-    for (uint32_t c = 0; c < PART_CORES; c++) sum[c] = 0;
+    for (uint32_t c = 0; c < PART_CORES; c++) rates[c] = 0;
     for (uint32_t i = equi_inst_of(p)->first; i; i = equi_proc_of(p, i - 1)->next) {
         const struct equi_proc *e = equi_proc_of(p, i - 1);
         uint32_t weight = usf_proc(p, i - 1)->weight / (e->units ? e->units : 1);
-        for (uint32_t c = 0; (c = part_next(e->mine, c, PART_CORES)) < PART_CORES; c++) sum[c] += weight ? weight : 1;
+        for (uint32_t c = 0; (c = part_next(e->mine, c, PART_CORES)) < PART_CORES; c++) rates[c] += weight ? weight : 1;
     }
+    for (uint32_t c = 0; c < PART_CORES; c++) rates[c] = EQUI_FULL * 100 / (rates[c] ? rates[c] : 1);
 }
 
 /* What a program gets of its partition, for each 100 of weight; EQUI_FULL: all of it, at its normal weight. */
-static inline uint32_t equi_rate(struct usf_pol *p, uint32_t i, const uint32_t sum[PART_CORES])
+static inline uint32_t equi_rate(struct usf_pol *p, uint32_t i, const uint32_t rates[PART_CORES])
 {
     const uint64_t *mine = equi_proc_of(p, i)->mine;
     uint32_t n = part_count(mine);
     uint64_t rate = 0;
-    for (uint32_t c = 0; (c = part_next(mine, c, PART_CORES)) < PART_CORES; c++) rate += EQUI_FULL * 100 / (sum[c] ? sum[c] : 1);
+    for (uint32_t c = 0; (c = part_next(mine, c, PART_CORES)) < PART_CORES; c++) rate += rates[c];
     return n ? (uint32_t)(rate / n) : 0;
 }
 
 /* Count what each has been granted since the last time; nobody falls behind the best by more than can be made up for. */
-static inline void equi_account(struct usf_pol *p, const uint32_t sum[PART_CORES])
+static inline void equi_account(struct usf_pol *p, const uint32_t rates[PART_CORES])
 {
     struct equi_inst *in = equi_inst_of(p);
     uint64_t passed = p->now - in->accounted, most = 0, least = UINT64_MAX, behind = 2 * EQUI_TURN_FAR * p->quantum * EQUI_FULL;
     for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
         struct equi_proc *e = equi_proc_of(p, i - 1);
-        uint64_t rate = equi_rate(p, i - 1, sum), part = rate * usf_proc(p, i - 1)->weight / (100 * (e->units ? e->units : 1));
+        uint64_t rate = equi_rate(p, i - 1, rates), part = rate * usf_proc(p, i - 1)->weight / (100 * (e->units ? e->units : 1));
         e->granted += passed * rate;
         if (e->granted > most) most = e->granted;
         e->measured.time += passed * (part < EQUI_FULL ? part : EQUI_FULL) / EQUI_FULL;
@@ -316,16 +330,20 @@ static inline void equi_swap(struct usf_pol *p, uint32_t a, uint32_t b)
 
 /* Where three share two partitions one has one for itself: who has had least so far changes places with who has had most and gets
  * more.  *uneven: there is somebody to be made up for, look again. */
-static inline bool equi_take_turns(struct usf_pol *p, const uint32_t sum[PART_CORES], bool *uneven)
+static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[PART_CORES], bool *uneven)
 {
     struct equi_inst *in = equi_inst_of(p);
-    uint32_t poor = 0, rich = 0;
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next)
-        if (!poor || equi_proc_of(p, i - 1)->granted < equi_proc_of(p, poor - 1)->granted) poor = i;
-    if (!poor) return false;
-    uint32_t rate = equi_rate(p, poor - 1, sum);
+    uint32_t poor = 0, rich = 0, best = 0;
     for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
-        if (i == poor || equi_rate(p, i - 1, sum) <= rate || !equi_may_swap(p, poor - 1, i - 1)) continue;
+        uint32_t rate = equi_rate(p, i - 1, rates);
+        if (rate > best) best = rate;
+    }
+    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next)
+        if (equi_rate(p, i - 1, rates) < best && (!poor || equi_proc_of(p, i - 1)->granted < equi_proc_of(p, poor - 1)->granted)) poor = i;
+    if (!poor) return false;
+    uint32_t rate = equi_rate(p, poor - 1, rates);
+    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
+        if (i == poor || equi_rate(p, i - 1, rates) <= rate || !equi_may_swap(p, poor - 1, i - 1)) continue;
         if (!rich || equi_proc_of(p, i - 1)->granted > equi_proc_of(p, rich - 1)->granted) rich = i;
     }
     *uneven = rich != 0;

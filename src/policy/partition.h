@@ -222,6 +222,7 @@ static inline uint32_t part_choose(const struct part_map *m, uint32_t level, con
                 if (load[c] > worst) worst = load[c];
             }
         }
+        if (best_usable && worst > best_load) continue;
         uint32_t usable = part_common(mask, may), kept = part_common(mask, old);
         bool half = usable * 2 >= size;
         if (!usable) continue;

@@ -4,7 +4,8 @@
  * these queues say.  A ready task waits in its process's queue of the core that it ran on last, as long as that is one of
  * the `wish` cores that the policy gives it, else of one of those in turn.  A core takes from its own queue, then
  * from near to far.  Within a process tasks of higher priority go first, then earlier deadlines.  Strict affinity is
- * kept, a preferred one decides where a task waits and which idle core it gets.
+ * kept, a preferred one decides where a task waits and which idle core it gets.  Now and then a core takes a task over that is
+ * neglected at another one.
  *
  * Who yields waits for somebody else, so yielders wait per core and come after ready tasks; one that has waited for longer
  * than a bound goes first, but not twice in a row, and now and then a core takes over one that waits much longer elsewhere.
@@ -29,8 +30,10 @@ enum {
     PQ_CORES = USF_CORES_MAX, PQ_PROCS = 1024, PQ_CORE_WORDS = PQ_CORES / 64, PQ_PROC_WORDS = PQ_PROCS / 64,
     PQ_LOOK_EVERY = 16,         /* choices among yielders until one looks beyond the core's own */
     PQ_LOOK_WAIT_NS = 20000,    /* a yielder elsewhere that waits for less is being served */
-    PQ_SPIN_US = 200,           /* who waits by yielding keeps a core of its own program against strangers for so long, */
-    PQ_HELP_NS = 2000000,       /* ... and comes back after so long of theirs */
+    PQ_NEGLECT_EVERY = 4,       /* choices among a process's tasks until one looks at another core's queue */
+    PQ_SPIN_US = 1000,          /* who waits by yielding keeps a core of its own program against strangers for so long, */
+    PQ_HELP_NS = 1000000,       /* ... and comes back after so long of theirs */
+    PQ_GAP_US = 100,            /* who runs for longer between two yields has worked: it is another wait */
 };
 
 struct USF_POLICY_STATE pq_inst {
@@ -51,6 +54,7 @@ struct USF_POLICY_STATE pq_proc {
     uint64_t nonempty[PQ_CORE_WORDS];
     uint32_t next_core;         /* where the next task without a place of its own goes */
     uint32_t nr_ranked;
+    uint16_t looks, look_from;  /* for neglected queues: choices, modulo a power of two; the core at which the next look begins */
 };
 struct USF_POLICY_STATE pq_mark {
     uint16_t core;              /* whose queue */
@@ -310,20 +314,39 @@ static inline uint32_t pq_first(struct usf_pol *p, const struct usf_fifo *f, uin
     return USF_NONE;
 }
 
+/* Where a core always has tasks of its own, those at a core that serves other processes would wait for ever: now and then it looks at
+ * one other queue, in turn, for a task that has waited for a quantum and much longer than `task`. */
+static inline uint32_t pq_neglected(struct usf_pol *p, struct pq_proc *proc, uint32_t core, uint32_t task)
+{
+    uint64_t others[PQ_CORE_WORDS];
+    __builtin_memcpy(others, proc->nonempty, sizeof others);
+    if (++proc->looks % PQ_NEGLECT_EVERY) return task;
+    pq_clear(others, pq_mark_of(p, task)->core);
+    uint32_t at = pq_next_core(others, others, proc->look_from % PQ_CORES);
+    if (at == USF_NONE) return task;
+    proc->look_from = (uint16_t)(at + 1);
+    uint32_t other = pq_first(p, &proc->ready[at], core);
+    if (other == USF_NONE || pq_waits(p, other) < p->quantum || pq_waits(p, other) < 2 * pq_waits(p, task)) return task;
+    return other;
+}
+
 /* The ready task of process i that this core is to run next, taken out; USF_NONE: it has none that may. */
 static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
 {
     struct pq_proc *proc = pq_proc_of(p, i);
     uint32_t best = USF_NONE, at;
     if (!usf_allowed(p, i, core)) return USF_NONE;
-    uint64_t m[PQ_CORE_WORDS] = {proc->nonempty[0], proc->nonempty[1], proc->nonempty[2], proc->nonempty[3]};
+    uint64_t m[PQ_CORE_WORDS];
+    __builtin_memcpy(m, proc->nonempty, sizeof m);
     while ((at = pq_nearest(p, m, core)) != USF_NONE) {
         uint32_t task = pq_first(p, &proc->ready[at], core);
         if (task != USF_NONE && (best == USF_NONE || pq_outranks(usf_task(p, task), usf_task(p, best)))) best = task;
         if (best != USF_NONE && !proc->nr_ranked) break;
         pq_clear(m, at);
     }
-    if (best != USF_NONE) pq_remove_ready(p, i, best);
+    if (best == USF_NONE) return best;
+    if (!proc->nr_ranked) best = pq_neglected(p, proc, core, best);
+    pq_remove_ready(p, i, best);
     return best;
 }
 
@@ -379,7 +402,8 @@ static inline bool pq_spins_briefly(struct usf_pol *p, uint32_t core)
 {
     struct pq_core *c = pq_core_of(p, core);
     uint32_t now = (uint32_t)(p->now / 1000);
-    if (now - c->spin_last > PQ_SPIN_US) c->spin_begin = now;
+    uint32_t ran = now - (uint32_t)(usf_core(p, core)->since / 1000), gap = now - c->spin_last;
+    if ((ran < gap ? ran : gap) > PQ_GAP_US) c->spin_begin = now;   /* not since it came back from a stranger's turn */
     c->spin_last = now;
     return now - c->spin_begin < PQ_SPIN_US;
 }

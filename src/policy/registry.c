@@ -3,6 +3,8 @@
 #include "base/base.h"
 #include <string.h>
 
+#define POLICY_SIZE_MAX 4096u      /* of a later version's table: what comes behind is not looked at beyond that */
+
 const struct usf_policy_ops *const usf_builtin_policies[] = {
     &usf_policy_coop, &usf_policy_fifo, &usf_policy_fair, &usf_policy_equi, &usf_policy_speedup, &usf_policy_gang, &usf_policy_batch,
     &usf_policy_fl, &usf_policy_linux, NULL,
@@ -68,18 +70,40 @@ const char *policy_nearest(const char *name)
     return policy_nearest_word(name, names);
 }
 
+/* The table of an object that was built with an earlier header of this API version is shorter: it has the operations up to where it
+ * ends.  A longer one comes from a later header: it will do if nothing in it is set that is not known here. */
+static bool size_is_valid(const struct usf_policy_ops *in, char *why, unsigned why_len)
+{
+    const char *end = (const char *)in + in->size;
+    if (in->size < USF_POLICY_SIZE_MIN || in->size % sizeof(void *) || in->size > POLICY_SIZE_MAX) {
+        usf_format(why, why_len, "policy's table has %u bytes, which no version of API %u has (%u in this one): set "
+                   ".size = sizeof(struct usf_policy_ops)", in->size, USF_POLICY_API_VERSION, (unsigned)sizeof *in);
+        return false;
+    }
+    for (const char *at = (const char *)(in + 1); at < end; at++)
+        if (*at) {
+            usf_format(why, why_len, "policy has an operation that this usf does not know: it was written for a later usf; rebuild it "
+                       "with this usf's header, without that operation");
+            return false;
+        }
+    return true;
+}
+
+static bool version_is_valid(const struct usf_policy_ops *in, char *why, unsigned why_len)
+{
+    uint32_t version = in->api & ~USF_POLICY_API_VECTOR;
+    if (version == USF_POLICY_API_VERSION) return size_is_valid(in, why, why_len);
+    if (version == 1)
+        usf_format(why, why_len, "policy was written for API version 1, whose records were laid out otherwise; this usf has %u: rebuild "
+                   "it with this usf's header (docs/policy.md says what has changed)", USF_POLICY_API_VERSION);
+    else
+        usf_format(why, why_len, "policy was written for API version %u, this usf has %u: rebuild it", version, USF_POLICY_API_VERSION);
+    return false;
+}
+
 bool policy_ops_is_valid(const struct usf_policy_ops *in, char *why, unsigned why_len)
 {
-    if ((in->api & ~USF_POLICY_API_VECTOR) != USF_POLICY_API_VERSION) {
-        usf_format(why, why_len, "policy was written for API version %u, this usf has %u: rebuild it",
-                   in->api & ~USF_POLICY_API_VECTOR, USF_POLICY_API_VERSION);
-        return false;
-    }
-    if (in->size != sizeof *in) {
-        usf_format(why, why_len, "policy's table has %u bytes instead of %u: rebuild it with this usf's header",
-                   in->size, (unsigned)sizeof *in);
-        return false;
-    }
+    if (!version_is_valid(in, why, why_len)) return false;
     if (!in->name || !policy_name_is_valid(in->name)) {
         usf_format(why, why_len, "policy has no valid name (1 to %u of a-z 0-9 - _)", POLICY_NAME_MAX);
         return false;
@@ -100,7 +124,9 @@ bool policy_ops_is_valid(const struct usf_policy_ops *in, char *why, unsigned wh
 void policy_resolve(const struct usf_policy_ops *in, struct usf_policy_ops *out)
 {
     const struct usf_policy_ops *d = &usf_policy_defaults;
-    *out = *in;
+    *out = (struct usf_policy_ops){0};
+    __builtin_memcpy(out, in, in->size < sizeof *out ? in->size : sizeof *out);     /* a shorter one: the rest is null */
+    out->size = sizeof *out;
     if (!out->description) out->description = "";
 #define DEFAULT(op) if (!out->op) out->op = d->op
     DEFAULT(init);

@@ -260,12 +260,18 @@ bool rt_desert_condemned(void)
     return true;
 }
 
+/* The lock's owner is not stopped: then it has had seconds of CPU time and has not come back (monitor/stall.c). */
+static bool owner_runs(uint32_t proc, uint32_t task)
+{
+    const struct usf_proc *p = &rt.sched.procs[proc];
+    return p->space == rt.sched.space && os_thread_state(p->pid, rt.sched.tasks[task].tid) == 'R';
+}
+
 /* A thread has waited long for the scheduler's lock. */
 static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
 {
     struct usf_header *h = rt.shm.h;
     uint32_t by = atomic_load(&h->stalled);
-    (void)owner;
     if (l != &h->lock) return false;
     if (rt_desert_condemned()) return true;
     if (!by || by - 1 == rt.sched.proc) {
@@ -277,6 +283,11 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
     }
     rt_desert();
     bool known = by <= atomic_load(&h->proc_hwm);
+    if (known && owner < LOCK_NAME_PROC && owner_runs(by - 1, owner - 1)) {
+        usf_warn_about("stalled", "`%s` (process %d) does not come back from policy `%s` of instance `%s` (usf policy check finds such): %s runs "
+                       "unscheduled from now on", rt.sched.procs[by - 1].comm, rt.sched.procs[by - 1].pid, h->policy, rt.settings.instance, rt.comm);
+        return true;
+    }
     usf_warn_about("stalled", "`%s` (process %d%s) is stopped while instance `%s` waits for it: %s runs unscheduled from now on",
                    known ? rt.sched.procs[by - 1].comm : "a monitor", known ? rt.sched.procs[by - 1].pid : 0,
                    known && rt.sched.procs[by - 1].space == rt.sched.space ? "" : " of another container", rt.settings.instance, rt.comm);

@@ -16,12 +16,12 @@ static uint32_t generation(const struct usf_pol_proc *p) { return __atomic_load_
 
 #define TRIES 100u
 /* The cores, as of one generation; false: the policy says nothing. */
-static bool cores_of(const struct usf_pol_proc *p, uint64_t cores[4])
+static bool cores_of(const struct usf_pol_proc *p, uint64_t cores[USF_CORE_WORDS])
 {
     for (uint32_t tries = 0; tries < TRIES; tries++) {
         uint32_t gen = generation(p);
         uint64_t any = 0;
-        for (int w = 0; w < 4; w++)
+        for (int w = 0; w < (int)USF_CORE_WORDS; w++)
             any |= cores[w] = __atomic_load_n(&p->share[w], __ATOMIC_RELAXED) & __atomic_load_n(&p->cores[w], __ATOMIC_RELAXED);
         if (!gen || !any) return false;
         if (gen == generation(p)) return true;
@@ -31,7 +31,7 @@ static bool cores_of(const struct usf_pol_proc *p, uint64_t cores[4])
 
 bool rt_share(struct os_cpuset *out)
 {
-    uint64_t cores[4];
+    uint64_t cores[USF_CORE_WORDS];
     const struct usf_pol_proc *p = own();
     if (!p || !generation(p) || !cores_of(p, cores)) return false;
     __builtin_memset(out, 0, sizeof *out);
@@ -42,10 +42,10 @@ bool rt_share(struct os_cpuset *out)
 
 /* ---- regions ------------------------------------------------------------------------------------ */
 
-static uint32_t count(const uint64_t cores[4])
+static uint32_t count(const uint64_t cores[USF_CORE_WORDS])
 {
     uint32_t n = 0;
-    for (int w = 0; w < 4; w++)
+    for (int w = 0; w < (int)USF_CORE_WORDS; w++)
         for (uint64_t m = cores[w]; m; m &= m - 1) n++;
     return n;
 }
@@ -77,7 +77,7 @@ static void become_malleable(struct usf_pol_proc *p)
 
 static uint32_t region(uint32_t asked)
 {
-    uint64_t cores[4];
+    uint64_t cores[USF_CORE_WORDS];
     struct usf_pol_proc *p = own();
     if (!p) return 0;
     uint32_t n = asked, most = bound();
@@ -93,7 +93,7 @@ static uint32_t region(uint32_t asked)
 
 static uint32_t cpus(void)
 {
-    uint64_t cores[4];
+    uint64_t cores[USF_CORE_WORDS];
     const struct usf_pol_proc *p = own();
     return p && cores_of(p, cores) ? count(cores) : 0;
 }

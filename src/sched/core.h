@@ -60,6 +60,7 @@ bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap)
 void core_change_proc(struct sched *s, uint32_t proc, uint32_t weight, int32_t priority);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);
+void core_drop_policy(struct sched *s, const char *why);
 /* For the expensive asserts, before `name` releases the lock (recover.c): all that is changed under it alone agrees. */
 bool core_is_sound(struct sched *s, uint32_t name);
 

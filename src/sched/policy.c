@@ -60,7 +60,14 @@ bool core_begin_policy(struct sched *s)
 
 void core_follow_policy(struct sched *s)
 {
-    if (!use(s, true)) return;
+    if (!use(s, true)) {
+        /* Another process has found out, the monitor perhaps, whose words nobody sees. */
+        char why[sizeof s->h->policy_why];
+        memcpy(why, s->h->policy_why, sizeof why);
+        why[sizeof why - 1] = 0;
+        if (s->h->policy_by == USF_POLICY_BY_FAULT && s->proc != USF_NONE) usf_warn("%s", why);
+        return;
+    }
     core_replace_policy(s, "a program that takes part does not have it");
 }
 
@@ -129,12 +136,18 @@ static void change(struct sched *s, const char *policy, enum usf_policy_by by, c
     use(s, true);       /* the caller has seen that it is known */
 }
 
-void core_replace_policy(struct sched *s, const char *why)
+/* holds the lock.  What the policy knew is lost: the caller builds the queues anew. */
+void core_drop_policy(struct sched *s, const char *why)
 {
     char text[sizeof s->h->policy_why];
     usf_format(text, sizeof text, "policy `%s` replaced by `coop`: %s", s->h->policy, why);
     usf_warn("%s", text);
     change(s, "coop", USF_POLICY_BY_FAULT, text);
+}
+
+void core_replace_policy(struct sched *s, const char *why)
+{
+    core_drop_policy(s, why);
     tell_all(s);
 }
 

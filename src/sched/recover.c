@@ -49,6 +49,8 @@ static void mend_tasks(struct sched *s)
 {
     uint32_t ready = 0, hwm = atomic_load(&s->h->task_hwm);
     core_mend_policy(s);
+    if (s->policy_hung) core_drop_policy(s, SCHED_POLICY_HUNG);     /* it would hang us next */
+    s->policy_hung = false;
     policy_wipe(&s->pol, s->pol.nr_procs, hwm);
     core_begin_policy(s);
     for (uint32_t i = 0; i < s->pol.nr_procs; i++) {

@@ -71,6 +71,8 @@ struct os_cpuset;
 struct sched_watcher {          /* what the monitor remembers between two looks */
     uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], loan[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
     uint64_t given[USF_MAX_CORES], given_word[USF_MAX_CORES];   /* ns: when a core was last nudged because its give_way_at had come; its word then */
+    uint64_t barren_since[USF_MAX_CORES];   /* ns: since when a free core is offered to the policy in vain while tasks wait, */
+    uint32_t barren[USF_MAX_CORES];         /* ... and how often it was */
     uint64_t deaf_since[USF_MAX_CORES];     /* ns: first nudge that was to make it give way and has not, */
     uint32_t deaf[USF_MAX_CORES];           /* ... and their number */
     uint32_t asleep[USF_MAX_CORES];
@@ -84,6 +86,8 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
 };
 
 /* This process's view of an instance.  One per process (one per instance in tests and simulator). */
+#define SCHED_POLICY_HUNG "an operation of it did not return"
+
 struct sched {
     struct usf_header *h;
     struct usf_core *cores;
@@ -96,6 +100,7 @@ struct sched {
     uint32_t space;             /* our pid namespace: index in usf_header.space */
     uint32_t policy_gen;        /* the generation `ops` belongs to */
     const struct usf_policy_ops *object;    /* of policy_path, or null */
+    bool policy_hung;           /* monitor: the lock's owner does not come back from an operation */
     _Atomic bool kernel;        /* policy `linux`: the kernel schedules */
     _Atomic bool swap;          /* its USF_POLICY_SWAP: read without the lock */
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */

@@ -54,8 +54,7 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     core_set_state(s, me->task, ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL), USF_TASK_BLOCKED);
     core_count(&t->n.blocks, 1);
     uint64_t now = s->pol.now;
-    /* For the policy nobody runs there any more: what it names is not to be weighed against the one that leaves. */
-    if (had) s->cores[core].pol.current = USF_NONE;
+    if (had) s->cores[core].pol.current = USF_NONE;     /* the policy is not to count on it: nobody goes on here by himself */
     bool given = had && core_give(s, core, me->task, core_pick(s, core, CORE_ANY), &k);
     if (had && !given && !me->spun && estimate(&s->cores[core].poll_ns)) {
         atomic_store(&s->cores[core].poller, me->task + 1);

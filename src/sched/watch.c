@@ -5,6 +5,7 @@
  * system call for longer than `lend` is taken; so is one whose thread sleeps in a call that the gate
  * did not see, or does not answer the nudges: it masks all signals, or the kernel does not run it.  Such a thread goes on
  * without a core, beside the next owner, until it comes to a scheduling point. */
+#include "policy/policy.h"
 #include "sched/core.h"
 
 #define TICK_NS        1000000ull
@@ -244,6 +245,38 @@ static void tick(struct sched *s)
     s->ops.tick(&s->pol);
 }
 
+/* ---- a policy that gives nothing ---------------------------------------------------------------- */
+/* It has lost a task, or keeps it: a core is free, a ready task may run there, and pick does not name any.  That is no
+ * matter of order: it gets replaced. */
+#define BARREN_NS    1000000000u
+#define BARREN_LOOKS 16u            /* both: the monitor may not have had the CPU for long */
+
+static bool has_use(struct sched *s, uint32_t core)
+{
+    for (uint32_t i = 0, hwm = atomic_load(&s->h->task_hwm); i < hwm; i++)
+        if (atomic_load(&s->tasks[i].state) == USF_TASK_READY && usf_may_run(&s->pol, i, core)) return true;
+    return false;
+}
+
+/* holds the lock; the core has just been offered */
+static void look_if_barren(struct sched *s, uint32_t core, struct kicks *k)
+{
+    struct sched_watcher *m = s->watch;
+    char why[96];
+    unsigned st = core_state(atomic_load(&s->cores[core].word));
+    if ((st != USF_CORE_IDLE && st != USF_CORE_AWAY) || !has_use(s, core)) {
+        m->barren[core] = 0;
+        return;
+    }
+    if (!m->barren[core]++) m->barren_since[core] = s->pol.now;
+    if (m->barren[core] < BARREN_LOOKS || s->pol.now - m->barren_since[core] < BARREN_NS) return;
+    m->barren[core] = 0;
+    if (policy_find(s->h->policy) == usf_builtin_policies[0]) return;      /* there is nothing to replace it by */
+    usf_format(why, sizeof why, "pick left core %u free for a second while a task waited that may run there", core);
+    core_replace_policy(s, why);
+    core_fill_all(s, k);
+}
+
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg)
 {
@@ -274,8 +307,10 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
             s->watch->word[i] = w;
         }
         if (!take || !core_enter(s, &me)) continue;
-        if (st != USF_CORE_RUNNING) core_fill(s, i, &k);
-        else if (core_take(s, i, w, &k)) watch_took_unseen(s, core_task(w));
+        if (st != USF_CORE_RUNNING) {
+            core_fill(s, i, &k);
+            look_if_barren(s, i, &k);
+        } else if (core_take(s, i, w, &k)) watch_took_unseen(s, core_task(w));
         core_leave(s, &me, &k);
         k.n = 0;
     }
@@ -308,7 +343,15 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
         if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;    /* being filled in, or given back */
         if (s->tasks[i].proc >= s->h->max_procs)
             return usf_format(why, cap, "task %u names process %u", i, s->tasks[i].proc), false;
+        const struct usf_pol_task *t = &s->tasks[i].pol;
+        if (t->affinity > USF_AFFINITY_NODE || (t->affinity == USF_AFFINITY_CORE && t->affinity_id >= s->h->nr_cores))
+            return usf_format(why, cap, "task %u is to run on core %u", i, t->affinity_id), false;
         if (st == USF_TASK_READY) ready++;
+    }
+    for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n && i < s->h->max_procs; i++) {
+        const struct usf_pol_proc *p = &s->procs[i].pol;
+        if (atomic_load(&s->procs[i].state) != USF_PROC_ACTIVE || (p->weight >= 1 && p->weight <= SCHED_WEIGHT_MAX)) continue;
+        return usf_format(why, cap, "process record %u has weight %u", i, p->weight), false;
     }
     if (ready != atomic_load(&s->h->nr_ready))
         return usf_format(why, cap, "%u tasks are ready, %u are counted", ready, atomic_load(&s->h->nr_ready)), false;

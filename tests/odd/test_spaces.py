@@ -449,10 +449,16 @@ class Lock(Spaces):
 
     def test_dies_with_its_monitor(self):
         """And nobody there notices, as all that is left sleeps: the others leave the instance."""
-        self.without_monitor(lambda box, pid: kill(*self.watchmen_of(box), pid))
+        self.without_monitor(self.end_frozen)
 
     def freeze(self, box):
         kill(*[p for p in self.all_of(box) if p != self.first_of(box)], sig=signal.SIGSTOP)
+
+    def end_frozen(self, box, pid):
+        """At once: a keeper that outlives its monitor for a moment takes its place, with another keeper."""
+        watchmen = self.watchmen_of(box)
+        self.freeze(box)
+        kill(*watchmen, pid)
 
     def test_stops_with_its_monitor(self):
         self.without_monitor(lambda box, _: self.freeze(box))

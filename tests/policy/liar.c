@@ -19,6 +19,9 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     if (lie && usf_core(p, core)->current != USF_NONE) return usf_core(p, core)->current;
     if (lie) return 0;
 #endif
+#ifdef LIAR_keeps
+    if (lie) return USF_NONE;
+#endif
 #ifdef LIAR_queued
     if (lie && inst(p)->ready.head) return inst(p)->ready.head - 1;
 #endif

@@ -72,9 +72,27 @@ static void check_coop(struct machine *m, uint32_t core, uint32_t task)
     }
 }
 
+static uint16_t queued_at(const struct machine *m, uint32_t task)   /* the first field of its mark */
+{ uint16_t core; memcpy(&core, m->tasks[task].data, sizeof core); return core; }
+
+/* coop: the first of the core's yielders has waited for a quantum, and the last choice was not such a one: one goes first, and begins no
+ * turn of its process. */
+static void note_overdue(struct machine *m, uint32_t core, uint32_t task)
+{
+    struct model_core *c = &m->core[core];
+    uint32_t first = USF_NONE;
+    for (uint32_t t = 0; t < MAX_TASKS; t++)
+        if (m->task[t].doing == READY && m->task[t].yielded && queued_at(m, t) == core
+            && (first == USF_NONE || m->task[t].seq < m->task[first].seq)) first = t;
+    bool due = first != USF_NONE && !c->overdue && m->pol.now - m->task[first].since >= m->pol.quantum;
+    c->keeps_turn = c->overdue = due && task != USF_NONE && m->task[task].yielded;
+}
+
 static void check_choice(struct machine *m, uint32_t core, uint32_t task)
 {
     if (!is_ordered) return;
+    if (is_coop) note_overdue(m, core, task);
+    if (task == USF_NONE) return;
     if (m->task[task].yielded) {
         check_yielder(m, core, task);
     } else if (is_coop) {

@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+# bench/papers.py - the papers' experiments on the simulator.  SPDX-License-Identifier: Apache-2.0
+"""Runs one figure or table of a paper on `usf sim` and writes what came of it into docs/papers.md.
+
+    bench/papers.py table3        equipartitioning paper, Table III: BP, EQ, TA, CO; sets A to D
+    bench/papers.py hackbench     FLSCHED paper, Figure 4: time and switches over groups
+    bench/papers.py nosv2         nOS-V paper, Figures 6 and 7: scores of pairs
+    bench/papers.py nosv3         nOS-V paper, Figure 8: scores of triples
+    bench/papers.py cholesky      USF paper, Table 2: nested runtimes in Cholesky
+    bench/papers.py matmul        USF paper, Figure 3: nested matmul's heat maps
+    bench/papers.py microservices USF paper, Figure 4: latency over the rate of requests
+    bench/papers.py md            USF paper, Figure 5: MD ensembles
+    bench/papers.py all
+
+The numbers between the markers of docs/papers.md are replaced; the text around them is written by hand.  Everything is deterministic:
+the same sources give the same numbers.  --quick runs a part of each, for tests, and writes nothing.
+"""
+import argparse
+import itertools
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+WORKLOADS = os.path.join(ROOT, "sim", "workloads")
+MACHINES = os.path.join(ROOT, "sim", "machines")
+
+
+class Failed(Exception):
+    pass
+
+
+class Sim:
+    """Runs usf-sim and keeps temporary workloads."""
+
+    def __init__(self, exe, jobs):
+        self.exe, self.jobs = exe, jobs
+        self.dir = tempfile.TemporaryDirectory(prefix="usf-papers-")
+
+    def run(self, workload, machine, policies, sets=(), seeds=1, limit="600s", alone=False, events=100_000_000, options=()):
+        """{policy: [run, ...]}; a run that met a limit has ok = False."""
+        path = workload if os.path.sep in workload else os.path.join(WORKLOADS, workload + ".usfw")
+        if "machine" in machine:
+            machine = os.path.join(MACHINES, machine)
+        cmd = [self.exe, "run", path, "-m", machine, "-p", ",".join(policies), "--json", "-n", str(seeds), "-j", str(self.jobs),
+               "--limit", limit, "--events", str(events), *options]
+        if not alone:
+            cmd.append("--no-alone")
+        for s in sets:
+            cmd += ["--set", s]
+        r = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+        try:
+            out = json.loads(r.stdout)
+        except ValueError:
+            raise Failed(f"{' '.join(cmd)}: exit {r.returncode}: {r.stderr.strip()[:500]}") from None
+        runs = {p: [] for p in policies}
+        for one in out["runs"]:
+            runs[one["policy"]].append(one)
+        return runs
+
+    def one(self, workload, machine, policy, **kw):
+        return self.run(workload, machine, [policy], **kw)[policy][0]
+
+    def text(self, name, text):
+        path = os.path.join(self.dir.name, name + ".usfw")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+
+def source(name, **replace):
+    """A workload of the library with words replaced (how threads wait)."""
+    with open(os.path.join(WORKLOADS, name), encoding="utf-8") as f:
+        text = f.read()
+    for old, new in replace.items():
+        text = re.sub(rf"\b{old}\b", new, text)
+    return text
+
+
+def seconds(run):
+    return run["makespan_ns"] / 1e9 if run["ok"] else None
+
+
+def fmt(x, form="{:.2f}"):
+    return "-" if x is None else form.format(x)
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(str(c) for c in r) + " |" for r in rows])
+
+
+# ---- equipartitioning, Table III ---------------------------------------------------------------------------------
+
+TABLE3 = {  # set: {approach: (makespan % of BP, average slowdown, reconfigurations)}
+    "A": {"BP": (100, 6.7, 0), "EQ": (89, 4.8, 155), "TA": (95, 4.7, 81), "CO": (100, 6.2, 74)},
+    "B": {"BP": (100, 10.2, 0), "EQ": (94, 8.4, 170), "TA": (91, 7.3, 103), "CO": (100, 10.4, 64)},
+    "C": {"BP": (100, 10.7, 0), "EQ": (92, 8.9, 178), "TA": (90, 8.3, 104), "CO": (101, 13.1, 88)},
+    "D": {"BP": (100, 11.9, 0), "EQ": (92, 11.1, 167), "TA": (86, 8.6, 112), "CO": (89, 10.3, 51)},
+}
+SEEDS3 = {"A": 5, "B": 8, "C": 4, "D": 8}  # workloads per set, Table II
+
+
+def table3(sim, quick):
+    """Each approach's policy; EQ is equi without topology.  UE: Linux alone, teams as wide as the machine, which no approach controls."""
+    rows = []
+    approaches = [("BP", "batch", ()), ("EQ", "equi", ("--topology-blind",)), ("TA", "equi", ()), ("CO", "gang", ()),
+                  ("speed-up-aware", "speedup", ()), ("UE (CFS)", "cfs", ()), ("UE (EEVDF)", "eevdf", ())]
+    for name in "A" if quick else "ABCD":
+        sets = ["regions=50", "jobs=10"] if quick else []
+        base, alone = None, None
+        for label, policy, options in approaches:
+            runs = sim.run(f"npb-set-{name.lower()}", "4x6-opteron.machine", [policy], sets=sets, seeds=2 if quick else SEEDS3[name],
+                           limit="5000s", alone=label == "BP", options=options)[policy]
+            good = [r for r in runs if r["ok"]]
+            if not good:
+                rows.append([name, label, "-", "-", "-", "-", "-", "-"])
+                continue
+            span = statistics.mean(r["makespan_ns"] for r in good)
+            base = base or span
+            if alone is None:  # the isolated parallel time is the same for all: that under BP, which gives a lone job the machine
+                alone = {(r["seed"], i): p["alone_ns"] for r in good for i, p in enumerate(r["programs"])}
+            slow = statistics.mean(p["response_ns"] / alone[r["seed"], i] for r in good for i, p in enumerate(r["programs"]))
+            paper = TABLE3[name].get(label)
+            rows.append([name, label, f"{paper[0]} %" if paper else "", f"{100 * span / base:.0f} %", paper[1] if paper else "",
+                         f"{slow:.1f}", paper[2] if paper else "",
+                         f"{statistics.mean(r['reconfigurations'] for r in good):.0f}"])
+    return table(["set", "approach", "makespan, paper", "ours", "slowdown, paper", "ours", "reconfigurations, paper", "ours"], rows)
+
+
+# ---- FLSCHED, hackbench ------------------------------------------------------------------------------------------
+
+def hackbench(sim, quick):
+    rows = []
+    policies = ["cfs", "sched-rr", "sched-fifo", "fl", "coop"]
+    names = {"sched-rr": "RR", "sched-fifo": "FIFO", "cfs": "CFS", "fl": "fl", "coop": "coop"}
+    for groups in (2,) if quick else (10, 50, 100, 150, 200):
+        cells = [groups, groups * 40]
+        runs = {}
+        for p in policies:
+            runs[p] = sim.one("hackbench", "phi-57x4.machine", p, sets=[f"groups={groups}"], limit="300s")
+        for p in policies:
+            cells.append(fmt(seconds(runs[p])))
+        for p in policies:
+            cells.append(f"{runs[p]['switches'] / 1e3:.0f}" if runs[p]["ok"] else "-")
+        rows.append(cells)
+    return table(["groups", "threads"] + [names[p] + ", s" for p in policies] + [names[p] + ", 1000 switches" for p in policies], rows)
+
+
+# ---- nOS-V, pairs and triples ------------------------------------------------------------------------------------
+
+NOSV = ["matmul", "dot", "heat", "hpccg", "nbody", "cholesky", "lulesh"]
+STRATEGIES = ["exclusive", "oversubscription idle", "oversubscription busy", "static", "DLB", "nOS-V (coop)"]
+
+
+def nosv_scores(sim, combos, machine="1x64-epyc.machine"):
+    """{combination: [score per strategy]}: the best makespan over the strategies', by the paper's equation."""
+    programs = source("nosv-programs.usfi")
+    alone = {}
+    for b in sorted({b for c in combos for b in c}):
+        alone[b] = seconds(sim.one(sim.text("alone", programs + f"\nstart {b}\n"), machine, "eevdf"))
+        if alone[b] is None:
+            raise Failed(f"{b} alone met a limit")
+    out = {}
+    for combo in combos:
+        starts = "\n" + "".join(f"start {b}\n" for b in combo)
+        idle = sim.text("idle", programs + starts)
+        busy = sim.text("busy", source("nosv-programs.usfi", blocking="spinning") + starts)
+        part = sim.text("part", programs.replace("taskgraph cores", f"taskgraph floor(cores / {len(combo)})") + starts)
+        spans = [sum(alone[b] for b in combo), seconds(sim.one(idle, machine, "eevdf")), seconds(sim.one(busy, machine, "eevdf", limit="30s")),
+                 seconds(sim.one(part, machine, "static")), seconds(sim.one(idle, machine, "dlb")), seconds(sim.one(idle, machine, "coop"))]
+        best = min(s for s in spans if s)
+        out[combo] = [best / s if s else 0.0 for s in spans]
+    return out
+
+
+def summary(scores):
+    rows = []
+    for i, name in enumerate(STRATEGIES):
+        col = sorted(s[i] for s in scores.values())
+        q = statistics.quantiles(col, n=4) if len(col) > 1 else [col[0]] * 3
+        rows.append([name, f"{q[1]:.2f}", f"{q[0]:.2f} - {q[2]:.2f}", f"{col[0]:.2f}", f"{col[-1]:.2f}"])
+    return table(["strategy", "median score", "quartiles", "least", "most"], rows)
+
+
+def nosv2(sim, quick):
+    combos = list(itertools.combinations_with_replacement(NOSV, 2))
+    scores = nosv_scores(sim, combos[:1] if quick else combos)
+    gains = sorted((s[5] / s[0], c) for c, s in scores.items())
+    text = summary(scores) + f"\n\nSpeed-up of coop over exclusive: median {statistics.median(g for g, _ in gains):.2f}, most {gains[-1][0]:.2f} "
+    text += f"({' and '.join(gains[-1][1])}), least {gains[0][0]:.2f} ({' and '.join(gains[0][1])}).\n\n"
+    return text + table(["pair"] + STRATEGIES, [[" + ".join(c)] + [f"{x:.2f}" for x in s] for c, s in scores.items()])
+
+
+def nosv3(sim, quick):
+    combos = list(itertools.combinations(NOSV, 3))
+    scores = nosv_scores(sim, combos[:1] if quick else combos)
+    gains = sorted((s[5] / s[0], c) for c, s in scores.items())
+    return summary(scores) + f"\n\nSpeed-up of coop over exclusive: median {statistics.median(g for g, _ in gains):.2f}, most {gains[-1][0]:.2f} " \
+        f"({', '.join(gains[-1][1])}), least {gains[0][0]:.2f} ({', '.join(gains[0][1])})."
+
+
+# ---- USF ---------------------------------------------------------------------------------------------------------
+
+CORES56 = "package:1 numa:1 l3:1 core:56"
+TABLE2 = {"gnu llvm opb": ((1468, 1.1), (580, 2.36), (347, 3.14)), "tbb llvm opb": ((1619, 1.1), (602, 2.47), (363, 3.22)),
+          "tbb gnu blis": ((2004, 1.06), (694, 3.23), (358, 4.28)), "tbb pth blis": ((1590, 1.34), (356, 6.28), (103, 14.4)),
+          "gnu pth blis": ((1413, 1.33), (254, 6.86), (86, 14.7))}
+
+
+def cholesky(sim, quick):
+    degrees = [("mild", 8), ("medium", 14), ("high", 28)]
+    rows, mine = [], []
+    spin = sim.text("cholesky-spin", source("cholesky-nested.usfw", yielding="spinning"))
+    for name, n in degrees[:1] if quick else degrees:
+        sets = [f"outer={n}", f"inner={n}"] + (["n=4"] if quick else [])
+        base = seconds(sim.one("cholesky-nested", CORES56, "eevdf", sets=sets))
+        coop = seconds(sim.one("cholesky-nested", CORES56, "coop", sets=sets))
+        bare = seconds(sim.one(spin, CORES56, "eevdf", sets=sets, limit="60s"))
+        mine.append((name, n, base, coop, bare))
+    if any(m[2] is None or m[3] is None for m in mine):
+        raise Failed("a run met a limit")
+    for name, n, base, coop, bare in mine:
+        i = [d[0] for d in degrees].index(name)
+        paper = [TABLE2[r][i] for r in TABLE2]
+        rel = [TABLE2[r][i][0] / TABLE2[r][0][0] for r in list(TABLE2)[:3]]
+        rows.append([f"{name}, {n}x{n}", f"{min(rel):.2f} - {max(rel):.2f}", f"{mine[0][2] / base:.2f}",
+                     f"{min(p[1] for p in paper[:3])} - {max(p[1] for p in paper[:3])}", f"{base / coop:.2f}",
+                     "60 s met" if bare is None else f"{bare / base:.0f} times as long"])
+    return table(["threads", "baseline, of mild's: paper (reused teams)", "ours", "speed-up of SCHED_COOP: paper (reused teams)", "ours",
+                  "barrier spins, no yield (ours)"], rows)
+
+
+def heatmap(values, tasks, inners, form):
+    return table(["tasks \\ inner threads"] + [str(i) for i in inners],
+                 [[t] + [fmt(values.get((t, i)), form) for i in inners] for t in tasks])
+
+
+def matmul(sim, quick):
+    tasks, inners = ([16], [1, 8]) if quick else ([1, 4, 16, 64, 256, 1024], [1, 2, 4, 8, 14, 28, 56])
+    spin = sim.text("matmul-spin", source("matmul-nested.usfw", yielding="spinning"))
+    total = "total=2s" if quick else "total=10s"
+    base, coop, bare = {}, {}, {}
+    for t in tasks:
+        for i in inners:
+            sets = [f"tasks={t}", f"inner={i}", total]
+            kw = {"sets": sets, "limit": "20s", "events": 20_000_000}
+            base[t, i] = seconds(sim.one("matmul-nested", CORES56, "eevdf", **kw))
+            coop[t, i] = seconds(sim.one("matmul-nested", CORES56, "coop", **kw))
+            bare[t, i] = seconds(sim.one(spin, CORES56, "eevdf", **kw))
+    ideal = (2 if quick else 10) / 56
+    share = {k: ideal / v for k, v in base.items() if v}
+    gain = {k: base[k] / v for k, v in coop.items() if v and base[k]}
+    loss = {k: base[k] / v for k, v in bare.items() if v and base[k]}
+    cshare = {k: ideal / v for k, v in coop.items() if v}
+    return ("Baseline (EEVDF, barriers that yield): performance, of all cores computing\n\n" + heatmap(share, tasks, inners, "{:.2f}") +
+            "\n\nSCHED_COOP: performance\n\n" + heatmap(cshare, tasks, inners, "{:.2f}") +
+            "\n\nSCHED_COOP: speed-up over the baseline\n\n" + heatmap(gain, tasks, inners, "{:.2f}") +
+            "\n\nOriginal (EEVDF, barriers that spin): speed-up over the baseline (-: more than 20 s, the ideal being 0.18 s)\n\n" +
+            heatmap(loss, tasks, inners, "{:.3f}"))
+
+
+def microservices(sim, quick):
+    rows = []
+    for rate in (0.33,) if quick else (0.1, 0.2, 0.33, 0.5, 1.0):
+        sets = [f"rate={rate}/s"] + (["requests=4"] if quick else [])
+        cells = [rate]
+        for policy in ("eevdf", "coop"):
+            r = sim.one("microservices", "2x56.machine", policy, sets=sets, limit="2000s")
+            client = next(p for p in r["programs"] if p["name"] == "client")
+            lat = client.get("requests") or {}
+            cells += [fmt(lat["mean_ns"] / 1e9 if "mean_ns" in lat else None), fmt(seconds(r), "{:.1f}")]
+        rows.append(cells)
+    return table(["requests per second", "EEVDF: latency, s", "makespan, s", "coop: latency, s", "makespan, s"], rows)
+
+
+def md(sim, quick):
+    sets = ["steps=10"] if quick else []
+    alone = seconds(sim.one("md-ensembles", "2x56.machine", "eevdf", sets=sets + ["ensembles=1"]))
+    both = {p: seconds(sim.one("md-ensembles", "2x56.machine", p, sets=sets, limit="300s")) for p in ("eevdf", "static", "coop")}
+    polite = sim.text("md", source("md-ensembles.usfw", spinning="yielding"))
+    both["eevdf, yields"] = seconds(sim.one(polite, "2x56.machine", "eevdf", sets=sets, limit="300s"))
+    rows = [["exclusive", f"{2 * alone:.2f}", "1.00"]] + [[p, fmt(t), fmt(2 * alone / t if t else None)] for p, t in both.items()]
+    return table(["scenario", "both ensembles, s", "speed-up over exclusive"], rows)
+
+
+EXPERIMENTS = {"table3": table3, "hackbench": hackbench, "nosv2": nosv2, "nosv3": nosv3, "cholesky": cholesky, "matmul": matmul,
+               "microservices": microservices, "md": md}
+
+
+def store(path, name, text):
+    with open(path, encoding="utf-8") as f:
+        doc = f.read()
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    if begin not in doc or end not in doc:
+        raise Failed(f"{path} has no markers '{begin}' and '{end}' to write between")
+    head, rest = doc.split(begin, 1)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(head + begin + "\n\n" + text + "\n\n" + end + rest.split(end, 1)[1])
+
+
+def find_sim():
+    for d in (os.environ.get("USF_SIM", ""), os.path.join(ROOT, "build", "usf-sim")):
+        if d and os.access(d, os.X_OK):
+            return d
+    return "usf-sim"
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("experiment", choices=list(EXPERIMENTS) + ["all"])
+    a.add_argument("--sim", default=find_sim(), help="the program usf-sim (default: $USF_SIM, build/usf-sim, or from PATH)")
+    a.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, help="simulations at a time")
+    a.add_argument("--quick", action="store_true", help="a part of it, to stdout alone")
+    a.add_argument("--doc", default=os.path.join(ROOT, "docs", "papers.md"))
+    o = a.parse_args()
+    sim = Sim(o.sim, o.jobs)
+    for name in EXPERIMENTS if o.experiment == "all" else [o.experiment]:
+        text = EXPERIMENTS[name](sim, o.quick)
+        print(f"{name}\n\n{text}\n", flush=True)
+        if not o.quick:
+            store(o.doc, name, text)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (Failed, OSError) as e:
+        print(f"papers.py: {e}", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,213 @@
+/* src/policy/gang.h - gang's records, and which program has which partition and slot.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Part of gang.c, whose head says what this is about; nobody else includes it. */
+#ifndef USF_POLICY_GANG_H
+#define USF_POLICY_GANG_H
+
+#include <usf/policy.h>
+#include "policy/partition.h"
+
+#define SLICE_MAX_NS 10000000000ull
+
+enum {
+    CORES = PART_CORES, WORDS = PART_WORDS, PROCS = 1024, PROC_WORDS = PROCS / 64,
+    COMMON = 0xffff,                /* owner: whoever is not coscheduled */
+    LINGER_NS = 100000000,          /* without anything to run: no program any more, as far as partitions go */
+    SETTLE_NS = 200000000,          /* the number of programs stays the same: see part_next_level */
+    FAR_EVERY = 8,                  /* picks of a process until one looks beyond the nearest queue */
+    PLAN_NS = 50000000,             /* threads, widths and weights change unseen: plan anew so often */
+};
+
+struct USF_POLICY_STATE inst {
+    struct part_map map;
+    uint64_t programs[PROC_WORDS];  /* that have had something to run lately */
+    uint64_t active[PROC_WORDS];
+    uint64_t strangers[WORDS];
+    uint64_t slot_end, planned, settled_since;
+    uint64_t served;                /* slots so far */
+    uint64_t floor;                 /* `used` of the one in the common slot that was picked last */
+    uint16_t first[PART_LEVELS + 2];    /* number of the first slot of a level; behind the last level: the common slot, then the end */
+    uint16_t programs_then;         /* when last planned */
+    uint16_t level;                 /* the smallest partitions' */
+    uint16_t widest;                /* least number of partitions of a level in use */
+    uint16_t slot;
+    uint16_t dirty;
+};
+struct USF_POLICY_STATE core {
+    uint64_t same_llc[WORDS], same_node[WORDS];
+    uint16_t owner;                 /* process + 1, COMMON, or 0 */
+    uint16_t round;                 /* process from which the round of strangers goes on */
+    uint16_t yields;                /* pick is asked for one that yields */
+};
+struct USF_POLICY_STATE proc {
+    struct usf_fifo ready[CORES];
+    uint64_t nonempty[WORDS], any[WORDS];
+    uint64_t node[WORDS];           /* its partition */
+    struct usf_fifo strict;
+    uint32_t queued, running;
+    uint64_t idle_since, served;
+    uint16_t level, index, slot;
+    uint16_t goal;                  /* level, while planning */
+    uint16_t is_placed;
+    uint16_t turn, picks;           /* see pick_of */
+    uint64_t used;                  /* core time, as if the weight were 100: of those that are not coscheduled */
+};
+struct USF_POLICY_STATE mark { uint16_t core; uint8_t yielded, strict, running; };
+_Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64, "instance data");
+_Static_assert(sizeof(struct core) <= USF_POL_CORE_DATA, "core data");
+_Static_assert(sizeof(struct proc) <= USF_POL_PROC_DATA, "process data");
+_Static_assert(sizeof(struct mark) <= USF_POL_TASK_DATA, "task data");
+
+static struct inst *inst_of(struct usf_pol *p) { return (struct inst *)(void *)p->data; }
+static struct core *core_of(struct usf_pol *p, uint32_t c) { return (struct core *)(void *)usf_core(p, c)->data; }
+static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc *)(void *)usf_proc(p, i)->data; }
+static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark *)(void *)usf_task(p, t)->data; }
+static bool is_common(struct usf_pol *p, uint32_t i) { return usf_proc(p, i)->flags & USF_PROC_NO_GANG; }
+static bool has_work(struct usf_pol *p, uint32_t i) { return proc_of(p, i)->queued || proc_of(p, i)->running; }
+
+static uint64_t slice(struct usf_pol *p) { return p->slice - 1 < SLICE_MAX_NS ? p->slice : SLICE_MAX_NS; }    /* 0: not set */
+
+/* The processes of a set, one after the other: for (i = next_proc(set, 0); i < PROCS; i = next_proc(set, i + 1)) */
+static uint32_t next_proc(const uint64_t *set, uint32_t from)
+{
+    for (uint32_t w = from / 64; w < PROC_WORDS; w++) {
+        uint64_t m = w == from / 64 ? set[w] & ~0ull << (from % 64) : set[w];
+        if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
+    }
+    return PROCS;
+}
+
+/* ---- planning: which program has which partition and slot ------------------------------------------ */
+
+/* The smallest partitions that will do for a program. */
+static uint32_t finest_for(struct usf_pol *p, uint32_t i)
+{
+    const struct inst *in = inst_of(p);
+    const struct usf_pol_proc *r = usf_proc(p, i);
+    uint32_t need = r->flags & USF_PROC_MALLEABLE ? 1 : r->width ? r->width : r->nr_tasks, level = in->level;
+    while (level && p->nr_cores / in->map.count[level] < need) level--;
+    return level;
+}
+
+/* The number of programs on a level shall be a multiple of its partitions: the rest goes to the next wider one. */
+static void move_odd(struct usf_pol *p, uint32_t nr[PART_LEVELS])
+{
+    const struct inst *in = inst_of(p);
+    for (uint32_t level = in->level; level; level--) {
+        uint32_t odd = nr[level] % in->map.count[level];
+        nr[level] -= odd;
+        nr[level - 1] += odd;
+        for (int pass = 0; pass < 2; pass++)        /* those first that were there before: they stay */
+            for (uint32_t i = next_proc(in->programs, 0); odd && i < PROCS; i = next_proc(in->programs, i + 1)) {
+                struct proc *proc = proc_of(p, i);
+                if (proc->goal != level || is_common(p, i) || (!pass && !(proc->is_placed && proc->level < level))) continue;
+                proc->goal = (uint16_t)(level - 1);
+                odd--;
+            }
+    }
+}
+
+static bool fits(struct usf_pol *p, uint32_t i, uint32_t level, uint32_t index)
+{
+    uint64_t mask[WORDS];
+    part_mask(&inst_of(p)->map, level, index, 1, mask);
+    return part_common(mask, usf_proc(p, i)->cores) != 0;
+}
+
+static void settle_at(struct usf_pol *p, uint32_t i, uint32_t index, uint16_t *load)
+{
+    struct inst *in = inst_of(p);
+    struct proc *proc = proc_of(p, i);
+    struct usf_pol_proc *r = usf_proc(p, i);
+    uint64_t share[WORDS];
+    proc->level = proc->goal;
+    proc->goal = PART_LEVELS;       /* done */
+    proc->index = (uint16_t)index;
+    proc->slot = load[index]++;
+    proc->is_placed = 1;
+    part_mask(&in->map, proc->level, index, 1, proc->node);
+    for (int w = 0; w < WORDS; w++) share[w] = proc->node[w] & r->cores[w];
+    if (!part_any(share) || part_same(share, r->share)) return;
+    part_copy(r->share, share);
+    r->share_gen++;
+}
+
+/* The least loaded partition at or after `from` where the program may run. */
+static uint32_t find_room(struct usf_pol *p, uint32_t i, uint32_t level, uint32_t from, uint32_t most, const uint16_t *load)
+{
+    uint32_t count = inst_of(p)->map.count[level], best = USF_NONE;
+    for (uint32_t n = 0, at = from; n < count; n++, at = (at + 1) % count) {
+        if (best != USF_NONE && load[at] >= load[best]) continue;
+        if (fits(p, i, level, at)) best = at;
+        if (best == at && load[at] < most) break;
+    }
+    return best == USF_NONE ? from : best;
+}
+
+/* Spread the level's programs over its partitions.  Returns the number of slots. */
+static uint32_t place(struct usf_pol *p, uint32_t level, uint32_t nr)
+{
+    const struct inst *in = inst_of(p);
+    uint32_t count = in->map.count[level], most = (nr + count - 1) / count, slots = 0, at = 0;
+    uint16_t load[CORES];
+    for (uint32_t n = 0; n < count; n++) load[n] = 0;
+    for (int pass = 0; pass < 2; pass++)        /* those first that stay where they are */
+        for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
+            const struct proc *proc = proc_of(p, i);
+            if (proc->goal != level || is_common(p, i)) continue;
+            bool stays = proc->is_placed && proc->level == level && load[proc->index] < most && fits(p, i, level, proc->index);
+            if (stays) {
+                settle_at(p, i, proc->index, load);
+            } else if (pass) {
+                at = find_room(p, i, level, at, most, load);
+                settle_at(p, i, at, load);
+            }
+        }
+    for (uint32_t n = 0; n < count; n++)
+        if (load[n] > slots) slots = load[n];
+    return slots;
+}
+
+static void make_common(struct usf_pol *p, uint32_t i)
+{
+    struct proc *proc = proc_of(p, i);
+    struct usf_pol_proc *r = usf_proc(p, i);
+    proc->is_placed = 0;
+    for (int w = 0; w < WORDS; w++) proc->node[w] = ~0ull;
+    if (!part_any(r->share)) return;
+    for (int w = 0; w < WORDS; w++) r->share[w] = 0;
+    r->share_gen++;
+}
+
+static void plan(struct usf_pol *p)
+{
+    struct inst *in = inst_of(p);
+    uint32_t n = 0, common = 0, nr[PART_LEVELS] = {0}, slot = 0;
+    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
+        if (!has_work(p, i) && p->now - proc_of(p, i)->idle_since > LINGER_NS) part_clear(in->programs, i);
+        else if (is_common(p, i)) make_common(p, i), common++;
+        else n++;
+    }
+    if (n != in->programs_then) in->settled_since = p->now;
+    in->programs_then = (uint16_t)n;
+    bool settled = p->now - in->settled_since >= SETTLE_NS;
+    in->level = p->flags & USF_POL_BLIND ? 0 : (uint16_t)part_next_level(&in->map, in->level, n, settled);
+    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
+        if (is_common(p, i)) continue;
+        proc_of(p, i)->goal = (uint16_t)finest_for(p, i);
+        nr[proc_of(p, i)->goal]++;
+    }
+    move_odd(p, nr);
+    in->widest = common ? 1 : 0;
+    for (uint32_t level = 0; level < in->map.nr_levels; level++) {
+        in->first[level] = (uint16_t)slot;
+        if (level > in->level || !nr[level]) continue;
+        if (!in->widest) in->widest = in->map.count[level];
+        slot += place(p, level, nr[level]);
+    }
+    in->first[in->map.nr_levels] = (uint16_t)slot;
+    in->planned = p->now;
+    in->dirty = 0;
+}
+
+#endif

@@ -33,17 +33,21 @@
 extern "C" {
 #endif
 
+#ifndef USF_CORES_MAX
+#define USF_CORES_MAX  256u        /* a build of the simulator for larger machines has more */
+#endif
+#define USF_CORE_WORDS (USF_CORES_MAX / 64)     /* of a set of cores */
+#if USF_CORES_MAX == 256
 #define USF_POLICY_API_VERSION 2u  /* bumped when anything below changes incompatibly */
+#else       /* other records: an object for the one is refused by the other */
+#define USF_POLICY_API_VERSION (2u | USF_CORE_WORDS << 8)
+#endif
 #define USF_POLICY_API_VECTOR  0x80000000u  /* compiled with vector registers */
 #ifdef __SSE__
 #define USF_POLICY_API (USF_POLICY_API_VERSION | USF_POLICY_API_VECTOR)
 #else
 #define USF_POLICY_API USF_POLICY_API_VERSION
 #endif
-#ifndef USF_CORES_MAX
-#define USF_CORES_MAX  256u        /* a build of the simulator for larger machines has more */
-#endif
-#define USF_CORE_WORDS (USF_CORES_MAX / 64)     /* of a set of cores */
 #define USF_NONE       UINT32_MAX  /* no task, no core, no process */
 
 #define USF_POL_TASK_DATA 32       /* bytes a policy has per task */

@@ -41,7 +41,7 @@ static void make_room(struct usf_pol *p, uint32_t task, uint32_t level)
         uint32_t its = level_of(p, core->current);
         if (its < lowest) lowest = its, victim = c;
     }
-    if (victim != USF_NONE) usf_core(p, victim)->give_way_at = p->now;
+    if (victim != USF_NONE) usf_give_way(usf_core(p, victim), p->now);
 }
 
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)

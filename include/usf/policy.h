@@ -164,6 +164,10 @@ static inline struct usf_pol_proc *usf_proc(struct usf_pol *p, uint32_t id)
 static inline bool usf_allowed(struct usf_pol *p, uint32_t proc, uint32_t core)
 { return core < USF_CORES_MAX && (usf_proc(p, proc)->cores[core / 64] >> (core % 64) & 1); }
 
+/* Set give_way_at of a core (0: no time).  Threads look at it without the scheduler's lock. */
+static inline void usf_give_way(struct usf_pol_core *core, uint64_t at)
+{ __atomic_store_n(&core->give_way_at, at, __ATOMIC_RELAXED); }
+
 /* May this task run on this core?  Its process may, and its own affinity, if strict, allows it. */
 static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
 {

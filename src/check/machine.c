@@ -96,7 +96,7 @@ static void start(struct machine *m, uint32_t task, uint32_t core)
     t->ready_since = 0;
     m->cores[core].current = task;
     m->cores[core].since = m->pol.now;
-    m->cores[core].give_way_at = 0;
+    usf_give_way(&m->cores[core], 0);
     m->ops.started(&m->pol, core, task);
 }
 

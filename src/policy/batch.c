@@ -62,7 +62,7 @@ static void reclaim(struct usf_pol *p, uint32_t task)
     if (found == USF_NONE) return;
     struct usf_pol_core *c = usf_core(p, found);
     uint64_t at = c->since + MIN_HELP_NS;
-    c->give_way_at = at > p->now ? at : p->now;
+    usf_give_way(c, at > p->now ? at : p->now);
 }
 
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
@@ -125,7 +125,7 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     uint32_t waiting = pq_core_of(p, core)->yielded.head;
     if (waiting && precedes(p, usf_task(p, waiting - 1)->proc, usf_task(p, task)->proc))
-        usf_core(p, core)->give_way_at = p->now + PQ_HELP_NS;
+        usf_give_way(usf_core(p, core), p->now + PQ_HELP_NS);
 }
 
 const struct usf_policy_ops usf_policy_batch = {

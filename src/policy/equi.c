@@ -185,7 +185,7 @@ static void reclaim_all(struct usf_pol *p)
     for (uint32_t c = 0; (c = part_next(in->guests, c, PART_CORES)) < p->nr_cores; c++) {
         const struct equi_core *core = equi_core_of(p, c);
         for (uint32_t k = 0; k < core->nr_owners && k < EQUI_OWNERS; k++)
-            if (pq_is_active(&in->q, core->owner[k]) && !usf_core(p, c)->give_way_at) usf_core(p, c)->give_way_at = p->now + MIN_HELP_NS;
+            if (pq_is_active(&in->q, core->owner[k]) && !usf_core(p, c)->give_way_at) usf_give_way(usf_core(p, c), p->now + MIN_HELP_NS);
     }
 }
 
@@ -281,7 +281,7 @@ static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
         struct usf_pol_core *core = usf_core(p, c);
         if (!core->give_way_at && usf_may_run(p, task, c)) {
             uint64_t at = core->since + MIN_HELP_NS;
-            core->give_way_at = at > p->now ? at : p->now;
+            usf_give_way(core, at > p->now ? at : p->now);
             return;
         }
         part_clear(m, c);
@@ -413,7 +413,7 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     equi_note_guest(p, core, task);
     if (part_has(in->guests, core)) {
         uint32_t waiting = c->q.yielded.head;   /* its own program's thread only waits by yielding */
-        if (waiting && equi_owns(p, usf_task(p, waiting - 1)->proc, core)) usf_core(p, core)->give_way_at = p->now + PQ_HELP_NS;
+        if (waiting && equi_owns(p, usf_task(p, waiting - 1)->proc, core)) usf_give_way(usf_core(p, core), p->now + PQ_HELP_NS);
     } else if (c->proc != i + 1) {
         c->proc = i + 1;
         c->since = p->now;

@@ -136,7 +136,7 @@ static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
     }
     if (found == USF_NONE) return;
     uint64_t at = usf_core(p, found)->since + MIN_RUN_NS;
-    usf_core(p, found)->give_way_at = at > p->now ? at : p->now;
+    usf_give_way(usf_core(p, found), at > p->now ? at : p->now);
 }
 
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)

@@ -73,7 +73,7 @@ static void judge(struct usf_pol *p, uint32_t core, bool begun)
     if (c->current == USF_NONE) return;
     bool stays = is_owner(p, core, usf_task(p, c->current)->proc);
     if (!stays) part_set(in->strangers, core);
-    c->give_way_at = stays || !begun || !owner_waits(p, core) ? in->slot_end : p->now;
+    usf_give_way(c, stays || !begun || !owner_waits(p, core) ? in->slot_end : p->now);
 }
 
 /* Programs of one slot have one level; the slot's time is their mean weight. */
@@ -391,7 +391,7 @@ static void recall(struct usf_pol *p, uint32_t task)
     for (uint32_t c; (c = nearest(p, on, from)) != USF_NONE; part_clear(on, c)) {
         struct usf_pol_core *core = usf_core(p, c);
         if (!is_owner(p, c, t->proc) || !usf_may_run(p, task, c) || core->give_way_at <= p->now) continue;
-        core->give_way_at = p->now;
+        usf_give_way(core, p->now);
         return;
     }
 }
@@ -415,7 +415,7 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     c->yields = 0;
     if (task != USF_NONE) return task;
     if (stays) {
-        r->give_way_at = inst_of(p)->slot_end;
+        usf_give_way(r, inst_of(p)->slot_end);
         return USF_NONE;
     }
     if ((task = pick_common(p, core, false)) != USF_NONE) return task;

@@ -199,7 +199,7 @@ static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks 
     atomic_store_explicit(&t->core, core, memory_order_relaxed);
     c->pol.current = task;
     c->pol.since = s->pol.now;
-    c->pol.give_way_at = 0;
+    usf_give_way(&c->pol, 0);
     s->ops.started(&s->pol, core, task);
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_READY), USF_TASK_RUNNING);
 

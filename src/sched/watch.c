@@ -220,7 +220,7 @@ static uint64_t find_due(struct sched *s)
     uint64_t now = os_now(), next = UINT64_MAX;
     m->nr_due = 0;
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
-        uint64_t at = s->cores[i].pol.give_way_at, w = atomic_load(&s->cores[i].word);
+        uint64_t at = __atomic_load_n(&s->cores[i].pol.give_way_at, __ATOMIC_RELAXED), w = atomic_load(&s->cores[i].word);
         if (!at || core_state(w) != USF_CORE_RUNNING) continue;
         if (at <= now && m->given_word[i] == w && now - m->given[i] < GIVE_AGAIN_NS) at = m->given[i] + GIVE_AGAIN_NS;
         if (at > now) {

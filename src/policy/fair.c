@@ -22,12 +22,18 @@
  *   V2  proc.starts == sum of the start times of those, modulo 2^64. */
 #include "policy/queues.h"
 
-enum { MAX_AHEAD = 10, FLOOR_NS = 1000000, MIN_RUN_NS = 1000000 };
+enum {
+    MAX_AHEAD = 10,             /* quanta, see above */
+    FLOOR_NS = 1000000,         /* between two looks at all for the least virtual time, */
+    LOOK_NS = 20000,            /* ... and at all cores for one to call back: the tick looks as well */
+    MIN_RUN_NS = 1000000,       /* nobody is called back before */
+};
 
 struct USF_POLICY_STATE inst {
     struct pq_inst q;
     uint64_t floor;             /* virtual ns, least of the processes that are ready or run, as of */
     uint64_t floor_at;          /* ns; 0: never */
+    uint64_t looked;            /* ns, last look for a core to call back */
 };
 struct USF_POLICY_STATE core {
     struct pq_core q;
@@ -120,6 +126,7 @@ static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
 {
     uint64_t most = vtime(p, i) + p->quantum;
     uint32_t found = USF_NONE;
+    inst_of(p)->looked = p->now;
     for (uint32_t c = 0; c < p->nr_cores; c++) {
         const struct usf_pol_core *core = usf_core(p, c);
         if (core->current == USF_NONE || core->give_way_at) continue;
@@ -139,7 +146,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     awake(p, i);
     proc_of(p, i)->queued++;
     pq_enqueue(p, task, why, NULL);
-    if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT) reclaim(p, i, task);
+    if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT && p->now - inst_of(p)->looked >= LOOK_NS) reclaim(p, i, task);
 }
 
 static void dequeue(struct usf_pol *p, uint32_t task)

@@ -442,6 +442,38 @@ static void one_after_another(void)
     machine_free(&m);
 }
 
+/* ---- queues.h: within a process ------------------------------------------------------------------------------------------------ */
+
+/* Tasks of one process, queued at two cores: by priority, then deadline, then age; wishes by affinity decide where one waits. */
+static void ranks_within_a_process(const char *policy)
+{
+    static const struct { int32_t priority; uint64_t deadline; uint32_t at; } like[] = {
+        {0, 0, 0}, {0, 9000000000, 1}, {-1, 0, 0}, {2, 0, 1}, {0, 8000000000, 1}, {2, 7000000000, 0}, {0, 0, 0},
+    };
+    static const uint32_t order[] = {5, 3, 4, 1, 0, 6, 2};
+    begin("ranks within a process", policy, 1, 2, 0);
+    arrive(0, 2, 100);          /* both cores are busy */
+    for (uint32_t i = 0; i < 7; i++) {
+        machine_add_task(&m, 2 + i, 0);
+        m.tasks[2 + i].priority = like[i].priority;
+        m.tasks[2 + i].deadline = like[i].deadline;
+        m.tasks[2 + i].last_core = like[i].at;
+        machine_wake(&m, 2 + i, USF_WHY_WAKE);
+    }
+    for (uint32_t i = 0; i < 7; i++) {
+        uint32_t task = machine_switch(&m, 0, BLOCKED, USF_WHY_WAKE);
+        EXPECT(task == 2 + order[i], "%s: choice %u is task %u instead of %u", policy, i, task - 2, order[i]);
+    }
+    for (uint32_t i = 0; i < 2; i++) {          /* of two equal ones, each core takes the one that wants to be there */
+        m.tasks[2 + i] = (struct usf_pol_task){.id = 2 + i, .last_core = i, .affinity = USF_AFFINITY_CORE, .affinity_id = 1 - i};
+        if (m.task[2 + i].doing == BLOCKED) machine_wake(&m, 2 + i, USF_WHY_WAKE);
+    }
+    EXPECT(m.task[2].doing == READY && m.task[3].doing == READY, "they have cores");
+    EXPECT(machine_switch(&m, 0, BLOCKED, USF_WHY_WAKE) == 3, "%s: core 0 has not the task that wants it", policy);
+    EXPECT(machine_switch(&m, 1, BLOCKED, USF_WHY_WAKE) == 2, "%s: core 1 has not the task that wants it", policy);
+    machine_free(&m);
+}
+
 int main(void)
 {
     alarm(120);
@@ -471,6 +503,7 @@ int main(void)
     shares_by_weight();
     sleepers_keep_their_share();
     one_after_another();
+    for (const char *const *n = (const char *const[]){"equi", "speedup", "fair", "batch", NULL}; *n; n++) ranks_within_a_process(*n);
     printf("ok\n");
     return 0;
 }

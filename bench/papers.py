@@ -38,11 +38,11 @@ class Failed(Exception):
 class Sim:
     """Runs usf-sim and keeps temporary workloads."""
 
-    def __init__(self, exe, jobs):
-        self.exe, self.jobs = exe, jobs
+    def __init__(self, exe, jobs, strict):
+        self.exe, self.jobs, self.strict = exe, jobs, strict
         self.dir = tempfile.TemporaryDirectory(prefix="usf-papers-")
 
-    def run(self, workload, machine, policies, sets=(), seeds=1, limit="600s", alone=False, events=100_000_000, options=()):
+    def run(self, workload, machine, policies, sets=(), seeds=1, limit="600s", alone=False, events=30_000_000, options=()):
         """{policy: [run, ...]}; a run that met a limit has ok = False."""
         path = workload if os.path.sep in workload else os.path.join(WORKLOADS, workload + ".usfw")
         if "machine" in machine:
@@ -61,6 +61,8 @@ class Sim:
         runs = {p: [] for p in policies}
         for one in out["runs"]:
             runs[one["policy"]].append(one)
+            if self.strict and not one["ok"]:
+                raise Failed(f"{' '.join(cmd)}: {one['policy']}: {one.get('why') or one.get('error') or 'it failed'}")
         return runs
 
     def one(self, workload, machine, policy, **kw):
@@ -139,17 +141,17 @@ def hackbench(sim, quick):
     rows = []
     policies = ["cfs", "sched-rr", "sched-fifo", "fl", "coop"]
     names = {"sched-rr": "RR", "sched-fifo": "FIFO", "cfs": "CFS", "fl": "fl", "coop": "coop"}
-    for groups in (2,) if quick else (10, 50, 100, 150, 200):
-        cells = [groups, groups * 40]
+    for groups, loops in ((2, 5),) if quick else ((10, 100), (40, 100), (50, 5), (100, 5), (200, 5)):
+        cells = [groups, groups * 40, loops]
         runs = {}
         for p in policies:
-            runs[p] = sim.one("hackbench", "phi-57x4.machine", p, sets=[f"groups={groups}"], limit="300s")
+            runs[p] = sim.one("hackbench", "phi-57x4.machine", p, sets=[f"groups={groups}", f"loops={loops}"], limit="300s")
         for p in policies:
             cells.append(fmt(seconds(runs[p])))
         for p in policies:
             cells.append(f"{runs[p]['switches'] / 1e3:.0f}" if runs[p]["ok"] else "-")
         rows.append(cells)
-    return table(["groups", "threads"] + [names[p] + ", s" for p in policies] + [names[p] + ", 1000 switches" for p in policies], rows)
+    return table(["groups", "threads", "loops"] + [names[p] + ", s" for p in policies] + [names[p] + ", 1000 switches" for p in policies], rows)
 
 
 # ---- nOS-V, pairs and triples ------------------------------------------------------------------------------------
@@ -163,7 +165,7 @@ def nosv_scores(sim, combos, machine="1x64-epyc.machine"):
     programs = source("nosv-programs.usfi")
     alone = {}
     for b in sorted({b for c in combos for b in c}):
-        alone[b] = seconds(sim.one(sim.text("alone", programs + f"\nstart {b}\n"), machine, "eevdf"))
+        alone[b] = seconds(sim.one(sim.text("alone", programs + f"\nstart {b}\n"), machine, "cfs"))
         if alone[b] is None:
             raise Failed(f"{b} alone met a limit")
     out = {}
@@ -172,7 +174,7 @@ def nosv_scores(sim, combos, machine="1x64-epyc.machine"):
         idle = sim.text("idle", programs + starts)
         busy = sim.text("busy", source("nosv-programs.usfi", blocking="spinning") + starts)
         part = sim.text("part", programs.replace("taskgraph cores", f"taskgraph floor(cores / {len(combo)})") + starts)
-        spans = [sum(alone[b] for b in combo), seconds(sim.one(idle, machine, "eevdf")), seconds(sim.one(busy, machine, "eevdf", limit="30s")),
+        spans = [sum(alone[b] for b in combo), seconds(sim.one(idle, machine, "cfs")), seconds(sim.one(busy, machine, "cfs", limit="30s")),
                  seconds(sim.one(part, machine, "static")), seconds(sim.one(idle, machine, "dlb")), seconds(sim.one(idle, machine, "coop"))]
         best = min(s for s in spans if s)
         out[combo] = [best / s if s else 0.0 for s in spans]
@@ -219,9 +221,9 @@ def cholesky(sim, quick):
     spin = sim.text("cholesky-spin", source("cholesky-nested.usfw", yielding="spinning"))
     for name, n in degrees[:1] if quick else degrees:
         sets = [f"outer={n}", f"inner={n}"] + (["n=4"] if quick else [])
-        base = seconds(sim.one("cholesky-nested", CORES56, "eevdf", sets=sets))
+        base = seconds(sim.one("cholesky-nested", CORES56, "cfs", sets=sets))
         coop = seconds(sim.one("cholesky-nested", CORES56, "coop", sets=sets))
-        bare = seconds(sim.one(spin, CORES56, "eevdf", sets=sets, limit="60s"))
+        bare = seconds(sim.one(spin, CORES56, "cfs", sets=sets, limit="60s"))
         mine.append((name, n, base, coop, bare))
     if any(m[2] is None or m[3] is None for m in mine):
         raise Failed("a run met a limit")
@@ -272,8 +274,7 @@ def microservices(sim, quick):
         cells = [rate]
         for policy in ("eevdf", "coop"):
             r = sim.one("microservices", "2x56.machine", policy, sets=sets, limit="2000s")
-            client = next(p for p in r["programs"] if p["name"] == "client")
-            lat = client.get("requests") or {}
+            lat = next((p.get("requests") or {} for p in r.get("programs", []) if p["name"] == "client"), {})
             cells += [fmt(lat["mean_ns"] / 1e9 if "mean_ns" in lat else None), fmt(seconds(r), "{:.1f}")]
         rows.append(cells)
     return table(["requests per second", "EEVDF: latency, s", "makespan, s", "coop: latency, s", "makespan, s"], rows)
@@ -319,7 +320,7 @@ def main():
     a.add_argument("--quick", action="store_true", help="a part of it, to stdout alone")
     a.add_argument("--doc", default=os.path.join(ROOT, "docs", "papers.md"))
     o = a.parse_args()
-    sim = Sim(o.sim, o.jobs)
+    sim = Sim(o.sim, o.jobs, o.quick)
     for name in EXPERIMENTS if o.experiment == "all" else [o.experiment]:
         text = EXPERIMENTS[name](sim, o.quick)
         print(f"{name}\n\n{text}\n", flush=True)

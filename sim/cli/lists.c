@@ -154,6 +154,9 @@ int cmd_sim_calibrate(struct options *o)
 {
     struct sim_machine m;
     struct mach_error e;
+    double load;
+    if (getloadavg(&load, 1) == 1 && load > 0.5 * (double)sysconf(_SC_NPROCESSORS_ONLN))
+        trouble("this machine is not idle (load %.1f): yields, switches and caches will look dearer than they are", load);
     if (mach_calibrate(&m, say, &e)) {
         say_machine_error(&e);
         sim_machine_free(&m);

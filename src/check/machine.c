@@ -202,7 +202,7 @@ uint32_t machine_switch(struct machine *m, uint32_t core, enum doing to, enum us
     return task;
 }
 
-uint32_t machine_take(struct machine *m, uint32_t core)
+uint32_t machine_give_way(struct machine *m, uint32_t core, enum usf_why why)
 {
     uint32_t old = m->core[core].task, task;
     if (old == USF_NONE || !machine_is_waited_for(m, core)) return old;
@@ -210,10 +210,12 @@ uint32_t machine_take(struct machine *m, uint32_t core)
     stop(m, core, READY);
     m->task[old].doing = BLOCKED;
     start(m, task, core);
-    machine_queue(m, old, USF_WHY_PREEMPT);
+    machine_queue(m, old, why);
     machine_settle(m);
     return task;
 }
+
+uint32_t machine_take(struct machine *m, uint32_t core) { return machine_give_way(m, core, USF_WHY_PREEMPT); }
 
 void machine_swap(struct machine *m, uint32_t core, uint32_t task)
 {
@@ -322,6 +324,12 @@ void machine_restart(struct machine *m)
         m->task[t].seq = ++m->seq;
         m->task[t].why = USF_WHY_WAKE;
         policy_enqueue(&m->pol, &m->ops, t, USF_WHY_WAKE);
+    }
+    for (uint32_t c = 0; c < m->pol.nr_cores; c++) {
+        if (m->core[c].task == USF_NONE) continue;
+        m->core[c].proc = m->tasks[m->core[c].task].proc;
+        m->core[c].since = m->pol.now;
+        m->ops.started(&m->pol, c, m->core[c].task);
     }
     machine_settle(m);
 }

@@ -58,8 +58,9 @@ void machine_unqueue(struct machine *m, uint32_t task);                     /* d
 /* The task on this core leaves it (BLOCKED, or READY by yield or preemption); the core asks for work.
  * Returns what runs then. */
 uint32_t machine_switch(struct machine *m, uint32_t core, enum doing to, enum usf_why why);
-/* As the progress guarantee does it: the next one is picked first, then the old one is queued.  It goes on if there is no other. */
-uint32_t machine_take(struct machine *m, uint32_t core);
+/* As the scheduler does it (YIELD, PREEMPT): the next one is picked first, then the old one is queued.  It goes on if there is no other. */
+uint32_t machine_give_way(struct machine *m, uint32_t core, enum usf_why why);
+uint32_t machine_take(struct machine *m, uint32_t core);        /* by the progress guarantee: PREEMPT */
 /* Another ready task takes the turn of the one on this core (USF_POLICY_SWAP). */
 void machine_swap(struct machine *m, uint32_t core, uint32_t task);
 uint32_t machine_pick(struct machine *m, uint32_t core);

@@ -71,6 +71,7 @@ struct os_cpuset;
 struct sched_watcher {          /* what the monitor remembers between two looks */
     uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], loan[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
     uint64_t given[USF_MAX_CORES], given_word[USF_MAX_CORES];   /* ns: when a core was last nudged because its give_way_at had come; its word then */
+    uint32_t due[USF_MAX_CORES], nr_due;    /* tasks that are to be nudged for that, by the look under way */
     uint64_t barren_since[USF_MAX_CORES];   /* ns: since when a free core is offered to the policy in vain while tasks wait, */
     uint32_t barren[USF_MAX_CORES];         /* ... and how often it was */
     uint64_t deaf_since[USF_MAX_CORES];     /* ns: first nudge that was to make it give way and has not, */

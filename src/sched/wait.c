@@ -266,6 +266,7 @@ bool sched_is_due(struct sched *s, struct sched_self *me)
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (now > start && now - start >= s->h->progress_ns) return true;
     if (core >= s->h->nr_cores) return false;
+    /* Without the lock, which a policy writes it under: one word, and giving way too early or a millisecond late does no harm. */
     uint64_t at = __atomic_load_n(&s->cores[core].pol.give_way_at, __ATOMIC_RELAXED);
     return at && now >= at;
 }

@@ -212,16 +212,16 @@ static bool is_waited_for(struct sched *s, uint32_t core)
     return false;
 }
 
-/* After the policy's tick, which may have said that it is now.  ns until the next one is due. */
-static uint64_t look_at_slices(struct sched *s, void (*nudge)(void *, uint32_t), void *arg)
+/* holds the lock.  After the policy's tick, which may have said that it is now: whose threads are to be nudged.  ns until the next
+ * one is due. */
+static uint64_t find_due(struct sched *s)
 {
     struct sched_watcher *m = s->watch;
     uint64_t now = os_now(), next = UINT64_MAX;
+    m->nr_due = 0;
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
-        uint64_t at = __atomic_load_n(&s->cores[i].pol.give_way_at, __ATOMIC_RELAXED);
-        if (!at) continue;
-        uint64_t w = atomic_load(&s->cores[i].word);
-        if (core_state(w) != USF_CORE_RUNNING) continue;
+        uint64_t at = s->cores[i].pol.give_way_at, w = atomic_load(&s->cores[i].word);
+        if (!at || core_state(w) != USF_CORE_RUNNING) continue;
         if (at <= now && m->given_word[i] == w && now - m->given[i] < GIVE_AGAIN_NS) at = m->given[i] + GIVE_AGAIN_NS;
         if (at > now) {
             if (at - now < next) next = at - now;
@@ -230,7 +230,7 @@ static uint64_t look_at_slices(struct sched *s, void (*nudge)(void *, uint32_t),
         if (!is_waited_for(s, i)) continue;
         m->given[i] = now;
         m->given_word[i] = w;
-        nudge(arg, core_task(w));
+        m->due[m->nr_due++] = core_task(w);
         if (GIVE_AGAIN_NS < next) next = GIVE_AGAIN_NS;
     }
     return next > GIVE_LEAST_NS ? next : GIVE_LEAST_NS;
@@ -317,10 +317,12 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
     if (core_enter(s, &me)) {
         tick(s);
         if (!core_take_lent(s, &k) && s->h->lend_ns < next) next = s->h->lend_ns;
+        uint64_t due = find_due(s);
+        if (due < next) next = due;
         core_leave(s, &me, &k);
+        for (uint32_t i = 0; i < s->watch->nr_due; i++) nudge(arg, s->watch->due[i]);
     }
-    uint64_t due = look_at_slices(s, nudge, arg);
-    return due < next ? due : next;
+    return next;
 }
 
 bool sched_is_valid(struct sched *s, char *why, unsigned cap)

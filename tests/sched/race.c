@@ -621,7 +621,7 @@ static void choose(uint64_t seed)
     uint64_t r = mix(mix(seed));
     e = (struct episode){.seed = seed, .lock_kind = r & 1, .cores = 1 + (r >> 1) % 4, .unseen = (r >> 4) % 3 == 0,
                          .strays = (r >> 8) % 2, .exchanges = 40, .handlers = (r >> 12) % 3 ? 16 + (r >> 16) % 100 : 0,
-                         .builtin = (r >> 24) % 4 ? "coop" : "fifo"};
+                         .builtin = (const char *const[]){"coop", "coop", "coop", "fifo", "fl", "fl", "gang", "gang"}[(r >> 24) % 8]};
     if ((r >> 32) % 3 == 0) e.policy = liars[(r >> 40) % 3];
     e.departures = (r >> 48) % 3 == 0;
     e.lonely = !e.departures && !e.unseen && (r >> 52) % 2;

@@ -157,6 +157,12 @@ class Language(Base):
         self.assertFalse(said['ok'])
         self.assertIn('nobody can go on', said['error'])
 
+    def test_all_threads_end(self):
+        """A program is there until its last thread has ended, not its first."""
+        r = self.one('program p\nthread a 2\ncompute thread * 1ms\nend\nthread b 2\nsleep 3ms\ncompute 2ms\nend\nend\nstart p\n')
+        self.assertEqual(r['programs'][0]['work_ns'], 5000000)
+        self.assertTrue(r['makespan_ns'] > 5000000)
+
     def test_spawn(self):
         r = self.one('program p\nthread helper 0\ncompute 2ms\nend\nthread\nrepeat 2\nspawn helper 3\njoin\nend\ncompute 1ms\nend\nend\nstart p\n')
         self.assertEqual(r['programs'][0]['work_ns'], 13000000)
@@ -262,6 +268,18 @@ class Results(Base):
         self.sim('run', path, '-p', 'coop,fifo', '--trace', self.path('x.json'))
         self.assertTrue(os.path.exists(self.path('x.coop.1.json')) and os.path.exists(self.path('x.fifo.1.json')))
         self.assertIn('cannot write', self.sim('run', path, '--trace', self.path('no/t.json'), code=1).stdout)
+
+    def test_large_machine(self):
+        r = self.run_json(threads('parallel 300\ncompute 1ms\nend'), '-m', 'package:4 core:512')
+        self.assertEqual(r['topology'], '4 packages, 4 nodes, 4 caches, 512 cores, 512 CPUs')
+        self.assertTrue(r['runs'][0]['ok'])
+
+    def test_linux(self):
+        """The policy `linux` is the kernel, with busy-waits that yield."""
+        text = 'program p\nthread\nrepeat 4\nparallel 4 spinning\ncompute 1ms\nend\nend\nend\nend\nstart p 2\n'
+        runs = self.run_json(text, '-m', 'core:2', '-p', 'linux@plain,plain', '--no-alone')['runs']
+        self.assertTrue(runs[0]['yields'] > 10 * runs[1]['yields'])
+        self.assertTrue(runs[0]['makespan_ns'] < runs[1]['makespan_ns'])
 
     def test_limits(self):
         self.assertIn('limit', self.run_json(self.TWO, '--limit', '1ms', code=1)['runs'][0]['error'])

@@ -41,7 +41,6 @@ int usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));     /* sa
 /* ---- load.c ------------------------------------------------------------------------------------- */
 /* Each says what is wrong, and returns null or false then. */
 struct lang_workload *load_workload(const char *name, const struct list *sets);
-extern char **sim_argv;       /* as main was called */
 bool load_machine(const char *spec, struct sim_machine *m);
 /* POLICY, PATH of a shared object, KERNEL, or POLICY@KERNEL. */
 bool load_policy(const char *spec, struct sim_config *c);

@@ -1,6 +1,4 @@
 /* sim/cli/load.c - workloads, machines and policies by name.  SPDX-License-Identifier: Apache-2.0 */
-#include <usf/policy.h>
-#include <errno.h>
 #include "policy/policy.h"
 #include "sim/cli/cli.h"
 #include <limits.h>
@@ -44,32 +42,10 @@ struct lang_workload *load_workload(const char *name, const struct list *sets)
     return w;
 }
 
-#if USF_CORES_MAX < 4096
-/* The scheduler's records have room for so many cores as it was built for: another build does the rest.  False: it is not there. */
-static bool become_large(const struct sim_machine *m)
-{
-    char path[PATH_MAX];
-    static const char name[] = "usf-sim-large";
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof name);
-    path[n > 0 ? n : 0] = 0;
-    char *slash = strrchr(path, '/');
-    strcpy(slash ? slash + 1 : path, name);
-    execv(path, sim_argv);
-    trouble("a machine of %u CPUs takes %s, which cannot be executed: %s", m->nr_cpus, path, strerror(errno));
-    return false;
-}
-#else
-static bool become_large(const struct sim_machine *m)
-{
-    trouble("a machine of %u CPUs is more than the %u that the simulator is built for", m->nr_cpus, USF_CORES_MAX);
-    return false;
-}
-#endif
-
 bool load_machine(const char *spec, struct sim_machine *m)
 {
     struct mach_error e;
-    if (!mach_find(m, spec, &e)) return m->nr_cpus <= USF_CORES_MAX || become_large(m);
+    if (!mach_find(m, spec, &e)) return true;
     sim_machine_free(m);
     say_machine_error(&e);
     return false;

@@ -23,8 +23,6 @@ static void overview(FILE *f)
     fputs("\n'usf sim COMMAND --help' describes a command.\n", f);
 }
 
-char **sim_argv;
-
 int main(int argc, char **argv)
 {
     sim_argv = argv;

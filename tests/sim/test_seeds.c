@@ -4,6 +4,7 @@
  *   - all programs end, no core is idle while a ready task may run there (S5, after every event), no policy is replaced;
  *   - busy + busy-waiting + kernel + idle time is CPUs * makespan, and programs' times add up to the CPUs';
  *   - computing takes as long as the operations say, exactly where nothing slows it down, no less than that elsewhere. */
+#include <errno.h>
 #include "policy/policy.h"
 #include "random.h"
 #include <inttypes.h>
@@ -36,15 +37,21 @@ static void check(const struct sim_machine *m, const struct sim_stats *st, bool 
     if (st->busy_ns < work) fail("less time was spent than there was work");
 }
 
-static void run(const struct sim_config *c, bool exact)
+/* Models that partition the machine say so where there are fewer CPUs than programs. */
+static bool run(const struct sim_config *c, bool exact)
 {
     char why[200];
     struct sim_stats st;
     int r = sim_run(c, &st, why, sizeof why);
+    if (r == -EINVAL && !c->policy && c->workload->nr_programs > c->machine->nr_cpus) {
+        sim_stats_free(&st);
+        return false;
+    }
     if (r) fail(why);
     if (c->policy && strcmp(st.policy, c->policy)) fail(st.policy_why);
     check(c->machine, &st, exact);
     sim_stats_free(&st);
+    return true;
 }
 
 /* `fifo` does not promise that whoever yields gets on: it serves yielders after all others, for ever if those come back again and
@@ -63,16 +70,15 @@ static uint32_t run_all(struct sim_config *c, bool exact, const struct sim_workl
         if ((*p)->flags & USF_POLICY_KERNEL) continue;
         c->policy = what = (*p)->name;
         c->workload = may_starve(what, c->spins_unseen) ? blocking : any;
-        run(c, exact);
-        runs++;
+        runs += run(c, exact);
     }
     c->policy = 0;
     for (const struct sim_kernel_ops *const *k = sim_kernels; *k; k++) {
         c->kernel = *k;
         what = (*k)->name;
-        c->workload = may_starve(what, c->spins_unseen) ? blocking : any;
-        run(c, exact);
-        runs++;
+        /* Where threads yield to each other, or spin in a class that does not slice, Linux takes long, or for ever. */
+        c->workload = strcmp(what, "plain") ? blocking : any;
+        runs += run(c, exact);
     }
     return runs;
 }

@@ -465,7 +465,7 @@ class Hostile(Users):
 
     def test_policy(self):
         self.sleeper(ANN)
-        self.write(b"coop\0", 32, self.object)
+        self.write(b"coop\0", 64, self.object)       # past the name of the one before
         self.unscheduled(self.run_it(*self.run_of(ANN, LOAD)), "built-in policies only")
         self.end_monitor(ANN)
         self.run_it(*self.run_of(ANN, LOAD))

@@ -16,6 +16,7 @@
  *   USF_WEIGHT          1-10000; 100: normal
  *   USF_PRIORITY        -1000 to 1000; 0: normal
  *   USF_NO_GANG         on | off
+ *   USF_MALLEABLE       on | off
  *   USF_THREAD_CACHE    on | off
  *   USF_SHARED_CODE     on | off
  *   USF_CACHE_DIR       absolute path; empty: nothing is kept
@@ -54,6 +55,7 @@
 #define USF_ENV_WEIGHT         "USF_WEIGHT"
 #define USF_ENV_PRIORITY       "USF_PRIORITY"
 #define USF_ENV_NO_GANG        "USF_NO_GANG"
+#define USF_ENV_MALLEABLE      "USF_MALLEABLE"
 #define USF_ENV_THREAD_CACHE   "USF_THREAD_CACHE"
 #define USF_ENV_SHARED_CODE    "USF_SHARED_CODE"
 #define USF_ENV_CACHE_DIR      "USF_CACHE_DIR"

@@ -79,7 +79,7 @@ static uint32_t region(uint32_t asked)
 {
     uint64_t cores[USF_CORE_WORDS];
     struct usf_pol_proc *p = own();
-    if (!p) return 0;
+    if (!p || asked == 1) return 0;         /* no parallel one */
     uint32_t n = asked, most = bound();
     if (!asked) {
         become_malleable(p);
@@ -101,5 +101,5 @@ static uint32_t cpus(void)
 void rt_install_share(void)
 {
     static const struct threads_share hooks = {.is_told = is_told, .region = region, .cpus = cpus, .bound = bound};
-    atomic_store(&threads_share, &hooks);
+    atomic_store(&usf_threads_share, &hooks);
 }

@@ -5,20 +5,26 @@
  * omp_get_max_threads: that answers with the most that there can ever be, which no team exceeds.
  *
  * The real functions are those of the runtime that the caller would have got without us: the next one in the global scope, or, for one
- * that was loaded with RTLD_LOCAL (a Python module with an OpenMP runtime of its own), that among the caller's own libraries. */
-#include "base/base.h"
+ * that was loaded with RTLD_LOCAL (a Python module with an OpenMP runtime of its own), that among the caller's own libraries.
+ *
+ * A library of its own, libusf-teams.so, which only `usf run --malleable` preloads: a program that finds these names by a weak symbol or by
+ * dlsym takes them for an OpenMP runtime that is there, and who stands before functions can only guess whose they are to be. */
 #include "threads/omp_names.h"
 #include "threads/threads.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const struct threads_share *_Atomic threads_share;
-
 void *threads_omp_entry(unsigned number, uint64_t *regs, uintptr_t caller);
+
+/* libusf.so's; without it there is none. */
+extern const struct threads_share *_Atomic usf_threads_share __attribute__((weak, visibility("default")));
+static const struct threads_share *share(void)
+{ return &usf_threads_share ? atomic_load_explicit(&usf_threads_share, memory_order_acquire) : NULL; }
 
 /* ---- the real functions ------------------------------------------------------------------------ */
 
@@ -91,12 +97,46 @@ static void *look_up(const char *name, uintptr_t at)
     return f;
 }
 
+/* A caller cannot always be told: a tail call (jmp) shows the caller's caller, and objects may rely on what the one that loaded them
+ * has loaded (underlinked).  Any runtime that is there is better than none. */
+struct nth { unsigned left; char path[1024]; };
+
+static int is_nth(struct dl_phdr_info *o, size_t size, void *arg)
+{
+    struct nth *n = arg;
+    (void)size;
+    if (n->left--) return 0;
+    strncpy(n->path, o->dlpi_name ? o->dlpi_name : "", sizeof n->path - 1);
+    return 1;
+}
+
+static void *look_everywhere(const char *name)
+{
+    struct place us = { .at = (uintptr_t)names };
+    dl_iterate_phdr(is_here, &us);
+    for (unsigned i = 0;; i++) {
+        struct nth n = { .left = i };
+        if (!dl_iterate_phdr(is_nth, &n)) return NULL;
+        void *object = n.path[0] && strcmp(n.path, us.path) ? dlopen(n.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+        if (!object) continue;
+        void *f = dlsym(object, name);
+        struct place there = { .at = (uintptr_t)f };
+        dlclose(object);
+        if (f && dl_iterate_phdr(is_here, &there) && strcmp(there.path, us.path)) return f;
+    }
+}
+
 static void *real_of(unsigned number, uintptr_t at)
 {
     struct caller *c = caller_of(at);
     void *f = c ? atomic_load_explicit(&c->real[number], memory_order_relaxed) : NULL;
     if (f) return f;
     f = look_up(names[number], at);
+    if (!f) f = look_everywhere(names[number]);
+    /* All at once: later a thread of the team may ask while its master is in a constructor, with the dynamic linker's lock. */
+    for (unsigned i = 0; c && i < OMP_NAMES; i++)
+        if (!atomic_load_explicit(&c->real[i], memory_order_relaxed))
+            atomic_store_explicit(&c->real[i], look_up(names[i], at), memory_order_relaxed);
     if (c) atomic_store_explicit(&c->real[number], f, memory_order_relaxed);
     return f;
 }
@@ -128,7 +168,7 @@ static bool is_inner(uintptr_t at)
 /* The team's size, or 0: as it is.  asked: what the region itself says, or 0. */
 static uint32_t team(uint32_t asked, uintptr_t at)
 {
-    const struct threads_share *s = atomic_load_explicit(&threads_share, memory_order_acquire);
+    const struct threads_share *s = share();
     if (!s || !s->is_told() || is_inner(at)) return 0;
     if (!asked && (set_by_user || in_environment())) {
         int (*max)(void) = (int (*)(void))real_of(22, at);
@@ -149,21 +189,24 @@ static int one_thread(void) { return 1; }
 static void no_threads(void) { }
 static int bound(void)
 {
-    const struct threads_share *s = atomic_load_explicit(&threads_share, memory_order_acquire);
+    const struct threads_share *s = share();
     return (int)s->bound();
 }
 
+static void alone(void (*region)(void *), void *data) { region(data); }
+
 static void *missing(unsigned number)
 {
+    if (number == 0) return (void *)alone;
     if (number >= 22) return (void *)one_thread;
     if (number >= 19) return (void *)no_threads;
-    usf_warn("%s: no OpenMP runtime has it", names[number]);
+    dprintf(2, "usf: %s: no OpenMP runtime has it\n", names[number]);
     abort();
 }
 
 static bool is_bounded(void)
 {
-    const struct threads_share *s = atomic_load_explicit(&threads_share, memory_order_acquire);
+    const struct threads_share *s = share();
     return s && s->is_told() && !set_by_user && !in_environment();
 }
 
@@ -171,6 +214,9 @@ enum { RDX = 4, RDI = 6 };     /* in what omp.S has pushed */
 
 void *threads_omp_entry(unsigned number, uint64_t *regs, uintptr_t caller)
 {
+    /* Regions name code (or data) of the object that they are in; the return address may be that of who called it. */
+    if (number <= OMP_LAST_REGION || number == 18) caller = regs[RDI];
+    else if (number == 17) caller = regs[RDX];
     void *real = real_of(number, caller);
     if (!real) return missing(number);
     if (number <= OMP_LAST_REGION) {

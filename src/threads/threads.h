@@ -47,14 +47,14 @@ void threads_no_room(void);
 /* End all kept threads and wait until the kernel has forgotten them (bounded: 1 s).  True if there were any. */
 bool threads_flush(void);
 
-/* OpenMP's teams (omp.c): what the runtime knows of the process's share of the cores.  Null: there is no runtime. */
+/* What the runtime knows of the process's share of the cores, for CPU counts and OpenMP's teams (omp.c).  Null: there is no runtime. */
 struct threads_share {
     bool (*is_told)(void);              /* has the policy ever said anything?  Some loads */
     uint32_t (*region)(uint32_t asked); /* a region begins, of so many threads, or 0: the team's size, or 0: as it is */
     uint32_t (*cpus)(void);             /* the share's, or 0: the policy says nothing */
     uint32_t (*bound)(void);            /* no team of the default size is ever larger */
 };
-extern const struct threads_share *_Atomic threads_share;
+extern const struct threads_share *_Atomic usf_threads_share;    /* exported */
 
 struct threads_stats {
     uint64_t created;   /* kernel threads made */

@@ -138,11 +138,13 @@ THREADS_EXPORT int capset(void *header, const void *data)
 
 /* ---- CPU counts, which libc reads from sysfs: a process that has been told a share of the cores counts that ---------------- */
 
+THREADS_EXPORT const struct threads_share *_Atomic usf_threads_share;
+
 long __sysconf(int name);       /* libc's: allocators ask before anything can be looked up */
 
 THREADS_EXPORT long sysconf(int name)
 {
-    const struct threads_share *s = name == _SC_NPROCESSORS_ONLN ? atomic_load_explicit(&threads_share, memory_order_acquire) : NULL;
+    const struct threads_share *s = name == _SC_NPROCESSORS_ONLN ? atomic_load_explicit(&usf_threads_share, memory_order_acquire) : NULL;
     uint32_t n = s && s->is_told() ? s->cpus() : 0;
     return n ? (long)n : __sysconf(name);
 }

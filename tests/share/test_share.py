@@ -29,7 +29,7 @@ class Case(unittest.TestCase):
         subprocess.run([USF, "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=60)
 
     def start(self, *command, weight=100, policy=SHARER, **env):
-        p = subprocess.Popen([USF, "run", "-i", self.instance, "--policy", policy, "--weight", str(weight), "-c",
+        p = subprocess.Popen([USF, "run", "-i", self.instance, "--policy", policy, "--weight", str(weight), "--malleable", "-c",
                               ",".join(map(str, CPUS)), "--", *command], env={**self.env, **env}, stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, text=True)
         self.children.append(p)

@@ -18,7 +18,7 @@ static void range(const struct usf_option *o, char *buf, size_t cap)
 {
     buf[0] = 0;
     if (o->type == OPT_NUMBER && !(o->flags & OPT_F_COUNT))
-        snprintf(buf, cap, " (%lu-%lu %s, default %s)", o->min, o->max, o->unit ? o->unit : "", o->def);
+        snprintf(buf, cap, " (%lu-%lu%s%s, default %s)", o->min, o->max, o->unit ? " " : "", o->unit ? o->unit : "", o->def);
     else if (o->type == OPT_LEVEL)
         snprintf(buf, cap, " (-%lu to %lu, default %s)", o->max, o->max, o->def);
     else if (o->type == OPT_CHOICE || o->type == OPT_SHARE)

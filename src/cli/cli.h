@@ -24,6 +24,7 @@ struct cli_command {
     int (*main)(const struct cli_command *self, int argc, char **argv);
     const char *synopsis;   /* behind "usf NAME " */
     const char *help;       /* one line */
+    const char *more;       /* further lines of 'usf help NAME' and the man page; none begins with . or '; or null */
     const char *options;    /* rows of the option table that it takes: "*", or names with blanks between */
     const struct cli_flag *flags;   /* ends with a null name; or null */
     bool hidden;

@@ -18,7 +18,7 @@ static void range(const struct usf_option *o, char *buf, size_t cap)
 {
     buf[0] = 0;
     if (o->type == OPT_NUMBER && !(o->flags & OPT_F_COUNT))
-        snprintf(buf, cap, " (%lu-%lu %s, default %s)", o->min, o->max, o->unit ? o->unit : "", o->def);
+        snprintf(buf, cap, " (%lu-%lu%s%s, default %s)", o->min, o->max, o->unit ? " " : "", o->unit ? o->unit : "", o->def);
     else if (o->type == OPT_LEVEL)
         snprintf(buf, cap, " (-%lu to %lu, default %s)", o->max, o->max, o->def);
     else if (o->type == OPT_CHOICE || o->type == OPT_SHARE)
@@ -49,6 +49,7 @@ void help_command(const struct cli_command *c)
 {
     char left[80], tail[80];
     printf("usage: usf %s %s\n\n%c%s.\n", c->name, c->synopsis, c->help[0] - 'a' + 'A', c->help + 1);
+    if (c->more) printf("\n%s\n", c->more);
     if (c->options || c->flags) puts("\noptions:");
     for (unsigned i = 0; i < usf_nr_options; i++) {
         const struct usf_option *o = &usf_options[i];
@@ -116,6 +117,10 @@ static void man_command(const struct cli_command *c)
         printf("\\fR%s%s: ", f->arg ? " " : "", f->arg ? f->arg : "");
         roff(f->help);
         puts(".");
+    }
+    if (c->more) {
+        roff(c->more);
+        putchar('\n');
     }
 }
 

@@ -25,18 +25,37 @@ static const struct cli_flag clean_flags[] = {
     {.name = "force", .letter = 'f', .help = "also those that are in use, damaged or of another version"},
     {0}};
 
+static const char policy_more[] =
+    "list, info POLICY: the built-in policies; what a policy, by name or path, defines itself.\n"
+    "new NAME: a folder with a policy that works; --lang is its language: c (default), c++ or rust.\n"
+    "check POLICY: attack it with random histories; --seeds N: with so many seeds (default 12); --seed S: from this\n"
+    "one on (default: the clock), to repeat a failure.\n"
+    "show, set POLICY: the instance's policy; another one for it: built-in, or the object that the instance was made\n"
+    "with. The policy linux can neither be set nor be replaced.\n"
+    "weight PID N, priority PID N: of a program that runs, 1 to 10000 and -1000 to 1000.\n"
+    "With -i NAME: which instance; else that of the environment and the files, or the one that PID takes part in.";
+static const char sim_more[] =
+    "run WORKLOAD: simulate it; -m MACHINE, -p POLICY,..., -s SEED, -n SEEDS, -j JOBS, --set NAME=VALUE, --programs,\n"
+    "--json, --trace FILE, --gantt FILE, and usf's --quantum, --slice, --progress, --lend, --poll, --topology-blind.\n"
+    "sweep WORKLOAD --vary NAME=VALUE,...: every combination; --csv.\n"
+    "check WORKLOAD: is it right, and what does it come to?\n"
+    "machines [NAME], workloads [NAME], policies: what there is; one printed as a file.\n"
+    "calibrate [-o FILE]: measure this machine.\n"
+    "These are the most used: 'usf sim COMMAND --help' lists all options of each, docs/simulator.md describes the files.";
+
 const struct cli_command cli_commands[] = {
     {.name = "run", .main = cmd_run, .synopsis = "[OPTION...] [--] PROGRAM [ARG...]", .options = "*",
      .help = "run a program so that it shares the cores with all others run this way"},
     {.name = "ps", .main = cmd_ps, .synopsis = "[-i NAME] [--why] [--json]", .options = "instance", .flags = ps_flags,
      .help = "show instances, processes, threads, cores and queues"},
     {.name = "policy", .main = cmd_policy, .synopsis = "list | info POLICY | new NAME [--lang c|c++|rust] | check POLICY [--seeds N] [--seed S] | show | set POLICY | weight PID N | priority PID N [-i NAME] [--json]",
-     .flags = policy_flags,
+     .flags = policy_flags, .more = policy_more,
      .help = "list the scheduling policies, describe, make or check one; show or change an instance's, and what programs get from it"},
     {.name = "config", .main = cmd_config, .synopsis = "show [OPTION...] [--json]", .options = "*", .flags = config_flags,
      .help = "show every option's value and where it comes from"},
     {.name = "sim", .main = cmd_sim, .synopsis = "run | sweep | check | machines | workloads | policies | calibrate ...",
-     .help = "simulate workloads under policies, on machines that need not be there ('usf sim --help')"},
+     .help = "simulate workloads under policies, on machines that need not be there ('usf sim --help')",
+     .more = sim_more},
     {.name = "doctor", .main = cmd_doctor, .synopsis = "[--json] [[--program] PROG]", .options = "verbose", .flags = doctor_flags,
      .help = "check this machine, the instances and, if asked, a program"},
     {.name = "dump", .main = cmd_dump, .synopsis = "[PID | -i NAME]", .options = "instance",

@@ -47,7 +47,7 @@ const struct usf_option usf_options[] = {
      .more = "What it comes to is the policy's affair. 'usf policy weight' changes that of a program that runs."},
     {.name = "priority", .env = USF_ENV_PRIORITY, .type = OPT_LEVEL, FIELD(priority),
      .flags = OPT_F_EXPORT, .arg = "N", .max = 1000, .def = "0",
-     .help = "priority of this program and of those that it starts: higher first, -1000 to 1000",
+     .help = "priority of this program and of those that it starts: higher first",
      .more = "Programs of higher priority run first as long as they have anything to run, with policies that look at it."},
     {.name = "no-gang", .env = USF_ENV_NO_GANG, .type = OPT_CHOICE, FIELD(no_gang),
      .flags = OPT_F_EXPORT | OPT_F_BARE, .arg = "on|off", .choices = "off|on", .def = "off",

@@ -120,10 +120,10 @@ struct usf_pol_proc {
     uint32_t nr_tasks;   /* attached */
     uint32_t nr_ready;   /* queued */
     uint32_t weight;     /* 100 = normal */
+    uint64_t busy_ns;    /* core time of its tasks so far, those that run now not counted */
     uint64_t cores[USF_CORE_WORDS];   /* bit c: the process may run on core c (cores, not CPU numbers) */
     int32_t  priority;   /* higher first; 0 = normal */
     uint32_t flags;      /* USF_PROC_* */
-    uint64_t busy_ns;    /* core time of its tasks so far, those that run now not counted */
     uint64_t progress;   /* pieces of work that it has finished (parallel regions), 0: unknown */
     /* The policy's: cores that the process is told to reckon with (CPU counts, affinity queries, default team sizes); none set: all
      * that it may use.  To change them, write them and then raise share_gen. */

@@ -125,10 +125,16 @@ static bool monitor_is_needed(struct sched *s, const struct kicks *k)
 
 void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
 {
-    bool watch = monitor_is_needed(s, k);
+    bool watch = monitor_is_needed(s, k), told = s->tell[0];
+    char tell[sizeof s->tell];
+    if (USF_UNLIKELY(told)) {       /* not under the lock: whoever reads our standard error may be stopped */
+        __builtin_memcpy(tell, s->tell, sizeof tell);
+        s->tell[0] = 0;
+    }
     USF_POINT("sched.unlock");
     release(s, me);
     USF_POINT("sched.unlocked");
+    if (USF_UNLIKELY(told)) usf_warn("%s", tell);
     for (uint32_t i = 0; i < k->n; i++)
         if (k->task[i] != me->task) core_kick(s, k->task[i], false);
     if (watch) core_wake_monitor(s, false);

@@ -58,14 +58,18 @@ bool core_begin_policy(struct sched *s)
     return s->ops.init(&s->pol) == 0;
 }
 
+/* holds the lock: core_leave says it, without. */
+static void say_later(struct sched *s, const char *text)
+{
+    memcpy(s->tell, text, sizeof s->tell);
+    s->tell[sizeof s->tell - 1] = 0;
+}
+
 void core_follow_policy(struct sched *s)
 {
     if (!use(s, true)) {
         /* Another process has found out, the monitor perhaps, whose words nobody sees. */
-        char why[sizeof s->h->policy_why];
-        memcpy(why, s->h->policy_why, sizeof why);
-        why[sizeof why - 1] = 0;
-        if (s->h->policy_by == USF_POLICY_BY_FAULT && s->proc != USF_NONE) usf_warn("%s", why);
+        if (s->h->policy_by == USF_POLICY_BY_FAULT && s->proc != USF_NONE) say_later(s, s->h->policy_why);
         return;
     }
     core_replace_policy(s, "a program that takes part does not have it");
@@ -81,6 +85,7 @@ static void publish(struct sched *s)
     memcpy(h->policy, n->policy, sizeof h->policy);
     memcpy(h->policy_was, n->was, sizeof h->policy_was);
     memcpy(h->policy_why, n->why, sizeof h->policy_why);
+    h->policy[sizeof h->policy - 1] = h->policy_was[sizeof h->policy_was - 1] = h->policy_why[sizeof h->policy_why - 1] = 0;
     if (n->by == USF_POLICY_BY_FAULT) h->policy_path[0] = 0;    /* nobody is to load that again */
     h->policy_by = n->by;
     h->policy_since = s->pol.now;
@@ -89,15 +94,28 @@ static void publish(struct sched *s)
     atomic_store(&h->policy_next.under_way, 0);
 }
 
+static void change(struct sched *s, const char *policy, enum usf_policy_by by, const char *why)
+{
+    struct usf_policy_switch *n = &s->h->policy_next;
+    usf_format(n->policy, sizeof n->policy, "%s", policy);
+    memcpy(n->was, s->h->policy, sizeof n->was);
+    usf_format(n->why, sizeof n->why, "%s", why);
+    n->by = by;
+    USF_POINT("policy.written");
+    atomic_store(&n->under_way, 1);
+    USF_POINT("policy.under_way");
+    publish(s);
+    USF_POINT("policy.in_force");
+    use(s, true);       /* the caller has seen that it is known */
+}
+
 void core_mend_policy(struct sched *s)
 {
+    char why[sizeof s->h->policy_why];
     if (atomic_load(&s->h->policy_next.under_way)) publish(s);
     if (s->policy_gen == atomic_load(&s->h->policy_gen) || !use(s, true)) return;
-    usf_format(s->h->policy_next.policy, sizeof s->h->policy_next.policy, "%s", usf_builtin_policies[0]->name);
-    usf_format(s->h->policy_next.why, sizeof s->h->policy_next.why, "policy `%s` is not known to the monitor", s->h->policy);
-    s->h->policy_next.by = USF_POLICY_BY_FAULT;
-    publish(s);
-    use(s, true);
+    usf_format(why, sizeof why, "policy `%s` is not known to the monitor", s->h->policy);
+    change(s, usf_builtin_policies[0]->name, USF_POLICY_BY_FAULT, why);
 }
 
 /* holds the lock.  All that there is, as if it came just now.  False: the policy refuses. */
@@ -121,27 +139,12 @@ static bool tell_all(struct sched *s)
     return true;
 }
 
-static void change(struct sched *s, const char *policy, enum usf_policy_by by, const char *why)
-{
-    struct usf_policy_switch *n = &s->h->policy_next;
-    usf_format(n->policy, sizeof n->policy, "%s", policy);
-    memcpy(n->was, s->h->policy, sizeof n->was);
-    usf_format(n->why, sizeof n->why, "%s", why);
-    n->by = by;
-    USF_POINT("policy.written");
-    atomic_store(&n->under_way, 1);
-    USF_POINT("policy.under_way");
-    publish(s);
-    USF_POINT("policy.in_force");
-    use(s, true);       /* the caller has seen that it is known */
-}
-
 /* holds the lock.  What the policy knew is lost: the caller builds the queues anew. */
 void core_drop_policy(struct sched *s, const char *why)
 {
     char text[sizeof s->h->policy_why];
     usf_format(text, sizeof text, "policy `%s` replaced by `coop`: %s", s->h->policy, why);
-    usf_warn("%s", text);
+    say_later(s, text);
     change(s, "coop", USF_POLICY_BY_FAULT, text);
 }
 
@@ -163,10 +166,13 @@ bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap)
         usf_format(why, cap, "policy `linux` leaves the threads to the kernel, and is for the whole life of an instance: make another "
                    "(usf run --instance NAME --policy ...)");
     } else {
+        char was[sizeof s->h->policy];
+        memcpy(was, s->h->policy, sizeof was);
         change(s, name, USF_POLICY_BY_REQUEST, "");
         if (tell_all(s)) return true;
         usf_format(why, cap, "policy `%s` refuses: its init has failed", name);
-        core_replace_policy(s, "its init has failed");
+        change(s, was, USF_POLICY_BY_REQUEST, "");
+        if (!tell_all(s)) core_replace_policy(s, "its init has failed");
     }
     return false;
 }

@@ -52,7 +52,11 @@ static void mend_tasks(struct sched *s)
     if (s->policy_hung) core_drop_policy(s, SCHED_POLICY_HUNG);     /* it would hang us next */
     s->policy_hung = false;
     policy_wipe(&s->pol, s->pol.nr_procs, hwm);
-    core_begin_policy(s);
+    if (!core_begin_policy(s)) {
+        core_drop_policy(s, "its init has failed");
+        policy_wipe(&s->pol, s->pol.nr_procs, hwm);
+        core_begin_policy(s);
+    }
     for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
         struct usf_proc *p = &s->procs[i];
         if (atomic_load(&p->state) == USF_PROC_FREE) continue;

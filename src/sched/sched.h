@@ -114,6 +114,7 @@ struct sched {
     void (*hold)(struct sched_self *);        /* block signals, and clear `entering`; may be null */
     void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
     uint64_t looked;            /* ns; under the lock */
+    char tell[128];             /* what the one that has the lock is to say when it has released it; "": nothing */
     struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: nobody is tried */
     bool (*would_leave)(uint32_t place, const void *regs);   /* is that wait over?  Fast, and holds for the moment only */
     struct sched_watcher *watch;

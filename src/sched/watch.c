@@ -221,7 +221,7 @@ static uint64_t find_due(struct sched *s)
     m->nr_due = 0;
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         uint64_t at = __atomic_load_n(&s->cores[i].pol.give_way_at, __ATOMIC_RELAXED), w = atomic_load(&s->cores[i].word);
-        if (!at || core_state(w) != USF_CORE_RUNNING) continue;
+        if (!at || core_state(w) != USF_CORE_RUNNING || sched_has_lent(&s->tasks[core_task(w)])) continue;
         if (at <= now && m->given_word[i] == w && now - m->given[i] < GIVE_AGAIN_NS) at = m->given[i] + GIVE_AGAIN_NS;
         if (at > now) {
             if (at - now < next) next = at - now;
@@ -286,6 +286,7 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
     if (s->kernel) return sample_running(s, nudge, state, arg);
     look_at_unseen(s, nudge, state, arg);
     if (!atomic_load(&s->h->nr_ready)) {
+        __builtin_memset(s->watch->barren, 0, sizeof s->watch->barren);
         if (wake_parked(s) || s->watch->nr_unseen) {
             s->watch->quiet = 0;
             return BUSY_TICK_NS;
@@ -300,11 +301,13 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
         unsigned st = core_state(w);
         bool take = false;
         if (st == USF_CORE_RUNNING) {
+            s->watch->barren[i] = 0;
             take = look_at_running(s, i, w, now, nudge, state, arg);
         } else if (st == USF_CORE_IDLE || st == USF_CORE_AWAY) {
             take = w == s->watch->word[i];      /* free for two looks while tasks wait: someone died at the
                                                    wrong moment, or waits for cores that it may not use */
             s->watch->word[i] = w;
+            if (!take) s->watch->barren[i] = 0;
         }
         if (!take || !core_enter(s, &me)) continue;
         if (st != USF_CORE_RUNNING) {

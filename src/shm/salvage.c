@@ -40,6 +40,11 @@ static void mend(struct usf_header *h, const struct shm_layout *l, bool holes_ar
     end_text(h->policy_path, sizeof h->policy_path);
     end_text(h->policy_why, sizeof h->policy_why);
     end_text(h->policy_was, sizeof h->policy_was);
+    end_text(h->policy_next.policy, sizeof h->policy_next.policy);
+    end_text(h->policy_next.was, sizeof h->policy_next.was);
+    end_text(h->policy_next.why, sizeof h->policy_next.why);
+    end_text(h->policy_ask.policy, sizeof h->policy_ask.policy);
+    end_text(h->policy_ask.why, sizeof h->policy_ask.why);
     end_text(h->usf_exe, sizeof h->usf_exe);
 }
 

@@ -31,8 +31,6 @@ uint64_t sim_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-uint64_t sim_random(struct sim *s) { return sim_mix(s->seed_state += 0x9e3779b97f4a7c15ull); }
-
 /* ---- trace --------------------------------------------------------------------------------------- */
 
 void sim_trace_flush(struct sim *s)
@@ -437,7 +435,7 @@ static void end(struct sim *s)
 int sim_run(const struct sim_config *c, struct sim_stats *out, char *why, unsigned cap)
 {
     struct sim s = {.c = c, .m = c->machine, .k = c->kernel ? c->kernel : &sim_kernel_plain, .now = SIM_T0, .worked_at = SIM_T0,
-                    .seed_state = c->seed, .st = out, .why = why, .cap = cap, .waker = SIM_NONE};
+                    .st = out, .why = why, .cap = cap, .waker = SIM_NONE};
     *out = (struct sim_stats){0};
     if (cap) *why = 0;
     if (sim_the) return usf_format(why, cap, "a host process runs one simulation at a time"), -EBUSY;
@@ -463,7 +461,6 @@ uint64_t sim_now(const struct sim *s) { return s->now; }
 const struct sim_machine *sim_machine_of(const struct sim *s) { return s->m; }
 void *sim_kdata(struct sim *s) { return s->kdata; }
 struct sim_kthread *sim_kthread(struct sim *s, uint32_t id) { return &s->thread[id]->k; }
-uint32_t sim_nr_kthreads(const struct sim *s) { return s->nr_threads; }
 uint32_t sim_nr_programs(const struct sim *s) { return s->c->workload->nr_programs; }
 uint32_t sim_kcurrent(const struct sim *s, uint32_t cpu) { return s->cpu[cpu].current; }
 void *sim_kcpu_data(struct sim *s, uint32_t cpu) { return s->cpu[cpu].data; }

@@ -116,7 +116,7 @@ struct sim_inst {               /* a program that runs */
     const struct sim_program *p;
     struct sim_program_stats *st;
     uint32_t index, nr_threads, next_number, threads;   /* threads: first, id + 1 */
-    uint32_t share_gen, share_width;
+    uint32_t share_gen;
     bool begun, ended;
     struct sim_barrier *barrier;
     struct sim_lock *lock;
@@ -147,7 +147,7 @@ struct sim {
     const struct sim_machine *m;
     const struct sim_kernel_ops *k;
     void *kdata;
-    uint64_t now, seed_state;
+    uint64_t now;
     struct sim_heap heap;
     struct sim_cpu_state *cpu;
     struct sim_node_state *node;

@@ -83,11 +83,9 @@ uint64_t sim_now(const struct sim *s);
 const struct sim_machine *sim_machine_of(const struct sim *s);
 void *sim_kdata(struct sim *s);
 struct sim_kthread *sim_kthread(struct sim *s, uint32_t id);
-uint32_t sim_nr_kthreads(const struct sim *s);
 uint32_t sim_nr_programs(const struct sim *s);
 uint32_t sim_kcurrent(const struct sim *s, uint32_t cpu);       /* who runs there, SIM_NONE: idle */
 void *sim_kcpu_data(struct sim *s, uint32_t cpu);               /* SIM_KCPU_DATA bytes, aligned to 8, zero at first */
-uint64_t sim_random(struct sim *s);                             /* of the seed */
 bool sim_kallowed(const struct sim *s, const struct sim_kthread *t, uint32_t cpu);
 /* A thread that is queued somewhere goes to another CPU's queue (dequeue, enqueue with SIM_K_MOVED, and preempts as for a wake). */
 void sim_kmove(struct sim *s, struct sim_kthread *t, uint32_t to);

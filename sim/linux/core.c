@@ -19,7 +19,7 @@ void lx_defaults(struct lx_config *cfg, enum lx_fair fair, uint32_t nr_cpus, uin
         .fair = fair, .tick = 1000000000u / hz, .base_slice = 700000 * scale, .run_to_parity = true,
         .delay_dequeue = true, .latency = 6000000 * scale, .min_granularity = 750000 * scale,
         .wakeup_granularity = 1000000 * scale, .rr_slice = 100000000,
-        .migration_cost = 500000, .newidle_cost = 10000, .imbalance_pct = 117, .numa_pct = 125, .balance = true,
+        .migration_cost = 500000, .least_idle = 10000, .near_pct = 117, .far_pct = 125, .follow_pct = 108, .balance = true,
     };
 }
 
@@ -122,7 +122,7 @@ uint32_t lx_task_new(struct lx *lx, uint32_t prog, enum lx_class cls, uint32_t w
         if (!lx->rq[c].rt && !(lx->rq[c].rt = calloc(100, sizeof(struct lx_rt_list)))) { free(t); return LX_NONE; }
     *t = (struct lx_task){ .id = lx->nr_tasks, .prog = prog, .cls = cls, .weight = weight ? weight : 1,
         .rt_prio = rt_prio < 1 ? 1 : rt_prio > 99 ? 99 : rt_prio, .cpu = cpu == LX_NONE ? 0 : cpu,
-        .slice = lx->cfg.base_slice, .fresh = true, .rr_left = lx->cfg.rr_slice, .bound = LX_NONE, .last_wakee = LX_NONE };
+        .slice = lx->cfg.base_slice, .fresh = true, .bound = LX_NONE };
     if (cls != LX_NORMAL) lx->nr_rt++;
     lx->task[lx->nr_tasks++] = t;
     return t->id;
@@ -159,25 +159,28 @@ void lx_count(struct lx *lx, struct lx_queue *q, int nr, int64_t weight)
     if (after) set_idle(lx, q->cpu, false);
 }
 
+uint64_t lx_charge(const struct lx *lx, struct lx_task *t)
+{
+    uint64_t ns = lx->now > t->counted ? lx->now - t->counted : 0;
+    t->ran += ns;
+    t->counted += ns;
+    return ns;
+}
+
+/* Brings the running task up to now. */
 static void account(struct lx *lx, struct lx_queue *q)
 {
     if (q->curr == LX_NONE) return;
-    struct lx_task *t = lx->task[q->curr];
-    if (t->cls == LX_NORMAL) {
-        lx_fair_account(lx, q);
-    } else if (lx->now > t->exec_start) {
-        t->sum_exec += lx->now - t->exec_start;
-        t->exec_start = lx->now;
-    }
+    if (lx->task[q->curr]->cls == LX_NORMAL) lx_fair_account(lx, q);
+    else lx_charge(lx, lx->task[q->curr]);
 }
 
 void lx_enqueue(struct lx *lx, struct lx_task *t, enum lx_why why)
 {
     struct lx_queue *q = &lx->rq[t->cpu];
-    if (!q->nr && lx_bit(lx->idle, q->cpu)) { /* the idle time ends: a running mean over eight */
-        uint64_t idle = lx->now - q->idle_since, cap = 2 * lx->cfg.migration_cost;
-        q->mean_idle += ((int64_t)idle - (int64_t)q->mean_idle) / 8;
-        if (q->mean_idle > cap) q->mean_idle = cap;
+    if (!q->nr && lx_bit(lx->idle, q->cpu)) { /* the idle time ends: a running mean over eight, bounded */
+        uint64_t most = 2 * lx->cfg.migration_cost, mean = (7 * q->mean_idle + (lx->now - q->idle_since)) / 8;
+        q->mean_idle = mean < most ? mean : most;
     }
     if (t->cls == LX_NORMAL) {
         lx_fair_enqueue(lx, q, t, why);
@@ -191,12 +194,12 @@ void lx_enqueue(struct lx *lx, struct lx_task *t, enum lx_why why)
     lx_count(lx, q, 1, t->weight);
 }
 
-void lx_dequeue(struct lx *lx, struct lx_task *t, bool sleeps)
+void lx_dequeue(struct lx *lx, struct lx_task *t)
 {
     struct lx_queue *q = &lx->rq[t->cpu];
     bool runs = q->curr == t->id;
     if (t->cls == LX_NORMAL) {
-        lx_fair_dequeue(lx, q, t, sleeps);
+        lx_fair_dequeue(lx, q, t);
     } else {
         account(lx, q);
         if (!runs) {
@@ -215,13 +218,13 @@ void lx_move(struct lx *lx, struct lx_task *t, uint32_t to)
         lx->mover(lx->arg, t->id, to);
         return;
     }
-    lx_dequeue(lx, t, false);
+    lx_dequeue(lx, t);
     t->cpu = to;
     lx_enqueue(lx, t, LX_FOR_MOVE);
     lx->stats.migrations++;
 }
 
-void lx_check_preempt(struct lx *lx, struct lx_task *t)
+void lx_compete(struct lx *lx, struct lx_task *t)
 {
     struct lx_queue *q = &lx->rq[t->cpu];
     const struct lx_task *curr = q->curr == LX_NONE ? NULL : lx->task[q->curr];
@@ -256,7 +259,7 @@ void lx_arrive(struct lx *lx, uint32_t task, uint32_t cpu, enum lx_why why, uint
     if (t->state == LX_DELAYED) {
         lx_fair_undelay(lx, &lx->rq[t->cpu], t);
         if (cpu == t->cpu) return;
-        lx_dequeue(lx, t, false);
+        lx_dequeue(lx, t);
         why = LX_FOR_MOVE;
     }
     if (cpu != t->cpu) {
@@ -274,7 +277,7 @@ void lx_leave(struct lx *lx, uint32_t task, uint64_t now)
 {
     struct lx_task *t = lx->task[task];
     lx->now = now;
-    lx_dequeue(lx, t, false);
+    lx_dequeue(lx, t);
     t->state = LX_SLEEPING;
     t->left_queue = true;
 }
@@ -283,7 +286,7 @@ bool lx_preempts(struct lx *lx, uint32_t task, uint64_t now)
 {
     struct lx_task *t = lx->task[task];
     lx->now = now;
-    lx_check_preempt(lx, t);
+    lx_compete(lx, t);
     return lx_bit(lx->resched, t->cpu);
 }
 
@@ -291,7 +294,7 @@ uint32_t lx_wake_new(struct lx *lx, uint32_t task, uint32_t waker, uint64_t now)
 {
     uint32_t cpu = lx_select(lx, task, waker, LX_FOR_NEW, now);
     lx_arrive(lx, task, cpu, LX_FOR_NEW, now);
-    lx_check_preempt(lx, lx->task[task]);
+    lx_compete(lx, lx->task[task]);
     return cpu;
 }
 
@@ -299,7 +302,7 @@ uint32_t lx_wake(struct lx *lx, uint32_t task, uint32_t waker, uint64_t now)
 {
     uint32_t cpu = lx_select(lx, task, waker, LX_FOR_WAKE, now);
     lx_arrive(lx, task, cpu, LX_FOR_WAKE, now);
-    lx_check_preempt(lx, lx->task[task]);
+    lx_compete(lx, lx->task[task]);
     return cpu;
 }
 
@@ -312,7 +315,7 @@ void lx_block(struct lx *lx, uint32_t cpu, uint64_t now)
     t->last_ran = now;
     lx_bit_set(lx->resched, cpu);
     if (t->cls == LX_NORMAL && lx_fair_delay(lx, q, t)) return;
-    lx_dequeue(lx, t, true);
+    lx_dequeue(lx, t);
     t->state = LX_SLEEPING;
     q->curr = LX_NONE;
 }
@@ -323,7 +326,7 @@ void lx_exit(struct lx *lx, uint32_t cpu, uint64_t now)
     struct lx_task *t = lx->task[q->curr];
     lx->now = now;
     account(lx, q);
-    lx_dequeue(lx, t, true);
+    lx_dequeue(lx, t);
     t->state = LX_DEAD;
     q->curr = LX_NONE;
     if (t->cls != LX_NORMAL) lx->nr_rt--;
@@ -347,34 +350,20 @@ void lx_kill(struct lx *lx, uint32_t task, uint64_t now)
     lx->now = now;
     struct lx_queue *q = &lx->rq[t->cpu];
     if (t->state == LX_RUNNABLE) {
-        lx_dequeue(lx, t, true);
+        lx_dequeue(lx, t);
     } else if (t->state == LX_DELAYED) {
         q->nr_delayed--;
         q->nr--;
-        lx_fair_dequeue(lx, q, t, true);
+        lx_fair_dequeue(lx, q, t);
     }
     t->state = LX_DEAD;
     if (t->cls != LX_NORMAL) lx->nr_rt--;
 }
 
-void lx_set_allowed(struct lx *lx, uint32_t task, const uint64_t *allowed, uint64_t now)
-{
-    struct lx_task *t = lx->task[task];
-    lx->now = now;
-    t->allowed = allowed;
-    if (lx_may(t, t->cpu)) return;
-    if (t->state == LX_RUNNING) {
-        lx_resched(lx, t->cpu); /* lx_schedule sends it away */
-    } else if (t->state == LX_RUNNABLE) {
-        lx_move(lx, t, lx_any_allowed(lx, t, t->cpu));
-        lx_check_preempt(lx, t);
-    }
-}
-
 /* ---- Switching ------------------------------------------------------------------------------------------ */
 
 /* The task that ran goes into its queue; returns it if it is to be sent to another CPU. */
-static struct lx_task *put_prev(struct lx *lx, struct lx_queue *q)
+static struct lx_task *requeue(struct lx *lx, struct lx_queue *q)
 {
     struct lx_task *t = lx->task[q->curr];
     t->state = LX_RUNNABLE;
@@ -390,16 +379,16 @@ static struct lx_task *put_prev(struct lx *lx, struct lx_queue *q)
     return lx_may(t, q->cpu) ? NULL : t;
 }
 
-static void set_next(struct lx *lx, struct lx_queue *q, struct lx_task *t)
+static void dispatch(struct lx *lx, struct lx_queue *q, struct lx_task *t)
 {
     if (t->cls == LX_NORMAL) {
         lx_fair_set(lx, q, t);
     } else {
         lx_rt_dequeue(lx, q, t);
         lx->rt_waiting--;
-        t->exec_start = lx->now;
-        t->start_exec = t->sum_exec;
     }
+    t->counted = lx->now;
+    t->ran_before = t->ran;
     t->state = LX_RUNNING;
     q->curr = t->id;
 }
@@ -409,7 +398,7 @@ static struct lx_task *choose(struct lx *lx, struct lx_queue *q)
 {
     struct lx_task *curr = q->curr == LX_NONE ? NULL : lx->task[q->curr], *rt;
     if (curr && curr->cls != LX_NORMAL) {
-        put_prev(lx, q);
+        requeue(lx, q);
         curr = NULL;
     }
     if (lx->rt_waiting) {
@@ -424,7 +413,7 @@ void lx_put(struct lx *lx, uint32_t cpu, uint64_t now)
     struct lx_queue *q = &lx->rq[cpu];
     lx->now = now;
     account(lx, q);
-    put_prev(lx, q);
+    requeue(lx, q);
 }
 
 uint32_t lx_schedule(struct lx *lx, uint32_t cpu, uint64_t now)
@@ -434,13 +423,13 @@ uint32_t lx_schedule(struct lx *lx, uint32_t cpu, uint64_t now)
     account(lx, q);
     uint32_t prev = q->curr;
     if (prev != LX_NONE && !lx_may(lx->task[prev], cpu)) {
-        struct lx_task *away = put_prev(lx, q);
+        struct lx_task *away = requeue(lx, q);
         lx_move(lx, away, lx_any_allowed(lx, away, cpu));
-        lx_check_preempt(lx, away);
+        lx_compete(lx, away);
     }
     lx->scheduling = true;
     struct lx_task *next = choose(lx, q);
-    if (!next && lx->cfg.balance && lx_newidle(lx, cpu)) next = choose(lx, q);
+    if (!next && lx->cfg.balance && lx_pull_one(lx, cpu)) next = choose(lx, q);
     lx->scheduling = false;
     lx_bit_clear(lx->resched, cpu);
     if (!next) {
@@ -449,8 +438,8 @@ uint32_t lx_schedule(struct lx *lx, uint32_t cpu, uint64_t now)
         return LX_NONE;
     }
     if (q->curr != next->id) {
-        if (q->curr != LX_NONE) put_prev(lx, q);
-        set_next(lx, q, next);
+        if (q->curr != LX_NONE) requeue(lx, q);
+        dispatch(lx, q, next);
     }
     if (prev != next->id) lx->stats.switches++;
     return next->id;

@@ -6,7 +6,8 @@
  *   CFS runs the one with the least vruntime, and switches at ticks and wake-ups by thresholds. */
 #include "sim/linux/linux.h"
 
-static int64_t vslice(const struct lx_task *t) { return lx_virtual(t->slice, t->weight); }
+/* A whole request of the task, in virtual time. */
+static int64_t request(const struct lx_task *t) { return lx_virtual(t->slice, t->weight); }
 static bool eevdf(const struct lx *lx) { return lx->cfg.fair == LX_EEVDF; }
 
 /* The running task if it is a fair one that goes on. */
@@ -33,101 +34,100 @@ static void weigh(struct lx_queue *q, const struct lx_task *t, int sign)
     q->sum_w = sign > 0 ? q->sum_w + t->weight : q->sum_w - t->weight;
 }
 
-/* CFS: the least vruntime of those here, which never goes back. */
-static void cfs_advance(struct lx *lx, struct lx_queue *q)
+/* The least vruntime of those that wait; `otherwise` if none does. */
+static int64_t least_waiting(const struct lx *lx, const struct lx_queue *q, int64_t otherwise)
+{ return q->root ? lx_at(lx, q->root)->min_v : otherwise; }
+
+/* CFS: the queue's virtual time is the least of those here and never goes back. */
+static void cfs_advance(const struct lx *lx, struct lx_queue *q)
 {
-    const struct lx_task *t = running(lx, q), *first = lx_tree_first(lx, q);
-    if (!t && !first) return;
-    int64_t v = t ? t->vruntime : first->vruntime;
-    if (first && first->vruntime < v) v = first->vruntime;
+    const struct lx_task *t = running(lx, q);
+    int64_t v = least_waiting(lx, q, t ? t->vruntime : q->min_v);
+    if (t && t->vruntime < v) v = t->vruntime;
     if (v > q->min_v) q->min_v = v;
 }
 
 void lx_fair_account(struct lx *lx, struct lx_queue *q)
 {
     struct lx_task *t = running(lx, q);
-    if (!t || lx->now <= t->exec_start) return;
-    uint64_t ns = lx->now - t->exec_start;
-    t->exec_start = lx->now;
-    t->sum_exec += ns;
+    uint64_t ns = t ? lx_charge(lx, t) : 0;
+    if (!ns) return;
     int64_t dv = lx_virtual(ns, t->weight);
     t->vruntime += dv;
     q->sum_wv += (lx_wide)t->weight * dv;
     if (!eevdf(lx)) {
         cfs_advance(lx, q);
-        return;
+    } else if (t->vruntime >= t->deadline) { /* the request is served: the next one begins, and others may come first */
+        t->deadline = t->vruntime + request(t);
+        if (lx_runnable(q) > 1) lx_resched(lx, q->cpu);
     }
-    if (t->vruntime < t->deadline) return;
-    t->deadline = t->vruntime + vslice(t); /* the request is served: the next one */
-    if (lx_runnable(q) > 1) lx_resched(lx, q->cpu);
 }
 
-/* The lag a task leaves with, bounded so that a long sleep neither earns nor costs more than two slices. */
-static int64_t lag_of(const struct lx *lx, const struct lx_queue *q, const struct lx_task *t)
+/* ---- Joining and leaving -------------------------------------------------------------------------------- */
+
+/* EEVDF: the lag a task leaves with, bounded so that a long sleep neither earns nor costs more than two slices (a tick at least). */
+static int64_t bounded_lag(const struct lx *lx, const struct lx_queue *q, const struct lx_task *t)
 {
-    uint64_t ns = 2 * t->slice > lx->cfg.tick ? 2 * t->slice : lx->cfg.tick;
-    int64_t limit = lx_virtual(ns, t->weight), lag = lx_average(q) - t->vruntime;
-    return lag > limit ? limit : lag < -limit ? -limit : lag;
+    int64_t lag = lx_average(q) - t->vruntime, most = 2 * request(t), tick = lx_virtual(lx->cfg.tick, t->weight);
+    if (most < tick) most = tick;
+    if (lag < -most) return -most;
+    return lag < most ? lag : most;
 }
 
-static void eevdf_place(struct lx_queue *q, struct lx_task *t, enum lx_why why)
+/* The average A of weight W moves towards a newcomer of weight w.  For its lag to be l once it is in, it has to join at A - x with
+ * x - x w / (W + w) = l, that is x = l (W + w) / W. */
+static void eevdf_join(const struct lx_queue *q, struct lx_task *t, enum lx_why why)
 {
-    int64_t lag = t->fresh ? 0 : t->lag;
-    /* Joining moves the average towards the newcomer: stretch its lag so that it is the same afterwards. */
-    if (q->sum_w) lag = (int64_t)((lx_wide)lag * (lx_wide)(q->sum_w + t->weight) / (lx_wide)q->sum_w);
-    else lag = 0;
-    t->vruntime = lx_average(q) - lag;
-    if (why == LX_FOR_MOVE) t->deadline += t->vruntime; /* made relative when it left */
-    else t->deadline = t->vruntime + (t->fresh ? vslice(t) / 2 : vslice(t));
+    int64_t length = why == LX_FOR_MOVE ? t->rest : t->fresh ? request(t) / 2 : request(t);
+    lx_wide x = 0;
+    if (q->sum_w && !t->fresh) x = (lx_wide)t->lag * (lx_wide)(q->sum_w + t->weight) / (lx_wide)q->sum_w;
+    t->vruntime = lx_average(q) - (int64_t)x;
+    t->deadline = t->vruntime + length;
 }
 
-/* The period is stretched when there are too many to give each the least granularity. */
-static uint64_t cfs_slice(const struct lx *lx, const struct lx_queue *q, const struct lx_task *t, bool joins)
+/* CFS: the task's part of the period, among `nr` tasks of weight `sum`.  The period is stretched when there are too many to give each
+ * the least granularity. */
+static uint64_t cfs_turn(const struct lx *lx, const struct lx_task *t, uint64_t nr, uint64_t sum)
 {
-    uint64_t nr = lx_runnable(q) + joins, sum = q->sum_w + (joins ? t->weight : 0);
-    uint64_t period = nr * lx->cfg.min_granularity;
-    if (period < lx->cfg.latency) period = lx->cfg.latency;
-    uint64_t slice = (uint64_t)((lx_wide)period * t->weight / (lx_wide)(sum ? sum : 1));
-    return slice;
+    uint64_t least = nr * lx->cfg.min_granularity, period = least > lx->cfg.latency ? least : lx->cfg.latency;
+    return (uint64_t)((lx_wide)period * t->weight / (lx_wide)sum);
 }
 
-static void cfs_place(struct lx *lx, struct lx_queue *q, struct lx_task *t, enum lx_why why)
+static void cfs_join(const struct lx *lx, const struct lx_queue *q, struct lx_task *t, enum lx_why why)
 {
-    if (why == LX_FOR_MOVE) {
-        t->vruntime += q->min_v; /* made relative when it left */
-        return;
-    }
-    int64_t v = q->min_v;
-    if (t->fresh) v += lx_virtual(cfs_slice(lx, q, t, true), t->weight); /* begins with a debt of one turn */
-    else v -= (int64_t)(lx->cfg.latency / 2);                            /* sleepers get at most half a period */
-    if (t->fresh || v > t->vruntime) t->vruntime = v;
+    int64_t asleep = q->min_v - (int64_t)(lx->cfg.latency / 2); /* sleepers get at most half a period */
+    if (why == LX_FOR_MOVE)
+        t->vruntime = q->min_v - t->lag;
+    else if (t->fresh) /* begins with a debt of one turn */
+        t->vruntime = q->min_v + lx_virtual(cfs_turn(lx, t, lx_runnable(q) + 1, q->sum_w + t->weight), t->weight);
+    else if (t->vruntime < asleep)
+        t->vruntime = asleep;
 }
 
 void lx_fair_enqueue(struct lx *lx, struct lx_queue *q, struct lx_task *t, enum lx_why why)
 {
     lx_fair_account(lx, q);
-    if (eevdf(lx)) eevdf_place(q, t, why);
-    else cfs_place(lx, q, t, why);
+    if (eevdf(lx)) eevdf_join(q, t, why);
+    else cfs_join(lx, q, t, why);
     t->fresh = false;
     weigh(q, t, 1);
     lx_tree_add(lx, q, t);
 }
 
-void lx_fair_dequeue(struct lx *lx, struct lx_queue *q, struct lx_task *t, bool sleeps)
+void lx_fair_dequeue(struct lx *lx, struct lx_queue *q, struct lx_task *t)
 {
     lx_fair_account(lx, q);
-    bool in_tree = q->curr != t->id;
-    t->lag = eevdf(lx) ? lag_of(lx, q, t) : 0;
-    if (in_tree) lx_tree_del(lx, q, t);
-    int64_t average = lx_average(q);
+    if (q->curr != t->id) lx_tree_del(lx, q, t);
+    if (q->biased == t->id + 1) q->biased = 0;
+    if (eevdf(lx)) {
+        t->lag = bounded_lag(lx, q, t);
+        t->rest = t->deadline - t->vruntime;
+        q->min_v = lx_average(q); /* where virtual time stands if nobody is left */
+    }
     weigh(q, t, -1);
-    if (eevdf(lx)) q->min_v = average; /* where virtual time stands if nobody is left */
-    if (!sleeps && eevdf(lx)) t->deadline -= t->vruntime;
-    if (q->skip == t->id + 1) q->skip = 0;
-    if (q->last == t->id + 1) q->last = 0;
     if (!eevdf(lx)) {
         cfs_advance(lx, q);
-        if (!sleeps) t->vruntime -= q->min_v;
+        t->lag = q->min_v - t->vruntime;
     }
 }
 
@@ -143,11 +143,11 @@ bool lx_fair_delay(struct lx *lx, struct lx_queue *q, struct lx_task *t)
 }
 
 /* A DELAYED task that has been picked has paid: now it sleeps. */
-static void finish_delay(struct lx *lx, struct lx_queue *q, struct lx_task *t)
+static void let_sleep(struct lx *lx, struct lx_queue *q, struct lx_task *t)
 {
     q->nr_delayed--;
     q->nr--;
-    lx_fair_dequeue(lx, q, t, true);
+    lx_fair_dequeue(lx, q, t);
     if (t->lag > 0) t->lag = 0;
     t->state = LX_SLEEPING;
 }
@@ -158,67 +158,52 @@ void lx_fair_undelay(struct lx *lx, struct lx_queue *q, struct lx_task *t)
     q->nr_delayed--;
     t->state = LX_RUNNABLE;
     lx_count(lx, q, 1, t->weight);
-    if (lag_of(lx, q, t) <= 0) return;
-    lx_tree_del(lx, q, t); /* it earns nothing while it sleeps */
-    weigh(q, t, -1);
+    if (t->vruntime >= lx_average(q)) return;
+    lx_fair_dequeue(lx, q, t); /* it has paid, and earns nothing while it sleeps: as if it had left in time and came now */
     t->lag = 0;
-    eevdf_place(q, t, LX_FOR_WAKE);
-    weigh(q, t, 1);
-    lx_tree_add(lx, q, t);
+    lx_fair_enqueue(lx, q, t, LX_FOR_WAKE);
 }
 
-/* EEVDF's choice; the running task competes.  No side effects. */
-static struct lx_task *eevdf_best(const struct lx *lx, struct lx_queue *q)
+/* ---- Who runs ------------------------------------------------------------------------------------------- */
+
+/* EEVDF's choice: of the waiting task and the running one, which is in no tree, if both may run. */
+static struct lx_task *eevdf_best(const struct lx *lx, const struct lx_queue *q)
 {
-    struct lx_task *curr = running(lx, q);
-    if (curr && q->nr == 1) return curr;
-    if (curr && !lx_eligible(q, curr->vruntime)) curr = NULL;
-    if (curr && lx->cfg.run_to_parity && curr->vruntime < curr->protect) return curr;
-    struct lx_task *t = lx_tree_pick((struct lx *)lx, q);
-    if (!t || (curr && curr->deadline < t->deadline)) t = curr;
-    /* Someone is always at or below the average; rounding cannot hide him as the test is exact. */
-    return t;
+    struct lx_task *mine = running(lx, q), *other = lx_tree_pick(lx, q);
+    if (!mine || !lx_eligible(q, mine->vruntime)) return other;
+    bool shielded = lx->cfg.run_to_parity && mine->vruntime < mine->shield;
+    return !other || shielded || mine->deadline < other->deadline ? mine : other;
 }
 
-/* CFS: may `t` run rather than `first`, who is entitled? */
-static bool close_enough(const struct lx *lx, const struct lx_task *t, const struct lx_task *first)
-{ return t->vruntime - first->vruntime <= lx_virtual(lx->cfg.wakeup_granularity, first->weight); }
+/* CFS: one task of a queue may have a bias: the last that yielded counts as one that has had more, the last that a wake-up preempted as
+ * one that has had less. */
+static int64_t cfs_rank(const struct lx_queue *q, const struct lx_task *t)
+{ return t->vruntime + (q->biased == t->id + 1 ? q->bias : 0); }
 
-static struct lx_task *cfs_best(struct lx *lx, struct lx_queue *q)
+/* The least rank: of two that wait one is without bias, and those behind them have more. */
+static struct lx_task *cfs_best(const struct lx *lx, const struct lx_queue *q)
 {
-    struct lx_task *curr = running(lx, q), *first = lx_tree_first(lx, q), *t = first;
-    if (curr && (!first || curr->vruntime < first->vruntime)) t = curr;
-    if (!t) return NULL;
-    const struct lx_task *left = t;
-    if (q->skip == t->id + 1) {
-        struct lx_task *second = t == curr ? first : lx_tree_next(lx, t);
-        if (t != curr && curr && (!second || curr->vruntime < second->vruntime)) second = curr;
-        if (second && close_enough(lx, second, left)) t = second;
-    }
-    struct lx_task *last = lx_at(lx, q->last);
-    if (last && close_enough(lx, last, left)) t = last;
-    return t;
+    struct lx_task *first = lx_tree_first(lx, q), *best = first;
+    struct lx_task *rival[3] = { first ? lx_tree_next(lx, first) : NULL, running(lx, q), lx_at(lx, q->biased) };
+    for (int i = 0; i < 3; i++)
+        if (rival[i] && (!best || cfs_rank(q, rival[i]) < cfs_rank(q, best))) best = rival[i];
+    return best;
 }
 
 struct lx_task *lx_fair_pick(struct lx *lx, struct lx_queue *q)
 {
     lx_fair_account(lx, q);
     if (!eevdf(lx)) return cfs_best(lx, q);
-    for (;;) {
-        struct lx_task *t = eevdf_best(lx, q);
-        if (!t || t->state != LX_DELAYED) return t;
-        finish_delay(lx, q, t);
-    }
+    struct lx_task *t;
+    while ((t = eevdf_best(lx, q)) != NULL && t->state == LX_DELAYED) let_sleep(lx, q, t);
+    return t;
 }
 
 void lx_fair_set(struct lx *lx, struct lx_queue *q, struct lx_task *t)
 {
     lx_tree_del(lx, q, t);
-    t->exec_start = lx->now;
-    t->start_exec = t->sum_exec;
-    t->protect = t->deadline;
-    if (q->skip == t->id + 1) q->skip = 0;
-    if (q->last == t->id + 1) q->last = 0;
+    if (q->biased == t->id + 1) q->biased = 0;
+    t->shield = t->deadline;
 }
 
 void lx_fair_put(struct lx *lx, struct lx_queue *q, struct lx_task *t)
@@ -227,38 +212,33 @@ void lx_fair_put(struct lx *lx, struct lx_queue *q, struct lx_task *t)
 void lx_fair_wakeup(struct lx *lx, struct lx_queue *q, struct lx_task *t)
 {
     lx_fair_account(lx, q);
-    struct lx_task *curr = running(lx, q);
-    if (!curr) {
-        lx_resched(lx, q->cpu);
-        return;
-    }
-    if (eevdf(lx)) {
-        if (eevdf_best(lx, q) == t) {
-            lx->stats.preemptions++;
-            lx_resched(lx, q->cpu);
+    struct lx_task *mine = running(lx, q);
+    if (mine && eevdf(lx)) {
+        if (eevdf_best(lx, q) != t) return;
+    } else if (mine) {
+        int64_t least = lx_virtual(lx->cfg.wakeup_granularity, t->weight);
+        if (mine->vruntime - t->vruntime <= least) return;
+        if (q->nr * lx->cfg.min_granularity >= lx->cfg.latency) { /* many wait: it goes on soon, its cache is warm */
+            q->biased = mine->id + 1;
+            q->bias = -least;
         }
-        return;
     }
-    if (curr->vruntime - t->vruntime <= lx_virtual(lx->cfg.wakeup_granularity, t->weight)) return;
-    lx->stats.preemptions++;
+    if (mine) lx->stats.preemptions++;
     lx_resched(lx, q->cpu);
-    if (q->nr >= 8) q->last = curr->id + 1; /* many wait: the preempted one goes on soon, its cache is warm */
 }
 
+/* CFS: a turn lasts as long as the task's part of the period, or the least granularity if it is more than such a part ahead of another.
+ * (EEVDF's requests end in lx_fair_account.) */
 void lx_fair_tick(struct lx *lx, struct lx_queue *q)
 {
     lx_fair_account(lx, q);
-    struct lx_task *curr = running(lx, q);
-    if (eevdf(lx) || !curr || q->nr < 2) return;
-    uint64_t ideal = cfs_slice(lx, q, curr, false), ran = curr->sum_exec - curr->start_exec;
-    if (ran > ideal) {
-        q->skip = q->last = 0;
-        lx_resched(lx, q->cpu);
-        return;
-    }
-    if (ran < lx->cfg.min_granularity) return;
-    const struct lx_task *first = lx_tree_first(lx, q);
-    if (first && curr->vruntime - first->vruntime > (int64_t)ideal) lx_resched(lx, q->cpu);
+    const struct lx_task *t = running(lx, q);
+    if (eevdf(lx) || !t || q->nr < 2) return;
+    uint64_t turn = cfs_turn(lx, t, lx_runnable(q), q->sum_w);
+    if (t->vruntime - least_waiting(lx, q, t->vruntime) > (int64_t)turn) turn = lx->cfg.min_granularity;
+    if (t->ran - t->ran_before <= turn) return;
+    q->biased = 0;
+    lx_resched(lx, q->cpu);
 }
 
 void lx_fair_yield(struct lx *lx, struct lx_queue *q, struct lx_task *t)
@@ -266,14 +246,15 @@ void lx_fair_yield(struct lx *lx, struct lx_queue *q, struct lx_task *t)
     lx_fair_account(lx, q);
     if (q->nr < 2) return;
     if (!eevdf(lx)) {
-        q->last = 0;
-        q->skip = t->id + 1;
+        q->biased = t->id + 1;
+        q->bias = lx_virtual(lx->cfg.wakeup_granularity, t->weight);
         return;
     }
-    if (lx->cfg.yield_forfeits && lx_eligible(q, t->vruntime) && t->deadline > t->vruntime) {
-        q->sum_wv += (lx_wide)t->weight * (t->deadline - t->vruntime);
-        t->vruntime = t->deadline;
+    int64_t left = t->deadline - t->vruntime;
+    if (lx->cfg.yield_forfeits && left > 0 && lx_eligible(q, t->vruntime)) {
+        t->vruntime += left;
+        q->sum_wv += (lx_wide)t->weight * left;
     }
-    t->deadline += vslice(t);
-    t->protect = t->vruntime; /* nothing protects a yielder from whoever is eligible */
+    t->deadline += request(t);
+    t->shield = t->vruntime; /* nothing protects a yielder from whoever is eligible */
 }

@@ -20,9 +20,13 @@
  *     included), queue.nr_delayed the DELAYED ones; the running one is not in the tree;
  *     sum_w = sum of weights of the fair tasks queued or running, sum_wv = sum of weight * vruntime.
  *
+ * The models are made from published descriptions (papers, manual pages, Linux's documentation of its schedulers and their settings)
+ * and from measured behaviour; they contain no kernel code.
+ *
  * What is simplified: a task's load is its weight (no decaying averages), no groups, no bandwidth limits, no
- * frequency and no asymmetric capacity, NUMA balancing not at all (memory is the machine model's affair); running
- * tasks are never pushed away by balancing; timers fire when the caller says so (timer slack is its affair). */
+ * frequency and no asymmetric capacity, a waker draws the tasks that it wakes however many they are, no NUMA balancing
+ * (memory is the machine model's affair); running tasks are never pushed away by balancing; timers fire when the caller
+ * says so (timer slack is its affair). */
 #ifndef USF_SIM_LINUX_H
 #define USF_SIM_LINUX_H
 
@@ -52,9 +56,9 @@ struct lx_config {
     uint64_t wakeup_granularity; /* CFS: 1 ms times the scale */
     uint64_t rr_slice;        /* 100 ms */
     uint64_t migration_cost;  /* 0.5 ms: who ran within it is cache hot */
-    uint64_t newidle_cost;    /* a CPU whose mean idle time is shorter does not look around when it falls idle: 10 us */
-    uint32_t imbalance_pct;   /* 117: what a busier group must exceed within a package */
-    uint32_t numa_pct;        /* 125: ... across packages and nodes */
+    uint64_t least_idle;      /* a CPU whose mean idle time is shorter does not look around when it falls idle: 10 us */
+    uint32_t near_pct, far_pct; /* 117, 125: what a busier group must exceed, below one cache and across caches */
+    uint32_t follow_pct;      /* 108: what the load of a task's last CPU must exceed for it to follow its waker */
     bool balance;             /* idle and periodic balancing */
 };
 
@@ -74,16 +78,16 @@ struct lx_task {
     int64_t vruntime, deadline; /* virtual ns */
     int64_t lag;              /* virtual ns it was owed when it was dequeued */
     uint64_t slice;           /* EEVDF request, ns */
-    int64_t protect;          /* EEVDF: virtual time up to which it may run undisturbed */
+    int64_t rest;             /* EEVDF: virtual ns of its request that were left when it was dequeued */
+    int64_t shield;           /* EEVDF: virtual time up to which it may run undisturbed */
     bool fresh;               /* never placed yet */
     bool left_queue;          /* between lx_leave and lx_arrive */
     uint64_t user;            /* the caller's */
     /* Execution */
-    uint64_t exec_start;      /* since when its time is not yet accounted */
-    uint64_t sum_exec, start_exec; /* in all; at the time it was picked */
+    uint64_t counted;         /* up to when its time is in `ran` */
+    uint64_t ran, ran_before; /* in all; until it was picked */
     uint64_t last_ran;        /* when it left a CPU */
-    uint64_t rr_left; bool to_tail; /* real time: slice left; goes behind its equals at the next switch */
-    uint32_t last_wakee, wakee_flips; uint64_t flip_since;
+    uint64_t rr_used; bool to_tail; /* real time: of its slice; goes behind its equals at the next switch */
     /* Links: tree (fair), list (real time); ids + 1, 0 = none */
     uint32_t left, right, up; uint32_t heap; int64_t min_v;
     uint64_t seq;             /* order among equals: first come, first served */
@@ -96,15 +100,14 @@ struct lx_queue {
     uint32_t cpu, curr;       /* running task or LX_NONE */
     uint32_t nr, nr_delayed, nr_rt; /* queued and running; of them DELAYED; of them real time */
     uint32_t root;            /* fair tasks waiting: EEVDF by deadline, CFS by virtual runtime; id + 1 */
-    uint32_t skip, last;      /* CFS: who yielded; who was preempted by a wake-up (id + 1) */
+    uint32_t biased; int64_t bias; /* CFS: the task (id + 1) that counts as having had so much more (less) than it had */
     int64_t min_v;            /* CFS: monotonic */
     lx_wide sum_wv; uint64_t sum_w;
     uint64_t rt_map[2];
     struct lx_rt_list *rt;    /* 100 lists, born with the first real-time task */
     uint64_t idle_since, mean_idle;
     uint64_t next_balance[4]; /* per level: phys, llc, node, system */
-    uint32_t failed[4];       /* balance attempts at that level that moved nothing although there was an imbalance */
-    uint64_t next_tick;
+    uint32_t vain[4];         /* per level: how often, of late, it was to take tasks and could have none */
 };
 
 struct lx_stats { uint64_t switches, wakes, migrations, preemptions, yields, pulls, balances; };
@@ -122,7 +125,7 @@ struct lx {
     uint32_t *members[4], *first[4]; /* CPUs by domain: members[level][first[level][d] .. first[level][d + 1]) */
     uint32_t nr_span[4];
     uint32_t *dom_idle[4], *dom_nr[4]; uint64_t *dom_w[4]; /* by domain: idle CPUs, tasks to run, their weight */
-    uint64_t next_nohz;       /* when busy CPUs next balance on behalf of idle ones */
+    uint64_t next_for_idle;   /* when busy CPUs next balance on behalf of idle ones */
     uint32_t nr_rt;           /* real-time tasks alive */
     struct lx_stats stats;
     void (*kick)(void *arg, uint32_t cpu); void *arg; /* may be null */
@@ -145,8 +148,6 @@ void lx_fini(struct lx *lx);
 
 /* A new task, SLEEPING on `cpu` (the creator's; LX_NONE: 0).  lx_wake_new places it.  LX_NONE: no memory. */
 uint32_t lx_task_new(struct lx *lx, uint32_t prog, enum lx_class cls, uint32_t weight, uint32_t rt_prio, uint32_t cpu);
-/* CPUs the task may use; a queued task elsewhere moves, a running one is asked to. */
-void lx_set_allowed(struct lx *lx, uint32_t task, const uint64_t *allowed, uint64_t now);
 
 /* A new task's first wake-up, and any later one.  `waker`: the CPU that wakes, LX_NONE for a timer or device (then
  * taken for the task's last CPU).  Answers with the CPU it was put on. */
@@ -171,7 +172,7 @@ void lx_yield(struct lx *lx, uint32_t cpu, uint64_t now);
 /* A task that does not run goes for good. */
 void lx_kill(struct lx *lx, uint32_t task, uint64_t now);
 
-/* Who runs on the CPU from now on; pulls from others if there is nobody (newidle balance). */
+/* Who runs on the CPU from now on; pulls from others if there is nobody. */
 uint32_t lx_schedule(struct lx *lx, uint32_t cpu, uint64_t now);
 /* The timer tick of a busy CPU, every cfg.tick.  Not needed while lx_tick_needed says no. */
 void lx_tick(struct lx *lx, uint32_t cpu, uint64_t now);
@@ -192,14 +193,15 @@ void lx_resched(struct lx *lx, uint32_t cpu);
 void lx_count(struct lx *lx, struct lx_queue *q, int nr, int64_t weight); /* after q->nr or nr_delayed changed by nr */
 /* Put in / take out of the queue of t->cpu, whatever its class.  Taking out a running task leaves `curr`. */
 void lx_enqueue(struct lx *lx, struct lx_task *t, enum lx_why why);
-void lx_dequeue(struct lx *lx, struct lx_task *t, bool sleeps);
+void lx_dequeue(struct lx *lx, struct lx_task *t);
 void lx_move(struct lx *lx, struct lx_task *t, uint32_t to); /* a RUNNABLE task that does not run */
-void lx_check_preempt(struct lx *lx, struct lx_task *t);      /* t was just queued */
+void lx_compete(struct lx *lx, struct lx_task *t);            /* t was just queued: is it to run at once? */
+uint64_t lx_charge(const struct lx *lx, struct lx_task *t);   /* the ns that t has run since it was last charged */
 
 /* fair.c */
 void lx_fair_account(struct lx *lx, struct lx_queue *q);      /* brings the running fair task up to lx->now */
 void lx_fair_enqueue(struct lx *lx, struct lx_queue *q, struct lx_task *t, enum lx_why why);
-void lx_fair_dequeue(struct lx *lx, struct lx_queue *q, struct lx_task *t, bool sleeps);
+void lx_fair_dequeue(struct lx *lx, struct lx_queue *q, struct lx_task *t);
 struct lx_task *lx_fair_pick(struct lx *lx, struct lx_queue *q); /* q->curr competes if it is fair and RUNNING */
 void lx_fair_set(struct lx *lx, struct lx_queue *q, struct lx_task *t);  /* t leaves the tree and runs */
 void lx_fair_put(struct lx *lx, struct lx_queue *q, struct lx_task *t);  /* t ran, stays runnable */
@@ -214,9 +216,9 @@ int64_t lx_average(const struct lx_queue *q);
 /* tree.c: a treap; EEVDF keeps it by deadline with the least vruntime below each node. */
 void lx_tree_add(struct lx *lx, struct lx_queue *q, struct lx_task *t);
 void lx_tree_del(struct lx *lx, struct lx_queue *q, struct lx_task *t);
-struct lx_task *lx_tree_first(struct lx *lx, const struct lx_queue *q);
-struct lx_task *lx_tree_next(struct lx *lx, const struct lx_task *t);
-struct lx_task *lx_tree_pick(struct lx *lx, const struct lx_queue *q); /* eligible, earliest deadline */
+struct lx_task *lx_tree_first(const struct lx *lx, const struct lx_queue *q);
+struct lx_task *lx_tree_next(const struct lx *lx, const struct lx_task *t);
+struct lx_task *lx_tree_pick(const struct lx *lx, const struct lx_queue *q); /* eligible, earliest deadline */
 static inline struct lx_task *lx_at(const struct lx *lx, uint32_t link) { return link ? lx->task[link - 1] : NULL; }
 
 /* rt.c */
@@ -231,6 +233,6 @@ uint32_t lx_place_new(struct lx *lx, struct lx_task *t, uint32_t waker);
 uint32_t lx_place_wake(struct lx *lx, struct lx_task *t, uint32_t waker);
 uint32_t lx_any_allowed(struct lx *lx, const struct lx_task *t, uint32_t near);
 /* balance.c */
-bool lx_newidle(struct lx *lx, uint32_t cpu);
+bool lx_pull_one(struct lx *lx, uint32_t cpu);
 void lx_periodic(struct lx *lx, uint32_t cpu);
 #endif

@@ -1,7 +1,7 @@
 /* sim/linux/place.c - on which CPU a task wakes up.  SPDX-License-Identifier: Apache-2.0
  *
  * New tasks go down the levels of the machine to the least loaded group, then CPU.  Waking tasks choose between their
- * last CPU and the waker's (wake-affine), then look for an idle CPU below the same last-level cache. */
+ * last CPU and the waker's, then look for an idle CPU below the same last-level cache. */
 #include "sim/linux/linux.h"
 
 enum { PHYS, LLC, NODE, SYSTEM };
@@ -32,29 +32,27 @@ static bool reaches(const struct lx *lx, const struct lx_task *t, int level, uin
     return false;
 }
 
-/* Is group a (of the level) better for a new task than b?  More idle CPUs, else less load per CPU. */
-static bool idler(const struct lx *lx, int level, uint32_t a, uint32_t b, uint32_t pct)
+/* Is group a (of the level) clearly roomier than b?  It has more idle CPUs, else less load per CPU, by `pct`. */
+static bool roomier(const struct lx *lx, int level, uint32_t a, uint32_t b, uint32_t pct)
 {
-    if (lx->dom_idle[level][a] != lx->dom_idle[level][b]) return lx->dom_idle[level][a] > lx->dom_idle[level][b];
-    if (lx->dom_idle[level][a]) return false;
-    uint64_t na = lx->first[level][a + 1] - lx->first[level][a], nb = lx->first[level][b + 1] - lx->first[level][b];
-    return lx->dom_w[level][a] * nb * pct < lx->dom_w[level][b] * na * 100;
+    const uint32_t *idle = lx->dom_idle[level], *first = lx->first[level];
+    const uint64_t *w = lx->dom_w[level];
+    if (idle[a] || idle[b]) return idle[a] > idle[b];
+    return w[a] * (first[b + 1] - first[b]) * pct < w[b] * (first[a + 1] - first[a]) * 100;
 }
 
-/* The group of `level` within domain d of level + 1 that is idlest; `near`'s own unless another is clearly better. */
-static uint32_t idlest_group(const struct lx *lx, const struct lx_task *t, int level, uint32_t up, uint32_t near)
+/* The roomiest group of `level` within domain d of level + 1; `near`'s own unless another is clearly better.  LX_NONE: it may use none. */
+static uint32_t choose_group(const struct lx *lx, const struct lx_task *t, int level, uint32_t d, uint32_t near)
 {
-    uint32_t local = lx->span[level + 1][near] == up ? lx->span[level][near] : LX_NONE, best = LX_NONE, seen = LX_NONE;
-    for (uint32_t i = lx->first[level + 1][up]; i < lx->first[level + 1][up + 1]; i++) {
-        uint32_t d = lx->span[level][lx->members[level + 1][i]];
-        if (d == seen) continue;
-        seen = d;
-        if (d == local || !reaches(lx, t, level, d)) continue;
-        if (best == LX_NONE || idler(lx, level, d, best, 100)) best = d;
+    const uint32_t *span = lx->span[level], *cpus = lx->members[level + 1], *end = lx->first[level + 1] + d;
+    uint32_t own = span[near], best = LX_NONE;
+    bool home = false;
+    for (uint32_t g = span[cpus[end[0]]]; g <= span[cpus[end[1] - 1]]; g++) { /* domains nest: the groups have consecutive numbers */
+        if (!reaches(lx, t, level, g)) continue;
+        home |= g == own;
+        if (best == LX_NONE || roomier(lx, level, g, best, 100)) best = g;
     }
-    if (local == LX_NONE || !reaches(lx, t, level, local)) return best;
-    if (best == LX_NONE) return local;
-    return idler(lx, level, best, local, level >= LLC ? lx->cfg.numa_pct : lx->cfg.imbalance_pct) ? best : local;
+    return home && !roomier(lx, level, best, own, level >= LLC ? lx->cfg.far_pct : lx->cfg.near_pct) ? own : best;
 }
 
 uint32_t lx_place_new(struct lx *lx, struct lx_task *t, uint32_t near)
@@ -63,7 +61,7 @@ uint32_t lx_place_new(struct lx *lx, struct lx_task *t, uint32_t near)
     if (t->cls != LX_NORMAL) return lx_rt_place(lx, t, near);
     uint32_t d = 0;
     for (int level = NODE; level >= PHYS; level--) {
-        d = idlest_group(lx, t, level, d, near);
+        d = choose_group(lx, t, level, d, near);
         if (d == LX_NONE) return lx_any_allowed(lx, t, near);
     }
     uint32_t best = LX_NONE;
@@ -77,35 +75,13 @@ uint32_t lx_place_new(struct lx *lx, struct lx_task *t, uint32_t near)
 
 /* ---- Waking tasks --------------------------------------------------------------------------------------- */
 
-/* Count how often the waker switches between wakees: one that wakes many does not draw them to itself. */
-static bool wakes_widely(struct lx *lx, const struct lx_task *t, uint32_t waker)
+/* Does the task leave its last CPU, which is busy, for its waker's?  If that is idle and has the same cache; else if it would be less
+ * loaded, clearly so, with the task than the last one is. */
+static bool follows(const struct lx *lx, const struct lx_task *t, uint32_t waker, uint32_t last)
 {
-    struct lx_task *w = lx->rq[waker].curr == LX_NONE ? NULL : lx->task[lx->rq[waker].curr];
-    if (!w) return false;
-    if (lx->now > w->flip_since + 1000000000u) {
-        w->wakee_flips /= 2;
-        w->flip_since = lx->now;
-    }
-    if (w->last_wakee != t->id) {
-        w->last_wakee = t->id;
-        w->wakee_flips++;
-    }
-    uint32_t d = lx->span[LLC][waker], factor = lx->first[LLC][d + 1] - lx->first[LLC][d];
-    uint32_t more = w->wakee_flips, less = t->wakee_flips;
-    if (more < less) { uint32_t x = more; more = less; less = x; }
-    return less >= factor && more >= less * factor;
-}
-
-/* The waker's CPU or the task's last one? */
-static uint32_t affine(const struct lx *lx, const struct lx_task *t, uint32_t this, uint32_t prev)
-{
-    if (this == prev) return prev;
-    if (lx_bit(lx->idle, this) && lx->span[LLC][this] == lx->span[LLC][prev])
-        return lx_bit(lx->idle, prev) ? prev : this;
-    if (lx_bit(lx->idle, prev)) return prev;
-    uint64_t here = (lx->rq[this].sum_w + t->weight) * 100;
-    uint64_t there = lx->rq[prev].sum_w * (100 + (lx->cfg.imbalance_pct - 100) / 2);
-    return here < there ? this : prev;
+    if (!lx_may(t, waker) || lx_bit(lx->idle, last)) return false;
+    if (lx_bit(lx->idle, waker) && lx->span[LLC][waker] == lx->span[LLC][last]) return true;
+    return (lx->rq[waker].sum_w + t->weight) * 100 < lx->rq[last].sum_w * lx->cfg.follow_pct;
 }
 
 static bool whole_core_idle(const struct lx *lx, uint32_t c)
@@ -114,31 +90,37 @@ static bool whole_core_idle(const struct lx *lx, uint32_t c)
     return lx->dom_idle[PHYS][p] == lx->first[PHYS][p + 1] - lx->first[PHYS][p];
 }
 
-/* An idle CPU of the target's cache, with hardware threads a whole idle core first. */
-static uint32_t idle_sibling(const struct lx *lx, const struct lx_task *t, uint32_t prev, uint32_t target)
+/* The idle CPU of that cache that comes next in the machine's order, from `start` on and around; LX_NONE: there is none. */
+static uint32_t next_idle(const struct lx *lx, const struct lx_task *t, uint32_t start, bool whole)
 {
-    uint32_t d = lx->span[LLC][target], from = lx->first[LLC][d], n = lx->first[LLC][d + 1] - from, at = 0, any = LX_NONE;
-    if (lx_may(t, target) && lx_bit(lx->idle, target)) return target;
-    if (prev != target && lx->span[LLC][prev] == d && lx_may(t, prev) && lx_bit(lx->idle, prev)) return prev;
-    if (!lx->dom_idle[LLC][d]) return target;
-    bool smt = lx->nr_span[PHYS] < lx->nr_cpus;
-    while (lx->members[LLC][from + at] != target) at++;
-    for (uint32_t i = 1; i <= n; i++) {
-        uint32_t c = lx->members[LLC][from + (at + i) % n];
-        if (!lx_bit(lx->idle, c) || !lx_may(t, c)) continue;
-        if (!smt || whole_core_idle(lx, c)) return c;
-        if (any == LX_NONE) any = c;
+    uint32_t d = lx->span[LLC][start], after = LX_NONE, around = LX_NONE;
+    bool passed = false;
+    for (uint32_t i = lx->first[LLC][d]; i < lx->first[LLC][d + 1] && after == LX_NONE; i++) {
+        uint32_t c = lx->members[LLC][i];
+        bool fits = lx_bit(lx->idle, c) && lx_may(t, c) && (!whole || whole_core_idle(lx, c));
+        if (c == start) passed = true;
+        if (fits && passed) after = c;
+        else if (fits && around == LX_NONE) around = c;
     }
-    return any == LX_NONE ? target : any;
+    return after != LX_NONE ? after : around;
+}
+
+/* One that may be had at once if there is one: by the task's last cache contents, then by how much of a core it gets. */
+static uint32_t idle_near(const struct lx *lx, const struct lx_task *t, uint32_t at, uint32_t last)
+{
+    uint32_t d = lx->span[LLC][at], c = LX_NONE;
+    if (!lx->dom_idle[LLC][d] || (lx_bit(lx->idle, at) && lx_may(t, at))) return at;
+    if (lx->span[LLC][last] == d && lx_bit(lx->idle, last) && lx_may(t, last)) return last;
+    for (int whole = 1; whole >= 0 && c == LX_NONE; whole--) c = next_idle(lx, t, at, whole);
+    return c == LX_NONE ? at : c;
 }
 
 uint32_t lx_place_wake(struct lx *lx, struct lx_task *t, uint32_t waker)
 {
-    uint32_t prev = t->cpu, this = waker == LX_NONE ? prev : waker;
+    uint32_t last = t->cpu;
     if (t->bound != LX_NONE) return t->bound;
-    if (t->cls != LX_NORMAL) return lx_rt_place(lx, t, prev);
-    if (!lx_may(t, prev)) prev = lx_any_allowed(lx, t, prev);
-    bool wide = waker != LX_NONE && wakes_widely(lx, t, waker);
-    uint32_t target = !wide && lx_may(t, this) ? affine(lx, t, this, prev) : prev;
-    return idle_sibling(lx, t, prev, target);
+    if (t->cls != LX_NORMAL) return lx_rt_place(lx, t, last);
+    if (waker == LX_NONE) waker = last;
+    if (!lx_may(t, last)) last = lx_any_allowed(lx, t, last);
+    return idle_near(lx, t, follows(lx, t, waker, last) ? waker : last, last);
 }

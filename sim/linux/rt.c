@@ -52,19 +52,16 @@ struct lx_task *lx_rt_first(struct lx *lx, const struct lx_queue *q)
     return NULL;
 }
 
-/* The running task's slice, in ticks as Linux counts it. */
+/* A slice passes in whole ticks, as Linux counts it. */
 void lx_rt_tick(struct lx *lx, struct lx_queue *q, struct lx_task *t)
 {
-    if (t->cls != LX_RR) return;
-    if (t->rr_left > lx->cfg.tick) {
-        t->rr_left -= lx->cfg.tick;
-        return;
+    t->rr_used += lx->cfg.tick;
+    if (t->cls != LX_RR || t->rr_used < lx->cfg.rr_slice) return;
+    t->rr_used = 0;
+    if (q->rt[t->rt_prio].head) {
+        t->to_tail = true;
+        lx_resched(lx, q->cpu);
     }
-    t->rr_left = lx->cfg.rr_slice;
-    const struct lx_rt_list *l = &q->rt[t->rt_prio];
-    if (!l->head) return;
-    t->to_tail = true;
-    lx_resched(lx, q->cpu);
 }
 
 /* Where it may run at once: its last CPU, else the nearest CPU that runs something lower; else its last one. */
@@ -88,23 +85,23 @@ uint32_t lx_rt_place(struct lx *lx, struct lx_task *t, uint32_t prev)
     return lx_may(t, prev) ? prev : lx_any_allowed(lx, t, prev);
 }
 
+/* What queue `from` can give to a CPU: its first waiting task that may run there, unless its own CPU is about to switch to it. */
+static struct lx_task *to_give(struct lx *lx, const struct lx_queue *from, uint32_t to)
+{
+    struct lx_task *t = from->nr_rt ? lx_rt_first(lx, from) : NULL;
+    while (t && !lx_may(t, to)) t = lx_at(lx, t->next);
+    return t && lx_bit(lx->resched, from->cpu) && (int)t->rt_prio > prio_of(lx, from->curr) ? NULL : t;
+}
+
 /* The CPU is about to run nothing, or something lower than a real-time task that waits elsewhere. */
 void lx_rt_pull(struct lx *lx, struct lx_queue *q)
 {
-    const struct lx_task *own = lx_rt_first(lx, q);
-    int have = own ? (int)own->rt_prio : 0;
-    struct lx_task *best = NULL;
+    struct lx_task *own = lx_rt_first(lx, q), *best = own;
     for (uint32_t c = 0; c < lx->nr_cpus; c++) {
-        if (c == q->cpu || !lx->rq[c].nr_rt) continue;
-        struct lx_task *t = lx_rt_first(lx, &lx->rq[c]);
-        for (; t && !lx_may(t, q->cpu); t = lx_at(lx, t->next)) {}
-        if (!t || (int)t->rt_prio <= have) continue;
-        /* A queue whose CPU has not yet switched to its waiting task is about to do so by itself. */
-        if (prio_of(lx, lx->rq[c].curr) < (int)t->rt_prio && lx_bit(lx->resched, c)) continue;
-        if (!best || t->rt_prio > best->rt_prio) best = t;
+        struct lx_task *t = c == q->cpu ? NULL : to_give(lx, &lx->rq[c], q->cpu);
+        if (t && (!best || t->rt_prio > best->rt_prio)) best = t;
     }
-    if (best) {
-        lx_move(lx, best, q->cpu);
-        lx->stats.pulls++;
-    }
+    if (best == own) return;
+    lx_move(lx, best, q->cpu);
+    lx->stats.pulls++;
 }

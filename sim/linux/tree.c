@@ -94,14 +94,14 @@ void lx_tree_del(struct lx *lx, struct lx_queue *q, struct lx_task *t)
     t->left = t->right = t->up = 0;
 }
 
-struct lx_task *lx_tree_first(struct lx *lx, const struct lx_queue *q)
+struct lx_task *lx_tree_first(const struct lx *lx, const struct lx_queue *q)
 {
     struct lx_task *t = lx_at(lx, q->root);
     while (t && t->left) t = lx_at(lx, t->left);
     return t;
 }
 
-struct lx_task *lx_tree_next(struct lx *lx, const struct lx_task *t)
+struct lx_task *lx_tree_next(const struct lx *lx, const struct lx_task *t)
 {
     if (t->right) {
         struct lx_task *n = lx_at(lx, t->right);
@@ -113,14 +113,14 @@ struct lx_task *lx_tree_next(struct lx *lx, const struct lx_task *t)
     return up;
 }
 
-struct lx_task *lx_tree_pick(struct lx *lx, const struct lx_queue *q)
+/* The first of the subtree, in its order, that has had at most v. */
+static struct lx_task *first_upto(const struct lx *lx, uint32_t link, int64_t v)
 {
-    struct lx_task *t = lx_at(lx, q->root);
-    while (t) {
-        struct lx_task *l = lx_at(lx, t->left);
-        if (l && lx_eligible(q, l->min_v)) t = l;
-        else if (lx_eligible(q, t->vruntime)) return t;
-        else t = lx_at(lx, t->right);
-    }
-    return NULL;
+    struct lx_task *t = lx_at(lx, link), *left;
+    if (!t || t->min_v > v) return NULL;
+    if ((left = first_upto(lx, t->left, v)) != NULL) return left;
+    return t->vruntime <= v ? t : first_upto(lx, t->right, v);
 }
+
+/* Who is eligible has had at most the average. */
+struct lx_task *lx_tree_pick(const struct lx *lx, const struct lx_queue *q) { return first_upto(lx, q->root, lx_average(q)); }

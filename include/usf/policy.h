@@ -164,6 +164,28 @@ static inline struct usf_pol_proc *usf_proc(struct usf_pol *p, uint32_t id)
 static inline bool usf_allowed(struct usf_pol *p, uint32_t proc, uint32_t core)
 { return core < USF_CORES_MAX && (usf_proc(p, proc)->cores[core / 64] >> (core % 64) & 1); }
 
+/* Sets of cores: USF_CORE_WORDS words.  First core of a & b at or after `from`, going around; USF_NONE: no such core. */
+static inline uint32_t usf_next_core(const uint64_t *a, const uint64_t *b, uint32_t from)
+{
+    uint32_t w = from / 64 % USF_CORE_WORDS;
+    uint64_t mask = ~0ull << (from % 64);
+    for (uint32_t i = 0; i <= USF_CORE_WORDS; i++, w = (w + 1) % USF_CORE_WORDS, mask = ~0ull) {
+        uint64_t m = a[w] & b[w] & mask;
+        if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
+    }
+    return USF_NONE;
+}
+
+/* The core of `set` that is nearest to `core`: itself, else one of its cache, of its node (sets that the policy keeps for each core), any.
+ * USF_NONE: the set is empty. */
+static inline uint32_t usf_nearest_core(const uint64_t *set, const uint64_t *same_llc, const uint64_t *same_node, uint32_t core)
+{
+    if (set[core / 64] >> (core % 64) & 1) return core;
+    uint32_t found = usf_next_core(set, same_llc, core);
+    if (found == USF_NONE) found = usf_next_core(set, same_node, core);
+    return found != USF_NONE ? found : usf_next_core(set, set, core);
+}
+
 /* Set give_way_at of a core (0: no time).  Threads look at it without the scheduler's lock. */
 static inline void usf_give_way(struct usf_pol_core *core, uint64_t at)
 { __atomic_store_n(&core->give_way_at, at, __ATOMIC_RELAXED); }

@@ -48,24 +48,27 @@ static const struct option options[] = {
 };
 
 /* usf_warn knows fewer formats than libc. */
-void trouble(const char *fmt, ...)
+static void say(const char *fmt, va_list ap)
 {
     char line[1400];
+    vsnprintf(line, sizeof line, fmt, ap);
+    usf_warn("%s", line);
+}
+
+void trouble(const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
+    say(fmt, ap);
     va_end(ap);
-    usf_warn("%s", line);
 }
 
 int usage(const char *fmt, ...)
 {
-    char line[480];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
+    say(fmt, ap);
     va_end(ap);
-    usf_warn("%s", line);
     return SIM_USAGE;
 }
 

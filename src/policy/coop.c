@@ -97,18 +97,6 @@ static bool any(const uint64_t *m)
     return all != 0;
 }
 
-/* First bit of a & b at or after `from`, going around; USF_NONE: no such bit. */
-static uint32_t next_core(const uint64_t *a, const uint64_t *b, uint32_t from)
-{
-    uint32_t w = from / 64 % CORE_WORDS;
-    uint64_t mask = ~0ull << (from % 64);
-    for (int i = 0; i <= CORE_WORDS; i++, w = (w + 1) % CORE_WORDS, mask = ~0ull) {
-        uint64_t m = a[w] & b[w] & mask;
-        if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
-    }
-    return USF_NONE;
-}
-
 /* The set bit of a & b that is nearest to `core`, itself first; USF_NONE: a & b is empty. */
 static uint32_t nearest(struct usf_pol *p, const uint64_t *a, const uint64_t *b, uint32_t core)
 {
@@ -116,10 +104,7 @@ static uint32_t nearest(struct usf_pol *p, const uint64_t *a, const uint64_t *b,
     uint64_t both[CORE_WORDS], any = 0;
     for (int w = 0; w < CORE_WORDS; w++) any |= both[w] = a[w] & b[w];
     if (!any) return USF_NONE;
-    if (both[core / 64] >> (core % 64) & 1) return core;
-    uint32_t found = next_core(both, c->same_llc, core);
-    if (found == USF_NONE) found = next_core(both, c->same_node, core);
-    return found != USF_NONE ? found : next_core(both, both, core);
+    return usf_nearest_core(both, c->same_llc, c->same_node, core);
 }
 
 /* First process at or after `from`, going around, that has ready tasks; USF_NONE: none. */
@@ -179,7 +164,7 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
         else if (t->strict) return USF_NONE;
     }
     if (t->last_core < p->nr_cores) return nearest(p, idle, may, t->last_core);
-    return next_core(idle, may, proc_of(p, t->proc)->next_core);
+    return usf_next_core(idle, may, proc_of(p, t->proc)->next_core);
 }
 
 /* The core whose queue a ready task waits in. */
@@ -193,7 +178,7 @@ static uint32_t home(struct usf_pol *p, const struct usf_pol_task *t)
         return nearest(p, there, may, from);
     }
     if (t->last_core < p->nr_cores && usf_allowed(p, t->proc, t->last_core)) return t->last_core;
-    uint32_t c = next_core(may, may, proc->next_core);
+    uint32_t c = usf_next_core(may, may, proc->next_core);
     if (c >= p->nr_cores) c = 0;                /* allowed nowhere: it waits, and whoever picks checks */
     proc->next_core = (c + 1) % p->nr_cores;
     return c;
@@ -209,7 +194,7 @@ static uint32_t throw_dice(struct inst *in, uint32_t sides)
 static uint32_t change_over(struct usf_pol *p, uint32_t proc, uint32_t c)
 {
     const struct usf_fifo *ready = proc_of(p, proc)->ready;
-    uint32_t other = next_core(usf_proc(p, proc)->cores, core_of(p, c)->same_llc, throw_dice(inst_of(p), p->nr_cores));
+    uint32_t other = usf_next_core(usf_proc(p, proc)->cores, core_of(p, c)->same_llc, throw_dice(inst_of(p), p->nr_cores));
     return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
 }
 
@@ -337,7 +322,7 @@ static uint32_t look_elsewhere(struct usf_pol *p, uint32_t core, uint64_t waited
     uint32_t turn = core_of(p, core)->looks / LOOK_EVERY % (p->nr_cores - 1);
     uint64_t others[CORE_WORDS] = { in->yielding[0], in->yielding[1], in->yielding[2], in->yielding[3] };
     clear(others, core);
-    uint32_t at = next_core(others, others, (core + 1 + turn) % p->nr_cores);
+    uint32_t at = usf_next_core(others, others, (core + 1 + turn) % p->nr_cores);
     if (at == USF_NONE) return USF_NONE;
     uint32_t task = first_yielder(p, at, core);
     if (task == USF_NONE || waits(p, task) < 2 * waited + LOOK_WAIT_NS) return USF_NONE;

@@ -189,25 +189,10 @@ static int init(struct usf_pol *p)
     return 0;
 }
 
-/* First bit of a & b at or after `from`, going around; USF_NONE: no such bit. */
-static uint32_t next_core(const uint64_t *a, const uint64_t *b, uint32_t from)
-{
-    uint32_t w = from / 64 % CORE_WORDS;
-    uint64_t mask = ~0ull << (from % 64);
-    for (int i = 0; i <= CORE_WORDS; i++, w = (w + 1) % CORE_WORDS, mask = ~0ull) {
-        uint64_t m = a[w] & b[w] & mask;
-        if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
-    }
-    return USF_NONE;
-}
-
 static uint32_t nearest(struct usf_pol *p, const uint64_t *set, uint32_t core)
 {
     const struct queue *q = queue_of(p, core);
-    if (set[core / 64] >> (core % 64) & 1) return core;
-    uint32_t found = next_core(set, q->same_llc, core);
-    if (found == USF_NONE) found = next_core(set, q->same_node, core);
-    return found != USF_NONE ? found : next_core(set, set, core);
+    return usf_nearest_core(set, q->same_llc, q->same_node, core);
 }
 
 /* Those of the set where the task may run. */
@@ -229,7 +214,7 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
     uint32_t last = usf_task(p, task)->last_core;
     uint64_t may[CORE_WORDS];
     permitted(p, task, idle, may);
-    return last < p->nr_cores ? nearest(p, may, last) : next_core(may, may, task % p->nr_cores);
+    return last < p->nr_cores ? nearest(p, may, last) : usf_next_core(may, may, task % p->nr_cores);
 }
 
 /* The core whose queue the task waits in: its last.  New ones are dealt out. */
@@ -239,7 +224,7 @@ static uint32_t home(struct usf_pol *p, uint32_t task)
     if (t->last_core < p->nr_cores && usf_may_run(p, task, t->last_core)) return t->last_core;
     uint64_t may[CORE_WORDS];
     permitted(p, task, usf_proc(p, t->proc)->cores, may);
-    uint32_t c = next_core(may, may, task % p->nr_cores);
+    uint32_t c = usf_next_core(may, may, task % p->nr_cores);
     return c < p->nr_cores ? c : 0;             /* allowed nowhere: it waits, and whoever picks checks */
 }
 

@@ -151,25 +151,10 @@ static void note_idle(struct usf_pol *p, uint32_t i)
 
 /* ---- queues ------------------------------------------------------------------------------------ */
 
-/* First bit of a & b at or after `from`, going around; USF_NONE: no such bit. */
-static uint32_t next_core(const uint64_t *a, const uint64_t *b, uint32_t from)
-{
-    uint32_t w = from / 64 % WORDS;
-    uint64_t mask = ~0ull << (from % 64);
-    for (int i = 0; i <= WORDS; i++, w = (w + 1) % WORDS, mask = ~0ull) {
-        uint64_t m = a[w] & b[w] & mask;
-        if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
-    }
-    return USF_NONE;
-}
-
 static uint32_t nearest(struct usf_pol *p, const uint64_t *set, uint32_t core)
 {
     const struct core *c = core_of(p, core);
-    if (part_has(set, core)) return core;
-    uint32_t found = next_core(set, c->same_llc, core);
-    if (found == USF_NONE) found = next_core(set, c->same_node, core);
-    return found != USF_NONE ? found : next_core(set, set, core);
+    return usf_nearest_core(set, c->same_llc, c->same_node, core);
 }
 
 /* The core whose queue a task waits in: its last, if that is of the partition, else one that is, else any where it may run. */
@@ -178,8 +163,8 @@ static uint32_t home(struct usf_pol *p, uint32_t task)
     const struct usf_pol_task *t = usf_task(p, task);
     const uint64_t *may = usf_proc(p, t->proc)->cores, *node = proc_of(p, t->proc)->node;
     if (t->last_core < p->nr_cores && part_has(may, t->last_core) && part_has(node, t->last_core)) return t->last_core;
-    uint32_t c = next_core(may, node, task % p->nr_cores);
-    if (c >= p->nr_cores) c = next_core(may, may, task % p->nr_cores);
+    uint32_t c = usf_next_core(may, node, task % p->nr_cores);
+    if (c >= p->nr_cores) c = usf_next_core(may, may, task % p->nr_cores);
     return c < p->nr_cores ? c : 0;
 }
 
@@ -269,7 +254,7 @@ static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yield
     if (!usf_allowed(p, i, core)) return USF_NONE;
     bool far = ++proc->picks % FAR_EVERY == 0;
     const uint64_t *waiting = yielded || far ? proc->any : proc->nonempty;
-    uint32_t at = far ? next_core(waiting, waiting, proc->turn) : nearest(p, waiting, core), task = USF_NONE;
+    uint32_t at = far ? usf_next_core(waiting, waiting, proc->turn) : nearest(p, waiting, core), task = USF_NONE;
     if (at != USF_NONE) task = proc->ready[at].head - 1;
     if (far && at != USF_NONE) proc->turn = (uint16_t)((at + 1) % CORES);
     if (proc->strict.head) {

@@ -88,27 +88,11 @@ static inline bool pq_and(uint64_t *out, const uint64_t *a, const uint64_t *b)
     return any != 0;
 }
 
-/* First bit of a & b at or after `from`, going around; USF_NONE: no such bit. */
-static inline uint32_t pq_next_core(const uint64_t *a, const uint64_t *b, uint32_t from)
-{
-    uint32_t w = from / 64 % PQ_CORE_WORDS;
-    uint64_t mask = ~0ull << (from % 64);
-    for (int i = 0; i <= PQ_CORE_WORDS; i++, w = (w + 1) % PQ_CORE_WORDS, mask = ~0ull) {
-        uint64_t m = a[w] & b[w] & mask;
-        if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
-    }
-    return USF_NONE;
-}
-
 /* The set bit that is nearest to `core`, itself first; USF_NONE: none is set. */
 static inline uint32_t pq_nearest(struct usf_pol *p, const uint64_t *m, uint32_t core)
 {
     const struct pq_core *c = pq_core_of(p, core);
-    if (!pq_some(m)) return USF_NONE;
-    if (pq_has(m, core)) return core;
-    uint32_t found = pq_next_core(m, c->same_llc, core);
-    if (found == USF_NONE) found = pq_next_core(m, c->same_node, core);
-    return found != USF_NONE ? found : pq_next_core(m, m, core);
+    return pq_some(m) ? usf_nearest_core(m, c->same_llc, c->same_node, core) : USF_NONE;
 }
 
 /* First process at or after `from`, going around, that has ready tasks; USF_NONE: none. */
@@ -189,7 +173,7 @@ static inline uint32_t pq_select(struct usf_pol *p, uint32_t task, const uint64_
     uint64_t m[PQ_CORE_WORDS];
     if (!pq_and(m, idle, usf_proc(p, t->proc)->cores) || !pq_narrow(p, t, wish, m)) return USF_NONE;
     if (t->last_core < p->nr_cores) return pq_nearest(p, m, t->last_core);
-    return pq_next_core(m, m, pq_proc_of(p, t->proc)->next_core);
+    return usf_next_core(m, m, pq_proc_of(p, t->proc)->next_core);
 }
 
 /* The core whose queue a ready task waits in. */
@@ -202,7 +186,7 @@ static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, 
     uint64_t m[PQ_CORE_WORDS] = {may[0], may[1], may[2], may[3]};
     if (!pq_narrow(p, t, wish, m)) return 0;    /* allowed nowhere: it waits, and whoever picks checks */
     if (t->affinity != USF_AFFINITY_ANY && t->last_core < p->nr_cores && pq_has(m, t->last_core)) return t->last_core;
-    uint32_t c = pq_next_core(m, m, proc->next_core);
+    uint32_t c = usf_next_core(m, m, proc->next_core);
     if (c >= p->nr_cores) return 0;
     proc->next_core = (c + 1) % p->nr_cores;
     return c;
@@ -222,7 +206,7 @@ static inline uint32_t pq_change_over(struct usf_pol *p, const struct usf_pol_ta
     const uint64_t *may = usf_proc(p, t->proc)->cores;
     uint64_t m[PQ_CORE_WORDS] = {may[0], may[1], may[2], may[3]};
     if (t->affinity != USF_AFFINITY_ANY || !pq_narrow(p, t, wish, m)) return c;
-    uint32_t other = pq_next_core(m, pq_core_of(p, c)->same_llc, pq_throw_dice(pq_inst_of(p), p->nr_cores));
+    uint32_t other = usf_next_core(m, pq_core_of(p, c)->same_llc, pq_throw_dice(pq_inst_of(p), p->nr_cores));
     return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
 }
 
@@ -322,7 +306,7 @@ static inline uint32_t pq_neglected(struct usf_pol *p, struct pq_proc *proc, uin
     __builtin_memcpy(others, proc->nonempty, sizeof others);
     if (++proc->looks % PQ_NEGLECT_EVERY) return task;
     pq_clear(others, pq_mark_of(p, task)->core);
-    uint32_t at = pq_next_core(others, others, proc->look_from % PQ_CORES);
+    uint32_t at = usf_next_core(others, others, proc->look_from % PQ_CORES);
     if (at == USF_NONE) return task;
     proc->look_from = (uint16_t)(at + 1);
     uint32_t other = pq_first(p, &proc->ready[at], core);
@@ -360,7 +344,7 @@ static inline uint32_t pq_look_elsewhere(struct usf_pol *p, uint32_t core, uint6
     uint32_t turn = pq_core_of(p, core)->looks / PQ_LOOK_EVERY % (p->nr_cores - 1);
     uint64_t others[PQ_CORE_WORDS] = {in->yielding[0], in->yielding[1], in->yielding[2], in->yielding[3]};
     pq_clear(others, core);
-    uint32_t at = pq_next_core(others, others, (core + 1 + turn) % p->nr_cores);
+    uint32_t at = usf_next_core(others, others, (core + 1 + turn) % p->nr_cores);
     if (at == USF_NONE) return USF_NONE;
     uint32_t task = pq_first(p, &pq_core_of(p, at)->yielded, core);
     if (task == USF_NONE || pq_waits(p, task) < 2 * waited + PQ_LOOK_WAIT_NS) return USF_NONE;

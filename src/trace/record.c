@@ -183,9 +183,9 @@ static int make_rings(struct trace_recorder *r, char *why, size_t cap)
         snprintf(why, cap, "instance '%s' is being recorded already (%s is in use)", r->m->name, r->path);
         return -EBUSY;
     }
-    r->fd = os_open(r->path, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+    r->fd = os_open(SHM_DIR, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (r->fd < 0) e = r->fd;
-    if (!e) e = os_flock(r->fd, LOCK_EX, 0);
+    if (!e) e = os_flock(r->fd, LOCK_EX, 0);    /* before anybody can see it, and take it for a dead recorder's */
     if (!e) e = os_truncate(r->fd, TRACE_SIZE);
     if (!e) e = os_allocate(r->fd, 0, TRACE_OFF_TASKS);
     if (!e) {
@@ -193,9 +193,9 @@ static int make_rings(struct trace_recorder *r, char *why, size_t cap)
         if (os_is_error(r->map)) e = (int)(intptr_t)r->map;
     }
     if (!e) e = extend(r);
-    if (!e) return 0;
-    snprintf(why, cap, "the rings of a recording cannot be made in %s: %s", r->path, strerror(-e));
-    if (r->fd >= 0) os_unlink(r->path);
+    if (!e) e = os_link_fd(r->fd, r->path);
+    if (e == -EEXIST) snprintf(why, cap, "instance '%s' is being recorded already (%s is in use)", r->m->name, r->path);
+    else if (e) snprintf(why, cap, "the rings of a recording cannot be made as %s: %s", r->path, strerror(-e));
     return e;
 }
 

@@ -15,7 +15,7 @@ struct reading {
     struct raw *raw;
     size_t nr, room;
     uint32_t *thread_of;        /* by task: index, or USF_NONE */
-    uint64_t born[2];
+    uint64_t last[TRACE_TASKS + 1];       /* by ring: its latest time */
 };
 
 static void *grow(void *p, size_t nr, size_t *room, size_t one)
@@ -56,6 +56,10 @@ static int read_block(struct reading *r)
     for (uint32_t i = 0; i < b.nr; i++) {
         if (fread(&e, sizeof e, 1, r->f) != 1) return -1;
         if (e.kind == TRACE_LOST) r->t->lost += e.a;        /* the tail says it again */
+        if (b.ring <= TRACE_TASKS) {            /* a ring's own order is right, its clock may have been put back */
+            if (e.ns < r->last[b.ring]) e.ns = r->last[b.ring];
+            r->last[b.ring] = e.ns;
+        }
         if (!add_raw(r, &e)) return -2;
     }
     return 0;
@@ -222,8 +226,9 @@ static void close_ends(struct trace *t)
 
 int trace_load(const char *path, struct trace *t, char *why, size_t cap)
 {
-    struct reading r = {.t = t};
+    static struct reading r;    /* large */
     int code = 0;
+    r = (struct reading){.t = t};
     *t = (struct trace){0};
     r.f = fopen(path, "re");
     if (!r.f) return snprintf(why, cap, "cannot read '%.200s': %s", path, strerror(errno)), -1;

@@ -95,6 +95,22 @@ static bool drain(struct trace_recorder *r, uint32_t ring)
     return all >= size / 4;
 }
 
+/* Times of one ring that go back by what is put right here are mended when the recording is read. */
+static void put_clock_right(struct trace_map *m)
+{
+    if (!m->mult) return;
+    uint64_t a = os_cycles(), now = os_now(), b = os_cycles();
+    atomic_store_explicit(&m->offset, now - trace_ns(m, a + (b - a) / 2), memory_order_relaxed);
+}
+
+/* The kernel goes by them itself, or gives its guests a clock that does. */
+static bool cycles_are_good(void)
+{
+    char name[32] = "";
+    long n = os_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof name);
+    return n > 0 && (!strncmp(name, "tsc", 3) || !strncmp(name, "kvm-clock", 9));
+}
+
 /* The lock's ring last: what it tells of a thread comes after what that thread has told before. */
 static void drain_all(struct trace_recorder *r)
 {
@@ -115,6 +131,7 @@ static void *loop(void *arg)
 {
     struct trace_recorder *r = arg;
     while (!atomic_load(&r->stop) && !atomic_load(&r->failed)) {
+        put_clock_right(r->map);
         int e = extend(r);      /* no room: tasks without a ring are counted */
         (void)e;
         drain_all(r);
@@ -236,6 +253,8 @@ struct trace_recorder *trace_record(struct shm *m, const char *path, const char 
         r->map->call_cycles = (uint64_t)((double)hz * TRACE_CALL_NS / 1e9);
         r->map->gen = (uint32_t)(os_now() >> 10) ^ (uint32_t)os_getpid();
         if (!r->map->gen) r->map->gen = 1;
+        if (cycles_are_good()) r->map->mult = (uint64_t)(1e9 * 4294967296.0 / (double)hz);
+        put_clock_right(r->map);
         put_head(r, command, hz);
         put_present(r);
         if (!atomic_compare_exchange_strong(&m->h->trace, &none, r->map->gen)) snprintf(why, cap, "instance '%s' is being recorded already", m->name);

@@ -58,7 +58,7 @@ void trace_own(struct sched *s, struct sched_self *me, uint64_t ns, enum trace_k
     struct trace_map *m = s->trace;
     uint32_t task = me->task;
     if (m && task != USF_NONE) {
-        struct trace_event e = {ns ? ns : os_now(), (uint16_t)kind, (uint16_t)aux, task, a, b};
+        struct trace_event e = {ns ? ns : trace_now(m), (uint16_t)kind, (uint16_t)aux, task, a, b};
         if (task < atomic_load_explicit(&m->nr_rings, memory_order_acquire)) trace_put(trace_task_ring(m, task), TRACE_TASK_EVENTS, &e);
         else atomic_fetch_add_explicit(&m->homeless, 1, memory_order_relaxed);
     }

@@ -74,6 +74,10 @@ struct trace_map {              /* the file begins with this */
     uint32_t reserved;
     uint64_t call_cycles;       /* calls that took less are not told */
     _Atomic uint64_t homeless;  /* events of tasks that had none */
+    /* The time is (cycles * mult >> 32) + offset: the recorder puts the offset right at each look, some hundred times a second.
+     * mult 0: this machine's cycle counters are not to be trusted, ask the kernel. */
+    uint64_t mult;
+    _Atomic uint64_t offset;
 };
 
 /* ---- where things lie ------------------------------------------------------------------------- */
@@ -106,8 +110,15 @@ void trace_own(struct sched *s, struct sched_self *me, uint64_t ns, enum trace_k
 void trace_call(struct sched *s, struct sched_self *me);
 
 static inline bool trace_is_on(const struct sched *s) { return USF_UNLIKELY(s->trace != 0); }
+static inline uint64_t trace_ns(const struct trace_map *m, uint64_t cycles) { return (uint64_t)((unsigned __int128)cycles * m->mult >> 32); }
+static inline uint64_t trace_now(const struct trace_map *m)
+{ return m->mult ? trace_ns(m, os_cycles()) + atomic_load_explicit(&((struct trace_map *)m)->offset, memory_order_relaxed) : os_now(); }
 /* Before a wait begins: its time, if anybody wants to know. */
-static inline uint64_t trace_time(const struct sched *s) { return trace_is_on(s) ? os_now() : 0; }
+static inline uint64_t trace_time(const struct sched *s)
+{
+    const struct trace_map *m = s->trace;
+    return USF_UNLIKELY(m != 0) ? trace_now(m) : 0;
+}
 
 /* ---- follow.c ----------------------------------------------------------------------------------- */
 /* sched.follow: usf_header.trace is another than this process goes by.  Without the lock. */

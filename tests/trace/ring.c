@@ -125,7 +125,7 @@ static void killed_writers(void)
                 atomic_store(&c->began, i + 1);
                 trace_put(r, n, &e);
                 atomic_store(&c->ended, i + 1);
-                if (i % 16 == 0) sched_yield();
+                if (i % 64 == 0) sched_yield();
             }
         do {
             uint32_t k = trace_get(r, n, out, 64);
@@ -136,6 +136,7 @@ static void killed_writers(void)
             got += k;
             if (!k) sched_yield();
         } while (atomic_load(&c->began) < until);
+        for (volatile uint64_t i = rnd() % 2000; i; i--) {}
         kill(p, SIGKILL);
         waitpid(p, NULL, 0);
         torn += atomic_load(&c->began) != atomic_load(&c->ended);

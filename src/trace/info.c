@@ -5,14 +5,18 @@
 #include <string.h>
 
 #define LONGEST 5u
+#define FUTEXES 4096u           /* different ones that are told apart; more are not counted */
 
 struct sums { uint64_t computing, ready, blocked, calls, switches, wakes, yields, preempted; };
 struct longest { uint64_t ns, from; uint32_t thread; const char *what; };
+struct futex { uint64_t addr, waits, ns; uint32_t program; };
 struct follow {
     const struct trace *t;
+    struct futex *futex;        /* by (program, address); open addressing */
+    uint32_t nr_futexes;
     struct sums *of;            /* by program */
     struct trace_state *st;     /* by thread */
-    uint64_t *last;
+    uint64_t *last, *wait_from;
     bool *met;
     struct longest top[LONGEST];
 };
@@ -38,6 +42,26 @@ static void account(struct follow *w, uint32_t thread, uint64_t now)
     if (now > w->last[thread]) w->last[thread] = now;
 }
 
+static void note_futex(struct follow *w, uint32_t program, uint64_t addr, uint64_t ns)
+{
+    size_t at = (size_t)(((addr ^ (uint64_t)program << 48) * 0x9e3779b97f4a7c15ull) >> 40) % FUTEXES;
+    struct futex *f = &w->futex[at];
+    while (f->waits && (f->addr != addr || f->program != program)) f = &w->futex[at = (at + 1) % FUTEXES];
+    if (!f->waits) {
+        if (w->nr_futexes >= FUTEXES / 2) return;
+        w->nr_futexes++;
+        *f = (struct futex){.addr = addr, .program = program};
+    }
+    f->waits++;
+    f->ns += ns;
+}
+
+static int by_waiting(const void *a, const void *b)
+{
+    const struct futex *x = a, *y = b;
+    return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
 static void step(struct follow *w, const struct trace_step *e)
 {
     struct trace_state *st = &w->st[e->thread];
@@ -53,11 +77,24 @@ static void step(struct follow *w, const struct trace_step *e)
         if (st->state == USF_TASK_BLOCKED) note_longest(w, e->ns - st->since, st->since, e->thread, "blocked");
         s->switches += e->aux >> 8 == USF_TASK_RUNNING;
     }
+    if (e->kind == TRACE_WAIT) w->wait_from[e->thread] = e->ns;
+    if (e->kind == TRACE_WAITED && w->wait_from[e->thread])
+        note_futex(w, w->t->thread[e->thread].program, e->a, e->ns - w->wait_from[e->thread]);
     if (e->kind == TRACE_CALL) note_longest(w, e->b, e->ns - e->b, e->thread, "in a system call");
     s->wakes += e->kind == TRACE_WOKE;
     s->yields += e->kind == TRACE_QUEUED && e->aux == USF_WHY_YIELD;
     s->preempted += e->kind == TRACE_QUEUED && e->aux == USF_WHY_PREEMPT;
     trace_advance(st, e);
+}
+
+static void print_futexes(const struct follow *w, FILE *f)
+{
+    qsort(w->futex, FUTEXES, sizeof *w->futex, by_waiting);
+    if (w->futex[0].ns) fputs("\nmost waited for, of futexes\n", f);
+    for (uint32_t i = 0; i < LONGEST && w->futex[i].ns; i++) {
+        const struct trace_program *p = &w->t->program[w->futex[i].program];
+        fprintf(f, "  %9" PRIu64 " waits %11.3f ms %#" PRIx64 " of %s (%d)\n", w->futex[i].waits, (double)w->futex[i].ns / 1e6, w->futex[i].addr, p->name, p->pid);
+    }
 }
 
 static void print(const struct follow *w, FILE *f)
@@ -92,12 +129,18 @@ static void print(const struct follow *w, FILE *f)
 int trace_info(const struct trace *t, FILE *f)
 {
     size_t n = t->nr_threads + 1u;
-    struct follow w = {t, calloc(t->nr_programs + 1u, sizeof *w.of), calloc(n, sizeof *w.st), calloc(n, sizeof *w.last), calloc(n, sizeof *w.met), {{0}}};
-    bool ok = w.of && w.st && w.last && w.met;
+    struct follow w = {.t = t, .of = calloc(t->nr_programs + 1u, sizeof *w.of), .st = calloc(n, sizeof *w.st), .last = calloc(n, sizeof *w.last),
+                       .wait_from = calloc(n, sizeof *w.wait_from), .met = calloc(n, sizeof *w.met), .futex = calloc(FUTEXES, sizeof *w.futex)};
+    bool ok = w.of && w.st && w.last && w.met && w.wait_from && w.futex;
     for (size_t i = 0; ok && i < t->nr_steps; i++) step(&w, &t->step[i]);
     for (uint32_t i = 0; ok && i < t->nr_threads; i++)
         if (w.met[i]) account(&w, i, t->thread[i].end_ns);
-    if (ok) print(&w, f);
+    if (ok) {
+        print(&w, f);
+        print_futexes(&w, f);
+    }
+    free(w.futex);
+    free(w.wait_from);
     free(w.of);
     free(w.st);
     free(w.last);

@@ -166,6 +166,24 @@ class Trace(unittest.TestCase):
         self.usf("trace", "info", "k.usft")
         self.usf("trace", "-o", "n.usft", "/nonexistent/program", code=127)
 
+    def test_interrupted_program(self):
+        """Ctrl-C goes to the program as well: what there is is written."""
+        p = subprocess.Popen([USF, "trace", "-o", "c.usft", "--", PROGRAM, "long", "30"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL,
+                             start_new_session=True)
+        for _ in range(200):
+            if os.path.exists(self.rings):
+                break
+            time.sleep(0.05)
+        time.sleep(1)
+        os.killpg(p.pid, signal.SIGINT)
+        self.assertEqual(p.wait(30), -signal.SIGINT)
+        info = self.usf("trace", "info", "c.usft").stdout
+        self.assertGreater(self.sums(info)[0]["switches"], 10)
+        self.assertNotIn("cut off", info)
+
+    def test_locks(self):
+        self.assertRegex(self.record("pingpong", "20"), r"most waited for, of futexes\n +\d+ waits +[\d.]+ ms 0x[0-9a-f]+ of \S+")
+
     def test_formats_at_once(self):
         self.usf("trace", "-o", "x.usfw", PROGRAM, "barrier", "2")
         with open(os.path.join(self.dir, "x.usfw")) as f:

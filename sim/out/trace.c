@@ -1,12 +1,12 @@
 /* sim/out/trace.c - a trace for ui.perfetto.dev.  SPDX-License-Identifier: Apache-2.0
  *
- * Chrome's JSON, which it opens as it is: a lane for each CPU, on it who ran, and below that the busy-waits.  Each program has a lane that
+ * Chrome's JSON (src/trace/chrome.h), which it opens as it is: a lane for each CPU, on it who ran, and below that the busy-waits.  Each program has a lane that
  * says from when to when it was there, and a counter of the cores that its policy tells it to reckon with.  It is written while the simulation
  * runs: memory is that of the threads that there are.
  */
 #include "sim/out/out.h"
+#include "trace/chrome.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,37 +15,13 @@
 
 struct lane { uint64_t since, waits; uint32_t program, cpu; bool runs, waiting; uint8_t op; };
 struct out_trace {
-    FILE *f;
+    struct chrome c;
     const struct sim_workload *w;
     struct lane *lane;      /* by thread */
     uint32_t nr, nr_cpus;
     uint64_t *begun;        /* by program: ns + 1; 0: it is not there */
-    bool more, failed;
+    bool failed;
 };
-
-static void text(FILE *f, const char *s)
-{
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\') fputc('\\', f);
-        fputc((unsigned char)*s < 0x20 ? '?' : *s, f);
-    }
-}
-
-static void comma(struct out_trace *t)
-{
-    fputs(t->more ? ",\n" : "\n", t->f);
-    t->more = true;
-}
-
-static void us(FILE *f, uint64_t ns) { fprintf(f, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000)); }
-
-static void name(struct out_trace *t, const char *what, uint32_t pid, uint32_t tid, const char *value)
-{
-    comma(t);
-    fprintf(t->f, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":\"", what, pid, tid);
-    text(t->f, value);
-    fputs("\"}}", t->f);
-}
 
 struct out_trace *out_trace_open(const char *path, const struct sim_machine *m, const struct sim_workload *w, char *why, size_t cap)
 {
@@ -59,35 +35,28 @@ struct out_trace *out_trace_open(const char *path, const struct sim_machine *m, 
         free(t);
         return NULL;
     }
-    *t = (struct out_trace){.f = f, .w = w, .nr_cpus = m->nr_cpus, .begun = begun};
-    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", f);
-    name(t, "process_name", CPUS, 0, "CPUs");
+    *t = (struct out_trace){.w = w, .nr_cpus = m->nr_cpus, .begun = begun};
+    chrome_begin(&t->c, f);
+    chrome_name(&t->c, "process_name", CPUS, 0, "CPUs");
     for (uint32_t c = 0; c < m->nr_cpus; c++) {
         char buf[80];
         snprintf(buf, sizeof buf, "CPU %u (node %u, cache %u, core %u)", c, m->cpu[c].node, m->cpu[c].llc, m->cpu[c].phys);
-        name(t, "thread_name", CPUS, c + 1, buf);
+        chrome_name(&t->c, "thread_name", CPUS, c + 1, buf);
     }
-    name(t, "process_name", PROGRAMS, 0, "Programs");
+    chrome_name(&t->c, "process_name", PROGRAMS, 0, "Programs");
     for (uint32_t p = 0; p < w->nr_programs; p++) {
         char buf[80];
         snprintf(buf, sizeof buf, "%s #%u", w->program[p].name, p);
-        name(t, "thread_name", PROGRAMS, p + 1, buf);
+        chrome_name(&t->c, "thread_name", PROGRAMS, p + 1, buf);
     }
     return t;
 }
 
 static void slice(struct out_trace *t, uint32_t pid, uint32_t tid, uint64_t from, uint64_t to, const char *what, const char *extra, uint32_t thread)
 {
-    comma(t);
-    fprintf(t->f, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":", pid, tid);
-    us(t->f, from);
-    fputs(",\"dur\":", t->f);
-    us(t->f, to - from);
-    fputs(",\"name\":\"", t->f);
-    text(t->f, what);
-    fputc('"', t->f);
-    if (extra) fprintf(t->f, ",\"args\":{\"thread\":%u,\"then\":\"%s\"}", thread, extra);
-    fputc('}', t->f);
+    chrome_slice(&t->c, pid, tid, from, to, what);
+    if (extra) fprintf(t->c.f, ",\"args\":{\"thread\":%u,\"then\":\"%s\"}", thread, extra);
+    fputc('}', t->c.f);
 }
 
 static struct lane *lane_of(struct out_trace *t, uint32_t thread)
@@ -134,12 +103,12 @@ static void program(struct out_trace *t, const struct sim_trace *e)
 {
     if (e->thread >= t->w->nr_programs) return;
     if (e->kind == SIM_T_SHARE) {
-        comma(t);
-        fprintf(t->f, "{\"ph\":\"C\",\"pid\":%u,\"name\":\"share of ", PROGRAMS);
-        text(t->f, t->w->program[e->thread].name);
-        fprintf(t->f, " #%u\",\"ts\":", e->thread);
-        us(t->f, e->ns);
-        fprintf(t->f, ",\"args\":{\"cores\":%u}}", e->aux);
+        chrome_comma(&t->c);
+        fprintf(t->c.f, "{\"ph\":\"C\",\"pid\":%u,\"name\":\"share of ", PROGRAMS);
+        chrome_text(t->c.f, t->w->program[e->thread].name);
+        fprintf(t->c.f, " #%u\",\"ts\":", e->thread);
+        chrome_us(t->c.f, e->ns);
+        fprintf(t->c.f, ",\"args\":{\"cores\":%u}}", e->aux);
     } else if (!e->aux) {
         t->begun[e->thread] = e->ns + 1;
     } else if (t->begun[e->thread]) {
@@ -185,9 +154,9 @@ int out_trace_close(struct out_trace *t, uint64_t end, char *why, size_t cap)
     }
     for (uint32_t i = 0; i < t->w->nr_programs; i++)
         if (t->begun[i]) slice(t, PROGRAMS, i + 1, t->begun[i] - 1, end, t->w->program[i].name, NULL, 0);
-    fputs("\n]}\n", t->f);
-    bool bad = ferror(t->f) || t->failed;
-    bad |= fclose(t->f) != 0;
+    chrome_end(&t->c);
+    bool bad = ferror(t->c.f) || t->failed;
+    bad |= fclose(t->c.f) != 0;
     if (bad) snprintf(why, cap, "the trace could not be written");
     free(t->lane);
     free(t->begun);

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/view.h"
 #include "monitor/monitor.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,12 +66,14 @@ static int clean_one(const char *name, bool force, bool quiet_if_used)
     struct shm m;
     struct shm_config c = {.name = name};
     int r = shm_open_instance(&c, false, &m);
+    if (r) trace_clean(NULL, NULL, name);
     if (r == -ENOENT) {
         if (quiet_if_used) return CLI_OK;       /* ended since it was listed */
         usf_warn("%s", m.why);
         return CLI_FAILED;
     }
     if (r) return clean_damaged(name, m.why, force);
+    trace_clean(m.h, NULL, name);       /* a recorder that was killed left its file */
     if (shm_retire_if_empty(&m, NULL)) {
         shm_close(&m);
         return tell_removed(name);

@@ -209,6 +209,7 @@ void help_completion(void)
         words_of(c);
         if (c->main == cmd_policy) fputs(" list info new check show set weight priority", stdout);
         if (c->main == cmd_config) fputs(" show", stdout);
+        if (c->main == cmd_trace) fputs(" info convert", stdout);
         puts("\" ;;");
     }
     puts("  esac; fi\n  case $before in");
@@ -217,7 +218,7 @@ void help_completion(void)
             printf("    --%s) words=\"$(echo '%s' | tr '|' ' ')\" ;;\n", usf_options[i].name, usf_options[i].choices);
     puts("    --policy) words=\"$(usf policy list 2>/dev/null | sed 's/ .*//')\" ;;\n"
          "  esac\n"
-         "  if [ \"${COMP_WORDS[1]}\" = run ]; then\n"
+         "  if [ \"${COMP_WORDS[1]}\" = run ] || [ \"${COMP_WORDS[1]}\" = trace ]; then\n"
          "    # behind the first word that is no option stands the program's own command line\n"
          "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
          "      case ${COMP_WORDS[i]} in\n"

@@ -25,6 +25,13 @@ static const struct cli_flag clean_flags[] = {
     {.name = "force", .letter = 'f', .help = "also those that are in use, damaged or of another version"},
     {0}};
 
+static const struct cli_flag trace_flags[] = {
+    {.name = "output", .letter = 'o', .arg = "FILE", .help = "what to write; default: trace.usft, or stdout with convert"},
+    {.name = "format", .letter = 'f', .arg = "FORMAT",
+     .help = "recording, perfetto, workload or text; default: by FILE's ending (.json, .usfw, .txt), else a recording"},
+    {.name = "seconds", .letter = 's', .arg = "S", .help = "record what runs in the instance, for so long; without it and a program, until Ctrl-C"},
+    {0}};
+
 static const char policy_more[] =
     "list, info POLICY: the built-in policies; what a policy, by name or path, defines itself.\n"
     "new NAME: a folder with a policy that works; --lang is its language: c (default), c++ or rust.\n"
@@ -34,6 +41,12 @@ static const char policy_more[] =
     "with. The policy linux can neither be set nor be replaced.\n"
     "weight PID N, priority PID N: of a program that runs, 1 to 10000 and -1000 to 1000.\n"
     "With -i NAME: which instance; else that of the environment and the files, or the one that PID takes part in.";
+static const char trace_more[] =
+    "Without a program: records all programs of the instance (-i NAME). Options of usf run stand before the program.\n"
+    "info FILE: what a recording comes to: times of each program, switches, longest waits, events that were lost.\n"
+    "convert FILE: perfetto is Chrome's JSON, for ui.perfetto.dev; workload is a program of the simulator ('usf sim run'\n"
+    "./FILE.usfw), with the recorded computing and the recorded dependences; text has a line for each event.\n"
+    "A program called info or convert stands after --. The exit status of a program is passed on, as usf run does.";
 static const char sim_more[] =
     "run WORKLOAD: simulate it; -m MACHINE, -p POLICY,..., -s SEED, -n SEEDS, -j JOBS, --set NAME=VALUE, --programs,\n"
     "--json, --trace FILE, --gantt FILE, and usf's --quantum, --slice, --progress, --lend, --poll, --topology-blind.\n"
@@ -56,6 +69,9 @@ const struct cli_command cli_commands[] = {
     {.name = "sim", .main = cmd_sim, .synopsis = "run | sweep | check | machines | workloads | policies | calibrate ...",
      .help = "simulate workloads under policies, on machines that need not be there ('usf sim --help')",
      .more = sim_more},
+    {.name = "trace", .main = cmd_trace, .synopsis = "[-o FILE] [--format FORMAT] [OPTION...] [--] PROGRAM [ARG...] | [-i NAME] [--seconds S] [-o FILE] | info FILE | convert FILE [-o FILE] [--format FORMAT]",
+     .options = "*", .flags = trace_flags, .more = trace_more,
+     .help = "record what the scheduler does with a program or an instance, to look at or to simulate"},
     {.name = "doctor", .main = cmd_doctor, .synopsis = "[--json] [[--program] PROG]", .options = "verbose", .flags = doctor_flags,
      .help = "check this machine, the instances and, if asked, a program"},
     {.name = "dump", .main = cmd_dump, .synopsis = "[PID | -i NAME]", .options = "instance",

@@ -6,6 +6,7 @@
 #include "cli/instance.h"
 #include "cli/preload.h"
 #include "cli/program.h"
+#include "cli/run.h"
 #include "cli/stats.h"
 #include "cli/supervise.h"
 #include "config/env.h"
@@ -27,6 +28,7 @@ struct run {
     struct preload library;
     struct instance instance;
     struct stats stats;
+    const struct run_watch *watch;  /* or null */
 };
 
 /* ---- the caller's mistakes -------------------------------------------------------------------- */
@@ -95,7 +97,8 @@ static int exec_program(void *arg)
 
 static int run_unscheduled(struct run *r, const char *because)
 {
-    usf_warn("%s: it runs unscheduled", because);
+    if (r->watch) usf_warn("%s: it runs unscheduled, and %s", because, r->watch->what);
+    else usf_warn("%s: it runs unscheduled", because);
     preload_unset();
     /* The limit holds without a scheduler, too. */
     if (r->limited) sched_setaffinity(0, sizeof r->allowed, (cpu_set_t *)(void *)&r->allowed);
@@ -159,16 +162,16 @@ static void set_environment(struct run *r)
     please_asan(&r->program);
 }
 
-static int run_with_stats(struct run *r)
+static int run_supervised(struct run *r, bool stats, bool watched)
 {
-    const char *where = r->config->s.stats;
     int status = supervise(exec_program, r);
+    if (watched) r->watch->end(r->watch->arg);
     if (status < 0) {
-        usf_warn("no child process for --stats (%s): no statistics", strerror(-status));
-        unsetenv(USF_ENV_RUN);
+        usf_warn("no child process %s (%s): %s", stats ? "for --stats" : "to watch", strerror(-status), watched ? r->watch->what : "no statistics");
+        if (stats) unsetenv(USF_ENV_RUN);
         return exec_program(r);
     }
-    stats_end(&r->stats, r->argv[0], where);
+    if (stats) stats_end(&r->stats, r->argv[0], r->config->s.stats);
     end_as(status);
 }
 
@@ -178,19 +181,26 @@ static int run_scheduled(struct run *r)
     set_environment(r);
     usf_say("instance '%s' %s, preloading %s", r->config->s.instance, r->instance.shm.created ? "made" : "joined",
             r->library.path);
-    if (*r->config->s.stats && stats_begin(&r->stats, &r->instance)) return run_with_stats(r);
-    return exec_program(r);
+    bool stats = *r->config->s.stats && stats_begin(&r->stats, &r->instance);
+    bool watched = r->watch && r->watch->begin(r->watch->arg, &r->instance.shm, r->argv);
+    return stats || watched ? run_supervised(r, stats, watched) : exec_program(r);
 }
 
 int cmd_run(const struct cli_command *self, int argc, char **argv)
 {
     static struct cli_args a;
-    static struct run r;
     int code = cli_parse(self, &a, argc, argv);
-    if (code >= 0) return code;
-    r.config = &a.config;
-    r.argv = argv + a.rest;
-    if (!*r.argv) return cli_usage("no program given (usf run %s)", self->synopsis);
+    return code >= 0 ? code : run_program(self, &a.config, argv + a.rest, NULL);
+}
+
+int run_program(const struct cli_command *self, struct config *config, char **argv, const struct run_watch *watch)
+{
+    static struct run r;
+    int code;
+    r.config = config;
+    r.argv = argv;
+    r.watch = watch;
+    if (!*r.argv) return cli_usage("no program given (usf %s %s)", self->name, self->synopsis);
     if ((code = check_policy(&r)) >= 0 || (code = check_cpus(&r)) >= 0 || (code = choose_instance(&r)) >= 0) return code;
     if ((code = program_find(*r.argv, &r.program)) != 0) {
         usf_warn("%s", r.program.why);

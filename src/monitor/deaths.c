@@ -7,6 +7,7 @@
 #include "os/os.h"
 #include "sched/core.h"
 #include "sched/lock.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -235,7 +236,10 @@ void deaths_loop(struct monitor *m)
         }
         if (m->empty_since && os_now() >= end_of_life(m)) {
             bool read = is_read(m);
-            if (!read && shm_retire_if_empty(&m->shm, m->options->dir)) return;
+            if (!read && shm_retire_if_empty(&m->shm, m->options->dir)) {
+                trace_clean(NULL, m->options->dir, m->options->name);   /* a recorder that was killed */
+                return;
+            }
             m->empty_since = os_now() + (read ? READ_AGAIN_NS : 0);     /* or somebody has just come */
         }
         int n = epoll_pwait(m->epoll, e, sizeof e / sizeof *e, patience(m), &none);

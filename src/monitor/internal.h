@@ -61,6 +61,7 @@ struct monitor {
     bool buries;                        /* their records are being taken off */
     struct owner_look owner;
     uint64_t check_at;          /* ns: when the records are looked at as a whole again */
+    uint64_t recorder_at;       /* ns: when to look next whether a recording's recorder lives */
     uint32_t doubts;            /* looks in a row that found them damaged */
     struct quota_look quotas;
     struct watched watched[USF_MAX_PROCS];

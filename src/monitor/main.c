@@ -4,6 +4,7 @@
 #include "os/os.h"
 #include "policy/policy.h"
 #include "sched/lock.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -89,6 +90,8 @@ static int bind_scheduler(struct monitor *m)
     sched_bind(&m->sched, h);
     m->sched.watch = &m->watcher;
     m->sched.shm_dir = m->options->dir;
+    m->sched.instance = m->options->name;
+    m->sched.follow = trace_follow;
     m->sched.space = m->shm.space;
     m->sched.remote_pin = true;
     if (shm_is_shared(m->options->name)) usf_format(why, sizeof why, "%s", SHM_NO_OBJECTS);

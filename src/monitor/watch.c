@@ -1,6 +1,7 @@
 /* src/monitor/watch.c - look at the cores while tasks wait.  SPDX-License-Identifier: Apache-2.0 */
 #include "monitor/internal.h"
 #include "os/os.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
@@ -75,6 +76,15 @@ static void look_for_damage(struct monitor *m)
     monitor_condemn(m);
 }
 
+/* A recorder that was killed has left its number and its file. */
+static void look_for_recorder(struct monitor *m)
+{
+    uint64_t now = os_now();
+    if (!atomic_load_explicit(&m->shm.h->trace, memory_order_relaxed) || now < m->recorder_at) return;
+    m->recorder_at = now + CHECK_NS;
+    trace_clean(m->shm.h, m->options->dir, m->options->name);
+}
+
 /* A tool asks for another policy, or for something for a process. */
 static void answer(struct monitor *m)
 {
@@ -117,6 +127,7 @@ void *watch_loop(void *arg)
         seen = event;
         quota_look(m);
         answer(m);
+        look_for_recorder(m);
         if (atomic_load(&m->idle)) {    /* the first process of our own that comes is met after IDLE_NS, if nobody tells us */
             os_futex_wait(&h->monitor_event, event, os_now() + IDLE_NS);
             continue;

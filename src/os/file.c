@@ -65,6 +65,11 @@ void *os_map(size_t len, int prot, int flags, int fd, uint64_t off)
     return (void *)usf_syscall(__NR_mmap, NULL, len, prot, flags, fd, off);
 }
 
+void *os_map_at(void *at, size_t len, int prot, int flags, int fd, uint64_t off)
+{
+    return (void *)usf_syscall(__NR_mmap, at, len, prot, flags, fd, off);
+}
+
 int os_unmap(void *p, size_t len) { return (int)usf_syscall(__NR_munmap, p, len); }
 
 bool text_open(struct text_lines *t, const char *path)

@@ -118,6 +118,7 @@ int  os_close(int fd);
 long os_read_file(const char *path, char *buf, size_t cap);
 long os_write(int fd, const void *buf, size_t n);
 void *os_map(size_t len, int prot, int flags, int fd, uint64_t off);  /* or (void *)-errno */
+void *os_map_at(void *at, size_t len, int prot, int flags, int fd, uint64_t off);      /* ... with MAP_FIXED among the flags */
 static inline bool os_is_error(const void *p) { return (uintptr_t)p > (uintptr_t)-4096; }
 int  os_unmap(void *p, size_t len);
 

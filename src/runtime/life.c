@@ -37,6 +37,7 @@ static void in_child(struct rt_thread *t)
     atomic_store(&rt.was_off, 0);
     atomic_store(&rt.nr_apart, 0);
     rt.sched.proc = USF_NONE;
+    atomic_store(&rt.sched.following, 0);
     sync_reset(&rt.sync);
     sync_kernel_wait(&rt.sync, (int)t->kernel_waits);       /* it may be a handler's fork, on top of them */
     rt_signals_after_fork();
@@ -120,13 +121,20 @@ static long call_clone3(struct gate_frame *f)
     return fork ? fork_with(f) : rt_pass(f);
 }
 
-/* The new thread's storage, with its creator's wish for CPUs in it. */
-static void bequeath(const struct gate_frame *f)
+/* Of a clone: the new thread's storage; 0: it cannot be read. */
+static uint64_t tls_of(const struct gate_frame *f)
 {
     uint64_t tls = f->r8;
     const uint32_t *arg = (const uint32_t *)(f->rdi + 56);     /* struct clone_args.tls */
     bool ok = f->rax != 435 || (sync_read(arg, (uint32_t *)&tls) && sync_read(arg + 1, (uint32_t *)&tls + 1));
-    if (ok) rt_bequeath_hint(&rt_self, tls);
+    return ok ? tls : 0;
+}
+
+/* The new thread's storage, with its creator's wish for CPUs in it. */
+static void bequeath(const struct gate_frame *f)
+{
+    uint64_t tls = tls_of(f);
+    if (tls) rt_bequeath_hint(&rt_self, tls);
 }
 
 /* Before a clone that has its own stack, or a vfork.  In the parent the springboard takes back what is pushed; a child of a
@@ -143,6 +151,7 @@ static void before_clone(struct gate_frame *f)
         return;
     }
     if (rt.on && flags & CLONE_THREAD && !vforked) rt_apply_learned();     /* off: a filter may allow no call of ours */
+    if (USF_UNLIKELY(rt.sched.trace != 0) && flags & CLONE_SETTLS && !vforked) rt_trace_birth(tls_of(f));
     if (flags & CLONE_SETTLS && (rt_self.state == RT_ATTACHED || rt_self.state == RT_APART)) bequeath(f);
     if (flags & CLONE_VFORK) {
         if (!vforked) rt_self.set_by_child = 0;

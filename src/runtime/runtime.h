@@ -206,6 +206,10 @@ void rt_inherit_hint(struct rt_thread *t);                          /* the new t
 void rt_wish_at_birth(struct rt_thread *t);     /* ... once it is attached: its hint and nice value are what its task wishes */
 void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apart from now on */
 
+/* births.c: who makes whom, for recordings */
+void rt_trace_birth(uintptr_t tls);         /* before a clone */
+void rt_trace_born(struct rt_thread *t);    /* the new thread: sched_self.maker, born */
+
 /* share.c */
 void rt_install_share(void);
 bool rt_share(struct os_cpuset *out);       /* the CPUs that the policy tells this process to reckon with; false: it says nothing */

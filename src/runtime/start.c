@@ -8,6 +8,7 @@
 #include "policy/policy.h"
 #include "runtime/runtime.h"
 #include "threads/threads.h"
+#include "trace/trace.h"
 
 static void each_object(const struct gate_object *o, void *arg) { (void)arg; rt_object_loaded(o); }
 
@@ -70,6 +71,8 @@ static bool open_instance(void)
     rt.sched.weight = (uint32_t)o->weight;
     rt.sched.priority = (int32_t)o->priority;
     rt.sched.flags = o->no_gang ? USF_PROC_NO_GANG : 0;
+    rt.sched.instance = rt.shm.name;
+    rt.sched.follow = trace_follow;
     rt.sync.sched = &rt.sched;
     const struct usf_policy_ops *user = user_policy(why, sizeof why);
     if (why[0] || sched_use_policy(&rt.sched, user, why, sizeof why)) {

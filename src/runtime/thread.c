@@ -74,6 +74,7 @@ void rt_attach(struct rt_thread *t)
     t->sync.sched = &t->self;
     usf_syscall(__NR_prctl, 16 /* PR_GET_NAME */, name);
     rt_inherit_hint(t);
+    rt_trace_born(t);
     if (rt_is_to_be_apart(t)) {
         rt_stay_apart(t);
         sched_crit_leave(&rt.sched, &t->self);

@@ -1,5 +1,6 @@
 /* src/sched/away.c - threads in system calls, and guests.  SPDX-License-Identifier: Apache-2.0 */
 #include "sched/thread.h"
+#include "trace/trace.h"
 
 void away_no_guest(struct sched *s, struct sched_self *me)
 {
@@ -57,6 +58,7 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
         return;
     }
     me->where = SCHED_AWAY;
+    if (trace_is_on(s)) me->called = os_cycles();
     count_burst(s, me);
     if (USF_UNLIKELY(core >= s->h->nr_cores) || me->guest) return;
     struct usf_core *c = &s->cores[core];
@@ -126,6 +128,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
     bool not_taken = end_loan(t);
+    if (USF_UNLIKELY(me->called)) trace_call(s, me);
     /* No guests while the scheduler's lock does not move.  Its owner may be runnable and not be run: beside those that sleep and wake all
      * the time, as guests do, Linux (6.18, sessions as groups by `autogroup`) was seen to run nobody else for ten seconds. */
     if (USF_UNLIKELY(me->guest && atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed))) away_no_guest(s, me);

@@ -2,6 +2,7 @@
 #include "sched/core.h"
 #include "policy/policy.h"
 #include "sched/lock.h"
+#include "trace/trace.h"
 
 /* Legal transitions: from -> set of to.  docs/design.md draws them. */
 static const uint16_t legal[] = {
@@ -19,6 +20,8 @@ void core_set_state(struct sched *s, uint32_t task, unsigned from_mask, unsigned
     unsigned from = atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed);
     usf_assert(from < sizeof legal / sizeof *legal && (ST(from) & from_mask) && (legal[from] & ST(to)));
     atomic_store_explicit(&s->tasks[task].since_ns, s->pol.now, memory_order_relaxed);
+    if (trace_is_on(s))
+        trace_locked(s, TRACE_STATE, from | to << 8, task, atomic_load_explicit(&s->tasks[task].core, memory_order_relaxed), 0);
     atomic_store(&s->tasks[task].state, to);    /* seq_cst: pairs with core_park */
 }
 
@@ -83,6 +86,7 @@ static void release(struct sched *s, struct sched_self *me)
 bool core_enter(struct sched *s, struct sched_self *me)
 {
     sched_crit_enter(me);
+    if (USF_UNLIKELY(s->trace_gen != atomic_load_explicit(&s->h->trace, memory_order_relaxed)) && s->follow) s->follow(s);
     bool mine = !has_left(s, me) && find_name(s, me) && lock_acquire(&s->h->lock, me->lock_name);
     if (USF_UNLIKELY(!mine || is_off(s, me))) {
         if (mine) release(s, me);
@@ -367,6 +371,7 @@ void core_enqueue(struct sched *s, uint32_t task, enum usf_why why)
     s->tasks[task].pol.ready_since = s->pol.now;
     atomic_store_explicit(&s->tasks[task].why, why, memory_order_relaxed);
     policy_enqueue(&s->pol, &s->ops, task, why);
+    if (trace_is_on(s)) trace_locked(s, TRACE_QUEUED, why, task, 0, 0);
     USF_POINT("sched.enqueued");
     queued(s, task);
 }

@@ -18,6 +18,7 @@
 #define USF_SCHED_H
 
 #include "base/base.h"
+#include "os/os.h"
 #include "shm/layout.h"
 
 enum sched_where {
@@ -44,6 +45,9 @@ struct sched_self {
     uint64_t returned;          /* cycles: when it came back from the last of them */
     uint32_t lost;              /* times that it came back from a system call and its core was taken */
     uint32_t vain;              /* its turns in a row that it could give to nobody who had use for one */
+    uint32_t maker;             /* the task that made the thread, if it was recorded, else USF_NONE, */
+    uint64_t born;              /* ... and when, ns; 0: it was not */
+    uint64_t called;            /* cycles: when it gave its core to a system call, if that is recorded, else 0 */
     uint32_t entering;          /* a signal's handler is about to run: no other is to begin while that waits for a core */
 };
 
@@ -89,8 +93,10 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
 /* This process's view of an instance.  One per process (one per instance in tests and simulator). */
 #define SCHED_POLICY_HUNG "an operation of it did not return"
 
+struct trace_map;
 struct sched {
     struct usf_header *h;
+    struct trace_map *_Atomic trace;    /* where events go while somebody records, else null (src/trace/trace.h) */
     struct usf_core *cores;
     struct usf_proc *procs;
     struct usf_task *tasks;
@@ -110,6 +116,11 @@ struct sched {
     uint32_t weight, flags;     /* what the process joins with (usf_pol_proc); weight 0: the normal one */
     int32_t priority;
     const char *shm_dir;
+    const char *instance;       /* its name; null: no recordings */
+    void (*follow)(struct sched *);     /* usf_header.trace is not trace_gen any more; may be null */
+    struct trace_map *trace_place;      /* once there was a recording: where it lies, or lay; whoever has `following` set: */
+    uint32_t trace_gen;         /* the recording that this process goes by, or has not got */
+    _Atomic uint32_t following;
     void (*after_crit)(struct sched_self *);  /* raise signals that were deferred; may be null */
     void (*hold)(struct sched_self *);        /* block signals, and clear `entering`; may be null */
     void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
@@ -273,12 +284,13 @@ static inline void sched_lend_core(struct sched *s, struct sched_self *me, uint6
     atomic_store_explicit(&t->wait_kind, USF_WAIT_SYSCALL, memory_order_relaxed);
     atomic_store_explicit(&t->wait_addr, what, memory_order_relaxed);
     __atomic_store_n(&me->where, SCHED_AWAY, __ATOMIC_RELAXED);
+    if (USF_UNLIKELY(s->trace != 0)) me->called = os_cycles();
     atomic_store_explicit(&t->loan, (loan | USF_LOAN_BITS) + 2, memory_order_release);
     USF_POINT("sched.lent");
 }
 static inline bool sched_end_loan(struct sched *s, struct sched_self *me)
 {
-    if (USF_UNLIKELY(me->guest || me->task == USF_NONE)) return false;
+    if (USF_UNLIKELY(me->guest || me->task == USF_NONE || me->called)) return false;
     struct usf_task *t = &s->tasks[me->task];
     uint64_t loan = atomic_load_explicit(&t->loan, memory_order_relaxed);
     if (USF_UNLIKELY((loan & USF_LOAN_BITS) != USF_LOAN_LENT)

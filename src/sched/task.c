@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "sched/core.h"
+#include "trace/trace.h"
 #include "shm/shm.h"
 
 void sched_bind(struct sched *s, void *base)
@@ -321,6 +322,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     /* Another thread may have taken the process off and on again since: only now does its number stand. */
     t->proc = t->pol.proc = s->proc;
     me->task = id;
+    if (trace_is_on(s)) trace_thread(s, me);
     s->procs[t->proc].pol.nr_tasks++;
     s->ops.task_add(&s->pol, id);
     if (s->kernel) core_set_state(s, id, ST(USF_TASK_NEW), USF_TASK_RUNNING);

@@ -298,6 +298,7 @@ struct usf_header {
                                                   is no built-in one's name */
     _Atomic uint64_t policy_hash;  /* of that object, 0: nobody has loaded it yet */
     _Atomic uint32_t policy_gen;   /* bumped when the policy is replaced */
+    _Atomic uint32_t trace;        /* number of the recording that is under way (src/trace/trace.h), 0: none */
     char     policy_why[128];      /* why it was replaced, or "" */
     struct usf_policy_switch policy_next;  /* under the scheduler lock */
     struct usf_policy_ask policy_ask;
@@ -352,7 +353,7 @@ struct usf_header {
     F(usf_header, policy_by) F(usf_header, policy_since) F(usf_header, policy) F(usf_header, policy_was) F(usf_header, policy_next) \
     F(usf_header, policy_ask) F(usf_policy_switch, by) F(usf_policy_switch, policy) F(usf_policy_switch, was) F(usf_policy_switch, why) \
     F(usf_policy_ask, answered) F(usf_policy_ask, refused) F(usf_policy_ask, kind) F(usf_policy_ask, pid) F(usf_policy_ask, value) F(usf_policy_ask, policy) F(usf_policy_ask, why) \
-    F(usf_header, policy_path) F(usf_header, policy_hash) F(usf_header, policy_gen) F(usf_header, policy_why) F(usf_header, init_tgid) \
+    F(usf_header, policy_path) F(usf_header, policy_hash) F(usf_header, policy_gen) F(usf_header, trace) F(usf_header, policy_why) F(usf_header, init_tgid) \
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
     F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, space) \
     F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) \

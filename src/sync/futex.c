@@ -6,6 +6,7 @@
 #include "os/os.h"
 #include "os/syscall.h"
 #include "sync/sync.h"
+#include "trace/trace.h"
 
 int sync_probe_read(const uint32_t *addr, uint32_t *out);
 int sync_probe_cas(uint32_t *addr, uint32_t *expected, uint32_t desired);
@@ -169,7 +170,7 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     struct sync_waiter w = {.addr = (uintptr_t)addr, .bitset = bitset, .task = me->sched->task};
     struct sync_bucket *b = bucket_of(y, w.addr);
     uint32_t now_val;
-    uint64_t recheck = y->recheck_ns;
+    uint64_t recheck = y->recheck_ns, began = trace_time(y->sched);     /* before anybody can find it and wake it */
 
     sched_crit_enter(me->sched);
     lock_bucket(b);
@@ -193,6 +194,7 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     sched_crit_leave(y->sched, me->sched);
 
     long r = 0;
+    if (USF_UNLIKELY(began)) trace_own(y->sched, me->sched, began, TRACE_WAIT, 0, (uintptr_t)addr, 0);
     sched_waits_for(y->sched, me->sched, USF_WAIT_FUTEX, (uintptr_t)addr);     /* w.addr is the requeuers' by now */
     bool over;
     spin(y, me, &w, monotonic(d, &over));
@@ -217,9 +219,12 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     }
     sched_crit_enter(me->sched);
     me->waiter = 0;
-    uint32_t st = atomic_load(&w.state);
+    uint32_t st = atomic_load(&w.state), how = TRACE_END_WOKEN;
     if (st == SYNC_CANCELLED) r = -EINTR;
     else if (!cancel(&w)) r = 0;
+    else how = r == -ETIMEDOUT ? TRACE_END_TIMEOUT : r == -EINTR ? TRACE_END_SIGNAL : TRACE_END_OTHER;
+    if (st == SYNC_CANCELLED) how = TRACE_END_SIGNAL;
+    if (USF_UNLIKELY(began)) trace_own(y->sched, me->sched, 0, TRACE_WAITED, how, (uintptr_t)addr, 0);
     sched_crit_leave(y->sched, me->sched);
     return r;
 }
@@ -267,6 +272,7 @@ static void wake_taken(struct sync *y, struct sync_self *me, struct taken *t)
         unsigned n = 0;
         while (w && n < 32) {
             struct sync_waiter *next = w->next;
+            if (trace_is_on(y->sched)) trace_own(y->sched, me->sched, 0, TRACE_WOKE, 0, w->task, w->addr);
             if (!w->spun) id[n++] = w->task;
             atomic_store(&w->state, SYNC_WOKEN);    /* the entry is no longer ours */
             w = next;

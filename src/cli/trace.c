@@ -1,0 +1,219 @@
+/* src/cli/trace.c - usf trace: record, convert, look at recordings.  SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "cli/run.h"
+#include "trace/file.h"
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_FILE "trace.usft"
+
+enum format { RECORDING, PERFETTO, WORKLOAD, TEXT, NO_FORMAT };
+static const char *const format_words[] = {"recording", "perfetto", "workload", "text"};
+
+struct job {
+    const char *out;            /* where the result goes; null: stdout */
+    enum format format;
+    char *raw;                  /* where the recording goes: out, or a file beside it until it is converted */
+    struct trace_recorder *recorder;
+    struct shm *instance;
+};
+
+/* ---- what is asked for ---------------------------------------------------------------------------- */
+static bool ends_in(const char *s, const char *with)
+{
+    size_t n = strlen(s), m = strlen(with);
+    return n > m && !strcmp(s + n - m, with);
+}
+
+static enum format format_of_file(const char *out)
+{
+    if (out && ends_in(out, ".json")) return PERFETTO;
+    if (out && ends_in(out, ".usfw")) return WORKLOAD;
+    return out && ends_in(out, ".txt") ? TEXT : RECORDING;
+}
+
+/* -1, or the exit code of a mistake. */
+static int choose_format(struct job *j, const char *word)
+{
+    j->format = format_of_file(j->out);
+    if (!word) return -1;
+    for (j->format = 0; j->format < NO_FORMAT; j->format++)
+        if (!strcmp(word, format_words[j->format])) return -1;
+    char buf[64];
+    return cli_usage("there is no format '%s' of recordings; the nearest is '%s'", text_clean(word, buf, sizeof buf), word_nearest(word, format_words, NO_FORMAT));
+}
+
+/* ---- convert, info --------------------------------------------------------------------------------- */
+static int write_as(const struct trace *t, enum format format, FILE *f, const char *from)
+{
+    if (format == PERFETTO) return trace_perfetto(t, f);
+    if (format == WORKLOAD) return trace_workload(t, f, from);
+    return trace_text(t, f);
+}
+
+#define WORKLOAD_MAX (4l << 20)         /* LANG_FILE_MAX of sim/lang */
+
+/* 0, or -1 said. */
+static int convert(const char *from, const char *to, enum format format)
+{
+    struct trace t;
+    char why[400];
+    if (trace_load(from, &t, why, sizeof why)) return usf_warn("%s", why), -1;
+    if (t.cut) usf_warn("%s is cut off: what there is of it is used", from);
+    if (t.lost) usf_warn("%lu events of this recording are lost: what they told is missing%s", t.lost, format == WORKLOAD ? " in the workload" : "");
+    FILE *f = to ? fopen(to, "we") : stdout;
+    if (!f) usf_warn("cannot write '%s': %s", to, strerror(errno));
+    int bad = !f || write_as(&t, format, f, from);
+    if (f && fflush(f)) bad = 1;
+    if (f && bad) usf_warn("%s could not be written%s%s", to ? to : "the output", errno ? ": " : "", errno ? strerror(errno) : "");
+    if (!bad && format == WORKLOAD && ftell(f) > WORKLOAD_MAX)
+        usf_warn("the workload has %ld MB, and the simulator takes files of up to 4 MB: record for a shorter time", ftell(f) >> 20);
+    if (f && to) fclose(f);
+    trace_free(&t);
+    return bad ? -1 : 0;
+}
+
+static int tell(const char *from)
+{
+    struct trace t;
+    char why[400];
+    if (trace_load(from, &t, why, sizeof why)) return usf_warn("%s", why), CLI_FAILED;
+    int r = trace_info(&t, stdout);
+    trace_free(&t);
+    return r ? CLI_FAILED : CLI_OK;
+}
+
+/* `info FILE`, `convert FILE`, with options before and after the file.  argv[0] is the word. */
+static int cmd_file(const struct cli_command *self, struct cli_args *before, int argc, char **argv)
+{
+    static struct cli_args a, b;
+    struct job j = {.out = cli_flag(before, "output")};
+    const char *word = cli_flag(before, "format"), *what = argv[0], *file;
+    int code = cli_parse(self, &a, argc, argv);
+    if (code >= 0) return code;
+    file = argv[a.rest];
+    if (!file) return cli_usage("usf trace %s: which recording?", what);
+    if ((code = cli_parse(self, &b, argc - a.rest, argv + a.rest)) >= 0 || (code = cli_no_more(&b, argc - a.rest, argv + a.rest)) >= 0) return code;
+    const struct cli_args *const all[] = {&a, &b};
+    for (unsigned i = 0; i < 2; i++) {
+        if (cli_flag(all[i], "output")) j.out = cli_flag(all[i], "output");
+        if (cli_flag(all[i], "format")) word = cli_flag(all[i], "format");
+        if (cli_flag(all[i], "seconds")) return cli_usage("--seconds is for recording, not for %s", what);
+    }
+    if (!strcmp(what, "info")) return j.out || word ? cli_usage("usf trace info takes a recording alone") : tell(file);
+    if ((code = choose_format(&j, word)) >= 0) return code;
+    if (j.format == RECORDING) return cli_usage("convert to what? --format perfetto, workload or text");
+    if (j.out && !strcmp(j.out, file)) return cli_usage("%s would be written over: name another file", file);
+    return convert(file, j.out, j.format) ? CLI_FAILED : CLI_OK;
+}
+
+/* ---- record ------------------------------------------------------------------------------------------ */
+static void command_line(char **argv, char *buf, size_t cap)
+{
+    size_t n = 0;
+    buf[0] = 0;
+    for (; argv && *argv && n < cap; argv++) n += (size_t)snprintf(buf + n, cap - n, "%s%s", n ? " " : "", *argv);
+}
+
+static bool begin(void *arg, struct shm *instance, char **argv)
+{
+    struct job *j = arg;
+    char why[400] = "", command[160];
+    command_line(argv, command, sizeof command);
+    j->instance = instance;
+    j->recorder = trace_record(instance, j->raw, command, why, sizeof why);
+    if (!j->recorder) {
+        usf_warn("%s: nothing is recorded", why);
+        unlink(j->raw);
+    }
+    return j->recorder;
+}
+
+/* 0, or -1 said. */
+static int finish(struct job *j)
+{
+    char why[400];
+    int r = trace_record_end(j->recorder, why, sizeof why);
+    if (r) usf_warn("%s", why);
+    if (j->format != RECORDING) {
+        r |= convert(j->raw, j->out, j->format);
+        unlink(j->raw);
+    } else if (!r) {
+        struct trace t;
+        if (trace_load(j->raw, &t, why, sizeof why)) return usf_warn("%s", why), -1;
+        if (t.lost) usf_warn("%lu events are lost: the rings were full", t.lost);
+        if (!t.nr_threads) usf_warn("nothing happened in instance '%s' that could be recorded", t.head.instance);
+        trace_free(&t);
+    }
+    if (!r) usf_say("recorded into %s", j->out);
+    return r;
+}
+
+static void end(void *arg) { finish(arg); }
+
+/* Find out before anything runs.  -1, or the exit code of a mistake. */
+static int check_output(struct job *j)
+{
+    FILE *f;
+    if (!j->out) j->out = DEFAULT_FILE;
+    f = fopen(j->out, "ae");
+    if (!f) return cli_usage("cannot write '%s': %s", j->out, strerror(errno));
+    fclose(f);
+    j->raw = j->format == RECORDING ? xasprintf("%s", j->out) : xasprintf("%s.%d.usft", j->out, (int)getpid());
+    return -1;
+}
+
+#define LOOK_MS 20
+static void wait_for_end(const struct job *j, double seconds, const sigset_t *set)
+{
+    uint64_t until = seconds > 0 ? os_now() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
+    while (os_now() < until && !trace_record_failed(j->recorder) && atomic_load(&j->instance->h->state) == USF_INST_READY
+           && !shm_is_condemned(j->instance->h))
+        if (sigtimedwait(set, NULL, &(struct timespec){.tv_nsec = LOOK_MS * 1000000}) > 0) return;
+}
+
+static int record_instance(struct job *j, const char *name, double seconds)
+{
+    struct shm m;
+    struct shm_config c = {.name = name};
+    sigset_t set;
+    if (shm_open_instance(&c, false, &m)) return usf_warn("%s", m.why), CLI_FAILED;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    if (!begin(j, &m, NULL)) return CLI_FAILED;
+    wait_for_end(j, seconds, &set);
+    int r = finish(j);
+    shm_close(&m);
+    return r ? CLI_FAILED : CLI_OK;
+}
+
+int cmd_trace(const struct cli_command *self, int argc, char **argv)
+{
+    static struct cli_args a;
+    static struct job j;
+    double seconds = 0;
+    char *bad = NULL;
+    int code = cli_parse(self, &a, argc, argv);
+    if (code >= 0) return code;
+    char **rest = argv + a.rest;
+    bool file = *rest && (!strcmp(*rest, "info") || !strcmp(*rest, "convert")) && strcmp(rest[-1], "--");
+    if (file) return cmd_file(self, &a, argc - a.rest, rest);
+    const char *s = cli_flag(&a, "seconds");
+    if (s) seconds = strtod(s, &bad);
+    if (s && (bad == s || *bad || !(seconds > 0) || seconds > 86400)) return cli_usage("--seconds: %.40s is no time between 0 and 86400", s);
+    if (s && *rest) return cli_usage("--seconds is for an instance; a program is recorded until it ends");
+    j.out = cli_flag(&a, "output");
+    if ((code = choose_format(&j, cli_flag(&a, "format"))) >= 0 || (code = check_output(&j)) >= 0) return code;
+    if (!*rest) return record_instance(&j, a.config.s.instance, seconds);
+    const struct run_watch watch = {begin, end, "it is not recorded", &j};
+    return run_program(self, &a.config, rest, &watch);
+}

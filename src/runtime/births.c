@@ -1,0 +1,42 @@
+/* src/runtime/births.c - who makes whom, for recordings.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread attaches by itself and does not know who has made it.  So while somebody records, whoever makes one leaves a note under the new
+ * thread's storage, which both know.  A note that others overwrite, since many threads are made at once, only costs the recording that
+ * thread's origin. */
+#include "runtime/runtime.h"
+#include "trace/trace.h"
+
+#define NOTES 64u
+static struct { uintptr_t tls; uint64_t born; uint32_t maker; } note[NOTES];
+static uint32_t next;
+
+void rt_trace_birth(uintptr_t tls)
+{
+    struct rt_thread *t = &rt_self;
+    if (!tls || t->state != RT_ATTACHED || t->self.task == USF_NONE || !rt_has_own_self()) return;
+    sched_crit_enter(&t->self);
+    rt_list_lock();
+    note[next % NOTES].tls = tls;
+    note[next % NOTES].born = os_now();
+    note[next++ % NOTES].maker = t->self.task;
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &t->self);
+}
+
+/* in a critical section */
+void rt_trace_born(struct rt_thread *t)
+{
+    uintptr_t self;
+    t->self.born = 0;
+    t->self.maker = USF_NONE;
+    if (!rt.sched.trace || !__atomic_load_n(&next, __ATOMIC_RELAXED)) return;
+    __asm__("mov %%fs:0, %0" : "=r"(self));
+    rt_list_lock();
+    for (unsigned i = 0; i < NOTES; i++) {
+        if (note[i].tls != self) continue;
+        t->self.born = note[i].born;
+        t->self.maker = note[i].maker;
+        note[i].tls = 0;
+    }
+    rt_list_unlock();
+}

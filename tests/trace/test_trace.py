@@ -1,0 +1,303 @@
+# tests/trace/test_trace.py - usf trace with real programs, and what becomes of it in the simulator.  SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+USF, SIM, PROGRAM = sys.argv[1:4]
+SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
+LEGAL = {("new", "ready"), ("new", "running"), ("ready", "running"), ("running", "ready"), ("running", "blocked"), ("running", "in the kernel"),
+         ("blocked", "ready"), ("in the kernel", "ready"), ("in the kernel", "blocked")}
+
+
+class Trace(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="usf-trace-")
+        self.instance = "test-trace-%d-%d" % (os.getpid(), random.randrange(1 << 30))
+        self.env = {"PATH": "/usr/bin:/bin", "HOME": self.dir, "USF_INSTANCE": self.instance, "USF_MONITOR_LINGER": "0", "LANG": "C.UTF-8",
+                    "USF_SYSTEM_CONFIG": os.path.join(self.dir, "none")}
+        self.rings = "/dev/shm/.usf-%d-%s.trace" % (os.geteuid(), self.instance)
+
+    def tearDown(self):
+        self.assertFalse(os.path.exists(self.rings), "the rings were left behind")
+        subprocess.run([USF, "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=30)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def usf(self, *args, code=0, **kw):
+        p = subprocess.run([USF, *args], env=self.env, cwd=self.dir, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL, **kw)
+        self.assertEqual(p.returncode, code, p.stderr + p.stdout)
+        return p
+
+    def record(self, *what, code=0, options=()):
+        self.usf("trace", "-o", "r.usft", *options, "--", PROGRAM, *what, code=code)
+        return self.usf("trace", "info", "r.usft").stdout
+
+    def workload(self):
+        self.usf("trace", "convert", "r.usft", "-o", "w.usfw")
+        with open(os.path.join(self.dir, "w.usfw")) as f:
+            return f.read()
+
+    def events(self):
+        out = self.usf("trace", "convert", "--format", "text", "r.usft").stdout
+        return [(float(m[1]), int(m[2]), m[3]) for m in re.finditer(r"^ *([0-9.]+) .{16} +(\d+) (.*)$", out, re.M)]
+
+    def simulate(self, policy="coop", machine="core:2 switch=0us block=0us wake=0us wake-latency=0us idle-wake=0us pin=0us migrate=0us create=0us "
+                 "sched=0us lock=0us sync=0us signal=0us yield=0us cold-same=0us cold-core=0us cold-llc=0us cold-node=0us"):
+        p = subprocess.run([SIM, "run", "./w.usfw", "-m", machine, "-p", policy, "--no-alone", "--json", "--check"], cwd=self.dir, capture_output=True,
+                           text=True, timeout=90)
+        self.assertEqual(p.returncode, 0, p.stderr + p.stdout)
+        run = json.loads(p.stdout)["runs"][0]
+        self.assertTrue(run["ok"])
+        return run
+
+    def sums(self, info):
+        """By program: threads, running, ready, blocked, calls (ms), switches, wakes."""
+        rows = re.findall(r"^(\S+) +(\d+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +(\d+) +(\d+) +(\d+) +(\d+)$", info, re.M)
+        return [{"name": r[0], "threads": int(r[2]), "running": float(r[3]), "ready": float(r[4]), "blocked": float(r[5]), "calls": float(r[6]),
+                 "switches": int(r[7]), "wakes": int(r[8])} for r in rows]
+
+    def check_replay(self, info):
+        """The simulation ends, and computes for as long as the recording shows."""
+        self.assertIn("events lost: 0\n", info)
+        running = sum(s["running"] for s in self.sums(info)) * 1e6
+        for policy in "coop", "fifo", "eevdf":
+            run = self.simulate(policy)
+            work = sum(p["work_ns"] for p in run["programs"])
+            self.assertLess(abs(work - running), 1000 + running / 1000, policy)
+        return run
+
+    def check_states(self):
+        """Each thread's states follow upon each other, as the scheduler may change them."""
+        state, last = {}, 0
+        for at, tid, what in self.events():
+            self.assertGreaterEqual(at, last)
+            last = at
+            m = re.match(r"(new|ready|running|blocked|in the kernel|gone) -> (ready|running|blocked|in the kernel|gone)", what)
+            if not m:
+                continue
+            if m[2] != "gone":
+                self.assertIn((m[1], m[2]), LEGAL)
+            if tid in state:
+                self.assertEqual(state[tid], m[1], "%f %d %s" % (at, tid, what))
+            state[tid] = m[2]
+            if m[2] == "gone":
+                del state[tid]
+        self.assertEqual(state, {})
+
+    # ---- what is recorded ----
+    def test_pingpong(self):
+        info = self.record("pingpong", "20")
+        s = self.sums(info)
+        self.assertEqual([p["threads"] for p in s], [4])
+        self.assertGreaterEqual(s[0]["running"], 3 * 20 * 0.2)
+        self.check_states()
+        text = self.workload()
+        self.assertEqual(len(re.findall(r"^    thread ", text, re.M)), 4)
+        self.assertEqual(len(re.findall(r"spawn ", text)), 3)
+        self.check_replay(info)
+
+    def test_order_is_kept(self):
+        """Three that hand a turn round compute one at a time, on however many cores."""
+        info = self.record("pingpong", "30")
+        self.workload()
+        run = self.simulate(machine="core:16 switch=0us block=0us wake=0us wake-latency=0us idle-wake=0us")
+        self.assertGreaterEqual(run["makespan_ns"], 3 * 30 * 200000 * 0.99)
+        self.assertIn("events lost: 0\n", info)
+
+    def test_barrier(self):
+        info = self.record("barrier", "10")
+        self.assertEqual(self.sums(info)[0]["threads"], 5)
+        self.check_states()
+        self.workload()
+        self.check_replay(info)
+        # (100 + 200 + 300 + 400) us ten times: on enough cores the slowest of each round counts
+        run = self.simulate(machine="core:8")
+        self.assertGreaterEqual(run["makespan_ns"], 10 * 400000 * 0.99)
+
+    def test_sleeps_and_io(self):
+        info = self.record("sleeps")
+        text = self.workload()
+        sleeps = [int(n) for n in re.findall(r"sleep (\d+)ns", text)]
+        io = [int(n) for n in re.findall(r" io (\d+)ns", text)]
+        self.assertTrue(any(20000000 <= n for n in sleeps), text)
+        self.assertTrue(any(15000000 <= n for n in io), text)
+        self.check_replay(info)
+
+    def test_children(self):
+        for how in "fork", "vfork":
+            info = self.record(how)
+            self.assertEqual(sorted(p["threads"] for p in self.sums(info)), [1, 2])
+            self.check_states()
+            text = self.workload()
+            self.assertEqual(len(re.findall(r"^start ", text, re.M)), 2)
+            self.assertEqual(len(re.findall(r"^start .* at \d+ns$", text, re.M)), 1)
+            self.check_replay(info)
+
+    def test_perfetto(self):
+        self.record("barrier", "3")
+        self.usf("trace", "convert", "r.usft", "-o", "t.json")
+        with open(os.path.join(self.dir, "t.json")) as f:
+            events = json.load(f)["traceEvents"]
+        lanes = {}
+        for e in events:
+            self.assertIn(e["ph"], "MXsf")
+            if e["ph"] == "X":
+                self.assertGreaterEqual(e["dur"], 0)
+                lanes.setdefault((e["pid"], e["tid"]), []).append((e["ts"], e["ts"] + e["dur"]))
+        for spans in lanes.values():
+            spans.sort()
+            for a, b in zip(spans, spans[1:]):
+                self.assertLessEqual(a[1], b[0] + 0.0011)
+        self.assertEqual(sum(e["ph"] == "s" for e in events), sum(e["ph"] == "f" for e in events))
+        self.assertGreater(sum(e["ph"] == "s" for e in events), 5)
+
+    # ---- the command ----
+    def test_status(self):
+        self.record("exit", "42", code=42)
+        p = subprocess.run([USF, "trace", "-o", "k.usft", PROGRAM, "kill"], env=self.env, cwd=self.dir, timeout=60)
+        self.assertEqual(p.returncode, -signal.SIGTERM)
+        self.usf("trace", "info", "k.usft")
+        self.usf("trace", "-o", "n.usft", "/nonexistent/program", code=127)
+
+    def test_interrupted_program(self):
+        """Ctrl-C goes to the program as well: what there is is written."""
+        p = subprocess.Popen([USF, "trace", "-o", "c.usft", "--", PROGRAM, "long", "30"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL,
+                             start_new_session=True)
+        for _ in range(200):
+            if os.path.exists(self.rings):
+                break
+            time.sleep(0.05)
+        time.sleep(1)
+        os.killpg(p.pid, signal.SIGINT)
+        self.assertEqual(p.wait(30), -signal.SIGINT)
+        info = self.usf("trace", "info", "c.usft").stdout
+        self.assertGreater(self.sums(info)[0]["switches"], 10)
+        self.assertNotIn("cut off", info)
+
+    def test_locks(self):
+        self.assertRegex(self.record("pingpong", "20"), r"most waited for, of futexes\n +\d+ waits +[\d.]+ ms 0x[0-9a-f]+ of \S+")
+
+    def test_formats_at_once(self):
+        self.usf("trace", "-o", "x.usfw", PROGRAM, "barrier", "2")
+        with open(os.path.join(self.dir, "x.usfw")) as f:
+            self.assertIn("workload ", f.read())
+        self.usf("trace", "-f", "text", "-o", "x", PROGRAM, "barrier", "2")
+        with open(os.path.join(self.dir, "x")) as f:
+            self.assertIn("-> running", f.read())
+        self.assertEqual(sorted(os.listdir(self.dir)), sorted(n for n in os.listdir(self.dir) if not n.endswith(".usft")))
+
+    def test_mistakes(self):
+        self.usf("trace", "-f", "jsn", PROGRAM, code=125)
+        self.usf("trace", "-o", "/nonexistent/x", PROGRAM, code=125)
+        self.usf("trace", "--seconds", "-1", code=125)
+        self.usf("trace", "--seconds", "1", PROGRAM, code=125)
+        self.usf("trace", "convert", code=125)
+        self.usf("trace", "convert", PROGRAM, code=125)
+        p = self.usf("trace", "info", PROGRAM, code=1)
+        self.assertIn("no recording", p.stderr)
+        p = self.usf("trace", "info", "none", code=1)
+        self.assertIn("No such file", p.stderr)
+        p = self.usf("trace", "--seconds", "0.1", "-o", "a.usft", code=1)
+        self.assertIn(self.instance, p.stderr)
+        p = self.usf("trace", "--policy", "linux", "-o", "a.usft", PROGRAM, "exit", "7", code=7)
+        self.assertIn("nothing is recorded", p.stderr)
+
+    def test_damaged_files(self):
+        self.record("barrier", "4")
+        with open(os.path.join(self.dir, "r.usft"), "rb") as f:
+            whole = f.read()
+        rnd = random.Random(SEED)
+        for i in range(30):
+            bad = bytearray(whole)
+            if i % 2:
+                bad = bad[:rnd.randrange(len(bad))]
+            else:
+                for _ in range(20):
+                    bad[rnd.randrange(len(bad))] = rnd.randrange(256)
+            with open(os.path.join(self.dir, "bad.usft"), "wb") as f:
+                f.write(bad)
+            for args in ("info", "bad.usft"), ("convert", "-f", "workload", "bad.usft"), ("convert", "-f", "perfetto", "bad.usft"), ("convert", "-f", "text", "bad.usft"):
+                p = subprocess.run([USF, "trace", *args], env=self.env, cwd=self.dir, capture_output=True, timeout=60)
+                self.assertIn(p.returncode, (0, 1), p.stderr)
+            if i % 2:
+                self.assertIn(b"cut off", p.stderr + subprocess.run([USF, "trace", "info", "bad.usft"], env=self.env, cwd=self.dir, capture_output=True).stdout
+                              if len(bad) >= 16 else b"cut off")
+
+    def test_disk_full(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        p = self.usf("trace", "-f", "recording", "-o", "/dev/full", PROGRAM, "exit", "5", code=5)
+        self.assertIn("could not be written", p.stderr)
+
+    # ---- an instance that runs ----
+    def start_long(self, seconds="20"):
+        p = subprocess.Popen([USF, "run", PROGRAM, "long", seconds], env=self.env, stdin=subprocess.DEVNULL)
+        self.addCleanup(p.wait)
+        self.addCleanup(p.kill)
+        for _ in range(200):
+            if subprocess.run([USF, "ps", "-i", self.instance], env=self.env, capture_output=True, text=True).stdout.count("long") or \
+                    os.path.exists("/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)):
+                break
+            time.sleep(0.05)
+        time.sleep(0.3)
+        return p
+
+    def test_attach(self):
+        p = self.start_long()
+        self.usf("trace", "--seconds", "0.3", "-o", "r.usft")
+        info = self.usf("trace", "info", "r.usft").stdout
+        self.assertGreater(self.sums(info)[0]["switches"], 10)
+        self.workload()
+        self.simulate()
+        self.usf("trace", "--seconds", "0.2", "-o", "r.usft")     # again, with another number
+        self.assertGreater(self.sums(self.usf("trace", "info", "r.usft").stdout)[0]["switches"], 10)
+        self.assertIsNone(p.poll())
+
+    def test_interrupt(self):
+        self.start_long()
+        t = subprocess.Popen([USF, "trace", "-o", "i.usft"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
+        for _ in range(200):
+            if os.path.exists(self.rings):
+                break
+            time.sleep(0.05)
+        p = self.usf("trace", "--seconds", "1", "-o", "j.usft", code=1)
+        self.assertIn("being recorded already", p.stderr)
+        time.sleep(0.3)
+        t.send_signal(signal.SIGINT)
+        self.assertEqual(t.wait(30), 0)
+        self.assertGreater(self.sums(self.usf("trace", "info", "i.usft").stdout)[0]["switches"], 10)
+
+    def test_killed_recorder(self):
+        p = self.start_long()
+        t = subprocess.Popen([USF, "trace", "-o", "i.usft"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
+        for _ in range(200):
+            if os.path.exists(self.rings):
+                break
+            time.sleep(0.05)
+        time.sleep(0.2)
+        t.kill()
+        t.wait()
+        for _ in range(400):        # the monitor notices
+            if not os.path.exists(self.rings):
+                break
+            time.sleep(0.05)
+        self.assertFalse(os.path.exists(self.rings))
+        self.assertIsNone(p.poll())
+        self.usf("trace", "--seconds", "0.2", "-o", "r.usft")
+        self.assertGreater(self.sums(self.usf("trace", "info", "r.usft").stdout)[0]["switches"], 10)
+        self.assertIn("cut off", self.usf("trace", "info", "i.usft").stdout)
+
+
+if __name__ == "__main__":
+    signal.alarm(170)
+    print("seed", SEED, file=sys.stderr)
+    random.seed(SEED)
+    result = unittest.main(argv=sys.argv[:1] + sys.argv[4:], exit=False, verbosity=1).result
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -74,7 +74,7 @@ static const char *choose(const struct gate_function *f, struct window *w)
     for (bool ends = false; i - from < GATE_JUMP_LEN; i += in.length) {
         if (ends || i >= f->len || w->nr == MAX_INSN) return short_one;
         if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, f->code + i, f->len - i, &in))) return undecodable;
-        if (!moves(&in)) return immovable;
+        if (!moves(&in)) return in.meta.category == ZYDIS_CATEGORY_RET ? short_one : immovable;
         w->at[w->nr] = (uint8_t)(i - from);
         w->size[w->nr++] = in.length;
         ends = in.meta.category == ZYDIS_CATEGORY_UNCOND_BR;

@@ -32,10 +32,10 @@ struct teams_found {
 bool teams_find(const struct gate_image *im, uintptr_t base, struct teams_found *f);
 
 /* An OpenMP runtime.  Written before its code runs. */
-#define TEAMS_RUNTIMES 32
+#define TEAMS_RUNTIMES 16
 struct teams_runtime {
     uintptr_t text, text_end;   /* of its object; text 0: none */
-    uint32_t bit;               /* of its own, in what threads remember */
+    uint32_t serial;            /* no other has had it: what threads remember of one that was unloaded goes for it alone */
     uint32_t look;              /* the environment is to be looked at, when it is used first */
     bool said, rigid;           /* the user has said how many threads; that their number must not vary */
     int (*max)(void);           /* without the hook */

@@ -60,10 +60,11 @@ static bool is_gone(const struct teams_runtime *r)
     return !e || !e->hooks.code;
 }
 
-/* The place unused for longest: threads may remember something of its last user.  `fresh` has no hooks yet: what was there before is gone. */
+/* `fresh` has no hooks yet: what was there before is gone. */
 static struct teams_runtime *new_runtime(const struct gate_object *fresh)
 {
     static unsigned latest;
+    static uint32_t serial;
     for (struct teams_runtime *r = teams_runtimes; r < teams_runtimes + TEAMS_RUNTIMES; r++)
         if (r->text && (r->text == fresh->text || is_gone(r))) r->text = 0;
     for (unsigned i = 1; i <= TEAMS_RUNTIMES; i++) {
@@ -71,7 +72,7 @@ static struct teams_runtime *new_runtime(const struct gate_object *fresh)
         struct teams_runtime *r = &teams_runtimes[n];
         if (r->text) continue;
         latest = n;
-        *r = (struct teams_runtime){.text = fresh->text, .text_end = fresh->text_end, .bit = 1u << n, .look = 1};
+        *r = (struct teams_runtime){.text = fresh->text, .text_end = fresh->text_end, .serial = ++serial, .look = 1};
         return r;
     }
     return NULL;

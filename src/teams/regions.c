@@ -9,18 +9,28 @@
 
 #include <stdatomic.h>
 
-/* Bits of runtimes. */
 static __thread struct {
-    uint32_t sized;             /* the thread has called omp_set_num_threads */
-    uint32_t rigid;             /* ... omp_set_dynamic(false), and not (true) since */
-    uint32_t pushed;            /* the size of its next region of libomp, 0: the default */
+    uint32_t said[TEAMS_RUNTIMES];      /* flags below; from FLAGS on the runtime's serial */
+    uint32_t pushed;                    /* the size of its next region of libomp, 0: the default */
 } self;
+enum { SIZED = 1, RIGID = 2, FLAGS = 4 };       /* it has called omp_set_num_threads; omp_set_dynamic(false), and not (true) since */
+
+static uint32_t *said_to(const struct teams_runtime *r)
+{
+    uint32_t *v = &self.said[r - teams_runtimes];
+    if (*v / FLAGS != r->serial) *v = r->serial * FLAGS;
+    return v;
+}
 
 static const struct teams_share *_Atomic share;
 
 void teams_begin(const struct teams_share *s) { atomic_store_explicit(&share, s, memory_order_release); }
 
-void teams_fresh_thread(void) { self.sized = self.rigid = self.pushed = 0; }
+void teams_fresh_thread(void)
+{
+    for (unsigned i = 0; i < TEAMS_RUNTIMES; i++) self.said[i] = 0;
+    self.pushed = 0;
+}
 
 /* In another region, of one thread perhaps, or in a league of several teams. */
 static bool is_inner(const struct teams_runtime *r) { return r->level() > 0 || (r->teams && r->teams() > 1); }
@@ -32,13 +42,13 @@ static bool is_said(struct teams_runtime *r)
         teams_read_environment(r);
         __atomic_store_n(&r->look, 0, __ATOMIC_RELEASE);
     }
-    return r->said || self.sized & r->bit;
+    return r->said || *said_to(r) & SIZED;
 }
 
 static bool follows(struct teams_runtime *r)
 {
     if (teams_mode == TEAMS_OFF || is_said(r) || r->rigid) return false;
-    return teams_mode == TEAMS_ON ? !(self.rigid & r->bit) : r->dynamic() != 0;
+    return teams_mode == TEAMS_ON ? !(*said_to(r) & RIGID) : r->dynamic() != 0;
 }
 
 static uint32_t at_most(uint32_t n, int limit) { return limit > 0 && n > (uint32_t)limit ? (uint32_t)limit : n; }
@@ -71,8 +81,8 @@ static uint32_t bound(struct teams_runtime *r)
 static void set_dynamic(const struct teams_runtime *r, bool is)
 {
     if (is_inner(r)) return;        /* it goes for what is in this region alone */
-    if (is) self.rigid &= ~r->bit;
-    else self.rigid |= r->bit;
+    if (is) *said_to(r) &= ~(uint32_t)RIGID;
+    else *said_to(r) |= RIGID;
 }
 
 static void begin_pushed(struct teams_runtime *r, void *loc)
@@ -96,7 +106,7 @@ uintptr_t teams_enter(const struct gate_hook_site *site, uint64_t *regs)
     case TEAMS_PUSH: self.pushed = (uint32_t)regs[TEAMS_RDX]; break;
     case TEAMS_SERIAL: self.pushed = 0; break;
     case TEAMS_SET_SIZE:
-        if (!is_inner(r)) self.sized |= r->bit;
+        if (!is_inner(r)) *said_to(r) |= SIZED;
         break;
     case TEAMS_SET_DYNAMIC: set_dynamic(r, (int32_t)regs[TEAMS_RDI] != 0); break;
     case TEAMS_SET_DYNAMIC_4: set_dynamic(r, *arg != 0); break;

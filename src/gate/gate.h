@@ -130,7 +130,7 @@ struct gate_hook_site {
     uint64_t start;             /* the instructions that were moved */
     uint8_t len, nr;            /* bytes, instructions */
     uint8_t code_at, resume_at; /* offsets in the stub, of which this is the head */
-    struct { uint8_t from, to; } insn[6];   /* offsets from start, in the stub */
+    struct { uint8_t from, to; } insn[6];   /* offsets from start, in the stub; insn[nr]: of what follows them, of the jump there */
 };
 struct gate_hook {
     uintptr_t at;               /* the function */

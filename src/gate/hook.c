@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 
 #define STUB     192u       /* multiple of 16 */
-#define MAX_INSN 6u
+#define MAX_INSN 5u
 #define MAX_LEN  (4096u * 16)
 
 _Static_assert(offsetof(struct gate_hook_site, data) == 8 && offsetof(struct gate_hook_site, resume) == 0, "teams/entry.S");
@@ -187,6 +187,8 @@ static bool build(const struct window *w, uintptr_t base, uint64_t data, uintptr
         h->insn[i].to = (uint8_t)e.at;
         move(&e, &in, c, base + w->start + w->at[i]);
     }
+    h->insn[w->nr].from = h->len;
+    h->insn[w->nr].to = (uint8_t)e.at;
     jump(&e, base + w->start + w->len);
     if (e.at > e.literal_at) return false;
     for (unsigned i = 0; i < 8; i++) buf[e.literal_at + i] = (uint8_t)(e.literal >> 8 * i);
@@ -198,10 +200,15 @@ uintptr_t gate_hook_original(uintptr_t code, size_t len, uintptr_t pc)
     size_t at = (pc - code) % STUB;
     const struct gate_hook_site *h = (const void *)(pc - at);
     (void)len;
-    if (at < h->code_at) return pc;
+    if (at < h->code_at || h->nr > MAX_INSN) return pc;
     uintptr_t is = h->start;
-    for (unsigned i = 0; i < h->nr && i < MAX_INSN && at >= h->resume_at; i++)
+    for (unsigned i = 0; i <= h->nr && at >= h->resume_at; i++) {
+        const uint8_t *c = (const uint8_t *)h + h->insn[i].to;
         if (at >= h->insn[i].to) is = h->start + h->insn[i].from;
+        /* A call, as good as made: what jumps there is the function called, at its beginning. */
+        if (at == h->insn[i].to + 6u && c[0] == 0xff && c[1] == 0x35 && c[6] == 0xe9)
+            return pc + 5 + (uintptr_t)(int64_t) * (const int32_t *)(const void *)(c + 7);
+    }
     return is;
 }
 

@@ -78,6 +78,13 @@ static struct teams_runtime *new_runtime(const struct gate_object *fresh)
     return NULL;
 }
 
+static uintptr_t without_hook(uintptr_t base, uint64_t function, const struct gate_hook *hook, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (hook[i].at == base + function) return hook[i].resume;
+    return function ? base + function : 0;
+}
+
 #define CALL(r, member, address) ((r)->member = (__typeof__((r)->member))((address) ? o->base + (address) : 0))
 
 void teams_object_loaded(const struct gate_object *o)
@@ -91,19 +98,21 @@ void teams_object_loaded(const struct gate_object *o)
         usf_say("%s: too many OpenMP runtimes: its teams do not follow shares", o->path);
         return;
     }
+    unsigned n = 0;
     for (unsigned i = 0; i < f.nr; i++)
-        hook[i] = (struct gate_hook){.at = o->base + f.hook[i].at, .data = (uint64_t)(r - teams_runtimes) << TEAMS_ROLE_BITS | f.hook[i].role};
+        if (f.hook[i].role != TEAMS_MAX || teams_mode == TEAMS_ON)      /* it answers something else then alone */
+            hook[n++] = (struct gate_hook){.at = o->base + f.hook[i].at, .data = (uint64_t)(r - teams_runtimes) << TEAMS_ROLE_BITS | f.hook[i].role};
     CALL(r, level, f.call[TEAMS_GET_LEVEL]);
     CALL(r, dynamic, f.call[TEAMS_GET_DYNAMIC]);
     CALL(r, teams, f.call[TEAMS_GET_TEAMS]);
     CALL(r, limit, f.call[TEAMS_GET_LIMIT]);
     CALL(r, gtid, f.call[TEAMS_GTID]);
     teams_read_environment(r);
-    const char *why = gate_hook_functions(o, hook, f.nr, teams_entry);
-    for (unsigned i = 0; i < f.nr && !why; i++) {
-        if (f.hook[i].at == f.max) r->max = (int (*)(void))hook[i].resume;
-        if (f.hook[i].at == f.push) r->push = (void (*)(void *, int, int))hook[i].resume;
+    const char *why = gate_hook_functions(o, hook, n, teams_entry);
+    if (!why) {
+        r->push = (void (*)(void *, int, int))without_hook(o->base, f.push, hook, n);
+        r->max = (int (*)(void))without_hook(o->base, f.max, hook, n);
+        return;
     }
-    if (!why) return;
     usf_say("%s: its OpenMP teams do not follow shares: %s", o->path, why);
 }

@@ -3,11 +3,15 @@
  * Commands on standard input, one per line; each is answered by a number in a line of its own. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #define MODULES 16
 static struct { char name[32], path[512]; void *handle; } modules[MODULES];
@@ -115,6 +119,47 @@ static int arguments(const char *module, int n)
     return *others == 54321 && *sum == 1.75 ? *last : -1;
 }
 
+/* ---- unwinding ---------------------------------------------------------------------------------------- */
+/* A call that is executed instruction by instruction: how many of them there are from where an unwinder, begun in a signal's handler,
+ * does not find the caller. */
+static int steps, lost;
+static int stepped(void (*f)(void *, void *, unsigned, unsigned));
+
+static _Unwind_Reason_Code look(struct _Unwind_Context *c, void *found)
+{
+    if (_Unwind_GetRegionStart(c) == (uintptr_t)stepped) *(int *)found = 1;
+    return _URC_NO_REASON;
+}
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+    int found = 0;
+    uintptr_t pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    (void)sig, (void)info;
+    if (_Unwind_FindEnclosingFunction((void *)pc) == (void *)stepped) return;       /* its own pushes are not described */
+    steps++;
+    _Unwind_Backtrace(look, &found);
+    if (!found && lost++ < 5) fprintf(stderr, "lost at %#lx\n", (unsigned long)pc);
+}
+
+__attribute__((noinline)) static int stepped(void (*f)(void *, void *, unsigned, unsigned))
+{
+    __asm__ volatile("pushf\n orl $0x100, (%%rsp)\n popf" : : : "memory", "cc");
+    f(NULL, NULL, 0, 0);
+    __asm__ volatile("pushf\n andl $~0x100, (%%rsp)\n popf" : : : "memory", "cc");
+    return steps;
+}
+
+static int unwind(const char *module, const char *function)
+{
+    struct sigaction a = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+    void (*f)(void *, void *, unsigned, unsigned) = (void (*)(void *, void *, unsigned, unsigned))symbol(module, function);
+    f(NULL, NULL, 0, 0);
+    steps = lost = 0;
+    if (sigaction(SIGTRAP, &a, NULL) || stepped(f) < 50) return -1;
+    return lost;
+}
+
 /* Load and unload it so often, with something else in its place now and then: how often its region had the right size. */
 static int reload(const char *path, int times)
 {
@@ -153,6 +198,7 @@ int main(void)
         else if (!strcmp(what, "fresh")) r = in_thread(says_nothing, module);
         else if (!strcmp(what, "child")) r = in_child(module);
         else if (!strcmp(what, "arguments")) r = arguments(module, n);
+        else if (!strcmp(what, "unwind")) r = unwind(module, arg);
         else if (!strcmp(what, "reload")) r = reload(arg, 100);
         else if (!strncmp(what, "GOMP_", 5)) r = fake(module, what, n);
         else r = call(module, what, n);

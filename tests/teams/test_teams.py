@@ -218,6 +218,13 @@ class Case(unittest.TestCase):
         self.assertEqual((h("GOMP_parallel", "f", 0), h("max", "f")), (0, 9))
         h.end()
 
+    def test_unwinding_from_any_instruction(self):
+        h = Host(self)
+        h("open", "f", FAKES[0])
+        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_loop_static"):
+            self.assertEqual(h("unwind", "f", f), 0, f)
+        h.end()
+
     def test_what_cannot_be_hooked_is_left_alone(self):
         for fake, why in zip(FAKES[1:], ("too short", "jumps into its first", "no description of its bounds")):
             h = Host(self, "-v")

@@ -39,7 +39,7 @@ all: setup-build $(BUILD)/build.ninja
 
 # What a user runs, without the tests.
 usf: setup-build $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet usf usf-sim usf-sim-large libusf.so libusf-teams.so
+	@ninja -C $(BUILD) --quiet usf usf-sim usf-sim-large libusf.so
 
 setup-%:
 	@scripts/setup $(subst +, ,$*)

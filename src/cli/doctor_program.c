@@ -7,6 +7,7 @@
 #include "cli/program.h"
 #include "gate/gate.h"
 #include "gate/scan.h"
+#include "teams/teams.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,12 +54,24 @@ static void *read_whole(const char *path, size_t *size)
     return p;
 }
 
+/* OpenMP runtimes, whose regions are to follow the program's share of the cores. */
+static void check_teams(const char *path, const void *image, size_t size)
+{
+    const char *why;
+    bool hidden;
+    int n = teams_scan_image(image, size, &why, &hidden);
+    if (n > 0) doctor_find(FINDING_GOOD, "openmp", "%s: its teams can follow a share (%d functions; see --malleable)", path, n);
+    else if (n < 0) doctor_find(FINDING_WARN, "openmp", "%s: its teams do not follow shares: %s", path, why);
+    else if (hidden) doctor_find(FINDING_NOTE, "openmp", "%s has an OpenMP runtime linked into it, which is not seen: its teams do not follow shares", path);
+}
+
 static void check_file(const char *path, struct coverage *total)
 {
     size_t size;
     void *image = read_whole(path, &size);
     struct coverage c = {0};
     int r = image ? gate_scan_image(image, size, count_site, &c) : -errno;
+    if (r >= 0) check_teams(path, image, size);
     free(image);
     if (r < 0) {
         doctor_find(FINDING_WARN, "sites", "%s: %s", path, strerror(-r));

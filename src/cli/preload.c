@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #define LIBRARY "libusf.so"
-#define TEAMS   "libusf-teams.so"
 
 static int sound_library(struct preload *lib, char *why, size_t why_len)
 {
@@ -53,13 +52,11 @@ int preload_find(struct preload *lib, char *why, size_t why_len)
     return -1;
 }
 
-static bool is_named(const char *entry, size_t len, const char *name)
+static bool is_ours(const char *entry, size_t len)
 {
-    const size_t n = strlen(name);
-    return len >= n && !memcmp(entry + len - n, name, n) && (len == n || entry[len - n - 1] == '/');
+    const size_t n = strlen(LIBRARY);
+    return len >= n && !memcmp(entry + len - n, LIBRARY, n) && (len == n || entry[len - n - 1] == '/');
 }
-
-static bool is_ours(const char *entry, size_t len) { return is_named(entry, len, LIBRARY) || is_named(entry, len, TEAMS); }
 
 /* The entries of LD_PRELOAD that are not ours, joined by colons. */
 static char *other_preloads(void)
@@ -78,15 +75,12 @@ static char *other_preloads(void)
     return out;
 }
 
-void preload_set(const char *path, bool teams)
+void preload_set(const char *path)
 {
-    int folder = (int)(strrchr(path, '/') - path);
-    char *more = teams ? xasprintf(":%.*s/" TEAMS, folder, path) : xasprintf("%s", "");
-    char *others = other_preloads(), *all = xasprintf("%s%s%s%s", path, more, *others ? ":" : "", others);
+    char *others = other_preloads(), *all = xasprintf("%s%s%s", path, *others ? ":" : "", others);
     setenv("LD_PRELOAD", all, 1);
     free(all);
     free(others);
-    free(more);
 }
 
 void preload_unset(void)

@@ -11,9 +11,8 @@ struct preload {
 };
 /* The libusf.so that belongs to this tool: beside it, or where it is installed.  0, or -1 with why. */
 int preload_find(struct preload *lib, char *why, size_t why_len);
-/* Put it first into LD_PRELOAD, and libusf-teams.so, which lies beside it, after it; any others of these in there go (an inner
- * `usf run` wins). */
-void preload_set(const char *path, bool teams);
+/* Put it first into LD_PRELOAD; any other libusf.so in there goes (an inner `usf run` wins). */
+void preload_set(const char *path);
 /* Take what is ours out of LD_PRELOAD. */
 void preload_unset(void);
 /* USF_* for the program. */

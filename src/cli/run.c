@@ -151,7 +151,7 @@ static void set_environment(struct run *r)
 {
     set_tree();
     leave_outer_run(r);             /* looks at the outer environment: first */
-    preload_set(r->library.path, r->config->s.malleable);
+    preload_set(r->library.path);
     export_options(r->config);
     /* runs in it do not ask their user's file again */
     if (config_value_of(r->config, "share")->origin == ORIGIN_CLI && r->config->s.share.with <= USF_SHARE_USER)

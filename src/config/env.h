@@ -16,7 +16,7 @@
  *   USF_WEIGHT          1-10000; 100: normal
  *   USF_PRIORITY        -1000 to 1000; 0: normal
  *   USF_NO_GANG         on | off
- *   USF_MALLEABLE       on | off
+ *   USF_MALLEABLE       auto | on | off
  *   USF_THREAD_CACHE    on | off
  *   USF_SHARED_CODE     on | off
  *   USF_CACHE_DIR       absolute path; empty: nothing is kept

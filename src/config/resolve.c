@@ -52,7 +52,7 @@ static const char *entry_text(const struct usf_option *o, const struct toml_entr
 {
     if (e->type == TOML_STRING) return is_number(o) ? 0 : e->text;
     if (e->type == TOML_INTEGER) return is_number(o) ? e->text : 0;
-    bool switches = o->type == OPT_REPORT || (o->choices && !strcmp(o->choices, "off|on"));
+    bool switches = o->type == OPT_REPORT || (o->choices && (!strcmp(o->choices, "off|on") || !strcmp(o->choices, "auto|on|off")));
     return !switches ? 0 : !strcmp(e->text, "true") ? "on" : "off";
 }
 

@@ -29,7 +29,7 @@ struct usf_settings {
     uint64_t weight;                    /* as struct usf_pol_proc has them, */
     int64_t priority;
     uint32_t no_gang;                   /* ... 0, 1 */
-    uint32_t malleable;                 /* 0, 1 */
+    uint32_t malleable;                 /* enum teams_mode */
     uint64_t monitor_linger_ns;
     uint32_t lock_kind;                 /* 0 plain, 1 dtlock: as in struct usf_header */
     uint32_t thread_cache;              /* 0, 1 */

@@ -53,9 +53,10 @@ const struct usf_option usf_options[] = {
      .flags = OPT_F_EXPORT | OPT_F_BARE, .arg = "on|off", .choices = "off|on", .def = "off",
      .help = "do not coschedule this program's threads: they run wherever there is room"},
     {.name = "malleable", .env = USF_ENV_MALLEABLE, .type = OPT_CHOICE, FIELD(malleable),
-     .flags = OPT_F_EXPORT | OPT_F_BARE, .arg = "on|off", .choices = "off|on", .def = "off",
-     .help = "OpenMP's default teams follow the program's share of the cores",
-     .more = "With policies that tell programs a share (equi, speedup, gang); CPU counts and affinity queries follow it in any case."},
+     .flags = OPT_F_EXPORT | OPT_F_BARE, .arg = "auto|on|off", .choices = "auto|on|off", .def = "auto",
+     .help = "OpenMP's default teams follow the program's share of the cores, from region to region",
+     .more = "With policies that tell programs a share (equi, speedup, gang). 'auto': where OpenMP allows it, after OMP_DYNAMIC=true or "
+             "omp_set_dynamic; 'on': in any case. A program that takes all its teams to be equal may then compute something else."},
     {.name = "thread-cache", .env = USF_ENV_THREAD_CACHE, .type = OPT_CHOICE, FIELD(thread_cache),
      .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "on",
      .help = "keep ended threads for later pthread_create"},

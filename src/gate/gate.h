@@ -114,8 +114,31 @@ void gate_for_each_object(void (*fn)(const struct gate_object *, void *), void *
 
 /* Function bounds from the object's .eh_frame: the FDE that covers pc.  false: none. */
 bool gate_function_bounds(const struct gate_object *o, uintptr_t pc, uintptr_t *start, uintptr_t *end);
+/* A function of that name in the object's dynamic symbol table, of any version; 0: it defines none. */
+uintptr_t gate_find_function(const struct gate_object *o, const char *name);
 /* The object that has pc in its text; false: none.  Async-signal-safe (own table, no ld.so lock). */
 bool gate_find_object(uintptr_t pc, struct gate_object *out);
+
+/* ---- hook.c: functions that are to pass through one of ours first --------------------------------- */
+/* What the entry is given in %r11, with everything else as the function's caller left it.  It goes on at `resume`, where the
+ * function's first instructions have been moved to; `resume` may also be called as the function without the hook.
+ * Offsets known to teams/entry.S. */
+struct gate_hook_site {
+    uint64_t resume;
+    uint64_t data;              /* as given */
+    uint64_t enter;
+    uint64_t start;             /* the instructions that were moved */
+    uint8_t len, nr;            /* bytes, instructions */
+    uint8_t code_at, resume_at; /* offsets in the stub, of which this is the head */
+    struct { uint8_t from, to; } insn[6];   /* offsets from start, in the stub; insn[nr]: of what follows them, of the jump there */
+};
+struct gate_hook {
+    uintptr_t at;               /* the function */
+    uint64_t data;
+    uintptr_t resume;           /* set */
+};
+/* All or none, but for memory that cannot be written.  Before the object's code runs, once for each.  Null, or why not. */
+const char *gate_hook_functions(const struct gate_object *o, struct gate_hook *h, unsigned n, void (*enter)(void));
 
 /* Executable memory within `reach` (2 GiB) of `near`, for stubs: `len` bytes, r-x, private.
  * Async-signal-safe.  null: none left. */

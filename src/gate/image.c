@@ -24,6 +24,7 @@ int gate_image_from_file(struct gate_image *im, const void *file, size_t size)
     const Elf64_Phdr *ph = (const void *)((const char *)file + eh->e_phoff);
     for (unsigned i = 0; i < eh->e_phnum; i++) {
         if (ph[i].p_type == PT_GNU_EH_FRAME) im->eh_hdr = ph[i].p_vaddr;
+        if (ph[i].p_type == PT_DYNAMIC) im->dynamic = ph[i].p_vaddr;
         if (ph[i].p_type != PT_LOAD || !(ph[i].p_flags & PF_R)) continue;
         if (ph[i].p_offset > size || ph[i].p_filesz > size - ph[i].p_offset) return -ENOEXEC;
         add_segment(im, &ph[i], (const uint8_t *)file + ph[i].p_offset);
@@ -36,6 +37,7 @@ void gate_image_from_phdrs(struct gate_image *im, uintptr_t base, const Elf64_Ph
     *im = (struct gate_image){0};
     for (unsigned i = 0; i < n; i++) {
         if (ph[i].p_type == PT_GNU_EH_FRAME) im->eh_hdr = ph[i].p_vaddr;
+        if (ph[i].p_type == PT_DYNAMIC) im->dynamic = ph[i].p_vaddr;
         if (ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_R)
             add_segment(im, &ph[i], (const uint8_t *)(base + ph[i].p_vaddr));
     }

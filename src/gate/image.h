@@ -23,6 +23,7 @@ struct gate_image {
     struct gate_seg seg[GATE_MAX_SEGS];     /* readable PT_LOADs, ascending addresses */
     unsigned nr_segs;
     uint64_t eh_hdr;                        /* .eh_frame_hdr, 0 = none */
+    uint64_t dynamic;                       /* dynamic section, 0 = none */
     uint64_t low, high;                     /* all segments lie within */
     bool linker;                            /* it is the dynamic linker of this process */
 };
@@ -45,6 +46,17 @@ static inline const uint8_t *gate_at(const struct gate_image *im, uint64_t addr,
 
 /* Build-id in the PT_NOTE segments: its length (at most `cap` bytes copied), 0 = none. */
 unsigned gate_build_id(uintptr_t base, const Elf64_Phdr *ph, unsigned n, uint8_t *out, unsigned cap);
+
+/* ---- symbols.c: the dynamic symbol table ---------------------------------------------------------- */
+/* Addresses of the object's own; base: where it is loaded, since the dynamic linker writes true addresses into the section (0: a file). */
+struct gate_symbols {
+    const struct gate_image *im;
+    uint64_t sym, str;
+    uint64_t gnu, old;      /* hash tables; either may be 0 */
+};
+bool gate_symbols_find(const struct gate_image *im, uintptr_t base, struct gate_symbols *s);
+/* The functions of that name that the object defines (versions may be several), one after the other: *at is 0 at first.  0: no more. */
+uint64_t gate_symbols_function(const struct gate_symbols *s, const char *name, uint32_t *at);
 
 /* ---- .eh_frame ---------------------------------------------------------------------------------- */
 struct gate_fde {

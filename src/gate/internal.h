@@ -72,6 +72,10 @@ void gate_encode_jump(uint8_t *p, const struct gate_rec *r, uintptr_t at, uintpt
 struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
                                       const struct gate_key *key, const char *path);
 
+/* ---- hook.c ------------------------------------------------------------------------------------- */
+/* gate_original_pc for a pc in the stubs [code, code+len). */
+uintptr_t gate_hook_original(uintptr_t code, size_t len, uintptr_t pc);
+
 /* ---- share.c ------------------------------------------------------------------------------------ */
 struct gate_origin { uint64_t dev, ino, size, mtime, ctime; };          /* which file an object was loaded from */
 struct gate_shared {

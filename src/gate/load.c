@@ -142,6 +142,7 @@ void gate_patch_loaded(void)
         if (!e->seen) {
             gate_entry_drop(e);
             gate_free_code(e->patched.code, e->patched.len);
+            gate_free_code(e->hooks.code, e->hooks.len);
         }
 }
 

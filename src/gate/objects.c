@@ -100,6 +100,8 @@ uintptr_t gate_original_pc(uintptr_t pc)
     for (struct gate_entry *e = gate_entry_next(NULL); e; e = gate_entry_next(e)) {
         uintptr_t code = (uintptr_t)e->patched.code;
         if (code && pc >= code && pc - code < e->patched.len) return gate_chunk_original(code, e->patched.len, pc);
+        code = (uintptr_t)e->hooks.code;
+        if (code && pc >= code && pc - code < e->hooks.len) return gate_hook_original(code, e->hooks.len, pc);
     }
     return pc;
 }

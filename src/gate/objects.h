@@ -17,6 +17,7 @@ struct gate_entry {
     struct gate_object object;      /* path and build_id point at the copies below */
     struct gate_image image;
     struct gate_patched patched;
+    struct gate_patched hooks;      /* hook.c's stubs */
     char path[GATE_PATH_MAX];       /* cut if longer */
     uint8_t build_id[32];
 };

@@ -66,4 +66,8 @@ int32_t gate_static_nr(const struct gate_function *f, uint64_t at);
 bool gate_may_follow(const struct gate_function *f, uint64_t at);
 /* Where in the instruction its RIP-relative displacement lies; 0 = none. */
 unsigned gate_rip_offset(const struct gate_function *f, uint64_t at);
+
+/* ---- hook.c ------------------------------------------------------------------------------------- */
+/* May the function's first instructions be moved to a stub?  Null, or why not.  Pure over the image. */
+const char *gate_hook_refuses(const struct gate_image *im, uint64_t function);
 #endif

@@ -1,8 +1,9 @@
 /* src/runtime/share.c - the program learns how many cores it is to reckon with.  SPDX-License-Identifier: Apache-2.0
  *
  * A policy may tell a process a share of the cores (usf_pol_proc.share).  CPU counts and affinity queries answer with it
- * (affinity.c), and so do OpenMP's default team sizes (threads/omp.c).  It is no limit: threads run wherever the policy has them run. */
+ * (affinity.c), and so do OpenMP's default team sizes (src/teams).  It is no limit: threads run wherever the policy has them run. */
 #include "runtime/runtime.h"
+#include "teams/teams.h"
 #include "threads/threads.h"
 
 /* The process's own record, or null. */
@@ -75,20 +76,21 @@ static void become_malleable(struct usf_pol_proc *p)
     if (t) sched_set_malleable(&rt.sched, &t->self);
 }
 
-static uint32_t region(uint32_t asked)
+static uint32_t size(void)
 {
     uint64_t cores[USF_CORE_WORDS];
+    const struct usf_pol_proc *p = own();
+    uint32_t most = bound(), n = !p ? 1 : cores_of(p, cores) ? count(cores) : count(p->cores);
+    return n > most ? most : n ? n : 1;
+}
+
+static void begins(uint32_t width, bool follows)
+{
     struct usf_pol_proc *p = own();
-    if (!p || asked == 1) return 0;         /* no parallel one */
-    uint32_t n = asked, most = bound();
-    if (!asked) {
-        become_malleable(p);
-        n = cores_of(p, cores) ? count(cores) : count(p->cores);
-        if (n > most) n = most;
-    }
+    if (!p) return;
+    if (follows) become_malleable(p);
     __atomic_fetch_add(&p->progress, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->width, n, __ATOMIC_RELAXED);
-    return asked ? 0 : n;
+    __atomic_store_n(&p->width, width, __ATOMIC_RELAXED);
 }
 
 static uint32_t cpus(void)
@@ -100,6 +102,8 @@ static uint32_t cpus(void)
 
 void rt_install_share(void)
 {
-    static const struct threads_share hooks = {.is_told = is_told, .region = region, .cpus = cpus, .bound = bound};
-    atomic_store(&usf_threads_share, &hooks);
+    static const struct threads_share counts = {.is_told = is_told, .cpus = cpus};
+    static const struct teams_share regions = {.is_told = is_told, .size = size, .bound = bound, .begins = begins};
+    atomic_store(&usf_threads_share, &counts);
+    teams_begin(&regions);
 }

@@ -7,10 +7,17 @@
 #include "monitor/monitor.h"
 #include "policy/policy.h"
 #include "runtime/runtime.h"
+#include "teams/teams.h"
 #include "threads/threads.h"
 #include "trace/trace.h"
 
-static void each_object(const struct gate_object *o, void *arg) { (void)arg; rt_object_loaded(o); }
+static void look_at_object(const struct gate_object *o)
+{
+    rt_object_loaded(o);
+    if (!rt.sched.kernel) teams_object_loaded(o);
+}
+
+static void each_object(const struct gate_object *o, void *arg) { (void)arg; look_at_object(o); }
 
 /* What the others would go by is not right either. */
 static void on_bug(void)
@@ -28,7 +35,7 @@ static void count_unpatched(void)
 
 static void object_loaded(const struct gate_object *o)
 {
-    rt_object_loaded(o);
+    look_at_object(o);
     count_unpatched();
 }
 
@@ -163,6 +170,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     rt_install_affinity();
     rt_install_apart();
     rt_spin_init();
+    teams_init((enum teams_mode)rt.settings.malleable, envp);
     rt_signals_init();
     rt_note_cpuset();       /* whoever takes part looks whether that has changed */
     if (join_instance()) {
@@ -184,6 +192,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     rt.on = true;
     if (!rt.sched.kernel) rt_install_share();
     threads_is_off = no_cache;
+    threads_is_fresh = teams_fresh_thread;
     const char *off = threads_init(rt.settings.thread_cache && !rt.sched.kernel);
     if (off) no_cache(off);
 }

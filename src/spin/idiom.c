@@ -11,61 +11,6 @@
 #include "gate/gate.h"
 #include "os/os.h"
 
-#include <elf.h>
-
-/* ---- symbols ---------------------------------------------------------------------------------- */
-struct symbols {
-    uintptr_t base;
-    const Elf64_Sym *sym;
-    const char *str;
-    const uint32_t *hash;        /* GNU hash table */
-};
-
-static const void *dynamic_pointer(uintptr_t base, uintptr_t v) { return (const void *)(v < base ? v + base : v); }
-
-static bool find_symbols(const struct gate_object *o, struct symbols *s)
-{
-    /* the first segment of a shared object begins with its header */
-    const Elf64_Ehdr *h = (const void *)o->base;
-    if (!o->base || o->base >= o->text_end || *(const uint32_t *)(const void *)h->e_ident != 0x464c457f) return false;
-    const Elf64_Phdr *p = (const void *)(o->base + h->e_phoff);
-    *s = (struct symbols){ .base = o->base };
-    for (int i = 0; i < h->e_phnum; i++) {
-        if (p[i].p_type != PT_DYNAMIC) continue;
-        for (const Elf64_Dyn *d = (const void *)(o->base + p[i].p_vaddr); d->d_tag; d++) {
-            const void *v = dynamic_pointer(o->base, d->d_un.d_ptr);
-            if (d->d_tag == DT_SYMTAB) s->sym = v;
-            if (d->d_tag == DT_STRTAB) s->str = v;
-            if (d->d_tag == DT_GNU_HASH) s->hash = v;
-        }
-    }
-    return s->sym && s->str && s->hash;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    while (*a && *a == *b) a++, b++;
-    return *a == *b;
-}
-
-/* The address of a function that the object defines, or 0. */
-static uintptr_t find_function(const struct symbols *s, const char *name)
-{
-    uint32_t h = 5381;
-    for (const char *c = name; *c; c++) h = h * 33 + (uint8_t)*c;
-    uint32_t nr_buckets = s->hash[0], first = s->hash[1], bloom = s->hash[2];
-    const uint32_t *bucket = s->hash + 4 + 2 * bloom, *chain = bucket + nr_buckets;
-    uint32_t i = nr_buckets ? bucket[h % nr_buckets] : 0;
-    if (i < first) return 0;
-    for (;; i++) {
-        uint32_t v = chain[i - first];
-        if ((v | 1) == (h | 1) && same_text(s->str + s->sym[i].st_name, name) && s->sym[i].st_shndx != SHN_UNDEF &&
-            ELF64_ST_TYPE(s->sym[i].st_info) == STT_FUNC)
-            return s->base + s->sym[i].st_value;
-        if (v & 1) return 0;
-    }
-}
-
 /* ---- what is known ---------------------------------------------------------------------------- */
 static const struct { const char *object, *function; } polls[] = {
     { "libopen-pal.so", "opal_progress" },          /* OpenMPI 3-5: every wait */
@@ -93,11 +38,10 @@ static bool contains(const char *s, const char *what)
 
 static int patch_polls(const struct gate_object *o, const char *file)
 {
-    struct symbols sym;
     int n = 0;
     for (unsigned i = 0; i < sizeof polls / sizeof *polls; i++) {
-        if (!starts_with(file, polls[i].object) || !find_symbols(o, &sym)) continue;
-        uintptr_t at = find_function(&sym, polls[i].function), start, end;
+        if (!starts_with(file, polls[i].object)) continue;
+        uintptr_t at = gate_find_function(o, polls[i].function), start, end;
         if (at && gate_function_bounds(o, at, &start, &end) && start == at)
             n += spin_patch_poll((const uint8_t *)start, start, end) >= 0;
     }
@@ -138,12 +82,11 @@ static int patch_neighbourhood(const struct gate_object *o, uintptr_t around)
 
 int spin_apply_idioms(const struct gate_object *o)
 {
-    struct symbols sym;
     if (!o->path) return 0;
     const char *file = base_name(o->path);
     int n = patch_polls(o, file);
-    if (contains(file, "openblas") && find_symbols(o, &sym)) {
-        uintptr_t at = find_function(&sym, "exec_blas_async");
+    if (contains(file, "openblas")) {
+        uintptr_t at = gate_find_function(o, "exec_blas_async");
         if (at) n += patch_neighbourhood(o, at);
     }
     return n;

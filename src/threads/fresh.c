@@ -181,8 +181,12 @@ bool fresh_possible(const struct thread_rec *r)
     return drop_altstack();
 }
 
+void (*threads_is_fresh)(void);
+
 void fresh_reset(void)
 {
+    if (threads_is_fresh)
+        threads_is_fresh();
     uselocale(LC_GLOBAL_LOCALE);
     dlerror();
     h_errno = 0;

@@ -21,6 +21,8 @@
 const char *threads_init(bool enabled);
 /* ... and then it may turn out to be off after all: why is told here. */
 extern void (*threads_is_off)(const char *why);
+/* A kept thread is about to become another: what the runtime remembers of it goes.  Null: nothing. */
+extern void (*threads_is_fresh)(void);
 
 /* At most `parked` threads are kept, each for at most idle_ms without work.  Defaults: 256, 5000. */
 void threads_set_limits(unsigned parked, unsigned idle_ms);
@@ -47,14 +49,12 @@ void threads_no_room(void);
 /* End all kept threads and wait until the kernel has forgotten them (bounded: 1 s).  True if there were any. */
 bool threads_flush(void);
 
-/* What the runtime knows of the process's share of the cores, for CPU counts and OpenMP's teams (omp.c).  Null: there is no runtime. */
+/* What the runtime knows of the process's share of the cores, for CPU counts.  Null: there is no runtime. */
 struct threads_share {
     bool (*is_told)(void);              /* has the policy ever said anything?  Some loads */
-    uint32_t (*region)(uint32_t asked); /* a region begins, of so many threads, or 0: the team's size, or 0: as it is */
     uint32_t (*cpus)(void);             /* the share's, or 0: the policy says nothing */
-    uint32_t (*bound)(void);            /* no team of the default size is ever larger */
 };
-extern const struct threads_share *_Atomic usf_threads_share;    /* exported */
+extern const struct threads_share *_Atomic usf_threads_share;
 
 struct threads_stats {
     uint64_t created;   /* kernel threads made */

@@ -138,7 +138,7 @@ THREADS_EXPORT int capset(void *header, const void *data)
 
 /* ---- CPU counts, which libc reads from sysfs: a process that has been told a share of the cores counts that ---------------- */
 
-THREADS_EXPORT const struct threads_share *_Atomic usf_threads_share;
+const struct threads_share *_Atomic usf_threads_share;
 
 long __sysconf(int name);       /* libc's: allocators ask before anything can be looked up */
 

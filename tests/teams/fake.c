@@ -1,0 +1,43 @@
+/* tests/teams/fake.c - what counts as an OpenMP runtime, with beginnings of functions of all kinds.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Its regions note the size that they are asked for (in `last`) and what else they were given.  BAD 1: a function is too short; 2: a branch
+ * leads into its beginning; 3: it is not described. */
+#define FUNCTION(name, code) \
+    __asm__(".text\n.globl " name "\n.type " name ",@function\n.p2align 4\n" name ":\n.cfi_startproc\n" code "\n.cfi_endproc\n.size " name ",.-" name "\n")
+
+int last, others, level, dynamic, most = 7, set;
+double sum;
+
+/* Compare and short branch, after an endbr64. */
+FUNCTION("GOMP_parallel", "endbr64\n cmp $5, %edx\n je 1f\n mov last@GOTPCREL(%rip), %rax\n mov %edx, (%rax)\n ret\n"
+         "1: mov last@GOTPCREL(%rip), %rax\n movl $105, (%rax)\n ret");
+/* An operand relative to the instruction. */
+FUNCTION("GOMP_parallel_start", "mov last@GOTPCREL(%rip), %rax\n mov %edx, (%rax)\n ret");
+/* A call. */
+FUNCTION("GOMP_parallel_sections", "push %rbx\n .cfi_adjust_cfa_offset 8\n mov %edx, %ebx\n call fake_helper\n mov last@GOTPCREL(%rip), %rax\n"
+         "mov %ebx, (%rax)\n pop %rbx\n .cfi_adjust_cfa_offset -8\n ret");
+FUNCTION("fake_helper", "mov others@GOTPCREL(%rip), %rax\n incl (%rax)\n ret");
+/* A jump. */
+FUNCTION("GOMP_parallel_loop_static", "jmp GOMP_parallel_start@PLT");
+#if BAD == 1
+FUNCTION("GOMP_parallel_loop_dynamic", "mov %edx, %eax\n ret");
+#elif BAD == 2
+FUNCTION("GOMP_parallel_loop_dynamic", "push %rbx\n.cfi_adjust_cfa_offset 8\n1: mov %edx, %ebx\n sub $1, %esi\n jg 1b\n pop %rbx\n.cfi_adjust_cfa_offset -8\n ret");
+#elif BAD == 3
+__asm__(".text\n.globl GOMP_parallel_loop_dynamic\n.type GOMP_parallel_loop_dynamic,@function\nGOMP_parallel_loop_dynamic:\nnop\nnop\nnop\nnop\nnop\nret\n");
+#endif
+/* Many arguments, those of which some are on the stack or in vector registers: which the hook must leave alone. */
+void GOMP_parallel_loop_guided(void (*f)(void *), void *d, unsigned n, long a, long b, long c, long e, long g, double x, double y);
+void GOMP_parallel_loop_guided(void (*f)(void *), void *d, unsigned n, long a, long b, long c, long e, long g, double x, double y)
+{
+    last = (int)n;
+    others = (int)(a + 10 * b + 100 * c + 1000 * e + 10000 * g);
+    sum = x + y;
+}
+void omp_set_num_threads(int), omp_set_dynamic(int);
+int omp_get_level(void), omp_get_dynamic(void), omp_get_max_threads(void);
+void omp_set_num_threads(int n) { most = n; set++; }
+void omp_set_dynamic(int is) { dynamic = is; set += 2; }
+int omp_get_level(void) { volatile double x = sum; x = x * 3 + 1; return level + (x < 0); }
+int omp_get_dynamic(void) { return dynamic; }
+int omp_get_max_threads(void) { return most + (set < 0); }

@@ -78,9 +78,16 @@ class Tools:
             raise Failed(f"{' '.join(cmd)}: exit {r.returncode}: {r.stderr.strip()[-400:]}")
         return r.stdout
 
-    def calibrate(self):
+    def machine(self, name):
+        """A file: that one, a ready machine's, or this one measured."""
         path = os.path.join(self.dir.name, "this.machine")
-        self.call([self.sim, "calibrate", "-o", path], 120)
+        if name and os.path.exists(name):
+            return name
+        if not name:
+            self.call([self.sim, "calibrate", "-o", path], 120)
+            return path
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(self.call([self.sim, "machines", name], 60))
         return path
 
     def speed(self):
@@ -278,14 +285,14 @@ def main():
             raise Failed(f"{o.measured} has none of the workloads")
         workloads = {n: workloads[n] for n in measured}
         policies = [p for p in policies if all(p in m for m in measured.values())]
-        machine = o.machine or os.path.join(tools.dir.name, "kept.machine")
+        machine = tools.machine(o.machine) if o.machine else os.path.join(tools.dir.name, "kept.machine")
         if not o.machine:
             with open(machine, "w", encoding="utf-8") as f:
                 f.write(kept["machine"])
         reps = len(next(iter(measured.values()))["linux"])
     else:
         reps = o.reps
-        machine = o.machine or tools.calibrate()
+        machine = tools.machine(o.machine)
         measured = measure_all(tools, workloads, policies, reps, tools.speed(), tell)
         if o.keep:
             with open(machine, encoding="utf-8") as f, open(o.keep, "w", encoding="utf-8") as k:

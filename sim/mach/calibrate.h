@@ -12,6 +12,7 @@ int cal_topology_of(struct sim_machine *m, const cpu_set_t *set, struct mach_err
 unsigned cal_cpu(uint32_t index);       /* Linux's number of the machine's CPU */
 void cal_bind(unsigned cpu);            /* the calling thread, to a CPU by Linux's number */
 uint64_t cal_now(void);
+uint64_t cal_cpu_now(bool process);      /* CPU time of this thread, or of all of the process */
 void cal_wait(atomic_uint *word, unsigned value);
 void cal_wake(atomic_uint *word);
 

@@ -25,7 +25,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 DOC = os.path.join(ROOT, "docs", "validation.md")
-POLICIES = ["coop", "fifo", "fair", "fl", "equi", "gang"]
+POLICIES = ["coop", "fair", "fl", "equi", "gang"]
 SETTLE_MS = {"equi": 700, "gang": 700}      # until the launcher, which has only prepared, is no program for them
 TIMEOUT = 60
 

@@ -217,6 +217,7 @@ static void enqueue(struct sim *s, struct sim_thread *t, uint32_t cpu, enum sim_
     s->k->enqueue(s, cpu, &t->k, why);
     if (c->current == SIM_NONE) {
         bool asleep = s->now - c->idle_since > AWAKE_NS;
+        if (asleep && s->self) s->self->debt += s->m->cost.idle_kick_ns;     /* while the other wakes up */
         schedule_with(s, cpu, s->wake_delay + s->m->cost.wake_latency_ns + (asleep ? s->m->cost.idle_wake_ns : 0));
         return;
     }

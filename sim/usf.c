@@ -262,12 +262,29 @@ static void wait_busily(struct sim *s, struct sim_thread *t, bool yields, uint64
     }
 }
 
+/* As src/sync/futex.c before it enters the scheduler: while nobody wants the core, it looks for as long as the governor of idle cores thinks
+ * it is worth it.  Whoever ends such a wait does not enter the scheduler either. */
+static void look_first(struct sim *s, struct sim_thread *t)
+{
+    struct sched *v = &t->inst->view->s;
+    uint64_t budget = t->granted ? 0 : sched_spin_budget(v, &t->self), from = s->now;
+    if (!budget) return;
+    t->how = SIM_HOW_SPINS;
+    while (!t->granted && s->now < from + budget && !sched_core_is_wanted(v)) {
+        if (!spinner_add(s, t)) sim_fail(s, -ENOMEM, "no memory");
+        sim_busy(t, SIM_MODE_SPIN, from + budget - s->now);
+        spinner_del(s, t);
+    }
+    sched_spun(v, &t->self, t->granted ? s->now - from : UINT64_MAX);
+}
+
 void sim_usf_wait(struct sim_thread *t, enum sim_wait how)
 {
     struct sim *s = sim_the;
     bool yields = how == SIM_WAIT_YIELD || how == SIM_WAIT_YIELD_BLOCK;
     if (how == SIM_WAIT_YIELD || how == SIM_WAIT_SPIN) wait_busily(s, t, yields, 0);
     if (how == SIM_WAIT_SPIN_BLOCK || how == SIM_WAIT_YIELD_BLOCK) wait_busily(s, t, yields, s->now + t->inst->p->spin_ns);
+    if (!t->granted) look_first(s, t);
     while (!t->granted) {
         t->how = SIM_HOW_BLOCKS;
         pay(s, t);

@@ -150,6 +150,8 @@ static void say(const char *what)
     if (isatty(STDERR_FILENO)) fprintf(stderr, "measuring %s\n", what);
 }
 
+static void warn(const char *what) { trouble("%s", what); }
+
 int cmd_sim_calibrate(struct options *o)
 {
     struct sim_machine m;
@@ -157,7 +159,7 @@ int cmd_sim_calibrate(struct options *o)
     double load;
     if (getloadavg(&load, 1) == 1 && load > 0.5 * (double)sysconf(_SC_NPROCESSORS_ONLN))
         trouble("this machine is not idle (load %.1f): yields, switches and caches will look dearer than they are", load);
-    if (mach_calibrate(&m, say, &e)) {
+    if (mach_calibrate(&m, say, warn, &e)) {
         say_machine_error(&e);
         sim_machine_free(&m);
         return SIM_FAILED;

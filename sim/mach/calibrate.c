@@ -1,7 +1,9 @@
 /* sim/mach/calibrate.c - measure this machine.  SPDX-License-Identifier: Apache-2.0
  *
- * Each cost is the median of several short measurements: others that run on the machine meanwhile disturb few of them.  What cannot be
- * measured here, since the machine has no second cache or node, stays as it is by default.
+ * Each cost is the median of many short samples, and one sample of each is taken after the other: what the machine does meanwhile meets all of
+ * them alike, and few samples of each.  What is paid in CPU time is measured in CPU time, which others that run do not add to; latencies
+ * are wall time, and need CPUs that idle.  What cannot be measured here, since the machine has no second cache or node, stays as it
+ * is by default.
  */
 #include "sim/mach/calibrate.h"
 #include <pthread.h>
@@ -11,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROUNDS 15u
+#define ROUNDS 31u
 #define WORKING_SET (256u << 10)    /* bytes: what cold caches are measured with */
 #define FLUSH       (8u << 20)      /* more than a core's own caches hold */
 
@@ -23,6 +25,16 @@ static uint64_t median(uint64_t *v, unsigned n)
             v[k] = v[k - 1], v[k - 1] = t;
         }
     return v[n / 2];
+}
+
+static int32_t neighbour(const struct sim_machine *m, int kind)
+{
+    for (uint32_t c = 1; c < m->nr_cpus; c++) {
+        const struct sim_cpu *a = &m->cpu[0], *b = &m->cpu[c];
+        bool core = a->phys != b->phys && a->llc == b->llc, llc = a->llc != b->llc && a->node == b->node, node = a->node != b->node;
+        if (kind == 0 ? core : kind == 1 ? llc : node) return (int32_t)c;
+    }
+    return -1;
 }
 
 static uint64_t at_least(uint64_t v, uint64_t min) { return v < min ? min : v; }
@@ -56,33 +68,32 @@ static void each_sync(unsigned n)
 
 static uint64_t per_call(void (*fn)(unsigned), unsigned n)
 {
-    uint64_t v[ROUNDS];
-    for (unsigned r = 0; r < ROUNDS; r++) {
-        uint64_t from = cal_now();
-        fn(n);
-        v[r] = (cal_now() - from) / n;
-    }
-    return at_least(median(v, ROUNDS), 1);
+    uint64_t from = cal_cpu_now(false);
+    fn(n);
+    return (cal_cpu_now(false) - from) / n;
 }
 
 static uint64_t creation(void)
 {
-    uint64_t v[ROUNDS];
-    for (unsigned r = 0; r < ROUNDS; r++) {
-        pthread_t t;
-        uint64_t from = cal_now();
-        if (pthread_create(&t, NULL, nothing, NULL)) return 0;
-        v[r] = cal_now() - from;
-        pthread_join(t, NULL);
-    }
-    return median(v, ROUNDS);
+    enum { AT_ONCE = 8 };
+    pthread_t t[AT_ONCE];
+    pthread_attr_t small;       /* stacks that libc keeps for the next ones: to map new ones is another matter */
+    unsigned n = 0;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 256u << 10);
+    uint64_t from = cal_cpu_now(false);
+    while (n < AT_ONCE && !pthread_create(&t[n], &small, nothing, NULL)) n++;
+    uint64_t ns = cal_cpu_now(false) - from;
+    for (unsigned i = 0; i < n; i++) pthread_join(t[i], NULL);
+    pthread_attr_destroy(&small);
+    return n ? ns / n : 0;
 }
 
 /* ---- two threads ------------------------------------------------------------------------------------ */
 struct pair {
     atomic_uint turn, stop;     /* whose turn; futex word */
     atomic_ullong woken_at;
-    unsigned cpu, rounds;
+    unsigned cpu;
     bool yields;
 };
 
@@ -112,49 +123,45 @@ static void *partner(void *arg)
     return NULL;
 }
 
-/* ns from one thread to the other, one way, both on CPUs of their own or on one. */
-static uint64_t hand_over(unsigned other, bool yields, unsigned rounds)
+/* CPU time from one thread to the other, one way, both on one CPU. */
+static uint64_t hand_over(bool yields, unsigned rounds)
 {
-    struct pair p = {.cpu = other, .rounds = rounds, .yields = yields};
+    struct pair p = {.cpu = cal_cpu(0), .yields = yields};
     pthread_t t;
-    uint64_t v[ROUNDS];
     if (pthread_create(&t, NULL, partner, &p)) return 0;
-    for (unsigned r = 0; r < ROUNDS; r++) {
-        uint64_t from = cal_now();
-        for (unsigned i = 0; i < rounds; i++) {
-            pass(&p, 1);
-            await(&p, 0);
-        }
-        v[r] = (cal_now() - from) / (2ull * rounds);
+    pass(&p, 1);
+    await(&p, 0);
+    uint64_t from = cal_cpu_now(true);
+    for (unsigned i = 0; i < rounds; i++) {
+        pass(&p, 1);
+        await(&p, 0);
     }
+    uint64_t ns = (cal_cpu_now(true) - from) / (2ull * rounds);
     atomic_store(&p.stop, 1);
     pass(&p, 1);
     pthread_join(t, NULL);
-    return median(v, ROUNDS);
+    return ns;
 }
 
 /* A sleeper on another CPU, which idles meanwhile: what the waker pays, and how long until it runs. */
 static void wake_idle(unsigned other, uint64_t *waker, uint64_t *latency)
 {
-    struct pair p = {.cpu = other, .rounds = 1};
+    struct pair p = {.cpu = other};
     pthread_t t;
-    uint64_t pay[ROUNDS], late[ROUNDS];
     *waker = *latency = 0;
     if (pthread_create(&t, NULL, partner, &p)) return;
-    for (unsigned r = 0; r < ROUNDS; r++) {
-        usleep(3000);
-        uint64_t from = cal_now();
-        pass(&p, 1);
-        pay[r] = cal_now() - from;
-        await(&p, 0);
-        uint64_t at = atomic_load(&p.woken_at);
-        late[r] = at > from ? at - from : 0;
-    }
+    pass(&p, 1);
+    await(&p, 0);
+    usleep(3000);
+    uint64_t from = cal_now();
+    pass(&p, 1);
+    *waker = cal_now() - from;
+    await(&p, 0);
+    uint64_t at = atomic_load(&p.woken_at);
+    *latency = at > from ? at - from : 0;
     atomic_store(&p.stop, 1);
     pass(&p, 1);
     pthread_join(t, NULL);
-    *waker = median(pay, ROUNDS);
-    *latency = median(late, ROUNDS);
 }
 
 /* ---- caches ------------------------------------------------------------------------------------------- */
@@ -163,11 +170,11 @@ static uint64_t sum;
 
 static uint64_t touch(volatile unsigned char *p, size_t n)
 {
-    uint64_t from = cal_now(), s = 0;
+    uint64_t from = cal_cpu_now(false), s = 0;
     /* not in order, so that the prefetchers do not hide what is missing */
     for (size_t i = 0, at = 0; i < n / 64; i++, at = (at + 64 * 167) % n) s += p[at]++;
     sum += s;
-    return cal_now() - from;
+    return cal_cpu_now(false) - from;
 }
 
 static uint64_t refill(unsigned home, unsigned from, bool evict)
@@ -186,20 +193,30 @@ static uint64_t refill(unsigned home, unsigned from, bool evict)
     return median(v, ROUNDS);
 }
 
-static uint64_t moved(unsigned a, unsigned b)
+/* What a thread pays itself for moving: that the other CPU idled, and has to be woken, is another cost. */
+static uint64_t moved(void)
 {
-    uint64_t v[ROUNDS];
-    for (unsigned r = 0; r < ROUNDS; r++) {
-        uint64_t from = cal_now();
-        for (int i = 0; i < 10; i++) cal_bind(i & 1 ? a : b);
-        v[r] = (cal_now() - from) / 10;
-    }
-    cal_bind(a);
-    return median(v, ROUNDS);
+    uint64_t from = cal_cpu_now(false);
+    for (int i = 0; i < 10; i++) cal_bind(cal_cpu(i & 1 ? 0 : 1));
+    uint64_t ns = (cal_cpu_now(false) - from) / 10;
+    cal_bind(cal_cpu(0));
+    return ns;
 }
 
 /* ---- memory bandwidth and hardware threads ------------------------------------------------------------- */
 struct reader { unsigned cpu; size_t bytes; atomic_uint *go, *stop; uint64_t done, ns; bool compute; };
+
+/* Several chains at once, as most programs have: a single one would leave room for another hardware thread that they do not. */
+static __attribute__((noinline)) uint64_t wide(uint64_t seed, unsigned n)
+{
+    uint64_t x[4] = {seed, seed + 1, seed + 2, seed + 3};
+    while (n--)
+        for (int i = 0; i < 4; i++) {
+            x[i] = (x[i] ^ x[i] >> 13) + 0x9e3779b9;
+            __asm__ volatile("" : "+r"(x[i]));
+        }
+    return x[0] + x[1] + x[2] + x[3];
+}
 
 static void *reading(void *arg)
 {
@@ -208,13 +225,13 @@ static void *reading(void *arg)
     uint64_t *p = r->compute ? NULL : calloc(1, r->bytes), s = 1;
     if (p) memset(p, 1, r->bytes);
     while (!atomic_load(r->go)) usleep(100);
-    uint64_t from = cal_now();
+    uint64_t from = cal_now(), cpu_from = cal_cpu_now(false);
     while (!atomic_load(r->stop)) {
-        if (r->compute) for (int i = 0; i < 10000; i++) s = s * 6364136223846793005u + 1;
+        if (r->compute) s += wide(s, 2000);
         else for (size_t i = 0; p && i < r->bytes / 8; i += 8) s += p[i];
-        r->done += r->compute ? 10000 : p ? r->bytes : 0;
+        r->done += r->compute ? 2000 : p ? r->bytes : 0;
     }
-    r->ns = cal_now() - from;
+    r->ns = r->compute ? cal_cpu_now(false) - cpu_from : cal_now() - from;
     sum += s;
     free(p);
     return NULL;
@@ -235,7 +252,7 @@ static double together(const unsigned *cpu, unsigned nr, bool compute)
     }
     if (made) {
         atomic_store(&go, made == nr ? 1u : 2u);    /* all are there, or it is not worth it */
-        if (made == nr) usleep(200000);
+        if (made == nr) usleep(compute ? 60000 : 200000);
         atomic_store(&stop, 1);
         for (unsigned i = 0; i < made; i++) {
             pthread_join(t[i], NULL);
@@ -260,43 +277,83 @@ static void bandwidths(struct sim_machine *m)
     free(cpu);
 }
 
-static void hardware_threads(struct sim_machine *m)
+/* Speed of each of them beside each other, of one alone; the best of three, as who else uses the machine makes none faster. */
+static double beside(const unsigned *cpu, unsigned k)
+{
+    double best = 0;
+    for (int i = 0; i < 3; i++) {
+        double one = together(cpu, 1, true), each = one > 0 ? together(cpu, k, true) / k / one : 0;
+        if (each > best) best = each;
+    }
+    return best;
+}
+
+static void hardware_threads(struct sim_machine *m, void (*say)(const char *what))
 {
     unsigned cpu[SIM_SMT_MAX], nr = 0;
+    char text[160];
     for (uint32_t c = 0; c < m->nr_cpus && nr < SIM_SMT_MAX; c++)
         if (m->cpu[c].phys == m->cpu[0].phys) cpu[nr++] = cal_cpu(c);
-    double one = nr > 1 ? together(cpu, 1, true) : 0;
-    for (unsigned k = 2; k <= nr && one > 0; k++) {
-        double each = together(cpu, k, true) / k / one;
-        m->smt_speed[k] = each >= 1 ? 1000 : each > .05 ? (uint32_t)(each * 1000) : 50;
+    for (unsigned k = 2; k <= nr; k++) {
+        double each = beside(cpu, k);
+        if (each > 0) m->smt_speed[k] = each >= 1 ? 1000 : each > .05 ? (uint32_t)(each * 1000) : 50;
+    }
+    /* A virtual machine may have hardware threads of one core for CPUs, and not know it. */
+    for (uint32_t c = 1; nr == 1 && c < m->nr_cpus && c < 16; c++) {
+        double each = beside((unsigned[]){cal_cpu(0), cal_cpu(c)}, 2);
+        if (each >= .85 || each <= 0) continue;
+        snprintf(text, sizeof text, "CPUs %u and %u slow each other down to %.0f %%, as hardware threads of one core do, which the kernel says they are not: "
+                 "the simulator goes by the kernel", cal_cpu(0), cal_cpu(c), 100 * each);
+        say(text);
     }
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------ */
-static int32_t neighbour(const struct sim_machine *m, int kind)
+/* ---- samples ------------------------------------------------------------------------------------------- */
+enum sampled { S_YIELD, S_PIN, S_SIGNAL, S_SPIN, S_SYNC, S_CREATE, S_MOVE, S_BY_YIELD, S_BY_FUTEX, S_WAKER, S_LATENCY, S_NR };
+
+static void sample(uint64_t v[S_NR], const struct sim_machine *m)
 {
-    for (uint32_t c = 1; c < m->nr_cpus; c++) {
-        const struct sim_cpu *a = &m->cpu[0], *b = &m->cpu[c];
-        bool core = a->phys != b->phys && a->llc == b->llc, llc = a->llc != b->llc && a->node == b->node, node = a->node != b->node;
-        if (kind == 0 ? core : kind == 1 ? llc : node) return (int32_t)c;
-    }
-    return -1;
+    v[S_YIELD] = per_call(each_yield, 1000);
+    v[S_BY_YIELD] = hand_over(true, 400);
+    v[S_BY_FUTEX] = hand_over(false, 200);
+    v[S_PIN] = per_call(each_pin, 300);
+    v[S_SIGNAL] = per_call(each_signal, 200);
+    v[S_SPIN] = per_call(each_spin, 10000);
+    v[S_SYNC] = per_call(each_sync, 10000);
+    v[S_CREATE] = creation();
+    if (m->nr_cpus < 2) return;
+    v[S_MOVE] = moved();
+    wake_idle(cal_cpu((uint32_t)(neighbour(m, 0) > 0 ? neighbour(m, 0) : 1)), &v[S_WAKER], &v[S_LATENCY]);
 }
+
+static uint64_t beyond(uint64_t v, uint64_t part, uint64_t min) { return at_least(v > part ? v - part : 0, min); }
 
 static void switches(struct sim_machine *m)
 {
+    static uint64_t all[ROUNDS][S_NR];
     struct sim_costs *c = &m->cost;
-    c->yield_ns = per_call(each_yield, 5000);
-    uint64_t by_yield = hand_over(cal_cpu(0), true, 2000), by_futex = hand_over(cal_cpu(0), false, 500);
-    c->switch_ns = at_least(by_yield > c->yield_ns ? by_yield - c->yield_ns : 0, 50);
+    uint64_t v[S_NR], column[ROUNDS];
+    for (unsigned r = 0; r < ROUNDS; r++) sample(all[r], m);
+    for (unsigned k = 0; k < S_NR; k++) {
+        for (unsigned r = 0; r < ROUNDS; r++) column[r] = all[r][k];
+        v[k] = median(column, ROUNDS);
+    }
+    c->yield_ns = at_least(v[S_YIELD], 1);
+    c->switch_ns = beyond(v[S_BY_YIELD], c->yield_ns, 50);
     /* One way through futexes on one CPU is a wake-up, falling asleep and a switch.  The first two enter the kernel once each and cannot be
      * told apart from outside: half of the rest each. */
-    uint64_t rest = by_futex > c->switch_ns ? by_futex - c->switch_ns : 0, waker, latency;
-    c->wake_ns = c->block_ns = at_least(rest / 2, 100);
+    c->wake_ns = c->block_ns = at_least(beyond(v[S_BY_FUTEX], c->switch_ns, 0) / 2, 100);
+    c->pin_ns = at_least(v[S_PIN], 1);
+    c->signal_ns = at_least(v[S_SIGNAL], 1);
+    c->spin_ns = at_least(v[S_SPIN], 1);
+    c->sync_ns = at_least(v[S_SYNC], 1);
+    c->create_ns = at_least(v[S_CREATE], 1000);
     if (m->nr_cpus < 2) return;
-    wake_idle(cal_cpu((uint32_t)(neighbour(m, 0) > 0 ? neighbour(m, 0) : 1)), &waker, &latency);
-    uint64_t awake = c->wake_ns + c->wake_latency_ns;       /* the second is a default: a CPU that waits for work without idling is none to wake */
-    c->idle_wake_ns = latency > awake ? latency - awake : 0;
+    /* wake_latency is a default: a CPU that waits for work without idling is none to wake.  Wake-up and switch are
+     * within the latency, and the simulator adds them. */
+    c->idle_kick_ns = beyond(v[S_WAKER], c->wake_ns, 0);
+    c->migrate_ns = beyond(v[S_MOVE], c->pin_ns + c->idle_kick_ns, 100);    /* to a CPU that idles */
+    c->idle_wake_ns = beyond(v[S_LATENCY], c->wake_ns + c->wake_latency_ns + c->switch_ns, 0);
 }
 
 static void caches(struct sim_machine *m)
@@ -318,7 +375,7 @@ static void caches(struct sim_machine *m)
     free((void *)(uintptr_t)flush);
 }
 
-int mach_calibrate(struct sim_machine *m, void (*say)(const char *what), struct mach_error *err)
+int mach_calibrate(struct sim_machine *m, void (*say)(const char *what), void (*warn)(const char *what), struct mach_error *err)
 {
     memset(err, 0, sizeof *err);
     if (cal_topology(m, err)) return -1;
@@ -329,20 +386,11 @@ int mach_calibrate(struct sim_machine *m, void (*say)(const char *what), struct 
     cal_bind(cal_cpu(0));
     say("switches and wake-ups");
     switches(m);
-    m->cost.pin_ns = per_call(each_pin, 2000);
-    m->cost.signal_ns = per_call(each_signal, 2000);
-    m->cost.spin_ns = per_call(each_spin, 20000);
-    m->cost.sync_ns = per_call(each_sync, 20000);
-    m->cost.create_ns = at_least(creation(), 1000);
-    if (m->nr_cpus > 1) {
-        uint64_t move = moved(cal_cpu(0), cal_cpu(1));
-        m->cost.migrate_ns = at_least(move > m->cost.pin_ns ? move - m->cost.pin_ns : 0, 100);
-    }
     say("caches");
     caches(m);
     say("memory bandwidth");
     bandwidths(m);
-    hardware_threads(m);
+    hardware_threads(m, warn);
     sched_setaffinity(0, sizeof before, &before);
     sigaction(SIGURG, &old, NULL);
     return 0;

@@ -30,6 +30,13 @@ uint64_t cal_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+uint64_t cal_cpu_now(bool process)
+{
+    struct timespec t;
+    clock_gettime(process ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 void cal_wait(atomic_uint *word, unsigned value) { syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0); }
 void cal_wake(atomic_uint *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); }
 
@@ -102,16 +109,20 @@ static void distances(struct sim_machine *m, const long *node)
 
 int cal_topology(struct sim_machine *m, struct mach_error *err)
 {
-    static long phys[CPU_SETSIZE], llc[CPU_SETSIZE], node[CPU_SETSIZE], package[CPU_SETSIZE];
     cpu_set_t set;
+    memset(m, 0, sizeof *m);
+    if (!sched_getaffinity(0, sizeof set, &set)) return cal_topology_of(m, &set, err);
+    snprintf(err->text, sizeof err->text, "the CPUs of this process cannot be found out: %s", strerror(errno));
+    return -1;
+}
+
+int cal_topology_of(struct sim_machine *m, const cpu_set_t *set, struct mach_error *err)
+{
+    static long phys[CPU_SETSIZE], llc[CPU_SETSIZE], node[CPU_SETSIZE], package[CPU_SETSIZE];
     uint32_t n = 0;
     memset(m, 0, sizeof *m);
-    if (sched_getaffinity(0, sizeof set, &set)) {
-        snprintf(err->text, sizeof err->text, "the CPUs of this process cannot be found out: %s", strerror(errno));
-        return -1;
-    }
     for (unsigned c = 0; c < CPU_SETSIZE; c++)
-        if (CPU_ISSET(c, &set)) cpu_number[n++] = c;
+        if (CPU_ISSET(c, set)) cpu_number[n++] = c;
     if (sim_machine_regular(m, 1, 1, 1, n, 1)) {
         snprintf(err->text, sizeof err->text, "a machine of %u CPUs cannot be made", n);
         return -1;

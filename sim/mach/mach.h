@@ -39,6 +39,6 @@ char *sim_read_file(const char *path, size_t max, size_t *size, char *why, size_
 
 /* ---- calibrate.c --------------------------------------------------------------------------------- */
 /* Measure this machine: its topology, and what switches and their like cost.  Takes some seconds.  0, or -1 with *err. */
-int mach_calibrate(struct sim_machine *m, void (*say)(const char *what), struct mach_error *err);
+int mach_calibrate(struct sim_machine *m, void (*say)(const char *what), void (*warn)(const char *what), struct mach_error *err);
 
 #endif

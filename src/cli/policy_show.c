@@ -2,6 +2,7 @@
 #include "cli/json.h"
 #include "cli/policy.h"
 #include "cli/view.h"
+#include "policy/switches.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,25 @@ static const char *by(const struct usf_header *h)
     }
 }
 
+/* What gang counts of itself; null: another policy is in force, or it has had nothing to change yet.  A snapshot: nobody writes meanwhile. */
+static const struct gang_switches *switches_of(const struct usf_header *h)
+{
+    const struct gang_switches *s = (const struct gang_switches *)(const void *)h->pol_data;
+    return !strncmp(h->policy, "gang", sizeof h->policy) && s->count ? s : NULL;
+}
+
+static void show_switches(const struct gang_switches *s)
+{
+    static const uint32_t parts[] = {500, 990};
+    printf("  %lu changes of slots: all cores changed after %.3f ms in the mean, %.3f ms at most; %lu took more than 1 ms\n", (unsigned long)s->count,
+           (double)s->sum_ns / (double)s->count * 1e-6, (double)s->longest_ns * 1e-6, (unsigned long)s->late);
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
+        uint64_t us = gang_switch_quantile(s, parts[i]);
+        if (us == UINT64_MAX) printf("  %u %% of them after more than %u us\n", (1000 - parts[i]) / 10, 1u << (GANG_SWITCH_BUCKETS - 2));
+        else printf("  %u %% of them in less than %lu us\n", parts[i] / 10, (unsigned long)us);
+    }
+}
+
 static void show_text(const struct usf_header *h, double seconds)
 {
     char name[64], text[2 * USF_POLICY_PATH_MAX];
@@ -59,6 +79,7 @@ static void show_text(const struct usf_header *h, double seconds)
     if (h->policy_why[0]) printf("  %s%s%s\n", text_on(TEXT_WARN), view_bounded(h->policy_why, sizeof h->policy_why, text, sizeof text), text_off());
     if (h->policy_path[0])
         printf("  object that can be set: %s\n", view_bounded(h->policy_path, sizeof h->policy_path, text, sizeof text));
+    if (switches_of(h)) show_switches(switches_of(h));
 }
 
 static void show_json(const struct usf_header *h, double seconds)
@@ -78,6 +99,21 @@ static void show_json(const struct usf_header *h, double seconds)
     TEXT("object", policy_path);
 #undef TEXT
     json_uint(&j, "changes", atomic_load(&h->policy_gen));
+    const struct gang_switches *s = switches_of(h);
+    if (s) {
+        json_open(&j, "slot_changes", '{');
+        json_uint(&j, "count", s->count);
+        json_uint(&j, "mean_ns", s->sum_ns / s->count);
+        json_uint(&j, "longest_ns", s->longest_ns);
+        json_uint(&j, "over_1ms", s->late);
+        json_open(&j, "within_us", '{');        /* [less than so many us] = how many; "more": all longer ones */
+        for (uint32_t k = 0; k < GANG_SWITCH_BUCKETS; k++) {
+            snprintf(text, sizeof text, k + 1 < GANG_SWITCH_BUCKETS ? "%u" : "more", 1u << k);
+            json_uint(&j, text, s->within[k]);
+        }
+        json_close(&j, '}');
+        json_close(&j, '}');
+    }
     json_close(&j, '}');
     json_end(&j);
 }

@@ -87,16 +87,31 @@ static uint32_t first_in_order(struct usf_pol *p, const uint64_t *seen)
     return best;
 }
 
+/* The core is about to serve process i.  A yielder of i or an earlier process that has waited for too long goes first; those of later
+ * processes, which wait here as well, have to wait for i. */
+static uint32_t take_overdue(struct usf_pol *p, uint32_t core, uint32_t i)
+{
+    struct pq_core *c = pq_core_of(p, core);
+    uint32_t y = c->yielded.head, of = i;
+    for (; y; y = usf_task(p, y - 1)->next) {
+        of = usf_task(p, y - 1)->proc;
+        if (!precedes(p, i, of) && usf_may_run(p, y - 1, core)) break;
+    }
+    if (!y || pq_waits(p, y - 1) < (of == i ? p->quantum : PQ_HELP_NS)) return USF_NONE;
+    c->overdue = 1;
+    pq_remove_yielder(p, y - 1);
+    return y - 1;
+}
+
 static uint32_t pick(struct usf_pol *p, uint32_t core)
 {
     uint64_t seen[PQ_PROC_WORDS] = {0};
-    uint32_t yielder = pq_first(p, &pq_core_of(p, core)->yielded, core), task;
-    for (uint32_t i; (i = first_in_order(p, seen)) != USF_NONE; seen[i / 64] |= 1ull << (i % 64)) {
+    struct pq_core *c = pq_core_of(p, core);
+    bool yielders = c->yielded.head && !c->overdue;     /* not twice in a row */
+    c->overdue = 0;
+    for (uint32_t i, task; (i = first_in_order(p, seen)) != USF_NONE; seen[i / 64] |= 1ull << (i % 64)) {
         if (!usf_allowed(p, i, core)) continue;
-        if (yielder != USF_NONE && !precedes(p, i, usf_task(p, yielder)->proc)) {
-            bool earlier = usf_task(p, yielder)->proc != i;
-            if ((task = pq_take_overdue(p, core, earlier ? PQ_HELP_NS : p->quantum)) != USF_NONE) return task;
-        }
+        if (yielders && (task = take_overdue(p, core, i)) != USF_NONE) return task;
         if ((task = pq_take(p, i, core)) != USF_NONE) return task;
     }
     return pq_take_yielder(p, core);

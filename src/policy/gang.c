@@ -64,6 +64,9 @@ static bool owner_waits(struct usf_pol *p, uint32_t core)
     return false;
 }
 
+/* Has the process, a stranger at its core, had so much that another is to fill in? */
+static bool is_rich(struct usf_pol *p, uint32_t i) { return used_now(p, i) > inst_of(p)->poorest + slice(p); }
+
 /* What becomes of the task that runs on the core. */
 static void judge(struct usf_pol *p, uint32_t core, bool begun)
 {
@@ -71,9 +74,51 @@ static void judge(struct usf_pol *p, uint32_t core, bool begun)
     struct usf_pol_core *c = usf_core(p, core);
     part_clear(in->strangers, core);
     if (c->current == USF_NONE) return;
-    bool stays = is_owner(p, core, usf_task(p, c->current)->proc);
+    uint32_t i = usf_task(p, c->current)->proc;
+    bool stays = is_owner(p, core, i);
     if (!stays) part_set(in->strangers, core);
-    usf_give_way(c, stays || !begun || !owner_waits(p, core) ? in->slot_end : p->now);
+    usf_give_way(c, stays || !begun || (!owner_waits(p, core) && !is_rich(p, i)) ? in->slot_end : p->now);
+}
+
+/* Of those that wait, the one that has had the least. */
+static void find_poorest(struct usf_pol *p)
+{
+    struct inst *in = inst_of(p);
+    in->poorest = UINT64_MAX / 2;
+    for (uint32_t i = next_proc(in->active, 0); i < PROCS; i = next_proc(in->active, i + 1))
+        if (used_now(p, i) < in->poorest) in->poorest = used_now(p, i);
+}
+
+/* What the programs with anything to run have had, in the mean. */
+static uint64_t mean_used(struct usf_pol *p)
+{
+    const struct inst *in = inst_of(p);
+    uint64_t sum = 0, n = 0;
+    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1))
+        if (has_work(p, i)) sum += used_now(p, i), n++;
+    return n ? sum / n : 0;
+}
+
+/* A slot is longer if its programs have had less than others, shorter if one has had more: slots of one length are no equal shares where a
+ * program has fewer threads than its partition has cores, comes late, or fills in elsewhere.  What makes a turn's difference is left alone, since
+ * somebody is always next.  Half to twice the length; part / 100: turns of `length` that make a slot of the whole machine, by weight. */
+static uint64_t made_up_for(struct usf_pol *p, uint32_t slot, uint64_t length, uint64_t part)
+{
+    const struct inst *in = inst_of(p);
+    uint64_t mean = mean_used(p), most = 0, bound = LAG_SLICES * slice(p) * p->nr_cores;
+    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
+        struct proc *proc = proc_of(p, i);
+        if (slot_of(p, i) != slot || !has_work(p, i)) continue;
+        uint64_t used = used_now(p, i);
+        if (used + bound < mean) proc->used += mean - bound - used, used = mean - bound;
+        if (used > mean + bound && proc->used >= used - mean - bound) proc->used -= used - mean - bound, used = mean + bound;
+        if (used > most) most = used;
+    }
+    uint64_t turn = length * 100 * p->nr_cores / part, off = most < mean ? mean - most : most - mean;
+    if (!most || off <= turn) return length;
+    uint64_t time = (off - turn) * part / (100 * p->nr_cores);
+    if (most < mean) return length + (time < length ? time : length);
+    return length - (time < length / 2 ? time : length / 2);
 }
 
 /* Programs of one slot have one level; the slot's time is their mean weight. */
@@ -90,12 +135,44 @@ static uint64_t length_of(struct usf_pol *p, uint32_t slot)
     }
     if (common) nr = 1;             /* each of them is due its own time */
     uint64_t length = slice(p) * count * weights / (100 * (nr ? nr : 1) * (in->widest ? in->widest : 1));
+    if (count * weights >= nr && nr && !common) length = made_up_for(p, slot, length, count * weights / nr);
     return length > slice(p) / 10 ? length : slice(p) / 10;
+}
+
+/* ---- how long a change of slots takes: switches.h ------------------------------------------------- */
+
+/* The slot is over: since when could others have run? */
+static uint64_t due_since(struct usf_pol *p)
+{
+    const struct inst *in = inst_of(p);
+    if (p->now < in->slot_end) return p->now;
+    uint64_t since = in->nr_queued ? in->waiting_since : p->now;
+    return since > in->slot_end ? since : in->slot_end;
+}
+
+static void note_switched(struct usf_pol *p)
+{
+    struct inst *in = inst_of(p);
+    if (!in->switch_due) return;
+    for (uint32_t c = 0; (c = part_next(in->strangers, c, CORES)) < p->nr_cores; c++)
+        if (owner_waits(p, c)) return;
+    gang_switch_add(&in->switched, p->now > in->switch_due ? p->now - in->switch_due : 0);
+    in->switch_due = 0;
+}
+
+static void note_change(struct usf_pol *p, uint64_t due)
+{
+    struct inst *in = inst_of(p);
+    if (in->switch_due) gang_switch_add(&in->switched, p->now - in->switch_due);     /* it took longer than the slot */
+    in->switch_due = due;
+    note_switched(p);
 }
 
 static void turn_over(struct usf_pol *p)
 {
     struct inst *in = inst_of(p);
+    uint64_t due = due_since(p);
+    uint32_t before = in->slot;
     if (in->dirty || p->now - in->planned >= PLAN_NS) plan(p);
     uint32_t slot = next_slot(p);
     for (uint32_t c = 0; c < p->nr_cores; c++) core_of(p, c)->owner = 0;
@@ -112,7 +189,9 @@ static void turn_over(struct usf_pol *p)
                 core_of(p, c)->owner = (uint16_t)(is_common(p, i) ? COMMON : i + 1);
         }
     }
+    find_poorest(p);
     for (uint32_t c = 0; c < p->nr_cores; c++) judge(p, c, true);
+    if (slot != USF_NONE && before != in->slot) note_change(p, due);
 }
 
 static bool slot_is_idle(struct usf_pol *p)
@@ -134,12 +213,13 @@ static void join(struct usf_pol *p, uint32_t i)
     struct inst *in = inst_of(p);
     struct proc *proc = proc_of(p, i);
     if (part_has(in->programs, i)) return;
+    uint64_t least = is_common(p, i) ? in->floor : mean_used(p);
+    if (proc->used < least) proc->used = least;
     part_set(in->programs, i);
     in->dirty = 1;
     proc->is_placed = 0;
     proc->level = proc->slot = 0;
     proc->served = in->served;      /* behind all that wait now */
-    if (proc->used < in->floor) proc->used = in->floor;
     for (int w = 0; w < WORDS; w++) proc->node[w] = ~0ull;
     if (in->slot_end > p->now + slice(p)) in->slot_end = p->now + slice(p);
 }
@@ -209,6 +289,7 @@ static void push(struct usf_pol *p, uint32_t task, enum usf_why why)
     m->yielded = yielded;
     m->strict = t->strict;
     proc->queued++;
+    if (!inst_of(p)->nr_queued++) inst_of(p)->waiting_since = p->now;
     part_set(inst_of(p)->active, t->proc);
     if (m->strict) {
         usf_fifo_push(p, &proc->strict, task);
@@ -235,6 +316,7 @@ static void take_out(struct usf_pol *p, uint32_t task)
     usf_fifo_remove(p, f, task);
     if (!m->strict && !f->head) part_clear(proc->any, m->core);
     if (!m->strict && (!f->head || mark_of(p, f->head - 1)->yielded)) part_clear(proc->nonempty, m->core);
+    inst_of(p)->nr_queued--;
     if (!--proc->queued) part_clear(inst_of(p)->active, i);
 }
 
@@ -266,40 +348,42 @@ static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yield
     return task;
 }
 
-/* Of those that are not coscheduled one that has had the least, by weight. */
-static uint32_t pick_common(struct usf_pol *p, uint32_t core, bool yielded)
+/* Of all that wait, or of those that are not coscheduled, the process that has had the least, by weight, other than those `tried`; PROCS: none. */
+static uint32_t least(struct usf_pol *p, bool common, const uint64_t *tried)
+{
+    const struct inst *in = inst_of(p);
+    uint32_t best = PROCS;
+    uint64_t low = 0;
+    for (uint32_t i = next_proc(in->active, 0); i < PROCS; i = next_proc(in->active, i + 1)) {
+        if ((common && !is_common(p, i)) || part_has(tried, i)) continue;
+        uint64_t used = used_now(p, i);
+        if (best == PROCS || used < low) best = i, low = used;
+    }
+    return best;
+}
+
+static uint32_t pick_least(struct usf_pol *p, uint32_t core, bool common, bool yielded)
 {
     struct inst *in = inst_of(p);
     uint64_t tried[PROC_WORDS] = {0};
-    for (;;) {
-        uint32_t best = PROCS, task;
-        for (uint32_t i = next_proc(in->active, 0); i < PROCS; i = next_proc(in->active, i + 1))
-            if (is_common(p, i) && !part_has(tried, i) && (best == PROCS || proc_of(p, i)->used < proc_of(p, best)->used)) best = i;
-        if (best == PROCS) return USF_NONE;
-        if ((task = pick_of(p, best, core, yielded)) != USF_NONE) {
-            if (proc_of(p, best)->used > in->floor) in->floor = proc_of(p, best)->used;
-            return task;
-        }
-        part_set(tried, best);
-    }
-}
-
-/* The next of all processes, in turn. */
-static uint32_t pick_any(struct usf_pol *p, uint32_t core, bool yielded)
-{
-    const struct inst *in = inst_of(p);
-    struct core *c = core_of(p, core);
-    uint32_t i = next_proc(in->active, c->round), first = i < PROCS ? i : next_proc(in->active, 0), task;
-    for (i = first; i < PROCS;) {
-        if ((task = pick_of(p, i, core, yielded)) != USF_NONE) {
-            c->round = (uint16_t)((i + 1) % PROCS);
-            return task;
-        }
-        i = next_proc(in->active, i + 1);
-        if (i >= PROCS) i = next_proc(in->active, 0);
-        if (i == first) break;
+    for (uint32_t i, task; (i = least(p, common, tried)) < PROCS; part_set(tried, i)) {
+        if ((task = pick_of(p, i, core, yielded)) == USF_NONE) continue;
+        if (common && proc_of(p, i)->used > in->floor) in->floor = proc_of(p, i)->used;
+        return task;
     }
     return USF_NONE;
+}
+
+/* The stranger at this core was made to give way, and no owner waits: is there a poorer one to fill in? */
+static bool stays(struct usf_pol *p, uint32_t core)
+{
+    static const uint64_t nobody[PROC_WORDS];
+    const struct usf_pol_core *r = usf_core(p, core);
+    if (r->current == USF_NONE || !core_of(p, core)->owner) return false;
+    uint32_t mine = usf_task(p, r->current)->proc, other;
+    if (is_owner(p, core, mine) || !is_rich(p, mine)) return true;
+    other = least(p, false, nobody);
+    return other == PROCS || !usf_allowed(p, other, core) || used_now(p, other) + slice(p) > used_now(p, mine);
 }
 
 static uint32_t pick_owner(struct usf_pol *p, uint32_t core)
@@ -307,8 +391,8 @@ static uint32_t pick_owner(struct usf_pol *p, uint32_t core)
     uint32_t owner = core_of(p, core)->owner, task;
     if (!owner) return USF_NONE;
     if (owner == COMMON) {
-        task = pick_common(p, core, false);
-        return task != USF_NONE ? task : pick_common(p, core, true);
+        task = pick_least(p, core, true, false);
+        return task != USF_NONE ? task : pick_least(p, core, true, true);
     }
     task = pick_of(p, owner - 1, core, false);
     return task != USF_NONE ? task : pick_of(p, owner - 1, core, true);
@@ -365,7 +449,8 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
     return nearest(p, part_any(own) ? own : fit, from);
 }
 
-/* An owner's task has come to wait: one of the strangers on its cores gives way. */
+/* An owner's task has come to wait: one of the strangers on its cores gives way.  Also for one that yields: it may be at a barrier with one that is
+ * to run on the same core, and at every barrier again, for the whole slot. */
 static void recall(struct usf_pol *p, uint32_t task)
 {
     const struct inst *in = inst_of(p);
@@ -387,7 +472,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     push(p, task, why);
     join(p, i);
     keep_time(p);
-    if (why != USF_WHY_YIELD && part_any(inst_of(p)->strangers)) recall(p, task);
+    if (part_any(inst_of(p)->strangers)) recall(p, task);
 }
 
 static uint32_t pick(struct usf_pol *p, uint32_t core)
@@ -396,16 +481,16 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     struct core *c = core_of(p, core);
     keep_time(p);
     uint32_t task = pick_owner(p, core);
-    bool stays = r->current != USF_NONE && c->owner && !c->yields;  /* made to give way: nobody who has more right to the core waits */
+    bool yields = c->yields;
     c->yields = 0;
     if (task != USF_NONE) return task;
-    if (stays) {
+    if (!yields && stays(p, core)) {        /* made to give way: nobody who has more right to the core waits */
         usf_give_way(r, inst_of(p)->slot_end);
         return USF_NONE;
     }
-    if ((task = pick_common(p, core, false)) != USF_NONE) return task;
-    if ((task = pick_any(p, core, false)) != USF_NONE) return task;
-    return pick_any(p, core, true);
+    if ((task = pick_least(p, core, true, false)) != USF_NONE) return task;
+    if ((task = pick_least(p, core, false, false)) != USF_NONE) return task;
+    return pick_least(p, core, false, true);
 }
 
 static void dequeue(struct usf_pol *p, uint32_t task)
@@ -428,10 +513,12 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     uint32_t i = usf_task(p, task)->proc;
     mark_of(p, task)->running = 1;
-    proc_of(p, i)->running++;
-    core_of(p, core)->yields = 0;
     join(p, i);
+    proc_of(p, i)->running++;
+    proc_of(p, i)->starts += p->now;
+    core_of(p, core)->yields = 0;
     judge(p, core, false);
+    note_switched(p);
 }
 
 static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
@@ -441,6 +528,7 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
     if (!mark_of(p, task)->running) return;         /* it ran before this policy was in force */
     mark_of(p, task)->running = 0;
     proc_of(p, i)->running--;
+    proc_of(p, i)->starts -= usf_core(p, core)->since;
     proc_of(p, i)->used += (p->now - usf_core(p, core)->since) * 100 / (usf_proc(p, i)->weight ? usf_proc(p, i)->weight : 100);
     note_idle(p, i);
 }
@@ -449,6 +537,7 @@ static void tick(struct usf_pol *p)
 {
     if (slot_is_idle(p)) turn_over(p);
     else keep_time(p);
+    note_switched(p);
 }
 
 const struct usf_policy_ops usf_policy_gang = {

@@ -6,6 +6,7 @@
 
 #include <usf/policy.h>
 #include "policy/partition.h"
+#include "policy/switches.h"
 
 #define SLICE_MAX_NS 10000000000ull
 
@@ -16,15 +17,21 @@ enum {
     SETTLE_NS = 200000000,          /* the number of programs stays the same: see part_next_level */
     FAR_EVERY = 8,                  /* picks of a process until one looks beyond the nearest queue */
     PLAN_NS = 50000000,             /* threads, widths and weights change unseen: plan anew so often */
+    LAG_SLICES = 4,                 /* of the whole machine: nobody is made up for more, nor pays more back */
 };
 
 struct USF_POLICY_STATE inst {
+    struct gang_switches switched;  /* first: `usf policy show` reads it */
+    uint64_t switch_due;            /* ns: a turn-over that was due then is not done yet; 0: none */
+    uint64_t waiting_since;         /* ns: since then some task has been in the queues all the time */
+    uint32_t nr_queued;
     struct part_map map;
     uint64_t programs[PROC_WORDS];  /* that have had something to run lately */
     uint64_t active[PROC_WORDS];
     uint64_t strangers[WORDS];
     uint64_t slot_end, planned, settled_since;
     uint64_t served;                /* slots so far */
+    uint64_t poorest;               /* least time that any of those had had that waited at the last turn-over */
     uint64_t floor;                 /* `used` of the one in the common slot that was picked last */
     uint16_t first[PART_LEVELS + 2];    /* number of the first slot of a level; behind the last level: the common slot, then the end */
     uint16_t programs_then;         /* when last planned */
@@ -36,7 +43,6 @@ struct USF_POLICY_STATE inst {
 struct USF_POLICY_STATE core {
     uint64_t same_llc[WORDS], same_node[WORDS];
     uint16_t owner;                 /* process + 1, COMMON, or 0 */
-    uint16_t round;                 /* process from which the round of strangers goes on */
     uint16_t yields;                /* pick is asked for one that yields */
 };
 struct USF_POLICY_STATE proc {
@@ -50,7 +56,8 @@ struct USF_POLICY_STATE proc {
     uint16_t goal;                  /* level, while planning */
     uint16_t is_placed;
     uint16_t turn, picks;           /* see pick_of */
-    uint64_t used;                  /* core time, as if the weight were 100: of those that are not coscheduled */
+    uint64_t used;                  /* core time that it has had, as if the weight were 100; tasks that run not counted */
+    uint64_t starts;                /* sum of the start times of those, modulo 2^64 */
 };
 struct USF_POLICY_STATE mark { uint16_t core; uint8_t yielded, strict, running; };
 _Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64, "instance data");
@@ -64,6 +71,14 @@ static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc
 static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark *)(void *)usf_task(p, t)->data; }
 static bool is_common(struct usf_pol *p, uint32_t i) { return usf_proc(p, i)->flags & USF_PROC_NO_GANG; }
 static bool has_work(struct usf_pol *p, uint32_t i) { return proc_of(p, i)->queued || proc_of(p, i)->running; }
+
+/* The same, with what its running tasks have had since they were started. */
+static uint64_t used_now(struct usf_pol *p, uint32_t i)
+{
+    const struct proc *proc = proc_of(p, i);
+    uint64_t weight = usf_proc(p, i)->weight, ran = proc->running * p->now - proc->starts;
+    return proc->used + (ran >> 63 ? 0 : ran * 100 / (weight ? weight : 100));
+}
 
 static uint64_t slice(struct usf_pol *p) { return p->slice - 1 < SLICE_MAX_NS ? p->slice : SLICE_MAX_NS; }    /* 0: not set */
 

@@ -407,6 +407,9 @@ bool core_is_in_vain(struct sched *s, uint32_t task)
 
 /* A trial takes some 20 ns and a queue two times as long; a thread that runs in vain takes two switches of the kernel. */
 #define TRIALS_MAX 32u
+/* So long a yielder is left to its own core.  Not for ever: where a policy has one queue for all, each look from elsewhere puts it behind those
+ * that yield at its core, and these may be found before it each time. */
+#define NEAR_NS 1000000u
 
 uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
 {
@@ -414,7 +417,7 @@ uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
     if (left > TRIALS_MAX) left = TRIALS_MAX;
     while ((task = checked_pick(s, core)) != USF_NONE) {
         bool last = left-- <= 1, fetched = s->tasks[task].pol.last_core != core && s->tasks[task].why == USF_WHY_YIELD;
-        bool left_alone = fetched && need == CORE_NEAR;
+        bool left_alone = fetched && need == CORE_NEAR && s->pol.now - s->tasks[task].pol.ready_since < NEAR_NS;
         if ((last && need == CORE_ANY) || (!left_alone && !core_is_in_vain(s, task))) {
             unqueued(s, task);
             return task;

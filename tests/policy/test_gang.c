@@ -1,5 +1,6 @@
 /* tests/policy/test_gang.c - gang: equal shares, and all cores of a partition switch together.  SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
+#include "policy/switches.h"
 #include "turns.h"
 
 static struct turns t;
@@ -45,6 +46,13 @@ static void switch_together(uint32_t cores, uint32_t programs, uint32_t threads)
     CHECK(&t, longest_mixed <= 1 * MS);     /* within a millisecond of the slice's end */
     CHECK(&t, changes >= 90 && changes <= 101);     /* slices of 10 ms */
     CHECK(&t, mixed <= 1000 * MS / TURNS_STEP / 50);
+    /* ... as it counts itself: also the changes of the first 200 ms */
+    const struct gang_switches *s = (const struct gang_switches *)(const void *)t.data;
+    uint64_t counted = 0;
+    for (unsigned k = 0; k < GANG_SWITCH_BUCKETS; k++) counted += s->within[k];
+    CHECK(&t, s->count >= changes && s->count <= changes + 25 && counted == s->count);
+    CHECK(&t, s->longest_ns <= 1 * MS && !s->late && s->sum_ns <= s->count * s->longest_ns);
+    CHECK(&t, gang_switch_quantile(s, 990) <= 1024 && gang_switch_quantile(s, 0) <= gang_switch_quantile(s, 990));
 }
 
 /* More programs than partitions, each partition's cores switch as one. */
@@ -146,6 +154,27 @@ static void strangers_give_way(void)
     CHECK(&t, t.task[two].state == RUNS && t.task[one].state == RUNS);
 }
 
+/* A barrier's thread that yields, in its program's own slot: a stranger's core is better than to wait for the one that it waits for. */
+static void strangers_give_way_to_yielders(void)
+{
+    turns_begin(&t, "strangers give way to yielders", &usf_policy_gang, 2, 1);
+    uint32_t a = turns_proc(&t, 100, 0, 0), one = turns_task(&t, a, 0, 0), two = turns_task(&t, a, 0, 0), on = USF_NONE;
+    turns_wake(&t, one);
+    program(2, 100, 0);
+    turns_run(&t, 300 * MS);
+    for (uint32_t i = 0, held = 0; i < 40 * MS / TURNS_STEP && held < 20; i++) {
+        turns_run(&t, TURNS_STEP);
+        held = t.task[one].state == RUNS ? held + 1 : 0;
+    }
+    for (uint32_t c = 0; c < 2; c++) if (t.cores[c].current != one) on = c;
+    CHECK(&t, t.task[one].state == RUNS && t.cores[on].current != USF_NONE && t.cores[on].give_way_at > t.pol.now);
+    t.tasks[two].ready_since = t.pol.now;
+    t.tasks[two].held = 1;
+    t.ops.enqueue(&t.pol, two, USF_WHY_YIELD);
+    CHECK(&t, t.cores[on].give_way_at == t.pol.now);
+    CHECK(&t, t.ops.pick(&t.pol, on) == two);
+}
+
 /* A program that is alone, or comes and goes, costs nobody a slot. */
 static void idle_programs_have_no_slot(void)
 {
@@ -170,6 +199,8 @@ int main(void)
         equal_shares(4, 2, n, (uint32_t[]){4, 5, 16, 7}, 0);
         equal_shares(8, 2, n, (uint32_t[]){8, 8, 8, 8}, USF_PROC_MALLEABLE);
     }
+    equal_shares(2, 1, 4, (uint32_t[]){2, 1, 1, 1}, 0);      /* fewer threads than the partition of the slot has cores */
+    equal_shares(2, 1, 3, (uint32_t[]){1, 2, 1}, 0);
     for (uint32_t n = 1; n <= 9; n++) {
         static const uint32_t threads[9] = {24, 24, 24, 24, 24, 24, 24, 24, 24};
         equal_shares(24, 4, n, threads, USF_PROC_MALLEABLE);
@@ -178,6 +209,7 @@ int main(void)
     opted_out();
     others_fill_in();
     strangers_give_way();
+    strangers_give_way_to_yielders();
     idle_programs_have_no_slot();
     printf("ok\n");
     return 0;

@@ -54,22 +54,13 @@ static bool run(const struct sim_config *c, bool exact)
     return true;
 }
 
-/* `fifo` does not promise that whoever yields gets on: it serves yielders after all others, for ever if those come back again and
- * again.  Where busy-waiters are unseen, and made to give way by the progress guarantee alone, only these promise it: others take
- * them for threads with work to do, who go before all that have said that they wait. */
-static bool may_starve(const char *name, bool unseen)
-{
-    if (!strcmp(name, "fifo")) return true;
-    return unseen && strcmp(name, "coop") && strcmp(name, "fair") && strcmp(name, "fl") && strcmp(name, "plain");
-}
-
 static uint32_t run_all(struct sim_config *c, bool exact, const struct sim_workload *any, const struct sim_workload *blocking)
 {
     uint32_t runs = 0;
     for (const struct usf_policy_ops *const *p = usf_builtin_policies; *p; p++) {
         if ((*p)->flags & USF_POLICY_KERNEL) continue;
         c->policy = what = (*p)->name;
-        c->workload = may_starve(what, c->spins_unseen) ? blocking : any;
+        c->workload = any;
         runs += run(c, exact);
     }
     c->policy = 0;

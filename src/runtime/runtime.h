@@ -57,6 +57,7 @@ struct rt_thread {
     bool real_time;                 /* ... and was it? */
     bool apart;                     /* rt.nr_apart counts it */
     uint32_t stopped;               /* rt.stop_round that it has answered */
+    struct rt_exec_env { void *map; size_t size; } exec_env;   /* made for a child of its vfork (standing.c); null: none */
     bool has_hint;                  /* affinity that the program set */
     struct os_cpuset hint;
     /* A signal that came in a critical section, and the mask to restore when it is raised again. */
@@ -170,6 +171,11 @@ static inline bool rt_takes_part(void)
 /* exec.c */
 void rt_install_exec(void);
 uintptr_t rt_exec_fix_pc(uintptr_t pc);     /* where a thread that is about to exec is to go on after a signal that was kept */
+
+/* standing.c: the frame is an exec's, whose environment is told this process's weight and priority, if they have changed since its
+ * start.  0, or -ENOMEM.  What was made is in `own`, and goes with the exec, or by _drop. */
+int  rt_exec_env_make(struct gate_frame *f, struct rt_exec_env *own);
+void rt_exec_env_drop(struct rt_exec_env *own);
 
 /* life.c: fork, exit, and going on without usf */
 uint64_t rt_block_signals(uint64_t set);     /* the mask that was */

@@ -27,6 +27,15 @@ void core_change_proc(struct sched *s, uint32_t proc, uint32_t weight, int32_t p
     requeue(s, proc, true);
 }
 
+void sched_keep_standing(struct sched *s)
+{
+    uint32_t proc = s->proc;
+    if (proc >= USF_MAX_PROCS) return;      /* it is off its instance: as it was when it left */
+    const struct usf_pol_proc *p = &s->procs[proc].pol;
+    __atomic_store_n(&s->weight, __atomic_load_n(&p->weight, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n(&s->priority, __atomic_load_n(&p->priority, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
+
 void sched_set_malleable(struct sched *s, struct sched_self *me)
 {
     struct kicks k = {0};

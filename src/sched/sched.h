@@ -180,6 +180,8 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
 /* The wish that a set of CPUs comes to: one core, or a cache or node that has them all; else none. */
 struct os_cpuset;
 void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_wish *w);
+/* Before a fork, an exec: what the process joins with, and a child of a copy of this memory, is what it has now. */
+void sched_keep_standing(struct sched *s);
 /* The process follows a new share by itself from now on. */
 void sched_set_malleable(struct sched *s, struct sched_self *me);
 

@@ -9,6 +9,7 @@
 #include "sched/lock.h"
 #include "monitor/monitor.h"
 #include "threads/threads.h"
+#include "usf/usf.h"
 
 uint64_t rt_block_signals(uint64_t set)
 {
@@ -211,7 +212,7 @@ static long call_seccomp(struct gate_frame *f)
 static long call_prctl(struct gate_frame *f)
 {
     if (f->rdi == PR_SET_SECCOMP) before_filter();
-    return rt_pass(f);
+    return f->rdi == USF_PRCTL ? rt_task_call(f) : rt_pass(f);
 }
 
 /* A debugger's threads must not wait for anything that those which it has stopped may hold: a core, or the

@@ -30,6 +30,8 @@ enum rt_thread_state {
 
 #define RT_CALL_KINDS 64u
 
+enum { RT_WISH_PRIORITY = 1, RT_WISH_DEADLINE = 2, RT_WISH_PLACE = 4 };
+
 struct rt_thread {
     uint32_t state;                 /* enum rt_thread_state */
     int32_t tid;
@@ -58,6 +60,10 @@ struct rt_thread {
     bool apart;                     /* rt.nr_apart counts it */
     uint32_t stopped;               /* rt.stop_round that it has answered */
     struct rt_exec_env { void *map; size_t size; } exec_env;   /* made for a child of its vfork (standing.c); null: none */
+    struct rt_wishes {
+        uint32_t has;               /* RT_WISH_*: which of these it has told usf of itself (usf/usf.h) */
+        struct sched_wish wish;
+    } wishes;
     bool has_hint;                  /* affinity that the program set */
     struct os_cpuset hint;
     /* A signal that came in a critical section, and the mask to restore when it is raised again. */
@@ -211,6 +217,12 @@ void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls);   /* before a c
 void rt_inherit_hint(struct rt_thread *t);                          /* the new thread */
 void rt_wish_at_birth(struct rt_thread *t);     /* ... once it is attached: its hint and nice value are what its task wishes */
 void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apart from now on */
+
+void rt_follow_nice(int32_t tid);           /* 0: the calling thread.  What it is nice by has been set: its task's priority is */
+
+/* wishes.c */
+long rt_task_call(const struct gate_frame *f);      /* prctl(USF_PRCTL, ...) */
+void rt_wishes_at_birth(struct rt_thread *t);
 
 /* share.c */
 void rt_install_share(void);

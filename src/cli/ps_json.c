@@ -43,7 +43,10 @@ static void json_task(struct json *j, const struct view *v, struct why_reader *r
     if (c < v->h->nr_cores) json_uint(j, "core", c);
     else json_string(j, "core", NULL);
     json_int(j, "priority", t->pol.priority);
+    if (t->pol.deadline) json_uint(j, "deadline_ns", t->pol.deadline);
+    else json_string(j, "deadline_ns", NULL);
     json_affinity(j, &t->pol);
+    json_bool(j, "strict", t->pol.strict);
     json_string(j, "waits_for", *wait && strcmp(view_state_of(v, t), "running") ? wait : NULL);
     if (r) {
         struct why w;

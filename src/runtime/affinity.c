@@ -154,21 +154,30 @@ static void set_level(struct rt_thread *me, uint32_t task, int32_t level)
     sched_change_task(&rt.sched, &me->self, task, &w);
 }
 
-static long call_setpriority(struct gate_frame *f)
+void rt_follow_nice(int32_t tid)
 {
     struct rt_thread *me = rt_enter(), *t;
-    int32_t tid = (int32_t)f->rsi;
     uint32_t task = USF_NONE;
-    long r = rt_pass(f);
-    if (!me || r || f->rdi != PRIO_PROCESS || rt.sched.kernel) return r;
+    if (!me || rt.sched.kernel) return;
     sched_crit_enter(&me->self);
     atomic_store(&any_nice, true);
     rt_list_lock();
     t = tid == 0 ? me : rt_thread_of(tid);
-    if (t) task = t->self.task;
+    if (t) {
+        task = t->self.task;
+        t->wishes.has &= ~(uint32_t)RT_WISH_PRIORITY;
+    }
     rt_list_unlock();
     if (task != USF_NONE) set_level(me, task, level_of(tid));
     sched_crit_leave(&rt.sched, &me->self);
+}
+
+static long call_setpriority(struct gate_frame *f)
+{
+    int32_t tid = (int32_t)f->rsi;
+    bool of_thread = f->rdi == PRIO_PROCESS;
+    long r = rt_pass(f);
+    if (r == 0 && of_thread) rt_follow_nice(tid);
     return r;
 }
 
@@ -177,6 +186,7 @@ void rt_wish_at_birth(struct rt_thread *t)
     if (rt.sched.kernel) return;
     if (t->has_hint) wish(t, t->self.task, &t->hint);
     if (atomic_load_explicit(&any_nice, memory_order_relaxed) && t->self.task != USF_NONE) set_level(t, t->self.task, level_of(0));
+    rt_wishes_at_birth(t);
 }
 
 /* Threads that are apart are bound as they ask; others leave them what they set, should they be ordinary ones again. */
@@ -194,6 +204,7 @@ static long call_setaffinity(struct gate_frame *f)
     long r = rt_pass(f);
     if (t && r == 0) {
         if (os_getaffinity(t->tid, &got) == 0) {
+            t->wishes.has &= ~(uint32_t)RT_WISH_PLACE;
             t->hint = got;
             t->has_hint = !os_cpu_count(&told) || __builtin_memcmp(&got, &told, sizeof got);
             hint = t->has_hint ? got : rt.cpus;

@@ -109,6 +109,7 @@ static long call_set_policy(struct gate_frame *f)
     if (r == 0) {
         atomic_fetch_add(&rt.policy_calls, 1);              /* those that are apart look at what they are now */
         if (real_time) atomic_store(&rt.careful, 1);        /* ... and all others, which costs them their short cuts */
+        else if (f->rax == __NR_sched_setattr) rt_follow_nice(tid);
     }
     rt_enter();     /* it has gone apart for nothing if the call was refused */
     return r;

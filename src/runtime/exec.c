@@ -86,6 +86,32 @@ static void come_back(struct rt_thread *t)
     sched_crit_leave(&rt.sched, &t->self);
 }
 
+static long make_exec(struct rt_thread *t, struct gate_frame *f)
+{
+    long r;
+    for (unsigned i = 0; i < TRIES && rt.on; i++)
+        if ((r = try_exec(t, f)) != GIVEN_UP) return r;
+    bool own_choice = rt.on;        /* else another thread had a reason to leave */
+    if (own_choice) rt_depart();
+    rt_signals_before_exec();
+    r = rt_pass(f);
+    rt_signals_after_failed_exec();
+    if (own_choice) come_back(t);
+    return r;
+}
+
+/* In the parent's memory, whose thread waits: nothing but the mask and the actions is ours to change.  What is made for the exec stays
+ * there, until that thread needs the place again, or ends. */
+static long exec_vforked(struct rt_thread *t, const struct gate_frame *f)
+{
+    struct gate_frame with = *f;
+    long r = rt_exec_env_make(&with, &t->exec_env);
+    if (r) return r;
+    rt_unpin();
+    rt_signals_before_exec();
+    return rt_pass(&with);
+}
+
 static long call_exec(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
@@ -99,23 +125,16 @@ static long call_exec(struct gate_frame *f)
         if (!vforked) rt_signals_after_failed_exec();
         return r;
     }
-    if (vforked) {          /* the parent's memory: nothing but the mask and the actions is ours to change */
-        rt_unpin();
-        rt_signals_before_exec();
-        return rt_pass(f);
-    }
+    if (vforked) return exec_vforked(t, f);
     /* Searching PATH means many calls that fail: find out before anything is given up. */
     long may = at && f->r8 ? 0 : usf_syscall(__NR_faccessat, dir, path, 1 /* X_OK */);
     if (may < 0 && may != -ENOSYS && may != -EPERM /* a sandbox without this call */) return rt_pass(f);
 
-    for (unsigned i = 0; i < TRIES && rt.on; i++)
-        if ((r = try_exec(t, f)) != GIVEN_UP) return r;
-    bool own_choice = rt.on;        /* else another thread had a reason to leave */
-    if (own_choice) rt_depart();
-    rt_signals_before_exec();
-    r = rt_pass(f);
-    rt_signals_after_failed_exec();
-    if (own_choice) come_back(t);
+    struct gate_frame with = *f;
+    struct rt_exec_env env = {0};
+    if (rt_has_own_self() && (r = rt_exec_env_make(&with, &env))) return r;
+    r = make_exec(t, &with);
+    rt_exec_env_drop(&env);
     return r;
 }
 

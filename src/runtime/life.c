@@ -9,6 +9,7 @@
 #include "sched/lock.h"
 #include "monitor/monitor.h"
 #include "threads/threads.h"
+#include "usf/usf.h"
 
 uint64_t rt_block_signals(uint64_t set)
 {
@@ -82,6 +83,7 @@ static long fork_with(struct gate_frame *f)
     bool mine = rt_has_own_self();
     if (mine) sched_crit_enter(&t->self);
     uint64_t mask = rt_block_signals(~0ull);
+    sched_keep_standing(&rt.sched);
     long r = rt_pass(f);
     if (r == 0) {
         if (mine && t->deferred) mask = t->deferred_mask;   /* the signal that came before is the parent's */
@@ -146,6 +148,7 @@ static void before_clone(struct gate_frame *f)
     bool vforked = rt_vforked();
     if (f->rax == __NR_vfork) flags = CLONE_VM | CLONE_VFORK;
     else if (f->rax == 435 /* clone3 */) flags = sync_read((const uint32_t *)f->rdi, &lo) ? lo : 0;
+    if (!(flags & CLONE_THREAD) && rt.on) sched_keep_standing(&rt.sched);
     if (!(flags & CLONE_VM)) {
         usf_gate_push_vforked(vforked ? 1 : RT_COPY);
         return;
@@ -218,7 +221,7 @@ static long call_seccomp(struct gate_frame *f)
 static long call_prctl(struct gate_frame *f)
 {
     if (f->rdi == PR_SET_SECCOMP) before_filter();
-    return rt_pass(f);
+    return f->rdi == USF_PRCTL ? rt_task_call(f) : rt_pass(f);
 }
 
 /* A debugger's threads must not wait for anything that those which it has stopped may hold: a core, or the

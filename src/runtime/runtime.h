@@ -30,6 +30,8 @@ enum rt_thread_state {
 
 #define RT_CALL_KINDS 64u
 
+enum { RT_WISH_PRIORITY = 1, RT_WISH_DEADLINE = 2, RT_WISH_PLACE = 4 };
+
 struct rt_thread {
     uint32_t state;                 /* enum rt_thread_state */
     int32_t tid;
@@ -57,6 +59,11 @@ struct rt_thread {
     bool real_time;                 /* ... and was it? */
     bool apart;                     /* rt.nr_apart counts it */
     uint32_t stopped;               /* rt.stop_round that it has answered */
+    struct rt_exec_env { void *map; size_t size; } exec_env;   /* made for a child of its vfork (standing.c); null: none */
+    struct rt_wishes {
+        uint32_t has;               /* RT_WISH_*: which of these it has told usf of itself (usf/usf.h) */
+        struct sched_wish wish;
+    } wishes;
     bool has_hint;                  /* affinity that the program set */
     struct os_cpuset hint;
     /* A signal that came in a critical section, and the mask to restore when it is raised again. */
@@ -171,6 +178,11 @@ static inline bool rt_takes_part(void)
 void rt_install_exec(void);
 uintptr_t rt_exec_fix_pc(uintptr_t pc);     /* where a thread that is about to exec is to go on after a signal that was kept */
 
+/* standing.c: the frame is an exec's, whose environment is told this process's weight and priority, if they have changed since its
+ * start.  0, or -ENOMEM.  What was made is in `own`, and goes with the exec, or by _drop. */
+int  rt_exec_env_make(struct gate_frame *f, struct rt_exec_env *own);
+void rt_exec_env_drop(struct rt_exec_env *own);
+
 /* life.c: fork, exit, and going on without usf */
 uint64_t rt_block_signals(uint64_t set);     /* the mask that was */
 void rt_install_life(void);
@@ -209,6 +221,12 @@ void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apar
 /* births.c: who makes whom, for recordings */
 void rt_trace_birth(uintptr_t tls);         /* before a clone */
 void rt_trace_born(struct rt_thread *t);    /* the new thread: sched_self.maker, born */
+
+void rt_follow_nice(int32_t tid);           /* 0: the calling thread.  What it is nice by has been set: its task's priority is */
+
+/* wishes.c */
+long rt_task_call(const struct gate_frame *f);      /* prctl(USF_PRCTL, ...) */
+void rt_wishes_at_birth(struct rt_thread *t);
 
 /* share.c */
 void rt_install_share(void);

@@ -133,6 +133,7 @@ static long call_exit(struct gate_frame *f)
     t->state = RT_ALONE;    /* whatever it would be by now */
     if (rt.on && attached) sched_detach(&rt.sched, &t->self, true);
     rt_end_apart(t);
+    rt_exec_env_drop(&t->exec_env);
     /* out of these it was cancelled, or jumped */
     if (t->kernel_waits) sync_kernel_wait(&rt.sync, -(int)t->kernel_waits);
     t->kernel_waits = 0;

@@ -27,6 +27,15 @@ void core_change_proc(struct sched *s, uint32_t proc, uint32_t weight, int32_t p
     requeue(s, proc, true);
 }
 
+void sched_keep_standing(struct sched *s)
+{
+    uint32_t proc = s->proc;
+    if (proc >= USF_MAX_PROCS) return;      /* it is off its instance: as it was when it left */
+    const struct usf_pol_proc *p = &s->procs[proc].pol;
+    __atomic_store_n(&s->weight, __atomic_load_n(&p->weight, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n(&s->priority, __atomic_load_n(&p->priority, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
+
 void sched_set_malleable(struct sched *s, struct sched_self *me)
 {
     struct kicks k = {0};
@@ -54,6 +63,37 @@ void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w)
                              .strict = t->strict};
 }
 
+static bool is_there(const struct usf_pol_core *c, const struct sched_wish *w)
+{
+    switch (w->affinity) {
+    case USF_AFFINITY_CORE: return c->id == w->affinity_id;
+    case USF_AFFINITY_LLC: return c->llc == w->affinity_id;
+    case USF_AFFINITY_NODE: return c->node == w->affinity_id;
+    }
+    return true;
+}
+
+static bool can_be(struct sched *s, uint32_t proc, const struct sched_wish *w)
+{
+    for (uint32_t c = 0; c < s->h->nr_cores; c++)
+        if (usf_allowed(&s->pol, proc, c) && is_there(&s->cores[c].pol, w)) return true;
+    return false;
+}
+
+bool sched_wish_can_be(struct sched *s, const struct sched_wish *w)
+{
+    uint32_t proc = s->proc;
+    return proc < USF_MAX_PROCS && can_be(s, proc, w);
+}
+
+void core_settle_strict(struct sched *s, uint32_t task)
+{
+    struct sched_wish w;
+    if (!s->tasks[task].pol.strict) return;
+    sched_wish_of(s, task, &w);
+    if (!can_be(s, atomic_load(&s->tasks[task].proc), &w)) s->tasks[task].pol.strict = 0;
+}
+
 void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_wish *w)
 {
     struct kicks k = {0};
@@ -68,6 +108,7 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
         t->pol.affinity = w->affinity;
         t->pol.affinity_id = w->affinity_id;
         t->pol.strict = w->strict;
+        core_settle_strict(s, task);
         s->ops.proc_changed(&s->pol, atomic_load(&t->proc));
         if (st == USF_TASK_READY) core_enqueue(s, task, atomic_load(&t->why));
         core_fill_all(s, &k);

@@ -123,6 +123,7 @@ static void confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_COR
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         if (atomic_load(&t->proc) != proc) continue;
+        core_settle_strict(s, i);
         if (atomic_load(&t->state) == USF_TASK_READY) core_enqueue(s, i, atomic_load(&t->why));
         atomic_store(&t->pinned, USF_NONE);     /* the kernel may have bound it to others than it was bound to by us */
     }

@@ -58,6 +58,8 @@ void core_mend_policy(struct sched *s);
 bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap);
 /* change.c.  A process's weight or priority, then all its ready tasks are queued anew. */
 void core_change_proc(struct sched *s, uint32_t proc, uint32_t weight, int32_t priority);
+/* holds the lock.  A strict place where the process may use no core is a mere wish from now on. */
+void core_settle_strict(struct sched *s, uint32_t task);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);
 void core_drop_policy(struct sched *s, const char *why);

@@ -188,9 +188,15 @@ struct sched_wish {
 void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w);
 /* Of a task of this process.  A running one stays where it is; all counts from the next time that it is queued on. */
 void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_wish *w);
+/* Has this process a core where the wish says?  A strict wish that cannot be is a mere one (sched_change_task). */
+bool sched_wish_can_be(struct sched *s, const struct sched_wish *w);
+/* The calling thread goes to where it may run, if it runs elsewhere. */
+void sched_move(struct sched *s, struct sched_self *me);
 /* The wish that a set of CPUs comes to: one core, or a cache or node that has them all; else none. */
 struct os_cpuset;
 void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_wish *w);
+/* Before a fork, an exec: what the process joins with, and a child of a copy of this memory, is what it has now. */
+void sched_keep_standing(struct sched *s);
 /* The process follows a new share by itself from now on. */
 void sched_set_malleable(struct sched *s, struct sched_self *me);
 

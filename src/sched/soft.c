@@ -18,6 +18,15 @@
 #define SOFT_PAUSE_MIN  1000000u
 #define SOFT_PAUSE_MAX  100000000u
 
+/* Does it go before the other, whatever the order in which they came?  Then its turn is not taken. */
+static bool outranks(struct sched *s, const struct usf_task *o, const struct usf_task *t)
+{
+    const struct usf_pol_task *a = &o->pol, *b = &t->pol;
+    if (o->proc != t->proc) return s->procs[o->proc].pol.priority > s->procs[t->proc].pol.priority;
+    if (a->priority != b->priority) return a->priority > b->priority;
+    return a->deadline - 1 < b->deadline - 1;       /* none (0) is later than any */
+}
+
 void soft_take(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
@@ -31,7 +40,7 @@ void soft_take(struct sched *s, struct sched_self *me)
     struct usf_task *o = &s->tasks[other];
     bool alike = o->proc == t->proc || (o->why == t->why && (t->why == USF_WHY_YIELD || t->why == USF_WHY_RETURN));
     if (alike && state_of(t) == USF_TASK_READY && usf_may_run(&s->pol, me->task, core) && atomic_load(&s->cores[core].word) == w
-        && atomic_compare_exchange_strong(&o->park, &soft, USF_PARK_TAKEN)) {
+        && !outranks(s, o, t) && atomic_compare_exchange_strong(&o->park, &soft, USF_PARK_TAKEN)) {
         USF_POINT("sched.take_turn");
         core_dequeue(s, me->task);
         core_set_state(s, other, ST(USF_TASK_RUNNING), USF_TASK_READY);

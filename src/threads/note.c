@@ -7,6 +7,7 @@
 #include "threads/real.h"
 #include "threads/record.h"
 #include "threads/threads.h"
+#include "usf/usf.h"
 
 #include <sys/syscall.h>
 
@@ -36,6 +37,7 @@ BARE static void note_prctl(long op)
         set_flag(&threads_flags.names);
         break;
     case PR_SET_PDEATHSIG:                   /* not inherited */
+    case USF_PRCTL:
         threads_self.spent = true;
         break;
     case PR_GET_PDEATHSIG: case PR_GET_DUMPABLE: case PR_SET_DUMPABLE: case PR_GET_KEEPCAPS: case PR_GET_TIMING:

@@ -1,0 +1,84 @@
+/* usf/usf.h - what a program can tell usf about its threads.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Programs need nothing of this: usf schedules them as they are.  A program that knows more than its calls tell (which of its threads the
+ * others wait for, by when a piece of work has to be done, where its data lie) can say so here, each thread for itself:
+ *
+ *     usf_task_set_priority(10);                             // before the process's other threads
+ *     usf_task_set_deadline(now_ns + 5000000);               // of one priority, the earliest deadline first
+ *     usf_task_set_affinity(USF_PLACE_NODE, 3, 0);           // where possible on the NUMA node that CPU 3 belongs to
+ *     usf_task_set_affinity(USF_PLACE_CORE, 3, USF_STRICT);  // on CPU 3 alone
+ *
+ * There is no library to link with: the functions ask by prctl(2), which usf answers inside the process.  Without usf the kernel
+ * refuses that call and they return ENOSYS; the program is none the worse for it.
+ *
+ * What it comes to is the policy's affair (usf policy info NAME, docs/policies.md): `coop`, the default, follows all of it.  Strict places hold
+ * under every policy but `linux`.  These are ranks and places within usf, for threads that take turns on its cores: nothing the kernel knows of.
+ *
+ * Values hold until they are set again, or by the call that means the same: setpriority(2) (minus the nice value is the priority) and
+ * sched_setaffinity(2) (a mask of one core, one cache's or one node's cores is a preferred place).  A new thread begins without any; the child
+ * of a fork has its parent's; exec ends them.  A thread that is left to the kernel for now (real-time threads are) keeps them for later.
+ *
+ * All are thread-safe and async-signal-safe, preserve errno, and return 0 or an error number:
+ *     ENOSYS   this thread is not scheduled by usf: not run under it, policy `linux`, given up by it
+ *     EINVAL   out of range
+ *     ENODEV   (places) the CPU is none of the instance's; strict: the process may use no core of that place
+ * They take effect when the thread next waits for a core, strict places at once: the function then returns on a core that is allowed.  Should
+ * the process lose all cores of a strict place later (a smaller cpuset, a quota), the place is a preferred one from then on.
+ *
+ * (USF paper, sections 4.1 and 4.3.2; nOS-V's task attributes are the model.) */
+#ifndef USF_USF_H
+#define USF_USF_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define USF_PRIORITY_MAX 1000
+
+/* A place is named by a Linux CPU number that belongs to it. */
+enum usf_place {
+    USF_PLACE_ANY,      /* wherever the process may run; the CPU means nothing */
+    USF_PLACE_CORE,     /* that CPU */
+    USF_PLACE_CACHE,    /* the CPUs that share its last-level cache */
+    USF_PLACE_NODE,     /* ... its NUMA node */
+};
+
+#define USF_STRICT 1u   /* nowhere else; without: there if a core is free, else elsewhere */
+
+/* The call: prctl(USF_PRCTL, one of these, a, b, c).  Its result is one of the error numbers above, or 0; -1 with EINVAL is the kernel's own
+ * answer.  Numbers and meaning stay as they are, so other languages may make it themselves. */
+#define USF_PRCTL 0x75736601
+enum usf_prctl {
+    USF_PRCTL_ASK,              /* is this thread scheduled by usf? */
+    USF_PRCTL_PRIORITY,         /* a: the priority */
+    USF_PRCTL_DEADLINE,         /* a: ns */
+    USF_PRCTL_AFFINITY,         /* a: enum usf_place, b: CPU, c: flags */
+};
+
+static inline int usf_prctl_(unsigned long what, unsigned long a, unsigned long b, unsigned long c)
+{
+    int before = errno, r = prctl(USF_PRCTL, what, a, b, c);
+    errno = before;
+    return r < 0 ? ENOSYS : r;
+}
+
+/* 0: the calling thread is scheduled by usf, and the other functions mean something; ENOSYS: it is not. */
+static inline int usf_task_is_scheduled(void) { return usf_prctl_(USF_PRCTL_ASK, 0, 0, 0); }
+
+/* -USF_PRIORITY_MAX to USF_PRIORITY_MAX; higher first, among the threads of the process; 0 is normal. */
+static inline int usf_task_set_priority(int priority) { return usf_prctl_(USF_PRCTL_PRIORITY, (unsigned long)priority, 0, 0); }
+
+/* ns on CLOCK_MONOTONIC; 0: none, which is later than any.  It ranks, it is no promise; one that has passed still ranks first. */
+static inline int usf_task_set_deadline(uint64_t ns) { return usf_prctl_(USF_PRCTL_DEADLINE, ns, 0, 0); }
+
+static inline int usf_task_set_affinity(enum usf_place place, unsigned cpu, unsigned flags)
+{ return usf_prctl_(USF_PRCTL_AFFINITY, place, cpu, flags); }
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,89 @@
+/* src/runtime/wishes.c - what a thread tells usf about itself: include/usf/usf.h.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The wish is the task's.  It is kept in the thread as well, which may be without a task for a while (apart.c, an exec that fails), or
+ * have another one after a fork. */
+#include <errno.h>
+
+#include "runtime/runtime.h"
+#include "usf/usf.h"
+
+_Static_assert(USF_PRIORITY_MAX == SCHED_PRIORITY_MAX, "one range");
+
+static void apply(struct rt_thread *t)
+{
+    struct sched_wish w;
+    const struct rt_wishes *own = &t->wishes;
+    if (t->self.task == USF_NONE) return;
+    sched_wish_of(&rt.sched, t->self.task, &w);
+    if (own->has & RT_WISH_PRIORITY) w.priority = own->wish.priority;
+    if (own->has & RT_WISH_DEADLINE) w.deadline = own->wish.deadline;
+    if (own->has & RT_WISH_PLACE) {
+        w.affinity = own->wish.affinity;
+        w.affinity_id = own->wish.affinity_id;
+        w.strict = own->wish.strict;
+    }
+    sched_change_task(&rt.sched, &t->self, t->self.task, &w);
+}
+
+void rt_wishes_at_birth(struct rt_thread *t) { if (t->wishes.has) apply(t); }
+
+/* ---- what is asked for -------------------------------------------------------------------------- */
+
+static int priority(struct rt_thread *t, int64_t value)
+{
+    if (value < -USF_PRIORITY_MAX || value > USF_PRIORITY_MAX) return EINVAL;
+    t->wishes.wish.priority = (int32_t)value;
+    t->wishes.has |= RT_WISH_PRIORITY;
+    return 0;
+}
+
+static int deadline(struct rt_thread *t, uint64_t ns)
+{
+    t->wishes.wish.deadline = ns;
+    t->wishes.has |= RT_WISH_DEADLINE;
+    return 0;
+}
+
+static uint32_t core_of(uint64_t cpu)
+{
+    for (uint32_t i = 0; i < rt.sched.h->nr_cores; i++)
+        if (rt.sched.cores[i].pol.cpu == cpu) return i;
+    return USF_NONE;
+}
+
+static int place(struct rt_thread *t, uint64_t kind, uint64_t cpu, uint64_t flags)
+{
+    struct sched_wish *w = &t->wishes.wish, next = {.strict = flags == USF_STRICT};
+    uint32_t core = kind == USF_PLACE_ANY ? 0 : core_of(cpu);
+    if (kind > USF_PLACE_NODE || flags & ~(uint64_t)USF_STRICT || (flags && kind == USF_PLACE_ANY)) return EINVAL;
+    if (core == USF_NONE) return ENODEV;
+    const struct usf_pol_core *c = &rt.sched.cores[core].pol;
+    if (kind == USF_PLACE_CORE) next.affinity = USF_AFFINITY_CORE, next.affinity_id = core;
+    if (kind == USF_PLACE_CACHE) next.affinity = USF_AFFINITY_LLC, next.affinity_id = c->llc;
+    if (kind == USF_PLACE_NODE) next.affinity = USF_AFFINITY_NODE, next.affinity_id = c->node;
+    if (next.strict && !sched_wish_can_be(&rt.sched, &next)) return ENODEV;
+    w->affinity = next.affinity;
+    w->affinity_id = next.affinity_id;
+    w->strict = next.strict;
+    t->wishes.has |= RT_WISH_PLACE;
+    return 0;
+}
+
+long rt_task_call(const struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    int r;
+    if (!rt_takes_part() || rt.sched.kernel) return ENOSYS;
+    sched_crit_enter(&t->self);     /* no handler in between, which may ask as well */
+    switch (f->rsi) {
+    case USF_PRCTL_ASK: r = t->state == RT_ATTACHED ? 0 : ENOSYS; break;
+    case USF_PRCTL_PRIORITY: r = priority(t, (int64_t)f->rdx); break;
+    case USF_PRCTL_DEADLINE: r = deadline(t, f->rdx); break;
+    case USF_PRCTL_AFFINITY: r = place(t, f->rdx, f->r10, f->r8); break;
+    default: r = EINVAL;
+    }
+    if (r == 0 && f->rsi != USF_PRCTL_ASK && t->state == RT_ATTACHED) apply(t);
+    sched_crit_leave(&rt.sched, &t->self);
+    if (r == 0 && f->rsi == USF_PRCTL_AFFINITY && f->r8 && rt_enter()) sched_move(&rt.sched, &t->self);
+    return r;
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# tests/share/test_standing.py - what a process starts has the weight and priority that it has then.  SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+USF, = sys.argv[1:2]
+HANG = 60
+
+# Reads words, makes a child in that way, and says its pid.  The child waits until it is killed.
+PARENT = r"""
+import os, sys, time
+WAIT = [sys.executable, "-c", "import time; time.sleep(1000)"]
+for line in sys.stdin:
+    how, *more = line.split()
+    env = dict(os.environ)
+    for w in more:
+        k, _, v = w.partition("=")
+        if v: env[k] = v
+        else: env.pop(k, None)
+    if how == "fork":
+        pid = os.fork()
+        if not pid:
+            time.sleep(1000)
+            os._exit(0)
+    elif how == "exec":
+        pid = os.fork()
+        if not pid: os.execve(WAIT[0], WAIT, env)
+    elif how == "spawn":
+        pid = os.posix_spawn(WAIT[0], WAIT, env)
+    elif how == "shell":        # through another program, which has been told by its environment
+        pid = os.posix_spawn("/bin/sh", ["sh", "-c", "exec \"$0\" \"$@\"", *WAIT], env)
+    elif how == "run":          # a run of its own
+        pid = os.posix_spawn(USF, [USF, "run", *[w for w in more if w[0] == "-"], "--", *WAIT], os.environ)
+    elif how == "fail":         # an exec that fails: the process comes back
+        pid = os.fork()
+        if not pid:
+            try: os.execve("/dev/shm", ["x"], env)
+            except OSError: pass
+            time.sleep(1000)
+            os._exit(0)
+    elif how == "env":          # what a child is told
+        r, w = os.pipe()
+        pid = os.posix_spawn("/bin/sh", ["sh", "-c", "env"], env, file_actions=[(os.POSIX_SPAWN_DUP2, w, 1)])
+        os.close(w)
+        print(repr([l for l in os.fdopen(r).read().split("\n") if l.startswith(("USF_WEIGHT", "USF_PRIORITY"))]), flush=True)
+        continue
+    elif how == "self":
+        print(os.getpid(), flush=True)
+        os.execve(sys.executable, [sys.executable, "-c", "PARENT = %r; USF = %r\n" % (PARENT, USF) + PARENT], env)
+    print(pid, flush=True)
+"""
+
+
+class Standing(unittest.TestCase):
+    def setUp(self):
+        self.instance = "test-standing-%d-%d" % (os.getpid(), random.randrange(1 << 30))
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("USF_")}
+        self.pids = []
+
+    def tearDown(self):
+        for pid in self.pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.p.kill()
+        self.p.wait()
+        self.p.stdin.close()
+        self.p.stdout.close()
+        subprocess.run([USF, "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=HANG)
+
+    def start(self, *options):
+        code = "PARENT = %r; USF = %r\n" % (PARENT, USF) + PARENT
+        self.p = subprocess.Popen([USF, "run", "-i", self.instance, *options, "--", sys.executable, "-c", code], env=self.env,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.said("fork")       # it runs
+
+    def said(self, *words):
+        self.p.stdin.write(" ".join(words) + "\n")
+        self.p.stdin.flush()
+        line = self.p.stdout.readline()
+        self.assertTrue(line, "the program has ended")
+        if line[0].isdigit():
+            self.pids.append(int(line))
+        return line.strip()
+
+    def usf(self, *args):
+        r = subprocess.run([USF, *args], env=self.env, capture_output=True, text=True, timeout=HANG)
+        self.assertEqual((r.returncode, r.stderr), (0, ""), args)
+        return r.stdout
+
+    def live(self, weight, priority):
+        self.usf("policy", "weight", str(self.p.pid), str(weight))
+        self.usf("policy", "priority", str(self.p.pid), str(priority))
+
+    def standing(self, pid):
+        for i in json.loads(self.usf("ps", "-i", self.instance, "--json")):
+            for q in i["processes"]:
+                if q["pid"] == pid:
+                    return q["weight"], q["priority"]
+        return None
+
+    def child(self, expected, *words):
+        """Of the child, once it takes part as what it executes in the end."""
+        pid = int(self.said(*words))
+        end = time.monotonic() + HANG
+        while not (self.is_what_it_will_be(pid, words[0]) and self.standing(pid) == expected) and time.monotonic() < end:
+            time.sleep(0.01)
+            if self.is_what_it_will_be(pid, words[0]) and self.standing(pid) not in (None, expected):
+                time.sleep(0.2)         # the record of the program before its exec was met?
+                break
+        self.assertEqual(self.standing(pid), expected, words)
+
+    @staticmethod
+    def is_what_it_will_be(pid, how):
+        with open("/proc/%d/cmdline" % pid) as f:
+            words = f.read().split("\0")
+        return how in ("fork", "fail") or (words[1:3] == ["-c", "import time; time.sleep(1000)"])
+
+    WAYS = ("fork", "exec", "spawn", "shell", "run", "fail")
+
+    def test_inherited(self):
+        self.start()
+        self.child((100, 0), "spawn")
+        self.live(300, -5)
+        for how in self.WAYS:
+            self.child((300, -5), how)
+        self.live(20, 7)
+        for how in self.WAYS:
+            self.child((20, 7), how)
+        self.live(100, 0)               # what is the default need not be told, but was
+        for how in self.WAYS:
+            self.child((100, 0), how)
+
+    def test_what_a_run_was_told_is_replaced(self):
+        self.start("--weight", "40", "--priority", "3")
+        for how in self.WAYS:
+            self.child((40, 3), how)
+        self.live(100, 0)
+        for how in self.WAYS:
+            self.child((100, 0), how)
+
+    def test_one_of_the_two(self):
+        self.start("--priority", "3")
+        self.usf("policy", "weight", str(self.p.pid), "77")
+        for how in self.WAYS:
+            self.child((77, 3), how)
+
+    def test_chosen_by_the_program(self):
+        self.start("--weight", "40")
+        self.live(300, 2)
+        self.child((50, 2), "spawn", "USF_WEIGHT=50")
+        self.child((300, 9), "exec", "USF_PRIORITY=9")
+        self.child((60, 2), "run", "--weight=60")
+        self.child((40, 2), "run", "--weight=40")       # asked for, though it is what the outer run had
+
+    def test_through_its_own_exec(self):
+        self.start()
+        self.live(300, 2)
+        self.said("self")
+        self.child((300, 2), "spawn")
+        self.live(30, 1)
+        self.said("self")
+        self.child((30, 1), "shell")
+
+    def test_environments(self):
+        self.start("--weight", "40")
+        self.assertEqual(self.said("env"), "['USF_WEIGHT=40']")
+        self.live(300, 2)
+        self.assertEqual(self.said("env"), "['USF_WEIGHT=300', 'USF_PRIORITY=2']")
+        self.assertEqual(self.said("env", "USF_INSTANCE=" + self.instance + "x"), "['USF_WEIGHT=40']")
+        self.assertEqual(self.said("env", "USF_OWNER="), "['USF_WEIGHT=40']")       # not under usf
+
+
+if __name__ == "__main__":
+    signal.alarm(110)
+    seed = int(os.environ.get("SEED", time.time_ns() % (1 << 30)))
+    print("seed", seed, file=sys.stderr)
+    random.seed(seed)
+    unittest.main(argv=sys.argv[:1])

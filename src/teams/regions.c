@@ -92,6 +92,13 @@ static void begin_pushed(struct teams_runtime *r, void *loc)
     if (n && r->push && r->gtid) r->push(loc, r->gtid(loc), (int)n);
 }
 
+bool teams_has(uintptr_t pc)
+{
+    for (const struct teams_runtime *r = teams_runtimes; teams_mode != TEAMS_OFF && r < teams_runtimes + TEAMS_RUNTIMES; r++)
+        if (r->max && pc >= r->text && pc < r->text_end) return true;
+    return false;
+}
+
 uintptr_t teams_enter(const struct gate_hook_site *site, uint64_t *regs)
 {
     struct teams_runtime *r = &teams_runtimes[site->data >> TEAMS_ROLE_BITS];

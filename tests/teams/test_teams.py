@@ -11,7 +11,7 @@ import time
 import unittest
 
 USF, SHARER, HOST, GCC, CLANG = sys.argv[1:6]
-FAKES, WEAK, WEAK_GOMP = sys.argv[6:10], sys.argv[10], sys.argv[11]
+FAKES, OLD_HASH, WEAK, WEAK_GOMP = sys.argv[6:10], *sys.argv[10:13]
 CPUS = sorted(os.sched_getaffinity(0))[:2]
 MODULES = [m for m in (GCC, CLANG) if m != "-"]
 
@@ -225,6 +225,16 @@ class Case(unittest.TestCase):
         self.assertEqual(h("GOMP_parallel", "f", 0), 1)
         h("set", "f", 9)
         self.assertEqual((h("GOMP_parallel", "f", 0), h("max", "f")), (0, 9))
+        h.end()
+
+    def test_other_ways_of_loading(self):
+        h = Host(self)
+        h("open", "old", OLD_HASH)
+        h("open-apart", "apart", FAKES[0])      # in a namespace of its own
+        for m in ("old", "apart", "old"):
+            self.assertEqual((h("GOMP_parallel", m, 0), h("GOMP_parallel_sections", m, 0), h("GOMP_parallel", m, 3)), (1, 1, 3), m)
+        h("set", "old", 3)
+        self.assertEqual((h("GOMP_parallel", "old", 0), h("GOMP_parallel", "apart", 0)), (0, 1))
         h.end()
 
     def test_unwinding_from_any_instruction(self):

@@ -193,7 +193,7 @@ int main(void)
         else if (!strcmp(what, "visible")) r = dlsym(RTLD_DEFAULT, module) != NULL;
         else if (!strcmp(what, "set")) ((void (*)(int))symbol(module, "omp_set_num_threads"))(n);
         else if (!strcmp(what, "max")) r = ((int (*)(void))symbol(module, "omp_get_max_threads"))();
-        else if (!strcmp(what, "level")) *(int *)symbol(module, "level") = n;
+        else if (!strcmp(what, "level") || !strcmp(what, "most")) *(int *)symbol(module, what) = n;
         else if (!strcmp(what, "threads")) r = threads(module, n);
         else if (!strcmp(what, "says")) r = in_thread(says, module);
         else if (!strcmp(what, "fresh")) r = in_thread(says_nothing, module);

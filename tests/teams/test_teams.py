@@ -19,9 +19,9 @@ MODULES = [m for m in (GCC, CLANG) if m != "-"]
 class Host:
     """The host program, run with a share of one core of two."""
 
-    def __init__(self, case, *options, weight=1, malleable="on", **env):
+    def __init__(self, case, *options, weight=1, malleable="on", policy=SHARER, **env):
         self.case = case
-        self.p = subprocess.Popen([USF, "run", "-i", case.instance, "--policy", SHARER, "--weight", str(weight),
+        self.p = subprocess.Popen([USF, "run", "-i", case.instance, "--policy", policy, "--weight", str(weight),
                                    "--malleable=" + malleable, *options, "-c", ",".join(map(str, CPUS)), "--", HOST],
                                   env={**case.env, **env}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         case.children.append(self.p)
@@ -226,6 +226,23 @@ class Case(unittest.TestCase):
         h("set", "f", 9)
         self.assertEqual((h("GOMP_parallel", "f", 0), h("max", "f")), (0, 9))
         h.end()
+
+    # Arrays that were made before the policy said anything are not overrun after it.
+    def test_what_was_said_before_the_first_share(self):
+        for ask in (True, False):
+            h = Host(self, policy="coop", weight=100)
+            h("open", "f", FAKES[0])
+            h("most", "f", 1)
+            if ask: self.assertEqual(h("max", "f"), 1)
+            self.assertEqual(h("GOMP_parallel", "f", 0), 0)
+            subprocess.run([USF, "policy", "set", "equi", "-i", self.instance], env=self.env, check=True, capture_output=True, timeout=60)
+            end = time.time() + 30
+            while h.record()["share"] is None and time.time() < end: time.sleep(0.01)
+            n = h("max", "f")
+            self.assertEqual(n, 1 if ask else 2)
+            self.assertEqual(h("GOMP_parallel", "f", 0), n)
+            h.end()
+            subprocess.run([USF, "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=60)
 
     def test_other_ways_of_loading(self):
         h = Host(self)

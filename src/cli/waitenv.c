@@ -31,6 +31,8 @@ static const struct wait_policy {
     {"OMP_PROC_BIND", "false", {"KMP_AFFINITY", "GOMP_CPU_AFFINITY", "OMP_PLACES"}},
     /* log2 of the cycles for which an idle worker of OpenBLAS's own threads yields before it blocks; 26 by default. */
     {"OPENBLAS_THREAD_TIMEOUT", "20", {"GOTO_THREAD_TIMEOUT"}},
+    /* Where sizes of teams may vary libomp counts the machine's running threads, those of the instance too; the policy knows better. */
+    {"KMP_DYNAMIC_MODE", "thread_limit", {0}},
     {"OMPI_MCA_mpi_yield_when_idle", "1", {0}},
 };
 #define NR_POLICIES (sizeof policies / sizeof *policies)

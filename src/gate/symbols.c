@@ -67,7 +67,7 @@ static uint64_t by_all(const struct gate_symbols *s, const char *name, uint32_t 
 {
     uint32_t n;
     if (!word(s, s->old, 1, &n)) return 0;
-    for (uint32_t i = *at + 1; i < n; i++) {
+    for (uint32_t i = *at + 1; i < n && gate_at(s->im, s->sym + i * sizeof(Elf64_Sym), sizeof(Elf64_Sym)); i++) {
         uint64_t f = function(s, i, name);
         if (!f) continue;
         *at = i;

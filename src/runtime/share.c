@@ -102,7 +102,7 @@ static uint32_t cpus(void)
 
 void rt_install_share(void)
 {
-    static const struct threads_share counts = {.is_told = is_told, .cpus = cpus};
+    static const struct threads_share counts = {.is_told = is_told, .cpus = cpus, .sizes_teams = teams_has};
     static const struct teams_share regions = {.is_told = is_told, .size = size, .bound = bound, .begins = begins};
     atomic_store(&usf_threads_share, &counts);
     teams_begin(&regions);

@@ -78,7 +78,7 @@ static bool has_symbol(const uint8_t *image, size_t size, const char *name)
         if (sh[i].sh_type != SHT_SYMTAB || sh[i].sh_link >= h->e_shnum || sh[i].sh_offset % 8) continue;
         const Elf64_Shdr *str = &sh[sh[i].sh_link];
         if (sh[i].sh_offset > size || sh[i].sh_size > size - sh[i].sh_offset || str->sh_offset > size || str->sh_size > size - str->sh_offset)
-            continue;
+            return false;
         const Elf64_Sym *y = (const void *)(image + sh[i].sh_offset);
         for (uint64_t k = 0; k < sh[i].sh_size / sizeof *y; k++) {
             size_t n = strlen(name) + 1;
@@ -86,6 +86,7 @@ static bool has_symbol(const uint8_t *image, size_t size, const char *name)
                 && n <= str->sh_size - y[k].st_name && !memcmp(image + str->sh_offset + y[k].st_name, name, n))
                 return true;
         }
+        return false;           /* a file has one */
     }
     return false;
 }

@@ -37,6 +37,7 @@ struct teams_runtime {
     uintptr_t text, text_end;   /* of its object; text 0: none */
     uint32_t serial;            /* no other has had it: what threads remember of one that was unloaded goes for it alone */
     uint32_t look;              /* the environment is to be looked at, when it is used first */
+    uint32_t cap;               /* the least that omp_get_max_threads has said while the policy said nothing, 0: not asked */
     bool said, rigid;           /* the user has said how many threads; that their number must not vary */
     int (*max)(void);           /* without the hook */
     void (*push)(void *loc, int gtid, int n);

@@ -53,6 +53,13 @@ static bool follows(struct teams_runtime *r)
 
 static uint32_t at_most(uint32_t n, int limit) { return limit > 0 && n > (uint32_t)limit ? (uint32_t)limit : n; }
 
+static uint32_t capped(const struct teams_runtime *r, uint32_t n)
+{
+    uint32_t cap = __atomic_load_n(&r->cap, __ATOMIC_RELAXED);
+    if (cap && n > cap) n = cap;
+    return r->limit ? at_most(n, r->limit()) : n;
+}
+
 /* What a team is to have, or 0: what it has without us.  asked: what the region itself says, or 0. */
 static uint32_t team(struct teams_runtime *r, uint32_t asked)
 {
@@ -63,19 +70,22 @@ static uint32_t team(struct teams_runtime *r, uint32_t asked)
         if (n > 1) s->begins(n, false);
         return 0;
     }
-    uint32_t n = s->size();
-    if (r->limit) n = at_most(n, r->limit());
+    uint32_t n = capped(r, s->size());
     if (teams_mode != TEAMS_ON) n = at_most(n, r->max());
     s->begins(n, true);
     return n;
 }
 
-/* Programs make arrays by omp_get_max_threads: with teams that may grow, it answers with the most that there can ever be.  0: as it is. */
+/* Programs make arrays by omp_get_max_threads: with teams that may grow, it answers with the most that there can ever be. */
 static uint32_t bound(struct teams_runtime *r)
 {
     const struct teams_share *s = atomic_load_explicit(&share, memory_order_acquire);
-    if (teams_mode != TEAMS_ON || !s || !s->is_told() || !follows(r) || is_inner(r)) return 0;
-    return r->limit ? at_most(s->bound(), r->limit()) : s->bound();
+    uint32_t own = (uint32_t)r->max();
+    if (!follows(r) || is_inner(r)) return own;
+    if (s && s->is_told()) return capped(r, s->bound());
+    for (uint32_t cap = __atomic_load_n(&r->cap, __ATOMIC_RELAXED); !cap || own < cap;)
+        if (__atomic_compare_exchange_n(&r->cap, &cap, own, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
+    return own;
 }
 
 static void set_dynamic(const struct teams_runtime *r, bool is)
@@ -90,6 +100,13 @@ static void begin_pushed(struct teams_runtime *r, void *loc)
     uint32_t n = team(r, self.pushed);
     self.pushed = 0;
     if (n && r->push && r->gtid) r->push(loc, r->gtid(loc), (int)n);
+}
+
+bool teams_has(uintptr_t pc)
+{
+    for (const struct teams_runtime *r = teams_runtimes; teams_mode != TEAMS_OFF && r < teams_runtimes + TEAMS_RUNTIMES; r++)
+        if (r->max && pc >= r->text && pc < r->text_end) return true;
+    return false;
 }
 
 uintptr_t teams_enter(const struct gate_hook_site *site, uint64_t *regs)
@@ -113,8 +130,7 @@ uintptr_t teams_enter(const struct gate_hook_site *site, uint64_t *regs)
     case TEAMS_SET_DYNAMIC_8: set_dynamic(r, *(const int64_t *)(const void *)arg != 0); break;
     case TEAMS_SET_ANY: __atomic_store_n(&r->said, true, __ATOMIC_RELAXED); break;
     case TEAMS_MAX:
-        if (!(n = bound(r))) break;
-        regs[TEAMS_RAX] = n;
+        regs[TEAMS_RAX] = bound(r);
         return (uintptr_t)teams_return;
     }
     return site->resume;

@@ -33,6 +33,8 @@ void teams_init(enum teams_mode mode, char **envp);
 void teams_begin(const struct teams_share *share);
 /* The object is loaded and has not run yet: if it is an OpenMP runtime, its functions are hooked. */
 void teams_object_loaded(const struct gate_object *o);
+/* Is pc in a runtime whose functions are hooked, and may sizes follow the share? */
+bool teams_has(uintptr_t pc);
 /* The calling thread becomes another one (threads/fresh.c): nobody has set anything for that. */
 void teams_fresh_thread(void);
 

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -26,7 +27,7 @@ int capset(void *header, const void *data);     /* exported by libc, declared no
     X(pthread_getattr_np) X(pthread_setattr_default_np) X(pthread_getcpuclockid) X(pthread_getschedparam) \
     X(pthread_setschedparam) X(pthread_setschedprio) X(pthread_setaffinity_np) X(pthread_setname_np) \
     X(prctl) X(sched_setaffinity) X(sched_setscheduler) X(sched_setparam) X(setpriority) X(nice) \
-    X(sigaltstack) X(gettid) X(syscall) X(unshare) X(setns) X(setfsuid) X(setfsgid) X(capset)
+    X(sigaltstack) X(gettid) X(syscall) X(unshare) X(setns) X(setfsuid) X(setfsgid) X(capset) X(getloadavg)
 
 struct real {
 #define X(f) __typeof__(&f) f;

@@ -53,6 +53,7 @@ bool threads_flush(void);
 struct threads_share {
     bool (*is_told)(void);              /* has the policy ever said anything?  Some loads */
     uint32_t (*cpus)(void);             /* the share's, or 0: the policy says nothing */
+    bool (*sizes_teams)(uintptr_t pc);  /* is it an OpenMP runtime's code? */
 };
 extern const struct threads_share *_Atomic usf_threads_share;
 

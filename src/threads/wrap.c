@@ -149,4 +149,15 @@ THREADS_EXPORT long sysconf(int name)
     return n ? (long)n : __sysconf(name);
 }
 
+/* libgomp takes the machine's load off a count of CPUs, if sizes of teams may vary.  The load within a share is none: the others that
+ * make it have their own. */
+THREADS_EXPORT int getloadavg(double load[], int n)
+{
+    const struct threads_share *s = atomic_load_explicit(&usf_threads_share, memory_order_acquire);
+    int got = REAL(getloadavg)(load, n);
+    if (got > 0 && s && s->is_told() && s->sizes_teams((uintptr_t)__builtin_return_address(0)))
+        for (int i = 0; i < got; i++) load[i] = 0;
+    return got;
+}
+
 THREADS_EXPORT int get_nprocs(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }

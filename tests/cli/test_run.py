@@ -334,7 +334,7 @@ class Environment(Case):
         self.assertEqual(e["USF_POLL"], "5")
 
     WAIT = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "1", "OMP_PROC_BIND": "false",
-            "OPENBLAS_THREAD_TIMEOUT": "20", "OMPI_MCA_mpi_yield_when_idle": "1"}
+            "OPENBLAS_THREAD_TIMEOUT": "20", "KMP_DYNAMIC_MODE": "thread_limit", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
     def test_wait_policies(self):
         e, err = self.environment()

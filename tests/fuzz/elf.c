@@ -4,6 +4,7 @@
 #include "fuzz.h"
 #include "gate/gate.h"
 #include "gate/scan.h"
+#include "teams/teams.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -34,6 +35,10 @@ static void scan(const uint8_t *data, size_t size)
     static struct gate_image im;
     int calls = 0, n = gate_scan_image(data, size, seen, &calls);
     FUZZ_CHECK(n < 0 || n == calls);
+    const char *why = NULL;
+    bool hidden;
+    int hooks = teams_scan_image(data, size, &why, &hidden);
+    FUZZ_CHECK(hooks >= -1 && (hooks >= 0 || why));
     if (gate_image_from_file(&im, data, size)) return;
     struct gate_list list = {0};
     FUZZ_CHECK(im.nr_segs <= GATE_MAX_SEGS);

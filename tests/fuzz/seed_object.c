@@ -1,5 +1,5 @@
 /* tests/fuzz/seed_object.c - a small object with all that the patcher looks at.  SPDX-License-Identifier: Apache-2.0
- * Built without libc: system calls of several shapes, a jump table, a function with landing pads. */
+ * Built without libc: system calls of several shapes, a jump table, a function with landing pads, what makes an OpenMP runtime. */
 __attribute__((weak)) void may_throw(void) {}
 __attribute__((visibility("hidden"))) extern long seed_table[];
 
@@ -36,4 +36,15 @@ void seed_pads(void)
     may_throw();
     __asm__ volatile("syscall" : : "a"(24) : "rcx", "r11", "memory");
     seed_table[1] = guard;
+}
+int seed_level, seed_size;
+int omp_get_level(void) { return seed_level; }
+int omp_get_dynamic(void) { return seed_level & 1; }
+int omp_get_max_threads(void) { return seed_size; }
+void omp_set_num_threads(int n) { seed_size = n; }
+void GOMP_parallel(void (*f)(void *), void *data, unsigned n, unsigned flags)
+{
+    seed_level += (int)n;
+    f(data);
+    seed_level -= (int)(n + flags);
 }

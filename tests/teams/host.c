@@ -31,11 +31,11 @@ static void *symbol(const char *module, const char *name)
     return f;
 }
 
-static int open_module(const char *name, const char *path)
+static int open_module(const char *name, const char *path, long apart)
 {
     for (int i = 0; i < MODULES; i++) {
         if (modules[i].handle) continue;
-        modules[i].handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        modules[i].handle = apart ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW) : dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!modules[i].handle) fprintf(stderr, "%s\n", dlerror()), exit(1);
         snprintf(modules[i].name, sizeof modules[i].name, "%s", name);
         snprintf(modules[i].path, sizeof modules[i].path, "%s", path);
@@ -166,7 +166,7 @@ static int reload(const char *path, int times)
     int right = 0;
     void *between = NULL;
     for (int i = 0; i < times; i++) {
-        open_module("again", path);
+        open_module("again", path, 0);
         right += fake("again", "GOMP_parallel", 0) == 1 && fake("again", "GOMP_parallel_sections", 3) == 3;
         if (i % 4 == 1) ((void (*)(int))symbol("again", "omp_set_num_threads"))(2);
         int m = number_of("again");
@@ -187,12 +187,13 @@ int main(void)
         *what = *module = *arg = 0;
         sscanf(line, "%31s %31s %599s", what, module, arg);
         int n = atoi(arg), r = 0;
-        if (!strcmp(what, "open")) r = open_module(module, arg);
+        if (!strcmp(what, "open")) r = open_module(module, arg, 0);
+        else if (!strcmp(what, "open-apart")) r = open_module(module, arg, 1);
         else if (!strcmp(what, "environment")) r = setenv(module, arg, 1) == 0;
         else if (!strcmp(what, "visible")) r = dlsym(RTLD_DEFAULT, module) != NULL;
         else if (!strcmp(what, "set")) ((void (*)(int))symbol(module, "omp_set_num_threads"))(n);
         else if (!strcmp(what, "max")) r = ((int (*)(void))symbol(module, "omp_get_max_threads"))();
-        else if (!strcmp(what, "level")) *(int *)symbol(module, "level") = n;
+        else if (!strcmp(what, "level") || !strcmp(what, "most")) *(int *)symbol(module, what) = n;
         else if (!strcmp(what, "threads")) r = threads(module, n);
         else if (!strcmp(what, "says")) r = in_thread(says, module);
         else if (!strcmp(what, "fresh")) r = in_thread(says_nothing, module);

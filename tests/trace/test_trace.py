@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-USF, SIM, PROGRAM = sys.argv[1:4]
+USF, SIM, PROGRAM = map(os.path.abspath, sys.argv[1:4])
 SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
 LEGAL = {("new", "ready"), ("new", "running"), ("ready", "running"), ("running", "ready"), ("running", "blocked"), ("running", "in the kernel"),
          ("blocked", "ready"), ("in the kernel", "ready"), ("in the kernel", "blocked")}

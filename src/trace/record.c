@@ -72,10 +72,16 @@ static int extend(struct trace_recorder *r)
     return e;
 }
 
-static void note_processes(struct trace_recorder *r, const struct trace_event *e, uint32_t nr)
+/* Whose events these are: what a thread tells itself, that it comes, and that it blocks. */
+static void note_processes(struct trace_recorder *r, uint32_t ring, const struct trace_event *e, uint32_t nr)
 {
-    for (uint32_t i = 0; i < nr; i++)
-        if (e[i].kind == TRACE_THREAD && (uint32_t)e[i].b < USF_MAX_PROCS) r->told[(uint32_t)e[i].b] = 1;
+    const struct usf_task *t = shm_tasks(r->m->h);
+    for (uint32_t i = 0; i < nr; i++) {
+        bool own = ring || e[i].kind == TRACE_THREAD || (e[i].kind == TRACE_STATE && e[i].aux >> 8 == USF_TASK_BLOCKED);
+        if (!own || e[i].task >= atomic_load(&r->m->h->task_hwm)) continue;
+        uint32_t proc = e[i].kind == TRACE_THREAD ? (uint32_t)e[i].b : atomic_load(&((struct usf_task *)t)[e[i].task].proc);
+        if (proc < USF_MAX_PROCS) r->told[proc] = 1;
+    }
 }
 
 /* True: it was a quarter full, or more. */
@@ -86,7 +92,7 @@ static bool drain(struct trace_recorder *r, uint32_t ring)
     uint64_t lost = atomic_load_explicit(&g->lost, memory_order_relaxed);
     do {
         n = trace_get(g, size, r->batch, BATCH);
-        if (!ring) note_processes(r, r->batch, n);
+        note_processes(r, ring, r->batch, n);
         put_block(r, ring, r->batch, n);
         all += n;
     } while (n == BATCH && all < size);
@@ -181,7 +187,7 @@ static void put_present(struct trace_recorder *r)
         if (state < USF_TASK_READY || state > USF_TASK_IN_KERNEL || proc >= USF_MAX_PROCS) continue;
         const struct usf_proc *p = &shm_procs(h)[proc];
         struct trace_event e[4] = {{now, TRACE_THREAD, 1, i, (uint32_t)p->pid | (uint64_t)(uint32_t)t->tid << 32, proc | (uint64_t)USF_NONE << 32},
-                                   {now, TRACE_PROCESS, 0, i, 0, 0}, {now, TRACE_NAME, 0, i, 0, 0},
+                                   {now, TRACE_PROCESS, (uint16_t)p->pol.weight, i, 0, 0}, {now, TRACE_NAME, (uint16_t)p->pol.priority, i, 0, 0},
                                    {now, TRACE_STATE, (uint16_t)(state | state << 8), i, atomic_load(&((struct usf_task *)t)->core), 0}};
         memcpy(&e[1].a, p->comm, 16);
         memcpy(&e[2].a, t->name, 16);
@@ -269,7 +275,7 @@ struct trace_recorder *trace_record(struct shm *m, const char *path, const char 
     return NULL;
 }
 
-int trace_record_end(struct trace_recorder *r, char *why, size_t cap)
+int trace_record_end(struct trace_recorder *r, struct trace_tail *out, char *why, size_t cap)
 {
     struct trace_tail tail = {0};
     struct trace_block b = {TRACE_TAIL, 1};
@@ -293,5 +299,6 @@ int trace_record_end(struct trace_recorder *r, char *why, size_t cap)
     int failed = atomic_load(&r->failed);
     if (failed) snprintf(why, cap, "the recording could not be written whole: %s", strerror(r->error));
     drop(r);
+    *out = tail;
     return failed ? -1 : 0;
 }

@@ -36,8 +36,8 @@ enum trace_kind {
     TRACE_QUEUED,       /* aux: enum usf_why */
     TRACE_THREAD,       /* it takes part from now on.  a: pid | thread << 32; b: its process's record | its maker's task << 32 */
     TRACE_BORN,         /* a: ns when its maker made it; follows TRACE_THREAD */
-    TRACE_NAME,         /* a, b: 16 bytes of the thread's name; */
-    TRACE_PROCESS,      /* ... of its process's */
+    TRACE_NAME,         /* a, b: 16 bytes of the thread's name; aux: priority of its process */
+    TRACE_PROCESS,      /* ... of its process's; aux: its weight */
     /* by the thread itself */
     TRACE_WAIT,         /* begins to wait on a futex.  a: its address */
     TRACE_WAITED,       /* ... and has done so.  aux: enum trace_end */

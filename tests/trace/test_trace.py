@@ -181,6 +181,26 @@ class Trace(unittest.TestCase):
         self.assertGreater(self.sums(info)[0]["switches"], 10)
         self.assertNotIn("cut off", info)
 
+    def test_weight(self):
+        self.record("barrier", "2", options=("--weight", "300", "--priority", "-7"))
+        self.assertRegex(self.workload(), r"program \S+ weight 300 priority -7 ")
+        self.simulate()
+
+    def test_killed_with_its_program(self):
+        p = subprocess.Popen([USF, "trace", "-o", "c.usft", "--", PROGRAM, "long", "30"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
+        for _ in range(200):
+            if os.path.exists(self.rings):
+                break
+            time.sleep(0.05)
+        time.sleep(0.3)
+        p.kill()
+        p.wait()
+        for _ in range(400):        # the instance's end takes the rings with it, or the monitor did before
+            if not os.path.exists(self.rings):
+                break
+            time.sleep(0.05)
+        self.assertIn("cut off", self.usf("trace", "info", "c.usft").stdout)
+
     def test_locks(self):
         self.assertRegex(self.record("pingpong", "20"), r"most waited for, of futexes\n +\d+ waits +[\d.]+ ms 0x[0-9a-f]+ of \S+")
 
@@ -254,6 +274,7 @@ class Trace(unittest.TestCase):
         self.usf("trace", "--seconds", "0.3", "-o", "r.usft")
         info = self.usf("trace", "info", "r.usft").stdout
         self.assertGreater(self.sums(info)[0]["switches"], 10)
+        self.assertNotIn("could not be recorded", info)
         self.workload()
         self.simulate()
         self.usf("trace", "--seconds", "0.2", "-o", "r.usft")     # again, with another number

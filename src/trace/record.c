@@ -15,7 +15,7 @@
 #define LEAST_NS      125000u
 #define CALIBRATE_NS 10000000u
 #define SETTLE_NS     5000000u  /* for events that are being written when the recording ends */
-#define BATCH        TRACE_TASK_EVENTS
+#define BATCH        2048u
 
 struct trace_recorder {
     struct shm *m;
@@ -62,7 +62,9 @@ static void tell_lost(struct trace_recorder *r, uint32_t ring, uint64_t nr)
 /* Make room for the tasks that there are, and some to come. */
 static int extend(struct trace_recorder *r)
 {
-    uint32_t have = atomic_load(&r->map->nr_rings), want = atomic_load(&r->m->h->task_hwm) + TRACE_TASK_CHUNK;
+    uint32_t have = atomic_load(&r->map->nr_rings), want = atomic_load(&r->m->h->task_hwm);
+    while (want && atomic_load(&shm_tasks(r->m->h)[want - 1].state) == USF_TASK_FREE) want--;
+    want += TRACE_TASK_AHEAD;
     want = (want + TRACE_TASK_CHUNK - 1) / TRACE_TASK_CHUNK * TRACE_TASK_CHUNK;
     if (want > TRACE_TASKS) want = TRACE_TASKS;
     if (want <= have) return 0;
@@ -209,7 +211,6 @@ static int make_rings(struct trace_recorder *r, char *why, size_t cap)
     r->fd = os_open(SHM_DIR, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (r->fd < 0) e = r->fd;
     if (!e) e = os_flock(r->fd, LOCK_EX, 0);    /* before anybody can see it, and take it for a dead recorder's */
-    if (!e) e = os_truncate(r->fd, TRACE_SIZE);
     if (!e) e = os_allocate(r->fd, 0, TRACE_OFF_TASKS);
     if (!e) {
         r->map = os_map(TRACE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);

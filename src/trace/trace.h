@@ -13,7 +13,8 @@
  * of the lock, or thread with that record, writes the same place.  A full ring drops the event and counts it.  Nobody waits for anybody.
  * models/trace.pml.
  *
- * Rings are made real by the recorder before they are offered (nr_rings): a full /dev/shm is an error there, and no SIGBUS here.
+ * Rings are made real by the recorder before they are offered (nr_rings): a full /dev/shm is an error there, and no SIGBUS here.  The file ends
+ * behind the last of them, and grows: all of its place mapped at once costs a process nothing, even one that locks what it maps.
  */
 #ifndef USF_TRACE_TRACE_H
 #define USF_TRACE_TRACE_H
@@ -24,8 +25,9 @@
 #define TRACE_MAGIC        0x31676e6972667375ull    /* "usfring1" */
 #define TRACE_TASKS        4096u
 #define TRACE_LOCK_EVENTS  65536u       /* powers of two */
-#define TRACE_TASK_EVENTS  2048u
-#define TRACE_TASK_CHUNK   64u          /* rings made real at a time */
+#define TRACE_TASK_EVENTS  4096u
+#define TRACE_TASK_CHUNK   32u          /* rings made real at a time, */
+#define TRACE_TASK_AHEAD   64u          /* ... and so many for tasks to come */
 #define TRACE_CALL_NS      5000u        /* shorter system calls count as computing */
 
 /* What an event says.  `task`: about whom. */

@@ -137,8 +137,8 @@ static bool describe(struct reading *r, const struct raw *x, size_t left, uint32
         if (e->task != x->e.task) continue;
         if (e->kind == TRACE_THREAD) break;
         if (e->kind == TRACE_BORN && maker < TASKS) {
-            h->born_ns = e->a;
-            h->maker = r->thread_of[maker];
+            h->born_ns = e->a < h->first_ns ? e->a : h->first_ns;
+            h->maker = r->thread_of[maker] != thread ? r->thread_of[maker] : USF_NONE;
         }
         if (e->kind == TRACE_PROCESS) {
             text_of(e, name);

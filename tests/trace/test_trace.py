@@ -63,6 +63,34 @@ class Trace(unittest.TestCase):
         return [{"name": r[0], "threads": int(r[2]), "running": float(r[3]), "ready": float(r[4]), "blocked": float(r[5]), "calls": float(r[6]),
                  "switches": int(r[7]), "wakes": int(r[8])} for r in rows]
 
+    def dependences(self, text):
+        """Of each program's semaphores: who posts and who waits, and how often."""
+        all_of = {}
+        program = thread = None
+        times = [1]
+        for line in text.splitlines():
+            w = line.split("#")[0].split()
+            if not w or w[0] in ("workload", "start", "semaphore"):
+                continue
+            if w[0] == "program":
+                program = w[1]
+            elif w[0] == "thread":
+                thread = w[1]
+            elif w[0] == "repeat":
+                times.append(times[-1] * int(w[1]))
+            elif w[0] == "end" and len(times) > 1:
+                times.pop()
+            elif w[0] in ("post", "wait"):
+                who = all_of.setdefault((program, w[1]), {"post": {}, "wait": {}})[w[0]]
+                who[thread] = who.get(thread, 0) + times[-1]
+        return all_of
+
+    def check_dependences(self, text):
+        for name, d in self.dependences(text).items():
+            self.assertEqual((len(d["post"]), len(d["wait"])), (1, 1), name)
+            self.assertEqual(list(d["post"].values()), list(d["wait"].values()), name)
+            self.assertNotEqual(list(d["post"]), list(d["wait"]), name)
+
     def check_replay(self, info):
         """The simulation ends, and computes for as long as the recording shows."""
         self.assertIn("events lost: 0\n", info)
@@ -101,6 +129,9 @@ class Trace(unittest.TestCase):
         text = self.workload()
         self.assertEqual(len(re.findall(r"^    thread ", text, re.M)), 4)
         self.assertEqual(len(re.findall(r"spawn ", text)), 3)
+        self.check_dependences(text)
+        # turns are waited for, unless they came meanwhile
+        self.assertGreaterEqual(sum(sum(d["wait"].values()) for d in self.dependences(text).values()), 10)
         self.check_replay(info)
 
     def test_order_is_kept(self):
@@ -115,7 +146,7 @@ class Trace(unittest.TestCase):
         info = self.record("barrier", "10")
         self.assertEqual(self.sums(info)[0]["threads"], 5)
         self.check_states()
-        self.workload()
+        self.check_dependences(self.workload())
         self.check_replay(info)
         # (100 + 200 + 300 + 400) us ten times: on enough cores the slowest of each round counts
         run = self.simulate(machine="core:8")

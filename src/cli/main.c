@@ -44,8 +44,8 @@ static const char policy_more[] =
 static const char trace_more[] =
     "Without a program: records all programs of the instance (-i NAME). Options of usf run stand before the program.\n"
     "info FILE: what a recording comes to: times of each program, switches, longest waits, events that were lost.\n"
-    "convert FILE: perfetto is Chrome's JSON, for ui.perfetto.dev; workload is a program of the simulator ('usf sim run'\n"
-    "./FILE.usfw), with the recorded computing and the recorded dependences; text has a line for each event.\n"
+    "convert FILE: perfetto is Chrome's JSON, for ui.perfetto.dev; workload is for the simulator ('usf sim run ./FILE'),\n"
+    "with the recorded computing and the recorded dependences; text has a line for each event.\n"
     "A program called info or convert stands after --. The exit status of a program is passed on, as usf run does.";
 static const char sim_more[] =
     "run WORKLOAD: simulate it; -m MACHINE, -p POLICY,..., -s SEED, -n SEEDS, -j JOBS, --set NAME=VALUE, --programs,\n"

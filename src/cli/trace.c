@@ -138,20 +138,20 @@ static bool begin(void *arg, struct shm *instance, char **argv)
 /* 0, or -1 said. */
 static int finish(struct job *j)
 {
+    struct trace_tail sum;
     char why[400];
-    int r = trace_record_end(j->recorder, why, sizeof why);
+    int r = trace_record_end(j->recorder, &sum, why, sizeof why);
     if (r) usf_warn("%s", why);
+    if (!sum.events) usf_warn("nothing happened that could be recorded");
+    if (sum.unrecorded) usf_warn("%u process%s took part and told nothing: a container of %s own, or nothing happened there", sum.unrecorded,
+                                 sum.unrecorded == 1 ? "" : "es", sum.unrecorded == 1 ? "its" : "their");
     if (j->format != RECORDING) {
         r |= convert(j->raw, j->out, j->format);
         unlink(j->raw);
-    } else if (!r) {
-        struct trace t;
-        if (trace_load(j->raw, &t, why, sizeof why)) return usf_warn("%s", why), -1;
-        if (t.lost) usf_warn("%lu events are lost: the rings were full", t.lost);
-        if (!t.nr_threads) usf_warn("nothing happened in instance '%s' that could be recorded", t.head.instance);
-        trace_free(&t);
+    } else if (sum.lost) {
+        usf_warn("%lu events are lost: the rings were full", sum.lost);
     }
-    if (!r) usf_say("recorded into %s", j->out);
+    if (!r) usf_say("%lu events recorded into %s", sum.events, j->out);
     return r;
 }
 

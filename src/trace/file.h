@@ -35,8 +35,8 @@ struct trace_tail { uint64_t end_ns, lost, events; uint32_t unrecorded; uint32_t
 struct trace_recorder;
 /* Begin to record the instance into the file.  Null with a reason: somebody does already (-EBUSY), no room, ... */
 struct trace_recorder *trace_record(struct shm *m, const char *path, const char *command, char *why, size_t cap);
-/* End it: 0, or -1 with a reason; what was written until then stays. */
-int trace_record_end(struct trace_recorder *r, char *why, size_t cap);
+/* End it: 0, or -1 with a reason; what was written until then stays.  out: what it came to. */
+int trace_record_end(struct trace_recorder *r, struct trace_tail *out, char *why, size_t cap);
 /* It cannot go on (the disk is full): true. */
 bool trace_record_failed(const struct trace_recorder *r);
 
@@ -51,7 +51,7 @@ struct trace_thread {
     uint64_t first_ns, end_ns;  /* attached, ended; those of the recording if it was there before, or after */
     bool was_there, stayed;
 };
-struct trace_program { int32_t pid; char name[33]; uint64_t first_ns, end_ns; uint32_t nr_threads; bool was_there; };
+struct trace_program { int32_t pid, priority; char name[33]; uint64_t first_ns, end_ns; uint32_t nr_threads, weight; bool was_there; };
 
 /* An event as the converters take it: calls have become two, and `thread` is an index. */
 struct trace_step {

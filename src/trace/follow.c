@@ -31,7 +31,7 @@ static struct trace_map *map(struct sched *s, struct trace_map *at, uint32_t gen
     if (!s->instance || trace_path(s->shm_dir, s->instance, os_geteuid(), path, sizeof path) < 0) return 0;
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0) return 0;
-    bool ok = os_fstat(fd, &st) == 0 && (st.mode & 0170000) == 0100000 && st.uid == os_geteuid() && st.size == TRACE_SIZE;
+    bool ok = os_fstat(fd, &st) == 0 && (st.mode & 0170000) == 0100000 && st.uid == os_geteuid() && st.size >= TRACE_OFF_TASKS;
     struct trace_map *m = 0;
     if (ok) m = at ? os_map_at(at, TRACE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0)
                    : os_map(TRACE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -88,15 +88,18 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Of the moment when the thread was met: a process that has exec'd is another program. */
-static bool find_program(struct trace *t, struct trace_thread *h, int32_t pid, const char *name, uint64_t ns)
+static bool find_program(struct trace *t, struct trace_thread *h, const struct trace_program *is)
 {
+    int32_t pid = is->pid;
+    const char *name = is->name;
     for (uint32_t i = t->nr_programs; i-- > 0;)
         if (t->program[i].pid == pid && !strcmp(t->program[i].name, name)) return h->program = i, t->program[i].nr_threads++, true;
     struct trace_program *p = realloc(t->program, (t->nr_programs + 1) * sizeof *p);
     if (!p) return false;
     t->program = p;
-    p[t->nr_programs] = (struct trace_program){.pid = pid, .first_ns = ns, .nr_threads = 1, .was_there = h->was_there};
-    snprintf(p[t->nr_programs].name, sizeof p->name, "%s", name);
+    p[t->nr_programs] = *is;
+    p[t->nr_programs].nr_threads = 1;
+    p[t->nr_programs].was_there = h->was_there;
     h->program = t->nr_programs++;
     return true;
 }
@@ -118,7 +121,7 @@ static bool text_of(const struct trace_event *e, char buf[17])
     memcpy(buf, &e->a, 16);
     buf[16] = 0;
     for (char *s = buf; *s; s++)
-        if ((unsigned char)*s < 0x20 || (unsigned char)*s >= 0x7f) *s = '?';
+        if ((unsigned char)*s < 0x20 || (unsigned char)*s >= 0x7f || *s == '\\') *s = '?';
     return buf[0] != 0;
 }
 
@@ -126,7 +129,7 @@ static bool text_of(const struct trace_event *e, char buf[17])
 static bool describe(struct reading *r, const struct raw *x, size_t left, uint32_t thread)
 {
     struct trace_thread *h = &r->t->thread[thread];
-    int32_t pid = (int32_t)x->e.a;
+    struct trace_program is = {.pid = (int32_t)x->e.a, .first_ns = x->e.ns, .weight = 100};
     uint32_t maker = (uint32_t)(x->e.b >> 32);
     char name[17] = "?";
     for (size_t i = 1; i < left && i < 256; i++) {
@@ -134,16 +137,21 @@ static bool describe(struct reading *r, const struct raw *x, size_t left, uint32
         if (e->task != x->e.task) continue;
         if (e->kind == TRACE_THREAD) break;
         if (e->kind == TRACE_BORN && maker < TASKS) {
-            h->born_ns = e->a;
-            h->maker = r->thread_of[maker];
+            h->born_ns = e->a < h->first_ns ? e->a : h->first_ns;
+            h->maker = r->thread_of[maker] != thread ? r->thread_of[maker] : USF_NONE;
         }
-        if (e->kind == TRACE_PROCESS) text_of(e, name);
+        if (e->kind == TRACE_PROCESS) {
+            text_of(e, name);
+            is.weight = e->aux;
+        }
         if (e->kind == TRACE_NAME) {
+            is.priority = (int16_t)e->aux;
             text_of(e, h->name);
             break;
         }
     }
-    return find_program(r->t, h, pid, name, x->e.ns);
+    snprintf(is.name, sizeof is.name, "%s", name);
+    return find_program(r->t, h, &is);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------------- */

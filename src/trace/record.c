@@ -15,7 +15,7 @@
 #define LEAST_NS      125000u
 #define CALIBRATE_NS 10000000u
 #define SETTLE_NS     5000000u  /* for events that are being written when the recording ends */
-#define BATCH        TRACE_TASK_EVENTS
+#define BATCH        2048u
 
 struct trace_recorder {
     struct shm *m;
@@ -62,7 +62,9 @@ static void tell_lost(struct trace_recorder *r, uint32_t ring, uint64_t nr)
 /* Make room for the tasks that there are, and some to come. */
 static int extend(struct trace_recorder *r)
 {
-    uint32_t have = atomic_load(&r->map->nr_rings), want = atomic_load(&r->m->h->task_hwm) + TRACE_TASK_CHUNK;
+    uint32_t have = atomic_load(&r->map->nr_rings), want = atomic_load(&r->m->h->task_hwm);
+    while (want && atomic_load(&shm_tasks(r->m->h)[want - 1].state) == USF_TASK_FREE) want--;
+    want += TRACE_TASK_AHEAD;
     want = (want + TRACE_TASK_CHUNK - 1) / TRACE_TASK_CHUNK * TRACE_TASK_CHUNK;
     if (want > TRACE_TASKS) want = TRACE_TASKS;
     if (want <= have) return 0;
@@ -72,10 +74,16 @@ static int extend(struct trace_recorder *r)
     return e;
 }
 
-static void note_processes(struct trace_recorder *r, const struct trace_event *e, uint32_t nr)
+/* Whose events these are: what a thread tells itself, that it comes, and that it blocks. */
+static void note_processes(struct trace_recorder *r, uint32_t ring, const struct trace_event *e, uint32_t nr)
 {
-    for (uint32_t i = 0; i < nr; i++)
-        if (e[i].kind == TRACE_THREAD && (uint32_t)e[i].b < USF_MAX_PROCS) r->told[(uint32_t)e[i].b] = 1;
+    const struct usf_task *t = shm_tasks(r->m->h);
+    for (uint32_t i = 0; i < nr; i++) {
+        bool own = ring || e[i].kind == TRACE_THREAD || (e[i].kind == TRACE_STATE && e[i].aux >> 8 == USF_TASK_BLOCKED);
+        if (!own || e[i].task >= atomic_load(&r->m->h->task_hwm)) continue;
+        uint32_t proc = e[i].kind == TRACE_THREAD ? (uint32_t)e[i].b : atomic_load(&((struct usf_task *)t)[e[i].task].proc);
+        if (proc < USF_MAX_PROCS) r->told[proc] = 1;
+    }
 }
 
 /* True: it was a quarter full, or more. */
@@ -86,7 +94,7 @@ static bool drain(struct trace_recorder *r, uint32_t ring)
     uint64_t lost = atomic_load_explicit(&g->lost, memory_order_relaxed);
     do {
         n = trace_get(g, size, r->batch, BATCH);
-        if (!ring) note_processes(r, r->batch, n);
+        note_processes(r, ring, r->batch, n);
         put_block(r, ring, r->batch, n);
         all += n;
     } while (n == BATCH && all < size);
@@ -181,7 +189,7 @@ static void put_present(struct trace_recorder *r)
         if (state < USF_TASK_READY || state > USF_TASK_IN_KERNEL || proc >= USF_MAX_PROCS) continue;
         const struct usf_proc *p = &shm_procs(h)[proc];
         struct trace_event e[4] = {{now, TRACE_THREAD, 1, i, (uint32_t)p->pid | (uint64_t)(uint32_t)t->tid << 32, proc | (uint64_t)USF_NONE << 32},
-                                   {now, TRACE_PROCESS, 0, i, 0, 0}, {now, TRACE_NAME, 0, i, 0, 0},
+                                   {now, TRACE_PROCESS, (uint16_t)p->pol.weight, i, 0, 0}, {now, TRACE_NAME, (uint16_t)p->pol.priority, i, 0, 0},
                                    {now, TRACE_STATE, (uint16_t)(state | state << 8), i, atomic_load(&((struct usf_task *)t)->core), 0}};
         memcpy(&e[1].a, p->comm, 16);
         memcpy(&e[2].a, t->name, 16);
@@ -203,7 +211,6 @@ static int make_rings(struct trace_recorder *r, char *why, size_t cap)
     r->fd = os_open(SHM_DIR, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (r->fd < 0) e = r->fd;
     if (!e) e = os_flock(r->fd, LOCK_EX, 0);    /* before anybody can see it, and take it for a dead recorder's */
-    if (!e) e = os_truncate(r->fd, TRACE_SIZE);
     if (!e) e = os_allocate(r->fd, 0, TRACE_OFF_TASKS);
     if (!e) {
         r->map = os_map(TRACE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
@@ -269,7 +276,7 @@ struct trace_recorder *trace_record(struct shm *m, const char *path, const char 
     return NULL;
 }
 
-int trace_record_end(struct trace_recorder *r, char *why, size_t cap)
+int trace_record_end(struct trace_recorder *r, struct trace_tail *out, char *why, size_t cap)
 {
     struct trace_tail tail = {0};
     struct trace_block b = {TRACE_TAIL, 1};
@@ -293,5 +300,6 @@ int trace_record_end(struct trace_recorder *r, char *why, size_t cap)
     int failed = atomic_load(&r->failed);
     if (failed) snprintf(why, cap, "the recording could not be written whole: %s", strerror(r->error));
     drop(r);
+    *out = tail;
     return failed ? -1 : 0;
 }

@@ -35,11 +35,11 @@ void trace_locked(struct sched *s, enum trace_kind kind, uint32_t aux, uint32_t 
     trace_put(trace_lock_ring(m), TRACE_LOCK_EVENTS, &e);
 }
 
-static void name(struct sched *s, enum trace_kind kind, uint32_t task, const char *text)
+static void name(struct sched *s, enum trace_kind kind, uint32_t aux, uint32_t task, const char *text)
 {
     uint64_t w[2];
     __builtin_memcpy(w, text, sizeof w);
-    trace_locked(s, kind, 0, task, w[0], w[1]);
+    trace_locked(s, kind, aux, task, w[0], w[1]);
 }
 
 void trace_thread(struct sched *s, const struct sched_self *me)
@@ -48,8 +48,8 @@ void trace_thread(struct sched *s, const struct sched_self *me)
     const struct usf_proc *p = &s->procs[t->proc];
     trace_locked(s, TRACE_THREAD, 0, me->task, (uint32_t)p->pid | (uint64_t)(uint32_t)t->tid << 32, t->proc | (uint64_t)me->maker << 32);
     if (me->born) trace_locked(s, TRACE_BORN, 0, me->task, me->born, 0);
-    name(s, TRACE_PROCESS, me->task, p->comm);
-    name(s, TRACE_NAME, me->task, t->name);
+    name(s, TRACE_PROCESS, p->pol.weight, me->task, p->comm);
+    name(s, TRACE_NAME, (uint32_t)p->pol.priority, me->task, t->name);
 }
 
 void trace_own(struct sched *s, struct sched_self *me, uint64_t ns, enum trace_kind kind, uint32_t aux, uint64_t a, uint64_t b)

@@ -13,7 +13,8 @@
  * of the lock, or thread with that record, writes the same place.  A full ring drops the event and counts it.  Nobody waits for anybody.
  * models/trace.pml.
  *
- * Rings are made real by the recorder before they are offered (nr_rings): a full /dev/shm is an error there, and no SIGBUS here.
+ * Rings are made real by the recorder before they are offered (nr_rings): a full /dev/shm is an error there, and no SIGBUS here.  The file ends
+ * behind the last of them, and grows: all of its place mapped at once costs a process nothing, even one that locks what it maps.
  */
 #ifndef USF_TRACE_TRACE_H
 #define USF_TRACE_TRACE_H
@@ -24,8 +25,9 @@
 #define TRACE_MAGIC        0x31676e6972667375ull    /* "usfring1" */
 #define TRACE_TASKS        4096u
 #define TRACE_LOCK_EVENTS  65536u       /* powers of two */
-#define TRACE_TASK_EVENTS  2048u
-#define TRACE_TASK_CHUNK   64u          /* rings made real at a time */
+#define TRACE_TASK_EVENTS  4096u
+#define TRACE_TASK_CHUNK   32u          /* rings made real at a time, */
+#define TRACE_TASK_AHEAD   64u          /* ... and so many for tasks to come */
 #define TRACE_CALL_NS      5000u        /* shorter system calls count as computing */
 
 /* What an event says.  `task`: about whom. */
@@ -36,8 +38,8 @@ enum trace_kind {
     TRACE_QUEUED,       /* aux: enum usf_why */
     TRACE_THREAD,       /* it takes part from now on.  a: pid | thread << 32; b: its process's record | its maker's task << 32 */
     TRACE_BORN,         /* a: ns when its maker made it; follows TRACE_THREAD */
-    TRACE_NAME,         /* a, b: 16 bytes of the thread's name; */
-    TRACE_PROCESS,      /* ... of its process's */
+    TRACE_NAME,         /* a, b: 16 bytes of the thread's name; aux: priority of its process */
+    TRACE_PROCESS,      /* ... of its process's; aux: its weight */
     /* by the thread itself */
     TRACE_WAIT,         /* begins to wait on a futex.  a: its address */
     TRACE_WAITED,       /* ... and has done so.  aux: enum trace_end */

@@ -266,6 +266,9 @@ static void put_program(const struct making *m, FILE *f, uint32_t program)
     char why[80];
     fputs("\nprogram ", f);
     put_name(f, t, program);
+    const struct trace_program *p = &t->program[program];
+    if (p->weight != 100 && p->weight >= 1 && p->weight <= 10000) fprintf(f, " weight %u", p->weight);
+    if (p->priority) fprintf(f, " priority %d", p->priority);
     fprintf(f, "         # process %d\n", t->program[program].pid);
     if (m->nr_of_program[program]) fprintf(f, "    semaphore s[%u] 0\n", m->nr_of_program[program]);
     /* Who is made comes before who makes it; the indices are in order of coming. */

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TARGETS = ['segment', 'toml', 'args', 'elf', 'spin', 'policy', 'workload', 'machine']
+TARGETS = ['segment', 'toml', 'args', 'elf', 'spin', 'policy', 'workload', 'machine', 'recording']
 ALONE = 60          # s that an input may take when it is run again alone
 OPTIONS = 'abort_on_error=1:symbolize=0:detect_leaks=0'
 ENV = {'AFL_SKIP_CPUFREQ': '1', 'AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES': '1', 'AFL_NO_AFFINITY': '1', 'AFL_NO_UI': '1',

@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-USF, SIM, PROGRAM = sys.argv[1:4]
+USF, SIM, PROGRAM = map(os.path.abspath, sys.argv[1:4])
 SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
 LEGAL = {("new", "ready"), ("new", "running"), ("ready", "running"), ("running", "ready"), ("running", "blocked"), ("running", "in the kernel"),
          ("blocked", "ready"), ("in the kernel", "ready"), ("in the kernel", "blocked")}
@@ -63,6 +63,34 @@ class Trace(unittest.TestCase):
         return [{"name": r[0], "threads": int(r[2]), "running": float(r[3]), "ready": float(r[4]), "blocked": float(r[5]), "calls": float(r[6]),
                  "switches": int(r[7]), "wakes": int(r[8])} for r in rows]
 
+    def dependences(self, text):
+        """Of each program's semaphores: who posts and who waits, and how often."""
+        all_of = {}
+        program = thread = None
+        times = [1]
+        for line in text.splitlines():
+            w = line.split("#")[0].split()
+            if not w or w[0] in ("workload", "start", "semaphore"):
+                continue
+            if w[0] == "program":
+                program = w[1]
+            elif w[0] == "thread":
+                thread = w[1]
+            elif w[0] == "repeat":
+                times.append(times[-1] * int(w[1]))
+            elif w[0] == "end" and len(times) > 1:
+                times.pop()
+            elif w[0] in ("post", "wait"):
+                who = all_of.setdefault((program, w[1]), {"post": {}, "wait": {}})[w[0]]
+                who[thread] = who.get(thread, 0) + times[-1]
+        return all_of
+
+    def check_dependences(self, text):
+        for name, d in self.dependences(text).items():
+            self.assertEqual((len(d["post"]), len(d["wait"])), (1, 1), name)
+            self.assertEqual(list(d["post"].values()), list(d["wait"].values()), name)
+            self.assertNotEqual(list(d["post"]), list(d["wait"]), name)
+
     def check_replay(self, info):
         """The simulation ends, and computes for as long as the recording shows."""
         self.assertIn("events lost: 0\n", info)
@@ -101,6 +129,9 @@ class Trace(unittest.TestCase):
         text = self.workload()
         self.assertEqual(len(re.findall(r"^    thread ", text, re.M)), 4)
         self.assertEqual(len(re.findall(r"spawn ", text)), 3)
+        self.check_dependences(text)
+        # turns are waited for, unless they came meanwhile
+        self.assertGreaterEqual(sum(sum(d["wait"].values()) for d in self.dependences(text).values()), 10)
         self.check_replay(info)
 
     def test_order_is_kept(self):
@@ -115,7 +146,7 @@ class Trace(unittest.TestCase):
         info = self.record("barrier", "10")
         self.assertEqual(self.sums(info)[0]["threads"], 5)
         self.check_states()
-        self.workload()
+        self.check_dependences(self.workload())
         self.check_replay(info)
         # (100 + 200 + 300 + 400) us ten times: on enough cores the slowest of each round counts
         run = self.simulate(machine="core:8")
@@ -180,6 +211,26 @@ class Trace(unittest.TestCase):
         info = self.usf("trace", "info", "c.usft").stdout
         self.assertGreater(self.sums(info)[0]["switches"], 10)
         self.assertNotIn("cut off", info)
+
+    def test_weight(self):
+        self.record("barrier", "2", options=("--weight", "300", "--priority", "-7"))
+        self.assertRegex(self.workload(), r"program \S+ weight 300 priority -7 ")
+        self.simulate()
+
+    def test_killed_with_its_program(self):
+        p = subprocess.Popen([USF, "trace", "-o", "c.usft", "--", PROGRAM, "long", "30"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
+        for _ in range(200):
+            if os.path.exists(self.rings):
+                break
+            time.sleep(0.05)
+        time.sleep(0.3)
+        p.kill()
+        p.wait()
+        for _ in range(400):        # the instance's end takes the rings with it, or the monitor did before
+            if not os.path.exists(self.rings):
+                break
+            time.sleep(0.05)
+        self.assertIn("cut off", self.usf("trace", "info", "c.usft").stdout)
 
     def test_locks(self):
         self.assertRegex(self.record("pingpong", "20"), r"most waited for, of futexes\n +\d+ waits +[\d.]+ ms 0x[0-9a-f]+ of \S+")
@@ -254,6 +305,7 @@ class Trace(unittest.TestCase):
         self.usf("trace", "--seconds", "0.3", "-o", "r.usft")
         info = self.usf("trace", "info", "r.usft").stdout
         self.assertGreater(self.sums(info)[0]["switches"], 10)
+        self.assertNotIn("could not be recorded", info)
         self.workload()
         self.simulate()
         self.usf("trace", "--seconds", "0.2", "-o", "r.usft")     # again, with another number

@@ -408,6 +408,7 @@ static void collect(struct sim *s)
         st->lwp_ns += p->lwp_ns;
         st->cold_ns += p->cold_ns;
         st->reconfigurations += p->reconfigurations;
+        st->moves += p->moves;
     }
     st->energy_uj = (uint64_t)(((unsigned __int128)(st->busy_ns + st->kernel_ns) * s->m->busy_mw + (unsigned __int128)st->spin_ns * s->m->spin_mw
                                 + (unsigned __int128)st->idle_ns * s->m->idle_mw) / 1000000);

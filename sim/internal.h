@@ -122,7 +122,7 @@ struct sim_inst {               /* a program that runs */
     const struct sim_program *p;
     struct sim_program_stats *st;
     uint32_t index, nr_threads, next_number, threads;   /* threads: first, id + 1 */
-    uint32_t share_gen;
+    uint32_t share_gen, share;  /* when it last looked; cores */
     bool begun, ended;
     struct sim_barrier *barrier;
     struct sim_lock *lock;

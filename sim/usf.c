@@ -487,6 +487,8 @@ uint32_t sim_usf_width(struct sim *s, struct sim_inst *i)
     if (p->share_gen != i->share_gen) {
         i->share_gen = p->share_gen;
         i->st->reconfigurations++;
+        i->st->moves += i->share == share;
+        i->share = share;
         sim_trace(s, SIM_T_SHARE, i->index, SIM_NONE, share);
     }
     return share ? share : all ? all : 1;

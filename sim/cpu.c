@@ -41,6 +41,7 @@ static void account_run(struct sim *s, uint32_t cpu, struct sim_thread *t, uint6
 void sim_account(struct sim *s, uint32_t cpu)
 {
     struct sim_cpu_state *c = &s->cpu[cpu];
+    if (USF_UNLIKELY(c->vain == SIM_VAIN_LEFT)) sim_vain_catch_up(s, cpu);
     uint64_t ns = s->now - c->begin;
     struct sim_thread *t = current(s, cpu);
     c->begin = s->now;
@@ -70,6 +71,7 @@ void sim_set_event(struct sim *s, uint32_t cpu)
 {
     struct sim_cpu_state *c = &s->cpu[cpu];
     struct sim_thread *t = current(s, cpu);
+    if (c->vain != SIM_VAIN_NOT) return;
     uint64_t at = s->now + t->lead + t->over;
     if (!has_signal(t) && t->rem) {
         if (t->mode == SIM_MODE_SPIN) {
@@ -84,8 +86,8 @@ void sim_set_event(struct sim *s, uint32_t cpu)
 
 void sim_retime(struct sim *s, uint32_t cpu)
 {
-    struct sim_thread *t = current(s, cpu);
     sim_account(s, cpu);
+    struct sim_thread *t = current(s, cpu);
     s->cpu[cpu].speed = sim_speed_of(s, cpu);
     if (t != s->self) sim_set_event(s, cpu);
 }
@@ -109,8 +111,8 @@ void sim_mark_ready(struct sim *s, struct sim_thread *t)
 void sim_stop(struct sim *s, uint32_t cpu, enum sim_stop why)
 {
     struct sim_cpu_state *c = &s->cpu[cpu];
-    struct sim_thread *t = current(s, cpu);
     sim_account(s, cpu);
+    struct sim_thread *t = current(s, cpu);
     sim_speed_demand(s, cpu, false);
     if (why != SIM_STOP_PREEMPT) {      /* the CPU pays what it owes for the way to here */
         c->carry += t->debt + t->over;
@@ -123,7 +125,7 @@ void sim_stop(struct sim *s, uint32_t cpu, enum sim_stop why)
     c->idle_since = s->now;
     c->resched = 0;
     sim_speed_stop(s, cpu);
-    sim_heap_clear(&s->heap, cpu);
+    if (c->vain == SIM_VAIN_NOT) sim_heap_clear(&s->heap, cpu);
     sim_trace(s, SIM_T_STOP, t->k.id, cpu, why);
 }
 
@@ -184,6 +186,7 @@ void sim_schedule(struct sim *s, uint32_t cpu) { schedule_with(s, cpu, 0); }
 
 static void preempt(struct sim *s, uint32_t cpu)
 {
+    sim_account(s, cpu);
     struct sim_thread *t = current(s, cpu);
     sim_stop(s, cpu, SIM_STOP_PREEMPT);
     s->st->preemptions++;
@@ -212,8 +215,8 @@ static void enqueue(struct sim *s, struct sim_thread *t, uint32_t cpu, enum sim_
     t->k.state = SIM_K_QUEUED;
     t->k.cpu = cpu;
     t->k.runnable_since = s->now;
-    c->nr_queued++;
     sim_account(s, cpu);
+    c->nr_queued++;
     s->k->enqueue(s, cpu, &t->k, why);
     if (c->current == SIM_NONE) {
         bool asleep = s->now - c->idle_since > AWAKE_NS;
@@ -261,6 +264,7 @@ static void unqueue(struct sim *s, struct sim_thread *t)
 void sim_kmove(struct sim *s, struct sim_kthread *k, uint32_t to)
 {
     struct sim_thread *t = sim_thread(s, k->id);
+    sim_touch(s, t);
     usf_assert(k->state == SIM_K_QUEUED && sim_kallowed(s, k, to));
     if (k->cpu == to) return;
     unqueue(s, t);
@@ -295,6 +299,7 @@ void sim_bind(struct sim *s, struct sim_thread *t, uint32_t cpu)
 
 void sim_take_off(struct sim *s, struct sim_thread *t)
 {
+    sim_touch(s, t);
     uint32_t cpu = t->k.cpu;
     enum sim_kstate was = t->k.state;
     if (was == SIM_K_QUEUED) unqueue(s, t);
@@ -353,6 +358,16 @@ static void obey(struct sim *s, uint32_t cpu, struct sim_thread *t)
     sim_schedule(s, cpu);
 }
 
+/* What its fiber would do next, if that is to yield once more. */
+void sim_step_in_vain(struct sim *s, uint32_t cpu, struct sim_thread *t)
+{
+    t->debt += s->m->cost.yield_ns;
+    t->req = SIM_REQ_YIELD;
+    s->waker = cpu;
+    obey(s, cpu, t);
+    s->waker = SIM_NONE;
+}
+
 static void step(struct sim *s, uint32_t cpu, struct sim_thread *t)
 {
     sim_speed_demand(s, cpu, false);
@@ -373,10 +388,15 @@ static void step(struct sim *s, uint32_t cpu, struct sim_thread *t)
 void sim_cpu_event(struct sim *s, uint32_t cpu)
 {
     struct sim_cpu_state *c = &s->cpu[cpu];
-    struct sim_thread *t = current(s, cpu);
     sim_account(s, cpu);
+    struct sim_thread *t = current(s, cpu);
     if (!t->lead && !t->over && (!t->rem || has_signal(t))) {
-        step(s, cpu, t);
+        if (sim_is_in_vain(s, t) && c->nr_queued) {
+            sim_step_in_vain(s, cpu, t);
+            sim_vain_leave(s, cpu);
+        } else {
+            step(s, cpu, t);
+        }
     } else if (s->now >= c->tick_at) {
         s->st->ticks++;
         if (s->k->tick(s, cpu)) {

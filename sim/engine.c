@@ -43,7 +43,11 @@ void sim_trace_flush(struct sim *s)
 void sim_trace(struct sim *s, uint32_t kind, uint32_t thread, uint32_t cpu, uint32_t aux)
 {
     uint64_t ns = s->now - SIM_T0;
-    s->hash = sim_mix(s->hash ^ ns) + sim_mix((uint64_t)thread << 32 | cpu) * (kind + 1) + aux;
+    uint64_t k = sim_mix(((uint64_t)thread << 32 | cpu) + sim_mix((uint64_t)kind << 32 | aux)), k1 = k | 1, k2 = (k << 32 | k >> 32) | 1;
+    s->hash.sum += k1 * ns + k2 * ns * ns + (k ^ k >> 17);
+    s->hash.k1 += k1;
+    s->hash.k2 += k2;
+    s->hash.k2ns += k2 * ns;
     if (!s->c->trace) return;
     if (s->nr_trace == SIM_TRACE_CAP) {
         if (s->self) sim_request(s->self, SIM_REQ_FLUSH);
@@ -350,6 +354,7 @@ static void loop(struct sim *s)
         usf_assert(time >= s->now);
         if (large) fetch_ahead(s);
         s->now = time;
+        s->event_key = sim_heap_key(&s->heap, id, time);
         s->st->events++;
         if (!may_go_on(s)) return;
         event(s, id);
@@ -363,7 +368,7 @@ static void loop(struct sim *s)
 static int begin(struct sim *s)
 {
     const struct sim_workload *w = s->c->workload;
-    s->id_monitor = s->m->nr_cpus;
+    s->id_monitor = s->heap.cpus = s->m->nr_cpus;
     s->id_balance = s->id_monitor + 1;
     s->id_inst = s->id_balance + 1;
     s->id_thread = s->id_inst + w->nr_programs;
@@ -388,7 +393,6 @@ static void collect(struct sim *s)
 {
     struct sim_stats *st = s->st;
     st->makespan_ns = s->now - SIM_T0;
-    st->trace_hash = s->hash;
     for (uint32_t i = 0; s->cpu && i < s->m->nr_cpus; i++) {
         sim_account(s, i);
         st->busy_ns += s->cpu[i].work;
@@ -396,6 +400,7 @@ static void collect(struct sim *s)
         st->kernel_ns += s->cpu[i].kernel;
         st->idle_ns += s->cpu[i].idle;
     }
+    st->trace_hash = sim_mix(s->hash.sum);      /* after the CPUs: some may have been left alone for a while */
     for (uint32_t i = 0; i < st->nr_programs; i++) {
         struct sim_program_stats *p = &st->program[i];
         if (s->inst[i].begun && !s->inst[i].ended) p->end_ns = st->makespan_ns;
@@ -403,6 +408,7 @@ static void collect(struct sim *s)
         st->lwp_ns += p->lwp_ns;
         st->cold_ns += p->cold_ns;
         st->reconfigurations += p->reconfigurations;
+        st->moves += p->moves;
     }
     st->energy_uj = (uint64_t)(((unsigned __int128)(st->busy_ns + st->kernel_ns) * s->m->busy_mw + (unsigned __int128)st->spin_ns * s->m->spin_mw
                                 + (unsigned __int128)st->idle_ns * s->m->idle_mw) / 1000000);
@@ -462,6 +468,7 @@ const struct sim_machine *sim_machine_of(const struct sim *s) { return s->m; }
 void *sim_kdata(struct sim *s) { return s->kdata; }
 struct sim_kthread *sim_kthread(struct sim *s, uint32_t id) { return &s->thread[id]->k; }
 uint32_t sim_nr_programs(const struct sim *s) { return s->c->workload->nr_programs; }
+void sim_ksettle(struct sim *s, uint32_t cpu) { sim_account(s, cpu); }
 uint32_t sim_kcurrent(const struct sim *s, uint32_t cpu) { return s->cpu[cpu].current; }
 void *sim_kcpu_data(struct sim *s, uint32_t cpu) { return s->cpu[cpu].data; }
 bool sim_kallowed(const struct sim *s, const struct sim_kthread *t, uint32_t cpu)

@@ -1,6 +1,6 @@
 /* sim/heap.c - the engine's events: an indexed heap of four children each.  SPDX-License-Identifier: Apache-2.0
  *
- * Four entries are one cache line.  Events of one time come in the order in which they were set: that makes runs repeatable. */
+ * Four entries are one cache line.  The order of events of one time does not depend on when they were set: internal.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +68,12 @@ static void take_out(struct sim_heap *h, uint32_t i)
     else down(h, i, last);
 }
 
+uint64_t sim_heap_key(const struct sim_heap *h, uint32_t id, uint64_t time)
+{
+    if (id >= h->cpus) return id;
+    return (1ull << 39 | sim_mix(time * 0x9e3779b97f4a7c15ull + id) >> 25) << ID_BITS | id;
+}
+
 void sim_heap_set(struct sim_heap *h, uint32_t id, uint64_t time)
 {
     uint32_t at = h->pos[id];
@@ -75,7 +81,7 @@ void sim_heap_set(struct sim_heap *h, uint32_t id, uint64_t time)
         if (at) take_out(h, at - 1);
         return;
     }
-    struct sim_heap_entry e = {time, h->order++ << ID_BITS | id};
+    struct sim_heap_entry e = {time, sim_heap_key(h, id, time)};
     if (!at) up(h, h->nr++, e);
     else if (at > 1 && before(e, h->e[(at - 2) / 4])) up(h, at - 1, e);
     else down(h, at - 1, e);

@@ -20,19 +20,22 @@
 #define SIM_SPEED  (1u << 20)           /* full */
 #define SIM_ENDLESS (UINT64_MAX / 4)    /* as rem: until poked */
 
-/* ---- events (heap.c): one per id at most, ordered by time, then by when they were set ---------- */
+/* ---- events (heap.c): one per id at most, ordered by time ---------------------------------------- */
+/* Those of one time: first what belongs to no CPU, by id, then CPUs, in an order that is hashed from time and id.  So it is the same
+ * whenever an event was set (vain.c leaves some out), and favours nobody. */
 #define SIM_ID_BITS 24u
-struct sim_heap_entry { uint64_t time, key; };  /* key: order << SIM_ID_BITS | id */
+struct sim_heap_entry { uint64_t time, key; };  /* key: rank << SIM_ID_BITS | id */
 static inline uint32_t sim_heap_id(struct sim_heap_entry e) { return (uint32_t)(e.key & ((1u << SIM_ID_BITS) - 1)); }
 struct sim_heap {
     struct sim_heap_entry *e;
     uint32_t *pos;              /* [ids]: index + 1 in e, 0: none */
     uint32_t nr, ids;
-    uint64_t order;
+    uint32_t cpus;              /* ids below are CPUs */
 };
 int  sim_heap_grow(struct sim_heap *h, uint32_t ids);
 void sim_heap_set(struct sim_heap *h, uint32_t id, uint64_t time);     /* SIM_NEVER: none */
 static inline void sim_heap_clear(struct sim_heap *h, uint32_t id) { if (h->pos[id]) sim_heap_set(h, id, SIM_NEVER); }
+uint64_t sim_heap_key(const struct sim_heap *h, uint32_t id, uint64_t time);
 bool sim_heap_pop(struct sim_heap *h, uint32_t *id, uint64_t *time);
 void sim_heap_free(struct sim_heap *h);
 
@@ -65,8 +68,12 @@ struct sim_thread {
     uint64_t slept_at;          /* ns: since when it waits; 0: it does not */
     uint64_t wait_since, stamp, granted_at;
     uint8_t  req, mode, how, granted, signal, in_os, yields;
+    uint8_t  yielding;          /* its fiber stands at a yield within a busy-wait: it yields whenever it runs, until granted */
+    uint64_t yields_until;      /* ... or until then, ns; 0: no bound */
     uint8_t  on_enqueue;        /* it spins, and wants to be poked when another is queued on its CPU */
     uint8_t  timed, working;
+    uint8_t  in_queue, useful;  /* under usf: it is in the policy's queues; ... and would do something but wait on (counted in sim.useful) */
+    uint8_t  in_vain, at_rest;  /* it waits busily, without end; ... and is left alone at that (counted in sim.at_rest) */
     uint8_t  doing;             /* enum sim_op_kind */
     uint16_t memory;            /* of the work at hand */
     uint32_t mbps;
@@ -78,7 +85,6 @@ struct sim_thread {
     uint32_t wait_next;         /* in a queue of waiters: id + 1 */
     uint32_t next_of_inst, prev_of_inst;        /* id + 1 */
     uint32_t spin_at;           /* index + 1 in the list of spinners */
-    uint64_t backoff;
     struct sim_queue join, dock;        /* it waits for its children; for its team's next region */
     uint32_t team_number, lost_turn;    /* within the team, the master being 0; who lost time when it was not there to take its turn */
     const void *futex;          /* sleeps on this word */
@@ -116,7 +122,7 @@ struct sim_inst {               /* a program that runs */
     const struct sim_program *p;
     struct sim_program_stats *st;
     uint32_t index, nr_threads, next_number, threads;   /* threads: first, id + 1 */
-    uint32_t share_gen;
+    uint32_t share_gen, share;  /* when it last looked; cores */
     bool begun, ended;
     struct sim_barrier *barrier;
     struct sim_lock *lock;
@@ -133,6 +139,7 @@ struct sim_cpu_state {
     uint32_t demand_at;         /* index + 1 in its node's list of demanding CPUs */
     uint32_t speed;
     uint8_t  resched, busy;
+    uint8_t  vain;              /* enum sim_vain, vain.c */
     uint64_t begin;             /* accounted up to here */
     uint64_t carry;             /* ns of kernel time left by who has gone */
     uint64_t idle_since;
@@ -140,7 +147,13 @@ struct sim_cpu_state {
     uint64_t work, spin, kernel, idle;      /* ns */
     uint64_t data[SIM_KCPU_DATA / 8];
 };
+/* Is a CPU whose threads do nothing but yield to each other simulated yield by yield, left alone, or brought up to date? */
+enum sim_vain { SIM_VAIN_NOT, SIM_VAIN_LEFT, SIM_VAIN_CATCHES_UP };
 struct sim_node_state { uint64_t demand; uint32_t factor, nr, *cpu; };
+
+/* Of everything that happened, in any order: each trace adds k1 * ns + k2 * ns^2 + k3 to `sum`, the k hashed from what it says.  The other
+ * sums are what the same again a period later adds. */
+struct sim_hash { uint64_t sum, k1, k2, k2ns; };
 
 struct sim {
     const struct sim_config *c;
@@ -173,12 +186,15 @@ struct sim {
     uint32_t *task_thread;              /* [max_tasks] thread of each */
     uint64_t lock_free_at, looked_at;
     bool looks;
+    uint32_t useful;            /* threads in the policy's queues that would do something but wait on */
+    uint32_t at_rest, yield_at_rest;    /* those that have their core and wait, while none is useful; ... by yielding */
     uint32_t *spinner; uint32_t nr_spinners, cap_spinners, pokes;
     /* what is to be told */
     struct sim_stats *st;
     struct sim_trace *trace;
     uint32_t nr_trace;
-    uint64_t hash;
+    struct sim_hash hash;
+    uint64_t event_key;         /* of the event that is executed */
     uint32_t nr_working, nr_timers, nr_arrivals;
     uint64_t worked_at;
     uint64_t ops, ops_at;       /* operations executed at this instant */
@@ -215,6 +231,16 @@ void sim_schedule(struct sim *s, uint32_t cpu);
 void sim_stop(struct sim *s, uint32_t cpu, enum sim_stop why);  /* its thread is off it, in no queue yet */
 void sim_take_off(struct sim *s, struct sim_thread *t);         /* wherever it is: it ends */
 void sim_bind(struct sim *s, struct sim_thread *t, uint32_t cpu);
+void sim_step_in_vain(struct sim *s, uint32_t cpu, struct sim_thread *t);  /* its next yield, without its fiber */
+/* vain.c */
+void sim_vain_leave(struct sim *s, uint32_t cpu);         /* a thread of the CPU has just yielded to another: may it be left alone? */
+void sim_vain_catch_up(struct sim *s, uint32_t cpu);      /* it was left alone: up to now, and ordinarily from there */
+bool sim_is_in_vain(const struct sim *s, const struct sim_thread *t);
+/* Before anything is done to a thread that may be queued, or run. */
+static inline void sim_touch(struct sim *s, const struct sim_thread *t)
+{
+    if ((t->k.state == SIM_K_QUEUED || t->k.state == SIM_K_RUNNING) && s->cpu[t->k.cpu].vain == SIM_VAIN_LEFT) sim_vain_catch_up(s, t->k.cpu);
+}
 /* speed.c */
 void sim_speed_start(struct sim *s, uint32_t cpu);
 void sim_speed_stop(struct sim *s, uint32_t cpu);
@@ -234,6 +260,7 @@ void sim_kernel_sleep(struct sim_thread *t, uint64_t ns);      /* run.c */
 void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain);
 void sim_usf_yield(struct sim_thread *t);
 void sim_usf_signal(struct sim_thread *t);      /* the nudge's handler */
+void sim_usf_granted(struct sim_thread *t);     /* what it waits for */
 void sim_usf_look(struct sim *s);               /* the monitor's event */
 void sim_usf_after(struct sim *s);              /* after each step of a fiber */
 bool sim_usf_check(struct sim *s);

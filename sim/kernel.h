@@ -48,6 +48,10 @@ enum sim_kstate { SIM_K_NEW, SIM_K_QUEUED, SIM_K_RUNNING, SIM_K_ASLEEP, SIM_K_DE
 enum sim_kwhy { SIM_K_WAKE_NEW, SIM_K_WAKE, SIM_K_MOVED };  /* why it becomes runnable on a CPU */
 enum sim_kput { SIM_K_YIELDED, SIM_K_PREEMPTED };           /* why it stops running and stays runnable */
 
+/* What a model knows of threads that yield to each other: virtual times that only their differences matter of. */
+#define SIM_KVAIN 16
+struct sim_kvain { struct { int64_t time, due; uint64_t ran; } t[SIM_KVAIN]; };
+
 struct sim_kernel_ops {
     const char *name;
     const char *description;
@@ -75,6 +79,16 @@ struct sim_kernel_ops {
     /* Every `balance_ns`, for the whole machine; 0 or null: never.  Moves queued threads with sim_kmove. */
     void (*balance)(struct sim *s);
     uint64_t balance_ns;
+    /* To take many yields in one step (vain.c); may be null, all four.
+     * vain: the threads that run or are queued there and do nothing but yield (sim_kyields; it lowers `until`), nr = 0: none runs; answers for how
+     * many ns from now on surely no other will be chosen there, if nobody comes.
+     * vain_look: their times.  vain_most: the same period as from a to b has come about again and again if it does so n times; how many of these are
+     * surely all alike?  vain_skip: it did, n times, in ns. */
+    uint64_t (*vain)(struct sim *s, uint32_t cpu, uint32_t *id, uint32_t cap, uint32_t *nr, uint64_t *until);
+    void (*vain_look)(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, struct sim_kvain *out);
+    uint64_t (*vain_most)(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kvain *a, const struct sim_kvain *b, uint64_t n);
+    void (*vain_skip)(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kvain *a, const struct sim_kvain *b, uint64_t n,
+                      uint64_t ns);
     size_t inst_size;           /* bytes of the model's own, zero at first: sim_kdata */
 };
 
@@ -89,6 +103,10 @@ void *sim_kcpu_data(struct sim *s, uint32_t cpu);               /* SIM_KCPU_DATA
 bool sim_kallowed(const struct sim *s, const struct sim_kthread *t, uint32_t cpu);
 /* A thread that is queued somewhere goes to another CPU's queue (dequeue, enqueue with SIM_K_MOVED, and preempts as for a wake). */
 void sim_kmove(struct sim *s, struct sim_kthread *t, uint32_t to);
+/* Does it yield whenever it runs, until something happens to it?  If not for longer than until some time: *until is lowered to that. */
+bool sim_kyields(const struct sim *s, const struct sim_kthread *t, uint64_t *until);
+/* A CPU may have been left alone for a while: before its queue is looked into for anything but sums. */
+void sim_ksettle(struct sim *s, uint32_t cpu);
 /* Preempt who runs there at the engine's next step (partitions that change, lending). */
 void sim_kresched(struct sim *s, uint32_t cpu);
 

@@ -45,6 +45,7 @@ struct sim_config {
     bool spins_yield;                       /* without usf: busy-waits yield in each round (policy `linux`) */
     uint64_t limit_ns;                      /* give up at this virtual time; 0: a year */
     uint64_t limit_events;                  /* ... after so many events; 0: none */
+    bool every_yield;                       /* simulate each yield of threads that wait in vain, rather than many in one step */
     bool check;                             /* verify the scheduler's invariants after every step (slow) */
     void (*trace)(void *arg, const struct sim_trace *t);    /* may be null */
     void *trace_arg;

@@ -26,6 +26,7 @@ struct sim_program_stats {
     uint64_t lhp_ns, lwp_ns;        /* lost to preempted holders of locks, and to preempted waiters whose turn it was, by those who waited */
     uint64_t cold_ns;               /* part of busy_ns that cold caches took */
     uint64_t reconfigurations;      /* changes of its share */
+    uint64_t moves;                 /* ... of these, without a change of width: other cores, as many as before */
     uint64_t progress;
     uint32_t threads;
     struct sim_hist response;       /* of requests */
@@ -34,14 +35,14 @@ struct sim_program_stats {
 struct sim_stats {
     uint64_t makespan_ns;
     uint64_t busy_ns, spin_ns, kernel_ns, idle_ns;  /* of all CPUs */
-    uint64_t events;                /* of the engine */
+    uint64_t events;                /* of the engine: less than happens, as many yields may go in one step */
     uint64_t sched_events;          /* dispatches, blocks, wakes, yields, preemptions */
     uint64_t switches, migrations, far_migrations, preemptions, wakes, blocks, yields, ticks;
     uint64_t lhp_ns, lwp_ns, cold_ns;
-    uint64_t reconfigurations;
+    uint64_t reconfigurations, moves;
     uint64_t lock_wait_ns;          /* for usf's scheduler lock */
     uint64_t energy_uj;             /* proxy: busy, spinning and idle CPU time, each at its power */
-    uint64_t trace_hash;            /* of everything that happened, in order: the same for the same seed */
+    uint64_t trace_hash;            /* of everything that happened, and when: the same for the same seed */
     uint32_t threads, threads_max;  /* in all, and at a time */
     char     policy[32];            /* in force at the end: another than asked for if that one misbehaved, */
     char     policy_why[128];       /* ... for this reason */

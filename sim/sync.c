@@ -34,7 +34,10 @@ static void kernel_busily(struct sim *s, struct sim_thread *t, bool yields, uint
     while (!t->granted && (!until || s->now < until)) {
         if (yields && s->cpu[t->k.cpu].nr_queued) {
             t->debt += s->m->cost.yield_ns;
+            t->yields_until = until;
+            t->yielding = 1;
             sim_request(t, SIM_REQ_YIELD);
+            t->yielding = 0;
             continue;
         }
         t->on_enqueue = yields;
@@ -91,7 +94,9 @@ void sim_grant(struct sim_thread *waker, struct sim_queue *q, uint32_t n)
     uint32_t ids[16], nr = 0;
     for (; n && q->head; n--) {
         struct sim_thread *t = sim_queue_pop(s, q);
+        sim_touch(s, t);
         t->granted = 1;
+        if (sim_under_usf(s)) sim_usf_granted(t);
         t->granted_at = s->now;
         t->lost_turn = t->k.state == SIM_K_RUNNING ? 0 : 1 + q->len;
         if (t->how == SIM_HOW_SPINS) {
@@ -159,6 +164,7 @@ void sim_unlock(struct sim_thread *t, struct sim_lock *l)
     l->owner = 0;
     if (!l->q.head) return;
     struct sim_thread *next = sim_thread(s, l->q.head - 1);
+    sim_touch(s, next);
     if (next->how == SIM_HOW_SPINS) {
         hold(next, l);
         if (next->k.state != SIM_K_RUNNING) l->off_since = s->now;

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define BACKOFF_MIN 1000u       /* a busy-waiter that finds nobody with use for its core looks again after 1, 2, .. 64 us */
-#define BACKOFF_MAX 64000u
+#define FETCHES     64u         /* a busy-waiter that finds nobody with use for its core fetches others' after so many rounds */
+#define GIVES_WAY   256u        /* ... and gives way to anybody in each so-manieth (src/sched/wait.c) */
 #define DOZE_NS     20000000u   /* the monitor, as src/monitor/watch.c */
 #define LEAST_NS    1000000u
 
@@ -24,10 +24,23 @@ static struct usf_task *record(struct sim_thread *t) { return &t->inst->view->s.
 
 /* ---- hooks ----------------------------------------------------------------------------------------- */
 
+/* Is it in the policy's queues, and has it use for a core? */
+static void set_queued(struct sim_thread *t, bool in_queue)
+{
+    struct sim *s = sim_the;
+    bool useful = in_queue && (!t->in_vain || t->granted);
+    s->useful += (uint32_t)useful - t->useful;
+    t->in_queue = in_queue;
+    t->useful = useful;
+}
+
+void sim_usf_granted(struct sim_thread *t) { set_queued(t, t->in_queue); }
+
 static void on_enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
     struct sim *s = sim_the;
     sim_mark_ready(s, sim_thread(s, s->task_thread[task]));
+    set_queued(sim_thread(s, s->task_thread[task]), true);
     if (why != USF_WHY_YIELD) s->pokes++;
     view_of(p)->inner.enqueue(p, task, why);
 }
@@ -36,8 +49,16 @@ static void on_started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct sim *s = sim_the;
     uint32_t poller = atomic_load(&view_of(p)->s.cores[core].poller);
+    set_queued(sim_thread(s, s->task_thread[task]), false);
     if (poller && !(poller & USF_MAIL)) sim_poke(s, sim_thread(s, s->task_thread[poller - 1]));
     view_of(p)->inner.started(p, core, task);
+}
+
+static void on_dequeue(struct usf_pol *p, uint32_t task)
+{
+    struct sim *s = sim_the;
+    if (s->task_thread[task] != SIM_NONE) set_queued(sim_thread(s, s->task_thread[task]), false);
+    view_of(p)->inner.dequeue(p, task);
 }
 
 /* Others have to find the thread by its task from here on: it may wait for its first core. */
@@ -55,6 +76,7 @@ static void hook(struct sim_view *v)
     v->inner = v->s.ops;
     v->s.ops.enqueue = on_enqueue;
     v->s.ops.started = on_started;
+    v->s.ops.dequeue = on_dequeue;
     v->s.ops.task_add = on_task_add;
 }
 
@@ -147,6 +169,17 @@ int sim_usf_join(struct sim *s, struct sim_inst *i)
     return 0;
 }
 
+/* 2: by yielding */
+static void set_at_rest(struct sim_thread *t, bool rests, bool yields)
+{
+    struct sim *s = sim_the;
+    if (t->at_rest == 2) s->yield_at_rest--;
+    if (t->at_rest) s->at_rest--;
+    t->at_rest = rests ? yields ? 2 : 1 : 0;
+    if (t->at_rest == 2) s->yield_at_rest++;
+    if (t->at_rest) s->at_rest++;
+}
+
 /* As the monitor clears away a process that has died. */
 void sim_usf_leave(struct sim *s, struct sim_inst *i)
 {
@@ -155,6 +188,8 @@ void sim_usf_leave(struct sim *s, struct sim_inst *i)
     for (uint32_t id = i->threads; id; id = sim_thread(s, id - 1)->next_of_inst) {
         struct sim_thread *t = sim_thread(s, id - 1);
         if (t->self.task != USF_NONE) s->task_thread[t->self.task] = SIM_NONE;
+        set_queued(t, false);
+        set_at_rest(t, false, false);
         if (t->spin_at) {
             uint32_t last = s->spinner[--s->nr_spinners];
             s->spinner[t->spin_at - 1] = last;
@@ -168,12 +203,24 @@ void sim_usf_leave(struct sim *s, struct sim_inst *i)
 
 /* ---- what a decision costs ------------------------------------------------------------------------- */
 
+/* Threads that yield at rest would take the lock each time.  If they are so many that it is never free, each turn at it is as long as all of
+ * them need, less what each does outside. */
+static uint64_t lock_wait_behind(struct sim *s)
+{
+    const struct sim_costs *c = &s->m->cost;
+    uint64_t all = (uint64_t)s->yield_at_rest * c->lock_ns, outside = c->sched_ns + c->yield_ns + c->switch_ns;
+    if (all <= outside) return 0;
+    s->st->lock_wait_ns += all - outside;
+    return all - outside;
+}
+
 static void pay(struct sim *s, struct sim_thread *t)
 {
     uint64_t at = s->lock_free_at > s->now ? s->lock_free_at : s->now;
     s->st->lock_wait_ns += at - s->now;
     t->debt += s->m->cost.sched_ns + s->m->cost.lock_ns + (at - s->now);
     s->lock_free_at = at + s->m->cost.lock_ns;
+    t->debt += lock_wait_behind(s);
     hook(t->inst->view);
 }
 
@@ -221,17 +268,26 @@ static void spinner_del(struct sim *s, struct sim_thread *t)
     t->spin_at = 0;
 }
 
-/* The rounds of a busy-wait that find nothing: until the wait is over, until somebody becomes ready, or for a while if others are
- * ready whom nobody wanted to run here. */
-static void spin(struct sim *s, struct sim_thread *t, uint64_t until)
+/* A round that finds nobody: no switch. */
+static uint64_t vain_round(const struct sim *s, bool yields)
+{
+    const struct sim_costs *c = &s->m->cost;
+    uint64_t ns = c->sched_ns + c->lock_ns + (yields ? c->yield_ns : c->spin_ns);
+    return ns ? ns : 1;
+}
+
+/* The rounds of a busy-wait that find nothing: until the wait is over, until somebody becomes ready, or, if others are ready whom nobody
+ * wanted to run here, until the scheduler looks further for one that waits so long. */
+static void spin(struct sim *s, struct sim_thread *t, bool yields, uint64_t until)
 {
     bool others = sched_core_is_wanted(&t->inst->view->s);
-    uint64_t ns = SIM_ENDLESS;
-    if (others) ns = t->backoff = !t->backoff ? BACKOFF_MIN : 2 * t->backoff > BACKOFF_MAX ? BACKOFF_MAX : 2 * t->backoff;
+    uint64_t ns = SIM_ENDLESS, one = vain_round(s, yields), began = s->now;
+    uint32_t rounds = t->self.vain < FETCHES ? FETCHES - t->self.vain : GIVES_WAY - 1 - t->self.vain % GIVES_WAY;
+    if (others) ns = (rounds ? rounds : 1) * one;
     if (until && until - s->now < ns) ns = until - s->now;
     if (!spinner_add(s, t)) sim_fail(s, -ENOMEM, "no memory");
     sim_busy(t, SIM_MODE_SPIN, ns);
-    if (!t->spin_at) t->backoff = 0;    /* poked */
+    if (others) t->self.vain += s->now - began < ns ? (uint32_t)((s->now - began) / one) : rounds;
     spinner_del(s, t);
 }
 
@@ -251,15 +307,36 @@ static bool round_of(struct sim *s, struct sim_thread *t, bool yields)
     return ran;
 }
 
+/* All that is ready waits in vain, as the thread itself: to hand the core around between them, which takes a decision and a switch each time, leads
+ * to nothing.  So they are left as they are, until one is ready that has use for a core: then all go on yielding until it has one.  Differs
+ * from yielding all the time, as `every_yield` has it, in who has the core meanwhile, and in how far each is in its round when it goes on; the lock's
+ * load is reckoned (lock_wait_behind).  tests/sim/test_rest.c bounds what comes of it. */
+static void rest(struct sim *s, struct sim_thread *t, bool yields)
+{
+    if (!spinner_add(s, t)) sim_fail(s, -ENOMEM, "no memory");
+    set_at_rest(t, true, yields);
+    sim_busy(t, SIM_MODE_SPIN, SIM_ENDLESS);
+    set_at_rest(t, false, yields);
+    spinner_del(s, t);
+}
+
+static bool may_rest(struct sim *s, struct sim_thread *t)
+{
+    return t->in_vain && !s->useful && !s->c->every_yield && atomic_load(&record(t)->state) == USF_TASK_RUNNING
+        && sched_core_is_wanted(&t->inst->view->s);
+}
+
 /* until: ns, 0: none. */
 static void wait_busily(struct sim *s, struct sim_thread *t, bool yields, uint64_t until)
 {
     t->how = SIM_HOW_SPINS;
-    t->backoff = 0;
+    t->in_vain = !until;
     while (!t->granted && (!until || s->now < until)) {
         if (s->c->spins_unseen && !yields) sim_busy(t, SIM_MODE_SPIN, until ? until - s->now : SIM_ENDLESS);
-        else if (!round_of(s, t, yields) && !t->granted) spin(s, t, until);
+        else if (may_rest(s, t)) rest(s, t, yields);
+        else if (!round_of(s, t, yields) && !t->granted) spin(s, t, yields, until);
     }
+    t->in_vain = 0;
 }
 
 /* As src/sync/futex.c before it enters the scheduler: while nobody wants the core, it looks for as long as the governor of idle cores thinks
@@ -399,6 +476,13 @@ void sim_usf_after(struct sim *s)
         uint64_t at = s->looked_at + LEAST_NS;
         sim_heap_set(&s->heap, s->id_monitor, at > s->now ? at : s->now);
     }
+    for (uint32_t i = s->useful && s->at_rest ? s->nr_spinners : 0; i-- > 0;) {
+        struct sim_thread *t = sim_thread(s, s->spinner[i]);
+        if (!t->at_rest) continue;
+        set_at_rest(t, false, false);
+        spinner_del(s, t);
+        sim_poke(s, t);
+    }
     for (; s->pokes && s->nr_spinners && sched_core_is_wanted(&s->monitor->s); s->pokes--) {
         struct sim_thread *t = sim_thread(s, s->spinner[s->nr_spinners - 1]);
         spinner_del(s, t);
@@ -420,6 +504,8 @@ uint32_t sim_usf_width(struct sim *s, struct sim_inst *i)
     if (p->share_gen != i->share_gen) {
         i->share_gen = p->share_gen;
         i->st->reconfigurations++;
+        i->st->moves += i->share == share;
+        i->share = share;
         sim_trace(s, SIM_T_SHARE, i->index, SIM_NONE, share);
     }
     return share ? share : all ? all : 1;

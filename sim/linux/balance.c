@@ -99,6 +99,7 @@ static bool wanted(const struct lx *lx, const struct lx_task *t, uint32_t cpu, c
 static uint32_t take_from(struct lx *lx, struct lx_queue *q, uint32_t cpu, struct share s, uint32_t vain)
 {
     uint32_t taken = 0, looked = 0;
+    if (lx->visit) lx->visit(lx->arg, q->cpu);
     struct lx_task *t = lx_tree_first(lx, q);
     while (t && t->cpu == q->cpu && looked++ < LOOK_AT && lx_runnable(q) >= 2 && (s.tasks || s.weight)) {
         struct lx_task *next = lx_tree_next(lx, t);

@@ -39,7 +39,7 @@ static int64_t least_waiting(const struct lx *lx, const struct lx_queue *q, int6
 { return q->root ? lx_at(lx, q->root)->min_v : otherwise; }
 
 /* CFS: the queue's virtual time is the least of those here and never goes back. */
-static void cfs_advance(const struct lx *lx, struct lx_queue *q)
+void lx_cfs_advance(const struct lx *lx, struct lx_queue *q)
 {
     const struct lx_task *t = running(lx, q);
     int64_t v = least_waiting(lx, q, t ? t->vruntime : q->min_v);
@@ -56,7 +56,7 @@ void lx_fair_account(struct lx *lx, struct lx_queue *q)
     t->vruntime += dv;
     q->sum_wv += (lx_wide)t->weight * dv;
     if (!eevdf(lx)) {
-        cfs_advance(lx, q);
+        lx_cfs_advance(lx, q);
     } else if (t->vruntime >= t->deadline) { /* the request is served: the next one begins, and others may come first */
         t->deadline = t->vruntime + request(t);
         if (lx_runnable(q) > 1) lx_resched(lx, q->cpu);
@@ -126,7 +126,7 @@ void lx_fair_dequeue(struct lx *lx, struct lx_queue *q, struct lx_task *t)
     }
     weigh(q, t, -1);
     if (!eevdf(lx)) {
-        cfs_advance(lx, q);
+        lx_cfs_advance(lx, q);
         t->lag = q->min_v - t->vruntime;
     }
 }

@@ -40,6 +40,17 @@ static void move(void *arg, uint32_t task, uint32_t cpu)
     sim_kmove(s, sim_kthread(s, (uint32_t)state(s)->lx.task[task]->user), cpu);
 }
 
+/* It may be in the middle of choosing for another CPU. */
+static void settle(void *arg, uint32_t cpu)
+{
+    struct lx *lx = &state(arg)->lx;
+    uint64_t now = lx->now;
+    bool scheduling = lx->scheduling;
+    sim_ksettle(arg, cpu);
+    lx->now = now;
+    lx->scheduling = scheduling;
+}
+
 /* ---- Birth and death ------------------------------------------------------------------------------------ */
 
 static int init(struct sim *s, const struct variant *v, char *why, unsigned cap)
@@ -66,6 +77,7 @@ static int init(struct sim *s, const struct variant *v, char *why, unsigned cap)
         return -ENOMEM;
     }
     st->lx.mover = move;
+    st->lx.visit = settle;
     st->lx.arg = s;
     return 0;
 }
@@ -243,6 +255,60 @@ static void balance(struct sim *s)
         if (lx_tick_needed(&st->lx, c)) lx_balance(&st->lx, c, sim_now(s));
 }
 
+/* ---- Yields in one step (sim/vain.c) -------------------------------------------------------------------- */
+
+static uint64_t vain(struct sim *s, uint32_t cpu, uint32_t *id, uint32_t cap, uint32_t *nr, uint64_t *until)
+{
+    struct state *st = state(s);
+    const struct lx_queue *q = &st->lx.rq[cpu];
+    uint32_t tasks[SIM_KVAIN];
+    *nr = 0;
+    if (st->v.lend || q->curr == LX_NONE) return 0;     /* lent CPUs: who waits there is everybody's affair */
+    for (const struct lx_task *t = lx_tree_first(&st->lx, q), *l = st->lx.task[q->curr]; l; l = t, t = t ? lx_tree_next(&st->lx, t) : NULL) {
+        const struct sim_kthread *k = sim_kthread(s, (uint32_t)l->user);
+        bool does = l->state != LX_DELAYED && l->cls == LX_NORMAL && lx_may(l, cpu) && sim_kyields(s, k, until);
+        if (!does && l->id == q->curr) return *nr = 0;
+        if (!does) continue;
+        if (*nr == cap || *nr == SIM_KVAIN) return *nr = 0;
+        tasks[*nr] = l->id;
+        id[(*nr)++] = k->id;
+    }
+    return lx_vain_ns(&st->lx, cpu, tasks, *nr, sim_machine_of(s)->cost.yield_ns);
+}
+
+_Static_assert(SIM_KVAIN <= LX_VAIN, "room for all");
+
+static uint32_t *tasks_of(struct sim *s, const uint32_t *id, uint32_t nr, uint32_t *tasks)
+{
+    for (uint32_t i = 0; i < nr; i++) tasks[i] = task_of(s, sim_kthread(s, id[i]))->id;
+    return tasks;
+}
+
+static void vain_look(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, struct sim_kvain *out)
+{
+    for (uint32_t i = 0; i < nr; i++) {
+        const struct lx_task *l = task_of(s, sim_kthread(s, id[i]));
+        out->t[i].time = l->vruntime;
+        out->t[i].due = l->deadline;
+        out->t[i].ran = l->ran;
+    }
+}
+
+static uint64_t vain_most(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kvain *a, const struct sim_kvain *b, uint64_t n)
+{
+    uint32_t tasks[SIM_KVAIN];
+    return lx_vain_most(&state(s)->lx, cpu, tasks_of(s, id, nr, tasks), nr, b->t[0].time - a->t[0].time, b->t[0].due - a->t[0].due, n);
+}
+
+static void vain_skip(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kvain *a, const struct sim_kvain *b, uint64_t n,
+                      uint64_t ns)
+{
+    uint32_t tasks[SIM_KVAIN];
+    uint64_t ran[SIM_KVAIN];
+    for (uint32_t i = 0; i < nr; i++) ran[i] = b->t[i].ran - a->t[i].ran;
+    lx_vain_skip(&state(s)->lx, cpu, tasks_of(s, id, nr, tasks), nr, b->t[0].time - a->t[0].time, b->t[0].due - a->t[0].due, ran, n, ns);
+}
+
 /* ---- The variants --------------------------------------------------------------------------------------- */
 
 /* The names are those of sim/linux/kernel.h. */
@@ -253,6 +319,7 @@ static void balance(struct sim *s)
         .name = text, .description = about, .init = init_##ident, .fini = fini, .add = add, .remove = remove_, \
         .select = select_, .enqueue = enqueue, .dequeue = dequeue, .pick = pick, .put = put, .block = block, .preempts = preempts, \
         .slice = slice, .tick = tick, .balance = balance, .balance_ns = 1000000000u / (rate), \
+        .vain = vain, .vain_look = vain_look, .vain_most = vain_most, .vain_skip = vain_skip, \
         .inst_size = sizeof(struct state) };
 
 VARIANT(eevdf, "eevdf", 250, "Linux from 6.6 on, 250 Hz", .fair = LX_EEVDF)

@@ -132,6 +132,7 @@ struct lx {
     /* May be null.  Moves a queued task in the caller's books too, by lx_leave and lx_arrive.  Not called within
      * lx_schedule: there the task that it answers with may come from another CPU's queue. */
     void (*mover)(void *arg, uint32_t task, uint32_t cpu);
+    void (*visit)(void *arg, uint32_t cpu); /* may be null: the queue of another CPU will be looked through */
     bool scheduling;
     uint64_t now;
     uint64_t *scratch;        /* one CPU set */
@@ -212,6 +213,13 @@ bool lx_fair_delay(struct lx *lx, struct lx_queue *q, struct lx_task *t); /* blo
 void lx_fair_undelay(struct lx *lx, struct lx_queue *q, struct lx_task *t); /* woken while DELAYED */
 bool lx_eligible(const struct lx_queue *q, int64_t vruntime);
 int64_t lx_average(const struct lx_queue *q);
+void lx_cfs_advance(const struct lx *lx, struct lx_queue *q);
+
+/* vain.c: `id`: the tasks that run or are queued on the CPU and only yield.  For how many ns from now on is surely no other chosen? */
+enum { LX_VAIN = 16 }; /* of them at most */
+uint64_t lx_vain_ns(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, uint64_t yield_ns);
+uint64_t lx_vain_most(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, int64_t dv, int64_t dd, uint64_t n);
+void lx_vain_skip(struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, int64_t dv, int64_t dd, const uint64_t *ran, uint64_t n, uint64_t ns);
 
 /* tree.c: a treap; EEVDF keeps it by deadline with the least vruntime below each node. */
 void lx_tree_add(struct lx *lx, struct lx_queue *q, struct lx_task *t);

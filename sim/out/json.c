@@ -68,6 +68,7 @@ static void totals(struct json *j, const struct outcome *o)
     json_uint(j, "yields", s->yields);
     json_uint(j, "ticks", s->ticks);
     json_uint(j, "reconfigurations", s->reconfigurations);
+    json_uint(j, "moves", s->moves);
     json_uint(j, "lhp_ns", s->lhp_ns);
     json_uint(j, "lwp_ns", s->lwp_ns);
     json_uint(j, "cold_ns", s->cold_ns);

@@ -67,6 +67,7 @@ struct sim_thread {
     uint8_t  req, mode, how, granted, signal, in_os, yields;
     uint8_t  on_enqueue;        /* it spins, and wants to be poked when another is queued on its CPU */
     uint8_t  timed, working;
+    uint8_t  blocks;            /* usf: its core was taken in a call that might not have blocked: the next ones give it up */
     uint8_t  doing;             /* enum sim_op_kind */
     uint16_t memory;            /* of the work at hand */
     uint32_t mbps;

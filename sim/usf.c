@@ -310,10 +310,17 @@ void sim_usf_wake(struct sim_thread *t, const uint32_t *threads, unsigned n)
     }
 }
 
+/* A call that may block lends the core; a thread whose core was taken in one believes from then on that they block: it looks first, and as
+ * these do (a simulated call without a wait is none), it gives the core up at once (src/runtime/calls.c). */
 void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain)
 {
     struct sim *s = sim_the;
     struct sched *v = &t->inst->view->s;
+    uint32_t lost = t->self.lost;
+    if (!certain && t->blocks) {
+        t->debt += s->m->cost.yield_ns;     /* the look, a call that does nothing */
+        certain = true;
+    }
     if (certain) {
         pay(s, t);
         sched_waits_for(v, &t->self, USF_WAIT_SYSCALL, 0);
@@ -326,6 +333,7 @@ void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain)
         pay(s, t);
         sched_return_core(v, &t->self);
     }
+    if (!certain && t->self.lost != lost) t->blocks = 1;
 }
 
 void sim_usf_yield(struct sim_thread *t) { round_of(sim_the, t, true); }

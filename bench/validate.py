@@ -117,8 +117,8 @@ class Tools:
 
 # ---- measuring and simulating --------------------------------------------------------------------------------------
 
-def measure_all(tools, workloads, policies, reps, speed, tell):
-    """{workload: {policy or "linux": [seconds, ...]}}"""
+def measure_all(tools, workloads, policies, reps, speed, tell, keep):
+    """{workload: {policy or "linux": [seconds or None, ...]}}; None: that run failed, which is told."""
     out = {name: {p: [] for p in ["linux"] + policies} for name in workloads}
     for name, path in workloads.items():        # what is learned once (busy-wait loops, copies of libraries) is not measured
         tools.measure(path, policies[0], 1, speed)
@@ -128,7 +128,12 @@ def measure_all(tools, workloads, policies, reps, speed, tell):
             order = order[rep % len(order):] + order[:rep % len(order)]
             for p in order:
                 tell(f"repetition {rep + 1} of {reps}: {name}, {p}")
-                out[name][p].append(tools.measure(path, None if p == "linux" else p, rep + 1, speed))
+                try:
+                    out[name][p].append(tools.measure(path, None if p == "linux" else p, rep + 1, speed))
+                except Failed as e:
+                    out[name][p].append(None)
+                    print(f"\nvalidate: {e}", file=sys.stderr)
+        keep(out)
     return out
 
 
@@ -137,7 +142,9 @@ def compare(measured, simulated, policies):
     rows = []
     for name, m in measured.items():
         for p in policies:
-            ratios = [a / b for a, b in zip(m[p], m["linux"])]
+            ratios = [a / b for a, b in zip(m[p], m["linux"]) if a and b]
+            if not ratios:
+                raise Failed(f"{name}, {p}: no repetition was measured to its end")
             quartiles = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else [ratios[0]] * 3
             sim = [a / b for a, b in zip(simulated[name][p], simulated[name][None]) if a and b]
             guess = statistics.median(sim) if sim else None
@@ -183,10 +190,11 @@ def by_policy(rows, policies):
 def times(measured, simulated):
     rows = []
     for name, m in measured.items():
-        real = statistics.median(m["linux"])
+        good = [t for t in m["linux"] if t]
+        real = statistics.median(good)
         sim = [s for s in simulated[name][None] if s]
         guess = statistics.median(sim) if sim else None
-        rows.append([name, f"{real:.3f}", f"{min(m['linux']):.3f} - {max(m['linux']):.3f}", f"{guess:.3f}" if guess else "-", f"{100 * (guess / real - 1):+.0f} %" if guess else "-"])
+        rows.append([name, f"{real:.3f}", f"{min(good):.3f} - {max(good):.3f}", f"{guess:.3f}" if guess else "-", f"{100 * (guess / real - 1):+.0f} %" if guess else "-"])
     return table(["workload", "Linux, s", "from - to", "simulated, s", "error"], rows)
 
 
@@ -293,10 +301,13 @@ def main():
     else:
         reps = o.reps
         machine = tools.machine(o.machine)
-        measured = measure_all(tools, workloads, policies, reps, tools.speed(), tell)
-        if o.keep:
-            with open(machine, encoding="utf-8") as f, open(o.keep, "w", encoding="utf-8") as k:
-                json.dump({"words": words, "machine": f.read(), "measured": measured}, k, indent=1)
+
+        def keep(measured):
+            if o.keep:
+                with open(machine, encoding="utf-8") as f, open(o.keep, "w", encoding="utf-8") as k:
+                    json.dump({"words": words, "machine": f.read(), "measured": measured}, k, indent=1)
+
+        measured = measure_all(tools, workloads, policies, reps, tools.speed(), tell, keep)
     simulated = {}
     for name, path in workloads.items():
         tell(f"simulating {name}")
@@ -306,6 +317,9 @@ def main():
     print(("\n" if sys.stderr.isatty() else "") + text)
     if not (o.quick or o.only or o.no_write):
         write(o.doc, text)
+    failed = sum(1 for m in measured.values() for times_ in m.values() for t in times_ if not t)
+    if failed:
+        raise Failed(f"{failed} runs failed")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define AWAKE_NS 2000u      /* a CPU that has idled for less has not gone to sleep */
-
 static struct sim_thread *current(struct sim *s, uint32_t cpu)
 {
     uint32_t id = s->cpu[cpu].current;
@@ -219,7 +217,7 @@ static void enqueue(struct sim *s, struct sim_thread *t, uint32_t cpu, enum sim_
     c->nr_queued++;
     s->k->enqueue(s, cpu, &t->k, why);
     if (c->current == SIM_NONE) {
-        bool asleep = s->now - c->idle_since > AWAKE_NS;
+        bool asleep = s->now - c->idle_since > s->m->cost.idle_after_ns;
         if (asleep && s->self) s->self->debt += s->m->cost.idle_kick_ns;     /* while the other wakes up */
         schedule_with(s, cpu, s->wake_delay + s->m->cost.wake_latency_ns + (asleep ? s->m->cost.idle_wake_ns : 0));
         return;

@@ -383,6 +383,11 @@ static int begin(struct sim *s)
         sim_heap_set(&s->heap, s->id_inst + i, s->now + w->program[i].start_ns);
         if (sim_inst_channels(&s->inst[i])) return -ENOMEM;
     }
+    for (uint32_t i = 0; i < w->nr_programs; i++)
+        for (uint32_t c = 0; w->program[i].link && c < w->program[i].nr_channels; c++) {
+            const struct sim_link *l = &w->program[i].link[c];
+            if (l->program != SIM_NO_CODE) s->inst[l->program].channel[l->channel].shared = true;
+        }
     int r = s->k->init ? s->k->init(s, s->why, s->cap) : 0;
     if (!r && s->k->balance && s->k->balance_ns) sim_heap_set(&s->heap, s->id_balance, s->now + s->k->balance_ns);
     if (!r && s->c->policy) r = sim_usf_init(s);

@@ -51,7 +51,7 @@ void sim_switch(void **save, void *to);
 /* ---- threads ------------------------------------------------------------------------------------ */
 enum sim_req { SIM_REQ_NONE, SIM_REQ_RUN, SIM_REQ_SLEEP, SIM_REQ_YIELD, SIM_REQ_MOVE, SIM_REQ_EXIT, SIM_REQ_FLUSH };
 enum sim_mode { SIM_MODE_WORK, SIM_MODE_SPIN };
-enum sim_how { SIM_HOW_NOT, SIM_HOW_SPINS, SIM_HOW_BLOCKS };    /* it waits for `granted` */
+enum sim_how { SIM_HOW_NOT, SIM_HOW_SPINS, SIM_HOW_BLOCKS, SIM_HOW_KERNEL };    /* it waits for `granted`; the last: under usf, but not in it */
 
 struct sim_queue { uint32_t head, tail, len; };     /* of waiters, ids + 1 */
 
@@ -74,6 +74,8 @@ struct sim_thread {
     uint8_t  timed, working;
     uint8_t  in_queue, useful;  /* under usf: it is in the policy's queues; ... and would do something but wait on (counted in sim.useful) */
     uint8_t  in_vain, at_rest;  /* it waits busily, without end; ... and is left alone at that (counted in sim.at_rest) */
+    uint8_t  shared;            /* what it waits for belongs to several programs */
+    uint8_t  blocks;            /* usf: its core was taken in a call that might not have blocked: the next ones give it up */
     uint8_t  doing;             /* enum sim_op_kind */
     uint16_t memory;            /* of the work at hand */
     uint32_t mbps;
@@ -101,7 +103,7 @@ struct sim_lock {
     uint64_t off_since;         /* ns: since when its owner has been without a CPU against its will; 0: it is not */
 };
 struct sim_barrier { uint32_t arrived; struct sim_queue q; };
-struct sim_channel { uint64_t *stamp; uint32_t cap, first, nr; struct sim_queue senders, receivers; };
+struct sim_channel { uint64_t *stamp; uint32_t cap, first, nr; bool shared; struct sim_queue senders, receivers; };
 struct sim_graph { uint32_t *deps, *ready; uint32_t first, nr, done, left, begun; struct sim_queue q; };
 struct sim_team {
     uint32_t master, level, width, nr, cap, arrived, code, round;

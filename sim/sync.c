@@ -102,6 +102,8 @@ void sim_grant(struct sim_thread *waker, struct sim_queue *q, uint32_t n)
         if (t->how == SIM_HOW_SPINS) {
             sim_poke(s, t);
             if (t->k.state == SIM_K_ASLEEP) s->pokes++;     /* under usf: it is ready, and was left alone as it waited in vain */
+        } else if (t->how == SIM_HOW_KERNEL) {
+            if (t->k.state == SIM_K_ASLEEP) wake(s, waker, t);      /* else it is on its way there, and looks */
         } else if (t->how == SIM_HOW_BLOCKS && !sim_under_usf(s)) {
             wake(s, waker, t);
         } else if (t->how == SIM_HOW_BLOCKS) {
@@ -210,7 +212,9 @@ void sim_send(struct sim_thread *t, struct sim_channel *c, uint32_t capacity, ui
     struct sim *s = sim_the;
     for (; n; n--) {
         t->debt += s->m->cost.sync_ns;
+        t->shared = c->shared;
         while (capacity && c->nr >= capacity) sim_wait(t, &c->senders, how);
+        t->shared = 0;
         if (!push_stamp(c, t->stamp)) return sim_fail(s, -ENOMEM, "no memory for messages");
         sim_grant(t, &c->receivers, 1);
     }
@@ -221,7 +225,9 @@ void sim_recv(struct sim_thread *t, struct sim_channel *c, uint32_t n, enum sim_
     struct sim *s = sim_the;
     for (; n; n--) {
         t->debt += s->m->cost.sync_ns;
+        t->shared = c->shared;
         while (!c->nr) sim_wait(t, &c->receivers, how);
+        t->shared = 0;
         if (c->stamp[c->first]) t->stamp = c->stamp[c->first];
         c->first = (c->first + 1) % c->cap;
         c->nr--;

@@ -355,13 +355,32 @@ static void look_first(struct sim *s, struct sim_thread *t)
     sched_spun(v, &t->self, t->granted ? s->now - from : UINT64_MAX);
 }
 
+/* A word that several processes share is waited for in the kernel, with the core given up. */
+static void wait_in_kernel(struct sim *s, struct sim_thread *t)
+{
+    struct sched *v = &t->inst->view->s;
+    t->how = SIM_HOW_KERNEL;
+    while (!t->granted) {
+        pay(s, t);
+        sched_waits_for(v, &t->self, USF_WAIT_SYSCALL, 0);
+        sched_leave_core(v, &t->self, true);
+        if (!t->granted) {
+            t->debt += s->m->cost.block_ns;
+            sim_request(t, SIM_REQ_SLEEP);
+        }
+        pay(s, t);
+        sched_return_core(v, &t->self);
+    }
+}
+
 void sim_usf_wait(struct sim_thread *t, enum sim_wait how)
 {
     struct sim *s = sim_the;
     bool yields = how == SIM_WAIT_YIELD || how == SIM_WAIT_YIELD_BLOCK;
     if (how == SIM_WAIT_YIELD || how == SIM_WAIT_SPIN) wait_busily(s, t, yields, 0);
     if (how == SIM_WAIT_SPIN_BLOCK || how == SIM_WAIT_YIELD_BLOCK) wait_busily(s, t, yields, s->now + t->inst->p->spin_ns);
-    if (!t->granted) look_first(s, t);
+    if (t->shared) wait_in_kernel(s, t);
+    else if (!t->granted) look_first(s, t);
     while (!t->granted) {
         t->how = SIM_HOW_BLOCKS;
         pay(s, t);
@@ -387,10 +406,17 @@ void sim_usf_wake(struct sim_thread *t, const uint32_t *threads, unsigned n)
     }
 }
 
+/* A call that may block lends the core; a thread whose core was taken in one believes from then on that they block: it looks first, and as
+ * these do (a simulated call without a wait is none), it gives the core up at once (src/runtime/calls.c). */
 void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain)
 {
     struct sim *s = sim_the;
     struct sched *v = &t->inst->view->s;
+    uint32_t lost = t->self.lost;
+    if (!certain && t->blocks) {
+        t->debt += s->m->cost.yield_ns;     /* the look, a call that does nothing */
+        certain = true;
+    }
     if (certain) {
         pay(s, t);
         sched_waits_for(v, &t->self, USF_WAIT_SYSCALL, 0);
@@ -403,6 +429,7 @@ void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain)
         pay(s, t);
         sched_return_core(v, &t->self);
     }
+    if (!certain && t->self.lost != lost) t->blocks = 1;
 }
 
 void sim_usf_yield(struct sim_thread *t) { round_of(sim_the, t, true); }

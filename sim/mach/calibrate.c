@@ -15,6 +15,7 @@
 
 #define ROUNDS 31u
 #define WORKING_SET (256u << 10)    /* bytes: what cold caches are measured with */
+#define LONG_IDLE   100000u         /* ns: who sleeps at all when it idles does so by then */
 #define FLUSH       (8u << 20)      /* more than a core's own caches hold */
 
 static uint64_t median(uint64_t *v, unsigned n)
@@ -162,6 +163,34 @@ static void wake_idle(unsigned other, uint64_t *waker, uint64_t *latency)
     atomic_store(&p.stop, 1);
     pass(&p, 1);
     pthread_join(t, NULL);
+}
+
+/* How soon a CPU sleeps when it has nothing to do: wakes a thread that fell asleep so long ago, for longer and longer times, until that
+ * takes more than half of what it takes after long.  ns since the CPU had nothing to do; 0: no such time was found (the CPU does not idle). */
+static uint64_t idles_after(unsigned other, uint64_t half, uint64_t to_sleep)
+{
+    struct pair p = {.cpu = other};
+    pthread_t t;
+    uint64_t gap = 500, late[ROUNDS];
+    if (pthread_create(&t, NULL, partner, &p)) return 0;
+    for (; gap < LONG_IDLE; gap = gap * 3 / 2) {
+        for (unsigned r = 0; r < ROUNDS; r++) {
+            pass(&p, 1);
+            while (atomic_load(&p.turn)) __builtin_ia32_pause();
+            uint64_t from = cal_now();
+            while (cal_now() - from < gap + to_sleep) __builtin_ia32_pause();
+            from = cal_now();
+            pass(&p, 1);
+            while (atomic_load(&p.turn)) __builtin_ia32_pause();
+            uint64_t at = atomic_load(&p.woken_at);
+            late[r] = at > from ? at - from : 0;
+        }
+        if (median(late, ROUNDS) >= half) break;
+    }
+    atomic_store(&p.stop, 1);
+    pass(&p, 1);
+    pthread_join(t, NULL);
+    return gap < LONG_IDLE ? gap : 0;
 }
 
 /* ---- caches ------------------------------------------------------------------------------------------- */
@@ -349,11 +378,14 @@ static void switches(struct sim_machine *m)
     c->sync_ns = at_least(v[S_SYNC], 1);
     c->create_ns = at_least(v[S_CREATE], 1000);
     if (m->nr_cpus < 2) return;
+    uint32_t other = neighbour(m, 0) > 0 ? (uint32_t)neighbour(m, 0) : 1;
     /* wake_latency is a default: a CPU that waits for work without idling is none to wake.  Wake-up and switch are
      * within the latency, and the simulator adds them. */
     c->idle_kick_ns = beyond(v[S_WAKER], c->wake_ns, 0);
     c->migrate_ns = beyond(v[S_MOVE], c->pin_ns + c->idle_kick_ns, 100);    /* to a CPU that idles */
     c->idle_wake_ns = beyond(v[S_LATENCY], c->wake_ns + c->wake_latency_ns + c->switch_ns, 0);
+    uint64_t after = idles_after(cal_cpu(other), v[S_LATENCY] / 2, c->block_ns + c->switch_ns);
+    if (after) c->idle_after_ns = after;
 }
 
 static void caches(struct sim_machine *m)

@@ -171,6 +171,17 @@ static unsigned threads_at_first(const struct sim_program *p)
     return n < POOL ? (unsigned)n : POOL;
 }
 
+static bool has_memory(const struct sim_program *p)
+{
+    for (uint32_t c = 0; c < p->nr_codes; c++)
+        for (uint32_t i = 0; i < p->code[c].nr; i++)
+            if (p->code[c].op[i].kind == SIM_OP_COMPUTE && p->code[c].op[i].memory) return true;
+    for (uint32_t g = 0; g < p->nr_graphs; g++)
+        for (uint32_t i = 0; i < p->graph[g].nr_tasks; i++)
+            if (p->graph[g].task[i].work.memory) return true;
+    return false;
+}
+
 /* What the kernel is to know of the program.  (weight, priority and nogang are usf's, and in the environment.) */
 static void kernel_options(const struct sim_program *p, const cpu_set_t *cpus)
 {
@@ -206,7 +217,7 @@ static void be_program(void)
                              .result = (struct rp_result *)rp_at(rp_area->results) + o.part};
     kernel_options(rp.p, &cpus);
     prctl(PR_SET_TIMERSLACK, 1);    /* the simulator's sleeps end to the moment */
-    if (rp_prepare(&l->w) || !rp_work_prepare(rp.p->working_set, threads_at_first(rp.p))) rp_die("program %s: no memory", rp.p->name);
+    if (rp_prepare(&l->w) || !rp_work_prepare(rp.p->working_set, threads_at_first(rp.p), has_memory(rp.p))) rp_die("program %s: no memory", rp.p->name);
     struct rp_result before, *r = rp.result;
     atomic_fetch_add(&rp_area->ready, 1);
     rp_wait(&rp_area->go, 0, SIM_WAIT_BLOCK, 0);

@@ -34,6 +34,19 @@ static uint64_t cpu_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* ---- memory ---------------------------------------------------------------------------------------------- */
+static const uint64_t *array;
+static pthread_once_t array_once = PTHREAD_ONCE_INIT;
+
+static void make_array(void)
+{
+    void *p = mmap(NULL, ARRAY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return;
+    madvise(p, ARRAY, MADV_HUGEPAGE);
+    memset(p, 1, ARRAY);        /* pages of zeros would all be one, in the cache */
+    array = p;
+}
+
 /* ---- working sets --------------------------------------------------------------------------------------- */
 static unsigned char *pool;             /* made and touched before time counts: page faults are not in the simulator's model */
 static size_t set_size;
@@ -47,8 +60,10 @@ static size_t size_of(uint32_t percent)
     return lines * 64;
 }
 
-bool rp_work_prepare(uint32_t percent, unsigned threads)
+bool rp_work_prepare(uint32_t percent, unsigned threads, bool memory)
 {
+    if (memory) pthread_once(&array_once, make_array);
+    if (memory && !array) return false;
     set_size = size_of(percent);
     if (!set_size || !threads) return true;
     void *p = mmap(NULL, set_size * threads, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -111,18 +126,6 @@ static __attribute__((noinline)) void rounds(struct rp_thread *t, uint64_t n)
     t->at = at;
 }
 
-static const uint64_t *array;
-static pthread_once_t array_once = PTHREAD_ONCE_INIT;
-
-static void make_array(void)
-{
-    void *p = mmap(NULL, ARRAY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return;
-    madvise(p, ARRAY, MADV_HUGEPAGE);
-    memset(p, 1, ARRAY);        /* pages of zeros would all be one, in the cache */
-    array = p;
-}
-
 /* `bytes` of the array from *at on, `per_block` steps of the chain for each block. */
 static __attribute__((noinline)) uint64_t stream(uint64_t *at, uint64_t bytes, double per_block, uint64_t x)
 {
@@ -168,8 +171,7 @@ static double best(struct rp_thread *t, int what, uint64_t n)
 void rp_measure(struct rp_speed *s)
 {
     struct rp_thread t = {0};
-    pthread_once(&array_once, make_array);
-    if (!array || !rp_work_prepare(100, 1) || !rp_work_begin(&t)) rp_die("no memory to measure with");
+    if (!rp_work_prepare(100, 1, true) || !rp_work_begin(&t)) rp_die("no memory to measure with");
     rounds(&t, 100000);
     s->rounds = best(&t, 0, 400000);
     s->chain = best(&t, 1, 1000000);
@@ -201,8 +203,6 @@ uint64_t rp_drawn(struct rp_thread *t, const struct sim_op *op, uint64_t ns)
 static void with_memory(struct rp_thread *t, double ns, double part, double mbps)
 {
     const double piece = 50000;
-    pthread_once(&array_once, make_array);
-    if (!array) rp_die("program %s: no memory to read from", rp.p->name);
     for (double left = ns; left > 0; left -= piece) {
         double now = left < piece ? left : piece;
         stream_for(t, now * part, now * mbps / 1000);

@@ -153,6 +153,20 @@ static uint32_t take_overdue(struct usf_pol *p, uint32_t core, uint32_t i)
     return y - 1;
 }
 
+/* Nobody is ready.  Of those that yield here the first of the earliest process, but whoever has waited for a quantum first: it may be of a later
+ * process, for which the others wait. */
+static uint32_t take_yielder(struct usf_pol *p, uint32_t core)
+{
+    const struct pq_core *c = pq_core_of(p, core);
+    uint32_t best = USF_NONE;
+    if (c->yielded.head && pq_waits(p, c->yielded.head - 1) >= p->quantum) return pq_take_yielder(p, core);
+    for (uint32_t y = c->yielded.head; y; y = usf_task(p, y - 1)->next)
+        if (usf_may_run(p, y - 1, core) && (best == USF_NONE || precedes(p, usf_task(p, y - 1)->proc, usf_task(p, best)->proc))) best = y - 1;
+    if (best == USF_NONE) return pq_take_yielder(p, core);
+    pq_remove_yielder(p, best);
+    return best;
+}
+
 static uint32_t pick(struct usf_pol *p, uint32_t core)
 {
     uint64_t seen[PQ_PROC_WORDS] = {0};
@@ -164,10 +178,19 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
         if (yielders && (task = take_overdue(p, core, i)) != USF_NONE) return task;
         if ((task = pq_take(p, i, core)) != USF_NONE) return task;
     }
-    return pq_take_yielder(p, core);
+    return take_yielder(p, core);
 }
 
-/* Switch to any task of this process or an earlier one; to later ones only when this is no short wait. */
+/* Does the process run on another core, too?  Then whom a thread of it waits for runs now. */
+static bool runs_elsewhere(struct usf_pol *p, uint32_t i, uint32_t core)
+{
+    uint64_t other = 0;
+    for (uint32_t w = 0; w < PQ_CORE_WORDS; w++) other |= proc_of(p, i)->on[w] & ~(w == core / 64 ? 1ull << (core % 64) : 0);
+    return other != 0;
+}
+
+/* Switch to any task of this process or an earlier one; to later ones only when this is no short wait.  A thread at a barrier of its
+ * program has the core, as on a machine of its own, while others of the program run; but not for ever: they may all wait for another process. */
 static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     const struct pq_inst *in = pq_inst_of(p);
@@ -182,7 +205,11 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
             others = true;
         }
     }
-    return pq_yielder_waits(p, core) || (others && !pq_spins_briefly(p, core));
+    uint64_t keeps_us = runs_elsewhere(p, mine, core) && p->quantum / 1000 > PQ_SPIN_US ? p->quantum / 1000 : PQ_SPIN_US;
+    bool keeps = pq_spins_for_less(p, core, keeps_us);
+    for (uint32_t y = pq_core_of(p, core)->yielded.head; y; y = usf_task(p, y - 1)->next)
+        if (!precedes(p, mine, usf_task(p, y - 1)->proc)) return true;
+    return !keeps && (others || pq_yielder_waits(p, core));
 }
 
 /* Where an earlier program's thread only waits by yielding, a later one's helps for a short time. */

@@ -1,8 +1,8 @@
 /* bench/policy_bench.c - what a decision costs.  SPDX-License-Identifier: Apache-2.0
  *
- * usage: policy-bench                    ns per enqueue + pick for each built-in policy, on machines of 2 to 256 cores with 1 to 512
- *                                        processes that have something ready
- *        policy-bench scale [THREADS]    fl by so many threads at the same time, without a lock */
+ * usage: policy-bench [POLICY]           ns per stopped, enqueue, pick and started together, all that a policy is asked for when a core changes
+ *                                        tasks, for each built-in policy or one, on machines of 2 to 256 cores with 1 to 512 processes that have something ready
+ *        policy-bench scale [THREADS]    fl by so many threads at the same time, without a lock, and each under the scheduler's */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include "policy/policy.h"
+#include "sched/lock.h"
 #include "shm/layout.h"
 
 static uint64_t now_ns(void)
@@ -17,6 +18,18 @@ static uint64_t now_ns(void)
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void start(struct usf_pol *p, const struct usf_policy_ops *ops, uint32_t c)
+{
+    struct usf_pol_core *core = usf_core(p, c);
+    uint32_t t = ops->pick(p, c);
+    if (t == USF_NONE) abort();
+    core->current = t;
+    core->since = p->now;
+    core->give_way_at = 0;
+    usf_task(p, t)->last_core = c;
+    ops->started(p, c, t);
 }
 
 static double measure(const struct usf_policy_ops *policy, uint32_t cores, uint32_t procs, enum usf_why why)
@@ -45,17 +58,18 @@ static double measure(const struct usf_policy_ops *policy, uint32_t cores, uint3
         tasks[t].ready_since = p.now;
         ops.enqueue(&p, t, why);
     }
+    for (uint32_t c = 0; c < cores; c++) start(&p, &ops, c);        /* all are busy */
     uint64_t best = UINT64_MAX;
     for (int rep = 0; rep < 5; rep++) {
         uint64_t begin = now_ns();
         for (uint32_t i = 0; i < ROUNDS; i++) {
-            uint32_t c = i % (cores < 8 ? cores : 8);
+            uint32_t c = i % cores, t = core[c].current;     /* so each answers soon if it is to give way */
             p.now += 100;
-            uint32_t t = ops.pick(&p, c);
-            ops.started(&p, c, t);
-            tasks[t].last_core = c;
+            core[c].current = USF_NONE;
+            ops.stopped(&p, c, t);
             tasks[t].ready_since = p.now;
             ops.enqueue(&p, t, why);
+            start(&p, &ops, c);
         }
         uint64_t spent = now_ns() - begin;
         if (spent < best) best = spent;
@@ -69,13 +83,16 @@ static double measure(const struct usf_policy_ops *policy, uint32_t cores, uint3
 
 /* ---- fl without the scheduler lock --------------------------------------------------------------- */
 /* So many threads, each the core of its own queue: what one pick and enqueue takes of its own CPU time, and all of them together in a second.
- * With a thread per CPU the first stays the same, and the second rises with their number, as long as no cache line is shared. */
+ * With a thread per CPU the first stays the same, and the second rises with their number, as long as no cache line is shared.  Under the
+ * scheduler's lock, taken for each pick and each enqueue as core.c does, they take turns: what is lost so is what the lock costs. */
 
 enum { OWN_TASKS = 4, SCALE_NS = 200000000, MAX_THREADS = 256 };
 
 static struct usf_pol shared;
 static struct usf_policy_ops fl;
 static pthread_barrier_t begin;
+static struct usf_lock lock;
+static bool locked;
 static struct { _Alignas(64) uint64_t rounds, cpu_ns, wall_ns; } result[MAX_THREADS];
 
 static uint64_t cpu_ns(void)
@@ -93,9 +110,13 @@ static void *act(void *arg)
     uint64_t cpu = cpu_ns(), wall = now_ns();
     while (now_ns() - wall < SCALE_NS)
         for (int i = 0; i < 1000; i++, rounds++) {
+            if (locked) lock_acquire(&lock, core + 1);
             uint32_t t = fl.pick(&shared, core);
+            if (locked) lock_release(&lock, core + 1);
             if (t == USF_NONE || t / OWN_TASKS != core) abort();
+            if (locked) lock_acquire(&lock, core + 1);
             fl.enqueue(&shared, t, USF_WHY_WAKE);
+            if (locked) lock_release(&lock, core + 1);
         }
     result[core].rounds = rounds;
     result[core].cpu_ns = cpu_ns() - cpu;
@@ -110,8 +131,11 @@ static void *zeroed(size_t size)
     return memset(p, 0, size);
 }
 
-static void scale(uint32_t threads)
+static void scale(uint32_t threads, bool with_lock)
 {
+    locked = with_lock;
+    lock = (struct usf_lock){0};
+    lock_init(&lock, LOCK_PLAIN);
     pthread_t thread[MAX_THREADS];
     double each = 0, all = 0;
     /* records as far apart as in the segment */
@@ -141,7 +165,8 @@ static void scale(uint32_t threads)
         each += (double)result[c].cpu_ns / (double)result[c].rounds / threads;
         all += (double)result[c].rounds * 1e3 / (double)result[c].wall_ns;
     }
-    printf("fl     %3u threads: %5.1f ns of CPU time per pick and enqueue, %6.1f million per second\n", threads, each, all);
+    printf("fl     %3u threads, %s: %5.1f ns of CPU time per pick and enqueue, %6.1f million per second\n", threads,
+           locked ? "with the lock" : "without a lock", each, all);
     free(shared.data);
     free(tasks);
     free(cores);
@@ -153,17 +178,19 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "scale")) {
         uint32_t most = argc > 2 ? (uint32_t)atoi(argv[2]) : 16;
         if (!most || most > MAX_THREADS) return fprintf(stderr, "policy-bench: scale takes 1 to %u threads\n", MAX_THREADS), 2;
-        for (uint32_t n = 1; n < most; n *= 2) scale(n);
-        scale(most);
+        for (uint32_t n = 1; n < most; n *= 2) scale(n, false), scale(n, true);
+        scale(most, false);
+        scale(most, true);
         return 0;
     }
-    if (argc > 1) return fprintf(stderr, "usage: policy-bench [scale [THREADS]]\n"), 2;
+    const struct usf_policy_ops *only = argc > 1 ? policy_find(argv[1]) : NULL;
+    if (argc > 2 || (argc > 1 && !only)) return fprintf(stderr, "usage: policy-bench [POLICY | scale [THREADS]]\n"), 2;
     static const uint32_t cores[] = {2, 64, 256}, procs[] = {1, 8, 512};
     for (const struct usf_policy_ops *const *o = usf_builtin_policies; *o; o++) {
-        if ((*o)->flags & USF_POLICY_KERNEL) continue;
+        if ((*o)->flags & USF_POLICY_KERNEL || (only && *o != only)) continue;
         for (unsigned c = 0; c < 3; c++)
             for (unsigned i = 0; i < 3; i++)
-                printf("%-6s %3u cores %3u processes: ready %5.1f ns, yielding %5.1f ns per pick and enqueue\n",
+                printf("%-6s %3u cores %3u processes: ready %5.1f ns, yielding %5.1f ns per switch\n",
                        (*o)->name, cores[c], procs[i], measure(*o, cores[c], procs[i], USF_WHY_WAKE),
                        measure(*o, cores[c], procs[i], USF_WHY_YIELD));
     }

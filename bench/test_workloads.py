@@ -52,6 +52,7 @@ class Workloads(unittest.TestCase):
                 self.good(f"omp_cg-{runtime}", "--n", "16", "--iterations", "120", env=env)
                 self.good(f"omp_nbody-{runtime}", "--n", "200", "--steps", "5", env=env)
                 self.good(f"omp_sort-{runtime}", "--n", "20000", "--rounds", "5", "--threads", "3", env=env)
+                self.good(f"omp_share-{runtime}", "--us", "20", "--after", "0.01", env=env)
 
     def test_barriers_and_locks(self):
         for kind in benches.BARRIERS:
@@ -69,6 +70,12 @@ class Workloads(unittest.TestCase):
         if len(os.sched_getaffinity(0)) > 1:
             self.good("micro", "--op", "idlewake", "--pin", "1", "--rounds", "50")
 
+    def test_groups_of_senders_and_receivers(self):
+        for kind in ("socket", "pipe"):
+            for how in ("threads", "processes"):
+                with self.subTest(kind=kind, how=how):
+                    self.good("hack", "--kind", kind, "--as", how, "--groups", "2", "--pairs", "3", "--messages", "20", "--size", "4096")
+
     def test_mpi(self):
         for kind, launcher in (("mpich", ["mpirun.mpich", "-n", "2"]),
                                ("openmpi", ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", "2"])):
@@ -78,7 +85,7 @@ class Workloads(unittest.TestCase):
 
     def test_misspelt_options_are_refused(self):
         for name, *args in (("barrier", "--thread", "3"), ("lock", "--kind"), ("storm", "2"), ("lock", "--kind", "none"),
-                            ("barrier", "--threads", "two"), ("startup", "0", "true")):
+                            ("barrier", "--threads", "two"), ("startup", "0", "true"), ("hack", "--kind", "none"), ("hack", "--size", "3")):
             with self.subTest(args=(name, *args)):
                 done = run([os.path.join(BIN, name), *args])
                 self.assertEqual(done.returncode, 2)

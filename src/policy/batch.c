@@ -15,20 +15,39 @@
  * Costs: pick looks at the processes with ready tasks in turn until it has the first (a comparison each).
  *
  * Invariants beside those of queues.h
- *   B1  proc.arrival != 0  <=>  the process has had a ready task;  arrivals differ. */
+ *   B1  proc.arrival != 0  <=>  the process has had a ready task;  arrivals differ;
+ *   B2  bit c of proc.on  <=>  a task of the process was started on core c and has not been stopped;
+ *   B3  inst.last is unknown, or no process with a bit in `on` comes after it, and it has one itself. */
 #include "policy/queues.h"
 
-enum { MIN_HELP_NS = 200000 };         /* a later program's task is not sent away before that */
+enum {
+    MIN_HELP_NS = 200000,       /* a later program's task is not sent away before that */
+    LOOK_NS = 20000,            /* from one look at all cores for one to call back to the next: the tick looks as well */
+};
+#define LAST_UNKNOWN UINT32_MAX
 
-struct USF_POLICY_STATE inst { struct pq_inst q; uint64_t arrivals; };
+struct USF_POLICY_STATE inst {
+    struct pq_inst q;
+    uint64_t arrivals;
+    uint64_t looked;            /* ns, last look at all cores */
+    uint32_t last;              /* the latest of the processes that run, + 1; 0: none does; LAST_UNKNOWN */
+};
 struct USF_POLICY_STATE core { struct pq_core q; };
-struct USF_POLICY_STATE proc { struct pq_proc q; uint64_t arrival; };
-struct USF_POLICY_STATE mark { struct pq_mark q; };
+struct USF_POLICY_STATE proc {
+    struct pq_proc q;
+    uint64_t arrival;
+    uint64_t on[PQ_CORE_WORDS]; /* cores that run its tasks */
+};
+struct USF_POLICY_STATE mark {
+    struct pq_mark q;
+    uint16_t on;                /* started and not stopped */
+};
 _Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64 && sizeof(struct core) <= USF_POL_CORE_DATA
                && sizeof(struct proc) <= USF_POL_PROC_DATA && sizeof(struct mark) <= USF_POL_TASK_DATA, "our state fits the data areas");
 
 static struct inst *inst_of(struct usf_pol *p) { return (struct inst *)(void *)p->data; }
 static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc *)(void *)usf_proc(p, i)->data; }
+static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark *)(void *)usf_task(p, t)->data; }
 
 /* Does process a go before process b? */
 static bool precedes(struct usf_pol *p, uint32_t a, uint32_t b)
@@ -49,15 +68,46 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
     return pq_select(p, task, idle, NULL);
 }
 
-/* Every core is busy: have the one with the latest program that this one precedes give way.  One core for one task. */
-static void reclaim(struct usf_pol *p, uint32_t task)
+static uint32_t latest_that_runs(struct usf_pol *p)
 {
-    uint32_t proc = usf_task(p, task)->proc, found = USF_NONE, last = proc;
+    struct inst *in = inst_of(p);
+    if (in->last != LAST_UNKNOWN) return in->last;
+    in->last = 0;
     for (uint32_t i = 0; i < p->nr_cores; i++) {
-        const struct usf_pol_core *c = usf_core(p, i);
-        if (c->current == USF_NONE || c->give_way_at || !usf_may_run(p, task, i)) continue;
-        uint32_t runs = usf_task(p, c->current)->proc;
-        if (precedes(p, last, runs)) last = runs, found = i;
+        uint32_t task = usf_core(p, i)->current, runs;
+        if (task == USF_NONE || !mark_of(p, task)->on) continue;
+        runs = usf_task(p, task)->proc;
+        if (!in->last || precedes(p, in->last - 1, runs)) in->last = runs + 1;
+    }
+    return in->last;
+}
+
+/* May the core be taken from whoever runs there, for this task, or any of the process? */
+static bool may_reclaim(struct usf_pol *p, uint32_t proc, uint32_t task, uint32_t core)
+{
+    if (usf_core(p, core)->current == USF_NONE || usf_core(p, core)->give_way_at) return false;
+    return task == USF_NONE ? usf_allowed(p, proc, core) : usf_may_run(p, task, core);
+}
+
+/* Every core is busy: have the one with the latest program that this one precedes give way.  One core for one task. */
+static void reclaim(struct usf_pol *p, uint32_t proc, uint32_t task)
+{
+    uint32_t last = latest_that_runs(p), found = USF_NONE;
+    if (!last || !precedes(p, proc, last - 1)) return;
+    const uint64_t *on = proc_of(p, --last)->on;
+    for (uint32_t w = 0; w < PQ_CORE_WORDS && found == USF_NONE; w++)
+        for (uint64_t m = on[w]; m && found == USF_NONE; m &= m - 1)
+            if (may_reclaim(p, proc, task, w * 64 + (uint32_t)__builtin_ctzll(m))) found = w * 64 + (uint32_t)__builtin_ctzll(m);
+    if (found == USF_NONE) {            /* all of these have been told, or are of no use: the others', but not at each call */
+        struct inst *in = inst_of(p);
+        if (p->now - in->looked < LOOK_NS) return;
+        in->looked = p->now;
+        last = proc;
+        for (uint32_t i = 0; i < p->nr_cores; i++) {
+            if (!may_reclaim(p, proc, task, i)) continue;
+            uint32_t runs = usf_task(p, usf_core(p, i)->current)->proc;
+            if (precedes(p, last, runs)) last = runs, found = i;
+        }
     }
     if (found == USF_NONE) return;
     struct usf_pol_core *c = usf_core(p, found);
@@ -69,7 +119,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
     arrive(p, task);
     pq_enqueue(p, task, why, NULL);
-    if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT) reclaim(p, task);
+    if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT) reclaim(p, usf_task(p, task)->proc, task);
 }
 
 /* The first process in order, other than those in `seen`, with a ready task. */
@@ -103,6 +153,20 @@ static uint32_t take_overdue(struct usf_pol *p, uint32_t core, uint32_t i)
     return y - 1;
 }
 
+/* Nobody is ready.  Of those that yield here the first of the earliest process, but whoever has waited for a quantum first: it may be of a later
+ * process, for which the others wait. */
+static uint32_t take_yielder(struct usf_pol *p, uint32_t core)
+{
+    const struct pq_core *c = pq_core_of(p, core);
+    uint32_t best = USF_NONE;
+    if (c->yielded.head && pq_waits(p, c->yielded.head - 1) >= p->quantum) return pq_take_yielder(p, core);
+    for (uint32_t y = c->yielded.head; y; y = usf_task(p, y - 1)->next)
+        if (usf_may_run(p, y - 1, core) && (best == USF_NONE || precedes(p, usf_task(p, y - 1)->proc, usf_task(p, best)->proc))) best = y - 1;
+    if (best == USF_NONE) return pq_take_yielder(p, core);
+    pq_remove_yielder(p, best);
+    return best;
+}
+
 static uint32_t pick(struct usf_pol *p, uint32_t core)
 {
     uint64_t seen[PQ_PROC_WORDS] = {0};
@@ -114,10 +178,19 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
         if (yielders && (task = take_overdue(p, core, i)) != USF_NONE) return task;
         if ((task = pq_take(p, i, core)) != USF_NONE) return task;
     }
-    return pq_take_yielder(p, core);
+    return take_yielder(p, core);
 }
 
-/* Switch to any task of this process or an earlier one; to later ones only when this is no short wait. */
+/* Does the process run on another core, too?  Then whom a thread of it waits for runs now. */
+static bool runs_elsewhere(struct usf_pol *p, uint32_t i, uint32_t core)
+{
+    uint64_t other = 0;
+    for (uint32_t w = 0; w < PQ_CORE_WORDS; w++) other |= proc_of(p, i)->on[w] & ~(w == core / 64 ? 1ull << (core % 64) : 0);
+    return other != 0;
+}
+
+/* Switch to any task of this process or an earlier one; to later ones only when this is no short wait.  A thread at a barrier of its
+ * program has the core, as on a machine of its own, while others of the program run; but not for ever: they may all wait for another process. */
 static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     const struct pq_inst *in = pq_inst_of(p);
@@ -132,15 +205,47 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
             others = true;
         }
     }
-    return pq_yielder_waits(p, core) || (others && !pq_spins_briefly(p, core));
+    uint64_t keeps_us = runs_elsewhere(p, mine, core) && p->quantum / 1000 > PQ_SPIN_US ? p->quantum / 1000 : PQ_SPIN_US;
+    bool keeps = pq_spins_for_less(p, core, keeps_us);
+    for (uint32_t y = pq_core_of(p, core)->yielded.head; y; y = usf_task(p, y - 1)->next)
+        if (!precedes(p, mine, usf_task(p, y - 1)->proc)) return true;
+    return !keeps && (others || pq_yielder_waits(p, core));
 }
 
 /* Where an earlier program's thread only waits by yielding, a later one's helps for a short time. */
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
-    uint32_t waiting = pq_core_of(p, core)->yielded.head;
-    if (waiting && precedes(p, usf_task(p, waiting - 1)->proc, usf_task(p, task)->proc))
-        usf_give_way(usf_core(p, core), p->now + PQ_HELP_NS);
+    struct inst *in = inst_of(p);
+    uint32_t waiting = pq_core_of(p, core)->yielded.head, i = usf_task(p, task)->proc;
+    pq_set(proc_of(p, i)->on, core);
+    mark_of(p, task)->on = 1;
+    if (in->last != LAST_UNKNOWN && (!in->last || precedes(p, in->last - 1, i))) in->last = i + 1;
+    if (waiting && precedes(p, usf_task(p, waiting - 1)->proc, i)) usf_give_way(usf_core(p, core), p->now + PQ_HELP_NS);
+}
+
+static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    struct inst *in = inst_of(p);
+    uint32_t i = usf_task(p, task)->proc;
+    if (!mark_of(p, task)->on) return;          /* it was on the core before this policy was in force */
+    mark_of(p, task)->on = 0;
+    pq_clear(proc_of(p, i)->on, core);
+    if (in->last == i + 1 && !pq_some(proc_of(p, i)->on)) in->last = LAST_UNKNOWN;
+}
+
+/* While tasks wait: who came to wait before a later program's task took a core has one, too. */
+static void tick(struct usf_pol *p)
+{
+    static const uint64_t nobody[PQ_PROC_WORDS];
+    uint32_t i = first_in_order(p, nobody);
+    if (i != USF_NONE) reclaim(p, i, USF_NONE);
+}
+
+/* Another priority, another place in the order. */
+static void proc_changed(struct usf_pol *p, uint32_t i)
+{
+    (void)i;
+    inst_of(p)->last = LAST_UNKNOWN;
 }
 
 const struct usf_policy_ops usf_policy_batch = {
@@ -156,4 +261,7 @@ const struct usf_policy_ops usf_policy_batch = {
     .dequeue = pq_dequeue,
     .yield = yield,
     .started = started,
+    .stopped = stopped,
+    .tick = tick,
+    .proc_changed = proc_changed,
 };

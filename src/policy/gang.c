@@ -348,42 +348,58 @@ static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yield
     return task;
 }
 
-/* Of all that wait, or of those that are not coscheduled, the process that has had the least, by weight, other than those `tried`; PROCS: none. */
-static uint32_t least(struct usf_pol *p, bool common, const uint64_t *tried)
-{
-    const struct inst *in = inst_of(p);
-    uint32_t best = PROCS;
-    uint64_t low = 0;
-    for (uint32_t i = next_proc(in->active, 0); i < PROCS; i = next_proc(in->active, i + 1)) {
-        if ((common && !is_common(p, i)) || part_has(tried, i)) continue;
-        uint64_t used = used_now(p, i);
-        if (best == PROCS || used < low) best = i, low = used;
-    }
-    return best;
-}
-
-static uint32_t pick_least(struct usf_pol *p, uint32_t core, bool common, bool yielded)
+/* Of those that are not coscheduled one that has had the least, by weight. */
+static uint32_t pick_common(struct usf_pol *p, uint32_t core, bool yielded)
 {
     struct inst *in = inst_of(p);
     uint64_t tried[PROC_WORDS] = {0};
-    for (uint32_t i, task; (i = least(p, common, tried)) < PROCS; part_set(tried, i)) {
-        if ((task = pick_of(p, i, core, yielded)) == USF_NONE) continue;
-        if (common && proc_of(p, i)->used > in->floor) in->floor = proc_of(p, i)->used;
-        return task;
+    for (;;) {
+        uint32_t best = PROCS, task;
+        for (uint32_t i = next_proc(in->active, 0); i < PROCS; i = next_proc(in->active, i + 1))
+            if (is_common(p, i) && !part_has(tried, i) && (best == PROCS || proc_of(p, i)->used < proc_of(p, best)->used)) best = i;
+        if (best == PROCS) return USF_NONE;
+        if ((task = pick_of(p, best, core, yielded)) != USF_NONE) {
+            if (proc_of(p, best)->used > in->floor) in->floor = proc_of(p, best)->used;
+            return task;
+        }
+        part_set(tried, best);
+    }
+}
+
+/* The next of all processes, in turn; of those that are not rich, or of those that are. */
+static uint32_t pick_next(struct usf_pol *p, uint32_t core, bool rich, bool yielded)
+{
+    const struct inst *in = inst_of(p);
+    struct core *c = core_of(p, core);
+    uint32_t i = next_proc(in->active, c->round), first = i < PROCS ? i : next_proc(in->active, 0), task;
+    for (i = first; i < PROCS;) {
+        if (is_rich(p, i) == rich && (task = pick_of(p, i, core, yielded)) != USF_NONE) {
+            c->round = (uint16_t)((i + 1) % PROCS);
+            return task;
+        }
+        i = next_proc(in->active, i + 1);
+        if (i >= PROCS) i = next_proc(in->active, 0);
+        if (i == first) break;
     }
     return USF_NONE;
 }
 
-/* The stranger at this core was made to give way, and no owner waits: is there a poorer one to fill in? */
+static uint32_t pick_any(struct usf_pol *p, uint32_t core, bool yielded)
+{
+    uint32_t task = pick_next(p, core, false, yielded);
+    return task != USF_NONE ? task : pick_next(p, core, true, yielded);
+}
+
+/* The one that runs on this core was made to give way, and no owner waits: does it go on? */
 static bool stays(struct usf_pol *p, uint32_t core)
 {
-    static const uint64_t nobody[PROC_WORDS];
     const struct usf_pol_core *r = usf_core(p, core);
     if (r->current == USF_NONE || !core_of(p, core)->owner) return false;
-    uint32_t mine = usf_task(p, r->current)->proc, other;
+    uint32_t mine = usf_task(p, r->current)->proc;
     if (is_owner(p, core, mine) || !is_rich(p, mine)) return true;
-    other = least(p, false, nobody);
-    return other == PROCS || !usf_allowed(p, other, core) || used_now(p, other) + slice(p) > used_now(p, mine);
+    for (uint32_t i = next_proc(inst_of(p)->active, 0); i < PROCS; i = next_proc(inst_of(p)->active, i + 1))
+        if (!is_rich(p, i) && usf_allowed(p, i, core)) return false;
+    return true;
 }
 
 static uint32_t pick_owner(struct usf_pol *p, uint32_t core)
@@ -391,8 +407,8 @@ static uint32_t pick_owner(struct usf_pol *p, uint32_t core)
     uint32_t owner = core_of(p, core)->owner, task;
     if (!owner) return USF_NONE;
     if (owner == COMMON) {
-        task = pick_least(p, core, true, false);
-        return task != USF_NONE ? task : pick_least(p, core, true, true);
+        task = pick_common(p, core, false);
+        return task != USF_NONE ? task : pick_common(p, core, true);
     }
     task = pick_of(p, owner - 1, core, false);
     return task != USF_NONE ? task : pick_of(p, owner - 1, core, true);
@@ -488,9 +504,9 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
         usf_give_way(r, inst_of(p)->slot_end);
         return USF_NONE;
     }
-    if ((task = pick_least(p, core, true, false)) != USF_NONE) return task;
-    if ((task = pick_least(p, core, false, false)) != USF_NONE) return task;
-    return pick_least(p, core, false, true);
+    if ((task = pick_common(p, core, false)) != USF_NONE) return task;
+    if ((task = pick_any(p, core, false)) != USF_NONE) return task;
+    return pick_any(p, core, true);
 }
 
 static void dequeue(struct usf_pol *p, uint32_t task)

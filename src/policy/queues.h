@@ -380,17 +380,18 @@ static inline uint32_t pq_take_overdue(struct usf_pol *p, uint32_t core, uint64_
     return c->overdue ? pq_take_yielder(p, core) : USF_NONE;
 }
 
-/* The running task yields, and strangers alone would come: has it done so for a short time only?  It is likely at a barrier, whose last
+/* The running task yields, and strangers alone would come: has it done so for less than `limit` us?  It is likely at a barrier, whose last
  * thread comes soon; a stranger would stay. */
-static inline bool pq_spins_briefly(struct usf_pol *p, uint32_t core)
+static inline bool pq_spins_for_less(struct usf_pol *p, uint32_t core, uint64_t limit)
 {
     struct pq_core *c = pq_core_of(p, core);
     uint32_t now = (uint32_t)(p->now / 1000);
     uint32_t ran = now - (uint32_t)(usf_core(p, core)->since / 1000), gap = now - c->spin_last;
     if ((ran < gap ? ran : gap) > PQ_GAP_US) c->spin_begin = now;   /* not since it came back from a stranger's turn */
     c->spin_last = now;
-    return now - c->spin_begin < PQ_SPIN_US;
+    return now - c->spin_begin < limit;
 }
+static inline bool pq_spins_briefly(struct usf_pol *p, uint32_t core) { return pq_spins_for_less(p, core, PQ_SPIN_US); }
 
 /* Was the latest yield here one of such a short row? */
 static inline bool pq_spun_briefly(struct usf_pol *p, uint32_t core)

@@ -226,6 +226,7 @@ void deaths_loop(struct monitor *m)
             shm_discard_condemned(&m->shm, m->options->dir);
             return;
         }
+        if (atomic_load(&m->sched.unfit)) return;       /* core_stands_aside */
         keeper_look(m);
         monitor_look_at_spaces(m);
         look_at_processes(m);

@@ -79,6 +79,19 @@ static void use_all_cores(const struct sched *s)
     os_setaffinity(0, &cpus);
 }
 
+/* Do programs take part, and none of this container? */
+static bool is_for_others(struct monitor *m)
+{
+    uint32_t n = atomic_load(&m->shm.h->proc_hwm), others = 0;
+    for (uint32_t i = 0; i < n && i < USF_MAX_PROCS; i++) {
+        const struct usf_proc *p = &m->sched.procs[i];
+        if (atomic_load(&p->state) == USF_PROC_FREE) continue;
+        if (p->space == m->shm.space) return false;
+        others++;
+    }
+    return others != 0;
+}
+
 /* The programs have their policy, but without a watchman threads that never block would stall the others, and the
  * dead would stay: where it cannot be loaded here, coop takes over for all.  `usf ps` tells why.  A container that lacks the
  * object must not take it from the others: it has no monitor then, and its programs run unscheduled. */
@@ -96,9 +109,10 @@ static int bind_scheduler(struct monitor *m)
     m->sched.remote_pin = true;
     if (shm_is_shared(m->options->name)) usf_format(why, sizeof why, "%s", SHM_NO_OBJECTS);
     else if (h->policy_path[0]) user = policy_load_same(h->policy_path, &h->policy_hash, why, sizeof why);
+    if (h->policy_path[0]) atomic_store(&own_space(m)->object, user ? USF_OBJECT_LOADED : USF_OBJECT_LACKED);
     if (!sched_use_policy(&m->sched, user, unknown, sizeof unknown)) return 0;
     if (!why[0]) usf_format(why, sizeof why, "%s", unknown);
-    if (h->pidns != m->shm.pidns) return usf_warn("%s", why), -ENOEXEC;
+    if (h->pidns != m->shm.pidns || is_for_others(m)) return usf_warn("%s", why), -ENOEXEC;
     monitor_replace_policy(m, why);
     return 0;
 }

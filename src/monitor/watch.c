@@ -128,6 +128,10 @@ void *watch_loop(void *arg)
         quota_look(m);
         answer(m);
         look_for_recorder(m);
+        if (atomic_load(&m->sched.unfit)) {
+            monitor_tell_deaths(m);
+            return NULL;
+        }
         if (atomic_load(&m->idle)) {    /* the first process of our own that comes is met after IDLE_NS, if nobody tells us */
             os_futex_wait(&h->monitor_event, event, os_now() + IDLE_NS);
             continue;

@@ -45,11 +45,13 @@ void sched_answer(struct sched *s)
     struct sched_self me = {.task = USF_NONE};
     struct kicks k = {0};
     char why[sizeof a->why] = "";
-    if (atomic_load(&a->asked) == atomic_load(&a->answered) || !core_enter(s, &me)) return;
+    /* One monitor answers, that of who asks: others may not see the same files. */
+    if (atomic_load(&a->asked) == atomic_load(&a->answered) || a->space != s->space || !core_enter(s, &me)) return;
     uint32_t asked = atomic_load(&a->asked);
-    if (asked != atomic_load(&a->answered)) {
-        mine = *a;      /* others may write into what all share */
-        mine.policy[sizeof mine.policy - 1] = 0;
+    mine = *a;          /* others may write into what all share */
+    mine.policy[sizeof mine.policy - 1] = 0;
+    /* Looked at after the copy: one that is withdrawn counts as answered before it is overwritten. */
+    if (asked != atomic_load(&a->answered) && asked == atomic_load(&a->asked) && mine.space == s->space) {
         a->refused = !do_it(s, &mine, why, sizeof why);
         memcpy(a->why, why, sizeof why);
         USF_POINT("ask.answer");
@@ -86,11 +88,24 @@ static bool await(struct usf_header *h, uint64_t deadline)
     }
 }
 
+#define ABANDON_NS 2000000000u
+
+/* The request of a tool that has died.  If it was of a container that may have ended with it, nobody will answer. */
+static bool await_last(const struct shm *m, uint64_t deadline)
+{
+    struct usf_policy_ask *a = &m->h->policy_ask;
+    uint64_t now = os_now(), by = now + ABANDON_NS < deadline ? now + ABANDON_NS : deadline;
+    bool elsewhere = a->space != m->space;
+    if (await(m->h, elsewhere ? by : deadline)) return true;
+    if (elsewhere) atomic_store(&a->answered, atomic_load(&a->asked));      /* withdrawn */
+    return elsewhere;
+}
+
 static int ask(const struct shm *m, const struct sched_request *r, uint64_t deadline, char *why, unsigned cap)
 {
     struct usf_policy_ask *a = &m->h->policy_ask;
     static const char late[] = "the instance's monitor does not answer; it does what it is asked once it runs again";
-    if (!await(m->h, deadline)) return usf_format(why, cap, "%s", late), -ETIMEDOUT;     /* of one that has died, too */
+    if (!await_last(m, deadline)) return usf_format(why, cap, "%s", late), -ETIMEDOUT;
     a->kind = r->kind;
     a->space = m->space;
     a->pid = r->pid;

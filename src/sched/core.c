@@ -103,7 +103,11 @@ bool core_enter(struct sched *s, struct sched_self *me)
         me->look = 1;
     }
     if (USF_UNLIKELY(s->policy_gen != atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed)))
-        core_follow_policy(s);
+        if (!core_follow_policy(s)) {
+            release(s, me);
+            sched_crit_leave(s, me);
+            return false;
+        }
     USF_POINT("sched.locked");
     return true;
 }

@@ -50,8 +50,11 @@ void core_fill(struct sched *s, uint32_t core, struct kicks *k);
 void core_fill_all(struct sched *s, struct kicks *k);
 /* policy.c.  Call the policy's init.  False: it refuses. */
 bool core_begin_policy(struct sched *s);
-/* Take the operations of the policy that is in force by now; if they are not here, coop is from now on, for all. */
-void core_follow_policy(struct sched *s);
+/* Take the operations of the policy that is in force by now; if they are not here, coop is from now on, for all.  False: we are a monitor
+ * that is to stand aside (s->unfit). */
+bool core_follow_policy(struct sched *s);
+/* A monitor whose container has not the object that is in force, and no programs that take part, must not take it from the others. */
+bool core_stands_aside(struct sched *s);
 /* Complete a change of policy whose maker has died, and follow it.  The caller tells the policy all that there is. */
 void core_mend_policy(struct sched *s);
 /* Another policy, as somebody asks for.  False: not that one, with a reason. */

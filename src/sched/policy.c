@@ -65,14 +65,38 @@ static void say_later(struct sched *s, const char *text)
     s->tell[sizeof s->tell - 1] = 0;
 }
 
-void core_follow_policy(struct sched *s)
+static bool has_members(struct sched *s, uint32_t space)
+{
+    for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n && i < USF_MAX_PROCS; i++)
+        if (atomic_load(&s->procs[i].state) != USF_PROC_FREE && s->procs[i].space == space) return true;
+    return false;
+}
+
+/* Has the container's monitor said that it has not got the object?  Of no account is what a monitor says that looks after nobody. */
+static bool lacks_object(struct sched *s, uint32_t space) { return atomic_load(&s->h->space[space].object) == USF_OBJECT_LACKED; }
+
+bool core_stands_aside(struct sched *s)
+{
+    char name[sizeof s->h->policy];
+    if (!s->watch || !lacks_object(s, s->space)) return false;
+    memcpy(name, s->h->policy, sizeof name);
+    name[sizeof name - 1] = 0;
+    return !policy_find(name) && !has_members(s, s->space);
+}
+
+bool core_follow_policy(struct sched *s)
 {
     if (!use(s, true)) {
         /* Another process has found out, the monitor perhaps, whose words nobody sees. */
         if (s->h->policy_by == USF_POLICY_BY_FAULT && s->proc != USF_NONE) say_later(s, s->h->policy_why);
-        return;
+        return true;
+    }
+    if (core_stands_aside(s)) {
+        atomic_store(&s->unfit, 1);
+        return false;
     }
     core_replace_policy(s, "a program that takes part does not have it");
+    return true;
 }
 
 /* ---- a change ---------------------------------------------------------------------------------- */
@@ -154,11 +178,29 @@ void core_replace_policy(struct sched *s, const char *why)
     tell_all(s);
 }
 
+/* holds the lock.  All who take part execute the policy: is there a container whose programs, or whose monitor, could not?  They have
+ * loaded the object at their start, but the file may have gone since, and a monitor been replaced. */
+static bool all_have_object(struct sched *s, char *why, unsigned cap)
+{
+    for (uint32_t i = 0; i < USF_MAX_SPACES; i++) {
+        if (!lacks_object(s, i) || !has_members(s, i)) continue;
+        usf_format(why, cap, "the container with pid namespace %u, whose programs take part, has not got the policy's object any more; nothing "
+                   "is changed", os_pidns_inode(atomic_load(&s->h->space[i].ns)));
+        return false;
+    }
+    return true;
+}
+
 bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap)
 {
     const struct usf_policy_ops *ops = policy_find(name);
-    if (!ops && s->h->policy_path[0] && s->object && !strcmp(s->object->name, name)) ops = s->object;
-    if (!ops) {
+    if (!ops && s->h->policy_path[0] && !all_have_object(s, why, cap)) return false;
+    bool object = !ops && s->h->policy_path[0] && s->object && !strcmp(s->object->name, name);
+    if (object) ops = s->object;
+    if (!ops && s->h->policy_path[0] && !s->object) {
+        usf_format(why, cap, "the monitor of this container has not got the instance's object: when it started, that was not there, or "
+                   "another file");
+    } else if (!ops) {
         usf_format(why, cap, "policy `%s` is neither built in nor the object that the instance was made with", name);
     } else if (!strcmp(name, s->h->policy)) {
         return true;

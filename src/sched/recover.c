@@ -98,6 +98,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
 {
     struct kicks k = {0};
     uint32_t me = LOCK_NAME_MONITOR + s->space;
+    if (core_stands_aside(s)) return;       /* other containers' do it */
     bool seized = lock_recover(&s->h->lock, me, is_dead, arg);
     if (seized) {
         s->pol.now = os_now();

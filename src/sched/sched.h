@@ -129,6 +129,7 @@ struct sched {
     struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: nobody is tried */
     bool (*would_leave)(uint32_t place, const void *regs);   /* is that wait over?  Fast, and holds for the moment only */
     struct sched_watcher *watch;
+    _Atomic uint32_t unfit;     /* monitor: 1: the policy in force is not to be had here, and nobody here takes part: end */
     _Atomic uint32_t next_record;   /* hint: where to look for a free task */
 };
 

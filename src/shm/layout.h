@@ -240,8 +240,11 @@ struct usf_space {
     struct usf_missed missed;
     /* A line of its own: read at each entry into the scheduler, written once in many. */
     _Atomic uint64_t looked;    /* ns: when somebody of the space last looked whether it has a monitor */
-    uint64_t tail[7];
+    _Atomic uint32_t object;    /* enum usf_object: has its monitor the instance's policy object? */
+    uint32_t reserved0;
+    uint64_t tail[6];
 };
+enum usf_object { USF_OBJECT_UNKNOWN = 0, USF_OBJECT_LOADED, USF_OBJECT_LACKED };
 #define USF_NS_UNKNOWN UINT64_MAX
 
 /* How a policy came to be in force. */
@@ -262,7 +265,7 @@ struct usf_policy_ask {
     _Atomic uint32_t answered;     /* ... and of the latest answer: written last, under the scheduler lock */
     uint32_t refused;              /* that answer: 1, with why; 0: done */
     uint32_t kind;                 /* enum usf_ask */
-    uint32_t space;                /* of a process's: whose pid it is, */
+    uint32_t space;                /* whose monitor is to answer, and whose pid it is */
     int32_t  pid;
     int64_t  value;                /* ... and what it is to have */
     char policy[32], why[160];
@@ -359,7 +362,7 @@ struct usf_header {
     F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) \
     F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, mute) \
     F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_space, ns) F(usf_space, monitor_pid) F(usf_space, monitor_start) \
-    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, tail) F(usf_header, nr_ready) \
+    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, object) F(usf_space, tail) F(usf_header, nr_ready) \
     F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, moved_ns) F(usf_header, lent_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \

@@ -259,6 +259,99 @@ class Together(Spaces):
         self.unscheduled(r, policy, "another object of this name")
         self.assertIsNone(self.here()["policy_replaced_because"])
 
+    def set_policy(self, policy, where=()):
+        return self.run_it(*where, FILES["usf"], "policy", "set", policy, "-i", self.instance)
+
+    def in_force(self):
+        me = self.here()
+        self.assertIsNone(me["policy_replaced_because"])
+        return me["policy"]
+
+    def policy_of_each(self):
+        """The path, the container's file there, how to start that."""
+        ours, theirs = (os.path.join(self.dir, d) for d in ("ours", "theirs"))
+        for d in (ours, theirs):
+            os.mkdir(d)
+            shutil.copy(FILES["policy"], os.path.join(d, "policy.so"))
+        self.env["USF_POLICY"] = os.path.join(ours, "policy.so")
+        return self.env["USF_POLICY"], os.path.join(theirs, "policy.so"), (*BOX, "--bind", theirs, ours)
+
+    def test_set_to_what_an_onlooker_has_not(self):
+        """A container in which nobody takes part decides nothing, though it has a monitor that looks after it."""
+        policy, theirs, where = self.policy_of_each()
+        game = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
+        name = self.in_force()
+        self.assertEqual(self.set_policy("coop").code, 0)
+        tool = shlex.quote(FILES["usf"])
+        script = "%s run true && echo up && read x; %s policy set coop && echo again && sleep 100" % (tool, tool)
+        box = self.up("sh", "-c", script, where=where, stdin=subprocess.PIPE)
+        os.unlink(theirs)
+        watchmen = self.watchmen_of(box)
+        self.assertTrue(watchmen)
+        kill(*watchmen)
+        self.soon(lambda: not self.watchmen_of(box), "they live")
+        box.stdin.write("\n")
+        box.stdin.flush()
+        self.assertEqual(box.stdout.readline(), "again\n")     # what asks for something starts one
+        self.assertTrue(self.watchmen_of(box))
+        self.assertEqual(self.elsewhere(), [])
+        for _ in range(10):
+            r = self.set_policy(policy)
+            self.assertEqual((r.code, self.in_force()), (0, name), r)
+            r = self.set_policy("coop")
+            self.assertEqual((r.code, self.in_force()), (0, "coop"), r)
+        self.goes_on(game)
+        self.ends_well(game)
+
+    def test_set_to_what_a_member_has_no_more(self):
+        """Its programs have loaded it, its monitor is another one by now and cannot: refused, and told why."""
+        policy, theirs, where = self.policy_of_each()
+        game = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
+        box = self.run_up(GAME, where=where, stdin=subprocess.PIPE)
+        self.assertEqual(len(self.elsewhere()), 1)
+        name = self.in_force()
+        self.assertEqual(self.set_policy("coop").code, 0)
+        self.assertEqual(self.set_policy(policy).code, 0)
+        self.assertEqual(self.set_policy("coop").code, 0)
+        os.unlink(theirs)
+        kill(*self.watchmen_of(box))
+        self.goes_on(box)
+        self.soon(lambda: "usf-monitor" in [comm(p) for p in self.watchmen_of(box)], "no monitor comes back")
+
+        def is_refused():
+            r = self.set_policy(policy)
+            if r.code == 0:             # the new one has not looked yet
+                self.set_policy("coop")
+                return False
+            self.assertRegex(r.err, r"the container with pid namespace \d+, whose programs take part, has not got the policy's object")
+            return True
+        self.soon(is_refused, "it is not refused")
+        for _ in range(8):
+            self.assertTrue(is_refused())
+            self.assertEqual(self.in_force(), "coop")
+        self.goes_on(box)
+        self.goes_on(game)
+        self.ends_well(box)
+        self.soon(lambda: not self.elsewhere(), "its processes are still in")
+        r = self.set_policy(policy)
+        self.assertEqual((r.code, self.in_force()), (0, name), r)
+        self.ends_well(game)
+
+    def test_asked_by_a_container_that_ends(self):
+        """Nobody else answers for it, and nobody waits for it for ever."""
+        self.run_up(SLEEPER, where=[])
+        script = "exec 3<&0; %s & read x <&3; exec %s policy weight $! 300" % (shlex.join(self.usf(*python(SLEEPER))), shlex.quote(FILES["usf"]))
+        box = self.up("sh", "-c", script, where=BOX, stdin=subprocess.PIPE)
+        kill(*self.watchmen_of(box), sig=signal.SIGSTOP)
+        box.stdin.write("\n")
+        box.stdin.flush()
+        time.sleep(0.5)                             # it has asked, or nothing is tested
+        self.assertIsNone(box.poll())
+        self.end_box(box)
+        r = self.set_policy("fifo")
+        self.assertEqual((r.code, self.in_force()), (0, "fifo"), r)
+        self.soon(lambda: not self.elsewhere(), "its processes are still in")
+
     def test_what_the_tools_say(self):
         self.run_up(SLEEPER)
         self.run_up(SLEEPER, where=[])

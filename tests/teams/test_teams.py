@@ -12,6 +12,7 @@ import unittest
 
 USF, SHARER, HOST, GCC, CLANG = sys.argv[1:6]
 FAKES, OLD_HASH, WEAK, WEAK_GOMP = sys.argv[6:10], *sys.argv[10:13]
+LINKED = sys.argv[13]
 CPUS = sorted(os.sched_getaffinity(0))[:2]
 MODULES = [m for m in (GCC, CLANG) if m != "-"]
 
@@ -268,6 +269,13 @@ class Case(unittest.TestCase):
             self.assertEqual((h("GOMP_parallel", "f", 0), h("max", "f"), h("GOMP_parallel", "f", 5)), (0, 7, 105))
             self.assertIn("its OpenMP teams do not follow shares: ", err := h.end())
             self.assertIn(why, err)
+
+    def test_what_doctor_says(self):
+        for program, says in ((LINKED, "its teams do not follow shares: it is too short"), (WEAK_GOMP, "its teams can follow a share (")):
+            if program == "-": continue
+            out = subprocess.run([USF, "doctor", "--program", program], env=self.env, capture_output=True, text=True, timeout=60).stdout
+            self.assertIn(says, out)
+            self.assertEqual(out.count("openmp"), 1, out)
 
     def test_loaded_again_and_again(self):
         h = Host(self)

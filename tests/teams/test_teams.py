@@ -11,8 +11,7 @@ import time
 import unittest
 
 USF, SHARER, HOST, GCC, CLANG = sys.argv[1:6]
-FAKES, OLD_HASH, WEAK, WEAK_GOMP = sys.argv[6:10], *sys.argv[10:13]
-LINKED = sys.argv[13]
+FAKES, TOOL, (OLD_HASH, WEAK, WEAK_GOMP, LINKED) = sys.argv[6:10], sys.argv[10], sys.argv[11:15]
 CPUS = sorted(os.sched_getaffinity(0))[:2]
 MODULES = [m for m in (GCC, CLANG) if m != "-"]
 
@@ -215,7 +214,7 @@ class Case(unittest.TestCase):
     def test_beginnings(self):
         h = Host(self)
         h("open", "f", FAKES[0])
-        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_loop_static"):
+        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_reductions", "GOMP_parallel_loop_static"):
             self.assertEqual((h(f, "f", 0), h(f, "f", 3), h(f, "f", 1)), (1, 3, 1), f)
         self.assertEqual((h("GOMP_parallel", "f", 5), h("max", "f")), (105, 2))        # the other way of its branch
         self.assertEqual((h("arguments", "f", 0), h("arguments", "f", 4)), (1, 4))
@@ -245,6 +244,43 @@ class Case(unittest.TestCase):
             h.end()
             subprocess.run([USF, "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=60)
 
+    def test_never_more_than_promised(self):
+        h = Host(self, weight=2, malleable="auto")
+        h("open", "f", FAKES[0])
+        h("dynamic-is", "f", 1)
+        self.assertEqual(h("GOMP_parallel", "f", 0), 2)
+        h("most", "f", 1)
+        self.assertEqual(h("GOMP_parallel", "f", 0), 1)
+        h("dynamic-is", "f", 0)
+        self.assertEqual(h("GOMP_parallel", "f", 0), 0)
+        h.end()
+
+    def test_what_the_environment_was_when_it_was_loaded(self):
+        h = Host(self)
+        h("environment", "OMP_NUM_THREADS", 2)
+        h("open", "f", FAKES[0])
+        h("without", "OMP_NUM_THREADS")
+        self.assertEqual(h("GOMP_parallel", "f", 0), 0)
+        h("open", "other", OLD_HASH)
+        self.assertEqual(h("GOMP_parallel", "other", 0), 1)
+        h.end()
+
+    def test_a_kept_thread_remembers_nothing(self):
+        h = Host(self)
+        h("open", "f", FAKES[0])
+        for i in range(20):
+            self.assertEqual((h("says", "f"), h("fresh", "f")), (0, 1))
+            if h("same", "f"): break
+        else:
+            self.fail("no thread was used again")
+        h.end()
+
+    def test_tools_before_a_runtime_are_none(self):
+        h = Host(self)
+        h("open", "f", TOOL)
+        self.assertEqual(h("GOMP_parallel", "f", 0), 0)
+        h.end()
+
     def test_other_ways_of_loading(self):
         h = Host(self)
         h("open", "old", OLD_HASH)
@@ -258,7 +294,7 @@ class Case(unittest.TestCase):
     def test_unwinding_from_any_instruction(self):
         h = Host(self)
         h("open", "f", FAKES[0])
-        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_loop_static"):
+        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_reductions", "GOMP_parallel_loop_static"):
             self.assertEqual(h("unwind", "f", f), 0, f)
         h.end()
 
@@ -280,6 +316,9 @@ class Case(unittest.TestCase):
     def test_loaded_again_and_again(self):
         h = Host(self)
         self.assertEqual(h("reload", "f", FAKES[0]), 100)
+        before = h("stubs")
+        self.assertEqual(h("reload", "f", FAKES[0]), 100)
+        self.assertEqual(h("stubs"), before)
         h.end()
 
 

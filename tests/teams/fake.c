@@ -22,6 +22,8 @@ FUNCTION("GOMP_parallel_loop_static", "jmp GOMP_parallel_start@PLT");
 /* Pushes at the end of what moves. */
 FUNCTION("GOMP_parallel_reductions", "mov %rsi, %rax\n push %rbx\n .cfi_adjust_cfa_offset 8\n push %rbp\n .cfi_adjust_cfa_offset 8\n"
          "mov last@GOTPCREL(%rip), %rax\n mov %edx, (%rax)\n pop %rbp\n .cfi_adjust_cfa_offset -8\n pop %rbx\n .cfi_adjust_cfa_offset -8\n ret");
+/* A computed jump, behind what moves. */
+FUNCTION("GOMP_parallel_loop_runtime", "mov last@GOTPCREL(%rip), %rax\n mov %edx, (%rax)\n lea 1f(%rip), %rax\n jmp *%rax\n 1: ret");
 #if BAD == 1
 FUNCTION("GOMP_parallel_loop_dynamic", "mov %edx, %eax\n ret");
 #elif BAD == 2

@@ -214,7 +214,8 @@ class Case(unittest.TestCase):
     def test_beginnings(self):
         h = Host(self)
         h("open", "f", FAKES[0])
-        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_reductions", "GOMP_parallel_loop_static"):
+        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_reductions", "GOMP_parallel_loop_static",
+                  "GOMP_parallel_loop_runtime"):
             self.assertEqual((h(f, "f", 0), h(f, "f", 3), h(f, "f", 1)), (1, 3, 1), f)
         self.assertEqual((h("GOMP_parallel", "f", 5), h("max", "f")), (105, 2))        # the other way of its branch
         self.assertEqual((h("arguments", "f", 0), h("arguments", "f", 4)), (1, 4))
@@ -294,7 +295,8 @@ class Case(unittest.TestCase):
     def test_unwinding_from_any_instruction(self):
         h = Host(self)
         h("open", "f", FAKES[0])
-        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_reductions", "GOMP_parallel_loop_static"):
+        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_reductions", "GOMP_parallel_loop_static",
+                  "GOMP_parallel_loop_runtime"):
             self.assertEqual(h("unwind", "f", f), 0, f)
         h.end()
 

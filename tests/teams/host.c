@@ -224,6 +224,7 @@ int main(void)
         else if (!strcmp(what, "set")) ((void (*)(int))symbol(module, "omp_set_num_threads"))(n);
         else if (!strcmp(what, "max")) r = ((int (*)(void))symbol(module, "omp_get_max_threads"))();
         else if (!strcmp(what, "without")) r = unsetenv(module) == 0;
+        else if (!strcmp(what, "defaults")) ((void (*)(const char *))symbol(module, "kmp_set_defaults"))(arg);
         else if (!strcmp(what, "stubs")) r = stubs();
         else if (!strcmp(what, "same")) r = latest[0] == latest[1];
         else if (!strcmp(what, "level") || !strcmp(what, "most") || !strcmp(what, "dynamic-is")) *(int *)symbol(module, strtok(what, "-")) = n;

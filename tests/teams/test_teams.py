@@ -149,6 +149,15 @@ class Case(unittest.TestCase):
             self.assertEqual(h("plain", "m"), 2)
             h.end()
 
+    def test_what_the_program_says_for_all_threads(self):
+        if CLANG == "-": self.skipTest("needs libomp")
+        h = Host(self)
+        h("open", "m", CLANG)
+        h("defaults", "m", "OMP_NUM_THREADS=2")
+        self.assertEqual(h("plain", "m"), 2)
+        self.assertFalse(h.record()["malleable"])
+        h.end()
+
     def test_a_program_that_wants_equal_teams(self):
         for h in self.each():
             self.assertEqual(h("plain", "m"), 1)

@@ -187,6 +187,14 @@ static void move(struct emit *e, const ZydisDecodedInstruction *in, const uint8_
     for (unsigned k = 0; k < 4 && !e->bad; k++) e->buf[at + in->raw.disp.offset + k] = (uint8_t)((uint32_t)v >> 8 * k);
 }
 
+/* Then a return to where no call was made ends the program. */
+static bool has_shadow_stack(void)
+{
+    enum { STATUS = 0x5005, SHSTK = 1 };       /* of asm/prctl.h, which older headers lack */
+    uint64_t features = 0;
+    return usf_syscall(__NR_arch_prctl, STATUS, &features) == 0 && features & SHSTK;
+}
+
 /* Writes the stub that will lie at addr.  false: something is out of reach, or there is no room. */
 static bool build(const struct window *w, uintptr_t base, uint64_t data, uintptr_t enter, uint8_t buf[STUB], uintptr_t addr)
 {
@@ -207,7 +215,7 @@ static bool build(const struct window *w, uintptr_t base, uint64_t data, uintptr
     for (unsigned i = 0; i < w->nr; i++) {
         const uint8_t *c = w->code + w->at[i];
         if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, c, w->size[i], &in))) return false;
-        if (in.meta.category == ZYDIS_CATEGORY_CALL && i + 1 < w->nr) return false;
+        if (in.meta.category == ZYDIS_CATEGORY_CALL && (i + 1 < w->nr || has_shadow_stack())) return false;
         h->insn[i].from = w->at[i];
         h->insn[i].to = (uint8_t)e.at;
         move(&e, &in, c, base + w->start + w->at[i]);

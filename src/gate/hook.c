@@ -63,7 +63,6 @@ static bool moves(const ZydisDecodedInstruction *in)
     }
 }
 
-/* f is decoded. */
 static const char *choose(const struct gate_function *f, struct window *w)
 {
     ZydisDecoder d;
@@ -80,9 +79,39 @@ static const char *choose(const struct gate_function *f, struct window *w)
         ends = in.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
     }
     w->len = (unsigned)(i - from);
-    for (uint64_t k = from + 1; k < i; k++)
-        if (f->mark[k] & MARK_TARGET) return branched;
     return NULL;
+}
+
+/* Could anything be a jump into the middle of the window, wherever instructions begin?  To decode functions of libomp takes a millisecond. */
+static bool may_branch(const struct gate_function *f, const struct window *w)
+{
+    uint64_t lo = w->code - f->code + 1, n = w->len - 1;
+    for (uint64_t i = lo - 1; i + 2 <= f->len; i++) {
+        const uint8_t *c = f->code + i;
+        uint64_t next = i + 2;
+        if ((c[0] & 0xf0) == 0x70 || c[0] == 0xeb || (c[0] & 0xfc) == 0xe0) {
+            if (next + (uint64_t)(int64_t)(int8_t)c[1] - lo < n) return true;
+        } else if (c[0] == 0xff && (c[1] & 0x38) == 0x20) {
+            return true;        /* by a register or a table */
+        }
+        next = i + 5;
+        if (next > f->len || !((c[0] & 0xfe) == 0xe8 || ((c[0] & 0xf0) == 0x80 && i && c[-1] == 0x0f))) continue;
+        if (next + (uint64_t)(int64_t) * (const int32_t *)(const void *)(c + 1) - lo < n) return true;
+    }
+    return false;
+}
+
+static const char *look_whole(struct gate_function *f, const struct window *w)
+{
+    const char *why = NULL;
+    f->mark = os_map(f->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (os_is_error(f->mark)) return no_memory;
+    gate_decode(f);
+    if (f->undecodable) why = undecodable;
+    for (uint64_t i = 1, from = w->code - f->code; i < w->len && !why; i++)
+        if (f->mark[from + i] & MARK_TARGET) why = branched;
+    os_unmap(f->mark, f->len);
+    return why;
 }
 
 static const char *look(const struct gate_image *im, uint64_t function, struct window *w)
@@ -92,12 +121,8 @@ static const char *look(const struct gate_image *im, uint64_t function, struct w
     f.len = f.fde.end - f.fde.start;
     f.code = gate_at(im, function, f.len);
     if (!f.code || f.len > MAX_LEN) return no_function;
-    f.mark = os_map(f.len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (os_is_error(f.mark)) return no_memory;
-    gate_decode(&f);
-    const char *why = f.undecodable ? undecodable : choose(&f, w);
-    os_unmap(f.mark, f.len);
-    return why;
+    const char *why = choose(&f, w);
+    return why || !may_branch(&f, w) ? why : look_whole(&f, w);
 }
 
 const char *gate_hook_refuses(const struct gate_image *im, uint64_t function)
@@ -162,6 +187,14 @@ static void move(struct emit *e, const ZydisDecodedInstruction *in, const uint8_
     for (unsigned k = 0; k < 4 && !e->bad; k++) e->buf[at + in->raw.disp.offset + k] = (uint8_t)((uint32_t)v >> 8 * k);
 }
 
+/* Then a return to where no call was made ends the program. */
+static bool has_shadow_stack(void)
+{
+    enum { STATUS = 0x5005, SHSTK = 1 };       /* of asm/prctl.h, which older headers lack */
+    uint64_t features = 0;
+    return usf_syscall(__NR_arch_prctl, STATUS, &features) == 0 && features & SHSTK;
+}
+
 /* Writes the stub that will lie at addr.  false: something is out of reach, or there is no room. */
 static bool build(const struct window *w, uintptr_t base, uint64_t data, uintptr_t enter, uint8_t buf[STUB], uintptr_t addr)
 {
@@ -182,7 +215,7 @@ static bool build(const struct window *w, uintptr_t base, uint64_t data, uintptr
     for (unsigned i = 0; i < w->nr; i++) {
         const uint8_t *c = w->code + w->at[i];
         if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, c, w->size[i], &in))) return false;
-        if (in.meta.category == ZYDIS_CATEGORY_CALL && i + 1 < w->nr) return false;
+        if (in.meta.category == ZYDIS_CATEGORY_CALL && (i + 1 < w->nr || has_shadow_stack())) return false;
         h->insn[i].from = w->at[i];
         h->insn[i].to = (uint8_t)e.at;
         move(&e, &in, c, base + w->start + w->at[i]);

@@ -1,7 +1,7 @@
 /* tests/teams/fake.c - what counts as an OpenMP runtime, with beginnings of functions of all kinds.  SPDX-License-Identifier: Apache-2.0
  *
  * Its regions note the size that they are asked for (in `last`) and what else they were given.  BAD 1: a function is too short; 2: a branch
- * leads into its beginning; 3: it is not described. */
+ * leads into its beginning; 3: it is not described; 4: it is no whole runtime, as tools that stand before one are. */
 #define FUNCTION(name, code) \
     __asm__(".text\n.globl " name "\n.type " name ",@function\n.p2align 4\n" name ":\n.cfi_startproc\n" code "\n.cfi_endproc\n.size " name ",.-" name "\n")
 
@@ -19,6 +19,11 @@ FUNCTION("GOMP_parallel_sections", "push %rbx\n .cfi_adjust_cfa_offset 8\n mov %
 FUNCTION("fake_helper", "mov others@GOTPCREL(%rip), %rax\n incl (%rax)\n ret");
 /* A jump. */
 FUNCTION("GOMP_parallel_loop_static", "jmp GOMP_parallel_start@PLT");
+/* Pushes at the end of what moves. */
+FUNCTION("GOMP_parallel_reductions", "mov %rsi, %rax\n push %rbx\n .cfi_adjust_cfa_offset 8\n push %rbp\n .cfi_adjust_cfa_offset 8\n"
+         "mov last@GOTPCREL(%rip), %rax\n mov %edx, (%rax)\n pop %rbp\n .cfi_adjust_cfa_offset -8\n pop %rbx\n .cfi_adjust_cfa_offset -8\n ret");
+/* A computed jump, behind what moves. */
+FUNCTION("GOMP_parallel_loop_runtime", "mov last@GOTPCREL(%rip), %rax\n mov %edx, (%rax)\n lea 1f(%rip), %rax\n jmp *%rax\n 1: ret");
 #if BAD == 1
 FUNCTION("GOMP_parallel_loop_dynamic", "mov %edx, %eax\n ret");
 #elif BAD == 2
@@ -35,8 +40,12 @@ void GOMP_parallel_loop_guided(void (*f)(void *), void *d, unsigned n, long a, l
     sum = x + y;
 }
 void omp_set_num_threads(int), omp_set_dynamic(int);
-int omp_get_level(void), omp_get_dynamic(void), omp_get_max_threads(void);
+int omp_get_level(void), omp_get_dynamic(void), omp_get_max_threads(void), m_plain(void);
+void GOMP_parallel(void (*f)(void *), void *d, unsigned n, unsigned flags);
+int m_plain(void) { last = -1; GOMP_parallel(0, 0, 0, 0); return last; }
+#if BAD != 4
 void omp_set_num_threads(int n) { most = n; set++; }
+#endif
 void omp_set_dynamic(int is) { dynamic = is; set += 2; }
 int omp_get_level(void) { volatile double x = sum; x = x * 3 + 1; return level + (x < 0); }
 int omp_get_dynamic(void) { return dynamic; }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -51,6 +52,15 @@ static int call(const char *module, const char *function, int arg)
     return ((int (*)(int))symbol(module, name))(arg);
 }
 
+/* The clocks of the threads of the kernel that in_thread had.  Who asks for its id is not used again. */
+static clockid_t latest[2];
+static clockid_t own_clock(void)
+{
+    clockid_t c = 0;
+    pthread_getcpuclockid(pthread_self(), &c);
+    return c;
+}
+
 /* ---- from many threads at once --------------------------------------------------------------------- */
 static pthread_barrier_t together;
 static const char *in_module;
@@ -78,15 +88,21 @@ static int threads(const char *module, int n)
 /* In a thread of its own that says 2 first; what its successor, perhaps the same thread of the kernel, gets. */
 static void *says(void *module)
 {
+    latest[0] = own_clock();
     ((void (*)(int))symbol(module, "omp_set_num_threads"))(2);
     return (void *)(long)call(module, "plain", 0);
 }
-static void *says_nothing(void *module) { return (void *)(long)call(module, "plain", 0); }
+static void *says_nothing(void *module)
+{
+    latest[0] = own_clock();
+    return (void *)(long)call(module, "plain", 0);
+}
 
 static int in_thread(void *(*fn)(void *), const char *module)
 {
     pthread_t t;
     void *n;
+    latest[1] = latest[0];
     if (pthread_create(&t, NULL, fn, (void *)module) || pthread_join(t, &n)) exit(1);
     return (int)(long)n;
 }
@@ -160,6 +176,20 @@ static int unwind(const char *module, const char *function)
     return lost;
 }
 
+/* KiB of executable memory that is no file's. */
+static int stubs(void)
+{
+    FILE *f = fopen("/proc/self/maps", "r");
+    char line[1024];
+    long sum = 0;
+    unsigned long lo, hi, inode;
+    char prot[8];
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "%lx-%lx %7s %*s %*s %lu", &lo, &hi, prot, &inode) == 4 && prot[2] == 'x' && !inode) sum += (long)(hi - lo);
+    if (f) fclose(f);
+    return (int)(sum / 1024);
+}
+
 /* Load and unload it so often, with something else in its place now and then: how often its region had the right size. */
 static int reload(const char *path, int times)
 {
@@ -193,7 +223,11 @@ int main(void)
         else if (!strcmp(what, "visible")) r = dlsym(RTLD_DEFAULT, module) != NULL;
         else if (!strcmp(what, "set")) ((void (*)(int))symbol(module, "omp_set_num_threads"))(n);
         else if (!strcmp(what, "max")) r = ((int (*)(void))symbol(module, "omp_get_max_threads"))();
-        else if (!strcmp(what, "level") || !strcmp(what, "most")) *(int *)symbol(module, what) = n;
+        else if (!strcmp(what, "without")) r = unsetenv(module) == 0;
+        else if (!strcmp(what, "defaults")) ((void (*)(const char *))symbol(module, "kmp_set_defaults"))(arg);
+        else if (!strcmp(what, "stubs")) r = stubs();
+        else if (!strcmp(what, "same")) r = latest[0] == latest[1];
+        else if (!strcmp(what, "level") || !strcmp(what, "most") || !strcmp(what, "dynamic-is")) *(int *)symbol(module, strtok(what, "-")) = n;
         else if (!strcmp(what, "threads")) r = threads(module, n);
         else if (!strcmp(what, "says")) r = in_thread(says, module);
         else if (!strcmp(what, "fresh")) r = in_thread(says_nothing, module);

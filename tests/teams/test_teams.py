@@ -11,7 +11,7 @@ import time
 import unittest
 
 USF, SHARER, HOST, GCC, CLANG = sys.argv[1:6]
-FAKES, OLD_HASH, WEAK, WEAK_GOMP = sys.argv[6:10], *sys.argv[10:13]
+FAKES, TOOL, (OLD_HASH, WEAK, WEAK_GOMP, LINKED) = sys.argv[6:10], sys.argv[10], sys.argv[11:15]
 CPUS = sorted(os.sched_getaffinity(0))[:2]
 MODULES = [m for m in (GCC, CLANG) if m != "-"]
 
@@ -149,6 +149,15 @@ class Case(unittest.TestCase):
             self.assertEqual(h("plain", "m"), 2)
             h.end()
 
+    def test_what_the_program_says_for_all_threads(self):
+        if CLANG == "-": self.skipTest("needs libomp")
+        h = Host(self)
+        h("open", "m", CLANG)
+        h("defaults", "m", "OMP_NUM_THREADS=2")
+        self.assertEqual(h("plain", "m"), 2)
+        self.assertFalse(h.record()["malleable"])
+        h.end()
+
     def test_a_program_that_wants_equal_teams(self):
         for h in self.each():
             self.assertEqual(h("plain", "m"), 1)
@@ -214,7 +223,8 @@ class Case(unittest.TestCase):
     def test_beginnings(self):
         h = Host(self)
         h("open", "f", FAKES[0])
-        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_loop_static"):
+        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_reductions", "GOMP_parallel_loop_static",
+                  "GOMP_parallel_loop_runtime"):
             self.assertEqual((h(f, "f", 0), h(f, "f", 3), h(f, "f", 1)), (1, 3, 1), f)
         self.assertEqual((h("GOMP_parallel", "f", 5), h("max", "f")), (105, 2))        # the other way of its branch
         self.assertEqual((h("arguments", "f", 0), h("arguments", "f", 4)), (1, 4))
@@ -244,6 +254,43 @@ class Case(unittest.TestCase):
             h.end()
             subprocess.run([USF, "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=60)
 
+    def test_never_more_than_promised(self):
+        h = Host(self, weight=2, malleable="auto")
+        h("open", "f", FAKES[0])
+        h("dynamic-is", "f", 1)
+        self.assertEqual(h("GOMP_parallel", "f", 0), 2)
+        h("most", "f", 1)
+        self.assertEqual(h("GOMP_parallel", "f", 0), 1)
+        h("dynamic-is", "f", 0)
+        self.assertEqual(h("GOMP_parallel", "f", 0), 0)
+        h.end()
+
+    def test_what_the_environment_was_when_it_was_loaded(self):
+        h = Host(self)
+        h("environment", "OMP_NUM_THREADS", 2)
+        h("open", "f", FAKES[0])
+        h("without", "OMP_NUM_THREADS")
+        self.assertEqual(h("GOMP_parallel", "f", 0), 0)
+        h("open", "other", OLD_HASH)
+        self.assertEqual(h("GOMP_parallel", "other", 0), 1)
+        h.end()
+
+    def test_a_kept_thread_remembers_nothing(self):
+        h = Host(self)
+        h("open", "f", FAKES[0])
+        for i in range(20):
+            self.assertEqual((h("says", "f"), h("fresh", "f")), (0, 1))
+            if h("same", "f"): break
+        else:
+            self.fail("no thread was used again")
+        h.end()
+
+    def test_tools_before_a_runtime_are_none(self):
+        h = Host(self)
+        h("open", "f", TOOL)
+        self.assertEqual(h("GOMP_parallel", "f", 0), 0)
+        h.end()
+
     def test_other_ways_of_loading(self):
         h = Host(self)
         h("open", "old", OLD_HASH)
@@ -257,7 +304,8 @@ class Case(unittest.TestCase):
     def test_unwinding_from_any_instruction(self):
         h = Host(self)
         h("open", "f", FAKES[0])
-        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_loop_static"):
+        for f in ("GOMP_parallel", "GOMP_parallel_start", "GOMP_parallel_sections", "GOMP_parallel_reductions", "GOMP_parallel_loop_static",
+                  "GOMP_parallel_loop_runtime"):
             self.assertEqual(h("unwind", "f", f), 0, f)
         h.end()
 
@@ -269,9 +317,19 @@ class Case(unittest.TestCase):
             self.assertIn("its OpenMP teams do not follow shares: ", err := h.end())
             self.assertIn(why, err)
 
+    def test_what_doctor_says(self):
+        for program, says in ((LINKED, "its teams do not follow shares: it is too short"), (WEAK_GOMP, "its teams can follow a share (")):
+            if program == "-": continue
+            out = subprocess.run([USF, "doctor", "--program", program], env=self.env, capture_output=True, text=True, timeout=60).stdout
+            self.assertIn(says, out)
+            self.assertEqual(out.count("openmp"), 1, out)
+
     def test_loaded_again_and_again(self):
         h = Host(self)
         self.assertEqual(h("reload", "f", FAKES[0]), 100)
+        before = h("stubs")
+        self.assertEqual(h("reload", "f", FAKES[0]), 100)
+        self.assertEqual(h("stubs"), before)
         h.end()
 
 

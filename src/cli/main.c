@@ -42,7 +42,8 @@ static const char policy_more[] =
     "weight PID N, priority PID N: of a program that runs, 1 to 10000 and -1000 to 1000.\n"
     "With -i NAME: which instance; else that of the environment and the files, or the one that PID takes part in.";
 static const char trace_more[] =
-    "Without a program: records all programs of the instance (-i NAME). Options of usf run stand before the program.\n"
+    "Without a program: records all programs of the instance (-i NAME). With one, also what else runs in its instance\n"
+    "meanwhile (--share process: nothing else does). Options of usf run stand before the program.\n"
     "info FILE: what a recording comes to: times of each program, switches, longest waits, events that were lost.\n"
     "convert FILE: perfetto is Chrome's JSON, for ui.perfetto.dev; workload is for the simulator ('usf sim run ./FILE'),\n"
     "with the recorded computing and the recorded dependences; text has a line for each event.\n"

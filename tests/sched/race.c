@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 #include "sched/core.h"
 #include "shm/shm.h"
 #include "sync/sync.h"
+#include "trace/trace.h"
 
 enum { VIEWS = 2, THREADS = 8, LEAVERS = 3, STALL_S = 12 };
 
@@ -60,6 +62,7 @@ static struct episode {
     bool unseen;                        /* the monitor believes at times that running threads sleep, and takes their cores */
     bool strays;                        /* wakes that nobody has asked for */
     bool lonely;                        /* the monitor only checks: nobody makes up for a lost wake-up */
+    bool traced;                        /* somebody records it */
     bool departures;                    /* one more process, which leaves and joins again while its threads go on */
     unsigned exchanges, handlers;       /* a signal in so many places, 0 = none */
 } e;
@@ -577,6 +580,71 @@ static void *monitor(void *arg)
     return 0;
 }
 
+/* ---- a recording ----------------------------------------------------------------------------------- */
+
+/* Half of the episodes are recorded: what the lock's ring tells of a task follows upon what it told before, up to the last state. */
+static struct trace_map *rings;
+static _Atomic bool recorded;
+static uint64_t events;
+static uint8_t told[USF_MAX_TASKS];     /* state of each task, as it was told last */
+
+static void follow(const struct trace_event *ev)
+{
+    if (ev->kind != TRACE_STATE) return;
+    CHECK(ev->task < USF_MAX_TASKS && ev->aux >> 8 <= USF_TASK_GONE);
+    unsigned from = ev->aux & 0xff;
+    bool first = !told[ev->task];
+    if (told[ev->task] != from && !first) fprintf(stderr, "task %u: %u, then from %u to %u\n", ev->task, told[ev->task], from, ev->aux >> 8);
+    CHECK(first ? from == USF_TASK_NEW : told[ev->task] == from);
+    told[ev->task] = ev->aux >> 8 == USF_TASK_GONE ? 0 : ev->aux >> 8;
+}
+
+static bool read_ring(struct trace_ring *r, uint32_t size, bool locked)
+{
+    static struct trace_event out[512];
+    uint32_t n = trace_get(r, size, out, 512);
+    for (uint32_t i = 0; i < n; i++) {
+        CHECK(out[i].kind > TRACE_NONE && out[i].kind < TRACE_LOST);
+        if (locked) follow(&out[i]);
+    }
+    events += n;
+    return n;
+}
+
+static void *recorder(void *arg)
+{
+    (void)arg;
+    for (bool last = false; !last;) {
+        last = atomic_load(&recorded);
+        while (read_ring(trace_lock_ring(rings), TRACE_LOCK_EVENTS, true)) {}
+        for (uint32_t i = 0; i < USF_TASK_CHUNK; i++) read_ring(trace_task_ring(rings, i), TRACE_TASK_EVENTS, false);
+        if (!last) usleep(500);
+    }
+    CHECK(atomic_load(&trace_lock_ring(rings)->lost) == 0);
+    for (uint32_t i = 0; i < USF_TASK_CHUNK; i++) CHECK(told[i] == 0);
+    return 0;
+}
+
+static void begin_recording(pthread_t *t)
+{
+    rings = mmap(NULL, TRACE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(rings != MAP_FAILED);
+    memset(told, 0, sizeof told);
+    atomic_store(&recorded, false);
+    atomic_store(&rings->nr_rings, USF_TASK_CHUNK);
+    events = 0;
+    CHECK(pthread_create(t, 0, recorder, 0) == 0);
+}
+
+static void end_recording(pthread_t t)
+{
+    atomic_store(&recorded, true);
+    pthread_join(t, 0);
+    CHECK(events > 0);
+    munmap(rings, TRACE_SIZE);
+    rings = NULL;
+}
+
 /* ---- episodes ------------------------------------------------------------------------------------ */
 
 static void dump(void)
@@ -624,10 +692,11 @@ static void choose(uint64_t seed)
                          .builtin = (const char *const[]){"coop", "coop", "coop", "fifo", "fl", "fl", "gang", "gang"}[(r >> 24) % 8]};
     if ((r >> 32) % 3 == 0) e.policy = liars[(r >> 40) % 3];
     e.departures = (r >> 48) % 3 == 0;
+    e.traced = r >> 56 & 1;
     e.lonely = !e.departures && !e.unseen && (r >> 52) % 2;
-    printf("seed %lu: %s, %u cores, policy %s%s%s%s%s, handlers %u\n", seed, e.lock_kind ? "dtlock" : "plain", e.cores,
+    printf("seed %lu: %s, %u cores, policy %s%s%s%s%s%s, handlers %u\n", seed, e.lock_kind ? "dtlock" : "plain", e.cores,
            e.policy ? e.policy->name : e.builtin, e.unseen ? ", cores taken unseen" : "", e.strays ? ", stray wakes" : "",
-           e.departures ? ", departures" : "", e.lonely ? ", no monitor" : "", e.handlers);
+           e.departures ? ", departures" : "", e.lonely ? ", no monitor" : "", e.traced ? ", recorded" : "", e.handlers);
     fflush(stdout);
 }
 
@@ -651,6 +720,7 @@ static void bind_view(struct sched *s, const char *dir)
     sched_bind(s, header);
     if (sched_use_policy(s, e.policy, why, sizeof why)) fail(__LINE__, "policy", why);
     s->shm_dir = dir;
+    s->trace = rings;
     s->spins = calloc(USF_MAX_TASKS, sizeof *s->spins);
     s->would_leave = would_leave;
 }
@@ -729,8 +799,9 @@ static int episode(uint64_t seed, const char *dir)
 {
     struct shm m;
     struct sched watching;
-    pthread_t mon;
+    pthread_t mon, rec;
     choose(seed);
+    if (e.traced) begin_recording(&rec);
     if (open_instance(&m, dir)) return 77;
     bind_view(&watching, dir);
     stop = false;
@@ -744,6 +815,7 @@ static int episode(uint64_t seed, const char *dir)
     pthread_join(mon, 0);
     check_end();
     for (uint32_t i = 0, n = atomic_load(&header->proc_hwm); i < n; i++) sched_proc_remove(&watching, 0, i, false);
+    if (e.traced) end_recording(rec);
     CHECK(shm_retire_if_empty(&m, dir));
     shm_close(&m);
     return failed;

@@ -232,6 +232,27 @@ class Trace(unittest.TestCase):
             time.sleep(0.05)
         self.assertIn("cut off", self.usf("trace", "info", "c.usft").stdout)
 
+    def test_killed_programs(self):
+        """Programs die in the middle of anything while they are recorded: no state is missing, and the workload ends."""
+        rnd = random.Random(SEED)
+        t = subprocess.Popen([USF, "trace", "-o", "r.usft", "--", "sleep", "2"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
+        for _ in range(200):
+            if os.path.exists(self.rings):
+                break
+            time.sleep(0.05)
+        for _ in range(5):
+            p = subprocess.Popen([USF, "run", PROGRAM, "long", "20"], env=self.env, stdin=subprocess.DEVNULL)
+            time.sleep(0.1 + rnd.random() * 0.1)
+            p.kill()
+            p.wait()
+        self.assertEqual(t.wait(60), 0)
+        self.assertIn("events lost: 0\n", self.usf("trace", "info", "r.usft").stdout)
+        self.check_states()
+        text = self.workload()
+        self.check_dependences(text)
+        self.assertGreaterEqual(len(re.findall(r"^start ", text, re.M)), 4)
+        self.simulate()
+
     def test_locks(self):
         self.assertRegex(self.record("pingpong", "20"), r"most waited for, of futexes\n +\d+ waits +[\d.]+ ms 0x[0-9a-f]+ of \S+")
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define DEEP_NS 500000u     /* a CPU that has idled for so long sleeps as deeply as it does */
+
 static struct sim_thread *current(struct sim *s, uint32_t cpu)
 {
     uint32_t id = s->cpu[cpu].current;
@@ -217,9 +219,12 @@ static void enqueue(struct sim *s, struct sim_thread *t, uint32_t cpu, enum sim_
     c->nr_queued++;
     s->k->enqueue(s, cpu, &t->k, why);
     if (c->current == SIM_NONE) {
-        bool asleep = s->now - c->idle_since > s->m->cost.idle_after_ns;
-        if (asleep && s->self) s->self->debt += s->m->cost.idle_kick_ns;     /* while the other wakes up */
-        schedule_with(s, cpu, s->wake_delay + s->m->cost.wake_latency_ns + (asleep ? s->m->cost.idle_wake_ns : 0));
+        uint64_t slept = s->now - c->idle_since, lead = s->wake_delay + s->m->cost.wake_latency_ns;
+        if (slept > s->m->cost.idle_after_ns) {
+            lead += s->m->cost.idle_wake_ns + s->m->cost.idle_deep_ns * (slept < DEEP_NS ? slept : DEEP_NS) / DEEP_NS;
+            if (s->self) s->self->debt += s->m->cost.idle_kick_ns;      /* while the other wakes up */
+        }
+        schedule_with(s, cpu, lead);
         return;
     }
     if (s->k->preempts(s, cpu, &t->k)) {

@@ -23,6 +23,7 @@ struct sim_costs {
     uint64_t wake_latency_ns;   /* from there until the woken one is runnable on a CPU that is awake */
     uint64_t idle_wake_ns;      /* ... the more on one that has idled (interrupt, sleep state) */
     uint64_t idle_after_ns;     /* a CPU that has idled for less is still awake */
+    uint64_t idle_deep_ns;      /* ... and the more on one that has idled for half a ms or longer; in proportion before that */
     uint64_t idle_kick_ns;      /* ... and the more that its waker pays (to send the interrupt; in a virtual machine the host does that) */
     uint64_t yield_ns;          /* sched_yield, without the switch */
     uint64_t pin_ns;            /* to bind a thread to a CPU: what the binder pays */

@@ -15,7 +15,9 @@
 
 #define ROUNDS 31u
 #define WORKING_SET (256u << 10)    /* bytes: what cold caches are measured with */
-#define LONG_IDLE   100000u         /* ns: who sleeps at all when it idles does so by then */
+#define SHORT_IDLE  20000u          /* ns: who sleeps at all when it idles does so by then */
+#define LONG_IDLE   1000000u        /* ns: ... and as deeply as it does */
+#define NOT_IDLE    500000u         /* ns: no CPU that idles takes so long to wake */
 #define FLUSH       (8u << 20)      /* more than a core's own caches hold */
 
 static uint64_t median(uint64_t *v, unsigned n)
@@ -37,6 +39,9 @@ static int32_t neighbour(const struct sim_machine *m, int kind)
     }
     return -1;
 }
+
+/* Another core below the same cache if there is one. */
+static uint32_t beside_first(const struct sim_machine *m) { return neighbour(m, 0) > 0 ? (uint32_t)neighbour(m, 0) : 1; }
 
 static uint64_t at_least(uint64_t v, uint64_t min) { return v < min ? min : v; }
 
@@ -144,53 +149,58 @@ static uint64_t hand_over(bool yields, unsigned rounds)
     return ns;
 }
 
-/* A sleeper on another CPU, which idles meanwhile: what the waker pays, and how long until it runs. */
-static void wake_idle(unsigned other, uint64_t *waker, uint64_t *latency)
+/* Wakes a sleeper on another CPU, which has had nothing to do for `gap` ns: what the waker pays, and how long until the other runs.  The waker does
+ * not sleep meanwhile: its own caches are warm. */
+static void wake_after(struct pair *p, uint64_t gap, unsigned n, uint64_t *waker, uint64_t *latency)
+{
+    uint64_t pay[ROUNDS], late[ROUNDS];
+    for (unsigned r = 0; r < n; r++) {
+        while (atomic_load(&p->turn)) __builtin_ia32_pause();
+        uint64_t from = cal_now();
+        while (cal_now() - from < gap) __builtin_ia32_pause();
+        from = cal_now();
+        pass(p, 1);
+        pay[r] = cal_now() - from;
+        while (atomic_load(&p->turn)) __builtin_ia32_pause();
+        uint64_t at = atomic_load(&p->woken_at);
+        late[r] = at > from ? at - from : 0;
+    }
+    *waker = median(pay, n);
+    *latency = median(late, n);
+}
+
+struct waking { uint64_t waker, latency, after_long; };
+
+static void wake_idle(unsigned other, struct waking *w)
 {
     struct pair p = {.cpu = other};
+    uint64_t waker;
     pthread_t t;
-    *waker = *latency = 0;
+    *w = (struct waking){0};
     if (pthread_create(&t, NULL, partner, &p)) return;
-    pass(&p, 1);
-    await(&p, 0);
-    usleep(3000);
-    uint64_t from = cal_now();
-    pass(&p, 1);
-    *waker = cal_now() - from;
-    await(&p, 0);
-    uint64_t at = atomic_load(&p.woken_at);
-    *latency = at > from ? at - from : 0;
+    wake_after(&p, SHORT_IDLE, 5, &w->waker, &w->latency);
+    wake_after(&p, LONG_IDLE, 3, &waker, &w->after_long);
     atomic_store(&p.stop, 1);
     pass(&p, 1);
     pthread_join(t, NULL);
 }
 
 /* How soon a CPU sleeps when it has nothing to do: wakes a thread that fell asleep so long ago, for longer and longer times, until that
- * takes more than half of what it takes after long.  ns since the CPU had nothing to do; 0: no such time was found (the CPU does not idle). */
+ * takes more than half of what it takes after some time.  ns since the CPU had nothing to do; 0: no such time was found (the CPU does not idle). */
 static uint64_t idles_after(unsigned other, uint64_t half, uint64_t to_sleep)
 {
     struct pair p = {.cpu = other};
     pthread_t t;
-    uint64_t gap = 500, late[ROUNDS];
+    uint64_t gap = 500, waker, latency = 0;
     if (pthread_create(&t, NULL, partner, &p)) return 0;
-    for (; gap < LONG_IDLE; gap = gap * 3 / 2) {
-        for (unsigned r = 0; r < ROUNDS; r++) {
-            pass(&p, 1);
-            while (atomic_load(&p.turn)) __builtin_ia32_pause();
-            uint64_t from = cal_now();
-            while (cal_now() - from < gap + to_sleep) __builtin_ia32_pause();
-            from = cal_now();
-            pass(&p, 1);
-            while (atomic_load(&p.turn)) __builtin_ia32_pause();
-            uint64_t at = atomic_load(&p.woken_at);
-            late[r] = at > from ? at - from : 0;
-        }
-        if (median(late, ROUNDS) >= half) break;
+    for (; gap <= SHORT_IDLE; gap = gap * 3 / 2) {
+        wake_after(&p, gap + to_sleep, ROUNDS, &waker, &latency);
+        if (latency >= half) break;
     }
     atomic_store(&p.stop, 1);
     pass(&p, 1);
     pthread_join(t, NULL);
-    return gap < LONG_IDLE ? gap : 0;
+    return gap <= SHORT_IDLE ? gap : 0;
 }
 
 /* ---- caches ------------------------------------------------------------------------------------------- */
@@ -338,7 +348,7 @@ static void hardware_threads(struct sim_machine *m, void (*say)(const char *what
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------- */
-enum sampled { S_YIELD, S_PIN, S_SIGNAL, S_SPIN, S_SYNC, S_CREATE, S_MOVE, S_BY_YIELD, S_BY_FUTEX, S_WAKER, S_LATENCY, S_NR };
+enum sampled { S_YIELD, S_PIN, S_SIGNAL, S_SPIN, S_SYNC, S_CREATE, S_MOVE, S_BY_YIELD, S_BY_FUTEX, S_WAKER, S_LATENCY, S_AFTER_LONG, S_NR };
 
 static void sample(uint64_t v[S_NR], const struct sim_machine *m)
 {
@@ -352,12 +362,14 @@ static void sample(uint64_t v[S_NR], const struct sim_machine *m)
     v[S_CREATE] = creation();
     if (m->nr_cpus < 2) return;
     v[S_MOVE] = moved();
-    wake_idle(cal_cpu((uint32_t)(neighbour(m, 0) > 0 ? neighbour(m, 0) : 1)), &v[S_WAKER], &v[S_LATENCY]);
+    struct waking w;
+    wake_idle(cal_cpu(beside_first(m)), &w);
+    v[S_WAKER] = w.waker, v[S_LATENCY] = w.latency, v[S_AFTER_LONG] = w.after_long;
 }
 
 static uint64_t beyond(uint64_t v, uint64_t part, uint64_t min) { return at_least(v > part ? v - part : 0, min); }
 
-static void switches(struct sim_machine *m)
+static void switches(struct sim_machine *m, void (*warn)(const char *what))
 {
     static uint64_t all[ROUNDS][S_NR];
     struct sim_costs *c = &m->cost;
@@ -378,13 +390,18 @@ static void switches(struct sim_machine *m)
     c->sync_ns = at_least(v[S_SYNC], 1);
     c->create_ns = at_least(v[S_CREATE], 1000);
     if (m->nr_cpus < 2) return;
-    uint32_t other = neighbour(m, 0) > 0 ? (uint32_t)neighbour(m, 0) : 1;
     /* wake_latency is a default: a CPU that waits for work without idling is none to wake.  Wake-up and switch are
      * within the latency, and the simulator adds them. */
+    if (v[S_AFTER_LONG] > NOT_IDLE) {
+        warn("the other CPU did not idle: what it costs to wake an idle one keeps its defaults");
+        c->migrate_ns = beyond(v[S_MOVE], c->pin_ns, 100);
+        return;
+    }
     c->idle_kick_ns = beyond(v[S_WAKER], c->wake_ns, 0);
     c->migrate_ns = beyond(v[S_MOVE], c->pin_ns + c->idle_kick_ns, 100);    /* to a CPU that idles */
     c->idle_wake_ns = beyond(v[S_LATENCY], c->wake_ns + c->wake_latency_ns + c->switch_ns, 0);
-    uint64_t after = idles_after(cal_cpu(other), v[S_LATENCY] / 2, c->block_ns + c->switch_ns);
+    c->idle_deep_ns = beyond(v[S_AFTER_LONG], v[S_LATENCY], 0);
+    uint64_t after = idles_after(cal_cpu(beside_first(m)), v[S_LATENCY] / 2, c->block_ns + c->switch_ns);
     if (after) c->idle_after_ns = after;
 }
 
@@ -417,7 +434,7 @@ int mach_calibrate(struct sim_machine *m, void (*say)(const char *what), void (*
     sched_getaffinity(0, sizeof before, &before);
     cal_bind(cal_cpu(0));
     say("switches and wake-ups");
-    switches(m);
+    switches(m, warn);
     say("caches");
     caches(m);
     say("memory bandwidth");

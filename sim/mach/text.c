@@ -15,6 +15,7 @@ const struct mach_cost mach_costs[] = {
     COST2("wake-latency", wake_latency, "from there until the woken one is runnable, on a CPU that is awake"),
     COST2("idle-wake", idle_wake, "... the more on one that has idled"),
     COST2("idle-after", idle_after, "... which it does after so long, and is awake until then"),
+    COST2("idle-deep", idle_deep, "... and the more after half a ms (in proportion before)"),
     COST2("idle-kick", idle_kick, "... and the more that its waker pays"),
     COST2("yield", yield, "sched_yield, without the switch"),
     COST2("pin", pin, "to bind a thread to a CPU"),

@@ -52,7 +52,7 @@ static bool has_programs(const struct monitor *m)
 /* As the monitor does: at 2, 4, 8, ... ms without a scheduling point, and from the guarantee's time on at every look. */
 static void look_at_core(struct agent *a, uint32_t i, uint64_t now)
 {
-    const struct sched *s = &a->m->sched;
+    struct sched *s = &a->m->sched;
     uint64_t w = atomic_load(&s->cores[i].word), progress = atomic_load(&s->cores[i].progress);
     uint64_t loan = core_task(w) < USF_MAX_TASKS ? atomic_load(&s->tasks[core_task(w)].loan) : 0;
     if (w != a->core[i].word || progress != a->core[i].progress || loan != a->core[i].loan || core_state(w) != USF_CORE_RUNNING
@@ -65,7 +65,7 @@ static void look_at_core(struct agent *a, uint32_t i, uint64_t now)
         return;
     }
     uint64_t age = now - a->core[i].since, at = __atomic_load_n(&s->cores[i].pol.give_way_at, __ATOMIC_RELAXED);
-    bool due = at && now >= at;         /* the policy wants it back */
+    bool due = at && now >= at && sched_is_waited_for(s, i);        /* the policy wants it back */
     if (!due && (age < TICK_NS || (age < 2 * a->core[i].nudged && age < s->h->progress_ns))) return;
     a->core[i].nudged = age;
     if (is_ours(monitor_pid_of(s, core_task(w)))) monitor_nudge(s, core_task(w));

@@ -15,6 +15,7 @@
 #include "monitor/monitor.h"
 #include "os/os.h"
 #include "os/syscall.h"
+#include "sched/lock.h"
 #include "shm/layout.h"
 #include <errno.h>
 #include <signal.h>
@@ -24,12 +25,40 @@
 #define HUNG_NS    300000000u
 #define HUNG_LOOKS 4u
 #define LOOK_NS    50000000u
+#define LOOPS_NS    200000000u  /* of CPU time in one go with the lock: usf's own work takes milliseconds at most */
+#define PATIENCE_NS 5000000000u /* for that, where the CPU is scarce */
 #define STOP_NS    1000000u     /* for a processor to notice the signal */
 
 static bool has_work(struct usf_header *h, uint32_t space)
 {
     bool sleeps = atomic_load(&h->monitor_asleep) & (USF_MONITOR_ASLEEP(space) | USF_MONITOR_NAPS(space));
     return (atomic_load(&h->nr_ready) && !sleeps) || atomic_load(&h->lock_stuck) >> space & 1;
+}
+
+/* Of both its threads. */
+static uint32_t cpu_us(const struct usf_space *sp)
+{
+    int32_t pid = atomic_load(&sp->monitor_pid), tid = atomic_load(&sp->monitor_tid);
+    return (uint32_t)((os_thread_cpu_ns(pid, pid) + (tid > 0 && tid != pid ? os_thread_cpu_ns(pid, tid) : 0)) / 1000);
+}
+
+/* It has the scheduler's lock, and has used the CPU all the while: only an operation of the policy can take that long.  The policy
+ * would have the next monitor as well. */
+static bool is_in_policy(struct usf_header *h, uint32_t space)
+{
+    bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + space;
+    return owns && cpu_us(&h->space[space]) - atomic_load(&h->space[space].missed.cpu_us) >= LOOPS_NS / 1000;
+}
+
+/* Is it to be given time?  It has the lock and is not in the way of dying: it may be that it does not get the CPU, or that it is lost in the
+ * policy, which its CPU time tells in the end. */
+static bool is_to_be_waited_for(struct usf_header *h, uint32_t space)
+{
+    const struct usf_space *sp = &h->space[space];
+    int32_t pid = atomic_load(&sp->monitor_pid), tid = atomic_load(&sp->monitor_tid);
+    bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + space;
+    bool runs = os_thread_state(pid, pid) == 'R' || (tid > 0 && os_thread_state(pid, tid) == 'R');
+    return owns && runs && os_now() - atomic_load(&sp->missed.since) < PATIENCE_NS && !is_in_policy(h, space);
 }
 
 static bool is_hung(struct usf_header *h, uint32_t space)
@@ -41,6 +70,7 @@ static bool is_hung(struct usf_header *h, uint32_t space)
         atomic_store(&m->since, now);
         atomic_store(&m->last, now);
         atomic_store(&m->looks, 0);
+        atomic_store(&m->cpu_us, cpu_us(&h->space[space]));
         return false;
     }
     /* Those that wait look each at their own times: a look that comes too early does not count, nor put off the next. */
@@ -61,9 +91,11 @@ int monitor_end_hung(struct usf_header *h, uint32_t space, const struct monitor_
     struct usf_space *sp = &h->space[space];
     uint64_t word = atomic_load(&sp->monitor);
     int32_t pid = (int32_t)word;
-    if (!is_hung(h, space)) return 0;
+    if (!is_hung(h, space) || is_to_be_waited_for(h, space)) return 0;
+    bool in_policy = is_in_policy(h, space);
     if (!is_monitor(h, pid, own) || usf_syscall(__NR_kill, pid, SIGKILL)) return -EPERM;
     atomic_store(&sp->missed.since, 0);
+    if (in_policy) atomic_store(&sp->looped, 1);        /* its successor, who cannot have begun yet, has coop take over */
     os_sleep(STOP_NS);
     return atomic_compare_exchange_strong(&sp->monitor, &word, 0);
 }

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define THREAD_STACK  (128 * 1024)
@@ -203,6 +204,7 @@ int monitor_run(const struct monitor_options *o)
     if (!r) {
         use_all_cores(&m->sched);
         usf_lock_on_stuck = on_stuck;
+        m->sched.policy_hung = atomic_exchange(&own_space(m)->looped, 0);
         monitor_recover_lock(m);        /* our predecessor may have died with it */
         sched_watch_begin(&m->sched);
         r = monitor_thread(watch_loop, m);
@@ -226,9 +228,39 @@ static void become_daemon(void)
     if (chdir("/")) usf_warn("the monitor keeps its directory busy: error %d", errno);
 }
 
+/* A policy's operation that does not return keeps us here for ever, with the lock.  Programs that wait for that end us (hung.c), but there
+ * may be none left.  So at each second of CPU time that we have used, which is hours of our work as a rule: no look has come to its end
+ * meanwhile, and we have the lock?  Then our successor has coop take over. */
+#define LOOK_AT_SELF_S 1
+static void look_at_self(int sig)
+{
+    static uint64_t beat = UINT64_MAX;
+    struct usf_header *h = monitor.shm.h;
+    int saved = errno;
+    (void)sig;
+    if (h) {
+        uint64_t is = atomic_load(&own_space(&monitor)->beat);
+        bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + monitor.shm.space;
+        if (is == beat && owns && atomic_load(&own_space(&monitor)->monitor) == own_word()) {
+            atomic_store(&own_space(&monitor)->looped, 1);
+            _exit(1);
+        }
+        beat = is;
+    }
+    errno = saved;
+}
+
+static void watch_self(void)
+{
+    struct sigaction act = {.sa_handler = look_at_self, .sa_flags = SA_RESTART};
+    struct itimerval each = {{LOOK_AT_SELF_S, 0}, {LOOK_AT_SELF_S, 0}};
+    if (sigaction(SIGPROF, &act, NULL) || setitimer(ITIMER_PROF, &each, NULL)) usf_warn("the monitor cannot look after itself: error %d", errno);
+}
+
 int usf_monitor_main(const char *instance, int report)
 {
     struct monitor_options o = {.name = instance, .kept = true, .report = report};
     become_daemon();
+    watch_self();
     return monitor_run(&o);
 }

@@ -118,6 +118,7 @@ void *watch_loop(void *arg)
     struct monitor *m = arg;
     struct usf_header *h = m->shm.h;
     uint32_t seen = atomic_load(&h->monitor_event) - 1;
+    atomic_store(&own_space(m)->monitor_tid, os_gettid());
     for (;;) {
         uint32_t event = atomic_load(&h->monitor_event);
         if (event != seen) {

@@ -339,6 +339,9 @@ bool sched_look_is_due(struct sched *s);
 /* Wake the monitor, to look at processes and at the lock. */
 void sched_tell_monitor(struct sched *s);
 
+/* Monitor, agent: has any process with tasks in the queues a use for the core?  Without the lock: as of some moment. */
+bool sched_is_waited_for(struct sched *s, uint32_t core);
+
 #define SCHED_ELSEWHERE '?'
 /* Monitor: before its first look. */
 void sched_watch_begin(struct sched *s);

@@ -205,9 +205,9 @@ static void look_at_unseen(struct sched *s, void (*nudge)(void *, uint32_t), cha
 #define GIVE_LEAST_NS 20000u        /* from one look to the next, however soon a core is due */
 #define GIVE_AGAIN_NS 1000000u      /* from one nudge of a core to the next: the first may have come in a critical section */
 
-static bool is_waited_for(struct sched *s, uint32_t core)
+bool sched_is_waited_for(struct sched *s, uint32_t core)
 {
-    for (uint32_t p = 0, n = atomic_load(&s->h->proc_hwm); p < n; p++)
+    for (uint32_t p = 0, n = atomic_load(&s->h->proc_hwm); p < n && p < USF_MAX_PROCS; p++)
         if (s->procs[p].pol.nr_ready && usf_allowed(&s->pol, p, core)) return true;
     return false;
 }
@@ -227,7 +227,7 @@ static uint64_t find_due(struct sched *s)
             if (at - now < next) next = at - now;
             continue;
         }
-        if (!is_waited_for(s, i)) continue;
+        if (!sched_is_waited_for(s, i)) continue;
         m->given[i] = now;
         m->given_word[i] = w;
         m->due[m->nr_due++] = core_task(w);

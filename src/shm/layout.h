@@ -221,6 +221,7 @@ struct usf_missed {
     _Atomic uint64_t beat, since;      /* its count then; ns, 0: begin anew */
     _Atomic uint64_t last;             /* look, ns */
     _Atomic uint32_t looks;            /* since then */
+    _Atomic uint32_t cpu_us;           /* CPU time of its threads at `since`, modulo 2^32 */
 };
 
 /* The programs of one pid namespace, which alone know what their pids mean, and their monitor.  Most instances have one of these
@@ -241,8 +242,10 @@ struct usf_space {
     /* A line of its own: read at each entry into the scheduler, written once in many. */
     _Atomic uint64_t looked;    /* ns: when somebody of the space last looked whether it has a monitor */
     _Atomic uint32_t object;    /* enum usf_object: has its monitor the instance's policy object? */
+    _Atomic int32_t monitor_tid;       /* its thread that looks at the cores; the other is monitor_pid */
+    _Atomic uint32_t looped;    /* 1: a monitor was ended because it did not come back from an operation of the policy */
     uint32_t reserved0;
-    uint64_t tail[6];
+    uint64_t tail[4];
 };
 enum usf_object { USF_OBJECT_UNKNOWN = 0, USF_OBJECT_LOADED, USF_OBJECT_LACKED };
 #define USF_NS_UNKNOWN UINT64_MAX
@@ -362,7 +365,7 @@ struct usf_header {
     F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) \
     F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, mute) \
     F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_space, ns) F(usf_space, monitor_pid) F(usf_space, monitor_start) \
-    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, object) F(usf_space, tail) F(usf_header, nr_ready) \
+    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, object) F(usf_space, monitor_tid) F(usf_space, looped) F(usf_space, tail) F(usf_header, nr_ready) \
     F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, moved_ns) F(usf_header, lent_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \

@@ -128,6 +128,7 @@ static int begin_space(int fd, struct usf_header *h, uint64_t ns, uint32_t *spac
         shm_end_runs(h, i);
         atomic_store(&sp->monitor, 0);
         atomic_store(&sp->object, USF_OBJECT_UNKNOWN);
+        atomic_store(&sp->looped, 0);
         atomic_store(&sp->tried, 0);
         atomic_store(&sp->missed.since, 0);
         atomic_store(&sp->ns, ns);

@@ -27,6 +27,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import build  # noqa: E402
 import watch  # noqa: E402
+sys.path.insert(0, str(HERE.parent))
+import sweep  # noqa: E402
 
 PYTHON = '/usr/bin/python3'
 CASES = {}
@@ -96,7 +98,7 @@ def run_once(c, usf, python, timeout):
     top = pathlib.Path(tempfile.mkdtemp(prefix=f'apps-{c.name}-'))
     instance = f'apps-{os.getpid()}-{c.name}'[:60]
     running = []
-    start = time.monotonic()
+    start, began = time.monotonic(), time.time()
     try:
         for i in range(c.copies):
             folder = top / str(i)
@@ -126,6 +128,7 @@ def run_once(c, usf, python, timeout):
             watch.end_session(p.pid)
         if usf:
             watch.remove_instance(usf, instance)
+        sweep.sweep(since=began)        # programs of the case that were killed
         shutil.rmtree(top, ignore_errors=True)
 
 

@@ -62,7 +62,7 @@ static void remove_dir(void)
 
 static void enter_dir(void)
 {
-    snprintf(dir, sizeof dir, "%s/usf-fuzz-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+    snprintf(dir, sizeof dir, "%s/usf-fuzz-%d-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", getpid());
     if (!getcwd(home, sizeof home) || !mkdtemp(dir) || chdir(dir)) exit(77);
     atexit(remove_dir);
 }

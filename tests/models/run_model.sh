@@ -1,10 +1,15 @@
 #!/bin/sh
 # Search a Promela model to the end.  SPDX-License-Identifier: Apache-2.0
-# usage: run_model.sh holds|fails full|bits=N MODEL [-DFLAG...]
+# usage: run_model.sh [--trail] holds|fails full|bits=N MODEL [-DFLAG...]
+#   --trail: print the steps to the error that is found, all of them (of a mutation, too); the shortest that a breadth-first search
+#   finds with `full`, or at all the first
 #   holds: no error may be found; fails: a mutation, whose error must be found
 #   full: every state; bits=N: for big models, a hash table of 2^N bits (may overlook states, never invents errors;
 #   the fuller the table, the sooner the search ends)
 set -u
+trail=
+[ "${1-}" = --trail ] && { trail=1; shift; }
+[ $# -ge 3 ] || { echo "usage: run_model.sh [--trail] holds|fails full|bits=N MODEL [-DFLAG...]"; exit 2; }
 expect=$1 search=$2 model=$3
 shift 3
 command -v spin >/dev/null || { echo "spin is not installed"; exit 77; }
@@ -15,7 +20,7 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 spin -a "$@" "$model" >generate.log 2>&1 || { cat generate.log; exit 1; }
 case $search in
-full) flags="-DCOLLAPSE -DMEMLIM=2000" options="" ;;
+full) flags="-DCOLLAPSE -DMEMLIM=2000${trail:+ -DBFS}" options="" ;;
 bits=*) flags="-DBITSTATE" options="-w${search#bits=}" ;;
 *) echo "search is full or bits=N, not $search"; exit 1 ;;
 esac
@@ -27,6 +32,12 @@ if grep -qE 'out of memory|max search depth too small|exceeded' search.log; then
     cat search.log
     echo "the search was not complete"
     exit 1
+fi
+# Where no spin step says what it does, the line of the model that it executes does.
+if [ -n "$trail" ] && [ -f "$(basename "$model").trail" ]; then
+    spin -t -p -g -l -k "$(basename "$model").trail" "$@" "$model"
+elif [ -n "$trail" ]; then
+    echo "no error was found: there is no trail"
 fi
 case $expect/$errors in
 holds/0) exit 0 ;;

@@ -56,7 +56,7 @@ static char check_dir[64];
 
 static inline const char *check_tempdir_in(const char *parent)
 {
-    snprintf(check_dir, sizeof check_dir, "%s/usf-test-XXXXXX", parent);
+    snprintf(check_dir, sizeof check_dir, "%s/usf-test-%d-XXXXXX", parent, getpid());     /* tests/sweep.py knows it by the number */
     if (!mkdtemp(check_dir)) exit(SKIP);
     return check_dir;
 }

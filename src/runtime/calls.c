@@ -1,11 +1,14 @@
 /* src/runtime/calls.c - system calls that wait.  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/runtime.h"
 
@@ -305,16 +308,112 @@ static short events_of(const struct gate_frame *f)
 
 static uint8_t *blocks_of(struct rt_thread *t, const struct gate_frame *f) { return &t->blocks[f->rax % RT_CALL_KINDS]; }
 
+/* Others wait for the core.  A call that sleeps in the kernel sleeps with the core lent, which nobody takes for a while; and whoever is woken there
+ * runs at once, only to queue for a core: two switches more.  So try without sleeping, let the others have a turn, in which they may well
+ * bring what the call waits for, and try again.  Not beside those that compute for long: a turn of theirs is longer than such a sleep. */
+#define SURE_LOOKS  32u             /* in a row that found something, and then it is asked whether it is a file that is always ready */
+#define LONG_TURN   1000000u        /* ns */
+#define FIRST_PAUSE 64u             /* calls without turns after a long one; doubled each time */
+#define LAST_PAUSE  16384u
+#define NOWAIT      8               /* RWF_NOWAIT */
+
+/* It would return at once: nothing is gained by letting others run. */
+static bool never_blocks(const struct gate_frame *f)
+{
+    long flags = usf_syscall(__NR_fcntl, f->rdi, F_GETFL);
+    if (flags < 0 || flags & O_NONBLOCK) return true;
+    switch ((uint32_t)f->rax) {
+    case __NR_recvfrom: case __NR_sendto: case __NR_recvmmsg: case __NR_sendmmsg: return f->r10 & MSG_DONTWAIT;
+    case __NR_recvmsg: case __NR_sendmsg: return f->rdx & MSG_DONTWAIT;
+    }
+    return false;
+}
+
+/* Not at files that are always ready. */
+static bool is_worth_a_look(const struct gate_frame *f, uint8_t *looks)
+{
+    if (*looks == SURE_LOOKS && usf_syscall(__NR_lseek, f->rdi, 0, SEEK_CUR) == -ESPIPE) *looks = 0;
+    if (*looks < SURE_LOOKS) return true;
+    ++*looks;
+    return false;
+}
+
+/* The call itself, where the kernel can make it so: poll says that a socket is not writable long before it is full.  Nothing that is
+ * empty: it is not the same there. */
+static long try_now(struct rt_thread *t, const struct gate_frame *f)
+{
+    struct iovec v = {(void *)f->rsi, f->rdx};
+    long nr = (uint32_t)f->rax == __NR_read ? __NR_preadv2 : (uint32_t)f->rax == __NR_write ? __NR_pwritev2 : 0;
+    if (!nr || !f->rdx || (t->no_nowait && t->no_nowait--)) return -EOPNOTSUPP;
+    long r = usf_syscall(nr, f->rdi, &v, 1, -1, -1, NOWAIT);
+    if (r == -EOPNOTSUPP || r == -ENOSYS) t->no_nowait = UINT8_MAX;
+    return r == -ENOSYS ? -EOPNOTSUPP : r;
+}
+
+enum tried { WOULD_SLEEP, MAY_SLEEP, DONE };
+
+static enum tried try_call(struct rt_thread *t, const struct gate_frame *f, short events, long *r)
+{
+    *r = try_now(t, f);
+    if (*r != -EAGAIN && *r != -EOPNOTSUPP) return DONE;
+    return is_ready((int)f->rdi, events) ? MAY_SLEEP : WOULD_SLEEP;
+}
+
+/* Whoever is woken often for a short time is to become a guest: the turns in between say nothing against it. */
+static void give_a_turn(struct rt_thread *t)
+{
+    uint32_t bursts = t->self.short_bursts;
+    uint64_t from = os_now();
+    sched_yield_core(&rt.sched, &t->self, false);
+    t->self.short_bursts = bursts;
+    if (os_now() - from < LONG_TURN) t->pause = 0;
+    else t->pause = !t->pause ? FIRST_PAUSE : t->pause < LAST_PAUSE ? 2 * t->pause : LAST_PAUSE;
+    t->turns_off = t->pause;
+}
+
+static long call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events)
+{
+    uint8_t *looks = &t->looks[f->rax % RT_CALL_KINDS];
+    enum tried tried = MAY_SLEEP;
+    uint32_t lost = t->self.lost;
+    long r;
+    if (is_worth_a_look(f, looks)) {
+        act_upon_cancel(f);
+        tried = try_call(t, f, events, &r);
+        *looks = tried == WOULD_SLEEP ? 0 : (uint8_t)(*looks + 1);
+        if (tried == WOULD_SLEEP && never_blocks(f)) tried = MAY_SLEEP;
+        if (tried == WOULD_SLEEP && (!t->turns_off || !t->turns_off--)) {
+            uint32_t handlers = t->handlers;
+            give_a_turn(t);
+            if (t->handlers != handlers && !t->restart) return -EINTR;
+            act_upon_cancel(f);
+            tried = try_call(t, f, events, &r);
+        }
+    }
+    if (tried != DONE) {
+        r = rt_call_away(t, f, tried == WOULD_SLEEP);
+        if (tried == MAY_SLEEP && t->self.lost != lost) *blocks_of(t, f) = SURE;
+    } else if ((uint32_t)f->rax == __NR_write && r > 0 && (uint64_t)r < f->rdx && !never_blocks(f)) {
+        struct gate_frame rest = *f;        /* one that may sleep writes all */
+        rest.rsi += (uint64_t)r;
+        rest.rdx -= (uint64_t)r;
+        long more = rt_call_away(t, &rest, false);
+        if (more > 0) r += more;
+    }
+    return r;
+}
+
 static long make_call(struct rt_thread *t, struct gate_frame *f)
 {
     uint8_t *blocks = blocks_of(t, f);
+    short events = events_of(f);
+    if (events && has_core(t) && sched_core_is_wanted(&rt.sched)) return call_while_wanted(t, f, events);
     if (!*blocks) {
         uint32_t lost = t->self.lost;
         long r = rt_call_away(t, f, false);
         if (t->self.lost != lost) *blocks = SURE;
         return r;
     }
-    short events = events_of(f);
     bool certain = t->self.guest || guess(t, blocks) || !events || !is_ready((int)f->rdi, events);
     if (!certain || !events) --*blocks;
     return rt_call_away(t, f, certain);
@@ -415,7 +514,7 @@ __attribute__((noinline)) static long look_at_lend(struct rt_thread *t, struct g
 static long call_may_block(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
+    if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel || sched_core_is_wanted(&rt.sched))) return may_block(f);
     if (USF_UNLIKELY(++t->lends % LENDS_A_LOOK == 0)) return look_at_lend(t, f);
     return lend(t, f);
 }

@@ -43,6 +43,9 @@ struct rt_thread {
     uint64_t watched_word;          /* its lends are being watched: the word of its core when that began */
     uint64_t waits, cpu_ns;         /* os_own_waits, when that was last looked at */
     uint8_t blocks[RT_CALL_KINDS];  /* by number: how sure we are that such a call will block (calls.c) */
+    uint8_t looks[RT_CALL_KINDS];   /* by number: looks in a row that found such a call ready */
+    uint8_t no_nowait;              /* so many are made without it, for which the kernel has said that it cannot */
+    uint32_t turns_off, pause;      /* calls for which no turn is given to others before they sleep: left, and when it was last set */
     uint32_t restart;               /* the last handler had SA_RESTART */
     union {
         struct {

@@ -1,7 +1,8 @@
 /* bench/policy_bench.c - what a decision costs.  SPDX-License-Identifier: Apache-2.0
  *
  * usage: policy-bench [POLICY]           ns per stopped, enqueue, pick and started together, all that a policy is asked for when a core changes
- *                                        tasks, for each built-in policy or one, on machines of 2 to 256 cores with 1 to 512 processes that have something ready
+ *                                        tasks, for each built-in policy or one, on machines of 2 to 256 cores with 1 to 512
+ *                                        processes that have something ready
  *        policy-bench scale [THREADS]    fl by so many threads at the same time, without a lock, and each under the scheduler's */
 #include <pthread.h>
 #include <stddef.h>

@@ -150,7 +150,8 @@ int main(int argc, char **argv)
     size = opt_long(argc, argv, "--size", 100);
     const char *kind = opt_str(argc, argv, "--kind", "socket"), *as = opt_str(argc, argv, "--as", "threads");
     int sockets = !strcmp(kind, "socket"), threads = !strcmp(as, "threads");
-    if (groups < 1 || pairs < 1 || messages < 1 || size < 4 || size > SIZE_MAX_BYTES) die("--groups, --pairs and --messages must be positive, --size 4 to 4096");
+    if (groups < 1 || pairs < 1 || messages < 1 || size < 4 || size > SIZE_MAX_BYTES)
+        die("--groups, --pairs and --messages must be positive, --size 4 to 4096");
     if (!sockets && strcmp(kind, "pipe")) die("--kind is socket or pipe");
     if (!threads && strcmp(as, "processes")) die("--as is threads or processes");
 

@@ -7,7 +7,8 @@
  * Slots.  Programs are spread evenly over the partitions of a level; those that are left over go to the next wider level, down
  * to the whole machine (II-B).  Time goes to one level at a time: a slot is a level and a turn; in it every partition of this level
  * runs one program.  A program of a level with k partitions gets 1/k of the machine in its slot, which is k times as long as
- * one of the whole machine: so everybody gets the same share, times its weight.  The shortest slot takes usf_pol.slice.  The slot
+ * one of the whole machine: so everybody gets the same share, times its weight; what somebody did not get so, longer slots make up for
+ * (made_up_for).  The shortest slot takes usf_pol.slice.  The slot
  * that has not been served for longest is next; one whose programs have nothing to run is skipped, or ends at the next tick.
  * A program that does not follow its share (USF_PROC_MALLEABLE) is not given a partition with less cores than it has threads: it goes
  * to a wider level.  Those that are not to be coscheduled (II-C, USF_PROC_NO_GANG) have a slot together, with as much time as

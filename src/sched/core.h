@@ -28,8 +28,8 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
 void core_enqueue(struct sched *s, uint32_t task, enum usf_why why);
 void core_dequeue(struct sched *s, uint32_t task);
 /* The next task for this core, taken out of the queues, or USF_NONE.  Those that busy-wait in vain are passed over;
- * if there are only such, CORE_ANY takes one of them.  CORE_NEAR leaves yielders of other cores alone: to fetch one takes
- * longer than most waits. */
+ * if there are only such, CORE_ANY takes one of them.  CORE_NEAR leaves yielders of other cores alone for a millisecond: to fetch
+ * one takes longer than most waits. */
 enum core_need { CORE_ANY, CORE_USEFUL, CORE_NEAR };
 uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need);
 /* `task` (which the core's word names) gives the core up: to `next`, or to nobody.  False: idle now. */

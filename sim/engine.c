@@ -263,6 +263,7 @@ void sim_inst_end(struct sim *s, struct sim_inst *i)
 static void arrive(struct sim *s, struct sim_inst *i)
 {
     s->nr_arrivals--;
+    s->worked_at = s->now;
     i->begun = true;
     i->st->start_ns = s->now - SIM_T0;
     sim_trace(s, SIM_T_PROGRAM, i->index, SIM_NONE, 0);

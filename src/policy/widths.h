@@ -136,8 +136,8 @@ static inline bool widths_choose(struct usf_pol *p, uint32_t programs, bool anew
     }
     for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next, n++) {
         struct equi_proc *e = equi_proc_of(p, i - 1);
+        equi_due(in, p->now + WIDTHS_PERIOD / 2 * p->quantum);     /* also for one that has finished nothing yet: it may, and nothing else may come */
         if (!usf_proc(p, i - 1)->progress) continue;
-        equi_due(in, p->now + WIDTHS_PERIOD / 2 * p->quantum);
         if (part_any(e->old)) continue;         /* it has not followed yet */
         speedup_look(&e->measured, part_count(e->mine), usf_proc(p, i - 1)->progress, p->now, WIDTHS_PERIOD * p->quantum, p->quantum);
     }

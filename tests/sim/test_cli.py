@@ -237,6 +237,18 @@ class Results(Base):
         runs = json.loads(self.sim(*args, '--json').stdout)['runs']
         self.assertEqual(len({(r['policy'], r['trace_hash']) for r in runs}), 9)
 
+    def test_long_gap(self):
+        """Nobody is there for longer than it takes to find that nobody can go on."""
+        for policy in ('coop', 'equi', 'eevdf'):
+            r = self.run_json('program p\nthread\ncompute 1ms\nend\nend\nstart p\nstart p at 60s\n', '-m', 'core:4', '-p', policy)['runs'][0]
+            self.assertTrue(r['ok'], r)
+
+    def test_speedup(self):
+        """A program that makes use of cores gets them from one that does not."""
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'sim', 'workloads', 'speedup-mix.usfw')
+        end = {r['policy']: r['makespan_ns'] for r in json.loads(self.sim('run', path, '-m', '4x6-opteron', '-p', 'equi,speedup', '--no-alone', '--json').stdout)['runs']}
+        self.assertLess(end['speedup'], 0.95 * end['equi'])
+
     def test_numbers(self):
         r = self.run_json(self.TWO, '-m', 'core:4', '-p', 'coop')['runs'][0]
         self.assertEqual(r['busy_ns'] + r['spin_ns'] + r['kernel_ns'] + r['idle_ns'], r['makespan_ns'] * 4)

@@ -292,6 +292,7 @@ void sched_move(struct sched *s, struct sched_self *me)
         core_place(s, me->task, USF_WHY_RETURN, &k);
     } else if (usf_may_run(&s->pol, me->task, core)) {
         core_leave(s, me, &k);
+        core_arrive(s, me);     /* a late waker may have bound it elsewhere */
         return;
     } else {
         uint32_t next = core_pick(s, core, CORE_ANY);

@@ -169,38 +169,6 @@ class Language(Base):
         self.assertTrue(r['makespan_ns'] > 5000000)
 
 
-class Deaths(Base):
-    KILLED = """channel c 0
-program a
-  thread main
-    compute 1ms
-  end
-  thread waiter %d
-    %s c
-  end
-end
-program b
-  thread main
-    recv c
-    compute 1ms
-  end
-  thread sender
-    compute 2ms
-    send c
-  end
-end
-start a
-start b at 5ms
-"""
-
-    def test_waiters_in_the_channel_of_others(self):
-        """What a thread waited for that was killed goes to the next."""
-        for policy in ('coop', 'fifo', 'eevdf', 'linux@cfs'):
-            for n in (1, 3):
-                r = self.one(self.KILLED % (n, 'recv'), '-p', policy)
-                self.assertAlmostEqual(r['makespan_ns'], 8e6, delta=1e6)
-
-
 class Machines(Base):
     def shape(self, spec):
         return self.run_json(threads('compute 1ms'), '-m', spec)['topology']

@@ -315,6 +315,7 @@ void sim_take_off(struct sim *s, struct sim_thread *t)
         s->nr_timers--;
         sim_heap_clear(&s->heap, s->id_thread + t->k.id);
     }
+    sim_queue_leave(s, t);
     t->k.state = SIM_K_DEAD;
     if (s->k->remove) s->k->remove(s, &t->k);
     if (was == SIM_K_RUNNING) sim_schedule(s, cpu);

@@ -84,7 +84,8 @@ struct sim_thread {
     uint32_t code;              /* that it executes, SIM_NO_CODE: member of a team */
     uint32_t number;            /* within its program */
     uint32_t children, parent, parent_number;   /* spawned and not ended; by whom */
-    uint32_t wait_next;         /* in a queue of waiters: id + 1 */
+    uint32_t wait_next, wait_prev;      /* in a queue of waiters: id + 1 */
+    struct sim_queue *waits_in; /* ... this one; null: in none */
     uint32_t next_of_inst, prev_of_inst;        /* id + 1 */
     uint32_t spin_at;           /* index + 1 in the list of spinners */
     struct sim_queue join, dock;        /* it waits for its children; for its team's next region */
@@ -231,6 +232,7 @@ void sim_retime(struct sim *s, uint32_t cpu);
 void sim_wake(struct sim *s, struct sim_thread *t, enum sim_kwhy why);      /* ASLEEP or NEW */
 void sim_schedule(struct sim *s, uint32_t cpu);
 void sim_stop(struct sim *s, uint32_t cpu, enum sim_stop why);  /* its thread is off it, in no queue yet */
+void sim_queue_leave(struct sim *s, struct sim_thread *t);
 void sim_take_off(struct sim *s, struct sim_thread *t);         /* wherever it is: it ends */
 void sim_bind(struct sim *s, struct sim_thread *t, uint32_t cpu);
 void sim_step_in_vain(struct sim *s, uint32_t cpu, struct sim_thread *t);  /* its next yield, without its fiber */

@@ -9,10 +9,12 @@
 void sim_queue_push(struct sim *s, struct sim_queue *q, struct sim_thread *t)
 {
     t->wait_next = 0;
+    t->wait_prev = q->tail;
     if (q->tail) sim_thread(s, q->tail - 1)->wait_next = t->k.id + 1;
     else q->head = t->k.id + 1;
     q->tail = t->k.id + 1;
     q->len++;
+    t->waits_in = q;
 }
 
 struct sim_thread *sim_queue_pop(struct sim *s, struct sim_queue *q)
@@ -20,10 +22,26 @@ struct sim_thread *sim_queue_pop(struct sim *s, struct sim_queue *q)
     if (!q->head) return 0;
     struct sim_thread *t = sim_thread(s, q->head - 1);
     q->head = t->wait_next;
-    if (!q->head) q->tail = 0;
+    if (q->head) sim_thread(s, q->head - 1)->wait_prev = 0;
+    else q->tail = 0;
     q->len--;
     t->wait_next = 0;
+    t->waits_in = 0;
     return t;
+}
+
+/* It is killed while it waits: in a channel that other programs use it would be granted what the next one waits for. */
+void sim_queue_leave(struct sim *s, struct sim_thread *t)
+{
+    struct sim_queue *q = t->waits_in;
+    if (!q) return;
+    if (t->wait_prev) sim_thread(s, t->wait_prev - 1)->wait_next = t->wait_next;
+    else q->head = t->wait_next;
+    if (t->wait_next) sim_thread(s, t->wait_next - 1)->wait_prev = t->wait_prev;
+    else q->tail = t->wait_prev;
+    q->len--;
+    t->wait_next = t->wait_prev = 0;
+    t->waits_in = 0;
 }
 
 /* ---- waiting ---------------------------------------------------------------------------------------- */

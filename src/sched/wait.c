@@ -288,15 +288,19 @@ void sched_move(struct sched *s, struct sched_self *me)
     away_no_guest(s, me);
     if (me->task == USF_NONE || !core_enter(s, me)) return;
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
-    if (state_of(t) != USF_TASK_RUNNING || usf_may_run(&s->pol, me->task, core)) {
+    if (state_of(t) != USF_TASK_RUNNING) {      /* its core was taken unseen, or it was a guest: queue for one */
+        core_place(s, me->task, USF_WHY_RETURN, &k);
+    } else if (usf_may_run(&s->pol, me->task, core)) {
         core_leave(s, me, &k);
+        core_arrive(s, me);     /* a late waker may have bound it elsewhere */
         return;
+    } else {
+        uint32_t next = core_pick(s, core, CORE_ANY);
+        core_set_state(s, me->task, ST(USF_TASK_RUNNING), USF_TASK_READY);
+        core_give(s, core, me->task, next, &k);
+        core_enqueue(s, me->task, USF_WHY_RETURN);
+        core_fill_all(s, &k);
     }
-    uint32_t next = core_pick(s, core, CORE_ANY);
-    core_set_state(s, me->task, ST(USF_TASK_RUNNING), USF_TASK_READY);
-    core_give(s, core, me->task, next, &k);
-    core_enqueue(s, me->task, USF_WHY_RETURN);
-    core_fill_all(s, &k);
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
     core_wait_turn(s, me);

@@ -330,8 +330,7 @@ the makespans of TA and CO in B to D (within 2 and 6 points); those of EQ, TA an
 - Set A: nobody gains over BP (99 to 103 %); the paper's EQ has 89 %, TA 95 %.
 
 `speedup` is no better than TA: no less slowdown, no shorter makespan, and more reconfigurations. UE is not in the paper's table. Where one program makes use of cores that another does
-not, it helps: `usf sim run speedup-mix -m 4x6-opteron -p equi,speedup` ends after 38.0 s instead of 42.0. With teams that spin (`adaptive`) there instead of blocking it measures
-nothing: where no task is ever ready no scheduling point and no tick comes to the policy, and equi does not widen partitions then either (51.7 s).
+not, it helps: `usf sim run speedup-mix -m 4x6-opteron -p equi,speedup` ends after 37.9 s instead of 42.0.
 
 *Explained:* the programs of Table I as they are here have no memory, so that a partition across sockets costs nothing but colder caches: `bench/papers.py table3-memory`, below.
 Regions are limited to 200 a program, to save time. *Not explained:* the slowdowns. The paper gives the distribution of arrivals alone, and how many jobs overlap decides them.

@@ -253,7 +253,7 @@ struct usf_policy_ops {
     /* A task was put on / taken off a core.  Default: nothing. */
     void (*started)(struct usf_pol *p, uint32_t core, uint32_t task);
     void (*stopped)(struct usf_pol *p, uint32_t core, uint32_t task);
-    /* Called by the monitor about once a millisecond while tasks wait.  Default: nothing. */
+    /* Called by the monitor about once a millisecond while tasks wait, and each ten or so while some run and none waits.  Default: nothing. */
     void (*tick)(struct usf_pol *p);
     /* A process's weight, priority, flags or cores, or a queued task's priority, deadline or affinity (it has been taken out with
      * dequeue, and is enqueued anew after) have changed.  Default: nothing. */

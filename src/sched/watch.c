@@ -289,6 +289,9 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
         __builtin_memset(s->watch->barren, 0, sizeof s->watch->barren);
         if (wake_parked(s) || s->watch->nr_unseen) {
             s->watch->quiet = 0;
+            if (!core_enter(s, &me)) return BUSY_TICK_NS;
+            tick(s);                        /* programs may come to run, and end, with nobody waiting at any time */
+            core_leave(s, &me, &k);
             return BUSY_TICK_NS;
         }
         return ++s->watch->quiet > QUIET_LOOKS ? UINT64_MAX : BUSY_TICK_NS;

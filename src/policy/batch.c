@@ -59,7 +59,9 @@ static bool precedes(struct usf_pol *p, uint32_t a, uint32_t b)
 static void arrive(struct usf_pol *p, uint32_t task)
 {
     struct proc *proc = proc_of(p, usf_task(p, task)->proc);
-    if (!proc->arrival) proc->arrival = ++inst_of(p)->arrivals;
+    if (proc->arrival) return;
+    proc->arrival = ++inst_of(p)->arrivals;
+    if (pq_some(proc->on)) inst_of(p)->last = LAST_UNKNOWN;
 }
 
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
@@ -142,12 +144,12 @@ static uint32_t first_in_order(struct usf_pol *p, const uint64_t *seen)
 static uint32_t take_overdue(struct usf_pol *p, uint32_t core, uint32_t i)
 {
     struct pq_core *c = pq_core_of(p, core);
-    uint32_t y = c->yielded.head, of = i;
+    uint32_t y = c->yielded.head, of;
     for (; y; y = usf_task(p, y - 1)->next) {
         of = usf_task(p, y - 1)->proc;
-        if (!precedes(p, i, of) && usf_may_run(p, y - 1, core)) break;
+        if (!precedes(p, i, of) && usf_may_run(p, y - 1, core) && pq_waits(p, y - 1) >= (of == i ? p->quantum : PQ_HELP_NS)) break;
     }
-    if (!y || pq_waits(p, y - 1) < (of == i ? p->quantum : PQ_HELP_NS)) return USF_NONE;
+    if (!y) return USF_NONE;
     c->overdue = 1;
     pq_remove_yielder(p, y - 1);
     return y - 1;
@@ -217,6 +219,7 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct inst *in = inst_of(p);
     uint32_t waiting = pq_core_of(p, core)->yielded.head, i = usf_task(p, task)->proc;
+    arrive(p, task);            /* it may have run before this policy was in force */
     pq_set(proc_of(p, i)->on, core);
     mark_of(p, task)->on = 1;
     if (in->last != LAST_UNKNOWN && (!in->last || precedes(p, in->last - 1, i))) in->last = i + 1;
@@ -233,7 +236,7 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
     if (in->last == i + 1 && !pq_some(proc_of(p, i)->on)) in->last = LAST_UNKNOWN;
 }
 
-/* While tasks wait: who came to wait before a later program's task took a core has one, too. */
+/* Who came to wait before a later program's task took a core has one, too. */
 static void tick(struct usf_pol *p)
 {
     static const uint64_t nobody[PQ_PROC_WORDS];

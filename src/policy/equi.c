@@ -145,7 +145,10 @@ static bool follow_thresholds(struct usf_pol *p, uint32_t units)
 {
     struct equi_inst *in = equi_inst_of(p);
     uint32_t before = in->level, settled;
-    if (!units) return false;
+    if (!units) {
+        if (!in->first) in->level = in->crossed = 0;       /* nobody is left: the next one has the machine */
+        return false;
+    }
     in->level = part_next_level(&in->map, before, units, false);
     settled = part_next_level(&in->map, in->level, units, true);
     if (settled == in->level) {
@@ -434,7 +437,7 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
     if (!guest) e->vtime += ran * 100 / (weight ? weight : 100);
     e->running--;
     asleep(p, i);
-    review_if_due(p);           /* where no task ever waits there is no pick and no tick */
+    review_if_due(p);           /* where no task waits there is no pick, and few ticks */
 }
 
 static void tick(struct usf_pol *p)

@@ -192,7 +192,7 @@ static void turn_over(struct usf_pol *p)
     }
     find_poorest(p);
     for (uint32_t c = 0; c < p->nr_cores; c++) judge(p, c, true);
-    if (slot != USF_NONE && before != in->slot) note_change(p, due);
+    if (slot != USF_NONE && before != in->slot && in->nr_queued) note_change(p, due);
 }
 
 static bool slot_is_idle(struct usf_pol *p)
@@ -532,6 +532,7 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     mark_of(p, task)->running = 1;
     join(p, i);
     proc_of(p, i)->running++;
+    core_of(p, core)->began = p->now;
     proc_of(p, i)->starts += p->now;
     core_of(p, core)->yields = 0;
     judge(p, core, false);
@@ -545,8 +546,8 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
     if (!mark_of(p, task)->running) return;         /* it ran before this policy was in force */
     mark_of(p, task)->running = 0;
     proc_of(p, i)->running--;
-    proc_of(p, i)->starts -= usf_core(p, core)->since;
-    proc_of(p, i)->used += (p->now - usf_core(p, core)->since) * 100 / (usf_proc(p, i)->weight ? usf_proc(p, i)->weight : 100);
+    proc_of(p, i)->starts -= core_of(p, core)->began;
+    proc_of(p, i)->used += (p->now - core_of(p, core)->began) * 100 / (usf_proc(p, i)->weight ? usf_proc(p, i)->weight : 100);
     note_idle(p, i);
 }
 

@@ -38,6 +38,7 @@ wait $two || fail "a program did not end well"
 [ "$(cat "$dir/1.out" "$dir/2.out" | tr '\n' ' ')" = "done done " ] || fail "the programs did not do their work"
 grep -q unscheduled "$dir"/*.err && fail "a program left the instance"
 
+two=
 # All who would miss the monitor are killed while it is in there: it finds that out by itself.
 "$usf" clean -i "$instance" --force >/dev/null 2>&1
 rm -f "$dir/end"

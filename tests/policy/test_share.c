@@ -80,7 +80,7 @@ static void run_for(uint64_t ms)
 {
     for (; ms; ms--) {
         m.pol.now += MS;
-        if (anybody_waits()) m.ops.tick(&m.pol);
+        if (anybody_waits() || m.pol.now / MS % 10 == 0) m.ops.tick(&m.pol);       /* as src/sched/watch.c does */
         for (uint32_t c = 0; c < m.pol.nr_cores; c++) {
             const struct usf_pol_core *core = &m.cores[c];
             if (!anybody_waits()) break;
@@ -142,12 +142,14 @@ static void programs_come_and_go(void)
     }
     for (uint32_t n = 12; n >= 1; n--) {
         machine_remove_proc(&m, n);
-        for (int i = 0; i < 6; i++) {       /* where all have a core there are no ticks; the end of a region will do */
-            run_for(50);
-            if (m.task[0].doing == RUNNING) machine_switch(&m, m.task[0].core, BLOCKED, USF_WHY_WAKE), machine_wake(&m, 0, USF_WHY_WAKE);
-        }
+        run_for(300);
         shares_are_sound(n, ta_size(n));
     }
+    arrive(1, WIDTH, 100);
+    run_for(300);
+    machine_remove_proc(&m, 0), machine_remove_proc(&m, 1);
+    arrive(0, WIDTH, 100);
+    EXPECT(size_of_share(0) == 24, "who comes after all have left has %u cores", size_of_share(0));
     machine_free(&m);
 }
 

@@ -155,7 +155,9 @@ void turns_run(struct turns *t, uint64_t ns)
             uint64_t waits = t->task[i].state == QUEUED ? t->pol.now - t->tasks[i].ready_since : 0;
             if (waits > t->longest_wait) t->longest_wait = waits;
         }
-        if (t->pol.now % MS == 0) t->ops.tick(&t->pol);
+        bool waits = false;
+        for (uint32_t c = 0; c < t->pol.nr_cores && !waits; c++) waits = any_waits(t, c);
+        if (t->pol.now % (waits ? MS : 10 * MS) == 0) t->ops.tick(&t->pol);      /* as src/sched/watch.c does */
         for (uint32_t c = 0; c < t->pol.nr_cores; c++) step(t, c);
         if (t->each_step) t->each_step(t);
     }

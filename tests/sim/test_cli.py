@@ -248,6 +248,7 @@ class Results(Base):
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'sim', 'workloads', 'speedup-mix.usfw')
         end = {r['policy']: r['makespan_ns'] for r in json.loads(self.sim('run', path, '-m', '4x6-opteron', '-p', 'equi,speedup', '--no-alone', '--json').stdout)['runs']}
         self.assertLess(end['speedup'], 0.95 * end['equi'])
+        self.assertLess(end['equi'], 45e9, 'not widened when the other had ended')
 
     def test_numbers(self):
         r = self.run_json(self.TWO, '-m', 'core:4', '-p', 'coop')['runs'][0]

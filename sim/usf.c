@@ -310,7 +310,7 @@ static bool round_of(struct sim *s, struct sim_thread *t, bool yields)
 /* All that is ready waits in vain, as the thread itself: to hand the core around between them, which takes a decision and a switch each time, leads
  * to nothing.  So they are left as they are, until one is ready that has use for a core: then all go on yielding until it has one.  Differs
  * from yielding all the time, as `every_yield` has it, in who has the core meanwhile, and in how far each is in its round when it goes on; the lock's
- * load is reckoned (lock_wait_behind).  tests/sim/test_rest.c bounds what comes of it. */
+ * load is reckoned (lock_wait_behind).  tests/sim/test_vain.c bounds what comes of it. */
 static void rest(struct sim *s, struct sim_thread *t, bool yields)
 {
     if (!spinner_add(s, t)) sim_fail(s, -ENOMEM, "no memory");

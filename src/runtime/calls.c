@@ -1,14 +1,11 @@
 /* src/runtime/calls.c - system calls that wait.  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "runtime/runtime.h"
 
@@ -26,7 +23,7 @@ static bool ended_unseen(const struct rt_thread *t, long r, struct rt_signals be
 /* glibc from 2.41 on acts upon pthread_cancel at one place only, before it makes a call (gate.h): its handler does nothing here.  So go
  * there before a wait begins that is not its own call, or a look that may do instead, and after a handler has run; its word is 0 while
  * there is nothing to act upon. */
-static void act_upon_cancel(const struct gate_frame *f)
+void rt_act_upon_cancel(const struct gate_frame *f)
 { if (f->cancel && *(const volatile uint32_t *)f->cancel) gate_syscall(f, __NR_getpid, 0, 0, 0, 0, 0, 0); }
 
 static long call_once(struct rt_thread *t, struct gate_frame *f, bool certain, bool *again)
@@ -145,12 +142,12 @@ static long cancellable_futex(struct rt_thread *t, const struct gate_frame *f, c
         t->restart = 0;
         t->sync.seen = t->handlers;             /* a handler that runs from here on is noticed, one before has left its mark */
         __asm__ volatile("" ::: "memory");
-        act_upon_cancel(f);
+        rt_act_upon_cancel(f);
         t->sync.handlers = &t->handlers;
         long r = sync_futex(&rt.sync, &t->sync, (uint32_t *)f->rdi, op, (uint32_t)f->rdx, timeout, (uint32_t *)f->r8, (uint32_t)f->r9);
         t->sync.handlers = 0;
         if (r == SYNC_HANDLER || (r == -EINTR && waits(op & FUTEX_CMD_MASK) && !timeout && t->restart)) continue;
-        if (r == -EINTR) act_upon_cancel(f);
+        if (r == -EINTR) rt_act_upon_cancel(f);
         return r;
     }
 }
@@ -280,7 +277,7 @@ static long call_sigtimedwait(struct gate_frame *f)
 static bool guess(struct rt_thread *t, uint8_t *blocks)
 { return *blocks && !sched_core_is_wanted(&rt.sched) && ++t->guesses % LOOK_EVERY; }
 
-static bool is_ready(int fd, short events)
+bool rt_is_ready(int fd, short events)
 {
     struct pollfd p = {.fd = fd, .events = events};
     return usf_syscall(__NR_poll, &p, 1, 0) != 0;
@@ -306,115 +303,23 @@ static short events_of(const struct gate_frame *f)
     return is_in(writes, sizeof writes / sizeof *writes, (uint32_t)f->rax) ? POLLOUT : 0;
 }
 
+/* Reading nothing from what is empty does not block. */
+static bool is_empty(const struct gate_frame *f) { return !f->rdx && ((uint32_t)f->rax == __NR_read || (uint32_t)f->rax == __NR_write); }
+
 static uint8_t *blocks_of(struct rt_thread *t, const struct gate_frame *f) { return &t->blocks[f->rax % RT_CALL_KINDS]; }
-
-/* Others wait for the core.  A call that sleeps in the kernel sleeps with the core lent, which nobody takes for a while; and whoever is woken there
- * runs at once, only to queue for a core: two switches more.  So try without sleeping, let the others have a turn, in which they may well
- * bring what the call waits for, and try again.  Not beside those that compute for long: a turn of theirs is longer than such a sleep. */
-#define SURE_LOOKS  32u             /* in a row that found something, and then it is asked whether it is a file that is always ready */
-#define LONG_TURN   1000000u        /* ns */
-#define FIRST_PAUSE 64u             /* calls without turns after a long one; doubled each time */
-#define LAST_PAUSE  16384u
-#define NOWAIT      8               /* RWF_NOWAIT */
-
-/* It would return at once: nothing is gained by letting others run. */
-static bool never_blocks(const struct gate_frame *f)
-{
-    long flags = usf_syscall(__NR_fcntl, f->rdi, F_GETFL);
-    if (flags < 0 || flags & O_NONBLOCK) return true;
-    switch ((uint32_t)f->rax) {
-    case __NR_recvfrom: case __NR_sendto: case __NR_recvmmsg: case __NR_sendmmsg: return f->r10 & MSG_DONTWAIT;
-    case __NR_recvmsg: case __NR_sendmsg: return f->rdx & MSG_DONTWAIT;
-    }
-    return false;
-}
-
-/* Not at files that are always ready. */
-static bool is_worth_a_look(const struct gate_frame *f, uint8_t *looks)
-{
-    if (*looks == SURE_LOOKS && usf_syscall(__NR_lseek, f->rdi, 0, SEEK_CUR) == -ESPIPE) *looks = 0;
-    if (*looks < SURE_LOOKS) return true;
-    ++*looks;
-    return false;
-}
-
-/* The call itself, where the kernel can make it so: poll says that a socket is not writable long before it is full.  Nothing that is
- * empty: it is not the same there. */
-static long try_now(struct rt_thread *t, const struct gate_frame *f)
-{
-    struct iovec v = {(void *)f->rsi, f->rdx};
-    long nr = (uint32_t)f->rax == __NR_read ? __NR_preadv2 : (uint32_t)f->rax == __NR_write ? __NR_pwritev2 : 0;
-    if (!nr || !f->rdx || (t->no_nowait && t->no_nowait--)) return -EOPNOTSUPP;
-    long r = usf_syscall(nr, f->rdi, &v, 1, -1, -1, NOWAIT);
-    if (r == -EOPNOTSUPP || r == -ENOSYS) t->no_nowait = UINT8_MAX;
-    return r == -ENOSYS ? -EOPNOTSUPP : r;
-}
-
-enum tried { WOULD_SLEEP, MAY_SLEEP, DONE };
-
-static enum tried try_call(struct rt_thread *t, const struct gate_frame *f, short events, long *r)
-{
-    *r = try_now(t, f);
-    if (*r != -EAGAIN && *r != -EOPNOTSUPP) return DONE;
-    return is_ready((int)f->rdi, events) ? MAY_SLEEP : WOULD_SLEEP;
-}
-
-/* Whoever is woken often for a short time is to become a guest: the turns in between say nothing against it. */
-static void give_a_turn(struct rt_thread *t)
-{
-    uint32_t bursts = t->self.short_bursts;
-    uint64_t from = os_now();
-    sched_yield_core(&rt.sched, &t->self, false);
-    t->self.short_bursts = bursts;
-    if (os_now() - from < LONG_TURN) t->pause = 0;
-    else t->pause = !t->pause ? FIRST_PAUSE : t->pause < LAST_PAUSE ? 2 * t->pause : LAST_PAUSE;
-    t->turns_off = t->pause;
-}
-
-static long call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events)
-{
-    uint8_t *looks = &t->looks[f->rax % RT_CALL_KINDS];
-    enum tried tried = MAY_SLEEP;
-    uint32_t lost = t->self.lost;
-    long r;
-    if (is_worth_a_look(f, looks)) {
-        act_upon_cancel(f);
-        tried = try_call(t, f, events, &r);
-        *looks = tried == WOULD_SLEEP ? 0 : (uint8_t)(*looks + 1);
-        if (tried == WOULD_SLEEP && never_blocks(f)) tried = MAY_SLEEP;
-        if (tried == WOULD_SLEEP && (!t->turns_off || !t->turns_off--)) {
-            uint32_t handlers = t->handlers;
-            give_a_turn(t);
-            if (t->handlers != handlers && !t->restart) return -EINTR;
-            act_upon_cancel(f);
-            tried = try_call(t, f, events, &r);
-        }
-    }
-    if (tried != DONE) {
-        r = rt_call_away(t, f, tried == WOULD_SLEEP);
-        if (tried == MAY_SLEEP && t->self.lost != lost) *blocks_of(t, f) = SURE;
-    } else if ((uint32_t)f->rax == __NR_write && r > 0 && (uint64_t)r < f->rdx && !never_blocks(f)) {
-        struct gate_frame rest = *f;        /* one that may sleep writes all */
-        rest.rsi += (uint64_t)r;
-        rest.rdx -= (uint64_t)r;
-        long more = rt_call_away(t, &rest, false);
-        if (more > 0) r += more;
-    }
-    return r;
-}
 
 static long make_call(struct rt_thread *t, struct gate_frame *f)
 {
     uint8_t *blocks = blocks_of(t, f);
     short events = events_of(f);
-    if (events && has_core(t) && sched_core_is_wanted(&rt.sched)) return call_while_wanted(t, f, events);
-    if (!*blocks) {
-        uint32_t lost = t->self.lost;
-        long r = rt_call_away(t, f, false);
+    uint32_t lost = t->self.lost;
+    bool wanted = events && has_core(t) && !is_empty(f) && sched_core_is_wanted(&rt.sched);
+    if (wanted || !*blocks) {
+        long r = wanted ? rt_call_while_wanted(t, f, events) : rt_call_away(t, f, false);
         if (t->self.lost != lost) *blocks = SURE;
         return r;
     }
-    bool certain = t->self.guest || guess(t, blocks) || !events || !is_ready((int)f->rdi, events);
+    bool certain = t->self.guest || guess(t, blocks) || !events || !rt_is_ready((int)f->rdi, events);
     if (!certain || !events) --*blocks;
     return rt_call_away(t, f, certain);
 }
@@ -529,7 +434,7 @@ static long call_wait4(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t || f->rdx & WNOHANG) return rt_pass(f);
-    act_upon_cancel(f);
+    rt_act_upon_cancel(f);
     long r = has_core(t) ? usf_syscall(__NR_wait4, f->rdi, f->rsi, f->rdx | WNOHANG, f->r10) : 0;
     return r ? r : rt_call_away(t, f, true);
 }
@@ -542,7 +447,7 @@ static long call_poll(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
-    act_upon_cancel(f);
+    rt_act_upon_cancel(f);
     struct rt_signals before = rt_signals_of(t);
     bool once = (int)f->rdx == 0;
     long r;
@@ -555,7 +460,7 @@ static long call_ppoll(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
-    act_upon_cancel(f);
+    rt_act_upon_cancel(f);
     struct sync_timespec now = zero;
     struct rt_signals before = rt_signals_of(t);
     long r;
@@ -568,7 +473,7 @@ static long call_epoll_wait(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t || (int)f->r10 == 0) return rt_pass(f);
-    act_upon_cancel(f);
+    rt_act_upon_cancel(f);
     long r = has_core(t) ? usf_syscall6((long)f->rax, (long)f->rdi, (long)f->rsi, (long)f->rdx, 0, (long)f->r8, (long)f->r9) : 0;
     return r ? r : call_for_time(t, f, 3, MILLISECONDS);
 }
@@ -577,7 +482,7 @@ static long call_epoll_pwait2(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
-    act_upon_cancel(f);
+    rt_act_upon_cancel(f);
     struct sync_timespec now = zero;
     long r = has_core(t) ? usf_syscall(__NR_epoll_pwait2, f->rdi, f->rsi, f->rdx, &now, f->r8, f->r9) : 0;
     return r ? r : call_for_time(t, f, 3, TIMESPEC);
@@ -603,7 +508,7 @@ static long call_select(struct gate_frame *f)
     uint32_t probe;
 
     if (!t) return rt_pass(f);
-    act_upon_cancel(f);
+    rt_act_upon_cancel(f);
     struct rt_signals before = rt_signals_of(t);
     long r;
     if (is_zero(f->r8)) {

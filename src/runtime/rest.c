@@ -126,6 +126,12 @@ static bool has_timeout(int fd, int name)
     return usf_syscall(__NR_getsockopt, fd, SOL_SOCKET, name, time, &len) != 0 || time[0] || time[1];
 }
 
+bool rt_has_timeout(int fd, short events)
+{
+    uint64_t device;
+    return type_of(fd, &device) == S_IFSOCK && has_timeout(fd, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO);
+}
+
 static bool waits_for_ever(int fd, int timeout) { return !has_flag(fd, O_NONBLOCK) && !has_timeout(fd, timeout); }
 
 /* An error or the end is left for the program's next call, which gets it bare. */

@@ -44,7 +44,6 @@ struct rt_thread {
     uint64_t waits, cpu_ns;         /* os_own_waits, when that was last looked at */
     uint8_t blocks[RT_CALL_KINDS];  /* by number: how sure we are that such a call will block (calls.c) */
     uint8_t looks[RT_CALL_KINDS];   /* by number: looks in a row that found such a call ready */
-    uint8_t no_nowait;              /* so many are made without it, for which the kernel has said that it cannot */
     uint32_t turns_off, pause;      /* calls for which no turn is given to others before they sleep: left, and when it was last set */
     uint32_t restart;               /* the last handler had SA_RESTART */
     union {
@@ -139,10 +138,15 @@ static inline long rt_pass(struct gate_frame *f) { return gate_call(f); }
 void rt_install_calls(void);
 /* Make the call with the core lent (certain: given up). */
 long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain);
+bool rt_is_ready(int fd, short events);
+void rt_act_upon_cancel(const struct gate_frame *f);
+/* turns.c: a call that waits for `events` on its first argument, while others wait for the core */
+long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events);
 /* One that may block. */
 long rt_make_call(struct gate_frame *f);
 
 /* rest.c */
+bool rt_has_timeout(int fd, short events);     /* a socket that does not wait for ever for these (SO_RCVTIMEO, SO_SNDTIMEO) */
 struct rt_signals { uint32_t handlers, unseen; };
 static inline struct rt_signals rt_signals_of(const struct rt_thread *t) { return (struct rt_signals){t->handlers, t->unseen}; }
 /* Since then there were signals, and none that the program has seen. */

@@ -1,0 +1,184 @@
+/* tests/blocking/turns.c - calls that would sleep while others wait for the core.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Two threads that do nothing but yield want the cores all the time, so each call here looks first, lets them run and looks again.  What the calls
+ * return is what they return bare; the program is to be run both ways. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { WANTERS = 8, BYTES = 1 << 20 };
+
+static atomic_int done, handled, cleaned;
+static int failures;
+
+#define EXPECT(what) do { if (!(what)) { printf("FAILED: line %d: %s (errno %d)\n", __LINE__, #what, errno); failures++; } } while (0)
+
+static void *wants(void *arg)
+{
+    while (!done) sched_yield();
+    return arg;
+}
+
+static void handler(int sig) { (void)sig; handled++; }
+
+static void handle_with(int flags)
+{
+    struct sigaction a = {.sa_handler = handler, .sa_flags = flags};
+    sigaction(SIGALRM, &a, NULL);
+}
+
+static void alarm_in(long us)
+{
+    struct itimerval in = {.it_value = {.tv_usec = us}};
+    setitimer(ITIMER_REAL, &in, NULL);
+}
+
+struct later { int fd; const char *bytes; size_t n; };
+static void *write_later(void *arg)
+{
+    struct later *l = arg;
+    usleep(60000);
+    if (write(l->fd, l->bytes, l->n) != (ssize_t)l->n) abort();
+    return NULL;
+}
+
+static void reads_and_signals(void)
+{
+    int p[2];
+    char c[8];
+    pthread_t t;
+    if (pipe(p)) abort();
+    EXPECT(read(p[0], c, 0) == 0);
+    handle_with(0);
+    alarm_in(20000);
+    EXPECT(read(p[0], c, 1) == -1 && errno == EINTR && handled == 1);
+    handle_with(SA_RESTART);
+    alarm_in(20000);
+    struct later l = {p[1], "ab", 2};
+    pthread_create(&t, NULL, write_later, &l);
+    EXPECT(read(p[0], c, sizeof c) == 2 && handled == 2 && !memcmp(c, "ab", 2));
+    pthread_join(t, NULL);
+    fcntl(p[0], F_SETFL, O_NONBLOCK);
+    EXPECT(read(p[0], c, 1) == -1 && errno == EAGAIN);
+    close(p[1]);
+    EXPECT(read(p[0], c, 1) == 0);
+    close(p[0]);
+}
+
+static void *read_all(void *arg)
+{
+    static char bytes[BYTES];
+    int fd = *(int *)arg;
+    size_t n = 0;
+    for (ssize_t r; (r = read(fd, bytes + n, sizeof bytes - n)) > 0;) n += (size_t)r;
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i] != (char)(i * 7)) return NULL;
+    return n == BYTES ? arg : NULL;
+}
+
+/* Each byte arrives, once and in order, in pieces of all sizes; each blocking write writes all. */
+static void writes_arrive(bool by_pipe)
+{
+    static char bytes[BYTES];
+    int s[2];
+    pthread_t t;
+    void *all;
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 7);
+    if (by_pipe ? pipe(s) : socketpair(AF_UNIX, SOCK_STREAM, 0, s)) abort();
+    pthread_create(&t, NULL, read_all, &s[0]);
+    for (size_t n = 0, i = 0; n < sizeof bytes; i++) {
+        size_t piece = i % 5 == 4 ? 60000 : 100 + i % 4000;
+        if (piece > sizeof bytes - n) piece = sizeof bytes - n;
+        EXPECT(write(s[1], bytes + n, piece) == (ssize_t)piece);
+        n += piece;
+    }
+    close(s[1]);
+    pthread_join(t, &all);
+    EXPECT(all == &s[0]);
+    close(s[0]);
+}
+
+static void broken(void)
+{
+    int s[2];
+    char c[100] = {0};
+    signal(SIGPIPE, handler);
+    for (int kind = 0; kind < 2; kind++) {
+        if (kind ? pipe(s) : socketpair(AF_UNIX, SOCK_STREAM, 0, s)) abort();
+        close(s[0]);
+        handled = 0;
+        EXPECT(write(s[1], c, sizeof c) == -1 && errno == EPIPE && handled == 1);
+        close(s[1]);
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, s)) abort();
+    handled = 0;
+    while (send(s[1], c, sizeof c, MSG_DONTWAIT) > 0) {}        /* full: it is tried from now on */
+    EXPECT(errno == EAGAIN);
+    close(s[0]);
+    EXPECT(send(s[1], c, sizeof c, MSG_NOSIGNAL) == -1 && errno == EPIPE && handled == 0);
+    EXPECT(write(s[1], c, sizeof c) == -1 && errno == EPIPE && handled == 1);
+    close(s[1]);
+}
+
+static void clean(void *arg) { (void)arg; cleaned++; }
+static void *reads_for_ever(void *arg)
+{
+    char c;
+    pthread_cleanup_push(clean, NULL);
+    if (read(*(int *)arg, &c, 1)) abort();
+    pthread_cleanup_pop(0);
+    return NULL;
+}
+
+static void cancelled(void)
+{
+    int p[2];
+    pthread_t t;
+    void *r;
+    if (pipe(p)) abort();
+    for (int i = 0; i < 20; i++) {
+        pthread_create(&t, NULL, reads_for_ever, &p[0]);
+        usleep((unsigned)i * 200);
+        pthread_cancel(t);
+        pthread_join(t, &r);
+        EXPECT(r == PTHREAD_CANCELED && cleaned == i + 1);
+    }
+    close(p[0]), close(p[1]);
+}
+
+static void timeouts(void)
+{
+    int s[2];
+    char c;
+    struct timeval tv = {.tv_usec = 30000};
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, s)) abort();
+    setsockopt(s[0], SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv);
+    EXPECT(recv(s[0], &c, 1, 0) == -1 && errno == EAGAIN);
+    close(s[0]), close(s[1]);
+}
+
+int main(void)
+{
+    pthread_t t[WANTERS];
+    for (int i = 0; i < WANTERS; i++) pthread_create(&t[i], NULL, wants, NULL);
+    reads_and_signals();
+    writes_arrive(false);
+    writes_arrive(true);
+    broken();
+    cancelled();
+    timeouts();
+    done = 1;
+    for (int i = 0; i < WANTERS; i++) pthread_join(t[i], NULL);
+    puts(failures ? "failed" : "ok");
+    return failures != 0;
+}

@@ -424,6 +424,22 @@ static long call_may_block(struct gate_frame *f)
     return lend(t, f);
 }
 
+/* Who closes a descriptor has no other use of it at the same time. */
+static long call_close(struct gate_frame *f)
+{
+    rt_descriptors_change();
+    return call_may_block(f);
+}
+
+static long call_changes_descriptors(struct gate_frame *f)
+{
+    if ((uint32_t)f->rax == __NR_setsockopt && f->rdx != SO_RCVLOWAT) return rt_pass(f);
+    rt_descriptors_change();
+    long r = rt_pass(f);
+    rt_descriptors_change();
+    return r;
+}
+
 static long after_call(struct gate_frame *f, long r)
 {
     if (USF_LIKELY(f->kept_more == rt_self.signals) && sched_end_loan(&rt.sched, &rt_self.self)) return r;
@@ -562,6 +578,7 @@ static const uint16_t files[] = {
     __NR_mount, __NR_umount2,
 };
 
+static const uint16_t changes[] = {__NR_dup2, __NR_dup3, __NR_setsockopt};
 static const uint16_t minor[] = {__NR_close, __NR_set_robust_list, __NR_rseq};
 
 #define INSTALL(list, handler) \
@@ -582,8 +599,9 @@ void rt_install_calls(void)
     MINOR(files);
     MINOR(minor);
     usf_gate_after = after_call;
-    usf_gate_handlers[__NR_close] = call_may_block;
-    usf_gate_handlers[NR_CLOSE_RANGE] = call_may_block;
+    INSTALL(changes, call_changes_descriptors);
+    usf_gate_handlers[__NR_close] = call_close;
+    usf_gate_handlers[NR_CLOSE_RANGE] = call_close;
     usf_gate_handlers[__NR_futex] = call_futex;
     usf_gate_handlers[NR_FUTEX_WAITV] = call_futex_waitv;
     usf_gate_handlers[NR_FUTEX_WAIT] = call_futex_wait;

@@ -43,7 +43,6 @@ struct rt_thread {
     uint64_t watched_word;          /* its lends are being watched: the word of its core when that began */
     uint64_t waits, cpu_ns;         /* os_own_waits, when that was last looked at */
     uint8_t blocks[RT_CALL_KINDS];  /* by number: how sure we are that such a call will block (calls.c) */
-    uint8_t looks[RT_CALL_KINDS];   /* by number: looks in a row that found such a call ready */
     uint32_t turns_off, pause;      /* calls for which no turn is given to others before they sleep: left, and when it was last set */
     uint32_t restart;               /* the last handler had SA_RESTART */
     union {
@@ -142,6 +141,7 @@ bool rt_is_ready(int fd, short events);
 void rt_act_upon_cancel(const struct gate_frame *f);
 /* turns.c: a call that waits for `events` on its first argument, while others wait for the core */
 long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events);
+void rt_descriptors_change(void);       /* what was known of descriptors may no longer be so */
 /* One that may block. */
 long rt_make_call(struct gate_frame *f);
 

@@ -4,17 +4,57 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "runtime/runtime.h"
 
 /* A call that sleeps in the kernel sleeps with the core lent, which nobody takes for a while; and whoever is woken there
  * runs at once, only to queue for a core: two switches more.  So look, let the others have a turn, in which they may well bring what the call
  * waits for, and look again.  Not beside those that compute for long: a turn of theirs is longer than such a sleep. */
-#define SURE_LOOKS  32u             /* in a row that found something, and then it is asked whether it is a file that is always ready */
 #define LONG_TURN   1000000u        /* ns */
 #define FIRST_PAUSE 64u             /* calls without turns after a long one; doubled each time */
 #define LAST_PAUSE  16384u
-#define WHOLE       4096u           /* bytes: a UNIX socket takes so many as one, or none */
+#define WHOLE       4096u           /* bytes: a pipe (PIPE_BUF) and a UNIX socket take so many as one, or none */
+#define NOWAIT      8               /* RWF_NOWAIT */
+
+/* ---- what a descriptor is ------------------------------------------------------------------------ */
+/* Asked once, and again once any descriptor has been closed, replaced or given another option (rt_descriptors_change). */
+
+enum kind { OTHER, FILE_ALWAYS_READY, PIPE, UNIX_SOCKET };
+
+static _Atomic uint32_t generation = 1;
+static _Atomic uint32_t known[1024];            /* generation * 4 + enum kind */
+static _Atomic bool no_nowait;                  /* the kernel has it not, for pipes */
+
+void rt_descriptors_change(void) { atomic_fetch_add(&generation, 1); }
+
+static int option_of(int fd, int name)
+{
+    int value = 0;
+    uint32_t len = sizeof value;
+    return usf_syscall(__NR_getsockopt, fd, SOL_SOCKET, name, &value, &len) == 0 ? value : -1;
+}
+
+static enum kind ask_kind(int fd)
+{
+    struct stat st;
+    if (usf_syscall(__NR_fstat, fd, &st)) return OTHER;
+    if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) return FILE_ALWAYS_READY;
+    if (S_ISFIFO(st.st_mode)) return PIPE;
+    return S_ISSOCK(st.st_mode) && option_of(fd, SO_DOMAIN) == AF_UNIX && option_of(fd, SO_RCVLOWAT) == 1 ? UNIX_SOCKET : OTHER;
+}
+
+static enum kind kind_of(int fd)
+{
+    if (fd < 0 || (unsigned)fd >= sizeof known / sizeof *known) return OTHER;
+    uint32_t gen = atomic_load(&generation) & UINT32_MAX / 4, is = atomic_load_explicit(&known[fd], memory_order_relaxed);
+    if (USF_LIKELY(is / 4 == gen)) return (enum kind)(is % 4);
+    enum kind kind = ask_kind(fd);
+    atomic_store_explicit(&known[fd], gen * 4 + kind, memory_order_relaxed);
+    return kind;
+}
+
+/* ---- looking ------------------------------------------------------------------------------------- */
 
 /* It would return at once: nothing is gained by letting others run. */
 static bool never_blocks(const struct gate_frame *f)
@@ -29,38 +69,53 @@ static bool never_blocks(const struct gate_frame *f)
     return false;
 }
 
-/* Not at files that are always ready. */
-static bool is_worth_a_look(const struct gate_frame *f, uint8_t *looks)
-{
-    struct stat st;
-    if (*looks == SURE_LOOKS && usf_syscall(__NR_fstat, f->rdi, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) *looks = 0;
-    if (*looks < SURE_LOOKS) return true;
-    ++*looks;
-    return false;
-}
-
 enum look { READY, WOULD_SLEEP, MAY_SLEEP, DONE };
 
-static enum look try_to_send(const struct gate_frame *f, long *r)
+/* Who polls learns exactly whether it is readable, and whether a pipe is writable; a socket is said not to be long before it is full. */
+static enum look ask(const struct gate_frame *f, short events)
 {
-    bool plain = (uint32_t)f->rax == __NR_write;
-    uint64_t flags = plain ? 0 : f->r10;
-    *r = usf_syscall(__NR_sendto, f->rdi, f->rsi, f->rdx, flags | MSG_DONTWAIT | MSG_NOSIGNAL, plain ? 0 : f->r8, plain ? 0 : f->r9);
-    if (*r == -EAGAIN) return WOULD_SLEEP;
-    return *r == -EPIPE && !(flags & MSG_NOSIGNAL) ? READY : DONE;
+    if (rt_is_ready((int)f->rdi, events)) return READY;
+    return events == POLLIN || option_of((int)f->rdi, SO_DOMAIN) < 0 ? WOULD_SLEEP : MAY_SLEEP;
 }
 
-/* Who polls learns exactly whether it is readable, and whether a pipe is writable; a socket is said not to be long before it is full.  There a small
- * message is tried: if it failed nothing has been sent, and where the program is to have SIGPIPE the call fails again. */
+/* The call itself, without sleeping, in half of the time: where it comes to the same, as it takes all or nothing. */
+static enum look try_pipe(const struct gate_frame *f, short events, long *r)
+{
+    struct iovec v = {(void *)f->rsi, f->rdx};
+    bool reads = (uint32_t)f->rax == __NR_read;
+    if ((!reads && ((uint32_t)f->rax != __NR_write || f->rdx > WHOLE)) || no_nowait) return ask(f, events);
+    *r = usf_syscall(reads ? __NR_preadv2 : __NR_pwritev2, f->rdi, &v, 1, -1, -1, NOWAIT);
+    if (*r == -EAGAIN) return WOULD_SLEEP;
+    if (*r != -EOPNOTSUPP && *r != -ENOSYS && *r != -EPERM && *r != -EINVAL) return DONE;
+    no_nowait = *r != -EINVAL;
+    return ask(f, events);
+}
+
+/* A write that fails with EPIPE has sent nothing, and fails again: with SIGPIPE. */
+static enum look try_socket(const struct gate_frame *f, short events, long *r)
+{
+    uint32_t nr = (uint32_t)f->rax;
+    bool plain = nr == __NR_read || nr == __NR_write, reads = events == POLLIN;
+    if (!plain && nr != __NR_recvfrom && nr != __NR_sendto) return ask(f, events);
+    uint64_t flags = plain ? 0 : f->r10;
+    if (reads ? flags != 0 : f->rdx > WHOLE) return ask(f, events);
+    *r = usf_syscall(reads ? __NR_recvfrom : __NR_sendto, f->rdi, f->rsi, f->rdx, flags | MSG_DONTWAIT | (reads ? 0 : MSG_NOSIGNAL), plain ? 0 : f->r8,
+                     plain ? 0 : f->r9);
+    if (*r == -EAGAIN) return WOULD_SLEEP;
+    return !reads && *r == -EPIPE && !(flags & MSG_NOSIGNAL) ? READY : DONE;
+}
+
 static enum look look(const struct gate_frame *f, short events, long *r)
 {
-    bool is_small = ((uint32_t)f->rax == __NR_write || (uint32_t)f->rax == __NR_sendto) && f->rdx <= WHOLE;
-    int domain = 0;
-    uint32_t len = sizeof domain;
-    if (rt_is_ready((int)f->rdi, events)) return READY;
-    if (events == POLLIN || usf_syscall(__NR_getsockopt, f->rdi, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0) return WOULD_SLEEP;
-    return is_small && domain == AF_UNIX ? try_to_send(f, r) : MAY_SLEEP;
+    switch (kind_of((int)f->rdi)) {
+    case FILE_ALWAYS_READY: return READY;
+    case PIPE: return try_pipe(f, events, r);
+    case UNIX_SOCKET: return try_socket(f, events, r);
+    default: return ask(f, events);
+    }
 }
+
+/* ---- turns --------------------------------------------------------------------------------------- */
 
 /* Whoever is woken often for a short time is to become a guest: the turns in between say nothing against it. */
 static void give_a_turn(struct rt_thread *t)
@@ -76,23 +131,18 @@ static void give_a_turn(struct rt_thread *t)
 
 long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events)
 {
-    uint8_t *looks = &t->looks[f->rax % RT_CALL_KINDS];
-    enum look seen = READY;
     long r = 0;
     rt_act_upon_cancel(f);
-    if (is_worth_a_look(f, looks)) {
+    enum look seen = look(f, events, &r);
+    if (seen == DONE) return r;
+    if (seen != READY && never_blocks(f)) {
+        seen = READY;
+    } else if (seen != READY && (!t->turns_off || !t->turns_off--)) {
+        uint32_t handlers = t->handlers;
+        give_a_turn(t);
+        if (t->handlers != handlers && (!t->restart || rt_has_timeout((int)f->rdi, events))) return -EINTR;
+        rt_act_upon_cancel(f);
         seen = look(f, events, &r);
-        bool sleeps = seen == WOULD_SLEEP || seen == MAY_SLEEP;
-        *looks = sleeps ? 0 : (uint8_t)(*looks + 1);
-        if (sleeps && never_blocks(f)) {
-            seen = READY;
-        } else if (sleeps && (!t->turns_off || !t->turns_off--)) {
-            uint32_t handlers = t->handlers;
-            give_a_turn(t);
-            if (t->handlers != handlers && (!t->restart || rt_has_timeout((int)f->rdi, events))) return -EINTR;
-            rt_act_upon_cancel(f);
-            seen = look(f, events, &r);
-        }
     }
     return seen == DONE ? r : rt_call_away(t, f, seen == WOULD_SLEEP);
 }

@@ -1,6 +1,6 @@
 /* tests/blocking/turns.c - calls that would sleep while others wait for the core.  SPDX-License-Identifier: Apache-2.0
  *
- * Two threads that do nothing but yield want the cores all the time, so each call here looks first, lets them run and looks again.  What the calls
+ * Threads that do nothing but yield want the cores all the time, so each call here looks first, lets them run and looks again.  What the calls
  * return is what they return bare; the program is to be run both ways. */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,9 +37,11 @@ static void handle_with(int flags)
     sigaction(SIGALRM, &a, NULL);
 }
 
-static void alarm_in(long us)
+/* Again and again: the first may come before the call. */
+static void alarm_each(long us)
 {
-    struct itimerval in = {.it_value = {.tv_usec = us}};
+    struct itimerval in = {.it_value = {.tv_usec = us}, .it_interval = {.tv_usec = us}};
+    handled = 0;
     setitimer(ITIMER_REAL, &in, NULL);
 }
 
@@ -47,6 +49,10 @@ struct later { int fd; const char *bytes; size_t n; };
 static void *write_later(void *arg)
 {
     struct later *l = arg;
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
     usleep(60000);
     if (write(l->fd, l->bytes, l->n) != (ssize_t)l->n) abort();
     return NULL;
@@ -60,14 +66,15 @@ static void reads_and_signals(void)
     if (pipe(p)) abort();
     EXPECT(read(p[0], c, 0) == 0);
     handle_with(0);
-    alarm_in(20000);
-    EXPECT(read(p[0], c, 1) == -1 && errno == EINTR && handled == 1);
+    alarm_each(20000);
+    EXPECT(read(p[0], c, 1) == -1 && errno == EINTR && handled);
     handle_with(SA_RESTART);
-    alarm_in(20000);
+    alarm_each(20000);
     struct later l = {p[1], "ab", 2};
     pthread_create(&t, NULL, write_later, &l);
-    EXPECT(read(p[0], c, sizeof c) == 2 && handled == 2 && !memcmp(c, "ab", 2));
+    EXPECT(read(p[0], c, sizeof c) == 2 && handled && !memcmp(c, "ab", 2));
     pthread_join(t, NULL);
+    alarm_each(0);
     fcntl(p[0], F_SETFL, O_NONBLOCK);
     EXPECT(read(p[0], c, 1) == -1 && errno == EAGAIN);
     close(p[1]);
@@ -170,7 +177,12 @@ static void timeouts(void)
 int main(void)
 {
     pthread_t t[WANTERS];
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);          /* the first thread's alone */
     for (int i = 0; i < WANTERS; i++) pthread_create(&t[i], NULL, wants, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
     reads_and_signals();
     writes_arrive(false);
     writes_arrive(true);

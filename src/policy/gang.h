@@ -42,7 +42,6 @@ struct USF_POLICY_STATE inst {
 };
 struct USF_POLICY_STATE core {
     uint64_t same_llc[WORDS], same_node[WORDS];
-    uint64_t began;                 /* ns: since when the running task has it under this policy */
     uint16_t owner;                 /* process + 1, COMMON, or 0 */
     uint16_t round;                 /* process from which the round of strangers goes on */
     uint16_t yields;                /* pick is asked for one that yields */

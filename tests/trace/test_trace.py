@@ -468,7 +468,7 @@ class Trace(unittest.TestCase):
         for _ in range(2):
             self.usf("trace", "--seconds", "0.3", "-o", "r.usft")
             self.assertGreater(self.switches("r.usft"), 10)
-            time.sleep(0.2)
+            time.sleep(0.6)
             with open("/proc/%d/status" % p.pid) as f:
                 text = f.read()
             self.assertLess(int(re.search(r"VmRSS:\s+(\d+)", text)[1]), 200 << 10)

@@ -92,6 +92,18 @@ static int clean_one(const char *name, bool force, bool quiet_if_used)
     return CLI_FAILED;
 }
 
+/* Rings of recorders that were killed, where nothing else of their instance is left. */
+static bool clean_rings(const char *file, void *arg)
+{
+    char prefix[32], name[USF_NAME_MAX];
+    size_t before = (size_t)snprintf(prefix, sizeof prefix, ".usf-%u-", geteuid()), n = strlen(file), after = strlen(TRACE_SUFFIX);
+    (void)arg;
+    if (n <= before + after || n - before - after >= sizeof name || strncmp(file, prefix, before) || strcmp(file + n - after, TRACE_SUFFIX)) return true;
+    snprintf(name, sizeof name, "%.*s", (int)(n - before - after), file + before);
+    trace_clean(NULL, NULL, name);
+    return true;
+}
+
 static int clean_all(bool force)
 {
     char **names;
@@ -104,6 +116,7 @@ static int clean_all(bool force)
         if (view_owner_of(names[i]) == geteuid() && clean_one(names[i], force, true)) code = CLI_FAILED;
     if (!n) puts("no instances");
     view_free(names, n);
+    os_list_dir(SHM_DIR, clean_rings, NULL);
     return code;
 }
 

@@ -3,11 +3,13 @@
 #include "cli/run.h"
 #include "trace/file.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,14 +69,20 @@ static int convert(const char *from, const char *to, enum format format)
     if (trace_load(from, &t, why, sizeof why)) return usf_warn("%s", why), -1;
     if (t.cut) usf_warn("%s is cut off: what there is of it is used", from);
     if (t.lost) usf_warn("%lu events of this recording are lost: what they told is missing%s", t.lost, format == WORKLOAD ? " in the workload" : "");
-    FILE *f = to ? fopen(to, "we") : stdout;
-    if (!f) usf_warn("cannot write '%s': %s", to, strerror(errno));
-    int bad = !f || write_as(&t, format, f, from);
-    if (f && fflush(f)) bad = 1;
-    if (f && bad) usf_warn("%s could not be written%s%s", to ? to : "the output", errno ? ": " : "", errno ? strerror(errno) : "");
+    bool made;
+    FILE *f = to ? trace_open(to, false, &made, why, sizeof why) : stdout;
+    if (!f) {
+        usf_warn("%s", why);
+        trace_free(&t);
+        return -1;
+    }
+    errno = 0;
+    int bad = write_as(&t, format, f, from);
+    if (fflush(f)) bad = 1;
+    if (bad) usf_warn("%s could not be written%s%s", to ? to : "the output", errno ? ": " : "", errno ? strerror(errno) : "");
     if (!bad && format == WORKLOAD && ftell(f) > WORKLOAD_MAX)
         usf_warn("the workload has %ld MB, and the simulator takes files of up to 4 MB: record for a shorter time", ftell(f) >> 20);
-    if (f && to) fclose(f);
+    if (to) fclose(f);
     trace_free(&t);
     return bad ? -1 : 0;
 }
@@ -127,12 +135,43 @@ static bool begin(void *arg, struct shm *instance, char **argv)
     char why[400] = "", command[160];
     command_line(argv, command, sizeof command);
     j->instance = instance;
-    j->recorder = trace_record(instance, j->raw, command, why, sizeof why);
-    if (!j->recorder) {
-        usf_warn("%s: nothing is recorded", why);
-        unlink(j->raw);
-    }
+    j->recorder = trace_record(instance, j->raw, j->format != RECORDING, command, why, sizeof why);
+    if (!j->recorder) usf_warn("%s: nothing is recorded", why);
     return j->recorder;
+}
+
+/* What ends a recording, and then what is made of it: those of these that are not ignored (nohup). */
+static void end_signals(sigset_t *set)
+{
+    static const int all[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction a;
+    sigemptyset(set);
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        if (!sigaction(all[i], NULL, &a) && a.sa_handler != SIG_IGN) sigaddset(set, all[i]);
+}
+
+static const char *temporary;
+static void end_converting(int sig)
+{
+    unlink(temporary);
+    signal(sig, SIG_DFL);
+    raise(sig);                 /* comes when this handler is left */
+}
+
+/* The signals of the recording's end are blocked still, and may have come twice. */
+static int convert_own(const struct job *j)
+{
+    sigset_t set, old;
+    end_signals(&set);
+    while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0) {}
+    temporary = j->raw;
+    for (int sig = 1; sig < SIGRTMIN; sig++)
+        if (sigismember(&set, sig) == 1) sigaction(sig, &(struct sigaction){.sa_handler = end_converting}, NULL);
+    sigprocmask(SIG_UNBLOCK, &set, &old);
+    int r = convert(j->raw, j->out, j->format);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    unlink(j->raw);
+    return r;
 }
 
 /* 0, or -1 said. */
@@ -146,8 +185,7 @@ static int finish(struct job *j)
     if (sum.unrecorded) usf_warn("%u process%s took part and told nothing: a container of %s own, or nothing happened there", sum.unrecorded,
                                  sum.unrecorded == 1 ? "" : "es", sum.unrecorded == 1 ? "its" : "their");
     if (j->format != RECORDING) {
-        r |= convert(j->raw, j->out, j->format);
-        unlink(j->raw);
+        r |= convert_own(j);
     } else if (sum.lost) {
         usf_warn("%lu events are lost: the rings were full", sum.lost);
     }
@@ -157,15 +195,26 @@ static int finish(struct job *j)
 
 static void end(void *arg) { finish(arg); }
 
+/* Could the file be written, or made?  0 or an errno.  Nothing is changed: the recording may be refused. */
+static int cannot_write(const char *path)
+{
+    struct stat st;
+    if (!stat(path, &st)) return S_ISDIR(st.st_mode) ? EISDIR : faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) ? errno : 0;
+    if (errno != ENOENT || !*path) return errno;
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? xasprintf("%.*s/", (int)(slash - path), path) : xasprintf(".");
+    int e = faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) ? errno : 0;
+    free(dir);
+    return e;
+}
+
 /* Find out before anything runs.  -1, or the exit code of a mistake. */
 static int check_output(struct job *j)
 {
-    FILE *f;
     if (!j->out) j->out = DEFAULT_FILE;
-    f = fopen(j->out, "ae");
-    if (!f) return cli_usage("cannot write '%s': %s", j->out, strerror(errno));
-    fclose(f);
-    j->raw = j->format == RECORDING ? xasprintf("%s", j->out) : xasprintf("%s.%d.usft", j->out, (int)getpid());
+    int e = cannot_write(j->out);
+    if (e) return cli_usage("cannot write '%s': %s", j->out, strerror(e));
+    j->raw = j->format == RECORDING ? xasprintf("%s", j->out) : xasprintf("%s.%d-%lx.usft", j->out, (int)getpid(), os_now());
     return -1;
 }
 
@@ -184,11 +233,9 @@ static int record_instance(struct job *j, const char *name, double seconds)
     struct shm_config c = {.name = name};
     sigset_t set;
     if (shm_open_instance(&c, false, &m)) return usf_warn("%s", m.why), CLI_FAILED;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    end_signals(&set);
     sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGXFSZ, SIG_IGN);       /* a file that may not grow is an error, which is told */
     if (!begin(j, &m, NULL)) return CLI_FAILED;
     wait_for_end(j, seconds, &set);
     int r = finish(j);

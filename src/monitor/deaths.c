@@ -224,6 +224,7 @@ void deaths_loop(struct monitor *m)
         if (shm_is_condemned(m->shm.h)) {
             monitor_condemn(m);         /* it may have been a program that found out */
             shm_discard_condemned(&m->shm, m->options->dir);
+            trace_clean(NULL, m->options->dir, m->options->name);
             return;
         }
         if (atomic_load(&m->sched.unfit)) return;       /* core_stands_aside */

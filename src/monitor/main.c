@@ -190,6 +190,7 @@ int monitor_run(const struct monitor_options *o)
     USF_POINT("monitor.claimed");
     if (shm_is_condemned(m->shm.h)) {
         shm_discard_condemned(&m->shm, o->dir);
+        trace_clean(NULL, o->dir, o->name);
         resign(own_space(m));
         report(o, -EBADMSG);
         return 1;

@@ -4,6 +4,7 @@
 #include "os/text.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 
 int os_open(const char *path, int flags, unsigned mode)
 {
@@ -71,6 +72,24 @@ void *os_map_at(void *at, size_t len, int prot, int flags, int fd, uint64_t off)
 }
 
 int os_unmap(void *p, size_t len) { return (int)usf_syscall(__NR_munmap, p, len); }
+
+int os_move(void *from, size_t len, void *to)
+{
+    long r = usf_syscall(__NR_mremap, from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+    return os_is_error((void *)r) ? (int)r : 0;
+}
+
+/* What may not be touched is not filled with pages when it is locked; what is mapped at once in its place would be. */
+int os_renew(void *at, size_t len)
+{
+    void *p = os_map(len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (os_is_error(p)) return (int)(intptr_t)p;
+    int r = (int)usf_syscall(__NR_munlock, p, len);
+    if (!r) r = (int)usf_syscall(__NR_mprotect, p, len, PROT_READ | PROT_WRITE);
+    if (!r) r = os_move(p, len, at);
+    if (r) os_unmap(p, len);
+    return r;
+}
 
 bool text_open(struct text_lines *t, const char *path)
 {

@@ -121,6 +121,11 @@ void *os_map(size_t len, int prot, int flags, int fd, uint64_t off);  /* or (voi
 void *os_map_at(void *at, size_t len, int prot, int flags, int fd, uint64_t off);      /* ... with MAP_FIXED among the flags */
 static inline bool os_is_error(const void *p) { return (uintptr_t)p > (uintptr_t)-4096; }
 int  os_unmap(void *p, size_t len);
+/* A mapping goes to another place, instead of what lies there, in one step: others may be using that.  0 or -errno, and all is as it was. */
+int  os_move(void *from, size_t len, void *to);
+/* Fresh memory of the process's own lies there, in one step.  It costs nothing until it is written, not even where all new memory is locked
+ * (mlockall).  0 or -errno, and all is as it was. */
+int  os_renew(void *at, size_t len);
 
 struct os_stat { uint64_t dev, ino, size; uint32_t uid, gid, mode; };
 int  os_fstat(int fd, struct os_stat *out);

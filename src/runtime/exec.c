@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "runtime/runtime.h"
+#include "trace/trace.h"
 
 #define TRIES 4u                /* under a storm of signals the process leaves for good, and its handlers run in between */
 #define GIVEN_UP (-512L)        /* no error of the kernel's that a program sees */
@@ -54,6 +55,7 @@ static void rejoin(struct rt_thread *t, uint32_t proc)
     if (rt_join_instance(false)) rt.on = false;
     t->self.joining = 0;
     sched_left(&rt.sched, proc, !rt.on);
+    if (!rt.on) trace_follow(&rt.sched);
 }
 
 static long try_exec(struct rt_thread *t, struct gate_frame *f)

@@ -9,6 +9,7 @@
 #include "sched/lock.h"
 #include "monitor/monitor.h"
 #include "threads/threads.h"
+#include "trace/trace.h"
 #include "usf/usf.h"
 
 uint64_t rt_block_signals(uint64_t set)
@@ -55,6 +56,8 @@ static void in_child(struct rt_thread *t)
     threads_after_fork();
     if (rt_join_instance(false)) {
         rt.on = false;
+        atomic_store(&rt.sched.leaving, SCHED_LEFT);
+        trace_follow(&rt.sched);
         rt_unpin();
     }
 }
@@ -188,6 +191,7 @@ void rt_depart(void)
         atomic_store(&rt.was_off, 1);
         atomic_store(&rt.careful, 1);
         sched_left(&rt.sched, proc, true);
+        trace_follow(&rt.sched);
     }
     rt_lost_record(t);
     sched_crit_leave(&rt.sched, &t->self);
@@ -261,7 +265,9 @@ void rt_desert(void)
     rt.on = false;
     atomic_store(&rt.was_off, 1);
     atomic_store(&rt.careful, 1);
-    if (rt.sched.h) sched_desert(&rt.sched, &rt.cpus);
+    if (!rt.sched.h) return;
+    sched_desert(&rt.sched, &rt.cpus);
+    trace_follow(&rt.sched);
 }
 
 bool rt_desert_condemned(void)

@@ -119,6 +119,7 @@ struct sched {
     const char *instance;       /* its name; null: no recordings */
     void (*follow)(struct sched *);     /* usf_header.trace is not trace_gen any more; may be null */
     struct trace_map *trace_place;      /* once there was a recording: where it lies, or lay; whoever has `following` set: */
+    bool trace_mapped;          /* ... and its file lies there still */
     uint32_t trace_gen;         /* the recording that this process goes by, or has not got */
     _Atomic uint32_t following;
     void (*after_crit)(struct sched_self *);  /* raise signals that were deferred; may be null */

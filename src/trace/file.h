@@ -33,12 +33,15 @@ struct trace_tail { uint64_t end_ns, lost, events; uint32_t unrecorded; uint32_t
 
 /* ---- record.c ----------------------------------------------------------------------------------- */
 struct trace_recorder;
-/* Begin to record the instance into the file.  Null with a reason: somebody does already (-EBUSY), no room, ... */
-struct trace_recorder *trace_record(struct shm *m, const char *path, const char *command, char *why, size_t cap);
+/* Begin to record the instance into the file.  anew: it must not be there yet.  Null with a reason, and the file is as it was: somebody does
+ * already, another recorder writes that file, no room, ... */
+struct trace_recorder *trace_record(struct shm *m, const char *path, bool anew, const char *command, char *why, size_t cap);
 /* End it: 0, or -1 with a reason; what was written until then stays.  out: what it came to. */
 int trace_record_end(struct trace_recorder *r, struct trace_tail *out, char *why, size_t cap);
-/* It cannot go on (the disk is full): true. */
+/* True: it cannot go on (the disk is full), or has been ended. */
 bool trace_record_failed(const struct trace_recorder *r);
+/* A file to write, emptied, that no other recorder writes meanwhile.  Null with a reason, and it is as it was.  *made: it was not there. */
+FILE *trace_open(const char *path, bool anew, bool *made, char *why, size_t cap);
 
 /* ---- load.c ------------------------------------------------------------------------------------- */
 /* A thread's life in the instance: one use of a task's record. */

@@ -14,65 +14,82 @@
 int trace_path(const char *dir, const char *instance, uint32_t uid, char *buf, size_t cap)
 {
     if (!shm_name_is_valid(instance) || shm_is_shared(instance)) return -EINVAL;
-    int n = usf_format(buf, cap, "%s/.usf-%u-%s.trace", dir ? dir : SHM_DIR, uid, instance);
+    int n = usf_format(buf, cap, "%s/.usf-%u-%s" TRACE_SUFFIX, dir ? dir : SHM_DIR, uid, instance);
     return (size_t)n < cap ? n : -ENAMETOOLONG;
 }
 
-static void empty(struct trace_map *m)
-{
-    if (m) os_map_at(m, TRACE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-}
-
-/* The file of the recording `gen`, at `at` if that is not null.  Null: it cannot be had. */
-static struct trace_map *map(struct sched *s, struct trace_map *at, uint32_t gen)
+/* ---- take part ------------------------------------------------------------------------------------ */
+/* The file of the recording `gen`, anywhere.  Null: it cannot be had. */
+static struct trace_map *map(struct sched *s, uint32_t gen)
 {
     char path[SHM_PATH_MAX];
     struct os_stat st;
-    if (!s->instance || trace_path(s->shm_dir, s->instance, os_geteuid(), path, sizeof path) < 0) return 0;
+    uint32_t owner = s->h->uid;     /* the program may be another user for the moment */
+    if (!s->instance || trace_path(s->shm_dir, s->instance, owner, path, sizeof path) < 0) return 0;
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0) return 0;
-    bool ok = os_fstat(fd, &st) == 0 && (st.mode & 0170000) == 0100000 && st.uid == os_geteuid() && st.size >= TRACE_OFF_TASKS;
-    struct trace_map *m = 0;
-    if (ok) m = at ? os_map_at(at, TRACE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0)
-                   : os_map(TRACE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    bool ok = os_fstat(fd, &st) == 0 && (st.mode & 0170000) == 0100000 && st.uid == owner && st.size >= TRACE_OFF_TASKS;
+    struct trace_map *m = ok ? os_map(TRACE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : 0;
     os_close(fd);
     if (!m || os_is_error(m)) return 0;
     if (m->magic == TRACE_MAGIC && m->gen == gen && m->event_size == sizeof(struct trace_event)) return m;
-    if (at) empty(at);
-    else os_unmap(m, TRACE_SIZE);
+    os_unmap(m, TRACE_SIZE);
     return 0;
 }
 
+/* ... at the place that there is for it, once there is one. */
+static struct trace_map *take(struct sched *s, uint32_t gen)
+{
+    struct trace_map *m = map(s, gen);
+    if (!m || !s->trace_place) return m;
+    if (!os_move(m, TRACE_SIZE, s->trace_place)) return s->trace_place;
+    os_unmap(m, TRACE_SIZE);
+    return 0;
+}
+
+static bool has_left(const struct sched *s) { return atomic_load(&((struct sched *)s)->leaving) == SCHED_LEFT; }
+
 void trace_follow(struct sched *s)
 {
-    uint32_t free = 0, gen = atomic_load(&s->h->trace);
-    if (!atomic_compare_exchange_strong(&s->following, &free, 1)) return;      /* another thread does */
-    struct trace_map *place = s->trace_place;
-    s->trace = 0;
-    if (s->trace_gen) empty(place);
-    struct trace_map *m = gen ? map(s, place, gen) : 0;
-    if (m) s->trace_place = m;
-    s->trace = m;
-    s->trace_gen = gen;
-    atomic_store(&s->following, 0);
+    do {
+        uint32_t free = 0;
+        if (!atomic_compare_exchange_strong(&s->following, &free, 1)) return;      /* another thread does, and looks again */
+        uint32_t gen = has_left(s) ? 0 : atomic_load(&s->h->trace);
+        s->trace = 0;
+        if (gen && s->trace_place) s->trace_mapped = true;      /* now: a child may be forked in the middle */
+        struct trace_map *m = gen ? take(s, gen) : 0;
+        /* Where that cannot be, the last recording's file stays, and nobody reads it. */
+        if (!m && s->trace_mapped) s->trace_mapped = os_renew(s->trace_place, TRACE_SIZE) != 0;
+        if (m) s->trace_place = m, s->trace_mapped = true;
+        s->trace = m;
+        s->trace_gen = gen;
+        atomic_store(&s->following, 0);
+    } while (has_left(s) && s->trace_gen);
 }
+
+/* ---- what a recorder leaves ------------------------------------------------------------------------- */
+static bool is_at(int fd, const char *path)
+{
+    struct os_stat a, b;
+    return os_fstat(fd, &a) == 0 && os_lstat(path, &b) == 0 && a.dev == b.dev && a.ino == b.ino && a.uid == os_geteuid();
+}
+
+bool trace_remove(int fd, const char *path) { return is_at(fd, path) && os_unlink(path) == 0; }
 
 bool trace_clean(struct usf_header *h, const char *dir, const char *instance)
 {
     char path[SHM_PATH_MAX];
-    if (trace_path(dir, instance, os_geteuid(), path, sizeof path) < 0) return true;
+    uint32_t gen = h ? atomic_load(&h->trace) : 0;      /* before the file is looked for: a later recorder's number stays */
+    if (trace_path(dir, instance, h ? h->uid : os_geteuid(), path, sizeof path) < 0) return true;
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
-    if (fd == -ENOENT) {
-        if (h) atomic_store(&h->trace, 0);
-        return true;
-    }
+    if (fd == -ENOENT) return true;
     if (fd < 0) return false;
-    bool dead = os_flock(fd, LOCK_EX, 0) == 0;
-    if (dead) {
-        if (h) atomic_store(&h->trace, 0);
-        os_unlink(path);
+    bool gone = false;
+    if (os_flock(fd, LOCK_EX, 0) == 0) {        /* it is nobody's; but another may have removed it meanwhile, and this be the next one's */
+        if (h && is_at(fd, path)) atomic_compare_exchange_strong(&h->trace, &gen, 0);
+        gone = trace_remove(fd, path);
         os_flock(fd, LOCK_UN, 0);
     }
     os_close(fd);
-    return dead;
+    return gone;
 }

@@ -16,11 +16,15 @@ void trace_put(struct trace_ring *r, uint32_t n, const struct trace_event *e)
     atomic_store_explicit(&r->head, head + 1, memory_order_release);
 }
 
-uint32_t trace_get(struct trace_ring *r, uint32_t n, struct trace_event *out, uint32_t max)
+uint32_t trace_get(struct trace_ring *r, uint32_t n, struct trace_event *out, uint32_t max, uint64_t *lost)
 {
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-    uint64_t there = atomic_load_explicit(&r->head, memory_order_acquire) - tail;
-    if (there > n) there = n;       /* a writer has scribbled */
+    uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire), there = head - tail;
+    if (USF_UNLIKELY(there > n)) {
+        *lost += head > tail ? there : 1;
+        atomic_store_explicit(&r->tail, head, memory_order_release);
+        return 0;
+    }
     if (there > max) there = max;
     for (uint64_t i = 0; i < there; i++) out[i] = r->event[(tail + i) & (n - 1)];
     atomic_store_explicit(&r->tail, tail + there, memory_order_release);

@@ -99,8 +99,9 @@ _Static_assert(sizeof(struct trace_map) <= TRACE_PAGE, "one page");
 /* ---- ring.c: writers and the reader ------------------------------------------------------------ */
 /* One writer at a time.  n: size of the ring. */
 void trace_put(struct trace_ring *r, uint32_t n, const struct trace_event *e);
-/* The reader: up to `max` events, in order; their number. */
-uint32_t trace_get(struct trace_ring *r, uint32_t n, struct trace_event *out, uint32_t max);
+/* The reader: up to `max` events, in order; their number.  *lost is raised by what a head takes with it that is no count of this ring:
+ * a writer that the last recording has left behind in the middle of an event, or one that scribbles. */
+uint32_t trace_get(struct trace_ring *r, uint32_t n, struct trace_event *out, uint32_t max, uint64_t *lost);
 
 /* Holds the scheduler lock; the recording is on (s->trace). */
 void trace_locked(struct sched *s, enum trace_kind kind, uint32_t aux, uint32_t task, uint64_t a, uint64_t b);
@@ -123,11 +124,16 @@ static inline uint64_t trace_time(const struct sched *s)
 }
 
 /* ---- follow.c ----------------------------------------------------------------------------------- */
-/* sched.follow: usf_header.trace is another than this process goes by.  Without the lock. */
+/* sched.follow: usf_header.trace is another than this process goes by.  Without the lock.  Also when the process has left for good
+ * (sched.leaving): then nothing of a recording stays in its memory. */
 void trace_follow(struct sched *s);
+#define TRACE_SUFFIX ".trace"
 /* The path of the file: its length, or -errno (-EINVAL: no name, or an instance that users share). */
 int  trace_path(const char *dir, const char *instance, uint32_t uid, char *buf, size_t cap);
-/* Nobody records any more: the number is taken back and the file removed, if its recorder has died.  True: there is no file. */
+/* The file goes, and the number is taken back, if their recorder has died.  True: there is no file now.  A number without a file stays: nobody
+ * can go by it, the next recorder takes its place, and the file may be one that only another container sees. */
 bool trace_clean(struct usf_header *h, const char *dir, const char *instance);
+/* Remove the path if it is this file, of our own.  Who calls has it locked. */
+bool trace_remove(int fd, const char *path);
 
 #endif

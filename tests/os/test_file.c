@@ -68,6 +68,44 @@ static void storage(void)
     CHECK_INT(os_close(fd), -EBADF);
 }
 
+static unsigned resident(const char *p, size_t len)
+{
+    unsigned char in[64];
+    unsigned n = 0;
+    CHECK(mincore((void *)p, len, in) == 0);
+    for (size_t i = 0; i < len / 4096; i++) n += in[i] & 1;
+    return n;
+}
+
+/* Of the file, then its own; new memory that is locked makes no difference. */
+static void renewing(void)
+{
+    size_t len = 64 * 4096;
+    int fd = os_open(path, O_RDWR | O_CLOEXEC, 0);
+    CHECK_INT(os_truncate(fd, 0), 0);
+    CHECK_INT(os_truncate(fd, len), 0);
+    for (int locked = 0; locked < 2; locked++) {
+        char *p = os_map(len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), *q = os_map(len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), c = 0;
+        CHECK(!os_is_error(p) && !os_is_error(q));
+        p[5] = (char)(7 + locked);
+        if (locked && mlockall(MCL_FUTURE)) continue;
+        CHECK_INT(os_renew(p, len), 0);
+        CHECK_INT(resident(p, len), 0);
+        CHECK_INT(p[5], 0);
+        p[6] = 1;
+        CHECK_INT(os_pread(fd, &c, 1, 5), 1);
+        CHECK_INT(c, 7 + locked);
+        CHECK_INT(os_move(q, len, p), 0);
+        CHECK_INT(p[5], 7 + locked);
+        CHECK_INT(p[6], 0);
+        CHECK(mincore(q, len, (unsigned char[64]){0}) != 0);
+        CHECK_INT(os_unmap(p, len), 0);
+        munlockall();
+    }
+    CHECK(os_renew((char *)1, 4096) < 0);
+    os_close(fd);
+}
+
 static void locks(void)
 {
     int fd = os_open(path, O_RDWR | O_CLOEXEC, 0), again = os_open(path, O_RDWR | O_CLOEXEC, 0);
@@ -116,6 +154,7 @@ int main(void)
     reading();
     linking();
     storage();
+    renewing();
     locks();
     listing();
     check_remove();

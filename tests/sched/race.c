@@ -602,7 +602,9 @@ static void follow(const struct trace_event *ev)
 static bool read_ring(struct trace_ring *r, uint32_t size, bool locked)
 {
     static struct trace_event out[512];
-    uint32_t n = trace_get(r, size, out, 512);
+    uint64_t wrong = 0;
+    uint32_t n = trace_get(r, size, out, 512, &wrong);
+    CHECK(!wrong);
     for (uint32_t i = 0; i < n; i++) {
         CHECK(out[i].kind > TRACE_NONE && out[i].kind < TRACE_LOST);
         if (locked) follow(&out[i]);

@@ -6,6 +6,7 @@
  *   fork            a child process with a thread of its own
  *   vfork           a child of posix_spawn
  *   threads N       N threads, one after another
+ *   long S          meets for S seconds; locked S: with mlockall; stranger S: SIGUSR1 makes it another user
  *   exit CODE, kill
  */
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,6 +86,9 @@ static void all(int n, void *(*f)(void *), void *(*last)(void *))
     for (int i = 0; i < n; i++) pthread_join(t[i], NULL);
 }
 
+static volatile sig_atomic_t told;
+static void tell(int sig) { told = sig; }
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -113,10 +118,13 @@ int main(int argc, char **argv)
     }
     if (!strcmp(what, "threads"))
         for (int i = 0; i < rounds; i++) all(1, burner, burner);
-    if (!strcmp(what, "long")) {
+    if (!strcmp(what, "locked") && mlockall(MCL_FUTURE)) return 77;
+    if (!strcmp(what, "stranger")) signal(SIGUSR1, tell);
+    if (!strcmp(what, "long") || !strcmp(what, "locked") || !strcmp(what, "stranger")) {
         struct timespec t0, t1;
         clock_gettime(CLOCK_MONOTONIC, &t0);
         do {
+            if (told && getuid() != 65534 && setuid(65534)) abort();
             rounds = 20;
             pthread_barrier_init(&meeting, NULL, 4);
             all(4, member, member);

@@ -1,6 +1,6 @@
 /* tests/trace/ring.c - the rings themselves.  SPDX-License-Identifier: Apache-2.0
  *
- *   ring [SEED]     wrapping and overflow against a model; a reader beside a writer; writers that are killed
+ *   ring [SEED]     wrapping and overflow against a model; a reader beside a writer; writers that are killed; heads of another ring
  *   ring places     nothing of the file overlaps */
 #include <pthread.h>
 #include <sched.h>
@@ -60,7 +60,7 @@ static void against_model(void)
                 next++;
                 trace_put(r, n, &e);
             } else {
-                uint32_t max = (uint32_t)(rnd() % 64), got = trace_get(r, n, out, max);
+                uint32_t max = (uint32_t)(rnd() % 64), got = trace_get(r, n, out, max, NULL);
                 CHECK(got == (in - read < max ? in - read : max));
                 for (uint32_t k = 0; k < got; k++) CHECK(is_whole(&out[k]) && out[k].ns == kept[read + k]);
                 read += got;
@@ -95,7 +95,7 @@ static void reader_beside(void)
         CHECK(!pthread_create(&t, NULL, writer, &b));
         for (bool end = false;;) {
             bool was_done = atomic_load(&b.done);
-            uint32_t n = trace_get(b.r, b.n, out, 1 + (uint32_t)(rnd() % 64));
+            uint32_t n = trace_get(b.r, b.n, out, 1 + (uint32_t)(rnd() % 64), NULL);
             for (uint32_t i = 0; i < n; i++) {
                 CHECK(is_whole(&out[i]) && (got + i == 0 || out[i].ns > last));
                 last = out[i].ns;
@@ -134,7 +134,7 @@ static void killed_writers(void)
                 if (i % 64 == 0) sched_yield();
             }
         do {
-            uint32_t k = trace_get(r, n, out, 64);
+            uint32_t k = trace_get(r, n, out, 64, NULL);
             for (uint32_t i = 0; i < k; i++) {
                 CHECK(is_whole(&out[i]) && out[i].ns >= next);
                 next = out[i].ns + 1;
@@ -148,7 +148,7 @@ static void killed_writers(void)
         torn += atomic_load(&c->began) != atomic_load(&c->ended);
     }
     uint32_t k;
-    while ((k = trace_get(r, n, out, 64))) {
+    while ((k = trace_get(r, n, out, 64, NULL))) {
         for (uint32_t i = 0; i < k; i++) {
             CHECK(is_whole(&out[i]) && out[i].ns >= next);
             next = out[i].ns + 1;
@@ -159,6 +159,28 @@ static void killed_writers(void)
     CHECK(sum <= began && began - sum <= torn);
     printf("killed writers: %lu events, %lu read, %lu dropped, %lu writers killed within one\n", (unsigned long)began, (unsigned long)got,
            (unsigned long)atomic_load(&r->lost), (unsigned long)torn);
+    drop(r, n);
+}
+
+/* A writer stores the head of another recording's ring: what comes after is told, and nothing twice. */
+static void foreign_heads(void)
+{
+    uint32_t n = 16;
+    struct trace_event out[16];
+    static const uint64_t heads[] = {1000, 3, UINT64_MAX, 500};
+    struct trace_ring *r = make(n);
+    for (unsigned i = 0; i < sizeof heads / sizeof *heads; i++) {
+        uint64_t lost = 0, tail = atomic_load(&r->tail);
+        atomic_store(&r->head, heads[i]);
+        CHECK(trace_get(r, n, out, 16, &lost) == 0 && lost == (heads[i] > tail ? heads[i] - tail : 1));
+        lost = 0;
+        for (uint64_t k = 0; k < n; k++) {
+            struct trace_event e = numbered(k);
+            trace_put(r, n, &e);
+        }
+        CHECK(trace_get(r, n, out, 16, &lost) == n && !lost && atomic_load(&r->lost) == 0);
+        for (uint32_t k = 0; k < n; k++) CHECK(is_whole(&out[k]) && out[k].ns == k);
+    }
     drop(r, n);
 }
 
@@ -180,6 +202,7 @@ int main(int argc, char **argv)
     if (!seed) seed = 1;
     printf("seed %lu\n", (unsigned long)seed);
     against_model();
+    foreign_heads();
     reader_beside();
     killed_writers();
     return 0;

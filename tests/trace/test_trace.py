@@ -1,8 +1,10 @@
 # tests/trace/test_trace.py - usf trace with real programs, and what becomes of it in the simulator.  SPDX-License-Identifier: Apache-2.0
+import fcntl
 import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -280,6 +282,7 @@ class Trace(unittest.TestCase):
         self.assertIn(self.instance, p.stderr)
         p = self.usf("trace", "--policy", "linux", "-o", "a.usft", PROGRAM, "exit", "7", code=7)
         self.assertIn("nothing is recorded", p.stderr)
+        self.assertEqual([], self.files())
 
     def test_damaged_files(self):
         self.record("barrier", "4")
@@ -309,8 +312,8 @@ class Trace(unittest.TestCase):
         self.assertIn("could not be written", p.stderr)
 
     # ---- an instance that runs ----
-    def start_long(self, seconds="20"):
-        p = subprocess.Popen([USF, "run", PROGRAM, "long", seconds], env=self.env, stdin=subprocess.DEVNULL)
+    def start_long(self, seconds="20", what="long"):
+        p = subprocess.Popen([USF, "run", PROGRAM, what, seconds], env=self.env, stdin=subprocess.DEVNULL)
         self.addCleanup(p.wait)
         self.addCleanup(p.kill)
         for _ in range(200):
@@ -332,6 +335,183 @@ class Trace(unittest.TestCase):
         self.usf("trace", "--seconds", "0.2", "-o", "r.usft")     # again, with another number
         self.assertGreater(self.sums(self.usf("trace", "info", "r.usft").stdout)[0]["switches"], 10)
         self.assertIsNone(p.poll())
+
+    def recorder(self, *args, env=None, **kw):
+        """One that has begun."""
+        instance = (env or self.env)["USF_INSTANCE"]
+        t = subprocess.Popen([USF, "trace", *args], env=env or self.env, cwd=self.dir, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **kw)
+        self.addCleanup(t.stderr.close)
+        self.addCleanup(t.wait)
+        self.addCleanup(t.kill)
+        self.wait_for(lambda: os.path.exists("/dev/shm/.usf-%d-%s.trace" % (os.geteuid(), instance)))
+        time.sleep(0.1)
+        return t
+
+    def files(self):
+        return [n for n in os.listdir(self.dir) if n != ".cache"]
+
+    def wait_for(self, what):
+        end = time.monotonic() + 20
+        while not what():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def switches(self, name):
+        info = self.usf("trace", "info", name).stdout
+        self.assertNotIn("cut off", info)
+        return sum(s["switches"] for s in self.sums(info))
+
+    def test_refused_leaves_files(self):
+        """Who may not record changes no file: an old recording, one that is being written, in the same instance or another."""
+        with open(os.path.join(self.dir, "old.usft"), "w") as f:
+            f.write("old")
+        self.usf("trace", "--policy", "linux", "-i", self.instance + "-1", "-o", "old.usft", PROGRAM, "exit", "7", code=7)
+        with open(os.path.join(self.dir, "old.usft")) as f:
+            self.assertEqual(f.read(), "old")
+        self.start_long()
+        t = self.recorder()
+        self.assertIn("being recorded already", self.usf("trace", "--seconds", "1", code=1).stderr)
+        self.assertIn("being recorded already", self.usf("trace", "--seconds", "1", "-o", "old.usft", code=1).stderr)
+        with open(os.path.join(self.dir, "old.usft")) as f:
+            self.assertEqual(f.read(), "old")
+        other = dict(self.env, USF_INSTANCE=self.instance + "-2")
+        p = subprocess.run([USF, "trace", "-o", "trace.usft", PROGRAM, "exit", "9"], env=other, cwd=self.dir, capture_output=True, text=True, timeout=60)
+        self.assertEqual(p.returncode, 9, p.stderr)
+        self.assertIn("being written by another", p.stderr)
+        self.assertFalse(os.path.exists("/dev/shm/.usf-%d-%s-2.trace" % (os.geteuid(), self.instance)))
+        p = self.usf("trace", "convert", "-f", "text", "trace.usft", "-o", "./trace.usft", code=1)
+        self.assertIn("being written by another", p.stderr)
+        t.send_signal(signal.SIGINT)
+        self.assertEqual(t.wait(30), 0)
+        self.assertGreater(self.switches("trace.usft"), 10)
+        self.usf("trace", "--seconds", "0.2", "-o", "old.usft")     # what is whole may be written over
+        self.assertGreater(self.switches("old.usft"), 10)
+        self.assertEqual(["old.usft", "trace.usft"], sorted(self.files()))
+
+    def test_output_elsewhere(self):
+        self.start_long()
+        os.symlink("there", os.path.join(self.dir, "link"))
+        self.usf("trace", "--seconds", "0.2", "-f", "recording", "-o", "link")
+        self.assertGreater(self.switches("there"), 1)
+        self.usf("trace", "--seconds", "0.1", "-f", "recording", "-o", "/dev/null")
+        self.assertTrue(os.path.exists("/dev/null"))
+        self.usf("trace", "--seconds", "0.1", "-o", self.dir, code=125)
+
+    def test_unseen_rings(self):
+        """Who does not see the rings (another container's monitor) leaves the recording alone; what is left of a number harms nobody."""
+        self.start_long()
+        t = self.recorder("-o", "r.usft")
+        os.rename(self.rings, self.rings + ".away")
+        time.sleep(2.2)
+        os.rename(self.rings + ".away", self.rings)
+        self.usf("run", PROGRAM, "barrier", "3")
+        t.send_signal(signal.SIGINT)
+        self.assertEqual(t.wait(30), 0)
+        self.assertEqual(len(self.sums(self.usf("trace", "info", "r.usft").stdout)), 2)
+        t = self.recorder("-o", "s.usft")
+        os.unlink(self.rings)
+        t.kill()
+        t.wait()
+        self.usf("trace", "--seconds", "0.3", "-o", "t.usft")
+        self.assertGreater(self.switches("t.usft"), 10)
+
+    def test_taken_over(self):
+        """A recorder that sees other files replaces the number: the first says so."""
+        self.start_long()
+        t = self.recorder("-o", "r.usft")
+        os.rename(self.rings, self.rings + ".away")
+        self.usf("trace", "--seconds", "0.3", "-o", "s.usft")
+        self.assertEqual(t.wait(30), 1)
+        os.unlink(self.rings + ".away")
+        self.assertIn("ends early", t.stderr.read())
+        self.assertGreater(self.switches("s.usft"), 10)
+        self.switches("r.usft")
+
+    def test_ignored_signals(self):
+        """nohup usf trace: goes on."""
+        self.start_long()
+        t = self.recorder("-o", "r.usft", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        t.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        self.assertIsNone(t.poll())
+        t.send_signal(signal.SIGTERM)
+        self.assertEqual(t.wait(30), 0)
+        self.assertGreater(self.switches("r.usft"), 10)
+
+    def test_converting_ends(self):
+        """A second Ctrl-C ends what is made of the recording, and leaves no file of ours."""
+        self.start_long()
+        fifo = os.path.join(self.dir, "f.json")
+        os.mkfifo(fifo)
+        r = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        t = self.recorder("-o", "f.json")
+        time.sleep(0.5)
+        t.send_signal(signal.SIGINT)
+        time.sleep(0.5)             # the pipe is full, and nobody reads
+        self.assertIsNone(t.poll())
+        self.assertEqual(2, len(self.files()))
+        t.send_signal(signal.SIGINT)
+        self.assertEqual(t.wait(30), -signal.SIGINT)
+        os.close(r)
+        self.assertEqual(["f.json"], self.files())
+
+    def test_file_limit(self):
+        self.start_long()
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        self.assertIn("ulimit", self.usf("trace", "--seconds", "0.1", "-o", "r.usft", code=1, preexec_fn=limit).stderr)
+
+    def test_locked_memory(self):
+        """mlockall(MCL_FUTURE): neither the recording's file nor what takes its place is filled with pages."""
+        p = self.start_long(what="locked")
+        if p.poll() is not None:
+            self.skipTest("memory cannot be locked")
+        for _ in range(2):
+            self.usf("trace", "--seconds", "0.3", "-o", "r.usft")
+            self.assertGreater(self.switches("r.usft"), 10)
+            time.sleep(0.6)
+            with open("/proc/%d/status" % p.pid) as f:
+                text = f.read()
+            self.assertLess(int(re.search(r"VmRSS:\s+(\d+)", text)[1]), 200 << 10)
+            with open("/proc/%d/maps" % p.pid) as f:
+                self.assertNotIn(".trace", f.read())
+
+    def test_swept(self):
+        """Rings of which nothing else is left, of a user who has no instances."""
+        if os.geteuid():
+            self.skipTest("needs root")
+        user = 60000 + os.getpid() % 5000
+        rings = "/dev/shm/.usf-%d-%s.trace" % (user, self.instance)
+        strange = "/dev/shm/.usf-%d-a:b.trace" % user
+        for path in rings, strange:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            os.chown(path, user, user)
+            self.addCleanup(lambda path=path: os.path.exists(path) and os.unlink(path))
+        with open(rings) as f:
+            fcntl.flock(f, fcntl.LOCK_EX)
+            clean = lambda: subprocess.run([USF, "clean", "--all"], env=self.env, capture_output=True, timeout=30, user=user, group=user, extra_groups=[])
+            if clean().returncode:
+                self.skipTest("another user cannot execute it")
+            self.assertTrue(os.path.exists(rings))
+        clean()
+        self.assertFalse(os.path.exists(rings))
+        self.assertTrue(os.path.exists(strange))
+
+    def test_strangers(self):
+        """A process that becomes another user for good keeps nothing of the recording."""
+        if os.geteuid():
+            self.skipTest("needs root")
+        p = self.start_long(what="stranger")
+        t = self.recorder("-o", "r.usft")
+
+        def mapped():
+            with open("/proc/%d/maps" % p.pid) as f:
+                return ".trace" in f.read()
+        self.wait_for(mapped)
+        p.send_signal(signal.SIGUSR1)
+        self.wait_for(lambda: not mapped())
+        self.assertIsNone(t.poll())
+        t.send_signal(signal.SIGINT)
+        self.assertEqual(t.wait(30), 0)
 
     def test_interrupt(self):
         self.start_long()
@@ -369,7 +549,8 @@ class Trace(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    signal.alarm(170)
+    signal.alarm(230)
+    signal.signal(signal.SIGINT, signal.default_int_handler)        # programs that are started in the background ignore it
     print("seed", SEED, file=sys.stderr)
     random.seed(SEED)
     result = unittest.main(argv=sys.argv[:1] + sys.argv[4:], exit=False, verbosity=1).result

@@ -176,6 +176,22 @@ static void short_visits_change_nothing(void)
     machine_free(&m);
 }
 
+/* From one threshold to another of the same level: each has to last by itself. */
+static void one_threshold_after_another(void)
+{
+    begin("one threshold after another", "equi", 4, 6, 0);
+    for (uint32_t i = 0; i < 4; i++) arrive(i, WIDTH, 100);
+    run_for(300);
+    machine_remove_proc(&m, 3);         /* a partition is free */
+    run_for(65);
+    for (uint32_t i = 3; i < 8; i++) arrive(i, WIDTH, 100);
+    run_for(85);                        /* there are enough for all of the next level, since these count */
+    for (uint32_t i = 0; i < 8; i++) EXPECT(size_of_share(i) == 6, "program %u has %u cores too soon", i, size_of_share(i));
+    run_for(65);
+    shares_are_sound(8, 3);
+    machine_free(&m);
+}
+
 static void sleepers_do_not_count(void)
 {
     begin("sleepers do not count", "equi", 4, 6, 0);
@@ -481,6 +497,7 @@ int main(void)
     alarm(120);
     programs_come_and_go();
     short_visits_change_nothing();
+    one_threshold_after_another();
     sleepers_do_not_count();
     helpers_give_way("equi");
     helpers_give_way("speedup");

@@ -460,6 +460,25 @@ static void one_after_another(void)
     machine_free(&m);
 }
 
+/* Under a new policy: the first in order cannot have the latest program's core, the second can. */
+static void called_back_for_any(void)
+{
+    const uint64_t first[4] = {1};
+    begin("called back for any", "batch", 1, 2, 0);
+    machine_add_proc(&m, 0, first);
+    for (uint32_t t = 0; t < 2; t++) machine_add_task(&m, t, 0), machine_wake(&m, t, USF_WHY_NEW);
+    arrive(2, 1, 100);
+    arrive(1, 1, 100);
+    EXPECT(m.task[2 * WIDTH].doing == RUNNING && m.task[WIDTH].doing == READY && m.task[1].doing == READY, "who runs?");
+    machine_restart(&m);
+    EXPECT(!m.cores[0].give_way_at && !m.cores[1].give_way_at, "called back before the tick");
+    m.ops.tick(&m.pol);
+    EXPECT(m.cores[1].give_way_at && !m.cores[0].give_way_at, "core 1 is not called back");
+    m.pol.now += MS;
+    EXPECT(machine_switch(&m, 1, READY, USF_WHY_PREEMPT) == WIDTH, "the second has not got it");
+    machine_free(&m);
+}
+
 /* ---- queues.h: within a process ------------------------------------------------------------------------------------------------ */
 
 /* Tasks of one process, queued at two cores: by priority, then deadline, then age; wishes by affinity decide where one waits. */
@@ -522,6 +541,7 @@ int main(void)
     shares_by_weight();
     sleepers_keep_their_share();
     one_after_another();
+    called_back_for_any();
     for (const char *const *n = (const char *const[]){"equi", "speedup", "fair", "batch", NULL}; *n; n++) ranks_within_a_process(*n);
     printf("ok\n");
     return 0;

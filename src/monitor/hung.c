@@ -35,19 +35,22 @@ static bool has_work(struct usf_header *h, uint32_t space)
     return (atomic_load(&h->nr_ready) && !sleeps) || atomic_load(&h->lock_stuck) >> space & 1;
 }
 
-/* Of both its threads. */
+/* Of both its threads.  0: not known to this process, which may have no /proc, or no descriptor left. */
 static uint32_t cpu_us(const struct usf_space *sp)
 {
     int32_t pid = atomic_load(&sp->monitor_pid), tid = atomic_load(&sp->monitor_tid);
-    return (uint32_t)((os_thread_cpu_ns(pid, pid) + (tid > 0 && tid != pid ? os_thread_cpu_ns(pid, tid) : 0)) / 1000);
+    bool two = tid > 0 && tid != pid;
+    uint64_t first = os_thread_cpu_ns(pid, pid), other = two ? os_thread_cpu_ns(pid, tid) : 0;
+    return first && (other || !two) ? (uint32_t)((first + other) / 1000) : 0;
 }
 
 /* It has the scheduler's lock, and has used the CPU all the while: only an operation of the policy can take that long.  The policy
- * would have the next monitor as well. */
+ * would have the next monitor as well.  What it had used at first is the note of whoever looked then, who may not have known. */
 static bool is_in_policy(struct usf_header *h, uint32_t space)
 {
     bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + space;
-    return owns && cpu_us(&h->space[space]) - atomic_load(&h->space[space].missed.cpu_us) >= LOOPS_NS / 1000;
+    uint32_t is = cpu_us(&h->space[space]), was = atomic_load(&h->space[space].missed.cpu_us);
+    return owns && is && was && is - was < 1u << 31 && is - was >= LOOPS_NS / 1000;
 }
 
 /* Is it to be given time?  It has the lock and is not in the way of dying: it may be that it does not get the CPU, or that it is lost in the
@@ -57,7 +60,8 @@ static bool is_to_be_waited_for(struct usf_header *h, uint32_t space)
     const struct usf_space *sp = &h->space[space];
     int32_t pid = atomic_load(&sp->monitor_pid), tid = atomic_load(&sp->monitor_tid);
     bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + space;
-    bool runs = os_thread_state(pid, pid) == 'R' || (tid > 0 && os_thread_state(pid, tid) == 'R');
+    char first = os_thread_state(pid, pid), other = tid > 0 ? os_thread_state(pid, tid) : 0;
+    bool runs = first == 'R' || other == 'R' || (!first && !other);     /* (it cannot be seen from here) */
     return owns && runs && os_now() - atomic_load(&sp->missed.since) < PATIENCE_NS && !is_in_policy(h, space);
 }
 
@@ -66,11 +70,11 @@ static bool is_hung(struct usf_header *h, uint32_t space)
     struct usf_missed *m = &h->space[space].missed;
     uint64_t beat = atomic_load(&h->space[space].beat), now = os_now();
     if (beat != atomic_load(&m->beat) || !has_work(h, space) || !atomic_load(&m->since)) {
-        atomic_store(&m->beat, beat);
         atomic_store(&m->since, now);
         atomic_store(&m->last, now);
         atomic_store(&m->looks, 0);
         atomic_store(&m->cpu_us, cpu_us(&h->space[space]));
+        atomic_store(&m->beat, beat);       /* last: until then others, who note the same, begin anew as well */
         return false;
     }
     /* Those that wait look each at their own times: a look that comes too early does not count, nor put off the next. */
@@ -93,9 +97,16 @@ int monitor_end_hung(struct usf_header *h, uint32_t space, const struct monitor_
     int32_t pid = (int32_t)word;
     if (!is_hung(h, space) || is_to_be_waited_for(h, space)) return 0;
     bool in_policy = is_in_policy(h, space);
-    if (!is_monitor(h, pid, own) || usf_syscall(__NR_kill, pid, SIGKILL)) return -EPERM;
+    if (!is_monitor(h, pid, own)) return -EPERM;
+    if (atomic_load(&sp->monitor) != word) return 0;
+    /* Before: its successor, which has coop take over then, may begin as soon as this one is dead. */
+    uint32_t told = in_policy ? atomic_exchange(&sp->looped, 1) : 1;
+    long r = usf_syscall(__NR_kill, pid, SIGKILL);
+    if (r && r != -ESRCH) {
+        if (!told) atomic_store(&sp->looped, 0);
+        return -EPERM;
+    }
     atomic_store(&sp->missed.since, 0);
-    if (in_policy) atomic_store(&sp->looped, 1);        /* its successor, who cannot have begun yet, has coop take over */
     os_sleep(STOP_NS);
     return atomic_compare_exchange_strong(&sp->monitor, &word, 0);
 }

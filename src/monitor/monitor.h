@@ -6,7 +6,7 @@
  *
  * Two threads:
  *   deaths   waits on pidfds of all registered processes, and retires the instance;
- *   watch    waits on the header's monitor_event, ticks while tasks wait, tells `deaths` of new processes.
+ *   watch    waits on the header's monitor_event, ticks while tasks wait (and, more seldom, while some run), tells `deaths` of new processes.
  * Both call the scheduler, one at a time (struct monitor's lock): to the scheduler they are one.
  *
  * A child waits for its death and becomes the next one (keeper.c).

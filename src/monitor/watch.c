@@ -1,4 +1,4 @@
-/* src/monitor/watch.c - look at the cores while tasks wait.  SPDX-License-Identifier: Apache-2.0 */
+/* src/monitor/watch.c - look at the cores while tasks wait or run.  SPDX-License-Identifier: Apache-2.0 */
 #include "monitor/internal.h"
 #include "os/os.h"
 #include "trace/trace.h"

@@ -22,7 +22,8 @@
 
 enum {
     MIN_HELP_NS = 200000,       /* a later program's task is not sent away before that */
-    LOOK_NS = 20000,            /* from one look at all cores for one to call back to the next: the tick looks as well */
+    LOOK_NS = 20000,            /* from one look at all cores for one to call back to the next: the tick looks as well, */
+    TICK_LOOKS = 8,             /* ... for so many of the processes with ready tasks, in order, until one gets a core */
 };
 #define LAST_UNKNOWN UINT32_MAX
 
@@ -84,37 +85,44 @@ static uint32_t latest_that_runs(struct usf_pol *p)
     return in->last;
 }
 
-/* May the core be taken from whoever runs there, for this task, or any of the process? */
+/* May the core be taken from whoever runs there, for this task, or for any that is ready of the process? */
 static bool may_reclaim(struct usf_pol *p, uint32_t proc, uint32_t task, uint32_t core)
 {
+    const struct pq_proc *q = pq_proc_of(p, proc);
     if (usf_core(p, core)->current == USF_NONE || usf_core(p, core)->give_way_at) return false;
-    return task == USF_NONE ? usf_allowed(p, proc, core) : usf_may_run(p, task, core);
+    if (task != USF_NONE) return usf_may_run(p, task, core);
+    for (uint32_t w = 0; w < PQ_CORE_WORDS; w++)
+        for (uint64_t m = q->nonempty[w]; m; m &= m - 1)
+            if (pq_first(p, &q->ready[w * 64 + (uint32_t)__builtin_ctzll(m)], core) != USF_NONE) return true;
+    return false;
 }
 
 /* Every core is busy: have the one with the latest program that this one precedes give way.  One core for one task. */
-static void reclaim(struct usf_pol *p, uint32_t proc, uint32_t task)
+static bool reclaim(struct usf_pol *p, uint32_t proc, uint32_t task)
 {
     uint32_t last = latest_that_runs(p), found = USF_NONE;
-    if (!last || !precedes(p, proc, last - 1)) return;
+    if (!last || !precedes(p, proc, last - 1)) return false;
     const uint64_t *on = proc_of(p, --last)->on;
     for (uint32_t w = 0; w < PQ_CORE_WORDS && found == USF_NONE; w++)
         for (uint64_t m = on[w]; m && found == USF_NONE; m &= m - 1)
             if (may_reclaim(p, proc, task, w * 64 + (uint32_t)__builtin_ctzll(m))) found = w * 64 + (uint32_t)__builtin_ctzll(m);
     if (found == USF_NONE) {            /* all of these have been told, or are of no use: the others', but not at each call */
         struct inst *in = inst_of(p);
-        if (p->now - in->looked < LOOK_NS) return;
+        if (task != USF_NONE && p->now - in->looked < LOOK_NS) return false;
         in->looked = p->now;
         last = proc;
         for (uint32_t i = 0; i < p->nr_cores; i++) {
-            if (!may_reclaim(p, proc, task, i)) continue;
-            uint32_t runs = usf_task(p, usf_core(p, i)->current)->proc;
-            if (precedes(p, last, runs)) last = runs, found = i;
+            uint32_t current = usf_core(p, i)->current;
+            if (current == USF_NONE || !precedes(p, last, usf_task(p, current)->proc) || !may_reclaim(p, proc, task, i)) continue;
+            last = usf_task(p, current)->proc;
+            found = i;
         }
     }
-    if (found == USF_NONE) return;
+    if (found == USF_NONE) return false;
     struct usf_pol_core *c = usf_core(p, found);
     uint64_t at = c->since + MIN_HELP_NS;
     usf_give_way(c, at > p->now ? at : p->now);
+    return true;
 }
 
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
@@ -239,9 +247,8 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 /* Who came to wait before a later program's task took a core has one, too. */
 static void tick(struct usf_pol *p)
 {
-    static const uint64_t nobody[PQ_PROC_WORDS];
-    uint32_t i = first_in_order(p, nobody);
-    if (i != USF_NONE) reclaim(p, i, USF_NONE);
+    uint64_t seen[PQ_PROC_WORDS] = {0};
+    for (uint32_t looks = 0, i; looks < TICK_LOOKS && (i = first_in_order(p, seen)) != USF_NONE && !reclaim(p, i, USF_NONE); looks++) pq_set(seen, i);
 }
 
 /* Another priority, another place in the order. */

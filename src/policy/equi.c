@@ -146,7 +146,8 @@ static bool follow_thresholds(struct usf_pol *p, uint32_t units)
     struct equi_inst *in = equi_inst_of(p);
     uint32_t before = in->level, settled;
     if (!units) {
-        if (!in->first) in->level = in->crossed = 0;       /* nobody is left: the next one has the machine */
+        in->crossed = 0;
+        if (!in->first) in->level = 0;          /* nobody is left: the next one has the machine */
         return false;
     }
     in->level = part_next_level(&in->map, before, units, false);
@@ -154,7 +155,7 @@ static bool follow_thresholds(struct usf_pol *p, uint32_t units)
     if (settled == in->level) {
         in->crossed = 0;
     } else {
-        if (!in->crossed) in->crossed = p->now;
+        if (!in->crossed || in->settled != settled) in->crossed = p->now, in->settled = settled;
         if (p->now - in->crossed >= EQUI_SETTLE * p->quantum) in->level = settled, in->crossed = 0;
         else equi_due(in, in->crossed + EQUI_SETTLE * p->quantum);
     }

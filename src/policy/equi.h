@@ -38,10 +38,10 @@ struct USF_POLICY_STATE equi_inst {
     struct part_map map;
     uint64_t guests[PART_WORDS];
     uint64_t due;               /* ns, when equi_review has something to do; 0: now */
-    uint64_t crossed;           /* ns, since when the programs are exactly at a threshold; 0: they are not */
+    uint64_t crossed;           /* ns, since when the programs are exactly at a threshold, that to the level `settled`; 0: they are not */
     uint64_t accounted;         /* ns, until when `granted` has been counted */
     uint32_t first, last;       /* list of programs, id + 1 */
-    uint32_t level;
+    uint32_t level, settled;
     uint32_t nr_graces;
     uint32_t measures;          /* 1: the policy is speedup */
     uint32_t changed;           /* somebody came, left or changed since the last review */

@@ -211,7 +211,7 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
     if (proc->vtime > ahead && p->now - inst_of(p)->floor_at < FLOOR_NS) proc->vtime = ahead;
 }
 
-/* While tasks wait: keep the bound on the lag for those that came to wait before others got ahead of them. */
+/* Keep the bound on the lag for those that came to wait before others got ahead of them. */
 static void tick(struct usf_pol *p)
 {
     uint64_t v = 0;

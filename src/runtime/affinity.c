@@ -165,7 +165,7 @@ void rt_follow_nice(int32_t tid)
     t = tid == 0 ? me : rt_thread_of(tid);
     if (t) {
         task = t->self.task;
-        t->wishes.has &= ~(uint32_t)RT_WISH_PRIORITY;
+        atomic_fetch_and(&t->wishes.has, ~(uint32_t)RT_WISH_PRIORITY);
     }
     rt_list_unlock();
     if (task != USF_NONE) set_level(me, task, level_of(tid));
@@ -204,7 +204,7 @@ static long call_setaffinity(struct gate_frame *f)
     long r = rt_pass(f);
     if (t && r == 0) {
         if (os_getaffinity(t->tid, &got) == 0) {
-            t->wishes.has &= ~(uint32_t)RT_WISH_PLACE;
+            atomic_fetch_and(&t->wishes.has, ~(uint32_t)RT_WISH_PLACE);
             t->hint = got;
             t->has_hint = !os_cpu_count(&told) || __builtin_memcmp(&got, &told, sizeof got);
             hint = t->has_hint ? got : rt.cpus;

@@ -62,7 +62,7 @@ struct rt_thread {
     uint32_t stopped;               /* rt.stop_round that it has answered */
     struct rt_exec_env { void *map; size_t size; } exec_env;   /* made for a child of its vfork (standing.c); null: none */
     struct rt_wishes {
-        uint32_t has;               /* RT_WISH_*: which of these it has told usf of itself (usf/usf.h) */
+        _Atomic uint32_t has;       /* RT_WISH_*: which of these it has told usf of itself (usf/usf.h); others take back what they set */
         struct sched_wish wish;
     } wishes;
     bool has_hint;                  /* affinity that the program set */
@@ -234,6 +234,7 @@ void rt_follow_nice(int32_t tid);           /* 0: the calling thread.  What it i
 /* wishes.c */
 long rt_task_call(const struct gate_frame *f);      /* prctl(USF_PRCTL, ...) */
 void rt_wishes_at_birth(struct rt_thread *t);
+void rt_wishes_at_end(struct rt_thread *t);         /* it is kept, to be another */
 
 /* share.c */
 void rt_install_share(void);

@@ -134,6 +134,13 @@ static bool begins(const char *s, const char *with)
 
 static void no_cache(const char *why) { usf_say("thread cache off: %s", why); }
 
+/* A thread that is kept: what is remembered of who it was goes. */
+static void fresh_thread(void)
+{
+    teams_fresh_thread();
+    rt_wishes_at_end(&rt_self);
+}
+
 /* Valgrind preloads a library of its own into what it executes. */
 static bool is_in_valgrind(char **envp)
 {
@@ -192,7 +199,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     rt.on = true;
     if (!rt.sched.kernel) rt_install_share();
     threads_is_off = no_cache;
-    threads_is_fresh = teams_fresh_thread;
+    threads_is_fresh = fresh_thread;
     const char *off = threads_init(rt.settings.thread_cache && !rt.sched.kernel);
     if (off) no_cache(off);
 }

@@ -13,11 +13,12 @@ static void apply(struct rt_thread *t)
 {
     struct sched_wish w;
     const struct rt_wishes *own = &t->wishes;
+    uint32_t has = atomic_load(&own->has);
     if (t->self.task == USF_NONE) return;
     sched_wish_of(&rt.sched, t->self.task, &w);
-    if (own->has & RT_WISH_PRIORITY) w.priority = own->wish.priority;
-    if (own->has & RT_WISH_DEADLINE) w.deadline = own->wish.deadline;
-    if (own->has & RT_WISH_PLACE) {
+    if (has & RT_WISH_PRIORITY) w.priority = own->wish.priority;
+    if (has & RT_WISH_DEADLINE) w.deadline = own->wish.deadline;
+    if (has & RT_WISH_PLACE) {
         w.affinity = own->wish.affinity;
         w.affinity_id = own->wish.affinity_id;
         w.strict = own->wish.strict;
@@ -25,7 +26,19 @@ static void apply(struct rt_thread *t)
     sched_change_task(&rt.sched, &t->self, t->self.task, &w);
 }
 
-void rt_wishes_at_birth(struct rt_thread *t) { if (t->wishes.has) apply(t); }
+void rt_wishes_at_birth(struct rt_thread *t) { if (atomic_load(&t->wishes.has)) apply(t); }
+
+/* A thread that has told wishes by the library's prctl is not kept; one that has made the system call itself is. */
+void rt_wishes_at_end(struct rt_thread *t)
+{
+    if (!atomic_exchange(&t->wishes.has, 0) || !rt_takes_part() || rt.sched.kernel) return;
+    sched_crit_enter(&t->self);
+    if (t->state == RT_ATTACHED && t->self.task != USF_NONE) {
+        sched_change_task(&rt.sched, &t->self, t->self.task, &(struct sched_wish){.affinity = USF_AFFINITY_ANY});
+        rt_wish_at_birth(t);
+    }
+    sched_crit_leave(&rt.sched, &t->self);
+}
 
 /* ---- what is asked for -------------------------------------------------------------------------- */
 
@@ -33,14 +46,14 @@ static int priority(struct rt_thread *t, int64_t value)
 {
     if (value < -USF_PRIORITY_MAX || value > USF_PRIORITY_MAX) return EINVAL;
     t->wishes.wish.priority = (int32_t)value;
-    t->wishes.has |= RT_WISH_PRIORITY;
+    atomic_fetch_or(&t->wishes.has, RT_WISH_PRIORITY);
     return 0;
 }
 
 static int deadline(struct rt_thread *t, uint64_t ns)
 {
     t->wishes.wish.deadline = ns;
-    t->wishes.has |= RT_WISH_DEADLINE;
+    atomic_fetch_or(&t->wishes.has, RT_WISH_DEADLINE);
     return 0;
 }
 
@@ -65,7 +78,7 @@ static int place(struct rt_thread *t, uint64_t kind, uint64_t cpu, uint64_t flag
     w->affinity = next.affinity;
     w->affinity_id = next.affinity_id;
     w->strict = next.strict;
-    t->wishes.has |= RT_WISH_PLACE;
+    atomic_fetch_or(&t->wishes.has, RT_WISH_PLACE);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* src/sched/watch.c - the monitor's look at an instance.  SPDX-License-Identifier: Apache-2.0
  *
- * While tasks wait, a core that has not reached a scheduling point for a tick gets its thread nudged
+ * The policy is ticked each millisecond while tasks wait, and each ten while some run and none waits.
+ * While tasks wait, a core that has not reached a scheduling point for a millisecond gets its thread nudged
  * (which looks for a spin-wait, and gives way once the progress guarantee is due); a core lent to a
  * system call for longer than `lend` is taken; so is one whose thread sleeps in a call that the gate
  * did not see, or does not answer the nudges: it masks all signals, or the kernel does not run it.  Such a thread goes on
@@ -245,6 +246,17 @@ static void tick(struct sched *s)
     s->ops.tick(&s->pol);
 }
 
+/* Nothing waits.  Programs may come to run, and end, with nobody waiting at any time: policies that divide cores have to look. */
+static void tick_of_busy(struct sched *s)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct kicks k = {0};
+    bool known = s->policy_gen == atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed);
+    if ((known && s->ops.tick == usf_policy_defaults.tick) || !core_enter(s, &me)) return;
+    tick(s);
+    core_leave(s, &me, &k);
+}
+
 /* ---- a policy that gives nothing ---------------------------------------------------------------- */
 /* It has lost a task, or keeps it: a core is free, a ready task may run there, and pick does not name any.  That is no
  * matter of order: it gets replaced. */
@@ -289,9 +301,7 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
         __builtin_memset(s->watch->barren, 0, sizeof s->watch->barren);
         if (wake_parked(s) || s->watch->nr_unseen) {
             s->watch->quiet = 0;
-            if (!core_enter(s, &me)) return BUSY_TICK_NS;
-            tick(s);                        /* programs may come to run, and end, with nobody waiting at any time */
-            core_leave(s, &me, &k);
+            tick_of_busy(s);
             return BUSY_TICK_NS;
         }
         return ++s->watch->quiet > QUIET_LOOKS ? UINT64_MAX : BUSY_TICK_NS;

@@ -221,7 +221,7 @@ struct usf_missed {
     _Atomic uint64_t beat, since;      /* its count then; ns, 0: begin anew */
     _Atomic uint64_t last;             /* look, ns */
     _Atomic uint32_t looks;            /* since then */
-    _Atomic uint32_t cpu_us;           /* CPU time of its threads at `since`, modulo 2^32 */
+    _Atomic uint32_t cpu_us;           /* CPU time of its threads at `since`, modulo 2^32; 0: who looked then could not tell */
 };
 
 /* The programs of one pid namespace, which alone know what their pids mean, and their monitor.  Most instances have one of these

@@ -15,7 +15,7 @@ static const struct { const char *name; enum teams_role role; } hooked[] = {
     {"GOMP_parallel_loop_static_start", TEAMS_REGION}, {"GOMP_parallel_loop_dynamic_start", TEAMS_REGION},
     {"GOMP_parallel_loop_guided_start", TEAMS_REGION}, {"GOMP_parallel_loop_runtime_start", TEAMS_REGION},
     {"__kmpc_fork_call", TEAMS_FORK}, {"__kmpc_push_num_threads", TEAMS_PUSH}, {"__kmpc_push_num_threads_strict", TEAMS_PUSH},
-    {"__kmpc_push_num_threads_list", TEAMS_PUSH}, {"__kmpc_push_num_threads_list_strict", TEAMS_PUSH},
+    {"__kmpc_push_num_threads_list", TEAMS_PUSH_LIST}, {"__kmpc_push_num_threads_list_strict", TEAMS_PUSH_LIST},
     {"__kmpc_serialized_parallel", TEAMS_SERIAL},
     {"omp_set_num_threads", TEAMS_SET_SIZE}, {"omp_set_num_threads_", TEAMS_SET_SIZE}, {"omp_set_num_threads_8_", TEAMS_SET_SIZE},
     {"omp_set_dynamic", TEAMS_SET_DYNAMIC}, {"omp_set_dynamic_", TEAMS_SET_DYNAMIC_4}, {"omp_set_dynamic_8_", TEAMS_SET_DYNAMIC_8},
@@ -57,7 +57,7 @@ bool teams_find(const struct gate_image *im, uintptr_t base, struct teams_found 
         uint64_t v;
         for (at = 0; (v = gate_symbols_function(&s, hooked[i].name, &at));) {
             if (hooked[i].role == TEAMS_MAX && !f->max) f->max = v;
-            if (hooked[i].role == TEAMS_PUSH && !f->push) f->push = v;
+            if (!strcmp(hooked[i].name, "__kmpc_push_num_threads") && !f->push) f->push = v;    /* (others take more arguments) */
             if (hooked[i].role == TEAMS_SET_SIZE) sets = true;
             add(f, v, hooked[i].role);
         }

@@ -10,6 +10,7 @@ enum teams_role {
     TEAMS_REGION,               /* begins a region; its third argument is the team's size, 0: the default one */
     TEAMS_FORK,                 /* ... of the size that was pushed before */
     TEAMS_PUSH,                 /* third argument: the size of the next region */
+    TEAMS_PUSH_LIST,            /* third: how many sizes, fourth: the sizes, of the next region and of those in it */
     TEAMS_SERIAL,               /* the next region is one of a single thread after all */
     TEAMS_SET_SIZE,             /* omp_set_num_threads */
     TEAMS_SET_DYNAMIC,          /* omp_set_dynamic: by value, by reference to 4 and to 8 bytes */
@@ -56,5 +57,5 @@ void teams_entry(void);
 void teams_return(void);       /* ... the function is not to be executed at all: what it returns is in the registers */
 uintptr_t teams_enter(const struct gate_hook_site *site, uint64_t *regs);
 /* The indices of the argument registers in regs. */
-enum { TEAMS_RAX = 2, TEAMS_RDX = 6, TEAMS_RDI = 8 };
+enum { TEAMS_RAX = 2, TEAMS_RCX = 5, TEAMS_RDX = 6, TEAMS_RDI = 8 };
 #endif

@@ -121,6 +121,7 @@ uintptr_t teams_enter(const struct gate_hook_site *site, uint64_t *regs)
         break;
     case TEAMS_FORK: begin_pushed(r, (void *)regs[TEAMS_RDI]); break;
     case TEAMS_PUSH: self.pushed = (uint32_t)regs[TEAMS_RDX]; break;
+    case TEAMS_PUSH_LIST: self.pushed = (uint32_t)regs[TEAMS_RDX] ? *(const uint32_t *)regs[TEAMS_RCX] : 0; break;
     case TEAMS_SERIAL: self.pushed = 0; break;
     case TEAMS_SET_SIZE:
         if (!is_inner(r)) *said_to(r) |= SIZED;

@@ -176,6 +176,22 @@ static void short_visits_change_nothing(void)
     machine_free(&m);
 }
 
+/* From one threshold to another of the same level: each has to last by itself. */
+static void one_threshold_after_another(void)
+{
+    begin("one threshold after another", "equi", 4, 6, 0);
+    for (uint32_t i = 0; i < 4; i++) arrive(i, WIDTH, 100);
+    run_for(300);
+    machine_remove_proc(&m, 3);         /* a partition is free */
+    run_for(65);
+    for (uint32_t i = 3; i < 8; i++) arrive(i, WIDTH, 100);
+    run_for(85);                        /* there are enough for all of the next level, since these count */
+    for (uint32_t i = 0; i < 8; i++) EXPECT(size_of_share(i) == 6, "program %u has %u cores too soon", i, size_of_share(i));
+    run_for(65);
+    shares_are_sound(8, 3);
+    machine_free(&m);
+}
+
 static void sleepers_do_not_count(void)
 {
     begin("sleepers do not count", "equi", 4, 6, 0);
@@ -444,6 +460,25 @@ static void one_after_another(void)
     machine_free(&m);
 }
 
+/* Under a new policy: the first in order cannot have the latest program's core, the second can. */
+static void called_back_for_any(void)
+{
+    const uint64_t first[4] = {1};
+    begin("called back for any", "batch", 1, 2, 0);
+    machine_add_proc(&m, 0, first);
+    for (uint32_t t = 0; t < 2; t++) machine_add_task(&m, t, 0), machine_wake(&m, t, USF_WHY_NEW);
+    arrive(2, 1, 100);
+    arrive(1, 1, 100);
+    EXPECT(m.task[2 * WIDTH].doing == RUNNING && m.task[WIDTH].doing == READY && m.task[1].doing == READY, "who runs?");
+    machine_restart(&m);
+    EXPECT(!m.cores[0].give_way_at && !m.cores[1].give_way_at, "called back before the tick");
+    m.ops.tick(&m.pol);
+    EXPECT(m.cores[1].give_way_at && !m.cores[0].give_way_at, "core 1 is not called back");
+    m.pol.now += MS;
+    EXPECT(machine_switch(&m, 1, READY, USF_WHY_PREEMPT) == WIDTH, "the second has not got it");
+    machine_free(&m);
+}
+
 /* ---- queues.h: within a process ------------------------------------------------------------------------------------------------ */
 
 /* Tasks of one process, queued at two cores: by priority, then deadline, then age; wishes by affinity decide where one waits. */
@@ -481,6 +516,7 @@ int main(void)
     alarm(120);
     programs_come_and_go();
     short_visits_change_nothing();
+    one_threshold_after_another();
     sleepers_do_not_count();
     helpers_give_way("equi");
     helpers_give_way("speedup");
@@ -505,6 +541,7 @@ int main(void)
     shares_by_weight();
     sleepers_keep_their_share();
     one_after_another();
+    called_back_for_any();
     for (const char *const *n = (const char *const[]){"equi", "speedup", "fair", "batch", NULL}; *n; n++) ranks_within_a_process(*n);
     printf("ok\n");
     return 0;

@@ -160,6 +160,30 @@ static void *passing(void *arg)
     return arg;
 }
 
+/* The same by a system call of its own, of which only the runtime gets to know: the next thread is this one of the kernel's. */
+static long raw_prctl(long what, long a, long b, long c)
+{
+    register long r10 __asm__("r10") = b, r8 __asm__("r8") = c;
+    long r;
+    __asm__ volatile("syscall" : "=a"(r) : "a"(157L /* prctl */), "D"((long)USF_PRCTL), "S"(what), "d"(a), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
+    return r;
+}
+
+static pthread_t passed;
+static void *passing_by_itself(void *arg)
+{
+    if (raw_prctl(USF_PRCTL_PRIORITY, 500, 0, 0) || raw_prctl(USF_PRCTL_DEADLINE, 5, 0, 0)) exit(3);
+    if (raw_prctl(USF_PRCTL_AFFINITY, USF_PLACE_CORE, the_cpu, USF_STRICT)) exit(3);
+    passed = pthread_self();
+    return arg;
+}
+
+static void *kept(void *arg)
+{
+    (void)arg;
+    return wait_for_end(pthread_equal(passed, pthread_self()) ? "kept" : "not-kept");
+}
+
 /* setpriority and sched_setaffinity, when they come later, count. */
 static void *retold(void *arg)
 {
@@ -182,12 +206,15 @@ static void *setattr(void *arg)
 
 static int show(void)
 {
-    pthread_t t[3], p;
+    pthread_t t[4], p;
     char c;
     if (pipe(ends)) return 1;
-    pthread_barrier_init(&ready, 0, 5);
+    pthread_barrier_init(&ready, 0, 6);
     pthread_create(&p, 0, passing, 0);
     pthread_join(p, 0);
+    pthread_create(&p, 0, passing_by_itself, 0);
+    pthread_join(p, 0);
+    pthread_create(&t[3], 0, kept, 0);
     pthread_create(&t[0], 0, told, 0);
     pthread_create(&t[1], 0, retold, 0);
     pthread_create(&t[2], 0, setattr, 0);
@@ -204,7 +231,7 @@ static int show(void)
     kill(child, SIGKILL);
     waitpid(child, 0, 0);
     close(ends[1]);
-    for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+    for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
     return 0;
 }
 

@@ -75,7 +75,8 @@ class Tasks(unittest.TestCase):
             line = p.stdout.readline().split()
             self.assertEqual(line[0], "ready", line)
             core = "core %d" % (len(CPUS) - 1)
-            want = {"told": (7, 99, core, True), "fresh": (0, None, None, False), "retold": (-4, None, core, False), "setattr": (-6, None, None, False)}
+            want = {"told": (7, 99, core, True), "fresh": (0, None, None, False), "retold": (-4, None, core, False), "setattr": (-6, None, None, False),
+                    "kept": (0, None, None, False)}
             main = (11, None, None, False)
             end = time.monotonic() + HANG
             while True:

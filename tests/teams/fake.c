@@ -5,7 +5,7 @@
 #define FUNCTION(name, code) \
     __asm__(".text\n.globl " name "\n.type " name ",@function\n.p2align 4\n" name ":\n.cfi_startproc\n" code "\n.cfi_endproc\n.size " name ",.-" name "\n")
 
-int last, others, level, dynamic, most = 7, set;
+int last, others, level, dynamic, most = 7, set, pushed;
 double sum;
 
 /* Compare and short branch, after an endbr64. */
@@ -43,6 +43,27 @@ void omp_set_num_threads(int), omp_set_dynamic(int);
 int omp_get_level(void), omp_get_dynamic(void), omp_get_max_threads(void), m_plain(void);
 void GOMP_parallel(void (*f)(void *), void *d, unsigned n, unsigned flags);
 int m_plain(void) { last = -1; GOMP_parallel(0, 0, 0, 0); return last; }
+/* The other kind of runtime: sizes are said before. */
+void __kmpc_push_num_threads(void *loc, int gtid, int n), __kmpc_push_num_threads_list(void *loc, int gtid, unsigned length, const int *sizes);
+void __kmpc_fork_call(void *loc, int argc, void *f, ...);
+int __kmpc_global_thread_num(void *loc), m_pushed(int n), m_listed(int n);
+void __kmpc_push_num_threads(void *loc, int gtid, int n) { pushed = n; }
+void __kmpc_push_num_threads_list(void *loc, int gtid, unsigned length, const int *sizes) { pushed = length ? sizes[0] : 0; }
+void __kmpc_fork_call(void *loc, int argc, void *f, ...) { last = pushed; pushed = 0; }
+int __kmpc_global_thread_num(void *loc) { return 0; }
+int m_pushed(int n)
+{
+    if (n) __kmpc_push_num_threads(0, 0, n);
+    __kmpc_fork_call(0, 0, 0);
+    return last;
+}
+int m_listed(int n)
+{
+    int sizes[] = {n, 5, 6};
+    __kmpc_push_num_threads_list(0, 0, n ? 3 : 0, sizes);
+    __kmpc_fork_call(0, 0, 0);
+    return last;
+}
 #if BAD != 4
 void omp_set_num_threads(int n) { most = n; set++; }
 #endif

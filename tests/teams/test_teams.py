@@ -237,6 +237,15 @@ class Case(unittest.TestCase):
         self.assertEqual((h("GOMP_parallel", "f", 0), h("max", "f")), (0, 9))
         h.end()
 
+    def test_lists_of_sizes(self):
+        h = Host(self)
+        h("open", "f", FAKES[0])
+        self.assertEqual((h("pushed", "f", 4), h.record()["width"], h.record()["regions"]), (4, 4, 1))
+        self.assertEqual((h("listed", "f", 2), h.record()["width"], h.record()["regions"]), (2, 2, 2))
+        self.assertEqual((h("listed", "f", 1), h.record()["regions"]), (1, 2))      # no region of several
+        self.assertEqual((h("pushed", "f", 0), h("listed", "f", 0)), (1, 1))
+        h.end()
+
     # Arrays that were made before the policy said anything are not overrun after it.
     def test_what_was_said_before_the_first_share(self):
         for ask in (True, False):

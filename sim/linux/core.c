@@ -265,8 +265,10 @@ void lx_arrive(struct lx *lx, uint32_t task, uint32_t cpu, enum lx_why why, uint
     if (cpu != t->cpu) {
         if (why != LX_FOR_NEW) lx->stats.migrations++;
         /* CFS keeps a sleeper's vruntime in terms of its queue; what it has relative to that one's least moves along. */
-        if (lx->cfg.fair == LX_CFS && t->cls == LX_NORMAL && why == LX_FOR_WAKE)
+        if (lx->cfg.fair == LX_CFS && t->cls == LX_NORMAL && why == LX_FOR_WAKE) {
+            if (lx->visit) lx->visit(lx->arg, t->cpu);
             t->vruntime += lx->rq[cpu].min_v - lx->rq[t->cpu].min_v;
+        }
     }
     t->cpu = cpu;
     t->left_queue = false;

@@ -132,7 +132,7 @@ struct lx {
     /* May be null.  Moves a queued task in the caller's books too, by lx_leave and lx_arrive.  Not called within
      * lx_schedule: there the task that it answers with may come from another CPU's queue. */
     void (*mover)(void *arg, uint32_t task, uint32_t cpu);
-    void (*visit)(void *arg, uint32_t cpu); /* may be null: the queue of another CPU will be looked through */
+    void (*visit)(void *arg, uint32_t cpu); /* may be null: the queue of another CPU, or its time, will be looked at */
     bool scheduling;
     uint64_t now;
     uint64_t *scratch;        /* one CPU set */

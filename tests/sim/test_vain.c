@@ -138,7 +138,7 @@ int main(int argc, char **argv)
         printf("FAILED: that is too far from 1\n");
         return 1;
     }
-    if (in_steps * 2 > one_by_one) {
+    if (in_steps * 4 > one_by_one * 3) {
         printf("FAILED: hardly anything was taken in one step\n");
         return 1;
     }

@@ -156,6 +156,7 @@ def compare(measured, simulated, policies):
 # ---- the report ----------------------------------------------------------------------------------------------------
 
 OUTLIER = .25
+LOST = 9.99          # the error of a pair that was not simulated to its end
 
 # By (workload, policy), or by workload for all policies: why it is not met.  What is supposed and not tested says so.
 REMARKS = {
@@ -168,14 +169,14 @@ def table(head, rows):
 
 
 def summary(rows):
-    errors = sorted(abs(r[5]) for r in rows if r[5] is not None)
+    errors = sorted(abs(r[5]) if r[5] is not None else LOST for r in rows)
     lost = sum(1 for r in rows if r[5] is None)
     q = statistics.quantiles(errors, n=4, method="inclusive") if len(errors) > 1 else errors * 3
     text = f"**Error of the ratio: median {100 * q[1]:.0f} %**, quartiles {100 * q[0]:.0f} % and {100 * q[2]:.0f} %, most {100 * errors[-1]:.0f} %, of " \
            f"{len(rows)} pairs of workload and policy"
     within = sum(1 for e in errors if e <= .15)
     text += f"; {within} of them within 15 %."
-    return text + (f" {lost} could not be simulated to their end." if lost else "")
+    return text + (f" {lost} could not be simulated to their end, and count as {100 * LOST:.0f} % off." if lost else "")
 
 
 def by_policy(rows, policies):
@@ -316,6 +317,8 @@ def main():
     text = report(words, o.kernel, machine, measured, simulated, rows, policies, reps)
     print(("\n" if sys.stderr.isatty() else "") + text)
     if not (o.quick or o.only or o.no_write):
+        if reps < 3 or len(policies) < 4:
+            raise Failed(f"{o.doc} is for at least 3 repetitions and 4 policies, and is left as it was")
         write(o.doc, text)
     failed = sum(1 for m in measured.values() for times_ in m.values() for t in times_ if not t)
     if failed:

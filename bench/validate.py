@@ -317,7 +317,7 @@ def main():
     text = report(words, o.kernel, machine, measured, simulated, rows, policies, reps)
     print(("\n" if sys.stderr.isatty() else "") + text)
     if not (o.quick or o.only or o.no_write):
-        if reps < 3 or len(policies) < 4:
+        if o.doc == DOC and (reps < 3 or len(policies) < 4):
             raise Failed(f"{o.doc} is for at least 3 repetitions and 4 policies, and is left as it was")
         write(o.doc, text)
     failed = sum(1 for m in measured.values() for times_ in m.values() for t in times_ if not t)

@@ -183,6 +183,15 @@ static bool is_far(struct sched_self *me, bool spin) { return spin && me->spin_a
 static void spun_for(struct sched_self *me, uint64_t ns)
 { me->spin_avg = (3 * me->spin_avg + (ns < 4 * FAR_NS ? ns : 4 * FAR_NS)) / 4; }
 
+/* Holds the scheduler lock.  The thread runs on `core`: `next` (USF_NONE: nobody yet) has it from now on, and the thread queues. */
+static void pass_on(struct sched *s, struct sched_self *me, uint32_t core, uint32_t next, enum usf_why why, struct kicks *k)
+{
+    core_set_state(s, me->task, ST(USF_TASK_RUNNING), USF_TASK_READY);
+    core_give(s, core, me->task, next, k);
+    core_enqueue(s, me->task, why);
+    core_fill_all(s, k);
+}
+
 /* Nobody is passed over for ever, whatever the trials say: one in so many turns goes to whoever comes first.  And one that
  * found nobody so often (some 100 us) fetches a yielder from another core. */
 #define VAIN_TURNS 256u
@@ -210,10 +219,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why, b
             return false;
         }
         me->vain = 0;
-        core_set_state(s, me->task, ST(USF_TASK_RUNNING), USF_TASK_READY);
-        core_give(s, core, me->task, next, &k);
-        core_enqueue(s, me->task, why);
-        core_fill_all(s, &k);
+        pass_on(s, me, core, next, why, &k);
     }
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
@@ -295,11 +301,7 @@ void sched_move(struct sched *s, struct sched_self *me)
         core_arrive(s, me);     /* a late waker may have bound it elsewhere */
         return;
     } else {
-        uint32_t next = core_pick(s, core, CORE_ANY);
-        core_set_state(s, me->task, ST(USF_TASK_RUNNING), USF_TASK_READY);
-        core_give(s, core, me->task, next, &k);
-        core_enqueue(s, me->task, USF_WHY_RETURN);
-        core_fill_all(s, &k);
+        pass_on(s, me, core, core_pick(s, core, CORE_ANY), USF_WHY_RETURN, &k);
     }
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);

@@ -277,12 +277,6 @@ static long call_sigtimedwait(struct gate_frame *f)
 static bool guess(struct rt_thread *t, uint8_t *blocks)
 { return *blocks && !sched_core_is_wanted(&rt.sched) && ++t->guesses % LOOK_EVERY; }
 
-bool rt_is_ready(int fd, short events)
-{
-    struct pollfd p = {.fd = fd, .events = events};
-    return usf_syscall(__NR_poll, &p, 1, 0) != 0;
-}
-
 enum { NR_CLOSE_RANGE = 436 };
 
 static const uint16_t reads[] = {
@@ -319,7 +313,7 @@ static long make_call(struct rt_thread *t, struct gate_frame *f)
         if (t->self.lost != lost) *blocks = SURE;
         return r;
     }
-    bool certain = t->self.guest || guess(t, blocks) || !events || !rt_is_ready((int)f->rdi, events);
+    bool certain = t->self.guest || guess(t, blocks) || !events || !rt_fd_is_ready((int)f->rdi, events);
     if (!certain || !events) --*blocks;
     return rt_call_away(t, f, certain);
 }
@@ -419,7 +413,8 @@ __attribute__((noinline)) static long look_at_lend(struct rt_thread *t, struct g
 static long call_may_block(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel || sched_core_is_wanted(&rt.sched))) return may_block(f);
+    if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
+    if (USF_UNLIKELY(sched_core_is_wanted(&rt.sched)) && events_of(f)) return may_block(f);
     if (USF_UNLIKELY(++t->lends % LENDS_A_LOOK == 0)) return look_at_lend(t, f);
     return lend(t, f);
 }

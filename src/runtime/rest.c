@@ -37,20 +37,6 @@ static bool go_on(struct gate_frame *call, uint64_t *done)
 
 /* ---- what is behind a descriptor -------------------------------------------------------------- */
 
-static uint32_t type_of(int fd, uint64_t *device)
-{
-    struct stat st;
-    if (usf_syscall(__NR_fstat, fd, &st) < 0) return 0;
-    *device = st.st_rdev;
-    return st.st_mode & S_IFMT;
-}
-
-static bool has_flag(int fd, long flag)
-{
-    long flags = usf_syscall(__NR_fcntl, fd, F_GETFL);
-    return flags < 0 || flags & flag;
-}
-
 static unsigned major_of(uint64_t device) { return device >> 8 & 0xfff; }
 static unsigned minor_of(uint64_t device) { return device & 0xff; }
 
@@ -60,7 +46,7 @@ enum { MEMORY_MAJOR = 1, OLD_MASTERS = 2, OTHER_TERMINALS = 5, PTMX = 2 };
 static bool is_source(const struct gate_frame *f)
 {
     uint64_t device;
-    if (type_of((int)f->rdi, &device) != S_IFCHR || major_of(device) != MEMORY_MAJOR) return false;
+    if (rt_fd_type((int)f->rdi, &device) != S_IFCHR || major_of(device) != MEMORY_MAJOR) return false;
     unsigned minor = minor_of(device);
     return minor == 5 || (minor >= 7 && minor <= 9);
 }
@@ -74,9 +60,9 @@ static uint64_t missing(const struct gate_frame *f, long done)
     struct termios t;
     uint64_t device;
     int fd = (int)f->rdi;
-    if (type_of(fd, &device) != S_IFCHR || major_of(device) == OLD_MASTERS) return 0;
+    if (rt_fd_type(fd, &device) != S_IFCHR || major_of(device) == OLD_MASTERS) return 0;
     if (major_of(device) == OTHER_TERMINALS && minor_of(device) == PTMX) return 0;
-    if (!is_terminal(fd, &t) || t.c_lflag & ICANON || t.c_cc[VTIME] || has_flag(fd, O_NONBLOCK)) return 0;
+    if (!is_terminal(fd, &t) || t.c_lflag & ICANON || t.c_cc[VTIME] || rt_fd_has_flag(fd, O_NONBLOCK)) return 0;
     uint64_t want = t.c_cc[VMIN] < f->rdx ? t.c_cc[VMIN] : f->rdx;
     return want > (uint64_t)done ? want - (uint64_t)done : 0;
 }
@@ -86,20 +72,13 @@ static uint64_t missing(const struct gate_frame *f, long done)
 static bool takes_bytes(int fd, uint32_t type, uint64_t device)
 {
     struct termios t;
-    if (type == S_IFIFO) return !has_flag(fd, O_DIRECT);
+    if (type == S_IFIFO) return !rt_fd_has_flag(fd, O_DIRECT);
     return type == S_IFCHR && (major_of(device) == MEMORY_MAJOR || is_terminal(fd, &t));
 }
 
 /* ---- sockets -------------------------------------------------------------------------------------- */
 
 enum socket_kind { OTHER_SOCKET, TCP_STREAM, UNIX_STREAM, MESSAGES };
-
-/* -1: there is no such option. */
-static int option(int fd, int level, int name)
-{
-    int value = 0, len = sizeof value;
-    return usf_syscall(__NR_getsockopt, fd, level, name, &value, &len) == 0 ? value : -1;
-}
 
 /* TLS and the like in the kernel have records. */
 static bool is_layered(int fd)
@@ -111,28 +90,14 @@ static bool is_layered(int fd)
 
 static enum socket_kind kind_of(int fd)
 {
-    int type = option(fd, SOL_SOCKET, SO_TYPE), domain = option(fd, SOL_SOCKET, SO_DOMAIN);
+    int type = rt_fd_option(fd, SOL_SOCKET, SO_TYPE), domain = rt_fd_option(fd, SOL_SOCKET, SO_DOMAIN);
     if (type == SOCK_DGRAM) return MESSAGES;
     if (domain == AF_UNIX) return type == SOCK_STREAM ? UNIX_STREAM : type == SOCK_SEQPACKET ? MESSAGES : OTHER_SOCKET;
     if (type != SOCK_STREAM || (domain != AF_INET && domain != AF_INET6)) return OTHER_SOCKET;
-    return option(fd, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP && !is_layered(fd) ? TCP_STREAM : OTHER_SOCKET;
+    return rt_fd_option(fd, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP && !is_layered(fd) ? TCP_STREAM : OTHER_SOCKET;
 }
 
-/* How much of a timeout was used up nobody knows. */
-static bool has_timeout(int fd, int name)
-{
-    int64_t time[2] = {0, 0};
-    int len = sizeof time;
-    return usf_syscall(__NR_getsockopt, fd, SOL_SOCKET, name, time, &len) != 0 || time[0] || time[1];
-}
-
-bool rt_has_timeout(int fd, short events)
-{
-    uint64_t device;
-    return type_of(fd, &device) == S_IFSOCK && has_timeout(fd, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO);
-}
-
-static bool waits_for_ever(int fd, int timeout) { return !has_flag(fd, O_NONBLOCK) && !has_timeout(fd, timeout); }
+static bool waits_for_ever(int fd, int timeout) { return !rt_fd_has_flag(fd, O_NONBLOCK) && !rt_fd_has_timeout(fd, timeout); }
 
 /* An error or the end is left for the program's next call, which gets it bare. */
 static bool is_broken(int fd)
@@ -299,7 +264,7 @@ static long sendmsg_rest(const struct gate_frame *f, long r)
 static long write_rest(const struct gate_frame *f, const struct iovec *v, uint64_t n, long r)
 {
     uint64_t device = 0;
-    uint32_t type = type_of((int)f->rdi, &device);
+    uint32_t type = rt_fd_type((int)f->rdi, &device);
     if (type == S_IFSOCK) return send_rest(f, 0, v, n, r);
     return takes_bytes((int)f->rdi, type, device) ? transfer_rest(f, __NR_write, v, n, r) : r;
 }
@@ -308,7 +273,7 @@ static bool can_be_sent_on(const struct gate_frame *f)
 {
     uint64_t device = 0;
     int fd = (int)f->rdi;
-    uint32_t type = type_of(fd, &device);
+    uint32_t type = rt_fd_type(fd, &device);
     if (type != S_IFSOCK) return takes_bytes(fd, type, device);
     enum socket_kind kind = kind_of(fd);
     return (kind == TCP_STREAM || kind == UNIX_STREAM) && waits_for_ever(fd, SO_SNDTIMEO) && !is_broken(fd);
@@ -333,15 +298,15 @@ static long sendfile_rest(const struct gate_frame *f, long r)
 /* Bytes of different writers are not put together where the reader is told who they are. */
 static bool tells_writers(int fd)
 {
-    return option(fd, SOL_SOCKET, SO_PASSCRED) > 0 || option(fd, SOL_SOCKET, SO_PASSSEC) > 0
-           || option(fd, SOL_SOCKET, OPTION_PASSPIDFD) > 0;
+    return rt_fd_option(fd, SOL_SOCKET, SO_PASSCRED) > 0 || rt_fd_option(fd, SOL_SOCKET, SO_PASSSEC) > 0
+           || rt_fd_option(fd, SOL_SOCKET, OPTION_PASSPIDFD) > 0;
 }
 
 /* ... and whose bytes poll tells of one by one. */
 static bool is_plain_stream(int fd)
 {
     enum socket_kind kind = kind_of(fd);
-    return (kind == TCP_STREAM || (kind == UNIX_STREAM && !tells_writers(fd))) && option(fd, SOL_SOCKET, SO_RCVLOWAT) <= 1;
+    return (kind == TCP_STREAM || (kind == UNIX_STREAM && !tells_writers(fd))) && rt_fd_option(fd, SOL_SOCKET, SO_RCVLOWAT) <= 1;
 }
 
 /* What was looked at is there still. */
@@ -369,7 +334,7 @@ static long receive_rest(const struct gate_frame *f, uint64_t flags, const struc
     if (!(flags & MSG_WAITALL) || (uint32_t)flags & ~PLAIN_RECEIVE) return r;
     if (!is_plain_stream(fd) || !waits_for_ever(fd, SO_RCVTIMEO)) return r;
     if (!(flags & MSG_PEEK)) return buffers_rest(receive, f, v, n, r);
-    return option(fd, SOL_SOCKET, SO_PEEK_OFF) < 0 ? look_again(f, v, n, r) : r;
+    return rt_fd_option(fd, SOL_SOCKET, SO_PEEK_OFF) < 0 ? look_again(f, v, n, r) : r;
 }
 
 /* It ends with what was sent along, and what has come already is not to be written over. */
@@ -436,7 +401,7 @@ static bool was_interrupted(int fd)
 {
     struct pollfd p = {.fd = fd};
     usf_syscall(__NR_poll, &p, 1, 0);
-    int error = p.revents & POLLHUP ? EPIPE : option(fd, SOL_SOCKET, SO_ERROR);
+    int error = p.revents & POLLHUP ? EPIPE : rt_fd_option(fd, SOL_SOCKET, SO_ERROR);
     return error == 0 || error == RESTART || error == EINTR;
 }
 
@@ -454,9 +419,9 @@ static bool may_receive_on(const struct gate_frame *f, long done)
 {
     const struct mmsghdr *last = (const struct mmsghdr *)f->rsi + done - 1;
     int fd = (int)f->rdi;
-    if ((uint32_t)done >= (uint32_t)f->rdx || f->r10 & DOES_NOT_WAIT || has_flag(fd, O_NONBLOCK)) return false;
+    if ((uint32_t)done >= (uint32_t)f->rdx || f->r10 & DOES_NOT_WAIT || rt_fd_has_flag(fd, O_NONBLOCK)) return false;
     if (last->msg_hdr.msg_flags & MSG_OOB || is_time_up(f) || !was_interrupted(fd)) return false;
-    return kind_of(fd) == MESSAGES && !f->r8 && !has_timeout(fd, SO_RCVTIMEO);
+    return kind_of(fd) == MESSAGES && !f->r8 && !rt_fd_has_timeout(fd, SO_RCVTIMEO);
 }
 
 /* All were submitted, and some are to be complete: only the wait is missing, which ends without an error once one is. */

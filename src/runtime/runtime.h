@@ -137,8 +137,13 @@ static inline long rt_pass(struct gate_frame *f) { return gate_call(f); }
 void rt_install_calls(void);
 /* Make the call with the core lent (certain: given up). */
 long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain);
-bool rt_is_ready(int fd, short events);
 void rt_act_upon_cancel(const struct gate_frame *f);
+/* descriptor.c */
+uint32_t rt_fd_type(int fd, uint64_t *device);      /* S_IFMT, and st_rdev; 0: none */
+bool rt_fd_has_flag(int fd, long flag);             /* of F_GETFL; or it cannot be asked */
+int  rt_fd_option(int fd, int level, int name);     /* -1: there is no such option */
+bool rt_fd_has_timeout(int fd, int name);           /* SO_RCVTIMEO, SO_SNDTIMEO */
+bool rt_fd_is_ready(int fd, short events);          /* poll says so, without waiting */
 /* turns.c: a call that waits for `events` on its first argument, while others wait for the core */
 long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events);
 void rt_descriptors_change(void);       /* what was known of descriptors may no longer be so */
@@ -146,7 +151,6 @@ void rt_descriptors_change(void);       /* what was known of descriptors may no 
 long rt_make_call(struct gate_frame *f);
 
 /* rest.c */
-bool rt_has_timeout(int fd, short events);     /* a socket that does not wait for ever for these (SO_RCVTIMEO, SO_SNDTIMEO) */
 struct rt_signals { uint32_t handlers, unseen; };
 static inline struct rt_signals rt_signals_of(const struct rt_thread *t) { return (struct rt_signals){t->handlers, t->unseen}; }
 /* Since then there were signals, and none that the program has seen. */

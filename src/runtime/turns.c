@@ -28,20 +28,15 @@ static _Atomic bool no_nowait;                  /* the kernel has it not, for pi
 
 void rt_descriptors_change(void) { atomic_fetch_add(&generation, 1); }
 
-static int option_of(int fd, int name)
-{
-    int value = 0;
-    uint32_t len = sizeof value;
-    return usf_syscall(__NR_getsockopt, fd, SOL_SOCKET, name, &value, &len) == 0 ? value : -1;
-}
-
 static enum kind ask_kind(int fd)
 {
-    struct stat st;
-    if (usf_syscall(__NR_fstat, fd, &st)) return OTHER;
-    if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) return FILE_ALWAYS_READY;
-    if (S_ISFIFO(st.st_mode)) return PIPE;
-    return S_ISSOCK(st.st_mode) && option_of(fd, SO_DOMAIN) == AF_UNIX && option_of(fd, SO_RCVLOWAT) == 1 ? UNIX_SOCKET : OTHER;
+    uint64_t device;
+    switch (rt_fd_type(fd, &device)) {
+    case S_IFREG: case S_IFBLK: return FILE_ALWAYS_READY;
+    case S_IFIFO: return PIPE;
+    case S_IFSOCK: return rt_fd_option(fd, SOL_SOCKET, SO_DOMAIN) == AF_UNIX && rt_fd_option(fd, SOL_SOCKET, SO_RCVLOWAT) == 1 ? UNIX_SOCKET : OTHER;
+    default: return OTHER;
+    }
 }
 
 static enum kind kind_of(int fd)
@@ -60,8 +55,7 @@ static enum kind kind_of(int fd)
 static bool never_blocks(const struct gate_frame *f)
 {
     uint64_t at_once = MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE;
-    long flags = usf_syscall(__NR_fcntl, f->rdi, F_GETFL);
-    if (flags < 0 || flags & O_NONBLOCK) return true;
+    if (rt_fd_has_flag((int)f->rdi, O_NONBLOCK)) return true;
     switch ((uint32_t)f->rax) {
     case __NR_recvfrom: case __NR_sendto: case __NR_recvmmsg: case __NR_sendmmsg: return f->r10 & at_once;
     case __NR_recvmsg: case __NR_sendmsg: return f->rdx & at_once;
@@ -74,8 +68,8 @@ enum look { READY, WOULD_SLEEP, MAY_SLEEP, DONE };
 /* Who polls learns exactly whether it is readable, and whether a pipe is writable; a socket is said not to be long before it is full. */
 static enum look ask(const struct gate_frame *f, short events)
 {
-    if (rt_is_ready((int)f->rdi, events)) return READY;
-    return events == POLLIN || option_of((int)f->rdi, SO_DOMAIN) < 0 ? WOULD_SLEEP : MAY_SLEEP;
+    if (rt_fd_is_ready((int)f->rdi, events)) return READY;
+    return events == POLLIN || rt_fd_option((int)f->rdi, SOL_SOCKET, SO_DOMAIN) < 0 ? WOULD_SLEEP : MAY_SLEEP;
 }
 
 /* The call itself, without sleeping, in half of the time: where it comes to the same, as it takes all or nothing. */
@@ -129,6 +123,12 @@ static void give_a_turn(struct rt_thread *t)
     t->turns_off = t->pause;
 }
 
+static bool has_timeout(int fd, short events)
+{
+    uint64_t device;
+    return rt_fd_type(fd, &device) == S_IFSOCK && rt_fd_has_timeout(fd, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO);
+}
+
 long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events)
 {
     long r = 0;
@@ -140,7 +140,7 @@ long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short event
     } else if (seen != READY && (!t->turns_off || !t->turns_off--)) {
         uint32_t handlers = t->handlers;
         give_a_turn(t);
-        if (t->handlers != handlers && (!t->restart || rt_has_timeout((int)f->rdi, events))) return -EINTR;
+        if (t->handlers != handlers && (!t->restart || has_timeout((int)f->rdi, events))) return -EINTR;
         rt_act_upon_cancel(f);
         seen = look(f, events, &r);
     }

@@ -24,13 +24,6 @@ void sim_fail(struct sim *s, int error, const char *fmt, ...)
     va_end(ap);
 }
 
-uint64_t sim_mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return x ^ x >> 31;
-}
-
 /* ---- trace --------------------------------------------------------------------------------------- */
 
 void sim_trace_flush(struct sim *s)

@@ -290,6 +290,5 @@ int  sim_inst_channels(struct sim_inst *i);
 void sim_inst_drop(struct sim_inst *i);
 void sim_inst_free(struct sim_inst *i);
 /* engine.c */
-uint64_t sim_mix(uint64_t x);
 
 #endif

@@ -1,6 +1,7 @@
 /* sim/program.c - are programs well formed?  SPDX-License-Identifier: Apache-2.0 */
 #include "sim/program.h"
 #include "base/base.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,4 +171,23 @@ void sim_workload_free(struct sim_workload *w)
     for (uint32_t i = 0; i < w->nr_programs; i++) free_program(&w->program[i]);
     free(w->program);
     *w = (struct sim_workload){0};
+}
+
+uint64_t sim_mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+uint64_t sim_drawn(uint64_t *random, const struct sim_op *op, uint64_t ns)
+{
+    if (!op->spread || !ns) return ns;
+    uint64_t r = sim_mix(*random += 0x9e3779b97f4a7c15ull);
+    if (op->spread == SIM_EXPONENTIAL) {
+        double v = -log((double)((r >> 11) + 1) * 0x1p-53) * (double)ns;
+        return v < 1 ? 1 : (uint64_t)v;
+    }
+    uint64_t range = ns * op->spread / 1000, low = ns > range ? ns - range : 0;
+    return low + (uint64_t)((unsigned __int128)r * (2 * range + 1) >> 64);
 }

@@ -60,7 +60,7 @@ struct sim_op {
     uint32_t object;            /* index of a code, barrier, lock, channel, graph */
     uint64_t ns;
     uint32_t count;
-    uint16_t spread;            /* COMPUTE, SLEEP: per mille; uniformly within ns * (1 +- spread / 1000); 0xffff: exponential with mean ns */
+    uint16_t spread;            /* COMPUTE, SLEEP: per mille; uniformly within ns * (1 +- spread / 1000); 0xffff: exponential with mean ns (SIM_EXPONENTIAL) */
     uint16_t memory;            /* COMPUTE: so many per mille of the time go to memory, when nobody contends */
     uint32_t mbps;              /* ... with this demand for bandwidth, MB/s, over the whole of it */
     uint32_t pad;
@@ -106,6 +106,12 @@ struct sim_workload {
     struct sim_program *program;
     uint32_t nr_programs;
 };
+
+#define SIM_EXPONENTIAL 0xffffu
+/* A number for a number: each bit of one depends on all of the other. */
+uint64_t sim_mix(uint64_t x);
+/* `ns` as the operation spreads it, with the next number of `random`: the same for who simulates and who executes. */
+uint64_t sim_drawn(uint64_t *random, const struct sim_op *op, uint64_t ns);
 
 /* Are all indices in range, loops and calls well formed, tasks' dependences free of cycles?  False: why says what is not, and where. */
 bool sim_workload_is_valid(const struct sim_workload *w, char *why, unsigned cap);

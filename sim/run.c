@@ -1,30 +1,15 @@
 /* sim/run.c - what a fiber executes: its program's operations.  SPDX-License-Identifier: Apache-2.0 */
 #include "sim/internal.h"
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPONENTIAL 0xffffu
 #define PAY_NS 2000u            /* a thread that owes more pays at once, not with its next piece of work */
 #define OPS_AT_ONCE (1u << 24)  /* so many operations without any time passing are a program that never ends */
 
 static void execute(struct sim_thread *t, uint32_t code);
 
 uint64_t sim_thread_random(struct sim_thread *t) { return sim_mix(t->random += 0x9e3779b97f4a7c15ull); }
-
-static uint64_t spread(struct sim_thread *t, const struct sim_op *op, uint64_t ns)
-{
-    if (!op->spread || !ns) return ns;
-    uint64_t r = sim_thread_random(t);
-    if (op->spread == EXPONENTIAL) {
-        double u = (double)((r >> 11) + 1) * 0x1p-53;
-        double v = -log(u) * (double)ns;
-        return v < 1 ? 1 : (uint64_t)v;
-    }
-    uint64_t range = ns * op->spread / 1000, low = ns > range ? ns - range : 0;
-    return low + (uint64_t)((unsigned __int128)r * (2 * range + 1) >> 64);
-}
 
 /* What it owes, without work to do. */
 static void settle(struct sim_thread *t)
@@ -47,7 +32,7 @@ static void compute(struct sim_thread *t, const struct sim_op *op)
         uint64_t up = p->nr_speedup ? p->speedup[width <= p->nr_speedup ? width - 1 : p->nr_speedup - 1] : 1000ull * width;
         ns = ns * 1000 / (up ? up : 1);
     }
-    ns = spread(t, op, ns);
+    ns = sim_drawn(&t->random, op, ns);
     if (!ns) return;
     t->inst->st->work_ns += ns;
     t->memory = op->memory;
@@ -69,7 +54,7 @@ void sim_kernel_sleep(struct sim_thread *t, uint64_t ns)
 
 static void doze(struct sim_thread *t, const struct sim_op *op)
 {
-    uint64_t ns = spread(t, op, op->ns);
+    uint64_t ns = sim_drawn(&t->random, op, op->ns);
     sim_trace(sim_the, SIM_T_WAIT, t->k.id, t->k.cpu, (uint32_t)SIM_WAIT_BLOCK << 24 | SIM_OP_SLEEP);
     if (sim_under_usf(sim_the)) sim_usf_sleep(t, ns, op->flags & SIM_OP_CERTAIN);
     else sim_kernel_sleep(t, ns);

@@ -86,7 +86,7 @@ static void time_of(struct lower *l, const struct lang_expr *e, struct sim_op *o
     uint64_t a = lower_time(l, e->arg[0], "the time"), b = e->slot == FN_EXP ? a : lower_time(l, e->arg[1], "the time");
     if (b < a) lower_fail(l, e->pos, "uniform's first argument is more than the second");
     op->ns = a + (b - a) / 2;
-    if (e->slot == FN_EXP) op->spread = 0xffff;
+    if (e->slot == FN_EXP) op->spread = SIM_EXPONENTIAL;
     else if (b) op->spread = (uint16_t)llround(1000.0 * (double)(b - a) / ((double)a + (double)b));
 }
 

@@ -27,8 +27,6 @@ struct rp_thread;
 bool rp_work_begin(struct rp_thread *t);                /* its working set; false: no memory */
 void rp_work_end(struct rp_thread *t);
 bool rp_work_prepare(uint32_t percent, unsigned threads, bool memory);     /* of this process, before time counts; memory: it has work in memory */
-uint64_t rp_mix(uint64_t x);
-uint64_t rp_drawn(struct rp_thread *t, const struct sim_op *op, uint64_t ns);          /* the time, by its spread */
 uint64_t rp_divided(const struct sim_program *p, uint64_t ns, uint32_t width);         /* the part of one of a team */
 void rp_compute(struct rp_thread *t, const struct sim_op *op, uint64_t ns);
 uint64_t rp_now(void);

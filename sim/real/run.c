@@ -33,7 +33,7 @@ static struct rp_thread *thread_new(uint32_t code)
     t->next = rp.all;
     rp.all = t;
     pthread_mutex_unlock(&rp.all_lock);
-    t->random = rp_mix(rp.seed * 0x9e3779b97f4a7c15ull + rp_mix(((uint64_t)rp.index << 32 | t->number) + 1));
+    t->random = sim_mix(rp.seed * 0x9e3779b97f4a7c15ull + sim_mix(((uint64_t)rp.index << 32 | t->number) + 1));
     return t;
 }
 
@@ -251,7 +251,7 @@ static void recv(struct rp_thread *t, struct rp_channel *c, const struct sim_op 
 static void doze(struct rp_thread *t, const struct sim_op *op)
 {
     static _Thread_local int fd = -1;
-    uint64_t ns = rp_drawn(t, op, op->ns), times;
+    uint64_t ns = sim_drawn(&t->random, op, op->ns), times;
     struct timespec d = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
     if (!ns) return;
     if (op->flags & SIM_OP_CERTAIN) {

@@ -8,7 +8,6 @@
  * long as the demand says: when memory can give more than that the chain decides how long it takes, else memory does.  That is the
  * simulator's model: max(1, demand / bandwidth). */
 #include "sim/real/replay.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -179,26 +178,6 @@ void rp_measure(struct rp_speed *s)
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------- */
-/* As sim/run.c draws it. */
-uint64_t rp_mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return x ^ x >> 31;
-}
-
-uint64_t rp_drawn(struct rp_thread *t, const struct sim_op *op, uint64_t ns)
-{
-    if (!op->spread || !ns) return ns;
-    uint64_t r = rp_mix(t->random += 0x9e3779b97f4a7c15ull);
-    if (op->spread == 0xffff) {
-        double v = -log((double)((r >> 11) + 1) * 0x1p-53) * (double)ns;
-        return v < 1 ? 1 : (uint64_t)v;
-    }
-    uint64_t range = ns * op->spread / 1000, low = ns > range ? ns - range : 0;
-    return low + (uint64_t)((unsigned __int128)r * (2 * range + 1) >> 64);
-}
-
 /* In pieces, so that memory and computing alternate as often as in a program of many small loops. */
 static void with_memory(struct rp_thread *t, double ns, double part, double mbps)
 {
@@ -218,7 +197,7 @@ uint64_t rp_divided(const struct sim_program *p, uint64_t ns, uint32_t width)
 
 void rp_compute(struct rp_thread *t, const struct sim_op *op, uint64_t ns)
 {
-    ns = rp_drawn(t, op, ns);
+    ns = sim_drawn(&t->random, op, ns);
     if (!ns) return;
     if (op->mbps && op->memory) with_memory(t, (double)ns, op->memory / 1000.0, op->mbps);
     else rounds(t, (uint64_t)((double)ns * rp.speed.rounds + 0.5));

@@ -14,8 +14,9 @@
 /* Wait until it holds; false: it did not within so many seconds. */
 #define SOON(condition, seconds) __extension__({ \
     uint64_t end_ = os_now() + (seconds) * SECOND; \
-    while (!(condition) && os_now() < end_) usleep(1000); \
-    (condition); })
+    bool held_; \
+    while (!(held_ = (condition)) && os_now() < end_) usleep(1000); \
+    held_; })
 
 extern struct shm_config test_config;
 extern struct shm test_shm;

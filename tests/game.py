@@ -1,8 +1,9 @@
 # tests/game.py - a program whose threads wait for each other.  SPDX-License-Identifier: Apache-2.0
 """GAME says that it is up, plays a thousand rounds and tells for each line that it is sent, and ends with its input.
-Players runs it under usf."""
+Players run it under usf."""
 import subprocess
-import unittest
+
+from instance import Programs
 
 GAME = '''
 import signal, sys, threading
@@ -30,31 +31,17 @@ print("end")
 '''
 
 
-class Players(unittest.TestCase):
-    """What it starts is ended with the test."""
-
-    usf = None      # the tool
-
-    def start(self, *command, **more):
-        p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-        self.addCleanup(self.end, p)
-        return p
-
-    @staticmethod
-    def end(p):
-        if p.poll() is None:
-            p.kill()
-            p.wait()
-        for pipe in (p.stdin, p.stdout, p.stderr):
-            if pipe:
-                pipe.close()
-
-    def play(self, instance):
-        p = self.start(self.usf, 'run', '-i', instance, '--', '/usr/bin/python3', '-c', GAME, stdin=subprocess.PIPE)
-        self.assertEqual(p.stdout.readline(), 'up\n')
-        return p
+class Game:
+    """For a test case that plays."""
 
     def goes_on(self, game):
         game.stdin.write('\n')
         game.stdin.flush()
         self.assertEqual(game.stdout.readline(), 'played\n')
+
+
+class Players(Game, Programs):
+    def play(self):
+        p = self.start(self.tool, 'run', '-i', self.instance, '--', '/usr/bin/python3', '-c', GAME, stderr=subprocess.PIPE)
+        self.assertEqual(p.stdout.readline(), 'up\n')
+        return p

@@ -1,24 +1,15 @@
 # tests/cli/common.py - what the tests of the tool share.  SPDX-License-Identifier: Apache-2.0
 import json
 import os
-import random
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
-import unittest
 
-TIMEOUT = 60
-SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import instance
+from instance import HANG, segment_of       # noqa: F401
+
 FILES = {k: os.environ.get("CLI_" + k.upper(), "") for k in ("usf", "lib", "dummy", "harness", "static", "godyn", "gostatic", "hello")}
-
-
-def start():
-    """Self-kill timer and seed; call first in main."""
-    signal.alarm(int(os.environ.get("CLI_ALARM", "240")))
-    print("seed", SEED, file=sys.stderr)
-    random.seed(SEED)
 
 
 def places():
@@ -30,11 +21,13 @@ def number(segment, at, size):
     return int.from_bytes(segment[at:at + size], "little")
 
 
-class Case(unittest.TestCase):
-    """A copy of the tool with a dummy library beside it, a home and an instance name of its own."""
+class Case(instance.Instance):
+    """A copy of the tool with a dummy library beside it, and a home of its own."""
+
+    tool, kind = FILES["usf"], "cli"
 
     def setUp(self):
-        self.dir = tempfile.mkdtemp(prefix="usf-cli-")
+        super().setUp()
         self.bin = os.path.join(self.dir, "bin")
         os.mkdir(self.bin)
         self.usf = os.path.join(self.bin, "usf")
@@ -43,17 +36,8 @@ class Case(unittest.TestCase):
         shutil.copy2(FILES["dummy"], self.lib)
         self.home = os.path.join(self.dir, "home")
         os.makedirs(os.path.join(self.home, ".config", "usf"))
-        self.instance = "test-cli-%d-%d" % (os.getpid(), random.randrange(1 << 30))
-        self.env = {**{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}, "PATH": "/usr/bin:/bin", "HOME": self.home, "USF_INSTANCE": self.instance,
-                    "USF_SYSTEM_CONFIG": os.path.join(self.dir, "system.toml"), "USF_MONITOR_LINGER": "0", "LANG": "C.UTF-8"}
-
-    def tearDown(self):
-        if os.path.exists(self.usf):
-            self.run_usf("clean", "-i", self.instance, "--force", env={"PATH": "/usr/bin:/bin"})
-        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
-        if os.path.lexists(path):
-            os.unlink(path)
-        shutil.rmtree(self.dir, ignore_errors=True)
+        self.env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}, PATH="/usr/bin:/bin", HOME=self.home,
+                        USF_SYSTEM_CONFIG=os.path.join(self.dir, "system.toml"))
 
     def run_usf(self, *args, env=None, add=None, drop=(), **kw):
         e = dict(self.env if env is None else env)
@@ -62,7 +46,7 @@ class Case(unittest.TestCase):
             e.pop(k, None)
         kw.setdefault("text", True)
         kw.setdefault("cwd", self.dir)
-        return subprocess.run([self.usf, *args], env=e, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT,
+        return subprocess.run([self.usf, *args], env=e, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=HANG,
                               stdin=subprocess.DEVNULL, **kw)
 
     def one_line(self, p, code, *words):
@@ -96,11 +80,4 @@ class Case(unittest.TestCase):
 
 
 def main():
-    start()
-    program = unittest.main(exit=False, verbosity=1)
-    r = program.result
-    for test, why in r.skipped:
-        print("skipped: %s: %s" % (test.id(), why))
-    if r.testsRun and len(r.skipped) == r.testsRun:
-        sys.exit(77)
-    sys.exit(0 if r.wasSuccessful() else 1)
+    instance.main(int(os.environ.get("CLI_ALARM", "240")))

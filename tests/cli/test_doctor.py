@@ -5,7 +5,6 @@ import os
 import shutil
 import struct
 import subprocess
-import unittest
 
 from common import FILES, Case, main
 

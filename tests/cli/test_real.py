@@ -207,7 +207,7 @@ class Real(Case):
         self.assertIn("wrong", [f["result"] for f in mine])
         q = self.run_usf("clean")
         self.assertEqual((q.returncode, q.stderr), (0, ""))
-        self.assertFalse(os.path.exists("/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)))
+        self.assertFalse(os.path.exists(self.segment))
 
     def test_nested(self):
         p = self.run_usf("run", self.usf, "run", self.usf, "run", "--quantum=20", FILES["hello"], "3")

@@ -5,7 +5,6 @@ import os
 import shutil
 import struct
 import subprocess
-import unittest
 
 from common import FILES, Case, main
 
@@ -102,7 +101,7 @@ class Unscheduled(Case):
         for w in (*words, "it runs unscheduled"):
             self.assertIn(w, lines[0])
         # nothing was made for it
-        self.assertFalse(os.path.exists("/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)))
+        self.assertFalse(os.path.exists(self.segment))
 
     def test_static(self):
         self.check(FILES["static"], "usf: " + FILES["static"] + " is statically linked: it")
@@ -241,28 +240,26 @@ class Unscheduled(Case):
         self.assertEqual((p.stdout, p.stderr), (os.path.join(self.dir, "lib/usf/libusf.so") + "\n", ""))
 
     def test_damaged_instance(self):
-        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
         for data, mode in ((b"x" * 100000, 0o600), (b"", 0o600), (b"x" * 100000, 0o666)):
-            with open(path, "wb") as f:
+            with open(self.segment, "wb") as f:
                 f.write(data)
-            os.chmod(path, mode)
+            os.chmod(self.segment, mode)
             p = self.run_usf("run", FILES["hello"], "5")
             self.assertEqual((p.returncode, p.stdout, len(p.stderr.splitlines())), (5, "hello\n", 1), p.stderr)
             self.assertIn("it runs unscheduled", p.stderr)
             self.assertIn("run `usf clean -i %s --force`" % self.instance, p.stderr)
             self.one_line(self.run_usf("clean", "-i", self.instance), 1, "clean -i %s --force" % self.instance)
             self.assertEqual(self.run_usf("clean", "-i", self.instance, "--force").returncode, 0)
-            self.assertFalse(os.path.exists(path))
+            self.assertFalse(os.path.exists(self.segment))
 
     def test_instance_of_another_version(self):
-        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
         keep = subprocess.Popen([self.usf, "run", "true"], env=dict(self.env, USF_MONITOR_LINGER="1000"))
         self.assertEqual(keep.wait(), 0)
-        shutil.copy2(path, path + ".other")
-        with open(path + ".other", "r+b") as f:
+        shutil.copy2(self.segment, self.segment + ".other")
+        with open(self.segment + ".other", "r+b") as f:
             f.seek(8)
             f.write(b"\x63")                    # the ABI
-        os.rename(path + ".other", path)
+        os.rename(self.segment + ".other", self.segment)
         for args in ("run", FILES["hello"]), ("ps", "-i", self.instance), ("clean", "-i", self.instance):
             p = self.run_usf(*args)
             self.assertEqual(len(p.stderr.splitlines()), 1, p.stderr)
@@ -279,7 +276,7 @@ class Unscheduled(Case):
             self.assertEqual((p.returncode, p.stdout, len(p.stderr.splitlines())), (6, "hello\n", 1), (limit, p))
             self.assertIn(words, p.stderr)
             self.assertIn("it runs unscheduled", p.stderr)
-            self.assertFalse(os.path.exists("/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)), limit)
+            self.assertFalse(os.path.exists(self.segment), limit)
 
     def in_private_shm(self, script, mount="mount -t tmpfs -o size=64k none /dev/shm"):
         p = subprocess.run(["unshare", "-rm", "sh", "-c", "%s || exit 77; %s" % (mount, script)], env=self.env,

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import time
-import unittest
 
 from common import FILES, Case, main, number, places
 
@@ -18,11 +17,10 @@ class Instances(Case):
     def setUp(self):
         super().setUp()
         self.env["USF_MONITOR_LINGER"] = "30000"
-        self.path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
 
     def make(self):
         self.assertEqual(self.run_usf("run", "true").returncode, 0)
-        self.assertTrue(os.path.exists(self.path))
+        self.assertTrue(os.path.exists(self.segment))
 
     def test_ps(self):
         self.make()
@@ -50,22 +48,22 @@ class Instances(Case):
         p = self.run_usf("clean", "-i", self.instance)
         self.assertEqual((p.returncode, p.stderr), (0, ""))
         self.assertIn("removed", p.stdout)
-        self.assertFalse(os.path.exists(self.path))
+        self.assertFalse(os.path.exists(self.segment))
         self.one_line(self.run_usf("clean", "-i", self.instance), 1, self.instance)
         self.one_line(self.run_usf("clean", "--all", "-i", self.instance), 125, "exclude")
 
     def test_clean_damaged(self):
         self.write_segment(b"junk" * 1000)
         self.one_line(self.run_usf("clean"), 1, "damaged", "--force")
-        self.assertTrue(os.path.exists(self.path))
+        self.assertTrue(os.path.exists(self.segment))
         p = self.run_usf("clean", "--force")
         self.assertEqual((p.returncode, p.stderr), (0, ""))
-        self.assertFalse(os.path.exists(self.path))
+        self.assertFalse(os.path.exists(self.segment))
 
     def write_segment(self, data, mode=0o600):
-        with open(self.path, "wb") as f:
+        with open(self.segment, "wb") as f:
             f.write(data)
-        os.chmod(self.path, mode)
+        os.chmod(self.segment, mode)
 
     def sane(self, *args):
         p = subprocess.run([self.usf, *args], env=self.env, capture_output=True, timeout=60)
@@ -76,7 +74,7 @@ class Instances(Case):
     def test_random_segments(self):
         """Whatever lies there: an answer, never a crash."""
         self.make()
-        with open(self.path, "rb") as f:
+        with open(self.segment, "rb") as f:
             good = bytearray(f.read(1 << 20))
             size = os.fstat(f.fileno()).st_size
         self.run_usf("clean", "-i", self.instance)
@@ -88,13 +86,13 @@ class Instances(Case):
                 data[at] = random.choice([0, 1, 0x7f, 0xff, random.randrange(256)])
             self.write_segment(bytes(data[:random.choice([len(data)] * 8 + [0, 1, 100, 5000])]), random.choice([0o600] * 9 + [0o644]))
             if random.random() < 0.8:
-                os.truncate(self.path, size)
+                os.truncate(self.segment, size)
             self.sane("ps", "--json", "-i", self.instance)
             if i % 10 == 0:
                 self.sane("doctor", "--json")
                 p = self.run_usf("run", FILES["hello"], "2", text=False)
                 self.assertEqual((p.returncode, p.stdout), (2, b"hello\n"), p.stderr)
-            os.unlink(self.path)
+            os.unlink(self.segment)
 
     def test_truncated_while_shown(self):
         self.make()
@@ -102,19 +100,19 @@ class Instances(Case):
             p = subprocess.Popen([self.usf, "ps", "--json", "-i", self.instance], env=self.env, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL)
             time.sleep(random.random() * 0.002)
-            os.truncate(self.path, random.choice([0, 4096, 20000]))
+            os.truncate(self.segment, random.choice([0, 4096, 20000]))
             self.assertIn(p.wait(20), (0, 1))
-            os.unlink(self.path)
+            os.unlink(self.segment)
             self.make()
 
     def test_names_that_are_not_utf8(self):
         # a thread may call itself anything: written into a core's table by hand is not possible here, so
         # take the name of the instance's policy message
         self.make()
-        with open(self.path, "rb") as f:
+        with open(self.segment, "rb") as f:
             at = f.read(20000).find(b"coop\0")
         self.assertGreater(at, 0)
-        with open(self.path, "r+b") as f:
+        with open(self.segment, "r+b") as f:
             f.seek(at)
             f.write(b"\xff\xfe\x1b[31m")
         for args in (["ps", "-i", self.instance], ["ps", "--json", "-i", self.instance]):

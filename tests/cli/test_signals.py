@@ -8,7 +8,6 @@ import select
 import signal
 import subprocess
 import time
-import unittest
 
 from common import FILES, Case, main
 

@@ -3,9 +3,8 @@
 import os
 import shutil
 import subprocess
-import unittest
 
-from common import FILES, Case, main
+from common import FILES, Case, main, segment_of
 
 SAID = "/dev/shm/.usf-%d-said" % os.geteuid()
 
@@ -38,7 +37,7 @@ class Warnings(Case):
 
     def test_instance_that_cannot_be_opened(self):
         other = self.instance + "-junk"
-        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), other)
+        path = segment_of(other)
         with open(path, "wb") as f:
             f.write(b"junk" * 5000)
         os.chmod(path, 0o600)

@@ -8,7 +8,6 @@ import select
 import shutil
 import subprocess
 import time
-import unittest
 
 from common import FILES, Case, main, number, places
 
@@ -212,7 +211,6 @@ class Symbols(Case):
 class Dump(Base):
     def setUp(self):
         super().setUp()
-        self.path = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
         self.places = places()
 
     def dump(self, *args, code=0):
@@ -223,7 +221,7 @@ class Dump(Base):
         return p.stdout if code == 0 else p.stderr
 
     def poke(self, field, data, add=0):
-        with open(self.path, "r+b") as f:
+        with open(self.segment, "r+b") as f:
             f.seek(self.places[field] + add)
             f.write(data)
 
@@ -273,7 +271,7 @@ class Dump(Base):
         if not self.may_trace(p):
             self.skipTest("its memory may not be read here")
         self.poke("state", (2).to_bytes(4, "little"))
-        os.unlink(self.path)
+        os.unlink(self.segment)
         out = self.dump(str(p.pid))
         self.sections(out)
         self.assertIn("memory of process %d" % p.pid, out)
@@ -288,22 +286,22 @@ class Dump(Base):
         p.wait(20)
         self.env["USF_MONITOR_LINGER"] = "30000"
         p = self.start()
-        with open(self.path, "rb") as f:
+        with open(self.segment, "rb") as f:
             good = f.read(1 << 20)
             size = os.fstat(f.fileno()).st_size
         self.end(p)
         self.run_usf("clean", "-i", self.instance, "--force")
         def lay(data):
-            with open(self.path, "wb") as f:
+            with open(self.segment, "wb") as f:
                 f.write(data)
-            os.chmod(self.path, 0o600)
+            os.chmod(self.segment, 0o600)
         cases = {"magic": b"\0" * 8, "nr_cores": b"\xff" * 4, "task_hwm": b"\xff" * 8, "off_tasks": b"\xff" * 8, "state": b"\x77" * 4,
                  "policy": b"\x1b[31m" + b"x" * 27, "policy_why": b"x" * 128}
         for field, data in cases.items():
             bad = bytearray(good)
             bad[self.places[field]:self.places[field] + len(data)] = data
             lay(bytes(bad))
-            os.truncate(self.path, size)
+            os.truncate(self.segment, size)
             out = self.dump("-i", self.instance)
             self.sections(out)
             self.assertNotIn("\033", out)
@@ -317,13 +315,13 @@ class Dump(Base):
         for n in (0, 1, 100, 5000, number(good, self.places["header_size"], 4), 100000):
             lay(good[:n])
             self.assertIn("truncated", self.dump("-i", self.instance))
-        os.unlink(self.path)
-        os.symlink("/etc/passwd", self.path)
+        os.unlink(self.segment)
+        os.symlink("/etc/passwd", self.segment)
         self.assertNotIn("root:", self.run_usf("dump", "-i", self.instance).stdout)
 
     def test_of_random_ones(self):
         p = self.start()
-        with open(self.path, "rb") as f:
+        with open(self.segment, "rb") as f:
             good = f.read(5 << 20)
             size = os.fstat(f.fileno()).st_size
         self.end(p)
@@ -335,10 +333,10 @@ class Dump(Base):
             for _ in range(random.choice([1, 8, 3000])):
                 at = random.choice([random.randrange(2500), random.randrange(header), random.randrange(len(data)), tasks + random.randrange(RECORDS)])
                 data[at] = random.choice([0, 1, 0x7f, 0xff, random.randrange(256)])
-            with open(self.path, "wb") as f:
+            with open(self.segment, "wb") as f:
                 f.write(data)
-            os.truncate(self.path, size)
-            os.chmod(self.path, 0o600)
+            os.truncate(self.segment, size)
+            os.chmod(self.segment, 0o600)
             p = subprocess.run([self.usf, "dump", "-i", self.instance], env=self.env, capture_output=True, timeout=60)
             self.assertEqual((p.returncode, p.stderr), (0, b""))
             self.assertNotIn(b"\033", p.stdout)

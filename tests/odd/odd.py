@@ -1,16 +1,13 @@
 # tests/odd/odd.py - what the tests of odd machines share.  SPDX-License-Identifier: Apache-2.0
 import os
-import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
-import unittest
 
-SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import instance
+
 HANG = 100                      # seconds: it has hung
 FILES = {k: os.environ.get("ODD_" + k.upper(), "")
          for k in ("usf", "deny", "load", "hog", "inside", "marks", "marks_so", "policy", "realtime")}
@@ -36,27 +33,8 @@ class Result:
         return "exit %s\n%s\n%s" % (self.code, self.out, self.err)
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.dir = tempfile.mkdtemp(prefix="usf-odd-")
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
-        self.env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": self.dir, "LANG": "C.UTF-8", "USF_SYSTEM_CONFIG": "/nowhere/none", "USF_MONITOR_LINGER": "0"}
-
-        self.take_another_instance()
-
-    def take_another_instance(self):
-        self.instance = self.env["USF_INSTANCE"] = "test-odd-%d-%d" % (os.getpid(), random.randrange(1 << 30))
-        self.addCleanup(self.clean, self.instance)
-
-    def clean(self, instance):
-        subprocess.run([FILES["usf"], "clean", "-i", instance, "--force"], env=self.env, capture_output=True, timeout=HANG)
-        path = "/dev/shm/usf-%d-%s" % (os.geteuid(), instance)
-        if os.path.lexists(path):
-            os.unlink(path)
-
-    @property
-    def segment(self):
-        return "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
+class Case(instance.Instance):
+    tool, kind, patience = FILES["usf"], "odd", HANG
 
     def start(self, *command, **kw):
         kw.setdefault("env", self.env)
@@ -93,10 +71,7 @@ class Case(unittest.TestCase):
             self.assertIn(w, r.warnings[0])
 
     def gone_soon(self):
-        end = time.monotonic() + HANG
-        while os.path.lexists(self.segment) and time.monotonic() < end:
-            time.sleep(0.02)
-        self.assertFalse(os.path.lexists(self.segment), "the instance is left behind")
+        self.soon(lambda: not os.path.lexists(self.segment), "the instance is left behind")
 
 
 def can(*command):
@@ -107,21 +82,5 @@ def can(*command):
         return False
 
 
-def out_of_time(*_):
-    """As an error, so that what was started is ended, and what was made removed."""
-    signal.alarm(20)
-    raise TimeoutError("the time is over")
-
-
 def main():
-    signal.signal(signal.SIGALRM, out_of_time)
-    signal.signal(signal.SIGTERM, out_of_time)
-    signal.alarm(850)
-    print("seed", SEED, file=sys.stderr)
-    random.seed(SEED)
-    r = unittest.main(exit=False, verbosity=1).result
-    for test, why in r.skipped:
-        print("skipped: %s: %s" % (test.id(), why))
-    if r.testsRun and len(r.skipped) == r.testsRun:
-        sys.exit(77)
-    sys.exit(0 if r.wasSuccessful() else 1)
+    instance.main(850)

@@ -4,7 +4,6 @@
 # A filter that is there before `usf run` holds for the tool, the program and the monitor.  With `all` as the argument each
 # call by itself, in the order of what usf uses; without it, calls that usf can do without all at once.
 import sys
-import unittest
 
 from odd import FILES, LOAD, Case, can, main
 

@@ -10,10 +10,9 @@ import signal
 import stat
 import struct
 import subprocess
-import time
 import unittest
 
-from odd import FILES, HANG, LOAD, Case, can, main
+from odd import FILES, LOAD, Case, can, main
 
 ANN, BOB, EVE, GROUP, OTHERS = 61001, 61002, 61003, 61100, 61101
 GROUPS = {ANN: GROUP, BOB: GROUP, EVE: OTHERS}
@@ -96,12 +95,6 @@ class Users(Case):
         r = self.asks(uid, "ps", "--json", "-i", self.instance)
         self.assertEqual(r.code, 0, r)
         return json.loads(r.out)[0]
-
-    def soon(self, true, what):
-        end = time.monotonic() + HANG
-        while not true():
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.02)
 
     def monitor(self, uid):
         """The number of a monitor that lives, and whose it is."""

@@ -4,13 +4,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from game import GAME
 from groups import Group
 from odd import FILES, HANG, Case, main
+
+from game import GAME, Game
 
 # Threads take memory in turns, holding locks and waiting for them when the end comes.
 EATERS = '''
@@ -33,7 +31,7 @@ ROOM = 48 << 20
 BITES = (1 << 14, 1 << 17, 1 << 20)     # bytes at a time: from the heap, and in mappings of their own
 
 
-class Memory(Case):
+class Memory(Game, Case):
     def setUp(self):
         super().setUp()
         if os.geteuid():
@@ -49,20 +47,9 @@ class Memory(Case):
         self.addCleanup(p.kill)
         return p
 
-    def goes_on(self, game):
-        game.stdin.write("\n")
-        game.stdin.flush()
-        self.assertEqual(game.stdout.readline(), "played\n")
-
     def complaints(self):
         r = self.run_it(FILES["usf"], "doctor", "--json")
         return [f["text"] for f in json.loads(r.out)["findings"] if f["check"] == self.instance and f["result"] not in ("ok", "note")]
-
-    def soon(self, what, text):
-        end = time.monotonic() + HANG
-        while not what():
-            self.assertLess(time.monotonic(), end, text)
-            time.sleep(0.02)
 
     def processes(self):
         r = self.run_it(FILES["usf"], "ps", "-i", self.instance, "--json")

@@ -4,7 +4,6 @@ import os
 import shlex
 import subprocess
 import time
-import unittest
 
 from odd import FILES, LOAD, Case, can, main
 

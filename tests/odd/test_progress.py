@@ -5,9 +5,7 @@
 # How soon they do, beside what docs/design.md, section 8, guarantees, is told and not judged: others may have the machine.
 import os
 import re
-import subprocess
 import sys
-import unittest
 
 from odd import HOG, Case, FILES, main
 

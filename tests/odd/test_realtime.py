@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # tests/odd/test_realtime.py - threads that become real-time ones.  SPDX-License-Identifier: Apache-2.0
 import os
-import unittest
 
 from odd import FILES, Case, can, main
 

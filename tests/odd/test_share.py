@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # tests/odd/test_share.py - with whom an instance is shared.  SPDX-License-Identifier: Apache-2.0
-import unittest
 
 from odd import LOAD, FILES, Case, main
 

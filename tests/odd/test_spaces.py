@@ -8,13 +8,11 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
-import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from game import GAME
 from odd import FILES, HANG, LOAD, Case, Result, can, main
+
+from game import GAME, Game
 
 STALL = os.environ.get("ODD_STALL", "")
 BOX = ["bwrap", "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--unshare-pid", "--die-with-parent"]
@@ -60,7 +58,7 @@ def kill(*pids, sig=signal.SIGKILL):
             pass
 
 
-class Spaces(Case):
+class Spaces(Game, Case):
     def setUp(self):
         if not can(*BOX, "true"):
             self.skipTest("no bubblewrap here")
@@ -96,12 +94,6 @@ class Spaces(Case):
         pid = self.here()["monitor_pid"]
         return [pid, *children(pid)]
 
-    def soon(self, what, text):
-        end = time.monotonic() + HANG
-        while not what():
-            self.assertLess(time.monotonic(), end, text)
-            time.sleep(0.02)
-
     def up(self, *command, where=tuple(BOX), stdin=subprocess.DEVNULL):
         """Scheduled, and has said so."""
         p = subprocess.Popen([*where, *command], env=self.env, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -129,11 +121,6 @@ class Spaces(Case):
 
     def elsewhere(self):
         return [p for p in self.processes() if not p["here"]]
-
-    def goes_on(self, game):
-        game.stdin.write("\n")
-        game.stdin.flush()
-        self.assertEqual(game.stdout.readline(), "played\n")
 
     def ends_well(self, game, warning=""):
         out, err = game.communicate(timeout=HANG)

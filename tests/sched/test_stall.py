@@ -1,18 +1,15 @@
 #!/usr/bin/python3
 # tests/sched/test_stall.py USF STALL - programs go on while another is stopped with the lock.
 # SPDX-License-Identifier: Apache-2.0
-import json
 import os
 import signal
-import subprocess
 import sys
 import time
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 from game import Players
+from instance import main
 
-signal.alarm(150)
 USF, STALL = sys.argv[1:3]
 HOG = 'import signal; signal.alarm(100)\nwhile True: pass'     # also if this test is killed
 
@@ -20,11 +17,6 @@ HOG = 'import signal; signal.alarm(100)\nwhile True: pass'     # also if this te
 def state_of(pid):
     with open(f'/proc/{pid}/stat', encoding='utf-8') as f:
         return f.read().rpartition(')')[2].split()[0]
-
-
-def monitor_of(instance):
-    out = subprocess.run([USF, 'ps', '-i', instance, '--json'], stdout=subprocess.PIPE, check=True).stdout
-    return json.loads(out)[0]['monitor_pid']
 
 
 def end_stopped(pid):
@@ -35,18 +27,17 @@ def end_stopped(pid):
 
 
 class Stall(Players):
-    usf = USF
+    tool, kind = USF, 'stall'
 
-    def stall(self, instance, mode):
-        p = self.start(STALL, instance, mode, stdin=subprocess.PIPE)
+    def stall(self, mode):
+        p = self.start(STALL, self.instance, mode)
         self.assertEqual(p.stdout.readline(), 'holds\n')
         return p
 
     def test_stopped_by_a_signal(self):
         """It is helped out of the critical section and is stopped again; nobody else notices."""
-        instance = f'stall-signal-{os.getpid()}'
-        game = self.play(instance)
-        stopped = self.stall(instance, 'signal')
+        game = self.play()
+        stopped = self.stall('signal')
         self.goes_on(game)
         self.assertEqual(game.communicate(timeout=60), ('end\n', ''))
         for _ in range(100):
@@ -57,29 +48,28 @@ class Stall(Players):
         os.kill(stopped.pid, signal.SIGCONT)        # it may have been stopped again before it could say so
         self.assertEqual(stopped.stdout.readline(), 'released\n')
 
-    def desert(self, instance, stop):
+    def desert(self, stop):
         """The others run on unscheduled and say so; later ones join again once it is over."""
-        games = [self.play(instance) for _ in range(2)]
+        games = [self.play() for _ in range(2)]
         stopped = stop()
         for game in games:
             self.goes_on(game)
         for game in games:
             out, err = game.communicate(timeout=60)
             self.assertEqual(out, 'end\n')
-            self.assertRegex(err, r'^usf: `stall` \(process \d+\) is stopped while instance `stall-\w+-\d+` waits '
-                             r'for it: \S+ runs unscheduled from now on\n$')
+            self.assertRegex(err, r'^usf: `stall` \(process \d+\) is stopped while instance `%s` waits '
+                             r'for it: \S+ runs unscheduled from now on\n$' % self.instance)
         return stopped
 
-    def ends_well(self, instance):
-        later = self.play(instance)
+    def ends_well(self):
+        later = self.play()
         self.goes_on(later)
         self.assertEqual(later.communicate(timeout=60), ('end\n', ''))
 
     def test_stopped_by_a_tracer(self):
-        instance = f'stall-trace-{os.getpid()}'
-        stopped = self.desert(instance, lambda: self.stall(instance, 'trace'))
+        stopped = self.desert(lambda: self.stall('trace'))
         stopped.communicate(timeout=20)
-        self.ends_well(instance)
+        self.ends_well()
 
     def frozen(self, group, file, freeze, thaw, with_monitor=False):
         """A group whose processes are frozen by writing `freeze` into its `file`."""
@@ -94,28 +84,26 @@ class Stall(Players):
 
         # It thaws and removes the group in the end, also if this test is killed.
         guard = self.start('/bin/sh', '-c', 'read _; echo "$1" >"$0/$2"; for i in $(seq 200); do '
-                           'rmdir "$0" 2>/dev/null && exit; sleep 0.05; done; exit 1', group, thaw, file,
-                           stdin=subprocess.PIPE, start_new_session=True)
+                           'rmdir "$0" 2>/dev/null && exit; sleep 0.05; done; exit 1', group, thaw, file, start_new_session=True)
 
         def remove():                       # until those in it have been reaped
             guard.communicate()
             self.assertEqual(guard.returncode, 0, f'{group} cannot be removed')
 
         def stop():
-            p = self.stall(instance, 'hold')
+            p = self.stall('hold')
             put('cgroup.procs', str(p.pid))
             if with_monitor:
-                put('cgroup.procs', str(monitor_of(instance)))
+                put('cgroup.procs', str(self.shown()['monitor_pid']))
             self.addCleanup(put, file, thaw)    # before p is waited for
             put(file, freeze)
             return p
         self.addCleanup(remove)
-        instance = f'stall-frozen-{os.getpid()}'
-        p = self.desert(instance, stop)
+        p = self.desert(stop)
         put(file, thaw)
         p.stdin.write('\n')
         self.assertEqual(p.communicate(timeout=20)[0], 'released\n')
-        self.ends_well(instance)
+        self.ends_well()
 
     def frozen_v2(self, with_monitor=False):
         with open('/proc/self/mounts', encoding='utf-8') as f:
@@ -138,19 +126,17 @@ class Stall(Players):
 
     def test_monitor_stopped(self):
         """Threads that never stop by themselves have all cores, and nobody takes one from them: another monitor is started."""
-        instance = f'stall-monitor-{os.getpid()}'
-        game = self.play(instance)
-        monitor = monitor_of(instance)
+        game = self.play()
+        monitor = self.shown()['monitor_pid']
         os.kill(monitor, signal.SIGSTOP)
         self.addCleanup(end_stopped, monitor)
-        hogs = [self.start(USF, 'run', '-i', instance, '--', '/usr/bin/python3', '-c', HOG)
+        hogs = [self.start(USF, 'run', '-i', self.instance, '--', '/usr/bin/python3', '-c', HOG)
                 for _ in range(2 * len(os.sched_getaffinity(0)))]
-        while monitor_of(instance) == monitor:
-            time.sleep(0.1)
+        self.soon(lambda: self.shown()['monitor_pid'] != monitor, 'no other monitor is started')
         self.assertEqual(game.communicate(timeout=60), ('end\n', ''))
         for hog in hogs:
             self.assertIsNone(hog.poll())
 
 
 if __name__ == '__main__':
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    main(150, taken=2, verbosity=2)

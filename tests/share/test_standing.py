@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 # tests/share/test_standing.py - what a process starts has the weight and priority that it has then.  SPDX-License-Identifier: Apache-2.0
-import json
 import os
-import random
 import signal
-import subprocess
 import sys
 import time
-import unittest
 
-USF, = sys.argv[1:2]
-HANG = 60
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from instance import HANG, Programs, main
+
+USF = sys.argv[1]
 
 # Reads words, makes a child in that way, and says its pid.  The child waits until it is killed.
 PARENT = r"""
@@ -57,54 +55,34 @@ for line in sys.stdin:
 """
 
 
-class Standing(unittest.TestCase):
-    def setUp(self):
-        self.instance = "test-standing-%d-%d" % (os.getpid(), random.randrange(1 << 30))
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("USF_")}
-        self.pids = []
+class Standing(Programs):
+    tool, kind = USF, "standing"
 
-    def tearDown(self):
-        for pid in self.pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        self.p.kill()
-        self.p.wait()
-        self.p.stdin.close()
-        self.p.stdout.close()
-        subprocess.run([USF, "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=HANG)
-
-    def start(self, *options):
+    def parent(self, *options):
         code = "PARENT = %r; USF = %r\n" % (PARENT, USF) + PARENT
-        self.p = subprocess.Popen([USF, "run", "-i", self.instance, *options, "--", sys.executable, "-c", code], env=self.env,
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.p = self.start(USF, "run", "-i", self.instance, *options, "--", sys.executable, "-c", code)
         self.said("fork")       # it runs
 
     def said(self, *words):
-        self.p.stdin.write(" ".join(words) + "\n")
-        self.p.stdin.flush()
-        line = self.p.stdout.readline()
-        self.assertTrue(line, "the program has ended")
+        line = self.says(self.p, *words)
         if line[0].isdigit():
-            self.pids.append(int(line))
-        return line.strip()
+            self.addCleanup(self.kill, int(line))
+        return line
 
-    def usf(self, *args):
-        r = subprocess.run([USF, *args], env=self.env, capture_output=True, text=True, timeout=HANG)
-        self.assertEqual((r.returncode, r.stderr), (0, ""), args)
-        return r.stdout
+    @staticmethod
+    def kill(pid):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
     def live(self, weight, priority):
         self.usf("policy", "weight", str(self.p.pid), str(weight))
         self.usf("policy", "priority", str(self.p.pid), str(priority))
 
     def standing(self, pid):
-        for i in json.loads(self.usf("ps", "-i", self.instance, "--json")):
-            for q in i["processes"]:
-                if q["pid"] == pid:
-                    return q["weight"], q["priority"]
-        return None
+        q = self.process(pid)
+        return q and (q["weight"], q["priority"])
 
     def child(self, expected, *words):
         """Of the child, once it takes part as what it executes in the end."""
@@ -126,7 +104,7 @@ class Standing(unittest.TestCase):
     WAYS = ("fork", "exec", "spawn", "shell", "run", "fail")
 
     def test_inherited(self):
-        self.start()
+        self.parent()
         self.child((100, 0), "spawn")
         self.live(300, -5)
         for how in self.WAYS:
@@ -139,7 +117,7 @@ class Standing(unittest.TestCase):
             self.child((100, 0), how)
 
     def test_what_a_run_was_told_is_replaced(self):
-        self.start("--weight", "40", "--priority", "3")
+        self.parent("--weight", "40", "--priority", "3")
         for how in self.WAYS:
             self.child((40, 3), how)
         self.live(100, 0)
@@ -147,13 +125,13 @@ class Standing(unittest.TestCase):
             self.child((100, 0), how)
 
     def test_one_of_the_two(self):
-        self.start("--priority", "3")
+        self.parent("--priority", "3")
         self.usf("policy", "weight", str(self.p.pid), "77")
         for how in self.WAYS:
             self.child((77, 3), how)
 
     def test_chosen_by_the_program(self):
-        self.start("--weight", "40")
+        self.parent("--weight", "40")
         self.live(300, 2)
         self.child((50, 2), "spawn", "USF_WEIGHT=50")
         self.child((300, 9), "exec", "USF_PRIORITY=9")
@@ -161,7 +139,7 @@ class Standing(unittest.TestCase):
         self.child((40, 2), "run", "--weight=40")       # asked for, though it is what the outer run had
 
     def test_through_its_own_exec(self):
-        self.start()
+        self.parent()
         self.live(300, 2)
         self.said("self")
         self.child((300, 2), "spawn")
@@ -170,7 +148,7 @@ class Standing(unittest.TestCase):
         self.child((30, 1), "shell")
 
     def test_environments(self):
-        self.start("--weight", "40")
+        self.parent("--weight", "40")
         self.assertEqual(self.said("env"), "['USF_WEIGHT=40']")
         self.live(300, 2)
         self.assertEqual(self.said("env"), "['USF_WEIGHT=300', 'USF_PRIORITY=2']")
@@ -179,8 +157,4 @@ class Standing(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    signal.alarm(110)
-    seed = int(os.environ.get("SEED", time.time_ns() % (1 << 30)))
-    print("seed", seed, file=sys.stderr)
-    random.seed(seed)
-    unittest.main(argv=sys.argv[:1])
+    main(110, taken=1)

@@ -1,17 +1,14 @@
 # tests/spawn/spawn.py - what the drivers share.  SPDX-License-Identifier: Apache-2.0
 import os
-import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
-import unittest
 
-SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
-HANG = 60                       # seconds: it has hung
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import instance
+from instance import HANG
+
 BIN = os.path.abspath(os.environ["SPAWN_BIN"])      # folder of the programs
 USF = os.path.abspath(os.environ["SPAWN_USF"])
 # Said by us, and by the dynamic linker about us where a new root does not have our files.
@@ -32,27 +29,13 @@ class Result:
         return "exit %s\n%s\n%s%s" % (self.code, self.out, self.err, self.ours)
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
+class Case(instance.Instance):
+    tool, kind, maxDiff = USF, "spawn", None
 
     def setUp(self):
-        self.dir = tempfile.mkdtemp(prefix="usf-spawn-")
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
-        self.instance = "test-spawn-%d-%d" % (os.getpid(), random.randrange(1 << 30))
-        self.env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": self.dir, "LANG": "C.UTF-8", "USF_SYSTEM_CONFIG": "/nowhere/none",
-                    "USF_MONITOR_LINGER": "0", "USF_INSTANCE": self.instance, "SPAWN_PLUGIN": program("plugin.so"), "TMPDIR": self.dir}
-        self.addCleanup(self.ends)
-
-    def ends(self):
-        """The instance has ended: whatever its programs did, nobody is left in it."""
-        segment = "/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)
-        until = time.monotonic() + HANG
-        while os.path.exists(segment) and time.monotonic() < until:
-            time.sleep(0.01)
-        left = os.path.exists(segment)
-        if left:
-            subprocess.run([USF, "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=HANG)
-        self.assertFalse(left, "instance %s has not ended" % self.instance)
+        super().setUp()
+        self.env.update(SPAWN_PLUGIN=program("plugin.so"), TMPDIR=self.dir)
+        self.addCleanup(self.soon, lambda: not os.path.exists(self.segment), "the instance does not end: somebody is left in it")
 
     def run_it(self, *command, **kw):
         kw.setdefault("env", self.env)
@@ -77,7 +60,4 @@ class Case(unittest.TestCase):
 
 
 def main():
-    signal.alarm(int(os.environ.get("SPAWN_ALARM", "280")))
-    print("seed", SEED, file=sys.stderr)
-    random.seed(SEED)
-    unittest.main(verbosity=2)
+    instance.main(int(os.environ.get("SPAWN_ALARM", "280")), verbosity=2)

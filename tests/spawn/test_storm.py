@@ -12,7 +12,7 @@ import spawn
 class Storm(spawn.Case):
     def test_storm(self):
         until = time.monotonic() + args.minutes * 60
-        seed = spawn.SEED
+        seed = spawn.instance.SEED
         while True:
             if args.points:
                 self.env["USF_POINTS"] = "seed=%d,delay=100,yield=30" % seed

@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 # tests/teams/test_teams.py - the entries of OpenMP runtimes are hooked, whatever way a program comes to them.
 # SPDX-License-Identifier: Apache-2.0
-import json
 import os
-import random
-import signal
 import subprocess
 import sys
-import time
-import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from instance import CPUS, Programs, main
 
 USF, SHARER, HOST, GCC, CLANG = sys.argv[1:6]
 FAKES, TOOL, (OLD_HASH, WEAK, WEAK_GOMP, LINKED) = sys.argv[6:10], sys.argv[10], sys.argv[11:15]
-CPUS = sorted(os.sched_getaffinity(0))[:2]
 MODULES = [m for m in (GCC, CLANG) if m != "-"]
 
 
@@ -21,21 +18,14 @@ class Host:
 
     def __init__(self, case, *options, weight=1, malleable="on", policy=SHARER, **env):
         self.case = case
-        self.p = subprocess.Popen([USF, "run", "-i", case.instance, "--policy", policy, "--weight", str(weight),
-                                   "--malleable=" + malleable, *options, "-c", ",".join(map(str, CPUS)), "--", HOST],
-                                  env={**case.env, **env}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        case.children.append(self.p)
+        self.p = case.start(*case.run_of("--policy", policy, "--weight", str(weight), "--malleable=" + malleable, *options), HOST,
+                            env={**case.env, **env}, stderr=subprocess.PIPE)
 
     def __call__(self, *command):
-        self.p.stdin.write(" ".join(map(str, command)) + "\n")
-        self.p.stdin.flush()
-        line = self.p.stdout.readline()
-        if not line:
-            self.case.fail("%s: the program has ended: %s" % (command, self.p.communicate()[1]))
-        return int(line)
+        return int(self.case.says(self.p, *command))
 
     def share(self, n):
-        subprocess.run([USF, "policy", "weight", str(self.p.pid), str(n)], env=self.case.env, check=True, timeout=60)
+        self.case.usf("policy", "weight", str(self.p.pid), str(n))
 
     def end(self):
         err = self.p.communicate(timeout=60)[1]
@@ -43,23 +33,11 @@ class Host:
         return err
 
     def record(self):
-        out = subprocess.run([USF, "ps", "-i", self.case.instance, "--json"], env=self.case.env, check=True, capture_output=True, timeout=60)
-        return [q for i in json.loads(out.stdout) for q in i["processes"] if q["pid"] == self.p.pid][0]
+        return self.case.process(self.p.pid)
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.instance = "test-teams-%d-%d" % (os.getpid(), random.randrange(1 << 30))
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "USF_", "KMP_", "GOMP_"))}
-        self.children = []
-
-    def tearDown(self):
-        for p in self.children:
-            p.kill()
-            p.wait()
-            for f in (p.stdin, p.stdout, p.stderr):
-                f.close()
-        subprocess.run([USF, "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=60)
+class Teams(Programs):
+    tool, kind = USF, "teams"
 
     def each(self, **more):
         for m in MODULES:
@@ -206,17 +184,14 @@ class Case(unittest.TestCase):
         h.end()
 
     def weak(self, program, *options, **env):
-        r = subprocess.run([USF, "run", "-i", self.instance, "--policy", SHARER, *options, "-c", ",".join(map(str, CPUS)), "--", program],
-                           env={**self.env, **env}, capture_output=True, text=True, timeout=60)
-        self.assertEqual(r.returncode, 0, r.stderr)
-        return r.stdout
+        return self.result(*self.run_of("--policy", SHARER, *options), program, env={**self.env, **env})
 
     def test_weak_symbols(self):
-        self.assertEqual(self.weak(WEAK, "--malleable", "--weight", "1"), "0 0 0\n")
+        self.assertEqual(self.weak(WEAK, "--malleable", "--weight", "1"), "0 0 0")
         if WEAK_GOMP != "-":
-            self.assertEqual(self.weak(WEAK_GOMP, "--malleable", "--weight", "1"), "1 2 1\n")
-            self.assertEqual(self.weak(WEAK_GOMP, "--weight", "2"), "1 2 2\n")
-            self.assertEqual(self.weak(WEAK_GOMP, "--malleable", "--weight", "1", OMP_NUM_THREADS="3"), "1 3 3\n")
+            self.assertEqual(self.weak(WEAK_GOMP, "--malleable", "--weight", "1"), "1 2 1")
+            self.assertEqual(self.weak(WEAK_GOMP, "--weight", "2"), "1 2 2")
+            self.assertEqual(self.weak(WEAK_GOMP, "--malleable", "--weight", "1", OMP_NUM_THREADS="3"), "1 3 3")
 
     # ---- beginnings of functions --------------------------------------------------------------------
 
@@ -254,14 +229,13 @@ class Case(unittest.TestCase):
             h("most", "f", 1)
             if ask: self.assertEqual(h("max", "f"), 1)
             self.assertEqual(h("GOMP_parallel", "f", 0), 0)
-            subprocess.run([USF, "policy", "set", "equi", "-i", self.instance], env=self.env, check=True, capture_output=True, timeout=60)
-            end = time.time() + 30
-            while h.record()["share"] is None and time.time() < end: time.sleep(0.01)
+            self.usf("policy", "set", "equi", "-i", self.instance)
+            self.soon(lambda: h.record()["share"] is not None, "equi gives no share")
             n = h("max", "f")
             self.assertEqual(n, 1 if ask else 2)
             self.assertEqual(h("GOMP_parallel", "f", 0), n)
             h.end()
-            subprocess.run([USF, "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=60)
+            self.take_another_instance()
 
     def test_never_more_than_promised(self):
         h = Host(self, weight=2, malleable="auto")
@@ -343,11 +317,7 @@ class Case(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    signal.alarm(110)
-    seed = int(os.environ.get("SEED", time.time_ns() % (1 << 30)))
-    print("seed", seed, file=sys.stderr)
-    random.seed(seed)
     if len(CPUS) < 2:
         print("skipped: needs two CPUs")
         sys.exit(77)
-    unittest.main(argv=sys.argv[:1])
+    main(110, taken=14)

@@ -5,32 +5,28 @@ import os
 import random
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from instance import SEED, Instance, main
 
 USF, SIM, PROGRAM = map(os.path.abspath, sys.argv[1:4])
-SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
 LEGAL = {("new", "ready"), ("new", "running"), ("ready", "running"), ("running", "ready"), ("running", "blocked"), ("running", "in the kernel"),
          ("blocked", "ready"), ("in the kernel", "ready"), ("in the kernel", "blocked")}
 
 
-class Trace(unittest.TestCase):
+class Trace(Instance):
+    tool, kind = USF, "trace"
+
     def setUp(self):
-        self.dir = tempfile.mkdtemp(prefix="usf-trace-")
-        self.instance = "test-trace-%d-%d" % (os.getpid(), random.randrange(1 << 30))
-        self.env = {"PATH": "/usr/bin:/bin", "HOME": self.dir, "USF_INSTANCE": self.instance, "USF_MONITOR_LINGER": "0", "LANG": "C.UTF-8",
-                    "USF_SYSTEM_CONFIG": os.path.join(self.dir, "none")}
+        super().setUp()
         self.rings = "/dev/shm/.usf-%d-%s.trace" % (os.geteuid(), self.instance)
 
     def tearDown(self):
         self.assertFalse(os.path.exists(self.rings), "the rings were left behind")
-        subprocess.run([USF, "clean", "-i", self.instance, "--force"], env=self.env, capture_output=True, timeout=30)
-        shutil.rmtree(self.dir, ignore_errors=True)
 
     def usf(self, *args, code=0, **kw):
         p = subprocess.run([USF, *args], env=self.env, cwd=self.dir, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL, **kw)
@@ -318,7 +314,7 @@ class Trace(unittest.TestCase):
         self.addCleanup(p.kill)
         for _ in range(200):
             if subprocess.run([USF, "ps", "-i", self.instance], env=self.env, capture_output=True, text=True).stdout.count("long") or \
-                    os.path.exists("/dev/shm/usf-%d-%s" % (os.geteuid(), self.instance)):
+                    os.path.exists(self.segment):
                 break
             time.sleep(0.05)
         time.sleep(0.3)
@@ -549,9 +545,5 @@ class Trace(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    signal.alarm(230)
     signal.signal(signal.SIGINT, signal.default_int_handler)        # programs that are started in the background ignore it
-    print("seed", SEED, file=sys.stderr)
-    random.seed(SEED)
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[4:], exit=False, verbosity=1).result
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main(230, taken=3)

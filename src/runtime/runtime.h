@@ -9,6 +9,7 @@
 #ifndef USF_RUNTIME_H
 #define USF_RUNTIME_H
 
+#include <errno.h>
 #include <signal.h>
 
 #include "base/base.h"
@@ -134,10 +135,20 @@ static inline struct rt_thread *rt_enter(void) { return rt_is_in() ? &rt_self : 
 static inline long rt_pass(struct gate_frame *f) { return gate_call(f); }
 
 /* calls.c */
+#define RT_INSTALL(list, handler) \
+    for (unsigned i = 0; i < sizeof list / sizeof *list; i++) usf_gate_handlers[list[i]] = handler
 void rt_install_calls(void);
 /* Make the call with the core lent (certain: given up). */
 long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain);
+/* The same, but once: `again` says that a signal which the program does not see has ended it. */
+long rt_call_once(struct rt_thread *t, struct gate_frame *f, bool certain, bool *again);
+void rt_note_wait(struct rt_thread *t, const struct gate_frame *f);     /* for `usf ps --why` */
 void rt_act_upon_cancel(const struct gate_frame *f);
+/* Nothing is given up by one that has no core. */
+static inline bool rt_has_core(const struct rt_thread *t) { return !t->self.guest; }
+/* futex.c, waits.c */
+void rt_install_futex(void);
+void rt_install_waits(void);
 /* descriptor.c */
 uint32_t rt_fd_type(int fd, uint64_t *device);      /* S_IFMT, and st_rdev; 0: none */
 bool rt_fd_has_flag(int fd, long flag);             /* of F_GETFL; or it cannot be asked */
@@ -156,6 +167,9 @@ static inline struct rt_signals rt_signals_of(const struct rt_thread *t) { retur
 /* Since then there were signals, and none that the program has seen. */
 static inline bool rt_only_unseen(const struct rt_thread *t, struct rt_signals before)
 { return t->handlers == before.handlers && t->unseen != before.unseen; }
+/* Some calls are not restarted after a signal even under SA_RESTART.  If it was one that the program does not see, it must not notice. */
+static inline bool rt_ended_unseen(const struct rt_thread *t, long r, struct rt_signals before)
+{ return r == -EINTR && rt_only_unseen(t, before); }
 /* The call has returned r: what such signals have kept it from doing is done, too. */
 long rt_complete_slow(const struct gate_frame *f, long r);
 static inline long rt_complete(const struct gate_frame *f, long r, struct rt_signals before)

@@ -1,0 +1,147 @@
+/* src/runtime/futex.c - futexes, in user space where they can be.  SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <linux/futex.h>
+
+#include "runtime/runtime.h"
+
+static bool waits(int cmd)
+{
+    return cmd == FUTEX_WAIT || cmd == FUTEX_WAIT_BITSET || cmd == FUTEX_LOCK_PI || cmd == FUTEX_LOCK_PI2
+           || cmd == FUTEX_WAIT_REQUEUE_PI;
+}
+
+/* A wait on private futexes that is left to the kernel: wakers have to look there too. */
+static long wait_in_kernel(struct rt_thread *t, struct gate_frame *f)
+{
+    struct rt_thread *self = &rt_self;      /* whether or not it takes part */
+    self->kernel_waits++;
+    sync_kernel_wait(&rt.sync, 1);
+    long r = t ? rt_call_away(t, f, true) : rt_pass(f);
+    sync_kernel_wait(&rt.sync, -1);
+    self->kernel_waits--;
+    return r;
+}
+
+/* May a thread that is not scheduled touch what the others wait on in user space? */
+static bool may_help(void) { return rt.on && !usf_gate_vforked && !rt.sched.kernel && !rt_self.self.crit; }
+
+/* A wake-up or requeueing by a thread that is not scheduled, in a process whose other threads wait in user space. */
+static long wake_alone(uint32_t *addr, int op, uint32_t val, const struct sync_timespec *val2, uint32_t *addr2, uint32_t val3)
+{
+    struct sched_self nobody = {.task = USF_NONE};
+    struct sync_self alone = {.sched = &nobody};
+    if (!may_help()) return SYNC_KERNEL;
+    /* It takes the locks that all take: its signals are deferred where rt_signal looks, which `nobody` is not. */
+    bool mine = rt_has_own_self();
+    if (mine) sched_crit_enter(&rt_self.self);
+    long r = sync_futex(&rt.sync, &alone, addr, op, val, val2, addr2, val3);
+    if (mine) sched_crit_leave(&rt.sched, &rt_self.self);
+    return r;
+}
+
+static long futex_alone(struct gate_frame *f)
+{
+    int op = (int)f->rsi;
+    if (!(op & FUTEX_PRIVATE_FLAG) || !may_help()) return rt_pass(f);
+    if (waits(op & FUTEX_CMD_MASK)) return wait_in_kernel(0, f);
+    long r = wake_alone((uint32_t *)f->rdi, op, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10, (uint32_t *)f->r8, (uint32_t)f->r9);
+    return r == SYNC_KERNEL ? rt_pass(f) : r;
+}
+
+static long futex(struct rt_thread *t, uint32_t *addr, int op, uint32_t val, const struct sync_timespec *timeout,
+                  uint32_t *addr2, uint32_t val3)
+{
+    long r;
+    do {
+        t->restart = 0;
+        r = sync_futex(&rt.sync, &t->sync, addr, op, val, timeout, addr2, val3);
+    } while (r == -EINTR && waits(op & FUTEX_CMD_MASK) && !timeout && t->restart);
+    return r;
+}
+
+static long cancellable_futex(struct rt_thread *t, const struct gate_frame *f, const struct sync_timespec *timeout)
+{
+    int op = (int)f->rsi;
+    for (;;) {
+        t->restart = 0;
+        t->sync.seen = t->handlers;             /* a handler that runs from here on is noticed, one before has left its mark */
+        __asm__ volatile("" ::: "memory");
+        rt_act_upon_cancel(f);
+        t->sync.handlers = &t->handlers;
+        long r = sync_futex(&rt.sync, &t->sync, (uint32_t *)f->rdi, op, (uint32_t)f->rdx, timeout, (uint32_t *)f->r8, (uint32_t)f->r9);
+        t->sync.handlers = 0;
+        if (r == SYNC_HANDLER || (r == -EINTR && waits(op & FUTEX_CMD_MASK) && !timeout && t->restart)) continue;
+        if (r == -EINTR) rt_act_upon_cancel(f);
+        return r;
+    }
+}
+
+static long call_futex(struct gate_frame *f)
+{
+    int op = (int)f->rsi, cmd = op & FUTEX_CMD_MASK;
+    struct rt_thread *t = rt_enter();
+    if (USF_UNLIKELY(!t)) return futex_alone(f);
+    long r = rt.sched.kernel ? SYNC_KERNEL
+             : f->cancel ? cancellable_futex(t, f, (const struct sync_timespec *)f->r10)
+             : futex(t, (uint32_t *)f->rdi, op, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10,
+                     (uint32_t *)f->r8, (uint32_t)f->r9);
+    if (r != SYNC_KERNEL) return r;
+    if (!waits(cmd)) return rt_pass(f);
+    return op & FUTEX_PRIVATE_FLAG ? wait_in_kernel(t, f) : rt_call_away(t, f, true);
+}
+
+/* futex_wake, futex_wait, futex_requeue (Linux 6.7) are other spellings of the same operations, and futex_waitv
+ * waits on several words: in the kernel, where the others' wakers then look. */
+enum { NR_FUTEX_WAITV = 449, NR_FUTEX_WAKE = 454, NR_FUTEX_WAIT = 455, NR_FUTEX_REQUEUE = 456 };
+#define PRIVATE_U32 (FUTEX_PRIVATE_FLAG | 2 /* FUTEX2_SIZE_U32 */)
+
+/* Its time is absolute, so the kernel makes it again also where there is one. */
+static long call_futex_wait(struct gate_frame *f)
+{
+    struct rt_thread *t = rt_enter();
+    int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | ((int)f->r9 == 0 ? FUTEX_CLOCK_REALTIME : 0);
+    bool sane = (uint32_t)f->r10 == PRIVATE_U32 && !(f->rsi >> 32) && f->rdx && !(f->rdx >> 32) && (!f->r8 || (uint32_t)f->r9 <= 1);
+    long r;
+    if (!t || !sane || rt.sched.kernel) return wait_in_kernel(t, f);
+    do r = futex(t, (uint32_t *)f->rdi, op, (uint32_t)f->rsi, (const struct sync_timespec *)f->r8, 0, (uint32_t)f->rdx);
+    while (r == -EINTR && t->restart);
+    return r == SYNC_KERNEL ? wait_in_kernel(t, f) : r;
+}
+
+static long wake_any(uint32_t *addr, int op, uint32_t val, const struct sync_timespec *val2, uint32_t *addr2, uint32_t val3)
+{
+    struct rt_thread *t = rt_enter();
+    if (!t) return wake_alone(addr, op, val, val2, addr2, val3);
+    return rt.sched.kernel ? SYNC_KERNEL : futex(t, addr, op, val, val2, addr2, val3);
+}
+
+static long call_futex_wake(struct gate_frame *f)
+{
+    if ((uint32_t)f->r10 != PRIVATE_U32 || !f->rsi || f->rsi >> 32 || !(int)f->rdx) return rt_pass(f);
+    long r = wake_any((uint32_t *)f->rdi, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, (uint32_t)f->rdx, 0, 0, (uint32_t)f->rsi);
+    return r == SYNC_KERNEL ? rt_pass(f) : r;
+}
+
+static long call_futex_requeue(struct gate_frame *f)
+{
+    struct { uint64_t val, addr; uint32_t flags, reserved; } w[2];
+    if ((uint32_t)f->rsi || !rt.on) return rt_pass(f);
+    for (unsigned i = 0; i < sizeof w / 4; i++)
+        if (!sync_read((uint32_t *)f->rdi + i, (uint32_t *)w + i)) return rt_pass(f);
+    if (w[0].flags != PRIVATE_U32 || w[1].flags != PRIVATE_U32 || w[0].reserved || w[1].reserved || (w[0].val | w[1].val) >> 32)
+        return rt_pass(f);
+    long r = wake_any((uint32_t *)w[0].addr, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, (uint32_t)f->rdx,
+                      (const struct sync_timespec *)(long)(int)f->r10, (uint32_t *)w[1].addr, (uint32_t)w[0].val);
+    return r == SYNC_KERNEL ? rt_pass(f) : r;
+}
+
+static long call_futex_waitv(struct gate_frame *f) { return wait_in_kernel(rt_enter(), f); }
+
+void rt_install_futex(void)
+{
+    usf_gate_handlers[__NR_futex] = call_futex;
+    usf_gate_handlers[NR_FUTEX_WAITV] = call_futex_waitv;
+    usf_gate_handlers[NR_FUTEX_WAIT] = call_futex_wait;
+    usf_gate_handlers[NR_FUTEX_WAKE] = call_futex_wake;
+    usf_gate_handlers[NR_FUTEX_REQUEUE] = call_futex_requeue;
+}

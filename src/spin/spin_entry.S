@@ -6,6 +6,14 @@
  * The CFI hides the stub: for an unwinder the caller is the loop at its original place. */
 #define FRAME   (17 * 8)
 #define ABOVE   (24 + 128)          /* from the entry's rsp to the loop's */
+#define FLAGS   (16 * 8)
+
+/* struct spin_regs: .Lat_REG is where a register lies. */
+        .set    .Lat, 0
+        .irp    reg, rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
+        .set    .Lat_\reg, .Lat
+        .set    .Lat, .Lat + 8
+        .endr
 
         .text
         .globl  usf_spin_entry
@@ -18,28 +26,17 @@ usf_spin_entry:
         .cfi_offset rip, 16 - ABOVE
         leaq    -FRAME(%rsp), %rsp
         .cfi_adjust_cfa_offset FRAME
-        movq    %rax, 0(%rsp)
+        movq    %rax, .Lat_rax(%rsp)
         lahf
         seto    %al
         movzwl  %ax, %eax
-        movq    %rax, 128(%rsp)
+        movq    %rax, FLAGS(%rsp)
         leaq    FRAME + ABOVE(%rsp), %rax
-        movq    %rcx, 8(%rsp)
-        movq    %rdx, 16(%rsp)
-        movq    %rbx, 24(%rsp)
-        .cfi_rel_offset rbx, 24
-        movq    %rax, 32(%rsp)
-        movq    %rbp, 40(%rsp)
-        movq    %rsi, 48(%rsp)
-        movq    %rdi, 56(%rsp)
-        movq    %r8, 64(%rsp)
-        movq    %r9, 72(%rsp)
-        movq    %r10, 80(%rsp)
-        movq    %r11, 88(%rsp)
-        movq    %r12, 96(%rsp)
-        movq    %r13, 104(%rsp)
-        movq    %r14, 112(%rsp)
-        movq    %r15, 120(%rsp)
+        movq    %rax, .Lat_rsp(%rsp)
+        .irp    reg, rcx, rdx, rbx, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
+        movq    %\reg, .Lat_\reg(%rsp)
+        .endr
+        .cfi_rel_offset rbx, .Lat_rbx
         movl    FRAME + 8(%rsp), %edi
         movq    %rsp, %rsi
         movq    %rsp, %rbx
@@ -48,20 +45,14 @@ usf_spin_entry:
         call    *usf_spin_round(%rip)
         movq    %rbx, %rsp
         .cfi_def_cfa_register rsp
-        movq    128(%rsp), %rax
-        movq    8(%rsp), %rcx
-        movq    16(%rsp), %rdx
-        movq    24(%rsp), %rbx
+        movq    FLAGS(%rsp), %rax
+        .irp    reg, rcx, rdx, rbx, rsi, rdi, r8, r9, r10, r11
+        movq    .Lat_\reg(%rsp), %\reg
+        .endr
         .cfi_restore rbx
-        movq    48(%rsp), %rsi
-        movq    56(%rsp), %rdi
-        movq    64(%rsp), %r8
-        movq    72(%rsp), %r9
-        movq    80(%rsp), %r10
-        movq    88(%rsp), %r11
         addb    $127, %al           /* overflows if seto had found it set */
         sahf
-        movq    0(%rsp), %rax
+        movq    .Lat_rax(%rsp), %rax
         leaq    FRAME(%rsp), %rsp
         .cfi_adjust_cfa_offset -FRAME
         ret
@@ -83,24 +74,14 @@ usf_spin_trial:
         .cfi_rel_offset \reg, 0
         .endr
         movq    %rsi, -8(%rsp)
-        movq    128(%rdi), %rax
-        movq    8(%rdi), %rcx
-        movq    16(%rdi), %rdx
-        movq    24(%rdi), %rbx
-        movq    40(%rdi), %rbp
-        movq    48(%rdi), %rsi
-        movq    64(%rdi), %r8
-        movq    72(%rdi), %r9
-        movq    80(%rdi), %r10
-        movq    88(%rdi), %r11
-        movq    96(%rdi), %r12
-        movq    104(%rdi), %r13
-        movq    112(%rdi), %r14
-        movq    120(%rdi), %r15
+        movq    FLAGS(%rdi), %rax
+        .irp    reg, rcx, rdx, rbx, rbp, rsi, r8, r9, r10, r11, r12, r13, r14, r15
+        movq    .Lat_\reg(%rdi), %\reg
+        .endr
         addb    $127, %al
         sahf
-        movq    0(%rdi), %rax
-        movq    56(%rdi), %rdi
+        movq    .Lat_rax(%rdi), %rax
+        movq    .Lat_rdi(%rdi), %rdi
         jmp     *-8(%rsp)
         .globl  usf_spin_leaves, usf_spin_stays
         .hidden usf_spin_leaves, usf_spin_stays

@@ -11,15 +11,6 @@
 #define _CET_ENDBR
 #endif
 
-    .macro  keep reg
-    push    \reg
-    .cfi_adjust_cfa_offset 8
-    .endm
-    .macro  restore reg
-    pop     \reg
-    .cfi_adjust_cfa_offset -8
-    .endm
-
     .text
     .hidden teams_entry, teams_enter
     .globl  teams_entry
@@ -28,15 +19,10 @@
 teams_entry:
     .cfi_startproc
     _CET_ENDBR
-    keep    %rdi
-    keep    %rsi
-    keep    %rdx
-    keep    %rcx
-    keep    %r8
-    keep    %r9
-    keep    %rax
-    keep    %r10
-    keep    %r11
+    .irp    reg, rdi, rsi, rdx, rcx, r8, r9, rax, r10, r11
+    push    %\reg
+    .cfi_adjust_cfa_offset 8
+    .endr
     mov     %r11, %rdi
     mov     %rsp, %rsi              /* r11 r10 rax r9 r8 rcx rdx rsi rdi */
     test    %al, %al
@@ -44,37 +30,22 @@ teams_entry:
     call    teams_enter
 .Lback:
     mov     %rax, (%rsp)
-    restore %r11
-    restore %r10
-    restore %rax
-    restore %r9
-    restore %r8
-    restore %rcx
-    restore %rdx
-    restore %rsi
-    restore %rdi
+    .irp    reg, r11, r10, rax, r9, r8, rcx, rdx, rsi, rdi
+    pop     %\reg
+    .cfi_adjust_cfa_offset -8
+    .endr
     notrack jmp *%r11
     .cfi_adjust_cfa_offset 72
 .Lvectors:
     sub     $128, %rsp
     .cfi_adjust_cfa_offset 128
-    movups  %xmm0, (%rsp)
-    movups  %xmm1, 16(%rsp)
-    movups  %xmm2, 32(%rsp)
-    movups  %xmm3, 48(%rsp)
-    movups  %xmm4, 64(%rsp)
-    movups  %xmm5, 80(%rsp)
-    movups  %xmm6, 96(%rsp)
-    movups  %xmm7, 112(%rsp)
+    .irp    n, 0, 1, 2, 3, 4, 5, 6, 7
+    movups  %xmm\n, 16 * \n(%rsp)
+    .endr
     call    teams_enter
-    movups  (%rsp), %xmm0
-    movups  16(%rsp), %xmm1
-    movups  32(%rsp), %xmm2
-    movups  48(%rsp), %xmm3
-    movups  64(%rsp), %xmm4
-    movups  80(%rsp), %xmm5
-    movups  96(%rsp), %xmm6
-    movups  112(%rsp), %xmm7
+    .irp    n, 0, 1, 2, 3, 4, 5, 6, 7
+    movups  16 * \n(%rsp), %xmm\n
+    .endr
     add     $128, %rsp
     .cfi_adjust_cfa_offset -128
     jmp     .Lback

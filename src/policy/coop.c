@@ -35,10 +35,10 @@
  *   C3  bit i of inst.active    <=>  process i has a bit in nonempty, or wishes;  bit w of inst.active_words <=>
  *       inst.active[w] != 0;  bit i of inst.ranked <=> active, and its priority is not 0;
  *   C4  bit c of inst.yielding  <=>  core c's fifo of yielders is not empty. */
-#include <usf/policy.h>
+#include "policy/common.h"
 
 enum {
-    CORES = USF_CORES_MAX, PROCS = 1024, CORE_WORDS = CORES / 64, PROC_WORDS = PROCS / 64,
+    CORES = USF_CORES_MAX, PROCS = POL_PROCS, CORE_WORDS = CORES / 64, PROC_WORDS = PROCS / 64,
     LOOK_EVERY = 16,            /* choices among yielders until one looks beyond the core's own */
     LOOK_WAIT_NS = 20000,       /* a yielder elsewhere that waits for less is being served */
     PATIENCE = 16, LONG = 10,   /* see Wishes */
@@ -108,29 +108,12 @@ static uint32_t nearest(struct usf_pol *p, const uint64_t *a, const uint64_t *b,
 }
 
 /* First process at or after `from`, going around, that has ready tasks; USF_NONE: none. */
-static uint32_t next_active(const struct inst *in, uint32_t from)
-{
-    if (!in->active_words) return USF_NONE;
-    uint32_t w = from / 64 % PROC_WORDS;
-    uint64_t m = in->active[w] & ~0ull << (from % 64);
-    if (!m) {
-        uint32_t after = in->active_words & ~0u << w << 1;      /* words behind this one, else from the front */
-        w = (uint32_t)__builtin_ctz(after ? after : in->active_words);
-        m = in->active[w];
-    }
-    return w * 64 + (uint32_t)__builtin_ctzll(m);
-}
+static uint32_t next_active(const struct inst *in, uint32_t from) { return pol_next_proc(in->active, in->active_words, from); }
 
 static int init(struct usf_pol *p)
 {
     if (p->nr_cores > CORES || p->nr_procs > PROCS) return -1;
-    for (uint32_t i = 0; i < p->nr_cores; i++) {
-        struct core *c = core_of(p, i);
-        for (uint32_t j = 0; j < p->nr_cores; j++) {
-            if (usf_core(p, i)->llc == usf_core(p, j)->llc) set(c->same_llc, j);
-            if (usf_core(p, i)->node == usf_core(p, j)->node) set(c->same_node, j);
-        }
-    }
+    for (uint32_t i = 0; i < p->nr_cores; i++) pol_neighbours(p, i, false, core_of(p, i)->same_llc, core_of(p, i)->same_node);
     return 0;
 }
 
@@ -184,17 +167,11 @@ static uint32_t home(struct usf_pol *p, const struct usf_pol_task *t)
     return c;
 }
 
-static uint32_t throw_dice(struct inst *in, uint32_t sides)
-{
-    in->dice = in->dice * 1664525 + 1013904223;
-    return (uint32_t)((uint64_t)in->dice * sides >> 32);
-}
-
 /* Where a task goes on waiting that was made to give way at core c, whose next task has been chosen already. */
 static uint32_t change_over(struct usf_pol *p, uint32_t proc, uint32_t c)
 {
     const struct usf_fifo *ready = proc_of(p, proc)->ready;
-    uint32_t other = usf_next_core(usf_proc(p, proc)->cores, core_of(p, c)->same_llc, throw_dice(inst_of(p), p->nr_cores));
+    uint32_t other = usf_next_core(usf_proc(p, proc)->cores, core_of(p, c)->same_llc, pol_throw_dice(&inst_of(p)->dice, p->nr_cores));
     return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
 }
 
@@ -238,17 +215,10 @@ static int rank(const struct usf_pol_task *a, const struct usf_pol_task *b)
 /* Into the list, behind those that go first: from the end, since those that come last most often go last. */
 static void add_wish(struct usf_pol *p, struct usf_fifo *f, uint32_t task)
 {
-    struct usf_pol_task *t = usf_task(p, task);
-    uint32_t before = f->tail, next = 0;
-    while (before && rank(t, usf_task(p, before - 1)) > 0) next = before, before = usf_task(p, before - 1)->prev;
-    t->prev = before;
-    t->next = next;
-    t->queued = 1;
-    if (before) usf_task(p, before - 1)->next = task + 1;
-    else f->head = task + 1;
-    if (next) usf_task(p, next - 1)->prev = task + 1;
-    else f->tail = task + 1;
-    f->len++;
+    const struct usf_pol_task *t = usf_task(p, task);
+    uint32_t before = f->tail;
+    while (before && rank(t, usf_task(p, before - 1)) > 0) before = usf_task(p, before - 1)->prev;
+    pol_insert_behind(p, f, before, task);
 }
 
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)

@@ -33,7 +33,7 @@
  *
  * dequeue, under the lock, takes a task out of the middle.  In `out` prev is right for all but the top.  In `in` it is
  * missing for those that were pushed since the last dequeue: it is filled in for them first (`linked`), once for each. */
-#include <usf/policy.h>
+#include "policy/common.h"
 
 enum { CORES = USF_CORES_MAX, CORE_WORDS = CORES / 64, ID_BITS = 20 };    /* id + 1 in the low bits of a stack's word, the tag above */
 
@@ -177,15 +177,8 @@ static uint32_t take(struct usf_pol *p, uint32_t from, uint32_t core)
 static int init(struct usf_pol *p)
 {
     if (p->nr_cores > CORES || p->nr_tasks >= 1u << ID_BITS) return -1;
-    bool blind = p->flags & USF_POL_BLIND;
-    for (uint32_t i = 0; i < p->nr_cores; i++) {
-        struct queue *q = queue_of(p, i);
-        for (uint32_t j = 0; j < p->nr_cores; j++) {
-            const struct usf_pol_core *a = usf_core(p, i), *b = usf_core(p, j);
-            if (blind || a->llc == b->llc) q->same_llc[j / 64] |= 1ull << (j % 64);
-            if (blind || a->node == b->node) q->same_node[j / 64] |= 1ull << (j % 64);
-        }
-    }
+    for (uint32_t i = 0; i < p->nr_cores; i++)
+        pol_neighbours(p, i, p->flags & USF_POL_BLIND, queue_of(p, i)->same_llc, queue_of(p, i)->same_node);
     return 0;
 }
 

@@ -258,21 +258,6 @@ static uint32_t shortest(struct usf_pol *p, uint32_t i, uint32_t best)
     return best;
 }
 
-/* Behind `before` (id + 1), or in front. */
-static void fifo_insert(struct usf_pol *p, struct usf_fifo *f, uint32_t before, uint32_t task)
-{
-    struct usf_pol_task *t = usf_task(p, task);
-    uint32_t next = before ? usf_task(p, before - 1)->next : f->head;
-    t->prev = before;
-    t->next = next;
-    t->queued = 1;
-    if (before) usf_task(p, before - 1)->next = task + 1;
-    else f->head = task + 1;
-    if (next) usf_task(p, next - 1)->prev = task + 1;
-    else f->tail = task + 1;
-    f->len++;
-}
-
 /* This yielder (id + 1) and those before it. */
 static void be_ready(struct usf_pol *p, uint32_t yielder)
 {
@@ -305,7 +290,7 @@ static void push(struct usf_pol *p, uint32_t task, enum usf_why why)
         else before = usf_task(p, before - 1)->prev;
     }
     if (before == f->tail) usf_fifo_push(p, f, task);
-    else fifo_insert(p, f, before, task);
+    else pol_insert_behind(p, f, before, task);
 }
 
 static void take_out(struct usf_pol *p, uint32_t task)
@@ -424,12 +409,7 @@ static int init(struct usf_pol *p)
     part_build(p, &in->map, true);
     in->dirty = 1;
     for (uint32_t i = 0; i < p->nr_cores; i++)
-        for (uint32_t j = 0; j < p->nr_cores; j++) {
-            bool blind = p->flags & USF_POL_BLIND;
-            const struct usf_pol_core *a = usf_core(p, i), *b = usf_core(p, j);
-            if (blind || a->llc == b->llc) part_set(core_of(p, i)->same_llc, j);
-            if (blind || a->node == b->node) part_set(core_of(p, i)->same_node, j);
-        }
+        pol_neighbours(p, i, p->flags & USF_POL_BLIND, core_of(p, i)->same_llc, core_of(p, i)->same_node);
     return 0;
 }
 

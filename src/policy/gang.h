@@ -5,6 +5,7 @@
 #define USF_POLICY_GANG_H
 
 #include <usf/policy.h>
+#include "policy/common.h"
 #include "policy/partition.h"
 #include "policy/switches.h"
 

@@ -24,10 +24,10 @@
 #ifndef USF_POLICY_QUEUES_H
 #define USF_POLICY_QUEUES_H
 
-#include <usf/policy.h>
+#include "policy/common.h"
 
 enum {
-    PQ_CORES = USF_CORES_MAX, PQ_PROCS = 1024, PQ_CORE_WORDS = PQ_CORES / 64, PQ_PROC_WORDS = PQ_PROCS / 64,
+    PQ_CORES = USF_CORES_MAX, PQ_PROCS = POL_PROCS, PQ_CORE_WORDS = PQ_CORES / 64, PQ_PROC_WORDS = PQ_PROCS / 64,
     PQ_LOOK_EVERY = 16,         /* choices among yielders until one looks beyond the core's own */
     PQ_LOOK_WAIT_NS = 20000,    /* a yielder elsewhere that waits for less is being served */
     PQ_NEGLECT_EVERY = 4,       /* choices among a process's tasks until one looks at another core's queue */
@@ -96,18 +96,7 @@ static inline uint32_t pq_nearest(struct usf_pol *p, const uint64_t *m, uint32_t
 }
 
 /* First process at or after `from`, going around, that has ready tasks; USF_NONE: none. */
-static inline uint32_t pq_next_active(const struct pq_inst *in, uint32_t from)
-{
-    if (!in->active_words) return USF_NONE;
-    uint32_t w = from / 64 % PQ_PROC_WORDS;
-    uint64_t m = in->active[w] & ~0ull << (from % 64);
-    if (!m) {
-        uint32_t after = in->active_words & ~0u << w << 1;      /* words behind this one, else from the front */
-        w = (uint32_t)__builtin_ctz(after ? after : in->active_words);
-        m = in->active[w];
-    }
-    return w * 64 + (uint32_t)__builtin_ctzll(m);
-}
+static inline uint32_t pq_next_active(const struct pq_inst *in, uint32_t from) { return pol_next_proc(in->active, in->active_words, from); }
 
 /* Has this process a ready task? */
 static inline bool pq_is_active(const struct pq_inst *in, uint32_t proc) { return in->active[proc / 64] >> (proc % 64) & 1; }
@@ -127,13 +116,7 @@ static inline bool pq_any_for(struct usf_pol *p, uint32_t core)
 static inline int pq_init(struct usf_pol *p)
 {
     if (p->nr_cores > PQ_CORES || p->nr_procs > PQ_PROCS) return -1;
-    for (uint32_t i = 0; i < p->nr_cores; i++) {
-        struct pq_core *c = pq_core_of(p, i);
-        for (uint32_t j = 0; j < p->nr_cores; j++) {
-            if (usf_core(p, i)->llc == usf_core(p, j)->llc) pq_set(c->same_llc, j);
-            if (usf_core(p, i)->node == usf_core(p, j)->node) pq_set(c->same_node, j);
-        }
-    }
+    for (uint32_t i = 0; i < p->nr_cores; i++) pol_neighbours(p, i, false, pq_core_of(p, i)->same_llc, pq_core_of(p, i)->same_node);
     return 0;
 }
 
@@ -192,12 +175,6 @@ static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, 
     return c;
 }
 
-static inline uint32_t pq_throw_dice(struct pq_inst *in, uint32_t sides)
-{
-    in->dice = in->dice * 1664525 + 1013904223;
-    return (uint32_t)((uint64_t)in->dice * sides >> 32);
-}
-
 /* Who was made to give way at core c goes on at a wished core of the same cache, by chance, unless more wait there: computing
  * threads that never left their core would get more at a core that has fewer of them. */
 static inline uint32_t pq_change_over(struct usf_pol *p, const struct usf_pol_task *t, uint32_t c, const uint64_t *wish)
@@ -206,7 +183,7 @@ static inline uint32_t pq_change_over(struct usf_pol *p, const struct usf_pol_ta
     const uint64_t *may = usf_proc(p, t->proc)->cores;
     uint64_t m[PQ_CORE_WORDS] = {may[0], may[1], may[2], may[3]};
     if (t->affinity != USF_AFFINITY_ANY || !pq_narrow(p, t, wish, m)) return c;
-    uint32_t other = usf_next_core(m, pq_core_of(p, c)->same_llc, pq_throw_dice(pq_inst_of(p), p->nr_cores));
+    uint32_t other = usf_next_core(m, pq_core_of(p, c)->same_llc, pol_throw_dice(&pq_inst_of(p)->dice, p->nr_cores));
     return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
 }
 
@@ -221,20 +198,10 @@ static inline bool pq_outranks(const struct usf_pol_task *t, const struct usf_po
 
 static inline void pq_insert(struct usf_pol *p, struct usf_fifo *f, uint32_t task, bool ordered)
 {
-    struct usf_pol_task *t = usf_task(p, task), *after;
-    if (!ordered || !f->tail || !pq_outranks(t, usf_task(p, f->tail - 1))) {
-        usf_fifo_push(p, f, task);
-        return;
-    }
-    uint32_t before = f->tail;          /* the first of those that it outranks */
-    while ((after = usf_task(p, before - 1))->prev && pq_outranks(t, usf_task(p, after->prev - 1))) before = after->prev;
-    t->next = before;
-    t->prev = after->prev;
-    t->queued = 1;
-    if (after->prev) usf_task(p, after->prev - 1)->next = task + 1;
-    else f->head = task + 1;
-    after->prev = task + 1;
-    f->len++;
+    const struct usf_pol_task *t = usf_task(p, task);
+    uint32_t before = f->tail;
+    while (ordered && before && pq_outranks(t, usf_task(p, before - 1))) before = usf_task(p, before - 1)->prev;
+    pol_insert_behind(p, f, before, task);
 }
 
 /* wish: see pq_home; read during the call only. */

@@ -20,7 +20,7 @@ struct image {
     unsigned nr_ph;
 };
 
-static bool read_at(int fd, uint64_t off, void *buf, size_t n)
+bool elf_read(int fd, uint64_t off, void *buf, size_t n)
 {
     size_t done = 0;
     if (off > INT64_MAX - n) return false;
@@ -61,7 +61,7 @@ static void look_at_dynamic(const struct image *im, const Elf64_Phdr *p, struct 
     uint64_t strings = 0;
     char name[128];
     n /= sizeof *dyn;
-    if (!dyn || !read_at(im->fd, p->p_offset, dyn, n * sizeof *dyn)) n = 0;
+    if (!dyn || !elf_read(im->fd, p->p_offset, dyn, n * sizeof *dyn)) n = 0;
     for (size_t i = 0; i < n && dyn[i].d_tag != DT_NULL; i++)
         if (dyn[i].d_tag == DT_STRTAB) strings = offset_of(im, dyn[i].d_un.d_ptr);
     for (size_t i = 0; i < n && strings && dyn[i].d_tag != DT_NULL; i++) {
@@ -89,7 +89,7 @@ static void look_at_notes(const struct image *im, const Elf64_Phdr *p, struct el
 {
     unsigned char buf[4096];
     size_t n = p->p_filesz < sizeof buf ? p->p_filesz : sizeof buf;
-    if (!read_at(im->fd, p->p_offset, buf, n)) return;
+    if (!elf_read(im->fd, p->p_offset, buf, n)) return;
     for (size_t at = 0; n - at >= sizeof(Elf64_Nhdr);) {
         Elf64_Nhdr h;
         memcpy(&h, buf + at, sizeof h);
@@ -109,9 +109,9 @@ static bool has_go_section(const struct image *im)
     Elf64_Shdr names, s;
     char name[24];
     if (eh->e_shentsize != sizeof s || eh->e_shnum > MAX_SECTIONS || eh->e_shstrndx >= eh->e_shnum) return false;
-    if (!read_at(im->fd, eh->e_shoff + (uint64_t)eh->e_shstrndx * sizeof s, &names, sizeof names)) return false;
+    if (!elf_read(im->fd, eh->e_shoff + (uint64_t)eh->e_shstrndx * sizeof s, &names, sizeof names)) return false;
     for (unsigned i = 0; i < eh->e_shnum; i++) {
-        if (!read_at(im->fd, eh->e_shoff + (uint64_t)i * sizeof s, &s, sizeof s)) return false;
+        if (!elf_read(im->fd, eh->e_shoff + (uint64_t)i * sizeof s, &s, sizeof s)) return false;
         if (s.sh_name >= names.sh_size || !read_string(im->fd, names.sh_offset + s.sh_name, name, sizeof name)) continue;
         if (!strcmp(name, ".go.buildinfo") || !strcmp(name, ".note.go.buildid")) return true;
     }
@@ -125,7 +125,7 @@ static void look_at_segments(const struct image *im, struct elf_facts *f)
         if (p->p_type == PT_INTERP) {
             f->has_interp = true;
             size_t n = p->p_filesz < sizeof f->interp ? p->p_filesz : sizeof f->interp;
-            if (n && read_at(im->fd, p->p_offset, f->interp, n)) f->interp[n - 1] = 0;
+            if (n && elf_read(im->fd, p->p_offset, f->interp, n)) f->interp[n - 1] = 0;
         } else if (p->p_type == PT_DYNAMIC) {
             look_at_dynamic(im, p, f);
         } else if (p->p_type == PT_NOTE) {
@@ -140,7 +140,7 @@ int elf_inspect(int fd, struct elf_facts *f)
     struct image im = {.fd = fd};
     memset(f, 0, sizeof *f);
     errno = 0;
-    if (!read_at(fd, 0, &im.eh, sizeof im.eh)) return errno ? -errno : 0;
+    if (!elf_read(fd, 0, &im.eh, sizeof im.eh)) return errno ? -errno : 0;
     const Elf64_Ehdr *eh = &im.eh;
     if (memcmp(eh->e_ident, ELFMAG, SELFMAG)) return 0;
     f->is_elf = true;
@@ -152,7 +152,7 @@ int elf_inspect(int fd, struct elf_facts *f)
     if (!f->bits64 || !f->little || eh->e_phentsize != sizeof(Elf64_Phdr) || eh->e_phnum > MAX_SEGMENTS) return 0;
     im.ph = calloc(eh->e_phnum ? eh->e_phnum : 1, sizeof *im.ph);
     if (!im.ph) return -ENOMEM;
-    if (read_at(fd, eh->e_phoff, im.ph, eh->e_phnum * sizeof *im.ph)) im.nr_ph = eh->e_phnum;
+    if (elf_read(fd, eh->e_phoff, im.ph, eh->e_phnum * sizeof *im.ph)) im.nr_ph = eh->e_phnum;
     look_at_segments(&im, f);
     free(im.ph);
     return 0;

@@ -3,6 +3,7 @@
 #define USF_CLI_ELF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct elf_facts {
@@ -19,6 +20,8 @@ struct elf_facts {
 /* Reads, never maps: a file that shrinks meanwhile is an error and not a SIGBUS.  0 or -errno; a file that is
  * no sound ELF is 0 with is_elf false or as much as could be read. */
 int elf_inspect(int fd, struct elf_facts *f);
+/* All of that place of the file; false: there is less, or it cannot be read. */
+bool elf_read(int fd, uint64_t off, void *buf, size_t n);
 const char *elf_machine_name(uint16_t machine);
 
 #endif

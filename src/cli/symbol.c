@@ -2,8 +2,8 @@
  *
  * Reads, never maps, as elf.c does, and for the same reason. */
 #include "cli/symbol.h"
+#include "cli/elf.h"
 #include <elf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,22 +14,9 @@
 #define MAX_SYMBOLS  (8u << 20)
 #define AT_A_TIME    1024u
 
-static bool read_all(int fd, uint64_t off, void *buf, size_t n)
-{
-    size_t done = 0;
-    if (off > INT64_MAX - n) return false;
-    while (done < n) {
-        ssize_t r = pread(fd, (char *)buf + done, n - done, (off_t)(off + done));
-        if (r < 0 && errno == EINTR) continue;
-        if (r <= 0) return false;
-        done += (size_t)r;
-    }
-    return true;
-}
-
 static bool read_header(int fd, Elf64_Ehdr *eh)
 {
-    return read_all(fd, 0, eh, sizeof *eh) && !memcmp(eh->e_ident, ELFMAG, SELFMAG) && eh->e_ident[EI_CLASS] == ELFCLASS64
+    return elf_read(fd, 0, eh, sizeof *eh) && !memcmp(eh->e_ident, ELFMAG, SELFMAG) && eh->e_ident[EI_CLASS] == ELFCLASS64
            && eh->e_ident[EI_DATA] == ELFDATA2LSB;
 }
 
@@ -41,7 +28,7 @@ bool elf_extent(int fd, uint64_t *lo, uint64_t *hi)
     *hi = 0;
     if (!read_header(fd, &eh) || eh.e_phentsize != sizeof ph || eh.e_phnum > MAX_SEGMENTS) return false;
     for (unsigned i = 0; i < eh.e_phnum; i++) {
-        if (!read_all(fd, eh.e_phoff + i * sizeof ph, &ph, sizeof ph)) return false;
+        if (!elf_read(fd, eh.e_phoff + i * sizeof ph, &ph, sizeof ph)) return false;
         if (ph.p_type != PT_LOAD || ph.p_vaddr > INT64_MAX || ph.p_memsz > INT64_MAX) continue;
         if (ph.p_vaddr < *lo) *lo = ph.p_vaddr;
         if (ph.p_vaddr + ph.p_memsz > *hi) *hi = ph.p_vaddr + ph.p_memsz;
@@ -59,7 +46,7 @@ static bool search_table(int fd, const Elf64_Shdr *table, uint64_t vaddr, Elf64_
     if (n > MAX_SYMBOLS) n = MAX_SYMBOLS;
     for (uint64_t at = 0; some && at < n; at += AT_A_TIME) {
         size_t k = n - at < AT_A_TIME ? n - at : AT_A_TIME;
-        if (!read_all(fd, table->sh_offset + at * sizeof *some, some, k * sizeof *some)) break;
+        if (!elf_read(fd, table->sh_offset + at * sizeof *some, some, k * sizeof *some)) break;
         for (size_t i = 0; i < k; i++) {
             const Elf64_Sym *s = &some[i];
             unsigned type = ELF64_ST_TYPE(s->st_info);
@@ -87,9 +74,9 @@ static bool search_kind(int fd, const Elf64_Ehdr *eh, uint32_t kind, uint64_t va
     Elf64_Shdr table, strings;
     Elf64_Sym s;
     for (unsigned i = 0; i < eh->e_shnum; i++) {
-        if (!read_all(fd, eh->e_shoff + i * sizeof table, &table, sizeof table)) return false;
+        if (!elf_read(fd, eh->e_shoff + i * sizeof table, &table, sizeof table)) return false;
         if (table.sh_type != kind || table.sh_entsize != sizeof s || table.sh_link >= eh->e_shnum) continue;
-        if (!read_all(fd, eh->e_shoff + table.sh_link * sizeof strings, &strings, sizeof strings)) return false;
+        if (!elf_read(fd, eh->e_shoff + table.sh_link * sizeof strings, &strings, sizeof strings)) return false;
         if (!search_table(fd, &table, vaddr, &s) || !name_of(fd, &strings, &s, name, cap)) continue;
         *offset = vaddr - s.st_value;
         return true;

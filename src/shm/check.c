@@ -20,6 +20,19 @@ void shm_layout_of(uint32_t cores, uint32_t runs, uint32_t procs, uint32_t tasks
     l->total = up(l->off_tasks + (uint64_t)tasks * sizeof(struct usf_task));
 }
 
+void shm_note_layout(struct usf_header *h, const struct shm_layout *l)
+{
+    h->total_size = l->total;
+    h->off_cores = l->off_cores;
+    h->off_procs = l->off_procs;
+    h->off_tasks = l->off_tasks;
+    h->off_runs = l->off_runs;
+    h->max_cores = USF_MAX_CORES;
+    h->max_procs = USF_MAX_PROCS;
+    h->max_tasks = USF_MAX_TASKS;
+    h->max_runs = USF_MAX_RUNS;
+}
+
 int shm_explain(int error, const char *doing, const char *path, char *why, size_t cap)
 {
     static const struct { int error; const char *text; } known[] = {

@@ -56,15 +56,7 @@ static void fill_header(struct usf_header *h, const struct shm_config *c, const 
     h->layout_hash = USF_LAYOUT_HASH;
     usf_format(h->build_id, sizeof h->build_id, "%s", build);
     h->uid = st->uid;
-    h->total_size = l->total;
-    h->off_cores = l->off_cores;
-    h->off_procs = l->off_procs;
-    h->off_tasks = l->off_tasks;
-    h->off_runs = l->off_runs;
-    h->max_cores = USF_MAX_CORES;
-    h->max_procs = USF_MAX_PROCS;
-    h->max_tasks = USF_MAX_TASKS;
-    h->max_runs = USF_MAX_RUNS;
+    shm_note_layout(h, l);
     usf_format(h->name, sizeof h->name, "%s", c->name);
     h->lock_kind = h->lock.kind = c->lock_kind;
     h->quantum_ns = or_default(c->quantum_ns, SHM_DEFAULT_QUANTUM_NS);

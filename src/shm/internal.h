@@ -15,6 +15,8 @@ struct shm_layout {
     uint64_t off_cores, off_runs, off_procs, off_tasks, total;
 };
 void shm_layout_of(uint32_t cores, uint32_t runs, uint32_t procs, uint32_t tasks, struct shm_layout *l);
+/* In the header: this layout, which is that of tables of full size, and those sizes. */
+void shm_note_layout(struct usf_header *h, const struct shm_layout *l);
 
 /* Say what is wrong with a segment of which only the first SHM_PREFIX_SIZE bytes are known to be
  * there.  0, -EPROTO or -EBADMSG. */

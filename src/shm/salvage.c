@@ -22,15 +22,7 @@ static void end_text(char *s, size_t cap) { s[cap - 1] = 0; }
 static void mend(struct usf_header *h, const struct shm_layout *l, bool holes_are_free)
 {
     uint32_t procs = atomic_load(&h->proc_hwm), tasks = atomic_load(&h->task_hwm);
-    h->off_cores = l->off_cores;
-    h->off_runs = l->off_runs;
-    h->off_procs = l->off_procs;
-    h->off_tasks = l->off_tasks;
-    h->total_size = l->total;
-    h->max_cores = USF_MAX_CORES;
-    h->max_runs = USF_MAX_RUNS;
-    h->max_procs = USF_MAX_PROCS;
-    h->max_tasks = USF_MAX_TASKS;
+    shm_note_layout(h, l);
     /* A wrong mark: everything, unless to read a hole would fill it. */
     if (procs > USF_MAX_PROCS) atomic_store(&h->proc_hwm, holes_are_free ? USF_MAX_PROCS : USF_PROC_CHUNK);
     if (tasks > USF_MAX_TASKS) atomic_store(&h->task_hwm, holes_are_free ? USF_MAX_TASKS : 0);

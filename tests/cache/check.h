@@ -16,25 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../check.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define CHECK(c) \
-    do { \
-        if (!(c)) { \
-            fprintf(stderr, "%s:%d: %s: failed: %s (errno %d)\n", __FILE__, __LINE__, __func__, #c, errno); \
-            _exit(1); \
-        } \
-    } while (0)
-#define CHECK_EQ(a, b) \
-    do { \
-        long a_ = (long)(a), b_ = (long)(b); \
-        if (a_ != b_) { \
-            fprintf(stderr, "%s:%d: %s: %s is %ld, not %ld\n", __FILE__, __LINE__, __func__, #a, a_, b_); \
-            _exit(1); \
-        } \
-    } while (0)
 
 /* From tests/cache/preload.c, where it is loaded. */
 typedef unsigned long (*counter_fn)(void);

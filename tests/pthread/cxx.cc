@@ -18,15 +18,9 @@
 
 #include <unistd.h>
 
-using namespace std::chrono_literals;
+#include "../check.h"
 
-#define CHECK(c) \
-    do { \
-        if (!(c)) { \
-            std::fprintf(stderr, "%s:%d: %s: failed: %s\n", __FILE__, __LINE__, __func__, #c); \
-            _exit(1); \
-        } \
-    } while (0)
+using namespace std::chrono_literals;
 
 static int threads = 8;
 static long rounds = 4000;

@@ -17,23 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_THREADS 64
+#include "../check.h"
 
-#define CHECK(c) \
-    do { \
-        if (!(c)) { \
-            fprintf(stderr, "%s:%d: %s: failed: %s (errno %d)\n", __FILE__, __LINE__, __func__, #c, errno); \
-            _exit(1); \
-        } \
-    } while (0)
-#define CHECK_EQ(a, b) \
-    do { \
-        long a_ = (long)(a), b_ = (long)(b); \
-        if (a_ != b_) { \
-            fprintf(stderr, "%s:%d: %s: %s is %ld, not %ld\n", __FILE__, __LINE__, __func__, #a, a_, b_); \
-            _exit(1); \
-        } \
-    } while (0)
+#define MAX_THREADS 64
 
 static int threads = 8;
 static long rounds;

@@ -7,23 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../check.h"
 #include "sim/linux/linux.h"
 
-#define CHECK(c) \
-    do { \
-        if (!(c)) { \
-            fprintf(stderr, "%s:%d: %s: failed: %s\n", __FILE__, __LINE__, __func__, #c); \
-            exit(1); \
-        } \
-    } while (0)
-#define CHECK_EQ(a, b) \
-    do { \
-        long long a_ = (long long)(a), b_ = (long long)(b); \
-        if (a_ != b_) { \
-            fprintf(stderr, "%s:%d: %s: %s is %lld, not %lld\n", __FILE__, __LINE__, __func__, #a, a_, b_); \
-            exit(1); \
-        } \
-    } while (0)
 /* a within pct percent of b */
 #define CHECK_NEAR(a, b, pct) \
     do { \

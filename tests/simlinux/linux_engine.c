@@ -6,16 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
 #include "sim/linux/kernel.h"
 #include "sim/sim.h"
-
-#define CHECK(c) \
-    do { \
-        if (!(c)) { \
-            fprintf(stderr, "%s:%d: %s: failed: %s\n", __FILE__, __LINE__, __func__, #c); \
-            exit(1); \
-        } \
-    } while (0)
 
 enum { MAX = 16 };
 struct prog { struct sim_op main[2], body[8]; struct sim_code code[2]; struct sim_barrier_def barrier; };

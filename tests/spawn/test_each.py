@@ -1,5 +1,6 @@
 # tests/spawn/test_each.py - each case of a program, bare and under usf.  SPDX-License-Identifier: Apache-2.0
 # usage: test_each.py PROGRAM [unittest's arguments]
+import os
 import subprocess
 import sys
 
@@ -17,7 +18,7 @@ class Each(spawn.Case):
 
 def add(name):
     def test(self):
-        if name in ROOT and spawn.os.geteuid():
+        if name in ROOT and os.geteuid():
             self.skipTest("needs root")
         self.same(path, name)
     setattr(Each, "test_" + name, test)

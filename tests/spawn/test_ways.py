@@ -5,6 +5,7 @@ import os
 import resource
 import shutil
 import stat
+import time
 import unittest
 
 import spawn
@@ -65,7 +66,7 @@ class Room(spawn.Case):
             try:
                 return os.rmdir(path)
             except OSError:
-                spawn.time.sleep(0.01)
+                time.sleep(0.01)
 
 
 class Through(spawn.Case):

@@ -28,6 +28,9 @@ class Trace(Instance):
     def tearDown(self):
         self.assertFalse(os.path.exists(self.rings), "the rings were left behind")
 
+    def records(self):
+        self.soon(lambda: os.path.exists(self.rings), "nobody records")
+
     def usf(self, *args, code=0, **kw):
         p = subprocess.run([USF, *args], env=self.env, cwd=self.dir, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL, **kw)
         self.assertEqual(p.returncode, code, p.stderr + p.stdout)
@@ -199,10 +202,7 @@ class Trace(Instance):
         """Ctrl-C goes to the program as well: what there is is written."""
         p = subprocess.Popen([USF, "trace", "-o", "c.usft", "--", PROGRAM, "long", "30"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL,
                              start_new_session=True)
-        for _ in range(200):
-            if os.path.exists(self.rings):
-                break
-            time.sleep(0.05)
+        self.records()
         time.sleep(1)
         os.killpg(p.pid, signal.SIGINT)
         self.assertEqual(p.wait(30), -signal.SIGINT)
@@ -217,27 +217,18 @@ class Trace(Instance):
 
     def test_killed_with_its_program(self):
         p = subprocess.Popen([USF, "trace", "-o", "c.usft", "--", PROGRAM, "long", "30"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
-        for _ in range(200):
-            if os.path.exists(self.rings):
-                break
-            time.sleep(0.05)
+        self.records()
         time.sleep(0.3)
         p.kill()
         p.wait()
-        for _ in range(400):        # the instance's end takes the rings with it, or the monitor did before
-            if not os.path.exists(self.rings):
-                break
-            time.sleep(0.05)
+        self.soon(lambda: not os.path.exists(self.rings), "nobody takes the rings away")      # the instance's end does, or the monitor
         self.assertIn("cut off", self.usf("trace", "info", "c.usft").stdout)
 
     def test_killed_programs(self):
         """Programs die in the middle of anything while they are recorded: no state is missing, and the workload ends."""
         rnd = random.Random(SEED)
         t = subprocess.Popen([USF, "trace", "-o", "r.usft", "--", "sleep", "2"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
-        for _ in range(200):
-            if os.path.exists(self.rings):
-                break
-            time.sleep(0.05)
+        self.records()
         for _ in range(5):
             p = subprocess.Popen([USF, "run", PROGRAM, "long", "20"], env=self.env, stdin=subprocess.DEVNULL)
             time.sleep(0.1 + rnd.random() * 0.1)
@@ -312,11 +303,7 @@ class Trace(Instance):
         p = subprocess.Popen([USF, "run", PROGRAM, what, seconds], env=self.env, stdin=subprocess.DEVNULL)
         self.addCleanup(p.wait)
         self.addCleanup(p.kill)
-        for _ in range(200):
-            if subprocess.run([USF, "ps", "-i", self.instance], env=self.env, capture_output=True, text=True).stdout.count("long") or \
-                    os.path.exists(self.segment):
-                break
-            time.sleep(0.05)
+        self.soon(lambda: os.path.exists(self.segment), "there is no instance")
         time.sleep(0.3)
         return p
 
@@ -512,10 +499,7 @@ class Trace(Instance):
     def test_interrupt(self):
         self.start_long()
         t = subprocess.Popen([USF, "trace", "-o", "i.usft"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
-        for _ in range(200):
-            if os.path.exists(self.rings):
-                break
-            time.sleep(0.05)
+        self.records()
         p = self.usf("trace", "--seconds", "1", "-o", "j.usft", code=1)
         self.assertIn("being recorded already", p.stderr)
         time.sleep(0.3)
@@ -526,18 +510,11 @@ class Trace(Instance):
     def test_killed_recorder(self):
         p = self.start_long()
         t = subprocess.Popen([USF, "trace", "-o", "i.usft"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
-        for _ in range(200):
-            if os.path.exists(self.rings):
-                break
-            time.sleep(0.05)
+        self.records()
         time.sleep(0.2)
         t.kill()
         t.wait()
-        for _ in range(400):        # the monitor notices
-            if not os.path.exists(self.rings):
-                break
-            time.sleep(0.05)
-        self.assertFalse(os.path.exists(self.rings))
+        self.soon(lambda: not os.path.exists(self.rings), "the monitor does not notice")
         self.assertIsNone(p.poll())
         self.usf("trace", "--seconds", "0.2", "-o", "r.usft")
         self.assertGreater(self.sums(self.usf("trace", "info", "r.usft").stdout)[0]["switches"], 10)

@@ -98,7 +98,8 @@ static bool clean_rings(const char *file, void *arg)
     char prefix[32], name[USF_NAME_MAX];
     size_t before = (size_t)snprintf(prefix, sizeof prefix, ".usf-%u-", geteuid()), n = strlen(file), after = strlen(TRACE_SUFFIX);
     (void)arg;
-    if (n <= before + after || n - before - after >= sizeof name || strncmp(file, prefix, before) || strcmp(file + n - after, TRACE_SUFFIX)) return true;
+    if (n <= before + after || n - before - after >= sizeof name) return true;
+    if (strncmp(file, prefix, before) || strcmp(file + n - after, TRACE_SUFFIX)) return true;
     snprintf(name, sizeof name, "%.*s", (int)(n - before - after), file + before);
     trace_clean(NULL, NULL, name);
     return true;

@@ -62,7 +62,8 @@ static void check_teams(const char *path, const void *image, size_t size)
     int n = teams_scan_image(image, size, &why, &hidden);
     if (n > 0) doctor_find(FINDING_GOOD, "openmp", "%s: its teams can follow a share (%d functions; see --malleable)", path, n);
     else if (n < 0) doctor_find(FINDING_WARN, "openmp", "%s: its teams do not follow shares: %s", path, why);
-    else if (hidden) doctor_find(FINDING_NOTE, "openmp", "%s has an OpenMP runtime linked into it, which is not seen: its teams do not follow shares", path);
+    else if (hidden) doctor_find(FINDING_NOTE, "openmp",
+                                 "%s has an OpenMP runtime linked into it, which is not seen: its teams do not follow shares", path);
 }
 
 static void check_file(const char *path, struct coverage *total)

@@ -62,7 +62,9 @@ const struct cli_command cli_commands[] = {
      .help = "run a program so that it shares the cores with all others run this way"},
     {.name = "ps", .main = cmd_ps, .synopsis = "[-i NAME] [--why] [--json]", .options = "instance", .flags = ps_flags,
      .help = "show instances, processes, threads, cores and queues"},
-    {.name = "policy", .main = cmd_policy, .synopsis = "list | info POLICY | new NAME [--lang c|c++|rust] | check POLICY [--seeds N] [--seed S] | show | set POLICY | weight PID N | priority PID N [-i NAME] [--json]",
+    {.name = "policy", .main = cmd_policy,
+     .synopsis = "list | info POLICY | new NAME [--lang c|c++|rust] | check POLICY [--seeds N] [--seed S] | show | set POLICY | "
+                 "weight PID N | priority PID N [-i NAME] [--json]",
      .flags = policy_flags, .more = policy_more,
      .help = "list the scheduling policies, describe, make or check one; show or change an instance's, and what programs get from it"},
     {.name = "config", .main = cmd_config, .synopsis = "show [OPTION...] [--json]", .options = "*", .flags = config_flags,
@@ -70,7 +72,9 @@ const struct cli_command cli_commands[] = {
     {.name = "sim", .main = cmd_sim, .synopsis = "run | sweep | check | machines | workloads | policies | calibrate ...",
      .help = "simulate workloads under policies, on machines that need not be there ('usf sim --help')",
      .more = sim_more},
-    {.name = "trace", .main = cmd_trace, .synopsis = "[-o FILE] [--format FORMAT] [OPTION...] [--] PROGRAM [ARG...] | [-i NAME] [--seconds S] [-o FILE] | info FILE | convert FILE [-o FILE] [--format FORMAT]",
+    {.name = "trace", .main = cmd_trace,
+     .synopsis = "[-o FILE] [--format FORMAT] [OPTION...] [--] PROGRAM [ARG...] | [-i NAME] [--seconds S] [-o FILE] | info FILE | "
+                 "convert FILE [-o FILE] [--format FORMAT]",
      .options = "*", .flags = trace_flags, .more = trace_more,
      .help = "record what the scheduler does with a program or an instance, to look at or to simulate"},
     {.name = "doctor", .main = cmd_doctor, .synopsis = "[--json] [[--program] PROG]", .options = "verbose", .flags = doctor_flags,

@@ -26,7 +26,8 @@ static bool open_used(const char *name, struct shm *m)
     if (monitor_is_alive(&m->h->space[m->space])) return true;
     int r = monitor_ensure(m->h, m->space, name, m->h->monitor_linger_ns);
     if (r >= 0) return true;
-    if (r == -ENOEXEC) usf_warn("instance '%s': its policy %s cannot be loaded in this container, which so has no part in it", name, m->h->policy_path);
+    if (r == -ENOEXEC) usf_warn("instance '%s': its policy %s cannot be loaded in this container, which so has no part in it", name,
+                                m->h->policy_path);
     else usf_warn("the monitor of instance '%s' does not start: %s", name, strerror(-r));
     shm_close(m);
     return false;

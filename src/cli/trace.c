@@ -48,7 +48,8 @@ static int choose_format(struct job *j, const char *word)
     for (j->format = 0; j->format < NO_FORMAT; j->format++)
         if (!strcmp(word, format_words[j->format])) return -1;
     char buf[64];
-    return cli_usage("there is no format '%s' of recordings; the nearest is '%s'", text_clean(word, buf, sizeof buf), word_nearest(word, format_words, NO_FORMAT));
+    return cli_usage("there is no format '%s' of recordings; the nearest is '%s'", text_clean(word, buf, sizeof buf),
+                     word_nearest(word, format_words, NO_FORMAT));
 }
 
 /* ---- convert, info --------------------------------------------------------------------------------- */

@@ -19,8 +19,9 @@ int  os_futex_wait(const void *word, uint32_t val, uint64_t deadline);
 int  os_futex_wake(const void *word, int n);
 /* Wake one waiter when the calling thread ends, however it does, and not before it has left user space for good: while it has a few
  * instructions to go the kernel may prefer the one that is woken.  (A kernel with full preemption may do so on its way out, too.)
- * It must not execute anything of its program any more, signal handlers included.  The word, which must have the value `from`, gets one with the bit OS_FUTEX_AT_END, and keeps that bit
- * when the wake-up has come; if it has another value by then, its waiter is not woken, or for nothing.
+ * It must not execute anything of its program any more, signal handlers included.  The word, which must have the value `from`, gets one
+ * with the bit OS_FUTEX_AT_END, and keeps that bit when the wake-up has come; if it has another value by then, its waiter is not woken, or
+ * for nothing.
  * False: that cannot be done here, and nothing is changed. */
 #define OS_FUTEX_AT_END 0x80000000u     /* the kernel's FUTEX_WAITERS */
 bool os_futex_wake_at_end(void *word, uint32_t from);

@@ -337,8 +337,8 @@ static uint32_t next_owner(struct usf_pol *p, uint32_t core, const uint64_t *see
     return best;
 }
 
-/* In a grace period old and new owner take turns at the core, whatever they have elsewhere: the program that has been served goes on
- * being the one with the least time if it is the new one, and the old one would wait until it had followed. */
+/* In a grace period old and new owner take turns at the core, whatever time they have had elsewhere: the new one may have had so little
+ * that by time alone it would be served on and on, and the old one, which has not followed yet, would wait. */
 static uint32_t next_in_grace(struct usf_pol *p, uint32_t core, uint32_t least)
 {
     struct equi_core *c = equi_core_of(p, core);

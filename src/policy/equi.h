@@ -233,8 +233,8 @@ static inline void equi_move(struct usf_pol *p, uint32_t i, const uint64_t *to, 
     equi_assign(p, i, to);
 }
 
-/* Programs have left: move the last that came from where there are two more than elsewhere.  A bounded number each time; what is left over
- * is evened out by turns. */
+/* Programs have left: those that came last move from where there are two more than elsewhere.  A bounded number each time; turns make up
+ * for the rest. */
 static inline void equi_even_out(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
@@ -328,8 +328,8 @@ static inline void equi_swap(struct usf_pol *p, uint32_t a, uint32_t b)
     equi_assign(p, b, x);
 }
 
-/* Where three share two partitions one has one for itself: who has had least so far changes places with who has had most and gets
- * more.  *uneven: there is somebody to be made up for, look again. */
+/* Where three share two partitions, one of them has a partition for itself, and they take turns at that: who has had least so far changes
+ * places with the one that has had most, of those that get more.  *uneven: somebody gets less now, so look again. */
 static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[PART_CORES], bool *uneven)
 {
     struct equi_inst *in = equi_inst_of(p);

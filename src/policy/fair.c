@@ -121,7 +121,8 @@ static void awake(struct usf_pol *p, uint32_t i)
 
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS]) { return pq_select(p, task, idle, NULL); }
 
-/* Process i has ready tasks: has one that runs had more than a quantum too much, where task (or any) of i may run? */
+/* Process i has ready tasks.  Of the cores where `task` (USF_NONE: any of i's) may run, the one whose process has had most is made to
+ * give way, if that is more than a quantum ahead of i. */
 static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
 {
     uint64_t most = vtime(p, i) + p->quantum;

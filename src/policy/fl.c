@@ -85,8 +85,8 @@ static void note_empty(struct usf_pol *p, uint32_t core)
 
 /* ---- chains ------------------------------------------------------------------------------------ */
 
-/* All of a stack, if one in it may run on the core; else 0, and nothing is touched.  What was walked over meanwhile is what is taken, or
- * what there is: the tag says so.  A stack that changes may lead the walk astray, but not for ever. */
+/* Take all of a stack, if one in it may run on the core; else 0, and nothing is touched.  A stack that changes meanwhile may lead the walk
+ * astray, but not for ever, and not unnoticed: the tag is another then, and the walk begins anew. */
 static uint32_t detach(struct usf_pol *p, uint64_t *stack, uint32_t core)
 {
     uint64_t w = load(stack), is;

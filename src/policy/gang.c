@@ -7,12 +7,13 @@
  * Slots.  Programs are spread evenly over the partitions of a level; those that are left over go to the next wider level, down
  * to the whole machine (II-B).  Time goes to one level at a time: a slot is a level and a turn; in it every partition of this level
  * runs one program.  A program of a level with k partitions gets 1/k of the machine in its slot, which is k times as long as
- * one of the whole machine: so everybody gets the same share, times its weight; what somebody did not get so, longer slots make up for
- * (made_up_for).  The shortest slot takes usf_pol.slice.  The slot
- * that has not been served for longest is next; one whose programs have nothing to run is skipped, or ends at the next tick.
- * A program that does not follow its share (USF_PROC_MALLEABLE) is not given a partition with less cores than it has threads: it goes
- * to a wider level.  Those that are not to be coscheduled (II-C, USF_PROC_NO_GANG) have a slot together, with as much time as
- * their number and weights are due, in which their threads run as they come, on all cores.
+ * one of the whole machine: so everybody gets the same share, times its weight.  Who still got less has longer slots later
+ * (made_up_for).  The shortest slot takes usf_pol.slice.  The slot that has not been served for longest is next; one whose
+ * programs have nothing to run is skipped, or ends at the next tick.
+ *
+ * A program that does not follow its share (it is not USF_PROC_MALLEABLE) is not given a partition with less cores than it has
+ * threads: it goes to a wider level.  Those that are not to be coscheduled (II-C, USF_PROC_NO_GANG) have a slot together, with as
+ * much time as their number and weights are due, in which their threads run as they come, on all cores.
  *
  * A core is *owned* in a slot by a program, by those of the common slot (COMMON), or by nobody.  Owners' tasks first.  While
  * none of them waits, the core takes anybody's (backfill): then it runs a *stranger*, which gives way when an owner's task gets
@@ -100,9 +101,10 @@ static uint64_t mean_used(struct usf_pol *p)
     return n ? sum / n : 0;
 }
 
-/* A slot is longer if its programs have had less than others, shorter if one has had more: slots of one length are no equal shares where a
- * program has fewer threads than its partition has cores, comes late, or fills in elsewhere.  What makes a turn's difference is left alone, since
- * somebody is always next.  Half to twice the length; part / 100: turns of `length` that make a slot of the whole machine, by weight. */
+/* Slots of one length are no equal shares where a program has fewer threads than its partition has cores, comes late, or fills in
+ * elsewhere.  So a slot takes up to twice as long if all of its programs have had less than the mean, and down to half as long if one has
+ * had more.  Up to what one turn gives there is nothing to make up for: somebody is always next.
+ * part: the partitions of its level, times the programs' weight. */
 static uint64_t made_up_for(struct usf_pol *p, uint32_t slot, uint64_t length, uint64_t part)
 {
     const struct inst *in = inst_of(p);
@@ -122,7 +124,7 @@ static uint64_t made_up_for(struct usf_pol *p, uint32_t slot, uint64_t length, u
     return length - (time < length / 2 ? time : length / 2);
 }
 
-/* Programs of one slot have one level; the slot's time is their mean weight. */
+/* Programs of one slot have one level; the slot is as long as their mean weight says. */
 static uint64_t length_of(struct usf_pol *p, uint32_t slot)
 {
     const struct inst *in = inst_of(p);
@@ -314,8 +316,8 @@ static uint32_t first_strict(struct usf_pol *p, const struct proc *proc, uint32_
     return USF_NONE;
 }
 
-/* The process's next task for the core, taken out; yielded: those too that yielded.  From the nearest queue; but now and then whoever is
- * first in the next queue in turn: those of cores that others have, and yielders, would wait for ever. */
+/* The process's next task for the core, taken out; yielded: one that yielded will do.  It is the first of the nearest queue; but now and
+ * then that of the next queue in turn, yielder or not: else those in queues of cores that others have, and yielders, would wait for ever. */
 static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yielded)
 {
     struct proc *proc = proc_of(p, i);

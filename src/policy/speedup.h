@@ -60,8 +60,8 @@ static inline void speedup_add(struct speedup *s, uint32_t width, uint64_t piece
     s->fresh = 1;
 }
 
-/* Pieces finished so far, now.  Periods are `period` ns of its own partition long, up to ten times as long where pieces are long.
- * The first quantum on other cores is left out: caches are cold and the program may not have followed yet. */
+/* So many pieces are finished at this time.  A period ends when the program has had its partition for `period` ns, or for up to ten times
+ * as long, where pieces are long.  The first `skip` ns on other cores are left out: caches are cold and it may not have followed yet. */
 static inline void speedup_look(struct speedup *s, uint32_t width, uint64_t progress, uint64_t now, uint64_t period, uint64_t skip)
 {
     if (!s->began || progress < s->progress) {

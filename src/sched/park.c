@@ -23,9 +23,9 @@ static bool is_bindable(struct sched *s, struct usf_task *t)
     return proc == s->proc || (s->remote_pin && sched_space_of(&s->procs[proc]) == s->space);
 }
 
-/* The thread may have ended, and its record be another's by now, of a container where the same number is another thread.  Who frees it
- * takes the process out, and who claims it writes the thread first: so a thread that is read before the process is of it, or of one
- * before. */
+/* The thread may have ended, and its record belong to another by now: to one of a container, say, where its number stands for another thread
+ * than here.  Who frees a record takes the process out of it, and who claims one writes the thread before the process.  So a thread that is
+ * read before the process belongs to that process, or to an earlier one. */
 static void bind(struct sched *s, uint32_t task, uint32_t core)
 {
     struct usf_task *t = &s->tasks[task];

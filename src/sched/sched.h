@@ -316,8 +316,8 @@ static inline bool sched_end_loan(struct sched *s, struct sched_self *me)
 }
 /* Wait while code of this process is being rewritten. */
 void sched_await_patch(struct sched *s);
-/* A signal handler is about to run on top of such a call: get a core, to be left again after it.  False: the thread has one, it was
- * about to leave it or is just back; after the handler it finds that so. */
+/* A signal handler is about to run on top of such a call: get a core, to be left again after it.  False: the thread has one, as it was
+ * about to leave it or is just back, and goes on from there after the handler. */
 bool sched_interrupt_away(struct sched *s, struct sched_self *me);
 /* Is a thread that runs to give way?  The progress guarantee says so, or its policy (give_way_at). */
 bool sched_is_due(struct sched *s, struct sched_self *me);

@@ -260,8 +260,8 @@ struct usf_policy_switch {
     char policy[32], was[32], why[128];
 };
 
-/* What a tool asks the monitor for: `usf policy set`, `weight`, `priority`.  Who writes it has SHM_ASK_BYTE of the file locked, which the kernel takes from
- * the dead; a request that was not published (`asked` raised) does not exist. */
+/* What a tool asks the monitor for: `usf policy set`, `weight`, `priority`.  Who writes it has SHM_ASK_BYTE of the file locked, which the
+ * kernel takes from the dead; a request that was not published (`asked` raised) does not exist. */
 enum usf_ask { USF_ASK_POLICY = 1, USF_ASK_WEIGHT, USF_ASK_PRIORITY };
 struct usf_policy_ask {
     _Atomic uint32_t asked;        /* number of the latest request, */
@@ -358,15 +358,19 @@ struct usf_header {
     F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, slice_ns) F(usf_header, blind) \
     F(usf_header, policy_by) F(usf_header, policy_since) F(usf_header, policy) F(usf_header, policy_was) F(usf_header, policy_next) \
     F(usf_header, policy_ask) F(usf_policy_switch, by) F(usf_policy_switch, policy) F(usf_policy_switch, was) F(usf_policy_switch, why) \
-    F(usf_policy_ask, answered) F(usf_policy_ask, refused) F(usf_policy_ask, kind) F(usf_policy_ask, pid) F(usf_policy_ask, value) F(usf_policy_ask, policy) F(usf_policy_ask, why) \
-    F(usf_header, policy_path) F(usf_header, policy_hash) F(usf_header, policy_gen) F(usf_header, trace) F(usf_header, policy_why) F(usf_header, init_tgid) \
+    F(usf_policy_ask, answered) F(usf_policy_ask, refused) F(usf_policy_ask, kind) F(usf_policy_ask, pid) \
+    F(usf_policy_ask, value) F(usf_policy_ask, policy) F(usf_policy_ask, why) \
+    F(usf_header, policy_path) F(usf_header, policy_hash) F(usf_header, policy_gen) F(usf_header, trace) F(usf_header, policy_why) \
+    F(usf_header, init_tgid) \
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
     F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, space) \
     F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) \
     F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, mute) \
     F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_space, ns) F(usf_space, monitor_pid) F(usf_space, monitor_start) \
-    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, object) F(usf_space, monitor_tid) F(usf_space, looped) F(usf_space, tail) F(usf_header, nr_ready) \
-    F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) F(usf_header, moved_ns) F(usf_header, lent_looked) \
+    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, object) \
+    F(usf_space, monitor_tid) F(usf_space, looped) F(usf_space, tail) \
+    F(usf_header, nr_ready) F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) \
+    F(usf_header, moved_ns) F(usf_header, lent_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \

@@ -4,7 +4,7 @@
  * nor the program (omp_set_num_threads, by the same thread) has said one.  Then it depends on dyn-var, OpenMP's own word on whether
  * teams may be of other sizes than asked for: docs/design.md, Shares, says why.
  *
- * Everything here happens in a call of the program's of one of the runtime's functions, before that. */
+ * All of this runs when the program calls one of the runtime's functions, before the function does. */
 #include "teams/internal.h"
 
 #include <stdatomic.h>

@@ -93,7 +93,8 @@ static void print_futexes(const struct follow *w, FILE *f)
     if (w->futex[0].ns) fputs("\nmost waited for, of futexes\n", f);
     for (uint32_t i = 0; i < LONGEST && w->futex[i].ns; i++) {
         const struct trace_program *p = &w->t->program[w->futex[i].program];
-        fprintf(f, "  %9" PRIu64 " waits %11.3f ms %#" PRIx64 " of %s (%d)\n", w->futex[i].waits, (double)w->futex[i].ns / 1e6, w->futex[i].addr, p->name, p->pid);
+        fprintf(f, "  %9" PRIu64 " waits %11.3f ms %#" PRIx64 " of %s (%d)\n", w->futex[i].waits, (double)w->futex[i].ns / 1e6,
+                w->futex[i].addr, p->name, p->pid);
     }
 }
 
@@ -107,14 +108,16 @@ static void print(const struct follow *w, FILE *f)
             t->nr_programs == 1 ? "" : "s");
     fprintf(f, "events lost: %" PRIu64 "%s\n", t->lost, t->lost ? " (the rings were full: fewer events, or more CPU time for the recorder)" : "");
     if (t->strange) fprintf(f, "events of threads that are not known: %" PRIu64 "\n", t->strange);
-    if (t->unrecorded) fprintf(f, "processes that could not be recorded: %u (they do not see the file in " SHM_DIR ", or had no thread that did anything)\n", t->unrecorded);
+    if (t->unrecorded)
+        fprintf(f, "processes that could not be recorded: %u (they do not see the file in " SHM_DIR ", or had no thread that did anything)\n",
+                t->unrecorded);
     if (t->cut) fputs("the file is cut off: the recorder was killed, or there was no room\n", f);
     fprintf(f, "\n%-16s %8s %7s %11s %11s %11s %11s %9s %9s %7s %7s\n", "program", "pid", "threads", "running ms", "ready ms", "blocked ms", "calls ms",
             "switches", "wakes", "yields", "preempt");
     for (uint32_t p = 0; p < t->nr_programs; p++) {
         const struct sums *s = &w->of[p];
-        fprintf(f, "%-16s %8d %7u %11.3f %11.3f %11.3f %11.3f %9" PRIu64 " %9" PRIu64 " %7" PRIu64 " %7" PRIu64 "\n", t->program[p].name, t->program[p].pid,
-                t->program[p].nr_threads, (double)s->computing / 1e6, (double)s->ready / 1e6, (double)s->blocked / 1e6, (double)s->calls / 1e6,
+        fprintf(f, "%-16s %8d %7u %11.3f %11.3f %11.3f %11.3f %9" PRIu64 " %9" PRIu64 " %7" PRIu64 " %7" PRIu64 "\n",
+                t->program[p].name, t->program[p].pid, t->program[p].nr_threads, (double)s->computing / 1e6, (double)s->ready / 1e6, (double)s->blocked / 1e6, (double)s->calls / 1e6,
                 s->switches, s->wakes, s->yields, s->preempted);
     }
     if (w->top[0].ns) fputs("\nlongest waits\n", f);

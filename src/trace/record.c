@@ -330,7 +330,7 @@ static int begin(struct trace_recorder *r, const char *command, char *why, size_
     put_clock_right(r->map);
     put_head(r, command, hz);
     put_present(r);
-    /* Another's that is there: its recorder has died, or its file is one that only another container sees; then that recording ends. */
+    /* A number that is there is that of a recorder which has died, or whose file only another container sees: that recording ends here. */
     atomic_store(&r->m->h->trace, r->gen);
     if (!start_thread(r)) return 0;
     atomic_store(&r->m->h->trace, 0);
@@ -380,7 +380,8 @@ int trace_record_end(struct trace_recorder *r, struct trace_tail *out, char *why
     }
     int failed = atomic_load(&r->failed);
     if (failed) snprintf(why, cap, "the recording could not be written whole: %s", strerror(r->error));
-    else if (over) snprintf(why, cap, "the recording ends early: %s", gen ? "the instance is being recorded from another container" : "somebody has ended it");
+    else if (over) snprintf(why, cap, "the recording ends early: %s",
+                            gen ? "the instance is being recorded from another container" : "somebody has ended it");
     drop(r);
     *out = tail;
     return failed || over ? -1 : 0;

@@ -1,9 +1,11 @@
 /* src/trace/workload.c - a recording becomes a workload of the simulator.  SPDX-License-Identifier: Apache-2.0
  *
  * Each process is a program, each thread one of its threads, made where it was made.  Kept is what the threads did and who waited for whom,
- * not when they had a core: computing for as long as they computed; a wait that another thread has ended is a wait for that thread, on a
- * semaphore that only these two have, and is ended where that one ended it; what the recording shows no end of but the time (timeouts, system
- * calls) takes that time.  So under another policy, or on other cores, the same dependences hold.
+ * not when they had a core:
+ *   - computing takes as long as it did;
+ *   - a wait that another thread has ended is one on a semaphore that only these two have, which that thread posts where it ended the wait;
+ *   - what ended with the time alone (timeouts, system calls) takes that time.
+ * So under another policy, or on other cores, the same dependences hold.
  *
  * It cannot hang: every wait has its post, at a time of the recording that was not before the wait began, and each thread does its part in the
  * order of these times.

@@ -2,6 +2,7 @@
 #include "monitor_test.h"
 #include "sched/lock.h"
 #include <pthread.h>
+#include <sys/resource.h>
 
 struct shm_config test_config;
 struct shm test_shm;
@@ -422,11 +423,51 @@ static int test_hung(void)
     return check_end();
 }
 
+/* Somebody looks who cannot read /proc: he has no descriptor left. */
+static int look_blindly(const struct monitor_own *own)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0});
+        if (os_thread_state(getpid(), getpid())) _exit(77);
+        int r = monitor_end_hung(test_shm.h, 0, own);
+        _exit(r < 0 ? -r : r ? 100 : 0);
+    }
+    return test_exit_code(pid);
+}
+
+/* A stopped monitor that has the lock may be at work for all he knows: it is given time.  Nor does he know of what it does with that, nor
+ * whether another user's is a monitor. */
+static int test_blind(void)
+{
+    test_make(0);
+    struct usf_missed *missed = &test_shm.h->space[0].missed;
+    struct monitor_own own = {.dev = test_shm.h->file_dev, .ino = test_shm.h->file_ino};
+    pid_t monitor = test_monitor(false);
+    kill(monitor, SIGSTOP);
+    CHECK(waitpid(monitor, NULL, WUNTRACED) == monitor);
+    atomic_store(&test_shm.h->lock_stuck, 1);
+    atomic_store(&test_shm.h->lock.word, LOCK_NAME_MONITOR);
+    CHECK_INT(look_blindly(NULL), 0);       /* begins to count */
+    atomic_store(&missed->looks, 100);
+    atomic_store(&missed->cpu_us, 1);
+    atomic_store(&missed->since, os_now() - SECOND);
+    CHECK_INT(look_blindly(NULL), 0);
+    atomic_store(&missed->since, os_now() - 10 * SECOND);
+    CHECK_INT(look_blindly(&own), EPERM);
+    CHECK(waitpid(monitor, NULL, WNOHANG) == 0);
+    CHECK_INT(look_blindly(NULL), 100);
+    CHECK(waitpid(monitor, NULL, 0) == monitor && !monitor_is_alive(test_shm.h->space));
+    CHECK(!atomic_load(&test_shm.h->space[0].looped));
+    ends(test_monitor(false));
+    return check_end();
+}
+
 static const struct { const char *name; int (*run)(void); } all[] = {
     {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"single", test_single},
     {"idle", test_idle}, {"linger", test_linger}, {"progress", test_progress}, {"lent", test_lent}, {"naps", test_naps},
     {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive}, {"exec", test_exec},
-    {"hung", test_hung}, {"looks", test_looks},
+    {"hung", test_hung}, {"blind", test_blind}, {"looks", test_looks},
 };
 
 int main(int argc, char **argv)

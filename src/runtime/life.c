@@ -257,6 +257,7 @@ static long call_set_user(struct gate_frame *f)
     part_from_monitor();
     long r = rt_pass(f);
     if (r == 0 && rt_takes_part() && is_stranger()) depart_as_stranger();
+    else if (r == 0 && !rt.sched.trace) rt.sched.trace_gen = 0;     /* the rings may be ours to open now: look again */
     return r;
 }
 

@@ -2,21 +2,24 @@
  *
  *   pingpong N      3 threads hand a turn round, N times, by a condition variable
  *   barrier N       4 threads meet N times
- *   sleeps          one sleeps, one reads from a pipe that comes late
+ *   sleeps          one reads from a pipe, one sleeps while it does and writes there
  *   fork            a child process with a thread of its own
  *   vfork           a child of posix_spawn
- *   threads N       N threads, one after another
- *   long S          meets for S seconds; locked S: with mlockall; stranger S: SIGUSR1 makes it another user
+ *   threads N       N threads, one after another; crowd N: all at once
+ *   long S          meets for S seconds, and tells by a line each time; locked S: with mlockall; stranger S: SIGUSR1 makes it another
+ *                   user; visitor S: for the moment, and SIGUSR2 the first again
  *   exit CODE, kill
  */
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,8 +66,24 @@ static void *member(void *arg)
 }
 
 static int fds[2];
+static _Atomic pid_t reads;
+
+/* A thread of this process is in this call. */
+static bool is_in_call(pid_t tid, long nr)
+{
+    char path[64];
+    long is = -1;
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)tid);
+    FILE *f = fopen(path, "r");
+    if (!f) abort();
+    if (fscanf(f, "%ld", &is) != 1) is = -1;
+    fclose(f);
+    return is == nr;
+}
+
 static void *sleeper(void *arg)
 {
+    while (!reads || !is_in_call(reads, SYS_read)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     if (write(fds[1], "x", 1) != 1) abort();
     return arg;
@@ -72,6 +91,7 @@ static void *sleeper(void *arg)
 static void *reader(void *arg)
 {
     char c;
+    reads = gettid();
     if (read(fds[0], &c, 1) != 1) abort();
     burn(1000);
     return arg;
@@ -84,6 +104,23 @@ static void all(int n, void *(*f)(void *), void *(*last)(void *))
     for (long i = 0; i < n; i++)
         if (pthread_create(&t[i], NULL, i == n - 1 ? last : f, (void *)i)) abort();
     for (int i = 0; i < n; i++) pthread_join(t[i], NULL);
+}
+
+static void *waits_for_all(void *arg)
+{
+    pthread_barrier_wait(&meeting);
+    burn(100);
+    pthread_barrier_wait(&meeting);
+    return arg;
+}
+
+static void crowd(void)
+{
+    pthread_t t[512];
+    pthread_barrier_init(&meeting, NULL, (unsigned)rounds);
+    for (int i = 0; i < rounds; i++)
+        if (pthread_create(&t[i], NULL, waits_for_all, NULL)) abort();
+    for (int i = 0; i < rounds; i++) pthread_join(t[i], NULL);
 }
 
 static volatile sig_atomic_t told;
@@ -118,16 +155,21 @@ int main(int argc, char **argv)
     }
     if (!strcmp(what, "threads"))
         for (int i = 0; i < rounds; i++) all(1, burner, burner);
+    if (!strcmp(what, "crowd")) crowd();
     if (!strcmp(what, "locked") && mlockall(MCL_FUTURE)) return 77;
-    if (!strcmp(what, "stranger")) signal(SIGUSR1, tell);
-    if (!strcmp(what, "long") || !strcmp(what, "locked") || !strcmp(what, "stranger")) {
+    bool stranger = !strcmp(what, "stranger"), visitor = !strcmp(what, "visitor");
+    if (stranger || visitor) signal(SIGUSR1, tell), signal(SIGUSR2, tell);
+    if (stranger || visitor || !strcmp(what, "long") || !strcmp(what, "locked")) {
         struct timespec t0, t1;
         clock_gettime(CLOCK_MONOTONIC, &t0);
         do {
-            if (told && getuid() != 65534 && setuid(65534)) abort();
+            if (told && visitor && seteuid(told == SIGUSR1 ? 65534 : 0)) abort();
+            if (told && stranger && setuid(65534)) abort();
+            told = 0;
             rounds = 20;
             pthread_barrier_init(&meeting, NULL, 4);
             all(4, member, member);
+            if (write(1, ".\n", 2) != 2) abort();
             clock_gettime(CLOCK_MONOTONIC, &t1);
         } while (t1.tv_sec - t0.tv_sec < atoi(argv[2]));
     }

@@ -5,9 +5,14 @@ import os
 import random
 import re
 import resource
+import select
+import shutil
 import signal
+import struct
 import subprocess
 import sys
+import tempfile
+import termios
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -201,9 +206,8 @@ class Trace(Instance):
     def test_interrupted_program(self):
         """Ctrl-C goes to the program as well: what there is is written."""
         p = subprocess.Popen([USF, "trace", "-o", "c.usft", "--", PROGRAM, "long", "30"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL,
-                             start_new_session=True)
-        self.records()
-        time.sleep(1)
+                             stdout=subprocess.PIPE, start_new_session=True)
+        self.goes_on(p)
         os.killpg(p.pid, signal.SIGINT)
         self.assertEqual(p.wait(30), -signal.SIGINT)
         info = self.usf("trace", "info", "c.usft").stdout
@@ -216,9 +220,9 @@ class Trace(Instance):
         self.simulate()
 
     def test_killed_with_its_program(self):
-        p = subprocess.Popen([USF, "trace", "-o", "c.usft", "--", PROGRAM, "long", "30"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
-        self.records()
-        time.sleep(0.3)
+        p = subprocess.Popen([USF, "trace", "-o", "c.usft", "--", PROGRAM, "long", "30"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE)
+        self.goes_on(p)
         p.kill()
         p.wait()
         self.soon(lambda: not os.path.exists(self.rings), "nobody takes the rings away")      # the instance's end does, or the monitor
@@ -227,19 +231,21 @@ class Trace(Instance):
     def test_killed_programs(self):
         """Programs die in the middle of anything while they are recorded: no state is missing, and the workload ends."""
         rnd = random.Random(SEED)
-        t = subprocess.Popen([USF, "trace", "-o", "r.usft", "--", "sleep", "2"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
-        self.records()
+        t = subprocess.Popen([USF, "trace", "-o", "r.usft", "--", "sh", "-c", "echo begun; read x"], env=self.env, cwd=self.dir, stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE)
+        self.assertEqual(t.stdout.readline(), b"begun\n")
         for _ in range(5):
-            p = subprocess.Popen([USF, "run", PROGRAM, "long", "20"], env=self.env, stdin=subprocess.DEVNULL)
-            time.sleep(0.1 + rnd.random() * 0.1)
+            p = self.start_long()
+            time.sleep(rnd.random() * 0.1)
             p.kill()
             p.wait()
-        self.assertEqual(t.wait(60), 0)
+        t.communicate(b"x\n", timeout=60)
+        self.assertEqual(t.returncode, 0)
         self.assertIn("events lost: 0\n", self.usf("trace", "info", "r.usft").stdout)
         self.check_states()
         text = self.workload()
         self.check_dependences(text)
-        self.assertGreaterEqual(len(re.findall(r"^start ", text, re.M)), 4)
+        self.assertGreaterEqual(len(re.findall(r"^start ", text, re.M)), 5)
         self.simulate()
 
     def test_locks(self):
@@ -299,24 +305,51 @@ class Trace(Instance):
         self.assertIn("could not be written", p.stderr)
 
     # ---- an instance that runs ----
-    def start_long(self, seconds="20", what="long"):
-        p = subprocess.Popen([USF, "run", PROGRAM, what, seconds], env=self.env, stdin=subprocess.DEVNULL)
+    def goes_on(self, p):
+        """It has begun a round, and ended it, since."""
+        fd = p.stdout.fileno()
+        self.addCleanup(p.stdout.close)
+        while select.select([fd], [], [], 0)[0]:
+            if not os.read(fd, 4096):
+                return
+        for _ in range(2):
+            os.read(fd, 2)
+
+    def start_long(self, seconds="40", what="long"):
+        """One that is at it."""
+        p = subprocess.Popen([USF, "run", PROGRAM, what, seconds], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         self.addCleanup(p.wait)
         self.addCleanup(p.kill)
-        self.soon(lambda: os.path.exists(self.segment), "there is no instance")
-        time.sleep(0.3)
+        self.goes_on(p)
         return p
+
+    def maps_rings(self, p, name=".trace"):
+        with open("/proc/%d/maps" % p.pid) as f:
+            return name in f.read()
+
+    def is_recorded(self, p):
+        """It writes into rings that are there, and has done so for a while."""
+        self.wait_for(lambda: self.maps_rings(p, ".trace\n"))
+        self.goes_on(p)
+
+    def attach(self, p, name, *options):
+        t = self.recorder("-o", name, *options)
+        self.is_recorded(p)
+        t.send_signal(signal.SIGINT)
+        self.assertEqual(t.wait(30), 0)
 
     def test_attach(self):
         p = self.start_long()
-        self.usf("trace", "--seconds", "0.3", "-o", "r.usft")
+        self.attach(p, "r.usft")
         info = self.usf("trace", "info", "r.usft").stdout
         self.assertGreater(self.sums(info)[0]["switches"], 10)
         self.assertNotIn("could not be recorded", info)
         self.workload()
         self.simulate()
-        self.usf("trace", "--seconds", "0.2", "-o", "r.usft")     # again, with another number
-        self.assertGreater(self.sums(self.usf("trace", "info", "r.usft").stdout)[0]["switches"], 10)
+        self.attach(p, "r.usft")        # again, with another number
+        self.assertGreater(self.switches("r.usft"), 10)
+        self.usf("trace", "--seconds", "0.2", "-o", "r.usft")
+        self.assertGreaterEqual(float(re.search(r", ([\d.]+) s\n", self.usf("trace", "info", "r.usft").stdout)[1]), 0.2)
         self.assertIsNone(p.poll())
 
     def recorder(self, *args, env=None, **kw):
@@ -351,8 +384,9 @@ class Trace(Instance):
         self.usf("trace", "--policy", "linux", "-i", self.instance + "-1", "-o", "old.usft", PROGRAM, "exit", "7", code=7)
         with open(os.path.join(self.dir, "old.usft")) as f:
             self.assertEqual(f.read(), "old")
-        self.start_long()
+        long = self.start_long()
         t = self.recorder()
+        self.is_recorded(long)
         self.assertIn("being recorded already", self.usf("trace", "--seconds", "1", code=1).stderr)
         self.assertIn("being recorded already", self.usf("trace", "--seconds", "1", "-o", "old.usft", code=1).stderr)
         with open(os.path.join(self.dir, "old.usft")) as f:
@@ -367,14 +401,14 @@ class Trace(Instance):
         t.send_signal(signal.SIGINT)
         self.assertEqual(t.wait(30), 0)
         self.assertGreater(self.switches("trace.usft"), 10)
-        self.usf("trace", "--seconds", "0.2", "-o", "old.usft")     # what is whole may be written over
+        self.attach(long, "old.usft")       # what is whole may be written over
         self.assertGreater(self.switches("old.usft"), 10)
         self.assertEqual(["old.usft", "trace.usft"], sorted(self.files()))
 
     def test_output_elsewhere(self):
-        self.start_long()
+        p = self.start_long()
         os.symlink("there", os.path.join(self.dir, "link"))
-        self.usf("trace", "--seconds", "0.2", "-f", "recording", "-o", "link")
+        self.attach(p, "link", "-f", "recording")
         self.assertGreater(self.switches("there"), 1)
         self.usf("trace", "--seconds", "0.1", "-f", "recording", "-o", "/dev/null")
         self.assertTrue(os.path.exists("/dev/null"))
@@ -382,8 +416,9 @@ class Trace(Instance):
 
     def test_unseen_rings(self):
         """Who does not see the rings (another container's monitor) leaves the recording alone; what is left of a number harms nobody."""
-        self.start_long()
+        p = self.start_long()
         t = self.recorder("-o", "r.usft")
+        self.is_recorded(p)
         os.rename(self.rings, self.rings + ".away")
         time.sleep(2.2)
         os.rename(self.rings + ".away", self.rings)
@@ -395,15 +430,16 @@ class Trace(Instance):
         os.unlink(self.rings)
         t.kill()
         t.wait()
-        self.usf("trace", "--seconds", "0.3", "-o", "t.usft")
+        self.attach(p, "t.usft")
         self.assertGreater(self.switches("t.usft"), 10)
 
     def test_taken_over(self):
         """A recorder that sees other files replaces the number: the first says so."""
-        self.start_long()
+        p = self.start_long()
         t = self.recorder("-o", "r.usft")
+        self.is_recorded(p)
         os.rename(self.rings, self.rings + ".away")
-        self.usf("trace", "--seconds", "0.3", "-o", "s.usft")
+        self.attach(p, "s.usft")
         self.assertEqual(t.wait(30), 1)
         os.unlink(self.rings + ".away")
         self.assertIn("ends early", t.stderr.read())
@@ -412,10 +448,10 @@ class Trace(Instance):
 
     def test_ignored_signals(self):
         """nohup usf trace: goes on."""
-        self.start_long()
+        p = self.start_long()
         t = self.recorder("-o", "r.usft", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         t.send_signal(signal.SIGHUP)
-        time.sleep(0.3)
+        self.is_recorded(p)
         self.assertIsNone(t.poll())
         t.send_signal(signal.SIGTERM)
         self.assertEqual(t.wait(30), 0)
@@ -423,14 +459,15 @@ class Trace(Instance):
 
     def test_converting_ends(self):
         """A second Ctrl-C ends what is made of the recording, and leaves no file of ours."""
-        self.start_long()
+        p = self.start_long()
         fifo = os.path.join(self.dir, "f.json")
         os.mkfifo(fifo)
         r = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        room = fcntl.fcntl(r, fcntl.F_SETPIPE_SZ, 4096)
         t = self.recorder("-o", "f.json")
-        time.sleep(0.5)
+        self.is_recorded(p)
         t.send_signal(signal.SIGINT)
-        time.sleep(0.5)             # the pipe is full, and nobody reads
+        self.wait_for(lambda: struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, b"....")) == (room,))      # nobody reads
         self.assertIsNone(t.poll())
         self.assertEqual(2, len(self.files()))
         t.send_signal(signal.SIGINT)
@@ -449,14 +486,13 @@ class Trace(Instance):
         if p.poll() is not None:
             self.skipTest("memory cannot be locked")
         for _ in range(2):
-            self.usf("trace", "--seconds", "0.3", "-o", "r.usft")
+            self.attach(p, "r.usft")
             self.assertGreater(self.switches("r.usft"), 10)
+            self.wait_for(lambda: not self.maps_rings(p))
             time.sleep(0.6)
             with open("/proc/%d/status" % p.pid) as f:
                 text = f.read()
             self.assertLess(int(re.search(r"VmRSS:\s+(\d+)", text)[1]), 200 << 10)
-            with open("/proc/%d/maps" % p.pid) as f:
-                self.assertNotIn(".trace", f.read())
 
     def test_swept(self):
         """Rings of which nothing else is left, of a user who has no instances."""
@@ -485,39 +521,73 @@ class Trace(Instance):
             self.skipTest("needs root")
         p = self.start_long(what="stranger")
         t = self.recorder("-o", "r.usft")
-
-        def mapped():
-            with open("/proc/%d/maps" % p.pid) as f:
-                return ".trace" in f.read()
-        self.wait_for(mapped)
+        self.is_recorded(p)
         p.send_signal(signal.SIGUSR1)
-        self.wait_for(lambda: not mapped())
+        self.wait_for(lambda: not self.maps_rings(p))
         self.assertIsNone(t.poll())
         t.send_signal(signal.SIGINT)
         self.assertEqual(t.wait(30), 0)
 
+    def test_visitors(self):
+        """One that is another user for the moment is recorded; if it was when the recording began, from its return on."""
+        if os.geteuid():
+            self.skipTest("needs root")
+        p = self.start_long(what="visitor")
+        visits = lambda: os.stat("/proc/%d" % p.pid).st_uid == 65534
+        t = self.recorder("-o", "r.usft")
+        self.is_recorded(p)
+        p.send_signal(signal.SIGUSR1)
+        self.wait_for(visits)
+        self.is_recorded(p)
+        t.send_signal(signal.SIGINT)
+        self.assertEqual(t.wait(30), 0)
+        self.assertGreater(self.switches("r.usft"), 10)
+        self.wait_for(lambda: not self.maps_rings(p))
+        t = self.recorder("-o", "s.usft")
+        self.goes_on(p)
+        self.assertFalse(self.maps_rings(p))
+        p.send_signal(signal.SIGUSR2)
+        self.is_recorded(p)
+        t.send_signal(signal.SIGINT)
+        self.assertEqual(t.wait(30), 0)
+        self.assertGreater(self.switches("s.usft"), 10)
+
+    def in_small_shm(self, size, *args):
+        """In a /dev/shm of its own."""
+        return subprocess.run(["unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=%s none /dev/shm || exit 77; exec \"$@\"" % size, "sh", USF, *args],
+                              env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+    def test_full_shm(self):
+        """Without room for the rings nothing is recorded, and with room for few of them not what has none; the program is none the worse."""
+        p = self.in_small_shm("4m", "trace", "-o", "r.usft", "--", PROGRAM, "exit", "7")
+        if p.returncode == 77 or "unshare" in p.stderr:
+            self.skipTest("no private mounts here")
+        self.assertEqual(p.returncode, 7, p)
+        self.assertRegex(p.stderr, "cannot be made as .*: No space left on device: nothing is recorded")
+        self.assertEqual([], self.files())
+        p = self.in_small_shm("24m", "trace", "-o", "r.usft", "--", PROGRAM, "crowd", "200")
+        self.assertEqual(p.returncode, 0, p)
+        self.assertRegex(p.stderr, r"\d+ events are lost")
+
     def test_interrupt(self):
-        self.start_long()
-        t = subprocess.Popen([USF, "trace", "-o", "i.usft"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
-        self.records()
-        p = self.usf("trace", "--seconds", "1", "-o", "j.usft", code=1)
-        self.assertIn("being recorded already", p.stderr)
-        time.sleep(0.3)
+        p = self.start_long()
+        t = self.recorder("-o", "i.usft")
+        self.assertIn("being recorded already", self.usf("trace", "--seconds", "1", "-o", "j.usft", code=1).stderr)
+        self.is_recorded(p)
         t.send_signal(signal.SIGINT)
         self.assertEqual(t.wait(30), 0)
         self.assertGreater(self.sums(self.usf("trace", "info", "i.usft").stdout)[0]["switches"], 10)
 
     def test_killed_recorder(self):
         p = self.start_long()
-        t = subprocess.Popen([USF, "trace", "-o", "i.usft"], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL)
-        self.records()
-        time.sleep(0.2)
+        t = self.recorder("-o", "i.usft")
+        self.is_recorded(p)
         t.kill()
         t.wait()
         self.soon(lambda: not os.path.exists(self.rings), "the monitor does not notice")
         self.assertIsNone(p.poll())
-        self.usf("trace", "--seconds", "0.2", "-o", "r.usft")
-        self.assertGreater(self.sums(self.usf("trace", "info", "r.usft").stdout)[0]["switches"], 10)
+        self.attach(p, "r.usft")
+        self.assertGreater(self.switches("r.usft"), 10)
         self.assertIn("cut off", self.usf("trace", "info", "i.usft").stdout)
 
 

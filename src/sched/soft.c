@@ -14,7 +14,8 @@
  * sched_yield also gives the CPU to strangers, for as long as they like: once a turn has come late for that, this
  * core's threads park at once for a while, and each time in a row for twice as long. */
 #define SOFT_ROUNDS   64
-#define SOFT_LOOK     1000u
+#define SOFT_LOOK     16u          /* yields, and for so long at least: beside strangers each of them takes milliseconds */
+#define SOFT_LOOK_NS  1000000u
 #define SOFT_PAUSE_MIN  1000000u
 #define SOFT_PAUSE_MAX  100000000u
 
@@ -59,16 +60,21 @@ bool soft_leave(struct sched *s, struct sched_self *me)
     struct usf_task *t = own(s, me);
     USF_POINT("sched.leave_soft");
     uint32_t was = atomic_load(&t->park);
-    for (unsigned i = 1;; i++) {
+    uint64_t late = 0;
+    for (unsigned i = 0;; i++) {
         /* Who is binding us must not do it after we have gone on (it may have died, though).  Who takes our turn holds the
          * lock, and may have died or been stopped with it: nobody else may be there to notice. */
-        if (was == USF_PARK_TAKEN || (was == USF_PARK_PINNING && i < SOFT_LOOK)) {
-            if (i % SOFT_LOOK == 0) look_if_stalled(s, me);
-            else os_sched_yield();
-            was = atomic_load(&t->park);
+        bool held = was == USF_PARK_TAKEN || was == USF_PARK_PINNING;
+        if (held && !late) late = os_now() + SOFT_LOOK_NS;
+        if (held && (i < SOFT_LOOK || os_now() < late)) {
+            os_sched_yield();
+        } else if (was == USF_PARK_TAKEN) {
+            look_if_stalled(s, me);
+            late = 0;
         } else if (atomic_compare_exchange_weak(&t->park, &was, USF_PARK_NONE)) {
             return has_turn(t);
         }
+        was = atomic_load(&t->park);
     }
 }
 

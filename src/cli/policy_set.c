@@ -54,6 +54,15 @@ static bool is_the_object(const struct shm *m, const char *word)
     return false;
 }
 
+/* The instance's object by its name, as `usf policy show` has it.  Null: that is another's. */
+static const struct usf_policy_ops *object_by_name(const struct shm *m, const char *word)
+{
+    char why[320];
+    if (!m->h->policy_path[0] || policy_find(word)) return NULL;
+    const struct usf_policy_ops *ops = policy_load_same(m->h->policy_path, &m->h->policy_hash, why, sizeof why);
+    return ops && !strcmp(ops->name, word) ? ops : NULL;
+}
+
 int policy_set(int argc, char **argv, bool machine)
 {
     static struct policy_words w;
@@ -61,16 +70,16 @@ int policy_set(int argc, char **argv, bool machine)
     (void)machine;
     int code = policy_words(&w, argc, argv);
     if (code >= 0) return code;
-    if (w.nr != 1) return cli_usage("usf policy set takes a policy: a name, or the path of the object that the instance was made with");
+    if (w.nr != 1) return cli_usage("usf policy set takes a policy: the name of a built-in one or of the object that the instance was made with, or that one's path");
     if (!open_used(w.args.config.s.instance, &m)) return CLI_FAILED;
     const char *word = w.word[0];
-    const struct usf_policy_ops *ops = NULL;
+    const struct usf_policy_ops *ops = object_by_name(&m, word);
     bool object = strchr(word, '/') != NULL;
     if (object && !is_the_object(&m, word)) {
         shm_close(&m);
         return CLI_FAILED;
     }
-    ops = policy_by_word(word, &code);
+    if (!ops) ops = policy_by_word(word, &code);
     if (ops) code = ask(&m, &(struct sched_request){.kind = USF_ASK_POLICY, .policy = ops->name});
     if (ops && !code) usf_say("instance '%s': policy %s", m.name, ops->name);
     shm_close(&m);

@@ -59,6 +59,8 @@ class Share(Programs):
         self.assertEqual(self.process(p.pid)["share"], None)
         self.usf("policy", "set", SHARER, "-i", self.instance)
         self.assertEqual(self.ask(p)["plain"], 1)
+        self.usf("policy", "set", "coop", "-i", self.instance)
+        self.usf("policy", "set", "sharer", "-i", self.instance)
         self.assertEqual(json.loads(self.usf("policy", "show", "-i", self.instance, "--json"))["policy"], "sharer")
 
     def test_programs_without_openmp(self):

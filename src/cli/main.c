@@ -26,7 +26,7 @@ static const struct cli_flag clean_flags[] = {
     {0}};
 
 static const struct cli_flag trace_flags[] = {
-    {.name = "output", .letter = 'o', .arg = "FILE", .help = "what to write; default: trace.usft, or stdout with convert"},
+    {.name = "output", .letter = 'o', .arg = "FILE", .help = "what to write; default: trace.usft (.json, .usfw, .txt by FORMAT), or stdout with convert"},
     {.name = "format", .letter = 'f', .arg = "FORMAT",
      .help = "recording, perfetto, workload or text; default: by FILE's ending (.json, .usfw, .txt), else a recording"},
     {.name = "seconds", .letter = 's', .arg = "S", .help = "record what runs in the instance, for so long; without it and a program, until Ctrl-C"},

@@ -13,10 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEFAULT_FILE "trace.usft"
-
 enum format { RECORDING, PERFETTO, WORKLOAD, TEXT, NO_FORMAT };
 static const char *const format_words[] = {"recording", "perfetto", "workload", "text"};
+static const char *const default_files[] = {"trace.usft", "trace.json", "trace.usfw", "trace.txt"};
 
 struct job {
     const char *out;            /* where the result goes; null: stdout */
@@ -102,15 +101,15 @@ static int tell(const char *from)
 static int cmd_file(const struct cli_command *self, struct cli_args *before, int argc, char **argv)
 {
     static struct cli_args a, b;
-    struct job j = {.out = cli_flag(before, "output")};
-    const char *word = cli_flag(before, "format"), *what = argv[0], *file;
+    struct job j = {0};
+    const char *word = NULL, *what = argv[0], *file;
     int code = cli_parse(self, &a, argc, argv);
     if (code >= 0) return code;
     file = argv[a.rest];
     if (!file) return cli_usage("usf trace %s: which recording?", what);
     if ((code = cli_parse(self, &b, argc - a.rest, argv + a.rest)) >= 0 || (code = cli_no_more(&b, argc - a.rest, argv + a.rest)) >= 0) return code;
-    const struct cli_args *const all[] = {&a, &b};
-    for (unsigned i = 0; i < 2; i++) {
+    const struct cli_args *const all[] = {before, &a, &b};
+    for (unsigned i = 0; i < 3; i++) {
         if (cli_flag(all[i], "output")) j.out = cli_flag(all[i], "output");
         if (cli_flag(all[i], "format")) word = cli_flag(all[i], "format");
         if (cli_flag(all[i], "seconds")) return cli_usage("--seconds is for recording, not for %s", what);
@@ -212,7 +211,7 @@ static int cannot_write(const char *path)
 /* Find out before anything runs.  -1, or the exit code of a mistake. */
 static int check_output(struct job *j)
 {
-    if (!j->out) j->out = DEFAULT_FILE;
+    if (!j->out) j->out = default_files[j->format];
     int e = cannot_write(j->out);
     if (e) return cli_usage("cannot write '%s': %s", j->out, strerror(e));
     j->raw = j->format == RECORDING ? xasprintf("%s", j->out) : xasprintf("%s.%d-%lx.usft", j->out, (int)getpid(), os_now());

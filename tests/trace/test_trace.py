@@ -258,6 +258,8 @@ class Trace(Instance):
         self.usf("trace", "-f", "text", "-o", "x", PROGRAM, "barrier", "2")
         with open(os.path.join(self.dir, "x")) as f:
             self.assertIn("-> running", f.read())
+        self.usf("trace", "-f", "workload", PROGRAM, "barrier", "2")
+        self.assertIn("trace.usfw", self.files())
         self.assertEqual(sorted(os.listdir(self.dir)), sorted(n for n in os.listdir(self.dir) if not n.endswith(".usft")))
 
     def test_mistakes(self):
@@ -265,6 +267,7 @@ class Trace(Instance):
         self.usf("trace", "-o", "/nonexistent/x", PROGRAM, code=125)
         self.usf("trace", "--seconds", "-1", code=125)
         self.usf("trace", "--seconds", "1", PROGRAM, code=125)
+        self.usf("trace", "--seconds", "1", "info", PROGRAM, code=125)
         self.usf("trace", "convert", code=125)
         self.usf("trace", "convert", PROGRAM, code=125)
         p = self.usf("trace", "info", PROGRAM, code=1)

@@ -115,6 +115,7 @@ static int take(const struct option *o, struct options *out, char *value)
     case O_WORDS:
         for (char *w = strtok_r(value, ",", &rest); w; w = strtok_r(NULL, ",", &rest))
             if (!add(field, w)) return usage("--%s has more than %u values", o->name, MANY);
+        if (!((struct list *)field)->nr) return usage("--%s needs %s", o->name, o->arg);
         break;
     }
     return -1;

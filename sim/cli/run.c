@@ -47,6 +47,11 @@ static bool split_axes(struct options *o, struct axis *axes, uint32_t *points)
             return false;
         }
         axes[i] = (struct axis){.name = strndup(o->vary.item[i], (size_t)(eq - o->vary.item[i]))};
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(axes[k].name, axes[i].name)) {
+                usage("--vary %s is given twice: write its values after one another", axes[i].name);
+                return false;
+            }
         /* a machine's description has no commas; its blanks are its own */
         for (char *w = strtok_r(eq + 1, ",", &rest); w; w = strtok_r(NULL, ",", &rest)) {
             if (axes[i].values.nr == MANY) {

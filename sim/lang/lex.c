@@ -203,7 +203,7 @@ void next(struct parser *p)
         x->token = T_END;
         return;
     }
-    int c = *x->p;
+    int c = (unsigned char)*x->p;
     if (c == '\n') {
         x->token = T_LINE;
         x->p++;
@@ -223,7 +223,7 @@ void next(struct parser *p)
         x->token = c;
         x->p++;
     } else {
-        fail(p, c > 0x20 && c < 0x7f ? "the character '%c' has no meaning here" : "a byte that has no meaning here (%d)", c);
+        fail(p, c > 0x20 && c < 0x7f ? "the character '%c' has no meaning here" : "a byte that has no meaning here (0x%02x)", c);
     }
 }
 

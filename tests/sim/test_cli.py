@@ -54,6 +54,7 @@ class Language(Base):
         ('program p\nthread\nend\nend\n', 5, 1, 'nothing is started'),
         ('param a = exp(3)\n', 1, 11, 'must be the same all the time'),
         ('param s = 3\n', 1, 7, "'s' is a unit"),
+        ('param a = \u00a05\n', 1, 11, 'no meaning here (0xc2)'),
         ('param a = 1 +\n', 1, 14, 'expected a value, not the end of the line'),
         ('program p\nthread\ntaskgraph 2\ncompute 1ms\nend\nend\nend\n', 4, 1, 'in none of its tasks'),
         ('program p\nthread\ntask\nend\nend\nend\n', 3, 1, "'task' outside of taskgraph"),
@@ -311,13 +312,15 @@ class CommandLine(Base):
                          [[f'"n={n} machine=core:{c} quantum=5ms"', p, '1'] for n in (1, 2) for c in (2, 4) for p in ('coop', 'fifo')])
         self.assertIn('needs --vary', self.sim('sweep', path, code=125).stderr)
         self.assertIn('is no time', self.sim('sweep', path, '--vary', 'quantum=5', code=125).stderr)
+        self.assertIn('is given twice', self.sim('sweep', path, '--vary', 'n=1', '--vary', 'n=2', code=125).stderr)
         self.assertIn("has no param 'k'", self.sim('sweep', path, '--vary', 'k=5', code=125).stderr)
 
     def test_mistakes(self):
         for args, what in [(['run'], 'needs a workload'), (['fly'], 'unknown command'), (['run', 'example-tasks', '--fly'], 'unknown option --fly'),
                            (['run', 'example-tasks', '-p', 'coup'], "the nearest is 'coop'"), (['run', 'example-tasks', '-p', 'coop@x'], 'no model of a kernel'),
                            (['run', 'no-such'], "no workload 'no-such'"), (['run', 'example-tasks', '--seed', 'x'], 'is no number'),
-                           (['run', 'example-tasks', '-p', './no.so'], 'cannot be loaded'), (['run', 'a', 'b'], 'one argument too many')]:
+                           (['run', 'example-tasks', '-p', './no.so'], 'cannot be loaded'), (['run', 'a', 'b'], 'one argument too many'),
+                           (['run', 'example-tasks', '-p', ','], '--policy needs P')]:
             self.assertIn(what, self.sim(*args, code=125).stderr)
 
     def test_lists(self):

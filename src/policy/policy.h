@@ -1,8 +1,8 @@
 /* src/policy/policy.h - find, complete and check policies.  SPDX-License-Identifier: Apache-2.0
  *
- * A policy's own file includes usf/policy.h alone.  This header is for those who use policies: the
- * scheduler, the tools, the simulator.  Nothing here takes a lock, reads a clock or allocates;
- * loader.c alone talks to the dynamic linker and is called at start only.
+ * A policy's own file includes usf/policy.h, and headers of this room that need nothing else (common.h, queues.h,
+ * partition.h).  This one is for those who use policies: the scheduler, the tools, the simulator.  Nothing here takes a
+ * lock, reads a clock or allocates; loader.c alone talks to the dynamic linker and is called at start only.
  */
 #ifndef USF_POLICY_INTERNAL_H
 #define USF_POLICY_INTERNAL_H

@@ -5,12 +5,14 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
+import sys
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from instance import HANG, Instance, main
 
 USF = os.environ["USF"]
 PROGRAM = os.environ["TOOLS_PROGRAM"]
-TIMEOUT = 60
 FRAMES = ["wait_in_sem", "wait_in_mutex", "wait_in_cond", "wait_in_read", "wait_in_spin", "wait_in_nap", "main"]
 
 
@@ -18,10 +20,11 @@ def needs(tool):
     return unittest.skipUnless(shutil.which(tool), "no %s here" % tool)
 
 
-class Tools(unittest.TestCase):
+class Tools(Instance):
+    tool, kind = USF, "tools"
+
     def setUp(self):
-        self.dir = tempfile.mkdtemp(prefix="usf-tools-")
-        self.instance = "test-signals-tools-%d" % os.getpid()
+        super().setUp()
         self.env = dict(os.environ, USF_INSTANCE=self.instance, HOME=self.dir, LC_ALL="C.UTF-8", DEBUGINFOD_URLS="")
         self.program = None
 
@@ -31,8 +34,7 @@ class Tools(unittest.TestCase):
             self.program.stdout.close()
             if self.program.poll() is None:
                 self.program.kill()
-            self.program.wait(TIMEOUT)
-        shutil.rmtree(self.dir)
+            self.program.wait(HANG)
 
     def start(self, *args, options=(), steps=20):
         """The program, with a thread in each wait; some time for its loops to be found."""
@@ -47,11 +49,11 @@ class Tools(unittest.TestCase):
             self.program.stdin.flush()
             self.assertEqual(self.program.stdout.read(1), b".")
 
-    def tool(self, *args):
+    def look(self, *args):
         nothing, never = os.pipe()
         try:
             return subprocess.run(args, stdin=nothing, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                  timeout=TIMEOUT, cwd=self.dir, env=self.env).stdout
+                                  timeout=HANG, cwd=self.dir, env=self.env).stdout
         finally:
             os.close(nothing)
             os.close(never)
@@ -60,7 +62,7 @@ class Tools(unittest.TestCase):
         path = os.path.join(self.dir, "commands")
         with open(path, "w") as f:
             f.write("\n".join(("set pagination off", "set width 0", *commands)) + "\n")
-        return self.tool(*before, "gdb", "-nx", "-batch", "-x", path, *args)
+        return self.look(*before, "gdb", "-nx", "-batch", "-x", path, *args)
 
     def frames(self, out):
         for name in FRAMES:
@@ -117,7 +119,7 @@ class Tools(unittest.TestCase):
     @needs("gcore")
     def test_core(self):
         self.start()
-        self.tool("gcore", "-o", "core", str(self.pid))
+        self.look("gcore", "-o", "core", str(self.pid))
         self.frames(self.gdb("thread apply all bt 30", args=(PROGRAM, "core.%d" % self.pid)))
         self.steps(20)
 
@@ -130,7 +132,7 @@ class Tools(unittest.TestCase):
                 self.assertIsNone(p.poll())
             self.steps(20)
             p.send_signal(signal.SIGINT)
-            p.communicate(timeout=TIMEOUT)
+            p.communicate(timeout=HANG)
             self.steps(20)
         with open(os.path.join(self.dir, "trace")) as f:
             self.assertGreaterEqual(f.read().count("nanosleep("), 20)
@@ -138,10 +140,10 @@ class Tools(unittest.TestCase):
     @needs("perf")
     def test_perf(self):
         self.start()
-        out = self.tool("perf", "record", "-q", "--call-graph", "dwarf", "-F", "100", "-o", "data", "-p", str(self.pid), "sleep", "0.5")
+        out = self.look("perf", "record", "-q", "--call-graph", "dwarf", "-F", "100", "-o", "data", "-p", str(self.pid), "sleep", "0.5")
         if not os.path.exists(os.path.join(self.dir, "data")):
             self.skipTest("perf may not record here: " + out.strip()[-200:])
-        out = self.tool("perf", "report", "-i", "data", "--stdio", "--no-children", "-G")
+        out = self.look("perf", "report", "-i", "data", "--stdio", "--no-children", "-G")
         if "wait_in_spin" not in out and not re.search(r"^ +\d+\.\d+%", out, re.M):
             self.skipTest("perf has seen nothing")
         self.assertRegex(out, r"\bthread\b[^%]*wait_in_spin")
@@ -153,12 +155,11 @@ class Tools(unittest.TestCase):
         for args in ([USF, "run", "--", "valgrind", "-q"], ["valgrind", "-q", "--trace-children=yes", USF, "run", "--"]):
             with self.subTest(args=args):
                 p = subprocess.run([*args, "/bin/echo", "hello"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, timeout=TIMEOUT, env=self.env)
+                                   text=True, timeout=HANG, env=self.env)
                 self.assertEqual((p.returncode, p.stdout), (0, "hello\n"), p.stderr)
                 said = [line for line in p.stderr.splitlines() if not line.startswith("--")]     # its own, of calls new to it
                 self.assertEqual(said, ["usf: Valgrind executes this program: it runs unscheduled"])
 
 
 if __name__ == "__main__":
-    signal.alarm(400)
-    unittest.main(verbosity=2)
+    main(400, verbosity=2)

@@ -136,14 +136,21 @@ static void wish(struct rt_thread *me, uint32_t task, const struct os_cpuset *hi
 
 /* ---- nice values ---------------------------------------------------------------------------------- */
 /* The kernel's word between its threads and strangers, and the policy's between threads of a process: minus the nice value is the
- * task's priority.  What a program is started with (nice PROGRAM) is no difference between its threads. */
+ * task's priority.  What a program is started with (nice PROGRAM) is no difference between its threads, and does not count. */
 static _Atomic bool any_nice;       /* the program has set one */
+static _Atomic int32_t first_rank;  /* what all its threads had before */
 
 #define PRIO_PROCESS 0
+static int32_t rank_of(int32_t tid) { return (int32_t)usf_syscall(__NR_getpriority, PRIO_PROCESS, tid); }      /* 20 - nice value */
 static int32_t level_of(int32_t tid)
 {
-    long r = usf_syscall(__NR_getpriority, PRIO_PROCESS, tid);      /* 20 - nice value */
-    return r < 1 || r > 40 ? 0 : (int32_t)r - 20;
+    int32_t r = rank_of(tid);
+    return r < 1 ? 0 : r - atomic_load(&first_rank);
+}
+
+void rt_before_nice(void)
+{
+    if (!atomic_load(&any_nice)) atomic_store(&first_rank, rank_of(0));
 }
 
 static void set_level(struct rt_thread *me, uint32_t task, int32_t level)
@@ -176,6 +183,7 @@ static long call_setpriority(struct gate_frame *f)
 {
     int32_t tid = (int32_t)f->rsi;
     bool of_thread = f->rdi == PRIO_PROCESS;
+    if (of_thread) rt_before_nice();
     long r = rt_pass(f);
     if (r == 0 && of_thread) rt_follow_nice(tid);
     return r;

@@ -105,6 +105,7 @@ static long call_set_policy(struct gate_frame *f)
         if (tid && tid != rt_self.tid) unbind(tid);
         else if (me) go_apart(me);
     }
+    if (f->rax == __NR_sched_setattr) rt_before_nice();
     long r = rt_pass(f);
     if (r == 0) {
         atomic_fetch_add(&rt.policy_calls, 1);              /* those that are apart look at what they are now */

@@ -247,6 +247,7 @@ void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apar
 void rt_trace_birth(uintptr_t tls);         /* before a clone */
 void rt_trace_born(struct rt_thread *t);    /* the new thread: sched_self.maker, born */
 
+void rt_before_nice(void);                  /* one is about to be set */
 void rt_follow_nice(int32_t tid);           /* 0: the calling thread.  What it is nice by has been set: its task's priority is */
 
 /* wishes.c */

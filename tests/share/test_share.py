@@ -68,14 +68,15 @@ class Share(Programs):
         self.assertEqual(self.ask(p)["cpus"], 1)
 
     def test_wishes_of_threads(self):
-        p = self.program(WISHES, str(CPUS[1]), policy="coop")
-        self.assertEqual(p.stdout.readline(), "ready=1\n")
-        q = self.process(p.pid)
-        threads = {t["name"]: (t["priority"], t["affinity"]) for t in q["threads"]}
-        self.assertEqual(threads["on"], (0, "core 1"))
-        self.assertEqual((threads["nice"], threads["child"], threads["plain"]), ((-5, None), (-5, None), (0, None)))
-        p.stdin.close()
-        self.assertEqual(p.wait(30), 0)
+        for how in [], ["nice", "-n", "3"]:
+            p = self.program(*how, WISHES, str(CPUS[1]), policy="coop")
+            self.assertEqual(p.stdout.readline(), "ready=1\n")
+            q = self.process(p.pid)
+            threads = {t["name"]: (t["priority"], t["affinity"]) for t in q["threads"]}
+            self.assertEqual(threads["on"], (0, "core 1"))
+            self.assertEqual((threads["nice"], threads["child"], threads["plain"]), ((-5, None), (-5, None), (0, None)))
+            p.stdin.close()
+            self.assertEqual(p.wait(30), 0)
 
     def test_options_of_the_program(self):
         p = self.start(USF, "run", "-i", self.instance, "--weight", "250", "--priority", "-7", "--no-gang", "--", "/bin/sh", "-c", "cat; exit 0")

@@ -1,6 +1,6 @@
 /* tests/share/wishes.c - a program whose threads say where and how they would like to run.  SPDX-License-Identifier: Apache-2.0
  *
- * usage: wishes CPU    Threads "on" (bound to that CPU), "nice" (nice value 5), "child" (made by that one) and "plain" wait until standard
+ * usage: wishes CPU    Threads "on" (bound to that CPU), "nice" (nice by 5 more), "child" (made by that one) and "plain" wait until standard
  * input ends. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -42,7 +42,7 @@ static void *nicer(void *arg)
 {
     pthread_t t;
     pthread_setname_np(pthread_self(), "nice");
-    if (setpriority(PRIO_PROCESS, 0, 5)) exit(1);
+    if (setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 5)) exit(1);
     pthread_create(&t, 0, child, arg);
     wait_for_end(arg);
     pthread_join(t, 0);

@@ -206,7 +206,7 @@ static void fields(void)
 
 int main(void)
 {
-    check_begin(55);
+    check_begin(110);    /* 800,000 system calls */
     config.dir = check_shmdir();
     config.name = "damage";
     shm_path(config.dir, config.name, geteuid(), path, sizeof path);

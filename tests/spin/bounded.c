@@ -40,7 +40,7 @@ static void *worker(void *arg)
 int main(int argc, char **argv)
 {
     pthread_t t[THREADS];
-    alarm(60);
+    alarm(110);
     rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, worker, NULL);
     for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);

@@ -4,7 +4,7 @@
 set -u
 cache=$(mktemp -d)      # nothing learned before
 trap 'rm -rf "$cache"' EXIT
-out=$(XDG_CACHE_HOME=$cache timeout 50 "$1" run -i "bounded-$$" -c "$(taskset -cp $$ | sed 's/.*: //')" --stats="$cache/stats" -- "$2" 20000) \
+out=$(XDG_CACHE_HOME=$cache timeout 110 "$1" run -i "bounded-$$" -c "$(taskset -cp $$ | sed 's/.*: //')" --stats="$cache/stats" -- "$2" 20000) \
     || { echo "ended with $?"; exit 1; }
 [ "$out" = 20000 ] || { echo "it said: $out"; exit 1; }
 before=$(XDG_CACHE_HOME=$(mktemp -d -p "$cache") "$1" run -i "bounded-$$" --stats="$cache/none" -- "$2" 1 > /dev/null

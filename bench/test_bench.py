@@ -79,12 +79,12 @@ class Launch(unittest.TestCase):
     def test_together_or_one_by_one(self):
         together = launch.run([sh("sleep 1"), sh("sleep 1")], 10)
         in_turn = launch.run([sh("sleep 1"), sh("sleep 1")], 10, one_by_one=True)
-        self.assertLess(together.seconds, 1.9)
+        self.assertLess(together.seconds, in_turn.seconds)
         self.assertGreaterEqual(in_turn.seconds, 2)
 
     def test_cpu_time_of_descendants_is_counted(self):
-        ended = launch.run([sh("timeout 0.3 sh -c 'while :; do :; done'; true")], 10)
-        self.assertGreater(ended.cpu_s, 0.02)
+        ended = launch.run([sh(f"{sys.executable} -c 'import time\nwhile time.process_time() < 0.2: pass'; true")], 60)
+        self.assertGreater(ended.cpu_s, 0.19)
 
 
 class Measure(unittest.TestCase):

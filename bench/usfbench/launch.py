@@ -95,6 +95,19 @@ def daemons_that_stay(patience=5.0):
     return left
 
 
+def any_runs(pids):
+    """Does one of their threads have the CPU, or want it?"""
+    for pid in pids:
+        try:
+            for tid in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8", errors="replace") as f:
+                    if f.read().rpartition(")")[2].split()[0] == "R":
+                        return True
+        except OSError:
+            pass  # it ended meanwhile
+    return False
+
+
 def signal_all(pids, sig):
     for pid in pids:
         try:
@@ -165,7 +178,7 @@ def run(commands, timeout, one_by_one=False, keep=()):
     `keep` (pids) are not ours to stop."""
     cpu0, t0 = cpu_of_children(), time.monotonic()
     deadline = t0 + timeout
-    started, in_time = [], False
+    started, in_time, busy = [], False, False
     with tempfile.TemporaryDirectory(prefix="usf-bench-") as directory:
         try:
             for i, command in enumerate(commands):
@@ -178,6 +191,7 @@ def run(commands, timeout, one_by_one=False, keep=()):
             seconds = time.monotonic() - t0
         finally:
             if not in_time:
+                busy = any_runs(others(keep))  # on a loaded machine it may have had little CPU time
                 signal_all(others(keep), signal.SIGTERM)
             leftover = sweep(keep, LEAVE_S if in_time else 0.5)
         for proc, _, _ in started:
@@ -186,6 +200,6 @@ def run(commands, timeout, one_by_one=False, keep=()):
         outputs = [read(out) for _, out, _ in started]
         errors = "".join(read(err)[-2000:] for _, _, err in started).strip()
     if not in_time:
-        return Ended("hang" if cpu_s < 0.05 * seconds else "cut", seconds, cpu_s, outputs, errors)
+        return Ended("cut" if busy or cpu_s >= 0.05 * seconds else "hang", seconds, cpu_s, outputs, errors)
     exits = [p.returncode for p, _, _ in started]
     return Ended("failed" if any(exits) else "ok", seconds, cpu_s, outputs, errors, exits, leftover)

@@ -265,7 +265,7 @@ static void start_program(const struct sim_program *p, uint32_t i, char **args, 
     snprintf(text, sizeof text, "%u", i);
     args[2] = text;
     execv("/proc/self/exe", args);
-    rp_die("this program cannot execute itself: %s", strerror(errno));
+    rp_die("/proc/self/exe cannot be executed: %s", strerror(errno));
 }
 
 static void start_all(const struct sim_workload *w, const cpu_set_t *cpus, int area)

@@ -11,7 +11,7 @@ int cmd_sim(const struct cli_command *self, int argc, char **argv)
     static const char name[] = "/usf-sim";
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof name);
     if (n <= 0) {
-        usf_warn("where this program lies cannot be found out: %s", strerror(errno));
+        usf_warn("where usf-sim lies is not known: /proc/self/exe cannot be read (%s): mount /proc, or execute usf-sim itself", strerror(errno));
         return CLI_FAILED;
     }
     path[n] = 0;

@@ -339,6 +339,9 @@ class CommandLine(Base):
     def test_tool(self):
         self.assertEqual(self.sim('machines', tool=[USF, 'sim']).stdout, self.sim('machines').stdout)
         self.sim('run', tool=[USF, 'sim'], code=125)
+        r = subprocess.run(['unshare', '-rm', 'sh', '-c', 'mount -t tmpfs none /proc || exit 77; exec "$0" sim policies', USF], capture_output=True, text=True, timeout=60)
+        if r.returncode != 77 and 'unshare' not in r.stderr:
+            self.assertEqual((r.returncode, r.stderr.count('mount /proc')), (1, 1), r.stderr)
 
     def test_calibrate(self):
         self.sim('calibrate', '-o', self.path('m.machine'))

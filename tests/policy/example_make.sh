@@ -8,7 +8,7 @@ for tool in make "$compiler"; do
 done
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-umask 022
+umask 002                               # as where each user has a group of his own
 mkdir "$dir/examples"
 cp -r "$root/include" "$dir"
 cp -r "$root/examples/$folder" "$dir/examples"

@@ -192,6 +192,8 @@ struct sim {
     uint32_t useful;            /* threads in the policy's queues that would do something but wait on */
     uint32_t at_rest, yield_at_rest;    /* those that have their core and wait, while none is useful; ... by yielding */
     uint32_t *spinner; uint32_t nr_spinners, cap_spinners, pokes;
+    uint64_t keeps[USF_CORE_WORDS];     /* cores whose tasks wait busily and keep them by themselves (usf_keep); ... */
+    bool asks;                          /* ... of which some may be asked again */
     /* what is to be told */
     struct sim_stats *st;
     struct sim_trace *trace;

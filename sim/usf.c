@@ -39,6 +39,7 @@ void sim_usf_granted(struct sim_thread *t) { set_queued(t, t->in_queue); }
 static void on_enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
     struct sim *s = sim_the;
+    s->asks = true;
     sim_mark_ready(s, sim_thread(s, s->task_thread[task]));
     set_queued(sim_thread(s, s->task_thread[task]), true);
     if (why != USF_WHY_YIELD) s->pokes++;
@@ -52,6 +53,12 @@ static void on_started(struct usf_pol *p, uint32_t core, uint32_t task)
     set_queued(sim_thread(s, s->task_thread[task]), false);
     if (poller && !(poller & USF_MAIL)) sim_poke(s, sim_thread(s, s->task_thread[poller - 1]));
     view_of(p)->inner.started(p, core, task);
+}
+
+static void on_stopped(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    sim_the->asks = true;
+    view_of(p)->inner.stopped(p, core, task);
 }
 
 static void on_dequeue(struct usf_pol *p, uint32_t task)
@@ -76,6 +83,7 @@ static void hook(struct sim_view *v)
     v->inner = v->s.ops;
     v->s.ops.enqueue = on_enqueue;
     v->s.ops.started = on_started;
+    v->s.ops.stopped = on_stopped;
     v->s.ops.dequeue = on_dequeue;
     v->s.ops.task_add = on_task_add;
 }
@@ -276,10 +284,25 @@ static uint64_t vain_round(const struct sim *s, bool yields)
     return ns ? ns : 1;
 }
 
+/* The policy has it keep its core for a time: its rounds do not enter the scheduler. */
+static void keep(struct sim *s, struct sim_thread *t, uint64_t until)
+{
+    uint32_t core = atomic_load(&record(t)->core);
+    uint64_t keeps = t->inst->view->s.cores[core].pol.keeps_until;
+    s->keeps[core / 64] |= 1ull << (core % 64);
+    sim_busy(t, SIM_MODE_SPIN, (until && until < keeps ? until : keeps) - s->now);
+    s->keeps[core / 64] &= ~(1ull << (core % 64));
+    t->self.yielded = s->now;
+}
+
 /* The rounds of a busy-wait that find nothing: until the wait is over, until somebody becomes ready, or, if others are ready whom nobody
  * wanted to run here, until the scheduler looks further for one that waits so long. */
 static void spin(struct sim *s, struct sim_thread *t, bool yields, uint64_t until)
 {
+    if (sched_keeps_core(&t->inst->view->s, &t->self)) {
+        keep(s, t, until);
+        return;
+    }
     bool others = sched_core_is_wanted(&t->inst->view->s);
     uint64_t ns = SIM_ENDLESS, one = vain_round(s, yields), began = s->now;
     uint32_t rounds = t->self.vain < FETCHES ? FETCHES - t->self.vain : GIVES_WAY - 1 - t->self.vain % GIVES_WAY;
@@ -298,6 +321,7 @@ static bool round_of(struct sim *s, struct sim_thread *t, bool yields)
         record(t)->n.yields += yields;
         return false;
     }
+    if (sched_keeps_core(v, &t->self)) return false;
     pay(s, t);
     t->yields = 1;
     bool ran = yields ? sched_yield_core(v, &t->self, false) : sched_spin(v, &t->self, 0, t);
@@ -516,6 +540,12 @@ void sim_usf_after(struct sim *s)
         sim_poke(s, t);
     }
     s->pokes = 0;
+    for (uint32_t w = 0; s->asks && w < USF_CORE_WORDS; w++)        /* those that kept their cores, and are asked again */
+        for (uint64_t m = s->keeps[w]; m; m &= m - 1) {
+            const struct usf_pol_core *c = &s->monitor->s.cores[w * 64 + (uint32_t)__builtin_ctzll(m)].pol;
+            if (!c->keeps_until && c->current != USF_NONE) sim_poke(s, sim_thread(s, s->task_thread[c->current]));
+        }
+    s->asks = false;
 }
 
 /* ---- looking -------------------------------------------------------------------------------------------- */

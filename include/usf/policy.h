@@ -112,7 +112,10 @@ struct usf_pol_core {
     uint32_t phys;    /* physical core (dense index): hardware threads of one share it */
     uint32_t reserved;
     uint8_t  data[USF_POL_CORE_DATA];
+    uint64_t keeps_until; /* the policy's: ns up to which `current` keeps the core without `yield` being asked again, as long as it yields in
+                             a row (USF_ROW_NS); 0, as at each start of a task: it is asked each time */
 };
+#define USF_ROW_NS 100000u      /* yields that are no further apart are one wait; who runs for longer between two has worked */
 
 /* A participating process. */
 struct usf_pol_proc {
@@ -190,6 +193,10 @@ static inline uint32_t usf_nearest_core(const uint64_t *set, const uint64_t *sam
 static inline void usf_give_way(struct usf_pol_core *core, uint64_t at)
 { __atomic_store_n(&core->give_way_at, at, __ATOMIC_RELAXED); }
 
+/* Set keeps_until of a core (0: ask).  Threads look at it without the scheduler's lock, too: whoever waits by yielding would take it in each round. */
+static inline void usf_keep(struct usf_pol_core *core, uint64_t until)
+{ __atomic_store_n(&core->keeps_until, until, __ATOMIC_RELAXED); }
+
 /* May this task run on this core?  Its process may, and its own affinity, if strict, allows it. */
 static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
 {
@@ -248,7 +255,7 @@ struct usf_policy_ops {
     /* Take this task out of the queues (it is queued). */
     void (*dequeue)(struct usf_pol *p, uint32_t task);
     /* `task` runs on `core` and yields while others are queued: true = switch (it is enqueued with
-     * USF_WHY_YIELD, then pick is called), false = let it go on.  Default: true. */
+     * USF_WHY_YIELD, then pick is called), false = let it go on (usf_keep: for how long the answer holds).  Default: true. */
     bool (*yield)(struct usf_pol *p, uint32_t core, uint32_t task);
     /* A task was put on / taken off a core.  Default: nothing. */
     void (*started)(struct usf_pol *p, uint32_t core, uint32_t task);

@@ -136,7 +136,7 @@ static void scheduling_point(struct machine *m, const struct check_history *h)
     if (r < 9) {
         machine_switch(m, core, BLOCKED, USF_WHY_WAKE);
     } else if (r < 15) {
-        if (!machine_is_waited_for(m, core) || !m->ops.yield(&m->pol, core, task)) return;
+        if (!machine_yields(m, core)) return;
         if (machine_below(m, 2)) machine_give_way(m, core, USF_WHY_YIELD);
         else machine_switch(m, core, READY, USF_WHY_YIELD);     /* it blocked, was woken at once, and yielded */
     } else if (r < 17) {

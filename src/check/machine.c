@@ -97,6 +97,7 @@ static void start(struct machine *m, uint32_t task, uint32_t core)
     m->cores[core].current = task;
     m->cores[core].since = m->pol.now;
     usf_give_way(&m->cores[core], 0);
+    usf_keep(&m->cores[core], 0);
     m->ops.started(&m->pol, core, task);
 }
 
@@ -213,6 +214,16 @@ uint32_t machine_give_way(struct machine *m, uint32_t core, enum usf_why why)
     machine_queue(m, old, why);
     machine_settle(m);
     return task;
+}
+
+bool machine_yields(struct machine *m, uint32_t core)
+{
+    if (!machine_is_waited_for(m, core)) return false;
+    bool keeps = m->cores[core].keeps_until > m->pol.now;
+    if (keeps && machine_below(m, 4)) return false;
+    bool gives_way = m->ops.yield(&m->pol, core, m->core[core].task);
+    REQUIRE(m, CHECK_LEGAL, !keeps || !gives_way, "yield lets a task go that was to keep its core until later (usf_keep)");
+    return gives_way;
 }
 
 uint32_t machine_take(struct machine *m, uint32_t core) { return machine_give_way(m, core, USF_WHY_PREEMPT); }

@@ -60,6 +60,9 @@ void machine_unqueue(struct machine *m, uint32_t task);                     /* d
 uint32_t machine_switch(struct machine *m, uint32_t core, enum doing to, enum usf_why why);
 /* As the scheduler does it (YIELD, PREEMPT): the next one is picked first, then the old one is queued.  It goes on if there is no other. */
 uint32_t machine_give_way(struct machine *m, uint32_t core, enum usf_why why);
+/* The task on this core yields: does it give way?  The policy is not asked if it has said so before (usf_keep), or, as after a pause,
+ * is, and says the same. */
+bool machine_yields(struct machine *m, uint32_t core);
 uint32_t machine_take(struct machine *m, uint32_t core);        /* by the progress guarantee: PREEMPT */
 /* Another ready task takes the turn of the one on this core (USF_POLICY_SWAP). */
 void machine_swap(struct machine *m, uint32_t core, uint32_t task);

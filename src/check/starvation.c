@@ -38,7 +38,7 @@ static void turn(struct machine *m, const struct scene *s, uint32_t core)
         machine_switch(m, core, READY, USF_WHY_RETURN);
         break;
     case YIELDS:
-        if (machine_is_waited_for(m, core) && m->ops.yield(&m->pol, core, task)) machine_switch(m, core, READY, USF_WHY_YIELD);
+        if (machine_yields(m, core)) machine_switch(m, core, READY, USF_WHY_YIELD);
         break;
     default:            /* the progress guarantee: after a quantum at the latest */
         if (m->pol.now - m->cores[core].since >= m->pol.quantum) machine_take(m, core);

@@ -17,7 +17,9 @@
  * Invariants beside those of queues.h
  *   B1  proc.arrival != 0  <=>  the process has had a ready task;  arrivals differ;
  *   B2  bit c of proc.on  <=>  a task of the process was started on core c and has not been stopped;
- *   B3  inst.last is unknown, or no process with a bit in `on` comes after it, and it has one itself. */
+ *   B3  inst.last is unknown, or no process with a bit in `on` comes after it, and it has one itself;
+ *   B4  bit c of inst.keeping  <=>  core c's task keeps it without being asked (usf_keep): until then no task of its process or an earlier one
+ *       comes to wait for the core. */
 #include "policy/queues.h"
 
 enum {
@@ -32,6 +34,7 @@ struct USF_POLICY_STATE inst {
     uint64_t arrivals;
     uint64_t looked;            /* ns, last look at all cores */
     uint32_t last;              /* the latest of the processes that run, + 1; 0: none does; LAST_UNKNOWN */
+    uint64_t keeping[PQ_CORE_WORDS];
 };
 struct USF_POLICY_STATE core { struct pq_core q; };
 struct USF_POLICY_STATE proc {
@@ -125,10 +128,37 @@ static bool reclaim(struct usf_pol *p, uint32_t proc, uint32_t task)
     return true;
 }
 
+/* Whoever keeps this core by itself is asked again. */
+static void ask(struct usf_pol *p, uint32_t core)
+{
+    struct inst *in = inst_of(p);
+    if (!pq_has(in->keeping, core)) return;
+    pq_clear(in->keeping, core);
+    pq_ask(p, core);
+}
+
+static void ask_all(struct usf_pol *p)
+{
+    for (uint32_t i = 0; i < p->nr_cores; i++) ask(p, i);
+}
+
+/* A task of process i has come, for whom those of its own and of later ones do not keep their cores. */
+static void ask_for(struct usf_pol *p, uint32_t i)
+{
+    const uint64_t *keeping = inst_of(p)->keeping;
+    for (uint32_t w = 0; w < PQ_CORE_WORDS; w++)
+        for (uint64_t m = keeping[w] & usf_proc(p, i)->cores[w]; m; m &= m - 1) {
+            uint32_t c = w * 64 + (uint32_t)__builtin_ctzll(m), current = usf_core(p, c)->current;
+            if (current != USF_NONE && !precedes(p, usf_task(p, current)->proc, i)) ask(p, c);
+        }
+}
+
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
     arrive(p, task);
     pq_enqueue(p, task, why, NULL);
+    if (why == USF_WHY_YIELD) ask(p, pq_mark_of(p, task)->core);
+    else ask_for(p, usf_task(p, task)->proc);
     if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT) reclaim(p, usf_task(p, task)->proc, task);
 }
 
@@ -191,12 +221,12 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     return take_yielder(p, core);
 }
 
-/* Does the process run on another core, too?  Then whom a thread of it waits for runs now. */
-static bool runs_elsewhere(struct usf_pol *p, uint32_t i, uint32_t core)
+/* On so many cores the process runs.  If on another, too, then whom a thread of it waits for runs now. */
+static uint32_t runs_on(struct usf_pol *p, uint32_t i)
 {
-    uint64_t other = 0;
-    for (uint32_t w = 0; w < PQ_CORE_WORDS; w++) other |= proc_of(p, i)->on[w] & ~(w == core / 64 ? 1ull << (core % 64) : 0);
-    return other != 0;
+    uint32_t n = 0;
+    for (uint32_t w = 0; w < PQ_CORE_WORDS; w++) n += (uint32_t)__builtin_popcountll(proc_of(p, i)->on[w]);
+    return n;
 }
 
 /* Switch to any task of this process or an earlier one; to later ones only when this is no short wait.  A thread at a barrier of its
@@ -215,11 +245,14 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
             others = true;
         }
     }
-    uint64_t keeps_us = runs_elsewhere(p, mine, core) && p->quantum / 1000 > PQ_SPIN_US ? p->quantum / 1000 : PQ_SPIN_US;
+    uint64_t keeps_us = runs_on(p, mine) > 1 && p->quantum / 1000 > PQ_SPIN_US ? p->quantum / 1000 : PQ_SPIN_US;
     bool keeps = pq_spins_for_less(p, core, keeps_us);
     for (uint32_t y = pq_core_of(p, core)->yielded.head; y; y = usf_task(p, y - 1)->next)
         if (!precedes(p, mine, usf_task(p, y - 1)->proc)) return true;
-    return !keeps && (others || pq_yielder_waits(p, core));
+    if (!keeps) return others || pq_yielder_waits(p, core);
+    pq_keep(p, core, keeps_us);
+    pq_set(inst_of(p)->keeping, core);
+    return false;
 }
 
 /* Where an earlier program's thread only waits by yielding, a later one's helps for a short time. */
@@ -228,6 +261,7 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     struct inst *in = inst_of(p);
     uint32_t waiting = pq_core_of(p, core)->yielded.head, i = usf_task(p, task)->proc;
     arrive(p, task);            /* it may have run before this policy was in force */
+    pq_clear(in->keeping, core);
     pq_set(proc_of(p, i)->on, core);
     mark_of(p, task)->on = 1;
     if (in->last != LAST_UNKNOWN && (!in->last || precedes(p, in->last - 1, i))) in->last = i + 1;
@@ -238,9 +272,11 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct inst *in = inst_of(p);
     uint32_t i = usf_task(p, task)->proc;
+    pq_clear(in->keeping, core);
     if (!mark_of(p, task)->on) return;          /* it was on the core before this policy was in force */
     mark_of(p, task)->on = 0;
     pq_clear(proc_of(p, i)->on, core);
+    if (runs_on(p, i) == 1) ask(p, usf_next_core(proc_of(p, i)->on, proc_of(p, i)->on, 0));
     if (in->last == i + 1 && !pq_some(proc_of(p, i)->on)) in->last = LAST_UNKNOWN;
 }
 
@@ -256,6 +292,7 @@ static void proc_changed(struct usf_pol *p, uint32_t i)
 {
     (void)i;
     inst_of(p)->last = LAST_UNKNOWN;
+    ask_all(p);
 }
 
 const struct usf_policy_ops usf_policy_batch = {

@@ -66,6 +66,7 @@ void policy_wipe(struct usf_pol *p, uint32_t nr_procs, uint32_t nr_tasks)
     for (uint32_t i = 0; i < p->nr_cores; i++) {
         __builtin_memset(usf_core(p, i)->data, 0, USF_POL_CORE_DATA);
         usf_give_way(usf_core(p, i), 0);
+        usf_keep(usf_core(p, i), 0);
     }
     for (uint32_t i = 0; i < nr_procs; i++) {
         struct usf_pol_proc *proc = usf_proc(p, i);

@@ -33,7 +33,6 @@ enum {
     PQ_NEGLECT_EVERY = 4,       /* choices among a process's tasks until one looks at another core's queue */
     PQ_SPIN_US = 1000,          /* who waits by yielding keeps a core of its own program against strangers for so long, */
     PQ_HELP_NS = 1000000,       /* ... and comes back after so long of theirs */
-    PQ_GAP_US = 100,            /* who runs for longer between two yields has worked: it is another wait */
 };
 
 struct USF_POLICY_STATE pq_inst {
@@ -348,15 +347,29 @@ static inline uint32_t pq_take_overdue(struct usf_pol *p, uint32_t core, uint64_
 }
 
 /* The running task yields, and strangers alone would come: has it done so for less than `limit` us?  It is likely at a barrier, whose last
- * thread comes soon; a stranger would stay. */
+ * thread comes soon; a stranger would stay.  (After pq_keep spin_last is to come: who is asked sooner has paused.) */
 static inline bool pq_spins_for_less(struct usf_pol *p, uint32_t core, uint64_t limit)
 {
     struct pq_core *c = pq_core_of(p, core);
     uint32_t now = (uint32_t)(p->now / 1000);
     uint32_t ran = now - (uint32_t)(usf_core(p, core)->since / 1000), gap = now - c->spin_last;
-    if ((ran < gap ? ran : gap) > PQ_GAP_US) c->spin_begin = now;   /* not since it came back from a stranger's turn */
+    if ((ran < gap ? ran : gap) > USF_ROW_NS / 1000) c->spin_begin = now;   /* not since it came back from a stranger's turn */
     c->spin_last = now;
     return now - c->spin_begin < limit;
+}
+/* It does, and keeps the core for all of that. */
+static inline void pq_keep(struct usf_pol *p, uint32_t core, uint64_t limit)
+{
+    struct pq_core *c = pq_core_of(p, core);
+    uint32_t now = (uint32_t)(p->now / 1000), left = (uint32_t)limit - (now - c->spin_begin);
+    c->spin_last = now + left;
+    usf_keep(usf_core(p, core), p->now / 1000 * 1000 + left * 1000ull);
+}
+/* Ask it again: it is as if it had been asked all the time. */
+static inline void pq_ask(struct usf_pol *p, uint32_t core)
+{
+    usf_keep(usf_core(p, core), 0);
+    pq_core_of(p, core)->spin_last = (uint32_t)(p->now / 1000);
 }
 static inline bool pq_spins_briefly(struct usf_pol *p, uint32_t core) { return pq_spins_for_less(p, core, PQ_SPIN_US); }
 

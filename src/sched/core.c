@@ -214,6 +214,7 @@ static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks 
     c->pol.current = task;
     c->pol.since = s->pol.now;
     usf_give_way(&c->pol, 0);
+    usf_keep(&c->pol, 0);
     s->ops.started(&s->pol, core, task);
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_READY), USF_TASK_RUNNING);
 

@@ -45,6 +45,7 @@ struct sched_self {
     uint64_t returned;          /* cycles: when it came back from the last of them */
     uint32_t lost;              /* times that it came back from a system call and its core was taken */
     uint32_t vain;              /* its turns in a row that it could give to nobody who had use for one */
+    uint64_t yielded;           /* ns: its latest yield that the policy was asked about, or need not be */
     uint32_t maker;             /* the task that made the thread, if it was recorded, else USF_NONE, */
     uint64_t born;              /* ... and when, ns; 0: it was not */
     uint64_t called;            /* cycles: when it gave its core to a system call, if that is recorded, else 0 */
@@ -264,6 +265,8 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n);
 /* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task ran. */
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin);
+/* The thread yields: does it keep its core, as the policy has said (usf_keep)?  Otherwise the policy is asked. */
+bool sched_keeps_core(struct sched *s, struct sched_self *me);
 /* A round of a busy-wait loop that others can try: whoever chooses the next task passes the thread over while
  * would_leave says that it would only go on waiting, as long as there is somebody else. */
 bool sched_spin(struct sched *s, struct sched_self *me, uint32_t place, const void *regs);

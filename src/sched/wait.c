@@ -208,6 +208,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why, b
         uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
         set_estimate(&s->cores[core].progress, estimate(&s->cores[core].progress) + 1);
         if (why == USF_WHY_YIELD && !s->ops.yield(&s->pol, core, me->task)) {
+            me->yielded = now;
             core_leave(s, me, &k);
             return false;
         }
@@ -229,6 +230,20 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why, b
     return true;
 }
 
+/* Not asked again meanwhile: each round of each that waits would take the lock. */
+bool sched_keeps_core(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (core >= s->h->nr_cores || atomic_load_explicit(&t->state, memory_order_relaxed) != USF_TASK_RUNNING) return false;
+    struct usf_core *c = &s->cores[core];
+    uint64_t until = __atomic_load_n(&c->pol.keeps_until, __ATOMIC_RELAXED), now;
+    if (!until || (now = os_now()) >= until || now - me->yielded > USF_ROW_NS) return false;
+    me->yielded = now;
+    set_estimate(&c->progress, estimate(&c->progress) + 1);
+    return true;
+}
+
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
 {
     struct usf_task *t = own(s, me);
@@ -238,6 +253,7 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
     if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
         && atomic_load_explicit(&t->state, memory_order_relaxed) == USF_TASK_RUNNING)
         return false;
+    if (sched_keeps_core(s, me)) return false;
     /* An offer that nobody took: none of those that wait softly here has use for a turn. */
     int taken = is_far(me, spin) || (spin && me->vain) ? 0 : offer_turn(s, me);
     if (taken == 0) return give_way(s, me, USF_WHY_YIELD, spin);

@@ -144,7 +144,7 @@ struct usf_core {
     _Atomic uint64_t poll_avg;  /* ... moving average of idle times, ns; a lost update does no harm */
     uint64_t idle_since;        /* ns */
     uint64_t lent_since;        /* ... when first, ns, */
-    struct usf_pol_core pol;    /* 176 bytes */
+    struct usf_pol_core pol;    /* 184 bytes */
     uint64_t busy_ns, idle_ns;
     /* Estimates, relaxed: whoever waits softly here reads and writes them, and lost updates do no harm. */
     _Atomic uint64_t soft_after;    /* ns: nobody waits softly before this time, */
@@ -152,7 +152,7 @@ struct usf_core {
     _Atomic uint64_t soft_seen; /* cycles: when a soft waiter was last run here and had no turn */
     _Atomic uint64_t offers;    /* turns offered to whom the kernel runs */
     uint64_t lent_word;         /* ... and the word then; all three under the lock */
-    uint64_t tail[3];
+    uint64_t tail[2];
 };
 
 struct usf_proc {
@@ -391,7 +391,7 @@ struct usf_header {
     F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lends) \
     F(usf_counters, migrations) F(usf_counters, busy_ns) F(usf_counters, polls) \
     F(usf_pol_task, priority) F(usf_pol_task, next) F(usf_pol_task, queued) F(usf_pol_task, ready_since) F(usf_pol_task, deadline) \
-    F(usf_pol_task, affinity_id) F(usf_pol_task, affinity) F(usf_pol_task, strict) F(usf_pol_core, give_way_at) F(usf_pol_core, phys) \
+    F(usf_pol_task, affinity_id) F(usf_pol_task, affinity) F(usf_pol_task, strict) F(usf_pol_core, give_way_at) F(usf_pol_core, keeps_until) F(usf_pol_core, phys) \
     F(usf_pol_proc, priority) F(usf_pol_proc, flags) F(usf_pol_proc, busy_ns) F(usf_pol_proc, progress) F(usf_pol_proc, share) \
     F(usf_pol_proc, share_gen) F(usf_pol_proc, width) \
     F(usf_pol_task, data) F(usf_pol_core, cpu) F(usf_pol_core, current) F(usf_pol_core, since) \
@@ -421,7 +421,7 @@ USF_LAYOUT_AT(usf_task, n, 192);
 USF_LAYOUT_AT(usf_task, tail, 288);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
-USF_LAYOUT_AT(usf_core, tail, 296);
+USF_LAYOUT_AT(usf_core, tail, 304);
 USF_LAYOUT_RECORD(usf_proc, 4416);
 USF_LAYOUT_AT(usf_proc, space, 2);
 USF_LAYOUT_AT(usf_proc, pid, 4);
@@ -447,7 +447,7 @@ _Static_assert(offsetof(struct usf_header, monitor_event) % USF_CACHELINE == 0, 
 _Static_assert(offsetof(struct usf_header, nr_ready) % USF_CACHELINE == 0, "nr_ready on a line of its own");
 _Static_assert(offsetof(struct usf_header, idle) % USF_CACHELINE == 0, "idle bits on a line of their own");
 _Static_assert(sizeof(struct usf_counters) == 80, "size of struct usf_counters");
-_Static_assert(sizeof(struct usf_pol_task) == 96 && (sizeof(struct usf_pol_core) == 176 || USF_CORES_MAX != 256) &&
+_Static_assert(sizeof(struct usf_pol_task) == 96 && (sizeof(struct usf_pol_core) == 184 || USF_CORES_MAX != 256) &&
                (sizeof(struct usf_pol_proc) == 4208 || USF_CORES_MAX != 256), "sizes of the policy's records");
 _Static_assert(USF_MAX_SPACES <= 16, "bit sets of spaces are one word, or half of one");
 _Static_assert(USF_MAX_CORES % 64 == 0, "bit sets of cores have whole words");

@@ -115,6 +115,15 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     return t != USF_NONE ? t : usf_fifo_pop_allowed(p, in->overdue ? &in->ready : &in->yielded, core);
 }
 
+#ifdef BAD_keeps
+static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    (void)task;
+    usf_keep(usf_core(p, core), p->now + p->quantum);
+    return inst(p)->ready.len > 1;      /* and does not ask again when they have come */
+}
+#endif
+
 static int init(struct usf_pol *p)
 {
     (void)p;
@@ -135,4 +144,7 @@ USF_POLICY_EXPORT const struct usf_policy_ops usf_policy = {
     .enqueue = enqueue,
     .pick = pick,
     .dequeue = dequeue,
+#ifdef BAD_keeps
+    .yield = yield,
+#endif
 };

@@ -34,6 +34,7 @@ FAULTS = {
     "wipe": ("wipe", "init", "begin anew"),
     "greedy": ("starvation", None, "passed over"),
     "yielders": ("yielders", None, "passed over"),
+    "keeps": ("legal", "yield", "usf_keep"),
 }
 
 

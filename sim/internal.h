@@ -67,6 +67,7 @@ struct sim_thread {
     uint64_t ready_at;          /* ns: since when it wants a CPU; 0: it does not, or has one */
     uint64_t slept_at;          /* ns: since when it waits; 0: it does not */
     uint64_t wait_since, stamp, granted_at;
+    uint64_t strangers_at;      /* usf: when it last let the kernel choose while it waited busily */
     uint8_t  req, mode, how, granted, signal, in_os, yields;
     uint8_t  yielding;          /* its fiber stands at a yield within a busy-wait: it yields whenever it runs, until granted */
     uint64_t yields_until;      /* ... or until then, ns; 0: no bound */

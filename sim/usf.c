@@ -284,13 +284,31 @@ static uint64_t vain_round(const struct sim *s, bool yields)
     return ns ? ns : 1;
 }
 
+/* Rounds of a busy-wait.  One may have come to this CPU of whom the scheduler does not know (a thread that is just beginning): now and then the kernel
+ * gets to choose, as in src/runtime (STRANGERS_NS of calls.c, of spinwait.c). */
+static void wait_rounds(struct sim *s, struct sim_thread *t, bool yields, uint64_t ns)
+{
+    uint64_t next = t->strangers_at + (yields ? 200000u : 1000000u);
+    bool others = s->cpu[t->k.cpu].nr_queued != 0;
+    if (others && next <= s->now) {
+        t->strangers_at = s->now;
+        t->debt += s->m->cost.yield_ns;
+        sim_request(t, SIM_REQ_YIELD);
+        return;
+    }
+    if (others && next - s->now < ns) ns = next - s->now;
+    t->on_enqueue = !others;
+    sim_busy(t, SIM_MODE_SPIN, ns);
+    t->on_enqueue = 0;
+}
+
 /* The policy has it keep its core for a time: its rounds do not enter the scheduler. */
-static void keep(struct sim *s, struct sim_thread *t, uint64_t until)
+static void keep(struct sim *s, struct sim_thread *t, bool yields, uint64_t until)
 {
     uint32_t core = atomic_load(&record(t)->core);
     uint64_t keeps = t->inst->view->s.cores[core].pol.keeps_until;
     s->keeps[core / 64] |= 1ull << (core % 64);
-    sim_busy(t, SIM_MODE_SPIN, (until && until < keeps ? until : keeps) - s->now);
+    wait_rounds(s, t, yields, (until && until < keeps ? until : keeps) - s->now);
     s->keeps[core / 64] &= ~(1ull << (core % 64));
     t->self.yielded = s->now;
 }
@@ -300,7 +318,7 @@ static void keep(struct sim *s, struct sim_thread *t, uint64_t until)
 static void spin(struct sim *s, struct sim_thread *t, bool yields, uint64_t until)
 {
     if (sched_keeps_core(&t->inst->view->s, &t->self)) {
-        keep(s, t, until);
+        keep(s, t, yields, until);
         return;
     }
     bool others = sched_core_is_wanted(&t->inst->view->s);
@@ -309,7 +327,7 @@ static void spin(struct sim *s, struct sim_thread *t, bool yields, uint64_t unti
     if (others) ns = (rounds ? rounds : 1) * one;
     if (until && until - s->now < ns) ns = until - s->now;
     if (!spinner_add(s, t)) sim_fail(s, -ENOMEM, "no memory");
-    sim_busy(t, SIM_MODE_SPIN, ns);
+    wait_rounds(s, t, yields, ns);
     if (others) t->self.vain += s->now - began < ns ? (uint32_t)((s->now - began) / one) : rounds;
     spinner_del(s, t);
 }
@@ -339,7 +357,7 @@ static void rest(struct sim *s, struct sim_thread *t, bool yields)
 {
     if (!spinner_add(s, t)) sim_fail(s, -ENOMEM, "no memory");
     set_at_rest(t, true, yields);
-    sim_busy(t, SIM_MODE_SPIN, SIM_ENDLESS);
+    wait_rounds(s, t, yields, SIM_ENDLESS);
     set_at_rest(t, false, yields);
     spinner_del(s, t);
 }

@@ -4,6 +4,7 @@
 
     bench/papers.py table3        equipartitioning paper, Table III: BP, EQ, TA, CO; sets A to D
     bench/papers.py table3-memory does it matter that memory does not count in it?
+    bench/papers.py table3-load   ... or that jobs take no longer than Table I says?
     bench/papers.py hackbench     FLSCHED paper, Figure 4: time and switches over groups
     bench/papers.py nosv2         nOS-V paper, Figures 6 and 7: scores of pairs
     bench/papers.py nosv3         nOS-V paper, Figure 8: scores of triples
@@ -21,6 +22,7 @@ import argparse
 import itertools
 import json
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -108,13 +110,31 @@ TABLE3 = {  # set: {approach: (makespan % of BP, average slowdown, reconfigurati
     "D": {"BP": (100, 11.9, 0), "EQ": (92, 11.1, 167), "TA": (86, 8.6, 112), "CO": (89, 10.3, 51)},
 }
 SEEDS3 = {"A": 5, "B": 8, "C": 4, "D": 8}  # workloads per set, Table II
+APPROACHES3 = [("BP", "batch", ()), ("EQ", "equi", ("--topology-blind",)), ("TA", "equi", ()), ("CO", "gang", ())]
+
+
+def span3(run):
+    """The paper's makespan: the time in which there is a job, ns."""
+    total = end = 0
+    for begins, ends in sorted((p["arrival_ns"], p["end_ns"]) for p in run["programs"]):
+        total += max(ends, end) - max(begins, end)
+        end = max(ends, end)
+    return total
+
+
+def alone3(runs):
+    """The isolated parallel times are the same for all approaches: those under BP, which gives a lone job the machine."""
+    return {(r["seed"], i): p["alone_ns"] for r in runs for i, p in enumerate(r["programs"])}
+
+
+def slowdown3(runs, alone):
+    return statistics.mean(p["response_ns"] / alone[r["seed"], i] for r in runs for i, p in enumerate(r["programs"]))
 
 
 def table3(sim, quick):
     """Each approach's policy; EQ is equi without topology.  UE: Linux alone, teams as wide as the machine, which no approach controls."""
     rows = []
-    approaches = [("BP", "batch", ()), ("EQ", "equi", ("--topology-blind",)), ("TA", "equi", ()), ("CO", "gang", ()),
-                  ("speed-up-aware", "speedup", ()), ("UE (CFS)", "cfs", ()), ("UE (EEVDF)", "eevdf", ())]
+    approaches = APPROACHES3 + [("speed-up-aware", "speedup", ()), ("UE (CFS)", "cfs", ()), ("UE (EEVDF)", "eevdf", ())]
     for name in "A" if quick else "ABCD":
         sets = ["regions=50", "jobs=10"] if quick else ["regions=200"]
         base, alone = None, None
@@ -125,25 +145,31 @@ def table3(sim, quick):
             if not good:
                 rows.append([name, label, "-", "-", "-", "-", "-", "-", "-"])
                 continue
-            span = statistics.mean(r["makespan_ns"] for r in good)
+            span = statistics.mean(span3(r) for r in good)
             base = base or span
-            if alone is None:  # the isolated parallel time is the same for all: that under BP, which gives a lone job the machine
-                alone = {(r["seed"], i): p["alone_ns"] for r in good for i, p in enumerate(r["programs"])}
-            slow = statistics.mean(p["response_ns"] / alone[r["seed"], i] for r in good for i, p in enumerate(r["programs"]))
+            alone = alone or alone3(good)
             paper = TABLE3[name].get(label)
             rows.append([name, label, f"{paper[0]} %" if paper else "", f"{100 * span / base:.0f} %", paper[1] if paper else "",
-                         f"{slow:.1f}", paper[2] if paper else "",
+                         f"{slowdown3(good, alone):.1f}", paper[2] if paper else "",
                          f"{statistics.mean(r['reconfigurations'] - r['moves'] for r in good):.0f}", f"{statistics.mean(r['moves'] for r in good):.0f}"])
     return table(["set", "approach", "makespan, paper", "ours", "slowdown, paper", "ours", "reconfigurations, paper", "ours", "moves"], rows)
 
 
+def workload3(sim, name, memory, arrivals):
+    """A set with all programs so much of their time in memory, of which what is on another node is as far as the machine says, and jobs that come
+    faster."""
+    programs = source("npb-programs.usfi")
+    if memory:
+        programs = re.sub(r" divided$", " divided bandwidth 200MB/s memory 0.4", programs, flags=re.M)
+    text = source(f"npb-set-{name.lower()}.usfw").replace('include "npb-programs.usfi"', programs)
+    text = re.sub(r"poisson (\d+)/", lambda m: f"poisson {float(m[1]) * arrivals:g}/", text)
+    return sim.text(f"set-{name}-{memory}-{arrivals}", text)
+
+
 def table3_memory(sim, quick):
-    """What if memory counts: all programs spend so much of their time in it, and what is on another node is as far as the machine says."""
     rows = []
-    programs = re.sub(r" divided$", " divided bandwidth 200MB/s memory 0.4", source("npb-programs.usfi"), flags=re.M)
     for name in "A" if quick else "ABCD":
-        text = source(f"npb-set-{name.lower()}.usfw").replace('include "npb-programs.usfi"', programs)
-        for kind, path in (("no memory", f"npb-set-{name.lower()}"), ("memory", sim.text(f"memory-{name}", text))):
+        for kind, path in (("no memory", workload3(sim, name, False, 1)), ("memory", workload3(sim, name, True, 1))):
             cells = [name, kind]
             for options in (("--topology-blind",), ()):
                 good = [r for r in sim.run(path, "4x6-opteron.machine", ["equi"], sets=["regions=100"] + (["jobs=6"] if quick else []), seeds=2,
@@ -152,6 +178,55 @@ def table3_memory(sim, quick):
                 cells.append(fmt(statistics.mean(p["response_ns"] for r in good for p in r["programs"]) / 1e9 if good else None, "{:.1f}"))
             rows.append(cells)
     return table(["set", "programs", "EQ: makespan, s", "mean response, s", "TA: makespan, s", "mean response, s"], rows)
+
+
+# Table I: sequential time in seconds, speed-up on 24 cores
+TABLE1 = {"bt": (94, 13.4), "cg": (169, 9.2), "ft": (82, 11.7), "is_c": (52, 12.2), "lu": (75, 12.9), "mg": (13, 4.3), "sp": (71, 7.0), "ua": (68, 15.9)}
+LOADS3 = [("as Table I", False, 1), ("1.3 times the arrivals", False, 1.3), ("memory", True, 1)]
+
+
+def queue3(name, longer, draws=1000):
+    """Average slowdown of a set's workloads under BP, as a queue has it whose jobs take so many times as long as Table I says: 2.5 %, mean, 97.5 % of draws."""
+    rng = random.Random(1)
+    left_out = {"C": ("lu",), "D": ("ft", "mg")}.get(name, ())
+    times = [s / f * longer for p, (s, f) in TABLE1.items() if p not in left_out]
+    found = []
+    for _ in range(draws):
+        slow = []
+        for _ in range(SEEDS3[name]):
+            now = free = 0
+            for _ in range(40):
+                now += rng.expovariate((6 if name == "A" else 9) / 60)
+                takes = rng.choice(times)
+                free = max(now, free) + takes
+                slow.append((free - now) / takes)
+        found.append(statistics.mean(slow))
+    found.sort()
+    return found[draws // 40], statistics.mean(found), found[-draws // 40]
+
+
+def table3_load(sim, quick):
+    rows, queue = [], []
+    for name in "A" if quick else "ABCD":
+        slow, span = {}, {}
+        for kind, memory, arrivals in LOADS3:
+            alone = None
+            for label, policy, options in APPROACHES3:
+                good = [r for r in sim.run(workload3(sim, name, memory, arrivals), "4x6-opteron.machine", [policy],
+                                           sets=["regions=100"] + (["jobs=6"] if quick else []), seeds=1 if quick else SEEDS3[name] // 2, limit="5000s",
+                                           alone=label == "BP", events=1_000_000_000, options=options)[policy] if r["ok"]]
+                if not good:
+                    continue
+                alone = alone or alone3(good)
+                slow[kind, label] = slowdown3(good, alone)
+                span[kind, label] = statistics.mean(span3(r) for r in good)
+        for label, _, _ in APPROACHES3:
+            rows.append([name, label, TABLE3[name][label][1]] + [fmt(slow.get((k, label)), "{:.1f}") for k, _, _ in LOADS3] + [TABLE3[name][label][0]] +
+                        [fmt(100 * span[k, label] / span[k, "BP"] if (k, label) in span and (k, "BP") in span else None, "{:.0f}") for k, _, _ in LOADS3])
+        queue.append([name, TABLE3[name]["BP"][1]] + ["{1:.1f} ({0:.1f} to {2:.1f})".format(*queue3(name, x, 40 if quick else 1000)) for x in (1, 1.3, 1.5)])
+    return (table(["set", "approach", "slowdown, paper"] + [k for k, _, _ in LOADS3] + ["makespan, paper, %"] + [k for k, _, _ in LOADS3], rows) +
+            "\n\nBP is a queue with one server. Its slowdowns with Table I's times, by 1,000 draws of each set (mean, and between what 95 % of them are):\n\n" +
+            table(["set", "paper", "jobs as Table I", "jobs 1.3 times as long", "1.5 times"], queue))
 
 
 # ---- FLSCHED, hackbench ------------------------------------------------------------------------------------------
@@ -343,6 +418,9 @@ The same programs, two workloads of each set, without memory and with 40 % of th
 0.96 to 0.97, and the makespans are within 1 % (0.97 to 0.99 without). So what crossing sockets costs takes EQ's lead away, as supposed before, but does not turn it around. In
 the paper communication between the threads of a program is what decides, which the workload does not have at all.
 """,
+    "table3-load": """
+TODO
+""",
     "hackbench": """
 Time and switches without those of creating the threads (a run without messages is subtracted; the last columns are its switches). 40 loops: the 800 messages to
 each receiver are more than its pipe holds (655), so senders wait, too; the default of hackbench is 100.
@@ -428,8 +506,8 @@ CPUs depend on who happens to be where: with another order of simultaneous event
 }
 
 
-EXPERIMENTS = {"table3": table3, "table3-memory": table3_memory, "hackbench": hackbench, "nosv2": nosv2, "nosv3": nosv3, "cholesky": cholesky, "matmul": matmul,
-               "microservices": microservices, "md": md}
+EXPERIMENTS = {"table3": table3, "table3-memory": table3_memory, "table3-load": table3_load, "hackbench": hackbench, "nosv2": nosv2, "nosv3": nosv3,
+               "cholesky": cholesky, "matmul": matmul, "microservices": microservices, "md": md}
 
 
 def store(path, name, text):

@@ -36,7 +36,7 @@ struct sched_self {
     uint32_t interrupted;       /* its wait was ended by sched_interrupt */
     uint32_t spun;              /* it has just spun in vain: the core may sleep at once */
     uint64_t wait_avg;          /* ns: how long its waits took lately */
-    uint64_t spin_avg;          /* ... and its turns as a busy-waiter came after */
+    uint64_t turn_avg;          /* ... and its turns came after, when it had yielded */
     uint32_t look;              /* its turn to call sched.look */
     uint32_t joining;           /* it takes its process on again, while the others wait */
     uint32_t lock_name;         /* as which it holds the scheduler lock */

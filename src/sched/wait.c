@@ -176,12 +176,12 @@ static int offer_turn(struct sched *s, struct sched_self *me)
     return 1;
 }
 
-/* A busy-wait is left to the others' trials for as long as it lasts.  Where that is long, the kernel would run a soft waiter many
- * times for nothing: it sleeps. */
+/* Where a yielder's next turn is long in coming, since many take turns on the core or since a busy-wait is left to the others' trials for as long as
+ * it lasts, the kernel would run a soft waiter many times for nothing: it sleeps, and offers no turn to such. */
 #define FAR_NS 300000u
-static bool is_far(struct sched_self *me, bool spin) { return spin && me->spin_avg > FAR_NS; }
-static void spun_for(struct sched_self *me, uint64_t ns)
-{ me->spin_avg = (3 * me->spin_avg + (ns < 4 * FAR_NS ? ns : 4 * FAR_NS)) / 4; }
+static bool is_far(struct sched_self *me) { return me->turn_avg > FAR_NS; }
+static void had_turn(struct sched_self *me, uint64_t after)
+{ me->turn_avg = (3 * me->turn_avg + (after < 4 * FAR_NS ? after : 4 * FAR_NS)) / 4; }
 
 /* Holds the scheduler lock.  The thread runs on `core`: `next` (USF_NONE: nobody yet) has it from now on, and the thread queues. */
 static void pass_on(struct sched *s, struct sched_self *me, uint32_t core, uint32_t next, enum usf_why why, struct kicks *k)
@@ -196,7 +196,7 @@ static void pass_on(struct sched *s, struct sched_self *me, uint32_t core, uint3
  * found nobody so often (some 100 us) fetches a yielder from another core. */
 #define VAIN_TURNS 256u
 #define NEAR_TURNS 64u
-static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why, bool spin)
+static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
 {
     struct usf_task *t = own(s, me);
     struct kicks k = {0};
@@ -224,9 +224,9 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why, b
     }
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
-    if (why == USF_WHY_YIELD && !is_far(me, spin)) soft_park(s, me, now);
+    if (why == USF_WHY_YIELD && !is_far(me)) soft_park(s, me, now);
     core_wait_turn(s, me);
-    if (spin) spun_for(me, t->start_ns - now);
+    if (why == USF_WHY_YIELD) had_turn(me, t->start_ns > now ? t->start_ns - now : 0);
     return true;
 }
 
@@ -255,8 +255,8 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
         return false;
     if (sched_keeps_core(s, me)) return false;
     /* An offer that nobody took: none of those that wait softly here has use for a turn. */
-    int taken = is_far(me, spin) || (spin && me->vain) ? 0 : offer_turn(s, me);
-    if (taken == 0) return give_way(s, me, USF_WHY_YIELD, spin);
+    int taken = is_far(me) || (spin && me->vain) ? 0 : offer_turn(s, me);
+    if (taken == 0) return give_way(s, me, USF_WHY_YIELD);
     me->vain = spin && taken > 0;
     if (taken < 0) {
         /* The kernel runs us: our turn again?  Nobody is to take it before we wait softly: soft_park's exchange
@@ -265,7 +265,7 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
         uint64_t now = os_now();
         if (state_of(t) != USF_TASK_RUNNING) soft_park(s, me, now);
         core_wait_turn(s, me);
-        if (spin) spun_for(me, t->start_ns > now ? t->start_ns - now : 0);
+        had_turn(me, t->start_ns > now ? t->start_ns - now : 0);
     }
     return true;
 }
@@ -300,7 +300,7 @@ void sched_preempt(struct sched *s, struct sched_self *me)
     if (has && !atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return;
     away_no_guest(s, me);
     core_count(&own(s, me)->n.preemptions, 1);
-    give_way(s, me, USF_WHY_PREEMPT, false);
+    give_way(s, me, USF_WHY_PREEMPT);
 }
 
 void sched_move(struct sched *s, struct sched_self *me)

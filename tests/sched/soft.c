@@ -103,7 +103,7 @@ static void be_soft(struct thread *t)
         atomic_store(&s.cores[i].soft_pause, 0);
         if (below(t, 2)) atomic_store(&s.cores[i].soft_seen, os_cycles());
     }
-    t->self.wait_avg = 0;
+    t->self.wait_avg = t->self.turn_avg = 0;
 }
 
 static void yield(struct thread *t)

@@ -2,6 +2,7 @@
 #include "sim/internal.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define DEEP_NS 500000u     /* a CPU that has idled for so long sleeps as deeply as it does */
 
@@ -375,14 +376,12 @@ void sim_step_in_vain(struct sim *s, uint32_t cpu, struct sim_thread *t)
 static void step(struct sim *s, uint32_t cpu, struct sim_thread *t)
 {
     sim_speed_demand(s, cpu, false);
-    s->self = t;
     s->waker = cpu;
     do {
         t->req = SIM_REQ_NONE;
-        sim_switch(&s->engine_sp, t->sp);
+        if (!sim_fiber_run(s, t)) return;
         if (t->req == SIM_REQ_FLUSH || s->nr_trace > SIM_TRACE_CAP / 2) sim_trace_flush(s);
     } while (t->req == SIM_REQ_FLUSH);
-    s->self = 0;
     s->wake_delay = 0;
     obey(s, cpu, t);
     s->waker = SIM_NONE;
@@ -419,12 +418,13 @@ void sim_cpu_event(struct sim *s, uint32_t cpu)
 int sim_cpus_init(struct sim *s)
 {
     const struct sim_machine *m = s->m;
-    s->cpu = calloc(m->nr_cpus, sizeof *s->cpu);
+    s->cpu = aligned_alloc(64, m->nr_cpus * sizeof *s->cpu);
     s->node = calloc(m->nr_nodes, sizeof *s->node);
     s->phys_first = calloc(m->nr_phys + 2, sizeof *s->phys_first);
     s->phys_cpus = calloc(m->nr_cpus, sizeof *s->phys_cpus);
     s->phys_busy = calloc(m->nr_phys, sizeof *s->phys_busy);
     if (!s->cpu || !s->node || !s->phys_first || !s->phys_cpus || !s->phys_busy) return -ENOMEM;
+    memset(s->cpu, 0, m->nr_cpus * sizeof *s->cpu);
     for (uint32_t i = 0; i < m->nr_nodes; i++) {
         s->node[i].factor = 1000;
         s->node[i].cpu = calloc(m->nr_cpus, sizeof *s->node[i].cpu);
@@ -438,6 +438,7 @@ int sim_cpus_init(struct sim *s)
     }
     for (uint32_t p = 0; p < m->nr_phys; p++) s->phys_first[p + 2] += s->phys_first[p + 1];
     for (uint32_t i = 0; i < m->nr_cpus; i++) s->phys_cpus[s->phys_first[m->cpu[i].phys + 1]++] = i;
+    for (uint32_t i = 0; i < m->nr_cpus; i++) s->cpu[i].smt = s->phys_first[m->cpu[i].phys + 1] - s->phys_first[m->cpu[i].phys] > 1;
     return 0;
 }
 

@@ -4,10 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define STACKS_AT_ONCE 256u
-#define THREADS_AT_ONCE 4096u
 #define DEFAULT_LIMIT_NS (365ull * 86400 * 1000000000)
 #define STUCK_NS 10000000000ull     /* of virtual time without any work: all wait for each other, busily */
 #define TELL_EVERY (1u << 20)
@@ -96,92 +93,23 @@ void sim_poke(struct sim *s, struct sim_thread *t)
 
 /* ---- threads ---------------------------------------------------------------------------------------- */
 
-static void *stack_get(struct sim *s)
-{
-    if (!s->free_stack) {
-        void **chunks = realloc(s->chunk, (s->nr_chunks + 1) * sizeof *chunks);
-        if (!chunks) return 0;
-        s->chunk = chunks;
-        char *p = mmap(0, STACKS_AT_ONCE * SIM_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED) return 0;
-        chunks[s->nr_chunks++] = p;
-        /* The link lies at the upper end, in the page that will be used first. */
-        for (uint32_t i = STACKS_AT_ONCE; i-- > 0;) {
-            *(void **)(void *)(p + (i + 1) * SIM_STACK - 8) = s->free_stack;
-            s->free_stack = p + i * SIM_STACK;
-        }
-    }
-    char *stack = s->free_stack;
-    s->free_stack = *(void **)(void *)(stack + SIM_STACK - 8);
-    return stack;
-}
-
-static void stack_put(struct sim *s, char *stack)
-{
-    *(void **)(void *)(stack + SIM_STACK - 8) = s->free_stack;
-    s->free_stack = stack;
-}
-
-/* As sim_switch left it: six registers, then where to return to.  Stacks begin at different lines of their pages: else all
- * threads' frames would compete for a few sets of the host's caches. */
-static void *fiber_prepare(char *stack, uint32_t id, void (*run)(void))
-{
-    void **sp = (void **)(void *)(stack + SIM_STACK - 64 - id * 7 % 24 * 64);
-    *--sp = 0;                  /* run's own return address: it does not return */
-    *--sp = (void *)run;
-    for (int i = 0; i < 6; i++) *--sp = 0;
-    return sp;
-}
-
-static bool threads_grow(struct sim *s)
-{
-    uint32_t n = s->threads_cap ? 2 * s->threads_cap : 256;
-    struct sim_thread **thread = realloc(s->thread, n * sizeof *thread);
-    if (thread) s->thread = thread;
-    uint32_t *next = realloc(s->next_free, n * sizeof *next);
-    if (next) s->next_free = next;
-    if (!thread || !next || sim_heap_grow(&s->heap, s->id_thread + n)) return false;
-    memset(thread + s->threads_cap, 0, (n - s->threads_cap) * sizeof *thread);
-    s->threads_cap = n;
-    return true;
-}
-
-/* In large pages, where there are some: of a hundred thousand threads hardly one is in the host's caches when its time comes. */
-static struct sim_thread *from_block(struct sim *s, uint32_t i)
-{
-    if (i % THREADS_AT_ONCE == 0) {
-        struct sim_thread **blocks = realloc(s->block, (s->nr_blocks + 1) * sizeof *blocks);
-        if (!blocks) return 0;
-        s->block = blocks;
-        size_t size = THREADS_AT_ONCE * sizeof(struct sim_thread);
-        void *p = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED) return 0;
-        if (i) madvise(p, size, MADV_HUGEPAGE);     /* not worth it for the few of a small simulation */
-        blocks[s->nr_blocks++] = p;
-    }
-    return &s->block[i / THREADS_AT_ONCE][i % THREADS_AT_ONCE];
-}
-
 static struct sim_thread *slot_get(struct sim *s)
 {
-    uint32_t id = s->free_thread;
-    if (id) {
-        s->free_thread = s->next_free[id - 1];
-        return s->thread[id - 1];
+    uint32_t id = s->free_thread ? s->free_thread - 1 : s->nr_threads;
+    if (s->free_thread) {
+        s->free_thread = sim_thread(s, id)->next_of_inst;
+    } else {
+        if (sim_heap_grow(&s->heap, s->id_thread + id + 1) || (id == s->nr_blocks * SIM_BLOCK && !sim_block_add(s))) return 0;
+        s->nr_threads++;
     }
-    if (s->nr_threads == s->threads_cap && !threads_grow(s)) return 0;
-    struct sim_thread *t = from_block(s, s->nr_threads);
-    if (!t) return 0;
-    s->thread[s->nr_threads] = t;
-    t->k.id = s->nr_threads++;
-    return t;
+    sim_thread(s, id)->k.id = id;
+    return sim_thread(s, id);
 }
 
 struct sim_thread *sim_thread_new(struct sim *s, struct sim_inst *i, uint32_t code)
 {
     struct sim_thread *t = slot_get(s);
-    void *stack = t ? stack_get(s) : 0;
-    if (!stack) {
+    if (!t) {
         sim_fail(s, -ENOMEM, "no memory for another thread, there are %u", s->threads_live);
         return 0;
     }
@@ -189,9 +117,10 @@ struct sim_thread *sim_thread_new(struct sim *s, struct sim_inst *i, uint32_t co
     *t = (struct sim_thread){
         .k = {.id = id, .program = i->index, .cpu = SIM_NONE, .bound = SIM_NONE, .allowed = i->p->cpus, .nice = i->p->nice,
               .priority = (int32_t)i->p->rt_priority, .kclass = i->p->kclass, .state = SIM_K_NEW},
-        .stack = stack, .sp = fiber_prepare(stack, id, sim_thread_run), .inst = i, .code = code, .home = SIM_NONE, .last_cpu = SIM_NONE,
+        .inst = i, .code = code, .home = SIM_NONE, .last_cpu = SIM_NONE,
         .parent = SIM_NONE, .number = i->next_number++, .next_of_inst = i->threads, .self = {.task = USF_NONE},
     };
+    sim_fiber_begin(s, t, sim_thread_run);
     t->random = sim_mix(s->c->seed * 0x9e3779b97f4a7c15ull + sim_mix(((uint64_t)i->index << 32 | t->number) + 1));
     if (i->threads) sim_thread(s, i->threads - 1)->prev_of_inst = id + 1;
     i->threads = id + 1;
@@ -215,9 +144,8 @@ static void forget(struct sim *s, struct sim_thread *t)
     else i->threads = t->next_of_inst;
     i->nr_threads--;
     s->threads_live--;
-    stack_put(s, t->stack);
-    t->stack = 0;
-    s->next_free[id] = s->free_thread;
+    sim_fiber_end(s, t);
+    t->next_of_inst = s->free_thread;
     s->free_thread = id + 1;
 }
 
@@ -312,27 +240,34 @@ static bool may_go_on(struct sim *s)
     return !s->error;
 }
 
-/* What the next event will need, one step for each that it comes nearer: the CPU, its thread, that one's stack and task.  With a hundred
- * thousand threads nothing of that is in the host's caches. */
-static void fetch_ahead(const struct sim *s)
+/* What the next events will need, one step for each level of the heap that one comes nearer: the CPU, its thread, that one's stack and task.
+ * With a hundred thousand threads nothing of that is in the host's caches. */
+static void fetch(const struct sim *s, uint32_t id, uint32_t level)
 {
-    const struct sim_heap *h = &s->heap;
-    for (uint32_t i = h->nr < 5 ? h->nr : 5; i-- > 0;) {
-        uint32_t id = sim_heap_id(h->e[i]);
-        if (id >= s->m->nr_cpus) continue;
-        const struct sim_cpu_state *c = &s->cpu[id];
-        if (c->current == SIM_NONE) continue;
-        const struct sim_thread *t = s->thread[c->current];
-        const char *at = (const char *)t, *stack = t->sp;
-        if (i) {
-            for (uint32_t l = 0; l < sizeof *t; l += 64) __builtin_prefetch(at + l, 1);
-            continue;
-        }
-        for (uint32_t l = 0; l < 640; l += 64) __builtin_prefetch(stack + l, 1);
-        if (!s->h || t->self.task == USF_NONE) continue;
-        at = (const char *)&s->monitor->s.tasks[t->self.task];
-        for (uint32_t l = 0; l < sizeof(struct usf_task); l += 64) __builtin_prefetch(at + l, 1);
+    uint32_t thread = id >= s->id_thread ? id - s->id_thread : id < s->m->nr_cpus && level < 2 ? s->cpu[id].current : SIM_NONE;
+    if (id < s->m->nr_cpus && level == 2) {
+        sim_fetch(&s->cpu[id], offsetof(struct sim_cpu_state, data[1]));
+        if (sim_under_usf(s)) sim_usf_fetch_core(s, id);
     }
+    if (thread == SIM_NONE) return;
+    const struct sim_thread *t = sim_thread(s, thread);
+    if (level) {
+        sim_fetch(t, SIM_THREAD_HOT);
+        return;
+    }
+    sim_fiber_fetch(s, t);
+    if (id >= s->id_thread && t->k.bound != SIM_NONE) fetch(s, t->k.bound, 2);      /* where it will go on */
+    if (sim_under_usf(s)) sim_usf_fetch(s, t);
+}
+
+static void fetch_ahead(struct sim *s)
+{
+    struct sim_heap *h = &s->heap;
+    for (uint32_t m = h->fresh; m; m &= m - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(m);
+        if (i < h->nr) fetch(s, sim_heap_id(h->e[i]), i == 0 ? 0 : i < 5 ? 1 : 2);
+    }
+    h->fresh = 0;
 }
 
 static void loop(struct sim *s)
@@ -370,7 +305,7 @@ static int begin(struct sim *s)
     s->st->program = calloc(w->nr_programs, sizeof *s->st->program);
     s->trace = malloc(SIM_TRACE_CAP * sizeof *s->trace);
     s->kdata = calloc(1, s->k->inst_size + 8);
-    if (!s->inst || !s->st->program || !s->trace || !s->kdata || sim_heap_grow(&s->heap, s->id_thread + 1) || sim_cpus_init(s)) return -ENOMEM;
+    if (!s->inst || !s->st->program || !s->trace || !s->kdata || sim_heap_grow(&s->heap, s->id_thread + 1) || sim_cpus_init(s) || sim_fibers_init(s)) return -ENOMEM;
     s->st->nr_programs = s->inst_left = s->nr_arrivals = w->nr_programs;
     for (uint32_t i = 0; i < w->nr_programs; i++) {
         s->inst[i] = (struct sim_inst){.p = &w->program[i], .st = &s->st->program[i], .index = i};
@@ -424,14 +359,9 @@ static void end(struct sim *s)
     if (s->k->fini) s->k->fini(s);
     for (uint32_t i = 0; s->inst && i < s->c->workload->nr_programs; i++) sim_inst_free(&s->inst[i]);
     sim_usf_free(s);
-    for (uint32_t i = 0; i < s->nr_blocks; i++) munmap(s->block[i], THREADS_AT_ONCE * sizeof(struct sim_thread));
-    free(s->block);
-    for (uint32_t i = 0; i < s->nr_chunks; i++) munmap(s->chunk[i], STACKS_AT_ONCE * SIM_STACK);
+    sim_fibers_free(s);
     sim_cpus_free(s);
     sim_heap_free(&s->heap);
-    free(s->chunk);
-    free(s->thread);
-    free(s->next_free);
     free(s->inst);
     free(s->trace);
     free(s->kdata);
@@ -465,7 +395,7 @@ int sim_run(const struct sim_config *c, struct sim_stats *out, char *why, unsign
 uint64_t sim_now(const struct sim *s) { return s->now; }
 const struct sim_machine *sim_machine_of(const struct sim *s) { return s->m; }
 void *sim_kdata(struct sim *s) { return s->kdata; }
-struct sim_kthread *sim_kthread(struct sim *s, uint32_t id) { return &s->thread[id]->k; }
+struct sim_kthread *sim_kthread(struct sim *s, uint32_t id) { return &sim_thread(s, id)->k; }
 uint32_t sim_nr_programs(const struct sim *s) { return s->c->workload->nr_programs; }
 void sim_ksettle(struct sim *s, uint32_t cpu) { sim_account(s, cpu); }
 uint32_t sim_kcurrent(const struct sim *s, uint32_t cpu) { return s->cpu[cpu].current; }

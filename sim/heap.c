@@ -1,6 +1,6 @@
 /* sim/heap.c - the engine's events: an indexed heap of four children each.  SPDX-License-Identifier: Apache-2.0
  *
- * Four entries are one cache line.  The order of events of one time does not depend on when they were set: internal.h. */
+ * The order of events of one time does not depend on when they were set: internal.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,7 @@ static void put(struct sim_heap *h, uint32_t i, struct sim_heap_entry e)
 {
     h->e[i] = e;
     h->pos[ID(e)] = i + 1;
+    if (i < SIM_HEAP_NEAR) h->fresh |= 1u << i;
 }
 
 static void up(struct sim_heap *h, uint32_t i, struct sim_heap_entry e)
@@ -49,11 +50,14 @@ int sim_heap_grow(struct sim_heap *h, uint32_t ids)
     if (ids >= 1u << ID_BITS) return -ENOMEM;
     uint32_t n = h->ids ? h->ids : 64;
     while (n < ids) n *= 2;
-    struct sim_heap_entry *e = realloc(h->e, n * sizeof *e);
-    if (e) h->e = e;
+    struct sim_heap_entry *mem = aligned_alloc(64, (n + 4) * sizeof *mem);
     uint32_t *pos = realloc(h->pos, n * sizeof *pos);
     if (pos) h->pos = pos;
-    if (!e || !pos) return -ENOMEM;
+    if (!mem || !pos) return free(mem), -ENOMEM;
+    if (h->nr) memcpy(mem + 3, h->e, h->nr * sizeof *mem);
+    free(h->mem);
+    h->mem = mem;
+    h->e = mem + 3;
     memset(pos + h->ids, 0, (n - h->ids) * sizeof *pos);
     h->ids = n;
     return 0;
@@ -98,7 +102,7 @@ bool sim_heap_pop(struct sim_heap *h, uint32_t *id, uint64_t *time)
 
 void sim_heap_free(struct sim_heap *h)
 {
-    free(h->e);
+    free(h->mem);
     free(h->pos);
     *h = (struct sim_heap){0};
 }

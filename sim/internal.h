@@ -1,6 +1,6 @@
 /* sim/internal.h - between the files of the simulator's engine.  SPDX-License-Identifier: Apache-2.0
  *
- * Threads are fibers: each executes its program's operations on a stack of its own, and at one instant of virtual time, until it asks for
+ * Threads are fibers: each executes its program's operations (fiber.c), and at one instant of virtual time, until it asks for
  * something that takes time (enum sim_req); then the engine goes on with the next event.  What an operation costs is added to the thread's
  * `debt` and paid with the next time that it runs, or by the CPU before its next thread: so most operations take no event of their own.
  *
@@ -26,11 +26,14 @@
 #define SIM_ID_BITS 24u
 struct sim_heap_entry { uint64_t time, key; };  /* key: rank << SIM_ID_BITS | id */
 static inline uint32_t sim_heap_id(struct sim_heap_entry e) { return (uint32_t)(e.key & ((1u << SIM_ID_BITS) - 1)); }
+#define SIM_HEAP_NEAR 21u               /* the first entries: those of three levels */
 struct sim_heap {
     struct sim_heap_entry *e;
+    void *mem;                  /* ... lies in this, such that four children are a cache line */
     uint32_t *pos;              /* [ids]: index + 1 in e, 0: none */
     uint32_t nr, ids;
     uint32_t cpus;              /* ids below are CPUs */
+    uint32_t fresh;             /* bit i: another has come to e[i], of the near ones, since somebody looked (engine.c) */
 };
 int  sim_heap_grow(struct sim_heap *h, uint32_t ids);
 void sim_heap_set(struct sim_heap *h, uint32_t id, uint64_t time);     /* SIM_NEVER: none */
@@ -39,13 +42,9 @@ uint64_t sim_heap_key(const struct sim_heap *h, uint32_t id, uint64_t time);
 bool sim_heap_pop(struct sim_heap *h, uint32_t *id, uint64_t *time);
 void sim_heap_free(struct sim_heap *h);
 
-/* ---- fibers (engine.c, switch.S) ---------------------------------------------------------------- */
-/* Policies have whole sets of cores on the stack. */
-#if USF_CORES_MAX > 256
-#define SIM_STACK 65536u
-#else
-#define SIM_STACK 16384u
-#endif
+/* ---- fibers (fiber.c, switch.S) ----------------------------------------------------------------- */
+#define SIM_BLOCK  4096u    /* threads made at a time */
+#define SIM_FRAMES 1280u    /* bytes of a stack: as deep as most are when they wait */
 void sim_switch(void **save, void *to);
 
 /* ---- threads ------------------------------------------------------------------------------------ */
@@ -57,20 +56,18 @@ struct sim_queue { uint32_t head, tail, len; };     /* of waiters, ids + 1 */
 
 struct sim_team;
 struct sim_lock;
+/* What most steps of a thread need comes first, whole lines of it: of a hundred thousand threads hardly one is in the host's caches when its
+ * time comes, and the engine fetches these ahead. */
 struct sim_thread {
-    struct sim_kthread k;
-    void *sp;                   /* of its fiber, while it does not execute */
-    void *stack;                /* null: its stack has been given back */
+    struct sched_self self;
+    void *deep;                 /* its frames, while they do not fit into SIM_FRAMES; or null */
+    uint64_t stamp;
+    void *sp;                   /* of its fiber, while it does not execute; null: it has ended */
     struct sim_inst *inst;      /* its program's instance */
     uint64_t lead, over, cold, rem, debt;
     uint64_t random;
-    uint64_t ready_at;          /* ns: since when it wants a CPU; 0: it does not, or has one */
-    uint64_t slept_at;          /* ns: since when it waits; 0: it does not */
-    uint64_t wait_since, stamp, granted_at;
-    uint64_t strangers_at;      /* usf: when it last let the kernel choose while it waited busily */
     uint8_t  req, mode, how, granted, signal, in_os, yields;
     uint8_t  yielding;          /* its fiber stands at a yield within a busy-wait: it yields whenever it runs, until granted */
-    uint64_t yields_until;      /* ... or until then, ns; 0: no bound */
     uint8_t  on_enqueue;        /* it spins, and wants to be poked when another is queued on its CPU */
     uint8_t  timed, working;
     uint8_t  in_queue, useful;  /* under usf: it is in the policy's queues; ... and would do something but wait on (counted in sim.useful) */
@@ -80,23 +77,32 @@ struct sim_thread {
     uint8_t  doing;             /* enum sim_op_kind */
     uint16_t memory;            /* of the work at hand */
     uint32_t mbps;
+    uint64_t ready_at;          /* ns: since when it wants a CPU; 0: it does not, or has one */
+    uint64_t slept_at;          /* ns: since when it waits; 0: it does not */
+    const void *futex;          /* sleeps on this word */
+    uint32_t last_cpu;
     uint32_t home;              /* node of its memory: where it first ran; SIM_NONE */
-    uint32_t last_cpu, move_to;
+    uint32_t wait_next, wait_prev;      /* in a queue of waiters: id + 1; prev: unless it is the first */
+    struct sim_queue *waits_in; /* ... this one; null: in none */
+    uint64_t wait_since, granted_at;
+    struct sim_lock *held;
+    struct sim_team *team;      /* it is a member of, in the region at hand */
+    uint32_t team_number, lost_turn;    /* within the team, the master being 0; who lost time when it was not there to take its turn */
+    struct sim_team *own;       /* the last that it is the master of */
+    _Alignas(64) struct sim_kthread k;
+    uint64_t yields_until;      /* while yielding: ... or until then, ns; 0: no bound */
+    uint64_t strangers_at;      /* usf: when it last let the kernel choose while it waited busily */
+    uint32_t move_to;
     uint32_t code;              /* that it executes, SIM_NO_CODE: member of a team */
     uint32_t number;            /* within its program */
     uint32_t children, parent, parent_number;   /* spawned and not ended; by whom */
-    uint32_t wait_next, wait_prev;      /* in a queue of waiters: id + 1 */
-    struct sim_queue *waits_in; /* ... this one; null: in none */
-    uint32_t next_of_inst, prev_of_inst;        /* id + 1 */
+    uint32_t next_of_inst, prev_of_inst;        /* id + 1; next: also of the free ones */
     uint32_t spin_at;           /* index + 1 in the list of spinners */
     struct sim_queue join, dock;        /* it waits for its children; for its team's next region */
-    uint32_t team_number, lost_turn;    /* within the team, the master being 0; who lost time when it was not there to take its turn */
-    const void *futex;          /* sleeps on this word */
-    struct sim_team *team;      /* it is a member of, in the region at hand */
-    struct sim_team *own;       /* the last that it is the master of */
-    struct sim_lock *held;
-    struct sched_self self;
+    uint32_t deep_cap;
 } __attribute__((aligned(64)));
+/* The lines that are fetched: with what the model of the kernel under usf knows of it. */
+#define SIM_THREAD_HOT offsetof(struct sim_thread, k.data[1])
 
 struct sim_lock {
     uint32_t owner;             /* id + 1; 0: free */
@@ -142,7 +148,8 @@ struct sim_cpu_state {
     uint32_t nr_queued;
     uint32_t demand_at;         /* index + 1 in its node's list of demanding CPUs */
     uint32_t speed;
-    uint8_t  resched, busy;
+    uint8_t  resched;
+    uint8_t  smt;               /* its core has more hardware threads */
     uint8_t  vain;              /* enum sim_vain, vain.c */
     uint64_t begin;             /* accounted up to here */
     uint64_t carry;             /* ns of kernel time left by who has gone */
@@ -150,7 +157,7 @@ struct sim_cpu_state {
     uint64_t tick_at;
     uint64_t work, spin, kernel, idle;      /* ns */
     uint64_t data[SIM_KCPU_DATA / 8];
-};
+} __attribute__((aligned(64)));
 /* Is a CPU whose threads do nothing but yield to each other simulated yield by yield, left alone, or brought up to date? */
 enum sim_vain { SIM_VAIN_NOT, SIM_VAIN_LEFT, SIM_VAIN_CATCHES_UP };
 struct sim_node_state { uint64_t demand; uint32_t factor, nr, *cpu; };
@@ -169,15 +176,14 @@ struct sim {
     struct sim_cpu_state *cpu;
     struct sim_node_state *node;
     uint32_t *phys_first, *phys_cpus, *phys_busy;       /* hardware threads of core p: phys_cpus[phys_first[p] .. phys_first[p+1]) */
-    struct sim_thread **thread;         /* [threads_cap] */
-    uint32_t nr_threads, threads_cap, threads_live, free_thread, *next_free;
+    struct sim_thread **block; uint32_t nr_blocks;      /* of SIM_BLOCK threads each: thread i is [i / SIM_BLOCK][i % SIM_BLOCK] */
+    uint32_t nr_threads, threads_live, free_thread;     /* so many were ever used; first free one, id + 1 */
     struct sim_inst *inst;
     uint32_t inst_left;
     struct sim_thread *self;            /* whose fiber executes; null: the engine */
     void *engine_sp;
-    void *free_stack;
-    void **chunk; uint32_t nr_chunks;   /* of stacks */
-    struct sim_thread **block; uint32_t nr_blocks;      /* of threads */
+    char *stack_end;
+    struct sim_thread *on_stack;        /* whose frames lie there, or null */
     uint32_t id_monitor, id_balance, id_inst, id_thread;        /* first ids of events */
     uint32_t waker;                     /* CPU of who is waking, SIM_NONE */
     uint64_t wake_delay;                /* ... and how much later than now it comes to it */
@@ -187,7 +193,6 @@ struct sim {
     struct sim_view *monitor;
     struct sched_watcher *watcher;
     struct sched_spin *spins;
-    uint32_t *task_thread;              /* [max_tasks] thread of each */
     uint64_t lock_free_at, looked_at;
     bool looks;
     uint32_t useful;            /* threads in the policy's queues that would do something but wait on */
@@ -210,7 +215,8 @@ struct sim {
 #define SIM_TRACE_CAP 4096u
 extern struct sim *sim_the;     /* the one that runs: for os.c */
 
-static inline struct sim_thread *sim_thread(struct sim *s, uint32_t id) { return s->thread[id]; }
+static inline struct sim_thread *sim_thread(const struct sim *s, uint32_t id) { return &s->block[id / SIM_BLOCK][id % SIM_BLOCK]; }
+static inline void sim_fetch(const void *at, size_t size) { for (size_t i = 0; i < size; i += 64) __builtin_prefetch((const char *)at + i, 1); }
 static inline bool sim_under_usf(const struct sim *s) { return s->h != 0; }
 
 /* engine.c */
@@ -225,6 +231,14 @@ struct sim_thread *sim_thread_new(struct sim *s, struct sim_inst *i, uint32_t co
 void sim_thread_gone(struct sim *s, struct sim_thread *t);
 void sim_inst_end(struct sim *s, struct sim_inst *i);
 void sim_mark_ready(struct sim *s, struct sim_thread *t);
+/* fiber.c */
+bool sim_block_add(struct sim *s);
+int  sim_fibers_init(struct sim *s);
+void sim_fibers_free(struct sim *s);
+void sim_fiber_begin(struct sim *s, struct sim_thread *t, void (*run)(void));
+void sim_fiber_end(struct sim *s, struct sim_thread *t);
+bool sim_fiber_run(struct sim *s, struct sim_thread *t);
+void sim_fiber_fetch(const struct sim *s, const struct sim_thread *t);
 /* cpu.c */
 int  sim_cpus_init(struct sim *s);
 void sim_cpus_free(struct sim *s);
@@ -270,6 +284,9 @@ void sim_usf_signal(struct sim_thread *t);      /* the nudge's handler */
 void sim_usf_granted(struct sim_thread *t);     /* what it waits for */
 void sim_usf_look(struct sim *s);               /* the monitor's event */
 void sim_usf_after(struct sim *s);              /* after each step of a fiber */
+struct sim_thread *sim_usf_thread(const struct sim *s, uint32_t task);     /* null: it has ended */
+void sim_usf_fetch(const struct sim *s, const struct sim_thread *t);        /* the records of a thread that is about to do something, */
+void sim_usf_fetch_core(const struct sim *s, uint32_t cpu);                 /* ... and of its core */
 bool sim_usf_check(struct sim *s);
 uint32_t sim_usf_width(struct sim *s, struct sim_inst *i);
 struct usf_header *sim_segment_new(const struct sim_config *c, size_t *size);

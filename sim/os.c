@@ -30,10 +30,8 @@ static struct sim_thread *sleeper_on(struct sim *s, const void *word)
 {
     size_t at = (size_t)((const char *)word - (const char *)s->h) - s->h->off_tasks;
     if ((const char *)word < (const char *)s->h + s->h->off_tasks) return 0;
-    size_t task = at / sizeof(struct usf_task);
-    if (task >= s->h->max_tasks || s->task_thread[task] == SIM_NONE) return 0;
-    struct sim_thread *t = sim_thread(s, s->task_thread[task]);
-    return t->stack && t->futex == word ? t : 0;
+    struct sim_thread *t = sim_usf_thread(s, (uint32_t)(at / sizeof(struct usf_task)));
+    return t && t->sp && t->futex == word ? t : 0;
 }
 
 /* Deadlines on a thread's own park word have no effect but a look after the monitor, which the simulator does not lose. */

@@ -98,7 +98,7 @@ static void child_ends(struct sim_thread *t)
     struct sim *s = sim_the;
     if (t->parent == SIM_NONE) return;
     struct sim_thread *parent = sim_thread(s, t->parent);
-    if (!parent->stack || parent->inst != t->inst || parent->number != t->parent_number) return;    /* it has ended, unjoined */
+    if (!parent->sp || parent->inst != t->inst || parent->number != t->parent_number) return;    /* it has ended, unjoined */
     parent->children--;
     if (!parent->children && parent->join.head) sim_grant(t, &parent->join, 1);
 }

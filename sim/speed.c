@@ -9,7 +9,7 @@ uint32_t sim_speed_of(struct sim *s, uint32_t cpu)
 {
     const struct sim_thread *t = sim_thread(s, s->cpu[cpu].current);
     const struct sim_cpu *place = &s->m->cpu[cpu];
-    uint32_t busy = s->phys_busy[place->phys];
+    uint32_t busy = s->cpu[cpu].smt ? s->phys_busy[place->phys] : 1;
     uint64_t speed = SIM_SPEED;
     if (busy > 1) speed = speed * s->m->smt_speed[busy < SIM_SMT_MAX ? busy : SIM_SMT_MAX] / 1000;
     if (t->mode == SIM_MODE_WORK && t->memory && t->home != SIM_NONE) {
@@ -20,28 +20,18 @@ uint32_t sim_speed_of(struct sim *s, uint32_t cpu)
     return speed ? (uint32_t)speed : 1;
 }
 
-static void siblings_change(struct sim *s, uint32_t cpu)
+/* Some of a core's hardware threads begin or cease to be busy. */
+static void siblings_change(struct sim *s, uint32_t cpu, int by)
 {
+    if (!s->cpu[cpu].smt) return;
     uint32_t p = s->m->cpu[cpu].phys;
+    s->phys_busy[p] += (uint32_t)by;
     for (uint32_t i = s->phys_first[p]; i < s->phys_first[p + 1]; i++)
         if (s->phys_cpus[i] != cpu && s->cpu[s->phys_cpus[i]].current != SIM_NONE) sim_retime(s, s->phys_cpus[i]);
 }
 
-void sim_speed_start(struct sim *s, uint32_t cpu)
-{
-    uint32_t p = s->m->cpu[cpu].phys;
-    s->phys_busy[p]++;
-    s->cpu[cpu].busy = 1;
-    if (s->phys_first[p + 1] - s->phys_first[p] > 1) siblings_change(s, cpu);
-}
-
-void sim_speed_stop(struct sim *s, uint32_t cpu)
-{
-    uint32_t p = s->m->cpu[cpu].phys;
-    s->phys_busy[p]--;
-    s->cpu[cpu].busy = 0;
-    if (s->phys_first[p + 1] - s->phys_first[p] > 1) siblings_change(s, cpu);
-}
+void sim_speed_start(struct sim *s, uint32_t cpu) { siblings_change(s, cpu, 1); }
+void sim_speed_stop(struct sim *s, uint32_t cpu) { siblings_change(s, cpu, -1); }
 
 static void demand_changed(struct sim *s, uint32_t node, uint32_t but)
 {

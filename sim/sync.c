@@ -22,7 +22,7 @@ struct sim_thread *sim_queue_pop(struct sim *s, struct sim_queue *q)
     if (!q->head) return 0;
     struct sim_thread *t = sim_thread(s, q->head - 1);
     q->head = t->wait_next;
-    if (q->head) sim_thread(s, q->head - 1)->wait_prev = 0;
+    if (q->head) sim_fetch(sim_thread(s, q->head - 1), SIM_THREAD_HOT);     /* its own turn comes, some time */
     else q->tail = 0;
     q->len--;
     t->wait_next = 0;
@@ -35,7 +35,7 @@ void sim_queue_leave(struct sim *s, struct sim_thread *t)
 {
     struct sim_queue *q = t->waits_in;
     if (!q) return;
-    if (t->wait_prev) sim_thread(s, t->wait_prev - 1)->wait_next = t->wait_next;
+    if (q->head != t->k.id + 1) sim_thread(s, t->wait_prev - 1)->wait_next = t->wait_next;
     else q->head = t->wait_next;
     if (t->wait_next) sim_thread(s, t->wait_next - 1)->wait_prev = t->wait_prev;
     else q->tail = t->wait_prev;
@@ -114,7 +114,10 @@ void sim_grant(struct sim_thread *waker, struct sim_queue *q, uint32_t n)
         struct sim_thread *t = sim_queue_pop(s, q);
         sim_touch(s, t);
         t->granted = 1;
-        if (sim_under_usf(s)) sim_usf_granted(t);
+        if (sim_under_usf(s)) {
+            sim_usf_fetch(s, t);
+            sim_usf_granted(t);
+        }
         t->granted_at = s->now;
         t->lost_turn = t->k.state == SIM_K_RUNNING ? 0 : 1 + q->len;
         if (t->how == SIM_HOW_SPINS) {

@@ -22,6 +22,15 @@
 static struct sim_view *view_of(struct usf_pol *p) { return (struct sim_view *)(void *)((char *)p - offsetof(struct sim_view, s.pol)); }
 static struct usf_task *record(struct sim_thread *t) { return &t->inst->view->s.tasks[t->self.task]; }
 
+/* Null: the task has ended. */
+static struct sim_thread *thread_of(const struct sched *v, uint32_t task)
+{
+    int32_t tid = atomic_load_explicit(&v->tasks[task].tid, memory_order_relaxed);
+    return tid ? sim_thread(sim_the, (uint32_t)tid - 1) : 0;
+}
+
+static void forget(const struct sched *v, uint32_t task) { atomic_store_explicit(&v->tasks[task].tid, 0, memory_order_relaxed); }
+
 /* ---- hooks ----------------------------------------------------------------------------------------- */
 
 /* Is it in the policy's queues, and has it use for a core? */
@@ -39,19 +48,20 @@ void sim_usf_granted(struct sim_thread *t) { set_queued(t, t->in_queue); }
 static void on_enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
     struct sim *s = sim_the;
+    struct sim_thread *t = thread_of(&view_of(p)->s, task);
     s->asks = true;
-    sim_mark_ready(s, sim_thread(s, s->task_thread[task]));
-    set_queued(sim_thread(s, s->task_thread[task]), true);
+    sim_mark_ready(s, t);
+    set_queued(t, true);
     if (why != USF_WHY_YIELD) s->pokes++;
     view_of(p)->inner.enqueue(p, task, why);
 }
 
 static void on_started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
-    struct sim *s = sim_the;
-    uint32_t poller = atomic_load(&view_of(p)->s.cores[core].poller);
-    set_queued(sim_thread(s, s->task_thread[task]), false);
-    if (poller && !(poller & USF_MAIL)) sim_poke(s, sim_thread(s, s->task_thread[poller - 1]));
+    const struct sched *v = &view_of(p)->s;
+    uint32_t poller = atomic_load(&v->cores[core].poller);
+    set_queued(thread_of(v, task), false);
+    if (poller && !(poller & USF_MAIL)) sim_poke(sim_the, thread_of(v, poller - 1));
     view_of(p)->inner.started(p, core, task);
 }
 
@@ -63,17 +73,22 @@ static void on_stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 
 static void on_dequeue(struct usf_pol *p, uint32_t task)
 {
-    struct sim *s = sim_the;
-    if (s->task_thread[task] != SIM_NONE) set_queued(sim_thread(s, s->task_thread[task]), false);
+    struct sim_thread *t = thread_of(&view_of(p)->s, task);
+    if (t) set_queued(t, false);
     view_of(p)->inner.dequeue(p, task);
 }
 
-/* Others have to find the thread by its task from here on: it may wait for its first core. */
-static void on_task_add(struct usf_pol *p, uint32_t task)
+/* Whoever is chosen has waited for long: all that is known of it comes at once, not one record after another. */
+static uint32_t on_pick(struct usf_pol *p, uint32_t core)
 {
-    struct sim *s = sim_the;
-    if (s->self && s->self->self.task == task) s->task_thread[task] = s->self->k.id;
-    view_of(p)->inner.task_add(p, task);
+    const struct sim_view *v = view_of(p);
+    uint32_t task = v->inner.pick(p, core);
+    if (task >= v->s.h->max_tasks) return task;
+    sim_fetch(&v->s.tasks[task], sizeof(struct usf_task));
+    __builtin_prefetch(&v->s.spins[task]);
+    const struct sim_thread *t = thread_of(&v->s, task);
+    if (t) sim_fetch(t, SIM_THREAD_HOT);
+    return task;
 }
 
 /* The policy may have been replaced since: its operations are the new one's then, and bare. */
@@ -85,7 +100,7 @@ static void hook(struct sim_view *v)
     v->s.ops.started = on_started;
     v->s.ops.stopped = on_stopped;
     v->s.ops.dequeue = on_dequeue;
-    v->s.ops.task_add = on_task_add;
+    v->s.ops.pick = on_pick;
 }
 
 static bool would_leave(uint32_t place, const void *regs) { return ((const struct sim_thread *)regs)->granted; }
@@ -128,11 +143,9 @@ int sim_usf_init(struct sim *s)
     s->h = sim_segment_new(s->c, &s->segment);
     if (!s->h) return -ENOMEM;
     s->watcher = calloc(1, sizeof *s->watcher);
-    s->task_thread = malloc(USF_MAX_TASKS * sizeof *s->task_thread);
     s->spins = mmap(0, USF_MAX_TASKS * sizeof *s->spins, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (s->spins == MAP_FAILED) s->spins = 0;
-    if (!s->watcher || !s->task_thread || !s->spins) return -ENOMEM;
-    memset(s->task_thread, 0xff, USF_MAX_TASKS * sizeof *s->task_thread);
+    if (!s->watcher || !s->spins) return -ENOMEM;
     s->monitor = view_new(s);
     if (!s->monitor) return *s->why ? -EINVAL : -ENOMEM;
     sched_watch_begin(&s->monitor->s);
@@ -146,7 +159,6 @@ void sim_usf_free(struct sim *s)
     if (s->spins) munmap(s->spins, USF_MAX_TASKS * sizeof *s->spins);
     if (s->h) sim_segment_free(s->h, s->segment);
     free(s->watcher);
-    free(s->task_thread);
     free(s->spinner);
     free(s->monitor);
 }
@@ -195,7 +207,7 @@ void sim_usf_leave(struct sim *s, struct sim_inst *i)
     if (i->view->s.proc != USF_NONE) sched_proc_remove(&s->monitor->s, 0, i->view->s.proc, false);
     for (uint32_t id = i->threads; id; id = sim_thread(s, id - 1)->next_of_inst) {
         struct sim_thread *t = sim_thread(s, id - 1);
-        if (t->self.task != USF_NONE) s->task_thread[t->self.task] = SIM_NONE;
+        if (t->self.task != USF_NONE) forget(&s->monitor->s, t->self.task);
         set_queued(t, false);
         set_at_rest(t, false, false);
         if (t->spin_at) {
@@ -248,7 +260,7 @@ void sim_usf_detach(struct sim_thread *t)
     uint32_t task = t->self.task;
     pay(s, t);
     sched_detach(&t->inst->view->s, &t->self, true);
-    s->task_thread[task] = SIM_NONE;
+    forget(&t->inst->view->s, task);
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------- */
@@ -503,9 +515,8 @@ void sim_usf_signal(struct sim_thread *t)
 static void nudge(void *arg, uint32_t task)
 {
     struct sim *s = arg;
-    if (s->task_thread[task] == SIM_NONE) return;
-    struct sim_thread *t = sim_thread(s, s->task_thread[task]);
-    if (t->signal || (t->k.state != SIM_K_RUNNING && t->k.state != SIM_K_QUEUED)) return;
+    struct sim_thread *t = thread_of(&s->monitor->s, task);
+    if (!t || t->signal || (t->k.state != SIM_K_RUNNING && t->k.state != SIM_K_QUEUED)) return;
     t->signal = 1;
     if (t->k.state != SIM_K_RUNNING) return;        /* the rest when it runs */
     sim_account(s, t->k.cpu);
@@ -515,10 +526,8 @@ static void nudge(void *arg, uint32_t task)
 
 static char state(void *arg, uint32_t task)
 {
-    struct sim *s = arg;
-    uint32_t id = s->task_thread[task];
-    if (id == SIM_NONE) return 'S';
-    return sim_thread(s, id)->k.state == SIM_K_ASLEEP ? 'S' : 'R';
+    const struct sim_thread *t = thread_of(&((struct sim *)arg)->monitor->s, task);
+    return !t || t->k.state == SIM_K_ASLEEP ? 'S' : 'R';
 }
 
 void sim_usf_look(struct sim *s)
@@ -537,6 +546,15 @@ void sim_usf_look(struct sim *s)
     sim_heap_set(&s->heap, s->id_monitor, next == UINT64_MAX ? SIM_NEVER : s->now + (next ? next : 1));
     sim_usf_after(s);
 }
+
+struct sim_thread *sim_usf_thread(const struct sim *s, uint32_t task)
+{ return task < s->h->max_tasks ? thread_of(&s->monitor->s, task) : 0; }
+
+void sim_usf_fetch(const struct sim *s, const struct sim_thread *t)
+{ if (t->self.task != USF_NONE) sim_fetch(&s->monitor->s.tasks[t->self.task], sizeof(struct usf_task)); }
+
+void sim_usf_fetch_core(const struct sim *s, uint32_t cpu)
+{ sim_fetch(&s->monitor->s.cores[cpu], offsetof(struct usf_core, pol.data) + 64); }
 
 void sim_usf_after(struct sim *s)
 {
@@ -561,7 +579,7 @@ void sim_usf_after(struct sim *s)
     for (uint32_t w = 0; s->asks && w < USF_CORE_WORDS; w++)        /* those that kept their cores, and are asked again */
         for (uint64_t m = s->keeps[w]; m; m &= m - 1) {
             const struct usf_pol_core *c = &s->monitor->s.cores[w * 64 + (uint32_t)__builtin_ctzll(m)].pol;
-            if (!c->keeps_until && c->current != USF_NONE) sim_poke(s, sim_thread(s, s->task_thread[c->current]));
+            if (!c->keeps_until && c->current != USF_NONE) sim_poke(s, thread_of(&s->monitor->s, c->current));
         }
     s->asks = false;
 }

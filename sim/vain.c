@@ -40,7 +40,7 @@ bool sim_is_in_vain(const struct sim *s, const struct sim_thread *t)
 
 bool sim_kyields(const struct sim *s, const struct sim_kthread *k, uint64_t *until)
 {
-    const struct sim_thread *t = s->thread[k->id];
+    const struct sim_thread *t = sim_thread(s, k->id);
     if (!sim_is_in_vain(s, t)) return false;
     if (t->yields_until && t->yields_until < *until) *until = t->yields_until;
     return true;

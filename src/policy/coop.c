@@ -54,7 +54,6 @@ struct USF_POLICY_STATE inst {
     uint32_t dice;
 };
 struct USF_POLICY_STATE core {
-    uint64_t same_llc[CORE_WORDS], same_node[CORE_WORDS];
     uint64_t since;             /* ns, when `proc` began its turn here */
     struct usf_fifo yielded;
     uint32_t proc;              /* process served, + 1; 0 = none yet */
@@ -63,6 +62,7 @@ struct USF_POLICY_STATE core {
     uint16_t overdue;           /* the last choice was a yielder that had waited too long, */
     uint16_t keeps_turn;        /* ... and is to be started */
     uint32_t choices;           /* while processes had priorities */
+    uint64_t same_llc[CORE_WORDS], same_node[CORE_WORDS];
 };
 struct USF_POLICY_STATE proc {
     struct usf_fifo ready[CORES];
@@ -102,6 +102,7 @@ static uint32_t nearest(struct usf_pol *p, const uint64_t *a, const uint64_t *b,
 {
     const struct core *c = core_of(p, core);
     uint64_t both[CORE_WORDS], any = 0;
+    if ((a[core / 64] & b[core / 64]) >> (core % 64) & 1) return core;
     for (int w = 0; w < CORE_WORDS; w++) any |= both[w] = a[w] & b[w];
     if (!any) return USF_NONE;
     return usf_nearest_core(both, c->same_llc, c->same_node, core);

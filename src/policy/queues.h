@@ -42,11 +42,11 @@ struct USF_POLICY_STATE pq_inst {
     uint32_t dice;
 };
 struct USF_POLICY_STATE pq_core {
-    uint64_t same_llc[PQ_CORE_WORDS], same_node[PQ_CORE_WORDS];
     struct usf_fifo yielded;
     uint16_t looks;             /* choices among yielders, modulo a power of two */
     uint16_t overdue;           /* the last choice was a yielder that had waited too long */
     uint32_t spin_begin, spin_last;     /* us, modulo 2^32: first and latest of a row of yields */
+    uint64_t same_llc[PQ_CORE_WORDS], same_node[PQ_CORE_WORDS];
 };
 struct USF_POLICY_STATE pq_proc {
     struct usf_fifo ready[PQ_CORES];

@@ -168,6 +168,9 @@ static bool is_free(unsigned state) { return state == USF_CORE_IDLE || state == 
 static bool idle_mask(struct sched *s, const struct usf_pol_proc *p, uint64_t out[USF_CORE_WORDS])
 {
     uint64_t any = 0;
+    for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= atomic_load(&s->h->idle[i]);
+    if (!any) return false;     /* as on a large machine with enough to do it is most of the time */
+    any = 0;
     for (unsigned i = 0; i < USF_CORE_WORDS; i++)
         any |= out[i] = atomic_load(&s->h->idle[i]) & p->cores[i];
     return any != 0;

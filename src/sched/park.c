@@ -174,8 +174,8 @@ void core_arrive(struct sched *s, struct sched_self *me)
     park_go_on(s, me);
 }
 
-/* The core was taken before we got to use it. */
-static void queue_again(struct sched *s, struct sched_self *me)
+/* The core was taken before we got to use it.  Not inlined: who parks is not to keep its frame for that. */
+static __attribute__((noinline)) void queue_again(struct sched *s, struct sched_self *me)
 {
     struct kicks k = {0};
     if (!core_enter(s, me)) return;

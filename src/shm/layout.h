@@ -138,19 +138,19 @@ struct usf_core {
     _Atomic uint32_t poller;    /* task id + 1 of the thread that polls this idle core, 0 = none;
                                    USF_MAIL | task id + 1: dispatched here, the poller wakes it */
     uint32_t reserved0;
-    uint64_t lent_loan;         /* the loan that was seen, while tasks waited, */
+    uint64_t busy_ns, idle_ns;
     _Atomic uint64_t progress;  /* bumped at each scheduling point on this core */
     _Atomic uint64_t poll_ns;   /* governor: how long to poll next time */
     _Atomic uint64_t poll_avg;  /* ... moving average of idle times, ns; a lost update does no harm */
     uint64_t idle_since;        /* ns */
-    uint64_t lent_since;        /* ... when first, ns, */
     struct usf_pol_core pol;    /* 184 bytes */
-    uint64_t busy_ns, idle_ns;
     /* Estimates, relaxed: whoever waits softly here reads and writes them, and lost updates do no harm. */
     _Atomic uint64_t soft_after;    /* ns: nobody waits softly before this time, */
     _Atomic uint64_t soft_pause;    /* ... which was set so many ns ahead */
     _Atomic uint64_t soft_seen; /* cycles: when a soft waiter was last run here and had no turn */
     _Atomic uint64_t offers;    /* turns offered to whom the kernel runs */
+    uint64_t lent_loan;         /* the loan that was seen, while tasks waited, */
+    uint64_t lent_since;        /* ... when first, ns, */
     uint64_t lent_word;         /* ... and the word then; all three under the lock */
     uint64_t tail[2];
 };
@@ -374,10 +374,10 @@ struct usf_header {
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
-    F(usf_core, word) F(usf_core, poller) F(usf_core, lent_loan) F(usf_core, progress) \
+    F(usf_core, word) F(usf_core, poller) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) \
-    F(usf_core, lent_word) F(usf_core, tail) \
+    F(usf_core, lent_loan) F(usf_core, lent_since) F(usf_core, lent_word) F(usf_core, tail) \
     F(usf_proc, state) F(usf_proc, space) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, pol) \
     F(usf_proc, gone) F(usf_proc, may) F(usf_proc, quota) F(usf_proc, quota_group) \

@@ -39,16 +39,14 @@ static void __attribute__((noreturn)) in_child(const struct job *j, int fd, pid_
     _exit(good ? 0 : 1);
 }
 
+/* False: errno says why. */
 static bool start(struct child *c, const struct job *jobs, uint32_t i)
 {
     int fd[2];
     pid_t parent = getpid();
     fflush(stdout);
     fflush(stderr);
-    if (pipe(fd)) {
-        trouble("a pipe cannot be made: %s", strerror(errno));
-        return false;
-    }
+    if (pipe(fd)) return false;
     pid_t pid = fork();
     if (!pid) {
         close(fd[0]);
@@ -56,7 +54,6 @@ static bool start(struct child *c, const struct job *jobs, uint32_t i)
     }
     close(fd[1]);
     if (pid < 0) {
-        trouble("a process cannot be started: %s", strerror(errno));
         close(fd[0]);
         return false;
     }
@@ -120,7 +117,11 @@ bool jobs_run(const struct job *jobs, uint32_t nr, uint32_t at_once, struct outc
     bool good = child && fds;
     while (good && done < nr) {
         for (uint32_t k = 0; k < at_once && started < nr && good; k++)
-            if (!child[k].pid) good = start(&child[k], jobs, started), started += good, alive += good;
+            if (!child[k].pid) {
+                if (start(&child[k], jobs, started)) started++, alive++;
+                else if (alive) break;      /* fewer at a time, then */
+                else good = false, trouble("a process cannot be started: %s", strerror(errno));
+            }
         if (!alive) break;
         for (uint32_t k = 0; k < at_once; k++) fds[k] = (struct pollfd){.fd = child[k].pid ? child[k].fd : -1, .events = POLLIN};
         progress(done, nr);

@@ -213,7 +213,9 @@ static void do_part(enum part part, const char *word, uint64_t seed)
     _exit(0);
 }
 
-/* False: it failed, as page->failure and page->property say. */
+static char trouble[120];
+
+/* False: it failed, as page->failure and page->property say; or there is trouble, and nothing is known. */
 static bool run(enum part part, const char *word, uint64_t seed)
 {
     int status = 0;
@@ -224,9 +226,7 @@ static bool run(enum part part, const char *word, uint64_t seed)
     pid_t pid = fork();
     if (pid == 0) do_part(part, word, seed);
     if (pid < 0) {
-        page->property = CHECK_LOADS;
-        page->failure.outcome = CHECK_FAILED;
-        usf_format(page->failure.words, sizeof page->failure.words, "no process to check it in: %s", strerror(errno));
+        usf_format(trouble, sizeof trouble, "no process to check it in: %s", strerror(errno));
         return false;
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
@@ -248,6 +248,7 @@ static bool run(enum part part, const char *word, uint64_t seed)
 static void note_failure(struct check_result *r)
 {
     struct check_finding *f = &r->finding[page->property];
+    if (trouble[0]) return;
     if (f->outcome != CHECK_FAILED) *f = page->failure;     /* the first one is kept */
 }
 
@@ -315,13 +316,13 @@ static void check_object(const char *word, struct check_result *r)
     else note_failure(r);
 }
 
-static bool has_hung(const struct check_result *r)
-{ return strstr(r->finding[CHECK_RETURNS].words, "does not return") != NULL; }
+static bool is_over(const struct check_result *r)
+{ return trouble[0] || strstr(r->finding[CHECK_RETURNS].words, "does not return"); }
 
 static void check_all(const char *word, uint64_t seed, unsigned seeds, struct check_result *r)
 {
-    for (unsigned i = 0; i < seeds && !has_hung(r); i++) check_histories_of(word, seed + i, r);
-    for (unsigned i = 0; i < (seeds + 3) / 4 && !has_hung(r); i++) check_starvation_of(word, seed + i, r);
+    for (unsigned i = 0; i < seeds && !is_over(r); i++) check_histories_of(word, seed + i, r);
+    for (unsigned i = 0; i < (seeds + 3) / 4 && !is_over(r); i++) check_starvation_of(word, seed + i, r);
     for (unsigned p = 0; p < CHECK_ORDER; p++)
         if (!r->finding[p].words[0]) not_checked(r, (enum check_property)p, "the failures above came before");
 }
@@ -330,9 +331,10 @@ bool check_policy(const char *word, uint64_t seed, unsigned seeds, struct check_
 {
     bool well = true;
     memset(r, 0, sizeof *r);
+    trouble[0] = 0;
     page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
-        not_checked(r, CHECK_LOADS, "no memory for the check");
+        usf_format(r->trouble, sizeof r->trouble, "no memory for the check");
         return false;
     }
     if (run(LOOK, word, seed)) note_passed(r, CHECK_LOADS);
@@ -342,13 +344,14 @@ bool check_policy(const char *word, uint64_t seed, unsigned seeds, struct check_
     memcpy(r->cost, page->result.cost, sizeof r->cost);
     r->nr_costs = page->result.nr_costs;
     r->kernel = page->result.kernel;
-    if (r->finding[CHECK_LOADS].outcome != CHECK_FAILED && !r->kernel) {
+    if (!trouble[0] && r->finding[CHECK_LOADS].outcome != CHECK_FAILED && !r->kernel) {
         if (page->result.name[0]) note_passed(r, CHECK_LOADS);
         check_object(word, r);
         check_all(word, seed, seeds, r);
     }
     r->calls = page->calls;
     for (unsigned p = 0; p < CHECK_NR; p++) well &= r->finding[p].outcome != CHECK_FAILED;
+    memcpy(r->trouble, trouble, sizeof r->trouble);
     munmap(page, sizeof *page);
-    return well;
+    return well && !trouble[0];
 }

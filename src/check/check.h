@@ -57,10 +57,11 @@ struct check_result {
     unsigned nr_costs;
     uint64_t calls;             /* of operations, in all histories */
     uint64_t longest_wait, longest_yield;   /* ns of simulated time, among tasks of equal priority */
+    char trouble[120];          /* why it could not be checked to the end, which is no fault of the policy's; or "" */
 };
 
 /* Check the policy: a path with '/' in it is an object, else it is a built-in one's name (or `defaults`).  The histories of the
- * seeds seed .. seed+seeds-1.  False: something has failed.  Forks. */
+ * seeds seed .. seed+seeds-1.  False: something has failed, or there was trouble.  Forks. */
 bool check_policy(const char *word, uint64_t seed, unsigned seeds, struct check_result *r);
 
 /* The same word, loaded here.  Null: `why` gets a line. */

@@ -177,6 +177,7 @@ int policy_check(int argc, char **argv, bool machine)
     }
     if (!q.seed_given) q.seed = ((uint64_t)time(NULL) * 1000003u + (uint64_t)getpid()) % 1000000000u;
     bool well = check_policy(word, q.seed, q.seeds, &r);
+    if (r.trouble[0]) return usf_warn("%s could not be checked: %s", word, r.trouble), CLI_USAGE;
     if (q.machine) print_json(&q, &r, well);
     else print(&q, &r, well);
     return well ? CLI_OK : CLI_FAILED;

@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -66,6 +67,17 @@ class Check(unittest.TestCase):
                 self.assertIn(words, f["why"])
                 if op:
                     self.assertEqual(f["operation"], op)
+
+    def test_no_process_to_check_it_in(self):
+        """That is no fault of the policy's."""
+        other = {} if os.geteuid() else {"user": 60000 + os.getpid() % 5000, "group": 60000, "extra_groups": []}
+        try:
+            p = subprocess.run([USF, "policy", "check", "fifo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (0, 0)), **other)
+        except PermissionError:
+            self.skipTest("another user cannot execute it")
+        self.assertEqual((p.returncode, p.stdout), (125, ""), p.stderr)
+        self.assertIn("fifo could not be checked: no process", p.stderr)
 
     def test_a_seed_repeats_a_failure(self):
         for kind in ("idle", "anywhere"):

@@ -2,6 +2,7 @@
 # tests/sim/test_cli.py - usf sim: workloads, machines, results, command line.  SPDX-License-Identifier: Apache-2.0
 import json
 import os
+import resource
 import subprocess
 import tempfile
 import unittest
@@ -330,6 +331,21 @@ class CommandLine(Base):
             self.assertIn(f'  {word} ', self.sim('policies').stdout)
         for c in ('run', 'sweep', 'check', 'machines', 'workloads', 'policies', 'calibrate'):
             self.assertIn(f'usage: usf sim {c}', self.sim(c, '--help').stdout)
+
+    def test_few_processes(self):
+        """Where not as many may be started as are to run at once, fewer do."""
+        other = {} if os.geteuid() else {'user': 55000 + os.getpid() % 5000, 'group': 55000, 'extra_groups': []}
+        path = self.file(threads('compute 1ms'))
+        os.chmod(self.dir.name, 0o755)
+        try:
+            for most, code in ((0, 1), (2, 0)):
+                if code == 0 and not other:
+                    continue        # one's other processes count
+                r = subprocess.run([SIM, 'sweep', path, '--vary', 'machine=core:1,core:2,core:3,core:4', '-j', '4', '--csv'], capture_output=True, text=True,
+                                   timeout=120, preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_NPROC, (most, most)), **other)
+                self.assertEqual((r.returncode, len(r.stdout.splitlines())), (code, 0 if code else 5), r.stderr)
+        except PermissionError:
+            self.skipTest('another user cannot execute it')
 
     def test_library(self):
         for line in self.sim('workloads').stdout.splitlines():

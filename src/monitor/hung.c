@@ -53,16 +53,16 @@ static bool is_in_policy(struct usf_header *h, uint32_t space)
     return owns && is && was && is - was < 1u << 31 && is - was >= LOOPS_NS / 1000;
 }
 
-/* Is it to be given time?  It has the lock and is not in the way of dying: it may be that it does not get the CPU, or that it is lost in the
- * policy, which its CPU time tells in the end. */
+/* Is it to be given time?  It is runnable, and may only not get the CPU, which another in its place would not get either; or it is lost in the
+ * policy, which its CPU time tells in the end.  One that cannot be seen may be stopped; but while it has the lock it is safer to believe that it runs. */
 static bool is_to_be_waited_for(struct usf_header *h, uint32_t space)
 {
     const struct usf_space *sp = &h->space[space];
     int32_t pid = atomic_load(&sp->monitor_pid), tid = atomic_load(&sp->monitor_tid);
     bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + space;
     char first = os_thread_state(pid, pid), other = tid > 0 ? os_thread_state(pid, tid) : 0;
-    bool runs = first == 'R' || other == 'R' || (!first && !other);     /* (it cannot be seen from here) */
-    return owns && runs && os_now() - atomic_load(&sp->missed.since) < PATIENCE_NS && !is_in_policy(h, space);
+    bool runs = first == 'R' || other == 'R', unseen = !first && !other;
+    return (runs || (owns && unseen)) && os_now() - atomic_load(&sp->missed.since) < PATIENCE_NS && !is_in_policy(h, space);
 }
 
 static bool is_hung(struct usf_header *h, uint32_t space)

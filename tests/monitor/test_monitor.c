@@ -463,11 +463,36 @@ static int test_blind(void)
     return check_end();
 }
 
+/* One that wants the CPU may not get it: its successor would not, either. */
+static int test_starved(void)
+{
+    test_make(0);
+    struct usf_space *sp = &test_shm.h->space[0];
+    pid_t monitor = fork();
+    if (monitor == 0) {
+        alarm(50);
+        for (;;) {}
+    }
+    atomic_store(&sp->monitor_pid, monitor);
+    atomic_store(&test_shm.h->lock_stuck, 1);
+    CHECK_INT(monitor_end_hung(test_shm.h, 0, NULL), 0);       /* begins to count */
+    atomic_store(&sp->missed.looks, 100);
+    atomic_store(&sp->missed.since, os_now() - SECOND);
+    CHECK_INT(monitor_end_hung(test_shm.h, 0, NULL), 0);
+    atomic_store(&sp->missed.since, os_now() - 10 * SECOND);
+    CHECK_INT(monitor_end_hung(test_shm.h, 0, NULL), 1);
+    CHECK_INT(test_exit_code(monitor), -SIGKILL);
+    CHECK(!atomic_load(&sp->looped));
+    atomic_store(&test_shm.h->lock_stuck, 0);
+    ends(test_monitor(false));
+    return check_end();
+}
+
 static const struct { const char *name; int (*run)(void); } all[] = {
     {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"single", test_single},
     {"idle", test_idle}, {"linger", test_linger}, {"progress", test_progress}, {"lent", test_lent}, {"naps", test_naps},
     {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive}, {"exec", test_exec},
-    {"hung", test_hung}, {"blind", test_blind}, {"looks", test_looks},
+    {"hung", test_hung}, {"blind", test_blind}, {"starved", test_starved}, {"looks", test_looks},
 };
 
 int main(int argc, char **argv)

@@ -86,11 +86,10 @@ static const char *code_text(int code)
 static bool open_outputs(const struct job *j, struct watch *w, const struct sim_machine *m, const struct sim_workload *load, struct outcome *out)
 {
     if (j->trace && !(w->trace = out_trace_open(j->trace, m, load, out->why, sizeof out->why))) return false;
-    if (j->gantt && !(w->gantt = out_gantt_new(m, load))) {
-        snprintf(out->why, sizeof out->why, "out of memory");
-        return false;
-    }
-    return true;
+    if (!j->gantt || (w->gantt = out_gantt_open(j->gantt, m, load, out->why, sizeof out->why))) return true;
+    char why[256];
+    if (w->trace) out_trace_close(w->trace, 0, why, sizeof why);
+    return false;
 }
 
 static void close_outputs(const struct job *j, struct watch *w, uint64_t end, struct outcome *out)
@@ -98,8 +97,7 @@ static void close_outputs(const struct job *j, struct watch *w, uint64_t end, st
     char why[256], title[160];
     snprintf(title, sizeof title, "%s, policy %s, seed %llu", j->workload, j->policy, (unsigned long long)j->seed);
     bool bad = w->trace && out_trace_close(w->trace, end, why, sizeof why);
-    bad |= w->gantt && out_gantt_write(w->gantt, j->gantt, title, end, why, sizeof why);
-    out_gantt_free(w->gantt);
+    bad |= w->gantt && out_gantt_close(w->gantt, title, end, why, sizeof why);
     if (!bad || out->code) return;
     out->code = -EIO;
     snprintf(out->why, sizeof out->why, "%s", why);

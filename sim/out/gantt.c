@@ -18,6 +18,8 @@ struct state { uint64_t since, waits; uint32_t program, cpu; bool runs, waiting;
 struct out_gantt {
     const struct sim_workload *w;
     const struct sim_machine *m;
+    const char *path;
+    FILE *f;
     struct bin *bin;        /* [cpu * BINS] */
     struct state *state;
     uint32_t nr;
@@ -25,21 +27,29 @@ struct out_gantt {
     bool failed;
 };
 
-struct out_gantt *out_gantt_new(const struct sim_machine *m, const struct sim_workload *w)
+static int cannot(const char *path, const char *because, char *why, size_t cap)
+{
+    snprintf(why, cap, "cannot write '%.150s': %s", path, because);
+    return -1;
+}
+
+struct out_gantt *out_gantt_open(const char *path, const struct sim_machine *m, const struct sim_workload *w, char *why, size_t cap)
 {
     struct out_gantt *g = calloc(1, sizeof *g);
-    struct bin *bin = g ? calloc((size_t)m->nr_cpus * BINS, sizeof *bin) : NULL;
-    if (!bin) {
+    struct bin *bin = calloc((size_t)m->nr_cpus * BINS, sizeof *bin);
+    FILE *f = !g || !bin ? NULL : strcmp(path, "-") ? fopen(path, "we") : stdout;
+    if (!f) {
+        cannot(path, g && bin ? strerror(errno) : "out of memory", why, cap);
+        free(bin);
         free(g);
         return NULL;
     }
-    *g = (struct out_gantt){.w = w, .m = m, .bin = bin, .width = 1000};
+    *g = (struct out_gantt){.w = w, .m = m, .path = path, .f = f, .bin = bin, .width = 1000};
     return g;
 }
 
-void out_gantt_free(struct out_gantt *g)
+static void done(struct out_gantt *g)
 {
-    if (!g) return;
     free(g->bin);
     free(g->state);
     free(g);
@@ -211,21 +221,14 @@ static void plain(FILE *f, const struct out_gantt *g, const char *title, uint64_
     fputs("small letters: busy-waiting; . = idle\n", f);
 }
 
-int out_gantt_write(struct out_gantt *g, const char *path, const char *title, uint64_t end, char *why, size_t cap)
+int out_gantt_close(struct out_gantt *g, const char *title, uint64_t end, char *why, size_t cap)
 {
-    size_t len = strlen(path);
+    size_t len = strlen(g->path);
     for (uint32_t i = 0; i < g->nr; i++) stop(g, &g->state[i], end);
-    bool out = !strcmp(path, "-");
-    FILE *f = out ? stdout : fopen(path, "we");
-    if (!f || g->failed) {
-        snprintf(why, cap, "cannot write '%.150s': %s", path, g->failed ? "out of memory" : strerror(errno));
-        if (f && !out) fclose(f);
-        return -1;
-    }
-    if (len > 4 && !strcmp(path + len - 4, ".svg")) svg(f, g, title, end);
-    else plain(f, g, title, end);
-    bool bad = ferror(f);
-    bad |= out ? fflush(f) != 0 : fclose(f) != 0;
-    if (bad) snprintf(why, cap, "'%.150s' could not be written", path);
-    return bad ? -1 : 0;
+    if (!g->failed) (len > 4 && !strcmp(g->path + len - 4, ".svg") ? svg : plain)(g->f, g, title, end);
+    bool bad = ferror(g->f);
+    bad |= (g->f == stdout ? fflush(g->f) : fclose(g->f)) != 0;
+    int r = g->failed ? cannot(g->path, "out of memory", why, cap) : bad ? cannot(g->path, "it could not be written to its end", why, cap) : 0;
+    done(g);
+    return r;
 }

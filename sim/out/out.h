@@ -58,9 +58,8 @@ int out_trace_close(struct out_trace *t, uint64_t end, char *why, size_t cap);  
 
 /* ---- gantt.c: who ran where, when: SVG, or text if the name does not end in .svg ------------------ */
 struct out_gantt;
-struct out_gantt *out_gantt_new(const struct sim_machine *m, const struct sim_workload *w);     /* null: out of memory */
+struct out_gantt *out_gantt_open(const char *path, const struct sim_machine *m, const struct sim_workload *w, char *why, size_t cap);
 void out_gantt_event(struct out_gantt *g, const struct sim_trace *e);
-int out_gantt_write(struct out_gantt *g, const char *path, const char *title, uint64_t end, char *why, size_t cap);
-void out_gantt_free(struct out_gantt *g);
+int out_gantt_close(struct out_gantt *g, const char *title, uint64_t end, char *why, size_t cap);
 
 #endif

@@ -282,7 +282,8 @@ class Results(Base):
         self.assertIn('A = p #0', out)
         self.sim('run', path, '-p', 'coop,fifo', '--trace', self.path('x.json'))
         self.assertTrue(os.path.exists(self.path('x.coop.1.json')) and os.path.exists(self.path('x.fifo.1.json')))
-        self.assertIn('cannot write', self.sim('run', path, '--trace', self.path('no/t.json'), code=1).stdout)
+        for file in '--trace', '--gantt':      # at once, and not after a simulation of hours
+            self.assertIn('cannot write', self.sim('run', path, '--events', '10', file, self.path('no/file'), code=1).stdout)
 
     def test_large_machine(self):
         r = self.run_json(threads('parallel 300\ncompute 1ms\nend'), '-m', 'package:4 core:512')

@@ -18,7 +18,7 @@ enum { THREADS = 4, CORES = 8, TASKS = 160, ROUNDS = 120, BATCH = 40, PRODUCERS 
 enum where { QUEUED = -1, OUT = -2 };       /* else the thread that has it */
 
 static struct usf_pol_task tasks[NR];
-static _Alignas(64) struct { struct usf_pol_core c; char pad[16]; } cores[CORES];
+static _Alignas(64) struct { struct usf_pol_core c; char pad[8]; } cores[CORES];
 static struct usf_pol_proc procs[2];
 static uint8_t data[USF_POL_DATA] __attribute__((aligned(64)));
 static struct usf_pol pol;

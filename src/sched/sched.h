@@ -246,7 +246,10 @@ void sched_detach(struct sched *s, struct sched_self *me, bool ends);
 /* Block until woken; a token left by an earlier wake returns at once.  deadline: absolute ns on
  * CLOCK_MONOTONIC, 0 = none.  0 woken (or spurious: callers loop on their own condition), -ETIMEDOUT,
  * -EINTR (sched_interrupt).  On return the caller has a core in every case. */
-int  sched_block(struct sched *s, struct sched_self *me, uint64_t deadline);
+static inline int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline);
+/* ... but not if *word is that, which also says 0: what a handler on this thread writes there is seen, or the handler finds the thread blocked. */
+int  sched_block_unless(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is);
+static inline int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline) { return sched_block_unless(s, me, deadline, 0, 0); }
 /* For `usf ps`: what the thread is about to wait for (a futex's address, usf_wait_call). */
 static inline void sched_waits_for(struct sched *s, struct sched_self *me, uint32_t kind, uint64_t what)
 {

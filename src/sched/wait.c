@@ -32,7 +32,7 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took)
 static void come_back(struct sched *s, struct sched_self *me)
 { if (USF_UNLIKELY(me->where == SCHED_AWAY)) sched_return_core(s, me); }
 
-int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
+int sched_block_unless(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is)
 {
     struct usf_task *t = own(s, me);
     come_back(s, me);
@@ -40,7 +40,8 @@ int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline)
     me->interrupted = 0;
     away_no_guest(s, me);
     if (me->task == USF_NONE || !core_enter(s, me)) return -EINTR;
-    if (atomic_load_explicit(&t->token, memory_order_relaxed)) {
+    bool over = word && atomic_load_explicit(word, memory_order_relaxed) == is;
+    if (over || atomic_load_explicit(&t->token, memory_order_relaxed)) {
         bool has = state_of(t) == USF_TASK_RUNNING;     /* else it was a guest, or its core was taken unseen */
         atomic_store_explicit(&t->token, 0, memory_order_relaxed);
         if (!has) core_place(s, me->task, USF_WHY_RETURN, &k);

@@ -205,7 +205,8 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
             r = -ETIMEDOUT;
             break;
         }
-        r = sched_block(y->sched, me->sched, peek ? look : until);
+        USF_POINT("sync.waiting");
+        r = sched_block_unless(y->sched, me->sched, peek ? look : until, &w.state, SYNC_CANCELLED);
         if (me->sched->task != w.task) {    /* taken off the instance meanwhile: the kernel's from now on */
             r = 0;
             break;

@@ -7,6 +7,7 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -155,6 +156,47 @@ static void restart_after_requeue(void)
     say("  result %s", show(await_done(0)));
 }
 
+/* Signals that come when a wait is just beginning, while others want the core: it ends, or has not begun and waits. */
+#define SIGNALS 20000
+static _Atomic uint32_t rounds;
+static _Atomic bool over;
+
+static long wait_often(void *arg)
+{
+    self = arg;
+    for (long r = -EINTR; r == -EINTR; rounds++) r = SYS(SYS_futex, &word, FUTEX_WAIT | P, word, NULL);
+    return 0;
+}
+
+static long keep_busy(void *arg)
+{
+    while (!over) sched_yield();
+    return 0;
+}
+
+static void just_begun(uint64_t seed)
+{
+    handler(SIGUSR1, on_plain, 0);
+    rounds = over = 0;
+    for (int w = 1; w < 3; w++) tell_fn(w, keep_busy, NULL);
+    tell_fn(0, wait_often, &sh->w[0]);
+    for (int i = 0; i < SIGNALS; i++) {
+        uint32_t before = rounds;
+        int handled = sh->w[0].handled;
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        for (volatile uint32_t spin = (uint32_t)(seed >> 54); spin; spin--) { }
+        SYS(SYS_tgkill, getpid(), sh->w[0].tid, SIGUSR1);
+        int64_t end = now_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+        while (sh->w[0].handled == handled || (rounds == before && waiters(&word, P) == 0))
+            if (now_ns(CLOCK_MONOTONIC) > end) give_up("a wait that a signal has met neither ends nor waits");
+    }
+    over = 1;
+    await_queued(0, &word, P, 1);
+    say("interrupted again and again; wake: %s", show(SYS(SYS_futex, &word, FUTEX_WAKE | P, 1)));
+    await_done(0);
+    for (int w = 1; w < 3; w++) await_done(w);
+}
+
 static void nested_wait(void)
 {
     handler(SIGUSR1, on_nested, SA_RESTART);
@@ -204,13 +246,13 @@ static void stopped(struct timespec *timeout, int op, const char *what)
 
 void scenario_signals(uint64_t seed)
 {
-    (void)seed;
     far_abs = in_ns(CLOCK_MONOTONIC, LONG_TIMEOUT * 1000000000LL);
     workers_start(3, false);
     restarts();
     order_after_restart();
     restart_after_requeue();
     nested_wait();
+    just_begun(seed);
     unnoticed();
     stopped(NULL, FUTEX_WAIT | P, "wait");
     stopped(&far_rel, FUTEX_WAIT | P, "wait with timeout");

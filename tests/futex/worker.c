@@ -13,12 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_NS 20000000000LL
-
 struct shared *sh;
 static int nr_workers;
 
-static int64_t now_ns(clockid_t clock)
+int64_t now_ns(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);

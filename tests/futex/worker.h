@@ -66,7 +66,9 @@ void workers_stop(void);
 void tell(int w, const struct order *o);
 void tell_call(int w, long nr, long a, long b, long c, long d, long e, long f);
 void tell_fn(int w, long (*fn)(void *), void *arg);
-/* Wait until worker w is done; logs and ends the test when it takes longer than 20 s. */
+#define PATIENCE_NS 20000000000LL       /* what takes longer hangs */
+int64_t now_ns(clockid_t clock);
+/* Wait until worker w is done; logs and ends the test when it takes longer than that. */
 long await_done(int w);
 /* Number of waiters on a word, by the probe above; flags: 0 or FUTEX_PRIVATE_FLAG. */
 long waiters(uint32_t *word, int flags);

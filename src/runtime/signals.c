@@ -208,20 +208,29 @@ static uint64_t let_in_late(int sig, const struct kernel_sigaction *a, const uco
     return late;
 }
 
-/* Springboards have no unwind information: a handler that unwinds (pthread_cancel, throw) sees the patched
- * object's own address in their place.  False: the handler wants the thread to go on elsewhere. */
+/* Springboards and spin loops' stubs have no unwind information: a handler that unwinds (pthread_cancel, throw) sees the patched
+ * object's own address in their place, and its stack pointer there. */
+static void show_original(greg_t *regs)
+{
+    uint64_t sp = (uint64_t)regs[REG_RSP];
+    regs[REG_RIP] = (greg_t)spin_original_pc(gate_original_pc((uintptr_t)regs[REG_RIP]), &sp);
+    regs[REG_RSP] = (greg_t)sp;
+}
+
+/* False: the handler wants the thread to go on elsewhere. */
 static bool call_handler(const struct kernel_sigaction *a, int sig, siginfo_t *info, ucontext_t *uc)
 {
-    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP], *code = &below_entries(uc)->uc_mcontext.gregs[REG_RIP], true_pc = *code;
-    greg_t shown = (greg_t)gate_original_pc((uintptr_t)true_pc);
-    *code = shown;
+    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP], *regs = below_entries(uc)->uc_mcontext.gregs;
+    greg_t true_pc = regs[REG_RIP], true_sp = regs[REG_RSP];
+    show_original(regs);
+    greg_t shown = regs[REG_RIP], seen = *pc;
     uint64_t late = let_in_late(sig, a, uc);
-    greg_t seen = *pc;
     a->handler(sig, info, uc);
     if (*pc != seen) return false;
-    if (*code != shown || shown == true_pc) return true;
-    if (late) usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &late, 0, 8);     /* until the return: the springboard comes to light again */
-    *code = true_pc;
+    if (regs[REG_RIP] != shown || shown == true_pc) return true;
+    if (late) usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &late, 0, 8);     /* until the return: the stub comes to light again */
+    regs[REG_RIP] = true_pc;
+    regs[REG_RSP] = true_sp;
     return true;
 }
 

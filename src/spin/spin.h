@@ -72,15 +72,19 @@ enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_
 int spin_for_each_loop(const uint8_t *code, uintptr_t fstart, uintptr_t fend,
                        void (*fn)(const struct spin_loop *l, void *arg), void *arg);
 
-/* Offsets in a stub: of each instruction (to move a saved pc), and of the trial round that begins where the
- * back edges of each place go; 0: none. */
-struct spin_map { uint16_t insn[SPIN_MAX_INSNS], trial[SPIN_MAX_BACK]; };
+/* Offsets in a stub: of each instruction (to move a saved pc), of the calls of the runtime (from enters to entered), and of the trial round
+ * that begins where the back edges of each place go; 0: none. */
+struct spin_map { uint16_t insn[SPIN_MAX_INSNS], enters, entered, trial[SPIN_MAX_BACK]; };
 
 /* Build the loop's stub (copy of the loop, each back edge calling usf_spin_entry, exits jumping to
  * their original targets) into buf for execution at stub_addr.  Returns its length or 0 if it does not
  * fit / cannot be relocated.  A pure loop's stub has a second copy behind it, for one round on trial. */
 size_t spin_build_stub(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
                        uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map);
+
+/* Where the program would be, for whom it is in the stub at this offset, and how far its own stack pointer is above the stub's there.
+ * 0: in a round on trial, which is another's. */
+uintptr_t spin_stub_origin(const struct spin_loop *l, const struct spin_map *map, size_t at, uint64_t *shift);
 
 /* Entered by stubs on each back edge (spin_entry.S saves every register and the flags; static CFI that
  * unwinds to the loop's original place), calls this with the place: the loop's index, and which of its back edges
@@ -124,6 +128,9 @@ int  spin_commit(uint32_t site);
 uintptr_t spin_fix_pc(uintptr_t pc);
 /* The site whose original bytes or stub hold pc, or -1. */
 int  spin_site_at(uintptr_t pc);
+/* For unwinders, which know nothing of stubs: if pc lies in one, where the program itself would be, with *sp as its stack pointer there.
+ * Else pc. */
+uintptr_t spin_original_pc(uintptr_t pc, uint64_t *sp);
 /* The object at [start, end) was unmapped: its sites no longer exist.  (A site whose jump has vanished is noticed
  * anyhow before it is used; this saves the look.) */
 void spin_forget(uintptr_t start, uintptr_t end);

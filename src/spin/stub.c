@@ -1,7 +1,7 @@
 /* src/spin/stub.c - the copy of a loop that enters the runtime.  SPDX-License-Identifier: Apache-2.0
  *
  *   copied instructions, in address order; branches in their 32-bit form
- *   for each back edge's target T:
+ *   for each back edge's target T (enter_shift):
  *       lea -128(%rsp),%rsp          leave the red zone alone
  *       push head(%rip)              where the unwinder shall believe to be
  *       push $site
@@ -33,7 +33,8 @@ struct emit {
     bool ok;
     unsigned nr_back;
     struct { uint16_t target; size_t at; } back[SPIN_MAX_BACK];  /* target: index of insn */
-    size_t leaves, stays;        /* offsets of the ends of the trials */
+    size_t enters, entered;      /* offsets of the calls of the runtime */
+    size_t leaves, stays;        /* ... of the ends of the trials */
     size_t literals;             /* offset of the literals; known in the second pass */
 };
 
@@ -148,6 +149,12 @@ static void enter(struct emit *e, unsigned back)
     rip_literal(e, "\xff\x15", ENTRY);
     bytes(e, "\x48\x8d\xa4\x24\x90\x00\x00\x00", 8);
 }
+#define ENTER_SIZE 30u
+#define JUMP_SIZE  5u
+
+/* How far the stack pointer is from the loop's at this byte of the call. */
+static unsigned enter_shift(size_t at)
+{ return at < 5 || at >= ENTER_SIZE ? 0 : at < 11 ? 128 : at < 16 ? 136 : 144; }
 static void literals(struct emit *e, uintptr_t place)
 {
     while (e->ok && e->at % 8) bytes(e, "\xcc", 1);
@@ -202,11 +209,13 @@ static void pass(struct emit *e)
     e->map = e->live;
     e->from = -1;
     copy_insns(e, 0, e->l->nr_insns);
+    e->enters = e->at;
     for (unsigned i = 0; i < e->nr_back; i++) {
         e->back[i].at = e->at;
         enter(e, i);
         jump(e, e->addr + e->live[e->back[i].target]);
     }
+    e->entered = e->at;
     if (e->l->pure && e->nr_back <= MAX_TRIALS && e->l->nr_insns <= MAX_TRIAL_INSNS) trials(e);
     /* the unwinder looks up the byte before: the loop's first instruction */
     literals(e, e->l->head + e->l->insn[0].len);
@@ -216,13 +225,17 @@ static void pass_poll(struct emit *e)
     e->at = 0;
     e->map = e->live;
     e->from = -1;
+    e->enters = 0;
     enter(e, 0);
+    e->entered = e->at;
     copy_insns(e, 0, e->l->nr_insns);
     literals(e, e->l->head + 1);
 }
 
 static void report(const struct emit *e, struct spin_map *map)
 {
+    map->enters = (uint16_t)e->enters;
+    map->entered = (uint16_t)e->entered;
     for (unsigned k = 0; k < e->l->nr_insns; k++) map->insn[k] = e->live[k];
     for (unsigned i = 0; i < SPIN_MAX_BACK; i++) {
         bool can = e->leaves && i < e->nr_back && !is_not_tried(&e->l->insn[e->back[i].target]);
@@ -253,4 +266,24 @@ size_t spin_build_poll(const uint8_t *code, uintptr_t fstart, const struct spin_
                        uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map)
 {
     return build(pass_poll, code, fstart, l, site, buf, cap, stub_addr, map);
+}
+
+/* Between the copies of two instructions there may be a jump from one to where the next lies. */
+static uintptr_t copied(const struct spin_loop *l, const struct spin_map *map, size_t at)
+{
+    unsigned k = 0;
+    while (k + 1u < l->nr_insns && map->insn[k + 1] <= at) k++;
+    const struct spin_insn *i = &l->insn[k];
+    return l->head + i->off + (at - map->insn[k] < i->len ? 0 : i->len);
+}
+
+uintptr_t spin_stub_origin(const struct spin_loop *l, const struct spin_map *map, size_t at, uint64_t *shift)
+{
+    bool poll = !map->enters;
+    *shift = 0;
+    if (at >= map->enters && at < map->entered) {
+        *shift = enter_shift((at - map->enters) % (ENTER_SIZE + (poll ? 0 : JUMP_SIZE)));
+        return l->head;
+    }
+    return poll || at < map->enters ? copied(l, map, at) : 0;
 }

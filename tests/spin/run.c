@@ -1,12 +1,15 @@
 /* tests/spin/run.c - compiled loops, patched and run.  SPDX-License-Identifier: Apache-2.0
  * Usage: run FILE.so...   Each wait of loops.c and loops.rs that needs one word to end is patched wherever it has a
- * loop, called, and ended in its fifth round; what it returns must be as if it had waited by itself. */
+ * loop, called, and ended in its fifth round; what it returns must be as if it had waited by itself.  It is called once more step
+ * by step: at each instruction of a stub it is known where the loop itself would be, and its stack pointer there. */
 #include "doubles.h"
 #include "elffile.h"
 #include "spin/spin.h"
 #include <dlfcn.h>
 #include <link.h>
+#include <signal.h>
 #include <stdio.h>
+#include <ucontext.h>
 
 static int failures, runs;
 static unsigned rounds, trials, wrong;
@@ -51,6 +54,52 @@ static const struct { const char *name; long a, b, c; uint64_t begin, end; long 
     { "yes_random_backoff", M, 0, 0, 0, 1, 0, false }, { "yes_helps_when_told", M, M + 1, 0, 0, 1, 0, false },
 };
 
+/* ---- step by step ------------------------------------------------------------------------------- */
+
+static unsigned steps, entries, lost;
+static uint64_t loop_sp;                /* the stack pointer where the stub was last entered */
+
+static bool is_insn_or_exit(const struct spin_loop *l, uintptr_t pc)
+{
+    for (unsigned i = 0; i < l->nr_insns; i++) {
+        uintptr_t at = l->head + l->insn[i].off;
+        if (pc == at || pc == at + l->insn[i].len) return true;
+    }
+    return false;
+}
+
+__attribute__((target("general-regs-only"))) static void on_step(int sig, siginfo_t *info, void *context)
+{
+    const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+    uintptr_t pc = (uintptr_t)regs[REG_RIP];
+    uint64_t sp = (uint64_t)regs[REG_RSP];
+    int i = spin_site_at(pc);
+    const struct spin_site *s = &usf_spin_sites[i < 0 ? 0 : i];
+    bool inside = i >= 0 && pc >= s->stub && pc < s->stub_end;
+    uintptr_t origin = spin_original_pc(pc, &sp);
+    if (!inside) {
+        lost += origin != pc;
+        if (i >= 0) loop_sp = sp;
+        return;
+    }
+    if (s->map.enters && pc - s->stub >= s->map.entered) {      /* a round on trial */
+        lost += origin != pc || sp != (uint64_t)regs[REG_RSP];
+        return;
+    }
+    steps++;
+    entries += sp != (uint64_t)regs[REG_RSP];
+    lost += !is_insn_or_exit(&s->loop, origin) || sp != loop_sp;
+}
+
+#define TRAP_FLAG 0x100
+static void single_step(bool on)
+{
+    uint64_t flags = __builtin_ia32_readeflags_u64();
+    __builtin_ia32_writeeflags_u64(on ? flags | TRAP_FLAG : flags & ~(uint64_t)TRAP_FLAG);
+}
+
+/* ---- */
+
 static uintptr_t fstart;
 static int committed;
 static void patch(const struct spin_loop *l, void *arg)
@@ -61,6 +110,18 @@ static void patch(const struct spin_loop *l, void *arg)
 }
 static long argument(long a) { return a == M ? (long)memory : a == M + 1 ? (long)&memory[40] : a; }
 
+static long call(long (*fn)(long, long, long), unsigned k, bool stepping)
+{
+    memset(memory, 0, sizeof memory);
+    memory[0] = waits[k].begin;
+    end_value = waits[k].end;
+    rounds = 0;
+    if (stepping) single_step(true);
+    long r = fn(argument(waits[k].a), argument(waits[k].b), waits[k].c);
+    if (stepping) single_step(false);
+    return r;
+}
+
 static void run(const char *path, void *lib, unsigned k, size_t size)
 {
     long (*fn)(long, long, long) = (long (*)(long, long, long))dlsym(lib, waits[k].name);
@@ -69,18 +130,16 @@ static void run(const char *path, void *lib, unsigned k, size_t size)
     fstart = (uintptr_t)fn;
     committed = 0;
     spin_for_each_loop((void *)fstart, fstart, fstart + size, patch, NULL);
-    memset(memory, 0, sizeof memory);
-    memory[0] = waits[k].begin;
-    end_value = waits[k].end;
-    rounds = 0;
-    long r = fn(argument(waits[k].a), argument(waits[k].b), waits[k].c);
+    long r = call(fn, k, false), again = call(fn, k, true);
     runs++;
     bool as_tried = wrong == 0 || !strcmp(waits[k].name, "yes_both");   /* which waits for two words in turn */
     wrong = 0;
-    if (as_tried && committed && rounds >= 5 && (!waits[k].returns || (int)r == waits[k].result)) return;
+    bool right = !waits[k].returns || ((int)r == waits[k].result && (int)again == waits[k].result);
+    if (as_tried && committed && rounds >= 5 && right && !lost) return;
     failures++;
-    printf("%s: %s: %d loops, %u rounds, result %ld%s\n", path, waits[k].name, committed, rounds, r,
+    printf("%s: %s: %d loops, %u rounds, results %ld and %ld, lost at %u steps%s\n", path, waits[k].name, committed, rounds, r, again, lost,
            as_tried ? "" : ", but on trial it went otherwise");
+    lost = 0;
 }
 
 static void all(const char *path)
@@ -104,7 +163,8 @@ int main(int argc, char **argv)
 {
     alarm(60);
     usf_spin_round = on_round;
+    sigaction(SIGTRAP, &(struct sigaction){.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, NULL);
     for (int i = 1; i < argc; i++) all(argv[i]);
-    printf("%d runs, %u rounds on trial, %d failures\n", runs, trials, failures);
-    return failures || !runs || !trials;
+    printf("%d runs, %u rounds on trial, %u steps in stubs, %u of them with another stack pointer, %d failures\n", runs, trials, steps, entries, failures);
+    return failures || !runs || !trials || !entries;
 }

@@ -1,4 +1,4 @@
-/* tests/sched/single.c rejoin|guest - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|guest|keep - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +77,56 @@ static void guest(const struct os_cpuset *cpus)
     sched_detach(&s, &me, false);
 }
 
+/* A policy that says for how long a yielder keeps its core (usf_keep), and a thread that waits for that core. */
+static uint32_t asked;
+static bool keeps = true;
+static bool keeper(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    (void)task;
+    asked++;
+    usf_keep(usf_core(p, core), p->now + 1000000000000u);
+    return !keeps;
+}
+
+static void *take_turn(void *arg)
+{
+    struct sched_self me = {.task = USF_NONE};
+    CHECK(sched_attach(&s, &me, tid(), "other") == 0);
+    CHECK(s.cores[0].pol.keeps_until == 0);
+    sched_detach(&s, &me, false);
+    return arg;
+}
+
+/* It is asked once for a row of yields, but again after a pause, and after it has said so; who is put on the core begins without. */
+static void keep(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct usf_pol_core *core = &s.cores[0].pol;
+    pthread_t t;
+    (void)cpus;
+    s.ops.yield = keeper;
+    CHECK(sched_attach(&s, &me, tid(), "yields") == 0);
+    CHECK(pthread_create(&t, NULL, take_turn, NULL) == 0);
+    while (!atomic_load(&shm.h->nr_ready)) usleep(100);
+    CHECK(!sched_yield_core(&s, &me, false) && asked == 1);
+    for (uint32_t before = 0; before != asked;) {       /* on a busy machine there may be a pause between any two */
+        before = asked;
+        CHECK(!sched_yield_core(&s, &me, false));
+    }
+    asked = 0;
+    usleep(2 * USF_ROW_NS / 1000);
+    CHECK(!sched_yield_core(&s, &me, false) && asked == 1);
+    usf_keep(core, 0);
+    CHECK(!sched_yield_core(&s, &me, false) && asked == 2);
+    usf_keep(core, 1);                                  /* it is over */
+    CHECK(!sched_yield_core(&s, &me, false) && asked == 3);
+    usf_keep(core, 0);
+    keeps = false;
+    CHECK(sched_yield_core(&s, &me, false) && asked == 4 && core->keeps_until == 0);
+    pthread_join(t, NULL);
+    sched_detach(&s, &me, false);
+}
+
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/usf-single-XXXXXX", why[128];
@@ -84,14 +134,22 @@ int main(int argc, char **argv)
     struct os_cpuset cpus;
     alarm(20);
     CHECK(argc == 2 && mkdtemp(dir));
-    if (shm_open_instance(&c, true, &shm)) return printf("%s\n", shm.why), 1;
     CHECK(os_getaffinity(0, &cpus) == 0);
+    if (!strcmp(argv[1], "keep")) {
+        uint32_t first = 0;
+        while (!os_cpu_isset(&cpus, first)) first++;
+        cpus = (struct os_cpuset){0};
+        os_cpu_set(&cpus, first);
+    }
+    c.cpus = cpus;
+    if (shm_open_instance(&c, true, &shm)) return printf("%s\n", shm.why), 1;
     sched_bind(&s, shm.h);
     CHECK(sched_use_policy(&s, NULL, why, sizeof why) == 0);
     s.shm_dir = dir;
     join(&cpus);
     if (!strcmp(argv[1], "rejoin")) rejoin(&cpus);
-    else guest(&cpus);
+    else if (!strcmp(argv[1], "guest")) guest(&cpus);
+    else keep(&cpus);
     sched_bind(&cleaner, shm.h);
     CHECK(sched_use_policy(&cleaner, NULL, why, sizeof why) == 0);
     for (uint32_t i = 0; i < atomic_load(&shm.h->proc_hwm); i++) sched_proc_remove(&cleaner, NULL, i, false);

@@ -62,6 +62,7 @@ static void on_started(struct usf_pol *p, uint32_t core, uint32_t task)
     uint32_t poller = atomic_load(&v->cores[core].poller);
     set_queued(thread_of(v, task), false);
     if (poller && !(poller & USF_MAIL)) sim_poke(sim_the, thread_of(v, poller - 1));
+    sim_the->keeps[core / 64] &= ~(1ull << (core % 64));
     view_of(p)->inner.started(p, core, task);
 }
 
@@ -297,7 +298,7 @@ static uint64_t vain_round(const struct sim *s, bool yields)
 }
 
 /* Rounds of a busy-wait.  One may have come to this CPU of whom the scheduler does not know (a thread that is just beginning): now and then the kernel
- * gets to choose, as in src/runtime (STRANGERS_NS of calls.c, of spinwait.c). */
+ * gets to choose, as in src/runtime (STRANGERS_NS of waits.c and of spinwait.c). */
 static void wait_rounds(struct sim *s, struct sim_thread *t, bool yields, uint64_t ns)
 {
     uint64_t next = t->strangers_at + (yields ? 200000u : 1000000u);
@@ -318,10 +319,12 @@ static void wait_rounds(struct sim *s, struct sim_thread *t, bool yields, uint64
 static void keep(struct sim *s, struct sim_thread *t, bool yields, uint64_t until)
 {
     uint32_t core = atomic_load(&record(t)->core);
-    uint64_t keeps = t->inst->view->s.cores[core].pol.keeps_until;
-    s->keeps[core / 64] |= 1ull << (core % 64);
+    const struct usf_pol_core *c = &t->inst->view->s.cores[core].pol;
+    uint64_t keeps = c->keeps_until, *word = &s->keeps[core / 64], bit = 1ull << (core % 64);
+    usf_assert(!(*word & bit));
+    *word |= bit;
     wait_rounds(s, t, yields, (until && until < keeps ? until : keeps) - s->now);
-    s->keeps[core / 64] &= ~(1ull << (core % 64));
+    if (c->current == t->self.task) *word &= ~bit;      /* else it has been made to give way meanwhile, and the core is another's */
     t->self.yielded = s->now;
 }
 

@@ -252,6 +252,10 @@ class Results(Base):
         self.assertLess(end['speedup'], 0.95 * end['equi'])
         self.assertLess(end['equi'], 45e9, 'not widened when the other had ended')
 
+    def test_kept_cores(self):
+        """Programs at barriers keep their cores (usf_keep), are made to give way, and go on where others keep theirs."""
+        self.sim('run', 'npb-set-a', '-m', '4x6-opteron', '-p', 'batch', '--set', 'jobs=4', '--set', 'regions=20')
+
     def test_numbers(self):
         r = self.run_json(self.TWO, '-m', 'core:4', '-p', 'coop')['runs'][0]
         self.assertEqual(r['busy_ns'] + r['spin_ns'] + r['kernel_ns'] + r['idle_ns'], r['makespan_ns'] * 4)

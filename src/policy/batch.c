@@ -18,8 +18,8 @@
  *   B1  proc.arrival != 0  <=>  the process has had a ready task;  arrivals differ;
  *   B2  bit c of proc.on  <=>  a task of the process was started on core c and has not been stopped;
  *   B3  inst.last is unknown, or no process with a bit in `on` comes after it, and it has one itself;
- *   B4  bit c of inst.keeping  <=>  core c's task keeps it without being asked (usf_keep): until then no task of its process or an earlier one
- *       comes to wait for the core. */
+ *   B4  bit c of inst.keeping  <=>  core c's task is not asked before keeps_until;  till then nothing is ready for the core of its process or an
+ *       earlier one, and no yielder of these waits there: who comes has it asked (ask). */
 #include "policy/queues.h"
 
 enum {

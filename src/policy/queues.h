@@ -365,11 +365,12 @@ static inline void pq_keep(struct usf_pol *p, uint32_t core, uint64_t limit)
     c->spin_last = now + left;
     usf_keep(usf_core(p, core), p->now / 1000 * 1000 + left * 1000ull);
 }
-/* Ask it again: it is as if it had been asked all the time. */
+/* Ask it again: it is as if it had been asked all the time, up to now or as long as it was to keep the core. */
 static inline void pq_ask(struct usf_pol *p, uint32_t core)
 {
-    usf_keep(usf_core(p, core), 0);
-    pq_core_of(p, core)->spin_last = (uint32_t)(p->now / 1000);
+    struct usf_pol_core *c = usf_core(p, core);
+    if (c->keeps_until > p->now) pq_core_of(p, core)->spin_last = (uint32_t)(p->now / 1000);
+    usf_keep(c, 0);
 }
 static inline bool pq_spins_briefly(struct usf_pol *p, uint32_t core) { return pq_spins_for_less(p, core, PQ_SPIN_US); }
 

@@ -223,6 +223,29 @@ static void computers_share_alike(const struct usf_policy_ops *ops, uint32_t tas
     machine_free(&m);
 }
 
+/* ---- batch ---------------------------------------------------------------------------------------- */
+
+/* Who was to keep its core has worked for longer than that.  It is asked again then, as no other core has one of its program any more: that
+ * is no yield of its own, and where it waits next, it keeps the core for as long as at any wait. */
+static void keeps_its_core_after_work(const struct usf_policy_ops *ops)
+{
+    static struct machine m;
+    machine_init(&m, ops, 1, 2, 1, 1);
+    const uint64_t all[4] = {3};
+    for (uint32_t p = 0; p < 2; p++) {
+        machine_add_proc(&m, p, all);
+        for (uint32_t i = 2 * p; i < 2 * p + 2; i++) machine_add_task(&m, i, p), machine_wake(&m, i, USF_WHY_NEW);
+    }
+    m.pol.now += 1000000;
+    CHECK(&m, !machine_yields(&m, 0) && m.cores[0].keeps_until > m.pol.now);
+    m.pol.now += 10 * m.pol.quantum;
+    uint32_t next = machine_switch(&m, 1, BLOCKED, USF_WHY_WAKE);
+    CHECK(&m, m.tasks[next].proc == 1);
+    m.pol.now += USF_ROW_NS / 2;
+    CHECK(&m, !machine_yields(&m, 0));
+    machine_free(&m);
+}
+
 int main(int argc, char **argv)
 {
     char why[256];
@@ -245,6 +268,7 @@ int main(int argc, char **argv)
         yielders_starve_nobody(ops, 50);
         for (uint32_t tasks = 3; tasks <= 12; tasks++) computers_share_alike(ops, tasks);
     }
+    if (!strcmp(ops->name, "batch")) keeps_its_core_after_work(ops);
     printf("ok\n");
     return 0;
 }

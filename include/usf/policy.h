@@ -193,7 +193,7 @@ static inline uint32_t usf_nearest_core(const uint64_t *set, const uint64_t *sam
 static inline void usf_give_way(struct usf_pol_core *core, uint64_t at)
 { __atomic_store_n(&core->give_way_at, at, __ATOMIC_RELAXED); }
 
-/* Set keeps_until of a core (0: ask).  Threads look at it without the scheduler's lock, too: whoever waits by yielding would take it in each round. */
+/* Set keeps_until of a core (0: ask).  Threads look at it without the scheduler's lock, too, which they would otherwise take in each round. */
 static inline void usf_keep(struct usf_pol_core *core, uint64_t until)
 { __atomic_store_n(&core->keeps_until, until, __ATOMIC_RELAXED); }
 

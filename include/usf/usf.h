@@ -14,10 +14,10 @@
  * What it comes to is the policy's affair (usf policy info NAME, docs/policies.md): `coop`, the default, follows all of it.  Strict places hold
  * under every policy but `linux`.  These are ranks and places within usf, for threads that take turns on its cores: nothing the kernel knows of.
  *
- * Values hold until they are set again, or by the call that means the same: setpriority(2) (minus the nice value is the priority, less what the
- * program was started with) and sched_setaffinity(2) (a mask of one core, one cache's or one node's cores is a preferred place).  A new thread
- * begins without any; the child of a fork has its parent's; exec ends them.  A thread that is left to the kernel for now (real-time threads are)
- * keeps them for later.
+ * Values hold until they are set again, or by the call that means the same: setpriority(2) (by how much the nice value is below the program's
+ * first one is the priority) and sched_setaffinity(2) (a mask of one core, one cache's or one node's cores is a preferred place).  A new thread
+ * begins without any; the child of a fork has its parent's; exec ends them.  A thread that is left to the kernel for now (real-time threads
+ * are) keeps them for later.
  *
  * All are thread-safe and async-signal-safe, preserve errno, and return 0 or an error number:
  *     ENOSYS   this thread is not scheduled by usf: not run under it, policy `linux`, given up by it

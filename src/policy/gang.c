@@ -291,8 +291,7 @@ static void push(struct usf_pol *p, uint32_t task, enum usf_why why)
         if (p->now - usf_task(p, before - 1)->ready_since >= p->quantum) be_ready(p, before);       /* has waited for long */
         else before = usf_task(p, before - 1)->prev;
     }
-    if (before == f->tail) usf_fifo_push(p, f, task);
-    else pol_insert_behind(p, f, before, task);
+    pol_insert_behind(p, f, before, task);
 }
 
 static void take_out(struct usf_pol *p, uint32_t task)

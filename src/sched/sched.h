@@ -268,7 +268,7 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n);
 /* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task ran. */
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin);
-/* The thread yields: does it keep its core, as the policy has said (usf_keep)?  Otherwise the policy is asked. */
+/* The thread yields: is it to keep its core without the policy being asked, since that has said so before (usf_keep)? */
 bool sched_keeps_core(struct sched *s, struct sched_self *me);
 /* A round of a busy-wait loop that others can try: whoever chooses the next task passes the thread over while
  * would_leave says that it would only go on waiting, as long as there is somebody else. */

@@ -177,8 +177,8 @@ static int offer_turn(struct sched *s, struct sched_self *me)
     return 1;
 }
 
-/* Where a yielder's next turn is long in coming, since many take turns on the core or since a busy-wait is left to the others' trials for as long as
- * it lasts, the kernel would run a soft waiter many times for nothing: it sleeps, and offers no turn to such. */
+/* A yielder's next turn may be long in coming: many take turns on the core, or it waits busily, and the others' trials leave it alone for as long
+ * as that lasts.  The kernel would run it many times for nothing if it waited softly: it sleeps, and lets the scheduler choose who is next. */
 #define FAR_NS 300000u
 static bool is_far(struct sched_self *me) { return me->turn_avg > FAR_NS; }
 static void had_turn(struct sched_self *me, uint64_t after)
@@ -231,7 +231,8 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
     return true;
 }
 
-/* Not asked again meanwhile: each round of each that waits would take the lock. */
+/* Without the lock, which else each round of each that waits would take.  If the core has just become another's, this round believes what is
+ * meant for that one; in the next this thread is not RUNNING any more. */
 bool sched_keeps_core(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);

@@ -2,6 +2,7 @@
 """The runner adopts orphans (PR_SET_CHILD_SUBREAPER): whatever a program leaves behind, an MPI rank or a daemon,
 becomes a descendant of ours.  So everything that must be killed can be named by its pid, and nothing else is."""
 import ctypes
+import glob
 import os
 import resource
 import select
@@ -98,13 +99,13 @@ def daemons_that_stay(patience=5.0):
 def any_runs(pids):
     """Does one of their threads have the CPU, or want it?"""
     for pid in pids:
-        try:
-            for tid in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8", errors="replace") as f:
+        for path in glob.glob(f"/proc/{pid}/task/*/stat"):
+            try:
+                with open(path, encoding="utf-8", errors="replace") as f:
                     if f.read().rpartition(")")[2].split()[0] == "R":
                         return True
-        except OSError:
-            pass  # it ended meanwhile
+            except OSError:
+                pass  # that thread has ended meanwhile
     return False
 
 

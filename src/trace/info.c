@@ -117,8 +117,8 @@ static void print(const struct follow *w, FILE *f)
     for (uint32_t p = 0; p < t->nr_programs; p++) {
         const struct sums *s = &w->of[p];
         fprintf(f, "%-16s %8d %7u %11.3f %11.3f %11.3f %11.3f %9" PRIu64 " %9" PRIu64 " %7" PRIu64 " %7" PRIu64 "\n",
-                t->program[p].name, t->program[p].pid, t->program[p].nr_threads, (double)s->computing / 1e6, (double)s->ready / 1e6, (double)s->blocked / 1e6, (double)s->calls / 1e6,
-                s->switches, s->wakes, s->yields, s->preempted);
+                t->program[p].name, t->program[p].pid, t->program[p].nr_threads, (double)s->computing / 1e6, (double)s->ready / 1e6,
+                (double)s->blocked / 1e6, (double)s->calls / 1e6, s->switches, s->wakes, s->yields, s->preempted);
     }
     if (w->top[0].ns) fputs("\nlongest waits\n", f);
     for (uint32_t i = 0; i < LONGEST && w->top[i].ns; i++) {

@@ -254,7 +254,9 @@ static void note_failure(struct check_result *r)
 
 static void note_passed(struct check_result *r, enum check_property p)
 {
-    if (r->finding[p].outcome == CHECK_NOT_CHECKED) r->finding[p].outcome = CHECK_PASSED;
+    if (r->finding[p].outcome != CHECK_NOT_CHECKED) return;
+    r->finding[p].outcome = CHECK_PASSED;
+    r->finding[p].words[0] = 0;
 }
 
 static void not_checked(struct check_result *r, enum check_property p, const char *why)
@@ -296,7 +298,10 @@ static void check_starvation_of(const char *word, uint64_t seed, struct check_re
     bool well = run(STARVATION, word, seed), of_waiting = page->property == CHECK_STARVATION || page->property == CHECK_YIELDERS;
     if (!well && of_waiting && page->can_starve) page->failure.outcome = CHECK_NOT_PROMISED;
     if (!well) note_failure(r);
-    if (!well && of_waiting && page->can_starve) r->finding[page->property].outcome = CHECK_NOT_PROMISED;
+    if (!well && of_waiting && page->can_starve) {
+        r->finding[page->property].outcome = CHECK_NOT_PROMISED;
+        not_checked(r, CHECK_YIELDERS, "a wait of one who was ready came before");
+    }
     if (well) note_passed(r, CHECK_STARVATION), note_passed(r, CHECK_YIELDERS);
     if (well && page->longest.ready > r->longest_wait) r->longest_wait = page->longest.ready;
     if (well && page->longest.yielded > r->longest_yield) r->longest_yield = page->longest.yielded;

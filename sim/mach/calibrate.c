@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #define ROUNDS 31u
+#define FEWEST 5u                   /* ... but so many only on a machine that others keep so busy that they take longer than this: */
+#define PATIENCE 2000000000ull      /* ns */
 #define WORKING_SET (256u << 10)    /* bytes: what cold caches are measured with */
 #define SHORT_IDLE  20000u          /* ns: who sleeps at all when it idles does so by then */
 #define LONG_IDLE   1000000u        /* ns: ... and as deeply as it does */
@@ -78,6 +80,9 @@ static uint64_t per_call(void (*fn)(unsigned), unsigned n)
     fn(n);
     return (cal_cpu_now(false) - from) / n;
 }
+
+static bool goes_on(unsigned round, unsigned rounds, uint64_t from, uint64_t patience)
+{ return round < rounds && (round < FEWEST || cal_now() - from < patience); }
 
 static uint64_t creation(void)
 {
@@ -153,10 +158,11 @@ static uint64_t hand_over(bool yields, unsigned rounds)
  * not sleep meanwhile: its own caches are warm. */
 static void wake_after(struct pair *p, uint64_t gap, unsigned n, uint64_t *waker, uint64_t *latency)
 {
-    uint64_t pay[ROUNDS], late[ROUNDS];
-    for (unsigned r = 0; r < n; r++) {
+    uint64_t pay[ROUNDS], late[ROUNDS], begun = cal_now(), from;
+    unsigned r = 0;
+    for (; goes_on(r, n, begun, PATIENCE); r++) {
         while (atomic_load(&p->turn)) __builtin_ia32_pause();
-        uint64_t from = cal_now();
+        from = cal_now();
         while (cal_now() - from < gap) __builtin_ia32_pause();
         from = cal_now();
         pass(p, 1);
@@ -165,8 +171,8 @@ static void wake_after(struct pair *p, uint64_t gap, unsigned n, uint64_t *waker
         uint64_t at = atomic_load(&p->woken_at);
         late[r] = at > from ? at - from : 0;
     }
-    *waker = median(pay, n);
-    *latency = median(late, n);
+    *waker = median(pay, r);
+    *latency = median(late, r);
 }
 
 struct waking { uint64_t waker, latency, after_long; };
@@ -218,8 +224,9 @@ static uint64_t touch(volatile unsigned char *p, size_t n)
 
 static uint64_t refill(unsigned home, unsigned from, bool evict)
 {
-    uint64_t v[ROUNDS];
-    for (unsigned r = 0; r < ROUNDS; r++) {
+    uint64_t v[ROUNDS], begun = cal_now();
+    unsigned r = 0;
+    for (; goes_on(r, ROUNDS, begun, PATIENCE); r++) {
         cal_bind(home);
         for (int i = 0; i < 3; i++) touch(set, WORKING_SET);
         uint64_t warm = touch(set, WORKING_SET);
@@ -229,7 +236,7 @@ static uint64_t refill(unsigned home, unsigned from, bool evict)
         v[r] = cold > warm ? cold - warm : 0;
     }
     cal_bind(home);
-    return median(v, ROUNDS);
+    return median(v, r);
 }
 
 /* What a thread pays itself for moving: that the other CPU idled, and has to be woken, is another cost. */
@@ -373,11 +380,13 @@ static void switches(struct sim_machine *m, void (*warn)(const char *what))
 {
     static uint64_t all[ROUNDS][S_NR];
     struct sim_costs *c = &m->cost;
-    uint64_t v[S_NR], column[ROUNDS];
-    for (unsigned r = 0; r < ROUNDS; r++) sample(all[r], m);
+    uint64_t v[S_NR], column[ROUNDS], begun = cal_now();
+    unsigned nr = 0;
+    for (; goes_on(nr, ROUNDS, begun, 5 * PATIENCE); nr++) sample(all[nr], m);
+    if (nr < ROUNDS) warn("other programs use the CPUs: fewer samples than usual; calibrate again when they do not");
     for (unsigned k = 0; k < S_NR; k++) {
-        for (unsigned r = 0; r < ROUNDS; r++) column[r] = all[r][k];
-        v[k] = median(column, ROUNDS);
+        for (unsigned r = 0; r < nr; r++) column[r] = all[r][k];
+        v[k] = median(column, nr);
     }
     c->yield_ns = at_least(v[S_YIELD], 1);
     c->switch_ns = beyond(v[S_BY_YIELD], c->yield_ns, 50);

@@ -111,13 +111,10 @@ static enum look look(const struct gate_frame *f, short events, long *r)
 
 /* ---- turns --------------------------------------------------------------------------------------- */
 
-/* Whoever is woken often for a short time is to become a guest: the turns in between say nothing against it. */
 static void give_a_turn(struct rt_thread *t)
 {
-    uint32_t bursts = t->self.short_bursts;
     uint64_t from = os_now();
-    sched_yield_core(&rt.sched, &t->self, false);
-    t->self.short_bursts = bursts;
+    sched_give_turn(&rt.sched, &t->self);
     if (os_now() - from < LONG_TURN) t->pause = 0;
     else t->pause = !t->pause ? FIRST_PAUSE : t->pause < LAST_PAUSE ? 2 * t->pause : LAST_PAUSE;
     t->turns_off = t->pause;

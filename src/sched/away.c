@@ -172,7 +172,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     if (state_of(t) == USF_TASK_READY) soft_take(s, me);
     if (state_of(t) != USF_TASK_RUNNING && me->wait_avg < SOFT_NS) soft_park(s, me, now);
     core_wait_turn(s, me);
-    waited(me, t->start_ns > now ? t->start_ns - now : 0);
+    waited(me, turn_came_after(t, now));
     me->returned = os_cycles();
 }
 

@@ -245,9 +245,8 @@ void sched_detach(struct sched *s, struct sched_self *me, bool ends);
 
 /* Block until woken; a token left by an earlier wake returns at once.  deadline: absolute ns on
  * CLOCK_MONOTONIC, 0 = none.  0 woken (or spurious: callers loop on their own condition), -ETIMEDOUT,
- * -EINTR (sched_interrupt).  On return the caller has a core in every case. */
-static inline int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline);
-/* ... but not if *word is that, which also says 0: what a handler on this thread writes there is seen, or the handler finds the thread blocked. */
+ * -EINTR (sched_interrupt).  On return the caller has a core in every case.  Not if *word is that, which also says 0: what a handler on
+ * this thread writes there is seen, or the handler finds the thread blocked. */
 int  sched_block_unless(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is);
 static inline int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline) { return sched_block_unless(s, me, deadline, 0, 0); }
 /* For `usf ps`: what the thread is about to wait for (a futex's address, usf_wait_call). */
@@ -268,6 +267,8 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n);
 /* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task ran. */
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin);
+/* The same of a thread that is about to call: that it makes room first says nothing against its being a guest. */
+void sched_give_turn(struct sched *s, struct sched_self *me);
 /* The thread yields: is it to keep its core without the policy being asked, since that has said so before (usf_keep)? */
 bool sched_keeps_core(struct sched *s, struct sched_self *me);
 /* A round of a busy-wait loop that others can try: whoever chooses the next task passes the thread over while

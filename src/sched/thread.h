@@ -14,6 +14,9 @@ static inline unsigned state_of(struct usf_task *t) { return atomic_load(&t->sta
 static inline bool has_turn(struct usf_task *t)
 { return ST(state_of(t)) & (ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_GONE)); }
 
+/* How long after `since` its latest turn came. */
+static inline uint64_t turn_came_after(const struct usf_task *t, uint64_t since) { return t->start_ns > since ? t->start_ns - since : 0; }
+
 /* Estimates: read and written by many without order; a lost update does no harm. */
 static inline uint64_t estimate(_Atomic uint64_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
 static inline void set_estimate(_Atomic uint64_t *v, uint64_t to) { atomic_store_explicit(v, to, memory_order_relaxed); }

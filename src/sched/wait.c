@@ -227,7 +227,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
     core_leave(s, me, &k);
     if (why == USF_WHY_YIELD && !is_far(me)) soft_park(s, me, now);
     core_wait_turn(s, me);
-    if (why == USF_WHY_YIELD) had_turn(me, t->start_ns > now ? t->start_ns - now : 0);
+    if (why == USF_WHY_YIELD) had_turn(me, turn_came_after(t, now));
     return true;
 }
 
@@ -246,11 +246,9 @@ bool sched_keeps_core(struct sched *s, struct sched_self *me)
     return true;
 }
 
-bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
+static bool yield(struct sched *s, struct sched_self *me, bool spin)
 {
     struct usf_task *t = own(s, me);
-    come_back(s, me);
-    away_no_guest(s, me);
     core_count(spin ? &t->n.spin_yields : &t->n.yields, 1);
     if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
         && atomic_load_explicit(&t->state, memory_order_relaxed) == USF_TASK_RUNNING)
@@ -267,9 +265,22 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
         uint64_t now = os_now();
         if (state_of(t) != USF_TASK_RUNNING) soft_park(s, me, now);
         core_wait_turn(s, me);
-        had_turn(me, t->start_ns > now ? t->start_ns - now : 0);
+        had_turn(me, turn_came_after(t, now));
     }
     return true;
+}
+
+bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
+{
+    come_back(s, me);
+    away_no_guest(s, me);
+    return yield(s, me, spin);
+}
+
+void sched_give_turn(struct sched *s, struct sched_self *me)
+{
+    come_back(s, me);
+    yield(s, me, false);
 }
 
 bool sched_spin(struct sched *s, struct sched_self *me, uint32_t place, const void *regs)

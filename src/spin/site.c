@@ -257,14 +257,16 @@ int spin_site_at(uintptr_t pc)
 
 uintptr_t spin_original_pc(uintptr_t pc, uint64_t *sp)
 {
-    int i = spin_site_at(pc);
-    const struct spin_site *s = &usf_spin_sites[i < 0 ? 0 : i];
-    uint64_t shift;
-    if (i < 0 || pc < s->stub || pc >= s->stub_end) return pc;
-    uintptr_t origin = spin_stub_origin(&s->loop, &s->map, pc - s->stub, &shift);
-    if (!origin) return pc;
-    *sp += shift;
-    return origin;
+    for (uint32_t i = 0, n = nr_sites(); i < n; i++) {
+        const struct spin_site *s = &usf_spin_sites[i];
+        uint64_t shift;
+        if (!s->head || pc < s->stub || pc >= s->stub_end) continue;
+        uintptr_t origin = spin_stub_origin(&s->loop, &s->map, pc - s->stub, &shift);
+        if (!origin) return pc;
+        *sp += shift;
+        return origin;
+    }
+    return pc;
 }
 
 void spin_forget(uintptr_t start, uintptr_t end)

@@ -296,7 +296,21 @@ def mpi(o):
     return cells, grids
 
 
+def pytest_program(o, workers):
+    return Program([o.python, os.path.join(WORKLOADS, "py_pytest.py"), "--workers", str(workers), "--seconds", "0"])
+
+
+def torch_program(o, processes):
+    """Debian's PyTorch belongs to Debian's Python."""
+    return Program(["/usr/bin/python3", os.path.join(WORKLOADS, "py_torch.py"), "--processes", str(processes), "--seconds", "0"])
+
+
 # ---- servers -----------------------------------------------------------------------------------
+
+def redis_io_program(o, threads):
+    return Program([o.python, os.path.join(WORKLOADS, "served.py"), "--kind", "redis-io", "--threads", str(threads), "--seconds",
+                    str(o.seconds)])
+
 
 def servers(o):
     """Programs that live in system calls: they get nothing from a scheduler, and are not to lose anything."""
@@ -367,9 +381,17 @@ BENCHES = {f.__name__: f for f in (nested, pairs, mix, forkjoin, barriers, locks
                                      serving, fits)}
 
 
+# What the workloads in Python need besides an interpreter.
+NEEDS = {"py_torch.py": "/usr/lib/python3/dist-packages/torch", "redis-io": "redis-benchmark"}
+
+
 def lacks(o, cell):
     """What this machine lacks of a cell's programs, libraries, interpreters; or None."""
     for p in cell.programs:
+        for word in p.argv:
+            need = NEEDS.get(os.path.basename(word))
+            if need and not (os.path.exists(need) or shutil.which(need)):
+                return need
         for word in [p.argv[0], *(a for a in p.argv if a.startswith("/") or a.startswith(o.bin))]:
             if not (os.path.exists(word) or shutil.which(word)):
                 return word

@@ -16,8 +16,9 @@ import threading
 import time
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--kind", choices=["redis", "memcached", "postgres", "http", "pipeline"], required=True)
+parser.add_argument("--kind", choices=["redis", "redis-io", "memcached", "postgres", "http", "pipeline"], required=True)
 parser.add_argument("--clients", type=int, default=16)
+parser.add_argument("--threads", type=int, default=4, help="of redis-io: io-threads of the server, threads of its client")
 parser.add_argument("--seconds", type=float, default=2)
 parser.add_argument("--requests", type=int, default=0, help="or: until so many are answered (lines, for the pipeline)")
 args = parser.parse_args()
@@ -62,18 +63,24 @@ def until_enough(step):
     return amount / (time.monotonic() - start)
 
 
-def redis(folder):
+def redis(folder, requests=20000, of_server=(), of_client=()):
     port = free_port()
-    with server("redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder):
+    with server("redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, *of_server):
         wait_for(port)
 
         def step():
-            out = output("redis-benchmark", "-p", str(port), "-c", str(args.clients), "-n", "20000", "-t", "get,set", "-q")
+            out = output("redis-benchmark", "-p", str(port), "-c", str(args.clients), "-n", str(requests), "-t", "get,set", "-q", *of_client)
             rates = re.findall(r"([\d.]+) requests per second", out)
             if len(rates) != 2:
                 sys.exit(f"redis-benchmark said: {out[-500:]}")
-            return 40000
+            return 2 * requests
         return until_enough(step), "request"
+
+
+def redis_io(folder):
+    """Its threads for input and output, which wait for the main thread, and it for them, by spinning."""
+    n = str(args.threads)
+    return redis(folder, 10000, ("--io-threads", n, "--io-threads-do-reads", "yes"), ("--threads", n))
 
 
 def memcached(folder):
@@ -164,9 +171,11 @@ def pipeline(folder):
     return until_enough(step), "line"
 
 
+LEAST = {"redis": 40000, "redis-io": 20000, "pipeline": 200000}     # what a run does at least
+
 with tempfile.TemporaryDirectory() as folder:
     os.chmod(folder, 0o711)
-    print(f"begin bench={args.kind} work=1 unit=op", flush=True)
+    print(f"begin bench={args.kind} work={LEAST.get(args.kind, 1)} unit=op", flush=True)
     start = time.monotonic()
-    rate, unit = {"redis": redis, "memcached": memcached, "http": http_server, "postgres": postgres, "pipeline": pipeline}[args.kind](folder)
+    rate, unit = {"redis": redis, "redis-io": redis_io, "memcached": memcached, "http": http_server, "postgres": postgres, "pipeline": pipeline}[args.kind](folder)
     print(f"result bench={args.kind} rate={rate:.6g} unit={unit}/s seconds={time.monotonic() - start:.6f} ok=1 clients={args.clients}", flush=True)

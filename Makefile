@@ -1,6 +1,6 @@
 # Makefile - the short way to everything.  SPDX-License-Identifier: Apache-2.0
 #
-#   make             build into build/ (build/usf works from there)
+#   make             build the product into build/ (build/usf works from there)
 #   make demo        set up, build, and show unmodified programs under Linux and under usf
 #   make test        set up, build, run the tests (FULL=1: the long ones too: slow programs, each system call denied by
 #                    itself, the largest searches of the models)
@@ -13,6 +13,7 @@
 #                    STORM=20 minutes; then everything at once, for TOGETHER=60 minutes
 #   make bench       every benchmark of docs/performance.md (hours; SMALL=1: minutes; NAMES="nested pairs": some)
 #   make install     meson install (PREFIX=/usr/local, DESTDIR=)
+#   make package     a Python wheel and a Debian package, into build/package/
 #   make clean       remove build/
 #
 # Each installs the Debian packages that it needs first, if they are missing; SETUP=0 leaves that out.
@@ -35,11 +36,16 @@ PYTHON := /usr/bin/python3
 WORKLOADS := $(MAKE) --no-print-directory -s -f bench/workloads/Makefile OUT=$(BUILD)/bench
 
 all: setup-build $(BUILD)/build.ninja
-	@ninja -C $(BUILD)
+	@ninja -C $(BUILD) product
 
-# What a user runs, without the tests.
+# The same, silently.
 usf: setup-build $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet usf usf-sim usf-sim-large libusf.so
+	@ninja -C $(BUILD) --quiet product
+
+# The product, the tests and what they run.
+tests: setup-build $(BUILD)/build.ninja
+	@meson configure $(BUILD) | grep -q '^ *tests  *true' || meson configure $(BUILD) -Dtests=true
+	@ninja -C $(BUILD)
 
 setup-%:
 	@scripts/setup $(subst +, ,$*)
@@ -53,12 +59,12 @@ demo: setup-build+demo
 	@$(PYTHON) bench/demo.py --build $(BUILD)
 
 test: setup-build+test
-	@$(MAKE) --no-print-directory SETUP=0 all
+	@$(MAKE) --no-print-directory SETUP=0 tests
 	@$(WORKLOADS)
 	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
 
 check-fast: setup-build
-	@$(MAKE) --no-print-directory SETUP=0 all
+	@$(MAKE) --no-print-directory SETUP=0 tests
 	@scripts/run-tests --build $(BUILD) --suite fast
 
 conformance: setup-build+test+conformance
@@ -69,9 +75,8 @@ fuzz: setup-build+fuzz $(BUILD)/build.ninja
 	@tests/fuzz/run.py --build $(BUILD) --seconds $(FUZZ_SECONDS)
 
 soak: setup-build+test+bench
-	@$(MAKE) --no-print-directory SETUP=0 usf
-	@test -f $(BUILD)-points/build.ninja || meson setup $(BUILD)-points -Dpoints=true
-	@ninja -C $(BUILD) --quiet tests/soak/load
+	@$(MAKE) --no-print-directory SETUP=0 tests
+	@test -f $(BUILD)-points/build.ninja || meson setup $(BUILD)-points -Dpoints=true -Dtests=true
 	@ninja -C $(BUILD)-points --quiet usf libusf.so tests/soak/load
 	@$(PYTHON) tests/soak/points.py --build $(BUILD)-points $(if $(SEED),--seed $(SEED))
 	@ninja -C $(BUILD)-points --quiet tests/spawn/spawn-storm tests/spawn/spawn-plugin.so
@@ -92,9 +97,12 @@ workloads: setup-build+bench
 
 install: all
 	meson configure $(BUILD) --prefix $(PREFIX)
-	meson install -C $(BUILD)
+	meson install -C $(BUILD) --no-rebuild
+
+package: setup-build+package
+	@scripts/package $(BUILD)/package
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all usf demo test check-fast conformance fuzz soak bench workloads install clean
+.PHONY: all usf tests demo test check-fast conformance fuzz soak bench workloads install package clean

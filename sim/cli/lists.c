@@ -9,6 +9,36 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A list for --json, while one is printed. */
+static struct json *machine;
+static struct json json_list;
+
+static void list_begin(const struct options *o)
+{
+    if (!o->json) return;
+    json_start(&json_list, stdout);
+    json_open(&json_list, NULL, '[');
+    machine = &json_list;
+}
+
+static void list_entry(const char *kind, const char *name, const char *text)
+{
+    json_open(machine, NULL, '{');
+    if (kind) json_string(machine, "kind", kind);
+    json_string(machine, "name", name);
+    json_string(machine, "description", text);
+    json_close(machine, '}');
+}
+
+static int list_end(int code)
+{
+    if (machine) {
+        json_close(machine, ']');
+        json_end(machine);
+    }
+    return code;
+}
+
 static const char *ending;
 static int with_ending(const struct dirent *d)
 {
@@ -41,14 +71,16 @@ static void show_machine(const char *name)
     struct sim_machine m;
     char shape[160];
     if (!load_machine(name, &m)) return;
-    printf("%-14s %s (%s)\n", name, m.name, mach_describe(&m, shape, sizeof shape));
+    if (machine) list_entry(NULL, name, mach_describe(&m, shape, sizeof shape));
+    else printf("%-14s %s (%s)\n", name, m.name, mach_describe(&m, shape, sizeof shape));
     sim_machine_free(&m);
 }
 
 int cmd_sim_machines(struct options *o)
 {
     struct sim_machine m;
-    if (!o->nr_rest) return each("machines", ".machine", show_machine);
+    if (!o->nr_rest) return list_begin(o), list_end(each("machines", ".machine", show_machine));
+    if (o->json) return usage("--json is for the list; a machine is printed as a file");
     if (!load_machine(o->rest[0], &m)) return SIM_USAGE;
     mach_write(stdout, &m);
     sim_machine_free(&m);
@@ -59,8 +91,9 @@ static void show_workload(const char *name)
 {
     struct lang_workload *w = load_workload(name, NULL);
     if (!w) return;
-    printf("%-24s %s\n", name, w->title ? w->title : "");
-    for (const struct lang_param *q = w->params; q; q = q->next) printf("%26s--set %s=...\n", "", q->name);
+    if (machine) list_entry(NULL, name, w->title ? w->title : "");
+    else printf("%-24s %s\n", name, w->title ? w->title : "");
+    for (const struct lang_param *q = w->params; q && !machine; q = q->next) printf("%26s--set %s=...\n", "", q->name);
     lang_free(w);
 }
 
@@ -68,7 +101,8 @@ int cmd_sim_workloads(struct options *o)
 {
     char dir[1024], path[1400], why[128];
     size_t size;
-    if (!o->nr_rest) return each("workloads", ".usfw", show_workload);
+    if (!o->nr_rest) return list_begin(o), list_end(each("workloads", ".usfw", show_workload));
+    if (o->json) return usage("--json is for the list; a workload is printed as a file");
     if (strchr(o->rest[0], '/') || !sim_library("workloads", dir, sizeof dir)) return usage("'%.60s' is no name of the library", o->rest[0]);
     snprintf(path, sizeof path, "%s/%s.usfw", dir, o->rest[0]);
     char *text = sim_read_file(path, LANG_FILE_MAX, &size, why, sizeof why);
@@ -80,7 +114,12 @@ int cmd_sim_workloads(struct options *o)
 
 int cmd_sim_policies(struct options *o)
 {
-    (void)o;
+    if (o->json) {
+        list_begin(o);
+        for (const struct usf_policy_ops *const *p = usf_builtin_policies; *p; p++) list_entry("policy", (*p)->name, (*p)->description);
+        for (const struct sim_kernel_ops *const *k = sim_kernels; *k; k++) list_entry("kernel", (*k)->name, (*k)->description);
+        return list_end(SIM_OK);
+    }
     puts("Policies of usf (also: the path of a policy's shared object):");
     for (const struct usf_policy_ops *const *p = usf_builtin_policies; *p; p++) printf("  %-16s %s\n", (*p)->name, (*p)->description);
     puts("\nModels of a kernel, without usf (POLICY@MODEL: usf over that one; plain if nothing is said):");

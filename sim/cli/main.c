@@ -5,10 +5,10 @@
 const struct command sim_commands[] = {
     {"run", "WORKLOAD [OPTION...]", "simulate a workload under one or more policies", "mprsatg", 1, 1, cmd_sim_run},
     {"sweep", "WORKLOAD [OPTION...] --vary NAME=VALUE,...", "simulate every combination of parameters, in parallel", "mprsavc", 1, 1, cmd_sim_sweep},
-    {"check", "WORKLOAD [--machine MACHINE] [--set NAME=VALUE]", "say whether a workload is right, and what it comes to", "msx", 1, 1, cmd_sim_check},
-    {"machines", "[NAME | DESCRIPTION]", "list the ready machines, or show one as a machine file", "", 0, 1, cmd_sim_machines},
-    {"workloads", "[NAME]", "list the ready workloads, or print one", "", 0, 1, cmd_sim_workloads},
-    {"policies", "", "list what can stand behind --policy", "", 0, 0, cmd_sim_policies},
+    {"check", "WORKLOAD [--machine MACHINE] [--set NAME=VALUE]", "check a workload file, and say how much work it has", "msx", 1, 1, cmd_sim_check},
+    {"machines", "[NAME | DESCRIPTION] [--json]", "list the machines, or print one as a machine file", "x", 0, 1, cmd_sim_machines},
+    {"workloads", "[NAME] [--json]", "list the workloads, or print one", "x", 0, 1, cmd_sim_workloads},
+    {"policies", "[--json]", "list the values of --policy", "x", 0, 0, cmd_sim_policies},
     {"calibrate", "[-o FILE]", "measure this machine's costs, and write a machine file", "o", 0, 0, cmd_sim_calibrate},
     {0},
 };

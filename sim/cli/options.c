@@ -14,6 +14,7 @@ struct option {
     uint8_t kind;
     size_t field;
     const char *arg, *help;
+    const char *unit;       /* of a bare number that is a time: as that of usf run */
 };
 #define F(f) offsetof(struct options, f)
 static const struct option options[] = {
@@ -24,25 +25,25 @@ static const struct option options[] = {
     {"jobs", 'j', 'r', O_NUMBER, F(jobs), "N", "simulations at a time (default: one for each CPU)"},
     {"set", 0, 's', O_LIST, F(sets), "NAME=VALUE", "give a param of the workload another value"},
     {"vary", 0, 'v', O_LIST, F(vary), "NAME=V[,V...]", "values of a param, of machine, or of quantum, slice, progress, lend, poll; several: every combination"},
-    {"quantum", 0, 'a', O_TIME, F(quantum), "TIME", "usf's option quantum (like 20ms)"},
-    {"slice", 0, 'a', O_TIME, F(slice), "TIME", "... slice"},
-    {"progress", 0, 'a', O_TIME, F(progress), "TIME", "... progress"},
-    {"lend", 0, 'a', O_TIME, F(lend), "TIME", "... lend"},
-    {"poll", 0, 'a', O_TIME, F(poll), "TIME", "... poll"},
-    {"no-poll", 0, 'a', O_FLAG, F(no_poll), NULL, "idle cores sleep at once"},
-    {"no-soft", 0, 'a', O_FLAG, F(no_soft), NULL, "threads that wait sleep at once"},
-    {"no-spins", 0, 'a', O_FLAG, F(no_spins), NULL, "usf has not recognised the programs' busy-wait loops"},
-    {"topology-blind", 0, 'a', O_FLAG, F(blind), NULL, "policies do not look at nodes and caches"},
-    {"limit", 0, 'a', O_TIME, F(limit), "TIME", "give up at this virtual time (like 100s)"},
+    {"quantum", 0, 'a', O_TIME, F(quantum), "TIME", "the options of usf run ('usf help run'): quantum, like 20ms", "ms"},
+    {"slice", 0, 'a', O_TIME, F(slice), "TIME", "... slice", "ms"},
+    {"progress", 0, 'a', O_TIME, F(progress), "TIME", "... progress", "ms"},
+    {"lend", 0, 'a', O_TIME, F(lend), "TIME", "... lend", "us"},
+    {"poll", 0, 'a', O_TIME, F(poll), "TIME", "... poll", "us"},
+    {"no-poll", 0, 'a', O_FLAG, F(no_poll), NULL, "idle cores sleep immediately"},
+    {"no-soft", 0, 'a', O_FLAG, F(no_soft), NULL, "waiting threads sleep immediately"},
+    {"no-spins", 0, 'a', O_FLAG, F(no_spins), NULL, "busy-wait loops are not recognised"},
+    {"topology-blind", 0, 'a', O_FLAG, F(blind), NULL, "policies ignore NUMA nodes and caches"},
+    {"limit", 0, 'a', O_TIME, F(limit), "TIME", "give up at this virtual time (like 100s)", "s"},
     {"events", 0, 'a', O_NUMBER, F(events), "N", "give up after so many events"},
     {"check", 0, 'a', O_FLAG, F(check), NULL, "verify the scheduler's invariants after every step (slow)"},
     {"no-alone", 0, 'a', O_FLAG, F(no_alone), NULL, "do not simulate each program alone: no slowdowns, no Jain index"},
     {"programs", 0, 'a', O_FLAG, F(programs), NULL, "also a table of each run's programs"},
-    {"json", 0, 'a', O_FLAG, F(json), NULL, "for machines"},
+    {"json", 0, 'a', O_FLAG, F(json), NULL, "print JSON"},
     {"csv", 0, 'c', O_FLAG, F(csv), NULL, "one line for each run"},
     {"trace", 0, 't', O_TEXT, F(trace), "FILE", "write a trace for ui.perfetto.dev, one lane for each CPU"},
     {"gantt", 0, 'g', O_TEXT, F(gantt), "FILE", "draw who ran where: SVG if FILE ends in .svg, else text (- for stdout)"},
-    {"json", 0, 'x', O_FLAG, F(json), NULL, "for machines"},
+    {"json", 0, 'x', O_FLAG, F(json), NULL, "print JSON"},
     {"output", 'o', 'o', O_TEXT, F(output), "FILE", "write it there instead of to stdout"},
     {0},
 };
@@ -94,6 +95,12 @@ static bool add(struct list *l, char *item)
     return true;
 }
 
+static bool bare_time(const char *value, const char *unit, uint64_t *ns)
+{
+    char text[64];
+    return snprintf(text, sizeof text, "%s%s", value, unit) < (int)sizeof text && lang_time(text, ns);
+}
+
 static int take(const struct option *o, struct options *out, char *value)
 {
     void *field = (char *)out + o->field;
@@ -102,7 +109,7 @@ static int take(const struct option *o, struct options *out, char *value)
     case O_FLAG: *(bool *)field = true; break;
     case O_TEXT: *(const char **)field = value; break;
     case O_TIME:
-        if (!lang_time(value, field)) return usage("--%s: '%.40s' is no time (like 20ms)", o->name, value);
+        if (!lang_time(value, field) && !bare_time(value, o->unit, field)) return usage("--%s: '%.40s' is no time (like 20ms)", o->name, value);
         break;
     case O_NUMBER:
         errno = 0;

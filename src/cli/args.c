@@ -42,6 +42,12 @@ int cli_no_more(const struct cli_args *a, int argc, char **argv)
     return cli_usage("'%s' is one argument too many", text_clean(argv[a->rest], buf, sizeof buf));
 }
 
+const char *cli_near(const char *mark, const char *near, char *buf, size_t cap)
+{
+    if (near) snprintf(buf, cap, "; the nearest is %s%s%s", mark, near, *mark == '\'' ? mark : "");
+    return near ? buf : "";
+}
+
 static int unknown_option(const struct cli_command *self, const struct cli_args *a, const char *arg)
 {
     const char *words[CONFIG_MAX_OPTIONS + 10];
@@ -50,10 +56,10 @@ static int unknown_option(const struct cli_command *self, const struct cli_args 
         if (cli_takes_option(self, usf_options[i].name)) words[n++] = usf_options[i].name;
     for (const struct cli_flag *f = a->flags; f->name; f++) words[n++] = f->name;
     words[n++] = "help";
-    char word[64], shown[64];
+    char word[64], shown[64], near[96];
     snprintf(word, sizeof word, "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
-    return cli_usage("unknown option --%s of usf %s; the nearest is --%s", text_clean(word, shown, sizeof shown),
-                     self->name, word_nearest(word, words, n));
+    return cli_usage("unknown option --%s of usf %s%s ('usf %s --help' lists all)", text_clean(word, shown, sizeof shown), self->name,
+                     cli_near("--", word_nearest(word, words, n), near, sizeof near), self->name);
 }
 
 static struct cli_flag *find_flag(struct cli_args *a, const char *name, size_t len, char letter)

@@ -3,6 +3,7 @@
  * An instance without living members goes as it is, whatever those who died left in its records, the lock included:
  * nobody will ever look at them again. */
 #include "cli/cli.h"
+#include "cli/json.h"
 #include "cli/view.h"
 #include "monitor/monitor.h"
 #include "trace/trace.h"
@@ -10,6 +11,27 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* What has become of an instance: a line, or an object of the array in `machine`. */
+static struct json *machine;
+
+__attribute__((format(printf, 2, 3)))
+static void tell(const char *name, const char *fmt, ...)
+{
+    char text[SHM_PATH_MAX + 480];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (!machine) {
+        printf("instance '%s': %s\n", name, text);
+        return;
+    }
+    json_open(machine, NULL, '{');
+    json_string(machine, "instance", name);
+    json_string(machine, "result", text);
+    json_close(machine, '}');
+}
 
 /* It takes the dead out, and the lock from one of them: what is in use can be helped. */
 static bool start_monitor(struct shm *m, const char *name)
@@ -26,7 +48,7 @@ static int unlink_used(const char *name)
     char path[SHM_PATH_MAX];
     int r = shm_path(NULL, name, geteuid(), path, sizeof path);
     if (r > 0 && unlink(path) == 0) {
-        printf("instance '%s': %s removed while in use; its programs go on, new ones start another\n", name, path);
+        tell(name, "%s removed while in use; its programs go on, new ones create another", path);
         return CLI_OK;
     }
     uint32_t owner = view_owner_of(name);
@@ -39,8 +61,8 @@ static int unlink_used(const char *name)
 static int tell_removed(const char *name)
 {
     uint32_t owner = view_owner_of(name);
-    if (owner == geteuid()) printf("instance '%s': removed\n", name);
-    else printf("instance '%s': ended; its file is user %u's, and will be used again\n", name, owner);
+    if (owner == geteuid()) tell(name, "removed");
+    else tell(name, "ended; its file belongs to user %u, and will be used again", owner);
     return CLI_OK;
 }
 
@@ -54,7 +76,7 @@ static int clean_damaged(const char *name, const char *problem, bool force)
     }
     int r = shm_remove_unusable(NULL, name, why, sizeof why);
     if (r == 0) {
-        printf("instance '%s': %s\n", name, why);
+        tell(name, "%s", why);
         return CLI_OK;
     }
     usf_warn("instance '%s': %s", name, why);
@@ -83,8 +105,8 @@ static int clean_one(const char *name, bool force, bool quiet_if_used)
     shm_close(&m);
     if (force) return unlink_used(name);
     if (quiet_if_used || helped) {
-        printf("instance '%s': in use by %u process%s, kept%s\n", name, users, users == 1 ? "" : "es",
-               helped ? "; it had no monitor: started one, which takes out the dead" : "");
+        tell(name, "in use by %u process%s, kept%s", users, users == 1 ? "" : "es",
+             helped ? "; it had no monitor: started one, which takes out the dead" : "");
         return CLI_OK;
     }
     usf_warn("instance '%s' is in use by %u process%s ('usf ps -i %s'); --force removes it nevertheless", name, users,
@@ -115,7 +137,7 @@ static int clean_all(bool force)
     }
     for (int i = 0; i < n; i++)
         if (view_owner_of(names[i]) == geteuid() && clean_one(names[i], force, true)) code = CLI_FAILED;
-    if (!n) puts("no instances");
+    if (!n && !machine) puts("no instances");
     view_free(names, n);
     os_list_dir(SHM_DIR, clean_rings, NULL);
     return code;
@@ -138,5 +160,16 @@ int cmd_clean(const struct cli_command *self, int argc, char **argv)
     bool named = config_value_of(&a.config, "instance")->origin == ORIGIN_CLI;
     if (all && named) return cli_usage("--all and --instance exclude each other");
     if (all) forget_said();
-    return all ? clean_all(force) : clean_one(a.config.s.instance, force, false);
+    struct json j;
+    if (cli_flag(&a, "json")) {
+        json_start(&j, stdout);
+        json_open(&j, NULL, '[');
+        machine = &j;
+    }
+    code = all ? clean_all(force) : clean_one(a.config.s.instance, force, false);
+    if (machine) {
+        json_close(&j, ']');
+        json_end(&j);
+    }
+    return code;
 }

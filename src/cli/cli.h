@@ -17,16 +17,21 @@ struct cli_flag {
     char letter;
     const char *arg;        /* placeholder, or null: a switch */
     const char *help;
+    const char *choices;    /* "a|b", or null */
     const char *value;      /* out: the argument, or "" for a switch; null: not given */
 };
+/* What stands behind the name of a command that does several things. */
+struct cli_verb { const char *name, *synopsis, *help; };
 struct cli_command {
     const char *name;
     int (*main)(const struct cli_command *self, int argc, char **argv);
-    const char *synopsis;   /* behind "usf NAME " */
+    const char *synopsis;   /* behind "usf NAME "; a line for each form */
     const char *help;       /* one line */
-    const char *more;       /* further lines of 'usf help NAME' and the man page; none begins with . or '; or null */
+    const char *more;       /* a paragraph for 'usf help NAME' and the man page; or null */
+    const struct cli_verb *verbs;   /* ends with a null name; or null */
     const char *options;    /* rows of the option table that it takes: "*", or names with blanks between */
     const struct cli_flag *flags;   /* ends with a null name; or null */
+    const struct cli_flag *verb_flags;  /* those that the verbs parse themselves, for the help; or null */
     bool hidden;
 };
 extern const struct cli_command cli_commands[];     /* ends with a null name */
@@ -60,13 +65,19 @@ int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "Too many arguments", if there are any left.  As cli_parse. */
 int cli_no_more(const struct cli_args *a, int argc, char **argv);
 const struct cli_command *cli_find(const char *name);
-const char *cli_nearest_command(const char *name);
+const char *cli_nearest_command(const char *name);      /* null: none is near */
+/* "; the nearest is MARKnear", MARK a quote or dashes; "" where nothing is near. */
+const char *cli_near(const char *mark, const char *near, char *buf, size_t cap);
 
-/* ---- help.c ---------------------------------------------------------------------------------- */
+/* ---- help.c, man.c, completion.c: all from the tables ----------------------------------------- */
 void help_overview(void);
 void help_command(const struct cli_command *c);
-void help_man(void);            /* man page, roff */
-void help_completion(void);     /* bash completion */
+extern const char *const option_groups[OPT_NR_GROUPS];          /* their titles */
+extern const uint8_t option_group_order[OPT_NR_GROUPS];
+void option_range(const struct usf_option *o, char *buf, size_t cap);  /* " (1ms to 10s, default 20ms)", or "" */
+void man_overview(void);                            /* usf.1, roff */
+void man_command(const struct cli_command *c);      /* usf-COMMAND.1 */
+bool help_completion(const char *shell);            /* false: bash, zsh and fish are known */
 
 /* ---- text.c: terminals ------------------------------------------------------------------------ */
 enum text_style { TEXT_PLAIN, TEXT_GOOD, TEXT_WARN, TEXT_BAD, TEXT_DIM, TEXT_BOLD };

@@ -46,8 +46,7 @@ int cmd_config(const struct cli_command *self, int argc, char **argv)
     static struct cli_args a;
     char shown[64];
     if (argc >= 2 && argv[1][0] != '-') {
-        if (strcmp(argv[1], "show")) return cli_usage("usf config has no '%s'; the nearest is 'show'",
-                                                      text_clean(argv[1], shown, sizeof shown));
+        if (strcmp(argv[1], "show")) return cli_usage("usf config has no '%s', only 'show'", text_clean(argv[1], shown, sizeof shown));
         argv++;
         argc--;
     }

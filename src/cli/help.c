@@ -1,12 +1,22 @@
-/* src/cli/help.c - help, man page and completion, all from the tables.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/help.c - help texts, from the tables.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include <stdio.h>
 #include <string.h>
 
-static const char *const topics[] = {"man", "completion"};
+#define COLUMNS 79      /* of a terminal of 80: the last one stays free */
+#define LEFT 28         /* where the explanations begin */
 
-/* "-q, --quantum MS" */
-static void spelling(const struct usf_option *o, char *buf, size_t cap)
+const char *const option_groups[OPT_NR_GROUPS] = {
+    [OPT_G_COMMON] = "Common options",
+    [OPT_G_PLACEMENT] = "Placement: which thread runs where, and for how long",
+    [OPT_G_WAITING] = "Waiting: idle cores, blocked threads, busy threads",
+    [OPT_G_OUTPUT] = "Output and environment",
+};
+/* The common ones come first. */
+const uint8_t option_group_order[OPT_NR_GROUPS] = {OPT_G_COMMON, OPT_G_PLACEMENT, OPT_G_WAITING, OPT_G_OUTPUT};
+
+/* "-q, --quantum TIME" */
+static void option_spelling(const struct usf_option *o, char *buf, size_t cap)
 {
     char letter[8] = "    ";
     if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
@@ -14,11 +24,28 @@ static void spelling(const struct usf_option *o, char *buf, size_t cap)
     snprintf(buf, cap, "%s--%s%s%s%s", letter, o->name, open, o->arg, close);
 }
 
-static void range(const struct usf_option *o, char *buf, size_t cap)
+/* 20, ms -> "20ms"; 60000, ms -> "1min" */
+static const char *time_text(uint64_t value, const char *unit, char *buf, size_t cap)
 {
+    static const struct { const char *word; uint64_t ns; } units[] = {{"h", 3600000000000}, {"min", 60000000000}, {"s", 1000000000}, {"ms", 1000000}};
+    uint64_t ns = value * (!strcmp(unit, "ms") ? 1000000u : 1000u);
+    for (unsigned i = 0; i < sizeof units / sizeof *units && ns; i++)
+        if (ns % units[i].ns == 0) return snprintf(buf, cap, "%lu%s", ns / units[i].ns, units[i].word), buf;
+    snprintf(buf, cap, "%lu%s", value, ns ? unit : "");
+    return buf;
+}
+
+void option_range(const struct usf_option *o, char *buf, size_t cap)
+{
+    char least[24], most[24];
+    bool plain_switch = o->type == OPT_CHOICE && o->flags & OPT_F_BARE && !strcmp(o->choices, "off|on");
     buf[0] = 0;
-    if (o->type == OPT_NUMBER && !(o->flags & OPT_F_COUNT))
-        snprintf(buf, cap, " (%lu-%lu%s%s, default %s)", o->min, o->max, o->unit ? " " : "", o->unit ? o->unit : "", o->def);
+    if (plain_switch) return;
+    if (o->type == OPT_NUMBER && o->unit)
+        snprintf(buf, cap, " (%s to %s, default %s%s)", time_text(o->min, o->unit, least, sizeof least),
+                 time_text(o->max, o->unit, most, sizeof most), o->def, o->unit);
+    else if (o->type == OPT_NUMBER && !(o->flags & OPT_F_COUNT))
+        snprintf(buf, cap, " (%lu to %lu, default %s)", o->min, o->max, o->def);
     else if (o->type == OPT_LEVEL)
         snprintf(buf, cap, " (-%lu to %lu, default %s)", o->max, o->max, o->def);
     else if (o->type == OPT_CHOICE || o->type == OPT_SHARE)
@@ -27,230 +54,151 @@ static void range(const struct usf_option *o, char *buf, size_t cap)
         snprintf(buf, cap, " (default %s)", o->def);
 }
 
+/* Prints words from column `at` on, broken before COLUMNS, further lines indented.  A newline begins a line.  Ends the line. */
+static void wrap(const char *text, size_t at, size_t indent)
+{
+    bool first = true;
+    while (*text) {
+        size_t blanks = strspn(text, " "), n = strcspn(text + blanks, " \n");
+        if (*text == '\n' || (!first && n && at + blanks + n > COLUMNS)) {
+            printf("\n%*s", (int)indent, "");
+            at = indent;
+            text += *text == '\n' ? 1 : blanks;
+            first = true;
+            continue;
+        }
+        printf("%.*s", (int)(blanks + n), text);
+        at += blanks + n;
+        text += blanks + n;
+        first = false;
+    }
+    putchar('\n');
+}
+
 static void line(const char *left, const char *help, const char *tail)
 {
-    if (strlen(left) > 26) printf("  %s\n  %-26s  %s%s\n", left, "", help, tail);
-    else printf("  %-26s  %s%s\n", left, help, tail);
+    char all[600];
+    snprintf(all, sizeof all, "%s%s", help, tail);
+    if (strlen(left) + 2 > LEFT - 1) printf("  %s\n%*s", left, LEFT, "");
+    else printf("  %-*s", LEFT - 2, left);
+    wrap(all, LEFT, LEFT);
 }
 
 void help_overview(void)
 {
     puts("usage: usf COMMAND [OPTION...]\n\n"
-         "Run programs so that their threads share the cores cooperatively: one running thread per\n"
-         "core, switched when it blocks, yields or ends.  Nothing is rebuilt or edited.\n\n"
-         "commands:");
+         "Run programs so that their threads share the cores cooperatively: one running\n"
+         "thread per core, switched when it blocks, yields or ends. Nothing is rebuilt.\n\n"
+         "Commands:");
     for (const struct cli_command *c = cli_commands; c->name; c++)
         if (!c->hidden) line(c->name, c->help, "");
-    puts("\n'usf help COMMAND' tells more; 'usf --version' tells the version.\n\n"
-         "example: usf run -- python3 train.py");
+    puts("\n'usf help COMMAND' and 'man usf-COMMAND' describe a command, 'man usf' all in\n"
+         "common; 'usf --version' prints the version.\n\n"
+         "Example: usf run -- python3 train.py");
 }
 
-void help_command(const struct cli_command *c)
+static void usage_lines(const struct cli_command *c)
 {
-    char left[80], tail[80];
-    printf("usage: usf %s %s\n\n%c%s.\n", c->name, c->synopsis, c->help[0] - 'a' + 'A', c->help + 1);
-    if (c->more) printf("\n%s\n", c->more);
-    if (c->options || c->flags) puts("\noptions:");
-    for (unsigned i = 0; i < usf_nr_options; i++) {
-        const struct usf_option *o = &usf_options[i];
-        if (!cli_takes_option(c, o->name)) continue;
-        spelling(o, left, sizeof left);
-        range(o, tail, sizeof tail);
-        line(left, o->help, tail);
+    const char *before = "usage:";
+    for (const char *p = c->synopsis; p; before = "") {
+        const char *end = strchr(p, '\n');
+        char text[300];
+        snprintf(text, sizeof text, "%-6s usf %s%s%.*s", before, c->name, *p ? " " : "", (int)(end ? end - p : (long)strlen(p)), p);
+        wrap(text, 0, 11);
+        p = end ? end + 1 : NULL;
     }
-    for (const struct cli_flag *f = c->flags; f && f->name; f++) {
+}
+
+static void flag_lines(const struct cli_flag *f)
+{
+    char left[80];
+    for (; f && f->name; f++) {
         char letter[8] = "    ";
         if (f->letter) snprintf(letter, sizeof letter, "-%c, ", f->letter);
         snprintf(left, sizeof left, "%s--%s%s%s", letter, f->name, f->arg ? " " : "", f->arg ? f->arg : "");
         line(left, f->help, "");
     }
-    if (c->options && !strcmp(c->options, "*"))
-        puts("\nEach option can also be set in the environment (USF_QUANTUM for --quantum), in\n"
-             "$XDG_CONFIG_HOME/usf/config.toml and in /etc/usf.toml (quantum = 20).");
 }
 
-/* ---- man page -------------------------------------------------------------------------------- */
-/* Text for roff: '-' and '\' have meanings of their own there, and so has a '.' or ''' at a line's start. */
-static void roff(const char *s)
+static void option_lines(const struct cli_command *c, uint8_t group, const char *title)
 {
-    if (*s == '.' || *s == '\'') fputs("\\&", stdout);
-    for (; *s; s++)
-        if (*s == '-') fputs("\\-", stdout);
-        else if (*s == '\\') fputs("\\e", stdout);
-        else putchar(*s);
-}
-
-static void man_option(const struct usf_option *o)
-{
-    char tail[80];
-    puts(".TP");
-    fputs(".B ", stdout);
-    if (o->letter) printf("\\-%c, ", o->letter);
-    roff("--");
-    roff(o->name);
-    printf("%s\\fI", o->flags & OPT_F_BARE ? "\\fR[=" : " ");
-    roff(o->arg);
-    printf("\\fR%s\n", o->flags & OPT_F_BARE ? "]" : "");
-    roff(o->help);
-    range(o, tail, sizeof tail);
-    roff(tail);
-    puts(".");
-    if (o->more) {
-        roff(o->more);
-        putchar('\n');
+    char left[80], tail[80];
+    for (unsigned i = 0; i < usf_nr_options; i++) {
+        const struct usf_option *o = &usf_options[i];
+        if (o->group != group || !cli_takes_option(c, o->name)) continue;
+        if (title) printf("\n%s:\n", title);
+        title = NULL;
+        option_spelling(o, left, sizeof left);
+        option_range(o, tail, sizeof tail);
+        line(left, o->help, tail);
     }
-    printf("Variable: \\fB%s\\fR.\n", o->env);
 }
 
-static void man_command(const struct cli_command *c)
+void help_command(const struct cli_command *c)
 {
-    printf(".TP\n.B usf %s \\fR", c->name);
-    roff(c->synopsis);
-    printf("\n%c", c->help[0] - 'a' + 'A');
-    roff(c->help + 1);
-    puts(".");
-    for (const struct cli_flag *f = c->flags; f && f->name; f++) {
-        printf("With \\fB");
-        if (f->letter) printf("\\-%c\\fR, \\fB", f->letter);
-        roff("--");
-        roff(f->name);
-        printf("\\fR%s%s: ", f->arg ? " " : "", f->arg ? f->arg : "");
-        roff(f->help);
-        puts(".");
+    char left[200];
+    bool all = c->options && !strcmp(c->options, "*");
+    usage_lines(c);
+    snprintf(left, sizeof left, "%c%s.", c->help[0] - 'a' + 'A', c->help + 1);
+    putchar('\n');
+    wrap(left, 0, 0);
+    if (c->verbs) puts("\nCommands:");
+    for (const struct cli_verb *v = c->verbs; v && v->name; v++) {
+        snprintf(left, sizeof left, "%s%s%s", v->name, *v->synopsis ? " " : "", v->synopsis);
+        line(left, v->help, "");
     }
+    if (c->flags || c->verb_flags || (c->options && !all)) puts("\nOptions:");
+    flag_lines(c->flags);
+    flag_lines(c->verb_flags);
+    for (unsigned i = 0; i < OPT_NR_GROUPS; i++)
+        option_lines(c, option_group_order[i], all ? option_groups[option_group_order[i]] : NULL);
     if (c->more) {
-        roff(c->more);
         putchar('\n');
+        wrap(c->more, 0, 0);
     }
+    if (all)
+        puts("\nA time is a number with a unit (ns, us, ms, s, min, h); a bare number is in the\n"
+             "unit of the default. Every option can also be set in the environment\n"
+             "(USF_QUANTUM for --quantum), in $XDG_CONFIG_HOME/usf/config.toml and in\n"
+             "/etc/usf.toml (quantum = \"20ms\"). 'usf config show' prints what is set.");
 }
 
-static void man_rest(void)
+/* `man` and usf.1: the overview; usf-COMMAND.1: that command's page.  False: there is no such page. */
+static bool print_page(const char *page)
 {
-    puts(".SH CONFIGURATION\n"
-         "An option is looked for on the command line, in the environment, in\n"
-         ".IR $XDG_CONFIG_HOME/usf/config.toml\n(by default in ~/.config), and in\n.IR /etc/usf.toml ,\n"
-         "in this order. The files are TOML with one line\n.I name = value\nper option: numbers and true/false stand bare,\n"
-         "all else in quotes. What is wrong in a file is told, and passed over.\n"
-         "\\fBusf config show\\fR tells the value and the origin of every option.\n"
-         ".SH WAIT POLICIES\n"
-         "\\fBusf run\\fR tells parallel runtimes to block rather than to spin, by the variables that their\n"
-         "users set by hand, unless they or a rival of theirs are set already.\n"
-         "\\fB\\-v\\fR lists what was set; \\fB\\-\\-keep\\-env\\fR leaves all alone.\n"
-         ".SH WHAT RUNS UNSCHEDULED\n"
-         "Programs that are statically linked, setuid or with capabilities, of another architecture or word size,\n"
-         "written in Go, or linked with another C library run as without usf; one line says so.\n"
-         "So does a program when the instance cannot be made or joined: what is missing is named.\n"
-         "What a program starts, and is one of these, runs unscheduled without a word; so does what runs as another user than\n"
-         "\\fBusf run\\fR did, and a program from when it gives up its user (\\fB\\-v\\fR tells).\n"
-         ".SH EXIT STATUS\n"
-         "That of the program. 125: a mistake in the command line or the environment.\n"
-         "126: the program is there but cannot be run. 127: it was not found.\n"
-         "A program that dies by a signal is seen to die by that signal.\n"
-         "The other commands: 0, or 1 if what was asked for failed.\n"
-         "\\fBdoctor\\fR: 0 if all is well and the program, if one is named, is scheduled; 1 if something is wrong with\n"
-         "the machine, the options, an instance (with a program: the one that it would join), or the program (missing,\n"
-         "not executable, lacks a library);\n"
-         "2 if nothing is wrong, but the program runs unscheduled.\n"
-         ".SH DIAGNOSIS\n"
-         "\\fBusf ps \\-\\-why\\fR tells of each thread that waits: the futex, by the symbol, object or mapping of its address, its\n"
-         "value, and the thread that holds it if it looks like a mutex of glibc; the system call and what its\n"
-         "descriptor is; or the core, and who runs there. The time is that of the wait; with <= that since when the\n"
-         "thread may be in the call, as nobody takes the time of calls that need not block.\n"
-         "What the kernel does not let you see (a debugger's right, ptrace(2)) is left out.\n"
-         "\\fBusf dump\\fR prints all of an instance: header, options, policy and why it was replaced, lock and owner, monitor, cores,\n"
-         "processes, tasks, what the kernel tells of each thread, and threads that are not scheduled. It is meant\n"
-         "for reports of faults, and has names of programs, threads, files and addresses in it, but no contents.\n"
-         "It reads a copy: neither a wedged instance nor its programs are disturbed.\n"
-         "A warning is told once in a whole \\fBusf run\\fR, however many processes have it.\n"
-         ".SH EXAMPLES\n"
-         ".nf\nusf run \\-\\- python3 train.py\n"
-         "usf run \\-c 0\\-3 \\-\\-stats \\-\\- ./solver input\n"
-         "usf doctor \\-\\-program ./solver\n.fi");
+    char name[32];
+    int n = 0;
+    if (!strcmp(page, "man") || !strcmp(page, "usf.1")) return man_overview(), true;
+    if (sscanf(page, "usf-%31[a-z].1%n", name, &n) != 1 || !n || page[n]) return false;
+    const struct cli_command *c = cli_find(name);
+    if (c) man_command(c);
+    return c;
 }
 
-void help_man(void)
+static int print_completion(const char *shell)
 {
-    puts(".\\\" Made by 'usf help man'.  SPDX-License-Identifier: Apache-2.0");
-    puts(".TH USF 1 \"\" \"usf " USF_VERSION "\" \"User Commands\"");
-    puts(".SH NAME\nusf \\- schedule the threads of unmodified programs in user space");
-    puts(".SH SYNOPSIS\n.B usf\n.I COMMAND\n.RI [ OPTION ...]");
-    puts(".SH DESCRIPTION\nRuns programs so that their threads, and those of all other programs of the same user run this way,\n"
-         "share the cores cooperatively: one running thread per core, switched when it blocks, yields or ends.\n"
-         "Nothing is rebuilt or edited, and no privilege is needed.");
-    puts(".SH COMMANDS");
-    for (const struct cli_command *c = cli_commands; c->name; c++)
-        if (!c->hidden) man_command(c);
-    puts(".SH OPTIONS OF RUN");
-    for (unsigned i = 0; i < usf_nr_options; i++) man_option(&usf_options[i]);
-    man_rest();
-}
-
-/* ---- completion ------------------------------------------------------------------------------ */
-static void words_of(const struct cli_command *c)
-{
-    for (unsigned i = 0; i < usf_nr_options; i++)
-        if (cli_takes_option(c, usf_options[i].name)) printf(" --%s", usf_options[i].name);
-    for (const struct cli_flag *f = c->flags; f && f->name; f++) printf(" --%s", f->name);
-}
-
-void help_completion(void)
-{
-    puts("# bash completion of usf, made by 'usf help completion': source it, or put it into\n"
-         "# ~/.local/share/bash-completion/completions/usf\n"
-         "_usf() {\n"
-         "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words i");
-    fputs("  if [ \"$COMP_CWORD\" = 1 ]; then words=\"", stdout);
-    for (const struct cli_command *c = cli_commands; c->name; c++)
-        if (!c->hidden) printf("%s ", c->name);
-    puts("--help --version\"\n  else case ${COMP_WORDS[1]} in");
-    for (const struct cli_command *c = cli_commands; c->name; c++) {
-        if (c->hidden) continue;
-        printf("    %s) words=\"--help", c->name);
-        words_of(c);
-        if (c->main == cmd_policy) fputs(" list info new check show set weight priority", stdout);
-        if (c->main == cmd_config) fputs(" show", stdout);
-        if (c->main == cmd_trace) fputs(" info convert", stdout);
-        puts("\" ;;");
-    }
-    puts("  esac; fi\n  case $before in");
-    for (unsigned i = 0; i < usf_nr_options; i++)
-        if (usf_options[i].type == OPT_CHOICE || usf_options[i].type == OPT_SHARE)
-            printf("    --%s) words=\"$(echo '%s' | tr '|' ' ')\" ;;\n", usf_options[i].name, usf_options[i].choices);
-    puts("    --policy) words=\"$(usf policy list 2>/dev/null | sed 's/ .*//')\" ;;\n"
-         "  esac\n"
-         "  if [ \"${COMP_WORDS[1]}\" = run ] || [ \"${COMP_WORDS[1]}\" = trace ]; then\n"
-         "    # behind the first word that is no option stands the program's own command line\n"
-         "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
-         "      case ${COMP_WORDS[i]} in\n"
-         "        --) _command_offset $((i + 1)) 2>/dev/null; return ;;\n"
-         "        -*) ;;\n"
-         "      esac\n"
-         "    done\n"
-         "    [[ $word == -* ]] || [[ $before == --* ]] || { COMPREPLY=($(compgen -c -- \"$word\")); return; }\n"
-         "  fi\n"
-         "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-         "}\n"
-         "complete -o default -F _usf usf");
+    char shown[64];
+    if (help_completion(shell)) return CLI_OK;
+    return cli_usage("no completion for '%s': bash, zsh or fish", text_clean(shell, shown, sizeof shown));
 }
 
 int cmd_help(const struct cli_command *self, int argc, char **argv)
 {
-    static void (*const print[])(void) = {help_man, help_completion};
-    const struct cli_args a = {.rest = 2};
     const char *topic = argc > 1 ? argv[1] : "--help";
-    char buf[64];
+    char buf[64], near[64];
     (void)self;
     /* (No cli_parse: help is there whatever is wrong with the settings.) */
+    bool completion = !strcmp(topic, "completion");
+    const struct cli_args a = {.rest = completion ? 3 : 2};
     int code = cli_no_more(&a, argc, argv);
     if (code >= 0) return code;
+    if (completion) return print_completion(argc > 2 ? argv[2] : "bash");
+    if (print_page(topic)) return CLI_OK;
     if (!strcmp(topic, "--help") || !strcmp(topic, "-h")) return help_overview(), CLI_OK;
-    if (*topic == '-')
-        return cli_usage("unknown option %s of usf help; the nearest is --help", text_clean(topic, buf, sizeof buf));
-    for (unsigned i = 0; i < sizeof topics / sizeof *topics; i++)
-        if (!strcmp(topic, topics[i])) return print[i](), CLI_OK;
+    if (*topic == '-') return cli_usage("usf help has no option %s, only --help", text_clean(topic, buf, sizeof buf));
     const struct cli_command *c = cli_find(topic);
-    if (!c) return cli_usage("no help on '%s'; the nearest is '%s'", text_clean(topic, buf, sizeof buf),
-                             cli_nearest_command(topic));
+    if (!c) return cli_usage("no help on '%s'%s ('usf --help' lists all commands)", text_clean(topic, buf, sizeof buf),
+                             cli_near("'", cli_nearest_command(topic), near, sizeof near));
     help_command(c);
     return CLI_OK;
 }

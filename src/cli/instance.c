@@ -82,10 +82,13 @@ void instance_tell_differences(const struct config *c, const struct instance *in
 {
     const struct usf_header *h = in->shm.h;
     const struct usf_settings *s = &c->s;
-    char text[64], policy[32];
+    char text[64], policy[32], before[32];
     if (in->shm.created) return;
     snprintf(policy, sizeof policy, "%.31s", h->policy);
+    snprintf(before, sizeof before, "%.31s", h->policy_was);
     differs(c, "policy", *s->policy.path ? strcmp(s->policy.path, h->policy_path) : strcmp(s->policy.name, h->policy), policy);
+    if (h->policy_by == USF_POLICY_BY_REQUEST)
+        usf_say("instance '%s': its policy is %s since a 'usf policy set'; it was %s before", s->instance, policy, before);
     if (h->policy_why[0]) usf_say("instance '%s': %.*s", s->instance, (int)sizeof h->policy_why, h->policy_why);
     const struct { const char *option; uint64_t want, is; unsigned unit; const char *name; } n[] = {
         {"quantum", s->quantum_ns, h->quantum_ns, 1000000, "ms"},
@@ -95,7 +98,7 @@ void instance_tell_differences(const struct config *c, const struct instance *in
         {"lend", s->lend_ns, h->lend_ns, 1000, "us"},
     };
     for (unsigned i = 0; i < sizeof n / sizeof *n; i++) {
-        snprintf(text, sizeof text, "%lu %s", n[i].is / n[i].unit, n[i].name);
+        snprintf(text, sizeof text, "%g %s", (double)n[i].is / n[i].unit, n[i].name);
         differs(c, n[i].option, n[i].want != n[i].is, text);
     }
     differs(c, "topology-blind", s->topology_blind != h->blind, h->blind ? "on" : "off");

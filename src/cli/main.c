@@ -8,82 +8,94 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
-#define JSON_FLAG {.name = "json", .help = "for machines"}
+#define JSON_FLAG {.name = "json", .help = "print JSON"}
 static const struct cli_flag ps_flags[] = {
     JSON_FLAG,
     {.name = "why", .letter = 'w', .help = "say what each waiting thread waits for, and since when"},
     {0}};
-static const struct cli_flag config_flags[] = {JSON_FLAG, {0}};
-static const struct cli_flag policy_flags[] = {JSON_FLAG, {0}};
+static const struct cli_flag json_flags[] = {JSON_FLAG, {0}};
 static const struct cli_flag doctor_flags[] = {
     JSON_FLAG,
     {.name = "program", .arg = "PROG",
-     .help = "can this program be scheduled, and if not, why, and what helps? looks at its libraries, too"},
+     .help = "check this program and its libraries: can it be scheduled? if not, why, and what helps?"},
     {0}};
 static const struct cli_flag clean_flags[] = {
+    JSON_FLAG,
     {.name = "all", .letter = 'a', .help = "all instances of this user"},
-    {.name = "force", .letter = 'f', .help = "also those that are in use, damaged or of another version"},
+    {.name = "force", .letter = 'f', .help = "also instances that are in use, damaged or of another version"},
     {0}};
-
 static const struct cli_flag trace_flags[] = {
-    {.name = "output", .letter = 'o', .arg = "FILE", .help = "what to write; default: trace.usft (.json, .usfw, .txt by FORMAT), or stdout with convert"},
-    {.name = "format", .letter = 'f', .arg = "FORMAT",
-     .help = "recording, perfetto, workload or text; default: by FILE's ending (.json, .usfw, .txt), else a recording"},
-    {.name = "seconds", .letter = 's', .arg = "S", .help = "record what runs in the instance, for so long; without it and a program, until Ctrl-C"},
+    JSON_FLAG,
+    {.name = "output", .letter = 'o', .arg = "FILE",
+     .help = "file to write; default: trace.usft (.json, .usfw, .txt by FORMAT); for convert: stdout"},
+    {.name = "format", .arg = "FORMAT", .choices = "recording|perfetto|workload|text",
+     .help = "recording, perfetto, workload or text; default: by the ending of FILE (.json, .usfw, .txt), else a recording"},
+    {.name = "duration", .letter = 'd', .arg = "TIME",
+     .help = "record an instance for this long, like 10s or 500ms; default: until Ctrl-C"},
+    {0}};
+static const struct cli_flag policy_verb_flags[] = {
+    {.name = "instance", .letter = 'i', .arg = "NAME",
+     .help = "for show, set, weight and priority: the instance; default: the configured one, or the one that PID is in"},
+    {.name = "lang", .letter = 'l', .arg = "LANGUAGE", .choices = "c|c++|rust", .help = "for new: c, c++ or rust (default c)"},
+    {.name = "seeds", .arg = "N", .help = "for check: number of random histories (default 12)"},
+    {.name = "seed", .arg = "S", .help = "for check: the first seed, to repeat a failure (default: from the clock)"},
     {0}};
 
-static const char policy_more[] =
-    "list, info POLICY: the built-in policies; what a policy, by name or path, defines itself.\n"
-    "new NAME: a folder with a policy that works; --lang is its language: c (default), c++ or rust.\n"
-    "check POLICY: attack it with random histories; --seeds N: with so many seeds (default 12); --seed S: from this\n"
-    "one on (default: the clock), to repeat a failure.\n"
-    "show, set POLICY: the instance's policy; another one for it: built-in, or the object that the instance was made\n"
-    "with. The policy linux can neither be set nor be replaced.\n"
-    "weight PID N, priority PID N: of a program that runs, 1 to 10000 and -1000 to 1000.\n"
-    "With -i NAME: which instance; else that of the environment and the files, or the one that PID takes part in.";
-static const char trace_more[] =
-    "Without a program: records all programs of the instance (-i NAME). With one, also what else runs in its instance\n"
-    "meanwhile (--share process: nothing else does). Options of usf run stand before the program.\n"
-    "info FILE: what a recording comes to: times of each program, switches, longest waits, events that were lost.\n"
-    "convert FILE: perfetto is Chrome's JSON, for ui.perfetto.dev; workload is for the simulator ('usf sim run ./FILE'),\n"
-    "with the recorded computing and the recorded dependences; text has a line for each event.\n"
-    "A program called info or convert stands after --. The exit status of a program is passed on, as usf run does.";
-static const char sim_more[] =
-    "run WORKLOAD: simulate it; -m MACHINE, -p POLICY,..., -s SEED, -n SEEDS, -j JOBS, --set NAME=VALUE, --programs,\n"
-    "--json, --trace FILE, --gantt FILE, and usf's --quantum, --slice, --progress, --lend, --poll, --topology-blind.\n"
-    "sweep WORKLOAD --vary NAME=VALUE,...: every combination; --csv.\n"
-    "check WORKLOAD: is it right, and what does it come to?\n"
-    "machines [NAME], workloads [NAME], policies: what there is; one printed as a file.\n"
-    "calibrate [-o FILE]: measure this machine.\n"
-    "These are the most used: 'usf sim COMMAND --help' lists all options of each, docs/simulator.md describes the files.";
+static const struct cli_verb policy_verbs[] = {
+    {"list", "", "list the built-in policies"},
+    {"info", "POLICY", "describe a policy, by name or by path, and say which operations it defines"},
+    {"new", "NAME", "create a folder with a working policy to start from"},
+    {"check", "POLICY", "run a policy against random histories and report what it breaks"},
+    {"show", "", "print the policy of an instance, since when it is in force, and why"},
+    {"set", "POLICY", "change the policy of an instance until the instance ends: to a built-in policy, or to the shared object that the "
+                      "instance was created with. The policy linux can neither be set nor replaced"},
+    {"weight", "PID N", "change the weight of a running program (1 to 10000)"},
+    {"priority", "PID N", "change the priority of a running program (-1000 to 1000)"},
+    {0}};
+static const struct cli_verb config_verbs[] = {{"show", "", "print every option's value and where it comes from"}, {0}};
+static const struct cli_verb trace_verbs[] = {
+    {"info", "FILE", "summarise a recording: times of each program, switches, longest waits, lost events"},
+    {"convert", "FILE", "convert a recording: perfetto is JSON for ui.perfetto.dev, workload is a file for 'usf sim run' with the recorded "
+                        "computing and dependences, text has a line for each event"},
+    {0}};
+static const struct cli_verb sim_verbs[] = {
+    {"run", "WORKLOAD", "simulate a workload: -m MACHINE, -p POLICY,..., -s SEED, -n SEEDS, -j JOBS, --set NAME=VALUE, --json, --trace FILE, "
+                        "--gantt FILE, and the options of usf run: --quantum, --slice, --progress, --lend, --poll, --topology-blind"},
+    {"sweep", "WORKLOAD --vary NAME=VALUE,...", "simulate every combination of parameters; --csv"},
+    {"check", "WORKLOAD", "check a workload file and say how much work it has"},
+    {"machines", "[NAME]", "list the machines, or print one as a file"},
+    {"workloads", "[NAME]", "list the workloads, or print one as a file"},
+    {"policies", "", "list the policies and the models of Linux"},
+    {"calibrate", "[-o FILE]", "measure this machine and print it as a machine file"},
+    {0}};
 
 const struct cli_command cli_commands[] = {
     {.name = "run", .main = cmd_run, .synopsis = "[OPTION...] [--] PROGRAM [ARG...]", .options = "*",
-     .help = "run a program so that it shares the cores with all others run this way"},
+     .help = "run a program whose threads share the cores with all other programs that run this way"},
     {.name = "ps", .main = cmd_ps, .synopsis = "[-i NAME] [--why] [--json]", .options = "instance", .flags = ps_flags,
      .help = "show instances, processes, threads, cores and queues"},
-    {.name = "policy", .main = cmd_policy,
-     .synopsis = "list | info POLICY | new NAME [--lang c|c++|rust] | check POLICY [--seeds N] [--seed S] | show | set POLICY | "
-                 "weight PID N | priority PID N [-i NAME] [--json]",
-     .flags = policy_flags, .more = policy_more,
-     .help = "list the scheduling policies, describe, make or check one; show or change an instance's, and what programs get from it"},
-    {.name = "config", .main = cmd_config, .synopsis = "show [OPTION...] [--json]", .options = "*", .flags = config_flags,
-     .help = "show every option's value and where it comes from"},
-    {.name = "sim", .main = cmd_sim, .synopsis = "run | sweep | check | machines | workloads | policies | calibrate ...",
-     .help = "simulate workloads under policies, on machines that need not be there ('usf sim --help')",
-     .more = sim_more},
+    {.name = "policy", .main = cmd_policy, .synopsis = "COMMAND [ARG...] [OPTION...]", .verbs = policy_verbs, .flags = json_flags,
+     .verb_flags = policy_verb_flags, .help = "list, describe, create or check scheduling policies, or change that of an instance"},
+    {.name = "config", .main = cmd_config, .synopsis = "show [OPTION...] [--json]", .options = "*", .flags = json_flags,
+     .verbs = config_verbs, .help = "show every option's value and where it comes from"},
+    {.name = "sim", .main = cmd_sim, .synopsis = "COMMAND [ARG...] [OPTION...]", .verbs = sim_verbs,
+     .help = "simulate workloads under policies, on machines that need not exist",
+     .more = "'usf sim COMMAND --help' lists all options of a command; docs/simulator.md describes the files."},
     {.name = "trace", .main = cmd_trace,
-     .synopsis = "[-o FILE] [--format FORMAT] [OPTION...] [--] PROGRAM [ARG...] | [-i NAME] [--seconds S] [-o FILE] | info FILE | "
-                 "convert FILE [-o FILE] [--format FORMAT]",
-     .options = "*", .flags = trace_flags, .more = trace_more,
-     .help = "record what the scheduler does with a program or an instance, to look at or to simulate"},
+     .synopsis = "[OPTION...] [--] PROGRAM [ARG...]\n[-i NAME] [--duration TIME] [-o FILE]\ninfo FILE [--json]\nconvert FILE [-o FILE] [--format FORMAT]",
+     .options = "*", .flags = trace_flags, .verbs = trace_verbs,
+     .help = "record what the scheduler does with a program or an instance",
+     .more = "Without a program, all programs of the instance are recorded (-i NAME). With a program, other programs in its instance are recorded, too, "
+             "unless --share process keeps them out. The exit status of the program is passed on, as 'usf run' does. A program called info or "
+             "convert is written after --."},
     {.name = "doctor", .main = cmd_doctor, .synopsis = "[--json] [[--program] PROG]", .options = "verbose", .flags = doctor_flags,
-     .help = "check this machine, the instances and, if asked, a program"},
+     .help = "check this machine, the instances and, if one is named, a program"},
     {.name = "dump", .main = cmd_dump, .synopsis = "[PID | -i NAME]", .options = "instance",
-     .help = "print all there is to know about an instance, for a report of a fault"},
-    {.name = "clean", .main = cmd_clean, .synopsis = "[-i NAME | --all] [--force]", .options = "instance verbose", .flags = clean_flags,
+     .help = "print the complete state of an instance, for a bug report"},
+    {.name = "clean", .main = cmd_clean, .synopsis = "[-i NAME | --all] [--force] [--json]", .options = "instance verbose", .flags = clean_flags,
      .help = "remove instances that nobody uses"},
-    {.name = "help", .main = cmd_help, .synopsis = "[COMMAND]", .help = "describe a command"},
+    {.name = "help", .main = cmd_help, .synopsis = "[COMMAND]\nman | usf-COMMAND.1\ncompletion [bash|zsh|fish]",
+     .help = "describe a command; print its manual page; print completions for a shell"},
     {.name = "monitor", .main = cmd_monitor, .synopsis = "NAME", .hidden = true, .help = "watch an instance (started by usf run)"},
     {0},
 };
@@ -99,7 +111,7 @@ static int run_command(int argc, char **argv)
 {
     if (argc < 2) return cli_usage("no command given ('usf --help' lists them)");
     const char *word = argv[1];
-    char buf[64];
+    char buf[64], near[64];
     if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
         if (argc > 2) return cli_usage("'%s' is one argument too many", text_clean(argv[2], buf, sizeof buf));
         puts("usf " USF_VERSION);
@@ -107,8 +119,8 @@ static int run_command(int argc, char **argv)
     }
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) word = "help";
     const struct cli_command *c = cli_find(word);
-    if (!c) return cli_usage("unknown command '%s'; the nearest is '%s'", text_clean(word, buf, sizeof buf),
-                             cli_nearest_command(word));
+    if (!c) return cli_usage("unknown command '%s'%s ('usf --help' lists all)", text_clean(word, buf, sizeof buf),
+                             cli_near("'", cli_nearest_command(word), near, sizeof near));
     shm_library_build = library_build;
     int r = c->main(c, argc - 1, argv + 1);
     if (fflush(stdout) || ferror(stdout)) {

@@ -47,12 +47,12 @@ int cmd_policy(const struct cli_command *self, int argc, char **argv)
     int code = cli_parse(self, &a, argc, argv);
     if (code >= 0) return code;
     const char *verb = argv[a.rest];
-    if (!verb) return cli_usage("usf policy what? (usf policy %s)", self->synopsis);
+    if (!verb) return cli_usage("usf policy what? ('usf help policy' lists its commands)");
     for (unsigned i = 0; i < NR_VERBS; i++) {
         names[i] = verbs[i].name;
         if (!strcmp(verb, verbs[i].name)) return verbs[i].main(argc - a.rest, argv + a.rest, cli_flag(&a, "json") != NULL);
     }
-    char shown[64];
-    return cli_usage("usf policy has no '%s'; the nearest is '%s'", text_clean(verb, shown, sizeof shown),
-                     word_nearest(verb, names, NR_VERBS));
+    char shown[64], near[64];
+    return cli_usage("usf policy has no '%s'%s ('usf help policy' lists all)", text_clean(verb, shown, sizeof shown),
+                     cli_near("'", word_nearest(verb, names, NR_VERBS), near, sizeof near));
 }

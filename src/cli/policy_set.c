@@ -3,6 +3,7 @@
  *
  * Of shared objects only the one that the instance was made with can be set: all its programs have loaded it at their start, and
  * one that runs cannot load another (it may be anywhere, in malloc or in the dynamic linker). */
+#include "cli/json.h"
 #include "cli/policy.h"
 #include "cli/view.h"
 #include "monitor/monitor.h"
@@ -41,6 +42,28 @@ static int ask(const struct shm *m, const struct sched_request *r)
     return CLI_FAILED;
 }
 
+/* What has changed, for whom, and for how long. */
+static void tell_set(const struct shm *m, const char *now, const char *before, bool machine)
+{
+    uint32_t users = shm_nr_members(m->h, m->space);
+    struct json j;
+    if (!machine) {
+        printf("instance '%s': policy %s%s%s, for the %u program%s in it and those that join, until another 'usf policy set' or until the\n"
+               "instance ends (%g s after its last program)\n", m->name, now, strcmp(now, before) ? " instead of " : " as before",
+               strcmp(now, before) ? before : "", users, users == 1 ? "" : "s", (double)m->h->monitor_linger_ns / 1e9);
+        return;
+    }
+    json_start(&j, stdout);
+    json_open(&j, NULL, '{');
+    json_string(&j, "instance", m->name);
+    json_string(&j, "policy", now);
+    json_string(&j, "before", before);
+    json_uint(&j, "programs", users);
+    json_fraction(&j, "linger_seconds", (double)m->h->monitor_linger_ns / 1e9);
+    json_close(&j, '}');
+    json_end(&j);
+}
+
 /* ---- set --------------------------------------------------------------------------------------- */
 
 static bool is_the_object(const struct shm *m, const char *word)
@@ -67,13 +90,14 @@ int policy_set(int argc, char **argv, bool machine)
 {
     static struct policy_words w;
     struct shm m;
-    (void)machine;
+    char before[sizeof m.h->policy] = "";
     int code = policy_words(&w, argc, argv);
     if (code >= 0) return code;
     if (w.nr != 1) return cli_usage("usf policy set takes a policy: the name of a built-in one or of the object that the instance was made with, or "
                                     "that one's path");
     if (!open_used(w.args.config.s.instance, &m)) return CLI_FAILED;
     const char *word = w.word[0];
+    memcpy(before, m.h->policy, sizeof before - 1);
     const struct usf_policy_ops *ops = object_by_name(&m, word);
     bool object = strchr(word, '/') != NULL;
     if (object && !is_the_object(&m, word)) {
@@ -82,7 +106,7 @@ int policy_set(int argc, char **argv, bool machine)
     }
     if (!ops) ops = policy_by_word(word, &code);
     if (ops) code = ask(&m, &(struct sched_request){.kind = USF_ASK_POLICY, .policy = ops->name});
-    if (ops && !code) usf_say("instance '%s': policy %s", m.name, ops->name);
+    if (ops && !code) tell_set(&m, ops->name, before, machine || w.machine);
     shm_close(&m);
     return code;
 }

@@ -200,7 +200,7 @@ int run_program(const struct cli_command *self, struct config *config, char **ar
     r.config = config;
     r.argv = argv;
     r.watch = watch;
-    if (!*r.argv) return cli_usage("no program given (usf %s %s)", self->name, self->synopsis);
+    if (!*r.argv) return cli_usage("no program given (usf %s [OPTION...] [--] PROGRAM [ARG...])", self->name);
     if ((code = check_policy(&r)) >= 0 || (code = check_cpus(&r)) >= 0 || (code = choose_instance(&r)) >= 0) return code;
     if ((code = program_find(*r.argv, &r.program)) != 0) {
         usf_warn("%s", r.program.why);

@@ -4,7 +4,6 @@
 #include "trace/file.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,9 +45,9 @@ static int choose_format(struct job *j, const char *word)
     if (!word) return -1;
     for (j->format = 0; j->format < NO_FORMAT; j->format++)
         if (!strcmp(word, format_words[j->format])) return -1;
-    char buf[64];
-    return cli_usage("there is no format '%s' of recordings; the nearest is '%s'", text_clean(word, buf, sizeof buf),
-                     word_nearest(word, format_words, NO_FORMAT));
+    char buf[64], near[64];
+    return cli_usage("there is no format '%s' of recordings%s (recording, perfetto, workload or text)", text_clean(word, buf, sizeof buf),
+                     cli_near("'", word_nearest(word, format_words, NO_FORMAT), near, sizeof near));
 }
 
 /* ---- convert, info --------------------------------------------------------------------------------- */
@@ -87,12 +86,12 @@ static int convert(const char *from, const char *to, enum format format)
     return bad ? -1 : 0;
 }
 
-static int tell(const char *from)
+static int tell(const char *from, bool json)
 {
     struct trace t;
     char why[400];
     if (trace_load(from, &t, why, sizeof why)) return usf_warn("%s", why), CLI_FAILED;
-    int r = trace_info(&t, stdout);
+    int r = trace_info(&t, json, stdout);
     trace_free(&t);
     return r ? CLI_FAILED : CLI_OK;
 }
@@ -103,6 +102,7 @@ static int cmd_file(const struct cli_command *self, struct cli_args *before, int
     static struct cli_args a, b;
     struct job j = {0};
     const char *word = NULL, *what = argv[0], *file;
+    bool json = false;
     int code = cli_parse(self, &a, argc, argv);
     if (code >= 0) return code;
     file = argv[a.rest];
@@ -112,9 +112,11 @@ static int cmd_file(const struct cli_command *self, struct cli_args *before, int
     for (unsigned i = 0; i < 3; i++) {
         if (cli_flag(all[i], "output")) j.out = cli_flag(all[i], "output");
         if (cli_flag(all[i], "format")) word = cli_flag(all[i], "format");
-        if (cli_flag(all[i], "seconds")) return cli_usage("--seconds is for recording, not for %s", what);
+        if (cli_flag(all[i], "json")) json = true;
+        if (cli_flag(all[i], "duration")) return cli_usage("--duration is for recording, not for %s", what);
     }
-    if (!strcmp(what, "info")) return j.out || word ? cli_usage("usf trace info takes a recording alone") : tell(file);
+    if (!strcmp(what, "info")) return j.out || word ? cli_usage("usf trace info takes a recording alone") : tell(file, json);
+    if (json) return cli_usage("--json is for info; convert takes --format perfetto, workload or text");
     if ((code = choose_format(&j, word)) >= 0) return code;
     if (j.format == RECORDING) return cli_usage("convert to what? --format perfetto, workload or text");
     if (j.out && !strcmp(j.out, file)) return cli_usage("%s would be written over: name another file", file);
@@ -219,15 +221,16 @@ static int check_output(struct job *j)
 }
 
 #define LOOK_MS 20
-static void wait_for_end(const struct job *j, double seconds, const sigset_t *set)
+#define DAY_NS (24 * 3600000000000ul)
+static void wait_for_end(const struct job *j, uint64_t ns, const sigset_t *set)
 {
-    uint64_t until = seconds > 0 ? os_now() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
+    uint64_t until = ns ? os_now() + ns : UINT64_MAX;
     while (os_now() < until && !trace_record_failed(j->recorder) && atomic_load(&j->instance->h->state) == USF_INST_READY
            && !shm_is_condemned(j->instance->h))
         if (sigtimedwait(set, NULL, &(struct timespec){.tv_nsec = LOOK_MS * 1000000}) > 0) return;
 }
 
-static int record_instance(struct job *j, const char *name, double seconds)
+static int record_instance(struct job *j, const char *name, uint64_t ns)
 {
     struct shm m;
     struct shm_config c = {.name = name};
@@ -237,7 +240,7 @@ static int record_instance(struct job *j, const char *name, double seconds)
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGXFSZ, SIG_IGN);       /* a file that may not grow is an error, which is told */
     if (!begin(j, &m, NULL)) return CLI_FAILED;
-    wait_for_end(j, seconds, &set);
+    wait_for_end(j, ns, &set);
     int r = finish(j);
     shm_close(&m);
     return r ? CLI_FAILED : CLI_OK;
@@ -247,20 +250,19 @@ int cmd_trace(const struct cli_command *self, int argc, char **argv)
 {
     static struct cli_args a;
     static struct job j;
-    double seconds = 0;
-    char *bad = NULL;
+    uint64_t ns = 0;
     int code = cli_parse(self, &a, argc, argv);
     if (code >= 0) return code;
     char **rest = argv + a.rest;
     bool file = *rest && (!strcmp(*rest, "info") || !strcmp(*rest, "convert")) && strcmp(rest[-1], "--");
     if (file) return cmd_file(self, &a, argc - a.rest, rest);
-    const char *s = cli_flag(&a, "seconds");
-    if (s) seconds = strtod(s, &bad);
-    if (s && (bad == s || *bad || !(seconds > 0) || seconds > 86400)) return cli_usage("--seconds: %.40s is no time between 0 and 86400", s);
-    if (s && *rest) return cli_usage("--seconds is for an instance; a program is recorded until it ends");
+    const char *s = cli_flag(&a, "duration");
+    if (s && (!option_time(s, "s", &ns) || !ns || ns > DAY_NS)) return cli_usage("--duration: '%.40s' is not a time up to 24h (like 10s)", s);
+    if (s && *rest) return cli_usage("--duration is for an instance; a program is recorded until it ends");
+    if (cli_flag(&a, "json")) return cli_usage("--json is for usf trace info");
     j.out = cli_flag(&a, "output");
     if ((code = choose_format(&j, cli_flag(&a, "format"))) >= 0 || (code = check_output(&j)) >= 0) return code;
-    if (!*rest) return record_instance(&j, a.config.s.instance, seconds);
+    if (!*rest) return record_instance(&j, a.config.s.instance, ns);
     const struct run_watch watch = {begin, end, "it is not recorded", &j};
     return run_program(self, &a.config, rest, &watch);
 }

@@ -37,7 +37,7 @@ unsigned word_distance(const char *a, const char *b)
 const char *word_nearest(const char *word, const char *const *words, unsigned n)
 {
     const char *best = 0;
-    unsigned d = ~0u;
+    unsigned d = (word_length(word) + 1) / 3 + 1;   /* a third of the letters wrong, at most */
     for (unsigned i = 0; i < n; i++) {
         if (!words[i]) continue;
         unsigned x = word_distance(word, words[i]), n_typed = word_length(word);

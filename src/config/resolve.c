@@ -47,10 +47,12 @@ static void keep(struct config *c, const struct usf_option *o, const char *text,
 /* ---- files ----------------------------------------------------------------------------------- */
 static bool is_number(const struct usf_option *o) { return o->type == OPT_NUMBER || o->type == OPT_LEVEL; }
 
+static bool has_unit(const char *time) { return time[strspn(time, "0123456789.")]; }
+
 /* The text that option_parse takes, or null: the entry's type does not fit. */
 static const char *entry_text(const struct usf_option *o, const struct toml_entry *e)
 {
-    if (e->type == TOML_STRING) return is_number(o) ? 0 : e->text;
+    if (e->type == TOML_STRING) return is_number(o) && !(o->unit && has_unit(e->text)) ? 0 : e->text;
     if (e->type == TOML_INTEGER) return is_number(o) ? e->text : 0;
     bool switches = o->type == OPT_REPORT || (o->choices && (!strcmp(o->choices, "off|on") || !strcmp(o->choices, "auto|on|off")));
     return !switches ? 0 : !strcmp(e->text, "true") ? "on" : "off";
@@ -60,8 +62,8 @@ static void unknown_key(struct config *c, const char *path, const struct toml_en
 {
     const char *names[CONFIG_MAX_OPTIONS];
     for (unsigned i = 0; i < usf_nr_options; i++) names[i] = usf_options[i].name;
-    warning(c, "%s:%u: unknown key '%s'; the nearest is '%s'", path, e->line, e->key,
-            word_nearest(e->key, names, usf_nr_options));
+    const char *near = word_nearest(e->key, names, usf_nr_options);
+    warning(c, "%s:%u: unknown key '%s'%s%s%s", path, e->line, e->key, near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
 }
 
 static void apply_entry(struct config *c, const char *path, enum config_origin origin, const struct toml_entry *e)
@@ -75,7 +77,7 @@ static void apply_entry(struct config *c, const char *path, enum config_origin o
     char why[256];
     if (!text) {
         warning(c, "%s:%u: %s takes %s", path, e->line, o->name,
-                is_number(o) ? "a whole number, without quotes" : "text in quotes");
+                o->unit ? "a whole number, without quotes, or a time with a unit, in quotes" : is_number(o) ? "a whole number, without quotes" : "text in quotes");
         return;
     }
     struct usf_settings before = c->s;      /* a refused value must leave no trace */
@@ -162,7 +164,8 @@ static void check_variable(struct config *c, const char *entry)
     for (unsigned i = 0; i < usf_nr_options; i++) names[i] = usf_options[i].env;
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)len, entry);
-    warning(c, "unknown variable %s in the environment; the nearest is %s", word, word_nearest(word, names, usf_nr_options));
+    const char *near = word_nearest(word, names, usf_nr_options);
+    warning(c, "unknown variable %s in the environment%s%s", word, near ? "; the nearest is " : "", near ? near : "");
 }
 
 static int apply_env(struct config *c, char **envp)

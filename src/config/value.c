@@ -26,22 +26,57 @@ static bool copy_text(char *dst, size_t cap, const char *src)
     return true;
 }
 
+/* Nanoseconds of a unit of time; 0: there is no such unit. */
+static uint64_t unit_ns(const char *unit)
+{
+    static const struct { const char *word; uint64_t ns; } units[] = {
+        {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"min", 60000000000}, {"h", 3600000000000}};
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
+        if (!strcmp(unit, units[i].word)) return units[i].ns;
+    return 0;
+}
+
+bool option_time(const char *text, const char *unit, uint64_t *ns)
+{
+    uint64_t whole = 0, part = 0, parts = 1;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9' && whole < 1000000000; p++) whole = whole * 10 + (uint64_t)(*p - '0');
+    if (p == text) return false;
+    if (*p == '.' && p[1] >= '0' && p[1] <= '9')
+        for (p++; *p >= '0' && *p <= '9' && parts < 1000000; p++, parts *= 10) part = part * 10 + (uint64_t)(*p - '0');
+    uint64_t factor = unit_ns(*p ? p : unit);
+    if (!factor || whole > UINT64_MAX / 2 / factor) return false;
+    *ns = whole * factor + part * factor / parts;
+    return true;
+}
+
+static bool whole_number(const char *text, uint64_t max, uint64_t *out)
+{
+    uint64_t v = 0;
+    if (!*text) return false;
+    for (const char *p = text; *p; p++) {
+        if (*p < '0' || *p > '9') return false;
+        if (v <= max) v = v * 10 + (uint64_t)(*p - '0');
+    }
+    *out = v;
+    return true;
+}
+
 static int parse_number(const struct usf_option *o, const char *text, uint64_t *out, char *why, size_t cap)
 {
     char buf[SHOWN + 4];
     uint64_t v = 0;
-    bool ok = *text != 0;
-    for (const char *p = text; *p && ok; p++) {
-        ok = *p >= '0' && *p <= '9';
-        if (v <= o->max) v = v * 10 + (uint64_t)(*p - '0');
+    bool ok = o->unit ? option_time(text, o->unit, &v) : whole_number(text, o->max, &v);
+    if (!o->unit) v *= o->scale;
+    if (ok && v >= o->min * o->scale && v <= o->max * o->scale) {
+        *out = v ? v : o->zero;
+        return 0;
     }
-    if (!ok || v < o->min || v > o->max) {
-        usf_format(why, cap, "'%s' is not a whole number from %lu to %lu%s%s", shown(text, buf),
-                   o->min, o->max, o->unit ? ", in " : "", o->unit ? o->unit : "");
-        return -1;
-    }
-    *out = v ? v * o->scale : o->zero;
-    return 0;
+    if (o->unit)
+        usf_format(why, cap, "'%s' is not a whole number from %lu to %lu, in %s, nor such a time with a unit (like %s%s)", shown(text, buf), o->min,
+                   o->max, o->unit, o->def, o->unit);
+    else usf_format(why, cap, "'%s' is not a whole number from %lu to %lu", shown(text, buf), o->min, o->max);
+    return -1;
 }
 
 static int parse_level(const struct usf_option *o, const char *text, int64_t *out, char *why, size_t cap)
@@ -77,6 +112,7 @@ static bool next_choice(const char **p, char word[32])
 static int parse_choice(const struct usf_option *o, const char *text, uint32_t *out, char *why, size_t cap)
 {
     char word[32], best[32] = "", buf[SHOWN + 4];
+    const char *one = word;
     unsigned least = ~0u, i = 0;
     for (const char *p = o->choices; next_choice(&p, word); i++) {
         if (!strcmp(word, text)) {
@@ -84,12 +120,12 @@ static int parse_choice(const struct usf_option *o, const char *text, uint32_t *
             return 0;
         }
         unsigned d = word_distance(text, word);
-        if (d < least) {
+        if (d < least && word_nearest(text, &one, 1)) {
             least = d;
             memcpy(best, word, sizeof best);
         }
     }
-    usf_format(why, cap, "'%s' is none of %s; the nearest is '%s'", shown(text, buf), o->choices, best);
+    usf_format(why, cap, "'%s' is none of %s%s%s%s", shown(text, buf), o->choices, *best ? "; the nearest is '" : "", best, *best ? "'" : "");
     return -1;
 }
 

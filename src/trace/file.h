@@ -94,7 +94,7 @@ void trace_advance(struct trace_state *s, const struct trace_step *e);
 void trace_begin(struct trace_state *s, const struct trace *t, const struct trace_step *first);
 
 /* ---- what is made of it ------------------------------------------------------------------------- */
-int trace_info(const struct trace *t, FILE *f);                 /* a summary; all: 0, or -1 if it cannot be written or memory is short */
+int trace_info(const struct trace *t, bool json, FILE *f);                 /* a summary; all: 0, or -1 if it cannot be written or memory is short */
 int trace_text(const struct trace *t, FILE *f);                 /* a line for each event */
 int trace_perfetto(const struct trace *t, FILE *f);             /* Chrome's JSON, for ui.perfetto.dev */
 int trace_workload(const struct trace *t, FILE *f, const char *from);   /* for the simulator */

@@ -1,4 +1,5 @@
 /* src/trace/info.c - what a recording comes to, and all of it as text.  SPDX-License-Identifier: Apache-2.0 */
+#include "cli/json.h"
 #include "trace/file.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -89,7 +90,6 @@ static void step(struct follow *w, const struct trace_step *e)
 
 static void print_futexes(const struct follow *w, FILE *f)
 {
-    qsort(w->futex, FUTEXES, sizeof *w->futex, by_waiting);
     if (w->futex[0].ns) fputs("\nmost waited for, of futexes\n", f);
     for (uint32_t i = 0; i < LONGEST && w->futex[i].ns; i++) {
         const struct trace_program *p = &w->t->program[w->futex[i].program];
@@ -129,7 +129,78 @@ static void print(const struct follow *w, FILE *f)
     }
 }
 
-int trace_info(const struct trace *t, FILE *f)
+static void json_ms(struct json *j, const char *key, uint64_t ns) { json_fraction(j, key, (double)ns / 1e6); }
+
+static void json_program(struct json *j, const struct trace_program *p, const struct sums *s)
+{
+    json_open(j, NULL, '{');
+    json_string(j, "program", p->name);
+    json_int(j, "pid", p->pid);
+    json_uint(j, "threads", p->nr_threads);
+    json_ms(j, "running_ms", s->computing);
+    json_ms(j, "ready_ms", s->ready);
+    json_ms(j, "blocked_ms", s->blocked);
+    json_ms(j, "calls_ms", s->calls);
+    json_uint(j, "switches", s->switches);
+    json_uint(j, "wakes", s->wakes);
+    json_uint(j, "yields", s->yields);
+    json_uint(j, "preemptions", s->preempted);
+    json_close(j, '}');
+}
+
+static void json_waits(struct json *j, const struct follow *w)
+{
+    const struct trace *t = w->t;
+    char address[24];
+    json_open(j, "longest_waits", '[');
+    for (uint32_t i = 0; i < LONGEST && w->top[i].ns; i++) {
+        const struct trace_thread *h = &t->thread[w->top[i].thread];
+        json_open(j, NULL, '{');
+        json_ms(j, "ms", w->top[i].ns);
+        json_string(j, "what", w->top[i].what);
+        json_int(j, "tid", h->tid);
+        json_string(j, "thread", h->name);
+        json_string(j, "program", t->program[h->program].name);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    json_open(j, "futexes", '[');
+    for (uint32_t i = 0; i < LONGEST && w->futex[i].ns; i++) {
+        snprintf(address, sizeof address, "%#" PRIx64, w->futex[i].addr);
+        json_open(j, NULL, '{');
+        json_string(j, "address", address);
+        json_string(j, "program", t->program[w->futex[i].program].name);
+        json_uint(j, "waits", w->futex[i].waits);
+        json_ms(j, "ms", w->futex[i].ns);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static void print_json(const struct follow *w, FILE *f)
+{
+    const struct trace *t = w->t;
+    struct json j;
+    json_start(&j, f);
+    json_open(&j, NULL, '{');
+    json_string(&j, "instance", t->head.instance);
+    json_string(&j, "policy", t->head.policy);
+    json_string(&j, "command", t->head.command);
+    json_uint(&j, "cores", t->head.nr_cores);
+    json_fraction(&j, "seconds", (double)(t->end_ns - t->head.start_ns) / 1e9);
+    json_uint(&j, "steps", t->nr_steps);
+    json_uint(&j, "events_lost", t->lost);
+    json_uint(&j, "unrecorded_processes", t->unrecorded);
+    json_bool(&j, "cut_off", t->cut);
+    json_open(&j, "programs", '[');
+    for (uint32_t p = 0; p < t->nr_programs; p++) json_program(&j, &t->program[p], &w->of[p]);
+    json_close(&j, ']');
+    json_waits(&j, w);
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+int trace_info(const struct trace *t, bool json, FILE *f)
 {
     size_t n = t->nr_threads + 1u;
     struct follow w = {.t = t, .of = calloc(t->nr_programs + 1u, sizeof *w.of), .st = calloc(n, sizeof *w.st), .last = calloc(n, sizeof *w.last),
@@ -138,7 +209,10 @@ int trace_info(const struct trace *t, FILE *f)
     for (size_t i = 0; ok && i < t->nr_steps; i++) step(&w, &t->step[i]);
     for (uint32_t i = 0; ok && i < t->nr_threads; i++)
         if (w.met[i]) account(&w, i, t->thread[i].end_ns);
-    if (ok) {
+    if (ok) qsort(w.futex, FUTEXES, sizeof *w.futex, by_waiting);
+    if (ok && json) {
+        print_json(&w, f);
+    } else if (ok) {
         print(&w, f);
         print_futexes(&w, f);
     }

@@ -131,6 +131,20 @@ class Origins(Case):
         o, err = self.options()
         self.assertIn("not a file", err)
 
+    def test_times_have_units(self):
+        for text, good in (("20", True), ("20ms", True), ("1.5s", True), ("2500us", True), ("0.001s", True), ("10s", True), ("1ns", False), ("11s", False),
+                           ("1h", False), ("5 ms", False), ("5 m", False), ("ms", False), ("-1ms", False), ("1.s", False), ("1e3", False), ("", False),
+                           ("18446744073709551617ns", False)):
+            p = self.run_usf("config", "show", "--quantum=" + text)
+            self.assertEqual(p.returncode, 0 if good else 125, text)
+        self.user_config('poll = "1ms"\nlend = 60\nslice = "2.5ms"\n')
+        o, err = self.options(add={"USF_PROGRESS": "1s"})
+        self.assertEqual((err, o["poll"]["value"], o["lend"]["value"], o["slice"]["value"], o["progress"]["value"]), ("", "1ms", "60", "2.5ms", "1s"))
+        p = self.run_usf("run", "--quantum", "2500us", "true", add={"USF_PROGRESS": "1s"})
+        self.assertEqual((p.returncode, p.stderr), (0, ""))
+        i, = json.loads(self.run_usf("ps", "-i", self.instance, "--json").stdout)
+        self.assertEqual((i["quantum_ns"], i["slice_ns"]), (2500000, 2500000))
+
     def test_unknown_variable(self):
         o, err = self.options(add={"USF_QUANTUN": "1"})
         self.assertIn("unknown variable USF_QUANTUN", err)

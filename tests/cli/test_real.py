@@ -177,6 +177,23 @@ class Real(Case):
         self.wait_for(lambda: self.ps()["monitor_pid"])
         self.end(p)
 
+    def test_a_policy_that_is_set_says_for_whom_and_for_how_long(self):
+        p = self.background()
+        set_it = ("policy", "set", "-i", self.instance)
+        q = self.run_usf("run", "-v", "true")
+        self.assertNotIn("policy set", q.stderr)
+        q = self.run_usf(*set_it, "fifo")
+        self.assertEqual((q.returncode, q.stderr), (0, ""))
+        for words in "instance '%s': policy fifo instead of coop" % self.instance, "the 1 program in it", "until the instance ends":
+            self.assertIn(words, " ".join(q.stdout.split()))
+        q = self.run_usf("run", "-v", "true")
+        self.assertIn("instance '%s': its policy is fifo since a 'usf policy set'; it was coop before" % self.instance, q.stderr)
+        self.assertEqual(self.run_usf("run", "true").stderr, "")
+        self.assertIn("as before", self.run_usf(*set_it, "fifo").stdout)
+        q = json.loads(self.run_usf(*set_it, "fair", "--json").stdout)
+        self.assertEqual((q["policy"], q["before"], q["programs"]), ("fair", "fifo", 1))
+        self.end(p)
+
     def test_clean_refuses_what_is_used(self):
         p = self.background()
         self.one_line(self.run_usf("clean"), 1, "in use by 1 process", "--force")

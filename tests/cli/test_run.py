@@ -85,6 +85,20 @@ class Finding(Case):
             self.one_line(self.run_usf(*args), 125, "'ps' is one argument too many")
         self.one_line(self.run_usf("help", "--polcy"), 125, "--polcy", "--help")
         self.one_line(self.run_usf("doctor", "--prog", "x"), 125, "the nearest is --program")
+
+    def test_words_that_are_near_are_suggested_and_others_are_not(self):
+        for args, near in ((("rnu", "true"), "'run'"), (("run", "--quantm", "5", "true"), "--quantum"), (("run", "--prog", "5", "true"), "--progress"),
+                           (("policy", "sett", "coop"), "'set'"), (("help", "polcy"), "'policy'"), (("run", "--lock", "plane", "true"), "'plain'"),
+                           (("trace", "--format", "perfeto", "true"), "'perfetto'"), (("run", "-p", "copo", "true"), "'coop'")):
+            self.one_line(self.run_usf(*args), 125, "the nearest is " + near)
+        for args in (("frobnicate",), ("xy",), ("run", "--frobnicate", "true"), ("run", "--xy", "true"), ("policy", "frobnicate"), ("help", "zzz"),
+                     ("run", "--lock", "frobnicate", "true"), ("trace", "--format", "zzz", "true"), ("run", "-p", "frobnicate", "true"),
+                     ("config", "frobnicate")):
+            self.assertNotIn("nearest", self.one_line(self.run_usf(*args), 125))
+        p = self.run_usf("config", "show", add={"USF_FROBNICATE_ALL": "1", "USF_QUANTUN": "3"})
+        self.assertIn("USF_FROBNICATE_ALL in the environment\n", p.stderr)
+        self.assertIn("USF_QUANTUN in the environment; the nearest is USF_QUANTUM", p.stderr)
+
         self.assertEqual(self.run_usf("help", add={"USF_QUANTUM": "abc"}).returncode, 0)
 
     def test_policy_object_that_is_none(self):

@@ -11,6 +11,12 @@ import time
 from common import FILES, Case, main, number, places
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+with open(os.path.join(HERE, "../../docs/meson.build")) as built:
+    BUILT = ["usf.1"] + ["usf-%s.1" % name for name in re.findall(r"'([a-z]+)'", re.search(r"foreach name : \[(.*?)\]", built.read()).group(1))]
+
+
+def sim_help():
+    return subprocess.run([os.path.join(os.path.dirname(FILES["usf"]), "usf-sim"), "run", "--help"], capture_output=True, text=True, timeout=30).stdout
 
 
 class Instances(Case):
@@ -203,9 +209,73 @@ class Words(Case):
     def test_man_page_is_that_of_the_table(self):
         with open(os.path.join(HERE, "../../docs/usf.1")) as f:
             self.assertEqual(f.read(), self.run_usf("help", "man").stdout, "make it anew: usf help man > docs/usf.1")
-        if shutil.which("groff"):
-            p = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=self.run_usf("help", "man").stdout, capture_output=True, text=True)
-            self.assertEqual(p.stderr, "")
+        for page in ["usf.1"] + ["usf-%s.1" % c for c in self.commands() if c != "help"]:
+            text = self.run_usf("help", page).stdout
+            self.assertTrue(text.startswith(".\\\""), page)
+            self.assertIn(page, BUILT, "docs/meson.build makes no " + page)
+            if shutil.which("groff"):
+                p = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=text, capture_output=True, text=True)
+                self.assertEqual(p.stderr, "", page)
+        self.one_line(self.run_usf("help", "usf-frobnicate.1"), 125)
+        self.one_line(self.run_usf("help", "usf-ps.1x"), 125)
+
+    def commands(self):
+        """Those that the overview names."""
+        text = self.run_usf("help").stdout
+        return re.findall(r"^  ([a-z]+) ", text[text.index("Commands:"):], re.M)
+
+    def options_of(self, command):
+        """(long name, letter or '') of every option that the help of a command lists."""
+        text = self.run_usf("help", command).stdout
+        return [(long, letter) for letter, long in re.findall(r"^  (?:-([a-zA-Z]), |    )--([a-z-]+)", text, re.M)]
+
+    def test_help_fits_a_terminal(self):
+        self.assertGreaterEqual(len(self.commands()), 10)
+        for args in [("help",), ("--help",)] + [("help", c) for c in self.commands()] + [(c, "--help") for c in self.commands() if c != "sim"]:
+            p = self.run_usf(*args)
+            self.assertEqual(p.returncode, 0, args)
+            self.assertEqual([line for line in p.stdout.splitlines() if len(line) > 79], [], args)
+            self.assertNotRegex(p.stdout, r"(?m) $", args)
+
+    def test_options_of_run_are_grouped(self):
+        p = self.run_usf("run", "--help")
+        titles = re.findall(r"^([A-Z][^:\n]*).*:$", p.stdout, re.M)
+        self.assertEqual([t.split()[0] for t in titles], ["Common", "Placement", "Waiting", "Output"])
+        self.assertLess(p.stdout.index("--policy"), p.stdout.index("Placement:"))
+
+    def test_a_letter_means_the_same_everywhere(self):
+        meaning = {}
+        for command in self.commands():
+            for name, letter in self.options_of(command):
+                if letter:
+                    self.assertEqual(meaning.setdefault(letter, name), name, "-%s of %s" % (letter, command))
+        self.assertEqual(meaning["p"], "policy")
+        sim = {letter: name for letter, name in re.findall(r"^  -([a-z]), --([a-z-]+)", sim_help(), re.M)}
+        self.assertEqual({k: v for k, v in sim.items() if meaning.get(k, v) != v}, {})
+
+    def test_man_pages_and_completions_know_every_option(self):
+        scripts = {s: self.run_usf("help", "completion", s).stdout for s in ("bash", "zsh", "fish")}
+        for command in self.commands():
+            page = self.run_usf("help", "usf-%s.1" % command).stdout
+            for name, letter in self.options_of(command):
+                self.assertIn("\\-\\-" + name.replace("-", "\\-"), page, command)
+                self.assertIn("--" + name, scripts["bash"])
+                self.assertIn("--" + name, scripts["zsh"])
+                self.assertRegex(scripts["fish"], r"from %s' -l %s\b" % (command, name))
+
+    def test_completions_are_sound_in_their_shells(self):
+        for shell, check in ("bash", ["bash", "--norc", "-c", "source complete && complete -p usf"]), \
+                            ("zsh", ["zsh", "-f", "-c", "autoload -Uz compinit && compinit -u -d dump && source ./complete && whence _usf && print $_comps[usf]"]), \
+                            ("fish", ["fish", "--no-config", "-c", "source complete; complete -C 'usf run --qu'; complete -C 'usf policy s'"]):
+            if not shutil.which(shell):
+                print("skipped: %s: not installed" % shell)
+                continue
+            self.write("complete", self.run_usf("help", "completion", shell).stdout)
+            p = subprocess.run(check, cwd=self.dir, env=dict(self.env, PATH=self.bin + ":/usr/bin:/bin", TERM="dumb"), capture_output=True, text=True,
+                               timeout=60, stdin=subprocess.DEVNULL)
+            self.assertEqual((p.returncode, p.stderr), (0, ""), shell)
+            self.assertIn("quantum" if shell == "fish" else "_usf", p.stdout, shell)
+        self.one_line(self.run_usf("help", "completion", "tcsh"), 125, "bash, zsh or fish")
 
     def test_completion(self):
         script = self.run_usf("help", "completion").stdout
@@ -213,7 +283,7 @@ class Words(Case):
         def complete(*words):
             p = subprocess.run(["bash", "-c", ". %s; COMP_WORDS=(%s); COMP_CWORD=%d; _usf; printf '%%s\\n' \"${COMPREPLY[@]}\"" %
                                 (path, " ".join("'%s'" % w for w in words), len(words) - 1)],
-                               env=dict(self.env, PATH=self.bin + ":/usr/bin:/bin"), capture_output=True, text=True, timeout=30)
+                               env=dict(self.env, PATH=self.bin + ":/usr/bin:/bin"), capture_output=True, text=True, timeout=30, cwd=self.dir)
             self.assertEqual(p.stderr, "")
             return p.stdout.split()
         self.assertEqual(complete("usf", "po"), ["policy"])
@@ -221,6 +291,13 @@ class Words(Case):
         self.assertEqual(complete("usf", "run", "--policy", "co"), ["coop"])
         self.assertEqual(complete("usf", "run", "--lock", ""), ["plain", "dtlock"])
         self.assertIn("list", complete("usf", "policy", "l"))
+        self.assertEqual(complete("usf", "run", "--policy", "=", "fif"), ["fifo"])
+        self.assertEqual(complete("usf", "policy", "set", "fif"), ["fifo"])
+        self.assertEqual(complete("usf", "policy", "new", "--lang", "ru"), ["rust"])
+        self.assertEqual(complete("usf", "help", "ru"), ["run"])
+        self.assertIn("--force", complete("usf", "clean", "--f"))
+        self.write("beside.txt", "")
+        self.assertIn("beside.txt", complete("usf", "run", "-c", "0", "--", "cat", "besi"))
 
     def test_no_colour(self):
         # on a terminal there is colour, unless NO_COLOR asks for none

@@ -23,7 +23,7 @@ ENV = {'AFL_SKIP_CPUFREQ': '1', 'AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES': '1', 'A
 
 def build(folder, targets):
     if not (folder / 'build.ninja').exists():
-        subprocess.run(['meson', 'setup', str(folder), str(ROOT), '-Dasserts=debug'], check=True, stdout=subprocess.DEVNULL,
+        subprocess.run(['meson', 'setup', str(folder), str(ROOT), '-Dtests=true', '-Dasserts=debug'], check=True, stdout=subprocess.DEVNULL,
                        env=dict(os.environ, CC='afl-clang-fast', CXX='afl-clang-fast++', AFL_QUIET='1'))
     names = [f'tests/fuzz/fuzz-{t}' for t in targets] + ['tests/fuzz/libfuzz-seed-object.so']
     subprocess.run(['ninja', '-C', str(folder), '--quiet', *names], check=True, env=dict(os.environ, AFL_QUIET='1'))

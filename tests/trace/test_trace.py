@@ -255,26 +255,26 @@ class Trace(Instance):
         self.usf("trace", "-o", "x.usfw", PROGRAM, "barrier", "2")
         with open(os.path.join(self.dir, "x.usfw")) as f:
             self.assertIn("workload ", f.read())
-        self.usf("trace", "-f", "text", "-o", "x", PROGRAM, "barrier", "2")
+        self.usf("trace", "--format", "text", "-o", "x", PROGRAM, "barrier", "2")
         with open(os.path.join(self.dir, "x")) as f:
             self.assertIn("-> running", f.read())
-        self.usf("trace", "-f", "workload", PROGRAM, "barrier", "2")
+        self.usf("trace", "--format", "workload", PROGRAM, "barrier", "2")
         self.assertIn("trace.usfw", self.files())
         self.assertEqual(sorted(os.listdir(self.dir)), sorted(n for n in os.listdir(self.dir) if not n.endswith(".usft")))
 
     def test_mistakes(self):
-        self.usf("trace", "-f", "jsn", PROGRAM, code=125)
+        self.usf("trace", "--format", "jsn", PROGRAM, code=125)
         self.usf("trace", "-o", "/nonexistent/x", PROGRAM, code=125)
-        self.usf("trace", "--seconds", "-1", code=125)
-        self.usf("trace", "--seconds", "1", PROGRAM, code=125)
-        self.usf("trace", "--seconds", "1", "info", PROGRAM, code=125)
+        self.usf("trace", "--duration", "-1", code=125)
+        self.usf("trace", "--duration", "1", PROGRAM, code=125)
+        self.usf("trace", "--duration", "1", "info", PROGRAM, code=125)
         self.usf("trace", "convert", code=125)
         self.usf("trace", "convert", PROGRAM, code=125)
         p = self.usf("trace", "info", PROGRAM, code=1)
         self.assertIn("no recording", p.stderr)
         p = self.usf("trace", "info", "none", code=1)
         self.assertIn("No such file", p.stderr)
-        p = self.usf("trace", "--seconds", "0.1", "-o", "a.usft", code=1)
+        p = self.usf("trace", "--duration", "0.1", "-o", "a.usft", code=1)
         self.assertIn(self.instance, p.stderr)
         p = self.usf("trace", "--policy", "linux", "-o", "a.usft", PROGRAM, "exit", "7", code=7)
         self.assertIn("nothing is recorded", p.stderr)
@@ -294,7 +294,7 @@ class Trace(Instance):
                     bad[rnd.randrange(len(bad))] = rnd.randrange(256)
             with open(os.path.join(self.dir, "bad.usft"), "wb") as f:
                 f.write(bad)
-            for args in ("info", "bad.usft"), ("convert", "-f", "workload", "bad.usft"), ("convert", "-f", "perfetto", "bad.usft"), ("convert", "-f", "text", "bad.usft"):
+            for args in ("info", "bad.usft"), ("convert", "--format", "workload", "bad.usft"), ("convert", "--format", "perfetto", "bad.usft"), ("convert", "--format", "text", "bad.usft"):
                 p = subprocess.run([USF, "trace", *args], env=self.env, cwd=self.dir, capture_output=True, timeout=60)
                 self.assertIn(p.returncode, (0, 1), p.stderr)
             if i % 2:
@@ -304,7 +304,7 @@ class Trace(Instance):
     def test_disk_full(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
-        p = self.usf("trace", "-f", "recording", "-o", "/dev/full", PROGRAM, "exit", "5", code=5)
+        p = self.usf("trace", "--format", "recording", "-o", "/dev/full", PROGRAM, "exit", "5", code=5)
         self.assertIn("could not be written", p.stderr)
 
     # ---- an instance that runs ----
@@ -351,7 +351,7 @@ class Trace(Instance):
         self.simulate()
         self.attach(p, "r.usft")        # again, with another number
         self.assertGreater(self.switches("r.usft"), 10)
-        self.usf("trace", "--seconds", "0.2", "-o", "r.usft")
+        self.usf("trace", "--duration", "0.2", "-o", "r.usft")
         self.assertGreaterEqual(float(re.search(r", ([\d.]+) s\n", self.usf("trace", "info", "r.usft").stdout)[1]), 0.2)
         self.assertIsNone(p.poll())
 
@@ -390,8 +390,8 @@ class Trace(Instance):
         long = self.start_long()
         t = self.recorder()
         self.is_recorded(long)
-        self.assertIn("being recorded already", self.usf("trace", "--seconds", "1", code=1).stderr)
-        self.assertIn("being recorded already", self.usf("trace", "--seconds", "1", "-o", "old.usft", code=1).stderr)
+        self.assertIn("being recorded already", self.usf("trace", "--duration", "1", code=1).stderr)
+        self.assertIn("being recorded already", self.usf("trace", "--duration", "1", "-o", "old.usft", code=1).stderr)
         with open(os.path.join(self.dir, "old.usft")) as f:
             self.assertEqual(f.read(), "old")
         other = dict(self.env, USF_INSTANCE=self.instance + "-2")
@@ -399,7 +399,7 @@ class Trace(Instance):
         self.assertEqual(p.returncode, 9, p.stderr)
         self.assertIn("being written by another", p.stderr)
         self.assertFalse(os.path.exists("/dev/shm/.usf-%d-%s-2.trace" % (os.geteuid(), self.instance)))
-        p = self.usf("trace", "convert", "-f", "text", "trace.usft", "-o", "./trace.usft", code=1)
+        p = self.usf("trace", "convert", "--format", "text", "trace.usft", "-o", "./trace.usft", code=1)
         self.assertIn("being written by another", p.stderr)
         t.send_signal(signal.SIGINT)
         self.assertEqual(t.wait(30), 0)
@@ -411,11 +411,11 @@ class Trace(Instance):
     def test_output_elsewhere(self):
         p = self.start_long()
         os.symlink("there", os.path.join(self.dir, "link"))
-        self.attach(p, "link", "-f", "recording")
+        self.attach(p, "link", "--format", "recording")
         self.assertGreater(self.switches("there"), 1)
-        self.usf("trace", "--seconds", "0.1", "-f", "recording", "-o", "/dev/null")
+        self.usf("trace", "--duration", "0.1", "--format", "recording", "-o", "/dev/null")
         self.assertTrue(os.path.exists("/dev/null"))
-        self.usf("trace", "--seconds", "0.1", "-o", self.dir, code=125)
+        self.usf("trace", "--duration", "0.1", "-o", self.dir, code=125)
 
     def test_unseen_rings(self):
         """Who does not see the rings (another container's monitor) leaves the recording alone; what is left of a number harms nobody."""
@@ -481,7 +481,7 @@ class Trace(Instance):
     def test_file_limit(self):
         self.start_long()
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-        self.assertIn("ulimit", self.usf("trace", "--seconds", "0.1", "-o", "r.usft", code=1, preexec_fn=limit).stderr)
+        self.assertIn("ulimit", self.usf("trace", "--duration", "0.1", "-o", "r.usft", code=1, preexec_fn=limit).stderr)
 
     def test_locked_memory(self):
         """mlockall(MCL_FUTURE): neither the recording's file nor what takes its place is filled with pages."""
@@ -575,7 +575,7 @@ class Trace(Instance):
     def test_interrupt(self):
         p = self.start_long()
         t = self.recorder("-o", "i.usft")
-        self.assertIn("being recorded already", self.usf("trace", "--seconds", "1", "-o", "j.usft", code=1).stderr)
+        self.assertIn("being recorded already", self.usf("trace", "--duration", "1", "-o", "j.usft", code=1).stderr)
         self.is_recorded(p)
         t.send_signal(signal.SIGINT)
         self.assertEqual(t.wait(30), 0)

@@ -1,0 +1,42 @@
+#!/usr/bin/python3
+# tests/package/test_install.py - meson install, into a folder and as the root of a bare system.  SPDX-License-Identifier: Apache-2.0
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+from installed import Installed, bare_root, can_have_a_root, instance
+
+BUILD = sys.argv.pop(1)
+
+
+class Install(Installed):
+    def install(self, prefix):
+        root = os.path.join(self.dir, "root")
+        p = subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root], capture_output=True, text=True, check=False)
+        self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
+        return root, root + prefix
+
+    def prefix(self):
+        out = subprocess.run(["meson", "introspect", BUILD, "--buildoptions"], capture_output=True, text=True, check=True).stdout
+        import json
+        return next(o["value"] for o in json.loads(out) if o["name"] == "prefix")
+
+    def test_an_installed_tree_works_wherever_it_is_moved(self):
+        _, prefix = self.install(self.prefix())
+        self.check_files(prefix)
+        moved = os.path.join(self.dir, "moved")
+        shutil.move(prefix, moved)
+        self.check_use(os.path.join(moved, "bin"))
+        self.assertEqual(sorted(os.listdir(os.path.join(moved, "bin"))), ["usf", "usf-sim", "usf-sim-large"])
+
+    @unittest.skipUnless(shutil.which("bwrap") and can_have_a_root(), "no bwrap, or no namespaces")
+    def test_a_bare_system(self):
+        root, _ = self.install(self.prefix())
+        self.inside = bare_root(root)
+        self.check_use(self.prefix() + "/bin", policies=False)
+        self.run_it(self.prefix() + "/bin/usf", "policy", "new", "mine")
+
+
+instance.main(200)

@@ -1,0 +1,172 @@
+#!/usr/bin/python3
+# tests/docs/test_pages.py - what the pages for users tell to type is typed.  SPDX-License-Identifier: Apache-2.0
+"""The blocks of a page run in order, in one folder, with the built usf in PATH and stand-ins for srun and docker:
+sh and sbatch by bash, ini as a unit of systemd, crontab as cron would, dockerfile by its ENTRYPOINT, json as a Jupyter kernel."""
+import glob
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import instance
+
+USF = os.environ["USF"]
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+PAGES = ("safe.md", "cost.md", "not-faster.md", "running.md")
+STANDINS = {
+    # options, each with its value behind '=', then the command
+    "srun": '#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\n"$@" & "$@"; wait $!\n',
+    # docker run OPTION... IMAGE COMMAND: other namespaces and an empty /dev/shm
+    "docker": '#!/bin/bash\n[ "$1" = run ] || exit 0\nshift\nwhile [[ $1 == -* ]]; do shift; done\nshift\n'
+              'exec bwrap --bind / / --dev /dev --tmpfs /dev/shm --proc /proc --unshare-pid --unshare-ipc --die-with-parent "$@"\n',
+}
+
+
+def blocks(page):
+    with open(os.path.join(ROOT, "docs", page), encoding="utf-8") as f:
+        return re.findall(r"^```([a-z]*)\n(.*?)^```$", f.read(), re.M | re.S)
+
+
+class Pages(instance.Instance):
+    tool, kind = USF, "docs"
+
+    def setUp(self):
+        super().setUp()
+        self.bin = os.path.join(self.dir, "bin")
+        self.work = os.path.join(self.dir, "work")
+        os.mkdir(self.bin)
+        os.mkdir(self.work)
+        os.symlink(USF, os.path.join(self.bin, "usf"))
+        for name, text in STANDINS.items():
+            with open(os.path.join(self.bin, name), "w", encoding="ascii") as f:
+                f.write(text)
+            os.chmod(f.name, 0o755)
+        self.env.update(PATH=self.bin + ":" + self.env["PATH"], SLURM_JOB_ID=self.instance)
+        self.others = ["job-" + self.instance, "night"]
+        for other in self.others:
+            self.addCleanup(self.clean, other)
+
+    def run_it(self, command, what, env=None):
+        p = subprocess.run(command, env=env or self.env, cwd=self.work, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        self.assertEqual(p.returncode, 0, "%s\n%s%s" % (what, p.stdout, p.stderr))
+        return p
+
+    def do_sh(self, text):
+        if "docker " in text and not can_unshare():
+            print("skipped: docker: no namespaces here")
+            return
+        if "pytest" in text and not (importlib.util.find_spec("pytest") and importlib.util.find_spec("xdist")):
+            print("skipped: pytest: not installed")
+            return
+        self.run_it(["bash", "-euo", "pipefail", "-c", text.replace("usf clean --all", "usf clean --all --json")], text)
+
+    do_sbatch = do_sh
+
+    def do_ini(self, text):
+        if not shutil.which("systemd-analyze"):
+            print("skipped: systemd: not installed")
+            return
+        path = os.path.join(self.work, os.path.basename(re.match(r"# (\S+)", text).group(1)))
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text.replace("/usr/bin/usf", os.path.join(self.bin, "usf")))
+        p = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True, env=self.env, timeout=60)
+        mine = [line for line in p.stderr.splitlines() if "simulation" in line]
+        self.assertEqual(mine, [], p.stderr)
+        command = re.search(r"^ExecStart=(.*)$", text, re.M).group(1).replace("/usr/bin/usf", os.path.join(self.bin, "usf"))
+        self.assertEqual(self.run_it(["env", "-i", "USF_INSTANCE=" + self.instance, "sh", "-c", command], text).stdout, "simulation\n")
+
+    def do_crontab(self, text):
+        minute, hour, day, month, week, command = text.strip().split(None, 5)
+        for field, most in (minute, 59), (hour, 23), (day, 31), (month, 12), (week, 7):
+            self.assertTrue(field == "*" or int(field) <= most, text)
+        command = command.replace("/usr/bin/usf", os.path.join(self.bin, "usf"))
+        p = self.run_it(["env", "-i", "HOME=" + self.dir, "LOGNAME=x", "SHELL=/bin/sh", "PATH=/usr/bin:/bin", "/bin/sh", "-c", command], text)
+        self.assertEqual((p.stdout, p.stderr), ("simulation\n", ""))
+
+    def do_dockerfile(self, text):
+        words = [w for name in ("ENTRYPOINT", "CMD") for w in json.loads(re.search(r"^%s (.*)$" % name, text, re.M).group(1))]
+        self.assertEqual(self.run_it(words, text).stdout, "simulation\n")
+        self.assertIn("pip install", text)
+
+    def do_json(self, text):
+        kernel = json.loads(text)
+        self.assertEqual(kernel["argv"][:3], ["usf", "run", "--"])
+        python = os.path.join(ROOT, ".venv/bin/python3")
+        have = os.path.exists(python) and subprocess.run([python, "-c", "import ipykernel, jupyter_client"], capture_output=True).returncode == 0
+        if not have:
+            print("skipped: Jupyter: ipykernel is not in .venv")
+            return
+        folder = os.path.join(self.dir, ".local/share/jupyter/kernels/usf")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "kernel.json"), "w", encoding="utf-8") as f:
+            f.write(text)
+        code = "import os; print(os.environ['USF_INSTANCE'], 'usf-' in open('/proc/self/maps').read())"
+        client = ("import jupyter_client.manager as m\nk, c = m.start_new_kernel(kernel_name='usf', startup_timeout=100)\n"
+                  "c.execute_interactive(%r, timeout=60)\nk.shutdown_kernel(now=True)" % code)
+        env = dict(self.env, PATH=self.bin + ":" + os.path.dirname(python) + ":" + self.env["PATH"])
+        self.assertIn(self.instance + " True\n", self.run_it([python, "-c", client], text, env).stdout)
+
+    def check(self, page):
+        found = blocks(page)
+        self.assertTrue(found, page)
+        for language, text in found:
+            with self.subTest(page=page, text=text[:60]):
+                getattr(self, "do_" + language)(text)
+
+    def test_safe(self):
+        self.check("safe.md")
+
+    def test_cost(self):
+        self.check("cost.md")
+
+    def test_not_faster(self):
+        self.check("not-faster.md")
+
+    def test_running(self):
+        self.check("running.md")
+
+
+def can_unshare():
+    return shutil.which("bwrap") and subprocess.run(["bwrap", "--ro-bind", "/", "/", "--proc", "/proc", "--unshare-pid", "true"], capture_output=True,
+                                                    check=False).returncode == 0
+
+
+class Texts(unittest.TestCase):
+    def test_the_index_has_every_page(self):
+        with open(os.path.join(ROOT, "docs/README.md"), encoding="utf-8") as f:
+            index = f.read()
+        for path in glob.glob(os.path.join(ROOT, "docs/*.md")):
+            if os.path.basename(path) != "README.md":
+                self.assertIn("](%s)" % os.path.basename(path), index)
+
+    def test_links_lead_somewhere(self):
+        for path in glob.glob(os.path.join(ROOT, "docs/*.md")) + glob.glob(os.path.join(ROOT, "*.md")):
+            with open(path, encoding="utf-8") as f:
+                for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", f.read()):
+                    self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), link)), "%s: %s" % (path, link))
+
+    def test_pages_are_short_and_wrapped(self):
+        for page in PAGES + ("README.md",):
+            with open(os.path.join(ROOT, "docs", page), encoding="utf-8") as f:
+                lines = f.read().splitlines()
+            self.assertLess(len(lines), 130, page)
+            long = [line for line in lines if len(line) > 100 and not line.startswith("|")]
+            self.assertEqual([line for line in long if "`" not in line and not line.startswith(("usf", "time", "RUN", "Exec"))], [], page)
+
+    def test_options_that_pages_name_exist(self):
+        known = set()
+        for command in "run", "ps", "policy", "config", "trace", "doctor", "dump", "clean":
+            known |= set(re.findall(r"--[a-z-]+", subprocess.run([USF, "help", command], capture_output=True, text=True, timeout=30).stdout))
+        for page in PAGES:
+            with open(os.path.join(ROOT, "docs", page), encoding="utf-8") as f:
+                for line in re.findall(r"usf (?:run|ps|clean|doctor|trace|policy|config)[^`\n|]*", f.read()):
+                    for option in re.findall(r"(?<= )--[a-z-]+", line.split(" -- ")[0]):
+                        self.assertIn(option, known, line)
+
+
+instance.main(280)

@@ -82,6 +82,7 @@ extern bool usf_gate_minor[];
 extern bool usf_gate_share;
 
 struct gate_stats {
+    uint64_t met;               /* link maps that were looked at: each once */
     uint64_t objects, sites, patched;
     uint64_t unneeded;          /* no handler for their number */
     uint64_t unpatched;         /* could not be; signal returns, which must not be, do not count */
@@ -100,14 +101,15 @@ int gate_init(const char *cache_dir);
 void gate_patch_loaded(void);
 
 /* Patch _dl_debug_state so that objects loaded later are patched before their constructors run.
- * `loaded` is called after gate_patch_loaded for each new object (may be null): base address,
- * path, build-id. */
+ * `loaded` is called for each new object once it is patched (may be null), while the dynamic linker is in the middle of a change:
+ * it calls nothing of the dynamic linker's. */
 struct gate_object {
     uintptr_t base;             /* load address (l_addr) */
     uintptr_t text, text_end;   /* executable range(s): lowest and highest address */
     const char *path;
     const uint8_t *build_id; size_t build_id_len;
     const void *eh_frame_hdr;   /* or null */
+    uint32_t index;             /* the gate's own */
 };
 void gate_on_load(void (*loaded)(const struct gate_object *));
 void gate_for_each_object(void (*fn)(const struct gate_object *, void *), void *arg);

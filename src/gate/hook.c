@@ -297,7 +297,7 @@ static const char *prepare(const struct gate_entry *e, struct gate_hook *h, unsi
 
 const char *gate_hook_functions(const struct gate_object *o, struct gate_hook *h, unsigned n, void (*enter)(void))
 {
-    struct gate_entry *e = gate_entry_by_base(o->base, o->text);
+    struct gate_entry *e = gate_entry_of(o);
     struct work k;
     void *code = NULL;
     if (!e || e->hooks.code) return no_function;

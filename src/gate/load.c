@@ -2,32 +2,85 @@
  *
  * The dynamic linker calls _dl_debug_state (_r_debug.r_brk) around every change of its list of objects, for
  * debuggers: with a new object mapped, but not yet relocated or initialised, or with an old one gone.  Its
- * entry is patched to come here.  All of this file runs at start, single-threaded, or under ld.so's load lock. */
+ * entry is patched to come here.  All of this file runs at start, single-threaded, or under ld.so's load lock.
+ *
+ * The dynamic linker is in the middle of a change: nothing of it may be called, neither here nor in `on_loaded`.  dl_iterate_phdr,
+ * for one, reads past the end of a thread's table of thread-local storage, which does not have the new objects yet.  So
+ * this file reads the list of link maps, as debuggers do. */
 #include "gate/objects.h"
 
 #include "base/base.h"
 #include "os/os.h"
 #include "os/syscall.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <sys/auxv.h>
 
 #define SMALL_TEXT (64u << 10)      /* scanned faster than looked up */
 
+#define MAX_HEADERS 64
+#define MAX_SPACES  16              /* namespaces of glibc */
+
 static void (*on_loaded)(const struct gate_object *);
 static uintptr_t self_lo, self_hi, vdso, linker;
-typedef int (*iterate_fn)(int (*each)(struct dl_phdr_info *, size_t, void *), void *arg);
-static iterate_fn iterate_phdr = dl_iterate_phdr;
 static const struct r_debug_extended *debug_root;
+
+/* Program headers of an object. */
+struct headers { const Elf64_Phdr *ph; unsigned n; };
+static struct headers program;      /* the program's, as the kernel tells */
+
+/* ---- where its program headers are ------------------------------------------------------------ */
+/* A link map tells where the object's dynamic section is: headers that say the same are the object's. */
+static bool belong(const struct link_map *lm, const struct headers *h)
+{
+    for (unsigned i = 0; i < h->n; i++)
+        if (h->ph[i].p_type == PT_DYNAMIC) return lm->l_addr + h->ph[i].p_vaddr == (uintptr_t)lm->l_ld;
+    return false;
+}
+
+static bool is_elf(const Elf64_Ehdr *eh)
+{
+    return *(const uint32_t *)(const void *)eh == 0x464c457f && eh->e_ident[EI_CLASS] == ELFCLASS64
+           && eh->e_phentsize == sizeof(Elf64_Phdr) && eh->e_phnum && eh->e_phnum <= MAX_HEADERS && eh->e_phoff % 8 == 0;
+}
+
+/* In memory, where nearly every object begins with its ELF header.  But no link map says so. */
+static bool mapped_headers(const struct link_map *lm, struct headers *h)
+{
+    const Elf64_Ehdr *eh = (const void *)lm->l_addr;
+    if (lm->l_addr % 4096 || !os_can_read(eh) || !is_elf(eh)) return false;
+    *h = (struct headers){(const void *)(lm->l_addr + eh->e_phoff), eh->e_phnum};
+    return os_can_read(h->ph) && os_can_read(&h->ph[h->n - 1].p_align) && belong(lm, h);
+}
+
+static bool read_headers(const struct link_map *lm, struct headers *h)
+{
+    static Elf64_Phdr ph[MAX_HEADERS];
+    Elf64_Ehdr eh;
+    int fd = lm->l_name && *lm->l_name ? os_open(lm->l_name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0) : -1;
+    if (fd < 0) return false;
+    bool ok = os_pread(fd, &eh, sizeof eh, 0) == (long)sizeof eh && is_elf(&eh);
+    size_t len = ok ? eh.e_phnum * sizeof *ph : 0;
+    ok = ok && os_pread(fd, ph, len, eh.e_phoff) == (long)len;
+    os_close(fd);
+    *h = (struct headers){ph, ok ? eh.e_phnum : 0};
+    return belong(lm, h);
+}
+
+static bool find_headers(const struct link_map *lm, struct headers *h)
+{
+    *h = program;
+    if (lm == debug_root->base.r_map && belong(lm, h)) return true;     /* the program: it need not begin at l_addr */
+    return mapped_headers(lm, h) || read_headers(lm, h);
+}
 
 /* ---- one object ------------------------------------------------------------------------------- */
 static void copy_path(struct gate_entry *e, const char *name)
 {
     if (!name || !*name) {      /* the program itself; unknown if the dynamic linker was called to start it */
         e->path[0] = 0;
-        if (!getauxval(AT_BASE)) return;
+        if (!linker) return;
         long n = usf_syscall(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", e->path, sizeof e->path - 1);
         e->path[n > 0 ? n : 0] = 0;
         return;
@@ -65,95 +118,92 @@ static void patch_entry(struct gate_entry *e, uint64_t text_size)
     gate_list_free(&sites);
 }
 
-/* The object at base with these program headers: known, ours, or to be patched now. */
-static void meet(uintptr_t base, const char *name, const Elf64_Phdr *ph, unsigned n)
+/* The object of a new link map is ours, or not to be touched, or patched now. */
+static void meet(const struct link_map *lm, uint32_t index)
 {
+    struct gate_entry *e = gate_entry_at(index);
+    struct headers h;
     struct gate_image im;
     uint64_t lo, hi;
-    gate_image_from_phdrs(&im, base, ph, n);
+    uintptr_t base = lm->l_addr;
+    usf_gate_stats.met++;
+    if (!lm->l_ld || !find_headers(lm, &h)) return;
+    gate_image_from_phdrs(&im, base, h.ph, h.n);
     im.linker = linker && base == linker;
     uint64_t size = text_range(&im, &lo, &hi);
     if (!size || base + lo == self_lo || (vdso && base + im.low == vdso)) return;
-    struct gate_entry *e = gate_entry_by_base(base, base + lo);
-    if (e) {
-        e->seen = true;
-        return;
-    }
-    e = gate_entry_new();
-    if (!e) {
-        usf_warn_once("too many objects: those loaded from now on are not intercepted");
-        return;
-    }
-    *e = (struct gate_entry){.index = e->index, .seen = true, .image = im};
-    copy_path(e, name);
+    if (gate_is_known(base, base + lo)) return;      /* the dynamic linker itself, which each namespace lists */
+    *e = (struct gate_entry){.index = index, .image = im};
+    copy_path(e, lm->l_name);
     e->object = (struct gate_object){.base = base, .text = base + lo, .text_end = base + hi, .path = e->path,
-        .build_id = e->build_id, .build_id_len = gate_build_id(base, ph, n, e->build_id, sizeof e->build_id),
-        .eh_frame_hdr = im.eh_hdr ? (const void *)(base + im.eh_hdr) : NULL};
+        .build_id = e->build_id, .build_id_len = gate_build_id(base, h.ph, h.n, e->build_id, sizeof e->build_id),
+        .eh_frame_hdr = im.eh_hdr ? (const void *)(base + im.eh_hdr) : NULL, .index = index};
     usf_gate_stats.objects++;
     patch_entry(e, size);
     gate_entry_publish(e);
-    e->fresh = true;
+    if (on_loaded) on_loaded(&e->object);
+}
+
+static void forget(uint32_t index)
+{
+    struct gate_entry *e = gate_entry_at(index);
+    if (e->used) {
+        gate_entry_drop(e);
+        gate_free_code(e->patched.code, e->patched.len);
+        gate_free_code(e->hooks.code, e->hooks.len);
+    }
+    gate_place_free(index);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------ */
-static int each_phdr(struct dl_phdr_info *i, size_t size, void *arg)
-{
-    meet(i->dlpi_addr, i->dlpi_name, i->dlpi_phdr, i->dlpi_phnum);
-    return 0;
-}
+/* What is known of each namespace, in the order of its list: the dynamic linker appends to it, and takes out from anywhere. */
+static struct space { uint32_t first, last; } spaces[MAX_SPACES];
+static bool removed;                /* something may have been taken out since the last look */
 
-static bool read_own(int fd, void *to, uintptr_t from, size_t len)
-{
-    return usf_syscall(__NR_pread64, fd, to, len, from) == (long)len;
-}
+static uint32_t *next_of(struct space *s, uint32_t index) { return index ? &gate_place_at(index)->next : &s->first; }
 
-/* Objects of other namespaces (dlmopen), which dl_iterate_phdr does not show: from their ELF headers, read
- * through /proc because a link map does not say that its header is mapped. */
-static void meet_namespace(const struct link_map *lm, int fd)
+static void follow(struct space *s, const struct link_map *lm)
 {
-    for (; lm; lm = lm->l_next) {
-        Elf64_Ehdr eh;
-        if (!lm->l_addr || !read_own(fd, &eh, lm->l_addr, sizeof eh) || *(const uint32_t *)(const void *)&eh != 0x464c457f
-            || eh.e_phentsize != sizeof(Elf64_Phdr) || eh.e_phnum > 64)
+    uint32_t prev = removed ? 0 : s->last, at;
+    if (prev) lm = gate_place_at(prev)->map->l_next;
+    while (lm || *next_of(s, prev)) {
+        at = *next_of(s, prev);
+        if (!at) {
+            if (!(at = gate_place_new(lm))) {
+                usf_warn_once("too many objects: those loaded from now on are not intercepted");
+                break;
+            }
+            meet(lm, *next_of(s, prev) = at);
+        } else if (gate_place_at(at)->map != lm || gate_place_at(at)->base != lm->l_addr) {
+            *next_of(s, prev) = *next_of(s, at);
+            forget(at);
             continue;
-        const Elf64_Phdr *ph = (const void *)(lm->l_addr + eh.e_phoff);
-        Elf64_Phdr last;
-        if (eh.e_phnum && read_own(fd, &last, (uintptr_t)(ph + eh.e_phnum - 1), sizeof last))
-            meet(lm->l_addr, lm->l_name, ph, eh.e_phnum);
+        }
+        prev = at;
+        lm = lm->l_next;
     }
+    s->last = prev;
 }
 
-static void other_namespaces(void)
-{
-    if (!debug_root || debug_root->base.r_version < 2 || !debug_root->r_next) return;
-    int fd = os_open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0) return;
-    for (const struct r_debug_extended *d = debug_root->r_next; d; d = d->r_next) meet_namespace(d->base.r_map, fd);
-    os_close(fd);
-}
+static const struct r_debug_extended *next_space(const struct r_debug_extended *d) { return d->base.r_version >= 2 ? d->r_next : NULL; }
 
 void gate_patch_loaded(void)
 {
+    struct space *s = spaces;
     gate_take_over_clone();
-    for (struct gate_entry *e = gate_entry_next(NULL); e; e = gate_entry_next(e)) e->seen = e->fresh = false;
-    iterate_phdr(each_phdr, NULL);
-    other_namespaces();
-    for (struct gate_entry *e = gate_entry_next(NULL); e; e = gate_entry_next(e))
-        if (!e->seen) {
-            gate_entry_drop(e);
-            gate_free_code(e->patched.code, e->patched.len);
-            gate_free_code(e->hooks.code, e->hooks.len);
-        }
+    for (const struct r_debug_extended *d = debug_root; d && s < spaces + MAX_SPACES; d = next_space(d)) follow(s++, d->base.r_map);
+    removed = false;
 }
 
 /* ---- notification ----------------------------------------------------------------------------- */
 static void notify(void)
 {
-    for (const struct r_debug_extended *d = debug_root; d; d = d->base.r_version >= 2 ? d->r_next : NULL)
-        if (d->base.r_state != RT_CONSISTENT) return;     /* another call follows when the change is done */
-    gate_patch_loaded();
-    for (struct gate_entry *e = gate_entry_next(NULL); e && on_loaded; e = gate_entry_next(e))
-        if (e->fresh) on_loaded(&e->object);
+    bool changing = false;
+    for (const struct r_debug_extended *d = debug_root; d; d = next_space(d)) {
+        if (d->base.r_state != RT_CONSISTENT) changing = true;
+        if (d->base.r_state == RT_DELETE) removed = true;
+    }
+    if (!changing) gate_patch_loaded();     /* else another call follows when the change is done */
 }
 
 /* The function is `ret`, perhaps after endbr64, and its alignment leaves room for a jump. */
@@ -190,40 +240,38 @@ void gate_on_load(void (*loaded)(const struct gate_object *))
 }
 
 /* ---- ourselves -------------------------------------------------------------------------------- */
-static const struct r_debug_extended *find_debug(const Elf64_Phdr *ph, unsigned n, uintptr_t base)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (ph[i].p_type == PT_DYNAMIC)
-            for (const Elf64_Dyn *d = (const void *)(base + ph[i].p_vaddr); d->d_tag != DT_NULL; d++)
-                if (d->d_tag == DT_DEBUG && d->d_un.d_ptr) return (const void *)d->d_un.d_ptr;
-    return NULL;
-}
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));     /* the static linker's */
 
-static int find_self(struct dl_phdr_info *i, size_t size, void *arg)
+static void find_self(void)
 {
     struct gate_image im;
     uint64_t lo, hi;
-    if (!debug_root) debug_root = find_debug(i->dlpi_phdr, i->dlpi_phnum, i->dlpi_addr);
-    gate_image_from_phdrs(&im, i->dlpi_addr, i->dlpi_phdr, i->dlpi_phnum);
+    const char *start = (const char *)&__ehdr_start;
+    const Elf64_Phdr *ph = (const void *)(start + __ehdr_start.e_phoff);
+    gate_image_from_phdrs(&im, 0, ph, __ehdr_start.e_phnum);
     text_range(&im, &lo, &hi);
-    uintptr_t here = (uintptr_t)usf_gate_entry - i->dlpi_addr;
-    if (here >= lo && here < hi) self_lo = i->dlpi_addr + lo, self_hi = i->dlpi_addr + hi;
-    return 0;
+    uintptr_t base = (uintptr_t)start - (im.low & -4096ul);
+    self_lo = base + lo;
+    self_hi = base + hi;
 }
 
-/* A program with ThreadSanitizer linked into it has one of its own, which is of no use before the program's own start. */
-static void find_iterate(void)
+/* The program's own pointer, where it has one: _r_debug may be a copy that the program has made at its start. */
+static const struct r_debug_extended *find_debug(void)
 {
-    void *libc = dlvsym(RTLD_NEXT, "dl_iterate_phdr", "GLIBC_2.2.5");
-    if (libc) iterate_phdr = (iterate_fn)libc;
+    const Elf64_Dyn *d = _r_debug.r_map ? _r_debug.r_map->l_ld : NULL;
+    for (; d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_DEBUG && d->d_un.d_ptr) return (const void *)d->d_un.d_ptr;
+    return (const void *)&_r_debug;
 }
 
 int gate_init(const char *cache_dir)
 {
-    find_iterate();
     vdso = getauxval(AT_SYSINFO_EHDR);
     linker = getauxval(AT_BASE);
-    iterate_phdr(find_self, NULL);
+    program.ph = (const void *)getauxval(AT_PHDR);
+    program.n = program.ph ? (unsigned)getauxval(AT_PHNUM) : 0;
+    debug_root = find_debug();
+    find_self();
     gate_cache_init(cache_dir);
     return 0;
 }

@@ -4,16 +4,25 @@
 
 #include "gate/internal.h"
 
+#include <link.h>
+
 #define GATE_PATH_MAX 232
 
-/* Owner: whoever holds the dynamic linker's load lock.  used: the slot holds an object; lo < hi: it may be
- * found by address. */
-struct gate_entry {
+/* Both are found by an index, which is never 0.  Owner: the holder of the dynamic linker's load lock. */
+
+/* One link map that the dynamic linker has listed, whether or not its object is intercepted.
+ * map != null: in use.  lo < hi: an intercepted object, found by these addresses. */
+struct gate_place {
     uintptr_t lo, hi;
+    const struct link_map *map;
+    uintptr_t base;                 /* map->l_addr */
+    uint32_t next;                  /* the next one of its namespace, or of the free ones; 0 = none */
+};
+
+/* An intercepted object; used: its place says lo < hi. */
+struct gate_entry {
     uint32_t index;
     bool used;
-    bool seen;                      /* met in the walk at hand; what is not has been unloaded */
-    bool fresh;                     /* new in the last walk */
     struct gate_object object;      /* path and build_id point at the copies below */
     struct gate_image image;
     struct gate_patched patched;
@@ -22,9 +31,14 @@ struct gate_entry {
     uint8_t build_id[32];
 };
 
-struct gate_entry *gate_entry_new(void);        /* a free slot, or null: table full */
+uint32_t gate_place_new(const struct link_map *map);    /* 0: table full */
+void gate_place_free(uint32_t index);
+struct gate_place *gate_place_at(uint32_t index);
+struct gate_entry *gate_entry_at(uint32_t index);
+
 void gate_entry_publish(struct gate_entry *e);
 void gate_entry_drop(struct gate_entry *e);
 struct gate_entry *gate_entry_next(struct gate_entry *e);     /* null: first */
-struct gate_entry *gate_entry_by_base(uintptr_t base, uintptr_t text);
+struct gate_entry *gate_entry_of(const struct gate_object *o);     /* null: it has been unloaded */
+bool gate_is_known(uintptr_t base, uintptr_t text);
 #endif

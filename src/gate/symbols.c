@@ -83,7 +83,7 @@ uint64_t gate_symbols_function(const struct gate_symbols *s, const char *name, u
 
 uintptr_t gate_find_function(const struct gate_object *o, const char *name)
 {
-    struct gate_entry *e = gate_entry_by_base(o->base, o->text);
+    struct gate_entry *e = gate_entry_of(o);
     struct gate_symbols s;
     uint32_t at = 0;
     uint64_t f = e && gate_symbols_find(&e->image, o->base, &s) ? gate_symbols_function(&s, name, &at) : 0;

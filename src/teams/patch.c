@@ -56,7 +56,7 @@ static bool is_gone(const struct teams_runtime *r)
     struct gate_object o;
     struct gate_entry *e;
     if (!gate_find_object(r->text, &o) || o.text != r->text || o.text_end != r->text_end) return true;
-    e = gate_entry_by_base(o.base, o.text);
+    e = gate_entry_of(&o);
     return !e || !e->hooks.code;
 }
 
@@ -91,7 +91,7 @@ void teams_object_loaded(const struct gate_object *o)
 {
     static struct teams_found f;            /* one at a time (above) */
     static struct gate_hook hook[TEAMS_MAX_HOOKS];
-    struct gate_entry *e = gate_entry_by_base(o->base, o->text);
+    struct gate_entry *e = gate_entry_of(o);
     if (!e || !teams_find(&e->image, o->base, &f)) return;
     struct teams_runtime *r = new_runtime(o);
     if (!r) {

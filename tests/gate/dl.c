@@ -60,7 +60,9 @@ int main(int argc, char **argv)
     kill_after(100);
     CHECK(nr_libs > 0);
     parent = getppid();
+    uint64_t met = gated() ? *gate_test_met : 0;
     for (int i = 0; i < rounds; i++) visit(libs[i % nr_libs], 1);      /* each mostly at the last one's address */
+    if (gated()) CHECK(*gate_test_met == met + (uint64_t)rounds);      /* what is known is not looked at again */
     namespaces();
     pthread_t t[3];
     for (int i = 0; i < 3; i++) CHECK(pthread_create(&t[i], NULL, storm, (void *)(uintptr_t)(seed + (unsigned)i)) == 0);

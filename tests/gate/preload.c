@@ -22,6 +22,7 @@
 SEEN uint64_t gate_test_calls[USF_NR_SYSCALLS];
 SEEN uint64_t gate_test_clones, gate_test_forks, gate_test_loads, gate_test_moved;
 SEEN struct gate_stats *gate_test_stats = &usf_gate_stats;
+SEEN uint64_t *gate_test_met = &usf_gate_stats.met;
 SEEN uint32_t gate_test_vforked(void);
 uint32_t gate_test_vforked(void) { return (uint32_t)usf_gate_vforked; }
 #define calls  gate_test_calls

@@ -17,6 +17,7 @@ extern uint64_t gate_test_calls[512] __attribute__((weak));
 extern uint64_t gate_test_clones __attribute__((weak)), gate_test_forks __attribute__((weak)),
     gate_test_loads __attribute__((weak)), gate_test_moved __attribute__((weak));
 extern uint32_t gate_test_vforked(void) __attribute__((weak));
+extern uint64_t *gate_test_met __attribute__((weak));
 #ifdef __cplusplus
 }
 #endif

@@ -202,6 +202,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     if (!rt.sched.kernel) rt_install_share();
     threads_is_off = no_cache;
     threads_is_fresh = fresh_thread;
+    threads_tls_is_settled = gate_tls_is_settled;
     const char *off = threads_init(rt.settings.thread_cache && !rt.sched.kernel);
     if (off) no_cache(off);
 }

@@ -60,9 +60,18 @@ static bool is_kept(size_t module)
     return false;
 }
 
-/* dlpi_tls_data is this thread's block, null where it never used the module. */
-static int reset_block(struct dl_phdr_info *m, size_t size, void *unused)
+bool (*threads_tls_is_settled)(void);
+
+struct walk { bool begun, stopped; };
+
+/* dlpi_tls_data is this thread's block, null where it never used the module.  The first object is the program, whose block every
+ * thread has. */
+static int reset_block(struct dl_phdr_info *m, size_t size, void *arg)
 {
+    struct walk *w = arg;
+    if (!w->begun && threads_tls_is_settled && !threads_tls_is_settled())
+        return w->stopped = true;
+    w->begun = true;
     if (!m->dlpi_tls_modid || !m->dlpi_tls_data || is_kept(m->dlpi_tls_modid))
         return 0;
     for (int i = 0; i < m->dlpi_phnum; i++) {
@@ -183,12 +192,14 @@ bool fresh_possible(const struct thread_rec *r)
 
 void (*threads_is_fresh)(void);
 
-void fresh_reset(void)
+bool fresh_reset(void)
 {
+    struct walk w = { false, false };
     if (threads_is_fresh)
         threads_is_fresh();
     uselocale(LC_GLOBAL_LOCALE);
     dlerror();
     h_errno = 0;
-    dl_iterate_phdr(reset_block, NULL);
+    dl_iterate_phdr(reset_block, &w);
+    return !w.stopped;
 }

@@ -24,6 +24,9 @@ extern void (*threads_is_off)(const char *why);
 /* A kept thread is about to become another: what the runtime remembers of it goes.  Null: nothing. */
 extern void (*threads_is_fresh)(void);
 
+/* May the calling thread use dl_iterate_phdr?  (gate_tls_is_settled)  Null: nobody knows. */
+extern bool (*threads_tls_is_settled)(void);
+
 /* At most `parked` threads are kept, each for at most idle_ms without work.  Defaults: 256, 5000. */
 void threads_set_limits(unsigned parked, unsigned idle_ms);
 

@@ -32,7 +32,7 @@ static bool retire(struct thread_rec *r)
     pthread_sigmask(SIG_SETMASK, &all, &r->last_mask);
     atomic_store(&r->state, REC_EXITING);
     /* Whoever saw RUNNING has counted itself in before it looked, see signals.c. */
-    if (atomic_load(&r->kills) == 0 && fresh_possible(r) && cache_publish(r))
+    if (atomic_load(&r->kills) == 0 && fresh_possible(r) && fresh_reset() && cache_publish(r))
         return true;
     pthread_sigmask(SIG_SETMASK, &r->last_mask, NULL);
     return false;
@@ -60,7 +60,6 @@ void *worker_main(void *rec)
             cache_leave(r);
             return result;
         }
-        fresh_reset();
         if (!cache_next_job(r)) {
             /* After main's pthread_exit the last thread runs the exit handlers: not with signals blocked. */
             if (!cache_usable())

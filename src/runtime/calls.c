@@ -82,7 +82,8 @@ static long make_call(struct rt_thread *t, struct gate_frame *f)
     if (wanted || !*blocks) {
         long r = wanted ? rt_call_while_wanted(t, f, events) : rt_call_away(t, f, false);
         if (t->self.lost != lost) *blocks = SURE;
-        return r;
+        if (!rt_says_not_yet(r)) t->tries = 0;
+        return rt_says_not_yet(r) ? rt_not_yet(t, r) : r;
     }
     bool certain = t->self.guest || guess(t, blocks) || !events || !rt_fd_is_ready((int)f->rdi, events);
     if (!certain || !events) --*blocks;
@@ -208,7 +209,8 @@ static long call_changes_descriptors(struct gate_frame *f)
 
 static long after_call(struct gate_frame *f, long r)
 {
-    if (USF_LIKELY(f->kept_more == rt_self.signals) && sched_end_loan(&rt.sched, &rt_self.self)) return r;
+    if (USF_LIKELY(f->kept_more == rt_self.signals) && sched_end_loan(&rt.sched, &rt_self.self))
+        return USF_LIKELY(r >= 0) || !rt_says_not_yet(r) ? r : rt_not_yet(&rt_self, r);
     return after_disturbed(f, r);
 }
 

@@ -97,6 +97,8 @@ static long fork_with(struct gate_frame *f)
     if (r == -EAGAIN) threads_no_room();
     restore_signals(mask);
     if (mine) sched_crit_leave(&rt.sched, &t->self);
+    /* A program that tries again waits for processes or threads to end. */
+    if (mine && r == -EAGAIN && t->state == RT_ATTACHED) sched_yield_core(&rt.sched, &t->self, false);
     return r;
 }
 

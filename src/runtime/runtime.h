@@ -45,6 +45,8 @@ struct rt_thread {
     uint64_t waits, cpu_ns;         /* os_own_waits, when that was last looked at */
     uint8_t blocks[RT_CALL_KINDS];  /* by number: how sure we are that such a call will block (calls.c) */
     uint32_t turns_off, pause;      /* calls for which no turn is given to others before they sleep: left, and when it was last set */
+    uint32_t tries, tried_lends;    /* calls in a row that have found nothing, and `lends` after the last of them */
+    uint64_t tried;                 /* ns: when that was */
     uint32_t restart;               /* the last handler had SA_RESTART */
     union {
         struct {
@@ -157,9 +159,14 @@ bool rt_fd_has_timeout(int fd, int name);           /* SO_RCVTIMEO, SO_SNDTIMEO 
 bool rt_fd_is_ready(int fd, short events);          /* poll says so, without waiting */
 /* turns.c: a call that waits for `events` on its first argument, while others wait for the core */
 long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events);
+/* The call's result says that what it asks for is not there yet.  _not_yet: after each such call; many in a row are a yield hint.
+ * Returns r. */
+bool rt_says_not_yet(long r);
+long rt_not_yet(struct rt_thread *t, long r);
 void rt_descriptors_change(void);       /* what was known of descriptors may no longer be so */
-/* One that may block. */
+/* One that may block.  The second is for handlers that end with it. */
 long rt_make_call(struct gate_frame *f);
+long rt_call_may_block(struct gate_frame *f);
 
 /* rest.c */
 struct rt_signals { uint32_t handlers, unseen; };

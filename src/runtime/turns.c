@@ -120,6 +120,31 @@ static void give_a_turn(struct rt_thread *t)
     t->turns_off = t->pause;
 }
 
+/* ---- tries ---------------------------------------------------------------------------------------- */
+/* A thread that repeats calls which find nothing waits in its own way, perhaps for a thread that has no core.  So these calls are a yield
+ * hint: so many in a row, each soon after the last one, with none between them that has found what it asked for.  A thread that computes
+ * between its looks does not give up the core at each, and after a long turn of others it makes many looks before the next turn. */
+#define TRIES   8u
+#define SOON_NS 10000u
+
+bool rt_says_not_yet(long r)
+{ return r == -EAGAIN || r == -EBUSY || r == -EEXIST || r == -ENOMSG || r == -EALREADY || r == -EINPROGRESS; }
+
+long rt_not_yet(struct rt_thread *t, long r)
+{
+    if (!sched_core_is_wanted(&rt.sched) || t->state != RT_ATTACHED || !rt_has_core(t)) return r;
+    uint64_t now = os_now();
+    if (now - t->tried > SOON_NS || t->lends - t->tried_lends > 1) t->tries = 0;
+    t->tries++;
+    t->tried_lends = t->lends;
+    if (t->tries >= TRIES && (!t->turns_off || !t->turns_off--)) {
+        give_a_turn(t);
+        now = os_now();
+    }
+    t->tried = now;
+    return r;
+}
+
 static bool has_timeout(int fd, short events)
 {
     uint64_t device;

@@ -88,10 +88,18 @@ static long call_sigtimedwait(struct gate_frame *f)
     return r;
 }
 
+/* Of a call that does not wait; 0: there was nothing. */
+static long found(struct rt_thread *t, long r)
+{
+    if (r) t->tries = 0;
+    return r ? r : rt_not_yet(t, r);
+}
+
 static long call_wait4(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
-    if (!t || f->rdx & WNOHANG) return rt_pass(f);
+    if (!t) return rt_pass(f);
+    if (f->rdx & WNOHANG) return found(t, rt_pass(f));
     rt_act_upon_cancel(f);
     long r = rt_has_core(t) ? usf_syscall(__NR_wait4, f->rdi, f->rsi, f->rdx | WNOHANG, f->r10) : 0;
     return r ? r : rt_call_away(t, f, true);
@@ -111,7 +119,8 @@ static long call_poll(struct gate_frame *f)
     long r;
     do r = once || rt_has_core(t) ? usf_syscall(__NR_poll, f->rdi, f->rsi, 0) : 0;
     while (rt_ended_unseen(t, r, before));
-    return r || once ? r : call_for_time(t, f, 2, MILLISECONDS);
+    if (once) return found(t, r);
+    return r ? r : call_for_time(t, f, 2, MILLISECONDS);
 }
 
 static long call_ppoll(struct gate_frame *f)
@@ -130,7 +139,8 @@ static long call_ppoll(struct gate_frame *f)
 static long call_epoll_wait(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
-    if (!t || (int)f->r10 == 0) return rt_pass(f);
+    if (!t) return rt_pass(f);
+    if ((int)f->r10 == 0) return found(t, rt_pass(f));
     rt_act_upon_cancel(f);
     long r = rt_has_core(t) ? usf_syscall6((long)f->rax, (long)f->rdi, (long)f->rsi, (long)f->rdx, 0, (long)f->r8, (long)f->r9) : 0;
     return r ? r : call_for_time(t, f, 3, MILLISECONDS);
@@ -172,7 +182,7 @@ static long call_select(struct gate_frame *f)
     if (is_zero(f->r8)) {
         do r = rt_pass(f);
         while (rt_ended_unseen(t, r, before));
-        return r;
+        return found(t, r);
     }
     if (n == 0 || n > FD_SETSIZE || !rt_has_core(t)) return rt_call_away(t, f, true);
     for (int i = 0; i < 3; i++) {

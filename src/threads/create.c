@@ -89,23 +89,31 @@ static int create(pthread_t *th, const pthread_attr_t *attr, const struct job *j
     return err;
 }
 
+/* A program that tries again until there is room waits for threads to end, and these may wait for its core. */
+static int after_failure(int err)
+{
+    sched_yield();
+    return err;
+}
+
 THREADS_EXPORT int pthread_create(pthread_t *th, const pthread_attr_t *attr, start_routine start, void *arg)
 {
-    if (!may_cache())
-        return REAL(pthread_create)(th, attr, start, arg);
-    return create(th, attr, &(struct job){ start, arg, false });
+    int err = may_cache() ? create(th, attr, &(struct job){ start, arg, false }) : REAL(pthread_create)(th, attr, start, arg);
+    return err ? after_failure(err) : 0;
 }
 
 THREADS_EXPORT int thrd_create(thrd_t *th, thrd_start_t start, void *arg)
 {
-    if (!may_cache())
-        return REAL(thrd_create)(th, start, arg);
+    if (!may_cache()) {
+        int result = REAL(thrd_create)(th, start, arg);
+        return result == thrd_success ? result : after_failure(result);
+    }
     switch (create(th, NULL, &(struct job){ (start_routine)(void *)start, arg, true })) {
     case 0:
         return thrd_success;
     case ENOMEM:
-        return thrd_nomem;
+        return after_failure(thrd_nomem);
     default:
-        return thrd_error;
+        return after_failure(thrd_error);
     }
 }

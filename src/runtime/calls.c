@@ -182,7 +182,7 @@ __attribute__((noinline)) static long look_at_lend(struct rt_thread *t, struct g
 
 /* The two halves of most calls, as short as they can be: the entry makes the call between them, with the core lent.  Neither
  * calls anything before it knows that something is unusual, and has a stack frame. */
-static long call_may_block(struct gate_frame *f)
+long rt_call_may_block(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
@@ -195,7 +195,7 @@ static long call_may_block(struct gate_frame *f)
 static long call_close(struct gate_frame *f)
 {
     rt_descriptors_change();
-    return call_may_block(f);
+    return rt_call_may_block(f);
 }
 
 static long call_changes_descriptors(struct gate_frame *f)
@@ -218,7 +218,7 @@ static long after_call(struct gate_frame *f, long r)
 
 /* docs/calls.md says of every call why it is here, elsewhere in this room, or left alone; tests/blocking compares. */
 
-enum { NR_OPENAT2 = 437, NR_FACCESSAT2 = 439, NR_IO_PGETEVENTS = 333, NR_FCHMODAT2 = 452 };
+enum { NR_IO_PGETEVENTS = 333, NR_FCHMODAT2 = 452 };
 
 static const uint16_t may_wait[] = {
     __NR_pread64, __NR_preadv, __NR_preadv2, __NR_pwrite64, __NR_pwritev, __NR_pwritev2, __NR_connect, __NR_flock, __NR_fcntl,
@@ -228,14 +228,13 @@ static const uint16_t may_wait[] = {
     __NR_getrandom, __NR_membarrier, __NR_process_vm_readv, __NR_process_vm_writev, __NR_syslog,
     __NR_keyctl, __NR_add_key, __NR_request_key, __NR_mlock, __NR_mlock2, __NR_mlockall,
 };
-/* Files: of a disk, a server, a program (FUSE); with leases. */
+/* Files: of a disk, a server, a program (FUSE); with leases.  (watched.c has the others.) */
 static const uint16_t files[] = {
-    __NR_open, __NR_openat, NR_OPENAT2, __NR_creat, __NR_stat, __NR_lstat, __NR_fstat, __NR_newfstatat, __NR_statx,
-    __NR_access, __NR_faccessat, NR_FACCESSAT2, __NR_readlink, __NR_readlinkat, __NR_getdents, __NR_getdents64, __NR_truncate,
+    __NR_creat, __NR_fstat, __NR_readlink, __NR_readlinkat, __NR_getdents, __NR_getdents64, __NR_truncate,
     __NR_ftruncate, __NR_fallocate, __NR_rename, __NR_renameat, __NR_renameat2, __NR_unlink, __NR_unlinkat, __NR_link,
     __NR_linkat, __NR_symlink, __NR_symlinkat, __NR_mkdir, __NR_mkdirat, __NR_rmdir, __NR_mknod, __NR_mknodat, __NR_chmod,
     __NR_fchmod, __NR_fchmodat, NR_FCHMODAT2, __NR_chown, __NR_fchown, __NR_lchown, __NR_fchownat, __NR_utime, __NR_utimes,
-    __NR_futimesat, __NR_utimensat, __NR_statfs, __NR_fstatfs, __NR_chdir, __NR_readahead, __NR_fadvise64, __NR_setxattr,
+    __NR_futimesat, __NR_utimensat, __NR_statfs, __NR_fstatfs, __NR_readahead, __NR_fadvise64, __NR_setxattr,
     __NR_lsetxattr, __NR_fsetxattr, __NR_getxattr, __NR_lgetxattr, __NR_fgetxattr, __NR_listxattr, __NR_llistxattr,
     __NR_flistxattr, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr, __NR_name_to_handle_at, __NR_open_by_handle_at,
     __NR_mount, __NR_umount2,
@@ -244,20 +243,17 @@ static const uint16_t files[] = {
 static const uint16_t changes[] = {__NR_dup2, __NR_dup3, __NR_setsockopt};
 static const uint16_t minor[] = {__NR_close, __NR_set_robust_list, __NR_rseq};
 
-#define MINOR(list) \
-    for (unsigned i = 0; i < sizeof list / sizeof *list; i++) usf_gate_minor[list[i]] = true
-
 void rt_install_calls(void)
 {
-    RT_INSTALL(reads, call_may_block);
-    RT_INSTALL(writes, call_may_block);
-    RT_INSTALL(may_wait, call_may_block);
-    RT_INSTALL(files, call_may_block);
-    MINOR(reads);
-    MINOR(writes);
-    MINOR(may_wait);
-    MINOR(files);
-    MINOR(minor);
+    RT_INSTALL(reads, rt_call_may_block);
+    RT_INSTALL(writes, rt_call_may_block);
+    RT_INSTALL(may_wait, rt_call_may_block);
+    RT_INSTALL(files, rt_call_may_block);
+    RT_MINOR(reads);
+    RT_MINOR(writes);
+    RT_MINOR(may_wait);
+    RT_MINOR(files);
+    RT_MINOR(minor);
     usf_gate_after = after_call;
     RT_INSTALL(changes, call_changes_descriptors);
     usf_gate_handlers[__NR_close] = call_close;

@@ -139,6 +139,9 @@ static inline long rt_pass(struct gate_frame *f) { return gate_call(f); }
 /* calls.c */
 #define RT_INSTALL(list, handler) \
     for (unsigned i = 0; i < sizeof list / sizeof *list; i++) usf_gate_handlers[list[i]] = handler
+/* Left alone in the dynamic linker. */
+#define RT_MINOR(list) \
+    for (unsigned i = 0; i < sizeof list / sizeof *list; i++) usf_gate_minor[list[i]] = true
 void rt_install_calls(void);
 /* Make the call with the core lent (certain: given up). */
 long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain);
@@ -265,6 +268,9 @@ void rt_wishes_at_end(struct rt_thread *t);         /* it is kept, to be another
 /* share.c */
 void rt_install_share(void);
 bool rt_share(struct os_cpuset *out);       /* the CPUs that the policy tells this process to reckon with; false: it says nothing */
+
+/* watched.c */
+void rt_install_watched(void);
 
 /* spinwait.c */
 void rt_spin_init(void);

@@ -172,6 +172,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     usf_gate_share = rt.settings.shared_code;
     usf_on_bug = on_bug;
     rt_install_calls();
+    rt_install_watched();
     rt_install_futex();
     rt_install_waits();
     rt_install_life();

@@ -11,15 +11,18 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define POOL_CHUNK 32
-
 struct rec_list { struct thread_rec *head; };
+struct chunk {
+    struct chunk *next;
+    struct thread_rec rec[32];
+};
 
 static struct {
     pthread_mutex_t lock;
     struct rec_list parked, unjoined;
     struct thread_rec *pool;                 /* single list through `next` */
-    _Atomic unsigned parked_count;
+    struct chunk *_Atomic chunks;            /* all records; read without the lock, only added to */
+    _Atomic unsigned parked_count, kept;     /* kept: in either list */
     unsigned max_parked, idle_ms;
     pid_t pid;                               /* whose memory this is: tells a forked child */
     pthread_t main;                          /* the thread whose end ends the process's last user thread */
@@ -74,10 +77,9 @@ static void list_remove(struct rec_list *l, struct thread_rec *r)
         r->next->prev = r->prev;
 }
 
-static void count_parked(int by)
+static void count(_Atomic unsigned *counter, int by)
 {
-    atomic_store_explicit(&cache.parked_count, atomic_load_explicit(&cache.parked_count, memory_order_relaxed) + by,
-                          memory_order_relaxed);
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + (unsigned)by, memory_order_relaxed);
 }
 
 static void park(struct thread_rec *r)
@@ -86,13 +88,27 @@ static void park(struct thread_rec *r)
     r->joiner = 0;
     r->detached = true;                      /* if it leaves, nobody will join it */
     list_push(&cache.parked, r);
-    count_parked(1);
+    count(&cache.parked_count, 1);
+    count(&cache.kept, 1);
 }
 
 static void unpark(struct thread_rec *r)
 {
     list_remove(&cache.parked, r);
-    count_parked(-1);
+    count(&cache.parked_count, -1);
+    count(&cache.kept, -1);
+}
+
+static void add_unjoined(struct thread_rec *r)
+{
+    list_push(&cache.unjoined, r);
+    count(&cache.kept, 1);
+}
+
+static void remove_unjoined(struct thread_rec *r)
+{
+    list_remove(&cache.unjoined, r);
+    count(&cache.kept, -1);
 }
 
 /* Wake r to leave.  The post may come under the lock: a waker goes on running. */
@@ -105,14 +121,15 @@ static void quit(struct thread_rec *r)
 /* ---- records -------------------------------------------------------------------------------------- */
 static bool pool_grow(void)
 {
-    struct thread_rec *chunk = mmap(NULL, POOL_CHUNK * sizeof *chunk, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct chunk *chunk = mmap(NULL, sizeof *chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (chunk == MAP_FAILED)
         return false;
-    for (int i = 0; i < POOL_CHUNK; i++) {
-        chunk[i].next = cache.pool;
-        cache.pool = &chunk[i];
+    for (size_t i = 0; i < sizeof chunk->rec / sizeof *chunk->rec; i++) {
+        chunk->rec[i].next = cache.pool;
+        cache.pool = &chunk->rec[i];
     }
+    chunk->next = atomic_load(&cache.chunks);
+    atomic_store(&cache.chunks, chunk);
     return true;
 }
 
@@ -125,6 +142,7 @@ struct thread_rec *rec_new(void)
         cache.pool = r->next;
         atomic_store(&r->state, REC_RUNNING);
         atomic_store(&r->spent, false);
+        atomic_store(&r->unwanted, false);
         r->detached = r->really_detached = false;
         r->joiner = 0;
         r->tid = 0;
@@ -204,7 +222,7 @@ struct thread_rec *cache_take(size_t stack, size_t guard, const struct job *job,
 /* Its user's thread is over and nobody will ask for it any more. */
 void cache_recycle(struct thread_rec *r)
 {
-    list_remove(&cache.unjoined, r);
+    remove_unjoined(r);
     park(r);
     if (atomic_load(&cache.parked_count) > cache.max_parked || !cache_usable()) {
         unpark(r);
@@ -223,7 +241,7 @@ bool cache_publish(struct thread_rec *r)
             park(r);
     } else if (stay) {
         atomic_store(&r->state, REC_ENDED);
-        list_push(&cache.unjoined, r);
+        add_unjoined(r);
         wake_joiner = r->joiner != 0;
     }
     cache_unlock();
@@ -245,8 +263,8 @@ static struct timespec idle_deadline(void)
     return t;
 }
 
-/* Nobody needed it for long: leave.  A thread that ended but was not joined leaves as well, with its result: pthread_join
- * is then libc's.  (So a join that went around us, straight to libc's, returns late rather than never.) */
+/* Nobody needed it for long, or it has been let go: leave.  A thread that ended but was not joined leaves as well, with its
+ * result: pthread_join is then libc's.  (So a join that went around us, straight to libc's, returns late rather than never.) */
 static void give_up(struct thread_rec *r)
 {
     cache_lock();
@@ -254,7 +272,7 @@ static void give_up(struct thread_rec *r)
         unpark(r);
         atomic_store(&r->state, REC_QUIT);
     } else if (atomic_load(&r->state) == REC_ENDED) {
-        list_remove(&cache.unjoined, r);
+        remove_unjoined(r);
         atomic_store(&r->state, REC_QUIT);
     }
     cache_unlock();
@@ -264,7 +282,8 @@ bool cache_next_job(struct thread_rec *r)
 {
     struct timespec deadline = idle_deadline();
     for (;;) {
-        if (sem_clockwait(&r->wake, CLOCK_MONOTONIC, &deadline) != 0 && errno == ETIMEDOUT)
+        bool late = sem_clockwait(&r->wake, CLOCK_MONOTONIC, &deadline) != 0 && errno == ETIMEDOUT;
+        if (atomic_exchange(&r->unwanted, false) || late)
             give_up(r);
         switch (atomic_load(&r->state)) {
         case REC_RUNNING:
@@ -306,10 +325,33 @@ void cache_close(void)
     }
     while (cache.unjoined.head) {
         struct thread_rec *r = cache.unjoined.head;
-        list_remove(&cache.unjoined, r);
+        remove_unjoined(r);
         quit(r);
     }
     cache_unlock();
+}
+
+BARE bool threads_may_be_kept(void)
+{
+    return atomic_load_explicit(&threads_flags.ready, memory_order_relaxed) == THREADS_READY &&
+           (cache_usable() || atomic_load_explicit(&cache.kept, memory_order_relaxed));
+}
+
+/* Each of them takes itself off the lists, as at the end of its idle time.  One that gets a job meanwhile may leave after it. */
+BARE unsigned threads_let_go(int32_t *tids, unsigned max)
+{
+    unsigned n = 0;
+    for (struct chunk *c = atomic_load(&cache.chunks); c; c = c->next)
+        for (size_t i = 0; i < sizeof c->rec / sizeof *c->rec && n < max; i++) {
+            struct thread_rec *r = &c->rec[i];
+            int state = atomic_load(&r->state);
+            if (state != REC_ENDED && state != REC_PARKED)
+                continue;
+            tids[n++] = r->tid;
+            atomic_store(&r->unwanted, true);
+            sem_post(&r->wake);              /* async-signal-safe; libc makes a futex call at the most */
+        }
+    return n;
 }
 
 void threads_before_exit(void)
@@ -333,7 +375,9 @@ void threads_after_fork(void)
         return;
     cache.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     cache.parked.head = cache.unjoined.head = cache.pool = NULL;
+    atomic_store(&cache.chunks, NULL);
     atomic_store(&cache.parked_count, 0);
+    atomic_store(&cache.kept, 0);
     cache_adopt_process();
     struct thread_rec *r = threads_self.rec;
     if (r) {                                 /* it is the child's first thread: when it ends, so does the process */
@@ -355,7 +399,7 @@ bool threads_flush(void)
     }
     while (n < 64 && (r = cache.unjoined.head)) {
         tids[n++] = r->tid;
-        list_remove(&cache.unjoined, r);
+        remove_unjoined(r);
         quit(r);
     }
     cache_unlock();

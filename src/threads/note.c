@@ -11,8 +11,6 @@
 
 #include <sys/syscall.h>
 
-#define BARE __attribute__((target("general-regs-only")))
-
 /* Attributes that clone copies: neither this thread nor its descendants may take part in reuse. */
 BARE static void odd(void) { threads_self.odd = threads_self.spent = true; }
 
@@ -23,6 +21,7 @@ BARE static void anyone(void)
 }
 
 BARE void threads_no_room(void) { anyone(); }
+BARE void threads_are_watched(void) { anyone(); }
 
 BARE static void set_flag(_Atomic bool *flag)
 {

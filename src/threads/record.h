@@ -29,6 +29,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define BARE __attribute__((target("general-regs-only")))      /* the gate calls it */
 #define THREADS_EXPORT __attribute__((visibility("default")))
 
 /* What a new thread takes over from its creator. */
@@ -57,6 +58,7 @@ struct thread_rec {
     _Atomic pthread_t th;            /* 0 until born.  cache.lock to write */
     _Atomic int state;
     _Atomic int kills;               /* pthread_kill and the like in flight: see signals.c */
+    _Atomic bool unwanted;           /* let go: it is to leave instead of waiting for a job */
     _Atomic bool spent;              /* must really end after this job */
     bool creating;                   /* its pthread_create has not returned: not to be freed.  cache.lock */
     bool detached;                   /* the user's view.  cache.lock */

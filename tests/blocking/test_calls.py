@@ -51,7 +51,7 @@ class Calls(unittest.TestCase):
         found = handlers()
         self.assertGreater(len(found), 150)
         self.assertEqual((found['read'], found['openat2'], found['vfork'], found['clone3']),
-                         ('call_may_block', 'call_may_block', 'clone_handler', 'call_clone3'))
+                         ('rt_call_may_block', 'call_path_at', 'clone_handler', 'call_clone3'))
 
     def test_each_call_stands_once(self):
         listed = [c for _, _, calls in page() for c in calls]

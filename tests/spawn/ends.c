@@ -1,6 +1,7 @@
 /* tests/spawn/ends.c - threads and processes that end in other ways than by return.  SPDX-License-Identifier: Apache-2.0 */
 #include "case.h"
 
+#include <dirent.h>
 #include <linux/sched.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -54,6 +55,68 @@ static void end_first(int how)
         pthread_create(&t, NULL, cancels_first, &first);
         while (true) pause();
     }
+}
+
+/* ---- ended threads are gone for those who look --------------------------------------------------------------------------- */
+static int listed(const char *dir, pid_t *ids)
+{
+    int n = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (*e->d_name != '.' && n++ < 20 && ids) ids[n - 1] = atoi(e->d_name);
+    if (d) closedir(d);
+    return n;
+}
+
+static int told(const char *file)
+{
+    char line[200];
+    int n = -1;
+    FILE *f = fopen(file, "r");
+    while (f && fgets(line, sizeof line, f)) sscanf(line, "Threads: %d", &n);
+    if (f) fclose(f);
+    return n;
+}
+
+/* A joined thread may be listed for some microseconds more, bare as well. */
+#define SOON_IS(what) ({ \
+    bool is_ = false; \
+    for (int i_ = 0; i_ < 1000 && !(is_ = (what)); i_++) nap_ms(1); \
+    is_; })
+
+CASE(ended_threads_are_not_listed)
+{
+    char own[40];
+    snprintf(own, sizeof own, "/proc/%d/task", getpid());
+    keep(6);
+    printf("number: %d\n", SOON_IS(told("/proc/self/status") == 1));
+    keep(6);
+    printf("list: %d\n", SOON_IS(listed("/proc/self/task", NULL) == 1));
+    keep(5);                        /* one is still to be joined */
+    printf("by id: %d\n", SOON_IS(listed(own, NULL) == 1));
+}
+
+static sem_t end_now;
+static void *waits(void *arg)
+{
+    while (sem_wait(&end_now)) {}
+    return arg;
+}
+
+/* Their ids are known from a look while they ran. */
+CASE(ids_of_ended_threads)
+{
+    pthread_t t[4];
+    pid_t ids[20];
+    sem_init(&end_now, 0, 0);
+    for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, waits, NULL);
+    int n = listed("/proc/self/task", ids);
+    printf("%d\n", n);
+    for (int i = 0; i < 4; i++) sem_post(&end_now);
+    for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+    for (int i = 0; i < n && i < 20; i++)
+        if (ids[i] != getpid()) printf("gone: %d\n", SOON_IS(syscall(SYS_tgkill, getpid(), ids[i], 0) && errno == ESRCH));
+    CHECK(works());
 }
 
 /* The process ends with its last own thread; kept ones are nobody. */

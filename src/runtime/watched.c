@@ -1,0 +1,113 @@
+/* src/runtime/watched.c - a program that looks at its own threads.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The thread cache keeps threads that have ended for the program, and the kernel goes on listing them.  A program that is about to
+ * look does not get to see them: they end first. */
+#include "runtime/runtime.h"
+#include "threads/threads.h"
+
+#define PATH_LEN   48u
+#define PATIENCE_NS 20000000u       /* for the kernel to forget them */
+#define AT_ONCE    64u
+
+/* ---- what it looks at ---------------------------------------------------------------------------- */
+
+/* The path's beginning, where it lies below /proc. */
+static bool read_path(char *to, uint64_t from)
+{
+    static const char proc[4] = "/pro";
+    uint32_t i = 0, word = 0;
+    for (; i + 4 < PATH_LEN && sync_read((const uint32_t *)(from + i), &word); i += 4) {
+        __builtin_memcpy(to + i, &word, 4);
+        if (i == 0 && __builtin_memcmp(to, proc, 4)) return false;
+        if ((word - 0x01010101u) & ~word & 0x80808080u) break;      /* its end is in there */
+    }
+    to[i + 4 < PATH_LEN ? i + 4 : PATH_LEN - 1] = 0;
+    return i != 0;
+}
+
+static const char *after(const char *path, const char *with)
+{
+    while (*with && *path == *with) path++, with++;
+    return *with ? 0 : path;
+}
+
+static const char *after_self(const char *path)
+{
+    const char *p = after(path, "self/");
+    if (!p) p = after(path, "thread-self/");
+    if (p || *path < '1' || *path > '9') return p;
+    uint32_t pid = 0;
+    for (; *path >= '0' && *path <= '9' && pid <= INT32_MAX / 10; path++) pid = pid * 10 + (uint32_t)(*path - '0');
+    return pid == (uint32_t)rt.pid && *path == '/' ? path + 1 : 0;
+}
+
+enum look { NOTHING, NUMBER, LIST };        /* ... of its threads */
+
+static enum look looks_at(uint64_t path)
+{
+    char text[PATH_LEN];
+    const char *p = read_path(text, path) ? after(text, "/proc/") : 0, *end;
+    if (!p || !(p = after_self(p))) return NOTHING;
+    if ((end = after(p, "task")) && (!*end || *end == '/')) return LIST;
+    return ((end = after(p, "stat")) && !*end) || ((end = after(p, "status")) && !*end) ? NUMBER : NOTHING;
+}
+
+/* ---- what it finds ------------------------------------------------------------------------------- */
+
+/* They need a core for that. */
+static void give_way(void)
+{
+    struct rt_thread *t = rt_enter();
+    if (!t || !sched_yield_core(&rt.sched, &t->self, false)) os_sleep(20000);
+}
+
+static void end_kept(void)
+{
+    int32_t tids[AT_ONCE];
+    if (!rt.on) {                   /* a filter may allow no call of ours: do not wait for them */
+        threads_let_go(tids, AT_ONCE);
+        return;
+    }
+    uint64_t until = os_now() + PATIENCE_NS;
+    unsigned n;
+    do {
+        n = threads_let_go(tids, AT_ONCE);
+        for (unsigned i = 0; i < n && os_now() < until; )
+            if (usf_syscall(__NR_tgkill, rt.pid, tids[i], 0)) i++;
+            else give_way();
+    } while (n && os_now() < until);
+}
+
+static void before_look(uint64_t path)
+{
+    enum look look = rt_vforked() ? NOTHING : looks_at(path);
+    if (look == LIST) threads_are_watched();
+    if (look != NOTHING) end_kept();
+}
+
+/* ---- the calls that have a path ------------------------------------------------------------------ */
+
+static long call_path(struct gate_frame *f)
+{
+    if (threads_may_be_kept()) before_look(f->rdi);
+    return rt_call_may_block(f);
+}
+
+static long call_path_at(struct gate_frame *f)
+{
+    if (threads_may_be_kept()) before_look(f->rsi);
+    return rt_call_may_block(f);
+}
+
+enum { NR_OPENAT2 = 437, NR_FACCESSAT2 = 439 };
+
+static const uint16_t paths[] = {__NR_open, __NR_stat, __NR_lstat, __NR_access, __NR_chdir};
+static const uint16_t paths_at[] = {__NR_openat, NR_OPENAT2, __NR_newfstatat, __NR_statx, __NR_faccessat, NR_FACCESSAT2};
+
+void rt_install_watched(void)
+{
+    RT_INSTALL(paths, call_path);
+    RT_INSTALL(paths_at, call_path_at);
+    RT_MINOR(paths);
+    RT_MINOR(paths_at);
+}

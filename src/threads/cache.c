@@ -379,6 +379,8 @@ void threads_after_fork(void)
     atomic_store(&cache.parked_count, 0);
     atomic_store(&cache.kept, 0);
     cache_adopt_process();
+    if (atomic_exchange(&fresh_walks, 0))    /* libc does not reset the lock that they had */
+        atomic_store(&threads_flags.closed, true);
     struct thread_rec *r = threads_self.rec;
     if (r) {                                 /* it is the child's first thread: when it ends, so does the process */
         atomic_store(&r->spent, true);

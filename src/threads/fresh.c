@@ -63,13 +63,16 @@ static bool is_kept(size_t module)
 bool (*threads_tls_is_settled)(void);
 
 struct walk { bool begun, stopped; };
+_Atomic int fresh_walks;
+
+static bool is_settled(void) { return !threads_tls_is_settled || threads_tls_is_settled(); }
 
 /* dlpi_tls_data is this thread's block, null where it never used the module.  The first object is the program, whose block every
  * thread has. */
 static int reset_block(struct dl_phdr_info *m, size_t size, void *arg)
 {
     struct walk *w = arg;
-    if (!w->begun && threads_tls_is_settled && !threads_tls_is_settled())
+    if (!w->begun && !is_settled())
         return w->stopped = true;
     w->begun = true;
     if (!m->dlpi_tls_modid || !m->dlpi_tls_data || is_kept(m->dlpi_tls_modid))
@@ -200,6 +203,10 @@ bool fresh_reset(void)
     uselocale(LC_GLOBAL_LOCALE);
     dlerror();
     h_errno = 0;
+    if (!is_settled())                       /* in a forked child the lock may be that of a thread that is not there */
+        return false;
+    atomic_fetch_add(&fresh_walks, 1);
     dl_iterate_phdr(reset_block, &w);
+    atomic_fetch_sub(&fresh_walks, 1);
     return !w.stopped;
 }

@@ -71,6 +71,13 @@ void *os_map_at(void *at, size_t len, int prot, int flags, int fd, uint64_t off)
     return (void *)usf_syscall(__NR_mmap, at, len, prot, flags, fd, off);
 }
 
+uint64_t os_random(void)
+{
+    uint64_t r;
+    if (usf_syscall(__NR_getrandom, &r, sizeof r, 1 /* GRND_NONBLOCK */) != (long)sizeof r) r = os_cycles() * 0x9e3779b97f4a7c15u >> 20;
+    return r;
+}
+
 int os_unmap(void *p, size_t len) { return (int)usf_syscall(__NR_munmap, p, len); }
 
 int os_move(void *from, size_t len, void *to)

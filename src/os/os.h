@@ -123,6 +123,7 @@ void *os_map_at(void *at, size_t len, int prot, int flags, int fd, uint64_t off)
 static inline bool os_is_error(const void *p) { return (uintptr_t)p > (uintptr_t)-4096; }
 int  os_unmap(void *p, size_t len);
 bool os_can_read(const void *p);        /* eight bytes there.  False also where the kernel does not say */
+uint64_t os_random(void);                    /* nobody can guess it, where the kernel lets us ask */
 /* A mapping goes to another place, instead of what lies there, in one step: others may be using that.  0 or -errno, and all is as it was. */
 int  os_move(void *from, size_t len, void *to);
 /* Fresh memory of the process's own lies there, in one step.  It costs nothing until it is written, not even where all new memory is locked

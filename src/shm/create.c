@@ -111,7 +111,7 @@ static int fill_file(int fd, const struct shm_config *c, const struct os_cpuset 
     if (!r) r = os_allocate(fd, 0, l.off_procs + USF_PROC_CHUNK * sizeof(struct usf_proc));
     if (!r) r = os_fstat(fd, &st);
     if (r) return r;
-    void *map = os_map(l.total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *map = shm_map(fd, l.total);
     if (os_is_error(map)) return (int)(intptr_t)map;
     m->h = map;
     m->size = l.total;

@@ -32,6 +32,9 @@ int shm_check_header(const struct usf_header *h, size_t file_size, const char *n
                      size_t cap);
 /* The command that removes the damaged instance of this path. */
 const char *shm_clean_command(const char *path, char *buf, size_t cap);
+/* Map the file where wild writes do not reach (map.c).  Or (void *)-errno. */
+void *shm_map(int fd, size_t size);
+void shm_unmap(void *map, size_t size);
 /* One line for a failed system call. */
 int shm_explain(int error, const char *doing, const char *path, char *why, size_t cap);
 

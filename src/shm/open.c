@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #define TRIES 100   /* rounds in which others retire, replace and create it */
@@ -44,7 +43,7 @@ static int map_checked(int fd, const struct shm_config *c, const char *path, str
     m->size = st.size;
     m->dev = st.dev;
     m->ino = st.ino;
-    void *map = os_map(m->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *map = shm_map(fd, m->size);
     if (os_is_error(map)) return shm_explain((int)(intptr_t)map, "map", path, m->why, sizeof m->why);
     m->h = map;
     return shm_check_header(m->h, m->size, c->name, path, m->why, sizeof m->why);
@@ -130,7 +129,8 @@ int shm_open_instance(const struct shm_config *c, bool create, struct shm *m)
 
 void shm_close(struct shm *m)
 {
-    if (m->h) os_unmap(m->h, m->size);
+    if (m->h && m->snapshot) os_unmap(m->h, m->size);
+    else if (m->h) shm_unmap(m->h, m->size);
     if (m->fd > 0) os_close(m->fd);
     m->h = NULL;
     m->fd = 0;

@@ -53,6 +53,7 @@ static void in_child(struct rt_thread *t)
     t->lends = 0;           /* the kernel counts its sleeps anew */
     t->watched_word = 0;
     rt_forget_threads();
+    rt_stacks_after_fork(t);
     threads_after_fork();
     if (rt_join_instance(false)) {
         rt.on = false;

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <ucontext.h>
 
 #include "base/base.h"
 #include "config/settings.h"
@@ -76,6 +77,7 @@ struct rt_thread {
     uint64_t deferred_info[16];
     uint64_t held_mask;             /* signals are held (sched_self.entering): the mask to restore */
     bool held;
+    void *stack;                    /* its own for the runtime's signal (stack.c); null: none */
     struct rt_thread *next, *prev;  /* rt.threads */
 };
 
@@ -240,6 +242,20 @@ void rt_signals_after_failed_exec(void);
 void rt_signals_after_fork(void);
 void rt_install_signals(void);
 void rt_after_crit(struct sched_self *self);
+void rt_signal(int sig, siginfo_t *info, void *ctx);        /* the entry of every handler */
+bool rt_copy_words(void *to, const void *from, unsigned bytes);     /* from the program's memory, which may not be there */
+
+/* stack.c */
+void rt_install_stack(void);
+void rt_stack_take(struct rt_thread *t);
+void rt_stack_give(struct rt_thread *t);
+void rt_stacks_after_fork(const struct rt_thread *t);
+/* A signal's frame goes where its handler is to run: then the entry begins anew there.  Else these return. */
+void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc);
+void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const siginfo_t *info, const ucontext_t *uc);
+/* Of the runtime's stack the program is to see nothing.  True: it was there, and is to be shown to the kernel again. */
+bool rt_stack_hide(const struct rt_thread *t, ucontext_t *uc);
+void rt_stack_show(const struct rt_thread *t, ucontext_t *uc);
 
 /* said.c */
 void rt_said_init(char **envp);             /* from now on a warning is told once in the whole `usf run` */

@@ -3,7 +3,22 @@
  * Every handler that the program installs is entered through rt_signal: so that no handler ever runs on top
  * of a critical section (the signal is kept and raised again at its end), and that a thread that waits has
  * left its queue and holds a core when the handler starts: the handler may then block, post, longjmp
- * out or unwind (pthread_cancel) like any other code. */
+ * out or unwind (pthread_cancel) like any other code.
+ *
+ * The current stack is the program's.  A JIT or a collector may read it as data, it may be 300 bytes large, and the program
+ * knows what runs there.  So:
+ *   K1  The runtime's own signal, and faults that the program does not handle, use the alternate stack (SA_ONSTACK).  Each
+ *       thread has one: the program's, else the runtime's own (stack.c).
+ *   K2  Of the program's alternate stack the runtime's signal uses the kernel's frame alone, and that only for a moment: the
+ *       entry moves to the runtime's stack before it does anything.  The frame fits, or the program's handlers would not.
+ *   K3  A handler of the program runs where it would bare: on the program's alternate stack if it has SA_ONSTACK and there is one,
+ *       else below what it interrupts.  Where the kernel has put the frame elsewhere because of K1, the entry moves; not for a
+ *       handler with SA_ONSTACK in code that the gate does not see, which takes the runtime's stack for its own (Go).
+ *   K4  While a frame is not where it is to be, and while the runtime's stack is in use, all signals but those of
+ *       faults are blocked: the next frame would be put over it, or a handler of the program would run on our stack.
+ *   K5  The program sees its own settings: in sigaction(), in sigaltstack(), in the context that a handler gets.
+ *   K6  What runs on the program's stack at a system call or in a spin loop's stub begins below the red zone and takes less
+ *       than 4 KiB (tests/signals/depth.c). */
 #include <errno.h>
 #include <ucontext.h>
 
@@ -26,6 +41,7 @@ static struct {
     _Atomic uint32_t lock;
     struct kernel_sigaction act[NSIGNALS];      /* as the program set them */
     bool known[NSIGNALS];
+    bool seen[NSIGNALS];                        /* its handler is in code whose system calls the gate sees */
     bool ready;
     _Atomic uint64_t handled;                   /* those that have a handler */
     _Atomic int changing;                       /* the signal whose action is being changed, ... */
@@ -171,8 +187,6 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     end_in_crit(t, uc);
 }
 
-static void rt_signal(int sig, siginfo_t *info, void *ctx);
-
 /* Of signals that come at once each is entered on top of the entry of the one before, which has not executed anything: whose
  * context is still its third argument. */
 static ucontext_t *below_entries(ucontext_t *uc)
@@ -183,6 +197,23 @@ static ucontext_t *below_entries(ucontext_t *uc)
 }
 
 #define CANCEL_SIGNAL 32        /* glibc's SIGCANCEL */
+
+/* Those that such an entry blocks until its frame is where it is to be. */
+static bool blocks_all(int sig, const struct kernel_sigaction *a) { return sig == RT_SIGNAL || a->flags & SA_ONSTACK; }
+
+static bool is_handled(const struct kernel_sigaction *a) { return a->handler != DFL && a->handler != IGN; }
+
+/* Functions without unwind information are not patched: such code (Go's) asks the kernel itself for its alternate stack, is told of the
+ * runtime's, and takes that for its own. */
+static bool is_seen(const struct kernel_sigaction *a)
+{
+    struct gate_object o;
+    uintptr_t pc = (uintptr_t)a->handler, start, end;
+    return !is_handled(a) || (gate_find_object(pc, &o) && gate_function_bounds(&o, pc, &start, &end));
+}
+
+/* May the handler run on the runtime's stack, as what it takes for its own? */
+static bool takes_our_stack(int sig, const struct kernel_sigaction *a) { return a->flags & SA_ONSTACK && !table.seen[sig]; }
 
 /* Signals that are let in late, when the handler of another is about to be called.  libc's request to cancel: its handler may unwind,
  * not through an entry whose pc in a springboard is not shown as the program's yet.  And on alternate stacks the runtime's own. */
@@ -225,7 +256,9 @@ static bool call_handler(const struct kernel_sigaction *a, int sig, siginfo_t *i
     show_original(regs);
     greg_t shown = regs[REG_RIP], seen = *pc;
     uint64_t late = let_in_late(sig, a, uc);
+    bool hidden = !takes_our_stack(sig, a) && rt_stack_hide(&rt_self, uc);
     a->handler(sig, info, uc);
+    if (hidden) rt_stack_show(&rt_self, uc);
     if (*pc != seen) return false;
     if (regs[REG_RIP] != shown || shown == true_pc) return true;
     if (late) usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &late, 0, 8);     /* until the return: the stub comes to light again */
@@ -303,15 +336,25 @@ bool rt_is_own_signal(const siginfo_t *info)
            && (v == RT_STOP_MAGIC || (v & 0xffff0000u) == (RT_NUDGE_MAGIC & 0xffff0000u));
 }
 
-static void rt_signal(int sig, siginfo_t *info, void *ctx)
+/* Where the program wants it, and with the mask that it asks for: as if no other had been blocked. */
+static void settle(struct rt_thread *t, const struct kernel_sigaction *a, int sig, const siginfo_t *info, const ucontext_t *uc)
+{
+    if (!takes_our_stack(sig, a)) rt_stack_enter_program(t, a->flags & SA_ONSTACK, sig, info, uc);
+    if (!blocks_all(sig, a)) return;
+    uint64_t self = a->flags & SA_NODEFER ? 0 : 1ull << (sig - 1);
+    set_mask(*(const uint64_t *)&uc->uc_sigmask | a->mask | self | late_signals(sig, a));
+}
+
+void rt_signal(int sig, siginfo_t *info, void *ctx)
 {
     struct rt_thread *t = &rt_self;
     ucontext_t *uc = ctx;
-    if (rt_is_own_signal(info)) {
+    bool lost = sig == RT_SIGNAL && has_lost_its_value(info);      /* ours or the program's: both look */
+    if (rt_is_own_signal(info) || (lost && !is_handled(&table.act[sig]))) {
+        rt_stack_enter_own(t, sig, info, uc);
         own_signal(t, info, uc);
         return;
     }
-    if (sig == RT_SIGNAL && has_lost_its_value(info)) own_signal(t, info, uc);     /* ours or the program's: both look */
     if (sig == SIGSEGV || sig == SIGBUS) {
         uintptr_t fix = sync_fault_fixup((uintptr_t)uc->uc_mcontext.gregs[REG_RIP]);
         if (fix && info->si_code > 0) {
@@ -338,6 +381,8 @@ static void rt_signal(int sig, siginfo_t *info, void *ctx)
         default_action(sig, info);
         return;
     }
+    settle(t, &a, sig, info, uc);
+    if (lost) own_signal(t, info, uc);
     if (a.flags & SA_RESETHAND) {
         table.act[sig].handler = DFL;
         atomic_fetch_and(&table.handled, ~(1ull << (sig - 1)));
@@ -352,8 +397,10 @@ static void install_entry(int sig, const struct kernel_sigaction *user)
     struct kernel_sigaction k = *user;
     /* Handlers on top of the entry may unwind (pthread_cancel): not through a frame that they do not expect, of a thread that may be in
      * a springboard. */
-    if (k.handler == DFL || k.handler == IGN) k = (struct kernel_sigaction){.flags = SA_RESTART, .mask = ~SYNCHRONOUS};
+    if (!is_handled(user)) k = (struct kernel_sigaction){.flags = SA_RESTART | SA_ONSTACK, .mask = ~SYNCHRONOUS};
+    else if (blocks_all(sig, user)) k.mask = ~SYNCHRONOUS;
     else k.mask |= late_signals(sig, user);
+    if (sig == RT_SIGNAL) k.flags |= SA_ONSTACK;
     if (is_ours(sig)) k.flags &= ~(unsigned long)SA_RESETHAND;      /* one of our own must not use it up */
     k.handler = rt_signal;
     k.flags |= SA_SIGINFO | 0x04000000 /* SA_RESTORER */;
@@ -361,7 +408,7 @@ static void install_entry(int sig, const struct kernel_sigaction *user)
     kernel_action(sig, &k, 0);
 }
 
-static bool copy_words(void *to, const void *from, unsigned bytes)
+bool rt_copy_words(void *to, const void *from, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes / 4; i++)
         if (!sync_read((const uint32_t *)from + i, (uint32_t *)to + i)) return false;
@@ -370,7 +417,7 @@ static bool copy_words(void *to, const void *from, unsigned bytes)
 
 static long tell_kernel(int sig, const struct kernel_sigaction *want)
 {
-    bool plain = want->handler == DFL || want->handler == IGN;
+    bool plain = !is_handled(want);
     long r = 0;
     if (!plain) atomic_fetch_or(&table.handled, 1ull << (sig - 1));
     if (plain && !is_ours(sig)) r = kernel_action(sig, want, 0);
@@ -399,7 +446,7 @@ static long call_sigaction(struct gate_frame *f)
 
     if (!table.ready || f->r10 != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP) return rt_pass(f);
     if (rt_vforked()) return sigaction_of_vforked(f, sig);
-    if (new && !copy_words(&want, new, sizeof want)) return -EFAULT;
+    if (new && !rt_copy_words(&want, new, sizeof want)) return -EFAULT;
     sched_crit_enter(&t->self);
     uint32_t free = 0;
     for (uint32_t i = 0; !atomic_compare_exchange_weak(&table.lock, &free, 1); i++, free = 0) rt_back_off(i);
@@ -412,6 +459,7 @@ static long call_sigaction(struct gate_frame *f)
     if (new) {
         want.mask &= ~(1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
         atomic_store(&table.changing, sig);
+        table.seen[sig] = is_seen(&want);
         table.act[sig] = want;      /* before the kernel knows: the entry reads it */
         r = tell_kernel(sig, &want);
         if (r) table.act[sig] = before;

@@ -177,6 +177,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     rt_install_waits();
     rt_install_life();
     rt_install_signals();
+    rt_install_stack();
     rt_install_affinity();
     rt_install_apart();
     rt_spin_init();

@@ -84,6 +84,7 @@ void rt_attach(struct rt_thread *t)
     if (r == 0) {
         t->state = RT_ATTACHED;
         list_add(t);
+        rt_stack_take(t);
         rt_wish_at_birth(t);
         sched_await_patch(&rt.sched);   /* who began before that does not know of it */
     } else if (r == -ESTALE) {      /* the process was just being taken off: again at the next call, if it is back */
@@ -129,6 +130,7 @@ static long call_exit(struct gate_frame *f)
     if (attached) {
         rt_block_signals(~(1ull << (SETXID_SIGNAL - 1)));       /* nothing of the program runs any more */
         rt_list_remove(t);
+        rt_stack_give(t);
     }
     t->state = RT_ALONE;    /* whatever it would be by now */
     if (rt.on && attached) sched_detach(&rt.sched, &t->self, true);

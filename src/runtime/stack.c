@@ -1,0 +1,179 @@
+/* src/runtime/stack.c - the stacks on which the runtime's own signal is handled.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Bare, a thread gets no signal that its program does not know of, so any stack may be current when ours comes: one that a JIT or
+ * a collector looks at, one without room for a signal frame.  The rules are at the head of signals.c.
+ *
+ * The kernel has one alternate stack per thread.  While the program has not set one, it is the runtime's own stack of that
+ * thread; the program does not see that: sigaltstack() and the context that a handler gets show none.
+ *
+ * An entry is moved by copying its frame to another stack and beginning it anew there.  Nothing else knows the frame at that
+ * time: only signals that came at the same moment, and those are blocked (signals.c). */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "runtime/runtime.h"
+
+/* Two frames of the largest kind (with the tiles of AMX they have 11 KiB), and the runtime's calls, which take 4 KiB. */
+#define STACK_SIZE (64u << 10)
+#define CHUNK      64u          /* stacks mapped at a time; no page of theirs is real before it is touched */
+#define AUTODISARM (1u << 31)
+
+static struct {
+    char *base;
+    uint64_t used;              /* bits; changed under rt.list_lock */
+} chunk[USF_MAX_TASKS / CHUNK];
+
+static bool is_own(const struct rt_thread *t, uintptr_t at)
+{ return t->stack && at - (uintptr_t)t->stack < STACK_SIZE; }
+
+static bool map_chunk(unsigned c)
+{
+    void *p = os_map(CHUNK * STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (os_is_error(p)) return false;
+    chunk[c].base = p;
+    return true;
+}
+
+static void *take(void)
+{
+    for (unsigned c = 0; c < USF_MAX_TASKS / CHUNK; c++) {
+        if (chunk[c].used == UINT64_MAX) continue;
+        if (!chunk[c].base && !map_chunk(c)) return 0;
+        unsigned i = (unsigned)__builtin_ctzll(~chunk[c].used);
+        chunk[c].used |= 1ull << i;
+        return chunk[c].base + i * STACK_SIZE;
+    }
+    return 0;
+}
+
+static uint64_t *bit_of(const void *stack, uint64_t *bit)
+{
+    for (unsigned c = 0; c < USF_MAX_TASKS / CHUNK && chunk[c].base; c++) {
+        size_t at = (size_t)((const char *)stack - chunk[c].base);
+        *bit = 1ull << (at / STACK_SIZE % CHUNK);
+        if (at < CHUNK * STACK_SIZE) return &chunk[c].used;
+    }
+    return 0;
+}
+
+static long set_alternate(void *stack, stack_t *was)
+{
+    stack_t s = {.ss_sp = stack, .ss_size = stack ? STACK_SIZE : 0, .ss_flags = stack ? 0 : SS_DISABLE};
+    return usf_syscall(__NR_sigaltstack, &s, was);
+}
+
+/* A child of fork has its thread's already.  A handler on the program's own stack keeps that (EPERM). */
+void rt_stack_take(struct rt_thread *t)
+{
+    stack_t was;
+    if (t->stack) return;
+    rt_list_lock();
+    t->stack = take();
+    rt_list_unlock();
+    if (t->stack && set_alternate(t->stack, &was) == 0 && !(was.ss_flags & SS_DISABLE)) usf_syscall(__NR_sigaltstack, &was, 0);
+}
+
+/* At the thread's end, with signals blocked: it needs no alternate stack any more, its program's neither. */
+void rt_stack_give(struct rt_thread *t)
+{
+    uint64_t bit, *used;
+    if (!t->stack) return;
+    set_alternate(0, 0);
+    sched_crit_enter(&t->self);
+    rt_list_lock();
+    used = bit_of(t->stack, &bit);
+    if (used) *used &= ~bit;
+    rt_list_unlock();
+    t->stack = 0;
+    sched_crit_leave(&rt.sched, &t->self);
+}
+
+void rt_stacks_after_fork(const struct rt_thread *t)
+{
+    uint64_t bit, *mine = t->stack ? bit_of(t->stack, &bit) : 0;
+    for (unsigned c = 0; c < USF_MAX_TASKS / CHUNK; c++) chunk[c].used = 0;
+    if (mine) *mine = bit;
+}
+
+/* ---- what the program sees ---------------------------------------------------------------------- */
+
+static void show_none(stack_t *s) { *s = (stack_t){.ss_flags = SS_DISABLE}; }
+
+static long call_sigaltstack(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    stack_t want, own = {.ss_sp = t->stack, .ss_size = STACK_SIZE}, *old = (stack_t *)f->rsi;
+    if (!t->stack || !rt_has_own_self()) return rt_pass(f);
+    bool set = f->rdi != 0;
+    if (set && !rt_copy_words(&want, (const void *)f->rdi, sizeof want)) return -EFAULT;
+    bool none = set && ((uint32_t)want.ss_flags & ~AUTODISARM) == SS_DISABLE;
+    long r = usf_syscall(__NR_sigaltstack, none ? &own : set ? &want : 0, old);
+    if (r == 0 && old && old->ss_sp == t->stack) show_none(old);
+    return r;
+}
+
+bool rt_stack_hide(const struct rt_thread *t, ucontext_t *uc)
+{
+    if (!t->stack || uc->uc_stack.ss_sp != t->stack) return false;
+    show_none(&uc->uc_stack);
+    return true;
+}
+
+void rt_stack_show(const struct rt_thread *t, ucontext_t *uc)
+{ uc->uc_stack = (stack_t){.ss_sp = t->stack, .ss_size = STACK_SIZE}; }
+
+/* ---- moving an entry ---------------------------------------------------------------------------- */
+
+/* As the kernel lays it out: the restorer's address, the context, what came with the signal; the vector registers above them. */
+#define UC_SIZE   304u
+#define RED_ZONE  128u
+#define FP_SIZE   512u
+#define FP_MAGIC  0x46505853u
+#define FP_SW     464u          /* where the kernel says whether there is more than that */
+
+static size_t size_of_fp(const void *fp)
+{
+    uint32_t sw[2];
+    __builtin_memcpy(sw, (const char *)fp + FP_SW, sizeof sw);
+    return sw[0] == FP_MAGIC ? sw[1] : FP_SIZE;
+}
+
+/* Begin the entry anew with its frame below `top`.  Returns only if the frame is none that we know. */
+static void enter_below(uintptr_t top, int sig, const siginfo_t *info, const ucontext_t *uc)
+{
+    const char *from = (const char *)uc - sizeof(void *), *fp = (const char *)uc->uc_mcontext.fpregs;
+    if ((const char *)info != (const char *)uc + UC_SIZE) return;
+    size_t size = sizeof(void *) + UC_SIZE + sizeof *info;
+    if (fp) {
+        size_t n = size_of_fp(fp);
+        top = (top - n) & ~(uintptr_t)63;
+        __builtin_memcpy((void *)top, fp, n);
+    }
+    char *to = (char *)((top - size) & ~(uintptr_t)15) - sizeof(void *);
+    __builtin_memcpy(to, from, size);
+    ucontext_t *moved = (ucontext_t *)(to + sizeof(void *));
+    if (fp) moved->uc_mcontext.fpregs = (void *)top;
+    __asm__ volatile("mov %0, %%rsp\n jmp *%1"
+                     : : "r"(to), "r"(rt_signal), "D"(sig), "S"((char *)moved + UC_SIZE), "d"(moved) : "memory");
+    __builtin_unreachable();
+}
+
+/* From the program's alternate stack, or from whatever stack was current where there is none.  The program's is out of use
+ * meanwhile: a fault here would have its frame at the top of it, over what may be there.  The return from the signal puts it back. */
+void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc)
+{
+    if (!t->stack) return;
+    if (!is_own(t, (uintptr_t)uc)) enter_below((uintptr_t)t->stack + STACK_SIZE, sig, info, uc);
+    else if (uc->uc_stack.ss_sp != t->stack && uc->uc_stack.ss_size) set_alternate(0, 0);
+}
+
+/* A handler of the program runs where it would, bare. */
+void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const siginfo_t *info, const ucontext_t *uc)
+{
+    uintptr_t here = (uintptr_t)uc, sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+    uintptr_t base = (uintptr_t)uc->uc_stack.ss_sp, size = uc->uc_stack.ss_size;
+    bool move = is_own(t, here) ? !is_own(t, sp) : !on_stack && here - base < size && sp - base >= size;
+    if (move) enter_below(sp - RED_ZONE, sig, info, uc);
+}
+
+void rt_install_stack(void) { usf_gate_handlers[__NR_sigaltstack] = call_sigaltstack; }

@@ -45,6 +45,11 @@ PROGRAMS = {
     'rust': ('threads.rs', 'rustc -O -o $O $S'),
     'go': ('threads.go', 'CGO_ENABLED=0 GOCACHE=$O.cache GO111MODULE=off go build -o $O $S'),
     'java': ('Threads.java', 'mkdir -p $O && javac -d $O $S'),
+    'java-stacks': ('Stacks.java', 'mkdir -p $O && javac -d $O $S'),
+    'ucontexts': ('ucontexts.c', 'gcc -D_GNU_SOURCE -Werror=implicit -O2 -pthread -o $O $S'),
+    'fibers': ('fibers.cpp', 'g++ -O2 -std=c++17 -pthread -o $O $S -lboost_fiber -lboost_context'),
+    'golib': ('golib.c', 'gcc -Werror=implicit -O2 -pthread -o $O $S'),
+    'golib.so': ('golib.go', 'CGO_ENABLED=1 GOCACHE=$O.cache GO111MODULE=off go build -buildmode=c-shared -o $O $S'),
 }
 
 

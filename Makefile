@@ -7,6 +7,8 @@
 #   make check-fast  the fast tests alone
 #   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, libgomp's, LLVM OpenMP's,
 #                    those of crossbeam, parking_lot and rayon, stress-ng (downloads some 250 MB the first time)
+#   make numerics    numpy, torch, TensorFlow, JAX, ONNX Runtime, XGBoost, LightGBM and FFTW: are their results under usf the bare
+#                    ones, bit for bit: REPEATS=25 times in each of four processes (half an hour; downloads some 700 MB the first time)
 #   make fuzz        AFL++ on all that reads foreign bytes, FUZZ_SECONDS=60 for each target
 #   make soak        kill participants: at every perturbation point, and 10,000 at random (KILLS=, MINUTES=, SEED=), after which
 #                    the others are to go on within MEDIAN=20 and P99=100 ms; fork beside everything that holds a lock, for
@@ -24,6 +26,7 @@ SMALL  ?= 0
 FULL   ?= 0
 NAMES  ?=
 FUZZ_SECONDS ?= 60
+REPEATS ?= 25
 KILLS   ?= 10000
 MINUTES ?= 120
 MEDIAN  ?= 20
@@ -71,6 +74,15 @@ conformance: setup-build+test+conformance
 	@$(MAKE) --no-print-directory SETUP=0 usf
 	@USF=$(BUILD)/usf USF_TEST_CACHE=$(abspath $(BUILD))/tests-cache tests/conformance/run.py
 
+$(BUILD)/numerics/ready: tests/numerics/requirements.txt
+	@$(PYTHON) -m venv $(BUILD)/numerics
+	@$(BUILD)/numerics/bin/python -m pip install -q --disable-pip-version-check --no-input --only-binary :all: -r $<
+	@touch $@
+
+numerics: setup-build+numerics
+	@$(MAKE) --no-print-directory SETUP=0 usf $(BUILD)/numerics/ready
+	@USF=$(BUILD)/usf NUMERICS_PYTHON=$(BUILD)/numerics/bin/python tests/numerics/run.py --repeats $(REPEATS) --table $(BUILD)/numerics.md
+
 fuzz: setup-build+fuzz $(BUILD)/build.ninja
 	@tests/fuzz/run.py --build $(BUILD) --seconds $(FUZZ_SECONDS)
 
@@ -105,4 +117,4 @@ package: setup-build+package
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all usf tests demo test check-fast conformance fuzz soak bench workloads install package clean
+.PHONY: all usf tests demo test check-fast conformance numerics fuzz soak bench workloads install package clean

@@ -5,6 +5,7 @@
 #include "config/toml.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,16 +188,25 @@ static int apply_env(struct config *c, char **envp)
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */
+/* Services and jobs often have no HOME: then the user's home directory is the one in the password database. */
+static const char *home_of(char **envp)
+{
+    const char *home = env_of(envp, "HOME");
+    const struct passwd *user = home ? 0 : getpwuid(geteuid());
+    return home ? home : user ? user->pw_dir : 0;
+}
+
 /* BASE/TAIL if the variable is an absolute path (the XDG rule), else HOME/HOME_TAIL; null without a home. */
 static char *xdg_path(char **envp, const char *var, const char *home_dir, const char *tail)
 {
-    const char *base = env_of(envp, var), *home = env_of(envp, "HOME");
+    const char *base = env_of(envp, var);
     char *path = 0;
     if (base && *base == '/') {
         if (asprintf(&path, "%s/%s", base, tail) < 0) return 0;
-    } else if (home && *home == '/') {
-        if (asprintf(&path, "%s/%s/%s", home, home_dir, tail) < 0) return 0;
+        return path;
     }
+    const char *home = home_of(envp);
+    if (home && *home == '/' && asprintf(&path, "%s/%s/%s", home, home_dir, tail) < 0) return 0;
     return path;
 }
 

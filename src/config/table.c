@@ -77,7 +77,7 @@ const struct usf_option usf_options[] = {
      .more = "Programs start sooner and share that memory. A uprobe that is placed on libc while a program runs does not fire in that program."},
     {.name = "cache-dir", .group = OPT_G_OUTPUT, .env = USF_ENV_CACHE_DIR, .type = OPT_PATH, FIELD(cache_dir),
      .flags = OPT_F_EXPORT, .arg = "DIR", .def = "",
-     .help = "where the analysis of libraries is cached; default: $XDG_CACHE_HOME/usf"},
+     .help = "where the analysis of libraries is cached; default: $XDG_CACHE_HOME/usf or ~/.cache/usf"},
     {.name = "monitor-linger", .group = OPT_G_OUTPUT, .env = USF_ENV_MONITOR_LINGER, .type = OPT_NUMBER, FIELD(monitor_linger_ns), .unit = "ms",
      .flags = OPT_F_EXPORT, .arg = "TIME", .min = 0, .max = 3600000, .scale = MS, .def = "1000",
      .help = "how long an unused instance is kept"},

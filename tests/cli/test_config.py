@@ -2,6 +2,7 @@
 # tests/cli/test_config.py - the option table and its origins.  SPDX-License-Identifier: Apache-2.0
 import json
 import os
+import pwd
 import random
 import subprocess
 import tomllib
@@ -87,6 +88,8 @@ class Origins(Case):
         self.assertEqual(o["quantum"]["value"], "20")
         self.assertEqual(o["cache-dir"]["value"], self.home + "/.cache/usf")
         o, _ = self.options(drop=["HOME"])
+        self.assertEqual(o["cache-dir"]["value"], pwd.getpwuid(os.geteuid()).pw_dir + "/.cache/usf")
+        o, _ = self.options(add={"HOME": "relative"})
         self.assertEqual(o["cache-dir"]["value"], "")
 
     def test_files_with_mistakes_warn_and_are_passed_over(self):

@@ -15,10 +15,24 @@ static const char *value_of(const char *entry, const char *name)
     return entry[n] == '=' && entry[n + 1] ? entry + n + 1 : 0;
 }
 
-static const char *lookup(char **envp, const char *name)
+/* The part of the environment that has usf's variables, which usually are side by side: every start looks for each of them. */
+struct vars { char **from, **to; };
+
+static struct vars find_vars(char **envp)
 {
-    for (; envp && *envp; envp++) {
-        const char *v = value_of(*envp, name);
+    struct vars v = {0};
+    for (; envp && *envp; envp++)
+        if ((*envp)[0] == 'U' && (*envp)[1] == 'S' && (*envp)[2] == 'F' && (*envp)[3] == '_') {
+            if (!v.from) v.from = envp;
+            v.to = envp + 1;
+        }
+    return v;
+}
+
+static const char *lookup(struct vars vars, const char *name)
+{
+    for (char **e = vars.from; e < vars.to; e++) {
+        const char *v = value_of(*e, name);
         if (v) return v;
     }
     return 0;
@@ -44,17 +58,20 @@ static bool read_small(const char *text, uint32_t max, uint32_t *out)
 
 void config_inproc_read(char **envp, struct usf_settings *out)
 {
-    memset(out, 0, sizeof *out);
+    struct vars vars = find_vars(envp);
     for (unsigned i = 0; i < usf_nr_options; i++) {
         const struct usf_option *o = &usf_options[i];
-        read_option(o, o->flags & OPT_F_EXPORT ? lookup(envp, o->env) : 0, out);
+        read_option(o, o->flags & OPT_F_EXPORT ? lookup(vars, o->env) : 0, out);
     }
-    const char *run = lookup(envp, USF_ENV_RUN);
+    /* Not the whole struct: most of it are paths that no program has, in pages that each start would have to touch. */
+    out->run = out->pidns = 0;
+    out->tool[0] = 0;
+    const char *run = lookup(vars, USF_ENV_RUN);
     if (run && !read_small(run, USF_MAX_RUNS, &out->run))
         usf_warn("%s is not a run of this instance: no statistics", USF_ENV_RUN);
-    const char *owner = lookup(envp, USF_ENV_OWNER), *tool = lookup(envp, USF_ENV_TOOL);
+    const char *owner = lookup(vars, USF_ENV_OWNER), *tool = lookup(vars, USF_ENV_TOOL);
     out->has_owner = owner && read_small(owner, UINT32_MAX, &out->owner);
-    const char *pidns = lookup(envp, USF_ENV_PIDNS);
+    const char *pidns = lookup(vars, USF_ENV_PIDNS);
     if (pidns && !read_small(pidns, UINT32_MAX, &out->pidns)) out->pidns = 0;
     if (tool && *tool == '/' && strlen(tool) < sizeof out->tool) memcpy(out->tool, tool, strlen(tool) + 1);
 }

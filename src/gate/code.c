@@ -28,23 +28,20 @@ static struct region { uintptr_t base; size_t size, used; } regions[MAX_REGIONS]
 static struct { uintptr_t base; size_t len; } spare[MAX_FREE];
 
 /* ---- writing ---------------------------------------------------------------------------------- */
-static int held = -1;      /* while the library starts: a process has one thread then */
+static bool hold;          /* while the library starts: a process has one thread then */
+static int held = -1;      /* if something had to be written meanwhile */
 
-void gate_hold_writer(bool hold)
+void gate_hold_writer(bool on)
 {
-    struct gate_writer w = {-1};
-    if (hold) gate_writer_open(&w);
-    else if (held >= 0) os_close(held);
-    held = w.fd;
+    hold = on;
+    if (held >= 0) os_close(held);
+    held = -1;
 }
 
 void gate_writer_open(struct gate_writer *w)
 {
-    if (held >= 0) {
-        w->fd = held;
-        return;
-    }
-    w->fd = os_open("/proc/thread-self/mem", O_RDWR | O_CLOEXEC, 0);
+    w->fd = held >= 0 ? held : os_open("/proc/thread-self/mem", O_RDWR | O_CLOEXEC, 0);
+    if (hold) held = w->fd;
 }
 
 void gate_writer_close(struct gate_writer *w)
@@ -53,7 +50,7 @@ void gate_writer_close(struct gate_writer *w)
     w->fd = -1;
 }
 
-bool gate_writer_is_held(void) { return held >= 0; }
+bool gate_writer_is_held(void) { return hold; }
 
 static int put_by_mprotect(uintptr_t dst, const void *src, size_t len)
 {

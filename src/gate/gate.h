@@ -166,7 +166,8 @@ bool gate_contains_pc(uintptr_t pc);
 uintptr_t gate_original_pc(uintptr_t pc);
 
 /* Offline: the sites of an ELF file image, for `usf doctor --program`, tests and the cache. */
-enum gate_site_class { GATE_SITE_PATCHABLE, GATE_SITE_CLONE, GATE_SITE_CANCEL, GATE_SITE_LEFT };
+enum gate_site_class { GATE_SITE_PATCHABLE, GATE_SITE_CLONE, GATE_SITE_CANCEL, GATE_SITE_LEFT,
+                       GATE_SITE_NOTIFY /* no call: the dynamic linker's notification, added when it is patched (load.c) */ };
 struct gate_site { uint64_t vaddr; uint8_t cls; uint8_t window_before, window_len; const char *why; };
 /* Calls fn for each real site.  Returns their number or -errno (-ENOEXEC: not an x86-64 ELF). */
 int gate_scan_image(const void *image, size_t size, void (*fn)(const struct gate_site *, void *), void *arg);

@@ -7,7 +7,7 @@
 /* ---- code.c: executable memory and writing to it ------------------------------------------------ */
 /* Writes to mapped code.  fd < 0: /proc cannot be had, writes go through mprotect. */
 struct gate_writer { int fd; };
-bool gate_writer_is_held(void);
+bool gate_writer_is_held(void);            /* the library starts */
 void gate_writer_open(struct gate_writer *w);
 void gate_writer_close(struct gate_writer *w);
 int  gate_writer_put(struct gate_writer *w, void *dst, const void *src, size_t len);
@@ -24,13 +24,20 @@ bool gate_in_stubs(uintptr_t pc);
 
 /* ---- springboard.c ------------------------------------------------------------------------------ */
 #define GATE_SPRINGBOARD_MAX 128    /* bytes, multiple of 8 */
-#define GATE_CHUNK_HEAD      32     /* addresses of the entries, at the start of an object's springboards */
+#define GATE_CHUNK_HEAD      32     /* addresses in the library, at the start of an object's springboards */
 void gate_chunk_head(uint8_t *buf);
-/* Writes the springboard of a site into buf for execution at `addr`; the chunk's head is at `head`, the
- * object is loaded at `base`.  Its length (multiple of 8), or 0: something is out of reach.  *enter: where
- * the site has to jump to. */
-size_t gate_springboard(const struct gate_rec *r, uintptr_t base, uint8_t *buf, uintptr_t addr, uintptr_t head,
-                        uintptr_t *enter);
+/* Where the springboards of an object are built and used. */
+struct gate_chunk {
+    uintptr_t base;             /* the object is loaded here */
+    uintptr_t code;             /* the chunk's head is here */
+    bool movable;               /* no instruction depends on where the library is: gate_chunk_rebase suffices for another process */
+};
+/* Writes the springboard of a site into buf for execution at `addr`.  Its length (multiple of 8), or 0: something is out of
+ * reach.  *enter: where the site has to jump to. */
+size_t gate_springboard(const struct gate_rec *r, const struct gate_chunk *c, uint8_t *buf, uintptr_t addr, uintptr_t *enter);
+/* Adds `delta` to the addresses in a movable chunk of `len` bytes: the object is loaded that much higher.  The chunk gets this
+ * process's place in the thread storage, too. */
+void gate_chunk_rebase(uint8_t *chunk, size_t len, uint64_t delta);
 
 /* gate_original_pc for a pc in the chunk [code, code+len). */
 uintptr_t gate_chunk_original(uintptr_t code, size_t len, uintptr_t pc);
@@ -68,9 +75,14 @@ struct gate_patched { void *code; size_t len; };    /* springboards of an object
 bool gate_to_patch(const struct gate_image *im, const struct gate_rec *r);
 /* The jump from `at`, the start of the site's window, to its springboard: GATE_JUMP_LEN bytes. */
 void gate_encode_jump(uint8_t *p, const struct gate_rec *r, uintptr_t at, uintptr_t to);
-/* Patch the sites of an object loaded at base.  Counts into usf_gate_stats. */
+struct gate_shared;
+/* Patch the sites of an object loaded at base; share: leave a copy for others if it is worth it, or null.  Counts into
+ * usf_gate_stats. */
 struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
-                                      const struct gate_key *key, const char *path);
+                                      struct gate_shared *share, const char *path);
+void gate_stats_add(const struct gate_stats *s);
+/* Messages about the calls that stay as they are. */
+void gate_say_unpatched(const struct gate_image *im, const struct gate_list *l, const char *path);
 
 /* ---- hook.c ------------------------------------------------------------------------------------- */
 /* gate_original_pc for a pc in the stubs [code, code+len). */
@@ -81,20 +93,26 @@ struct gate_origin { uint64_t dev, ino, size, mtime, ctime; };          /* which
 struct gate_shared {
     const struct gate_key *key;
     const char *path;
-    uintptr_t base, text;
-    size_t len;
+    uintptr_t base, text, code; /* the object, its code, its springboards */
+    size_t len;                 /* of the text */
     uint64_t off;               /* of the text in the file */
-    uint64_t sum;
+    uint64_t sum;               /* over all that the copy depends on */
     struct gate_origin origin;
     bool settled;               /* the copy exists, whether or not it can be mapped; or it could not be made a short while ago */
 };
-/* Where the object's springboards have to be for its code to be shared; null: it cannot be. */
-void *gate_share_begin(struct gate_shared *s, const struct gate_image *im, uintptr_t base, const struct gate_list *l,
-                       const struct gate_key *key, const char *path, size_t room);
-/* Map code that has the jumps already.  false: they are to be written. */
-bool gate_share_use(struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter);
-/* They have been written: keep the code for others, if all of them are there and nothing else is. */
-void gate_share_make(const struct gate_shared *s, const struct gate_list *l, const uintptr_t *enter);
+/* May the object's code be shared? */
+bool gate_share_begin(struct gate_shared *s, const struct gate_image *im, uintptr_t base, const struct gate_key *key, const char *path);
+/* Map springboards, and code that has the jumps already.  false: they are to be written. */
+bool gate_share_use(struct gate_shared *s, struct gate_patched *out);
+/* Room for springboards that a copy can be made of; null: none is made. */
+void *gate_share_claim(const struct gate_shared *s, const struct gate_image *im, const struct gate_list *l, size_t room);
+/* All has been written, `code` of `len` bytes at s->code: keep it for others, if all jumps are there and nothing else is. */
+struct gate_made { const struct gate_list *l; const uintptr_t *enter; uint8_t *code; size_t len, room; struct gate_stats stats; };
+void gate_share_make(const struct gate_shared *s, const struct gate_made *m);
+
+/* ---- load.c ------------------------------------------------------------------------------------- */
+extern uint8_t gate_self_id[32];            /* the library's build-id; 0: it has none */
+void gate_notify(void);                     /* stands for the dynamic linker's _dl_debug_state */
 
 /* ---- gate.c -------------------------------------------------------------------------------------- */
 void gate_take_over_clone(void);

@@ -24,6 +24,7 @@
 
 static void (*on_loaded)(const struct gate_object *);
 static uintptr_t self_lo, self_hi, vdso, linker;
+uint8_t gate_self_id[32];
 static const struct r_debug_extended *debug_root;
 static bool removed;                /* something may have been taken out since the last look */
 static bool changing;               /* a change is under way, or has not been looked at; read by any thread */
@@ -108,16 +109,48 @@ static uint64_t text_range(const struct gate_image *im, uint64_t *lo, uint64_t *
     return size;
 }
 
+#define JUMP 0xe9
+
+/* The function is `ret`, perhaps after endbr64, and its alignment leaves room for a jump. */
+static bool room_at(const struct gate_image *im, uintptr_t base, uintptr_t brk)
+{
+    struct gate_fde f;
+    const uint8_t *p = brk > base ? gate_at(im, brk - base, 4 + GATE_JUMP_LEN) : NULL;
+    if (!p) return false;
+    if (*(const uint32_t *)(const void *)p == 0xfa1e0ff3) p += 4;
+    if (*p == 0xf3) p++;
+    if (*p != 0xc3) return false;
+    for (uintptr_t a = brk - base + 1; a < brk - base + GATE_JUMP_LEN; a++)
+        if (gate_fde_find(im, a, &f) && f.start != brk - base) return false;
+    return true;
+}
+
+/* The dynamic linker's notification is patched with the linker's calls: their copy in the cache has that jump, too. */
+static void add_notification(const struct gate_entry *e, struct gate_list *sites)
+{
+    uintptr_t brk = debug_root ? debug_root->base.r_brk : 0, base = e->object.base;
+    struct gate_rec *r = brk && room_at(&e->image, base, brk) ? gate_list_add(sites) : NULL;
+    if (r) *r = (struct gate_rec){.at = brk - base, .nr = -1, .cls = GATE_SITE_NOTIFY, .len = GATE_JUMP_LEN};
+}
+
 static void patch_entry(struct gate_entry *e, uint64_t text_size)
 {
     struct gate_key key = {.len = 0};
     struct gate_list sites = {0};
+    struct gate_shared share;
     if (text_size >= SMALL_TEXT)
         gate_cache_key(&key, e->object.build_id, (unsigned)e->object.build_id_len, e->path);
+    bool may_share = gate_share_begin(&share, &e->image, e->object.base, &key, e->path);
+    if (may_share && gate_share_use(&share, &e->patched)) {
+        if (usf_verbose && gate_cache_get(&key, &e->image, &sites)) gate_say_unpatched(&e->image, &sites, e->path);
+        gate_list_free(&sites);
+        return;
+    }
     if (gate_cache_get(&key, &e->image, &sites)) usf_gate_stats.cache_hits++;
     else if (gate_scan(&e->image, &sites)) usf_warn_once("no memory to look for system calls");
     else gate_cache_put(&key, &e->image, &sites);
-    if (sites.nr) e->patched = gate_patch_object(&e->image, e->object.base, &sites, &key, e->path);
+    if (e->image.linker) add_notification(e, &sites);
+    if (sites.nr) e->patched = gate_patch_object(&e->image, e->object.base, &sites, may_share ? &share : NULL, e->path);
     gate_list_free(&sites);
 }
 
@@ -219,7 +252,7 @@ void gate_patch_loaded(void)
 }
 
 /* ---- notification ----------------------------------------------------------------------------- */
-static void notify(void)
+void gate_notify(void)
 {
     bool done = true;
     for (const struct r_debug_extended *d = debug_root; d; d = next_space(d)) {
@@ -232,37 +265,13 @@ static void notify(void)
     __atomic_store_n(&changing, false, __ATOMIC_RELEASE);
 }
 
-/* The function is `ret`, perhaps after endbr64, and its alignment leaves room for a jump. */
-static bool room_at(uintptr_t brk)
-{
-    struct gate_object o;
-    const uint8_t *p = (const uint8_t *)brk;
-    uintptr_t start, end;
-    if (*(const uint32_t *)(const void *)p == 0xfa1e0ff3) p += 4;
-    if (*p == 0xf3) p++;
-    if (*p != 0xc3 || !gate_find_object(brk + GATE_JUMP_LEN, &o)) return false;
-    for (uintptr_t a = brk + 1; a < brk + GATE_JUMP_LEN; a++)
-        if (gate_function_bounds(&o, a, &start, &end) && start != brk) return false;
-    return true;
-}
-
 void gate_on_load(void (*loaded)(const struct gate_object *))
 {
-    bool again = on_loaded || !debug_root;
+    uintptr_t brk = debug_root ? debug_root->base.r_brk : 0;
+    bool again = on_loaded;
     on_loaded = loaded;
-    if (again) return;
-    uintptr_t brk = debug_root->base.r_brk;
-    uint8_t stub[16] = {0xff, 0x25, 0, 0, 0, 0}, jump[GATE_JUMP_LEN] = {0xe9};     /* jmp *0(%rip) */
-    uintptr_t target = (uintptr_t)notify;
-    for (unsigned i = 0; i < 8; i++) stub[6 + i] = (uint8_t)(target >> 8 * i);
-    uint8_t *at = brk && room_at(brk) ? gate_alloc_stub(brk, sizeof stub) : NULL;
-    if (!at || gate_write_code(at, stub, sizeof stub)) {
+    if (!again && debug_root && (!brk || *(const uint8_t *)brk != JUMP))
         usf_say("gate: the dynamic linker's notification cannot be had: objects loaded later stay as they are");
-        return;
-    }
-    int32_t d = (int32_t)((uintptr_t)at - (brk + GATE_JUMP_LEN));
-    for (unsigned i = 0; i < 4; i++) jump[1 + i] = (uint8_t)((uint32_t)d >> 8 * i);
-    gate_write_code((void *)brk, jump, sizeof jump);
 }
 
 /* ---- ourselves -------------------------------------------------------------------------------- */
@@ -279,6 +288,7 @@ static void find_self(void)
     uintptr_t base = (uintptr_t)start - (im.low & -4096ul);
     self_lo = base + lo;
     self_hi = base + hi;
+    gate_build_id(base, ph, __ehdr_start.e_phnum, gate_self_id, sizeof gate_self_id);
 }
 
 /* The program's own pointer, where it has one: _r_debug may be a copy that the program has made at its start. */

@@ -13,6 +13,14 @@
 struct gate_stats usf_gate_stats;
 bool usf_gate_patch_all, usf_gate_minor[USF_NR_SYSCALLS];
 
+void gate_stats_add(const struct gate_stats *s)
+{
+    usf_gate_stats.sites += s->sites;
+    usf_gate_stats.patched += s->patched;
+    usf_gate_stats.unneeded += s->unneeded;
+    usf_gate_stats.unpatched += s->unpatched;
+}
+
 static bool is_left(const struct gate_rec *r) { return r->cls == GATE_SITE_LEFT; }
 
 /* The dynamic linker's own calls that may wait are those that read files when an object is loaded: not worth pages of its
@@ -63,15 +71,14 @@ static void put_jump(struct span *s, struct gate_writer *w, const struct gate_re
 /* Memory for one pass: the springboards under construction, where each is entered, the span. */
 struct work { struct span span; uintptr_t *enter; uint8_t *code; };
 
-static size_t build(struct work *k, const struct gate_image *im, uintptr_t base, const struct gate_list *l,
-                    uintptr_t code)
+static size_t build(struct work *k, const struct gate_image *im, const struct gate_chunk *c, const struct gate_list *l)
 {
     size_t at = GATE_CHUNK_HEAD;
     gate_chunk_head(k->code);
     for (uint32_t i = 0; i < l->nr; i++) {
         if (!gate_to_patch(im, &l->rec[i])) continue;
         uint8_t *buf = k->code + at;
-        size_t n = gate_springboard(&l->rec[i], base, buf, code + at, code, &k->enter[i]);
+        size_t n = gate_springboard(&l->rec[i], c, buf, c->code + at, &k->enter[i]);
         if (!n) k->enter[i] = 0;
         at += n;
     }
@@ -79,36 +86,40 @@ static size_t build(struct work *k, const struct gate_image *im, uintptr_t base,
     return at + END_MARK;
 }
 
-static void count(const struct gate_image *im, const struct gate_list *l, const uintptr_t *enter, const char *path)
+static void say_stays(const struct gate_rec *r, const char *path, const char *why)
+{ usf_say("gate: %s: system call at %lx stays: %s", path, (unsigned long)r->at, why); }
+
+static void count(struct gate_stats *s, const struct gate_image *im, const struct gate_list *l, const uintptr_t *enter, const char *path)
 {
     for (uint32_t i = 0; i < l->nr; i++) {
         const struct gate_rec *r = &l->rec[i];
-        usf_gate_stats.sites++;
-        if (enter && enter[i]) usf_gate_stats.patched++;
-        else if (!is_left(r) && !is_needed(im, r)) usf_gate_stats.unneeded++;
+        s->sites++;
+        if (enter && enter[i]) s->patched++;
+        else if (!is_left(r) && !is_needed(im, r)) s->unneeded++;
         else if (r->why != GATE_WHY_SIGRETURN) {
-            usf_gate_stats.unpatched++;
-            usf_say("gate: %s: system call at %lx stays: %s", path, (unsigned long)r->at,
-                    is_left(r) ? gate_why_text[r->why] : "no memory in reach");
+            s->unpatched++;
+            say_stays(r, path, is_left(r) ? gate_why_text[r->why] : "no memory in reach");
         }
     }
 }
 
-/* The jumps, unless code can be had that has them. */
-static void write_jumps(struct work *k, struct gate_writer *w, struct gate_shared *share, uintptr_t base, const struct gate_list *l)
+void gate_say_unpatched(const struct gate_image *im, const struct gate_list *l, const char *path)
 {
-    if (share && gate_share_use(share, l, k->enter)) return;
+    for (uint32_t i = 0; i < l->nr; i++)
+        if (is_left(&l->rec[i]) && l->rec[i].why != GATE_WHY_SIGRETURN) say_stays(&l->rec[i], path, gate_why_text[l->rec[i].why]);
+}
+
+static void write_jumps(struct work *k, struct gate_writer *w, uintptr_t base, const struct gate_list *l)
+{
     for (uint32_t i = 0; i < l->nr; i++)
         if (k->enter[i])
             put_jump(&k->span, w, &l->rec[i], base + l->rec[i].at - l->rec[i].before, k->enter[i]);
     flush(&k->span, w);
-    if (share) gate_share_make(share, l, k->enter);
 }
 
 struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
-                                      const struct gate_key *key, const char *path)
+                                      struct gate_shared *share, const char *path)
 {
-    struct gate_shared share;
     const size_t least = GATE_CHUNK_HEAD + END_MARK;
     size_t bound = least;
     for (uint32_t i = 0; i < l->nr; i++) bound += upper_bound(im, &l->rec[i]);
@@ -118,25 +129,28 @@ struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t bas
     uintptr_t lo = base + im->low, hi = base + im->high;
     void *code = NULL, *shared = NULL;
     if (k && (uintptr_t)k < -4096ul) {
-        code = shared = gate_share_begin(&share, im, base, l, key, path, bound);
+        if (share) code = shared = gate_share_claim(share, im, l, bound);
         if (!code) code = gate_reuse_code(lo, hi, bound);
         if (!code) code = gate_alloc_code(lo, hi, bound);
     }
     if (!code) {
-        count(im, l, NULL, path);
+        count(&usf_gate_stats, im, l, NULL, path);
         if (k && (uintptr_t)k < -4096ul) usf_syscall(__NR_munmap, k, scratch);
         return (struct gate_patched){NULL, 0};
     }
     k->enter = (uintptr_t *)(k + 1);
     k->code = (uint8_t *)(k->enter + l->nr);
-    size_t len = build(k, im, base, l, (uintptr_t)code);
+    struct gate_made made = {.l = l, .enter = k->enter, .code = k->code, .room = bound};
+    made.len = build(k, im, &(struct gate_chunk){.base = base, .code = (uintptr_t)code, .movable = shared}, l);
     struct gate_writer w;
     gate_writer_open(&w);
-    if (gate_writer_put(&w, code, k->code, len))
-        for (uint32_t i = 0; i < l->nr; i++) k->enter[i] = 0;   /* never jump to what is not there */
-    write_jumps(k, &w, shared ? &share : NULL, base, l);
+    bool written = gate_writer_put(&w, code, k->code, made.len) == 0;
+    for (uint32_t i = 0; i < l->nr && !written; i++) k->enter[i] = 0;   /* never jump to what is not there */
+    write_jumps(k, &w, base, l);
     gate_writer_close(&w);
-    count(im, l, k->enter, path);
+    count(&made.stats, im, l, k->enter, path);
+    gate_stats_add(&made.stats);
+    if (shared && written) gate_share_make(share, &made);
     usf_syscall(__NR_munmap, k, scratch);
     return (struct gate_patched){code, bound};
 }

@@ -26,7 +26,7 @@ const char *const gate_why_text[GATE_NR_WHY] = {
 };
 
 /* ---- lists ------------------------------------------------------------------------------------ */
-static struct gate_rec *list_add(struct gate_list *l)
+struct gate_rec *gate_list_add(struct gate_list *l)
 {
     if (l->nr == l->cap) {
         uint32_t cap = l->cap ? l->cap * 2 : 256;
@@ -176,7 +176,7 @@ static void add_site(struct scan *s, uint64_t pc)
         r.cls = r.nr == 56 || r.nr == 58 || r.nr == 435 ? GATE_SITE_CLONE : GATE_SITE_PATCHABLE;
         s->free_from = pc - r.before + r.len;
     } else r.why = f->unsure ? GATE_WHY_INDIRECT : GATE_WHY_ROOM;
-    struct gate_rec *slot = list_add(s->out);
+    struct gate_rec *slot = gate_list_add(s->out);
     if (slot) *slot = r;
     else s->error = -ENOMEM;
 }
@@ -263,7 +263,7 @@ static void check_cancel_call(struct scan *s, uint64_t at, uint64_t to, bool cal
 {
     if (!call || to != s->cancel_arch || !real_instruction(s, at)) return;
     const uint8_t *code = gate_at(s->im, at, 5);
-    struct gate_rec *r = list_add(s->out);
+    struct gate_rec *r = gate_list_add(s->out);
     if (!r) {
         s->error = -ENOMEM;
         return;

@@ -37,6 +37,8 @@ struct gate_rec {
 struct gate_list { struct gate_rec *rec; uint32_t nr, cap; };
 void gate_list_free(struct gate_list *l);
 
+/* A new record at the end; null: no memory. */
+struct gate_rec *gate_list_add(struct gate_list *l);
 /* Appends the real sites in ascending order of windows.  0 or -errno (-ENOMEM). */
 int gate_scan(const struct gate_image *im, struct gate_list *out);
 

@@ -1,7 +1,7 @@
 /* src/gate/springboard.c - the code that a patched site jumps to.  SPDX-License-Identifier: Apache-2.0
  *
  *     descriptor:  .quad  address after the site's syscall
- *                  .quad  resume; class CANCEL: the original function
+ *                  .quad  resume; classes CANCEL and NOTIFY: the original function
  *                  its layout (struct shape), for gate_original_pc
  *     enter:       the instructions that stood before the syscall in the window
  *                  lea    descriptor(%rip), %r11
@@ -16,7 +16,8 @@
  *     after:       the instructions that stood after the syscall in the window
  *                  jmp    back
  *
- * Class CANCEL: enter: lea descriptor(%rip), %r11; jmp usf_gate_cancel_entry. */
+ * Class CANCEL: enter: lea descriptor(%rip), %r11; jmp usf_gate_cancel_entry.
+ * Class NOTIFY: enter: jmp gate_notify. */
 #include "gate/internal.h"
 
 /* Descriptor of a springboard, at its start. */
@@ -25,7 +26,7 @@ struct shape {
     uint64_t resume;
     uint16_t size;              /* of the whole springboard */
     uint8_t before, insn;       /* as in struct gate_rec */
-    uint8_t resume_at, after_at;        /* offsets; after_at == 0: class CANCEL */
+    uint8_t resume_at, after_at;        /* offsets; after_at == 0: class CANCEL or NOTIFY */
     uint8_t reserved[2];
 };
 #define DESCRIPTOR sizeof(struct shape)
@@ -80,9 +81,13 @@ static int32_t vforked_offset(void)
 
 static bool may_clone(const struct gate_rec *r) { return r->nr < 0 || r->cls == GATE_SITE_CLONE; }
 
+/* Where own_call has the thread storage's offset, from the call on. */
+#define TLS_AT   11
+#define OWN_LEN  24     /* of own_call, if it has one */
+
 static void own_call(struct emit *e, const struct gate_rec *r)
 {
-    unsigned tail = may_clone(r) ? 22 : 2;
+    unsigned tail = may_clone(r) ? OWN_LEN - 2 : 2;
     byte(e, 0xe3), byte(e, tail);                                   /* jrcxz after */
     byte(e, 0x0f), byte(e, 0x05);                                   /* syscall */
     if (!may_clone(r)) return;
@@ -101,9 +106,9 @@ static void lea_descriptor(struct emit *e)
 }
 
 /* Directly if `to` is near, else through the word at `slot` that holds it. */
-static void jump(struct emit *e, uintptr_t to, uintptr_t slot)
+static void jump(struct emit *e, const struct gate_chunk *c, uintptr_t to, uintptr_t slot)
 {
-    if (near(e, to)) byte(e, 0xe9), rel32(e, to);
+    if (!c->movable && near(e, to)) byte(e, 0xe9), rel32(e, to);
     else byte(e, 0xff), byte(e, 0x25), rel32(e, slot);
 }
 
@@ -112,24 +117,28 @@ void gate_chunk_head(uint8_t *buf)
     struct emit e = {.buf = buf};
     word(&e, (uintptr_t)usf_gate_entry, 8);
     word(&e, (uintptr_t)usf_gate_cancel_entry, 8);
+    word(&e, (uintptr_t)gate_notify, 8);
     while (e.at < GATE_CHUNK_HEAD) byte(&e, 0xcc);
 }
 
-size_t gate_springboard(const struct gate_rec *r, uintptr_t base, uint8_t *buf, uintptr_t addr, uintptr_t head,
-                        uintptr_t *enter)
+size_t gate_springboard(const struct gate_rec *r, const struct gate_chunk *c, uint8_t *buf, uintptr_t addr, uintptr_t *enter)
 {
+    uintptr_t base = c->base;
     struct emit e = {.buf = buf, .addr = addr, .at = DESCRIPTOR};
     uintptr_t after = base + r->at + r->insn, back = base + r->at - r->before + r->len;
     struct shape d = {.after = after, .before = r->before, .insn = r->insn};
     *enter = addr + DESCRIPTOR;
-    if (r->cls == GATE_SITE_CANCEL) {
+    if (r->cls == GATE_SITE_NOTIFY) {
+        d.resume = base + r->at;
+        jump(&e, c, (uintptr_t)gate_notify, c->code + 16);
+    } else if (r->cls == GATE_SITE_CANCEL) {
         d.resume = after + (uint64_t)(int64_t) * (const int32_t *)(const void *)(r->bytes + 1);
         lea_descriptor(&e);
-        jump(&e, (uintptr_t)usf_gate_cancel_entry, head + 8);
+        jump(&e, c, (uintptr_t)usf_gate_cancel_entry, c->code + 8);
     } else {
         moved(&e, r, base, 0, r->before);
         lea_descriptor(&e);
-        jump(&e, (uintptr_t)usf_gate_entry, head);
+        jump(&e, c, (uintptr_t)usf_gate_entry, c->code);
         d.resume = addr + e.at;
         d.resume_at = (uint8_t)e.at;
         own_call(&e, r);
@@ -141,6 +150,26 @@ size_t gate_springboard(const struct gate_rec *r, uintptr_t base, uint8_t *buf, 
     d.size = (uint16_t)e.at;
     *(struct shape *)(void *)buf = d;
     return e.bad ? 0 : e.at;
+}
+
+/* The next one in a chunk; null: there is none. */
+static struct shape *shape_at(uint8_t *chunk, size_t len, size_t at)
+{
+    struct shape *d = (void *)(chunk + at);
+    return at + DESCRIPTOR <= len && d->size && d->size <= len - at ? d : NULL;     /* size 0: the rest was not needed */
+}
+
+void gate_chunk_rebase(uint8_t *chunk, size_t len, uint64_t delta)
+{
+    size_t at = GATE_CHUNK_HEAD;
+    for (struct shape *d; (d = shape_at(chunk, len, at)); at += d->size) {
+        d->after += delta;
+        d->resume += delta;
+        if (d->after_at == d->resume_at + OWN_LEN && d->after_at <= d->size) {
+            int32_t tls = vforked_offset();
+            __builtin_memcpy(chunk + at + d->resume_at + TLS_AT, &tls, sizeof tls);
+        }
+    }
 }
 
 /* Offset `at` in a springboard, in terms of the code it stands for. */
@@ -156,11 +185,8 @@ static uintptr_t original(const struct shape *d, size_t at, uintptr_t pc)
 
 uintptr_t gate_chunk_original(uintptr_t code, size_t len, uintptr_t pc)
 {
-    for (uintptr_t p = code + GATE_CHUNK_HEAD; p + DESCRIPTOR <= code + len;) {
-        const struct shape *d = (const void *)p;
-        if (!d->size) break;                    /* the rest of the chunk was not needed */
-        if (pc >= p && pc < p + d->size) return original(d, pc - p, pc);
-        p += d->size;
-    }
+    size_t at = GATE_CHUNK_HEAD;
+    for (const struct shape *d; (d = shape_at((uint8_t *)code, len, at)); at += d->size)
+        if (pc >= code + at && pc < code + at + d->size) return original(d, pc - code - at, pc);
     return pc;
 }

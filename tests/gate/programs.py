@@ -128,36 +128,66 @@ def cache():
             check(report(GATE_TEST_CACHE=bad), False)
 
 
+SPAWNS = '''#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__thread volatile unsigned char storage[1024];
+int main(int argc, char **argv)
+{
+    int status;
+    for (int i = 0; i < 1024; i++) storage[i] = i % 251;
+    pid_t p = vfork();
+    if (!p) _exit(storage[7]);
+    for (int i = 0; i < 1024; i++) if (storage[i] != i % 251) return 2;
+    if (waitpid(p, &status, 0) != p || WEXITSTATUS(status) != 7) return 3;
+    return posix_spawn(&p, "/bin/true", 0, 0, argv, 0) || waitpid(p, &status, 0) != p || status;
+}
+'''
+TAIL = 17 * 8           # struct tail of share.c
+LIBC = next(line.split()[-1] for line in open('/proc/self/maps') if '/libc.so.6' in line)
+
+
+def libc_key():
+    """What the names of libc's files in the cache begin with."""
+    notes = subprocess.run(['readelf', '-n', LIBC], capture_output=True, text=True, check=True).stdout
+    return '62' + next(line.split()[-1] for line in notes.splitlines() if 'Build ID' in line)
+
+
 def share():
     """Code that is patched already is mapped where it is right, and only there; programs do not notice."""
     with tempfile.TemporaryDirectory() as tmp:
         d = tmp + '/cache'
         env = {'GATE_TEST_CACHE': d, 'GATE_TEST_SHARE': '1', 'GATE_TEST_PATCH': 'needed'}
         plain = report(GATE_TEST_PATCH='needed')
-        copies = lambda: sorted(f'{d}/{f}' for f in os.listdir(d) if f.endswith('.code'))
+        copies = lambda: sorted(f'{d}/{f}' for f in os.listdir(d) if f.endswith('.code') and f.startswith(libc_key()))
 
-        def check(shared, **more):
+        def check(shared, linker=1, **more):
             r = report(**env, **more)
             same = 'objects', 'sites', 'patched', 'unpatched'
-            assert r['shared'] == shared and all(r[k] == plain[k] for k in same), (plain, r, shared)
-        check(0)
+            assert r['shared'] == shared + linker and all(r[k] == plain[k] for k in same), (plain, r, shared)
+        check(0, linker=0)
         check(1)
         code, = copies()
         assert stat.S_IMODE(os.stat(code).st_mode) == 0o400
-        libc = next(line.split()[-1] for line in run(['cat', '/proc/self/maps'], gate=False).stdout.decode().splitlines()
-                    if '/libc.so.6' in line)
         assert code in run(['cat', '/proc/self/maps'], **env).stdout.decode()
         for cmd in PROGRAMS:
             if shutil.which(cmd[0]):
                 bare, r = run(cmd, gate=False), run(cmd, **env)
                 assert (r.returncode, r.stdout) == (bare.returncode, bare.stdout), (cmd, bare, r)
+        # One copy serves programs whose thread storage has another layout.
+        with tempfile.NamedTemporaryFile('w', suffix='.c') as f:
+            f.write(SPAWNS)
+            f.flush()
+            subprocess.run(['gcc', '-o', tmp + '/spawns', f.name], check=True)
+        r = report([tmp + '/spawns'], **env)
+        assert r['shared'] == 2 and r['vforked'] == 0 and copies() == [code], (r, copies())
         good = open(code, 'rb').read()
 
         def spoil(content):
             os.chmod(code, 0o600)
             open(code, 'wb').write(content)
             os.chmod(code, 0o400)
-        for change in (lambda b: b[:-1], lambda b: b + b'x', lambda b: b[:-56] + bytes(8) + b[-48:],
+        for change in (lambda b: b[:-1], lambda b: b + b'x', lambda b: b[:-TAIL] + bytes(8) + b[-TAIL + 8:],
                        lambda b: b[:-1] + bytes([b[-1] ^ 1])):
             spoil(change(good))
             check(0)
@@ -169,11 +199,11 @@ def share():
             check(1)                                                # made anew
         # Another file with the same build-id is another object, whatever is in it.
         os.mkdir(tmp + '/lib')
-        shutil.copy(libc, tmp + '/lib/libc.so.6')
+        shutil.copy(LIBC, tmp + '/lib/libc.so.6')
         check(0, LD_LIBRARY_PATH=tmp + '/lib')
         check(1, LD_LIBRARY_PATH=tmp + '/lib')
         check(1)
-        assert len(copies()) == 2
+        assert len(copies()) == 2, copies()
         # What has not been used for long goes when another is made.
         for c in copies():
             os.utime(c, (1, 1))
@@ -195,8 +225,12 @@ def copying():
     with tempfile.TemporaryDirectory() as tmp:
         d = tmp + '/cache'
         env = {'GATE_TEST_CACHE': d, 'GATE_TEST_SHARE': '1', 'GATE_TEST_PATCH': 'needed'}
-        files = lambda end: sorted(f'{d}/{f}' for f in os.listdir(d) if f.endswith(end))
-        shared = lambda before=None: report(before=before, **env)['shared']
+        report(**env)
+        linker = [f for f in os.listdir(d) if f.endswith('.code') and not f.startswith(libc_key())]
+        files = lambda end: sorted(f'{d}/{f}' for f in os.listdir(d) if f.endswith(end) and f not in linker)
+        shared = lambda before=None: report(before=before, **env)['shared'] - 1     # the linker's copy is there, and right
+        for f in files('.code'):
+            os.unlink(f)
         age = lambda f, seconds: os.utime(f, (time.time() - seconds,) * 2)
         hour, day = 3600, 86400
 
@@ -206,7 +240,7 @@ def copying():
             age(f.name, seconds)
             return f.name
         # Not where another machine may take the file away.
-        assert shared(refuse((SYS_STATFS, None, 0, 0))) == 0
+        assert shared(refuse((SYS_STATFS, None, 0, 0))) == -1
         assert not files('.code') and not files('.new')
         # A jump that cannot be written: what has been written is not for others.
         torn = refuse((SYS_PWRITE, 2, 5, errno.EPERM), (SYS_MPROTECT, 2, 3, errno.EACCES))

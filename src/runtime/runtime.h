@@ -56,7 +56,15 @@ struct rt_thread {
         };
         uint64_t signals;           /* both at once */
     };
-    uint32_t spins;                 /* rounds of spin loops in a row with nothing else to run */
+    struct rt_spin {                /* the busy-wait that it is in, or was in last (spinwait.c) */
+        uint64_t began, looked;     /* cycles: when it entered the runtime first, and last */
+        uint64_t alone;             /* cycles: when a yield to the kernel last found nobody */
+        uint32_t chunk;             /* rounds that it goes on by itself between two entries */
+        uint32_t probes;            /* waits at sites whose waits take long */
+        uint32_t patience;          /* cycles from its beginning: then it gives way, if others wait */
+        uint16_t site;
+        bool is_long;               /* it has taken long */
+    } spin;
     uint64_t yielded;               /* ns: when it last gave strangers a chance */
     uint32_t kernel_waits;          /* it is in so many waits that sync_kernel_wait counts */
     uint64_t set_by_child;          /* signals whose action its child has set, which shares its memory (vfork, posix_spawn) */

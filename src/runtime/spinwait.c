@@ -1,42 +1,130 @@
-/* src/runtime/spinwait.c - busy-wait loops become scheduling points.  SPDX-License-Identifier: Apache-2.0 */
+/* src/runtime/spinwait.c - busy-wait loops become scheduling points.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A patched loop runs as it was written for SPIN_FREE_ROUNDS rounds, then enters the runtime once per chunk of rounds:
+ *   nobody waits for a core      it goes on as it was written
+ *   others wait                  it goes on for PATIENCE, then gives way, and looks once per turn
+ * A release comes within some hundred nanoseconds if the awaited thread runs, and a switch costs some 2 us: a wait that ends
+ * within that time costs less than the switch.  Sites whose last two waits took longer give way at once, but for one wait in
+ * PROBES. */
 #include "runtime/runtime.h"
 #include "spin/spin.h"
 
-#define SPIN_FREE_ROUNDS 64u    /* rounds of pure spinning before the kernel gets a chance */
-#define STRANGERS_NS 1000000u    /* ... and from then on, while nothing of the instance waits */
+/* Cycles, at the 2 to 4 GHz that CPUs have. */
+#define PATIENCE    6000u
+#define CHUNK       4000u       /* between two entries */
+#define SWITCHED    5000u       /* a yield to the kernel that took longer let another thread run */
+#define ALONE       50000u      /* ... and one that did not is not repeated for so long */
+#define PROBES      16u
+#define LONG_WAITS  2u          /* in a row: the site's waits take long */
+#define MAX_CHUNK   4096u
+#define VAIN_ROUNDS 32u
+#define STRANGERS_NS 1000000u   /* the kernel gets to choose once in so long, while nothing of the instance waits */
 #define STOP_WAIT_NS 2000000u
-#define VAIN_PAUSES 32u
 
 static struct sched_spin spins[USF_MAX_TASKS];
 
 static bool would_leave(uint32_t place, const void *regs) { return spin_would_leave(place, regs); }
 
-/* Nobody that waits would have use for a turn now: do not ask again at once, asking takes the scheduler lock. */
-static void back_off(uint32_t vain)
-{ for (uint32_t i = vain < VAIN_PAUSES ? vain : VAIN_PAUSES; i; i--) os_pause(); }
+static struct spin_site *site_of(uint32_t place) { return &usf_spin_sites[place & ((1u << SPIN_SITE_BITS) - 1)]; }
 
-/* One round of a patched loop. */
+/* The site's waits take long, or do not.  Written only when it changes: all threads that wait there share it. */
+static void note(struct spin_site *s, bool is_long)
+{
+    uint8_t was = atomic_load_explicit(&s->long_waits, memory_order_relaxed);
+    uint8_t is = is_long ? (uint8_t)(was < LONG_WAITS ? was + 1 : was) : 0;
+    if (is != was) atomic_store_explicit(&s->long_waits, is, memory_order_relaxed);
+}
+
+static void begin_wait(struct rt_spin *w, uint32_t place, uint64_t now)
+{
+    if (w->began && !w->is_long) note(&usf_spin_sites[w->site], false);      /* the one before */
+    uint8_t long_waits = atomic_load_explicit(&site_of(place)->long_waits, memory_order_relaxed);
+    w->site = (uint16_t)place;
+    w->began = w->looked = now;
+    w->chunk = SPIN_FREE_ROUNDS;
+    w->patience = long_waits < LONG_WAITS || ++w->probes % PROBES == 0 ? PATIENCE : 0;
+    w->is_long = false;
+}
+
+/* Chunks are made as long as CHUNK. */
+static void set_chunk(struct rt_spin *w, uint64_t now)
+{
+    uint64_t took = now - w->looked;
+    w->looked = now;
+    if (took < CHUNK / 2 && w->chunk < MAX_CHUNK) w->chunk *= 2;
+    else if (took > 2 * CHUNK && w->chunk > SPIN_FREE_ROUNDS) w->chunk /= 2;
+}
+
+/* Is it to give way, if others wait? */
+static bool is_over(struct rt_spin *w, uint64_t now)
+{
+    if (!w->is_long && now - w->began > PATIENCE) {
+        w->is_long = true;
+        note(&usf_spin_sites[w->site], true);
+    }
+    return now - w->began >= w->patience;
+}
+
+/* Nobody that waits would have use for a turn now: do not ask again at once, asking takes the scheduler lock. */
+static int32_t rounds_in_vain(const struct rt_thread *t, const struct spin_site *s)
+{
+    int32_t n = (int32_t)(t->self.vain < VAIN_ROUNDS ? t->self.vain : VAIN_ROUNDS);
+    return s->loop.has_pause || s->kind == SPIN_SITE_POLL ? n : 16 * n;
+}
+
+/* Nothing of ours waits; programs outside the instance might. */
+static void let_strangers_run(struct rt_thread *t)
+{
+    uint64_t now = os_now();
+    if (now - t->yielded < STRANGERS_NS) return;
+    os_sched_yield();
+    t->yielded = os_now();
+}
+
+/* The policy `linux`: the kernel knows who waits. */
+static int32_t kernel_round(struct rt_spin *w, uint64_t now)
+{
+    if (now - w->alone < ALONE) return (int32_t)w->chunk;
+    os_sched_yield();
+    uint64_t after = os_cycles();
+    w->looked = after;
+    if (after - now > SWITCHED) return 0;
+    w->alone = after;
+    return (int32_t)w->chunk;
+}
+
+/* The thread's rounds are used up: how many more may it go on by itself? */
+static int32_t look(struct rt_thread *t, uint32_t place, struct spin_regs *regs, bool begins)
+{
+    struct rt_spin *w = &t->spin;
+    bool poll = site_of(place)->kind == SPIN_SITE_POLL;
+    uint64_t now = os_cycles();
+    if (begins) begin_wait(w, place, now);
+    else set_chunk(w, now);
+    bool over = is_over(w, now) || poll;
+    if (rt.sched.kernel) return over ? kernel_round(w, now) : (int32_t)w->chunk;
+    if (!atomic_load_explicit(&rt.sched.h->nr_ready, memory_order_relaxed)) {
+        if (w->is_long) let_strangers_run(t);
+        return (int32_t)w->chunk;
+    }
+    if (!over) return (int32_t)w->chunk;
+    bool ran = sched_spin(&rt.sched, &t->self, place, regs);
+    w->looked = os_cycles();
+    return ran ? 0 : rounds_in_vain(t, site_of(place));
+}
+
 static void spin_round(uint32_t place, struct spin_regs *regs)
 {
     struct rt_thread *t = &rt_self;
-    os_pause();
+    struct spin_rounds *r = &usf_spin_rounds;
+    bool begins = !r->entered;
+    if (place & SPIN_UNCOUNTED && --r->left >= 0) return;
+    place &= ~SPIN_UNCOUNTED;
+    r->left = SPIN_FREE_ROUNDS;
     if (USF_UNLIKELY(t->state != RT_ATTACHED || t->self.crit || usf_gate_vforked)) return;
     if (USF_UNLIKELY(t->self.task == USF_NONE) && !rt_enter()) return;
-    if (!rt.sched.kernel) {
-        if (atomic_load_explicit(&rt.sched.h->nr_ready, memory_order_relaxed)
-            && sched_spin(&rt.sched, &t->self, place, regs)) {
-            t->spins = 0;
-            return;
-        }
-        back_off(t->self.vain);
-        /* Nothing of ours waits; programs outside the instance might. */
-        if (++t->spins % 256 == 0 && os_now() - t->yielded > STRANGERS_NS) {
-            os_sched_yield();
-            t->yielded = os_now();
-        }
-        return;
-    }
-    if (++t->spins > SPIN_FREE_ROUNDS) os_sched_yield();
+    r->entered = 1;
+    r->left = look(t, place, regs, begins);
 }
 
 /* ---- live patching ---------------------------------------------------------------------------- */

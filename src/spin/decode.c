@@ -316,6 +316,7 @@ static void classify_counter(const struct spin_scratch *s, struct node *n)
         n->plain = n->compare = true; break;
     default: break;
     }
+    n->shift = i->meta.category == ZYDIS_CATEGORY_SHIFT || i->meta.category == ZYDIS_CATEGORY_ROTATE;
     if (i->meta.category == ZYDIS_CATEGORY_CMOV || i->meta.category == ZYDIS_CATEGORY_SETCC)
         n->plain = n->compare = true;
 }

@@ -39,6 +39,7 @@ struct node {
     bool plain;              /* a counter may be made of such instructions */
     bool unit;               /* add or subtract of a constant */
     bool compare;            /* sets flags or picks one of its operands */
+    bool shift;              /* leaves the flags as they are if its count is 0 */
     int32_t target;          /* of a branch, from fstart (may lie outside the function) */
     int16_t next, taken;     /* indices of successors among the nodes, -1 outside */
     regset rd, wr;           /* values that flow to its results; its results */

@@ -222,6 +222,21 @@ static bool rounds_have_an_edge(struct spin_scratch *s, const struct facts *f)
     for (unsigned k = 0; k < s->n; k++) s->succ[k] = succ[k];
     return all;
 }
+/* May the flags be read from the local node on before they are written?  Whatever leaves the cycle reads them. */
+static bool needs_flags(const struct spin_scratch *s, unsigned at)
+{
+    uint64_t todo = BIT(at), seen = todo;
+    while (todo) {
+        unsigned k = (unsigned)__builtin_ctzll(todo);
+        const struct node *n = node_of(s, k);
+        todo &= todo - 1;
+        if (n->cond || (n->rd | n->addr | n->sink) & RS_FLAGS) return true;
+        if ((n->wr & RS_FLAGS) == RS_FLAGS && !n->shift) continue;
+        todo |= s->succ[k] & ~seen;
+        seen |= s->succ[k];
+    }
+    return false;
+}
 static void describe_insns(struct spin_scratch *s, struct facts *f, struct spin_loop *l)
 {
     uint32_t head = node_of(s, 0)->off;
@@ -231,7 +246,7 @@ static void describe_insns(struct spin_scratch *s, struct facts *f, struct spin_
     if (!rounds_have_an_edge(s, f)) f->restarts = 0;
     for (unsigned k = 0; k < s->n; k++) {
         const struct node *n = node_of(s, k);
-        uint8_t flags = n->atomic ? SPIN_I_ATOMIC : 0;
+        uint8_t flags = (uint8_t)((n->atomic ? SPIN_I_ATOMIC : 0) | (needs_flags(s, k) ? SPIN_I_FLAGS : 0));
         int to = back_target(s, k);
         if (to >= 0) {
             if (is_delay(s, f, k, (unsigned)to) || is_step(s, f, k, (unsigned)to)) l->pure = false; /* a trial must end soon */

@@ -10,6 +10,8 @@
 
 struct spin_site usf_spin_sites[SPIN_MAX_SITES];
 uint32_t usf_spin_nr_sites;
+__thread struct spin_rounds usf_spin_rounds;
+uint32_t usf_spin_free_rounds = SPIN_FREE_ROUNDS;
 
 static void no_round(uint32_t place, struct spin_regs *regs) { (void)place, (void)regs; }
 void (*usf_spin_round)(uint32_t place, struct spin_regs *regs) = no_round;
@@ -126,10 +128,7 @@ static int insn_holding(const struct spin_site *s, uintptr_t pc)
 /* The jump that the window gets.  0 or -errno. */
 static int make_jump(const struct spin_site *s, uint8_t code[5])
 {
-    int k = insn_holding(s, s->window);
-    if (k < 0) return -EINVAL;
-    uintptr_t to = s->kind == SPIN_SITE_POLL ? s->stub : s->stub + s->map.insn[k];
-    int64_t d = (int64_t)(to - (s->window + 5));
+    int64_t d = (int64_t)(s->stub - (s->window + 5));
     if ((int32_t)d != d) return -ERANGE;
     code[0] = 0xe9;
     for (int i = 0; i < 4; i++) code[1 + i] = (uint8_t)(d >> (8 * i));
@@ -279,7 +278,7 @@ void spin_forget(uintptr_t start, uintptr_t end)
 
 bool spin_would_leave(uint32_t place, const struct spin_regs *regs)
 {
-    uint32_t site = place & ((1u << SPIN_SITE_BITS) - 1), back = place >> SPIN_SITE_BITS;
+    uint32_t site = place & ((1u << SPIN_SITE_BITS) - 1), back = (place & ~SPIN_UNCOUNTED) >> SPIN_SITE_BITS;
     if (site >= nr_sites() || back >= SPIN_MAX_BACK || !usf_spin_sites[site].map.trial[back]) return true;
     return usf_spin_trial(regs, usf_spin_sites[site].stub + usf_spin_sites[site].map.trial[back]);
 }

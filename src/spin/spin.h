@@ -42,6 +42,7 @@ struct spin_insn { uint16_t off; uint8_t len, flags; };   /* off: from head */
 #define SPIN_I_BACK     1       /* its branch is a back edge that enters the runtime */
 #define SPIN_I_ABSORBED 2       /* not of the loop: lies in the window behind it */
 #define SPIN_I_ATOMIC   4       /* writes to memory, if the lock that it tries is free */
+#define SPIN_I_FLAGS    8       /* the flags may be read before they are written, from here on */
 
 struct spin_loop {
     enum spin_verdict verdict;
@@ -72,11 +73,22 @@ enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_
 int spin_for_each_loop(const uint8_t *code, uintptr_t fstart, uintptr_t fend,
                        void (*fn)(const struct spin_loop *l, void *arg), void *arg);
 
-/* Offsets in a stub: of each instruction (to move a saved pc), of the calls of the runtime (from enters to entered), and of the trial round
- * that begins where the back edges of each place go; 0: none. */
+/* The rounds that this thread may go on by itself.  A stub sets both words when a wait begins, and counts down in each round;
+ * the runtime is entered when `left` falls below 0, and sets them anew. */
+struct spin_rounds {
+    int32_t left;
+    uint32_t entered;           /* the runtime has been entered in this wait */
+};
+extern __thread struct spin_rounds usf_spin_rounds __attribute__((tls_model("initial-exec")));
+/* `left` at the beginning of each wait, for stubs that are built from now on. */
+extern uint32_t usf_spin_free_rounds;
+#define SPIN_FREE_ROUNDS 16u
+
+/* Offsets in a stub: of each instruction (to move a saved pc), of what enters it and the runtime (from enters to entered), and of the trial
+ * round that begins where the back edges of each place go; 0: none. */
 struct spin_map { uint16_t insn[SPIN_MAX_INSNS], enters, entered, trial[SPIN_MAX_BACK]; };
 
-/* Build the loop's stub (copy of the loop, each back edge calling usf_spin_entry, exits jumping to
+/* Build the loop's stub (copy of the loop, each back edge counting rounds and calling usf_spin_entry, exits jumping to
  * their original targets) into buf for execution at stub_addr.  Returns its length or 0 if it does not
  * fit / cannot be relocated.  A pure loop's stub has a second copy behind it, for one round on trial. */
 size_t spin_build_stub(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
@@ -86,10 +98,11 @@ size_t spin_build_stub(const uint8_t *code, uintptr_t fstart, const struct spin_
  * 0: in a round on trial, which is another's. */
 uintptr_t spin_stub_origin(const struct spin_loop *l, const struct spin_map *map, size_t at, uint64_t *shift);
 
-/* Entered by stubs on each back edge (spin_entry.S saves every register and the flags; static CFI that
+/* Entered by stubs on a back edge when the thread's rounds are used up (spin_entry.S saves every register and the flags; static CFI that
  * unwinds to the loop's original place), calls this with the place: the loop's index, and which of its back edges
  * above SPIN_SITE_BITS.  The runtime sets it; until then it does nothing. */
 #define SPIN_SITE_BITS 16
+#define SPIN_UNCOUNTED 0x40000000u  /* in a place: the stub counts no rounds there, since that would change the flags, or polls */
 struct spin_regs {
     uint64_t r[16];             /* in the order above; r[4] = rsp at the loop */
     uint64_t flags;             /* as lahf and seto leave them in ax */
@@ -109,6 +122,7 @@ struct spin_site {
     uint8_t window_len;
     uint8_t kind;               /* enum spin_kind */
     bool committed;
+    _Atomic uint8_t long_waits; /* the latest waits here that took long, in a row, up to 2 (runtime/spinwait.c) */
     struct spin_loop loop;      /* kind POLL: only insn[], nr_insns, window* and pc are set */
     struct spin_map map;
 };

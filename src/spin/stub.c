@@ -1,7 +1,11 @@
 /* src/spin/stub.c - the copy of a loop that enters the runtime.  SPDX-License-Identifier: Apache-2.0
  *
+ *   movq $rounds,usf_spin_rounds     where the window's jump leads: a wait begins
+ *   jmp  the window's first instruction, unless it comes next
  *   copied instructions, in address order; branches in their 32-bit form
  *   for each back edge's target T (enter_shift):
+ *       decl usf_spin_rounds         nops instead, where the flags are needed at T
+ *       jns T
  *       lea -128(%rsp),%rsp          leave the red zone alone
  *       push head(%rip)              where the unwinder shall believe to be
  *       push $site
@@ -131,6 +135,10 @@ static void plain(struct emit *e, const ZydisDecodedInstruction *i, const uint8_
     for (int k = 0; k < 4; k++) e->buf[at + i->raw.disp.offset + (unsigned)k] = (uint8_t)((uint32_t)v >> (8 * k));
 }
 
+#define COUNT_SIZE 14u
+#define ENTER_SIZE 30u
+#define JUMP_SIZE  5u
+
 enum literal { HEAD, ENTRY, LEAVES, STAYS };
 static void rip_literal(struct emit *e, const char *op, enum literal which)
 {
@@ -138,10 +146,38 @@ static void rip_literal(struct emit *e, const char *op, enum literal which)
     rel32(e, e->addr + e->literals + 8 * (size_t)which);
 }
 
-/* The call of the runtime. */
-static void enter(struct emit *e, unsigned back)
+/* Where this thread's rounds are, seen from its thread pointer: the same for each thread. */
+static void rounds_at(struct emit *e)
 {
-    uint32_t place = e->site | back << SPIN_SITE_BITS;
+    uintptr_t self;
+    __asm__("mov %%fs:0, %0" : "=r"(self));
+    int32_t d = (int32_t)((intptr_t)&usf_spin_rounds - (intptr_t)self);
+    bytes(e, &d, 4);
+}
+static void begin(struct emit *e)
+{
+    bytes(e, "\x64\x48\xc7\x04\x25", 5);      /* movq, which leaves the flags alone */
+    rounds_at(e);
+    bytes(e, &usf_spin_free_rounds, 4);
+    if (e->l->insn[0].off || e->l->window != e->l->head) jump(e, destination(e, e->l->window, false));
+}
+
+static void count(struct emit *e, uint16_t target)
+{
+    if (e->l->insn[target].flags & SPIN_I_FLAGS) {
+        bytes(e, "\x66\x0f\x1f\x84\0\0\0\0\0\x0f\x1f\x44\0\0", COUNT_SIZE);
+        return;
+    }
+    bytes(e, "\x64\xff\x0c\x25", 4);
+    rounds_at(e);
+    bytes(e, "\x0f\x89", 2);
+    rel32(e, e->addr + e->live[target]);
+}
+
+/* The call of the runtime. */
+static void enter(struct emit *e, uint32_t place)
+{
+    place |= e->site;
     bytes(e, "\x48\x8d\x64\x24\x80", 5);
     rip_literal(e, "\xff\x35", HEAD);
     bytes(e, "\x68", 1);
@@ -149,8 +185,6 @@ static void enter(struct emit *e, unsigned back)
     rip_literal(e, "\xff\x15", ENTRY);
     bytes(e, "\x48\x8d\xa4\x24\x90\x00\x00\x00", 8);
 }
-#define ENTER_SIZE 30u
-#define JUMP_SIZE  5u
 
 /* How far the stack pointer is from the loop's at this byte of the call. */
 static unsigned enter_shift(size_t at)
@@ -208,11 +242,14 @@ static void pass(struct emit *e)
     e->at = 0;
     e->map = e->live;
     e->from = -1;
+    begin(e);
     copy_insns(e, 0, e->l->nr_insns);
     e->enters = e->at;
     for (unsigned i = 0; i < e->nr_back; i++) {
+        uint32_t uncounted = e->l->insn[e->back[i].target].flags & SPIN_I_FLAGS ? SPIN_UNCOUNTED : 0;
         e->back[i].at = e->at;
-        enter(e, i);
+        count(e, e->back[i].target);
+        enter(e, i << SPIN_SITE_BITS | uncounted);
         jump(e, e->addr + e->live[e->back[i].target]);
     }
     e->entered = e->at;
@@ -226,7 +263,7 @@ static void pass_poll(struct emit *e)
     e->map = e->live;
     e->from = -1;
     e->enters = 0;
-    enter(e, 0);
+    enter(e, SPIN_UNCOUNTED);
     e->entered = e->at;
     copy_insns(e, 0, e->l->nr_insns);
     literals(e, e->l->head + 1);
@@ -281,8 +318,14 @@ uintptr_t spin_stub_origin(const struct spin_loop *l, const struct spin_map *map
 {
     bool poll = !map->enters;
     *shift = 0;
+    if (poll && at < map->entered) {
+        *shift = enter_shift(at);
+        return l->head;
+    }
+    if (!poll && at < map->insn[0]) return l->window;
     if (at >= map->enters && at < map->entered) {
-        *shift = enter_shift((at - map->enters) % (ENTER_SIZE + (poll ? 0 : JUMP_SIZE)));
+        size_t in = (at - map->enters) % (COUNT_SIZE + ENTER_SIZE + JUMP_SIZE);
+        *shift = in < COUNT_SIZE ? 0 : enter_shift(in - COUNT_SIZE);
         return l->head;
     }
     return poll || at < map->enters ? copied(l, map, at) : 0;

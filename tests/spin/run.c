@@ -1,7 +1,9 @@
 /* tests/spin/run.c - compiled loops, patched and run.  SPDX-License-Identifier: Apache-2.0
  * Usage: run FILE.so...   Each wait of loops.c and loops.rs that needs one word to end is patched wherever it has a
  * loop, called, and ended in its fifth round; what it returns must be as if it had waited by itself.  It is called once more step
- * by step: at each instruction of a stub it is known where the loop itself would be, and its stack pointer there. */
+ * by step: at each instruction of a stub it is known where the loop itself would be, and its stack pointer there.
+ * In another process the stubs are made as a program has them: a wait of few rounds, over and over, never enters the runtime, and one of many
+ * enters it once, and then when the rounds that it was given are used up. */
 #include "doubles.h"
 #include "elffile.h"
 #include "spin/spin.h"
@@ -9,7 +11,9 @@
 #include <link.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 static int failures, runs;
 static unsigned rounds, trials, wrong;
@@ -142,6 +146,35 @@ static void run(const char *path, void *lib, unsigned k, size_t size)
     lost = 0;
 }
 
+/* ---- free rounds -------------------------------------------------------------------------------- */
+#define GIVEN 40
+__attribute__((target("general-regs-only"))) static void on_look(uint32_t place, struct spin_regs *regs)
+{
+    rounds++;
+    usf_spin_rounds = (struct spin_rounds){ .left = GIVEN, .entered = 1 };
+}
+static unsigned entries_of(long (*fn)(long, long, long), long limit)
+{
+    rounds = 0;
+    memory[0] = 0;
+    fn((long)memory, limit, 0);
+    return rounds;
+}
+static void count_entries(const char *path, unsigned k, long (*fn)(long, long, long), size_t size)
+{
+    if (strcmp(waits[k].name, "yes_bounded") && strcmp(waits[k].name, "yes_bounded_down")) return;
+    fstart = (uintptr_t)fn;
+    spin_for_each_loop((void *)fstart, fstart, fstart + size, patch, NULL);
+    unsigned few = 0, many = SPIN_FREE_ROUNDS + 10 * GIVEN, looks;
+    for (int i = 0; i < 1000; i++) few += entries_of(fn, SPIN_FREE_ROUNDS - 2);
+    looks = entries_of(fn, many);
+    runs++;
+    if (!few && looks >= 9 && looks <= 11) return;
+    failures++;
+    printf("%s: %s: %u looks in waits of few rounds, %u in one of %u\n", path, waits[k].name, few, looks, many);
+}
+
+static bool as_programs_have_them;
 static void all(const char *path)
 {
     char real[4096];
@@ -155,16 +188,24 @@ static void all(const char *path)
         Dl_info info;
         const ElfW(Sym) *sym;
         void *fn = dlsym(lib, waits[k].name);
-        if (fn && dladdr1(fn, &info, (void **)&sym, RTLD_DL_SYMENT) && sym) run(path, lib, k, sym->st_size);
+        if (!fn || !dladdr1(fn, &info, (void **)&sym, RTLD_DL_SYMENT) || !sym) continue;
+        if (!as_programs_have_them) run(path, lib, k, sym->st_size);
+        else if (!strstr(path, "rust")) count_entries(path, k, (long (*)(long, long, long))fn, sym->st_size);
     }
 }
 
 int main(int argc, char **argv)
 {
+    pid_t child = fork();
     alarm(60);
-    usf_spin_round = on_round;
+    as_programs_have_them = !child;
+    if (child) usf_spin_free_rounds = 0;        /* each round enters */
+    usf_spin_round = child ? on_round : on_look;
     sigaction(SIGTRAP, &(struct sigaction){.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, NULL);
     for (int i = 1; i < argc; i++) all(argv[i]);
+    if (!child) return failures || !runs;
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child || status) failures++;
     printf("%d runs, %u rounds on trial, %u steps in stubs, %u of them with another stack pointer, %d failures\n", runs, trials, steps, entries, failures);
     return failures || !runs || !trials || !entries;
 }

@@ -50,6 +50,8 @@ struct sync_self {
     struct sync_waiter *waiter;     /* its wait in progress, or null */
     const uint32_t *handlers;       /* if not null: a count of handlers; no wait begins once it is not `seen` any more */
     uint32_t seen;
+    uint64_t left;                  /* cycles: when it last went on from a wait for a lock, */
+    uint32_t hot;                   /* ... and such waits in a row that were short, one right after the other */
 };
 
 struct sync_timespec { int64_t sec, nsec; };

@@ -61,6 +61,10 @@ class Workloads(unittest.TestCase):
         for kind in benches.LOCKS:
             with self.subTest(lock=kind):
                 self.good("lock", "--kind", kind, "--threads", "2", "--ops", "100", *SHORT)
+        for kind in ("tas", "ttas", "ticket", "mcs", "clh", "spin", "mutex", "rand"):
+            with self.subTest(hotlock=kind):
+                self.good("hotlock", "--kind", kind, "--threads", "2", "--held", "100", *SHORT)
+                self.good("hotlock", "--kind", kind, "--threads", "2", "--op", "hash", "--ops", "50", *SHORT)
 
     def test_threads_and_single_operations(self):
         self.good("storm", "--threads", "4", *SHORT)

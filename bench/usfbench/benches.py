@@ -200,6 +200,23 @@ def locks(o):
     return cells, {}
 
 
+def hotlocks(o):
+    """One lock that all threads want all the time: kinds, sections (ns, or a hash table's operation), threads; and runs of a fixed length."""
+    def cell(kind, section, threads, ops=0):
+        args = ["--op", "hash"] if section == "hash" else ["--held", str(section)]
+        length = ["--ops", str(ops)] if ops else ["--seconds", str(o.seconds)]
+        return Cell({"lock": kind, "section": section, "threads": threads, "operations": ops or "all the time"},
+                    [Program([o.tool("hotlock"), "--kind", kind, "--threads", str(threads), *args, *length,
+                              "--loops-per-us", f"{o.loops_per_us:.1f}"])], "op/s", only=LINUX_AND_USF)
+
+    kinds = o.some(["tas", "ttas", "ticket", "mcs", "clh", "spin", "mutex"], ["ttas", "mcs", "mutex"])
+    sections, threads = o.some([0, 100, 1000, 10000, "hash"], [0, "hash"]), o.some([1, 2, 8, 64], [2, 8])
+    cells = [cell(k, s, t) for k, s, t in itertools.product(kinds, sections, threads)]
+    cells += [cell("rand", 0, t) for t in threads]
+    cells += [cell(k, s, t, 20000) for k, s, t in itertools.product(["ticket", "mcs"], [0, "hash"], [2, 8])]
+    return cells, {}
+
+
 def storm(o):
     cells = [Cell({"threads": t, "work us": us},
                   [Program([o.tool("storm"), "--threads", str(t), "--us", str(us), "--loops-per-us", f"{o.loops_per_us:.1f}",
@@ -377,7 +394,7 @@ def fits(o):
     return cells, grids
 
 
-BENCHES = {f.__name__: f for f in (nested, pairs, mix, forkjoin, barriers, locks, storm, micro, startup, python, mpi, servers,
+BENCHES = {f.__name__: f for f in (nested, pairs, mix, forkjoin, barriers, locks, hotlocks, storm, micro, startup, python, mpi, servers,
                                      serving, fits)}
 
 

@@ -144,7 +144,9 @@ static void dump_task(struct why_reader *r, uint32_t id)
     char name[VIEW_TASK_NAME], core[16], pinned[16], last[16], since[32];
     struct why w;
     id_text(atomic_load(&t->core), core, sizeof core);
-    id_text(atomic_load(&t->pinned), pinned, sizeof pinned);
+    uint32_t at = atomic_load(&t->pinned);
+    if (at == USF_PINNED_UNKNOWN) usf_format(pinned, sizeof pinned, "unknown");
+    else id_text(at, pinned, sizeof pinned);
     id_text(t->pol.last_core, last, sizeof last);
     printf("task %u: thread %d%s (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, t->tid,
            whose(v, atomic_load(&t->proc)), view_task_name(v, t, name), atomic_load(&t->proc), atomic_load(&t->state), view_state_of(v, t),

@@ -2,8 +2,8 @@
  *
  * The monitor of an instance that users share cannot signal other users' threads: one that computes without a scheduling
  * point would only be passed over after a while (sched/watch.c: deaf), and run on beside the next.  So each user but the
- * monitor's has an agent, which tells that user's threads to look at themselves, and does nothing else: it takes no core and no
- * lock.  It ends with that user's last program, becomes the monitor if there is none any more, and removes the file
+ * monitor's has an agent, which tells that user's threads to look at themselves and places them, and does nothing else: it takes no core
+ * and no lock.  It ends with that user's last program, becomes the monitor if there is none any more, and removes the file
  * in the end, if that is its user's (/dev/shm is sticky).  Should it be killed,
  * the next `usf run` starts another, and until then things are as if there were none. */
 #include "monitor/internal.h"
@@ -24,6 +24,7 @@ struct agent {
     uint64_t alone_since;
     uint64_t mourned;           /* the space's `monitor` whose death will wake us */
     struct { uint64_t word, progress, loan, since, nudged; } core[USF_MAX_CORES];
+    uint64_t astray[USF_MAX_CORES];     /* sched_watch_binding */
 };
 
 /* One per user: a lock on a byte of the file that stands for the user, which the kernel drops with its holder. */
@@ -88,11 +89,15 @@ void agents_look_at_processes(struct monitor *m)
 void agents_look_at_cores(struct monitor *m)
 {
     struct usf_header *h = m->shm.h;
-    if (atomic_load_explicit(&h->agent_asleep, memory_order_relaxed) && atomic_load(&h->nr_ready) && atomic_exchange(&h->agent_asleep, 0))
+    bool needed = atomic_load(&h->nr_ready) || m->watcher.any_astray;
+    if (needed && atomic_load_explicit(&h->agent_asleep, memory_order_relaxed) && atomic_exchange(&h->agent_asleep, 0))
         wake_agents(h);
 }
 
 static struct agent agent;
+
+/* The monitor cannot place another user's threads. */
+static bool may_place(void *arg, uint32_t task) { return is_ours(monitor_pid_of(arg, task)); }
 
 /* A thread that ends with the monitor whose pidfd this is. */
 static void *mourn(void *pidfd)
@@ -119,7 +124,7 @@ static bool will_mourn(struct agent *a)
     return true;
 }
 
-/* The monitor wakes us when processes have come or gone, and when tasks wait. */
+/* The monitor wakes us when processes have come or gone, when tasks wait, and when a thread is to be placed. */
 static void sleep_until(struct agent *a, uint32_t event, uint64_t deadline)
 {
     struct usf_header *h = a->m->shm.h;
@@ -146,7 +151,8 @@ int agent_run(struct monitor *m)
         if (!monitor_is_alive(own_space(m))) return AGENT_SUCCEEDS;
         if (now - a->alone_since > LIFE_NS) return AGENT_ENDS;
         for (uint32_t i = 0; i < cores && waiting; i++) look_at_core(a, i, now);
-        if (waiting) os_sleep(TICK_NS);
+        bool astray = sched_watch_binding(&m->sched, a->astray, may_place, &m->sched);
+        if (waiting || astray) os_sleep(TICK_NS);
         else if (retired || !told) os_sleep(IDLE_NS);
         else sleep_until(a, event, alone ? a->alone_since + LIFE_NS + 1 : 0);
     }

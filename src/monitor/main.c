@@ -165,6 +165,8 @@ static bool help_other(struct monitor *m)
     if (!agent_is_wanted(own_space(m), m->options->name)) return false;
     be_prompt();
     sched_bind(&m->sched, m->shm.h);
+    m->sched.space = m->shm.space;
+    m->sched.remote_pin = true;
     use_all_cores(&m->sched);
     while (agent_run(m) == AGENT_SUCCEEDS)
         if (claim(own_space(m))) {

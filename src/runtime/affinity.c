@@ -102,14 +102,6 @@ void rt_follow_cpuset(uint64_t now)
     if (homeless) usf_say("%s may use none of the instance's CPUs any more: it runs unscheduled until it may", rt.comm);
 }
 
-/* To where the scheduler has it. */
-static void bind_again(const struct rt_thread *t)
-{
-    uint32_t core = rt.sched.tasks[t->self.task].pinned;
-    if (core < rt.sched.h->nr_cores) os_pin(t->tid, rt.sched.cores[core].pol.cpu);
-    else os_setaffinity(t->tid, &rt.cpus);
-}
-
 /* ---- shares -------------------------------------------------------------------------------------- */
 /* What a thread without a hint is told.  One that sets just that (OpenMP runtimes do, at their start) has none after it either: it would
  * keep the old share for ever. */
@@ -123,8 +115,9 @@ static void tell(const struct rt_thread *t, struct os_cpuset *set)
     else *set = rt.cpus;
 }
 
-/* What a thread asks for is where its task would like to run: a core, a cache, a node, if it comes to one.  Without rt.list_lock: the
- * thread may have ended since, and the wish then be another's of this process. */
+/* What a thread asks for is where its task would like to run: a core, a cache, a node, if it comes to one.  The call has set the mask in the
+ * kernel, which the scheduler may have to take back.  Without rt.list_lock: the thread may have ended since, and the wish then be another's
+ * of this process. */
 static void wish(struct rt_thread *me, uint32_t task, const struct os_cpuset *hint)
 {
     struct sched_wish w;
@@ -132,6 +125,7 @@ static void wish(struct rt_thread *me, uint32_t task, const struct os_cpuset *hi
     sched_wish_of(&rt.sched, task, &w);
     sched_affinity_of(&rt.sched, hint, &w);
     sched_change_task(&rt.sched, &me->self, task, &w);
+    sched_place_anew(&rt.sched, &me->self, task);
 }
 
 /* ---- nice values ---------------------------------------------------------------------------------- */
@@ -218,7 +212,6 @@ static long call_setaffinity(struct gate_frame *f)
             hint = t->has_hint ? got : rt.cpus;
             changed = t->self.task;
         }
-        if (t->self.task != USF_NONE) bind_again(t);
     } else if (r == 0 && os_getaffinity(tid, &got) == 0) {
         bequeath((uintptr_t)tid, &got);
     }

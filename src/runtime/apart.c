@@ -89,7 +89,7 @@ static void unbind(int32_t tid)
     struct rt_thread *t = rt_thread_of(tid);
     if (t && t->self.task != USF_NONE) {
         os_setaffinity(tid, t->has_hint ? &t->hint : &rt.cpus);
-        atomic_store(&rt.sched.tasks[t->self.task].pinned, USF_NONE);
+        atomic_store(&rt.sched.tasks[t->self.task].pinned, USF_PINNED_UNKNOWN);
     }
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);

@@ -19,6 +19,7 @@ static void apply(struct rt_thread *t)
     if (has & RT_WISH_PRIORITY) w.priority = own->wish.priority;
     if (has & RT_WISH_DEADLINE) w.deadline = own->wish.deadline;
     if (has & RT_WISH_PLACE) {
+        sched_affinity_of(&rt.sched, t->has_hint ? &t->hint : &rt.cpus, &w);     /* its mask */
         w.affinity = own->wish.affinity;
         w.affinity_id = own->wish.affinity_id;
         w.strict = own->wish.strict;

@@ -25,17 +25,6 @@ void sched_expect_guest(struct sched_self *me)
     me->returned = os_cycles();
 }
 
-static void unbind(struct sched *s, struct sched_self *me)
-{
-    struct os_cpuset cpus = {0};
-    struct usf_task *t = own(s, me);
-    const uint64_t *may = s->procs[t->proc].pol.cores;
-    for (uint32_t i = 0; i < s->h->nr_cores; i++)
-        if (may[i / 64] >> (i % 64) & 1) os_cpu_set(&cpus, s->cores[i].pol.cpu);
-    os_setaffinity(0, &cpus);
-    atomic_store_explicit(&t->pinned, USF_NONE, memory_order_relaxed);
-}
-
 /* Its core is AWAY with it, or another's by now. */
 static void become_guest(struct sched *s, struct sched_self *me, uint32_t core)
 {
@@ -46,7 +35,7 @@ static void become_guest(struct sched *s, struct sched_self *me, uint32_t core)
     if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) me->guest = 1;
     core_leave(s, me, &k);
     USF_POINT("sched.guest");
-    if (me->guest) unbind(s, me);
+    if (me->guest) bind_release(s, me->task, 0);
 }
 
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)

@@ -50,10 +50,11 @@ void sched_set_malleable(struct sched *s, struct sched_self *me)
     core_leave(s, me, &k);
 }
 
-static bool same(const struct usf_pol_task *t, const struct sched_wish *w)
+static bool same(const struct usf_task *of, const struct sched_wish *w)
 {
+    const struct usf_pol_task *t = &of->pol;
     return t->priority == w->priority && t->deadline == w->deadline && t->affinity == w->affinity
-           && t->affinity_id == w->affinity_id && t->strict == w->strict;
+           && t->affinity_id == w->affinity_id && t->strict == w->strict && !__builtin_memcmp(of->mask, w->mask, sizeof w->mask);
 }
 
 void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w)
@@ -61,6 +62,7 @@ void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w)
     const struct usf_pol_task *t = &s->tasks[task].pol;
     *w = (struct sched_wish){.priority = t->priority, .deadline = t->deadline, .affinity = t->affinity, .affinity_id = t->affinity_id,
                              .strict = t->strict};
+    __builtin_memcpy(w->mask, s->tasks[task].mask, sizeof w->mask);
 }
 
 static bool is_there(const struct usf_pol_core *c, const struct sched_wish *w)
@@ -94,11 +96,23 @@ void core_settle_strict(struct sched *s, uint32_t task)
     if (!can_be(s, atomic_load(&s->tasks[task].proc), &w)) s->tasks[task].pol.strict = 0;
 }
 
+/* holds the lock.  Its mask, or the cores of the place that it is to be in. */
+static void set_mask(struct sched *s, struct usf_task *t, const struct sched_wish *w)
+{
+    for (unsigned i = 0; i < USF_CORE_WORDS; i++) {
+        uint64_t cores = w->strict ? 0 : w->mask[i];
+        for (uint32_t c = i * 64; w->strict && c < s->h->nr_cores && c < i * 64 + 64; c++)
+            if (is_there(&s->cores[c].pol, w)) cores |= 1ull << (c % 64);
+        __atomic_store_n(&t->mask[i], cores, __ATOMIC_RELAXED);
+    }
+    atomic_store(&t->pinned, USF_PINNED_UNKNOWN);
+}
+
 void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_wish *w)
 {
     struct kicks k = {0};
     struct usf_task *t = &s->tasks[task];
-    if (same(&t->pol, w) || !core_enter(s, me)) return;
+    if (same(t, w) || !core_enter(s, me)) return;
     unsigned st = atomic_load(&t->state);
     bool lives = st != USF_TASK_FREE && st != USF_TASK_NEW && st != USF_TASK_GONE && atomic_load(&t->proc) == s->proc;
     if (lives) {
@@ -108,6 +122,7 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
         t->pol.affinity = w->affinity;
         t->pol.affinity_id = w->affinity_id;
         t->pol.strict = w->strict;
+        set_mask(s, t, w);
         core_settle_strict(s, task);
         s->ops.proc_changed(&s->pol, atomic_load(&t->proc));
         if (st == USF_TASK_READY) core_enqueue(s, task, atomic_load(&t->why));
@@ -120,16 +135,19 @@ void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sch
 {
     uint32_t n = 0, core = USF_NONE, all = s->h->nr_cores;
     bool llc = true, node = true;
+    __builtin_memset(w->mask, 0, sizeof w->mask);
     for (uint32_t i = 0; i < all; i++) {
         const struct usf_pol_core *c = &s->cores[i].pol;
         if (!os_cpu_isset(cpus, c->cpu)) continue;
         if (!n++) core = i;
+        w->mask[i / 64] |= 1ull << (i % 64);
         llc = llc && c->llc == s->cores[core].pol.llc;
         node = node && c->node == s->cores[core].pol.node;
     }
     w->strict = 0;
     w->affinity_id = 0;
     w->affinity = USF_AFFINITY_ANY;
+    if (n == all) __builtin_memset(w->mask, 0, sizeof w->mask);
     if (!n || n == all) return;
     w->affinity = n == 1 ? USF_AFFINITY_CORE : llc ? USF_AFFINITY_LLC : node ? USF_AFFINITY_NODE : USF_AFFINITY_ANY;
     if (w->affinity == USF_AFFINITY_CORE) w->affinity_id = core;

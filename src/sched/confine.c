@@ -39,7 +39,7 @@ bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(st
         choose(&now);
         any = cores_of(s, &now, cores);
         changed = any && !same(cores, p->may);
-        for (unsigned w = 0; changed && w < USF_CORE_WORDS; w++) p->may[w] = cores[w];
+        for (unsigned w = 0; changed && w < USF_CORE_WORDS; w++) __atomic_store_n(&p->may[w], cores[w], __ATOMIC_RELAXED);
         if (changed) atomic_store(&p->quota, 0);
     }
     core_leave(s, me, &(struct kicks){0});
@@ -125,7 +125,7 @@ static void confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_COR
         if (atomic_load(&t->proc) != proc) continue;
         core_settle_strict(s, i);
         if (atomic_load(&t->state) == USF_TASK_READY) core_enqueue(s, i, atomic_load(&t->why));
-        atomic_store(&t->pinned, USF_NONE);     /* the kernel may have bound it to others than it was bound to by us */
+        atomic_store(&t->pinned, USF_PINNED_UNKNOWN);   /* the kernel may have bound it to others than it was bound to by us */
     }
 }
 

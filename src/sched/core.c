@@ -79,6 +79,7 @@ static bool find_name(struct sched *s, struct sched_self *me)
 
 static void release(struct sched *s, struct sched_self *me)
 {
+    bind_choose(s);
     usf_xassert(core_is_sound(s, me->lock_name));
     lock_release(&s->h->lock, me->lock_name);
 }

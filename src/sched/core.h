@@ -91,6 +91,17 @@ void core_wait_turn(struct sched *s, struct sched_self *me);
 /* The thread has its core: bind it, count, go on. */
 void core_arrive(struct sched *s, struct sched_self *me);
 
+/* bind.c.  Holds the scheduler lock, before it is released: who places the threads from now on? */
+void bind_choose(struct sched *s);
+/* Nobody waits, and has not for so long that the threads are to be unbound. */
+bool bind_is_over(struct sched *s, uint64_t now);
+/* Without the lock.  Is the task's thread, whose core that is, bound as it is to be?  Bind it so: the caller's own (tid 0), or another's,
+ * if this process may.  bind_release: to its own mask, whatever the mode. */
+bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core);
+void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
+void bind_other(struct sched *s, uint32_t task, uint32_t core);
+void bind_release(struct sched *s, uint32_t task, int32_t tid);
+
 /* Monitor: the core of a thread was taken that may be running, and does not know. */
 void watch_took_unseen(struct sched *s, uint32_t task);
 

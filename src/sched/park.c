@@ -15,27 +15,6 @@ static bool is_leaving(struct sched *s, struct sched_self *me)
  * waker sees ASLEEP: no wake-up is lost (models/park.pml).  GO and PINNING left behind by a late waker
  * are overwritten by the next ASLEEP, and a needless futex wake only makes the sleeper look again. */
 
-/* May we bind threads of this task's process?  A free record names none, as the monitor is none. */
-static bool is_bindable(struct sched *s, struct usf_task *t)
-{
-    uint32_t proc = t->proc;
-    if (proc >= USF_MAX_PROCS) return false;
-    return proc == s->proc || (s->remote_pin && sched_space_of(&s->procs[proc]) == s->space);
-}
-
-/* The thread may have ended, and its record belong to another by now: to one of a container, say, where its number stands for another thread
- * than here.  Who frees a record takes the process out of it, and who claims one writes the thread before the process.  So a thread that is
- * read before the process belongs to that process, or to an earlier one. */
-static void bind(struct sched *s, uint32_t task, uint32_t core)
-{
-    struct usf_task *t = &s->tasks[task];
-    int32_t tid = t->tid;
-    if (is_bindable(s, t) && os_pin(tid, s->cores[core].pol.cpu) == 0) {
-        USF_POINT("sched.bound");
-        atomic_store(&t->pinned, core);
-    }
-}
-
 _Static_assert(USF_PARK_AT_END == OS_FUTEX_AT_END, "one bit");
 
 /* Its thread sleeps, or is about to; its last waker may be ending, and have left the wake-up to the kernel. */
@@ -53,7 +32,7 @@ void core_kick(struct sched *s, uint32_t task, bool at_end)
 {
     struct usf_task *t = &s->tasks[task];
     uint32_t core = atomic_load(&t->core), pinning = USF_PARK_PINNING, was = atomic_load(&t->park);
-    bool there = core >= s->h->nr_cores || atomic_load(&t->pinned) == core;
+    bool there = bind_is_placed(s, task, core);
     do {
         if (was == USF_PARK_SOFT && there) return;      /* it sees its state change by itself */
         if (was == USF_PARK_TAKEN) return;              /* not its turn any more */
@@ -62,11 +41,11 @@ void core_kick(struct sched *s, uint32_t task, bool at_end)
     if (!is_asleep(was) && was != USF_PARK_SOFT) {
         /* It sees its state by itself, if it is not kept from running where it is.  It may also have gone to
          * sleep again already: its ASLEEP must stand for the next waker. */
-        if (!there && is_displaced(s, task)) bind(s, task, core);
+        if (!there && is_displaced(s, task)) bind_other(s, task, core);
         atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
         return;
     }
-    if (!there) bind(s, task, core);
+    if (!there) bind_other(s, task, core);
     USF_POINT("sched.kick");
     /* By now it may be in a later wait, and somebody may be taking its turn: its TAKEN must stand.  Waking it is harmless. */
     atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
@@ -163,13 +142,11 @@ void core_arrive(struct sched *s, struct sched_self *me)
     for (int i = 0; atomic_load(&t->park) == USF_PARK_PINNING && i < 10000; i++) os_pause();
     atomic_store_explicit(&t->park, USF_PARK_NONE, memory_order_relaxed);
     core = atomic_load_explicit(&t->core, memory_order_relaxed);
-    /* `pinned` is what the last binder believes.  It may have been late, or been killed before it wrote that down: then threads
-     * of this core would run on another's CPU, or two of them at once. */
-    if (core < s->h->nr_cores && (atomic_load_explicit(&t->pinned, memory_order_relaxed) != core
-                                  || USF_UNLIKELY(os_cpu() != s->cores[core].pol.cpu))) {
-        /* refused (the CPU left our cpuset): run where we are */
-        bool bound = os_pin(0, s->cores[core].pol.cpu) == 0;
-        atomic_store_explicit(&t->pinned, bound ? core : USF_NONE, memory_order_relaxed);
+    /* `pinned` is what the last binder believes.  It may have been late, or been killed before the call: then threads of this core
+     * would run on another's CPU, or two of them at once. */
+    if (core < s->h->nr_cores) {
+        bool there = bind_is_placed(s, me->task, core), bound = atomic_load_explicit(&t->pinned, memory_order_relaxed) == core;
+        if (!there || (bound && USF_UNLIKELY(os_cpu() != s->cores[core].pol.cpu))) bind_place(s, me->task, core, 0);
     }
     park_go_on(s, me);
 }

@@ -109,6 +109,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
         mend_tasks(s);
         core_fill_all(s, &k);
     }
+    if (seized) bind_choose(s);
     usf_xassert(core_is_sound(s, me));
     lock_release(&s->h->lock, me);
     for (uint32_t i = 0; i < k.n; i++) core_kick(s, k.task[i], false);
@@ -171,6 +172,7 @@ bool core_is_sound(struct sched *s, uint32_t name)
         tasks++;
         ready += st == USF_TASK_READY;
     }
+    if (ready && !sched_is_bound(s)) return says("the binding,", USF_UNBOUND);     /* S6 */
     return counts_agree(s, tasks, ready) || says("number of tasks,", tasks);
 }
 #endif

@@ -12,7 +12,8 @@
  *   S3  a thread goes on when its task's state is RUNNING; the park word only puts it to sleep and
  *       wakes it (a late or doubled wake is harmless);
  *   S4  READY == in the policy's queues; nr_ready counts them;
- *   S5  no core is IDLE while a task that may run on it is READY (after each unlock).
+ *   S5  no core is IDLE while a task that may run on it is READY (after each unlock);
+ *   S6  the instance is UNBOUND only while no task is READY (after each unlock): bind.c says what follows.
  */
 #ifndef USF_SCHED_H
 #define USF_SCHED_H
@@ -87,6 +88,8 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
     uint64_t sampled;           /* ns: when a core was last looked at without cause */
     uint64_t sample_pause;      /* ... and how long until the next time */
     uint64_t sites;             /* spin loops that its process had then */
+    uint64_t astray[USF_MAX_CORES]; /* sched_watch_binding */
+    bool any_astray;            /* ... and what it has answered last */
     struct sched_unseen unseen[SCHED_UNSEEN_MAX];
     uint32_t nr_unseen;
 };
@@ -142,6 +145,10 @@ static inline unsigned core_state(uint64_t w) { return (unsigned)(w & 0xff); }
 static inline uint32_t core_task(uint64_t w)  { return (uint32_t)(w >> 8); }
 static inline uint64_t core_seq(uint64_t w)   { return w >> 40; }
 
+/* Is each core's thread bound to the core's CPU?  (Else the kernel places them: bind.c.) */
+static inline bool sched_is_bound(const struct sched *s)
+{ return atomic_load_explicit(&s->h->binding, memory_order_relaxed) == USF_BOUND; }
+
 /* Has the task lent the core that it runs on, to a system call? */
 static inline bool sched_has_lent(const struct usf_task *t)
 { return atomic_load_explicit(&((struct usf_task *)t)->loan, memory_order_relaxed) & USF_LOAN_LENT; }
@@ -187,6 +194,7 @@ struct sched_wish {
     int32_t priority;
     uint32_t affinity_id;
     uint8_t affinity, strict;
+    uint64_t mask[USF_CORE_WORDS];      /* usf_task.mask */
 };
 void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w);
 /* Of a task of this process.  A running one stays where it is; all counts from the next time that it is queued on. */
@@ -195,7 +203,9 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
 bool sched_wish_can_be(struct sched *s, const struct sched_wish *w);
 /* The calling thread goes to where it may run, if it runs elsewhere. */
 void sched_move(struct sched *s, struct sched_self *me);
-/* The wish that a set of CPUs comes to: one core, or a cache or node that has them all; else none. */
+/* The mask of a thread of this process in the kernel is not what it was, or is not to be. */
+void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task);
+/* The mask and the wish that a set of CPUs comes to: one core, or a cache or node that has them all; else none. */
 struct os_cpuset;
 void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_wish *w);
 /* Before a fork, an exec: what the process joins with, and a child of a copy of this memory, is what it has now. */
@@ -358,6 +368,10 @@ void sched_watch_begin(struct sched *s);
  * Returns ns until it wants the next look, UINT64_MAX: not before monitor_event changes. */
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg);
+
+/* Monitor, agent: place the threads that run without a scheduling point, as far as `may_place` (null: all).  astray: what the last call
+ * saw, of each core.  True: some thread is not where it is to be. */
+bool sched_watch_binding(struct sched *s, uint64_t astray[USF_MAX_CORES], bool (*may_place)(void *arg, uint32_t task), void *arg);
 
 /* Monitor: the thread that the core's word names has ended, and its process lives on. */
 void sched_lose_task(struct sched *s, uint32_t core, uint64_t word);

@@ -71,7 +71,10 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     p->pol.busy_ns = p->pol.progress = 0;
     p->pol.width = p->pol.share_gen = 0;
     __builtin_memset(p->pol.share, 0, sizeof p->pol.share);
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) p->pol.cores[w] = p->may[w] = cores[w];
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) {
+        p->pol.cores[w] = cores[w];
+        __atomic_store_n(&p->may[w], cores[w], __ATOMIC_RELAXED);
+    }
     atomic_store(&p->quota, 0);
     __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
     if (!s->h->policy_begun && !core_begin_policy(s)) core_replace_policy(s, "its init has failed");
@@ -296,7 +299,8 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     struct usf_task *t = &s->tasks[id];
     atomic_store(&t->park, USF_PARK_NONE);
     atomic_store(&t->core, USF_NONE);
-    atomic_store(&t->pinned, USF_NONE);
+    atomic_store(&t->pinned, USF_PINNED_UNKNOWN);       /* as its maker's was */
+    __builtin_memset(t->mask, 0, sizeof t->mask);
     atomic_store(&t->token, 0);
     atomic_store(&t->parked, 0);
     atomic_store(&t->wait_kind, USF_WAIT_NONE);

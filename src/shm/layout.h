@@ -40,6 +40,9 @@
 #define USF_MONITOR_NAPS(s)   (1u << 16 << (s))
 #define USF_MONITORS_ASLEEP   0xffffu      /* any */
 
+/* Who places the instance's threads (src/sched/bind.c): the kernel, by their own masks, or the scheduler, each on its core's CPU. */
+enum usf_binding { USF_UNBOUND = 0, USF_BOUND };
+
 enum usf_inst_state { USF_INST_EMPTY = 0, USF_INST_READY = 1, USF_INST_RETIRED = 2 };
 
 /* FREE -> JOINING (shm_join_begin) -> ACTIVE (sched_proc_join) -> LEAVING -> FREE (shm_leave). */
@@ -88,7 +91,7 @@ struct usf_task {
     _Atomic uint32_t state;     /* enum usf_task_state; changed under the scheduler lock, or by the
                                    owner where docs/locking.md says so */
     _Atomic uint32_t core;      /* core it runs on, or USF_NONE */
-    _Atomic uint32_t pinned;    /* core its kernel thread is bound to, or USF_NONE */
+    _Atomic uint32_t pinned;    /* core that its kernel thread may be bound to; USF_NONE: to its own mask; USF_PINNED_UNKNOWN */
     _Atomic uint32_t token;     /* 1: a wake came while it was not blocked; the next block returns */
     _Atomic int32_t tid;        /* kernel thread id in its process's pid namespace */
     _Atomic uint32_t proc;      /* index in the process table; both may be looked at when the task has ended */
@@ -108,8 +111,10 @@ struct usf_task {
     _Atomic uint32_t guest;     /* bumped with each burst of a guest (sched_leave_core); 0: it is none */
     uint32_t guest_seen;        /* ... when the monitor last looked */
     _Atomic uint64_t loan;      /* USF_LOAN_* | number << 2: by its own thread in a system call that may block */
-    uint64_t tail[4];           /* spare; the record ends with a line */
+    uint64_t mask[USF_CORE_WORDS];  /* cores of the affinity mask that the thread has set; none: it has none */
 };
+/* `pinned` of a thread whose mask in the kernel is not known: it is set when the thread next gets a core. */
+#define USF_PINNED_UNKNOWN (USF_NONE - 1)
 /* A core that a thread keeps in a system call, and that others may have if they have waited for long.  Its thread lends it by a
  * store, for that nobody else changes the word of one that has lent nothing; it ends the loan by a compare-and-swap of LENT
  * alone, and who takes the core, under the scheduler lock, swaps in TAKEN first. */
@@ -338,6 +343,8 @@ struct usf_header {
     _Atomic uint32_t task_hwm;         /* tasks below are backed by real pages */
     _Atomic uint32_t proc_hwm;         /* processes below are; nothing above was ever in use */
     _Atomic uint32_t nr_procs_active;  /* for display: records that are not FREE */
+    _Atomic uint32_t binding;          /* enum usf_binding; under the lock, read without it */
+    _Atomic uint64_t waited_ns;        /* when a task last was READY at a release of the lock; under the lock, while BOUND */
     uint64_t moved_ns;                 /* when the lock was last had, to some 40 ms: a sign of its life; under the lock */
     uint64_t lent_looked;              /* ns: when all cores were last looked through for lent ones; under the lock */
     _Alignas(USF_CACHELINE)
@@ -370,7 +377,7 @@ struct usf_header {
     F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, object) \
     F(usf_space, monitor_tid) F(usf_space, looped) F(usf_space, tail) \
     F(usf_header, nr_ready) F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) \
-    F(usf_header, moved_ns) F(usf_header, lent_looked) \
+    F(usf_header, binding) F(usf_header, waited_ns) F(usf_header, moved_ns) F(usf_header, lent_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
@@ -384,7 +391,7 @@ struct usf_header {
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
     F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, parked) F(usf_task, why) F(usf_task, since_ns) \
-    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) F(usf_task, tail) \
+    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) F(usf_task, mask) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, space) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
     F(usf_run, n) F(usf_run, tail) \
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
@@ -418,7 +425,7 @@ USF_LAYOUT_RECORD(usf_task, 320);
 USF_LAYOUT_AT(usf_task, since_ns, 56);
 USF_LAYOUT_AT(usf_task, pol, 64);
 USF_LAYOUT_AT(usf_task, n, 192);
-USF_LAYOUT_AT(usf_task, tail, 288);
+USF_LAYOUT_AT(usf_task, mask, 288);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
 USF_LAYOUT_AT(usf_core, tail, 304);
@@ -436,7 +443,7 @@ USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
 USF_LAYOUT_AT(usf_lock, next, 64);
 USF_LAYOUT_AT(usf_lock, serving, 128);
 USF_LAYOUT_AT(usf_lock, slot, 192);
-USF_LAYOUT_RECORD(usf_header, 12928);
+USF_LAYOUT_RECORD(usf_header, 12992);
 /* read before the version is known: these never move, in any version */
 USF_LAYOUT_AT(usf_header, magic, 0);
 USF_LAYOUT_AT(usf_header, abi, 8);

@@ -1,0 +1,146 @@
+/* src/sched/bind.c - which CPUs a thread may run on.  SPDX-License-Identifier: Apache-2.0
+ *
+ * While no task waits for a core, the kernel places the threads: each has its own mask, as without usf, and is balanced with the
+ * threads of other instances, of other users, and of programs that run without usf.  While tasks wait, the scheduler does: each
+ * core's thread is bound to the core's CPU, or the kernel would put two of them on one CPU and leave another one idle.
+ *
+ *      UNBOUND ──a task is READY when the scheduler lock is released──► BOUND
+ *      BOUND ──none was for UNBIND_NS, at a release of the lock───────► UNBOUND
+ *
+ * The mode changes by one store, under the scheduler lock.  No thread waits for others to follow.  Whoever wakes a thread places it
+ * first (park.c), a thread that goes on places itself (core_arrive), and the monitor and the agents place threads that run without
+ * a scheduling point.  So a thread may be placed by the former mode for as long as one look of the monitor takes: that costs time,
+ * and nothing depends on it.
+ *
+ * `pinned` names the core that a thread may be bound to.  A binder writes it before the call that binds and again after it, one that
+ * removes the bond writes USF_NONE after the call that does so: a binder that is killed in between, or that comes late, leaves a
+ * thread that seems to be bound, and whoever places it next corrects that. */
+#include "sched/core.h"
+
+#define UNBIND_NS 10000000u     /* two calls of the kernel per thread and change are then some 0.1 % of the time at most */
+#define NOTE_NS   100000u       /* how exactly the time is kept: it lies where all cores read */
+
+void bind_choose(struct sched *s)
+{
+    struct usf_header *h = s->h;
+    bool bound = sched_is_bound(s), waits = atomic_load_explicit(&h->nr_ready, memory_order_relaxed) != 0;
+    if (!waits && !bound) return;
+    uint64_t waited = atomic_load_explicit(&h->waited_ns, memory_order_relaxed);
+    if (waits && (!bound || s->pol.now > waited + NOTE_NS)) atomic_store_explicit(&h->waited_ns, s->pol.now, memory_order_relaxed);
+    if (waits == bound || (bound && s->pol.now < waited + UNBIND_NS)) return;
+    atomic_store_explicit(&h->binding, waits ? USF_BOUND : USF_UNBOUND, memory_order_relaxed);
+    USF_POINT("sched.binding");
+}
+
+bool bind_is_over(struct sched *s, uint64_t now)
+{ return sched_is_bound(s) && now >= atomic_load_explicit(&s->h->waited_ns, memory_order_relaxed) + UNBIND_NS; }
+
+/* ---- one thread ---------------------------------------------------------------------------------- */
+
+static bool has(const uint64_t *cores, uint32_t c) { return __atomic_load_n(&cores[c / 64], __ATOMIC_RELAXED) >> (c % 64) & 1; }
+
+static bool has_mask(const struct usf_task *t)
+{
+    uint64_t any = 0;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= __atomic_load_n(&t->mask[w], __ATOMIC_RELAXED);
+    return any != 0;
+}
+
+/* The core that its thread is to be bound to; USF_NONE: its own mask is to hold.  A thread that the policy has on a core outside of
+ * its mask is bound there: masks are hints. */
+static uint32_t wanted(struct sched *s, const struct usf_task *t, uint32_t core)
+{
+    if (sched_is_bound(s)) return core;
+    return has_mask(t) && !has(t->mask, core) ? core : USF_NONE;
+}
+
+/* Of the instance's CPUs those that its process may use and that its own mask has; all that the process may use, if there are none. */
+static void own_mask(struct sched *s, const struct usf_task *t, struct os_cpuset *cpus)
+{
+    uint32_t proc = atomic_load_explicit(&((struct usf_task *)t)->proc, memory_order_relaxed), n = 0;
+    bool masked = has_mask(t);
+    const uint64_t *may = proc < USF_MAX_PROCS ? s->procs[proc].may : t->mask;
+    __builtin_memset(cpus, 0, sizeof *cpus);
+    for (uint32_t c = 0; c < s->h->nr_cores; c++)
+        if (has(may, c) && (!masked || has(t->mask, c))) os_cpu_set(cpus, s->cores[c].pol.cpu), n++;
+    for (uint32_t c = 0; c < s->h->nr_cores && !n; c++)
+        if (has(may, c)) os_cpu_set(cpus, s->cores[c].pol.cpu);
+}
+
+void bind_release(struct sched *s, uint32_t task, int32_t tid)
+{
+    struct usf_task *t = &s->tasks[task];
+    struct os_cpuset cpus;
+    own_mask(s, t, &cpus);
+    bool done = os_setaffinity(tid, &cpus) == 0;
+    USF_POINT("sched.unbound");
+    atomic_store(&t->pinned, done ? USF_NONE : USF_PINNED_UNKNOWN);
+}
+
+void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid)
+{
+    struct usf_task *t = &s->tasks[task];
+    uint32_t to = wanted(s, t, core);
+    if (to == USF_NONE) {
+        bind_release(s, task, tid);
+        return;
+    }
+    atomic_store(&t->pinned, to);
+    USF_POINT("sched.binding_thread");
+    /* refused (the CPU left its cpuset): it runs where it is */
+    bool bound = os_pin(tid, s->cores[to].pol.cpu) == 0;
+    USF_POINT("sched.bound");
+    atomic_store(&t->pinned, bound ? to : USF_PINNED_UNKNOWN);
+}
+
+bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core)
+{
+    const struct usf_task *t = &s->tasks[task];
+    return core >= s->h->nr_cores || atomic_load(&((struct usf_task *)t)->pinned) == wanted(s, t, core);
+}
+
+/* May we place threads of this task's process?  A free record names none, as the monitor is none. */
+static bool is_bindable(struct sched *s, struct usf_task *t)
+{
+    uint32_t proc = t->proc;
+    if (proc >= USF_MAX_PROCS) return false;
+    return proc == s->proc || (s->remote_pin && sched_space_of(&s->procs[proc]) == s->space);
+}
+
+/* The thread may have ended, and its record belong to another by now: to one of a container, say, where its number stands for another thread
+ * than here.  Who frees a record takes the process out of it, and who claims one writes the thread before the process.  So a thread that is
+ * read before the process belongs to that process, or to an earlier one. */
+void bind_other(struct sched *s, uint32_t task, uint32_t core)
+{
+    struct usf_task *t = &s->tasks[task];
+    int32_t tid = t->tid;
+    if (is_bindable(s, t)) bind_place(s, task, core, tid);
+}
+
+void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task)
+{
+    struct usf_task *t = &s->tasks[task];
+    uint32_t core = atomic_load(&t->core);
+    atomic_store(&t->pinned, USF_PINNED_UNKNOWN);
+    if (atomic_load(&t->state) != USF_TASK_RUNNING || core >= s->h->nr_cores) return;  /* it is placed when it is next given a core */
+    if (task == me->task) bind_place(s, task, core, 0);
+    else bind_other(s, task, core);
+}
+
+/* ---- threads that run without a scheduling point --------------------------------------------------- */
+
+bool sched_watch_binding(struct sched *s, uint64_t astray[USF_MAX_CORES], bool (*may_place)(void *arg, uint32_t task), void *arg)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) {
+        uint64_t w = atomic_load(&s->cores[i].word);
+        uint32_t task = core_task(w);
+        bool is = core_state(w) == USF_CORE_RUNNING && !atomic_load(&s->tasks[task].parked) && !bind_is_placed(s, task, i)
+                  && (!may_place || may_place(arg, task));
+        /* Seen twice: it is not just on its way there. */
+        if (is && astray[i] == w) bind_other(s, task, i);
+        astray[i] = is ? w : 0;
+        any = any || is;
+    }
+    return any;
+}

@@ -58,6 +58,11 @@ const struct usf_option usf_options[] = {
      .help = "size OpenMP's default teams by the program's share of the cores, at each parallel region",
      .more = "Works with policies that give programs a share (equi, speedup, gang). 'auto': where OpenMP allows it, that is, after OMP_DYNAMIC=true or "
              "omp_set_dynamic. 'on': always. A program that assumes equal team sizes may then compute a different result."},
+    {.name = "affinity", .group = OPT_G_PLACEMENT, .env = USF_ENV_AFFINITY, .type = OPT_CHOICE, FIELD(affinity),
+     .flags = OPT_F_EXPORT, .arg = "KIND", .choices = "auto|hint|strict", .def = "auto",
+     .help = "whether a thread's affinity mask is a hint or a limit while threads wait for cores",
+     .more = "'hint': the policy prefers the CPUs of the mask. 'strict': the thread runs on these CPUs only. 'auto': a hint, but strict for a thread "
+             "bound to one CPU in a program that asks on which CPU a thread runs (sched_getcpu, restartable sequences)."},
     {.name = "thread-cache", .group = OPT_G_WAITING, .env = USF_ENV_THREAD_CACHE, .type = OPT_CHOICE, FIELD(thread_cache),
      .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "on",
      .help = "reuse ended threads for later calls of pthread_create"},

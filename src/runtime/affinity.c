@@ -1,4 +1,4 @@
-/* src/runtime/affinity.c - affinity calls are hints, nice values priorities.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/affinity.c - affinity calls are hints (or strict: percpu.c), nice values priorities.  SPDX-License-Identifier: Apache-2.0
  *
  * The scheduler decides where a thread runs; what the program asks for is checked by the kernel, kept, and
  * read back as it was set (USF paper, section 4.3.2). */
@@ -124,6 +124,7 @@ static void wish(struct rt_thread *me, uint32_t task, const struct os_cpuset *hi
     if (rt.sched.kernel || task == USF_NONE) return;
     sched_wish_of(&rt.sched, task, &w);
     sched_affinity_of(&rt.sched, hint, &w);
+    w.strict = sched_has_mask(&w) && rt_mask_is_strict(hint);
     sched_change_task(&rt.sched, &me->self, task, &w);
     sched_place_anew(&rt.sched, &me->self, task);
 }
@@ -218,6 +219,7 @@ static long call_setaffinity(struct gate_frame *f)
     rt_list_unlock();
     wish(me, changed, &hint);
     sched_crit_leave(&rt.sched, &me->self);
+    if (r == 0 && t == me && !rt.sched.kernel && rt_enter()) sched_move(&rt.sched, &me->self);
     return r;
 }
 

@@ -277,6 +277,12 @@ void rt_inherit_hint(struct rt_thread *t);                          /* the new t
 void rt_wish_at_birth(struct rt_thread *t);     /* ... once it is attached: its hint and nice value are what its task wishes */
 void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apart from now on */
 
+/* percpu.c */
+enum { RT_AFFINITY_AUTO = 0, RT_AFFINITY_HINT, RT_AFFINITY_STRICT };    /* option `affinity`; auto: strict where a program shows that it needs that */
+void rt_note_executable(char **envp);
+void rt_note_rseq(const struct gate_frame *f, long r);      /* a thread has registered restartable sequences, with this result */
+bool rt_mask_is_strict(const struct os_cpuset *mask);       /* of a thread: is it more than a hint? */
+
 /* births.c: who makes whom, for recordings */
 void rt_trace_birth(uintptr_t tls);         /* before a clone */
 void rt_trace_born(struct rt_thread *t);    /* the new thread: sched_self.maker, born */

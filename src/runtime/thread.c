@@ -146,6 +146,7 @@ static long call_exit(struct gate_frame *f)
 static long call_birth(struct gate_frame *f)
 {
     long r = rt_pass(f);
+    if (f->rax == __NR_rseq) rt_note_rseq(f, r);
     rt_enter();
     return r;
 }

@@ -23,6 +23,7 @@ static void apply(struct rt_thread *t)
         w.affinity = own->wish.affinity;
         w.affinity_id = own->wish.affinity_id;
         w.strict = own->wish.strict;
+        if (w.strict) __builtin_memset(w.mask, 0, sizeof w.mask);       /* the place's */
     }
     sched_change_task(&rt.sched, &t->self, t->self.task, &w);
 }

@@ -47,11 +47,21 @@ static bool has_mask(const struct usf_task *t)
 }
 
 /* The core that its thread is to be bound to; USF_NONE: its own mask is to hold.  A thread that the policy has on a core outside of
- * its mask is bound there: masks are hints. */
+ * its mask is bound there if the mask is a hint, and never if it is strict. */
 static uint32_t wanted(struct sched *s, const struct usf_task *t, uint32_t core)
 {
-    if (sched_is_bound(s)) return core;
-    return has_mask(t) && !has(t->mask, core) ? core : USF_NONE;
+    if (has_mask(t) && !has(t->mask, core)) return __atomic_load_n(&t->pol.strict, __ATOMIC_RELAXED) ? USF_NONE : core;
+    return sched_is_bound(s) ? core : USF_NONE;
+}
+
+/* Holds the scheduler lock. */
+bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core)
+{
+    const struct usf_task *t = &s->tasks[task];
+    uint64_t any = 0;
+    if (!has_mask(t) || has(t->mask, core)) return false;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= t->mask[w] & atomic_load(&s->h->idle[w]) & s->procs[t->proc].pol.cores[w];
+    return any != 0;
 }
 
 /* Of the instance's CPUs those that its process may use and that its own mask has; all that the process may use, if there are none. */

@@ -93,15 +93,16 @@ void core_settle_strict(struct sched *s, uint32_t task)
     struct sched_wish w;
     if (!s->tasks[task].pol.strict) return;
     sched_wish_of(s, task, &w);
-    if (!can_be(s, atomic_load(&s->tasks[task].proc), &w)) s->tasks[task].pol.strict = 0;
+    if (!can_be(s, atomic_load(&s->tasks[task].proc), &w)) __atomic_store_n(&s->tasks[task].pol.strict, 0, __ATOMIC_RELAXED);
 }
 
 /* holds the lock.  Its mask, or the cores of the place that it is to be in. */
 static void set_mask(struct sched *s, struct usf_task *t, const struct sched_wish *w)
 {
+    bool of_place = w->strict && !sched_has_mask(w);
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) {
-        uint64_t cores = w->strict ? 0 : w->mask[i];
-        for (uint32_t c = i * 64; w->strict && c < s->h->nr_cores && c < i * 64 + 64; c++)
+        uint64_t cores = w->mask[i];
+        for (uint32_t c = i * 64; of_place && c < s->h->nr_cores && c < i * 64 + 64; c++)
             if (is_there(&s->cores[c].pol, w)) cores |= 1ull << (c % 64);
         __atomic_store_n(&t->mask[i], cores, __ATOMIC_RELAXED);
     }
@@ -121,7 +122,7 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
         t->pol.deadline = w->deadline;
         t->pol.affinity = w->affinity;
         t->pol.affinity_id = w->affinity_id;
-        t->pol.strict = w->strict;
+        __atomic_store_n(&t->pol.strict, w->strict, __ATOMIC_RELAXED);
         set_mask(s, t, w);
         core_settle_strict(s, task);
         s->ops.proc_changed(&s->pol, atomic_load(&t->proc));

@@ -93,6 +93,8 @@ void core_arrive(struct sched *s, struct sched_self *me);
 
 /* bind.c.  Holds the scheduler lock, before it is released: who places the threads from now on? */
 void bind_choose(struct sched *s);
+/* The task runs on a core outside of its own mask, and one of that is idle. */
+bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core);
 /* Nobody waits, and has not for so long that the threads are to be unbound. */
 bool bind_is_over(struct sched *s, uint64_t now);
 /* Without the lock.  Is the task's thread, whose core that is, bound as it is to be?  Bind it so: the caller's own (tid 0), or another's,

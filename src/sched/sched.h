@@ -201,7 +201,14 @@ void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w);
 void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_wish *w);
 /* Has this process a core where the wish says?  A strict wish that cannot be is a mere one (sched_change_task). */
 bool sched_wish_can_be(struct sched *s, const struct sched_wish *w);
-/* The calling thread goes to where it may run, if it runs elsewhere. */
+/* Has it a mask of its own? */
+static inline bool sched_has_mask(const struct sched_wish *w)
+{
+    uint64_t any = 0;
+    for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= w->mask[i];
+    return any != 0;
+}
+/* The calling thread goes to where it may run, if it runs elsewhere; to a core of its mask, if one is idle. */
 void sched_move(struct sched *s, struct sched_self *me);
 /* The mask of a thread of this process in the kernel is not what it was, or is not to be. */
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task);

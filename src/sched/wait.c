@@ -325,6 +325,10 @@ void sched_move(struct sched *s, struct sched_self *me)
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (state_of(t) != USF_TASK_RUNNING) {      /* its core was taken unseen, or it was a guest: queue for one */
         core_place(s, me->task, USF_WHY_RETURN, &k);
+    } else if (bind_is_better_idle(s, me->task, core)) {
+        core_set_state(s, me->task, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
+        core_give(s, core, me->task, core_pick(s, core, CORE_ANY), &k);
+        core_place(s, me->task, USF_WHY_RETURN, &k);
     } else if (usf_may_run(&s->pol, me->task, core)) {
         core_leave(s, me, &k);
         core_arrive(s, me);     /* a late waker may have bound it elsewhere */

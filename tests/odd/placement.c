@@ -4,7 +4,9 @@
  *   pinned CPU N   another one sets its mask to that CPU and looks N times where it is; prints how often it was there
  *
  * Each line is answered by one. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <usf/usf.h>
 
 #define ROUNDS 40     /* each of the ordinary thread's takes a turn of all the hogs */
 
@@ -48,7 +49,7 @@ static int cpus(void)
 }
 
 static int nr_cpus;                     /* that the program may use */
-static void is_ordinary(void) { sched_yield(); CHECK(sched_getscheduler(0) == SCHED_OTHER && (!scheduled || cpus() == 1)); }
+static void is_ordinary(void) { sched_yield(); CHECK(sched_getscheduler(0) == SCHED_OTHER && (!scheduled || !usf_task_is_scheduled())); }
 static void is_real_time(int policy)
 { sched_yield(); CHECK((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == policy && cpus() >= nr_cpus); }
 

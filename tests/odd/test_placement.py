@@ -12,6 +12,7 @@ from instance import CPUS, Programs, main
 USF, PLACEMENT = os.environ["ODD_USF"], os.environ["ODD_PLACEMENT"]
 WINDOW, LOOKS = 0.3, 30
 JAIN = 0.95
+PINNED_LOOKS = 320
 
 
 def threads_of(pid):
@@ -160,6 +161,23 @@ class Placement(Programs):
                 os.kill(self.shown()["monitor_pid"], signal.SIGKILL)
             other.kill()
             self.soon(lambda: self.are_free(p), "a thread stays bound after a death")
+
+    # ---- masks that programs set ----
+
+    def test_pinned(self):
+        """The program asks where it runs: a thread that it binds to one CPU is there, whatever waits."""
+        for options in [], ["--affinity", "strict"]:
+            for threads in 0, 2 * len(CPUS):
+                self.take_another_instance()
+                p = self.computing(threads, *self.run_of(*options))
+                for cpu in CPUS:
+                    self.assertEqual(self.says(p, "pinned", cpu, PINNED_LOOKS), str(PINNED_LOOKS), (options, threads))
+
+    def test_hint(self):
+        """A mask that is a hint: kept where the policy has the thread on a core of it, which is idle here."""
+        p = self.computing(0, *self.run_of("--affinity", "hint"))
+        for cpu in CPUS:
+            self.assertEqual(self.says(p, "pinned", cpu, PINNED_LOOKS), str(PINNED_LOOKS))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,88 @@
+/* src/runtime/percpu.c - which affinity masks are more than hints.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A program that keeps data per CPU, and binds a thread to a CPU to work on that CPU's part, computes something else if the thread runs
+ * elsewhere.  Two things show such a program: its executable imports a function that says where a thread runs, or it registers
+ * restartable sequences (rseq) of its own.  The first one is looked for when a thread is first bound to one CPU, which few programs do. */
+#include <elf.h>
+
+#include "runtime/runtime.h"
+
+static const Elf64_Phdr *headers;       /* the executable's */
+static uint64_t nr_headers;
+static bool own_rseq;
+
+static uint64_t auxiliary(char **envp, uint64_t type)
+{
+    while (envp && *envp) envp++;
+    for (const Elf64_auxv_t *a = envp ? (const Elf64_auxv_t *)(envp + 1) : 0; a && a->a_type != AT_NULL; a++)
+        if (a->a_type == type) return a->a_un.a_val;
+    return 0;
+}
+
+void rt_note_executable(char **envp)
+{
+    nr_headers = auxiliary(envp, AT_PHNUM);
+    headers = (const Elf64_Phdr *)auxiliary(envp, AT_PHDR);
+}
+
+static bool same(const char *a, const char *b)
+{
+    while (*a && *a == *b) a++, b++;
+    return *a == *b;
+}
+
+/* What the dynamic linker has relocated in place is an address, what it has left alone is one relative to the executable's. */
+static const void *at(uintptr_t base, uint64_t where) { return (const void *)(where < base ? base + where : where); }
+
+/* Undefined symbols come before those of the hash table. */
+static bool imports(const Elf64_Dyn *d, uintptr_t base, const char *const *names, unsigned n)
+{
+    const Elf64_Sym *symbols = 0;
+    const char *strings = 0;
+    uint32_t count = 0;
+    for (; d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_SYMTAB) symbols = at(base, d->d_un.d_ptr);
+        if (d->d_tag == DT_STRTAB) strings = at(base, d->d_un.d_ptr);
+        if (d->d_tag == DT_GNU_HASH) count = ((const uint32_t *)at(base, d->d_un.d_ptr))[1];    /* its first symbol */
+        if (d->d_tag == DT_HASH) count = ((const uint32_t *)at(base, d->d_un.d_ptr))[1];        /* all of them */
+    }
+    for (uint32_t i = 1; symbols && strings && i < count; i++)
+        for (unsigned k = 0; k < n && symbols[i].st_shndx == SHN_UNDEF; k++)
+            if (same(strings + symbols[i].st_name, names[k])) return true;
+    return false;
+}
+
+static bool asks_where_it_runs(void)
+{
+    static const char *const names[] = {"sched_getcpu", "getcpu", "__rseq_offset"};
+    const Elf64_Phdr *dynamic = 0;
+    uintptr_t base = 0;
+    for (uint64_t i = 0; headers && i < nr_headers; i++) {
+        if (headers[i].p_type == PT_PHDR) base = (uintptr_t)headers - headers[i].p_vaddr;
+        if (headers[i].p_type == PT_DYNAMIC) dynamic = &headers[i];
+    }
+    return dynamic && imports((const Elf64_Dyn *)(base + dynamic->p_vaddr), base, names, sizeof names / sizeof *names);
+}
+
+static bool has_data_per_cpu(void)
+{
+    static _Atomic int known;   /* 0: not yet, 1: no, 2: yes */
+    if (own_rseq) return true;
+    if (!atomic_load(&known)) atomic_store(&known, asks_where_it_runs() ? 2 : 1);
+    return atomic_load(&known) == 2;
+}
+
+void rt_note_rseq(const struct gate_frame *f, long r)
+{
+    /* libc has registered its own for the first thread before this library began, and the kernel keeps one for a thread. */
+    if (r == 0 && f->rdx == 0 && os_gettid() == rt.pid) own_rseq = true;
+}
+
+bool rt_mask_is_strict(const struct os_cpuset *mask)
+{
+    switch (rt.settings.affinity) {
+    case RT_AFFINITY_STRICT: return true;
+    case RT_AFFINITY_AUTO: return os_cpu_count(mask) == 1 && has_data_per_cpu();
+    }
+    return false;
+}

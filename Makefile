@@ -9,6 +9,8 @@
 #                    those of crossbeam, parking_lot and rayon, stress-ng (downloads some 250 MB the first time)
 #   make numerics    numpy, torch, TensorFlow, JAX, ONNX Runtime, XGBoost, LightGBM and FFTW: are their results under usf the bare
 #                    ones, bit for bit: REPEATS=25 times in each of four processes (half an hour; downloads some 700 MB the first time)
+#   make survey      programs that people use, bare and under usf: results, CPU and wall time, into docs/survey.md (half an hour;
+#                    installs some 4 GB of packages, and does without those that cannot be had; ARGS="--only xz --big")
 #   make fuzz        AFL++ on all that reads foreign bytes, FUZZ_SECONDS=60 for each target
 #   make soak        kill participants: at every perturbation point, and 10,000 at random (KILLS=, MINUTES=, SEED=), after which
 #                    the others are to go on within MEDIAN=20 and P99=100 ms; fork beside everything that holds a lock, for
@@ -83,6 +85,11 @@ numerics: setup-build+numerics
 	@$(MAKE) --no-print-directory SETUP=0 usf $(BUILD)/numerics/ready
 	@USF=$(BUILD)/usf NUMERICS_PYTHON=$(BUILD)/numerics/bin/python tests/numerics/run.py --repeats $(REPEATS) --table $(BUILD)/numerics.md
 
+survey: setup-build
+	@VENV=$(BUILD)/survey-venv scripts/setup --partial survey
+	@$(MAKE) --no-print-directory SETUP=0 usf
+	@$(PYTHON) tests/survey/survey.py --build $(BUILD) $(ARGS); status=$$?; $(PYTHON) tests/survey/survey.py --build $(BUILD) --table; exit $$status
+
 fuzz: setup-build+fuzz $(BUILD)/build.ninja
 	@tests/fuzz/run.py --build $(BUILD) --seconds $(FUZZ_SECONDS)
 
@@ -117,4 +124,4 @@ package: setup-build+package
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all usf tests demo test check-fast conformance numerics fuzz soak bench workloads install package clean
+.PHONY: all usf tests demo test check-fast conformance numerics survey fuzz soak bench workloads install package clean

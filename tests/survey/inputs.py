@@ -63,7 +63,7 @@ def sql(rows):
 
 def ppm(width, height):
     w, h = int(width), int(height)
-    OUT.write(b"P6 %d %d 255\n" % (w, h))
+    OUT.write(b"P6\n%d %d\n255\n" % (w, h))
     for y in range(h):
         row = bytearray()
         for x in range(w):

@@ -315,7 +315,7 @@ static void *act(void *arg)
 int main(int argc, char **argv)
 {
     struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-    stress_start(argc, argv, 48);
+    stress_start(argc, argv, 24);
     find_components();
     sigemptyset(&sa.sa_mask);
     CHECK_EQ(sigaction(SIGUSR1, &sa, NULL), 0);

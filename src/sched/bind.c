@@ -137,6 +137,42 @@ void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task)
     else bind_other(s, task, core);
 }
 
+/* ---- threads that poll ----------------------------------------------------------------------------- */
+/* The kernel may have put two threads on one CPU that wait for each other for microseconds.  It would part them if they slept at once.
+ * One that polls keeps the other from running there, and both are there again after each wait.  So the one that is about to poll goes to
+ * a CPU where none of the instance's was seen, and may be moved again from there as before. */
+#define SPREAD_CYCLES 1000000u      /* some 300 us from one look to the next */
+
+static bool is_on(struct sched *s, uint32_t core, uint32_t cpu)
+{
+    return core_state(atomic_load_explicit(&s->cores[core].word, memory_order_relaxed)) == USF_CORE_RUNNING
+           && atomic_load_explicit(&s->cores[core].at, memory_order_relaxed) == cpu + 1;
+}
+
+void bind_spread(struct sched *s, struct sched_self *me, uint32_t core)
+{
+    uint32_t cpu = os_cpu(), others = 0;
+    uint64_t now = os_cycles();
+    struct usf_core *c = &s->cores[core];
+    struct os_cpuset free;
+    if (atomic_load_explicit(&c->at, memory_order_relaxed) != cpu + 1) atomic_store_explicit(&c->at, cpu + 1, memory_order_relaxed);
+    if (now - me->spread < SPREAD_CYCLES || me->task == USF_NONE || atomic_load(&s->tasks[me->task].pinned) != USF_NONE) return;
+    me->spread = now;
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) others += i != core && is_on(s, i, cpu);
+    if (!others) return;
+    own_mask(s, &s->tasks[me->task], &free);
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) {
+        uint32_t at = atomic_load_explicit(&s->cores[i].at, memory_order_relaxed);
+        if (at && is_on(s, i, at - 1) && at <= OS_CPUSET_WORDS * 64) free.w[(at - 1) / 64] &= ~(1ull << ((at - 1) % 64));
+    }
+    if (!os_cpu_count(&free)) return;
+    atomic_store(&s->tasks[me->task].pinned, USF_PINNED_UNKNOWN);
+    USF_POINT("sched.spread");
+    os_setaffinity(0, &free);
+    bind_release(s, me->task, 0);
+    atomic_store_explicit(&c->at, os_cpu() + 1, memory_order_relaxed);
+}
+
 /* ---- threads that run without a scheduling point --------------------------------------------------- */
 
 bool sched_watch_binding(struct sched *s, uint64_t astray[USF_MAX_CORES], bool (*may_place)(void *arg, uint32_t task), void *arg)

@@ -104,6 +104,9 @@ void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
 void bind_other(struct sched *s, uint32_t task, uint32_t core);
 void bind_release(struct sched *s, uint32_t task, int32_t tid);
 
+/* The calling thread is about to poll on this core: while the instance is UNBOUND it leaves a CPU that another of its threads is on. */
+void bind_spread(struct sched *s, struct sched_self *me, uint32_t core);
+
 /* Monitor: the core of a thread was taken that may be running, and does not know. */
 void watch_took_unseen(struct sched *s, uint32_t task);
 

@@ -11,6 +11,7 @@ uint64_t sched_spin_budget(struct sched *s, struct sched_self *me)
 {
     uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
     if (sched_core_is_wanted(s) || core >= s->h->nr_cores) return 0;
+    if (!sched_is_bound(s)) bind_spread(s, me, core);
     return estimate(&s->cores[core].poll_avg) <= s->h->poll_max_ns ? s->h->poll_max_ns : s->h->poll_max_ns / 8;
 }
 

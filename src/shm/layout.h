@@ -142,7 +142,7 @@ struct usf_core {
     _Atomic uint64_t word;      /* state | task << 8 | seq << 40 */
     _Atomic uint32_t poller;    /* task id + 1 of the thread that polls this idle core, 0 = none;
                                    USF_MAIL | task id + 1: dispatched here, the poller wakes it */
-    uint32_t reserved0;
+    _Atomic uint32_t at;        /* CPU + 1 that its thread was on when it last began to poll; estimate, relaxed */
     uint64_t busy_ns, idle_ns;
     _Atomic uint64_t progress;  /* bumped at each scheduling point on this core */
     _Atomic uint64_t poll_ns;   /* governor: how long to poll next time */
@@ -381,7 +381,7 @@ struct usf_header {
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
     F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
-    F(usf_core, word) F(usf_core, poller) F(usf_core, progress) \
+    F(usf_core, word) F(usf_core, poller) F(usf_core, at) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) \
     F(usf_core, lent_loan) F(usf_core, lent_since) F(usf_core, lent_word) F(usf_core, tail) \

@@ -12,7 +12,7 @@ from instance import CPUS, Programs, main
 USF, PLACEMENT = os.environ["ODD_USF"], os.environ["ODD_PLACEMENT"]
 WINDOW, LOOKS = 0.3, 30
 JAIN = 0.95
-PINNED_LOOKS = 320
+PINNED_LOOKS = 64
 
 
 def threads_of(pid):

@@ -173,12 +173,6 @@ class Placement(Programs):
                 for cpu in CPUS:
                     self.assertEqual(self.says(p, "pinned", cpu, PINNED_LOOKS), str(PINNED_LOOKS), (options, threads))
 
-    def test_hint(self):
-        """A mask that is a hint: kept where the policy has the thread on a core of it, which is idle here."""
-        p = self.computing(0, *self.run_of("--affinity", "hint"))
-        for cpu in CPUS:
-            self.assertEqual(self.says(p, "pinned", cpu, PINNED_LOOKS), str(PINNED_LOOKS))
-
 
 if __name__ == "__main__":
     main(600)

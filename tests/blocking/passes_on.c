@@ -1,44 +1,28 @@
-/* tests/blocking/passes_on.c - a thread that only hands data on is not kept on one CPU; others are.  SPDX-License-Identifier: Apache-2.0
+/* tests/blocking/passes_on.c - a thread that only hands data on becomes a guest; others do not.  SPDX-License-Identifier: Apache-2.0
  *
- * Calls only lend a core, which nobody wants.  Who talks to a `cat` that is not in the instance has to become a guest all the same, which
- * shows in the CPUs that the kernel lets it run on.  A worker that waits for its next job, and writes without waiting, has not; nor has
- * the child of a process that has slept and computed. */
+ * Calls only lend a core, which no other task wants.  A thread that talks to a `cat` outside the instance has to become a guest all the
+ * same.  A worker that waits for its next job, and writes without waiting, must not; nor must the child of a process that has slept
+ * and computed.  Another process looks at the records by `usf dump`; it is
+ * outside the instance, so that it disturbs nothing there. */
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ROUNDS 20000
-#define LOOK   64
-#define JOBS   300
+#define LOOKS  5
+#define TRIES  300
 #define SLEEPS 40
+#define WATCHED "is-watched"       /* the name of threads that are looked at */
 
-static unsigned bits(const char *hex)
-{
-    unsigned n = 0;
-    for (; *hex && *hex != '\n'; hex++) {
-        char digit[2] = {*hex, 0};
-        n += (unsigned)__builtin_popcountl(strtoul(digit, NULL, 16));
-    }
-    return n;
-}
-
-/* As the kernel has it: what sched_getaffinity says under usf is what the program has asked for. */
-static unsigned cpus(void)
-{
-    char text[4096] = "";
-    int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    const char *s = n > 0 ? strstr(text, "Cpus_allowed:\t") : NULL;
-    return s ? bits(s + 14) : 0;
-}
+static _Atomic int *enough;     /* shared with the child that is looked at */
 
 /* ---- hands data on ----------------------------------------------------------------------------- */
 
@@ -56,19 +40,15 @@ static int talk(void)
         execve("/bin/cat", argv, envp);
         _exit(127);
     }
+    prctl(PR_SET_NAME, WATCHED);
     close(to[0]);
     close(from[1]);
-    unsigned first = cpus(), most = 0;
-    int round;
-    for (round = 0; round < ROUNDS && most < 2; round++) {
+    while (!*enough)
         if (write(to[1], &c, 1) != 1 || read(from[0], &c, 1) != 1) return 1;
-        if (round % LOOK == LOOK - 1) most = cpus();
-    }
     close(to[1]);
     close(from[0]);
     waitpid(pid, NULL, 0);
-    printf("talks: CPUs: %u at first, %u after %d rounds\n", first, most, round);
-    return first == 1 && most > 1 ? 0 : 1;
+    return 0;
 }
 
 /* ---- waits for jobs ---------------------------------------------------------------------------- */
@@ -77,37 +57,36 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int job;
 
-static void *worker(void *most)
+static void *worker(void *arg)
 {
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    for (int done = 0; done < JOBS; done++) {
+    prctl(PR_SET_NAME, WATCHED);
+    for (int done = 0;; done++) {
         pthread_mutex_lock(&lock);
-        while (job <= done) pthread_cond_wait(&changed, &lock);
+        while (job >= 0 && job <= done) pthread_cond_wait(&changed, &lock);
+        bool over = job < 0;
         pthread_mutex_unlock(&lock);
+        if (over) break;
         for (int i = 0; i < 2; i++)
             if (write(fd, "x", 1) != 1) exit(1);
-        unsigned n = cpus();
-        if (n > *(unsigned *)most) *(unsigned *)most = n;
     }
     close(fd);
-    return NULL;
+    return arg;
 }
 
 static int work(void)
 {
     pthread_t th;
-    unsigned most = 0;
-    if (pthread_create(&th, NULL, worker, &most)) return 1;
-    for (int i = 0; i < JOBS; i++) {
-        usleep(1000);           /* it has slept before the next one comes */
+    if (pthread_create(&th, NULL, worker, NULL)) return 1;
+    for (bool over = false; !over;) {
+        usleep(1000);           /* it has slept before the next job comes */
         pthread_mutex_lock(&lock);
-        job++;
+        over = *enough;
+        job = over ? -1 : job + 1;
         pthread_cond_signal(&changed);
         pthread_mutex_unlock(&lock);
     }
-    pthread_join(th, NULL);
-    printf("works: CPUs: %u\n", most);
-    return most == 1 ? 0 : 1;
+    return pthread_join(th, NULL);
 }
 
 /* ---- begins anew ------------------------------------------------------------------------------- */
@@ -119,51 +98,95 @@ static uint64_t cpu_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static unsigned most_cpus(int rounds)
+static void look_at_files(void)
 {
-    unsigned most = 0;
-    for (int i = 0; i < rounds; i++) {
-        unsigned n = cpus();
-        if (n > most) most = n;
+    char text[4096];
+    while (!*enough) {
+        int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+        if (read(fd, text, sizeof text) < 0) exit(1);
+        close(fd);
     }
-    return most;
 }
 
 static int begin(void)
 {
     int status;
+    prctl(PR_SET_NAME, WATCHED);
     for (int i = 0; i < SLEEPS; i++) usleep(100);
     while (cpu_ms() < SLEEPS) { }
-    unsigned most = most_cpus(LOOK * 4);
     pid_t pid = fork();
-    if (pid == 0) {
-        unsigned n = most_cpus(LOOK * 4);
-        if (n != 1) printf("child: CPUs: %u\n", n);
-        fflush(stdout);
-        _exit(n != 1);
-    }
-    waitpid(pid, &status, 0);
-    printf("begins: CPUs: %u, child %d\n", most, status);
-    return most == 1 && status == 0 ? 0 : 1;
-}
-
-/* In a process of its own: one that has become a guest stays so for a while. */
-static int apart(int (*fn)(void))
-{
-    int status;
-    pid_t pid = fork();
-    if (pid == 0) exit(fn());
+    look_at_files();
+    if (pid == 0) _exit(0);
     return waitpid(pid, &status, 0) == pid && status == 0 ? 0 : 1;
 }
 
-int main(void)
+/* ---- who looks --------------------------------------------------------------------------------- */
+
+/* Is a thread of that name a guest?  Exits if that cannot be seen. */
+static bool any_guest(const char *name)
 {
-    cpu_set_t may;
+    char command[4200], line[1024];
+    bool guest = false, seen = false, watched = false;
+    snprintf(command, sizeof command, "%s dump -i %s", getenv("USF"), name);
+    FILE *f = popen(command, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        const char *s = strstr(line, ", guest ");
+        if (!strncmp(line, "task ", 5)) watched = strstr(line, WATCHED);
+        if (!s || !watched) continue;
+        seen = true;
+        if (s[8] != '0') guest = true;
+    }
+    if (!f || pclose(f) || !seen) {
+        printf("'%s' says nothing of guests\n", command);
+        exit(1);
+    }
+    return guest;
+}
+
+static int watch(const char *program, const char *what, bool wanted)
+{
+    char name[64], shared[16];
+    int status, looks = 0, fd = memfd_create("enough", 0);
+    bool guest = false;
+    if (fd < 0 || ftruncate(fd, sizeof *enough)) return 1;
+    enough = mmap(NULL, sizeof *enough, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (enough == MAP_FAILED) return 1;
+    snprintf(name, sizeof name, "test-passes-on-%d", (int)getpid());
+    snprintf(shared, sizeof shared, "%d", fd);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl(getenv("USF"), "usf", "run", "-i", name, "--", program, what, shared, (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0; i < TRIES && !*enough; i++) usleep(50000);      /* it says when it has begun */
+    *enough = 0;
+    while (!guest && looks++ < (wanted ? TRIES : LOOKS)) {
+        usleep(50000);
+        guest = any_guest(name);
+    }
+    *enough = 1;
+    bool ended = waitpid(pid, &status, 0) == pid && status == 0;
+    printf("%s: %s after %d looks%s\n", what, guest ? "a guest" : "no guest", looks, ended ? "" : ", and it has failed");
+    return guest == wanted && ended ? 0 : 1;
+}
+
+static int run(const char *what, int fd)
+{
+    enough = mmap(NULL, sizeof *enough, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (enough == MAP_FAILED) return 1;
+    close(fd);
+    for (*enough = 1; *enough;) usleep(10000);
+    return !strcmp(what, "talks") ? talk() : !strcmp(what, "works") ? work() : begin();
+}
+
+int main(int argc, char **argv)
+{
     alarm(100);
-    if (sched_getaffinity(0, sizeof may, &may) || CPU_COUNT(&may) < 2) {
-        fprintf(stderr, "needs two CPUs that it may use\n");
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc == 3) return run(argv[1], atoi(argv[2]));
+    if (!getenv("USF")) {
+        fprintf(stderr, "USF is not set\n");
         return 77;
     }
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    return apart(talk) | apart(work) | apart(begin);
+    return watch(argv[0], "talks", true) | watch(argv[0], "works", false) | watch(argv[0], "begins", false);
 }

@@ -149,6 +149,13 @@ static bool is_on(struct sched *s, uint32_t core, uint32_t cpu)
            && atomic_load_explicit(&s->cores[core].at, memory_order_relaxed) == cpu + 1;
 }
 
+static bool is_empty(const struct os_cpuset *set)
+{
+    uint64_t any = 0;
+    for (unsigned w = 0; w < OS_CPUSET_WORDS; w++) any |= set->w[w];
+    return !any;
+}
+
 void bind_spread(struct sched *s, struct sched_self *me, uint32_t core)
 {
     uint32_t cpu = os_cpu(), others = 0;
@@ -165,7 +172,7 @@ void bind_spread(struct sched *s, struct sched_self *me, uint32_t core)
         uint32_t at = atomic_load_explicit(&s->cores[i].at, memory_order_relaxed);
         if (at && is_on(s, i, at - 1) && at <= OS_CPUSET_WORDS * 64) free.w[(at - 1) / 64] &= ~(1ull << ((at - 1) % 64));
     }
-    if (!os_cpu_count(&free)) return;
+    if (is_empty(&free)) return;
     atomic_store(&s->tasks[me->task].pinned, USF_PINNED_UNKNOWN);
     USF_POINT("sched.spread");
     os_setaffinity(0, &free);

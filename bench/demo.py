@@ -114,15 +114,41 @@ def rate(series):
     return (series.bound, f"< {report.number(series.bound)}") if series.bound else (0.0, "-")
 
 
-def gain(title, settings, found):
-    """One line: at the setting where usf helps most, the speed of both."""
-    lines = []
+SLOWER = 0.95    # below that a program counts as slower
+
+
+def times(part):
+    return f"{part:.{0 if part > 9.95 else 1 if part > 1.95 else 2}f} times as fast"
+
+
+def compare(settings, found):
+    """[(usf over Linux, its text, label, the speeds' texts)] of the settings that both have a result or a bound for."""
+    rows = []
     for label, cell in settings:
         (linux, linux_text), (usf, usf_text) = (rate(found[label, name]) for name in PAIR)
-        if linux and found[label, "usf-coop"].median():
-            lines.append((usf / linux, f"  {title + ', ' + label:32s}{linux_text:>10s} -> {usf_text:>8s} {cell.unit:12s}"
-                                       f"{'> ' if '<' in linux_text else ''}{usf / linux:.{0 if usf > 9.95 * linux else 1}f} times as fast"))
-    return max(lines)[1] if lines else f"  {title}: no result"
+        if linux and usf and not ("<" in linux_text and "<" in usf_text):
+            mark = "> " if "<" in linux_text else "< " if "<" in usf_text else ""
+            rows.append((usf / linux, mark + times(usf / linux), label, f"{linux_text:>10s} -> {usf_text:>8s} {cell.unit}"))
+    return rows
+
+
+def gains(table):
+    """Lines for the end: each program where it gains most, and where it loses, if it does."""
+    lines, slower, count = [], 0, 0
+    for title, settings, found in table:
+        rows = compare(settings, found)
+        if not rows:
+            lines.append(f"  {title}: no result")
+            continue
+        _, text, label, speeds = max(rows)
+        lines.append(f"  {title + ', ' + label:30s}{speeds:36s}{text}")
+        least, text, label, _ = min(rows)
+        if least < SLOWER:
+            lines[-1] += f"   (at {label}: {text})"
+        slower += sum(part < SLOWER for part, *_ in rows)
+        count += len(rows)
+    lines.append(f"Slower by more than 5 % in {slower} of {count} settings; docs/performance.md says where and why.")
+    return lines
 
 
 def arguments():
@@ -149,7 +175,7 @@ def main():
           f"{os.getloadavg()[0]:.1f})")
     print(f"Speed in % of the best of each row; medians of {REPS} runs; a run of more than {CUT_S:.0f} s is cut and "
           "shown as '< x'.\n", flush=True)
-    table, gains, broken = [], [], 0
+    table, all_found, broken = [], [], 0
     for title, what, settings in rows(o):
         lacking = [w for _, cell in settings if (w := benches.lacks(o, cell))]
         if lacking:
@@ -161,7 +187,7 @@ def main():
                 broken += not series.median() or set(series.bad) != {"cut"}
                 print(f"{title} at {label} under usf run: {report.trouble(series)} {series.error}")
         table.append((title, settings, print_row(title, what, settings, found)))
-        gains.append(gain(title, settings, found))
+        all_found.append((title, settings, found))
     if not table:
         sys.exit("demo: nothing could be run")
     picture = os.path.join(args.build, "demo.png")
@@ -170,7 +196,7 @@ def main():
     if broken:
         print(f"{broken} cells failed under usf run (above).")
     print("What `usf run` gains, at the number of threads where it helps most (Linux -> usf run):")
-    print("\n".join(gains))
+    print("\n".join(gains(all_found)))
     return 1 if broken else 0
 
 

@@ -146,8 +146,8 @@ def run_once(series, usf, keep):
 
 
 def worth_repeating(series):
-    """Plain Linux that had to be cut once is not waited for again; of usf we want to know how often."""
-    return series.config.startswith("usf") or not (series.bad.get("cut") or series.bad.get("hang"))
+    """Plain Linux that had to be cut at first is not waited for again; of usf we want to know how often."""
+    return series.config.startswith("usf") or bool(series.rates) or not (series.bad.get("cut") or series.bad.get("hang"))
 
 
 class Progress:

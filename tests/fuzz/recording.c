@@ -25,7 +25,7 @@ void fuzz_one(const uint8_t *data, size_t size)
         const struct trace_thread *h = &t.thread[i];
         FUZZ_CHECK(h->program < t.nr_programs && (h->maker == USF_NONE || (h->maker < i && t.thread[h->maker].program == h->program)));
     }
-    FUZZ_CHECK(!trace_info(&t, nowhere) && !trace_text(&t, nowhere) && !trace_perfetto(&t, nowhere) && !trace_workload(&t, nowhere, "recording"));
+    FUZZ_CHECK(!trace_info(&t, false, nowhere) && !trace_info(&t, true, nowhere) && !trace_text(&t, nowhere) && !trace_perfetto(&t, nowhere) && !trace_workload(&t, nowhere, "recording"));
     trace_free(&t);
 }
 

@@ -13,10 +13,10 @@
 #define GUARD (64u << 10)
 #define TRIES 8
 
-/* Above where programs and their heaps begin (0x55... to 0x57...), below stacks and objects (0x7f...), and below where these
- * begin without a limit of the stack's size (0x2a..., upwards).  Sanitizers know this range as the program's. */
-#define LOWEST 0x5c0000000000ull
-#define PLACES (0x040000000000ull >> 12)
+/* Below stacks and objects as the kernel places them by default, with some 100 GiB to grow in between, and far above heaps (0x55...).
+ * Sanitizers know this range as the program's; ThreadSanitizer ends programs that have mappings below it. */
+#define LOWEST 0x7e8000000000ull
+#define PLACES (0x006000000000ull >> 12)
 
 static void *reserve(size_t len)
 {

@@ -21,8 +21,11 @@ static void *run(struct thread_rec *r)
     return result;
 }
 
+/* Also after main's pthread_exit, when the last thread runs the exit handlers: not with signals blocked. */
+static void restore_mask(const struct thread_rec *r) { pthread_sigmask(SIG_SETMASK, &r->last_mask, NULL); }
+
 /* The user's thread is over.  True: the worker is waiting for the next.  Signals stay blocked until then: nothing of
- * the user's may run on a thread that does not exist. */
+ * the user's may run on a thread that does not exist, nor on one whose thread-local storage has been reset. */
 static bool retire(struct thread_rec *r)
 {
     sigset_t all;
@@ -32,9 +35,11 @@ static bool retire(struct thread_rec *r)
     pthread_sigmask(SIG_SETMASK, &all, &r->last_mask);
     atomic_store(&r->state, REC_EXITING);
     /* Whoever saw RUNNING has counted itself in before it looked, see signals.c. */
-    if (atomic_load(&r->kills) == 0 && fresh_possible(r) && fresh_reset() && cache_publish(r))
+    bool kept = atomic_load(&r->kills) == 0 && fresh_possible(r);
+    if (kept && fresh_reset() && cache_publish(r))
         return true;
-    pthread_sigmask(SIG_SETMASK, &r->last_mask, NULL);
+    if (!kept || !cache_usable())
+        restore_mask(r);
     return false;
 }
 
@@ -61,9 +66,8 @@ void *worker_main(void *rec)
             return result;
         }
         if (!cache_next_job(r)) {
-            /* After main's pthread_exit the last thread runs the exit handlers: not with signals blocked. */
             if (!cache_usable())
-                pthread_sigmask(SIG_SETMASK, &r->last_mask, NULL);
+                restore_mask(r);
             cache_leave(r);
             return result;
         }

@@ -16,13 +16,14 @@ static bool read_path(char *to, uint64_t from)
 {
     static const char proc[4] = "/pro";
     uint32_t i = 0, word = 0;
+    __builtin_memset(to, 0, PATH_LEN);
     for (; i + 4 < PATH_LEN && sync_read((const uint32_t *)(from + i), &word); i += 4) {
         __builtin_memcpy(to + i, &word, 4);
         if (i == 0 && __builtin_memcmp(to, proc, 4)) return false;
         if ((word - 0x01010101u) & ~word & 0x80808080u) break;      /* its end is in there */
     }
-    to[i + 4 < PATH_LEN ? i + 4 : PATH_LEN - 1] = 0;
-    return i != 0;
+    to[PATH_LEN - 1] = 0;
+    return to[0] != 0;
 }
 
 static const char *after(const char *path, const char *with)
@@ -41,6 +42,15 @@ static const char *after_self(const char *path)
     return pid == (uint32_t)rt.pid && *path == '/' ? path + 1 : 0;
 }
 
+/* "/TID/comm": libc sets and asks for the name of a thread that the program holds, and learns nothing of others. */
+static bool is_name(const char *path)
+{
+    if (*path != '/' || path[1] < '1' || path[1] > '9') return false;
+    for (path++; *path >= '0' && *path <= '9'; path++) { }
+    path = after(path, "/comm");
+    return path && !*path;
+}
+
 enum look { NOTHING, NUMBER, LIST };        /* ... of its threads */
 
 static enum look looks_at(uint64_t path)
@@ -48,7 +58,7 @@ static enum look looks_at(uint64_t path)
     char text[PATH_LEN];
     const char *p = read_path(text, path) ? after(text, "/proc/") : 0, *end;
     if (!p || !(p = after_self(p))) return NOTHING;
-    if ((end = after(p, "task")) && (!*end || *end == '/')) return LIST;
+    if ((end = after(p, "task")) && (!*end || *end == '/')) return is_name(end) ? NOTHING : LIST;
     return ((end = after(p, "stat")) && !*end) || ((end = after(p, "status")) && !*end) ? NUMBER : NOTHING;
 }
 

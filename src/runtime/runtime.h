@@ -85,7 +85,8 @@ struct rt_thread {
     uint64_t deferred_info[16];
     uint64_t held_mask;             /* signals are held (sched_self.entering): the mask to restore */
     bool held;
-    void *stack;                    /* its own for the runtime's signal (stack.c); null: none */
+    void *stack;                    /* its alternate stack in the kernel (stack.c); null: none of ours */
+    stack_t user_stack;             /* the one that the program has set; size 0: none */
     struct rt_thread *next, *prev;  /* rt.threads */
 };
 
@@ -261,9 +262,10 @@ void rt_stacks_after_fork(const struct rt_thread *t);
 /* A signal's frame goes where its handler is to run: then the entry begins anew there.  Else these return. */
 void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc);
 void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const siginfo_t *info, const ucontext_t *uc);
-/* Of the runtime's stack the program is to see nothing.  True: it was there, and is to be shown to the kernel again. */
-bool rt_stack_hide(const struct rt_thread *t, ucontext_t *uc);
-void rt_stack_show(const struct rt_thread *t, ucontext_t *uc);
+/* Show the program's alternate stack in the context instead of the runtime's.  True if that was done: rt_stack_show() undoes it before
+ * sigreturn. */
+bool rt_stack_hide(struct rt_thread *t, ucontext_t *uc);
+void rt_stack_show(struct rt_thread *t, ucontext_t *uc);
 
 /* said.c */
 void rt_said_init(char **envp);             /* from now on a warning is told once in the whole `usf run` */

@@ -7,10 +7,10 @@
  *
  * The current stack is the program's.  A JIT or a collector may read it as data, it may be 300 bytes large, and the program
  * knows what runs there.  So:
- *   K1  The runtime's own signal, and faults that the program does not handle, use the alternate stack (SA_ONSTACK).  Each
- *       thread has one: the program's, else the runtime's own (stack.c).
- *   K2  Of the program's alternate stack the runtime's signal uses the kernel's frame alone, and that only for a moment: the
- *       entry moves to the runtime's stack before it does anything.  The frame fits, or the program's handlers would not.
+ *   K1  The runtime's own signal, and faults that the program does not handle, use the alternate stack (SA_ONSTACK).  In the kernel
+ *       that is the runtime's own stack of the thread (stack.c), whatever the program sets.
+ *   K2  The runtime's signal writes nothing on the program's alternate stack.  Exception: one that code has set which the gate does not
+ *       see (Go).  There the kernel's frame is for a moment: the entry moves to the runtime's stack before it does anything.
  *   K3  A handler of the program runs where it would bare: on the program's alternate stack if it has SA_ONSTACK and there is one,
  *       else below what it interrupts.  Where the kernel has put the frame elsewhere because of K1, the entry moves; not for a
  *       handler with SA_ONSTACK in code that the gate does not see, which takes the runtime's stack for its own (Go).
@@ -159,13 +159,15 @@ static void stop_here(struct rt_thread *t)
 static bool has_lost_its_value(const siginfo_t *info) { return info->si_code == SI_USER && info->si_pid == 0; }
 
 /* Look for a spin-wait, give way.  lost: the program's handler may come next, not the return. */
-static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost)
+static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_t below)
 {
     rt_find_spin(t, pc);
     if (t->self.task == USF_NONE) return;       /* the process has just been taken off */
     const struct usf_task *task = &rt.sched.tasks[t->self.task];
     bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
     if (rt.sched.kernel || !(taken || sched_is_due(&rt.sched, &t->self))) return;
+    /* It may wait for long: signals that end or stop the program are let in.  They need no frame. */
+    set_mask(below | ((atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~SYNCHRONOUS));
     t->self.entering = 1;
     sched_preempt(&rt.sched, &t->self);
     t->self.entering = 0;
@@ -182,7 +184,7 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     if (stop || lost) stop_here(t);
     if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
              && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter())
-        look_at_itself(t, (uintptr_t)*pc, lost);
+        look_at_itself(t, (uintptr_t)*pc, lost, *(const uint64_t *)&uc->uc_sigmask);
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
     end_in_crit(t, uc);
 }
@@ -216,25 +218,19 @@ static bool is_seen(const struct kernel_sigaction *a)
 static bool takes_our_stack(int sig, const struct kernel_sigaction *a) { return a->flags & SA_ONSTACK && !table.seen[sig]; }
 
 /* Signals that are let in late, when the handler of another is about to be called.  libc's request to cancel: its handler may unwind,
- * not through an entry whose pc in a springboard is not shown as the program's yet.  And on alternate stacks the runtime's own. */
+ * not through an entry whose pc in a springboard is not shown as the program's yet.  And the runtime's own, which an entry that is
+ * moved to an alternate stack has blocked. */
 static uint64_t late_signals(int sig, const struct kernel_sigaction *a)
 {
     uint64_t late = sig != CANCEL_SIGNAL ? 1ull << (CANCEL_SIGNAL - 1) : 0;
     return a->flags & SA_ONSTACK && sig != RT_SIGNAL ? late | 1ull << (RT_SIGNAL - 1) : late;
 }
 
-/* On a small stack of its own a handler is not to have the runtime's signal on top, which takes as much again as its own.  So it is
- * blocked while a handler runs that asks for such a stack, and let in here where there is none, or a large one. */
-#define LARGE_STACK (32u << 10)
-static bool on_small_stack(const ucontext_t *uc)
-{ return uc->uc_stack.ss_size && uc->uc_stack.ss_size < LARGE_STACK; }
-
 static uint64_t let_in_late(int sig, const struct kernel_sigaction *a, const ucontext_t *uc)
 {
     /* Programs cannot block libc's: if that is blocked below, an entry has done it, which this handler may jump out of. */
     const uint64_t own = 1ull << (RT_SIGNAL - 1), below = *(const uint64_t *)&uc->uc_sigmask & own;
     uint64_t late = late_signals(sig, a) & ~(a->mask | below);
-    if (on_small_stack(uc)) late &= ~own;
     if (late) usf_syscall(__NR_rt_sigprocmask, SIG_UNBLOCK, &late, 0, 8);
     return late;
 }

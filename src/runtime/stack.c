@@ -3,8 +3,9 @@
  * Bare, a thread gets no signal that its program does not know of, so any stack may be current when ours comes: one that a JIT or
  * a collector looks at, one without room for a signal frame.  The rules are at the head of signals.c.
  *
- * The kernel has one alternate stack per thread.  While the program has not set one, it is the runtime's own stack of that
- * thread; the program does not see that: sigaltstack() and the context that a handler gets show none.
+ * The kernel has one alternate stack per thread.  It is the runtime's, always.  The one that the program sets is kept in user_stack, and
+ * nothing is written there but frames of the program's handlers: it may be too small for ours, and a program that gets no
+ * signals may have freed it.  The program does not see that: sigaltstack() and the context that a handler gets show its own.
  *
  * An entry is moved by copying its frame to another stack and beginning it anew there.  Nothing else knows the frame at that
  * time: only signals that came at the same moment, and those are blocked (signals.c). */
@@ -17,6 +18,7 @@
 #define STACK_SIZE (64u << 10)
 #define CHUNK      64u          /* stacks mapped at a time; no page of theirs is real before it is touched */
 #define AUTODISARM (1u << 31)
+#define LEAST_SIZE 2048u        /* MINSIGSTKSZ of the kernel */
 
 static struct {
     char *base;
@@ -62,29 +64,34 @@ static long set_alternate(void *stack, stack_t *was)
     return usf_syscall(__NR_sigaltstack, &s, was);
 }
 
-/* A child of fork has its thread's already.  A handler on the program's own stack keeps that (EPERM). */
+static void drop(struct rt_thread *t)
+{
+    uint64_t bit, *used = bit_of(t->stack, &bit);
+    if (used) *used &= ~bit;
+    t->stack = 0;
+}
+
+/* A child of fork has its thread's already.  A thread that is on its program's alternate stack cannot have ours (EPERM). */
 void rt_stack_take(struct rt_thread *t)
 {
     stack_t was;
     if (t->stack) return;
     rt_list_lock();
     t->stack = take();
+    if (t->stack && set_alternate(t->stack, &was)) drop(t);
     rt_list_unlock();
-    if (t->stack && set_alternate(t->stack, &was) == 0 && !(was.ss_flags & SS_DISABLE)) usf_syscall(__NR_sigaltstack, &was, 0);
+    if (t->stack && !(was.ss_flags & SS_DISABLE)) t->user_stack = was;
 }
 
 /* At the thread's end, with signals blocked: it needs no alternate stack any more, its program's neither. */
 void rt_stack_give(struct rt_thread *t)
 {
-    uint64_t bit, *used;
     if (!t->stack) return;
     set_alternate(0, 0);
     sched_crit_enter(&t->self);
     rt_list_lock();
-    used = bit_of(t->stack, &bit);
-    if (used) *used &= ~bit;
+    drop(t);
     rt_list_unlock();
-    t->stack = 0;
     sched_crit_leave(&rt.sched, &t->self);
 }
 
@@ -97,30 +104,55 @@ void rt_stacks_after_fork(const struct rt_thread *t)
 
 /* ---- what the program sees ---------------------------------------------------------------------- */
 
-static void show_none(stack_t *s) { *s = (stack_t){.ss_flags = SS_DISABLE}; }
+static bool user_has(const struct rt_thread *t, uintptr_t sp)
+{
+    const stack_t *u = &t->user_stack;
+    return !((uint32_t)u->ss_flags & AUTODISARM) && sp - (uintptr_t)u->ss_sp - 1 < u->ss_size;
+}
+
+static stack_t user_stack(const struct rt_thread *t)
+{ return t->user_stack.ss_size ? t->user_stack : (stack_t){.ss_flags = SS_DISABLE}; }
+
+/* As the kernel does it. */
+static long set_user(struct rt_thread *t, const stack_t *want, uintptr_t sp)
+{
+    uint32_t mode = (uint32_t)want->ss_flags & ~AUTODISARM;
+    if (user_has(t, sp)) return -EPERM;
+    if (mode != SS_DISABLE && mode != SS_ONSTACK && mode) return -EINVAL;
+    if (mode != SS_DISABLE && want->ss_size < LEAST_SIZE) return -ENOMEM;
+    t->user_stack = mode == SS_DISABLE ? (stack_t){0} : *want;
+    t->user_stack.ss_flags = (int)((uint32_t)want->ss_flags & AUTODISARM);
+    return 0;
+}
 
 static long call_sigaltstack(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    stack_t want, own = {.ss_sp = t->stack, .ss_size = STACK_SIZE}, *old = (stack_t *)f->rsi;
+    stack_t want, now;
     if (!t->stack || !rt_has_own_self()) return rt_pass(f);
-    bool set = f->rdi != 0;
-    if (set && !rt_copy_words(&want, (const void *)f->rdi, sizeof want)) return -EFAULT;
-    bool none = set && ((uint32_t)want.ss_flags & ~AUTODISARM) == SS_DISABLE;
-    long r = usf_syscall(__NR_sigaltstack, none ? &own : set ? &want : 0, old);
-    if (r == 0 && old && old->ss_sp == t->stack) show_none(old);
+    if (f->rdi && !rt_copy_words(&want, (const void *)f->rdi, sizeof want)) return -EFAULT;
+    now = user_stack(t);
+    if (user_has(t, f->rsp)) now.ss_flags |= SS_ONSTACK;
+    long r = f->rdi ? set_user(t, &want, f->rsp) : 0;
+    if (r == 0 && f->rsi) r = usf_syscall(__NR_sigaltstack, 0, f->rsi);     /* the kernel knows whether it can be written */
+    if (r == 0 && f->rsi) __builtin_memcpy((void *)f->rsi, &now, sizeof now);
     return r;
 }
 
-bool rt_stack_hide(const struct rt_thread *t, ucontext_t *uc)
+bool rt_stack_hide(struct rt_thread *t, ucontext_t *uc)
 {
     if (!t->stack || uc->uc_stack.ss_sp != t->stack) return false;
-    show_none(&uc->uc_stack);
+    uc->uc_stack = user_stack(t);
+    if ((uint32_t)t->user_stack.ss_flags & AUTODISARM) t->user_stack = (stack_t){0};
     return true;
 }
 
-void rt_stack_show(const struct rt_thread *t, ucontext_t *uc)
-{ uc->uc_stack = (stack_t){.ss_sp = t->stack, .ss_size = STACK_SIZE}; }
+/* The return from the signal sets the stack that the context names. */
+void rt_stack_show(struct rt_thread *t, ucontext_t *uc)
+{
+    set_user(t, &uc->uc_stack, (uintptr_t)uc->uc_mcontext.gregs[REG_RSP]);
+    uc->uc_stack = (stack_t){.ss_sp = t->stack, .ss_size = STACK_SIZE};
+}
 
 /* ---- moving an entry ---------------------------------------------------------------------------- */
 
@@ -158,8 +190,8 @@ static void enter_below(uintptr_t top, int sig, const siginfo_t *info, const uco
     __builtin_unreachable();
 }
 
-/* From the program's alternate stack, or from whatever stack was current where there is none.  The program's is out of use
- * meanwhile: a fault here would have its frame at the top of it, over what may be there.  The return from the signal puts it back. */
+/* From an alternate stack that was set behind our back (Go does), which is out of use meanwhile: a fault here would have its frame at
+ * the top of it, over what may be there.  The return from the signal puts it back. */
 void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc)
 {
     if (!t->stack) return;
@@ -172,8 +204,13 @@ void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const s
 {
     uintptr_t here = (uintptr_t)uc, sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
     uintptr_t base = (uintptr_t)uc->uc_stack.ss_sp, size = uc->uc_stack.ss_size;
-    bool move = is_own(t, here) ? !is_own(t, sp) : !on_stack && here - base < size && sp - base >= size;
-    if (move) enter_below(sp - RED_ZONE, sig, info, uc);
+    const stack_t *user = &t->user_stack;
+    if (is_own(t, here) && !is_own(t, sp)) {
+        bool to_top = on_stack && user->ss_size && !user_has(t, sp);
+        enter_below(to_top ? (uintptr_t)user->ss_sp + user->ss_size : sp - RED_ZONE, sig, info, uc);
+    } else if (!is_own(t, here) && !on_stack && here - base < size && sp - base >= size) {
+        enter_below(sp - RED_ZONE, sig, info, uc);      /* one that was set behind our back */
+    }
 }
 
 void rt_install_stack(void) { usf_gate_handlers[__NR_sigaltstack] = call_sigaltstack; }

@@ -127,11 +127,9 @@ static long call_exit(struct gate_frame *f)
     if (rt_vforked() || !rt_has_own_self()) return rt_pass(f);
     threads_before_exit();
     bool attached = t->state == RT_ATTACHED;
-    if (attached) {
-        rt_block_signals(~(1ull << (SETXID_SIGNAL - 1)));       /* nothing of the program runs any more */
-        rt_list_remove(t);
-        rt_stack_give(t);
-    }
+    if (attached || t->stack) rt_block_signals(~(1ull << (SETXID_SIGNAL - 1)));     /* nothing of the program runs any more */
+    if (attached) rt_list_remove(t);
+    rt_stack_give(t);
     t->state = RT_ALONE;    /* whatever it would be by now */
     if (rt.on && attached) sched_detach(&rt.sched, &t->self, true);
     rt_end_apart(t);

@@ -9,6 +9,7 @@
  *   disarm     ... one with SS_AUTODISARM
  *   urgent     as `large`, with a handler for the runtime's own signal, too
  *   plain      as `urgent`, with handlers that do not ask for the stack
+ *   stale      it has set one, gets no signals, and uses that memory for its data meanwhile
  *
  * Handlers run where they would bare: on the alternate stack if they ask for it and there is one, else below what they interrupt.
  * sigaltstack() says what the program has set. */
@@ -34,6 +35,7 @@ static const struct mode modes[] = {
     { "disarm", LARGE, SA_ONSTACK, (int)SS_AUTODISARM, false },
     { "urgent", LARGE, SA_ONSTACK, 0, true },
     { "plain", LARGE, 0, 0, true },
+    { "stale", LARGE, 0, 0, false },
 };
 static const struct mode *mode;
 static _Atomic int handled, trapped, running;
@@ -142,6 +144,24 @@ static void drop_stack(void)
     CHECK_EQ(was.ss_size, 0);
 }
 
+static void stale(void)
+{
+    stack_t st = {0};
+    CHECK((data = (char *)malloc(DATA + STACK)) != NULL);
+    st.ss_sp = data;
+    st.ss_size = DATA;
+    CHECK_EQ(sigaltstack(&st, NULL), 0);
+    memset(data, 0x5a, DATA + STACK);
+    for (long r = 0; r < rounds; r++) {
+        work(8000000);
+        for (const char *p = data; p < data + DATA + STACK; p++)
+            CHECK_EQ(*p, 0x5a);
+    }
+    st.ss_flags = SS_DISABLE;
+    CHECK_EQ(sigaltstack(&st, NULL), 0);
+    free(data);
+}
+
 static void look_at_data(const char *top)
 {
     for (const char *p = data; p < top - RED - STACK; p++)
@@ -151,6 +171,11 @@ static void look_at_data(const char *top)
 static void *body(void *arg)
 {
     char *top;
+    if (!strcmp(mode->name, "stale")) {
+        stale();
+        running--;
+        return arg;
+    }
     set_stack();
     CHECK((data = (char *)malloc(DATA + STACK)) != NULL);
     memset(data, 0x5a, DATA + STACK);
@@ -192,6 +217,8 @@ int main(int argc, char **argv)
         CHECK_EQ(pthread_create(&th[i], NULL, body, NULL), 0);
     for (int i = 0; i < threads; i++)
         CHECK_EQ(pthread_join(th[i], NULL), 0);
+    if (!strcmp(mode->name, "stale"))
+        return 0;
     CHECK_EQ(trapped, mode->size ? threads * rounds : 0);
     CHECK_EQ(handled, threads * rounds + threads * (mode->urgent ? rounds : rounds / 2));
     return 0;

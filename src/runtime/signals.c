@@ -167,12 +167,16 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
     bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
     if (rt.sched.kernel || !(taken || sched_is_due(&rt.sched, &t->self))) return;
     /* It may wait for long: signals that end or stop the program are let in.  They need no frame. */
-    set_mask(below | ((atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~SYNCHRONOUS));
+    uint64_t entered = set_mask(below | ((atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~SYNCHRONOUS));
     t->self.entering = 1;
     sched_preempt(&rt.sched, &t->self);
     t->self.entering = 0;
-    if (lost) let_go(t);
-    else t->held = false;
+    if (!lost) {
+        t->held = false;
+        return;
+    }
+    let_go(t);
+    set_mask(entered);
 }
 
 /* The runtime's own signal. */

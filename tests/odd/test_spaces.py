@@ -270,7 +270,7 @@ class Together(Spaces):
         name = self.in_force()
         self.assertEqual(self.set_policy("coop").code, 0)
         tool = shlex.quote(FILES["usf"])
-        script = "%s run true && echo up && read x; %s policy set coop && echo again && sleep 100" % (tool, tool)
+        script = "%s run true && echo up && read x; %s policy set coop >/dev/null && echo again && sleep 100" % (tool, tool)
         box = self.up("sh", "-c", script, where=where, stdin=subprocess.PIPE)
         os.unlink(theirs)
         watchmen = self.watchmen_of(box)

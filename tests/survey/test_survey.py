@@ -114,6 +114,7 @@ class Runner(unittest.TestCase):
         p.send_signal(signal.SIGKILL)
         p.wait()
         p.stdout.close()
+        end = time.monotonic() + 60
         while self.left(mark) and time.monotonic() < end:
             time.sleep(0.02)
         self.assertEqual(self.left(mark), [])

@@ -93,8 +93,7 @@ int policy_set(int argc, char **argv, bool machine)
     char before[sizeof m.h->policy] = "";
     int code = policy_words(&w, argc, argv);
     if (code >= 0) return code;
-    if (w.nr != 1) return cli_usage("usf policy set takes a policy: the name of a built-in one or of the object that the instance was made with, or "
-                                    "that one's path");
+    if (w.nr != 1) return cli_usage("'usf policy set' needs a built-in policy's name, or the shared object that the instance was created with");
     if (!open_used(w.args.config.s.instance, &m)) return CLI_FAILED;
     const char *word = w.word[0];
     memcpy(before, m.h->policy, sizeof before - 1);

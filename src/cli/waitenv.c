@@ -52,7 +52,7 @@ void export_wait_policies(void)
     for (unsigned i = 0; i < NR_POLICIES; i++) leave[i] = set_by_user(&policies[i]);
     for (unsigned i = 0; i < NR_POLICIES; i++) {
         if (leave[i]) {
-            usf_say("%s is left alone: it or a rival is set", policies[i].name);
+            usf_say("%s is not changed: it, or a variable that competes with it, is already set", policies[i].name);
             continue;
         }
         setenv(policies[i].name, policies[i].value, 1);

@@ -1,8 +1,8 @@
 /* src/policy/linux.c - let the kernel schedule.  SPDX-License-Identifier: Apache-2.0
  *
  * Of usf only the spin-waits remain in force: each round of one gives the CPU away with the kernel's
- * own sched_yield.  This is what people do by hand to the barriers of their libraries, the fallback
- * where nothing else may be done, and the control of every benchmark.  There is nothing to decide. */
+ * own sched_yield.  Users often patch the barriers of their libraries this way.  This policy is the
+ * fallback where nothing else is allowed, and the baseline of the benchmarks.  There is nothing to decide. */
 #include <usf/policy.h>
 #include "policy/policy.h"
 

@@ -173,7 +173,7 @@ bool rt_fd_has_timeout(int fd, int name);           /* SO_RCVTIMEO, SO_SNDTIMEO 
 bool rt_fd_is_ready(int fd, short events);          /* poll says so, without waiting */
 /* turns.c: a call that waits for `events` on its first argument, while others wait for the core */
 long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events);
-/* The call's result says that what it asks for is not there yet.  _not_yet: after each such call; many in a row are a yield hint.
+/* True if the result means "not ready" (EAGAIN, EEXIST, or 0 from a poll).  _not_yet: after each such call; many in a row are a yield hint.
  * Returns r. */
 bool rt_says_not_yet(long r);
 long rt_not_yet(struct rt_thread *t, long r);
@@ -259,7 +259,7 @@ void rt_install_stack(void);
 void rt_stack_take(struct rt_thread *t);
 void rt_stack_give(struct rt_thread *t);
 void rt_stacks_after_fork(const struct rt_thread *t);
-/* A signal's frame goes where its handler is to run: then the entry begins anew there.  Else these return. */
+/* Move the signal frame to the handler's stack and restart the entry there.  Return if the frame is already in place. */
 void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc);
 void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const siginfo_t *info, const ucontext_t *uc);
 /* Show the program's alternate stack in the context instead of the runtime's.  True if that was done: rt_stack_show() undoes it before
@@ -283,7 +283,7 @@ void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apar
 enum { RT_AFFINITY_AUTO = 0, RT_AFFINITY_HINT, RT_AFFINITY_STRICT };    /* option `affinity`; auto: strict where a program shows that it needs that */
 void rt_note_executable(char **envp);
 void rt_note_rseq(const struct gate_frame *f, long r);      /* a thread has registered restartable sequences, with this result */
-bool rt_mask_is_strict(const struct os_cpuset *mask);       /* of a thread: is it more than a hint? */
+bool rt_mask_is_strict(const struct os_cpuset *mask);       /* true if this affinity mask must be obeyed */
 
 /* births.c: who makes whom, for recordings */
 void rt_trace_birth(uintptr_t tls);         /* before a clone */

@@ -55,7 +55,7 @@ static void set_chunk(struct rt_spin *w, uint64_t now)
     else if (took > 2 * CHUNK && w->chunk > SPIN_FREE_ROUNDS) w->chunk /= 2;
 }
 
-/* Is it to give way, if others wait? */
+/* True if the thread must yield when tasks wait. */
 static bool is_over(struct rt_spin *w, uint64_t now)
 {
     if (!w->is_long && now - w->began > PATIENCE) {

@@ -64,7 +64,7 @@ bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core)
     return any != 0;
 }
 
-/* Of the instance's CPUs those that its process may use and that its own mask has; all that the process may use, if there are none. */
+/* The instance's CPUs in both the process's and the thread's mask; if none, those of the process. */
 static void own_mask(struct sched *s, const struct usf_task *t, struct os_cpuset *cpus)
 {
     uint32_t proc = atomic_load_explicit(&((struct usf_task *)t)->proc, memory_order_relaxed), n = 0;

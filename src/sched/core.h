@@ -95,10 +95,10 @@ void core_arrive(struct sched *s, struct sched_self *me);
 void bind_choose(struct sched *s);
 /* The task runs on a core outside of its own mask, and one of that is idle. */
 bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core);
-/* Nobody waits, and has not for so long that the threads are to be unbound. */
+/* True if no task was READY for UNBIND_NS: the caller unbinds the threads. */
 bool bind_is_over(struct sched *s, uint64_t now);
-/* Without the lock.  Is the task's thread, whose core that is, bound as it is to be?  Bind it so: the caller's own (tid 0), or another's,
- * if this process may.  bind_release: to its own mask, whatever the mode. */
+/* Without the lock.  Check the binding of the task's thread, which owns the core; correct it if it is wrong.  _place: tid 0 is the calling
+ * thread; another process's thread only with permission.  _release: restore the thread's own mask, whatever the mode. */
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core);
 void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
 void bind_other(struct sched *s, uint32_t task, uint32_t core);

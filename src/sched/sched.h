@@ -211,7 +211,7 @@ static inline bool sched_has_mask(const struct sched_wish *w)
 }
 /* The calling thread goes to where it may run, if it runs elsewhere; to a core of its mask, if one is idle. */
 void sched_move(struct sched *s, struct sched_self *me);
-/* The mask of a thread of this process in the kernel is not what it was, or is not to be. */
+/* Call after the thread's kernel mask has changed, or when it must change.  The thread belongs to this process. */
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task);
 /* The mask and the wish that a set of CPUs comes to: one core, or a cache or node that has them all; else none. */
 struct os_cpuset;

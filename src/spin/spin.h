@@ -80,7 +80,7 @@ struct spin_rounds {
     uint32_t entered;           /* the runtime has been entered in this wait */
 };
 extern __thread struct spin_rounds usf_spin_rounds __attribute__((tls_model("initial-exec")));
-/* `left` at the beginning of each wait, for stubs that are built from now on. */
+/* Initial value of `left`; stubs built later use it. */
 extern uint32_t usf_spin_free_rounds;
 #define SPIN_FREE_ROUNDS 16u
 

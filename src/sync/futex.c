@@ -164,10 +164,10 @@ static void spin(struct sync *y, struct sync_self *me, struct sync_waiter *w, ui
     if (budget) sched_spun(y->sched, me->sched, woken ? os_now() - start : UINT64_MAX);
 }
 
-/* Two threads at a lock whose sections take nanoseconds would wake each other for each section.  The kernel takes some 10 us to bring a
- * sleeper back, and meanwhile the other thread has the lock to itself a thousand times.  So a thread whose waits for locks are short, and come
+/* Two threads at a lock whose sections take nanoseconds would wake each other for each section.  Under Linux a wake-up takes
+ * about 10 us, so the lock's holder takes the lock many times in between.  So a thread whose waits for locks are short, and come
  * right one after the other, goes on later, unless its core is wanted.  It touches neither the lock nor its entry meanwhile.  A lock of three
- * states (glibc's, Rust's) holds 2 while it is waited for; to a thread that waits for anything else, a wake-up is a message. */
+ * states (glibc's, Rust's) holds 2 while it is waited for.  Other futex waits are never delayed: the wake-up may carry work. */
 #define LOCK_WAITED_FOR 2u
 #define HOT_CYCLES      20000u      /* a wait, and the time before it, that are short */
 #define HOT_WAITS       3u          /* in a row, before the first delay */

@@ -51,7 +51,7 @@ void threads_no_room(void);
 
 /* May there be threads that the kernel lists although they have ended, kept or still to be joined?  As the next two, for the gate. */
 bool threads_may_be_kept(void);
-/* Tell all of these to end, and write down who they are: their number, at most max.  Async-signal-safe, takes no lock. */
+/* Ask all kept threads to end; store up to max thread ids and return their number.  Async-signal-safe, takes no lock. */
 unsigned threads_let_go(int32_t *tids, unsigned max);
 /* The program follows its threads by their ids: from now on all of them really end. */
 void threads_are_watched(void);

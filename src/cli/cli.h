@@ -30,6 +30,7 @@ struct cli_command {
     const char *more;       /* a paragraph for 'usf help NAME' and the man page; or null */
     const struct cli_verb *verbs;   /* ends with a null name; or null */
     const char *options;    /* rows of the option table that it takes: "*", or names with blanks between */
+    const char *instance_help;      /* what --instance means to this command; null: as in the option table */
     const struct cli_flag *flags;   /* ends with a null name; or null */
     const struct cli_flag *verb_flags;  /* those that the verbs parse themselves, for the help; or null */
     bool hidden;
@@ -74,7 +75,9 @@ void help_overview(void);
 void help_command(const struct cli_command *c);
 extern const char *const option_groups[OPT_NR_GROUPS];          /* their titles */
 extern const uint8_t option_group_order[OPT_NR_GROUPS];
-void option_range(const struct usf_option *o, char *buf, size_t cap);  /* " (1ms to 10s, default 20ms)", or "" */
+/* The option's text in the help of this command, and its range: " (1ms to 10s, default 20ms)", or "". */
+const char *option_help(const struct cli_command *c, const struct usf_option *o);
+void option_range(const struct cli_command *c, const struct usf_option *o, char *buf, size_t cap);
 void man_overview(void);                            /* usf.1, roff */
 void man_command(const struct cli_command *c);      /* usf-COMMAND.1 */
 bool help_completion(const char *shell);            /* false: bash, zsh and fish are known */

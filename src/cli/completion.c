@@ -11,7 +11,7 @@ static void each(const struct cli_command *c, void (*f)(const struct cli_command
     for (unsigned i = 0; i < usf_nr_options; i++) {
         const struct usf_option *o = &usf_options[i];
         if (cli_takes_option(c, o->name))
-            f(c, &(struct row){o->name, o->help, o->arg, o->choices, o->letter, o->flags & OPT_F_BARE});
+            f(c, &(struct row){o->name, option_help(c, o), o->arg, o->choices, o->letter, o->flags & OPT_F_BARE});
     }
     const struct cli_flag *const lists[] = {c->flags, c->verb_flags};
     for (unsigned k = 0; k < 2; k++)
@@ -96,18 +96,21 @@ static void bash(void)
         puts("' ;;");
     }
     puts("  esac\n"
-         "  # behind the first word that is no option stands the command line of a program\n"
-         "  if [ \"$command\" = run ] || [ \"$command\" = trace ]; then\n"
+         "  # the command line of a program begins at the first word that is no option, or behind --\n"
+         "  if [ \"$command\" = run ] || { [ \"$command\" = trace ] && [[ ${COMP_WORDS[2]} != @(info|convert) ]]; }; then\n"
+         "    local program=\n"
          "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
          "      case ${COMP_WORDS[i]} in\n"
-         "        --) ((i++)); break ;;\n"
+         "        --) ((i++)); program=1; break ;;\n"
          "        =) ((i++)) ;;\n"
          "        -*) [[ \"$valued \" == *\" ${COMP_WORDS[i]} \"* ]] && [ \"${COMP_WORDS[i+1]}\" != = ] && ((i++)) ;;\n"
-         "        *) break ;;\n"
+         "        *) program=1; break ;;\n"
          "      esac\n"
          "    done\n"
-         "    if [ \"$i\" -lt \"$COMP_CWORD\" ]; then\n"
-         "      if declare -F _command_offset >/dev/null; then _command_offset $i; else _usf_files; fi\n"
+         "    if [ \"$program\" ]; then\n"
+         "      if declare -F _command_offset >/dev/null; then _command_offset $i\n"
+         "      elif [ \"$i\" = \"$COMP_CWORD\" ]; then COMPREPLY=($(compgen -c -- \"$word\"))\n"
+         "      else _usf_files; fi\n"
          "      return\n"
          "    fi\n"
          "  fi\n"
@@ -117,6 +120,9 @@ static void bash(void)
     puts("    policy:info|policy:check|policy:set) _usf_policies; return ;;\n"
          "    sim:*) [ \"$COMP_CWORD\" -gt 2 ] && options=$(usf sim \"${COMP_WORDS[2]}\" --help 2>/dev/null | grep -o -e '--[a-z-]*') verbs= ;;\n"
          "    trace:info|trace:convert) _usf_files; return ;;\n"
+         "    help:help) verbs+=completion ;;\n"
+         "    help:completion) _usf_words 'bash zsh fish'; return ;;\n"
+         "    help:*) return ;;\n"
          "  esac\n"
          "  [ \"$COMP_CWORD\" = 2 ] || [ \"$command\" = config ] || verbs=\n"
          "  if [[ $word == -* ]]; then _usf_words \"$options\"\n"
@@ -228,6 +234,7 @@ static void fish(void)
         if (c->main == cmd_help)
             for (const struct cli_command *d = cli_commands; d->name; d++)
                 if (!d->hidden) printf("complete -c usf -n '__fish_seen_subcommand_from help' -f -a %s\n", d->name);
+        if (c->main == cmd_help) puts("complete -c usf -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'");
         each(c, fish_row);
     }
 }

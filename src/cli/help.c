@@ -35,12 +35,22 @@ static const char *time_text(uint64_t value, const char *unit, char *buf, size_t
     return buf;
 }
 
-void option_range(const struct usf_option *o, char *buf, size_t cap)
+static bool has_own_help(const struct cli_command *c, const struct usf_option *o)
+{
+    return c->instance_help && !strcmp(o->name, "instance");
+}
+
+const char *option_help(const struct cli_command *c, const struct usf_option *o)
+{
+    return has_own_help(c, o) ? c->instance_help : o->help;
+}
+
+void option_range(const struct cli_command *c, const struct usf_option *o, char *buf, size_t cap)
 {
     char least[24], most[24];
     bool plain_switch = o->type == OPT_CHOICE && o->flags & OPT_F_BARE && !strcmp(o->choices, "off|on");
     buf[0] = 0;
-    if (plain_switch) return;
+    if (plain_switch || has_own_help(c, o)) return;
     if (o->type == OPT_NUMBER && o->unit)
         snprintf(buf, cap, " (%s to %s, default %s%s)", time_text(o->min, o->unit, least, sizeof least),
                  time_text(o->max, o->unit, most, sizeof most), o->def, o->unit);
@@ -50,6 +60,8 @@ void option_range(const struct usf_option *o, char *buf, size_t cap)
         snprintf(buf, cap, " (-%lu to %lu, default %s)", o->max, o->max, o->def);
     else if (o->type == OPT_CHOICE || o->type == OPT_SHARE)
         snprintf(buf, cap, " (%s, default %s)", o->choices, o->def);
+    else if (o->type == OPT_NAME)
+        snprintf(buf, cap, " (default: the instance named %s)", o->def);
     else if (*o->def && o->type != OPT_REPORT && !(o->flags & OPT_F_COUNT))
         snprintf(buf, cap, " (default %s)", o->def);
 }
@@ -129,8 +141,8 @@ static void option_lines(const struct cli_command *c, uint8_t group, const char 
         if (title) printf("\n%s:\n", title);
         title = NULL;
         option_spelling(o, left, sizeof left);
-        option_range(o, tail, sizeof tail);
-        line(left, o->help, tail);
+        option_range(c, o, tail, sizeof tail);
+        line(left, option_help(c, o), tail);
     }
 }
 

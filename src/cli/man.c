@@ -35,7 +35,7 @@ static void head(const char *command, const char *what)
     putchar('\n');
 }
 
-static void option(const struct usf_option *o)
+static void option(const struct cli_command *c, const struct usf_option *o)
 {
     char tail[80];
     fputs(".TP\n.B ", stdout);
@@ -45,8 +45,8 @@ static void option(const struct usf_option *o)
     printf("%s\\fI", o->flags & OPT_F_BARE ? "\\fR[=" : " ");
     roff(o->arg);
     printf("\\fR%s\n", o->flags & OPT_F_BARE ? "]" : "");
-    sentence(o->help);
-    option_range(o, tail, sizeof tail);
+    sentence(option_help(c, o));
+    option_range(c, o, tail, sizeof tail);
     roff(tail);
     puts(".");
     if (o->more) {
@@ -100,7 +100,7 @@ static void options(const struct cli_command *c)
             if (o->group != option_group_order[g] || !cli_takes_option(c, o->name)) continue;
             if (!headed) printf(".SS %s\n", option_groups[o->group]);
             headed = true;
-            option(o);
+            option(c, o);
         }
     }
     if (all)
@@ -209,7 +209,8 @@ void man_overview(void)
          "The options of \\fBusf\\-run\\fR(1) are looked for on the command line, in the environment, in\n"
          ".IR $XDG_CONFIG_HOME/usf/config.toml\n(by default in ~/.config), and in\n.IR /etc/usf.toml ,\n"
          "in this order. The files are TOML with one line\n.I name = value\nper option: numbers and true/false are bare,\n"
-         "everything else is in quotes. A mistake in a file is reported, and that entry is skipped.\n"
+         "everything else is in quotes. A wrong name or value is reported, and that entry is\n"
+         "skipped. A syntax error is reported, and the whole file is skipped.\n"
          "\\fBusf config show\\fR prints the value and the origin of every option.\n"
          ".SH EXIT STATUS\n"
          "\\fBusf run\\fR exits as the program does, or with 125, 126 or 127 (\\fBusf\\-run\\fR(1)). The other commands exit with\n"

@@ -295,9 +295,15 @@ class Words(Case):
         self.assertEqual(complete("usf", "policy", "set", "fif"), ["fifo"])
         self.assertEqual(complete("usf", "policy", "new", "--lang", "ru"), ["rust"])
         self.assertEqual(complete("usf", "help", "ru"), ["run"])
+        self.assertEqual(complete("usf", "help", "compl"), ["completion"])
+        self.assertEqual(complete("usf", "help", "completion", ""), ["bash", "zsh", "fish"])
         self.assertIn("--force", complete("usf", "clean", "--f"))
+        self.assertNotIn("--quantum", complete("usf", "run", "--", "--"))       # words of the program's command line
+        self.assertNotIn("--quantum", complete("usf", "run", "--", "--qu"))
+        self.assertIn("true", complete("usf", "run", "--", "tru"))
         self.write("beside.txt", "")
         self.assertIn("beside.txt", complete("usf", "run", "-c", "0", "--", "cat", "besi"))
+        self.assertIn("beside.txt", complete("usf", "trace", "info", "besi"))
 
     def test_no_colour(self):
         # on a terminal there is colour, unless NO_COLOR asks for none

@@ -4,6 +4,7 @@
 """test_packages.py SOURCE OUT [--full]    --full: also `pip install .`, and a root made by debootstrap."""
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,16 @@ class Packages(Installed):
         root = os.path.join(self.dir, "root")
         subprocess.run(["dpkg-deb", "-x", self.deb(), root], check=True)
         self.check_files(root + "/usr", zipped=True)
+        self.check_links(root + "/usr/share/doc/usf")
+
+    def check_links(self, folder):
+        """Of the pages within the package."""
+        pages = glob.glob(folder + "/*.md") + glob.glob(folder + "/docs/*.md")
+        self.assertIn(folder + "/docs/README.md", pages)
+        for page in pages:
+            with open(page, encoding="utf-8") as f:
+                for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", f.read()):
+                    self.assertTrue(os.path.exists(os.path.join(os.path.dirname(page), link)), "%s: %s" % (page, link))
 
     @unittest.skipUnless(shutil.which("bwrap") and can_have_a_root(), "no bwrap, or no namespaces")
     def test_deb_in_a_bare_system(self):

@@ -175,6 +175,12 @@ class Texts(unittest.TestCase):
                 for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", f.read()):
                     self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), link)), "%s: %s" % (path, link))
 
+    def test_the_readme_is_complete(self):
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as f:
+            text = f.read()
+        self.assertEqual(re.findall(r"@[A-Z_]+@", text), [])
+        self.assertEqual([line for line in text.splitlines() if len(line) > 120 and not line.startswith("|")], [])
+
     def test_pages_are_short_and_wrapped(self):
         for page in PAGES + ("README.md", "numerics.md"):
             with open(os.path.join(ROOT, "docs", page), encoding="utf-8") as f:

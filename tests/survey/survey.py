@@ -10,7 +10,8 @@ time (of all its processes and usf's monitor) and wall time, as medians.  docs/s
   survey.py --test                      the selection of `make test`: results only, no times
   survey.py --table                     writes docs/survey.md from the results that there are
 
-The exit status is 1 if a program crashed, did not end or had another result under usf.  A slower one does not count."""
+The exit status is 1 if a program crashed, did not end or had another result under usf.  A slower one does not count.
+With --test it is 77 if no program could be compared."""
 import argparse
 import json
 import os
@@ -313,6 +314,11 @@ def arguments():
     return a.parse_args()
 
 
+def exit_status(test, passed, bad):
+    """77 tells the test runner that nothing was tested."""
+    return 1 if bad else 77 if test and not passed else 0
+
+
 def main():
     args = arguments()
     programs = load_programs()
@@ -332,7 +338,7 @@ def main():
     bad = sum(count.get(k, 0) for k in ("crash", "hang", "different"))
     skipped = sum(count.get(k, 0) for k in ("skipped", "fails bare", "varies bare"))
     print(f"{count.get('same', 0)} passed, {bad} failed, {skipped} skipped")
-    return 1 if bad else 0
+    return exit_status(args.test, count.get("same", 0), bad)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,11 @@ class Lists(unittest.TestCase):
         self.assertGreaterEqual(sum(not p.big for p in survey.load_programs()), 120)
 
 
+    def test_a_test_of_nothing_counts_as_skipped(self):
+        for arguments, expected in ((True, 0, 0), 77), ((True, 0, 1), 1), ((True, 1, 0), 0), ((False, 0, 0), 0):
+            self.assertEqual(survey.exit_status(*arguments), expected, arguments)
+
+
 class Runner(unittest.TestCase):
     def setUp(self):
         self.dir = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="usf-survey-test-")))

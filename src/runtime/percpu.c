@@ -34,22 +34,34 @@ static bool same(const char *a, const char *b)
 /* What the dynamic linker has relocated in place is an address, what it has left alone is one relative to the executable's. */
 static const void *at(uintptr_t base, uint64_t where) { return (const void *)(where < base ? base + where : where); }
 
-/* Undefined symbols come before those of the hash table. */
+struct relocations { const Elf64_Rela *first; uint64_t size; };
+
+static bool any_names(const struct relocations *r, const Elf64_Sym *symbols, const char *strings, const char *const *names, unsigned n)
+{
+    for (uint64_t i = 0; r->first && i < r->size / sizeof *r->first; i++) {
+        uint64_t symbol = ELF64_R_SYM(r->first[i].r_info);
+        for (unsigned k = 0; k < n && symbol; k++)
+            if (same(strings + symbols[symbol].st_name, names[k])) return true;
+    }
+    return false;
+}
+
+/* What an executable imports is what its relocations name.  The symbol need not be undefined: a variable is copied into an executable at
+ * a fixed address.  The hash table does not tell how many symbols there are: one of an executable that exports none says 1. */
 static bool imports(const Elf64_Dyn *d, uintptr_t base, const char *const *names, unsigned n)
 {
     const Elf64_Sym *symbols = 0;
     const char *strings = 0;
-    uint32_t count = 0;
+    struct relocations all = {0}, calls = {0};
     for (; d->d_tag != DT_NULL; d++) {
         if (d->d_tag == DT_SYMTAB) symbols = at(base, d->d_un.d_ptr);
         if (d->d_tag == DT_STRTAB) strings = at(base, d->d_un.d_ptr);
-        if (d->d_tag == DT_GNU_HASH) count = ((const uint32_t *)at(base, d->d_un.d_ptr))[1];    /* its first symbol */
-        if (d->d_tag == DT_HASH) count = ((const uint32_t *)at(base, d->d_un.d_ptr))[1];        /* all of them */
+        if (d->d_tag == DT_RELA) all.first = at(base, d->d_un.d_ptr);
+        if (d->d_tag == DT_RELASZ) all.size = d->d_un.d_val;
+        if (d->d_tag == DT_JMPREL) calls.first = at(base, d->d_un.d_ptr);
+        if (d->d_tag == DT_PLTRELSZ) calls.size = d->d_un.d_val;
     }
-    for (uint32_t i = 1; symbols && strings && i < count; i++)
-        for (unsigned k = 0; k < n && symbols[i].st_shndx == SHN_UNDEF; k++)
-            if (same(strings + symbols[i].st_name, names[k])) return true;
-    return false;
+    return symbols && strings && (any_names(&all, symbols, strings, names, n) || any_names(&calls, symbols, strings, names, n));
 }
 
 static bool asks_where_it_runs(void)

@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from instance import CPUS, Programs, main
 
 USF, PLACEMENT = os.environ["ODD_USF"], os.environ["ODD_PLACEMENT"]
+FIXED = os.environ["ODD_PLACEMENT_FIXED"]
 WINDOW, LOOKS = 0.3, 30
 JAIN = 0.95
 PINNED_LOOKS = 64
@@ -67,8 +68,8 @@ class Placement(Programs):
             self.skipTest("needs two CPUs")
         self.bare = ",".join(map(str, CPUS)) if CPUS[1] != CPUS[0] + 1 else "%d-%d" % tuple(CPUS)
 
-    def computing(self, threads, *command):
-        p = self.start(*command, PLACEMENT)
+    def computing(self, threads, *command, program=PLACEMENT):
+        p = self.start(*command, program)
         self.assertEqual(self.says(p, "threads", threads), "ok")
         return p
 
@@ -166,12 +167,12 @@ class Placement(Programs):
 
     def test_pinned(self):
         """The program asks where it runs: a thread that it binds to one CPU is there, whatever waits."""
-        for options in [], ["--affinity", "strict"]:
+        for program, options in (PLACEMENT, []), (PLACEMENT, ["--affinity", "strict"]), (FIXED, []):
             for threads in 0, 2 * len(CPUS):
                 self.take_another_instance()
-                p = self.computing(threads, *self.run_of(*options))
+                p = self.computing(threads, *self.run_of(*options), program=program)
                 for cpu in CPUS:
-                    self.assertEqual(self.says(p, "pinned", cpu, PINNED_LOOKS), str(PINNED_LOOKS), (options, threads))
+                    self.assertEqual(self.says(p, "pinned", cpu, PINNED_LOOKS), str(PINNED_LOOKS), (program, options, threads))
 
 
 if __name__ == "__main__":

@@ -146,6 +146,7 @@ static void dump_task(struct why_reader *r, uint32_t id)
     id_text(atomic_load(&t->core), core, sizeof core);
     uint32_t at = atomic_load(&t->pinned);
     if (at == USF_PINNED_UNKNOWN) usf_format(pinned, sizeof pinned, "unknown");
+    else if (at == USF_PINNED_HELD) usf_format(pinned, sizeof pinned, "held");
     else id_text(at, pinned, sizeof pinned);
     id_text(t->pol.last_core, last, sizeof last);
     printf("task %u: thread %d%s (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, t->tid,

@@ -192,6 +192,21 @@ void rt_wish_at_birth(struct rt_thread *t)
     rt_wishes_at_birth(t);
 }
 
+uint32_t rt_hold_place(int32_t tid)
+{
+    struct rt_thread *me = &rt_self;
+    uint32_t task = USF_NONE;
+    if (rt.sched.kernel) return USF_NONE;
+    sched_crit_enter(&me->self);
+    rt_list_lock();
+    struct rt_thread *t = tid == 0 || tid == me->tid ? me : rt_thread_of(tid);
+    if (t) task = t->self.task;
+    rt_list_unlock();
+    sched_hold_place(&rt.sched, &me->self, task);       /* not under the list's lock: it may look after the monitor */
+    sched_crit_leave(&rt.sched, &me->self);
+    return task;
+}
+
 /* Threads that are apart are bound as they ask; others leave them what they set, should they be ordinary ones again. */
 static long call_setaffinity(struct gate_frame *f)
 {
@@ -201,6 +216,7 @@ static long call_setaffinity(struct gate_frame *f)
     uint32_t changed = USF_NONE;
     if (!rt_takes_part()) return rt_pass(f);
     sched_crit_enter(&me->self);
+    uint32_t held = rt_hold_place(tid);     /* what is read after the call is to be what it has set */
     rt_list_lock();
     t = tid == 0 || tid == me->tid ? me : rt_thread_of(tid);
     if (t == me) inherit(me);       /* what was set before */
@@ -218,6 +234,7 @@ static long call_setaffinity(struct gate_frame *f)
     }
     rt_list_unlock();
     wish(me, changed, &hint);
+    if (held != changed && held != USF_NONE) sched_place_anew(&rt.sched, &me->self, held);     /* refused */
     sched_crit_leave(&rt.sched, &me->self);
     if (r == 0 && t == me && !rt.sched.kernel && rt_enter()) sched_move(&rt.sched, &me->self);
     return r;

@@ -80,19 +80,18 @@ static bool asks_for_real_time(const struct gate_frame *f)
     return is_real_time_policy(policy);
 }
 
-/* A deadline is promised only to who is bound to nothing.  If nothing comes of it, the thread is bound again at its next switch. */
-static void unbind(int32_t tid)
+/* A deadline is promised only to who is bound to nothing.  Its task, which others do not bind until the call has been refused. */
+static uint32_t unbind(int32_t tid)
 {
     struct rt_thread *me = &rt_self;
     sched_crit_enter(&me->self);
+    uint32_t held = rt_hold_place(tid);
     rt_list_lock();
     struct rt_thread *t = rt_thread_of(tid);
-    if (t && t->self.task != USF_NONE) {
-        os_setaffinity(tid, t->has_hint ? &t->hint : &rt.cpus);
-        atomic_store(&rt.sched.tasks[t->self.task].pinned, USF_PINNED_UNKNOWN);
-    }
+    if (t && t->self.task != USF_NONE) os_setaffinity(tid, t->has_hint ? &t->hint : &rt.cpus);
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);
+    return held;
 }
 
 static long call_set_policy(struct gate_frame *f)
@@ -101,8 +100,9 @@ static long call_set_policy(struct gate_frame *f)
     int32_t tid = (int32_t)f->rdi;
     if (!rt_takes_part() || rt.sched.kernel) return rt_pass(f);
     bool real_time = asks_for_real_time(f);
+    uint32_t held = USF_NONE;
     if (real_time) {
-        if (tid && tid != rt_self.tid) unbind(tid);
+        if (tid && tid != rt_self.tid) held = unbind(tid);
         else if (me) go_apart(me);
     }
     if (f->rax == __NR_sched_setattr) rt_before_nice();
@@ -111,6 +111,8 @@ static long call_set_policy(struct gate_frame *f)
         atomic_fetch_add(&rt.policy_calls, 1);              /* those that are apart look at what they are now */
         if (real_time) atomic_store(&rt.careful, 1);        /* ... and all others, which costs them their short cuts */
         else if (f->rax == __NR_sched_setattr) rt_follow_nice(tid);
+    } else if (held != USF_NONE) {
+        sched_place_anew(&rt.sched, &rt_self.self, held);
     }
     rt_enter();     /* it has gone apart for nothing if the call was refused */
     return r;

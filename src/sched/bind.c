@@ -124,7 +124,15 @@ void bind_other(struct sched *s, uint32_t task, uint32_t core)
 {
     struct usf_task *t = &s->tasks[task];
     int32_t tid = t->tid;
-    if (is_bindable(s, t)) bind_place(s, task, core, tid);
+    if (is_bindable(s, t) && atomic_load(&t->pinned) != USF_PINNED_HELD) bind_place(s, task, core, tid);
+}
+
+void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task)
+{
+    if (task == USF_NONE || !core_enter(s, me)) return;
+    struct usf_task *t = &s->tasks[task];
+    if (t->proc == s->proc) atomic_store(&t->pinned, USF_PINNED_HELD);
+    core_leave(s, me, &(struct kicks){0});
 }
 
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task)
@@ -182,16 +190,33 @@ void bind_spread(struct sched *s, struct sched_self *me, uint32_t core)
 
 /* ---- threads that run without a scheduling point --------------------------------------------------- */
 
+static bool is_astray(struct sched *s, uint32_t core, uint64_t w)
+{
+    struct usf_task *t = &s->tasks[core_task(w)];
+    return core_state(w) == USF_CORE_RUNNING && !atomic_load(&t->parked) && atomic_load(&t->pinned) != USF_PINNED_HELD
+           && !bind_is_placed(s, core_task(w), core);
+}
+
+/* Under the lock: until it is placed, the thread does not leave the instance, as for an exec, and looks at no mask of its own. */
+static void place_astray(struct sched *s, uint32_t core, uint64_t w)
+{
+    struct sched_self me = {.task = USF_NONE};
+    USF_POINT("sched.astray");
+    if (!core_enter(s, &me)) return;
+    if (atomic_load(&s->cores[core].word) == w && is_astray(s, core, w)) bind_other(s, core_task(w), core);
+    core_leave(s, &me, &(struct kicks){0});
+}
+
+/* An agent has no name that the lock could be taken by.  It may come late, if it is not run between its look and its call. */
 bool sched_watch_binding(struct sched *s, uint64_t astray[USF_MAX_CORES], bool (*may_place)(void *arg, uint32_t task), void *arg)
 {
     bool any = false;
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         uint64_t w = atomic_load(&s->cores[i].word);
-        uint32_t task = core_task(w);
-        bool is = core_state(w) == USF_CORE_RUNNING && !atomic_load(&s->tasks[task].parked) && !bind_is_placed(s, task, i)
-                  && (!may_place || may_place(arg, task));
+        bool is = is_astray(s, i, w) && (!may_place || may_place(arg, core_task(w)));
         /* Seen twice: it is not just on its way there. */
-        if (is && astray[i] == w) bind_other(s, task, i);
+        if (is && astray[i] == w && may_place) bind_other(s, core_task(w), i);
+        else if (is && astray[i] == w) place_astray(s, i, w);
         astray[i] = is ? w : 0;
         any = any || is;
     }

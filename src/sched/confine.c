@@ -32,7 +32,7 @@ bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(st
     bool any = true, changed = false;
     if (atomic_load(&s->leaving) || s->proc == USF_NONE) return true;
     /* To find out what is allowed changes the thread's own mask for a moment: nobody may be about to bind it.  Under the
-     * lock nobody is: who runs is bound already, and who waits is not given a core meanwhile. */
+     * lock nobody is: who waits is not given a core meanwhile, and the monitor places those that run under the lock. */
     if (!core_enter(s, me)) return true;
     if (os_cpuset_allowed(&now) == 0) {
         struct usf_proc *p = &s->procs[s->proc];

@@ -211,6 +211,9 @@ static inline bool sched_has_mask(const struct sched_wish *w)
 }
 /* The calling thread goes to where it may run, if it runs elsewhere; to a core of its mask, if one is idle. */
 void sched_move(struct sched *s, struct sched_self *me);
+/* A call is about to set or to read the mask of a thread of this process in the kernel: no other thread binds it until sched_place_anew,
+ * or until it is next given a core. */
+void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task);
 /* Call after the thread's kernel mask has changed, or when it must change.  The thread belongs to this process. */
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task);
 /* The mask and the wish that a set of CPUs comes to: one core, or a cache or node that has them all; else none. */

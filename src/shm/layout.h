@@ -91,7 +91,7 @@ struct usf_task {
     _Atomic uint32_t state;     /* enum usf_task_state; changed under the scheduler lock, or by the
                                    owner where docs/locking.md says so */
     _Atomic uint32_t core;      /* core it runs on, or USF_NONE */
-    _Atomic uint32_t pinned;    /* core that its kernel thread may be bound to; USF_NONE: to its own mask; USF_PINNED_UNKNOWN */
+    _Atomic uint32_t pinned;    /* core that its kernel thread may be bound to; USF_NONE: to its own mask; USF_PINNED_* */
     _Atomic uint32_t token;     /* 1: a wake came while it was not blocked; the next block returns */
     _Atomic int32_t tid;        /* kernel thread id in its process's pid namespace */
     _Atomic uint32_t proc;      /* index in the process table; both may be looked at when the task has ended */
@@ -115,6 +115,8 @@ struct usf_task {
 };
 /* `pinned` of a thread whose mask in the kernel is not known: it is set when the thread next gets a core. */
 #define USF_PINNED_UNKNOWN (USF_NONE - 1)
+/* ... of one whose mask a call of its process sets or reads: no other thread binds it (sched_hold_place). */
+#define USF_PINNED_HELD (USF_NONE - 2)
 /* A core that a thread keeps in a system call, and that others may have if they have waited for long.  Its thread lends it by a
  * store, for that nobody else changes the word of one that has lent nothing; it ends the loan by a compare-and-swap of LENT
  * alone, and who takes the core, under the scheduler lock, swaps in TAKEN first. */

@@ -1,4 +1,4 @@
-/* tests/sched/single.c rejoin|guest|keep - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|guest|keep|place - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +127,56 @@ static void keep(const struct os_cpuset *cpus)
     sched_detach(&s, &me, false);
 }
 
+static _Atomic bool look, looked;
+
+static void *look_twice(void *arg)
+{
+    uint64_t astray[USF_MAX_CORES] = {0};
+    while (!atomic_load(&look)) usleep(100);
+    for (int i = 0; i < 2; i++) CHECK(sched_watch_binding(&s, astray, 0, 0));
+    atomic_store(&looked, true);
+    return arg;
+}
+
+static bool is_own_mask(const struct os_cpuset *mask)
+{
+    struct os_cpuset now;
+    return os_getaffinity(0, &now) == 0 && !memcmp(&now, mask, sizeof now);
+}
+
+/* The thread looks at its own mask: there is no moment at which that is done, so the watcher gets a while to do harm. */
+static void choose(struct os_cpuset *allowed)
+{
+    (void)allowed;
+    atomic_store(&look, true);
+    for (int i = 0; i < 100 && !atomic_load(&looked); i++) usleep(1000);
+    CHECK(!atomic_load(&looked));
+}
+
+/* Who runs without a scheduling point is placed by the monitor: not while it looks at its mask, or a call has it held. */
+static void place(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct os_cpuset one = {0};
+    uint64_t astray[USF_MAX_CORES] = {0};
+    pthread_t t;
+    CHECK(sched_attach(&s, &me, tid(), "placed") == 0);
+    struct usf_task *task = &s.tasks[me.task];
+    os_cpu_set(&one, s.cores[atomic_load(&task->core)].pol.cpu);
+    CHECK(os_setaffinity(0, &one) == 0);
+    atomic_store(&task->pinned, USF_PINNED_UNKNOWN);
+    CHECK(pthread_create(&t, NULL, look_twice, NULL) == 0);
+    CHECK(sched_follow_cpus(&s, &me, choose));
+    pthread_join(t, NULL);
+    CHECK(is_own_mask(cpus) && atomic_load(&task->pinned) == USF_NONE);
+    sched_hold_place(&s, &me, me.task);
+    CHECK(os_setaffinity(0, &one) == 0);
+    for (int i = 0; i < 3; i++) CHECK(!sched_watch_binding(&s, astray, 0, 0) && is_own_mask(&one));
+    sched_place_anew(&s, &me, me.task);
+    CHECK(is_own_mask(cpus));
+    sched_detach(&s, &me, false);
+}
+
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/usf-single-XXXXXX", why[128];
@@ -149,6 +199,7 @@ int main(int argc, char **argv)
     join(&cpus);
     if (!strcmp(argv[1], "rejoin")) rejoin(&cpus);
     else if (!strcmp(argv[1], "guest")) guest(&cpus);
+    else if (!strcmp(argv[1], "place")) place(&cpus);
     else keep(&cpus);
     sched_bind(&cleaner, shm.h);
     CHECK(sched_use_policy(&cleaner, NULL, why, sizeof why) == 0);

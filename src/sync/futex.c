@@ -165,22 +165,51 @@ static void spin(struct sync *y, struct sync_self *me, struct sync_waiter *w, ui
 }
 
 /* Two threads at a lock whose sections take nanoseconds would wake each other for each section.  Under Linux a wake-up takes
- * about 10 us, so the lock's holder takes the lock many times in between.  So a thread whose waits for locks are short, and come
- * right one after the other, goes on later, unless its core is wanted.  It touches neither the lock nor its entry meanwhile.  A lock of three
- * states (glibc's, Rust's) holds 2 while it is waited for.  Other futex waits are never delayed: the wake-up may carry work. */
+ * about 10 us, so the lock's holder takes the lock many times in between.  So a thread whose waits for a lock are short, and come
+ * right one after the other, goes on later, unless its core is wanted.  A lock of three states (glibc's, Rust's) holds 2 while it is waited for.
+ * So may a word that is no lock, or a lock that the woken thread owns already: others wait for this thread then.  So it looks, at first and
+ * now and then, whether others go on: they take and release the lock, and the word changes. */
 #define LOCK_WAITED_FOR 2u
 #define HOT_CYCLES      20000u      /* a wait, and the time before it, that are short */
 #define HOT_WAITS       3u          /* in a row, before the first delay */
-#define DELAY_CYCLES    4000u       /* the first; doubled in each wait, */
+#define DELAY_CYCLES    4000u       /* the first, and between two looks; doubled in each wait, */
 #define DELAY_DOUBLED   5u          /* ... so often */
-static void let_holder_run(struct sync *y, struct sync_self *me, uint64_t began)
+#define LOOK_CYCLES     2000u       /* the longest look */
+#define COLD_WAITS      1000u       /* without a delay, after one for which there was no reason */
+
+/* Is the lock in use by others?  Ends at the first change. */
+static bool is_in_use(const uint32_t *addr)
+{
+    uint64_t start = os_cycles();
+    uint32_t first, v;
+    if (!sync_read(addr, &first)) return false;
+    do {
+        if (!sync_read(addr, &v) || v > LOCK_WAITED_FOR) return false;
+        if (v != first) return true;
+        os_pause();
+    } while (os_cycles() - start < LOOK_CYCLES);
+    return false;
+}
+
+/* The rest of a wait at addr that began at `began`. */
+static void let_others_run(struct sync *y, struct sync_self *me, const uint32_t *addr, uint64_t began)
 {
     uint64_t now = os_cycles();
-    bool again = began - me->left < HOT_CYCLES && now - began < HOT_CYCLES;
+    bool again = addr == me->hot_addr && began - me->left < HOT_CYCLES && now - began < HOT_CYCLES;
+    me->hot_addr = addr;
     me->hot = !again ? 0 : me->hot < HOT_WAITS + DELAY_DOUBLED ? me->hot + 1 : me->hot;
-    if (me->hot >= HOT_WAITS) {
-        uint64_t until = now + ((uint64_t)DELAY_CYCLES << (me->hot - HOT_WAITS));
-        while (os_cycles() < until && !sched_core_is_wanted(y->sched)) os_pause();
+    if (me->cold) {
+        me->cold--;
+        me->hot = 0;
+    }
+    uint64_t until = me->hot < HOT_WAITS ? 0 : now + ((uint64_t)DELAY_CYCLES << (me->hot - HOT_WAITS));
+    if (until && !is_in_use(addr)) {
+        me->cold = COLD_WAITS;
+        until = 0;
+    }
+    while (now < until) {
+        for (uint64_t look = now + DELAY_CYCLES; now < look && !sched_core_is_wanted(y->sched); now = os_cycles()) os_pause();
+        if (sched_core_is_wanted(y->sched) || !is_in_use(addr)) break;
     }
     me->left = os_cycles();
 }
@@ -248,7 +277,7 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     if (st == SYNC_CANCELLED) how = TRACE_END_SIGNAL;
     if (USF_UNLIKELY(began)) trace_own(y->sched, me->sched, 0, TRACE_WAITED, how, (uintptr_t)addr, 0);
     sched_crit_leave(y->sched, me->sched);
-    if (val == LOCK_WAITED_FOR && how == TRACE_END_WOKEN) let_holder_run(y, me, start);
+    if (val == LOCK_WAITED_FOR && how == TRACE_END_WOKEN) let_others_run(y, me, addr, start);
     return r;
 }
 

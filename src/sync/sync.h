@@ -51,7 +51,9 @@ struct sync_self {
     const uint32_t *handlers;       /* if not null: a count of handlers; no wait begins once it is not `seen` any more */
     uint32_t seen;
     uint64_t left;                  /* cycles: when it last went on from a wait for a lock, */
-    uint32_t hot;                   /* ... and such waits in a row that were short, one right after the other */
+    const uint32_t *hot_addr;       /* ... where, */
+    uint32_t hot;                   /* ... such waits there in a row that were short, one right after the other, */
+    uint32_t cold;                  /* ... and how many more of them do not count */
 };
 
 struct sync_timespec { int64_t sec, nsec; };

@@ -115,7 +115,7 @@ static const char *changed_task(const struct usf_pol_task *a, const struct usf_p
 {
     if (a->id != b->id || a->proc != b->proc) return "changed a task's id or proc";
     if (a->last_core != b->last_core) return "changed a task's last_core";
-    if (a->held != b->held) return "changed a task's mark `held`";
+    if (a->held != b->held) return "changed a task's mark 'held'";
     if (a->ready_since != b->ready_since) return "changed a task's ready_since";
     if (a->priority != b->priority || a->deadline != b->deadline) return "changed a task's priority or deadline";
     if (a->affinity != b->affinity || a->affinity_id != b->affinity_id || a->strict != b->strict) return "changed a task's affinity";

@@ -57,7 +57,7 @@ const struct usf_policy_ops *check_find(const char *word, char *why, unsigned wh
 {
     if (strchr(word, '/')) return policy_load(word, why, why_len);
     const struct usf_policy_ops *ops = !strcmp(word, "defaults") ? &nothing_of_its_own : policy_find(word);
-    if (!ops) usf_format(why, why_len, "there is no policy `%s`", word);
+    if (!ops) usf_format(why, why_len, "there is no policy '%s'", word);
     return ops;
 }
 

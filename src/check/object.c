@@ -176,7 +176,7 @@ bool check_variables_after(char *words, size_t cap)
     for (size_t i = 0; i < variables.size; i++) {
         if (now[i] == variables.copy[i]) continue;
         bool open = open_object(variables.path, &o);
-        usf_format(words, cap, "it has changed its variable %s: keep all state in the `data` areas",
+        usf_format(words, cap, "it has changed its variable %s: keep all state in the 'data' areas",
                    open ? symbol_at(&o, variables.from + i) : "?");
         if (open) close_object(&o);
         return false;

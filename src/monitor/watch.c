@@ -72,7 +72,7 @@ static void look_for_damage(struct monitor *m)
     m->check_at = now + (valid ? CHECK_NS : CHECK_AGAIN_NS);
     m->doubts = valid ? 0 : m->doubts + 1;
     if (m->doubts < 2 || shm_is_condemned(m->shm.h)) return;
-    usf_warn("instance `%s` is damaged: %s; its programs run unscheduled from now on", m->options->name, why);
+    usf_warn("instance '%s' is damaged: %s; its programs run unscheduled from now on", m->options->name, why);
     monitor_condemn(m);
 }
 

@@ -278,7 +278,7 @@ bool rt_desert_condemned(void)
 {
     if (!shm_is_condemned(rt.shm.h)) return false;
     rt_desert();
-    usf_warn_about("damaged", "the memory of instance `%s` is damaged: %s runs unscheduled from now on", rt.settings.instance, rt.comm);
+    usf_warn_about("damaged", "the memory of instance '%s' is damaged: %s runs unscheduled from now on", rt.settings.instance, rt.comm);
     return true;
 }
 
@@ -306,11 +306,11 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
     rt_desert();
     bool known = by <= atomic_load(&h->proc_hwm);
     if (known && owner < LOCK_NAME_PROC && owner_runs(by - 1, owner - 1)) {
-        usf_warn_about("stalled", "`%s` (process %d) does not come back from policy `%s` of instance `%s` (usf policy check finds such): %s runs "
+        usf_warn_about("stalled", "'%s' (process %d) does not come back from policy '%s' of instance '%s' (usf policy check finds such): %s runs "
                        "unscheduled from now on", rt.sched.procs[by - 1].comm, rt.sched.procs[by - 1].pid, h->policy, rt.settings.instance, rt.comm);
         return true;
     }
-    usf_warn_about("stalled", "`%s` (process %d%s) is stopped while instance `%s` waits for it: %s runs unscheduled from now on",
+    usf_warn_about("stalled", "'%s' (process %d%s) is stopped while instance '%s' waits for it: %s runs unscheduled from now on",
                    known ? rt.sched.procs[by - 1].comm : "a monitor", known ? rt.sched.procs[by - 1].pid : 0,
                    known && rt.sched.procs[by - 1].space == rt.sched.space ? "" : " of another container", rt.settings.instance, rt.comm);
     return true;

@@ -93,7 +93,7 @@ void rt_attach(struct rt_thread *t)
     } else {
         rt_stay_apart(t);
         t->state = RT_ALONE;
-        usf_warn_once("no room for another thread in instance `%s`: it runs unscheduled", rt.settings.instance);
+        usf_warn_once("no room for another thread in instance '%s': it runs unscheduled", rt.settings.instance);
     }
     sched_crit_leave(&rt.sched, &t->self);
 }
@@ -185,7 +185,7 @@ static void look_for_monitor(struct sched *s, uint64_t now)
     } else if (now - atomic_load(&last) >= LOOK_GAP_NS) {
         atomic_store(&last, now);
         if (atomic_fetch_add(&gone, 1) + 1 != GONE_LOOKS) return;
-        usf_warn_about("no monitor", "the monitor of instance `%s` cannot be kept running: %s runs unscheduled from now on",
+        usf_warn_about("no monitor", "the monitor of instance '%s' cannot be kept running: %s runs unscheduled from now on",
                        rt.settings.instance, rt.comm);
         rt_desert();
     }

@@ -48,7 +48,7 @@ int sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *w
 {
     s->object = user;
     if (!use(s, false)) return 0;
-    usf_format(why, cap, "policy `%s` of the instance is not known here", s->h->policy);
+    usf_format(why, cap, "policy '%s' of the instance is not known here", s->h->policy);
     return -2;
 }
 
@@ -138,7 +138,7 @@ void core_mend_policy(struct sched *s)
     char why[sizeof s->h->policy_why];
     if (atomic_load(&s->h->policy_next.under_way)) publish(s);
     if (s->policy_gen == atomic_load(&s->h->policy_gen) || !use(s, true)) return;
-    usf_format(why, sizeof why, "policy `%s` is not known to the monitor", s->h->policy);
+    usf_format(why, sizeof why, "policy '%s' is not known to the monitor", s->h->policy);
     change(s, usf_builtin_policies[0]->name, USF_POLICY_BY_FAULT, why);
 }
 
@@ -167,7 +167,7 @@ static bool tell_all(struct sched *s)
 void core_drop_policy(struct sched *s, const char *why)
 {
     char text[sizeof s->h->policy_why];
-    usf_format(text, sizeof text, "policy `%s` replaced by `coop`: %s", s->h->policy, why);
+    usf_format(text, sizeof text, "policy '%s' replaced by 'coop': %s", s->h->policy, why);
     say_later(s, text);
     change(s, "coop", USF_POLICY_BY_FAULT, text);
 }
@@ -201,18 +201,18 @@ bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap)
         usf_format(why, cap, "the monitor of this container has not got the instance's object: when it started, that was not there, or "
                    "another file");
     } else if (!ops) {
-        usf_format(why, cap, "policy `%s` is neither built in nor the object that the instance was made with", name);
+        usf_format(why, cap, "policy '%s' is neither built in nor the object that the instance was made with", name);
     } else if (!strcmp(name, s->h->policy)) {
         return true;
     } else if (s->kernel || ops->flags & USF_POLICY_KERNEL) {
-        usf_format(why, cap, "policy `linux` leaves the threads to the kernel, and is for the whole life of an instance: make another "
+        usf_format(why, cap, "policy 'linux' leaves the threads to the kernel, and is for the whole life of an instance: make another "
                    "(usf run --instance NAME --policy ...)");
     } else {
         char was[sizeof s->h->policy];
         memcpy(was, s->h->policy, sizeof was);
         change(s, name, USF_POLICY_BY_REQUEST, "");
         if (tell_all(s)) return true;
-        usf_format(why, cap, "policy `%s` refuses: its init has failed", name);
+        usf_format(why, cap, "policy '%s' refuses: its init has failed", name);
         change(s, was, USF_POLICY_BY_REQUEST, "");
         if (!tell_all(s)) core_replace_policy(s, "its init has failed");
     }

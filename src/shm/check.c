@@ -84,7 +84,7 @@ static int check_mode(const struct os_stat *st, const char *path, const char *na
     int n = usf_format(why, cap, "%s has mode 0%u%u%u instead of 0%u%u%u, others could have changed it; ", path, m >> 6 & 7,
                        m >> 3 & 7, m & 7, right >> 6 & 7, right >> 3 & 7, right & 7);
     if ((size_t)n >= cap) return -EPERM;
-    if (st->uid == os_geteuid()) usf_format(why + n, cap - (size_t)n, "run `%s`", shm_clean_command(path, command, sizeof command));
+    if (st->uid == os_geteuid()) usf_format(why + n, cap - (size_t)n, "run '%s'", shm_clean_command(path, command, sizeof command));
     else usf_format(why + n, cap - (size_t)n, "choose another --instance: user %u made it", st->uid);
     return -EPERM;
 }
@@ -102,7 +102,7 @@ int shm_check_file(int fd, const char *path, const char *name, struct os_stat *s
     if (!r) r = check_mode(st, path, name, why, cap);
     if (r) return r;
     if (st->size < sizeof(struct usf_header)) {
-        usf_format(why, cap, "%s is damaged: %lu bytes, a header has %lu; run `%s`", path,
+        usf_format(why, cap, "%s is damaged: %lu bytes, a header has %lu; run '%s'", path,
                    (unsigned long)st->size, (unsigned long)sizeof(struct usf_header),
                    shm_clean_command(path, command, sizeof command));
         return -EBADMSG;
@@ -151,7 +151,7 @@ int shm_check_prefix(const struct usf_header *h, const char *path, const char *o
 {
     char ours[64], theirs[64] = "unreadable", command[80];
     if (h->magic != USF_SHM_MAGIC) {
-        usf_format(why, cap, "%s is damaged: it does not begin as an instance does; run `%s`", path,
+        usf_format(why, cap, "%s is damaged: it does not begin as an instance does; run '%s'", path,
                    shm_clean_command(path, command, sizeof command));
         return -EBADMSG;
     }
@@ -162,7 +162,7 @@ int shm_check_prefix(const struct usf_header *h, const char *path, const char *o
         shorten(theirs);
         usf_format(why, cap,
                    "%s was made by another version of usf (ABI %u layout %lx build %s, this is ABI %u layout %lx "
-                   "build %s); choose another --instance, or, where none of its programs runs any more, run `%s`",
+                   "build %s); choose another --instance, or, where none of its programs runs any more, run '%s'",
                    path, h->abi, (unsigned long)h->layout_hash, theirs, USF_SHM_ABI, (unsigned long)USF_LAYOUT_HASH,
                    ours, shm_clean_command(path, command, sizeof command));
         return -EPROTO;
@@ -236,12 +236,12 @@ int shm_check_header(const struct usf_header *h, size_t file_size, const char *n
 {
     char what[160], command[80];
     if (!shm_header_is_valid(h, file_size, what, sizeof what)) {
-        usf_format(why, cap, "%s is damaged: %s; run `%s`", path, what,
+        usf_format(why, cap, "%s is damaged: %s; run '%s'", path, what,
                    shm_clean_command(path, command, sizeof command));
         return -EBADMSG;
     }
     if (strcmp(h->name, name) || (h->uid != os_geteuid() && !shm_is_shared(name))) {
-        usf_format(why, cap, "%s is damaged: it says it is `%s` of user %u; run `%s`", path, h->name, h->uid,
+        usf_format(why, cap, "%s is damaged: it says it is '%s' of user %u; run '%s'", path, h->name, h->uid,
                    shm_clean_command(path, command, sizeof command));
         return -EBADMSG;
     }

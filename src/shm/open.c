@@ -57,8 +57,8 @@ static int replace_abandoned(int fd, const struct shm_config *c, const char *pat
     if (!r || r == -ENOENT || r == -ESTALE) return -ESTALE;
     if (r != -EPERM || !shm_is_shared(c->name)) return shm_enter_space(fd, c, path, false, m);
     usf_format(m->why, sizeof m->why,
-               "instance `%s` was left behind by a container that has ended; user %u has made it, and can remove it, "
-               "or root: `usf clean`; or choose another --instance", c->name, m->h->uid);
+               "instance '%s' was left behind by a container that has ended; user %u has made it, and can remove it, "
+               "or root: 'usf clean'; or choose another --instance", c->name, m->h->uid);
     return r;
 }
 
@@ -67,7 +67,7 @@ static int replace_condemned(int fd, const struct shm_config *c, const char *pat
     int r = shm_discard(fd, path, m->h);
     if (!r || r == -ENOENT || r == -ESTALE) return -ESTALE;
     usf_format(m->why, sizeof m->why,
-               "instance `%s` is damaged, and its file %s cannot be removed (error %d): remove it, or choose another --instance", c->name, path, -r);
+               "instance '%s' is damaged, and its file %s cannot be removed (error %d): remove it, or choose another --instance", c->name, path, -r);
     return r;
 }
 
@@ -84,7 +84,7 @@ static int open_existing(const struct shm_config *c, bool create, const char *pa
     if (!r && atomic_load(&m->h->state) == USF_INST_RETIRED) {
         r = shm_settle_retired(fd, path, create && shm_is_shared(c->name), m);
         if (r == -EPERM && shm_is_shared(c->name))
-            usf_format(m->why, sizeof m->why, "instance `%s` has ended; its file is another user's, and will be used again", c->name);
+            usf_format(m->why, sizeof m->why, "instance '%s' has ended; its file is another user's, and will be used again", c->name);
         else if (r && r != -ESTALE) shm_explain(r, "replace", path, m->why, sizeof m->why);
     }
     if (!r && c->keep) m->fd = fd;
@@ -99,7 +99,7 @@ int shm_open_instance(const struct shm_config *c, bool create, struct shm *m)
     const char *dir = shm_dir_or_default(c->dir);
     memset(m, 0, sizeof *m);
     if (!shm_name_is_valid(c->name)) {
-        usf_format(m->why, sizeof m->why, "`%s` is not an instance name: 1 to %u letters, digits, '.', '_', '-'%s",
+        usf_format(m->why, sizeof m->why, "'%s' is not an instance name: 1 to %u letters, digits, '.', '_', '-'%s",
                    c->name, USF_NAME_MAX - 1, "; gGID: or public: before it");
         return -EINVAL;
     }
@@ -113,7 +113,7 @@ int shm_open_instance(const struct shm_config *c, bool create, struct shm *m)
     for (int i = 0; i < TRIES; i++) {
         r = open_existing(c, create, path, m);
         if (r == -ENOENT && !create) {
-            usf_format(m->why, sizeof m->why, "there is no instance `%s` (%s)", c->name, path);
+            usf_format(m->why, sizeof m->why, "there is no instance '%s' (%s)", c->name, path);
             return r;
         }
         if (r == -ENOENT) {

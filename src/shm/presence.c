@@ -151,7 +151,7 @@ static int settle(int fd, struct usf_header *h, uint64_t ns, uint32_t *space)
 
 static int refuse_for_now(const char *name, char *why, size_t cap)
 {
-    usf_format(why, cap, "instance `%s` is being cleared up after a container that has ended, for more than %u s; try again, or choose "
+    usf_format(why, cap, "instance '%s' is being cleared up after a container that has ended, for more than %u s; try again, or choose "
                "another --instance", name, (unsigned)(SHM_LOCK_WAIT_NS / 1000000000u));
     return -ETIMEDOUT;
 }
@@ -159,7 +159,7 @@ static int refuse_for_now(const char *name, char *why, size_t cap)
 static int refuse(const struct usf_header *h, const char *name, uint64_t ns, int error, char *why, size_t cap)
 {
     bool clock = h->pidns >> 32 != ns >> 32;
-    int n = usf_format(why, cap, "instance `%s` belongs to another container (pid namespace %u, this is %u); ", name,
+    int n = usf_format(why, cap, "instance '%s' belongs to another container (pid namespace %u, this is %u); ", name,
                        os_pidns_inode(h->pidns), os_pidns_inode(ns));
     if ((size_t)n >= cap) return error;
     why += n;
@@ -169,7 +169,7 @@ static int refuse(const struct usf_header *h, const char *name, uint64_t ns, int
         usf_format(why, cap, "choose another --instance here, or give both one pid namespace: users share within one only");
     else if (error == -EAGAIN) usf_format(why, cap, "%u containers share it already: choose another --instance here", USF_MAX_SPACES);
     else if (error != -EXDEV) usf_format(why, cap, "choose another --instance here: its file cannot be locked (error %d)", -error);
-    else usf_format(why, cap, "choose another --instance here, or start programs by `usf run` here, too");
+    else usf_format(why, cap, "choose another --instance here, or start programs by 'usf run' here, too");
     return -EXDEV;
 }
 

@@ -18,7 +18,7 @@ int shm_not_member(const char *name, char *why, size_t cap)
 {
     struct shm_scope s;
     shm_scope_of(name, &s);
-    usf_format(why, cap, "instance `%s` is for the members of group %u, and user %u is none; choose another --share or --instance, or "
+    usf_format(why, cap, "instance '%s' is for the members of group %u, and user %u is none; choose another --share or --instance, or "
                "get into the group", name, s.gid, os_geteuid());
     return -EPERM;
 }
@@ -27,13 +27,13 @@ int shm_may_share(const char *name, char *why, size_t cap)
 {
     if (!shm_is_shared(name)) return 0;
     if (os_is_privileged()) {
-        usf_format(why, cap, "%s takes no part in an instance that other users share (`%s`): they could act through it; choose "
+        usf_format(why, cap, "%s takes no part in an instance that other users share ('%s'): they could act through it; choose "
                    "--share user", os_has_user(0) ? "root" : "a program with capabilities", name);
         return -EPERM;
     }
     if (!shm_is_member(name)) return shm_not_member(name, why, cap);
     if (os_sees_others()) return 0;
-    usf_format(why, cap, "/proc does not show other users' processes (hidepid): who of instance `%s` has died could not be told; choose "
+    usf_format(why, cap, "/proc does not show other users' processes (hidepid): who of instance '%s' has died could not be told; choose "
                "--share user", name);
     return -ENOTSUP;
 }

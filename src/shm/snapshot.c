@@ -32,7 +32,7 @@ static int read_checked(int fd, uint64_t file_size, const char *name, const char
     if (!r) r = shm_check_header(m->h, file_size, name, path, m->why, sizeof m->why);
     if (!r) r = read_tables(fd, m->h);
     if (r || shm_tables_are_valid(m->h, what, sizeof what)) return r;
-    usf_format(m->why, sizeof m->why, "%s is damaged: %s; run `%s`", path, what,
+    usf_format(m->why, sizeof m->why, "%s is damaged: %s; run '%s'", path, what,
                shm_clean_command(path, command, sizeof command));
     return -EBADMSG;
 }
@@ -53,7 +53,7 @@ static int read_all(int fd, const char *name, const char *path, struct shm *m)
     r = read_checked(fd, st.size, name, path, m);
     if (!r || m->why[0]) return r;
     if (r != -EBADMSG) return shm_explain(r, "read", path, m->why, sizeof m->why);
-    usf_format(m->why, sizeof m->why, "%s is damaged: truncated; run `%s`", path,
+    usf_format(m->why, sizeof m->why, "%s is damaged: truncated; run '%s'", path,
                shm_clean_command(path, command, sizeof command));
     return r;
 }
@@ -63,11 +63,11 @@ int shm_snapshot(const char *dir, const char *name, struct shm *m)
     char path[SHM_PATH_MAX];
     memset(m, 0, sizeof *m);
     if (!shm_name_is_valid(name) || shm_path(dir, name, os_geteuid(), path, sizeof path) < 0) {
-        usf_format(m->why, sizeof m->why, "`%s` is not an instance name", name);
+        usf_format(m->why, sizeof m->why, "'%s' is not an instance name", name);
         return -EINVAL;
     }
     int fd = os_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
-    if (fd == -ENOENT) usf_format(m->why, sizeof m->why, "there is no instance `%s` (%s)", name, path);
+    if (fd == -ENOENT) usf_format(m->why, sizeof m->why, "there is no instance '%s' (%s)", name, path);
     else if (fd == -ELOOP) usf_format(m->why, sizeof m->why, "%s is a symbolic link; remove it", path);
     else if (fd == -EACCES && !shm_is_member(name)) shm_not_member(name, m->why, sizeof m->why);
     else if (fd < 0) shm_explain(fd, "open", path, m->why, sizeof m->why);

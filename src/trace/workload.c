@@ -291,7 +291,7 @@ static void put_all(const struct making *m, FILE *f, const char *from)
     uint64_t first = UINT64_MAX;
     for (uint32_t p = 0; p < t->nr_programs; p++)
         if (t->program[p].first_ns < first) first = t->program[p].first_ns;
-    fputs("# Made by `usf trace` of a recording", f);
+    fputs("# Made by 'usf trace' of a recording", f);
     if (t->lost || t->cut || t->strange) fprintf(f, "; %" PRIu64 " events are missing%s", t->lost + t->strange, t->cut ? ", and its end" : "");
     fputs("\nworkload \"", f);
     put_title(f, *t->head.command ? t->head.command : from);

@@ -261,7 +261,7 @@ class Unscheduled(Case):
             p = self.run_usf("run", FILES["hello"], "5")
             self.assertEqual((p.returncode, p.stdout, len(p.stderr.splitlines())), (5, "hello\n", 1), p.stderr)
             self.assertIn("it runs unscheduled", p.stderr)
-            self.assertIn("run `usf clean -i %s --force`" % self.instance, p.stderr)
+            self.assertIn("run 'usf clean -i %s --force'" % self.instance, p.stderr)
             self.one_line(self.run_usf("clean", "-i", self.instance), 1, "clean -i %s --force" % self.instance)
             self.assertEqual(self.run_usf("clean", "-i", self.instance, "--force").returncode, 0)
             self.assertFalse(os.path.exists(self.segment))
@@ -278,7 +278,7 @@ class Unscheduled(Case):
             p = self.run_usf(*args)
             self.assertEqual(len(p.stderr.splitlines()), 1, p.stderr)
             self.assertRegex(p.stderr, r"another version of usf \(ABI 99 layout [0-9a-f]+ build ([0-9a-f]{12}), this is ABI 1 "
-                                       r"layout [0-9a-f]+ build \1\); .* run `usf clean -i %s --force`" % self.instance)
+                                       r"layout [0-9a-f]+ build \1\); .* run 'usf clean -i %s --force'" % self.instance)
         self.assertEqual(self.run_usf("clean", "-i", self.instance, "--force").returncode, 0)
 
     def test_limits(self):

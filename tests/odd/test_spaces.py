@@ -494,7 +494,7 @@ class Lock(Spaces):
         box, pid = self.holder()
         fate(box, pid)
         self.goes_on(game)
-        self.ends_well(game, r"usf: `stall` \(process \d+ of another container\) is stopped while .* runs unscheduled from now on\n")
+        self.ends_well(game, r"usf: 'stall' \(process \d+ of another container\) is stopped while .* runs unscheduled from now on\n")
         self.end_box(box)
         later = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
         self.goes_on(later)

@@ -10,7 +10,7 @@ from game import Players
 from instance import main
 
 USF, SCRIBBLE = sys.argv[1:3]
-SAID = r'^usf: (bug: .* does not hold \(.*\); please report it|the memory of instance `\S+` is damaged: \S+ runs unscheduled from now on)\n'
+SAID = r"^usf: (bug: .* does not hold \(.*\); please report it|the memory of instance '\S+' is damaged: \S+ runs unscheduled from now on)\n"
 
 
 class Scribble(Players):

@@ -57,7 +57,7 @@ class Stall(Players):
         for game in games:
             out, err = game.communicate(timeout=60)
             self.assertEqual(out, 'end\n')
-            self.assertRegex(err, r'^usf: `stall` \(process \d+\) is stopped while instance `%s` waits '
+            self.assertRegex(err, r"^usf: 'stall' \(process \d+\) is stopped while instance '%s' waits "
                              r'for it: \S+ runs unscheduled from now on\n$' % self.instance)
         return stopped
 

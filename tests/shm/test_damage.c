@@ -199,7 +199,7 @@ static void fields(void)
     PUT(space[0].ns, 12345);
     says(-EXDEV, "another container");
     put(offsetof(struct usf_header, name), "another\0", 8);
-    says(-EBADMSG, "it says it is `another`");
+    says(-EBADMSG, "it says it is 'another'");
     put(offsetof(struct usf_header, policy), "\x01", 1);
     says(-EBADMSG, "policy name");
 }

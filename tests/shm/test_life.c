@@ -14,7 +14,7 @@ static void made_and_found(void)
     char why[160];
     struct stat st;
     CHECK_INT(shm_open_instance(&config, false, &a), -ENOENT);
-    CHECK(strstr(a.why, "there is no instance `life`"), "%s", a.why);
+    CHECK(strstr(a.why, "there is no instance 'life'"), "%s", a.why);
     mode_t mask = umask(0777);          /* the mode does not depend on it */
     uint64_t t = os_now();
     CHECK_INT(shm_open_instance(&config, true, &a), 0);

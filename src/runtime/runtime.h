@@ -59,6 +59,7 @@ struct rt_thread {
     struct rt_spin {                /* the busy-wait that it is in, or was in last (spinwait.c) */
         uint64_t began, looked;     /* cycles: when it entered the runtime first, and last */
         uint64_t alone;             /* cycles: when a yield to the kernel last found nobody */
+        uint32_t in_a_row;          /* cycles in waits that followed each other, since it last asked for others */
         uint32_t chunk;             /* rounds that it goes on by itself between two entries */
         uint32_t probes;            /* waits at sites whose waits take long */
         uint32_t patience;          /* cycles from its beginning: then it gives way, if others wait */

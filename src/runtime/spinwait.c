@@ -1,8 +1,9 @@
 /* src/runtime/spinwait.c - busy-wait loops become scheduling points.  SPDX-License-Identifier: Apache-2.0
  *
- * A patched loop runs as it was written for SPIN_FREE_ROUNDS rounds, then enters the runtime once per chunk of rounds:
+ * A patched loop runs as it was written for FREE_ROUNDS rounds, then enters the runtime once per chunk of rounds:
  *   nobody waits for a core      it goes on as it was written
- *   others wait                  it goes on for PATIENCE, then gives way, and looks once per turn
+ *   others wait                  it goes on for PATIENCE, then gives way, and looks once per turn; in short waits that follow
+ *                                each other for IN_A_ROW
  * A release comes within some hundred nanoseconds if the awaited thread runs, and a switch costs some 2 us: a wait that ends
  * within that time costs less than the switch.  Sites whose last two waits took longer give way at once, but for one wait in
  * PROBES. */
@@ -12,11 +13,14 @@
 /* Cycles, at the 2 to 4 GHz that CPUs have. */
 #define PATIENCE    6000u
 #define CHUNK       4000u       /* between two entries */
+#define SOON        (4 * CHUNK) /* ... at most, while it does little else than wait */
+#define IN_A_ROW    100000u     /* one long wait may be many short ones: a bounded loop within another loop */
+#define FREE_ROUNDS 16u
 #define SWITCHED    5000u       /* a yield to the kernel that took longer let another thread run */
 #define ALONE       50000u      /* ... and one that did not is not repeated for so long */
 #define PROBES      16u
 #define LONG_WAITS  2u          /* in a row: the site's waits take long */
-#define MAX_CHUNK   4096u
+#define MAX_CHUNK   512u        /* rounds, also those of another loop that comes next */
 #define VAIN_ROUNDS 32u
 #define STRANGERS_NS 1000000u   /* the kernel gets to choose once in so long, while nothing of the instance waits */
 #define STOP_WAIT_NS 2000000u
@@ -40,19 +44,20 @@ static void begin_wait(struct rt_spin *w, uint32_t place, uint64_t now)
     if (w->began && !w->is_long) note(&usf_spin_sites[w->site], false);      /* the one before */
     uint8_t long_waits = atomic_load_explicit(&site_of(place)->long_waits, memory_order_relaxed);
     w->site = (uint16_t)place;
-    w->began = w->looked = now;
-    w->chunk = SPIN_FREE_ROUNDS;
+    w->began = now;
     w->patience = long_waits < LONG_WAITS || ++w->probes % PROBES == 0 ? PATIENCE : 0;
     w->is_long = false;
 }
 
-/* Chunks are made as long as CHUNK. */
-static void set_chunk(struct rt_spin *w, uint64_t now)
+/* Chunks are made as long as CHUNK.  is_another: the one before was of another loop. */
+static void set_chunk(struct rt_spin *w, uint64_t now, bool is_another)
 {
     uint64_t took = now - w->looked;
     w->looked = now;
-    if (took < CHUNK / 2 && w->chunk < MAX_CHUNK) w->chunk *= 2;
-    else if (took > 2 * CHUNK && w->chunk > SPIN_FREE_ROUNDS) w->chunk /= 2;
+    w->in_a_row = took < SOON ? w->in_a_row + (uint32_t)took : 0;
+    if (took > SOON || is_another) w->chunk = FREE_ROUNDS;
+    else if (took < CHUNK / 2 && w->chunk < MAX_CHUNK) w->chunk *= 2;
+    else if (took > 2 * CHUNK && w->chunk > FREE_ROUNDS) w->chunk /= 2;
 }
 
 /* True if the thread must yield when tasks wait. */
@@ -62,7 +67,15 @@ static bool is_over(struct rt_spin *w, uint64_t now)
         w->is_long = true;
         note(&usf_spin_sites[w->site], true);
     }
-    return now - w->began >= w->patience;
+    return now - w->began >= w->patience || w->in_a_row >= IN_A_ROW;
+}
+
+/* A wait that has not taken long yet does not become long by others' turns. */
+static void gave_way(struct rt_spin *w, uint64_t now)
+{
+    w->looked = now;
+    w->in_a_row = 0;
+    if (!w->is_long) w->began = now;
 }
 
 /* Nobody that waits would have use for a turn now: do not ask again at once, asking takes the scheduler lock. */
@@ -87,7 +100,7 @@ static int32_t kernel_round(struct rt_spin *w, uint64_t now)
     if (now - w->alone < ALONE) return (int32_t)w->chunk;
     os_sched_yield();
     uint64_t after = os_cycles();
-    w->looked = after;
+    gave_way(w, after);
     if (after - now > SWITCHED) return 0;
     w->alone = after;
     return (int32_t)w->chunk;
@@ -99,8 +112,8 @@ static int32_t look(struct rt_thread *t, uint32_t place, struct spin_regs *regs,
     struct rt_spin *w = &t->spin;
     bool poll = site_of(place)->kind == SPIN_SITE_POLL;
     uint64_t now = os_cycles();
+    set_chunk(w, now, w->site != (uint16_t)place);
     if (begins) begin_wait(w, place, now);
-    else set_chunk(w, now);
     bool over = is_over(w, now) || poll;
     if (rt.sched.kernel) return over ? kernel_round(w, now) : (int32_t)w->chunk;
     if (!atomic_load_explicit(&rt.sched.h->nr_ready, memory_order_relaxed)) {
@@ -109,7 +122,7 @@ static int32_t look(struct rt_thread *t, uint32_t place, struct spin_regs *regs,
     }
     if (!over) return (int32_t)w->chunk;
     bool ran = sched_spin(&rt.sched, &t->self, place, regs);
-    w->looked = os_cycles();
+    gave_way(w, os_cycles());
     return ran ? 0 : rounds_in_vain(t, site_of(place));
 }
 
@@ -117,10 +130,10 @@ static void spin_round(uint32_t place, struct spin_regs *regs)
 {
     struct rt_thread *t = &rt_self;
     struct spin_rounds *r = &usf_spin_rounds;
-    bool begins = !r->entered;
+    bool begins = !r->entered || t->spin.site != (uint16_t)place;     /* one that polls has no beginning */
     if (place & SPIN_UNCOUNTED && --r->left >= 0) return;
     place &= ~SPIN_UNCOUNTED;
-    r->left = SPIN_FREE_ROUNDS;
+    r->left = FREE_ROUNDS;
     if (USF_UNLIKELY(t->state != RT_ATTACHED || t->self.crit || usf_gate_vforked)) return;
     if (USF_UNLIKELY(t->self.task == USF_NONE) && !rt_enter()) return;
     r->entered = 1;

@@ -11,7 +11,6 @@
 struct spin_site usf_spin_sites[SPIN_MAX_SITES];
 uint32_t usf_spin_nr_sites;
 __thread struct spin_rounds usf_spin_rounds;
-uint32_t usf_spin_free_rounds = SPIN_FREE_ROUNDS;
 
 static void no_round(uint32_t place, struct spin_regs *regs) { (void)place, (void)regs; }
 void (*usf_spin_round)(uint32_t place, struct spin_regs *regs) = no_round;

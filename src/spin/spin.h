@@ -73,16 +73,14 @@ enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_
 int spin_for_each_loop(const uint8_t *code, uintptr_t fstart, uintptr_t fend,
                        void (*fn)(const struct spin_loop *l, void *arg), void *arg);
 
-/* The rounds that this thread may go on by itself.  A stub sets both words when a wait begins, and counts down in each round;
- * the runtime is entered when `left` falls below 0, and sets them anew. */
+/* The rounds that this thread may go on by itself, in whatever waits: who looks a few times, does something else and looks again may be in one
+ * wait for us.  A stub counts down in each round; the runtime is entered when `left` falls below 0, and sets it anew.
+ * Stubs write at these places from the thread pointer: a thread that has set one of its own has them written there. */
 struct spin_rounds {
     int32_t left;
-    uint32_t entered;           /* the runtime has been entered in this wait */
+    uint32_t entered;           /* the runtime has been entered in this wait; a stub sets it to 0 when one begins */
 };
 extern __thread struct spin_rounds usf_spin_rounds __attribute__((tls_model("initial-exec")));
-/* Initial value of `left`; stubs built later use it. */
-extern uint32_t usf_spin_free_rounds;
-#define SPIN_FREE_ROUNDS 16u
 
 /* Offsets in a stub: of each instruction (to move a saved pc), of what enters it and the runtime (from enters to entered), and of the trial
  * round that begins where the back edges of each place go; 0: none. */

@@ -1,6 +1,6 @@
 /* src/spin/stub.c - the copy of a loop that enters the runtime.  SPDX-License-Identifier: Apache-2.0
  *
- *   movq $rounds,usf_spin_rounds     where the window's jump leads: a wait begins
+ *   movl $0,usf_spin_rounds.entered  where the window's jump leads: a wait begins
  *   jmp  the window's first instruction, unless it comes next
  *   copied instructions, in address order; branches in their 32-bit form
  *   for each back edge's target T (enter_shift):
@@ -146,19 +146,19 @@ static void rip_literal(struct emit *e, const char *op, enum literal which)
     rel32(e, e->addr + e->literals + 8 * (size_t)which);
 }
 
-/* Where this thread's rounds are, seen from its thread pointer: the same for each thread. */
-static void rounds_at(struct emit *e)
+/* Where a word of this thread is, seen from its thread pointer: the same for each thread. */
+static void word_at(struct emit *e, const void *word)
 {
     uintptr_t self;
     __asm__("mov %%fs:0, %0" : "=r"(self));
-    int32_t d = (int32_t)((intptr_t)&usf_spin_rounds - (intptr_t)self);
+    int32_t d = (int32_t)((intptr_t)word - (intptr_t)self);
     bytes(e, &d, 4);
 }
 static void begin(struct emit *e)
 {
-    bytes(e, "\x64\x48\xc7\x04\x25", 5);      /* movq, which leaves the flags alone */
-    rounds_at(e);
-    bytes(e, &usf_spin_free_rounds, 4);
+    bytes(e, "\x64\xc7\x04\x25", 4);       /* movl, which leaves the flags alone */
+    word_at(e, &usf_spin_rounds.entered);
+    bytes(e, "\0\0\0", 4);
     if (e->l->insn[0].off || e->l->window != e->l->head) jump(e, destination(e, e->l->window, false));
 }
 
@@ -169,7 +169,7 @@ static void count(struct emit *e, uint16_t target)
         return;
     }
     bytes(e, "\x64\xff\x0c\x25", 4);
-    rounds_at(e);
+    word_at(e, &usf_spin_rounds.left);
     bytes(e, "\x0f\x89", 2);
     rel32(e, e->addr + e->live[target]);
 }

@@ -317,7 +317,6 @@ int main(void)
 {
     static char stack[1 << 16];
     alarm(60);
-    usf_spin_free_rounds = 0;        /* each round enters */
     stack_t alt = { .ss_sp = stack, .ss_size = sizeof stack };
     sigaltstack(&alt, NULL);
     struct sigaction sa = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK };

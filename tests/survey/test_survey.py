@@ -89,7 +89,7 @@ class Runner(unittest.TestCase):
         self.assertIn("timeout", r["note"])
 
     def left(self, mark):
-        return subprocess.run(["pgrep", "-f", "sleep " + mark], capture_output=True, text=True, check=False).stdout.split()
+        return subprocess.run(["pgrep", "-f", "^sleep " + mark], capture_output=True, text=True, check=False).stdout.split()
 
     def test_grandchildren_are_measured_and_ended(self):
         reading, writing = os.pipe()

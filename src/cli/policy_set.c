@@ -42,7 +42,7 @@ static int ask(const struct shm *m, const struct sched_request *r)
     return CLI_FAILED;
 }
 
-/* What has changed, for whom, and for how long. */
+/* Print what has changed, for which programs, and for how long. */
 static void tell_set(const struct shm *m, const char *now, const char *before, bool machine)
 {
     uint32_t users = shm_nr_members(m->h, m->space);

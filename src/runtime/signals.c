@@ -14,8 +14,9 @@
  *   K3  A handler of the program runs where it would bare: on the program's alternate stack if it has SA_ONSTACK and there is one,
  *       else below what it interrupts.  Where the kernel has put the frame elsewhere because of K1, the entry moves; not for a
  *       handler with SA_ONSTACK in code that the gate does not see, which takes the runtime's stack for its own (Go).
- *   K4  While a frame is not where it is to be, and while the runtime's stack is in use, all signals but those of
- *       faults are blocked: the next frame would be put over it, or a handler of the program would run on our stack.
+ *   K4  While a frame is not in its place, and while the runtime's stack is in use, all signals that have a handler are blocked, but
+ *       those of faults: the next frame would be put over it, or a handler of the program would run on our stack.  Signals that
+ *       end or stop the program need no frame; a thread that waits for a core lets them in (look_at_itself).
  *   K5  The program sees its own settings: in sigaction(), in sigaltstack(), in the context that a handler gets.
  *   K6  What runs on the program's stack at a system call or in a spin loop's stub begins below the red zone and takes less
  *       than 4 KiB (tests/signals/depth.c). */

@@ -300,7 +300,7 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->held = false;
     t->self.entering = 1;
     if (where == SCHED_PARKED) sched_interrupt(&rt.sched, &t->self);
-    else if (where == SCHED_AWAY) returned = sched_interrupt_away(&rt.sched, &t->self);
+    else if (where == SCHED_AWAY || where == SCHED_RETURNING) returned = sched_interrupt_away(&rt.sched, &t->self);
     interrupted = t->self.interrupted;
     t->self.interrupted = 0;
     t->self.where = SCHED_USER;

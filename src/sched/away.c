@@ -82,7 +82,7 @@ static bool end_loan(struct usf_task *t)
 static void end_taken_loan(struct usf_task *t)
 { atomic_fetch_and(&t->loan, ~(uint64_t)USF_LOAN_BITS); }
 
-/* Take the core back if it is still ours.  A signal handler may do the same in the middle of this, and leave again with another. */
+/* Take the core back if it is still ours.  A signal handler may do the same in the middle of this, and get another. */
 static bool take_back(struct sched *s, struct sched_self *me)
 {
     for (;;) {
@@ -116,7 +116,9 @@ static void return_as_guest(struct sched *s, struct sched_self *me)
 void sched_return_core(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
+    __atomic_store_n(&me->where, SCHED_RETURNING, __ATOMIC_RELAXED);
     bool not_taken = end_loan(t);
+    USF_POINT("sched.loan_over");
     if (USF_UNLIKELY(me->called)) trace_call(s, me);
     /* No guests while the scheduler's lock does not move.  Its owner may be runnable and not be run: beside those that sleep and wake all
      * the time, as guests do, Linux (6.18, sessions as groups by `autogroup`) was seen to run nobody else for ten seconds. */
@@ -136,11 +138,12 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     me->lost++;
     me->returned = os_cycles();
     if (!core_enter(s, me)) {
+        me->where = SCHED_AWAY;
         if (core < s->h->nr_cores) core_idle_set(s, core);  /* a bit too many only makes somebody look */
         return;
     }
     end_taken_loan(t);
-    if (take_back(s, me)) {             /* a handler got it another, which it lent for the rest of the call */
+    if (take_back(s, me)) {             /* a handler got it another */
         core_leave(s, me, &k);
         park_go_on(s, me);
         return;
@@ -170,6 +173,7 @@ bool sched_interrupt_away(struct sched *s, struct sched_self *me)
     uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
     uint64_t w = core < s->h->nr_cores ? atomic_load_explicit(&s->cores[core].word, memory_order_relaxed) : 0;
     if (core_state(w) == USF_CORE_RUNNING && core_task(w) == me->task && !sched_has_lent(own(s, me))) return false;
+    bool away = me->where == SCHED_AWAY;
     sched_return_core(s, me);
-    return true;
+    return away;
 }

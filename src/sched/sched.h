@@ -26,6 +26,7 @@ enum sched_where {
     SCHED_USER = 0,    /* runs its program (or the gate's code on the way) */
     SCHED_PARKED,      /* waits in sched_block or for a core */
     SCHED_AWAY,        /* in a system call; core lent or given up */
+    SCHED_RETURNING,   /* the call is over, and it is to have a core: a handler that comes now gets one, and does not give it up again */
 };
 
 /* A thread's own scheduling state: process-private, one per thread. */
@@ -337,6 +338,7 @@ static inline bool sched_end_loan(struct sched *s, struct sched_self *me)
     if (USF_UNLIKELY(core >= s->h->nr_cores)) return false;
     uint64_t w = atomic_load_explicit(&s->cores[core].word, memory_order_relaxed);
     if (USF_UNLIKELY(core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task)) return false;      /* taken unseen */
+    if (USF_UNLIKELY(sched_has_lent(t))) return false;      /* another core, by a handler since the swap */
     /* After the swap: whoever patches sees the loan over, and has this thread stop, or is seen here. */
     if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) return false;
     __atomic_store_n(&me->where, SCHED_USER, __ATOMIC_RELAXED);
@@ -344,8 +346,8 @@ static inline bool sched_end_loan(struct sched *s, struct sched_self *me)
 }
 /* Wait while code of this process is being rewritten. */
 void sched_await_patch(struct sched *s);
-/* A signal handler is about to run on top of such a call: get a core, to be left again after it.  False: the thread has one, as it was
- * about to leave it or is just back, and goes on from there after the handler. */
+/* A signal handler is about to run on top of such a call: get a core.  True: it is to be left again after the handler.  False: the thread
+ * had one, as it was about to leave it, or is just back, and goes on from there after the handler. */
 bool sched_interrupt_away(struct sched *s, struct sched_self *me);
 /* Is a thread that runs to give way?  The progress guarantee says so, or its policy (give_way_at). */
 bool sched_is_due(struct sched *s, struct sched_self *me);

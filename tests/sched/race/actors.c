@@ -10,6 +10,12 @@ static struct { uint64_t visits; uint32_t owner; } user[USF_MAX_CORES];    /* pl
 
 void forget_users(void) { memset(user, 0, sizeof user); }
 
+static bool has_core(struct thread *t, uint32_t core)
+{
+    uint64_t w = atomic_load_explicit(&t->v->s.cores[core].word, memory_order_relaxed);
+    return core_state(w) == USF_CORE_RUNNING && core_task(w) == t->self.task;
+}
+
 /* Plain accesses: two threads on one core, or one that follows another without seeing what it did, are a race. */
 void enter_core(struct thread *t)
 {
@@ -20,6 +26,7 @@ void enter_core(struct thread *t)
     CHECK(atomic_load_explicit(&t->v->s.tasks[t->self.task].state, memory_order_relaxed) == USF_TASK_RUNNING);
     if (core >= USF_MAX_CORES) return;
     t->core = core;
+    CHECK(has_core(t, core));
     CHECK(user[core].owner == 0);
     user[core].owner = t->self.task + 1;
     user[core].visits++;
@@ -28,6 +35,7 @@ void exit_core(struct thread *t)
 {
     t->inside = false;
     if (!t->checked || t->self.guest) return;
+    CHECK(has_core(t, t->core));
     CHECK(user[t->core].owner == t->self.task + 1);
     user[t->core].owner = 0;
 }

@@ -203,6 +203,7 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 1 ? strtoull(argv[1], 0, 0) : (uint64_t)time(0) * 1000 + (uint64_t)getpid() % 1000;
     uint64_t until = os_now() + (argc > 2 ? strtoull(argv[2], 0, 0) : 10) * 1000000000ull;
     int r;
+    setvbuf(stdout, NULL, _IOLBF, 0);    /* a seed is told before what it leads to */
     alarm(100);
     if (!mkdtemp(dir)) return 77;
     do r = episode(seed++, dir);

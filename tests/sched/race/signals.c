@@ -49,7 +49,7 @@ static void take_signal(struct thread *t)
     struct sync_waiter *waiter = t->sync.waiter;
     if (waiter) sync_cancel(&t->v->y, &t->sync);
     if (where == SCHED_PARKED) sched_interrupt(&t->v->s, &t->self);
-    else if (where == SCHED_AWAY) returned = sched_interrupt_away(&t->v->s, &t->self);
+    else if (where == SCHED_AWAY || where == SCHED_RETURNING) returned = sched_interrupt_away(&t->v->s, &t->self);
     interrupted = t->self.interrupted;
     t->self.interrupted = 0;
     t->self.where = SCHED_USER;

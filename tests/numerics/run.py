@@ -102,7 +102,7 @@ def main():
                   f"under usf {nunder}, {different} different", *failed, sep="\n      ", flush=True)
             lines.append([f"{name} {version_of(name, python)}", f"{threads}, {how}", nbare, kinds, nunder, different, len(failed)])
     for line in lines if a.table else ():
-        print("", *line, "", sep="|" if line[0] == "---" else " | ", file=a.table)
+        print(f"| {' | '.join(map(str, line))} |", file=a.table)
     if not seen:
         print("none of the libraries is here")
     sys.exit(77 if not seen else bad > 0)

@@ -42,7 +42,7 @@ static bool has(const uint64_t *cores, uint32_t c) { return __atomic_load_n(&cor
 static bool has_mask(const struct usf_task *t)
 {
     uint64_t any = 0;
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= __atomic_load_n(&t->mask[w], __ATOMIC_RELAXED);
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= __atomic_load_n(&t->pol.mask[w], __ATOMIC_RELAXED);
     return any != 0;
 }
 
@@ -50,7 +50,7 @@ static bool has_mask(const struct usf_task *t)
  * its mask is bound there if the mask is a hint, and never if it is strict. */
 static uint32_t wanted(struct sched *s, const struct usf_task *t, uint32_t core)
 {
-    if (has_mask(t) && !has(t->mask, core)) return __atomic_load_n(&t->pol.strict, __ATOMIC_RELAXED) ? USF_NONE : core;
+    if (has_mask(t) && !has(t->pol.mask, core)) return __atomic_load_n(&t->pol.strict, __ATOMIC_RELAXED) ? USF_NONE : core;
     return sched_is_bound(s) ? core : USF_NONE;
 }
 
@@ -59,8 +59,8 @@ bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core)
 {
     const struct usf_task *t = &s->tasks[task];
     uint64_t any = 0;
-    if (!has_mask(t) || has(t->mask, core)) return false;
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= t->mask[w] & atomic_load(&s->h->idle[w]) & s->procs[t->proc].pol.cores[w];
+    if (!has_mask(t) || has(t->pol.mask, core)) return false;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= t->pol.mask[w] & atomic_load(&s->h->idle[w]) & s->procs[t->proc].pol.cores[w];
     return any != 0;
 }
 
@@ -69,10 +69,10 @@ static void own_mask(struct sched *s, const struct usf_task *t, struct os_cpuset
 {
     uint32_t proc = atomic_load_explicit(&((struct usf_task *)t)->proc, memory_order_relaxed), n = 0;
     bool masked = has_mask(t);
-    const uint64_t *may = proc < USF_MAX_PROCS ? s->procs[proc].may : t->mask;
+    const uint64_t *may = proc < USF_MAX_PROCS ? s->procs[proc].may : t->pol.mask;
     __builtin_memset(cpus, 0, sizeof *cpus);
     for (uint32_t c = 0; c < s->h->nr_cores; c++)
-        if (has(may, c) && (!masked || has(t->mask, c))) os_cpu_set(cpus, s->cores[c].pol.cpu), n++;
+        if (has(may, c) && (!masked || has(t->pol.mask, c))) os_cpu_set(cpus, s->cores[c].pol.cpu), n++;
     for (uint32_t c = 0; c < s->h->nr_cores && !n; c++)
         if (has(may, c)) os_cpu_set(cpus, s->cores[c].pol.cpu);
 }

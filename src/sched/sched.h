@@ -196,7 +196,7 @@ struct sched_wish {
     int32_t priority;
     uint32_t affinity_id;
     uint8_t affinity, strict;
-    uint64_t mask[USF_CORE_WORDS];      /* usf_task.mask */
+    uint64_t mask[USF_CORE_WORDS];      /* usf_pol_task.mask */
 };
 void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w);
 /* Of a task of this process.  A running one stays where it is; all counts from the next time that it is queued on. */
@@ -217,7 +217,7 @@ void sched_move(struct sched *s, struct sched_self *me);
 void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task);
 /* Call after the thread's kernel mask has changed, or when it must change.  The thread belongs to this process. */
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task);
-/* The mask and the wish that a set of CPUs comes to: one core, or a cache or node that has them all; else none. */
+/* The mask and the wish that a set of CPUs comes to: one core, a whole cache or node, or the mask; all of the instance's: none. */
 struct os_cpuset;
 void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_wish *w);
 /* Before a fork, an exec: what the process joins with, and a child of a copy of this memory, is what it has now. */

@@ -364,7 +364,7 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
         if (s->tasks[i].proc >= s->h->max_procs)
             return usf_format(why, cap, "task %u names process %u", i, s->tasks[i].proc), false;
         const struct usf_pol_task *t = &s->tasks[i].pol;
-        if (t->affinity > USF_AFFINITY_NODE || (t->affinity == USF_AFFINITY_CORE && t->affinity_id >= s->h->nr_cores))
+        if (t->affinity > USF_AFFINITY_MASK || (t->affinity == USF_AFFINITY_CORE && t->affinity_id >= s->h->nr_cores))
             return usf_format(why, cap, "task %u is to run on core %u", i, t->affinity_id), false;
         if (st == USF_TASK_READY) ready++;
     }

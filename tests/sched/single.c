@@ -1,4 +1,4 @@
-/* tests/sched/single.c rejoin|guest|keep|place - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|guest|keep|place|mask - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,6 +177,84 @@ static void place(const struct os_cpuset *cpus)
     sched_detach(&s, &me, false);
 }
 
+/* Of one cache.  CPUs that do not exist do no harm: their threads run where they are. */
+static void have_four_cores(struct os_cpuset *cpus)
+{
+    struct usf_core *core = shm_cores(shm.h);
+    atomic_store(&shm.h->idle[0], 15);
+    shm.h->nr_cores = 4;
+    *cpus = (struct os_cpuset){0};
+    for (uint32_t i = 0; i < 4; i++) {
+        core[i].pol = (struct usf_pol_core){.id = i, .cpu = i, .current = USF_NONE};
+        os_cpu_set(cpus, i);
+    }
+}
+
+static void be_on(struct sched_self *me, uint32_t core)
+{
+    struct sched_wish w;
+    sched_wish_of(&s, me->task, &w);
+    w.affinity = USF_AFFINITY_CORE;
+    w.affinity_id = core;
+    w.strict = 1;
+    sched_change_task(&s, me, me->task, &w);
+    sched_move(&s, me);
+    CHECK(atomic_load(&s.tasks[me->task].core) == core);
+}
+
+static _Atomic bool over;
+
+static void *hold_core_1(void *arg)
+{
+    struct sched_self me = {.task = USF_NONE};
+    CHECK(sched_attach(&s, &me, tid(), "holder") == 0);
+    be_on(&me, 1);
+    atomic_store(&looked, true);
+    while (!atomic_load(&over)) usleep(100);
+    sched_detach(&s, &me, false);
+    return arg;
+}
+
+static void *insist_on_first_two(void *arg)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct os_cpuset two = {0};
+    struct sched_wish w;
+    os_cpu_set(&two, s.cores[0].pol.cpu);
+    os_cpu_set(&two, s.cores[1].pol.cpu);
+    CHECK(sched_attach(&s, &me, tid(), "insists") == 0);
+    CHECK(atomic_load(&s.tasks[me.task].core) >= 2);
+    sched_wish_of(&s, me.task, &w);
+    sched_affinity_of(&s, &two, &w);
+    CHECK(w.affinity == USF_AFFINITY_MASK && w.mask[0] == 3);
+    w.strict = 1;
+    sched_change_task(&s, &me, me.task, &w);
+    atomic_store(&waiter, me.task);
+    sched_move(&s, &me);
+    CHECK(atomic_load(&s.tasks[me.task].core) < 2);
+    sched_detach(&s, &me, false);
+    return arg;
+}
+
+/* A strict mask of two of a cache's four cores: its thread waits for one of these, though the others are idle. */
+static void mask(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    pthread_t holder, t;
+    (void)cpus;
+    CHECK(sched_attach(&s, &me, tid(), "first") == 0);
+    be_on(&me, 0);
+    CHECK(pthread_create(&holder, NULL, hold_core_1, NULL) == 0);
+    while (!atomic_load(&looked)) usleep(100);
+    CHECK(pthread_create(&t, NULL, insist_on_first_two, NULL) == 0);
+    while (atomic_load(&waiter) == USF_NONE || atomic_load(&s.tasks[waiter].state) != USF_TASK_READY) usleep(100);
+    for (uint32_t i = 2; i < 4; i++) CHECK(core_state(atomic_load(&s.cores[i].word)) == USF_CORE_IDLE);
+    atomic_store(&over, true);
+    pthread_join(t, NULL);
+    pthread_join(holder, NULL);
+    sched_detach(&s, &me, false);
+}
+
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/usf-single-XXXXXX", why[128];
@@ -193,6 +271,7 @@ int main(int argc, char **argv)
     }
     c.cpus = cpus;
     if (shm_open_instance(&c, true, &shm)) return printf("%s\n", shm.why), 1;
+    if (!strcmp(argv[1], "mask")) have_four_cores(&cpus);
     sched_bind(&s, shm.h);
     CHECK(sched_use_policy(&s, NULL, why, sizeof why) == 0);
     s.shm_dir = dir;
@@ -200,6 +279,7 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "rejoin")) rejoin(&cpus);
     else if (!strcmp(argv[1], "guest")) guest(&cpus);
     else if (!strcmp(argv[1], "place")) place(&cpus);
+    else if (!strcmp(argv[1], "mask")) mask(&cpus);
     else keep(&cpus);
     sched_bind(&cleaner, shm.h);
     CHECK(sched_use_policy(&cleaner, NULL, why, sizeof why) == 0);

@@ -296,7 +296,7 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
     struct kicks k = {0};
     uint64_t now = os_now(), next = TICK_NS;
     if (s->kernel) return sample_running(s, nudge, state, arg);
-    s->watch->any_astray = sched_watch_binding(s, s->watch->astray, 0, 0);
+    s->watch->any_astray = sched_watch_binding(s, s->watch->astray);
     look_at_unseen(s, nudge, state, arg);
     if (!atomic_load(&s->h->nr_ready)) {
         __builtin_memset(s->watch->barren, 0, sizeof s->watch->barren);

@@ -158,7 +158,8 @@ struct usf_core {
     uint64_t lent_loan;         /* the loan that was seen, while tasks waited, */
     uint64_t lent_since;        /* ... when first, ns, */
     uint64_t lent_word;         /* ... and the word then; all three under the lock */
-    uint64_t tail[2];
+    _Atomic uint64_t at_when;   /* cycles: when `at` was noted */
+    uint64_t tail;
 };
 
 struct usf_proc {
@@ -429,7 +430,7 @@ USF_LAYOUT_AT(usf_task, name, 192);
 USF_LAYOUT_AT(usf_task, loan, 296);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
-USF_LAYOUT_AT(usf_core, tail, 304);
+USF_LAYOUT_AT(usf_core, tail, 312);
 USF_LAYOUT_RECORD(usf_proc, 4416);
 USF_LAYOUT_AT(usf_proc, space, 2);
 USF_LAYOUT_AT(usf_proc, pid, 4);

@@ -1,4 +1,4 @@
-/* tests/sched/single.c rejoin|guest|keep|place|mask - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|guest|keep|place|self|refused|mask - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,9 +131,9 @@ static _Atomic bool look, looked;
 
 static void *look_twice(void *arg)
 {
-    uint64_t astray[USF_MAX_CORES] = {0};
+    struct sched_astray astray[USF_MAX_CORES] = {0};
     while (!atomic_load(&look)) usleep(100);
-    for (int i = 0; i < 2; i++) CHECK(sched_watch_binding(&s, astray, 0, 0));
+    for (int i = 0; i < 2; i++) CHECK(sched_watch_binding(&s, astray));
     atomic_store(&looked, true);
     return arg;
 }
@@ -158,7 +158,7 @@ static void place(const struct os_cpuset *cpus)
 {
     struct sched_self me = {.task = USF_NONE};
     struct os_cpuset one = {0};
-    uint64_t astray[USF_MAX_CORES] = {0};
+    struct sched_astray astray[USF_MAX_CORES] = {0};
     pthread_t t;
     CHECK(sched_attach(&s, &me, tid(), "placed") == 0);
     struct usf_task *task = &s.tasks[me.task];
@@ -171,9 +171,56 @@ static void place(const struct os_cpuset *cpus)
     CHECK(is_own_mask(cpus) && atomic_load(&task->pinned) == USF_NONE);
     sched_hold_place(&s, &me, me.task);
     CHECK(os_setaffinity(0, &one) == 0);
-    for (int i = 0; i < 3; i++) CHECK(!sched_watch_binding(&s, astray, 0, 0) && is_own_mask(&one));
+    for (int i = 0; i < 3; i++) CHECK(!sched_watch_binding(&s, astray) && is_own_mask(&one));
     sched_place_anew(&s, &me, me.task);
     CHECK(is_own_mask(cpus));
+    sched_detach(&s, &me, false);
+}
+
+/* A thread that is told to look at itself binds itself, unless its place is held. */
+static void place_self(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct os_cpuset one = {0};
+    CHECK(sched_attach(&s, &me, tid(), "placed") == 0);
+    struct usf_task *task = &s.tasks[me.task];
+    os_cpu_set(&one, s.cores[atomic_load(&task->core)].pol.cpu);
+    atomic_store(&shm.h->binding, USF_BOUND);
+    sched_place_self(&s, &me);
+    CHECK(is_own_mask(&one) && atomic_load(&task->pinned) == atomic_load(&task->core));
+    sched_hold_place(&s, &me, me.task);     /* which ends the mode, as nothing has waited */
+    sched_place_self(&s, &me);
+    CHECK(is_own_mask(&one));
+    atomic_store(&task->pinned, USF_PINNED_UNKNOWN);
+    sched_place_self(&s, &me);
+    CHECK(is_own_mask(cpus) && atomic_load(&task->pinned) == USF_NONE);
+    sched_detach(&s, &me, false);
+}
+
+static void have_no_cpu(struct os_cpuset *cpus)
+{
+    struct usf_core *core = shm_cores(shm.h);
+    atomic_store(&shm.h->idle[0], 1);
+    shm.h->nr_cores = 1;
+    core->pol.cpu = OS_CPUSET_WORDS * 64 - 1;
+    *cpus = (struct os_cpuset){0};
+    os_cpu_set(cpus, core->pol.cpu);
+}
+
+/* The kernel refuses to bind the thread: nobody is kept awake by that.  It is asked again, at once if the thread is to be elsewhere. */
+static void refused(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct sched_astray astray[USF_MAX_CORES] = {0};
+    (void)cpus;
+    CHECK(sched_attach(&s, &me, tid(), "placed") == 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(sched_watch_binding(&s, astray));
+        while (sched_watch_binding(&s, astray)) usleep(1000);
+        while (!sched_watch_binding(&s, astray)) usleep(1000);
+        atomic_store(&shm.h->waited_ns, UINT64_MAX / 2);
+        atomic_store(&shm.h->binding, USF_BOUND);
+    }
     sched_detach(&s, &me, false);
 }
 
@@ -272,6 +319,7 @@ int main(int argc, char **argv)
     c.cpus = cpus;
     if (shm_open_instance(&c, true, &shm)) return printf("%s\n", shm.why), 1;
     if (!strcmp(argv[1], "mask")) have_four_cores(&cpus);
+    if (!strcmp(argv[1], "refused")) have_no_cpu(&cpus);
     sched_bind(&s, shm.h);
     CHECK(sched_use_policy(&s, NULL, why, sizeof why) == 0);
     s.shm_dir = dir;
@@ -279,6 +327,8 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "rejoin")) rejoin(&cpus);
     else if (!strcmp(argv[1], "guest")) guest(&cpus);
     else if (!strcmp(argv[1], "place")) place(&cpus);
+    else if (!strcmp(argv[1], "self")) place_self(&cpus);
+    else if (!strcmp(argv[1], "refused")) refused(&cpus);
     else if (!strcmp(argv[1], "mask")) mask(&cpus);
     else keep(&cpus);
     sched_bind(&cleaner, shm.h);

@@ -38,9 +38,9 @@ extern "C" {
 #endif
 #define USF_CORE_WORDS (USF_CORES_MAX / 64)     /* of a set of cores */
 #if USF_CORES_MAX == 256
-#define USF_POLICY_API_VERSION 2u  /* bumped when anything below changes incompatibly */
+#define USF_POLICY_API_VERSION 3u  /* bumped when anything below changes incompatibly */
 #else       /* other records: an object for the one is refused by the other */
-#define USF_POLICY_API_VERSION (2u | USF_CORE_WORDS << 8)
+#define USF_POLICY_API_VERSION (3u | USF_CORE_WORDS << 8)
 #endif
 #define USF_POLICY_API_VECTOR  0x80000000u  /* compiled with vector registers */
 #ifdef __SSE__
@@ -77,6 +77,7 @@ enum usf_affinity {
     USF_AFFINITY_CORE,   /* `affinity_id` is a core, */
     USF_AFFINITY_LLC,    /* ... a last-level cache, */
     USF_AFFINITY_NODE,   /* ... a NUMA node */
+    USF_AFFINITY_MASK,   /* the cores of `mask` */
 };
 
 /* A task: one thread that takes part.  Owner: the scheduler; policies read, and write `data`. */
@@ -95,7 +96,8 @@ struct usf_pol_task {
     uint32_t affinity_id; /* see affinity */
     uint8_t  affinity;    /* enum usf_affinity */
     uint8_t  strict;      /* 1: it may run there alone (usf_may_run); 0: it is a wish */
-    uint8_t  pad[10];     /* to 96 bytes */
+    uint8_t  pad[10];     /* reserved */
+    uint64_t mask[USF_CORE_WORDS];  /* cores of the affinity mask that its thread has set, or of its strict place; none set: it has neither */
 };
 
 /* A core: one CPU of the instance. */
@@ -197,19 +199,24 @@ static inline void usf_give_way(struct usf_pol_core *core, uint64_t at)
 static inline void usf_keep(struct usf_pol_core *core, uint64_t until)
 { __atomic_store_n(&core->keeps_until, until, __ATOMIC_RELAXED); }
 
-/* May this task run on this core?  Its process may, and its own affinity, if strict, allows it. */
-static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
+/* Does the task's affinity, strict or preferred, include this core?  (core < nr_cores) */
+static inline bool usf_is_affine(struct usf_pol *p, const struct usf_pol_task *t, uint32_t core)
 {
-    const struct usf_pol_task *t = usf_task(p, task);
-    if (!usf_allowed(p, t->proc, core)) return false;
-    if (!t->strict) return true;
     const struct usf_pol_core *c = usf_core(p, core);
     switch (t->affinity) {
     case USF_AFFINITY_CORE: return core == t->affinity_id;
     case USF_AFFINITY_LLC: return c->llc == t->affinity_id;
     case USF_AFFINITY_NODE: return c->node == t->affinity_id;
+    case USF_AFFINITY_MASK: return t->mask[core / 64] >> (core % 64) & 1;
     }
     return true;
+}
+
+/* May this task run on this core?  Its process may, and its own affinity, if strict, allows it. */
+static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
+{
+    const struct usf_pol_task *t = usf_task(p, task);
+    return usf_allowed(p, t->proc, core) && (!t->strict || usf_is_affine(p, t, core));
 }
 
 /* The kernel schedules; of usf only the spin-waits are in force, each round one sched_yield.  No other

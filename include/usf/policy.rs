@@ -6,7 +6,7 @@
 // field at a time, and every function that does so is unsafe.
 #![allow(dead_code)]
 
-pub const API_VERSION: u32 = 2;
+pub const API_VERSION: u32 = 3;
 /// Bit 31 says that the code uses vector registers, which the loader refuses: build with -C target-feature=-sse,-sse2.
 pub const API: u32 = API_VERSION | if cfg!(target_feature = "sse") { 0x8000_0000 } else { 0 };
 pub const NONE: u32 = u32::MAX;
@@ -28,6 +28,7 @@ pub const AFFINITY_ANY: u8 = 0;
 pub const AFFINITY_CORE: u8 = 1;
 pub const AFFINITY_LLC: u8 = 2;
 pub const AFFINITY_NODE: u8 = 3;
+pub const AFFINITY_MASK: u8 = 4;
 
 #[repr(C, align(8))]
 pub struct Task {
@@ -46,6 +47,7 @@ pub struct Task {
     pub affinity: u8,
     pub strict: u8,
     pub pad: [u8; 10],
+    pub mask: [u64; 4],
 }
 
 #[repr(C)]
@@ -104,7 +106,7 @@ pub struct Pol {
 pub const POL_BLIND: u32 = 1;
 
 // The sizes that the C header gives them on x86-64.
-const _: [(); 96] = [(); core::mem::size_of::<Task>()];
+const _: [(); 128] = [(); core::mem::size_of::<Task>()];
 const _: [(); 176] = [(); core::mem::size_of::<Core>()];
 const _: [(); 4208] = [(); core::mem::size_of::<Proc>()];
 const _: [(); 88] = [(); core::mem::size_of::<Pol>()];
@@ -183,11 +185,13 @@ pub unsafe fn may_run(p: *mut Pol, id: u32, core: u32) -> bool {
         return false;
     }
     let c = core_of(p, core);
+    let mask = core::ptr::addr_of!((*t).mask) as *const u64;
     (*t).strict == 0
         || match (*t).affinity {
             AFFINITY_CORE => core == (*t).affinity_id,
             AFFINITY_LLC => (*c).llc == (*t).affinity_id,
             AFFINITY_NODE => (*c).node == (*t).affinity_id,
+            AFFINITY_MASK => *mask.add(core as usize / 64) >> (core % 64) & 1 != 0,
             _ => true,
         }
 }

@@ -118,7 +118,8 @@ static const char *changed_task(const struct usf_pol_task *a, const struct usf_p
     if (a->held != b->held) return "changed a task's mark 'held'";
     if (a->ready_since != b->ready_since) return "changed a task's ready_since";
     if (a->priority != b->priority || a->deadline != b->deadline) return "changed a task's priority or deadline";
-    if (a->affinity != b->affinity || a->affinity_id != b->affinity_id || a->strict != b->strict) return "changed a task's affinity";
+    if (a->affinity != b->affinity || a->affinity_id != b->affinity_id || a->strict != b->strict
+        || memcmp(a->mask, b->mask, sizeof a->mask)) return "changed a task's affinity";
     return memcmp(a->pad, b->pad, sizeof a->pad) ? "wrote behind a task's data" : NULL;
 }
 

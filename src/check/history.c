@@ -56,11 +56,12 @@ static void random_wishes(struct machine *m, struct usf_pol_task *t, bool extrem
     if (machine_below(m, 3) == 0) t->priority = random_priority(m, extreme);
     if (machine_below(m, 3) == 0) t->deadline = extreme ? ends[machine_below(m, 3)] : m->pol.now + machine_below(m, 50000000);
     if (machine_below(m, 2)) return;
-    t->affinity = (uint8_t)machine_below(m, 4);
+    t->affinity = (uint8_t)machine_below(m, USF_AFFINITY_MASK + 1);
     t->strict = (uint8_t)machine_below(m, 2);
     const struct usf_pol_core *c = &m->cores[machine_below(m, m->pol.nr_cores)];
     t->affinity_id = t->affinity == USF_AFFINITY_CORE ? c->id : t->affinity == USF_AFFINITY_LLC ? c->llc : c->node;
     if (extreme && machine_below(m, 4) == 0) t->affinity_id = machine_below(m, 2) ? 300 : USF_NONE;     /* nowhere */
+    if (t->affinity == USF_AFFINITY_MASK && !(extreme && machine_below(m, 4) == 0)) random_mask(m, t->mask);
 }
 
 static void add_somebody(struct machine *m, const struct check_history *h)

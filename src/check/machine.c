@@ -289,6 +289,7 @@ void machine_change_task(struct machine *m, uint32_t task, const struct usf_pol_
     t->affinity = like->affinity;
     t->affinity_id = like->affinity_id;
     t->strict = like->strict;
+    memcpy(t->mask, like->mask, sizeof t->mask);
     m->ops.proc_changed(&m->pol, t->proc);
     if (was_ready) machine_queue(m, task, m->task[task].why);
     take_lost_cores(m);

@@ -20,13 +20,19 @@ static void json_counters(struct json *j, const struct usf_counters *n)
     json_uint(j, "busy_ns", n->busy_ns);
 }
 
-/* "core 3", "cache 0", "node 1", where it would like to run; null: anywhere. */
+/* "core 3", "cache 0", "node 1", "cores 0-1,6", where it would like to run; null: anywhere. */
 static void json_affinity(struct json *j, const struct usf_pol_task *t)
 {
     static const char *const kinds[] = {[USF_AFFINITY_CORE] = "core", [USF_AFFINITY_LLC] = "cache", [USF_AFFINITY_NODE] = "node"};
-    char text[32];
-    bool any = t->affinity == USF_AFFINITY_ANY || t->affinity >= sizeof kinds / sizeof *kinds;
-    if (!any) snprintf(text, sizeof text, "%s %u", kinds[t->affinity], t->affinity_id);
+    char text[8 + 4 * USF_MAX_CORES] = "cores ";
+    bool any = t->affinity == USF_AFFINITY_ANY || t->affinity > USF_AFFINITY_MASK;
+    if (t->affinity == USF_AFFINITY_MASK) {
+        struct os_cpuset cores = {0};
+        __builtin_memcpy(cores.w, t->mask, sizeof t->mask);
+        os_cpulist_format(&cores, text + strlen(text), sizeof text - strlen(text));
+    } else if (!any) {
+        snprintf(text, sizeof text, "%s %u", kinds[t->affinity], t->affinity_id);
+    }
     json_string(j, "affinity", any ? NULL : text);
 }
 

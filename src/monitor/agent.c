@@ -2,10 +2,11 @@
  *
  * The monitor of an instance that users share cannot signal other users' threads: one that computes without a scheduling
  * point would only be passed over after a while (sched/watch.c: deaf), and run on beside the next.  So each user but the
- * monitor's has an agent, which tells that user's threads to look at themselves and places them, and does nothing else: it takes no core
- * and no lock.  It ends with that user's last program, becomes the monitor if there is none any more, and removes the file
- * in the end, if that is its user's (/dev/shm is sticky).  Should it be killed,
- * the next `usf run` starts another, and until then things are as if there were none. */
+ * monitor's has an agent, which tells that user's threads to look at themselves, and does nothing else: it takes no core
+ * and no lock, and binds no thread.  A thread that is told so gives way, or binds itself.  The agent ends with that user's
+ * last program, becomes the monitor if there is none any more, and removes the file in the end, if that is its user's
+ * (/dev/shm is sticky).  Should it be killed, the next `usf run` starts another, and until then things are as if there were
+ * none. */
 #include "monitor/internal.h"
 #include "os/os.h"
 #include <errno.h>
@@ -24,7 +25,7 @@ struct agent {
     uint64_t alone_since;
     uint64_t mourned;           /* the space's `monitor` whose death will wake us */
     struct { uint64_t word, progress, loan, since, nudged; } core[USF_MAX_CORES];
-    uint64_t astray[USF_MAX_CORES];     /* sched_watch_binding */
+    struct sched_astray astray[USF_MAX_CORES];
 };
 
 /* One per user: a lock on a byte of the file that stands for the user, which the kernel drops with its holder. */
@@ -72,6 +73,21 @@ static void look_at_core(struct agent *a, uint32_t i, uint64_t now)
     if (is_ours(monitor_pid_of(s, core_task(w)))) monitor_nudge(s, core_task(w));
 }
 
+/* The monitor cannot place another user's threads.  These place themselves: a bond that an agent makes may come after the
+ * thread's exec, or after a call that has set its mask.  Not in the middle of a system call, which the signal might end.
+ * True: look again soon. */
+static bool look_at_place(struct agent *a, uint32_t i, uint64_t now)
+{
+    struct sched *s = &a->m->sched;
+    struct sched_astray *astray = &a->astray[i];
+    bool is = sched_is_astray(s, i, astray, now);
+    uint32_t task = core_task(astray->word);
+    int32_t pid = astray->word ? monitor_pid_of(s, task) : 0;
+    if (!is_ours(pid)) return false;
+    if (is && !sched_has_lent(&s->tasks[task]) && os_thread_state(pid, s->tasks[task].tid) == 'R') monitor_nudge(s, task);
+    return sched_is_newly_astray(astray);
+}
+
 /* ---- sleep until there is something to do -------------------------------------------------------- */
 
 static void wake_agents(struct usf_header *h)
@@ -95,9 +111,6 @@ void agents_look_at_cores(struct monitor *m)
 }
 
 static struct agent agent;
-
-/* The monitor cannot place another user's threads. */
-static bool may_place(void *arg, uint32_t task) { return is_ours(monitor_pid_of(arg, task)); }
 
 /* A thread that ends with the monitor whose pidfd this is. */
 static void *mourn(void *pidfd)
@@ -145,13 +158,13 @@ int agent_run(struct monitor *m)
         uint32_t event = atomic_load(&h->agent_event);
         uint64_t now = os_now();
         bool waiting = atomic_load(&h->nr_ready) != 0, alone = !has_programs(m), retired = atomic_load(&h->state) == USF_INST_RETIRED;
-        bool told = will_mourn(a);
+        bool told = will_mourn(a), astray = false;
         if (!alone) a->alone_since = now;
         if (retired && shm_retire_if_empty(&m->shm, m->options->dir)) return AGENT_ENDS;
         if (!monitor_is_alive(own_space(m))) return AGENT_SUCCEEDS;
         if (now - a->alone_since > LIFE_NS) return AGENT_ENDS;
         for (uint32_t i = 0; i < cores && waiting; i++) look_at_core(a, i, now);
-        bool astray = sched_watch_binding(&m->sched, a->astray, may_place, &m->sched);
+        for (uint32_t i = 0; i < cores; i++) astray |= look_at_place(a, i, now);
         if (waiting || astray) os_sleep(TICK_NS);
         else if (retired || !told) os_sleep(IDLE_NS);
         else sleep_until(a, event, alone ? a->alone_since + LIFE_NS + 1 : 0);

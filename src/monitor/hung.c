@@ -35,14 +35,8 @@ static bool has_work(struct usf_header *h, uint32_t space)
     return (atomic_load(&h->nr_ready) && !sleeps) || atomic_load(&h->lock_stuck) >> space & 1;
 }
 
-/* Of both its threads.  0: not known to this process, which may have no /proc, or no descriptor left. */
-static uint32_t cpu_us(const struct usf_space *sp)
-{
-    int32_t pid = atomic_load(&sp->monitor_pid), tid = atomic_load(&sp->monitor_tid);
-    bool two = tid > 0 && tid != pid;
-    uint64_t first = os_thread_cpu_ns(pid, pid), other = two ? os_thread_cpu_ns(pid, tid) : 0;
-    return first && (other || !two) ? (uint32_t)((first + other) / 1000) : 0;
-}
+/* 0: not known to this process. */
+static uint32_t cpu_us(const struct usf_space *sp) { return (uint32_t)(os_process_cpu_ns(atomic_load(&sp->monitor_pid)) / 1000); }
 
 /* It has the scheduler's lock, and has used the CPU all the while: only an operation of the policy can take that long.  The policy
  * would have the next monitor as well.  What it had used at first is the note of whoever looked then, who may not have known. */
@@ -65,16 +59,39 @@ static bool is_to_be_waited_for(struct usf_header *h, uint32_t space)
     return (runs || (owns && unseen)) && os_now() - atomic_load(&sp->missed.since) < PATIENCE_NS && !is_in_policy(h, space);
 }
 
+static void begin_anew(struct usf_space *sp, uint64_t beat, uint64_t now)
+{
+    struct usf_missed *m = &sp->missed;
+    atomic_store(&m->since, now);
+    atomic_store(&m->last, now);
+    atomic_store(&m->looks, 0);
+    atomic_store(&m->cpu_us, cpu_us(sp));
+    atomic_store(&m->beat, beat);       /* last: until then others, who note the same, begin anew as well */
+}
+
+static bool has_moved(struct usf_space *sp, uint64_t now)
+{
+    uint64_t beat = atomic_load(&sp->beat);
+    if (beat == atomic_load(&sp->missed.beat)) return false;
+    begin_anew(sp, beat, now);
+    return true;
+}
+
+/* Several look at a time, and it may not have moved since the one before. */
+bool monitor_shows_life(struct usf_space *sp)
+{
+    uint64_t now = os_now();
+    return has_moved(sp, now) || now - atomic_load(&sp->missed.since) < LOOK_NS;
+}
+
 static bool is_hung(struct usf_header *h, uint32_t space)
 {
-    struct usf_missed *m = &h->space[space].missed;
-    uint64_t beat = atomic_load(&h->space[space].beat), now = os_now();
-    if (beat != atomic_load(&m->beat) || !has_work(h, space) || !atomic_load(&m->since)) {
-        atomic_store(&m->since, now);
-        atomic_store(&m->last, now);
-        atomic_store(&m->looks, 0);
-        atomic_store(&m->cpu_us, cpu_us(&h->space[space]));
-        atomic_store(&m->beat, beat);       /* last: until then others, who note the same, begin anew as well */
+    struct usf_space *sp = &h->space[space];
+    struct usf_missed *m = &sp->missed;
+    uint64_t now = os_now();
+    if (has_moved(sp, now)) return false;
+    if (!has_work(h, space) || !atomic_load(&m->since)) {
+        begin_anew(sp, atomic_load(&m->beat), now);
         return false;
     }
     /* Those that wait look each at their own times: a look that comes too early does not count, nor put off the next. */

@@ -127,11 +127,7 @@ static bool wanted(struct usf_pol *p, const struct usf_pol_task *t, const uint64
         out[w] = set[w] & may[w];
         for (uint64_t m = out[w]; m; m &= m - 1) {
             uint32_t c = w * 64 + (uint32_t)__builtin_ctzll(m);
-            const struct usf_pol_core *r = usf_core(p, c < p->nr_cores ? c : 0);
-            bool there = (t->affinity == USF_AFFINITY_CORE && c == t->affinity_id)
-                         || (t->affinity == USF_AFFINITY_LLC && r->llc == t->affinity_id)
-                         || (t->affinity == USF_AFFINITY_NODE && r->node == t->affinity_id);
-            if (c >= p->nr_cores || !there) out[w] &= ~(m & -m);
+            if (c >= p->nr_cores || !usf_is_affine(p, t, c)) out[w] &= ~(m & -m);
         }
         any |= out[w];
     }

@@ -127,11 +127,8 @@ static inline bool pq_reach(struct usf_pol *p, const struct usf_pol_task *t, uin
     for (int w = 0; w < PQ_CORE_WORDS; w++) out[w] = 0;
     bool any = false;
     if (t->affinity == USF_AFFINITY_ANY) return false;
-    for (uint32_t i = 0; i < p->nr_cores; i++) {
-        const struct usf_pol_core *c = usf_core(p, i);
-        uint32_t unit = t->affinity == USF_AFFINITY_CORE ? i : t->affinity == USF_AFFINITY_LLC ? c->llc : c->node;
-        if (unit == t->affinity_id) pq_set(out, i), any = true;
-    }
+    for (uint32_t i = 0; i < p->nr_cores; i++)
+        if (usf_is_affine(p, t, i)) pq_set(out, i), any = true;
     return any;
 }
 

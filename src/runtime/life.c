@@ -297,7 +297,7 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
     if (l != &h->lock) return false;
     if (rt_desert_condemned()) return true;
     if (!by || by - 1 == rt.sched.proc) {
-        monitor_keep(h, rt.shm.space);
+        if (!monitor_shows_life(&h->space[rt.shm.space])) monitor_keep(h, rt.shm.space);
         atomic_store(&h->lock_waits, 1);
         atomic_store(&h->lock_stuck, ~0u);      /* each monitor looks after those of its space */
         sched_tell_monitor(&rt.sched);

@@ -166,7 +166,9 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
     if (t->self.task == USF_NONE) return;       /* the process has just been taken off */
     const struct usf_task *task = &rt.sched.tasks[t->self.task];
     bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
-    if (rt.sched.kernel || !(taken || sched_is_due(&rt.sched, &t->self))) return;
+    if (rt.sched.kernel) return;
+    if (!taken) sched_place_self(&rt.sched, &t->self);
+    if (t->self.task == USF_NONE || !(taken || sched_is_due(&rt.sched, &t->self))) return;
     /* It may wait for long: signals that end or stop the program are let in.  They need no frame. */
     uint64_t entered = set_mask(below | ((atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~SYNCHRONOUS));
     t->self.entering = 1;

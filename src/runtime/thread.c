@@ -180,7 +180,7 @@ static void look_for_monitor(struct sched *s, uint64_t now)
 {
     static _Atomic uint32_t gone;
     static _Atomic uint64_t last;
-    if (monitor_keep(s->h, s->space) == 0) {
+    if (monitor_shows_life(&s->h->space[s->space]) || monitor_keep(s->h, s->space) == 0) {
         atomic_store(&gone, 0);
     } else if (now - atomic_load(&last) >= LOOK_GAP_NS) {
         atomic_store(&last, now);

@@ -8,9 +8,9 @@
  *      BOUND ──none was for UNBIND_NS, at a release of the lock───────► UNBOUND
  *
  * The mode changes by one store, under the scheduler lock.  No thread waits for others to follow.  Whoever wakes a thread places it
- * first (park.c), a thread that goes on places itself (core_arrive), and the monitor and the agents place threads that run without
- * a scheduling point.  So a thread may be placed by the former mode for as long as one look of the monitor takes: that costs time,
- * and nothing depends on it.
+ * first (park.c), a thread that goes on places itself (core_arrive), and the monitor places threads that run without
+ * a scheduling point, or an agent has them place themselves.  So a thread may be placed by the former mode for as long
+ * as one look of the monitor takes: that costs time, and nothing depends on it.
  *
  * `pinned` names the core that a thread may be bound to.  A binder writes it before the call that binds and again after it, one that
  * removes the bond writes USF_NONE after the call that does so: a binder that is killed in between, or that comes late, leaves a
@@ -19,6 +19,7 @@
 
 #define UNBIND_NS 10000000u     /* two calls of the kernel per thread and change are then some 0.1 % of the time at most */
 #define NOTE_NS   100000u       /* how exactly the time is kept: it lies where all cores read */
+#define ASTRAY_MAX_NS 512000000u    /* from one attempt to place a thread to the next, at most */
 
 void bind_choose(struct sched *s)
 {
@@ -42,7 +43,7 @@ static bool has(const uint64_t *cores, uint32_t c) { return __atomic_load_n(&cor
 static bool has_mask(const struct usf_task *t)
 {
     uint64_t any = 0;
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= __atomic_load_n(&t->mask[w], __ATOMIC_RELAXED);
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= __atomic_load_n(&t->pol.mask[w], __ATOMIC_RELAXED);
     return any != 0;
 }
 
@@ -50,7 +51,7 @@ static bool has_mask(const struct usf_task *t)
  * its mask is bound there if the mask is a hint, and never if it is strict. */
 static uint32_t wanted(struct sched *s, const struct usf_task *t, uint32_t core)
 {
-    if (has_mask(t) && !has(t->mask, core)) return __atomic_load_n(&t->pol.strict, __ATOMIC_RELAXED) ? USF_NONE : core;
+    if (has_mask(t) && !has(t->pol.mask, core)) return __atomic_load_n(&t->pol.strict, __ATOMIC_RELAXED) ? USF_NONE : core;
     return sched_is_bound(s) ? core : USF_NONE;
 }
 
@@ -59,8 +60,8 @@ bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core)
 {
     const struct usf_task *t = &s->tasks[task];
     uint64_t any = 0;
-    if (!has_mask(t) || has(t->mask, core)) return false;
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= t->mask[w] & atomic_load(&s->h->idle[w]) & s->procs[t->proc].pol.cores[w];
+    if (!has_mask(t) || has(t->pol.mask, core)) return false;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= t->pol.mask[w] & atomic_load(&s->h->idle[w]) & s->procs[t->proc].pol.cores[w];
     return any != 0;
 }
 
@@ -69,10 +70,10 @@ static void own_mask(struct sched *s, const struct usf_task *t, struct os_cpuset
 {
     uint32_t proc = atomic_load_explicit(&((struct usf_task *)t)->proc, memory_order_relaxed), n = 0;
     bool masked = has_mask(t);
-    const uint64_t *may = proc < USF_MAX_PROCS ? s->procs[proc].may : t->mask;
+    const uint64_t *may = proc < USF_MAX_PROCS ? s->procs[proc].may : t->pol.mask;
     __builtin_memset(cpus, 0, sizeof *cpus);
     for (uint32_t c = 0; c < s->h->nr_cores; c++)
-        if (has(may, c) && (!masked || has(t->mask, c))) os_cpu_set(cpus, s->cores[c].pol.cpu), n++;
+        if (has(may, c) && (!masked || has(t->pol.mask, c))) os_cpu_set(cpus, s->cores[c].pol.cpu), n++;
     for (uint32_t c = 0; c < s->h->nr_cores && !n; c++)
         if (has(may, c)) os_cpu_set(cpus, s->cores[c].pol.cpu);
 }
@@ -150,11 +151,14 @@ void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task)
  * One that polls keeps the other from running there, and both are there again after each wait.  So the one that is about to poll goes to
  * a CPU where none of the instance's was seen, and may be moved again from there as before. */
 #define SPREAD_CYCLES 1000000u      /* some 300 us from one look to the next */
+#define SEEN_CYCLES   3000000u      /* some 1 ms: so long a thread is believed to be where it began to poll */
 
-static bool is_on(struct sched *s, uint32_t core, uint32_t cpu)
+static bool is_on(struct sched *s, uint32_t core, uint32_t cpu, uint64_t now)
 {
-    return core_state(atomic_load_explicit(&s->cores[core].word, memory_order_relaxed)) == USF_CORE_RUNNING
-           && atomic_load_explicit(&s->cores[core].at, memory_order_relaxed) == cpu + 1;
+    const struct usf_core *c = &s->cores[core];
+    return core_state(atomic_load_explicit(&c->word, memory_order_relaxed)) == USF_CORE_RUNNING
+           && atomic_load_explicit(&c->at, memory_order_relaxed) == cpu + 1
+           && now - atomic_load_explicit(&c->at_when, memory_order_relaxed) < SEEN_CYCLES;
 }
 
 static bool is_empty(const struct os_cpuset *set)
@@ -164,28 +168,37 @@ static bool is_empty(const struct os_cpuset *set)
     return !any;
 }
 
+/* Rarely, as long as the thread stays on the CPU: others read it. */
+static void note_at(struct usf_core *c, uint32_t cpu, uint64_t now)
+{
+    bool same = atomic_load_explicit(&c->at, memory_order_relaxed) == cpu + 1;
+    if (same && now - atomic_load_explicit(&c->at_when, memory_order_relaxed) < SEEN_CYCLES / 4) return;
+    atomic_store_explicit(&c->at, cpu + 1, memory_order_relaxed);
+    atomic_store_explicit(&c->at_when, now, memory_order_relaxed);
+}
+
 void bind_spread(struct sched *s, struct sched_self *me, uint32_t core)
 {
     uint32_t cpu = os_cpu(), others = 0;
     uint64_t now = os_cycles();
     struct usf_core *c = &s->cores[core];
     struct os_cpuset free;
-    if (atomic_load_explicit(&c->at, memory_order_relaxed) != cpu + 1) atomic_store_explicit(&c->at, cpu + 1, memory_order_relaxed);
+    note_at(c, cpu, now);
     if (now - me->spread < SPREAD_CYCLES || me->task == USF_NONE || atomic_load(&s->tasks[me->task].pinned) != USF_NONE) return;
     me->spread = now;
-    for (uint32_t i = 0; i < s->h->nr_cores; i++) others += i != core && is_on(s, i, cpu);
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) others += i != core && is_on(s, i, cpu, now);
     if (!others) return;
     own_mask(s, &s->tasks[me->task], &free);
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         uint32_t at = atomic_load_explicit(&s->cores[i].at, memory_order_relaxed);
-        if (at && is_on(s, i, at - 1) && at <= OS_CPUSET_WORDS * 64) free.w[(at - 1) / 64] &= ~(1ull << ((at - 1) % 64));
+        if (at && is_on(s, i, at - 1, now) && at <= OS_CPUSET_WORDS * 64) free.w[(at - 1) / 64] &= ~(1ull << ((at - 1) % 64));
     }
     if (is_empty(&free)) return;
     atomic_store(&s->tasks[me->task].pinned, USF_PINNED_UNKNOWN);
     USF_POINT("sched.spread");
     os_setaffinity(0, &free);
     bind_release(s, me->task, 0);
-    atomic_store_explicit(&c->at, os_cpu() + 1, memory_order_relaxed);
+    note_at(c, os_cpu(), os_cycles());
 }
 
 /* ---- threads that run without a scheduling point --------------------------------------------------- */
@@ -193,8 +206,25 @@ void bind_spread(struct sched *s, struct sched_self *me, uint32_t core)
 static bool is_astray(struct sched *s, uint32_t core, uint64_t w)
 {
     struct usf_task *t = &s->tasks[core_task(w)];
-    return core_state(w) == USF_CORE_RUNNING && !atomic_load(&t->parked) && atomic_load(&t->pinned) != USF_PINNED_HELD
-           && !bind_is_placed(s, core_task(w), core);
+    return core_state(w) == USF_CORE_RUNNING && sched_is_ours(s, core_task(w)) && !atomic_load(&t->parked)
+           && atomic_load(&t->pinned) != USF_PINNED_HELD && !bind_is_placed(s, core_task(w), core);
+}
+
+/* The first look may find the thread on its way there.  Where the kernel refuses to bind it (its cpuset has changed),
+ * or the thread does not answer, attempts become ever more rare, until the thread is to be elsewhere. */
+bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uint64_t now)
+{
+    uint64_t w = atomic_load(&s->cores[core].word);
+    bool is = is_astray(s, core, w);
+    uint32_t to = is ? wanted(s, &s->tasks[core_task(w)], core) : USF_NONE;
+    if (!is || a->word != w || a->to != to) {
+        *a = (struct sched_astray){.word = is ? w : 0, .to = to, .again = now, .pause = SCHED_ASTRAY_NS};
+        return false;
+    }
+    if (now < a->again) return false;
+    a->again = now + a->pause;
+    if (a->pause < ASTRAY_MAX_NS) a->pause *= 2;
+    return true;
 }
 
 /* Under the lock: until it is placed, the thread does not leave the instance, as for an exec, and looks at no mask of its own. */
@@ -207,18 +237,24 @@ static void place_astray(struct sched *s, uint32_t core, uint64_t w)
     core_leave(s, &me, &(struct kicks){0});
 }
 
-/* An agent has no name that the lock could be taken by.  It may come late, if it is not run between its look and its call. */
-bool sched_watch_binding(struct sched *s, uint64_t astray[USF_MAX_CORES], bool (*may_place)(void *arg, uint32_t task), void *arg)
+bool sched_watch_binding(struct sched *s, struct sched_astray astray[USF_MAX_CORES])
 {
+    uint64_t now = os_now();
     bool any = false;
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
-        uint64_t w = atomic_load(&s->cores[i].word);
-        bool is = is_astray(s, i, w) && (!may_place || may_place(arg, core_task(w)));
-        /* Seen twice: it is not just on its way there. */
-        if (is && astray[i] == w && may_place) bind_other(s, core_task(w), i);
-        else if (is && astray[i] == w) place_astray(s, i, w);
-        astray[i] = is ? w : 0;
-        any = any || is;
+        bool is = sched_is_astray(s, i, &astray[i], now);
+        if (is) place_astray(s, i, astray[i].word);
+        any = any || is || sched_is_newly_astray(&astray[i]);
     }
     return any;
+}
+
+/* Under the lock: another thread of the process may be about to hold the place. */
+void sched_place_self(struct sched *s, struct sched_self *me)
+{
+    uint32_t core = atomic_load(&s->tasks[me->task].core);
+    if (core >= s->h->nr_cores || !is_astray(s, core, atomic_load(&s->cores[core].word)) || !core_enter(s, me)) return;
+    uint64_t w = atomic_load(&s->cores[core].word);
+    if (core_task(w) == me->task && is_astray(s, core, w)) bind_place(s, me->task, core, 0);
+    core_leave(s, me, &(struct kicks){0});
 }

@@ -54,7 +54,7 @@ static bool same(const struct usf_task *of, const struct sched_wish *w)
 {
     const struct usf_pol_task *t = &of->pol;
     return t->priority == w->priority && t->deadline == w->deadline && t->affinity == w->affinity
-           && t->affinity_id == w->affinity_id && t->strict == w->strict && !__builtin_memcmp(of->mask, w->mask, sizeof w->mask);
+           && t->affinity_id == w->affinity_id && t->strict == w->strict && !__builtin_memcmp(t->mask, w->mask, sizeof w->mask);
 }
 
 void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w)
@@ -62,7 +62,7 @@ void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w)
     const struct usf_pol_task *t = &s->tasks[task].pol;
     *w = (struct sched_wish){.priority = t->priority, .deadline = t->deadline, .affinity = t->affinity, .affinity_id = t->affinity_id,
                              .strict = t->strict};
-    __builtin_memcpy(w->mask, s->tasks[task].mask, sizeof w->mask);
+    __builtin_memcpy(w->mask, t->mask, sizeof w->mask);
 }
 
 static bool is_there(const struct usf_pol_core *c, const struct sched_wish *w)
@@ -71,6 +71,7 @@ static bool is_there(const struct usf_pol_core *c, const struct sched_wish *w)
     case USF_AFFINITY_CORE: return c->id == w->affinity_id;
     case USF_AFFINITY_LLC: return c->llc == w->affinity_id;
     case USF_AFFINITY_NODE: return c->node == w->affinity_id;
+    case USF_AFFINITY_MASK: return w->mask[c->id / 64] >> (c->id % 64) & 1;
     }
     return true;
 }
@@ -104,7 +105,7 @@ static void set_mask(struct sched *s, struct usf_task *t, const struct sched_wis
         uint64_t cores = w->mask[i];
         for (uint32_t c = i * 64; of_place && c < s->h->nr_cores && c < i * 64 + 64; c++)
             if (is_there(&s->cores[c].pol, w)) cores |= 1ull << (c % 64);
-        __atomic_store_n(&t->mask[i], cores, __ATOMIC_RELAXED);
+        __atomic_store_n(&t->pol.mask[i], cores, __ATOMIC_RELAXED);
     }
     atomic_store(&t->pinned, USF_PINNED_UNKNOWN);
 }
@@ -132,26 +133,34 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
     core_leave(s, me, &k);
 }
 
+static uint32_t cores_at(struct sched *s, uint8_t affinity, uint32_t id)
+{
+    const struct sched_wish w = {.affinity = affinity, .affinity_id = id};
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < s->h->nr_cores; c++) n += is_there(&s->cores[c].pol, &w);
+    return n;
+}
+
 void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_wish *w)
 {
-    uint32_t n = 0, core = USF_NONE, all = s->h->nr_cores;
-    bool llc = true, node = true;
+    uint32_t n = 0, in_llc = 0, in_node = 0, all = s->h->nr_cores;
+    const struct usf_pol_core *first = NULL;
     __builtin_memset(w->mask, 0, sizeof w->mask);
     for (uint32_t i = 0; i < all; i++) {
         const struct usf_pol_core *c = &s->cores[i].pol;
         if (!os_cpu_isset(cpus, c->cpu)) continue;
-        if (!n++) core = i;
+        if (!n++) first = c;
         w->mask[i / 64] |= 1ull << (i % 64);
-        llc = llc && c->llc == s->cores[core].pol.llc;
-        node = node && c->node == s->cores[core].pol.node;
+        in_llc += c->llc == first->llc;
+        in_node += c->node == first->node;
     }
     w->strict = 0;
     w->affinity_id = 0;
     w->affinity = USF_AFFINITY_ANY;
     if (n == all) __builtin_memset(w->mask, 0, sizeof w->mask);
     if (!n || n == all) return;
-    w->affinity = n == 1 ? USF_AFFINITY_CORE : llc ? USF_AFFINITY_LLC : node ? USF_AFFINITY_NODE : USF_AFFINITY_ANY;
-    if (w->affinity == USF_AFFINITY_CORE) w->affinity_id = core;
-    if (w->affinity == USF_AFFINITY_LLC) w->affinity_id = s->cores[core].pol.llc;
-    if (w->affinity == USF_AFFINITY_NODE) w->affinity_id = s->cores[core].pol.node;
+    if (n == 1) w->affinity = USF_AFFINITY_CORE, w->affinity_id = first->id;
+    else if (in_llc == n && n == cores_at(s, USF_AFFINITY_LLC, first->llc)) w->affinity = USF_AFFINITY_LLC, w->affinity_id = first->llc;
+    else if (in_node == n && n == cores_at(s, USF_AFFINITY_NODE, first->node)) w->affinity = USF_AFFINITY_NODE, w->affinity_id = first->node;
+    else w->affinity = USF_AFFINITY_MASK;
 }

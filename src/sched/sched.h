@@ -75,6 +75,16 @@ struct sched_unseen {
 };
 #define SCHED_UNSEEN_MAX 64u
 
+/* A thread that runs without a scheduling point and is not bound as it is to be, as the last look at its core found it. */
+#define SCHED_ASTRAY_NS 2000000u
+struct sched_astray {
+    uint64_t word;              /* the core's; 0: none is */
+    uint32_t to;                /* core that it is to be bound to; USF_NONE: none */
+    uint64_t again, pause;      /* ns: when it is next to be placed, and the time from then to the next attempt */
+};
+/* Is it, and for so short a time that it is to be looked at again soon? */
+static inline bool sched_is_newly_astray(const struct sched_astray *a) { return a->word && a->pause <= 8 * SCHED_ASTRAY_NS; }
+
 struct os_cpuset;
 struct sched_watcher {          /* what the monitor remembers between two looks */
     uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], loan[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
@@ -90,8 +100,8 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
     uint64_t sampled;           /* ns: when a core was last looked at without cause */
     uint64_t sample_pause;      /* ... and how long until the next time */
     uint64_t sites;             /* spin loops that its process had then */
-    uint64_t astray[USF_MAX_CORES]; /* sched_watch_binding */
-    bool any_astray;            /* ... and what it has answered last */
+    struct sched_astray astray[USF_MAX_CORES];
+    bool any_astray;            /* what sched_watch_binding has answered last */
     struct sched_unseen unseen[SCHED_UNSEEN_MAX];
     uint32_t nr_unseen;
 };
@@ -196,7 +206,7 @@ struct sched_wish {
     int32_t priority;
     uint32_t affinity_id;
     uint8_t affinity, strict;
-    uint64_t mask[USF_CORE_WORDS];      /* usf_task.mask */
+    uint64_t mask[USF_CORE_WORDS];      /* usf_pol_task.mask */
 };
 void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w);
 /* Of a task of this process.  A running one stays where it is; all counts from the next time that it is queued on. */
@@ -217,7 +227,7 @@ void sched_move(struct sched *s, struct sched_self *me);
 void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task);
 /* Call after the thread's kernel mask has changed, or when it must change.  The thread belongs to this process. */
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task);
-/* The mask and the wish that a set of CPUs comes to: one core, or a cache or node that has them all; else none. */
+/* The mask and the wish that a set of CPUs comes to: one core, a whole cache or node, or the mask; all of the instance's: none. */
 struct os_cpuset;
 void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_wish *w);
 /* Before a fork, an exec: what the process joins with, and a child of a copy of this memory, is what it has now. */
@@ -382,9 +392,13 @@ void sched_watch_begin(struct sched *s);
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg);
 
-/* Monitor, agent: place the threads that run without a scheduling point, as far as `may_place` (null: all).  astray: what the last call
- * saw, of each core.  True: some thread is not where it is to be. */
-bool sched_watch_binding(struct sched *s, uint64_t astray[USF_MAX_CORES], bool (*may_place)(void *arg, uint32_t task), void *arg);
+/* Monitor: place the threads that run without a scheduling point.  astray: what the last call saw, of each core.  True: some thread is not
+ * where it is to be, and may have to be told so by an agent. */
+bool sched_watch_binding(struct sched *s, struct sched_astray astray[USF_MAX_CORES]);
+/* Monitor, agent: is the core's thread to be placed now?  a: what the last call found there. */
+bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uint64_t now);
+/* The calling thread runs: it binds itself as it is to be bound. */
+void sched_place_self(struct sched *s, struct sched_self *me);
 
 /* Monitor: the thread that the core's word names has ended, and its process lives on. */
 void sched_lose_task(struct sched *s, uint32_t core, uint64_t word);

@@ -300,7 +300,6 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     atomic_store(&t->park, USF_PARK_NONE);
     atomic_store(&t->core, USF_NONE);
     atomic_store(&t->pinned, USF_PINNED_UNKNOWN);       /* as its maker's was */
-    __builtin_memset(t->mask, 0, sizeof t->mask);
     atomic_store(&t->token, 0);
     atomic_store(&t->parked, 0);
     atomic_store(&t->wait_kind, USF_WAIT_NONE);

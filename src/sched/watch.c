@@ -296,7 +296,7 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
     struct kicks k = {0};
     uint64_t now = os_now(), next = TICK_NS;
     if (s->kernel) return sample_running(s, nudge, state, arg);
-    s->watch->any_astray = sched_watch_binding(s, s->watch->astray, 0, 0);
+    s->watch->any_astray = sched_watch_binding(s, s->watch->astray);
     look_at_unseen(s, nudge, state, arg);
     if (!atomic_load(&s->h->nr_ready)) {
         __builtin_memset(s->watch->barren, 0, sizeof s->watch->barren);
@@ -364,7 +364,7 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
         if (s->tasks[i].proc >= s->h->max_procs)
             return usf_format(why, cap, "task %u names process %u", i, s->tasks[i].proc), false;
         const struct usf_pol_task *t = &s->tasks[i].pol;
-        if (t->affinity > USF_AFFINITY_NODE || (t->affinity == USF_AFFINITY_CORE && t->affinity_id >= s->h->nr_cores))
+        if (t->affinity > USF_AFFINITY_MASK || (t->affinity == USF_AFFINITY_CORE && t->affinity_id >= s->h->nr_cores))
             return usf_format(why, cap, "task %u is to run on core %u", i, t->affinity_id), false;
         if (st == USF_TASK_READY) ready++;
     }

@@ -103,15 +103,14 @@ struct usf_task {
                                    owner before it offers its turn */
     _Atomic uint64_t since_ns;  /* when `state` last changed: for `usf ps --why`; estimate, relaxed */
     /* line 1 */
-    struct usf_pol_task pol;    /* what the policy sees: 96 bytes */
-    char     name[16];          /* thread name, for `usf ps` */
-    uint64_t reserved1[2];
+    struct usf_pol_task pol;    /* what the policy sees: 128 bytes */
     /* line 3-4 */
+    char     name[16];          /* thread name, for `usf ps` */
     struct usf_counters n;      /* 80 bytes */
     _Atomic uint32_t guest;     /* bumped with each burst of a guest (sched_leave_core); 0: it is none */
     uint32_t guest_seen;        /* ... when the monitor last looked */
     _Atomic uint64_t loan;      /* USF_LOAN_* | number << 2: by its own thread in a system call that may block */
-    uint64_t mask[USF_CORE_WORDS];  /* cores of the affinity mask that the thread has set; none: it has none */
+    uint64_t reserved1[2];
 };
 /* `pinned` of a thread whose mask in the kernel is not known: it is set when the thread next gets a core. */
 #define USF_PINNED_UNKNOWN (USF_NONE - 1)
@@ -159,7 +158,8 @@ struct usf_core {
     uint64_t lent_loan;         /* the loan that was seen, while tasks waited, */
     uint64_t lent_since;        /* ... when first, ns, */
     uint64_t lent_word;         /* ... and the word then; all three under the lock */
-    uint64_t tail[2];
+    _Atomic uint64_t at_when;   /* cycles: when `at` was noted */
+    uint64_t tail;
 };
 
 struct usf_proc {
@@ -393,14 +393,14 @@ struct usf_header {
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
     F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, parked) F(usf_task, why) F(usf_task, since_ns) \
-    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) F(usf_task, mask) \
+    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, space) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
     F(usf_run, n) F(usf_run, tail) \
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
     F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lends) \
     F(usf_counters, migrations) F(usf_counters, busy_ns) F(usf_counters, polls) \
     F(usf_pol_task, priority) F(usf_pol_task, next) F(usf_pol_task, queued) F(usf_pol_task, ready_since) F(usf_pol_task, deadline) \
-    F(usf_pol_task, affinity_id) F(usf_pol_task, affinity) F(usf_pol_task, strict) F(usf_pol_core, give_way_at) F(usf_pol_core, keeps_until) F(usf_pol_core, phys) \
+    F(usf_pol_task, affinity_id) F(usf_pol_task, affinity) F(usf_pol_task, strict) F(usf_pol_task, mask) F(usf_pol_core, give_way_at) F(usf_pol_core, keeps_until) F(usf_pol_core, phys) \
     F(usf_pol_proc, priority) F(usf_pol_proc, flags) F(usf_pol_proc, busy_ns) F(usf_pol_proc, progress) F(usf_pol_proc, share) \
     F(usf_pol_proc, share_gen) F(usf_pol_proc, width) \
     F(usf_pol_task, data) F(usf_pol_core, cpu) F(usf_pol_core, current) F(usf_pol_core, since) \
@@ -426,11 +426,11 @@ struct usf_header {
 USF_LAYOUT_RECORD(usf_task, 320);
 USF_LAYOUT_AT(usf_task, since_ns, 56);
 USF_LAYOUT_AT(usf_task, pol, 64);
-USF_LAYOUT_AT(usf_task, n, 192);
-USF_LAYOUT_AT(usf_task, mask, 288);
+USF_LAYOUT_AT(usf_task, name, 192);
+USF_LAYOUT_AT(usf_task, loan, 296);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
-USF_LAYOUT_AT(usf_core, tail, 304);
+USF_LAYOUT_AT(usf_core, tail, 312);
 USF_LAYOUT_RECORD(usf_proc, 4416);
 USF_LAYOUT_AT(usf_proc, space, 2);
 USF_LAYOUT_AT(usf_proc, pid, 4);
@@ -456,8 +456,8 @@ _Static_assert(offsetof(struct usf_header, monitor_event) % USF_CACHELINE == 0, 
 _Static_assert(offsetof(struct usf_header, nr_ready) % USF_CACHELINE == 0, "nr_ready on a line of its own");
 _Static_assert(offsetof(struct usf_header, idle) % USF_CACHELINE == 0, "idle bits on a line of their own");
 _Static_assert(sizeof(struct usf_counters) == 80, "size of struct usf_counters");
-_Static_assert(sizeof(struct usf_pol_task) == 96 && (sizeof(struct usf_pol_core) == 184 || USF_CORES_MAX != 256) &&
-               (sizeof(struct usf_pol_proc) == 4208 || USF_CORES_MAX != 256), "sizes of the policy's records");
+_Static_assert(USF_CORES_MAX != 256 || (sizeof(struct usf_pol_task) == 128 && sizeof(struct usf_pol_core) == 184 &&
+               sizeof(struct usf_pol_proc) == 4208), "sizes of the policy's records");
 _Static_assert(USF_MAX_SPACES <= 16, "bit sets of spaces are one word, or half of one");
 _Static_assert(USF_MAX_CORES % 64 == 0, "bit sets of cores have whole words");
 _Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0 && USF_MAX_PROCS % USF_PROC_CHUNK == 0, "whole chunks");

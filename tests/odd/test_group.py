@@ -16,6 +16,7 @@ from odd import FILES, LOAD, Case, can, main
 
 ANN, BOB, EVE, GROUP, OTHERS = 61001, 61002, 61003, 61100, 61101
 GROUPS = {ANN: GROUP, BOB: GROUP, EVE: OTHERS}
+HOG = "import signal; signal.alarm(100); print('up', flush=True)\nwhile True: pass"      # also if this test is killed
 
 
 def become(uid, *more):
@@ -174,6 +175,27 @@ class Together(Users):
                 os.kill(self.agent(), signal.SIGKILL)
             self.scheduled(self.run_it(*self.run_of(waits, LOAD, options=["--stats"])), 3)
             self.stop(p)
+        self.stop(keeps)
+
+    def hog(self, uid):
+        """A thread that reaches no scheduling point."""
+        p = self.start(*self.run_of(uid, "/usr/bin/python3", "-c", HOG))
+        self.addCleanup(self.stop, p)
+        self.assertEqual(p.stdout.readline(), "up\n")
+        return p
+
+    def test_places(self):
+        """Nobody else may bind Bob's thread: his agent has it bind itself, and free itself."""
+        cpus = len(os.sched_getaffinity(0))
+        if cpus < 2:
+            self.skipTest("needs two CPUs")
+        keeps, bob = self.sleeper(ANN), self.hog(BOB)
+        others = [self.hog(ANN) for _ in range(cpus)]
+        self.soon(lambda: len(os.sched_getaffinity(bob.pid)) == 1, "it is not bound although others wait")
+        for p in others:
+            self.stop(p)
+        self.soon(lambda: len(os.sched_getaffinity(bob.pid)) == cpus, "it is still bound")
+        self.stop(bob)
         self.stop(keeps)
 
     def test_a_hung_monitor_of_another(self):

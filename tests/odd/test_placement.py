@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 
@@ -14,6 +15,7 @@ FIXED = os.environ["ODD_PLACEMENT_FIXED"]
 WINDOW, LOOKS = 0.3, 30
 JAIN = 0.95
 PINNED_LOOKS = 64
+USERS = 61001, 61002
 
 
 def threads_of(pid):
@@ -68,8 +70,8 @@ class Placement(Programs):
             self.skipTest("needs two CPUs")
         self.bare = ",".join(map(str, CPUS)) if CPUS[1] != CPUS[0] + 1 else "%d-%d" % tuple(CPUS)
 
-    def computing(self, threads, *command, program=PLACEMENT):
-        p = self.start(*command, program)
+    def computing(self, threads, *command, program=PLACEMENT, **more):
+        p = self.start(*command, program, **more)
         self.assertEqual(self.says(p, "threads", threads), "ok")
         return p
 
@@ -124,6 +126,33 @@ class Placement(Programs):
         p = self.scheduled(1)
         self.soon(lambda: self.apart([bare, p]), "an instance stays on the CPU that another program is bound to")
 
+    def test_beside_a_program_that_may_move(self):
+        programs = [self.computing(1), self.scheduled(1)]
+        self.soon(lambda: self.apart(programs), "an instance and a plain program run on one CPU")
+
+    def as_user(self, uid, threads):
+        """In the user's own instance."""
+        env = {**self.env, "HOME": "/"}
+        user = ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups"]
+        if os.geteuid() or subprocess.run([*user, USF, "--version"], capture_output=True).returncode:
+            self.skipTest("needs root, to be several users, and setpriv; or other users may not execute what is built here")
+        self.addCleanup(subprocess.run, [*user, USF, "clean", "-i", self.instance, "--force"], env=env, capture_output=True)
+        return self.computing(threads, *user, *self.run_of(), env=env)
+
+    def test_two_users(self):
+        programs = [self.as_user(uid, 1) for uid in USERS]
+        self.soon(lambda: self.apart(programs), "the programs of two users run on one CPU")
+
+    def fair(self, programs):
+        before = [time_of(p.pid) for p in programs]
+        time.sleep(1)
+        return jain([time_of(p.pid) - b for p, b in zip(programs, before)]) >= JAIN
+
+    def test_shares_of_users(self):
+        """Two users, each with twice as many threads as there are CPUs."""
+        programs = [self.as_user(uid, 2 * len(CPUS)) for uid in USERS]
+        self.soon(lambda: self.fair(programs), "two users do not get equal shares")
+
     # ---- tasks wait: each core's thread is bound ----
 
     def test_bound_while_tasks_wait(self):
@@ -143,12 +172,7 @@ class Placement(Programs):
     def test_shares(self):
         """Two instances, each with twice as many threads as there are CPUs."""
         programs = [self.scheduled(2 * len(CPUS)) for _ in range(2)]
-
-        def fair():
-            before = [time_of(p.pid) for p in programs]
-            time.sleep(1)
-            return jain([time_of(p.pid) - b for p, b in zip(programs, before)]) >= JAIN
-        self.soon(fair, "two instances do not get equal shares")
+        self.soon(lambda: self.fair(programs), "two instances do not get equal shares")
 
     # ---- ends in between ----
 

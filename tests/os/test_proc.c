@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static void stat_text(void)
 {
@@ -60,6 +61,23 @@ static char state_soon(pid_t pid, pid_t tid, char wanted)
     char c = 0;
     for (int i = 0; i < 2000 && (c = os_thread_state(pid, tid)) != wanted; i++) usleep(1000);
     return c;
+}
+
+/* As libc names another process's clock. */
+static void cpu_time(void)
+{
+    struct timespec before, after;
+    clockid_t clock;
+    pid_t child = fork();
+    if (child == 0) for (;;) pause();
+    CHECK_INT(state_soon(child, child, 'S'), 'S');
+    CHECK(clock_getcpuclockid(child, &clock) == 0 && clock_gettime(clock, &before) == 0);
+    uint64_t ns = os_process_cpu_ns(child);
+    clock_gettime(clock, &after);
+    CHECK(ns && ns >= (uint64_t)(before.tv_sec * 1000000000L + before.tv_nsec) && ns <= (uint64_t)(after.tv_sec * 1000000000L + after.tv_nsec));
+    kill(child, SIGKILL);
+    CHECK(waitpid(child, NULL, 0) == child);
+    CHECK_INT(os_process_cpu_ns(child), 0);
 }
 
 static void states(void)
@@ -172,6 +190,7 @@ int main(void)
     check_tempdir();
     stat_text();
     own_start();
+    cpu_time();
     states();
     foreign_proc();
     headless();

@@ -107,7 +107,8 @@ static void strict_places_are_kept(void)
     uint32_t p = turns_proc(&t, 100, 0, 0), q = turns_proc(&t, 100, 1, 0);
     for (uint32_t i = 0; i < 40; i++) {
         uint32_t task = turns_task(&t, i % 4 ? p : q, 100000 * (1 + below(10)), below(3) ? 0 : 100000 * (1 + below(20)));
-        t.tasks[task].affinity = (uint8_t)below(4);
+        t.tasks[task].affinity = (uint8_t)below(5);
+        t.tasks[task].mask[0] = 1 + below(255);
         t.tasks[task].strict = (uint8_t)below(2);
         t.tasks[task].affinity_id = below(t.tasks[task].affinity == USF_AFFINITY_CORE ? 8 : 2);
         t.tasks[task].priority = (int32_t)below(3) - 1;

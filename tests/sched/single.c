@@ -1,4 +1,4 @@
-/* tests/sched/single.c rejoin|guest|keep|place - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|guest|keep|place|self|refused|mask - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,9 +131,9 @@ static _Atomic bool look, looked;
 
 static void *look_twice(void *arg)
 {
-    uint64_t astray[USF_MAX_CORES] = {0};
+    struct sched_astray astray[USF_MAX_CORES] = {0};
     while (!atomic_load(&look)) usleep(100);
-    for (int i = 0; i < 2; i++) CHECK(sched_watch_binding(&s, astray, 0, 0));
+    for (int i = 0; i < 2; i++) CHECK(sched_watch_binding(&s, astray));
     atomic_store(&looked, true);
     return arg;
 }
@@ -158,7 +158,7 @@ static void place(const struct os_cpuset *cpus)
 {
     struct sched_self me = {.task = USF_NONE};
     struct os_cpuset one = {0};
-    uint64_t astray[USF_MAX_CORES] = {0};
+    struct sched_astray astray[USF_MAX_CORES] = {0};
     pthread_t t;
     CHECK(sched_attach(&s, &me, tid(), "placed") == 0);
     struct usf_task *task = &s.tasks[me.task];
@@ -171,9 +171,134 @@ static void place(const struct os_cpuset *cpus)
     CHECK(is_own_mask(cpus) && atomic_load(&task->pinned) == USF_NONE);
     sched_hold_place(&s, &me, me.task);
     CHECK(os_setaffinity(0, &one) == 0);
-    for (int i = 0; i < 3; i++) CHECK(!sched_watch_binding(&s, astray, 0, 0) && is_own_mask(&one));
+    for (int i = 0; i < 3; i++) CHECK(!sched_watch_binding(&s, astray) && is_own_mask(&one));
     sched_place_anew(&s, &me, me.task);
     CHECK(is_own_mask(cpus));
+    sched_detach(&s, &me, false);
+}
+
+/* A thread that is told to look at itself binds itself, unless its place is held. */
+static void place_self(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct os_cpuset one = {0};
+    CHECK(sched_attach(&s, &me, tid(), "placed") == 0);
+    struct usf_task *task = &s.tasks[me.task];
+    os_cpu_set(&one, s.cores[atomic_load(&task->core)].pol.cpu);
+    atomic_store(&shm.h->binding, USF_BOUND);
+    sched_place_self(&s, &me);
+    CHECK(is_own_mask(&one) && atomic_load(&task->pinned) == atomic_load(&task->core));
+    sched_hold_place(&s, &me, me.task);     /* which ends the mode, as nothing has waited */
+    sched_place_self(&s, &me);
+    CHECK(is_own_mask(&one));
+    atomic_store(&task->pinned, USF_PINNED_UNKNOWN);
+    sched_place_self(&s, &me);
+    CHECK(is_own_mask(cpus) && atomic_load(&task->pinned) == USF_NONE);
+    sched_detach(&s, &me, false);
+}
+
+static void have_no_cpu(struct os_cpuset *cpus)
+{
+    struct usf_core *core = shm_cores(shm.h);
+    atomic_store(&shm.h->idle[0], 1);
+    shm.h->nr_cores = 1;
+    core->pol.cpu = OS_CPUSET_WORDS * 64 - 1;
+    *cpus = (struct os_cpuset){0};
+    os_cpu_set(cpus, core->pol.cpu);
+}
+
+/* The kernel refuses to bind the thread: nobody is kept awake by that.  It is asked again, at once if the thread is to be elsewhere. */
+static void refused(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct sched_astray astray[USF_MAX_CORES] = {0};
+    (void)cpus;
+    CHECK(sched_attach(&s, &me, tid(), "placed") == 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(sched_watch_binding(&s, astray));
+        while (sched_watch_binding(&s, astray)) usleep(1000);
+        while (!sched_watch_binding(&s, astray)) usleep(1000);
+        atomic_store(&shm.h->waited_ns, UINT64_MAX / 2);
+        atomic_store(&shm.h->binding, USF_BOUND);
+    }
+    sched_detach(&s, &me, false);
+}
+
+/* Of one cache.  CPUs that do not exist do no harm: their threads run where they are. */
+static void have_four_cores(struct os_cpuset *cpus)
+{
+    struct usf_core *core = shm_cores(shm.h);
+    atomic_store(&shm.h->idle[0], 15);
+    shm.h->nr_cores = 4;
+    *cpus = (struct os_cpuset){0};
+    for (uint32_t i = 0; i < 4; i++) {
+        core[i].pol = (struct usf_pol_core){.id = i, .cpu = i, .current = USF_NONE};
+        os_cpu_set(cpus, i);
+    }
+}
+
+static void be_on(struct sched_self *me, uint32_t core)
+{
+    struct sched_wish w;
+    sched_wish_of(&s, me->task, &w);
+    w.affinity = USF_AFFINITY_CORE;
+    w.affinity_id = core;
+    w.strict = 1;
+    sched_change_task(&s, me, me->task, &w);
+    sched_move(&s, me);
+    CHECK(atomic_load(&s.tasks[me->task].core) == core);
+}
+
+static _Atomic bool over;
+
+static void *hold_core_1(void *arg)
+{
+    struct sched_self me = {.task = USF_NONE};
+    CHECK(sched_attach(&s, &me, tid(), "holder") == 0);
+    be_on(&me, 1);
+    atomic_store(&looked, true);
+    while (!atomic_load(&over)) usleep(100);
+    sched_detach(&s, &me, false);
+    return arg;
+}
+
+static void *insist_on_first_two(void *arg)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct os_cpuset two = {0};
+    struct sched_wish w;
+    os_cpu_set(&two, s.cores[0].pol.cpu);
+    os_cpu_set(&two, s.cores[1].pol.cpu);
+    CHECK(sched_attach(&s, &me, tid(), "insists") == 0);
+    CHECK(atomic_load(&s.tasks[me.task].core) >= 2);
+    sched_wish_of(&s, me.task, &w);
+    sched_affinity_of(&s, &two, &w);
+    CHECK(w.affinity == USF_AFFINITY_MASK && w.mask[0] == 3);
+    w.strict = 1;
+    sched_change_task(&s, &me, me.task, &w);
+    atomic_store(&waiter, me.task);
+    sched_move(&s, &me);
+    CHECK(atomic_load(&s.tasks[me.task].core) < 2);
+    sched_detach(&s, &me, false);
+    return arg;
+}
+
+/* A strict mask of two of a cache's four cores: its thread waits for one of these, though the others are idle. */
+static void mask(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    pthread_t holder, t;
+    (void)cpus;
+    CHECK(sched_attach(&s, &me, tid(), "first") == 0);
+    be_on(&me, 0);
+    CHECK(pthread_create(&holder, NULL, hold_core_1, NULL) == 0);
+    while (!atomic_load(&looked)) usleep(100);
+    CHECK(pthread_create(&t, NULL, insist_on_first_two, NULL) == 0);
+    while (atomic_load(&waiter) == USF_NONE || atomic_load(&s.tasks[waiter].state) != USF_TASK_READY) usleep(100);
+    for (uint32_t i = 2; i < 4; i++) CHECK(core_state(atomic_load(&s.cores[i].word)) == USF_CORE_IDLE);
+    atomic_store(&over, true);
+    pthread_join(t, NULL);
+    pthread_join(holder, NULL);
     sched_detach(&s, &me, false);
 }
 
@@ -193,6 +318,8 @@ int main(int argc, char **argv)
     }
     c.cpus = cpus;
     if (shm_open_instance(&c, true, &shm)) return printf("%s\n", shm.why), 1;
+    if (!strcmp(argv[1], "mask")) have_four_cores(&cpus);
+    if (!strcmp(argv[1], "refused")) have_no_cpu(&cpus);
     sched_bind(&s, shm.h);
     CHECK(sched_use_policy(&s, NULL, why, sizeof why) == 0);
     s.shm_dir = dir;
@@ -200,6 +327,9 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "rejoin")) rejoin(&cpus);
     else if (!strcmp(argv[1], "guest")) guest(&cpus);
     else if (!strcmp(argv[1], "place")) place(&cpus);
+    else if (!strcmp(argv[1], "self")) place_self(&cpus);
+    else if (!strcmp(argv[1], "refused")) refused(&cpus);
+    else if (!strcmp(argv[1], "mask")) mask(&cpus);
     else keep(&cpus);
     sched_bind(&cleaner, shm.h);
     CHECK(sched_use_policy(&cleaner, NULL, why, sizeof why) == 0);

@@ -63,6 +63,22 @@ CASE(close_all)
     works_without("as /proc lists them", listed);
 }
 
+CASE(lowest)                /* what opens a file gets the lowest number that is free, whatever else goes on */
+{
+    int want = dup(1), wrong = 0;
+    close(want);
+    crowd_start(8);
+    int first = dup(1);
+    close(first);
+    for (int i = 0; i < 150000; i++) {
+        int fd = dup(1);
+        wrong += fd != first;
+        close(fd);
+    }
+    crowd_end();
+    printf("%d numbers behind, %d wrong\n", first - want, wrong);
+}
+
 CASE(no_files_allowed)      /* threads, forks and waits need none */
 {
     pid_t pid = fork();

@@ -87,9 +87,19 @@ static int choose_instance(struct run *r)
 }
 
 /* ---- running ---------------------------------------------------------------------------------- */
+/* In the process that becomes the program: the programs of this run say a warning once (src/runtime/said.c), and know which of them
+ * is the first (late.c). */
+static void set_tree(void)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%d.%lx", getpid(), os_now());
+    setenv(USF_ENV_TREE, text, 1);
+}
+
 static int exec_program(void *arg)
 {
     struct run *r = arg;
+    set_tree();
     int code = program_exec(&r->program, r->argv);
     usf_warn("%s", r->program.why);
     return code;
@@ -139,20 +149,12 @@ static void leave_outer_run(const struct run *r)
     if (strcmp(outer, r->config->s.instance)) unsetenv(USF_ENV_RUN);
 }
 
-/* So that the programs of this run say a warning once (src/runtime/said.c). */
-static void set_tree(void)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%d.%lx", getpid(), os_now());
-    setenv(USF_ENV_TREE, text, 1);
-}
-
 static void set_environment(struct run *r)
 {
-    set_tree();
     leave_outer_run(r);             /* looks at the outer environment: first */
     preload_set(r->library.path);
     export_options(r->config);
+    if (*r->instance.shm.h->policy_path) setenv(USF_ENV_ATTACH, "now", 1);   /* its object is loaded when a program starts */
     /* runs in it do not ask their user's file again */
     if (config_value_of(r->config, "share")->origin == ORIGIN_CLI && r->config->s.share.with <= USF_SHARE_USER)
         setenv(USF_ENV_SHARE, "user", 1);

@@ -18,6 +18,7 @@
  *   USF_NO_GANG         on | off
  *   USF_MALLEABLE       auto | on | off
  *   USF_AFFINITY        auto | hint | strict
+ *   USF_ATTACH          late | now
  *   USF_THREAD_CACHE    on | off
  *   USF_SHARED_CODE     on | off
  *   USF_CACHE_DIR       absolute path; empty: nothing is kept
@@ -58,6 +59,7 @@
 #define USF_ENV_NO_GANG        "USF_NO_GANG"
 #define USF_ENV_MALLEABLE      "USF_MALLEABLE"
 #define USF_ENV_AFFINITY       "USF_AFFINITY"
+#define USF_ENV_ATTACH         "USF_ATTACH"
 #define USF_ENV_THREAD_CACHE   "USF_THREAD_CACHE"
 #define USF_ENV_SHARED_CODE    "USF_SHARED_CODE"
 #define USF_ENV_CACHE_DIR      "USF_CACHE_DIR"

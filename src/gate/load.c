@@ -82,12 +82,17 @@ static bool find_headers(const struct link_map *lm, struct headers *h)
 /* ---- one object ------------------------------------------------------------------------------- */
 static void copy_path(struct gate_entry *e, const char *name)
 {
+    static const char program_path[] = "/proc/self/exe";
     if (!name || !*name) {      /* the program itself; unknown if the dynamic linker was called to start it */
         e->path[0] = 0;
         if (!linker) return;
-        long n = usf_syscall(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", e->path, sizeof e->path - 1);
-        e->path[n > 0 ? n : 0] = 0;
-        return;
+        name = program_path;
+        /* Its name is for messages alone, and takes longer than all else that is done for a small program. */
+        long n = usf_verbose ? usf_syscall(__NR_readlinkat, AT_FDCWD, program_path, e->path, sizeof e->path - 1) : 0;
+        if (n > 0) {
+            e->path[n] = 0;
+            return;
+        }
     }
     size_t i = 0;
     for (; name[i] && i < sizeof e->path - 1; i++) e->path[i] = name[i];

@@ -178,6 +178,7 @@ static long call_setpriority(struct gate_frame *f)
 {
     int32_t tid = (int32_t)f->rsi;
     bool of_thread = f->rdi == PRIO_PROCESS;
+    rt_late_join();
     if (of_thread) rt_before_nice();
     long r = rt_pass(f);
     if (r == 0 && of_thread) rt_follow_nice(tid);
@@ -214,6 +215,7 @@ static long call_setaffinity(struct gate_frame *f)
     int32_t tid = (int32_t)f->rdi;
     struct os_cpuset got, hint;
     uint32_t changed = USF_NONE;
+    rt_late_join();
     if (!rt_takes_part()) return rt_pass(f);
     sched_crit_enter(&me->self);
     uint32_t held = rt_hold_place(tid);     /* what is read after the call is to be what it has set */
@@ -242,7 +244,7 @@ static long call_setaffinity(struct gate_frame *f)
 
 static long call_getaffinity(struct gate_frame *f)
 {
-    struct rt_thread *me = rt_enter(), *t;
+    struct rt_thread *me = rt_enter_now(), *t;
     int32_t tid = (int32_t)f->rdi;
     struct os_cpuset set;
     long r = rt_pass(f);        /* the kernel checks the arguments and says how many bytes it has */

@@ -96,7 +96,7 @@ static uint32_t unbind(int32_t tid)
 
 static long call_set_policy(struct gate_frame *f)
 {
-    struct rt_thread *me = rt_enter();
+    struct rt_thread *me = rt_enter_now();
     int32_t tid = (int32_t)f->rdi;
     if (!rt_takes_part() || rt.sched.kernel) return rt_pass(f);
     bool real_time = asks_for_real_time(f);

@@ -109,9 +109,19 @@ static long exec_vforked(struct rt_thread *t, const struct gate_frame *f)
     struct gate_frame with = *f;
     long r = rt_exec_env_make(&with, &t->exec_env);
     if (r) return r;
-    rt_unpin();
+    if (!rt.late) rt_unpin();
     rt_signals_before_exec();
     return rt_pass(&with);
+}
+
+/* Its timer ends with the exec. */
+static long exec_late(struct gate_frame *f)
+{
+    rt_late_take_back();
+    rt_signals_before_exec();
+    long r = rt_pass(f);
+    rt_signals_after_failed_exec();
+    return r;
 }
 
 static long call_exec(struct gate_frame *f)
@@ -121,7 +131,7 @@ static long call_exec(struct gate_frame *f)
     long dir = at ? (long)f->rdi : -100 /* AT_FDCWD */, path = at ? (long)f->rsi : (long)f->rdi, r;
 
     bool vforked = rt_vforked();
-    if (!rt.on) {
+    if (!rt.on && !rt.late) {
         rt_signals_before_exec();
         r = rt_pass(f);
         if (!vforked) rt_signals_after_failed_exec();
@@ -135,7 +145,7 @@ static long call_exec(struct gate_frame *f)
     struct gate_frame with = *f;
     struct rt_exec_env env = {0};
     if (rt_has_own_self() && (r = rt_exec_env_make(&with, &env))) return r;
-    r = make_exec(t, &with);
+    r = rt.late ? exec_late(&with) : make_exec(t, &with);
     rt_exec_env_drop(&env);
     return r;
 }

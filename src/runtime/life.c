@@ -55,6 +55,7 @@ static void in_child(struct rt_thread *t)
     rt_forget_threads();
     rt_stacks_after_fork(t);
     threads_after_fork();
+    if (rt_late_begin_in_child()) return;
     if (rt_join_instance(false)) {
         rt.on = false;
         atomic_store(&rt.sched.leaving, SCHED_LEFT);
@@ -68,6 +69,7 @@ static void in_unscheduled_child(void)
     rt.pid = os_getpid();
     rt_signals_after_fork();
     threads_after_fork();
+    rt_late_after_fork();
 }
 
 static long fork_unscheduled(struct gate_frame *f)
@@ -154,6 +156,7 @@ static void before_clone(struct gate_frame *f)
     bool vforked = rt_vforked();
     if (f->rax == __NR_vfork) flags = CLONE_VM | CLONE_VFORK;
     else if (f->rax == 435 /* clone3 */) flags = sync_read((const uint32_t *)f->rdi, &lo) ? lo : 0;
+    if (flags & CLONE_VM && !(flags & CLONE_VFORK)) rt_late_join();
     if (!(flags & CLONE_THREAD) && rt.on) sched_keep_standing(&rt.sched);
     if (!(flags & CLONE_VM)) {
         usf_gate_push_vforked(vforked ? 1 : RT_COPY);
@@ -214,7 +217,7 @@ static void part_from_monitor(void)
 /* A filter of system calls allows those that the program makes, not ours. */
 static void before_filter(void)
 {
-    if (rt_takes_part()) {
+    if (rt_late_cancel() || rt_takes_part()) {
         usf_say("%s filters its system calls: it runs unscheduled", rt.comm);
         rt_depart();
     }
@@ -235,7 +238,7 @@ static long call_prctl(struct gate_frame *f)
  * scheduler's lock.  What it starts is scheduled all the same. */
 static long call_ptrace(struct gate_frame *f)
 {
-    if (f->rdi != 0 /* PTRACE_TRACEME */ && rt_takes_part()) {
+    if (f->rdi != 0 /* PTRACE_TRACEME */ && (rt_late_cancel() || rt_takes_part())) {
         usf_say("%s traces other programs: it runs unscheduled", rt.comm);
         rt_depart();
     }
@@ -247,8 +250,9 @@ static long call_ptrace(struct gate_frame *f)
 static void depart_as_stranger(void)
 {
     usf_say("%s runs as another user%s from now on: it runs unscheduled", rt.comm, os_has_user(rt.user) ? "'s group" : "");
+    rt_late_cancel();
     rt_depart();
-    if (rt.threads || atomic_load(&rt.nr_apart) > rt_self.apart) return;
+    if (!rt.shm.h || rt.threads || atomic_load(&rt.nr_apart) > rt_self.apart) return;
     usf_syscall(__NR_mmap, rt.shm.h, rt.shm.size, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
@@ -259,7 +263,7 @@ static long call_set_user(struct gate_frame *f)
 {
     part_from_monitor();
     long r = rt_pass(f);
-    if (r == 0 && rt_takes_part() && is_stranger()) depart_as_stranger();
+    if (r == 0 && (rt.late || rt_takes_part()) && is_stranger()) depart_as_stranger();
     else if (r == 0 && !rt.sched.trace) rt.sched.trace_gen = 0;     /* the rings may be ours to open now: look again */
     return r;
 }

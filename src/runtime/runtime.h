@@ -49,6 +49,7 @@ struct rt_thread {
     uint32_t tries, tried_lends;    /* calls in a row that have found nothing, and `lends` after the last of them */
     uint64_t tried;                 /* ns: when that was */
     uint32_t restart;               /* the last handler had SA_RESTART */
+    uint32_t over_gate;             /* handlers that may run on top of code of ours (more, if one has jumped out) */
     union {
         struct {
             uint32_t handlers;      /* user's signal handlers run so far */
@@ -97,6 +98,7 @@ struct rt {
     struct shm shm;
     struct usf_settings settings;
     bool on;                        /* the gate acts; false: everything passes through */
+    bool late;                      /* the process stands by: it is not on, and joins later (late.c) */
     _Atomic uint32_t careful;       /* threads look closer at what they are: one of the next is so */
     _Atomic uint32_t shared_tls;    /* a clone shares a thread's TLS: identify threads by tid */
     _Atomic uint32_t was_off;       /* the process was taken off: threads may have lost their records */
@@ -200,7 +202,28 @@ static inline long rt_complete(const struct gate_frame *f, long r, struct rt_sig
 /* What is the matter, for usf_warn_about, in two places. */
 #define RT_OTHER_CONTAINER "it has a pid or time namespace of its own, which the instance does not share"
 
+/* start.c */
+void rt_start_late(void);                   /* a process that stood by takes part from now on, or runs unscheduled */
+
+/* late.c: processes that stand by.  All of it does nothing, or returns false, in a process that does not. */
+bool rt_late_begin(void);                   /* at the start: does it stand by? */
+bool rt_late_begin_in_child(void);          /* ... in the child of a fork, whose parent takes part */
+void rt_late_after_fork(void);              /* in the child, whose parent stands by */
+void rt_late_join(void);
+void rt_late_look(void);                    /* join if it has had its CPU time */
+void rt_late_is_due(void);                  /* join soon */
+bool rt_late_cancel(void);                  /* it never joins */
+void rt_late_take_back(void);               /* the timer's signal, if it is pending */
+long rt_pass_late(struct gate_frame *f);    /* rt_pass, for a call that may be interrupted */
+/* The same as rt_enter; a process that stands by joins. */
+static inline struct rt_thread *rt_enter_now(void)
+{
+    if (USF_UNLIKELY(rt.late)) rt_late_join();
+    return rt_enter();
+}
+
 /* thread.c */
+void rt_install_threads(void);
 int  rt_join_instance(bool again);          /* process and calling thread; 0 or -errno, said (-ESTALE: not if `again`) */
 void rt_attach(struct rt_thread *t);
 void rt_lost_record(struct rt_thread *t);   /* if its process was taken off: it is new, or alone */
@@ -245,8 +268,10 @@ bool rt_desert_condemned(void);             /* ... if the instance is (shm_conde
 #define RT_SIGNAL      SIGURG               /* ignored by default: harmless to a process that has just exec'd */
 #define RT_NUDGE_MAGIC 0x75736600u          /* value: low half MAGIC ^ task (monitor), or RT_STOP_MAGIC */
 #define RT_STOP_MAGIC  0x75736673746f7000ull
+#define RT_LATE_MAGIC  0x757366006c617465ull    /* the value of a timer's signal (late.c) */
 void rt_signals_init(void);
 bool rt_is_own_signal(const siginfo_t *info);   /* the monitor's or ours, not the program's use of the same signal */
+bool rt_signals_handles_own(void);          /* has the program set an action for the same signal? */
 void rt_signals_before_exec(void);
 void rt_signals_after_failed_exec(void);
 void rt_signals_after_fork(void);
@@ -260,6 +285,7 @@ void rt_install_stack(void);
 void rt_stack_take(struct rt_thread *t);
 void rt_stack_give(struct rt_thread *t);
 void rt_stacks_after_fork(const struct rt_thread *t);
+void rt_stack_call(struct rt_thread *t, void (*fn)(void));     /* on that stack, if the thread has one */
 /* Move the signal frame to the handler's stack and restart the entry there.  Return if the frame is already in place. */
 void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc);
 void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const siginfo_t *info, const ucontext_t *uc);
@@ -270,6 +296,7 @@ void rt_stack_show(struct rt_thread *t, ucontext_t *uc);
 
 /* said.c */
 void rt_said_init(char **envp);             /* from now on a warning is told once in the whole `usf run` */
+int32_t rt_first_process(void);             /* of that `usf run`; 0: none */
 
 /* affinity.c */
 void rt_install_affinity(void);
@@ -309,6 +336,7 @@ void rt_install_watched(void);
 /* spinwait.c */
 void rt_spin_init(void);
 void rt_object_loaded(const struct gate_object *o);
+void rt_tell_early_sites(void);             /* the process takes part now */
 int  rt_apply_learned(void);                /* the process has one thread still, and is about to have two */
 /* From the runtime's signal handler: is the thread in a spin-wait?  Patch it. */
 void rt_find_spin(struct rt_thread *t, uintptr_t pc);

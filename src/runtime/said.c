@@ -19,6 +19,7 @@
 #define WAIT_NS 1000000000u     /* for others who look, on a busy machine; one of them may have been stopped */
 
 static uint64_t tree;           /* 0: not started by `usf run` */
+static int32_t first;           /* its first process, whose number the tree's begins with */
 
 static uint64_t mix(uint64_t v)
 {
@@ -75,7 +76,11 @@ void rt_said_init(char **envp)
         unsigned n = 0;
         while (name[n] && s[n] == name[n]) n++;
         if (name[n]) continue;
+        const char *number = s + n;
         for (s += n; *s; s++) tree = tree * 31 + (unsigned char)*s;
+        for (first = 0; *number >= '0' && *number <= '9' && first < INT32_MAX / 10; number++) first = first * 10 + (*number - '0');
     }
     usf_said = said_in_tree;
 }
+
+int32_t rt_first_process(void) { return first; }

@@ -9,6 +9,7 @@
 /* The process's own record, or null. */
 static struct usf_pol_proc *own(void)
 {
+    if (USF_UNLIKELY(rt.late)) rt_late_join();
     uint32_t proc = atomic_load_explicit(&rt.sched.proc, memory_order_relaxed);
     return rt.on && !usf_gate_vforked && proc < USF_MAX_PROCS ? &rt.sched.procs[proc].pol : 0;
 }

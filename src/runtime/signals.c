@@ -182,6 +182,16 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
     set_mask(entered);
 }
 
+/* The timer of a process that stands by.  The thread may have to wait for a core: signals that end or stop the program are let in. */
+static void join_here(struct rt_thread *t, uintptr_t pc, uint64_t below)
+{
+    rt_late_is_due();
+    if (t->self.crit || usf_gate_vforked || gate_contains_pc(pc)) return;      /* at its next call, or the next time */
+    uint64_t entered = set_mask(below | ((atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~SYNCHRONOUS));
+    rt_late_join();
+    set_mask(entered);
+}
+
 /* The runtime's own signal. */
 static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
 {
@@ -189,7 +199,8 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     bool lost = has_lost_its_value(info), stop = (uint64_t)info->si_value.sival_ptr == RT_STOP_MAGIC;
     t->unseen++;
     if (stop || lost) stop_here(t);
-    if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
+    if (USF_UNLIKELY(rt.late)) join_here(t, (uintptr_t)*pc, *(const uint64_t *)&uc->uc_sigmask);
+    else if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
              && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter())
         look_at_itself(t, (uintptr_t)*pc, lost, *(const uint64_t *)&uc->uc_sigmask);
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
@@ -282,6 +293,13 @@ static void end_parents_wait(struct rt_thread *t, ucontext_t *uc)
     uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
 }
 
+/* Code of an object, which is not ours; our code may also be in the kernel's (vdso). */
+static bool is_programs(uintptr_t pc)
+{
+    struct gate_object o;
+    return !gate_contains_pc(pc) && gate_find_object(pc, &o);
+}
+
 static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, int sig, siginfo_t *info, void *uc)
 {
     uint64_t held_mask = t->held_mask;
@@ -310,7 +328,11 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
     t->sync.handlers = 0;
     let_go(t);
 
-    if (!call_handler(a, sig, info, uc)) return;
+    bool over = !is_programs((uintptr_t)((const ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP]);
+    t->over_gate += over;
+    bool returns = call_handler(a, sig, info, uc);
+    t->over_gate -= over;
+    if (!returns) return;
 
     t->sync = sync;
     t->self.interrupted |= interrupted;
@@ -335,9 +357,12 @@ static void default_action(int sig, siginfo_t *info)
 bool rt_is_own_signal(const siginfo_t *info)
 {
     uint64_t v = (uint64_t)info->si_value.sival_ptr;
+    if (info->si_code == SI_TIMER) return info->si_signo == RT_SIGNAL && v == RT_LATE_MAGIC;
     return info->si_signo == RT_SIGNAL && info->si_code == SI_QUEUE
            && (v == RT_STOP_MAGIC || (v & 0xffff0000u) == (RT_NUDGE_MAGIC & 0xffff0000u));
 }
+
+bool rt_signals_handles_own(void) { return table.act[RT_SIGNAL].handler != DFL; }
 
 /* Where the program wants it, and with the mask that it asks for: as if no other had been blocked. */
 static void settle(struct rt_thread *t, const struct kernel_sigaction *a, int sig, const siginfo_t *info, const ucontext_t *uc)
@@ -450,6 +475,7 @@ static long call_sigaction(struct gate_frame *f)
     if (!table.ready || f->r10 != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP) return rt_pass(f);
     if (rt_vforked()) return sigaction_of_vforked(f, sig);
     if (new && !rt_copy_words(&want, new, sizeof want)) return -EFAULT;
+    if (new && sig == RT_SIGNAL) rt_late_join();
     sched_crit_enter(&t->self);
     uint32_t free = 0;
     for (uint32_t i = 0; !atomic_compare_exchange_weak(&table.lock, &free, 1); i++, free = 0) rt_back_off(i);

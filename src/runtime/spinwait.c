@@ -249,10 +249,18 @@ void rt_find_spin(struct rt_thread *t, uintptr_t pc)
 
 /* ---- on load ---------------------------------------------------------------------------------- */
 
+static uint64_t early_sites;        /* patched while the process stands by */
+
+void rt_tell_early_sites(void)
+{
+    if (rt.sched.proc != USF_NONE) rt.sched.procs[rt.sched.proc].spin_sites += early_sites;
+}
+
 void rt_object_loaded(const struct gate_object *o)
 {
     int n = spin_apply_idioms(o);
     if (n > 0 && rt.sched.proc != USF_NONE) rt.sched.procs[rt.sched.proc].spin_sites += (uint64_t)n;
+    else if (n > 0) early_sites += (uint64_t)n;
     if (rt.on && learned_due) apply_learned(o, &n);
 }
 

@@ -102,6 +102,18 @@ void rt_stacks_after_fork(const struct rt_thread *t)
     if (mine) *mine = bit;
 }
 
+void rt_stack_call(struct rt_thread *t, void (*fn)(void))
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (!t->stack || is_own(t, here)) {
+        fn();
+        return;
+    }
+    __asm__ volatile("mov %%rsp, %%rbx\n mov %0, %%rsp\n call *%1\n mov %%rbx, %%rsp"
+                     : : "r"((char *)t->stack + STACK_SIZE), "r"(fn)
+                     : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+}
+
 /* ---- what the program sees ---------------------------------------------------------------------- */
 
 static bool user_has(const struct rt_thread *t, uintptr_t sp)

@@ -81,7 +81,9 @@ static bool open_instance(void)
     rt.sched.instance = rt.shm.name;
     rt.sched.follow = trace_follow;
     rt.sync.sched = &rt.sched;
-    const struct usf_policy_ops *user = user_policy(why, sizeof why);
+    const struct usf_policy_ops *user = 0;
+    if (rt.shm.h->policy_path[0] && rt_self.self.joining) usf_format(why, sizeof why, "a policy's object can be loaded only when a program starts");
+    else user = user_policy(why, sizeof why);
     if (why[0] || sched_use_policy(&rt.sched, user, why, sizeof why)) {
         usf_warn("%s: it runs unscheduled", why);
         return false;
@@ -151,24 +153,12 @@ static bool is_in_valgrind(char **envp)
     return false;
 }
 
-__attribute__((constructor)) static void usf_start(int argc, char **argv, char **envp)
+static bool set_up_gate(char **envp)
 {
-    (void)argc;
-    (void)argv;
-    rt_said_init(envp);
-    config_inproc_read(envp, &rt.settings);
-    usf_verbose = (int)rt.settings.verbose;
-    rt_note_executable(envp);
-    if (is_in_valgrind(envp)) {     /* it executes no code that is patched, and hands on only what it knows of the kernel */
-        usf_warn("Valgrind executes this program: it runs unscheduled");
-        return;
-    }
-    own_cpus();
-    if (!open_instance()) return;
     int r = gate_init(rt.settings.cache_dir[0] ? rt.settings.cache_dir : 0);
     if (r < 0) {
         usf_warn("the gate cannot be set up (error %d): it runs unscheduled", -r);
-        return;
+        return false;
     }
     usf_gate_share = rt.settings.shared_code;
     usf_on_bug = on_bug;
@@ -181,26 +171,32 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     rt_install_stack();
     rt_install_affinity();
     rt_install_apart();
+    rt_install_threads();
     rt_spin_init();
     teams_init((enum teams_mode)rt.settings.malleable, envp);
     rt_signals_init();
-    rt_note_cpuset();       /* whoever takes part looks whether that has changed */
-    if (join_instance()) {
-        rt_unpin();
-        return;
-    }
+    return true;
+}
+
+static bool patch(void)
+{
     gate_hold_writer(true);
     gate_patch_loaded();
     gate_for_each_object(each_object, 0);
     if (!usf_gate_stats.patched) {
         usf_warn("its code cannot be written, neither through /proc/self/mem nor in place: it runs unscheduled");
-        rt_depart();
-        rt_unpin();
-        return;
+        return false;
     }
     gate_on_load(object_loaded);
     gate_hold_writer(false);
+    return true;
+}
+
+/* The process takes part, and its code is patched. */
+static void begin(void)
+{
     count_unpatched();
+    rt_tell_early_sites();
     rt.on = true;
     if (!rt.sched.kernel) rt_install_share();
     threads_is_off = no_cache;
@@ -208,4 +204,51 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     threads_tls_is_settled = gate_tls_is_settled;
     const char *off = threads_init(rt.settings.thread_cache && !rt.sched.kernel);
     if (off) no_cache(off);
+}
+
+/* The child of a fork has its parent's segment, and knows the CPUs. */
+void rt_start_late(void)
+{
+    bool anew = !rt.shm.h;
+    if (anew) {
+        own_cpus();
+        if (!open_instance()) return;
+        rt_note_cpuset();
+    }
+    rt_self.state = RT_NEW;
+    if (join_instance()) rt_unpin();
+    else begin();
+}
+
+__attribute__((constructor)) static void usf_start(int argc, char **argv, char **envp)
+{
+    (void)argc;
+    (void)argv;
+    rt_said_init(envp);
+    config_inproc_read(envp, &rt.settings);
+    usf_verbose = (int)rt.settings.verbose;
+    rt_note_executable(envp);
+    if (is_in_valgrind(envp)) {     /* it executes no code that is patched, and hands on only what it knows of the kernel */
+        usf_warn("Valgrind executes this program: it runs unscheduled");
+        return;
+    }
+    bool late = rt_late_begin();
+    if (!late || os_cpu_count(&rt.settings.cpus)) own_cpus();
+    if (!late && !open_instance()) return;
+    if (!set_up_gate(envp)) {
+        rt_late_cancel();
+        return;
+    }
+    if (!late) rt_note_cpuset();    /* each process that takes part looks whether that has changed */
+    if (!late && join_instance()) {
+        rt_unpin();
+        return;
+    }
+    if (!patch()) {
+        if (!rt_late_cancel()) rt_depart();
+        if (!late) rt_unpin();
+        return;
+    }
+    if (late) rt_install_share();       /* a question about CPUs makes it join */
+    else begin();
 }

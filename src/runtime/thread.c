@@ -112,6 +112,7 @@ struct rt_thread *rt_enter_slow(void)
     struct rt_thread *t = &rt_self;
     if (rt_vforked() || t->self.crit) return 0;
     if (atomic_load(&rt.was_off)) rt_lost_record(t);
+    if (USF_UNLIKELY(rt.late)) rt_late_look();
     if (!rt.on) return 0;
     if (t->state != RT_NEW && !rt_has_own_self()) return 0;
     if (t->state == RT_NEW) rt_attach(t);
@@ -149,7 +150,7 @@ static long call_birth(struct gate_frame *f)
     return r;
 }
 
-static void install(void)
+void rt_install_threads(void)
 {
     usf_gate_handlers[__NR_exit] = call_exit;
     usf_gate_handlers[__NR_set_robust_list] = call_birth;
@@ -225,7 +226,6 @@ static int try_to_join(void)
 int rt_join_instance(bool again)
 {
     struct rt_thread *t = &rt_self;
-    install();
     know_process();
     int r = try_to_join();
     if (r < 0) {

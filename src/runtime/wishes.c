@@ -88,6 +88,7 @@ long rt_task_call(const struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     int r;
+    rt_late_join();
     if (!rt_takes_part() || rt.sched.kernel) return ENOSYS;
     sched_crit_enter(&t->self);     /* no handler in between, which may ask as well */
     switch (f->rsi) {

@@ -5,8 +5,12 @@
 
 #include <errno.h>
 
+void (*threads_before_thread)(void);
+
 static bool may_cache(void)
 {
+    if (threads_before_thread)
+        threads_before_thread();
     return cache_usable() &&
            (atomic_load_explicit(&threads_flags.ready, memory_order_acquire) == THREADS_READY || threads_prepare());
 }

@@ -24,6 +24,9 @@ extern void (*threads_is_off)(const char *why);
 /* A kept thread is about to become another: what the runtime remembers of it goes.  Null: nothing. */
 extern void (*threads_is_fresh)(void);
 
+/* Before each thread that is made by pthread_create or thrd_create.  Null: nothing. */
+extern void (*threads_before_thread)(void);
+
 /* May the calling thread use dl_iterate_phdr?  (gate_tls_is_settled)  Null: nobody knows. */
 extern bool (*threads_tls_is_settled)(void);
 

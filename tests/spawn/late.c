@@ -1,0 +1,288 @@
+/* tests/spawn/late.c - a process that stands by at first, as it is told by lines (test_late.py).  SPDX-License-Identifier: Apache-2.0
+ *
+ * late: commands on stdin, an answer to each.  late NAME: one case, whose output is the same bare and under usf. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS 1000000ll
+
+/* Of the process, by a call that the gate leaves alone. */
+static int64_t cpu(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * 1000 * MS + t.tv_nsec;
+}
+
+static void burn(int64_t ns)
+{
+    int64_t end = cpu() + ns;
+    while (cpu() < end)
+        for (volatile int i = 0; i < 20000; i++) { }
+}
+
+/* A line: an exec must not take the next one with it. */
+static bool read_line(char *line, size_t size)
+{
+    size_t n = 0;
+    while (n < size && read(0, &line[n], 1) == 1 && line[n] != '\n') n++;
+    if (n == size || line[n] != '\n') return false;
+    line[n] = 0;
+    return true;
+}
+
+/* ---- commands ------------------------------------------------------------------------------------- */
+
+static void *nothing(void *arg) { return arg; }
+static void on_signal(int sig) { (void)sig; }
+
+static void make_thread(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, nothing, NULL);
+    pthread_join(t, NULL);
+}
+
+static void command(const char *what)
+{
+    cpu_set_t set;
+    sigset_t all;
+    if (!strcmp(what, "thread")) make_thread();
+    else if (!strcmp(what, "burn")) burn(30 * MS);
+    else if (!strcmp(what, "affinity")) sched_getaffinity(0, sizeof set, &set);
+    else if (!strcmp(what, "nice")) setpriority(PRIO_PROCESS, 0, 1);
+    else if (!strcmp(what, "cpus")) sysconf(_SC_NPROCESSORS_ONLN);
+    else if (!strcmp(what, "urgent")) signal(SIGURG, on_signal);
+    else if (!strcmp(what, "sleep")) usleep(1);
+    else if (!strcmp(what, "alarm")) signal(SIGALRM, on_signal);
+    else if (!strcmp(what, "block")) sigfillset(&all), sigprocmask(SIG_BLOCK, &all, NULL);
+    else if (!strcmp(what, "trace")) ptrace(PTRACE_DETACH, 0x7fffffff, 0, 0);
+    else if (!strcmp(what, "setuid")) (void)!setresuid(1234, 1234, 1234);
+    else if (!strcmp(what, "die")) raise(SIGKILL);
+    else if (!strcmp(what, "leave")) exit(0);
+}
+
+/* The child goes on with the commands. */
+static void change_process(bool by_fork)
+{
+    pid_t pid = by_fork ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (!pid) return;
+    int status;
+    waitpid(pid, &status, 0);
+    exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+static int obey(char **argv)
+{
+    char line[64] = "";
+    while (read_line(line, sizeof line)) {
+        if (!strcmp(line, "fork")) change_process(true);
+        else if (!strcmp(line, "clone")) change_process(false);
+        else if (!strcmp(line, "exec")) execv("/proc/self/exe", argv);
+        else command(line);
+        dprintf(1, "%d %lld\n", getpid(), (long long)cpu());
+    }
+    return 0;
+}
+
+/* ---- cases ---------------------------------------------------------------------------------------- */
+
+static unsigned interrupted;
+static void count(long r) { interrupted += r < 0 && errno == EINTR; }
+
+/* Calls that end with EINTR after any signal.  The time comes in the middle of them: usf looks at it once in 2 ms. */
+static void eintr_once(void)
+{
+    int ends[2], ep = epoll_create1(0);
+    struct pollfd p = {.events = POLLIN};
+    struct epoll_event e = {.events = EPOLLIN};
+    (void)!pipe(ends);
+    p.fd = ends[0];
+    epoll_ctl(ep, EPOLL_CTL_ADD, ends[0], &e);
+    burn(2500000 - cpu());
+    for (int i = 0; cpu() < 6 * MS; i++) {
+        struct timespec short_time = {.tv_nsec = 1000};
+        struct timeval tv = {.tv_usec = 1};
+        fd_set set;
+        FD_ZERO(&set);
+        FD_SET(ends[0], &set);
+        count(nanosleep(&short_time, NULL));
+        count(ppoll(&p, 1, &short_time, NULL));
+        count(select(ends[0] + 1, &set, NULL, NULL, &tv));
+        if (i % 16 == 0) count(epoll_wait(ep, &e, 1, 1));
+        if (i % 16 == 8) count(poll(&p, 1, 1));
+        if (clock_nanosleep(CLOCK_MONOTONIC, 0, &short_time, NULL) == EINTR) interrupted++;
+    }
+    _exit(interrupted != 0);
+}
+
+static void eintr(void)
+{
+    unsigned bad = 0;
+    for (int i = 0; i < 60; i++) {
+        int status = 0;
+        pid_t pid = fork();
+        if (!pid) eintr_once();
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) { }
+        bad += status != 0;
+    }
+    printf("interrupted: %u\n", bad);
+}
+
+/* Nothing but the first comes to a thread that blocks all signals. */
+static void blocked(void)
+{
+    sigset_t all, pending;
+    struct timespec no_time = {0};
+    siginfo_t info;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    int fd = signalfd(-1, &all, SFD_NONBLOCK);
+    burn(20 * MS);
+    struct signalfd_siginfo s;
+    ssize_t n = read(fd, &s, sizeof s);
+    sigpending(&pending);
+    printf("signalfd %zd, pending %d", n, sigismember(&pending, SIGURG));
+    int r = sigtimedwait(&all, &info, &no_time);
+    printf(", waited %d\n", r);
+    raise(SIGURG);
+    sigpending(&pending);
+    r = sigtimedwait(&all, &info, &no_time);
+    printf("pending %d, waited %d\n", sigismember(&pending, SIGURG), r == SIGURG);
+}
+
+/* SIGURG is blocked and has become pending when another program is executed. */
+static void handed_on(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    burn(20 * MS);
+    execlp("sh", "sh", "-c", "grep -e SigPnd -e ShdPnd /proc/self/status", NULL);
+}
+
+/* The kernel restarts or ends these after a signal, and a pipe's write is cut short by one. */
+static void transfers(void)
+{
+    static char data[1 << 20];
+    int ends[2];
+    (void)!pipe(ends);
+    pid_t pid = fork();
+    if (!pid) {
+        size_t all = 0;
+        ssize_t n;
+        close(ends[1]);
+        while ((n = read(ends[0], data, 100)) > 0) all += (size_t)n;
+        printf("read %zu\n", all);
+        fflush(stdout);
+        _exit(0);
+    }
+    close(ends[0]);
+    for (int i = 0; i < 3; i++) {
+        ssize_t n = write(ends[1], data, sizeof data);
+        if (n != sizeof data) printf("short: %zd\n", n);
+    }
+    close(ends[1]);
+    waitpid(pid, NULL, 0);
+}
+
+static void on_urgent(int sig, siginfo_t *info, void *uc)
+{
+    (void)sig, (void)uc;
+    char c = info->si_code == SI_TIMER ? 'T' : 'u';
+    (void)!write(1, &c, 1);
+}
+
+/* A program's own handler of the same signal is called for its own signals alone. */
+static void urgent(void)
+{
+    struct sigaction a = {.sa_sigaction = on_urgent, .sa_flags = SA_SIGINFO};
+    sigaction(SIGURG, &a, NULL);
+    burn(20 * MS);
+    raise(SIGURG);
+    burn(5 * MS);
+    (void)!write(1, "\n", 1);
+}
+
+static volatile sig_atomic_t ticks;
+static void on_tick(int sig) { (void)sig; ticks++; }
+
+/* Its own timers of CPU time tick as they do bare. */
+static void own_timers(void)
+{
+    struct sigevent e = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+    struct itimerspec every = {.it_interval = {.tv_nsec = 1000000}, .it_value = {.tv_nsec = 1000000}};
+    struct itimerval prof = {.it_interval = {.tv_usec = 1000}, .it_value = {.tv_usec = 1000}};
+    timer_t t;
+    signal(SIGRTMIN, on_tick);
+    printf("%d\n", timer_create(CLOCK_PROCESS_CPUTIME_ID, &e, &t));
+    timer_settime(t, 0, &every, NULL);
+    burn(20 * MS);
+    printf("%d %d\n", ticks > 0, timer_delete(t));
+    ticks = 0;
+    signal(SIGPROF, on_tick);
+    setitimer(ITIMER_PROF, &prof, NULL);
+    burn(20 * MS);
+    printf("%d\n", ticks > 0);
+}
+
+/* The ids that the kernel gives, where it lets usf have one of its own. */
+static void timer_ids(void)
+{
+    bool choose = prctl(77 /* PR_TIMER_CREATE_RESTORE_IDS */, 2, 0, 0, 0) == 0;
+    struct sigevent e = {.sigev_notify = SIGEV_NONE};
+    int id[2];
+    for (int i = 0; i < 2; i++) {
+        syscall(SYS_timer_create, CLOCK_MONOTONIC, &e, &id[i]);
+        if (i == 0) burn(20 * MS);
+    }
+    if (choose) printf("%d %d\n", id[0], id[1]);
+    else printf("%d\n", id[1] - id[0]);
+}
+
+/* An instance's memory, in a program that never takes part. */
+static void segment(void)
+{
+    char line[512];
+    FILE *f = fopen("/proc/self/maps", "r");
+    bool found = false;
+    while (fgets(line, sizeof line, f)) found |= strstr(line, "/dev/shm/usf-") != NULL;
+    puts(found ? "segment" : "no segment");
+}
+
+static const struct { const char *name; void (*run)(void); } cases[] = {
+    {"eintr", eintr}, {"blocked", blocked}, {"handed_on", handed_on}, {"transfers", transfers}, {"urgent", urgent},
+    {"own_timers", own_timers}, {"timer_ids", timer_ids}, {"segment", segment},
+};
+
+int main(int argc, char **argv)
+{
+    alarm(60);
+    if (argc < 2) return obey(argv);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (strcmp(argv[1], cases[i].name)) continue;
+        cases[i].run();
+        return 0;
+    }
+    return 2;
+}

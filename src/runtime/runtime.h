@@ -64,6 +64,8 @@ struct rt_thread {
         uint32_t chunk;             /* rounds that it goes on by itself between two entries */
         uint32_t probes;            /* waits at sites whose waits take long */
         uint32_t patience;          /* cycles from its beginning: then it gives way, if others wait */
+        uint32_t yields;            /* sched_yield calls of the program */
+        uint32_t yields_seen;       /* ... at the last look from a function that polls */
         uint16_t site;
         bool is_long;               /* it has taken long */
     } spin;

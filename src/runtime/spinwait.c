@@ -106,6 +106,14 @@ static int32_t kernel_round(struct rt_spin *w, uint64_t now)
     return (int32_t)w->chunk;
 }
 
+/* The program's polling loop calls sched_yield itself: each yield of ours would be a second one per round. */
+static bool yields_itself(struct rt_spin *w)
+{
+    bool has = w->yields != w->yields_seen;
+    w->yields_seen = w->yields;
+    return has;
+}
+
 /* The thread's rounds are used up: how many more may it go on by itself? */
 static int32_t look(struct rt_thread *t, uint32_t place, struct spin_regs *regs, bool begins)
 {
@@ -114,6 +122,7 @@ static int32_t look(struct rt_thread *t, uint32_t place, struct spin_regs *regs,
     uint64_t now = os_cycles();
     set_chunk(w, now, w->site != (uint16_t)place);
     if (begins) begin_wait(w, place, now);
+    if (poll && yields_itself(w)) return (int32_t)w->chunk;
     bool over = is_over(w, now) || poll;
     if (rt.sched.kernel) return over ? kernel_round(w, now) : (int32_t)w->chunk;
     if (!atomic_load_explicit(&rt.sched.h->nr_ready, memory_order_relaxed)) {

@@ -83,6 +83,7 @@ struct spin_scratch {
     int16_t local[SPIN_NODES];
     uint64_t succ[SPIN_MAX_INSNS], pred[SPIN_MAX_INSNS], dep[SPIN_MAX_INSNS], clo[SPIN_MAX_INSNS];
     regset live[SPIN_MAX_INSNS];
+    regset stale[SPIN_NODES];    /* of walk.c: the parts that depend on the value looked at */
     struct spin_loop loop;       /* found last; not yet the answer */
 };
 extern struct spin_scratch spin_scratch;
@@ -117,6 +118,20 @@ void spin_dependences(struct spin_scratch *s);
 void spin_liveness(struct spin_scratch *s);
 /* Is there a way from local node u to v (u itself does not count) with nodes of `mask` only? */
 bool spin_reaches(const struct spin_scratch *s, unsigned u, unsigned v, uint64_t mask);
+
+/* walk.c */
+#define SPIN_IN_LOOP 4u     /* in mark[], after spin_mark_loops: of the natural loops of the cycle's back edges */
+/* false: the loop can be entered at several places, so it has none; all that the cycle leads to and that leads back to
+ * it is marked, which may be an outer loop. */
+bool spin_mark_loops(struct spin_scratch *s);
+/* The other functions take the loops as marked. */
+bool spin_leaves_loops(const struct spin_scratch *s, unsigned k);
+/* Is the cycle a path through a loop that walks over an array or a list?  candidates: its nodes whose results may make it
+ * one. */
+bool spin_is_walk(struct spin_scratch *s, uint64_t candidates);
+/* Is the scan a path through a loop that searches or sorts?  fixed, moving: its exits that depend on what it reads, at the
+ * same address each time or only at others. */
+bool spin_is_search(const struct spin_scratch *s, uint64_t fixed, uint64_t moving);
 
 /* recognise.c */
 /* As spin_recognise, without memory of what was no wait lately. */

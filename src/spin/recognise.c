@@ -97,6 +97,19 @@ static uint64_t moving_addresses(const struct spin_scratch *s, const struct fact
     return out;
 }
 
+/* The values that may make a loop a walk: those that change from round to round, those that addresses of the cycle depend
+ * on, and counters (which the cycle may set anew in each round). */
+static uint64_t walk_values(const struct spin_scratch *s, const struct facts *f)
+{
+    uint64_t out = f->recurrent;
+    for (unsigned k = 0; k < s->n; k++) {
+        const struct node *n = node_of(s, k);
+        out |= closure(s, spin_reaching(s, k, n->addr));
+        if (n->unit && n->rd & n->wr & ~RS_FLAGS) out |= BIT(k);
+    }
+    return out;
+}
+
 /* Does the recurrent node k mix something read from memory into its ring (a sum, a checksum)?  The start
  * value of a counter may come from memory: it replaces, it does not mix. */
 static bool reduces(const struct spin_scratch *s, const struct facts *f, unsigned k, uint64_t its_ring)
@@ -136,6 +149,19 @@ static uint64_t computations(const struct spin_scratch *s, const struct facts *f
     return out;
 }
 
+/* Exits that are decided by a constant that each round writes: the loop has two rounds at most. */
+static bool ends_at_once(const struct spin_scratch *s, const struct facts *f)
+{
+    for (unsigned k = 0; k < s->n; k++) {
+        uint64_t compare = s->dep[k], constant = compare & (compare - 1) ? 0 : s->clo[k] & ~compare;
+        if (!(f->exits >> k & 1) || !compare || !constant || constant & (constant - 1)) continue;
+        const struct node *c = node_of(s, (unsigned)__builtin_ctzll(compare)), *v = node_of(s, (unsigned)__builtin_ctzll(constant));
+        if (v->rd | v->addr || v->load || c->load || c->rd & ~v->wr) continue;
+        if (spin_leaves_loops(s, k) && !spin_reaches(s, k, k, ~constant)) return true;
+    }
+    return false;
+}
+
 static void find_exits(const struct spin_scratch *s, struct facts *f)
 {
     for (unsigned k = 0; k < s->n; k++) {
@@ -143,6 +169,24 @@ static void find_exits(const struct spin_scratch *s, struct facts *f)
         if (s->clo[k] & (f->recurrent | f->times)) f->counter_exits |= BIT(k);
         else if (s->clo[k] & f->loads) f->memory_exits |= BIT(k);
     }
+}
+
+/* Exits of a scan that depend on memory at addresses that do not change.  An address that is merged with changing ones
+ * is that of the scan's first place. */
+static uint64_t fixed_exits(const struct spin_scratch *s, const struct facts *f)
+{
+    uint64_t moving = 0, merged = 0, out = 0, from[SPIN_MAX_INSNS];
+    for (unsigned k = 0; k < s->n; k++) {
+        from[k] = spin_reaching(s, k, node_of(s, k)->addr);
+        if (!(f->loads >> k & 1) || !(closure(s, from[k]) & f->recurrent)) continue;
+        moving |= BIT(k);
+        merged |= from[k];
+    }
+    for (unsigned k = 0; k < s->n; k++)
+        if (from[k] & merged) moving |= BIT(k);
+    for (unsigned k = 0; k < s->n; k++)
+        if (f->memory_exits >> k & 1 && s->clo[k] & f->loads & ~moving) out |= BIT(k);
+    return out;
 }
 
 /* Is it a scan that starts over until memory changes? */
@@ -157,7 +201,9 @@ static bool scans(struct spin_scratch *s, struct facts *f)
     }
     for (unsigned k = 0; k < s->n; k++)
         if (!(s->live[k] & written)) f->restarts |= BIT(k);
-    return f->restarts && f->memory_exits;
+    if (!f->restarts || !f->memory_exits) return false;
+    uint64_t fixed = fixed_exits(s, f);
+    return !spin_mark_loops(s) || !spin_is_search(s, fixed, f->memory_exits & ~fixed);
 }
 
 /* One look at the cycle: SPIN_YES, or why not, with the nodes to take out for another try. */
@@ -169,7 +215,10 @@ static enum spin_verdict judge(struct spin_scratch *s, regset slots, struct fact
     if ((*take = moving_addresses(s, f))) return scans(s, f) ? SPIN_YES : SPIN_NO_ADDRESS;
     if ((*take = computations(s, f))) return scans(s, f) ? SPIN_YES : SPIN_NO_EXIT;
     find_exits(s, f);
-    return f->memory_exits ? SPIN_YES : SPIN_NO_EXIT;
+    if (!f->memory_exits) return SPIN_NO_EXIT;
+    bool natural = spin_mark_loops(s);
+    if (ends_at_once(s, f)) return SPIN_NO_EXIT;
+    return spin_is_walk(s, natural ? walk_values(s, f) : f->recurrent) ? SPIN_NO_ADDRESS : SPIN_YES;
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */

@@ -146,6 +146,40 @@ long yes_scan_again(volatile uint64_t *slot)
     for (;;)
         for (long i = 0; i < 8; i++) if (!slot[i * 4]) return i;
 }
+/* A consumer that changes its place only when it finds something; both ways end in the loop's condition. */
+void yes_consumer(struct obj *volatile *place, vint *quit)
+{
+    struct obj *o = *place;
+    while (!*quit) {
+        struct obj *next = o->other;
+        if (!next) continue;
+        o = next;
+        answer(o->flag);
+    }
+}
+void yes_ring(volatile uint64_t *ring, uint64_t mask, vint *quit)
+{
+    uint64_t head = 0;
+    while (!*quit) {
+        if (ring[head & mask] != head + 1) continue;
+        answer((int)head);
+        head++;
+    }
+}
+void yes_serves_slots(volatile uint64_t *slot, vint *quit)
+{
+    while (!*quit)
+        for (long i = 0; i < 8; i++) if (slot[i * 4]) answer((int)i);
+}
+void yes_serves_slots_for_ever(volatile uint64_t *slot)
+{
+    for (;;)
+        for (long i = 0; i < 8; i++) if (slot[i * 4]) answer((int)i);
+}
+int  yes_rounds_then_helps(vint *f, vint *help)
+{
+    for (int n = 0;; n++) { if (*f) return n; if (*help) { external(); n = 0; } }
+}
 void yes_fence(vint *f) { while (!*f) atomic_thread_fence(memory_order_seq_cst); }
 void yes_random_backoff(vint *f)
 {
@@ -219,6 +253,66 @@ long no_scan_sum(const volatile long *p, long n)
         for (long i = 0; i < n; i++) s += p[i];
         if (s > 1000) return s;
     }
+}
+/* Walks with a path on which nothing changes but the place. */
+struct entry { uint64_t a, b, c; unsigned low, high; };
+struct entries { uint64_t nr, room; struct entry *at; };
+void no_filter(struct entries *from, struct entries *to, uint64_t *limit, vint *mode, uint64_t bits)
+{
+    for (uint64_t i = 0; i < from->nr; i++) {
+        struct entry *e = &from->at[i];
+        if (*mode != -1 && answer(*mode)) { external(); to->nr--; }
+        if (*limit) continue;
+        if (to->nr && to->at[to->nr - 1].high <= bits) continue;
+        to->at[to->nr++] = (struct entry){ e->a, e->b, e->c | bits, e->low, e->high };
+    }
+}
+struct shape { uintptr_t kind; struct shape *parent; unsigned bits; struct shape *none; };
+static struct shape *volatile root_shape;
+const struct shape *no_owner(const struct shape *m, const struct shape *end, int field)
+{
+    for (;;) {
+        const struct shape *p = m->parent, *root = root_shape;
+        if (!((uintptr_t)p & 1) || p->kind != root->kind) p = root->none;
+        if (p == end || (int)(p->bits >> 10 & 1023) <= field) return m;
+        m = p;
+    }
+}
+struct bucket { int valid; const void *key; uint64_t size; void *value; };
+void *no_probe(const struct bucket *table, uint64_t nr, const void *key, uint64_t size, uint64_t hash,
+               int (*differ)(const void *, const void *, uint64_t))
+{
+    for (uint64_t i = hash % nr;; i++) {
+        if (i == nr) i = 0;
+        if (!table[i].valid) return NULL;
+        if (table[i].size == size && !differ(table[i].key, key, size)) return table[i].value;
+    }
+}
+void no_comb_sort(volatile unsigned *from, uint64_t n)
+{
+    uint64_t gap = n;
+    bool swapped;
+    do {
+        if (gap > 2) { gap = gap * 10 / 13; if (gap == 9 || gap == 10) gap = 11; }
+        swapped = false;
+        for (volatile unsigned *p = from; p < from + n - gap; p++) {
+            unsigned a = *p, b = p[gap];
+            if (b < a) { *p = b; p[gap] = a; swapped = true; }
+        }
+    } while (swapped || gap > 2);
+}
+void no_two_halves(volatile int *nr, const volatile int *from, volatile int *to)
+{
+    for (int side = 0; side < 2; side++) {
+        int n = nr[side];
+        for (int i = 0; i < n; i++) to[side * 64 + i] = from[i] | side;
+    }
+}
+int no_mask_walk(const unsigned long *mask, unsigned long bits, volatile unsigned long *count, unsigned long most)
+{
+    for (unsigned long i = 0; i < bits && *count < most; i++)
+        if (mask[i / 64] >> i % 64 & 1) answer((int)i);
+    return 0;
 }
 void no_system_call(vint *f)
 {

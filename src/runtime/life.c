@@ -187,12 +187,13 @@ bool rt_take_off(struct rt_thread *t, uint32_t *proc)
     return false;
 }
 
-void rt_depart(void)
+bool rt_depart(void)
 {
     struct rt_thread *t = &rt_self;
     uint32_t proc;
     sched_crit_enter(&t->self);
-    if (rt_take_off(t, &proc)) {
+    bool taken_off = rt_take_off(t, &proc);
+    if (taken_off) {
         rt.on = false;
         atomic_store(&rt.was_off, 1);
         atomic_store(&rt.careful, 1);
@@ -201,6 +202,7 @@ void rt_depart(void)
     }
     rt_lost_record(t);
     sched_crit_leave(&rt.sched, &t->self);
+    return taken_off;
 }
 
 #define REVIVAL_NS 5000000000u
@@ -249,10 +251,12 @@ static long call_ptrace(struct gate_frame *f)
  * programs and monitor go by.  With other threads about the segment stays mapped: they may be looking at it. */
 static void depart_as_stranger(void)
 {
+    /* Before it departs: several threads may do so at once, and the last of them would find itself alone in the list. */
+    bool alone = rt_is_alone();
     usf_say("%s runs as another user%s from now on: it runs unscheduled", rt.comm, os_has_user(rt.user) ? "'s group" : "");
-    rt_late_cancel();
-    rt_depart();
-    if (!rt.shm.h || rt.threads || atomic_load(&rt.nr_apart) > rt_self.apart) return;
+    bool departs = rt_late_cancel();
+    departs |= rt_depart();
+    if (!rt.shm.h || !departs || !alone || atomic_load(&rt.nr_apart) > rt_self.apart) return;
     usf_syscall(__NR_mmap, rt.shm.h, rt.shm.size, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }

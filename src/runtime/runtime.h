@@ -234,6 +234,7 @@ void rt_list_unlock(void);
 void rt_list_remove(struct rt_thread *t);
 struct rt_thread *rt_thread_of(int32_t tid);    /* holds the list's lock */
 void rt_forget_threads(void);               /* after fork: this process has one thread */
+bool rt_is_alone(void);                     /* no other thread takes part */
 void rt_unpin(void);                        /* give the calling thread its own mask, or the process's, unless it is apart and has it */
 
 /* apart.c */
@@ -258,8 +259,8 @@ void rt_exec_env_drop(struct rt_exec_env *own);
 /* life.c: fork, exit, and going on without usf */
 uint64_t rt_block_signals(uint64_t set);     /* the mask that was */
 void rt_install_life(void);
-/* Take this process off its instance for good: all its threads run unscheduled. */
-void rt_depart(void);
+/* Take this process off its instance for good: all its threads run unscheduled.  False: another thread has, or it took no part. */
+bool rt_depart(void);
 /* In a critical section: the process is taken off its instance, by this thread; false: it has left for good. */
 bool rt_take_off(struct rt_thread *t, uint32_t *proc);
 /* The same without the lock, in the middle of anything: threads find out when they next look. */

@@ -49,6 +49,17 @@ struct rt_thread *rt_thread_of(int32_t tid)
     return 0;
 }
 
+bool rt_is_alone(void)
+{
+    struct rt_thread *me = &rt_self;
+    sched_crit_enter(&me->self);
+    rt_list_lock();
+    bool alone = !rt.threads || (rt.threads == me && !me->next);
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &me->self);
+    return alone;
+}
+
 void rt_forget_threads(void)
 {
     atomic_store(&rt.list_lock, 0);

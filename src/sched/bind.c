@@ -78,8 +78,10 @@ static void own_mask(struct sched *s, const struct usf_task *t, struct os_cpuset
         if (has(may, c)) os_cpu_set(cpus, s->cores[c].pol.cpu);
 }
 
+/* Here and below USF_NONE is a thread whose process a handler of its own has just taken off, as one that becomes another user. */
 void bind_release(struct sched *s, uint32_t task, int32_t tid)
 {
+    if (task == USF_NONE) return;
     struct usf_task *t = &s->tasks[task];
     struct os_cpuset cpus;
     own_mask(s, t, &cpus);
@@ -90,6 +92,7 @@ void bind_release(struct sched *s, uint32_t task, int32_t tid)
 
 void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid)
 {
+    if (task == USF_NONE) return;
     struct usf_task *t = &s->tasks[task];
     uint32_t to = wanted(s, t, core);
     if (to == USF_NONE) {
@@ -106,8 +109,9 @@ void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid)
 
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core)
 {
+    if (task == USF_NONE || core >= s->h->nr_cores) return true;
     const struct usf_task *t = &s->tasks[task];
-    return core >= s->h->nr_cores || atomic_load(&((struct usf_task *)t)->pinned) == wanted(s, t, core);
+    return atomic_load(&((struct usf_task *)t)->pinned) == wanted(s, t, core);
 }
 
 /* May we place threads of this task's process?  A free record names none, as the monitor is none. */
@@ -179,25 +183,25 @@ static void note_at(struct usf_core *c, uint32_t cpu, uint64_t now)
 
 void bind_spread(struct sched *s, struct sched_self *me, uint32_t core)
 {
-    uint32_t cpu = os_cpu(), others = 0;
+    uint32_t cpu = os_cpu(), others = 0, task = me->task;
     uint64_t now = os_cycles();
     struct usf_core *c = &s->cores[core];
     struct os_cpuset free;
     note_at(c, cpu, now);
-    if (now - me->spread < SPREAD_CYCLES || me->task == USF_NONE || atomic_load(&s->tasks[me->task].pinned) != USF_NONE) return;
+    if (now - me->spread < SPREAD_CYCLES || task == USF_NONE || atomic_load(&s->tasks[task].pinned) != USF_NONE) return;
     me->spread = now;
     for (uint32_t i = 0; i < s->h->nr_cores; i++) others += i != core && is_on(s, i, cpu, now);
     if (!others) return;
-    own_mask(s, &s->tasks[me->task], &free);
+    own_mask(s, &s->tasks[task], &free);
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         uint32_t at = atomic_load_explicit(&s->cores[i].at, memory_order_relaxed);
         if (at && is_on(s, i, at - 1, now) && at <= OS_CPUSET_WORDS * 64) free.w[(at - 1) / 64] &= ~(1ull << ((at - 1) % 64));
     }
     if (is_empty(&free)) return;
-    atomic_store(&s->tasks[me->task].pinned, USF_PINNED_UNKNOWN);
+    atomic_store(&s->tasks[task].pinned, USF_PINNED_UNKNOWN);
     USF_POINT("sched.spread");
     os_setaffinity(0, &free);
-    bind_release(s, me->task, 0);
+    bind_release(s, task, 0);
     note_at(c, os_cpu(), os_cycles());
 }
 

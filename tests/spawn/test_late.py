@@ -78,8 +78,10 @@ class Joins(Case):
     def test_without_a_call(self):
         """The timer's signal alone: a program that computes and makes no call."""
         p = self.start(*self.run_of(), "sh", "-c", '"$@"; :', "sh", "python3", "-c",
-                       "import os\nprint(os.getpid(), flush=True)\nwhile True: pass")
+                       "import os, resource\nresource.setrlimit(resource.RLIMIT_CPU, (30, 30))\n"
+                       "print(os.getpid(), flush=True)\nwhile True: pass")
         pid = int(p.stdout.readline())
+        self.addCleanup(os.kill, pid, signal.SIGKILL)       # a child of the one that `end` ends
         self.soon(lambda: self.takes_part(pid), "it does not take part")
 
     def test_children(self):

@@ -3,6 +3,7 @@
  * cache.lock protects the three lists and every record's state, joiner and detached.  It is held for a few
  * dozen instructions, never while calling user code, waiting or creating.  Nothing async-signal-safe takes it.
  */
+#include "os/os.h"
 #include "threads/real.h"
 #include "threads/record.h"
 #include "threads/threads.h"
@@ -13,7 +14,6 @@
 
 /* Found when the library is loaded, not at their first call: that may be in a signal handler, or in the child of a fork. */
 #if __has_attribute(noplt)
-extern __pid_t getpid(void) __attribute__((noplt));
 extern pthread_t pthread_self(void) __attribute__((noplt));
 #endif
 
@@ -45,7 +45,7 @@ bool cache_is_main(pthread_t th) { return pthread_equal(cache.main, th); }
 
 void cache_adopt_process(void)
 {
-    cache.pid = getpid();
+    cache.pid = os_getpid();                 /* not libc's: a preloaded library's own may be in its place, and allocate memory */
     cache.main = pthread_self();
 }
 
@@ -377,7 +377,7 @@ void threads_before_exit(void)
  * takes back the stacks of the threads that are gone. */
 void threads_after_fork(void)
 {
-    if (cache.pid == 0 || cache.pid == getpid())
+    if (cache.pid == 0 || cache.pid == os_getpid())
         return;
     cache.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     cache.parked.head = cache.unjoined.head = cache.pool = NULL;

@@ -1,6 +1,7 @@
 # tests/spawn/test_late.py - children of a program under usf take part late.  SPDX-License-Identifier: Apache-2.0
 import os
 import signal
+import subprocess
 import sys
 import unittest
 
@@ -65,6 +66,18 @@ class Joins(Case):
 
     def test_by_what_it_does(self):
         self.check("thread", "affinity", "nice", "cpus", "urgent", "sleep")
+
+    def test_without_a_function_of_the_program(self):
+        """It may join in the middle of a malloc: nothing may be called there that a preloaded library has in place of libc's."""
+        script = 'LD_PRELOAD="$LD_PRELOAD:%s" "$0"; :' % os.path.abspath(os.path.join(os.environ["SPAWN_BIN"], "spawn-getpid.so"))
+        for c in "thread", "burn":
+            calls = {}
+            for how in (), self.run_of(), self.run_of("--attach", "now"):
+                p = self.start(*how, "sh", "-c", script, LATE, stderr=subprocess.PIPE)
+                pid = int(self.says(p, c).split()[0])
+                self.assertEqual(self.takes_part(pid) if how else False, bool(how))
+                calls[" ".join(how)] = p.communicate(timeout=30)[1].count("getpid")
+            self.assertEqual(len(set(calls.values())), 1, calls)
 
     def test_by_its_cpu_time(self):
         self.check("burn")

@@ -12,11 +12,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-/* Found when the library is loaded, not at their first call: that may be in a signal handler, or in the child of a fork. */
-#if __has_attribute(noplt)
-extern pthread_t pthread_self(void) __attribute__((noplt));
-#endif
-
 struct rec_list { struct thread_rec *head; };
 struct chunk {
     struct chunk *next;

@@ -21,6 +21,7 @@ class Case(instance.Programs):
     def setUp(self):
         super().setUp()
         self.env["XDG_CACHE_HOME"] = self.dir
+        self.env["USF_ATTACH"] = "late"
         self.result(*self.run_of(), "sh", "-c", LATE + " segment")    # the cache has what it needs
 
     def speak(self, command, options=()):

@@ -375,6 +375,11 @@ static void describe(struct spin_scratch *s, struct node *n, uintptr_t fstart)
         c == ZYDIS_CATEGORY_PREFETCHWT1 || i->mnemonic == ZYDIS_MNEMONIC_PAUSE) return;
     bool memory = false;
     for (unsigned k = 0; k < i->operand_count; k++) memory |= s->op[k].type == ZYDIS_OPERAND_TYPE_MEMORY;
+    for (unsigned k = 0; k < i->operand_count; k++)
+        if (s->op[k].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) n->has_imm = true, n->imm = s->op[k].imm.value.s;
+    n->width = i->operand_width;
+    n->tests = i->mnemonic == ZYDIS_MNEMONIC_TEST;
+    n->test_or_cmp = n->tests || i->mnemonic == ZYDIS_MNEMONIC_CMP;
     n->atomic = memory && idempotent_atomic(s);
     n->cas = n->atomic && is_cas(i->mnemonic);
     for (unsigned k = 0; k < i->operand_count; k++) {

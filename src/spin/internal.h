@@ -45,6 +45,9 @@ struct node {
     regset rd, wr;           /* values that flow to its results; its results */
     regset addr;             /* registers of the address that it reads */
     regset sink;             /* values that it stores (atomics) */
+    bool has_imm, tests, test_or_cmp;   /* an immediate operand; test; test or cmp */
+    uint8_t width;           /* of the operands, in bits */
+    int64_t imm;
     bool private;            /* reads what only its own thread can: by the stack pointer, in its TLS */
 };
 

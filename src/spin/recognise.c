@@ -101,13 +101,17 @@ static uint64_t moving_addresses(const struct spin_scratch *s, const struct fact
  * on, and counters (which the cycle may set anew in each round). */
 static uint64_t walk_values(const struct spin_scratch *s, const struct facts *f)
 {
-    uint64_t out = f->recurrent;
+    uint64_t out = 0, sources = f->loads;
     for (unsigned k = 0; k < s->n; k++) {
         const struct node *n = node_of(s, k);
         out |= closure(s, spin_reaching(s, k, n->addr));
         if (n->unit && n->rd & n->wr & ~RS_FLAGS) out |= BIT(k);
+        if (n->wr && !n->rd && !n->addr) sources |= BIT(k);
     }
-    return out;
+    /* What depends on registers of before the cycle alone stays the same within it. */
+    for (unsigned k = 0; k < s->n; k++)
+        if (!((s->clo[k] | BIT(k)) & sources)) out &= ~BIT(k);
+    return out | f->recurrent;
 }
 
 /* Does the recurrent node k mix something read from memory into its ring (a sum, a checksum)?  The start
@@ -149,7 +153,21 @@ static uint64_t computations(const struct spin_scratch *s, const struct facts *f
     return out;
 }
 
-/* Exits that are decided by a constant that each round writes: the loop has two rounds at most. */
+/* Does the exit k, je or jne, go on round the loop with v's constant in c's comparison?  clang -O1 leaves such in waits. */
+static bool stays(const struct spin_scratch *s, unsigned k, const struct node *c, const struct node *v)
+{
+    const struct node *n = node_of(s, k);
+    unsigned code = s->code[n->off] == 0x0f ? s->code[n->off + 1] : s->code[n->off];
+    if (!c->test_or_cmp || (code & 14) != 4) return false;
+    if (!c->has_imm && !c->tests) return false;
+    uint64_t in = ~0ull >> (64 - v->width), width = ~0ull >> (64 - c->width);
+    uint64_t a = (uint64_t)v->imm & in & width, b = c->has_imm ? (uint64_t)c->imm & width : a;
+    bool zero = c->tests ? !(a & b) : a == b, taken = zero == !(code & 1);
+    int to = taken ? n->taken : n->next;
+    return to >= 0 && s->mark[to] & SPIN_IN_LOOP;
+}
+
+/* Exits that a constant decides, which each round writes, and that lead out: the loop has two rounds at most. */
 static bool ends_at_once(const struct spin_scratch *s, const struct facts *f)
 {
     for (unsigned k = 0; k < s->n; k++) {
@@ -157,7 +175,8 @@ static bool ends_at_once(const struct spin_scratch *s, const struct facts *f)
         if (!(f->exits >> k & 1) || !compare || !constant || constant & (constant - 1)) continue;
         const struct node *c = node_of(s, (unsigned)__builtin_ctzll(compare)), *v = node_of(s, (unsigned)__builtin_ctzll(constant));
         if (v->rd | v->addr || v->load || c->load || c->rd & ~v->wr) continue;
-        if (spin_leaves_loops(s, k) && !spin_reaches(s, k, k, ~constant)) return true;
+        if (!spin_leaves_loops(s, k) || spin_reaches(s, k, k, ~constant)) continue;
+        if (!stays(s, k, c, v)) return true;
     }
     return false;
 }
@@ -203,7 +222,7 @@ static bool scans(struct spin_scratch *s, struct facts *f)
         if (!(s->live[k] & written)) f->restarts |= BIT(k);
     if (!f->restarts || !f->memory_exits) return false;
     uint64_t fixed = fixed_exits(s, f);
-    return !spin_mark_loops(s) || !spin_is_search(s, fixed, f->memory_exits & ~fixed);
+    return f->pause || !spin_mark_loops(s) || !spin_is_search(s, fixed, f->memory_exits & ~fixed);
 }
 
 /* One look at the cycle: SPIN_YES, or why not, with the nodes to take out for another try. */

@@ -116,12 +116,14 @@ bool spin_mark_loops(struct spin_scratch *s)
     return false;
 }
 
-bool spin_leaves_loops(const struct spin_scratch *s, unsigned k)
+static bool leaves_loops(const struct spin_scratch *s, const struct node *n)
 {
-    const struct node *n = &s->node[s->at[k]];
+    if (n->ret || (n->stop && !n->branch)) return true;
     return (!n->stop && !(n->next >= 0 && s->mark[n->next] & SPIN_IN_LOOP)) ||
            (n->branch && !(n->taken >= 0 && s->mark[n->taken] & SPIN_IN_LOOP));
 }
+
+bool spin_leaves_loops(const struct spin_scratch *s, unsigned k) { return leaves_loops(s, &s->node[s->at[k]]); }
 
 static bool is_call(const struct node *n) { return n->bad == SPIN_NO_CALL && !n->branch && !n->ret; }
 
@@ -165,13 +167,15 @@ bool spin_is_walk(struct spin_scratch *s, uint64_t candidates)
 
 bool spin_is_search(const struct spin_scratch *s, uint64_t fixed, uint64_t moving)
 {
-    bool works = false, calls = false, ends = false;
+    bool works = false, calls = false, ends = false, leaves = false;
     if (fixed) return false;
     for (uint32_t i = 0; i < s->nr_nodes; i++) {
         if (!(s->mark[i] & SPIN_IN_LOOP)) continue;
-        works |= s->node[i].bad != 0;
+        const struct node *n = &s->node[i];
+        works |= n->bad != 0;
+        leaves |= leaves_loops(s, n);
         calls |= is_call(&s->node[i]);
     }
     for (unsigned k = 0; k < s->n; k++) ends |= moving >> k & 1 && spin_leaves_loops(s, k);
-    return works && (ends || !calls);
+    return works && leaves && (ends || !calls);
 }

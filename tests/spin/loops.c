@@ -267,6 +267,59 @@ void no_filter(struct entries *from, struct entries *to, uint64_t *limit, vint *
         to->at[to->nr++] = (struct entry){ e->a, e->b, e->c | bits, e->low, e->high };
     }
 }
+struct request { volatile int flag; int kind; volatile long arg, result; char pad[40]; };
+void yes_serves_until_told(struct request *r, int n)
+{
+    long sum = 0;
+    for (;;) {
+        for (int i = 0; i < n; i++) {
+            if (!r[i].flag) continue;
+            if (r[i].kind == 7) return;
+            sum += r[i].arg;
+            r[i].result = sum;
+            r[i].flag = 0;
+        }
+        __builtin_ia32_pause();
+    }
+}
+struct stack { volatile long top; char pad[56]; volatile long bottom; char pad2[56]; void *volatile *items; char pad3[56]; };
+void *yes_steals_and_counts(struct stack *d, int n, long *fails)
+{
+    for (;;) {
+        for (int v = 0; v < n; v++) {
+            long t = d[v].top, b = d[v].bottom;
+            if (t >= b) continue;
+            void *x = d[v].items[t];
+            if (__sync_bool_compare_and_swap(&d[v].top, t, t + 1)) return x;
+            ++*fails;
+        }
+        __builtin_ia32_pause();
+    }
+}
+int yes_says_whether(volatile long *f)
+{
+    int got;
+    do {
+        got = 0;
+        if (*f) { *f = 0; got = 1; }
+    } while (!got);
+    return 0;
+}
+void yes_consumes_ring(volatile int *ring, int size, vint *quit)
+{
+    int i = 0;
+    do {
+        if (ring[i] == 1) { answer(i); ring[i] = 0; i = (i + 1) & (size - 1); } else __builtin_ia32_pause();
+    } while (!*quit);
+}
+struct link { struct link *volatile next; volatile long key; };
+void yes_follows_list(struct link *o, vint *quit)
+{
+    while (!*quit) {
+        struct link *n = o->next;
+        if (n) { o = n; answer((int)o->key); }
+    }
+}
 struct shape { uintptr_t kind; struct shape *parent; unsigned bits; struct shape *none; };
 static struct shape *volatile root_shape;
 const struct shape *no_owner(const struct shape *m, const struct shape *end, int field)

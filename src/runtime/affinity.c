@@ -218,7 +218,7 @@ static long call_setaffinity(struct gate_frame *f)
     rt_late_join();
     if (!rt_takes_part()) return rt_pass(f);
     sched_crit_enter(&me->self);
-    uint32_t held = rt_hold_place(tid);     /* what is read after the call is to be what it has set */
+    uint32_t held = rt_hold_place(tid);     /* or the mask that is read after the call could be the scheduler's */
     rt_list_lock();
     t = tid == 0 || tid == me->tid ? me : rt_thread_of(tid);
     if (t == me) inherit(me);       /* what was set before */

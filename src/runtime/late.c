@@ -9,9 +9,10 @@
  *   - before a wait that the kernel does not restart after a signal, and before it sets an action for SIGURG
  *   - after BUSY_NS of CPU time: at the next call that is intercepted, or in the signal of a timer
  *
- * The timer measures the process's CPU time and sends SIGURG, with a value of its own.  The program does not see that signal, as
+ * The timer measures the process's CPU time and sends SIGURG, with a value of its own.  The program is not to see that signal, as
  * it does not see the monitor's (signals.c): calls that it may interrupt are restarted by the kernel (SA_RESTART) or are repeated
- * (rt_pass_late), and one that is pending because the program blocks SIGURG is taken back before the program can find it.
+ * (rt_pass_late), and one that is pending because the program blocks SIGURG is taken back at the join and before an exec.  In between
+ * the program can find it; docs/design.md lists such cases, and they are why this is off by default.
  *
  * A process that begins to trace others, to filter its system calls, or to run as another user leaves its instance for good.  One that
  * stands by then never joins (rt_late_cancel).
@@ -173,19 +174,12 @@ void rt_late_join(void)
     sched_crit_leave(&rt.sched, &t->self);
 }
 
-static uint64_t cpu_ns(void)
-{
-    int64_t time[2] = {0};
-    usf_syscall(__NR_clock_gettime, CLOCK_OF_PROCESS, time);
-    return (uint64_t)time[0] * 1000000000u + (uint64_t)time[1];
-}
-
 void rt_late_look(void)
 {
     uint64_t now = os_cycles();
     if (!late.due && now - late.looked < LOOK_CYCLES) return;
     late.looked = now;
-    if (late.due || cpu_ns() >= BUSY_NS) rt_late_join();
+    if (late.due || os_process_cpu_ns(rt.pid) >= BUSY_NS) rt_late_join();
 }
 
 void rt_late_is_due(void) { late.due = true; }

@@ -214,8 +214,8 @@ static bool is_astray(struct sched *s, uint32_t core, uint64_t w)
            && atomic_load(&t->pinned) != USF_PINNED_HELD && !bind_is_placed(s, core_task(w), core);
 }
 
-/* The first look may find the thread on its way there.  Where the kernel refuses to bind it (its cpuset has changed),
- * or the thread does not answer, attempts become ever more rare, until the thread is to be elsewhere. */
+/* At the first look the thread may be on its way to its CPU.  If the kernel refuses to bind it (its cpuset has changed), or the
+ * thread does not answer, the time between two attempts doubles.  It starts anew when another core is wanted. */
 bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uint64_t now)
 {
     uint64_t w = atomic_load(&s->cores[core].word);

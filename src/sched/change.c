@@ -65,46 +65,43 @@ void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w)
     __builtin_memcpy(w->mask, t->mask, sizeof w->mask);
 }
 
-static bool is_there(const struct usf_pol_core *c, const struct sched_wish *w)
+/* The wish's place, for usf_is_affine. */
+static struct usf_pol_task place_of(const struct sched_wish *w)
 {
-    switch (w->affinity) {
-    case USF_AFFINITY_CORE: return c->id == w->affinity_id;
-    case USF_AFFINITY_LLC: return c->llc == w->affinity_id;
-    case USF_AFFINITY_NODE: return c->node == w->affinity_id;
-    case USF_AFFINITY_MASK: return w->mask[c->id / 64] >> (c->id % 64) & 1;
-    }
-    return true;
+    struct usf_pol_task t = {.affinity = w->affinity, .affinity_id = w->affinity_id};
+    __builtin_memcpy(t.mask, w->mask, sizeof t.mask);
+    return t;
 }
 
-static bool can_be(struct sched *s, uint32_t proc, const struct sched_wish *w)
+static bool can_be(struct sched *s, uint32_t proc, const struct usf_pol_task *place)
 {
     for (uint32_t c = 0; c < s->h->nr_cores; c++)
-        if (usf_allowed(&s->pol, proc, c) && is_there(&s->cores[c].pol, w)) return true;
+        if (usf_allowed(&s->pol, proc, c) && usf_is_affine(&s->pol, place, c)) return true;
     return false;
 }
 
 bool sched_wish_can_be(struct sched *s, const struct sched_wish *w)
 {
     uint32_t proc = s->proc;
-    return proc < USF_MAX_PROCS && can_be(s, proc, w);
+    const struct usf_pol_task place = place_of(w);
+    return proc < USF_MAX_PROCS && can_be(s, proc, &place);
 }
 
 void core_settle_strict(struct sched *s, uint32_t task)
 {
-    struct sched_wish w;
-    if (!s->tasks[task].pol.strict) return;
-    sched_wish_of(s, task, &w);
-    if (!can_be(s, atomic_load(&s->tasks[task].proc), &w)) __atomic_store_n(&s->tasks[task].pol.strict, 0, __ATOMIC_RELAXED);
+    struct usf_task *t = &s->tasks[task];
+    if (t->pol.strict && !can_be(s, atomic_load(&t->proc), &t->pol)) __atomic_store_n(&t->pol.strict, 0, __ATOMIC_RELAXED);
 }
 
 /* holds the lock.  Its mask, or the cores of the place that it is to be in. */
 static void set_mask(struct sched *s, struct usf_task *t, const struct sched_wish *w)
 {
+    const struct usf_pol_task place = place_of(w);
     bool of_place = w->strict && !sched_has_mask(w);
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) {
         uint64_t cores = w->mask[i];
         for (uint32_t c = i * 64; of_place && c < s->h->nr_cores && c < i * 64 + 64; c++)
-            if (is_there(&s->cores[c].pol, w)) cores |= 1ull << (c % 64);
+            if (usf_is_affine(&s->pol, &place, c)) cores |= 1ull << (c % 64);
         __atomic_store_n(&t->pol.mask[i], cores, __ATOMIC_RELAXED);
     }
     atomic_store(&t->pinned, USF_PINNED_UNKNOWN);
@@ -135,9 +132,9 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
 
 static uint32_t cores_at(struct sched *s, uint8_t affinity, uint32_t id)
 {
-    const struct sched_wish w = {.affinity = affinity, .affinity_id = id};
+    const struct usf_pol_task place = {.affinity = affinity, .affinity_id = id};
     uint32_t n = 0;
-    for (uint32_t c = 0; c < s->h->nr_cores; c++) n += is_there(&s->cores[c].pol, &w);
+    for (uint32_t c = 0; c < s->h->nr_cores; c++) n += usf_is_affine(&s->pol, &place, c);
     return n;
 }
 

@@ -31,8 +31,8 @@ bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(st
     uint64_t cores[USF_CORE_WORDS] = {0};
     bool any = true, changed = false;
     if (atomic_load(&s->leaving) || s->proc == USF_NONE) return true;
-    /* To find out what is allowed changes the thread's own mask for a moment: nobody may be about to bind it.  Under the
-     * lock nobody is: who waits is not given a core meanwhile, and the monitor places those that run under the lock. */
+    /* To find out what is allowed changes the thread's own mask for a moment, so no other thread may bind this one meanwhile.
+     * The lock prevents that: cores are given out under it, and the monitor takes it to bind a thread that runs. */
     if (!core_enter(s, me)) return true;
     if (os_cpuset_allowed(&now) == 0) {
         struct usf_proc *p = &s->procs[s->proc];

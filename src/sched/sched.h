@@ -75,14 +75,14 @@ struct sched_unseen {
 };
 #define SCHED_UNSEEN_MAX 64u
 
-/* A thread that runs without a scheduling point and is not bound as it is to be, as the last look at its core found it. */
+/* A thread that runs without a scheduling point and has the wrong binding, as the last look at its core found it. */
 #define SCHED_ASTRAY_NS 2000000u
 struct sched_astray {
-    uint64_t word;              /* the core's; 0: none is */
-    uint32_t to;                /* core that it is to be bound to; USF_NONE: none */
-    uint64_t again, pause;      /* ns: when it is next to be placed, and the time from then to the next attempt */
+    uint64_t word;              /* the core's; 0: no such thread */
+    uint32_t to;                /* the core to bind it to; USF_NONE: its own mask holds */
+    uint64_t again, pause;      /* ns: time of the next attempt to place it, and from that one to the next */
 };
-/* Is it, and for so short a time that it is to be looked at again soon? */
+/* There is such a thread, and few attempts were made: look again soon. */
 static inline bool sched_is_newly_astray(const struct sched_astray *a) { return a->word && a->pause <= 8 * SCHED_ASTRAY_NS; }
 
 struct os_cpuset;
@@ -356,8 +356,8 @@ static inline bool sched_end_loan(struct sched *s, struct sched_self *me)
 }
 /* Wait while code of this process is being rewritten. */
 void sched_await_patch(struct sched *s);
-/* A signal handler is about to run on top of such a call: get a core.  True: it is to be left again after the handler.  False: the thread
- * had one, as it was about to leave it, or is just back, and goes on from there after the handler. */
+/* A signal handler is about to run on top of such a call: get a core.  True: leave it again after the handler.  False: keep it, since the
+ * thread was about to give its core up, or has just come back from the call. */
 bool sched_interrupt_away(struct sched *s, struct sched_self *me);
 /* Is a thread that runs to give way?  The progress guarantee says so, or its policy (give_way_at). */
 bool sched_is_due(struct sched *s, struct sched_self *me);
@@ -392,12 +392,12 @@ void sched_watch_begin(struct sched *s);
 uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg);
 
-/* Monitor: place the threads that run without a scheduling point.  astray: what the last call saw, of each core.  True: some thread is not
- * where it is to be, and may have to be told so by an agent. */
+/* Monitor: place the threads that run without a scheduling point.  astray: what the last call saw, of each core.  True: some thread has
+ * the wrong binding; an agent may have to tell it. */
 bool sched_watch_binding(struct sched *s, struct sched_astray astray[USF_MAX_CORES]);
 /* Monitor, agent: is the core's thread to be placed now?  a: what the last call found there. */
 bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uint64_t now);
-/* The calling thread runs: it binds itself as it is to be bound. */
+/* The calling thread has a core: it binds itself to that, or takes its own mask back. */
 void sched_place_self(struct sched *s, struct sched_self *me);
 
 /* Monitor: the thread that the core's word names has ended, and its process lives on. */

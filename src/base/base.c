@@ -2,9 +2,10 @@
 #include "base/base.h"
 #include "os/syscall.h"
 
-int usf_verbose;
+USF_EARLY int usf_verbose;
+USF_EARLY bool usf_hushed;
 void (*usf_on_bug)(void);
-bool (*usf_said)(uint64_t what);
+USF_EARLY bool (*usf_said)(uint64_t what);
 
 static char *put(char *p, char *end, char c)
 {
@@ -117,6 +118,8 @@ static bool is_repeated(const char *text, int n)
     return told_here(what) || usf_said(what);
 }
 
+static bool is_heard(void) { return !usf_hushed || usf_verbose; }
+
 void usf_warn(const char *fmt, ...)
 {
     char line[LINE_MAX];
@@ -124,7 +127,7 @@ void usf_warn(const char *fmt, ...)
     va_start(ap, fmt);
     int n = vline(line, fmt, ap);
     va_end(ap);
-    if (!is_repeated(line, n)) usf_syscall(__NR_write, 2, line, n);
+    if (is_heard() && !is_repeated(line, n)) usf_syscall(__NR_write, 2, line, n);
 }
 
 void usf_warn_about(const char *what, const char *fmt, ...)
@@ -134,7 +137,7 @@ void usf_warn_about(const char *what, const char *fmt, ...)
     va_start(ap, fmt);
     int n = vline(line, fmt, ap);
     va_end(ap);
-    if (!is_repeated(what, -1)) usf_syscall(__NR_write, 2, line, n);
+    if (is_heard() && !is_repeated(what, -1)) usf_syscall(__NR_write, 2, line, n);
 }
 
 void usf_say(const char *fmt, ...)

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Variables that each start writes: in the page that the dynamic linker has written already. */
+#define USF_EARLY __attribute__((section(".data")))
 #define USF_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define USF_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -58,6 +60,7 @@ void usf_warn_about(const char *what, const char *fmt, ...) __attribute__((forma
 extern bool (*usf_said)(uint64_t what);
 void usf_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));       /* with -v */
 extern int usf_verbose;
+extern bool usf_hushed;     /* warnings are told with -v only */
 /* warn once per call site */
 #define usf_warn_once(...) do { static char said_; \
     if (!__atomic_exchange_n(&said_, 1, __ATOMIC_RELAXED)) usf_warn(__VA_ARGS__); } while (0)

@@ -9,10 +9,8 @@
 
 static const char *value_of(const char *entry, const char *name)
 {
-    size_t n = strlen(name);
-    for (size_t i = 0; i < n; i++)
-        if (entry[i] != name[i]) return 0;
-    return entry[n] == '=' && entry[n + 1] ? entry + n + 1 : 0;
+    while (*name && *entry == *name) entry++, name++;
+    return !*name && entry[0] == '=' && entry[1] ? entry + 1 : 0;
 }
 
 /* The part of the environment that has usf's variables, which usually are side by side: every start looks for each of them. */
@@ -41,10 +39,9 @@ static const char *lookup(struct vars vars, const char *name)
 static void read_option(const struct usf_option *o, const char *text, struct usf_settings *out)
 {
     char why[200];
+    if (text && option_parse(o, text, out, why, sizeof why) == 0) return;
+    if (text) usf_warn("%s: %s; the default '%s' is taken", o->env, why, o->def);
     if (option_parse(o, o->def, out, why, sizeof why)) usf_bug("the default is a value", __FILE__, __LINE__);
-    if (!text || option_parse(o, text, out, why, sizeof why) == 0) return;
-    usf_warn("%s: %s; the default '%s' is taken", o->env, why, o->def);
-    (void)option_parse(o, o->def, out, why, sizeof why);
 }
 
 static bool read_small(const char *text, uint32_t max, uint32_t *out)

@@ -64,10 +64,10 @@ const struct usf_option usf_options[] = {
      .more = "'hint': the policy prefers the CPUs of the mask. 'strict': the thread runs on these CPUs only. 'auto': a hint, but strict for a thread "
              "bound to one CPU in a program that asks on which CPU a thread runs (sched_getcpu, restartable sequences)."},
     {.name = "attach", .group = OPT_G_WAITING, .env = USF_ENV_ATTACH, .type = OPT_CHOICE, FIELD(attach_late),
-     .flags = OPT_F_EXPORT, .arg = "now|late", .choices = "now|late", .def = "now",
+     .flags = OPT_F_EXPORT, .arg = "now|late", .choices = "now|late", .def = "late",
      .help = "when the program's children take part in the instance",
      .more = "'now': when they start. 'late': with their second thread, with a call that asks for it, or after 3 ms of CPU time. That makes "
-             "short children cheaper, and has limits (docs/design.md, section 2): a program that uses SIGURG may notice it."},
+             "short children cheaper."},
     {.name = "thread-cache", .group = OPT_G_WAITING, .env = USF_ENV_THREAD_CACHE, .type = OPT_CHOICE, FIELD(thread_cache),
      .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "on",
      .help = "reuse ended threads for later calls of pthread_create"},

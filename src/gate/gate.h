@@ -156,6 +156,9 @@ int gate_write_code(void *dst, const void *src, size_t len);
 /* Keep /proc/thread-self/mem open between writes, or no longer.  Only while the process has one thread. */
 void gate_hold_writer(bool hold);
 
+/* No object is being loaded or unloaded just now.  Async-signal-safe, also before gate_init. */
+bool gate_loader_is_idle(void);
+
 /* Does pc lie inside gate code (entry, springboards, the library's own text)? */
 bool gate_contains_pc(uintptr_t pc);
 
@@ -164,6 +167,10 @@ bool gate_contains_pc(uintptr_t pc);
  * one, C++ handlers may throw) puts this into the context's pc before it calls the handler, and puts the true
  * pc back if the handler returns.  Async-signal-safe. */
 uintptr_t gate_original_pc(uintptr_t pc);
+
+/* A thread was interrupted at pc before the code there was patched: where it has to go on.  That is another place only inside of what a
+ * jump has overwritten.  Async-signal-safe. */
+uintptr_t gate_moved_pc(uintptr_t pc);
 
 /* Offline: the sites of an ELF file image, for `usf doctor --program`, tests and the cache. */
 enum gate_site_class { GATE_SITE_PATCHABLE, GATE_SITE_CLONE, GATE_SITE_CANCEL, GATE_SITE_LEFT,

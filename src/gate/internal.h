@@ -41,6 +41,8 @@ void gate_chunk_rebase(uint8_t *chunk, size_t len, uint64_t delta);
 
 /* gate_original_pc for a pc in the chunk [code, code+len). */
 uintptr_t gate_chunk_original(uintptr_t code, size_t len, uintptr_t pc);
+/* gate_moved_pc for a pc in the object whose springboards are in [code, code+len). */
+uintptr_t gate_chunk_moved(uintptr_t code, size_t len, uintptr_t pc);
 
 /* ---- cache.c ------------------------------------------------------------------------------------ */
 #define GATE_KEY_MAX 48

@@ -305,6 +305,13 @@ static const struct r_debug_extended *find_debug(void)
     return (const void *)&_r_debug;
 }
 
+bool gate_loader_is_idle(void)
+{
+    for (const struct r_debug_extended *d = find_debug(); d; d = next_space(d))
+        if (d->base.r_state != RT_CONSISTENT) return false;
+    return true;
+}
+
 int gate_init(const char *cache_dir)
 {
     vdso = getauxval(AT_SYSINFO_EHDR);

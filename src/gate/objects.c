@@ -134,3 +134,10 @@ uintptr_t gate_original_pc(uintptr_t pc)
     }
     return pc;
 }
+
+uintptr_t gate_moved_pc(uintptr_t pc)
+{
+    struct gate_object o;
+    const struct gate_entry *e = gate_find_object(pc, &o) ? gate_entry_of(&o) : NULL;
+    return e && e->patched.code ? gate_chunk_moved((uintptr_t)e->patched.code, e->patched.len, pc) : pc;
+}

@@ -190,3 +190,14 @@ uintptr_t gate_chunk_original(uintptr_t code, size_t len, uintptr_t pc)
         if (pc >= code + at && pc < code + at + d->size) return original(d, pc - code - at, pc);
     return pc;
 }
+
+uintptr_t gate_chunk_moved(uintptr_t code, size_t len, uintptr_t pc)
+{
+    size_t at = GATE_CHUNK_HEAD;
+    for (const struct shape *d; (d = shape_at((uint8_t *)code, len, at)); at += d->size) {
+        uintptr_t site = d->after - d->insn, start = site - d->before;
+        if (!d->after_at || pc <= start || pc >= start + GATE_JUMP_LEN) continue;
+        return code + at + (pc <= site ? DESCRIPTOR + (pc - start) : d->after_at + (pc - d->after));
+    }
+    return pc;
+}

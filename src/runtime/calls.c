@@ -104,7 +104,7 @@ __attribute__((noinline)) static long may_block(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     bool again;
-    if (!t) return rt.late && !is_close(f) ? rt_pass_late(f) : rt_pass(f);
+    if (!t) return rt_pass(f);
     struct rt_signals before = rt_signals_of(t);
     if (!is_close(f)) return rt_complete(f, make_call(t, f), before);
     t->certain = false;

@@ -114,10 +114,9 @@ static long exec_vforked(struct rt_thread *t, const struct gate_frame *f)
     return rt_pass(&with);
 }
 
-/* Its timer ends with the exec. */
+/* It stands by: its timer ends with the exec. */
 static long exec_late(struct gate_frame *f)
 {
-    rt_late_take_back();
     rt_signals_before_exec();
     long r = rt_pass(f);
     rt_signals_after_failed_exec();

@@ -79,7 +79,7 @@ static long cancellable_futex(struct rt_thread *t, const struct gate_frame *f, c
 static long call_futex(struct gate_frame *f)
 {
     int op = (int)f->rsi, cmd = op & FUTEX_CMD_MASK;
-    struct rt_thread *t = waits(cmd) ? rt_enter_now() : rt_enter();
+    struct rt_thread *t = rt_enter();
     if (USF_UNLIKELY(!t)) return futex_alone(f);
     long r = rt.sched.kernel ? SYNC_KERNEL
              : f->cancel ? cancellable_futex(t, f, (const struct sync_timespec *)f->r10)
@@ -98,7 +98,7 @@ enum { NR_FUTEX_WAITV = 449, NR_FUTEX_WAKE = 454, NR_FUTEX_WAIT = 455, NR_FUTEX_
 /* Its time is absolute, so the kernel makes it again also where there is one. */
 static long call_futex_wait(struct gate_frame *f)
 {
-    struct rt_thread *t = rt_enter_now();
+    struct rt_thread *t = rt_enter();
     int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | ((int)f->r9 == 0 ? FUTEX_CLOCK_REALTIME : 0);
     bool sane = (uint32_t)f->r10 == PRIVATE_U32 && !(f->rsi >> 32) && f->rdx && !(f->rdx >> 32) && (!f->r8 || (uint32_t)f->r9 <= 1);
     long r;
@@ -135,7 +135,7 @@ static long call_futex_requeue(struct gate_frame *f)
     return r == SYNC_KERNEL ? rt_pass(f) : r;
 }
 
-static long call_futex_waitv(struct gate_frame *f) { return wait_in_kernel(rt_enter_now(), f); }
+static long call_futex_waitv(struct gate_frame *f) { return wait_in_kernel(rt_enter(), f); }
 
 void rt_install_futex(void)
 {

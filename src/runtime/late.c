@@ -1,39 +1,49 @@
 /* src/runtime/late.c - a process takes part late.  SPDX-License-Identifier: Apache-2.0
  *
  * Most processes have one thread and live for a millisecond.  To take part would cost them a good part of that.  So a child of a program
- * under `usf run` stands by at first (rt.late): its system calls are intercepted, but it has no record and no core, and the monitor does
- * not know it.  It has no segment either, unless it is the child of a fork and has its parent's.  It joins
+ * under `usf run` stands by at first (rt.late): it has no record and no core, and the monitor does not know it.  One that has been
+ * executed has no segment either, and its code is as its file has it (late.plain); the child of a fork has what its parent has.  It joins
  *
- *   - before it makes a second thread, or another process that shares its memory
- *   - before a call whose answer or effect depends on taking part: affinity, nice values, CPU counts, USF_PRCTL
- *   - before a wait that the kernel does not restart after a signal, and before it sets an action for SIGURG
- *   - after BUSY_NS of CPU time: at the next call that is intercepted, or in the signal of a timer
+ *   - before it makes a second thread, another process that shares its memory, or one that libc does not know of
+ *   - before a call whose effect depends on taking part: affinity, nice values, CPU counts, alternate stacks, namespaces, USF_PRCTL
+ *   - after BUSY_NS of CPU time, in the signal of a timer
  *
- * The timer measures the process's CPU time and sends SIGURG, with a value of its own.  The program is not to see that signal, as
- * it does not see the monitor's (signals.c): calls that it may interrupt are restarted by the kernel (SA_RESTART) or are repeated
- * (rt_pass_late), and one that is pending because the program blocks SIGURG is taken back at the join and before an exec.  In between
- * the program can find it; docs/design.md lists such cases, and they are why this is off by default.
+ * The program's calls tell the first two: where the code is patched by the gate, else by the functions that src/threads interposes.
+ *
+ * The timer measures the process's CPU time.  Its signal is the one that libc has set aside for setuid(), which takes it only from
+ * other threads of the process, and there are none yet.  libc lets no program block it, wait for it or set its action.  It arrives when
+ * the thread returns from the kernel or is interrupted, and cuts no call short: from Linux 5.11 on the kernel looks at such timers
+ * only then.
  *
  * A process that begins to trace others, to filter its system calls, or to run as another user leaves its instance for good.  One that
- * stands by then never joins (rt_late_cancel).
+ * stands by then never joins (rt_late_cancel).  A join that fails is told as at the start, if descriptor 2 is what it was then: else it
+ * may be a file of the program's.
  *
  * Only the process's first thread and its signal handlers come here.  A process that shares its memory has another pid. */
-#include "runtime/runtime.h"
-#include "threads/threads.h"
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
 
-#define BUSY_NS     3000000u
-#define AGAIN_NS    1000000     /* the signal may come while the thread cannot join */
-#define LOOK_CYCLES 5000000u    /* between two looks at the CPU time, which take a system call: some 2 ms */
+#include "runtime/runtime.h"
+#include "spin/spin.h"
+#include "threads/threads.h"
+#include "usf/usf.h"
+
+#define BUSY_NS     3000000
+#define AGAIN_NS    1000000     /* the signal has come while the process could not join */
 
 #define CLOCK_OF_PROCESS 2      /* CLOCK_PROCESS_CPUTIME_ID */
 #define PR_TIMER_IDS     77     /* PR_TIMER_CREATE_RESTORE_IDS, Linux 6.15: timer_create makes the timer with this id */
 #define TIMER_ID         INT32_MAX      /* the one before 0, which the next timer gets */
 
-static struct {
+USF_EARLY static struct {
     int32_t timer;
     bool armed;
-    bool due;                   /* it has had its CPU time */
-    uint64_t looked;            /* cycles */
+    bool plain;                 /* its code is not patched, its handlers are called by the kernel */
+    struct rt_action before;    /* the signal's */
+    uint64_t dev, ino;          /* what descriptor 2 was */
+    uintptr_t stack_end;        /* of the first thread: no frame lies above the environment */
 } late;
 
 /* ---- the timer ---------------------------------------------------------------------------------- */
@@ -41,7 +51,7 @@ static struct {
 /* The program's own timers get the ids that they have bare, where the kernel lets us choose ours. */
 static bool create_timer(void)
 {
-    struct { uint64_t value; int32_t signo, notify; uint64_t pad[6]; } event = {.value = RT_LATE_MAGIC, .signo = RT_SIGNAL};
+    struct { uint64_t value; int32_t signo, notify; uint64_t pad[6]; } event = {.value = RT_LATE_MAGIC, .signo = RT_SETXID_SIGNAL};
     bool may_choose = usf_syscall(__NR_prctl, PR_TIMER_IDS, 1, 0, 0, 0) == 0;
     late.timer = TIMER_ID;
     long r = usf_syscall(__NR_timer_create, CLOCK_OF_PROCESS, &event, &late.timer);
@@ -49,49 +59,56 @@ static bool create_timer(void)
     return r == 0;
 }
 
+static bool set_timer(int64_t ns)
+{
+    const int64_t time[4] = {0, 0, 0, ns};      /* struct itimerspec: no period, the time */
+    return usf_syscall(__NR_timer_settime, late.timer, 0, time, 0) == 0;
+}
+
+static void on_time(int sig, siginfo_t *info, void *context);
+
+static bool is_blocked(void)
+{
+    uint64_t mask = 0;
+    return usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, 0, &mask, 8) != 0 || mask >> (RT_SETXID_SIGNAL - 1) & 1;
+}
+
 static bool arm(void)
 {
-    const int64_t time[4] = {0, AGAIN_NS, 0, BUSY_NS};      /* struct itimerspec: the period, the first time */
-    late.due = false;
-    late.looked = os_cycles();
+    const struct rt_action a = {.handler = on_time, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART, .mask = ~RT_SYNCHRONOUS};
     late.armed = create_timer();
-    if (!late.armed || usf_syscall(__NR_timer_settime, late.timer, 0, time, 0) == 0) return late.armed;
+    if (!late.armed) return false;
+    rt_signals_exchange(RT_SETXID_SIGNAL, &a, &late.before);
+    if (set_timer(BUSY_NS)) return true;
     usf_syscall(__NR_timer_delete, late.timer);
     return late.armed = false;
 }
 
-#define OWN_SET (1ull << (RT_SIGNAL - 1))
-
-void rt_late_take_back(void)
-{
-    static const struct sync_timespec now;
-    const uint64_t set = OWN_SET;
-    uint64_t pending = 0;
-    siginfo_t info;
-    if (usf_syscall(__NR_rt_sigpending, &pending, 8) || !(pending & OWN_SET)) return;
-    if (usf_syscall(__NR_rt_sigtimedwait, &set, &info, &now, 8) != RT_SIGNAL || rt_is_own_signal(&info)) return;
-    usf_syscall(__NR_rt_sigqueueinfo, rt.pid, RT_SIGNAL, &info);    /* the program's */
-}
-
+/* libc's own action comes back, if it has set one.  Else ours stays, for a signal that is on its way: to end the process is the default. */
 static void disarm(void)
 {
     if (!late.armed) return;
     usf_syscall(__NR_timer_delete, late.timer);
     late.armed = false;
-    rt_late_take_back();
+    if (rt_action_is_handler(&late.before)) rt_signals_exchange(RT_SETXID_SIGNAL, &late.before, 0);
+}
+
+static void see_stderr(uint64_t *dev, uint64_t *ino)
+{
+    struct os_stat st = {0};
+    os_fstat(2, &st);
+    *dev = st.dev;
+    *ino = st.ino;
+}
+
+static bool has_other_stderr(void)
+{
+    uint64_t dev, ino;
+    see_stderr(&dev, &ino);
+    return dev != late.dev || ino != late.ino;
 }
 
 /* ---- standing by -------------------------------------------------------------------------------- */
-
-/* SIGURG is as programs have it by default: anything else means something to the program, or to those that it starts. */
-static bool signal_is_free(void)
-{
-    uint64_t action[4] = {1}, mask = OWN_SET;
-    return usf_syscall(__NR_rt_sigaction, RT_SIGNAL, 0, action, 8) == 0 && !action[0]
-           && usf_syscall(__NR_rt_sigprocmask, 0, 0, &mask, 8) == 0 && !(mask & OWN_SET);
-}
-
-static void before_thread(void) { rt_late_join(); }
 
 /* Is the process below the first one of a `usf run`?  That one takes part at once: what is wrong is told when it starts, and the instance
  * exists as long as it runs. */
@@ -101,28 +118,40 @@ static bool is_below(void)
     return first && first != rt.pid;
 }
 
-static bool stand_by(void)
+/* From Linux 5.11 on a timer of CPU time interrupts no call. */
+static bool kernel_suits(void)
 {
-    if (!arm()) return false;
-    threads_before_thread = before_thread;
-    rt.late = true;
-    return true;
+    struct utsname u;
+    unsigned major = 0, minor = 0;
+    if (usf_syscall(__NR_uname, &u)) return false;
+    const char *s = u.release;
+    for (; *s >= '0' && *s <= '9'; s++) major = major * 10 + (unsigned)(*s - '0');
+    for (s += *s == '.'; *s >= '0' && *s <= '9'; s++) minor = minor * 10 + (unsigned)(*s - '0');
+    return major > 5 || (major == 5 && minor >= 11);
 }
 
-bool rt_late_begin(void)
+static void before_call(long nr, long a0, long a1)
 {
-    const struct usf_settings *o = &rt.settings;
-    rt.pid = os_getpid();
-    rt.user = os_geteuid();
-    /* Loading a policy's object needs the dynamic linker, which only the start can use. */
-    if (!o->attach_late || !is_below() || o->policy.path[0] || (o->has_owner && o->owner != rt.user)) return false;
-    if (!signal_is_free() || !stand_by()) return false;
-    rt_self.tid = rt.pid;
-    rt.sched.proc = USF_NONE;
-    rt.sched.weight = (uint32_t)o->weight;
-    rt.sched.priority = (int32_t)o->priority;
-    rt_stack_take(&rt_self);
-    return true;
+    (void)a1;
+    switch (nr) {
+    case __NR_ptrace:
+        if (a0 != 0 /* PTRACE_TRACEME */) rt_late_cancel();
+        return;
+    case __NR_seccomp:
+        if (a0 == SECCOMP_SET_MODE_STRICT || a0 == SECCOMP_SET_MODE_FILTER) rt_late_cancel();
+        return;
+    case __NR_prctl:
+        if (a0 == PR_SET_SECCOMP) rt_late_cancel();
+        else if (a0 == USF_PRCTL) rt_late_join();
+        return;
+    case __NR_clone:
+        if (!(a0 & CLONE_VFORK)) rt_late_join();
+        return;
+    case __NR_clone3: case __NR_fork: case __NR_unshare: case __NR_setns: case __NR_sigaltstack: case __NR_setpriority:
+    case __NR_sched_getaffinity: case __NR_sched_setaffinity: case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_sched_setattr:
+        rt_late_join();
+        return;
+    }
 }
 
 /* Timers are not inherited. */
@@ -134,12 +163,46 @@ void rt_late_after_fork(void)
     if (!arm()) rt_late_join();
 }
 
+/* By libc's fork.  The gate has seen to it where it sees that. */
+static void in_child(void)
+{
+    if (!rt.late || os_getpid() == rt.pid) return;
+    rt.pid = os_getpid();
+    rt_late_after_fork();
+}
+
+static bool stand_by(bool plain)
+{
+    static const struct threads_watcher watcher = {.thread = rt_late_join, .call = before_call, .in_child = in_child};
+    late.plain = plain;
+    see_stderr(&late.dev, &late.ino);
+    if (!arm()) return false;
+    threads_watch(&watcher);
+    rt.late = true;
+    return true;
+}
+
+/* A filter of system calls that the process has inherited may kill it for those of the timer. */
+bool rt_late_begin(char **envp)
+{
+    const struct usf_settings *o = &rt.settings;
+    rt.pid = os_getpid();
+    rt.user = os_geteuid();
+    /* Loading a policy's object needs the dynamic linker, which only the start can use. */
+    if (!o->attach_late || !is_below() || o->policy.path[0] || (o->has_owner && o->owner != rt.user)) return false;
+    if (!kernel_suits() || usf_syscall(__NR_prctl, PR_GET_SECCOMP) != 0) return false;
+    rt_self.tid = rt.pid;
+    rt.sched.proc = USF_NONE;
+    late.stack_end = (uintptr_t)envp;
+    rt_stack_take(&rt_self);        /* or the signal could come on a coroutine's */
+    return rt_self.stack && !is_blocked() && threads_watch_forks() && stand_by(true);
+}
+
 bool rt_late_begin_in_child(void)
 {
     /* Code of ours that a handler has interrupted goes on with its thread's record. */
-    if (!rt.settings.attach_late || !is_below() || rt.sched.kernel || rt_signals_handles_own() || rt_self.over_gate) return false;
-    late.armed = false;
-    if (!stand_by()) return false;
+    if (!rt.settings.attach_late || !is_below() || rt.sched.kernel || rt_self.over_gate || !rt_self.stack) return false;
+    if (!kernel_suits() || usf_syscall(__NR_prctl, PR_GET_SECCOMP) != 0 || !stand_by(false)) return false;
     rt.on = false;
     atomic_store(&rt.sched.leaving, SCHED_LEFT);
     rt_unpin();
@@ -150,47 +213,119 @@ bool rt_late_cancel(void)
 {
     if (!rt.late || rt_vforked() || os_getpid() != rt.pid) return false;
     rt.late = false;
+    threads_watch(0);
     disarm();
     return true;
 }
 
+/* ---- interrupted code ---------------------------------------------------------------------------- */
+
+/* What the patching has moved goes on in its new place. */
+static uintptr_t moved(uintptr_t pc) { return spin_fix_pc(gate_moved_pc(pc)); }
+
+#define SIGNALS   64
+#define STACK_MAX (128ul << 20)     /* the kernel keeps so much below the end of the first stack free of mappings */
+#define CODE_SEGMENT 0x33
+
+/* A handler's frame, as the kernel lays it out.  Its context is shorter than libc's type of it. */
+struct frame { void *restorer; ucontext_t context; };
+#define FRAME_SIZE (sizeof(void *) + RT_CONTEXT_SIZE)
+
+static void fix_frames(uintptr_t from, uintptr_t to);
+static void fix_stack(uintptr_t sp)
+{
+    if (sp < late.stack_end && late.stack_end - sp < STACK_MAX) fix_frames(sp, late.stack_end);
+}
+
+/* Handlers that are under way return to code that has been patched since.  Where the words on the stack are a signal's frame,
+ * its pc is set right. */
+static void fix_frames(uintptr_t from, uintptr_t to)
+{
+    void *restorer[SIGNALS];
+    unsigned n = rt_signals_restorers(restorer);
+    for (uintptr_t at = (from + 7) & -8ul; n && at + FRAME_SIZE <= to; at += 8) {
+        struct frame *f = (struct frame *)at;
+        greg_t *regs = f->context.uc_mcontext.gregs;
+        bool is = false;
+        for (unsigned i = 0; i < n; i++) is |= f->restorer == restorer[i];
+        if (!is || (regs[REG_CSGSFS] & 0xffff) != CODE_SEGMENT) continue;
+        greg_t pc = (greg_t)moved((uintptr_t)regs[REG_RIP]);
+        if (pc != regs[REG_RIP]) regs[REG_RIP] = pc;
+        if (to != late.stack_end) fix_stack((uintptr_t)regs[REG_RSP]);     /* that was an alternate stack */
+    }
+}
+
 /* ---- joining ------------------------------------------------------------------------------------ */
+
+/* Threads of libc's own (of timers, of asynchronous reads), and processes that share the memory, run code that would be patched under
+ * them.  The kernel agrees to this call, which changes nothing, if there are none. */
+static bool is_single(void) { return usf_syscall(__NR_unshare, CLONE_VM) == 0; }
+
+static const char *obstacle(void)
+{
+    if (!late.plain) return 0;
+    if (rt_is_stranger()) return "it runs as another user";
+    return is_single() ? 0 : "others share its memory";
+}
+
+static uint64_t mask_below;     /* that holds in the program */
 
 static void join(void)
 {
     atomic_store(&rt.sched.leaving, SCHED_STAYS);
     rt_self.self.joining = 1;
-    rt_start_late();
+    usf_hushed = has_other_stderr();
+    rt_start_late(late.plain, mask_below);
+    usf_hushed = false;
     rt_self.self.joining = 0;
 }
 
 /* On the runtime's own stack: the program's may be too small for all that. */
-void rt_late_join(void)
+static void join_with(struct rt_thread *t, uint64_t below)
 {
-    struct rt_thread *t = &rt_self;
-    if (USF_LIKELY(!rt.late) || rt_vforked() || t->self.crit || !rt_late_cancel()) return;
+    const char *why;
     sched_crit_enter(&t->self);
-    rt_stack_call(t, join);
+    if (rt_late_cancel()) {
+        if ((why = obstacle())) usf_say("%s: it runs unscheduled", why);
+        else {
+            mask_below = below;
+            rt_stack_call(t, join);
+        }
+    }
     sched_crit_leave(&rt.sched, &t->self);
 }
 
-void rt_late_look(void)
+void rt_late_join(void)
 {
-    uint64_t now = os_cycles();
-    if (!late.due && now - late.looked < LOOK_CYCLES) return;
-    late.looked = now;
-    if (late.due || os_process_cpu_ns(rt.pid) >= BUSY_NS) rt_late_join();
+    struct rt_thread *t = &rt_self;
+    if (USF_LIKELY(!rt.late) || rt_vforked() || t->self.crit || os_getpid() != rt.pid) return;
+    if (late.plain && !gate_loader_is_idle()) return;      /* an allocator asks for CPU counts while objects are loaded */
+    uint64_t mask = rt_block_signals(~RT_SYNCHRONOUS);
+    join_with(t, mask);
+    if (late.plain) fix_stack((uintptr_t)__builtin_frame_address(0));
+    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 }
 
-void rt_late_is_due(void) { late.due = true; }
-
-long rt_pass_late(struct gate_frame *f)
+static bool may_join_here(const struct rt_thread *t, uintptr_t pc)
 {
-    struct rt_signals before;
-    long r;
-    do {
-        before = rt_signals_of(&rt_self);
-        r = rt_pass(f);
-    } while (rt_ended_unseen(&rt_self, r, before));
-    return rt_complete(f, r, before);
+    return !t->self.crit && !usf_gate_vforked && !gate_contains_pc(pc) && (!late.plain || gate_loader_is_idle());
+}
+
+/* The timer's signal. */
+static void on_time(int sig, siginfo_t *info, void *context)
+{
+    struct rt_thread *t = &rt_self;
+    ucontext_t *uc = context;
+    greg_t *regs = uc->uc_mcontext.gregs;
+    (void)sig;
+    if (info->si_code != SI_TIMER || (uint64_t)info->si_value.sival_ptr != RT_LATE_MAGIC || !rt.late || os_getpid() != rt.pid) return;
+    if (!may_join_here(t, (uintptr_t)regs[REG_RIP])) {
+        set_timer(AGAIN_NS);
+        return;
+    }
+    join_with(t, *(const uint64_t *)&uc->uc_sigmask);
+    if (!late.plain) return;
+    regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);
+    fix_stack((uintptr_t)regs[REG_RSP]);
+    fix_frames((uintptr_t)uc + RT_CONTEXT_SIZE, rt_stack_end(t, (uintptr_t)uc));
 }

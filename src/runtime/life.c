@@ -261,13 +261,13 @@ static void depart_as_stranger(void)
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-static bool is_stranger(void) { return !os_has_user(rt.user) || !shm_is_member(rt.settings.instance); }
+bool rt_is_stranger(void) { return !os_has_user(rt.user) || !shm_is_member(rt.settings.instance); }
 
 static long call_set_user(struct gate_frame *f)
 {
     part_from_monitor();
     long r = rt_pass(f);
-    if (r == 0 && (rt.late || rt_takes_part()) && is_stranger()) depart_as_stranger();
+    if (r == 0 && (rt.late || rt_takes_part()) && rt_is_stranger()) depart_as_stranger();
     else if (r == 0 && !rt.sched.trace) rt.sched.trace_gen = 0;     /* the rings may be ours to open now: look again */
     return r;
 }

@@ -7,8 +7,8 @@
 
 #include "runtime/runtime.h"
 
-static const Elf64_Phdr *headers;       /* the executable's */
-static uint64_t nr_headers;
+USF_EARLY static const Elf64_Phdr *headers;       /* the executable's */
+USF_EARLY static uint64_t nr_headers;
 static bool own_rseq;
 
 static uint64_t auxiliary(char **envp, uint64_t type)

@@ -204,19 +204,16 @@ static inline long rt_complete(const struct gate_frame *f, long r, struct rt_sig
 /* What is the matter, for usf_warn_about, in two places. */
 #define RT_OTHER_CONTAINER "it has a pid or time namespace of its own, which the instance does not share"
 
-/* start.c */
-void rt_start_late(void);                   /* a process that stood by takes part from now on, or runs unscheduled */
+/* start.c: a process that stood by takes part from now on, or runs unscheduled.  plain: its code has not been patched yet, and is now.
+ * below: the mask of the program, all of whose handlers are blocked. */
+void rt_start_late(bool plain, uint64_t below);
 
 /* late.c: processes that stand by.  All of it does nothing, or returns false, in a process that does not. */
-bool rt_late_begin(void);                   /* at the start: does it stand by? */
+bool rt_late_begin(char **envp);            /* at the start: does it stand by? */
 bool rt_late_begin_in_child(void);          /* ... in the child of a fork, whose parent takes part */
 void rt_late_after_fork(void);              /* in the child, whose parent stands by */
 void rt_late_join(void);
-void rt_late_look(void);                    /* join if it has had its CPU time */
-void rt_late_is_due(void);                  /* join soon */
 bool rt_late_cancel(void);                  /* it never joins */
-void rt_late_take_back(void);               /* the timer's signal, if it is pending */
-long rt_pass_late(struct gate_frame *f);    /* rt_pass, for a call that may be interrupted */
 /* The same as rt_enter; a process that stands by joins. */
 static inline struct rt_thread *rt_enter_now(void)
 {
@@ -259,6 +256,7 @@ void rt_exec_env_drop(struct rt_exec_env *own);
 /* life.c: fork, exit, and going on without usf */
 uint64_t rt_block_signals(uint64_t set);     /* the mask that was */
 void rt_install_life(void);
+bool rt_is_stranger(void);                  /* it runs as another user than who joined, for good, or has left the instance's group */
 /* Take this process off its instance for good: all its threads run unscheduled.  False: another thread has, or it took no part. */
 bool rt_depart(void);
 /* In a critical section: the process is taken off its instance, by this thread; false: it has left for good. */
@@ -272,9 +270,22 @@ bool rt_desert_condemned(void);             /* ... if the instance is (shm_conde
 #define RT_NUDGE_MAGIC 0x75736600u          /* value: low half MAGIC ^ task (monitor), or RT_STOP_MAGIC */
 #define RT_STOP_MAGIC  0x75736673746f7000ull
 #define RT_LATE_MAGIC  0x757366006c617465ull    /* the value of a timer's signal (late.c) */
+#define RT_SETXID_SIGNAL 33     /* libc's, for setuid, which waits until all threads have taken it; of a process that stands by: late.c */
+#define RT_SYNCHRONOUS ((1ull << (SIGSEGV - 1)) | (1ull << (SIGBUS - 1)) | (1ull << (SIGFPE - 1)) | (1ull << (SIGILL - 1)) | (1ull << (SIGTRAP - 1)))
+#define RT_CONTEXT_SIZE 304u    /* of the kernel's struct ucontext in a signal's frame */
+struct rt_action {              /* the kernel's struct sigaction */
+    void (*handler)(int, siginfo_t *, void *);
+    unsigned long flags;
+    void *restorer;
+    uint64_t mask;
+};
+bool rt_action_is_handler(const struct rt_action *a);
+void rt_signals_exchange(int sig, const struct rt_action *new, struct rt_action *old);      /* in the kernel */
 void rt_signals_init(void);
+void rt_signals_adopt(void);                /* the handlers that the program has installed so far are entered through rt_signal */
+unsigned rt_signals_restorers(void *restorer[64]);      /* where they return to; the number */
+uint64_t rt_signals_let_end(uint64_t below);    /* block all that have a handler, and what `below` has: the others end or stop the program */
 bool rt_is_own_signal(const siginfo_t *info);   /* the monitor's or ours, not the program's use of the same signal */
-bool rt_signals_handles_own(void);          /* has the program set an action for the same signal? */
 void rt_signals_before_exec(void);
 void rt_signals_after_failed_exec(void);
 void rt_signals_after_fork(void);
@@ -289,6 +300,7 @@ void rt_stack_take(struct rt_thread *t);
 void rt_stack_give(struct rt_thread *t);
 void rt_stacks_after_fork(const struct rt_thread *t);
 void rt_stack_call(struct rt_thread *t, void (*fn)(void));     /* on that stack, if the thread has one */
+uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at);    /* its end, if `at` is in it; else 0 */
 /* Move the signal frame to the handler's stack and restart the entry there.  Return if the frame is already in place. */
 void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc);
 void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const siginfo_t *info, const ucontext_t *uc);

@@ -18,8 +18,8 @@
 #define WAYS    8u
 #define WAIT_NS 1000000000u     /* for others who look, on a busy machine; one of them may have been stopped */
 
-static uint64_t tree;           /* 0: not started by `usf run` */
-static int32_t first;           /* its first process, whose number the tree's begins with */
+USF_EARLY static uint64_t tree;           /* 0: not started by `usf run` */
+USF_EARLY static int32_t first;           /* its first process, whose number the tree's begins with */
 
 static uint64_t mix(uint64_t v)
 {

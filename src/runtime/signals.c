@@ -26,27 +26,19 @@
 #include "runtime/runtime.h"
 #include "spin/spin.h"
 
-struct kernel_sigaction {
-    void (*handler)(int, siginfo_t *, void *);
-    unsigned long flags;
-    void *restorer;
-    uint64_t mask;
-};
 #define NSIGNALS 65
 #define DFL ((void (*)(int, siginfo_t *, void *))0)
 #define IGN ((void (*)(int, siginfo_t *, void *))1)
-#define SYNCHRONOUS ((1ull << (SIGSEGV - 1)) | (1ull << (SIGBUS - 1)) | (1ull << (SIGFPE - 1)) \
-                     | (1ull << (SIGILL - 1)) | (1ull << (SIGTRAP - 1)))
 
 static struct {
     _Atomic uint32_t lock;
-    struct kernel_sigaction act[NSIGNALS];      /* as the program set them */
+    struct rt_action act[NSIGNALS];      /* as the program set them */
     bool known[NSIGNALS];
     bool seen[NSIGNALS];                        /* its handler is in code whose system calls the gate sees */
     bool ready;
     _Atomic uint64_t handled;                   /* those that have a handler */
     _Atomic int changing;                       /* the signal whose action is being changed, ... */
-    struct kernel_sigaction before;             /* ... and what it was, for a child of a fork in the middle of that */
+    struct rt_action before;             /* ... and what it was, for a child of a fork in the middle of that */
 } table;
 
 /* Unwinders know the frame of a signal by these very bytes, and look at the one before them; gdb knows it by the name. */
@@ -62,7 +54,9 @@ static bool is_ours(int sig)
     return false;
 }
 
-static long kernel_action(int sig, const struct kernel_sigaction *new, struct kernel_sigaction *old)
+#define RESTORER 0x04000000ul      /* SA_RESTORER */
+
+static long kernel_action(int sig, const struct rt_action *new, struct rt_action *old)
 { return usf_syscall(__NR_rt_sigaction, sig, new, old, 8); }
 
 static uint64_t set_mask(uint64_t mask)
@@ -90,8 +84,8 @@ static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
     uint64_t mask = *(uint64_t *)&uc->uc_sigmask;
     greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
     *pc = (greg_t)rt_exec_fix_pc((uintptr_t)*pc);
-    *(uint64_t *)&uc->uc_sigmask = ~SYNCHRONOUS;
-    set_mask(~SYNCHRONOUS);
+    *(uint64_t *)&uc->uc_sigmask = ~RT_SYNCHRONOUS;
+    set_mask(~RT_SYNCHRONOUS);
     if (t->deferred) {
         t->deferred_mask &= mask;
         raise_again(sig, info);
@@ -107,8 +101,8 @@ static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
 static void end_in_crit(struct rt_thread *t, const ucontext_t *uc)
 {
     uint64_t mask = *(const uint64_t *)&uc->uc_sigmask;
-    if (USF_LIKELY(!t->self.crit) || mask == ~SYNCHRONOUS) return;
-    set_mask(~SYNCHRONOUS);
+    if (USF_LIKELY(!t->self.crit) || mask == ~RT_SYNCHRONOUS) return;
+    set_mask(~RT_SYNCHRONOUS);
     if (t->deferred) t->deferred_mask &= mask;
 }
 
@@ -117,7 +111,7 @@ static void end_in_crit(struct rt_thread *t, const ucontext_t *uc)
 static void hold(struct sched_self *self)
 {
     struct rt_thread *t = &rt_self;
-    uint64_t old = 0, mask = (atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~SYNCHRONOUS;
+    uint64_t old = 0, mask = (atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~RT_SYNCHRONOUS;
     self->entering = 0;
     usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
     t->held_mask = old;
@@ -132,7 +126,7 @@ static void let_go(struct rt_thread *t)
     set_mask(t->held_mask);
 }
 
-static void install_entry(int sig, const struct kernel_sigaction *user);
+static void install_entry(int sig, const struct rt_action *user);
 
 void rt_after_crit(struct sched_self *self)
 {
@@ -159,6 +153,9 @@ static void stop_here(struct rt_thread *t)
 /* The user's limit of pending signals (ulimit -i) is used up: the kernel delivers signals without what came with them. */
 static bool has_lost_its_value(const siginfo_t *info) { return info->si_code == SI_USER && info->si_pid == 0; }
 
+uint64_t rt_signals_let_end(uint64_t below)
+{ return set_mask(below | ((atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~RT_SYNCHRONOUS)); }
+
 /* Look for a spin-wait, give way.  lost: the program's handler may come next, not the return. */
 static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_t below)
 {
@@ -170,7 +167,7 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
     if (!taken) sched_place_self(&rt.sched, &t->self);
     if (t->self.task == USF_NONE || !(taken || sched_is_due(&rt.sched, &t->self))) return;
     /* It may wait for long: signals that end or stop the program are let in.  They need no frame. */
-    uint64_t entered = set_mask(below | ((atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~SYNCHRONOUS));
+    uint64_t entered = rt_signals_let_end(below);
     t->self.entering = 1;
     sched_preempt(&rt.sched, &t->self);
     t->self.entering = 0;
@@ -182,16 +179,6 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
     set_mask(entered);
 }
 
-/* The timer of a process that stands by.  The thread may have to wait for a core: signals that end or stop the program are let in. */
-static void join_here(struct rt_thread *t, uintptr_t pc, uint64_t below)
-{
-    rt_late_is_due();
-    if (t->self.crit || usf_gate_vforked || gate_contains_pc(pc)) return;      /* at its next call, or the next time */
-    uint64_t entered = set_mask(below | ((atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~SYNCHRONOUS));
-    rt_late_join();
-    set_mask(entered);
-}
-
 /* The runtime's own signal. */
 static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
 {
@@ -199,8 +186,7 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     bool lost = has_lost_its_value(info), stop = (uint64_t)info->si_value.sival_ptr == RT_STOP_MAGIC;
     t->unseen++;
     if (stop || lost) stop_here(t);
-    if (USF_UNLIKELY(rt.late)) join_here(t, (uintptr_t)*pc, *(const uint64_t *)&uc->uc_sigmask);
-    else if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
+    if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
              && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter())
         look_at_itself(t, (uintptr_t)*pc, lost, *(const uint64_t *)&uc->uc_sigmask);
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
@@ -219,32 +205,32 @@ static ucontext_t *below_entries(ucontext_t *uc)
 #define CANCEL_SIGNAL 32        /* glibc's SIGCANCEL */
 
 /* Those that such an entry blocks until its frame is where it is to be. */
-static bool blocks_all(int sig, const struct kernel_sigaction *a) { return sig == RT_SIGNAL || a->flags & SA_ONSTACK; }
+static bool blocks_all(int sig, const struct rt_action *a) { return sig == RT_SIGNAL || a->flags & SA_ONSTACK; }
 
-static bool is_handled(const struct kernel_sigaction *a) { return a->handler != DFL && a->handler != IGN; }
+bool rt_action_is_handler(const struct rt_action *a) { return a->handler != DFL && a->handler != IGN; }
 
 /* Functions without unwind information are not patched: such code (Go's) asks the kernel itself for its alternate stack, is told of the
  * runtime's, and takes that for its own. */
-static bool is_seen(const struct kernel_sigaction *a)
+static bool is_seen(const struct rt_action *a)
 {
     struct gate_object o;
     uintptr_t pc = (uintptr_t)a->handler, start, end;
-    return !is_handled(a) || (gate_find_object(pc, &o) && gate_function_bounds(&o, pc, &start, &end));
+    return !rt_action_is_handler(a) || (gate_find_object(pc, &o) && gate_function_bounds(&o, pc, &start, &end));
 }
 
 /* May the handler run on the runtime's stack, as what it takes for its own? */
-static bool takes_our_stack(int sig, const struct kernel_sigaction *a) { return a->flags & SA_ONSTACK && !table.seen[sig]; }
+static bool takes_our_stack(int sig, const struct rt_action *a) { return a->flags & SA_ONSTACK && !table.seen[sig]; }
 
 /* Signals that are let in late, when the handler of another is about to be called.  libc's request to cancel: its handler may unwind,
  * not through an entry whose pc in a springboard is not shown as the program's yet.  And the runtime's own, which an entry that is
  * moved to an alternate stack has blocked. */
-static uint64_t late_signals(int sig, const struct kernel_sigaction *a)
+static uint64_t late_signals(int sig, const struct rt_action *a)
 {
     uint64_t late = sig != CANCEL_SIGNAL ? 1ull << (CANCEL_SIGNAL - 1) : 0;
     return a->flags & SA_ONSTACK && sig != RT_SIGNAL ? late | 1ull << (RT_SIGNAL - 1) : late;
 }
 
-static uint64_t let_in_late(int sig, const struct kernel_sigaction *a, const ucontext_t *uc)
+static uint64_t let_in_late(int sig, const struct rt_action *a, const ucontext_t *uc)
 {
     /* Programs cannot block libc's: if that is blocked below, an entry has done it, which this handler may jump out of. */
     const uint64_t own = 1ull << (RT_SIGNAL - 1), below = *(const uint64_t *)&uc->uc_sigmask & own;
@@ -263,7 +249,7 @@ static void show_original(greg_t *regs)
 }
 
 /* False: the handler wants the thread to go on elsewhere. */
-static bool call_handler(const struct kernel_sigaction *a, int sig, siginfo_t *info, ucontext_t *uc)
+static bool call_handler(const struct rt_action *a, int sig, siginfo_t *info, ucontext_t *uc)
 {
     greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP], *regs = below_entries(uc)->uc_mcontext.gregs;
     greg_t true_pc = regs[REG_RIP], true_sp = regs[REG_RSP];
@@ -300,7 +286,7 @@ static bool is_programs(uintptr_t pc)
     return !gate_contains_pc(pc) && gate_find_object(pc, &o);
 }
 
-static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, int sig, siginfo_t *info, void *uc)
+static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig, siginfo_t *info, void *uc)
 {
     uint64_t held_mask = t->held_mask;
     bool held = t->held;
@@ -347,7 +333,7 @@ static void run_handler(struct rt_thread *t, const struct kernel_sigaction *a, i
 
 static void default_action(int sig, siginfo_t *info)
 {
-    struct kernel_sigaction dfl = {.handler = DFL, .flags = 0x04000000, .restorer = (void *)rt_restorer};
+    struct rt_action dfl = {.handler = DFL, .flags = RESTORER, .restorer = (void *)rt_restorer};
     kernel_action(sig, &dfl, 0);
     /* A fault happens again on return; a signal that was sent must be sent again.  (rt.pid is not known yet while the program
      * starts, and is the parent's after vfork.) */
@@ -357,15 +343,12 @@ static void default_action(int sig, siginfo_t *info)
 bool rt_is_own_signal(const siginfo_t *info)
 {
     uint64_t v = (uint64_t)info->si_value.sival_ptr;
-    if (info->si_code == SI_TIMER) return info->si_signo == RT_SIGNAL && v == RT_LATE_MAGIC;
     return info->si_signo == RT_SIGNAL && info->si_code == SI_QUEUE
            && (v == RT_STOP_MAGIC || (v & 0xffff0000u) == (RT_NUDGE_MAGIC & 0xffff0000u));
 }
 
-bool rt_signals_handles_own(void) { return table.act[RT_SIGNAL].handler != DFL; }
-
 /* Where the program wants it, and with the mask that it asks for: as if no other had been blocked. */
-static void settle(struct rt_thread *t, const struct kernel_sigaction *a, int sig, const siginfo_t *info, const ucontext_t *uc)
+static void settle(struct rt_thread *t, const struct rt_action *a, int sig, const siginfo_t *info, const ucontext_t *uc)
 {
     if (!takes_our_stack(sig, a)) rt_stack_enter_program(t, a->flags & SA_ONSTACK, sig, info, uc);
     if (!blocks_all(sig, a)) return;
@@ -378,7 +361,7 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
     struct rt_thread *t = &rt_self;
     ucontext_t *uc = ctx;
     bool lost = sig == RT_SIGNAL && has_lost_its_value(info);      /* ours or the program's: both look */
-    if (rt_is_own_signal(info) || (lost && !is_handled(&table.act[sig]))) {
+    if (rt_is_own_signal(info) || (lost && !rt_action_is_handler(&table.act[sig]))) {
         rt_stack_enter_own(t, sig, info, uc);
         own_signal(t, info, uc);
         return;
@@ -391,12 +374,12 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
             return;
         }
     }
-    bool fault = SYNCHRONOUS >> (sig - 1) & 1 && info->si_code > 0;
+    bool fault = RT_SYNCHRONOUS >> (sig - 1) & 1 && info->si_code > 0;
     if (t->self.crit && !fault && !usf_gate_vforked) {
         defer(t, sig, info, uc);
         return;
     }
-    struct kernel_sigaction a = table.act[sig];
+    struct rt_action a = table.act[sig];
     if (fault && a.handler == IGN) {        /* a fault cannot be ignored: it would only happen again */
         default_action(sig, info);
         return;
@@ -420,18 +403,18 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
 
 /* ---- sigaction -------------------------------------------------------------------------------- */
 
-static void install_entry(int sig, const struct kernel_sigaction *user)
+static void install_entry(int sig, const struct rt_action *user)
 {
-    struct kernel_sigaction k = *user;
+    struct rt_action k = *user;
     /* Handlers on top of the entry may unwind (pthread_cancel): not through a frame that they do not expect, of a thread that may be in
      * a springboard. */
-    if (!is_handled(user)) k = (struct kernel_sigaction){.flags = SA_RESTART | SA_ONSTACK, .mask = ~SYNCHRONOUS};
-    else if (blocks_all(sig, user)) k.mask = ~SYNCHRONOUS;
+    if (!rt_action_is_handler(user)) k = (struct rt_action){.flags = SA_RESTART | SA_ONSTACK, .mask = ~RT_SYNCHRONOUS};
+    else if (blocks_all(sig, user)) k.mask = ~RT_SYNCHRONOUS;
     else k.mask |= late_signals(sig, user);
     if (sig == RT_SIGNAL) k.flags |= SA_ONSTACK;
     if (is_ours(sig)) k.flags &= ~(unsigned long)SA_RESETHAND;      /* one of our own must not use it up */
     k.handler = rt_signal;
-    k.flags |= SA_SIGINFO | 0x04000000 /* SA_RESTORER */;
+    k.flags |= SA_SIGINFO | RESTORER;
     if (!k.restorer) k.restorer = (void *)rt_restorer;
     kernel_action(sig, &k, 0);
 }
@@ -443,9 +426,9 @@ bool rt_copy_words(void *to, const void *from, unsigned bytes)
     return true;
 }
 
-static long tell_kernel(int sig, const struct kernel_sigaction *want)
+static long tell_kernel(int sig, const struct rt_action *want)
 {
-    bool plain = !is_handled(want);
+    bool plain = !rt_action_is_handler(want);
     long r = 0;
     if (!plain) atomic_fetch_or(&table.handled, 1ull << (sig - 1));
     if (plain && !is_ours(sig)) r = kernel_action(sig, want, 0);
@@ -457,7 +440,7 @@ static long tell_kernel(int sig, const struct kernel_sigaction *want)
 /* Its actions are its own, the table is its parent's: only what it would not know again is put right. */
 static long sigaction_of_vforked(struct gate_frame *f, int sig)
 {
-    struct kernel_sigaction *old = (void *)f->rdx;
+    struct rt_action *old = (void *)f->rdx;
     long r = rt_pass(f);
     if (r == 0 && f->rsi) rt_self.set_by_child |= 1ull << (sig - 1);
     if (r == 0 && old && old->handler == rt_signal) *old = table.act[sig];
@@ -467,15 +450,14 @@ static long sigaction_of_vforked(struct gate_frame *f, int sig)
 static long call_sigaction(struct gate_frame *f)
 {
     int sig = (int)f->rdi;
-    const struct kernel_sigaction *new = (const void *)f->rsi;
-    struct kernel_sigaction *old = (void *)f->rdx, want, before;
+    const struct rt_action *new = (const void *)f->rsi;
+    struct rt_action *old = (void *)f->rdx, want, before;
     struct rt_thread *t = &rt_self;
     long r;
 
     if (!table.ready || f->r10 != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP) return rt_pass(f);
     if (rt_vforked()) return sigaction_of_vforked(f, sig);
     if (new && !rt_copy_words(&want, new, sizeof want)) return -EFAULT;
-    if (new && sig == RT_SIGNAL) rt_late_join();
     sched_crit_enter(&t->self);
     uint32_t free = 0;
     for (uint32_t i = 0; !atomic_compare_exchange_weak(&table.lock, &free, 1); i++, free = 0) rt_back_off(i);
@@ -534,6 +516,39 @@ void rt_signals_init(void)
     table.ready = true;
     rt.sched.after_crit = rt_after_crit;
     rt.sched.hold = hold;
+}
+
+void rt_signals_exchange(int sig, const struct rt_action *new, struct rt_action *old)
+{
+    struct rt_action a = *new;
+    if (!a.restorer) a.restorer = (void *)rt_restorer;
+    a.flags |= RESTORER;
+    kernel_action(sig, &a, old);
+}
+
+/* The process has one thread, and all signals are blocked that have a handler. */
+void rt_signals_adopt(void)
+{
+    for (int sig = 1; sig < NSIGNALS; sig++) {
+        struct rt_action *a = &table.act[sig];
+        if (sig == SIGKILL || sig == SIGSTOP || sig == RT_SETXID_SIGNAL) continue;
+        if (!is_ours(sig)) kernel_action(sig, 0, a);
+        table.known[sig] = true;
+        table.seen[sig] = is_seen(a);
+        if (rt_action_is_handler(a)) tell_kernel(sig, a);
+    }
+}
+
+unsigned rt_signals_restorers(void *restorer[64])
+{
+    unsigned n = 0;
+    for (int sig = 1; sig < NSIGNALS; sig++) {
+        void *r = table.known[sig] ? table.act[sig].restorer : 0;
+        for (unsigned i = 0; r && i < n; i++)
+            if (restorer[i] == r) r = 0;
+        if (r) restorer[n++] = r;
+    }
+    return n;
 }
 
 void rt_install_signals(void) { usf_gate_handlers[__NR_rt_sigaction] = call_sigaction; }

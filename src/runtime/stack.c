@@ -28,6 +28,8 @@ static struct {
 static bool is_own(const struct rt_thread *t, uintptr_t at)
 { return t->stack && at - (uintptr_t)t->stack < STACK_SIZE; }
 
+uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at) { return is_own(t, at) ? (uintptr_t)t->stack + STACK_SIZE : 0; }
+
 static bool map_chunk(unsigned c)
 {
     void *p = os_map(CHUNK * STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -169,7 +171,6 @@ void rt_stack_show(struct rt_thread *t, ucontext_t *uc)
 /* ---- moving an entry ---------------------------------------------------------------------------- */
 
 /* As the kernel lays it out: the restorer's address, the context, what came with the signal; the vector registers above them. */
-#define UC_SIZE   304u
 #define RED_ZONE  128u
 #define FP_SIZE   512u
 #define FP_MAGIC  0x46505853u
@@ -186,8 +187,8 @@ static size_t size_of_fp(const void *fp)
 static void enter_below(uintptr_t top, int sig, const siginfo_t *info, const ucontext_t *uc)
 {
     const char *from = (const char *)uc - sizeof(void *), *fp = (const char *)uc->uc_mcontext.fpregs;
-    if ((const char *)info != (const char *)uc + UC_SIZE) return;
-    size_t size = sizeof(void *) + UC_SIZE + sizeof *info;
+    if ((const char *)info != (const char *)uc + RT_CONTEXT_SIZE) return;
+    size_t size = sizeof(void *) + RT_CONTEXT_SIZE + sizeof *info;
     if (fp) {
         size_t n = size_of_fp(fp);
         top = (top - n) & ~(uintptr_t)63;
@@ -198,7 +199,7 @@ static void enter_below(uintptr_t top, int sig, const siginfo_t *info, const uco
     ucontext_t *moved = (ucontext_t *)(to + sizeof(void *));
     if (fp) moved->uc_mcontext.fpregs = (void *)top;
     __asm__ volatile("mov %0, %%rsp\n jmp *%1"
-                     : : "r"(to), "r"(rt_signal), "D"(sig), "S"((char *)moved + UC_SIZE), "d"(moved) : "memory");
+                     : : "r"(to), "r"(rt_signal), "D"(sig), "S"((char *)moved + RT_CONTEXT_SIZE), "d"(moved) : "memory");
     __builtin_unreachable();
 }
 

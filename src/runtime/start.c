@@ -64,7 +64,7 @@ static bool open_instance(void)
     }
     rt.user = os_geteuid();
     /* Without a monitor an instance would stay for ever: it is made by who can start one. */
-    int r = shm_open_instance(&c, o->tool[0], &rt.shm);
+    int r = shm_open_instance(&c, o->tool[0] && !rt_self.self.joining, &rt.shm);       /* a late one makes none: it has lost its own */
     if (r < 0) {
         usf_warn_about(r == -EXDEV ? RT_OTHER_CONTAINER : rt.shm.why, "%s: it runs unscheduled", rt.shm.why);
         return false;
@@ -117,10 +117,10 @@ static void forget_last_program(void)
  * made anew. */
 #define STALE_TRIES 4
 
-static int join_instance(void)
+static int join_instance(bool new_program)
 {
     for (int tries = 0;; tries++) {
-        forget_last_program();
+        if (new_program) forget_last_program();
         int r = rt_join_instance(tries < STALE_TRIES);
         if (r != -ESTALE || tries == STALE_TRIES) return r;
         shm_close(&rt.shm);
@@ -206,17 +206,24 @@ static void begin(void)
     if (off) no_cache(off);
 }
 
-/* The child of a fork has its parent's segment, and knows the CPUs. */
-void rt_start_late(void)
+/* What the start has put off.  All that can fail without a trace comes first. */
+static bool start_anew(void)
 {
-    bool anew = !rt.shm.h;
-    if (anew) {
-        own_cpus();
-        if (!open_instance()) return;
-        rt_note_cpuset();
-    }
+    own_cpus();
+    if (!open_instance() || !set_up_gate(0)) return false;
+    rt_note_cpuset();
+    if (!patch()) return false;
+    rt_signals_adopt();
+    rt_install_share();
+    return true;
+}
+
+void rt_start_late(bool plain, uint64_t below)
+{
+    if (plain && !start_anew()) return;
+    rt_signals_let_end(below);      /* it may have to wait for a core */
     rt_self.state = RT_NEW;
-    if (join_instance()) rt_unpin();
+    if (join_instance(plain)) rt_unpin();
     else begin();
 }
 
@@ -232,23 +239,22 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
         usf_warn("Valgrind executes this program: it runs unscheduled");
         return;
     }
-    bool late = rt_late_begin();
-    if (!late || os_cpu_count(&rt.settings.cpus)) own_cpus();
-    if (!late && !open_instance()) return;
-    if (!set_up_gate(envp)) {
-        rt_late_cancel();
+    if (rt_late_begin(envp)) {
+        if (os_cpu_count(&rt.settings.cpus)) own_cpus();
+        rt_install_share();             /* a question about CPUs makes it join */
         return;
     }
-    if (!late) rt_note_cpuset();    /* each process that takes part looks whether that has changed */
-    if (!late && join_instance()) {
+    own_cpus();
+    if (!open_instance() || !set_up_gate(envp)) return;
+    rt_note_cpuset();                   /* each process that takes part looks whether that has changed */
+    if (join_instance(true)) {
         rt_unpin();
         return;
     }
     if (!patch()) {
-        if (!rt_late_cancel()) rt_depart();
-        if (!late) rt_unpin();
+        rt_depart();
+        rt_unpin();
         return;
     }
-    if (late) rt_install_share();       /* a question about CPUs makes it join */
-    else begin();
+    begin();
 }

@@ -123,7 +123,6 @@ struct rt_thread *rt_enter_slow(void)
     struct rt_thread *t = &rt_self;
     if (rt_vforked() || t->self.crit) return 0;
     if (atomic_load(&rt.was_off)) rt_lost_record(t);
-    if (USF_UNLIKELY(rt.late)) rt_late_look();
     if (!rt.on) return 0;
     if (t->state != RT_NEW && !rt_has_own_self()) return 0;
     if (t->state == RT_NEW) rt_attach(t);
@@ -131,15 +130,13 @@ struct rt_thread *rt_enter_slow(void)
     return t->state == RT_ATTACHED ? t : 0;
 }
 
-#define SETXID_SIGNAL 33        /* libc's, for setuid, which waits until all threads have taken it */
-
 static long call_exit(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     if (rt_vforked() || !rt_has_own_self()) return rt_pass(f);
     threads_before_exit();
     bool attached = t->state == RT_ATTACHED;
-    if (attached || t->stack) rt_block_signals(~(1ull << (SETXID_SIGNAL - 1)));     /* nothing of the program runs any more */
+    if (attached || t->stack) rt_block_signals(~(1ull << (RT_SETXID_SIGNAL - 1)));     /* nothing of the program runs any more */
     if (attached) rt_list_remove(t);
     rt_stack_give(t);
     t->state = RT_ALONE;    /* whatever it would be by now */

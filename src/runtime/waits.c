@@ -61,13 +61,13 @@ static long call_yield(struct gate_frame *f)
 
 static long call_blocks(struct gate_frame *f)
 {
-    struct rt_thread *t = rt_enter_now();
+    struct rt_thread *t = rt_enter();
     return t ? rt_call_away(t, f, true) : rt_pass(f);
 }
 
 static long blocks_for_time(struct gate_frame *f, unsigned arg)
 {
-    struct rt_thread *t = rt_enter_now();
+    struct rt_thread *t = rt_enter();
     return t ? call_for_time(t, f, arg, TIMESPEC) : rt_pass(f);
 }
 static long call_nanosleep(struct gate_frame *f) { return blocks_for_time(f, 0); }
@@ -78,7 +78,7 @@ static long call_clock_nanosleep(struct gate_frame *f)
 /* Who waits for our own signal among others must not be given it. */
 static long call_sigtimedwait(struct gate_frame *f)
 {
-    struct rt_thread *t = rt_enter_now();
+    struct rt_thread *t = rt_enter();
     struct gate_frame with = *f;
     siginfo_t own, *info = (siginfo_t *)f->rsi;
     long r;
@@ -112,7 +112,7 @@ static const struct sync_timespec zero;
 
 static long call_poll(struct gate_frame *f)
 {
-    struct rt_thread *t = rt_enter_now();
+    struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
     rt_act_upon_cancel(f);
     struct rt_signals before = rt_signals_of(t);
@@ -126,7 +126,7 @@ static long call_poll(struct gate_frame *f)
 
 static long call_ppoll(struct gate_frame *f)
 {
-    struct rt_thread *t = rt_enter_now();
+    struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
     rt_act_upon_cancel(f);
     struct sync_timespec now = zero;
@@ -139,7 +139,7 @@ static long call_ppoll(struct gate_frame *f)
 
 static long call_epoll_wait(struct gate_frame *f)
 {
-    struct rt_thread *t = rt_enter_now();
+    struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
     if ((int)f->r10 == 0) return found(t, rt_pass(f));
     rt_act_upon_cancel(f);
@@ -149,7 +149,7 @@ static long call_epoll_wait(struct gate_frame *f)
 
 static long call_epoll_pwait2(struct gate_frame *f)
 {
-    struct rt_thread *t = rt_enter_now();
+    struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
     rt_act_upon_cancel(f);
     struct sync_timespec now = zero;
@@ -170,7 +170,7 @@ static bool is_zero(uint64_t time)
  * enough to do without it. */
 static long call_select(struct gate_frame *f)
 {
-    struct rt_thread *t = rt_enter_now();
+    struct rt_thread *t = rt_enter();
     uint64_t copy[3][FD_SETSIZE / 64], *user[3] = {(uint64_t *)f->rsi, (uint64_t *)f->rdx, (uint64_t *)f->r10};
     unsigned n = (unsigned)f->rdi, words = (n + 63) / 64;
     struct sync_timespec now = zero;

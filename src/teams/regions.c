@@ -5,6 +5,7 @@
  * teams may be of other sizes than asked for: docs/design.md, Shares, says why.
  *
  * All of this runs when the program calls one of the runtime's functions, before the function does. */
+#include "base/base.h"
 #include "teams/internal.h"
 
 #include <stdatomic.h>
@@ -22,7 +23,7 @@ static uint32_t *said_to(const struct teams_runtime *r)
     return v;
 }
 
-static const struct teams_share *_Atomic share;
+USF_EARLY static const struct teams_share *_Atomic share;
 
 void teams_begin(const struct teams_share *s) { atomic_store_explicit(&share, s, memory_order_release); }
 

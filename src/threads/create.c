@@ -5,12 +5,10 @@
 
 #include <errno.h>
 
-void (*threads_before_thread)(void);
-
 static bool may_cache(void)
 {
-    if (threads_before_thread)
-        threads_before_thread();
+    if (threads_watcher)
+        threads_watcher->thread();
     return cache_usable() &&
            (atomic_load_explicit(&threads_flags.ready, memory_order_acquire) == THREADS_READY || threads_prepare());
 }

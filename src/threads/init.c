@@ -18,20 +18,38 @@ static bool begins(const char *s, const char *with)
     return !*with;
 }
 
-/* One that is linked into the program shows at least in the names of what it would call if it were there. */
+/* What the dynamic linker has relocated in place is an address; what it has left alone (-z rodynamic) is relative to the object's. */
+static const void *table(const struct link_map *m, const ElfW(Dyn) *d)
+{
+    return (const void *)(d->d_un.d_ptr < m->l_addr ? m->l_addr + d->d_un.d_ptr : d->d_un.d_ptr);
+}
+
+/* One that is linked into the program shows at least in the names of what it would call if it were there.  Undefined symbols come before
+ * those of the hash table, which tells where it begins; the older table has all, and tells how many.  The hash table of a program that
+ * exports nothing does not tell: that one's names are few. */
 static bool names_sanitizer(const struct link_map *m)
 {
     const char *names = NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const uint32_t *hash = NULL, *older = NULL;
     size_t size = 0;
     for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++)
         if (d->d_tag == DT_STRTAB)
-            names = (const char *)d->d_un.d_ptr;
+            names = table(m, d);
         else if (d->d_tag == DT_STRSZ)
             size = d->d_un.d_val;
-    if ((uintptr_t)names < m->l_addr)        /* libc leaves it as it is in the file where that is not writable (-z rodynamic) */
-        names += m->l_addr;
-    for (size_t i = 0; names && i + 1 < size; i++)
+        else if (d->d_tag == DT_SYMTAB)
+            symbols = table(m, d);
+        else if (d->d_tag == DT_GNU_HASH)
+            hash = table(m, d);
+        else if (d->d_tag == DT_HASH)
+            older = table(m, d);
+    uint32_t n = hash ? hash[1] : older ? older[1] : 0;
+    for (size_t i = 0; n <= 1 && names && i + 1 < size; i++)
         if (!names[i] && begins(names + i + 1, "__sanitizer_"))
+            return true;
+    for (uint32_t i = 1; names && symbols && i < n; i++)
+        if (symbols[i].st_shndx == SHN_UNDEF && begins(names + symbols[i].st_name, "__sanitizer_"))
             return true;
     return false;
 }

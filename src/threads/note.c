@@ -103,8 +103,9 @@ BARE void threads_note_call(long nr, long a0, long a1)
     }
 }
 
-/* The calls above, one byte each: syscall.S reads it too. */
+/* The calls above, and those that only a watcher is told of, one byte each: syscall.S reads it too. */
 #define CALLS(X) \
+    X(SYS_clone) X(SYS_clone3) X(SYS_fork) X(SYS_sched_getaffinity) \
     X(SYS_gettid) X(SYS_perf_event_open) X(SYS_prctl) X(SYS_sched_setaffinity) X(SYS_sigaltstack) \
     X(SYS_sched_setscheduler) X(SYS_sched_setparam) X(SYS_sched_setattr) X(SYS_setpriority) X(SYS_ioprio_set) \
     X(SYS_unshare) X(SYS_setns) X(SYS_capset) X(SYS_setfsuid) X(SYS_setfsgid) X(SYS_personality) X(SYS_seccomp) \

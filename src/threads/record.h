@@ -32,6 +32,8 @@
 #define BARE __attribute__((target("general-regs-only")))      /* the gate calls it */
 #define THREADS_EXPORT __attribute__((visibility("default")))
 
+extern const struct threads_watcher *threads_watcher;          /* null: nobody */
+
 /* What a new thread takes over from its creator. */
 struct inherited {
     sigset_t mask;

@@ -24,8 +24,16 @@ extern void (*threads_is_off)(const char *why);
 /* A kept thread is about to become another: what the runtime remembers of it goes.  Null: nothing. */
 extern void (*threads_is_fresh)(void);
 
-/* Before each thread that is made by pthread_create or thrd_create.  Null: nothing. */
-extern void (*threads_before_thread)(void);
+/* What the program is about to do, while its system calls are not intercepted. */
+struct threads_watcher {
+    void (*thread)(void);                       /* pthread_create or thrd_create, at which the calling thread may wait */
+    void (*call)(long nr, long a0, long a1);    /* ... what it calls by a function that this room interposes */
+    void (*in_child)(void);                     /* after fork, in the child */
+};
+/* Null: nobody watches any more.  Async-signal-safe. */
+void threads_watch(const struct threads_watcher *w);
+/* Once, at the start: from now on whoever watches is told of forks, too. */
+bool threads_watch_forks(void);
 
 /* May the calling thread use dl_iterate_phdr?  (gate_tls_is_settled)  Null: nobody knows. */
 extern bool (*threads_tls_is_settled)(void);

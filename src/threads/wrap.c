@@ -1,4 +1,5 @@
 /* src/threads/wrap.c - calls that the cache takes notice of and passes on.  SPDX-License-Identifier: Apache-2.0 */
+#include "base/base.h"
 #include "threads/real.h"
 #include "threads/record.h"
 #include "threads/threads.h"
@@ -9,6 +10,27 @@
 #include <sys/syscall.h>
 
 void *threads_syscall_target(long nr, long a0, long a1);
+void *threads_clone_target(long fn, long stack, long flags);
+
+USF_EARLY const struct threads_watcher *threads_watcher;
+
+static void child_of_watched(void)
+{
+    if (threads_watcher)
+        threads_watcher->in_child();
+}
+
+void threads_watch(const struct threads_watcher *w) { threads_watcher = w; }
+
+bool threads_watch_forks(void) { return pthread_atfork(NULL, NULL, child_of_watched) == 0; }
+
+/* Before a call that the gate may not see. */
+static void tell(long nr, long a0, long a1)
+{
+    if (threads_watcher)
+        threads_watcher->call(nr, a0, a1);
+    threads_note_call(nr, a0, a1);
+}
 
 THREADS_EXPORT int pthread_getattr_np(pthread_t th, pthread_attr_t *attr)
 {
@@ -35,49 +57,61 @@ THREADS_EXPORT int pthread_setname_np(pthread_t th, const char *name)
 
 THREADS_EXPORT int pthread_setaffinity_np(pthread_t th, size_t size, const cpu_set_t *cpus)
 {
-    atomic_store(&threads_flags.places, true);
+    tell(SYS_sched_setaffinity, 0, 0);
     return REAL(pthread_setaffinity_np)(th, size, cpus);
 }
 
 THREADS_EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *cpus)
 {
-    threads_note_call(SYS_sched_setaffinity, pid, 0);
+    tell(SYS_sched_setaffinity, pid, 0);
     return REAL(sched_setaffinity)(pid, size, cpus);
+}
+
+THREADS_EXPORT int pthread_getaffinity_np(pthread_t th, size_t size, cpu_set_t *cpus)
+{
+    tell(SYS_sched_getaffinity, 0, 0);
+    return REAL(pthread_getaffinity_np)(th, size, cpus);
+}
+
+THREADS_EXPORT int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *cpus)
+{
+    tell(SYS_sched_getaffinity, pid, 0);
+    return REAL(sched_getaffinity)(pid, size, cpus);
 }
 
 THREADS_EXPORT int sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
 {
-    threads_note_call(SYS_sched_setscheduler, pid, 0);
+    tell(SYS_sched_setscheduler, pid, 0);
     return REAL(sched_setscheduler)(pid, policy, param);
 }
 
 THREADS_EXPORT int sched_setparam(pid_t pid, const struct sched_param *param)
 {
-    threads_note_call(SYS_sched_setparam, pid, 0);
+    tell(SYS_sched_setparam, pid, 0);
     return REAL(sched_setparam)(pid, param);
 }
 
 THREADS_EXPORT int setpriority(__priority_which_t which, id_t who, int value)
 {
-    threads_note_call(SYS_setpriority, which, who);
+    tell(SYS_setpriority, which, who);
     return REAL(setpriority)(which, who, value);
 }
 
 THREADS_EXPORT int nice(int by)
 {
-    threads_note_call(SYS_setpriority, PRIO_PROCESS, 0);
+    tell(SYS_setpriority, PRIO_PROCESS, 0);
     return REAL(nice)(by);
 }
 
 THREADS_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 {
-    threads_note_call(SYS_sigaltstack, (long)stack, 0);
+    tell(SYS_sigaltstack, (long)stack, 0);
     return REAL(sigaltstack)(stack, old);
 }
 
 THREADS_EXPORT pid_t gettid(void)
 {
-    threads_note_call(SYS_gettid, 0, 0);
+    tell(SYS_gettid, 0, 0);
     return REAL(gettid)();
 }
 
@@ -85,7 +119,7 @@ THREADS_EXPORT pid_t gettid(void)
 void *threads_syscall_target(long nr, long a0, long a1)
 {
     if (threads_call_matters(nr))
-        threads_note_call(nr, a0, a1);
+        tell(nr, a0, a1);
     return (void *)&REAL(syscall);
 }
 
@@ -97,7 +131,7 @@ THREADS_EXPORT int prctl(int op, ...)
     for (int i = 0; i < 4; i++)
         a[i] = va_arg(ap, unsigned long);
     va_end(ap);
-    threads_note_call(SYS_prctl, op, 0);
+    tell(SYS_prctl, op, 0);
     return REAL(prctl)(op, a[0], a[1], a[2], a[3]);
 }
 
@@ -106,7 +140,7 @@ THREADS_EXPORT int unshare(int flags)
 {
     if (atomic_load(&threads_flags.on))
         threads_flush();
-    threads_note_call(SYS_unshare, flags, 0);
+    tell(SYS_unshare, flags, 0);
     return REAL(unshare)(flags);
 }
 
@@ -114,31 +148,58 @@ THREADS_EXPORT int setns(int fd, int type)
 {
     if (atomic_load(&threads_flags.on))
         threads_flush();
-    threads_note_call(SYS_setns, fd, type);
+    tell(SYS_setns, fd, type);
     return REAL(setns)(fd, type);
 }
 
 THREADS_EXPORT int setfsuid(uid_t id)
 {
-    threads_note_call(SYS_setfsuid, id, 0);
+    tell(SYS_setfsuid, id, 0);
     return REAL(setfsuid)(id);
 }
 
 THREADS_EXPORT int setfsgid(gid_t id)
 {
-    threads_note_call(SYS_setfsgid, id, 0);
+    tell(SYS_setfsgid, id, 0);
     return REAL(setfsgid)(id);
+}
+
+THREADS_EXPORT long ptrace(enum __ptrace_request op, ...)
+{
+    unsigned long a[4];
+    va_list ap;
+    va_start(ap, op);
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(ap, unsigned long);
+    va_end(ap);
+    tell(SYS_ptrace, (long)op, 0);
+    return REAL(ptrace)(op, a[0], a[1], a[2], a[3]);
+}
+
+/* fork() is libc's and does not come here. */
+THREADS_EXPORT pid_t _Fork(void)
+{
+    tell(SYS_fork, 0, 0);
+    return REAL(_Fork)();
+}
+
+/* For syscall.S. */
+void *threads_clone_target(long fn, long stack, long flags)
+{
+    (void)fn, (void)stack;
+    tell(SYS_clone, flags, 0);
+    return (void *)&REAL(clone);
 }
 
 THREADS_EXPORT int capset(void *header, const void *data)
 {
-    threads_note_call(SYS_capset, 0, 0);
+    tell(SYS_capset, 0, 0);
     return REAL(capset)(header, data);
 }
 
 /* ---- CPU counts, which libc reads from sysfs: a process that has been told a share of the cores counts that ---------------- */
 
-const struct threads_share *_Atomic usf_threads_share;
+USF_EARLY const struct threads_share *_Atomic usf_threads_share;
 
 long __sysconf(int name);       /* libc's: allocators ask before anything can be looked up */
 

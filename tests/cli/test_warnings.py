@@ -42,7 +42,7 @@ class Warnings(Case):
             f.write(b"junk" * 5000)
         os.chmod(path, 0o600)
         try:
-            lines, _ = self.make(300, "USF_INSTANCE=%s %s" % (other, FILES["hello"]))
+            lines, _ = self.make(300, "USF_INSTANCE=%s %s" % (other, FILES["hello"]), add={"USF_ATTACH": "now"})
             self.assertEqual(len(lines), 1, lines[:5])
             self.assertRegex(lines[0], r"is damaged.*: it runs unscheduled")
         finally:
@@ -57,7 +57,7 @@ class Warnings(Case):
         # whatever the programs are called: the same is the matter with them
         names = [self.write("prog%d" % i, open(FILES["hello"], "rb").read(), 0o755) for i in range(4)]
         script = "; ".join("taskset -c %d %s" % (cpus[1], n) for n in names * 25)
-        p = self.run_usf("run", "sh", "-c", script)
+        p = self.run_usf("run", "sh", "-c", script, add={"USF_ATTACH": "now"})
         self.assertEqual(p.returncode, 0)
         lines = p.stderr.splitlines()
         self.assertEqual(len(lines), 1, lines[:5])

@@ -62,7 +62,7 @@ class Namespaces(Container):
         """Where pids mean the same, they stay in the instance; else they run, and one word says how."""
         self.scheduled(self.run_it(*self.usf("--stats", *self.unshare("-m", "-i"), LOAD)), 4)
         r = self.run_it(*self.usf("--stats", *self.unshare("-p", "-f"), LOAD))
-        self.unscheduled(r, "pid or time namespace of its own")
+        self.unscheduled(r, "namespace")
 
 
 class TwoContainers(Container):

@@ -79,7 +79,7 @@ class Share(Programs):
             self.assertEqual(p.wait(30), 0)
 
     def test_options_of_the_program(self):
-        p = self.start(USF, "run", "-i", self.instance, "--weight", "250", "--priority", "-7", "--no-gang", "--", "/bin/sh", "-c", "cat; exit 0")
+        p = self.start(USF, "run", "-i", self.instance, "--attach", "now", "--weight", "250", "--priority", "-7", "--no-gang", "--", "/bin/sh", "-c", "cat; exit 0")
         found = {}
 
         def both():             # the shell and its child

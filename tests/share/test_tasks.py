@@ -47,7 +47,7 @@ class Tasks(Programs):
             self.assertEqual(out, "ok 1", policy)
 
     def test_shown_and_kept(self):
-        p = self.start(*self.run_of("--affinity", "hint"), TASKS, "show", str(CPUS[-1]))
+        p = self.start(*self.run_of("--affinity", "hint", "--attach", "now"), TASKS, "show", str(CPUS[-1]))
         line = p.stdout.readline().split()
         self.assertEqual(line[0], "ready", line)
         core = "core %d" % (len(CPUS) - 1)

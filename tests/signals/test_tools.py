@@ -65,7 +65,11 @@ class Tools(Instance):
         return self.look(*before, "gdb", "-nx", "-batch", "-x", path, *args)
 
     def frames(self, out):
+        """gdb knows nothing of a spin loop's stub, in which a thread may be: then its callers are not to be had."""
+        in_stub = re.search(r"#0 +0x[0-9a-f]+ in \?\? \(\)", out)
         for name in FRAMES:
+            if name == "wait_in_spin" and in_stub:
+                continue
             self.assertRegex(out, r"\bin %s \(|#\d+ +%s \(" % (name, name), out)
 
     @needs("gdb")

@@ -1,8 +1,11 @@
 /* tests/spawn/late.c - a process that stands by at first, as it is told by lines (test_late.py).  SPDX-License-Identifier: Apache-2.0
  *
  * late: commands on stdin, an answer to each.  late NAME: one case, whose output is the same bare and under usf. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -18,11 +21,14 @@
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "usf/usf.h"
 
 #define MS 1000000ll
 
@@ -63,13 +69,27 @@ static void make_thread(void)
     pthread_join(t, NULL);
 }
 
+static int shares(void *arg) { (void)arg; return 0; }
+
+static void make_clone(void)
+{
+    static char stack[64 << 10] __attribute__((aligned(16)));
+    waitpid(clone(shares, stack + sizeof stack, CLONE_VM | SIGCHLD, NULL), NULL, 0);
+}
+
 static void command(const char *what)
 {
     cpu_set_t set;
     sigset_t all;
+    stack_t stack;
     if (!strcmp(what, "thread")) make_thread();
     else if (!strcmp(what, "burn")) burn(30 * MS);
-    else if (!strcmp(what, "affinity")) sched_getaffinity(0, sizeof set, &set);
+    else if (!strcmp(what, "where")) sched_getaffinity(0, sizeof set, &set);
+    else if (!strcmp(what, "affinity")) sched_getaffinity(0, sizeof set, &set), sched_setaffinity(0, sizeof set, &set);
+    else if (!strcmp(what, "stack")) sigaltstack(NULL, &stack);
+    else if (!strcmp(what, "share")) make_clone();
+    else if (!strcmp(what, "namespace")) unshare(0);
+    else if (!strcmp(what, "asks")) prctl(USF_PRCTL, USF_PRCTL_ASK, 0, 0, 0);
     else if (!strcmp(what, "nice")) setpriority(PRIO_PROCESS, 0, 1);
     else if (!strcmp(what, "cpus")) sysconf(_SC_NPROCESSORS_ONLN);
     else if (!strcmp(what, "urgent")) signal(SIGURG, on_signal);
@@ -270,9 +290,113 @@ static void segment(void)
     puts(found ? "segment" : "no segment");
 }
 
+/* A filter that the next program inherits: it does not allow a timer. */
+static void filtered(void)
+{
+    struct sock_filter f[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_timer_create, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog all = {.len = sizeof f / sizeof *f, .filter = f};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all)) perror("seccomp");
+    burn(10 * MS);
+    execl("/proc/self/exe", "late", "run_on", NULL);
+}
+
+static void run_on(void)
+{
+    burn(10 * MS);
+    puts("runs");
+}
+
+/* It can open nothing, and descriptor 2 is a file of the program's: nobody writes to that. */
+static void no_files(void)
+{
+    char name[] = "/tmp/usf-late-XXXXXX";
+    int fd = mkstemp(name);
+    unlink(name);
+    dup2(fd, 2);
+    close(fd);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 3, .rlim_max = 3});
+    burn(10 * MS);
+    make_thread();
+    printf("%lld\n", (long long)lseek(2, 0, SEEK_END));
+}
+
+/* Calls all the time: the signal comes right after one, where code is patched.  depth: in a handler, in one on top of it ... */
+static volatile unsigned sum;
+
+static void make_calls(int64_t until)
+{
+    char c[64];
+    int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
+    while (cpu() < until) {
+        struct timespec t = {0};
+        struct timeval tv;
+        sum += getppid() == 0;
+        sum += read(fd, c, sizeof c) != sizeof c;
+        sum += write(fd, c, sizeof c) != sizeof c;
+        sum += sched_yield() != 0;
+        sum += lseek(fd, 0, SEEK_CUR) < 0;
+        sum += nanosleep(&t, NULL) != 0 && errno != EINTR;
+        sum += syscall(SYS_gettimeofday, &tv, NULL) != 0;
+        sum += poll(NULL, 0, 0) != 0 && errno != EINTR;
+        sum += getpriority(PRIO_PROCESS, 0) != 0;
+        sum += umask(022) != 022;
+        sum += kill(getpid(), 0) != 0;
+    }
+    close(fd);
+}
+
+static volatile int depth;
+static void on_alarm(int sig)
+{
+    (void)sig;
+    if (depth > 2) return;
+    depth++;
+    make_calls(cpu() + MS / 4);
+    depth--;
+}
+
+static void calls_once(bool nested)
+{
+    struct sigaction a = {.sa_handler = on_alarm, .sa_flags = SA_RESTART | SA_NODEFER | (nested ? SA_ONSTACK : 0)};
+    struct itimerval every = {.it_interval = {.tv_usec = 200}, .it_value = {.tv_usec = 100}};
+    struct itimerval never = {.it_value = {0}};
+    umask(022);
+    sigaction(SIGALRM, &a, NULL);
+    setitimer(ITIMER_REAL, &every, NULL);
+    make_calls(6 * MS);
+    setitimer(ITIMER_REAL, &never, NULL);
+    make_thread();
+    make_calls(7 * MS);
+}
+
+static void calls(void)
+{
+    for (int i = 0; i < 100; i++) {
+        int status = 0;
+        char *argv[] = {"late", i % 2 ? "calls_once" : "calls_on_stack", NULL};
+        pid_t pid = fork();
+        if (!pid && i % 4 < 2) execv("/proc/self/exe", argv);
+        if (!pid) {
+            calls_once(i % 2);
+            _exit(sum != 0);
+        }
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) { }
+        if (status) printf("%d: status %x\n", i, (unsigned)status);
+    }
+}
+
+static void calls_in_program(void) { calls_once(false), exit(sum != 0); }
+static void calls_on_stack(void) { calls_once(true), exit(sum != 0); }
+
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"eintr", eintr}, {"blocked", blocked}, {"handed_on", handed_on}, {"transfers", transfers}, {"urgent", urgent},
     {"own_timers", own_timers}, {"timer_ids", timer_ids}, {"segment", segment},
+    {"filtered", filtered}, {"run_on", run_on}, {"no_files", no_files}, {"calls", calls},
+    {"calls_once", calls_in_program}, {"calls_on_stack", calls_on_stack},
 };
 
 int main(int argc, char **argv)

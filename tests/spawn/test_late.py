@@ -66,7 +66,7 @@ class Joins(Case):
                 self.assertTrue(self.takes_part(pid))
 
     def test_by_what_it_does(self):
-        self.check("thread", "affinity", "nice", "cpus", "urgent", "sleep")
+        self.check("thread", "where", "affinity", "nice", "cpus", "stack", "share", "namespace", "asks")
 
     def test_without_a_function_of_the_program(self):
         """It may join in the middle of a malloc: nothing may be called there that a preloaded library has in place of libc's."""
@@ -84,7 +84,7 @@ class Joins(Case):
         self.check("burn")
 
     def test_not_by_other_calls(self):
-        for c in ("alarm", "block"):
+        for c in ("alarm", "block", "urgent", "sleep"):
             with self.subTest(c):
                 _, pid = self.standing_by(c)
                 self.assertFalse(self.takes_part(pid))
@@ -189,6 +189,15 @@ class Unseen(Case):
 
     def test_timer_ids(self):
         self.check("timer_ids")
+
+    def test_filter(self):
+        self.assertEqual(self.check("filtered"), "runs")
+
+    def test_no_descriptors(self):
+        self.assertEqual(self.check("no_files"), "0")
+
+    def test_in_the_middle_of_calls(self):
+        self.assertEqual(self.check("calls"), "")
 
     def test_memory(self):
         self.check("segment")

@@ -3,7 +3,7 @@
 """meter.py TIMEOUT USER COMMAND...
 
 Prints one line of JSON on descriptor 3: status (an exit status, a signal as a negative number, or "timeout"), wall and cpu
-(seconds), left (processes that had to be killed).  The command's own process ends the wall time.  The CPU time is
+(seconds), left (processes that had to be killed), made (threads and processes that the machine has made meanwhile).  The command's own process ends the wall time.  The CPU time is
 that of all descendants: this process is their subreaper, so orphans (a server, usf's monitor) are counted, too.
 
 When the survey dies, the kernel sends this process SIGTERM; it then kills all its descendants, as it does in the end.
@@ -83,7 +83,13 @@ def kill_all():
     return len(killed)
 
 
+def made():
+    with open("/proc/stat") as f:
+        return int(next(line for line in f if line.startswith("processes ")).split()[1])
+
+
 def measure(timeout, user, command):
+    before = made()
     begin = time.monotonic()
     wall, status, left = None, "timeout", 0
     try:
@@ -99,7 +105,8 @@ def measure(timeout, user, command):
     except Over:
         kill_all()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return {"status": status, "wall": wall if wall is not None else time.monotonic() - begin, "cpu": used.ru_utime + used.ru_stime, "left": left}
+    return {"status": status, "wall": wall if wall is not None else time.monotonic() - begin, "cpu": used.ru_utime + used.ru_stime, "left": left,
+            "made": made() - before}
 
 
 def is_alone():

@@ -220,6 +220,7 @@ class Survey:
         for key in ("wall", "cpu"):
             record[key] = [statistics.median(r[key] for r in runs) for runs in (bare, ours)]
             record[key + "_runs"] = [[round(r[key], 4) for r in runs] for runs in (bare, ours)]
+        record["made"] = min(r["made"] for r in bare)
         odd = next((r for r in bare if r["status"] != p.status), None)
         if odd:
             return record | {"result": "fails bare", "note": f"status {odd['status']}: " + (odd["errors"].strip() or odd["result"])[-200:]}

@@ -12,6 +12,7 @@ import time
 import unittest
 
 import survey
+import table
 
 LISTS = survey.ROOT / "scripts/packages"
 # In place of usf: `run -- COMMAND` runs it as $FAKE says.
@@ -48,6 +49,22 @@ class Lists(unittest.TestCase):
     def test_a_test_of_nothing_counts_as_skipped(self):
         for arguments, expected in ((True, 0, 0), 77), ((True, 0, 1), 1), ((True, 1, 0), 0), ((False, 0, 0), 0):
             self.assertEqual(survey.exit_status(*arguments), expected, arguments)
+
+
+class Table(unittest.TestCase):
+    @staticmethod
+    def record(name, bare, ours, made):
+        return {"name": name, "result": "same", "made": made, "note": ""} | {
+            k: v for key in ("wall", "cpu") for k, v in ((key, [bare, ours]), (key + "_runs", [[bare], [ours]]))}
+
+    def test_starts_explain_what_they_cost(self):
+        """One start 3 ms, each of 300 more 0.2 ms."""
+        results = {r["name"]: r for r in (self.record(table.ONE, .001, .004, 1), self.record(table.MANY, .3, .363, 300))}
+        costs = table.start_costs(results)
+        for ours, made, expected in ((.105, 1, True), (.12, 1, False), (.12, 100, True), (.20, 100, False)):
+            self.assertEqual(table.is_start(self.record("p", .1, ours, made), costs), expected, (ours, made))
+        self.assertIsNone(table.start_costs({}))
+        self.assertFalse(table.is_start(self.record("p", .1, .2, 1), None))
 
 
 class Runner(unittest.TestCase):

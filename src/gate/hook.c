@@ -245,6 +245,16 @@ uintptr_t gate_hook_original(uintptr_t code, size_t len, uintptr_t pc)
     return is;
 }
 
+uintptr_t gate_hook_moved(uintptr_t code, size_t len, uintptr_t pc)
+{
+    for (size_t at = 0; at + STUB <= len; at += STUB) {
+        const struct gate_hook_site *h = (const void *)(code + at);
+        for (unsigned i = 1; h->code_at && i <= h->nr && h->nr <= MAX_INSN; i++)
+            if (h->start + h->insn[i].from == pc) return code + at + h->insn[i].to;
+    }
+    return pc;
+}
+
 /* ---- all of an object's --------------------------------------------------------------------------- */
 
 /* Memory for one pass. */

@@ -89,6 +89,8 @@ void gate_say_unpatched(const struct gate_image *im, const struct gate_list *l, 
 /* ---- hook.c ------------------------------------------------------------------------------------- */
 /* gate_original_pc for a pc in the stubs [code, code+len). */
 uintptr_t gate_hook_original(uintptr_t code, size_t len, uintptr_t pc);
+/* gate_moved_pc for a pc in the object whose stubs are in [code, code+len). */
+uintptr_t gate_hook_moved(uintptr_t code, size_t len, uintptr_t pc);
 
 /* ---- share.c ------------------------------------------------------------------------------------ */
 struct gate_origin { uint64_t dev, ino, size, mtime, ctime; };          /* which file an object was loaded from */

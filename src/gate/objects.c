@@ -139,5 +139,6 @@ uintptr_t gate_moved_pc(uintptr_t pc)
 {
     struct gate_object o;
     const struct gate_entry *e = gate_find_object(pc, &o) ? gate_entry_of(&o) : NULL;
-    return e && e->patched.code ? gate_chunk_moved((uintptr_t)e->patched.code, e->patched.len, pc) : pc;
+    if (e && e->patched.code) pc = gate_chunk_moved((uintptr_t)e->patched.code, e->patched.len, pc);
+    return e && e->hooks.code ? gate_hook_moved((uintptr_t)e->hooks.code, e->hooks.len, pc) : pc;
 }

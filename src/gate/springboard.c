@@ -196,6 +196,7 @@ uintptr_t gate_chunk_moved(uintptr_t code, size_t len, uintptr_t pc)
     size_t at = GATE_CHUNK_HEAD;
     for (const struct shape *d; (d = shape_at((uint8_t *)code, len, at)); at += d->size) {
         uintptr_t site = d->after - d->insn, start = site - d->before;
+        if (!d->after_at && d->resume + GATE_JUMP_LEN > pc && d->resume < pc) return code + at + DESCRIPTOR;    /* class NOTIFY: its `ret` */
         if (!d->after_at || pc <= start || pc >= start + GATE_JUMP_LEN) continue;
         return code + at + (pc <= site ? DESCRIPTOR + (pc - start) : d->after_at + (pc - d->after));
     }

@@ -20,6 +20,7 @@
  * may be a file of the program's.
  *
  * Only the process's first thread and its signal handlers come here.  A process that shares its memory has another pid. */
+#include <asm/prctl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -44,6 +45,7 @@ USF_EARLY static struct {
     struct rt_action before;    /* the signal's */
     uint64_t dev, ino;          /* what descriptor 2 was */
     uintptr_t stack_end;        /* of the first thread: no frame lies above the environment */
+    uintptr_t tls;              /* the thread pointer */
 } late;
 
 /* ---- the timer ---------------------------------------------------------------------------------- */
@@ -73,17 +75,6 @@ static bool is_blocked(void)
     return usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, 0, &mask, 8) != 0 || mask >> (RT_SETXID_SIGNAL - 1) & 1;
 }
 
-static bool arm(void)
-{
-    const struct rt_action a = {.handler = on_time, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART, .mask = ~RT_SYNCHRONOUS};
-    late.armed = create_timer();
-    if (!late.armed) return false;
-    rt_signals_exchange(RT_SETXID_SIGNAL, &a, &late.before);
-    if (set_timer(BUSY_NS)) return true;
-    usf_syscall(__NR_timer_delete, late.timer);
-    return late.armed = false;
-}
-
 /* libc's own action comes back, if it has set one.  Else ours stays, for a signal that is on its way: to end the process is the default. */
 static void disarm(void)
 {
@@ -91,6 +82,19 @@ static void disarm(void)
     usf_syscall(__NR_timer_delete, late.timer);
     late.armed = false;
     if (rt_action_is_handler(&late.before)) rt_signals_exchange(RT_SETXID_SIGNAL, &late.before, 0);
+}
+
+static bool arm(void)
+{
+    const struct rt_action a = {.handler = on_time, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART, .mask = ~RT_SYNCHRONOUS};
+    struct rt_action before;
+    late.armed = create_timer();
+    if (!late.armed) return false;
+    rt_signals_exchange(RT_SETXID_SIGNAL, &a, &before);
+    if (before.handler != on_time) late.before = before;    /* a parent's that stands by: it has seen what was before */
+    if (set_timer(BUSY_NS)) return true;
+    disarm();
+    return false;
 }
 
 static void see_stderr(uint64_t *dev, uint64_t *ino)
@@ -147,7 +151,7 @@ static void before_call(long nr, long a0, long a1)
     case __NR_clone:
         if (!(a0 & CLONE_VFORK)) rt_late_join();
         return;
-    case __NR_clone3: case __NR_fork: case __NR_unshare: case __NR_setns: case __NR_sigaltstack: case __NR_setpriority:
+    case __NR_rt_sigaction: case __NR_clone3: case __NR_fork: case __NR_unshare: case __NR_setns: case __NR_sigaltstack: case __NR_setpriority:
     case __NR_sched_getaffinity: case __NR_sched_setaffinity: case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_sched_setattr:
         rt_late_join();
         return;
@@ -171,15 +175,30 @@ static void in_child(void)
     rt_late_after_fork();
 }
 
+static uintptr_t thread_pointer(void)
+{
+    uintptr_t tls;
+    __asm__("mov %%fs:0, %0" : "=r"(tls));
+    return tls;
+}
+
 static bool stand_by(bool plain)
 {
     static const struct threads_watcher watcher = {.thread = rt_late_join, .call = before_call, .in_child = in_child};
     late.plain = plain;
+    late.tls = thread_pointer();
     see_stderr(&late.dev, &late.ino);
     if (!arm()) return false;
     threads_watch(&watcher);
     rt.late = true;
     return true;
+}
+
+/* Its stacks may hold handlers that it has left (fix_frames). */
+static bool has_coroutines(void)
+{
+    static const char *const names[] = {"swapcontext", "setcontext", "makecontext"};
+    return rt_executable_imports(names, sizeof names / sizeof *names);
 }
 
 /* A filter of system calls that the process has inherited may kill it for those of the timer. */
@@ -190,12 +209,16 @@ bool rt_late_begin(char **envp)
     rt.user = os_geteuid();
     /* Loading a policy's object needs the dynamic linker, which only the start can use. */
     if (!o->attach_late || !is_below() || o->policy.path[0] || (o->has_owner && o->owner != rt.user)) return false;
-    if (!kernel_suits() || usf_syscall(__NR_prctl, PR_GET_SECCOMP) != 0) return false;
+    if (!kernel_suits() || usf_syscall(__NR_prctl, PR_GET_SECCOMP) != 0 || has_coroutines()) return false;
     rt_self.tid = rt.pid;
     rt.sched.proc = USF_NONE;
     late.stack_end = (uintptr_t)envp;
     rt_stack_take(&rt_self);        /* or the signal could come on a coroutine's */
-    return rt_self.stack && !is_blocked() && threads_watch_forks() && stand_by(true);
+    if (!rt_self.stack || is_blocked() || !threads_watch_forks()) return false;
+    rt_stack_arm(&rt_self, true);
+    if (stand_by(true)) return true;
+    rt_stack_arm(&rt_self, false);
+    return false;
 }
 
 bool rt_late_begin_in_child(void)
@@ -209,12 +232,20 @@ bool rt_late_begin_in_child(void)
     return true;
 }
 
-bool rt_late_cancel(void)
+/* True: it stood by, and does so no longer. */
+static bool end_standing(void)
 {
     if (!rt.late || rt_vforked() || os_getpid() != rt.pid) return false;
     rt.late = false;
     threads_watch(0);
     disarm();
+    return true;
+}
+
+bool rt_late_cancel(void)
+{
+    if (!end_standing()) return false;
+    if (late.plain) rt_stack_give(&rt_self);        /* what is not patched shows it */
     return true;
 }
 
@@ -231,28 +262,41 @@ static uintptr_t moved(uintptr_t pc) { return spin_fix_pc(gate_moved_pc(pc)); }
 struct frame { void *restorer; ucontext_t context; };
 #define FRAME_SIZE (sizeof(void *) + RT_CONTEXT_SIZE)
 
-static void fix_frames(uintptr_t from, uintptr_t to);
-static void fix_stack(uintptr_t sp)
+/* Handlers that are under way return to code that has been patched since.  Where the words on the stack are a signal's frame, its
+ * pc is set right. */
+struct search {
+    void *restorer[SIGNALS];
+    unsigned nr;                /* 0: there are no handlers */
+    bool fix;                   /* else only look */
+    bool lost;                  /* there may be some on a stack that is not known */
+};
+
+static void search_from(struct search *s, uintptr_t sp);
+
+static bool is_frame(const struct search *s, const struct frame *f)
 {
-    if (sp < late.stack_end && late.stack_end - sp < STACK_MAX) fix_frames(sp, late.stack_end);
+    for (unsigned i = 0; i < s->nr; i++)
+        if (f->restorer == s->restorer[i]) return (f->context.uc_mcontext.gregs[REG_CSGSFS] & 0xffff) == CODE_SEGMENT;
+    return false;
 }
 
-/* Handlers that are under way return to code that has been patched since.  Where the words on the stack are a signal's frame,
- * its pc is set right. */
-static void fix_frames(uintptr_t from, uintptr_t to)
+static void search(struct search *s, uintptr_t from, uintptr_t to)
 {
-    void *restorer[SIGNALS];
-    unsigned n = rt_signals_restorers(restorer);
-    for (uintptr_t at = (from + 7) & -8ul; n && at + FRAME_SIZE <= to; at += 8) {
+    for (uintptr_t at = (from + 7) & -8ul; at + FRAME_SIZE <= to; at += 8) {
         struct frame *f = (struct frame *)at;
-        greg_t *regs = f->context.uc_mcontext.gregs;
-        bool is = false;
-        for (unsigned i = 0; i < n; i++) is |= f->restorer == restorer[i];
-        if (!is || (regs[REG_CSGSFS] & 0xffff) != CODE_SEGMENT) continue;
-        greg_t pc = (greg_t)moved((uintptr_t)regs[REG_RIP]);
-        if (pc != regs[REG_RIP]) regs[REG_RIP] = pc;
-        if (to != late.stack_end) fix_stack((uintptr_t)regs[REG_RSP]);     /* that was an alternate stack */
+        if (!is_frame(s, f)) continue;
+        greg_t *regs = f->context.uc_mcontext.gregs, pc = (greg_t)moved((uintptr_t)regs[REG_RIP]);
+        if (s->fix && pc != regs[REG_RIP]) regs[REG_RIP] = pc;
+        if (to != late.stack_end) search_from(s, (uintptr_t)regs[REG_RSP]);     /* that was the alternate stack */
     }
+}
+
+static void search_from(struct search *s, uintptr_t sp)
+{
+    uintptr_t end = rt_stack_end(&rt_self, sp);
+    if (!end && sp < late.stack_end && late.stack_end - sp < STACK_MAX && os_can_read((const void *)sp)) end = late.stack_end;
+    if (end) search(s, sp, end);
+    else s->lost = true;
 }
 
 /* ---- joining ------------------------------------------------------------------------------------ */
@@ -268,31 +312,39 @@ static const char *obstacle(void)
     return is_single() ? 0 : "others share its memory";
 }
 
-static uint64_t mask_below;     /* that holds in the program */
+static struct { uint64_t below; bool patched; } joining;      /* below: the mask that holds in the program */
 
 static void join(void)
 {
     atomic_store(&rt.sched.leaving, SCHED_STAYS);
     rt_self.self.joining = 1;
     usf_hushed = has_other_stderr();
-    rt_start_late(late.plain, mask_below);
+    joining.patched = rt_start_late(late.plain, joining.below);
     usf_hushed = false;
     rt_self.self.joining = 0;
 }
 
-/* On the runtime's own stack: the program's may be too small for all that. */
-static void join_with(struct rt_thread *t, uint64_t below)
+/* The program goes on at sp.  uc: in a signal.  On the runtime's own stack: the program's may be too small for all that.  False: not
+ * now. */
+static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp, ucontext_t *uc)
 {
-    const char *why;
+    struct search s = {.fix = false};
+    if (late.plain && (s.nr = rt_signals_restorers(s.restorer))) search_from(&s, sp);
+    if (s.lost) return false;
     sched_crit_enter(&t->self);
-    if (rt_late_cancel()) {
-        if ((why = obstacle())) usf_say("%s: it runs unscheduled", why);
-        else {
-            mask_below = below;
-            rt_stack_call(t, join);
-        }
-    }
+    bool ends = end_standing();
+    const char *why = ends ? obstacle() : 0;
+    if (why) usf_say("%s: it runs unscheduled", why);
+    joining.below = below;
+    joining.patched = false;
+    if (ends && !why) rt_stack_call(t, join);
+    s.fix = joining.patched;
+    if (late.plain && s.fix && s.nr) search_from(&s, sp);
+    if (late.plain && !s.fix) rt_stack_give(t);
+    stack_t stack = rt_stack_arm(t, false);
+    if (uc) uc->uc_stack = stack;
     sched_crit_leave(&rt.sched, &t->self);
+    return true;
 }
 
 void rt_late_join(void)
@@ -301,8 +353,7 @@ void rt_late_join(void)
     if (USF_LIKELY(!rt.late) || rt_vforked() || t->self.crit || os_getpid() != rt.pid) return;
     if (late.plain && !gate_loader_is_idle()) return;      /* an allocator asks for CPU counts while objects are loaded */
     uint64_t mask = rt_block_signals(~RT_SYNCHRONOUS);
-    join_with(t, mask);
-    if (late.plain) fix_stack((uintptr_t)__builtin_frame_address(0));
+    join_at(t, mask, (uintptr_t)__builtin_frame_address(0), 0);
     usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 }
 
@@ -311,21 +362,17 @@ static bool may_join_here(const struct rt_thread *t, uintptr_t pc)
     return !t->self.crit && !usf_gate_vforked && !gate_contains_pc(pc) && (!late.plain || gate_loader_is_idle());
 }
 
-/* The timer's signal. */
+/* The timer's signal.  A program that has set a thread pointer of its own has no thread storage of ours. */
 static void on_time(int sig, siginfo_t *info, void *context)
 {
+    uintptr_t tls = 0;
+    usf_syscall(__NR_arch_prctl, ARCH_GET_FS, &tls);
+    if (sig != RT_SETXID_SIGNAL || tls != late.tls || !rt.late || os_getpid() != rt.pid) return;
+    if (info->si_code != SI_TIMER || (uint64_t)info->si_value.sival_ptr != RT_LATE_MAGIC) return;
     struct rt_thread *t = &rt_self;
     ucontext_t *uc = context;
     greg_t *regs = uc->uc_mcontext.gregs;
-    (void)sig;
-    if (info->si_code != SI_TIMER || (uint64_t)info->si_value.sival_ptr != RT_LATE_MAGIC || !rt.late || os_getpid() != rt.pid) return;
-    if (!may_join_here(t, (uintptr_t)regs[REG_RIP])) {
+    if (!may_join_here(t, (uintptr_t)regs[REG_RIP]) || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, (uintptr_t)regs[REG_RSP], uc))
         set_timer(AGAIN_NS);
-        return;
-    }
-    join_with(t, *(const uint64_t *)&uc->uc_sigmask);
-    if (!late.plain) return;
-    regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);
-    fix_stack((uintptr_t)regs[REG_RSP]);
-    fix_frames((uintptr_t)uc + RT_CONTEXT_SIZE, rt_stack_end(t, (uintptr_t)uc));
+    else if (late.plain) regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);
 }

@@ -224,6 +224,7 @@ static void before_filter(void)
         rt_depart();
     }
     part_from_monitor();
+    rt.filtered = true;
 }
 static long call_seccomp(struct gate_frame *f)
 {

@@ -64,16 +64,21 @@ static bool imports(const Elf64_Dyn *d, uintptr_t base, const char *const *names
     return symbols && strings && (any_names(&all, symbols, strings, names, n) || any_names(&calls, symbols, strings, names, n));
 }
 
-static bool asks_where_it_runs(void)
+bool rt_executable_imports(const char *const *names, unsigned n)
 {
-    static const char *const names[] = {"sched_getcpu", "getcpu", "__rseq_offset"};
     const Elf64_Phdr *dynamic = 0;
     uintptr_t base = 0;
     for (uint64_t i = 0; headers && i < nr_headers; i++) {
         if (headers[i].p_type == PT_PHDR) base = (uintptr_t)headers - headers[i].p_vaddr;
         if (headers[i].p_type == PT_DYNAMIC) dynamic = &headers[i];
     }
-    return dynamic && imports((const Elf64_Dyn *)(base + dynamic->p_vaddr), base, names, sizeof names / sizeof *names);
+    return dynamic && imports((const Elf64_Dyn *)(base + dynamic->p_vaddr), base, names, n);
+}
+
+static bool asks_where_it_runs(void)
+{
+    static const char *const names[] = {"sched_getcpu", "getcpu", "__rseq_offset"};
+    return rt_executable_imports(names, sizeof names / sizeof *names);
 }
 
 static bool has_data_per_cpu(void)

@@ -100,6 +100,7 @@ struct rt {
     struct shm shm;
     struct usf_settings settings;
     bool on;                        /* the gate acts; false: everything passes through */
+    bool filtered;                  /* a filter of system calls of the program's own may allow none of ours */
     bool late;                      /* the process stands by: it is not on, and joins later (late.c) */
     _Atomic uint32_t careful;       /* threads look closer at what they are: one of the next is so */
     _Atomic uint32_t shared_tls;    /* a clone shares a thread's TLS: identify threads by tid */
@@ -205,8 +206,8 @@ static inline long rt_complete(const struct gate_frame *f, long r, struct rt_sig
 #define RT_OTHER_CONTAINER "it has a pid or time namespace of its own, which the instance does not share"
 
 /* start.c: a process that stood by takes part from now on, or runs unscheduled.  plain: its code has not been patched yet, and is now.
- * below: the mask of the program, all of whose handlers are blocked. */
-void rt_start_late(bool plain, uint64_t below);
+ * below: the mask of the program, all of whose handlers are blocked.  False: the code is not patched. */
+bool rt_start_late(bool plain, uint64_t below);
 
 /* late.c: processes that stand by.  All of it does nothing, or returns false, in a process that does not. */
 bool rt_late_begin(char **envp);            /* at the start: does it stand by? */
@@ -283,7 +284,7 @@ bool rt_action_is_handler(const struct rt_action *a);
 void rt_signals_exchange(int sig, const struct rt_action *new, struct rt_action *old);      /* in the kernel */
 void rt_signals_init(void);
 void rt_signals_adopt(void);                /* the handlers that the program has installed so far are entered through rt_signal */
-unsigned rt_signals_restorers(void *restorer[64]);      /* where they return to; the number */
+unsigned rt_signals_restorers(void *restorer[64]);      /* where handlers return to; the number */
 uint64_t rt_signals_let_end(uint64_t below);    /* block all that have a handler, and what `below` has: the others end or stop the program */
 bool rt_is_own_signal(const siginfo_t *info);   /* the monitor's or ours, not the program's use of the same signal */
 void rt_signals_before_exec(void);
@@ -298,6 +299,9 @@ bool rt_copy_words(void *to, const void *from, unsigned bytes);     /* from the 
 void rt_install_stack(void);
 void rt_stack_take(struct rt_thread *t);
 void rt_stack_give(struct rt_thread *t);
+/* The kernel is to use it, or none if the thread has none.  disarms: not while a handler runs on it, which can then change that.  What a
+ * signal's context has to name. */
+stack_t rt_stack_arm(const struct rt_thread *t, bool disarms);
 void rt_stacks_after_fork(const struct rt_thread *t);
 void rt_stack_call(struct rt_thread *t, void (*fn)(void));     /* on that stack, if the thread has one */
 uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at);    /* its end, if `at` is in it; else 0 */
@@ -327,6 +331,7 @@ void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apar
 enum { RT_AFFINITY_AUTO = 0, RT_AFFINITY_HINT, RT_AFFINITY_STRICT };    /* option `affinity`; auto: strict where a program shows that it needs that */
 void rt_note_executable(char **envp);
 void rt_note_rseq(const struct gate_frame *f, long r);      /* a thread has registered restartable sequences, with this result */
+bool rt_executable_imports(const char *const *names, unsigned n);   /* any of these */
 bool rt_mask_is_strict(const struct os_cpuset *mask);       /* true if this affinity mask must be obeyed */
 
 /* births.c: who makes whom, for recordings */

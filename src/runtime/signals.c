@@ -539,14 +539,16 @@ void rt_signals_adopt(void)
     }
 }
 
+/* Also of actions that the kernel has reset (SA_RESETHAND). */
 unsigned rt_signals_restorers(void *restorer[64])
 {
     unsigned n = 0;
     for (int sig = 1; sig < NSIGNALS; sig++) {
-        void *r = table.known[sig] ? table.act[sig].restorer : 0;
-        for (unsigned i = 0; r && i < n; i++)
-            if (restorer[i] == r) r = 0;
-        if (r) restorer[n++] = r;
+        struct rt_action a = {0};
+        if (sig == RT_SETXID_SIGNAL || kernel_action(sig, 0, &a)) continue;
+        for (unsigned i = 0; a.restorer && i < n; i++)
+            if (restorer[i] == a.restorer) a.restorer = 0;
+        if (a.restorer) restorer[n++] = a.restorer;
     }
     return n;
 }

@@ -85,6 +85,13 @@ void rt_stack_take(struct rt_thread *t)
     if (t->stack && !(was.ss_flags & SS_DISABLE)) t->user_stack = was;
 }
 
+stack_t rt_stack_arm(const struct rt_thread *t, bool disarms)
+{
+    stack_t s = {.ss_sp = t->stack, .ss_size = t->stack ? STACK_SIZE : 0, .ss_flags = !t->stack ? SS_DISABLE : disarms ? (int)AUTODISARM : 0};
+    usf_syscall(__NR_sigaltstack, &s, 0);
+    return s;
+}
+
 /* At the thread's end, with signals blocked: it needs no alternate stack any more, its program's neither. */
 void rt_stack_give(struct rt_thread *t)
 {

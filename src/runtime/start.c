@@ -184,6 +184,7 @@ static bool patch(void)
     gate_patch_loaded();
     gate_for_each_object(each_object, 0);
     if (!usf_gate_stats.patched) {
+        gate_hold_writer(false);
         usf_warn("its code cannot be written, neither through /proc/self/mem nor in place: it runs unscheduled");
         return false;
     }
@@ -206,7 +207,7 @@ static void begin(void)
     if (off) no_cache(off);
 }
 
-/* What the start has put off.  All that can fail without a trace comes first. */
+/* What the start has put off. */
 static bool start_anew(void)
 {
     own_cpus();
@@ -218,13 +219,14 @@ static bool start_anew(void)
     return true;
 }
 
-void rt_start_late(bool plain, uint64_t below)
+bool rt_start_late(bool plain, uint64_t below)
 {
-    if (plain && !start_anew()) return;
+    if (plain && !start_anew()) return usf_gate_stats.patched;
     rt_signals_let_end(below);      /* it may have to wait for a core */
     rt_self.state = RT_NEW;
     if (join_instance(plain)) rt_unpin();
     else begin();
+    return true;
 }
 
 __attribute__((constructor)) static void usf_start(int argc, char **argv, char **envp)

@@ -133,7 +133,7 @@ struct rt_thread *rt_enter_slow(void)
 static long call_exit(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    if (rt_vforked() || !rt_has_own_self()) return rt_pass(f);
+    if (rt_vforked() || !rt_has_own_self() || rt.filtered) return rt_pass(f);
     threads_before_exit();
     bool attached = t->state == RT_ATTACHED;
     if (attached || t->stack) rt_block_signals(~(1ull << (RT_SETXID_SIGNAL - 1)));     /* nothing of the program runs any more */

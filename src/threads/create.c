@@ -7,8 +7,9 @@
 
 static bool may_cache(void)
 {
-    if (threads_watcher)
-        threads_watcher->thread();
+    const struct threads_watcher *w = threads_watcher;
+    if (w)
+        w->thread();
     return cache_usable() &&
            (atomic_load_explicit(&threads_flags.ready, memory_order_acquire) == THREADS_READY || threads_prepare());
 }

@@ -29,7 +29,7 @@ pid_t _Fork(void);                              /* glibc >= 2.34 */
     X(pthread_getattr_np) X(pthread_setattr_default_np) X(pthread_getcpuclockid) X(pthread_getschedparam) \
     X(pthread_setschedparam) X(pthread_setschedprio) X(pthread_setaffinity_np) X(pthread_getaffinity_np) X(pthread_setname_np) \
     X(prctl) X(sched_setaffinity) X(sched_getaffinity) X(sched_setscheduler) X(sched_setparam) X(setpriority) X(nice) \
-    X(sigaltstack) X(gettid) X(syscall) X(unshare) X(setns) X(setfsuid) X(setfsgid) X(capset) X(ptrace) X(_Fork) X(clone) \
+    X(sigaltstack) X(gettid) X(syscall) X(unshare) X(setns) X(setfsuid) X(setfsgid) X(capset) X(ptrace) X(_Fork) \
     X(getloadavg)
 
 struct real {

@@ -65,17 +65,14 @@ syscall:
     .size   syscall, . - syscall
 
 /* clone() likewise. */
-    .globl  clone, __clone
+    .globl  clone
     .type   clone, @function
-    .type   __clone, @function
     .p2align 4
 clone:
-__clone:
     .cfi_startproc
     _CET_ENDBR
     GO_ON threads_clone_target
     .cfi_endproc
     .size   clone, . - clone
-    .size   __clone, . - __clone
 
     .section .note.GNU-stack, "", @progbits

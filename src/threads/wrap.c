@@ -16,8 +16,9 @@ USF_EARLY const struct threads_watcher *threads_watcher;
 
 static void child_of_watched(void)
 {
-    if (threads_watcher)
-        threads_watcher->in_child();
+    const struct threads_watcher *w = threads_watcher;
+    if (w)
+        w->in_child();
 }
 
 void threads_watch(const struct threads_watcher *w) { threads_watcher = w; }
@@ -27,8 +28,9 @@ bool threads_watch_forks(void) { return pthread_atfork(NULL, NULL, child_of_watc
 /* Before a call that the gate may not see. */
 static void tell(long nr, long a0, long a1)
 {
-    if (threads_watcher)
-        threads_watcher->call(nr, a0, a1);
+    const struct threads_watcher *w = threads_watcher;
+    if (w)
+        w->call(nr, a0, a1);
     threads_note_call(nr, a0, a1);
 }
 
@@ -183,12 +185,24 @@ THREADS_EXPORT pid_t _Fork(void)
     return REAL(_Fork)();
 }
 
+/* libc's own names, so that nothing has to be looked up in a handler or after vfork. */
+int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
+int __sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+
 /* For syscall.S. */
 void *threads_clone_target(long fn, long stack, long flags)
 {
     (void)fn, (void)stack;
     tell(SYS_clone, flags, 0);
-    return (void *)&REAL(clone);
+    return (void *)&__clone;
+}
+
+/* A handler that wants an alternate stack finds the runtime's, until the runtime hides that. */
+THREADS_EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+    if (act && act->sa_flags & SA_ONSTACK)
+        tell(SYS_rt_sigaction, sig, 0);
+    return __sigaction(sig, act, old);
 }
 
 THREADS_EXPORT int capset(void *header, const void *data)

@@ -392,10 +392,129 @@ static void calls(void)
 static void calls_in_program(void) { calls_once(false), exit(sum != 0); }
 static void calls_on_stack(void) { calls_once(true), exit(sum != 0); }
 
+/* A call on a stack that is not the thread's, which a handler interrupts that has the process join. */
+static int ends[2];
+static volatile bool computes;
+
+static void in_the_way(int sig)
+{
+    (void)sig;
+    int e = errno;
+    if (computes) burn(8 * MS);
+    else sysconf(_SC_NPROCESSORS_ONLN);
+    errno = e;
+}
+
+static void wait_for_data(void)
+{
+    char c;
+    ssize_t n = read(ends[0], &c, 1);
+    printf("read %zd %d\n", n, n < 0 ? errno : 0);
+}
+
+static void interrupted_wait(bool onstack)
+{
+    struct sigaction a = {.sa_handler = in_the_way, .sa_flags = onstack ? SA_ONSTACK : 0};
+    struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+    (void)!pipe(ends);
+    sigaction(SIGALRM, &a, NULL);
+    setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+static void on_other_stack(bool will_compute)
+{
+    static char other[256 << 10] __attribute__((aligned(64)));
+    computes = will_compute;
+    interrupted_wait(false);
+    __asm__ volatile("mov %%rsp, %%rbx\n mov %0, %%rsp\n call *%1\n mov %%rbx, %%rsp"
+                     : : "r"(other + sizeof other), "r"(wait_for_data)
+                     : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+    burn(8 * MS);
+    make_thread();
+}
+
+static void elsewhere_asks(void) { on_other_stack(false); }
+static void elsewhere_computes(void) { on_other_stack(true); }
+static void onstack_asks(void) { interrupted_wait(true), wait_for_data(); }
+
+/* A handler that wants an alternate stack, where there is none, has the room of the thread's own. */
+static void fill(int sig)
+{
+    volatile char room[200 << 10];
+    (void)sig;
+    for (size_t i = 0; i < sizeof room; i += 1024) room[i] = 1;
+}
+
+static void large_handler(void)
+{
+    struct sigaction a = {.sa_handler = fill, .sa_flags = SA_ONSTACK};
+    sigaction(SIGUSR1, &a, NULL);
+    raise(SIGUSR1);
+    puts("ok");
+}
+
+/* Whether it has joined or not, it has no alternate stack. */
+static void alternate_stack(void)
+{
+    stack_t s;
+    dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 3, .rlim_max = 3});
+    burn(8 * MS);
+    __asm__ volatile("syscall" : : "a"(SYS_sigaltstack), "D"(0), "S"(&s) : "rcx", "r11", "memory");
+    printf("%d %zu\n", s.ss_flags, s.ss_size);
+}
+
+/* The thread pointer is the program's own for a while. */
+static void __attribute__((optimize("no-stack-protector"))) own_tls(void)
+{
+    static char other[64 << 10] __attribute__((aligned(64)));
+    unsigned long fs, n = 0;
+    long r;
+    __asm__ volatile("syscall" : "=a"(r) : "a"(SYS_arch_prctl), "D"(0x1003), "S"(&fs) : "rcx", "r11", "memory");
+    __asm__ volatile("syscall" : "=a"(r) : "a"(SYS_arch_prctl), "D"(0x1002), "S"(other + sizeof other / 2) : "rcx", "r11", "memory");
+    for (volatile long i = 0; i < 20000000; i++) { }
+    for (size_t i = 0; i < sizeof other; i++) n += other[i] != 0;
+    __asm__ volatile("syscall" : "=a"(r) : "a"(SYS_arch_prctl), "D"(0x1002), "S"(fs) : "rcx", "r11", "memory");
+    printf("%lu written\n", n);
+}
+
+/* libc's handler of the same signal is in place where setuid needs it. */
+static void *sleeps(void *arg) { pause(); return arg; }
+
+static void setuid_below(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, sleeps, NULL);
+    for (int i = 0; i < 2; i++) {
+        int status = 0;
+        pid_t pid = fork();
+        if (!pid) continue;
+        waitpid(pid, &status, 0);
+        _exit(status ? 1 : 0);
+    }
+    pthread_create(&t, NULL, sleeps, NULL);
+    alarm(10);
+    printf("%d\n", setuid(getuid()));
+    fflush(stdout);
+    _exit(0);
+}
+
+/* Only read, write, exit and the return from a handler are allowed then. */
+static void strict(void)
+{
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    for (volatile long i = 0; i < 20000000; i++) { }
+    (void)!write(1, "done\n", 5);
+    syscall(SYS_exit, 0);
+}
+
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"eintr", eintr}, {"blocked", blocked}, {"handed_on", handed_on}, {"transfers", transfers}, {"urgent", urgent},
     {"own_timers", own_timers}, {"timer_ids", timer_ids}, {"segment", segment},
     {"filtered", filtered}, {"run_on", run_on}, {"no_files", no_files}, {"calls", calls},
+    {"elsewhere_asks", elsewhere_asks}, {"elsewhere_computes", elsewhere_computes}, {"onstack_asks", onstack_asks},
+    {"large_handler", large_handler}, {"alternate_stack", alternate_stack}, {"own_tls", own_tls}, {"setuid_below", setuid_below},
+    {"strict", strict},
     {"calls_once", calls_in_program}, {"calls_on_stack", calls_on_stack},
 };
 

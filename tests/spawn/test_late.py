@@ -199,6 +199,30 @@ class Unseen(Case):
     def test_in_the_middle_of_calls(self):
         self.assertEqual(self.check("calls"), "")
 
+    def test_handlers_on_other_stacks(self):
+        for name in "elsewhere_asks", "elsewhere_computes", "onstack_asks":
+            self.assertEqual(self.check(name), "read -1 4", name)
+        coroutine = os.path.join(os.environ["SPAWN_BIN"], "spawn-coroutine")
+        bare = self.result(coroutine)
+        self.assertEqual(self.result(*self.run_of(), "sh", "-c", '"$0"; :', coroutine), bare)
+
+    def test_stacks(self):
+        self.assertEqual(self.check("large_handler"), "ok")
+        self.assertEqual(self.check("alternate_stack"), "2 0")
+
+    def test_own_thread_pointer(self):
+        self.assertEqual(self.check("own_tls"), "0 written")
+
+    def test_setuid_of_threads(self):
+        self.assertEqual(self.check("setuid_below"), "0")
+
+    def test_strict_filter(self):
+        self.assertEqual(self.check("strict"), "done")
+        self.assertEqual(self.result(*self.run_of(), LATE, "strict"), "done")
+
+    def test_fork_of_a_first_program_with_threads(self):
+        self.assertEqual(self.result(*self.run_of(), LATE, "setuid_below"), "0")
+
     def test_memory(self):
         self.check("segment")
 

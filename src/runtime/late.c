@@ -31,7 +31,7 @@
 #include "threads/threads.h"
 #include "usf/usf.h"
 
-#define BUSY_NS     3000000
+#define BUSY_NS     10000000    /* to join costs about a twentieth of that */
 #define AGAIN_NS    1000000     /* the signal has come while the process could not join */
 
 #define CLOCK_OF_PROCESS 2      /* CLOCK_PROCESS_CPUTIME_ID */

@@ -31,6 +31,7 @@
 #include "usf/usf.h"
 
 #define MS 1000000ll
+#define BUSY (15 * MS)         /* of CPU time: more than a process can stand by */
 
 /* Of the process, by a call that the gate leaves alone. */
 static int64_t cpu(void)
@@ -139,8 +140,8 @@ static void eintr_once(void)
     (void)!pipe(ends);
     p.fd = ends[0];
     epoll_ctl(ep, EPOLL_CTL_ADD, ends[0], &e);
-    burn(2500000 - cpu());
-    for (int i = 0; cpu() < 6 * MS; i++) {
+    burn(BUSY - 7 * MS - cpu());
+    for (int i = 0; cpu() < BUSY; i++) {
         struct timespec short_time = {.tv_nsec = 1000};
         struct timeval tv = {.tv_usec = 1};
         fd_set set;
@@ -159,7 +160,7 @@ static void eintr_once(void)
 static void eintr(void)
 {
     unsigned bad = 0;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 20; i++) {
         int status = 0;
         pid_t pid = fork();
         if (!pid) eintr_once();
@@ -300,13 +301,13 @@ static void filtered(void)
     struct sock_fprog all = {.len = sizeof f / sizeof *f, .filter = f};
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all)) perror("seccomp");
-    burn(10 * MS);
+    burn(BUSY);
     execl("/proc/self/exe", "late", "run_on", NULL);
 }
 
 static void run_on(void)
 {
-    burn(10 * MS);
+    burn(BUSY);
     puts("runs");
 }
 
@@ -319,7 +320,7 @@ static void no_files(void)
     dup2(fd, 2);
     close(fd);
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 3, .rlim_max = 3});
-    burn(10 * MS);
+    burn(BUSY);
     make_thread();
     printf("%lld\n", (long long)lseek(2, 0, SEEK_END));
 }
@@ -367,15 +368,15 @@ static void calls_once(bool nested)
     umask(022);
     sigaction(SIGALRM, &a, NULL);
     setitimer(ITIMER_REAL, &every, NULL);
-    make_calls(6 * MS);
+    make_calls(BUSY);
     setitimer(ITIMER_REAL, &never, NULL);
     make_thread();
-    make_calls(7 * MS);
+    make_calls(BUSY + MS);
 }
 
 static void calls(void)
 {
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 60; i++) {
         int status = 0;
         char *argv[] = {"late", i % 2 ? "calls_once" : "calls_on_stack", NULL};
         pid_t pid = fork();
@@ -400,7 +401,7 @@ static void in_the_way(int sig)
 {
     (void)sig;
     int e = errno;
-    if (computes) burn(8 * MS);
+    if (computes) burn(BUSY);
     else sysconf(_SC_NPROCESSORS_ONLN);
     errno = e;
 }
@@ -429,7 +430,7 @@ static void on_other_stack(bool will_compute)
     __asm__ volatile("mov %%rsp, %%rbx\n mov %0, %%rsp\n call *%1\n mov %%rbx, %%rsp"
                      : : "r"(other + sizeof other), "r"(wait_for_data)
                      : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
-    burn(8 * MS);
+    burn(BUSY);
     make_thread();
 }
 
@@ -459,7 +460,7 @@ static void alternate_stack(void)
     stack_t s;
     dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 3, .rlim_max = 3});
-    burn(8 * MS);
+    burn(BUSY);
     __asm__ volatile("syscall" : : "a"(SYS_sigaltstack), "D"(0), "S"(&s) : "rcx", "r11", "memory");
     printf("%d %zu\n", s.ss_flags, s.ss_size);
 }

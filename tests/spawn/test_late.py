@@ -10,7 +10,7 @@ import instance
 
 USF = os.environ["SPAWN_USF"]
 LATE = os.path.join(os.environ["SPAWN_BIN"], "spawn-late")
-LITTLE = 2500000                # ns of CPU time: it need not have joined for that
+LITTLE = 8000000                # ns of CPU time: it need not have joined for that
 TRIES = 50
 
 

@@ -151,7 +151,10 @@ static void before_call(long nr, long a0, long a1)
     case __NR_clone:
         if (!(a0 & CLONE_VFORK)) rt_late_join();
         return;
-    case __NR_rt_sigaction: case __NR_clone3: case __NR_fork: case __NR_unshare: case __NR_setns: case __NR_sigaltstack: case __NR_setpriority:
+    case __NR_rt_sigaction:     /* with SA_ONSTACK: bare, a thread whose stack is full and that has no other cannot handle that */
+        if ((a0 == SIGSEGV || a0 == SIGBUS) && !rt_self.user_stack.ss_size) rt_late_join();
+        return;
+    case __NR_clone3: case __NR_fork: case __NR_unshare: case __NR_setns: case __NR_sigaltstack: case __NR_setpriority:
     case __NR_sched_getaffinity: case __NR_sched_setaffinity: case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_sched_setattr:
         rt_late_join();
         return;
@@ -175,6 +178,14 @@ static void in_child(void)
     rt_late_after_fork();
 }
 
+/* 1: the gate sees it, or the kernel is to do it. */
+static long set_stack(const stack_t *want, stack_t *old)
+{
+    if (!rt.late || !late.plain || os_getpid() != rt.pid) return 1;
+    if (want && (!os_can_read(want) || !os_can_read(&want->ss_size))) return 1;
+    return rt_stack_call_late(want, old);
+}
+
 static uintptr_t thread_pointer(void)
 {
     uintptr_t tls;
@@ -184,7 +195,7 @@ static uintptr_t thread_pointer(void)
 
 static bool stand_by(bool plain)
 {
-    static const struct threads_watcher watcher = {.thread = rt_late_join, .call = before_call, .in_child = in_child};
+    static const struct threads_watcher watcher = {.thread = rt_late_join, .call = before_call, .stack = set_stack, .in_child = in_child};
     late.plain = plain;
     late.tls = thread_pointer();
     see_stderr(&late.dev, &late.ino);
@@ -213,11 +224,9 @@ bool rt_late_begin(char **envp)
     rt_self.tid = rt.pid;
     rt.sched.proc = USF_NONE;
     late.stack_end = (uintptr_t)envp;
-    rt_stack_take(&rt_self);        /* or the signal could come on a coroutine's */
-    if (!rt_self.stack || is_blocked() || !threads_watch_forks()) return false;
-    rt_stack_arm(&rt_self, true);
+    if (is_blocked() || !threads_watch_forks() || !rt_stack_take_all(&rt_self)) return false;       /* or it could come on a coroutine's stack */
     if (stand_by(true)) return true;
-    rt_stack_arm(&rt_self, false);
+    rt_stack_settle(&rt_self);
     return false;
 }
 
@@ -242,10 +251,17 @@ static bool end_standing(void)
     return true;
 }
 
+/* What is not patched shows it. */
+static void give_stack(void)
+{
+    rt_stack_give(&rt_self);
+    rt_stack_settle(&rt_self);
+}
+
 bool rt_late_cancel(void)
 {
     if (!end_standing()) return false;
-    if (late.plain) rt_stack_give(&rt_self);        /* what is not patched shows it */
+    if (late.plain) give_stack();
     return true;
 }
 
@@ -271,8 +287,6 @@ struct search {
     bool lost;                  /* there may be some on a stack that is not known */
 };
 
-static void search_from(struct search *s, uintptr_t sp);
-
 static bool is_frame(const struct search *s, const struct frame *f)
 {
     for (unsigned i = 0; i < s->nr; i++)
@@ -287,15 +301,12 @@ static void search(struct search *s, uintptr_t from, uintptr_t to)
         if (!is_frame(s, f)) continue;
         greg_t *regs = f->context.uc_mcontext.gregs, pc = (greg_t)moved((uintptr_t)regs[REG_RIP]);
         if (s->fix && pc != regs[REG_RIP]) regs[REG_RIP] = pc;
-        if (to != late.stack_end) search_from(s, (uintptr_t)regs[REG_RSP]);     /* that was the alternate stack */
     }
 }
 
 static void search_from(struct search *s, uintptr_t sp)
 {
-    uintptr_t end = rt_stack_end(&rt_self, sp);
-    if (!end && sp < late.stack_end && late.stack_end - sp < STACK_MAX && os_can_read((const void *)sp)) end = late.stack_end;
-    if (end) search(s, sp, end);
+    if (sp < late.stack_end && late.stack_end - sp < STACK_MAX && os_can_read((const void *)sp)) search(s, sp, late.stack_end);
     else s->lost = true;
 }
 
@@ -341,8 +352,8 @@ static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp, ucontext_
     s.fix = joining.patched;
     if (late.plain && s.fix && s.nr) search_from(&s, sp);
     if (late.plain && !s.fix) rt_stack_give(t);
-    stack_t stack = rt_stack_arm(t, false);
-    if (uc) uc->uc_stack = stack;
+    stack_t stack = rt_stack_settle(t);
+    if (uc) uc->uc_stack = stack;       /* the return from the signal sets it */
     sched_crit_leave(&rt.sched, &t->self);
     return true;
 }

@@ -151,10 +151,7 @@ static void before_call(long nr, long a0, long a1)
     case __NR_clone:
         if (!(a0 & CLONE_VFORK)) rt_late_join();
         return;
-    case __NR_rt_sigaction:     /* with SA_ONSTACK: bare, a thread whose stack is full and that has no other cannot handle that */
-        if ((a0 == SIGSEGV || a0 == SIGBUS) && !rt_self.user_stack.ss_size) rt_late_join();
-        return;
-    case __NR_clone3: case __NR_fork: case __NR_unshare: case __NR_setns: case __NR_sigaltstack: case __NR_setpriority:
+    case __NR_rt_sigaction: case __NR_clone3: case __NR_fork: case __NR_unshare: case __NR_setns: case __NR_sigaltstack: case __NR_setpriority:
     case __NR_sched_getaffinity: case __NR_sched_setaffinity: case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_sched_setattr:
         rt_late_join();
         return;
@@ -178,14 +175,6 @@ static void in_child(void)
     rt_late_after_fork();
 }
 
-/* 1: the gate sees it, or the kernel is to do it. */
-static long set_stack(const stack_t *want, stack_t *old)
-{
-    if (!rt.late || !late.plain || os_getpid() != rt.pid) return 1;
-    if (want && (!os_can_read(want) || !os_can_read(&want->ss_size))) return 1;
-    return rt_stack_call_late(want, old);
-}
-
 static uintptr_t thread_pointer(void)
 {
     uintptr_t tls;
@@ -195,7 +184,7 @@ static uintptr_t thread_pointer(void)
 
 static bool stand_by(bool plain)
 {
-    static const struct threads_watcher watcher = {.thread = rt_late_join, .call = before_call, .stack = set_stack, .in_child = in_child};
+    static const struct threads_watcher watcher = {.thread = rt_late_join, .call = before_call, .in_child = in_child};
     late.plain = plain;
     late.tls = thread_pointer();
     see_stderr(&late.dev, &late.ino);
@@ -224,10 +213,8 @@ bool rt_late_begin(char **envp)
     rt_self.tid = rt.pid;
     rt.sched.proc = USF_NONE;
     late.stack_end = (uintptr_t)envp;
-    if (is_blocked() || !threads_watch_forks() || !rt_stack_take_all(&rt_self)) return false;       /* or it could come on a coroutine's stack */
-    if (stand_by(true)) return true;
-    rt_stack_settle(&rt_self);
-    return false;
+    rt_stack_take(&rt_self);        /* or the signal could come on a coroutine's */
+    return rt_self.stack && !is_blocked() && threads_watch_forks() && stand_by(true);
 }
 
 bool rt_late_begin_in_child(void)
@@ -251,17 +238,30 @@ static bool end_standing(void)
     return true;
 }
 
-/* What is not patched shows it. */
-static void give_stack(void)
+/* What is not patched shows the runtime's alternate stack.  A handler that is on it cannot give it back: that waits until the program
+ * asks for such a stack. */
+static void at_call(long nr, long a0, long a1)
 {
+    (void)a0, (void)a1;
+    if ((nr != __NR_sigaltstack && nr != __NR_rt_sigaction) || os_getpid() != rt.pid) return;
+    threads_watch(0);
     rt_stack_give(&rt_self);
-    rt_stack_settle(&rt_self);
+}
+
+static void at_thread(void) {}
+static void at_fork(void) { rt.pid = os_getpid(); }
+
+static void give_stack(bool in_handler)
+{
+    static const struct threads_watcher watcher = {.thread = at_thread, .call = at_call, .in_child = at_fork};
+    if (in_handler) threads_watch(&watcher);
+    else rt_stack_give(&rt_self);
 }
 
 bool rt_late_cancel(void)
 {
     if (!end_standing()) return false;
-    if (late.plain) give_stack();
+    if (late.plain) give_stack(false);
     return true;
 }
 
@@ -287,6 +287,8 @@ struct search {
     bool lost;                  /* there may be some on a stack that is not known */
 };
 
+static void search_from(struct search *s, uintptr_t sp);
+
 static bool is_frame(const struct search *s, const struct frame *f)
 {
     for (unsigned i = 0; i < s->nr; i++)
@@ -301,12 +303,15 @@ static void search(struct search *s, uintptr_t from, uintptr_t to)
         if (!is_frame(s, f)) continue;
         greg_t *regs = f->context.uc_mcontext.gregs, pc = (greg_t)moved((uintptr_t)regs[REG_RIP]);
         if (s->fix && pc != regs[REG_RIP]) regs[REG_RIP] = pc;
+        if (to != late.stack_end) search_from(s, (uintptr_t)regs[REG_RSP]);     /* that was the alternate stack */
     }
 }
 
 static void search_from(struct search *s, uintptr_t sp)
 {
-    if (sp < late.stack_end && late.stack_end - sp < STACK_MAX && os_can_read((const void *)sp)) search(s, sp, late.stack_end);
+    uintptr_t end = rt_stack_end(&rt_self, sp);
+    if (!end && sp < late.stack_end && late.stack_end - sp < STACK_MAX && os_can_read((const void *)sp)) end = late.stack_end;
+    if (end) search(s, sp, end);
     else s->lost = true;
 }
 
@@ -335,9 +340,9 @@ static void join(void)
     rt_self.self.joining = 0;
 }
 
-/* The program goes on at sp.  uc: in a signal.  On the runtime's own stack: the program's may be too small for all that.  False: not
+/* The program goes on at sp.  On the runtime's own stack: the program's may be too small for all that.  False: not
  * now. */
-static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp, ucontext_t *uc)
+static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp, bool in_signal)
 {
     struct search s = {.fix = false};
     if (late.plain && (s.nr = rt_signals_restorers(s.restorer))) search_from(&s, sp);
@@ -351,9 +356,7 @@ static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp, ucontext_
     if (ends && !why) rt_stack_call(t, join);
     s.fix = joining.patched;
     if (late.plain && s.fix && s.nr) search_from(&s, sp);
-    if (late.plain && !s.fix) rt_stack_give(t);
-    stack_t stack = rt_stack_settle(t);
-    if (uc) uc->uc_stack = stack;       /* the return from the signal sets it */
+    if (late.plain && !s.fix) give_stack(in_signal);
     sched_crit_leave(&rt.sched, &t->self);
     return true;
 }
@@ -364,7 +367,7 @@ void rt_late_join(void)
     if (USF_LIKELY(!rt.late) || rt_vforked() || t->self.crit || os_getpid() != rt.pid) return;
     if (late.plain && !gate_loader_is_idle()) return;      /* an allocator asks for CPU counts while objects are loaded */
     uint64_t mask = rt_block_signals(~RT_SYNCHRONOUS);
-    join_at(t, mask, (uintptr_t)__builtin_frame_address(0), 0);
+    join_at(t, mask, (uintptr_t)__builtin_frame_address(0), false);
     usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 }
 
@@ -383,7 +386,7 @@ static void on_time(int sig, siginfo_t *info, void *context)
     struct rt_thread *t = &rt_self;
     ucontext_t *uc = context;
     greg_t *regs = uc->uc_mcontext.gregs;
-    if (!may_join_here(t, (uintptr_t)regs[REG_RIP]) || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, (uintptr_t)regs[REG_RSP], uc))
+    if (!may_join_here(t, (uintptr_t)regs[REG_RIP]) || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, (uintptr_t)regs[REG_RSP], true))
         set_timer(AGAIN_NS);
     else if (late.plain) regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);
 }

@@ -299,14 +299,9 @@ bool rt_copy_words(void *to, const void *from, unsigned bytes);     /* from the 
 void rt_install_stack(void);
 void rt_stack_take(struct rt_thread *t);
 void rt_stack_give(struct rt_thread *t);
-/* Of a process that stands by: room for the program's handlers that ask for an alternate stack, as large as a thread's.  It is out of use
- * while a handler runs on it, which can then change that.  False: it cannot be had. */
-bool rt_stack_take_all(struct rt_thread *t);
-bool rt_stack_is_in_all(uintptr_t at);
-long rt_stack_call_late(const stack_t *want, stack_t *old);     /* the program's sigaltstack(); 0 or -errno */
-stack_t rt_stack_settle(const struct rt_thread *t);     /* in the kernel: the thread's own, or if it has none the program's */
 void rt_stacks_after_fork(const struct rt_thread *t);
 void rt_stack_call(struct rt_thread *t, void (*fn)(void));     /* on that stack, if the thread has one */
+uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at);    /* its end, if `at` is in it; else 0 */
 /* Move the signal frame to the handler's stack and restart the entry there.  Return if the frame is already in place. */
 void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc);
 void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const siginfo_t *info, const ucontext_t *uc);

@@ -28,6 +28,8 @@ static struct {
 static bool is_own(const struct rt_thread *t, uintptr_t at)
 { return t->stack && at - (uintptr_t)t->stack < STACK_SIZE; }
 
+uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at) { return is_own(t, at) ? (uintptr_t)t->stack + STACK_SIZE : 0; }
+
 static bool map_chunk(unsigned c)
 {
     void *p = os_map(CHUNK * STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -83,31 +85,6 @@ void rt_stack_take(struct rt_thread *t)
     if (t->stack && !(was.ss_flags & SS_DISABLE)) t->user_stack = was;
 }
 
-static stack_t user_stack(const struct rt_thread *t)
-{ return t->user_stack.ss_size ? t->user_stack : (stack_t){.ss_flags = SS_DISABLE}; }
-
-/* The top one is the thread's own later. */
-bool rt_stack_take_all(struct rt_thread *t)
-{
-    stack_t was, all = {.ss_size = CHUNK * STACK_SIZE, .ss_flags = (int)AUTODISARM};
-    if (t->stack || (!chunk[0].base && !map_chunk(0))) return false;
-    all.ss_sp = chunk[0].base;
-    if (usf_syscall(__NR_sigaltstack, &all, &was)) return false;
-    chunk[0].used = 1ull << (CHUNK - 1);
-    t->stack = chunk[0].base + (CHUNK - 1) * STACK_SIZE;
-    if (!(was.ss_flags & SS_DISABLE)) t->user_stack = was;
-    return true;
-}
-
-bool rt_stack_is_in_all(uintptr_t at) { return chunk[0].base && at - (uintptr_t)chunk[0].base < CHUNK * STACK_SIZE; }
-
-stack_t rt_stack_settle(const struct rt_thread *t)
-{
-    stack_t s = t->stack ? (stack_t){.ss_sp = t->stack, .ss_size = STACK_SIZE} : user_stack(t);
-    usf_syscall(__NR_sigaltstack, &s, 0);
-    return s;
-}
-
 /* At the thread's end, with signals blocked: it needs no alternate stack any more, its program's neither. */
 void rt_stack_give(struct rt_thread *t)
 {
@@ -147,6 +124,9 @@ static bool user_has(const struct rt_thread *t, uintptr_t sp)
     return !((uint32_t)u->ss_flags & AUTODISARM) && sp - (uintptr_t)u->ss_sp - 1 < u->ss_size;
 }
 
+static stack_t user_stack(const struct rt_thread *t)
+{ return t->user_stack.ss_size ? t->user_stack : (stack_t){.ss_flags = SS_DISABLE}; }
+
 /* As the kernel does it. */
 static long set_user(struct rt_thread *t, const stack_t *want, uintptr_t sp)
 {
@@ -171,15 +151,6 @@ static long call_sigaltstack(struct gate_frame *f)
     if (r == 0 && f->rsi) r = usf_syscall(__NR_sigaltstack, 0, f->rsi);     /* the kernel knows whether it can be written */
     if (r == 0 && f->rsi) __builtin_memcpy((void *)f->rsi, &now, sizeof now);
     return r;
-}
-
-long rt_stack_call_late(const stack_t *want, stack_t *old)
-{
-    const stack_t *user = &rt_self.user_stack;
-    uint64_t sp = (uint64_t)__builtin_frame_address(0);
-    if (rt_stack_is_in_all(sp) && user->ss_size) sp = (uint64_t)user->ss_sp + user->ss_size;     /* it would be there */
-    struct gate_frame f = {.rdi = (uint64_t)want, .rsi = (uint64_t)old, .rsp = sp};
-    return call_sigaltstack(&f);
 }
 
 bool rt_stack_hide(struct rt_thread *t, ucontext_t *uc)

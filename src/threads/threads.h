@@ -13,7 +13,6 @@
 #ifndef USF_THREADS_H
 #define USF_THREADS_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,7 +28,6 @@ extern void (*threads_is_fresh)(void);
 struct threads_watcher {
     void (*thread)(void);                       /* pthread_create or thrd_create, at which the calling thread may wait */
     void (*call)(long nr, long a0, long a1);    /* ... what it calls by a function that this room interposes */
-    long (*stack)(const stack_t *want, stack_t *old);       /* sigaltstack(): 0 or -errno; 1: not done */
     void (*in_child)(void);                     /* after fork, in the child */
 };
 /* Null: nobody watches any more.  Async-signal-safe. */

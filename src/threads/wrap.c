@@ -4,7 +4,6 @@
 #include "threads/record.h"
 #include "threads/threads.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/sysinfo.h>
@@ -108,14 +107,8 @@ THREADS_EXPORT int nice(int by)
 
 THREADS_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 {
-    const struct threads_watcher *w = threads_watcher;
-    threads_note_call(SYS_sigaltstack, (long)stack, 0);
-    long r = w ? w->stack(stack, old) : 1;
-    if (r > 0)
-        return REAL(sigaltstack)(stack, old);
-    if (r < 0)
-        errno = (int)-r;
-    return r < 0 ? -1 : 0;
+    tell(SYS_sigaltstack, (long)stack, 0);
+    return REAL(sigaltstack)(stack, old);
 }
 
 THREADS_EXPORT pid_t gettid(void)

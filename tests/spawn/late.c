@@ -31,7 +31,7 @@
 #include "usf/usf.h"
 
 #define MS 1000000ll
-#define BUSY (15 * MS)         /* of CPU time: more than a process can stand by */
+#define BUSY (30 * MS)         /* of CPU time: more than a process can stand by */
 
 /* Of the process, by a call that the gate leaves alone. */
 static int64_t cpu(void)
@@ -78,16 +78,6 @@ static void make_clone(void)
     waitpid(clone(shares, stack + sizeof stack, CLONE_VM | SIGCHLD, NULL), NULL, 0);
 }
 
-/* As grep does it. */
-static char alternate[64 << 10];
-
-static void handle_overflow(void)
-{
-    struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
-    sigaltstack(&(stack_t){.ss_sp = alternate, .ss_size = sizeof alternate}, NULL);
-    sigaction(SIGSEGV, &a, NULL);
-}
-
 static void command(const char *what)
 {
     cpu_set_t set;
@@ -98,7 +88,6 @@ static void command(const char *what)
     else if (!strcmp(what, "where")) sched_getaffinity(0, sizeof set, &set);
     else if (!strcmp(what, "affinity")) sched_getaffinity(0, sizeof set, &set), sched_setaffinity(0, sizeof set, &set);
     else if (!strcmp(what, "stack")) sigaltstack(NULL, &stack);
-    else if (!strcmp(what, "overflow")) handle_overflow();
     else if (!strcmp(what, "share")) make_clone();
     else if (!strcmp(what, "namespace")) unshare(0);
     else if (!strcmp(what, "asks")) prctl(USF_PRCTL, USF_PRCTL_ASK, 0, 0, 0);
@@ -465,38 +454,6 @@ static void large_handler(void)
     puts("ok");
 }
 
-/* It sees its alternate stack as it has set it, before and after it joins; its handlers are on it once it has joined. */
-static volatile bool is_on;
-static void look_where(int sig)
-{
-    char here;
-    (void)sig;
-    is_on = &here >= alternate && &here < alternate + sizeof alternate;
-}
-
-static void show_stack(void)
-{
-    stack_t s, old;
-    int r = sigaltstack(NULL, &s), e = sigaltstack((stack_t *)1, NULL), low = sigaltstack(&(stack_t){.ss_sp = alternate, .ss_size = 100}, &old);
-    printf("%d %d %d %d %zu\n", r, e, low, s.ss_flags, s.ss_size);
-}
-
-static void own_stack(void)
-{
-    struct sigaction a = {.sa_handler = look_where, .sa_flags = SA_ONSTACK};
-    show_stack();
-    handle_overflow();
-    sigaction(SIGUSR1, &a, NULL);
-    show_stack();
-    raise(SIGUSR1);
-    burn(BUSY);
-    show_stack();
-    raise(SIGUSR1);
-    printf("%d\n", is_on);
-    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
-    show_stack();
-}
-
 /* Whether it has joined or not, it has no alternate stack. */
 static void alternate_stack(void)
 {
@@ -504,7 +461,7 @@ static void alternate_stack(void)
     dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 3, .rlim_max = 3});
     burn(BUSY);
-    __asm__ volatile("syscall" : : "a"(SYS_sigaltstack), "D"(0), "S"(&s) : "rcx", "r11", "memory");
+    sigaltstack(NULL, &s);
     printf("%d %zu\n", s.ss_flags, s.ss_size);
 }
 
@@ -557,7 +514,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     {"own_timers", own_timers}, {"timer_ids", timer_ids}, {"segment", segment},
     {"filtered", filtered}, {"run_on", run_on}, {"no_files", no_files}, {"calls", calls},
     {"elsewhere_asks", elsewhere_asks}, {"elsewhere_computes", elsewhere_computes}, {"onstack_asks", onstack_asks},
-    {"large_handler", large_handler}, {"alternate_stack", alternate_stack}, {"own_tls", own_tls}, {"own_stack", own_stack}, {"setuid_below", setuid_below},
+    {"large_handler", large_handler}, {"alternate_stack", alternate_stack}, {"own_tls", own_tls}, {"setuid_below", setuid_below},
     {"strict", strict},
     {"calls_once", calls_in_program}, {"calls_on_stack", calls_on_stack},
 };

@@ -210,7 +210,7 @@ class Survey:
                     runs[under].append(self.run_once(p, inputs, under, p.timeout + 10 * longest))
                     longest = max([longest] + [r["wall"] for r in runs[False]])
                     if runs[False] and runs[False][-1]["status"] == "timeout":
-                        return record | {"result": "fails bare", "note": f"not over in {p.timeout} s"}
+                        return record | {"result": "fails bare", "note": f"timeout: not over in {p.timeout} s"}
         finally:
             shutil.rmtree(inputs, ignore_errors=True)
         return record | self.judge(p, runs[False], runs[True])

@@ -376,7 +376,7 @@ static void calls_once(bool nested)
 
 static void calls(void)
 {
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 40; i++) {
         int status = 0;
         char *argv[] = {"late", i % 2 ? "calls_once" : "calls_on_stack", NULL};
         pid_t pid = fork();

@@ -1,5 +1,6 @@
 # tests/spawn/test_late.py - children of a program under usf take part late.  SPDX-License-Identifier: Apache-2.0
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,13 @@ USF = os.environ["SPAWN_USF"]
 LATE = os.path.join(os.environ["SPAWN_BIN"], "spawn-late")
 LITTLE = 8000000                # ns of CPU time: it need not have joined for that
 TRIES = 50
+
+
+def can_stand_by():
+    """Not under a filter of system calls, as containers have it, and not on old kernels."""
+    with open("/proc/self/status") as f:
+        filtered = any(line.startswith("Seccomp:") and line.split()[1] != "0" for line in f)
+    return not filtered and tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) >= (5, 11)
 
 
 class Case(instance.Programs):
@@ -34,6 +42,8 @@ class Case(instance.Programs):
 
     def standing_by(self, *command, options=()):
         """One that has had so little CPU time that nothing but a command can have made it join."""
+        if not can_stand_by():
+            self.skipTest("processes take part at their start here")
         for _ in range(TRIES):
             p, pid, cpu = self.speak(command, options)
             if cpu < LITTLE:

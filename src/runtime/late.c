@@ -37,6 +37,7 @@
 #define CLOCK_OF_PROCESS 2      /* CLOCK_PROCESS_CPUTIME_ID */
 #define PR_TIMER_IDS     77     /* PR_TIMER_CREATE_RESTORE_IDS, Linux 6.15: timer_create makes the timer with this id */
 #define TIMER_ID         INT32_MAX      /* the one before 0, which the next timer gets */
+#define MAGIC            0x757366006c617465ull      /* the value of its signal */
 
 USF_EARLY static struct {
     int32_t timer;
@@ -53,7 +54,7 @@ USF_EARLY static struct {
 /* The program's own timers get the ids that they have bare, where the kernel lets us choose ours. */
 static bool create_timer(void)
 {
-    struct { uint64_t value; int32_t signo, notify; uint64_t pad[6]; } event = {.value = RT_LATE_MAGIC, .signo = RT_SETXID_SIGNAL};
+    struct { uint64_t value; int32_t signo, notify; uint64_t pad[6]; } event = {.value = MAGIC, .signo = RT_SETXID_SIGNAL};
     bool may_choose = usf_syscall(__NR_prctl, PR_TIMER_IDS, 1, 0, 0, 0) == 0;
     late.timer = TIMER_ID;
     long r = usf_syscall(__NR_timer_create, CLOCK_OF_PROCESS, &event, &late.timer);
@@ -194,7 +195,7 @@ static bool stand_by(bool plain)
     return true;
 }
 
-/* Its stacks may hold handlers that it has left (fix_frames). */
+/* Its stacks may hold handlers that it has left, where search() does not find them. */
 static bool has_coroutines(void)
 {
     static const char *const names[] = {"swapcontext", "setcontext", "makecontext"};
@@ -202,14 +203,16 @@ static bool has_coroutines(void)
 }
 
 /* A filter of system calls that the process has inherited may kill it for those of the timer. */
+static bool may_stand_by(void)
+{ return rt.settings.attach_late && is_below() && kernel_suits() && usf_syscall(__NR_prctl, PR_GET_SECCOMP) == 0; }
+
 bool rt_late_begin(char **envp)
 {
     const struct usf_settings *o = &rt.settings;
     rt.pid = os_getpid();
     rt.user = os_geteuid();
     /* Loading a policy's object needs the dynamic linker, which only the start can use. */
-    if (!o->attach_late || !is_below() || o->policy.path[0] || (o->has_owner && o->owner != rt.user)) return false;
-    if (!kernel_suits() || usf_syscall(__NR_prctl, PR_GET_SECCOMP) != 0 || has_coroutines()) return false;
+    if (o->policy.path[0] || (o->has_owner && o->owner != rt.user) || !may_stand_by() || has_coroutines()) return false;
     rt_self.tid = rt.pid;
     rt.sched.proc = USF_NONE;
     late.stack_end = (uintptr_t)envp;
@@ -220,8 +223,7 @@ bool rt_late_begin(char **envp)
 bool rt_late_begin_in_child(void)
 {
     /* Code of ours that a handler has interrupted goes on with its thread's record. */
-    if (!rt.settings.attach_late || !is_below() || rt.sched.kernel || rt_self.over_gate || !rt_self.stack) return false;
-    if (!kernel_suits() || usf_syscall(__NR_prctl, PR_GET_SECCOMP) != 0 || !stand_by(false)) return false;
+    if (rt.sched.kernel || rt_self.over_gate || !rt_self.stack || !may_stand_by() || !stand_by(false)) return false;
     rt.on = false;
     atomic_store(&rt.sched.leaving, SCHED_LEFT);
     rt_unpin();
@@ -340,11 +342,12 @@ static void join(void)
     rt_self.self.joining = 0;
 }
 
-/* The program goes on at sp.  On the runtime's own stack: the program's may be too small for all that.  False: not
- * now. */
+/* The program goes on at sp.  On the runtime's own stack: the program's may be too small for all that.  False: not now, since the list of
+ * objects is changing (an allocator may ask for CPU counts then), or a handler may be under way on a stack that is not known. */
 static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp, bool in_signal)
 {
     struct search s = {.fix = false};
+    if (late.plain && !gate_loader_is_idle()) return false;
     if (late.plain && (s.nr = rt_signals_restorers(s.restorer))) search_from(&s, sp);
     if (s.lost) return false;
     sched_crit_enter(&t->self);
@@ -365,7 +368,6 @@ void rt_late_join(void)
 {
     struct rt_thread *t = &rt_self;
     if (USF_LIKELY(!rt.late) || rt_vforked() || t->self.crit || os_getpid() != rt.pid) return;
-    if (late.plain && !gate_loader_is_idle()) return;      /* an allocator asks for CPU counts while objects are loaded */
     uint64_t mask = rt_block_signals(~RT_SYNCHRONOUS);
     join_at(t, mask, (uintptr_t)__builtin_frame_address(0), false);
     usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
@@ -373,7 +375,7 @@ void rt_late_join(void)
 
 static bool may_join_here(const struct rt_thread *t, uintptr_t pc)
 {
-    return !t->self.crit && !usf_gate_vforked && !gate_contains_pc(pc) && (!late.plain || gate_loader_is_idle());
+    return !t->self.crit && !usf_gate_vforked && !gate_contains_pc(pc);
 }
 
 /* The timer's signal.  A program that has set a thread pointer of its own has no thread storage of ours. */
@@ -382,7 +384,7 @@ static void on_time(int sig, siginfo_t *info, void *context)
     uintptr_t tls = 0;
     usf_syscall(__NR_arch_prctl, ARCH_GET_FS, &tls);
     if (sig != RT_SETXID_SIGNAL || tls != late.tls || !rt.late || os_getpid() != rt.pid) return;
-    if (info->si_code != SI_TIMER || (uint64_t)info->si_value.sival_ptr != RT_LATE_MAGIC) return;
+    if (info->si_code != SI_TIMER || (uint64_t)info->si_value.sival_ptr != MAGIC) return;
     struct rt_thread *t = &rt_self;
     ucontext_t *uc = context;
     greg_t *regs = uc->uc_mcontext.gregs;

@@ -270,7 +270,6 @@ bool rt_desert_condemned(void);             /* ... if the instance is (shm_conde
 #define RT_SIGNAL      SIGURG               /* ignored by default: harmless to a process that has just exec'd */
 #define RT_NUDGE_MAGIC 0x75736600u          /* value: low half MAGIC ^ task (monitor), or RT_STOP_MAGIC */
 #define RT_STOP_MAGIC  0x75736673746f7000ull
-#define RT_LATE_MAGIC  0x757366006c617465ull    /* the value of a timer's signal (late.c) */
 #define RT_SETXID_SIGNAL 33     /* libc's, for setuid, which waits until all threads have taken it; of a process that stands by: late.c */
 #define RT_SYNCHRONOUS ((1ull << (SIGSEGV - 1)) | (1ull << (SIGBUS - 1)) | (1ull << (SIGFPE - 1)) | (1ull << (SIGILL - 1)) | (1ull << (SIGTRAP - 1)))
 #define RT_CONTEXT_SIZE 304u    /* of the kernel's struct ucontext in a signal's frame */

@@ -32,13 +32,13 @@
 
 static struct {
     _Atomic uint32_t lock;
-    struct rt_action act[NSIGNALS];      /* as the program set them */
+    struct rt_action act[NSIGNALS];             /* as the program set them */
     bool known[NSIGNALS];
     bool seen[NSIGNALS];                        /* its handler is in code whose system calls the gate sees */
     bool ready;
     _Atomic uint64_t handled;                   /* those that have a handler */
     _Atomic int changing;                       /* the signal whose action is being changed, ... */
-    struct rt_action before;             /* ... and what it was, for a child of a fork in the middle of that */
+    struct rt_action before;                    /* ... and what it was, for a child of a fork in the middle of that */
 } table;
 
 /* Unwinders know the frame of a signal by these very bytes, and look at the one before them; gdb knows it by the name. */
@@ -58,6 +58,14 @@ static bool is_ours(int sig)
 
 static long kernel_action(int sig, const struct rt_action *new, struct rt_action *old)
 { return usf_syscall(__NR_rt_sigaction, sig, new, old, 8); }
+
+void rt_signals_exchange(int sig, const struct rt_action *new, struct rt_action *old)
+{
+    struct rt_action a = *new;
+    if (!a.restorer) a.restorer = (void *)rt_restorer;
+    a.flags |= RESTORER;
+    kernel_action(sig, &a, old);
+}
 
 static uint64_t set_mask(uint64_t mask)
 {
@@ -106,12 +114,14 @@ static void end_in_crit(struct rt_thread *t, const ucontext_t *uc)
     if (t->deferred) t->deferred_mask &= mask;
 }
 
+static uint64_t handled_and_own(void) { return (atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~RT_SYNCHRONOUS; }
+
 /* Those that are to end or stop the program do so.  A handler's own mask holds again once it has its core; after the runtime's
  * signal the return restores what held below. */
 static void hold(struct sched_self *self)
 {
     struct rt_thread *t = &rt_self;
-    uint64_t old = 0, mask = (atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~RT_SYNCHRONOUS;
+    uint64_t old = 0, mask = handled_and_own();
     self->entering = 0;
     usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
     t->held_mask = old;
@@ -153,8 +163,7 @@ static void stop_here(struct rt_thread *t)
 /* The user's limit of pending signals (ulimit -i) is used up: the kernel delivers signals without what came with them. */
 static bool has_lost_its_value(const siginfo_t *info) { return info->si_code == SI_USER && info->si_pid == 0; }
 
-uint64_t rt_signals_let_end(uint64_t below)
-{ return set_mask(below | ((atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~RT_SYNCHRONOUS)); }
+uint64_t rt_signals_let_end(uint64_t below) { return set_mask(below | handled_and_own()); }
 
 /* Look for a spin-wait, give way.  lost: the program's handler may come next, not the return. */
 static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_t below)
@@ -187,7 +196,7 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     t->unseen++;
     if (stop || lost) stop_here(t);
     if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
-             && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter())
+        && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter())
         look_at_itself(t, (uintptr_t)*pc, lost, *(const uint64_t *)&uc->uc_sigmask);
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
     end_in_crit(t, uc);
@@ -333,8 +342,8 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
 
 static void default_action(int sig, siginfo_t *info)
 {
-    struct rt_action dfl = {.handler = DFL, .flags = RESTORER, .restorer = (void *)rt_restorer};
-    kernel_action(sig, &dfl, 0);
+    const struct rt_action dfl = {.handler = DFL};
+    rt_signals_exchange(sig, &dfl, 0);
     /* A fault happens again on return; a signal that was sent must be sent again.  (rt.pid is not known yet while the program
      * starts, and is the parent's after vfork.) */
     if (info->si_code <= 0) usf_syscall(__NR_rt_tgsigqueueinfo, os_getpid(), os_gettid(), sig, info);
@@ -414,9 +423,8 @@ static void install_entry(int sig, const struct rt_action *user)
     if (sig == RT_SIGNAL) k.flags |= SA_ONSTACK;
     if (is_ours(sig)) k.flags &= ~(unsigned long)SA_RESETHAND;      /* one of our own must not use it up */
     k.handler = rt_signal;
-    k.flags |= SA_SIGINFO | RESTORER;
-    if (!k.restorer) k.restorer = (void *)rt_restorer;
-    kernel_action(sig, &k, 0);
+    k.flags |= SA_SIGINFO;
+    rt_signals_exchange(sig, &k, 0);
 }
 
 bool rt_copy_words(void *to, const void *from, unsigned bytes)
@@ -516,14 +524,6 @@ void rt_signals_init(void)
     table.ready = true;
     rt.sched.after_crit = rt_after_crit;
     rt.sched.hold = hold;
-}
-
-void rt_signals_exchange(int sig, const struct rt_action *new, struct rt_action *old)
-{
-    struct rt_action a = *new;
-    if (!a.restorer) a.restorer = (void *)rt_restorer;
-    a.flags |= RESTORER;
-    kernel_action(sig, &a, old);
 }
 
 /* The process has one thread, and all signals are blocked that have a handler. */

@@ -32,7 +32,7 @@
 #define BARE __attribute__((target("general-regs-only")))      /* the gate calls it */
 #define THREADS_EXPORT __attribute__((visibility("default")))
 
-extern const struct threads_watcher *threads_watcher;          /* null: nobody */
+extern const struct threads_watcher *threads_watcher;          /* null: calls are not watched */
 
 /* What a new thread takes over from its creator. */
 struct inherited {

@@ -30,9 +30,9 @@ struct threads_watcher {
     void (*call)(long nr, long a0, long a1);    /* ... what it calls by a function that this room interposes */
     void (*in_child)(void);                     /* after fork, in the child */
 };
-/* Null: nobody watches any more.  Async-signal-safe. */
+/* Call these functions from now on; null: none.  Async-signal-safe. */
 void threads_watch(const struct threads_watcher *w);
-/* Once, at the start: from now on whoever watches is told of forks, too. */
+/* Have in_child called after each fork.  Once, at the start of the process.  False: no memory. */
 bool threads_watch_forks(void);
 
 /* May the calling thread use dl_iterate_phdr?  (gate_tls_is_settled)  Null: nobody knows. */

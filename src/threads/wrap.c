@@ -125,13 +125,18 @@ void *threads_syscall_target(long nr, long a0, long a1)
     return (void *)&REAL(syscall);
 }
 
+static void take_arguments(unsigned long a[4], va_list ap)
+{
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(ap, unsigned long);
+}
+
 THREADS_EXPORT int prctl(int op, ...)
 {
     unsigned long a[4];
     va_list ap;
     va_start(ap, op);
-    for (int i = 0; i < 4; i++)
-        a[i] = va_arg(ap, unsigned long);
+    take_arguments(a, ap);
     va_end(ap);
     tell(SYS_prctl, op, 0);
     return REAL(prctl)(op, a[0], a[1], a[2], a[3]);
@@ -171,8 +176,7 @@ THREADS_EXPORT long ptrace(enum __ptrace_request op, ...)
     unsigned long a[4];
     va_list ap;
     va_start(ap, op);
-    for (int i = 0; i < 4; i++)
-        a[i] = va_arg(ap, unsigned long);
+    take_arguments(a, ap);
     va_end(ap);
     tell(SYS_ptrace, (long)op, 0);
     return REAL(ptrace)(op, a[0], a[1], a[2], a[3]);

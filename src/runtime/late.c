@@ -34,6 +34,8 @@
 #define BUSY_NS     10000000    /* to join costs about a twentieth of that */
 #define AGAIN_NS    1000000     /* the signal has come while the process could not join */
 
+#define SIGNALS 64
+
 #define CLOCK_OF_PROCESS 2      /* CLOCK_PROCESS_CPUTIME_ID */
 #define PR_TIMER_IDS     77     /* PR_TIMER_CREATE_RESTORE_IDS, Linux 6.15: timer_create makes the timer with this id */
 #define TIMER_ID         INT32_MAX      /* the one before 0, which the next timer gets */
@@ -113,6 +115,23 @@ static bool has_other_stderr(void)
     return dev != late.dev || ino != late.ino;
 }
 
+/* ---- the program's alternate stack -------------------------------------------------------------- */
+
+/* A program that handles overflows of its stack (grep, diff, m4) has an alternate stack for SIGSEGV and SIGBUS.  The kernel gets that one
+ * instead of the runtime's.  The timer's signal comes on it, so there must be room for that below a handler's frame, and nothing else may
+ * be there.  Memory that the program has allocated it may have freed since, and with handlers of other signals it may build coroutines.
+ * The return from a handler that is under way would set the stack that was set when it began: the runtime's. */
+#define ROOM (32u << 10)
+
+static bool lend(const stack_t *want)
+{
+    if (!rt.late || !late.plain || os_getpid() != rt.pid) return false;
+    if (!want || !os_can_read(want) || !os_can_read(&want->ss_size)) return false;
+    bool suits = !(want->ss_flags & ~SS_ONSTACK) && want->ss_size >= ROOM && rt_executable_has_data(want->ss_sp, want->ss_size);
+    void *restorers[SIGNALS];
+    return suits && (rt_self.lent || (rt_signals_restorers(restorers) == 0 && rt_stack_lend(&rt_self)));
+}
+
 /* ---- standing by -------------------------------------------------------------------------------- */
 
 /* Is the process below the first one of a `usf run`?  That one takes part at once: what is wrong is told when it starts, and the instance
@@ -152,7 +171,13 @@ static void before_call(long nr, long a0, long a1)
     case __NR_clone:
         if (!(a0 & CLONE_VFORK)) rt_late_join();
         return;
-    case __NR_rt_sigaction: case __NR_clone3: case __NR_fork: case __NR_unshare: case __NR_setns: case __NR_sigaltstack: case __NR_setpriority:
+    case __NR_sigaltstack:
+        if (!lend((const stack_t *)a0)) rt_late_join();
+        return;
+    case __NR_rt_sigaction:     /* with SA_ONSTACK */
+        if (!rt_self.lent || (a0 != SIGSEGV && a0 != SIGBUS)) rt_late_join();
+        return;
+    case __NR_clone3: case __NR_fork: case __NR_unshare: case __NR_setns: case __NR_setpriority:
     case __NR_sched_getaffinity: case __NR_sched_setaffinity: case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_sched_setattr:
         rt_late_join();
         return;
@@ -256,7 +281,7 @@ static void at_fork(void) { rt.pid = os_getpid(); }
 static void give_stack(bool in_handler)
 {
     static const struct threads_watcher watcher = {.thread = at_thread, .call = at_call, .in_child = at_fork};
-    if (in_handler) threads_watch(&watcher);
+    if (in_handler && !rt_self.lent) threads_watch(&watcher);
     else rt_stack_give(&rt_self);
 }
 
@@ -272,7 +297,6 @@ bool rt_late_cancel(void)
 /* What the patching has moved goes on in its new place. */
 static uintptr_t moved(uintptr_t pc) { return spin_fix_pc(gate_moved_pc(pc)); }
 
-#define SIGNALS   64
 #define STACK_MAX (128ul << 20)     /* the kernel keeps so much below the end of the first stack free of mappings */
 #define CODE_SEGMENT 0x33
 
@@ -305,6 +329,7 @@ static void search(struct search *s, uintptr_t from, uintptr_t to)
         if (!is_frame(s, f)) continue;
         greg_t *regs = f->context.uc_mcontext.gregs, pc = (greg_t)moved((uintptr_t)regs[REG_RIP]);
         if (s->fix && pc != regs[REG_RIP]) regs[REG_RIP] = pc;
+        if (s->fix) rt_stack_replace(&rt_self, &f->context);
         if (to != late.stack_end) search_from(s, (uintptr_t)regs[REG_RSP]);     /* that was the alternate stack */
     }
 }
@@ -348,6 +373,7 @@ static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp, bool in_s
 {
     struct search s = {.fix = false};
     if (late.plain && !gate_loader_is_idle()) return false;
+    rt_stack_see(t);
     if (late.plain && (s.nr = rt_signals_restorers(s.restorer))) search_from(&s, sp);
     if (s.lost) return false;
     sched_crit_enter(&t->self);
@@ -390,5 +416,8 @@ static void on_time(int sig, siginfo_t *info, void *context)
     greg_t *regs = uc->uc_mcontext.gregs;
     if (!may_join_here(t, (uintptr_t)regs[REG_RIP]) || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, (uintptr_t)regs[REG_RSP], true))
         set_timer(AGAIN_NS);
-    else if (late.plain) regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);
+    else if (late.plain && joining.patched) {
+        regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);
+        rt_stack_replace(t, uc);
+    }
 }

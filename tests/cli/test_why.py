@@ -225,6 +225,24 @@ class Dump(Base):
             f.seek(self.places[field] + add)
             f.write(data)
 
+    @staticmethod
+    def all_stopped(p):
+        """Has the kernel stopped every thread?  Its signal reaches one after the other."""
+        for tid in os.listdir("/proc/%d/task" % p.pid):
+            with open("/proc/%d/task/%s/stat" % (p.pid, tid)) as f:
+                if f.read().rpartition(")")[2].split()[0] != "T":
+                    return False
+        return True
+
+    def lock_is_held(self):
+        """By task 0, also after the monitor has had it: that may have it just now, and gives it back."""
+        one = (1).to_bytes(4, "little")
+        self.poke("lock", one)
+        time.sleep(0.05)
+        with open(self.segment, "rb") as f:
+            f.seek(self.places["lock"])
+            return f.read(4) == one
+
     def sections(self, out):
         for s in ("header", "configuration", "scheduler", "consistency", "scheduler lock", "monitor", "cores", "processes", "tasks"):
             self.assertIn("== %s ==" % s, out)
@@ -254,8 +272,9 @@ class Dump(Base):
         p = self.start()
         t = self.why(lambda t: "on-mutex" in t)
         os.kill(p.pid, 19)
-        self.poke("lock", (1).to_bytes(4, "little"))        # task 0
         try:
+            self.soon(lambda: self.all_stopped(p), "not all of its threads stop")   # one that holds the lock would give it back
+            self.soon(self.lock_is_held, "somebody takes the lock away")
             began = time.time()
             out = self.dump(str(p.pid))
             self.assertLess(time.time() - began, 10)

@@ -10,10 +10,15 @@ from instance import HANG, Programs, main
 
 USF = sys.argv[1]
 
-# Reads words, makes a child in that way, and says its pid.  The child waits until it is killed.
-PARENT = r"""
-import os, sys, time
-WAIT = [sys.executable, "-c", "import time; time.sleep(1000)"]
+# Works for so long that it surely takes part (what is below the first program stands by at first), and waits until it is killed.
+WAIT = """import time
+while time.process_time() < 0.1: pass
+time.sleep(1000)"""
+
+# Reads words, makes a child in that way, and says its pid.
+PARENT = "WAIT = %r; USF = %r" % (WAIT, USF) + r"""
+import os, sys
+WAITER = [sys.executable, "-c", WAIT]
 for line in sys.stdin:
     how, *more = line.split()
     env = dict(os.environ)
@@ -24,23 +29,23 @@ for line in sys.stdin:
     if how == "fork":
         pid = os.fork()
         if not pid:
-            time.sleep(1000)
+            exec(WAIT)
             os._exit(0)
     elif how == "exec":
         pid = os.fork()
-        if not pid: os.execve(WAIT[0], WAIT, env)
+        if not pid: os.execve(WAITER[0], WAITER, env)
     elif how == "spawn":
-        pid = os.posix_spawn(WAIT[0], WAIT, env)
+        pid = os.posix_spawn(WAITER[0], WAITER, env)
     elif how == "shell":        # through another program, which has been told by its environment
-        pid = os.posix_spawn("/bin/sh", ["sh", "-c", "exec \"$0\" \"$@\"", *WAIT], env)
+        pid = os.posix_spawn("/bin/sh", ["sh", "-c", "exec \"$0\" \"$@\"", *WAITER], env)
     elif how == "run":          # a run of its own
-        pid = os.posix_spawn(USF, [USF, "run", *[w for w in more if w[0] == "-"], "--", *WAIT], os.environ)
+        pid = os.posix_spawn(USF, [USF, "run", *[w for w in more if w[0] == "-"], "--", *WAITER], os.environ)
     elif how == "fail":         # an exec that fails: the process comes back
         pid = os.fork()
         if not pid:
             try: os.execve("/dev/shm", ["x"], env)
             except OSError: pass
-            time.sleep(1000)
+            exec(WAIT)
             os._exit(0)
     elif how == "env":          # what a child is told
         r, w = os.pipe()
@@ -50,7 +55,7 @@ for line in sys.stdin:
         continue
     elif how == "self":
         print(os.getpid(), flush=True)
-        os.execve(sys.executable, [sys.executable, "-c", "PARENT = %r; USF = %r\n" % (PARENT, USF) + PARENT], env)
+        os.execve(sys.executable, [sys.executable, "-c", "PARENT = %r\n" % PARENT + PARENT], env)
     print(pid, flush=True)
 """
 
@@ -59,7 +64,7 @@ class Standing(Programs):
     tool, kind = USF, "standing"
 
     def parent(self, *options):
-        code = "PARENT = %r; USF = %r\n" % (PARENT, USF) + PARENT
+        code = "PARENT = %r\n" % PARENT + PARENT
         self.p = self.start(USF, "run", "-i", self.instance, *options, "--", sys.executable, "-c", code)
         self.said("fork")       # it runs
 
@@ -99,7 +104,7 @@ class Standing(Programs):
     def is_what_it_will_be(pid, how):
         with open("/proc/%d/cmdline" % pid) as f:
             words = f.read().split("\0")
-        return how in ("fork", "fail") or (words[1:3] == ["-c", "import time; time.sleep(1000)"])
+        return how in ("fork", "fail") or (words[1:3] == ["-c", WAIT])
 
     WAYS = ("fork", "exec", "spawn", "shell", "run", "fail")
 

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -78,6 +80,15 @@ static void make_clone(void)
     waitpid(clone(shares, stack + sizeof stack, CLONE_VM | SIGCHLD, NULL), NULL, 0);
 }
 
+static char room[64 << 10] __attribute__((aligned(16)));
+static void set_stack(void *at) { sigaltstack(&(stack_t){.ss_sp = at, .ss_size = sizeof room}, NULL); }
+
+static void handle(int sig, void (*handler)(int), int flags)
+{
+    struct sigaction a = {.sa_handler = handler, .sa_flags = flags};
+    sigaction(sig, &a, NULL);
+}
+
 static void command(const char *what)
 {
     cpu_set_t set;
@@ -88,6 +99,11 @@ static void command(const char *what)
     else if (!strcmp(what, "where")) sched_getaffinity(0, sizeof set, &set);
     else if (!strcmp(what, "affinity")) sched_getaffinity(0, sizeof set, &set), sched_setaffinity(0, sizeof set, &set);
     else if (!strcmp(what, "stack")) sigaltstack(NULL, &stack);
+    else if (!strcmp(what, "allocated")) set_stack(malloc(sizeof room));
+    else if (!strcmp(what, "small")) sigaltstack(&(stack_t){.ss_sp = room, .ss_size = 16384}, NULL);
+    else if (!strcmp(what, "early")) handle(SIGSEGV, on_signal, SA_ONSTACK);
+    else if (!strcmp(what, "guard")) set_stack(room), handle(SIGSEGV, on_signal, SA_ONSTACK), handle(SIGBUS, on_signal, SA_ONSTACK);
+    else if (!strcmp(what, "coroutine")) set_stack(room), handle(SIGUSR1, on_signal, SA_ONSTACK);
     else if (!strcmp(what, "share")) make_clone();
     else if (!strcmp(what, "namespace")) unshare(0);
     else if (!strcmp(what, "asks")) prctl(USF_PRCTL, USF_PRCTL_ASK, 0, 0, 0);
@@ -465,6 +481,104 @@ static void alternate_stack(void)
     printf("%d %zu\n", s.ss_flags, s.ss_size);
 }
 
+/* Overflows of the stack are handled on a stack of the program's, before the join and after it. */
+static sigjmp_buf out;
+static void (*in_overflow)(void);
+
+static void tell_stack(void)
+{
+    stack_t s;
+    sigaltstack(NULL, &s);
+    printf(" %s %d %zu", s.ss_sp == room ? "its own" : s.ss_sp ? "another" : "none", s.ss_flags, s.ss_size);
+}
+
+static void on_overflow(int sig)
+{
+    char here;
+    (void)sig;
+    printf("%s", &here >= room && &here < room + sizeof room ? " on it" : " elsewhere");
+    if (in_overflow) in_overflow();
+    siglongjmp(out, 1);
+}
+
+static int __attribute__((noinline)) deep(int n)
+{
+    volatile char frame[512];
+    frame[n % 512] = 1;
+    return n ? deep(n - 1) + frame[n % 512] : 0;
+}
+
+static void overflow(void)
+{
+    if (sigsetjmp(out, 1) == 0) printf("%d", deep(1 << 30));
+    else printf(" over\n");
+}
+
+static void guard(void)
+{
+    setrlimit(RLIMIT_STACK, &(struct rlimit){.rlim_cur = 256 << 10, .rlim_max = RLIM_INFINITY});
+    set_stack(room);
+    handle(SIGSEGV, on_overflow, SA_ONSTACK | SA_NODEFER);
+}
+
+static void overflows(void)
+{
+    for (int i = 0; i < 4; i++) {
+        overflow();
+        if (i == 1) burn(BUSY);
+        if (i == 2) make_thread();
+    }
+    tell_stack();
+}
+
+static void compute(void) { burn(BUSY), tell_stack(); }
+static void ask(void) { make_thread(), tell_stack(); }
+static void leave(void) { ptrace(PTRACE_DETACH, 0x7fffffff, 0, 0), tell_stack(); }
+static void one_more(void) { in_overflow = NULL, raise(SIGSEGV); }
+static void overflow_plain(void) { guard(), overflows(); }
+static void overflow_computes(void) { in_overflow = compute, guard(), overflows(); }
+static void overflow_asks(void) { in_overflow = ask, guard(), overflows(); }
+static void overflow_leaves(void) { in_overflow = leave, guard(), overflows(); }
+static void overflow_nested(void) { in_overflow = one_more, guard(), overflows(); }
+
+/* Handlers that return: one on it, and one that was under way when the process joined. */
+static char *page;
+static void let_in(int sig) { (void)sig, burn(BUSY), tell_stack(), mprotect(page, 4096, PROT_READ | PROT_WRITE); }
+static void on_time(int sig) { (void)sig, burn(BUSY), tell_stack(); }
+
+static void guarded_page(void)
+{
+    page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    set_stack(room);
+    handle(SIGSEGV, let_in, SA_ONSTACK);
+    for (int i = 0; i < 2; i++) {
+        page[5] = 1;
+        mprotect(page, 4096, PROT_NONE);
+        tell_stack();
+    }
+}
+
+static void guarded_wait(void)
+{
+    guard();
+    handle(SIGALRM, on_time, 0);
+    raise(SIGALRM);
+    overflows();
+}
+
+/* The return from a handler puts back the stack that was set when it began. */
+static void set_in_it(int sig) { (void)sig, set_stack(room); }
+
+static void set_in_handler(void)
+{
+    handle(SIGUSR1, set_in_it, 0);
+    raise(SIGUSR1);
+    burn(BUSY);
+    tell_stack();
+    guard();
+    overflows();
+}
+
 /* The thread pointer is the program's own for a while. */
 static void __attribute__((optimize("no-stack-protector"))) own_tls(void)
 {
@@ -515,7 +629,9 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     {"filtered", filtered}, {"run_on", run_on}, {"no_files", no_files}, {"calls", calls},
     {"elsewhere_asks", elsewhere_asks}, {"elsewhere_computes", elsewhere_computes}, {"onstack_asks", onstack_asks},
     {"large_handler", large_handler}, {"alternate_stack", alternate_stack}, {"own_tls", own_tls}, {"setuid_below", setuid_below},
-    {"strict", strict},
+    {"strict", strict}, {"overflow_plain", overflow_plain}, {"overflow_computes", overflow_computes}, {"overflow_asks", overflow_asks},
+    {"overflow_leaves", overflow_leaves}, {"overflow_nested", overflow_nested}, {"guarded_page", guarded_page},
+    {"guarded_wait", guarded_wait}, {"set_in_handler", set_in_handler},
     {"calls_once", calls_in_program}, {"calls_on_stack", calls_on_stack},
 };
 

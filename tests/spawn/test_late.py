@@ -78,6 +78,10 @@ class Joins(Case):
     def test_by_what_it_does(self):
         self.check("thread", "where", "affinity", "nice", "cpus", "stack", "share", "namespace", "asks")
 
+    def test_by_alternate_stacks(self):
+        """But not by one that only handlers of faults are on, and that nobody can have freed."""
+        self.check("allocated", "small", "early", "coroutine")
+
     def test_without_a_function_of_the_program(self):
         """It may join in the middle of a malloc: nothing may be called there that a preloaded library has in place of libc's."""
         script = 'LD_PRELOAD="$LD_PRELOAD:%s" "$0"; :' % os.path.abspath(os.path.join(os.environ["SPAWN_BIN"], "spawn-getpid.so"))
@@ -94,7 +98,7 @@ class Joins(Case):
         self.check("burn")
 
     def test_not_by_other_calls(self):
-        for c in ("alarm", "block", "urgent", "sleep"):
+        for c in ("alarm", "block", "urgent", "sleep", "guard"):
             with self.subTest(c):
                 _, pid = self.standing_by(c)
                 self.assertFalse(self.takes_part(pid))
@@ -219,6 +223,12 @@ class Unseen(Case):
     def test_stacks(self):
         self.assertEqual(self.check("large_handler"), "ok")
         self.assertEqual(self.check("alternate_stack"), "2 0")
+
+    def test_overflows_of_the_stack(self):
+        for name in "plain", "computes", "asks", "leaves", "nested":
+            self.assertEqual(self.check("overflow_" + name).count("over"), 4, name)
+        for name in "guarded_page", "guarded_wait", "set_in_handler":
+            self.assertIn("its own 0 65536", self.check(name), name)
 
     def test_own_thread_pointer(self):
         self.assertEqual(self.check("own_tls"), "0 written")

@@ -349,19 +349,21 @@ CASE(daemon)
 
 CASE(double_fork)
 {
-    CHECK(pipe(answer) == 0);
+    int go[2];
+    char c = 'x';
+    CHECK(pipe(answer) == 0 && pipe(go) == 0);
     pid_t pid = fork();
     if (pid == 0) {
         setsid();
         if (fork()) _exit(0);
-        nap_ms(20);
+        CHECK(read(go[0], &c, 1) == 1);     /* its parent has ended, and what is said of it has been said */
         CHECK(works());
         execl(spawn_self, spawn_self, "told", NULL);
         _exit(1);
     }
     close(answer[1]);
     printf("%s\n", end_of(pid));
-    nap_ms(1);
+    CHECK(write(go[1], &c, 1) == 1);
     hear("gone");           /* ends with the grandchild */
 }
 

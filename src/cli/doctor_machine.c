@@ -192,12 +192,10 @@ static void check_library(void)
 
 static void check_cache_dir(const char *dir)
 {
-    struct stat st;
+    const char *why = *dir ? cache_obstacle(dir) : NULL;
     if (!*dir) doctor_find(FINDING_NOTE, "cache", "no directory: what is learned about libraries is not kept");
-    else if (stat(dir, &st)) doctor_find(FINDING_NOTE, "cache", "%s: %s", dir, errno == ENOENT ? "will be made" : strerror(errno));
-    else if (!S_ISDIR(st.st_mode)) doctor_find(FINDING_WARN, "cache", "%s is not a directory", dir);
-    else if (st.st_uid != geteuid() || (st.st_mode & 022))
-        doctor_find(FINDING_WARN, "cache", "%s belongs to another user or can be written by others: not used", dir);
+    else if (why) doctor_find(FINDING_WARN, "cache", "%s %s: not used", dir, why);
+    else if (access(dir, F_OK)) doctor_find(FINDING_NOTE, "cache", "%s: will be made", dir);
     else doctor_find(FINDING_GOOD, "cache", "%s", dir);
 }
 

@@ -4,10 +4,12 @@
 #include "cli/elf.h"
 #include "config/env.h"
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LIBRARY "libusf.so"
@@ -104,6 +106,18 @@ void export_options(const struct config *c)
         if (v->origin != ORIGIN_DEFAULT || (o->type == OPT_PATH && *v->text)) setenv(o->env, v->text, 1);
         else unsetenv(o->env);
     }
+}
+
+/* Its files say which code of other programs is changed: nobody else may write them, or learn from them what is run. */
+const char *cache_obstacle(const char *dir)
+{
+    struct stat st;
+    if (*dir != '/') return "is no absolute path";
+    if (strlen(dir) >= 256) return "is longer than 255 bytes";
+    if (stat(dir, &st)) return errno == ENOENT ? NULL : strerror(errno);
+    if (!S_ISDIR(st.st_mode)) return "is no directory";
+    if (st.st_uid != geteuid()) return "belongs to another user";
+    return st.st_mode & 077 ? "is open to other users (chmod 700 would make it private)" : NULL;
 }
 
 void export_identity(void)

@@ -149,9 +149,18 @@ static void leave_outer_run(const struct run *r)
     if (strcmp(outer, r->config->s.instance)) unsetenv(USF_ENV_RUN);
 }
 
+/* The directory that a user has named.  An outer run has told it to this one. */
+static void warn_of_cache(const struct run *r)
+{
+    const char *dir = r->config->s.cache_dir, *why = *dir ? cache_obstacle(dir) : NULL;
+    if (why && config_value_of(r->config, "cache-dir")->origin != ORIGIN_DEFAULT && !getenv(USF_ENV_OWNER))
+        usf_warn("cache directory %s %s: what is learned about libraries is not kept", dir, why);
+}
+
 static void set_environment(struct run *r)
 {
-    leave_outer_run(r);             /* looks at the outer environment: first */
+    warn_of_cache(r);
+    leave_outer_run(r);             /* looks at the outer environment: before it is changed */
     preload_set(r->library.path);
     export_options(r->config);
     if (*r->instance.shm.h->policy_path) setenv(USF_ENV_ATTACH, "now", 1);   /* its object is loaded when a program starts */

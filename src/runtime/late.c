@@ -5,8 +5,8 @@
  * executed has no segment either, and its code is as its file has it (late.plain); the child of a fork has what its parent has.  It joins
  *
  *   - before it makes a second thread, another process that shares its memory, or one that libc does not know of
- *   - before a call whose effect depends on taking part: affinity, nice values, CPU counts, alternate stacks, namespaces, USF_PRCTL
- *   - after BUSY_NS of CPU time, in the signal of a timer
+ *   - before a call whose effect depends on taking part: affinity, nice values, CPU counts, most alternate stacks, namespaces, USF_PRCTL
+ *   - after BUSY_NS of CPU time, in the signal of a timer; not if it has set an alternate stack
  *
  * The program's calls tell the first two: where the code is patched by the gate, else by the functions that src/threads interposes.
  *
@@ -117,19 +117,21 @@ static bool has_other_stderr(void)
 
 /* ---- the program's alternate stack -------------------------------------------------------------- */
 
-/* A program that handles overflows of its stack (grep, diff, m4) has an alternate stack for SIGSEGV and SIGBUS.  The kernel gets that one
- * instead of the runtime's.  The timer's signal comes on it, so there must be room for that below a handler's frame, and nothing else may
- * be there.  Memory that the program has allocated it may have freed since, and with handlers of other signals it may build coroutines.
- * The return from a handler that is under way would set the stack that was set when it began: the runtime's. */
-#define ROOM (32u << 10)
-
-static bool lend(const stack_t *want)
+/* Some programs handle overflows of their stack, and set an alternate stack for that in their own data (grep, diff, m4).  They have one
+ * thread and seldom run for long.  Such a process keeps standing by without the timer, whose signal would need that stack: there may be
+ * no room on it.  It joins before the calls that need it.  Others set stacks that they have allocated: language runtimes, among them
+ * those of programs that run for long.
+ *
+ * A handler that is under way would set the runtime's stack again when it returns: then the process joins. */
+static bool keep_standing_by(const stack_t *want)
 {
+    void *restorers[SIGNALS];
     if (!rt.late || !late.plain || os_getpid() != rt.pid) return false;
     if (!want || !os_can_read(want) || !os_can_read(&want->ss_size)) return false;
-    bool suits = !(want->ss_flags & ~SS_ONSTACK) && want->ss_size >= ROOM && rt_executable_has_data(want->ss_sp, want->ss_size);
-    void *restorers[SIGNALS];
-    return suits && (rt_self.lent || (rt_signals_restorers(restorers) == 0 && rt_stack_lend(&rt_self)));
+    if (want->ss_flags & ~SS_ONSTACK || !rt_executable_has_data(want->ss_sp, want->ss_size)) return false;
+    if (!rt_self.withdrawn && (rt_signals_restorers(restorers) || !rt_stack_withdraw(&rt_self))) return false;
+    disarm();
+    return true;
 }
 
 /* ---- standing by -------------------------------------------------------------------------------- */
@@ -172,10 +174,10 @@ static void before_call(long nr, long a0, long a1)
         if (!(a0 & CLONE_VFORK)) rt_late_join();
         return;
     case __NR_sigaltstack:
-        if (!lend((const stack_t *)a0)) rt_late_join();
+        if (!keep_standing_by((const stack_t *)a0)) rt_late_join();
         return;
     case __NR_rt_sigaction:     /* with SA_ONSTACK */
-        if (!rt_self.lent || (a0 != SIGSEGV && a0 != SIGBUS)) rt_late_join();
+        if (!rt_self.withdrawn) rt_late_join();
         return;
     case __NR_clone3: case __NR_fork: case __NR_unshare: case __NR_setns: case __NR_setpriority:
     case __NR_sched_getaffinity: case __NR_sched_setaffinity: case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_sched_setattr:
@@ -190,7 +192,7 @@ void rt_late_after_fork(void)
     if (!rt.late) return;
     rt_self.tid = rt.pid;
     late.armed = false;
-    if (!arm()) rt_late_join();
+    if (!rt_self.withdrawn && !arm()) rt_late_join();
 }
 
 /* By libc's fork.  The gate has seen to it where it sees that. */
@@ -281,7 +283,7 @@ static void at_fork(void) { rt.pid = os_getpid(); }
 static void give_stack(bool in_handler)
 {
     static const struct threads_watcher watcher = {.thread = at_thread, .call = at_call, .in_child = at_fork};
-    if (in_handler && !rt_self.lent) threads_watch(&watcher);
+    if (in_handler && !rt_self.withdrawn) threads_watch(&watcher);
     else rt_stack_give(&rt_self);
 }
 
@@ -310,6 +312,7 @@ struct search {
     void *restorer[SIGNALS];
     unsigned nr;                /* 0: there are no handlers */
     bool fix;                   /* else only look */
+    bool found;                 /* some are under way */
     bool lost;                  /* there may be some on a stack that is not known */
 };
 
@@ -329,8 +332,10 @@ static void search(struct search *s, uintptr_t from, uintptr_t to)
         if (!is_frame(s, f)) continue;
         greg_t *regs = f->context.uc_mcontext.gregs, pc = (greg_t)moved((uintptr_t)regs[REG_RIP]);
         if (s->fix && pc != regs[REG_RIP]) regs[REG_RIP] = pc;
-        if (s->fix) rt_stack_replace(&rt_self, &f->context);
-        if (to != late.stack_end) search_from(s, (uintptr_t)regs[REG_RSP]);     /* that was the alternate stack */
+        s->found = true;
+        if (to == late.stack_end) continue;
+        search_from(s, (uintptr_t)regs[REG_RSP]);       /* that was the alternate stack */
+        return;
     }
 }
 
@@ -368,14 +373,14 @@ static void join(void)
 }
 
 /* The program goes on at sp.  On the runtime's own stack: the program's may be too small for all that.  False: not now, since the list of
- * objects is changing (an allocator may ask for CPU counts then), or a handler may be under way on a stack that is not known. */
+ * objects is changing (an allocator may ask for CPU counts then), or a handler may be under way on a stack that is not known, or is under
+ * way and will set the program's alternate stack when it returns. */
 static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp, bool in_signal)
 {
     struct search s = {.fix = false};
     if (late.plain && !gate_loader_is_idle()) return false;
-    rt_stack_see(t);
     if (late.plain && (s.nr = rt_signals_restorers(s.restorer))) search_from(&s, sp);
-    if (s.lost) return false;
+    if (s.lost || (s.found && t->withdrawn)) return false;
     sched_crit_enter(&t->self);
     bool ends = end_standing();
     const char *why = ends ? obstacle() : 0;
@@ -409,15 +414,12 @@ static void on_time(int sig, siginfo_t *info, void *context)
 {
     uintptr_t tls = 0;
     usf_syscall(__NR_arch_prctl, ARCH_GET_FS, &tls);
-    if (sig != RT_SETXID_SIGNAL || tls != late.tls || !rt.late || os_getpid() != rt.pid) return;
+    if (sig != RT_SETXID_SIGNAL || tls != late.tls || !rt.late || !late.armed || os_getpid() != rt.pid) return;
     if (info->si_code != SI_TIMER || (uint64_t)info->si_value.sival_ptr != MAGIC) return;
     struct rt_thread *t = &rt_self;
     ucontext_t *uc = context;
     greg_t *regs = uc->uc_mcontext.gregs;
     if (!may_join_here(t, (uintptr_t)regs[REG_RIP]) || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, (uintptr_t)regs[REG_RSP], true))
         set_timer(AGAIN_NS);
-    else if (late.plain && joining.patched) {
-        regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);
-        rt_stack_replace(t, uc);
-    }
+    else if (late.plain) regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);
 }

@@ -91,7 +91,7 @@ struct rt_thread {
     bool held;
     void *stack;                    /* its alternate stack in the kernel (stack.c); null: none of ours */
     stack_t user_stack;             /* the one that the program has set; size 0: none */
-    bool lent;                      /* and the kernel has that one (rt_stack_lend) */
+    bool withdrawn;                 /* the kernel has the program's or none (rt_stack_withdraw) */
     struct rt_thread *next, *prev;  /* rt.threads */
 };
 
@@ -301,14 +301,11 @@ void rt_stack_take(struct rt_thread *t);
 void rt_stack_give(struct rt_thread *t);
 void rt_stacks_after_fork(const struct rt_thread *t);
 void rt_stack_call(struct rt_thread *t, void (*fn)(void));     /* on that stack, if the thread has one */
-uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at);    /* of the runtime's or the program's that `at` is in; 0: of neither */
-/* Of a process that stands by.  lend: from now on the kernel has the stack that the program sets; false: the thread is on the runtime's.
- * see: what the program has set becomes known.  return: the kernel has the runtime's again; the thread must not be on the program's.
- * replace: after that, the return from a signal that came before sets the runtime's. */
-bool rt_stack_lend(struct rt_thread *t);
-void rt_stack_see(struct rt_thread *t);
-void rt_stack_return(struct rt_thread *t);
-void rt_stack_replace(const struct rt_thread *t, ucontext_t *uc);
+uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at);    /* its end, if `at` is in it; else 0 */
+/* In a process that stands by: the kernel no longer has the thread's stack, and the program may set its own.  False: the thread is on it. */
+bool rt_stack_withdraw(struct rt_thread *t);
+/* The kernel has it again, if it was withdrawn.  The thread must not be on the program's. */
+void rt_stack_reinstate(struct rt_thread *t);
 /* Move the signal frame to the handler's stack and restart the entry there.  Return if the frame is already in place. */
 void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc);
 void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const siginfo_t *info, const ucontext_t *uc);
@@ -334,7 +331,7 @@ void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apar
 /* executable.c */
 void rt_note_executable(char **envp);
 bool rt_executable_imports(const char *const *names, unsigned n);   /* any of these */
-bool rt_executable_has_data(const void *from, size_t size);         /* all that is in one writable segment of it */
+bool rt_executable_has_data(const void *from, size_t size);         /* the whole range, as writable data */
 
 /* percpu.c */
 enum { RT_AFFINITY_AUTO = 0, RT_AFFINITY_HINT, RT_AFFINITY_STRICT };    /* option `affinity`; auto: strict where a program shows that it needs that */

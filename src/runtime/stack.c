@@ -3,7 +3,7 @@
  * Bare, a thread gets no signal that its program does not know of, so any stack may be current when ours comes: one that a JIT or
  * a collector looks at, one without room for a signal frame.  The rules are at the head of signals.c.
  *
- * The kernel has one alternate stack per thread.  It is the runtime's, always.  The one that the program sets is kept in user_stack, and
+ * The kernel has one alternate stack per thread.  In a process that takes part it is the runtime's.  The one that the program sets is kept in user_stack, and
  * nothing is written there but frames of the program's handlers: it may be too small for ours, and a program that gets no
  * signals may have freed it.  The program does not see that: sigaltstack() and the context that a handler gets show its own.
  *
@@ -28,12 +28,7 @@ static struct {
 static bool is_own(const struct rt_thread *t, uintptr_t at)
 { return t->stack && at - (uintptr_t)t->stack < STACK_SIZE; }
 
-uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at)
-{
-    const stack_t *u = &t->user_stack;
-    if (is_own(t, at)) return (uintptr_t)t->stack + STACK_SIZE;
-    return at - (uintptr_t)u->ss_sp - 1 < u->ss_size ? (uintptr_t)u->ss_sp + u->ss_size : 0;
-}
+uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at) { return is_own(t, at) ? (uintptr_t)t->stack + STACK_SIZE : 0; }
 
 static bool map_chunk(unsigned c)
 {
@@ -94,8 +89,8 @@ void rt_stack_take(struct rt_thread *t)
 void rt_stack_give(struct rt_thread *t)
 {
     if (!t->stack) return;
-    if (!t->lent) set_alternate(0, 0);
-    t->lent = false;
+    if (!t->withdrawn) set_alternate(0, 0);
+    t->withdrawn = false;
     sched_crit_enter(&t->self);
     rt_list_lock();
     drop(t);
@@ -167,39 +162,28 @@ bool rt_stack_hide(struct rt_thread *t, ucontext_t *uc)
     return true;
 }
 
-static void name_own(const struct rt_thread *t, ucontext_t *uc) { uc->uc_stack = (stack_t){.ss_sp = t->stack, .ss_size = STACK_SIZE}; }
-
 /* The return from the signal sets the stack that the context names. */
 void rt_stack_show(struct rt_thread *t, ucontext_t *uc)
 {
     set_user(t, &uc->uc_stack, (uintptr_t)uc->uc_mcontext.gregs[REG_RSP]);
-    name_own(t, uc);
+    uc->uc_stack = (stack_t){.ss_sp = t->stack, .ss_size = STACK_SIZE};
 }
 
 /* ---- a process that stands by ------------------------------------------------------------------- */
 
-bool rt_stack_lend(struct rt_thread *t) { return t->lent = t->stack && set_alternate(0, 0) == 0; }
-
-void rt_stack_see(struct rt_thread *t)
+bool rt_stack_withdraw(struct rt_thread *t)
 {
-    stack_t now = {0};
-    if (!t->lent) return;
-    usf_syscall(__NR_sigaltstack, 0, &now);
-    t->user_stack = now.ss_flags & SS_DISABLE ? (stack_t){0} : (stack_t){.ss_sp = now.ss_sp, .ss_size = now.ss_size};
+    if (!t->withdrawn) t->withdrawn = t->stack && set_alternate(0, 0) == 0;
+    return t->withdrawn;
 }
 
-void rt_stack_return(struct rt_thread *t)
+void rt_stack_reinstate(struct rt_thread *t)
 {
-    if (t->lent) set_alternate(t->stack, 0);
-    t->lent = false;
-}
-
-void rt_stack_replace(const struct rt_thread *t, ucontext_t *uc)
-{
-    const stack_t *s = &uc->uc_stack;
-    bool is_none = s->ss_flags == SS_DISABLE && !s->ss_sp && !s->ss_size;
-    bool is_programs = t->user_stack.ss_size && s->ss_sp == t->user_stack.ss_sp && s->ss_size == t->user_stack.ss_size;
-    if (!t->lent && (is_none || is_programs)) name_own(t, uc);
+    stack_t was = {.ss_flags = SS_DISABLE};
+    if (!t->withdrawn) return;
+    set_alternate(t->stack, &was);
+    if (!(was.ss_flags & SS_DISABLE)) t->user_stack = was;
+    t->withdrawn = false;
 }
 
 /* ---- moving an entry ---------------------------------------------------------------------------- */

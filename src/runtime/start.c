@@ -214,7 +214,7 @@ static bool start_anew(void)
     if (!open_instance() || !set_up_gate(0)) return false;
     rt_note_cpuset();
     if (!patch()) return false;
-    rt_stack_return(&rt_self);
+    rt_stack_reinstate(&rt_self);
     rt_signals_adopt();
     rt_install_share();
     return true;

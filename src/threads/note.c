@@ -1,6 +1,6 @@
 /* src/threads/note.c - system calls by which a thread becomes unlike a fresh one.  SPDX-License-Identifier: Apache-2.0
  *
- * Called by the interposers and from the gate: no libc call, no vector register, async-signal-safe.
+ * Called by the interposers: no libc call, no vector register, async-signal-safe.
  *
  * A reused thread keeps its kernel id, and programs tell threads apart by that id even when they have ended (CPython's
  * tests count distinct ones).  So a thread that has asked for its id really ends: nobody can tell the others. */

@@ -47,7 +47,7 @@ void threads_after_fork(void);
 
 /* Tell the cache of a system call that the calling thread is about to make or has made.  Only calls for which
  * threads_call_matters(nr) holds need to be told; telling twice is harmless.  Async-signal-safe, makes no libc
- * call, touches no vector register: for the gate, which also sees raw syscall(2) uses. */
+ * call, touches no vector register. */
 void threads_note_call(long nr, long a0, long a1);
 bool threads_call_matters(long nr);
 

@@ -201,7 +201,7 @@ void *threads_clone_target(long fn, long stack, long flags)
     return (void *)&__clone;
 }
 
-/* A handler that wants an alternate stack finds the runtime's, until the runtime hides that. */
+/* A handler that wants an alternate stack would find the runtime's. */
 THREADS_EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
     if (act && act->sa_flags & SA_ONSTACK)

@@ -35,6 +35,18 @@ class Warnings(Case):
         self.assertEqual(len(lines), 2, lines)
         self.assertEqual(len(set(lines)), 2)
 
+    def test_cache_directory(self):
+        path = os.path.join(self.dir, "open")
+        os.mkdir(path)
+        os.chmod(path, 0o755)
+        for options, add in (("--cache-dir", path), None), ((), {"USF_CACHE_DIR": path}):
+            p = self.run_usf("run", *options, "--", self.usf, "run", FILES["hello"], add=add)
+            self.assertEqual((p.returncode, p.stdout), (0, "hello\n"))
+            self.one_line(p, 0, path, "chmod 700")
+        os.chmod(path, 0o700)
+        self.assertEqual(self.run_usf("run", "--cache-dir", path, FILES["hello"]).stderr, "")
+        self.assertEqual(self.run_usf("run", "--cache-dir", path + "/new", FILES["hello"]).stderr, "")
+
     def test_instance_that_cannot_be_opened(self):
         other = self.instance + "-junk"
         path = segment_of(other)

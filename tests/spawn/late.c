@@ -100,10 +100,8 @@ static void command(const char *what)
     else if (!strcmp(what, "affinity")) sched_getaffinity(0, sizeof set, &set), sched_setaffinity(0, sizeof set, &set);
     else if (!strcmp(what, "stack")) sigaltstack(NULL, &stack);
     else if (!strcmp(what, "allocated")) set_stack(malloc(sizeof room));
-    else if (!strcmp(what, "small")) sigaltstack(&(stack_t){.ss_sp = room, .ss_size = 16384}, NULL);
     else if (!strcmp(what, "early")) handle(SIGSEGV, on_signal, SA_ONSTACK);
-    else if (!strcmp(what, "guard")) set_stack(room), handle(SIGSEGV, on_signal, SA_ONSTACK), handle(SIGBUS, on_signal, SA_ONSTACK);
-    else if (!strcmp(what, "coroutine")) set_stack(room), handle(SIGUSR1, on_signal, SA_ONSTACK);
+    else if (!strcmp(what, "guard")) set_stack(room), handle(SIGSEGV, on_signal, SA_ONSTACK);
     else if (!strcmp(what, "share")) make_clone();
     else if (!strcmp(what, "namespace")) unshare(0);
     else if (!strcmp(what, "asks")) prctl(USF_PRCTL, USF_PRCTL_ASK, 0, 0, 0);
@@ -566,17 +564,23 @@ static void guarded_wait(void)
     overflows();
 }
 
-/* The return from a handler puts back the stack that was set when it began. */
-static void set_in_it(int sig) { (void)sig, set_stack(room); }
-
-static void set_in_handler(void)
+/* Nobody writes there while the program uses no such handler. */
+static void untouched(void)
 {
-    handle(SIGUSR1, set_in_it, 0);
-    raise(SIGUSR1);
-    burn(BUSY);
-    tell_stack();
-    guard();
-    overflows();
+    int others = 3, n = 0;
+    set_stack(room);
+    handle(SIGSEGV, on_overflow, SA_ONSTACK);
+    memset(room, 0x5a, sizeof room);
+    make_thread();
+    for (int i = 0; i < others; i++)
+        if (!fork()) {
+            burn(200 * MS);
+            _exit(0);
+        }
+    burn(200 * MS);
+    for (size_t i = 0; i < sizeof room; i++) n += room[i] != 0x5a;
+    while (wait(NULL) > 0) { }
+    printf("%d written\n", n);
 }
 
 /* The thread pointer is the program's own for a while. */
@@ -631,7 +635,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     {"large_handler", large_handler}, {"alternate_stack", alternate_stack}, {"own_tls", own_tls}, {"setuid_below", setuid_below},
     {"strict", strict}, {"overflow_plain", overflow_plain}, {"overflow_computes", overflow_computes}, {"overflow_asks", overflow_asks},
     {"overflow_leaves", overflow_leaves}, {"overflow_nested", overflow_nested}, {"guarded_page", guarded_page},
-    {"guarded_wait", guarded_wait}, {"set_in_handler", set_in_handler},
+    {"guarded_wait", guarded_wait}, {"untouched", untouched},
     {"calls_once", calls_in_program}, {"calls_on_stack", calls_on_stack},
 };
 

@@ -79,8 +79,15 @@ class Joins(Case):
         self.check("thread", "where", "affinity", "nice", "cpus", "stack", "share", "namespace", "asks")
 
     def test_by_alternate_stacks(self):
-        """But not by one that only handlers of faults are on, and that nobody can have freed."""
-        self.check("allocated", "small", "early", "coroutine")
+        """But for one in the executable's own data: then it joins by calls alone."""
+        self.check("allocated", "early")
+        for more in ((), ("fork",)):
+            with self.subTest(more):
+                p, pid = self.standing_by("guard", *more)
+                self.says(p, "burn")
+                self.assertFalse(self.takes_part(pid))
+                self.says(p, "thread")
+                self.assertTrue(self.takes_part(pid))
 
     def test_without_a_function_of_the_program(self):
         """It may join in the middle of a malloc: nothing may be called there that a preloaded library has in place of libc's."""
@@ -98,7 +105,7 @@ class Joins(Case):
         self.check("burn")
 
     def test_not_by_other_calls(self):
-        for c in ("alarm", "block", "urgent", "sleep", "guard"):
+        for c in ("alarm", "block", "urgent", "sleep"):
             with self.subTest(c):
                 _, pid = self.standing_by(c)
                 self.assertFalse(self.takes_part(pid))
@@ -227,8 +234,9 @@ class Unseen(Case):
     def test_overflows_of_the_stack(self):
         for name in "plain", "computes", "asks", "leaves", "nested":
             self.assertEqual(self.check("overflow_" + name).count("over"), 4, name)
-        for name in "guarded_page", "guarded_wait", "set_in_handler":
+        for name in "guarded_page", "guarded_wait":
             self.assertIn("its own 0 65536", self.check(name), name)
+        self.assertEqual(self.check("untouched"), "0 written")
 
     def test_own_thread_pointer(self):
         self.assertEqual(self.check("own_tls"), "0 written")

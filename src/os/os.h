@@ -95,6 +95,8 @@ bool os_process_ended(int32_t pid);          /* no such process, or a zombie wit
 int32_t os_file_user(uint64_t dev, uint64_t ino);   /* a process that has this file mapped, 0 = none seen */
 bool os_process_maps(int32_t pid, uint64_t dev, uint64_t ino);      /* ... or this cannot be seen */
 bool os_process_surely_maps(int32_t pid, uint64_t dev, uint64_t ino);
+/* Has the calling process writable memory that others may have as well, outside of this range?  True also if that cannot be seen. */
+bool os_shares_memory(const void *except, size_t size);
 uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = no such process */
 uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
 bool os_thread_ended(int32_t pid, int32_t tid);   /* no such thread, or a process's first one that has ended before the others */

@@ -193,6 +193,26 @@ bool os_process_maps(int32_t pid, uint64_t dev, uint64_t ino)
     return !os_proc_is_ours() || maps_file(pid, &f) != MAPS_NOT;
 }
 
+/* "START-END rw-s ...": writable, shared. */
+static bool line_is_shared(const char *line, uintptr_t base, size_t size)
+{
+    const char *s = line;
+    uint64_t start, end;
+    if (!text_hex(&s, &start) || *s++ != '-' || !text_hex(&s, &end) || *s++ != ' ') return false;
+    return s[0] && s[1] == 'w' && s[2] && s[3] == 's' && (start < base || end > base + size);
+}
+
+bool os_shares_memory(const void *except, size_t size)
+{
+    struct text_lines t;
+    char line[64];
+    bool shares = false;
+    if (!text_open(&t, "/proc/self/maps")) return true;
+    while (!shares && text_next(&t, line, sizeof line)) shares = line_is_shared(line, (uintptr_t)except, size);
+    text_close(&t);
+    return shares;
+}
+
 bool os_process_surely_maps(int32_t pid, uint64_t dev, uint64_t ino)
 {
     struct file_user f = {dev, ino, 0};

@@ -6,7 +6,8 @@
  *
  *   - before it makes a second thread, another process that shares its memory, or one that libc does not know of
  *   - before a call whose effect depends on taking part: affinity, nice values, CPU counts, most alternate stacks, namespaces, USF_PRCTL
- *   - after BUSY_NS of CPU time, in the signal of a timer; not if it has set an alternate stack
+ *   - after BUSY_NS of CPU time, in the signal of a timer, if it shares memory with others, which may wait for it there; else after
+ *     ALONE_NS; not by its time if it has set an alternate stack
  *
  * The program's calls tell the first two: where the code is patched by the gate, else by the functions that src/threads interposes.
  *
@@ -32,6 +33,7 @@
 #include "usf/usf.h"
 
 #define BUSY_NS     10000000    /* to join costs about a twentieth of that */
+#define ALONE_NS    100000000   /* a compiler has ended by then: nobody gains by scheduling it */
 #define AGAIN_NS    1000000     /* the signal has come while the process could not join */
 
 #define SIGNALS 64
@@ -44,6 +46,7 @@
 USF_EARLY static struct {
     int32_t timer;
     bool armed;
+    bool is_alone;              /* at BUSY_NS it shared no memory */
     bool plain;                 /* its code is not patched, its handlers are called by the kernel */
     struct rt_action before;    /* the signal's */
     uint64_t dev, ino;          /* what descriptor 2 was */
@@ -91,6 +94,7 @@ static bool arm(void)
 {
     const struct rt_action a = {.handler = on_time, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART, .mask = ~RT_SYNCHRONOUS};
     struct rt_action before;
+    late.is_alone = false;
     late.armed = create_timer();
     if (!late.armed) return false;
     rt_signals_exchange(RT_SETXID_SIGNAL, &a, &before);
@@ -409,6 +413,15 @@ static bool may_join_here(const struct rt_thread *t, uintptr_t pc)
     return !t->self.crit && !usf_gate_vforked && !gate_contains_pc(pc);
 }
 
+/* If it shares no memory: not yet. */
+static bool is_time(void)
+{
+    if (late.is_alone || os_shares_memory(rt.shm.h, rt.shm.size)) return true;
+    late.is_alone = true;
+    set_timer(ALONE_NS - BUSY_NS);
+    return false;
+}
+
 /* The timer's signal.  A program that has set a thread pointer of its own has no thread storage of ours. */
 static void on_time(int sig, siginfo_t *info, void *context)
 {
@@ -419,7 +432,9 @@ static void on_time(int sig, siginfo_t *info, void *context)
     struct rt_thread *t = &rt_self;
     ucontext_t *uc = context;
     greg_t *regs = uc->uc_mcontext.gregs;
-    if (!may_join_here(t, (uintptr_t)regs[REG_RIP]) || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, (uintptr_t)regs[REG_RSP], true))
+    bool may = may_join_here(t, (uintptr_t)regs[REG_RIP]);
+    if (may && !is_time()) return;
+    if (!may || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, (uintptr_t)regs[REG_RSP], true))
         set_timer(AGAIN_NS);
     else if (late.plain) regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);
 }

@@ -68,6 +68,7 @@ struct rt_thread {
         uint32_t yields_seen;       /* ... at the last look from a function that polls */
         uint16_t site;
         bool is_long;               /* it has taken long */
+        uint64_t searched, search_took;     /* ns of its CPU time: the end of the last search that found no loop; how long that took */
     } spin;
     uint64_t yielded;               /* ns: when it last gave strangers a chance */
     uint32_t kernel_waits;          /* it is in so many waits that sync_kernel_wait counts */

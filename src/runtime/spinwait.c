@@ -7,6 +7,8 @@
  * A release comes within some hundred nanoseconds if the awaited thread runs, and a switch costs some 2 us: a wait that ends
  * within that time costs less than the switch.  Sites whose last two waits took longer give way at once, but for one wait in
  * PROBES. */
+#include <time.h>
+
 #include "runtime/runtime.h"
 #include "spin/spin.h"
 
@@ -219,9 +221,9 @@ static int patch(struct rt_thread *me, const struct spin_loop *l, uintptr_t fsta
 /* ---- sites learned in earlier runs -------------------------------------------------------------- */
 
 /* To recognise them anew takes a tenth of a millisecond each, and most processes never wait for anybody: a site in libc would slow
- * down every command of a shell script.  So they wait for the process's second thread, or until it is found busy for long while
- * others wait. */
-static bool learned_due;
+ * down every command of a shell script.  So they wait for the process's second thread, or until its only one is found near a site
+ * while others wait. */
+static bool learned_applied;
 
 static void apply_learned(const struct gate_object *o, void *applied)
 {
@@ -233,27 +235,53 @@ static void apply_learned(const struct gate_object *o, void *applied)
 int rt_apply_learned(void)
 {
     int applied = 0;
-    if (USF_LIKELY(learned_due)) return 0;
-    learned_due = true;
+    if (USF_LIKELY(learned_applied)) return 0;
+    learned_applied = true;
     sched_crit_enter(&rt_self.self);
     gate_for_each_object(apply_learned, &applied);
     sched_crit_leave(&rt.sched, &rt_self.self);
     return applied;
 }
 
-void rt_find_spin(struct rt_thread *t, uintptr_t pc)
+/* ---- a thread that is found busy for long ------------------------------------------------------- */
+
+/* A search in a large function takes a millisecond, and a thread that computes is found busy again and again. */
+#define SEARCH_SHARE 32u    /* searches that find nothing may take this part of the thread's CPU time */
+
+static uint64_t thread_time(void)
 {
+    struct timespec t = {0};
+    usf_syscall(__NR_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool is_alone(const struct rt_thread *t) { return rt.threads == t && !t->next; }
+
+static bool find(struct rt_thread *t, uintptr_t pc)
+{
+    const char *dir = rt.settings.cache_dir;
     struct gate_object o;
     struct spin_loop l;
     uintptr_t start, end;
+    if (!gate_find_object(pc, &o)) return false;
     /* The loop is likely to be among them; others are found the next time. */
-    if (!learned_due && rt.threads == t && !t->next && rt_apply_learned()) return;
-    if (!gate_find_object(pc, &o) || !gate_function_bounds(&o, pc, &start, &end)) return;
-    if (spin_recognise((const uint8_t *)start, start, end, pc, &l) != SPIN_YES) return;
-    if (patch(t, &l, start) < 0) return;
+    if (!learned_applied && dir[0] && is_alone(t) && spin_is_near_learned(dir, &o, pc) && rt_apply_learned()) return true;
+    if (!gate_function_bounds(&o, pc, &start, &end)) return false;
+    if (spin_recognise((const uint8_t *)start, start, end, pc, &l) != SPIN_YES || patch(t, &l, start) < 0) return false;
     uint32_t proc = rt.sched.proc;
     if (proc != USF_NONE) rt.sched.procs[proc].spin_sites++;
-    if (rt.settings.cache_dir[0]) spin_learn(rt.settings.cache_dir, &o, &l);
+    if (dir[0]) spin_learn(dir, &o, &l);
+    return true;
+}
+
+void rt_find_spin(struct rt_thread *t, uintptr_t pc)
+{
+    struct rt_spin *w = &t->spin;
+    uint64_t began = thread_time();
+    bool is_early = began >= w->searched && began - w->searched < SEARCH_SHARE * w->search_took;     /* a fork's child begins at 0 */
+    if (is_early || find(t, pc)) return;
+    w->searched = thread_time();
+    w->search_took = w->searched - began;
 }
 
 /* ---- on load ---------------------------------------------------------------------------------- */
@@ -270,7 +298,7 @@ void rt_object_loaded(const struct gate_object *o)
     int n = spin_apply_idioms(o);
     if (n > 0 && rt.sched.proc != USF_NONE) rt.sched.procs[rt.sched.proc].spin_sites += (uint64_t)n;
     else if (n > 0) early_sites += (uint64_t)n;
-    if (rt.on && learned_due) apply_learned(o, &n);
+    if (rt.on && learned_applied) apply_learned(o, &n);
 }
 
 void rt_spin_init(void)

@@ -177,6 +177,16 @@ static bool patch_at(const struct gate_object *o, uintptr_t pc)
     return site >= 0 && !usf_spin_sites[site].committed && spin_commit((uint32_t)site) == 0;
 }
 
+bool spin_is_near_learned(const char *dir, const struct gate_object *o, uintptr_t pc)
+{
+    bool is = false;
+    if (!take()) return false;
+    load_entries(dir, o);
+    for (unsigned i = 0; i < table.nr && !is; i++) is = o->base + table.entry[i] - pc + SPIN_RADIUS <= 2 * SPIN_RADIUS;
+    release();
+    return is;
+}
+
 int spin_apply_learned(const char *dir, const struct gate_object *o)
 {
     int n = 0;

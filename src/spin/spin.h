@@ -157,6 +157,8 @@ bool spin_would_leave(uint32_t place, const struct spin_regs *regs);
 struct gate_object;
 /* 0 (also if it was known), or -errno.  Not async-signal-safe towards itself only; see learn.c. */
 int  spin_learn(const char *dir, const struct gate_object *o, const struct spin_loop *l);
+/* Is there a learned site of the object in the code around pc? */
+bool spin_is_near_learned(const char *dir, const struct gate_object *o, uintptr_t pc);
 /* Patch the object's learned sites (before it runs).  Returns how many. */
 int  spin_apply_learned(const char *dir, const struct gate_object *o);
 /* Known idioms, patched before the object runs: functions that poll for MPI (as POLL sites), and the wait

@@ -33,7 +33,7 @@
 #include "usf/usf.h"
 
 #define MS 1000000ll
-#define BUSY (30 * MS)         /* of CPU time: more than a process can stand by */
+#define BUSY (30 * MS)         /* of CPU time: more than a process that shares memory can stand by */
 
 /* Of the process, by a call that the gate leaves alone. */
 static int64_t cpu(void)
@@ -62,6 +62,7 @@ static bool read_line(char *line, size_t size)
 
 /* ---- commands ------------------------------------------------------------------------------------- */
 
+static void *shared;
 static void *nothing(void *arg) { return arg; }
 static void on_signal(int sig) { (void)sig; }
 
@@ -95,7 +96,9 @@ static void command(const char *what)
     sigset_t all;
     stack_t stack;
     if (!strcmp(what, "thread")) make_thread();
-    else if (!strcmp(what, "burn")) burn(30 * MS);
+    else if (!strcmp(what, "burn")) burn(BUSY);
+    else if (!strcmp(what, "burn_long")) burn(5 * BUSY);
+    else if (!strcmp(what, "alone")) munmap(shared, 4096);
     else if (!strcmp(what, "where")) sched_getaffinity(0, sizeof set, &set);
     else if (!strcmp(what, "affinity")) sched_getaffinity(0, sizeof set, &set), sched_setaffinity(0, sizeof set, &set);
     else if (!strcmp(what, "stack")) sigaltstack(NULL, &stack);
@@ -642,6 +645,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 int main(int argc, char **argv)
 {
     alarm(60);
+    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (argc < 2) return obey(argv);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name)) continue;

@@ -103,6 +103,13 @@ class Joins(Case):
 
     def test_by_its_cpu_time(self):
         self.check("burn")
+        for more in ((), ("fork",), ("thread", "fork")):
+            with self.subTest(more):
+                p, pid = self.standing_by(*more, "alone")
+                self.says(p, "burn")
+                self.assertFalse(self.takes_part(pid))
+                self.says(p, "burn_long")
+                self.assertTrue(self.takes_part(pid))
 
     def test_not_by_other_calls(self):
         for c in ("alarm", "block", "urgent", "sleep"):

@@ -128,7 +128,7 @@ static const char about_run[] =
     "usf run \\-p fifo \\-\\-quantum 5ms \\-\\- make \\-j8\n.fi";
 static const char about_ps[] =
     ".SH WHAT IS SHOWN\n"
-    "Programs that take part in the instance. A child process that has one thread and has had less than 10 ms of CPU time\n"
+    "Programs that take part in the instance. A child process that has one thread and has had less than 160 ms of CPU time\n"
     "may be missing (\\fB\\-\\-attach\\fR of \\fBusf run\\fR).\n"
     ".SH DIAGNOSIS\n"
     "\\fBusf ps \\-\\-why\\fR says what each waiting thread waits for. For a futex: its address by symbol, object or mapping, its\n"

@@ -112,10 +112,10 @@ void export_options(const struct config *c)
 const char *cache_obstacle(const char *dir)
 {
     struct stat st;
-    if (*dir != '/') return "is no absolute path";
     if (strlen(dir) >= 256) return "is longer than 255 bytes";
-    if (stat(dir, &st)) return errno == ENOENT ? NULL : strerror(errno);
-    if (!S_ISDIR(st.st_mode)) return "is no directory";
+    if (lstat(dir, &st)) return errno == ENOENT ? NULL : strerror(errno);
+    if (S_ISLNK(st.st_mode)) return "is a symbolic link";
+    if (!S_ISDIR(st.st_mode)) return "is not a directory";
     if (st.st_uid != geteuid()) return "belongs to another user";
     return st.st_mode & 077 ? "is open to other users (chmod 700 would make it private)" : NULL;
 }

@@ -149,11 +149,13 @@ static void leave_outer_run(const struct run *r)
     if (strcmp(outer, r->config->s.instance)) unsetenv(USF_ENV_RUN);
 }
 
-/* The directory that a user has named.  An outer run has told it to this one. */
+/* The directory that a user has named.  An outer run has warned of its own. */
 static void warn_of_cache(const struct run *r)
 {
     const char *dir = r->config->s.cache_dir, *why = *dir ? cache_obstacle(dir) : NULL;
-    if (why && config_value_of(r->config, "cache-dir")->origin != ORIGIN_DEFAULT && !getenv(USF_ENV_OWNER))
+    const char *outer = getenv(USF_ENV_OWNER) ? getenv(USF_ENV_CACHE_DIR) : NULL;
+    if (outer && !strcmp(outer, dir)) return;
+    if (why && config_value_of(r->config, "cache-dir")->origin != ORIGIN_DEFAULT)
         usf_warn("cache directory %s %s: what is learned about libraries is not kept", dir, why);
 }
 

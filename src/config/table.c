@@ -66,8 +66,8 @@ const struct usf_option usf_options[] = {
     {.name = "attach", .group = OPT_G_WAITING, .env = USF_ENV_ATTACH, .type = OPT_CHOICE, FIELD(attach_late),
      .flags = OPT_F_EXPORT, .arg = "now|late", .choices = "now|late", .def = "late",
      .help = "when the program's children take part in the instance",
-     .more = "'now': when they start. 'late': with their second thread, with a call that asks for it, or after 10 ms of CPU time. That makes "
-             "short children cheaper."},
+     .more = "'now': when they start. 'late': with their second thread, with a call that asks for it, or after 160 ms of CPU "
+             "time (10 ms if they share memory with other processes). That makes short children cheaper."},
     {.name = "thread-cache", .group = OPT_G_WAITING, .env = USF_ENV_THREAD_CACHE, .type = OPT_CHOICE, FIELD(thread_cache),
      .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "on",
      .help = "reuse ended threads for later calls of pthread_create"},

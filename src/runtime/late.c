@@ -33,7 +33,7 @@
 #include "usf/usf.h"
 
 #define BUSY_NS     10000000    /* to join costs about a twentieth of that */
-#define ALONE_NS    100000000   /* a compiler has ended by then: nobody gains by scheduling it */
+#define ALONE_NS    160000000   /* BUSY_NS times a power of 2.  Most compilers have ended by then: nobody gains by scheduling them */
 #define AGAIN_NS    1000000     /* the signal has come while the process could not join */
 
 #define SIGNALS 64
@@ -46,7 +46,8 @@
 USF_EARLY static struct {
     int32_t timer;
     bool armed;
-    bool is_alone;              /* at BUSY_NS it shared no memory */
+    uint64_t age;               /* ns of CPU time at the timer's next signal */
+    bool is_due;                /* ... and it has had enough */
     bool plain;                 /* its code is not patched, its handlers are called by the kernel */
     struct rt_action before;    /* the signal's */
     uint64_t dev, ino;          /* what descriptor 2 was */
@@ -94,7 +95,8 @@ static bool arm(void)
 {
     const struct rt_action a = {.handler = on_time, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART, .mask = ~RT_SYNCHRONOUS};
     struct rt_action before;
-    late.is_alone = false;
+    late.age = BUSY_NS;
+    late.is_due = false;
     late.armed = create_timer();
     if (!late.armed) return false;
     rt_signals_exchange(RT_SETXID_SIGNAL, &a, &before);
@@ -123,16 +125,18 @@ static bool has_other_stderr(void)
 
 /* Some programs handle overflows of their stack, and set an alternate stack for that in their own data (grep, diff, m4).  They have one
  * thread and seldom run for long.  Such a process keeps standing by without the timer, whose signal would need that stack: there may be
- * no room on it.  It joins before the calls that need it.  Others set stacks that they have allocated: language runtimes, among them
- * those of programs that run for long.
+ * no room on it.  It joins before the calls that need it, but not while a handler is under way: so it must not make threads itself.
+ * Language runtimes, whose programs may run for long, set stacks that they have allocated.
  *
  * A handler that is under way would set the runtime's stack again when it returns: then the process joins. */
 static bool keep_standing_by(const stack_t *want)
 {
+    static const char *const threads[] = {"pthread_create", "thrd_create"};
     void *restorers[SIGNALS];
     if (!rt.late || !late.plain || os_getpid() != rt.pid) return false;
     if (!want || !os_can_read(want) || !os_can_read(&want->ss_size)) return false;
     if (want->ss_flags & ~SS_ONSTACK || !rt_executable_has_data(want->ss_sp, want->ss_size)) return false;
+    if (rt_executable_imports(threads, sizeof threads / sizeof *threads)) return false;
     if (!rt_self.withdrawn && (rt_signals_restorers(restorers) || !rt_stack_withdraw(&rt_self))) return false;
     disarm();
     return true;
@@ -190,13 +194,16 @@ static void before_call(long nr, long a0, long a1)
     }
 }
 
+/* Others may wait there for what the process does. */
+static bool shares_memory(void) { return os_shares_memory(rt.shm.h, rt.shm.size); }
+
 /* Timers are not inherited. */
 void rt_late_after_fork(void)
 {
     if (!rt.late) return;
     rt_self.tid = rt.pid;
     late.armed = false;
-    if (!rt_self.withdrawn && !arm()) rt_late_join();
+    if (rt_self.withdrawn ? shares_memory() : !arm()) rt_late_join();
 }
 
 /* By libc's fork.  The gate has seen to it where it sees that. */
@@ -413,12 +420,12 @@ static bool may_join_here(const struct rt_thread *t, uintptr_t pc)
     return !t->self.crit && !usf_gate_vforked && !gate_contains_pc(pc);
 }
 
-/* If it shares no memory: not yet. */
-static bool is_time(void)
+static bool is_due(void)
 {
-    if (late.is_alone || os_shares_memory(rt.shm.h, rt.shm.size)) return true;
-    late.is_alone = true;
-    set_timer(ALONE_NS - BUSY_NS);
+    if (!late.is_due) late.is_due = late.age >= ALONE_NS || shares_memory();
+    if (late.is_due) return true;
+    set_timer((int64_t)late.age);       /* it is looked at again at twice that age */
+    late.age *= 2;
     return false;
 }
 
@@ -433,7 +440,7 @@ static void on_time(int sig, siginfo_t *info, void *context)
     ucontext_t *uc = context;
     greg_t *regs = uc->uc_mcontext.gregs;
     bool may = may_join_here(t, (uintptr_t)regs[REG_RIP]);
-    if (may && !is_time()) return;
+    if (may && !is_due()) return;
     if (!may || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, (uintptr_t)regs[REG_RSP], true))
         set_timer(AGAIN_NS);
     else if (late.plain) regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);

@@ -303,7 +303,8 @@ void rt_stack_give(struct rt_thread *t);
 void rt_stacks_after_fork(const struct rt_thread *t);
 void rt_stack_call(struct rt_thread *t, void (*fn)(void));     /* on that stack, if the thread has one */
 uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at);    /* its end, if `at` is in it; else 0 */
-/* In a process that stands by: the kernel no longer has the thread's stack, and the program may set its own.  False: the thread is on it. */
+/* In a process that stands by: the kernel has the thread's stack no longer, and the program may set its own.
+ * False: the thread is on it. */
 bool rt_stack_withdraw(struct rt_thread *t);
 /* The kernel has it again, if it was withdrawn.  The thread must not be on the program's. */
 void rt_stack_reinstate(struct rt_thread *t);

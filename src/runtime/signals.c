@@ -220,11 +220,24 @@ bool rt_action_is_handler(const struct rt_action *a) { return a->handler != DFL 
 
 /* Functions without unwind information are not patched: such code (Go's) asks the kernel itself for its alternate stack, is told of the
  * runtime's, and takes that for its own. */
-static bool is_seen(const struct rt_action *a)
+static bool has_bounds(uintptr_t pc)
 {
     struct gate_object o;
-    uintptr_t pc = (uintptr_t)a->handler, start, end;
-    return !rt_action_is_handler(a) || (gate_find_object(pc, &o) && gate_function_bounds(&o, pc, &start, &end));
+    uintptr_t start, end;
+    return gate_find_object(pc, &o) && gate_function_bounds(&o, pc, &start, &end);
+}
+
+/* gnuplot installs the same handler a million times per second.  The caller has the table. */
+static bool is_seen(const struct rt_action *a)
+{
+    static struct { uintptr_t pc; bool is_seen; } last;
+    uintptr_t pc = (uintptr_t)a->handler;
+    if (!rt_action_is_handler(a)) return true;
+    if (pc != last.pc) {
+        last.is_seen = has_bounds(pc);
+        last.pc = pc;
+    }
+    return last.is_seen;
 }
 
 /* May the handler run on the runtime's stack, as what it takes for its own? */

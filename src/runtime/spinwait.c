@@ -255,7 +255,7 @@ static uint64_t thread_time(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static bool is_alone(const struct rt_thread *t) { return rt.threads == t && !t->next; }
+static bool has_one_thread(const struct rt_thread *t) { return rt.threads == t && !t->next; }
 
 static bool find(struct rt_thread *t, uintptr_t pc)
 {
@@ -265,9 +265,10 @@ static bool find(struct rt_thread *t, uintptr_t pc)
     uintptr_t start, end;
     if (!gate_find_object(pc, &o)) return false;
     /* The loop is likely to be among them; others are found the next time. */
-    if (!learned_applied && dir[0] && is_alone(t) && spin_is_near_learned(dir, &o, pc) && rt_apply_learned()) return true;
+    if (!learned_applied && dir[0] && has_one_thread(t) && spin_is_near_learned(dir, &o, pc) && rt_apply_learned()) return true;
     if (!gate_function_bounds(&o, pc, &start, &end)) return false;
-    if (spin_recognise((const uint8_t *)start, start, end, pc, &l) != SPIN_YES || patch(t, &l, start) < 0) return false;
+    if (spin_recognise((const uint8_t *)start, start, end, pc, &l) != SPIN_YES) return false;
+    if (patch(t, &l, start) < 0) return true;       /* perhaps the next time */
     uint32_t proc = rt.sched.proc;
     if (proc != USF_NONE) rt.sched.procs[proc].spin_sites++;
     if (dir[0]) spin_learn(dir, &o, &l);

@@ -3,9 +3,10 @@
  * Bare, a thread gets no signal that its program does not know of, so any stack may be current when ours comes: one that a JIT or
  * a collector looks at, one without room for a signal frame.  The rules are at the head of signals.c.
  *
- * The kernel has one alternate stack per thread.  In a process that takes part it is the runtime's.  The one that the program sets is kept in user_stack, and
- * nothing is written there but frames of the program's handlers: it may be too small for ours, and a program that gets no
- * signals may have freed it.  The program does not see that: sigaltstack() and the context that a handler gets show its own.
+ * The kernel has one alternate stack per thread.  In a process that takes part it is the runtime's.  The one that the program
+ * sets is kept in user_stack, and nothing is written there but frames of the program's handlers: it may be too small for ours,
+ * and a program that gets no signals may have freed it.  The program does not see that: sigaltstack() and the context that a
+ * handler gets show its own.
  *
  * An entry is moved by copying its frame to another stack and beginning it anew there.  Nothing else knows the frame at that
  * time: only signals that came at the same moment, and those are blocked (signals.c). */

@@ -11,10 +11,10 @@ from instance import HANG, Programs, main
 USF = sys.argv[1]
 
 # Works for so long that it surely takes part (what is below the first program stands by at first), and waits until it is killed.
-# It shares memory: else that would take longer.
+# It shares memory: else a fork's child would have to work for longer.
 WAIT = """import mmap, time
 memory = mmap.mmap(-1, 4096)
-while time.process_time() < 0.05: pass
+while time.process_time() < 0.1: pass
 time.sleep(1000)"""
 
 # Reads words, makes a child in that way, and says its pid.

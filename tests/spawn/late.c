@@ -2,6 +2,7 @@
  *
  * late: commands on stdin, an answer to each.  late NAME: one case, whose output is the same bare and under usf. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -66,12 +67,16 @@ static void *shared;
 static void *nothing(void *arg) { return arg; }
 static void on_signal(int sig) { (void)sig; }
 
-static void make_thread(void)
+/* An executable that imports pthread_create joins when it sets an alternate stack. */
+static pthread_t new_thread(void *(*fn)(void *))
 {
-    pthread_t t;
-    pthread_create(&t, NULL, nothing, NULL);
-    pthread_join(t, NULL);
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_DEFAULT, "pthread_create");
+    pthread_t t = 0;
+    create(&t, NULL, fn, NULL);
+    return t;
 }
+
+static void make_thread(void) { pthread_join(new_thread(nothing), NULL); }
 
 static int shares(void *arg) { (void)arg; return 0; }
 
@@ -97,7 +102,7 @@ static void command(const char *what)
     stack_t stack;
     if (!strcmp(what, "thread")) make_thread();
     else if (!strcmp(what, "burn")) burn(BUSY);
-    else if (!strcmp(what, "burn_long")) burn(5 * BUSY);
+    else if (!strcmp(what, "burn_long")) burn(6 * BUSY);
     else if (!strcmp(what, "alone")) munmap(shared, 4096);
     else if (!strcmp(what, "where")) sched_getaffinity(0, sizeof set, &set);
     else if (!strcmp(what, "affinity")) sched_getaffinity(0, sizeof set, &set), sched_setaffinity(0, sizeof set, &set);
@@ -605,8 +610,7 @@ static void *sleeps(void *arg) { pause(); return arg; }
 
 static void setuid_below(void)
 {
-    pthread_t t;
-    pthread_create(&t, NULL, sleeps, NULL);
+    new_thread(sleeps);
     for (int i = 0; i < 2; i++) {
         int status = 0;
         pid_t pid = fork();
@@ -614,7 +618,7 @@ static void setuid_below(void)
         waitpid(pid, &status, 0);
         _exit(status ? 1 : 0);
     }
-    pthread_create(&t, NULL, sleeps, NULL);
+    new_thread(sleeps);
     alarm(10);
     printf("%d\n", setuid(getuid()));
     fflush(stdout);
@@ -630,6 +634,14 @@ static void strict(void)
     syscall(SYS_exit, 0);
 }
 
+/* Until it is killed, without a call. */
+static void computes_alone(void)
+{
+    setrlimit(RLIMIT_CPU, &(struct rlimit){.rlim_cur = 30, .rlim_max = 30});
+    dprintf(1, "%d\n", getpid());
+    for (volatile long i = 0;; i++) { }
+}
+
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"eintr", eintr}, {"blocked", blocked}, {"handed_on", handed_on}, {"transfers", transfers}, {"urgent", urgent},
     {"own_timers", own_timers}, {"timer_ids", timer_ids}, {"segment", segment},
@@ -639,7 +651,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     {"strict", strict}, {"overflow_plain", overflow_plain}, {"overflow_computes", overflow_computes}, {"overflow_asks", overflow_asks},
     {"overflow_leaves", overflow_leaves}, {"overflow_nested", overflow_nested}, {"guarded_page", guarded_page},
     {"guarded_wait", guarded_wait}, {"untouched", untouched},
-    {"calls_once", calls_in_program}, {"calls_on_stack", calls_on_stack},
+    {"computes_alone", computes_alone}, {"calls_once", calls_in_program}, {"calls_on_stack", calls_on_stack},
 };
 
 int main(int argc, char **argv)

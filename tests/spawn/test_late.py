@@ -81,13 +81,15 @@ class Joins(Case):
     def test_by_alternate_stacks(self):
         """But for one in the executable's own data: then it joins by calls alone."""
         self.check("allocated", "early")
-        for more in ((), ("fork",)):
-            with self.subTest(more):
-                p, pid = self.standing_by("guard", *more)
+        for steps in (("guard",), ("alone", "guard", "fork")):
+            with self.subTest(steps):
+                p, pid = self.standing_by(*steps)
                 self.says(p, "burn")
                 self.assertFalse(self.takes_part(pid))
                 self.says(p, "thread")
                 self.assertTrue(self.takes_part(pid))
+        _, pid = self.standing_by("guard", "fork")      # others may wait for the child in the memory that it shares
+        self.assertTrue(self.takes_part(pid))
 
     def test_without_a_function_of_the_program(self):
         """It may join in the middle of a malloc: nothing may be called there that a preloaded library has in place of libc's."""
@@ -119,9 +121,7 @@ class Joins(Case):
 
     def test_without_a_call(self):
         """The timer's signal alone: a program that computes and makes no call."""
-        p = self.start(*self.run_of(), "sh", "-c", '"$@"; :', "sh", "python3", "-c",
-                       "import os, resource\nresource.setrlimit(resource.RLIMIT_CPU, (30, 30))\n"
-                       "print(os.getpid(), flush=True)\nwhile True: pass")
+        p = self.start(*self.run_of(), "sh", "-c", '"$@"; :', "sh", LATE, "computes_alone")
         pid = int(p.stdout.readline())
         self.addCleanup(os.kill, pid, signal.SIGKILL)       # a child of the one that `end` ends
         self.soon(lambda: self.takes_part(pid), "it does not take part")

@@ -184,7 +184,8 @@ def main():
         found = measure_row(title, settings, args.usf)
         for (label, name), series in found.items():
             if series.bad and name != "linux":
-                broken += not series.median() or set(series.bad) != {"cut"}
+                only_here = not series.median() and found[label, "linux"].median()      # a slow machine may cut both
+                broken += bool(only_here or set(series.bad) != {"cut"})
                 print(f"{title} at {label} under usf run: {report.trouble(series)} {series.error}")
         table.append((title, settings, print_row(title, what, settings, found)))
         all_found.append((title, settings, found))

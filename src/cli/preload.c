@@ -108,7 +108,8 @@ void export_options(const struct config *c)
     }
 }
 
-/* Its files say which code of other programs is changed: nobody else may write them, or learn from them what is run. */
+/* The files there say where the code of programs is patched.  Others must not write them, nor read which programs the user runs.
+ * As src/gate/cache.c checks it. */
 const char *cache_obstacle(const char *dir)
 {
     struct stat st;

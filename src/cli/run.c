@@ -152,10 +152,10 @@ static void leave_outer_run(const struct run *r)
 /* The directory that a user has named.  An outer run has warned of its own. */
 static void warn_of_cache(const struct run *r)
 {
-    const char *dir = r->config->s.cache_dir, *why = *dir ? cache_obstacle(dir) : NULL;
-    const char *outer = getenv(USF_ENV_OWNER) ? getenv(USF_ENV_CACHE_DIR) : NULL;
-    if (outer && !strcmp(outer, dir)) return;
-    if (why && config_value_of(r->config, "cache-dir")->origin != ORIGIN_DEFAULT)
+    const char *dir = r->config->s.cache_dir, *outer = getenv(USF_ENV_OWNER) ? getenv(USF_ENV_CACHE_DIR) : NULL;
+    if (!*dir || (outer && !strcmp(outer, dir)) || config_value_of(r->config, "cache-dir")->origin == ORIGIN_DEFAULT) return;
+    const char *why = cache_obstacle(dir);
+    if (why)
         usf_warn("cache directory %s %s: what is learned about libraries is not kept", dir, why);
 }
 

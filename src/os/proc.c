@@ -193,6 +193,12 @@ bool os_process_maps(int32_t pid, uint64_t dev, uint64_t ino)
     return !os_proc_is_ours() || maps_file(pid, &f) != MAPS_NOT;
 }
 
+bool os_process_surely_maps(int32_t pid, uint64_t dev, uint64_t ino)
+{
+    struct file_user f = {dev, ino, 0};
+    return os_proc_is_ours() && maps_file(pid, &f) == MAPS;
+}
+
 /* "START-END rw-s ...": writable, shared. */
 static bool line_is_shared(const char *line, uintptr_t base, size_t size)
 {
@@ -213,11 +219,6 @@ bool os_shares_memory(const void *except, size_t size)
     return shares;
 }
 
-bool os_process_surely_maps(int32_t pid, uint64_t dev, uint64_t ino)
-{
-    struct file_user f = {dev, ino, 0};
-    return os_proc_is_ours() && maps_file(pid, &f) == MAPS;
-}
 
 int32_t os_file_user(uint64_t dev, uint64_t ino)
 {

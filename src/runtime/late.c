@@ -33,10 +33,8 @@
 #include "usf/usf.h"
 
 #define BUSY_NS     10000000    /* to join costs about a twentieth of that */
-#define ALONE_NS    160000000   /* BUSY_NS times a power of 2.  Most compilers have ended by then: nobody gains by scheduling them */
+#define ALONE_NS    160000000   /* BUSY_NS times a power of 2.  Most compilers end sooner, and scheduling them gains nothing */
 #define AGAIN_NS    1000000     /* the signal has come while the process could not join */
-
-#define SIGNALS 64
 
 #define CLOCK_OF_PROCESS 2      /* CLOCK_PROCESS_CPUTIME_ID */
 #define PR_TIMER_IDS     77     /* PR_TIMER_CREATE_RESTORE_IDS, Linux 6.15: timer_create makes the timer with this id */
@@ -46,8 +44,7 @@
 USF_EARLY static struct {
     int32_t timer;
     bool armed;
-    uint64_t age;               /* ns of CPU time at the timer's next signal */
-    bool is_due;                /* ... and it has had enough */
+    uint64_t age;               /* ns of CPU time at the timer's next signal; from ALONE_NS on it joins */
     bool plain;                 /* its code is not patched, its handlers are called by the kernel */
     struct rt_action before;    /* the signal's */
     uint64_t dev, ino;          /* what descriptor 2 was */
@@ -96,7 +93,6 @@ static bool arm(void)
     const struct rt_action a = {.handler = on_time, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART, .mask = ~RT_SYNCHRONOUS};
     struct rt_action before;
     late.age = BUSY_NS;
-    late.is_due = false;
     late.armed = create_timer();
     if (!late.armed) return false;
     rt_signals_exchange(RT_SETXID_SIGNAL, &a, &before);
@@ -132,7 +128,7 @@ static bool has_other_stderr(void)
 static bool keep_standing_by(const stack_t *want)
 {
     static const char *const threads[] = {"pthread_create", "thrd_create"};
-    void *restorers[SIGNALS];
+    void *restorers[RT_SIGNALS];
     if (!rt.late || !late.plain || os_getpid() != rt.pid) return false;
     if (!want || !os_can_read(want) || !os_can_read(&want->ss_size)) return false;
     if (want->ss_flags & ~SS_ONSTACK || !rt_executable_has_data(want->ss_sp, want->ss_size)) return false;
@@ -197,7 +193,7 @@ static void before_call(long nr, long a0, long a1)
 /* Others may wait there for what the process does. */
 static bool shares_memory(void) { return os_shares_memory(rt.shm.h, rt.shm.size); }
 
-/* Timers are not inherited. */
+/* Timers are not inherited.  Without the alternate stack there is none: who may be waited for joins now. */
 void rt_late_after_fork(void)
 {
     if (!rt.late) return;
@@ -291,17 +287,17 @@ static void at_call(long nr, long a0, long a1)
 static void at_thread(void) {}
 static void at_fork(void) { rt.pid = os_getpid(); }
 
-static void give_stack(bool in_handler)
+static void give_stack(void)
 {
     static const struct threads_watcher watcher = {.thread = at_thread, .call = at_call, .in_child = at_fork};
-    if (in_handler && !rt_self.withdrawn) threads_watch(&watcher);
+    if (rt_stack_end(&rt_self, (uintptr_t)__builtin_frame_address(0)) && !rt_self.withdrawn) threads_watch(&watcher);
     else rt_stack_give(&rt_self);
 }
 
 bool rt_late_cancel(void)
 {
     if (!end_standing()) return false;
-    if (late.plain) give_stack(false);
+    if (late.plain) give_stack();
     return true;
 }
 
@@ -320,7 +316,7 @@ struct frame { void *restorer; ucontext_t context; };
 /* Handlers that are under way return to code that has been patched since.  Where the words on the stack are a signal's frame, its
  * pc is set right. */
 struct search {
-    void *restorer[SIGNALS];
+    void *restorer[RT_SIGNALS];
     unsigned nr;                /* 0: there are no handlers */
     bool fix;                   /* else only look */
     bool found;                 /* some are under way */
@@ -386,7 +382,7 @@ static void join(void)
 /* The program goes on at sp.  On the runtime's own stack: the program's may be too small for all that.  False: not now, since the list of
  * objects is changing (an allocator may ask for CPU counts then), or a handler may be under way on a stack that is not known, or is under
  * way and will set the program's alternate stack when it returns. */
-static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp, bool in_signal)
+static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp)
 {
     struct search s = {.fix = false};
     if (late.plain && !gate_loader_is_idle()) return false;
@@ -401,7 +397,7 @@ static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp, bool in_s
     if (ends && !why) rt_stack_call(t, join);
     s.fix = joining.patched;
     if (late.plain && s.fix && s.nr) search_from(&s, sp);
-    if (late.plain && !s.fix) give_stack(in_signal);
+    if (late.plain && !s.fix) give_stack();
     sched_crit_leave(&rt.sched, &t->self);
     return true;
 }
@@ -411,7 +407,7 @@ void rt_late_join(void)
     struct rt_thread *t = &rt_self;
     if (USF_LIKELY(!rt.late) || rt_vforked() || t->self.crit || os_getpid() != rt.pid) return;
     uint64_t mask = rt_block_signals(~RT_SYNCHRONOUS);
-    join_at(t, mask, (uintptr_t)__builtin_frame_address(0), false);
+    join_at(t, mask, (uintptr_t)__builtin_frame_address(0));
     usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 }
 
@@ -422,8 +418,8 @@ static bool may_join_here(const struct rt_thread *t, uintptr_t pc)
 
 static bool is_due(void)
 {
-    if (!late.is_due) late.is_due = late.age >= ALONE_NS || shares_memory();
-    if (late.is_due) return true;
+    if (late.age < ALONE_NS && shares_memory()) late.age = ALONE_NS;
+    if (late.age >= ALONE_NS) return true;
     set_timer((int64_t)late.age);       /* it is looked at again at twice that age */
     late.age *= 2;
     return false;
@@ -441,7 +437,7 @@ static void on_time(int sig, siginfo_t *info, void *context)
     greg_t *regs = uc->uc_mcontext.gregs;
     bool may = may_join_here(t, (uintptr_t)regs[REG_RIP]);
     if (may && !is_due()) return;
-    if (!may || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, (uintptr_t)regs[REG_RSP], true))
+    if (!may || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, (uintptr_t)regs[REG_RSP]))
         set_timer(AGAIN_NS);
     else if (late.plain) regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);
 }

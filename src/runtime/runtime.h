@@ -68,7 +68,8 @@ struct rt_thread {
         uint32_t yields_seen;       /* ... at the last look from a function that polls */
         uint16_t site;
         bool is_long;               /* it has taken long */
-        uint64_t searched, search_took;     /* ns of its CPU time: the end of the last search that found no loop; how long that took */
+        uint64_t searched;          /* ns of its CPU time: when the last search that found no loop ended */
+        uint64_t search_took;       /* ... and how long it took */
     } spin;
     uint64_t yielded;               /* ns: when it last gave strangers a chance */
     uint32_t kernel_waits;          /* it is in so many waits that sync_kernel_wait counts */
@@ -272,6 +273,7 @@ bool rt_desert_condemned(void);             /* ... if the instance is (shm_conde
 #define RT_SIGNAL      SIGURG               /* ignored by default: harmless to a process that has just exec'd */
 #define RT_NUDGE_MAGIC 0x75736600u          /* value: low half MAGIC ^ task (monitor), or RT_STOP_MAGIC */
 #define RT_STOP_MAGIC  0x75736673746f7000ull
+#define RT_SIGNALS     64
 #define RT_SETXID_SIGNAL 33     /* libc's, for setuid, which waits until all threads have taken it; of a process that stands by: late.c */
 #define RT_SYNCHRONOUS ((1ull << (SIGSEGV - 1)) | (1ull << (SIGBUS - 1)) | (1ull << (SIGFPE - 1)) | (1ull << (SIGILL - 1)) | (1ull << (SIGTRAP - 1)))
 #define RT_CONTEXT_SIZE 304u    /* of the kernel's struct ucontext in a signal's frame */
@@ -285,7 +287,7 @@ bool rt_action_is_handler(const struct rt_action *a);
 void rt_signals_exchange(int sig, const struct rt_action *new, struct rt_action *old);      /* in the kernel */
 void rt_signals_init(void);
 void rt_signals_adopt(void);                /* the handlers that the program has installed so far are entered through rt_signal */
-unsigned rt_signals_restorers(void *restorer[64]);      /* where handlers return to; the number */
+unsigned rt_signals_restorers(void *restorer[RT_SIGNALS]);      /* where handlers return to; the number */
 uint64_t rt_signals_let_end(uint64_t below);    /* block all that have a handler, and what `below` has: the others end or stop the program */
 bool rt_is_own_signal(const siginfo_t *info);   /* the monitor's or ours, not the program's use of the same signal */
 void rt_signals_before_exec(void);

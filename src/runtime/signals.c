@@ -230,14 +230,12 @@ static bool has_bounds(uintptr_t pc)
 /* gnuplot installs the same handler a million times per second.  The caller has the table. */
 static bool is_seen(const struct rt_action *a)
 {
-    static struct { uintptr_t pc; bool is_seen; } last;
+    static uintptr_t last;
     uintptr_t pc = (uintptr_t)a->handler;
-    if (!rt_action_is_handler(a)) return true;
-    if (pc != last.pc) {
-        last.is_seen = has_bounds(pc);
-        last.pc = pc;
-    }
-    return last.is_seen;
+    if (!rt_action_is_handler(a) || pc == last) return true;
+    if (!has_bounds(pc)) return false;
+    last = pc;
+    return true;
 }
 
 /* May the handler run on the runtime's stack, as what it takes for its own? */
@@ -553,7 +551,7 @@ void rt_signals_adopt(void)
 }
 
 /* Also of actions that the kernel has reset (SA_RESETHAND). */
-unsigned rt_signals_restorers(void *restorer[64])
+unsigned rt_signals_restorers(void *restorer[RT_SIGNALS])
 {
     unsigned n = 0;
     for (int sig = 1; sig < NSIGNALS; sig++) {

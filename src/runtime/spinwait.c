@@ -246,7 +246,7 @@ int rt_apply_learned(void)
 /* ---- a thread that is found busy for long ------------------------------------------------------- */
 
 /* A search in a large function takes a millisecond, and a thread that computes is found busy again and again. */
-#define SEARCH_SHARE 32u    /* searches that find nothing may take this part of the thread's CPU time */
+#define SEARCH_SHARE 32u    /* after one that finds nothing it computes for so many times as long before the next */
 
 static uint64_t thread_time(void)
 {
@@ -254,8 +254,6 @@ static uint64_t thread_time(void)
     usf_syscall(__NR_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
-
-static bool has_one_thread(const struct rt_thread *t) { return rt.threads == t && !t->next; }
 
 static bool find(struct rt_thread *t, uintptr_t pc)
 {
@@ -265,7 +263,8 @@ static bool find(struct rt_thread *t, uintptr_t pc)
     uintptr_t start, end;
     if (!gate_find_object(pc, &o)) return false;
     /* The loop is likely to be among them; others are found the next time. */
-    if (!learned_applied && dir[0] && has_one_thread(t) && spin_is_near_learned(dir, &o, pc) && rt_apply_learned()) return true;
+    bool alone = rt.threads == t && !t->next;
+    if (!learned_applied && dir[0] && alone && spin_is_near_learned(dir, &o, pc) && rt_apply_learned()) return true;
     if (!gate_function_bounds(&o, pc, &start, &end)) return false;
     if (spin_recognise((const uint8_t *)start, start, end, pc, &l) != SPIN_YES) return false;
     if (patch(t, &l, start) < 0) return true;       /* perhaps the next time */

@@ -172,11 +172,7 @@ void rt_stack_show(struct rt_thread *t, ucontext_t *uc)
 
 /* ---- a process that stands by ------------------------------------------------------------------- */
 
-bool rt_stack_withdraw(struct rt_thread *t)
-{
-    if (!t->withdrawn) t->withdrawn = t->stack && set_alternate(0, 0) == 0;
-    return t->withdrawn;
-}
+bool rt_stack_withdraw(struct rt_thread *t) { return t->withdrawn = t->stack && set_alternate(0, 0) == 0; }
 
 void rt_stack_reinstate(struct rt_thread *t)
 {

@@ -235,7 +235,7 @@ class Dump(Base):
         return True
 
     def lock_is_held(self):
-        """By task 0, also after the monitor has had it: that may have it just now, and gives it back."""
+        """By task 0.  The monitor may hold the lock at this moment: then it releases it, and the word is to be written again."""
         one = (1).to_bytes(4, "little")
         self.poke("lock", one)
         time.sleep(0.05)
@@ -273,8 +273,8 @@ class Dump(Base):
         t = self.why(lambda t: "on-mutex" in t)
         os.kill(p.pid, 19)
         try:
-            self.soon(lambda: self.all_stopped(p), "not all of its threads stop")   # one that holds the lock would give it back
-            self.soon(self.lock_is_held, "somebody takes the lock away")
+            self.soon(lambda: self.all_stopped(p), "not all of its threads stop")   # one that runs may release the lock
+            self.soon(self.lock_is_held, "the lock does not stay held")
             began = time.time()
             out = self.dump(str(p.pid))
             self.assertLess(time.time() - began, 10)

@@ -572,7 +572,7 @@ static void guarded_wait(void)
     overflows();
 }
 
-/* Nobody writes there while the program uses no such handler. */
+/* The program's alternate stack keeps its content while no handler runs on it. */
 static void untouched(void)
 {
     int others = 3, n = 0;

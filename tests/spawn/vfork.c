@@ -356,7 +356,7 @@ CASE(double_fork)
     if (pid == 0) {
         setsid();
         if (fork()) _exit(0);
-        CHECK(read(go[0], &c, 1) == 1);     /* its parent has ended, and what is said of it has been said */
+        CHECK(read(go[0], &c, 1) == 1);     /* the first process has printed how the parent ended */
         CHECK(works());
         execl(spawn_self, spawn_self, "told", NULL);
         _exit(1);

@@ -12,6 +12,8 @@
 #define CHECK_AGAIN_NS 100000000u       /* ... when they seemed to be damaged */
 #define IDLE_NS 100000000u      /* while the processes are all other monitors' */
 
+static struct os_looks looks;   /* this process's one thread that watches cores; the monitor's or an agent's */
+
 int32_t monitor_pid_of(const struct sched *s, uint32_t task)
 {
     uint32_t proc = task < USF_MAX_TASKS ? s->tasks[task].proc : USF_NONE;
@@ -21,7 +23,8 @@ int32_t monitor_pid_of(const struct sched *s, uint32_t task)
 void monitor_nudge(const struct sched *s, uint32_t task)
 {
     int32_t pid = monitor_pid_of(s, task), tid = s->tasks[task].tid;
-    if (!sched_is_ours(s, task) || pid <= 0 || os_thread_blocks(pid, tid, MONITOR_NUDGE_SIGNAL)) return;
+    if (!sched_is_ours(s, task) || pid <= 0) return;
+    if (os_look_at_thread(&looks, pid, tid).blocked >> (MONITOR_NUDGE_SIGNAL - 1) & 1) return;
     os_signal_thread(pid, tid, MONITOR_NUDGE_SIGNAL, MONITOR_NUDGE_MAGIC ^ task);
 }
 
@@ -32,7 +35,7 @@ static char thread_state(void *arg, uint32_t task)
     struct sched *s = arg;
     int32_t pid = monitor_pid_of(s, task), tid = s->tasks[task].tid;
     if (!sched_is_ours(s, task)) return SCHED_ELSEWHERE;
-    char st = pid > 0 ? os_thread_state(pid, tid) : 0;
+    char st = pid > 0 ? os_look_at_thread(&looks, pid, tid).state : 0;
     if (pid > 0 && (!st || st == 'Z') && os_thread_ended(pid, tid)) return 'X';
     return st;
 }

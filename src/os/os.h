@@ -101,6 +101,12 @@ uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = 
 uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
 bool os_thread_ended(int32_t pid, int32_t tid);   /* no such thread, or a process's first one that has ended before the others */
 char os_thread_state(int32_t pid, int32_t tid);   /* 'R','S','D','T','t','Z','X' or 0 */
+/* Threads that are looked at again and again: their files in /proc stay open, so that a look costs a third.  Zeroed: none yet.  For one
+ * thread of the caller's. */
+#define OS_KEPT_LOOKS 64u
+struct os_looks { struct os_kept_look { int32_t pid, tid; int fd; } at[OS_KEPT_LOOKS]; };
+struct os_look { char state; uint64_t blocked; };       /* as os_thread_state; bit n-1: signal n < 32 is blocked */
+struct os_look os_look_at_thread(struct os_looks *looks, int32_t pid, int32_t tid);
 uint64_t os_thread_slices(int32_t pid, int32_t tid);    /* how often it has been given a CPU; 0: unknown */
 uint64_t os_thread_cpu_ns(int32_t pid, int32_t tid);    /* ... and for how long altogether */
 uint64_t os_process_cpu_ns(int32_t pid);     /* time of all its threads on CPUs, found out without a descriptor; 0: unknown */

@@ -71,6 +71,36 @@ char os_thread_state(int32_t pid, int32_t tid)
     return s ? *s : 0;
 }
 
+static bool read_kept(int fd, struct os_look *look)
+{
+    char stat[STAT_MAX];
+    long n;
+    do n = usf_syscall(__NR_pread64, fd, stat, sizeof stat - 1, 0); while (n == -EINTR);
+    if (n <= 0) return false;
+    stat[n] = 0;
+    const char *s = behind_comm(stat, n);
+    look->state = s ? *s : 0;
+    look->blocked = field_in(stat, n, 32);
+    return s != NULL;
+}
+
+/* The file of a thread that has ended stays that thread's: it answers ESRCH, also when the number is another's. */
+struct os_look os_look_at_thread(struct os_looks *looks, int32_t pid, int32_t tid)
+{
+    struct os_look look = {0};
+    struct os_kept_look *k = &looks->at[(uint32_t)tid % OS_KEPT_LOOKS];
+    if (k->tid && k->pid == pid && k->tid == tid && read_kept(k->fd, &look)) return look;
+    if (k->tid) os_close(k->fd);
+    k->tid = 0;
+    char path[64];
+    usf_format(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
+    int fd = os_proc_is_ours() ? os_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0) : -1;
+    if (fd < 0) return look;
+    if (read_kept(fd, &look)) *k = (struct os_kept_look){pid, tid, fd};
+    else os_close(fd);
+    return look;
+}
+
 /* "TIME-ON-CPU TIME-WAITED SLICES": the number `which` of them, or 0. */
 static uint64_t schedstat(int32_t pid, int32_t tid, int which)
 {

@@ -99,6 +99,41 @@ static void states(void)
     CHECK_INT(os_thread_state(getpid(), getpid()), 'R');
 }
 
+/* A look at a thread whose number another thread has now: what was kept open is the first one's. */
+static void kept_looks(void)
+{
+    static struct os_looks looks;
+    int32_t self = getpid();
+    sigset_t urg;
+    CHECK_INT(os_look_at_thread(&looks, self, self).state, 'R');
+    CHECK_INT(os_look_at_thread(&looks, self, self).state, 'R');
+    CHECK_INT(os_look_at_thread(&looks, self, self).blocked >> (SIGURG - 1) & 1, 0);
+    sigemptyset(&urg);
+    sigaddset(&urg, SIGURG);
+    sigprocmask(SIG_BLOCK, &urg, NULL);
+    CHECK_INT(os_look_at_thread(&looks, self, self).blocked >> (SIGURG - 1) & 1, 1);
+    sigprocmask(SIG_UNBLOCK, &urg, NULL);
+    pid_t first = fork();
+    if (first == 0) for (;;) pause();
+    CHECK_INT(state_soon(first, first, 'S'), 'S');
+    CHECK_INT(os_look_at_thread(&looks, first, first).state, 'S');
+    kill(first, SIGKILL);
+    waitpid(first, NULL, 0);
+    CHECK_INT(os_look_at_thread(&looks, first, first).state, 0);
+    /* One slot for all of these numbers, and more of them than slots. */
+    for (int i = 0; i < 200; i++) {
+        pid_t child = fork();
+        if (child == 0) _exit(0);
+        CHECK_INT(state_soon(child, child, 'Z'), 'Z');
+        CHECK_INT(os_look_at_thread(&looks, child, child).state, 'Z');
+        waitpid(child, NULL, 0);
+        CHECK_INT(os_look_at_thread(&looks, self, self).state, 'R');
+    }
+    int last = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    CHECK(last <= (int)OS_KEPT_LOOKS + 8, "descriptor %d: the older ones are closed", last);
+    close(last);
+}
+
 /* In a pid namespace with the /proc of the outer one: number 1 is another process there. */
 static void foreign_proc(void)
 {
@@ -192,6 +227,7 @@ int main(void)
     own_start();
     cpu_time();
     states();
+    kept_looks();
     foreign_proc();
     headless();
     signals();

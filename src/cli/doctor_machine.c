@@ -3,6 +3,7 @@
 #include "cli/doctor.h"
 #include "cli/instance.h"
 #include "cli/preload.h"
+#include "gate/gate.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
@@ -192,7 +193,7 @@ static void check_library(void)
 
 static void check_cache_dir(const char *dir)
 {
-    const char *why = *dir ? cache_obstacle(dir) : NULL;
+    const char *why = *dir ? gate_cache_flaw(dir) : NULL;
     if (!*dir) doctor_find(FINDING_NOTE, "cache", "no directory: what is learned about libraries is not kept");
     else if (why) doctor_find(FINDING_WARN, "cache", "%s %s: not used", dir, why);
     else if (access(dir, F_OK)) doctor_find(FINDING_NOTE, "cache", "%s: will be made", dir);

@@ -108,19 +108,6 @@ void export_options(const struct config *c)
     }
 }
 
-/* The files there say where the code of programs is patched.  Others must not write them, nor read which programs the user runs.
- * As src/gate/cache.c checks it. */
-const char *cache_obstacle(const char *dir)
-{
-    struct stat st;
-    if (strlen(dir) >= 256) return "is longer than 255 bytes";
-    if (lstat(dir, &st)) return errno == ENOENT ? NULL : strerror(errno);
-    if (S_ISLNK(st.st_mode)) return "is a symbolic link";
-    if (!S_ISDIR(st.st_mode)) return "is not a directory";
-    if (st.st_uid != geteuid()) return "belongs to another user";
-    return st.st_mode & 077 ? "is open to other users (chmod 700 would make it private)" : NULL;
-}
-
 void export_identity(void)
 {
     char path[PATH_MAX], uid[16], ns[16];

@@ -17,8 +17,6 @@ void preload_set(const char *path);
 void preload_unset(void);
 /* USF_* for the program. */
 void export_options(const struct config *c);
-/* Why the library keeps nothing in this directory, for a user to read; null: it can, or makes it. */
-const char *cache_obstacle(const char *dir);
 /* Who we are: the library takes part as this user only, and starts this tool as the monitor. */
 void export_identity(void);
 /* The wait policies of parallel runtimes, each unless the user has set it or a rival of it. */

@@ -10,6 +10,7 @@
 #include "cli/stats.h"
 #include "cli/supervise.h"
 #include "config/env.h"
+#include "gate/gate.h"
 #include "policy/policy.h"
 #include <errno.h>
 #include <sched.h>
@@ -154,7 +155,7 @@ static void warn_of_cache(const struct run *r)
 {
     const char *dir = r->config->s.cache_dir, *outer = getenv(USF_ENV_OWNER) ? getenv(USF_ENV_CACHE_DIR) : NULL;
     if (!*dir || (outer && !strcmp(outer, dir)) || config_value_of(r->config, "cache-dir")->origin == ORIGIN_DEFAULT) return;
-    const char *why = cache_obstacle(dir);
+    const char *why = gate_cache_flaw(dir);
     if (why)
         usf_warn("cache directory %s %s: what is learned about libraries is not kept", dir, why);
 }

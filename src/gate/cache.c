@@ -44,13 +44,31 @@ static bool ours(int fd, unsigned type, unsigned forbidden)
     return usf_syscall(__NR_fstat, fd, &st) == 0 && is_ours(&st, type, forbidden);
 }
 
+/* The files there say where the code of programs is patched.  Others must not write them, nor read which programs the user runs. */
+static const char *flaw(const char *path, long *err)
+{
+    struct stat st;
+    *err = usf_syscall(__NR_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW);
+    if (*err) return "cannot be looked at";
+    if (S_ISLNK(st.st_mode)) return "is a symbolic link";
+    if (!S_ISDIR(st.st_mode)) return "is not a directory";
+    if (st.st_uid != (uid_t)usf_syscall(__NR_geteuid)) return "belongs to another user";
+    return st.st_mode & 077 ? "is open to other users (chmod 700 would make it private)" : NULL;
+}
+
 static bool directory_ok(void)
 {
-    int fd = os_open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-    if (fd < 0) return false;
-    bool ok = ours(fd, S_IFDIR, 077);
-    os_close(fd);
-    return ok;
+    long err;
+    return !flaw(dir, &err);
+}
+
+const char *gate_cache_flaw(const char *path)
+{
+    long err;
+    if (path[0] != '/') return "is not an absolute path";
+    if (strlen(path) >= GATE_DIR_MAX) return "is longer than 255 bytes";
+    const char *why = flaw(path, &err);
+    return err == -ENOENT ? NULL : why;
 }
 
 void gate_cache_init(const char *path)

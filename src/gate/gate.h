@@ -172,6 +172,9 @@ uintptr_t gate_original_pc(uintptr_t pc);
  * jump has overwritten.  Async-signal-safe. */
 uintptr_t gate_moved_pc(uintptr_t pc);
 
+/* Why this library keeps nothing in this directory, for a user to read; null: it can, or makes it. */
+const char *gate_cache_flaw(const char *path);
+
 /* Offline: the sites of an ELF file image, for `usf doctor --program`, tests and the cache. */
 enum gate_site_class { GATE_SITE_PATCHABLE, GATE_SITE_CLONE, GATE_SITE_CANCEL, GATE_SITE_LEFT,
                        GATE_SITE_NOTIFY /* no call: the dynamic linker's notification, added when it is patched (load.c) */ };

@@ -32,7 +32,7 @@ const struct usf_option usf_options[] = {
      .flags = OPT_F_EXPORT | OPT_F_INST, .arg = "TIME", .min = 0, .max = 100000, .scale = US, .zero = SHM_NO_POLL, .def = "200",
      .help = "how long an idle core polls before it sleeps"},
     {.name = "progress", .group = OPT_G_WAITING, .env = USF_ENV_PROGRESS, .type = OPT_NUMBER, FIELD(progress_ns), .unit = "ms",
-     .flags = OPT_F_EXPORT | OPT_F_INST, .arg = "TIME", .min = 1, .max = 60000, .scale = MS, .def = "20",
+     .flags = OPT_F_EXPORT | OPT_F_INST, .arg = "TIME", .min = 1, .max = 60000, .scale = MS, .def = "5",
      .help = "preempt a thread that reaches no scheduling point for this long while other threads wait"},
     {.name = "lend", .group = OPT_G_WAITING, .env = USF_ENV_LEND, .type = OPT_NUMBER, FIELD(lend_ns), .unit = "us",
      .flags = OPT_F_EXPORT | OPT_F_INST, .arg = "TIME", .min = 1, .max = 1000000, .scale = US, .def = "50",

@@ -11,23 +11,23 @@
 
 #define TICK_NS        1000000ull
 #define BUSY_TICK_NS   10000000ull  /* while nothing waits: whoever makes a task wait has the monitor look sooner */
-/* A thread that has not answered so many nudges, for so many times the progress guarantee, will not.  Both: the monitor may
- * not have had the CPU for long. */
+/* A thread that has not answered so many nudges, for so long, will not.  Both: the monitor may not have had the CPU for long.  The time
+ * does not go with the progress guarantee's: beside other programs' threads the kernel may not run this one for as long. */
 #define DEAF_NUDGES    8u
-#define DEAF_TIMES     4u
-#define ELSEWHERE_TIMES 8u      /* of another container, whose monitor sees to it if it lives */
+#define DEAF_NS        80000000u
+#define ELSEWHERE_NS   160000000u   /* of another container, whose monitor sees to it if it lives */
 #define TICKER_NS      10000000ull  /* without a tick: whoever calls it for all has ended */
 #define WAKES          8u       /* looks at one that sleeps although it was woken */
 #define QUIET_LOOKS    5u       /* looks without anything running or waiting before the monitor goes to sleep */
 #define SAMPLE_BACKOFF 6u       /* doublings at most */
 #define SAMPLE_NS      4000000ull   /* between two samples of running threads */
 
-static bool is_deaf(struct sched *s, uint32_t core, uint64_t now, uint64_t age, uint32_t times)
+static bool is_deaf(struct sched *s, uint32_t core, uint64_t now, uint64_t age, uint64_t ns)
 {
     struct sched_watcher *m = s->watch;
     if (age < s->h->progress_ns) return false;
     if (!m->deaf[core]++) m->deaf_since[core] = now;
-    return m->deaf[core] > DEAF_NUDGES && now - m->deaf_since[core] >= times * s->h->progress_ns;
+    return m->deaf[core] > DEAF_NUDGES && now - m->deaf_since[core] >= ns;
 }
 
 static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t now,
@@ -65,7 +65,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
         return true;
     }
     m->asleep[core] = 0;
-    if (is_deaf(s, core, now, age, st == SCHED_ELSEWHERE ? ELSEWHERE_TIMES : DEAF_TIMES)) return true;
+    if (is_deaf(s, core, now, age, st == SCHED_ELSEWHERE ? ELSEWHERE_NS : DEAF_NS)) return true;
     /* at 1, 2, 4, 8, ... ms, and from the guarantee's time on every tick */
     if (age >= 2 * m->nudged[core] || age >= s->h->progress_ns) {
         m->nudged[core] = age;

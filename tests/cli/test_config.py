@@ -199,7 +199,7 @@ class Library(unittest.TestCase):
         s, err = self.read()
         self.assertEqual(err, "")
         self.assertEqual(s, {"instance": "default", "cpus": "", "policy": "coop", "policy_path": "", "quantum_ns": 20000000,
-                             "poll_ns": 200000, "progress_ns": 20000000, "lend_ns": 50000, "linger_ns": 1000000000, "lock": 0,
+                             "poll_ns": 200000, "progress_ns": 5000000, "lend_ns": 50000, "linger_ns": 1000000000, "lock": 0,
                              "thread_cache": 1, "shared_code": 1, "verbose": 0, "cache_dir": "", "run": 0})
 
     def test_values(self):

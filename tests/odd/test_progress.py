@@ -27,8 +27,8 @@ def cpu_times():
 class Progress(Case):
     def guaranteed(self, ahead):
         """In each step each of the two waits for a core, with so many before it, after it has looked in vain just before."""
-        p = int(self.env.get("USF_PROGRESS", 20)) / 1000
-        return 2 * (5 * p + 0.001) * ahead
+        p = int(self.env.get("USF_PROGRESS", 5)) / 1000
+        return 2 * (p + 0.081) * ahead
 
     def gets_there(self, way, *before, ahead=HOGS + 1):
         """ahead: tasks that may be before one of the two in the queue; 0: no time is guaranteed."""

@@ -95,6 +95,7 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
     uint64_t deaf_since[USF_MAX_CORES];     /* ns: first nudge that was to make it give way and has not, */
     uint32_t deaf[USF_MAX_CORES];           /* ... and their number */
     uint32_t asleep[USF_MAX_CORES];
+    uint64_t looked[USF_MAX_CORES];         /* ns: when its thread's state was last asked for */
     uint32_t quiet;             /* looks in a row without anything waiting */
     uint32_t next_sample;       /* task (policy `linux`) or core to look at */
     uint64_t sampled;           /* ns: when a core was last looked at without cause */

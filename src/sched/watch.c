@@ -11,6 +11,8 @@
 
 #define TICK_NS        1000000ull
 #define BUSY_TICK_NS   10000000ull  /* while nothing waits: whoever makes a task wait has the monitor look sooner */
+#define NUDGE_GROWS    8u           /* nudges at 1, 8, 64 ms, and from the guarantee's time on at each look */
+#define AWAKE_NS       1500000u     /* until a thread that was awake is looked at again, at every second tick: its state costs most of a look */
 /* A thread that has not answered so many nudges, for so long, will not.  Both: the monitor may not have had the CPU for long.  The time
  * does not go with the progress guarantee's: beside other programs' threads the kernel may not run this one for as long. */
 #define DEAF_NUDGES    8u
@@ -48,6 +50,9 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     }
     uint64_t age = now - m->since[core];
     if (age < TICK_NS) return false;
+    bool asks = age >= NUDGE_GROWS * m->nudged[core] || age >= s->h->progress_ns;
+    if (!asks && !m->asleep[core] && now - m->looked[core] < AWAKE_NS) return false;
+    m->looked[core] = now;
     char st = state(arg, core_task(w));
     if (st == 'X') {
         sched_lose_task(s, core, w);
@@ -66,8 +71,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     }
     m->asleep[core] = 0;
     if (is_deaf(s, core, now, age, st == SCHED_ELSEWHERE ? ELSEWHERE_NS : DEAF_NS)) return true;
-    /* at 1, 2, 4, 8, ... ms, and from the guarantee's time on every tick */
-    if (age >= 2 * m->nudged[core] || age >= s->h->progress_ns) {
+    if (asks) {
         m->nudged[core] = age;
         nudge(arg, core_task(w));
     }

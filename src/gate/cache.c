@@ -49,10 +49,12 @@ static const char *flaw(const char *path, long *err)
 {
     struct stat st;
     *err = usf_syscall(__NR_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW);
+    if (*err == -EACCES) return "is in a directory that may not be searched";
     if (*err) return "cannot be looked at";
     if (S_ISLNK(st.st_mode)) return "is a symbolic link";
     if (!S_ISDIR(st.st_mode)) return "is not a directory";
     if (st.st_uid != (uid_t)usf_syscall(__NR_geteuid)) return "belongs to another user";
+    if ((st.st_mode & 0700) != 0700) return "may not be used (chmod 700 would change that)";
     return st.st_mode & 077 ? "is open to other users (chmod 700 would make it private)" : NULL;
 }
 
@@ -89,6 +91,8 @@ void gate_cache_init(const char *path)
     }
     if (!directory_ok()) dir[0] = 0;
 }
+
+bool gate_has_cache(void) { return dir[0]; }
 
 /* ---- keys ------------------------------------------------------------------------------------- */
 static void add_bytes(struct gate_key *k, const void *p, unsigned n)

@@ -172,6 +172,9 @@ uintptr_t gate_original_pc(uintptr_t pc);
  * jump has overwritten.  Async-signal-safe. */
 uintptr_t gate_moved_pc(uintptr_t pc);
 
+/* After gate_init: is there a directory to keep things in? */
+bool gate_has_cache(void);
+
 /* Why this library keeps nothing in this directory, for a user to read; null: it can, or makes it. */
 const char *gate_cache_flaw(const char *path);
 

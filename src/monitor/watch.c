@@ -46,6 +46,7 @@ static char thread_state(void *arg, uint32_t task)
  * sees the flag. */
 static void sleep_until_event(struct sched *s, struct usf_header *h, uint32_t event)
 {
+    os_forget_looks(&looks);
     atomic_fetch_or(&h->monitor_asleep, USF_MONITOR_ASLEEP(s->space));
     if (sched_is_quiet(s) && os_futex_wait(&h->monitor_event, event, os_now() + DOZE_NS) == -ETIMEDOUT &&
         sched_is_quiet(s))

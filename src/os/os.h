@@ -107,6 +107,7 @@ char os_thread_state(int32_t pid, int32_t tid);   /* 'R','S','D','T','t','Z','X'
 struct os_looks { struct os_kept_look { int32_t pid, tid; int fd; } at[OS_KEPT_LOOKS]; };
 struct os_look { char state; uint64_t blocked; };       /* as os_thread_state; bit n-1: signal n < 32 is blocked */
 struct os_look os_look_at_thread(struct os_looks *looks, int32_t pid, int32_t tid);
+void os_forget_looks(struct os_looks *looks);           /* close the files */
 uint64_t os_thread_slices(int32_t pid, int32_t tid);    /* how often it has been given a CPU; 0: unknown */
 uint64_t os_thread_cpu_ns(int32_t pid, int32_t tid);    /* ... and for how long altogether */
 uint64_t os_process_cpu_ns(int32_t pid);     /* time of all its threads on CPUs, found out without a descriptor; 0: unknown */

@@ -89,16 +89,29 @@ struct os_look os_look_at_thread(struct os_looks *looks, int32_t pid, int32_t ti
 {
     struct os_look look = {0};
     struct os_kept_look *k = &looks->at[(uint32_t)tid % OS_KEPT_LOOKS];
-    if (k->tid && k->pid == pid && k->tid == tid && read_kept(k->fd, &look)) return look;
+    if (k->tid && k->pid == pid && k->tid == tid && read_kept(k->fd, &look) && look.state != 'X') return look;
     if (k->tid) os_close(k->fd);
     k->tid = 0;
+    look = (struct os_look){0};
     char path[64];
     usf_format(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
-    int fd = os_proc_is_ours() ? os_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0) : -1;
+    if (!os_proc_is_ours()) return look;
+    int fd = os_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+    if (fd == -EMFILE || fd == -ENFILE) {       /* others need them more */
+        os_forget_looks(looks);
+        fd = os_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+    }
     if (fd < 0) return look;
     if (read_kept(fd, &look)) *k = (struct os_kept_look){pid, tid, fd};
     else os_close(fd);
     return look;
+}
+
+void os_forget_looks(struct os_looks *looks)
+{
+    for (unsigned i = 0; i < OS_KEPT_LOOKS; i++)
+        if (looks->at[i].tid) os_close(looks->at[i].fd);
+    *looks = (struct os_looks){0};
 }
 
 /* "TIME-ON-CPU TIME-WAITED SLICES": the number `which` of them, or 0. */

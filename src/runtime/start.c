@@ -160,6 +160,7 @@ static bool set_up_gate(char **envp)
         usf_warn("the gate cannot be set up (error %d): it runs unscheduled", -r);
         return false;
     }
+    if (!gate_has_cache()) rt.settings.cache_dir[0] = 0;
     usf_gate_share = rt.settings.shared_code;
     usf_on_bug = on_bug;
     rt_install_calls();

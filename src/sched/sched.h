@@ -385,6 +385,7 @@ void sched_tell_monitor(struct sched *s);
 bool sched_is_waited_for(struct sched *s, uint32_t core);
 
 #define SCHED_ELSEWHERE '?'
+#define SCHED_NUDGE_GROWS 8u    /* nudges of a thread: after 1, 8, 64 ms, and from the progress guarantee's time on at each look */
 /* Monitor: before its first look. */
 void sched_watch_begin(struct sched *s);
 /* Monitor: one look at everything.  nudge: signal this task's thread.  state: 'R','S',... of a thread, 'X': it has ended.

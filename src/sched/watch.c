@@ -11,13 +11,12 @@
 
 #define TICK_NS        1000000ull
 #define BUSY_TICK_NS   10000000ull  /* while nothing waits: whoever makes a task wait has the monitor look sooner */
-#define NUDGE_GROWS    8u           /* nudges at 1, 8, 64 ms, and from the guarantee's time on at each look */
 #define AWAKE_NS       1500000u     /* until a thread that was awake is looked at again, at every second tick: its state costs most of a look */
 /* A thread that has not answered so many nudges, for so long, will not.  Both: the monitor may not have had the CPU for long.  The time
  * does not go with the progress guarantee's: beside other programs' threads the kernel may not run this one for as long. */
 #define DEAF_NUDGES    8u
-#define DEAF_NS        80000000u
-#define ELSEWHERE_NS   160000000u   /* of another container, whose monitor sees to it if it lives */
+#define DEAF_NS        100000000u   /* the kernel stops a group that has used up its quota for no longer, by default */
+#define ELSEWHERE_NS   200000000u   /* of another container, whose monitor sees to it if it lives */
 #define TICKER_NS      10000000ull  /* without a tick: whoever calls it for all has ended */
 #define WAKES          8u       /* looks at one that sleeps although it was woken */
 #define QUIET_LOOKS    5u       /* looks without anything running or waiting before the monitor goes to sleep */
@@ -50,7 +49,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     }
     uint64_t age = now - m->since[core];
     if (age < TICK_NS) return false;
-    bool asks = age >= NUDGE_GROWS * m->nudged[core] || age >= s->h->progress_ns;
+    bool asks = age >= SCHED_NUDGE_GROWS * m->nudged[core] || age >= s->h->progress_ns;
     if (!asks && !m->asleep[core] && now - m->looked[core] < AWAKE_NS) return false;
     m->looked[core] = now;
     char st = state(arg, core_task(w));

@@ -66,7 +66,7 @@ enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_
                                  struct spin_loop *out);
 /* `code` points at the bytes of fstart (so that files and tests can be analysed at other addresses).
  * Cost: 10 us to 0.5 ms, most of it for walking through a long function.  For code in place (code == fstart) a
- * range where a look failed answers from memory the next 32 times, so that it can be asked at every tick. */
+ * range where a look failed answers from memory the next 32 times. */
 
 /* Find the spin-waits of a whole function: fn is called for each, in address order; returns their
  * number.  fn may prepare and commit them.  `code` is read again after each call. */

@@ -1,7 +1,7 @@
 /* tests/policy/test_share.c - what programs get under equi, speedup, fair and batch.  SPDX-License-Identifier: Apache-2.0
  *
  * A machine without a kernel whose clock moves by milliseconds.  Threads compute until they are made to give way: by give_way_at, or
- * after 20 ms while others wait, as the progress guarantee has it.  Everything is deterministic. */
+ * after PROGRESS_NS while others wait, as the progress guarantee has it.  Everything is deterministic. */
 #include <string.h>
 #include <unistd.h>
 #include "policy/partition.h"

@@ -1,4 +1,4 @@
-/* tests/sched/single.c rejoin|guest|keep|place|self|refused|mask - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|guest|keep|place|self|refused|mask|looks|sleeps - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +93,14 @@ static void *take_turn(void *arg)
     struct sched_self me = {.task = USF_NONE};
     CHECK(sched_attach(&s, &me, tid(), "other") == 0);
     CHECK(s.cores[0].pol.keeps_until == 0);
+    sched_detach(&s, &me, false);
+    return arg;
+}
+
+static void *wait_for_turn(void *arg)
+{
+    struct sched_self me = {.task = USF_NONE};
+    CHECK(sched_attach(&s, &me, tid(), "waits") == 0);
     sched_detach(&s, &me, false);
     return arg;
 }
@@ -302,6 +310,88 @@ static void mask(const struct os_cpuset *cpus)
     sched_detach(&s, &me, false);
 }
 
+/* The monitor's looks at a thread that computes while another waits.  Times are set back instead of passing; a look that has itself taken
+ * long is repeated. */
+#define MS 1000000ull
+static struct sched_watcher watcher;
+static uint32_t states, nudges;
+static char told = 'R';
+static char tell_state(void *arg, uint32_t task) { (void)arg, (void)task; states++; return told; }
+static void count_nudge(void *arg, uint32_t task) { (void)arg, (void)task; nudges++; }
+
+static void look_after(uint64_t age, uint64_t last_look, uint64_t last_nudge)
+{
+    struct sched_watcher before = watcher;
+    uint64_t began;
+    do {
+        watcher = before;
+        states = nudges = 0;
+        began = os_now();
+        watcher.since[0] = began - age;
+        watcher.looked[0] = last_look ? began - last_look : 0;
+        watcher.nudged[0] = last_nudge;
+        sched_watch(&s, count_nudge, tell_state, NULL);
+    } while (os_now() - began > MS / 10 && core_state(atomic_load(&s.cores[0].word)) == USF_CORE_RUNNING);
+}
+
+static void looks(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    pthread_t t;
+    (void)cpus;
+    s.h->progress_ns = 200 * MS;
+    s.watch = &watcher;
+    sched_watch_begin(&s);
+    CHECK(sched_attach(&s, &me, tid(), "computes") == 0);
+    CHECK(pthread_create(&t, NULL, wait_for_turn, NULL) == 0);
+    while (!atomic_load(&shm.h->nr_ready)) usleep(100);
+    sched_watch(&s, count_nudge, tell_state, NULL);         /* from here on it is known who runs */
+
+    look_after(MS / 2, 0, 0);
+    CHECK(states == 0 && nudges == 0);
+    look_after(MS + MS / 5, 0, 0);
+    CHECK(states == 1 && nudges == 1);
+    look_after(2 * MS, MS, MS);                             /* it was awake a millisecond ago */
+    CHECK(states == 0 && nudges == 0);
+    look_after(3 * MS, 2 * MS, MS);
+    CHECK(states == 1 && nudges == 0);
+    look_after(9 * MS, MS, MS);                             /* nudged at 1 ms, and again after eight times as long */
+    CHECK(states == 1 && nudges == 1);
+    look_after(20 * MS, 2 * MS, 9 * MS);
+    CHECK(states == 1 && nudges == 0);
+    for (int i = 0; i < 12; i++) {                          /* from the guarantee's time on at each look */
+        look_after(201 * MS + (uint64_t)i * MS, MS, 200 * MS);
+        CHECK(states == 1 && nudges == 1);
+    }
+    CHECK(core_task(atomic_load(&s.cores[0].word)) == me.task);     /* nudged more than eight times, but not for long enough */
+    watcher.deaf_since[0] -= 100 * MS;
+    look_after(301 * MS, MS, 200 * MS);
+    CHECK(core_task(atomic_load(&s.cores[0].word)) != me.task);
+    pthread_join(t, NULL);
+    sched_detach(&s, &me, false);
+}
+
+/* One that sleeps, which nobody has seen, is looked at again at once. */
+static void sleeps(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    pthread_t t;
+    (void)cpus;
+    s.watch = &watcher;
+    sched_watch_begin(&s);
+    CHECK(sched_attach(&s, &me, tid(), "sleeps") == 0);
+    CHECK(pthread_create(&t, NULL, wait_for_turn, NULL) == 0);
+    while (!atomic_load(&shm.h->nr_ready)) usleep(100);
+    sched_watch(&s, count_nudge, tell_state, NULL);
+    told = 'S';
+    look_after(3 * MS, 2 * MS, MS);
+    CHECK(states == 1 && core_task(atomic_load(&s.cores[0].word)) == me.task);
+    look_after(4 * MS, MS, MS);
+    CHECK(states == 1 && core_task(atomic_load(&s.cores[0].word)) != me.task);
+    pthread_join(t, NULL);
+    sched_detach(&s, &me, false);
+}
+
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/usf-single-XXXXXX", why[128];
@@ -310,7 +400,7 @@ int main(int argc, char **argv)
     alarm(20);
     CHECK(argc == 2 && mkdtemp(dir));
     CHECK(os_getaffinity(0, &cpus) == 0);
-    if (!strcmp(argv[1], "keep")) {
+    if (!strcmp(argv[1], "keep") || !strcmp(argv[1], "looks") || !strcmp(argv[1], "sleeps")) {      /* one core */
         uint32_t first = 0;
         while (!os_cpu_isset(&cpus, first)) first++;
         cpus = (struct os_cpuset){0};
@@ -330,6 +420,8 @@ int main(int argc, char **argv)
     else if (!strcmp(argv[1], "self")) place_self(&cpus);
     else if (!strcmp(argv[1], "refused")) refused(&cpus);
     else if (!strcmp(argv[1], "mask")) mask(&cpus);
+    else if (!strcmp(argv[1], "looks")) looks(&cpus);
+    else if (!strcmp(argv[1], "sleeps")) sleeps(&cpus);
     else keep(&cpus);
     sched_bind(&cleaner, shm.h);
     CHECK(sched_use_policy(&cleaner, NULL, why, sizeof why) == 0);

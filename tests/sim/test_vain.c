@@ -4,15 +4,14 @@
  * under every model of a kernel, simulated both ways.  All results are equal, the hash of the trace among them, but for the engine's events.
  * And the second under policies of usf, where results are alike (rest). */
 #include "random.h"
+#include "shm/shm.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Each.  Which thread goes first may decide on much: one by one, too, a change of the progress guarantee by half a per cent changes the makespan
- * of seed 138 by 15 %.  Of 800 comparisons two differ by more than 1.3, none by more than 1.5, in either direction. */
-#define MOST_APART 1.6
+#define MOST_APART 1.3          /* each */
 #define MEAN_APART 1.03         /* the mean */
 
 static uint64_t state, one_by_one, in_steps;
@@ -71,6 +70,24 @@ static const char *differ(const struct sim_stats *a, const struct sim_stats *b)
     return 0;
 }
 
+static bool is_near(double ratio) { return ratio > 1 / MOST_APART && ratio < MOST_APART; }
+
+/* Small differences may decide on much: seed 138, one by one, takes 15 % longer with a progress guarantee that is half a per cent shorter.  So a
+ * makespan that is not near is compared with what one by one takes with such a change. */
+static bool is_near_after_a_change(struct sim_config c, uint64_t steps_ns)
+{
+    bool near = false;
+    char why[200];
+    c.every_yield = true;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        struct sim_stats st;
+        c.progress_ns = SHM_DEFAULT_PROGRESS_NS + (int)SHM_DEFAULT_PROGRESS_NS / 200 * sign;
+        if (!sim_run(&c, &st, why, sizeof why)) near |= is_near((double)steps_ns / (double)st.makespan_ns);
+        sim_stats_free(&st);
+    }
+    return near;
+}
+
 /* Under usf: the same but for who has a core while all wait, and how far each is in its round when one of them goes on: all programs end, the
  * work is the same, and how long they take differs little, each and in the mean. */
 static double sum_one, sum_steps;
@@ -83,7 +100,7 @@ static bool rest(const struct sim_machine *m, const struct sim_workload *w, cons
     int r[2];
     for (int i = 0; i < 2; i++, c.every_yield = false) r[i] = sim_run(&c, &st[i], why, sizeof why);
     double ratio = (double)st[1].makespan_ns / (double)st[0].makespan_ns;
-    bool good = r[0] ? r[0] == -ETIME && (!r[1] || r[1] == -ETIME) : !r[1] && ratio > 1 / MOST_APART && ratio < MOST_APART;
+    bool good = r[0] ? r[0] == -ETIME && (!r[1] || r[1] == -ETIME) : !r[1] && (is_near(ratio) || is_near_after_a_change(c, st[1].makespan_ns));
     for (uint32_t i = 0; !r[0] && !r[1] && i < st[0].nr_programs; i++) good &= st[0].program[i].work_ns == st[1].program[i].work_ns;
     if (!good) printf("FAILED: seed %" PRIu64 ", %s: %lu ns in steps, %lu one by one%s%s\n", seed, policy, st[1].makespan_ns, st[0].makespan_ns, r[1] ? ": " : "", r[1] ? why : "");
     if (!r[0] && !r[1]) {

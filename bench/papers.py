@@ -51,7 +51,7 @@ class Sim:
         path = workload if os.path.sep in workload else os.path.join(WORKLOADS, workload + ".usfw")
         if "machine" in machine:
             machine = os.path.join(MACHINES, machine)
-        # the papers' policies interrupt nobody: as rarely as is good for the measured results, too
+        # The papers' policies interrupt no thread, so ours are to do so less often than by default.
         cmd = [self.exe, "run", path, "--progress", "20ms", "-m", machine, "-p", ",".join(policies), "--json", "-n", str(seeds), "-j", str(self.jobs),
                "--limit", limit, "--events", str(events), *options]
         if not alone:

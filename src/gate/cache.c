@@ -44,13 +44,18 @@ static bool ours(int fd, unsigned type, unsigned forbidden)
     return usf_syscall(__NR_fstat, fd, &st) == 0 && is_ours(&st, type, forbidden);
 }
 
+static const char missing[] = "does not exist";
+
 /* The files there say where the code of programs is patched.  Others must not write them, nor read which programs the user runs. */
-static const char *flaw(const char *path, long *err)
+static const char *flaw(const char *path)
 {
     struct stat st;
-    *err = usf_syscall(__NR_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW);
-    if (*err == -EACCES) return "is in a directory that may not be searched";
-    if (*err) return "cannot be looked at";
+    if (path[0] != '/') return "is not an absolute path";
+    if (strlen(path) >= GATE_DIR_MAX) return "is longer than 255 bytes";
+    long err = usf_syscall(__NR_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW);
+    if (err == -ENOENT) return missing;
+    if (err == -EACCES) return "is in a directory that may not be searched";
+    if (err) return "cannot be looked at";
     if (S_ISLNK(st.st_mode)) return "is a symbolic link";
     if (!S_ISDIR(st.st_mode)) return "is not a directory";
     if (st.st_uid != (uid_t)usf_syscall(__NR_geteuid)) return "belongs to another user";
@@ -58,29 +63,20 @@ static const char *flaw(const char *path, long *err)
     return st.st_mode & 077 ? "is open to other users (chmod 700 would make it private)" : NULL;
 }
 
-static bool directory_ok(void)
-{
-    long err;
-    return !flaw(dir, &err);
-}
-
 const char *gate_cache_flaw(const char *path)
 {
-    long err;
-    if (path[0] != '/') return "is not an absolute path";
-    if (strlen(path) >= GATE_DIR_MAX) return "is longer than 255 bytes";
-    const char *why = flaw(path, &err);
-    return err == -ENOENT ? NULL : why;
+    const char *why = flaw(path);
+    return why == missing ? NULL : why;
 }
 
 void gate_cache_init(const char *path)
 {
     dir[0] = 0;
-    if (!path || path[0] != '/' || usf_format(dir, sizeof dir, "%s", path) >= GATE_DIR_MAX) {
-        dir[0] = 0;
-        return;
-    }
-    if (directory_ok()) return;
+    if (!path) return;
+    const char *why = flaw(path);
+    if (why && why != missing) return;
+    usf_format(dir, sizeof dir, "%s", path);
+    if (!why) return;
     for (char *p = dir + 1;; p++) {     /* make it and its parents */
         char c = *p;
         if (c && c != '/') continue;
@@ -89,7 +85,7 @@ void gate_cache_init(const char *path)
         *p = c;
         if (!c) break;
     }
-    if (!directory_ok()) dir[0] = 0;
+    if (flaw(dir)) dir[0] = 0;
 }
 
 bool gate_has_cache(void) { return dir[0]; }

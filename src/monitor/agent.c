@@ -51,7 +51,7 @@ static bool has_programs(const struct monitor *m)
     return false;
 }
 
-/* As the monitor does. */
+/* As the monitor does (sched/watch.c). */
 static void look_at_core(struct agent *a, uint32_t i, uint64_t now)
 {
     struct sched *s = &a->m->sched;
@@ -68,7 +68,7 @@ static void look_at_core(struct agent *a, uint32_t i, uint64_t now)
     }
     uint64_t age = now - a->core[i].since, at = __atomic_load_n(&s->cores[i].pol.give_way_at, __ATOMIC_RELAXED);
     bool due = at && now >= at && sched_is_waited_for(s, i);        /* the policy wants it back */
-    if (!due && (age < TICK_NS || (age < SCHED_NUDGE_GROWS * a->core[i].nudged && age < s->h->progress_ns))) return;
+    if (!due && (age < TICK_NS || !sched_nudge_is_due(s, age, a->core[i].nudged))) return;
     a->core[i].nudged = age;
     if (is_ours(monitor_pid_of(s, core_task(w)))) monitor_nudge(s, core_task(w));
 }

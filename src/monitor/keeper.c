@@ -20,8 +20,8 @@ static _Noreturn void keep(struct monitor *m, pid_t monitor, sigset_t *death)
     char *argv[] = {"usf", "monitor", name, NULL}, *envp[] = {NULL};
     uint64_t born = os_now();
     int sig;
-    shm_close(&m->shm);     /* an open file that both have keeps a dead monitor's locks of it; */
-    close_range(3, ~0u, 0); /* ... and its files in /proc that file system */
+    shm_close(&m->shm);     /* an open file that both have keeps a dead monitor's locks of it */
+    close_range(3, ~0u, 0); /* the monitor's files in /proc would keep that file system from being unmounted */
     prctl(PR_SET_NAME, "usf-keeper");
     prctl(PR_SET_PDEATHSIG, SIGCHLD);
     while (getppid() == monitor) sigwait(death, &sig);

@@ -12,7 +12,7 @@
 #define CHECK_AGAIN_NS 100000000u       /* ... when they seemed to be damaged */
 #define IDLE_NS 100000000u      /* while the processes are all other monitors' */
 
-static struct os_looks looks;   /* this process's one thread that watches cores; the monitor's or an agent's */
+static struct os_looks looks;   /* only the thread that watches the cores uses it, in the monitor as in an agent */
 
 int32_t monitor_pid_of(const struct sched *s, uint32_t task)
 {

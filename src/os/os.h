@@ -101,8 +101,8 @@ uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = 
 uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
 bool os_thread_ended(int32_t pid, int32_t tid);   /* no such thread, or a process's first one that has ended before the others */
 char os_thread_state(int32_t pid, int32_t tid);   /* 'R','S','D','T','t','Z','X' or 0 */
-/* Threads that are looked at again and again: their files in /proc stay open, so that a look costs a third.  Zeroed: none yet.  For one
- * thread of the caller's. */
+/* For threads that are looked at again and again: their files in /proc stay open, which makes a look three times as fast.  Zeroed: none is
+ * open.  Not for use by several threads at a time. */
 #define OS_KEPT_LOOKS 64u
 struct os_looks { struct os_kept_look { int32_t pid, tid; int fd; } at[OS_KEPT_LOOKS]; };
 struct os_look { char state; uint64_t blocked; };       /* as os_thread_state; bit n-1: signal n < 32 is blocked */

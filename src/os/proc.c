@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
 
+#define STAT_PATH_MAX 64
 #define STAT_MAX 768            /* enough for the first 32 fields, whatever the numbers; the rest may be cut */
 
 int32_t os_getpid(void) { return (int32_t)usf_syscall(__NR_getpid); }
@@ -62,47 +63,56 @@ uint64_t os_start_time(int32_t pid)
     return n > 0 ? os_start_time_in(stat, n) : 0;
 }
 
-char os_thread_state(int32_t pid, int32_t tid)
+static struct os_look look_in(const char *stat, long n)
 {
-    char path[64], stat[STAT_MAX];
-    usf_format(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
-    long n = read_head(path, stat, sizeof stat);
     const char *s = n > 0 ? behind_comm(stat, n) : NULL;
-    return s ? *s : 0;
+    return s ? (struct os_look){.state = *s, .blocked = field_in(stat, n, 32)} : (struct os_look){0};
 }
 
-static bool read_kept(int fd, struct os_look *look)
+static void stat_path(char path[STAT_PATH_MAX], int32_t pid, int32_t tid) { usf_format(path, STAT_PATH_MAX, "/proc/%d/task/%d/stat", pid, tid); }
+
+static struct os_look look_at(int32_t pid, int32_t tid)
+{
+    char path[STAT_PATH_MAX], stat[STAT_MAX];
+    stat_path(path, pid, tid);
+    return look_in(stat, read_head(path, stat, sizeof stat));
+}
+
+char os_thread_state(int32_t pid, int32_t tid) { return look_at(pid, tid).state; }
+bool os_thread_blocks(int32_t pid, int32_t tid, int sig) { return look_at(pid, tid).blocked >> (sig - 1) & 1; }
+
+/* .state == 0: the thread has ended. */
+static struct os_look look_again(int fd)
 {
     char stat[STAT_MAX];
     long n;
     do n = usf_syscall(__NR_pread64, fd, stat, sizeof stat - 1, 0); while (n == -EINTR);
-    if (n <= 0) return false;
-    stat[n] = 0;
-    const char *s = behind_comm(stat, n);
-    look->state = s ? *s : 0;
-    look->blocked = field_in(stat, n, 32);
-    return s != NULL;
+    stat[n > 0 ? n : 0] = 0;
+    return look_in(stat, n);
 }
 
 /* The file of a thread that has ended stays that thread's: it answers ESRCH, also when the number is another's. */
 struct os_look os_look_at_thread(struct os_looks *looks, int32_t pid, int32_t tid)
 {
-    struct os_look look = {0};
+    struct os_look look;
     struct os_kept_look *k = &looks->at[(uint32_t)tid % OS_KEPT_LOOKS];
-    if (k->tid && k->pid == pid && k->tid == tid && read_kept(k->fd, &look) && look.state != 'X') return look;
+    if (k->tid && k->pid == pid && k->tid == tid) {
+        look = look_again(k->fd);
+        if (look.state && look.state != 'X') return look;
+    }
     if (k->tid) os_close(k->fd);
     k->tid = 0;
-    look = (struct os_look){0};
-    char path[64];
-    usf_format(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
-    if (!os_proc_is_ours()) return look;
+    char path[STAT_PATH_MAX];
+    stat_path(path, pid, tid);
+    if (!os_proc_is_ours()) return (struct os_look){0};
     int fd = os_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
     if (fd == -EMFILE || fd == -ENFILE) {       /* others need them more */
         os_forget_looks(looks);
         fd = os_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
     }
-    if (fd < 0) return look;
-    if (read_kept(fd, &look)) *k = (struct os_kept_look){pid, tid, fd};
+    if (fd < 0) return (struct os_look){0};
+    look = look_again(fd);
+    if (look.state) *k = (struct os_kept_look){pid, tid, fd};
     else os_close(fd);
     return look;
 }
@@ -137,14 +147,6 @@ void os_own_waits(uint64_t *waits, uint64_t *cpu_ns)
     *waits = (uint64_t)u.ru_nvcsw;
     *cpu_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000u
               + (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
-}
-
-bool os_thread_blocks(int32_t pid, int32_t tid, int sig)
-{
-    char path[64], stat[STAT_MAX];
-    usf_format(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
-    long n = read_head(path, stat, sizeof stat);
-    return n > 0 && field_in(stat, n, 32) >> (sig - 1) & 1;
 }
 
 bool os_thread_ended(int32_t pid, int32_t tid)
@@ -261,7 +263,6 @@ bool os_shares_memory(const void *except, size_t size)
     text_close(&t);
     return shares;
 }
-
 
 int32_t os_file_user(uint64_t dev, uint64_t ino)
 {

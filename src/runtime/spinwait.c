@@ -246,7 +246,7 @@ int rt_apply_learned(void)
 /* ---- a thread that is found busy for long ------------------------------------------------------- */
 
 /* A search in a large function takes a millisecond, and a thread that computes is found busy again and again. */
-#define SEARCH_SHARE 128u    /* after one that finds nothing it computes for so many times as long before the next */
+#define SEARCH_SHARE 128u   /* after a search that finds nothing, the next one comes when the thread has computed for so many times as long */
 
 static uint64_t thread_time(void)
 {

@@ -385,7 +385,10 @@ void sched_tell_monitor(struct sched *s);
 bool sched_is_waited_for(struct sched *s, uint32_t core);
 
 #define SCHED_ELSEWHERE '?'
-#define SCHED_NUDGE_GROWS 8u    /* nudges of a thread: after 1, 8, 64 ms, and from the progress guarantee's time on at each look */
+/* Monitor, agent: is a thread to be nudged that has run for `age` ns without a scheduling point?  nudged: its age at the last nudge, 0: none yet.
+ * Each nudge comes at 8 times the age of the one before, and at every look once the progress guarantee is due. */
+static inline bool sched_nudge_is_due(const struct sched *s, uint64_t age, uint64_t nudged)
+{ return age >= 8 * nudged || age >= s->h->progress_ns; }
 /* Monitor: before its first look. */
 void sched_watch_begin(struct sched *s);
 /* Monitor: one look at everything.  nudge: signal this task's thread.  state: 'R','S',... of a thread, 'X': it has ended.

@@ -11,12 +11,13 @@
 
 #define TICK_NS        1000000ull
 #define BUSY_TICK_NS   10000000ull  /* while nothing waits: whoever makes a task wait has the monitor look sooner */
-#define AWAKE_NS       1500000u     /* until a thread that was awake is looked at again, at every second tick: its state costs most of a look */
-/* A thread that has not answered so many nudges, for so long, will not.  Both: the monitor may not have had the CPU for long.  The time
- * does not go with the progress guarantee's: beside other programs' threads the kernel may not run this one for as long. */
+#define AWAKE_NS       1500000u     /* a thread that was awake is asked for its state at every second tick only: asking costs most of a look */
+/* A thread loses its core if it has been nudged more often than DEAF_NUDGES and for at least DEAF_NS, and has not given way.  The number
+ * counts as well as the time, since the monitor itself may have been without a CPU.  The time does not depend on the progress guarantee:
+ * it is how long the kernel may leave a healthy thread without a CPU.  (A CPU quota stops a group for less than its period, 100 ms by default.) */
 #define DEAF_NUDGES    8u
-#define DEAF_NS        100000000u   /* the kernel stops a group that has used up its quota for no longer, by default */
-#define ELSEWHERE_NS   200000000u   /* of another container, whose monitor sees to it if it lives */
+#define DEAF_NS        100000000u
+#define ELSEWHERE_NS   200000000u   /* the same for a thread of another container: that one's monitor comes first, if it lives */
 #define TICKER_NS      10000000ull  /* without a tick: whoever calls it for all has ended */
 #define WAKES          8u       /* looks at one that sleeps although it was woken */
 #define QUIET_LOOKS    5u       /* looks without anything running or waiting before the monitor goes to sleep */
@@ -49,8 +50,8 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     }
     uint64_t age = now - m->since[core];
     if (age < TICK_NS) return false;
-    bool asks = age >= SCHED_NUDGE_GROWS * m->nudged[core] || age >= s->h->progress_ns;
-    if (!asks && !m->asleep[core] && now - m->looked[core] < AWAKE_NS) return false;
+    bool nudges = sched_nudge_is_due(s, age, m->nudged[core]);
+    if (!nudges && !m->asleep[core] && now - m->looked[core] < AWAKE_NS) return false;
     m->looked[core] = now;
     char st = state(arg, core_task(w));
     if (st == 'X') {
@@ -70,7 +71,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     }
     m->asleep[core] = 0;
     if (is_deaf(s, core, now, age, st == SCHED_ELSEWHERE ? ELSEWHERE_NS : DEAF_NS)) return true;
-    if (asks) {
+    if (nudges) {
         m->nudged[core] = age;
         nudge(arg, core_task(w));
     }

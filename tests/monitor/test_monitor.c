@@ -423,6 +423,36 @@ static int test_hung(void)
     return check_end();
 }
 
+/* A monitor that does not get a CPU for 0.2 s is not looked for in /proc; one that has ended is missed at once, also if its last sign of
+ * life is new. */
+static int test_silent(void)
+{
+    test_make(0);
+    struct usf_space *sp = &test_shm.h->space[0];
+    pid_t monitor = fork();
+    if (monitor == 0) {
+        alarm(50);
+        for (;;) pause();
+    }
+    atomic_store(&sp->monitor, (uint32_t)monitor);
+    atomic_fetch_add(&sp->beat, 1);
+    CHECK(monitor_shows_life(sp));
+    uint64_t now = os_now();
+    atomic_store(&sp->missed.since, now - SECOND / 5);
+    bool shows = monitor_shows_life(sp);
+    CHECK(shows || os_now() - now > SECOND / 30);       /* or this test did not get a CPU for as long */
+    atomic_store(&sp->missed.since, os_now() - SECOND / 3);
+    CHECK(!monitor_shows_life(sp));
+    atomic_store(&sp->missed.since, os_now());
+    kill(monitor, SIGKILL);
+    CHECK(waitpid(monitor, NULL, 0) == monitor);
+    CHECK(!monitor_shows_life(sp));
+    atomic_store(&sp->monitor, 0);
+    CHECK(!monitor_shows_life(sp));
+    ends(test_monitor(false));
+    return check_end();
+}
+
 /* Somebody looks who cannot read /proc: he has no descriptor left. */
 static int look_blindly(const struct monitor_own *own)
 {
@@ -492,7 +522,7 @@ static const struct { const char *name; int (*run)(void); } all[] = {
     {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"single", test_single},
     {"idle", test_idle}, {"linger", test_linger}, {"progress", test_progress}, {"lent", test_lent}, {"naps", test_naps},
     {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive}, {"exec", test_exec},
-    {"hung", test_hung}, {"blind", test_blind}, {"starved", test_starved}, {"looks", test_looks},
+    {"hung", test_hung}, {"blind", test_blind}, {"starved", test_starved}, {"silent", test_silent}, {"looks", test_looks},
 };
 
 int main(int argc, char **argv)

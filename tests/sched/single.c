@@ -334,19 +334,24 @@ static void look_after(uint64_t age, uint64_t last_look, uint64_t last_nudge)
     } while (os_now() - began > MS / 10 && core_state(atomic_load(&s.cores[0].word)) == USF_CORE_RUNNING);
 }
 
+/* This thread has the core, another waits for it, and the monitor has looked once: it knows who runs. */
+static void begin_watch(struct sched_self *me, pthread_t *waiting)
+{
+    s.watch = &watcher;
+    sched_watch_begin(&s);
+    CHECK(sched_attach(&s, me, tid(), "watched") == 0);
+    CHECK(pthread_create(waiting, NULL, wait_for_turn, NULL) == 0);
+    while (!atomic_load(&shm.h->nr_ready)) usleep(100);
+    sched_watch(&s, count_nudge, tell_state, NULL);
+}
+
 static void looks(const struct os_cpuset *cpus)
 {
     struct sched_self me = {.task = USF_NONE};
     pthread_t t;
     (void)cpus;
     s.h->progress_ns = 200 * MS;
-    s.watch = &watcher;
-    sched_watch_begin(&s);
-    CHECK(sched_attach(&s, &me, tid(), "computes") == 0);
-    CHECK(pthread_create(&t, NULL, wait_for_turn, NULL) == 0);
-    while (!atomic_load(&shm.h->nr_ready)) usleep(100);
-    sched_watch(&s, count_nudge, tell_state, NULL);         /* from here on it is known who runs */
-
+    begin_watch(&me, &t);
     look_after(MS / 2, 0, 0);
     CHECK(states == 0 && nudges == 0);
     look_after(MS + MS / 5, 0, 0);
@@ -377,12 +382,7 @@ static void sleeps(const struct os_cpuset *cpus)
     struct sched_self me = {.task = USF_NONE};
     pthread_t t;
     (void)cpus;
-    s.watch = &watcher;
-    sched_watch_begin(&s);
-    CHECK(sched_attach(&s, &me, tid(), "sleeps") == 0);
-    CHECK(pthread_create(&t, NULL, wait_for_turn, NULL) == 0);
-    while (!atomic_load(&shm.h->nr_ready)) usleep(100);
-    sched_watch(&s, count_nudge, tell_state, NULL);
+    begin_watch(&me, &t);
     told = 'S';
     look_after(3 * MS, 2 * MS, MS);
     CHECK(states == 1 && core_task(atomic_load(&s.cores[0].word)) == me.task);
@@ -392,37 +392,51 @@ static void sleeps(const struct os_cpuset *cpus)
     sched_detach(&s, &me, false);
 }
 
+static void have_first_cpu(struct os_cpuset *cpus)
+{
+    uint32_t first = 0;
+    while (!os_cpu_isset(cpus, first)) first++;
+    *cpus = (struct os_cpuset){0};
+    os_cpu_set(cpus, first);
+}
+
+/* instance, process: change the CPUs that it is to have; null: all of this process's. */
+static const struct single {
+    const char *name;
+    void (*run)(const struct os_cpuset *), (*instance)(struct os_cpuset *), (*process)(struct os_cpuset *);
+} all[] = {
+    {"keep", keep, have_first_cpu, NULL}, {"rejoin", rejoin, NULL, NULL}, {"guest", guest, NULL, NULL}, {"place", place, NULL, NULL},
+    {"self", place_self, NULL, NULL}, {"refused", refused, NULL, have_no_cpu}, {"mask", mask, NULL, have_four_cores},
+    {"looks", looks, have_first_cpu, NULL}, {"sleeps", sleeps, have_first_cpu, NULL},
+};
+
+static const struct single *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(all[i].name, name)) return &all[i];
+    printf("no test %s\n", name);
+    exit(1);
+}
+
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/usf-single-XXXXXX", why[128];
     struct shm_config c = {.name = "single", .dir = dir};
     struct os_cpuset cpus;
     alarm(20);
-    CHECK(argc == 2 && mkdtemp(dir));
+    CHECK(argc == 2);
+    const struct single *test = find(argv[1]);
+    CHECK(mkdtemp(dir));
     CHECK(os_getaffinity(0, &cpus) == 0);
-    if (!strcmp(argv[1], "keep") || !strcmp(argv[1], "looks") || !strcmp(argv[1], "sleeps")) {      /* one core */
-        uint32_t first = 0;
-        while (!os_cpu_isset(&cpus, first)) first++;
-        cpus = (struct os_cpuset){0};
-        os_cpu_set(&cpus, first);
-    }
+    if (test->instance) test->instance(&cpus);
     c.cpus = cpus;
     if (shm_open_instance(&c, true, &shm)) return printf("%s\n", shm.why), 1;
-    if (!strcmp(argv[1], "mask")) have_four_cores(&cpus);
-    if (!strcmp(argv[1], "refused")) have_no_cpu(&cpus);
+    if (test->process) test->process(&cpus);
     sched_bind(&s, shm.h);
     CHECK(sched_use_policy(&s, NULL, why, sizeof why) == 0);
     s.shm_dir = dir;
     join(&cpus);
-    if (!strcmp(argv[1], "rejoin")) rejoin(&cpus);
-    else if (!strcmp(argv[1], "guest")) guest(&cpus);
-    else if (!strcmp(argv[1], "place")) place(&cpus);
-    else if (!strcmp(argv[1], "self")) place_self(&cpus);
-    else if (!strcmp(argv[1], "refused")) refused(&cpus);
-    else if (!strcmp(argv[1], "mask")) mask(&cpus);
-    else if (!strcmp(argv[1], "looks")) looks(&cpus);
-    else if (!strcmp(argv[1], "sleeps")) sleeps(&cpus);
-    else keep(&cpus);
+    test->run(&cpus);
     sched_bind(&cleaner, shm.h);
     CHECK(sched_use_policy(&cleaner, NULL, why, sizeof why) == 0);
     for (uint32_t i = 0; i < atomic_load(&shm.h->proc_hwm); i++) sched_proc_remove(&cleaner, NULL, i, false);

@@ -115,7 +115,7 @@ workloads: setup-build+bench
 	@$(WORKLOADS)
 
 install: all
-	meson configure $(BUILD) --prefix $(PREFIX)
+	meson setup $(BUILD) --reconfigure --prefix $(PREFIX) >/dev/null
 	meson install -C $(BUILD) --no-rebuild
 
 package: setup-build+package

@@ -35,7 +35,8 @@ static int sound_library(struct preload *lib, char *why, size_t why_len)
 
 int preload_find(struct preload *lib, char *why, size_t why_len)
 {
-    static const char *const places[] = {LIBRARY, "../lib/usf/" LIBRARY, "../lib/x86_64-linux-gnu/usf/" LIBRARY};
+    /* In the build folder, in a wheel, and by the names that distributions have for the libraries' folder. */
+    static const char *const places[] = {LIBRARY, "../lib/usf/" LIBRARY, "../lib/x86_64-linux-gnu/usf/" LIBRARY, "../lib64/usf/" LIBRARY};
     char self[PATH_MAX], beside[PATH_MAX + 64];
     *lib = (struct preload){0};
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -50,7 +51,7 @@ int preload_find(struct preload *lib, char *why, size_t why_len)
         snprintf(beside, sizeof beside, "%s/%s", self, places[i]);
         if (realpath(beside, lib->path)) return sound_library(lib, why, why_len);
     }
-    snprintf(why, why_len, LIBRARY " is not there (looked in %.150s and in ../lib/usf): build or install usf again", self);
+    snprintf(why, why_len, LIBRARY " is not there (looked in %.150s, and from there in usf/ of ../lib, ../lib64 and ../lib/x86_64-linux-gnu): build or install usf again", self);
     return -1;
 }
 

@@ -20,7 +20,7 @@ struct owner_look {
     uint32_t name;
     char state;                 /* of its thread */
     uint64_t slices;            /* it has had, if it is traced */
-    bool helped;
+    uint32_t helps;
     uint64_t since;             /* ... in that state */
     bool looked;                /* is it still the program that joined? */
     uint64_t first;             /* when it was first found to be the owner */

@@ -10,21 +10,25 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#define LOOK_NS 200000000           /* at who the parent is, where the kernel does not tell */
 #define SHORT_LIFE_NS 100000000u    /* of a monitor that may be dying of the instance's contents */
 
 static _Noreturn void keep(struct monitor *m, pid_t monitor, sigset_t *death)
 {
     char name[USF_NAME_MAX], path[SHM_PATH_MAX];
     char *argv[] = {"usf", "monitor", name, NULL}, *envp[] = {NULL};
+    const struct timespec look = {.tv_nsec = LOOK_NS};
     uint64_t born = os_now();
-    int sig;
     shm_close(&m->shm);     /* an open file that both have keeps a dead monitor's locks of it */
     close_range(3, ~0u, 0); /* the monitor's files in /proc would keep that file system from being unmounted */
     prctl(PR_SET_NAME, "usf-keeper");
-    prctl(PR_SET_PDEATHSIG, SIGCHLD);
-    while (getppid() == monitor) sigwait(death, &sig);
+    /* Where a filter refuses this, or the wait, the death is noticed at the next look. */
+    bool told = prctl(PR_SET_PDEATHSIG, SIGCHLD) == 0;
+    while (getppid() == monitor)
+        if (sigtimedwait(death, NULL, told ? NULL : &look) < 0 && errno != EAGAIN && errno != EINTR) nanosleep(&look, NULL);
     if (os_now() - born < SHORT_LIFE_NS) usleep(SHORT_LIFE_NS / 1000);
     snprintf(name, sizeof name, "%s", m->options->name);
     /* Not if it has ended with the instance; but it may have died before it removed the file. */

@@ -20,6 +20,7 @@
 #define ELSEWHERE_LOOKS 20u
 #define LOOPS_NS     5000000000u     /* of CPU time, in one go with the lock: usf's own work takes milliseconds at most */
 #define NUDGE_LOOKS  200u           /* every 100 us */
+#define HELPS        5u             /* on a busy machine it may not get a CPU in that time */
 
 static bool owns(struct monitor *m, uint32_t name)
 { return (atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name; }
@@ -70,7 +71,7 @@ static bool is_another_program(struct monitor *m, struct usf_proc *p)
 /* For how long the owner may be in this state. */
 static uint64_t patience(const struct owner_look *o, int32_t pid)
 {
-    if (o->state == 'T') return 2 * STOPPED_NS;     /* it has been helped by then */
+    if (o->state == 'T') return 2 * STOPPED_NS;     /* it has been helped as often as is sensible by then */
     if (o->state == 't') return TRACED_NS;
     return os_cgroup_frozen("", pid) ? STOPPED_NS : SLEEPS_NS;
 }
@@ -124,11 +125,11 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
         o->state = state;
         o->slices = slices;
         o->since = now;
-        o->helped = false;
+        o->helps = 0;
         return;
     }
-    if (state == 'T' && now - o->since >= STOPPED_NS && !o->helped) {
-        o->helped = true;
+    if (state == 'T' && now - o->since >= STOPPED_NS && o->helps < HELPS) {
+        o->helps++;
         help_out(m, p->pid, name);
     } else if (now - o->since >= patience(o, p->pid)) {
         declare_stalled(m, proc);

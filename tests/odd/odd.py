@@ -72,6 +72,21 @@ class Case(instance.Instance):
 
     def gone_soon(self):
         self.soon(lambda: not os.path.lexists(self.segment), "the instance is left behind")
+        self.soon(lambda: not watchers(self.instance), "its monitor or keeper is left behind")
+
+
+def watchers(name):
+    """Processes `usf monitor NAME`: the monitor and its keeper."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as f:
+                words = f.read().split(b"\0")
+        except OSError:         # it has just ended
+            continue
+        if words[1:3] == [b"monitor", name.encode()]:
+            found.append(int(pid))
+    return found
 
 
 def can(*command):

@@ -42,6 +42,13 @@ class Deny(Case):
                 self.scheduled(self.deny(["=ENOSYS", "clone3", "=" + error, *DISPENSABLE], error), 3)
                 self.gone_soon()
 
+    def test_the_keeper(self):
+        """It is not told of the monitor's end, or cannot wait for that: it looks."""
+        for what in ["prctl"], ["rt_sigtimedwait"], ["prctl", "rt_sigtimedwait"]:
+            with self.subTest(calls=what):
+                self.scheduled(self.deny(what, "EPERM"), 3)
+                self.gone_soon()
+
     def test_as_docker(self):
         self.scheduled(self.deny(["docker"], "EPERM"), 3)
         self.gone_soon()

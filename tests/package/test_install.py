@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # tests/package/test_install.py - meson install, into a folder and as the root of a bare system.  SPDX-License-Identifier: Apache-2.0
+import glob
 import os
 import shutil
 import subprocess
@@ -30,6 +31,16 @@ class Install(Installed):
         shutil.move(prefix, moved)
         self.check_use(os.path.join(moved, "bin"))
         self.assertEqual(sorted(os.listdir(os.path.join(moved, "bin"))), ["usf", "usf-sim", "usf-sim-large"])
+
+    def test_the_library_is_found_in_each_folder_that_distributions_have(self):
+        _, prefix = self.install(self.prefix())
+        at = os.path.dirname(glob.glob(prefix + "/lib*/**/usf/libusf.so", recursive=True)[0])
+        for name in "lib64/usf", "lib/usf", "lib/x86_64-linux-gnu/usf":
+            to = os.path.join(prefix, name)
+            os.makedirs(os.path.dirname(to), exist_ok=True)
+            at = shutil.move(at, to)
+            maps = self.run_it(os.path.join(prefix, "bin/usf"), "run", "-i", self.instance, "--", "cat", "/proc/self/maps").stdout
+            self.assertIn(os.path.realpath(to) + "/libusf.so", maps)
 
     @unittest.skipUnless(shutil.which("bwrap") and can_have_a_root(), "no bwrap, or no namespaces")
     def test_a_bare_system(self):

@@ -1,7 +1,8 @@
-/* tests/sched/stall.c INSTANCE signal|hold|trace - hold an instance's scheduler lock while not running.
+/* tests/sched/stall.c INSTANCE signal|again|hold|trace - hold an instance's scheduler lock while not running.
  * SPDX-License-Identifier: Apache-2.0
  *
  *   signal   stop by SIGSTOP with the lock; released after the next SIGCONT; then wait to be killed
+ *   again    the same, but released after the third SIGCONT
  *   hold     wait for a line with the lock, release it, end
  *   trace    a child stops with the lock under ptrace and is never continued; both end at the end of input */
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include "shm/shm.h"
 
 static void stop_by_signal(void) { raise(SIGSTOP); }
+static void stop_again(void) { for (int i = 0; i < 3; i++) raise(SIGSTOP); }
 static void wait_for_line(void) { getchar(); }
 
 static void take_lock_and_stop(const char *instance, void (*stop)(void))
@@ -55,8 +57,8 @@ int main(int argc, char **argv)
     if (argc != 3) return 2;
     alarm(120);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (!strcmp(argv[2], "signal")) {
-        take_lock_and_stop(argv[1], stop_by_signal);
+    if (!strcmp(argv[2], "signal") || !strcmp(argv[2], "again")) {
+        take_lock_and_stop(argv[1], argv[2][0] == 's' ? stop_by_signal : stop_again);
         for (;;) pause();
     }
     if (!strcmp(argv[2], "hold")) {

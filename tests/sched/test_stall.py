@@ -34,10 +34,9 @@ class Stall(Players):
         self.assertEqual(p.stdout.readline(), 'holds\n')
         return p
 
-    def test_stopped_by_a_signal(self):
-        """It is helped out of the critical section and is stopped again; nobody else notices."""
+    def check_stopped(self, mode):
         game = self.play()
-        stopped = self.stall('signal')
+        stopped = self.stall(mode)
         self.goes_on(game)
         self.assertEqual(game.communicate(timeout=60), ('end\n', ''))
         for _ in range(100):
@@ -47,6 +46,14 @@ class Stall(Players):
         self.assertEqual(state_of(stopped.pid), 'T')
         os.kill(stopped.pid, signal.SIGCONT)        # it may have been stopped again before it could say so
         self.assertEqual(stopped.stdout.readline(), 'released\n')
+
+    def test_stopped_by_a_signal(self):
+        """It is helped out of the critical section and is stopped again; nobody else notices."""
+        self.check_stopped('signal')
+
+    def test_stopped_by_a_signal_and_slow(self):
+        """It is helped more than once: it may not get a CPU at first."""
+        self.check_stopped('again')
 
     def desert(self, stop):
         """The others run on unscheduled and say so; later ones join again once it is over."""

@@ -8,6 +8,6 @@ a = np.random.rand(384, 384) + 384 * np.eye(384)
 b = np.ones((384, 4))
 start = time.time()
 with ThreadPoolExecutor(8) as pool:
-    for _ in range(25):
+    for _ in range(13):
         list(pool.map(lambda _: np.linalg.solve(a, b), range(16)))
-print(f"400 systems solved in {time.time() - start:.2f} s")
+print(f"208 systems solved in {time.time() - start:.2f} s")

@@ -1,6 +1,15 @@
 # bench/workloads/py_common.py - what the Python workloads share.  SPDX-License-Identifier: Apache-2.0
 """The same two output lines as workload.h, and a loop that runs rounds until the time is up."""
+import importlib.util
+import sys
 import time
+
+
+def need(how, *modules):
+    """Ends the program if one of the modules is missing.  how: what installs them."""
+    for name in modules:
+        if not importlib.util.find_spec(name):
+            sys.exit(f"{sys.executable} has no module {name}: {how}")
 
 
 def add_arguments(parser):

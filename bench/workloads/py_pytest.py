@@ -24,6 +24,7 @@ def test_solve(seed):
         assert np.allclose(a @ np.linalg.solve(a, b), b)
 """
 
+py_common.need("pip install numpy pytest pytest-xdist", "numpy", "pytest", "xdist")
 parser = argparse.ArgumentParser()
 parser.add_argument("--workers", type=int, default=8)
 parser.add_argument("--tests", type=int, default=64)

@@ -6,6 +6,7 @@ import sys
 
 import py_common
 
+py_common.need("apt-get install python3-torch, and run this by /usr/bin/python3", "torch")
 parser = argparse.ArgumentParser()
 parser.add_argument("--processes", type=int, default=4)
 parser.add_argument("--threads", type=int, default=2)

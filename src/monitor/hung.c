@@ -25,7 +25,7 @@
 #define HUNG_NS    300000000u
 #define HUNG_LOOKS 4u
 #define LOOK_NS    50000000u
-#define SILENT_NS  250000000u   /* without a sign of life, until it is looked for in /proc; less than HUNG_NS */
+#define SILENT_NS  250000000u   /* without a sign of life, until it is looked for in /proc; only then the looks begin to count */
 #define LOOPS_NS    200000000u  /* of CPU time in one go with the lock: usf's own work takes milliseconds at most */
 #define PATIENCE_NS 5000000000u /* for that, where the CPU is scarce */
 #define STOP_NS    1000000u     /* for a processor to notice the signal */
@@ -79,13 +79,14 @@ static bool has_moved(struct usf_space *sp, uint64_t now)
 }
 
 /* Several look at a time, and it may not have moved since the one before.  Nor has it where it did not get a CPU: on a busy machine that
- * takes 50 ms now and then.  kill() does not tell one that has ended from one that nobody has reaped; that takes SILENT_NS, then. */
+ * takes 50 ms now and then.  For kill() one that has ended is there until somebody reaps it: such a one is missed after SILENT_NS. */
 bool monitor_shows_life(struct usf_space *sp)
 {
     uint64_t now = os_now();
     int32_t pid = (int32_t)atomic_load(&sp->monitor);
     if (has_moved(sp, now)) return true;
-    return pid > 0 && now - atomic_load(&sp->missed.since) < SILENT_NS && usf_syscall(__NR_kill, pid, 0) != -ESRCH;
+    int64_t silent = (int64_t)(now - atomic_load(&sp->missed.since));      /* negative: another has just begun anew */
+    return pid > 0 && silent < (int64_t)SILENT_NS && usf_syscall(__NR_kill, pid, 0) != -ESRCH;
 }
 
 static bool is_hung(struct usf_header *h, uint32_t space)

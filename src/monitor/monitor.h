@@ -77,7 +77,7 @@ void monitor_use_own(struct monitor_own own);
  * nothing any more, and its place is free; 0: it does not hang; -EPERM: it does, and is not ours to end.  own: null, or as above;
  * then it is ended only if it is sure to have that file mapped. */
 int monitor_end_hung(struct usf_header *h, uint32_t space, const struct monitor_own *own);
-/* Is the monitor there, and has it given a sign of life in the last quarter of a second?  Then it need not be looked for in /proc: that takes a
+/* Has the monitor given a sign of life since somebody last looked, or is it there and did in the last quarter of a second?  Then it need not be looked for in /proc: that takes a
  * descriptor for a moment, and what another thread of the program opens then gets another number. */
 bool monitor_shows_life(struct usf_space *sp);
 /* If the monitor is dead or hangs, start it (at most once in 100 ms for the whole space).  0: it lives, or nobody knows how to

@@ -19,19 +19,21 @@
 #define ELSEWHERE_NS 3000000000u     /* in another container, which shows no sign of life: frozen, without a monitor; not just throttled */
 #define ELSEWHERE_LOOKS 20u
 #define LOOPS_NS     5000000000u     /* of CPU time, in one go with the lock: usf's own work takes milliseconds at most */
-#define NUDGE_LOOKS  200u           /* every 100 us */
-#define HELPS        5u             /* on a busy machine it may not get a CPU in that time */
+#define HELP_NS      20000000u      /* for one that is continued to give the lock back, */
+#define HELPS        5u             /* ... as often: on a busy machine it may not get a CPU in that time */
 
 static bool owns(struct monitor *m, uint32_t name)
 { return (atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name; }
 
 /* (The user who continues the program in these milliseconds finds it stopped again.)  The number is what the segment says:
  * no group of processes, and none that takes no part, is to be stopped by it. */
-static void help_out(struct monitor *m, int32_t pid, uint32_t name)
+static bool help_out(struct monitor *m, int32_t pid, uint32_t name)
 {
-    if (pid <= 0 || !os_process_maps(pid, m->shm.dev, m->shm.ino) || kill(pid, SIGCONT)) return;
-    for (unsigned i = 0; i < NUDGE_LOOKS && owns(m, name); i++) usleep(100);
+    if (pid <= 0 || !os_process_maps(pid, m->shm.dev, m->shm.ino) || kill(pid, SIGCONT)) return false;
+    for (uint64_t until = os_now() + HELP_NS; owns(m, name) && os_now() < until; usleep(100))
+        monitor_beats(m);       /* who is ended here leaves a program running that was stopped */
     kill(pid, SIGSTOP);
+    return true;
 }
 
 /* Those who wait are to look at usf_header.stalled; the process `but` need not. */
@@ -125,12 +127,10 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
         o->state = state;
         o->slices = slices;
         o->since = now;
-        o->helps = 0;
         return;
     }
     if (state == 'T' && now - o->since >= STOPPED_NS && o->helps < HELPS) {
-        o->helps++;
-        help_out(m, p->pid, name);
+        o->helps = help_out(m, p->pid, name) ? o->helps + 1 : HELPS;
     } else if (now - o->since >= patience(o, p->pid)) {
         declare_stalled(m, proc);
     }

@@ -38,7 +38,9 @@ class Install(Installed):
         for name in "lib64/usf", "lib/usf", "lib/x86_64-linux-gnu/usf":
             to = os.path.join(prefix, name)
             os.makedirs(os.path.dirname(to), exist_ok=True)
-            at = shutil.move(at, to)
+            if at != to:
+                shutil.move(at, to)
+            at = to
             maps = self.run_it(os.path.join(prefix, "bin/usf"), "run", "-i", self.instance, "--", "cat", "/proc/self/maps").stdout
             self.assertIn(os.path.realpath(to) + "/libusf.so", maps)
 

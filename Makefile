@@ -115,7 +115,7 @@ workloads: setup-build+bench
 	@$(WORKLOADS)
 
 install: all
-	meson setup $(BUILD) --reconfigure --prefix $(PREFIX) >/dev/null
+	meson setup $(BUILD) --reconfigure --prefix $(PREFIX)
 	meson install -C $(BUILD) --no-rebuild
 
 package: setup-build+package

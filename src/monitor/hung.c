@@ -79,7 +79,8 @@ static bool has_moved(struct usf_space *sp, uint64_t now)
 }
 
 /* Several look at a time, and it may not have moved since the one before.  Nor has it where it did not get a CPU: on a busy machine that
- * takes 50 ms now and then.  For kill() one that has ended is there until somebody reaps it: such a one is missed after SILENT_NS. */
+ * takes 50 ms now and then.  kill() succeeds also on a process that
+ * has ended and has not been reaped: such a monitor is missed after SILENT_NS. */
 bool monitor_shows_life(struct usf_space *sp)
 {
     uint64_t now = os_now();

@@ -77,8 +77,9 @@ void monitor_use_own(struct monitor_own own);
  * nothing any more, and its place is free; 0: it does not hang; -EPERM: it does, and is not ours to end.  own: null, or as above;
  * then it is ended only if it is sure to have that file mapped. */
 int monitor_end_hung(struct usf_header *h, uint32_t space, const struct monitor_own *own);
-/* Has the monitor given a sign of life since somebody last looked, or is it there and did in the last quarter of a second?  Then it need not be looked for in /proc: that takes a
- * descriptor for a moment, and what another thread of the program opens then gets another number. */
+/* True: the monitor has given a sign of life since the last such call by anybody; or its process exists, and the last sign of life is less than
+ * 250 ms old.  Then it need not be looked for in /proc, which takes a descriptor for a moment: a file that another thread of the program opens
+ * meanwhile gets another number. */
 bool monitor_shows_life(struct usf_space *sp);
 /* If the monitor is dead or hangs, start it (at most once in 100 ms for the whole space).  0: it lives, or nobody knows how to
  * start one; 1: started, or somebody has just tried: whether it lives will be seen; -errno, also if it hangs and cannot be ended. */

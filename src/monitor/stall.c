@@ -19,8 +19,8 @@
 #define ELSEWHERE_NS 3000000000u     /* in another container, which shows no sign of life: frozen, without a monitor; not just throttled */
 #define ELSEWHERE_LOOKS 20u
 #define LOOPS_NS     5000000000u     /* of CPU time, in one go with the lock: usf's own work takes milliseconds at most */
-#define HELP_NS      20000000u      /* for one that is continued to give the lock back, */
-#define HELPS        5u             /* ... as often: on a busy machine it may not get a CPU in that time */
+#define HELP_NS      20000000u      /* a stopped owner is continued for so long to give the lock back, */
+#define HELPS        5u             /* ... up to so many times: on a busy machine it may not get a CPU in HELP_NS */
 
 static bool owns(struct monitor *m, uint32_t name)
 { return (atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name; }
@@ -31,7 +31,7 @@ static bool help_out(struct monitor *m, int32_t pid, uint32_t name)
 {
     if (pid <= 0 || !os_process_maps(pid, m->shm.dev, m->shm.ino) || kill(pid, SIGCONT)) return false;
     for (uint64_t until = os_now() + HELP_NS; owns(m, name) && os_now() < until; usleep(100))
-        monitor_beats(m);       /* who is ended here leaves a program running that was stopped */
+        monitor_beats(m);       /* a monitor that is ended here would leave the stopped program running */
     kill(pid, SIGSTOP);
     return true;
 }
@@ -73,7 +73,7 @@ static bool is_another_program(struct monitor *m, struct usf_proc *p)
 /* For how long the owner may be in this state. */
 static uint64_t patience(const struct owner_look *o, int32_t pid)
 {
-    if (o->state == 'T') return 2 * STOPPED_NS;     /* it has been helped as often as is sensible by then */
+    if (o->state == 'T') return 2 * STOPPED_NS;     /* asked only when no help is left to try */
     if (o->state == 't') return TRACED_NS;
     return os_cgroup_frozen("", pid) ? STOPPED_NS : SLEEPS_NS;
 }

@@ -385,8 +385,9 @@ void sched_tell_monitor(struct sched *s);
 bool sched_is_waited_for(struct sched *s, uint32_t core);
 
 #define SCHED_ELSEWHERE '?'
-/* Monitor, agent: is a thread to be nudged that has run for `age` ns without a scheduling point?  nudged: its age at the last nudge, 0: none yet.
- * Each nudge comes at 8 times the age of the one before, and at every look once the progress guarantee is due. */
+/* For the monitor and the agents: is it time to nudge a thread?  age: for how long it has run without a scheduling point, in ns; nudged: its age
+ * at the last nudge, 0 before the first.  The first nudge comes at the first look, each further one at 8 times the age of the one before.  Once
+ * the thread has run for the time of the progress guarantee, a nudge comes at every look. */
 static inline bool sched_nudge_is_due(const struct sched *s, uint64_t age, uint64_t nudged)
 { return age >= 8 * nudged || age >= s->h->progress_ns; }
 /* Monitor: before its first look. */

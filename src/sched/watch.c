@@ -12,8 +12,8 @@
 #define TICK_NS        1000000ull
 #define BUSY_TICK_NS   10000000ull  /* while nothing waits: whoever makes a task wait has the monitor look sooner */
 #define AWAKE_NS       1500000u     /* a thread that was awake is asked for its state at every second tick only: asking costs most of a look */
-/* A thread loses its core if it has been nudged more often than DEAF_NUDGES and for at least DEAF_NS, and has not given way.  The number
- * counts as well as the time, since the monitor itself may have been without a CPU.  The time does not depend on the progress guarantee:
+/* A thread that does not give way loses its core.  Both must be over: DEAF_NUDGES nudges, and DEAF_NS since the first of them.  The time alone
+ * would not do, since the monitor itself may have been without a CPU.  The time does not depend on the progress guarantee:
  * it is how long the kernel may leave a healthy thread without a CPU.  (A CPU quota stops a group for less than its period, 100 ms by default.) */
 #define DEAF_NUDGES    8u
 #define DEAF_NS        100000000u

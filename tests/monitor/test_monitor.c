@@ -423,17 +423,25 @@ static int test_hung(void)
     return check_end();
 }
 
-/* A monitor that does not get a CPU for 0.2 s is not looked for in /proc; one that has ended is missed at once, also if its last sign of
- * life is new. */
+/* A process in the monitor's place; busy: it wants the CPU, else it sleeps. */
+static pid_t stand_in(bool busy)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(50);
+        for (;;)
+            if (!busy) pause();
+    }
+    return pid;
+}
+
+/* A monitor that does not get a CPU for 0.2 s is not looked for in /proc; one that has ended is missed at once if its last
+ * sign of life has been noted, however new that is. */
 static int test_silent(void)
 {
     test_make(0);
     struct usf_space *sp = &test_shm.h->space[0];
-    pid_t monitor = fork();
-    if (monitor == 0) {
-        alarm(50);
-        for (;;) pause();
-    }
+    pid_t monitor = stand_in(false);
     atomic_store(&sp->monitor, (uint32_t)monitor);
     atomic_fetch_add(&sp->beat, 1);
     CHECK(monitor_shows_life(sp));
@@ -498,11 +506,7 @@ static int test_starved(void)
 {
     test_make(0);
     struct usf_space *sp = &test_shm.h->space[0];
-    pid_t monitor = fork();
-    if (monitor == 0) {
-        alarm(50);
-        for (;;) {}
-    }
+    pid_t monitor = stand_in(true);
     atomic_store(&sp->monitor_pid, monitor);
     atomic_store(&test_shm.h->lock_stuck, 1);
     CHECK_INT(monitor_end_hung(test_shm.h, 0, NULL), 0);       /* begins to count */

@@ -12,6 +12,21 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
+/* ==== nosv_memory_get_used - memory of the runtime ====
+ *
+ * What tasks, types and their metadata take in this process. The memory grows as tasks are created,
+ * and what destroyed tasks have had is used again.
+ *     nosv_memory_get_used       bytes in use; an upper bound, as other threads create and destroy
+ *     nosv_memory_get_size       bytes that can be used before nosv_create returns
+ *                                NOSV_ERR_OUT_OF_MEMORY (shared_memory.size)
+ *     nosv_memory_get_pressure   used / size: above 0 and below 1
+ *
+ * Each returns 0, or
+ *     NOSV_ERR_INVALID_PARAMETER   the pointer is NULL
+ *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force; nothing is written
+ *
+ * Context: any thread. Not scheduling points. */
+
 int nosv_memory_get_used(size_t *used);
 int nosv_memory_get_size(size_t *size);
 int nosv_memory_get_pressure(float *pressure);

@@ -3,9 +3,9 @@
  * ==== nosv - tasks on usf's scheduler ====
  *
  * A task is a call of a function, with its metadata, that the scheduler executes on a core. Tasks,
- * threads that are attached, and unmodified programs below `usf run` share the cores of an instance.
- * The API is that of nOS-V 4.1 (nOS-V paper, section 3.2): a program that was written for nOS-V
- * compiles against these headers, and one that was linked with it runs with this library.
+ * threads that are attached, and unmodified programs below `usf run` share the cores of an
+ * instance. The API is that of nOS-V 4.1 (nOS-V paper, section 3.2): a program that was written for
+ * nOS-V compiles against these headers, and one that was linked with it runs with this library.
  *
  *     static void hello(nosv_task_t task) { printf("%s\n", *(char **)nosv_get_task_metadata(task)); }
  *     static void done(nosv_task_t task) { nosv_destroy(task, NOSV_DESTROY_NONE); }
@@ -40,8 +40,8 @@
  * Tasks of equal priority are executed in the order in which they became ready (FIFO): tasks of
  * priority 0 without affinity per CPU, all others per process. A core without ready tasks takes
  * tasks that wait at another core, unless their affinity is strict. One dispatch in 61 first looks
- * at the tasks that were submitted from outside, so that they do not starve. The process whose tasks
- * a core executes changes after the process quantum at the latest (nOS-V paper, section 3.4).
+ * at the tasks that were submitted from outside, so that they do not starve. The process whose
+ * tasks a core executes changes after the process quantum at the latest (nOS-V paper, section 3.4).
  *
  * Contexts. A thread is in a task, or in "task context", while it executes a callback of a task, or
  * while it is attached (nosv_attach). Each function below names its context:
@@ -239,8 +239,8 @@ int nosv_create(nosv_task_t *task, nosv_task_type_t type, size_t metadata_size, 
  * submitted, has completed, or is suspended with NOSV_SUSPEND_MODE_NONE goes at once. Another one
  * goes when it completes, after its completed callback, or when it is suspended with that mode;
  * until then its handle stays valid for what ends it: nosv_submit after a pause, and
- * nosv_decrease_event_counter. So a task may be destroyed as soon as its body has said that its work
- * is done, although its worker has not left the body yet.
+ * nosv_decrease_event_counter. So a task may be destroyed as soon as its body has said that its
+ * work is done, although its worker has not left the body yet.
  *
  * Returns 0, or
  *     NOSV_ERR_INVALID_PARAMETER   task is NULL
@@ -252,8 +252,8 @@ int nosv_create(nosv_task_t *task, nosv_task_type_t type, size_t metadata_size, 
  * Context: any thread, also the completed callback of the task. Not a scheduling point. */
 int nosv_destroy(nosv_task_t task, nosv_flags_t flags);
 
-/* The metadata of a task: the bytes that nosv_create was asked for. NULL for 0 bytes, for the task of
- * an attached thread, and for NULL. The pointer holds until the task is destroyed.
+/* The metadata of a task: the bytes that nosv_create was asked for. NULL for 0 bytes, for the task
+ * of an attached thread, and for NULL. The pointer holds until the task is destroyed.
  *
  * Context: any thread. Signal-safe. Not a scheduling point. */
 void *nosv_get_task_metadata(nosv_task_t task);
@@ -442,8 +442,8 @@ int nosv_cancel(nosv_flags_t flags);
  * counter for each operation that it starts and does not wait for; who sees the operation end
  * decreases it. The counter is 0 when an execution is submitted. */
 
-/* Increase the event counter of the calling task, in the run or the end callback. In a parallel task
- * the counter is that of all its executions.
+/* Increase the event counter of the calling task, in the run or the end callback. In a parallel
+ * task the counter is that of all its executions.
  *
  * Returns 0, or
  *     NOSV_ERR_INVALID_PARAMETER   increment is 0
@@ -510,11 +510,11 @@ typedef enum nosv_suspend_mode {
  * Context: task. Not a scheduling point. */
 int nosv_set_suspend_mode(nosv_suspend_mode_t mode, uint64_t args);
 
-/* Suspend the calling task: when its run callback returns, which must follow, the task does not end.
- * Its end and completed callbacks are not called. It is resumed as its suspend mode says; then the
- * run callback is called anew, by any worker. A submission that comes while the body still runs is
- * remembered: the task is resumed at once. A suspended task whose mode is
- * NOSV_SUSPEND_MODE_NONE may be destroyed.
+/* Suspend the calling task: when its run callback returns, which must follow, the task does not
+ * end. Its end and completed callbacks are not called. It is resumed as its suspend mode says; then
+ * the run callback is called anew, by any worker. A submission that comes while the body still runs
+ * is remembered: the task is resumed at once. A suspended task whose mode is NOSV_SUSPEND_MODE_NONE
+ * may be destroyed.
  *
  * Returns 0, or
  *     NOSV_ERR_OUTSIDE_TASK        the calling thread is in no task
@@ -547,8 +547,8 @@ int nosv_suspend(void);
  * Context: task. Scheduling point unless timeout_ns is 0. Flushes the submit window. */
 int nosv_wait(nosv_task_t task, uint64_t timeout_ns);
 
-/* Wait until all of the tasks have ended. An error leaves no task marked as waited for. count may be
- * 0. Returns as nosv_wait does; NOSV_ERR_INVALID_PARAMETER also if tasks is NULL and count is
+/* Wait until all of the tasks have ended. An error leaves no task marked as waited for. count may
+ * be 0. Returns as nosv_wait does; NOSV_ERR_INVALID_PARAMETER also if tasks is NULL and count is
  * not 0, or a task is twice in the array. */
 int nosv_wait_all(nosv_task_t *tasks, size_t count, uint64_t timeout_ns);
 
@@ -556,9 +556,9 @@ int nosv_wait_all(nosv_task_t *tasks, size_t count, uint64_t timeout_ns);
  * task. After an error the task still exists. Returns as nosv_wait does. */
 int nosv_join(nosv_task_t task, void **result, uint64_t timeout_ns);
 
-/* Join all of the tasks: wait until all have ended, then store the result of tasks[i] in results[i],
- * unless results is NULL, and destroy them. After an error none is destroyed, and the call may be
- * repeated with the same array. Returns as nosv_wait_all does. */
+/* Join all of the tasks: wait until all have ended, then store the result of tasks[i] in
+ * results[i], unless results is NULL, and destroy them. After an error none is destroyed, and the
+ * call may be repeated with the same array. Returns as nosv_wait_all does. */
 int nosv_join_all(nosv_task_t *tasks, void **results, size_t count, uint64_t timeout_ns);
 
 /* Set the result of the calling task, which nosv_join gives to the task that waits. The body may go
@@ -581,8 +581,8 @@ int nosv_set_result(void *result);
 #define NOSV_DETACH_INSTRUMENT __BIT(1) /* no effect */
 
 /* Turn the calling thread into a task. From now on it is scheduled with the other tasks, and may do
- * all that a task may. The call returns when the thread has a core. The thread needs no nosv_init of
- * its own as long as the process is initialised. A thread that is in a task already stays in it:
+ * all that a task may. The call returns when the thread has a core. The thread needs no nosv_init
+ * of its own as long as the process is initialised. A thread that is in a task already stays in it:
  * the call is counted, task receives the same handle, affinity and label have no effect, and
  * nosv_detach is due once more. A thread that ends while it is attached is detached by that.
  *     task       receives the task, which nosv_detach destroys
@@ -598,8 +598,8 @@ int nosv_set_result(void *result);
  * (sched_getaffinity) does not change; what it sets takes effect when it has detached. */
 int nosv_attach(nosv_task_t *task, nosv_affinity_t *affinity, const char *label, nosv_flags_t flags);
 
-/* End the attach of the calling thread, or the inner one of several. The last one flushes the submit
- * window, gives the core back, and sets the CPU mask of the thread to what it was before
+/* End the attach of the calling thread, or the inner one of several. The last one flushes the
+ * submit window, gives the core back, and sets the CPU mask of the thread to what it was before
  * nosv_attach, or was set to since, unless NOSV_DETACH_NO_RESTORE_AFFINITY is given. The task is
  * destroyed, with pending events when they have happened.
  *

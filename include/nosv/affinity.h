@@ -58,10 +58,10 @@ static inline nosv_affinity_t nosv_affinity_get(uint32_t index, nosv_affinity_le
  * Context: any thread. Signal-safe. Not a scheduling point. */
 nosv_affinity_t nosv_get_task_affinity(nosv_task_t task);
 
-/* Set the affinity of a task; it is copied. It takes effect when the task next becomes ready: set it
- * before nosv_submit. An affinity that names a place without a CPU of the process is ignored, and so
- * is NULL: the task keeps the affinity that it has. Should the process lose all CPUs of a place
- * later, strict affinities to it are preferred ones from then on.
+/* Set the affinity of a task; it is copied. It takes effect when the task next becomes ready: set
+ * it before nosv_submit. An affinity that names a place without a CPU of the process is ignored,
+ * and so is NULL: the task keeps the affinity that it has. Should the process lose all CPUs of a
+ * place later, strict affinities to it are preferred ones from then on.
  *
  * Context: any thread. Not a scheduling point. */
 void nosv_set_task_affinity(nosv_task_t task, nosv_affinity_t *affinity);

@@ -105,8 +105,8 @@ int alpi_version_get(int *major, int *minor);
  * Context: any thread, initialised or not. Signal-safe. */
 int alpi_task_self(struct alpi_task **task);
 
-/* Block the calling task until alpi_task_unblock; as nosv_pause. An unblock that came before makes it
- * return at once.
+/* Block the calling task until alpi_task_unblock; as nosv_pause. An unblock that came before makes
+ * it return at once.
  *
  * Returns 0, or
  *     ALPI_ERR_OUTSIDE_TASK      the calling thread is in no task
@@ -126,8 +126,8 @@ int alpi_task_block(struct alpi_task *task);
  * Context: any thread. Not a scheduling point. */
 int alpi_task_unblock(struct alpi_task *task);
 
-/* Block the calling task for target_ns nanoseconds; as nosv_waitfor. *actual_ns, unless actual_ns is
- * NULL, receives how long it was blocked.
+/* Block the calling task for target_ns nanoseconds; as nosv_waitfor. *actual_ns, unless actual_ns
+ * is NULL, receives how long it was blocked.
  *
  * Returns 0, or
  *     ALPI_ERR_OUTSIDE_TASK      the calling thread is in no task
@@ -147,8 +147,8 @@ int alpi_task_waitfor_ns(uint64_t target_ns, uint64_t *actual_ns);
  * Context: task. Not a scheduling point. */
 int alpi_task_events_increase(struct alpi_task *task, uint64_t increment);
 
-/* Decrease the event counter of a task; as nosv_decrease_event_counter. If the task completes by it,
- * the calling thread calls its completed callback.
+/* Decrease the event counter of a task; as nosv_decrease_event_counter. If the task completes by
+ * it, the calling thread calls its completed callback.
  *
  * Returns 0, or
  *     ALPI_ERR_PARAMETER         task is NULL; decrement is 0 or above the counter

@@ -16,11 +16,11 @@ extern "C" {
 
 /* ==== nosv_mutex_init - locks that block a task, not its core ====
  *
- * Counterparts of the functions of <pthread.h>. While a task waits in one of these, its core executes
- * other tasks. The objects lie in the caller's memory and must not be copied. Those of static
- * storage may be initialised with NOSV_MUTEX_INITIALIZER and so on; an object whose bytes are all
- * zero is initialised. A barrier needs nosv_barrier_init. A program that does not destroy an object
- * loses no memory.
+ * Counterparts of the functions of <pthread.h>. While a task waits in one of these, its core
+ * executes other tasks. The objects lie in the caller's memory and must not be copied. Those of
+ * static storage may be initialised with NOSV_MUTEX_INITIALIZER and so on; an object whose bytes
+ * are all zero is initialised. A barrier needs nosv_barrier_init. A program that does not destroy
+ * an object loses no memory.
  *
  * All functions return 0 or a positive error number of <errno.h>, and do not change errno. Errors
  * that several functions have:
@@ -152,8 +152,8 @@ int nosv_cond_broadcast(nosv_cond_t *cond);
 
 /* Unlock the mutex and wait for a signal, which together are one step for other tasks; lock the
  * mutex before returning. A task may wake without a signal: test the condition in a loop.
- * nosv_cond_timedwait waits until abstime at the latest, a time of CLOCK_MONOTONIC; NULL is no limit.
- * tv_nsec may lie outside of 0 to 999999999; the time is what it comes to.
+ * nosv_cond_timedwait waits until abstime at the latest, a time of CLOCK_MONOTONIC; NULL is no
+ * limit. tv_nsec may lie outside of 0 to 999999999; the time is what it comes to.
  *
  * Return 0, or
  *     ETIMEDOUT   nosv_cond_timedwait: the time has come; the mutex is locked
@@ -165,8 +165,8 @@ int nosv_cond_broadcast(nosv_cond_t *cond);
 int nosv_cond_wait(nosv_cond_t *cond, nosv_mutex_t *mutex);
 int nosv_cond_timedwait(nosv_cond_t *cond, nosv_mutex_t *mutex, const struct timespec *abstime);
 
-/* The same with a pthread_mutex_t, which the calling thread has locked. Its own errors are returned.
- * The clock is CLOCK_MONOTONIC here too.
+/* The same with a pthread_mutex_t, which the calling thread has locked. Its own errors are
+ * returned. The clock is CLOCK_MONOTONIC here too.
  *
  * Context: task. Scheduling points. */
 int nosv_cond_wait_pthread(nosv_cond_t *cond, pthread_mutex_t *mutex);
@@ -226,8 +226,8 @@ int nosv_rwlock_unlock(nosv_rwlock_t *rwlock);
 
 /* Create a thread as pthread_create does, and attach it: start_routine is called in a task with the
  * default affinity and without a label. When it returns, or calls pthread_exit, the thread detaches
- * and ends. pthread_join gives what it returned. The thread owns no nosv_init, and the process must stay
- * initialised until it has ended.
+ * and ends. pthread_join gives what it returned. The thread owns no nosv_init, and the process must
+ * stay initialised until it has ended.
  *
  * Returns 0, or
  *     EINVAL   thread or start_routine is NULL, an attribute is invalid, or the process is not

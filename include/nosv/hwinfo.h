@@ -10,11 +10,11 @@ extern "C" {
 /* ==== nosv_get_num_cpus - the CPUs that tasks run on ====
  *
  * The machine is described as the process may use it: only CPUs on which its tasks may run count,
- * and only the domains that contain one. A domain has a logical id, 0 to count - 1, and a system id.
- * The system id of a CPU and of a NUMA node is the number that Linux gives it. The system id of a
- * complex set is its position in the configuration, or the logical id where nothing is configured.
- * Programs should treat the system ids of the other levels as opaque. The answers are those of the
- * first nosv_init and do not change while the process is initialised.
+ * and only the domains that contain one. A domain has a logical id, 0 to count - 1, and a system
+ * id. The system id of a CPU and of a NUMA node is the number that Linux gives it. The system id of
+ * a complex set is its position in the configuration, or the logical id where nothing is
+ * configured. Programs should treat the system ids of the other levels as opaque. The answers are
+ * those of the first nosv_init and do not change while the process is initialised.
  *
  * Functions that return int return a negative error code:
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
@@ -64,8 +64,8 @@ int nosv_get_num_cpus_in_domain(nosv_topo_level_t level, int system_id);
  * Context: any thread. */
 int *nosv_get_available_cpus_in_domain(nosv_topo_level_t level, int system_id);
 
-/* How many CPUs the tasks of the process may run on, 1 or more: without other configuration, the CPUs
- * of its affinity mask.
+/* How many CPUs the tasks of the process may run on, 1 or more: without other configuration, the
+ * CPUs of its affinity mask.
  *
  * Context: any thread. */
 int nosv_get_num_cpus(void);

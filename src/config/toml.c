@@ -10,7 +10,7 @@
 struct parser {
     struct toml_doc *d;
     const char *p, *end;
-    unsigned line;
+    unsigned line, flags;
     char section[TOML_WORD];
     char (*sections)[TOML_WORD];    /* seen so far */
     size_t nr_sections;
@@ -62,8 +62,25 @@ static int word(struct parser *ps, const char *what, char out[TOML_WORD])
     out[n] = 0;
     if (!n) return fail(ps, "a %s is expected here", what);
     skip_blanks(ps);
-    if (peek(ps) == '.') return fail(ps, "a %s with dots is not accepted here", what);
     return 0;
+}
+
+static int undotted(struct parser *ps, const char *what, char out[TOML_WORD])
+{
+    if (word(ps, what, out)) return -1;
+    return peek(ps) == '.' ? fail(ps, "a %s with dots is not accepted here", what) : 0;
+}
+
+/* A key, before the first section also one with a dot. */
+static int key(struct parser *ps, struct toml_entry *e)
+{
+    if (!(ps->flags & TOML_MORE) || *ps->section) return undotted(ps, "key", e->key);
+    if (word(ps, "key", e->key)) return -1;
+    if (peek(ps) != '.') return 0;
+    ps->p++;
+    skip_blanks(ps);
+    memcpy(e->section, e->key, TOML_WORD);
+    return undotted(ps, "key", e->key);
 }
 
 static int put_utf8(struct parser *ps, uint32_t c, char *out, size_t *n)
@@ -157,10 +174,47 @@ static int number(struct parser *ps, struct toml_entry *e)
     return 0;
 }
 
+/* Blanks, comments and line ends between the elements of an array. */
+static int between(struct parser *ps)
+{
+    for (;;) {
+        skip_blanks(ps);
+        int c = peek(ps);
+        if (c != '#' && c != '\n' && c != '\r') return 0;
+        if (end_of_line(ps)) return -1;
+    }
+}
+
+static int strings(struct parser *ps, struct toml_entry *e)
+{
+    struct toml_entry one = {0};
+    size_t n = 0;
+    ps->p++;
+    for (;;) {
+        if (between(ps)) return -1;
+        if (peek(ps) == ']') break;
+        if (peek(ps) != '"' && peek(ps) != '\'') return fail(ps, "an array holds strings here");
+        if (string(ps, &one)) return -1;
+        size_t len = strlen(one.text);
+        if (n + len + 2 > TOML_TEXT) return fail(ps, "the array is longer than %d bytes", TOML_TEXT - 1);
+        memcpy(e->text + n, one.text, len);
+        n += len;
+        e->text[n++] = '\n';
+        if (between(ps)) return -1;
+        if (peek(ps) == ',') ps->p++;
+        else if (peek(ps) != ']') return fail(ps, "a comma or the array's end is expected here");
+    }
+    ps->p++;
+    e->text[n] = 0;
+    e->type = TOML_STRINGS;
+    return 0;
+}
+
 static int value(struct parser *ps, struct toml_entry *e)
 {
     int c = peek(ps);
     if (c == '"' || c == '\'') return string(ps, e);
+    if (c == '[' && ps->flags & TOML_MORE) return strings(ps, e);
     if (c == '[') return fail(ps, "arrays are not accepted here");
     if (c == '{') return fail(ps, "inline tables are not accepted here");
     for (int b = 0; b < 2; b++) {
@@ -183,7 +237,7 @@ static int section(struct parser *ps)
     ps->p++;
     if (peek(ps) == '[') return fail(ps, "arrays of tables ([[...]]) are not accepted here");
     skip_blanks(ps);
-    if (word(ps, "section name", ps->section)) return -1;
+    if (undotted(ps, "section name", ps->section)) return -1;
     if (peek(ps) != ']') return fail(ps, "the section name does not end with ]");
     ps->p++;
     for (size_t i = 0; i < ps->nr_sections; i++)
@@ -208,7 +262,7 @@ static int entry(struct parser *ps)
     memset(e, 0, sizeof *e);
     memcpy(e->section, ps->section, TOML_WORD);
     e->line = ps->line;
-    if (word(ps, "key", e->key)) return -1;
+    if (key(ps, e)) return -1;
     if (peek(ps) != '=') return fail(ps, "'=' is expected behind the key '%s'", e->key);
     ps->p++;
     skip_blanks(ps);
@@ -258,10 +312,10 @@ static int document(struct parser *ps)
     return 0;
 }
 
-int toml_parse(struct toml_doc *d, const char *text, size_t len)
+int toml_parse_as(struct toml_doc *d, const char *text, size_t len, unsigned flags)
 {
     memset(d, 0, sizeof *d);
-    struct parser ps = {.d = d, .p = text, .end = text + len, .line = 1};
+    struct parser ps = {.d = d, .p = text, .end = text + len, .line = 1, .flags = flags};
     int r = document(&ps);
     free(ps.sections);
     if (r) {

@@ -66,7 +66,8 @@ int  os_getaffinity(int32_t tid, struct os_cpuset *out);
 int  os_setaffinity(int32_t tid, const struct os_cpuset *s);
 
 /* ---- machine ---------------------------------------------------------------------------------- */
-struct os_cpu_place { uint32_t node, llc, package, phys; };     /* dense indices, 0..; phys: hardware threads of one core share it */
+/* Dense indices, 0..; phys: hardware threads of one core share it; node_id: the node as Linux numbers it. */
+struct os_cpu_place { uint32_t node, llc, package, phys, node_id; };
 /* Place of each CPU in `cpus` from sysfs (sysroot "" = the real one; tests give a directory).  CPUs
  * without information share place 0. */
 void os_topology(const char *sysroot, const struct os_cpuset *cpus, struct os_cpu_place *place /* [1024] */);

@@ -103,7 +103,10 @@ static void number_nodes(const char *sysroot, const struct os_cpuset *cpus, stru
         os_cpu_and(&group, cpus);
         if (!os_cpu_count(&group)) continue;
         for (unsigned m = 0; m < NR_CPUS; m++)
-            if (os_cpu_isset(&group, m)) place[m].node = next;
+            if (os_cpu_isset(&group, m)) {
+                place[m].node = next;
+                place[m].node_id = n;
+            }
         next++;
     }
 }

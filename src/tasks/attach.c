@@ -1,0 +1,116 @@
+/* src/tasks/attach.c - a thread of the program becomes a task.  SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "tasks/tasks.h"
+
+/* The type of all attached threads without a label of their own. */
+static struct nosv_task_type unlabelled = {.external = true};
+
+static struct tk_exec *new_exec(void)
+{
+    struct tk_exec *e = aligned_alloc(TK_LINE, sizeof *e);
+    if (e) *e = (struct tk_exec){.bound = TK_UNBOUND, .window_size = 1, .tid = os_gettid()};
+    return e;
+}
+
+static void free_attached(struct nosv_task *t)
+{
+    if (t->type != &unlabelled) {
+        free(t->type->label);
+        free(t->type);
+    }
+    tk_task_free(t);
+}
+
+static struct nosv_task *new_task(struct tk_exec *e, const char *label, const nosv_affinity_t *affinity)
+{
+    struct nosv_task_type *type = &unlabelled;
+    struct nosv_task *t = tk_task_alloc(0);
+    if (!t) return 0;
+    if (label && nosv_type_init(&type, 0, 0, 0, label, 0, 0, NOSV_TYPE_INIT_EXTERNAL)) {
+        tk_task_free(t);
+        return 0;
+    }
+    tk_task_init(t, type, 0, TK_F_ATTACHED);
+    if (affinity) t->affinity = *affinity;
+    t->exec = e;
+    atomic_store_explicit(&t->blocking, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->life, TK_ACTIVE | TK_EXECUTION, memory_order_relaxed);
+    return t;
+}
+
+TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *label, nosv_flags_t flags)
+{
+    struct tk_exec *me = tk_me();
+    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
+    if (!out || flags & ~NOSV_ATTACH_INSTRUMENT) return NOSV_ERR_INVALID_PARAMETER;
+    if (me && me->is_worker) return NOSV_ERR_INVALID_OPERATION;
+    if (me) {
+        me->nested++;
+        *out = me->task;
+        return NOSV_SUCCESS;
+    }
+    if (!(me = new_exec())) return NOSV_ERR_OUT_OF_MEMORY;
+    struct nosv_task *t = new_task(me, label, affinity);
+    if (!t) {
+        free(me);
+        return NOSV_ERR_OUT_OF_MEMORY;
+    }
+    if (tk.binds) os_getaffinity(0, &me->own_cpus);
+    tk_watch_thread(me);
+    atomic_fetch_add(&tk.nr_attached, 1);
+    me->task = t;
+    tk_self_exec = me;
+    tk_go_on(me);
+    if (tk.turbo) tk_turbo();
+    *out = t;
+    return NOSV_SUCCESS;
+}
+
+/* The thread is no task any more; its slot is another's. */
+static void end_attach(struct tk_exec *me, bool restore)
+{
+    struct tk_slot *s = me->slot;
+    tk_flush(me);
+    free_attached(me->task);
+    tk_self_exec = 0;
+    if (restore && me->bound != TK_UNBOUND) os_setaffinity(0, &me->own_cpus);
+    if (s) tk_pass_on(s);
+    atomic_fetch_sub(&tk.nr_attached, 1);
+    free(me);
+}
+
+TK_API int nosv_detach(nosv_flags_t flags)
+{
+    struct tk_exec *me = tk_me();
+    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
+    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    if (flags & ~(NOSV_DETACH_NO_RESTORE_AFFINITY | NOSV_DETACH_INSTRUMENT)) return NOSV_ERR_INVALID_PARAMETER;
+    if (me->is_worker || !(me->task->flags & TK_F_ATTACHED)) return NOSV_ERR_INVALID_OPERATION;
+    if (me->nested) {
+        me->nested--;
+        return NOSV_SUCCESS;
+    }
+    tk_watch_thread(0);
+    end_attach(me, !(flags & NOSV_DETACH_NO_RESTORE_AFFINITY));
+    return NOSV_SUCCESS;
+}
+
+/* ---- threads that end while they are attached ---------------------------------------------------- */
+
+static pthread_key_t key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+static void thread_ends(void *arg)
+{
+    struct tk_exec *me = arg;
+    if (me == tk_self_exec && tk_is_on() && me->task && me->task->flags & TK_F_ATTACHED) end_attach(me, false);
+}
+
+static void make_key(void) { pthread_key_create(&key, thread_ends); }
+
+void tk_watch_thread(struct tk_exec *me)
+{
+    pthread_once(&key_once, make_key);
+    pthread_setspecific(key, me);
+}

@@ -1,0 +1,122 @@
+/* src/tasks/join.c - waiting for tasks to complete.  SPDX-License-Identifier: Apache-2.0
+ *
+ * nosv_task.joiner: 0, a waiter's record, or DONE.  The waiter changes 0 into its record, and back; the thread that completes the task
+ * changes whatever there is into DONE, and tells the record.  A record lies on its waiter's stack: the waiter leaves it only
+ * when all tasks whose joiner it could not change back have told it (models/join.pml). */
+#include "tasks/tasks.h"
+
+#define DONE 1ul
+
+/* Whoever tells it of the last of the tasks ends the sleeper's sleep; that may be the sleeper itself, before it sleeps. */
+struct waiter { struct nosv_task *sleeper; _Atomic size_t told; _Atomic uint32_t left; size_t wanted; };
+
+static bool tell(struct waiter *w) { return atomic_fetch_add(&w->told, 1) + 1 == w->wanted; }
+
+void tk_joinable_done(struct nosv_task *t)
+{
+    uintptr_t was = atomic_exchange(&t->joiner, DONE);
+    struct waiter *w = (struct waiter *)was;
+    if (was <= DONE) return;
+    struct nosv_task *sleeper = w->sleeper;
+    USF_POINT("tasks.joined");
+    if (!tell(w)) return;
+    bool mine = tk_end_sleep(sleeper, TK_FOR_OTHERS);
+    USF_POINT("tasks.told_last");
+    atomic_store(&w->left, 1);
+    if (mine) tk_queue(tk_me(), sleeper);
+}
+
+static bool all_done(nosv_task_t *tasks, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (atomic_load(&tasks[i]->joiner) != DONE) return false;
+    return true;
+}
+
+static bool has_waiter(nosv_task_t *tasks, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (atomic_load(&tasks[i]->joiner) > DONE) return true;
+    return false;
+}
+
+/* Of the first n.  Returns when the record is nobody's business any more. */
+static void withdraw(struct waiter *w, nosv_task_t *tasks, size_t n)
+{
+    size_t taken_back = 0;
+    for (size_t i = 0; i < n; i++) {
+        uintptr_t mine = (uintptr_t)w;
+        if (atomic_compare_exchange_strong(&tasks[i]->joiner, &mine, 0)) taken_back++;
+    }
+    for (unsigned i = 0; atomic_load(&w->told) + taken_back < n || (atomic_load(&w->told) == w->wanted && !atomic_load(&w->left)); i++)
+        if (i < 1000) os_pause();
+        else os_sched_yield();
+}
+
+static int wait_until(struct tk_exec *me, nosv_task_t *tasks, size_t n, uint64_t deadline)
+{
+    struct waiter w = {.sleeper = me->task, .wanted = n};
+    bool told_last = false;
+    tk_begin_sleep(me, TK_FOR_OTHERS);
+    for (size_t i = 0; i < n; i++) {
+        uintptr_t was = 0;
+        if (atomic_compare_exchange_strong(&tasks[i]->joiner, &was, (uintptr_t)&w)) continue;
+        if (was != DONE) {      /* another waits for it, or it is there twice */
+            tk_cancel_sleep(me);
+            withdraw(&w, tasks, i);
+            return NOSV_ERR_INVALID_PARAMETER;
+        }
+        told_last = tell(&w);
+    }
+    if (told_last) {
+        tk_cancel_sleep(me);
+        return NOSV_SUCCESS;
+    }
+    if (tk_sleep(me, deadline)) {
+        while (!atomic_load(&w.left)) os_pause();       /* its teller's last step */
+        return NOSV_SUCCESS;
+    }
+    withdraw(&w, tasks, n);
+    return all_done(tasks, n) ? NOSV_SUCCESS : NOSV_ERR_TIMEOUT;
+}
+
+static int wait_for(nosv_task_t *tasks, size_t n, uint64_t timeout)
+{
+    struct tk_exec *me = tk_me();
+    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
+    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    if (me->parallel) return NOSV_ERR_INVALID_OPERATION;
+    if (!tasks || !n) return NOSV_ERR_INVALID_PARAMETER;
+    for (size_t i = 0; i < n; i++)
+        if (!tasks[i] || tasks[i] == me->task || !(tasks[i]->flags & TK_F_JOINABLE)) return NOSV_ERR_INVALID_PARAMETER;
+    if (has_waiter(tasks, n)) return NOSV_ERR_INVALID_PARAMETER;
+    tk_flush_if_any(me);
+    if (all_done(tasks, n)) return NOSV_SUCCESS;
+    if (!timeout) return NOSV_ERR_TIMEOUT;
+    uint64_t now = os_now();
+    return wait_until(me, tasks, n, timeout > UINT64_MAX - now ? 0 : now + timeout);
+}
+
+static int join(nosv_task_t *tasks, void **results, size_t n, uint64_t timeout)
+{
+    int r = wait_for(tasks, n, timeout);
+    for (size_t i = 0; i < n && r == NOSV_SUCCESS; i++) {
+        if (results) results[i] = tasks[i]->result;
+        tk_task_end(tasks[i]);
+    }
+    return r;
+}
+
+TK_API int nosv_wait(nosv_task_t task, uint64_t timeout) { return wait_for(&task, 1, timeout); }
+TK_API int nosv_wait_all(nosv_task_t *tasks, size_t n, uint64_t timeout) { return wait_for(tasks, n, timeout); }
+TK_API int nosv_join(nosv_task_t task, void **result, uint64_t timeout) { return join(&task, result, 1, timeout); }
+TK_API int nosv_join_all(nosv_task_t *tasks, void **results, size_t n, uint64_t timeout) { return join(tasks, results, n, timeout); }
+
+TK_API int nosv_set_result(void *result)
+{
+    struct nosv_task *t = tk_my_task();
+    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
+    if (!t) return NOSV_ERR_OUTSIDE_TASK;
+    t->result = result;
+    return NOSV_SUCCESS;
+}

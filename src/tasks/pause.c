@@ -1,0 +1,134 @@
+/* src/tasks/pause.c - what a task does to its own execution: pause, wait, yield, suspend, cancel.  SPDX-License-Identifier: Apache-2.0 */
+#include <sched.h>
+
+#include "tasks/tasks.h"
+
+/* May the caller block?  NOSV_SUCCESS with the calling thread, or why not. */
+static int may_block(struct tk_exec **me)
+{
+    *me = tk_me();
+    if (USF_UNLIKELY(!tk_is_on())) return NOSV_ERR_NOT_INITIALIZED;
+    if (USF_UNLIKELY(!*me || !(*me)->task)) return NOSV_ERR_OUTSIDE_TASK;
+    return USF_UNLIKELY((*me)->parallel) ? NOSV_ERR_INVALID_OPERATION : NOSV_SUCCESS;
+}
+
+TK_API int nosv_pause(nosv_flags_t flags)
+{
+    struct tk_exec *me;
+    int r = may_block(&me);
+    if (r) return r;
+    if (flags) return NOSV_ERR_INVALID_PARAMETER;
+    struct nosv_task *t = me->task;
+    tk_flush_if_any(me);
+    t->state = TK_PAUSED;
+    USF_POINT("tasks.pausing");
+    if (atomic_fetch_add(&t->blocking, 1) + 1 > 0) tk_block(me);
+    else t->state = TK_RUNNING;     /* a submit has come before */
+    return NOSV_SUCCESS;
+}
+
+/* Others go first, whatever waits.  False: there is nobody. */
+static bool give_way(struct tk_exec *me)
+{
+    struct tk_slot *s = me->slot;
+    struct nosv_task *t = me->task, *next = tk_next(s);
+    if (!next) next = tk_steal(s);
+    if (!next) return false;
+    me->slot = 0;
+    tk_queue_yielded(s, t);
+    tk_hand_over(s, next);
+    tk_park(me);
+    t->state = TK_RUNNING;
+    me->since = 0;
+    return true;
+}
+
+TK_API int nosv_yield(nosv_flags_t flags)
+{
+    struct tk_exec *me;
+    int r = may_block(&me);
+    if (r) return r;
+    if (flags & ~NOSV_YIELD_NOFLUSH) return NOSV_ERR_INVALID_PARAMETER;
+    if (!(flags & NOSV_YIELD_NOFLUSH)) tk_flush_if_any(me);
+    if (!give_way(me)) sched_yield();
+    return NOSV_SUCCESS;
+}
+
+TK_API int nosv_schedpoint(nosv_flags_t flags)
+{
+    struct tk_exec *me;
+    int r = may_block(&me);
+    if (r) return r;
+    if (flags) return NOSV_ERR_INVALID_PARAMETER;
+    tk_flush_if_any(me);
+    /* A task whose time is over, or that may run here alone, does not wait for the end of a quantum. */
+    if (atomic_load_explicit(&tk.expired.n, memory_order_relaxed)) {
+        give_way(me);
+        return NOSV_SUCCESS;
+    }
+    uint64_t now = os_now();
+    if (!me->since) me->since = now;
+    if (now - me->since < tk.quantum_ns) return NOSV_SUCCESS;
+    if (!give_way(me)) {
+        me->since = now;
+        sched_yield();
+    }
+    return NOSV_SUCCESS;
+}
+
+TK_API int nosv_waitfor(uint64_t target_ns, uint64_t *actual_ns)
+{
+    struct tk_exec *me;
+    int r = may_block(&me);
+    if (r) return r;
+    struct nosv_task *t = me->task;
+    uint64_t start = os_now(), deadline = target_ns > UINT64_MAX - start ? UINT64_MAX : start + target_ns;
+    tk_flush_if_any(me);
+    tk_begin_sleep(me, TK_FOR_TIME);
+    uint32_t asleep = TK_FOR_TIME;
+    if (USF_UNLIKELY(atomic_exchange(&t->wake_early, 0)) && atomic_compare_exchange_strong(&t->waiting, &asleep, TK_AWAKE))
+        t->state = TK_RUNNING;
+    else
+        tk_sleep(me, deadline);
+    if (actual_ns) *actual_ns = os_now() - start;
+    return NOSV_SUCCESS;
+}
+
+TK_API int nosv_cancel(nosv_flags_t flags)
+{
+    struct tk_exec *me = tk_me();
+    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
+    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    if (flags) return NOSV_ERR_INVALID_PARAMETER;
+    if (!me->parallel) return NOSV_ERR_INVALID_OPERATION;
+    return atomic_exchange(&me->task->cancelled, 1) ? NOSV_ERR_INVALID_OPERATION : NOSV_SUCCESS;
+}
+
+/* Not one without a body that can be called again. */
+static int may_suspend(struct tk_exec **me)
+{
+    int r = may_block(me);
+    if (r) return r;
+    return (*me)->inlined || (*me)->task->flags & TK_F_ATTACHED ? NOSV_ERR_INVALID_OPERATION : NOSV_SUCCESS;
+}
+
+TK_API int nosv_suspend(void)
+{
+    struct tk_exec *me;
+    int r = may_suspend(&me);
+    if (r) return r;
+    me->suspends = true;
+    return NOSV_SUCCESS;
+}
+
+TK_API int nosv_set_suspend_mode(nosv_suspend_mode_t mode, uint64_t args)
+{
+    struct tk_exec *me;
+    int r = may_suspend(&me);
+    if (r) return r;
+    if ((unsigned)mode > NOSV_SUSPEND_MODE_EVENT_SUBMIT) return NOSV_ERR_INVALID_PARAMETER;
+    if (mode == NOSV_SUSPEND_MODE_SUBMIT && args > 1) return NOSV_ERR_INVALID_PARAMETER;
+    me->task->suspend_mode = mode;
+    me->task->suspend_args = args;
+    return NOSV_SUCCESS;
+}

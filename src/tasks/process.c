@@ -1,0 +1,127 @@
+/* src/tasks/process.c - the runtime of one process comes and goes.  SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xmmintrin.h>
+
+#include "tasks/tasks.h"
+
+struct tk_process tk;
+__thread struct tk_exec *tk_self_exec __attribute__((tls_model("initial-exec")));
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* of init and shutdown */
+static bool left_behind;                    /* a shutdown has left all as it was, since threads were attached */
+static _Atomic uint32_t inits;              /* of the process; changed under the lock */
+static __thread uint32_t own_inits __attribute__((tls_model("initial-exec")));
+
+bool tk_is_on(void) { return atomic_load_explicit(&inits, memory_order_relaxed) != 0; }
+
+/* Denormal numbers count as 0 in this thread: `turbo.enabled`. */
+void tk_turbo(void) { _mm_setcsr(_mm_getcsr() | 0x8040); }
+
+/* ---- fork --------------------------------------------------------------------------------------- */
+
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void in_parent(void) { pthread_mutex_unlock(&lock); }
+
+/* The child has none of the threads, and begins anew.  The parent's records stay where they are, unused. */
+static void in_child(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    atomic_store(&inits, 0);
+    own_inits = 0;
+    tk_self_exec = 0;
+    tk_pool_reset(false);
+    tk_forget_timer();
+    tk_forget_workers();
+    memset(&tk, 0, sizeof tk);
+}
+
+static void watch_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }
+
+/* ---- init --------------------------------------------------------------------------------------- */
+
+static int begin(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct tk_config c;
+    pthread_once(&once, watch_forks);
+    memset(&tk, 0, sizeof tk);
+    tk_config_read(&c);
+    tk.quantum_ns = c.quantum_ns;
+    tk.spins = (uint32_t)c.spins;
+    tk.successors = c.successors;
+    tk.turbo = c.turbo;
+    tk.binds = true;
+    return tk_topology_make(&c);
+}
+
+TK_API int nosv_init(void)
+{
+    int r = NOSV_SUCCESS;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&inits) && !left_behind) r = begin();
+    if (r == NOSV_SUCCESS) {
+        atomic_fetch_add(&inits, 1);
+        own_inits++;
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+/* ---- shutdown ----------------------------------------------------------------------------------- */
+
+/* Everything that is ready is executed first, and what will be ready at a time.  Then all slots are idle; the caller claims them all. */
+static bool is_drained(void)
+{
+    bool work = tk_timed() != 0 || atomic_load(&tk.nr_timed) != 0;
+    for (uint32_t i = 0; i < tk.nr_slots && !work; i++) work = tk_is_work(&tk.slots[i]);
+    return !work;
+}
+
+static uint32_t claim_all(void)
+{
+    uint32_t n = 0;
+    while (n < tk.nr_slots && tk_claim(&tk.slots[n])) n++;
+    return n;
+}
+
+/* Claimed slots keep others from working: where not all are idle, they are given back, and it looks again. */
+static void drain(void)
+{
+    for (uint32_t round = 0;; round++) {
+        uint32_t n = claim_all();
+        if (n == tk.nr_slots && is_drained()) return;
+        while (n) tk_pass_on(&tk.slots[--n]);
+        if (round < 100) os_sched_yield();
+        else os_sleep(round < 1000 ? 20000 : 1000000);
+    }
+}
+
+/* Threads that are still attached go on using all of it: then it stays, for the next init. */
+static void stop(void)
+{
+    left_behind = atomic_load(&tk.nr_attached) != 0;
+    if (left_behind) return;
+    drain();
+    atomic_store(&tk.stopping, 1);
+    tk_stop_timer();
+    tk_stop_workers();
+    tk_types_forget();
+    tk_topology_drop();
+    tk_pool_reset(true);
+}
+
+TK_API int nosv_shutdown(void)
+{
+    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
+    if (!own_inits) return NOSV_ERR_UNKNOWN;
+    pthread_mutex_lock(&lock);
+    if (atomic_load(&inits) == 1) {
+        stop();
+    }
+    own_inits--;
+    atomic_fetch_sub(&inits, 1);
+    pthread_mutex_unlock(&lock);
+    return NOSV_SUCCESS;
+}

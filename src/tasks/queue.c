@@ -1,0 +1,286 @@
+/* src/tasks/queue.c - ready tasks: where they wait, and in which order they are taken.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A slot's holder takes, in this order: its immediate successor; tasks whose time is over; strict and preferred ones of its CPU, of its
+ * NUMA node, of its complexes; those of a priority above 0; the ring; what came from threads without a slot; those of a priority below 0.
+ * A holder that finds none of these takes from other slots. */
+#include "tasks/tasks.h"
+
+/* ---- lists -------------------------------------------------------------------------------------- */
+
+void tk_list_push(struct tk_list *l, struct nosv_task *t)
+{
+    t->next = 0;
+    tk_lock(&l->lock);
+    if (l->tail) l->tail->next = t;
+    else l->head = t;
+    l->tail = t;
+    atomic_fetch_add(&l->n, 1);
+    tk_unlock(&l->lock);
+}
+
+/* Up to max of the oldest, into at[]; their number. */
+static uint32_t list_take(struct tk_list *l, struct nosv_task **at, uint32_t max)
+{
+    uint32_t n = 0;
+    if (!atomic_load(&l->n)) return 0;
+    tk_lock(&l->lock);
+    for (; n < max && l->head; l->head = l->head->next) at[n++] = l->head;
+    if (!l->head) l->tail = 0;
+    atomic_fetch_sub(&l->n, n);
+    tk_unlock(&l->lock);
+    return n;
+}
+
+static struct nosv_task *list_pop(struct tk_list *l)
+{
+    struct nosv_task *t;
+    return list_take(l, &t, 1) ? t : 0;
+}
+
+/* ---- the ring ----------------------------------------------------------------------------------- */
+
+static struct nosv_task *ring_get(struct tk_ring *r, uint32_t i) { return atomic_load_explicit(&r->at[i % TK_RING], memory_order_relaxed); }
+static void ring_set(struct tk_ring *r, uint32_t i, struct nosv_task *t) { atomic_store_explicit(&r->at[i % TK_RING], t, memory_order_relaxed); }
+
+/* Owner.  False: it is full. */
+static bool ring_push(struct tk_ring *r, struct nosv_task *t)
+{
+    uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+    if (tail - atomic_load_explicit(&r->head, memory_order_acquire) == TK_RING) return false;
+    ring_set(r, tail, t);
+    atomic_exchange(&r->tail, tail + 1);    /* before the look at idle slots (T2) */
+    return true;
+}
+
+/* Owner. */
+static struct nosv_task *ring_pop(struct tk_ring *r)
+{
+    uint32_t head = atomic_load_explicit(&r->head, memory_order_relaxed), tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+    while (head != tail) {
+        struct nosv_task *t = ring_get(r, head);
+        if (atomic_compare_exchange_weak_explicit(&r->head, &head, head + 1, memory_order_acq_rel, memory_order_relaxed)) {
+            if (tail - head > 2) __builtin_prefetch(ring_get(r, head + 2), 1);
+            return t;
+        }
+    }
+    return 0;
+}
+
+/* Anybody: the older half of it, into at[TK_RING / 2]. */
+static uint32_t ring_take_half(struct tk_ring *r, struct nosv_task **at)
+{
+    for (;;) {
+        uint32_t head = atomic_load_explicit(&r->head, memory_order_acquire);
+        uint32_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
+        uint32_t n = tail - head;
+        if (n > TK_RING) continue;          /* head was read before others moved both */
+        n -= n / 2;
+        for (uint32_t i = 0; i < n; i++) at[i] = ring_get(r, head + i);
+        if (!n || atomic_compare_exchange_strong_explicit(&r->head, &head, head + n, memory_order_acq_rel, memory_order_relaxed)) return n;
+    }
+}
+
+static uint32_t ring_length(struct tk_ring *r) { return atomic_load(&r->tail) - atomic_load(&r->head); }
+
+/* holds s, whose ring is empty: at[1..n) goes there.  Returns at[0]. */
+static struct nosv_task *refill(struct tk_slot *s, struct nosv_task **at, uint32_t n)
+{
+    uint32_t tail = atomic_load_explicit(&s->ring.tail, memory_order_relaxed);
+    for (uint32_t i = 1; i < n; i++) ring_set(&s->ring, tail + i - 1, at[i]);
+    if (n > 1) atomic_store(&s->ring.tail, tail + n - 1);
+    return n ? at[0] : 0;
+}
+
+static struct nosv_task *take_batch(struct tk_slot *s, struct tk_list *from)
+{
+    struct nosv_task *at[TK_RING / 2];
+    return refill(s, at, list_take(from, at, TK_RING / 2));
+}
+
+static struct nosv_task *take_inbox(struct tk_slot *s)
+{
+    struct nosv_task *at[TK_RING / 2];
+    uint32_t n = atomic_load(&tk.inbox.n) / tk.nr_slots + 1;
+    return refill(s, at, list_take(&tk.inbox, at, n < TK_RING / 2 ? n : TK_RING / 2));
+}
+
+/* ---- the next ----------------------------------------------------------------------------------- */
+
+static bool has_cpu(const struct tk_complex *c, uint32_t cpu) { return c->cpus[cpu / 64] >> (cpu % 64) & 1; }
+
+static struct nosv_task *next_placed(struct tk_slot *s)
+{
+    struct tk_node *node = &tk.nodes[s->node];
+    struct nosv_task *t = list_pop(&tk.expired);
+    if (t) atomic_fetch_sub_explicit(&tk.ordered, 1, memory_order_relaxed);
+    if (!t) t = tk_heap_pop(&s->strict);
+    if (!t) t = tk_heap_pop(&s->preferred);
+    if (!t) t = tk_heap_pop(&node->strict);
+    if (!t) t = tk_heap_pop(&node->preferred);
+    for (uint32_t i = 0; !t && i < tk.nr_complexes; i++) {
+        struct tk_complex *c = &tk.complexes[i];
+        if (!has_cpu(c, s->cpu)) continue;
+        t = tk_heap_pop(&c->strict);
+        if (!t) t = tk_heap_pop(&c->preferred);
+    }
+    if (!t && atomic_load(&tk.global.n) && atomic_load(&tk.global.top) > 0) t = tk_heap_pop(&tk.global);
+    return t;
+}
+
+#define INBOX_TURN 61u      /* so often what comes from outside goes first */
+
+static struct nosv_task *next_plain(struct tk_slot *s)
+{
+    struct nosv_task *t = 0;
+    if (USF_UNLIKELY(s->ticks % INBOX_TURN == 0)) t = list_pop(&tk.inbox);
+    if (!t) t = ring_pop(&s->ring);
+    if (!t) t = take_batch(s, &s->spill);
+    if (!t) t = take_inbox(s);
+    return t;
+}
+
+/* ---- yields ------------------------------------------------------------------------------------- */
+/* A task that yields waits until the slot has executed as many others as were ready then, or finds none.  So it lets tasks of any
+ * priority go first, and is not kept waiting by those that come later. */
+
+void tk_queue_yielded(struct tk_slot *s, struct nosv_task *t)
+{
+    t->state = TK_READY;
+    t->seq = 1 + s->ticks + ring_length(&s->ring) + atomic_load(&s->spill.n) + atomic_load(&tk.inbox.n) + atomic_load(&tk.ordered);
+    tk_list_push(&s->yielded, t);
+}
+
+/* Holds s, or `strict` is false: the first that has yielded there, if its turn has come or nothing else is ready. */
+static struct nosv_task *pop_yielded(struct tk_slot *s, bool all_served, bool strict)
+{
+    struct tk_list *l = &s->yielded;
+    struct nosv_task *t = 0;
+    if (!atomic_load(&l->n)) return 0;
+    tk_lock(&l->lock);
+    if (l->head && (all_served || (int32_t)(s->ticks - (uint32_t)l->head->seq) >= 0)
+        && (strict || l->head->affinity.level == NOSV_AFFINITY_LEVEL_NONE)) {
+        t = l->head;
+        l->head = t->next;
+        if (!l->head) l->tail = 0;
+        atomic_fetch_sub(&l->n, 1);
+    }
+    tk_unlock(&l->lock);
+    return t;
+}
+
+struct nosv_task *tk_next(struct tk_slot *s)
+{
+    struct nosv_task *t = s->successor;
+    s->ticks++;
+    if (USF_UNLIKELY(t != 0)) {
+        s->successor = 0;
+        return t;
+    }
+    if (USF_UNLIKELY(atomic_load(&s->yielded.n)) && (t = pop_yielded(s, false, true))) return t;
+    bool ordered = atomic_load_explicit(&tk.ordered, memory_order_relaxed) != 0;
+    if (USF_UNLIKELY(ordered) && (t = next_placed(s))) return t;
+    t = next_plain(s);
+    if (USF_UNLIKELY(!t && ordered)) t = tk_heap_pop(&tk.global);
+    if (USF_UNLIKELY(!t)) t = pop_yielded(s, true, true);
+    if (!t) s->ticks--;
+    return t;
+}
+
+/* ---- others' ------------------------------------------------------------------------------------ */
+
+static struct nosv_task *steal_from(struct tk_slot *s, struct tk_slot *victim)
+{
+    struct nosv_task *at[TK_RING / 2];
+    uint32_t n = ring_take_half(&victim->ring, at);
+    if (!n) n = list_take(&victim->spill, at, TK_RING / 4);
+    return refill(s, at, n);
+}
+
+/* Holds s, whose ring is empty.  What merely prefers another place comes last. */
+struct nosv_task *tk_steal(struct tk_slot *s)
+{
+    struct nosv_task *t = 0;
+    for (uint32_t i = 1; !t && i < tk.nr_slots; i++) t = steal_from(s, &tk.slots[(s->id + i) % tk.nr_slots]);
+    for (uint32_t i = 1; !t && i < tk.nr_slots; i++) t = pop_yielded(&tk.slots[(s->id + i) % tk.nr_slots], true, false);
+    if (t || !atomic_load(&tk.ordered)) return t;
+    for (uint32_t i = 1; !t && i < tk.nr_slots; i++) t = tk_heap_pop(&tk.slots[(s->id + i) % tk.nr_slots].preferred);
+    for (uint32_t i = 0; !t && i < tk.nr_nodes; i++) t = tk_heap_pop(&tk.nodes[i].preferred);
+    for (uint32_t i = 0; !t && i < tk.nr_complexes; i++) t = tk_heap_pop(&tk.complexes[i].preferred);
+    return t;
+}
+
+bool tk_is_plain_work(void)
+{
+    for (uint32_t i = 0; i < tk.nr_slots; i++)
+        if (ring_length(&tk.slots[i].ring) || atomic_load(&tk.slots[i].spill.n)) return true;
+    return atomic_load(&tk.inbox.n) != 0;
+}
+
+static bool has_yielded(struct tk_slot *s, struct tk_slot *at)
+{
+    bool has = false;
+    if (s == at || !atomic_load(&at->yielded.n)) return atomic_load(&at->yielded.n);
+    tk_lock(&at->yielded.lock);
+    if (at->yielded.head) has = at->yielded.head->affinity.level == NOSV_AFFINITY_LEVEL_NONE;
+    tk_unlock(&at->yielded.lock);
+    return has;
+}
+
+bool tk_is_work(struct tk_slot *s)
+{
+    if (atomic_load(&tk.inbox.n)) return true;
+    for (uint32_t i = 0; i < tk.nr_slots; i++)
+        if (ring_length(&tk.slots[i].ring) || atomic_load(&tk.slots[i].spill.n) || has_yielded(s, &tk.slots[i])) return true;
+    if (!atomic_load(&tk.ordered)) return false;
+    if (atomic_load(&tk.expired.n) || atomic_load(&tk.global.n) || atomic_load(&s->strict.n)) return true;
+    if (atomic_load(&tk.nodes[s->node].strict.n)) return true;
+    for (uint32_t i = 0; i < tk.nr_slots; i++)
+        if (atomic_load(&tk.slots[i].preferred.n)) return true;
+    for (uint32_t i = 0; i < tk.nr_nodes; i++)
+        if (atomic_load(&tk.nodes[i].preferred.n)) return true;
+    for (uint32_t i = 0; i < tk.nr_complexes; i++)
+        if (atomic_load(&tk.complexes[i].preferred.n) || (has_cpu(&tk.complexes[i], s->cpu) && atomic_load(&tk.complexes[i].strict.n)))
+            return true;
+    return false;
+}
+
+/* ---- queueing ----------------------------------------------------------------------------------- */
+
+static struct tk_heap *heap_of(const struct nosv_task *t)
+{
+    bool strict = t->affinity.type == NOSV_AFFINITY_TYPE_STRICT;
+    uint32_t i = t->affinity.index;
+    switch (t->affinity.level) {
+    case NOSV_AFFINITY_LEVEL_CPU:
+        if (i >= TK_MAX_CPUS || tk.slot_of[i] == UINT16_MAX) break;
+        return strict ? &tk.slots[tk.slot_of[i]].strict : &tk.slots[tk.slot_of[i]].preferred;
+    case NOSV_AFFINITY_LEVEL_NUMA:
+        for (uint32_t n = 0; n < tk.nr_nodes; n++)
+            if (tk.nodes[n].system == i) return strict ? &tk.nodes[n].strict : &tk.nodes[n].preferred;
+        break;
+    case NOSV_AFFINITY_LEVEL_USER_COMPLEX:
+        if (i < tk.nr_complexes) return strict ? &tk.complexes[i].strict : &tk.complexes[i].preferred;
+        break;
+    default:
+        break;
+    }
+    return t->priority ? &tk.global : 0;
+}
+
+static void put(struct tk_exec *me, struct nosv_task *t)
+{
+    struct tk_heap *h = heap_of(t);
+    t->state = TK_READY;
+    if (USF_UNLIKELY(h != 0)) tk_heap_push(h, t);
+    else if (!me || !me->slot) tk_list_push(&tk.inbox, t);
+    else if (atomic_load_explicit(&me->slot->spill.n, memory_order_relaxed) || !ring_push(&me->slot->ring, t))
+        tk_list_push(&me->slot->spill, t);
+}
+
+void tk_queue(struct tk_exec *me, struct nosv_task *t)
+{
+    nosv_affinity_t place = t->affinity;    /* once queued, the task may run and be gone */
+    put(me, t);
+    USF_POINT("tasks.queued");
+    tk_wake_for(place, me && me->slot ? me->slot->cpu : os_cpu());
+}

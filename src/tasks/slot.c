@@ -1,0 +1,279 @@
+/* src/tasks/slot.c - who executes where: slots are claimed, handed over and released.  SPDX-License-Identifier: Apache-2.0 */
+#include <sched.h>
+
+#include "tasks/tasks.h"
+
+/* ---- idle slots --------------------------------------------------------------------------------- */
+
+static uint64_t bit_of(const struct tk_slot *s) { return 1ull << (s->id % 64); }
+
+bool tk_claim(struct tk_slot *s)
+{
+    _Atomic uint64_t *w = &tk.idle[s->id / 64];
+    return atomic_load(w) & bit_of(s) && atomic_fetch_and(w, ~bit_of(s)) & bit_of(s);
+}
+
+static void set_idle(struct tk_slot *s) { atomic_fetch_or(&tk.idle[s->id / 64], bit_of(s)); }
+
+static bool any_idle(void)
+{
+    for (uint32_t i = 0; i < (tk.nr_slots + 63) / 64; i++)
+        if (atomic_load(&tk.idle[i])) return true;
+    return false;
+}
+
+struct tk_slot *tk_claim_any(uint32_t near)
+{
+    uint32_t from = near < TK_MAX_CPUS && tk.slot_of[near] != UINT16_MAX ? tk.slot_of[near] : 0;
+    struct tk_slot *first = &tk.slots[from];
+    if (!any_idle()) return 0;
+    if (tk_claim(first)) return first;
+    for (int same_node = 1; same_node >= 0; same_node--)
+        for (uint32_t i = 1; i < tk.nr_slots; i++) {
+            struct tk_slot *s = &tk.slots[(from + i) % tk.nr_slots];
+            if ((s->node == first->node) == same_node && tk_claim(s)) return s;
+        }
+    return 0;
+}
+
+/* An idle one of that place, or null. */
+static struct tk_slot *claim_in(nosv_affinity_t place)
+{
+    for (uint32_t i = 0; any_idle() && i < tk.nr_slots; i++)
+        if (tk_slot_is_in(&tk.slots[i], place) && tk_claim(&tk.slots[i])) return &tk.slots[i];
+    return 0;
+}
+
+/* ---- handing over ------------------------------------------------------------------------------- */
+
+/* The thread sleeps, or is about to: its mask may be changed by whoever gives it a slot. */
+void tk_bind(struct tk_exec *e, const struct tk_slot *s)
+{
+    struct os_cpuset one = {0};
+    if (!tk.binds || e->bound == s->cpu) return;
+    os_cpu_set(&one, s->cpu);
+    if (os_setaffinity(e == tk_self_exec ? 0 : e->tid, &one) == 0) e->bound = s->cpu;
+}
+
+void tk_give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first)
+{
+    if (to->tid) tk_bind(to, s);        /* a new thread has not said its id yet: it binds itself */
+    to->given = s;
+    to->first = first;
+    USF_POINT("tasks.give");
+    atomic_store_explicit(&to->go, 1, memory_order_release);
+    if (to != tk_self_exec) tk_futex_wake(&to->go, 1);
+}
+
+void tk_hand_over(struct tk_slot *s, struct nosv_task *t)
+{
+    if (t->exec) {
+        tk_give(s, t->exec, 0);
+        return;
+    }
+    struct tk_exec *w = tk_take_worker(s);
+    if (w) {
+        tk_give(s, w, t);
+        return;
+    }
+    /* No thread is to be had.  The task waits, and the slot is idle: the next thread that is free looks at both. */
+    tk_list_push(&tk.inbox, t);
+    set_idle(s);
+}
+
+void tk_pass_on(struct tk_slot *s)
+{
+    do {
+        struct nosv_task *t = tk_next(s);
+        if (!t) t = tk_steal(s);
+        if (t) {
+            tk_hand_over(s, t);
+            return;
+        }
+        set_idle(s);
+        USF_POINT("tasks.idle");
+    } while (tk_is_work(s) && tk_claim(s));     /* T2 */
+}
+
+/* ---- waking ------------------------------------------------------------------------------------- */
+
+static void wake_any(uint32_t near)
+{
+    struct tk_slot *s = atomic_load(&tk.searching) ? 0 : tk_claim_any(near);
+    if (s) tk_pass_on(s);
+}
+
+/* A slot's holder that looks for work would find what is strict elsewhere only if that is its own. */
+void tk_wake_for(nosv_affinity_t place, uint32_t near)
+{
+    bool strict = place.type == NOSV_AFFINITY_TYPE_STRICT;
+    if (USF_LIKELY(place.level == NOSV_AFFINITY_LEVEL_NONE)) {
+        wake_any(near);
+        return;
+    }
+    struct tk_slot *s = claim_in(place);
+    if (s) tk_pass_on(s);
+    else if (!strict) wake_any(near);
+}
+
+bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place)
+{
+    switch (place.level) {
+    case NOSV_AFFINITY_LEVEL_CPU: return s->cpu == place.index;
+    case NOSV_AFFINITY_LEVEL_NUMA: return tk.nodes[s->node].system == place.index;
+    case NOSV_AFFINITY_LEVEL_USER_COMPLEX:
+        return place.index < tk.nr_complexes && tk.complexes[place.index].cpus[s->cpu / 64] >> (s->cpu % 64) & 1;
+    default: return true;
+    }
+}
+
+/* ---- looking for work --------------------------------------------------------------------------- */
+
+/* A holder that has just found work stops searching.  Was it the last that did?  Then it wakes another: there may be more. */
+static void stop_searching(uint32_t near)
+{
+    if (atomic_fetch_sub(&tk.searching, 1) == 1 && any_idle() && tk_is_plain_work()) wake_any(near);
+}
+
+/* Rounds between two looks at the kernel's other threads: on one CPU, those may be who submits. */
+#define YIELD_EVERY 64u
+
+struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadline)
+{
+    struct nosv_task *t = tk_next(s);
+    if (!t) t = tk_steal(s);
+    if (t) return t;
+    atomic_fetch_add(&tk.searching, 1);
+    for (uint32_t i = 1; i <= tk.spins && !atomic_load_explicit(&tk.stopping, memory_order_relaxed); i++) {
+        if (atomic_load_explicit(&me->go, memory_order_relaxed)) break;     /* another slot has been given to it */
+        if (i % YIELD_EVERY == 0 || tk.nr_slots == 1) sched_yield();
+        else os_pause();
+        if (deadline && i % 16 == 0 && os_now() >= deadline) break;
+        if (!(t = tk_next(s)) && i % 8 == 0) t = tk_steal(s);
+        if (t) {
+            stop_searching(s->cpu);
+            return t;
+        }
+    }
+    atomic_fetch_sub(&tk.searching, 1);
+    if (me->is_worker && !me->task) tk_idle_worker(s, me);
+    tk_pass_on(s);
+    return 0;
+}
+
+/* ---- sleeping ----------------------------------------------------------------------------------- */
+
+/* The slot is the caller's business no more, or it goes on there. */
+static bool leave_slot(struct tk_exec *me, uint64_t deadline)
+{
+    struct tk_slot *s = me->slot;
+    struct nosv_task *mine = me->task;
+    me->slot = 0;
+    struct nosv_task *t = tk_find(me, s, deadline);
+    if (!t) return false;
+    if (t->exec == me && t == mine) {
+        me->slot = s;
+        return true;
+    }
+    tk_hand_over(s, t);
+    return false;
+}
+
+static void resumed(struct tk_exec *me)
+{
+    me->task->state = TK_RUNNING;
+    me->since = 0;
+}
+
+void tk_block(struct tk_exec *me)
+{
+    if (!leave_slot(me, 0)) tk_park(me);
+    resumed(me);
+}
+
+void tk_begin_sleep(struct tk_exec *me, enum tk_wait kind)
+{
+    me->task->state = TK_WAITING;
+    atomic_store(&me->task->waiting, kind);
+}
+
+void tk_cancel_sleep(struct tk_exec *me)
+{
+    atomic_store(&me->task->waiting, TK_AWAKE);
+    me->task->state = TK_RUNNING;
+}
+
+bool tk_end_sleep(struct nosv_task *t, enum tk_wait kind)
+{
+    uint32_t asleep = kind;
+    return atomic_compare_exchange_strong(&t->waiting, &asleep, TK_AWAKE);
+}
+
+bool tk_wake(struct nosv_task *t, enum tk_wait kind)
+{
+    bool mine = tk_end_sleep(t, kind);
+    if (mine) tk_queue(tk_me(), t);
+    return mine;
+}
+
+static bool is_strict(nosv_affinity_t place)
+{ return place.level != NOSV_AFFINITY_LEVEL_NONE && place.type == NOSV_AFFINITY_TYPE_STRICT; }
+
+/* The caller's task is ready, and nobody else has it: it goes on in an idle slot, if there is one. */
+static bool take_idle_slot(struct tk_exec *me)
+{
+    nosv_affinity_t place = me->task->affinity;
+    struct tk_slot *s = place.level == NOSV_AFFINITY_LEVEL_NONE ? 0 : claim_in(place);
+    if (!s && !is_strict(place)) s = tk_claim_any(me->bound != TK_UNBOUND ? me->bound : os_cpu());
+    if (!s) return false;
+    tk_bind(me, s);
+    me->slot = s;
+    return true;
+}
+
+void tk_go_on(struct tk_exec *me)
+{
+    if (!take_idle_slot(me)) {
+        tk_queue(me, me->task);
+        tk_park(me);
+    }
+    resumed(me);
+}
+
+/* Its time is over: before all others. */
+static void go_on_late(struct tk_exec *me)
+{
+    struct nosv_task *t = me->task;
+    if (take_idle_slot(me)) return;
+    if (is_strict(t->affinity)) {
+        tk_queue(me, t);
+    } else {
+        t->state = TK_READY;
+        atomic_fetch_add(&tk.ordered, 1);
+        tk_list_push(&tk.expired, t);
+        tk_wake_for((nosv_affinity_t){0}, os_cpu());
+    }
+    tk_park(me);
+}
+
+/* True: nobody has woken it, and nobody will. */
+static bool end_any_sleep(struct nosv_task *t)
+{ return tk_end_sleep(t, TK_FOR_OTHERS) || tk_end_sleep(t, TK_FOR_TIME); }
+
+bool tk_sleep(struct tk_exec *me, uint64_t deadline)
+{
+    bool woken = true, timed = deadline != 0;
+    if (timed) atomic_fetch_add(&tk.nr_timed, 1);
+    if (!leave_slot(me, deadline)) {
+        while (woken && !atomic_load_explicit(&me->go, memory_order_acquire))
+            if (tk_futex_wait(&me->go, 0, deadline) == -ETIMEDOUT) {
+                deadline = 0;
+                woken = !end_any_sleep(me->task);
+            }
+        if (woken) tk_park(me);
+        else go_on_late(me);
+    }
+    if (timed) atomic_fetch_sub(&tk.nr_timed, 1);
+    resumed(me);
+    return woken;
+}

@@ -1,0 +1,233 @@
+/* src/tasks/submit.c - nosv_submit, and the window of submissions.  SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "tasks/tasks.h"
+
+#define ONE_OF (NOSV_SUBMIT_BLOCKING | NOSV_SUBMIT_IMMEDIATE | NOSV_SUBMIT_INLINE | NOSV_SUBMIT_DEADLINE_WAKE)
+#define ALL_OF (ONE_OF | NOSV_SUBMIT_UNLOCKED)
+
+/* ---- parallel tasks ----------------------------------------------------------------------------- */
+
+/* One ticket per execution, linked by next; null: no memory. */
+static struct nosv_task *make_tickets(struct nosv_task *t)
+{
+    struct nosv_task *first = 0;
+    for (int32_t i = t->degree - 1; i >= 0; i--) {
+        struct nosv_task *k = tk_task_alloc(0);
+        if (!k) {
+            for (struct nosv_task *next; first; first = next) {
+                next = first->next;
+                tk_task_free(first);
+            }
+            return 0;
+        }
+        k->type = t->type;
+        k->exec = 0;
+        k->priority = t->priority;
+        k->affinity = t->affinity;
+        k->flags = TK_F_TICKET;
+        k->parent = t;
+        k->execution = (uint32_t)i;
+        k->next = first;
+        first = k;
+    }
+    return first;
+}
+
+static void queue_tickets(struct tk_exec *me, struct nosv_task *first)
+{
+    for (struct nosv_task *next; first; first = next) {
+        next = first->next;
+        tk_queue(me, first);
+    }
+}
+
+static int submit_parallel(struct tk_exec *me, struct nosv_task *t)
+{
+    struct nosv_task *tickets = make_tickets(t);
+    if (!tickets) return NOSV_ERR_OUT_OF_MEMORY;
+    atomic_store_explicit(&t->blocking, 0, memory_order_relaxed);
+    atomic_store(&t->life, TK_ACTIVE | (uint64_t)t->degree * TK_EXECUTION);
+    queue_tickets(me, tickets);
+    return NOSV_SUCCESS;
+}
+
+/* ---- ready -------------------------------------------------------------------------------------- */
+
+/* From rest: it is to complete once its body has ended, and its events; nobody else has it yet.  False: it is being suspended, and the
+ * thread that does so queues it. */
+static bool revive(struct nosv_task *t)
+{
+    if (t->state == TK_REST) {
+        atomic_store_explicit(&t->life, TK_ACTIVE | TK_EXECUTION, memory_order_relaxed);
+        if (t->flags & TK_F_JOINABLE) atomic_store_explicit(&t->joiner, 0, memory_order_relaxed);
+        t->flags &= (uint8_t)~TK_F_HAD_EVENTS;
+    } else if (t->state == TK_SUSPENDED) {
+        if (!(atomic_fetch_or(&t->life, TK_RESUMED) & TK_SET_ASIDE)) return false;
+        atomic_fetch_and(&t->life, ~(TK_SET_ASIDE | TK_RESUMED));
+    }
+    return true;
+}
+
+void tk_make_ready(struct tk_exec *me, struct nosv_task *t)
+{
+    if (revive(t)) tk_queue(me, t);
+}
+
+void tk_flush(struct tk_exec *me)
+{
+    for (size_t i = 0; i < me->window_n; i++) tk_make_ready(me, me->window[i]);
+    me->window_n = 0;
+    if (me->window_size > 1) return;
+    free(me->window);
+    me->window = 0;
+    me->window_room = 0;
+}
+
+/* False: no memory: it is submitted at once, which is never wrong. */
+static bool hold_back(struct tk_exec *me, struct nosv_task *t)
+{
+    if (me->window_n == me->window_room) {
+        size_t room = me->window_room ? 2 * me->window_room : 16;
+        struct nosv_task **more = realloc(me->window, room * sizeof *more);
+        if (!more) return false;
+        me->window = more;
+        me->window_room = room;
+    }
+    me->window[me->window_n++] = t;
+    if (me->window_n >= me->window_size) tk_flush(me);
+    return true;
+}
+
+/* ---- what is submitted how ---------------------------------------------------------------------- */
+
+static bool is_missing_none(struct nosv_task *t) { return atomic_fetch_sub(&t->blocking, 1) == 1; }
+
+/* For a task in waitfor, or one that comes to its next: that ends at once. */
+static void wake_early(struct nosv_task *t)
+{
+    if (tk_wake(t, TK_FOR_TIME)) return;
+    atomic_store(&t->wake_early, 1);
+    if (tk_wake(t, TK_FOR_TIME)) atomic_store(&t->wake_early, 0);
+}
+
+static void submit_next(struct tk_exec *me, struct nosv_task *t)
+{
+    struct tk_slot *s = me->slot;
+    bool elsewhere = t->affinity.level != NOSV_AFFINITY_LEVEL_NONE && t->affinity.type == NOSV_AFFINITY_TYPE_STRICT && !tk_slot_is_in(s, t->affinity);
+    struct nosv_task *before = s->successor;
+    if (!revive(t)) return;
+    if (elsewhere || !tk.successors) {
+        tk_queue(me, t);
+        return;
+    }
+    t->state = TK_READY;
+    s->successor = t;
+    if (before) tk_queue(me, before);
+}
+
+/* What of the thread belongs to the task that it executes. */
+struct outer { struct nosv_task *task, **window; size_t size, n, room; bool parallel, suspends, inlined; };
+
+static void begin_inner(struct tk_exec *me, struct outer *o)
+{
+    *o = (struct outer){me->task, me->window, me->window_size, me->window_n, me->window_room, me->parallel, me->suspends, me->inlined};
+    me->window = 0;
+    me->window_size = 1;
+    me->window_n = me->window_room = 0;
+    me->parallel = me->suspends = false;
+    me->inlined = true;
+}
+
+static void end_inner(struct tk_exec *me, const struct outer *o)
+{
+    me->task = o->task;
+    me->window = o->window;
+    me->window_size = o->size;
+    me->window_n = o->n;
+    me->window_room = o->room;
+    me->parallel = o->parallel;
+    me->suspends = o->suspends;
+    me->inlined = o->inlined;
+}
+
+static void submit_inline(struct tk_exec *me, struct nosv_task *t)
+{
+    struct outer o;
+    revive(t);
+    t->state = TK_READY;
+    begin_inner(me, &o);
+    tk_run(me, t);
+    end_inner(me, &o);
+}
+
+static void submit_blocking(struct tk_exec *me, struct nosv_task *t)
+{
+    t->waiter = me->task;
+    tk_begin_sleep(me, TK_FOR_OTHERS);
+    tk_make_ready(me, t);
+    tk_sleep(me, 0);
+}
+
+static int submit_parallel_as(struct tk_exec *me, struct nosv_task *t, nosv_flags_t how)
+{
+    if (how == NOSV_SUBMIT_INLINE) return NOSV_ERR_INVALID_OPERATION;
+    if (how != NOSV_SUBMIT_BLOCKING) return submit_parallel(me, t);
+    t->waiter = me->task;
+    tk_begin_sleep(me, TK_FOR_OTHERS);
+    int r = submit_parallel(me, t);
+    if (r == NOSV_SUCCESS) tk_sleep(me, 0);
+    else tk_cancel_sleep(me);
+    return r;
+}
+
+TK_API int nosv_submit(nosv_task_t t, nosv_flags_t flags)
+{
+    struct tk_exec *me = tk_me();
+    nosv_flags_t how = flags & ONE_OF;
+    bool in_task = me && me->task;
+    if (USF_UNLIKELY(!tk_is_on())) return NOSV_ERR_NOT_INITIALIZED;
+    if (USF_UNLIKELY(!t || flags & ~ALL_OF)) return NOSV_ERR_INVALID_PARAMETER;
+    if (USF_UNLIKELY(how & (how - 1))) return NOSV_ERR_INVALID_OPERATION;
+    if (how == NOSV_SUBMIT_DEADLINE_WAKE) {
+        wake_early(t);
+        return NOSV_SUCCESS;
+    }
+    if (USF_UNLIKELY(how != 0)) {
+        if (!in_task) return NOSV_ERR_OUTSIDE_TASK;
+        if (t == me->task || (how != NOSV_SUBMIT_IMMEDIATE && me->parallel)) return NOSV_ERR_INVALID_OPERATION;
+        if (how == NOSV_SUBMIT_INLINE && t->state != TK_REST) return NOSV_ERR_INVALID_OPERATION;    /* it has a stack, or has had one */
+        if (how == NOSV_SUBMIT_BLOCKING) tk_flush(me);
+    }
+    if (USF_UNLIKELY(t->flags & TK_F_PARALLEL)) return submit_parallel_as(me, t, how);
+    if (!is_missing_none(t)) return NOSV_SUCCESS;       /* it pauses later, and goes on at once */
+    switch (how) {
+    case NOSV_SUBMIT_IMMEDIATE: submit_next(me, t); break;
+    case NOSV_SUBMIT_INLINE: submit_inline(me, t); break;
+    case NOSV_SUBMIT_BLOCKING: submit_blocking(me, t); break;
+    default:
+        if (USF_UNLIKELY(in_task && me->window_size > 1) && hold_back(me, t)) break;
+        tk_make_ready(me, t);
+        if (USF_UNLIKELY(in_task && me->window_n)) tk_flush(me);    /* the window has been made smaller */
+    }
+    return NOSV_SUCCESS;
+}
+
+TK_API int nosv_set_submit_window_size(size_t size)
+{
+    struct tk_exec *me = tk_me();
+    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
+    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    if (!size) return NOSV_ERR_INVALID_PARAMETER;
+    me->window_size = size;
+    return NOSV_SUCCESS;
+}
+
+TK_API int nosv_flush_submit_window(void)
+{
+    struct tk_exec *me = tk_me();
+    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
+    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    tk_flush(me);
+    return NOSV_SUCCESS;
+}

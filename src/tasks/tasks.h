@@ -1,0 +1,317 @@
+/* src/tasks/tasks.h - the tasking runtime behind nosv.h.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Tasks are private to their process.  A task is a record in the process's memory; ready tasks lie in
+ * queues of the process.  Nothing here is shared with other processes: what the instance schedules are
+ * the threads that execute tasks.
+ *
+ *   slot    the right to execute on one CPU: one per CPU that the process may use.  A thread executes
+ *           tasks while it holds a slot; a slot has one holder or is idle.  The holder alone touches
+ *           the slot's plain fields and the owner's end of its ring.
+ *   exec    a thread that can hold a slot: a worker of ours, or a thread that has attached.
+ *   task    what is executed.  A task that pauses keeps its thread, which sleeps without a slot.
+ *
+ * Task, enum tk_state:
+ *   REST ─submit─► READY ─a slot's holder takes it─► RUNNING ─body ends─► ENDED ─events are 0─► REST | freed
+ *                    ▲                                 │
+ *                    ├─submit──────────── PAUSED ◄─────┤ pause
+ *                    ├─woken, time over── WAITING ◄────┤ waitfor, join, a lock
+ *                    └─submit, a mode──── SUSPENDED ◄──┘ suspend and return
+ *
+ * Slot:  IDLE (its bit in tk.idle is set) ─claim: the bit is cleared─► HELD ─release: the bit is set─► IDLE
+ *
+ * Rules:
+ *   T1  each slot is idle or has one holder; who clears its idle bit is the holder;
+ *   T2  a holder looks at all queues after it has set the idle bit, and a submitter looks at the idle
+ *       bits after it has queued: one of them sees the other, so no ready task waits beside an idle slot;
+ *   T3  a task is in one queue at most.  A parallel task is queued by tickets, one per execution;
+ *   T4  who takes a task out of a queue executes it, or hands its slot to the thread that the task has. */
+#ifndef USF_TASKS_TASKS_H
+#define USF_TASKS_TASKS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "nosv.h"
+#include "nosv/affinity.h"
+#include "os/os.h"
+#include "tasks/lock.h"
+
+#define TK_LINE 64
+#define TK_API __attribute__((visibility("default")))
+
+enum tk_state { TK_REST, TK_READY, TK_RUNNING, TK_PAUSED, TK_WAITING, TK_SUSPENDED, TK_ENDED };
+
+enum tk_wait { TK_AWAKE, TK_FOR_OTHERS, TK_FOR_TIME };   /* for a lock, a join, a completion; in waitfor */
+
+struct tk_exec;
+struct tk_slot;
+
+struct nosv_task_type {
+    nosv_task_run_callback_t run;
+    nosv_task_end_callback_t end;
+    nosv_task_completed_callback_t completed;
+    nosv_cost_function_t cost;
+    void *metadata;
+    char *label;                /* own copy, or null */
+    uint32_t id;                /* for traces */
+    bool external;              /* without a run callback: of attached threads */
+    struct nosv_task_type *next;    /* in the list of those that were destroyed and still have tasks */
+    _Atomic bool dying;
+    /* Tasks of it, as a sum: one number for each slot, which its holder changes, and the first for threads without one. */
+    uint32_t nr_counts;
+    struct tk_count { _Alignas(TK_LINE) _Atomic int64_t n; } count[];
+};
+
+/* life: events in bits 0-31, executions that have not ended in bits 32-59, and flags.  The task has completed when both counts are 0. */
+#define TK_EXECUTION (1ull << 32)
+#define TK_EVENTS    (TK_EXECUTION - 1)
+#define TK_COUNT     (TK_RESUMED - 1)
+#define TK_RESUMED   (1ull << 60)   /* a submit has come for a suspended task: who sets the second of these two queues it */
+#define TK_SET_ASIDE (1ull << 61)   /* it is suspended, and its thread does not touch it any more */
+#define TK_ACTIVE    (1ull << 62)   /* it was queued and has not completed */
+#define TK_DESTROYED (1ull << 63)   /* nosv_destroy came meanwhile: whoever completes it frees it */
+#define TK_MAX_DEGREE ((1 << 28) - 1)
+
+struct nosv_task {
+    /* Line 0: what each dispatch touches. */
+    struct nosv_task *next;         /* in a list of tasks; T3 */
+    struct nosv_task_type *type;
+    struct tk_exec *exec;           /* the thread that it keeps while it does not run; null: a worker starts its body */
+    _Atomic uint64_t life;          /* TK_EVENTS, TK_EXECUTION, flags */
+    _Atomic int32_t blocking;       /* submits that are missing until it is ready; below 0: submits that came early */
+    int32_t priority;
+    nosv_affinity_t affinity;
+    uint8_t state;                  /* enum tk_state; written by who owns the task in that phase; for asserts and tools */
+    uint8_t flags;                  /* TK_F_* */
+    uint16_t size_class;            /* pool.c */
+    struct nosv_task *waiter;       /* the task that has submitted it with NOSV_SUBMIT_BLOCKING */
+    /* Line 1 */
+    struct nosv_task *parent;       /* of a ticket: the parallel task */
+    uint32_t execution;             /* of a ticket: its number, from 0 */
+    int32_t degree;
+    _Atomic uint32_t waiting;       /* enum tk_wait: it sleeps, and who changes this to 0 wakes it */
+    _Atomic uint32_t wake_early;    /* its next waitfor ends at once */
+    _Atomic uint32_t cancelled;     /* 1: executions that have not begun are dropped */
+    uint64_t seq;                   /* order of entry into a heap */
+    struct nosv_task *child, *sibling;  /* in a heap (heap.c) */
+    _Atomic uintptr_t joiner;       /* join.c */
+    void *result;
+    /* Line 2 */
+    uint64_t suspend_args;
+    uint32_t suspend_mode;
+    uint32_t metadata_size;
+    uint64_t ready_ns;              /* for statistics */
+    _Alignas(16) char metadata[];
+};
+#define TK_F_PARALLEL  1u
+#define TK_F_JOINABLE  2u
+#define TK_F_TICKET    4u
+#define TK_F_ATTACHED  8u
+#define TK_F_HAD_EVENTS 16u
+#define TK_F_TO_EVENTS 32u          /* suspended: ready when its events are 0 */
+
+/* A FIFO of tasks under a lock. */
+struct tk_list {
+    _Alignas(TK_LINE)
+    struct tk_lock lock;
+    _Atomic uint32_t n;             /* written under the lock, read without it */
+    struct nosv_task *head, *tail;
+};
+
+/* Tasks ordered by priority, higher first, and by entry. */
+struct tk_heap {
+    _Alignas(TK_LINE)
+    struct tk_lock lock;
+    _Atomic uint32_t n;
+    _Atomic int32_t top;            /* priority of the first; meaningless while n is 0 */
+    struct nosv_task *root;
+};
+
+/* A ring of ready tasks: the slot's holder appends and takes, others take the older half.  The holder writes tail alone; whoever takes
+ * moves head by compare-and-swap (models/ring.pml). */
+#define TK_RING 256u
+struct tk_ring {
+    _Alignas(TK_LINE) _Atomic uint32_t head;
+    _Alignas(TK_LINE) _Atomic uint32_t tail;
+    _Alignas(TK_LINE) struct nosv_task *_Atomic at[TK_RING];
+};
+
+struct tk_slot {
+    _Alignas(TK_LINE)
+    uint32_t id;                    /* logical CPU: 0 .. tk.nr_slots - 1 */
+    uint32_t cpu;                   /* Linux CPU number */
+    uint32_t node, core;            /* logical NUMA node and core */
+    uint32_t ticks;                 /* dispatches */
+    struct nosv_task *successor;    /* submitted with NOSV_SUBMIT_IMMEDIATE: the next */
+    struct tk_exec *workers;        /* idle ones that ran here last */
+    uint32_t nr_workers;
+    struct tk_ring ring;            /* tasks of priority 0 without affinity, */
+    struct tk_list spill;           /* ... and those that came when the ring was full: younger than the ring's */
+    struct tk_list yielded;         /* tasks that have yielded here; their seq: the tick of their turn */
+    struct tk_heap strict, preferred;
+};
+
+/* A thread that can execute tasks. */
+struct tk_exec {
+    _Alignas(TK_LINE)
+    struct nosv_task *task;         /* what it executes, or null */
+    struct tk_slot *slot;           /* the slot that it holds, or null; its own */
+    uint32_t execution;             /* of a parallel task */
+    uint32_t bound;                 /* Linux CPU that it is bound to, TK_UNBOUND; by whoever gives it a slot */
+    int32_t tid;
+    bool is_worker;
+    bool suspends;                  /* nosv_suspend was called in this execution */
+    bool parallel;                  /* its task is a parallel one, which may not block */
+    bool inlined;                   /* its task runs on another one's stack */
+    uint32_t nested;                /* attaches in it beyond the first */
+    uint64_t since;                 /* ns: from when on its quantum counts; 0: from the next scheduling point */
+    struct nosv_task **window;      /* submitted, and not queued yet */
+    size_t window_size, window_n, window_room;
+    /* Others write from here on. */
+    _Alignas(TK_LINE)
+    _Atomic uint32_t go;            /* futex: 1: `given` is its slot now */
+    struct tk_slot *given;
+    struct nosv_task *first;        /* ... and what it is to execute first, or null */
+    struct tk_exec *next;           /* list of idle workers */
+    struct os_cpuset own_cpus;      /* of an attached thread: what it had before */
+};
+#define TK_UNBOUND UINT32_MAX
+
+#define TK_MAX_CPUS 1024u
+#define TK_MAX_NODES 64u
+#define TK_IDLE_WORDS (TK_MAX_CPUS / 64)
+struct tk_node { uint32_t system; uint32_t nr_slots; struct tk_heap strict, preferred; };
+struct tk_complex { char name[32]; uint64_t cpus[TK_IDLE_WORDS]; struct tk_heap strict, preferred; };
+
+struct tk_process {
+    /* Fixed between the first init and the last shutdown. */
+    uint32_t nr_slots, nr_cores, nr_nodes;
+    uint32_t nr_complexes;
+    struct tk_slot *slots;
+    struct tk_node *nodes;
+    struct tk_complex *complexes;
+    uint16_t slot_of[TK_MAX_CPUS];  /* by Linux CPU; UINT16_MAX: none */
+    uint64_t quantum_ns;
+    uint32_t spins;                 /* rounds that an idle slot's holder looks for work before it sleeps */
+    bool successors;                /* NOSV_SUBMIT_IMMEDIATE is followed */
+    bool binds;                     /* threads are bound to their slot's CPU */
+    bool turbo;                     /* FTZ and DAZ in threads that execute tasks */
+    nosv_affinity_t default_affinity;
+    /* Hot */
+    _Alignas(TK_LINE) _Atomic uint64_t idle[TK_IDLE_WORDS];     /* bit i: slot i is idle */
+    _Alignas(TK_LINE) _Atomic uint32_t searching;   /* holders that look for work and are awake */
+    _Alignas(TK_LINE) _Atomic uint32_t ordered;     /* tasks in heaps and in `expired` */
+    _Atomic uint64_t seq;
+    struct tk_list inbox;           /* submitted by threads without a slot */
+    struct tk_list expired;         /* tasks whose time is over: first of all */
+    struct tk_heap global;          /* priority other than 0, no affinity */
+    /* Life */
+    _Atomic uint32_t stopping;      /* 1: workers end */
+    _Atomic uint32_t nr_workers;    /* threads of ours; futex while stopping */
+    _Atomic uint32_t nr_attached;   /* threads of the program's that hold a slot, or wait for one */
+    _Atomic uint32_t nr_timed;      /* tasks that sleep until a time: they will be ready */
+};
+extern struct tk_process tk;
+extern __thread struct tk_exec *tk_self_exec __attribute__((tls_model("initial-exec")));
+
+/* The calling thread, if it executes a task (or is attached). */
+static inline struct tk_exec *tk_me(void) { return tk_self_exec; }
+static inline struct nosv_task *tk_my_task(void) { struct tk_exec *e = tk_self_exec; return e ? e->task : 0; }
+bool tk_is_on(void);                /* between the first init and the last shutdown */
+
+/* pool.c */
+struct nosv_task *tk_task_alloc(size_t metadata_size);      /* zeroed but for metadata, or null */
+void tk_task_free(struct nosv_task *t);
+void tk_pool_reset(bool unmap);     /* all records are gone: in the child of a fork, and after the last shutdown */
+size_t tk_pool_used(void), tk_pool_size(void);      /* bytes */
+
+/* type.c: a task of it comes, goes. */
+void tk_type_count(struct nosv_task_type *type, int64_t n);
+void tk_types_sweep(void);          /* free all that were destroyed and have no tasks */
+void tk_types_forget(void);         /* ... whatever tasks they have */
+
+/* task.c, attach.c */
+void tk_task_end(struct nosv_task *t);              /* it is freed, and its type has one less */
+void tk_task_init(struct nosv_task *t, struct nosv_task_type *type, size_t metadata_size, uint8_t flags);
+void tk_watch_thread(struct tk_exec *me);           /* the calling thread may end while it is attached; null: not any more */
+
+/* queue.c */
+void tk_list_push(struct tk_list *l, struct nosv_task *t);
+void tk_heap_push(struct tk_heap *h, struct nosv_task *t);
+struct nosv_task *tk_heap_pop(struct tk_heap *h);
+struct nosv_task *tk_next(struct tk_slot *s);       /* holds s: the next task for it, from its own and the common queues */
+struct nosv_task *tk_steal(struct tk_slot *s);      /* holds s: one from another slot's */
+bool tk_is_work(struct tk_slot *s);                 /* is there anything that s may execute? */
+bool tk_is_plain_work(void);                        /* ... that any slot may? */
+/* holds s: a task that has run there yields. */
+void tk_queue_yielded(struct tk_slot *s, struct nosv_task *t);
+/* Queue a ready task, and see to it that some slot executes it.  me: the caller if it holds a slot, else null. */
+void tk_queue(struct tk_exec *me, struct nosv_task *t);
+
+/* slot.c */
+bool tk_claim(struct tk_slot *s);                   /* it was idle: the caller holds it now */
+struct tk_slot *tk_claim_any(uint32_t near);        /* the nearest idle one to this CPU, or null */
+void tk_pass_on(struct tk_slot *s);                 /* holds s, and does not go on with it: another thread does, or it is idle */
+void tk_hand_over(struct tk_slot *s, struct nosv_task *t);      /* holds s: t goes on there, in its own thread or a worker */
+void tk_give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first);   /* holds s */
+void tk_wake_for(nosv_affinity_t place, uint32_t near);   /* a task was queued that may run there */
+/* holds s: what to execute next; looks for a while.  Null: there is nothing, s is passed on. */
+struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadline);
+/* The calling thread's task has given up its slot (it may be queued again already): others run there; returns when it has a slot again. */
+void tk_block(struct tk_exec *me);
+/* The same until `deadline` (0: none), for a task whose `waiting` is set.  False: the time is over, and nobody has woken it. */
+void tk_begin_sleep(struct tk_exec *me, enum tk_wait kind);
+void tk_cancel_sleep(struct tk_exec *me);           /* nobody has had a reason to wake it */
+bool tk_sleep(struct tk_exec *me, uint64_t deadline);
+/* False: it does not sleep so, or another one has woken it.  True: the caller has it, and queues it: nobody else touches it before. */
+bool tk_end_sleep(struct nosv_task *t, enum tk_wait kind);
+bool tk_wake(struct nosv_task *t, enum tk_wait kind);       /* both */
+bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place);
+void tk_go_on(struct tk_exec *me);                  /* a thread that has attached: returns with a slot */
+void tk_bind(struct tk_exec *e, const struct tk_slot *s);
+
+/* worker.c */
+struct tk_exec *tk_new_worker(void);                /* null: no more threads are to be had */
+void tk_idle_worker(struct tk_slot *s, struct tk_exec *e);      /* holds s */
+struct tk_exec *tk_take_worker(struct tk_slot *s);  /* holds s: an idle one, or a new one, or null */
+void tk_stop_workers(void);         /* holds all slots */
+void tk_forget_workers(void);       /* in the child of a fork */
+void tk_turbo(void);
+void tk_park(struct tk_exec *me);                   /* until it has a slot */
+
+/* run.c */
+void tk_run(struct tk_exec *me, struct nosv_task *t);
+void tk_end_work(struct nosv_task *t, uint64_t n);  /* an execution, or n events have ended: it may complete */
+
+/* submit.c */
+void tk_make_ready(struct tk_exec *me, struct nosv_task *t);    /* its blocking count has come to 0 */
+void tk_flush(struct tk_exec *me);
+static inline void tk_flush_if_any(struct tk_exec *me) { if (USF_UNLIKELY(me->window_n)) tk_flush(me); }
+
+/* timer.c: queue it at this time, ns.  False: no timer is to be had. */
+bool tk_queue_at(struct nosv_task *t, uint64_t ns);
+size_t tk_timed(void);              /* tasks that wait so */
+void tk_stop_timer(void);
+void tk_forget_timer(void);         /* in the child of a fork */
+
+/* config.c: what the configuration says, into tk.  0, or a NOSV_ERR_*, said. */
+struct tk_config {
+    char isolation[16], instance[64], policy[16], binding[256], affinity[32], affinity_policy[16];
+    char complexes[64][128];
+    uint32_t nr_complexes;
+    uint64_t quantum_ns, spins, stack_size;
+    bool successors, turbo;
+};
+void tk_config_read(struct tk_config *c);
+/* topology.c: slots, nodes, complexes. */
+int tk_topology_make(const struct tk_config *c);
+void tk_topology_drop(void);
+
+/* join.c: the task has completed. */
+void tk_joinable_done(struct nosv_task *t);
+
+#endif

@@ -1,0 +1,131 @@
+/* src/tasks/timer.c - tasks that become ready at a time: those that have suspended themselves until then.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread that exists once a task has asked for it sleeps until the earliest of these times.  (A task in waitfor keeps its own thread, which
+ * waits by itself.) */
+#include <stdlib.h>
+
+#include "tasks/tasks.h"
+
+struct entry { uint64_t at; struct nosv_task *task; };
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    struct entry *heap;         /* binary, the earliest first */
+    size_t n, room;
+    bool runs, ends;
+} timer = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void swap(size_t a, size_t b)
+{
+    struct entry e = timer.heap[a];
+    timer.heap[a] = timer.heap[b];
+    timer.heap[b] = e;
+}
+
+static void add(uint64_t at, struct nosv_task *t)
+{
+    size_t i = timer.n++;
+    timer.heap[i] = (struct entry){at, t};
+    for (; i && timer.heap[(i - 1) / 2].at > timer.heap[i].at; i = (i - 1) / 2) swap(i, (i - 1) / 2);
+}
+
+static struct nosv_task *remove_first(void)
+{
+    struct nosv_task *t = timer.heap[0].task;
+    timer.heap[0] = timer.heap[--timer.n];
+    for (size_t i = 0, c; (c = 2 * i + 1) < timer.n; i = c) {
+        if (c + 1 < timer.n && timer.heap[c + 1].at < timer.heap[c].at) c++;
+        if (timer.heap[i].at <= timer.heap[c].at) break;
+        swap(i, c);
+    }
+    return t;
+}
+
+static void *run(void *arg)
+{
+    (void)arg;
+    pthread_mutex_lock(&timer.lock);
+    while (!timer.ends) {
+        uint64_t at = timer.n ? timer.heap[0].at : 0;
+        struct timespec until = {(time_t)(at / 1000000000u), (long)(at % 1000000000u)};
+        if (!timer.n) {
+            pthread_cond_wait(&timer.changed, &timer.lock);
+        } else if (os_now() < at) {
+            pthread_cond_timedwait(&timer.changed, &timer.lock, &until);
+        } else {
+            struct nosv_task *t = remove_first();
+            pthread_mutex_unlock(&timer.lock);
+            tk_queue(0, t);
+            pthread_mutex_lock(&timer.lock);
+        }
+    }
+    pthread_mutex_unlock(&timer.lock);
+    return 0;
+}
+
+/* holds the lock */
+static bool start(void)
+{
+    pthread_condattr_t attr;
+    if (timer.runs) return true;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&timer.changed, &attr);
+    pthread_condattr_destroy(&attr);
+    timer.ends = false;
+    return timer.runs = pthread_create(&timer.thread, 0, run, 0) == 0;
+}
+
+static bool make_room(void)
+{
+    size_t room = timer.room ? 2 * timer.room : 64;
+    if (timer.n < timer.room) return true;
+    struct entry *more = realloc(timer.heap, room * sizeof *more);
+    if (!more) return false;
+    timer.heap = more;
+    timer.room = room;
+    return true;
+}
+
+bool tk_queue_at(struct nosv_task *t, uint64_t ns)
+{
+    pthread_mutex_lock(&timer.lock);
+    bool may = start() && make_room();
+    if (may) {
+        add(ns, t);
+        if (timer.heap[0].task == t) pthread_cond_signal(&timer.changed);
+    }
+    pthread_mutex_unlock(&timer.lock);
+    return may;
+}
+
+size_t tk_timed(void)
+{
+    pthread_mutex_lock(&timer.lock);
+    size_t n = timer.n;
+    pthread_mutex_unlock(&timer.lock);
+    return n;
+}
+
+void tk_stop_timer(void)
+{
+    pthread_mutex_lock(&timer.lock);
+    bool runs = timer.runs;
+    timer.ends = true;
+    timer.runs = false;
+    if (runs) pthread_cond_signal(&timer.changed);
+    pthread_mutex_unlock(&timer.lock);
+    if (runs) pthread_join(timer.thread, 0);
+    free(timer.heap);
+    timer.heap = 0;
+    timer.n = timer.room = 0;
+}
+
+/* In the child of a fork: the thread is not there. */
+void tk_forget_timer(void)
+{
+    timer.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    timer.runs = timer.ends = false;
+    timer.n = 0;
+}

@@ -1,0 +1,146 @@
+/* src/tasks/topology.c - slots, NUMA nodes and complexes.  SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tasks/tasks.h"
+
+/* Which CPUs: those that the process may use (inherit), all of the machine that it may ask for (all), or a list. */
+static int choose_cpus(const struct tk_config *c, struct os_cpuset *out)
+{
+    struct os_cpuset allowed, list;
+    size_t bad;
+    os_getaffinity(0, out);
+    if (!strcmp(c->binding, "inherit") || !strcmp(c->binding, "inherit-cores")) return NOSV_SUCCESS;
+    if (os_cpuset_allowed(&allowed)) allowed = *out;
+    if (!strcmp(c->binding, "all") || !strcmp(c->binding, "all-cores")) {
+        *out = allowed;
+        return NOSV_SUCCESS;
+    }
+    if (os_cpulist_parse(c->binding, &list, &bad)) {
+        usf_warn("nosv: topology.binding '%s': it is neither inherit, all nor a list of CPUs", c->binding);
+        return NOSV_ERR_INVALID_PARAMETER;
+    }
+    os_cpu_and(&list, &allowed);
+    if (!os_cpu_count(&list)) {
+        usf_warn("nosv: topology.binding '%s': this process may use none of these CPUs", c->binding);
+        return NOSV_ERR_INVALID_PARAMETER;
+    }
+    *out = list;
+    return NOSV_SUCCESS;
+}
+
+static void *zeroed(size_t n, size_t size)
+{
+    void *p = n ? aligned_alloc(TK_LINE, n * size) : 0;
+    if (p) memset(p, 0, n * size);
+    return p;
+}
+
+static bool make_slots(const struct os_cpuset *cpus, const struct os_cpu_place *place)
+{
+    uint32_t nodes[TK_MAX_NODES], n = 0;
+    tk.nr_slots = os_cpu_count(cpus);
+    tk.slots = zeroed(tk.nr_slots, sizeof *tk.slots);
+    tk.nodes = zeroed(TK_MAX_NODES, sizeof *tk.nodes);
+    if (!tk.slots || !tk.nodes) return false;
+    memset(tk.slot_of, 0xff, sizeof tk.slot_of);
+    for (uint32_t cpu = 0; cpu < TK_MAX_CPUS; cpu++) {
+        if (!os_cpu_isset(cpus, cpu)) continue;
+        uint32_t node = 0;
+        while (node < tk.nr_nodes && nodes[node] != place[cpu].node) node++;
+        if (node == tk.nr_nodes) {
+            if (node == TK_MAX_NODES) node--;
+            else nodes[tk.nr_nodes++] = place[cpu].node;
+        }
+        tk.nodes[node].system = place[cpu].node_id;
+        tk.nodes[node].nr_slots++;
+        tk.slot_of[cpu] = (uint16_t)n;
+        tk.slots[n].id = n;
+        tk.slots[n].cpu = cpu;
+        tk.slots[n].node = node;
+        n++;
+    }
+    for (uint32_t i = 0; i < tk.nr_slots; i++) {
+        uint32_t first = 0;
+        while (place[tk.slots[first].cpu].phys != place[tk.slots[i].cpu].phys) first++;
+        tk.slots[i].core = first == i ? tk.nr_cores++ : tk.slots[first].core;
+    }
+    return true;
+}
+
+/* "all", "cpu-X", "numa-X", "complex-X". */
+static int default_affinity(const struct tk_config *c)
+{
+    static const struct { const char *prefix; nosv_affinity_level_t level; } kinds[] = {
+        {"cpu-", NOSV_AFFINITY_LEVEL_CPU}, {"numa-", NOSV_AFFINITY_LEVEL_NUMA}, {"complex-", NOSV_AFFINITY_LEVEL_USER_COMPLEX}};
+    nosv_affinity_type_t type = strcmp(c->affinity_policy, "strict") ? NOSV_AFFINITY_TYPE_PREFERRED : NOSV_AFFINITY_TYPE_STRICT;
+    if (!strcmp(c->affinity, "all")) return NOSV_SUCCESS;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t n = strlen(kinds[i].prefix);
+        char *end;
+        if (strncmp(c->affinity, kinds[i].prefix, n)) continue;
+        unsigned long index = strtoul(c->affinity + n, &end, 10);
+        nosv_affinity_t place = nosv_affinity_get((uint32_t)index, kinds[i].level, type);
+        for (uint32_t s = 0; s < tk.nr_slots && !*end && c->affinity[n]; s++)
+            if (tk_slot_is_in(&tk.slots[s], place)) {
+                tk.default_affinity = place;
+                return NOSV_SUCCESS;
+            }
+    }
+    usf_warn("nosv: task_affinity.default '%s' names no place that this process may use: it is all, cpu-N, numa-N or complex-N", c->affinity);
+    return NOSV_ERR_INVALID_PARAMETER;
+}
+
+/* As configured, else one for each last-level cache. */
+static bool make_complexes(const struct tk_config *c, const struct os_cpuset *cpus, const struct os_cpu_place *place)
+{
+    uint32_t caches = 0;
+    for (uint32_t i = 0; i < tk.nr_slots; i++)
+        if (place[tk.slots[i].cpu].llc + 1 > caches) caches = place[tk.slots[i].cpu].llc + 1;
+    tk.nr_complexes = c->nr_complexes ? c->nr_complexes : caches;
+    tk.complexes = zeroed(tk.nr_complexes, sizeof *tk.complexes);
+    if (tk.nr_complexes && !tk.complexes) return false;
+    for (uint32_t i = 0; i < c->nr_complexes; i++) {
+        struct os_cpuset list;
+        size_t bad;
+        if (os_cpulist_parse(c->complexes[i], &list, &bad)) {
+            usf_warn("nosv: topology.complex_sets: '%s' is no list of CPUs", c->complexes[i]);
+            return false;
+        }
+        os_cpu_and(&list, cpus);
+        memcpy(tk.complexes[i].cpus, list.w, sizeof tk.complexes[i].cpus);
+    }
+    for (uint32_t i = 0; !c->nr_complexes && i < tk.nr_slots; i++) {
+        uint32_t cpu = tk.slots[i].cpu;
+        tk.complexes[place[cpu].llc].cpus[cpu / 64] |= 1ull << (cpu % 64);
+    }
+    return true;
+}
+
+int tk_topology_make(const struct tk_config *c)
+{
+    struct os_cpu_place *place = calloc(TK_MAX_CPUS, sizeof *place);
+    struct os_cpuset cpus;
+    int r = place ? choose_cpus(c, &cpus) : NOSV_ERR_OUT_OF_MEMORY;
+    if (r == NOSV_SUCCESS) {
+        os_topology("", &cpus, place);
+        if (!make_slots(&cpus, place)) r = NOSV_ERR_OUT_OF_MEMORY;
+        else if (!make_complexes(c, &cpus, place)) r = NOSV_ERR_INVALID_PARAMETER;
+        else r = default_affinity(c);
+    }
+    for (uint32_t i = 0; r == NOSV_SUCCESS && i < tk.nr_slots; i++) atomic_fetch_or(&tk.idle[i / 64], 1ull << (i % 64));
+    if (r) tk_topology_drop();
+    free(place);
+    return r;
+}
+
+void tk_topology_drop(void)
+{
+    free(tk.slots);
+    free(tk.nodes);
+    free(tk.complexes);
+    tk.slots = 0;
+    tk.nodes = 0;
+    tk.complexes = 0;
+    tk.nr_slots = tk.nr_cores = tk.nr_nodes = tk.nr_complexes = 0;
+}

@@ -1,0 +1,111 @@
+/* src/tasks/type.c - what tasks have in common.  SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tasks/tasks.h"
+
+TK_API int nosv_type_init(nosv_task_type_t *out, nosv_task_run_callback_t run, nosv_task_end_callback_t end,
+                          nosv_task_completed_callback_t completed, const char *label, void *metadata, nosv_cost_function_t cost,
+                          nosv_flags_t flags)
+{
+    static _Atomic uint32_t ids;
+    bool external = flags & NOSV_TYPE_INIT_EXTERNAL;
+    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
+    if (!out || flags & ~NOSV_TYPE_INIT_EXTERNAL) return NOSV_ERR_INVALID_PARAMETER;
+    if (external ? run || end || completed : !run) return NOSV_ERR_INVALID_CALLBACK;
+    uint32_t counts = external ? 0 : tk.nr_slots + 1;
+    size_t size = (sizeof(struct nosv_task_type) + counts * sizeof(struct tk_count) + TK_LINE - 1) / TK_LINE * TK_LINE;
+    struct nosv_task_type *type = aligned_alloc(TK_LINE, size);
+    if (!type) return NOSV_ERR_OUT_OF_MEMORY;
+    memset(type, 0, size);
+    type->run = run;
+    type->end = end;
+    type->completed = completed;
+    type->cost = cost;
+    type->metadata = metadata;
+    type->label = label ? strdup(label) : 0;
+    type->id = atomic_fetch_add(&ids, 1) + 1;
+    type->external = external;
+    type->nr_counts = counts;
+    if (label && !type->label) {
+        free(type);
+        return NOSV_ERR_OUT_OF_MEMORY;
+    }
+    *out = type;
+    return NOSV_SUCCESS;
+}
+
+/* ---- destruction -------------------------------------------------------------------------------- */
+/* A type that is destroyed lives on in its tasks: it is freed when the sum of its counts is 0.  No task of it is created any more, so what
+ * another thread reads is that sum or more, never less.  A thread that ends a task and does not see yet that its type is dying
+ * leaves it to the next that looks at all of them. */
+
+static struct { struct tk_lock lock; struct nosv_task_type *first; } dying;
+
+static void free_type(struct nosv_task_type *type)
+{
+    free(type->label);
+    free(type);
+}
+
+static bool has_tasks(struct nosv_task_type *type)
+{
+    int64_t n = 0;
+    for (uint32_t i = 0; i < type->nr_counts; i++) n += atomic_load(&type->count[i].n);
+    return n != 0;
+}
+
+static void sweep(bool all)
+{
+    tk_lock(&dying.lock);
+    for (struct nosv_task_type **at = &dying.first, *type; (type = *at);) {
+        if (!all && has_tasks(type)) {
+            at = &type->next;
+            continue;
+        }
+        *at = type->next;
+        free_type(type);
+    }
+    tk_unlock(&dying.lock);
+}
+
+void tk_types_sweep(void) { sweep(false); }
+void tk_types_forget(void) { sweep(true); }
+
+void tk_type_count(struct nosv_task_type *type, int64_t n)
+{
+    struct tk_exec *me = tk_me();
+    bool dies = n < 0 && atomic_load(&type->dying);
+    if (me && me->slot && me->slot->id + 1 < type->nr_counts) {
+        _Atomic int64_t *own = &type->count[me->slot->id + 1].n;
+        atomic_store_explicit(own, atomic_load_explicit(own, memory_order_relaxed) + n, memory_order_release);
+    } else {
+        atomic_fetch_add(&type->count[0].n, n);
+    }
+    if (USF_UNLIKELY(dies)) sweep(false);
+}
+
+TK_API int nosv_type_destroy(nosv_task_type_t type, nosv_flags_t flags)
+{
+    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
+    if (!type || flags) return NOSV_ERR_INVALID_PARAMETER;
+    if (!has_tasks(type)) {
+        free_type(type);
+        return NOSV_SUCCESS;
+    }
+    tk_lock(&dying.lock);
+    type->next = dying.first;
+    dying.first = type;
+    tk_unlock(&dying.lock);
+    atomic_store(&type->dying, true);
+    sweep(false);
+    return NOSV_SUCCESS;
+}
+
+/* ---- what it has -------------------------------------------------------------------------------- */
+
+TK_API nosv_task_run_callback_t nosv_get_task_type_run_callback(nosv_task_type_t type) { return type ? type->run : 0; }
+TK_API nosv_task_end_callback_t nosv_get_task_type_end_callback(nosv_task_type_t type) { return type ? type->end : 0; }
+TK_API nosv_task_completed_callback_t nosv_get_task_type_completed_callback(nosv_task_type_t type) { return type ? type->completed : 0; }
+TK_API const char *nosv_get_task_type_label(nosv_task_type_t type) { return type ? type->label : 0; }
+TK_API void *nosv_get_task_type_metadata(nosv_task_type_t type) { return type ? type->metadata : 0; }

@@ -43,8 +43,8 @@ TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *
 {
     struct tk_exec *me = tk_me();
     if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    if (!out || flags & ~NOSV_ATTACH_INSTRUMENT) return NOSV_ERR_INVALID_PARAMETER;
-    if (me && me->is_worker) return NOSV_ERR_INVALID_OPERATION;
+    if (!out || flags & ~NOSV_ATTACH_INSTRUMENT || (affinity && !tk_is_place(*affinity))) return NOSV_ERR_INVALID_PARAMETER;
+    if (me && (me->is_worker || me->inlined)) return NOSV_ERR_INVALID_OPERATION;
     if (me) {
         me->nested++;
         *out = me->task;
@@ -86,7 +86,7 @@ TK_API int nosv_detach(nosv_flags_t flags)
     if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
     if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
     if (flags & ~(NOSV_DETACH_NO_RESTORE_AFFINITY | NOSV_DETACH_INSTRUMENT)) return NOSV_ERR_INVALID_PARAMETER;
-    if (me->is_worker || !(me->task->flags & TK_F_ATTACHED)) return NOSV_ERR_INVALID_OPERATION;
+    if (me->is_worker || me->inlined) return NOSV_ERR_INVALID_OPERATION;
     if (me->nested) {
         me->nested--;
         return NOSV_SUCCESS;

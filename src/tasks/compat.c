@@ -2,7 +2,7 @@
  *
  * Waiters lie on their tasks' stacks, in a list under the object's inner lock, in the order in which they came.  Who wakes one takes it
  * off the list and ends its sleep under that lock, and queues its task after it: the record may be gone from then on.  An object that
- * is all zero is unlocked.  As with default mutexes of POSIX, nobody checks who unlocks. */
+ * is all zero is unlocked. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,35 +79,43 @@ struct mutex {
     struct tk_lock inner;
     _Atomic uint32_t state;     /* 0: unlocked, 1: locked, 2: locked, and some may wait */
     struct waiters q;
+    struct nosv_task *_Atomic owner;
 };
 _Static_assert(sizeof(struct mutex) <= sizeof(nosv_mutex_t), "room for a mutex");
 
-static bool try_mutex(struct mutex *m)
+static bool try_mutex(struct tk_exec *me, struct mutex *m)
 {
     uint32_t unlocked = 0;
-    return atomic_compare_exchange_strong(&m->state, &unlocked, 1);
+    if (!atomic_compare_exchange_strong(&m->state, &unlocked, 1)) return false;
+    atomic_store_explicit(&m->owner, me->task, memory_order_relaxed);
+    return true;
 }
+
+/* Only the owner's own answer is certain. */
+static bool is_owner(struct mutex *m) { return atomic_load_explicit(&m->owner, memory_order_relaxed) == tk_my_task(); }
 
 static void lock_mutex(struct tk_exec *me, struct mutex *m)
 {
     struct waiter w;
-    if (try_mutex(m)) return;
+    if (try_mutex(me, m)) return;
     tk_flush_if_any(me);
     tk_lock(&m->inner);
     if (atomic_exchange(&m->state, 2)) {
         sleep_in(me, &m->inner, &m->q, &w, 0);      /* who wakes us has given us the lock */
-        return;
+    } else {
+        if (!m->q.head) atomic_store(&m->state, 1);
+        tk_unlock(&m->inner);
     }
-    if (!m->q.head) atomic_store(&m->state, 1);
-    tk_unlock(&m->inner);
+    atomic_store_explicit(&m->owner, me->task, memory_order_relaxed);
 }
 
 static int unlock_mutex(struct mutex *m)
 {
     struct woken woken = {.tail = &woken.head};
     uint32_t locked = 1;
+    if (!is_owner(m)) return EPERM;
+    atomic_store_explicit(&m->owner, 0, memory_order_relaxed);
     if (atomic_compare_exchange_strong(&m->state, &locked, 0)) return 0;
-    if (!locked) return EPERM;
     tk_lock(&m->inner);
     if (m->q.head) wake(&m->q, m->q.head, &woken);
     if (!m->q.head) atomic_store(&m->state, woken.head ? 1 : 0);
@@ -134,8 +142,10 @@ TK_API int nosv_mutex_lock(nosv_mutex_t *mutex)
 {
     struct tk_exec *me;
     int r = mutex ? caller(&me) : EINVAL;
-    if (r == 0) lock_mutex(me, (struct mutex *)mutex);
-    return r;
+    if (r) return r;
+    if (is_owner((struct mutex *)mutex)) return EDEADLK;
+    lock_mutex(me, (struct mutex *)mutex);
+    return 0;
 }
 
 TK_API int nosv_mutex_trylock(nosv_mutex_t *mutex)
@@ -143,7 +153,7 @@ TK_API int nosv_mutex_trylock(nosv_mutex_t *mutex)
     struct tk_exec *me;
     int r = mutex ? caller(&me) : EINVAL;
     if (r) return r;
-    return try_mutex((struct mutex *)mutex) ? 0 : EBUSY;
+    return try_mutex(me, (struct mutex *)mutex) ? 0 : EBUSY;
 }
 
 TK_API int nosv_mutex_unlock(nosv_mutex_t *mutex)
@@ -204,7 +214,7 @@ static int wait_cond(struct cond *c, struct unlocker l, const struct timespec *a
     struct waiter w;
     int r = c && (l.mutex || l.pthread) ? caller(&me) : EINVAL;
     if (r) return r;
-    if (l.mutex && !atomic_load(&l.mutex->state)) return EPERM;
+    if (l.mutex && !is_owner(l.mutex)) return EPERM;
     tk_flush_if_any(me);
     tk_lock(&c->inner);
     if (l.pthread && (r = pthread_mutex_unlock(l.pthread))) {
@@ -288,7 +298,7 @@ TK_API int nosv_barrier_wait(nosv_barrier_t *barrier)
 
 /* ---- read-write locks: writers first ------------------------------------------------------------ */
 
-struct rwlock { struct tk_lock inner; uint32_t readers, waiting_writers; bool writer; struct waiters q; };
+struct rwlock { struct tk_lock inner; uint32_t readers, waiting_writers; struct nosv_task *writer; struct waiters q; };
 _Static_assert(sizeof(struct rwlock) <= sizeof(nosv_rwlock_t), "room for a read-write lock");
 
 TK_API int nosv_rwlock_init(nosv_rwlock_t *rwlock, const nosv_rwlockattr_t *attr)
@@ -310,10 +320,10 @@ TK_API int nosv_rwlock_destroy(nosv_rwlock_t *rwlock)
 }
 
 /* holds the inner lock */
-static bool take(struct rwlock *l, bool writes)
+static bool take(struct rwlock *l, struct nosv_task *t, bool writes)
 {
     if (l->writer || (writes ? l->readers : l->waiting_writers)) return false;
-    if (writes) l->writer = true;
+    if (writes) l->writer = t;
     else l->readers++;
     return true;
 }
@@ -326,10 +336,10 @@ static int lock_rw(struct rwlock *l, bool writes, bool waits)
     if (r) return r;
     if (waits) tk_flush_if_any(me);
     tk_lock(&l->inner);
-    bool taken = take(l, writes);
-    if (taken || !waits) {
+    bool own = l->writer == me->task, taken = !own && take(l, me->task, writes);
+    if (taken || !waits || own) {
         tk_unlock(&l->inner);
-        return taken ? 0 : EBUSY;
+        return taken ? 0 : waits ? EDEADLK : EBUSY;
     }
     if (writes) l->waiting_writers++;
     sleep_in(me, &l->inner, &l->q, &w, 0);      /* who wakes us has given us the lock */
@@ -341,7 +351,7 @@ static void pass(struct rwlock *l, struct woken *woken)
 {
     for (struct waiter *w = l->q.head; w; w = w->next) {
         if (!w->writes) continue;
-        l->writer = true;
+        l->writer = w->task;
         l->waiting_writers--;
         wake(&l->q, w, woken);
         return;
@@ -356,9 +366,9 @@ TK_API int nosv_rwlock_unlock(nosv_rwlock_t *rwlock)
     if (!l) return EINVAL;
     if (!tk_my_task()) return ESRCH;
     tk_lock(&l->inner);
-    bool held = l->writer || l->readers;
-    if (l->writer) l->writer = false;
-    else if (l->readers) l->readers--;
+    bool held = l->writer ? l->writer == tk_my_task() : l->readers != 0;
+    if (held && l->writer) l->writer = 0;
+    else if (held) l->readers--;
     if (held && !l->readers) pass(l, &woken);
     tk_unlock(&l->inner);
     queue(&woken);

@@ -10,6 +10,8 @@
 /* Whoever tells it of the last of the tasks ends the sleeper's sleep; that may be the sleeper itself, before it sleeps. */
 struct waiter { struct nosv_task *sleeper; _Atomic size_t told; _Atomic uint32_t left; size_t wanted; };
 
+bool tk_has_waiter(struct nosv_task *t) { return atomic_load(&t->joiner) > DONE; }
+
 static bool tell(struct waiter *w) { return atomic_fetch_add(&w->told, 1) + 1 == w->wanted; }
 
 void tk_joinable_done(struct nosv_task *t)
@@ -26,6 +28,30 @@ void tk_joinable_done(struct nosv_task *t)
     if (mine) tk_queue(tk_me(), sleeper);
 }
 
+/* Of the first n.  Returns when the record is nobody's business any more. */
+static void withdraw(struct waiter *w, nosv_task_t *tasks, size_t n)
+{
+    size_t out = 0;             /* taken back, or completed before this thread came */
+    for (size_t i = 0; i < n; i++) {
+        uintptr_t mine = (uintptr_t)w, found = (uintptr_t)w | DONE;
+        if (atomic_compare_exchange_strong(&tasks[i]->joiner, &mine, 0)) out++;
+        else atomic_compare_exchange_strong(&tasks[i]->joiner, &found, DONE);
+    }
+    for (unsigned i = 0; atomic_load(&w->told) + out < n || (atomic_load(&w->told) == w->wanted && !atomic_load(&w->left)); i++)
+        if (i < 1000) os_pause();
+        else os_sched_yield();
+}
+
+/* Completed ones are marked as well, so that a task that stands there twice is noticed. */
+static bool enter(struct waiter *w, nosv_task_t t, bool *told_last)
+{
+    uintptr_t was = 0;
+    if (atomic_compare_exchange_strong(&t->joiner, &was, (uintptr_t)w)) return true;
+    if (was != DONE || !atomic_compare_exchange_strong(&t->joiner, &was, (uintptr_t)w | DONE)) return false;
+    *told_last = tell(w);
+    return true;
+}
+
 static bool all_done(nosv_task_t *tasks, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -33,51 +59,32 @@ static bool all_done(nosv_task_t *tasks, size_t n)
     return true;
 }
 
-static bool has_waiter(nosv_task_t *tasks, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (atomic_load(&tasks[i]->joiner) > DONE) return true;
-    return false;
-}
-
-/* Of the first n.  Returns when the record is nobody's business any more. */
-static void withdraw(struct waiter *w, nosv_task_t *tasks, size_t n)
-{
-    size_t taken_back = 0;
-    for (size_t i = 0; i < n; i++) {
-        uintptr_t mine = (uintptr_t)w;
-        if (atomic_compare_exchange_strong(&tasks[i]->joiner, &mine, 0)) taken_back++;
-    }
-    for (unsigned i = 0; atomic_load(&w->told) + taken_back < n || (atomic_load(&w->told) == w->wanted && !atomic_load(&w->left)); i++)
-        if (i < 1000) os_pause();
-        else os_sched_yield();
-}
-
 static int wait_until(struct tk_exec *me, nosv_task_t *tasks, size_t n, uint64_t deadline)
 {
     struct waiter w = {.sleeper = me->task, .wanted = n};
     bool told_last = false;
     tk_begin_sleep(me, TK_FOR_OTHERS);
-    for (size_t i = 0; i < n; i++) {
-        uintptr_t was = 0;
-        if (atomic_compare_exchange_strong(&tasks[i]->joiner, &was, (uintptr_t)&w)) continue;
-        if (was != DONE) {      /* another waits for it, or it is there twice */
+    for (size_t i = 0; i < n; i++)
+        if (!enter(&w, tasks[i], &told_last)) {
             tk_cancel_sleep(me);
             withdraw(&w, tasks, i);
-            return NOSV_ERR_INVALID_PARAMETER;
+            return NOSV_ERR_INVALID_PARAMETER;      /* another waits for it, or it is there twice */
         }
-        told_last = tell(&w);
-    }
     if (told_last) {
         tk_cancel_sleep(me);
-        return NOSV_SUCCESS;
-    }
-    if (tk_sleep(me, deadline)) {
-        while (!atomic_load(&w.left)) os_pause();       /* its teller's last step */
-        return NOSV_SUCCESS;
+        atomic_store(&w.left, 1);
+    } else {
+        tk_sleep(me, deadline);
     }
     withdraw(&w, tasks, n);
     return all_done(tasks, n) ? NOSV_SUCCESS : NOSV_ERR_TIMEOUT;
+}
+
+/* One task and no time: what its word says. */
+static int look(nosv_task_t t)
+{
+    uintptr_t joiner = atomic_load(&t->joiner);
+    return joiner == DONE ? NOSV_SUCCESS : joiner ? NOSV_ERR_INVALID_PARAMETER : NOSV_ERR_TIMEOUT;
 }
 
 static int wait_for(nosv_task_t *tasks, size_t n, uint64_t timeout)
@@ -86,13 +93,12 @@ static int wait_for(nosv_task_t *tasks, size_t n, uint64_t timeout)
     if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
     if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
     if (me->parallel) return NOSV_ERR_INVALID_OPERATION;
-    if (!tasks || !n) return NOSV_ERR_INVALID_PARAMETER;
+    if (!n) return NOSV_SUCCESS;
+    if (!tasks) return NOSV_ERR_INVALID_PARAMETER;
     for (size_t i = 0; i < n; i++)
         if (!tasks[i] || tasks[i] == me->task || !(tasks[i]->flags & TK_F_JOINABLE)) return NOSV_ERR_INVALID_PARAMETER;
-    if (has_waiter(tasks, n)) return NOSV_ERR_INVALID_PARAMETER;
     tk_flush_if_any(me);
-    if (all_done(tasks, n)) return NOSV_SUCCESS;
-    if (!timeout) return NOSV_ERR_TIMEOUT;
+    if (n == 1 && !timeout) return look(*tasks);
     uint64_t now = os_now();
     return wait_until(me, tasks, n, timeout > UINT64_MAX - now ? 0 : now + timeout);
 }

@@ -132,7 +132,7 @@ static struct nosv_task *next_placed(struct tk_slot *s)
 static struct nosv_task *next_plain(struct tk_slot *s)
 {
     struct nosv_task *t = 0;
-    if (USF_UNLIKELY(s->ticks % INBOX_TURN == 0)) t = list_pop(&tk.inbox);
+    if (USF_UNLIKELY(s->served % INBOX_TURN == 0)) t = list_pop(&tk.inbox);
     if (!t) t = ring_pop(&s->ring);
     if (!t) t = take_batch(s, &s->spill);
     if (!t) t = take_inbox(s);
@@ -146,7 +146,7 @@ static struct nosv_task *next_plain(struct tk_slot *s)
 void tk_queue_yielded(struct tk_slot *s, struct nosv_task *t)
 {
     t->state = TK_READY;
-    t->seq = 1 + s->ticks + ring_length(&s->ring) + atomic_load(&s->spill.n) + atomic_load(&tk.inbox.n) + atomic_load(&tk.ordered);
+    t->seq = s->served + ring_length(&s->ring) + atomic_load(&s->spill.n) + atomic_load(&tk.inbox.n) + atomic_load(&tk.ordered);
     tk_list_push(&s->yielded, t);
 }
 
@@ -157,7 +157,7 @@ static struct nosv_task *pop_yielded(struct tk_slot *s, bool all_served, bool st
     struct nosv_task *t = 0;
     if (!atomic_load(&l->n)) return 0;
     tk_lock(&l->lock);
-    if (l->head && (all_served || (int32_t)(s->ticks - (uint32_t)l->head->seq) >= 0)
+    if (l->head && (all_served || (int32_t)(s->served - (uint32_t)l->head->seq) >= 0)
         && (strict || l->head->affinity.level == NOSV_AFFINITY_LEVEL_NONE)) {
         t = l->head;
         l->head = t->next;
@@ -168,21 +168,26 @@ static struct nosv_task *pop_yielded(struct tk_slot *s, bool all_served, bool st
     return t;
 }
 
-struct nosv_task *tk_next(struct tk_slot *s)
+static struct nosv_task *next_other(struct tk_slot *s)
 {
     struct nosv_task *t = s->successor;
-    s->ticks++;
     if (USF_UNLIKELY(t != 0)) {
         s->successor = 0;
         return t;
     }
-    if (USF_UNLIKELY(atomic_load(&s->yielded.n)) && (t = pop_yielded(s, false, true))) return t;
     bool ordered = atomic_load_explicit(&tk.ordered, memory_order_relaxed) != 0;
     if (USF_UNLIKELY(ordered) && (t = next_placed(s))) return t;
     t = next_plain(s);
-    if (USF_UNLIKELY(!t && ordered)) t = tk_heap_pop(&tk.global);
-    if (USF_UNLIKELY(!t)) t = pop_yielded(s, true, true);
-    if (!t) s->ticks--;
+    return USF_UNLIKELY(!t && ordered) ? tk_heap_pop(&tk.global) : t;
+}
+
+struct nosv_task *tk_next(struct tk_slot *s)
+{
+    bool yielded = atomic_load_explicit(&s->yielded.n, memory_order_relaxed);
+    struct nosv_task *t = USF_UNLIKELY(yielded) ? pop_yielded(s, false, true) : 0;
+    if (t) return t;
+    if ((t = next_other(s))) s->served++;
+    else if (USF_UNLIKELY(yielded)) t = pop_yielded(s, true, true);
     return t;
 }
 

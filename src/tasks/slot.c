@@ -216,6 +216,13 @@ bool tk_wake(struct nosv_task *t, enum tk_wait kind)
     return mine;
 }
 
+bool tk_is_place(nosv_affinity_t place)
+{
+    for (uint32_t i = 0; i < tk.nr_slots; i++)
+        if (tk_slot_is_in(&tk.slots[i], place)) return true;
+    return false;
+}
+
 static bool is_strict(nosv_affinity_t place)
 { return place.level != NOSV_AFFINITY_LEVEL_NONE && place.type == NOSV_AFFINITY_TYPE_STRICT; }
 

@@ -36,7 +36,7 @@ TK_API int nosv_destroy(nosv_task_t t, nosv_flags_t flags)
     if (USF_UNLIKELY(!tk_is_on())) return NOSV_ERR_NOT_INITIALIZED;
     if (USF_UNLIKELY(!t || flags)) return NOSV_ERR_INVALID_PARAMETER;
     if (USF_UNLIKELY(t->flags & (TK_F_JOINABLE | TK_F_ATTACHED))) {
-        if (t->flags & TK_F_ATTACHED || t == tk_my_task()) return NOSV_ERR_INVALID_OPERATION;
+        if (t->flags & TK_F_ATTACHED || t == tk_my_task() || tk_has_waiter(t)) return NOSV_ERR_INVALID_OPERATION;
     }
     /* The body may have told of its end before it has returned: then it is freed when it has completed. */
     uint64_t life = atomic_load(&t->life);
@@ -64,4 +64,5 @@ TK_API uint32_t nosv_get_execution_id(void)
 
 TK_API nosv_affinity_t nosv_get_default_affinity(void) { return tk.default_affinity; }
 TK_API nosv_affinity_t nosv_get_task_affinity(nosv_task_t t) { return t ? t->affinity : (nosv_affinity_t){0}; }
-TK_API void nosv_set_task_affinity(nosv_task_t t, nosv_affinity_t *affinity) { if (t && affinity) t->affinity = *affinity; }
+TK_API void nosv_set_task_affinity(nosv_task_t t, nosv_affinity_t *affinity)
+{ if (t && affinity && tk_is_place(*affinity)) t->affinity = *affinity; }

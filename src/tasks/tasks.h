@@ -145,13 +145,13 @@ struct tk_slot {
     uint32_t id;                    /* logical CPU: 0 .. tk.nr_slots - 1 */
     uint32_t cpu;                   /* Linux CPU number */
     uint32_t node, core;            /* logical NUMA node and core */
-    uint32_t ticks;                 /* dispatches */
+    uint32_t served;                /* tasks that were taken here and had not yielded */
     struct nosv_task *successor;    /* submitted with NOSV_SUBMIT_IMMEDIATE: the next */
     struct tk_exec *workers;        /* idle ones that ran here last */
     uint32_t nr_workers;
     struct tk_ring ring;            /* tasks of priority 0 without affinity, */
     struct tk_list spill;           /* ... and those that came when the ring was full: younger than the ring's */
-    struct tk_list yielded;         /* tasks that have yielded here; their seq: the tick of their turn */
+    struct tk_list yielded;         /* tasks that have yielded here; their seq: how many are served by their turn */
     struct tk_heap strict, preferred;
 };
 
@@ -271,6 +271,7 @@ bool tk_sleep(struct tk_exec *me, uint64_t deadline);
 bool tk_end_sleep(struct nosv_task *t, enum tk_wait kind);
 bool tk_wake(struct nosv_task *t, enum tk_wait kind);       /* both */
 bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place);
+bool tk_is_place(nosv_affinity_t place);            /* has it a slot? */
 void tk_go_on(struct tk_exec *me);                  /* a thread that has attached: returns with a slot */
 void tk_bind(struct tk_exec *e, const struct tk_slot *s);
 
@@ -313,5 +314,6 @@ void tk_topology_drop(void);
 
 /* join.c: the task has completed. */
 void tk_joinable_done(struct nosv_task *t);
+bool tk_has_waiter(struct nosv_task *t);
 
 #endif

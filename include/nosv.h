@@ -53,10 +53,10 @@
  * A scheduling point is a call that may give the core to another task. A task that reaches none for
  * long is not interrupted for other tasks of its process.
  *
- * All functions are thread-safe. They are not async-signal-safe, unless their text says so. Flags
- * that a function does not define are ignored. A function that can fail for several reasons
- * returns NOSV_ERR_NOT_INITIALIZED first; the order of the other errors is not specified. A handle
- * that was destroyed must not be used.
+ * All functions are thread-safe. They are not async-signal-safe, unless their text says so. A flag
+ * that a function does not define gives NOSV_ERR_INVALID_PARAMETER. A function that can fail for
+ * several reasons returns NOSV_ERR_NOT_INITIALIZED first; the order of the other errors is not
+ * specified. A handle that was destroyed must not be used.
  *
  * Callbacks are called with signals as the process has them and with the default floating-point
  * environment: results are IEEE. The configuration key `turbo` sets flush-to-zero and
@@ -133,16 +133,18 @@ int nosv_init(void);
 
 /* Give one init of the calling thread back. The last one of the process ends the runtime: first
  * each ready task runs to its end, and so does what these tasks submit; a task in nosv_waitfor is
- * waited for as a ready one, and so is an attached thread that runs, until it detaches or blocks.
- * Tasks that are paused, suspended, or have pending events stay as they are. They never resume,
- * and their threads stay blocked until the process ends. The call returns after that. Then all
- * handles are invalid, destroyed or not.
+ * waited for as a ready one. Tasks that are paused, suspended without a time, or have pending events
+ * stay as they are. They never resume, and their threads stay blocked until the process ends. The
+ * call returns after that. Then all handles are invalid, destroyed or not.
+ *
+ * While threads are attached, the calling one included, the runtime cannot end. The last
+ * nosv_shutdown then returns at once and leaves all as it is; the next nosv_init goes on with it.
  *
  * Returns 0, or
  *     NOSV_ERR_NOT_INITIALIZED     no init of the process is in force
  *     NOSV_ERR_UNKNOWN             the calling thread owns no init; those of other threads stay
- *     NOSV_ERR_INVALID_OPERATION   it is the last one, and the calling thread is in a task, which
- *                                  could not end; the init stays in force
+ *     NOSV_ERR_INVALID_OPERATION   it is the last one, and a worker calls it in a task, which would
+ *                                  wait for its own end; the init stays in force
  *
  * Context: any thread. Blocks the calling thread. */
 int nosv_shutdown(void);
@@ -549,7 +551,7 @@ int nosv_wait(nosv_task_t task, uint64_t timeout_ns);
 
 /* Wait until all of the tasks have ended. An error leaves no task marked as waited for. count may
  * be 0. Returns as nosv_wait does; NOSV_ERR_INVALID_PARAMETER also if tasks is NULL and count is
- * not 0, or a task is twice in the array. */
+ * not 0, or, where it has to wait, if a task is twice in the array. */
 int nosv_wait_all(nosv_task_t *tasks, size_t count, uint64_t timeout_ns);
 
 /* Wait until a task has ended, store its result in *result unless result is NULL, and destroy the
@@ -582,8 +584,8 @@ int nosv_set_result(void *result);
 
 /* Turn the calling thread into a task. From now on it is scheduled with the other tasks, and may do
  * all that a task may. The call returns when the thread has a core. The thread needs no nosv_init
- * of its own as long as the process is initialised. A thread that is in a task already stays in it:
- * the call is counted, task receives the same handle, affinity and label have no effect, and
+ * of its own as long as the process is initialised. A thread that is attached already stays in its
+ * task: the call is counted, task receives the same handle, affinity and label have no effect, and
  * nosv_detach is due once more. A thread that ends while it is attached is detached by that.
  *     task       receives the task, which nosv_detach destroys
  *     affinity   where it runs; NULL for the default affinity
@@ -591,11 +593,13 @@ int nosv_set_result(void *result);
  *
  * Returns 0, or
  *     NOSV_ERR_INVALID_PARAMETER   task is NULL; affinity names a place without a CPU of the process
+ *     NOSV_ERR_INVALID_OPERATION   the calling thread executes a task: it is a worker, or in an
+ *                                  inline task
  *     NOSV_ERR_OUT_OF_MEMORY       memory is exhausted
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
  *
- * Context: any thread. Scheduling point. What the thread sees of its CPU mask
- * (sched_getaffinity) does not change; what it sets takes effect when it has detached. */
+ * Context: a thread outside of tasks, or attached. Scheduling point. What the thread sees of its CPU
+ * mask (sched_getaffinity) does not change; what it sets takes effect when it has detached. */
 int nosv_attach(nosv_task_t *task, nosv_affinity_t *affinity, const char *label, nosv_flags_t flags);
 
 /* End the attach of the calling thread, or the inner one of several. The last one flushes the
@@ -605,8 +609,8 @@ int nosv_attach(nosv_task_t *task, nosv_affinity_t *affinity, const char *label,
  *
  * Returns 0, or
  *     NOSV_ERR_OUTSIDE_TASK        the calling thread is in no task
- *     NOSV_ERR_INVALID_OPERATION   the calling thread is in a task that nosv_attach has not been
- *                                  called in: one that a worker executes, or an inline task
+ *     NOSV_ERR_INVALID_OPERATION   the calling thread executes a task: it is a worker, or in an
+ *                                  inline task
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
  *
  * Context: an attached thread. Scheduling point. */

@@ -6,6 +6,13 @@ static void finish(nosv_task_t task) { OK(nosv_destroy(task, NOSV_DESTROY_NONE))
 
 static void parallel_body(void) { CHECK_EQ(nosv_pause(NOSV_PAUSE_NONE), NOSV_ERR_INVALID_OPERATION); }
 
+static void flags(void)
+{
+    CHECK_EQ(nosv_pause(UINT64_C(1)), NOSV_ERR_INVALID_PARAMETER);
+    CHECK_EQ(nosv_yield(UINT64_C(2)), NOSV_ERR_INVALID_PARAMETER);
+    CHECK_EQ(nosv_schedpoint(UINT64_C(1)), NOSV_ERR_INVALID_PARAMETER);
+}
+
 /* n submissions ahead let n pauses pass; then one more is needed. */
 static void pauses(nosv_task_t task)
 {
@@ -138,6 +145,7 @@ int main(void)
     OK(nosv_init());
     CHECK_EQ(nosv_pause(NOSV_PAUSE_NONE), NOSV_ERR_OUTSIDE_TASK);
     in_task(parallel_body, NOSV_CREATE_PARALLEL);
+    in_task(flags, NOSV_CREATE_NONE);
     remembered();
     thread_stays();
     ping_pong();

@@ -19,6 +19,7 @@ static void refused_combinations(void)
         CHECK_EQ(nosv_submit(task, flags), NOSV_ERR_INVALID_OPERATION);
         CHECK_EQ(nosv_submit(task, flags | NOSV_SUBMIT_UNLOCKED), NOSV_ERR_INVALID_OPERATION);
     }
+    CHECK_EQ(nosv_submit(task, UINT64_C(32)), NOSV_ERR_INVALID_PARAMETER);
     CHECK_EQ(nosv_submit(NULL, NOSV_SUBMIT_NONE), NOSV_ERR_INVALID_PARAMETER);
     CHECK_EQ(nosv_submit(NULL, NOSV_SUBMIT_UNLOCKED), NOSV_ERR_INVALID_PARAMETER);
     CHECK_EQ(get(&ran), before);

@@ -16,7 +16,11 @@ static void errors(void)
     OK(nosv_type_init(&external, NULL, NULL, NULL, "external", NULL, NULL, NOSV_TYPE_INIT_EXTERNAL));
     CHECK_EQ(nosv_create(&task, external, 0, NOSV_CREATE_NONE), NOSV_ERR_INVALID_OPERATION);
     OK(nosv_type_destroy(external, NOSV_TYPE_DESTROY_NONE));
+    CHECK_EQ(nosv_create(&task, type, 0, UINT64_C(4)), NOSV_ERR_INVALID_PARAMETER);
     CHECK_EQ(nosv_destroy(NULL, NOSV_DESTROY_NONE), NOSV_ERR_INVALID_PARAMETER);
+    OK(nosv_create(&task, type, 0, NOSV_CREATE_NONE));
+    CHECK_EQ(nosv_destroy(task, UINT64_C(1)), NOSV_ERR_INVALID_PARAMETER);
+    OK(nosv_destroy(task, NOSV_DESTROY_NONE));
     OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
     CHECK(!nosv_get_task_metadata(NULL) && !nosv_get_task_type(NULL));
     CHECK_EQ(nosv_get_task_priority(NULL), 0);

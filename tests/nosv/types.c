@@ -15,7 +15,11 @@ static void errors(void)
     CHECK_EQ(nosv_type_init(&type, run, NULL, NULL, "t", NULL, NULL, NOSV_TYPE_INIT_EXTERNAL), NOSV_ERR_INVALID_CALLBACK);
     CHECK_EQ(nosv_type_init(&type, NULL, end, NULL, "t", NULL, NULL, NOSV_TYPE_INIT_EXTERNAL), NOSV_ERR_INVALID_CALLBACK);
     CHECK_EQ(nosv_type_init(&type, NULL, NULL, completed, "t", NULL, NULL, NOSV_TYPE_INIT_EXTERNAL), NOSV_ERR_INVALID_CALLBACK);
+    CHECK_EQ(nosv_type_init(&type, run, NULL, NULL, "t", NULL, NULL, UINT64_C(2)), NOSV_ERR_INVALID_PARAMETER);
     CHECK_EQ(nosv_type_destroy(NULL, NOSV_TYPE_DESTROY_NONE), NOSV_ERR_INVALID_PARAMETER);
+    OK(nosv_type_init(&type, run, NULL, NULL, "t", NULL, NULL, NOSV_TYPE_INIT_NONE));
+    CHECK_EQ(nosv_type_destroy(type, UINT64_C(1)), NOSV_ERR_INVALID_PARAMETER);
+    OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
 }
 
 static void getters(void)

@@ -49,7 +49,7 @@ static int begin(void)
     memset(&tk, 0, sizeof tk);
     tk_config_read(&c);
     tk.quantum_ns = c.quantum_ns;
-    tk.spins = (uint32_t)c.spins;
+    tk.spins = !strcmp(c.policy, "idle") ? 0 : !strcmp(c.policy, "busy") || c.spins > UINT32_MAX ? UINT32_MAX : (uint32_t)c.spins;
     tk.successors = c.successors;
     tk.turbo = c.turbo;
     tk.binds = true;
@@ -103,8 +103,8 @@ static void stop(void)
 {
     left_behind = atomic_load(&tk.nr_attached) != 0;
     if (left_behind) return;
+    atomic_store(&tk.stopping, 1);      /* nobody looks for work for long */
     drain();
-    atomic_store(&tk.stopping, 1);
     tk_stop_timer();
     tk_stop_workers();
     tk_types_forget();

@@ -144,7 +144,7 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
     if (!t) t = tk_steal(s);
     if (t) return t;
     atomic_fetch_add(&tk.searching, 1);
-    for (uint32_t i = 1; i <= tk.spins && !atomic_load_explicit(&tk.stopping, memory_order_relaxed); i++) {
+    for (uint32_t i = 1; (i <= tk.spins || tk.spins == UINT32_MAX) && !atomic_load_explicit(&tk.stopping, memory_order_relaxed); i++) {
         if (atomic_load_explicit(&me->go, memory_order_relaxed)) break;     /* another slot has been given to it */
         if (i % YIELD_EVERY == 0 || tk.nr_slots == 1) sched_yield();
         else os_pause();

@@ -196,7 +196,7 @@ struct tk_process {
     struct tk_complex *complexes;
     uint16_t slot_of[TK_MAX_CPUS];  /* by Linux CPU; UINT16_MAX: none */
     uint64_t quantum_ns;
-    uint32_t spins;                 /* rounds that an idle slot's holder looks for work before it sleeps */
+    uint32_t spins;                 /* rounds that an idle slot's holder looks for work before it sleeps; UINT32_MAX: for ever */
     bool successors;                /* NOSV_SUBMIT_IMMEDIATE is followed */
     bool binds;                     /* threads are bound to their slot's CPU */
     bool turbo;                     /* FTZ and DAZ in threads that execute tasks */
@@ -210,7 +210,7 @@ struct tk_process {
     struct tk_list expired;         /* tasks whose time is over: first of all */
     struct tk_heap global;          /* priority other than 0, no affinity */
     /* Life */
-    _Atomic uint32_t stopping;      /* 1: workers end */
+    _Atomic uint32_t stopping;      /* 1: the last shutdown is under way */
     _Atomic uint32_t nr_workers;    /* threads of ours; futex while stopping */
     _Atomic uint32_t nr_attached;   /* threads of the program's that hold a slot, or wait for one */
     _Atomic uint32_t nr_timed;      /* tasks that sleep until a time: they will be ready */

@@ -13,7 +13,7 @@ TK_API const char *nosv_get_error_string(int err)
         [-NOSV_ERR_OUT_OF_MEMORY] = "out of memory",
         [-NOSV_ERR_OUTSIDE_TASK] = "the calling thread executes no task: see nosv_attach",
         [-NOSV_ERR_UNKNOWN] = "the call is not possible here",
-        [-NOSV_ERR_BUSY] = "busy",
+        [-NOSV_ERR_BUSY] = "what is asked for is in use",
         [-NOSV_ERR_TIMEOUT] = "the time is over",
     };
     if (err > 0 || err <= NOSV_ERR_MAX) return "not an error code of nosv";

@@ -36,8 +36,18 @@ static bool give_way(struct tk_exec *me)
     if (!next) return false;
     me->slot = 0;
     tk_queue_yielded(s, t);
-    tk_hand_over(s, next);
-    tk_park(me);
+    do {
+        if (tk_hand_over(s, next)) {
+            tk_park(me);
+            break;
+        }
+        next = tk_next(s);
+        if (next == t) me->slot = s;
+    } while (next && next != t);
+    if (!next) {        /* another slot has taken the task */
+        tk_pass_on(s);
+        tk_park(me);
+    }
     t->state = TK_RUNNING;
     me->since = 0;
     return true;

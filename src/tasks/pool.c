@@ -11,7 +11,8 @@
 #include "tasks/tasks.h"
 
 #define BATCH       32u
-#define CHUNK       (64u << 10)
+#define CHUNK_MIN   (64u << 10)     /* the first of a class; the next are twice as large each, */
+#define CHUNK_MAX   (4u << 20)      /* ... up to this, in huge pages where the system has them */
 #define UNIT        64u
 #define HEAD        offsetof(struct nosv_task, metadata)
 #define NR_CLASSES  ((HEAD + NOSV_MAX_METADATA_SIZE + UNIT - 1) / UNIT + 1)
@@ -25,7 +26,8 @@ static struct depot {
     _Alignas(TK_LINE) struct tk_lock lock;
     struct nosv_task *full;     /* whole batches; their first records are linked by sibling */
     uint32_t nr_full;
-    char *carve, *end;          /* what is left of the latest chunk */
+    char *carve, *end;          /* what is left of the latest chunk, */
+    size_t chunk;               /* ... and its size */
 } depots[NR_CLASSES];
 
 struct chunk { struct chunk *next; size_t size; };
@@ -82,9 +84,12 @@ static struct cache *own_cache(void)
 /* holds the depot's lock */
 static bool new_chunk(struct depot *d, size_t record)
 {
-    size_t size = CHUNK < 16 * record ? 16 * record + UNIT : CHUNK;
+    size_t size = !d->chunk ? CHUNK_MIN : d->chunk < CHUNK_MAX ? 2 * d->chunk : CHUNK_MAX;
+    if (size < 8 * record) size *= 2;
     struct chunk *c = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (c == MAP_FAILED) return false;
+    if (size >= CHUNK_MAX) madvise(c, size, MADV_HUGEPAGE);
+    d->chunk = size;
     c->size = size;
     tk_lock(&chunks.lock);
     c->next = chunks.first;

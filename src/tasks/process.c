@@ -17,7 +17,14 @@ static __thread uint32_t own_inits __attribute__((tls_model("initial-exec")));
 bool tk_is_on(void) { return atomic_load_explicit(&inits, memory_order_relaxed) != 0; }
 
 /* Denormal numbers count as 0 in this thread: `turbo.enabled`. */
-void tk_turbo(void) { _mm_setcsr(_mm_getcsr() | 0x8040); }
+#define FTZ_DAZ 0x8040u
+uint32_t tk_turbo(void)
+{
+    uint32_t before = _mm_getcsr();
+    _mm_setcsr(before | FTZ_DAZ);
+    return before;
+}
+void tk_end_turbo(uint32_t before) { _mm_setcsr((_mm_getcsr() & ~FTZ_DAZ) | (before & FTZ_DAZ)); }
 
 /* ---- fork --------------------------------------------------------------------------------------- */
 

@@ -44,6 +44,9 @@ static struct tk_slot *claim_in(nosv_affinity_t place)
     return 0;
 }
 
+static bool is_strict(nosv_affinity_t place)
+{ return place.level != NOSV_AFFINITY_LEVEL_NONE && place.type == NOSV_AFFINITY_TYPE_STRICT; }
+
 /* ---- handing over ------------------------------------------------------------------------------- */
 
 /* The thread sleeps, or is about to: its mask may be changed by whoever gives it a slot. */
@@ -61,38 +64,49 @@ void tk_give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first)
     to->given = s;
     to->first = first;
     USF_POINT("tasks.give");
-    atomic_store_explicit(&to->go, 1, memory_order_release);
+    atomic_store_explicit(&to->go, TK_GO, memory_order_release);
     if (to != tk_self_exec) tk_futex_wake(&to->go, 1);
 }
 
-void tk_hand_over(struct tk_slot *s, struct nosv_task *t)
+/* The task's thread has not gone to sleep yet: it looks for work in a slot of its own, and goes on there. */
+bool tk_goes_on(struct nosv_task *t)
 {
-    if (t->exec) {
-        tk_give(s, t->exec, 0);
-        return;
+    struct tk_exec *e = t->exec;
+    uint32_t searching = TK_SEARCHING;
+    if (!e || atomic_load_explicit(&e->go, memory_order_acquire) != TK_SEARCHING) return false;
+    if (is_strict(t->affinity) && !tk_slot_is_in(e->searched, t->affinity)) return false;
+    return atomic_compare_exchange_strong(&e->go, &searching, TK_KEEP);
+}
+
+bool tk_hand_over(struct tk_slot *s, struct nosv_task *t)
+{
+    if (tk_goes_on(t)) return false;
+    struct tk_exec *to = t->exec;
+    if (to) {
+        tk_give(s, to, 0);
+    } else if ((to = tk_take_worker(s))) {
+        tk_give(s, to, t);
+    } else {
+        /* No thread is to be had.  The task waits, and the slot is idle: the next thread that is free looks at both. */
+        tk_list_push(&tk.inbox, t);
+        set_idle(s);
     }
-    struct tk_exec *w = tk_take_worker(s);
-    if (w) {
-        tk_give(s, w, t);
-        return;
-    }
-    /* No thread is to be had.  The task waits, and the slot is idle: the next thread that is free looks at both. */
-    tk_list_push(&tk.inbox, t);
-    set_idle(s);
+    return true;
 }
 
 void tk_pass_on(struct tk_slot *s)
 {
-    do {
+    for (;;) {
         struct nosv_task *t = tk_next(s);
         if (!t) t = tk_steal(s);
         if (t) {
-            tk_hand_over(s, t);
-            return;
+            if (tk_hand_over(s, t)) return;
+            continue;
         }
         set_idle(s);
         USF_POINT("tasks.idle");
-    } while (tk_is_work(s) && tk_claim(s));     /* T2 */
+        if (!tk_is_work(s) || !tk_claim(s)) return;     /* T2 */
+    }
 }
 
 /* ---- waking ------------------------------------------------------------------------------------- */
@@ -145,7 +159,7 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
     if (t) return t;
     atomic_fetch_add(&tk.searching, 1);
     for (uint32_t i = 1; (i <= tk.spins || tk.spins == UINT32_MAX) && !atomic_load_explicit(&tk.stopping, memory_order_relaxed); i++) {
-        if (atomic_load_explicit(&me->go, memory_order_relaxed)) break;     /* another slot has been given to it */
+        if (atomic_load_explicit(&me->go, memory_order_relaxed) >= TK_KEEP) break;
         if (i % YIELD_EVERY == 0 || tk.nr_slots == 1) sched_yield();
         else os_pause();
         if (deadline && i % 16 == 0 && os_now() >= deadline) break;
@@ -156,26 +170,42 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
         }
     }
     atomic_fetch_sub(&tk.searching, 1);
-    if (me->is_worker && !me->task) tk_idle_worker(s, me);
-    tk_pass_on(s);
     return 0;
 }
 
 /* ---- sleeping ----------------------------------------------------------------------------------- */
+/* The word of a thread whose task waits:
+ *   NONE ─looks for work─► SEARCHING ─whoever has taken the task out of a queue─► KEEP: it goes on in the slot that it holds
+ *     │                        └─gives up, or finds other work─► NONE
+ *     └─whoever has the task, and gives it a slot─► GO */
 
-/* The slot is the caller's business no more, or it goes on there. */
+static bool change_go(struct tk_exec *me, uint32_t from, uint32_t to)
+{ return atomic_compare_exchange_strong(&me->go, &from, to); }
+
+/* The caller's task waits.  True: it goes on in the slot that it held; else others run there, or it is idle. */
 static bool leave_slot(struct tk_exec *me, uint64_t deadline)
 {
     struct tk_slot *s = me->slot;
     struct nosv_task *mine = me->task;
     me->slot = 0;
-    struct nosv_task *t = tk_find(me, s, deadline);
-    if (!t) return false;
-    if (t->exec == me && t == mine) {
-        me->slot = s;
-        return true;
+    me->searched = s;
+    while (change_go(me, TK_NONE, TK_SEARCHING)) {
+        struct nosv_task *t = tk_find(me, s, deadline);
+        USF_POINT("tasks.found");
+        bool keeps = t == mine || change_go(me, TK_KEEP, TK_NONE);
+        if (t == mine) atomic_store_explicit(&me->go, TK_NONE, memory_order_relaxed);
+        if (keeps || !change_go(me, TK_SEARCHING, TK_NONE)) {
+            keeps = keeps || change_go(me, TK_KEEP, TK_NONE);
+            if (keeps) me->slot = s;
+            if (t && t != mine) tk_queue(me, t);
+            if (keeps) return true;
+            break;
+        }
+        if (!t) break;
+        if (tk_hand_over(s, t)) return false;
     }
-    tk_hand_over(s, t);
+    /* There is nothing to do here, or it has been given another slot. */
+    tk_pass_on(s);
     return false;
 }
 
@@ -223,9 +253,6 @@ bool tk_is_place(nosv_affinity_t place)
     return false;
 }
 
-static bool is_strict(nosv_affinity_t place)
-{ return place.level != NOSV_AFFINITY_LEVEL_NONE && place.type == NOSV_AFFINITY_TYPE_STRICT; }
-
 /* The caller's task is ready, and nobody else has it: it goes on in an idle slot, if there is one. */
 static bool take_idle_slot(struct tk_exec *me)
 {
@@ -272,8 +299,8 @@ bool tk_sleep(struct tk_exec *me, uint64_t deadline)
     bool woken = true, timed = deadline != 0;
     if (timed) atomic_fetch_add(&tk.nr_timed, 1);
     if (!leave_slot(me, deadline)) {
-        while (woken && !atomic_load_explicit(&me->go, memory_order_acquire))
-            if (tk_futex_wait(&me->go, 0, deadline) == -ETIMEDOUT) {
+        while (woken && atomic_load_explicit(&me->go, memory_order_acquire) != TK_GO)
+            if (tk_futex_wait(&me->go, TK_NONE, deadline) == -ETIMEDOUT) {
                 deadline = 0;
                 woken = !end_any_sleep(me->task);
             }

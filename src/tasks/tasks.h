@@ -45,6 +45,7 @@
 
 enum tk_state { TK_REST, TK_READY, TK_RUNNING, TK_PAUSED, TK_WAITING, TK_SUSPENDED, TK_ENDED };
 
+enum tk_go { TK_NONE, TK_SEARCHING, TK_KEEP, TK_GO };      /* slot.c */
 enum tk_wait { TK_AWAKE, TK_FOR_OTHERS, TK_FOR_TIME };   /* for a lock, a join, a completion; in waitfor */
 
 struct tk_exec;
@@ -173,11 +174,13 @@ struct tk_exec {
     size_t window_size, window_n, window_room;
     /* Others write from here on. */
     _Alignas(TK_LINE)
-    _Atomic uint32_t go;            /* futex: 1: `given` is its slot now */
-    struct tk_slot *given;
+    _Atomic uint32_t go;            /* enum tk_go; futex */
+    struct tk_slot *given;          /* GO: its slot from now on */
     struct nosv_task *first;        /* ... and what it is to execute first, or null */
+    struct tk_slot *searched;       /* SEARCHING: the slot that it holds; its own */
     struct tk_exec *next;           /* list of idle workers */
-    struct os_cpuset own_cpus;      /* of an attached thread: what it had before */
+    struct os_cpuset own_cpus;      /* of an attached thread: what it had before, */
+    uint32_t own_mxcsr;             /* ... and how it computed */
 };
 #define TK_UNBOUND UINT32_MAX
 
@@ -256,10 +259,12 @@ void tk_queue(struct tk_exec *me, struct nosv_task *t);
 bool tk_claim(struct tk_slot *s);                   /* it was idle: the caller holds it now */
 struct tk_slot *tk_claim_any(uint32_t near);        /* the nearest idle one to this CPU, or null */
 void tk_pass_on(struct tk_slot *s);                 /* holds s, and does not go on with it: another thread does, or it is idle */
-void tk_hand_over(struct tk_slot *s, struct nosv_task *t);      /* holds s: t goes on there, in its own thread or a worker */
+/* holds s: t goes on there, in its own thread or a worker.  False: its thread holds another slot and goes on in that; the caller has s. */
+bool tk_hand_over(struct tk_slot *s, struct nosv_task *t);
+bool tk_goes_on(struct nosv_task *t);               /* ... which is so */
 void tk_give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first);   /* holds s */
 void tk_wake_for(nosv_affinity_t place, uint32_t near);   /* a task was queued that may run there */
-/* holds s: what to execute next; looks for a while.  Null: there is nothing, s is passed on. */
+/* holds s: what to execute next; looks for a while, until `deadline` at most (0: none).  Null: there is nothing. */
 struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadline);
 /* The calling thread's task has given up its slot (it may be queued again already): others run there; returns when it has a slot again. */
 void tk_block(struct tk_exec *me);
@@ -281,7 +286,8 @@ void tk_idle_worker(struct tk_slot *s, struct tk_exec *e);      /* holds s */
 struct tk_exec *tk_take_worker(struct tk_slot *s);  /* holds s: an idle one, or a new one, or null */
 void tk_stop_workers(void);         /* holds all slots */
 void tk_forget_workers(void);       /* in the child of a fork */
-void tk_turbo(void);
+uint32_t tk_turbo(void);            /* in the calling thread; what was before, for: */
+void tk_end_turbo(uint32_t before);
 void tk_park(struct tk_exec *me);                   /* until it has a slot */
 
 /* run.c */

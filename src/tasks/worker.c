@@ -50,9 +50,18 @@ struct tk_exec *tk_take_worker(struct tk_slot *s)
 
 void tk_park(struct tk_exec *me)
 {
-    while (!atomic_load_explicit(&me->go, memory_order_acquire)) tk_futex_wait(&me->go, 0, 0);
-    atomic_store_explicit(&me->go, 0, memory_order_relaxed);
+    while (atomic_load_explicit(&me->go, memory_order_acquire) != TK_GO) tk_futex_wait(&me->go, TK_NONE, 0);
+    atomic_store_explicit(&me->go, TK_NONE, memory_order_relaxed);
     me->slot = me->given;
+}
+
+/* The slot is its task's thread's, or whoever's has something to execute there. */
+static void leave(struct tk_exec *me, struct nosv_task *t)
+{
+    struct tk_slot *s = me->slot;
+    me->slot = 0;
+    tk_idle_worker(s, me);
+    if (!t || !tk_hand_over(s, t)) tk_pass_on(s);
 }
 
 /* Executes tasks until its slot is another's. */
@@ -62,18 +71,15 @@ static void serve(struct tk_exec *me)
     me->first = 0;
     tk_bind(me, me->slot);
     me->since = 0;
-    while (t || (t = tk_find(me, me->slot, 0))) {
-        if (t->exec) {
-            struct tk_slot *s = me->slot;
-            me->slot = 0;
-            tk_idle_worker(s, me);
-            tk_hand_over(s, t);
+    for (; t || (t = tk_find(me, me->slot, 0)); t = 0) {
+        if (!t->exec) {
+            tk_run(me, t);
+        } else if (!tk_goes_on(t)) {
+            leave(me, t);
             return;
         }
-        tk_run(me, t);
-        t = 0;
     }
-    me->slot = 0;
+    leave(me, 0);
 }
 
 static void *work(void *arg)
@@ -115,7 +121,7 @@ struct tk_exec *tk_new_worker(void)
 static void end(struct tk_exec *e)
 {
     e->given = 0;
-    atomic_store_explicit(&e->go, 1, memory_order_release);
+    atomic_store_explicit(&e->go, TK_GO, memory_order_release);
     tk_futex_wake(&e->go, 1);
 }
 

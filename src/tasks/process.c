@@ -106,9 +106,9 @@ static void stop(void)
     drain();
     atomic_store(&tk.stopping, 1);
     tk_stop_timer();
-    tk_stop_workers();
+    bool all = tk_stop_workers();
     tk_types_forget();
-    tk_topology_drop();
+    if (all) tk_topology_drop();         /* a thread that stays may still be on its way from its slot to its sleep */
     tk_pool_reset(true);
 }
 

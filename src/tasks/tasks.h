@@ -279,7 +279,7 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s);
 struct tk_exec *tk_new_worker(void);                /* null: no more threads are to be had */
 void tk_idle_worker(struct tk_slot *s, struct tk_exec *e);      /* holds s */
 struct tk_exec *tk_take_worker(struct tk_slot *s);  /* holds s: an idle one, or a new one, or null */
-void tk_stop_workers(void);         /* holds all slots */
+bool tk_stop_workers(void);         /* holds all slots.  False: threads of tasks that have paused stay */
 void tk_forget_workers(void);       /* in the child of a fork */
 void tk_turbo(void);
 void tk_park(struct tk_exec *me);                   /* until it has a slot */

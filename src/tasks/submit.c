@@ -47,6 +47,8 @@ static int submit_parallel(struct tk_exec *me, struct nosv_task *t)
     struct nosv_task *tickets = make_tickets(t);
     if (!tickets) return NOSV_ERR_OUT_OF_MEMORY;
     atomic_store_explicit(&t->blocking, 0, memory_order_relaxed);
+    if (t->flags & TK_F_JOINABLE) tk_joinable_begin(t);
+    t->flags &= (uint8_t)~TK_F_HAD_EVENTS;
     atomic_store(&t->life, TK_ACTIVE | (uint64_t)t->degree * TK_EXECUTION);
     queue_tickets(me, tickets);
     return NOSV_SUCCESS;
@@ -60,7 +62,7 @@ static bool revive(struct nosv_task *t)
 {
     if (t->state == TK_REST) {
         atomic_store_explicit(&t->life, TK_ACTIVE | TK_EXECUTION, memory_order_relaxed);
-        if (t->flags & TK_F_JOINABLE) atomic_store_explicit(&t->joiner, 0, memory_order_relaxed);
+        if (t->flags & TK_F_JOINABLE) tk_joinable_begin(t);
         t->flags &= (uint8_t)~TK_F_HAD_EVENTS;
     } else if (t->state == TK_SUSPENDED) {
         if (!(atomic_fetch_or(&t->life, TK_RESUMED) & TK_SET_ASIDE)) return false;

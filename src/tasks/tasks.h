@@ -312,7 +312,8 @@ void tk_config_read(struct tk_config *c);
 int tk_topology_make(const struct tk_config *c);
 void tk_topology_drop(void);
 
-/* join.c: the task has completed. */
+/* join.c: the task is submitted, has completed. */
+void tk_joinable_begin(struct nosv_task *t);
 void tk_joinable_done(struct nosv_task *t);
 bool tk_has_waiter(struct nosv_task *t);
 

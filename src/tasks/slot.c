@@ -52,12 +52,12 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s)
     struct os_cpuset one = {0};
     if (!tk.binds || e->bound == s->cpu) return;
     os_cpu_set(&one, s->cpu);
-    if (os_setaffinity(e == tk_self_exec ? 0 : e->tid, &one) == 0) e->bound = s->cpu;
+    if (os_setaffinity(e == tk_self_exec ? 0 : atomic_load_explicit(&e->tid, memory_order_relaxed), &one) == 0) e->bound = s->cpu;
 }
 
 void tk_give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first)
 {
-    if (to->tid) tk_bind(to, s);        /* a new thread has not said its id yet: it binds itself */
+    if (atomic_load_explicit(&to->tid, memory_order_relaxed)) tk_bind(to, s);       /* else it binds itself */
     to->given = s;
     to->first = first;
     USF_POINT("tasks.give");

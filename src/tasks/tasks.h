@@ -162,7 +162,7 @@ struct tk_exec {
     struct tk_slot *slot;           /* the slot that it holds, or null; its own */
     uint32_t execution;             /* of a parallel task */
     uint32_t bound;                 /* Linux CPU that it is bound to, TK_UNBOUND; by whoever gives it a slot */
-    int32_t tid;
+    _Atomic int32_t tid;            /* 0: a new worker, which has not said it yet */
     bool is_worker;
     bool suspends;                  /* nosv_suspend was called in this execution */
     bool parallel;                  /* its task is a parallel one, which may not block */

@@ -80,7 +80,7 @@ static void *work(void *arg)
 {
     struct tk_exec *me = arg;
     tk_self_exec = me;
-    me->tid = os_gettid();
+    atomic_store_explicit(&me->tid, os_gettid(), memory_order_relaxed);
     if (tk.turbo) tk_turbo();
     for (;;) {
         tk_park(me);

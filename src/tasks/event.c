@@ -1,9 +1,6 @@
 /* src/tasks/event.c - a task's events: it completes when its body has ended and they are all over.  SPDX-License-Identifier: Apache-2.0 */
 #include "tasks/tasks.h"
 
-/* Executions of a parallel task change them at the same time. */
-static uint8_t flags_of(nosv_task_t t) { return __atomic_load_n(&t->flags, __ATOMIC_RELAXED); }
-
 static int own_task(struct nosv_task **t)
 {
     if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
@@ -17,7 +14,7 @@ TK_API int nosv_increase_event_counter(uint64_t increment)
     int r = own_task(&t);
     if (r) return r;
     if (!increment || increment > TK_EVENTS - (atomic_load(&t->life) & TK_EVENTS)) return NOSV_ERR_INVALID_PARAMETER;
-    if (!(flags_of(t) & TK_F_HAD_EVENTS)) __atomic_fetch_or(&t->flags, TK_F_HAD_EVENTS, __ATOMIC_RELAXED);
+    if (!(t->flags & TK_F_HAD_EVENTS)) t->flags |= TK_F_HAD_EVENTS;
     atomic_fetch_add(&t->life, increment);
     return NOSV_SUCCESS;
 }
@@ -41,5 +38,5 @@ TK_API int nosv_has_events(void)
 TK_API int nosv_task_had_events(nosv_task_t t)
 {
     if (!t) return NOSV_ERR_INVALID_PARAMETER;
-    return (flags_of(t) & TK_F_HAD_EVENTS) != 0;
+    return (t->flags & TK_F_HAD_EVENTS) != 0;
 }

@@ -6,6 +6,9 @@
 #define ONE_OF (NOSV_SUBMIT_BLOCKING | NOSV_SUBMIT_IMMEDIATE | NOSV_SUBMIT_INLINE | NOSV_SUBMIT_DEADLINE_WAKE)
 #define ALL_OF (ONE_OF | NOSV_SUBMIT_UNLOCKED)
 
+/* Of the executions before. */
+static void forget_events(struct nosv_task *t) { if (t->flags & TK_F_HAD_EVENTS) t->flags &= (uint8_t)~TK_F_HAD_EVENTS; }
+
 /* ---- parallel tasks ----------------------------------------------------------------------------- */
 
 /* One ticket per execution, linked by next; null: no memory. */
@@ -25,7 +28,7 @@ static struct nosv_task *make_tickets(struct nosv_task *t)
         k->exec = 0;
         k->priority = t->priority;
         k->affinity = t->affinity;
-        k->flags = TK_F_TICKET;
+        atomic_store_explicit(&k->flags, TK_F_TICKET, memory_order_relaxed);
         k->parent = t;
         k->execution = (uint32_t)i;
         k->next = first;
@@ -48,7 +51,7 @@ static int submit_parallel(struct tk_exec *me, struct nosv_task *t)
     if (!tickets) return NOSV_ERR_OUT_OF_MEMORY;
     atomic_store_explicit(&t->blocking, 0, memory_order_relaxed);
     if (t->flags & TK_F_JOINABLE) tk_joinable_begin(t);
-    t->flags &= (uint8_t)~TK_F_HAD_EVENTS;
+    forget_events(t);
     atomic_store(&t->life, TK_ACTIVE | (uint64_t)t->degree * TK_EXECUTION);
     queue_tickets(me, tickets);
     return NOSV_SUCCESS;
@@ -63,7 +66,7 @@ static bool revive(struct nosv_task *t)
     if (t->state == TK_REST) {
         atomic_store_explicit(&t->life, TK_ACTIVE | TK_EXECUTION, memory_order_relaxed);
         if (t->flags & TK_F_JOINABLE) tk_joinable_begin(t);
-        t->flags &= (uint8_t)~TK_F_HAD_EVENTS;
+        forget_events(t);
     } else if (t->state == TK_SUSPENDED) {
         if (!(atomic_fetch_or(&t->life, TK_RESUMED) & TK_SET_ASIDE)) return false;
         atomic_fetch_and(&t->life, ~(TK_SET_ASIDE | TK_RESUMED));

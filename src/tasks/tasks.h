@@ -86,7 +86,7 @@ struct nosv_task {
     int32_t priority;
     nosv_affinity_t affinity;
     uint8_t state;                  /* enum tk_state; written by who owns the task in that phase; for asserts and tools */
-    uint8_t flags;                  /* TK_F_* */
+    _Atomic uint8_t flags;          /* TK_F_* */
     uint16_t size_class;            /* pool.c */
     struct nosv_task *waiter;       /* the task that has submitted it with NOSV_SUBMIT_BLOCKING */
     /* Line 1 */

@@ -19,7 +19,12 @@ void tk_joinable_begin(struct nosv_task *t)
     while (was & DONE && !atomic_compare_exchange_strong(&t->joiner, &was, 0)) continue;
 }
 
-static bool tell(struct waiter *w) { return atomic_fetch_add(&w->told, 1) + 1 == w->wanted; }
+/* Who does not tell it the last has no record any more. */
+static bool tell(struct waiter *w)
+{
+    size_t wanted = w->wanted;
+    return atomic_fetch_add(&w->told, 1) + 1 == wanted;
+}
 
 void tk_joinable_done(struct nosv_task *t)
 {

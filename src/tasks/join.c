@@ -12,6 +12,8 @@ struct waiter { struct nosv_task *sleeper; _Atomic size_t told; _Atomic uint32_t
 
 bool tk_has_waiter(struct nosv_task *t) { return atomic_load(&t->joiner) > DONE; }
 
+bool tk_is_joined(struct nosv_task *t) { return atomic_load(&t->joiner) == DONE; }
+
 /* Whoever waits for it already goes on waiting; whoever has found it completed, and has not left yet, does not take it back. */
 void tk_joinable_begin(struct nosv_task *t)
 {
@@ -26,8 +28,15 @@ static bool tell(struct waiter *w)
     return atomic_fetch_add(&w->told, 1) + 1 == wanted;
 }
 
+/* Until here it is active, so that nosv_destroy leaves it to this thread; from its joiner's DONE on it may be gone. */
 void tk_joinable_done(struct nosv_task *t)
 {
+    uint64_t life = TK_ACTIVE;
+    if (!atomic_compare_exchange_strong(&t->life, &life, TK_COMPLETED)) {
+        if (life == (TK_ACTIVE | TK_DESTROYED)) tk_task_end(t);
+        return;         /* else its completed callback has submitted it again */
+    }
+    USF_POINT("tasks.joinable");
     uintptr_t was = atomic_exchange(&t->joiner, DONE);
     struct waiter *w = (struct waiter *)was;
     if (was <= DONE) return;

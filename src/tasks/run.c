@@ -13,7 +13,7 @@ static void complete(struct nosv_task *t)
     atomic_store_explicit(&t->cancelled, 0, memory_order_relaxed);
     atomic_store_explicit(&t->wake_early, 0, memory_order_relaxed);
     atomic_store_explicit(&t->blocking, 1, memory_order_relaxed);
-    bool destroyed = atomic_exchange(&t->life, 0) & TK_DESTROYED;
+    bool destroyed = atomic_exchange(&t->life, joinable ? TK_ACTIVE : 0) & TK_DESTROYED;
     if (completed) completed(t);
     if (destroyed) tk_task_end(t);
     else if (joinable) tk_joinable_done(t);

@@ -66,15 +66,16 @@ struct nosv_task_type {
     struct tk_count { _Alignas(TK_LINE) _Atomic int64_t n; } count[];
 };
 
-/* life: events in bits 0-31, executions that have not ended in bits 32-59, and flags.  The task has completed when both counts are 0. */
+/* life: events in bits 0-31, executions that have not ended in bits 32-58, and flags.  The task has completed when both counts are 0. */
 #define TK_EXECUTION (1ull << 32)
 #define TK_EVENTS    (TK_EXECUTION - 1)
-#define TK_COUNT     (TK_RESUMED - 1)
+#define TK_COUNT     (TK_COMPLETED - 1)
+#define TK_COMPLETED  (1ull << 59)   /* a joinable task has completed: its joiner is told now, or has been */
 #define TK_RESUMED   (1ull << 60)   /* a submit has come for a suspended task: who sets the second of these two queues it */
 #define TK_SET_ASIDE (1ull << 61)   /* it is suspended, and its thread does not touch it any more */
 #define TK_ACTIVE    (1ull << 62)   /* it was queued and has not completed */
 #define TK_DESTROYED (1ull << 63)   /* nosv_destroy came meanwhile: whoever completes it frees it */
-#define TK_MAX_DEGREE ((1 << 28) - 1)
+#define TK_MAX_DEGREE ((1 << 27) - 1)
 
 struct nosv_task {
     /* Line 0: what each dispatch touches. */
@@ -316,5 +317,6 @@ void tk_topology_drop(void);
 void tk_joinable_begin(struct nosv_task *t);
 void tk_joinable_done(struct nosv_task *t);
 bool tk_has_waiter(struct nosv_task *t);
+bool tk_is_joined(struct nosv_task *t);      /* it has completed, and nobody is about to say so */
 
 #endif

@@ -11,7 +11,7 @@ static void complete(struct nosv_task *t)
     t->waiter = 0;
     t->state = TK_REST;
     atomic_store_explicit(&t->cancelled, 0, memory_order_relaxed);
-    atomic_store_explicit(&t->wake_early, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->waiting, TK_AWAKE, memory_order_relaxed);
     atomic_store_explicit(&t->blocking, 1, memory_order_relaxed);
     bool destroyed = atomic_exchange(&t->life, joinable ? TK_ACTIVE : 0) & TK_DESTROYED;
     if (completed) completed(t);

@@ -108,14 +108,6 @@ static bool hold_back(struct tk_exec *me, struct nosv_task *t)
 
 static bool is_missing_none(struct nosv_task *t) { return atomic_fetch_sub(&t->blocking, 1) == 1; }
 
-/* For a task in waitfor, or one that comes to its next: that ends at once. */
-static void wake_early(struct nosv_task *t)
-{
-    if (tk_wake(t, TK_FOR_TIME)) return;
-    atomic_store(&t->wake_early, 1);
-    if (tk_wake(t, TK_FOR_TIME)) atomic_store(&t->wake_early, 0);
-}
-
 static void submit_next(struct tk_exec *me, struct nosv_task *t)
 {
     struct tk_slot *s = me->slot;
@@ -195,7 +187,7 @@ TK_API int nosv_submit(nosv_task_t t, nosv_flags_t flags)
     if (USF_UNLIKELY(!t || flags & ~ALL_OF)) return NOSV_ERR_INVALID_PARAMETER;
     if (USF_UNLIKELY(how & (how - 1))) return NOSV_ERR_INVALID_OPERATION;
     if (how == NOSV_SUBMIT_DEADLINE_WAKE) {
-        wake_early(t);
+        tk_wake_early(t);
         return NOSV_SUCCESS;
     }
     if (USF_UNLIKELY(how != 0)) {

@@ -46,6 +46,7 @@
 enum tk_state { TK_REST, TK_READY, TK_RUNNING, TK_PAUSED, TK_WAITING, TK_SUSPENDED, TK_ENDED };
 
 enum tk_wait { TK_AWAKE, TK_FOR_OTHERS, TK_FOR_TIME };   /* for a lock, a join, a completion; in waitfor */
+#define TK_EARLY 4u                                      /* its next waitfor ends at once */
 
 struct tk_exec;
 struct tk_slot;
@@ -94,8 +95,7 @@ struct nosv_task {
     struct nosv_task *parent;       /* of a ticket: the parallel task */
     uint32_t execution;             /* of a ticket: its number, from 0 */
     int32_t degree;
-    _Atomic uint32_t waiting;       /* enum tk_wait: it sleeps, and who changes this to 0 wakes it */
-    _Atomic uint32_t wake_early;    /* its next waitfor ends at once */
+    _Atomic uint32_t waiting;       /* enum tk_wait: it sleeps, and who changes this to TK_AWAKE wakes it; TK_EARLY */
     _Atomic uint32_t cancelled;     /* 1: executions that have not begun are dropped */
     uint64_t seq;                   /* order of entry into a heap */
     struct nosv_task *child, *sibling;  /* in a heap (heap.c) */
@@ -265,11 +265,12 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
 /* The calling thread's task has given up its slot (it may be queued again already): others run there; returns when it has a slot again. */
 void tk_block(struct tk_exec *me);
 /* The same until `deadline` (0: none), for a task whose `waiting` is set.  False: the time is over, and nobody has woken it. */
-void tk_begin_sleep(struct tk_exec *me, enum tk_wait kind);
+bool tk_begin_sleep(struct tk_exec *me, enum tk_wait kind);     /* false: a waitfor that is over already; it does not sleep */
 void tk_cancel_sleep(struct tk_exec *me);           /* nobody has had a reason to wake it */
 bool tk_sleep(struct tk_exec *me, uint64_t deadline);
 /* False: it does not sleep so, or another one has woken it.  True: the caller has it, and queues it: nobody else touches it before. */
 bool tk_end_sleep(struct nosv_task *t, enum tk_wait kind);
+void tk_wake_early(struct nosv_task *t);
 bool tk_wake(struct nosv_task *t, enum tk_wait kind);       /* both */
 bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place);
 bool tk_is_place(nosv_affinity_t place);            /* has it a slot? */

@@ -62,8 +62,9 @@ static void suspend(struct tk_exec *me, struct nosv_task *t)
     switch (t->suspend_mode) {
     case NOSV_SUSPEND_MODE_SUBMIT:
         if (t->suspend_args) {
+            nosv_affinity_t place = t->affinity;        /* once queued, the task may run and be gone */
             tk_queue_yielded(s, t);
-            tk_wake_for(t->affinity, s->cpu);
+            tk_wake_for(place, s->cpu);
         } else {
             tk_queue(me, t);
         }

@@ -93,11 +93,11 @@ TK_API int nosv_type_destroy(nosv_task_type_t type, nosv_flags_t flags)
         free_type(type);
         return NOSV_SUCCESS;
     }
+    atomic_store(&type->dying, true);       /* from its place in the list on it may be freed */
     tk_lock(&dying.lock);
     type->next = dying.first;
     dying.first = type;
     tk_unlock(&dying.lock);
-    atomic_store(&type->dying, true);
     sweep(false);
     return NOSV_SUCCESS;
 }

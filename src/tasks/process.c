@@ -29,11 +29,13 @@ static void in_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     atomic_store(&inits, 0);
+    left_behind = false;
     own_inits = 0;
     tk_self_exec = 0;
     tk_pool_reset(false);
     tk_forget_timer();
     tk_forget_workers();
+    tk_forget_types();
     memset(&tk, 0, sizeof tk);
 }
 
@@ -107,7 +109,7 @@ static void stop(void)
     atomic_store(&tk.stopping, 1);
     tk_stop_timer();
     bool all = tk_stop_workers();
-    tk_types_forget();
+    tk_types_drop();
     if (all) tk_topology_drop();         /* a thread that stays may still be on its way from its slot to its sleep */
     tk_pool_reset(true);
 }

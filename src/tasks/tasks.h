@@ -233,7 +233,8 @@ size_t tk_pool_used(void), tk_pool_size(void);      /* bytes */
 /* type.c: a task of it comes, goes. */
 void tk_type_count(struct nosv_task_type *type, int64_t n);
 void tk_types_sweep(void);          /* free all that were destroyed and have no tasks */
-void tk_types_forget(void);         /* ... whatever tasks they have */
+void tk_types_drop(void);           /* ... whatever tasks they have */
+void tk_forget_types(void);         /* in the child of a fork */
 
 /* task.c, attach.c */
 void tk_task_end(struct nosv_task *t);              /* it is freed, and its type has one less */

@@ -70,7 +70,13 @@ static void sweep(bool all)
 }
 
 void tk_types_sweep(void) { sweep(false); }
-void tk_types_forget(void) { sweep(true); }
+void tk_types_drop(void) { sweep(true); }
+
+void tk_forget_types(void)
+{
+    dying.first = 0;
+    dying.lock = (struct tk_lock){0};
+}
 
 void tk_type_count(struct nosv_task_type *type, int64_t n)
 {

@@ -100,12 +100,9 @@ static void drain(void)
     }
 }
 
-/* Threads that are still attached go on using all of it: then it stays, for the next init. */
+/* Holds the lock and all slots. */
 static void stop(void)
 {
-    left_behind = atomic_load(&tk.nr_attached) != 0;
-    if (left_behind) return;
-    drain();
     atomic_store(&tk.stopping, 1);
     tk_stop_timer();
     bool all = tk_stop_workers();
@@ -114,14 +111,33 @@ static void stop(void)
     tk_pool_reset(true);
 }
 
+/* Threads that are attached go on using all of it: then it stays, for the next init. */
+static void end_last(void)
+{
+    left_behind = atomic_load(&tk.nr_attached) != 0;
+    if (left_behind) return;
+    /* Without the lock: a task that this waits for may fork, or use nosv_init. */
+    pthread_mutex_unlock(&lock);
+    drain();
+    pthread_mutex_lock(&lock);
+    bool again = atomic_load(&inits) != 1;
+    left_behind = !again && atomic_load(&tk.nr_attached) != 0;
+    if (again || left_behind)
+        for (uint32_t n = tk.nr_slots; n;) tk_pass_on(&tk.slots[--n]);
+    else stop();
+}
+
 TK_API int nosv_shutdown(void)
 {
     if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
     if (!own_inits) return NOSV_ERR_UNKNOWN;
     pthread_mutex_lock(&lock);
-    if (atomic_load(&inits) == 1) {
-        stop();
+    bool last = atomic_load(&inits) == 1;
+    if (last && tk_me() && tk_me()->is_worker) {
+        pthread_mutex_unlock(&lock);
+        return NOSV_ERR_INVALID_OPERATION;
     }
+    if (last) end_last();
     own_inits--;
     atomic_fetch_sub(&inits, 1);
     pthread_mutex_unlock(&lock);

@@ -14,7 +14,7 @@ TK_API int nosv_increase_event_counter(uint64_t increment)
     int r = own_task(&t);
     if (r) return r;
     if (!increment || increment > TK_EVENTS - (atomic_load(&t->life) & TK_EVENTS)) return NOSV_ERR_INVALID_PARAMETER;
-    t->flags |= TK_F_HAD_EVENTS;
+    if (!(t->flags & TK_F_HAD_EVENTS)) t->flags |= TK_F_HAD_EVENTS;
     atomic_fetch_add(&t->life, increment);
     return NOSV_SUCCESS;
 }

@@ -12,10 +12,31 @@ struct waiter { struct nosv_task *sleeper; _Atomic size_t told; _Atomic uint32_t
 
 bool tk_has_waiter(struct nosv_task *t) { return atomic_load(&t->joiner) > DONE; }
 
-static bool tell(struct waiter *w) { return atomic_fetch_add(&w->told, 1) + 1 == w->wanted; }
+bool tk_is_joined(struct nosv_task *t) { return atomic_load(&t->joiner) == DONE; }
 
+/* Whoever waits for it already goes on waiting; whoever has found it completed, and has not left yet, does not take it back. */
+void tk_joinable_begin(struct nosv_task *t)
+{
+    uintptr_t was = atomic_load(&t->joiner);
+    while (was & DONE && !atomic_compare_exchange_strong(&t->joiner, &was, 0)) continue;
+}
+
+/* Who does not tell it the last has no record any more. */
+static bool tell(struct waiter *w)
+{
+    size_t wanted = w->wanted;
+    return atomic_fetch_add(&w->told, 1) + 1 == wanted;
+}
+
+/* Until here it is active, so that nosv_destroy leaves it to this thread; from its joiner's DONE on it may be gone. */
 void tk_joinable_done(struct nosv_task *t)
 {
+    uint64_t life = TK_ACTIVE;
+    if (!atomic_compare_exchange_strong(&t->life, &life, TK_COMPLETED)) {
+        if (life == (TK_ACTIVE | TK_DESTROYED)) tk_task_end(t);
+        return;         /* else its completed callback has submitted it again */
+    }
+    USF_POINT("tasks.joinable");
     uintptr_t was = atomic_exchange(&t->joiner, DONE);
     struct waiter *w = (struct waiter *)was;
     if (was <= DONE) return;
@@ -52,13 +73,6 @@ static bool enter(struct waiter *w, nosv_task_t t, bool *told_last)
     return true;
 }
 
-static bool all_done(nosv_task_t *tasks, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (atomic_load(&tasks[i]->joiner) != DONE) return false;
-    return true;
-}
-
 static int wait_until(struct tk_exec *me, nosv_task_t *tasks, size_t n, uint64_t deadline)
 {
     struct waiter w = {.sleeper = me->task, .wanted = n};
@@ -77,7 +91,7 @@ static int wait_until(struct tk_exec *me, nosv_task_t *tasks, size_t n, uint64_t
         tk_sleep(me, deadline);
     }
     withdraw(&w, tasks, n);
-    return all_done(tasks, n) ? NOSV_SUCCESS : NOSV_ERR_TIMEOUT;
+    return atomic_load(&w.told) == n ? NOSV_SUCCESS : NOSV_ERR_TIMEOUT;
 }
 
 /* One task and no time: what its word says. */

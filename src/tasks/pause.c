@@ -91,15 +91,9 @@ TK_API int nosv_waitfor(uint64_t target_ns, uint64_t *actual_ns)
     struct tk_exec *me;
     int r = may_block(&me);
     if (r) return r;
-    struct nosv_task *t = me->task;
     uint64_t start = os_now(), deadline = target_ns > UINT64_MAX - start ? UINT64_MAX : start + target_ns;
     tk_flush_if_any(me);
-    tk_begin_sleep(me, TK_FOR_TIME);
-    uint32_t asleep = TK_FOR_TIME;
-    if (USF_UNLIKELY(atomic_exchange(&t->wake_early, 0)) && atomic_compare_exchange_strong(&t->waiting, &asleep, TK_AWAKE))
-        t->state = TK_RUNNING;
-    else
-        tk_sleep(me, deadline);
+    if (tk_begin_sleep(me, TK_FOR_TIME)) tk_sleep(me, deadline);
     if (actual_ns) *actual_ns = os_now() - start;
     return NOSV_SUCCESS;
 }

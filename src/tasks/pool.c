@@ -1,7 +1,7 @@
 /* src/tasks/pool.c - memory of task records.  SPDX-License-Identifier: Apache-2.0
  *
  * Records of one size class are carved from chunks.  Each thread keeps up to two batches of free ones per
- * class, so that most creations and destructions touch no lock; whole batches go through a depot that all
+ * class, so that most creations and destructions touch no lock; batches go through a depot that all
  * threads share.  A thread that creates and one that destroys exchange a batch at a time.
  *
  * A chunk stays mapped until the last shutdown. */
@@ -24,8 +24,8 @@ struct batch { struct nosv_task *head; uint32_t n; };
 
 static struct depot {
     _Alignas(TK_LINE) struct tk_lock lock;
-    struct nosv_task *full;     /* whole batches; their first records are linked by sibling */
-    uint32_t nr_full;
+    struct nosv_task *full;     /* batches; their first records are linked by sibling, and their lengths are in seq */
+    size_t nr_free;             /* records in them */
     char *carve, *end;          /* what is left of the latest chunk, */
     size_t chunk;               /* ... and its size */
 } depots[NR_CLASSES];
@@ -33,6 +33,7 @@ static struct depot {
 struct chunk { struct chunk *next; size_t size; };
 static struct { struct tk_lock lock; struct chunk *first; size_t size; } chunks;
 static _Atomic uint32_t generation = 1;     /* of all records: those of an earlier one are gone */
+static struct tk_lock ending;               /* a thread that ends looks at it, and gives its records back, at once */
 
 /* A thread's own. */
 struct cache { uint32_t generation; struct { struct batch now, other; } class[NR_CLASSES]; };
@@ -43,22 +44,25 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static void depot_put(unsigned class, struct batch b)
 {
     struct depot *d = &depots[class];
-    if (b.n < BATCH) return;        /* of a thread that ends: up to BATCH - 1 records wait for the last shutdown */
+    if (!b.n) return;
     tk_lock(&d->lock);
     b.head->sibling = d->full;
+    b.head->seq = b.n;
     d->full = b.head;
-    d->nr_full++;
+    d->nr_free += b.n;
     tk_unlock(&d->lock);
 }
 
 static void end_cache(void *arg)
 {
     struct cache *c = arg;
+    tk_lock(&ending);
     if (c->generation == atomic_load(&generation))
         for (unsigned i = 0; i < NR_CLASSES; i++) {
             depot_put(i, c->class[i].now);
             depot_put(i, c->class[i].other);
         }
+    tk_unlock(&ending);
     cache = 0;
     free(c);
 }
@@ -108,9 +112,9 @@ static struct batch depot_get(unsigned class)
     size_t record = class * UNIT;
     tk_lock(&d->lock);
     if (d->full) {
-        b = (struct batch){d->full, BATCH};
+        b = (struct batch){d->full, (uint32_t)d->full->seq};
         d->full = d->full->sibling;
-        d->nr_full--;
+        d->nr_free -= b.n;
     } else {
         while (b.n < BATCH && ((size_t)(d->end - d->carve) >= record || (!b.n && new_chunk(d, record)))) {
             struct nosv_task *t = (void *)d->carve;
@@ -160,6 +164,7 @@ void tk_task_free(struct nosv_task *t)
 /* `unmap`: false in the child of a fork, where handlers of the program's may still look at its tasks. */
 void tk_pool_reset(bool unmap)
 {
+    if (unmap) tk_lock(&ending);
     atomic_fetch_add(&generation, 1);
     for (unsigned i = 0; i < NR_CLASSES; i++) depots[i] = (struct depot){0};
     for (struct chunk *c = chunks.first, *next; unmap && c; c = next) {
@@ -169,6 +174,8 @@ void tk_pool_reset(bool unmap)
     chunks.first = 0;
     chunks.size = 0;
     chunks.lock = (struct tk_lock){0};
+    if (unmap) tk_unlock(&ending);
+    else ending = (struct tk_lock){0};
 }
 
 size_t tk_pool_size(void) { return chunks.size; }
@@ -179,7 +186,7 @@ size_t tk_pool_used(void)
     for (unsigned i = 0; i < NR_CLASSES; i++) {
         struct depot *d = &depots[i];
         tk_lock(&d->lock);
-        free += (size_t)d->nr_full * BATCH * i * UNIT + (size_t)(d->end - d->carve);
+        free += d->nr_free * i * UNIT + (size_t)(d->end - d->carve);
         tk_unlock(&d->lock);
     }
     return chunks.size > free ? chunks.size - free : 0;

@@ -36,11 +36,13 @@ static void in_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     atomic_store(&inits, 0);
+    left_behind = false;
     own_inits = 0;
     tk_self_exec = 0;
     tk_pool_reset(false);
     tk_forget_timer();
     tk_forget_workers();
+    tk_forget_types();
     memset(&tk, 0, sizeof tk);
 }
 
@@ -105,18 +107,35 @@ static void drain(void)
     }
 }
 
-/* Threads that are still attached go on using all of it: then it stays, for the next init. */
+/* Holds the lock and all slots. */
 static void stop(void)
+{
+    atomic_store(&tk.stopping, 1);
+    tk_stop_timer();
+    bool all = tk_stop_workers();
+    tk_types_drop();
+    if (all) tk_topology_drop();         /* a thread that stays may still be on its way from its slot to its sleep */
+    tk_pool_reset(true);
+}
+
+/* Threads that are attached go on using all of it: then it stays, for the next init. */
+static void end_last(void)
 {
     left_behind = atomic_load(&tk.nr_attached) != 0;
     if (left_behind) return;
+    /* Without the lock: a task that this waits for may fork, or use nosv_init. */
     atomic_store(&tk.stopping, 1);      /* nobody looks for work for long */
+    pthread_mutex_unlock(&lock);
     drain();
-    tk_stop_timer();
-    tk_stop_workers();
-    tk_types_forget();
-    tk_topology_drop();
-    tk_pool_reset(true);
+    pthread_mutex_lock(&lock);
+    bool again = atomic_load(&inits) != 1;
+    left_behind = !again && atomic_load(&tk.nr_attached) != 0;
+    if (!again && !left_behind) {
+        stop();
+        return;
+    }
+    atomic_store(&tk.stopping, 0);
+    for (uint32_t n = tk.nr_slots; n;) tk_pass_on(&tk.slots[--n]);
 }
 
 TK_API int nosv_shutdown(void)
@@ -124,9 +143,12 @@ TK_API int nosv_shutdown(void)
     if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
     if (!own_inits) return NOSV_ERR_UNKNOWN;
     pthread_mutex_lock(&lock);
-    if (atomic_load(&inits) == 1) {
-        stop();
+    bool last = atomic_load(&inits) == 1;
+    if (last && tk_me() && tk_me()->is_worker) {
+        pthread_mutex_unlock(&lock);
+        return NOSV_ERR_INVALID_OPERATION;
     }
+    if (last) end_last();
     own_inits--;
     atomic_fetch_sub(&inits, 1);
     pthread_mutex_unlock(&lock);

@@ -11,9 +11,9 @@ static void complete(struct nosv_task *t)
     t->waiter = 0;
     t->state = TK_REST;
     atomic_store_explicit(&t->cancelled, 0, memory_order_relaxed);
-    atomic_store_explicit(&t->wake_early, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->waiting, TK_AWAKE, memory_order_relaxed);
     atomic_store_explicit(&t->blocking, 1, memory_order_relaxed);
-    bool destroyed = atomic_exchange(&t->life, 0) & TK_DESTROYED;
+    bool destroyed = atomic_exchange(&t->life, joinable ? TK_ACTIVE : 0) & TK_DESTROYED;
     if (completed) completed(t);
     if (destroyed) tk_task_end(t);
     else if (joinable) tk_joinable_done(t);
@@ -62,8 +62,9 @@ static void suspend(struct tk_exec *me, struct nosv_task *t)
     switch (t->suspend_mode) {
     case NOSV_SUSPEND_MODE_SUBMIT:
         if (t->suspend_args) {
+            nosv_affinity_t place = t->affinity;        /* once queued, the task may run and be gone */
             tk_queue_yielded(s, t);
-            tk_wake_for(t->affinity, s->cpu);
+            tk_wake_for(place, s->cpu);
         } else {
             tk_queue(me, t);
         }

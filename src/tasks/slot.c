@@ -55,12 +55,12 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s)
     struct os_cpuset one = {0};
     if (!tk.binds || e->bound == s->cpu) return;
     os_cpu_set(&one, s->cpu);
-    if (os_setaffinity(e == tk_self_exec ? 0 : e->tid, &one) == 0) e->bound = s->cpu;
+    if (os_setaffinity(e == tk_self_exec ? 0 : atomic_load_explicit(&e->tid, memory_order_relaxed), &one) == 0) e->bound = s->cpu;
 }
 
 void tk_give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first)
 {
-    if (to->tid) tk_bind(to, s);        /* a new thread has not said its id yet: it binds itself */
+    if (atomic_load_explicit(&to->tid, memory_order_relaxed)) tk_bind(to, s);       /* else it binds itself */
     to->given = s;
     to->first = first;
     USF_POINT("tasks.give");
@@ -221,22 +221,39 @@ void tk_block(struct tk_exec *me)
     resumed(me);
 }
 
-void tk_begin_sleep(struct tk_exec *me, enum tk_wait kind)
+bool tk_begin_sleep(struct tk_exec *me, enum tk_wait kind)
 {
-    me->task->state = TK_WAITING;
-    atomic_store(&me->task->waiting, kind);
+    struct nosv_task *t = me->task;
+    uint32_t was = atomic_load(&t->waiting);
+    t->state = TK_WAITING;
+    for (;;) {
+        bool over = kind == TK_FOR_TIME && was & TK_EARLY;
+        if (!atomic_compare_exchange_strong(&t->waiting, &was, over ? TK_AWAKE : kind | (was & TK_EARLY))) continue;
+        if (over) t->state = TK_RUNNING;
+        return !over;
+    }
 }
 
 void tk_cancel_sleep(struct tk_exec *me)
 {
-    atomic_store(&me->task->waiting, TK_AWAKE);
+    atomic_fetch_and(&me->task->waiting, TK_EARLY);
     me->task->state = TK_RUNNING;
 }
 
 bool tk_end_sleep(struct nosv_task *t, enum tk_wait kind)
 {
-    uint32_t asleep = kind;
-    return atomic_compare_exchange_strong(&t->waiting, &asleep, TK_AWAKE);
+    uint32_t was = atomic_load(&t->waiting);
+    while ((was & ~TK_EARLY) == kind)
+        if (atomic_compare_exchange_strong(&t->waiting, &was, was & TK_EARLY)) return true;
+    return false;
+}
+
+/* One word, so that a wake ends one waitfor: this one or, if it sleeps in none, the next. */
+void tk_wake_early(struct nosv_task *t)
+{
+    uint32_t was = atomic_load(&t->waiting);
+    while (!atomic_compare_exchange_strong(&t->waiting, &was, was == TK_FOR_TIME ? TK_AWAKE : was | TK_EARLY)) continue;
+    if (was == TK_FOR_TIME) tk_queue(tk_me(), t);
 }
 
 bool tk_wake(struct nosv_task *t, enum tk_wait kind)

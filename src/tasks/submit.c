@@ -6,6 +6,9 @@
 #define ONE_OF (NOSV_SUBMIT_BLOCKING | NOSV_SUBMIT_IMMEDIATE | NOSV_SUBMIT_INLINE | NOSV_SUBMIT_DEADLINE_WAKE)
 #define ALL_OF (ONE_OF | NOSV_SUBMIT_UNLOCKED)
 
+/* Of the executions before. */
+static void forget_events(struct nosv_task *t) { if (t->flags & TK_F_HAD_EVENTS) t->flags &= (uint8_t)~TK_F_HAD_EVENTS; }
+
 /* ---- parallel tasks ----------------------------------------------------------------------------- */
 
 /* One ticket per execution, linked by next; null: no memory. */
@@ -25,7 +28,7 @@ static struct nosv_task *make_tickets(struct nosv_task *t)
         k->exec = 0;
         k->priority = t->priority;
         k->affinity = t->affinity;
-        k->flags = TK_F_TICKET;
+        atomic_store_explicit(&k->flags, TK_F_TICKET, memory_order_relaxed);
         k->parent = t;
         k->execution = (uint32_t)i;
         k->next = first;
@@ -47,6 +50,8 @@ static int submit_parallel(struct tk_exec *me, struct nosv_task *t)
     struct nosv_task *tickets = make_tickets(t);
     if (!tickets) return NOSV_ERR_OUT_OF_MEMORY;
     atomic_store_explicit(&t->blocking, 0, memory_order_relaxed);
+    if (t->flags & TK_F_JOINABLE) tk_joinable_begin(t);
+    forget_events(t);
     atomic_store(&t->life, TK_ACTIVE | (uint64_t)t->degree * TK_EXECUTION);
     queue_tickets(me, tickets);
     return NOSV_SUCCESS;
@@ -60,8 +65,8 @@ static bool revive(struct nosv_task *t)
 {
     if (t->state == TK_REST) {
         atomic_store_explicit(&t->life, TK_ACTIVE | TK_EXECUTION, memory_order_relaxed);
-        if (t->flags & TK_F_JOINABLE) atomic_store_explicit(&t->joiner, 0, memory_order_relaxed);
-        t->flags &= (uint8_t)~TK_F_HAD_EVENTS;
+        if (t->flags & TK_F_JOINABLE) tk_joinable_begin(t);
+        forget_events(t);
     } else if (t->state == TK_SUSPENDED) {
         if (!(atomic_fetch_or(&t->life, TK_RESUMED) & TK_SET_ASIDE)) return false;
         atomic_fetch_and(&t->life, ~(TK_SET_ASIDE | TK_RESUMED));
@@ -102,14 +107,6 @@ static bool hold_back(struct tk_exec *me, struct nosv_task *t)
 /* ---- what is submitted how ---------------------------------------------------------------------- */
 
 static bool is_missing_none(struct nosv_task *t) { return atomic_fetch_sub(&t->blocking, 1) == 1; }
-
-/* For a task in waitfor, or one that comes to its next: that ends at once. */
-static void wake_early(struct nosv_task *t)
-{
-    if (tk_wake(t, TK_FOR_TIME)) return;
-    atomic_store(&t->wake_early, 1);
-    if (tk_wake(t, TK_FOR_TIME)) atomic_store(&t->wake_early, 0);
-}
 
 static void submit_next(struct tk_exec *me, struct nosv_task *t)
 {
@@ -190,7 +187,7 @@ TK_API int nosv_submit(nosv_task_t t, nosv_flags_t flags)
     if (USF_UNLIKELY(!t || flags & ~ALL_OF)) return NOSV_ERR_INVALID_PARAMETER;
     if (USF_UNLIKELY(how & (how - 1))) return NOSV_ERR_INVALID_OPERATION;
     if (how == NOSV_SUBMIT_DEADLINE_WAKE) {
-        wake_early(t);
+        tk_wake_early(t);
         return NOSV_SUCCESS;
     }
     if (USF_UNLIKELY(how != 0)) {

@@ -44,6 +44,7 @@ TK_API int nosv_destroy(nosv_task_t t, nosv_flags_t flags)
         life = atomic_fetch_or(&t->life, TK_DESTROYED);
         if ((life & (TK_ACTIVE | TK_SET_ASIDE)) == TK_ACTIVE) return NOSV_SUCCESS;
     }
+    while (life & TK_COMPLETED && !tk_is_joined(t)) os_sched_yield();    /* for a few instructions of who completes it */
     tk_task_end(t);
     return NOSV_SUCCESS;
 }

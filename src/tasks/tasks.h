@@ -47,6 +47,7 @@ enum tk_state { TK_REST, TK_READY, TK_RUNNING, TK_PAUSED, TK_WAITING, TK_SUSPEND
 
 enum tk_go { TK_NONE, TK_SEARCHING, TK_KEEP, TK_GO };      /* slot.c */
 enum tk_wait { TK_AWAKE, TK_FOR_OTHERS, TK_FOR_TIME };   /* for a lock, a join, a completion; in waitfor */
+#define TK_EARLY 4u                                      /* its next waitfor ends at once */
 
 struct tk_exec;
 struct tk_slot;
@@ -67,15 +68,16 @@ struct nosv_task_type {
     struct tk_count { _Alignas(TK_LINE) _Atomic int64_t n; } count[];
 };
 
-/* life: events in bits 0-31, executions that have not ended in bits 32-59, and flags.  The task has completed when both counts are 0. */
+/* life: events in bits 0-31, executions that have not ended in bits 32-58, and flags.  The task has completed when both counts are 0. */
 #define TK_EXECUTION (1ull << 32)
 #define TK_EVENTS    (TK_EXECUTION - 1)
-#define TK_COUNT     (TK_RESUMED - 1)
+#define TK_COUNT     (TK_COMPLETED - 1)
+#define TK_COMPLETED  (1ull << 59)   /* a joinable task has completed: its joiner is told now, or has been */
 #define TK_RESUMED   (1ull << 60)   /* a submit has come for a suspended task: who sets the second of these two queues it */
 #define TK_SET_ASIDE (1ull << 61)   /* it is suspended, and its thread does not touch it any more */
 #define TK_ACTIVE    (1ull << 62)   /* it was queued and has not completed */
 #define TK_DESTROYED (1ull << 63)   /* nosv_destroy came meanwhile: whoever completes it frees it */
-#define TK_MAX_DEGREE ((1 << 28) - 1)
+#define TK_MAX_DEGREE ((1 << 27) - 1)
 
 struct nosv_task {
     /* Line 0: what each dispatch touches. */
@@ -87,15 +89,14 @@ struct nosv_task {
     int32_t priority;
     nosv_affinity_t affinity;
     uint8_t state;                  /* enum tk_state; written by who owns the task in that phase; for asserts and tools */
-    uint8_t flags;                  /* TK_F_* */
+    _Atomic uint8_t flags;          /* TK_F_* */
     uint16_t size_class;            /* pool.c */
     struct nosv_task *waiter;       /* the task that has submitted it with NOSV_SUBMIT_BLOCKING */
     /* Line 1 */
     struct nosv_task *parent;       /* of a ticket: the parallel task */
     uint32_t execution;             /* of a ticket: its number, from 0 */
     int32_t degree;
-    _Atomic uint32_t waiting;       /* enum tk_wait: it sleeps, and who changes this to 0 wakes it */
-    _Atomic uint32_t wake_early;    /* its next waitfor ends at once */
+    _Atomic uint32_t waiting;       /* enum tk_wait: it sleeps, and who changes this to TK_AWAKE wakes it; TK_EARLY */
     _Atomic uint32_t cancelled;     /* 1: executions that have not begun are dropped */
     uint64_t seq;                   /* order of entry into a heap */
     struct nosv_task *child, *sibling;  /* in a heap (heap.c) */
@@ -163,7 +164,7 @@ struct tk_exec {
     struct tk_slot *slot;           /* the slot that it holds, or null; its own */
     uint32_t execution;             /* of a parallel task */
     uint32_t bound;                 /* Linux CPU that it is bound to, TK_UNBOUND; by whoever gives it a slot */
-    int32_t tid;
+    _Atomic int32_t tid;            /* 0: a new worker, which has not said it yet */
     bool is_worker;
     bool suspends;                  /* nosv_suspend was called in this execution */
     bool parallel;                  /* its task is a parallel one, which may not block */
@@ -235,7 +236,8 @@ size_t tk_pool_used(void), tk_pool_size(void);      /* bytes */
 /* type.c: a task of it comes, goes. */
 void tk_type_count(struct nosv_task_type *type, int64_t n);
 void tk_types_sweep(void);          /* free all that were destroyed and have no tasks */
-void tk_types_forget(void);         /* ... whatever tasks they have */
+void tk_types_drop(void);           /* ... whatever tasks they have */
+void tk_forget_types(void);         /* in the child of a fork */
 
 /* task.c, attach.c */
 void tk_task_end(struct nosv_task *t);              /* it is freed, and its type has one less */
@@ -269,11 +271,12 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
 /* The calling thread's task has given up its slot (it may be queued again already): others run there; returns when it has a slot again. */
 void tk_block(struct tk_exec *me);
 /* The same until `deadline` (0: none), for a task whose `waiting` is set.  False: the time is over, and nobody has woken it. */
-void tk_begin_sleep(struct tk_exec *me, enum tk_wait kind);
+bool tk_begin_sleep(struct tk_exec *me, enum tk_wait kind);     /* false: a waitfor that is over already; it does not sleep */
 void tk_cancel_sleep(struct tk_exec *me);           /* nobody has had a reason to wake it */
 bool tk_sleep(struct tk_exec *me, uint64_t deadline);
 /* False: it does not sleep so, or another one has woken it.  True: the caller has it, and queues it: nobody else touches it before. */
 bool tk_end_sleep(struct nosv_task *t, enum tk_wait kind);
+void tk_wake_early(struct nosv_task *t);
 bool tk_wake(struct nosv_task *t, enum tk_wait kind);       /* both */
 bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place);
 bool tk_is_place(nosv_affinity_t place);            /* has it a slot? */
@@ -284,7 +287,7 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s);
 struct tk_exec *tk_new_worker(void);                /* null: no more threads are to be had */
 void tk_idle_worker(struct tk_slot *s, struct tk_exec *e);      /* holds s */
 struct tk_exec *tk_take_worker(struct tk_slot *s);  /* holds s: an idle one, or a new one, or null */
-void tk_stop_workers(void);         /* holds all slots */
+bool tk_stop_workers(void);         /* holds all slots.  False: threads of tasks that have paused stay */
 void tk_forget_workers(void);       /* in the child of a fork */
 uint32_t tk_turbo(void);            /* in the calling thread; what was before, for: */
 void tk_end_turbo(uint32_t before);
@@ -318,8 +321,10 @@ void tk_config_read(struct tk_config *c);
 int tk_topology_make(const struct tk_config *c);
 void tk_topology_drop(void);
 
-/* join.c: the task has completed. */
+/* join.c: the task is submitted, has completed. */
+void tk_joinable_begin(struct nosv_task *t);
 void tk_joinable_done(struct nosv_task *t);
 bool tk_has_waiter(struct nosv_task *t);
+bool tk_is_joined(struct nosv_task *t);      /* it has completed, and nobody is about to say so */
 
 #endif

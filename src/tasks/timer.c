@@ -13,7 +13,7 @@ static struct {
     pthread_t thread;
     struct entry *heap;         /* binary, the earliest first */
     size_t n, room;
-    bool runs, ends;
+    bool runs, ends, queues;    /* the thread has taken a task that is not queued yet */
 } timer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void swap(size_t a, size_t b)
@@ -55,9 +55,12 @@ static void *run(void *arg)
             pthread_cond_timedwait(&timer.changed, &timer.lock, &until);
         } else {
             struct nosv_task *t = remove_first();
+            timer.queues = true;
             pthread_mutex_unlock(&timer.lock);
+            USF_POINT("tasks.timed");
             tk_queue(0, t);
             pthread_mutex_lock(&timer.lock);
+            timer.queues = false;
         }
     }
     pthread_mutex_unlock(&timer.lock);
@@ -103,7 +106,7 @@ bool tk_queue_at(struct nosv_task *t, uint64_t ns)
 size_t tk_timed(void)
 {
     pthread_mutex_lock(&timer.lock);
-    size_t n = timer.n;
+    size_t n = timer.n + timer.queues;
     pthread_mutex_unlock(&timer.lock);
     return n;
 }
@@ -126,6 +129,6 @@ void tk_stop_timer(void)
 void tk_forget_timer(void)
 {
     timer.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    timer.runs = timer.ends = false;
+    timer.runs = timer.ends = timer.queues = false;
     timer.n = 0;
 }

@@ -70,7 +70,13 @@ static void sweep(bool all)
 }
 
 void tk_types_sweep(void) { sweep(false); }
-void tk_types_forget(void) { sweep(true); }
+void tk_types_drop(void) { sweep(true); }
+
+void tk_forget_types(void)
+{
+    dying.first = 0;
+    dying.lock = (struct tk_lock){0};
+}
 
 void tk_type_count(struct nosv_task_type *type, int64_t n)
 {
@@ -93,11 +99,11 @@ TK_API int nosv_type_destroy(nosv_task_type_t type, nosv_flags_t flags)
         free_type(type);
         return NOSV_SUCCESS;
     }
+    atomic_store(&type->dying, true);       /* from its place in the list on it may be freed */
     tk_lock(&dying.lock);
     type->next = dying.first;
     dying.first = type;
     tk_unlock(&dying.lock);
-    atomic_store(&type->dying, true);
     sweep(false);
     return NOSV_SUCCESS;
 }

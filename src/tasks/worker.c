@@ -86,7 +86,7 @@ static void *work(void *arg)
 {
     struct tk_exec *me = arg;
     tk_self_exec = me;
-    me->tid = os_gettid();
+    atomic_store_explicit(&me->tid, os_gettid(), memory_order_relaxed);
     if (tk.turbo) tk_turbo();
     for (;;) {
         tk_park(me);
@@ -95,7 +95,8 @@ static void *work(void *arg)
     }
     tk_self_exec = 0;
     free(me);
-    if (atomic_fetch_sub(&tk.nr_workers, 1) == 1) tk_futex_wake(&tk.nr_workers, INT_MAX);
+    atomic_fetch_sub(&tk.nr_workers, 1);
+    tk_futex_wake(&tk.nr_workers, INT_MAX);
     return 0;
 }
 
@@ -131,8 +132,8 @@ void tk_forget_workers(void)
     pool.lock = (struct tk_lock){0};
 }
 
-/* Those whose tasks have paused stay. */
-void tk_stop_workers(void)
+/* Those whose tasks have paused stay.  False: there are such. */
+bool tk_stop_workers(void)
 {
     uint32_t ended = 0, before = atomic_load(&tk.nr_workers);
     for (uint32_t i = 0; i < tk.nr_slots; i++)
@@ -143,4 +144,5 @@ void tk_stop_workers(void)
         }
     for (struct tk_exec *e; (e = pool_take()); ended++) end(e);
     for (uint32_t n; (n = atomic_load(&tk.nr_workers)) > before - ended;) tk_futex_wait(&tk.nr_workers, n, 0);
+    return before == ended;
 }

@@ -551,7 +551,7 @@ int nosv_wait(nosv_task_t task, uint64_t timeout_ns);
 
 /* Wait until all of the tasks have ended. An error leaves no task marked as waited for. count may
  * be 0. Returns as nosv_wait does; NOSV_ERR_INVALID_PARAMETER also if tasks is NULL and count is
- * not 0, or, where it has to wait, if a task is twice in the array. */
+ * not 0, or if a task is twice in the array. */
 int nosv_wait_all(nosv_task_t *tasks, size_t count, uint64_t timeout_ns);
 
 /* Wait until a task has ended, store its result in *result unless result is NULL, and destroy the

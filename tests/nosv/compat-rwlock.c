@@ -50,6 +50,8 @@ static void alone(void)
         CHECK_EQ(nosv_rwlock_wrlock(&own), 0);
         CHECK_EQ(nosv_rwlock_tryrdlock(&own), EBUSY);
         CHECK_EQ(nosv_rwlock_trywrlock(&own), EBUSY);
+        CHECK_EQ(nosv_rwlock_rdlock(&own), EDEADLK);
+        CHECK_EQ(nosv_rwlock_wrlock(&own), EDEADLK);
         CHECK_EQ(nosv_rwlock_destroy(&own), EBUSY);
         CHECK_EQ(nosv_rwlock_unlock(&own), 0);
         CHECK_EQ(nosv_rwlock_unlock(&own), EPERM);

@@ -51,8 +51,8 @@ static void parameters(void)
         CHECK_EQ(nosv_join(nosv_self(), NULL, t), NOSV_ERR_INVALID_PARAMETER);
         CHECK_EQ(nosv_wait_all(NULL, 1, t), NOSV_ERR_INVALID_PARAMETER);
         CHECK_EQ(nosv_join_all(NULL, results, 2, t), NOSV_ERR_INVALID_PARAMETER);
-        if (t) CHECK_EQ(nosv_wait_all(twice, 2, t), NOSV_ERR_INVALID_PARAMETER);
-        if (t) CHECK_EQ(nosv_join_all(twice, results, 2, t), NOSV_ERR_INVALID_PARAMETER);
+        CHECK_EQ(nosv_wait_all(twice, 2, t), NOSV_ERR_INVALID_PARAMETER);
+        CHECK_EQ(nosv_join_all(twice, results, 2, t), NOSV_ERR_INVALID_PARAMETER);
         CHECK_EQ(nosv_wait_all(mixed, 2, t), NOSV_ERR_INVALID_PARAMETER);
         CHECK_EQ(nosv_join_all(mixed, results, 2, t), NOSV_ERR_INVALID_PARAMETER);
         CHECK_EQ(nosv_wait_all(hole, 2, t), NOSV_ERR_INVALID_PARAMETER);

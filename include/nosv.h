@@ -34,15 +34,15 @@
  *                                +- nosv_submit - paused             nosv_submit, nosv_destroy
  *
  * Order. Of the ready tasks of a process, a core takes the immediate successor of the task that has
- * left it, then tasks whose nosv_waitfor deadline has passed, then those with affinity to its CPU, to
- * its NUMA node and to its complex set, each time strict ones before preferred ones, then those
+ * left it, then tasks whose nosv_waitfor deadline has passed, then those with affinity to its CPU,
+ * to its NUMA node and to its complex set, each time strict ones before preferred ones, then those
  * without affinity. Within each of these groups the higher priority comes first, and of equal
- * priorities the task that became ready first (FIFO). Tasks without affinity are ordered process-wide
- * if their priority is not 0; those of priority 0 are in order per CPU. A core that finds nothing
- * takes tasks from others, but none whose strict affinity excludes it. One dispatch in 61 first looks
- * at the tasks that threads outside of tasks have submitted, so that they do not starve. A core
- * changes to another process after the process quantum at the latest, if that has work (nOS-V paper,
- * section 3.4).
+ * priorities the task that became ready first (FIFO). Tasks without affinity are ordered
+ * process-wide if their priority is not 0; those of priority 0 are in order per CPU. A core that
+ * finds nothing takes tasks from others, but none whose strict affinity excludes it. One dispatch
+ * in 61 first looks at the tasks that threads outside of tasks have submitted, so that they do not
+ * starve. A core changes to another process after the process quantum at the latest, if that has
+ * work (nOS-V paper, section 3.4).
  *
  * Contexts. A thread is in a task, or in "task context", while it executes a callback of a task, or
  * while it is attached (nosv_attach). Each function below names its context:
@@ -136,9 +136,9 @@ int nosv_init(void);
 
 /* Give one init of the calling thread back. The last one of the process ends the runtime: first
  * each ready task runs to its end, and so does what these tasks submit; a task in nosv_waitfor is
- * waited for as a ready one. Tasks that are paused, suspended without a time, or have pending events
- * stay as they are. They never resume, and their threads stay blocked until the process ends. The
- * call returns after that. Then all handles are invalid, destroyed or not.
+ * waited for as a ready one. Tasks that are paused, suspended without a time, or have pending
+ * events stay as they are. They never resume, and their threads stay blocked until the process
+ * ends. The call returns after that. Then all handles are invalid, destroyed or not.
  *
  * While threads are attached, the calling one included, the runtime cannot end. The last
  * nosv_shutdown then returns at once and leaves all as it is; the next nosv_init goes on with it.
@@ -335,7 +335,8 @@ uint32_t nosv_get_execution_id(void);
  *                                  task, which cannot block; INLINE of a parallel task, or of a
  *                                  task that has begun already
  *     NOSV_ERR_OUTSIDE_TASK        BLOCKING, IMMEDIATE or INLINE outside of tasks
- *     NOSV_ERR_OUT_OF_MEMORY       no thread can be started to execute the task; it is not submitted
+ *     NOSV_ERR_OUT_OF_MEMORY       memory for the executions of a parallel task is exhausted; it is
+ *                                  not submitted
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
  *
  * Context: any thread. Scheduling point: BLOCKING and INLINE only.
@@ -594,14 +595,15 @@ int nosv_set_result(void *result);
  *     label      the name of its type in traces and tools, copied; or NULL
  *
  * Returns 0, or
- *     NOSV_ERR_INVALID_PARAMETER   task is NULL; affinity names a place without a CPU of the process
+ *     NOSV_ERR_INVALID_PARAMETER   task is NULL; affinity names a place without a CPU of the
+ *                                  process
  *     NOSV_ERR_INVALID_OPERATION   the calling thread executes a task: it is a worker, or in an
  *                                  inline task
  *     NOSV_ERR_OUT_OF_MEMORY       memory is exhausted
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
  *
- * Context: a thread outside of tasks, or attached. Scheduling point. What the thread sees of its CPU
- * mask (sched_getaffinity) does not change; what it sets takes effect when it has detached. */
+ * Context: a thread outside of tasks, or attached. Scheduling point. What the thread sees of its
+ * CPU mask (sched_getaffinity) does not change; what it sets takes effect when it has detached. */
 int nosv_attach(nosv_task_t *task, nosv_affinity_t *affinity, const char *label, nosv_flags_t flags);
 
 /* End the attach of the calling thread, or the inner one of several. The last one flushes the

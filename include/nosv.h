@@ -33,15 +33,16 @@
  *                                |     nosv_pause                                     |
  *                                +- nosv_submit - paused             nosv_submit, nosv_destroy
  *
- * Order. Among the ready tasks of a process, a core takes in this order: tasks whose nosv_waitfor
- * deadline has passed, tasks with strict affinity to its CPU, with preferred affinity to its CPU,
- * with strict affinity to its NUMA node, with preferred affinity to its NUMA node, the others. A
- * task with a priority other than 0 is ordered among all tasks of the process, the higher first.
- * Tasks of equal priority are executed in the order in which they became ready (FIFO): tasks of
- * priority 0 without affinity per CPU, all others per process. A core without ready tasks takes
- * tasks that wait at another core, unless their affinity is strict. One dispatch in 61 first looks
- * at the tasks that were submitted from outside, so that they do not starve. The process whose
- * tasks a core executes changes after the process quantum at the latest (nOS-V paper, section 3.4).
+ * Order. Of the ready tasks of a process, a core takes the immediate successor of the task that has
+ * left it, then tasks whose nosv_waitfor deadline has passed, then those with affinity to its CPU,
+ * to its NUMA node and to its complex set, each time strict ones before preferred ones, then those
+ * without affinity. Within each of these groups the higher priority comes first, and of equal
+ * priorities the task that became ready first (FIFO). Tasks without affinity are ordered
+ * process-wide if their priority is not 0; those of priority 0 are in order per CPU. A core that
+ * finds nothing takes tasks from others, but none whose strict affinity excludes it. One dispatch
+ * in 61 first looks at the tasks that threads outside of tasks have submitted, so that they do not
+ * starve. A core changes to another process after the process quantum at the latest, if that has
+ * work (nOS-V paper, section 3.4).
  *
  * Contexts. A thread is in a task, or in "task context", while it executes a callback of a task, or
  * while it is attached (nosv_attach). Each function below names its context:
@@ -59,7 +60,7 @@
  * specified. A handle that was destroyed must not be used.
  *
  * Callbacks are called with signals as the process has them and with the default floating-point
- * environment: results are IEEE. The configuration key `turbo` sets flush-to-zero and
+ * environment: results are IEEE. The configuration key `turbo.enabled` sets flush-to-zero and
  * denormals-are-zero on the threads that execute tasks; it is off by default. A callback must
  * return: pthread_exit, longjmp out of it and C++ exceptions that leave it are errors.
  *
@@ -67,9 +68,10 @@
  * there. It may call nosv_init. execve needs no nosv_shutdown before it.
  *
  * Configuration. The first nosv_init reads one TOML file: the one that NOSV_CONFIG names, else
- * ./nosv.toml, if it exists. NOSV_PRESET=isolated|shared-mpi chooses a set of values.
- * NOSV_CONFIG_OVERRIDE="table.key=value,..." sets single keys, and comes before the other two.
- * Without any of these the defaults hold. A key that has no meaning here gives one warning. */
+ * ./nosv.toml, if it exists. Then NOSV_PRESET=isolated|shared-mpi sets several values, and after
+ * that NOSV_CONFIG_OVERRIDE="table.key=value,..." sets single keys. Without any of these the
+ * defaults hold. A value that is wrong is told on stderr and passed over; for keys of nOS-V that
+ * have no meaning here there is one message. */
 #ifndef NOSV_H
 #define NOSV_H
 
@@ -125,7 +127,8 @@ typedef uint64_t (*nosv_cost_function_t)(nosv_task_t task);
  * Returns 0, or
  *     NOSV_ERR_OUT_OF_MEMORY   memory or threads are exhausted
  *     NOSV_ERR_UNKNOWN         the instance cannot be made or joined; a message on stderr says why
- *     NOSV_ERR_INVALID_PARAMETER   the configuration has a value that is out of range
+ *     NOSV_ERR_INVALID_PARAMETER   the configuration names CPUs or places that the process may not
+ *                                  use
  *
  * Context: any thread, initialised or not. Not a scheduling point.
  * (nOS-V paper, section 3.3) */
@@ -133,9 +136,9 @@ int nosv_init(void);
 
 /* Give one init of the calling thread back. The last one of the process ends the runtime: first
  * each ready task runs to its end, and so does what these tasks submit; a task in nosv_waitfor is
- * waited for as a ready one. Tasks that are paused, suspended without a time, or have pending events
- * stay as they are. They never resume, and their threads stay blocked until the process ends. The
- * call returns after that. Then all handles are invalid, destroyed or not.
+ * waited for as a ready one. Tasks that are paused, suspended without a time, or have pending
+ * events stay as they are. They never resume, and their threads stay blocked until the process
+ * ends. The call returns after that. Then all handles are invalid, destroyed or not.
  *
  * While threads are attached, the calling one included, the runtime cannot end. The last
  * nosv_shutdown then returns at once and leaves all as it is; the next nosv_init goes on with it.
@@ -150,8 +153,7 @@ int nosv_init(void);
 int nosv_shutdown(void);
 
 /* The task that the calling thread executes: in a callback the argument of the callback, within an
- * inline task that task, on an attached thread the task of the attach; NULL outside of tasks,
- * before nosv_init and after the last nosv_shutdown.
+ * inline task that task, on an attached thread the task of the attach; NULL outside of tasks.
  *
  * Context: any thread, initialised or not. Signal-safe. Not a scheduling point. */
 nosv_task_t nosv_self(void);
@@ -333,7 +335,8 @@ uint32_t nosv_get_execution_id(void);
  *                                  task, which cannot block; INLINE of a parallel task, or of a
  *                                  task that has begun already
  *     NOSV_ERR_OUTSIDE_TASK        BLOCKING, IMMEDIATE or INLINE outside of tasks
- *     NOSV_ERR_OUT_OF_MEMORY       no thread can be started to execute the task; it is not submitted
+ *     NOSV_ERR_OUT_OF_MEMORY       memory for the executions of a parallel task is exhausted; it is
+ *                                  not submitted
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
  *
  * Context: any thread. Scheduling point: BLOCKING and INLINE only.
@@ -551,7 +554,7 @@ int nosv_wait(nosv_task_t task, uint64_t timeout_ns);
 
 /* Wait until all of the tasks have ended. An error leaves no task marked as waited for. count may
  * be 0. Returns as nosv_wait does; NOSV_ERR_INVALID_PARAMETER also if tasks is NULL and count is
- * not 0, or, where it has to wait, if a task is twice in the array. */
+ * not 0, or if a task is twice in the array. */
 int nosv_wait_all(nosv_task_t *tasks, size_t count, uint64_t timeout_ns);
 
 /* Wait until a task has ended, store its result in *result unless result is NULL, and destroy the
@@ -592,14 +595,15 @@ int nosv_set_result(void *result);
  *     label      the name of its type in traces and tools, copied; or NULL
  *
  * Returns 0, or
- *     NOSV_ERR_INVALID_PARAMETER   task is NULL; affinity names a place without a CPU of the process
+ *     NOSV_ERR_INVALID_PARAMETER   task is NULL; affinity names a place without a CPU of the
+ *                                  process
  *     NOSV_ERR_INVALID_OPERATION   the calling thread executes a task: it is a worker, or in an
  *                                  inline task
  *     NOSV_ERR_OUT_OF_MEMORY       memory is exhausted
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
  *
- * Context: a thread outside of tasks, or attached. Scheduling point. What the thread sees of its CPU
- * mask (sched_getaffinity) does not change; what it sets takes effect when it has detached. */
+ * Context: a thread outside of tasks, or attached. Scheduling point. What the thread sees of its
+ * CPU mask (sched_getaffinity) does not change; what it sets takes effect when it has detached. */
 int nosv_attach(nosv_task_t *task, nosv_affinity_t *affinity, const char *label, nosv_flags_t flags);
 
 /* End the attach of the calling thread, or the inner one of several. The last one flushes the

@@ -168,13 +168,13 @@ int alpi_task_events_decrease(struct alpi_task *task, uint64_t decrement);
 int alpi_task_events_test(struct alpi_task *task, uint64_t *has_events);
 
 /* Create a task and submit it. The task calls body(body_args). When that has returned and the event
- * counter of the task is 0, completed(completed_args) is called once; completed may be NULL. The
- * task needs no further care: it is destroyed after that.
+ * counter of the task is 0, completed(completed_args) is called once. The task needs no further
+ * care: it is destroyed after that.
  *     label   its name in traces and tools, copied; or NULL
  *     attr    NULL
  *
  * Returns 0, or
- *     ALPI_ERR_PARAMETER         body is NULL
+ *     ALPI_ERR_PARAMETER         body or completed is NULL
  *     ALPI_ERR_OUT_OF_MEMORY     memory or threads are exhausted
  *     ALPI_ERR_NOT_INITIALIZED   no nosv_init is in force
  *

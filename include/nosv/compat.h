@@ -71,12 +71,12 @@ int nosv_mutexattr_destroy(nosv_mutexattr_t *attr);
 int nosv_mutex_init(nosv_mutex_t *mutex, const nosv_mutexattr_t *attr);
 int nosv_mutex_destroy(nosv_mutex_t *mutex);
 
-/* Lock a mutex; wait while it is locked. Waiting tasks get it in the order in which they came. A task
- * that locks a mutex which it has waits for ever.
+/* Lock a mutex; wait while it is locked. Waiting tasks get it in the order in which they came.
  *
  * Returns 0, or
- *     EINVAL   mutex is NULL, or the calling task is parallel
- *     ESRCH    the calling thread is in no task
+ *     EINVAL    mutex is NULL, or the calling task is parallel
+ *     ESRCH     the calling thread is in no task
+ *     EDEADLK   the calling task has it
  *
  * Context: task. Scheduling point. */
 int nosv_mutex_lock(nosv_mutex_t *mutex);
@@ -91,11 +91,10 @@ int nosv_mutex_lock(nosv_mutex_t *mutex);
  * Context: task. */
 int nosv_mutex_trylock(nosv_mutex_t *mutex);
 
-/* Unlock a mutex, and hand it to the task that has waited longest. The caller must be the task that
- * has locked it; this is not checked.
+/* Unlock a mutex, and hand it to the task that has waited longest.
  *
  * Returns 0, or
- *     EPERM    it is not locked
+ *     EPERM    the calling task does not have it
  *     EINVAL   mutex is NULL
  *     ESRCH    the calling thread is in no task
  *
@@ -160,7 +159,7 @@ int nosv_cond_broadcast(nosv_cond_t *cond);
  *     ETIMEDOUT   nosv_cond_timedwait: the time has come; the mutex is locked
  *     EINVAL      cond or mutex is NULL, or the calling task is parallel
  *     ESRCH       the calling thread is in no task
- *     EPERM       the mutex is not locked
+ *     EPERM       the calling task does not have the mutex
  *
  * Context: task. Scheduling points. */
 int nosv_cond_wait(nosv_cond_t *cond, nosv_mutex_t *mutex);
@@ -191,12 +190,12 @@ int nosv_rwlockattr_destroy(nosv_rwlockattr_t *attr);
 int nosv_rwlock_init(nosv_rwlock_t *rwlock, const nosv_rwlockattr_t *attr);
 int nosv_rwlock_destroy(nosv_rwlock_t *rwlock);
 
-/* Lock for reading; for writing. Wait while that is not possible. A task that waits for a lock which
- * it has waits for ever.
+/* Lock for reading; for writing. Wait while that is not possible.
  *
  * Return 0, or
- *     EINVAL   rwlock is NULL, or the calling task is parallel
- *     ESRCH    the calling thread is in no task
+ *     EINVAL    rwlock is NULL, or the calling task is parallel
+ *     ESRCH     the calling thread is in no task
+ *     EDEADLK   the calling task has it for writing
  *
  * Context: task. Scheduling points. */
 int nosv_rwlock_rdlock(nosv_rwlock_t *rwlock);
@@ -213,11 +212,10 @@ int nosv_rwlock_wrlock(nosv_rwlock_t *rwlock);
 int nosv_rwlock_tryrdlock(nosv_rwlock_t *rwlock);
 int nosv_rwlock_trywrlock(nosv_rwlock_t *rwlock);
 
-/* Give the lock back, which the calling task has for reading or for writing; that it has it is not
- * checked. A task may give it back on another thread than the one that it took it on.
+/* Give the lock back, which the calling task has for reading or for writing.
  *
  * Returns 0, or
- *     EPERM    it is not locked
+ *     EPERM    it is not locked, or another task has it for writing
  *     EINVAL   rwlock is NULL
  *     ESRCH    the calling thread is in no task
  *

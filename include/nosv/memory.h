@@ -17,8 +17,9 @@ extern "C" {
  * What tasks, types and their metadata take in this process. The memory grows as tasks are created,
  * and what destroyed tasks have had is used again.
  *     nosv_memory_get_used       bytes in use; an upper bound, as other threads create and destroy
- *     nosv_memory_get_size       bytes that can be used before nosv_create returns
- *                                NOSV_ERR_OUT_OF_MEMORY (shared_memory.size)
+ *     nosv_memory_get_size       bytes that there can be: what the machine has, or the limit of the
+ *                                process (RLIMIT_AS). Records lie in the process's own memory, so
+ *                                that the key shared_memory.size has no meaning
  *     nosv_memory_get_pressure   used / size: above 0 and below 1
  *
  * Each returns 0, or

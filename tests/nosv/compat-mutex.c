@@ -45,6 +45,7 @@ static void in_context(void)
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(nosv_mutex_lock(&own), 0);
         CHECK_EQ(nosv_mutex_trylock(&own), EBUSY);
+        CHECK_EQ(nosv_mutex_lock(&own), EDEADLK);
         CHECK_EQ(nosv_mutex_destroy(&own), EBUSY);
         CHECK_EQ(nosv_mutex_unlock(&own), 0);
         CHECK_EQ(nosv_mutex_unlock(&own), EPERM);
@@ -112,6 +113,7 @@ static void hands_over(void)
     CHECK_EQ(get(&order.n), 0);
     CHECK_EQ(nosv_mutex_unlock(&mutex), 0);
     CHECK_EQ(nosv_mutex_trylock(&mutex), EBUSY);    /* it was handed to the first */
+    CHECK_EQ(nosv_mutex_unlock(&mutex), EPERM);
     for (int i = 0; i < 10; i++) {
         UNTIL(get(&order.n) == i + 1);
         rest();

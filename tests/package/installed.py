@@ -1,6 +1,8 @@
 # tests/package/installed.py - what an installed usf has to do, wherever it lies.  SPDX-License-Identifier: Apache-2.0
+import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -14,8 +16,24 @@ ts = [threading.Thread(target=lambda: done.append(sum(range(20000)))) for _ in r
 [t.start() for t in ts]; [t.join() for t in ts]
 print(len(done), "usf-" in open("/proc/self/maps").read())
 """
+TASKS = """
+#include <nosv.h>
+#include <stdio.h>
+static void hello(nosv_task_t task) { puts(*(char **)nosv_get_task_metadata(task)); }
+static void done(nosv_task_t task) { nosv_destroy(task, NOSV_DESTROY_NONE); }
+int main(void)
+{
+    nosv_task_type_t type;
+    nosv_task_t task;
+    if (nosv_init() || nosv_type_init(&type, hello, NULL, done, "hello", NULL, NULL, NOSV_TYPE_INIT_NONE)) return 1;
+    if (nosv_create(&task, type, sizeof(char *), NOSV_CREATE_NONE)) return 2;
+    *(char **)nosv_get_task_metadata(task) = "hello";
+    if (nosv_submit(task, NOSV_SUBMIT_NONE) || nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE)) return 3;
+    return nosv_shutdown();
+}
+"""
 PAGES = ("usf", "usf-run", "usf-ps", "usf-policy", "usf-config", "usf-sim", "usf-trace", "usf-doctor", "usf-dump", "usf-clean")
-FILES = ("include/usf/usf.h", "include/usf/policy.h", "include/usf/policy.rs", "share/bash-completion/completions/usf", "share/zsh/site-functions/_usf",
+FILES = ("include/usf/usf.h", "include/usf/policy.h", "include/usf/policy.rs", "include/nosv.h", "include/nosv/compat.h", "share/bash-completion/completions/usf", "share/zsh/site-functions/_usf",
          "share/fish/vendor_completions.d/usf.fish", "share/usf/machines/2x56.machine", "share/usf/workloads/example-teams.usfw")
 
 
@@ -36,8 +54,43 @@ class Installed(instance.Instance):
         return p
 
     def check_files(self, prefix, zipped=False):
-        for name in FILES + tuple("share/man/man1/%s.1%s" % (page, ".gz" if zipped else "") for page in PAGES):
+        for name in FILES + tuple("share/man/man1/%s.1%s" % (page, ".gz" if zipped else "") for page in PAGES) + (
+                "share/man/man3/nosv_submit.3" + (".gz" if zipped else ""),):
             self.assertTrue(os.path.getsize(os.path.join(prefix, name)), name)
+
+    def check_tasks(self, prefix):
+        """Programs find the tasking library by pkg-config and by CMake, wherever it lies, and its pages."""
+        source = os.path.join(self.dir, "tasks.c")
+        with open(source, "w", encoding="ascii") as f:
+            f.write(TASKS)
+        modules = glob.glob(prefix + "/lib*/**/pkgconfig/nos-v.pc", recursive=True)
+        self.assertEqual(len(modules), 1)
+        lib = os.path.dirname(os.path.dirname(modules[0]))
+        self.env.update(PKG_CONFIG_PATH=os.path.dirname(modules[0]), LD_LIBRARY_PATH=lib, CMAKE_PREFIX_PATH=prefix)
+        programs = []
+        if shutil.which("pkg-config"):
+            self.assertEqual(self.run_it("pkg-config", "--modversion", "nos-v").stdout, "4.1.0\n")
+            self.run_it("pkg-config", "--atleast-version=4.1.0", "nos-v")
+            flags = self.run_it("pkg-config", "--cflags", "--libs", "nos-v").stdout.split()
+            self.run_it("gcc", "-o", "tasks", source, *flags)
+            programs.append("tasks")
+            dynamic = self.run_it("objdump", "-p", os.path.join(self.dir, "tasks")).stdout
+            self.assertRegex(dynamic, r"NEEDED +libnosv\.so\.0\n")
+        if shutil.which("cmake"):
+            for package in ("nosv", "nos-v"):
+                folder = os.path.join(self.dir, "cmake-" + package)
+                os.makedirs(folder)
+                with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="ascii") as f:
+                    f.write("cmake_minimum_required(VERSION 3.16)\nproject(tasks C)\nfind_package(%s 4.1 REQUIRED)\n"
+                            "add_executable(tasks %s)\ntarget_link_libraries(tasks nosv::nosv)\n" % (package, source))
+                self.run_it("cmake", "-S", folder, "-B", folder + "/build")
+                self.run_it("cmake", "--build", folder + "/build")
+                programs.append(folder + "/build/tasks")
+        for program in programs:
+            self.assertEqual(self.run_it(os.path.join(self.dir, program)).stdout, "hello\n")
+        if shutil.which("man"):
+            page = self.run_it("man", "-M", prefix + "/share/man", "nosv_get_task_type_label").stdout
+            self.assertIn("types of tasks", page)
 
     def check_use(self, bindir, python="/usr/bin/python3", policies=True):
         usf = os.path.join(bindir, "usf")

@@ -32,6 +32,12 @@ class Install(Installed):
         self.check_use(os.path.join(moved, "bin"))
         self.assertEqual(sorted(os.listdir(os.path.join(moved, "bin"))), ["usf", "usf-sim", "usf-sim-large"])
 
+    def test_programs_find_the_tasking_library(self):
+        _, prefix = self.install(self.prefix())
+        moved = os.path.join(self.dir, "elsewhere")
+        shutil.move(prefix, moved)
+        self.check_tasks(moved)
+
     def test_the_library_is_found_in_each_folder_that_distributions_have(self):
         _, prefix = self.install(self.prefix())
         at = os.path.dirname(glob.glob(prefix + "/lib*/**/usf/libusf.so", recursive=True)[0])

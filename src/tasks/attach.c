@@ -39,13 +39,6 @@ static struct nosv_task *new_task(struct tk_exec *e, const char *label, const no
     return t;
 }
 
-/* One that may use one CPU alone is bound to it. */
-static void note_binding(struct tk_exec *me)
-{
-    uint32_t cpu = os_cpu();
-    if (os_getaffinity(0, &me->own_cpus) == 0 && os_cpu_count(&me->own_cpus) == 1 && os_cpu_isset(&me->own_cpus, cpu)) me->bound = cpu;
-}
-
 TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *label, nosv_flags_t flags)
 {
     struct tk_exec *me = tk_me();
@@ -63,7 +56,9 @@ TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *
         free(me);
         return NOSV_ERR_OUT_OF_MEMORY;
     }
-    if (tk.binds) note_binding(me);
+    me->thread = pthread_self();
+    if (tk.binds) tk_mask_add(me);
+    if (tk.nr_slots == 1 && os_cpu_count(&me->own_cpus) == 1 && os_cpu_isset(&me->own_cpus, tk.slots->cpu)) me->bound = tk.slots->cpu;
     tk_watch_thread(me);
     atomic_fetch_add(&tk.nr_attached, 1);
     me->task = t;
@@ -82,7 +77,7 @@ static void end_attach(struct tk_exec *me, bool restore)
     free_attached(me->task);
     tk_self_exec = 0;
     if (tk.turbo) tk_end_turbo(me->own_mxcsr);
-    if (restore && me->bound != TK_UNBOUND) os_setaffinity(0, &me->own_cpus);
+    if (tk.binds) tk_mask_remove(me, restore);
     if (s) tk_pass_on(s);
     atomic_fetch_sub(&tk.nr_attached, 1);
     free(me);

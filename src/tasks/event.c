@@ -37,6 +37,7 @@ TK_API int nosv_has_events(void)
 
 TK_API int nosv_task_had_events(nosv_task_t t)
 {
+    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
     if (!t) return NOSV_ERR_INVALID_PARAMETER;
     return (t->flags & TK_F_HAD_EVENTS) != 0;
 }

@@ -38,6 +38,7 @@ static void in_child(void)
     atomic_store(&inits, 0);
     left_behind = false;
     own_inits = 0;
+    tk_mask_forget();
     tk_self_exec = 0;
     tk_pool_reset(false);
     tk_forget_timer();
@@ -62,6 +63,7 @@ static int begin(void)
     tk.successors = c.successors;
     tk.turbo = c.turbo;
     tk.binds = true;
+    os_getaffinity(0, &tk.cpus);
     return tk_topology_make(&c);
 }
 

@@ -180,7 +180,10 @@ struct tk_exec {
     struct nosv_task *first;        /* ... and what it is to execute first, or null */
     struct tk_slot *searched;       /* SEARCHING: the slot that it holds; its own */
     struct tk_exec *next;           /* list of idle workers */
-    struct os_cpuset own_cpus;      /* of an attached thread: what it had before, */
+    /* Fixed, or under mask.c's lock */
+    pthread_t thread;
+    struct tk_exec *next_bound, *prev_bound;
+    struct os_cpuset own_cpus;      /* the mask that the program knows of, */
     uint32_t own_mxcsr;             /* ... and how it computed */
 };
 #define TK_UNBOUND UINT32_MAX
@@ -203,6 +206,7 @@ struct tk_process {
     uint32_t spins;                 /* rounds that an idle slot's holder looks for work before it sleeps; UINT32_MAX: for ever */
     bool successors;                /* NOSV_SUBMIT_IMMEDIATE is followed */
     bool binds;                     /* threads are bound to their slot's CPU */
+    struct os_cpuset cpus;          /* the process's mask when it began */
     bool turbo;                     /* FTZ and DAZ in threads that execute tasks */
     nosv_affinity_t default_affinity;
     /* Hot */
@@ -282,6 +286,11 @@ bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place);
 bool tk_is_place(nosv_affinity_t place);            /* has it a slot? */
 void tk_go_on(struct tk_exec *me);                  /* a thread that has attached: returns with a slot */
 void tk_bind(struct tk_exec *e, const struct tk_slot *s);
+
+/* mask.c: the thread executes tasks from now on; does no longer. */
+void tk_mask_add(struct tk_exec *e);
+void tk_mask_remove(struct tk_exec *e, bool restore);     /* restore: the calling thread gets its mask back */
+void tk_mask_forget(void);          /* in the child of a fork */
 
 /* worker.c */
 struct tk_exec *tk_new_worker(void);                /* null: no more threads are to be had */

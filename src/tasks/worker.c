@@ -87,6 +87,8 @@ static void *work(void *arg)
     struct tk_exec *me = arg;
     tk_self_exec = me;
     atomic_store_explicit(&me->tid, os_gettid(), memory_order_relaxed);
+    me->thread = pthread_self();
+    if (tk.binds) tk_mask_add(me);
     if (tk.turbo) tk_turbo();
     for (;;) {
         tk_park(me);
@@ -94,6 +96,7 @@ static void *work(void *arg)
         serve(me);
     }
     tk_self_exec = 0;
+    if (tk.binds) tk_mask_remove(me, false);
     free(me);
     atomic_fetch_sub(&tk.nr_workers, 1);
     tk_futex_wake(&tk.nr_workers, INT_MAX);

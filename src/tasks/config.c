@@ -102,8 +102,9 @@ static bool set(struct tk_config *c, const struct key *k, const char *text)
         memcpy(at, &v, sizeof v);
         return true;
     case BOOLEAN:
-        *(bool *)at = !strcmp(text, "true");
-        return *(bool *)at || !strcmp(text, "false");
+        if (strcmp(text, "true") && strcmp(text, "false")) return false;
+        *(bool *)at = *text == 't';
+        return true;
     case TEXT:
         if (strlen(text) >= k->cap || (k->choices && !is_choice(k->choices, text))) return false;
         strcpy(at, text);

@@ -17,6 +17,7 @@ static void set_idle(struct tk_slot *s) { atomic_fetch_or(&tk.idle[s->id / 64], 
 
 static bool any_idle(void)
 {
+    if (USF_LIKELY(tk.nr_slots <= 64)) return atomic_load(&tk.idle[0]) != 0;
     for (uint32_t i = 0; i < (tk.nr_slots + 63) / 64; i++)
         if (atomic_load(&tk.idle[i])) return true;
     return false;
@@ -121,6 +122,7 @@ static void wake_any(uint32_t near)
 void tk_wake_for(nosv_affinity_t place, uint32_t near)
 {
     bool strict = place.type == NOSV_AFFINITY_TYPE_STRICT;
+    if (USF_LIKELY(!any_idle())) return;
     if (USF_LIKELY(place.level == NOSV_AFFINITY_LEVEL_NONE)) {
         wake_any(near);
         return;
@@ -149,8 +151,11 @@ static void stop_searching(uint32_t near)
     if (atomic_fetch_sub(&tk.searching, 1) == 1 && any_idle() && tk_is_plain_work()) wake_any(near);
 }
 
-/* Rounds between two looks at the kernel's other threads: on one CPU, those may be who submits. */
+/* Rounds between two yields to the kernel's other threads: on one CPU, those may be who submits. */
 #define YIELD_EVERY 64u
+/* Each look takes the queues' cache lines from those who submit.  So looks become rarer, up to one in so many rounds, of others' queues in
+ * four times as many; and those who submit meanwhile leave a batch to take. */
+#define LOOK_EVERY 64u
 
 struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadline)
 {
@@ -158,12 +163,16 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
     if (!t) t = tk_steal(s);
     if (t) return t;
     atomic_fetch_add(&tk.searching, 1);
+    uint32_t look = 1, gap = 1, looks = 0;
     for (uint32_t i = 1; (i <= tk.spins || tk.spins == UINT32_MAX) && !atomic_load_explicit(&tk.stopping, memory_order_relaxed); i++) {
         if (atomic_load_explicit(&me->go, memory_order_relaxed) >= TK_KEEP) break;
         if (i % YIELD_EVERY == 0 || tk.nr_slots == 1) sched_yield();
         else os_pause();
-        if (deadline && i % 16 == 0 && os_now() >= deadline) break;
-        if (!(t = tk_next(s)) && i % 8 == 0) t = tk_steal(s);
+        if (i < look && tk.nr_slots > 1) continue;
+        gap = gap < LOOK_EVERY ? 2 * gap : LOOK_EVERY;
+        look = i + gap;
+        if (deadline && os_now() >= deadline) break;
+        if (!(t = tk_next(s)) && looks++ % 4 == 0) t = tk_steal(s);
         if (t) {
             stop_searching(s->cpu);
             return t;

@@ -94,6 +94,17 @@ bool tk_hand_over(struct tk_slot *s, struct nosv_task *t)
     return true;
 }
 
+/* True: there is work, and s is the caller's again (T2). */
+static bool let_idle(struct tk_slot *s)
+{
+    atomic_fetch_add(&tk.looking, 1);
+    set_idle(s);
+    USF_POINT("tasks.idle");
+    bool again = tk_is_work(s) && tk_claim(s);
+    atomic_fetch_sub(&tk.looking, 1);
+    return again;
+}
+
 void tk_pass_on(struct tk_slot *s)
 {
     for (;;) {
@@ -103,9 +114,7 @@ void tk_pass_on(struct tk_slot *s)
             if (tk_hand_over(s, t)) return;
             continue;
         }
-        set_idle(s);
-        USF_POINT("tasks.idle");
-        if (!tk_is_work(s) || !tk_claim(s)) return;     /* T2 */
+        if (!let_idle(s)) return;
     }
 }
 

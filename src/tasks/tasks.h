@@ -208,6 +208,7 @@ struct tk_process {
     /* Hot */
     _Alignas(TK_LINE) _Atomic uint64_t idle[TK_IDLE_WORDS];     /* bit i: slot i is idle */
     _Alignas(TK_LINE) _Atomic uint32_t searching;   /* holders that look for work and are awake */
+    _Atomic uint32_t looking;                       /* threads that have set a slot idle and look at the queues once more */
     _Alignas(TK_LINE) _Atomic uint32_t ordered;     /* tasks in heaps and in `expired` */
     _Atomic uint64_t seq;
     struct tk_list inbox;           /* submitted by threads without a slot */
@@ -287,7 +288,7 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s);
 struct tk_exec *tk_new_worker(void);                /* null: no more threads are to be had */
 void tk_idle_worker(struct tk_slot *s, struct tk_exec *e);      /* holds s */
 struct tk_exec *tk_take_worker(struct tk_slot *s);  /* holds s: an idle one, or a new one, or null */
-bool tk_stop_workers(void);         /* holds all slots.  False: threads of tasks that have paused stay */
+void tk_stop_workers(void);         /* holds all slots; after it nobody else looks at them */
 void tk_forget_workers(void);       /* in the child of a fork */
 uint32_t tk_turbo(void);            /* in the calling thread; what was before, for: */
 void tk_end_turbo(uint32_t before);

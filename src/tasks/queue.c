@@ -87,7 +87,10 @@ static struct nosv_task *refill(struct tk_slot *s, struct nosv_task **at, uint32
 {
     uint32_t tail = atomic_load_explicit(&s->ring.tail, memory_order_relaxed);
     for (uint32_t i = 1; i < n; i++) ring_set(&s->ring, tail + i - 1, at[i]);
-    if (n > 1) atomic_store(&s->ring.tail, tail + n - 1);
+    if (n > 1) {
+        atomic_store(&s->ring.tail, tail + n - 1);
+        s->moved = true;
+    }
     return n ? at[0] : 0;
 }
 

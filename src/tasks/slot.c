@@ -105,12 +105,27 @@ static bool let_idle(struct tk_slot *s)
     return again;
 }
 
+static void wake_any(uint32_t near)
+{
+    struct tk_slot *s = atomic_load(&tk.searching) ? 0 : tk_claim_any(near);
+    if (s) tk_pass_on(s);
+}
+
+/* holds s */
+static bool has_moved(struct tk_slot *s)
+{
+    bool moved = s->moved;
+    s->moved = false;
+    return USF_UNLIKELY(moved);
+}
+
 void tk_pass_on(struct tk_slot *s)
 {
     for (;;) {
         struct nosv_task *t = tk_next(s);
         if (!t) t = tk_steal(s);
         if (t) {
+            if (has_moved(s)) wake_any(s->cpu);
             if (tk_hand_over(s, t)) return;
             continue;
         }
@@ -119,12 +134,6 @@ void tk_pass_on(struct tk_slot *s)
 }
 
 /* ---- waking ------------------------------------------------------------------------------------- */
-
-static void wake_any(uint32_t near)
-{
-    struct tk_slot *s = atomic_load(&tk.searching) ? 0 : tk_claim_any(near);
-    if (s) tk_pass_on(s);
-}
 
 /* A slot's holder that looks for work would find what is strict elsewhere only if that is its own. */
 void tk_wake_for(nosv_affinity_t place, uint32_t near)
@@ -165,7 +174,10 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
 {
     struct nosv_task *t = tk_next(s);
     if (!t) t = tk_steal(s);
-    if (t) return t;
+    if (t) {
+        if (has_moved(s)) wake_any(s->cpu);
+        return t;
+    }
     atomic_fetch_add(&tk.searching, 1);
     for (uint32_t i = 1; (i <= tk.spins || tk.spins == UINT32_MAX) && !atomic_load_explicit(&tk.stopping, memory_order_relaxed); i++) {
         if (atomic_load_explicit(&me->go, memory_order_relaxed) >= TK_KEEP) break;
@@ -174,6 +186,7 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
         if (deadline && i % 16 == 0 && os_now() >= deadline) break;
         if (!(t = tk_next(s)) && i % 8 == 0) t = tk_steal(s);
         if (t) {
+            s->moved = false;
             stop_searching(s->cpu);
             return t;
         }

@@ -147,6 +147,7 @@ struct tk_slot {
     uint32_t id;                    /* logical CPU: 0 .. tk.nr_slots - 1 */
     uint32_t cpu;                   /* Linux CPU number */
     uint32_t node, core;            /* logical NUMA node and core */
+    bool moved;                     /* tasks have come into its ring from elsewhere; who went idle meanwhile has not seen them */
     uint32_t served;                /* tasks that were taken here and had not yielded */
     struct nosv_task *successor;    /* submitted with NOSV_SUBMIT_IMMEDIATE: the next */
     struct tk_exec *workers;        /* idle ones that ran here last */

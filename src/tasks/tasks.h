@@ -244,6 +244,7 @@ void tk_forget_types(void);         /* in the child of a fork */
 /* task.c, attach.c */
 void tk_task_end(struct nosv_task *t);              /* it is freed, and its type has one less */
 void tk_task_init(struct nosv_task *t, struct nosv_task_type *type, size_t metadata_size, uint8_t flags);
+void tk_free_attached(struct nosv_task *t);
 void tk_watch_thread(struct tk_exec *me);           /* the calling thread may end while it is attached; null: not any more */
 
 /* queue.c */

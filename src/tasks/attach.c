@@ -13,7 +13,7 @@ static struct tk_exec *new_exec(void)
     return e;
 }
 
-static void free_attached(struct nosv_task *t)
+void tk_free_attached(struct nosv_task *t)
 {
     if (t->type != &unlabelled) {
         free(t->type->label);
@@ -74,7 +74,9 @@ static void end_attach(struct tk_exec *me, bool restore)
 {
     struct tk_slot *s = me->slot;
     tk_flush(me);
-    free_attached(me->task);
+    me->task->exec = 0;
+    atomic_fetch_or(&me->task->life, TK_DESTROYED);     /* with the last of its events */
+    tk_end_work(me->task, TK_EXECUTION);
     tk_self_exec = 0;
     if (tk.turbo) tk_end_turbo(me->own_mxcsr);
     if (tk.binds) tk_mask_remove(me, restore);
@@ -107,7 +109,7 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static void thread_ends(void *arg)
 {
     struct tk_exec *me = arg;
-    if (me == tk_self_exec && tk_is_on() && me->task && me->task->flags & TK_F_ATTACHED) end_attach(me, false);
+    if (me == tk_self_exec && me->task && me->task->flags & TK_F_ATTACHED) end_attach(me, false);
 }
 
 static void make_key(void) { pthread_key_create(&key, thread_ends); }

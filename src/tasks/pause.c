@@ -34,8 +34,10 @@ static bool give_way(struct tk_exec *me)
     struct nosv_task *t = me->task, *next = tk_next(s);
     if (!next) next = tk_steal(s);
     if (!next) return false;
+    bool anywhere = t->affinity.level == NOSV_AFFINITY_LEVEL_NONE;
     me->slot = 0;
     tk_queue_yielded(s, t);
+    if (anywhere) tk_wake_for((nosv_affinity_t){0}, s->cpu);    /* another slot may be idle, where what is next here may not run */
     do {
         if (tk_hand_over(s, next)) {
             tk_park(me);

@@ -114,9 +114,9 @@ static void stop(void)
 {
     atomic_store(&tk.stopping, 1);
     tk_stop_timer();
-    bool all = tk_stop_workers();
+    tk_stop_workers();
     tk_types_drop();
-    if (all) tk_topology_drop();         /* a thread that stays may still be on its way from its slot to its sleep */
+    tk_topology_drop();
     tk_pool_reset(true);
 }
 

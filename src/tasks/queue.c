@@ -87,7 +87,10 @@ static struct nosv_task *refill(struct tk_slot *s, struct nosv_task **at, uint32
 {
     uint32_t tail = atomic_load_explicit(&s->ring.tail, memory_order_relaxed);
     for (uint32_t i = 1; i < n; i++) ring_set(&s->ring, tail + i - 1, at[i]);
-    if (n > 1) atomic_store(&s->ring.tail, tail + n - 1);
+    if (n > 1) {
+        atomic_store(&s->ring.tail, tail + n - 1);
+        s->moved = true;
+    }
     return n ? at[0] : 0;
 }
 
@@ -214,13 +217,7 @@ struct nosv_task *tk_steal(struct tk_slot *s)
     return t;
 }
 
-bool tk_is_plain_work(void)
-{
-    for (uint32_t i = 0; i < tk.nr_slots; i++)
-        if (ring_length(&tk.slots[i].ring) || atomic_load(&tk.slots[i].spill.n)) return true;
-    return atomic_load(&tk.inbox.n) != 0;
-}
-
+/* One has yielded at `at`, and s may take it. */
 static bool has_yielded(struct tk_slot *s, struct tk_slot *at)
 {
     bool has = false;
@@ -231,21 +228,32 @@ static bool has_yielded(struct tk_slot *s, struct tk_slot *at)
     return has;
 }
 
-bool tk_is_work(struct tk_slot *s)
+/* s: null for any. */
+static bool is_common_work(struct tk_slot *s)
 {
     if (atomic_load(&tk.inbox.n)) return true;
     for (uint32_t i = 0; i < tk.nr_slots; i++)
         if (ring_length(&tk.slots[i].ring) || atomic_load(&tk.slots[i].spill.n) || has_yielded(s, &tk.slots[i])) return true;
     if (!atomic_load(&tk.ordered)) return false;
-    if (atomic_load(&tk.expired.n) || atomic_load(&tk.global.n) || atomic_load(&s->strict.n)) return true;
-    if (atomic_load(&tk.nodes[s->node].strict.n)) return true;
+    if (atomic_load(&tk.expired.n) || atomic_load(&tk.global.n)) return true;
     for (uint32_t i = 0; i < tk.nr_slots; i++)
         if (atomic_load(&tk.slots[i].preferred.n)) return true;
     for (uint32_t i = 0; i < tk.nr_nodes; i++)
         if (atomic_load(&tk.nodes[i].preferred.n)) return true;
     for (uint32_t i = 0; i < tk.nr_complexes; i++)
-        if (atomic_load(&tk.complexes[i].preferred.n) || (has_cpu(&tk.complexes[i], s->cpu) && atomic_load(&tk.complexes[i].strict.n)))
-            return true;
+        if (atomic_load(&tk.complexes[i].preferred.n)) return true;
+    return false;
+}
+
+bool tk_is_plain_work(void) { return is_common_work(0); }
+
+bool tk_is_work(struct tk_slot *s)
+{
+    if (is_common_work(s)) return true;
+    if (!atomic_load(&tk.ordered)) return false;
+    if (atomic_load(&s->strict.n) || atomic_load(&tk.nodes[s->node].strict.n)) return true;
+    for (uint32_t i = 0; i < tk.nr_complexes; i++)
+        if (has_cpu(&tk.complexes[i], s->cpu) && atomic_load(&tk.complexes[i].strict.n)) return true;
     return false;
 }
 

@@ -95,28 +95,46 @@ bool tk_hand_over(struct tk_slot *s, struct nosv_task *t)
     return true;
 }
 
-void tk_pass_on(struct tk_slot *s)
+/* True: there is work, and s is the caller's again (T2). */
+static bool let_idle(struct tk_slot *s)
 {
-    for (;;) {
-        struct nosv_task *t = tk_next(s);
-        if (!t) t = tk_steal(s);
-        if (t) {
-            if (tk_hand_over(s, t)) return;
-            continue;
-        }
-        set_idle(s);
-        USF_POINT("tasks.idle");
-        if (!tk_is_work(s) || !tk_claim(s)) return;     /* T2 */
-    }
+    atomic_fetch_add(&tk.looking, 1);
+    set_idle(s);
+    USF_POINT("tasks.idle");
+    bool again = tk_is_work(s) && tk_claim(s);
+    atomic_fetch_sub(&tk.looking, 1);
+    return again;
 }
-
-/* ---- waking ------------------------------------------------------------------------------------- */
 
 static void wake_any(uint32_t near)
 {
     struct tk_slot *s = atomic_load(&tk.searching) ? 0 : tk_claim_any(near);
     if (s) tk_pass_on(s);
 }
+
+/* holds s */
+static bool has_moved(struct tk_slot *s)
+{
+    bool moved = s->moved;
+    s->moved = false;
+    return USF_UNLIKELY(moved);
+}
+
+void tk_pass_on(struct tk_slot *s)
+{
+    for (;;) {
+        struct nosv_task *t = tk_next(s);
+        if (!t) t = tk_steal(s);
+        if (t) {
+            if (has_moved(s)) wake_any(s->cpu);
+            if (tk_hand_over(s, t)) return;
+            continue;
+        }
+        if (!let_idle(s)) return;
+    }
+}
+
+/* ---- waking ------------------------------------------------------------------------------------- */
 
 /* A slot's holder that looks for work would find what is strict elsewhere only if that is its own. */
 void tk_wake_for(nosv_affinity_t place, uint32_t near)
@@ -161,7 +179,10 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
 {
     struct nosv_task *t = tk_next(s);
     if (!t) t = tk_steal(s);
-    if (t) return t;
+    if (t) {
+        if (has_moved(s)) wake_any(s->cpu);
+        return t;
+    }
     atomic_fetch_add(&tk.searching, 1);
     uint32_t look = 1, gap = 1, looks = 0;
     for (uint32_t i = 1; (i <= tk.spins || tk.spins == UINT32_MAX) && !atomic_load_explicit(&tk.stopping, memory_order_relaxed); i++) {
@@ -174,6 +195,7 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
         if (deadline && os_now() >= deadline) break;
         if (!(t = tk_next(s)) && looks++ % 4 == 0) t = tk_steal(s);
         if (t) {
+            s->moved = false;
             stop_searching(s->cpu);
             return t;
         }

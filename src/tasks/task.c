@@ -13,6 +13,10 @@ void tk_task_init(struct nosv_task *t, struct nosv_task_type *type, size_t metad
 
 void tk_task_end(struct nosv_task *t)
 {
+    if (USF_UNLIKELY(t->flags & TK_F_ATTACHED)) {
+        tk_free_attached(t);
+        return;
+    }
     tk_type_count(t->type, -1);
     tk_task_free(t);
 }

@@ -147,6 +147,7 @@ struct tk_slot {
     uint32_t id;                    /* logical CPU: 0 .. tk.nr_slots - 1 */
     uint32_t cpu;                   /* Linux CPU number */
     uint32_t node, core;            /* logical NUMA node and core */
+    bool moved;                     /* tasks have come into its ring from elsewhere; who went idle meanwhile has not seen them */
     uint32_t served;                /* tasks that were taken here and had not yielded */
     struct nosv_task *successor;    /* submitted with NOSV_SUBMIT_IMMEDIATE: the next */
     struct tk_exec *workers;        /* idle ones that ran here last */
@@ -212,6 +213,7 @@ struct tk_process {
     /* Hot */
     _Alignas(TK_LINE) _Atomic uint64_t idle[TK_IDLE_WORDS];     /* bit i: slot i is idle */
     _Alignas(TK_LINE) _Atomic uint32_t searching;   /* holders that look for work and are awake */
+    _Atomic uint32_t looking;                       /* threads that have set a slot idle and look at the queues once more */
     _Alignas(TK_LINE) _Atomic uint32_t ordered;     /* tasks in heaps and in `expired` */
     _Atomic uint64_t seq;
     struct tk_list inbox;           /* submitted by threads without a slot */
@@ -246,6 +248,7 @@ void tk_forget_types(void);         /* in the child of a fork */
 /* task.c, attach.c */
 void tk_task_end(struct nosv_task *t);              /* it is freed, and its type has one less */
 void tk_task_init(struct nosv_task *t, struct nosv_task_type *type, size_t metadata_size, uint8_t flags);
+void tk_free_attached(struct nosv_task *t);
 void tk_watch_thread(struct tk_exec *me);           /* the calling thread may end while it is attached; null: not any more */
 
 /* queue.c */
@@ -296,7 +299,7 @@ void tk_mask_forget(void);          /* in the child of a fork */
 struct tk_exec *tk_new_worker(void);                /* null: no more threads are to be had */
 void tk_idle_worker(struct tk_slot *s, struct tk_exec *e);      /* holds s */
 struct tk_exec *tk_take_worker(struct tk_slot *s);  /* holds s: an idle one, or a new one, or null */
-bool tk_stop_workers(void);         /* holds all slots.  False: threads of tasks that have paused stay */
+void tk_stop_workers(void);         /* holds all slots; after it nobody else looks at them */
 void tk_forget_workers(void);       /* in the child of a fork */
 uint32_t tk_turbo(void);            /* in the calling thread; what was before, for: */
 void tk_end_turbo(uint32_t before);

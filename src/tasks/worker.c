@@ -135,8 +135,8 @@ void tk_forget_workers(void)
     pool.lock = (struct tk_lock){0};
 }
 
-/* Those whose tasks have paused stay.  False: there are such. */
-bool tk_stop_workers(void)
+/* Those whose tasks have paused stay, asleep. */
+void tk_stop_workers(void)
 {
     uint32_t ended = 0, before = atomic_load(&tk.nr_workers);
     for (uint32_t i = 0; i < tk.nr_slots; i++)
@@ -147,5 +147,5 @@ bool tk_stop_workers(void)
         }
     for (struct tk_exec *e; (e = pool_take()); ended++) end(e);
     for (uint32_t n; (n = atomic_load(&tk.nr_workers)) > before - ended;) tk_futex_wait(&tk.nr_workers, n, 0);
-    return before == ended;
+    while (atomic_load(&tk.looking)) os_sched_yield();
 }

@@ -249,8 +249,8 @@ int nosv_create(nosv_task_t *task, nosv_task_type_t type, size_t metadata_size, 
  * Returns 0, or
  *     NOSV_ERR_INVALID_PARAMETER   task is NULL
  *     NOSV_ERR_INVALID_OPERATION   the task is that of an attached thread, which nosv_detach
- *                                  destroys; or it is joinable and is destroyed by its own
- *                                  callbacks, or while a task waits for it
+ *                                  destroys; or it is joinable and destroys itself, or a task
+ *                                  waits for it
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
  *
  * Context: any thread, also the completed callback of the task. Not a scheduling point. */

@@ -160,6 +160,25 @@ static void many_and_no_leak(void)
     OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
 }
 
+/* Threads that create tasks and end, while others destroy them. */
+static void destroys(nosv_task_t task) { OK(nosv_destroy(task, NOSV_DESTROY_NONE)); add(&completions, 1); }
+static void *submits_one(void *arg) { OK(nosv_submit(task_of(*(nosv_task_type_t *)arg, NULL, NOSV_CREATE_NONE), NOSV_SUBMIT_NONE)); return NULL; }
+static void threads_that_end(void)
+{
+    nosv_task_type_t type = type_of(run, NULL, destroys);
+    pthread_t thread;
+    long before = 0;
+    set(&completions, 0);
+    for (int i = 0; i < 3000; i++) {
+        if (i == 1000) before = resident();
+        CHECK_EQ(pthread_create(&thread, NULL, submits_one, &type), 0);
+        CHECK_EQ(pthread_join(thread, NULL), 0);
+    }
+    UNTIL(get(&completions) == 3000);
+    CHECK(resident() - before < 2048);
+    OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
+}
+
 int main(void)
 {
     begin();
@@ -170,6 +189,7 @@ int main(void)
     callbacks();
     submitted_again();
     threads();
+    threads_that_end();
     many_and_no_leak();
     in_task(errors, NOSV_CREATE_NONE);
     in_task(metadata, NOSV_CREATE_NONE);

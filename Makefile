@@ -16,6 +16,8 @@
 #                    the others are to go on within MEDIAN=20 and P99=100 ms; fork beside everything that holds a lock, for
 #                    STORM=20 minutes; then everything at once, for TOGETHER=60 minutes
 #   make bench       every benchmark of docs/performance.md (hours; SMALL=1: minutes; NAMES="nested pairs": some)
+#   make coexec      the nOS-V paper's co-execution experiment: pairs and triples of programs by five strategies (an hour or
+#                    two; a series that was interrupted goes on; ARGS="--pairs --only dot,nbody": some)
 #   make install     meson install (PREFIX=/usr/local, DESTDIR=)
 #   make package     a Python wheel and a Debian package, into build/package/
 #   make clean       remove build/
@@ -111,6 +113,11 @@ bench: setup-build+bench
 	@$(WORKLOADS)
 	@$(PYTHON) bench/run.py --build $(BUILD) $(if $(filter 1,$(SMALL)),--small) $(or $(NAMES),all)
 
+coexec: setup-build+bench $(BUILD)/build.ninja
+	@meson configure $(BUILD) | grep -q '^ *tests  *true' || meson configure $(BUILD) -Dtests=true
+	@ninja -C $(BUILD) --quiet product coexec
+	@$(PYTHON) bench/coexec/coexec.py --build $(BUILD) $(ARGS)
+
 workloads: setup-build+bench
 	@$(WORKLOADS)
 
@@ -124,4 +131,4 @@ package: setup-build+package
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all usf tests demo test check-fast conformance numerics survey fuzz soak bench workloads install package clean
+.PHONY: all usf tests demo test check-fast conformance numerics survey fuzz soak bench coexec workloads install package clean

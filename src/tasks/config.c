@@ -46,7 +46,7 @@ static const struct key keys[] = {
 };
 #define NR_KEYS (sizeof keys / sizeof *keys)
 
-struct source { struct tk_config *c; const char *where; bool ignored; };
+struct source { struct tk_config *c; const char *where; char ignored[512]; };
 
 /* ---- values ------------------------------------------------------------------------------------- */
 
@@ -123,12 +123,15 @@ static void set_by_name(struct source *s, const char *name, const char *text)
         near = word_nearest(name, names, NR_KEYS);
         usf_warn("nosv: %s: there is no key '%s'%s%s%s", s->where, name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     } else if (k->kind == IGNORED) {
-        if (!s->ignored) usf_say("nosv: %s: '%s' has no meaning here", s->where, name);
-        s->ignored = true;
+        size_t n = strlen(s->ignored);
+        snprintf(s->ignored + n, sizeof s->ignored - n, "%s%s", n ? ", " : "", name);
     } else if (!set(s->c, k, text)) {
         usf_warn("nosv: %s: '%s' is no value of '%s'%s%s", s->where, text, name, k->choices ? ", which are " : "", k->choices ? k->choices : "");
     }
 }
+
+static void tell_ignored(const struct source *s)
+{ if (*s->ignored) usf_warn("nosv: %s: what has no meaning here is ignored: %s", s->where, s->ignored); }
 
 /* ---- sources ------------------------------------------------------------------------------------ */
 
@@ -165,6 +168,7 @@ static void read_file(struct tk_config *c, const char *path, bool asked)
         snprintf(name, sizeof name, "%s.%s", d.entries[i].section, d.entries[i].key);
         set_by_name(&s, name, d.entries[i].text);
     }
+    tell_ignored(&s);
     toml_free(&d);
     free(text);
 }
@@ -202,6 +206,7 @@ static void read_override(struct tk_config *c, const char *text)
         }
         key = next;
     }
+    tell_ignored(&s);
     free(copy);
 }
 

@@ -63,7 +63,7 @@ class Installed(instance.Instance):
         source = os.path.join(self.dir, "tasks.c")
         with open(source, "w", encoding="ascii") as f:
             f.write(TASKS)
-        modules = glob.glob(prefix + "/lib*/**/pkgconfig/nos-v.pc", recursive=True)
+        modules = list({os.path.realpath(path) for path in glob.glob(prefix + "/lib*/**/pkgconfig/nos-v.pc", recursive=True)})     # lib64 may be a link
         self.assertEqual(len(modules), 1)
         lib = os.path.dirname(os.path.dirname(modules[0]))
         self.env.update(PKG_CONFIG_PATH=os.path.dirname(modules[0]), LD_LIBRARY_PATH=lib, CMAKE_PREFIX_PATH=prefix)

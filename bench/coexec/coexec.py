@@ -97,8 +97,11 @@ class Results:
         if not os.path.exists(path):
             return
         new = self.data
-        with open(path, encoding="utf-8") as f:
-            self.data = json.load(f)
+        try:
+            with open(path, encoding="utf-8") as f:
+                self.data = json.load(f)
+        except ValueError as e:
+            sys.exit(f"{path} is no JSON file: {e}; move it away, or name another file with --out")
         if self.data.get("format") != FORMAT or (settings and self.data["settings"] != settings):
             sys.exit(f"{path} was measured with other settings: {json.dumps(self.data.get('settings'))}; "
                      f"move it away, or name another file with --out")

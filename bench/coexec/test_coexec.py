@@ -113,19 +113,36 @@ class Driver(unittest.TestCase):
             os.chmod(path, 0o755)
 
     def test_what_fails_is_told_and_not_counted(self):
-        self.stand_in(heat="echo broken >&2; kill -SEGV $$", dot="echo", hpccg="sleep 60",
+        self.stand_in(heat="echo broken >&2; kill -SEGV $$", dot="echo",
                       matmul=f"""[ -e {self.dir}/ran ] && n=2; touch {self.dir}/ran; echo "{{\\"bench\\": \\"matmul\\", """
                              """\\"seconds\\": 0.1, \\"checksum\\": \\"${n:-1}\\"}\"""")
-        done = self.drive("--pairs", "--only", "nbody", "--repeat", "2", "--strategies", "exclusive", "--timeout", "0.5",
-                          "--no-plot", build=self.dir)
+        done = self.drive("--pairs", "--only", "nbody", "--repeat", "2", "--strategies", "exclusive", "--no-plot", build=self.dir)
         self.assertEqual(done.returncode, 1)
         by = {r["programs"][0] if r["programs"][1] == "nbody" else r["programs"][1]: r for r in self.runs()}
         self.assertEqual({name: r["status"] for name, r in by.items()},
-                         {"matmul": "wrong", "dot": "failed", "heat": "failed", "hpccg": "hang", "cholesky": "ok", "hydro": "ok"})
+                         {"matmul": "wrong", "dot": "failed", "heat": "failed", "hpccg": "ok", "cholesky": "ok", "hydro": "ok"})
         self.assertIn("broken", by["heat"]["reason"])
         self.assertIn("Not counted: heat+nbody exclusive 1: failed", done.stdout)
         self.assertIn("| nbody + cholesky |", done.stdout)
         self.assertNotIn("| heat + nbody |", done.stdout)
+
+    def test_what_does_not_end_is_stopped(self):
+        self.stand_in(hpccg="exec sleep 600")
+        done = self.drive("--pairs", "--only", "hpccg,nbody", "--repeat", "1", "--strategies", "exclusive,idle", "--timeout", "0.5",
+                          "--no-plot", build=self.dir)
+        self.assertEqual(done.returncode, 1)
+        for r in self.runs():
+            self.assertIn(r["status"], ("hang", "cut"))
+
+    def test_a_file_that_is_no_json_is_left_alone(self):
+        with open(self.out, "w", encoding="utf-8") as f:
+            f.write("{")
+        done = self.drive("--pairs", "--only", "dot,nbody")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is no JSON file", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        with open(self.out, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "{")
 
     def test_the_score_is_the_least_time_over_the_strategys(self):
         results = coexec.Results(self.out, {})

@@ -112,6 +112,9 @@ static void wake_any(uint32_t near)
     if (s) tk_pass_on(s);
 }
 
+/* Submitters wake nobody while a holder searches, so whoever has found a task may have found one of several. */
+static void wake_more(uint32_t near) { if (any_idle() && tk_is_plain_work()) wake_any(near); }
+
 /* holds s */
 static bool has_moved(struct tk_slot *s)
 {
@@ -126,7 +129,8 @@ void tk_pass_on(struct tk_slot *s)
         struct nosv_task *t = tk_next(s);
         if (!t) t = tk_steal(s);
         if (t) {
-            if (has_moved(s)) wake_any(s->cpu);
+            s->moved = false;
+            wake_more(s->cpu);
             if (tk_hand_over(s, t)) return;
             continue;
         }
@@ -163,11 +167,8 @@ bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place)
 
 /* ---- looking for work --------------------------------------------------------------------------- */
 
-/* A holder that has just found work stops searching.  Was it the last that did?  Then it wakes another: there may be more. */
-static void stop_searching(uint32_t near)
-{
-    if (atomic_fetch_sub(&tk.searching, 1) == 1 && any_idle() && tk_is_plain_work()) wake_any(near);
-}
+/* It has found work, its own task goes on here, or it gives up.  Was it the last that searched?  Then it wakes another (models/slots.pml). */
+static void stop_searching(uint32_t near) { if (atomic_fetch_sub(&tk.searching, 1) == 1) wake_more(near); }
 
 /* Rounds between two yields to the kernel's other threads: on one CPU, those may be who submits. */
 #define YIELD_EVERY 64u
@@ -200,7 +201,7 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
             return t;
         }
     }
-    atomic_fetch_sub(&tk.searching, 1);
+    stop_searching(s->cpu);
     return 0;
 }
 

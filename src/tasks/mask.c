@@ -65,7 +65,14 @@ static bool set(struct tk_exec *e, const struct os_cpuset *to)
 
 /* ---- libc's functions ---------------------------------------------------------------------------- */
 
-#define REAL(name) ({ static __typeof__(&name) real_; if (!real_) real_ = (__typeof__(&name))dlsym(RTLD_NEXT, #name); real_; })
+/* Looked up at the first use: threads that do so at once find the same. */
+static void *look_up(void *_Atomic *at, const char *name)
+{
+    void *real = atomic_load_explicit(at, memory_order_relaxed);
+    if (!real) atomic_store_explicit(at, real = dlsym(RTLD_NEXT, name), memory_order_relaxed);
+    return real;
+}
+#define REAL(name) ({ static void *_Atomic real_; (__typeof__(&name))look_up(&real_, #name); })
 
 static size_t at_most(size_t a, size_t b) { return a < b ? a : b; }
 

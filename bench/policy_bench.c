@@ -39,11 +39,11 @@ static double measure(const struct usf_policy_ops *policy, uint32_t cores, uint3
     struct usf_policy_ops ops;
     struct usf_pol_task *tasks = calloc(TASKS, sizeof *tasks);
     struct usf_pol_core *core = calloc(cores, sizeof *core);
-    struct usf_pol_proc *proc = calloc(procs, sizeof *proc);
+    struct usf_pol_group *proc = calloc(procs, sizeof *proc);
     struct usf_pol p = {
-        .now = 1000000000, .quantum = 20000000, .nr_cores = cores, .nr_tasks = TASKS, .nr_procs = procs, .slice = 10000000,
-        .task_stride = sizeof *tasks, .core_stride = sizeof *core, .proc_stride = sizeof *proc,
-        .tasks = (char *)tasks, .cores = (char *)core, .procs = (char *)proc, .data = calloc(1, USF_POL_DATA),
+        .now = 1000000000, .quantum = 20000000, .nr_cores = cores, .nr_tasks = TASKS, .nr_groups = procs, .slice = 10000000,
+        .task_stride = sizeof *tasks, .core_stride = sizeof *core, .group_stride = sizeof *proc,
+        .tasks = (char *)tasks, .cores = (char *)core, .groups = (char *)proc, .data = calloc(1, USF_POL_DATA),
     };
     for (uint32_t c = 0; c < cores; c++) core[c] = (struct usf_pol_core){.id = c, .cpu = c, .phys = c, .llc = c / 8, .node = c / 64, .package = c / 64, .current = USF_NONE};
     policy_resolve(policy, &ops);
@@ -52,10 +52,10 @@ static double measure(const struct usf_policy_ops *policy, uint32_t cores, uint3
         proc[i].id = i;
         proc[i].weight = 100;
         for (int w = 0; w < 4; w++) proc[i].cores[w] = ~0ull;
-        ops.proc_add(&p, i);
+        ops.group_add(&p, i);
     }
     for (uint32_t t = 0; t < TASKS; t++) {
-        tasks[t] = (struct usf_pol_task){.id = t, .proc = t % procs, .last_core = t % cores};
+        tasks[t] = (struct usf_pol_task){.id = t, .group = t % procs, .last_core = t % cores};
         tasks[t].ready_since = p.now;
         ops.enqueue(&p, t, why);
     }
@@ -142,16 +142,16 @@ static void scale(uint32_t threads, bool with_lock)
     /* records as far apart as in the segment */
     shared = (struct usf_pol){
         .now = 1000000000, .quantum = 20000000, .slice = 10000000, .nr_cores = threads, .nr_tasks = threads * OWN_TASKS,
-        .nr_procs = 1, .task_stride = sizeof(struct usf_task), .core_stride = sizeof(struct usf_core),
-        .proc_stride = sizeof(struct usf_proc), .data = zeroed(USF_POL_DATA),
+        .nr_groups = 1, .task_stride = sizeof(struct usf_task), .core_stride = sizeof(struct usf_core),
+        .group_stride = sizeof(struct usf_proc), .data = zeroed(USF_POL_DATA),
     };
     char *tasks = zeroed(shared.nr_tasks * sizeof(struct usf_task)), *cores = zeroed(threads * sizeof(struct usf_core));
     char *procs = zeroed(sizeof(struct usf_proc));
     shared.tasks = tasks + offsetof(struct usf_task, pol);
     shared.cores = cores + offsetof(struct usf_core, pol);
-    shared.procs = procs + offsetof(struct usf_proc, pol);
+    shared.groups = procs + offsetof(struct usf_proc, pol);
     for (uint32_t c = 0; c < threads; c++) *usf_core(&shared, c) = (struct usf_pol_core){.id = c, .cpu = c, .llc = c / 8};
-    for (int w = 0; w < 4; w++) usf_proc(&shared, 0)->cores[w] = ~0ull;
+    for (int w = 0; w < 4; w++) usf_group(&shared, 0)->cores[w] = ~0ull;
     policy_resolve(&usf_policy_fl, &fl);
     if (fl.init(&shared)) exit(1);
     for (uint32_t t = 0; t < shared.nr_tasks; t++) {

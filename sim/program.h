@@ -46,7 +46,7 @@ enum sim_op_kind {
     SIM_OP_JOIN,                /* wait until all threads that this one has spawned have ended */
     SIM_OP_BEGIN,               /* a request begins here: its time goes with the messages that this thread sends from now on */
     SIM_OP_DONE,                /* ... it has been answered: how long it took goes into the program's statistics */
-    SIM_OP_PROGRESS,            /* a piece of work is finished: usf_pol_proc.progress */
+    SIM_OP_PROGRESS,            /* a piece of work is finished: usf_pol_group.progress */
     SIM_NR_OPS
 };
 

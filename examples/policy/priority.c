@@ -1,6 +1,6 @@
 /* examples/policy/priority.c - an example of a policy of your own.  SPDX-License-Identifier: Apache-2.0
  *
- * Who has the higher priority runs first: its process's and its own added up, cut to eight levels.  Within a level the oldest
+ * Who has the higher priority runs first: its group's and its own added up, cut to eight levels.  Within a level the oldest
  * goes first.  Who waits too long goes first whatever its level, so nobody waits for ever.
  *
  *   make -C examples/policy
@@ -27,7 +27,7 @@ static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark
 static uint32_t level_of(struct usf_pol *p, uint32_t task)
 {
     const struct usf_pol_task *t = usf_task(p, task);
-    int64_t l = (int64_t)NORMAL + t->priority + usf_proc(p, t->proc)->priority;     /* 64 bits: the sum may be any number */
+    int64_t l = (int64_t)NORMAL + t->priority + usf_group(p, t->group)->priority;     /* 64 bits: the sum may be any number */
     return l < 0 ? 0 : l >= LEVELS ? LEVELS - 1 : (uint32_t)l;
 }
 

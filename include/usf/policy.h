@@ -38,9 +38,9 @@ extern "C" {
 #endif
 #define USF_CORE_WORDS (USF_CORES_MAX / 64)     /* of a set of cores */
 #if USF_CORES_MAX == 256
-#define USF_POLICY_API_VERSION 3u  /* bumped when anything below changes incompatibly */
+#define USF_POLICY_API_VERSION 4u  /* bumped when anything below changes incompatibly */
 #else       /* other records: an object for the one is refused by the other */
-#define USF_POLICY_API_VERSION (3u | USF_CORE_WORDS << 8)
+#define USF_POLICY_API_VERSION (4u | USF_CORE_WORDS << 8)
 #endif
 #define USF_POLICY_API_VECTOR  0x80000000u  /* compiled with vector registers */
 #ifdef __SSE__
@@ -48,11 +48,11 @@ extern "C" {
 #else
 #define USF_POLICY_API USF_POLICY_API_VERSION
 #endif
-#define USF_NONE       UINT32_MAX  /* no task, no core, no process */
+#define USF_NONE       UINT32_MAX  /* no task, no core, no group */
 
 #define USF_POL_TASK_DATA 32       /* bytes a policy has per task */
 #define USF_POL_CORE_DATA (64 + 16 * USF_CORE_WORDS)   /* ... per core: 128 */
-#define USF_POL_PROC_DATA (16 * USF_CORES_MAX)         /* ... per process: 4096 */
+#define USF_POL_GROUP_DATA (16 * USF_CORES_MAX)        /* ... per group: 4096 */
 #define USF_POL_DATA      (16 * USF_CORES_MAX)         /* ... per instance: 4096; the last 64 belong to the default queues */
 
 /* Put it on the structs that are laid over data areas: struct USF_POLICY_STATE mine { ... }; */
@@ -73,7 +73,7 @@ enum usf_why {
 
 /* Where a task would like to run, or must. */
 enum usf_affinity {
-    USF_AFFINITY_ANY,    /* wherever its process may */
+    USF_AFFINITY_ANY,    /* wherever its group may */
     USF_AFFINITY_CORE,   /* `affinity_id` is a core, */
     USF_AFFINITY_LLC,    /* ... a last-level cache, */
     USF_AFFINITY_NODE,   /* ... a NUMA node */
@@ -83,9 +83,9 @@ enum usf_affinity {
 /* A task: one thread that takes part.  Owner: the scheduler; policies read, and write `data`. */
 struct usf_pol_task {
     uint32_t id;         /* index in the task table */
-    uint32_t proc;       /* index of its process */
+    uint32_t group;      /* index of its group */
     uint32_t last_core;  /* core it ran on last, or USF_NONE */
-    int32_t  priority;   /* higher first, within its process; 0 by default */
+    int32_t  priority;   /* higher first, within its group; 0 by default */
     /* Links for usf_fifo below.  `queued` is nonzero while the task is in a fifo. */
     uint32_t next, prev;
     uint32_t queued;
@@ -119,40 +119,53 @@ struct usf_pol_core {
 };
 #define USF_ROW_NS 100000u      /* yields that are no further apart are one wait; who runs for longer between two has worked */
 
-/* A participating process. */
-struct usf_pol_proc {
+/* What waits in a group's own queues, as its process has last told; zero for a group of plain threads. */
+struct usf_pol_work {
+    uint32_t ready;      /* tasks */
+    int32_t  priority;   /* the highest of theirs */
+    uint64_t deadline;   /* ns, monotonic: the earliest of theirs; 0: none has one */
+    uint64_t strict[USF_CORE_WORDS];  /* bit c: one of them may run on core c alone */
+};
+
+/* A group: the threads that a policy accounts for together.  A process that joins has one, and most never have another.  A runtime
+ * inside a process may have a group of its own, with its own weight, priority and cores; `proc` tells which groups are of one process. */
+struct usf_pol_group {
     uint32_t id;
     uint32_t nr_tasks;   /* attached */
     uint32_t nr_ready;   /* queued */
     uint32_t weight;     /* 100 = normal */
     uint64_t busy_ns;    /* core time of its tasks so far, those that run now not counted */
-    uint64_t cores[USF_CORE_WORDS];   /* bit c: the process may run on core c (cores, not CPU numbers) */
+    uint64_t cores[USF_CORE_WORDS];   /* bit c: its tasks may run on core c (cores, not CPU numbers) */
     int32_t  priority;   /* higher first; 0 = normal */
-    uint32_t flags;      /* USF_PROC_* */
+    uint32_t flags;      /* USF_GROUP_* */
     uint64_t progress;   /* pieces of work that it has finished (parallel regions), 0: unknown */
-    /* The policy's: cores that the process is told to reckon with (CPU counts, affinity queries, default team sizes); none set: all
+    /* The policy's: cores that the group is told to reckon with (CPU counts, affinity queries, default team sizes); none set: all
      * that it may use.  To change them, write them and then raise share_gen. */
     uint64_t share[USF_CORE_WORDS];
     uint32_t share_gen;
     uint32_t width;      /* threads of its latest parallel region, 0: unknown */
-    uint8_t  data[USF_POL_PROC_DATA];
+    uint32_t proc;       /* number of its process: groups of one process have the same */
+    uint32_t reserved0[3];
+    struct usf_pol_work work;
+    uint64_t reserved1[2];
+    uint8_t  data[USF_POL_GROUP_DATA];
 };
 
-#define USF_PROC_MALLEABLE 1u   /* follows a new share by itself, at its next parallel region */
-#define USF_PROC_NO_GANG   2u   /* is not to be coscheduled: its tasks run wherever there is room */
+#define USF_GROUP_MALLEABLE 1u   /* follows a new share by itself, at its next parallel region */
+#define USF_GROUP_NO_GANG   2u   /* is not to be coscheduled: its tasks run wherever there is room */
 
 /* The instance, as seen from this process.  The struct itself is process-private; the records
  * it points at are shared. */
 struct usf_pol {
     uint64_t now;          /* ns, monotonic; set before every call */
-    uint64_t quantum;      /* ns, process quantum (option `quantum`) */
+    uint64_t quantum;      /* ns, a group's turn on a core (option `quantum`) */
     uint64_t slice;        /* ns, time slice of policies that have one (option `slice`) */
     uint32_t flags;        /* USF_POL_* */
     uint32_t nr_cores;     /* cores 0 .. nr_cores-1 exist */
     uint32_t nr_tasks;     /* size of the task table: ids are below it */
-    uint32_t nr_procs;     /* size of the process table */
-    uint32_t task_stride, core_stride, proc_stride;
-    char *tasks, *cores, *procs;   /* bases; use the accessors */
+    uint32_t nr_groups;    /* size of the group table */
+    uint32_t task_stride, core_stride, group_stride;
+    char *tasks, *cores, *groups;   /* bases; use the accessors */
     uint8_t *data;                 /* USF_POL_DATA bytes */
 };
 
@@ -162,12 +175,12 @@ static inline struct usf_pol_task *usf_task(struct usf_pol *p, uint32_t id)
 { return (struct usf_pol_task *)(void *)(p->tasks + (size_t)id * p->task_stride); }
 static inline struct usf_pol_core *usf_core(struct usf_pol *p, uint32_t id)
 { return (struct usf_pol_core *)(void *)(p->cores + (size_t)id * p->core_stride); }
-static inline struct usf_pol_proc *usf_proc(struct usf_pol *p, uint32_t id)
-{ return (struct usf_pol_proc *)(void *)(p->procs + (size_t)id * p->proc_stride); }
+static inline struct usf_pol_group *usf_group(struct usf_pol *p, uint32_t id)
+{ return (struct usf_pol_group *)(void *)(p->groups + (size_t)id * p->group_stride); }
 
-/* May tasks of this process run on this core?  (The process's CPU mask, not a thread's hint.) */
-static inline bool usf_allowed(struct usf_pol *p, uint32_t proc, uint32_t core)
-{ return core < USF_CORES_MAX && (usf_proc(p, proc)->cores[core / 64] >> (core % 64) & 1); }
+/* May tasks of this group run on this core?  (The group's cores, not a thread's hint.) */
+static inline bool usf_allowed(struct usf_pol *p, uint32_t group, uint32_t core)
+{ return core < USF_CORES_MAX && (usf_group(p, group)->cores[core / 64] >> (core % 64) & 1); }
 
 /* Sets of cores: USF_CORE_WORDS words.  First core of a & b at or after `from`, going around; USF_NONE: no such core. */
 static inline uint32_t usf_next_core(const uint64_t *a, const uint64_t *b, uint32_t from)
@@ -212,11 +225,11 @@ static inline bool usf_is_affine(struct usf_pol *p, const struct usf_pol_task *t
     return true;
 }
 
-/* May this task run on this core?  Its process may, and its own affinity, if strict, allows it. */
+/* May this task run on this core?  Its group may, and its own affinity, if strict, allows it. */
 static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
 {
     const struct usf_pol_task *t = usf_task(p, task);
-    return usf_allowed(p, t->proc, core) && (!t->strict || usf_is_affine(p, t, core));
+    return usf_allowed(p, t->group, core) && (!t->strict || usf_is_affine(p, t, core));
 }
 
 /* The kernel schedules; of usf only the spin-waits are in force, each round one sched_yield.  No other
@@ -224,11 +237,11 @@ static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
 #define USF_POLICY_KERNEL 1u
 
 /* A task that pick has named but that the kernel has not run yet may swap its turn with another ready task that the
- * kernel runs first, if both are of one process or both have yielded: cheaper than to make the kernel
+ * kernel runs first, if both are of one group or both have yielded: cheaper than to make the kernel
  * follow the exact order. */
 #define USF_POLICY_SWAP 2u
 
-/* It may let a ready task wait without bound while others run (programs one after another, strict priorities between processes):
+/* It may let a ready task wait without bound while others run (programs one after another, strict priorities between groups):
  * `usf policy check` then measures how long tasks wait, and asks for no bound. */
 #define USF_POLICY_CAN_STARVE 4u
 
@@ -242,12 +255,12 @@ struct usf_policy_ops {
     uint64_t flags;            /* USF_POLICY_* below; unknown ones are refused */
 
     /* The instance starts using the policy; data areas are zero.  Nonzero: refused.  Default: 0.  If it takes over while programs run
-     * (usf policy set, the death of somebody in the middle of something) proc_add and task_add follow for all there are, enqueue for
+     * (usf policy set, the death of somebody in the middle of something) group_add and task_add follow for all there are, enqueue for
      * those that are ready, and started for those that run. */
     int (*init)(struct usf_pol *p);
-    /* A process / task joins or leaves (a leaving task is in no queue).  Default: nothing. */
-    void (*proc_add)(struct usf_pol *p, uint32_t proc);
-    void (*proc_remove)(struct usf_pol *p, uint32_t proc);
+    /* A group / task joins or leaves (a leaving task is in no queue).  A task that changes its group leaves and joins.  Default: nothing. */
+    void (*group_add)(struct usf_pol *p, uint32_t group);
+    void (*group_remove)(struct usf_pol *p, uint32_t group);
     void (*task_add)(struct usf_pol *p, uint32_t task);
     void (*task_remove)(struct usf_pol *p, uint32_t task);
 
@@ -269,13 +282,13 @@ struct usf_policy_ops {
     void (*stopped)(struct usf_pol *p, uint32_t core, uint32_t task);
     /* Called by the monitor about once a millisecond while tasks wait, and each ten or so while some run and none waits.  Default: nothing. */
     void (*tick)(struct usf_pol *p);
-    /* A process's weight, priority, flags or cores, or a queued task's priority, deadline or affinity (it has been taken out with
+    /* A group's weight, priority, flags or cores, or a queued task's priority, deadline or affinity (it has been taken out with
      * dequeue, and is enqueued anew after) have changed.  Default: nothing. */
-    void (*proc_changed)(struct usf_pol *p, uint32_t proc);
+    void (*group_changed)(struct usf_pol *p, uint32_t group);
 };
 /* A later header of the same API version may append operations; `size` tells how many an object has.  An older, shorter table loads
  * (the rest are the defaults); a newer, longer one does if all that this version does not know is null. */
-#define USF_POLICY_SIZE_MIN offsetof(struct usf_policy_ops, proc_changed)
+#define USF_POLICY_SIZE_MIN offsetof(struct usf_policy_ops, group_changed)
 
 /* What a policy's shared object exports:  const struct usf_policy_ops usf_policy = { ... }; */
 #if defined(__GNUC__)

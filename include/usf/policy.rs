@@ -6,14 +6,14 @@
 // field at a time, and every function that does so is unsafe.
 #![allow(dead_code)]
 
-pub const API_VERSION: u32 = 3;
+pub const API_VERSION: u32 = 4;
 /// Bit 31 says that the code uses vector registers, which the loader refuses: build with -C target-feature=-sse,-sse2.
 pub const API: u32 = API_VERSION | if cfg!(target_feature = "sse") { 0x8000_0000 } else { 0 };
 pub const NONE: u32 = u32::MAX;
 
 pub const TASK_DATA: usize = 32;
 pub const CORE_DATA: usize = 128;
-pub const PROC_DATA: usize = 4096;
+pub const GROUP_DATA: usize = 4096;
 pub const DATA: usize = 4096;
 
 // enum usf_why
@@ -33,7 +33,7 @@ pub const AFFINITY_MASK: u8 = 4;
 #[repr(C, align(8))]
 pub struct Task {
     pub id: u32,
-    pub proc: u32,
+    pub group: u32,
     pub last_core: u32,
     pub priority: i32,
     pub next: u32,
@@ -63,10 +63,20 @@ pub struct Core {
     pub phys: u32,
     pub reserved: u32,
     pub data: [u64; CORE_DATA / 8],
+    pub keeps_until: u64,
+}
+
+/// What waits in a group's own queues, as its process has last told.
+#[repr(C)]
+pub struct Work {
+    pub ready: u32,
+    pub priority: i32,
+    pub deadline: u64,
+    pub strict: [u64; 4],
 }
 
 #[repr(C)]
-pub struct Proc {
+pub struct Group {
     pub id: u32,
     pub nr_tasks: u32,
     pub nr_ready: u32,
@@ -79,11 +89,15 @@ pub struct Proc {
     pub share: [u64; 4],
     pub share_gen: u32,
     pub width: u32,
-    pub data: [u64; PROC_DATA / 8],
+    pub proc: u32,
+    pub reserved0: [u32; 3],
+    pub work: Work,
+    pub reserved1: [u64; 2],
+    pub data: [u64; GROUP_DATA / 8],
 }
 
-pub const PROC_MALLEABLE: u32 = 1;
-pub const PROC_NO_GANG: u32 = 2;
+pub const GROUP_MALLEABLE: u32 = 1;
+pub const GROUP_NO_GANG: u32 = 2;
 
 #[repr(C)]
 pub struct Pol {
@@ -93,13 +107,13 @@ pub struct Pol {
     pub flags: u32,
     pub nr_cores: u32,
     pub nr_tasks: u32,
-    pub nr_procs: u32,
+    pub nr_groups: u32,
     pub task_stride: u32,
     pub core_stride: u32,
-    pub proc_stride: u32,
+    pub group_stride: u32,
     pub tasks: *mut u8,
     pub cores: *mut u8,
-    pub procs: *mut u8,
+    pub groups: *mut u8,
     pub data: *mut u8,
 }
 
@@ -107,8 +121,8 @@ pub const POL_BLIND: u32 = 1;
 
 // The sizes that the C header gives them on x86-64.
 const _: [(); 128] = [(); core::mem::size_of::<Task>()];
-const _: [(); 176] = [(); core::mem::size_of::<Core>()];
-const _: [(); 4208] = [(); core::mem::size_of::<Proc>()];
+const _: [(); 184] = [(); core::mem::size_of::<Core>()];
+const _: [(); 4288] = [(); core::mem::size_of::<Group>()];
 const _: [(); 88] = [(); core::mem::size_of::<Pol>()];
 
 pub const POLICY_KERNEL: u64 = 1;
@@ -123,8 +137,8 @@ pub struct Ops {
     pub description: *const u8,
     pub flags: u64,
     pub init: Option<unsafe extern "C" fn(*mut Pol) -> i32>,
-    pub proc_add: Option<unsafe extern "C" fn(*mut Pol, u32)>,
-    pub proc_remove: Option<unsafe extern "C" fn(*mut Pol, u32)>,
+    pub group_add: Option<unsafe extern "C" fn(*mut Pol, u32)>,
+    pub group_remove: Option<unsafe extern "C" fn(*mut Pol, u32)>,
     pub task_add: Option<unsafe extern "C" fn(*mut Pol, u32)>,
     pub task_remove: Option<unsafe extern "C" fn(*mut Pol, u32)>,
     pub select_core: Option<unsafe extern "C" fn(*mut Pol, u32, *const u64) -> u32>,
@@ -135,7 +149,7 @@ pub struct Ops {
     pub started: Option<unsafe extern "C" fn(*mut Pol, u32, u32)>,
     pub stopped: Option<unsafe extern "C" fn(*mut Pol, u32, u32)>,
     pub tick: Option<unsafe extern "C" fn(*mut Pol)>,
-    pub proc_changed: Option<unsafe extern "C" fn(*mut Pol, u32)>,
+    pub group_changed: Option<unsafe extern "C" fn(*mut Pol, u32)>,
 }
 unsafe impl Sync for Ops {}
 
@@ -147,8 +161,8 @@ pub const DEFAULTS: Ops = Ops {
     description: core::ptr::null(),
     flags: 0,
     init: None,
-    proc_add: None,
-    proc_remove: None,
+    group_add: None,
+    group_remove: None,
     task_add: None,
     task_remove: None,
     select_core: None,
@@ -159,7 +173,7 @@ pub const DEFAULTS: Ops = Ops {
     started: None,
     stopped: None,
     tick: None,
-    proc_changed: None,
+    group_changed: None,
 };
 
 pub unsafe fn task(p: *mut Pol, id: u32) -> *mut Task {
@@ -168,20 +182,20 @@ pub unsafe fn task(p: *mut Pol, id: u32) -> *mut Task {
 pub unsafe fn core_of(p: *mut Pol, id: u32) -> *mut Core {
     (*p).cores.add(id as usize * (*p).core_stride as usize) as *mut Core
 }
-pub unsafe fn proc_of(p: *mut Pol, id: u32) -> *mut Proc {
-    (*p).procs.add(id as usize * (*p).proc_stride as usize) as *mut Proc
+pub unsafe fn group_of(p: *mut Pol, id: u32) -> *mut Group {
+    (*p).groups.add(id as usize * (*p).group_stride as usize) as *mut Group
 }
 
-/// May tasks of this process run on this core?
-pub unsafe fn allowed(p: *mut Pol, proc: u32, core: u32) -> bool {
-    let cores = core::ptr::addr_of!((*proc_of(p, proc)).cores) as *const u64;
+/// May tasks of this group run on this core?
+pub unsafe fn allowed(p: *mut Pol, group: u32, core: u32) -> bool {
+    let cores = core::ptr::addr_of!((*group_of(p, group)).cores) as *const u64;
     core < 256 && *cores.add(core as usize / 64) >> (core % 64) & 1 != 0
 }
 
-/// May this task run on this core?  Its process may, and its own affinity, if strict, allows it.
+/// May this task run on this core?  Its group may, and its own affinity, if strict, allows it.
 pub unsafe fn may_run(p: *mut Pol, id: u32, core: u32) -> bool {
     let t = task(p, id);
-    if !allowed(p, (*t).proc, core) {
+    if !allowed(p, (*t).group, core) {
         return false;
     }
     let c = core_of(p, core);

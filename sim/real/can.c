@@ -34,7 +34,7 @@ static char *of_op(const struct sim_program *p, const struct sim_op *op, const s
 static char *of_program(const struct sim_program *p, const struct rp_speed *s, bool under_usf)
 {
     char *bad = NULL;
-    if (under_usf && p->flags & USF_PROC_MALLEABLE)
+    if (under_usf && p->flags & USF_GROUP_MALLEABLE)
         bad = no(p, "'malleable' cannot be declared: usf takes OpenMP's teams alone for malleable (usf run --malleable)");
     for (uint32_t c = 0; !bad && c < p->nr_codes; c++)
         for (uint32_t i = 0; !bad && i < p->code[c].nr; i++) bad = of_op(p, &p->code[c].op[i], s, under_usf);

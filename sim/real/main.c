@@ -261,7 +261,7 @@ static void start_program(const struct sim_program *p, uint32_t i, char **args, 
     if (p->weight != 100) setenv("USF_WEIGHT", text, 1);
     snprintf(text, sizeof text, "%d", p->priority);
     if (p->priority) setenv("USF_PRIORITY", text, 1);
-    if (p->flags & USF_PROC_NO_GANG) setenv("USF_NO_GANG", "on", 1);
+    if (p->flags & USF_GROUP_NO_GANG) setenv("USF_NO_GANG", "on", 1);
     snprintf(text, sizeof text, "%u", i);
     args[2] = text;
     execv("/proc/self/exe", args);

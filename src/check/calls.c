@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 const char *const check_ops[OP_NR] = {
-    "no operation", "init", "proc_add", "proc_remove", "task_add", "task_remove", "select_core", "enqueue", "pick", "dequeue",
-    "yield", "started", "stopped", "tick", "proc_changed",
+    "no operation", "init", "group_add", "group_remove", "task_add", "task_remove", "select_core", "enqueue", "pick", "dequeue",
+    "yield", "started", "stopped", "tick", "group_changed",
 };
 
 struct check_call check_call;
@@ -26,7 +26,7 @@ enum check_op machine_op(void) { return check_call.op; }
 enum { PAGE = 4096, AREAS = 4 };
 static const size_t area_size[AREAS] = {
     (MAX_TASKS * sizeof(struct usf_pol_task) + PAGE - 1) / PAGE * PAGE, (MAX_CORES * sizeof(struct usf_pol_core) + PAGE - 1) / PAGE * PAGE,
-    (MAX_PROCS * sizeof(struct usf_pol_proc) + PAGE - 1) / PAGE * PAGE, (USF_POL_DATA + PAGE - 1) / PAGE * PAGE,
+    (MAX_GROUPS * sizeof(struct usf_pol_group) + PAGE - 1) / PAGE * PAGE, (USF_POL_DATA + PAGE - 1) / PAGE * PAGE,
 };
 
 static size_t area_offset(unsigned area)
@@ -59,14 +59,14 @@ void machine_map(struct machine *m)
         struct view *w = &m->view[v];
         w->tasks = map_area(base, 0, fd);
         w->cores = map_area(base, 1, fd);
-        w->procs = map_area(base, 2, fd);
+        w->groups = map_area(base, 2, fd);
         w->data = map_area(base, 3, fd);
-        if (!w->tasks || !w->cores || !w->procs || !w->data) no_memory();
+        if (!w->tasks || !w->cores || !w->groups || !w->data) no_memory();
     }
     close(fd);
     m->tasks = m->view[0].tasks;
     m->cores = m->view[0].cores;
-    m->procs = m->view[0].procs;
+    m->groups = m->view[0].groups;
     m->data = m->view[0].data;
     m->seen = 1;
 }
@@ -80,7 +80,7 @@ static void allow(const struct view *v, int prot)
 {
     mprotect(v->tasks, area_size[0], prot);
     mprotect(v->cores, area_size[1], prot);
-    mprotect(v->procs, area_size[2], prot);
+    mprotect(v->groups, area_size[2], prot);
     mprotect(v->data, area_size[3], prot);
 }
 
@@ -91,12 +91,12 @@ bool check_is_other_view(const struct machine *m, const void *address)
 }
 
 /* ---- fields that are not the policy's ------------------------------------------------------------ */
-enum { WATCH_CORES = 8, WATCH_TASKS = 64, WATCH_PROCS = 8 };
+enum { WATCH_CORES = 8, WATCH_TASKS = 64, WATCH_GROUPS = 8 };
 static struct {
     struct usf_pol_task task[WATCH_TASKS];
     struct usf_pol_core core[WATCH_CORES];
-    struct usf_pol_proc proc[WATCH_PROCS];      /* without their data */
-    uint32_t tasks, cores, procs;
+    struct usf_pol_group group[WATCH_GROUPS];      /* without their data */
+    uint32_t tasks, cores, groups;
 } before;
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
@@ -104,16 +104,16 @@ static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 static void remember(const struct machine *m)
 {
     before.tasks = least(m->watch_tasks, WATCH_TASKS);
-    before.procs = least(m->watch_procs, WATCH_PROCS);
+    before.groups = least(m->watch_groups, WATCH_GROUPS);
     before.cores = before.tasks ? least(m->pol.nr_cores, WATCH_CORES) : 0;
     memcpy(before.task, m->tasks, before.tasks * sizeof *before.task);
     memcpy(before.core, m->cores, before.cores * sizeof *before.core);
-    for (uint32_t i = 0; i < before.procs; i++) memcpy(&before.proc[i], &m->procs[i], offsetof(struct usf_pol_proc, data));
+    for (uint32_t i = 0; i < before.groups; i++) memcpy(&before.group[i], &m->groups[i], offsetof(struct usf_pol_group, data));
 }
 
 static const char *changed_task(const struct usf_pol_task *a, const struct usf_pol_task *b)
 {
-    if (a->id != b->id || a->proc != b->proc) return "changed a task's id or proc";
+    if (a->id != b->id || a->group != b->group) return "changed a task's id or group";
     if (a->last_core != b->last_core) return "changed a task's last_core";
     if (a->held != b->held) return "changed a task's mark 'held'";
     if (a->ready_since != b->ready_since) return "changed a task's ready_since";
@@ -129,11 +129,11 @@ static const char *changed_core(const struct usf_pol_core *a, const struct usf_p
     return memcmp(a, b, offsetof(struct usf_pol_core, current)) || a->phys != b->phys ? "changed a core's place" : NULL;
 }
 
-static const char *changed_proc(const struct usf_pol_proc *a, const struct usf_pol_proc *b)
+static const char *changed_group(const struct usf_pol_group *a, const struct usf_pol_group *b)
 {
-    if (memcmp(a, b, offsetof(struct usf_pol_proc, share)) || a->width != b->width) return "changed a process's fields";
+    if (memcmp(a, b, offsetof(struct usf_pol_group, share)) || a->width != b->width) return "changed a group's fields";
     return memcmp(a->share, b->share, sizeof a->share) && a->share_gen == b->share_gen
-        ? "changed a process's share and did not raise share_gen" : NULL;
+        ? "changed a group's share and did not raise share_gen" : NULL;
 }
 
 static void compare(struct machine *m)
@@ -141,7 +141,7 @@ static void compare(struct machine *m)
     const char *bad = NULL;
     for (uint32_t i = 0; i < before.tasks && !bad; i++) bad = changed_task(&before.task[i], &m->tasks[i]);
     for (uint32_t i = 0; i < before.cores && !bad; i++) bad = changed_core(&before.core[i], &m->cores[i]);
-    for (uint32_t i = 0; i < before.procs && !bad; i++) bad = changed_proc(&before.proc[i], &m->procs[i]);
+    for (uint32_t i = 0; i < before.groups && !bad; i++) bad = changed_group(&before.group[i], &m->groups[i]);
     if (bad) machine_fail(m, CHECK_FOREIGN, bad);
 }
 
@@ -163,7 +163,7 @@ static struct usf_pol *enter(struct machine *m, enum check_op op)
     *p = m->pol;
     p->tasks = (char *)v->tasks;
     p->cores = (char *)v->cores;
-    p->procs = (char *)v->procs;
+    p->groups = (char *)v->groups;
     p->data = v->data;
     if (m->watch_tasks) remember(m);
     check_call.machine = m;
@@ -193,12 +193,12 @@ bool check_forbid_syscalls(void)
 
 #define RECORD(name) static void call_##name(struct usf_pol *p, uint32_t id) \
     { struct machine *m = of(p); m->real.name(enter(m, OP_##name), id); leave(m); }
-RECORD(proc_add)
-RECORD(proc_remove)
+RECORD(group_add)
+RECORD(group_remove)
 RECORD(task_add)
 RECORD(task_remove)
 RECORD(dequeue)
-RECORD(proc_changed)
+RECORD(group_changed)
 #define SWITCH(name) static void call_##name(struct usf_pol *p, uint32_t core, uint32_t task) \
     { struct machine *m = of(p); m->real.name(enter(m, OP_##name), core, task); leave(m); }
 SWITCH(started)
@@ -255,9 +255,9 @@ void machine_wrap(struct machine *m, const struct usf_policy_ops *ops)
     policy_resolve(ops, &m->real);
     m->ops = (struct usf_policy_ops){
         .api = m->real.api, .size = m->real.size, .name = m->real.name, .description = m->real.description, .flags = m->real.flags,
-        .init = call_init, .proc_add = call_proc_add, .proc_remove = call_proc_remove, .task_add = call_task_add,
+        .init = call_init, .group_add = call_group_add, .group_remove = call_group_remove, .task_add = call_task_add,
         .task_remove = call_task_remove, .select_core = call_select_core, .enqueue = call_enqueue, .pick = call_pick,
         .dequeue = call_dequeue, .yield = call_yield, .started = call_started, .stopped = call_stopped, .tick = call_tick,
-        .proc_changed = call_proc_changed,
+        .group_changed = call_group_changed,
     };
 }

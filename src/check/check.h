@@ -32,8 +32,8 @@ extern const struct check_words check_properties[CHECK_NR];
 
 /* The operations, as struct usf_policy_ops has them. */
 enum check_op {
-    OP_NONE, OP_init, OP_proc_add, OP_proc_remove, OP_task_add, OP_task_remove, OP_select_core, OP_enqueue, OP_pick, OP_dequeue,
-    OP_yield, OP_started, OP_stopped, OP_tick, OP_proc_changed, OP_NR,
+    OP_NONE, OP_init, OP_group_add, OP_group_remove, OP_task_add, OP_task_remove, OP_select_core, OP_enqueue, OP_pick, OP_dequeue,
+    OP_yield, OP_started, OP_stopped, OP_tick, OP_group_changed, OP_NR,
 };
 extern const char *const check_ops[OP_NR];      /* names; [0] is "no operation" */
 

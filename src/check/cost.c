@@ -41,7 +41,7 @@ unsigned check_costs(const struct usf_policy_ops *ops, struct check_cost cost[CH
         uint64_t all[4] = {cases[i].cores > 64 ? ~0ull : 3};
         for (unsigned w = 1; w < 4; w++) all[w] = cases[i].cores > 64 ? ~0ull : 0;
         machine_init(&m, ops, 1, cases[i].cores, cases[i].cores > 64 ? 8 : 1, 1);
-        for (uint32_t p = 0; p < 4; p++) machine_add_proc(&m, p, all);
+        for (uint32_t p = 0; p < 4; p++) machine_add_group(&m, p, all);
         for (uint32_t t = 0; t <= cases[i].waiting; t++) {
             machine_add_task(&m, t, t % 4);
             m.tasks[t].last_core = t % cases[i].cores;

@@ -66,11 +66,11 @@ static void random_wishes(struct machine *m, struct usf_pol_task *t, bool extrem
 
 static void add_somebody(struct machine *m, const struct check_history *h)
 {
-    uint32_t proc = machine_below(m, h->procs), task = random_task(m, NOTHING, h->tasks);
+    uint32_t group = machine_below(m, h->groups), task = random_task(m, NOTHING, h->tasks);
     uint64_t mask[4];
-    if (!m->proc[proc]) random_mask(m, mask), machine_add_proc(m, proc, mask);
+    if (!m->group[group]) random_mask(m, mask), machine_add_group(m, group, mask);
     if (task == USF_NONE) return;
-    machine_add_task(m, task, proc);
+    machine_add_task(m, task, group);
     machine_wake(m, task, USF_WHY_NEW);
 }
 
@@ -81,12 +81,12 @@ static void wake_many(struct machine *m, const struct check_history *h)
     machine_settle(m);
 }
 
-static void change_proc(struct machine *m, const struct check_history *h)
+static void change_group(struct machine *m, const struct check_history *h)
 {
-    uint32_t proc = machine_below(m, h->procs), what = m->on_choice ? 4 : machine_below(m, 5);
-    struct usf_pol_proc *p = &m->procs[proc];
+    uint32_t group = machine_below(m, h->groups), what = m->on_choice ? 4 : machine_below(m, 5);
+    struct usf_pol_group *p = &m->groups[group];
     uint64_t mask[4];
-    if (!m->proc[proc]) return;
+    if (!m->group[group]) return;
     switch (what) {
     case 0: p->priority = random_priority(m, h->extreme); break;
     case 1: p->weight = random_weight(m, h->extreme); break;
@@ -94,10 +94,10 @@ static void change_proc(struct machine *m, const struct check_history *h)
     case 3: p->progress += machine_below(m, 10), p->width = machine_below(m, 300); return;     /* nobody is told */
     default:
         random_mask(m, mask);
-        machine_confine(m, proc, mask);
+        machine_confine(m, group, mask);
         return;
     }
-    m->ops.proc_changed(&m->pol, proc);
+    m->ops.group_changed(&m->pol, group);
     machine_settle(m);
 }
 
@@ -156,9 +156,9 @@ static void event(struct machine *m, const struct check_history *h)
 {
     uint32_t r = machine_below(m, 200), t;
     if (r < 20) add_somebody(m, h);
-    else if (r < 22 && m->proc[t = machine_below(m, h->procs)]) machine_remove_proc(m, t);
+    else if (r < 22 && m->group[t = machine_below(m, h->groups)]) machine_remove_group(m, t);
     else if (r < 24 && (t = random_task(m, READY, h->tasks)) != USF_NONE) machine_remove_task(m, t);
-    else if (r < 30) change_proc(m, h);
+    else if (r < 30) change_group(m, h);
     else if (r < 36) change_task(m, h);
     else if (r == 36 && machine_below(m, 4) == 0) machine_restart(m);
     else if (r < 44) wake_many(m, h);
@@ -183,8 +183,8 @@ static void drain(struct machine *m)
     for (uint32_t t = 0; t < MAX_TASKS; t++)
         for (uint32_t c = 0; m->task[t].doing == READY && c < m->pol.nr_cores; c++)
             REQUIRE(m, CHECK_LOST, !machine_allowed(m, t, c), "a task that was enqueued never came out of pick");
-    for (uint32_t p = 0; p < MAX_PROCS; p++)
-        if (m->proc[p]) machine_remove_proc(m, p);
+    for (uint32_t p = 0; p < MAX_GROUPS; p++)
+        if (m->group[p]) machine_remove_group(m, p);
     for (uint32_t c = 0; c < m->pol.nr_cores; c++) machine_pick(m, c);     /* names nobody, or that is illegal */
 }
 
@@ -196,7 +196,7 @@ void check_history(const struct check_history *h, const struct usf_policy_ops *o
     m.on_choice = on_choice;
     m.moves = h->moves;
     m.watch_tasks = h->watched ? h->tasks : 0;
-    m.watch_procs = h->procs;
+    m.watch_groups = h->groups;
     if (h->extreme && !on_choice) m.pol.quantum = machine_below(&m, 2) ? 0 : 1, m.pol.slice = machine_below(&m, 2) ? 0 : UINT64_MAX;
     if (machine_below(&m, 4) == 0) m.pol.flags = USF_POL_BLIND;
     for (m.step = 0; m.step < h->steps; m.step++) {

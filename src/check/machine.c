@@ -34,16 +34,16 @@ void machine_init(struct machine *m, const struct usf_policy_ops *ops, uint64_t 
     m->real.name = ops->name;
     machine_map(m);
     m->pol = (struct usf_pol){
-        .now = 1000000000, .quantum = 20000000, .slice = 20000000, .nr_cores = cores, .nr_tasks = MAX_TASKS, .nr_procs = MAX_PROCS,
-        .task_stride = sizeof *m->tasks, .core_stride = sizeof *m->cores, .proc_stride = sizeof *m->procs,
-        .tasks = (char *)m->tasks, .cores = (char *)m->cores, .procs = (char *)m->procs, .data = m->data,
+        .now = 1000000000, .quantum = 20000000, .slice = 20000000, .nr_cores = cores, .nr_tasks = MAX_TASKS, .nr_groups = MAX_GROUPS,
+        .task_stride = sizeof *m->tasks, .core_stride = sizeof *m->cores, .group_stride = sizeof *m->groups,
+        .tasks = (char *)m->tasks, .cores = (char *)m->cores, .groups = (char *)m->groups, .data = m->data,
     };
     uint32_t packages = nodes > 4 ? 2 : 1, smt = cores >= 8 ? 2 : 1;
     for (uint32_t i = 0; i < cores; i++) {
         uint32_t node = i * nodes / cores, llc = i * (nodes * llcs) / cores;
         m->cores[i] = (struct usf_pol_core){.id = i, .cpu = i, .node = node, .llc = llc, .package = node * packages / nodes,
                                             .phys = i / smt, .current = USF_NONE};
-        m->core[i] = (struct model_core){.task = USF_NONE, .proc = USF_NONE, .round = MAX_PROCS - 1};
+        m->core[i] = (struct model_core){.task = USF_NONE, .group = USF_NONE, .round = MAX_GROUPS - 1};
     }
     if (!policy_ops_is_valid(ops, why, sizeof why)) machine_fail(m, CHECK_LOADS, why);
     machine_wrap(m, ops);
@@ -62,23 +62,23 @@ bool machine_is_waited_for(const struct machine *m, uint32_t core)
     return false;
 }
 
-void machine_add_proc(struct machine *m, uint32_t proc, const uint64_t cores[4])
+void machine_add_group(struct machine *m, uint32_t group, const uint64_t cores[4])
 {
-    memset(&m->procs[proc], 0, sizeof *m->procs);
-    m->procs[proc].id = proc;
-    m->procs[proc].weight = 100;
-    memcpy(m->procs[proc].cores, cores, 32);
-    m->proc[proc] = true;
-    m->ops.proc_add(&m->pol, proc);
+    memset(&m->groups[group], 0, sizeof *m->groups);
+    m->groups[group].id = group;
+    m->groups[group].weight = 100;
+    memcpy(m->groups[group].cores, cores, 32);
+    m->group[group] = true;
+    m->ops.group_add(&m->pol, group);
 }
 
-void machine_add_task(struct machine *m, uint32_t task, uint32_t proc)
+void machine_add_task(struct machine *m, uint32_t task, uint32_t group)
 {
     memset(&m->tasks[task], 0, sizeof *m->tasks);
     m->tasks[task].id = task;
-    m->tasks[task].proc = proc;
+    m->tasks[task].group = group;
     m->tasks[task].last_core = USF_NONE;
-    m->procs[proc].nr_tasks++;
+    m->groups[group].nr_tasks++;
     m->task[task] = (struct model_task){.doing = BLOCKED, .core = USF_NONE, .home = USF_NONE};
     m->ops.task_add(&m->pol, task);
 }
@@ -90,7 +90,7 @@ static void start(struct machine *m, uint32_t task, uint32_t core)
     m->task[task].doing = RUNNING;
     m->task[task].core = core;
     m->core[core].task = task;
-    if (m->core[core].proc != t->proc && !m->core[core].keeps_turn) m->core[core].proc = t->proc, m->core[core].since = m->pol.now;
+    if (m->core[core].group != t->group && !m->core[core].keeps_turn) m->core[core].group = t->group, m->core[core].since = m->pol.now;
     m->core[core].keeps_turn = false;
     t->last_core = core;
     t->ready_since = 0;
@@ -104,7 +104,7 @@ static void start(struct machine *m, uint32_t task, uint32_t core)
 static void stop(struct machine *m, uint32_t core, enum doing to)
 {
     uint32_t task = m->core[core].task;
-    m->procs[m->tasks[task].proc].busy_ns += m->pol.now - m->cores[core].since;
+    m->groups[m->tasks[task].group].busy_ns += m->pol.now - m->cores[core].since;
     m->cores[core].current = USF_NONE;
     m->core[core].task = USF_NONE;
     m->task[task].doing = to;
@@ -129,19 +129,19 @@ void machine_queue(struct machine *m, uint32_t task, enum usf_why why)
     m->task[task].yielded = why == USF_WHY_YIELD;
     m->task[task].why = why;
     policy_enqueue(&m->pol, &m->ops, task, why);
-    m->procs[m->tasks[task].proc].nr_ready++;
+    m->groups[m->tasks[task].group].nr_ready++;
 }
 
 void machine_unqueue(struct machine *m, uint32_t task)
 {
     policy_dequeue(&m->pol, &m->ops, task);
-    m->procs[m->tasks[task].proc].nr_ready--;
+    m->groups[m->tasks[task].group].nr_ready--;
     m->task[task].doing = BLOCKED;
 }
 
 /* Is the core one that the scheduler names to the policy as idle for this task? */
 static bool is_offered(const struct machine *m, uint32_t task, uint32_t core)
-{ return m->core[core].task == USF_NONE && usf_allowed((struct usf_pol *)(uintptr_t)&m->pol, m->tasks[task].proc, core); }
+{ return m->core[core].task == USF_NONE && usf_allowed((struct usf_pol *)(uintptr_t)&m->pol, m->tasks[task].group, core); }
 
 void machine_wake(struct machine *m, uint32_t task, enum usf_why why)
 {
@@ -180,7 +180,7 @@ uint32_t machine_pick(struct machine *m, uint32_t core)
         return USF_NONE;
     }
     REQUIRE(m, CHECK_LEGAL, m->task[task].doing == READY, "pick named a task that is not ready");
-    m->procs[m->tasks[task].proc].nr_ready--;
+    m->groups[m->tasks[task].group].nr_ready--;
     return task;
 }
 
@@ -265,15 +265,15 @@ static void take_lost_cores(struct machine *m)
     machine_settle(m);
 }
 
-void machine_confine(struct machine *m, uint32_t proc, const uint64_t cores[4])
+void machine_confine(struct machine *m, uint32_t group, const uint64_t cores[4])
 {
     static bool was_ready[MAX_TASKS];
     for (uint32_t t = 0; t < MAX_TASKS; t++) {
-        was_ready[t] = m->task[t].doing == READY && m->tasks[t].proc == proc;
+        was_ready[t] = m->task[t].doing == READY && m->tasks[t].group == group;
         if (was_ready[t]) machine_unqueue(m, t);
     }
-    memcpy(m->procs[proc].cores, cores, 32);
-    m->ops.proc_changed(&m->pol, proc);
+    memcpy(m->groups[group].cores, cores, 32);
+    m->ops.group_changed(&m->pol, group);
     for (uint32_t t = 0; t < MAX_TASKS; t++)
         if (was_ready[t]) machine_queue(m, t, m->task[t].why);
     take_lost_cores(m);
@@ -290,27 +290,27 @@ void machine_change_task(struct machine *m, uint32_t task, const struct usf_pol_
     t->affinity_id = like->affinity_id;
     t->strict = like->strict;
     memcpy(t->mask, like->mask, sizeof t->mask);
-    m->ops.proc_changed(&m->pol, t->proc);
+    m->ops.group_changed(&m->pol, t->group);
     if (was_ready) machine_queue(m, task, m->task[task].why);
     take_lost_cores(m);
 }
 
 void machine_remove_task(struct machine *m, uint32_t task)
 {
-    struct usf_pol_proc *proc = &m->procs[m->tasks[task].proc];
+    struct usf_pol_group *group = &m->groups[m->tasks[task].group];
     if (m->task[task].doing == RUNNING) stop(m, m->task[task].core, BLOCKED);
     if (m->task[task].doing == READY) machine_unqueue(m, task);
     m->task[task].doing = NOTHING;
     m->ops.task_remove(&m->pol, task);
-    proc->nr_tasks--;
+    group->nr_tasks--;
 }
 
-void machine_remove_proc(struct machine *m, uint32_t proc)
+void machine_remove_group(struct machine *m, uint32_t group)
 {
     for (uint32_t t = 0; t < MAX_TASKS; t++)
-        if (m->task[t].doing != NOTHING && m->tasks[t].proc == proc) machine_remove_task(m, t);
-    m->ops.proc_remove(&m->pol, proc);
-    m->proc[proc] = false;
+        if (m->task[t].doing != NOTHING && m->tasks[t].group == group) machine_remove_task(m, t);
+    m->ops.group_remove(&m->pol, group);
+    m->group[group] = false;
     machine_settle(m);
 }
 
@@ -322,11 +322,11 @@ void machine_restart(struct machine *m)
     if (!machine_restarts) return;
     for (uint32_t i = 0; i < m->pol.nr_cores; i++) memset(m->cores[i].data, 0xa5, USF_POL_CORE_DATA);     /* half changed */
     memset(m->data, 0x5a, USF_POL_DATA);
-    policy_wipe(&m->pol, MAX_PROCS, MAX_TASKS);
+    policy_wipe(&m->pol, MAX_GROUPS, MAX_TASKS);
     REQUIRE(m, CHECK_WIPE, m->ops.init(&m->pol) == 0, "init refuses to begin anew");
-    for (uint32_t i = 0; i < MAX_PROCS; i++)
-        if (m->proc[i]) m->ops.proc_add(&m->pol, i);
-    for (uint32_t c = 0; c < m->pol.nr_cores; c++) m->core[c].proc = USF_NONE, m->core[c].round = MAX_PROCS - 1, m->core[c].overdue = false;
+    for (uint32_t i = 0; i < MAX_GROUPS; i++)
+        if (m->group[i]) m->ops.group_add(&m->pol, i);
+    for (uint32_t c = 0; c < m->pol.nr_cores; c++) m->core[c].group = USF_NONE, m->core[c].round = MAX_GROUPS - 1, m->core[c].overdue = false;
     for (uint32_t t = 0; t < MAX_TASKS; t++) {
         if (m->task[t].doing == NOTHING) continue;
         m->ops.task_add(&m->pol, t);
@@ -339,7 +339,7 @@ void machine_restart(struct machine *m)
     }
     for (uint32_t c = 0; c < m->pol.nr_cores; c++) {
         if (m->core[c].task == USF_NONE) continue;
-        m->core[c].proc = m->tasks[m->core[c].task].proc;
+        m->core[c].group = m->tasks[m->core[c].task].group;
         m->core[c].since = m->pol.now;
         m->ops.started(&m->pol, c, m->core[c].task);
     }

@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include "check/check.h"
 
-enum { MAX_CORES = 256, MAX_PROCS = 1024, MAX_TASKS = 2048 };
+enum { MAX_CORES = 256, MAX_GROUPS = 1024, MAX_TASKS = 2048 };
 enum doing { NOTHING, BLOCKED, READY, RUNNING };
 
 struct model_task { enum doing doing; uint32_t core, home; uint64_t seq, since; enum usf_why why; bool yielded; };
-struct model_core { uint32_t task, proc, round; uint64_t since; bool overdue, keeps_turn; };     /* round: the process that it last chose */
+struct model_core { uint32_t task, group, round; uint64_t since; bool overdue, keeps_turn; };     /* round: the group that it last chose */
 
 /* The records, seen at one address.  Each area has a page in front of it and behind it that nobody may touch. */
-struct view { struct usf_pol_task *tasks; struct usf_pol_core *cores; struct usf_pol_proc *procs; uint8_t *data; };
+struct view { struct usf_pol_task *tasks; struct usf_pol_core *cores; struct usf_pol_group *groups; uint8_t *data; };
 
 struct machine {
     struct usf_pol pol;             /* over the model's own view */
@@ -27,15 +27,15 @@ struct machine {
     struct usf_policy_ops real;     /* the policy's, completed */
     struct usf_pol_task *tasks;     /* of view[0] */
     struct usf_pol_core *cores;
-    struct usf_pol_proc *procs;
+    struct usf_pol_group *groups;
     uint8_t *data;
     struct view view[3];            /* 0: the model's, always there; the others: the policy's, by turns if `moves` */
     unsigned seen;                  /* the view that the policy saw last */
     bool moves;
-    uint32_t watch_tasks, watch_procs;  /* so many records of each are compared before and after each call; 0: none */
+    uint32_t watch_tasks, watch_groups;  /* so many records of each are compared before and after each call; 0: none */
     struct model_task task[MAX_TASKS];
     struct model_core core[MAX_CORES];
-    bool proc[MAX_PROCS];
+    bool group[MAX_GROUPS];
     uint64_t seq, step, rng, seed;
     /* Called with each choice of pick, before the task is started: to check an order.  Or null. */
     void (*on_choice)(struct machine *m, uint32_t core, uint32_t task);
@@ -48,9 +48,9 @@ static inline uint32_t machine_below(struct machine *m, uint32_t n) { return (ui
 void machine_init(struct machine *m, const struct usf_policy_ops *ops, uint64_t seed, uint32_t cores, uint32_t nodes,
                   uint32_t llcs);
 void machine_free(struct machine *m);
-void machine_add_proc(struct machine *m, uint32_t proc, const uint64_t cores[4]);
-void machine_remove_proc(struct machine *m, uint32_t proc);     /* with all its tasks, as after kill -9 */
-void machine_add_task(struct machine *m, uint32_t task, uint32_t proc);     /* becomes BLOCKED */
+void machine_add_group(struct machine *m, uint32_t group, const uint64_t cores[4]);
+void machine_remove_group(struct machine *m, uint32_t group);     /* with all its tasks, as after kill -9 */
+void machine_add_task(struct machine *m, uint32_t task, uint32_t group);     /* becomes BLOCKED */
 void machine_remove_task(struct machine *m, uint32_t task);                 /* whatever it is doing */
 void machine_wake(struct machine *m, uint32_t task, enum usf_why why);      /* select, else enqueue */
 void machine_queue(struct machine *m, uint32_t task, enum usf_why why);     /* enqueue whatever is idle */
@@ -69,8 +69,8 @@ void machine_swap(struct machine *m, uint32_t core, uint32_t task);
 uint32_t machine_pick(struct machine *m, uint32_t core);
 void machine_settle(struct machine *m);     /* each idle core asks for work */
 void machine_tick(struct machine *m);       /* the monitor's: tick, and cores whose give_way_at is due give way */
-/* Where a process may run has changed. */
-void machine_confine(struct machine *m, uint32_t proc, const uint64_t cores[4]);
+/* Where a group may run has changed. */
+void machine_confine(struct machine *m, uint32_t group, const uint64_t cores[4]);
 /* A task's priority, deadline and affinity become those of `like`. */
 void machine_change_task(struct machine *m, uint32_t task, const struct usf_pol_task *like);
 /* All state of the policy is wiped, and it begins anew with what is there. */

@@ -12,7 +12,7 @@
 enum kind { COMPUTES, RETURNS, YIELDS, KINDS };
 enum { TURN_NS = 1000000, ROUNDS = 16 };
 
-struct scene { uint32_t cores, procs, tasks, yielders; bool newcomers; };
+struct scene { uint32_t cores, groups, tasks, yielders; bool newcomers; };
 static const struct scene scenes[] = {
     {1, 1, 3, 0, false}, {1, 3, 9, 0, false}, {2, 1, 7, 0, false}, {2, 2, 9, 0, true}, {8, 4, 40, 0, false}, {8, 2, 30, 0, true},
     {1, 2, 6, 1, false}, {1, 3, 7, 20, false}, {2, 2, 6, 3, false}, {8, 3, 30, 10, true}, {2, 1, 0, 8, false},
@@ -45,13 +45,13 @@ static void turn(struct machine *m, const struct scene *s, uint32_t core)
     }
 }
 
-/* A process whose threads come, run for one turn and end, one after the other. */
+/* A group whose threads come, run for one turn and end, one after the other. */
 static void newcomer(struct machine *m, const struct scene *s)
 {
     uint32_t id = s->tasks + s->yielders;
     if (m->task[id].doing == RUNNING) machine_remove_task(m, id), machine_settle(m);
     if (m->task[id].doing != NOTHING) return;
-    machine_add_task(m, id, s->procs);
+    machine_add_task(m, id, s->groups);
     machine_wake(m, id, USF_WHY_NEW);
 }
 
@@ -64,8 +64,8 @@ static void look(struct machine *m, const struct scene *s, struct check_waits *l
         uint64_t waited = m->pol.now - m->task[t].since, *most = yielder ? &longest->yielded : &longest->ready;
         if (waited > *most) *most = waited;
         if (waited <= bound(m, s)) continue;
-        snprintf(words, sizeof words, "one of %u threads of %u processes on %u cores%s is passed over for %lu ms",
-                 s->tasks + s->yielders, s->procs, s->cores, s->yielders ? ", some of which yield," : "", waited / 1000000);
+        snprintf(words, sizeof words, "one of %u threads of %u groups on %u cores%s is passed over for %lu ms",
+                 s->tasks + s->yielders, s->groups, s->cores, s->yielders ? ", some of which yield," : "", waited / 1000000);
         machine_fail(m, yielder ? CHECK_YIELDERS : CHECK_STARVATION, words);
     }
 }
@@ -75,9 +75,9 @@ static void play(const struct scene *s, const struct usf_policy_ops *ops, uint64
     static struct machine m;
     uint64_t all[4] = {s->cores == 64 ? ~0ull : (1ull << s->cores) - 1};
     machine_init(&m, ops, seed, s->cores, s->cores > 2 ? 2 : 1, 1);
-    for (uint32_t p = 0; p < s->procs + s->newcomers; p++) machine_add_proc(&m, p, all);
+    for (uint32_t p = 0; p < s->groups + s->newcomers; p++) machine_add_group(&m, p, all);
     for (uint32_t t = 0; t < s->tasks + s->yielders; t++) {
-        machine_add_task(&m, t, t % s->procs);
+        machine_add_task(&m, t, t % s->groups);
         machine_wake(&m, t, USF_WHY_NEW);
     }
     uint64_t end = m.pol.now + 2 * bound(&m, s);

@@ -158,7 +158,7 @@ static void dump_task(struct why_reader *r, uint32_t id)
            atomic_load(&t->loan) >> 2, atomic_load(&t->loan) & USF_LOAN_BITS);
     printf(
         "  policy: id %u, process %u, last core %s, priority %d, next %d, prev %d, queued %u, held %u, ready since %ld ms\n",
-        t->pol.id, t->pol.proc, last, t->pol.priority, (int)t->pol.next, (int)t->pol.prev, t->pol.queued, t->pol.held,
+        t->pol.id, t->pol.group, last, t->pol.priority, (int)t->pol.next, (int)t->pol.prev, t->pol.queued, t->pol.held,
         ago(v, t->pol.ready_since));
     dump_bytes("  policy's data", t->pol.data, sizeof t->pol.data);
     dump_counters("counters", &t->n);

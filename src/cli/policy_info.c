@@ -6,8 +6,8 @@
 
 static const struct { const char *name; size_t field; } operations[] = {
 #define OP(f) {#f, offsetof(struct usf_policy_ops, f)}
-    OP(init), OP(proc_add), OP(proc_remove), OP(task_add), OP(task_remove), OP(select_core), OP(enqueue), OP(pick),
-    OP(dequeue), OP(yield), OP(started), OP(stopped), OP(tick), OP(proc_changed),
+    OP(init), OP(group_add), OP(group_remove), OP(task_add), OP(task_remove), OP(select_core), OP(enqueue), OP(pick),
+    OP(dequeue), OP(yield), OP(started), OP(stopped), OP(tick), OP(group_changed),
 };
 #define NR_OPERATIONS (sizeof operations / sizeof *operations)
 

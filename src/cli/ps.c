@@ -88,14 +88,14 @@ static void print_tasks(const struct view *v, struct why_reader *r, uint32_t pro
 }
 
 /* What is not as usual: ", weight 200, priority 1, share 0-3". */
-static const char *policy_tells(const struct view *v, const struct usf_pol_proc *p, char *buf, size_t cap)
+static const char *policy_tells(const struct view *v, const struct usf_pol_group *p, char *buf, size_t cap)
 {
     char share[128];
     int n = 0;
     *buf = 0;
     if (p->weight != 100) n += snprintf(buf + n, cap - (size_t)n, ", weight %u", p->weight);
     if (p->priority) n += snprintf(buf + n, cap - (size_t)n, ", priority %d", p->priority);
-    if (p->flags & USF_PROC_NO_GANG) n += snprintf(buf + n, cap - (size_t)n, ", no gang");
+    if (p->flags & USF_GROUP_NO_GANG) n += snprintf(buf + n, cap - (size_t)n, ", no gang");
     if (view_share_of(v, p, share, sizeof share)) snprintf(buf + n, cap - (size_t)n, ", share %s", share);
     return buf;
 }

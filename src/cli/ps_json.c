@@ -64,7 +64,7 @@ static void json_task(struct json *j, const struct view *v, struct why_reader *r
 }
 
 /* The CPUs that the policy has told it to reckon with; null: all that it may use. */
-static void json_share(struct json *j, const struct view *v, const struct usf_pol_proc *p)
+static void json_share(struct json *j, const struct view *v, const struct usf_pol_group *p)
 {
     char list[128];
     json_string(j, "share", view_share_of(v, p, list, sizeof list) ? list : NULL);
@@ -88,8 +88,8 @@ static void json_procs(struct json *j, const struct view *v, struct why_reader *
         json_int(j, "weight", p->pol.weight);
         json_int(j, "priority", p->pol.priority);
         json_share(j, v, &p->pol);
-        json_bool(j, "malleable", p->pol.flags & USF_PROC_MALLEABLE);
-        json_bool(j, "no_gang", p->pol.flags & USF_PROC_NO_GANG);
+        json_bool(j, "malleable", p->pol.flags & USF_GROUP_MALLEABLE);
+        json_bool(j, "no_gang", p->pol.flags & USF_GROUP_NO_GANG);
         json_uint(j, "core_time_ns", p->pol.busy_ns);
         json_uint(j, "regions", p->pol.progress);
         json_uint(j, "width", p->pol.width);

@@ -166,7 +166,7 @@ int32_t view_pid_here(const struct view *v, const struct usf_task *t)
     return p < v->nr_procs && view_knows(v, &v->procs[p]) ? v->procs[p].pid : 0;
 }
 
-bool view_share_of(const struct view *v, const struct usf_pol_proc *p, char *buf, size_t cap)
+bool view_share_of(const struct view *v, const struct usf_pol_group *p, char *buf, size_t cap)
 {
     struct os_cpuset set = {{0}};
     for (uint32_t c = 0; c < v->h->nr_cores; c++)

@@ -46,7 +46,7 @@ int32_t view_monitor(const struct view *v);
 #define VIEW_TASK_NAME 32
 const char *view_task_name(const struct view *v, const struct usf_task *t, char buf[static VIEW_TASK_NAME]);
 /* The CPUs that the policy tells the process to reckon with, as a list.  False: it says nothing. */
-bool view_share_of(const struct view *v, const struct usf_pol_proc *p, char *buf, size_t cap);
+bool view_share_of(const struct view *v, const struct usf_pol_group *p, char *buf, size_t cap);
 /* A text field of a record, which may lack its end, safe to print. */
 const char *view_bounded(const char *field, size_t size, char *buf, size_t cap);
 

@@ -1,31 +1,31 @@
 /* src/policy/batch.c - BP: programs one after another.  SPDX-License-Identifier: Apache-2.0
  *
- * The base line of the equipartitioning paper (Schönherr et al. 2013, section III-B d): processes have the machine in the
- * order in which they arrived.  A core serves the first process that has a ready task which may run there; so the second gets
+ * The base line of the equipartitioning paper (Schönherr et al. 2013, section III-B d): groups have the machine in the
+ * order in which they arrived.  A core serves the first group that has a ready task which may run there; so the second gets
  * what the first leaves without work, the third what those leave, and nobody gets a core of an earlier one for
- * longer than until that one has use for it (give_way_at, not before MIN_HELP_NS of running).  A process of higher priority goes before
+ * longer than until that one has use for it (give_way_at, not before MIN_HELP_NS of running).  A group of higher priority goes before
  * those of lower, whenever they arrived.  Weights mean nothing here.
  *
- * A process arrives with its first ready task, not with its record, and keeps its place until it leaves the instance.
+ * A group arrives with its first ready task, not with its record, and keeps its place until it leaves the instance.
  *
- * Starvation: promised to nobody but the first.  A yielder of the process that the core serves, or of an earlier one, goes
- * before tasks of later ones after it has waited for PQ_HELP_NS, or a quantum among its own; a process that never ends keeps later ones waiting
+ * Starvation: promised to nobody but the first.  A yielder of the group that the core serves, or of an earlier one, goes
+ * before tasks of later ones after it has waited for PQ_HELP_NS, or a quantum among its own; a group that never ends keeps later ones waiting
  * for ever if it never leaves a core without work.  That is what batch processing means.
  *
- * Costs: pick looks at the processes with ready tasks in turn until it has the first (a comparison each).
+ * Costs: pick looks at the groups with ready tasks in turn until it has the first (a comparison each).
  *
  * Invariants beside those of queues.h
- *   B1  proc.arrival != 0  <=>  the process has had a ready task;  arrivals differ;
- *   B2  bit c of proc.on  <=>  a task of the process was started on core c and has not been stopped;
- *   B3  inst.last is unknown, or no process with a bit in `on` comes after it, and it has one itself;
- *   B4  bit c of inst.keeping  <=>  core c's task is not asked before keeps_until;  till then nothing is ready for the core of its process or an
+ *   B1  group.arrival != 0  <=>  the group has had a ready task;  arrivals differ;
+ *   B2  bit c of group.on  <=>  a task of the group was started on core c and has not been stopped;
+ *   B3  inst.last is unknown, or no group with a bit in `on` comes after it, and it has one itself;
+ *   B4  bit c of inst.keeping  <=>  core c's task is not asked before keeps_until;  till then nothing is ready for the core of its group or an
  *       earlier one, and no yielder of these waits there: who comes has it asked (ask). */
 #include "policy/queues.h"
 
 enum {
     MIN_HELP_NS = 200000,       /* a later program's task is not sent away before that */
     LOOK_NS = 20000,            /* from one look at all cores for one to call back to the next: the tick looks as well, */
-    TICK_LOOKS = 8,             /* ... for so many of the processes with ready tasks, in order, until one gets a core */
+    TICK_LOOKS = 8,             /* ... for so many of the groups with ready tasks, in order, until one gets a core */
 };
 #define LAST_UNKNOWN UINT32_MAX
 
@@ -33,12 +33,12 @@ struct USF_POLICY_STATE inst {
     struct pq_inst q;
     uint64_t arrivals;
     uint64_t looked;            /* ns, last look at all cores */
-    uint32_t last;              /* the latest of the processes that run, + 1; 0: none does; LAST_UNKNOWN */
+    uint32_t last;              /* the latest of the groups that run, + 1; 0: none does; LAST_UNKNOWN */
     uint64_t keeping[PQ_CORE_WORDS];
 };
 struct USF_POLICY_STATE core { struct pq_core q; };
-struct USF_POLICY_STATE proc {
-    struct pq_proc q;
+struct USF_POLICY_STATE group {
+    struct pq_group q;
     uint64_t arrival;
     uint64_t on[PQ_CORE_WORDS]; /* cores that run its tasks */
 };
@@ -47,25 +47,25 @@ struct USF_POLICY_STATE mark {
     uint16_t on;                /* started and not stopped */
 };
 _Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64 && sizeof(struct core) <= USF_POL_CORE_DATA
-               && sizeof(struct proc) <= USF_POL_PROC_DATA && sizeof(struct mark) <= USF_POL_TASK_DATA, "our state fits the data areas");
+               && sizeof(struct group) <= USF_POL_GROUP_DATA && sizeof(struct mark) <= USF_POL_TASK_DATA, "our state fits the data areas");
 
 static struct inst *inst_of(struct usf_pol *p) { return (struct inst *)(void *)p->data; }
-static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc *)(void *)usf_proc(p, i)->data; }
+static struct group *group_of(struct usf_pol *p, uint32_t i) { return (struct group *)(void *)usf_group(p, i)->data; }
 static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark *)(void *)usf_task(p, t)->data; }
 
-/* Does process a go before process b? */
+/* Does group a go before group b? */
 static bool precedes(struct usf_pol *p, uint32_t a, uint32_t b)
 {
-    int32_t x = usf_proc(p, a)->priority, y = usf_proc(p, b)->priority;
-    return x != y ? x > y : proc_of(p, a)->arrival < proc_of(p, b)->arrival;
+    int32_t x = usf_group(p, a)->priority, y = usf_group(p, b)->priority;
+    return x != y ? x > y : group_of(p, a)->arrival < group_of(p, b)->arrival;
 }
 
 static void arrive(struct usf_pol *p, uint32_t task)
 {
-    struct proc *proc = proc_of(p, usf_task(p, task)->proc);
-    if (proc->arrival) return;
-    proc->arrival = ++inst_of(p)->arrivals;
-    if (pq_some(proc->on)) inst_of(p)->last = LAST_UNKNOWN;
+    struct group *group = group_of(p, usf_task(p, task)->group);
+    if (group->arrival) return;
+    group->arrival = ++inst_of(p)->arrivals;
+    if (pq_some(group->on)) inst_of(p)->last = LAST_UNKNOWN;
 }
 
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
@@ -82,16 +82,16 @@ static uint32_t latest_that_runs(struct usf_pol *p)
     for (uint32_t i = 0; i < p->nr_cores; i++) {
         uint32_t task = usf_core(p, i)->current, runs;
         if (task == USF_NONE || !mark_of(p, task)->on) continue;
-        runs = usf_task(p, task)->proc;
+        runs = usf_task(p, task)->group;
         if (!in->last || precedes(p, in->last - 1, runs)) in->last = runs + 1;
     }
     return in->last;
 }
 
-/* May the core be taken from whoever runs there, for this task, or for any that is ready of the process? */
-static bool may_reclaim(struct usf_pol *p, uint32_t proc, uint32_t task, uint32_t core)
+/* May the core be taken from whoever runs there, for this task, or for any that is ready of the group? */
+static bool may_reclaim(struct usf_pol *p, uint32_t group, uint32_t task, uint32_t core)
 {
-    const struct pq_proc *q = pq_proc_of(p, proc);
+    const struct pq_group *q = pq_group_of(p, group);
     if (usf_core(p, core)->current == USF_NONE || usf_core(p, core)->give_way_at) return false;
     if (task != USF_NONE) return usf_may_run(p, task, core);
     for (uint32_t w = 0; w < PQ_CORE_WORDS; w++)
@@ -101,23 +101,23 @@ static bool may_reclaim(struct usf_pol *p, uint32_t proc, uint32_t task, uint32_
 }
 
 /* Every core is busy: have the one with the latest program that this one precedes give way.  One core for one task. */
-static bool reclaim(struct usf_pol *p, uint32_t proc, uint32_t task)
+static bool reclaim(struct usf_pol *p, uint32_t group, uint32_t task)
 {
     uint32_t last = latest_that_runs(p), found = USF_NONE;
-    if (!last || !precedes(p, proc, last - 1)) return false;
-    const uint64_t *on = proc_of(p, --last)->on;
+    if (!last || !precedes(p, group, last - 1)) return false;
+    const uint64_t *on = group_of(p, --last)->on;
     for (uint32_t w = 0; w < PQ_CORE_WORDS && found == USF_NONE; w++)
         for (uint64_t m = on[w]; m && found == USF_NONE; m &= m - 1)
-            if (may_reclaim(p, proc, task, w * 64 + (uint32_t)__builtin_ctzll(m))) found = w * 64 + (uint32_t)__builtin_ctzll(m);
+            if (may_reclaim(p, group, task, w * 64 + (uint32_t)__builtin_ctzll(m))) found = w * 64 + (uint32_t)__builtin_ctzll(m);
     if (found == USF_NONE) {            /* all of these have been told, or are of no use: the others', but not at each call */
         struct inst *in = inst_of(p);
         if (task != USF_NONE && p->now - in->looked < LOOK_NS) return false;
         in->looked = p->now;
-        last = proc;
+        last = group;
         for (uint32_t i = 0; i < p->nr_cores; i++) {
             uint32_t current = usf_core(p, i)->current;
-            if (current == USF_NONE || !precedes(p, last, usf_task(p, current)->proc) || !may_reclaim(p, proc, task, i)) continue;
-            last = usf_task(p, current)->proc;
+            if (current == USF_NONE || !precedes(p, last, usf_task(p, current)->group) || !may_reclaim(p, group, task, i)) continue;
+            last = usf_task(p, current)->group;
             found = i;
         }
     }
@@ -142,14 +142,14 @@ static void ask_all(struct usf_pol *p)
     for (uint32_t i = 0; i < p->nr_cores; i++) ask(p, i);
 }
 
-/* A task of process i has come, for whom those of its own and of later ones do not keep their cores. */
+/* A task of group i has come, for whom those of its own and of later ones do not keep their cores. */
 static void ask_for(struct usf_pol *p, uint32_t i)
 {
     const uint64_t *keeping = inst_of(p)->keeping;
     for (uint32_t w = 0; w < PQ_CORE_WORDS; w++)
-        for (uint64_t m = keeping[w] & usf_proc(p, i)->cores[w]; m; m &= m - 1) {
+        for (uint64_t m = keeping[w] & usf_group(p, i)->cores[w]; m; m &= m - 1) {
             uint32_t c = w * 64 + (uint32_t)__builtin_ctzll(m), current = usf_core(p, c)->current;
-            if (current != USF_NONE && !precedes(p, usf_task(p, current)->proc, i)) ask(p, c);
+            if (current != USF_NONE && !precedes(p, usf_task(p, current)->group, i)) ask(p, c);
         }
 }
 
@@ -158,11 +158,11 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     arrive(p, task);
     pq_enqueue(p, task, why, NULL);
     if (why == USF_WHY_YIELD) ask(p, pq_mark_of(p, task)->core);
-    else ask_for(p, usf_task(p, task)->proc);
-    if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT) reclaim(p, usf_task(p, task)->proc, task);
+    else ask_for(p, usf_task(p, task)->group);
+    if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT) reclaim(p, usf_task(p, task)->group, task);
 }
 
-/* The first process in order, other than those in `seen`, with a ready task. */
+/* The first group in order, other than those in `seen`, with a ready task. */
 static uint32_t first_in_order(struct usf_pol *p, const uint64_t *seen)
 {
     const struct pq_inst *in = pq_inst_of(p);
@@ -177,14 +177,14 @@ static uint32_t first_in_order(struct usf_pol *p, const uint64_t *seen)
     return best;
 }
 
-/* The core is about to serve process i.  A yielder of i or an earlier process that has waited for too long goes first; those of later
- * processes, which wait here as well, have to wait for i. */
+/* The core is about to serve group i.  A yielder of i or an earlier group that has waited for too long goes first; those of later
+ * groups, which wait here as well, have to wait for i. */
 static uint32_t take_overdue(struct usf_pol *p, uint32_t core, uint32_t i)
 {
     struct pq_core *c = pq_core_of(p, core);
     uint32_t y = c->yielded.head, of;
     for (; y; y = usf_task(p, y - 1)->next) {
-        of = usf_task(p, y - 1)->proc;
+        of = usf_task(p, y - 1)->group;
         if (!precedes(p, i, of) && usf_may_run(p, y - 1, core) && pq_waits(p, y - 1) >= (of == i ? p->quantum : PQ_HELP_NS)) break;
     }
     if (!y) return USF_NONE;
@@ -193,15 +193,15 @@ static uint32_t take_overdue(struct usf_pol *p, uint32_t core, uint32_t i)
     return y - 1;
 }
 
-/* Nobody is ready.  Of those that yield here the first of the earliest process, but whoever has waited for a quantum first: it may be of a later
- * process, for which the others wait. */
+/* Nobody is ready.  Of those that yield here the first of the earliest group, but whoever has waited for a quantum first: it may be of a later
+ * group, for which the others wait. */
 static uint32_t take_yielder(struct usf_pol *p, uint32_t core)
 {
     const struct pq_core *c = pq_core_of(p, core);
     uint32_t best = USF_NONE;
     if (c->yielded.head && pq_waits(p, c->yielded.head - 1) >= p->quantum) return pq_take_yielder(p, core);
     for (uint32_t y = c->yielded.head; y; y = usf_task(p, y - 1)->next)
-        if (usf_may_run(p, y - 1, core) && (best == USF_NONE || precedes(p, usf_task(p, y - 1)->proc, usf_task(p, best)->proc))) best = y - 1;
+        if (usf_may_run(p, y - 1, core) && (best == USF_NONE || precedes(p, usf_task(p, y - 1)->group, usf_task(p, best)->group))) best = y - 1;
     if (best == USF_NONE) return pq_take_yielder(p, core);
     pq_remove_yielder(p, best);
     return best;
@@ -209,7 +209,7 @@ static uint32_t take_yielder(struct usf_pol *p, uint32_t core)
 
 static uint32_t pick(struct usf_pol *p, uint32_t core)
 {
-    uint64_t seen[PQ_PROC_WORDS] = {0};
+    uint64_t seen[PQ_GROUP_WORDS] = {0};
     struct pq_core *c = pq_core_of(p, core);
     bool yielders = c->yielded.head && !c->overdue;     /* not twice in a row */
     c->overdue = 0;
@@ -221,20 +221,20 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     return take_yielder(p, core);
 }
 
-/* On so many cores the process runs.  If on another, too, then whom a thread of it waits for runs now. */
+/* On so many cores the group runs.  If on another, too, then whom a thread of it waits for runs now. */
 static uint32_t runs_on(struct usf_pol *p, uint32_t i)
 {
     uint32_t n = 0;
-    for (uint32_t w = 0; w < PQ_CORE_WORDS; w++) n += (uint32_t)__builtin_popcountll(proc_of(p, i)->on[w]);
+    for (uint32_t w = 0; w < PQ_CORE_WORDS; w++) n += (uint32_t)__builtin_popcountll(group_of(p, i)->on[w]);
     return n;
 }
 
-/* Switch to any task of this process or an earlier one; to later ones only when this is no short wait.  A thread at a barrier of its
- * program has the core, as on a machine of its own, while others of the program run; but not for ever: they may all wait for another process. */
+/* Switch to any task of this group or an earlier one; to later ones only when this is no short wait.  A thread at a barrier of its
+ * program has the core, as on a machine of its own, while others of the program run; but not for ever: they may all wait for another group. */
 static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     const struct pq_inst *in = pq_inst_of(p);
-    uint32_t mine = usf_task(p, task)->proc;
+    uint32_t mine = usf_task(p, task)->group;
     bool others = false;
     for (uint32_t words = in->active_words; words; words &= words - 1) {
         uint32_t w = (uint32_t)__builtin_ctz(words);
@@ -248,7 +248,7 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
     uint64_t keeps_us = runs_on(p, mine) > 1 && p->quantum / 1000 > PQ_SPIN_US ? p->quantum / 1000 : PQ_SPIN_US;
     bool keeps = pq_spins_for_less(p, core, keeps_us);
     for (uint32_t y = pq_core_of(p, core)->yielded.head; y; y = usf_task(p, y - 1)->next)
-        if (!precedes(p, mine, usf_task(p, y - 1)->proc)) return true;
+        if (!precedes(p, mine, usf_task(p, y - 1)->group)) return true;
     if (!keeps) return others || pq_yielder_waits(p, core);
     pq_keep(p, core, keeps_us);
     pq_set(inst_of(p)->keeping, core);
@@ -259,36 +259,36 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct inst *in = inst_of(p);
-    uint32_t waiting = pq_core_of(p, core)->yielded.head, i = usf_task(p, task)->proc;
+    uint32_t waiting = pq_core_of(p, core)->yielded.head, i = usf_task(p, task)->group;
     arrive(p, task);            /* it may have run before this policy was in force */
     pq_clear(in->keeping, core);
-    pq_set(proc_of(p, i)->on, core);
+    pq_set(group_of(p, i)->on, core);
     mark_of(p, task)->on = 1;
     if (in->last != LAST_UNKNOWN && (!in->last || precedes(p, in->last - 1, i))) in->last = i + 1;
-    if (waiting && precedes(p, usf_task(p, waiting - 1)->proc, i)) usf_give_way(usf_core(p, core), p->now + PQ_HELP_NS);
+    if (waiting && precedes(p, usf_task(p, waiting - 1)->group, i)) usf_give_way(usf_core(p, core), p->now + PQ_HELP_NS);
 }
 
 static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct inst *in = inst_of(p);
-    uint32_t i = usf_task(p, task)->proc;
+    uint32_t i = usf_task(p, task)->group;
     pq_clear(in->keeping, core);
     if (!mark_of(p, task)->on) return;          /* it was on the core before this policy was in force */
     mark_of(p, task)->on = 0;
-    pq_clear(proc_of(p, i)->on, core);
-    if (runs_on(p, i) == 1) ask(p, usf_next_core(proc_of(p, i)->on, proc_of(p, i)->on, 0));
-    if (in->last == i + 1 && !pq_some(proc_of(p, i)->on)) in->last = LAST_UNKNOWN;
+    pq_clear(group_of(p, i)->on, core);
+    if (runs_on(p, i) == 1) ask(p, usf_next_core(group_of(p, i)->on, group_of(p, i)->on, 0));
+    if (in->last == i + 1 && !pq_some(group_of(p, i)->on)) in->last = LAST_UNKNOWN;
 }
 
 /* Who came to wait before a later program's task took a core has one, too. */
 static void tick(struct usf_pol *p)
 {
-    uint64_t seen[PQ_PROC_WORDS] = {0};
+    uint64_t seen[PQ_GROUP_WORDS] = {0};
     for (uint32_t looks = 0, i; looks < TICK_LOOKS && (i = first_in_order(p, seen)) != USF_NONE && !reclaim(p, i, USF_NONE); looks++) pq_set(seen, i);
 }
 
 /* Another priority, another place in the order. */
-static void proc_changed(struct usf_pol *p, uint32_t i)
+static void group_changed(struct usf_pol *p, uint32_t i)
 {
     (void)i;
     inst_of(p)->last = LAST_UNKNOWN;
@@ -310,5 +310,5 @@ const struct usf_policy_ops usf_policy_batch = {
     .started = started,
     .stopped = stopped,
     .tick = tick,
-    .proc_changed = proc_changed,
+    .group_changed = group_changed,
 };

@@ -60,7 +60,7 @@ static bool any(const uint64_t cores[USF_CORE_WORDS])
     return all != 0;
 }
 
-void policy_wipe(struct usf_pol *p, uint32_t nr_procs, uint32_t nr_tasks)
+void policy_wipe(struct usf_pol *p, uint32_t nr_groups, uint32_t nr_tasks)
 {
     __builtin_memset(p->data, 0, USF_POL_DATA);
     for (uint32_t i = 0; i < p->nr_cores; i++) {
@@ -68,13 +68,13 @@ void policy_wipe(struct usf_pol *p, uint32_t nr_procs, uint32_t nr_tasks)
         usf_give_way(usf_core(p, i), 0);
         usf_keep(usf_core(p, i), 0);
     }
-    for (uint32_t i = 0; i < nr_procs; i++) {
-        struct usf_pol_proc *proc = usf_proc(p, i);
-        if (!proc->nr_tasks && !any(proc->cores)) continue;       /* never touched: keep it sparse */
-        __builtin_memset(proc->data, 0, USF_POL_PROC_DATA);
-        if (!any(proc->share)) continue;
-        __builtin_memset(proc->share, 0, sizeof proc->share);
-        proc->share_gen++;
+    for (uint32_t i = 0; i < nr_groups; i++) {
+        struct usf_pol_group *group = usf_group(p, i);
+        if (!group->nr_tasks && !any(group->cores)) continue;       /* never touched: keep it sparse */
+        __builtin_memset(group->data, 0, USF_POL_GROUP_DATA);
+        if (!any(group->share)) continue;
+        __builtin_memset(group->share, 0, sizeof group->share);
+        group->share_gen++;
     }
     for (uint32_t i = 0; i < nr_tasks; i++) {
         struct usf_pol_task *t = usf_task(p, i);

@@ -4,7 +4,7 @@
 
 #include <usf/policy.h>
 
-enum { POL_PROCS = 1024, POL_PROC_WORDS = POL_PROCS / 64 };
+enum { POL_GROUPS = 1024, POL_GROUP_WORDS = POL_GROUPS / 64 };
 
 /* For usf_nearest_core: the cores of this one's last-level cache, and of its node; all, for a policy that is blind to them. */
 static inline void pol_neighbours(struct usf_pol *p, uint32_t core, bool blind, uint64_t same_llc[USF_CORE_WORDS],
@@ -18,11 +18,11 @@ static inline void pol_neighbours(struct usf_pol *p, uint32_t core, bool blind, 
     }
 }
 
-/* First process at or after `from`, going around, that is in the set; USF_NONE: it is empty.  Bit w of `words` <=> set[w] != 0. */
-static inline uint32_t pol_next_proc(const uint64_t set[POL_PROC_WORDS], uint32_t words, uint32_t from)
+/* First group at or after `from`, going around, that is in the set; USF_NONE: it is empty.  Bit w of `words` <=> set[w] != 0. */
+static inline uint32_t pol_next_group(const uint64_t set[POL_GROUP_WORDS], uint32_t words, uint32_t from)
 {
     if (!words) return USF_NONE;
-    uint32_t w = from / 64 % POL_PROC_WORDS;
+    uint32_t w = from / 64 % POL_GROUP_WORDS;
     uint64_t m = set[w] & ~0ull << (from % 64);
     if (!m) {
         uint32_t after = words & ~0u << w << 1;     /* words behind this one, else from the front */

@@ -1,16 +1,16 @@
 /* src/policy/coop.c - SCHED_COOP, the default policy.  SPDX-License-Identifier: Apache-2.0
  *
- * Threads run until they block, yield or end.  A ready task waits in the queue of its process for the
- * core that it ran on last.  A core serves one process for a quantum, looked at only at scheduling
+ * Threads run until they block, yield or end.  A ready task waits in the queue of its group for the
+ * core that it ran on last.  A core serves one group for a quantum, looked at only at scheduling
  * points, and then the next one (round robin over those with ready tasks).  While its own queue is
- * empty it helps out: the same process's queues of other cores, from near to far, then those of other
- * processes.  No core is left without work that it may do.
+ * empty it helps out: the same group's queues of other cores, from near to far, then those of other
+ * groups.  No core is left without work that it may do.
  *
  * Who yields waits for somebody else, so yielders come after all ready tasks.  They wait per core, not
- * per process: whoever they wait for may be any of them, and staying on one core keeps a yield cheap.
+ * per group: whoever they wait for may be any of them, and staying on one core keeps a yield cheap.
  * Two bounds keep this from starving anybody: a yielder that has waited for a whole quantum goes
  * first, but not twice in a row, and every so often a core takes over a yielder that waits much longer
- * elsewhere.  The round over the processes goes on where it was, whoever is served in between.
+ * elsewhere.  The round over the groups goes on where it was, whoever is served in between.
  *
  * Who is made to give way computes, or waits for something unseen.  If such threads never left their core, those at the
  * core that has more of them would get less than their share; and in an order that never changes some may never find
@@ -18,27 +18,27 @@
  * chance, unless its queue is longer; when their turn comes again, others will have had their own core's caches for so long
  * that nothing is lost.
  *
- * Wishes.  A process's turn is a quantum times its weight.  Of those with something to run on a core the ones of the highest priority are
- * served.  Within a process, tasks of higher priority go first, and of one priority those with a deadline, the earliest first: these,
+ * Wishes.  A group's turn is a quantum times its weight.  Of those with something to run on a core the ones of the highest priority are
+ * served.  Within a group, tasks of higher priority go first, and of one priority those with a deadline, the earliest first: these,
  * and those that may only run at some place, wait in a list of their own, in that order (`wishes`).  A place that is only
  * preferred is where a task waits, and where it runs if a core is idle there.  None of this interrupts anybody: it says who
  * is next at a scheduling point.  Nor does it starve anybody: one choice in PATIENCE goes to whoever has
  * waited for LONG quanta, whatever its priority.  Where nobody has wishes they cost a comparison.
  *
- * Costs: every decision is a few bitmap words, whatever the number of processes and cores; only where
- * processes are confined to some of the cores are those skipped one by one that may not run here.
+ * Costs: every decision is a few bitmap words, whatever the number of groups and cores; only where
+ * groups are confined to some of the cores are those skipped one by one that may not run here.
  *
  * Invariants, between two calls
  *   C1  a held task is in exactly one fifo, the one that its mark names:
- *       proc.ready[core] or proc.wishes of its process, or core.yielded;
- *   C2  bit c of proc.nonempty  <=>  proc.ready[c].len > 0;
- *   C3  bit i of inst.active    <=>  process i has a bit in nonempty, or wishes;  bit w of inst.active_words <=>
+ *       group.ready[core] or group.wishes of its group, or core.yielded;
+ *   C2  bit c of group.nonempty  <=>  group.ready[c].len > 0;
+ *   C3  bit i of inst.active    <=>  group i has a bit in nonempty, or wishes;  bit w of inst.active_words <=>
  *       inst.active[w] != 0;  bit i of inst.ranked <=> active, and its priority is not 0;
  *   C4  bit c of inst.yielding  <=>  core c's fifo of yielders is not empty. */
 #include "policy/common.h"
 
 enum {
-    CORES = USF_CORES_MAX, PROCS = POL_PROCS, CORE_WORDS = CORES / 64, PROC_WORDS = PROCS / 64,
+    CORES = USF_CORES_MAX, GROUPS = POL_GROUPS, CORE_WORDS = CORES / 64, GROUP_WORDS = GROUPS / 64,
     LOOK_EVERY = 16,            /* choices among yielders until one looks beyond the core's own */
     LOOK_WAIT_NS = 20000,       /* a yielder elsewhere that waits for less is being served */
     PATIENCE = 16, LONG = 10,   /* see Wishes */
@@ -46,25 +46,25 @@ enum {
 };
 
 struct USF_POLICY_STATE inst {
-    uint64_t active[PROC_WORDS];
+    uint64_t active[GROUP_WORDS];
     uint64_t yielding[CORE_WORDS];
-    uint64_t ranked[PROC_WORDS];
+    uint64_t ranked[GROUP_WORDS];
     uint32_t active_words;
     uint32_t nr_ranked;
     uint32_t dice;
 };
 struct USF_POLICY_STATE core {
-    uint64_t since;             /* ns, when `proc` began its turn here */
+    uint64_t since;             /* ns, when `group` began its turn here */
     struct usf_fifo yielded;
-    uint32_t proc;              /* process served, + 1; 0 = none yet */
+    uint32_t group;             /* group served, + 1; 0 = none yet */
     uint32_t looks;             /* choices among yielders, modulo LOOK_EVERY */
-    uint16_t round;             /* process from which the round goes on */
+    uint16_t round;             /* group from which the round goes on */
     uint16_t overdue;           /* the last choice was a yielder that had waited too long, */
     uint16_t keeps_turn;        /* ... and is to be started */
-    uint32_t choices;           /* while processes had priorities */
+    uint32_t choices;           /* while groups had priorities */
     uint64_t same_llc[CORE_WORDS], same_node[CORE_WORDS];
 };
-struct USF_POLICY_STATE proc {
+struct USF_POLICY_STATE group {
     struct usf_fifo ready[CORES];
     uint64_t nonempty[CORE_WORDS];
     struct usf_fifo wishes;     /* who is to run first comes first */
@@ -74,16 +74,16 @@ struct USF_POLICY_STATE proc {
 struct USF_POLICY_STATE mark {
     uint16_t core;              /* whose queue */
     uint8_t yielded;
-    uint8_t wish;               /* in proc.wishes, or would be if it had not yielded */
+    uint8_t wish;               /* in group.wishes, or would be if it had not yielded */
 };
 _Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64, "instance data");
 _Static_assert(sizeof(struct core) <= USF_POL_CORE_DATA, "core data");
-_Static_assert(sizeof(struct proc) <= USF_POL_PROC_DATA, "process data");
+_Static_assert(sizeof(struct group) <= USF_POL_GROUP_DATA, "group data");
 _Static_assert(sizeof(struct mark) <= USF_POL_TASK_DATA, "task data");
 
 static struct inst *inst_of(struct usf_pol *p) { return (struct inst *)(void *)p->data; }
 static struct core *core_of(struct usf_pol *p, uint32_t c) { return (struct core *)(void *)usf_core(p, c)->data; }
-static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc *)(void *)usf_proc(p, i)->data; }
+static struct group *group_of(struct usf_pol *p, uint32_t i) { return (struct group *)(void *)usf_group(p, i)->data; }
 static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark *)(void *)usf_task(p, t)->data; }
 static uint64_t waits(struct usf_pol *p, uint32_t t) { return p->now - usf_task(p, t)->ready_since; }
 
@@ -108,20 +108,20 @@ static uint32_t nearest(struct usf_pol *p, const uint64_t *a, const uint64_t *b,
     return usf_nearest_core(both, c->same_llc, c->same_node, core);
 }
 
-/* First process at or after `from`, going around, that has ready tasks; USF_NONE: none. */
-static uint32_t next_active(const struct inst *in, uint32_t from) { return pol_next_proc(in->active, in->active_words, from); }
+/* First group at or after `from`, going around, that has ready tasks; USF_NONE: none. */
+static uint32_t next_active(const struct inst *in, uint32_t from) { return pol_next_group(in->active, in->active_words, from); }
 
 static int init(struct usf_pol *p)
 {
-    if (p->nr_cores > CORES || p->nr_procs > PROCS) return -1;
+    if (p->nr_cores > CORES || p->nr_groups > GROUPS) return -1;
     for (uint32_t i = 0; i < p->nr_cores; i++) pol_neighbours(p, i, false, core_of(p, i)->same_llc, core_of(p, i)->same_node);
     return 0;
 }
 
-/* The cores of `set` where the process may run and the task has to, or would like to.  False: there are none. */
+/* The cores of `set` where the group may run and the task has to, or would like to.  False: there are none. */
 static bool wanted(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *set, uint64_t out[CORE_WORDS])
 {
-    const uint64_t *may = usf_proc(p, t->proc)->cores;
+    const uint64_t *may = usf_group(p, t->group)->cores;
     uint64_t any = 0;
     for (uint32_t w = 0; w < CORE_WORDS; w++) {
         out[w] = set[w] & may[w];
@@ -137,38 +137,38 @@ static bool wanted(struct usf_pol *p, const struct usf_pol_task *t, const uint64
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     const struct usf_pol_task *t = usf_task(p, task);
-    const uint64_t *may = usf_proc(p, t->proc)->cores;
+    const uint64_t *may = usf_group(p, t->group)->cores;
     uint64_t there[CORE_WORDS];
     if (t->affinity != USF_AFFINITY_ANY) {
         if (wanted(p, t, idle, there)) idle = there;
         else if (t->strict) return USF_NONE;
     }
     if (t->last_core < p->nr_cores) return nearest(p, idle, may, t->last_core);
-    return usf_next_core(idle, may, proc_of(p, t->proc)->next_core);
+    return usf_next_core(idle, may, group_of(p, t->group)->next_core);
 }
 
 /* The core whose queue a ready task waits in. */
 static uint32_t home(struct usf_pol *p, const struct usf_pol_task *t)
 {
-    struct proc *proc = proc_of(p, t->proc);
-    const uint64_t *may = usf_proc(p, t->proc)->cores;
+    struct group *group = group_of(p, t->group);
+    const uint64_t *may = usf_group(p, t->group)->cores;
     uint64_t there[CORE_WORDS];
     if (t->affinity != USF_AFFINITY_ANY && wanted(p, t, may, there)) {
-        uint32_t from = t->last_core < p->nr_cores ? t->last_core : proc->next_core;
+        uint32_t from = t->last_core < p->nr_cores ? t->last_core : group->next_core;
         return nearest(p, there, may, from);
     }
-    if (t->last_core < p->nr_cores && usf_allowed(p, t->proc, t->last_core)) return t->last_core;
-    uint32_t c = usf_next_core(may, may, proc->next_core);
+    if (t->last_core < p->nr_cores && usf_allowed(p, t->group, t->last_core)) return t->last_core;
+    uint32_t c = usf_next_core(may, may, group->next_core);
     if (c >= p->nr_cores) c = 0;                /* allowed nowhere: it waits, and whoever picks checks */
-    proc->next_core = (c + 1) % p->nr_cores;
+    group->next_core = (c + 1) % p->nr_cores;
     return c;
 }
 
 /* Where a task goes on waiting that was made to give way at core c, whose next task has been chosen already. */
-static uint32_t change_over(struct usf_pol *p, uint32_t proc, uint32_t c)
+static uint32_t change_over(struct usf_pol *p, uint32_t group, uint32_t c)
 {
-    const struct usf_fifo *ready = proc_of(p, proc)->ready;
-    uint32_t other = usf_next_core(usf_proc(p, proc)->cores, core_of(p, c)->same_llc, pol_throw_dice(&inst_of(p)->dice, p->nr_cores));
+    const struct usf_fifo *ready = group_of(p, group)->ready;
+    uint32_t other = usf_next_core(usf_group(p, group)->cores, core_of(p, c)->same_llc, pol_throw_dice(&inst_of(p)->dice, p->nr_cores));
     return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
 }
 
@@ -178,7 +178,7 @@ static void set_active(struct usf_pol *p, uint32_t i)
     if (in->active[i / 64] >> (i % 64) & 1) return;
     set(in->active, i);
     in->active_words |= 1u << (i / 64);
-    if (!usf_proc(p, i)->priority) return;
+    if (!usf_group(p, i)->priority) return;
     set(in->ranked, i);
     in->nr_ranked++;
 }
@@ -194,8 +194,8 @@ static void unrank(struct inst *in, uint32_t i)
 static void note_removal(struct usf_pol *p, uint32_t i)
 {
     struct inst *in = inst_of(p);
-    const struct proc *proc = proc_of(p, i);
-    if (proc->wishes.head || any(proc->nonempty)) return;
+    const struct group *group = group_of(p, i);
+    if (group->wishes.head || any(group->nonempty)) return;
     clear(in->active, i);
     if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
     unrank(in, i);
@@ -223,7 +223,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     struct usf_pol_task *t = usf_task(p, task);
     struct mark *m = mark_of(p, task);
     uint32_t c = home(p, t);
-    if (why == USF_WHY_PREEMPT && t->affinity == USF_AFFINITY_ANY) c = change_over(p, t->proc, c);
+    if (why == USF_WHY_PREEMPT && t->affinity == USF_AFFINITY_ANY) c = change_over(p, t->group, c);
     m->core = (uint16_t)c;
     m->yielded = why == USF_WHY_YIELD;
     m->wish = t->strict || t->priority || t->deadline;
@@ -232,28 +232,28 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
         set(inst_of(p)->yielding, c);
         return;
     }
-    struct proc *proc = proc_of(p, t->proc);
+    struct group *group = group_of(p, t->group);
     if (m->wish) {
-        add_wish(p, &proc->wishes, task);
+        add_wish(p, &group->wishes, task);
     } else {
-        usf_fifo_push(p, &proc->ready[c], task);
-        set(proc->nonempty, c);
+        usf_fifo_push(p, &group->ready[c], task);
+        set(group->nonempty, c);
     }
-    set_active(p, t->proc);
+    set_active(p, t->group);
 }
 
 static void remove_ready(struct usf_pol *p, uint32_t i, uint32_t c, uint32_t task)
 {
-    struct proc *proc = proc_of(p, i);
-    usf_fifo_remove(p, &proc->ready[c], task);
-    if (proc->ready[c].len) return;
-    clear(proc->nonempty, c);
+    struct group *group = group_of(p, i);
+    usf_fifo_remove(p, &group->ready[c], task);
+    if (group->ready[c].len) return;
+    clear(group->nonempty, c);
     note_removal(p, i);
 }
 
 static void remove_wish(struct usf_pol *p, uint32_t i, uint32_t task)
 {
-    usf_fifo_remove(p, &proc_of(p, i)->wishes, task);
+    usf_fifo_remove(p, &group_of(p, i)->wishes, task);
     note_removal(p, i);
 }
 
@@ -268,15 +268,15 @@ static void dequeue(struct usf_pol *p, uint32_t task)
 {
     const struct mark *m = mark_of(p, task);
     if (m->yielded) remove_yielder(p, m->core, task);
-    else if (m->wish) remove_wish(p, usf_task(p, task)->proc, task);
-    else remove_ready(p, usf_task(p, task)->proc, m->core, task);
+    else if (m->wish) remove_wish(p, usf_task(p, task)->group, task);
+    else remove_ready(p, usf_task(p, task)->group, m->core, task);
 }
 
 /* First yielder that waits at core `at` and may run on `core`; USF_NONE: none. */
 static uint32_t first_yielder(struct usf_pol *p, uint32_t at, uint32_t core)
 {
     for (uint32_t i = core_of(p, at)->yielded.head; i; i = usf_task(p, i - 1)->next)
-        if (usf_allowed(p, usf_task(p, i - 1)->proc, core) && (!mark_of(p, i - 1)->wish || usf_may_run(p, i - 1, core))) return i - 1;
+        if (usf_allowed(p, usf_task(p, i - 1)->group, core) && (!mark_of(p, i - 1)->wish || usf_may_run(p, i - 1, core))) return i - 1;
     return USF_NONE;
 }
 
@@ -340,28 +340,28 @@ static uint32_t oldest_wish(struct usf_pol *p, const struct usf_fifo *f, uint32_
     return oldest;
 }
 
-/* Which of the process's tasks this core is to run: `plain`, the next of those without wishes, or one with. */
-static uint32_t choose_wish(struct usf_pol *p, struct proc *proc, uint32_t core, uint32_t plain)
+/* Which of the group's tasks this core is to run: `plain`, the next of those without wishes, or one with. */
+static uint32_t choose_wish(struct usf_pol *p, struct group *group, uint32_t core, uint32_t plain)
 {
-    if (++proc->choices % PATIENCE == 0) {
-        uint32_t oldest = oldest_wish(p, &proc->wishes, core);
+    if (++group->choices % PATIENCE == 0) {
+        uint32_t oldest = oldest_wish(p, &group->wishes, core);
         if (oldest == USF_NONE || (plain != USF_NONE && waits(p, plain) > waits(p, oldest))) oldest = plain;
         if (has_waited_long(p, oldest)) return oldest;
     }
-    uint32_t wish = first_wish(p, &proc->wishes, core);
+    uint32_t wish = first_wish(p, &group->wishes, core);
     if (wish == USF_NONE || plain == USF_NONE) return wish == USF_NONE ? plain : wish;
     int before = rank(usf_task(p, wish), usf_task(p, plain));
     return before > 0 || (!before && waits(p, wish) > waits(p, plain)) ? wish : plain;
 }
 
-/* The process's next task for the core, still in its queue: head of the queue that is nearest, or one with wishes. */
+/* The group's next task for the core, still in its queue: head of the queue that is nearest, or one with wishes. */
 static uint32_t choose_of(struct usf_pol *p, uint32_t i, uint32_t core)
 {
-    struct proc *proc = proc_of(p, i);
+    struct group *group = group_of(p, i);
     if (!usf_allowed(p, i, core)) return USF_NONE;
-    uint32_t at = nearest(p, proc->nonempty, proc->nonempty, core);
-    uint32_t task = at == USF_NONE ? USF_NONE : proc->ready[at].head - 1;
-    return proc->wishes.head ? choose_wish(p, proc, core, task) : task;
+    uint32_t at = nearest(p, group->nonempty, group->nonempty, core);
+    uint32_t task = at == USF_NONE ? USF_NONE : group->ready[at].head - 1;
+    return group->wishes.head ? choose_wish(p, group, core, task) : task;
 }
 
 static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core)
@@ -371,10 +371,10 @@ static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core)
     return task;
 }
 
-/* A process's turn. */
+/* A group's turn. */
 static uint64_t turn_of(struct usf_pol *p, uint32_t i)
 {
-    uint32_t weight = usf_proc(p, i)->weight;
+    uint32_t weight = usf_group(p, i)->weight;
     return weight == 100 || !weight ? p->quantum : p->quantum * weight / 100;
 }
 
@@ -384,7 +384,7 @@ static uint32_t pick_ranked(struct usf_pol *p, uint32_t core)
 {
     struct inst *in = inst_of(p);
     struct core *c = core_of(p, core);
-    uint32_t current = c->proc && p->now - c->since < turn_of(p, c->proc - 1) ? c->proc - 1 : USF_NONE, best = USF_NONE, task = USF_NONE;
+    uint32_t current = c->group && p->now - c->since < turn_of(p, c->group - 1) ? c->group - 1 : USF_NONE, best = USF_NONE, task = USF_NONE;
     bool patient = ++c->choices % PATIENCE == 0;
     uint32_t first = next_active(in, c->round), i = first;
     while (i != USF_NONE) {
@@ -393,12 +393,12 @@ static uint32_t pick_ranked(struct usf_pol *p, uint32_t core)
             best = i, task = t;
             break;
         }
-        int32_t is = usf_proc(p, i)->priority, was = best == USF_NONE ? 0 : usf_proc(p, best)->priority;
+        int32_t is = usf_group(p, i)->priority, was = best == USF_NONE ? 0 : usf_group(p, best)->priority;
         if (t != USF_NONE && (best == USF_NONE || is > was || (is == was && i == current))) best = i, task = t;
-        if ((i = next_active(in, (i + 1) % PROCS)) == first) break;
+        if ((i = next_active(in, (i + 1) % GROUPS)) == first) break;
     }
     if (best == USF_NONE) return USF_NONE;
-    if (best != current) c->round = (uint16_t)((best + 1) % PROCS);
+    if (best != current) c->round = (uint16_t)((best + 1) % GROUPS);
     dequeue(p, task);
     return task;
 }
@@ -407,7 +407,7 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
 {
     struct inst *in = inst_of(p);
     struct core *c = core_of(p, core);
-    uint32_t current = c->proc - 1, task;
+    uint32_t current = c->group - 1, task;
 
     uint32_t waiting = c->yielded.head;
     c->overdue = waiting && !c->overdue && waits(p, waiting - 1) >= p->quantum;
@@ -415,17 +415,17 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     if (c->overdue && (task = pick_yielder(p, core)) != USF_NONE) return task;
     c->overdue = c->keeps_turn = 0;
     if (in->nr_ranked) return (task = pick_ranked(p, core)) != USF_NONE ? task : pick_yielder(p, core);
-    if (c->proc && p->now - c->since < turn_of(p, current) && (task = pick_of(p, current, core)) != USF_NONE) return task;
+    if (c->group && p->now - c->since < turn_of(p, current) && (task = pick_of(p, current, core)) != USF_NONE) return task;
 
-    /* The next process after the last one of the round, around to itself: `first` met again ends it.  Not after the one that
+    /* The next group after the last one of the round, around to itself: `first` met again ends it.  Not after the one that
      * was served: that may have been a yielder's or a woken one's, and those behind it in the round would wait for ever. */
     uint32_t first = next_active(in, c->round), i = first;
     while (i != USF_NONE) {
         if ((task = pick_of(p, i, core)) != USF_NONE) {
-            c->round = (uint16_t)((i + 1) % PROCS);
+            c->round = (uint16_t)((i + 1) % GROUPS);
             return task;
         }
-        if ((i = next_active(in, (i + 1) % PROCS)) == first) break;
+        if ((i = next_active(in, (i + 1) % GROUPS)) == first) break;
     }
     return pick_yielder(p, core);
 }
@@ -439,7 +439,7 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
     uint32_t first = next_active(in, 0), i = first;
     while (i != USF_NONE) {
         if (usf_allowed(p, i, core)) return true;
-        if ((i = next_active(in, (i + 1) % PROCS)) == first) break;
+        if ((i = next_active(in, (i + 1) % GROUPS)) == first) break;
     }
     if (c->yielded.head) return true;
     /* Only yielders of other cores: leave them there unless they are neglected.  pick looks again,
@@ -448,26 +448,26 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
     return look_elsewhere(p, core, 0) != USF_NONE;
 }
 
-/* A turn begins when a core changes processes.  It is not restarted when nobody else waited at its
+/* A turn begins when a core changes groups.  It is not restarted when nobody else waited at its
  * end: whoever comes next need not wait for another quantum.  A yielder that went first begins none: with some in
- * every quantum the round would never go on, and the processes without yielders here would wait for ever. */
+ * every quantum the round would never go on, and the groups without yielders here would wait for ever. */
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct core *c = core_of(p, core);
-    uint32_t served = usf_task(p, task)->proc + 1;
+    uint32_t served = usf_task(p, task)->group + 1;
     bool keeps = c->keeps_turn;
     c->keeps_turn = 0;
-    if (c->proc == served || keeps) return;
-    c->proc = served;
+    if (c->group == served || keeps) return;
+    c->group = served;
     c->since = p->now;
 }
 
-static void proc_changed(struct usf_pol *p, uint32_t i)
+static void group_changed(struct usf_pol *p, uint32_t i)
 {
     struct inst *in = inst_of(p);
     if (!(in->active[i / 64] >> (i % 64) & 1)) return;
     unrank(in, i);
-    if (!usf_proc(p, i)->priority) return;
+    if (!usf_group(p, i)->priority) return;
     set(in->ranked, i);
     in->nr_ranked++;
 }
@@ -485,5 +485,5 @@ const struct usf_policy_ops usf_policy_coop = {
     .dequeue = dequeue,
     .yield = yield,
     .started = started,
-    .proc_changed = proc_changed,
+    .group_changed = group_changed,
 };

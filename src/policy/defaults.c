@@ -30,11 +30,11 @@ static int nearness(struct usf_pol *p, uint32_t from, uint32_t to)
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     const struct usf_pol_task *t = usf_task(p, task);
-    const struct usf_pol_proc *proc = usf_proc(p, t->proc);
+    const struct usf_pol_group *group = usf_group(p, t->group);
     uint32_t best = USF_NONE;
     int best_nearness = -1;
     for (uint32_t w = 0; w < USF_CORE_WORDS; w++)
-        for (uint64_t m = idle[w] & proc->cores[w]; m; m &= m - 1) {
+        for (uint64_t m = idle[w] & group->cores[w]; m; m &= m - 1) {
             uint32_t core = w * 64 + (uint32_t)__builtin_ctzll(m);
             if (core >= p->nr_cores) return best;
             if (!usf_may_run(p, task, core)) continue;
@@ -73,7 +73,7 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task) { (void)p, (v
 const struct usf_policy_ops usf_policy_defaults = {
     .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "defaults",
     .description = "what a policy gets for the operations it leaves out",
-    .init = init, .proc_add = no_record, .proc_remove = no_record, .task_add = no_record, .task_remove = no_record,
+    .init = init, .group_add = no_record, .group_remove = no_record, .task_add = no_record, .task_remove = no_record,
     .select_core = select_core, .enqueue = enqueue, .pick = pick, .dequeue = dequeue, .yield = yield,
-    .started = no_switch, .stopped = no_switch, .tick = tick, .proc_changed = no_record,
+    .started = no_switch, .stopped = no_switch, .tick = tick, .group_changed = no_record,
 };

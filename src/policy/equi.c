@@ -3,7 +3,7 @@
  * After Schönherr, Juurlink and Richling, "Topology-aware equipartitioning with coscheduling on multicore systems" (2013):
  * each program has a partition, a topology unit or an equal fraction of one, all of one shape; the shape follows the number of
  * programs, by thresholds with hysteresis (their Listing 1; partition.h).  Programs are told their partition
- * (usf_pol_proc.share), and malleable ones keep the old cores beside it until they have followed.  More programs than partitions
+ * (usf_pol_group.share), and malleable ones keep the old cores beside it until they have followed.  More programs than partitions
  * share them evenly, and who has been in a crowded one for long changes places with who has not.  docs/policies.md has the
  * whole account, and what differs from the paper.
  *
@@ -29,10 +29,10 @@ enum { MIN_HELP_NS = 200000 };
 static void link_program(struct usf_pol *p, uint32_t i)
 {
     struct equi_inst *in = equi_inst_of(p);
-    struct equi_proc *e = equi_proc_of(p, i);
+    struct equi_group *e = equi_group_of(p, i);
     e->next = 0;
     e->prev = in->last;
-    if (in->last) equi_proc_of(p, in->last - 1)->next = i + 1;
+    if (in->last) equi_group_of(p, in->last - 1)->next = i + 1;
     else in->first = i + 1;
     in->last = i + 1;
     e->placed = 1;
@@ -41,11 +41,11 @@ static void link_program(struct usf_pol *p, uint32_t i)
 static void leave(struct usf_pol *p, uint32_t i)
 {
     struct equi_inst *in = equi_inst_of(p);
-    struct equi_proc *e = equi_proc_of(p, i);
+    struct equi_group *e = equi_group_of(p, i);
     if (!e->placed) return;
-    if (e->prev) equi_proc_of(p, e->prev - 1)->next = e->next;
+    if (e->prev) equi_group_of(p, e->prev - 1)->next = e->next;
     else in->first = e->next;
-    if (e->next) equi_proc_of(p, e->next - 1)->prev = e->prev;
+    if (e->next) equi_group_of(p, e->next - 1)->prev = e->prev;
     else in->last = e->prev;
     for (int w = 0; w < PART_WORDS; w++) e->mine[w] = 0;
     equi_end_grace(in, e);
@@ -57,10 +57,10 @@ static void leave(struct usf_pol *p, uint32_t i)
 static void join(struct usf_pol *p, uint32_t i)
 {
     struct equi_inst *in = equi_inst_of(p);
-    struct equi_proc *e = equi_proc_of(p, i);
+    struct equi_group *e = equi_group_of(p, i);
     uint16_t load[PART_CORES];
     uint64_t granted = 0, n = 0;
-    for (uint32_t j = in->first; j; j = equi_proc_of(p, j - 1)->next) granted += equi_proc_of(p, j - 1)->granted, n++;
+    for (uint32_t j = in->first; j; j = equi_group_of(p, j - 1)->next) granted += equi_group_of(p, j - 1)->granted, n++;
     e->granted = n ? granted / n : 0;           /* nobody owes it anything yet, nor it them */
     e->joined = p->now;
     equi_normal(p, i);
@@ -69,7 +69,7 @@ static void join(struct usf_pol *p, uint32_t i)
         uint64_t one[PART_WORDS] = {0};
         e->units = (uint16_t)equi_units(p, i);
         /* The first has all at once: it might never call again, with a single thread that computes.  Others begin with one core. */
-        part_grow(one, usf_proc(p, i)->cores, load, p->nr_cores, n ? 1 : p->nr_cores);
+        part_grow(one, usf_group(p, i)->cores, load, p->nr_cores, n ? 1 : p->nr_cores);
         equi_assign(p, i, one);
     } else {
         equi_place(p, i, load);
@@ -87,23 +87,23 @@ static void join(struct usf_pol *p, uint32_t i)
 /* Turns within a partition begin where those are that it shares the core with. */
 static void catch_up(struct usf_pol *p, uint32_t i)
 {
-    struct equi_proc *e = equi_proc_of(p, i);
+    struct equi_group *e = equi_group_of(p, i);
     uint32_t c = part_next(e->mine, 0, PART_CORES);
     uint64_t low = UINT64_MAX;
     if (c >= p->nr_cores) return;
     const struct equi_core *core = equi_core_of(p, c);
     for (uint32_t k = 0; k < core->nr_owners && k < EQUI_OWNERS; k++) {
-        const struct equi_proc *other = equi_proc_of(p, core->owner[k]);
+        const struct equi_group *other = equi_group_of(p, core->owner[k]);
         if (core->owner[k] != i && (other->running || other->queued) && other->vtime < low) low = other->vtime;
     }
     if (low != UINT64_MAX && e->vtime + p->quantum < low) e->vtime = low - p->quantum;
     if (low != UINT64_MAX && e->vtime > low + 2 * p->quantum) e->vtime = low + 2 * p->quantum;
 }
 
-/* A process with nothing to do has something again. */
+/* A group with nothing to do has something again. */
 static void awake(struct usf_pol *p, uint32_t i)
 {
-    const struct equi_proc *e = equi_proc_of(p, i);
+    const struct equi_group *e = equi_group_of(p, i);
     if (e->running || e->queued) return;
     if (!e->placed) join(p, i);
     catch_up(p, i);
@@ -111,7 +111,7 @@ static void awake(struct usf_pol *p, uint32_t i)
 
 static void asleep(struct usf_pol *p, uint32_t i)
 {
-    struct equi_proc *e = equi_proc_of(p, i);
+    struct equi_group *e = equi_group_of(p, i);
     if (e->running || e->queued) return;
     e->idle_since = p->now;
     equi_due(equi_inst_of(p), p->now + EQUI_AWAY * p->quantum);
@@ -126,7 +126,7 @@ static uint32_t count_programs(struct usf_pol *p)
     uint64_t away = EQUI_AWAY * p->quantum, warm = EQUI_WARM * p->quantum;
     uint32_t units = 0, next;
     for (uint32_t i = in->first; i; i = next) {
-        struct equi_proc *e = equi_proc_of(p, i - 1);
+        struct equi_group *e = equi_group_of(p, i - 1);
         next = e->next;
         bool idle = !e->running && !e->queued;
         if (idle && p->now - e->idle_since >= away) {
@@ -160,7 +160,7 @@ static bool follow_thresholds(struct usf_pol *p, uint32_t units)
         else equi_due(in, in->crossed + EQUI_SETTLE * p->quantum);
     }
     if (in->level == before) return false;
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) equi_normal(p, i - 1);
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) equi_normal(p, i - 1);
     return true;
 }
 
@@ -169,9 +169,9 @@ static bool end_graces(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
     bool ended = false;
-    for (uint32_t i = in->nr_graces ? in->first : 0; i; i = equi_proc_of(p, i - 1)->next) {
-        struct equi_proc *e = equi_proc_of(p, i - 1);
-        uint32_t width = usf_proc(p, i - 1)->width;
+    for (uint32_t i = in->nr_graces ? in->first : 0; i; i = equi_group_of(p, i - 1)->next) {
+        struct equi_group *e = equi_group_of(p, i - 1);
+        uint32_t width = usf_group(p, i - 1)->width;
         if (!part_any(e->old)) continue;
         if (p->now < e->grace_until && (!width || width > part_count(e->mine))) continue;
         equi_end_grace(in, e);
@@ -244,17 +244,17 @@ static int init_speedup(struct usf_pol *p)
     return 0;
 }
 
-static void proc_remove(struct usf_pol *p, uint32_t i)
+static void group_remove(struct usf_pol *p, uint32_t i)
 {
     leave(p, i);
     equi_review(p);
 }
 
 /* Another weight: another multiple.  Other cores: another place. */
-static void proc_changed(struct usf_pol *p, uint32_t i)
+static void group_changed(struct usf_pol *p, uint32_t i)
 {
     struct equi_inst *in = equi_inst_of(p);
-    struct equi_proc *e = equi_proc_of(p, i);
+    struct equi_group *e = equi_group_of(p, i);
     uint16_t load[PART_CORES];
     if (!e->placed) return;
     in->changed = 1;
@@ -269,10 +269,10 @@ static void proc_changed(struct usf_pol *p, uint32_t i)
 
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
-    uint32_t i = usf_task(p, task)->proc;
+    uint32_t i = usf_task(p, task)->group;
     review_if_due(p);
     awake(p, i);
-    return pq_select(p, task, idle, equi_proc_of(p, i)->wish);
+    return pq_select(p, task, idle, equi_group_of(p, i)->wish);
 }
 
 /* No core of its own is idle: send a helper away. */
@@ -280,7 +280,7 @@ static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
 {
     uint64_t m[PART_WORDS];
     uint32_t last = usf_task(p, task)->last_core, c;
-    if (!pq_and(m, equi_inst_of(p)->guests, equi_proc_of(p, i)->wish)) return;
+    if (!pq_and(m, equi_inst_of(p)->guests, equi_group_of(p, i)->wish)) return;
     while ((c = last < p->nr_cores ? pq_nearest(p, m, last) : part_next(m, 0, USF_NONE)) != USF_NONE) {
         struct usf_pol_core *core = usf_core(p, c);
         if (!core->give_way_at && usf_may_run(p, task, c)) {
@@ -294,8 +294,8 @@ static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
 
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
-    uint32_t i = usf_task(p, task)->proc;
-    struct equi_proc *e = equi_proc_of(p, i);
+    uint32_t i = usf_task(p, task)->group;
+    struct equi_group *e = equi_group_of(p, i);
     review_if_due(p);
     equi_mark_of(p, task)->picked = 0;
     awake(p, i);
@@ -306,8 +306,8 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 
 static void dequeue(struct usf_pol *p, uint32_t task)
 {
-    uint32_t i = usf_task(p, task)->proc;
-    equi_proc_of(p, i)->queued--;
+    uint32_t i = usf_task(p, task)->group;
+    equi_group_of(p, i)->queued--;
     pq_dequeue(p, task);
     asleep(p, i);
 }
@@ -322,7 +322,7 @@ static uint32_t next_owner(struct usf_pol *p, uint32_t core, const uint64_t *see
         for (uint32_t k = 0; k < c->nr_owners; k++) {
             uint32_t i = c->owner[k];
             if (!pq_is_active(&in->q, i) || pq_has(seen, i)) continue;
-            if (best == USF_NONE || equi_proc_of(p, i)->vtime < equi_proc_of(p, best)->vtime) best = i;
+            if (best == USF_NONE || equi_group_of(p, i)->vtime < equi_group_of(p, best)->vtime) best = i;
         }
         return best;
     }
@@ -331,7 +331,7 @@ static uint32_t next_owner(struct usf_pol *p, uint32_t core, const uint64_t *see
         for (uint64_t m = in->q.active[w] & ~seen[w]; m; m &= m - 1) {
             uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(m);
             if (!equi_owns(p, i, core)) continue;
-            if (best == USF_NONE || equi_proc_of(p, i)->vtime < equi_proc_of(p, best)->vtime) best = i;
+            if (best == USF_NONE || equi_group_of(p, i)->vtime < equi_group_of(p, best)->vtime) best = i;
         }
     }
     return best;
@@ -342,12 +342,12 @@ static uint32_t next_owner(struct usf_pol *p, uint32_t core, const uint64_t *see
 static uint32_t next_in_grace(struct usf_pol *p, uint32_t core, uint32_t least)
 {
     struct equi_core *c = equi_core_of(p, core);
-    uint64_t seen[PQ_PROC_WORDS] = {0};
-    if (c->proc != least + 1 || p->now - c->since < p->quantum) return least;
+    uint64_t seen[PQ_GROUP_WORDS] = {0};
+    if (c->group != least + 1 || p->now - c->since < p->quantum) return least;
     pq_set(seen, least);
     uint32_t other = next_owner(p, core, seen);
     if (other == USF_NONE) return least;
-    bool grace = part_has(equi_proc_of(p, least)->old, core) || part_has(equi_proc_of(p, other)->old, core);
+    bool grace = part_has(equi_group_of(p, least)->old, core) || part_has(equi_group_of(p, other)->old, core);
     return grace ? other : least;
 }
 
@@ -359,10 +359,10 @@ static uint32_t help(struct usf_pol *p, uint32_t core)
     uint32_t first = pq_next_active(&in->q, c->round), i = first, task;
     while (i != USF_NONE) {
         if ((task = pq_take(p, i, core)) != USF_NONE) {
-            c->round = (uint16_t)((i + 1) % PQ_PROCS);
+            c->round = (uint16_t)((i + 1) % PQ_GROUPS);
             return task;
         }
-        if ((i = pq_next_active(&in->q, (i + 1) % PQ_PROCS)) == first) break;
+        if ((i = pq_next_active(&in->q, (i + 1) % PQ_GROUPS)) == first) break;
     }
     return USF_NONE;
 }
@@ -370,12 +370,12 @@ static uint32_t help(struct usf_pol *p, uint32_t core)
 static uint32_t choose(struct usf_pol *p, uint32_t core)
 {
     struct equi_core *c = equi_core_of(p, core);
-    uint64_t seen[PQ_PROC_WORDS] = {0};
+    uint64_t seen[PQ_GROUP_WORDS] = {0};
     uint32_t i = next_owner(p, core, seen), yielder = c->q.yielded.head, task;
-    bool own = yielder && equi_owns(p, usf_task(p, yielder - 1)->proc, core);
+    bool own = yielder && equi_owns(p, usf_task(p, yielder - 1)->group, core);
     if ((task = pq_take_overdue(p, core, i == USF_NONE && own ? PQ_HELP_NS : p->quantum)) != USF_NONE) return task;
-    if (i != USF_NONE && c->proc && c->proc - 1 != i && p->now - c->since < p->quantum && equi_owns(p, c->proc - 1, core)
-        && pq_is_active(&equi_inst_of(p)->q, c->proc - 1) && (task = pq_take(p, c->proc - 1, core)) != USF_NONE) return task;
+    if (i != USF_NONE && c->group && c->group - 1 != i && p->now - c->since < p->quantum && equi_owns(p, c->group - 1, core)
+        && pq_is_active(&equi_inst_of(p)->q, c->group - 1) && (task = pq_take(p, c->group - 1, core)) != USF_NONE) return task;
     if (i != USF_NONE && equi_inst_of(p)->nr_graces) i = next_in_grace(p, core, i);
     for (; i != USF_NONE; i = next_owner(p, core, seen)) {
         if ((task = pq_take(p, i, core)) != USF_NONE) return task;
@@ -391,15 +391,15 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     review_if_due(p);
     uint32_t task = choose(p, core);
     if (task == USF_NONE) return task;
-    equi_proc_of(p, usf_task(p, task)->proc)->queued--;
+    equi_group_of(p, usf_task(p, task)->group)->queued--;
     equi_mark_of(p, task)->picked = 1;
     return task;
 }
 
 static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 {
-    uint64_t seen[PQ_PROC_WORDS] = {0};
-    bool brief = equi_owns(p, usf_task(p, task)->proc, core) && pq_spins_briefly(p, core);
+    uint64_t seen[PQ_GROUP_WORDS] = {0};
+    bool brief = equi_owns(p, usf_task(p, task)->group, core) && pq_spins_briefly(p, core);
     if (next_owner(p, core, seen) != USF_NONE || pq_yielder_waits(p, core)) return true;
     return pq_any_for(p, core) && !brief;
 }
@@ -409,17 +409,17 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     struct equi_inst *in = equi_inst_of(p);
     struct equi_core *c = equi_core_of(p, core);
     struct equi_mark *m = equi_mark_of(p, task);
-    uint32_t i = usf_task(p, task)->proc;
+    uint32_t i = usf_task(p, task)->group;
     if (!m->picked) awake(p, i);
     m->picked = 0;
     m->on = 1;
-    equi_proc_of(p, i)->running++;
+    equi_group_of(p, i)->running++;
     equi_note_guest(p, core, task);
     if (part_has(in->guests, core)) {
         uint32_t waiting = c->q.yielded.head;   /* its own program's thread only waits by yielding */
-        if (waiting && equi_owns(p, usf_task(p, waiting - 1)->proc, core)) usf_give_way(usf_core(p, core), p->now + PQ_HELP_NS);
-    } else if (c->proc != i + 1) {
-        c->proc = i + 1;
+        if (waiting && equi_owns(p, usf_task(p, waiting - 1)->group, core)) usf_give_way(usf_core(p, core), p->now + PQ_HELP_NS);
+    } else if (c->group != i + 1) {
+        c->group = i + 1;
         c->since = p->now;
     }
 }
@@ -428,8 +428,8 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct equi_inst *in = equi_inst_of(p);
     struct equi_mark *m = equi_mark_of(p, task);
-    uint32_t i = usf_task(p, task)->proc, weight = usf_proc(p, i)->weight;
-    struct equi_proc *e = equi_proc_of(p, i);
+    uint32_t i = usf_task(p, task)->group, weight = usf_group(p, i)->weight;
+    struct equi_group *e = equi_group_of(p, i);
     uint64_t since = usf_core(p, core)->since, ran = p->now > since ? p->now - since : 0;
     bool guest = part_has(in->guests, core);
     part_clear(in->guests, core);
@@ -450,13 +450,13 @@ static void tick(struct usf_pol *p)
 const struct usf_policy_ops usf_policy_equi = {
     .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "equi", .flags = USF_POLICY_SWAP,
     .description = "topology-aware equipartitioning: equal partitions along the topology, sized by the number of programs",
-    .init = init, .proc_remove = proc_remove, .select_core = select_core, .enqueue = enqueue, .pick = pick, .dequeue = dequeue,
-    .yield = yield, .started = started, .stopped = stopped, .tick = tick, .proc_changed = proc_changed,
+    .init = init, .group_remove = group_remove, .select_core = select_core, .enqueue = enqueue, .pick = pick, .dequeue = dequeue,
+    .yield = yield, .started = started, .stopped = stopped, .tick = tick, .group_changed = group_changed,
 };
 
 const struct usf_policy_ops usf_policy_speedup = {
     .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "speedup", .flags = USF_POLICY_SWAP,
     .description = "equi with wider partitions for programs that are measured to use them",
-    .init = init_speedup, .proc_remove = proc_remove, .select_core = select_core, .enqueue = enqueue, .pick = pick, .dequeue = dequeue,
-    .yield = yield, .started = started, .stopped = stopped, .tick = tick, .proc_changed = proc_changed,
+    .init = init_speedup, .group_remove = group_remove, .select_core = select_core, .enqueue = enqueue, .pick = pick, .dequeue = dequeue,
+    .yield = yield, .started = started, .stopped = stopped, .tick = tick, .group_changed = group_changed,
 };

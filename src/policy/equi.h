@@ -4,16 +4,16 @@
  * cores, who may keep old ones for a while, whose turn it is in an emptier partition.  equi.c has the fast half, the operations.
  * Pure: usf/policy.h and headers beside this one.
  *
- * A process is a program.  It has a partition from its first ready task on, and counts for the thresholds when it has been there
+ * A group is a program.  It has a partition from its first ready task on, and counts for the thresholds when it has been there
  * for WARM quanta, so that `sed` in a shell's pipeline changes nobody's share.  When it has had nothing to do for AWAY
  * quanta (a shell that waits for its child) it neither counts nor has a partition until it is back.
  *
  * Invariants, between two calls
- *   E1  proc.placed  <=>  it is linked in the list of programs, in order of arrival;  `mine` is empty if not;
+ *   E1  group.placed  <=>  it is linked in the list of programs, in order of arrival;  `mine` is empty if not;
  *   E2  a core belongs to the programs that have it in `mine` or `old`: they are core.owner[0 .. nr_owners-1], or
  *       nr_owners > EQUI_OWNERS and nobody has written them down;
  *   E3  bit c of inst.guests  <=>  core c runs a task of a program that it does not belong to;
- *   E4  proc.queued == its tasks in the queues, yielders included;  proc.running == its tasks on cores;
+ *   E4  group.queued == its tasks in the queues, yielders included;  group.running == its tasks on cores;
  *   E5  `old` is not empty  <=>  a grace period runs, until grace_until;  inst.nr_graces counts those. */
 #ifndef USF_POLICY_EQUI_H
 #define USF_POLICY_EQUI_H
@@ -23,7 +23,7 @@
 #include "policy/speedup.h"
 
 enum {                          /* in quanta */
-    EQUI_WARM = 1,              /* a process that is younger does not count for the thresholds yet */
+    EQUI_WARM = 1,              /* a group that is younger does not count for the thresholds yet */
     EQUI_AWAY = 25,             /* one without anything to do for so long is no program any more */
     EQUI_SETTLE = 5,            /* exactly at a threshold for so long: it is crossed */
     EQUI_GRACE = 25,            /* a malleable program keeps its old cores for so long at most */
@@ -48,14 +48,14 @@ struct USF_POLICY_STATE equi_inst {
 };
 struct USF_POLICY_STATE equi_core {
     struct pq_core q;
-    uint64_t since;             /* ns, when `proc` began its turn here */
-    uint32_t proc;              /* process served, + 1; 0 = none yet */
-    uint16_t round;             /* process from which help goes on */
+    uint64_t since;             /* ns, when `group` began its turn here */
+    uint32_t group;             /* group served, + 1; 0 = none yet */
+    uint16_t round;             /* group from which help goes on */
     uint16_t nr_owners;
     uint16_t owner[EQUI_OWNERS];
 };
-struct USF_POLICY_STATE equi_proc {
-    struct pq_proc q;
+struct USF_POLICY_STATE equi_group {
+    struct pq_group q;
     uint64_t mine[PART_WORDS], old[PART_WORDS], wish[PART_WORDS];  /* its partition; that before, in a grace period; both */
     uint64_t vtime;             /* ns on its own cores, by weight: for turns within a partition */
     uint64_t granted;           /* ns x EQUI_FULL, what its partition gave it, by weight: for turns between partitions */
@@ -73,21 +73,21 @@ struct USF_POLICY_STATE equi_mark {
 };
 _Static_assert(sizeof(struct equi_inst) <= USF_POL_DATA - 64, "instance data");
 _Static_assert(sizeof(struct equi_core) <= USF_POL_CORE_DATA, "core data");
-_Static_assert(sizeof(struct equi_proc) <= USF_POL_PROC_DATA, "process data");
+_Static_assert(sizeof(struct equi_group) <= USF_POL_GROUP_DATA, "group data");
 _Static_assert(sizeof(struct equi_mark) <= USF_POL_TASK_DATA, "task data");
 
 static inline struct equi_inst *equi_inst_of(struct usf_pol *p) { return (struct equi_inst *)(void *)p->data; }
 static inline struct equi_core *equi_core_of(struct usf_pol *p, uint32_t c) { return (struct equi_core *)(void *)usf_core(p, c)->data; }
-static inline struct equi_proc *equi_proc_of(struct usf_pol *p, uint32_t i) { return (struct equi_proc *)(void *)usf_proc(p, i)->data; }
+static inline struct equi_group *equi_group_of(struct usf_pol *p, uint32_t i) { return (struct equi_group *)(void *)usf_group(p, i)->data; }
 static inline struct equi_mark *equi_mark_of(struct usf_pol *p, uint32_t t) { return (struct equi_mark *)(void *)usf_task(p, t)->data; }
 
-static inline bool equi_owns(struct usf_pol *p, uint32_t i, uint32_t core) { return part_has(equi_proc_of(p, i)->wish, core); }
+static inline bool equi_owns(struct usf_pol *p, uint32_t i, uint32_t core) { return part_has(equi_group_of(p, i)->wish, core); }
 static inline void equi_due(struct equi_inst *in, uint64_t at) { if (at < in->due) in->due = at; }
 
 /* An integer multiple of the normal share. */
 static inline uint32_t equi_units(struct usf_pol *p, uint32_t i)
 {
-    uint32_t units = (usf_proc(p, i)->weight + 50) / 100;
+    uint32_t units = (usf_group(p, i)->weight + 50) / 100;
     return units ? units : 1;
 }
 
@@ -95,14 +95,14 @@ static inline uint32_t equi_units(struct usf_pol *p, uint32_t i)
 
 static inline void equi_publish(struct usf_pol *p, uint32_t i)
 {
-    struct usf_pol_proc *proc = usf_proc(p, i);
-    const struct equi_proc *e = equi_proc_of(p, i);
-    if (part_same(proc->share, e->mine)) return;
-    part_copy(proc->share, e->mine);
-    __atomic_store_n(&proc->share_gen, proc->share_gen + 1, __ATOMIC_RELEASE);
+    struct usf_pol_group *group = usf_group(p, i);
+    const struct equi_group *e = equi_group_of(p, i);
+    if (part_same(group->share, e->mine)) return;
+    part_copy(group->share, e->mine);
+    __atomic_store_n(&group->share_gen, group->share_gen + 1, __ATOMIC_RELEASE);
 }
 
-static inline void equi_end_grace(struct equi_inst *in, struct equi_proc *e)
+static inline void equi_end_grace(struct equi_inst *in, struct equi_group *e)
 {
     if (part_any(e->old)) in->nr_graces--;
     for (int w = 0; w < PART_WORDS; w++) e->old[w] = 0, e->wish[w] = e->mine[w];
@@ -112,7 +112,7 @@ static inline void equi_end_grace(struct equi_inst *in, struct equi_proc *e)
 static inline void equi_assign(struct usf_pol *p, uint32_t i, const uint64_t *mask)
 {
     struct equi_inst *in = equi_inst_of(p);
-    struct equi_proc *e = equi_proc_of(p, i);
+    struct equi_group *e = equi_group_of(p, i);
     if (part_same(e->mine, mask)) return;
     bool loses = part_any(e->mine) && part_common(e->mine, mask) < part_count(e->mine);
     bool smaller = part_count(mask) < part_count(e->mine);
@@ -120,7 +120,7 @@ static inline void equi_assign(struct usf_pol *p, uint32_t i, const uint64_t *ma
     part_copy(before, e->mine);
     part_copy(e->mine, mask);
     equi_end_grace(in, e);
-    if (loses && smaller && usf_proc(p, i)->flags & USF_PROC_MALLEABLE) {
+    if (loses && smaller && usf_group(p, i)->flags & USF_GROUP_MALLEABLE) {
         for (int w = 0; w < PART_WORDS; w++) e->wish[w] = mask[w] | before[w];
         part_copy(e->old, before);
         e->grace_until = p->now + EQUI_GRACE * p->quantum;
@@ -134,8 +134,8 @@ static inline void equi_assign(struct usf_pol *p, uint32_t i, const uint64_t *ma
 static inline void equi_loads(struct usf_pol *p, uint16_t load[PART_CORES])
 {
     for (uint32_t c = 0; c < PART_CORES; c++) load[c] = 0;
-    for (uint32_t i = equi_inst_of(p)->first; i; i = equi_proc_of(p, i - 1)->next) {
-        const uint64_t *mine = equi_proc_of(p, i - 1)->mine;
+    for (uint32_t i = equi_inst_of(p)->first; i; i = equi_group_of(p, i - 1)->next) {
+        const uint64_t *mine = equi_group_of(p, i - 1)->mine;
         for (uint32_t c = 0; (c = part_next(mine, c, PART_CORES)) < PART_CORES; c++) load[c]++;
     }
 }
@@ -144,7 +144,7 @@ static inline void equi_loads(struct usf_pol *p, uint16_t load[PART_CORES])
 static inline void equi_normal(struct usf_pol *p, uint32_t i)
 {
     const struct equi_inst *in = equi_inst_of(p);
-    struct equi_proc *e = equi_proc_of(p, i);
+    struct equi_group *e = equi_group_of(p, i);
     uint32_t units = equi_units(p, i), all = in->map.count[in->level];
     e->level = (uint16_t)in->level;
     e->units = (uint16_t)(units < all ? units : all);
@@ -154,8 +154,8 @@ static inline void equi_normal(struct usf_pol *p, uint32_t i)
 static inline void equi_place(struct usf_pol *p, uint32_t i, uint16_t load[PART_CORES])
 {
     const struct equi_inst *in = equi_inst_of(p);
-    struct equi_proc *e = equi_proc_of(p, i);
-    const uint64_t *may = usf_proc(p, i)->cores;
+    struct equi_group *e = equi_group_of(p, i);
+    const uint64_t *may = usf_group(p, i)->cores;
     uint64_t mask[PART_WORDS] = {may[0], may[1], may[2], may[3]}, part[PART_WORDS];
     uint32_t at = part_choose(&in->map, e->level, load, e->units, may, e->mine);
     if (at != USF_NONE) {
@@ -166,7 +166,7 @@ static inline void equi_place(struct usf_pol *p, uint32_t i, uint16_t load[PART_
     for (uint32_t c = 0; (c = part_next(mask, c, PART_CORES)) < PART_CORES; c++) load[c]++;
 }
 
-static inline uint32_t equi_size(const struct equi_inst *in, const struct equi_proc *e)
+static inline uint32_t equi_size(const struct equi_inst *in, const struct equi_group *e)
 { return (uint32_t)in->map.nr_cores * e->units / in->map.count[e->level]; }
 
 /* All programs anew: those with the widest partitions first, which must find room; then in order of arrival. */
@@ -176,8 +176,8 @@ static inline void equi_place_all(struct usf_pol *p)
     uint16_t load[PART_CORES] = {0};
     for (uint32_t size = UINT32_MAX, smaller; size; size = smaller) {
         smaller = 0;
-        for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
-            uint32_t its = equi_size(in, equi_proc_of(p, i - 1));
+        for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
+            uint32_t its = equi_size(in, equi_group_of(p, i - 1));
             if (its == size) equi_place(p, i - 1, load);
             if (its < size && its > smaller) smaller = its;
         }
@@ -191,14 +191,14 @@ static inline void equi_divide_all(struct usf_pol *p)
     struct equi_inst *in = equi_inst_of(p);
     uint16_t load[PART_CORES] = {0};
     uint32_t units = 0, rest, cap;
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) units += equi_units(p, i - 1);
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) units += equi_units(p, i - 1);
     if (!units) return;
     cap = (units + p->nr_cores - 1) / p->nr_cores;
     for (int pass = 0; pass < 2; pass++) {
         rest = p->nr_cores > units ? p->nr_cores % units : 0;
-        for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
-            struct equi_proc *e = equi_proc_of(p, i - 1);
-            const uint64_t *may = usf_proc(p, i - 1)->cores;
+        for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
+            struct equi_group *e = equi_group_of(p, i - 1);
+            const uint64_t *may = usf_group(p, i - 1)->cores;
             uint32_t u = equi_units(p, i - 1), more = u < rest ? u : rest;
             uint32_t n = p->nr_cores > units ? p->nr_cores / units * u + more : u;
             e->units = (uint16_t)u;
@@ -227,7 +227,7 @@ static inline uint32_t equi_crowd(const uint64_t *mask, const uint16_t load[PART
 
 static inline void equi_move(struct usf_pol *p, uint32_t i, const uint64_t *to, uint16_t load[PART_CORES])
 {
-    const uint64_t *mine = equi_proc_of(p, i)->mine;
+    const uint64_t *mine = equi_group_of(p, i)->mine;
     for (uint32_t c = 0; (c = part_next(mine, c, PART_CORES)) < PART_CORES; c++) load[c]--;
     for (uint32_t c = 0; (c = part_next(to, c, PART_CORES)) < PART_CORES; c++) load[c]++;
     equi_assign(p, i, to);
@@ -242,9 +242,9 @@ static inline void equi_even_out(struct usf_pol *p)
     uint32_t low = UINT32_MAX, tries = 64;
     equi_loads(p, load);
     for (uint32_t c = 0; c < p->nr_cores; c++) if (load[c] < low) low = load[c];
-    for (uint32_t i = in->last; i && tries; i = equi_proc_of(p, i - 1)->prev) {
-        struct equi_proc *e = equi_proc_of(p, i - 1);
-        const uint64_t *may = usf_proc(p, i - 1)->cores;
+    for (uint32_t i = in->last; i && tries; i = equi_group_of(p, i - 1)->prev) {
+        struct equi_group *e = equi_group_of(p, i - 1);
+        const uint64_t *may = usf_group(p, i - 1)->cores;
         uint64_t part[PART_WORDS];
         uint32_t here = equi_crowd(e->mine, load);
         if (here < low + 2) continue;
@@ -263,9 +263,9 @@ static inline void equi_even_out(struct usf_pol *p)
 static inline void equi_rates(struct usf_pol *p, uint32_t rates[PART_CORES])
 {
     for (uint32_t c = 0; c < PART_CORES; c++) rates[c] = 0;
-    for (uint32_t i = equi_inst_of(p)->first; i; i = equi_proc_of(p, i - 1)->next) {
-        const struct equi_proc *e = equi_proc_of(p, i - 1);
-        uint32_t weight = usf_proc(p, i - 1)->weight / (e->units ? e->units : 1);
+    for (uint32_t i = equi_inst_of(p)->first; i; i = equi_group_of(p, i - 1)->next) {
+        const struct equi_group *e = equi_group_of(p, i - 1);
+        uint32_t weight = usf_group(p, i - 1)->weight / (e->units ? e->units : 1);
         for (uint32_t c = 0; (c = part_next(e->mine, c, PART_CORES)) < PART_CORES; c++) rates[c] += weight ? weight : 1;
     }
     for (uint32_t c = 0; c < PART_CORES; c++) rates[c] = EQUI_FULL * 100 / (rates[c] ? rates[c] : 1);
@@ -274,7 +274,7 @@ static inline void equi_rates(struct usf_pol *p, uint32_t rates[PART_CORES])
 /* What a program gets of its partition, for each 100 of weight; EQUI_FULL: all of it, at its normal weight. */
 static inline uint32_t equi_rate(struct usf_pol *p, uint32_t i, const uint32_t rates[PART_CORES])
 {
-    const uint64_t *mine = equi_proc_of(p, i)->mine;
+    const uint64_t *mine = equi_group_of(p, i)->mine;
     uint32_t n = part_count(mine);
     uint64_t rate = 0;
     for (uint32_t c = 0; (c = part_next(mine, c, PART_CORES)) < PART_CORES; c++) rate += rates[c];
@@ -286,19 +286,19 @@ static inline void equi_account(struct usf_pol *p, const uint32_t rates[PART_COR
 {
     struct equi_inst *in = equi_inst_of(p);
     uint64_t passed = p->now - in->accounted, most = 0, least = UINT64_MAX, behind = 2 * EQUI_TURN_FAR * p->quantum * EQUI_FULL;
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
-        struct equi_proc *e = equi_proc_of(p, i - 1);
-        uint64_t rate = equi_rate(p, i - 1, rates), part = rate * usf_proc(p, i - 1)->weight / (100 * (e->units ? e->units : 1));
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
+        struct equi_group *e = equi_group_of(p, i - 1);
+        uint64_t rate = equi_rate(p, i - 1, rates), part = rate * usf_group(p, i - 1)->weight / (100 * (e->units ? e->units : 1));
         e->granted += passed * rate;
         if (e->granted > most) most = e->granted;
         e->measured.time += passed * (part < EQUI_FULL ? part : EQUI_FULL) / EQUI_FULL;
     }
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
-        struct equi_proc *e = equi_proc_of(p, i - 1);
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
+        struct equi_group *e = equi_group_of(p, i - 1);
         if (most - e->granted > behind) e->granted = most - behind;
         if (e->granted < least) least = e->granted;
     }
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) equi_proc_of(p, i - 1)->granted -= least;
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) equi_group_of(p, i - 1)->granted -= least;
     in->accounted = p->now;
 }
 
@@ -308,9 +308,9 @@ static inline bool equi_fits(const uint64_t *mask, const uint64_t *may)
 /* May these two change places?  They must be of one shape, and each allowed where the other is. */
 static inline bool equi_may_swap(struct usf_pol *p, uint32_t a, uint32_t b)
 {
-    const struct equi_proc *x = equi_proc_of(p, a), *y = equi_proc_of(p, b);
+    const struct equi_group *x = equi_group_of(p, a), *y = equi_group_of(p, b);
     return part_count(x->mine) == part_count(y->mine) && x->level == y->level && x->units == y->units
-           && equi_fits(x->mine, usf_proc(p, b)->cores) && equi_fits(y->mine, usf_proc(p, a)->cores);
+           && equi_fits(x->mine, usf_group(p, b)->cores) && equi_fits(y->mine, usf_group(p, a)->cores);
 }
 
 static inline bool equi_same_node(struct usf_pol *p, const uint64_t *a, const uint64_t *b)
@@ -322,8 +322,8 @@ static inline bool equi_same_node(struct usf_pol *p, const uint64_t *a, const ui
 static inline void equi_swap(struct usf_pol *p, uint32_t a, uint32_t b)
 {
     uint64_t x[PART_WORDS], y[PART_WORDS];
-    part_copy(x, equi_proc_of(p, a)->mine);
-    part_copy(y, equi_proc_of(p, b)->mine);
+    part_copy(x, equi_group_of(p, a)->mine);
+    part_copy(y, equi_group_of(p, b)->mine);
     equi_assign(p, a, y);
     equi_assign(p, b, x);
 }
@@ -334,21 +334,21 @@ static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[PART_
 {
     struct equi_inst *in = equi_inst_of(p);
     uint32_t poor = 0, rich = 0, best = 0;
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
         uint32_t rate = equi_rate(p, i - 1, rates);
         if (rate > best) best = rate;
     }
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next)
-        if (equi_rate(p, i - 1, rates) < best && (!poor || equi_proc_of(p, i - 1)->granted < equi_proc_of(p, poor - 1)->granted)) poor = i;
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next)
+        if (equi_rate(p, i - 1, rates) < best && (!poor || equi_group_of(p, i - 1)->granted < equi_group_of(p, poor - 1)->granted)) poor = i;
     if (!poor) return false;
     uint32_t rate = equi_rate(p, poor - 1, rates);
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
         if (i == poor || equi_rate(p, i - 1, rates) <= rate || !equi_may_swap(p, poor - 1, i - 1)) continue;
-        if (!rich || equi_proc_of(p, i - 1)->granted > equi_proc_of(p, rich - 1)->granted) rich = i;
+        if (!rich || equi_group_of(p, i - 1)->granted > equi_group_of(p, rich - 1)->granted) rich = i;
     }
     *uneven = rich != 0;
     if (!rich) return false;
-    const struct equi_proc *x = equi_proc_of(p, poor - 1), *y = equi_proc_of(p, rich - 1);
+    const struct equi_group *x = equi_group_of(p, poor - 1), *y = equi_group_of(p, rich - 1);
     uint64_t turn = equi_same_node(p, x->mine, y->mine) ? EQUI_TURN_NEAR : EQUI_TURN_FAR;
     if (y->granted < x->granted || y->granted - x->granted < turn * p->quantum * EQUI_FULL) return false;
     equi_swap(p, poor - 1, rich - 1);
@@ -360,7 +360,7 @@ static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[PART_
 static inline void equi_note_guest(struct usf_pol *p, uint32_t c, uint32_t task)
 {
     struct equi_inst *in = equi_inst_of(p);
-    if (task == USF_NONE || equi_owns(p, usf_task(p, task)->proc, c)) part_clear(in->guests, c);
+    if (task == USF_NONE || equi_owns(p, usf_task(p, task)->group, c)) part_clear(in->guests, c);
     else part_set(in->guests, c);
 }
 
@@ -368,8 +368,8 @@ static inline void equi_note_guest(struct usf_pol *p, uint32_t c, uint32_t task)
 static inline void equi_note_owners(struct usf_pol *p)
 {
     for (uint32_t c = 0; c < p->nr_cores; c++) equi_core_of(p, c)->nr_owners = 0;
-    for (uint32_t i = equi_inst_of(p)->first; i; i = equi_proc_of(p, i - 1)->next) {
-        const uint64_t *wish = equi_proc_of(p, i - 1)->wish;
+    for (uint32_t i = equi_inst_of(p)->first; i; i = equi_group_of(p, i - 1)->next) {
+        const uint64_t *wish = equi_group_of(p, i - 1)->wish;
         for (uint32_t c = 0; (c = part_next(wish, c, PART_CORES)) < p->nr_cores; c++) {
             struct equi_core *core = equi_core_of(p, c);
             if (core->nr_owners < EQUI_OWNERS) core->owner[core->nr_owners] = (uint16_t)(i - 1);

@@ -1,11 +1,11 @@
-/* src/policy/fair.c - equal virtual time per process and weight, within cooperation.  SPDX-License-Identifier: Apache-2.0
+/* src/policy/fair.c - equal virtual time per group and weight, within cooperation.  SPDX-License-Identifier: Apache-2.0
  *
- * A process's virtual time is the core time that its tasks have had, divided by its weight (100: as it is).  A core that asks
- * gets a task of the process that has had least, of those with ready tasks that may run there; which task, the queues of
- * queues.h say, by last core and nearness.  So processes share the machine by weight, whatever the number of their threads.
+ * A group's virtual time is the core time that its tasks have had, divided by its weight (100: as it is).  A core that asks
+ * gets a task of the group that has had least, of those with ready tasks that may run there; which task, the queues of
+ * queues.h say, by last core and nearness.  So groups share the machine by weight, whatever the number of their threads.
  *
- * Cooperation: threads run until they block, yield or end, and a core stays with the process that it serves while that is ahead by less
- * than a quantum.  Only when the process that has had least is more than a quantum behind one that runs, that one's
+ * Cooperation: threads run until they block, yield or end, and a core stays with the group that it serves while that is ahead by less
+ * than a quantum.  Only when the group that has had least is more than a quantum behind one that runs, that one's
  * core is made to give way.
  *
  * Lag: nobody gets more than a quantum, in virtual time, plus one uninterrupted run of a thread ahead of who is ready.
@@ -15,11 +15,11 @@
  *   - Who is so far ahead because others could not use the cores that it had (too few threads, confined to others) owes them
  *     MAX_AHEAD quanta at most.
  *
- * Costs: pick compares the processes with ready tasks; the least virtual time is looked up at most once in FLOOR_NS.
+ * Costs: pick compares the groups with ready tasks; the least virtual time is looked up at most once in FLOOR_NS.
  *
  * Invariants beside those of queues.h
- *   V1  proc.queued == tasks of the process in the queues, yielders included;  proc.running == its tasks on cores;
- *   V2  proc.starts == sum of the start times of those, modulo 2^64. */
+ *   V1  group.queued == tasks of the group in the queues, yielders included;  group.running == its tasks on cores;
+ *   V2  group.starts == sum of the start times of those, modulo 2^64. */
 #include "policy/queues.h"
 
 enum {
@@ -31,16 +31,16 @@ enum {
 
 struct USF_POLICY_STATE inst {
     struct pq_inst q;
-    uint64_t floor;             /* virtual ns, least of the processes that are ready or run, as of */
+    uint64_t floor;             /* virtual ns, least of the groups that are ready or run, as of */
     uint64_t floor_at;          /* ns; 0: never */
     uint64_t looked;            /* ns, last look for a core to call back */
 };
 struct USF_POLICY_STATE core {
     struct pq_core q;
-    uint32_t proc;              /* process served, + 1 */
+    uint32_t group;             /* group served, + 1 */
 };
-struct USF_POLICY_STATE proc {
-    struct pq_proc q;
+struct USF_POLICY_STATE group {
+    struct pq_group q;
     uint64_t vtime;             /* virtual ns that its tasks have had, those that run not counted */
     uint64_t starts;
     uint32_t running, queued;
@@ -52,28 +52,28 @@ struct USF_POLICY_STATE mark {
     uint16_t on;                /* started and not stopped: counted in `running` */
 };
 _Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64 && sizeof(struct core) <= USF_POL_CORE_DATA
-               && sizeof(struct proc) <= USF_POL_PROC_DATA && sizeof(struct mark) <= USF_POL_TASK_DATA, "our state fits the data areas");
+               && sizeof(struct group) <= USF_POL_GROUP_DATA && sizeof(struct mark) <= USF_POL_TASK_DATA, "our state fits the data areas");
 
 static struct inst *inst_of(struct usf_pol *p) { return (struct inst *)(void *)p->data; }
 static struct core *core_of(struct usf_pol *p, uint32_t c) { return (struct core *)(void *)usf_core(p, c)->data; }
-static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc *)(void *)usf_proc(p, i)->data; }
+static struct group *group_of(struct usf_pol *p, uint32_t i) { return (struct group *)(void *)usf_group(p, i)->data; }
 static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark *)(void *)usf_task(p, t)->data; }
 
 static uint64_t virtual(struct usf_pol *p, uint32_t i, uint64_t ns)
 {
-    uint32_t weight = usf_proc(p, i)->weight;
+    uint32_t weight = usf_group(p, i)->weight;
     return weight == 100 || !weight ? ns : ns / weight * 100 + ns % weight * 100 / weight;
 }
 
 /* Virtual time now, with what its running tasks have had since they were started. */
 static uint64_t vtime(struct usf_pol *p, uint32_t i)
 {
-    const struct proc *proc = proc_of(p, i);
-    uint64_t runs = proc->running * p->now - proc->starts;
-    return proc->vtime + (runs >> 63 ? 0 : virtual(p, i, runs));
+    const struct group *group = group_of(p, i);
+    uint64_t runs = group->running * p->now - group->starts;
+    return group->vtime + (runs >> 63 ? 0 : virtual(p, i, runs));
 }
 
-/* The active process that has had least and may use the core; USF_NONE: none. */
+/* The active group that has had least and may use the core; USF_NONE: none. */
 static uint32_t least(struct usf_pol *p, uint32_t core, uint64_t *v, const uint64_t *seen)
 {
     const struct pq_inst *in = pq_inst_of(p);
@@ -90,7 +90,7 @@ static uint32_t least(struct usf_pol *p, uint32_t core, uint64_t *v, const uint6
     return best;
 }
 
-static const uint64_t nobody[PQ_PROC_WORDS];
+static const uint64_t nobody[PQ_GROUP_WORDS];
 
 static uint64_t floor_now(struct usf_pol *p)
 {
@@ -100,28 +100,28 @@ static uint64_t floor_now(struct usf_pol *p)
     if (least(p, USF_NONE, &v, nobody) != USF_NONE) low = v;
     for (uint32_t c = 0; c < p->nr_cores; c++) {
         uint32_t task = usf_core(p, c)->current;
-        if (task == USF_NONE || !proc_of(p, usf_task(p, task)->proc)->running) continue;
-        if ((v = vtime(p, usf_task(p, task)->proc)) < low) low = v;
+        if (task == USF_NONE || !group_of(p, usf_task(p, task)->group)->running) continue;
+        if ((v = vtime(p, usf_task(p, task)->group)) < low) low = v;
     }
     if (low != UINT64_MAX && low > in->floor) in->floor = low;
     in->floor_at = p->now;
     return in->floor;
 }
 
-/* A process with nothing to do has something again. */
+/* A group with nothing to do has something again. */
 static void awake(struct usf_pol *p, uint32_t i)
 {
-    struct proc *proc = proc_of(p, i);
-    if (proc->running || proc->queued) return;
-    uint64_t floor = floor_now(p), keeps = proc->joined ? p->quantum : 0;
+    struct group *group = group_of(p, i);
+    if (group->running || group->queued) return;
+    uint64_t floor = floor_now(p), keeps = group->joined ? p->quantum : 0;
     uint64_t low = floor > keeps ? floor - keeps : 0;
-    if (!proc->joined || proc->vtime < low) proc->vtime = low;
-    proc->joined = 1;
+    if (!group->joined || group->vtime < low) group->vtime = low;
+    group->joined = 1;
 }
 
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS]) { return pq_select(p, task, idle, NULL); }
 
-/* Process i has ready tasks.  Of the cores where `task` (USF_NONE: any of i's) may run, the one whose process has had most is made to
+/* Group i has ready tasks.  Of the cores where `task` (USF_NONE: any of i's) may run, the one whose group has had most is made to
  * give way, if that is more than a quantum ahead of i. */
 static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
 {
@@ -132,7 +132,7 @@ static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
         const struct usf_pol_core *core = usf_core(p, c);
         if (core->current == USF_NONE || core->give_way_at) continue;
         if (task == USF_NONE ? !usf_allowed(p, i, c) : !usf_may_run(p, task, c)) continue;
-        uint64_t v = vtime(p, usf_task(p, core->current)->proc);
+        uint64_t v = vtime(p, usf_task(p, core->current)->group);
         if (v > most) most = v, found = c;
     }
     if (found == USF_NONE) return;
@@ -142,28 +142,28 @@ static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
 
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
-    uint32_t i = usf_task(p, task)->proc;
+    uint32_t i = usf_task(p, task)->group;
     mark_of(p, task)->picked = 0;
     awake(p, i);
-    proc_of(p, i)->queued++;
+    group_of(p, i)->queued++;
     pq_enqueue(p, task, why, NULL);
     if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT && p->now - inst_of(p)->looked >= LOOK_NS) reclaim(p, i, task);
 }
 
 static void dequeue(struct usf_pol *p, uint32_t task)
 {
-    proc_of(p, usf_task(p, task)->proc)->queued--;
+    group_of(p, usf_task(p, task)->group)->queued--;
     pq_dequeue(p, task);
 }
 
 static uint32_t choose(struct usf_pol *p, uint32_t core)
 {
     struct core *c = core_of(p, core);
-    uint64_t v = 0, seen[PQ_PROC_WORDS] = {0};
+    uint64_t v = 0, seen[PQ_GROUP_WORDS] = {0};
     uint32_t task = pq_take_overdue(p, core, p->quantum), i = least(p, core, &v, seen);
     if (task != USF_NONE) return task;
-    if (i != USF_NONE && c->proc && c->proc - 1 != i && pq_is_active(&inst_of(p)->q, c->proc - 1)
-        && vtime(p, c->proc - 1) < v + p->quantum && (task = pq_take(p, c->proc - 1, core)) != USF_NONE) return task;
+    if (i != USF_NONE && c->group && c->group - 1 != i && pq_is_active(&inst_of(p)->q, c->group - 1)
+        && vtime(p, c->group - 1) < v + p->quantum && (task = pq_take(p, c->group - 1, core)) != USF_NONE) return task;
     for (; i != USF_NONE; i = least(p, core, &v, seen)) {
         if ((task = pq_take(p, i, core)) != USF_NONE) return task;
         seen[i / 64] |= 1ull << (i % 64);       /* its tasks are confined to other cores */
@@ -175,7 +175,7 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
 {
     uint32_t task = choose(p, core);
     if (task == USF_NONE) return task;
-    proc_of(p, usf_task(p, task)->proc)->queued--;
+    group_of(p, usf_task(p, task)->group)->queued--;
     mark_of(p, task)->picked = 1;
     return task;
 }
@@ -188,28 +188,28 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
-    uint32_t i = usf_task(p, task)->proc;
-    struct proc *proc = proc_of(p, i);
+    uint32_t i = usf_task(p, task)->group;
+    struct group *group = group_of(p, i);
     if (!mark_of(p, task)->picked) awake(p, i);
     mark_of(p, task)->picked = 0;
     mark_of(p, task)->on = 1;
-    proc->running++;
-    proc->starts += p->now;
-    core_of(p, core)->proc = i + 1;
+    group->running++;
+    group->starts += p->now;
+    core_of(p, core)->group = i + 1;
 }
 
 static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 {
-    uint32_t i = usf_task(p, task)->proc;
-    struct proc *proc = proc_of(p, i);
+    uint32_t i = usf_task(p, task)->group;
+    struct group *group = group_of(p, i);
     uint64_t since = usf_core(p, core)->since, ran = p->now > since ? p->now - since : 0;
     if (!mark_of(p, task)->on) return;          /* it was on the core before this policy was in force */
     mark_of(p, task)->on = 0;
-    proc->running--;
-    proc->starts -= since;
-    proc->vtime += virtual(p, i, ran);
+    group->running--;
+    group->starts -= since;
+    group->vtime += virtual(p, i, ran);
     uint64_t ahead = inst_of(p)->floor + MAX_AHEAD * p->quantum + virtual(p, i, p->quantum);
-    if (proc->vtime > ahead && p->now - inst_of(p)->floor_at < FLOOR_NS) proc->vtime = ahead;
+    if (group->vtime > ahead && p->now - inst_of(p)->floor_at < FLOOR_NS) group->vtime = ahead;
 }
 
 /* Keep the bound on the lag for those that came to wait before others got ahead of them. */

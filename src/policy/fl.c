@@ -192,7 +192,7 @@ static uint32_t nearest(struct usf_pol *p, const uint64_t *set, uint32_t core)
 static void permitted(struct usf_pol *p, uint32_t task, const uint64_t *set, uint64_t out[CORE_WORDS])
 {
     const struct usf_pol_task *t = usf_task(p, task);
-    const uint64_t *may = usf_proc(p, t->proc)->cores;
+    const uint64_t *may = usf_group(p, t->group)->cores;
     for (uint32_t w = 0; w < CORE_WORDS; w++) {
         out[w] = set[w] & may[w];
         for (uint64_t m = t->strict ? out[w] : 0; m; m &= m - 1) {
@@ -216,7 +216,7 @@ static uint32_t home(struct usf_pol *p, uint32_t task)
     const struct usf_pol_task *t = usf_task(p, task);
     if (t->last_core < p->nr_cores && usf_may_run(p, task, t->last_core)) return t->last_core;
     uint64_t may[CORE_WORDS];
-    permitted(p, task, usf_proc(p, t->proc)->cores, may);
+    permitted(p, task, usf_group(p, t->group)->cores, may);
     uint32_t c = usf_next_core(may, may, task % p->nr_cores);
     return c < p->nr_cores ? c : 0;             /* allowed nowhere: it waits, and whoever picks checks */
 }

@@ -11,8 +11,8 @@
  * (made_up_for).  The shortest slot takes usf_pol.slice.  The slot that has not been served for longest is next; one whose
  * programs have nothing to run is skipped, or ends at the next tick.
  *
- * A program that does not follow its share (it is not USF_PROC_MALLEABLE) is not given a partition with less cores than it has
- * threads: it goes to a wider level.  Those that are not to be coscheduled (II-C, USF_PROC_NO_GANG) have a slot together, with as
+ * A program that does not follow its share (it is not USF_GROUP_MALLEABLE) is not given a partition with less cores than it has
+ * threads: it goes to a wider level.  Those that are not to be coscheduled (II-C, USF_GROUP_NO_GANG) have a slot together, with as
  * much time as their number and weights are due, in which their threads run as they come, on all cores.
  *
  * A core is *owned* in a slot by a program, by those of the common slot (COMMON), or by nobody.  Owners' tasks first.  While
@@ -23,9 +23,9 @@
  * to ask, turns the slot over for all cores: those that run tasks of the new owner go on, the others are due at once.
  *
  * Invariants, between two calls
- *   G1  a held task is in exactly one fifo of its process: ready[core] or, if its affinity is strict, strict;
+ *   G1  a held task is in exactly one fifo of its group: ready[core] or, if its affinity is strict, strict;
  *   G2  in ready[core] yielders come last; bit c of `nonempty` <=> the head of ready[c] is no yielder, of `any` <=> it is not empty;
- *   G3  bit i of inst.active <=> process i has a task in its fifos; queued is their number, running that of its cores;
+ *   G3  bit i of inst.active <=> group i has a task in its fifos; queued is their number, running that of its cores;
  *   G4  bit c of inst.strangers <=> core c has an owner and runs a task of somebody else. */
 #include "policy/gang.h"
 
@@ -34,18 +34,18 @@
 static uint32_t slot_of(struct usf_pol *p, uint32_t i)
 {
     const struct inst *in = inst_of(p);
-    const struct proc *proc = proc_of(p, i);
-    return is_common(p, i) ? in->first[in->map.nr_levels] : in->first[proc->level] + proc->slot;
+    const struct group *group = group_of(p, i);
+    return is_common(p, i) ? in->first[in->map.nr_levels] : in->first[group->level] + group->slot;
 }
 
 /* The slot that is due: of the programs with anything to run, one that has been served longest ago.  None: USF_NONE. */
 static uint32_t next_slot(struct usf_pol *p)
 {
     const struct inst *in = inst_of(p);
-    uint32_t best = PROCS;
-    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1))
-        if (has_work(p, i) && (best == PROCS || proc_of(p, i)->served < proc_of(p, best)->served)) best = i;
-    return best == PROCS ? USF_NONE : slot_of(p, best);
+    uint32_t best = GROUPS;
+    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1))
+        if (has_work(p, i) && (best == GROUPS || group_of(p, i)->served < group_of(p, best)->served)) best = i;
+    return best == GROUPS ? USF_NONE : slot_of(p, best);
 }
 
 static bool is_owner(struct usf_pol *p, uint32_t core, uint32_t i)
@@ -60,13 +60,13 @@ static bool owner_waits(struct usf_pol *p, uint32_t core)
     const struct inst *in = inst_of(p);
     uint32_t owner = core_of(p, core)->owner;
     if (!owner) return false;
-    if (owner != COMMON) return proc_of(p, owner - 1)->queued && usf_allowed(p, owner - 1, core);
-    for (uint32_t i = next_proc(in->active, 0); i < PROCS; i = next_proc(in->active, i + 1))
+    if (owner != COMMON) return group_of(p, owner - 1)->queued && usf_allowed(p, owner - 1, core);
+    for (uint32_t i = next_group(in->active, 0); i < GROUPS; i = next_group(in->active, i + 1))
         if (is_common(p, i) && usf_allowed(p, i, core)) return true;
     return false;
 }
 
-/* Has the process, a stranger at its core, had so much that another is to fill in? */
+/* Has the group, a stranger at its core, had so much that another is to fill in? */
 static bool is_rich(struct usf_pol *p, uint32_t i) { return used_now(p, i) > inst_of(p)->poorest + slice(p); }
 
 /* What becomes of the task that runs on the core. */
@@ -76,7 +76,7 @@ static void judge(struct usf_pol *p, uint32_t core, bool begun)
     struct usf_pol_core *c = usf_core(p, core);
     part_clear(in->strangers, core);
     if (c->current == USF_NONE) return;
-    uint32_t i = usf_task(p, c->current)->proc;
+    uint32_t i = usf_task(p, c->current)->group;
     bool stays = is_owner(p, core, i);
     if (!stays) part_set(in->strangers, core);
     usf_give_way(c, stays || !begun || (!owner_waits(p, core) && !is_rich(p, i)) ? in->slot_end : p->now);
@@ -87,7 +87,7 @@ static void find_poorest(struct usf_pol *p)
 {
     struct inst *in = inst_of(p);
     in->poorest = UINT64_MAX / 2;
-    for (uint32_t i = next_proc(in->active, 0); i < PROCS; i = next_proc(in->active, i + 1))
+    for (uint32_t i = next_group(in->active, 0); i < GROUPS; i = next_group(in->active, i + 1))
         if (used_now(p, i) < in->poorest) in->poorest = used_now(p, i);
 }
 
@@ -96,7 +96,7 @@ static uint64_t mean_used(struct usf_pol *p)
 {
     const struct inst *in = inst_of(p);
     uint64_t sum = 0, n = 0;
-    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1))
+    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1))
         if (has_work(p, i)) sum += used_now(p, i), n++;
     return n ? sum / n : 0;
 }
@@ -109,12 +109,12 @@ static uint64_t made_up_for(struct usf_pol *p, uint32_t slot, uint64_t length, u
 {
     const struct inst *in = inst_of(p);
     uint64_t mean = mean_used(p), most = 0, bound = LAG_SLICES * slice(p) * p->nr_cores;
-    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
-        struct proc *proc = proc_of(p, i);
+    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
+        struct group *group = group_of(p, i);
         if (slot_of(p, i) != slot || !has_work(p, i)) continue;
         uint64_t used = used_now(p, i);
-        if (used + bound < mean) proc->used += mean - bound - used, used = mean - bound;
-        if (used > mean + bound && proc->used >= used - mean - bound) proc->used -= used - mean - bound, used = mean + bound;
+        if (used + bound < mean) group->used += mean - bound - used, used = mean - bound;
+        if (used > mean + bound && group->used >= used - mean - bound) group->used -= used - mean - bound, used = mean + bound;
         if (used > most) most = used;
     }
     uint64_t turn = length * 100 * p->nr_cores / part, off = most < mean ? mean - most : most - mean;
@@ -130,10 +130,10 @@ static uint64_t length_of(struct usf_pol *p, uint32_t slot)
     const struct inst *in = inst_of(p);
     uint64_t weights = 0, nr = 0, count = 1;
     bool common = slot == in->first[in->map.nr_levels];
-    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
+    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
         if (slot_of(p, i) != slot) continue;
-        weights += usf_proc(p, i)->weight;
-        if (!common) count = in->map.count[proc_of(p, i)->level];
+        weights += usf_group(p, i)->weight;
+        if (!common) count = in->map.count[group_of(p, i)->level];
         nr++;
     }
     if (common) nr = 1;             /* each of them is due its own time */
@@ -184,11 +184,11 @@ static void turn_over(struct usf_pol *p)
     if (slot != USF_NONE) {
         in->slot_end = p->now + length_of(p, slot);
         in->served++;
-        for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
-            struct proc *proc = proc_of(p, i);
+        for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
+            struct group *group = group_of(p, i);
             if (slot_of(p, i) != slot) continue;
-            proc->served = in->served;
-            for (uint32_t c = part_next(proc->node, 0, CORES); c < p->nr_cores; c = part_next(proc->node, c + 1, CORES))
+            group->served = in->served;
+            for (uint32_t c = part_next(group->node, 0, CORES); c < p->nr_cores; c = part_next(group->node, c + 1, CORES))
                 core_of(p, c)->owner = (uint16_t)(is_common(p, i) ? COMMON : i + 1);
         }
     }
@@ -200,7 +200,7 @@ static void turn_over(struct usf_pol *p)
 static bool slot_is_idle(struct usf_pol *p)
 {
     const struct inst *in = inst_of(p);
-    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1))
+    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1))
         if (has_work(p, i) && slot_of(p, i) == in->slot) return false;
     return true;
 }
@@ -210,26 +210,26 @@ static void keep_time(struct usf_pol *p)
     if (p->now >= inst_of(p)->slot_end) turn_over(p);
 }
 
-/* The process has something to run. */
+/* The group has something to run. */
 static void join(struct usf_pol *p, uint32_t i)
 {
     struct inst *in = inst_of(p);
-    struct proc *proc = proc_of(p, i);
+    struct group *group = group_of(p, i);
     if (part_has(in->programs, i)) return;
     uint64_t least = is_common(p, i) ? in->floor : mean_used(p);
-    if (proc->used < least) proc->used = least;
+    if (group->used < least) group->used = least;
     part_set(in->programs, i);
     in->dirty = 1;
-    proc->is_placed = 0;
-    proc->level = proc->slot = 0;
-    proc->served = in->served;      /* behind all that wait now */
-    for (int w = 0; w < WORDS; w++) proc->node[w] = ~0ull;
+    group->is_placed = 0;
+    group->level = group->slot = 0;
+    group->served = in->served;      /* behind all that wait now */
+    for (int w = 0; w < WORDS; w++) group->node[w] = ~0ull;
     if (in->slot_end > p->now + slice(p)) in->slot_end = p->now + slice(p);
 }
 
 static void note_idle(struct usf_pol *p, uint32_t i)
 {
-    if (!has_work(p, i)) proc_of(p, i)->idle_since = p->now;
+    if (!has_work(p, i)) group_of(p, i)->idle_since = p->now;
 }
 
 /* ---- queues ------------------------------------------------------------------------------------ */
@@ -244,19 +244,19 @@ static uint32_t nearest(struct usf_pol *p, const uint64_t *set, uint32_t core)
 static uint32_t home(struct usf_pol *p, uint32_t task)
 {
     const struct usf_pol_task *t = usf_task(p, task);
-    const uint64_t *may = usf_proc(p, t->proc)->cores, *node = proc_of(p, t->proc)->node;
+    const uint64_t *may = usf_group(p, t->group)->cores, *node = group_of(p, t->group)->node;
     if (t->last_core < p->nr_cores && part_has(may, t->last_core) && part_has(node, t->last_core)) return t->last_core;
     uint32_t c = usf_next_core(may, node, task % p->nr_cores);
     if (c >= p->nr_cores) c = usf_next_core(may, may, task % p->nr_cores);
     return c < p->nr_cores ? c : 0;
 }
 
-/* Who is made to give way goes on where fewest of its process wait. */
+/* Who is made to give way goes on where fewest of its group wait. */
 static uint32_t shortest(struct usf_pol *p, uint32_t i, uint32_t best)
 {
-    const struct proc *proc = proc_of(p, i);
-    for (uint32_t c = part_next(proc->node, 0, CORES); c < p->nr_cores; c = part_next(proc->node, c + 1, CORES))
-        if (usf_allowed(p, i, c) && proc->ready[c].len < proc->ready[best].len) best = c;
+    const struct group *group = group_of(p, i);
+    for (uint32_t c = part_next(group->node, 0, CORES); c < p->nr_cores; c = part_next(group->node, c + 1, CORES))
+        if (usf_allowed(p, i, c) && group->ready[c].len < group->ready[best].len) best = c;
     return best;
 }
 
@@ -270,22 +270,22 @@ static void push(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
     bool yielded = why == USF_WHY_YIELD;
     const struct usf_pol_task *t = usf_task(p, task);
-    struct proc *proc = proc_of(p, t->proc);
+    struct group *group = group_of(p, t->group);
     struct mark *m = mark_of(p, task);
     m->core = (uint16_t)home(p, task);
-    if (why == USF_WHY_PREEMPT) m->core = (uint16_t)shortest(p, t->proc, m->core);
+    if (why == USF_WHY_PREEMPT) m->core = (uint16_t)shortest(p, t->group, m->core);
     m->yielded = yielded;
     m->strict = t->strict;
-    proc->queued++;
+    group->queued++;
     if (!inst_of(p)->nr_queued++) inst_of(p)->waiting_since = p->now;
-    part_set(inst_of(p)->active, t->proc);
+    part_set(inst_of(p)->active, t->group);
     if (m->strict) {
-        usf_fifo_push(p, &proc->strict, task);
+        usf_fifo_push(p, &group->strict, task);
         return;
     }
-    struct usf_fifo *f = &proc->ready[m->core];
-    part_set(proc->any, m->core);
-    if (!yielded) part_set(proc->nonempty, m->core);
+    struct usf_fifo *f = &group->ready[m->core];
+    part_set(group->any, m->core);
+    if (!yielded) part_set(group->nonempty, m->core);
     uint32_t before = f->tail;
     while (!yielded && before && mark_of(p, before - 1)->yielded) {
         if (p->now - usf_task(p, before - 1)->ready_since >= p->quantum) be_ready(p, before);       /* has waited for long */
@@ -296,38 +296,38 @@ static void push(struct usf_pol *p, uint32_t task, enum usf_why why)
 
 static void take_out(struct usf_pol *p, uint32_t task)
 {
-    uint32_t i = usf_task(p, task)->proc;
+    uint32_t i = usf_task(p, task)->group;
     const struct mark *m = mark_of(p, task);
-    struct proc *proc = proc_of(p, i);
-    struct usf_fifo *f = m->strict ? &proc->strict : &proc->ready[m->core];
+    struct group *group = group_of(p, i);
+    struct usf_fifo *f = m->strict ? &group->strict : &group->ready[m->core];
     usf_fifo_remove(p, f, task);
-    if (!m->strict && !f->head) part_clear(proc->any, m->core);
-    if (!m->strict && (!f->head || mark_of(p, f->head - 1)->yielded)) part_clear(proc->nonempty, m->core);
+    if (!m->strict && !f->head) part_clear(group->any, m->core);
+    if (!m->strict && (!f->head || mark_of(p, f->head - 1)->yielded)) part_clear(group->nonempty, m->core);
     inst_of(p)->nr_queued--;
-    if (!--proc->queued) part_clear(inst_of(p)->active, i);
+    if (!--group->queued) part_clear(inst_of(p)->active, i);
 }
 
 /* First task with strict affinity that may run on the core, or USF_NONE. */
-static uint32_t first_strict(struct usf_pol *p, const struct proc *proc, uint32_t core, bool yielded)
+static uint32_t first_strict(struct usf_pol *p, const struct group *group, uint32_t core, bool yielded)
 {
-    for (uint32_t i = proc->strict.head; i; i = usf_task(p, i - 1)->next)
+    for (uint32_t i = group->strict.head; i; i = usf_task(p, i - 1)->next)
         if (usf_may_run(p, i - 1, core) && mark_of(p, i - 1)->yielded <= yielded) return i - 1;
     return USF_NONE;
 }
 
-/* The process's next task for the core, taken out; yielded: one that yielded will do.  It is the first of the nearest queue; but now and
+/* The group's next task for the core, taken out; yielded: one that yielded will do.  It is the first of the nearest queue; but now and
  * then that of the next queue in turn, yielder or not: else those in queues of cores that others have, and yielders, would wait for ever. */
 static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yielded)
 {
-    struct proc *proc = proc_of(p, i);
+    struct group *group = group_of(p, i);
     if (!usf_allowed(p, i, core)) return USF_NONE;
-    bool far = ++proc->picks % FAR_EVERY == 0;
-    const uint64_t *waiting = yielded || far ? proc->any : proc->nonempty;
-    uint32_t at = far ? usf_next_core(waiting, waiting, proc->turn) : nearest(p, waiting, core), task = USF_NONE;
-    if (at != USF_NONE) task = proc->ready[at].head - 1;
-    if (far && at != USF_NONE) proc->turn = (uint16_t)((at + 1) % CORES);
-    if (proc->strict.head) {
-        uint32_t strict = first_strict(p, proc, core, yielded || far);
+    bool far = ++group->picks % FAR_EVERY == 0;
+    const uint64_t *waiting = yielded || far ? group->any : group->nonempty;
+    uint32_t at = far ? usf_next_core(waiting, waiting, group->turn) : nearest(p, waiting, core), task = USF_NONE;
+    if (at != USF_NONE) task = group->ready[at].head - 1;
+    if (far && at != USF_NONE) group->turn = (uint16_t)((at + 1) % CORES);
+    if (group->strict.head) {
+        uint32_t strict = first_strict(p, group, core, yielded || far);
         bool older = task == USF_NONE || usf_task(p, strict == USF_NONE ? task : strict)->ready_since < usf_task(p, task)->ready_since;
         if (strict != USF_NONE && older) task = strict;
     }
@@ -339,33 +339,33 @@ static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yield
 static uint32_t pick_common(struct usf_pol *p, uint32_t core, bool yielded)
 {
     struct inst *in = inst_of(p);
-    uint64_t tried[PROC_WORDS] = {0};
+    uint64_t tried[GROUP_WORDS] = {0};
     for (;;) {
-        uint32_t best = PROCS, task;
-        for (uint32_t i = next_proc(in->active, 0); i < PROCS; i = next_proc(in->active, i + 1))
-            if (is_common(p, i) && !part_has(tried, i) && (best == PROCS || proc_of(p, i)->used < proc_of(p, best)->used)) best = i;
-        if (best == PROCS) return USF_NONE;
+        uint32_t best = GROUPS, task;
+        for (uint32_t i = next_group(in->active, 0); i < GROUPS; i = next_group(in->active, i + 1))
+            if (is_common(p, i) && !part_has(tried, i) && (best == GROUPS || group_of(p, i)->used < group_of(p, best)->used)) best = i;
+        if (best == GROUPS) return USF_NONE;
         if ((task = pick_of(p, best, core, yielded)) != USF_NONE) {
-            if (proc_of(p, best)->used > in->floor) in->floor = proc_of(p, best)->used;
+            if (group_of(p, best)->used > in->floor) in->floor = group_of(p, best)->used;
             return task;
         }
         part_set(tried, best);
     }
 }
 
-/* The next of all processes, in turn; of those that are not rich, or of those that are. */
+/* The next of all groups, in turn; of those that are not rich, or of those that are. */
 static uint32_t pick_next(struct usf_pol *p, uint32_t core, bool rich, bool yielded)
 {
     const struct inst *in = inst_of(p);
     struct core *c = core_of(p, core);
-    uint32_t i = next_proc(in->active, c->round), first = i < PROCS ? i : next_proc(in->active, 0), task;
-    for (i = first; i < PROCS;) {
+    uint32_t i = next_group(in->active, c->round), first = i < GROUPS ? i : next_group(in->active, 0), task;
+    for (i = first; i < GROUPS;) {
         if (is_rich(p, i) == rich && (task = pick_of(p, i, core, yielded)) != USF_NONE) {
-            c->round = (uint16_t)((i + 1) % PROCS);
+            c->round = (uint16_t)((i + 1) % GROUPS);
             return task;
         }
-        i = next_proc(in->active, i + 1);
-        if (i >= PROCS) i = next_proc(in->active, 0);
+        i = next_group(in->active, i + 1);
+        if (i >= GROUPS) i = next_group(in->active, 0);
         if (i == first) break;
     }
     return USF_NONE;
@@ -382,9 +382,9 @@ static bool stays(struct usf_pol *p, uint32_t core)
 {
     const struct usf_pol_core *r = usf_core(p, core);
     if (r->current == USF_NONE || !core_of(p, core)->owner) return false;
-    uint32_t mine = usf_task(p, r->current)->proc;
+    uint32_t mine = usf_task(p, r->current)->group;
     if (is_owner(p, core, mine) || !is_rich(p, mine)) return true;
-    for (uint32_t i = next_proc(inst_of(p)->active, 0); i < PROCS; i = next_proc(inst_of(p)->active, i + 1))
+    for (uint32_t i = next_group(inst_of(p)->active, 0); i < GROUPS; i = next_group(inst_of(p)->active, i + 1))
         if (!is_rich(p, i) && usf_allowed(p, i, core)) return false;
     return true;
 }
@@ -406,7 +406,7 @@ static uint32_t pick_owner(struct usf_pol *p, uint32_t core)
 static int init(struct usf_pol *p)
 {
     struct inst *in = inst_of(p);
-    if (p->nr_cores > CORES || p->nr_procs > PROCS) return -1;
+    if (p->nr_cores > CORES || p->nr_groups > GROUPS) return -1;
     part_build(p, &in->map, true);
     in->dirty = 1;
     for (uint32_t i = 0; i < p->nr_cores; i++)
@@ -414,7 +414,7 @@ static int init(struct usf_pol *p)
     return 0;
 }
 
-static void proc_remove(struct usf_pol *p, uint32_t i)
+static void group_remove(struct usf_pol *p, uint32_t i)
 {
     struct inst *in = inst_of(p);
     part_clear(in->programs, i);
@@ -426,7 +426,7 @@ static void proc_remove(struct usf_pol *p, uint32_t i)
         }
 }
 
-static void proc_changed(struct usf_pol *p, uint32_t i)
+static void group_changed(struct usf_pol *p, uint32_t i)
 {
     (void)i;
     inst_of(p)->dirty = 1;
@@ -435,7 +435,7 @@ static void proc_changed(struct usf_pol *p, uint32_t i)
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     const struct usf_pol_task *t = usf_task(p, task);
-    const uint64_t *may = usf_proc(p, t->proc)->cores, *node = proc_of(p, t->proc)->node;
+    const uint64_t *may = usf_group(p, t->group)->cores, *node = group_of(p, t->group)->node;
     uint64_t fit[WORDS], own[WORDS];
     uint32_t from = t->last_core < p->nr_cores ? t->last_core : home(p, task);
     for (uint32_t w = 0; w < WORDS; w++) {
@@ -455,10 +455,10 @@ static void recall(struct usf_pol *p, uint32_t task)
     const struct usf_pol_task *t = usf_task(p, task);
     uint32_t from = t->last_core < p->nr_cores ? t->last_core : 0;
     uint64_t on[WORDS];
-    for (int w = 0; w < WORDS; w++) on[w] = in->strangers[w] & proc_of(p, t->proc)->node[w];
+    for (int w = 0; w < WORDS; w++) on[w] = in->strangers[w] & group_of(p, t->group)->node[w];
     for (uint32_t c; (c = nearest(p, on, from)) != USF_NONE; part_clear(on, c)) {
         struct usf_pol_core *core = usf_core(p, c);
-        if (!is_owner(p, c, t->proc) || !usf_may_run(p, task, c) || core->give_way_at <= p->now) continue;
+        if (!is_owner(p, c, t->group) || !usf_may_run(p, task, c) || core->give_way_at <= p->now) continue;
         usf_give_way(core, p->now);
         return;
     }
@@ -466,7 +466,7 @@ static void recall(struct usf_pol *p, uint32_t task)
 
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 {
-    uint32_t i = usf_task(p, task)->proc;
+    uint32_t i = usf_task(p, task)->group;
     push(p, task, why);
     join(p, i);
     keep_time(p);
@@ -494,7 +494,7 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
 static void dequeue(struct usf_pol *p, uint32_t task)
 {
     take_out(p, task);
-    note_idle(p, usf_task(p, task)->proc);
+    note_idle(p, usf_task(p, task)->group);
 }
 
 static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
@@ -502,19 +502,19 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
     const struct core *c = core_of(p, core);
     keep_time(p);
     core_of(p, core)->yields = 1;
-    if (!c->owner || !is_owner(p, core, usf_task(p, task)->proc) || owner_waits(p, core)) return true;
+    if (!c->owner || !is_owner(p, core, usf_task(p, task)->group) || owner_waits(p, core)) return true;
     core_of(p, core)->yields = 0;
     return false;
 }
 
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
-    uint32_t i = usf_task(p, task)->proc;
+    uint32_t i = usf_task(p, task)->group;
     mark_of(p, task)->running = 1;
     join(p, i);
-    proc_of(p, i)->running++;
+    group_of(p, i)->running++;
     core_of(p, core)->began = p->now;
-    proc_of(p, i)->starts += p->now;
+    group_of(p, i)->starts += p->now;
     core_of(p, core)->yields = 0;
     judge(p, core, false);
     note_switched(p);
@@ -522,13 +522,13 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 
 static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 {
-    uint32_t i = usf_task(p, task)->proc;
+    uint32_t i = usf_task(p, task)->group;
     part_clear(inst_of(p)->strangers, core);
     if (!mark_of(p, task)->running) return;         /* it ran before this policy was in force */
     mark_of(p, task)->running = 0;
-    proc_of(p, i)->running--;
-    proc_of(p, i)->starts -= core_of(p, core)->began;
-    proc_of(p, i)->used += (p->now - core_of(p, core)->began) * 100 / (usf_proc(p, i)->weight ? usf_proc(p, i)->weight : 100);
+    group_of(p, i)->running--;
+    group_of(p, i)->starts -= core_of(p, core)->began;
+    group_of(p, i)->used += (p->now - core_of(p, core)->began) * 100 / (usf_group(p, i)->weight ? usf_group(p, i)->weight : 100);
     note_idle(p, i);
 }
 
@@ -545,8 +545,8 @@ const struct usf_policy_ops usf_policy_gang = {
     .name = "gang",
     .description = "coscheduling: programs take turns on partitions, all cores of one switch together",
     .init = init,
-    .proc_remove = proc_remove,
-    .proc_changed = proc_changed,
+    .group_remove = group_remove,
+    .group_changed = group_changed,
     .select_core = select_core,
     .enqueue = enqueue,
     .pick = pick,

@@ -12,11 +12,11 @@
 #define SLICE_MAX_NS 10000000000ull
 
 enum {
-    CORES = PART_CORES, WORDS = PART_WORDS, PROCS = 1024, PROC_WORDS = PROCS / 64,
+    CORES = PART_CORES, WORDS = PART_WORDS, GROUPS = 1024, GROUP_WORDS = GROUPS / 64,
     COMMON = 0xffff,                /* owner: whoever is not coscheduled */
     LINGER_NS = 100000000,          /* without anything to run: no program any more, as far as partitions go */
     SETTLE_NS = 200000000,          /* the number of programs stays the same: see part_next_level */
-    FAR_EVERY = 8,                  /* picks of a process until one looks beyond the nearest queue */
+    FAR_EVERY = 8,                  /* picks of a group until one looks beyond the nearest queue */
     PLAN_NS = 50000000,             /* threads, widths and weights change unseen: plan anew so often */
     LAG_SLICES = 4,                 /* of the whole machine: nobody is made up for more, nor pays more back */
 };
@@ -27,8 +27,8 @@ struct USF_POLICY_STATE inst {
     uint64_t waiting_since;         /* ns: since then some task has been in the queues all the time */
     uint32_t nr_queued;
     struct part_map map;
-    uint64_t programs[PROC_WORDS];  /* that have had something to run lately */
-    uint64_t active[PROC_WORDS];
+    uint64_t programs[GROUP_WORDS];  /* that have had something to run lately */
+    uint64_t active[GROUP_WORDS];
     uint64_t strangers[WORDS];
     uint64_t slot_end, planned, settled_since;
     uint64_t served;                /* slots so far */
@@ -44,11 +44,11 @@ struct USF_POLICY_STATE inst {
 struct USF_POLICY_STATE core {
     uint64_t same_llc[WORDS], same_node[WORDS];
     uint64_t began;                 /* ns: since when the running task has it under this policy */
-    uint16_t owner;                 /* process + 1, COMMON, or 0 */
-    uint16_t round;                 /* process from which the round of strangers goes on */
+    uint16_t owner;                 /* group + 1, COMMON, or 0 */
+    uint16_t round;                 /* group from which the round of strangers goes on */
     uint16_t yields;                /* pick is asked for one that yields */
 };
-struct USF_POLICY_STATE proc {
+struct USF_POLICY_STATE group {
     struct usf_fifo ready[CORES];
     uint64_t nonempty[WORDS], any[WORDS];
     uint64_t node[WORDS];           /* its partition */
@@ -65,34 +65,34 @@ struct USF_POLICY_STATE proc {
 struct USF_POLICY_STATE mark { uint16_t core; uint8_t yielded, strict, running; };
 _Static_assert(sizeof(struct inst) <= USF_POL_DATA - 64, "instance data");
 _Static_assert(sizeof(struct core) <= USF_POL_CORE_DATA, "core data");
-_Static_assert(sizeof(struct proc) <= USF_POL_PROC_DATA, "process data");
+_Static_assert(sizeof(struct group) <= USF_POL_GROUP_DATA, "group data");
 _Static_assert(sizeof(struct mark) <= USF_POL_TASK_DATA, "task data");
 
 static struct inst *inst_of(struct usf_pol *p) { return (struct inst *)(void *)p->data; }
 static struct core *core_of(struct usf_pol *p, uint32_t c) { return (struct core *)(void *)usf_core(p, c)->data; }
-static struct proc *proc_of(struct usf_pol *p, uint32_t i) { return (struct proc *)(void *)usf_proc(p, i)->data; }
+static struct group *group_of(struct usf_pol *p, uint32_t i) { return (struct group *)(void *)usf_group(p, i)->data; }
 static struct mark *mark_of(struct usf_pol *p, uint32_t t) { return (struct mark *)(void *)usf_task(p, t)->data; }
-static bool is_common(struct usf_pol *p, uint32_t i) { return usf_proc(p, i)->flags & USF_PROC_NO_GANG; }
-static bool has_work(struct usf_pol *p, uint32_t i) { return proc_of(p, i)->queued || proc_of(p, i)->running; }
+static bool is_common(struct usf_pol *p, uint32_t i) { return usf_group(p, i)->flags & USF_GROUP_NO_GANG; }
+static bool has_work(struct usf_pol *p, uint32_t i) { return group_of(p, i)->queued || group_of(p, i)->running; }
 
 /* The same, with what its running tasks have had since they were started. */
 static uint64_t used_now(struct usf_pol *p, uint32_t i)
 {
-    const struct proc *proc = proc_of(p, i);
-    uint64_t weight = usf_proc(p, i)->weight, ran = proc->running * p->now - proc->starts;
-    return proc->used + (ran >> 63 ? 0 : ran * 100 / (weight ? weight : 100));
+    const struct group *group = group_of(p, i);
+    uint64_t weight = usf_group(p, i)->weight, ran = group->running * p->now - group->starts;
+    return group->used + (ran >> 63 ? 0 : ran * 100 / (weight ? weight : 100));
 }
 
 static uint64_t slice(struct usf_pol *p) { return p->slice - 1 < SLICE_MAX_NS ? p->slice : SLICE_MAX_NS; }    /* 0: not set */
 
-/* The processes of a set, one after the other: for (i = next_proc(set, 0); i < PROCS; i = next_proc(set, i + 1)) */
-static uint32_t next_proc(const uint64_t *set, uint32_t from)
+/* The groups of a set, one after the other: for (i = next_group(set, 0); i < GROUPS; i = next_group(set, i + 1)) */
+static uint32_t next_group(const uint64_t *set, uint32_t from)
 {
-    for (uint32_t w = from / 64; w < PROC_WORDS; w++) {
+    for (uint32_t w = from / 64; w < GROUP_WORDS; w++) {
         uint64_t m = w == from / 64 ? set[w] & ~0ull << (from % 64) : set[w];
         if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
     }
-    return PROCS;
+    return GROUPS;
 }
 
 /* ---- planning: which program has which partition and slot ------------------------------------------ */
@@ -101,8 +101,8 @@ static uint32_t next_proc(const uint64_t *set, uint32_t from)
 static uint32_t finest_for(struct usf_pol *p, uint32_t i)
 {
     const struct inst *in = inst_of(p);
-    const struct usf_pol_proc *r = usf_proc(p, i);
-    uint32_t need = r->flags & USF_PROC_MALLEABLE ? 1 : r->width ? r->width : r->nr_tasks, level = in->level;
+    const struct usf_pol_group *r = usf_group(p, i);
+    uint32_t need = r->flags & USF_GROUP_MALLEABLE ? 1 : r->width ? r->width : r->nr_tasks, level = in->level;
     while (level && p->nr_cores / in->map.count[level] < need) level--;
     return level;
 }
@@ -116,10 +116,10 @@ static void move_odd(struct usf_pol *p, uint32_t nr[PART_LEVELS])
         nr[level] -= odd;
         nr[level - 1] += odd;
         for (int pass = 0; pass < 2; pass++)        /* those first that were there before: they stay */
-            for (uint32_t i = next_proc(in->programs, 0); odd && i < PROCS; i = next_proc(in->programs, i + 1)) {
-                struct proc *proc = proc_of(p, i);
-                if (proc->goal != level || is_common(p, i) || (!pass && !(proc->is_placed && proc->level < level))) continue;
-                proc->goal = (uint16_t)(level - 1);
+            for (uint32_t i = next_group(in->programs, 0); odd && i < GROUPS; i = next_group(in->programs, i + 1)) {
+                struct group *group = group_of(p, i);
+                if (group->goal != level || is_common(p, i) || (!pass && !(group->is_placed && group->level < level))) continue;
+                group->goal = (uint16_t)(level - 1);
                 odd--;
             }
     }
@@ -129,22 +129,22 @@ static bool fits(struct usf_pol *p, uint32_t i, uint32_t level, uint32_t index)
 {
     uint64_t mask[WORDS];
     part_mask(&inst_of(p)->map, level, index, 1, mask);
-    return part_common(mask, usf_proc(p, i)->cores) != 0;
+    return part_common(mask, usf_group(p, i)->cores) != 0;
 }
 
 static void settle_at(struct usf_pol *p, uint32_t i, uint32_t index, uint16_t *load)
 {
     struct inst *in = inst_of(p);
-    struct proc *proc = proc_of(p, i);
-    struct usf_pol_proc *r = usf_proc(p, i);
+    struct group *group = group_of(p, i);
+    struct usf_pol_group *r = usf_group(p, i);
     uint64_t share[WORDS];
-    proc->level = proc->goal;
-    proc->goal = PART_LEVELS;       /* done */
-    proc->index = (uint16_t)index;
-    proc->slot = load[index]++;
-    proc->is_placed = 1;
-    part_mask(&in->map, proc->level, index, 1, proc->node);
-    for (int w = 0; w < WORDS; w++) share[w] = proc->node[w] & r->cores[w];
+    group->level = group->goal;
+    group->goal = PART_LEVELS;       /* done */
+    group->index = (uint16_t)index;
+    group->slot = load[index]++;
+    group->is_placed = 1;
+    part_mask(&in->map, group->level, index, 1, group->node);
+    for (int w = 0; w < WORDS; w++) share[w] = group->node[w] & r->cores[w];
     if (!part_any(share) || part_same(share, r->share)) return;
     part_copy(r->share, share);
     r->share_gen++;
@@ -170,12 +170,12 @@ static uint32_t place(struct usf_pol *p, uint32_t level, uint32_t nr)
     uint16_t load[CORES];
     for (uint32_t n = 0; n < count; n++) load[n] = 0;
     for (int pass = 0; pass < 2; pass++)        /* those first that stay where they are */
-        for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
-            const struct proc *proc = proc_of(p, i);
-            if (proc->goal != level || is_common(p, i)) continue;
-            bool stays = proc->is_placed && proc->level == level && load[proc->index] < most && fits(p, i, level, proc->index);
+        for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
+            const struct group *group = group_of(p, i);
+            if (group->goal != level || is_common(p, i)) continue;
+            bool stays = group->is_placed && group->level == level && load[group->index] < most && fits(p, i, level, group->index);
             if (stays) {
-                settle_at(p, i, proc->index, load);
+                settle_at(p, i, group->index, load);
             } else if (pass) {
                 at = find_room(p, i, level, at, most, load);
                 settle_at(p, i, at, load);
@@ -188,10 +188,10 @@ static uint32_t place(struct usf_pol *p, uint32_t level, uint32_t nr)
 
 static void make_common(struct usf_pol *p, uint32_t i)
 {
-    struct proc *proc = proc_of(p, i);
-    struct usf_pol_proc *r = usf_proc(p, i);
-    proc->is_placed = 0;
-    for (int w = 0; w < WORDS; w++) proc->node[w] = ~0ull;
+    struct group *group = group_of(p, i);
+    struct usf_pol_group *r = usf_group(p, i);
+    group->is_placed = 0;
+    for (int w = 0; w < WORDS; w++) group->node[w] = ~0ull;
     if (!part_any(r->share)) return;
     for (int w = 0; w < WORDS; w++) r->share[w] = 0;
     r->share_gen++;
@@ -201,8 +201,8 @@ static void plan(struct usf_pol *p)
 {
     struct inst *in = inst_of(p);
     uint32_t n = 0, common = 0, nr[PART_LEVELS] = {0}, slot = 0;
-    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
-        if (!has_work(p, i) && p->now - proc_of(p, i)->idle_since > LINGER_NS) part_clear(in->programs, i);
+    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
+        if (!has_work(p, i) && p->now - group_of(p, i)->idle_since > LINGER_NS) part_clear(in->programs, i);
         else if (is_common(p, i)) make_common(p, i), common++;
         else n++;
     }
@@ -210,10 +210,10 @@ static void plan(struct usf_pol *p)
     in->programs_then = (uint16_t)n;
     bool settled = p->now - in->settled_since >= SETTLE_NS;
     in->level = p->flags & USF_POL_BLIND ? 0 : (uint16_t)part_next_level(&in->map, in->level, n, settled);
-    for (uint32_t i = next_proc(in->programs, 0); i < PROCS; i = next_proc(in->programs, i + 1)) {
+    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
         if (is_common(p, i)) continue;
-        proc_of(p, i)->goal = (uint16_t)finest_for(p, i);
-        nr[proc_of(p, i)->goal]++;
+        group_of(p, i)->goal = (uint16_t)finest_for(p, i);
+        nr[group_of(p, i)->goal]++;
     }
     move_odd(p, nr);
     in->widest = common ? 1 : 0;

@@ -48,8 +48,8 @@ void policy_dequeue(struct usf_pol *p, const struct usf_policy_ops *ops, uint32_
 uint32_t policy_select(struct usf_pol *p, const struct usf_policy_ops *ops, uint32_t task,
                        const uint64_t idle[USF_CORE_WORDS], const char **why);
 /* Zero every data area and mark of a policy, before another takes over or the queues are rebuilt; then
- * the caller inits, adds processes and tasks, and enqueues what is ready.  Records from nr_procs and
+ * the caller inits, adds groups and tasks, and enqueues what is ready.  Records from nr_groups and
  * nr_tasks on were never used: they stay untouched, for the sake of a sparse file. */
-void policy_wipe(struct usf_pol *p, uint32_t nr_procs, uint32_t nr_tasks);
+void policy_wipe(struct usf_pol *p, uint32_t nr_groups, uint32_t nr_tasks);
 
 #endif

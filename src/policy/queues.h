@@ -1,9 +1,9 @@
-/* src/policy/queues.h - queues per process and core, for policies that choose a process first.  SPDX-License-Identifier: Apache-2.0
+/* src/policy/queues.h - queues per group and core, for policies that choose a group first.  SPDX-License-Identifier: Apache-2.0
  *
- * A policy that shares cores between processes (equi, fair, batch) decides which process a core serves; which of its tasks,
- * these queues say.  A ready task waits in its process's queue of the core that it ran on last, as long as that is one of
+ * A policy that shares cores between groups (equi, fair, batch) decides which group a core serves; which of its tasks,
+ * these queues say.  A ready task waits in its group's queue of the core that it ran on last, as long as that is one of
  * the `wish` cores that the policy gives it, else of one of those in turn.  A core takes from its own queue, then
- * from near to far.  Within a process tasks of higher priority go first, then earlier deadlines.  Strict affinity is
+ * from near to far.  Within a group tasks of higher priority go first, then earlier deadlines.  Strict affinity is
  * kept, a preferred one decides where a task waits and which idle core it gets.  Now and then a core takes a task over that is
  * neglected at another one.
  *
@@ -11,12 +11,12 @@
  * than a bound goes first, but not twice in a row, and now and then a core takes over one that waits much longer elsewhere.
  *
  * Costs: a few bitmap words for each operation.  Tasks that are confined to cores are looked at one by one, and
- * where a process has ready tasks with a priority or deadline, the heads of all its queues are compared.
+ * where a group has ready tasks with a priority or deadline, the heads of all its queues are compared.
  *
  * Invariants, between two calls
- *   Q1  a held task is in exactly one fifo, the one that its mark names: proc.ready[core] or core.yielded;
- *   Q2  bit c of proc.nonempty  <=>  proc.ready[c].len > 0;  proc.nr_ranked == ready tasks whose mark says `ranked`;
- *   Q3  bit i of inst.active    <=>  process i has a bit in nonempty;  bit w of inst.active_words <=> inst.active[w] != 0;
+ *   Q1  a held task is in exactly one fifo, the one that its mark names: group.ready[core] or core.yielded;
+ *   Q2  bit c of group.nonempty  <=>  group.ready[c].len > 0;  group.nr_ranked == ready tasks whose mark says `ranked`;
+ *   Q3  bit i of inst.active    <=>  group i has a bit in nonempty;  bit w of inst.active_words <=> inst.active[w] != 0;
  *   Q4  bit c of inst.yielding  <=>  core c's fifo of yielders is not empty;
  *   Q5  no task of a fifo of ready ones has a higher rank than the one before it.
  *
@@ -27,16 +27,16 @@
 #include "policy/common.h"
 
 enum {
-    PQ_CORES = USF_CORES_MAX, PQ_PROCS = POL_PROCS, PQ_CORE_WORDS = PQ_CORES / 64, PQ_PROC_WORDS = PQ_PROCS / 64,
+    PQ_CORES = USF_CORES_MAX, PQ_GROUPS = POL_GROUPS, PQ_CORE_WORDS = PQ_CORES / 64, PQ_GROUP_WORDS = PQ_GROUPS / 64,
     PQ_LOOK_EVERY = 16,         /* choices among yielders until one looks beyond the core's own */
     PQ_LOOK_WAIT_NS = 20000,    /* a yielder elsewhere that waits for less is being served */
-    PQ_NEGLECT_EVERY = 4,       /* choices among a process's tasks until one looks at another core's queue */
+    PQ_NEGLECT_EVERY = 4,       /* choices among a group's tasks until one looks at another core's queue */
     PQ_SPIN_US = 1000,          /* who waits by yielding keeps a core of its own program against strangers for so long, */
     PQ_HELP_NS = 1000000,       /* ... and comes back after so long of theirs */
 };
 
 struct USF_POLICY_STATE pq_inst {
-    uint64_t active[PQ_PROC_WORDS];
+    uint64_t active[PQ_GROUP_WORDS];
     uint64_t yielding[PQ_CORE_WORDS];
     uint32_t active_words;
     uint32_t dice;
@@ -48,7 +48,7 @@ struct USF_POLICY_STATE pq_core {
     uint32_t spin_begin, spin_last;     /* us, modulo 2^32: first and latest of a row of yields */
     uint64_t same_llc[PQ_CORE_WORDS], same_node[PQ_CORE_WORDS];
 };
-struct USF_POLICY_STATE pq_proc {
+struct USF_POLICY_STATE pq_group {
     struct usf_fifo ready[PQ_CORES];
     uint64_t nonempty[PQ_CORE_WORDS];
     uint32_t next_core;         /* where the next task without a place of its own goes */
@@ -63,7 +63,7 @@ struct USF_POLICY_STATE pq_mark {
 
 static inline struct pq_inst *pq_inst_of(struct usf_pol *p) { return (struct pq_inst *)(void *)p->data; }
 static inline struct pq_core *pq_core_of(struct usf_pol *p, uint32_t c) { return (struct pq_core *)(void *)usf_core(p, c)->data; }
-static inline struct pq_proc *pq_proc_of(struct usf_pol *p, uint32_t i) { return (struct pq_proc *)(void *)usf_proc(p, i)->data; }
+static inline struct pq_group *pq_group_of(struct usf_pol *p, uint32_t i) { return (struct pq_group *)(void *)usf_group(p, i)->data; }
 static inline struct pq_mark *pq_mark_of(struct usf_pol *p, uint32_t t) { return (struct pq_mark *)(void *)usf_task(p, t)->data; }
 static inline uint64_t pq_waits(struct usf_pol *p, uint32_t t)
 {
@@ -94,27 +94,27 @@ static inline uint32_t pq_nearest(struct usf_pol *p, const uint64_t *m, uint32_t
     return pq_some(m) ? usf_nearest_core(m, c->same_llc, c->same_node, core) : USF_NONE;
 }
 
-/* First process at or after `from`, going around, that has ready tasks; USF_NONE: none. */
-static inline uint32_t pq_next_active(const struct pq_inst *in, uint32_t from) { return pol_next_proc(in->active, in->active_words, from); }
+/* First group at or after `from`, going around, that has ready tasks; USF_NONE: none. */
+static inline uint32_t pq_next_active(const struct pq_inst *in, uint32_t from) { return pol_next_group(in->active, in->active_words, from); }
 
-/* Has this process a ready task? */
-static inline bool pq_is_active(const struct pq_inst *in, uint32_t proc) { return in->active[proc / 64] >> (proc % 64) & 1; }
+/* Has this group a ready task? */
+static inline bool pq_is_active(const struct pq_inst *in, uint32_t group) { return in->active[group / 64] >> (group % 64) & 1; }
 
-/* Is any task ready of a process that may use this core? */
+/* Is any task ready of a group that may use this core? */
 static inline bool pq_any_for(struct usf_pol *p, uint32_t core)
 {
     const struct pq_inst *in = pq_inst_of(p);
     uint32_t first = pq_next_active(in, 0), i = first;
     while (i != USF_NONE) {
         if (usf_allowed(p, i, core)) return true;
-        if ((i = pq_next_active(in, (i + 1) % PQ_PROCS)) == first) break;
+        if ((i = pq_next_active(in, (i + 1) % PQ_GROUPS)) == first) break;
     }
     return false;
 }
 
 static inline int pq_init(struct usf_pol *p)
 {
-    if (p->nr_cores > PQ_CORES || p->nr_procs > PQ_PROCS) return -1;
+    if (p->nr_cores > PQ_CORES || p->nr_groups > PQ_GROUPS) return -1;
     for (uint32_t i = 0; i < p->nr_cores; i++) pol_neighbours(p, i, false, pq_core_of(p, i)->same_llc, pq_core_of(p, i)->same_node);
     return 0;
 }
@@ -150,24 +150,24 @@ static inline uint32_t pq_select(struct usf_pol *p, uint32_t task, const uint64_
 {
     const struct usf_pol_task *t = usf_task(p, task);
     uint64_t m[PQ_CORE_WORDS];
-    if (!pq_and(m, idle, usf_proc(p, t->proc)->cores) || !pq_narrow(p, t, wish, m)) return USF_NONE;
+    if (!pq_and(m, idle, usf_group(p, t->group)->cores) || !pq_narrow(p, t, wish, m)) return USF_NONE;
     if (t->last_core < p->nr_cores) return pq_nearest(p, m, t->last_core);
-    return usf_next_core(m, m, pq_proc_of(p, t->proc)->next_core);
+    return usf_next_core(m, m, pq_group_of(p, t->group)->next_core);
 }
 
 /* The core whose queue a ready task waits in. */
 static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *wish)
 {
-    const uint64_t *may = usf_proc(p, t->proc)->cores;
+    const uint64_t *may = usf_group(p, t->group)->cores;
     if (t->affinity == USF_AFFINITY_ANY && t->last_core < p->nr_cores && pq_has(may, t->last_core)
         && (!wish || pq_has(wish, t->last_core))) return t->last_core;
-    struct pq_proc *proc = pq_proc_of(p, t->proc);
+    struct pq_group *group = pq_group_of(p, t->group);
     uint64_t m[PQ_CORE_WORDS] = {may[0], may[1], may[2], may[3]};
     if (!pq_narrow(p, t, wish, m)) return 0;    /* allowed nowhere: it waits, and whoever picks checks */
     if (t->affinity != USF_AFFINITY_ANY && t->last_core < p->nr_cores && pq_has(m, t->last_core)) return t->last_core;
-    uint32_t c = usf_next_core(m, m, proc->next_core);
+    uint32_t c = usf_next_core(m, m, group->next_core);
     if (c >= p->nr_cores) return 0;
-    proc->next_core = (c + 1) % p->nr_cores;
+    group->next_core = (c + 1) % p->nr_cores;
     return c;
 }
 
@@ -175,8 +175,8 @@ static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, 
  * threads that never left their core would get more at a core that has fewer of them. */
 static inline uint32_t pq_change_over(struct usf_pol *p, const struct usf_pol_task *t, uint32_t c, const uint64_t *wish)
 {
-    const struct usf_fifo *ready = pq_proc_of(p, t->proc)->ready;
-    const uint64_t *may = usf_proc(p, t->proc)->cores;
+    const struct usf_fifo *ready = pq_group_of(p, t->group)->ready;
+    const uint64_t *may = usf_group(p, t->group)->cores;
     uint64_t m[PQ_CORE_WORDS] = {may[0], may[1], may[2], may[3]};
     if (t->affinity != USF_AFFINITY_ANY || !pq_narrow(p, t, wish, m)) return c;
     uint32_t other = usf_next_core(m, pq_core_of(p, c)->same_llc, pol_throw_dice(&pq_inst_of(p)->dice, p->nr_cores));
@@ -185,7 +185,7 @@ static inline uint32_t pq_change_over(struct usf_pol *p, const struct usf_pol_ta
 
 /* ---- in and out ------------------------------------------------------------------------------------- */
 
-/* Does t go before u, of the same process? */
+/* Does t go before u, of the same group? */
 static inline bool pq_outranks(const struct usf_pol_task *t, const struct usf_pol_task *u)
 {
     if (t->priority != u->priority) return t->priority > u->priority;
@@ -216,25 +216,25 @@ static inline void pq_enqueue(struct usf_pol *p, uint32_t task, enum usf_why why
         pq_set(in->yielding, c);
         return;
     }
-    struct pq_proc *proc = pq_proc_of(p, t->proc);
-    proc->nr_ranked += m->ranked;
-    pq_insert(p, &proc->ready[c], task, proc->nr_ranked != 0);
-    pq_set(proc->nonempty, c);
-    pq_set(in->active, t->proc);
-    in->active_words |= 1u << (t->proc / 64);
+    struct pq_group *group = pq_group_of(p, t->group);
+    group->nr_ranked += m->ranked;
+    pq_insert(p, &group->ready[c], task, group->nr_ranked != 0);
+    pq_set(group->nonempty, c);
+    pq_set(in->active, t->group);
+    in->active_words |= 1u << (t->group / 64);
 }
 
 static inline void pq_remove_ready(struct usf_pol *p, uint32_t i, uint32_t task)
 {
     struct pq_inst *in = pq_inst_of(p);
-    struct pq_proc *proc = pq_proc_of(p, i);
+    struct pq_group *group = pq_group_of(p, i);
     struct pq_mark *m = pq_mark_of(p, task);
-    usf_fifo_remove(p, &proc->ready[m->core], task);
-    proc->nr_ranked -= m->ranked;
+    usf_fifo_remove(p, &group->ready[m->core], task);
+    group->nr_ranked -= m->ranked;
     m->ranked = 0;
-    if (proc->ready[m->core].len) return;
-    pq_clear(proc->nonempty, m->core);
-    if (pq_some(proc->nonempty)) return;
+    if (group->ready[m->core].len) return;
+    pq_clear(group->nonempty, m->core);
+    if (pq_some(group->nonempty)) return;
     pq_clear(in->active, i);
     if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
 }
@@ -250,7 +250,7 @@ static inline void pq_remove_yielder(struct usf_pol *p, uint32_t task)
 static inline void pq_dequeue(struct usf_pol *p, uint32_t task)
 {
     if (pq_mark_of(p, task)->yielded) pq_remove_yielder(p, task);
-    else pq_remove_ready(p, usf_task(p, task)->proc, task);
+    else pq_remove_ready(p, usf_task(p, task)->group, task);
 }
 
 /* First of a fifo that may run on the core; USF_NONE: none. */
@@ -261,38 +261,38 @@ static inline uint32_t pq_first(struct usf_pol *p, const struct usf_fifo *f, uin
     return USF_NONE;
 }
 
-/* Where a core always has tasks of its own, those at a core that serves other processes would wait for ever: now and then it looks at
+/* Where a core always has tasks of its own, those at a core that serves other groups would wait for ever: now and then it looks at
  * one other queue, in turn, for a task that has waited for a quantum and much longer than `task`. */
-static inline uint32_t pq_neglected(struct usf_pol *p, struct pq_proc *proc, uint32_t core, uint32_t task)
+static inline uint32_t pq_neglected(struct usf_pol *p, struct pq_group *group, uint32_t core, uint32_t task)
 {
     uint64_t others[PQ_CORE_WORDS];
-    __builtin_memcpy(others, proc->nonempty, sizeof others);
-    if (++proc->looks % PQ_NEGLECT_EVERY) return task;
+    __builtin_memcpy(others, group->nonempty, sizeof others);
+    if (++group->looks % PQ_NEGLECT_EVERY) return task;
     pq_clear(others, pq_mark_of(p, task)->core);
-    uint32_t at = usf_next_core(others, others, proc->look_from % PQ_CORES);
+    uint32_t at = usf_next_core(others, others, group->look_from % PQ_CORES);
     if (at == USF_NONE) return task;
-    proc->look_from = (uint16_t)(at + 1);
-    uint32_t other = pq_first(p, &proc->ready[at], core);
+    group->look_from = (uint16_t)(at + 1);
+    uint32_t other = pq_first(p, &group->ready[at], core);
     if (other == USF_NONE || pq_waits(p, other) < p->quantum || pq_waits(p, other) < 2 * pq_waits(p, task)) return task;
     return other;
 }
 
-/* The ready task of process i that this core is to run next, taken out; USF_NONE: it has none that may. */
+/* The ready task of group i that this core is to run next, taken out; USF_NONE: it has none that may. */
 static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
 {
-    struct pq_proc *proc = pq_proc_of(p, i);
+    struct pq_group *group = pq_group_of(p, i);
     uint32_t best = USF_NONE, at;
     if (!usf_allowed(p, i, core)) return USF_NONE;
     uint64_t m[PQ_CORE_WORDS];
-    __builtin_memcpy(m, proc->nonempty, sizeof m);
+    __builtin_memcpy(m, group->nonempty, sizeof m);
     while ((at = pq_nearest(p, m, core)) != USF_NONE) {
-        uint32_t task = pq_first(p, &proc->ready[at], core);
+        uint32_t task = pq_first(p, &group->ready[at], core);
         if (task != USF_NONE && (best == USF_NONE || pq_outranks(usf_task(p, task), usf_task(p, best)))) best = task;
-        if (best != USF_NONE && !proc->nr_ranked) break;
+        if (best != USF_NONE && !group->nr_ranked) break;
         pq_clear(m, at);
     }
     if (best == USF_NONE) return best;
-    if (!proc->nr_ranked) best = pq_neglected(p, proc, core, best);
+    if (!group->nr_ranked) best = pq_neglected(p, group, core, best);
     pq_remove_ready(p, i, best);
     return best;
 }

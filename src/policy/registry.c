@@ -93,9 +93,9 @@ static bool version_is_valid(const struct usf_policy_ops *in, char *why, unsigne
 {
     uint32_t version = in->api & ~USF_POLICY_API_VECTOR;
     if (version == USF_POLICY_API_VERSION) return size_is_valid(in, why, why_len);
-    if (version == 1)
-        usf_format(why, why_len, "policy was written for API version 1, whose records were laid out otherwise; this usf has %u: rebuild "
-                   "it with this usf's header (docs/policy.md says what has changed)", USF_POLICY_API_VERSION);
+    if (version && version < USF_POLICY_API_VERSION)
+        usf_format(why, why_len, "policy was written for API version %u, whose records were laid out otherwise; this usf has %u: rebuild "
+                   "it with this usf's header (docs/policy.md says what has changed)", version, USF_POLICY_API_VERSION);
     else
         usf_format(why, why_len, "policy was written for API version %u, this usf has %u: rebuild it", version, USF_POLICY_API_VERSION);
     return false;
@@ -130,8 +130,8 @@ void policy_resolve(const struct usf_policy_ops *in, struct usf_policy_ops *out)
     if (!out->description) out->description = "";
 #define DEFAULT(op) if (!out->op) out->op = d->op
     DEFAULT(init);
-    DEFAULT(proc_add);
-    DEFAULT(proc_remove);
+    DEFAULT(group_add);
+    DEFAULT(group_remove);
     DEFAULT(task_add);
     DEFAULT(task_remove);
     DEFAULT(select_core);
@@ -142,6 +142,6 @@ void policy_resolve(const struct usf_policy_ops *in, struct usf_policy_ops *out)
     DEFAULT(started);
     DEFAULT(stopped);
     DEFAULT(tick);
-    DEFAULT(proc_changed);
+    DEFAULT(group_changed);
 #undef DEFAULT
 }

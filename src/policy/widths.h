@@ -41,11 +41,11 @@ static inline uint32_t widths_narrower(const struct widths *w, uint32_t n)
     return 0;
 }
 
-static inline uint32_t widths_now(const struct equi_inst *in, const struct equi_proc *e, const struct widths *w)
+static inline uint32_t widths_now(const struct equi_inst *in, const struct equi_group *e, const struct widths *w)
 { return e->level > in->level ? e->units : e->units * w->normal; }
 
 /* By how much does a program's rate change from one width to another?  Q16, 0: unknown. */
-static inline uint32_t widths_ratio(const struct equi_proc *e, const struct widths *w, uint32_t from, uint32_t to)
+static inline uint32_t widths_ratio(const struct equi_group *e, const struct widths *w, uint32_t from, uint32_t to)
 { return speedup_ratio(&e->measured, from * w->cores, to * w->cores); }
 
 static inline uint64_t widths_times(uint64_t a, uint64_t b)
@@ -55,36 +55,36 @@ static inline uint64_t widths_times(uint64_t a, uint64_t b)
 }
 
 /* Programs of other weights keep what that gives them. */
-static inline bool widths_takes_part(struct usf_pol *p, uint32_t i) { return equi_units(p, i) == 1 && usf_proc(p, i)->progress; }
+static inline bool widths_takes_part(struct usf_pol *p, uint32_t i) { return equi_units(p, i) == 1 && usf_group(p, i)->progress; }
 
 /* One step: the program that gains most by the next width, and those that lose least by giving it the cores.  False: it does not pay. */
 static inline bool widths_step(struct usf_pol *p, const struct widths *w, uint32_t *spare)
 {
     const struct equi_inst *in = equi_inst_of(p);
     uint32_t most = in->map.count[in->level] * w->normal, taker = 0, best = 0;
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
-        struct equi_proc *e = equi_proc_of(p, i - 1);
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
+        struct equi_group *e = equi_group_of(p, i - 1);
         uint32_t wider = widths_wider(w, e->measured.want, most);
         uint32_t gain = wider && widths_takes_part(p, i - 1) ? widths_ratio(e, w, e->measured.want, wider) : 0;
         if (gain > best) best = gain, taker = i;
     }
     if (!taker) return false;
-    struct equi_proc *t = equi_proc_of(p, taker - 1);
+    struct equi_group *t = equi_group_of(p, taker - 1);
     uint32_t need = widths_wider(w, t->measured.want, most) - t->measured.want, freed = *spare, before[WIDTHS_MOST], n = 0;
     uint64_t product = best;
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) before[n++] = equi_proc_of(p, i - 1)->measured.want;
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) before[n++] = equi_group_of(p, i - 1)->measured.want;
     while (freed < need) {
         uint32_t giver = 0, least = 0, to = 0;
-        for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
-            struct equi_proc *e = equi_proc_of(p, i - 1);
+        for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
+            struct equi_group *e = equi_group_of(p, i - 1);
             uint32_t narrower = widths_narrower(w, e->measured.want);
             if (i == taker || !narrower || !widths_takes_part(p, i - 1)) continue;
             uint32_t kept = widths_ratio(e, w, e->measured.want, narrower);
             if (kept > least) least = kept, giver = i, to = narrower;
         }
         if (!giver) break;
-        freed += equi_proc_of(p, giver - 1)->measured.want - to;
-        equi_proc_of(p, giver - 1)->measured.want = to;
+        freed += equi_group_of(p, giver - 1)->measured.want - to;
+        equi_group_of(p, giver - 1)->measured.want = to;
         product = widths_times(product, least);
     }
     if (freed >= need && product > WIDTHS_STEP) {
@@ -93,7 +93,7 @@ static inline bool widths_step(struct usf_pol *p, const struct widths *w, uint32
         return true;
     }
     n = 0;
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) equi_proc_of(p, i - 1)->measured.want = before[n++];
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) equi_group_of(p, i - 1)->measured.want = before[n++];
     return false;
 }
 
@@ -103,15 +103,15 @@ static inline bool widths_try(struct usf_pol *p, const struct widths *w, bool *e
     const struct equi_inst *in = equi_inst_of(p);
     uint64_t retry = WIDTHS_RETRY * p->quantum;
     bool fresh = false, trying = false;
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
-        struct speedup *s = &equi_proc_of(p, i - 1)->measured;
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
+        struct speedup *s = &equi_group_of(p, i - 1)->measured;
         if (s->trial && (s->fresh || p->now - s->tried > WIDTHS_TRIAL * p->quantum)) s->trial = 0, s->tried = p->now, *ended = true;
         fresh |= s->fresh;
         s->fresh = 0;
         trying |= s->trial;
     }
-    for (uint32_t i = in->first; i && !trying; i = equi_proc_of(p, i - 1)->next) {
-        struct equi_proc *e = equi_proc_of(p, i - 1);
+    for (uint32_t i = in->first; i && !trying; i = equi_group_of(p, i - 1)->next) {
+        struct equi_group *e = equi_group_of(p, i - 1);
         uint32_t now = widths_now(in, e, w), narrower = widths_narrower(w, now);
         if (!narrower || !widths_takes_part(p, i - 1) || !speedup_rate(&e->measured, now * w->cores)) continue;
         if (e->measured.tried && p->now - e->measured.tried < retry) continue;
@@ -134,26 +134,26 @@ static inline bool widths_choose(struct usf_pol *p, uint32_t programs, bool anew
         w.cores = in->map.nr_cores / in->map.count[level + 1];
         w.whole = in->map.whole >> (level + 1) & 1;
     }
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next, n++) {
-        struct equi_proc *e = equi_proc_of(p, i - 1);
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next, n++) {
+        struct equi_group *e = equi_group_of(p, i - 1);
         equi_due(in, p->now + WIDTHS_PERIOD / 2 * p->quantum);     /* also for one that has finished nothing yet: it may, and nothing else may come */
-        if (!usf_proc(p, i - 1)->progress) continue;
+        if (!usf_group(p, i - 1)->progress) continue;
         if (part_any(e->old)) continue;         /* it has not followed yet */
-        speedup_look(&e->measured, part_count(e->mine), usf_proc(p, i - 1)->progress, p->now, WIDTHS_PERIOD * p->quantum, p->quantum);
+        speedup_look(&e->measured, part_count(e->mine), usf_group(p, i - 1)->progress, p->now, WIDTHS_PERIOD * p->quantum, p->quantum);
     }
     shared |= n > WIDTHS_MOST;
     bool fresh = !shared && widths_try(p, &w, &ended);
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next)
-        equi_proc_of(p, i - 1)->measured.want = w.normal * (equi_units(p, i - 1) < in->map.count[level] ? equi_units(p, i - 1) : in->map.count[level]);
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next)
+        equi_group_of(p, i - 1)->measured.want = w.normal * (equi_units(p, i - 1) < in->map.count[level] ? equi_units(p, i - 1) : in->map.count[level]);
     while (!shared && widths_step(p, &w, &spare)) {}
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
-        const struct equi_proc *e = equi_proc_of(p, i - 1);
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
+        const struct equi_group *e = equi_group_of(p, i - 1);
         uint32_t now = widths_now(in, e, &w), ratio = widths_ratio(e, &w, now, e->measured.want);
         if (now != e->measured.want && ratio) product = widths_times(product, ratio);
     }
     bool adopt = anew || shared || ended || (fresh && product > WIDTHS_KEEP);
-    for (uint32_t i = in->first; i; i = equi_proc_of(p, i - 1)->next) {
-        struct equi_proc *e = equi_proc_of(p, i - 1);
+    for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
+        struct equi_group *e = equi_group_of(p, i - 1);
         uint32_t want = adopt ? e->measured.want : widths_now(in, e, &w), units, at;
         if (!shared && e->measured.trial) want = widths_narrower(&w, w.normal);
         if (shared || anew) e->measured.trial = 0;

@@ -77,7 +77,7 @@ static bool open_instance(void)
     rt.sched.remote_pin = atomic_load(&rt.shm.h->space[rt.shm.space].ns) == rt.shm.pidns;
     rt.sched.weight = (uint32_t)o->weight;
     rt.sched.priority = (int32_t)o->priority;
-    rt.sched.flags = o->no_gang ? USF_PROC_NO_GANG : 0;
+    rt.sched.flags = o->no_gang ? USF_GROUP_NO_GANG : 0;
     rt.sched.instance = rt.shm.name;
     rt.sched.follow = trace_follow;
     rt.sync.sched = &rt.sched;

@@ -14,7 +14,7 @@
 /* holds the lock.  False: there is no such process, with a reason. */
 static bool change_proc(struct sched *s, const struct usf_policy_ask *a, char *why, unsigned cap)
 {
-    for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
+    for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
         struct usf_proc *p = &s->procs[i];
         if (atomic_load(&p->state) != USF_PROC_ACTIVE || p->pid != a->pid || p->space != a->space) continue;
         if (a->kind == USF_ASK_WEIGHT) core_change_proc(s, i, (uint32_t)a->value, p->pol.priority);

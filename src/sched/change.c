@@ -1,7 +1,7 @@
 /* src/sched/change.c - what a process or a thread is to the policy changes while it runs.  SPDX-License-Identifier: Apache-2.0
  *
  * A policy may have its queues ordered by any of this: who waits in them leaves before the change and comes back after it, and in
- * between the policy is told (proc_changed). */
+ * between the policy is told (group_changed). */
 #include "sched/core.h"
 
 /* Ready tasks of the process (of all of them, or of this one) leave the queues or come back. */
@@ -18,12 +18,12 @@ static void requeue(struct sched *s, uint32_t proc, bool in)
 
 void core_change_proc(struct sched *s, uint32_t proc, uint32_t weight, int32_t priority)
 {
-    struct usf_pol_proc *p = &s->procs[proc].pol;
+    struct usf_pol_group *p = &s->procs[proc].pol;
     if (p->weight == weight && p->priority == priority) return;
     requeue(s, proc, false);
     p->weight = weight;
     p->priority = priority;
-    s->ops.proc_changed(&s->pol, proc);
+    s->ops.group_changed(&s->pol, proc);
     requeue(s, proc, true);
 }
 
@@ -31,7 +31,7 @@ void sched_keep_standing(struct sched *s)
 {
     uint32_t proc = s->proc;
     if (proc >= USF_MAX_PROCS) return;      /* it is off its instance: as it was when it left */
-    const struct usf_pol_proc *p = &s->procs[proc].pol;
+    const struct usf_pol_group *p = &s->procs[proc].pol;
     __atomic_store_n(&s->weight, __atomic_load_n(&p->weight, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
     __atomic_store_n(&s->priority, __atomic_load_n(&p->priority, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
@@ -40,11 +40,11 @@ void sched_set_malleable(struct sched *s, struct sched_self *me)
 {
     struct kicks k = {0};
     if (!core_enter(s, me)) return;
-    struct usf_pol_proc *p = s->proc != USF_NONE ? &s->procs[s->proc].pol : NULL;
-    if (p && !(p->flags & USF_PROC_MALLEABLE)) {
+    struct usf_pol_group *p = s->proc != USF_NONE ? &s->procs[s->proc].pol : NULL;
+    if (p && !(p->flags & USF_GROUP_MALLEABLE)) {
         requeue(s, s->proc, false);
-        p->flags |= USF_PROC_MALLEABLE;
-        s->ops.proc_changed(&s->pol, s->proc);
+        p->flags |= USF_GROUP_MALLEABLE;
+        s->ops.group_changed(&s->pol, s->proc);
         requeue(s, s->proc, true);
     }
     core_leave(s, me, &k);
@@ -123,7 +123,7 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
         __atomic_store_n(&t->pol.strict, w->strict, __ATOMIC_RELAXED);
         set_mask(s, t, w);
         core_settle_strict(s, task);
-        s->ops.proc_changed(&s->pol, atomic_load(&t->proc));
+        s->ops.group_changed(&s->pol, atomic_load(&t->proc));
         if (st == USF_TASK_READY) core_enqueue(s, task, atomic_load(&t->why));
         core_fill_all(s, &k);
     }

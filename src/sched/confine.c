@@ -56,7 +56,7 @@ static uint32_t quota_of(struct sched *s, uint32_t proc) { return atomic_load(&s
 static bool share(struct sched *s, uint32_t proc, uint64_t cores[USF_CORE_WORDS])
 {
     struct usf_proc *p = &s->procs[proc];
-    for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
+    for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
         struct usf_proc *o = &s->procs[i];
         if (i == proc || !is_active(s, i) || o->quota_group != p->quota_group || quota_of(s, i) != quota_of(s, proc)) continue;
         if (!same(o->may, p->may)) continue;
@@ -70,7 +70,7 @@ static bool share(struct sched *s, uint32_t proc, uint64_t cores[USF_CORE_WORDS]
 static unsigned crowd(struct sched *s, uint32_t proc, uint32_t core)
 {
     unsigned n = 0;
-    for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
+    for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
         struct usf_proc *o = &s->procs[i];
         if (i == proc || !is_active(s, i) || o->quota_group == s->procs[proc].quota_group) continue;
         if (!same(o->may, o->pol.cores)) n += has(o->pol.cores, core);
@@ -119,7 +119,7 @@ static void confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_COR
     for (uint32_t i = 0; i < hwm; i++)
         if (atomic_load(&s->tasks[i].proc) == proc && atomic_load(&s->tasks[i].state) == USF_TASK_READY) core_dequeue(s, i);
     for (unsigned w = 0; w < USF_CORE_WORDS; w++) may[w] = cores[w];
-    s->ops.proc_changed(&s->pol, proc);
+    s->ops.group_changed(&s->pol, proc);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         if (atomic_load(&t->proc) != proc) continue;

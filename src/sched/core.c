@@ -96,7 +96,7 @@ bool core_enter(struct sched *s, struct sched_self *me)
         return false;
     }
     s->pol.now = os_now();
-    s->pol.nr_procs = atomic_load_explicit(&s->h->proc_hwm, memory_order_relaxed);
+    s->pol.nr_groups = atomic_load_explicit(&s->h->proc_hwm, memory_order_relaxed);
     if (USF_UNLIKELY(s->pol.now - s->h->moved_ns > MOVED_NS)) s->h->moved_ns = s->pol.now;
     if (USF_UNLIKELY(look_is_due(s, s->pol.now) || s->pol.now - s->looked > OWN_LOOK_NS) && s->look) {
         note_look(s, s->pol.now);
@@ -166,7 +166,7 @@ void core_idle_clear(struct sched *s, uint32_t core)
 
 static bool is_free(unsigned state) { return state == USF_CORE_IDLE || state == USF_CORE_AWAY; }
 
-static bool idle_mask(struct sched *s, const struct usf_pol_proc *p, uint64_t out[USF_CORE_WORDS])
+static bool idle_mask(struct sched *s, const struct usf_pol_group *p, uint64_t out[USF_CORE_WORDS])
 {
     uint64_t any = 0;
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= atomic_load(&s->h->idle[i]);
@@ -464,7 +464,7 @@ void core_fill_all(struct sched *s, struct kicks *k)
 void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *k)
 {
     struct usf_task *t = &s->tasks[task];
-    struct usf_pol_proc *p = &s->procs[t->proc].pol;
+    struct usf_pol_group *p = &s->procs[t->proc].pol;
     uint64_t idle[USF_CORE_WORDS], tried[USF_CORE_WORDS] = {0};
 
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_BLOCKED) | ST(USF_TASK_IN_KERNEL), USF_TASK_READY);

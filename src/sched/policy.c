@@ -146,11 +146,11 @@ void core_mend_policy(struct sched *s)
 static bool tell_all(struct sched *s)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
-    policy_wipe(&s->pol, s->pol.nr_procs, hwm);
+    policy_wipe(&s->pol, s->pol.nr_groups, hwm);
     USF_POINT("policy.wiped");
     if (!core_begin_policy(s)) return false;
-    for (uint32_t i = 0; i < s->pol.nr_procs; i++)
-        if (atomic_load(&s->procs[i].state) == USF_PROC_ACTIVE) s->ops.proc_add(&s->pol, i);
+    for (uint32_t i = 0; i < s->pol.nr_groups; i++)
+        if (atomic_load(&s->procs[i].state) == USF_PROC_ACTIVE) s->ops.group_add(&s->pol, i);
     for (uint32_t i = 0; i < hwm; i++) {
         unsigned st = atomic_load(&s->tasks[i].state);
         if (st == USF_TASK_FREE || st == USF_TASK_GONE || st == USF_TASK_NEW) continue;

@@ -51,17 +51,17 @@ static void mend_tasks(struct sched *s)
     core_mend_policy(s);
     if (s->policy_hung) core_drop_policy(s, SCHED_POLICY_HUNG);     /* it would hang us next */
     s->policy_hung = false;
-    policy_wipe(&s->pol, s->pol.nr_procs, hwm);
+    policy_wipe(&s->pol, s->pol.nr_groups, hwm);
     if (!core_begin_policy(s)) {
         core_drop_policy(s, "its init has failed");
-        policy_wipe(&s->pol, s->pol.nr_procs, hwm);
+        policy_wipe(&s->pol, s->pol.nr_groups, hwm);
         core_begin_policy(s);
     }
-    for (uint32_t i = 0; i < s->pol.nr_procs; i++) {
+    for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
         struct usf_proc *p = &s->procs[i];
         if (atomic_load(&p->state) == USF_PROC_FREE) continue;
         p->pol.nr_ready = p->pol.nr_tasks = 0;
-        if (atomic_load(&p->state) == USF_PROC_ACTIVE) s->ops.proc_add(&s->pol, i);
+        if (atomic_load(&p->state) == USF_PROC_ACTIVE) s->ops.group_add(&s->pol, i);
     }
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
@@ -102,7 +102,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
     bool seized = lock_recover(&s->h->lock, me, is_dead, arg);
     if (seized) {
         s->pol.now = os_now();
-        s->pol.nr_procs = atomic_load(&s->h->proc_hwm);
+        s->pol.nr_groups = atomic_load(&s->h->proc_hwm);
         end_leaving(s);
         mend_cores(s);
         USF_POINT("sched.mend");

@@ -130,7 +130,7 @@ struct sched {
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */
     _Atomic uint32_t leaving;   /* enum sched_leaving; other threads of a process that leaves wait on it */
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */
-    uint32_t weight, flags;     /* what the process joins with (usf_pol_proc); weight 0: the normal one */
+    uint32_t weight, flags;     /* what the process joins with (usf_pol_group); weight 0: the normal one */
     int32_t priority;
     const char *shm_dir;
     const char *instance;       /* its name; null: no recordings */

@@ -17,10 +17,10 @@ void sched_bind(struct sched *s, void *base)
     s->proc = USF_NONE;
     s->pol = (struct usf_pol){
         .quantum = h->quantum_ns, .slice = h->slice_ns, .flags = h->blind ? USF_POL_BLIND : 0,
-        .nr_cores = h->nr_cores, .nr_tasks = h->max_tasks, .nr_procs = h->max_procs,
+        .nr_cores = h->nr_cores, .nr_tasks = h->max_tasks, .nr_groups = h->max_procs,
         .task_stride = sizeof(struct usf_task), .core_stride = sizeof(struct usf_core),
-        .proc_stride = sizeof(struct usf_proc),
-        .tasks = (char *)&s->tasks->pol, .cores = (char *)&s->cores->pol, .procs = (char *)&s->procs->pol,
+        .group_stride = sizeof(struct usf_proc),
+        .tasks = (char *)&s->tasks->pol, .cores = (char *)&s->cores->pol, .groups = (char *)&s->procs->pol,
         .data = h->pol_data,
     };
 }
@@ -63,7 +63,8 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     }
     usf_xassert(shm_header_is_valid(s->h, s->h->total_size, (char[160]){0}, 160));
     /* Under the lock: whoever replaces the policy or mends the instance looks at all records. */
-    p->pol.id = (uint32_t)i;
+    p->pol.id = p->pol.proc = (uint32_t)i;
+    p->pol.work = (struct usf_pol_work){0};
     p->pol.nr_tasks = p->pol.nr_ready = 0;
     p->pol.weight = s->weight ? s->weight : 100;
     p->pol.priority = s->priority;
@@ -78,7 +79,7 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     atomic_store(&p->quota, 0);
     __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
     if (!s->h->policy_begun && !core_begin_policy(s)) core_replace_policy(s, "its init has failed");
-    s->ops.proc_add(&s->pol, (uint32_t)i);
+    s->ops.group_add(&s->pol, (uint32_t)i);
     atomic_store(&p->state, USF_PROC_ACTIVE);
     core_leave(s, &me, &(struct kicks){0});
     tell_of_join(s);
@@ -184,7 +185,7 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         USF_POINT("sched.removing");
         if (k.n >= KICKS_MAX - 4) kick_now(s, &k);
     }
-    s->ops.proc_remove(&s->pol, proc);
+    s->ops.group_remove(&s->pol, proc);
     if (p->run && p->run <= s->h->max_runs) {
         struct usf_run *r = &s->runs[p->run - 1];
         const uint64_t *n = (const uint64_t *)&p->gone;
@@ -323,7 +324,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
         return -ESTALE;
     }
     /* Another thread may have taken the process off and on again since: only now does its number stand. */
-    t->proc = t->pol.proc = s->proc;
+    t->proc = t->pol.group = s->proc;
     me->task = id;
     if (trace_is_on(s)) trace_thread(s, me);
     s->procs[t->proc].pol.nr_tasks++;

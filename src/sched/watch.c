@@ -373,7 +373,7 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
         if (st == USF_TASK_READY) ready++;
     }
     for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n && i < s->h->max_procs; i++) {
-        const struct usf_pol_proc *p = &s->procs[i].pol;
+        const struct usf_pol_group *p = &s->procs[i].pol;
         if (atomic_load(&s->procs[i].state) != USF_PROC_ACTIVE || (p->weight >= 1 && p->weight <= SCHED_WEIGHT_MAX)) continue;
         return usf_format(why, cap, "process record %u has weight %u", i, p->weight), false;
     }

@@ -181,7 +181,7 @@ struct usf_proc {
     char     comm[32];
     _Atomic uint32_t replaced;  /* its threads are gone, though the pid lives: by an exec that nobody saw */
     uint32_t reserved0;
-    struct usf_pol_proc pol;
+    struct usf_pol_group pol;
     struct usf_counters gone;   /* sums of its ended tasks */
     uint64_t may[USF_CORE_WORDS];            /* cores whose CPUs it may use; pol.cores are all of them, or as many as its quota allows */
     _Atomic uint32_t quota;     /* so many cores at once; USF_NONE: no bound, 0: the monitor is to look */
@@ -401,11 +401,11 @@ struct usf_header {
     F(usf_counters, migrations) F(usf_counters, busy_ns) F(usf_counters, polls) \
     F(usf_pol_task, priority) F(usf_pol_task, next) F(usf_pol_task, queued) F(usf_pol_task, ready_since) F(usf_pol_task, deadline) \
     F(usf_pol_task, affinity_id) F(usf_pol_task, affinity) F(usf_pol_task, strict) F(usf_pol_task, mask) F(usf_pol_core, give_way_at) F(usf_pol_core, keeps_until) F(usf_pol_core, phys) \
-    F(usf_pol_proc, priority) F(usf_pol_proc, flags) F(usf_pol_proc, busy_ns) F(usf_pol_proc, progress) F(usf_pol_proc, share) \
-    F(usf_pol_proc, share_gen) F(usf_pol_proc, width) \
+    F(usf_pol_group, priority) F(usf_pol_group, flags) F(usf_pol_group, busy_ns) F(usf_pol_group, progress) F(usf_pol_group, share) \
+    F(usf_pol_group, share_gen) F(usf_pol_group, width) F(usf_pol_group, proc) F(usf_pol_group, work) \
     F(usf_pol_task, data) F(usf_pol_core, cpu) F(usf_pol_core, current) F(usf_pol_core, since) \
-    F(usf_pol_core, data) F(usf_pol_proc, nr_ready) F(usf_pol_proc, weight) F(usf_pol_proc, cores) \
-    F(usf_pol_proc, data)
+    F(usf_pol_core, data) F(usf_pol_group, nr_ready) F(usf_pol_group, weight) F(usf_pol_group, cores) \
+    F(usf_pol_group, data)
 
 /* A polynomial over (offset, size) of all of them: x1 + P*(x2 + P*(x3 + ... )), a constant expression. */
 #define USF_LAYOUT_OPEN(s, f) \
@@ -431,12 +431,12 @@ USF_LAYOUT_AT(usf_task, loan, 296);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
 USF_LAYOUT_AT(usf_core, tail, 312);
-USF_LAYOUT_RECORD(usf_proc, 4416);
+USF_LAYOUT_RECORD(usf_proc, 4544);
 USF_LAYOUT_AT(usf_proc, space, 2);
 USF_LAYOUT_AT(usf_proc, pid, 4);
 USF_LAYOUT_AT(usf_proc, start_time, 8);
 USF_LAYOUT_AT(usf_proc, pol, 80);
-USF_LAYOUT_AT(usf_proc, may, 4368);
+USF_LAYOUT_AT(usf_proc, may, 4448);
 USF_LAYOUT_RECORD(usf_run, 128);
 USF_LAYOUT_AT(usf_run, tail, 120);
 USF_LAYOUT_RECORD(usf_space, 128);
@@ -457,7 +457,7 @@ _Static_assert(offsetof(struct usf_header, nr_ready) % USF_CACHELINE == 0, "nr_r
 _Static_assert(offsetof(struct usf_header, idle) % USF_CACHELINE == 0, "idle bits on a line of their own");
 _Static_assert(sizeof(struct usf_counters) == 80, "size of struct usf_counters");
 _Static_assert(USF_CORES_MAX != 256 || (sizeof(struct usf_pol_task) == 128 && sizeof(struct usf_pol_core) == 184 &&
-               sizeof(struct usf_pol_proc) == 4208), "sizes of the policy's records");
+               sizeof(struct usf_pol_group) == 4288), "sizes of the policy's records");
 _Static_assert(USF_MAX_SPACES <= 16, "bit sets of spaces are one word, or half of one");
 _Static_assert(USF_MAX_CORES % 64 == 0, "bit sets of cores have whole words");
 _Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0 && USF_MAX_PROCS % USF_PROC_CHUNK == 0, "whole chunks");

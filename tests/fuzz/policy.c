@@ -102,8 +102,8 @@ static void add_proc(uint32_t i, uint8_t mask)
     struct usf_proc *p = &S.procs[i];
     memset(p, 0, sizeof *p);
     p->pid = 1;
-    p->pol = (struct usf_pol_proc){.id = i, .weight = 100, .cores = {mask & 15 ? mask & 15 : 15}};
-    S.ops.proc_add(&S.pol, i);
+    p->pol = (struct usf_pol_group){.id = i, .weight = 100, .cores = {mask & 15 ? mask & 15 : 15}};
+    S.ops.group_add(&S.pol, i);
     atomic_store(&p->state, USF_PROC_ACTIVE);
 }
 
@@ -113,7 +113,7 @@ static void add_task(uint32_t i, uint32_t proc, struct kicks *k)
     memset(t, 0, sizeof *t);
     t->proc = proc;
     t->core = t->pinned = USF_NONE;
-    t->pol = (struct usf_pol_task){.id = i, .proc = proc, .last_core = USF_NONE};
+    t->pol = (struct usf_pol_task){.id = i, .group = proc, .last_core = USF_NONE};
     atomic_store(&t->state, USF_TASK_NEW);
     S.procs[proc].pol.nr_tasks++;
     S.ops.task_add(&S.pol, i);

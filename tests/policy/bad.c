@@ -44,7 +44,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     if (in->calls % 32 == 0) usf_task(p, task)->priority++;
 #endif
 #ifdef BAD_share
-    if (in->calls % 32 == 0) usf_proc(p, usf_task(p, task)->proc)->share[0] ^= 1;
+    if (in->calls % 32 == 0) usf_group(p, usf_task(p, task)->group)->share[0] ^= 1;
 #endif
 #ifdef BAD_exit
     if (in->calls == 100) {
@@ -91,7 +91,7 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     if (in->calls == 777) return *(volatile uint32_t *)8;
 #endif
 #ifdef BAD_divide
-    if (p->quantum / (uint64_t)usf_proc(p, 0)->weight == UINT64_MAX) return USF_NONE;
+    if (p->quantum / (uint64_t)usf_group(p, 0)->weight == UINT64_MAX) return USF_NONE;
 #endif
 #ifdef BAD_idle
     if (in->calls % 50 == 0) return USF_NONE;

@@ -24,8 +24,8 @@ USF_POLICY_EXPORT const struct later usf_policy = {.more = MORE, .known = {
 USF_POLICY_EXPORT const struct usf_policy_ops usf_policy = {
 #define END }
 #endif
-#ifdef GOOD_shorter     /* an earlier one's: proc_changed, set to what would crash, lies behind its end */
-    .proc_changed = (void (*)(struct usf_pol *, uint32_t))(uintptr_t)8,
+#ifdef GOOD_shorter     /* an earlier one's: group_changed, set to what would crash, lies behind its end */
+    .group_changed = (void (*)(struct usf_pol *, uint32_t))(uintptr_t)8,
     .size = USF_POLICY_SIZE_MIN,
 #endif
     .api = USF_POLICY_API,
@@ -41,6 +41,9 @@ USF_POLICY_EXPORT const struct usf_policy_ops usf_policy = {
 #endif
 #ifdef BROKEN_api1
     .api = 1,
+#endif
+#ifdef BROKEN_api3
+    .api = 3,
 #endif
 #ifdef BROKEN_size
     .size = USF_POLICY_SIZE_MIN - 8,

@@ -19,7 +19,7 @@ enum where { QUEUED = -1, OUT = -2 };       /* else the thread that has it */
 
 static struct usf_pol_task tasks[NR];
 static _Alignas(64) struct { struct usf_pol_core c; char pad[8]; } cores[CORES];
-static struct usf_pol_proc procs[2];
+static struct usf_pol_group groups[2];
 static uint8_t data[USF_POL_DATA] __attribute__((aligned(64)));
 static struct usf_pol pol;
 static struct usf_policy_ops ops;
@@ -46,13 +46,13 @@ static void begin(void)
     memset(cores, 0, sizeof cores);
     memset(data, 0, sizeof data);
     pol = (struct usf_pol){
-        .now = 1, .quantum = 20000000, .slice = 10000000, .nr_cores = CORES, .nr_tasks = NR, .nr_procs = 2,
-        .task_stride = sizeof *tasks, .core_stride = sizeof *cores, .proc_stride = sizeof *procs,
-        .tasks = (char *)tasks, .cores = (char *)cores, .procs = (char *)procs, .data = data,
+        .now = 1, .quantum = 20000000, .slice = 10000000, .nr_cores = CORES, .nr_tasks = NR, .nr_groups = 2,
+        .task_stride = sizeof *tasks, .core_stride = sizeof *cores, .group_stride = sizeof *groups,
+        .tasks = (char *)tasks, .cores = (char *)cores, .groups = (char *)groups, .data = data,
     };
     for (uint32_t c = 0; c < CORES; c++) cores[c].c = (struct usf_pol_core){.id = c, .llc = c / 2, .node = c / 4};
-    procs[0] = (struct usf_pol_proc){.id = 0, .weight = 100, .cores = {0xff}};
-    procs[1] = (struct usf_pol_proc){.id = 1, .weight = 100, .cores = {0x5a}};
+    groups[0] = (struct usf_pol_group){.id = 0, .weight = 100, .cores = {0xff}};
+    groups[1] = (struct usf_pol_group){.id = 1, .weight = 100, .cores = {0x5a}};
     policy_resolve(&usf_policy_fl, &ops);
     if (ops.init(&pol)) fail("init", 0);
 }
@@ -130,7 +130,7 @@ static void hammer(void)
     uint32_t found = 0;
     begin();
     for (uint32_t t = 0; t < TASKS; t++) {
-        tasks[t] = (struct usf_pol_task){.id = t, .proc = t % 4 == 0};
+        tasks[t] = (struct usf_pol_task){.id = t, .group = t % 4 == 0};
         if (t % 7 == 0) {       /* where all of its process may */
             tasks[t].strict = 1;
             tasks[t].affinity = t % 2 ? USF_AFFINITY_LLC : USF_AFFINITY_CORE;

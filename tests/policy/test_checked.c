@@ -42,7 +42,7 @@ int main(void)
     alarm(30);
     machine_init(&m, &liar, 0, 4, 1, 1);
     const uint64_t mask[4] = {1 | 2};
-    machine_add_proc(&m, 0, mask);
+    machine_add_group(&m, 0, mask);
     for (uint32_t t = 0; t < 3; t++) machine_add_task(&m, t, 0);
     machine_queue(&m, 0, USF_WHY_WAKE);
     machine_queue(&m, 1, USF_WHY_WAKE);

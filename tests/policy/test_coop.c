@@ -18,7 +18,7 @@ static uint32_t below(uint32_t n)
 /* Threads that compute for a millisecond between two scheduling points. */
 static uint32_t program(uint32_t threads, uint32_t weight, int32_t priority)
 {
-    uint32_t p = turns_proc(&t, weight, priority, 0);
+    uint32_t p = turns_group(&t, weight, priority, 0);
     for (uint32_t i = 0; i < threads; i++) turns_wake(&t, turns_task(&t, p, MS, 0));
     return p;
 }
@@ -45,10 +45,10 @@ static void process_priorities(void)
     CHECK(&t, t.ran[1] >= 2 * 4000 * MS * 90 / 100);
     CHECK(&t, t.ran[0] && t.ran[2]);
     CHECK(&t, t.longest_wait <= 1000 * MS);
-    t.procs[1].priority = 0;
-    t.ops.proc_changed(&t.pol, 1);
-    t.procs[2].priority = 0;
-    t.ops.proc_changed(&t.pol, 2);
+    t.groups[1].priority = 0;
+    t.ops.group_changed(&t.pol, 1);
+    t.groups[2].priority = 0;
+    t.ops.group_changed(&t.pol, 2);
     memset(t.ran, 0, sizeof t.ran);
     turns_run(&t, 4000 * MS);
     CHECK(&t, turns_fairness(&t) >= 0.99);          /* equals again */
@@ -59,7 +59,7 @@ static void ranks(void)
 {
     enum { N = 60 };
     turns_begin(&t, "ranks", &usf_policy_coop, 2, 1);
-    uint32_t p = turns_proc(&t, 100, 0, 0), order[N];
+    uint32_t p = turns_group(&t, 100, 0, 0), order[N];
     for (uint32_t i = 0; i < N; i++) {
         turns_task(&t, p, 0, 0);
         t.tasks[i].priority = (int32_t)below(5) - 2;
@@ -86,7 +86,7 @@ static void ranks(void)
 static void low_ones_are_not_starved(void)
 {
     turns_begin(&t, "starvation bound", &usf_policy_coop, 2, 1);
-    uint32_t p = turns_proc(&t, 100, 0, 0);
+    uint32_t p = turns_group(&t, 100, 0, 0);
     for (uint32_t i = 0; i < 8; i++) {
         uint32_t task = turns_task(&t, p, MS, 0);
         t.tasks[task].priority = i < 5 ? 10 : i == 5 ? 0 : -3;
@@ -104,7 +104,7 @@ static void low_ones_are_not_starved(void)
 static void strict_places_are_kept(void)
 {
     turns_begin(&t, "strict places", &usf_policy_coop, 8, 2);
-    uint32_t p = turns_proc(&t, 100, 0, 0), q = turns_proc(&t, 100, 1, 0);
+    uint32_t p = turns_group(&t, 100, 0, 0), q = turns_group(&t, 100, 1, 0);
     for (uint32_t i = 0; i < 40; i++) {
         uint32_t task = turns_task(&t, i % 4 ? p : q, 100000 * (1 + below(10)), below(3) ? 0 : 100000 * (1 + below(20)));
         t.tasks[task].affinity = (uint8_t)below(5);
@@ -135,7 +135,7 @@ static void watch_places(struct turns *m)
 static void preferred_places_are_found(void)
 {
     turns_begin(&t, "preferred places", &usf_policy_coop, 8, 2);
-    uint32_t p = turns_proc(&t, 100, 0, 0);
+    uint32_t p = turns_group(&t, 100, 0, 0);
     for (uint32_t i = 0; i < 6; i++) {
         uint32_t task = turns_task(&t, p, MS, 2 * MS);
         t.tasks[task].affinity = i < 3 ? USF_AFFINITY_CORE : USF_AFFINITY_NODE;

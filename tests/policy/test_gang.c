@@ -8,7 +8,7 @@ static struct turns t;
 /* A program of so many threads that compute for ever. */
 static uint32_t program(uint32_t threads, uint32_t weight, uint32_t flags)
 {
-    uint32_t p = turns_proc(&t, weight, 0, flags);
+    uint32_t p = turns_group(&t, weight, 0, flags);
     for (uint32_t i = 0; i < threads; i++) turns_wake(&t, turns_task(&t, p, 0, 0));
     return p;
 }
@@ -25,11 +25,11 @@ static void watch(struct turns *m)
     for (uint32_t first = 0; first < m->pol.nr_cores; first += partition)
         for (uint32_t c = first + 1; c < first + partition; c++)
             same &= m->cores[c].current != USF_NONE
-                    && m->tasks[m->cores[c].current].proc == m->tasks[m->cores[first].current].proc;
+                    && m->tasks[m->cores[c].current].group == m->tasks[m->cores[first].current].group;
     mixed += !same;
     mixed_for = same ? 0 : mixed_for + TURNS_STEP;
     if (mixed_for > longest_mixed) longest_mixed = mixed_for;
-    uint32_t now = m->tasks[m->cores[0].current].proc;
+    uint32_t now = m->tasks[m->cores[0].current].group;
     changes += same && now != last_proc;
     if (same) last_proc = now;
 }
@@ -67,7 +67,7 @@ static void partitions_switch_together(void)
     turns_run(&t, 1000 * MS);
     CHECK(&t, longest_mixed <= 1 * MS);
     CHECK(&t, changes >= 45);
-    for (uint32_t i = 0; i < 4; i++) CHECK(&t, t.procs[i].share[0] == 0x0f || t.procs[i].share[0] == 0xf0);
+    for (uint32_t i = 0; i < 4; i++) CHECK(&t, t.groups[i].share[0] == 0x0f || t.groups[i].share[0] == 0xf0);
 }
 
 /* ---- shares ------------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static void equal_shares(uint32_t cores, uint32_t nodes, uint32_t programs, cons
     memset(t.ran, 0, sizeof t.ran);
     turns_run(&t, 4000 * MS);
     printf("%u cores, %u programs%s: fairness %.4f, longest wait %lu ms\n", cores, programs,
-           flags & USF_PROC_MALLEABLE ? ", malleable" : "", turns_fairness(&t), (unsigned long)(t.longest_wait / MS));
+           flags & USF_GROUP_MALLEABLE ? ", malleable" : "", turns_fairness(&t), (unsigned long)(t.longest_wait / MS));
     CHECK(&t, turns_fairness(&t) >= 0.99);
     uint64_t all = 0;
     for (uint32_t i = 0; i < programs; i++) all += t.ran[i];
@@ -104,12 +104,12 @@ static void opted_out(void)
 {
     turns_begin(&t, "opt-out", &usf_policy_gang, 4, 1);
     program(4, 100, 0);
-    program(4, 100, USF_PROC_NO_GANG);
-    program(4, 100, USF_PROC_NO_GANG);
+    program(4, 100, USF_GROUP_NO_GANG);
+    program(4, 100, USF_GROUP_NO_GANG);
     turns_run(&t, 6000 * MS);
     printf("one coscheduled, two not: fairness %.4f\n", turns_fairness(&t));
     CHECK(&t, turns_fairness(&t) >= 0.98);
-    CHECK(&t, !t.procs[1].share[0] && t.procs[0].share[0]);
+    CHECK(&t, !t.groups[1].share[0] && t.groups[0].share[0]);
 }
 
 /* ---- backfill ----------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static void others_fill_in(void)
 static void strangers_give_way(void)
 {
     turns_begin(&t, "strangers give way", &usf_policy_gang, 2, 1);
-    uint32_t a = turns_proc(&t, 100, 0, 0), one = turns_task(&t, a, 0, 0), two = turns_task(&t, a, 0, 0);
+    uint32_t a = turns_group(&t, 100, 0, 0), one = turns_task(&t, a, 0, 0), two = turns_task(&t, a, 0, 0);
     turns_wake(&t, one);
     program(2, 100, 0);
     turns_run(&t, 300 * MS);
@@ -158,7 +158,7 @@ static void strangers_give_way(void)
 static void strangers_give_way_to_yielders(void)
 {
     turns_begin(&t, "strangers give way to yielders", &usf_policy_gang, 2, 1);
-    uint32_t a = turns_proc(&t, 100, 0, 0), one = turns_task(&t, a, 0, 0), two = turns_task(&t, a, 0, 0), on = USF_NONE;
+    uint32_t a = turns_group(&t, 100, 0, 0), one = turns_task(&t, a, 0, 0), two = turns_task(&t, a, 0, 0), on = USF_NONE;
     turns_wake(&t, one);
     program(2, 100, 0);
     turns_run(&t, 300 * MS);
@@ -180,7 +180,7 @@ static void idle_programs_have_no_slot(void)
 {
     turns_begin(&t, "idle programs", &usf_policy_gang, 2, 1);
     program(2, 100, 0);
-    for (uint32_t i = 0; i < 5; i++) turns_wake(&t, turns_task(&t, turns_proc(&t, 100, 0, 0), 100000, 50 * MS));
+    for (uint32_t i = 0; i < 5; i++) turns_wake(&t, turns_task(&t, turns_group(&t, 100, 0, 0), 100000, 50 * MS));
     turns_run(&t, 2000 * MS);
     CHECK(&t, t.ran[0] >= 2 * 2000 * MS * 97 / 100);
     for (uint32_t i = 1; i < 6; i++) CHECK(&t, t.ran[i] >= 20 * 100000);
@@ -195,15 +195,15 @@ int main(void)
     partitions_switch_together();
     for (uint32_t n = 2; n <= 4; n++) {
         equal_shares(2, 1, n, (uint32_t[]){2, 3, 8, 4}, 0);
-        equal_shares(2, 1, n, (uint32_t[]){2, 2, 2, 2}, USF_PROC_MALLEABLE);
+        equal_shares(2, 1, n, (uint32_t[]){2, 2, 2, 2}, USF_GROUP_MALLEABLE);
         equal_shares(4, 2, n, (uint32_t[]){4, 5, 16, 7}, 0);
-        equal_shares(8, 2, n, (uint32_t[]){8, 8, 8, 8}, USF_PROC_MALLEABLE);
+        equal_shares(8, 2, n, (uint32_t[]){8, 8, 8, 8}, USF_GROUP_MALLEABLE);
     }
     equal_shares(2, 1, 4, (uint32_t[]){2, 1, 1, 1}, 0);      /* fewer threads than the partition of the slot has cores */
     equal_shares(2, 1, 3, (uint32_t[]){1, 2, 1}, 0);
     for (uint32_t n = 1; n <= 9; n++) {
         static const uint32_t threads[9] = {24, 24, 24, 24, 24, 24, 24, 24, 24};
-        equal_shares(24, 4, n, threads, USF_PROC_MALLEABLE);
+        equal_shares(24, 4, n, threads, USF_GROUP_MALLEABLE);
     }
     weights_count();
     opted_out();

@@ -30,7 +30,7 @@ static void expect_loaded(const char *path)
 {
     char why[256] = "";
     const struct usf_policy_ops *ops = policy_load(path, why, sizeof why);
-    if (!ops || ops->proc_changed != usf_policy_defaults.proc_changed || ops->size != sizeof *ops) {
+    if (!ops || ops->group_changed != usf_policy_defaults.group_changed || ops->size != sizeof *ops) {
         printf("FAILED: %s: %s\n", path, ops ? "not completed with the defaults" : why);
         failures++;
     } else {

@@ -38,12 +38,12 @@ static void check_yielder(struct machine *m, uint32_t core, uint32_t task)
 /* Processes that this core may serve, in the order after `from`: the first is the one to serve. */
 static uint32_t next_proc(struct machine *m, uint32_t core, uint32_t from)
 {
-    static bool has[MAX_PROCS];
+    static bool has[MAX_GROUPS];
     memset(has, 0, sizeof has);
     for (uint32_t t = 0; t < MAX_TASKS; t++)
-        if (waits_here(m, t, core, false)) has[m->tasks[t].proc] = true;
-    for (uint32_t i = 1; i <= MAX_PROCS; i++)
-        if (has[(from + i) % MAX_PROCS]) return (from + i) % MAX_PROCS;
+        if (waits_here(m, t, core, false)) has[m->tasks[t].group] = true;
+    for (uint32_t i = 1; i <= MAX_GROUPS; i++)
+        if (has[(from + i) % MAX_GROUPS]) return (from + i) % MAX_GROUPS;
     return USF_NONE;
 }
 
@@ -51,12 +51,12 @@ static void check_coop(struct machine *m, uint32_t core, uint32_t task)
 {
     struct model_core *c = &m->core[core];
     const struct model_task *mine = &m->task[task];
-    uint32_t proc = m->tasks[task].proc;
-    bool in_turn = c->proc != USF_NONE && m->pol.now - c->since < m->pol.quantum, current_waits = false;
+    uint32_t proc = m->tasks[task].group;
+    bool in_turn = c->group != USF_NONE && m->pol.now - c->since < m->pol.quantum, current_waits = false;
     for (uint32_t t = 0; t < MAX_TASKS; t++) {
         if (!waits_here(m, t, core, false)) continue;
-        if (m->tasks[t].proc == c->proc) current_waits = true;
-        if (t == task || m->tasks[t].proc != proc) continue;
+        if (m->tasks[t].group == c->group) current_waits = true;
+        if (t == task || m->tasks[t].group != proc) continue;
         if (m->task[t].home == mine->home) {
             if (mine->home != USF_NONE) CHECK(m, m->task[t].seq > mine->seq);     /* FIFO per process and core */
         } else if (m->task[t].home != USF_NONE && mine->home != USF_NONE
@@ -65,7 +65,7 @@ static void check_coop(struct machine *m, uint32_t core, uint32_t task)
         }
     }
     if (in_turn && current_waits) {     /* within the quantum: the process served */
-        CHECK(m, proc == c->proc);
+        CHECK(m, proc == c->group);
     } else {                            /* else the round goes on where it was, whoever was served in between */
         CHECK(m, proc == next_proc(m, core, c->round));
         c->round = proc;
@@ -111,14 +111,14 @@ static void two_processes_take_turns(const struct usf_policy_ops *ops)
     machine_init(&m, ops, 1, 1, 1, 1);
     const uint64_t all[4] = {1};
     for (uint32_t p = 0; p < 2; p++) {
-        machine_add_proc(&m, p, all);
+        machine_add_group(&m, p, all);
         for (uint32_t i = 0; i < 3; i++) machine_add_task(&m, p * 3 + i, p), machine_wake(&m, p * 3 + i, USF_WHY_NEW);
     }
     /* every task runs 1 ms and is ready again at once: 20 slices for one process, 20 for the other */
     uint32_t changes = 0, ran[2] = {0};
     for (uint32_t ms = 0, last = 0; ms < 400; ms++) {
         m.pol.now += 1000000;
-        uint32_t proc = m.tasks[machine_switch(&m, 0, READY, USF_WHY_RETURN)].proc;
+        uint32_t proc = m.tasks[machine_switch(&m, 0, READY, USF_WHY_RETURN)].group;
         changes += proc != last;
         last = proc;
         ran[proc]++;
@@ -133,7 +133,7 @@ static void neglected_yielder_is_taken_over(const struct usf_policy_ops *ops)
     static struct machine m;
     machine_init(&m, ops, 1, 2, 1, 1);
     const uint64_t all[4] = {3};
-    machine_add_proc(&m, 0, all);
+    machine_add_group(&m, 0, all);
     for (uint32_t i = 0; i < 4; i++) machine_add_task(&m, i, 0), machine_wake(&m, i, USF_WHY_NEW);
     machine_switch(&m, 1, READY, USF_WHY_YIELD);        /* 2 or 3 takes core 1, which computes from now on */
     machine_switch(&m, 1, READY, USF_WHY_YIELD);
@@ -157,7 +157,7 @@ static void passed_over_yielder_has_waited(const struct usf_policy_ops *ops)
     machine_init(&m, ops, 1, 2, 1, 1);
     const uint64_t all[4] = {3};
     const char *why;
-    machine_add_proc(&m, 0, all);
+    machine_add_group(&m, 0, all);
     for (uint32_t i = 0; i < 4; i++) machine_add_task(&m, i, 0);
     for (uint32_t i = 0; i < 3; i++) machine_wake(&m, i, USF_WHY_NEW);      /* 1 computes on core 1, 2 is ready */
     machine_switch(&m, 0, READY, USF_WHY_YIELD);
@@ -179,22 +179,22 @@ static void passed_over_yielder_has_waited(const struct usf_policy_ops *ops)
 static void yielders_starve_nobody(const struct usf_policy_ops *ops, uint32_t yielders)
 {
     static struct machine m;
-    enum { READY_PROCS = 3 };
-    uint32_t ran[READY_PROCS + 1] = {0};
+    enum { READY_GROUPS = 3 };
+    uint32_t ran[READY_GROUPS + 1] = {0};
     machine_init(&m, ops, 1, 1, 1, 1);
     const uint64_t all[4] = {1};
-    for (uint32_t p = 0; p <= READY_PROCS; p++) machine_add_proc(&m, p, all);
-    for (uint32_t i = 0; i < 2 * READY_PROCS + yielders; i++) {
-        machine_add_task(&m, i, i < 2 * READY_PROCS ? i / 2 : READY_PROCS);
+    for (uint32_t p = 0; p <= READY_GROUPS; p++) machine_add_group(&m, p, all);
+    for (uint32_t i = 0; i < 2 * READY_GROUPS + yielders; i++) {
+        machine_add_task(&m, i, i < 2 * READY_GROUPS ? i / 2 : READY_GROUPS);
         machine_wake(&m, i, USF_WHY_NEW);
     }
     for (uint32_t ms = 0; ms < 2000; ms++) {
         m.pol.now += 1000000;
-        uint32_t proc = m.tasks[m.core[0].task].proc;
+        uint32_t proc = m.tasks[m.core[0].task].group;
         ran[proc]++;
-        machine_switch(&m, 0, READY, proc == READY_PROCS ? USF_WHY_YIELD : USF_WHY_RETURN);
+        machine_switch(&m, 0, READY, proc == READY_GROUPS ? USF_WHY_YIELD : USF_WHY_RETURN);
     }
-    for (uint32_t p = 0; p <= READY_PROCS; p++) CHECK(&m, ran[p] >= 2000 / 20 / (READY_PROCS + 1));
+    for (uint32_t p = 0; p <= READY_GROUPS; p++) CHECK(&m, ran[p] >= 2000 / 20 / (READY_GROUPS + 1));
     machine_free(&m);
 }
 
@@ -206,7 +206,7 @@ static void computers_share_alike(const struct usf_policy_ops *ops, uint32_t tas
     uint32_t ran[MAX] = {0}, after[MAX][MAX] = {{0}}, waited[MAX] = {0};
     machine_init(&m, ops, 1, 2, 1, 1);
     const uint64_t all[4] = {3};
-    machine_add_proc(&m, 0, all);
+    machine_add_group(&m, 0, all);
     for (uint32_t i = 0; i < tasks; i++) machine_add_task(&m, i, 0), machine_wake(&m, i, USF_WHY_NEW);
     for (uint32_t turn = 0; turn < TURNS; turn++) {
         m.pol.now += 10000000;
@@ -233,14 +233,14 @@ static void keeps_its_core_after_work(const struct usf_policy_ops *ops)
     machine_init(&m, ops, 1, 2, 1, 1);
     const uint64_t all[4] = {3};
     for (uint32_t p = 0; p < 2; p++) {
-        machine_add_proc(&m, p, all);
+        machine_add_group(&m, p, all);
         for (uint32_t i = 2 * p; i < 2 * p + 2; i++) machine_add_task(&m, i, p), machine_wake(&m, i, USF_WHY_NEW);
     }
     m.pol.now += 1000000;
     CHECK(&m, !machine_yields(&m, 0) && m.cores[0].keeps_until > m.pol.now);
     m.pol.now += 10 * m.pol.quantum;
     uint32_t next = machine_switch(&m, 1, BLOCKED, USF_WHY_WAKE);
-    CHECK(&m, m.tasks[next].proc == 1);
+    CHECK(&m, m.tasks[next].group == 1);
     m.pol.now += USF_ROW_NS / 2;
     CHECK(&m, !machine_yields(&m, 0));
     machine_free(&m);

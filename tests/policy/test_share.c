@@ -11,10 +11,10 @@ enum { MS = 1000000, PROGRESS_NS = 20 * MS, WIDTH = 24, PROGRAMS = 64 };
 
 static struct machine m;
 static const char *test_name;
-static uint64_t ran[MAX_PROCS];             /* ms of core time */
-static uint32_t threads[MAX_PROCS];         /* of program i: tasks i * WIDTH ... */
-static double work[MAX_PROCS], serial[MAX_PROCS];       /* pieces finished; serial part */
-static bool follows[MAX_PROCS];             /* its team is as large as its share, a while later */
+static uint64_t ran[MAX_GROUPS];             /* ms of core time */
+static uint32_t threads[MAX_GROUPS];         /* of program i: tasks i * WIDTH ... */
+static double work[MAX_GROUPS], serial[MAX_GROUPS];       /* pieces finished; serial part */
+static bool follows[MAX_GROUPS];             /* its team is as large as its share, a while later */
 
 #define EXPECT(c, ...) do { if (!(c)) { printf("%s, at %lu ms: ", test_name, m.pol.now / MS); printf(__VA_ARGS__); printf("\n"); \
                                         machine_fail(&m, CHECK_ORDER, #c); } } while (0)
@@ -37,8 +37,8 @@ static void begin(const char *name, const char *policy, uint32_t nodes, uint32_t
 static void arrive(uint32_t proc, uint32_t n, uint32_t weight)
 {
     const uint64_t all[4] = {~0ull, ~0ull, ~0ull, ~0ull};
-    machine_add_proc(&m, proc, all);
-    m.procs[proc].weight = weight;
+    machine_add_group(&m, proc, all);
+    m.groups[proc].weight = weight;
     threads[proc] = n;
     for (uint32_t t = 0; t < n; t++) machine_add_task(&m, proc * WIDTH + t, proc);
     for (uint32_t t = 0; t < n; t++) machine_wake(&m, proc * WIDTH + t, USF_WHY_NEW);
@@ -46,7 +46,7 @@ static void arrive(uint32_t proc, uint32_t n, uint32_t weight)
 
 static bool anybody_waits(void)
 {
-    for (uint32_t i = 0; i < PROGRAMS; i++) if (m.proc[i] && m.procs[i].nr_ready) return true;
+    for (uint32_t i = 0; i < PROGRAMS; i++) if (m.group[i] && m.groups[i].nr_ready) return true;
     return false;
 }
 
@@ -54,9 +54,9 @@ static bool anybody_waits(void)
 static void programs_step(void)
 {
     for (uint32_t i = 0; i < PROGRAMS; i++) {
-        if (!m.proc[i]) continue;
+        if (!m.group[i]) continue;
         uint32_t team = threads[i], on = 0;
-        if (follows[i] && part_any(m.procs[i].share)) team = part_count(m.procs[i].share);
+        if (follows[i] && part_any(m.groups[i].share)) team = part_count(m.groups[i].share);
         for (uint32_t t = 0; t < threads[i]; t++) {
             const struct model_task *task = &m.task[i * WIDTH + t];
             if (t >= team && task->doing == RUNNING) machine_switch(&m, task->core, BLOCKED, USF_WHY_WAKE);
@@ -64,7 +64,7 @@ static void programs_step(void)
             on += task->doing == RUNNING;
         }
         ran[i] += on;
-        if (follows[i]) m.procs[i].width = team;
+        if (follows[i]) m.groups[i].width = team;
         const struct model_task *first = &m.task[i * WIDTH];
         if (follows[i] && m.pol.now / MS % 5 == 0 && first->doing == RUNNING) {     /* the end of a region, and the next */
             machine_switch(&m, first->core, BLOCKED, USF_WHY_WAKE);
@@ -72,7 +72,7 @@ static void programs_step(void)
         }
         if (!on || !follows[i]) continue;
         work[i] += on / (1 + serial[i] * (on - 1));
-        m.procs[i].progress = 1 + (uint64_t)work[i];
+        m.groups[i].progress = 1 + (uint64_t)work[i];
     }
 }
 
@@ -92,13 +92,13 @@ static void run_for(uint64_t ms)
     }
 }
 
-static uint32_t size_of_share(uint32_t proc) { return part_count(m.procs[proc].share); }
+static uint32_t size_of_share(uint32_t proc) { return part_count(m.groups[proc].share); }
 
 static double jain(uint32_t n, const uint64_t *before)
 {
     double sum = 0, squares = 0;
     for (uint32_t i = 0; i < n; i++) {
-        double had = (double)(ran[i] - before[i]) / m.procs[i].weight;
+        double had = (double)(ran[i] - before[i]) / m.groups[i].weight;
         sum += had;
         squares += had * had;
     }
@@ -111,11 +111,11 @@ static void shares_are_sound(uint32_t programs, uint32_t size)
 {
     uint32_t load[MAX_CORES] = {0}, low = UINT32_MAX, high = 0;
     for (uint32_t i = 0; i < PROGRAMS; i++) {
-        if (!m.proc[i]) continue;
+        if (!m.group[i]) continue;
         EXPECT(size_of_share(i) == size, "program %u of %u has %u cores instead of %u", i, programs, size_of_share(i), size);
-        uint32_t first = part_next(m.procs[i].share, 0, 0);
-        EXPECT(first % size == 0 && part_has(m.procs[i].share, first + size - 1), "program %u has %u cores that are no unit", i, size);
-        for (uint32_t c = 0; c < m.pol.nr_cores; c++) load[c] += part_has(m.procs[i].share, c);
+        uint32_t first = part_next(m.groups[i].share, 0, 0);
+        EXPECT(first % size == 0 && part_has(m.groups[i].share, first + size - 1), "program %u has %u cores that are no unit", i, size);
+        for (uint32_t c = 0; c < m.pol.nr_cores; c++) load[c] += part_has(m.groups[i].share, c);
     }
     for (uint32_t c = 0; c < m.pol.nr_cores; c++) {
         if (load[c] < low) low = load[c];
@@ -133,21 +133,21 @@ static void programs_come_and_go(void)
     begin("programs come and go", "equi", 4, 6, 0);
     uint32_t gen[PROGRAMS];
     for (uint32_t n = 1; n <= 13; n++) {
-        for (uint32_t i = 0; i < n - 1; i++) gen[i] = m.procs[i].share_gen;
+        for (uint32_t i = 0; i < n - 1; i++) gen[i] = m.groups[i].share_gen;
         arrive(n - 1, WIDTH, 100);
         run_for(130);           /* less than a turn between partitions takes */
         shares_are_sound(n, ta_size(n));
         for (uint32_t i = 0; i < n - 1; i++)
-            if (ta_size(n) == ta_size(n - 1)) EXPECT(m.procs[i].share_gen == gen[i], "program %u of %u was moved for nothing", i, n);
+            if (ta_size(n) == ta_size(n - 1)) EXPECT(m.groups[i].share_gen == gen[i], "program %u of %u was moved for nothing", i, n);
     }
     for (uint32_t n = 12; n >= 1; n--) {
-        machine_remove_proc(&m, n);
+        machine_remove_group(&m, n);
         run_for(300);
         shares_are_sound(n, ta_size(n));
     }
     arrive(1, WIDTH, 100);
     run_for(300);
-    machine_remove_proc(&m, 0), machine_remove_proc(&m, 1);
+    machine_remove_group(&m, 0), machine_remove_group(&m, 1);
     arrive(0, WIDTH, 100);
     EXPECT(size_of_share(0) == 24, "who comes after all have left has %u cores", size_of_share(0));
     machine_free(&m);
@@ -158,20 +158,20 @@ static void short_visits_change_nothing(void)
     begin("short visits change nothing", "equi", 4, 6, 0);
     for (uint32_t i = 0; i < 2; i++) arrive(i, WIDTH, 100);
     run_for(300);
-    uint32_t gen = m.procs[0].share_gen + m.procs[1].share_gen;
+    uint32_t gen = m.groups[0].share_gen + m.groups[1].share_gen;
     for (uint32_t visit = 0; visit < 20; visit++) {     /* two at a time would be four programs: at the threshold */
         arrive(2, 1, 100), arrive(3, 1, 100);
         run_for(60);
-        machine_remove_proc(&m, 2), machine_remove_proc(&m, 3);
+        machine_remove_group(&m, 2), machine_remove_group(&m, 3);
         run_for(60);
     }
     for (uint32_t visit = 0; visit < 20; visit++) {     /* far beyond it, but too short to count */
         for (uint32_t i = 2; i < 20; i++) arrive(i, 1, 100);
         run_for(10);
-        for (uint32_t i = 2; i < 20; i++) machine_remove_proc(&m, i);
+        for (uint32_t i = 2; i < 20; i++) machine_remove_group(&m, i);
         run_for(50);
     }
-    EXPECT(m.procs[0].share_gen + m.procs[1].share_gen == gen, "shares changed %u times", m.procs[0].share_gen + m.procs[1].share_gen - gen);
+    EXPECT(m.groups[0].share_gen + m.groups[1].share_gen == gen, "shares changed %u times", m.groups[0].share_gen + m.groups[1].share_gen - gen);
     EXPECT(size_of_share(0) == 12 && size_of_share(1) == 12, "%u and %u cores", size_of_share(0), size_of_share(1));
     machine_free(&m);
 }
@@ -182,7 +182,7 @@ static void one_threshold_after_another(void)
     begin("one threshold after another", "equi", 4, 6, 0);
     for (uint32_t i = 0; i < 4; i++) arrive(i, WIDTH, 100);
     run_for(300);
-    machine_remove_proc(&m, 3);         /* a partition is free */
+    machine_remove_group(&m, 3);         /* a partition is free */
     run_for(65);
     for (uint32_t i = 3; i < 8; i++) arrive(i, WIDTH, 100);
     run_for(85);                        /* there are enough for all of the next level, since these count */
@@ -235,8 +235,8 @@ static void grace(bool in_time)
 {
     begin(in_time ? "grace, used" : "grace, run out", "equi", 2, 4, 0);
     arrive(0, 8, 100);
-    m.procs[0].flags = USF_PROC_MALLEABLE;
-    m.procs[0].width = 8;
+    m.groups[0].flags = USF_GROUP_MALLEABLE;
+    m.groups[0].width = 8;
     run_for(100);
     arrive(1, 8, 100);
     run_for(150);       /* warm, settled */
@@ -251,7 +251,7 @@ static void grace(bool in_time)
             EXPECT(m.task[t].doing == RUNNING, "thread %u does not run any more", t);
             machine_switch(&m, m.task[t].core, BLOCKED, USF_WHY_WAKE);
         }
-        m.procs[0].width = 4;
+        m.groups[0].width = 4;
     } else {
         run_for(400);
     }
@@ -274,8 +274,8 @@ static void weights_are_multiples(void)
     uint64_t before[3] = {ran[0], ran[1], ran[2]};
     run_for(1000);
     EXPECT(jain(3, before) > 0.99, "Jain's index by weight is %.4f", jain(3, before));
-    m.procs[0].weight = 100;
-    m.ops.proc_changed(&m.pol, 0);
+    m.groups[0].weight = 100;
+    m.ops.group_changed(&m.pol, 0);
     run_for(300);
     shares_are_sound(3, 12);
     machine_free(&m);
@@ -301,9 +301,9 @@ static void evened_out(void)
     for (uint32_t i = 0; i < 7; i++) arrive(i, WIDTH, 100);
     run_for(120);
     shares_are_sound(7, 6);
-    uint32_t first = part_next(m.procs[0].share, 0, 0);
+    uint32_t first = part_next(m.groups[0].share, 0, 0);
     for (uint32_t i = 0; i < 7; i++)
-        if (part_has(m.procs[i].share, first)) machine_remove_proc(&m, i);
+        if (part_has(m.groups[i].share, first)) machine_remove_group(&m, i);
     run_for(50);
     shares_are_sound(5, 6);
     machine_free(&m);
@@ -329,25 +329,25 @@ static void equal_fractions(void)
     begin("equal fractions", "equi", 4, 6, USF_POL_BLIND);
     uint64_t old[PROGRAMS][4];
     for (uint32_t n = 1; n <= 7; n++) {
-        for (uint32_t i = 0; i < n - 1; i++) part_copy(old[i], m.procs[i].share);
+        for (uint32_t i = 0; i < n - 1; i++) part_copy(old[i], m.groups[i].share);
         arrive(n - 1, WIDTH, 100);
         run_for(100);
         uint64_t seen[4] = {0};
         for (uint32_t i = 0; i < n; i++) {
             uint32_t size = size_of_share(i);
             EXPECT(size == 24 / n || size == 24 / n + (24 % n != 0), "program %u of %u has %u cores", i, n, size);
-            EXPECT(!part_common(seen, m.procs[i].share), "program %u of %u has another's cores", i, n);
-            for (int w = 0; w < 4; w++) seen[w] |= m.procs[i].share[w];
-            if (i < n - 1) EXPECT(part_common(old[i], m.procs[i].share) == size, "program %u was moved, not cut", i);
+            EXPECT(!part_common(seen, m.groups[i].share), "program %u of %u has another's cores", i, n);
+            for (int w = 0; w < 4; w++) seen[w] |= m.groups[i].share[w];
+            if (i < n - 1) EXPECT(part_common(old[i], m.groups[i].share) == size, "program %u was moved, not cut", i);
         }
         EXPECT(part_count(seen) == 24, "%u of 24 cores are given out", part_count(seen));
     }
-    for (uint32_t i = 0; i < 6; i++) part_copy(old[i], m.procs[i].share);
-    machine_remove_proc(&m, 6);
+    for (uint32_t i = 0; i < 6; i++) part_copy(old[i], m.groups[i].share);
+    machine_remove_group(&m, 6);
     run_for(100);
     for (uint32_t i = 0; i < 6; i++) {
         EXPECT(size_of_share(i) == 4, "program %u of 6 has %u cores", i, size_of_share(i));
-        EXPECT(part_common(old[i], m.procs[i].share) == part_count(old[i]), "program %u lost cores when another left", i);
+        EXPECT(part_common(old[i], m.groups[i].share) == part_count(old[i]), "program %u lost cores when another left", i);
     }
     machine_free(&m);
 }
@@ -360,7 +360,7 @@ static void wide_ones_get_more(void)
     for (uint32_t i = 0; i < 4; i++) {
         arrive(i, WIDTH, 100);
         follows[i] = true;
-        m.procs[i].flags = USF_PROC_MALLEABLE;
+        m.groups[i].flags = USF_GROUP_MALLEABLE;
         serial[i] = i == 2 ? 0 : 0.5;
     }
     run_for(20000);
@@ -370,9 +370,9 @@ static void wide_ones_get_more(void)
     EXPECT(sum == 24 && narrow == 2, "%u cores given out, %u programs have three", sum, narrow);
     double before = work[2];
     uint32_t gen = 0;
-    for (uint32_t i = 0; i < 4; i++) gen -= m.procs[i].share_gen;
+    for (uint32_t i = 0; i < 4; i++) gen -= m.groups[i].share_gen;
     run_for(5000);
-    for (uint32_t i = 0; i < 4; i++) gen += m.procs[i].share_gen;
+    for (uint32_t i = 0; i < 4; i++) gen += m.groups[i].share_gen;
     EXPECT(work[2] - before > 5000 * 11, "it does %.1f pieces per ms", (work[2] - before) / 5000);
     EXPECT(gen == 0, "shares still change: %u times in 5 s", gen);
     machine_free(&m);
@@ -447,12 +447,12 @@ static void one_after_another(void)
     machine_wake(&m, 0, USF_WHY_WAKE);          /* and has to give one back */
     run_for(2);
     EXPECT(m.task[0].doing == RUNNING, "the first has no core after 2 ms");
-    machine_remove_proc(&m, 0);
+    machine_remove_group(&m, 0);
     memcpy(before, ran, sizeof before);
     run_for(500);
     EXPECT(ran[1] - before[1] >= 1950 && ran[2] - before[2] <= 40, "then %lu and %lu ms", ran[1] - before[1], ran[2] - before[2]);
-    m.procs[2].priority = 1;                    /* the third becomes urgent */
-    m.ops.proc_changed(&m.pol, 2);
+    m.groups[2].priority = 1;                    /* the third becomes urgent */
+    m.ops.group_changed(&m.pol, 2);
     run_for(50);
     memcpy(before, ran, sizeof before);
     run_for(500);
@@ -465,7 +465,7 @@ static void called_back_for_any(void)
 {
     const uint64_t first[4] = {1};
     begin("called back for any", "batch", 1, 2, 0);
-    machine_add_proc(&m, 0, first);
+    machine_add_group(&m, 0, first);
     for (uint32_t t = 0; t < 2; t++) machine_add_task(&m, t, 0), machine_wake(&m, t, USF_WHY_NEW);
     arrive(2, 1, 100);
     arrive(1, 1, 100);

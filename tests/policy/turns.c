@@ -9,8 +9,8 @@ void turns_begin(struct turns *t, const char *what, const struct usf_policy_ops 
     t->what = what;
     t->pol = (struct usf_pol){
         .now = 1000 * MS, .quantum = 20 * MS, .slice = 10 * MS, .nr_cores = cores, .nr_tasks = TURNS_TASKS,
-        .nr_procs = TURNS_PROCS, .task_stride = sizeof *t->tasks, .core_stride = sizeof *t->cores,
-        .proc_stride = sizeof *t->procs, .tasks = (char *)t->tasks, .cores = (char *)t->cores, .procs = (char *)t->procs,
+        .nr_groups = TURNS_GROUPS, .task_stride = sizeof *t->tasks, .core_stride = sizeof *t->cores,
+        .group_stride = sizeof *t->groups, .tasks = (char *)t->tasks, .cores = (char *)t->cores, .groups = (char *)t->groups,
         .data = t->data,
     };
     for (uint32_t c = 0; c < cores; c++) {
@@ -21,12 +21,12 @@ void turns_begin(struct turns *t, const char *what, const struct usf_policy_ops 
     CHECK(t, t->ops.init(&t->pol) == 0);
 }
 
-uint32_t turns_proc(struct turns *t, uint32_t weight, int32_t priority, uint32_t flags)
+uint32_t turns_group(struct turns *t, uint32_t weight, int32_t priority, uint32_t flags)
 {
-    uint32_t i = t->nr_procs++;
-    t->procs[i] = (struct usf_pol_proc){.id = i, .weight = weight, .priority = priority, .flags = flags};
-    for (uint32_t c = 0; c < t->pol.nr_cores; c++) t->procs[i].cores[c / 64] |= 1ull << (c % 64);
-    t->ops.proc_add(&t->pol, i);
+    uint32_t i = t->nr_groups++;
+    t->groups[i] = (struct usf_pol_group){.id = i, .weight = weight, .priority = priority, .flags = flags};
+    for (uint32_t c = 0; c < t->pol.nr_cores; c++) t->groups[i].cores[c / 64] |= 1ull << (c % 64);
+    t->ops.group_add(&t->pol, i);
     return i;
 }
 
@@ -54,7 +54,7 @@ static void queue(struct turns *t, uint32_t task, enum usf_why why)
 {
     t->task[task].state = QUEUED;
     t->tasks[task].ready_since = t->pol.now;
-    t->procs[t->tasks[task].proc].nr_ready++;
+    t->groups[t->tasks[task].group].nr_ready++;
     policy_enqueue(&t->pol, &t->ops, task, why);
 }
 
@@ -63,7 +63,7 @@ static uint32_t take(struct turns *t, uint32_t core)
     const char *why;
     uint32_t task = policy_pick(&t->pol, &t->ops, core, &why);
     if (why) turns_fail(t, why, 0);
-    if (task != USF_NONE) t->procs[t->tasks[task].proc].nr_ready--;
+    if (task != USF_NONE) t->groups[t->tasks[task].group].nr_ready--;
     return task;
 }
 
@@ -94,15 +94,15 @@ void turns_wake(struct turns *t, uint32_t task)
     else queue(t, task, USF_WHY_WAKE);
 }
 
-uint32_t turns_task(struct turns *t, uint32_t proc, uint64_t burst, uint64_t sleep)
+uint32_t turns_task(struct turns *t, uint32_t group, uint64_t burst, uint64_t sleep)
 {
     uint32_t i = t->nr_tasks++;
-    t->tasks[i] = (struct usf_pol_task){.id = i, .proc = proc, .last_core = USF_NONE};
+    t->tasks[i] = (struct usf_pol_task){.id = i, .group = group, .last_core = USF_NONE};
     t->task[i].burst = burst;
     t->task[i].sleep = sleep;
     t->task[i].state = ASLEEP;
     t->task[i].wakes_at = UINT64_MAX;
-    t->procs[proc].nr_tasks++;
+    t->groups[group].nr_tasks++;
     t->ops.task_add(&t->pol, i);
     return i;
 }
@@ -135,7 +135,7 @@ static void step(struct turns *t, uint32_t core)
         if (any_waits(t, core)) fill(t, core);
         return;
     }
-    t->ran[t->tasks[task].proc] += TURNS_STEP;
+    t->ran[t->tasks[task].group] += TURNS_STEP;
     t->task[task].ran += TURNS_STEP;
     if (t->task[task].burst && (t->task[task].left -= TURNS_STEP) == 0) {
         if (t->task[task].sleep) turns_sleep(t, core);
@@ -166,10 +166,10 @@ void turns_run(struct turns *t, uint64_t ns)
 double turns_fairness(const struct turns *t)
 {
     double sum = 0, squares = 0;
-    for (uint32_t i = 0; i < t->nr_procs; i++) {
-        double x = (double)t->ran[i] / t->procs[i].weight;
+    for (uint32_t i = 0; i < t->nr_groups; i++) {
+        double x = (double)t->ran[i] / t->groups[i].weight;
         sum += x;
         squares += x * x;
     }
-    return sum * sum / (t->nr_procs * squares);
+    return sum * sum / (t->nr_groups * squares);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include "policy/policy.h"
 
-enum { TURNS_CORES = 32, TURNS_PROCS = 1024, TURNS_TASKS = 256 };
+enum { TURNS_CORES = 32, TURNS_GROUPS = 1024, TURNS_TASKS = 256 };
 #define TURNS_STEP 50000ull         /* ns */
 #define MS 1000000ull
 enum turns_state { NONE, ASLEEP, QUEUED, RUNS };
@@ -21,12 +21,12 @@ struct turns {
     struct usf_policy_ops ops;
     struct usf_pol_task tasks[TURNS_TASKS];
     struct usf_pol_core cores[TURNS_CORES];
-    struct usf_pol_proc procs[TURNS_PROCS];
+    struct usf_pol_group groups[TURNS_GROUPS];
     uint8_t data[USF_POL_DATA] __attribute__((aligned(64)));
     struct { enum turns_state state; uint64_t burst, sleep, left, wakes_at, ran; } task[TURNS_TASKS];
-    uint64_t ran[TURNS_PROCS];      /* core time of each process */
+    uint64_t ran[TURNS_GROUPS];      /* core time of each group */
     uint64_t longest_wait;          /* of a queued task */
-    uint32_t nr_tasks, nr_procs;
+    uint32_t nr_tasks, nr_groups;
     const char *what;               /* of the test, for its failure */
     void (*each_step)(struct turns *);      /* or null */
 };
@@ -35,19 +35,19 @@ static inline _Noreturn void turns_fail(const struct turns *t, const char *what,
 {
     printf("FAILED: %s: %s (line %d), policy %s, after %lu us\n", t->what, what, line, t->ops.name,
            (unsigned long)(t->pol.now / 1000));
-    for (uint32_t i = 0; i < t->nr_procs; i++) printf("  process %u: %lu us\n", i, (unsigned long)(t->ran[i] / 1000));
+    for (uint32_t i = 0; i < t->nr_groups; i++) printf("  group %u: %lu us\n", i, (unsigned long)(t->ran[i] / 1000));
     exit(1);
 }
 #define CHECK(t, c) do { if (!(c)) turns_fail(t, #c, __LINE__); } while (0)
 
 void turns_begin(struct turns *t, const char *what, const struct usf_policy_ops *ops, uint32_t cores, uint32_t nodes);
-uint32_t turns_proc(struct turns *t, uint32_t weight, int32_t priority, uint32_t flags);
+uint32_t turns_group(struct turns *t, uint32_t weight, int32_t priority, uint32_t flags);
 /* burst: ns to the next scheduling point, 0: never; sleep: ns there. */
-uint32_t turns_task(struct turns *t, uint32_t proc, uint64_t burst, uint64_t sleep);
+uint32_t turns_task(struct turns *t, uint32_t group, uint64_t burst, uint64_t sleep);
 void turns_run(struct turns *t, uint64_t ns);
 void turns_wake(struct turns *t, uint32_t task);
 void turns_sleep(struct turns *t, uint32_t core);       /* what runs there */
-/* Jain's index of the processes' times, each divided by its weight: 1: all alike. */
+/* Jain's index of the groups' times, each divided by its weight: 1: all alike. */
 double turns_fairness(const struct turns *t);
 
 #endif

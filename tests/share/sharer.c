@@ -4,7 +4,7 @@
 
 static void tell(struct usf_pol *p, uint32_t proc)
 {
-    struct usf_pol_proc *it = usf_proc(p, proc);
+    struct usf_pol_group *it = usf_group(p, proc);
     uint32_t n = it->weight == 100 ? 0 : it->weight;
     for (uint32_t w = 0; w < 4; w++) it->share[w] = 0;
     for (uint32_t c = 0; c < p->nr_cores && n; c++) {
@@ -20,5 +20,5 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task) { (void)p, (v
 
 USF_POLICY_EXPORT const struct usf_policy_ops usf_policy = {
     .api = USF_POLICY_API, .size = sizeof usf_policy, .name = "sharer", .description = "shares by weight",
-    .yield = yield, .proc_add = tell, .proc_changed = tell,
+    .yield = yield, .group_add = tell, .group_changed = tell,
 };

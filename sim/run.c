@@ -312,7 +312,7 @@ static void operate(struct sim_thread *t, const struct sim_op *op)
         break;
     case SIM_OP_PROGRESS:
         in->st->progress++;
-        if (in->view) in->view->s.procs[in->view->s.proc].pol.progress++;
+        if (in->view) sched_first_group(&in->view->s)->pol.progress++;
         break;
     default: break;
     }

@@ -17,6 +17,7 @@ static void fill(struct usf_header *h, const struct sim_config *c)
     h->layout_hash = USF_LAYOUT_HASH;
     h->max_cores = USF_MAX_CORES;
     h->max_procs = USF_MAX_PROCS;
+    h->max_groups = USF_MAX_GROUPS;
     h->max_tasks = USF_MAX_TASKS;
     h->max_runs = USF_MAX_RUNS;
     usf_format(h->name, sizeof h->name, "sim");
@@ -32,6 +33,7 @@ static void fill(struct usf_header *h, const struct sim_config *c)
     atomic_store(&h->space[0].ns, 1);
     h->created_ns = SIM_T0;
     atomic_store(&h->proc_hwm, USF_PROC_CHUNK);
+    atomic_store(&h->group_hwm, USF_GROUP_CHUNK);
     atomic_store(&h->state, USF_INST_READY);
 }
 
@@ -53,7 +55,8 @@ static void fill_cores(struct usf_header *h, const struct sim_config *c)
 struct usf_header *sim_segment_new(const struct sim_config *c, size_t *size)
 {
     uint64_t cores = page(sizeof(struct usf_header)), runs = cores + page(USF_MAX_CORES * sizeof(struct usf_core));
-    uint64_t procs = runs + page(USF_MAX_RUNS * sizeof(struct usf_run)), tasks = procs + page(USF_MAX_PROCS * sizeof(struct usf_proc));
+    uint64_t procs = runs + page(USF_MAX_RUNS * sizeof(struct usf_run)), groups = procs + page(USF_MAX_PROCS * sizeof(struct usf_proc));
+    uint64_t tasks = groups + page((uint64_t)USF_MAX_GROUPS * sizeof(struct usf_group));
     *size = tasks + page((uint64_t)USF_MAX_TASKS * sizeof(struct usf_task));
     struct usf_header *h = mmap(0, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (h == MAP_FAILED) return 0;
@@ -63,6 +66,7 @@ struct usf_header *sim_segment_new(const struct sim_config *c, size_t *size)
     h->off_cores = cores;
     h->off_runs = runs;
     h->off_procs = procs;
+    h->off_groups = groups;
     h->off_tasks = tasks;
     fill_cores(h, c);
     return h;

@@ -167,12 +167,12 @@ void sim_usf_free(struct sim *s)
 static void configure(struct sched *v, uint32_t proc, const struct sim_program *p)
 {
     struct sched_self me = {.task = USF_NONE, .joining = 1};
-    struct usf_pol_group *pol = &v->procs[proc].pol;
+    struct usf_pol_group *pol = &v->groups[v->procs[proc].group].pol;
     if (!core_enter(v, &me)) return;
     pol->weight = p->weight;
     pol->priority = p->priority;
     pol->flags = p->flags;
-    v->ops.group_changed(&v->pol, proc);
+    v->ops.group_changed(&v->pol, pol->id);
     core_leave(v, &me, &(struct kicks){0});
 }
 
@@ -591,7 +591,7 @@ void sim_usf_after(struct sim *s)
 
 uint32_t sim_usf_width(struct sim *s, struct sim_inst *i)
 {
-    const struct usf_pol_group *p = &i->view->s.procs[i->view->s.proc].pol;
+    const struct usf_pol_group *p = &sched_first_group(&i->view->s)->pol;
     uint32_t share = 0, all = 0;
     for (uint32_t w = 0; w < USF_CORE_WORDS; w++) {
         share += (uint32_t)__builtin_popcountll(p->share[w] & p->cores[w]);

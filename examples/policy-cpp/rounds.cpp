@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr uint32_t GROUPS = 1024, WORDS = GROUPS / 64;
+constexpr uint32_t GROUPS = USF_GROUPS_MAX, WORDS = GROUPS / 64;
 
 // Laid over the data areas.  may_alias: they are arrays of bytes to everybody else.
 struct USF_POLICY_STATE Inst {

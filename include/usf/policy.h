@@ -37,6 +37,7 @@ extern "C" {
 #define USF_CORES_MAX  256u        /* a build of the simulator for larger machines has more */
 #endif
 #define USF_CORE_WORDS (USF_CORES_MAX / 64)     /* of a set of cores */
+#define USF_GROUPS_MAX     2048u
 #if USF_CORES_MAX == 256
 #define USF_POLICY_API_VERSION 4u  /* bumped when anything below changes incompatibly */
 #else       /* other records: an object for the one is refused by the other */

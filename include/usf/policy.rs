@@ -15,6 +15,7 @@ pub const TASK_DATA: usize = 32;
 pub const CORE_DATA: usize = 128;
 pub const GROUP_DATA: usize = 4096;
 pub const DATA: usize = 4096;
+pub const GROUPS_MAX: usize = 2048;
 
 // enum usf_why
 pub const WHY_NEW: u32 = 0;

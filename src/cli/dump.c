@@ -59,9 +59,9 @@ static void dump_header(const struct usf_header *h, uint64_t now)
            view_bounded(h->build_id, sizeof h->build_id, text, sizeof text));
     printf("state %u (%s), user %u, size %lu, name %s\n", atomic_load(&h->state), instance_state(atomic_load(&h->state)),
            h->uid, (unsigned long)h->total_size, view_bounded(h->name, sizeof h->name, text, sizeof text));
-    printf("tables: cores at %lu (%u), runs at %lu (%u), processes at %lu (%u), tasks at %lu (%u)\n",
+    printf("tables: cores at %lu (%u), runs at %lu (%u), processes at %lu (%u), groups at %lu (%u), tasks at %lu (%u)\n",
            (unsigned long)h->off_cores, h->max_cores, (unsigned long)h->off_runs, h->max_runs, (unsigned long)h->off_procs,
-           h->max_procs, (unsigned long)h->off_tasks, h->max_tasks);
+           h->max_procs, (unsigned long)h->off_groups, h->max_groups, (unsigned long)h->off_tasks, h->max_tasks);
     printf("made by process %u in pid namespace %u, %ld ms ago; file %lx:%lu\n", h->init_tgid, os_pidns_inode(h->pidns),
            ((long)now - (long)h->created_ns) / 1000000, (unsigned long)h->file_dev, (unsigned long)h->file_ino);
     printf("made by tool %s\n", view_bounded(h->usf_exe, sizeof h->usf_exe, text, sizeof text));
@@ -82,9 +82,9 @@ static void dump_header(const struct usf_header *h, uint64_t now)
            (unsigned long)h->monitor_linger_ns);
 
     printf("\n== scheduler ==\n");
-    printf("ready %u, idle cores %lx %lx %lx %lx, tasks below %u, processes below %u, %u taken\n", atomic_load(&h->nr_ready),
+    printf("ready %u, idle cores %lx %lx %lx %lx, tasks below %u, groups below %u, processes below %u, %u taken\n", atomic_load(&h->nr_ready),
            atomic_load(&h->idle[3]), atomic_load(&h->idle[2]), atomic_load(&h->idle[1]), atomic_load(&h->idle[0]),
-           atomic_load(&h->task_hwm), atomic_load(&h->proc_hwm), atomic_load(&h->nr_procs_active));
+           atomic_load(&h->task_hwm), atomic_load(&h->group_hwm), atomic_load(&h->proc_hwm), atomic_load(&h->nr_procs_active));
     dump_bytes("policy's data", h->pol_data, sizeof h->pol_data);
 }
 

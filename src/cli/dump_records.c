@@ -1,4 +1,4 @@
-/* src/cli/dump_records.c - usf dump: lock, cores, processes, tasks, runs.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/dump_records.c - usf dump: lock, cores, processes, groups, tasks, runs.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/callname.h"
 #include "cli/cli.h"
 #include "cli/dump.h"
@@ -157,7 +157,7 @@ static void dump_task(struct why_reader *r, uint32_t id)
            atomic_load(&t->wait_kind), atomic_load(&t->wait_addr), atomic_load(&t->guest),
            atomic_load(&t->loan) >> 2, atomic_load(&t->loan) & USF_LOAN_BITS);
     printf(
-        "  policy: id %u, process %u, last core %s, priority %d, next %d, prev %d, queued %u, held %u, ready since %ld ms\n",
+        "  policy: id %u, group %u, last core %s, priority %d, next %d, prev %d, queued %u, held %u, ready since %ld ms\n",
         t->pol.id, t->pol.group, last, t->pol.priority, (int)t->pol.next, (int)t->pol.prev, t->pol.queued, t->pol.held,
         ago(v, t->pol.ready_since));
     dump_bytes("  policy's data", t->pol.data, sizeof t->pol.data);
@@ -226,6 +226,32 @@ static void dump_process_in_kernel(const struct view *v, uint32_t i)
     if (shm_proc_is_alive(p)) dump_threads(p->pid, v, i);
 }
 
+static void dump_set(const char *what, const uint64_t cores[USF_CORE_WORDS])
+{
+    printf("%s", what);
+    for (unsigned w = USF_CORE_WORDS; w--;) printf(" %lx", (unsigned long)cores[w]);
+}
+
+static void dump_group(const struct view *v, uint32_t i)
+{
+    const struct usf_group *g = &v->groups[i];
+    const struct usf_pol_group *p = &g->pol;
+    char name[64];
+    printf("group %u: process record %u, state %u, name '%s'\n", i, g->proc, atomic_load(&g->state),
+           view_bounded(g->name, sizeof g->name, name, sizeof name));
+    printf("  policy: id %u, process %u, tasks %u, ready %u, weight %u, priority %d, flags %x, had %lu ms, progress %lu, width %u\n", p->id,
+           p->proc, p->nr_tasks, p->nr_ready, p->weight, p->priority, p->flags, (unsigned long)(p->busy_ns / 1000000),
+           (unsigned long)p->progress, p->width);
+    dump_set("  cores", p->cores);
+    dump_set(", wanted", g->wants);
+    dump_set(", share", p->share);
+    printf(" (%u)\n", p->share_gen);
+    if (p->work.ready)
+        printf("  in its own queues: %u ready, priority %d, deadline %lu\n", p->work.ready, p->work.priority, (unsigned long)p->work.deadline);
+    dump_bytes("  policy's data", p->data, sizeof p->data);
+    dump_counters("ended threads", &g->gone);
+}
+
 static void dump_process(const struct view *v, uint32_t i)
 {
     const struct usf_proc *p = &v->procs[i];
@@ -235,14 +261,10 @@ static void dump_process(const struct view *v, uint32_t i)
            proc_state(atomic_load(&p->state)), (unsigned long)p->start_time, p->run, atomic_load(&p->deserted), atomic_load(&p->replaced));
     printf("  tasks in use %u, spin loops patched %lu, system call sites not patched %lu\n", view_count_tasks(v, i, false),
            atomic_load(&p->spin_sites), atomic_load(&p->unpatched));
-    printf("  policy: id %u, tasks %u, ready %u, weight %u, cores %lx %lx %lx %lx\n", p->pol.id, p->pol.nr_tasks,
-           p->pol.nr_ready, p->pol.weight, (unsigned long)p->pol.cores[3], (unsigned long)p->pol.cores[2],
-           (unsigned long)p->pol.cores[1], (unsigned long)p->pol.cores[0]);
-    printf("  cores that it may use %lx %lx %lx %lx, by its quota as many as %d, group %x\n",
-           (unsigned long)p->may[3], (unsigned long)p->may[2], (unsigned long)p->may[1], (unsigned long)p->may[0],
-           (int)atomic_load(&p->quota), p->quota_group);
-    dump_bytes("  policy's data", p->pol.data, sizeof p->pol.data);
-    dump_counters("ended threads", &p->gone);
+    printf("  groups %u, the first %d", p->nr_groups, (int)p->group);
+    dump_set(", cores that it may use", p->may);
+    dump_set(", cores that it gets", p->cores);
+    printf(", by its quota as many as %d, control group %x\n", (int)atomic_load(&p->quota), p->quota_group);
     dump_process_in_kernel(v, i);
 }
 
@@ -252,6 +274,9 @@ void dump_processes(struct why_reader *r)
     printf("\n== processes ==\n");
     for (uint32_t i = 0; i < v->nr_procs; i++)
         if (view_proc_lives(&v->procs[i])) dump_process(v, i);
+    printf("\n== groups ==\n");
+    for (uint32_t i = 0; i < v->nr_groups; i++)
+        if (atomic_load(&v->groups[i].state) != USF_GROUP_FREE) dump_group(v, i);
     printf("\n== tasks ==\n");
     for (uint32_t i = 0; i < v->nr_tasks; i++)
         if (atomic_load(&v->tasks[i].state) != USF_TASK_FREE) dump_task(r, i);

@@ -81,23 +81,45 @@ static void print_task(const struct view *v, struct why_reader *r, const struct 
     puts(reason);
 }
 
-static void print_tasks(const struct view *v, struct why_reader *r, uint32_t proc)
+static void print_tasks(const struct view *v, struct why_reader *r, const struct usf_group *g)
 {
     for (uint32_t i = 0; i < v->nr_tasks; i++)
-        if (view_task_lives(&v->tasks[i]) && v->tasks[i].proc == proc) print_task(v, r, &v->tasks[i]);
+        if (view_task_lives(&v->tasks[i]) && view_is_in(v, &v->tasks[i], g)) print_task(v, r, &v->tasks[i]);
 }
 
-/* What is not as usual: ", weight 200, priority 1, share 0-3". */
-static const char *policy_tells(const struct view *v, const struct usf_pol_group *p, char *buf, size_t cap)
+/* What is not as usual: ", weight 200, priority 1, share 0-3"; nothing of no group. */
+static const char *policy_tells(const struct view *v, const struct usf_group *g, char *buf, size_t cap)
 {
     char share[128];
     int n = 0;
     *buf = 0;
+    if (!g) return buf;
+    const struct usf_pol_group *p = &g->pol;
     if (p->weight != 100) n += snprintf(buf + n, cap - (size_t)n, ", weight %u", p->weight);
     if (p->priority) n += snprintf(buf + n, cap - (size_t)n, ", priority %d", p->priority);
     if (p->flags & USF_GROUP_NO_GANG) n += snprintf(buf + n, cap - (size_t)n, ", no gang");
     if (view_share_of(v, p, share, sizeof share)) snprintf(buf + n, cap - (size_t)n, ", share %s", share);
     return buf;
+}
+
+/* A further group of a process: what is not as usual, the CPUs that it may use. */
+static void print_group(const struct view *v, const struct usf_group *g)
+{
+    char name[64], tells[192], cpus[128];
+    uint32_t threads = view_count_group(v, g, false), ready = view_count_group(v, g, true);
+    view_bounded(g->name, sizeof g->name, name, sizeof name);
+    bool any = view_cpus_of(v, g->pol.cores, cpus, sizeof cpus);
+    printf("  %sgroup %s%s: %u thread%s, %u waiting for a core%s, CPUs %s\n", text_on(TEXT_BOLD), name, text_off(), threads,
+           plural(threads), ready, policy_tells(v, g, tells, sizeof tells), any ? cpus : "-");
+}
+
+static void print_groups(const struct view *v, struct why_reader *r, uint32_t proc)
+{
+    const struct usf_group *first = view_next_group(v, proc, NULL);
+    for (const struct usf_group *g = first; g; g = view_next_group(v, proc, g)) {
+        if (g != first) print_group(v, g);
+        print_tasks(v, r, g);
+    }
 }
 
 static void print_procs(const struct view *v, struct why_reader *r)
@@ -111,13 +133,13 @@ static void print_procs(const struct view *v, struct why_reader *r)
         char tells[192];
         printf("%sprocess %d%s %s: %u thread%s, %u waiting for a core%s, %lu spin loop%s, %lu unpatched site%s%s%s%s%s\n",
                text_on(TEXT_BOLD), p->pid, text_off(), comm, threads, plural(threads), ready,
-               policy_tells(v, &p->pol, tells, sizeof tells), p->spin_sites,
+               policy_tells(v, view_next_group(v, i, NULL), tells, sizeof tells), p->spin_sites,
                plural((uint32_t)p->spin_sites), p->unpatched, plural((uint32_t)p->unpatched),
                v->space == USF_NONE || view_knows(v, p) ? "" : " (in another container)", text_on(TEXT_BAD),
                proc_is_dead(v, p) ? " (dead)" : "", text_off());
         if (threads) printf("  %s%8s  %-16s %-9s %4s  %10s  %s%s%s\n", text_on(TEXT_DIM), "THREAD", "NAME", "STATE", "CORE", "SWITCHES",
                             r ? "     SINCE  " : "", "WAITS FOR", text_off());
-        print_tasks(v, r, i);
+        print_groups(v, r, i);
     }
 }
 

@@ -36,6 +36,16 @@ static void json_affinity(struct json *j, const struct usf_pol_task *t)
     json_string(j, "affinity", any ? NULL : text);
 }
 
+/* Which of its process's groups, in the order of "groups". */
+static void json_group_of(struct json *j, const struct view *v, const struct usf_task *t)
+{
+    uint32_t n = 0;
+    const struct usf_group *g = view_next_group(v, t->proc, NULL);
+    for (; g && !view_is_in(v, t, g); g = view_next_group(v, t->proc, g)) n++;
+    if (g) json_uint(j, "group", n);
+    else json_string(j, "group", NULL);
+}
+
 static void json_task(struct json *j, const struct view *v, struct why_reader *r, const struct usf_task *t)
 {
     char name[VIEW_TASK_NAME], wait[48];
@@ -48,6 +58,7 @@ static void json_task(struct json *j, const struct view *v, struct why_reader *r
     json_string(j, "state", view_state_of(v, t));
     if (c < v->h->nr_cores) json_uint(j, "core", c);
     else json_string(j, "core", NULL);
+    json_group_of(j, v, t);
     json_int(j, "priority", t->pol.priority);
     if (t->pol.deadline) json_uint(j, "deadline_ns", t->pol.deadline);
     else json_string(j, "deadline_ns", NULL);
@@ -70,6 +81,45 @@ static void json_share(struct json *j, const struct view *v, const struct usf_po
     json_string(j, "share", view_share_of(v, p, list, sizeof list) ? list : NULL);
 }
 
+/* What a policy accounts for. */
+static void json_account(struct json *j, const struct view *v, const struct usf_pol_group *p, uint64_t busy_ns)
+{
+    json_int(j, "weight", p->weight);
+    json_int(j, "priority", p->priority);
+    json_share(j, v, p);
+    json_bool(j, "malleable", p->flags & USF_GROUP_MALLEABLE);
+    json_bool(j, "no_gang", p->flags & USF_GROUP_NO_GANG);
+    json_uint(j, "core_time_ns", busy_ns);
+    json_uint(j, "regions", p->progress);
+    json_uint(j, "width", p->width);
+}
+
+static void json_groups(struct json *j, const struct view *v, uint32_t proc)
+{
+    char name[64], cpus[128];
+    json_open(j, "groups", '[');
+    for (const struct usf_group *g = view_next_group(v, proc, NULL); g; g = view_next_group(v, proc, g)) {
+        json_open(j, NULL, '{');
+        json_string(j, "name", view_bounded(g->name, sizeof g->name, name, sizeof name));
+        json_uint(j, "threads", view_count_group(v, g, false));
+        json_uint(j, "ready", view_count_group(v, g, true));
+        json_string(j, "cpus", view_cpus_of(v, g->pol.cores, cpus, sizeof cpus) ? cpus : NULL);
+        json_account(j, v, &g->pol, g->pol.busy_ns);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+/* A process is, to the policy, its first group, and has had the time of all of them. */
+static void json_first_group(struct json *j, const struct view *v, uint32_t proc)
+{
+    static const struct usf_pol_group none;
+    const struct usf_group *first = view_next_group(v, proc, NULL);
+    uint64_t busy_ns = 0;
+    for (const struct usf_group *g = first; g; g = view_next_group(v, proc, g)) busy_ns += g->pol.busy_ns;
+    json_account(j, v, first ? &first->pol : &none, busy_ns);
+}
+
 static void json_procs(struct json *j, const struct view *v, struct why_reader *r)
 {
     json_open(j, "processes", '[');
@@ -85,16 +135,10 @@ static void json_procs(struct json *j, const struct view *v, struct why_reader *
         if (view_knows(v, p)) json_bool(j, "alive", shm_proc_is_alive(p));
         else json_string(j, "alive", NULL);
         json_uint(j, "ready", view_count_tasks(v, i, true));
-        json_int(j, "weight", p->pol.weight);
-        json_int(j, "priority", p->pol.priority);
-        json_share(j, v, &p->pol);
-        json_bool(j, "malleable", p->pol.flags & USF_GROUP_MALLEABLE);
-        json_bool(j, "no_gang", p->pol.flags & USF_GROUP_NO_GANG);
-        json_uint(j, "core_time_ns", p->pol.busy_ns);
-        json_uint(j, "regions", p->pol.progress);
-        json_uint(j, "width", p->pol.width);
+        json_first_group(j, v, i);
         json_uint(j, "spin_sites", p->spin_sites);
         json_uint(j, "unpatched_sites", p->unpatched);
+        json_groups(j, v, i);
         json_open(j, "threads", '[');
         for (uint32_t t = 0; t < v->nr_tasks; t++)
             if (view_task_lives(&v->tasks[t]) && v->tasks[t].proc == i) json_task(j, v, r, &v->tasks[t]);

@@ -79,9 +79,9 @@ uint32_t view_owner_of(const char *name)
 /* ---- a copy of an instance ---------------------------------------------------------------------- */
 void view_bind(struct view *v, const struct shm *m)
 {
-    *v = (struct view){.h = m->h, .cores = shm_cores(m->h), .procs = shm_procs(m->h), .tasks = shm_tasks(m->h),
-                       .nr_procs = atomic_load(&m->h->proc_hwm), .nr_tasks = atomic_load(&m->h->task_hwm),
-                       .space = shm_find_space(m->h, os_pidns()), .now = os_now()};
+    *v = (struct view){.h = m->h, .cores = shm_cores(m->h), .procs = shm_procs(m->h), .groups = shm_groups(m->h), .tasks = shm_tasks(m->h),
+                       .nr_procs = atomic_load(&m->h->proc_hwm), .nr_groups = atomic_load(&m->h->group_hwm),
+                       .nr_tasks = atomic_load(&m->h->task_hwm), .space = shm_find_space(m->h, os_pidns()), .now = os_now()};
 }
 
 bool view_task_lives(const struct usf_task *t)
@@ -132,6 +132,30 @@ uint32_t view_count_tasks(const struct view *v, uint32_t proc, bool ready_only)
     return n;
 }
 
+static bool is_group_of(const struct view *v, uint32_t i, uint32_t proc)
+{ return i < v->nr_groups && atomic_load(&v->groups[i].state) == USF_GROUP_ACTIVE && v->groups[i].proc == proc; }
+
+const struct usf_group *view_next_group(const struct view *v, uint32_t proc, const struct usf_group *last)
+{
+    uint32_t first = v->procs[proc].group, is = last ? (uint32_t)(last - v->groups) : USF_NONE;
+    if (!last && is_group_of(v, first, proc)) return &v->groups[first];
+    for (uint32_t i = is == first || !last ? 0 : is + 1; i < v->nr_groups; i++)
+        if (i != first && is_group_of(v, i, proc)) return &v->groups[i];
+    return NULL;
+}
+
+bool view_is_in(const struct view *v, const struct usf_task *t, const struct usf_group *g)
+{ return t->pol.group == (uint32_t)(g - v->groups) && t->proc == g->proc; }
+
+uint32_t view_count_group(const struct view *v, const struct usf_group *g, bool ready_only)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->nr_tasks; i++)
+        if (view_task_lives(&v->tasks[i]) && view_is_in(v, &v->tasks[i], g))
+            n += !ready_only || atomic_load(&v->tasks[i].state) == USF_TASK_READY;
+    return n;
+}
+
 uint32_t view_count_procs(const struct view *v)
 {
     uint32_t n = 0;
@@ -166,11 +190,14 @@ int32_t view_pid_here(const struct view *v, const struct usf_task *t)
     return p < v->nr_procs && view_knows(v, &v->procs[p]) ? v->procs[p].pid : 0;
 }
 
-bool view_share_of(const struct view *v, const struct usf_pol_group *p, char *buf, size_t cap)
+bool view_share_of(const struct view *v, const struct usf_pol_group *g, char *buf, size_t cap)
+{ return view_cpus_of(v, g->share, buf, cap); }
+
+bool view_cpus_of(const struct view *v, const uint64_t cores[USF_CORE_WORDS], char *buf, size_t cap)
 {
     struct os_cpuset set = {{0}};
     for (uint32_t c = 0; c < v->h->nr_cores; c++)
-        if (p->share[c / 64] >> (c % 64) & 1) os_cpu_set(&set, v->cores[c].pol.cpu);
+        if (cores[c / 64] >> (c % 64) & 1) os_cpu_set(&set, v->cores[c].pol.cpu);
     if (!os_cpu_count(&set)) return false;
     os_cpulist_format(&set, buf, cap);
     return true;

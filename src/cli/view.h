@@ -19,8 +19,9 @@ struct view {
     const struct usf_header *h;
     const struct usf_core *cores;
     const struct usf_proc *procs;
+    const struct usf_group *groups;
     const struct usf_task *tasks;
-    uint32_t nr_procs, nr_tasks;
+    uint32_t nr_procs, nr_groups, nr_tasks;
     uint32_t space;         /* ours: of its processes /proc can be asked; USF_NONE: of none */
     uint64_t now;           /* ns: when the copy was made */
 };
@@ -31,6 +32,10 @@ bool view_proc_lives(const struct usf_proc *p);
 bool view_knows(const struct view *v, const struct usf_proc *p);
 uint32_t view_count_tasks(const struct view *v, uint32_t proc, bool ready_only);   /* proc USF_NONE: of all */
 uint32_t view_count_procs(const struct view *v);
+/* The groups of a process: its first, then the others.  Begin with null; null: that was the last. */
+const struct usf_group *view_next_group(const struct view *v, uint32_t proc, const struct usf_group *last);
+bool view_is_in(const struct view *v, const struct usf_task *t, const struct usf_group *g);
+uint32_t view_count_group(const struct view *v, const struct usf_group *g, bool ready_only);
 /* The queues belong to the policy; what every policy has is the core that a ready task ran on last. */
 uint32_t view_ready_of_core(const struct view *v, uint32_t core);
 unsigned view_state_of_core(const struct view *v, uint32_t core);     /* enum usf_core_state, LENT among them */
@@ -45,8 +50,10 @@ int32_t view_monitor(const struct view *v);
 /* The thread's name as it is now, if /proc tells; the record has that which it had when it was taken on. */
 #define VIEW_TASK_NAME 32
 const char *view_task_name(const struct view *v, const struct usf_task *t, char buf[static VIEW_TASK_NAME]);
-/* The CPUs that the policy tells the process to reckon with, as a list.  False: it says nothing. */
-bool view_share_of(const struct view *v, const struct usf_pol_group *p, char *buf, size_t cap);
+/* The CPUs of these cores, as a list.  False: there are none. */
+bool view_cpus_of(const struct view *v, const uint64_t cores[USF_CORE_WORDS], char *buf, size_t cap);
+/* The CPUs that the policy tells the group to reckon with, as a list.  False: it says nothing. */
+bool view_share_of(const struct view *v, const struct usf_pol_group *g, char *buf, size_t cap);
 /* A text field of a record, which may lack its end, safe to print. */
 const char *view_bounded(const char *field, size_t size, char *buf, size_t cap);
 

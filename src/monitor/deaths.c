@@ -77,7 +77,7 @@ void monitor_replace_policy(struct monitor *m, const char *why)
     struct sched *s = &m->sched;
     lock_recover(&s->h->lock, LOCK_NAME_MONITOR + s->space, name_is_dead, m);
     s->pol.now = os_now();
-    s->pol.nr_groups = atomic_load(&s->h->proc_hwm);
+    s->pol.nr_groups = atomic_load(&s->h->group_hwm);
     core_replace_policy(s, why);
     /* Its owner may have left things half done, which takes a policy to mend.  The lock is still ours: it is seized
      * as from a predecessor, and then all is mended. */

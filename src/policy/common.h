@@ -4,7 +4,7 @@
 
 #include <usf/policy.h>
 
-enum { POL_GROUPS = 1024, POL_GROUP_WORDS = POL_GROUPS / 64 };
+enum { POL_GROUPS = USF_GROUPS_MAX, POL_GROUP_WORDS = POL_GROUPS / 64 };
 
 /* For usf_nearest_core: the cores of this one's last-level cache, and of its node; all, for a policy that is blind to them. */
 static inline void pol_neighbours(struct usf_pol *p, uint32_t core, bool blind, uint64_t same_llc[USF_CORE_WORDS],

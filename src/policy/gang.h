@@ -12,7 +12,7 @@
 #define SLICE_MAX_NS 10000000000ull
 
 enum {
-    CORES = PART_CORES, WORDS = PART_WORDS, GROUPS = 1024, GROUP_WORDS = GROUPS / 64,
+    CORES = PART_CORES, WORDS = PART_WORDS, GROUPS = USF_GROUPS_MAX, GROUP_WORDS = GROUPS / 64,
     COMMON = 0xffff,                /* owner: whoever is not coscheduled */
     LINGER_NS = 100000000,          /* without anything to run: no program any more, as far as partitions go */
     SETTLE_NS = 200000000,          /* the number of programs stays the same: see part_next_level */

@@ -6,12 +6,12 @@
 #include "teams/teams.h"
 #include "threads/threads.h"
 
-/* The process's own record, or null. */
+/* The process's first group, or null. */
 static struct usf_pol_group *own(void)
 {
     if (USF_UNLIKELY(rt.late)) rt_late_join();
-    uint32_t proc = atomic_load_explicit(&rt.sched.proc, memory_order_relaxed);
-    return rt.on && !usf_gate_vforked && proc < USF_MAX_PROCS ? &rt.sched.procs[proc].pol : 0;
+    struct usf_group *first = rt.on && !usf_gate_vforked ? sched_first_group(&rt.sched) : 0;
+    return first ? &first->pol : 0;
 }
 
 static uint32_t generation(const struct usf_pol_group *p) { return __atomic_load_n(&p->share_gen, __ATOMIC_ACQUIRE); }

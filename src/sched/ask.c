@@ -11,14 +11,17 @@
 
 /* ---- the monitor ------------------------------------------------------------------------------- */
 
-/* holds the lock.  False: there is no such process, with a reason. */
+/* holds the lock.  All groups of the process.  False: there is no such process, with a reason. */
 static bool change_proc(struct sched *s, const struct usf_policy_ask *a, char *why, unsigned cap)
 {
-    for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
+    for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n; i++) {
         struct usf_proc *p = &s->procs[i];
         if (atomic_load(&p->state) != USF_PROC_ACTIVE || p->pid != a->pid || p->space != a->space) continue;
-        if (a->kind == USF_ASK_WEIGHT) core_change_proc(s, i, (uint32_t)a->value, p->pol.priority);
-        else core_change_proc(s, i, p->pol.weight, (int32_t)a->value);
+        for (uint32_t g = core_next_group(s, i, 0); g != USF_NONE; g = core_next_group(s, i, g + 1)) {
+            const struct usf_pol_group *is = &s->groups[g].pol;
+            if (a->kind == USF_ASK_WEIGHT) core_change_group(s, g, (uint32_t)a->value, is->priority);
+            else core_change_group(s, g, is->weight, (int32_t)a->value);
+        }
         return true;
     }
     usf_format(why, cap, "process %d takes no part in the instance", a->pid);

@@ -61,19 +61,21 @@ bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core)
     const struct usf_task *t = &s->tasks[task];
     uint64_t any = 0;
     if (!has_mask(t) || has(t->pol.mask, core)) return false;
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= t->pol.mask[w] & atomic_load(&s->h->idle[w]) & s->procs[t->proc].pol.cores[w];
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= t->pol.mask[w] & atomic_load(&s->h->idle[w]) & s->groups[t->pol.group].pol.cores[w];
     return any != 0;
 }
 
-/* The instance's CPUs in both the process's and the thread's mask; if none, those of the process. */
+/* The instance's CPUs that the process, the group and the thread's own mask have in common; if none, those of the process. */
 static void own_mask(struct sched *s, const struct usf_task *t, struct os_cpuset *cpus)
 {
     uint32_t proc = atomic_load_explicit(&((struct usf_task *)t)->proc, memory_order_relaxed), n = 0;
     bool masked = has_mask(t);
+    uint32_t group = __atomic_load_n(&t->pol.group, __ATOMIC_RELAXED);
     const uint64_t *may = proc < USF_MAX_PROCS ? s->procs[proc].may : t->pol.mask;
+    const uint64_t *wants = group < USF_MAX_GROUPS ? s->groups[group].wants : may;
     __builtin_memset(cpus, 0, sizeof *cpus);
     for (uint32_t c = 0; c < s->h->nr_cores; c++)
-        if (has(may, c) && (!masked || has(t->pol.mask, c))) os_cpu_set(cpus, s->cores[c].pol.cpu), n++;
+        if (has(may, c) && has(wants, c) && (!masked || has(t->pol.mask, c))) os_cpu_set(cpus, s->cores[c].pol.cpu), n++;
     for (uint32_t c = 0; c < s->h->nr_cores && !n; c++)
         if (has(may, c)) os_cpu_set(cpus, s->cores[c].pol.cpu);
 }

@@ -1,51 +1,50 @@
-/* src/sched/change.c - what a process or a thread is to the policy changes while it runs.  SPDX-License-Identifier: Apache-2.0
+/* src/sched/change.c - what a group or a thread is to the policy changes while it runs.  SPDX-License-Identifier: Apache-2.0
  *
  * A policy may have its queues ordered by any of this: who waits in them leaves before the change and comes back after it, and in
  * between the policy is told (group_changed). */
 #include "sched/core.h"
 
-/* Ready tasks of the process (of all of them, or of this one) leave the queues or come back. */
-static void requeue(struct sched *s, uint32_t proc, bool in)
+/* Ready tasks of the group leave the queues or come back. */
+static void requeue(struct sched *s, uint32_t group, bool in)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
-    for (uint32_t i = 0; i < hwm && s->procs[proc].pol.nr_tasks; i++) {
+    for (uint32_t i = 0; i < hwm && s->groups[group].pol.nr_tasks; i++) {
         struct usf_task *t = &s->tasks[i];
-        if (atomic_load(&t->proc) != proc || atomic_load(&t->state) != USF_TASK_READY) continue;
+        if (t->pol.group != group || atomic_load(&t->state) != USF_TASK_READY) continue;
         if (in) core_enqueue(s, i, atomic_load(&t->why));
         else core_dequeue(s, i);
     }
 }
 
-void core_change_proc(struct sched *s, uint32_t proc, uint32_t weight, int32_t priority)
+void core_change_group(struct sched *s, uint32_t group, uint32_t weight, int32_t priority)
 {
-    struct usf_pol_group *p = &s->procs[proc].pol;
-    if (p->weight == weight && p->priority == priority) return;
-    requeue(s, proc, false);
-    p->weight = weight;
-    p->priority = priority;
-    s->ops.group_changed(&s->pol, proc);
-    requeue(s, proc, true);
+    struct usf_pol_group *g = &s->groups[group].pol;
+    if (g->weight == weight && g->priority == priority) return;
+    requeue(s, group, false);
+    g->weight = weight;
+    g->priority = priority;
+    s->ops.group_changed(&s->pol, group);
+    requeue(s, group, true);
 }
 
 void sched_keep_standing(struct sched *s)
 {
-    uint32_t proc = s->proc;
-    if (proc >= USF_MAX_PROCS) return;      /* it is off its instance: as it was when it left */
-    const struct usf_pol_group *p = &s->procs[proc].pol;
-    __atomic_store_n(&s->weight, __atomic_load_n(&p->weight, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-    __atomic_store_n(&s->priority, __atomic_load_n(&p->priority, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    const struct usf_group *first = sched_first_group(s);
+    if (!first) return;                     /* it is off its instance: as it was when it left */
+    __atomic_store_n(&s->weight, __atomic_load_n(&first->pol.weight, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n(&s->priority, __atomic_load_n(&first->pol.priority, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
 void sched_set_malleable(struct sched *s, struct sched_self *me)
 {
     struct kicks k = {0};
     if (!core_enter(s, me)) return;
-    struct usf_pol_group *p = s->proc != USF_NONE ? &s->procs[s->proc].pol : NULL;
-    if (p && !(p->flags & USF_GROUP_MALLEABLE)) {
-        requeue(s, s->proc, false);
-        p->flags |= USF_GROUP_MALLEABLE;
-        s->ops.group_changed(&s->pol, s->proc);
-        requeue(s, s->proc, true);
+    struct usf_group *first = sched_first_group(s);
+    if (first && !(first->pol.flags & USF_GROUP_MALLEABLE)) {
+        requeue(s, first->pol.id, false);
+        first->pol.flags |= USF_GROUP_MALLEABLE;
+        s->ops.group_changed(&s->pol, first->pol.id);
+        requeue(s, first->pol.id, true);
     }
     core_leave(s, me, &k);
 }
@@ -73,24 +72,24 @@ static struct usf_pol_task place_of(const struct sched_wish *w)
     return t;
 }
 
-static bool can_be(struct sched *s, uint32_t proc, const struct usf_pol_task *place)
+static bool can_be(struct sched *s, uint32_t group, const struct usf_pol_task *place)
 {
     for (uint32_t c = 0; c < s->h->nr_cores; c++)
-        if (usf_allowed(&s->pol, proc, c) && usf_is_affine(&s->pol, place, c)) return true;
+        if (usf_allowed(&s->pol, group, c) && usf_is_affine(&s->pol, place, c)) return true;
     return false;
 }
 
 bool sched_wish_can_be(struct sched *s, const struct sched_wish *w)
 {
-    uint32_t proc = s->proc;
+    const struct usf_group *first = sched_first_group(s);
     const struct usf_pol_task place = place_of(w);
-    return proc < USF_MAX_PROCS && can_be(s, proc, &place);
+    return first && can_be(s, (uint32_t)(first - s->groups), &place);
 }
 
 void core_settle_strict(struct sched *s, uint32_t task)
 {
     struct usf_task *t = &s->tasks[task];
-    if (t->pol.strict && !can_be(s, atomic_load(&t->proc), &t->pol)) __atomic_store_n(&t->pol.strict, 0, __ATOMIC_RELAXED);
+    if (t->pol.strict && !can_be(s, t->pol.group, &t->pol)) __atomic_store_n(&t->pol.strict, 0, __ATOMIC_RELAXED);
 }
 
 /* holds the lock.  Its mask, or the cores of the place that it is to be in. */
@@ -123,7 +122,7 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
         __atomic_store_n(&t->pol.strict, w->strict, __ATOMIC_RELAXED);
         set_mask(s, t, w);
         core_settle_strict(s, task);
-        s->ops.group_changed(&s->pol, atomic_load(&t->proc));
+        s->ops.group_changed(&s->pol, t->pol.group);
         if (st == USF_TASK_READY) core_enqueue(s, task, atomic_load(&t->why));
         core_fill_all(s, &k);
     }

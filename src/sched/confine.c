@@ -56,11 +56,11 @@ static uint32_t quota_of(struct sched *s, uint32_t proc) { return atomic_load(&s
 static bool share(struct sched *s, uint32_t proc, uint64_t cores[USF_CORE_WORDS])
 {
     struct usf_proc *p = &s->procs[proc];
-    for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
+    for (uint32_t i = 0, nr = atomic_load(&s->h->proc_hwm); i < nr; i++) {
         struct usf_proc *o = &s->procs[i];
         if (i == proc || !is_active(s, i) || o->quota_group != p->quota_group || quota_of(s, i) != quota_of(s, proc)) continue;
         if (!same(o->may, p->may)) continue;
-        for (unsigned w = 0; w < USF_CORE_WORDS; w++) cores[w] = o->pol.cores[w];
+        for (unsigned w = 0; w < USF_CORE_WORDS; w++) cores[w] = o->cores[w];
         return true;
     }
     return false;
@@ -70,10 +70,10 @@ static bool share(struct sched *s, uint32_t proc, uint64_t cores[USF_CORE_WORDS]
 static unsigned crowd(struct sched *s, uint32_t proc, uint32_t core)
 {
     unsigned n = 0;
-    for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
+    for (uint32_t i = 0, nr = atomic_load(&s->h->proc_hwm); i < nr; i++) {
         struct usf_proc *o = &s->procs[i];
         if (i == proc || !is_active(s, i) || o->quota_group == s->procs[proc].quota_group) continue;
-        if (!same(o->may, o->pol.cores)) n += has(o->pol.cores, core);
+        if (!same(o->may, o->cores)) n += has(o->cores, core);
     }
     return n;
 }
@@ -94,7 +94,7 @@ static void choose_cores(struct sched *s, uint32_t proc, uint32_t n, uint64_t co
     const struct usf_proc *p = &s->procs[proc];
     unsigned cost[USF_MAX_CORES];
     const struct usf_core *first = 0;
-    for (uint32_t c = 0; c < s->h->nr_cores; c++) cost[c] = 8 * crowd(s, proc, c) + (has(p->pol.cores, c) ? 0 : 4);
+    for (uint32_t c = 0; c < s->h->nr_cores; c++) cost[c] = 8 * crowd(s, proc, c) + (has(p->cores, c) ? 0 : 4);
     for (unsigned w = 0; w < USF_CORE_WORDS; w++) cores[w] = 0;
     while (n--) {
         uint32_t best = USF_NONE;
@@ -111,15 +111,19 @@ static void choose_cores(struct sched *s, uint32_t proc, uint32_t n, uint64_t co
     }
 }
 
-/* The policy has its ready tasks by where they may run: they leave it, and come back. */
+/* The policy has its ready tasks by where they may run: they leave it, and come back.  Each group of the process gets what it wants of
+ * the new cores. */
 static void confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_WORDS])
 {
-    uint64_t *may = s->procs[proc].pol.cores;
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++)
         if (atomic_load(&s->tasks[i].proc) == proc && atomic_load(&s->tasks[i].state) == USF_TASK_READY) core_dequeue(s, i);
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) may[w] = cores[w];
-    s->ops.group_changed(&s->pol, proc);
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) s->procs[proc].cores[w] = cores[w];
+    USF_POINT("sched.confined");
+    for (uint32_t g = core_next_group(s, proc, 0); g != USF_NONE; g = core_next_group(s, proc, g + 1)) {
+        core_set_cores(s, g);
+        s->ops.group_changed(&s->pol, g);
+    }
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         if (atomic_load(&t->proc) != proc) continue;
@@ -132,11 +136,11 @@ static void confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_COR
 /* Who runs on a core that is gone would keep it for as long as nobody else may run there.  False: there are more. */
 static bool take_lost_cores(struct sched *s, uint32_t proc, struct kicks *k)
 {
-    const uint64_t *may = s->procs[proc].pol.cores;
     for (uint32_t c = 0; c < s->h->nr_cores; c++) {
         uint64_t w = atomic_load(&s->cores[c].word);
         unsigned st = core_state(w);
-        if (has(may, c) || st == USF_CORE_IDLE || atomic_load(&s->tasks[core_task(w)].proc) != proc) continue;
+        if (st == USF_CORE_IDLE || atomic_load(&s->tasks[core_task(w)].proc) != proc) continue;
+        if (has(core_group(s, core_task(w))->pol.cores, c)) continue;
         if (k->n >= KICKS_MAX - 4) return false;
         if (!core_take(s, c, w, k)) return false;       /* it has just come back, or gone away */
         if (st == USF_CORE_RUNNING) watch_took_unseen(s, core_task(w));
@@ -158,7 +162,7 @@ void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota
             atomic_store(&p->quota, quota);
             if (quota >= count(p->may)) __builtin_memcpy(cores, p->may, sizeof cores);
             else if (!share(s, proc, cores)) choose_cores(s, proc, quota, cores);
-            if (!same(cores, p->pol.cores)) confine(s, proc, cores);
+            if (!same(cores, p->cores)) confine(s, proc, cores);
             confined = true;
         }
         all = !its || take_lost_cores(s, proc, &k);

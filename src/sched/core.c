@@ -96,7 +96,7 @@ bool core_enter(struct sched *s, struct sched_self *me)
         return false;
     }
     s->pol.now = os_now();
-    s->pol.nr_groups = atomic_load_explicit(&s->h->proc_hwm, memory_order_relaxed);
+    s->pol.nr_groups = atomic_load_explicit(&s->h->group_hwm, memory_order_relaxed);
     if (USF_UNLIKELY(s->pol.now - s->h->moved_ns > MOVED_NS)) s->h->moved_ns = s->pol.now;
     if (USF_UNLIKELY(look_is_due(s, s->pol.now) || s->pol.now - s->looked > OWN_LOOK_NS) && s->look) {
         note_look(s, s->pol.now);
@@ -166,29 +166,39 @@ void core_idle_clear(struct sched *s, uint32_t core)
 
 static bool is_free(unsigned state) { return state == USF_CORE_IDLE || state == USF_CORE_AWAY; }
 
-static bool idle_mask(struct sched *s, const struct usf_pol_group *p, uint64_t out[USF_CORE_WORDS])
+static bool idle_mask(struct sched *s, const struct usf_pol_group *g, uint64_t out[USF_CORE_WORDS])
 {
     uint64_t any = 0;
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= atomic_load(&s->h->idle[i]);
     if (!any) return false;     /* as on a large machine with enough to do it is most of the time */
     any = 0;
     for (unsigned i = 0; i < USF_CORE_WORDS; i++)
-        any |= out[i] = atomic_load(&s->h->idle[i]) & p->cores[i];
+        any |= out[i] = atomic_load(&s->h->idle[i]) & g->cores[i];
     return any != 0;
 }
 
 /* ---- stop, start ------------------------------------------------------------------------------ */
 
-static void stopped(struct sched *s, uint32_t core, uint32_t task)
+void core_pause(struct sched *s, uint32_t core, uint32_t task)
 {
     struct usf_core *c = &s->cores[core];
     struct usf_task *t = &s->tasks[task];
-    uint64_t ran = s->pol.now > t->start_ns ? s->pol.now - t->start_ns : 0;
+    uint64_t ran = s->pol.now > c->pol.since ? s->pol.now - c->pol.since : 0;
     core_count(&t->n.busy_ns, ran);
     c->busy_ns += ran;
-    s->procs[atomic_load_explicit(&t->proc, memory_order_relaxed)].pol.busy_ns += ran;
+    core_group(s, task)->pol.busy_ns += ran;
     c->pol.current = USF_NONE;
     s->ops.stopped(&s->pol, core, task);
+}
+
+void core_resume(struct sched *s, uint32_t core, uint32_t task)
+{
+    struct usf_core *c = &s->cores[core];
+    c->pol.current = task;
+    c->pol.since = s->pol.now;
+    usf_give_way(&c->pol, 0);
+    usf_keep(&c->pol, 0);
+    s->ops.started(&s->pol, core, task);
 }
 
 /* How long to poll the next time that the core goes idle without its thread having spun before. */
@@ -215,11 +225,7 @@ static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks 
     t->pol.last_core = core;
     t->pol.ready_since = 0;
     atomic_store_explicit(&t->core, core, memory_order_relaxed);
-    c->pol.current = task;
-    c->pol.since = s->pol.now;
-    usf_give_way(&c->pol, 0);
-    usf_keep(&c->pol, 0);
-    s->ops.started(&s->pol, core, task);
+    core_resume(s, core, task);
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_READY), USF_TASK_RUNNING);
 
     if (p && !(p & USF_MAIL)) {
@@ -253,7 +259,7 @@ bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, str
 {
     uint64_t w = atomic_load(&s->cores[core].word);
     usf_assert(core_state(w) == USF_CORE_RUNNING && core_task(w) == task);
-    stopped(s, core, task);
+    core_pause(s, core, task);
     USF_POINT("sched.stopped");
     if (next != USF_NONE) {
         put_on(s, core, w, next, k);
@@ -267,7 +273,7 @@ void core_drop(struct sched *s, uint32_t core, uint32_t task)
 {
     uint64_t w = atomic_load(&s->cores[core].word);
     if (core_task(w) != task || core_state(w) == USF_CORE_IDLE) return;
-    stopped(s, core, task);
+    core_pause(s, core, task);
     go_idle(s, core, w);    /* a store: its owner may be about to lend it or to take it back */
 }
 
@@ -282,7 +288,7 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
         return false;
     }
     USF_POINT("sched.take");
-    stopped(s, core, owner);
+    core_pause(s, core, owner);
     core_set_state(s, owner, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
     core_count(&s->tasks[owner].n.lends, 1);
     if (core_state(word) == USF_CORE_RUNNING && !sched_has_lent(&s->tasks[owner])) {
@@ -350,7 +356,7 @@ static bool claim(struct sched *s, uint32_t core, uint32_t task, struct kicks *k
             continue;
         USF_POINT("sched.claimed");
         if (core_state(w) == USF_CORE_AWAY) {
-            stopped(s, core, core_task(w));
+            core_pause(s, core, core_task(w));
             core_set_state(s, core_task(w), ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
             core_count(&s->tasks[core_task(w)].n.lends, 1);
         } else {
@@ -365,13 +371,13 @@ static bool claim(struct sched *s, uint32_t core, uint32_t task, struct kicks *k
 
 static void queued(struct sched *s, uint32_t task)
 {
-    s->procs[s->tasks[task].proc].pol.nr_ready++;
+    core_group(s, task)->pol.nr_ready++;
     atomic_fetch_add(&s->h->nr_ready, 1);
 }
 
 static void unqueued(struct sched *s, uint32_t task)
 {
-    s->procs[s->tasks[task].proc].pol.nr_ready--;
+    core_group(s, task)->pol.nr_ready--;
     atomic_fetch_sub(&s->h->nr_ready, 1);
 }
 
@@ -464,12 +470,12 @@ void core_fill_all(struct sched *s, struct kicks *k)
 void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *k)
 {
     struct usf_task *t = &s->tasks[task];
-    struct usf_pol_group *p = &s->procs[t->proc].pol;
+    const struct usf_pol_group *g = &core_group(s, task)->pol;
     uint64_t idle[USF_CORE_WORDS], tried[USF_CORE_WORDS] = {0};
 
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_BLOCKED) | ST(USF_TASK_IN_KERNEL), USF_TASK_READY);
     t->why = why;
-    while (k->n < KICKS_MAX - 2 && idle_mask(s, p, idle)) {
+    while (k->n < KICKS_MAX - 2 && idle_mask(s, g, idle)) {
         const char *bad = 0;
         uint64_t any = 0;
         for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= idle[i] &= ~tried[i];
@@ -487,6 +493,6 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
     }
     core_enqueue(s, task, why);
     /* A core may have become free between the look and the count: its owner saw no one waiting. */
-    if (idle_mask(s, p, idle)) core_fill_all(s, k);
+    if (idle_mask(s, g, idle)) core_fill_all(s, k);
     else core_look_for_lent(s, k);
 }

@@ -27,6 +27,8 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
 /* Queue it, whatever is idle. */
 void core_enqueue(struct sched *s, uint32_t task, enum usf_why why);
 void core_dequeue(struct sched *s, uint32_t task);
+/* The task's group, which an attached one has. */
+static inline struct usf_group *core_group(struct sched *s, uint32_t task) { return &s->groups[s->tasks[task].pol.group]; }
 /* The next task for this core, taken out of the queues, or USF_NONE.  Those that busy-wait in vain are passed over;
  * if there are only such, CORE_ANY takes one of them.  CORE_NEAR leaves yielders of other cores alone for a millisecond: to fetch
  * one takes longer than most waits. */
@@ -59,8 +61,35 @@ bool core_stands_aside(struct sched *s);
 void core_mend_policy(struct sched *s);
 /* Another policy, as somebody asks for.  False: not that one, with a reason. */
 bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap);
-/* change.c.  A process's weight or priority, then all its ready tasks are queued anew. */
-void core_change_proc(struct sched *s, uint32_t proc, uint32_t weight, int32_t priority);
+/* What is accounted for when a task that runs on the core stops, or starts.  Its group may change in between. */
+void core_pause(struct sched *s, uint32_t core, uint32_t task);
+void core_resume(struct sched *s, uint32_t core, uint32_t task);
+/* As core_fill_all, however many cores are free. */
+void core_fill_each(struct sched *s, struct kicks *k);
+/* change.c.  A group's weight or priority, then all its ready tasks are queued anew. */
+void core_change_group(struct sched *s, uint32_t group, uint32_t weight, int32_t priority);
+
+/* group.c.  The first group of the process at or after `from`; USF_NONE: there is no further one. */
+uint32_t core_next_group(struct sched *s, uint32_t proc, uint32_t from);
+/* Without the lock, which it takes: the index of a free group record, or -errno, and then it has not got the lock: -EAGAIN, -ENOSPC,
+ * -ENOMEM, -ESTALE.  further: not the first group of a process, for each of which there is a record. */
+int  core_enter_for_group(struct sched *s, struct sched_self *me, bool further);
+struct group_traits {
+    const char *name;
+    uint32_t weight, flags;
+    int32_t priority;
+    const uint64_t *wants;      /* null: all bits set */
+};
+/* The free record is a group of the process from now on; usf_proc.nr_groups counts it. */
+void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struct group_traits *g);
+/* It has no tasks. */
+void core_end_group(struct sched *s, uint32_t group);
+/* All of a process that leaves; gone: what their tasks have counted. */
+void core_end_groups(struct sched *s, uint32_t proc, struct usf_counters *gone);
+/* Its cores follow from those of its process. */
+void core_set_cores(struct sched *s, uint32_t group);
+/* Monitor: the one that died was about to make a group, or to take a process off. */
+void core_mend_groups(struct sched *s);
 /* holds the lock.  A strict place where the process may use no core is a mere wish from now on. */
 void core_settle_strict(struct sched *s, uint32_t task);
 /* Replace a misbehaving policy by coop. */
@@ -73,6 +102,13 @@ bool core_is_sound(struct sched *s, uint32_t name);
  * another takes the record away meanwhile (an exec, a process that is cleared away) a count may be lost: no more than that. */
 static inline uint64_t core_counted(const uint64_t *n) { return __atomic_load_n(n, __ATOMIC_RELAXED); }
 static inline void core_count(uint64_t *n, uint64_t more) { __atomic_store_n(n, core_counted(n) + more, __ATOMIC_RELAXED); }
+
+static inline void core_add_counters(struct usf_counters *to, const struct usf_counters *n)
+{
+    uint64_t *a = (uint64_t *)to;
+    const uint64_t *b = (const uint64_t *)n;
+    for (unsigned i = 0; i < sizeof *n / 8; i++) a[i] += core_counted(&b[i]);
+}
 
 /* Without the lock. */
 /* Does the task wait in a loop that it would not leave now?  (False: no, or another process knows.) */

@@ -150,7 +150,7 @@ static bool tell_all(struct sched *s)
     USF_POINT("policy.wiped");
     if (!core_begin_policy(s)) return false;
     for (uint32_t i = 0; i < s->pol.nr_groups; i++)
-        if (atomic_load(&s->procs[i].state) == USF_PROC_ACTIVE) s->ops.group_add(&s->pol, i);
+        if (atomic_load(&s->groups[i].state) == USF_GROUP_ACTIVE) s->ops.group_add(&s->pol, i);
     for (uint32_t i = 0; i < hwm; i++) {
         unsigned st = atomic_load(&s->tasks[i].state);
         if (st == USF_TASK_FREE || st == USF_TASK_GONE || st == USF_TASK_NEW) continue;

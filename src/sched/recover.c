@@ -57,19 +57,15 @@ static void mend_tasks(struct sched *s)
         policy_wipe(&s->pol, s->pol.nr_groups, hwm);
         core_begin_policy(s);
     }
-    for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
-        struct usf_proc *p = &s->procs[i];
-        if (atomic_load(&p->state) == USF_PROC_FREE) continue;
-        p->pol.nr_ready = p->pol.nr_tasks = 0;
-        if (atomic_load(&p->state) == USF_PROC_ACTIVE) s->ops.group_add(&s->pol, i);
-    }
+    for (uint32_t i = 0; i < s->pol.nr_groups; i++)
+        if (atomic_load(&s->groups[i].state) == USF_GROUP_ACTIVE) s->ops.group_add(&s->pol, i);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         unsigned st = atomic_load(&t->state);
         if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;
         uint32_t taken = USF_PARK_TAKEN;    /* by the one that died */
         atomic_compare_exchange_strong(&t->park, &taken, USF_PARK_GO);
-        s->procs[t->proc].pol.nr_tasks++;
+        core_group(s, i)->pol.nr_tasks++;
         s->ops.task_add(&s->pol, i);
         if (st == USF_TASK_RUNNING && !s->kernel) {
             uint32_t core = atomic_load(&t->core);
@@ -78,7 +74,7 @@ static void mend_tasks(struct sched *s)
         }
         if (st != USF_TASK_READY) continue;
         policy_enqueue(&s->pol, &s->ops, i, USF_WHY_WAKE);
-        s->procs[t->proc].pol.nr_ready++;
+        core_group(s, i)->pol.nr_ready++;
         ready++;
     }
     for (uint32_t c = 0; c < s->h->nr_cores && !s->kernel; c++)
@@ -102,8 +98,9 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
     bool seized = lock_recover(&s->h->lock, me, is_dead, arg);
     if (seized) {
         s->pol.now = os_now();
-        s->pol.nr_groups = atomic_load(&s->h->proc_hwm);
+        s->pol.nr_groups = atomic_load(&s->h->group_hwm);
         end_leaving(s);
+        core_mend_groups(s);
         mend_cores(s);
         USF_POINT("sched.mend");
         mend_tasks(s);
@@ -127,27 +124,41 @@ static bool core_agrees(struct sched *s, uint32_t core)
     return (task == USF_NONE || rightly_held(s, core, w)) && s->cores[core].pol.current == task;
 }
 
-/* S1 and S4 from the task's side. */
+/* S1, S4 and L2 from the task's side. */
 static bool task_agrees(struct sched *s, uint32_t task, unsigned state)
 {
     struct usf_task *t = &s->tasks[task];
+    const struct usf_group *g = core_group(s, task);
     if (t->pol.held != (state == USF_TASK_READY)) return false;
+    if (atomic_load(&g->state) != USF_GROUP_ACTIVE || g->proc != t->proc) return false;      /* L2 */
     if (state != USF_TASK_RUNNING || s->kernel) return true;
     uint32_t core = atomic_load(&t->core);
     uint64_t w = core < s->h->nr_cores ? atomic_load(&s->cores[core].word) : 0;
     return core_state(w) != USF_CORE_IDLE && core_task(w) == task;
 }
 
-/* What the processes' records count of their tasks. */
+/* What the groups' records count of their tasks. */
 static bool counts_agree(struct sched *s, uint32_t tasks, uint32_t ready)
 {
-    for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n; i++) {
-        unsigned st = atomic_load(&s->procs[i].state);
-        if (st != USF_PROC_ACTIVE && st != USF_PROC_LEAVING) continue;
-        tasks -= s->procs[i].pol.nr_tasks;
-        ready -= s->procs[i].pol.nr_ready;
+    for (uint32_t i = 0, n = atomic_load(&s->h->group_hwm); i < n; i++) {
+        if (atomic_load(&s->groups[i].state) != USF_GROUP_ACTIVE) continue;
+        tasks -= s->groups[i].pol.nr_tasks;
+        ready -= s->groups[i].pol.nr_ready;
     }
     return !tasks && !ready;
+}
+
+/* L1, L4, L5. */
+static bool group_agrees(struct sched *s, uint32_t group)
+{
+    const struct usf_group *g = &s->groups[group];
+    const struct usf_proc *p = &s->procs[g->proc];
+    uint64_t any = 0;
+    if (g->pol.id != group || g->pol.proc != g->proc || atomic_load(&p->state) != USF_PROC_ACTIVE) return false;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= g->wants[w] & p->cores[w];
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++)
+        if (g->pol.cores[w] != (any ? g->wants[w] & p->cores[w] : p->cores[w])) return false;
+    return true;
 }
 
 static bool says(const char *what, uint32_t which)
@@ -172,6 +183,8 @@ bool core_is_sound(struct sched *s, uint32_t name)
         tasks++;
         ready += st == USF_TASK_READY;
     }
+    for (uint32_t i = 0, n = atomic_load(&s->h->group_hwm); i < n; i++)
+        if (atomic_load(&s->groups[i].state) == USF_GROUP_ACTIVE && !group_agrees(s, i)) return says("group", i);
     if (ready && !sched_is_bound(s)) return says("the binding,", USF_UNBOUND);     /* S6 */
     return counts_agree(s, tasks, ready) || says("number of tasks,", tasks);
 }

@@ -116,6 +116,7 @@ struct sched {
     struct trace_map *_Atomic trace;    /* where events go while somebody records, else null (src/trace/trace.h) */
     struct usf_core *cores;
     struct usf_proc *procs;
+    struct usf_group *groups;
     struct usf_task *tasks;
     struct usf_run *runs;
     struct usf_policy_ops ops;  /* resolved: no null operation */
@@ -130,7 +131,7 @@ struct sched {
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */
     _Atomic uint32_t leaving;   /* enum sched_leaving; other threads of a process that leaves wait on it */
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */
-    uint32_t weight, flags;     /* what the process joins with (usf_pol_group); weight 0: the normal one */
+    uint32_t weight, flags;     /* what the process's first group begins with (usf_pol_group); weight 0: the normal one */
     int32_t priority;
     const char *shm_dir;
     const char *instance;       /* its name; null: no recordings */
@@ -172,6 +173,14 @@ extern struct usf_task sched_gone;
 /* Whose pids a process's are, without the lock: it may come or leave at this moment.  (The second 16 bits of the word that both change.) */
 static inline uint32_t sched_space_of(const struct usf_proc *p)
 { return (uint16_t)(atomic_load_explicit(&((struct usf_proc *)p)->claim, memory_order_relaxed) >> 16); }
+
+/* This process's first group; null: it is off its instance.  Without the lock. */
+static inline struct usf_group *sched_first_group(const struct sched *s)
+{
+    uint32_t proc = atomic_load_explicit(&((struct sched *)s)->proc, memory_order_relaxed);
+    uint32_t group = proc < USF_MAX_PROCS ? __atomic_load_n(&s->procs[proc].group, __ATOMIC_RELAXED) : USF_NONE;
+    return group < USF_MAX_GROUPS ? &s->groups[group] : 0;
+}
 
 /* Do we know what the pid and thread id of this task mean?  (Those of a task that has just ended mean nothing.) */
 static inline bool sched_is_ours(const struct sched *s, uint32_t task)
@@ -269,6 +278,19 @@ static inline bool sched_has_lost(struct sched *s, struct sched_self *me)
 bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(struct os_cpuset *cpus));
 /* Monitor: the process gets so many cores (USF_NONE: all that it may use), the same as the others of its group. */
 void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota, uint32_t group);
+
+/* group.c.  Further groups of this process.  All three take the lock, and say -ESTALE when the process is off its instance.
+ * make: of that name (as much as fits in 31 bytes), weight (1 to SCHED_WEIGHT_MAX), priority (within SCHED_PRIORITY_MAX) and cores:
+ * those of `wants` that the process may use, or all of these where there are none; null: whatever the process may use.  The group's index,
+ * which stands until it ends or the process leaves the instance; -EINVAL, -EAGAIN: there are too many, -ENOSPC: /dev/shm is full.
+ * end: its threads go back to the process's first group, which cannot end (-EINVAL).  -ESRCH: no such group of this process.
+ * change: a task of this process, whatever it does, belongs to that group.  A ready task is queued anew, and has waited for as long as
+ * before.  The calling thread moves at once to a core of its new group; another that runs stays where it is until it gives its core up.
+ * -ESRCH: no such task, or group, of this process. */
+int  sched_group_make(struct sched *s, struct sched_self *me, const char *name, uint32_t weight, int32_t priority,
+                      const uint64_t wants[USF_CORE_WORDS]);
+int  sched_group_end(struct sched *s, struct sched_self *me, uint32_t group);
+int  sched_change_group(struct sched *s, struct sched_self *me, uint32_t task, uint32_t group);
 
 /* Threads.  attach takes a record and returns with a core.  0 or -errno (-EAGAIN, -ENOSPC). */
 int  sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name);

@@ -23,7 +23,7 @@
 static bool outranks(struct sched *s, const struct usf_task *o, const struct usf_task *t)
 {
     const struct usf_pol_task *a = &o->pol, *b = &t->pol;
-    if (o->proc != t->proc) return s->procs[o->proc].pol.priority > s->procs[t->proc].pol.priority;
+    if (a->group != b->group) return s->groups[a->group].pol.priority > s->groups[b->group].pol.priority;
     if (a->priority != b->priority) return a->priority > b->priority;
     return a->deadline - 1 < b->deadline - 1;       /* none (0) is later than any */
 }
@@ -39,7 +39,7 @@ void soft_take(struct sched *s, struct sched_self *me)
     struct kicks k = {0};
     if (!core_enter(s, me)) return;
     struct usf_task *o = &s->tasks[other];
-    bool alike = o->proc == t->proc || (o->why == t->why && (t->why == USF_WHY_YIELD || t->why == USF_WHY_RETURN));
+    bool alike = o->pol.group == t->pol.group || (o->why == t->why && (t->why == USF_WHY_YIELD || t->why == USF_WHY_RETURN));
     if (alike && state_of(t) == USF_TASK_READY && usf_may_run(&s->pol, me->task, core) && atomic_load(&s->cores[core].word) == w
         && !outranks(s, o, t) && atomic_compare_exchange_strong(&o->park, &soft, USF_PARK_TAKEN)) {
         USF_POINT("sched.take_turn");

@@ -12,15 +12,16 @@ void sched_bind(struct sched *s, void *base)
     s->h = h;
     s->cores = (struct usf_core *)(b + h->off_cores);
     s->procs = (struct usf_proc *)(b + h->off_procs);
+    s->groups = (struct usf_group *)(b + h->off_groups);
     s->tasks = (struct usf_task *)(b + h->off_tasks);
     s->runs = (struct usf_run *)(b + h->off_runs);
     s->proc = USF_NONE;
     s->pol = (struct usf_pol){
         .quantum = h->quantum_ns, .slice = h->slice_ns, .flags = h->blind ? USF_POL_BLIND : 0,
-        .nr_cores = h->nr_cores, .nr_tasks = h->max_tasks, .nr_groups = h->max_procs,
+        .nr_cores = h->nr_cores, .nr_tasks = h->max_tasks, .nr_groups = h->max_groups,
         .task_stride = sizeof(struct usf_task), .core_stride = sizeof(struct usf_core),
-        .group_stride = sizeof(struct usf_proc),
-        .tasks = (char *)&s->tasks->pol, .cores = (char *)&s->cores->pol, .groups = (char *)&s->procs->pol,
+        .group_stride = sizeof(struct usf_group),
+        .tasks = (char *)&s->tasks->pol, .cores = (char *)&s->cores->pol, .groups = (char *)&s->groups->pol,
         .data = h->pol_data,
     };
 }
@@ -53,44 +54,31 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     p->run = run;
     atomic_store(&p->deserted, 0);
     p->unpatched = p->spin_sites = 0;
-    p->gone = (struct usf_counters){0};
     usf_format(p->comm, sizeof p->comm, "%s", comm);
+    __atomic_store_n(&p->group, USF_NONE, __ATOMIC_RELAXED);
     s->proc = (uint32_t)i;
-    if (!core_enter(s, &me)) {
+    int group = core_enter_for_group(s, &me, false);
+    if (group < 0) {
         shm_leave(s->h, (uint32_t)i);
         s->proc = USF_NONE;
-        return -ESTALE;
+        return group;
     }
     usf_xassert(shm_header_is_valid(s->h, s->h->total_size, (char[160]){0}, 160));
     /* Under the lock: whoever replaces the policy or mends the instance looks at all records. */
-    p->pol.id = p->pol.proc = (uint32_t)i;
-    p->pol.work = (struct usf_pol_work){0};
-    p->pol.nr_tasks = p->pol.nr_ready = 0;
-    p->pol.weight = s->weight ? s->weight : 100;
-    p->pol.priority = s->priority;
-    p->pol.flags = s->flags;
-    p->pol.busy_ns = p->pol.progress = 0;
-    p->pol.width = p->pol.share_gen = 0;
-    __builtin_memset(p->pol.share, 0, sizeof p->pol.share);
     for (unsigned w = 0; w < USF_CORE_WORDS; w++) {
-        p->pol.cores[w] = cores[w];
+        p->cores[w] = cores[w];
         __atomic_store_n(&p->may[w], cores[w], __ATOMIC_RELAXED);
     }
     atomic_store(&p->quota, 0);
-    __builtin_memset(p->pol.data, 0, sizeof p->pol.data);
+    p->nr_groups = 0;
+    __atomic_store_n(&p->group, (uint32_t)group, __ATOMIC_RELAXED);
     if (!s->h->policy_begun && !core_begin_policy(s)) core_replace_policy(s, "its init has failed");
-    s->ops.group_add(&s->pol, (uint32_t)i);
+    core_make_group(s, (uint32_t)group, (uint32_t)i, &(struct group_traits){
+        .name = "", .weight = s->weight ? s->weight : 100, .priority = s->priority, .flags = s->flags});
     atomic_store(&p->state, USF_PROC_ACTIVE);
     core_leave(s, &me, &(struct kicks){0});
     tell_of_join(s);
     return i;
-}
-
-static void add_counters(struct usf_counters *to, const struct usf_counters *n)
-{
-    uint64_t *a = (uint64_t *)to;
-    const uint64_t *b = (const uint64_t *)n;
-    for (unsigned i = 0; i < sizeof *n / 8; i++) a[i] += core_counted(&b[i]);
 }
 
 static void clear_counters(struct usf_counters *n)
@@ -103,7 +91,6 @@ static void clear_counters(struct usf_counters *n)
 static void remove_task(struct sched *s, uint32_t task, struct kicks *k)
 {
     struct usf_task *t = &s->tasks[task];
-    struct usf_proc *p = &s->procs[t->proc];
     uint32_t core = atomic_load(&t->core);
     unsigned st = atomic_load(&t->state);
 
@@ -120,14 +107,14 @@ static void remove_task(struct sched *s, uint32_t task, struct kicks *k)
     }
     if (st == USF_TASK_READY) core_dequeue(s, task);
     s->ops.task_remove(&s->pol, task);
-    p->pol.nr_tasks--;
+    core_group(s, task)->pol.nr_tasks--;
     core_end_task(s, task);
 }
 
 void core_end_task(struct sched *s, uint32_t task)
 {
     struct usf_task *t = &s->tasks[task];
-    add_counters(&s->procs[t->proc].gone, &t->n);
+    core_add_counters(&core_group(s, task)->gone, &t->n);
     clear_counters(&t->n);
     core_set_state(s, task, ~0u, USF_TASK_GONE);
 }
@@ -161,6 +148,9 @@ static void kick_now(struct sched *s, struct kicks *k)
     k->n = 0;
 }
 
+void core_fill_each(struct sched *s, struct kicks *k)
+{ for (core_fill_all(s, k); k->n >= KICKS_MAX - 2; core_fill_all(s, k)) kick_now(s, k); }
+
 /* holds the lock, and releases it */
 static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, bool dead)
 {
@@ -185,17 +175,17 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         USF_POINT("sched.removing");
         if (k.n >= KICKS_MAX - 4) kick_now(s, &k);
     }
-    s->ops.group_remove(&s->pol, proc);
+    struct usf_counters gone;
+    core_end_groups(s, proc, &gone);
     if (p->run && p->run <= s->h->max_runs) {
         struct usf_run *r = &s->runs[p->run - 1];
-        const uint64_t *n = (const uint64_t *)&p->gone;
+        const uint64_t *n = (const uint64_t *)&gone;
         atomic_fetch_add(&r->nr_procs, 1);
         atomic_fetch_add(&r->spin_sites, p->spin_sites);
         atomic_fetch_add(&r->unpatched, p->unpatched);
-        for (unsigned i = 0; i < sizeof p->gone / 8; i++) atomic_fetch_add(&r->n[i], n[i]);
+        for (unsigned i = 0; i < sizeof gone / 8; i++) atomic_fetch_add(&r->n[i], n[i]);
     }
-    /* It may have had more cores than are filled at a time. */
-    for (core_fill_all(s, &k); k.n >= KICKS_MAX - 2; core_fill_all(s, &k)) kick_now(s, &k);
+    core_fill_each(s, &k);
     /* Other threads of a process that leaves by itself run on for a moment, parking and waking by their records:
      * these are free only when the process is dead, which the monitor sees. */
     if (dead) free_tasks(s, proc);
@@ -324,10 +314,11 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
         return -ESTALE;
     }
     /* Another thread may have taken the process off and on again since: only now does its number stand. */
-    t->proc = t->pol.group = s->proc;
+    t->proc = s->proc;
+    t->pol.group = s->procs[s->proc].group;
     me->task = id;
     if (trace_is_on(s)) trace_thread(s, me);
-    s->procs[t->proc].pol.nr_tasks++;
+    core_group(s, id)->pol.nr_tasks++;
     s->ops.task_add(&s->pol, id);
     if (s->kernel) core_set_state(s, id, ST(USF_TASK_NEW), USF_TASK_RUNNING);
     else core_place(s, id, USF_WHY_NEW, &k);

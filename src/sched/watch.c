@@ -212,8 +212,8 @@ static void look_at_unseen(struct sched *s, void (*nudge)(void *, uint32_t), cha
 
 bool sched_is_waited_for(struct sched *s, uint32_t core)
 {
-    for (uint32_t p = 0, n = atomic_load(&s->h->proc_hwm); p < n && p < USF_MAX_PROCS; p++)
-        if (s->procs[p].pol.nr_ready && usf_allowed(&s->pol, p, core)) return true;
+    for (uint32_t g = 0, n = atomic_load(&s->h->group_hwm); g < n && g < USF_MAX_GROUPS; g++)
+        if (s->groups[g].pol.nr_ready && usf_allowed(&s->pol, g, core)) return true;
     return false;
 }
 
@@ -368,14 +368,15 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
         if (s->tasks[i].proc >= s->h->max_procs)
             return usf_format(why, cap, "task %u names process %u", i, s->tasks[i].proc), false;
         const struct usf_pol_task *t = &s->tasks[i].pol;
+        if (t->group >= s->h->max_groups) return usf_format(why, cap, "task %u names group %u", i, t->group), false;
         if (t->affinity > USF_AFFINITY_MASK || (t->affinity == USF_AFFINITY_CORE && t->affinity_id >= s->h->nr_cores))
             return usf_format(why, cap, "task %u is to run on core %u", i, t->affinity_id), false;
         if (st == USF_TASK_READY) ready++;
     }
-    for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n && i < s->h->max_procs; i++) {
-        const struct usf_pol_group *p = &s->procs[i].pol;
-        if (atomic_load(&s->procs[i].state) != USF_PROC_ACTIVE || (p->weight >= 1 && p->weight <= SCHED_WEIGHT_MAX)) continue;
-        return usf_format(why, cap, "process record %u has weight %u", i, p->weight), false;
+    for (uint32_t i = 0, n = atomic_load(&s->h->group_hwm); i < n && i < s->h->max_groups; i++) {
+        const struct usf_pol_group *g = &s->groups[i].pol;
+        if (atomic_load(&s->groups[i].state) != USF_GROUP_ACTIVE || (g->weight >= 1 && g->weight <= SCHED_WEIGHT_MAX)) continue;
+        return usf_format(why, cap, "group %u has weight %u", i, g->weight), false;
     }
     if (ready != atomic_load(&s->h->nr_ready))
         return usf_format(why, cap, "%u tasks are ready, %u are counted", ready, atomic_load(&s->h->nr_ready)), false;

@@ -11,13 +11,14 @@
 
 static uint64_t up(uint64_t v) { return (v + PAGE - 1) & ~(uint64_t)(PAGE - 1); }
 
-void shm_layout_of(uint32_t cores, uint32_t runs, uint32_t procs, uint32_t tasks, struct shm_layout *l)
+void shm_layout_of(const struct shm_sizes *n, struct shm_layout *l)
 {
     l->off_cores = up(sizeof(struct usf_header));
-    l->off_runs = up(l->off_cores + (uint64_t)cores * sizeof(struct usf_core));
-    l->off_procs = up(l->off_runs + (uint64_t)runs * sizeof(struct usf_run));
-    l->off_tasks = up(l->off_procs + (uint64_t)procs * sizeof(struct usf_proc));
-    l->total = up(l->off_tasks + (uint64_t)tasks * sizeof(struct usf_task));
+    l->off_runs = up(l->off_cores + (uint64_t)n->cores * sizeof(struct usf_core));
+    l->off_procs = up(l->off_runs + (uint64_t)n->runs * sizeof(struct usf_run));
+    l->off_groups = up(l->off_procs + (uint64_t)n->procs * sizeof(struct usf_proc));
+    l->off_tasks = up(l->off_groups + (uint64_t)n->groups * sizeof(struct usf_group));
+    l->total = up(l->off_tasks + (uint64_t)n->tasks * sizeof(struct usf_task));
 }
 
 void shm_note_layout(struct usf_header *h, const struct shm_layout *l)
@@ -25,10 +26,12 @@ void shm_note_layout(struct usf_header *h, const struct shm_layout *l)
     h->total_size = l->total;
     h->off_cores = l->off_cores;
     h->off_procs = l->off_procs;
+    h->off_groups = l->off_groups;
     h->off_tasks = l->off_tasks;
     h->off_runs = l->off_runs;
     h->max_cores = USF_MAX_CORES;
     h->max_procs = USF_MAX_PROCS;
+    h->max_groups = USF_MAX_GROUPS;
     h->max_tasks = USF_MAX_TASKS;
     h->max_runs = USF_MAX_RUNS;
 }
@@ -174,14 +177,16 @@ static bool sizes_are_valid(const struct usf_header *h, size_t file_size, char *
 {
     struct shm_layout l;
     if (!h->max_cores || h->max_cores > USF_MAX_CORES || !h->max_procs || h->max_procs > USF_MAX_PROCS ||
-        !h->max_tasks || h->max_tasks > USF_MAX_TASKS || !h->max_runs || h->max_runs > USF_MAX_RUNS) {
-        usf_format(why, cap, "table sizes %u/%u/%u/%u are out of range", h->max_cores, h->max_procs, h->max_tasks,
-                   h->max_runs);
+        !h->max_groups || h->max_groups > USF_MAX_GROUPS || !h->max_tasks || h->max_tasks > USF_MAX_TASKS || !h->max_runs ||
+        h->max_runs > USF_MAX_RUNS) {
+        usf_format(why, cap, "table sizes %u/%u/%u/%u/%u are out of range", h->max_cores, h->max_procs, h->max_groups,
+                   h->max_tasks, h->max_runs);
         return false;
     }
-    shm_layout_of(h->max_cores, h->max_runs, h->max_procs, h->max_tasks, &l);
+    const struct shm_sizes n = {h->max_cores, h->max_runs, h->max_procs, h->max_groups, h->max_tasks};
+    shm_layout_of(&n, &l);
     if (h->off_cores != l.off_cores || h->off_runs != l.off_runs || h->off_procs != l.off_procs ||
-        h->off_tasks != l.off_tasks || h->total_size != l.total) {
+        h->off_groups != l.off_groups || h->off_tasks != l.off_tasks || h->total_size != l.total) {
         usf_format(why, cap, "tables do not lie where their sizes put them");
         return false;
     }
@@ -209,12 +214,13 @@ static bool texts_are_valid(const struct usf_header *h, char *why, size_t cap)
 static bool marks_are_valid(const struct usf_header *h, char *why, size_t cap)
 {
     const char *bad = NULL;
-    uint32_t task_hwm = atomic_load(&h->task_hwm), proc_hwm = atomic_load(&h->proc_hwm);
+    uint32_t task_hwm = atomic_load(&h->task_hwm), proc_hwm = atomic_load(&h->proc_hwm), group_hwm = atomic_load(&h->group_hwm);
     if (!h->nr_cores || h->nr_cores > h->max_cores) bad = "number of cores";
     else if (h->lock_kind > 1 || h->lock.kind != h->lock_kind) bad = "kind of lock";
     else if (atomic_load(&h->state) != USF_INST_READY && atomic_load(&h->state) != USF_INST_RETIRED) bad = "state";
     else if (task_hwm > h->max_tasks || task_hwm % USF_TASK_CHUNK) bad = "number of real tasks";
     else if (proc_hwm > h->max_procs || proc_hwm % USF_PROC_CHUNK) bad = "number of real processes";
+    else if (group_hwm > h->max_groups || group_hwm % USF_GROUP_CHUNK) bad = "number of real groups";
     else if (!h->quantum_ns || !h->progress_ns || !h->lend_ns || !h->slice_ns) bad = "set of time limits";
     if (bad) usf_format(why, cap, "its %s is out of range", bad);
     return !bad;
@@ -268,9 +274,24 @@ static bool procs_are_valid(const struct usf_header *h, char *why, size_t cap)
     for (uint32_t i = 0; i < hwm; i++) {
         uint32_t state = atomic_load(&procs[i].state);
         if (state == USF_PROC_FREE) continue;
-        if (state <= USF_PROC_LEAVING && procs[i].space < USF_MAX_SPACES && procs[i].pid > 0 && procs[i].run <= h->max_runs) continue;
+        if (state <= USF_PROC_LEAVING && procs[i].space < USF_MAX_SPACES && procs[i].pid > 0 && procs[i].run <= h->max_runs
+            && (state != USF_PROC_ACTIVE || procs[i].group < h->max_groups)) continue;
         usf_format(why, cap, "process record %u is damaged (state %u, pid %d, run %u)", i, state, procs[i].pid,
                    procs[i].run);
+        return false;
+    }
+    return true;
+}
+
+static bool groups_are_valid(const struct usf_header *h, char *why, size_t cap)
+{
+    const struct usf_group *groups = shm_groups(h);
+    uint32_t hwm = atomic_load(&h->group_hwm);
+    for (uint32_t i = 0; i < hwm; i++) {
+        uint32_t state = atomic_load(&groups[i].state);
+        if (state == USF_GROUP_FREE) continue;
+        if (state == USF_GROUP_ACTIVE && groups[i].proc < h->max_procs && groups[i].pol.id == i) continue;
+        usf_format(why, cap, "group %u is damaged (state %u, process %u, id %u)", i, state, groups[i].proc, groups[i].pol.id);
         return false;
     }
     return true;
@@ -283,8 +304,9 @@ static bool tasks_are_valid(const struct usf_header *h, char *why, size_t cap)
     for (uint32_t i = 0; i < hwm; i++) {
         uint32_t state = atomic_load(&tasks[i].state), core = atomic_load(&tasks[i].core);
         if (state == USF_TASK_FREE || state == USF_TASK_NEW || state == USF_TASK_GONE) continue;
-        if (state < USF_TASK_GONE && tasks[i].proc < h->max_procs && (core == USF_NONE || core < h->nr_cores)) continue;
-        usf_format(why, cap, "task %u is damaged (state %u, process %u, core %u)", i, state, tasks[i].proc, core);
+        if (state < USF_TASK_GONE && tasks[i].proc < h->max_procs && tasks[i].pol.group < h->max_groups && (core == USF_NONE || core < h->nr_cores)) continue;
+        usf_format(why, cap, "task %u is damaged (state %u, process %u, group %u, core %u)", i, state, tasks[i].proc, tasks[i].pol.group,
+                   core);
         return false;
     }
     return true;
@@ -292,5 +314,6 @@ static bool tasks_are_valid(const struct usf_header *h, char *why, size_t cap)
 
 bool shm_tables_are_valid(const struct usf_header *h, char *why, size_t cap)
 {
-    return cores_are_valid(h, why, cap) && procs_are_valid(h, why, cap) && tasks_are_valid(h, why, cap);
+    return cores_are_valid(h, why, cap) && procs_are_valid(h, why, cap) && groups_are_valid(h, why, cap) &&
+           tasks_are_valid(h, why, cap);
 }

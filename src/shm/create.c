@@ -76,6 +76,7 @@ static void fill_header(struct usf_header *h, const struct shm_config *c, const 
     h->monitor_linger_ns = c->tool ? c->linger_ns : SHM_DEFAULT_LINGER_NS;
     if (!shm_is_shared(c->name)) usf_format(h->usf_exe, sizeof h->usf_exe, "%s", c->tool);
     atomic_store(&h->proc_hwm, USF_PROC_CHUNK);
+    atomic_store(&h->group_hwm, USF_GROUP_CHUNK);
     atomic_store(&h->state, USF_INST_READY);
 }
 
@@ -100,15 +101,16 @@ static void fill_cores(struct usf_header *h, const struct os_cpuset *cpus, const
     h->nr_cores = n;
 }
 
-/* Everything but most processes and the tasks is real from now on: no SIGBUS later. */
+/* Everything but most processes and groups, and the tasks, is real from now on: no SIGBUS later. */
 static int fill_file(int fd, const struct shm_config *c, const struct os_cpuset *cpus, const struct os_cpu_place *place,
                      struct shm *m)
 {
     struct shm_layout l;
     struct os_stat st;
-    shm_layout_of(USF_MAX_CORES, USF_MAX_RUNS, USF_MAX_PROCS, USF_MAX_TASKS, &l);
+    shm_layout_of(SHM_FULL_SIZES, &l);
     int r = os_truncate(fd, l.total);
     if (!r) r = os_allocate(fd, 0, l.off_procs + USF_PROC_CHUNK * sizeof(struct usf_proc));
+    if (!r) r = os_allocate(fd, l.off_groups, USF_GROUP_CHUNK * sizeof(struct usf_group));
     if (!r) r = os_fstat(fd, &st);
     if (r) return r;
     void *map = shm_map(fd, l.total);

@@ -10,11 +10,15 @@
 
 static inline const char *shm_dir_or_default(const char *dir) { return dir && *dir ? dir : SHM_DIR; }
 
-/* Where the tables of a segment with the default sizes lie. */
+/* Where the tables of a segment lie: with so many records, or with those that a whole table has. */
 struct shm_layout {
-    uint64_t off_cores, off_runs, off_procs, off_tasks, total;
+    uint64_t off_cores, off_runs, off_procs, off_groups, off_tasks, total;
 };
-void shm_layout_of(uint32_t cores, uint32_t runs, uint32_t procs, uint32_t tasks, struct shm_layout *l);
+struct shm_sizes {
+    uint32_t cores, runs, procs, groups, tasks;
+};
+#define SHM_FULL_SIZES (&(const struct shm_sizes){USF_MAX_CORES, USF_MAX_RUNS, USF_MAX_PROCS, USF_MAX_GROUPS, USF_MAX_TASKS})
+void shm_layout_of(const struct shm_sizes *n, struct shm_layout *l);
 /* In the header: this layout, which is that of tables of full size, and those sizes. */
 void shm_note_layout(struct usf_header *h, const struct shm_layout *l);
 

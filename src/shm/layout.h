@@ -5,8 +5,8 @@
  * policy's queues are derived from them and can be rebuilt (sched_recover).
  *
  * Offsets: header at 0, then the tables at the offsets that the header names (page-aligned).
- * The file is sparse: processes and tasks are made real in chunks before they are touched (proc_hwm,
- * task_hwm), so that a full /dev/shm is an error code and not a SIGBUS; all else is real from the start.
+ * The file is sparse: processes, groups and tasks are made real in chunks before they are touched (proc_hwm,
+ * group_hwm, task_hwm), so that a full /dev/shm is an error code and not a SIGBUS; all else is real from the start.
  * Nobody reads records above these marks: reading a hole of a shared mapping allocates, too.
  *
  * Changing anything here changes USF_LAYOUT_HASH by itself, so that programs of different builds never
@@ -24,6 +24,7 @@
 #define USF_SHM_ABI         1u
 #define USF_MAX_CORES       USF_CORES_MAX
 #define USF_MAX_PROCS       1024u
+#define USF_MAX_GROUPS      USF_GROUPS_MAX     /* one for each process, and as many further ones */
 #ifndef USF_MAX_TASKS
 #define USF_MAX_TASKS       32768u
 #endif
@@ -31,6 +32,7 @@
 #define USF_DAMAGED         (USF_MAX_PROCS + 2u)    /* usf_header.stalled: the records contradict each other */
 #define USF_TASK_CHUNK      64u      /* tasks made real at a time */
 #define USF_PROC_CHUNK      16u      /* processes made real at a time */
+#define USF_GROUP_CHUNK     16u      /* groups made real at a time */
 #define USF_NAME_MAX        48u      /* instance name, with NUL: [A-Za-z0-9._-]+ */
 #define USF_POLICY_PATH_MAX 1024u
 #define USF_CACHELINE       64u
@@ -47,6 +49,9 @@ enum usf_inst_state { USF_INST_EMPTY = 0, USF_INST_READY = 1, USF_INST_RETIRED =
 
 /* FREE -> JOINING (shm_join_begin) -> ACTIVE (sched_proc_join) -> LEAVING -> FREE (shm_leave). */
 enum usf_proc_state { USF_PROC_FREE = 0, USF_PROC_JOINING, USF_PROC_ACTIVE, USF_PROC_LEAVING };
+
+/* FREE -> ACTIVE -> FREE, both under the scheduler lock. */
+enum usf_group_state { USF_GROUP_FREE = 0, USF_GROUP_ACTIVE };
 
 /* Task states.  Transitions: docs/design.md; asserted in src/sched/core.c. */
 enum usf_task_state {
@@ -94,7 +99,8 @@ struct usf_task {
     _Atomic uint32_t pinned;    /* core that its kernel thread may be bound to; USF_NONE: to its own mask; USF_PINNED_* */
     _Atomic uint32_t token;     /* 1: a wake came while it was not blocked; the next block returns */
     _Atomic int32_t tid;        /* kernel thread id in its process's pid namespace */
-    _Atomic uint32_t proc;      /* index in the process table; both may be looked at when the task has ended */
+    _Atomic uint32_t proc;      /* index in the process table; both may be looked at when the task has ended.  (Its group is
+                                   pol.group.) */
     _Atomic uint32_t wait_kind; /* enum usf_wait_kind, for `usf ps` */
     _Atomic uint64_t wait_addr; /* futex address, or usf_wait_call(): for `usf ps --why` */
     uint64_t start_ns;          /* when put on its core */
@@ -180,12 +186,34 @@ struct usf_proc {
     _Atomic uint64_t spin_sites;    /* spin loops patched in this process */
     char     comm[32];
     _Atomic uint32_t replaced;  /* its threads are gone, though the pid lives: by an exec that nobody saw */
-    uint32_t reserved0;
-    struct usf_pol_group pol;
-    struct usf_counters gone;   /* sums of its ended tasks */
-    uint64_t may[USF_CORE_WORDS];            /* cores whose CPUs it may use; pol.cores are all of them, or as many as its quota allows */
+    /* All below: under the scheduler lock. */
+    uint32_t group;             /* its first group; USF_NONE: it has none yet, or any more.  Read without the lock */
+    uint32_t nr_groups;         /* groups that it has, the first included */
+    uint64_t may[USF_CORE_WORDS];            /* cores whose CPUs it may use, */
+    uint64_t cores[USF_CORE_WORDS];          /* ... and those that it gets: all of them, or as many as its quota allows */
     _Atomic uint32_t quota;     /* so many cores at once; USF_NONE: no bound, 0: the monitor is to look */
     uint32_t quota_group;       /* the control group whose quota that is: its processes share the cores */
+};
+
+/* What policies account for: some threads of one process, with a weight, a priority and cores of their own.  A process has one
+ * group from its join until it leaves, and may have further ones (sched_group_make).
+ *
+ * Invariants, whenever the scheduler lock is released
+ *   L1  an ACTIVE group is of an ACTIVE process;  an ACTIVE process has nr_groups of them, and `group` is one;
+ *   L2  a task that is READY, RUNNING, BLOCKED or IN_KERNEL has an ACTIVE group, of its own process;
+ *   L3  pol.nr_tasks == such tasks of the group;  pol.nr_ready == those that are READY;
+ *   L4  pol.cores == wants & the process's cores, or the process's cores where that is empty;
+ *   L5  pol.id is the group's index, pol.proc == proc.
+ * Written under the scheduler lock, except pol.progress, pol.width and pol.work: those are the process's own, without a lock. */
+struct usf_group {
+    _Alignas(USF_CACHELINE)
+    _Atomic uint32_t state;     /* enum usf_group_state */
+    _Atomic uint32_t proc;      /* index of its process */
+    char     name[32];          /* for `usf ps`; "": a process's first */
+    uint64_t reserved0[3];
+    struct usf_pol_group pol;   /* what a dispatch changes is in its first line */
+    uint64_t wants[USF_CORE_WORDS];          /* cores that it would use; all bits set: whatever its process may */
+    struct usf_counters gone;   /* sums of its ended tasks */
 };
 
 /* One `usf run` with --stats: sums over all its processes. */
@@ -290,8 +318,8 @@ struct usf_header {
     _Atomic uint32_t state;     /* enum usf_inst_state */
     uint32_t uid;
     uint64_t total_size;
-    uint64_t off_cores, off_procs, off_tasks, off_runs;
-    uint32_t max_cores, max_procs, max_tasks, max_runs;
+    uint64_t off_cores, off_procs, off_groups, off_tasks, off_runs;
+    uint32_t max_cores, max_procs, max_groups, max_tasks, max_runs;
     char     name[USF_NAME_MAX];
 
     /* configuration, fixed at creation unless said otherwise */
@@ -343,12 +371,13 @@ struct usf_header {
     _Alignas(USF_CACHELINE)
     _Atomic uint64_t idle[USF_CORE_WORDS];          /* bit c: core c is IDLE; under the lock, or cleared by CAS */
     _Atomic uint32_t task_hwm;         /* tasks below are backed by real pages */
-    _Atomic uint32_t proc_hwm;         /* processes below are; nothing above was ever in use */
-    _Atomic uint32_t nr_procs_active;  /* for display: records that are not FREE */
+    _Atomic uint32_t group_hwm;        /* groups below are; nothing above was ever in use */
+    _Atomic uint32_t proc_hwm;         /* the same of processes */
     _Atomic uint32_t binding;          /* enum usf_binding; under the lock, read without it */
     _Atomic uint64_t waited_ns;        /* when a task last was READY at a release of the lock; under the lock, while BOUND */
     uint64_t moved_ns;                 /* when the lock was last had, to some 40 ms: a sign of its life; under the lock */
     uint64_t lent_looked;              /* ns: when all cores were last looked through for lent ones; under the lock */
+    _Atomic uint32_t nr_procs_active;  /* for display: process records that are not FREE */
     _Alignas(USF_CACHELINE)
     struct usf_lock lock;
     uint8_t  pol_data[USF_POL_DATA];
@@ -361,8 +390,8 @@ struct usf_header {
 #define USF_LAYOUT_FIELDS(F) \
     F(usf_header, magic) F(usf_header, abi) F(usf_header, header_size) F(usf_header, layout_hash) \
     F(usf_header, build_id) F(usf_header, state) F(usf_header, uid) F(usf_header, total_size) \
-    F(usf_header, off_cores) F(usf_header, off_procs) F(usf_header, off_tasks) F(usf_header, off_runs) \
-    F(usf_header, max_cores) F(usf_header, max_procs) F(usf_header, max_tasks) F(usf_header, max_runs) \
+    F(usf_header, off_cores) F(usf_header, off_procs) F(usf_header, off_groups) F(usf_header, off_tasks) F(usf_header, off_runs) \
+    F(usf_header, max_cores) F(usf_header, max_procs) F(usf_header, max_groups) F(usf_header, max_tasks) F(usf_header, max_runs) \
     F(usf_header, name) F(usf_header, nr_cores) F(usf_header, lock_kind) F(usf_header, quantum_ns) \
     F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, slice_ns) F(usf_header, blind) \
     F(usf_header, policy_by) F(usf_header, policy_since) F(usf_header, policy) F(usf_header, policy_was) F(usf_header, policy_next) \
@@ -378,7 +407,7 @@ struct usf_header {
     F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_space, ns) F(usf_space, monitor_pid) F(usf_space, monitor_start) \
     F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, object) \
     F(usf_space, monitor_tid) F(usf_space, looped) F(usf_space, tail) \
-    F(usf_header, nr_ready) F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, nr_procs_active) \
+    F(usf_header, nr_ready) F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, group_hwm) F(usf_header, nr_procs_active) \
     F(usf_header, binding) F(usf_header, waited_ns) F(usf_header, moved_ns) F(usf_header, lent_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
@@ -388,8 +417,9 @@ struct usf_header {
     F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) \
     F(usf_core, lent_loan) F(usf_core, lent_since) F(usf_core, lent_word) F(usf_core, tail) \
     F(usf_proc, state) F(usf_proc, space) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
-    F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, pol) \
-    F(usf_proc, gone) F(usf_proc, may) F(usf_proc, quota) F(usf_proc, quota_group) \
+    F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
+    F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) \
+    F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
     F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
     F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, parked) F(usf_task, why) F(usf_task, since_ns) \
@@ -431,12 +461,15 @@ USF_LAYOUT_AT(usf_task, loan, 296);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
 USF_LAYOUT_AT(usf_core, tail, 312);
-USF_LAYOUT_RECORD(usf_proc, 4544);
+USF_LAYOUT_RECORD(usf_proc, 192);
 USF_LAYOUT_AT(usf_proc, space, 2);
 USF_LAYOUT_AT(usf_proc, pid, 4);
 USF_LAYOUT_AT(usf_proc, start_time, 8);
-USF_LAYOUT_AT(usf_proc, pol, 80);
-USF_LAYOUT_AT(usf_proc, may, 4448);
+USF_LAYOUT_AT(usf_proc, may, 88);
+USF_LAYOUT_RECORD(usf_group, 4480);
+USF_LAYOUT_AT(usf_group, pol, 64);
+USF_LAYOUT_AT(usf_group, pol.work, 192);
+USF_LAYOUT_AT(usf_group, wants, 4352);
 USF_LAYOUT_RECORD(usf_run, 128);
 USF_LAYOUT_AT(usf_run, tail, 120);
 USF_LAYOUT_RECORD(usf_space, 128);
@@ -460,5 +493,7 @@ _Static_assert(USF_CORES_MAX != 256 || (sizeof(struct usf_pol_task) == 128 && si
                sizeof(struct usf_pol_group) == 4288), "sizes of the policy's records");
 _Static_assert(USF_MAX_SPACES <= 16, "bit sets of spaces are one word, or half of one");
 _Static_assert(USF_MAX_CORES % 64 == 0, "bit sets of cores have whole words");
-_Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0 && USF_MAX_PROCS % USF_PROC_CHUNK == 0, "whole chunks");
+_Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0 && USF_MAX_PROCS % USF_PROC_CHUNK == 0
+               && USF_MAX_GROUPS % USF_GROUP_CHUNK == 0, "whole chunks");
+_Static_assert(USF_MAX_GROUPS >= 2 * USF_MAX_PROCS, "each process has a group, however many groups others have");
 #endif

@@ -41,6 +41,13 @@ int shm_reserve_tasks(struct usf_header *h, const char *dir, uint32_t n)
     return reserve(h, dir, h->off_tasks, sizeof(struct usf_task), &h->task_hwm, n);
 }
 
+int shm_reserve_groups(struct usf_header *h, const char *dir, uint32_t n)
+{
+    if (n > h->max_groups) return -EAGAIN;
+    n = (n + USF_GROUP_CHUNK - 1) / USF_GROUP_CHUNK * USF_GROUP_CHUNK;
+    return reserve(h, dir, h->off_groups, sizeof(struct usf_group), &h->group_hwm, n);
+}
+
 int shm_reserve_procs(struct usf_header *h, const char *dir, uint32_t n)
 {
     if (n > h->max_procs) return -EAGAIN;

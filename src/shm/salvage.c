@@ -21,10 +21,11 @@ static void end_text(char *s, size_t cap) { s[cap - 1] = 0; }
 /* What the views of a segment rely on.  raw is what was there. */
 static void mend(struct usf_header *h, const struct shm_layout *l, bool holes_are_free)
 {
-    uint32_t procs = atomic_load(&h->proc_hwm), tasks = atomic_load(&h->task_hwm);
+    uint32_t procs = atomic_load(&h->proc_hwm), groups = atomic_load(&h->group_hwm), tasks = atomic_load(&h->task_hwm);
     shm_note_layout(h, l);
     /* A wrong mark: everything, unless to read a hole would fill it. */
     if (procs > USF_MAX_PROCS) atomic_store(&h->proc_hwm, holes_are_free ? USF_MAX_PROCS : USF_PROC_CHUNK);
+    if (groups > USF_MAX_GROUPS) atomic_store(&h->group_hwm, holes_are_free ? USF_MAX_GROUPS : USF_GROUP_CHUNK);
     if (tasks > USF_MAX_TASKS) atomic_store(&h->task_hwm, holes_are_free ? USF_MAX_TASKS : 0);
     end_text(h->build_id, sizeof h->build_id);
     end_text(h->name, sizeof h->name);
@@ -68,7 +69,7 @@ int shm_salvage(int fd, uint64_t base, uint64_t size, struct usf_header *raw, st
     read_some(&s, raw, 0, sizeof *raw);
     int unsound = judge(raw, size, m->why, sizeof m->why);
     if (raw->magic == USF_SHM_MAGIC && (raw->abi != USF_SHM_ABI || raw->layout_hash != USF_LAYOUT_HASH)) return -EPROTO;
-    shm_layout_of(USF_MAX_CORES, USF_MAX_RUNS, USF_MAX_PROCS, USF_MAX_TASKS, &l);
+    shm_layout_of(SHM_FULL_SIZES, &l);
     void *map = os_map(l.total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (os_is_error(map)) return (int)(intptr_t)map;
     m->h = map;
@@ -80,6 +81,7 @@ int shm_salvage(int fd, uint64_t base, uint64_t size, struct usf_header *raw, st
     mend_cores(m->h);
     read_some(&s, shm_runs(m->h), l.off_runs, USF_MAX_RUNS * sizeof(struct usf_run));
     read_some(&s, shm_procs(m->h), l.off_procs, atomic_load(&m->h->proc_hwm) * sizeof(struct usf_proc));
+    read_some(&s, shm_groups(m->h), l.off_groups, atomic_load(&m->h->group_hwm) * sizeof(struct usf_group));
     read_some(&s, shm_tasks(m->h), l.off_tasks, atomic_load(&m->h->task_hwm) * sizeof(struct usf_task));
     if (!unsound) shm_tables_are_valid(m->h, m->why, sizeof m->why);
     return 0;

@@ -97,6 +97,8 @@ bool shm_tables_are_valid(const struct usf_header *h, char *why, size_t cap);
 /* Make the pages of tasks [0, n) real and raise task_hwm to n, rounded up to whole chunks.
  * 0, -ENOSPC (/dev/shm full, or n > max_tasks), -ENOMEM, -ESTALE (old kernel, file unlinked). */
 int  shm_reserve_tasks(struct usf_header *h, const char *dir, uint32_t n);
+/* The same of groups.  -EAGAIN: n > max_groups. */
+int  shm_reserve_groups(struct usf_header *h, const char *dir, uint32_t n);
 
 /* Claim a process record (it becomes JOINING).  The index; -EAGAIN: table full; -ENOSPC: /dev/shm full;
  * -ESTALE: the instance has been retired, open it again.  Only from the pid namespace of that space (shm_is_space_of): a child may be in
@@ -172,6 +174,8 @@ static inline struct usf_core *shm_cores(const struct usf_header *h)
 { return (struct usf_core *)((char *)h + h->off_cores); }
 static inline struct usf_proc *shm_procs(const struct usf_header *h)
 { return (struct usf_proc *)((char *)h + h->off_procs); }
+static inline struct usf_group *shm_groups(const struct usf_header *h)
+{ return (struct usf_group *)((char *)h + h->off_groups); }
 static inline struct usf_task *shm_tasks(const struct usf_header *h)
 { return (struct usf_task *)((char *)h + h->off_tasks); }
 static inline struct usf_run *shm_runs(const struct usf_header *h)

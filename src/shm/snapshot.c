@@ -18,6 +18,7 @@ static int read_tables(int fd, struct usf_header *h)
     int r = read_part(fd, h, h->off_cores, h->nr_cores * sizeof(struct usf_core));
     if (!r) r = read_part(fd, h, h->off_runs, h->max_runs * sizeof(struct usf_run));
     if (!r) r = read_part(fd, h, h->off_procs, atomic_load(&h->proc_hwm) * sizeof(struct usf_proc));
+    if (!r) r = read_part(fd, h, h->off_groups, atomic_load(&h->group_hwm) * sizeof(struct usf_group));
     if (!r) r = read_part(fd, h, h->off_tasks, atomic_load(&h->task_hwm) * sizeof(struct usf_task));
     return r;
 }
@@ -44,7 +45,7 @@ static int read_all(int fd, const char *name, const char *path, struct shm *m)
     char command[80];
     int r = shm_check_file(fd, path, name, &st, m->why, sizeof m->why);
     if (r) return r;
-    shm_layout_of(USF_MAX_CORES, USF_MAX_RUNS, USF_MAX_PROCS, USF_MAX_TASKS, &l);   /* no valid one is larger */
+    shm_layout_of(SHM_FULL_SIZES, &l);   /* no valid one is larger */
     void *map = os_map(l.total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (os_is_error(map)) return shm_explain((int)(intptr_t)map, "read", path, m->why, sizeof m->why);
     m->h = map;

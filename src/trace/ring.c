@@ -52,8 +52,9 @@ void trace_thread(struct sched *s, const struct sched_self *me)
     const struct usf_proc *p = &s->procs[t->proc];
     trace_locked(s, TRACE_THREAD, 0, me->task, (uint32_t)p->pid | (uint64_t)(uint32_t)t->tid << 32, t->proc | (uint64_t)me->maker << 32);
     if (me->born) trace_locked(s, TRACE_BORN, 0, me->task, me->born, 0);
-    name(s, TRACE_PROCESS, p->pol.weight, me->task, p->comm);
-    name(s, TRACE_NAME, (uint32_t)p->pol.priority, me->task, t->name);
+    const struct usf_pol_group *g = &s->groups[t->pol.group].pol;
+    name(s, TRACE_PROCESS, g->weight, me->task, p->comm);
+    name(s, TRACE_NAME, (uint32_t)g->priority, me->task, t->name);
 }
 
 void trace_own(struct sched *s, struct sched_self *me, uint64_t ns, enum trace_kind kind, uint32_t aux, uint64_t a, uint64_t b)

@@ -61,7 +61,7 @@ static const struct usf_policy_ops bad_ops = {
 /* ---- the instance ------------------------------------------------------------------------------- */
 void fuzz_start(void)
 {
-    shm_layout_of(USF_MAX_CORES, USF_MAX_RUNS, USF_MAX_PROCS, USF_MAX_TASKS, &at);
+    shm_layout_of(SHM_FULL_SIZES, &at);
     h = mmap(NULL, at.total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (h == MAP_FAILED) exit(1);
 }
@@ -69,8 +69,7 @@ void fuzz_start(void)
 static void make_instance(uint8_t options)
 {
     memset(h, 0, sizeof *h);
-    h->off_cores = at.off_cores, h->off_runs = at.off_runs, h->off_procs = at.off_procs, h->off_tasks = at.off_tasks;
-    h->max_cores = USF_MAX_CORES, h->max_runs = USF_MAX_RUNS, h->max_procs = USF_MAX_PROCS, h->max_tasks = USF_MAX_TASKS;
+    shm_note_layout(h, &at);
     h->nr_cores = CORES;
     h->quantum_ns = h->progress_ns = 20000000;
     h->lend_ns = 1;
@@ -80,8 +79,10 @@ static void make_instance(uint8_t options)
     snprintf(h->policy_path, sizeof h->policy_path, "%s", options & 6 ? "" : "/input");
     atomic_store(&h->task_hwm, USF_TASK_CHUNK);
     atomic_store(&h->proc_hwm, USF_PROC_CHUNK);
+    atomic_store(&h->group_hwm, USF_GROUP_CHUNK);
     memset((char *)h + at.off_cores, 0, CORES * sizeof(struct usf_core));
     memset((char *)h + at.off_procs, 0, USF_PROC_CHUNK * sizeof(struct usf_proc));
+    memset((char *)h + at.off_groups, 0, USF_GROUP_CHUNK * sizeof(struct usf_group));
     memset((char *)h + at.off_tasks, 0, USF_TASK_CHUNK * sizeof(struct usf_task));
     memset(&S, 0, sizeof S);
     sched_bind(&S, h);
@@ -102,8 +103,9 @@ static void add_proc(uint32_t i, uint8_t mask)
     struct usf_proc *p = &S.procs[i];
     memset(p, 0, sizeof *p);
     p->pid = 1;
-    p->pol = (struct usf_pol_group){.id = i, .weight = 100, .cores = {mask & 15 ? mask & 15 : 15}};
-    S.ops.group_add(&S.pol, i);
+    p->cores[0] = p->may[0] = mask & 15 ? mask & 15 : 15;
+    p->group = i;
+    core_make_group(&S, i, i, &(struct group_traits){.name = "", .weight = 100});
     atomic_store(&p->state, USF_PROC_ACTIVE);
 }
 
@@ -115,7 +117,7 @@ static void add_task(uint32_t i, uint32_t proc, struct kicks *k)
     t->core = t->pinned = USF_NONE;
     t->pol = (struct usf_pol_task){.id = i, .group = proc, .last_core = USF_NONE};
     atomic_store(&t->state, USF_TASK_NEW);
-    S.procs[proc].pol.nr_tasks++;
+    S.groups[proc].pol.nr_tasks++;
     S.ops.task_add(&S.pol, i);
     core_place(&S, i, USF_WHY_NEW, k);
 }

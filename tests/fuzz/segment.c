@@ -29,16 +29,20 @@ int usleep(useconds_t us)
 static void fill(struct shm *m)
 {
     struct usf_proc *p = shm_procs(m->h);
+    struct usf_group *g = shm_groups(m->h);
     struct usf_task *t = shm_tasks(m->h);
     for (uint32_t i = 0; i < 3; i++) {
         atomic_store(&p[i].state, 1 + i % 3);
         p[i].pid = i ? 4194304 + (int32_t)i : getpid();
-        p[i].pol.id = i;
+        p[i].group = i;
+        p[i].nr_groups = 1;
+        atomic_store(&g[i].state, USF_GROUP_ACTIVE);
+        g[i].proc = g[i].pol.id = g[i].pol.proc = i;
         snprintf(p[i].comm, sizeof p[i].comm, "program-%u", i);
     }
     for (uint32_t i = 0; i < 24; i++) {
         atomic_store(&t[i].state, i % 7);
-        t[i].proc = i % 3;
+        t[i].proc = t[i].pol.group = i % 3;
         t[i].tid = i ? 4194400 + (int32_t)i : getpid();
         t[i].core = USF_NONE;
         t[i].pol.id = i;
@@ -57,8 +61,8 @@ void fuzz_start(void)
     if (shm_open_instance(&config, true, &m)) fuzz_fail(__FILE__, __LINE__, m.why);
     FUZZ_CHECK(shm_reserve_tasks(m.h, config.dir, 64) == 0 && shm_join_begin(m.h, config.dir, 0, getpid(), 0) >= 0);
     fill(&m);
-    shm_layout_of(m.h->max_cores, m.h->max_runs, m.h->max_procs, m.h->max_tasks, &at);
-    top = at.off_procs + USF_PROC_CHUNK * sizeof(struct usf_proc);
+    shm_layout_of(SHM_FULL_SIZES, &at);
+    top = at.off_groups + USF_GROUP_CHUNK * sizeof(struct usf_group);
     tasks = USF_TASK_CHUNK * sizeof(struct usf_task);
     image = malloc(top + tasks);
     if (!image) exit(1);
@@ -70,12 +74,12 @@ void fuzz_start(void)
 static void change(int fd, struct fuzz_input *in)
 {
     const size_t sizes[] = {sizeof(struct usf_header), sizeof(struct usf_core), sizeof(struct usf_run), sizeof(struct usf_proc),
-                            sizeof(struct usf_task)};
-    const uint64_t from[] = {0, at.off_cores, at.off_runs, at.off_procs, at.off_tasks};
-    const uint32_t many[] = {1, 8, 8, 16, 64};
+                            sizeof(struct usf_group), sizeof(struct usf_task)};
+    const uint64_t from[] = {0, at.off_cores, at.off_runs, at.off_procs, at.off_groups, at.off_tasks};
+    const uint32_t many[] = {1, 8, 8, 16, 16, 64};
     unsigned char bytes[64];
-    unsigned kind = fuzz_u8(in) % 6, which = fuzz_u16(in), where = fuzz_u16(in), n = fuzz_u8(in) % sizeof bytes;
-    if (kind == 5) {
+    unsigned kind = fuzz_u8(in) % 7, which = fuzz_u16(in), where = fuzz_u16(in), n = fuzz_u8(in) % sizeof bytes;
+    if (kind == 6) {
         if (ftruncate(fd, (off_t)((which << 16 | where) % at.total))) exit(1);
         return;
     }
@@ -152,12 +156,16 @@ size_t fuzz_seed(unsigned n, uint8_t *buf, size_t cap)
         {10, 1, 1, 0, IN(usf_core, poller), 4, 3, 0, 0, 0x80},
         {10, 3, 1, 0, IN(usf_proc, pid), 4, 1, 0, 0, 0},
         {10, 3, 2, 0, IN(usf_proc, comm), 4, 0xff, 0xfe, 27, 7},
-        {10, 4, 3, 0, IN(usf_task, state), 4, 3, 0, 0, 0},
-        {10, 4, 4, 0, IN(usf_task, core), 4, 1, 0, 0, 0},
-        {14, 4, 5, 0, IN(usf_task, wait_addr), 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0},
-        {10, 4, 6, 0, IN(usf_task, pol.next), 4, 9, 0, 0, 0},
-        {10, 4, 7, 0, IN(usf_task, tid), 4, 1, 0, 0, 0},
-        {5, 5, 1, 0, 0, 0x20},
+        {10, 4, 1, 0, IN(usf_group, proc), 4, 0xff, 0xff, 0, 0},
+        {10, 4, 2, 0, IN(usf_group, state), 4, 2, 0, 0, 0},
+        {10, 4, 2, 0, IN(usf_group, name), 4, 0xff, 0xfe, 27, 7},
+        {10, 5, 3, 0, IN(usf_task, pol.group), 4, 0, 8, 0, 0},
+        {10, 5, 3, 0, IN(usf_task, state), 4, 3, 0, 0, 0},
+        {10, 5, 4, 0, IN(usf_task, core), 4, 1, 0, 0, 0},
+        {14, 5, 5, 0, IN(usf_task, wait_addr), 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0},
+        {10, 5, 6, 0, IN(usf_task, pol.next), 4, 9, 0, 0, 0},
+        {10, 5, 7, 0, IN(usf_task, tid), 4, 1, 0, 0, 0},
+        {5, 6, 1, 0, 0, 0x20},
     };
     if (n >= sizeof seeds / sizeof *seeds || seeds[n][0] > cap) return 0;
     memcpy(buf, seeds[n] + 1, seeds[n][0]);

@@ -43,7 +43,8 @@ static void touch_all(struct usf_header *h)
 {
     for (uint32_t i = 0; i < h->max_cores; i++) shm_cores(h)[i].busy_ns = 1;
     for (uint32_t i = 0; i < h->max_runs; i++) shm_runs(h)[i].pid = 1;
-    for (uint32_t i = 0; i < atomic_load(&h->proc_hwm); i++) memset(shm_procs(h)[i].pol.data, 1, USF_POL_GROUP_DATA);
+    for (uint32_t i = 0; i < atomic_load(&h->proc_hwm); i++) shm_procs(h)[i].unpatched = 1;
+    for (uint32_t i = 0; i < atomic_load(&h->group_hwm); i++) memset(shm_groups(h)[i].pol.data, 1, USF_POL_GROUP_DATA);
     for (uint32_t i = 0; i < atomic_load(&h->task_hwm); i++) memset(&shm_tasks(h)[i].n, 1, sizeof(struct usf_counters));
     memset(h->pol_data, 1, sizeof h->pol_data);
 }

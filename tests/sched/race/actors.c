@@ -208,6 +208,32 @@ static void block_for_a_while(struct thread *t)
     enter_core(t);
 }
 
+/* Groups come and go, while the threads that are in them do other things. */
+static void use_groups(struct thread *t)
+{
+    struct sched *s = &t->v->s;
+    _Atomic uint32_t *slot = &t->v->group[below(t, GROUPS)];
+    const struct usf_group *first = sched_first_group(s);
+    uint32_t task = below(t, 2) ? t->self.task : atomic_load(&threads[below(t, THREADS)].id), none = 0, group = atomic_load(slot);
+    uint64_t wants[USF_CORE_WORDS] = {below(t, 16)};
+    int r;
+    exit_core(t);
+    switch (below(t, 8)) {
+    case 0: case 1:
+        r = sched_group_make(s, &t->self, "race", 1 + below(t, 400), (int)below(t, 3) - 1, below(t, 2) ? wants : 0);
+        CHECK(r >= 0);
+        if (!atomic_compare_exchange_strong(slot, &none, (uint32_t)r + 1)) CHECK(sched_group_end(s, &t->self, (uint32_t)r) == 0);
+        break;
+    case 2:
+        if ((group = atomic_exchange(slot, 0)) != 0) CHECK(sched_group_end(s, &t->self, group - 1) == 0);
+        break;
+    default:    /* the other thread, or the group, may be gone, or of the other process */
+        r = sched_change_group(s, &t->self, task, group ? group - 1 : (uint32_t)(first - s->groups));
+        CHECK(r == 0 || (r == -ESRCH && (group || task != t->self.task)));
+    }
+    enter_core(t);
+}
+
 static void something(struct thread *t)
 {
     struct sched *s = &t->v->s;
@@ -216,7 +242,8 @@ static void something(struct thread *t)
         sched_preempt(s, &t->self);
         enter_core(t);
     }
-    switch (below(t, 12)) {
+    switch (below(t, 13)) {
+    case 12: use_groups(t); break;
     case 0: case 1: case 2:
         exit_core(t);
         for (unsigned n = below(t, 6); n; n--)

@@ -30,7 +30,7 @@
 #include "sync/sync.h"
 #include "trace/trace.h"
 
-enum { VIEWS = 2, THREADS = 8, LEAVERS = 3, STALL_S = 12 };
+enum { VIEWS = 2, THREADS = 8, LEAVERS = 3, GROUPS = 2, STALL_S = 12 };
 
 struct view {
     struct sched s;
@@ -38,6 +38,7 @@ struct view {
     _Atomic uint32_t mutex, cond, box;  /* futex words */
     uint64_t sections, sum;             /* under mutex */
     _Atomic uint32_t ops;               /* FUTEX_WAKE_OPs */
+    _Atomic uint32_t group[GROUPS];     /* further groups, + 1; 0: none */
 };
 struct thread {
     struct sched_self self;

@@ -36,12 +36,12 @@ static void check_instance(struct sched *s)
         held += !idle;
         /* Without its bit it is somebody's who has just come back and found it taken: he is about to look. */
         bool known = atomic_load(&s->h->idle[i / 64]) >> (i % 64) & 1;
-        if (idle && known) CHECK(atomic_load(&s->h->nr_ready) == 0);
+        if (idle && known) CHECK(!sched_is_waited_for(s, i));
     }
     CHECK(running == held);
-    for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n; i++) {
-        unsigned st = atomic_load(&s->procs[i].state);
-        if (st == USF_PROC_ACTIVE) ready += s->procs[i].pol.nr_ready;
+    for (uint32_t i = 0, n = atomic_load(&s->h->group_hwm); i < n; i++) {
+        unsigned st = atomic_load(&s->groups[i].state);
+        if (st == USF_GROUP_ACTIVE) ready += s->groups[i].pol.nr_ready;
     }
     CHECK(ready == atomic_load(&s->h->nr_ready));
 }

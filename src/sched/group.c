@@ -1,0 +1,221 @@
+/* src/sched/group.c - groups come and go, tasks change theirs.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A process's first group is made when it joins, and goes with the last thing that is known of it.  Its threads may make further groups
+ * and move into them.  All of it happens under the scheduler lock.  Who dies in the middle of it leaves records from which the rest
+ * follows: a group counts from the store of ACTIVE on, a task is in the group that its record names, and a process that is LEAVING has
+ * no groups (core_mend_groups). */
+#include <errno.h>
+
+#include "sched/core.h"
+#include "shm/shm.h"
+
+/* ---- the table ----------------------------------------------------------------------------------- */
+
+uint32_t core_next_group(struct sched *s, uint32_t proc, uint32_t from)
+{
+    const struct usf_proc *p = &s->procs[proc];
+    if (p->nr_groups == 1) return from <= p->group ? p->group : USF_NONE;
+    for (uint32_t i = from; i < s->pol.nr_groups; i++)
+        if (s->groups[i].proc == proc && atomic_load(&s->groups[i].state) == USF_GROUP_ACTIVE) return i;
+    return USF_NONE;
+}
+
+static bool is_further(struct sched *s, uint32_t group)
+{
+    uint32_t proc = atomic_load_explicit(&s->groups[group].proc, memory_order_relaxed);
+    return proc < USF_MAX_PROCS && __atomic_load_n(&s->procs[proc].group, __ATOMIC_RELAXED) != group;
+}
+
+/* Without the lock: others may take it.  Further groups leave a record for each process that may come. */
+static int find_free(struct sched *s, bool further)
+{
+    uint32_t left = s->h->max_groups - s->h->max_procs, i = 0, found = USF_NONE;
+    for (;;) {
+        uint32_t hwm = atomic_load(&s->h->group_hwm);
+        for (; i < hwm && (further || found == USF_NONE); i++) {
+            if (atomic_load_explicit(&s->groups[i].state, memory_order_relaxed) != USF_GROUP_FREE) left -= further && is_further(s, i);
+            else if (found == USF_NONE) found = i;
+            if (!left) return -EAGAIN;
+        }
+        if (found != USF_NONE) return (int)found;
+        int r = shm_reserve_groups(s->h, s->shm_dir, hwm + 1);
+        if (r) return r;
+    }
+}
+
+int core_enter_for_group(struct sched *s, struct sched_self *me, bool further)
+{
+    for (;;) {
+        int i = find_free(s, further);
+        if (i < 0) return i;
+        USF_POINT("sched.group_found");
+        if (!core_enter(s, me)) return -ESTALE;
+        if (atomic_load(&s->groups[i].state) == USF_GROUP_FREE) return i;
+        core_leave(s, me, &(struct kicks){0});
+    }
+}
+
+void core_set_cores(struct sched *s, uint32_t group)
+{
+    struct usf_group *g = &s->groups[group];
+    const uint64_t *may = s->procs[g->proc].cores;
+    uint64_t any = 0;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= g->wants[w] & may[w];
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) g->pol.cores[w] = any ? g->wants[w] & may[w] : may[w];
+}
+
+void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struct group_traits *is)
+{
+    struct usf_group *g = &s->groups[group];
+    g->proc = proc;
+    usf_format(g->name, sizeof g->name, "%s", is->name);
+    __builtin_memset(&g->gone, 0, sizeof g->gone);
+    __builtin_memset(&g->pol, 0, sizeof g->pol);
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) __atomic_store_n(&g->wants[w], is->wants ? is->wants[w] : ~0ull, __ATOMIC_RELAXED);
+    g->pol.id = group;
+    g->pol.proc = proc;
+    g->pol.weight = is->weight;
+    g->pol.priority = is->priority;
+    g->pol.flags = is->flags;
+    core_set_cores(s, group);
+    USF_POINT("sched.group_written");
+    atomic_store(&g->state, USF_GROUP_ACTIVE);
+    s->procs[proc].nr_groups++;
+    USF_POINT("sched.group_made");
+    s->ops.group_add(&s->pol, group);
+}
+
+void core_end_group(struct sched *s, uint32_t group)
+{
+    struct usf_group *g = &s->groups[group];
+    usf_assert(!g->pol.nr_tasks);
+    s->ops.group_remove(&s->pol, group);
+    USF_POINT("sched.group_ends");
+    s->procs[g->proc].nr_groups--;
+    atomic_store(&g->state, USF_GROUP_FREE);
+}
+
+void core_end_groups(struct sched *s, uint32_t proc, struct usf_counters *gone)
+{
+    struct usf_proc *p = &s->procs[proc];
+    uint32_t first = p->group;
+    for (uint32_t i = 0; i < s->pol.nr_groups && p->nr_groups > 1; i++) {
+        if (s->groups[i].proc != proc || i == first || atomic_load(&s->groups[i].state) != USF_GROUP_ACTIVE) continue;
+        core_add_counters(&s->groups[first].gone, &s->groups[i].gone);
+        core_end_group(s, i);
+    }
+    *gone = s->groups[first].gone;
+    core_end_group(s, first);
+    __atomic_store_n(&p->group, USF_NONE, __ATOMIC_RELAXED);
+}
+
+void core_mend_groups(struct sched *s)
+{
+    for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n; i++) s->procs[i].nr_groups = 0;
+    for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
+        struct usf_group *g = &s->groups[i];
+        if (atomic_load(&g->state) != USF_GROUP_ACTIVE) continue;
+        if (g->proc >= USF_MAX_PROCS || atomic_load(&s->procs[g->proc].state) != USF_PROC_ACTIVE) {
+            atomic_store(&g->state, USF_GROUP_FREE);
+            continue;
+        }
+        s->procs[g->proc].nr_groups++;
+        g->pol.nr_tasks = g->pol.nr_ready = 0;      /* counted anew by the caller */
+        core_set_cores(s, i);
+    }
+}
+
+/* ---- what threads of the process do ---------------------------------------------------------------- */
+
+int sched_group_make(struct sched *s, struct sched_self *me, const char *name, uint32_t weight, int32_t priority,
+                     const uint64_t wants[USF_CORE_WORDS])
+{
+    if (weight < 1 || weight > SCHED_WEIGHT_MAX || priority < -SCHED_PRIORITY_MAX || priority > SCHED_PRIORITY_MAX) return -EINVAL;
+    int group = core_enter_for_group(s, me, true);
+    if (group < 0) return group;
+    uint32_t proc = s->proc;
+    if (proc != USF_NONE) {
+        struct group_traits is = {.name = name, .weight = weight, .priority = priority, .wants = wants};
+        is.flags = s->groups[s->procs[proc].group].pol.flags & USF_GROUP_NO_GANG;
+        core_make_group(s, (uint32_t)group, proc, &is);
+    }
+    core_leave(s, me, &(struct kicks){0});
+    return proc != USF_NONE ? group : -ESTALE;
+}
+
+static bool is_own(struct sched *s, uint32_t group)
+{
+    return group < s->pol.nr_groups && atomic_load(&s->groups[group].state) == USF_GROUP_ACTIVE && s->groups[group].proc == s->proc;
+}
+
+/* The core whose word names the task, if it counts as running there. */
+static uint32_t core_of(struct sched *s, uint32_t task)
+{
+    uint32_t core = atomic_load(&s->tasks[task].core);
+    return core < s->h->nr_cores && s->cores[core].pol.current == task ? core : USF_NONE;
+}
+
+/* holds the lock.  For the policy the task ends and another begins, in the same state. */
+static void change(struct sched *s, uint32_t task, uint32_t group)
+{
+    struct usf_task *t = &s->tasks[task];
+    bool ready = atomic_load(&t->state) == USF_TASK_READY;
+    uint32_t core = core_of(s, task);
+    if (t->pol.group == group) return;
+    if (ready) core_dequeue(s, task);
+    if (core != USF_NONE) core_pause(s, core, task);
+    s->ops.task_remove(&s->pol, task);
+    core_group(s, task)->pol.nr_tasks--;
+    USF_POINT("sched.group_left");
+    __builtin_memset(t->pol.data, 0, sizeof t->pol.data);
+    __atomic_store_n(&t->pol.group, group, __ATOMIC_RELAXED);
+    USF_POINT("sched.group_changed");
+    core_group(s, task)->pol.nr_tasks++;
+    s->ops.task_add(&s->pol, task);
+    core_settle_strict(s, task);
+    if (atomic_load(&t->pinned) != USF_PINNED_HELD) atomic_store(&t->pinned, USF_PINNED_UNKNOWN);     /* the groups' cores may differ */
+    if (core != USF_NONE) core_resume(s, core, task);
+    if (ready) core_enqueue(s, task, atomic_load(&t->why));
+}
+
+int sched_change_group(struct sched *s, struct sched_self *me, uint32_t task, uint32_t group)
+{
+    struct kicks k = {0};
+    bool moves = false;
+    int r = -ESRCH;
+    if (!core_enter(s, me)) return -ESTALE;
+    unsigned st = task < atomic_load(&s->h->task_hwm) ? atomic_load(&s->tasks[task].state) : USF_TASK_FREE;
+    bool lives = st != USF_TASK_FREE && st != USF_TASK_NEW && st != USF_TASK_GONE && atomic_load(&s->tasks[task].proc) == s->proc;
+    if (lives && is_own(s, group)) {
+        change(s, task, group);
+        core_fill_each(s, &k);
+        moves = task == me->task && st == USF_TASK_RUNNING && !usf_may_run(&s->pol, task, atomic_load(&s->tasks[task].core));
+        r = 0;
+    }
+    core_leave(s, me, &k);
+    if (moves && !s->kernel) sched_move(s, me);
+    return r;
+}
+
+int sched_group_end(struct sched *s, struct sched_self *me, uint32_t group)
+{
+    struct kicks k = {0};
+    int r = -ESRCH;
+    if (!core_enter(s, me)) return -ESTALE;
+    if (is_own(s, group)) {
+        uint32_t first = s->procs[s->proc].group, hwm = atomic_load(&s->h->task_hwm);
+        r = group == first ? -EINVAL : 0;
+        for (uint32_t i = 0; !r && i < hwm && s->groups[group].pol.nr_tasks; i++) {
+            unsigned st = atomic_load(&s->tasks[i].state);
+            if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE || s->tasks[i].pol.group != group) continue;
+            change(s, i, first);
+        }
+        if (!r) {
+            core_add_counters(&s->groups[first].gone, &s->groups[group].gone);
+            core_end_group(s, group);
+            core_fill_each(s, &k);
+        }
+    }
+    core_leave(s, me, &k);
+    return r;
+}

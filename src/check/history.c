@@ -1,8 +1,8 @@
 /* src/check/history.c - random histories.  SPDX-License-Identifier: Apache-2.0
  *
- * What may happen to an instance, in any order: threads come, block, wake alone or many at once, yield, are preempted, end; processes
- * come and are killed in any state; their cores, weights and priorities change, as do their threads' priorities, deadlines and
- * affinities; a pick is taken back; a turn is swapped; all state is wiped and built anew. */
+ * What may happen to an instance, in any order: threads come, block, wake alone or many at once, yield, are preempted, end, change
+ * their group; processes come, with one group or two, and are killed in any state; a group ends; cores, weights and priorities of groups
+ * change, as do their threads' priorities, deadlines and affinities; a pick is taken back; a turn is swapped; all state is wiped and built anew. */
 #include "check/internal.h"
 #include <string.h>
 
@@ -13,7 +13,7 @@ const struct check_history check_histories[] = {
     {"eight-cores",  8,   2, 2, 4,    60,   4000, .moves = false, .watched = true,  .extreme = false},
     {"extreme",      12,  2, 3, 8,    80,   3000, .moves = false, .watched = false, .extreme = true},
     {"two-sockets",  96,  4, 3, 16,   300,  4000, .moves = false, .watched = false, .extreme = false},
-    {"largest",      256, 8, 4, 1024, 2000, 4000, .moves = false, .watched = false, .extreme = true},
+    {"largest",      256, 8, 4, 2048, 2000, 4000, .moves = false, .watched = false, .extreme = true},
     {0},
 };
 
@@ -110,6 +110,40 @@ static void change_task(struct machine *m, const struct check_history *h)
     machine_change_task(m, task, &like);
 }
 
+/* The other group of its process: one that is there, or is made. */
+static uint32_t other_group(struct machine *m, const struct check_history *h, uint32_t group)
+{
+    uint32_t other = group ^ 1;
+    uint64_t mask[4];
+    if (other >= h->groups) return USF_NONE;
+    if (!m->group[other]) random_mask(m, mask), machine_add_group(m, other, mask);
+    return other;
+}
+
+static void move_task(struct machine *m, const struct check_history *h)
+{
+    uint32_t task = random_task(m, (enum doing)(BLOCKED + machine_below(m, 3)), h->tasks);
+    if (task == USF_NONE || m->on_choice) return;
+    uint32_t other = other_group(m, h, m->tasks[task].group);
+    if (other != USF_NONE) machine_change_group(m, task, other);
+}
+
+/* Its tasks go to the other group. */
+static void end_group(struct machine *m, const struct check_history *h)
+{
+    uint32_t group = machine_below(m, h->groups), other = m->group[group] && !m->on_choice ? other_group(m, h, group) : USF_NONE;
+    for (uint32_t t = 0; t < h->tasks && other != USF_NONE; t++)
+        if (m->task[t].doing != NOTHING && m->tasks[t].group == group) machine_change_group(m, t, other);
+    if (other != USF_NONE) machine_remove_group(m, group);
+}
+
+static void end_process(struct machine *m, const struct check_history *h)
+{
+    uint32_t group = machine_below(m, h->groups);
+    for (uint32_t g = group & ~1u; g <= (group | 1) && g < h->groups; g++)
+        if (m->group[g]) machine_remove_group(m, g);
+}
+
 /* A busy-waiting task whose wait is not over is put back, and another is looked for: at most once around. */
 static void pick_in_vain(struct machine *m, uint32_t core)
 {
@@ -154,9 +188,11 @@ static void scheduling_point(struct machine *m, const struct check_history *h)
 
 static void event(struct machine *m, const struct check_history *h)
 {
-    uint32_t r = machine_below(m, 200), t;
-    if (r < 20) add_somebody(m, h);
-    else if (r < 22 && m->group[t = machine_below(m, h->groups)]) machine_remove_group(m, t);
+    uint32_t r = machine_below(m, 208), t;
+    if (r >= 207) end_group(m, h);
+    else if (r >= 200) move_task(m, h);
+    else if (r < 20) add_somebody(m, h);
+    else if (r < 22) end_process(m, h);
     else if (r < 24 && (t = random_task(m, READY, h->tasks)) != USF_NONE) machine_remove_task(m, t);
     else if (r < 30) change_group(m, h);
     else if (r < 36) change_task(m, h);

@@ -66,6 +66,7 @@ void machine_add_group(struct machine *m, uint32_t group, const uint64_t cores[4
 {
     memset(&m->groups[group], 0, sizeof *m->groups);
     m->groups[group].id = group;
+    m->groups[group].proc = group / 2;
     m->groups[group].weight = 100;
     memcpy(m->groups[group].cores, cores, 32);
     m->group[group] = true;
@@ -293,6 +294,24 @@ void machine_change_task(struct machine *m, uint32_t task, const struct usf_pol_
     m->ops.group_changed(&m->pol, t->group);
     if (was_ready) machine_queue(m, task, m->task[task].why);
     take_lost_cores(m);
+}
+
+/* To the policy it ends and begins anew.  One that runs stays on its core, even if the new group may not use that. */
+void machine_change_group(struct machine *m, uint32_t task, uint32_t group)
+{
+    struct usf_pol_task *t = &m->tasks[task];
+    struct model_task was = m->task[task];
+    if (was.doing == RUNNING) stop(m, was.core, BLOCKED);
+    if (was.doing == READY) machine_unqueue(m, task);
+    m->ops.task_remove(&m->pol, task);
+    m->groups[t->group].nr_tasks--;
+    memset(t->data, 0, sizeof t->data);
+    t->group = group;
+    m->groups[group].nr_tasks++;
+    m->ops.task_add(&m->pol, task);
+    if (was.doing == RUNNING) start(m, task, was.core);
+    if (was.doing == READY) machine_queue(m, task, was.why);
+    machine_settle(m);
 }
 
 void machine_remove_task(struct machine *m, uint32_t task)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include "check/check.h"
 
-enum { MAX_CORES = 256, MAX_GROUPS = 1024, MAX_TASKS = 2048 };
+enum { MAX_CORES = 256, MAX_GROUPS = USF_GROUPS_MAX, MAX_TASKS = 2048 };
 enum doing { NOTHING, BLOCKED, READY, RUNNING };
 
 struct model_task { enum doing doing; uint32_t core, home; uint64_t seq, since; enum usf_why why; bool yielded; };
@@ -48,8 +48,10 @@ static inline uint32_t machine_below(struct machine *m, uint32_t n) { return (ui
 void machine_init(struct machine *m, const struct usf_policy_ops *ops, uint64_t seed, uint32_t cores, uint32_t nodes,
                   uint32_t llcs);
 void machine_free(struct machine *m);
+/* Groups 2n and 2n + 1 are of one process. */
 void machine_add_group(struct machine *m, uint32_t group, const uint64_t cores[4]);
 void machine_remove_group(struct machine *m, uint32_t group);     /* with all its tasks, as after kill -9 */
+void machine_change_group(struct machine *m, uint32_t task, uint32_t group);    /* whatever the task is doing */
 void machine_add_task(struct machine *m, uint32_t task, uint32_t group);     /* becomes BLOCKED */
 void machine_remove_task(struct machine *m, uint32_t task);                 /* whatever it is doing */
 void machine_wake(struct machine *m, uint32_t task, enum usf_why why);      /* select, else enqueue */

@@ -299,7 +299,9 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     clear_counters(&t->n);
     usf_format(t->name, sizeof t->name, "%s", name);
     __builtin_memset(&t->pol, 0, sizeof t->pol);
+    const struct usf_group *first = sched_first_group(s);
     t->pol.id = id;
+    t->pol.group = first ? (uint32_t)(first - s->groups) : 0;   /* for tools; what counts is set under the lock */
     t->pol.last_core = USF_NONE;
     me->poll_core = me->interrupted = me->vain = me->guest = me->short_bursts = 0;
     me->turn_avg = 0;

@@ -28,9 +28,9 @@ void os_pause(void)
 
 static struct sim_thread *sleeper_on(struct sim *s, const void *word)
 {
-    size_t at = (size_t)((const char *)word - (const char *)s->h) - s->h->off_tasks;
-    if ((const char *)word < (const char *)s->h + s->h->off_tasks) return 0;
-    struct sim_thread *t = sim_usf_thread(s, (uint32_t)(at / sizeof(struct usf_task)));
+    size_t at = (size_t)((const char *)word - (const char *)s->h) - s->h->off_threads;
+    if ((const char *)word < (const char *)s->h + s->h->off_threads) return 0;
+    struct sim_thread *t = sim_usf_thread(s, (uint32_t)(at / sizeof(struct usf_thread)));
     return t && t->sp && t->futex == word ? t : 0;
 }
 

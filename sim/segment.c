@@ -56,7 +56,8 @@ struct usf_header *sim_segment_new(const struct sim_config *c, size_t *size)
 {
     uint64_t cores = page(sizeof(struct usf_header)), runs = cores + page(USF_MAX_CORES * sizeof(struct usf_core));
     uint64_t procs = runs + page(USF_MAX_RUNS * sizeof(struct usf_run)), groups = procs + page(USF_MAX_PROCS * sizeof(struct usf_proc));
-    uint64_t tasks = groups + page((uint64_t)USF_MAX_GROUPS * sizeof(struct usf_group));
+    uint64_t threads = groups + page((uint64_t)USF_MAX_GROUPS * sizeof(struct usf_group));
+    uint64_t tasks = threads + page((uint64_t)USF_MAX_TASKS * sizeof(struct usf_thread));
     *size = tasks + page((uint64_t)USF_MAX_TASKS * sizeof(struct usf_task));
     struct usf_header *h = mmap(0, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (h == MAP_FAILED) return 0;
@@ -67,6 +68,7 @@ struct usf_header *sim_segment_new(const struct sim_config *c, size_t *size)
     h->off_runs = runs;
     h->off_procs = procs;
     h->off_groups = groups;
+    h->off_threads = threads;
     h->off_tasks = tasks;
     fill_cores(h, c);
     return h;

@@ -25,11 +25,11 @@ static struct usf_task *record(struct sim_thread *t) { return &t->inst->view->s.
 /* Null: the task has ended. */
 static struct sim_thread *thread_of(const struct sched *v, uint32_t task)
 {
-    int32_t tid = atomic_load_explicit(&v->tasks[task].tid, memory_order_relaxed);
+    int32_t tid = atomic_load_explicit(&sched_thread_of(v, task)->tid, memory_order_relaxed);
     return tid ? sim_thread(sim_the, (uint32_t)tid - 1) : 0;
 }
 
-static void forget(const struct sched *v, uint32_t task) { atomic_store_explicit(&v->tasks[task].tid, 0, memory_order_relaxed); }
+static void forget(const struct sched *v, uint32_t task) { atomic_store_explicit(&sched_thread_of(v, task)->tid, 0, memory_order_relaxed); }
 
 /* ---- hooks ----------------------------------------------------------------------------------------- */
 

@@ -59,9 +59,9 @@ static void dump_header(const struct usf_header *h, uint64_t now)
            view_bounded(h->build_id, sizeof h->build_id, text, sizeof text));
     printf("state %u (%s), user %u, size %lu, name %s\n", atomic_load(&h->state), instance_state(atomic_load(&h->state)),
            h->uid, (unsigned long)h->total_size, view_bounded(h->name, sizeof h->name, text, sizeof text));
-    printf("tables: cores at %lu (%u), runs at %lu (%u), processes at %lu (%u), groups at %lu (%u), tasks at %lu (%u)\n",
+    printf("tables: cores at %lu (%u), runs at %lu (%u), processes at %lu (%u), groups at %lu (%u), threads at %lu, tasks at %lu (%u)\n",
            (unsigned long)h->off_cores, h->max_cores, (unsigned long)h->off_runs, h->max_runs, (unsigned long)h->off_procs,
-           h->max_procs, (unsigned long)h->off_groups, h->max_groups, (unsigned long)h->off_tasks, h->max_tasks);
+           h->max_procs, (unsigned long)h->off_groups, h->max_groups, (unsigned long)h->off_threads, (unsigned long)h->off_tasks, h->max_tasks);
     printf("made by process %u in pid namespace %u, %ld ms ago; file %lx:%lu\n", h->init_tgid, os_pidns_inode(h->pidns),
            ((long)now - (long)h->created_ns) / 1000000, (unsigned long)h->file_dev, (unsigned long)h->file_ino);
     printf("made by tool %s\n", view_bounded(h->usf_exe, sizeof h->usf_exe, text, sizeof text));

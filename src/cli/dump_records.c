@@ -30,7 +30,7 @@ void dump_owner(const struct view *v, uint32_t name, char *buf, size_t cap)
     uint32_t task = name - 1, proc = name - LOCK_NAME_PROC;
     if (!name) snprintf(buf, cap, "nobody");
     else if (name < LOCK_NAME_PROC && task < v->nr_tasks)
-        snprintf(buf, cap, "task %u, thread %d (%s) of process %d%s", task, v->tasks[task].tid,
+        snprintf(buf, cap, "task %u, thread %d (%s) of process %d%s", task, view_tid(v, &v->tasks[task]),
                  view_task_name(v, &v->tasks[task], text), view_pid_of(v, &v->tasks[task]), whose(v, atomic_load(&v->tasks[task].proc)));
     else if (name < LOCK_NAME_PROC) snprintf(buf, cap, "task %u, which does not exist", task);
     else if (name < LOCK_NAME_MONITOR && proc < v->nr_procs)
@@ -80,7 +80,7 @@ static void dump_core(const struct view *v, uint32_t i)
     printf("core %u: CPU %u, node %u, cache %u, package %u, %s", i, c->pol.cpu, c->pol.node, c->pol.llc, c->pol.package,
            view_core_state(view_state_of_core(v, i)));
     if (t)
-        printf(", task %u = thread %d (%s) of process %d%s", core_task(w), t->tid, view_task_name(v, t, name),
+        printf(", task %u = thread %d (%s) of process %d%s", core_task(w), view_tid(v, t), view_task_name(v, t, name),
                view_pid_of(v, t), whose(v, atomic_load(&t->proc)));
     printf(", %u ready tasks ran here last\n", view_ready_of_core(v, i));
     printf("  word 0x%lx = state %u, task %u, sequence %lu; poller 0x%x%s\n", w, core_state(w), core_task(w),
@@ -139,21 +139,22 @@ static void dump_task(struct why_reader *r, uint32_t id)
 {
     const struct view *v = r->v;
     const struct usf_task *t = &v->tasks[id];
-    uint32_t park = atomic_load(&t->park);
+    const struct usf_thread *thread = view_thread(v, t);
+    uint32_t park = atomic_load(&thread->park);
     int32_t pid = view_pid_here(v, t);
     char name[VIEW_TASK_NAME], core[16], pinned[16], last[16], since[32];
     struct why w;
     id_text(atomic_load(&t->core), core, sizeof core);
-    uint32_t at = atomic_load(&t->pinned);
+    uint32_t at = atomic_load(&thread->pinned);
     if (at == USF_PINNED_UNKNOWN) usf_format(pinned, sizeof pinned, "unknown");
     else if (at == USF_PINNED_HELD) usf_format(pinned, sizeof pinned, "held");
     else id_text(at, pinned, sizeof pinned);
     id_text(t->pol.last_core, last, sizeof last);
-    printf("task %u: thread %d%s (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, t->tid,
+    printf("task %u: thread %d%s (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, thread->tid,
            whose(v, atomic_load(&t->proc)), view_task_name(v, t, name), atomic_load(&t->proc), atomic_load(&t->state), view_state_of(v, t),
            ago(v, atomic_load(&t->since_ns)), core, pinned);
     printf("  park %u (%s), parked %u, token %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, guest %u, loan %lu (%lu)\n",
-           park, park_name(park), atomic_load(&t->parked), atomic_load(&t->token), atomic_load(&t->why), ago(v, t->start_ns),
+           park, park_name(park), atomic_load(&thread->parked), atomic_load(&t->token), atomic_load(&t->why), ago(v, t->start_ns),
            atomic_load(&t->wait_kind), atomic_load(&t->wait_addr), atomic_load(&t->guest),
            atomic_load(&t->loan) >> 2, atomic_load(&t->loan) & USF_LOAN_BITS);
     printf(
@@ -166,7 +167,7 @@ static void dump_task(struct why_reader *r, uint32_t id)
     if (w.kernel.state) {
         printf("  ");
         dump_kernel(&w.kernel);
-        dump_signals(pid, t->tid);
+        dump_signals(pid, thread->tid);
     } else if (pid > 0) printf("  kernel: no such thread\n");
     why_since_text(&w, since, sizeof since);
     if (w.kind) printf("  waits for: %s%s%s\n", w.text, *since ? ", " : "", since);
@@ -176,7 +177,7 @@ static void dump_task(struct why_reader *r, uint32_t id)
 static bool has_task(const struct view *v, uint32_t proc, int32_t tid)
 {
     for (uint32_t i = 0; v && i < v->nr_tasks; i++)
-        if (view_task_lives(&v->tasks[i]) && v->tasks[i].proc == proc && v->tasks[i].tid == tid) return true;
+        if (view_task_lives(&v->tasks[i]) && v->tasks[i].proc == proc && view_tid(v, &v->tasks[i]) == tid) return true;
     return false;
 }
 

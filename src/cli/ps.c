@@ -50,7 +50,7 @@ static void print_cores(const struct view *v)
         const struct usf_task *t = view_task_of_core(v, i);
         char name[VIEW_TASK_NAME] = "", tid[16] = "-";
         if (t) {
-            snprintf(tid, sizeof tid, "%d", t->tid);
+            snprintf(tid, sizeof tid, "%d", view_tid(v, t));
             view_task_name(v, t, name);
         }
         printf("  %5u %5u %-8s %8u %8s  %s\n", i, v->cores[i].pol.cpu, view_core_state(view_state_of_core(v, i)),
@@ -76,7 +76,7 @@ static void print_task(const struct view *v, struct why_reader *r, const struct 
         why_since_text(&w, since, sizeof since);
         reason = w.text;
     }
-    printf("  %8d  %-16s %s%-9s%s %4s  %10lu  ", t->tid, name, text_on(style_of(s)), state, text_off(), core, t->n.switches);
+    printf("  %8d  %-16s %s%-9s%s %4s  %10lu  ", view_tid(v, t), name, text_on(style_of(s)), state, text_off(), core, t->n.switches);
     if (r) printf("%10s  ", since);
     puts(reason);
 }

@@ -53,7 +53,7 @@ static void json_task(struct json *j, const struct view *v, struct why_reader *r
     view_task_name(v, t, name);
     view_wait(t, wait, sizeof wait);
     json_open(j, NULL, '{');
-    json_int(j, "tid", t->tid);
+    json_int(j, "tid", view_tid(v, t));
     json_string(j, "name", name);
     json_string(j, "state", view_state_of(v, t));
     if (c < v->h->nr_cores) json_uint(j, "core", c);
@@ -162,7 +162,7 @@ static void json_cores(struct json *j, const struct view *v)
         json_uint(j, "package", c->package);
         json_uint(j, "physical", c->phys);
         json_string(j, "state", view_core_state(view_state_of_core(v, i)));
-        if (t) json_int(j, "tid", t->tid);
+        if (t) json_int(j, "tid", view_tid(v, t));
         else json_string(j, "tid", NULL);
         json_uint(j, "ready", view_ready_of_core(v, i));
         json_close(j, '}');

@@ -79,9 +79,10 @@ uint32_t view_owner_of(const char *name)
 /* ---- a copy of an instance ---------------------------------------------------------------------- */
 void view_bind(struct view *v, const struct shm *m)
 {
-    *v = (struct view){.h = m->h, .cores = shm_cores(m->h), .procs = shm_procs(m->h), .groups = shm_groups(m->h), .tasks = shm_tasks(m->h),
-                       .nr_procs = atomic_load(&m->h->proc_hwm), .nr_groups = atomic_load(&m->h->group_hwm),
-                       .nr_tasks = atomic_load(&m->h->task_hwm), .space = shm_find_space(m->h, os_pidns()), .now = os_now()};
+    *v = (struct view){.h = m->h, .cores = shm_cores(m->h), .procs = shm_procs(m->h), .groups = shm_groups(m->h),
+                       .threads = shm_threads(m->h), .tasks = shm_tasks(m->h), .nr_procs = atomic_load(&m->h->proc_hwm),
+                       .nr_groups = atomic_load(&m->h->group_hwm), .nr_tasks = atomic_load(&m->h->task_hwm),
+                       .space = shm_find_space(m->h, os_pidns()), .now = os_now()};
 }
 
 bool view_task_lives(const struct usf_task *t)
@@ -89,6 +90,14 @@ bool view_task_lives(const struct usf_task *t)
     uint32_t s = atomic_load(&t->state);
     return s != USF_TASK_FREE && s != USF_TASK_GONE;
 }
+
+const struct usf_thread *view_thread(const struct view *v, const struct usf_task *t)
+{
+    static const struct usf_thread none;
+    return t->thread < v->nr_tasks ? &v->threads[t->thread] : &none;
+}
+
+int32_t view_tid(const struct view *v, const struct usf_task *t) { return view_thread(v, t)->tid; }
 
 bool view_proc_lives(const struct usf_proc *p) { return atomic_load(&p->state) != USF_PROC_FREE; }
 
@@ -214,7 +223,7 @@ const char *view_task_name(const struct view *v, const struct usf_task *t, char 
 {
     char path[64], comm[32];
     int32_t pid = view_pid_here(v, t);
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", pid, t->tid);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", pid, view_tid(v, t));
     if (pid <= 0 || os_read_file(path, comm, sizeof comm) <= 0) return view_bounded(t->name, sizeof t->name, buf, VIEW_TASK_NAME);
     comm[strcspn(comm, "\n")] = 0;
     return text_clean(comm, buf, VIEW_TASK_NAME);

@@ -20,6 +20,7 @@ struct view {
     const struct usf_core *cores;
     const struct usf_proc *procs;
     const struct usf_group *groups;
+    const struct usf_thread *threads;
     const struct usf_task *tasks;
     uint32_t nr_procs, nr_groups, nr_tasks;
     uint32_t space;         /* ours: of its processes /proc can be asked; USF_NONE: of none */
@@ -27,6 +28,9 @@ struct view {
 };
 void view_bind(struct view *v, const struct shm *m);
 bool view_task_lives(const struct usf_task *t);
+/* The thread that executes the task, and its id. */
+const struct usf_thread *view_thread(const struct view *v, const struct usf_task *t);
+int32_t view_tid(const struct view *v, const struct usf_task *t);
 bool view_proc_lives(const struct usf_proc *p);
 /* Is it of our pid namespace? */
 bool view_knows(const struct view *v, const struct usf_proc *p);

@@ -46,7 +46,7 @@ static void set_since(struct why *w, enum why_since kind, uint64_t at, uint64_t 
 static const struct usf_task *task_of_tid(const struct view *v, uint32_t proc, int32_t tid)
 {
     for (uint32_t i = 0; i < v->nr_tasks; i++)
-        if (view_task_lives(&v->tasks[i]) && v->tasks[i].proc == proc && v->tasks[i].tid == tid) return &v->tasks[i];
+        if (view_task_lives(&v->tasks[i]) && v->tasks[i].proc == proc && view_tid(v, &v->tasks[i]) == tid) return &v->tasks[i];
     return NULL;
 }
 
@@ -59,7 +59,7 @@ static void guess_holder(struct why_reader *r, const struct usf_task *t, int32_t
     if (!address_read(pid, w->address, words, sizeof words) || (words[0] != 1 && words[0] != 2)) return;
     const struct usf_task *holder = task_of_tid(r->v, t->proc, (int32_t)words[2]);
     if (!holder || holder == t) return;
-    w->holder = holder->tid;
+    w->holder = view_tid(r->v, holder);
     add(w, "; looks like a mutex that thread %d (%s) holds", w->holder, view_task_name(r->v, holder, name));
 }
 
@@ -215,9 +215,9 @@ static void ready_text(struct why_reader *r, const struct usf_task *t, struct wh
         add(w, " and nothing runs (%s)", view_core_state(state));
         return;
     }
-    w->holder = u->tid;
+    w->holder = view_tid(v, u);
     uint32_t proc = atomic_load(&u->proc);
-    add(w, " and thread %d (%s) of process %d (%s) %s", u->tid, view_task_name(v, u, name), view_pid_of(v, u),
+    add(w, " and thread %d (%s) of process %d (%s) %s", view_tid(v, u), view_task_name(v, u, name), view_pid_of(v, u),
         proc < v->nr_procs ? view_bounded(v->procs[proc].comm, sizeof v->procs[proc].comm, comm, sizeof comm) : "?",
         state == USF_CORE_RUNNING ? "runs" : state == USF_CORE_LENT ? "has lent it for a system call" : "has left it for a system call");
     if (state == USF_CORE_RUNNING && u->start_ns && v->now > u->start_ns)
@@ -228,7 +228,7 @@ static void ready_text(struct why_reader *r, const struct usf_task *t, struct wh
 static void running_text(struct why_reader *r, const struct usf_task *t, struct why *w)
 {
     char s = w->kernel.state;
-    if (atomic_load(&t->parked)) {
+    if (atomic_load(&((struct usf_thread *)view_thread(r->v, t))->parked)) {
         w->kind = WHY_STARTING;
         add(w, "its wake-up: it was given core %u and still sleeps", atomic_load(&t->core));
     } else if (s == 'T' || s == 't') {
@@ -269,7 +269,7 @@ void why_of(struct why_reader *r, const struct usf_task *t, struct why *w)
     const struct view *v = r->v;
     int32_t pid = view_pid_here(v, t);
     *w = (struct why){.fd = -1, .core = USF_NONE};
-    if (pid > 0) thread_look(pid, t->tid, &w->kernel);
+    if (pid > 0) thread_look(pid, view_tid(v, t), &w->kernel);
     if (view_in_call(v, t)) {
         in_call_text(r, t, w);
         return;

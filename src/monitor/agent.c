@@ -84,7 +84,7 @@ static bool look_at_place(struct agent *a, uint32_t i, uint64_t now)
     uint32_t task = core_task(astray->word);
     int32_t pid = astray->word ? monitor_pid_of(s, task) : 0;
     if (!is_ours(pid)) return false;
-    if (is && !sched_has_lent(&s->tasks[task]) && os_thread_state(pid, s->tasks[task].tid) == 'R') monitor_nudge(s, task);
+    if (is && !sched_has_lent(&s->tasks[task]) && os_thread_state(pid, sched_thread_of(s, task)->tid) == 'R') monitor_nudge(s, task);
     return sched_is_newly_astray(astray);
 }
 

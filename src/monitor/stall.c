@@ -44,7 +44,7 @@ static void rouse(struct monitor *m, uint32_t but)
     os_futex_wake(&h->lock.word, INT32_MAX);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &m->sched.tasks[i];
-        if (atomic_load(&t->state) != USF_TASK_FREE && t->proc != but) os_futex_wake(&t->park, 1);
+        if (atomic_load(&t->state) != USF_TASK_FREE && t->proc != but) os_futex_wake(&sched_thread_of(&m->sched, i)->park, 1);
     }
 }
 
@@ -110,7 +110,7 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
     uint32_t task = name < LOCK_NAME_PROC ? name - 1 : USF_NONE;
     uint64_t now = os_now();
     if (!owns(m, name)) return;
-    int32_t tid = task != USF_NONE ? m->sched.tasks[task].tid : p->pid;
+    int32_t tid = task != USF_NONE ? sched_thread_of(&m->sched, task)->tid : p->pid;
     char state = os_thread_state(p->pid, tid);
     uint64_t slices = state == 't' ? os_thread_slices(p->pid, tid) : 0;
     if (o->name != name) *o = (struct owner_look){.name = name, .first = now};

@@ -22,7 +22,7 @@ int32_t monitor_pid_of(const struct sched *s, uint32_t task)
 
 void monitor_nudge(const struct sched *s, uint32_t task)
 {
-    int32_t pid = monitor_pid_of(s, task), tid = s->tasks[task].tid;
+    int32_t pid = monitor_pid_of(s, task), tid = sched_thread_of(s, task)->tid;
     if (!sched_is_ours(s, task) || pid <= 0) return;
     if (os_look_at_thread(&looks, pid, tid).blocked >> (MONITOR_NUDGE_SIGNAL - 1) & 1) return;
     os_signal_thread(pid, tid, MONITOR_NUDGE_SIGNAL, MONITOR_NUDGE_MAGIC ^ task);
@@ -33,7 +33,7 @@ static void nudge(void *sched, uint32_t task) { monitor_nudge(sched, task); }
 static char thread_state(void *arg, uint32_t task)
 {
     struct sched *s = arg;
-    int32_t pid = monitor_pid_of(s, task), tid = s->tasks[task].tid;
+    int32_t pid = monitor_pid_of(s, task), tid = sched_thread_of(s, task)->tid;
     if (!sched_is_ours(s, task)) return SCHED_ELSEWHERE;
     char st = pid > 0 ? os_look_at_thread(&looks, pid, tid).state : 0;
     if (pid > 0 && (!st || st == 'Z') && os_thread_ended(pid, tid)) return 'X';

@@ -295,7 +295,7 @@ bool rt_desert_condemned(void)
 static bool owner_runs(uint32_t proc, uint32_t task)
 {
     const struct usf_proc *p = &rt.sched.procs[proc];
-    return p->space == rt.sched.space && os_thread_state(p->pid, rt.sched.tasks[task].tid) == 'R';
+    return p->space == rt.sched.space && os_thread_state(p->pid, sched_thread_of(&rt.sched, task)->tid) == 'R';
 }
 
 /* A thread has waited long for the scheduler's lock. */

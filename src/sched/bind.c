@@ -89,31 +89,32 @@ void bind_release(struct sched *s, uint32_t task, int32_t tid)
     own_mask(s, t, &cpus);
     bool done = os_setaffinity(tid, &cpus) == 0;
     USF_POINT("sched.unbound");
-    atomic_store(&t->pinned, done ? USF_NONE : USF_PINNED_UNKNOWN);
+    atomic_store(&sched_thread_of(s, task)->pinned, done ? USF_NONE : USF_PINNED_UNKNOWN);
 }
 
 void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid)
 {
     if (task == USF_NONE) return;
     struct usf_task *t = &s->tasks[task];
+    struct usf_thread *thread = sched_thread_of(s, task);
     uint32_t to = wanted(s, t, core);
     if (to == USF_NONE) {
         bind_release(s, task, tid);
         return;
     }
-    atomic_store(&t->pinned, to);
+    atomic_store(&thread->pinned, to);
     USF_POINT("sched.binding_thread");
     /* refused (the CPU left its cpuset): it runs where it is */
     bool bound = os_pin(tid, s->cores[to].pol.cpu) == 0;
     USF_POINT("sched.bound");
-    atomic_store(&t->pinned, bound ? to : USF_PINNED_UNKNOWN);
+    atomic_store(&thread->pinned, bound ? to : USF_PINNED_UNKNOWN);
 }
 
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core)
 {
     if (task == USF_NONE || core >= s->h->nr_cores) return true;
     const struct usf_task *t = &s->tasks[task];
-    return atomic_load(&((struct usf_task *)t)->pinned) == wanted(s, t, core);
+    return atomic_load(&sched_thread_of(s, task)->pinned) == wanted(s, t, core);
 }
 
 /* May we place threads of this task's process?  A free record names none, as the monitor is none. */
@@ -130,15 +131,16 @@ static bool is_bindable(struct sched *s, struct usf_task *t)
 void bind_other(struct sched *s, uint32_t task, uint32_t core)
 {
     struct usf_task *t = &s->tasks[task];
-    int32_t tid = t->tid;
-    if (is_bindable(s, t) && atomic_load(&t->pinned) != USF_PINNED_HELD) bind_place(s, task, core, tid);
+    struct usf_thread *thread = sched_thread_of(s, task);
+    int32_t tid = thread->tid;
+    if (is_bindable(s, t) && atomic_load(&thread->pinned) != USF_PINNED_HELD) bind_place(s, task, core, tid);
 }
 
 void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task)
 {
     if (task == USF_NONE || !core_enter(s, me)) return;
     struct usf_task *t = &s->tasks[task];
-    if (t->proc == s->proc) atomic_store(&t->pinned, USF_PINNED_HELD);
+    if (t->proc == s->proc) atomic_store(&sched_thread_of(s, task)->pinned, USF_PINNED_HELD);
     core_leave(s, me, &(struct kicks){0});
 }
 
@@ -146,7 +148,7 @@ void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task)
 {
     struct usf_task *t = &s->tasks[task];
     uint32_t core = atomic_load(&t->core);
-    atomic_store(&t->pinned, USF_PINNED_UNKNOWN);
+    atomic_store(&sched_thread_of(s, task)->pinned, USF_PINNED_UNKNOWN);
     if (atomic_load(&t->state) != USF_TASK_RUNNING || core >= s->h->nr_cores) return;  /* it is placed when it is next given a core */
     if (task == me->task) bind_place(s, task, core, 0);
     else bind_other(s, task, core);
@@ -190,7 +192,7 @@ void bind_spread(struct sched *s, struct sched_self *me, uint32_t core)
     struct usf_core *c = &s->cores[core];
     struct os_cpuset free;
     note_at(c, cpu, now);
-    if (now - me->spread < SPREAD_CYCLES || task == USF_NONE || atomic_load(&s->tasks[task].pinned) != USF_NONE) return;
+    if (now - me->spread < SPREAD_CYCLES || task == USF_NONE || atomic_load(&sched_thread_of(s, task)->pinned) != USF_NONE) return;
     me->spread = now;
     for (uint32_t i = 0; i < s->h->nr_cores; i++) others += i != core && is_on(s, i, cpu, now);
     if (!others) return;
@@ -200,7 +202,7 @@ void bind_spread(struct sched *s, struct sched_self *me, uint32_t core)
         if (at && is_on(s, i, at - 1, now) && at <= OS_CPUSET_WORDS * 64) free.w[(at - 1) / 64] &= ~(1ull << ((at - 1) % 64));
     }
     if (is_empty(&free)) return;
-    atomic_store(&s->tasks[task].pinned, USF_PINNED_UNKNOWN);
+    atomic_store(&sched_thread_of(s, task)->pinned, USF_PINNED_UNKNOWN);
     USF_POINT("sched.spread");
     os_setaffinity(0, &free);
     bind_release(s, task, 0);
@@ -211,9 +213,9 @@ void bind_spread(struct sched *s, struct sched_self *me, uint32_t core)
 
 static bool is_astray(struct sched *s, uint32_t core, uint64_t w)
 {
-    struct usf_task *t = &s->tasks[core_task(w)];
-    return core_state(w) == USF_CORE_RUNNING && sched_is_ours(s, core_task(w)) && !atomic_load(&t->parked)
-           && atomic_load(&t->pinned) != USF_PINNED_HELD && !bind_is_placed(s, core_task(w), core);
+    if (core_state(w) != USF_CORE_RUNNING || !sched_is_ours(s, core_task(w))) return false;
+    struct usf_thread *t = sched_thread_of(s, core_task(w));
+    return !atomic_load(&t->parked) && atomic_load(&t->pinned) != USF_PINNED_HELD && !bind_is_placed(s, core_task(w), core);
 }
 
 /* At the first look the thread may be on its way to its CPU.  If the kernel refuses to bind it (its cpuset has changed), or the

@@ -93,8 +93,9 @@ void core_settle_strict(struct sched *s, uint32_t task)
 }
 
 /* holds the lock.  Its mask, or the cores of the place that it is to be in. */
-static void set_mask(struct sched *s, struct usf_task *t, const struct sched_wish *w)
+static void set_mask(struct sched *s, uint32_t task, const struct sched_wish *w)
 {
+    struct usf_task *t = &s->tasks[task];
     const struct usf_pol_task place = place_of(w);
     bool of_place = w->strict && !sched_has_mask(w);
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) {
@@ -103,7 +104,7 @@ static void set_mask(struct sched *s, struct usf_task *t, const struct sched_wis
             if (usf_is_affine(&s->pol, &place, c)) cores |= 1ull << (c % 64);
         __atomic_store_n(&t->pol.mask[i], cores, __ATOMIC_RELAXED);
     }
-    atomic_store(&t->pinned, USF_PINNED_UNKNOWN);
+    atomic_store(&sched_thread_of(s, task)->pinned, USF_PINNED_UNKNOWN);
 }
 
 void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_wish *w)
@@ -120,7 +121,7 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
         t->pol.affinity = w->affinity;
         t->pol.affinity_id = w->affinity_id;
         __atomic_store_n(&t->pol.strict, w->strict, __ATOMIC_RELAXED);
-        set_mask(s, t, w);
+        set_mask(s, task, w);
         core_settle_strict(s, task);
         s->ops.group_changed(&s->pol, t->pol.group);
         if (st == USF_TASK_READY) core_enqueue(s, task, atomic_load(&t->why));

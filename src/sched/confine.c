@@ -129,7 +129,7 @@ static void confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_COR
         if (atomic_load(&t->proc) != proc) continue;
         core_settle_strict(s, i);
         if (atomic_load(&t->state) == USF_TASK_READY) core_enqueue(s, i, atomic_load(&t->why));
-        atomic_store(&t->pinned, USF_PINNED_UNKNOWN);   /* the kernel may have bound it to others than it was bound to by us */
+        atomic_store(&sched_thread_of(s, i)->pinned, USF_PINNED_UNKNOWN);   /* the kernel may have bound it to others than it was bound to by us */
     }
 }
 

@@ -293,8 +293,9 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
     core_count(&s->tasks[owner].n.lends, 1);
     if (core_state(word) == USF_CORE_RUNNING && !sched_has_lent(&s->tasks[owner])) {
         /* It may have been on its way to the core, asleep or stopped: it has to see that it is to queue again. */
-        atomic_exchange(&s->tasks[owner].park, USF_PARK_GO);
-        os_futex_wake(&s->tasks[owner].park, 1);
+        struct usf_thread *thread = sched_thread_of(s, owner);
+        atomic_exchange(&thread->park, USF_PARK_GO);
+        os_futex_wake(&thread->park, 1);
     }
     c->idle_since = s->pol.now;
     core_idle_set(s, core);

@@ -4,6 +4,7 @@
 #include "sched/thread.h"
 
 struct usf_task sched_gone = {.state = USF_TASK_GONE, .core = USF_NONE};
+struct usf_thread sched_gone_thread;
 
 /* Another thread is taking the process off.  Who takes it on again is that thread: it waits for a core as anybody does. */
 static bool is_leaving(struct sched *s, struct sched_self *me)
@@ -23,15 +24,15 @@ static bool is_asleep(uint32_t park) { return park == USF_PARK_ASLEEP || park & 
 /* The CPU that the task's thread is bound to has been given to another. */
 static bool is_displaced(struct sched *s, uint32_t task)
 {
-    uint32_t at = atomic_load(&s->tasks[task].pinned);
+    uint32_t at = atomic_load(&sched_thread_of(s, task)->pinned);
     uint64_t w = at < s->h->nr_cores ? atomic_load(&s->cores[at].word) : 0;
     return core_state(w) == USF_CORE_RUNNING && core_task(w) != task;
 }
 
 void core_kick(struct sched *s, uint32_t task, bool at_end)
 {
-    struct usf_task *t = &s->tasks[task];
-    uint32_t core = atomic_load(&t->core), pinning = USF_PARK_PINNING, was = atomic_load(&t->park);
+    struct usf_thread *t = sched_thread_of(s, task);
+    uint32_t core = atomic_load(&s->tasks[task].core), pinning = USF_PARK_PINNING, was = atomic_load(&t->park);
     bool there = bind_is_placed(s, task, core);
     do {
         if (was == USF_PARK_SOFT && there) return;      /* it sees its state change by itself */
@@ -108,14 +109,15 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
     me->where = SCHED_PARKED;
     while (!me->interrupted) {
         struct usf_task *t = own(s, me);        /* afresh: a handler may have forked, and this be the child */
+        struct usf_thread *thread = own_thread(s, me);
         if (has_turn(t)) break;
         USF_POINT("sched.parking");
-        atomic_exchange(&t->park, USF_PARK_ASLEEP);
+        atomic_exchange(&thread->park, USF_PARK_ASLEEP);
         USF_POINT("sched.park");
         if (has_turn(t) || is_leaving(s, me)) break;
-        atomic_store_explicit(&t->parked, 1, memory_order_relaxed);
-        r = os_futex_wait(&t->park, USF_PARK_ASLEEP, deadline);
-        atomic_store_explicit(&t->parked, 0, memory_order_relaxed);
+        atomic_store_explicit(&thread->parked, 1, memory_order_relaxed);
+        r = os_futex_wait(&thread->park, USF_PARK_ASLEEP, deadline);
+        atomic_store_explicit(&thread->parked, 0, memory_order_relaxed);
         if (r == -ETIMEDOUT) break;
         r = 0;
         if (is_leaving(s, me)) break;
@@ -136,12 +138,12 @@ void park_go_on(struct sched *s, struct sched_self *me)
 
 void core_arrive(struct sched *s, struct sched_self *me)
 {
-    struct usf_task *t = own(s, me);
+    struct usf_thread *t = own_thread(s, me);
     uint32_t core;
     /* A waker that is binding us may be a moment late; it must not bind us after we have gone on. */
     for (int i = 0; atomic_load(&t->park) == USF_PARK_PINNING && i < 10000; i++) os_pause();
     atomic_store_explicit(&t->park, USF_PARK_NONE, memory_order_relaxed);
-    core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
     /* `pinned` is what the last binder believes.  It may have been late, or been killed before the call: then threads of this core
      * would run on another's CPU, or two of them at once. */
     if (core < s->h->nr_cores) {

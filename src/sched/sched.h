@@ -117,6 +117,7 @@ struct sched {
     struct usf_core *cores;
     struct usf_proc *procs;
     struct usf_group *groups;
+    struct usf_thread *threads;
     struct usf_task *tasks;
     struct usf_run *runs;
     struct usf_policy_ops ops;  /* resolved: no null operation */
@@ -167,8 +168,13 @@ static inline bool sched_is_bound(const struct sched *s)
 static inline bool sched_has_lent(const struct usf_task *t)
 { return atomic_load_explicit(&((struct usf_task *)t)->loan, memory_order_relaxed) & USF_LOAN_LENT; }
 
-/* The record of a thread whose process was taken off in the middle of something. */
+/* The thread that executes the task. */
+static inline struct usf_thread *sched_thread_of(const struct sched *s, uint32_t task)
+{ return &s->threads[atomic_load_explicit(&s->tasks[task].thread, memory_order_relaxed)]; }
+
+/* The records of a thread whose process was taken off in the middle of something. */
 extern struct usf_task sched_gone;
+extern struct usf_thread sched_gone_thread;
 
 /* Whose pids a process's are, without the lock: it may come or leave at this moment.  (The second 16 bits of the word that both change.) */
 static inline uint32_t sched_space_of(const struct usf_proc *p)

@@ -31,24 +31,25 @@ static bool outranks(struct sched *s, const struct usf_task *o, const struct usf
 void soft_take(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
-    uint32_t core = atomic_load_explicit(&t->pinned, memory_order_relaxed), soft = USF_PARK_SOFT;
+    uint32_t core = atomic_load_explicit(&own_thread(s, me)->pinned, memory_order_relaxed), soft = USF_PARK_SOFT;
     if (core >= s->h->nr_cores || !atomic_load_explicit(&s->swap, memory_order_relaxed)) return;
     uint64_t w = atomic_load(&s->cores[core].word);
     uint32_t other = core_task(w);
-    if (core_state(w) != USF_CORE_RUNNING || other >= s->pol.nr_tasks || atomic_load(&s->tasks[other].park) != soft) return;
+    if (core_state(w) != USF_CORE_RUNNING || other >= s->pol.nr_tasks || atomic_load(&sched_thread_of(s, other)->park) != soft) return;
     struct kicks k = {0};
     if (!core_enter(s, me)) return;
     struct usf_task *o = &s->tasks[other];
+    struct usf_thread *other_thread = sched_thread_of(s, other);
     bool alike = o->pol.group == t->pol.group || (o->why == t->why && (t->why == USF_WHY_YIELD || t->why == USF_WHY_RETURN));
     if (alike && state_of(t) == USF_TASK_READY && usf_may_run(&s->pol, me->task, core) && atomic_load(&s->cores[core].word) == w
-        && !outranks(s, o, t) && atomic_compare_exchange_strong(&o->park, &soft, USF_PARK_TAKEN)) {
+        && !outranks(s, o, t) && atomic_compare_exchange_strong(&other_thread->park, &soft, USF_PARK_TAKEN)) {
         USF_POINT("sched.take_turn");
         core_dequeue(s, me->task);
         core_set_state(s, other, ST(USF_TASK_RUNNING), USF_TASK_READY);
         core_give(s, core, other, me->task, &k);
         USF_POINT("sched.turn_taken");
         core_enqueue(s, other, o->why);
-        atomic_store(&o->park, USF_PARK_GO);
+        atomic_store(&other_thread->park, USF_PARK_GO);
         core_fill_all(s, &k);
     }
     core_leave(s, me, &k);
@@ -57,7 +58,7 @@ void soft_take(struct sched *s, struct sched_self *me)
 /* Leave the soft wait.  True: it is our turn, and nobody else's any more. */
 bool soft_leave(struct sched *s, struct sched_self *me)
 {
-    struct usf_task *t = own(s, me);
+    struct usf_thread *t = own_thread(s, me);
     USF_POINT("sched.leave_soft");
     uint32_t was = atomic_load(&t->park);
     uint64_t late = 0;
@@ -72,7 +73,7 @@ bool soft_leave(struct sched *s, struct sched_self *me)
             look_if_stalled(s, me);
             late = 0;
         } else if (atomic_compare_exchange_weak(&t->park, &was, USF_PARK_NONE)) {
-            return has_turn(t);
+            return has_turn(own(s, me));
         }
         was = atomic_load(&t->park);
     }
@@ -93,6 +94,7 @@ void soft_judge(struct usf_core *c, uint64_t given, uint64_t now)
 void soft_park(struct sched *s, struct sched_self *me, uint64_t now)
 {
     struct usf_task *t = own(s, me);
+    struct usf_thread *thread = own_thread(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);      /* its last one */
     if (core >= s->h->nr_cores) return;
     struct usf_core *c = &s->cores[core];
@@ -102,7 +104,7 @@ void soft_park(struct sched *s, struct sched_self *me, uint64_t now)
     hold_signals(s, me);
     me->where = SCHED_PARKED;
     do {
-        atomic_exchange(&t->park, USF_PARK_SOFT);
+        atomic_exchange(&thread->park, USF_PARK_SOFT);
         for (int i = 0; !has_turn(t) && !me->interrupted; i++) {
             if (i >= SOFT_ROUNDS || now - start > SOFT_NS) {
                 soft_leave(s, me);
@@ -112,7 +114,7 @@ void soft_park(struct sched *s, struct sched_self *me, uint64_t now)
             os_sched_yield();
             now = os_now();
             if (state_of(t) == USF_TASK_READY && !core_is_in_vain(s, me->task)) soft_take(s, me);
-            atomic_compare_exchange_strong(&t->park, &go, USF_PARK_SOFT);   /* it has had its turn taken */
+            atomic_compare_exchange_strong(&thread->park, &go, USF_PARK_SOFT);   /* it has had its turn taken */
             go = USF_PARK_GO;
         }
     } while (!soft_leave(s, me) && !me->interrupted);

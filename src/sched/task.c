@@ -13,6 +13,7 @@ void sched_bind(struct sched *s, void *base)
     s->cores = (struct usf_core *)(b + h->off_cores);
     s->procs = (struct usf_proc *)(b + h->off_procs);
     s->groups = (struct usf_group *)(b + h->off_groups);
+    s->threads = (struct usf_thread *)(b + h->off_threads);
     s->tasks = (struct usf_task *)(b + h->off_tasks);
     s->runs = (struct usf_run *)(b + h->off_runs);
     s->proc = USF_NONE;
@@ -228,6 +229,13 @@ void sched_lose_task(struct sched *s, uint32_t core, uint64_t word)
     core_leave(s, &me, &k);
 }
 
+/* It looks for itself what has become of it. */
+static void wake_thread(struct usf_thread *t)
+{
+    atomic_exchange(&t->park, USF_PARK_GO);
+    os_futex_wake(&t->park, 1);
+}
+
 void sched_left(struct sched *s, uint32_t proc, bool for_good)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
@@ -236,8 +244,7 @@ void sched_left(struct sched *s, uint32_t proc, bool for_good)
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         if (t->proc != proc || atomic_load(&t->state) != USF_TASK_GONE) continue;
-        atomic_exchange(&t->park, USF_PARK_GO);
-        os_futex_wake(&t->park, 1);
+        wake_thread(sched_thread_of(s, i));
     }
 }
 
@@ -248,9 +255,8 @@ void sched_desert(struct sched *s, const struct os_cpuset *cpus)
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         if (t->proc != proc || atomic_load(&t->state) == USF_TASK_FREE) continue;
-        os_setaffinity(t->tid, cpus);
-        atomic_exchange(&t->park, USF_PARK_GO);
-        os_futex_wake(&t->park, 1);
+        os_setaffinity(sched_thread_of(s, i)->tid, cpus);
+        wake_thread(sched_thread_of(s, i));
     }
     if (proc >= s->h->max_procs) return;        /* it has not joined */
     atomic_store(&s->procs[proc].deserted, 1);
@@ -288,13 +294,15 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     }
     USF_POINT("sched.new");
     struct usf_task *t = &s->tasks[id];
-    atomic_store(&t->park, USF_PARK_NONE);
+    struct usf_thread *thread = &s->threads[id];
+    atomic_store(&t->thread, id);
+    atomic_store(&thread->park, USF_PARK_NONE);
     atomic_store(&t->core, USF_NONE);
-    atomic_store(&t->pinned, USF_PINNED_UNKNOWN);       /* as its maker's was */
+    atomic_store(&thread->pinned, USF_PINNED_UNKNOWN);       /* as its maker's was */
     atomic_store(&t->token, 0);
-    atomic_store(&t->parked, 0);
+    atomic_store(&thread->parked, 0);
     atomic_store(&t->wait_kind, USF_WAIT_NONE);
-    t->tid = tid;
+    thread->tid = tid;
     t->proc = s->proc;
     clear_counters(&t->n);
     usf_format(t->name, sizeof t->name, "%s", name);

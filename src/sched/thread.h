@@ -8,6 +8,9 @@
 static inline struct usf_task *own(struct sched *s, struct sched_self *me)
 { return USF_LIKELY(me->task != USF_NONE) ? &s->tasks[me->task] : &sched_gone; }
 
+static inline struct usf_thread *own_thread(struct sched *s, struct sched_self *me)
+{ return USF_LIKELY(me->task != USF_NONE) ? sched_thread_of(s, me->task) : &sched_gone_thread; }
+
 static inline unsigned state_of(struct usf_task *t) { return atomic_load(&t->state); }
 
 /* The core was given to us, or given and taken again, or we are off: in any case it is our turn to look. */

@@ -153,19 +153,20 @@ void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, u
 static int offer_turn(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
+    struct usf_thread *thread = own_thread(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (core >= s->h->nr_cores || !atomic_load_explicit(&s->swap, memory_order_relaxed)) return 0;
     struct usf_core *c = &s->cores[core];
     uint64_t start = os_cycles();
     uint64_t after = estimate(&c->soft_after), offers = estimate(&c->offers) + 1;
-    if (start - estimate(&c->soft_seen) > OFFER_CYCLES || atomic_load_explicit(&t->pinned, memory_order_relaxed) != core)
+    if (start - estimate(&c->soft_seen) > OFFER_CYCLES || atomic_load_explicit(&thread->pinned, memory_order_relaxed) != core)
         return 0;
     set_estimate(&c->offers, offers);
     if (offers % OFFERS == 0 || (after && after > os_now())) return 0;
     set_estimate(&c->progress, estimate(&c->progress) + 1);
     atomic_store_explicit(&t->why, USF_WHY_YIELD, memory_order_relaxed);
     me->where = SCHED_PARKED;
-    atomic_exchange(&t->park, USF_PARK_SOFT);
+    atomic_exchange(&thread->park, USF_PARK_SOFT);
     USF_POINT("sched.offer");
     os_sched_yield();
     if (!soft_leave(s, me) || state_of(t) != USF_TASK_RUNNING) return -1;

@@ -63,8 +63,8 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
         if (looks < 2) return false;
         /* Parked although it was dispatched: its waker has died, or has not got the CPU since.  Or the thread cannot be woken,
          * as it is frozen. */
-        if (looks < WAKES && (st == 'S' || st == 'D') && atomic_load(&s->tasks[core_task(w)].parked)) {
-            os_futex_wake(&s->tasks[core_task(w)].park, 1);
+        if (looks < WAKES && (st == 'S' || st == 'D') && atomic_load(&sched_thread_of(s, core_task(w))->parked)) {
+            os_futex_wake(&sched_thread_of(s, core_task(w))->park, 1);
             return false;
         }
         return true;
@@ -110,9 +110,9 @@ static bool wake_parked(struct sched *s)
         uint64_t w = atomic_load(&s->cores[i].word);
         if (core_state(w) != USF_CORE_RUNNING) continue;
         used = true;
-        if (atomic_load(&s->tasks[core_task(w)].parked)
+        if (atomic_load(&sched_thread_of(s, core_task(w))->parked)
             && w == s->watch->word[i])
-            os_futex_wake(&s->tasks[core_task(w)].park, 1);
+            os_futex_wake(&sched_thread_of(s, core_task(w))->park, 1);
         s->watch->word[i] = w;
     }
     return used;
@@ -368,6 +368,7 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
         if (s->tasks[i].proc >= s->h->max_procs)
             return usf_format(why, cap, "task %u names process %u", i, s->tasks[i].proc), false;
         const struct usf_pol_task *t = &s->tasks[i].pol;
+        if (s->tasks[i].thread >= s->h->max_tasks) return usf_format(why, cap, "task %u names thread %u", i, s->tasks[i].thread), false;
         if (t->group >= s->h->max_groups) return usf_format(why, cap, "task %u names group %u", i, t->group), false;
         if (t->affinity > USF_AFFINITY_MASK || (t->affinity == USF_AFFINITY_CORE && t->affinity_id >= s->h->nr_cores))
             return usf_format(why, cap, "task %u is to run on core %u", i, t->affinity_id), false;

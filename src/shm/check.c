@@ -17,7 +17,8 @@ void shm_layout_of(const struct shm_sizes *n, struct shm_layout *l)
     l->off_runs = up(l->off_cores + (uint64_t)n->cores * sizeof(struct usf_core));
     l->off_procs = up(l->off_runs + (uint64_t)n->runs * sizeof(struct usf_run));
     l->off_groups = up(l->off_procs + (uint64_t)n->procs * sizeof(struct usf_proc));
-    l->off_tasks = up(l->off_groups + (uint64_t)n->groups * sizeof(struct usf_group));
+    l->off_threads = up(l->off_groups + (uint64_t)n->groups * sizeof(struct usf_group));
+    l->off_tasks = up(l->off_threads + (uint64_t)n->tasks * sizeof(struct usf_thread));
     l->total = up(l->off_tasks + (uint64_t)n->tasks * sizeof(struct usf_task));
 }
 
@@ -27,6 +28,7 @@ void shm_note_layout(struct usf_header *h, const struct shm_layout *l)
     h->off_cores = l->off_cores;
     h->off_procs = l->off_procs;
     h->off_groups = l->off_groups;
+    h->off_threads = l->off_threads;
     h->off_tasks = l->off_tasks;
     h->off_runs = l->off_runs;
     h->max_cores = USF_MAX_CORES;
@@ -186,7 +188,7 @@ static bool sizes_are_valid(const struct usf_header *h, size_t file_size, char *
     const struct shm_sizes n = {h->max_cores, h->max_runs, h->max_procs, h->max_groups, h->max_tasks};
     shm_layout_of(&n, &l);
     if (h->off_cores != l.off_cores || h->off_runs != l.off_runs || h->off_procs != l.off_procs ||
-        h->off_groups != l.off_groups || h->off_tasks != l.off_tasks || h->total_size != l.total) {
+        h->off_groups != l.off_groups || h->off_threads != l.off_threads || h->off_tasks != l.off_tasks || h->total_size != l.total) {
         usf_format(why, cap, "tables do not lie where their sizes put them");
         return false;
     }
@@ -304,9 +306,10 @@ static bool tasks_are_valid(const struct usf_header *h, char *why, size_t cap)
     for (uint32_t i = 0; i < hwm; i++) {
         uint32_t state = atomic_load(&tasks[i].state), core = atomic_load(&tasks[i].core);
         if (state == USF_TASK_FREE || state == USF_TASK_NEW || state == USF_TASK_GONE) continue;
-        if (state < USF_TASK_GONE && tasks[i].proc < h->max_procs && tasks[i].pol.group < h->max_groups && (core == USF_NONE || core < h->nr_cores)) continue;
-        usf_format(why, cap, "task %u is damaged (state %u, process %u, group %u, core %u)", i, state, tasks[i].proc, tasks[i].pol.group,
-                   core);
+        if (state < USF_TASK_GONE && tasks[i].proc < h->max_procs && tasks[i].pol.group < h->max_groups && tasks[i].thread < h->max_tasks
+            && (core == USF_NONE || core < h->nr_cores)) continue;
+        usf_format(why, cap, "task %u is damaged (state %u, process %u, group %u, thread %u, core %u)", i, state, tasks[i].proc,
+                   tasks[i].pol.group, tasks[i].thread, core);
         return false;
     }
     return true;

@@ -12,9 +12,9 @@ static inline const char *shm_dir_or_default(const char *dir) { return dir && *d
 
 /* Where the tables of a segment lie: with so many records, or with those that a whole table has. */
 struct shm_layout {
-    uint64_t off_cores, off_runs, off_procs, off_groups, off_tasks, total;
+    uint64_t off_cores, off_runs, off_procs, off_groups, off_threads, off_tasks, total;
 };
-struct shm_sizes {
+struct shm_sizes {              /* (as many threads as tasks) */
     uint32_t cores, runs, procs, groups, tasks;
 };
 #define SHM_FULL_SIZES (&(const struct shm_sizes){USF_MAX_CORES, USF_MAX_RUNS, USF_MAX_PROCS, USF_MAX_GROUPS, USF_MAX_TASKS})

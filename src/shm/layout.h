@@ -5,7 +5,7 @@
  * policy's queues are derived from them and can be rebuilt (sched_recover).
  *
  * Offsets: header at 0, then the tables at the offsets that the header names (page-aligned).
- * The file is sparse: processes, groups and tasks are made real in chunks before they are touched (proc_hwm,
+ * The file is sparse: processes, groups, threads and tasks are made real in chunks before they are touched (proc_hwm,
  * group_hwm, task_hwm), so that a full /dev/shm is an error code and not a SIGBUS; all else is real from the start.
  * Nobody reads records above these marks: reading a hole of a shared mapping allocates, too.
  *
@@ -78,45 +78,56 @@ enum usf_core_state {
  * takes one away writes them, under the scheduler lock. */
 struct usf_counters {
     uint64_t switches;     /* (L) times that it was put on a core */
+    uint64_t busy_ns;      /* (L) time on a core */
+    uint64_t migrations;   /* (L) dispatches onto another core than the last */
+    uint64_t lends;        /* (L) cores lost during a system call */
     uint64_t blocks;       /* waits that gave the core up */
     uint64_t wakes;        /* tasks it made ready */
     uint64_t yields;       /* scheduling points by yield, spin-waits not counted */
-    uint64_t spin_yields;  /* rounds of patched spin loops that reached the scheduler */
     uint64_t preemptions;  /* times the progress guarantee took its core */
-    uint64_t lends;        /* (L) cores lost during a system call */
-    uint64_t migrations;   /* (L) dispatches onto another core than the last */
-    uint64_t busy_ns;      /* (L) time on a core */
+    uint64_t spin_yields;  /* rounds of patched spin loops that reached the scheduler */
     uint64_t polls;        /* waits that ended while polling, without the kernel */
 };
 
-struct usf_task {
-    /* line 0-1: dispatch */
+/* A kernel thread that can execute a task: where it sleeps, where it is bound.  For now each thread executes the one task of the same
+ * index for as long as it is attached.  Once contexts move between kernel threads a task names the thread that executes it at the moment,
+ * so `usf_task.thread` is what leads from one to the other. */
+struct usf_thread {
     _Alignas(USF_CACHELINE)
-    _Atomic uint32_t park;      /* USF_PARK_*: the word its thread sleeps on; shared futex */
+    _Atomic uint32_t park;      /* USF_PARK_*: the word it sleeps on; shared futex */
+    _Atomic uint32_t parked;    /* it sleeps on `park`; hint for the monitor */
+    _Atomic uint32_t pinned;    /* core that it may be bound to; USF_NONE: to its own mask; USF_PINNED_* */
+    _Atomic int32_t tid;        /* its id in its process's pid namespace; may be looked at when it has ended */
+    uint64_t reserved[6];
+};
+
+/* What is scheduled.  A dispatch touches lines 0, 1 and 3, and the thread's line. */
+struct usf_task {
+    /* line 0: dispatch */
+    _Alignas(USF_CACHELINE)
+    _Atomic uint32_t thread;    /* index of the thread that executes it */
     _Atomic uint32_t state;     /* enum usf_task_state; changed under the scheduler lock, or by the
                                    owner where docs/locking.md says so */
     _Atomic uint32_t core;      /* core it runs on, or USF_NONE */
-    _Atomic uint32_t pinned;    /* core that its kernel thread may be bound to; USF_NONE: to its own mask; USF_PINNED_* */
     _Atomic uint32_t token;     /* 1: a wake came while it was not blocked; the next block returns */
-    _Atomic int32_t tid;        /* kernel thread id in its process's pid namespace */
-    _Atomic uint32_t proc;      /* index in the process table; both may be looked at when the task has ended.  (Its group is
+    _Atomic uint32_t proc;      /* index in the process table; may be looked at when the task has ended.  (Its group is
                                    pol.group.) */
     _Atomic uint32_t wait_kind; /* enum usf_wait_kind, for `usf ps` */
     _Atomic uint64_t wait_addr; /* futex address, or usf_wait_call(): for `usf ps --why` */
     uint64_t start_ns;          /* when put on its core */
-    _Atomic uint32_t parked;    /* its thread sleeps on `park`; hint for the monitor */
     _Atomic uint32_t why;       /* enum usf_why of the last time that it was queued; under the lock, or by the
                                    owner before it offers its turn */
+    _Atomic uint32_t guest;     /* bumped with each burst of a guest (sched_leave_core); 0: it is none */
     _Atomic uint64_t since_ns;  /* when `state` last changed: for `usf ps --why`; estimate, relaxed */
-    /* line 1 */
+    _Atomic uint64_t loan;      /* USF_LOAN_* | number << 2: by its own thread in a system call that may block */
+    /* line 1-2 */
     struct usf_pol_task pol;    /* what the policy sees: 128 bytes */
     /* line 3-4 */
+    struct usf_counters n;      /* 80 bytes; what a dispatch counts comes first */
     char     name[16];          /* thread name, for `usf ps` */
-    struct usf_counters n;      /* 80 bytes */
-    _Atomic uint32_t guest;     /* bumped with each burst of a guest (sched_leave_core); 0: it is none */
-    uint32_t guest_seen;        /* ... when the monitor last looked */
-    _Atomic uint64_t loan;      /* USF_LOAN_* | number << 2: by its own thread in a system call that may block */
-    uint64_t reserved1[2];
+    uint32_t guest_seen;        /* `guest` when the monitor last looked */
+    uint32_t reserved0;
+    uint64_t reserved1[3];
 };
 /* `pinned` of a thread whose mask in the kernel is not known: it is set when the thread next gets a core. */
 #define USF_PINNED_UNKNOWN (USF_NONE - 1)
@@ -318,7 +329,7 @@ struct usf_header {
     _Atomic uint32_t state;     /* enum usf_inst_state */
     uint32_t uid;
     uint64_t total_size;
-    uint64_t off_cores, off_procs, off_groups, off_tasks, off_runs;
+    uint64_t off_cores, off_procs, off_groups, off_threads, off_tasks, off_runs;
     uint32_t max_cores, max_procs, max_groups, max_tasks, max_runs;
     char     name[USF_NAME_MAX];
 
@@ -370,7 +381,7 @@ struct usf_header {
     _Atomic uint32_t nr_ready;         /* tasks in the policy's queues */
     _Alignas(USF_CACHELINE)
     _Atomic uint64_t idle[USF_CORE_WORDS];          /* bit c: core c is IDLE; under the lock, or cleared by CAS */
-    _Atomic uint32_t task_hwm;         /* tasks below are backed by real pages */
+    _Atomic uint32_t task_hwm;         /* tasks below, and threads, are backed by real pages */
     _Atomic uint32_t group_hwm;        /* groups below are; nothing above was ever in use */
     _Atomic uint32_t proc_hwm;         /* the same of processes */
     _Atomic uint32_t binding;          /* enum usf_binding; under the lock, read without it */
@@ -390,7 +401,7 @@ struct usf_header {
 #define USF_LAYOUT_FIELDS(F) \
     F(usf_header, magic) F(usf_header, abi) F(usf_header, header_size) F(usf_header, layout_hash) \
     F(usf_header, build_id) F(usf_header, state) F(usf_header, uid) F(usf_header, total_size) \
-    F(usf_header, off_cores) F(usf_header, off_procs) F(usf_header, off_groups) F(usf_header, off_tasks) F(usf_header, off_runs) \
+    F(usf_header, off_cores) F(usf_header, off_procs) F(usf_header, off_groups) F(usf_header, off_threads) F(usf_header, off_tasks) F(usf_header, off_runs) \
     F(usf_header, max_cores) F(usf_header, max_procs) F(usf_header, max_groups) F(usf_header, max_tasks) F(usf_header, max_runs) \
     F(usf_header, name) F(usf_header, nr_cores) F(usf_header, lock_kind) F(usf_header, quantum_ns) \
     F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, slice_ns) F(usf_header, blind) \
@@ -420,9 +431,9 @@ struct usf_header {
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
     F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) \
     F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
-    F(usf_task, park) F(usf_task, state) F(usf_task, core) F(usf_task, pinned) F(usf_task, token) \
-    F(usf_task, tid) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
-    F(usf_task, parked) F(usf_task, why) F(usf_task, since_ns) \
+    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) \
+    F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, token) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
+    F(usf_task, why) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, space) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
     F(usf_run, n) F(usf_run, tail) \
@@ -453,11 +464,12 @@ struct usf_header {
 #define USF_LAYOUT_AT(type, field, offset) \
     _Static_assert(offsetof(struct type, field) == (offset) || USF_CORES_MAX != 256, "offset of " #type "." #field)
 
+USF_LAYOUT_RECORD(usf_thread, 64);
 USF_LAYOUT_RECORD(usf_task, 320);
-USF_LAYOUT_AT(usf_task, since_ns, 56);
+USF_LAYOUT_AT(usf_task, loan, 56);
 USF_LAYOUT_AT(usf_task, pol, 64);
-USF_LAYOUT_AT(usf_task, name, 192);
-USF_LAYOUT_AT(usf_task, loan, 296);
+USF_LAYOUT_AT(usf_task, n, 192);
+USF_LAYOUT_AT(usf_task, name, 272);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
 USF_LAYOUT_AT(usf_core, tail, 312);
@@ -478,7 +490,7 @@ USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
 USF_LAYOUT_AT(usf_lock, next, 64);
 USF_LAYOUT_AT(usf_lock, serving, 128);
 USF_LAYOUT_AT(usf_lock, slot, 192);
-USF_LAYOUT_RECORD(usf_header, 12992);
+USF_LAYOUT_RECORD(usf_header, 13056);
 /* read before the version is known: these never move, in any version */
 USF_LAYOUT_AT(usf_header, magic, 0);
 USF_LAYOUT_AT(usf_header, abi, 8);

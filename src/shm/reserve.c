@@ -19,6 +19,12 @@ static int reserve_by_file(const struct usf_header *h, const char *dir, uint64_t
     return r;
 }
 
+static int make_real(struct usf_header *h, const char *dir, uint64_t off, uint64_t len)
+{
+    int r = os_populate((char *)h + off, len);
+    return r && r != -ENOSPC && r != -ENOMEM ? reserve_by_file(h, dir, off, len) : r;
+}
+
 /* Make records [hwm, n) of a table real and raise its mark.  Several processes may do it at once: the
  * pages are the same, and the mark only rises. */
 static int reserve(struct usf_header *h, const char *dir, uint64_t table, uint64_t record, _Atomic uint32_t *hwm,
@@ -26,9 +32,7 @@ static int reserve(struct usf_header *h, const char *dir, uint64_t table, uint64
 {
     uint32_t have = atomic_load(hwm);
     if (n <= have) return 0;
-    uint64_t off = table + have * record, len = (n - have) * record;
-    int r = os_populate((char *)h + off, len);
-    if (r && r != -ENOSPC && r != -ENOMEM) r = reserve_by_file(h, dir, off, len);
+    int r = make_real(h, dir, table + have * record, (n - have) * record);
     if (r) return r;
     while (have < n && !atomic_compare_exchange_weak(hwm, &have, n)) {}
     return 0;
@@ -38,7 +42,9 @@ int shm_reserve_tasks(struct usf_header *h, const char *dir, uint32_t n)
 {
     if (n > h->max_tasks) return -ENOSPC;
     n = (n + USF_TASK_CHUNK - 1) / USF_TASK_CHUNK * USF_TASK_CHUNK;
-    return reserve(h, dir, h->off_tasks, sizeof(struct usf_task), &h->task_hwm, n);
+    uint32_t have = atomic_load(&h->task_hwm);
+    int r = n <= have ? 0 : make_real(h, dir, h->off_threads + have * sizeof(struct usf_thread), (n - have) * sizeof(struct usf_thread));
+    return r ? r : reserve(h, dir, h->off_tasks, sizeof(struct usf_task), &h->task_hwm, n);
 }
 
 int shm_reserve_groups(struct usf_header *h, const char *dir, uint32_t n)

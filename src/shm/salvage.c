@@ -82,6 +82,7 @@ int shm_salvage(int fd, uint64_t base, uint64_t size, struct usf_header *raw, st
     read_some(&s, shm_runs(m->h), l.off_runs, USF_MAX_RUNS * sizeof(struct usf_run));
     read_some(&s, shm_procs(m->h), l.off_procs, atomic_load(&m->h->proc_hwm) * sizeof(struct usf_proc));
     read_some(&s, shm_groups(m->h), l.off_groups, atomic_load(&m->h->group_hwm) * sizeof(struct usf_group));
+    read_some(&s, shm_threads(m->h), l.off_threads, atomic_load(&m->h->task_hwm) * sizeof(struct usf_thread));
     read_some(&s, shm_tasks(m->h), l.off_tasks, atomic_load(&m->h->task_hwm) * sizeof(struct usf_task));
     if (!unsound) shm_tables_are_valid(m->h, m->why, sizeof m->why);
     return 0;

@@ -94,7 +94,7 @@ bool shm_header_is_valid(const struct usf_header *h, size_t file_size, char *why
 /* ... and sound tables behind it: states and indices in range (the header is known to be valid). */
 bool shm_tables_are_valid(const struct usf_header *h, char *why, size_t cap);
 
-/* Make the pages of tasks [0, n) real and raise task_hwm to n, rounded up to whole chunks.
+/* Make the pages of tasks and threads [0, n) real and raise task_hwm to n, rounded up to whole chunks.
  * 0, -ENOSPC (/dev/shm full, or n > max_tasks), -ENOMEM, -ESTALE (old kernel, file unlinked). */
 int  shm_reserve_tasks(struct usf_header *h, const char *dir, uint32_t n);
 /* The same of groups.  -EAGAIN: n > max_groups. */
@@ -176,6 +176,8 @@ static inline struct usf_proc *shm_procs(const struct usf_header *h)
 { return (struct usf_proc *)((char *)h + h->off_procs); }
 static inline struct usf_group *shm_groups(const struct usf_header *h)
 { return (struct usf_group *)((char *)h + h->off_groups); }
+static inline struct usf_thread *shm_threads(const struct usf_header *h)
+{ return (struct usf_thread *)((char *)h + h->off_threads); }
 static inline struct usf_task *shm_tasks(const struct usf_header *h)
 { return (struct usf_task *)((char *)h + h->off_tasks); }
 static inline struct usf_run *shm_runs(const struct usf_header *h)

@@ -19,6 +19,7 @@ static int read_tables(int fd, struct usf_header *h)
     if (!r) r = read_part(fd, h, h->off_runs, h->max_runs * sizeof(struct usf_run));
     if (!r) r = read_part(fd, h, h->off_procs, atomic_load(&h->proc_hwm) * sizeof(struct usf_proc));
     if (!r) r = read_part(fd, h, h->off_groups, atomic_load(&h->group_hwm) * sizeof(struct usf_group));
+    if (!r) r = read_part(fd, h, h->off_threads, atomic_load(&h->task_hwm) * sizeof(struct usf_thread));
     if (!r) r = read_part(fd, h, h->off_tasks, atomic_load(&h->task_hwm) * sizeof(struct usf_task));
     return r;
 }

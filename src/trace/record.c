@@ -258,7 +258,8 @@ static void put_present(struct trace_recorder *r)
         const struct usf_proc *p = &shm_procs(h)[proc];
         if (t->pol.group >= atomic_load(&h->group_hwm)) continue;
         const struct usf_pol_group *g = &shm_groups(h)[t->pol.group].pol;
-        struct trace_event e[4] = {{now, TRACE_THREAD, 1, i, (uint32_t)p->pid | (uint64_t)(uint32_t)t->tid << 32, proc | (uint64_t)USF_NONE << 32},
+        const struct usf_thread *thread = &shm_threads(h)[t->thread % h->max_tasks];
+        struct trace_event e[4] = {{now, TRACE_THREAD, 1, i, (uint32_t)p->pid | (uint64_t)(uint32_t)thread->tid << 32, proc | (uint64_t)USF_NONE << 32},
                                    {now, TRACE_PROCESS, (uint16_t)g->weight, i, 0, 0}, {now, TRACE_NAME, (uint16_t)g->priority, i, 0, 0},
                                    {now, TRACE_STATE, (uint16_t)(state | state << 8), i, atomic_load(&((struct usf_task *)t)->core), 0}};
         memcpy(&e[1].a, p->comm, 16);

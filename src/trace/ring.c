@@ -50,7 +50,7 @@ void trace_thread(struct sched *s, const struct sched_self *me)
 {
     const struct usf_task *t = &s->tasks[me->task];
     const struct usf_proc *p = &s->procs[t->proc];
-    trace_locked(s, TRACE_THREAD, 0, me->task, (uint32_t)p->pid | (uint64_t)(uint32_t)t->tid << 32, t->proc | (uint64_t)me->maker << 32);
+    trace_locked(s, TRACE_THREAD, 0, me->task, (uint32_t)p->pid | (uint64_t)(uint32_t)sched_thread_of(s, me->task)->tid << 32, t->proc | (uint64_t)me->maker << 32);
     if (me->born) trace_locked(s, TRACE_BORN, 0, me->task, me->born, 0);
     const struct usf_pol_group *g = &s->groups[t->pol.group].pol;
     name(s, TRACE_PROCESS, g->weight, me->task, p->comm);

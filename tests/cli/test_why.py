@@ -341,7 +341,7 @@ class Dump(Base):
     def test_of_random_ones(self):
         p = self.start()
         with open(self.segment, "rb") as f:
-            good = f.read(10 << 20)
+            good = f.read(16 << 20)
             size = os.fstat(f.fileno()).st_size
         self.end(p)
         self.run_usf("clean", "-i", self.instance, "--force")

@@ -114,7 +114,9 @@ static void add_task(uint32_t i, uint32_t proc, struct kicks *k)
     struct usf_task *t = &S.tasks[i];
     memset(t, 0, sizeof *t);
     t->proc = proc;
-    t->core = t->pinned = USF_NONE;
+    t->core = USF_NONE;
+    t->thread = i;
+    S.threads[i].pinned = USF_NONE;
     t->pol = (struct usf_pol_task){.id = i, .group = proc, .last_core = USF_NONE};
     atomic_store(&t->state, USF_TASK_NEW);
     S.groups[proc].pol.nr_tasks++;

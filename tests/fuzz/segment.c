@@ -16,7 +16,7 @@ static struct shm_config config = {.name = NAME, .dir = "."};
 static char path[SHM_PATH_MAX];
 static unsigned char *image;
 static struct shm_layout at;
-static size_t top, tasks;       /* bytes that are no hole: at the beginning, and of tasks */
+static size_t top, threads, tasks;     /* bytes that are no hole: at the beginning, and of threads and tasks */
 
 /* `usf doctor` looks again after a while: that it does is enough. */
 int usleep(useconds_t us)
@@ -30,6 +30,7 @@ static void fill(struct shm *m)
 {
     struct usf_proc *p = shm_procs(m->h);
     struct usf_group *g = shm_groups(m->h);
+    struct usf_thread *thread = shm_threads(m->h);
     struct usf_task *t = shm_tasks(m->h);
     for (uint32_t i = 0; i < 3; i++) {
         atomic_store(&p[i].state, 1 + i % 3);
@@ -43,7 +44,8 @@ static void fill(struct shm *m)
     for (uint32_t i = 0; i < 24; i++) {
         atomic_store(&t[i].state, i % 7);
         t[i].proc = t[i].pol.group = i % 3;
-        t[i].tid = i ? 4194400 + (int32_t)i : getpid();
+        t[i].thread = i;
+        thread[i].tid = i ? 4194400 + (int32_t)i : getpid();
         t[i].core = USF_NONE;
         t[i].pol.id = i;
         atomic_store(&t[i].wait_kind, i % 4);
@@ -63,23 +65,25 @@ void fuzz_start(void)
     fill(&m);
     shm_layout_of(SHM_FULL_SIZES, &at);
     top = at.off_groups + USF_GROUP_CHUNK * sizeof(struct usf_group);
+    threads = USF_TASK_CHUNK * sizeof(struct usf_thread);
     tasks = USF_TASK_CHUNK * sizeof(struct usf_task);
-    image = malloc(top + tasks);
+    image = malloc(top + threads + tasks);
     if (!image) exit(1);
     memcpy(image, m.h, top);
-    memcpy(image + top, shm_tasks(m.h), tasks);
+    memcpy(image + top, shm_threads(m.h), threads);
+    memcpy(image + top + threads, shm_tasks(m.h), tasks);
     shm_close(&m);
 }
 
 static void change(int fd, struct fuzz_input *in)
 {
     const size_t sizes[] = {sizeof(struct usf_header), sizeof(struct usf_core), sizeof(struct usf_run), sizeof(struct usf_proc),
-                            sizeof(struct usf_group), sizeof(struct usf_task)};
-    const uint64_t from[] = {0, at.off_cores, at.off_runs, at.off_procs, at.off_groups, at.off_tasks};
-    const uint32_t many[] = {1, 8, 8, 16, 16, 64};
+                            sizeof(struct usf_group), sizeof(struct usf_thread), sizeof(struct usf_task)};
+    const uint64_t from[] = {0, at.off_cores, at.off_runs, at.off_procs, at.off_groups, at.off_threads, at.off_tasks};
+    const uint32_t many[] = {1, 8, 8, 16, 16, 64, 64};
     unsigned char bytes[64];
-    unsigned kind = fuzz_u8(in) % 7, which = fuzz_u16(in), where = fuzz_u16(in), n = fuzz_u8(in) % sizeof bytes;
-    if (kind == 6) {
+    unsigned kind = fuzz_u8(in) % 8, which = fuzz_u16(in), where = fuzz_u16(in), n = fuzz_u8(in) % sizeof bytes;
+    if (kind == 7) {
         if (ftruncate(fd, (off_t)((which << 16 | where) % at.total))) exit(1);
         return;
     }
@@ -93,7 +97,8 @@ static void write_file(const uint8_t *data, size_t size)
     struct fuzz_input in = {data, data + size};
     int fd = open(path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || pwrite(fd, image, top, 0) != (ssize_t)top || ftruncate(fd, (off_t)at.total) ||
-        pwrite(fd, image + top, tasks, (off_t)at.off_tasks) != (ssize_t)tasks) exit(1);
+        pwrite(fd, image + top, threads, (off_t)at.off_threads) != (ssize_t)threads ||
+        pwrite(fd, image + top + threads, tasks, (off_t)at.off_tasks) != (ssize_t)tasks) exit(1);
     while (fuzz_more(&in)) change(fd, &in);
     close(fd);
 }
@@ -159,13 +164,14 @@ size_t fuzz_seed(unsigned n, uint8_t *buf, size_t cap)
         {10, 4, 1, 0, IN(usf_group, proc), 4, 0xff, 0xff, 0, 0},
         {10, 4, 2, 0, IN(usf_group, state), 4, 2, 0, 0, 0},
         {10, 4, 2, 0, IN(usf_group, name), 4, 0xff, 0xfe, 27, 7},
-        {10, 5, 3, 0, IN(usf_task, pol.group), 4, 0, 8, 0, 0},
-        {10, 5, 3, 0, IN(usf_task, state), 4, 3, 0, 0, 0},
-        {10, 5, 4, 0, IN(usf_task, core), 4, 1, 0, 0, 0},
-        {14, 5, 5, 0, IN(usf_task, wait_addr), 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0},
-        {10, 5, 6, 0, IN(usf_task, pol.next), 4, 9, 0, 0, 0},
-        {10, 5, 7, 0, IN(usf_task, tid), 4, 1, 0, 0, 0},
-        {5, 6, 1, 0, 0, 0x20},
+        {10, 6, 3, 0, IN(usf_task, pol.group), 4, 0, 8, 0, 0},
+        {10, 6, 3, 0, IN(usf_task, state), 4, 3, 0, 0, 0},
+        {10, 6, 4, 0, IN(usf_task, core), 4, 1, 0, 0, 0},
+        {14, 6, 5, 0, IN(usf_task, wait_addr), 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0},
+        {10, 6, 6, 0, IN(usf_task, pol.next), 4, 9, 0, 0, 0},
+        {10, 6, 7, 0, IN(usf_task, thread), 4, 1, 0, 0, 0},
+        {10, 5, 7, 0, IN(usf_thread, tid), 4, 1, 0, 0, 0},
+        {5, 7, 1, 0, 0, 0x20},
     };
     if (n >= sizeof seeds / sizeof *seeds || seeds[n][0] > cap) return 0;
     memcpy(buf, seeds[n] + 1, seeds[n][0]);

@@ -81,8 +81,9 @@ uint32_t add_task(struct sched *s)
     enter(s);
     memset(t, 0, sizeof *t);
     atomic_store(&t->core, USF_NONE);
-    atomic_store(&t->pinned, USF_NONE);
-    t->tid = NO_THREAD;
+    atomic_store(&t->thread, i);
+    atomic_store(&s->threads[i].pinned, USF_NONE);
+    s->threads[i].tid = NO_THREAD;
     t->proc = s->proc;
     t->pol = (struct usf_pol_task){.id = i, .group = first_of(s), .last_core = USF_NONE};
     group(s, t->pol.group)->nr_tasks++;

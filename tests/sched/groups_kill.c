@@ -170,7 +170,7 @@ static char state(void *arg, uint32_t task)
 {
     (void)arg;
     uint32_t proc = s.tasks[task].proc;
-    return proc < s.h->max_procs && s.procs[proc].pid == stays ? os_thread_state(stays, s.tasks[task].tid) : 'S';
+    return proc < s.h->max_procs && s.procs[proc].pid == stays ? os_thread_state(stays, sched_thread_of(&s, task)->tid) : 'S';
 }
 
 /* The lock is that of the process that goes on, or of somebody who is dead. */

@@ -172,11 +172,11 @@ static void place(const struct os_cpuset *cpus)
     struct usf_task *task = &s.tasks[me.task];
     os_cpu_set(&one, s.cores[atomic_load(&task->core)].pol.cpu);
     CHECK(os_setaffinity(0, &one) == 0);
-    atomic_store(&task->pinned, USF_PINNED_UNKNOWN);
+    atomic_store(&sched_thread_of(&s, me.task)->pinned, USF_PINNED_UNKNOWN);
     CHECK(pthread_create(&t, NULL, look_twice, NULL) == 0);
     CHECK(sched_follow_cpus(&s, &me, choose));
     pthread_join(t, NULL);
-    CHECK(is_own_mask(cpus) && atomic_load(&task->pinned) == USF_NONE);
+    CHECK(is_own_mask(cpus) && atomic_load(&sched_thread_of(&s, me.task)->pinned) == USF_NONE);
     sched_hold_place(&s, &me, me.task);
     CHECK(os_setaffinity(0, &one) == 0);
     for (int i = 0; i < 3; i++) CHECK(!sched_watch_binding(&s, astray) && is_own_mask(&one));
@@ -195,13 +195,13 @@ static void place_self(const struct os_cpuset *cpus)
     os_cpu_set(&one, s.cores[atomic_load(&task->core)].pol.cpu);
     atomic_store(&shm.h->binding, USF_BOUND);
     sched_place_self(&s, &me);
-    CHECK(is_own_mask(&one) && atomic_load(&task->pinned) == atomic_load(&task->core));
+    CHECK(is_own_mask(&one) && atomic_load(&sched_thread_of(&s, me.task)->pinned) == atomic_load(&task->core));
     sched_hold_place(&s, &me, me.task);     /* which ends the mode, as nothing has waited */
     sched_place_self(&s, &me);
     CHECK(is_own_mask(&one));
-    atomic_store(&task->pinned, USF_PINNED_UNKNOWN);
+    atomic_store(&sched_thread_of(&s, me.task)->pinned, USF_PINNED_UNKNOWN);
     sched_place_self(&s, &me);
-    CHECK(is_own_mask(cpus) && atomic_load(&task->pinned) == USF_NONE);
+    CHECK(is_own_mask(cpus) && atomic_load(&sched_thread_of(&s, me.task)->pinned) == USF_NONE);
     sched_detach(&s, &me, false);
 }
 

@@ -339,7 +339,7 @@ static char state(void *arg, uint32_t task)
 {
     (void)arg;
     uint32_t proc = m.tasks[task].proc;
-    return proc < m.h->max_procs ? os_thread_state(m.procs[proc].pid, m.tasks[task].tid) : 0;
+    return proc < m.h->max_procs ? os_thread_state(m.procs[proc].pid, sched_thread_of(&m, task)->tid) : 0;
 }
 
 static void describe(void)
@@ -350,7 +350,7 @@ static void describe(void)
     for (uint32_t i = 0; i < atomic_load(&m.h->task_hwm); i++)
         if (atomic_load(&m.tasks[i].state) != USF_TASK_FREE)
             printf("task %u: state %u park %u core %u, tid %d is %c\n", i, atomic_load(&m.tasks[i].state),
-                   atomic_load(&m.tasks[i].park), atomic_load(&m.tasks[i].core), m.tasks[i].tid, state(0, i));
+                   atomic_load(&sched_thread_of(&m, i)->park), atomic_load(&m.tasks[i].core), sched_thread_of(&m, i)->tid, state(0, i));
 }
 
 /* Does each of the survivor's threads go on? */

@@ -158,7 +158,7 @@ static char state(void *arg, uint32_t task)
 {
     (void)arg;
     uint32_t proc = m.tasks[task].proc;
-    return proc < m.h->max_procs ? os_thread_state(m.procs[proc].pid, m.tasks[task].tid) : 0;
+    return proc < m.h->max_procs ? os_thread_state(m.procs[proc].pid, sched_thread_of(&m, task)->tid) : 0;
 }
 /* The workers live; our predecessor does not. */
 static bool is_dead(void *arg, uint32_t name) { return (void)arg, name >= LOCK_NAME_MONITOR; }

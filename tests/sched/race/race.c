@@ -37,7 +37,7 @@ static void dump(void)
         fprintf(stderr, "thread %d: done %lu credit %u inbox %u", i, atomic_load(&t->done), atomic_load(&t->credit), atomic_load(&t->inbox));
         if (id != USF_NONE) {
             struct usf_task *r = &views[0].s.tasks[id];
-            fprintf(stderr, " task %u state %u park %u token %u core %u", id, atomic_load(&r->state), atomic_load(&r->park),
+            fprintf(stderr, " task %u state %u park %u token %u core %u", id, atomic_load(&r->state), atomic_load(&sched_thread_of(&views[0].s, id)->park),
                     atomic_load(&r->token), atomic_load(&r->core));
         }
         fputc('\n', stderr);

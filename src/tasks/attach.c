@@ -80,6 +80,7 @@ static void end_attach(struct tk_exec *me, bool restore)
     tk_self_exec = 0;
     if (tk.turbo) tk_end_turbo(me->own_mxcsr);
     if (tk.binds) tk_mask_remove(me, restore);
+    tk_end_place(me);
     if (s) tk_pass_on(s);
     atomic_fetch_sub(&tk.nr_attached, 1);
     free(me);

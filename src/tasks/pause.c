@@ -50,8 +50,7 @@ static bool give_way(struct tk_exec *me)
         tk_pass_on(s);
         tk_park(me);
     }
-    t->state = TK_RUNNING;
-    me->since = 0;
+    tk_resumed(me);
     return true;
 }
 

@@ -241,8 +241,9 @@ static bool leave_slot(struct tk_exec *me, uint64_t deadline)
     return false;
 }
 
-static void resumed(struct tk_exec *me)
+void tk_resumed(struct tk_exec *me)
 {
+    if (USF_UNLIKELY(tk.places)) tk_place(me, me->task);
     me->task->state = TK_RUNNING;
     me->since = 0;
 }
@@ -250,7 +251,7 @@ static void resumed(struct tk_exec *me)
 void tk_block(struct tk_exec *me)
 {
     if (!leave_slot(me, 0)) tk_park(me);
-    resumed(me);
+    tk_resumed(me);
 }
 
 bool tk_begin_sleep(struct tk_exec *me, enum tk_wait kind)
@@ -320,7 +321,7 @@ void tk_go_on(struct tk_exec *me)
         tk_queue(me, me->task);
         tk_park(me);
     }
-    resumed(me);
+    tk_resumed(me);
 }
 
 /* Its time is over: before all others. */
@@ -357,6 +358,6 @@ bool tk_sleep(struct tk_exec *me, uint64_t deadline)
         else go_on_late(me);
     }
     if (timed) atomic_fetch_sub(&tk.nr_timed, 1);
-    resumed(me);
+    tk_resumed(me);
     return woken;
 }

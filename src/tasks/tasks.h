@@ -165,6 +165,7 @@ struct tk_exec {
     struct tk_slot *slot;           /* the slot that it holds, or null; its own */
     uint32_t execution;             /* of a parallel task */
     uint32_t bound;                 /* Linux CPU that it is bound to, TK_UNBOUND; by whoever gives it a slot */
+    uint64_t place;                 /* what it has told the instance last: place.c */
     _Atomic int32_t tid;            /* 0: a new worker, which has not said it yet */
     bool is_worker;
     bool suspends;                  /* nosv_suspend was called in this execution */
@@ -206,7 +207,8 @@ struct tk_process {
     uint64_t quantum_ns;
     uint32_t spins;                 /* rounds that an idle slot's holder looks for work before it sleeps; UINT32_MAX: for ever */
     bool successors;                /* NOSV_SUBMIT_IMMEDIATE is followed */
-    bool binds;                     /* threads are bound to their slot's CPU */
+    bool binds;                     /* threads are bound to their slot's CPU, by the kernel's masks */
+    bool places;                    /* the process takes part in an instance: threads tell their places (usf/usf.h) */
     struct os_cpuset cpus;          /* the process's mask when it began */
     bool turbo;                     /* FTZ and DAZ in threads that execute tasks */
     nosv_affinity_t default_affinity;
@@ -287,8 +289,12 @@ void tk_wake_early(struct nosv_task *t);
 bool tk_wake(struct nosv_task *t, enum tk_wait kind);       /* both */
 bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place);
 bool tk_is_place(nosv_affinity_t place);            /* has it a slot? */
+void tk_resumed(struct tk_exec *me);                /* its task goes on, in its slot */
 void tk_go_on(struct tk_exec *me);                  /* a thread that has attached: returns with a slot */
 void tk_bind(struct tk_exec *e, const struct tk_slot *s);
+/* place.c: the calling thread is about to execute t in its slot, under `usf run`; it executes none any more. */
+void tk_place(struct tk_exec *me, const struct nosv_task *t);
+void tk_end_place(struct tk_exec *me);
 
 /* mask.c: the thread executes tasks from now on; does no longer. */
 void tk_mask_add(struct tk_exec *e);

@@ -214,26 +214,33 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
 static bool change_go(struct tk_exec *me, uint32_t from, uint32_t to)
 { return atomic_compare_exchange_strong(&me->go, &from, to); }
 
+/* What had become of the word while its thread searched; it is SEARCHING no more, nor KEEP. */
+static uint32_t end_search(struct tk_exec *me)
+{
+    uint32_t was = TK_SEARCHING;
+    if (!atomic_compare_exchange_strong(&me->go, &was, TK_NONE) && was == TK_KEEP)
+        atomic_store_explicit(&me->go, TK_NONE, memory_order_relaxed);
+    return was;
+}
+
 /* The caller's task waits.  True: it goes on in the slot that it held; else others run there, or it is idle. */
 static bool leave_slot(struct tk_exec *me, uint64_t deadline)
 {
     struct tk_slot *s = me->slot;
-    struct nosv_task *mine = me->task;
     me->slot = 0;
     me->searched = s;
     while (change_go(me, TK_NONE, TK_SEARCHING)) {
         struct nosv_task *t = tk_find(me, s, deadline);
         USF_POINT("tasks.found");
-        bool keeps = t == mine || change_go(me, TK_KEEP, TK_NONE);
-        if (t == mine) atomic_store_explicit(&me->go, TK_NONE, memory_order_relaxed);
-        if (keeps || !change_go(me, TK_SEARCHING, TK_NONE)) {
-            keeps = keeps || change_go(me, TK_KEEP, TK_NONE);
-            if (keeps) me->slot = s;
-            if (t && t != mine) tk_queue(me, t);
-            if (keeps) return true;
-            break;
+        uint32_t was = end_search(me);
+        bool own = t == me->task;
+        if (own || was == TK_KEEP) {
+            me->slot = s;
+            if (t && !own) tk_queue(me, t);
+            return true;
         }
-        if (!t) break;
+        if (t && was == TK_GO) tk_queue(me, t);
+        if (!t || was == TK_GO) break;
         if (tk_hand_over(s, t)) return false;
     }
     /* There is nothing to do here, or it has been given another slot. */

@@ -133,7 +133,7 @@ TK_API int nosv_set_suspend_mode(nosv_suspend_mode_t mode, uint64_t args)
     if (r) return r;
     if ((unsigned)mode > NOSV_SUSPEND_MODE_EVENT_SUBMIT) return NOSV_ERR_INVALID_PARAMETER;
     if (mode == NOSV_SUSPEND_MODE_SUBMIT && args > 1) return NOSV_ERR_INVALID_PARAMETER;
-    me->task->suspend_mode = mode;
+    me->task->suspend_mode = (uint8_t)mode;
     me->task->suspend_args = args;
     return NOSV_SUCCESS;
 }

@@ -17,7 +17,6 @@
 #define HEAD        offsetof(struct nosv_task, metadata)
 #define NR_CLASSES  ((HEAD + NOSV_MAX_METADATA_SIZE + UNIT - 1) / UNIT + 1)
 
-_Static_assert(sizeof(struct nosv_task) <= 256, "a task takes 256 bytes at most, and its metadata");
 
 /* Free records, linked by next. */
 struct batch { struct nosv_task *head; uint32_t n; };

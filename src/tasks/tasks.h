@@ -80,7 +80,7 @@ struct nosv_task_type {
 #define TK_MAX_DEGREE ((1 << 27) - 1)
 
 struct nosv_task {
-    /* Line 0: what each dispatch touches. */
+    /* Line 0: all that the thread touches which executes a task, if another one has created it. */
     struct nosv_task *next;         /* in a list of tasks; T3 */
     struct nosv_task_type *type;
     struct tk_exec *exec;           /* the thread that it keeps while it does not run; null: a worker starts its body */
@@ -92,23 +92,27 @@ struct nosv_task {
     _Atomic uint8_t flags;          /* TK_F_* */
     uint16_t size_class;            /* pool.c */
     struct nosv_task *waiter;       /* the task that has submitted it with NOSV_SUBMIT_BLOCKING */
-    /* Line 1 */
-    struct nosv_task *parent;       /* of a ticket: the parallel task */
-    uint32_t execution;             /* of a ticket: its number, from 0 */
-    int32_t degree;
     _Atomic uint32_t waiting;       /* enum tk_wait: it sleeps, and who changes this to TK_AWAKE wakes it; TK_EARLY */
-    _Atomic uint32_t cancelled;     /* 1: executions that have not begun are dropped */
-    uint64_t seq;                   /* order of entry into a heap */
+    _Atomic uint32_t cancelled;     /* 1: executions of a parallel task that have not begun are dropped */
+    /* Line 1 */
+    _Alignas(TK_LINE)
+    uint64_t seq;                   /* order of entry into a heap; how many are served by its turn, if it has yielded */
     struct nosv_task *child, *sibling;  /* in a heap (heap.c) */
     _Atomic uintptr_t joiner;       /* join.c */
-    void *result;
-    /* Line 2 */
+    union {
+        struct nosv_task *parent;   /* of a ticket: the parallel task */
+        void *result;
+    };
     uint64_t suspend_args;
-    uint32_t suspend_mode;
-    uint32_t metadata_size;
-    uint64_t ready_ns;              /* for statistics */
-    _Alignas(16) char metadata[];
+    union {
+        uint32_t execution;         /* of a ticket: its number, from 0 */
+        int32_t degree;
+    };
+    uint16_t metadata_size;
+    uint8_t suspend_mode;
+    _Alignas(TK_LINE) char metadata[];
 };
+_Static_assert(sizeof(struct nosv_task) == 2 * TK_LINE, "two lines");
 #define TK_F_PARALLEL  1u
 #define TK_F_JOINABLE  2u
 #define TK_F_TICKET    4u

@@ -113,10 +113,12 @@ static void thread_ends(void *arg)
     if (me == tk_self_exec && me->task && me->task->flags & TK_F_ATTACHED) end_attach(me, false);
 }
 
-static void make_key(void) { pthread_key_create(&key, thread_ends); }
+/* Without a key a thread has to detach before it ends. */
+static bool has_key;
+static void make_key(void) { has_key = pthread_key_create(&key, thread_ends) == 0; }
 
 void tk_watch_thread(struct tk_exec *me)
 {
     pthread_once(&key_once, make_key);
-    pthread_setspecific(key, me);
+    if (has_key) pthread_setspecific(key, me);
 }

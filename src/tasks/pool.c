@@ -66,13 +66,15 @@ static void end_cache(void *arg)
     free(c);
 }
 
-static void make_key(void) { pthread_key_create(&cache_key, end_cache); }
+/* Without a key a thread's free records are lost when it ends. */
+static bool has_key;
+static void make_key(void) { has_key = pthread_key_create(&cache_key, end_cache) == 0; }
 
 static struct cache *new_cache(void)
 {
     pthread_once(&key_once, make_key);
     if (!cache && !(cache = malloc(sizeof *cache))) return 0;
-    pthread_setspecific(cache_key, cache);
+    if (has_key) pthread_setspecific(cache_key, cache);
     *cache = (struct cache){.generation = atomic_load(&generation)};
     return cache;
 }

@@ -290,6 +290,8 @@ static void put(struct tk_exec *me, struct nosv_task *t)
         tk_list_push(&me->slot->spill, t);
 }
 
+void tk_put_back(struct nosv_task *t) { put(0, t); }
+
 void tk_queue(struct tk_exec *me, struct nosv_task *t)
 {
     nosv_affinity_t place = t->affinity;    /* once queued, the task may run and be gone */

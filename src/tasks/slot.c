@@ -89,7 +89,7 @@ bool tk_hand_over(struct tk_slot *s, struct nosv_task *t)
         tk_give(s, to, t);
     } else {
         /* No thread is to be had.  The task waits, and the slot is idle: the next thread that is free looks at both. */
-        tk_list_push(&tk.inbox, t);
+        tk_put_back(t);
         set_idle(s);
     }
     return true;

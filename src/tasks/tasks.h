@@ -237,6 +237,8 @@ extern __thread struct tk_exec *tk_self_exec __attribute__((tls_model("initial-e
 /* The calling thread, if it executes a task (or is attached). */
 static inline struct tk_exec *tk_me(void) { return tk_self_exec; }
 static inline struct nosv_task *tk_my_task(void) { struct tk_exec *e = tk_self_exec; return e ? e->task : 0; }
+/* It has forked in a task's body, and this is the child: nothing of the runtime is there any more, and the task is the parent's. */
+static inline bool tk_is_orphan(const struct tk_exec *me) { return USF_UNLIKELY(tk_self_exec != me); }
 bool tk_is_on(void);                /* between the first init and the last shutdown */
 
 /* pool.c */
@@ -267,6 +269,7 @@ bool tk_is_work(struct tk_slot *s);                 /* is there anything that s 
 bool tk_is_plain_work(void);                        /* ... that any slot may? */
 /* holds s: a task that has run there yields. */
 void tk_queue_yielded(struct tk_slot *s, struct nosv_task *t);
+void tk_put_back(struct nosv_task *t);               /* queue it, and wake nobody: it was taken, and no thread is to be had */
 /* Queue a ready task, and see to it that some slot executes it.  me: the caller if it holds a slot, else null. */
 void tk_queue(struct tk_exec *me, struct nosv_task *t);
 

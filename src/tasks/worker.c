@@ -74,6 +74,7 @@ static void serve(struct tk_exec *me)
     for (; t || (t = tk_find(me, me->slot, 0)); t = 0) {
         if (!t->exec) {
             tk_run(me, t);
+            if (tk_is_orphan(me)) return;
         } else if (!tk_goes_on(t)) {
             leave(me, t);
             return;
@@ -94,6 +95,7 @@ static void *work(void *arg)
         tk_park(me);
         if (!me->slot) break;       /* the last shutdown */
         serve(me);
+        if (tk_is_orphan(me)) return 0;     /* the child's only thread ends, and the child with it */
     }
     tk_self_exec = 0;
     if (tk.binds) tk_mask_remove(me, false);

@@ -168,7 +168,7 @@ struct tk_exec {
     struct nosv_task *task;         /* what it executes, or null */
     struct tk_slot *slot;           /* the slot that it holds, or null; its own */
     uint32_t execution;             /* of a parallel task */
-    uint32_t bound;                 /* Linux CPU that it is bound to, TK_UNBOUND; by whoever gives it a slot */
+    _Atomic uint32_t bound;         /* Linux CPU that it is bound to, TK_UNBOUND; by whoever gives it a slot, which may be before it is asleep */
     uint64_t place;                 /* what it has told the instance last: place.c */
     _Atomic int32_t tid;            /* 0: a new worker, which has not said it yet */
     bool is_worker;

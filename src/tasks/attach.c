@@ -58,7 +58,6 @@ TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *
     }
     me->thread = pthread_self();
     if (tk.binds) tk_mask_add(me);
-    if (tk.nr_slots == 1 && os_cpu_count(&me->own_cpus) == 1 && os_cpu_isset(&me->own_cpus, tk.slots->cpu)) me->bound = tk.slots->cpu;
     tk_watch_thread(me);
     atomic_fetch_add(&tk.nr_attached, 1);
     me->task = t;
@@ -88,9 +87,9 @@ static void end_attach(struct tk_exec *me, bool restore)
 
 TK_API int nosv_detach(nosv_flags_t flags)
 {
-    struct tk_exec *me = tk_me();
-    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    struct tk_exec *me;
+    int r = tk_in_task(&me);
+    if (r) return r;
     if (flags & ~(NOSV_DETACH_NO_RESTORE_AFFINITY | NOSV_DETACH_INSTRUMENT)) return NOSV_ERR_INVALID_PARAMETER;
     if (me->is_worker || me->inlined) return NOSV_ERR_INVALID_OPERATION;
     if (me->nested) {

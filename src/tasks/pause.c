@@ -6,9 +6,8 @@
 /* May the caller block?  NOSV_SUCCESS with the calling thread, or why not. */
 static int may_block(struct tk_exec **me)
 {
-    *me = tk_me();
-    if (USF_UNLIKELY(!tk_is_on())) return NOSV_ERR_NOT_INITIALIZED;
-    if (USF_UNLIKELY(!*me || !(*me)->task)) return NOSV_ERR_OUTSIDE_TASK;
+    int r = tk_in_task(me);
+    if (USF_UNLIKELY(r)) return r;
     return USF_UNLIKELY((*me)->parallel) ? NOSV_ERR_INVALID_OPERATION : NOSV_SUCCESS;
 }
 
@@ -101,9 +100,9 @@ TK_API int nosv_waitfor(uint64_t target_ns, uint64_t *actual_ns)
 
 TK_API int nosv_cancel(nosv_flags_t flags)
 {
-    struct tk_exec *me = tk_me();
-    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    struct tk_exec *me;
+    int r = tk_in_task(&me);
+    if (r) return r;
     if (flags) return NOSV_ERR_INVALID_PARAMETER;
     if (!me->parallel) return NOSV_ERR_INVALID_OPERATION;
     return atomic_exchange(&me->task->cancelled, 1) ? NOSV_ERR_INVALID_OPERATION : NOSV_SUCCESS;

@@ -9,7 +9,7 @@ static enum usf_place strict_place(nosv_affinity_t a) { return a.level == NOSV_A
 
 void tk_place(struct tk_exec *me, const struct nosv_task *t)
 {
-    bool strict = t->affinity.level != NOSV_AFFINITY_LEVEL_NONE && t->affinity.type == NOSV_AFFINITY_TYPE_STRICT;
+    bool strict = tk_is_strict(t->affinity);
     enum usf_place place = strict ? strict_place(t->affinity) : USF_PLACE_CORE;
     uint64_t told = 1 + ((uint64_t)me->slot->cpu << 3 | (uint64_t)place << 1 | strict);
     if (told == me->place) return;

@@ -17,7 +17,6 @@
 #define HEAD        offsetof(struct nosv_task, metadata)
 #define NR_CLASSES  ((HEAD + NOSV_MAX_METADATA_SIZE + UNIT - 1) / UNIT + 1)
 
-
 /* Free records, linked by next. */
 struct batch { struct nosv_task *head; uint32_t n; };
 
@@ -178,8 +177,6 @@ void tk_pool_reset(bool unmap)
     if (unmap) tk_unlock(&ending);
     else ending = (struct tk_lock){0};
 }
-
-size_t tk_pool_size(void) { return chunks.size; }
 
 size_t tk_pool_used(void)
 {

@@ -114,7 +114,6 @@ static void drain(void)
 /* Holds the lock and all slots. */
 static void stop(void)
 {
-    atomic_store(&tk.stopping, 1);
     tk_stop_timer();
     tk_stop_workers();
     tk_types_drop();

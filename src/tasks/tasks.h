@@ -197,8 +197,8 @@ struct tk_exec {
 #define TK_MAX_CPUS 1024u
 #define TK_MAX_NODES 64u
 #define TK_IDLE_WORDS (TK_MAX_CPUS / 64)
-struct tk_node { uint32_t system; uint32_t nr_slots; struct tk_heap strict, preferred; };
-struct tk_complex { char name[32]; uint64_t cpus[TK_IDLE_WORDS]; struct tk_heap strict, preferred; };
+struct tk_node { uint32_t system; struct tk_heap strict, preferred; };
+struct tk_complex { uint64_t cpus[TK_IDLE_WORDS]; struct tk_heap strict, preferred; };
 
 struct tk_process {
     /* Fixed between the first init and the last shutdown. */
@@ -240,17 +240,26 @@ static inline struct nosv_task *tk_my_task(void) { struct tk_exec *e = tk_self_e
 /* It has forked in a task's body, and this is the child: nothing of the runtime is there any more, and the task is the parent's. */
 static inline bool tk_is_orphan(const struct tk_exec *me) { return USF_UNLIKELY(tk_self_exec != me); }
 bool tk_is_on(void);                /* between the first init and the last shutdown */
+/* NOSV_SUCCESS and the calling thread, which executes a task; or the error that says what is missing. */
+static inline int tk_in_task(struct tk_exec **me)
+{
+    *me = tk_me();
+    if (USF_UNLIKELY(!tk_is_on())) return NOSV_ERR_NOT_INITIALIZED;
+    return USF_LIKELY(*me && (*me)->task) ? NOSV_SUCCESS : NOSV_ERR_OUTSIDE_TASK;
+}
+static inline bool tk_is_strict(nosv_affinity_t place)
+{ return place.level != NOSV_AFFINITY_LEVEL_NONE && place.type == NOSV_AFFINITY_TYPE_STRICT; }
+static inline bool tk_complex_has(const struct tk_complex *c, uint32_t cpu) { return c->cpus[cpu / 64] >> (cpu % 64) & 1; }
 
 /* pool.c */
-struct nosv_task *tk_task_alloc(size_t metadata_size);      /* zeroed but for metadata, or null */
+struct nosv_task *tk_task_alloc(size_t metadata_size);      /* not initialised but for size_class; or null */
 void tk_task_free(struct nosv_task *t);
 void tk_pool_reset(bool unmap);     /* all records are gone: in the child of a fork, and after the last shutdown */
-size_t tk_pool_used(void), tk_pool_size(void);      /* bytes */
+size_t tk_pool_used(void);          /* bytes */
 
 /* type.c: a task of it comes, goes. */
 void tk_type_count(struct nosv_task_type *type, int64_t n);
-void tk_types_sweep(void);          /* free all that were destroyed and have no tasks */
-void tk_types_drop(void);           /* ... whatever tasks they have */
+void tk_types_drop(void);           /* free all that were destroyed, whatever tasks they have */
 void tk_forget_types(void);         /* in the child of a fork */
 
 /* task.c, attach.c */
@@ -275,12 +284,10 @@ void tk_queue(struct tk_exec *me, struct nosv_task *t);
 
 /* slot.c */
 bool tk_claim(struct tk_slot *s);                   /* it was idle: the caller holds it now */
-struct tk_slot *tk_claim_any(uint32_t near);        /* the nearest idle one to this CPU, or null */
 void tk_pass_on(struct tk_slot *s);                 /* holds s, and does not go on with it: another thread does, or it is idle */
 /* holds s: t goes on there, in its own thread or a worker.  False: its thread holds another slot and goes on in that; the caller has s. */
 bool tk_hand_over(struct tk_slot *s, struct nosv_task *t);
 bool tk_goes_on(struct nosv_task *t);               /* ... which is so */
-void tk_give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first);   /* holds s */
 void tk_wake_for(nosv_affinity_t place, uint32_t near);   /* a task was queued that may run there */
 /* holds s: what to execute next; looks for a while, until `deadline` at most (0: none).  Null: there is nothing. */
 struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadline);
@@ -309,7 +316,6 @@ void tk_mask_remove(struct tk_exec *e, bool restore);     /* restore: the callin
 void tk_mask_forget(void);          /* in the child of a fork */
 
 /* worker.c */
-struct tk_exec *tk_new_worker(void);                /* null: no more threads are to be had */
 void tk_idle_worker(struct tk_slot *s, struct tk_exec *e);      /* holds s */
 struct tk_exec *tk_take_worker(struct tk_slot *s);  /* holds s: an idle one, or a new one, or null */
 void tk_stop_workers(void);         /* holds all slots; after it nobody else looks at them */

@@ -100,11 +100,6 @@ int gate_init(const char *cache_dir);
  * load lock. */
 void gate_patch_loaded(void);
 
-/* Has the calling thread a place for the thread-local storage of every module?  If not, dl_iterate_phdr may read beyond its table: glibc
- * counts the modules that are being loaded before it says that tables are out of date.  For a callback of dl_iterate_phdr, during
- * which the list of objects does not change. */
-bool gate_tls_is_settled(void);
-
 /* Patch _dl_debug_state so that objects loaded later are patched before their constructors run.
  * `loaded` is called for each new object once it is patched (may be null), while the dynamic linker is in the middle of a change:
  * it calls nothing of the dynamic linker's. */

@@ -27,8 +27,6 @@ static uintptr_t self_lo, self_hi, vdso, linker;
 uint8_t gate_self_id[32];
 static const struct r_debug_extended *debug_root;
 static bool removed;                /* something may have been taken out since the last look */
-static bool changing;               /* a change is under way, or has not been looked at; read by any thread */
-static uint32_t nr_tls, most_tls;   /* objects with thread-local storage: now, and at most so far; the latter read by any thread */
 
 /* Program headers of an object. */
 struct headers { const Elf64_Phdr *ph; unsigned n; };
@@ -159,24 +157,6 @@ static void patch_entry(struct gate_entry *e, uint64_t text_size)
     gate_list_free(&sites);
 }
 
-/* Modules are numbered from 1, and a number is used again before there is a larger one: no number is larger than `most_tls`. */
-static void note_tls(struct gate_place *p, const struct headers *h)
-{
-    p->tls = !h->n;
-    for (unsigned i = 0; i < h->n; i++)
-        if (h->ph[i].p_type == PT_TLS) p->tls = true;
-    nr_tls += p->tls;
-    if (nr_tls > most_tls) __atomic_store_n(&most_tls, nr_tls, __ATOMIC_RELAXED);
-}
-
-/* glibc's table of a thread has its length, in modules, before its first entry of two words. */
-bool gate_tls_is_settled(void)
-{
-    const uint64_t *table;
-    __asm__("mov %%fs:8, %0" : "=r"(table));
-    return !__atomic_load_n(&changing, __ATOMIC_ACQUIRE) && __atomic_load_n(&most_tls, __ATOMIC_RELAXED) <= table[-2];
-}
-
 /* The object of a new link map is ours, or not to be touched, or patched now. */
 static void meet(const struct link_map *lm, uint32_t index)
 {
@@ -187,7 +167,6 @@ static void meet(const struct link_map *lm, uint32_t index)
     uintptr_t base = lm->l_addr;
     usf_gate_stats.met++;
     if (!lm->l_ld || !find_headers(lm, &h)) h.n = 0;
-    note_tls(gate_place_at(index), &h);
     if (!h.n) return;
     gate_image_from_phdrs(&im, base, h.ph, h.n);
     im.linker = linker && base == linker;
@@ -213,7 +192,6 @@ static void forget(uint32_t index)
         gate_free_code(e->patched.code, e->patched.len);
         gate_free_code(e->hooks.code, e->hooks.len);
     }
-    nr_tls -= gate_place_at(index)->tls;
     gate_place_free(index);
 }
 
@@ -264,10 +242,7 @@ void gate_notify(void)
         if (d->base.r_state != RT_CONSISTENT) done = false;
         if (d->base.r_state == RT_DELETE) removed = true;
     }
-    __atomic_store_n(&changing, true, __ATOMIC_RELAXED);        /* glibc's own lock orders it for others */
-    if (!done) return;                      /* another call follows when the change is done */
-    gate_patch_loaded();
-    __atomic_store_n(&changing, false, __ATOMIC_RELEASE);
+    if (done) gate_patch_loaded();          /* else another call follows when the change is done */
 }
 
 void gate_on_load(void (*loaded)(const struct gate_object *))

@@ -16,7 +16,6 @@ struct gate_place {
     uintptr_t lo, hi;
     const struct link_map *map;
     uintptr_t base;                 /* map->l_addr */
-    bool tls;                       /* it has thread-local storage, or may have */
     uint32_t next;                  /* the next one of its namespace, or of the free ones; 0 = none */
 };
 

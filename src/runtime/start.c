@@ -203,7 +203,6 @@ static void begin(void)
     if (!rt.sched.kernel) rt_install_share();
     threads_is_off = no_cache;
     threads_is_fresh = fresh_thread;
-    threads_tls_is_settled = gate_tls_is_settled;
     const char *off = threads_init(rt.settings.thread_cache && !rt.sched.kernel);
     if (off) no_cache(off);
 }

@@ -58,7 +58,6 @@ TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *
     }
     me->thread = pthread_self();
     if (tk.binds) tk_mask_add(me);
-    if (tk.nr_slots == 1 && os_cpu_count(&me->own_cpus) == 1 && os_cpu_isset(&me->own_cpus, tk.slots->cpu)) me->bound = tk.slots->cpu;
     tk_watch_thread(me);
     atomic_fetch_add(&tk.nr_attached, 1);
     me->task = t;
@@ -80,6 +79,7 @@ static void end_attach(struct tk_exec *me, bool restore)
     tk_self_exec = 0;
     if (tk.turbo) tk_end_turbo(me->own_mxcsr);
     if (tk.binds) tk_mask_remove(me, restore);
+    tk_end_place(me);
     if (s) tk_pass_on(s);
     atomic_fetch_sub(&tk.nr_attached, 1);
     free(me);
@@ -87,9 +87,9 @@ static void end_attach(struct tk_exec *me, bool restore)
 
 TK_API int nosv_detach(nosv_flags_t flags)
 {
-    struct tk_exec *me = tk_me();
-    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    struct tk_exec *me;
+    int r = tk_in_task(&me);
+    if (r) return r;
     if (flags & ~(NOSV_DETACH_NO_RESTORE_AFFINITY | NOSV_DETACH_INSTRUMENT)) return NOSV_ERR_INVALID_PARAMETER;
     if (me->is_worker || me->inlined) return NOSV_ERR_INVALID_OPERATION;
     if (me->nested) {
@@ -112,10 +112,12 @@ static void thread_ends(void *arg)
     if (me == tk_self_exec && me->task && me->task->flags & TK_F_ATTACHED) end_attach(me, false);
 }
 
-static void make_key(void) { pthread_key_create(&key, thread_ends); }
+/* Without a key a thread has to detach before it ends. */
+static bool has_key;
+static void make_key(void) { has_key = pthread_key_create(&key, thread_ends) == 0; }
 
 void tk_watch_thread(struct tk_exec *me)
 {
     pthread_once(&key_once, make_key);
-    pthread_setspecific(key, me);
+    if (has_key) pthread_setspecific(key, me);
 }

@@ -1,18 +1,12 @@
 /* src/tasks/event.c - a task's events: it completes when its body has ended and they are all over.  SPDX-License-Identifier: Apache-2.0 */
 #include "tasks/tasks.h"
 
-static int own_task(struct nosv_task **t)
-{
-    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    *t = tk_my_task();
-    return *t ? NOSV_SUCCESS : NOSV_ERR_OUTSIDE_TASK;
-}
-
 TK_API int nosv_increase_event_counter(uint64_t increment)
 {
-    struct nosv_task *t;
-    int r = own_task(&t);
+    struct tk_exec *me;
+    int r = tk_in_task(&me);
     if (r) return r;
+    struct nosv_task *t = me->task;
     if (!increment || increment > TK_EVENTS - (atomic_load(&t->life) & TK_EVENTS)) return NOSV_ERR_INVALID_PARAMETER;
     if (!(t->flags & TK_F_HAD_EVENTS)) t->flags |= TK_F_HAD_EVENTS;
     atomic_fetch_add(&t->life, increment);
@@ -29,10 +23,10 @@ TK_API int nosv_decrease_event_counter(nosv_task_t t, uint64_t decrement)
 
 TK_API int nosv_has_events(void)
 {
-    struct nosv_task *t;
-    int r = own_task(&t);
+    struct tk_exec *me;
+    int r = tk_in_task(&me);
     if (r) return r;
-    return (atomic_load(&t->life) & TK_EVENTS) != 0;
+    return (atomic_load(&me->task->life) & TK_EVENTS) != 0;
 }
 
 TK_API int nosv_task_had_events(nosv_task_t t)

@@ -20,7 +20,7 @@ static int domains(nosv_topo_level_t level)
 static int complex_of(const struct tk_slot *s)
 {
     for (uint32_t i = 0; i < tk.nr_complexes; i++)
-        if (tk.complexes[i].cpus[s->cpu / 64] >> (s->cpu % 64) & 1) return (int)i;
+        if (tk_complex_has(&tk.complexes[i], s->cpu)) return (int)i;
     return NOSV_ERR_UNKNOWN;
 }
 

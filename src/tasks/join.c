@@ -7,21 +7,23 @@
 
 #define DONE 1ul
 
-/* Whoever tells it of the last of the tasks ends the sleeper's sleep; that may be the sleeper itself, before it sleeps. */
+/* Each completed task is told to the record once.  The thread that tells the last one wakes the sleeper.  If that thread is the
+ * sleeper itself, it does not begin to sleep. */
 struct waiter { struct nosv_task *sleeper; _Atomic size_t told; _Atomic uint32_t left; size_t wanted; };
 
 bool tk_has_waiter(struct nosv_task *t) { return atomic_load(&t->joiner) > DONE; }
 
 bool tk_is_joined(struct nosv_task *t) { return atomic_load(&t->joiner) == DONE; }
 
-/* Whoever waits for it already goes on waiting; whoever has found it completed, and has not left yet, does not take it back. */
+/* A thread that waits already keeps its record here, for the completion that is to come.  A mark of the last completion goes: a waiter that
+ * has found it, and has not left yet, does not put it back. */
 void tk_joinable_begin(struct nosv_task *t)
 {
     uintptr_t was = atomic_load(&t->joiner);
     while (was & DONE && !atomic_compare_exchange_strong(&t->joiner, &was, 0)) continue;
 }
 
-/* Who does not tell it the last has no record any more. */
+/* True: that was the last.  Else the record may be gone when this returns. */
 static bool tell(struct waiter *w)
 {
     size_t wanted = w->wanted;
@@ -103,9 +105,9 @@ static int look(nosv_task_t t)
 
 static int wait_for(nosv_task_t *tasks, size_t n, uint64_t timeout)
 {
-    struct tk_exec *me = tk_me();
-    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    struct tk_exec *me;
+    int r = tk_in_task(&me);
+    if (r) return r;
     if (me->parallel) return NOSV_ERR_INVALID_OPERATION;
     if (!n) return NOSV_SUCCESS;
     if (!tasks) return NOSV_ERR_INVALID_PARAMETER;
@@ -134,9 +136,9 @@ TK_API int nosv_join_all(nosv_task_t *tasks, void **results, size_t n, uint64_t 
 
 TK_API int nosv_set_result(void *result)
 {
-    struct nosv_task *t = tk_my_task();
-    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    if (!t) return NOSV_ERR_OUTSIDE_TASK;
-    t->result = result;
+    struct tk_exec *me;
+    int r = tk_in_task(&me);
+    if (r) return r;
+    me->task->result = result;
     return NOSV_SUCCESS;
 }

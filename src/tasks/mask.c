@@ -19,7 +19,7 @@ void tk_mask_add(struct tk_exec *e)
 {
     pthread_mutex_lock(&bound.lock);
     if (e->is_worker) e->own_cpus = tk.cpus;
-    else os_getaffinity(0, &e->own_cpus);
+    else if (os_getaffinity(0, &e->own_cpus) == 0 && os_cpu_count(&e->own_cpus) == 1) e->bound = os_cpu();     /* to its only one */
     e->prev_bound = 0;
     e->next_bound = bound.first;
     if (bound.first) bound.first->prev_bound = e;
@@ -51,16 +51,6 @@ static struct tk_exec *find(int32_t tid)
     struct tk_exec *e = bound.first;
     while (e && e->tid != tid) e = e->next_bound;
     return e;
-}
-
-/* holds the lock.  False: the mask has no CPU that the thread may use. */
-static bool set(struct tk_exec *e, const struct os_cpuset *to)
-{
-    struct os_cpuset allowed, both = *to;
-    if (os_cpuset_allowed(&allowed) == 0) os_cpu_and(&both, &allowed);
-    if (!os_cpu_count(&both)) return false;
-    e->own_cpus = both;
-    return true;
 }
 
 /* ---- libc's functions ---------------------------------------------------------------------------- */
@@ -112,9 +102,12 @@ static int get_mask(struct tk_exec *e, size_t size, cpu_set_t *mask)
 
 static int set_mask(struct tk_exec *e, size_t size, const cpu_set_t *mask)
 {
-    struct os_cpuset to;
+    struct os_cpuset to, allowed;
     from_set(&to, size, mask);
-    return set(e, &to) ? 0 : EINVAL;
+    if (os_cpuset_allowed(&allowed) == 0) os_cpu_and(&to, &allowed);
+    if (!os_cpu_count(&to)) return EINVAL;
+    e->own_cpus = to;
+    return 0;
 }
 
 static int failed(int err)

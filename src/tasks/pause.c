@@ -6,9 +6,8 @@
 /* May the caller block?  NOSV_SUCCESS with the calling thread, or why not. */
 static int may_block(struct tk_exec **me)
 {
-    *me = tk_me();
-    if (USF_UNLIKELY(!tk_is_on())) return NOSV_ERR_NOT_INITIALIZED;
-    if (USF_UNLIKELY(!*me || !(*me)->task)) return NOSV_ERR_OUTSIDE_TASK;
+    int r = tk_in_task(me);
+    if (USF_UNLIKELY(r)) return r;
     return USF_UNLIKELY((*me)->parallel) ? NOSV_ERR_INVALID_OPERATION : NOSV_SUCCESS;
 }
 
@@ -50,8 +49,7 @@ static bool give_way(struct tk_exec *me)
         tk_pass_on(s);
         tk_park(me);
     }
-    t->state = TK_RUNNING;
-    me->since = 0;
+    tk_resumed(me);
     return true;
 }
 
@@ -102,9 +100,9 @@ TK_API int nosv_waitfor(uint64_t target_ns, uint64_t *actual_ns)
 
 TK_API int nosv_cancel(nosv_flags_t flags)
 {
-    struct tk_exec *me = tk_me();
-    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    struct tk_exec *me;
+    int r = tk_in_task(&me);
+    if (r) return r;
     if (flags) return NOSV_ERR_INVALID_PARAMETER;
     if (!me->parallel) return NOSV_ERR_INVALID_OPERATION;
     return atomic_exchange(&me->task->cancelled, 1) ? NOSV_ERR_INVALID_OPERATION : NOSV_SUCCESS;
@@ -134,7 +132,7 @@ TK_API int nosv_set_suspend_mode(nosv_suspend_mode_t mode, uint64_t args)
     if (r) return r;
     if ((unsigned)mode > NOSV_SUSPEND_MODE_EVENT_SUBMIT) return NOSV_ERR_INVALID_PARAMETER;
     if (mode == NOSV_SUSPEND_MODE_SUBMIT && args > 1) return NOSV_ERR_INVALID_PARAMETER;
-    me->task->suspend_mode = mode;
+    me->task->suspend_mode = (uint8_t)mode;
     me->task->suspend_args = args;
     return NOSV_SUCCESS;
 }

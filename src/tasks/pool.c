@@ -17,8 +17,6 @@
 #define HEAD        offsetof(struct nosv_task, metadata)
 #define NR_CLASSES  ((HEAD + NOSV_MAX_METADATA_SIZE + UNIT - 1) / UNIT + 1)
 
-_Static_assert(sizeof(struct nosv_task) <= 256, "a task takes 256 bytes at most, and its metadata");
-
 /* Free records, linked by next. */
 struct batch { struct nosv_task *head; uint32_t n; };
 
@@ -67,13 +65,15 @@ static void end_cache(void *arg)
     free(c);
 }
 
-static void make_key(void) { pthread_key_create(&cache_key, end_cache); }
+/* Without a key a thread's free records are lost when it ends. */
+static bool has_key;
+static void make_key(void) { has_key = pthread_key_create(&cache_key, end_cache) == 0; }
 
 static struct cache *new_cache(void)
 {
     pthread_once(&key_once, make_key);
     if (!cache && !(cache = malloc(sizeof *cache))) return 0;
-    pthread_setspecific(cache_key, cache);
+    if (has_key) pthread_setspecific(cache_key, cache);
     *cache = (struct cache){.generation = atomic_load(&generation)};
     return cache;
 }
@@ -177,8 +177,6 @@ void tk_pool_reset(bool unmap)
     if (unmap) tk_unlock(&ending);
     else ending = (struct tk_lock){0};
 }
-
-size_t tk_pool_size(void) { return chunks.size; }
 
 size_t tk_pool_used(void)
 {

@@ -5,6 +5,7 @@
 #include <xmmintrin.h>
 
 #include "tasks/tasks.h"
+#include "usf/usf.h"
 
 struct tk_process tk;
 __thread struct tk_exec *tk_self_exec __attribute__((tls_model("initial-exec")));
@@ -62,7 +63,8 @@ static int begin(void)
     tk.spins = !strcmp(c.policy, "idle") ? 0 : !strcmp(c.policy, "busy") || c.spins > UINT32_MAX ? UINT32_MAX : (uint32_t)c.spins;
     tk.successors = c.successors;
     tk.turbo = c.turbo;
-    tk.binds = true;
+    tk.places = usf_task_is_scheduled() == 0;
+    tk.binds = !tk.places;
     os_getaffinity(0, &tk.cpus);
     return tk_topology_make(&c);
 }
@@ -112,7 +114,6 @@ static void drain(void)
 /* Holds the lock and all slots. */
 static void stop(void)
 {
-    atomic_store(&tk.stopping, 1);
     tk_stop_timer();
     tk_stop_workers();
     tk_types_drop();

@@ -109,8 +109,6 @@ static struct nosv_task *take_inbox(struct tk_slot *s)
 
 /* ---- the next ----------------------------------------------------------------------------------- */
 
-static bool has_cpu(const struct tk_complex *c, uint32_t cpu) { return c->cpus[cpu / 64] >> (cpu % 64) & 1; }
-
 static struct nosv_task *next_placed(struct tk_slot *s)
 {
     struct tk_node *node = &tk.nodes[s->node];
@@ -122,7 +120,7 @@ static struct nosv_task *next_placed(struct tk_slot *s)
     if (!t) t = tk_heap_pop(&node->preferred);
     for (uint32_t i = 0; !t && i < tk.nr_complexes; i++) {
         struct tk_complex *c = &tk.complexes[i];
-        if (!has_cpu(c, s->cpu)) continue;
+        if (!tk_complex_has(c, s->cpu)) continue;
         t = tk_heap_pop(&c->strict);
         if (!t) t = tk_heap_pop(&c->preferred);
     }
@@ -253,7 +251,7 @@ bool tk_is_work(struct tk_slot *s)
     if (!atomic_load(&tk.ordered)) return false;
     if (atomic_load(&s->strict.n) || atomic_load(&tk.nodes[s->node].strict.n)) return true;
     for (uint32_t i = 0; i < tk.nr_complexes; i++)
-        if (has_cpu(&tk.complexes[i], s->cpu) && atomic_load(&tk.complexes[i].strict.n)) return true;
+        if (tk_complex_has(&tk.complexes[i], s->cpu) && atomic_load(&tk.complexes[i].strict.n)) return true;
     return false;
 }
 
@@ -289,6 +287,8 @@ static void put(struct tk_exec *me, struct nosv_task *t)
     else if (atomic_load_explicit(&me->slot->spill.n, memory_order_relaxed) || !ring_push(&me->slot->ring, t))
         tk_list_push(&me->slot->spill, t);
 }
+
+void tk_put_back(struct nosv_task *t) { put(0, t); }
 
 void tk_queue(struct tk_exec *me, struct nosv_task *t)
 {

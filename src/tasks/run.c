@@ -97,7 +97,9 @@ static void run_ticket(struct tk_exec *me, struct nosv_task *ticket)
         me->task = t;
         me->execution = ticket->execution;
         me->parallel = true;
+        if (USF_UNLIKELY(tk.places)) tk_place(me, t);
         t->type->run(t);
+        if (tk_is_orphan(me)) return;
         if (t->type->end) t->type->end(t);
         leave(me);
         me->parallel = false;
@@ -118,7 +120,9 @@ void tk_run(struct tk_exec *me, struct nosv_task *t)
     t->state = TK_RUNNING;
     t->exec = me;
     me->task = t;
+    if (USF_UNLIKELY(tk.places)) tk_place(me, t);
     t->type->run(t);
+    if (tk_is_orphan(me)) return;
     if (USF_UNLIKELY(me->suspends)) {
         me->suspends = false;
         leave(me);

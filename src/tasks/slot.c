@@ -23,7 +23,8 @@ static bool any_idle(void)
     return false;
 }
 
-struct tk_slot *tk_claim_any(uint32_t near)
+/* The nearest idle one to this CPU, or null. */
+static struct tk_slot *claim_any(uint32_t near)
 {
     uint32_t from = near < TK_MAX_CPUS && tk.slot_of[near] != UINT16_MAX ? tk.slot_of[near] : 0;
     struct tk_slot *first = &tk.slots[from];
@@ -45,9 +46,6 @@ static struct tk_slot *claim_in(nosv_affinity_t place)
     return 0;
 }
 
-static bool is_strict(nosv_affinity_t place)
-{ return place.level != NOSV_AFFINITY_LEVEL_NONE && place.type == NOSV_AFFINITY_TYPE_STRICT; }
-
 /* ---- handing over ------------------------------------------------------------------------------- */
 
 /* The thread sleeps, or is about to: its mask may be changed by whoever gives it a slot. */
@@ -59,7 +57,8 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s)
     if (os_setaffinity(e == tk_self_exec ? 0 : atomic_load_explicit(&e->tid, memory_order_relaxed), &one) == 0) e->bound = s->cpu;
 }
 
-void tk_give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first)
+/* holds s */
+static void give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first)
 {
     if (atomic_load_explicit(&to->tid, memory_order_relaxed)) tk_bind(to, s);       /* else it binds itself */
     to->given = s;
@@ -75,7 +74,7 @@ bool tk_goes_on(struct nosv_task *t)
     struct tk_exec *e = t->exec;
     uint32_t searching = TK_SEARCHING;
     if (!e || atomic_load_explicit(&e->go, memory_order_acquire) != TK_SEARCHING) return false;
-    if (is_strict(t->affinity) && !tk_slot_is_in(e->searched, t->affinity)) return false;
+    if (tk_is_strict(t->affinity) && !tk_slot_is_in(e->searched, t->affinity)) return false;
     return atomic_compare_exchange_strong(&e->go, &searching, TK_KEEP);
 }
 
@@ -84,12 +83,12 @@ bool tk_hand_over(struct tk_slot *s, struct nosv_task *t)
     if (tk_goes_on(t)) return false;
     struct tk_exec *to = t->exec;
     if (to) {
-        tk_give(s, to, 0);
+        give(s, to, 0);
     } else if ((to = tk_take_worker(s))) {
-        tk_give(s, to, t);
+        give(s, to, t);
     } else {
         /* No thread is to be had.  The task waits, and the slot is idle: the next thread that is free looks at both. */
-        tk_list_push(&tk.inbox, t);
+        tk_put_back(t);
         set_idle(s);
     }
     return true;
@@ -108,7 +107,7 @@ static bool let_idle(struct tk_slot *s)
 
 static void wake_any(uint32_t near)
 {
-    struct tk_slot *s = atomic_load(&tk.searching) ? 0 : tk_claim_any(near);
+    struct tk_slot *s = atomic_load(&tk.searching) ? 0 : claim_any(near);
     if (s) tk_pass_on(s);
 }
 
@@ -160,7 +159,7 @@ bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place)
     case NOSV_AFFINITY_LEVEL_CPU: return s->cpu == place.index;
     case NOSV_AFFINITY_LEVEL_NUMA: return tk.nodes[s->node].system == place.index;
     case NOSV_AFFINITY_LEVEL_USER_COMPLEX:
-        return place.index < tk.nr_complexes && tk.complexes[place.index].cpus[s->cpu / 64] >> (s->cpu % 64) & 1;
+        return place.index < tk.nr_complexes && tk_complex_has(&tk.complexes[place.index], s->cpu);
     default: return true;
     }
 }
@@ -214,26 +213,33 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
 static bool change_go(struct tk_exec *me, uint32_t from, uint32_t to)
 { return atomic_compare_exchange_strong(&me->go, &from, to); }
 
+/* What had become of the word while its thread searched; it is SEARCHING no more, nor KEEP. */
+static uint32_t end_search(struct tk_exec *me)
+{
+    uint32_t was = TK_SEARCHING;
+    if (!atomic_compare_exchange_strong(&me->go, &was, TK_NONE) && was == TK_KEEP)
+        atomic_store_explicit(&me->go, TK_NONE, memory_order_relaxed);
+    return was;
+}
+
 /* The caller's task waits.  True: it goes on in the slot that it held; else others run there, or it is idle. */
 static bool leave_slot(struct tk_exec *me, uint64_t deadline)
 {
     struct tk_slot *s = me->slot;
-    struct nosv_task *mine = me->task;
     me->slot = 0;
     me->searched = s;
     while (change_go(me, TK_NONE, TK_SEARCHING)) {
         struct nosv_task *t = tk_find(me, s, deadline);
         USF_POINT("tasks.found");
-        bool keeps = t == mine || change_go(me, TK_KEEP, TK_NONE);
-        if (t == mine) atomic_store_explicit(&me->go, TK_NONE, memory_order_relaxed);
-        if (keeps || !change_go(me, TK_SEARCHING, TK_NONE)) {
-            keeps = keeps || change_go(me, TK_KEEP, TK_NONE);
-            if (keeps) me->slot = s;
-            if (t && t != mine) tk_queue(me, t);
-            if (keeps) return true;
-            break;
+        uint32_t was = end_search(me);
+        bool own = t == me->task;
+        if (own || was == TK_KEEP) {
+            me->slot = s;
+            if (t && !own) tk_queue(me, t);
+            return true;
         }
-        if (!t) break;
+        if (t && was == TK_GO) tk_queue(me, t);
+        if (!t || was == TK_GO) break;
         if (tk_hand_over(s, t)) return false;
     }
     /* There is nothing to do here, or it has been given another slot. */
@@ -241,8 +247,9 @@ static bool leave_slot(struct tk_exec *me, uint64_t deadline)
     return false;
 }
 
-static void resumed(struct tk_exec *me)
+void tk_resumed(struct tk_exec *me)
 {
+    if (USF_UNLIKELY(tk.places)) tk_place(me, me->task);
     me->task->state = TK_RUNNING;
     me->since = 0;
 }
@@ -250,7 +257,7 @@ static void resumed(struct tk_exec *me)
 void tk_block(struct tk_exec *me)
 {
     if (!leave_slot(me, 0)) tk_park(me);
-    resumed(me);
+    tk_resumed(me);
 }
 
 bool tk_begin_sleep(struct tk_exec *me, enum tk_wait kind)
@@ -307,7 +314,7 @@ static bool take_idle_slot(struct tk_exec *me)
 {
     nosv_affinity_t place = me->task->affinity;
     struct tk_slot *s = place.level == NOSV_AFFINITY_LEVEL_NONE ? 0 : claim_in(place);
-    if (!s && !is_strict(place)) s = tk_claim_any(me->bound != TK_UNBOUND ? me->bound : os_cpu());
+    if (!s && !tk_is_strict(place)) s = claim_any(me->bound != TK_UNBOUND ? me->bound : os_cpu());
     if (!s) return false;
     tk_bind(me, s);
     me->slot = s;
@@ -320,7 +327,7 @@ void tk_go_on(struct tk_exec *me)
         tk_queue(me, me->task);
         tk_park(me);
     }
-    resumed(me);
+    tk_resumed(me);
 }
 
 /* Its time is over: before all others. */
@@ -328,7 +335,7 @@ static void go_on_late(struct tk_exec *me)
 {
     struct nosv_task *t = me->task;
     if (take_idle_slot(me)) return;
-    if (is_strict(t->affinity)) {
+    if (tk_is_strict(t->affinity)) {
         tk_queue(me, t);
     } else {
         t->state = TK_READY;
@@ -357,6 +364,6 @@ bool tk_sleep(struct tk_exec *me, uint64_t deadline)
         else go_on_late(me);
     }
     if (timed) atomic_fetch_sub(&tk.nr_timed, 1);
-    resumed(me);
+    tk_resumed(me);
     return woken;
 }

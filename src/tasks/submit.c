@@ -6,8 +6,13 @@
 #define ONE_OF (NOSV_SUBMIT_BLOCKING | NOSV_SUBMIT_IMMEDIATE | NOSV_SUBMIT_INLINE | NOSV_SUBMIT_DEADLINE_WAKE)
 #define ALL_OF (ONE_OF | NOSV_SUBMIT_UNLOCKED)
 
-/* Of the executions before. */
-static void forget_events(struct nosv_task *t) { if (t->flags & TK_F_HAD_EVENTS) t->flags &= (uint8_t)~TK_F_HAD_EVENTS; }
+/* From rest; nobody else has it yet.  It completes when so many executions have ended, and its events. */
+static void begin_life(struct nosv_task *t, uint64_t executions)
+{
+    if (t->flags & TK_F_JOINABLE) tk_joinable_begin(t);
+    if (t->flags & TK_F_HAD_EVENTS) t->flags &= (uint8_t)~TK_F_HAD_EVENTS;      /* of the executions before */
+    atomic_store_explicit(&t->life, TK_ACTIVE | executions * TK_EXECUTION, memory_order_relaxed);
+}
 
 /* ---- parallel tasks ----------------------------------------------------------------------------- */
 
@@ -50,23 +55,18 @@ static int submit_parallel(struct tk_exec *me, struct nosv_task *t)
     struct nosv_task *tickets = make_tickets(t);
     if (!tickets) return NOSV_ERR_OUT_OF_MEMORY;
     atomic_store_explicit(&t->blocking, 0, memory_order_relaxed);
-    if (t->flags & TK_F_JOINABLE) tk_joinable_begin(t);
-    forget_events(t);
-    atomic_store(&t->life, TK_ACTIVE | (uint64_t)t->degree * TK_EXECUTION);
+    begin_life(t, (uint64_t)t->degree);
     queue_tickets(me, tickets);
     return NOSV_SUCCESS;
 }
 
 /* ---- ready -------------------------------------------------------------------------------------- */
 
-/* From rest: it is to complete once its body has ended, and its events; nobody else has it yet.  False: it is being suspended, and the
- * thread that does so queues it. */
+/* False: it is being suspended, and the thread that suspends it queues it. */
 static bool revive(struct nosv_task *t)
 {
     if (t->state == TK_REST) {
-        atomic_store_explicit(&t->life, TK_ACTIVE | TK_EXECUTION, memory_order_relaxed);
-        if (t->flags & TK_F_JOINABLE) tk_joinable_begin(t);
-        forget_events(t);
+        begin_life(t, 1);
     } else if (t->state == TK_SUSPENDED) {
         if (!(atomic_fetch_or(&t->life, TK_RESUMED) & TK_SET_ASIDE)) return false;
         atomic_fetch_and(&t->life, ~(TK_SET_ASIDE | TK_RESUMED));
@@ -111,7 +111,7 @@ static bool is_missing_none(struct nosv_task *t) { return atomic_fetch_sub(&t->b
 static void submit_next(struct tk_exec *me, struct nosv_task *t)
 {
     struct tk_slot *s = me->slot;
-    bool elsewhere = t->affinity.level != NOSV_AFFINITY_LEVEL_NONE && t->affinity.type == NOSV_AFFINITY_TYPE_STRICT && !tk_slot_is_in(s, t->affinity);
+    bool elsewhere = tk_is_strict(t->affinity) && !tk_slot_is_in(s, t->affinity);
     struct nosv_task *before = s->successor;
     if (!revive(t)) return;
     if (elsewhere || !tk.successors) {
@@ -158,24 +158,26 @@ static void submit_inline(struct tk_exec *me, struct nosv_task *t)
     end_inner(me, &o);
 }
 
-static void submit_blocking(struct tk_exec *me, struct nosv_task *t)
+static int submit_one(struct tk_exec *me, struct nosv_task *t)
+{
+    tk_make_ready(me, t);
+    return NOSV_SUCCESS;
+}
+
+static int submit_blocking(struct tk_exec *me, struct nosv_task *t, int (*submit)(struct tk_exec *, struct nosv_task *))
 {
     t->waiter = me->task;
     tk_begin_sleep(me, TK_FOR_OTHERS);
-    tk_make_ready(me, t);
-    tk_sleep(me, 0);
+    int r = submit(me, t);
+    if (r == NOSV_SUCCESS) tk_sleep(me, 0);
+    else tk_cancel_sleep(me);
+    return r;
 }
 
 static int submit_parallel_as(struct tk_exec *me, struct nosv_task *t, nosv_flags_t how)
 {
     if (how == NOSV_SUBMIT_INLINE) return NOSV_ERR_INVALID_OPERATION;
-    if (how != NOSV_SUBMIT_BLOCKING) return submit_parallel(me, t);
-    t->waiter = me->task;
-    tk_begin_sleep(me, TK_FOR_OTHERS);
-    int r = submit_parallel(me, t);
-    if (r == NOSV_SUCCESS) tk_sleep(me, 0);
-    else tk_cancel_sleep(me);
-    return r;
+    return how == NOSV_SUBMIT_BLOCKING ? submit_blocking(me, t, submit_parallel) : submit_parallel(me, t);
 }
 
 TK_API int nosv_submit(nosv_task_t t, nosv_flags_t flags)
@@ -201,7 +203,7 @@ TK_API int nosv_submit(nosv_task_t t, nosv_flags_t flags)
     switch (how) {
     case NOSV_SUBMIT_IMMEDIATE: submit_next(me, t); break;
     case NOSV_SUBMIT_INLINE: submit_inline(me, t); break;
-    case NOSV_SUBMIT_BLOCKING: submit_blocking(me, t); break;
+    case NOSV_SUBMIT_BLOCKING: return submit_blocking(me, t, submit_one);
     default:
         if (USF_UNLIKELY(in_task && me->window_size > 1) && hold_back(me, t)) break;
         tk_make_ready(me, t);
@@ -212,9 +214,9 @@ TK_API int nosv_submit(nosv_task_t t, nosv_flags_t flags)
 
 TK_API int nosv_set_submit_window_size(size_t size)
 {
-    struct tk_exec *me = tk_me();
-    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    struct tk_exec *me;
+    int r = tk_in_task(&me);
+    if (r) return r;
     if (!size) return NOSV_ERR_INVALID_PARAMETER;
     me->window_size = size;
     return NOSV_SUCCESS;
@@ -222,9 +224,9 @@ TK_API int nosv_set_submit_window_size(size_t size)
 
 TK_API int nosv_flush_submit_window(void)
 {
-    struct tk_exec *me = tk_me();
-    if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    if (!me || !me->task) return NOSV_ERR_OUTSIDE_TASK;
+    struct tk_exec *me;
+    int r = tk_in_task(&me);
+    if (r) return r;
     tk_flush(me);
     return NOSV_SUCCESS;
 }

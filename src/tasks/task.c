@@ -8,7 +8,7 @@ void tk_task_init(struct nosv_task *t, struct nosv_task_type *type, size_t metad
 {
     uint16_t class = t->size_class;
     *t = (struct nosv_task){.type = type, .blocking = 1, .affinity = tk.default_affinity, .state = TK_REST, .flags = flags,
-                            .size_class = class, .degree = 1, .metadata_size = (uint32_t)metadata_size};
+                            .size_class = class, .degree = 1, .metadata_size = (uint16_t)metadata_size};
 }
 
 void tk_task_end(struct nosv_task *t)

@@ -80,7 +80,7 @@ struct nosv_task_type {
 #define TK_MAX_DEGREE ((1 << 27) - 1)
 
 struct nosv_task {
-    /* Line 0: what each dispatch touches. */
+    /* Line 0: all that the thread touches which executes a task, if another one has created it. */
     struct nosv_task *next;         /* in a list of tasks; T3 */
     struct nosv_task_type *type;
     struct tk_exec *exec;           /* the thread that it keeps while it does not run; null: a worker starts its body */
@@ -92,23 +92,27 @@ struct nosv_task {
     _Atomic uint8_t flags;          /* TK_F_* */
     uint16_t size_class;            /* pool.c */
     struct nosv_task *waiter;       /* the task that has submitted it with NOSV_SUBMIT_BLOCKING */
-    /* Line 1 */
-    struct nosv_task *parent;       /* of a ticket: the parallel task */
-    uint32_t execution;             /* of a ticket: its number, from 0 */
-    int32_t degree;
     _Atomic uint32_t waiting;       /* enum tk_wait: it sleeps, and who changes this to TK_AWAKE wakes it; TK_EARLY */
-    _Atomic uint32_t cancelled;     /* 1: executions that have not begun are dropped */
-    uint64_t seq;                   /* order of entry into a heap */
+    _Atomic uint32_t cancelled;     /* 1: executions of a parallel task that have not begun are dropped */
+    /* Line 1 */
+    _Alignas(TK_LINE)
+    uint64_t seq;                   /* order of entry into a heap; how many are served by its turn, if it has yielded */
     struct nosv_task *child, *sibling;  /* in a heap (heap.c) */
     _Atomic uintptr_t joiner;       /* join.c */
-    void *result;
-    /* Line 2 */
+    union {
+        struct nosv_task *parent;   /* of a ticket: the parallel task */
+        void *result;
+    };
     uint64_t suspend_args;
-    uint32_t suspend_mode;
-    uint32_t metadata_size;
-    uint64_t ready_ns;              /* for statistics */
-    _Alignas(16) char metadata[];
+    union {
+        uint32_t execution;         /* of a ticket: its number, from 0 */
+        int32_t degree;
+    };
+    uint16_t metadata_size;
+    uint8_t suspend_mode;
+    _Alignas(TK_LINE) char metadata[];
 };
+_Static_assert(sizeof(struct nosv_task) == 2 * TK_LINE, "two lines");
 #define TK_F_PARALLEL  1u
 #define TK_F_JOINABLE  2u
 #define TK_F_TICKET    4u
@@ -164,7 +168,8 @@ struct tk_exec {
     struct nosv_task *task;         /* what it executes, or null */
     struct tk_slot *slot;           /* the slot that it holds, or null; its own */
     uint32_t execution;             /* of a parallel task */
-    uint32_t bound;                 /* Linux CPU that it is bound to, TK_UNBOUND; by whoever gives it a slot */
+    _Atomic uint32_t bound;         /* Linux CPU that it is bound to, TK_UNBOUND; by whoever gives it a slot, which may be before it is asleep */
+    uint64_t place;                 /* what it has told the instance last: place.c */
     _Atomic int32_t tid;            /* 0: a new worker, which has not said it yet */
     bool is_worker;
     bool suspends;                  /* nosv_suspend was called in this execution */
@@ -192,8 +197,8 @@ struct tk_exec {
 #define TK_MAX_CPUS 1024u
 #define TK_MAX_NODES 64u
 #define TK_IDLE_WORDS (TK_MAX_CPUS / 64)
-struct tk_node { uint32_t system; uint32_t nr_slots; struct tk_heap strict, preferred; };
-struct tk_complex { char name[32]; uint64_t cpus[TK_IDLE_WORDS]; struct tk_heap strict, preferred; };
+struct tk_node { uint32_t system; struct tk_heap strict, preferred; };
+struct tk_complex { uint64_t cpus[TK_IDLE_WORDS]; struct tk_heap strict, preferred; };
 
 struct tk_process {
     /* Fixed between the first init and the last shutdown. */
@@ -206,7 +211,8 @@ struct tk_process {
     uint64_t quantum_ns;
     uint32_t spins;                 /* rounds that an idle slot's holder looks for work before it sleeps; UINT32_MAX: for ever */
     bool successors;                /* NOSV_SUBMIT_IMMEDIATE is followed */
-    bool binds;                     /* threads are bound to their slot's CPU */
+    bool binds;                     /* threads are bound to their slot's CPU, by the kernel's masks */
+    bool places;                    /* the process takes part in an instance: threads tell their places (usf/usf.h) */
     struct os_cpuset cpus;          /* the process's mask when it began */
     bool turbo;                     /* FTZ and DAZ in threads that execute tasks */
     nosv_affinity_t default_affinity;
@@ -231,18 +237,29 @@ extern __thread struct tk_exec *tk_self_exec __attribute__((tls_model("initial-e
 /* The calling thread, if it executes a task (or is attached). */
 static inline struct tk_exec *tk_me(void) { return tk_self_exec; }
 static inline struct nosv_task *tk_my_task(void) { struct tk_exec *e = tk_self_exec; return e ? e->task : 0; }
+/* It has forked in a task's body, and this is the child: nothing of the runtime is there any more, and the task is the parent's. */
+static inline bool tk_is_orphan(const struct tk_exec *me) { return USF_UNLIKELY(tk_self_exec != me); }
 bool tk_is_on(void);                /* between the first init and the last shutdown */
+/* NOSV_SUCCESS and the calling thread, which executes a task; or the error that says what is missing. */
+static inline int tk_in_task(struct tk_exec **me)
+{
+    *me = tk_me();
+    if (USF_UNLIKELY(!tk_is_on())) return NOSV_ERR_NOT_INITIALIZED;
+    return USF_LIKELY(*me && (*me)->task) ? NOSV_SUCCESS : NOSV_ERR_OUTSIDE_TASK;
+}
+static inline bool tk_is_strict(nosv_affinity_t place)
+{ return place.level != NOSV_AFFINITY_LEVEL_NONE && place.type == NOSV_AFFINITY_TYPE_STRICT; }
+static inline bool tk_complex_has(const struct tk_complex *c, uint32_t cpu) { return c->cpus[cpu / 64] >> (cpu % 64) & 1; }
 
 /* pool.c */
-struct nosv_task *tk_task_alloc(size_t metadata_size);      /* zeroed but for metadata, or null */
+struct nosv_task *tk_task_alloc(size_t metadata_size);      /* not initialised but for size_class; or null */
 void tk_task_free(struct nosv_task *t);
 void tk_pool_reset(bool unmap);     /* all records are gone: in the child of a fork, and after the last shutdown */
-size_t tk_pool_used(void), tk_pool_size(void);      /* bytes */
+size_t tk_pool_used(void);          /* bytes */
 
 /* type.c: a task of it comes, goes. */
 void tk_type_count(struct nosv_task_type *type, int64_t n);
-void tk_types_sweep(void);          /* free all that were destroyed and have no tasks */
-void tk_types_drop(void);           /* ... whatever tasks they have */
+void tk_types_drop(void);           /* free all that were destroyed, whatever tasks they have */
 void tk_forget_types(void);         /* in the child of a fork */
 
 /* task.c, attach.c */
@@ -261,17 +278,16 @@ bool tk_is_work(struct tk_slot *s);                 /* is there anything that s 
 bool tk_is_plain_work(void);                        /* ... that any slot may? */
 /* holds s: a task that has run there yields. */
 void tk_queue_yielded(struct tk_slot *s, struct nosv_task *t);
+void tk_put_back(struct nosv_task *t);               /* queue it, and wake nobody: it was taken, and no thread is to be had */
 /* Queue a ready task, and see to it that some slot executes it.  me: the caller if it holds a slot, else null. */
 void tk_queue(struct tk_exec *me, struct nosv_task *t);
 
 /* slot.c */
 bool tk_claim(struct tk_slot *s);                   /* it was idle: the caller holds it now */
-struct tk_slot *tk_claim_any(uint32_t near);        /* the nearest idle one to this CPU, or null */
 void tk_pass_on(struct tk_slot *s);                 /* holds s, and does not go on with it: another thread does, or it is idle */
 /* holds s: t goes on there, in its own thread or a worker.  False: its thread holds another slot and goes on in that; the caller has s. */
 bool tk_hand_over(struct tk_slot *s, struct nosv_task *t);
 bool tk_goes_on(struct nosv_task *t);               /* ... which is so */
-void tk_give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first);   /* holds s */
 void tk_wake_for(nosv_affinity_t place, uint32_t near);   /* a task was queued that may run there */
 /* holds s: what to execute next; looks for a while, until `deadline` at most (0: none).  Null: there is nothing. */
 struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadline);
@@ -287,8 +303,12 @@ void tk_wake_early(struct nosv_task *t);
 bool tk_wake(struct nosv_task *t, enum tk_wait kind);       /* both */
 bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place);
 bool tk_is_place(nosv_affinity_t place);            /* has it a slot? */
+void tk_resumed(struct tk_exec *me);                /* its task goes on, in its slot */
 void tk_go_on(struct tk_exec *me);                  /* a thread that has attached: returns with a slot */
 void tk_bind(struct tk_exec *e, const struct tk_slot *s);
+/* place.c: the calling thread is about to execute t in its slot, under `usf run`; it executes none any more. */
+void tk_place(struct tk_exec *me, const struct nosv_task *t);
+void tk_end_place(struct tk_exec *me);
 
 /* mask.c: the thread executes tasks from now on; does no longer. */
 void tk_mask_add(struct tk_exec *e);
@@ -296,7 +316,6 @@ void tk_mask_remove(struct tk_exec *e, bool restore);     /* restore: the callin
 void tk_mask_forget(void);          /* in the child of a fork */
 
 /* worker.c */
-struct tk_exec *tk_new_worker(void);                /* null: no more threads are to be had */
 void tk_idle_worker(struct tk_slot *s, struct tk_exec *e);      /* holds s */
 struct tk_exec *tk_take_worker(struct tk_slot *s);  /* holds s: an idle one, or a new one, or null */
 void tk_stop_workers(void);         /* holds all slots; after it nobody else looks at them */

@@ -2,6 +2,7 @@
  *
  * A thread that exists once a task has asked for it sleeps until the earliest of these times.  (A task in waitfor keeps its own thread, which
  * waits by itself.) */
+#include <signal.h>
 #include <stdlib.h>
 
 #include "tasks/tasks.h"
@@ -77,7 +78,13 @@ static bool start(void)
     pthread_cond_init(&timer.changed, &attr);
     pthread_condattr_destroy(&attr);
     timer.ends = false;
-    return timer.runs = pthread_create(&timer.thread, 0, run, 0) == 0;
+    /* The program's handlers run in threads that it knows of. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    timer.runs = pthread_create(&timer.thread, 0, run, 0) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, 0);
+    return timer.runs;
 }
 
 static bool make_room(void)

@@ -53,7 +53,6 @@ static bool make_slots(const struct os_cpuset *cpus, const struct os_cpu_place *
             else nodes[tk.nr_nodes++] = place[cpu].node;
         }
         tk.nodes[node].system = place[cpu].node_id;
-        tk.nodes[node].nr_slots++;
         tk.slot_of[cpu] = (uint16_t)n;
         tk.slots[n].id = n;
         tk.slots[n].cpu = cpu;

@@ -69,7 +69,6 @@ static void sweep(bool all)
     tk_unlock(&dying.lock);
 }
 
-void tk_types_sweep(void) { sweep(false); }
 void tk_types_drop(void) { sweep(true); }
 
 void tk_forget_types(void)

@@ -36,6 +36,28 @@ void tk_idle_worker(struct tk_slot *s, struct tk_exec *e)
     tk_unlock(&pool.lock);
 }
 
+static void *work(void *arg);
+
+/* Null: no more threads are to be had. */
+static struct tk_exec *new_worker(void)
+{
+    struct tk_exec *e = aligned_alloc(TK_LINE, sizeof *e);
+    pthread_attr_t attr;
+    pthread_t thread;
+    if (!e) return 0;
+    *e = (struct tk_exec){.bound = TK_UNBOUND, .is_worker = true, .window_size = 1};
+    atomic_fetch_add(&tk.nr_workers, 1);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    int r = pthread_create(&thread, &attr, work, e);
+    pthread_attr_destroy(&attr);
+    if (r == 0) return e;
+    usf_warn_once("nosv: no more threads are to be had (error %d): tasks wait for those that there are", r);
+    atomic_fetch_sub(&tk.nr_workers, 1);
+    free(e);
+    return 0;
+}
+
 struct tk_exec *tk_take_worker(struct tk_slot *s)
 {
     struct tk_exec *e = s->workers;
@@ -45,7 +67,7 @@ struct tk_exec *tk_take_worker(struct tk_slot *s)
         return e;
     }
     e = pool_take();
-    return e ? e : tk_new_worker();
+    return e ? e : new_worker();
 }
 
 void tk_park(struct tk_exec *me)
@@ -74,6 +96,7 @@ static void serve(struct tk_exec *me)
     for (; t || (t = tk_find(me, me->slot, 0)); t = 0) {
         if (!t->exec) {
             tk_run(me, t);
+            if (tk_is_orphan(me)) return;
         } else if (!tk_goes_on(t)) {
             leave(me, t);
             return;
@@ -94,31 +117,13 @@ static void *work(void *arg)
         tk_park(me);
         if (!me->slot) break;       /* the last shutdown */
         serve(me);
+        if (tk_is_orphan(me)) return 0;     /* the child's only thread ends, and the child with it */
     }
     tk_self_exec = 0;
     if (tk.binds) tk_mask_remove(me, false);
     free(me);
     atomic_fetch_sub(&tk.nr_workers, 1);
     tk_futex_wake(&tk.nr_workers, INT_MAX);
-    return 0;
-}
-
-struct tk_exec *tk_new_worker(void)
-{
-    struct tk_exec *e = aligned_alloc(TK_LINE, sizeof *e);
-    pthread_attr_t attr;
-    pthread_t thread;
-    if (!e) return 0;
-    *e = (struct tk_exec){.bound = TK_UNBOUND, .is_worker = true, .window_size = 1};
-    atomic_fetch_add(&tk.nr_workers, 1);
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    int r = pthread_create(&thread, &attr, work, e);
-    pthread_attr_destroy(&attr);
-    if (r == 0) return e;
-    usf_warn_once("nosv: no more threads are to be had (error %d): tasks wait for those that there are", r);
-    atomic_fetch_sub(&tk.nr_workers, 1);
-    free(e);
     return 0;
 }
 

@@ -374,14 +374,14 @@ void threads_after_fork(void)
 {
     if (cache.pid == 0 || cache.pid == os_getpid())
         return;
+    if (fresh_is_impossible())
+        atomic_store(&threads_flags.closed, true);
     cache.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     cache.parked.head = cache.unjoined.head = cache.pool = NULL;
     atomic_store(&cache.chunks, NULL);
     atomic_store(&cache.parked_count, 0);
     atomic_store(&cache.kept, 0);
     cache_adopt_process();
-    if (atomic_exchange(&fresh_walks, 0))    /* libc does not reset the lock that they had */
-        atomic_store(&threads_flags.closed, true);
     struct thread_rec *r = threads_self.rec;
     if (r) {                                 /* it is the child's first thread: when it ends, so does the process */
         atomic_store(&r->spent, true);

@@ -40,10 +40,36 @@ static bool contains(const struct dl_phdr_info *m, const void *address)
     return false;
 }
 
+/* Of libc's list of objects: dl_iterate_phdr takes it.  Null: not found.  It lies in _rtld_global, at a place that libc does not tell;
+ * so it is looked for while the calling thread owns it. */
+static const pthread_mutex_t *objects_lock;
+
+struct look {
+    const void *const *members;
+    const char *globals;
+    size_t size;
+    const pthread_mutex_t *held_before;
+};
+
+static const pthread_mutex_t *find_own_lock(const struct look *l)
+{
+    pid_t tid = (pid_t)REAL(syscall)(SYS_gettid);
+    for (size_t at = 0; at + sizeof(pthread_mutex_t) <= l->size; at += _Alignof(pthread_mutex_t)) {
+        const pthread_mutex_t *m = (const void *)(l->globals + at);
+        if (m->__data.__kind == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__owner == tid && m->__data.__lock && m->__data.__count == 1 &&
+            m != l->held_before)
+            return m;
+    }
+    return NULL;
+}
+
 /* A running thread's libc state must survive; all that matters in it is reset through its own interfaces. */
 static int find_kept(struct dl_phdr_info *m, size_t size, void *arg)
 {
-    const void *const *members = arg;
+    const struct look *l = arg;
+    const void *const *members = l->members;
+    if (!objects_lock)
+        objects_lock = find_own_lock(l);
     for (size_t i = 0; m->dlpi_tls_modid && i < NR_MEMBERS; i++)
         if (members[i] && contains(m, members[i])) {
             kept_modules[kept_count++] = m->dlpi_tls_modid;
@@ -60,22 +86,19 @@ static bool is_kept(size_t module)
     return false;
 }
 
-bool (*threads_tls_is_settled)(void);
-
-struct walk { bool begun, stopped; };
-_Atomic int fresh_walks;
-
-static bool is_settled(void) { return !threads_tls_is_settled || threads_tls_is_settled(); }
-
-/* dlpi_tls_data is this thread's block, null where it never used the module.  The first object is the program, whose block every
- * thread has. */
-static int reset_block(struct dl_phdr_info *m, size_t size, void *arg)
+/* glibc's table of a thread's blocks has its length, in modules, before its first entry of two words. */
+static size_t modules_with_place(void)
 {
-    struct walk *w = arg;
-    if (!w->begun && !is_settled())
-        return w->stopped = true;
-    w->begun = true;
-    if (!m->dlpi_tls_modid || !m->dlpi_tls_data || is_kept(m->dlpi_tls_modid))
+    const size_t *table;
+    __asm__("mov %%fs:8, %0" : "=r"(table));
+    return table[-2];
+}
+
+/* dlpi_tls_data is this thread's block, null where it never used the module.  While another thread is in dlopen, glibc takes it from
+ * a table that may be too short for the new modules: what lies behind the table is no block. */
+static int reset_block(struct dl_phdr_info *m, size_t size, void *most)
+{
+    if (!m->dlpi_tls_modid || m->dlpi_tls_modid > *(const size_t *)most || !m->dlpi_tls_data || is_kept(m->dlpi_tls_modid))
         return 0;
     for (int i = 0; i < m->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &m->dlpi_phdr[i];
@@ -130,7 +153,13 @@ const char *fresh_init(void)
         (const void *)fresh_init, (const void *)real.pthread_create, (const void *)gnu_get_libc_version,
         dlsym(RTLD_DEFAULT, "__tls_get_addr"),
     };
-    dl_iterate_phdr(find_kept, members);
+    struct look look = { .members = members, .globals = dlsym(RTLD_DEFAULT, "_rtld_global") };
+    const ElfW(Sym) *symbol = NULL;
+    Dl_info info;
+    if (look.globals && dladdr1(look.globals, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol)
+        look.size = symbol->st_size;
+    look.held_before = find_own_lock(&look);         /* in a constructor: that of dlopen */
+    dl_iterate_phdr(find_kept, &look);
     return kept_count < MAX_KEPT ? NULL : "too many parts of libc";
 }
 
@@ -195,18 +224,16 @@ bool fresh_possible(const struct thread_rec *r)
 
 void (*threads_is_fresh)(void);
 
-bool fresh_reset(void)
+void fresh_reset(void)
 {
-    struct walk w = { false, false };
+    size_t most = modules_with_place();
     if (threads_is_fresh)
         threads_is_fresh();
     uselocale(LC_GLOBAL_LOCALE);
     dlerror();
     h_errno = 0;
-    if (!is_settled())                       /* in a forked child the lock may be that of a thread that is not there */
-        return false;
-    atomic_fetch_add(&fresh_walks, 1);
-    dl_iterate_phdr(reset_block, &w);
-    atomic_fetch_sub(&fresh_walks, 1);
-    return !w.stopped;
+    dl_iterate_phdr(reset_block, &most);
 }
+
+/* A thread of the parent's may have been in dlopen or dl_iterate_phdr.  libc does not reset this lock in a child. */
+bool fresh_is_impossible(void) { return !objects_lock || objects_lock->__data.__lock; }

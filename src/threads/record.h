@@ -149,8 +149,8 @@ void fresh_capture(struct inherited *from);                       /* in the crea
 void fresh_born(struct thread_rec *r);                            /* in a new worker */
 void fresh_call_tls_dtors(void);
 bool fresh_possible(const struct thread_rec *r);                  /* all signals blocked */
-extern _Atomic int fresh_walks;                                   /* threads that may hold a lock of the dynamic linker's */
-bool fresh_reset(void);                                           /* false: not now, so the thread must leave */
+void fresh_reset(void);
+bool fresh_is_impossible(void);                                   /* in a forked child: fresh_reset would wait for ever */
 void fresh_apply(const struct inherited *from);                   /* ... but for the signal mask */
 
 /* ---- keys.c ------------------------------------------------------------------------------------------ */

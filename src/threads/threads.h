@@ -35,9 +35,6 @@ void threads_watch(const struct threads_watcher *w);
 /* Have in_child called after each fork.  Once, at the start of the process.  False: no memory. */
 bool threads_watch_forks(void);
 
-/* May the calling thread use dl_iterate_phdr?  (gate_tls_is_settled)  Null: nobody knows. */
-extern bool (*threads_tls_is_settled)(void);
-
 /* At most `parked` threads are kept, each for at most idle_ms without work.  Defaults: 256, 5000. */
 void threads_set_limits(unsigned parked, unsigned idle_ms);
 

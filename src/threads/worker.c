@@ -36,8 +36,11 @@ static bool retire(struct thread_rec *r)
     atomic_store(&r->state, REC_EXITING);
     /* Whoever saw RUNNING has counted itself in before it looked, see signals.c. */
     bool kept = atomic_load(&r->kills) == 0 && fresh_possible(r);
-    if (kept && fresh_reset() && cache_publish(r))
-        return true;
+    if (kept) {
+        fresh_reset();
+        if (cache_publish(r))
+            return true;
+    }
     if (!kept || !cache_usable())
         restore_mask(r);
     return false;

@@ -37,6 +37,28 @@ static void execs(void) { execl("/bin/true", "true", (char *)NULL); _exit(1); }
 
 /* From a task of a worker; from an attached thread; while tasks run. */
 static void from_task(void) { in_child(child); in_child(does_nothing); in_child(execs); }
+/* A child that returns from the body, and does not exec or exit there, ends: the task is its parent's. */
+static pid_t forked;
+static void returns(nosv_task_t task)
+{
+    (void)task;
+    fflush(NULL);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid) forked = pid;
+}
+static void returning(nosv_flags_t flags)
+{
+    int status;
+    nosv_task_type_t type = type_of(returns, NULL, finish);
+    set(&completions, 0);
+    OK(nosv_submit(task_of(type, NULL, flags), NOSV_SUBMIT_NONE));
+    UNTIL(get(&completions) == 1);
+    CHECK_EQ(waitpid(forked, &status, 0), forked);
+    CHECK_EQ(status, 0);
+    OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
+}
+
 static int stop;
 static void busy(nosv_task_t task) { (void)task; while (!get(&stop)) OK(nosv_yield(NOSV_YIELD_NONE)); }
 static void while_tasks_run(void)
@@ -80,6 +102,8 @@ int main(int argc, char **argv)
     in_child(does_nothing);
     in_child(execs);
     in_task(from_task, NOSV_CREATE_NONE);
+    returning(NOSV_CREATE_NONE);
+    returning(NOSV_CREATE_PARALLEL);
     while_tasks_run();
     use();
     attach();

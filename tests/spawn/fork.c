@@ -1,6 +1,7 @@
 /* tests/spawn/fork.c - fork, from everywhere, and children that live.  SPDX-License-Identifier: Apache-2.0 */
 #include "case.h"
 
+#include <link.h>
 #include <linux/sched.h>
 
 static void *forks(void *arg)
@@ -37,6 +38,44 @@ CASE(child_thread_returns)
     for (intptr_t how = 0; how < 2; how++) {
         pthread_create(&t, NULL, forks_and_returns, (void *)how);
         pthread_join(t, NULL);
+    }
+}
+
+/* A thread of the parent's is in dl_iterate_phdr: the child's copy of the lock of the list of objects stays locked. */
+static sem_t in_walk, forked;
+
+static int stays(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)info, (void)size, (void)arg;
+    sem_post(&in_walk);
+    while (sem_wait(&forked)) continue;
+    return 1;
+}
+
+static void *walks(void *arg)
+{
+    dl_iterate_phdr(stays, NULL);
+    return arg;
+}
+
+static void *forks_during_walk(void *arg)
+{
+    while (sem_wait(&in_walk)) continue;
+    CHECK(child_works());
+    sem_post(&forked);
+    return arg;
+}
+
+CASE(objects_locked)
+{
+    void *(*const ways[][2])(void *) = {{walks, forks_during_walk}, {forks_during_walk, walks}};
+    for (int i = 0; i < 2; i++) {
+        pthread_t other;
+        sem_init(&in_walk, 0, 0);
+        sem_init(&forked, 0, 0);
+        CHECK(pthread_create(&other, NULL, ways[i][0], NULL) == 0);
+        ways[i][1](NULL);
+        pthread_join(other, NULL);
     }
 }
 

@@ -1,0 +1,24 @@
+/* src/tasks/place.c - where threads run whose process takes part in an instance.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Then the instance places them, and masks are the program's own.  A thread tells the CPU of its slot as the place that it prefers; with a
+ * task of strict affinity the place is strict.  Each thread tells it itself, before it executes the task. */
+#include "tasks/tasks.h"
+#include "usf/usf.h"
+
+static enum usf_place strict_place(nosv_affinity_t a) { return a.level == NOSV_AFFINITY_LEVEL_NUMA ? USF_PLACE_NODE : USF_PLACE_CORE; }
+
+void tk_place(struct tk_exec *me, const struct nosv_task *t)
+{
+    bool strict = tk_is_strict(t->affinity);
+    enum usf_place place = strict ? strict_place(t->affinity) : USF_PLACE_CORE;
+    uint64_t told = 1 + ((uint64_t)me->slot->cpu << 3 | (uint64_t)place << 1 | strict);
+    if (told == me->place) return;
+    me->place = told;
+    usf_task_set_affinity(place, me->slot->cpu, strict ? USF_STRICT : 0);
+}
+
+void tk_end_place(struct tk_exec *me)
+{
+    if (me->place) usf_task_set_affinity(USF_PLACE_ANY, 0, 0);
+    me->place = 0;
+}

@@ -26,6 +26,9 @@
  * They take effect when the thread next waits for a core, strict places at once: the function then returns on a core that is allowed.  Should
  * the process lose all cores of a strict place later (a smaller cpuset, a quota), the place is a preferred one from then on.
  *
+ * The last part is for runtimes whose threads execute tasks of their own (libnosv.so is one): what `usf ps`, `usf run --stats` and
+ * `usf trace` tell of these.
+ *
  * (USF paper, sections 4.1 and 4.3.2; nOS-V's task attributes are the model.) */
 #ifndef USF_USF_H
 #define USF_USF_H
@@ -58,6 +61,10 @@ enum usf_prctl {
     USF_PRCTL_PRIORITY,         /* a: the priority */
     USF_PRCTL_DEADLINE,         /* a: ns */
     USF_PRCTL_AFFINITY,         /* a: enum usf_place, b: CPU, c: flags */
+    USF_PRCTL_COUNT_WORK,       /* a, b, c: executions, pauses, steals since the last such call */
+    USF_PRCTL_RECORDED,         /* is a recording (usf trace) on? */
+    USF_PRCTL_BEGIN_WORK,       /* a: address of a text that ends with 0, or 0 */
+    USF_PRCTL_END_WORK,
 };
 
 static inline int usf_prctl_(unsigned long what, unsigned long a, unsigned long b, unsigned long c)
@@ -78,6 +85,22 @@ static inline int usf_task_set_deadline(uint64_t ns) { return usf_prctl_(USF_PRC
 
 static inline int usf_task_set_affinity(enum usf_place place, unsigned cpu, unsigned flags)
 { return usf_prctl_(USF_PRCTL_AFFINITY, place, cpu, flags); }
+
+/* ---- for runtimes that execute tasks ----------------------------------------------------------------- */
+
+/* Add to the calling thread's counters: executions of tasks, waits of tasks (their thread executed something else meanwhile, or slept), and
+ * those of the executions that were taken from another CPU's queue.  To be called now and then (each some hundred tasks, and when there
+ * is nothing to do).  Only ENOSYS can be returned. */
+static inline int usf_count_work(uint64_t executions, uint64_t pauses, uint64_t steals)
+{ return usf_prctl_(USF_PRCTL_COUNT_WORK, executions, pauses, steals); }
+
+/* 0: a recording of the instance is on, so the following calls mean something; ENODATA: none is.  A hint: ask it with the call above. */
+static inline int usf_is_recorded(void) { return usf_prctl_(USF_PRCTL_RECORDED, 0, 0, 0); }
+
+/* The calling thread begins to execute a task, whose kind has this label (its first 16 bytes are recorded; null: none), and ends it.  Tasks
+ * may be nested.  0, or ENODATA: no recording is on. */
+static inline int usf_begin_work(const char *label) { return usf_prctl_(USF_PRCTL_BEGIN_WORK, (unsigned long)label, 0, 0); }
+static inline int usf_end_work(void) { return usf_prctl_(USF_PRCTL_END_WORK, 0, 0, 0); }
 
 #ifdef __cplusplus
 }

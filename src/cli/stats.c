@@ -83,6 +83,9 @@ static const struct { const char *key, *text; size_t field; } rows[] = {
     {"lends", "cores lost in calls", offsetof(struct usf_counters, lends)},
     {"migrations", "migrations", offsetof(struct usf_counters, migrations)},
     {"polls", "waits ended by polling", offsetof(struct usf_counters, polls)},
+    {"work", "tasks executed", offsetof(struct usf_counters, work)},
+    {"work_pauses", "pauses of tasks", offsetof(struct usf_counters, work_pauses)},
+    {"work_steals", "tasks from other CPUs", offsetof(struct usf_counters, work_steals)},
 };
 static uint64_t count_of(const struct usf_counters *n, unsigned row)
 { return *(const uint64_t *)(const void *)((const char *)n + rows[row].field); }
@@ -109,7 +112,8 @@ static void print_text(FILE *f, const struct stats *st, const struct sums *s, co
             s->nr_procs == 1 ? "" : "es", st->in->shm.h->nr_cores, st->in->shm.h->nr_cores == 1 ? "" : "s",
             s->busy_share * 100);
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
-        fprintf(f, "usf:   %-24s %12lu\n", rows[i].text, count_of(&s->n, i));
+        if (s->n.work || rows[i].field < offsetof(struct usf_counters, work))
+            fprintf(f, "usf:   %-24s %12lu\n", rows[i].text, count_of(&s->n, i));
     fprintf(f, "usf:   %-24s %12lu\n", "spin loops found", s->spin_sites);
     fprintf(f, "usf:   %-24s %12lu\n", "unpatched call sites", s->unpatched);
     if (s->still) fprintf(f, "usf:   %u process%s of the run still running, not counted\n", s->still, s->still == 1 ? " is" : "es are");

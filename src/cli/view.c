@@ -141,6 +141,15 @@ uint32_t view_count_tasks(const struct view *v, uint32_t proc, bool ready_only)
     return n;
 }
 
+uint64_t view_work_of(const struct view *v, uint32_t proc)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < v->nr_tasks; i++)
+        if (view_task_lives(&v->tasks[i]) && v->tasks[i].proc == proc) n += v->tasks[i].n.work;
+    for (const struct usf_group *g = view_next_group(v, proc, NULL); g; g = view_next_group(v, proc, g)) n += g->gone.work;
+    return n;
+}
+
 static bool is_group_of(const struct view *v, uint32_t i, uint32_t proc)
 { return i < v->nr_groups && atomic_load(&v->groups[i].state) == USF_GROUP_ACTIVE && v->groups[i].proc == proc; }
 

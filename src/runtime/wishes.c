@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "runtime/runtime.h"
+#include "trace/trace.h"
 #include "usf/usf.h"
 
 _Static_assert(USF_PRIORITY_MAX == SCHED_PRIORITY_MAX, "one range");
@@ -84,6 +85,39 @@ static int place(struct rt_thread *t, uint64_t kind, uint64_t cpu, uint64_t flag
     return 0;
 }
 
+/* ---- what it executes: tasks of a runtime above -------------------------------------------------- */
+
+static int count_work(struct rt_thread *t, const struct gate_frame *f)
+{
+    struct usf_counters *n = &rt.sched.tasks[t->self.task].n;
+    __atomic_store_n(&n->work, n->work + f->rdx, __ATOMIC_RELAXED);
+    __atomic_store_n(&n->work_pauses, n->work_pauses + f->r10, __ATOMIC_RELAXED);
+    __atomic_store_n(&n->work_steals, n->work_steals + f->r8, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static int tell_work(struct rt_thread *t, enum trace_kind kind, const char *label)
+{
+    uint64_t text[2] = {0};
+    if (!trace_is_on(&rt.sched)) return ENODATA;
+    for (unsigned i = 0; label && i < sizeof text && label[i]; i++) ((char *)text)[i] = label[i];
+    trace_own(&rt.sched, &t->self, 0, kind, 0, text[0], text[1]);
+    return 0;
+}
+
+static int work(struct rt_thread *t, const struct gate_frame *f)
+{
+    if (t->state != RT_ATTACHED || t->self.task == USF_NONE) return ENOSYS;
+    switch (f->rsi) {
+    case USF_PRCTL_COUNT_WORK: return count_work(t, f);
+    case USF_PRCTL_RECORDED: return trace_is_on(&rt.sched) ? 0 : ENODATA;
+    case USF_PRCTL_BEGIN_WORK: return tell_work(t, TRACE_WORK, (const char *)f->rdx);
+    default: return tell_work(t, TRACE_WORKED, 0);
+    }
+}
+
+/* ---- the call ------------------------------------------------------------------------------------ */
+
 long rt_task_call(const struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
@@ -91,6 +125,11 @@ long rt_task_call(const struct gate_frame *f)
     rt_late_join();
     if (!rt_takes_part() || rt.sched.kernel) return ENOSYS;
     sched_crit_enter(&t->self);     /* no handler in between, which may ask as well */
+    if (f->rsi >= USF_PRCTL_COUNT_WORK && f->rsi <= USF_PRCTL_END_WORK) {
+        r = work(t, f);
+        sched_crit_leave(&rt.sched, &t->self);
+        return r;
+    }
     switch (f->rsi) {
     case USF_PRCTL_ASK: r = t->state == RT_ATTACHED ? 0 : ENOSYS; break;
     case USF_PRCTL_PRIORITY: r = priority(t, (int64_t)f->rdx); break;

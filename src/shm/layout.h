@@ -87,6 +87,10 @@ struct usf_counters {
     uint64_t preemptions;  /* times the progress guarantee took its core */
     uint64_t spin_yields;  /* rounds of patched spin loops that reached the scheduler */
     uint64_t polls;        /* waits that ended while polling, without the kernel */
+    /* Of a tasking runtime above, as the thread tells (usf_count_work): */
+    uint64_t work;         /* executions of its tasks, */
+    uint64_t work_pauses;  /* ... waits of tasks, */
+    uint64_t work_steals;  /* ... and executions of tasks from another CPU's queue */
 };
 
 /* A kernel thread that can execute a task: where it sleeps, where it is bound.  For now each thread executes the one task of the same
@@ -123,11 +127,10 @@ struct usf_task {
     /* line 1-2 */
     struct usf_pol_task pol;    /* what the policy sees: 128 bytes */
     /* line 3-4 */
-    struct usf_counters n;      /* 80 bytes; what a dispatch counts comes first */
+    struct usf_counters n;      /* 104 bytes; what a dispatch counts comes first */
     char     name[16];          /* thread name, for `usf ps` */
     uint32_t guest_seen;        /* `guest` when the monitor last looked */
     uint32_t reserved0;
-    uint64_t reserved1[3];
 };
 /* `pinned` of a thread whose mask in the kernel is not known: it is set when the thread next gets a core. */
 #define USF_PINNED_UNKNOWN (USF_NONE - 1)
@@ -241,7 +244,7 @@ struct usf_run {
     };
     _Atomic uint64_t nr_procs, spin_sites, unpatched;
     _Atomic uint64_t n[sizeof(struct usf_counters) / 8];
-    uint64_t tail[1];
+    uint64_t tail[6];
 };
 #define USF_MAX_RUNS 64u
 
@@ -440,6 +443,7 @@ struct usf_header {
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
     F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lends) \
     F(usf_counters, migrations) F(usf_counters, busy_ns) F(usf_counters, polls) \
+    F(usf_counters, work) F(usf_counters, work_pauses) F(usf_counters, work_steals) \
     F(usf_pol_task, priority) F(usf_pol_task, next) F(usf_pol_task, queued) F(usf_pol_task, ready_since) F(usf_pol_task, deadline) \
     F(usf_pol_task, affinity_id) F(usf_pol_task, affinity) F(usf_pol_task, strict) F(usf_pol_task, mask) F(usf_pol_core, give_way_at) F(usf_pol_core, keeps_until) F(usf_pol_core, phys) \
     F(usf_pol_group, priority) F(usf_pol_group, flags) F(usf_pol_group, busy_ns) F(usf_pol_group, progress) F(usf_pol_group, share) \
@@ -469,7 +473,7 @@ USF_LAYOUT_RECORD(usf_task, 320);
 USF_LAYOUT_AT(usf_task, loan, 56);
 USF_LAYOUT_AT(usf_task, pol, 64);
 USF_LAYOUT_AT(usf_task, n, 192);
-USF_LAYOUT_AT(usf_task, name, 272);
+USF_LAYOUT_AT(usf_task, name, 296);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
 USF_LAYOUT_AT(usf_core, tail, 312);
@@ -478,12 +482,12 @@ USF_LAYOUT_AT(usf_proc, space, 2);
 USF_LAYOUT_AT(usf_proc, pid, 4);
 USF_LAYOUT_AT(usf_proc, start_time, 8);
 USF_LAYOUT_AT(usf_proc, may, 88);
-USF_LAYOUT_RECORD(usf_group, 4480);
+USF_LAYOUT_RECORD(usf_group, 4544);
 USF_LAYOUT_AT(usf_group, pol, 64);
 USF_LAYOUT_AT(usf_group, pol.work, 192);
 USF_LAYOUT_AT(usf_group, wants, 4352);
-USF_LAYOUT_RECORD(usf_run, 128);
-USF_LAYOUT_AT(usf_run, tail, 120);
+USF_LAYOUT_RECORD(usf_run, 192);
+USF_LAYOUT_AT(usf_run, tail, 144);
 USF_LAYOUT_RECORD(usf_space, 128);
 USF_LAYOUT_AT(usf_space, looked, 64);
 USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
@@ -500,7 +504,7 @@ USF_LAYOUT_AT(usf_header, build_id, 24);
 _Static_assert(offsetof(struct usf_header, monitor_event) % USF_CACHELINE == 0, "monitors' words on a line of their own");
 _Static_assert(offsetof(struct usf_header, nr_ready) % USF_CACHELINE == 0, "nr_ready on a line of its own");
 _Static_assert(offsetof(struct usf_header, idle) % USF_CACHELINE == 0, "idle bits on a line of their own");
-_Static_assert(sizeof(struct usf_counters) == 80, "size of struct usf_counters");
+_Static_assert(sizeof(struct usf_counters) == 104, "size of struct usf_counters");
 _Static_assert(USF_CORES_MAX != 256 || (sizeof(struct usf_pol_task) == 128 && sizeof(struct usf_pol_core) == 184 &&
                sizeof(struct usf_pol_group) == 4288), "sizes of the policy's records");
 _Static_assert(USF_MAX_SPACES <= 16, "bit sets of spaces are one word, or half of one");

@@ -80,7 +80,10 @@ static void end_attach(struct tk_exec *me, bool restore)
     if (tk.turbo) tk_end_turbo(me->own_mxcsr);
     if (tk.binds) tk_mask_remove(me, restore);
     tk_end_place(me);
-    if (s) tk_pass_on(s);
+    if (s) {
+        tk_tell_counts(s);
+        tk_pass_on(s);
+    }
     atomic_fetch_sub(&tk.nr_attached, 1);
     free(me);
 }

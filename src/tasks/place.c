@@ -1,4 +1,4 @@
-/* src/tasks/place.c - where threads run whose process takes part in an instance.  SPDX-License-Identifier: Apache-2.0
+/* src/tasks/place.c - what the instance is told where the process takes part in one.  SPDX-License-Identifier: Apache-2.0
  *
  * Then the instance places them, and masks are the program's own.  A thread tells the CPU of its slot as the place that it prefers; with a
  * task of strict affinity the place is strict.  Each thread tells it itself, before it executes the task. */
@@ -15,6 +15,29 @@ void tk_place(struct tk_exec *me, const struct nosv_task *t)
     if (told == me->place) return;
     me->place = told;
     usf_task_set_affinity(place, me->slot->cpu, strict ? USF_STRICT : 0);
+}
+
+#define TELL_EVERY 256u         /* executions */
+
+void tk_tell_counts(struct tk_slot *s)
+{
+    if (!tk.places || !(s->n.executed | s->n.paused)) return;
+    usf_count_work(s->n.executed, s->n.paused, s->n.stolen);
+    s->n.executed = s->n.paused = s->n.stolen = 0;
+    bool recorded = usf_is_recorded() == 0;
+    if (recorded != atomic_load_explicit(&tk.recorded, memory_order_relaxed)) atomic_store_explicit(&tk.recorded, recorded, memory_order_relaxed);
+}
+
+void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t)
+{
+    if (++me->slot->n.executed >= TELL_EVERY) tk_tell_counts(me->slot);
+    tk_place(me, t);
+    if (atomic_load_explicit(&tk.recorded, memory_order_relaxed)) usf_begin_work(t->type->label);
+}
+
+void tk_end_execution(void)
+{
+    if (atomic_load_explicit(&tk.recorded, memory_order_relaxed)) usf_end_work();
 }
 
 void tk_end_place(struct tk_exec *me)

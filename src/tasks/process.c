@@ -64,6 +64,7 @@ static int begin(void)
     tk.successors = c.successors;
     tk.turbo = c.turbo;
     tk.places = usf_task_is_scheduled() == 0;
+    tk.recorded = tk.places && usf_is_recorded() == 0;
     tk.binds = !tk.places;
     os_getaffinity(0, &tk.cpus);
     return tk_topology_make(&c);
@@ -114,6 +115,7 @@ static void drain(void)
 /* Holds the lock and all slots. */
 static void stop(void)
 {
+    for (uint32_t i = 0; i < tk.nr_slots; i++) tk_tell_counts(&tk.slots[i]);
     tk_stop_timer();
     tk_stop_workers();
     tk_types_drop();

@@ -199,6 +199,7 @@ static struct nosv_task *steal_from(struct tk_slot *s, struct tk_slot *victim)
     struct nosv_task *at[TK_RING / 2];
     uint32_t n = ring_take_half(&victim->ring, at);
     if (!n) n = list_take(&victim->spill, at, TK_RING / 4);
+    s->n.stolen += n;
     return refill(s, at, n);
 }
 

@@ -97,9 +97,10 @@ static void run_ticket(struct tk_exec *me, struct nosv_task *ticket)
         me->task = t;
         me->execution = ticket->execution;
         me->parallel = true;
-        if (USF_UNLIKELY(tk.places)) tk_place(me, t);
+        if (USF_UNLIKELY(tk.places)) tk_begin_execution(me, t);
         t->type->run(t);
         if (tk_is_orphan(me)) return;
+        if (USF_UNLIKELY(tk.places)) tk_end_execution();
         if (t->type->end) t->type->end(t);
         leave(me);
         me->parallel = false;
@@ -120,9 +121,10 @@ void tk_run(struct tk_exec *me, struct nosv_task *t)
     t->state = TK_RUNNING;
     t->exec = me;
     me->task = t;
-    if (USF_UNLIKELY(tk.places)) tk_place(me, t);
+    if (USF_UNLIKELY(tk.places)) tk_begin_execution(me, t);
     t->type->run(t);
     if (tk_is_orphan(me)) return;
+    if (USF_UNLIKELY(tk.places)) tk_end_execution();
     if (USF_UNLIKELY(me->suspends)) {
         me->suspends = false;
         leave(me);

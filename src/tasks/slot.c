@@ -183,6 +183,7 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
         if (has_moved(s)) wake_any(s->cpu);
         return t;
     }
+    if (USF_UNLIKELY(tk.places)) tk_tell_counts(s);
     atomic_fetch_add(&tk.searching, 1);
     uint32_t look = 1, gap = 1, looks = 0;
     for (uint32_t i = 1; (i <= tk.spins || tk.spins == UINT32_MAX) && !atomic_load_explicit(&tk.stopping, memory_order_relaxed); i++) {
@@ -226,6 +227,7 @@ static uint32_t end_search(struct tk_exec *me)
 static bool leave_slot(struct tk_exec *me, uint64_t deadline)
 {
     struct tk_slot *s = me->slot;
+    s->n.paused++;
     me->slot = 0;
     me->searched = s;
     while (change_go(me, TK_NONE, TK_SEARCHING)) {

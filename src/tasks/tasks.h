@@ -153,6 +153,7 @@ struct tk_slot {
     uint32_t node, core;            /* logical NUMA node and core */
     bool moved;                     /* tasks have come into its ring from elsewhere; who went idle meanwhile has not seen them */
     uint32_t served;                /* tasks that were taken here and had not yielded */
+    struct { uint32_t executed, paused, stolen; } n;     /* since they were last told to the instance (place.c) */
     struct nosv_task *successor;    /* submitted with NOSV_SUBMIT_IMMEDIATE: the next */
     struct tk_exec *workers;        /* idle ones that ran here last */
     uint32_t nr_workers;
@@ -212,7 +213,7 @@ struct tk_process {
     uint32_t spins;                 /* rounds that an idle slot's holder looks for work before it sleeps; UINT32_MAX: for ever */
     bool successors;                /* NOSV_SUBMIT_IMMEDIATE is followed */
     bool binds;                     /* threads are bound to their slot's CPU, by the kernel's masks */
-    bool places;                    /* the process takes part in an instance: threads tell their places (usf/usf.h) */
+    bool places;                    /* the process takes part in an instance: threads tell their places (usf/usf.h) ... */
     struct os_cpuset cpus;          /* the process's mask when it began */
     bool turbo;                     /* FTZ and DAZ in threads that execute tasks */
     nosv_affinity_t default_affinity;
@@ -229,6 +230,7 @@ struct tk_process {
     _Atomic uint32_t stopping;      /* 1: the last shutdown is under way */
     _Atomic uint32_t nr_workers;    /* threads of ours; futex while stopping */
     _Atomic uint32_t nr_attached;   /* threads of the program's that hold a slot, or wait for one */
+    _Atomic bool recorded;          /* ... and what they execute, as somebody records the instance */
     _Atomic uint32_t nr_timed;      /* tasks that sleep until a time: they will be ready */
 };
 extern struct tk_process tk;
@@ -309,6 +311,10 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s);
 /* place.c: the calling thread is about to execute t in its slot, under `usf run`; it executes none any more. */
 void tk_place(struct tk_exec *me, const struct nosv_task *t);
 void tk_end_place(struct tk_exec *me);
+/* The same, for `usf ps` and recordings: an execution begins in its slot, has ended.  Inline ones, too. */
+void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t);
+void tk_end_execution(void);
+void tk_tell_counts(struct tk_slot *s);             /* holds s: its counts are the calling thread's from now on */
 
 /* mask.c: the thread executes tasks from now on; does no longer. */
 void tk_mask_add(struct tk_exec *e);

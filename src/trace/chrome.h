@@ -55,6 +55,24 @@ static inline void chrome_slice(struct chrome *c, uint32_t pid, uint32_t tid, ui
     fputc('"', c->f);
 }
 
+/* A slice that begins, and ends with the next chrome_end_slice of its lane that has not ended another one. */
+static inline void chrome_begin_slice(struct chrome *c, uint32_t pid, uint32_t tid, uint64_t at, const char *what)
+{
+    chrome_comma(c);
+    fprintf(c->f, "{\"ph\":\"B\",\"pid\":%u,\"tid\":%u,\"ts\":", pid, tid);
+    chrome_us(c->f, at);
+    fputs(",\"name\":\"", c->f);
+    chrome_text(c->f, what);
+    fputs("\"}", c->f);
+}
+static inline void chrome_end_slice(struct chrome *c, uint32_t pid, uint32_t tid, uint64_t at)
+{
+    chrome_comma(c);
+    fprintf(c->f, "{\"ph\":\"E\",\"pid\":%u,\"tid\":%u,\"ts\":", pid, tid);
+    chrome_us(c->f, at);
+    fputc('}', c->f);
+}
+
 /* An arrow from the slice at one place to that at another: begin true, then false, with the same number. */
 static inline void chrome_arrow(struct chrome *c, bool begin, uint64_t id, uint32_t pid, uint32_t tid, uint64_t at, const char *what)
 {

@@ -13,7 +13,7 @@
 #include "trace/trace.h"
 
 #define TRACE_FILE_MAGIC "usftrace"
-#define TRACE_FILE_VERSION 1u
+#define TRACE_FILE_VERSION 2u
 #define TRACE_TAIL 0xffffffffu
 #define TRACE_RECORDER 0xfffffffeu      /* a block of the recorder's own events */
 
@@ -93,11 +93,17 @@ void trace_advance(struct trace_state *s, const struct trace_step *e);
 /* As its first step finds it. */
 void trace_begin(struct trace_state *s, const struct trace *t, const struct trace_step *first);
 
+/* ---- work.c: tasks of runtimes above, by program and label ------------------------------------------ */
+struct trace_work_kind { uint32_t program; char label[17]; uint64_t executions, ns, longest_ns; };      /* ns: from begin to end, waits included */
+struct trace_work { struct trace_work_kind *kind; uint32_t nr; };       /* most time first */
+bool trace_work_of(const struct trace *t, struct trace_work *w);        /* false: out of memory; else the caller frees `kind` */
+
 /* ---- what is made of it ------------------------------------------------------------------------- */
 int trace_info(const struct trace *t, bool json, FILE *f);                 /* a summary; all: 0, or -1 if it cannot be written or memory is short */
 int trace_text(const struct trace *t, FILE *f);                 /* a line for each event */
 int trace_perfetto(const struct trace *t, FILE *f);             /* Chrome's JSON, for ui.perfetto.dev */
 int trace_workload(const struct trace *t, FILE *f, const char *from);   /* for the simulator */
 const char *trace_state_name(uint32_t state);
+void trace_label(const struct trace_step *e, char label[17]);           /* of TRACE_WORK; "task": it has none */
 
 #endif

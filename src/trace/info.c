@@ -13,6 +13,7 @@ struct longest { uint64_t ns, from; uint32_t thread; const char *what; };
 struct futex { uint64_t addr, waits, ns; uint32_t program; };
 struct follow {
     const struct trace *t;
+    struct trace_work work;
     struct futex *futex;        /* by (program, address); open addressing */
     uint32_t nr_futexes;
     struct sums *of;            /* by program */
@@ -98,6 +99,16 @@ static void print_futexes(const struct follow *w, FILE *f)
     }
 }
 
+static void print_work(const struct follow *w, FILE *f)
+{
+    if (w->work.nr) fprintf(f, "\n%-16s %-16s %9s %11s %11s %11s\n", "tasks", "of program", "executed", "all ms", "mean us", "longest us");
+    for (uint32_t i = 0; i < w->work.nr; i++) {
+        const struct trace_work_kind *k = &w->work.kind[i];
+        fprintf(f, "%-16s %-16s %9" PRIu64 " %11.3f %11.3f %11.3f\n", k->label, w->t->program[k->program].name, k->executions,
+                (double)k->ns / 1e6, (double)k->ns / 1e3 / (double)k->executions, (double)k->longest_ns / 1e3);
+    }
+}
+
 static void print(const struct follow *w, FILE *f)
 {
     const struct trace *t = w->t;
@@ -148,6 +159,22 @@ static void json_program(struct json *j, const struct trace_program *p, const st
     json_close(j, '}');
 }
 
+static void json_work(struct json *j, const struct follow *w)
+{
+    json_open(j, "tasks", '[');
+    for (uint32_t i = 0; i < w->work.nr; i++) {
+        const struct trace_work_kind *k = &w->work.kind[i];
+        json_open(j, NULL, '{');
+        json_string(j, "label", k->label);
+        json_string(j, "program", w->t->program[k->program].name);
+        json_uint(j, "executed", k->executions);
+        json_ms(j, "ms", k->ns);
+        json_ms(j, "longest_ms", k->longest_ns);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 static void json_waits(struct json *j, const struct follow *w)
 {
     const struct trace *t = w->t;
@@ -195,6 +222,7 @@ static void print_json(const struct follow *w, FILE *f)
     json_open(&j, "programs", '[');
     for (uint32_t p = 0; p < t->nr_programs; p++) json_program(&j, &t->program[p], &w->of[p]);
     json_close(&j, ']');
+    json_work(&j, w);
     json_waits(&j, w);
     json_close(&j, '}');
     json_end(&j);
@@ -205,7 +233,7 @@ int trace_info(const struct trace *t, bool json, FILE *f)
     size_t n = t->nr_threads + 1u;
     struct follow w = {.t = t, .of = calloc(t->nr_programs + 1u, sizeof *w.of), .st = calloc(n, sizeof *w.st), .last = calloc(n, sizeof *w.last),
                        .wait_from = calloc(n, sizeof *w.wait_from), .met = calloc(n, sizeof *w.met), .futex = calloc(FUTEXES, sizeof *w.futex)};
-    bool ok = w.of && w.st && w.last && w.met && w.wait_from && w.futex;
+    bool ok = w.of && w.st && w.last && w.met && w.wait_from && w.futex && trace_work_of(t, &w.work);
     for (size_t i = 0; ok && i < t->nr_steps; i++) step(&w, &t->step[i]);
     for (uint32_t i = 0; ok && i < t->nr_threads; i++)
         if (w.met[i]) account(&w, i, t->thread[i].end_ns);
@@ -214,8 +242,10 @@ int trace_info(const struct trace *t, bool json, FILE *f)
         print_json(&w, f);
     } else if (ok) {
         print(&w, f);
+        print_work(&w, f);
         print_futexes(&w, f);
     }
+    free(w.work.kind);
     free(w.futex);
     free(w.wait_from);
     free(w.of);
@@ -230,6 +260,7 @@ static void what(const struct trace *t, const struct trace_step *e, char *buf, s
 {
     static const char *const why[] = {"new", "woken", "back", "yields", "made to give way"}, *const ends[] = {"woken", "timeout", "a signal", "other"};
     const char *to = trace_state_name(e->aux >> 8);
+    char label[17];
     switch (e->kind) {
     case TRACE_STATE:
         if ((uint32_t)e->a == USF_NONE) snprintf(buf, cap, "%s -> %s", trace_state_name(e->aux & 0xff), to);
@@ -239,6 +270,11 @@ static void what(const struct trace *t, const struct trace_step *e, char *buf, s
     case TRACE_WAIT: snprintf(buf, cap, "waits on futex %#" PRIx64, e->a); break;
     case TRACE_WAITED: snprintf(buf, cap, "its wait is over: %s", e->aux < 4 ? ends[e->aux] : "?"); break;
     case TRACE_WOKE: snprintf(buf, cap, "wakes %d (futex %#" PRIx64 ")", t->thread[e->a].tid, e->b); break;
+    case TRACE_WORK:
+        trace_label(e, label);
+        snprintf(buf, cap, "begins task %s", label);
+        break;
+    case TRACE_WORKED: snprintf(buf, cap, "ends its task"); break;
     case TRACE_BORN: snprintf(buf, cap, "makes %d", t->thread[e->a].tid); break;
     case TRACE_CALLED: case TRACE_CALL: {
         const char *how = e->kind == TRACE_CALL ? "is back from" : "enters";

@@ -116,9 +116,9 @@ static uint32_t add_thread(struct reading *r, const struct trace_event *e)
     return t->nr_threads++;
 }
 
-static bool text_of(const struct trace_event *e, char buf[17])
+static bool text_of(const void *text, char buf[17])
 {
-    memcpy(buf, &e->a, 16);
+    memcpy(buf, text, 16);
     buf[16] = 0;
     for (char *s = buf; *s; s++)
         if ((unsigned char)*s < 0x20 || (unsigned char)*s >= 0x7f || *s == '\\') *s = '?';
@@ -141,12 +141,12 @@ static bool describe(struct reading *r, const struct raw *x, size_t left, uint32
             h->maker = r->thread_of[maker] != thread ? r->thread_of[maker] : USF_NONE;
         }
         if (e->kind == TRACE_PROCESS) {
-            text_of(e, name);
+            text_of(&e->a, name);
             is.weight = e->aux;
         }
         if (e->kind == TRACE_NAME) {
             is.priority = (int16_t)e->aux;
-            text_of(e, h->name);
+            text_of(&e->a, h->name);
             break;
         }
     }
@@ -298,6 +298,9 @@ void trace_advance(struct trace_state *s, const struct trace_step *e)
     default: break;
     }
 }
+
+void trace_label(const struct trace_step *e, char label[17])
+{ if (!text_of(&e->a, label)) memcpy(label, "task", 5); }
 
 const char *trace_state_name(uint32_t state)
 {

@@ -1,7 +1,7 @@
 /* src/trace/perfetto.c - a recording for ui.perfetto.dev.  SPDX-License-Identifier: Apache-2.0
  *
  * A lane for each core, on it who ran; below, a process for each program with a lane for each thread: running, ready, blocked, in a call, and
- * arrows from who woke to who was woken. */
+ * arrows from who woke to who was woken.  A thread that executes tasks of a runtime has a second lane, for these. */
 #include "trace/chrome.h"
 #include "trace/file.h"
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #define CORES 1u                /* "processes" of the trace: the cores, then the programs */
 #define PROGRAMS 2u
 
-struct lane { struct trace_state st; uint64_t since; const char *what; bool met; };
+struct lane { struct trace_state st; uint64_t since; const char *what; bool met, works; uint32_t depth; };
 struct writing {
     const struct trace *t;
     struct chrome c;
@@ -76,6 +76,27 @@ static void arrow(struct writing *w, const struct trace_step *e)
     chrome_arrow(&w->c, false, w->arrows, pid_of(w, to), to + 1, at(w, e->ns), e->kind == TRACE_WOKE ? "wakes" : "makes");
 }
 
+static uint32_t work_lane(const struct writing *w, uint32_t thread) { return w->t->nr_threads + thread + 1; }
+
+static void work(struct writing *w, const struct trace_step *e)
+{
+    struct lane *l = &w->lane[e->thread];
+    char text[64];
+    if (!l->works) {
+        snprintf(text, sizeof text, "%s %d: tasks", w->t->thread[e->thread].name, w->t->thread[e->thread].tid);
+        chrome_name(&w->c, "thread_name", pid_of(w, e->thread), work_lane(w, e->thread), text);
+        l->works = true;
+    }
+    if (e->kind == TRACE_WORK) {
+        trace_label(e, text);
+        chrome_begin_slice(&w->c, pid_of(w, e->thread), work_lane(w, e->thread), at(w, e->ns), text);
+        l->depth++;
+    } else if (l->depth) {      /* else it had begun before the recording */
+        chrome_end_slice(&w->c, pid_of(w, e->thread), work_lane(w, e->thread), at(w, e->ns));
+        l->depth--;
+    }
+}
+
 static void step(struct writing *w, const struct trace_step *e)
 {
     struct lane *l = &w->lane[e->thread];
@@ -95,6 +116,7 @@ static void step(struct writing *w, const struct trace_step *e)
         l->what = now;
     }
     if (e->kind == TRACE_WOKE || e->kind == TRACE_BORN) arrow(w, e);
+    if (e->kind == TRACE_WORK || e->kind == TRACE_WORKED) work(w, e);
 }
 
 int trace_perfetto(const struct trace *t, FILE *f)
@@ -108,6 +130,7 @@ int trace_perfetto(const struct trace *t, FILE *f)
         if (!w.lane[i].met) continue;
         end_lane(&w, i, t->end_ns);
         end_core(&w, i, &w.lane[i].st, t->end_ns, w.lane[i].st.state);
+        for (; w.lane[i].depth; w.lane[i].depth--) chrome_end_slice(&w.c, pid_of(&w, i), work_lane(&w, i), at(&w, t->end_ns));
     }
     chrome_end(&w.c);
     free(w.lane);

@@ -44,6 +44,8 @@ enum trace_kind {
     TRACE_WAIT,         /* begins to wait on a futex.  a: its address */
     TRACE_WAITED,       /* ... and has done so.  aux: enum trace_end */
     TRACE_WOKE,         /* wakes another.  a: that task; b: the address that it waited on */
+    TRACE_WORK,         /* begins to execute a task of a runtime above.  a, b: 16 bytes of the label of its kind */
+    TRACE_WORKED,       /* ... and has ended it */
     TRACE_CALL,         /* is back from a system call.  aux: enum usf_wait_kind; a: usf_task.wait_addr; b: cycles that it took */
     /* by the recorder */
     TRACE_LOST,         /* a: events dropped by the ring `task` (0: the lock's, else task + 1) since the last look */

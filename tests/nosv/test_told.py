@@ -1,0 +1,71 @@
+# tests/nosv/test_told.py - what usf ps, --stats and usf trace tell of tasks.  SPDX-License-Identifier: Apache-2.0
+# usage: test_told.py USF PROGRAM
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import instance
+
+USF, PROGRAM = (os.path.abspath(a) for a in sys.argv[1:3])
+N = 700
+
+
+class Told(instance.Programs):
+    tool, kind = USF, "told"
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def read(self, name):
+        with open(self.path(name)) as f:
+            return f.read()
+
+    def test_stats(self):
+        self.result(*self.run_of("--stats=" + self.path("s.json")), PROGRAM, str(N))
+        stats = json.loads(self.read("s.json"))
+        self.assertEqual(stats["work"], 3 * N)
+        self.assertLessEqual(stats["work_steals"], stats["work"])
+        self.assertLessEqual(stats["work_pauses"], 2 * N)
+
+    def test_stats_as_text(self):
+        for arguments, told in ((PROGRAM, str(N)), True), (("true",), False):
+            self.result(*self.run_of("--stats=" + self.path("s.txt")), *arguments)
+            text = self.read("s.txt")
+            self.assertEqual("tasks executed" in text, told, text)
+
+    def test_ps(self):
+        p = self.start(*self.run_of(), PROGRAM, str(N), "wait")
+        self.assertEqual(p.stdout.readline(), "done\n")
+
+        def executed():
+            process = self.process(p.pid)
+            return sum(t["work"] for t in process["threads"])
+
+        # What the workers have not told while they were busy they tell when there is nothing to do.
+        self.soon(lambda: executed() == 3 * N, "ps does not tell of all tasks")
+        self.assertIn("%d tasks executed" % (3 * N), self.usf("ps", "-i", self.instance))
+        p.stdin.write("\n")
+        p.stdin.flush()
+        self.assertEqual(p.wait(instance.HANG), 0)
+
+    def test_trace(self):
+        recording = self.path("r.usft")
+        r = subprocess.run([USF, "trace", "-i", self.instance, "-o", recording, "--", PROGRAM, str(N)], env=self.env, capture_output=True,
+                           text=True, timeout=instance.HANG)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        info = json.loads(self.usf("trace", "info", recording, "--json"))
+        self.assertEqual(info["events_lost"], 0)
+        tasks = {t["label"]: t["executed"] for t in info["tasks"]}
+        self.assertEqual(tasks, {"plain": N, "outer with a lon": N, "task": N})
+        self.assertIn("outer with a lon", self.usf("trace", "info", recording))
+        events = json.loads(self.usf("trace", "convert", recording, "--format", "perfetto"))["traceEvents"]
+        self.assertEqual([sum(e["ph"] == kind for e in events) for kind in "BE"], [3 * N, 3 * N])
+        lanes = {e["tid"] for e in events if e["ph"] == "M" and e["args"]["name"].endswith(": tasks")}
+        self.assertEqual({e["tid"] for e in events if e["ph"] == "B"}, lanes)
+        self.assertEqual(self.usf("trace", "convert", recording, "--format", "text").count("begins task plain"), N)
+
+
+if __name__ == "__main__":
+    instance.main(280, taken=2)

@@ -120,13 +120,13 @@ typedef uint64_t (*nosv_cost_function_t)(nosv_task_t task);
  *
  * An instance is the process's own, unless the configuration asks for another isolation level
  * (shared_memory.isolation_level: process, user, group, public). The configuration is read by the
- * first init.
+ * first init. A process that cannot join the instance says why on stderr and runs on its own; one
+ * reason is that it has other threads already.
  *
  * A process may exit without nosv_shutdown; this harms no other process.
  *
  * Returns 0, or
  *     NOSV_ERR_OUT_OF_MEMORY   memory or threads are exhausted
- *     NOSV_ERR_UNKNOWN         the instance cannot be made or joined; a message on stderr says why
  *     NOSV_ERR_INVALID_PARAMETER   the configuration names CPUs or places that the process may not
  *                                  use
  *

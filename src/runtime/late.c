@@ -24,6 +24,7 @@
 #include <asm/prctl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
 
@@ -249,7 +250,9 @@ bool rt_late_begin(char **envp)
     if (o->policy.path[0] || (o->has_owner && o->owner != rt.user) || !may_stand_by() || has_coroutines()) return false;
     rt_self.tid = rt.pid;
     rt.sched.proc = USF_NONE;
-    late.stack_end = (uintptr_t)envp;
+    /* A library that is loaded by dlopen may find an environment that has moved. */
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    late.stack_end = (uintptr_t)envp > here ? (uintptr_t)envp : getauxval(AT_RANDOM);
     rt_stack_take(&rt_self);        /* or the signal could come on a coroutine's */
     return rt_self.stack && !is_blocked() && threads_watch_forks() && stand_by(true);
 }

@@ -213,7 +213,7 @@ static void read_override(struct tk_config *c, const char *text)
 void tk_config_read(struct tk_config *c)
 {
     const char *path = getenv("NOSV_CONFIG");
-    *c = (struct tk_config){.isolation = "process", .instance = "nosv", .policy = "hybrid", .binding = "inherit", .affinity = "all",
+    *c = (struct tk_config){.isolation = "process", .policy = "hybrid", .binding = "inherit", .affinity = "all",
                             .affinity_policy = "strict", .quantum_ns = 20000000, .spins = 10000, .stack_size = 8u << 20, .successors = true};
     if (path && *path) read_file(c, path, true);
     else read_file(c, "nosv.toml", false);

@@ -63,6 +63,7 @@ static int begin(void)
     tk.spins = !strcmp(c.policy, "idle") ? 0 : !strcmp(c.policy, "busy") || c.spins > UINT32_MAX ? UINT32_MAX : (uint32_t)c.spins;
     tk.successors = c.successors;
     tk.turbo = c.turbo;
+    tk_join_instance(&c);
     tk.places = usf_task_is_scheduled() == 0;
     tk.recorded = tk.places && usf_is_recorded() == 0;
     tk.binds = !tk.places;

@@ -354,6 +354,8 @@ struct tk_config {
     bool successors, turbo;
 };
 void tk_config_read(struct tk_config *c);
+/* instance.c: take part in the instance that the configuration asks for, if the process does not yet.  What is wrong is said. */
+void tk_join_instance(const struct tk_config *c);
 /* topology.c: slots, nodes, complexes. */
 int tk_topology_make(const struct tk_config *c);
 void tk_topology_drop(void);

@@ -6,10 +6,16 @@
 /* The type of all attached threads without a label of their own. */
 static struct nosv_task_type unlabelled = {.external = true};
 
+/* The calling thread's kernel id, which costs a system call; 0: not asked for yet. */
+static __thread int32_t own_tid;
+
+void tk_forget_tid(void) { own_tid = 0; }
+
 static struct tk_exec *new_exec(void)
 {
     struct tk_exec *e = aligned_alloc(TK_LINE, sizeof *e);
-    if (e) *e = (struct tk_exec){.bound = TK_UNBOUND, .window_size = 1, .tid = os_gettid()};
+    if (!own_tid) own_tid = os_gettid();
+    if (e) *e = (struct tk_exec){.bound = TK_UNBOUND, .window_size = 1, .tid = own_tid};
     return e;
 }
 
@@ -57,7 +63,6 @@ TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *
         return NOSV_ERR_OUT_OF_MEMORY;
     }
     me->thread = pthread_self();
-    if (tk.binds) tk_mask_add(me);
     tk_watch_thread(me);
     atomic_fetch_add(&tk.nr_attached, 1);
     me->task = t;
@@ -78,7 +83,7 @@ static void end_attach(struct tk_exec *me, bool restore)
     tk_end_work(me->task, TK_EXECUTION);
     tk_self_exec = 0;
     if (tk.turbo) tk_end_turbo(me->own_mxcsr);
-    if (tk.binds) tk_mask_remove(me, restore);
+    if (me->masked) tk_mask_remove(me, restore);
     tk_end_place(me);
     if (s) {
         tk_tell_counts(s);

@@ -14,12 +14,13 @@
 /* Threads whose mask is not the kernel's. */
 static struct { pthread_mutex_t lock; struct tk_exec *first; } bound = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The thread's mask is noted, and given back, under the lock: what others set meanwhile is not lost. */
+/* The thread's mask is noted, and given back, under the lock: what others set meanwhile is not lost.  By the thread, or while it sleeps. */
 void tk_mask_add(struct tk_exec *e)
 {
     pthread_mutex_lock(&bound.lock);
     if (e->is_worker) e->own_cpus = tk.cpus;
-    else if (os_getaffinity(0, &e->own_cpus) == 0 && os_cpu_count(&e->own_cpus) == 1) e->bound = os_cpu();     /* to its only one */
+    else os_getaffinity(e == tk_self_exec ? 0 : e->tid, &e->own_cpus);
+    e->masked = true;
     e->prev_bound = 0;
     e->next_bound = bound.first;
     if (bound.first) bound.first->prev_bound = e;

@@ -40,6 +40,7 @@ static void in_child(void)
     left_behind = false;
     own_inits = 0;
     tk_mask_forget();
+    tk_forget_tid();
     tk_self_exec = 0;
     tk_pool_reset(false);
     tk_forget_timer();

@@ -53,6 +53,7 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s)
 {
     struct os_cpuset one = {0};
     if (!tk.binds || e->bound == s->cpu) return;
+    if (!e->masked) tk_mask_add(e);
     os_cpu_set(&one, s->cpu);
     if (os_setaffinity(e == tk_self_exec ? 0 : atomic_load_explicit(&e->tid, memory_order_relaxed), &one) == 0) e->bound = s->cpu;
 }
@@ -60,7 +61,7 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s)
 /* holds s */
 static void give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first)
 {
-    if (atomic_load_explicit(&to->tid, memory_order_relaxed)) tk_bind(to, s);       /* else it binds itself */
+    if (atomic_load_explicit(&to->tid, memory_order_acquire)) tk_bind(to, s);       /* else it binds itself */
     to->given = s;
     to->first = first;
     USF_POINT("tasks.give");
@@ -318,7 +319,8 @@ static bool take_idle_slot(struct tk_exec *me)
     struct tk_slot *s = place.level == NOSV_AFFINITY_LEVEL_NONE ? 0 : claim_in(place);
     if (!s && !tk_is_strict(place)) s = claim_any(me->bound != TK_UNBOUND ? me->bound : os_cpu());
     if (!s) return false;
-    tk_bind(me, s);
+    /* A thread that attaches is where it is to be, usually: to bind it may wait until it has slept. */
+    if (me->masked || place.level != NOSV_AFFINITY_LEVEL_NONE || s->cpu != os_cpu()) tk_bind(me, s);
     me->slot = s;
     return true;
 }

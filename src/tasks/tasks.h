@@ -172,6 +172,7 @@ struct tk_exec {
     _Atomic uint32_t bound;         /* Linux CPU that it is bound to, TK_UNBOUND; by whoever gives it a slot, which may be before it is asleep */
     uint64_t place;                 /* what it has told the instance last: place.c */
     _Atomic int32_t tid;            /* 0: a new worker, which has not said it yet */
+    bool masked;                    /* it is in mask.c's list */
     bool is_worker;
     bool suspends;                  /* nosv_suspend was called in this execution */
     bool parallel;                  /* its task is a parallel one, which may not block */
@@ -268,6 +269,7 @@ void tk_forget_types(void);         /* in the child of a fork */
 void tk_task_end(struct nosv_task *t);              /* it is freed, and its type has one less */
 void tk_task_init(struct nosv_task *t, struct nosv_task_type *type, size_t metadata_size, uint8_t flags);
 void tk_free_attached(struct nosv_task *t);
+void tk_forget_tid(void);                           /* in the child of a fork */
 void tk_watch_thread(struct tk_exec *me);           /* the calling thread may end while it is attached; null: not any more */
 
 /* queue.c */
@@ -316,7 +318,7 @@ void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t);
 void tk_end_execution(void);
 void tk_tell_counts(struct tk_slot *s);             /* holds s: its counts are the calling thread's from now on */
 
-/* mask.c: the thread executes tasks from now on; does no longer. */
+/* mask.c: the thread is bound from now on; is no longer. */
 void tk_mask_add(struct tk_exec *e);
 void tk_mask_remove(struct tk_exec *e, bool restore);     /* restore: the calling thread gets its mask back */
 void tk_mask_forget(void);          /* in the child of a fork */

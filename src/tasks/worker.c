@@ -109,9 +109,9 @@ static void *work(void *arg)
 {
     struct tk_exec *me = arg;
     tk_self_exec = me;
-    atomic_store_explicit(&me->tid, os_gettid(), memory_order_relaxed);
     me->thread = pthread_self();
     if (tk.binds) tk_mask_add(me);
+    atomic_store_explicit(&me->tid, os_gettid(), memory_order_release);    /* from here on others may bind it */
     if (tk.turbo) tk_turbo();
     for (;;) {
         tk_park(me);

@@ -6,9 +6,24 @@ _Static_assert(NOSV_CREATE_PARALLEL == TK_F_PARALLEL && NOSV_CREATE_JOINABLE == 
 
 void tk_task_init(struct nosv_task *t, struct nosv_task_type *type, size_t metadata_size, uint8_t flags)
 {
-    uint16_t class = t->size_class;
-    *t = (struct nosv_task){.type = type, .blocking = 1, .affinity = tk.default_affinity, .state = TK_REST, .flags = flags,
-                            .size_class = class, .degree = 1, .metadata_size = (uint16_t)metadata_size};
+    /* Field by field: to clear the record first costs a tenth of a task's life.  seq, child and sibling are set by heaps and lists. */
+    t->type = type;
+    t->exec = 0;
+    atomic_store_explicit(&t->life, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->blocking, 1, memory_order_relaxed);
+    t->priority = 0;
+    t->affinity = tk.default_affinity;
+    t->state = TK_REST;
+    atomic_store_explicit(&t->flags, flags, memory_order_relaxed);
+    t->waiter = 0;
+    atomic_store_explicit(&t->waiting, TK_AWAKE, memory_order_relaxed);
+    atomic_store_explicit(&t->cancelled, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->joiner, 0, memory_order_relaxed);
+    t->result = 0;
+    t->suspend_args = 0;
+    t->degree = 1;
+    t->metadata_size = (uint16_t)metadata_size;
+    t->suspend_mode = 0;
 }
 
 void tk_task_end(struct nosv_task *t)

@@ -74,7 +74,7 @@
 /// let runtime = usf::Runtime::new().unwrap();
 /// drop(runtime.spawn(|| std::rc::Rc::new(1)));
 /// ```
-/// ```compile_fail,E0277
+/// ```compile_fail
 /// let runtime = usf::Runtime::new().unwrap();
 /// let shared = std::rc::Rc::new(1);
 /// drop(runtime.spawn_future(async move { drop(shared) }));

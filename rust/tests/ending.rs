@@ -61,53 +61,43 @@ fn pending(woken: Arc<AtomicUsize>, wakers: Arc<Mutex<Vec<Waker>>>) -> impl Futu
     })
 }
 
-/// Also for one that is spawned when the last Runtime waits already.
-fn waits_for_pending_futures() {
-    for delay in [0, 1, 20] {
-        let (woken, wakers) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
-        let runtime = Runtime::new().unwrap();
-        let early = runtime.spawn_future(pending(woken.clone(), wakers.clone()));
-        let (a, b) = (woken.clone(), wakers.clone());
-        let late = runtime.spawn(move || {
-            usf::sleep(Duration::from_millis(delay));
-            usf::spawn_future(pending(a, b))
-        });
-        let (a, b) = (woken.clone(), wakers.clone());
-        let thread = std::thread::spawn(move || {
-            while b.lock().unwrap().len() < 2 {
-                std::thread::yield_now();
-            }
-            std::thread::sleep(Duration::from_millis(5));
-            a.store(1, Release);
-            let all: Vec<Waker> = b.lock().unwrap().clone();
-            all.into_iter().for_each(Waker::wake);
-        });
-        drop(runtime);
-        assert!(early.is_finished() && late.is_finished());
-        assert!(late.join().unwrap().is_finished());
-        early.join().unwrap();
-        thread.join().unwrap();
-    }
-}
-
-/// A future of that kind alone: nothing else keeps the runtime, and its waker is a thread's.
-fn waits_for_late_futures() {
-    let (woken, wakers) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::<Waker>::new())));
-    let runtime = Runtime::new().unwrap();
-    let (a, b) = (woken.clone(), wakers.clone());
-    drop(runtime.spawn(move || {
-        usf::sleep(Duration::from_millis(10));
-        drop(usf::spawn_future(pending(a, b)));
-    }));
-    let thread = std::thread::spawn(move || {
-        while wakers.lock().unwrap().is_empty() {
+/// A thread that lets `n` such futures end some time after the first poll of each.
+fn wake_all(n: usize, woken: Arc<AtomicUsize>, wakers: Arc<Mutex<Vec<Waker>>>) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || {
+        while wakers.lock().unwrap().len() < n {
             std::thread::yield_now();
         }
+        std::thread::sleep(Duration::from_millis(20));
         woken.store(1, Release);
         let all: Vec<Waker> = wakers.lock().unwrap().clone();
         all.into_iter().for_each(Waker::wake);
-    });
+    })
+}
+
+fn waits_for_pending_futures() {
+    let (woken, wakers) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
+    let runtime = Runtime::new().unwrap();
+    let futures: Vec<_> = (0..10).map(|_| runtime.spawn_future(pending(woken.clone(), wakers.clone()))).collect();
+    let thread = wake_all(10, woken, wakers);
     drop(runtime);
+    assert!(futures.iter().all(|future| future.is_finished()));
+    thread.join().unwrap();
+}
+
+/// They are spawned when the last Runtime waits: for the first future, or in nosv_shutdown.
+fn waits_for_late_futures(first: bool) {
+    let (woken, wakers) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
+    let runtime = Runtime::new().unwrap();
+    let early = first.then(|| runtime.spawn_future(pending(woken.clone(), wakers.clone())));
+    let (a, b) = (woken.clone(), wakers.clone());
+    let late = runtime.spawn(move || {
+        usf::sleep(Duration::from_millis(10));
+        usf::spawn_future(pending(a, b))
+    });
+    let thread = wake_all(1 + usize::from(first), woken, wakers);
+    drop(runtime);
+    assert!(early.map_or(true, |future| future.is_finished()));
+    assert!(late.join().unwrap().is_finished());
     thread.join().unwrap();
 }
 
@@ -183,7 +173,8 @@ fn ending() {
     waits_for_ready_tasks();
     waits_for_parked_tasks();
     waits_for_pending_futures();
-    waits_for_late_futures();
+    waits_for_late_futures(false);
+    waits_for_late_futures(true);
     begins_again();
     several();
     forgotten_guard();

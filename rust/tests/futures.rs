@@ -161,6 +161,45 @@ fn block_on_nests() {
     }
 }
 
+/// The wake of the outer wait comes during an inner one, which must leave it.
+#[test]
+fn an_inner_wait_takes_no_wake_of_the_outer() {
+    let work = |inner_wait: fn()| {
+        let (mut outer, set_outer) = Once::new();
+        let mut set_outer = Some(set_outer);
+        block_on(PollFn(move |context: &mut Context<'_>| match Pin::new(&mut outer).poll(context) {
+            Poll::Ready(()) => Poll::Ready(()),
+            Poll::Pending => {
+                if let Some(set) = set_outer.take() {
+                    std::thread::spawn(move || set(())).join().unwrap();
+                    inner_wait();
+                }
+                Poll::Pending
+            }
+        }));
+    };
+    let inner_block_on: fn() = || {
+        let (inner, set_inner) = Once::new();
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            set_inner(());
+        });
+        block_on(inner);
+        thread.join().unwrap();
+    };
+    let inner_join: fn() = || usf::spawn(|| usf::sleep(std::time::Duration::from_millis(5))).join().unwrap();
+    let inner_scope: fn() = || {
+        usf::scope(|s| {
+            s.spawn(|| usf::sleep(std::time::Duration::from_millis(5)));
+        })
+    };
+    let runtime = Runtime::new().unwrap();
+    work(inner_block_on);
+    for inner in [inner_block_on, inner_join, inner_scope] {
+        runtime.spawn(move || work(inner)).join().unwrap();
+    }
+}
+
 #[test]
 fn wakers_outlive_their_futures() {
     let wakers = Arc::new(Mutex::new(Vec::new()));

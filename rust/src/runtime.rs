@@ -248,6 +248,9 @@ impl fmt::Debug for Runtime {
 }
 
 /// The calling thread is a task while this exists; see [`Runtime::attach`].
+///
+/// A thread whose guard is forgotten ([`std::mem::forget`]) stays attached until it ends. The last
+/// [`Runtime`] then does not wait for tasks, and those that are parked may miss their wake.
 #[must_use = "the thread detaches when this is dropped"]
 pub struct Attached<'runtime>(PhantomData<(&'runtime Runtime, *mut ())>);
 

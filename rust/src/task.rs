@@ -72,7 +72,8 @@ struct Kind {
 
 /// What tasks of one kind have in common: a label, which `usf ps` and traces show.
 ///
-/// Types of the same label are the same type. They live until the process ends.
+/// Types of the same label are the same type. They live until the process ends. A task without a
+/// type of its own has one with the label `rust`.
 ///
 /// ```
 /// let runtime = usf::Runtime::new()?;
@@ -256,7 +257,7 @@ impl<'runtime> Builder<'runtime> {
         Builder { runtime, kind: None, priority: 0, affinity: None }
     }
 
-    /// The type of the task.
+    /// The type of the task. The default is one with the label `rust`.
     pub fn task_type(mut self, kind: TaskType) -> Self {
         self.kind = Some(kind);
         self

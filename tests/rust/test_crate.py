@@ -11,7 +11,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from instance import Programs, begin
+from instance import SEED, Programs, begin
 
 OLDEST = (1, 63)
 usf, crate, library, target, tools, what = sys.argv[1:7]
@@ -47,7 +47,7 @@ class Crate(Programs):
 
     def setUp(self):
         super().setUp()
-        self.env.update(ENV)
+        self.env.update(ENV, USF_RUST_SEED=str(SEED))
 
     def cargo(self, *args):
         p = subprocess.run([PROGRAM["cargo"], *args, "--offline", "--locked", "--manifest-path", os.path.join(crate, "Cargo.toml")], env=self.env,

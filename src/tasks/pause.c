@@ -64,6 +64,18 @@ TK_API int nosv_yield(nosv_flags_t flags)
     return NOSV_SUCCESS;
 }
 
+/* Under `usf run` a thread whose time is over needs a core before it can say so (go_on_late): a yield lets it have this one. */
+#define LOOK_FOR_LATE_NS 50000u
+
+static bool is_late_one(struct tk_exec *me, uint64_t now)
+{
+    if (USF_UNLIKELY(tk.places) && atomic_load_explicit(&tk.nr_timed, memory_order_relaxed) && now - me->looked >= LOOK_FOR_LATE_NS) {
+        me->looked = now;
+        sched_yield();
+    }
+    return atomic_load_explicit(&tk.expired.n, memory_order_relaxed);
+}
+
 TK_API int nosv_schedpoint(nosv_flags_t flags)
 {
     struct tk_exec *me;
@@ -72,11 +84,11 @@ TK_API int nosv_schedpoint(nosv_flags_t flags)
     if (flags) return NOSV_ERR_INVALID_PARAMETER;
     tk_flush_if_any(me);
     /* A task whose time is over, or that may run here alone, does not wait for the end of a quantum. */
-    if (atomic_load_explicit(&tk.expired.n, memory_order_relaxed)) {
+    uint64_t now = os_now();
+    if (is_late_one(me, now)) {
         give_way(me);
         return NOSV_SUCCESS;
     }
-    uint64_t now = os_now();
     if (!me->since) me->since = now;
     if (now - me->since < tk.quantum_ns) return NOSV_SUCCESS;
     if (!give_way(me)) {

@@ -178,6 +178,7 @@ struct tk_exec {
     bool parallel;                  /* its task is a parallel one, which may not block */
     bool inlined;                   /* its task runs on another one's stack */
     uint32_t nested;                /* attaches in it beyond the first */
+    uint64_t looked;                /* ns: its last yield for those whose time may be over (pause.c) */
     uint64_t since;                 /* ns: from when on its quantum counts; 0: from the next scheduling point */
     struct nosv_task **window;      /* submitted, and not queued yet */
     size_t window_size, window_n, window_room;

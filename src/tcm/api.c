@@ -22,7 +22,6 @@ static void unlock(void) { pthread_mutex_unlock(&tcm.lock); }
 
 static void in_child(void)
 {
-    pthread_mutex_init(&tcm.lock, NULL);
     pthread_cond_init(&tcm.called, NULL);
     tcm_row_forget();
     tcm.row = NULL;
@@ -37,6 +36,7 @@ static void in_child(void)
         p->fixed = p->calling = false;
         p->news = 0;
     }
+    unlock();
 }
 
 __attribute__((constructor)) static void start(void) { pthread_atfork(lock, unlock, in_child); }

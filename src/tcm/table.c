@@ -1,6 +1,6 @@
 /* src/tcm/table.c - what the processes of a user ask for.  SPDX-License-Identifier: Apache-2.0
  *
- * /dev/shm/.usf-UID-tcm, one per user: a row for each process, and a lock.  Both mutexes are robust and shared, so the
+ * /dev/shm/.usf-UID-INSTANCE.tcm: a row for each process of the instance, and a lock.  Both mutexes are robust and shared, so the
  * kernel marks them when their owner dies:
  *   lock     guards the rows.  Whoever gets it from a dead owner divides anew: rows are written before shares.
  *   alive    of a row: its process's listener holds it for life.  A row that is used, and whose `alive` can be had, is one of
@@ -12,11 +12,10 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -35,11 +34,9 @@ struct tcm_row {
 };
 
 struct table {
-    uint64_t magic;             /* written last by its maker */
     pthread_mutex_t lock;
     struct tcm_row row[ROWS];
 };
-#define MAGIC (UINT64_C(0x7573662d74636d00) + sizeof(struct table))
 
 static struct table *table;
 static uint64_t silent_until;   /* the lock was not had.  tcm.lock */
@@ -54,43 +51,61 @@ static void make_mutex(pthread_mutex_t *m)
     pthread_mutexattr_destroy(&attr);
 }
 
-/* The file is the caller's and locked by it: it is made, or found whole. */
+/* A lock of one byte of the open file: F_WRLCK, F_RDLCK or F_UNLCK.  Does not wait. */
+static bool lock_byte(int fd, off_t byte, short type)
+{
+    struct flock l = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+    return fcntl(fd, F_OFD_SETLK, &l) == 0;
+}
+
+static void make_table(struct table *t)
+{
+    memset(t, 0, sizeof(*t));
+    make_mutex(&t->lock);
+    for (uint32_t i = 0; i < ROWS; i++) make_mutex(&t->row[i].alive);
+}
+
+/* Whoever maps the file has a read lock of its second byte, which the mapping keeps until it ends.  A process that gets
+ * a write lock there is alone, and begins with an empty table, whatever was in the file.  The first byte is locked meanwhile. */
 static struct table *map_table(int fd)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077)) return NULL;
-    if (st.st_size && st.st_size != sizeof(struct table)) return NULL;      /* another version's */
-    if (!st.st_size && posix_fallocate(fd, 0, sizeof(struct table)) != 0) {
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) || !st.st_nlink) return NULL;
+    bool first = lock_byte(fd, 1, F_WRLCK);
+    if (first && posix_fallocate(fd, 0, sizeof(struct table)) != 0) {       /* /dev/shm is full: else a write would be a SIGBUS */
         (void)!ftruncate(fd, 0);
         return NULL;
     }
+    if (!first && st.st_size != sizeof(struct table)) return NULL;          /* another version's */
     struct table *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (t == MAP_FAILED) return NULL;
-    if (t->magic != MAGIC) {
-        memset(t, 0, sizeof(*t));
-        make_mutex(&t->lock);
-        for (uint32_t i = 0; i < ROWS; i++) make_mutex(&t->row[i].alive);
-        t->magic = MAGIC;
-    }
-    return t;
+    if (first) make_table(t);
+    if (lock_byte(fd, 1, F_RDLCK)) return t;
+    munmap(t, sizeof(*t));
+    return NULL;
+}
+
+static void path_of_table(char *path, size_t size)
+{
+    const char *name = secure_getenv("USF_INSTANCE");
+    if (!name || !*name || strchr(name, '/') || strlen(name) > NAME_MAX / 2) name = "default";
+    snprintf(path, size, "/dev/shm/.usf-%u-%s.tcm", (unsigned)geteuid(), name);
 }
 
 static struct table *open_table(void)
 {
-    char path[64];
+    char path[NAME_MAX];
     struct table *t = NULL;
-    snprintf(path, sizeof(path), "/dev/shm/.usf-%u-tcm", (unsigned)geteuid());
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) return NULL;
-    for (int look = 0; look < 20; look++) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-            t = map_table(fd);
-            flock(fd, LOCK_UN);     /* the mapping keeps the open file, and with it the lock */
-            break;
-        }
-        usleep(1000);
+    path_of_table(path, sizeof(path));
+    for (int look = 0; look < 20 && !t; look++) {
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+        if (fd < 0) return NULL;
+        bool locked = lock_byte(fd, 0, F_WRLCK);
+        if (locked) t = map_table(fd);
+        if (locked) lock_byte(fd, 0, F_UNLCK);
+        close(fd);
+        if (!t) usleep(1000);       /* somebody else begins, or has removed the file */
     }
-    close(fd);
     return t;
 }
 
@@ -98,8 +113,11 @@ static bool lock_table(void)
 {
     if (silent_until && os_now() < silent_until) return false;
     uint64_t until = os_now() + PATIENCE_NS;
-    struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
-    int r = pthread_mutex_clocklock(&table->lock, CLOCK_MONOTONIC, &at);
+    int r;
+    for (int look = 0; (r = pthread_mutex_trylock(&table->lock)) == EBUSY && os_now() < until; look++) {
+        if (look < 100) os_pause();
+        else usleep(50);
+    }
     if (r == EOWNERDEAD) r = pthread_mutex_consistent(&table->lock);
     silent_until = r == 0 ? 0 : os_now() + PAUSE_NS;
     return r == 0;

@@ -13,7 +13,7 @@ import tempfile
 
 # Each name has its maker's pid.  (The OpenMP runtime of clang, libfaketime, tests/os/check.h, tests/fuzz, instances of tests/apps and others.)
 LEFT = re.compile(r"__KMP_REGISTERED_LIB_(\d+)_\d+|(?:sem\.)?faketime_(?:shm|sem)_(\d+)|usf-(?:test|fuzz)-(\d+)-\w{6}"
-                  r"|usf-\d+-(?:apps|test-[a-z]+)-(\d+)-.+")
+                  r"|\.?usf-\d+-(?:apps|test-[a-z]+)-(\d+)-.+")
 
 
 def is_alive(pid):
@@ -49,7 +49,7 @@ def test():
     dead = subprocess.Popen(["true"])
     dead.wait()
     names = ["__KMP_REGISTERED_LIB_%d_0", "faketime_shm_%d", "sem.faketime_sem_%d", "usf-test-%d-abcDE1", "usf-fuzz-%d-abcDE1", "usf-0-apps-%d-x",
-             "usf-0-test-odd-%d-123"]
+             "usf-0-test-odd-%d-123", ".usf-0-test-odd-%d-123.tcm"]
     others = ["usf-0-default", "faketime_shm_x", "usf-test-abcDE1", ".usf-0-said", "usf-0-mine-%d" % dead.pid, "x__KMP_REGISTERED_LIB_%d_0" % dead.pid]
     with tempfile.TemporaryDirectory(prefix="usf-sweep-") as d:
         for n in [n % pid for n in names for pid in (dead.pid, os.getpid(), os.getppid())] + others:

@@ -8,6 +8,7 @@
 #include "monitor/monitor.h"
 #include "trace/trace.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,8 +84,22 @@ static int clean_damaged(const char *name, const char *problem, bool force)
     return CLI_FAILED;
 }
 
+/* The table of permits (src/tcm/table.c), if no process has it: each has a read lock of its second byte. */
+#define PERMITS_SUFFIX ".tcm"
+static void clean_permits(const char *name)
+{
+    char path[128];
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    snprintf(path, sizeof path, SHM_DIR "/.usf-%u-%s" PERMITS_SUFFIX, geteuid(), name);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return;
+    if (fcntl(fd, F_OFD_SETLK, &all) == 0) unlink(path);
+    close(fd);
+}
+
 static int clean_one(const char *name, bool force, bool quiet_if_used)
 {
+    clean_permits(name);
     struct shm m;
     struct shm_config c = {.name = name};
     int r = shm_open_instance(&c, false, &m);
@@ -114,16 +129,24 @@ static int clean_one(const char *name, bool force, bool quiet_if_used)
     return CLI_FAILED;
 }
 
-/* Rings of recorders that were killed, where nothing else of their instance is left. */
-static bool clean_rings(const char *file, void *arg)
+/* The instance whose file with this suffix it is.  False: it is another file. */
+static bool instance_of(const char *file, const char *suffix, char name[USF_NAME_MAX])
 {
-    char prefix[32], name[USF_NAME_MAX];
-    size_t before = (size_t)snprintf(prefix, sizeof prefix, ".usf-%u-", geteuid()), n = strlen(file), after = strlen(TRACE_SUFFIX);
+    char prefix[32];
+    size_t before = (size_t)snprintf(prefix, sizeof prefix, ".usf-%u-", geteuid()), n = strlen(file), after = strlen(suffix);
+    if (n <= before + after || n - before - after >= USF_NAME_MAX) return false;
+    if (strncmp(file, prefix, before) || strcmp(file + n - after, suffix)) return false;
+    snprintf(name, USF_NAME_MAX, "%.*s", (int)(n - before - after), file + before);
+    return true;
+}
+
+/* Rings of recorders that were killed, and tables of permits, where nothing else of their instance is left. */
+static bool clean_beside(const char *file, void *arg)
+{
+    char name[USF_NAME_MAX];
     (void)arg;
-    if (n <= before + after || n - before - after >= sizeof name) return true;
-    if (strncmp(file, prefix, before) || strcmp(file + n - after, TRACE_SUFFIX)) return true;
-    snprintf(name, sizeof name, "%.*s", (int)(n - before - after), file + before);
-    trace_clean(NULL, NULL, name);
+    if (instance_of(file, TRACE_SUFFIX, name)) trace_clean(NULL, NULL, name);
+    if (instance_of(file, PERMITS_SUFFIX, name)) clean_permits(name);
     return true;
 }
 
@@ -139,7 +162,7 @@ static int clean_all(bool force)
         if (view_owner_of(names[i]) == geteuid() && clean_one(names[i], force, true)) code = CLI_FAILED;
     if (!n && !machine) puts("no instances");
     view_free(names, n);
-    os_list_dir(SHM_DIR, clean_rings, NULL);
+    os_list_dir(SHM_DIR, clean_beside, NULL);
     return code;
 }
 

@@ -28,7 +28,7 @@ static void in_child(void)
     tcm.listening = TCM_ALONE;
     tcm.published = (struct tcm_demand){0, 0, 0};
     tcm.lower_at = 0;
-    tcm.short_of = false;
+    tcm.short_of = tcm.watching = false;
     tcm.waiting_news = 0;
     for (struct tcm_permit *p = tcm.permits; p; p = p->next) {
         p->state = p->told_state = TCM_PERMIT_STATE_INACTIVE;
@@ -114,13 +114,25 @@ static bool want(const tcm_permit_request_t *request, const struct tcm_constrain
 
 static bool has_or_waits(const struct tcm_permit *p) { return p->state != TCM_PERMIT_STATE_INACTIVE; }
 
-/* The permit asks for its threads (again). */
+/* R6. */
+static void release_forgotten(uint32_t client)
+{
+    for (struct tcm_permit *p = tcm.permits, *next; p; p = next) {
+        next = p->next;
+        bool forgotten = p->client == client && p->rigid && p->state == TCM_PERMIT_STATE_ACTIVE && p->grant == 1 && p->counts_caller;
+        if (forgotten && !p->used && !p->calling && pthread_equal(p->asker, pthread_self())) tcm_permit_free(p);
+    }
+}
+
+/* The permit asks for its threads (again).  Its client reads the grant afterwards, so a rigid one may change: Intel OpenMP activates
+ * an ACTIVE permit of one thread to hear whether it may have more. */
 static void activate(struct tcm_permit *p)
 {
     if (!has_or_waits(p)) {
         p->nested = tcm_in_another(p);
         tcm_permit_last(p);
     }
+    p->fixed = false;
     p->as_inactive = false;
     p->state = TCM_PERMIT_STATE_PENDING;
 }
@@ -133,6 +145,7 @@ static tcm_result_t request_permit(uint32_t client, const tcm_permit_request_t *
     if (*handle && (!p || p->client != client || p->constraints != request->constraints_size)) return TCM_RESULT_ERROR_INVALID_ARGUMENT;
     if (p && request->flags.request_as_inactive && has_or_waits(p)) return TCM_RESULT_ERROR_INVALID_ARGUMENT;
     if (!want(request, *constraint, &wanted)) return TCM_RESULT_ERROR_INVALID_ARGUMENT;
+    if (!p) release_forgotten(client);
     if (!p && !(p = tcm_permit_new())) return TCM_RESULT_ERROR_UNKNOWN;
     struct tcm_constraint *old = p->constraint;
     p->constraint = *constraint;
@@ -144,7 +157,6 @@ static tcm_result_t request_permit(uint32_t client, const tcm_permit_request_t *
     p->max = wanted.max;
     p->counts_caller = wanted.counts_caller;
     p->rigid = request->flags.rigid_concurrency;
-    p->fixed = false;
     p->priority = request->priority;
     p->as_inactive = request->flags.request_as_inactive;
     *handle = (tcm_permit_handle_t)(uintptr_t)p->handle;

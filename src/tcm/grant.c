@@ -157,7 +157,7 @@ void tcm_arbitrate(const struct tcm_permit *by)
         }
         uint32_t idle = idle_grants();
         bool all = divide(cpus > idle ? cpus - idle : 0, word & TCM_OTHERS);
-        tcm.short_of = !all || !admitted;
+        tcm.short_of = !admitted;
         if ((all && admitted && active_needs() + idle <= cpus) || !take_idle()) break;
     }
     for (struct tcm_permit *p = tcm.permits; p; p = p->next) {
@@ -165,6 +165,8 @@ void tcm_arbitrate(const struct tcm_permit *by)
         uint8_t news = (uint8_t)((p->told_grant != p->grant ? TCM_NEW_CONCURRENCY : 0) | (p->told_state != p->state ? TCM_NEW_STATE : 0));
         p->told_grant = p->grant;
         p->told_state = p->state;
+        if (p->state == TCM_PERMIT_STATE_ACTIVE && p->grant < p->max) tcm.short_of = true;
         if (p != by) tcm_note(p, news);
     }
+    if (tcm.row && tcm.short_of && !tcm.watching) tcm_poke();
 }

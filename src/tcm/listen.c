@@ -13,6 +13,7 @@
 
 void tcm_poke(void)
 {
+    tcm.watching = true;
     if (!(atomic_fetch_or(tcm_row_word(tcm.row), TCM_POKED) & TCM_POKED)) os_futex_wake(tcm_row_word(tcm.row), 1);
 }
 
@@ -37,6 +38,7 @@ static void *listener(void *unused)
             tcm_tell();
             uint64_t until = tcm.short_of ? os_now() + LOOK_NS : 0;
             if (tcm.lower_at && (!until || tcm.lower_at < until)) until = tcm.lower_at;
+            tcm.watching = until != 0;
             pthread_mutex_unlock(&tcm.lock);
             r = os_futex_wait(word, seen, until);
             pthread_mutex_lock(&tcm.lock);

@@ -60,7 +60,7 @@ struct tcm_permit *tcm_permit_new(void)
     struct tcm_permit *p = tcm.free;
     uint32_t place = p->place, generation = p->generation + 1;
     tcm.free = p->next;
-    *p = (struct tcm_permit){.place = place, .generation = generation, .state = TCM_PERMIT_STATE_INACTIVE, .told_state = TCM_PERMIT_STATE_INACTIVE};
+    *p = (struct tcm_permit){.place = place, .generation = generation, .asker = pthread_self(), .state = TCM_PERMIT_STATE_INACTIVE, .told_state = TCM_PERMIT_STATE_INACTIVE};
     append(p);
     atomic_store_explicit(&p->handle, (uint64_t)generation << PLACE_BITS | (place + 1), memory_order_relaxed);
     return p;
@@ -127,7 +127,9 @@ bool tcm_in_another(const struct tcm_permit *p)
 
 tcm_result_t tcm_thread_in(tcm_permit_handle_t handle)
 {
-    if (!tcm_permit_of(handle)) return TCM_RESULT_ERROR_UNKNOWN;
+    struct tcm_permit *p = tcm_permit_of(handle);
+    if (!p) return TCM_RESULT_ERROR_UNKNOWN;
+    atomic_store_explicit(&p->used, true, memory_order_relaxed);
     if (registered.depth < DEEP) registered.handle[registered.depth] = (uint64_t)(uintptr_t)handle;
     registered.depth++;
     return TCM_RESULT_SUCCESS;

@@ -10,8 +10,10 @@
  *     PENDING: that permit could not end.
  * R3  A permit with a minimum of 0 does not count the thread that asks for it; it is counted beside the grant.  The thread
  *     of another permit that asks is counted there already.
- * R4  The grant of a rigid permit does not change while it is ACTIVE.
+ * R4  The grant of a rigid permit does not change while it is ACTIVE, unless its client asks again.
  * R5  An IDLE permit keeps its grant until an ACTIVE or PENDING one, of any process, has too little.
+ * R6  A rigid permit of one thread that no thread has registered with is released when the thread that asked for it asks for
+ *     another one.  Intel OpenMP executes such a region without a team, forgets the permit, and asks anew at the next region.
  *
  * The lock `tcm.lock` guards all that a process has.  It is not held in callbacks.  Of the table that processes share,
  * table.c has the rules; its lock is taken inside of tcm.lock. */
@@ -19,6 +21,7 @@
 #define USF_TCM_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +54,8 @@ struct tcm_permit {
     bool fixed;                     /* rigid, and has its grant */
     bool nested;                    /* asked for by a thread of another permit */
     bool counts_caller;             /* the thread that asks is one of the grant (R3) */
+    atomic_bool used;               /* a thread has registered */
+    pthread_t asker;                /* the thread that has asked first */
     int32_t priority;
     uint32_t min, max, grant;
     uint32_t told_grant;            /* of the last arbitration */
@@ -83,6 +88,7 @@ struct tcm {
     struct tcm_demand published;
     uint64_t lower_at;              /* when the demand is published that is not yet, 0: it is */
     bool short_of;                  /* some permit has less than it asks for */
+    bool watching;                  /* the listener wakes up by itself */
 };
 extern struct tcm tcm;
 

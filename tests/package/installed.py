@@ -37,6 +37,21 @@ FILES = ("include/usf/usf.h", "include/usf/policy.h", "include/usf/policy.rs", "
          "share/fish/vendor_completions.d/usf.fish", "share/usf/machines/2x56.machine", "share/usf/workloads/example-teams.usfw")
 
 
+# A client connects, and asks for a permit.
+PERMITS = """
+import ctypes
+class Request(ctypes.Structure):
+    _fields_ = [("min", ctypes.c_int32), ("max", ctypes.c_int32), ("constraints", ctypes.c_void_p), ("size", ctypes.c_uint32),
+                ("priority", ctypes.c_int32), ("flags", ctypes.c_uint32), ("reserved", ctypes.c_char * 4)]
+tbb, omp = ctypes.CDLL("libtcm.so.1"), ctypes.CDLL("libtcm.so")
+address = lambda library: ctypes.cast(library.tcmConnect, ctypes.c_void_p).value
+client, permit = ctypes.c_uint64(), ctypes.c_void_p()
+assert tbb.tcmConnect(None, ctypes.byref(client)) == 0
+tbb.tcmRequestPermit.argtypes = [ctypes.c_uint64, Request] + [ctypes.c_void_p] * 3
+print(address(tbb) == address(omp), tbb.tcmRequestPermit(client, Request(1, 1), None, ctypes.byref(permit), None))
+"""
+
+
 class Installed(instance.Instance):
     """The methods take a prefix, and `inside`: the words before a command that runs where it is installed."""
 
@@ -91,6 +106,14 @@ class Installed(instance.Instance):
         if shutil.which("man"):
             page = self.run_it("man", "-M", prefix + "/share/man", "nosv_get_task_type_label").stdout
             self.assertIn("types of tasks", page)
+
+    def check_permits(self, prefix):
+        """oneTBB and Intel OpenMP find the library of permits by one name each, and it is the same one."""
+        folder, = {os.path.dirname(os.path.realpath(path)) for path in glob.glob(prefix + "/lib*/**/libtcm.so.1", recursive=True)}
+        env = {**self.env, "LD_LIBRARY_PATH": folder, "TCM_ENABLE": "1"}
+        p = subprocess.run(["/usr/bin/python3", "-c", PERMITS], env=env, capture_output=True, text=True, timeout=120)
+        self.assertEqual((p.stdout, p.stderr), ("True 0\n", ""))
+        os.unlink("/dev/shm/.usf-%d-%s.tcm" % (os.geteuid(), self.instance))
 
     def check_use(self, bindir, python="/usr/bin/python3", policies=True):
         usf = os.path.join(bindir, "usf")

@@ -38,6 +38,10 @@ class Install(Installed):
         shutil.move(prefix, moved)
         self.check_tasks(moved)
 
+    def test_runtimes_find_the_library_of_permits(self):
+        _, prefix = self.install(self.prefix())
+        self.check_permits(prefix)
+
     def test_the_library_is_found_in_each_folder_that_distributions_have(self):
         _, prefix = self.install(self.prefix())
         at = os.path.dirname(glob.glob(prefix + "/lib*/**/usf/libusf.so", recursive=True)[0])

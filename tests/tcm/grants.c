@@ -158,6 +158,30 @@ static void rigid(void)
     calls();
 }
 
+/* As Intel OpenMP does where it has one thread only. */
+static void forgotten(void)
+{
+    tcm_permit_request_t all = of(1, 8), most = of(7, 7);
+    all.flags.rigid_concurrency = most.flags.rigid_concurrency = 1;
+    tcm_client_id_t c = client(hear), d = client(hear);
+    tcm_permit_handle_t other = permit(d, most, NULL), last = NULL;
+    for (int i = 0; i < 100000; i++) {
+        tcm_permit_handle_t p = permit(c, all, NULL);
+        HAS(p, 1, ACTIVE);
+        if (last) INVALID(tcmReleasePermit(last));
+        last = p;
+    }
+    CHECK_EQ(tcm.chunks, 1);
+    OK(tcmRegisterThread(last));
+    OK(tcmUnregisterThread());
+    HAS(permit(c, all, NULL), 0, PENDING);      /* the last one was used, so it was not forgotten */
+    HAS(last, 1, ACTIVE);
+    HAS(other, 7, ACTIVE);
+    OK(tcmDisconnect(c));
+    OK(tcmDisconnect(d));
+    calls();
+}
+
 /* A thread of a permit asks for another one: it is one of both, and does not wait. */
 static void nested(void)
 {
@@ -340,7 +364,7 @@ int main(void)
 {
     begin();
     pretend(8, true);
-    void (*const all[])(void) = {states, evenly, own_threads, pending, idle, rigid, nested, inactive, constraints, errors, within_callbacks,
+    void (*const all[])(void) = {states, evenly, own_threads, pending, idle, rigid, forgotten, nested, inactive, constraints, errors, within_callbacks,
                                  release_waits, versions};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) all[i]();
     CHECK(!tcm.permits && !tcm.waiting_news);

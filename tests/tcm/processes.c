@@ -2,7 +2,7 @@
 #include "tcm_test.h"
 
 /* A peer does what it is told, one word at a time, and answers. */
-enum { ASK, SEE, CALLS, LOWER, IDLE, FORK, LEAVE, QUIT };
+enum { ASK, RIGID, AGAIN, SEE, CALLS, LOWER, IDLE, FORK, LEAVE, QUIT };
 struct word { int what; int32_t min, max; };
 struct peer { pid_t pid; int to, from; };
 
@@ -28,6 +28,13 @@ static int forked(tcm_permit_handle_t p)
     return WEXITSTATUS(status);
 }
 
+static tcm_permit_request_t rigid_of(int32_t min, int32_t max)
+{
+    tcm_permit_request_t r = of(min, max);
+    r.flags.rigid_concurrency = 1;
+    return r;
+}
+
 static void serve(int in, int out)
 {
     tcm_client_id_t c = client(hear);
@@ -38,6 +45,8 @@ static void serve(int in, int out)
         int answer = 0;
         switch (w.what) {
         case ASK: OK(tcmRequestPermit(c, of(w.min, w.max), NULL, &p, NULL)); answer = (int)see(p).threads; break;
+        case RIGID: OK(tcmRequestPermit(c, rigid_of(w.min, w.max), NULL, &p, NULL)); answer = (int)see(p).threads; break;
+        case AGAIN: OK(tcmActivatePermit(p)); answer = (int)see(p).threads; break;
         case SEE: answer = (int)see(p).threads; break;
         case CALLS: answer = atomic_load(&calls); break;
         case LOWER: OK(tcmDeactivatePermit(p)); break;
@@ -170,6 +179,18 @@ static void forks(void)
     finish(&a, false);
 }
 
+/* The death of another process is noticed also where no grant may change: a rigid permit has more when
+ * its client asks again. */
+static void rigid(void)
+{
+    struct peer a = start(0, 8), b = start(0, 8);
+    CHECK_EQ(say(&a, ASK, 1, 8), 8);
+    CHECK_EQ(say(&b, RIGID, 1, 8), 4);
+    finish(&a, true);
+    UNTIL(say(&b, AGAIN, 0, 0) == 8);
+    finish(&b, false);
+}
+
 /* One that is stopped keeps what it has, and makes nobody wait. */
 static void stopped(void)
 {
@@ -208,7 +229,7 @@ static void killed(void)
 int main(void)
 {
     begin();
-    void (*const all[])(void) = {evenly, minima, idle, masks, forks, stopped, killed};
+    void (*const all[])(void) = {evenly, minima, idle, masks, forks, rigid, stopped, killed};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) all[i]();
     end();
     return 0;

@@ -31,6 +31,8 @@ static void *work(void *arg)
             r.flags.rigid_concurrency = rand_r(&seed) % 8 == 0;
             atomic_store(&mine[at].there, 1);
             OK(tcmRequestPermit(c, r, &mine[at], &p[at], NULL));
+            OK(tcmRegisterThread(p[at]));       /* else it may count as forgotten */
+            OK(tcmUnregisterThread());
         } else if (what == 2) {
             OK(tcmReleasePermit(p[at]));
             atomic_store(&mine[at].there, 0);

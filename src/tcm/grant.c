@@ -137,7 +137,7 @@ static void settle(struct tcm_permit *p)
 {
     if (p->state == TCM_PERMIT_STATE_ACTIVE && !p->fixed) {
         p->grant = p->max - (p->most - p->cost);
-        usf_assert(p->grant >= p->min && p->grant <= p->max);
+        usf_dassert(p->grant >= p->min && p->grant <= p->max);
         p->fixed = p->rigid;
     } else if (p->state == TCM_PERMIT_STATE_INACTIVE || p->state == TCM_PERMIT_STATE_PENDING) {
         p->grant = 0;

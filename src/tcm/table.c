@@ -72,7 +72,8 @@ static struct table *map_table(int fd)
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) || !st.st_nlink) return NULL;
     bool first = lock_byte(fd, 1, F_WRLCK);
-    if (first && posix_fallocate(fd, 0, sizeof(struct table)) != 0) {       /* /dev/shm is full: else a write would be a SIGBUS */
+    /* The pages are made real: where /dev/shm is full, a write would be a SIGBUS. */
+    if (first && (ftruncate(fd, sizeof(struct table)) != 0 || posix_fallocate(fd, 0, sizeof(struct table)) != 0)) {
         (void)!ftruncate(fd, 0);
         return NULL;
     }

@@ -49,7 +49,7 @@
  *     any thread    threads in a task and others, while the process is initialised
  *     task          the calling thread must be in a task; other callers get NOSV_ERR_OUTSIDE_TASK
  * A completed callback that runs because a thread outside of tasks has decreased the event counter
- * is not in a task.
+ * is not in a task. Other completed callbacks may block by all functions but nosv_pause.
  *
  * A scheduling point is a call that may give the core to another task. A task that reaches none for
  * long is not interrupted for other tasks of its process.
@@ -280,8 +280,8 @@ void nosv_set_task_priority(nosv_task_t task, int priority);
 /* The degree of a parallel task: how many executions one submission has, 1 or more. Each calls the
  * run callback and the end callback, on different workers at once where cores are free. The
  * completed callback is called once, after the last of them. nosv_set_task_degree takes effect at
- * the next nosv_submit; a degree below 1, a task without NOSV_CREATE_PARALLEL and NULL are
- * ignored. The degree of a task that is not parallel is 1, that of NULL 0.
+ * the next nosv_submit; a degree below 1 or above 2^27 - 1, a task without NOSV_CREATE_PARALLEL and
+ * NULL are ignored. The degree of a task that is not parallel is 1, that of NULL 0.
  *
  * Context: any thread. Signal-safe. Not scheduling points. */
 int32_t nosv_get_task_degree(nosv_task_t task);
@@ -311,7 +311,8 @@ uint32_t nosv_get_execution_id(void);
  * BLOCKING, IMMEDIATE, INLINE and DEADLINE_WAKE exclude each other; UNLOCKED may be added to any.
  *
  *     NOSV_SUBMIT_BLOCKING    Returns after the task has completed and its completed callback has
- *                             returned. Flushes the submit window.
+ *                             returned. Flushes the submit window. Several tasks may wait for one:
+ *                             one that has begun it, and others that have resumed it.
  *     NOSV_SUBMIT_IMMEDIATE   Each worker has one place for a task that follows at once, before
  *                             all other ready tasks, when the caller ends, blocks, yields or
  *                             passes a scheduling point that yields, or detaches. A second task
@@ -333,7 +334,8 @@ uint32_t nosv_get_execution_id(void);
  *     NOSV_ERR_INVALID_OPERATION   two flags that exclude each other; BLOCKING, IMMEDIATE or INLINE
  *                                  for the calling task itself; BLOCKING or INLINE by a parallel
  *                                  task, which cannot block; INLINE of a parallel task, or of a
- *                                  task that has begun already
+ *                                  task that has begun already; a parallel task that was submitted
+ *                                  and has not completed
  *     NOSV_ERR_OUTSIDE_TASK        BLOCKING, IMMEDIATE or INLINE outside of tasks
  *     NOSV_ERR_OUT_OF_MEMORY       memory for the executions of a parallel task is exhausted; it is
  *                                  not submitted
@@ -381,7 +383,8 @@ int nosv_flush_submit_window(void);
  *
  * Returns 0, or
  *     NOSV_ERR_OUTSIDE_TASK        the calling thread is in no task
- *     NOSV_ERR_INVALID_OPERATION   the task is parallel
+ *     NOSV_ERR_INVALID_OPERATION   the task is parallel, or has completed: this is its completed
+ *                                  callback, and a submission would begin another execution
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
  *
  * Context: task. Scheduling point. Flushes the submit window.
@@ -451,7 +454,8 @@ int nosv_cancel(nosv_flags_t flags);
  * task the counter is that of all its executions.
  *
  * Returns 0, or
- *     NOSV_ERR_INVALID_PARAMETER   increment is 0
+ *     NOSV_ERR_INVALID_PARAMETER   increment is 0, or the counter would exceed 2^32 - 1
+ *     NOSV_ERR_INVALID_OPERATION   the task has completed: this is its completed callback
  *     NOSV_ERR_OUTSIDE_TASK        the calling thread is in no task
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
  *
@@ -509,7 +513,8 @@ typedef enum nosv_suspend_mode {
  *     NOSV_ERR_INVALID_PARAMETER   mode is no value of the enum; args is neither 0 nor 1 with
  *                                  NOSV_SUSPEND_MODE_SUBMIT
  *     NOSV_ERR_OUTSIDE_TASK        the calling thread is in no task
- *     NOSV_ERR_INVALID_OPERATION   the task is parallel, or that of an attached thread
+ *     NOSV_ERR_INVALID_OPERATION   the task is parallel, inline, or that of an attached thread, or it
+ *                                  has completed
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
  *
  * Context: task. Not a scheduling point. */
@@ -523,7 +528,8 @@ int nosv_set_suspend_mode(nosv_suspend_mode_t mode, uint64_t args);
  *
  * Returns 0, or
  *     NOSV_ERR_OUTSIDE_TASK        the calling thread is in no task
- *     NOSV_ERR_INVALID_OPERATION   the task is parallel, inline, or that of an attached thread
+ *     NOSV_ERR_INVALID_OPERATION   the task is parallel, inline, or that of an attached thread, or its
+ *                                  run callback has returned
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
  *
  * Context: run callback. Not a scheduling point: the return of the run callback is. */

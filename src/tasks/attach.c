@@ -77,7 +77,7 @@ TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *
 static void end_attach(struct tk_exec *me, bool restore)
 {
     struct tk_slot *s = me->slot;
-    tk_flush(me);
+    tk_end_window(me);
     me->task->exec = 0;
     atomic_fetch_or(&me->task->life, TK_DESTROYED);     /* with the last of its events */
     tk_end_work(me->task, TK_EXECUTION);

@@ -10,7 +10,8 @@
 #include "nosv/compat.h"
 #include "tasks/tasks.h"
 
-struct waiter { struct waiter *next; struct nosv_task *task; bool writes, listed; };
+/* task: the record that sleeps; as: the task that gets the lock.  They differ in a completed callback. */
+struct waiter { struct waiter *next; struct nosv_task *task, *as; bool writes, listed; };
 struct waiters { struct waiter *head, *tail; };
 
 static void append(struct waiters *q, struct waiter *w)
@@ -63,12 +64,19 @@ static int caller(struct tk_exec **me)
     return (*me)->parallel ? EINVAL : 0;
 }
 
+/* holds the inner lock */
+static void begin_wait(struct tk_exec *me, struct waiters *q, struct waiter *w)
+{
+    w->as = me->task;
+    tk_begin_sleep(me, TK_FOR_OTHERS);
+    w->task = me->task;
+    append(q, w);
+}
+
 /* holds the inner lock, and gives it back: sleep in the list until woken. */
 static bool sleep_in(struct tk_exec *me, struct tk_lock *inner, struct waiters *q, struct waiter *w, uint64_t deadline)
 {
-    w->task = me->task;
-    tk_begin_sleep(me, TK_FOR_OTHERS);
-    append(q, w);
+    begin_wait(me, q, w);
     tk_unlock(inner);
     return tk_sleep(me, deadline);
 }
@@ -221,9 +229,7 @@ static int wait_cond(struct cond *c, struct unlocker l, const struct timespec *a
         tk_unlock(&c->inner);
         return r;
     }
-    w.task = me->task;
-    tk_begin_sleep(me, TK_FOR_OTHERS);
-    append(&c->q, &w);
+    begin_wait(me, &c->q, &w);
     tk_unlock(&c->inner);
     if (l.mutex) unlock_mutex(l.mutex);
     bool woken = tk_sleep(me, at ? time_of(at) : 0);
@@ -346,12 +352,12 @@ static int lock_rw(struct rwlock *l, bool writes, bool waits)
     return 0;
 }
 
-/* holds the inner lock: nobody has it. */
+/* holds the inner lock; the read-write lock itself is free.  The first writer gets it, or else all readers. */
 static void pass(struct rwlock *l, struct woken *woken)
 {
     for (struct waiter *w = l->q.head; w; w = w->next) {
         if (!w->writes) continue;
-        l->writer = w->task;
+        l->writer = w->as;
         l->waiting_writers--;
         wake(&l->q, w, woken);
         return;

@@ -6,6 +6,7 @@ TK_API int nosv_increase_event_counter(uint64_t increment)
     struct tk_exec *me;
     int r = tk_in_task(&me);
     if (r) return r;
+    if (me->phase == TK_IN_COMPLETED) return NOSV_ERR_INVALID_OPERATION;
     struct nosv_task *t = me->task;
     if (!increment || increment > TK_EVENTS - (atomic_load(&t->life) & TK_EVENTS)) return NOSV_ERR_INVALID_PARAMETER;
     if (!(t->flags & TK_F_HAD_EVENTS)) t->flags |= TK_F_HAD_EVENTS;
@@ -26,7 +27,7 @@ TK_API int nosv_has_events(void)
     struct tk_exec *me;
     int r = tk_in_task(&me);
     if (r) return r;
-    return (atomic_load(&me->task->life) & TK_EVENTS) != 0;
+    return me->phase != TK_IN_COMPLETED && (atomic_load(&me->task->life) & TK_EVENTS) != 0;
 }
 
 TK_API int nosv_task_had_events(nosv_task_t t)

@@ -30,14 +30,9 @@ static bool tell(struct waiter *w)
     return atomic_fetch_add(&w->told, 1) + 1 == wanted;
 }
 
-/* Until here it is active, so that nosv_destroy leaves it to this thread; from its joiner's DONE on it may be gone. */
+/* From DONE on the task may be gone. */
 void tk_joinable_done(struct nosv_task *t)
 {
-    uint64_t life = TK_ACTIVE;
-    if (!atomic_compare_exchange_strong(&t->life, &life, TK_COMPLETED)) {
-        if (life == (TK_ACTIVE | TK_DESTROYED)) tk_task_end(t);
-        return;         /* else its completed callback has submitted it again */
-    }
     USF_POINT("tasks.joinable");
     uintptr_t was = atomic_exchange(&t->joiner, DONE);
     struct waiter *w = (struct waiter *)was;
@@ -77,9 +72,10 @@ static bool enter(struct waiter *w, nosv_task_t t, bool *told_last)
 
 static int wait_until(struct tk_exec *me, nosv_task_t *tasks, size_t n, uint64_t deadline)
 {
-    struct waiter w = {.sleeper = me->task, .wanted = n};
+    struct waiter w = {.wanted = n};
     bool told_last = false;
     tk_begin_sleep(me, TK_FOR_OTHERS);
+    w.sleeper = me->task;
     for (size_t i = 0; i < n; i++)
         if (!enter(&w, tasks[i], &told_last)) {
             tk_cancel_sleep(me);
@@ -139,6 +135,6 @@ TK_API int nosv_set_result(void *result)
     struct tk_exec *me;
     int r = tk_in_task(&me);
     if (r) return r;
-    me->task->result = result;
+    if (me->phase != TK_IN_COMPLETED || tk_completing == me->task) me->task->result = result;
     return NOSV_SUCCESS;
 }

@@ -17,6 +17,7 @@ TK_API int nosv_pause(nosv_flags_t flags)
     int r = may_block(&me);
     if (r) return r;
     if (flags) return NOSV_ERR_INVALID_PARAMETER;
+    if (me->phase == TK_IN_COMPLETED) return NOSV_ERR_INVALID_OPERATION;    /* a submission would begin another execution */
     struct nosv_task *t = me->task;
     tk_flush_if_any(me);
     t->state = TK_PAUSED;
@@ -30,9 +31,11 @@ TK_API int nosv_pause(nosv_flags_t flags)
 static bool give_way(struct tk_exec *me)
 {
     struct tk_slot *s = me->slot;
-    struct nosv_task *t = me->task, *next = tk_next(s);
+    struct nosv_task *next = tk_next(s);
     if (!next) next = tk_steal(s);
     if (!next) return false;
+    tk_stand_in(me);
+    struct nosv_task *t = me->task;
     bool anywhere = t->affinity.level == NOSV_AFFINITY_LEVEL_NONE;
     me->slot = 0;
     tk_queue_yielded(s, t);
@@ -50,6 +53,7 @@ static bool give_way(struct tk_exec *me)
         tk_park(me);
     }
     tk_resumed(me);
+    tk_step_back(me);
     return true;
 }
 
@@ -120,18 +124,19 @@ TK_API int nosv_cancel(nosv_flags_t flags)
     return atomic_exchange(&me->task->cancelled, 1) ? NOSV_ERR_INVALID_OPERATION : NOSV_SUCCESS;
 }
 
-/* Not one without a body that can be called again. */
-static int may_suspend(struct tk_exec **me)
+/* The body must be one that can be called again.  `until`: the last callback that may do it. */
+static int may_suspend(struct tk_exec **me, enum tk_phase until)
 {
     int r = may_block(me);
     if (r) return r;
-    return (*me)->inlined || (*me)->task->flags & TK_F_ATTACHED ? NOSV_ERR_INVALID_OPERATION : NOSV_SUCCESS;
+    if ((*me)->inlined || (*me)->phase > until) return NOSV_ERR_INVALID_OPERATION;
+    return (*me)->task->flags & TK_F_ATTACHED ? NOSV_ERR_INVALID_OPERATION : NOSV_SUCCESS;
 }
 
 TK_API int nosv_suspend(void)
 {
     struct tk_exec *me;
-    int r = may_suspend(&me);
+    int r = may_suspend(&me, TK_IN_BODY);
     if (r) return r;
     me->suspends = true;
     return NOSV_SUCCESS;
@@ -140,7 +145,7 @@ TK_API int nosv_suspend(void)
 TK_API int nosv_set_suspend_mode(nosv_suspend_mode_t mode, uint64_t args)
 {
     struct tk_exec *me;
-    int r = may_suspend(&me);
+    int r = may_suspend(&me, TK_IN_END);
     if (r) return r;
     if ((unsigned)mode > NOSV_SUSPEND_MODE_EVENT_SUBMIT) return NOSV_ERR_INVALID_PARAMETER;
     if (mode == NOSV_SUSPEND_MODE_SUBMIT && args > 1) return NOSV_ERR_INVALID_PARAMETER;

@@ -9,6 +9,7 @@
 
 struct tk_process tk;
 __thread struct tk_exec *tk_self_exec __attribute__((tls_model("initial-exec")));
+__thread struct nosv_task *tk_completing __attribute__((tls_model("initial-exec")));
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* of init and shutdown */
 static bool left_behind;                    /* a shutdown has left all as it was, since threads were attached */

@@ -1,23 +1,63 @@
 /* src/tasks/run.c - a task is executed, ends and completes.  SPDX-License-Identifier: Apache-2.0 */
 #include "tasks/tasks.h"
 
-/* All its work has ended.  Once the completed callback has begun the record may be another's: the callback may submit the task
- * again, or destroy it. */
+/* True: the task is still at rest, and not destroyed, as far as this thread knows. */
+static bool call_completed(struct nosv_task *t, nosv_task_completed_callback_t completed)
+{
+    struct tk_exec *me = tk_me();
+    struct nosv_task *outer = tk_completing;
+    bool own = me && me->task == t;
+    tk_completing = t;
+    if (own) me->phase = TK_IN_COMPLETED;
+    completed(t);
+    if (own) me->phase = TK_IN_BODY;
+    bool at_rest = tk_completing == t && !(own && tk_is_orphan(me));
+    tk_completing = outer;
+    return at_rest;
+}
+
+/* The completed callback has returned.  Other threads may have destroyed the task meanwhile, or have submitted it again, and the record
+ * may have a second life by now, or be another task's.  `life` has then another round, so that this thread leaves it alone. */
+static void end_completion(struct nosv_task *t, uint64_t life, bool joinable)
+{
+    uint64_t is = life;
+    if (!atomic_compare_exchange_strong(&t->life, &is, joinable ? TK_COMPLETED : 0)) {
+        if (is == (life | TK_DESTROYED)) tk_task_end(t);
+        return;
+    }
+    if (joinable) tk_joinable_done(t);
+}
+
+/* All its work has ended.  Until the completed callback has returned the task is active, so that nosv_destroy by another thread leaves it
+ * to this one. */
 static void complete(struct nosv_task *t)
 {
     nosv_task_completed_callback_t completed = t->type->completed;
-    struct nosv_task *waiter = t->waiter;
+    struct nosv_task *waiter = atomic_load_explicit(&t->waiter, memory_order_relaxed);
     bool joinable = t->flags & TK_F_JOINABLE;
-    t->waiter = 0;
+    uint64_t life = completed || joinable ? TK_ACTIVE | (++t->round & TK_MAX_DEGREE) * TK_EXECUTION : 0;
+    if (waiter) atomic_store_explicit(&t->waiter, 0, memory_order_relaxed);
     t->state = TK_REST;
     atomic_store_explicit(&t->cancelled, 0, memory_order_relaxed);
     atomic_store_explicit(&t->waiting, TK_AWAKE, memory_order_relaxed);
     atomic_store_explicit(&t->blocking, 1, memory_order_relaxed);
-    bool destroyed = atomic_exchange(&t->life, joinable ? TK_ACTIVE : 0) & TK_DESTROYED;
-    if (completed) completed(t);
-    if (destroyed) tk_task_end(t);
-    else if (joinable) tk_joinable_done(t);
-    if (waiter) tk_wake(waiter, TK_FOR_OTHERS);
+    bool destroyed = atomic_exchange(&t->life, life) & TK_DESTROYED;
+    bool at_rest = !completed || call_completed(t, completed);
+    if (at_rest && destroyed) tk_task_end(t);
+    else if (at_rest && life) end_completion(t, life, joinable);
+    for (struct nosv_task *next; waiter; waiter = next) {
+        next = waiter->next;
+        tk_wake(waiter, TK_FOR_OTHERS);
+    }
+}
+
+/* It was suspended until its events are 0.  Its execution goes on. */
+static void resume(struct nosv_task *t)
+{
+    uint64_t life = atomic_load(&t->life);
+    t->flags &= (uint8_t)~TK_F_TO_EVENTS;
+    while (!atomic_compare_exchange_strong(&t->life, &life, (life & TK_DESTROYED) | TK_ACTIVE | TK_EXECUTION)) continue;
+    tk_queue(tk_me(), t);
 }
 
 void tk_end_work(struct nosv_task *t, uint64_t n)
@@ -26,13 +66,8 @@ void tk_end_work(struct nosv_task *t, uint64_t n)
     uint64_t left = atomic_load_explicit(&t->life, memory_order_acquire) & TK_COUNT;
     if (left != n) left = atomic_fetch_sub(&t->life, n) & TK_COUNT;
     if (left != n) return;
-    if (USF_UNLIKELY(t->flags & TK_F_TO_EVENTS)) {
-        t->flags &= (uint8_t)~TK_F_TO_EVENTS;
-        atomic_store(&t->life, TK_ACTIVE | TK_EXECUTION);      /* TK_DESTROYED cannot be set: it has not ended */
-        tk_queue(tk_me(), t);
-        return;
-    }
-    complete(t);
+    if (USF_UNLIKELY(t->flags & TK_F_TO_EVENTS)) resume(t);
+    else complete(t);
 }
 
 /* Until it is submitted again. */
@@ -44,11 +79,11 @@ static void set_aside(struct tk_exec *me, struct nosv_task *t)
     }
     USF_POINT("tasks.set_aside");
     uint64_t before = atomic_fetch_or(&t->life, TK_SET_ASIDE);
-    if (before & TK_DESTROYED) {
-        tk_task_end(t);
-    } else if (before & TK_RESUMED) {
+    if (before & TK_RESUMED) {
         atomic_fetch_and(&t->life, ~(TK_SET_ASIDE | TK_RESUMED));
         tk_queue(me, t);
+    } else if (before & TK_DESTROYED) {
+        tk_task_end(t);
     }
 }
 
@@ -81,12 +116,21 @@ static void suspend(struct tk_exec *me, struct nosv_task *t)
     }
 }
 
-/* What a task leaves in its thread. */
-static void leave(struct tk_exec *me)
+/* False: the end callback has forked, and this is the child. */
+static bool call_end(struct tk_exec *me, struct nosv_task *t)
 {
-    if (USF_LIKELY(me->window_size == 1 && !me->window_n)) return;
-    tk_flush(me);
-    me->window_size = 1;
+    if (!t->type->end) return true;
+    me->phase = TK_IN_END;
+    t->type->end(t);
+    me->phase = TK_IN_BODY;
+    return !tk_is_orphan(me);
+}
+
+/* The completed callback may have submitted tasks, too. */
+static void end(struct tk_exec *me)
+{
+    tk_end_window(me);
+    me->task = 0;
 }
 
 static void run_ticket(struct tk_exec *me, struct nosv_task *ticket)
@@ -101,14 +145,14 @@ static void run_ticket(struct tk_exec *me, struct nosv_task *ticket)
         t->type->run(t);
         if (tk_is_orphan(me)) return;
         if (USF_UNLIKELY(tk.places)) tk_end_execution();
-        if (t->type->end) t->type->end(t);
-        leave(me);
+        if (!call_end(me, t)) return;
+        tk_end_window(me);
         me->parallel = false;
         me->execution = before;
     }
     tk_task_free(ticket);
     tk_end_work(t, TK_EXECUTION);
-    me->task = 0;
+    end(me);
 }
 
 void tk_run(struct tk_exec *me, struct nosv_task *t)
@@ -127,14 +171,14 @@ void tk_run(struct tk_exec *me, struct nosv_task *t)
     if (USF_UNLIKELY(tk.places)) tk_end_execution();
     if (USF_UNLIKELY(me->suspends)) {
         me->suspends = false;
-        leave(me);
+        tk_end_window(me);
         suspend(me, t);
         return;
     }
-    if (t->type->end) t->type->end(t);
-    leave(me);
+    if (!call_end(me, t)) return;
+    tk_end_window(me);
     t->exec = 0;
     t->state = TK_ENDED;
     tk_end_work(t, TK_EXECUTION);
-    me->task = 0;
+    end(me);
 }

@@ -263,15 +263,35 @@ void tk_block(struct tk_exec *me)
     tk_resumed(me);
 }
 
+void tk_stand_in(struct tk_exec *me)
+{
+    if (USF_LIKELY(me->phase != TK_IN_COMPLETED)) return;
+    me->behind = me->task;
+    me->task = &me->stand_in;
+    me->stand_in.exec = me;
+    me->stand_in.affinity = tk_completing == me->behind ? me->behind->affinity : (nosv_affinity_t){0};
+}
+
+void tk_step_back(struct tk_exec *me)
+{
+    if (USF_LIKELY(!me->behind)) return;
+    me->task = me->behind;
+    me->behind = 0;
+}
+
 bool tk_begin_sleep(struct tk_exec *me, enum tk_wait kind)
 {
+    tk_stand_in(me);
     struct nosv_task *t = me->task;
     uint32_t was = atomic_load(&t->waiting);
     t->state = TK_WAITING;
     for (;;) {
         bool over = kind == TK_FOR_TIME && was & TK_EARLY;
         if (!atomic_compare_exchange_strong(&t->waiting, &was, over ? TK_AWAKE : kind | (was & TK_EARLY))) continue;
-        if (over) t->state = TK_RUNNING;
+        if (over) {
+            t->state = TK_RUNNING;
+            tk_step_back(me);
+        }
         return !over;
     }
 }
@@ -280,6 +300,7 @@ void tk_cancel_sleep(struct tk_exec *me)
 {
     atomic_fetch_and(&me->task->waiting, TK_EARLY);
     me->task->state = TK_RUNNING;
+    tk_step_back(me);
 }
 
 bool tk_end_sleep(struct nosv_task *t, enum tk_wait kind)
@@ -369,5 +390,6 @@ bool tk_sleep(struct tk_exec *me, uint64_t deadline)
     }
     if (timed) atomic_fetch_sub(&tk.nr_timed, 1);
     tk_resumed(me);
+    tk_step_back(me);
     return woken;
 }

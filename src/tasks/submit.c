@@ -9,6 +9,7 @@
 /* From rest; nobody else has it yet.  It completes when so many executions have ended, and its events. */
 static void begin_life(struct nosv_task *t, uint64_t executions)
 {
+    if (t == tk_completing) tk_completing = 0;
     if (t->flags & TK_F_JOINABLE) tk_joinable_begin(t);
     if (t->flags & TK_F_HAD_EVENTS) t->flags &= (uint8_t)~TK_F_HAD_EVENTS;      /* of the executions before */
     atomic_store_explicit(&t->life, TK_ACTIVE | executions * TK_EXECUTION, memory_order_relaxed);
@@ -50,16 +51,6 @@ static void queue_tickets(struct tk_exec *me, struct nosv_task *first)
     }
 }
 
-static int submit_parallel(struct tk_exec *me, struct nosv_task *t)
-{
-    struct nosv_task *tickets = make_tickets(t);
-    if (!tickets) return NOSV_ERR_OUT_OF_MEMORY;
-    atomic_store_explicit(&t->blocking, 0, memory_order_relaxed);
-    begin_life(t, (uint64_t)t->degree);
-    queue_tickets(me, tickets);
-    return NOSV_SUCCESS;
-}
-
 /* ---- ready -------------------------------------------------------------------------------------- */
 
 /* False: it is being suspended, and the thread that suspends it queues it. */
@@ -89,6 +80,13 @@ void tk_flush(struct tk_exec *me)
     me->window_room = 0;
 }
 
+void tk_end_window(struct tk_exec *me)
+{
+    if (USF_LIKELY(me->window_size == 1 && !me->window)) return;
+    me->window_size = 1;
+    tk_flush(me);
+}
+
 /* False: no memory: it is submitted at once, which is never wrong. */
 static bool hold_back(struct tk_exec *me, struct nosv_task *t)
 {
@@ -108,12 +106,12 @@ static bool hold_back(struct tk_exec *me, struct nosv_task *t)
 
 static bool is_missing_none(struct nosv_task *t) { return atomic_fetch_sub(&t->blocking, 1) == 1; }
 
-static void submit_next(struct tk_exec *me, struct nosv_task *t)
+/* It is ready, and follows on this CPU. */
+static void queue_next(struct tk_exec *me, struct nosv_task *t)
 {
     struct tk_slot *s = me->slot;
     bool elsewhere = tk_is_strict(t->affinity) && !tk_slot_is_in(s, t->affinity);
     struct nosv_task *before = s->successor;
-    if (!revive(t)) return;
     if (elsewhere || !tk.successors) {
         tk_queue(me, t);
         return;
@@ -124,16 +122,19 @@ static void submit_next(struct tk_exec *me, struct nosv_task *t)
 }
 
 /* What of the thread belongs to the task that it executes. */
-struct outer { struct nosv_task *task, **window; size_t size, n, room; bool parallel, suspends, inlined; };
+struct outer { struct nosv_task *task, **window; size_t size, n, room; uint32_t execution; bool parallel, suspends, inlined; uint8_t phase; };
 
 static void begin_inner(struct tk_exec *me, struct outer *o)
 {
-    *o = (struct outer){me->task, me->window, me->window_size, me->window_n, me->window_room, me->parallel, me->suspends, me->inlined};
+    *o = (struct outer){me->task, me->window, me->window_size, me->window_n, me->window_room, me->execution, me->parallel, me->suspends, me->inlined,
+                        me->phase};
     me->window = 0;
     me->window_size = 1;
     me->window_n = me->window_room = 0;
+    me->execution = 0;
     me->parallel = me->suspends = false;
     me->inlined = true;
+    me->phase = TK_IN_BODY;
 }
 
 static void end_inner(struct tk_exec *me, const struct outer *o)
@@ -143,9 +144,11 @@ static void end_inner(struct tk_exec *me, const struct outer *o)
     me->window_size = o->size;
     me->window_n = o->n;
     me->window_room = o->room;
+    me->execution = o->execution;
     me->parallel = o->parallel;
     me->suspends = o->suspends;
     me->inlined = o->inlined;
+    me->phase = o->phase;
 }
 
 static void submit_inline(struct tk_exec *me, struct nosv_task *t)
@@ -158,26 +161,42 @@ static void submit_inline(struct tk_exec *me, struct nosv_task *t)
     end_inner(me, &o);
 }
 
-static int submit_one(struct tk_exec *me, struct nosv_task *t)
+/* Submits t with all its executions.  The first of them may follow at once. */
+static int submit_parallel(struct tk_exec *me, struct nosv_task *t, nosv_flags_t how)
 {
-    tk_make_ready(me, t);
+    if (how == NOSV_SUBMIT_INLINE || t->state != TK_REST) return NOSV_ERR_INVALID_OPERATION;
+    struct nosv_task *tickets = make_tickets(t);
+    if (!tickets) return NOSV_ERR_OUT_OF_MEMORY;
+    t->state = TK_READY;
+    atomic_store_explicit(&t->blocking, 0, memory_order_relaxed);
+    begin_life(t, (uint64_t)t->degree);
+    if (how == NOSV_SUBMIT_IMMEDIATE) {
+        struct nosv_task *first = tickets;
+        tickets = first->next;
+        queue_next(me, first);
+    }
+    queue_tickets(me, tickets);
     return NOSV_SUCCESS;
 }
 
-static int submit_blocking(struct tk_exec *me, struct nosv_task *t, int (*submit)(struct tk_exec *, struct nosv_task *))
+/* Tasks that wait for the same one are linked: one may wait since its beginning, and another since it has resumed it. */
+static int submit_blocking(struct tk_exec *me, struct nosv_task *t)
 {
-    t->waiter = me->task;
+    int r = NOSV_SUCCESS;
+    if (t->flags & TK_F_PARALLEL && t->state != TK_REST) return NOSV_ERR_INVALID_OPERATION;
     tk_begin_sleep(me, TK_FOR_OTHERS);
-    int r = submit(me, t);
-    if (r == NOSV_SUCCESS) tk_sleep(me, 0);
-    else tk_cancel_sleep(me);
+    struct nosv_task *sleeper = me->task;
+    sleeper->next = atomic_load(&t->waiter);
+    while (!atomic_compare_exchange_weak(&t->waiter, &sleeper->next, sleeper)) continue;
+    if (t->flags & TK_F_PARALLEL) r = submit_parallel(me, t, NOSV_SUBMIT_BLOCKING);
+    else if (is_missing_none(t)) tk_make_ready(me, t);
+    if (r == NOSV_SUCCESS) {
+        tk_sleep(me, 0);
+    } else {
+        atomic_store(&t->waiter, 0);    /* it is at rest: nobody else waits for it */
+        tk_cancel_sleep(me);
+    }
     return r;
-}
-
-static int submit_parallel_as(struct tk_exec *me, struct nosv_task *t, nosv_flags_t how)
-{
-    if (how == NOSV_SUBMIT_INLINE) return NOSV_ERR_INVALID_OPERATION;
-    return how == NOSV_SUBMIT_BLOCKING ? submit_blocking(me, t, submit_parallel) : submit_parallel(me, t);
 }
 
 TK_API int nosv_submit(nosv_task_t t, nosv_flags_t flags)
@@ -196,14 +215,18 @@ TK_API int nosv_submit(nosv_task_t t, nosv_flags_t flags)
         if (!in_task) return NOSV_ERR_OUTSIDE_TASK;
         if (t == me->task || (how != NOSV_SUBMIT_IMMEDIATE && me->parallel)) return NOSV_ERR_INVALID_OPERATION;
         if (how == NOSV_SUBMIT_INLINE && t->state != TK_REST) return NOSV_ERR_INVALID_OPERATION;    /* it has a stack, or has had one */
-        if (how == NOSV_SUBMIT_BLOCKING) tk_flush(me);
+        if (how == NOSV_SUBMIT_BLOCKING) {
+            tk_flush(me);
+            return submit_blocking(me, t);
+        }
     }
-    if (USF_UNLIKELY(t->flags & TK_F_PARALLEL)) return submit_parallel_as(me, t, how);
+    if (USF_UNLIKELY(t->flags & TK_F_PARALLEL)) return submit_parallel(me, t, how);
     if (!is_missing_none(t)) return NOSV_SUCCESS;       /* it pauses later, and goes on at once */
     switch (how) {
-    case NOSV_SUBMIT_IMMEDIATE: submit_next(me, t); break;
+    case NOSV_SUBMIT_IMMEDIATE:
+        if (revive(t)) queue_next(me, t);
+        break;
     case NOSV_SUBMIT_INLINE: submit_inline(me, t); break;
-    case NOSV_SUBMIT_BLOCKING: return submit_blocking(me, t, submit_one);
     default:
         if (USF_UNLIKELY(in_task && me->window_size > 1) && hold_back(me, t)) break;
         tk_make_ready(me, t);

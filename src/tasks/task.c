@@ -6,7 +6,8 @@ _Static_assert(NOSV_CREATE_PARALLEL == TK_F_PARALLEL && NOSV_CREATE_JOINABLE == 
 
 void tk_task_init(struct nosv_task *t, struct nosv_task_type *type, size_t metadata_size, uint8_t flags)
 {
-    /* Field by field: to clear the record first costs a tenth of a task's life.  seq, child and sibling are set by heaps and lists. */
+    /* Field by field: to clear the record first costs a tenth of a task's life.  seq, child and sibling are set by heaps and lists; round
+     * goes on. */
     t->type = type;
     t->exec = 0;
     atomic_store_explicit(&t->life, 0, memory_order_relaxed);
@@ -15,7 +16,7 @@ void tk_task_init(struct nosv_task *t, struct nosv_task_type *type, size_t metad
     t->affinity = tk.default_affinity;
     t->state = TK_REST;
     atomic_store_explicit(&t->flags, flags, memory_order_relaxed);
-    t->waiter = 0;
+    atomic_store_explicit(&t->waiter, 0, memory_order_relaxed);
     atomic_store_explicit(&t->waiting, TK_AWAKE, memory_order_relaxed);
     atomic_store_explicit(&t->cancelled, 0, memory_order_relaxed);
     atomic_store_explicit(&t->joiner, 0, memory_order_relaxed);
@@ -57,7 +58,12 @@ TK_API int nosv_destroy(nosv_task_t t, nosv_flags_t flags)
     if (USF_UNLIKELY(t->flags & (TK_F_JOINABLE | TK_F_ATTACHED))) {
         if (t->flags & TK_F_ATTACHED || t == tk_my_task() || tk_has_waiter(t)) return NOSV_ERR_INVALID_OPERATION;
     }
-    /* The body may have told of its end before it has returned: then it is freed when it has completed. */
+    if (t == tk_completing && !(t->flags & TK_F_JOINABLE)) {    /* by its own completed callback */
+        tk_completing = 0;
+        tk_task_end(t);
+        return NOSV_SUCCESS;
+    }
+    /* The task may have announced its end before its callbacks have returned: the thread that completes it frees it. */
     uint64_t life = atomic_load(&t->life);
     if (life & TK_ACTIVE) {
         life = atomic_fetch_or(&t->life, TK_DESTROYED);

@@ -45,6 +45,7 @@
 
 enum tk_state { TK_REST, TK_READY, TK_RUNNING, TK_PAUSED, TK_WAITING, TK_SUSPENDED, TK_ENDED };
 
+enum tk_phase { TK_IN_BODY, TK_IN_END, TK_IN_COMPLETED };
 enum tk_go { TK_NONE, TK_SEARCHING, TK_KEEP, TK_GO };      /* slot.c */
 enum tk_wait { TK_AWAKE, TK_FOR_OTHERS, TK_FOR_TIME };   /* for a lock, a join, a completion; in waitfor */
 #define TK_EARLY 4u                                      /* its next waitfor ends at once */
@@ -68,7 +69,8 @@ struct nosv_task_type {
     struct tk_count { _Alignas(TK_LINE) _Atomic int64_t n; } count[];
 };
 
-/* life: events in bits 0-31, executions that have not ended in bits 32-58, and flags.  The task has completed when both counts are 0. */
+/* life: events in bits 0-31, executions that have not ended in bits 32-58, and flags.  The task completes when both counts are 0.
+ * While its completed callback runs, the executions' bits hold `round`, the number of this completion (complete() in run.c). */
 #define TK_EXECUTION (1ull << 32)
 #define TK_EVENTS    (TK_EXECUTION - 1)
 #define TK_COUNT     (TK_COMPLETED - 1)
@@ -91,7 +93,7 @@ struct nosv_task {
     uint8_t state;                  /* enum tk_state; written by who owns the task in that phase; for asserts and tools */
     _Atomic uint8_t flags;          /* TK_F_* */
     uint16_t size_class;            /* pool.c */
-    struct nosv_task *waiter;       /* the task that has submitted it with NOSV_SUBMIT_BLOCKING */
+    struct nosv_task *_Atomic waiter;   /* the tasks that have submitted it with NOSV_SUBMIT_BLOCKING, linked by next */
     _Atomic uint32_t waiting;       /* enum tk_wait: it sleeps, and who changes this to TK_AWAKE wakes it; TK_EARLY */
     _Atomic uint32_t cancelled;     /* 1: executions of a parallel task that have not begun are dropped */
     /* Line 1 */
@@ -110,6 +112,7 @@ struct nosv_task {
     };
     uint16_t metadata_size;
     uint8_t suspend_mode;
+    uint32_t round;                 /* completions of this record, of all tasks that it has been */
     _Alignas(TK_LINE) char metadata[];
 };
 _Static_assert(sizeof(struct nosv_task) == 2 * TK_LINE, "two lines");
@@ -177,9 +180,11 @@ struct tk_exec {
     bool suspends;                  /* nosv_suspend was called in this execution */
     bool parallel;                  /* its task is a parallel one, which may not block */
     bool inlined;                   /* its task runs on another one's stack */
+    uint8_t phase;                  /* enum tk_phase: which callback of its task runs */
     uint32_t nested;                /* attaches in it beyond the first */
     uint64_t looked;                /* ns: its last yield for those whose time may be over (pause.c) */
     uint64_t since;                 /* ns: from when on its quantum counts; 0: from the next scheduling point */
+    struct nosv_task *behind;       /* its task, while stand_in stands for it */
     struct nosv_task **window;      /* submitted, and not queued yet */
     size_t window_size, window_n, window_room;
     /* Others write from here on. */
@@ -194,6 +199,8 @@ struct tk_exec {
     struct tk_exec *next_bound, *prev_bound;
     struct os_cpuset own_cpus;      /* the mask that the program knows of, */
     uint32_t own_mxcsr;             /* ... and how it computed */
+    /* The record as which the thread sleeps in a completed callback of its task: that task's own record may be another task's by then. */
+    struct nosv_task stand_in;
 };
 #define TK_UNBOUND UINT32_MAX
 
@@ -237,6 +244,9 @@ struct tk_process {
 };
 extern struct tk_process tk;
 extern __thread struct tk_exec *tk_self_exec __attribute__((tls_model("initial-exec")));
+
+/* The task whose completed callback the thread calls; null from the moment on when that thread destroys or submits it. */
+extern __thread struct nosv_task *tk_completing __attribute__((tls_model("initial-exec")));
 
 /* The calling thread, if it executes a task (or is attached). */
 static inline struct tk_exec *tk_me(void) { return tk_self_exec; }
@@ -299,7 +309,10 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
 /* The calling thread's task has given up its slot (it may be queued again already): others run there; returns when it has a slot again. */
 void tk_block(struct tk_exec *me);
 /* The same until `deadline` (0: none), for a task whose `waiting` is set.  False: the time is over, and nobody has woken it. */
-bool tk_begin_sleep(struct tk_exec *me, enum tk_wait kind);     /* false: a waitfor that is over already; it does not sleep */
+/* The thread sleeps as me->task from here to tk_sleep or tk_cancel_sleep.  False: a waitfor that is over already; it does not sleep. */
+bool tk_begin_sleep(struct tk_exec *me, enum tk_wait kind);
+void tk_stand_in(struct tk_exec *me);               /* ... which is its stand-in, in a completed callback */
+void tk_step_back(struct tk_exec *me);
 void tk_cancel_sleep(struct tk_exec *me);           /* nobody has had a reason to wake it */
 bool tk_sleep(struct tk_exec *me, uint64_t deadline);
 /* False: it does not sleep so, or another one has woken it.  True: the caller has it, and queues it: nobody else touches it before. */
@@ -340,6 +353,7 @@ void tk_end_work(struct nosv_task *t, uint64_t n);  /* an execution, or n events
 /* submit.c */
 void tk_make_ready(struct tk_exec *me, struct nosv_task *t);    /* its blocking count has come to 0 */
 void tk_flush(struct tk_exec *me);
+void tk_end_window(struct tk_exec *me);             /* its task ends: what is held back is submitted */
 static inline void tk_flush_if_any(struct tk_exec *me) { if (USF_UNLIKELY(me->window_n)) tk_flush(me); }
 
 /* timer.c: queue it at this time, ns.  False: no timer is to be had. */
@@ -363,7 +377,7 @@ void tk_join_instance(const struct tk_config *c);
 int tk_topology_make(const struct tk_config *c);
 void tk_topology_drop(void);
 
-/* join.c: the task is submitted, has completed. */
+/* join.c: the task is submitted; its completed callback has returned, and the waiter is told. */
 void tk_joinable_begin(struct nosv_task *t);
 void tk_joinable_done(struct nosv_task *t);
 bool tk_has_waiter(struct nosv_task *t);

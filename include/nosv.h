@@ -395,7 +395,8 @@ int nosv_pause(nosv_flags_t flags);
  * after that as a core is free or a running task reaches a scheduling point, before all other ready
  * tasks, in the order of the deadlines. It goes on earlier if it is submitted with
  * NOSV_SUBMIT_DEADLINE_WAKE. Other submissions do not end the wait. 0 makes it a scheduling point
- * that lets ready tasks run; UINT64_MAX waits until it is woken. actual_ns, unless it is NULL,
+ * that lets ready tasks run; UINT64_MAX waits until it is woken, and the last nosv_shutdown does not
+ * wait for it. actual_ns, unless it is NULL,
  * receives how long the task has waited, in nanoseconds.
  *
  * Returns 0, or
@@ -418,10 +419,10 @@ int nosv_waitfor(uint64_t target_ns, uint64_t *actual_ns);
  * Context: task. Scheduling point. Flushes the submit window without NOSV_YIELD_NOFLUSH. */
 int nosv_yield(nosv_flags_t flags);
 
-/* Yield as nosv_yield does if the task has had its core for longer than the quantum
- * (scheduler.quantum_ns, 20 ms by default), if a task whose nosv_waitfor deadline has passed waits
- * for this core, or if an immediate successor waits and the quantum is over. Otherwise it returns
- * at once and costs a few nanoseconds.
+/* Yield as nosv_yield does if the calling thread has had its core for longer than the quantum
+ * (scheduler.quantum_ns, 20 ms by default), or if a task whose nosv_waitfor deadline has passed may
+ * run on this core. Otherwise it returns at once and costs a few nanoseconds. A worker's quantum
+ * begins when it gets its core, and covers all tasks that it executes until it yields.
  *
  * Returns 0, or
  *     NOSV_ERR_OUTSIDE_TASK        the calling thread is in no task
@@ -502,7 +503,8 @@ int nosv_task_had_events(nosv_task_t task);
 typedef enum nosv_suspend_mode {
     NOSV_SUSPEND_MODE_NONE = 0,           /* nosv_submit alone (0) */
     NOSV_SUSPEND_MODE_SUBMIT = 1,         /* at once (0: as a submission; 1: as after nosv_yield) */
-    NOSV_SUSPEND_MODE_TIMEOUT_SUBMIT = 2, /* time (nanoseconds from the end of the body) */
+    NOSV_SUSPEND_MODE_TIMEOUT_SUBMIT = 2, /* time (nanoseconds from the end of the body; UINT64_MAX:
+                                             as NOSV_SUSPEND_MODE_NONE) */
     NOSV_SUSPEND_MODE_EVENT_SUBMIT = 3    /* an event counter of 0; at once if it is (0) */
 } nosv_suspend_mode_t;
 

@@ -31,15 +31,14 @@ TK_API int nosv_pause(nosv_flags_t flags)
 static bool give_way(struct tk_exec *me)
 {
     struct tk_slot *s = me->slot;
-    struct nosv_task *next = tk_next(s);
-    if (!next) next = tk_steal(s);
+    struct nosv_task *next = tk_take(s);
     if (!next) return false;
     tk_stand_in(me);
     struct nosv_task *t = me->task;
-    bool anywhere = t->affinity.level == NOSV_AFFINITY_LEVEL_NONE;
+    nosv_affinity_t place = t->affinity;        /* once queued, the task may run and be gone */
     me->slot = 0;
     tk_queue_yielded(s, t);
-    if (anywhere) tk_wake_for((nosv_affinity_t){0}, s->cpu);    /* another slot may be idle, where what is next here may not run */
+    tk_wake_for(place, s->cpu);         /* another slot may be idle, where `next` may not run */
     do {
         if (tk_hand_over(s, next)) {
             tk_park(me);
@@ -77,7 +76,7 @@ static bool is_late_one(struct tk_exec *me, uint64_t now)
         me->looked = now;
         sched_yield();
     }
-    return atomic_load_explicit(&tk.expired.n, memory_order_relaxed);
+    return tk_is_late_work(me->slot);
 }
 
 TK_API int nosv_schedpoint(nosv_flags_t flags)
@@ -87,13 +86,12 @@ TK_API int nosv_schedpoint(nosv_flags_t flags)
     if (r) return r;
     if (flags) return NOSV_ERR_INVALID_PARAMETER;
     tk_flush_if_any(me);
-    /* A task whose time is over, or that may run here alone, does not wait for the end of a quantum. */
+    /* A task whose waitfor is over does not wait for the end of a quantum. */
     uint64_t now = os_now();
     if (is_late_one(me, now)) {
         give_way(me);
         return NOSV_SUCCESS;
     }
-    if (!me->since) me->since = now;
     if (now - me->since < tk.quantum_ns) return NOSV_SUCCESS;
     if (!give_way(me)) {
         me->since = now;

@@ -1,6 +1,6 @@
 /* src/tasks/queue.c - ready tasks: where they wait, and in which order they are taken.  SPDX-License-Identifier: Apache-2.0
  *
- * A slot's holder takes, in this order: its immediate successor; tasks whose time is over; strict and preferred ones of its CPU, of its
+ * A slot's holder takes, in this order: its immediate successor; tasks whose waitfor is over; strict and preferred ones of its CPU, of its
  * NUMA node, of its complexes; those of a priority above 0; the ring; what came from threads without a slot; those of a priority below 0.
  * A holder that finds none of these takes from other slots. */
 #include "tasks/tasks.h"
@@ -109,12 +109,29 @@ static struct nosv_task *take_inbox(struct tk_slot *s)
 
 /* ---- the next ----------------------------------------------------------------------------------- */
 
+static struct tk_heap *earlier(struct tk_heap *a, struct tk_heap *b)
+{
+    uint64_t due = atomic_load_explicit(&b->due, memory_order_relaxed);
+    if (!due) return a;
+    return a && atomic_load_explicit(&a->due, memory_order_relaxed) <= due ? a : b;
+}
+
+/* Of the heaps that s takes from, the one with the earliest deadline; or null. */
+static struct tk_heap *latest(struct tk_slot *s)
+{
+    if (USF_LIKELY(!atomic_load_explicit(&tk.nr_late, memory_order_relaxed))) return 0;
+    struct tk_heap *h = earlier(earlier(earlier(0, &tk.global), &s->strict), &tk.nodes[s->node].strict);
+    for (uint32_t i = 0; i < tk.nr_complexes; i++)
+        if (tk_complex_has(&tk.complexes[i], s->cpu)) h = earlier(h, &tk.complexes[i].strict);
+    return h;
+}
+
+bool tk_is_late_work(struct tk_slot *s) { return latest(s) != 0; }
+
 static struct nosv_task *next_placed(struct tk_slot *s)
 {
     struct tk_node *node = &tk.nodes[s->node];
-    struct nosv_task *t = list_pop(&tk.expired);
-    if (t) atomic_fetch_sub_explicit(&tk.ordered, 1, memory_order_relaxed);
-    if (!t) t = tk_heap_pop(&s->strict);
+    struct nosv_task *t = tk_heap_pop(&s->strict);
     if (!t) t = tk_heap_pop(&s->preferred);
     if (!t) t = tk_heap_pop(&node->strict);
     if (!t) t = tk_heap_pop(&node->preferred);
@@ -142,27 +159,42 @@ static struct nosv_task *next_plain(struct tk_slot *s)
 
 /* ---- yields ------------------------------------------------------------------------------------- */
 /* A task that yields waits until the slot has executed as many others as were ready then, or finds none.  So it lets tasks of any
- * priority go first, and is not kept waiting by those that come later. */
+ * priority go first, and is not kept waiting by those that come later.  Tasks whose waitfor is over go before it in any case, and do not
+ * count. */
 
 void tk_queue_yielded(struct tk_slot *s, struct nosv_task *t)
 {
+    if (USF_UNLIKELY(!tk_may_run(t, s))) {      /* its affinity has been changed */
+        tk_put_back(t);
+        return;
+    }
     t->state = TK_READY;
-    t->seq = s->served + ring_length(&s->ring) + atomic_load(&s->spill.n) + atomic_load(&tk.inbox.n) + atomic_load(&tk.ordered);
+    t->seq = s->served + ring_length(&s->ring) + atomic_load(&s->spill.n) + atomic_load(&tk.inbox.n)
+             + (atomic_load(&tk.ordered) - atomic_load(&tk.nr_late));
     tk_list_push(&s->yielded, t);
 }
 
-/* Holds s, or `strict` is false: the first that has yielded there, if its turn has come or nothing else is ready. */
-static struct nosv_task *pop_yielded(struct tk_slot *s, bool all_served, bool strict)
+/* Holds the list's lock: the first that has yielded there and may run in s (null: anywhere); *before is the one before it. */
+static struct nosv_task *find_yielded(struct tk_list *l, const struct tk_slot *s, struct nosv_task **before)
 {
-    struct tk_list *l = &s->yielded;
-    struct nosv_task *t = 0;
+    struct nosv_task *t = l->head;
+    for (*before = 0; t && s && !tk_may_run(t, s); t = t->next) *before = t;
+    return t;
+}
+
+/* Holds s: the first that has yielded at `at` and may run in s.  `all_served`: nothing else is ready, so that it need not be its turn. */
+static struct nosv_task *pop_yielded(struct tk_slot *at, struct tk_slot *s, bool all_served)
+{
+    struct tk_list *l = &at->yielded;
+    struct nosv_task *t, *before;
     if (!atomic_load(&l->n)) return 0;
     tk_lock(&l->lock);
-    if (l->head && (all_served || (int32_t)(s->served - (uint32_t)l->head->seq) >= 0)
-        && (strict || l->head->affinity.level == NOSV_AFFINITY_LEVEL_NONE)) {
-        t = l->head;
-        l->head = t->next;
-        if (!l->head) l->tail = 0;
+    t = find_yielded(l, s, &before);
+    if (t && !all_served && (int32_t)(at->served - (uint32_t)t->seq) < 0) t = 0;
+    if (t) {
+        if (before) before->next = t->next;
+        else l->head = t->next;
+        if (l->tail == t) l->tail = before;
         atomic_fetch_sub(&l->n, 1);
     }
     tk_unlock(&l->lock);
@@ -184,11 +216,14 @@ static struct nosv_task *next_other(struct tk_slot *s)
 
 struct nosv_task *tk_next(struct tk_slot *s)
 {
+    struct tk_heap *late = s->successor ? 0 : latest(s);
     bool yielded = atomic_load_explicit(&s->yielded.n, memory_order_relaxed);
-    struct nosv_task *t = USF_UNLIKELY(yielded) ? pop_yielded(s, false, true) : 0;
+    struct nosv_task *t = USF_UNLIKELY(late != 0) ? tk_heap_pop_late(late) : 0;
+    if (t) return t;
+    t = USF_UNLIKELY(yielded) ? pop_yielded(s, s, false) : 0;
     if (t) return t;
     if ((t = next_other(s))) s->served++;
-    else if (USF_UNLIKELY(yielded)) t = pop_yielded(s, true, true);
+    else if (USF_UNLIKELY(yielded)) t = pop_yielded(s, s, true);
     return t;
 }
 
@@ -208,7 +243,7 @@ struct nosv_task *tk_steal(struct tk_slot *s)
 {
     struct nosv_task *t = 0;
     for (uint32_t i = 1; !t && i < tk.nr_slots; i++) t = steal_from(s, &tk.slots[(s->id + i) % tk.nr_slots]);
-    for (uint32_t i = 1; !t && i < tk.nr_slots; i++) t = pop_yielded(&tk.slots[(s->id + i) % tk.nr_slots], true, false);
+    for (uint32_t i = 1; !t && i < tk.nr_slots; i++) t = pop_yielded(&tk.slots[(s->id + i) % tk.nr_slots], s, true);
     if (t || !atomic_load(&tk.ordered)) return t;
     for (uint32_t i = 1; !t && i < tk.nr_slots; i++) t = tk_heap_pop(&tk.slots[(s->id + i) % tk.nr_slots].preferred);
     for (uint32_t i = 0; !t && i < tk.nr_nodes; i++) t = tk_heap_pop(&tk.nodes[i].preferred);
@@ -219,10 +254,10 @@ struct nosv_task *tk_steal(struct tk_slot *s)
 /* One has yielded at `at`, and s may take it. */
 static bool has_yielded(struct tk_slot *s, struct tk_slot *at)
 {
-    bool has = false;
-    if (s == at || !atomic_load(&at->yielded.n)) return atomic_load(&at->yielded.n);
+    struct nosv_task *before;
+    if (!atomic_load(&at->yielded.n)) return false;
     tk_lock(&at->yielded.lock);
-    if (at->yielded.head) has = at->yielded.head->affinity.level == NOSV_AFFINITY_LEVEL_NONE;
+    bool has = find_yielded(&at->yielded, s, &before) != 0;
     tk_unlock(&at->yielded.lock);
     return has;
 }
@@ -234,7 +269,7 @@ static bool is_common_work(struct tk_slot *s)
     for (uint32_t i = 0; i < tk.nr_slots; i++)
         if (ring_length(&tk.slots[i].ring) || atomic_load(&tk.slots[i].spill.n) || has_yielded(s, &tk.slots[i])) return true;
     if (!atomic_load(&tk.ordered)) return false;
-    if (atomic_load(&tk.expired.n) || atomic_load(&tk.global.n)) return true;
+    if (atomic_load(&tk.global.n)) return true;
     for (uint32_t i = 0; i < tk.nr_slots; i++)
         if (atomic_load(&tk.slots[i].preferred.n)) return true;
     for (uint32_t i = 0; i < tk.nr_nodes; i++)
@@ -246,15 +281,16 @@ static bool is_common_work(struct tk_slot *s)
 
 bool tk_is_plain_work(void) { return is_common_work(0); }
 
-bool tk_is_work(struct tk_slot *s)
+bool tk_is_strict_work(struct tk_slot *s)
 {
-    if (is_common_work(s)) return true;
     if (!atomic_load(&tk.ordered)) return false;
     if (atomic_load(&s->strict.n) || atomic_load(&tk.nodes[s->node].strict.n)) return true;
     for (uint32_t i = 0; i < tk.nr_complexes; i++)
         if (tk_complex_has(&tk.complexes[i], s->cpu) && atomic_load(&tk.complexes[i].strict.n)) return true;
     return false;
 }
+
+bool tk_is_work(struct tk_slot *s) { return is_common_work(s) || tk_is_strict_work(s); }
 
 /* ---- queueing ----------------------------------------------------------------------------------- */
 
@@ -297,4 +333,15 @@ void tk_queue(struct tk_exec *me, struct nosv_task *t)
     put(me, t);
     USF_POINT("tasks.queued");
     tk_wake_for(place, me && me->slot ? me->slot->cpu : os_cpu());
+}
+
+void tk_queue_late(struct nosv_task *t, uint64_t deadline)
+{
+    nosv_affinity_t place = tk_is_strict(t->affinity) ? t->affinity : (nosv_affinity_t){0};
+    struct tk_heap *h = place.level == NOSV_AFFINITY_LEVEL_NONE ? &tk.global : heap_of(t);
+    t->state = TK_READY;
+    t->seq = deadline;
+    atomic_fetch_or_explicit(&t->flags, TK_F_LATE, memory_order_relaxed);
+    tk_heap_push(h ? h : &tk.global, t);
+    tk_wake_for(place, os_cpu());
 }

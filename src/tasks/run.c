@@ -91,6 +91,7 @@ static void set_aside(struct tk_exec *me, struct nosv_task *t)
 static void suspend(struct tk_exec *me, struct nosv_task *t)
 {
     struct tk_slot *s = me->slot;
+    uint64_t now;
     t->exec = 0;
     t->state = TK_SUSPENDED;
     me->task = 0;
@@ -105,7 +106,9 @@ static void suspend(struct tk_exec *me, struct nosv_task *t)
         }
         return;
     case NOSV_SUSPEND_MODE_TIMEOUT_SUBMIT:
-        if (!tk_queue_at(t, os_now() + t->suspend_args)) tk_queue(me, t);
+        now = os_now();
+        if (t->suspend_args > UINT64_MAX - now) set_aside(me, t);       /* such a time never comes */
+        else if (!tk_queue_at(t, now + t->suspend_args)) tk_queue(me, t);
         return;
     case NOSV_SUSPEND_MODE_EVENT_SUBMIT:
         t->flags |= TK_F_TO_EVENTS;

@@ -112,8 +112,23 @@ static void wake_any(uint32_t near)
     if (s) tk_pass_on(s);
 }
 
-/* Submitters wake nobody while a holder searches, so whoever has found a task may have found one of several. */
-static void wake_more(uint32_t near) { if (any_idle() && tk_is_plain_work()) wake_any(near); }
+/* A submitter that has claimed a slot for a strict task may have found another task first. */
+static void wake_placed(void)
+{
+    for (uint32_t i = 0; any_idle() && i < tk.nr_slots; i++)
+        if (tk_is_strict_work(&tk.slots[i]) && tk_claim(&tk.slots[i])) {
+            tk_pass_on(&tk.slots[i]);
+            return;
+        }
+}
+
+/* Submitters wake nobody while a holder searches, so a holder that has found a task may have found one of several. */
+static void wake_more(uint32_t near)
+{
+    if (!any_idle()) return;
+    if (tk_is_plain_work()) wake_any(near);
+    if (atomic_load(&tk.ordered)) wake_placed();
+}
 
 /* holds s */
 static bool has_moved(struct tk_slot *s)
@@ -176,14 +191,18 @@ static void stop_searching(uint32_t near) { if (atomic_fetch_sub(&tk.searching, 
  * four times as many; and those who submit meanwhile leave a batch to take. */
 #define LOOK_EVERY 64u
 
-struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadline)
+struct nosv_task *tk_take(struct tk_slot *s)
 {
     struct nosv_task *t = tk_next(s);
     if (!t) t = tk_steal(s);
-    if (t) {
-        if (has_moved(s)) wake_any(s->cpu);
-        return t;
-    }
+    if (t && has_moved(s)) wake_any(s->cpu);
+    return t;
+}
+
+struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadline)
+{
+    struct nosv_task *t = tk_take(s);
+    if (t) return t;
     if (USF_UNLIKELY(tk.places)) tk_tell_counts(s);
     atomic_fetch_add(&tk.searching, 1);
     uint32_t look = 1, gap = 1, looks = 0;
@@ -254,7 +273,7 @@ void tk_resumed(struct tk_exec *me)
 {
     if (USF_UNLIKELY(tk.places)) tk_place(me, me->task);
     me->task->state = TK_RUNNING;
-    me->since = 0;
+    me->since = os_now();
 }
 
 void tk_block(struct tk_exec *me)
@@ -316,7 +335,7 @@ void tk_wake_early(struct nosv_task *t)
 {
     uint32_t was = atomic_load(&t->waiting);
     while (!atomic_compare_exchange_strong(&t->waiting, &was, was == TK_FOR_TIME ? TK_AWAKE : was | TK_EARLY)) continue;
-    if (was == TK_FOR_TIME) tk_queue(tk_me(), t);
+    if (was == TK_FOR_TIME) tk_queue_late(t, os_now());
 }
 
 bool tk_wake(struct nosv_task *t, enum tk_wait kind)
@@ -356,18 +375,10 @@ void tk_go_on(struct tk_exec *me)
 }
 
 /* Its time is over: before all others. */
-static void go_on_late(struct tk_exec *me)
+static void go_on_late(struct tk_exec *me, uint64_t deadline)
 {
-    struct nosv_task *t = me->task;
     if (take_idle_slot(me)) return;
-    if (tk_is_strict(t->affinity)) {
-        tk_queue(me, t);
-    } else {
-        t->state = TK_READY;
-        atomic_fetch_add(&tk.ordered, 1);
-        tk_list_push(&tk.expired, t);
-        tk_wake_for((nosv_affinity_t){0}, os_cpu());
-    }
+    tk_queue_late(me->task, deadline);
     tk_park(me);
 }
 
@@ -377,16 +388,15 @@ static bool end_any_sleep(struct nosv_task *t)
 
 bool tk_sleep(struct tk_exec *me, uint64_t deadline)
 {
-    bool woken = true, timed = deadline != 0;
+    bool woken = true, timed = deadline && deadline != UINT64_MAX;
     if (timed) atomic_fetch_add(&tk.nr_timed, 1);
     if (!leave_slot(me, deadline)) {
-        while (woken && atomic_load_explicit(&me->go, memory_order_acquire) != TK_GO)
-            if (tk_futex_wait(&me->go, TK_NONE, deadline) == -ETIMEDOUT) {
-                deadline = 0;
-                woken = !end_any_sleep(me->task);
-            }
+        bool over = false;
+        while (!over && atomic_load_explicit(&me->go, memory_order_acquire) != TK_GO)
+            over = tk_futex_wait(&me->go, TK_NONE, deadline) == -ETIMEDOUT;
+        woken = !over || !end_any_sleep(me->task);
         if (woken) tk_park(me);
-        else go_on_late(me);
+        else go_on_late(me, deadline);
     }
     if (timed) atomic_fetch_sub(&tk.nr_timed, 1);
     tk_resumed(me);

@@ -122,6 +122,7 @@ _Static_assert(sizeof(struct nosv_task) == 2 * TK_LINE, "two lines");
 #define TK_F_ATTACHED  8u
 #define TK_F_HAD_EVENTS 16u
 #define TK_F_TO_EVENTS 32u          /* suspended: ready when its events are 0 */
+#define TK_F_LATE      64u          /* in a heap: its waitfor is over, so that it goes first; seq is its deadline */
 
 /* A FIFO of tasks under a lock. */
 struct tk_list {
@@ -131,12 +132,13 @@ struct tk_list {
     struct nosv_task *head, *tail;
 };
 
-/* Tasks ordered by priority, higher first, and by entry. */
+/* Ready tasks: those whose waitfor is over, by deadline; then the others by priority, higher first, and by entry. */
 struct tk_heap {
     _Alignas(TK_LINE)
     struct tk_lock lock;
     _Atomic uint32_t n;
     _Atomic int32_t top;            /* priority of the first; meaningless while n is 0 */
+    _Atomic uint64_t due;           /* deadline of the first, if its waitfor is over; else 0 */
     struct nosv_task *root;
 };
 
@@ -183,7 +185,7 @@ struct tk_exec {
     uint8_t phase;                  /* enum tk_phase: which callback of its task runs */
     uint32_t nested;                /* attaches in it beyond the first */
     uint64_t looked;                /* ns: its last yield for those whose time may be over (pause.c) */
-    uint64_t since;                 /* ns: from when on its quantum counts; 0: from the next scheduling point */
+    uint64_t since;                 /* ns: when it got its slot, or reached the last scheduling point where nothing else was ready */
     struct nosv_task *behind;       /* its task, while stand_in stands for it */
     struct nosv_task **window;      /* submitted, and not queued yet */
     size_t window_size, window_n, window_room;
@@ -230,17 +232,17 @@ struct tk_process {
     _Alignas(TK_LINE) _Atomic uint64_t idle[TK_IDLE_WORDS];     /* bit i: slot i is idle */
     _Alignas(TK_LINE) _Atomic uint32_t searching;   /* holders that look for work and are awake */
     _Atomic uint32_t looking;                       /* threads that have set a slot idle and look at the queues once more */
-    _Alignas(TK_LINE) _Atomic uint32_t ordered;     /* tasks in heaps and in `expired` */
+    _Alignas(TK_LINE) _Atomic uint32_t ordered;     /* tasks in heaps */
+    _Atomic uint32_t nr_late;       /* ... whose waitfor is over */
     _Atomic uint64_t seq;
     struct tk_list inbox;           /* submitted by threads without a slot */
-    struct tk_list expired;         /* tasks whose time is over: first of all */
-    struct tk_heap global;          /* priority other than 0, no affinity */
+    struct tk_heap global;          /* priority other than 0, no affinity; all that are late, unless they are strict */
     /* Life */
     _Atomic uint32_t stopping;      /* 1: the last shutdown is under way */
     _Atomic uint32_t nr_workers;    /* threads of ours; futex while stopping */
     _Atomic uint32_t nr_attached;   /* threads of the program's that hold a slot, or wait for one */
     _Atomic bool recorded;          /* ... and what they execute, as somebody records the instance */
-    _Atomic uint32_t nr_timed;      /* tasks that sleep until a time: they will be ready */
+    _Atomic uint32_t nr_timed;      /* tasks that sleep until a time, which will be ready then */
 };
 extern struct tk_process tk;
 extern __thread struct tk_exec *tk_self_exec __attribute__((tls_model("initial-exec")));
@@ -263,6 +265,9 @@ static inline int tk_in_task(struct tk_exec **me)
 }
 static inline bool tk_is_strict(nosv_affinity_t place)
 { return place.level != NOSV_AFFINITY_LEVEL_NONE && place.type == NOSV_AFFINITY_TYPE_STRICT; }
+bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place);
+static inline bool tk_may_run(const struct nosv_task *t, const struct tk_slot *s)
+{ return !tk_is_strict(t->affinity) || tk_slot_is_in(s, t->affinity); }
 static inline bool tk_complex_has(const struct tk_complex *c, uint32_t cpu) { return c->cpus[cpu / 64] >> (cpu % 64) & 1; }
 
 /* pool.c */
@@ -287,10 +292,15 @@ void tk_watch_thread(struct tk_exec *me);           /* the calling thread may en
 void tk_list_push(struct tk_list *l, struct nosv_task *t);
 void tk_heap_push(struct tk_heap *h, struct nosv_task *t);
 struct nosv_task *tk_heap_pop(struct tk_heap *h);
+struct nosv_task *tk_heap_pop_late(struct tk_heap *h);      /* its first, if that is late */
 struct nosv_task *tk_next(struct tk_slot *s);       /* holds s: the next task for it, from its own and the common queues */
 struct nosv_task *tk_steal(struct tk_slot *s);      /* holds s: one from another slot's */
 bool tk_is_work(struct tk_slot *s);                 /* is there anything that s may execute? */
 bool tk_is_plain_work(void);                        /* ... that any slot may? */
+bool tk_is_strict_work(struct tk_slot *s);          /* ... that s may, and not all others? */
+bool tk_is_late_work(struct tk_slot *s);            /* ... whose waitfor is over? */
+/* Queue a task before all others: its waitfor is over since `deadline`, ns. */
+void tk_queue_late(struct nosv_task *t, uint64_t deadline);
 /* holds s: a task that has run there yields. */
 void tk_queue_yielded(struct tk_slot *s, struct nosv_task *t);
 void tk_put_back(struct nosv_task *t);               /* queue it, and wake nobody: it was taken, and no thread is to be had */
@@ -304,6 +314,7 @@ void tk_pass_on(struct tk_slot *s);                 /* holds s, and does not go 
 bool tk_hand_over(struct tk_slot *s, struct nosv_task *t);
 bool tk_goes_on(struct nosv_task *t);               /* ... which is so */
 void tk_wake_for(nosv_affinity_t place, uint32_t near);   /* a task was queued that may run there */
+struct nosv_task *tk_take(struct tk_slot *s);       /* holds s: the next task for it, from any queue; or null */
 /* holds s: what to execute next; looks for a while, until `deadline` at most (0: none).  Null: there is nothing. */
 struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadline);
 /* The calling thread's task has given up its slot (it may be queued again already): others run there; returns when it has a slot again. */
@@ -319,7 +330,6 @@ bool tk_sleep(struct tk_exec *me, uint64_t deadline);
 bool tk_end_sleep(struct nosv_task *t, enum tk_wait kind);
 void tk_wake_early(struct nosv_task *t);
 bool tk_wake(struct nosv_task *t, enum tk_wait kind);       /* both */
-bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place);
 bool tk_is_place(nosv_affinity_t place);            /* has it a slot? */
 void tk_resumed(struct tk_exec *me);                /* its task goes on, in its slot */
 void tk_go_on(struct tk_exec *me);                  /* a thread that has attached: returns with a slot */

@@ -92,7 +92,7 @@ static void serve(struct tk_exec *me)
     struct nosv_task *t = me->first;
     me->first = 0;
     tk_bind(me, me->slot);
-    me->since = 0;
+    me->since = os_now();
     for (; t || (t = tk_find(me, me->slot, 0)); t = 0) {
         if (!t->exec) {
             tk_run(me, t);

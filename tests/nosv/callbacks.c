@@ -252,10 +252,11 @@ static void again_while_joined(void)
 static void for_event(nosv_task_t task)
 {
     (void)task;
-    if (add(&at, 1) > 1) return;
+    if (get(&at)) return;
     OK(nosv_increase_event_counter(1));
     OK(nosv_set_suspend_mode(NOSV_SUSPEND_MODE_EVENT_SUBMIT, 0));
     OK(nosv_suspend());
+    add(&at, 1);
 }
 
 /* A task that is destroyed while it is suspended until an event is freed when it has completed. */

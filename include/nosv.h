@@ -61,8 +61,10 @@
  *
  * Callbacks are called with signals as the process has them and with the default floating-point
  * environment: results are IEEE. The configuration key `turbo.enabled` sets flush-to-zero and
- * denormals-are-zero on the threads that execute tasks; it is off by default. A callback must
- * return: pthread_exit, longjmp out of it and C++ exceptions that leave it are errors.
+ * denormals-are-zero on the threads that execute tasks; it is off by default. A callback that
+ * changes the signal mask or the floating-point environment has to set it back. A callback must
+ * return: pthread_exit, longjmp out of it and C++ exceptions that leave it are errors. After
+ * pthread_exit the task never completes; its core executes other tasks.
  *
  * After fork the child is not initialised and has no tasks; handles of its parent mean nothing
  * there. It may call nosv_init. execve needs no nosv_shutdown before it.
@@ -146,8 +148,9 @@ int nosv_init(void);
  * Returns 0, or
  *     NOSV_ERR_NOT_INITIALIZED     no init of the process is in force
  *     NOSV_ERR_UNKNOWN             the calling thread owns no init; those of other threads stay
- *     NOSV_ERR_INVALID_OPERATION   it is the last one, and a worker calls it in a task, which would
- *                                  wait for its own end; the init stays in force
+ *     NOSV_ERR_INVALID_OPERATION   it is the last one, and a worker calls it in a task, or a thread
+ *                                  in a completed callback; it would wait for its own end. The
+ *                                  init stays in force
  *
  * Context: any thread. Blocks the calling thread. */
 int nosv_shutdown(void);

@@ -53,7 +53,8 @@ int *nosv_get_available_domains(nosv_topo_level_t level);
 int nosv_get_current_logical_domain(nosv_topo_level_t level);
 int nosv_get_current_system_domain(nosv_topo_level_t level);
 
-/* How many CPUs a domain has, 1 or more.
+/* How many CPUs a domain has, 1 or more; 0 for a set of topology.complex_sets without a CPU of the
+ * process. CPUs that are in no set of it are one more set, the last.
  *
  * Context: any thread. */
 int nosv_get_num_cpus_in_domain(nosv_topo_level_t level, int system_id);

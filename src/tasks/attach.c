@@ -21,10 +21,7 @@ static struct tk_exec *new_exec(void)
 
 void tk_free_attached(struct nosv_task *t)
 {
-    if (t->type != &unlabelled) {
-        free(t->type->label);
-        free(t->type);
-    }
+    if (t->type != &unlabelled) tk_type_free(t->type);
     tk_task_free(t);
 }
 
@@ -33,7 +30,7 @@ static struct nosv_task *new_task(struct tk_exec *e, const char *label, const no
     struct nosv_task_type *type = &unlabelled;
     struct nosv_task *t = tk_task_alloc(0);
     if (!t) return 0;
-    if (label && nosv_type_init(&type, 0, 0, 0, label, 0, 0, NOSV_TYPE_INIT_EXTERNAL)) {
+    if (label && !(type = tk_type_new(label, true))) {
         tk_task_free(t);
         return 0;
     }
@@ -43,6 +40,16 @@ static struct nosv_task *new_task(struct tk_exec *e, const char *label, const no
     atomic_store_explicit(&t->blocking, 0, memory_order_relaxed);
     atomic_store_explicit(&t->life, TK_ACTIVE | TK_EXECUTION, memory_order_relaxed);
     return t;
+}
+
+static void begin_attach(struct tk_exec *me)
+{
+    me->thread = pthread_self();
+    tk_watch_thread(me);
+    me->task = me->attached;
+    tk_self_exec = me;
+    tk_go_on(me);
+    if (tk.turbo) me->own_mxcsr = tk_turbo();
 }
 
 TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *label, nosv_flags_t flags)
@@ -56,20 +63,15 @@ TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *
         *out = me->task;
         return NOSV_SUCCESS;
     }
-    if (!(me = new_exec())) return NOSV_ERR_OUT_OF_MEMORY;
-    struct nosv_task *t = new_task(me, label, affinity);
-    if (!t) {
-        free(me);
-        return NOSV_ERR_OUT_OF_MEMORY;
-    }
-    me->thread = pthread_self();
-    tk_watch_thread(me);
-    atomic_fetch_add(&tk.nr_attached, 1);
-    me->task = t;
-    tk_self_exec = me;
-    tk_go_on(me);
-    if (tk.turbo) me->own_mxcsr = tk_turbo();
-    *out = t;
+    uint32_t visit = tk_visit();
+    if (!visit) return NOSV_ERR_NOT_INITIALIZED;
+    bool attached = (me = new_exec()) && (me->attached = new_task(me, label, affinity));
+    if (attached) atomic_fetch_add(&tk.nr_attached, 1);     /* from now on the runtime stays */
+    else free(me);
+    tk_end_visit(visit);
+    if (!attached) return NOSV_ERR_OUT_OF_MEMORY;
+    begin_attach(me);
+    *out = me->task;
     return NOSV_SUCCESS;
 }
 
@@ -109,15 +111,24 @@ TK_API int nosv_detach(nosv_flags_t flags)
     return NOSV_SUCCESS;
 }
 
-/* ---- threads that end while they are attached ---------------------------------------------------- */
+/* ---- threads that end before they should ---------------------------------------------------------- */
 
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
+/* A thread that is attached is detached by its end.  One that has ended in a callback, by pthread_exit or pthread_cancel, gives its slot
+ * back, and the task of that callback never completes. */
 static void thread_ends(void *arg)
 {
     struct tk_exec *me = arg;
-    if (me == tk_self_exec && me->task && me->task->flags & TK_F_ATTACHED) end_attach(me, false);
+    if (me != tk_self_exec) return;
+    if (me->is_worker) {
+        tk_lose_worker(me);
+        return;
+    }
+    me->task = me->attached;
+    me->phase = TK_IN_BODY;
+    end_attach(me, false);
 }
 
 /* Without a key a thread has to detach before it ends. */

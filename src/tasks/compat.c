@@ -197,10 +197,12 @@ static int signal_cond(struct cond *c, bool all)
 {
     struct woken woken = {.tail = &woken.head};
     if (!c) return EINVAL;
+    uint32_t visit = tk_me() ? 0 : tk_visit();      /* 0 without a runtime: then nobody waits */
     tk_lock(&c->inner);
     while (c->q.head && (all || !woken.head)) wake(&c->q, c->q.head, &woken);
     tk_unlock(&c->inner);
     queue(&woken);
+    if (visit) tk_end_visit(visit);
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* src/tasks/config.c - nosv.toml and the environment.  SPDX-License-Identifier: Apache-2.0
  *
- * One file: $NOSV_CONFIG, else ./nosv.toml, else none.  Then $NOSV_PRESET, then $NOSV_CONFIG_OVERRIDE on top.  What is wrong is told
- * and passed over, except a file that was asked for by name and cannot be read. */
+ * One file: $NOSV_CONFIG, else ./nosv.toml, else none.  Then $NOSV_PRESET, then $NOSV_CONFIG_OVERRIDE on top.  A wrong value, and a file
+ * that cannot be read, is reported and ignored. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,7 +214,7 @@ void tk_config_read(struct tk_config *c)
 {
     const char *path = getenv("NOSV_CONFIG");
     *c = (struct tk_config){.isolation = "process", .policy = "hybrid", .binding = "inherit", .affinity = "all",
-                            .affinity_policy = "strict", .quantum_ns = 20000000, .spins = 10000, .stack_size = 8u << 20, .successors = true};
+                            .affinity_policy = "strict", .quantum_ns = 20000000, .spins = 10000, .successors = true};
     if (path && *path) read_file(c, path, true);
     else read_file(c, "nosv.toml", false);
     read_preset(c, getenv("NOSV_PRESET"));

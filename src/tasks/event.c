@@ -18,7 +18,10 @@ TK_API int nosv_decrease_event_counter(nosv_task_t t, uint64_t decrement)
 {
     if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
     if (!t || !decrement || (atomic_load(&t->life) & TK_EVENTS) < decrement) return NOSV_ERR_INVALID_PARAMETER;
+    uint32_t visit = tk_me() ? 0 : tk_visit();
+    if (!visit && !tk_me()) return NOSV_ERR_NOT_INITIALIZED;
     tk_end_work(t, decrement);
+    if (visit) tk_end_visit(visit);
     return NOSV_SUCCESS;
 }
 

@@ -70,24 +70,22 @@ static bool enter(struct waiter *w, nosv_task_t t, bool *told_last)
     return true;
 }
 
-static int wait_until(struct tk_exec *me, nosv_task_t *tasks, size_t n, uint64_t deadline)
+/* `sleeps`: false: only look. */
+static int wait_until(struct tk_exec *me, nosv_task_t *tasks, size_t n, bool sleeps, uint64_t deadline)
 {
     struct waiter w = {.wanted = n};
     bool told_last = false;
-    tk_begin_sleep(me, TK_FOR_OTHERS);
+    if (sleeps) tk_begin_sleep(me, TK_FOR_OTHERS);
     w.sleeper = me->task;
     for (size_t i = 0; i < n; i++)
         if (!enter(&w, tasks[i], &told_last)) {
-            tk_cancel_sleep(me);
+            if (sleeps) tk_cancel_sleep(me);
             withdraw(&w, tasks, i);
             return NOSV_ERR_INVALID_PARAMETER;      /* another waits for it, or it is there twice */
         }
-    if (told_last) {
-        tk_cancel_sleep(me);
-        atomic_store(&w.left, 1);
-    } else {
-        tk_sleep(me, deadline);
-    }
+    if (told_last) atomic_store(&w.left, 1);
+    if (sleeps && told_last) tk_cancel_sleep(me);
+    else if (sleeps) tk_sleep(me, deadline);
     withdraw(&w, tasks, n);
     return atomic_load(&w.told) == n ? NOSV_SUCCESS : NOSV_ERR_TIMEOUT;
 }
@@ -112,7 +110,7 @@ static int wait_for(nosv_task_t *tasks, size_t n, uint64_t timeout)
     tk_flush_if_any(me);
     if (n == 1 && !timeout) return look(*tasks);
     uint64_t now = os_now();
-    return wait_until(me, tasks, n, timeout > UINT64_MAX - now ? 0 : now + timeout);
+    return wait_until(me, tasks, n, timeout != 0, timeout > UINT64_MAX - now ? 0 : now + timeout);
 }
 
 static int join(nosv_task_t *tasks, void **results, size_t n, uint64_t timeout)

@@ -18,6 +18,44 @@ static __thread uint32_t own_inits __attribute__((tls_model("initial-exec")));
 
 bool tk_is_on(void) { return atomic_load_explicit(&inits, memory_order_relaxed) != 0; }
 
+/* ---- threads without a slot --------------------------------------------------------------------- */
+
+/* A thread outside of tasks may still be inside nosv_submit when others have seen what it has done, and one of them has called the last
+ * nosv_shutdown.  That waits until there is no such thread.  A thread that comes when all slots are the shutdown's waits for its end. */
+static _Atomic uint32_t visitors;
+static _Atomic bool closed;
+static uint32_t era = 1;            /* changes in the child of a fork, where there are no visitors */
+static __thread uint32_t own_visits __attribute__((tls_model("initial-exec")));
+
+uint32_t tk_visit(void)
+{
+    for (;;) {
+        atomic_fetch_add(&visitors, 1);
+        if (!atomic_load(&closed) && tk_is_on()) {
+            own_visits++;
+            return era;
+        }
+        atomic_fetch_sub(&visitors, 1);
+        if (!tk_is_on()) return 0;
+        os_sched_yield();
+    }
+}
+
+void tk_end_visit(uint32_t visit)
+{
+    if (visit != era) return;
+    own_visits--;
+    atomic_fetch_sub(&visitors, 1);
+}
+
+/* ---- how threads compute ------------------------------------------------------------------------- */
+
+void tk_default_math(void)
+{
+    __asm__ volatile("fninit");
+    _mm_setcsr(0x1f80u);
+}
+
 /* Denormal numbers count as 0 in this thread: `turbo.enabled`. */
 #define FTZ_DAZ 0x8040u
 uint32_t tk_turbo(void)
@@ -40,6 +78,10 @@ static void in_child(void)
     atomic_store(&inits, 0);
     left_behind = false;
     own_inits = 0;
+    atomic_store(&visitors, 0);
+    atomic_store(&closed, false);
+    own_visits = 0;
+    era++;
     tk_mask_forget();
     tk_forget_tid();
     tk_self_exec = 0;
@@ -53,6 +95,16 @@ static void in_child(void)
 static void watch_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
 /* ---- init --------------------------------------------------------------------------------------- */
+
+static uint64_t usable_stack_size(uint64_t size)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    bool usable = !size || pthread_attr_setstacksize(&attr, size) == 0;
+    pthread_attr_destroy(&attr);
+    if (!usable) usf_warn("nosv: misc.stack_size: no thread can have a stack of %llu bytes", (unsigned long long)size);
+    return usable ? size : 0;
+}
 
 static int begin(void)
 {
@@ -69,8 +121,15 @@ static int begin(void)
     tk.places = usf_task_is_scheduled() == 0;
     tk.recorded = tk.places && usf_is_recorded() == 0;
     tk.binds = !tk.places;
+    tk.stack_size = usable_stack_size(c.stack_size);
+    pthread_sigmask(SIG_SETMASK, 0, &tk.signals);
     os_getaffinity(0, &tk.cpus);
-    return tk_topology_make(&c);
+    int r = tk_topology_make(&c);
+    if (r == NOSV_SUCCESS && !tk_start_timer()) {
+        tk_topology_drop();
+        r = NOSV_ERR_OUT_OF_MEMORY;
+    }
+    return r;
 }
 
 TK_API int nosv_init(void)
@@ -103,12 +162,21 @@ static uint32_t claim_all(void)
     return n;
 }
 
+/* Holds all slots.  True: nobody uses the runtime any more, nor will. */
+static bool close_down(void)
+{
+    atomic_store(&closed, true);
+    if (atomic_load(&visitors) == 0 && is_drained()) return true;
+    atomic_store(&closed, false);
+    return false;
+}
+
 /* Claimed slots keep others from working: where not all are idle, they are given back, and it looks again. */
 static void drain(void)
 {
     for (uint32_t round = 0;; round++) {
         uint32_t n = claim_all();
-        if (n == tk.nr_slots && is_drained()) return;
+        if (n == tk.nr_slots && close_down()) return;
         while (n) tk_pass_on(&tk.slots[--n]);
         if (round < 100) os_sched_yield();
         else os_sleep(round < 1000 ? 20000 : 1000000);
@@ -143,6 +211,7 @@ static void end_last(void)
         return;
     }
     atomic_store(&tk.stopping, 0);
+    atomic_store(&closed, false);
     for (uint32_t n = tk.nr_slots; n;) tk_pass_on(&tk.slots[--n]);
 }
 
@@ -152,13 +221,14 @@ TK_API int nosv_shutdown(void)
     if (!own_inits) return NOSV_ERR_UNKNOWN;
     pthread_mutex_lock(&lock);
     bool last = atomic_load(&inits) == 1;
-    if (last && tk_me() && tk_me()->is_worker) {
+    if (last && (own_visits || (tk_me() && tk_me()->is_worker))) {
         pthread_mutex_unlock(&lock);
         return NOSV_ERR_INVALID_OPERATION;
     }
     if (last) end_last();
     own_inits--;
     atomic_fetch_sub(&inits, 1);
+    atomic_store(&closed, false);
     pthread_mutex_unlock(&lock);
     return NOSV_SUCCESS;
 }

@@ -91,6 +91,7 @@ bool tk_hand_over(struct tk_slot *s, struct nosv_task *t)
         /* No thread is to be had.  The task waits, and the slot is idle: the next thread that is free looks at both. */
         tk_put_back(t);
         set_idle(s);
+        tk_look_again();
     }
     return true;
 }
@@ -120,6 +121,12 @@ static void wake_placed(void)
             tk_pass_on(&tk.slots[i]);
             return;
         }
+}
+
+void tk_wake_all(void)
+{
+    for (uint32_t i = 0; any_idle() && i < tk.nr_slots; i++)
+        if (tk_is_work(&tk.slots[i]) && tk_claim(&tk.slots[i])) tk_pass_on(&tk.slots[i]);
 }
 
 /* Submitters wake nobody while a holder searches, so a holder that has found a task may have found one of several. */

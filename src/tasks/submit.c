@@ -199,12 +199,10 @@ static int submit_blocking(struct tk_exec *me, struct nosv_task *t)
     return r;
 }
 
-TK_API int nosv_submit(nosv_task_t t, nosv_flags_t flags)
+static int submit(struct tk_exec *me, struct nosv_task *t, nosv_flags_t flags)
 {
-    struct tk_exec *me = tk_me();
     nosv_flags_t how = flags & ONE_OF;
     bool in_task = me && me->task;
-    if (USF_UNLIKELY(!tk_is_on())) return NOSV_ERR_NOT_INITIALIZED;
     if (USF_UNLIKELY(!t || flags & ~ALL_OF)) return NOSV_ERR_INVALID_PARAMETER;
     if (USF_UNLIKELY(how & (how - 1))) return NOSV_ERR_INVALID_OPERATION;
     if (how == NOSV_SUBMIT_DEADLINE_WAKE) {
@@ -233,6 +231,18 @@ TK_API int nosv_submit(nosv_task_t t, nosv_flags_t flags)
         if (USF_UNLIKELY(in_task && me->window_n)) tk_flush(me);    /* the window has been made smaller */
     }
     return NOSV_SUCCESS;
+}
+
+TK_API int nosv_submit(nosv_task_t t, nosv_flags_t flags)
+{
+    struct tk_exec *me = tk_me();
+    if (USF_UNLIKELY(!tk_is_on())) return NOSV_ERR_NOT_INITIALIZED;
+    if (USF_LIKELY(me != 0)) return submit(me, t, flags);
+    uint32_t visit = tk_visit();
+    if (!visit) return NOSV_ERR_NOT_INITIALIZED;
+    int r = submit(0, t, flags);
+    tk_end_visit(visit);
+    return r;
 }
 
 TK_API int nosv_set_submit_window_size(size_t size)

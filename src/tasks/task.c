@@ -88,7 +88,7 @@ TK_API uint32_t nosv_get_execution_id(void)
     return me && me->task ? me->execution : (uint32_t)NOSV_ERR_OUTSIDE_TASK;
 }
 
-TK_API nosv_affinity_t nosv_get_default_affinity(void) { return tk.default_affinity; }
+TK_API nosv_affinity_t nosv_get_default_affinity(void) { return tk_is_on() ? tk.default_affinity : (nosv_affinity_t){0}; }
 TK_API nosv_affinity_t nosv_get_task_affinity(nosv_task_t t) { return t ? t->affinity : (nosv_affinity_t){0}; }
 TK_API void nosv_set_task_affinity(nosv_task_t t, nosv_affinity_t *affinity)
 { if (t && affinity && tk_is_place(*affinity)) t->affinity = *affinity; }

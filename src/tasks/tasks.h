@@ -29,6 +29,7 @@
 #define USF_TASKS_TASKS_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,7 +63,7 @@ struct nosv_task_type {
     char *label;                /* own copy, or null */
     uint32_t id;                /* for traces */
     bool external;              /* without a run callback: of attached threads */
-    struct nosv_task_type *next;    /* in the list of those that were destroyed and still have tasks */
+    struct nosv_task_type *next, *prev;     /* in one of type.c's lists */
     _Atomic bool dying;
     /* Tasks of it, as a sum: one number for each slot, which its holder changes, and the first for threads without one. */
     uint32_t nr_counts;
@@ -186,6 +187,7 @@ struct tk_exec {
     uint32_t nested;                /* attaches in it beyond the first */
     uint64_t looked;                /* ns: its last yield for those whose time may be over (pause.c) */
     uint64_t since;                 /* ns: when it got its slot, or reached the last scheduling point where nothing else was ready */
+    struct nosv_task *attached;     /* the task of the attach; null: a worker */
     struct nosv_task *behind;       /* its task, while stand_in stands for it */
     struct nosv_task **window;      /* submitted, and not queued yet */
     size_t window_size, window_n, window_room;
@@ -226,6 +228,8 @@ struct tk_process {
     bool binds;                     /* threads are bound to their slot's CPU, by the kernel's masks */
     bool places;                    /* the process takes part in an instance: threads tell their places (usf/usf.h) ... */
     struct os_cpuset cpus;          /* the process's mask when it began */
+    sigset_t signals;               /* blocked in the thread of the first init, and in workers */
+    uint64_t stack_size;            /* of workers; 0: as of any new thread */
     bool turbo;                     /* FTZ and DAZ in threads that execute tasks */
     nosv_affinity_t default_affinity;
     /* Hot */
@@ -256,6 +260,9 @@ static inline struct nosv_task *tk_my_task(void) { struct tk_exec *e = tk_self_e
 /* It has forked in a task's body, and this is the child: nothing of the runtime is there any more, and the task is the parent's. */
 static inline bool tk_is_orphan(const struct tk_exec *me) { return USF_UNLIKELY(tk_self_exec != me); }
 bool tk_is_on(void);                /* between the first init and the last shutdown */
+/* A thread without a slot calls what makes tasks ready or completes them: meanwhile the runtime does not end.  0: it is not initialised. */
+uint32_t tk_visit(void);
+void tk_end_visit(uint32_t visit);  /* what tk_visit has returned */
 /* NOSV_SUCCESS and the calling thread, which executes a task; or the error that says what is missing. */
 static inline int tk_in_task(struct tk_exec **me)
 {
@@ -276,9 +283,12 @@ void tk_task_free(struct nosv_task *t);
 void tk_pool_reset(bool unmap);     /* all records are gone: in the child of a fork, and after the last shutdown */
 size_t tk_pool_used(void);          /* bytes */
 
-/* type.c: a task of it comes, goes. */
+/* type.c */
+struct nosv_task_type *tk_type_new(const char *label, bool external);   /* in the list of all; or null: no memory */
+void tk_type_free(struct nosv_task_type *type);             /* has no tasks */
+/* A task of it comes, goes. */
 void tk_type_count(struct nosv_task_type *type, int64_t n);
-void tk_types_drop(void);           /* free all that were destroyed, whatever tasks they have */
+void tk_types_drop(void);           /* free all, destroyed or not, whatever tasks they have */
 void tk_forget_types(void);         /* in the child of a fork */
 
 /* task.c, attach.c */
@@ -286,7 +296,7 @@ void tk_task_end(struct nosv_task *t);              /* it is freed, and its type
 void tk_task_init(struct nosv_task *t, struct nosv_task_type *type, size_t metadata_size, uint8_t flags);
 void tk_free_attached(struct nosv_task *t);
 void tk_forget_tid(void);                           /* in the child of a fork */
-void tk_watch_thread(struct tk_exec *me);           /* the calling thread may end while it is attached; null: not any more */
+void tk_watch_thread(struct tk_exec *me);           /* the calling thread may end while it executes tasks; null: not any more */
 
 /* queue.c */
 void tk_list_push(struct tk_list *l, struct nosv_task *t);
@@ -313,6 +323,7 @@ void tk_pass_on(struct tk_slot *s);                 /* holds s, and does not go 
 /* holds s: t goes on there, in its own thread or a worker.  False: its thread holds another slot and goes on in that; the caller has s. */
 bool tk_hand_over(struct tk_slot *s, struct nosv_task *t);
 bool tk_goes_on(struct nosv_task *t);               /* ... which is so */
+void tk_wake_all(void);                             /* every idle slot that there is work for */
 void tk_wake_for(nosv_affinity_t place, uint32_t near);   /* a task was queued that may run there */
 struct nosv_task *tk_take(struct tk_slot *s);       /* holds s: the next task for it, from any queue; or null */
 /* holds s: what to execute next; looks for a while, until `deadline` at most (0: none).  Null: there is nothing. */
@@ -351,7 +362,9 @@ void tk_mask_forget(void);          /* in the child of a fork */
 void tk_idle_worker(struct tk_slot *s, struct tk_exec *e);      /* holds s */
 struct tk_exec *tk_take_worker(struct tk_slot *s);  /* holds s: an idle one, or a new one, or null */
 void tk_stop_workers(void);         /* holds all slots; after it nobody else looks at them */
+void tk_lose_worker(struct tk_exec *me);            /* its thread ends in a callback */
 void tk_forget_workers(void);       /* in the child of a fork */
+void tk_default_math(void);         /* the calling thread computes as IEEE says, however its creator does */
 uint32_t tk_turbo(void);            /* in the calling thread; what was before, for: */
 void tk_end_turbo(uint32_t before);
 void tk_park(struct tk_exec *me);                   /* until it has a slot */
@@ -366,7 +379,10 @@ void tk_flush(struct tk_exec *me);
 void tk_end_window(struct tk_exec *me);             /* its task ends: what is held back is submitted */
 static inline void tk_flush_if_any(struct tk_exec *me) { if (USF_UNLIKELY(me->window_n)) tk_flush(me); }
 
-/* timer.c: queue it at this time, ns.  False: no timer is to be had. */
+/* timer.c */
+bool tk_start_timer(void);          /* false: no thread is to be had */
+void tk_look_again(void);           /* no thread was to be had for a ready task: soon somebody tries again */
+/* Queue it at this time, ns.  False: no memory. */
 bool tk_queue_at(struct nosv_task *t, uint64_t ns);
 size_t tk_timed(void);              /* tasks that wait so */
 void tk_stop_timer(void);

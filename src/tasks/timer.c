@@ -1,11 +1,13 @@
 /* src/tasks/timer.c - tasks that become ready at a time: those that have suspended themselves until then.  SPDX-License-Identifier: Apache-2.0
  *
- * A thread that exists once a task has asked for it sleeps until the earliest of these times.  (A task in waitfor keeps its own thread, which
- * waits by itself.) */
+ * A thread sleeps until the earliest of these times.  (A task in waitfor keeps its own thread, which waits by itself.)  It exists from the
+ * first init on, so that it is there when no more threads are to be had: then it tries again to find threads for ready tasks. */
 #include <signal.h>
 #include <stdlib.h>
 
 #include "tasks/tasks.h"
+
+#define AGAIN_NS 10000000u
 
 struct entry { uint64_t at; struct nosv_task *task; };
 static struct {
@@ -14,6 +16,7 @@ static struct {
     pthread_t thread;
     struct entry *heap;         /* binary, the earliest first */
     size_t n, room;
+    uint64_t again;             /* when it looks for threads; 0: no task lacks one */
     bool runs, ends, queues;    /* the thread has taken a task that is not queued yet */
 } timer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -43,41 +46,45 @@ static struct nosv_task *remove_first(void)
     return t;
 }
 
+/* holds the lock, and gives it up meanwhile: what is due is done. */
+static void act(uint64_t now)
+{
+    struct nosv_task *t = timer.n && timer.heap[0].at <= now ? remove_first() : 0;
+    if (!t) timer.again = 0;
+    timer.queues = true;
+    pthread_mutex_unlock(&timer.lock);
+    USF_POINT("tasks.timed");
+    if (t) tk_queue(0, t);
+    else tk_wake_all();
+    pthread_mutex_lock(&timer.lock);
+    timer.queues = false;
+}
+
 static void *run(void *arg)
 {
     (void)arg;
     pthread_mutex_lock(&timer.lock);
     while (!timer.ends) {
-        uint64_t at = timer.n ? timer.heap[0].at : 0;
+        uint64_t at = timer.n ? timer.heap[0].at : UINT64_MAX, now = os_now();
+        if (timer.again && timer.again < at) at = timer.again;
         struct timespec until = {(time_t)(at / 1000000000u), (long)(at % 1000000000u)};
-        if (!timer.n) {
-            pthread_cond_wait(&timer.changed, &timer.lock);
-        } else if (os_now() < at) {
-            pthread_cond_timedwait(&timer.changed, &timer.lock, &until);
-        } else {
-            struct nosv_task *t = remove_first();
-            timer.queues = true;
-            pthread_mutex_unlock(&timer.lock);
-            USF_POINT("tasks.timed");
-            tk_queue(0, t);
-            pthread_mutex_lock(&timer.lock);
-            timer.queues = false;
-        }
+        if (at <= now) act(now);
+        else if (at == UINT64_MAX) pthread_cond_wait(&timer.changed, &timer.lock);
+        else pthread_cond_timedwait(&timer.changed, &timer.lock, &until);
     }
     pthread_mutex_unlock(&timer.lock);
     return 0;
 }
 
-/* holds the lock */
-static bool start(void)
+bool tk_start_timer(void)
 {
     pthread_condattr_t attr;
-    if (timer.runs) return true;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&timer.changed, &attr);
     pthread_condattr_destroy(&attr);
     timer.ends = false;
+    timer.again = 0;
     /* The program's handlers run in threads that it knows of. */
     sigset_t all, before;
     sigfillset(&all);
@@ -101,13 +108,23 @@ static bool make_room(void)
 bool tk_queue_at(struct nosv_task *t, uint64_t ns)
 {
     pthread_mutex_lock(&timer.lock);
-    bool may = start() && make_room();
+    bool may = make_room();
     if (may) {
         add(ns, t);
         if (timer.heap[0].task == t) pthread_cond_signal(&timer.changed);
     }
     pthread_mutex_unlock(&timer.lock);
     return may;
+}
+
+void tk_look_again(void)
+{
+    pthread_mutex_lock(&timer.lock);
+    if (!timer.again) {
+        timer.again = os_now() + AGAIN_NS;
+        pthread_cond_signal(&timer.changed);
+    }
+    pthread_mutex_unlock(&timer.lock);
 }
 
 size_t tk_timed(void)
@@ -138,4 +155,5 @@ void tk_forget_timer(void)
     timer.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     timer.runs = timer.ends = timer.queues = false;
     timer.n = 0;
+    timer.again = 0;
 }

@@ -90,15 +90,29 @@ static int default_affinity(const struct tk_config *c)
     return NOSV_ERR_INVALID_PARAMETER;
 }
 
+/* What of `list` is left; that is no longer. */
+static void add_complex(uint32_t i, const struct os_cpuset *list, struct os_cpuset *left)
+{
+    bool twice = false;
+    for (uint32_t cpu = 0; cpu < TK_MAX_CPUS; cpu++) {
+        if (!os_cpu_isset(list, cpu)) continue;
+        if (os_cpu_isset(left, cpu)) tk.complexes[i].cpus[cpu / 64] |= 1ull << (cpu % 64);
+        else twice = true;
+    }
+    for (uint32_t w = 0; w < TK_IDLE_WORDS; w++) left->w[w] &= ~tk.complexes[i].cpus[w];
+    if (twice) usf_warn("nosv: topology.complex_sets: a CPU is in two sets; it belongs to the first");
+}
+
 /* As configured, else one for each last-level cache. */
 static bool make_complexes(const struct tk_config *c, const struct os_cpuset *cpus, const struct os_cpu_place *place)
 {
     uint32_t caches = 0;
+    struct os_cpuset left = *cpus;
     for (uint32_t i = 0; i < tk.nr_slots; i++)
         if (place[tk.slots[i].cpu].llc + 1 > caches) caches = place[tk.slots[i].cpu].llc + 1;
     tk.nr_complexes = c->nr_complexes ? c->nr_complexes : caches;
-    tk.complexes = zeroed(tk.nr_complexes, sizeof *tk.complexes);
-    if (tk.nr_complexes && !tk.complexes) return false;
+    tk.complexes = zeroed(tk.nr_complexes + 1, sizeof *tk.complexes);
+    if (!tk.complexes) return false;
     for (uint32_t i = 0; i < c->nr_complexes; i++) {
         struct os_cpuset list;
         size_t bad;
@@ -107,8 +121,10 @@ static bool make_complexes(const struct tk_config *c, const struct os_cpuset *cp
             return false;
         }
         os_cpu_and(&list, cpus);
-        memcpy(tk.complexes[i].cpus, list.w, sizeof tk.complexes[i].cpus);
+        add_complex(i, &list, &left);
     }
+    /* Each CPU lies in one complex: those that are in no list are another one. */
+    if (c->nr_complexes && os_cpu_count(&left)) add_complex(tk.nr_complexes++, &left, &left);
     for (uint32_t i = 0; !c->nr_complexes && i < tk.nr_slots; i++) {
         uint32_t cpu = tk.slots[i].cpu;
         tk.complexes[place[cpu].llc].cpus[cpu / 64] |= 1ull << (cpu % 64);

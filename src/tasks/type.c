@@ -4,33 +4,63 @@
 
 #include "tasks/tasks.h"
 
+/* Types that are destroyed move from `all` to `dying`, where they stay until their tasks have gone. */
+static struct { struct tk_lock lock; struct nosv_task_type *all, *dying; } types;
+
+/* holds the lock */
+static void link_type(struct nosv_task_type **list, struct nosv_task_type *type)
+{
+    type->prev = 0;
+    type->next = *list;
+    if (*list) (*list)->prev = type;
+    *list = type;
+}
+
+/* holds the lock */
+static void unlink_type(struct nosv_task_type **list, struct nosv_task_type *type)
+{
+    if (type->prev) type->prev->next = type->next;
+    else *list = type->next;
+    if (type->next) type->next->prev = type->prev;
+}
+
+struct nosv_task_type *tk_type_new(const char *label, bool external)
+{
+    static _Atomic uint32_t ids;
+    uint32_t counts = external ? 0 : tk.nr_slots + 1;
+    size_t size = (sizeof(struct nosv_task_type) + counts * sizeof(struct tk_count) + TK_LINE - 1) / TK_LINE * TK_LINE;
+    struct nosv_task_type *type = aligned_alloc(TK_LINE, size);
+    if (!type) return 0;
+    memset(type, 0, size);
+    type->label = label ? strdup(label) : 0;
+    if (label && !type->label) {
+        free(type);
+        return 0;
+    }
+    type->id = atomic_fetch_add(&ids, 1) + 1;
+    type->external = external;
+    type->nr_counts = counts;
+    tk_lock(&types.lock);
+    link_type(&types.all, type);
+    tk_unlock(&types.lock);
+    return type;
+}
+
 TK_API int nosv_type_init(nosv_task_type_t *out, nosv_task_run_callback_t run, nosv_task_end_callback_t end,
                           nosv_task_completed_callback_t completed, const char *label, void *metadata, nosv_cost_function_t cost,
                           nosv_flags_t flags)
 {
-    static _Atomic uint32_t ids;
     bool external = flags & NOSV_TYPE_INIT_EXTERNAL;
     if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
     if (!out || flags & ~NOSV_TYPE_INIT_EXTERNAL) return NOSV_ERR_INVALID_PARAMETER;
     if (external ? run || end || completed : !run) return NOSV_ERR_INVALID_CALLBACK;
-    uint32_t counts = external ? 0 : tk.nr_slots + 1;
-    size_t size = (sizeof(struct nosv_task_type) + counts * sizeof(struct tk_count) + TK_LINE - 1) / TK_LINE * TK_LINE;
-    struct nosv_task_type *type = aligned_alloc(TK_LINE, size);
+    struct nosv_task_type *type = tk_type_new(label, external);
     if (!type) return NOSV_ERR_OUT_OF_MEMORY;
-    memset(type, 0, size);
     type->run = run;
     type->end = end;
     type->completed = completed;
     type->cost = cost;
     type->metadata = metadata;
-    type->label = label ? strdup(label) : 0;
-    type->id = atomic_fetch_add(&ids, 1) + 1;
-    type->external = external;
-    type->nr_counts = counts;
-    if (label && !type->label) {
-        free(type);
-        return NOSV_ERR_OUT_OF_MEMORY;
-    }
     *out = type;
     return NOSV_SUCCESS;
 }
@@ -40,12 +70,18 @@ TK_API int nosv_type_init(nosv_task_type_t *out, nosv_task_run_callback_t run, n
  * another thread reads is that sum or more, never less.  A thread that ends a task and does not see yet that its type is dying
  * leaves it to the next that looks at all of them. */
 
-static struct { struct tk_lock lock; struct nosv_task_type *first; } dying;
-
 static void free_type(struct nosv_task_type *type)
 {
     free(type->label);
     free(type);
+}
+
+void tk_type_free(struct nosv_task_type *type)
+{
+    tk_lock(&types.lock);
+    unlink_type(&types.all, type);
+    tk_unlock(&types.lock);
+    free_type(type);
 }
 
 static bool has_tasks(struct nosv_task_type *type)
@@ -55,26 +91,36 @@ static bool has_tasks(struct nosv_task_type *type)
     return n != 0;
 }
 
-static void sweep(bool all)
+/* holds the lock */
+static void free_list(struct nosv_task_type **list, bool whatever)
 {
-    tk_lock(&dying.lock);
-    for (struct nosv_task_type **at = &dying.first, *type; (type = *at);) {
-        if (!all && has_tasks(type)) {
-            at = &type->next;
-            continue;
-        }
-        *at = type->next;
+    for (struct nosv_task_type *type = *list, *next; type; type = next) {
+        next = type->next;
+        if (!whatever && has_tasks(type)) continue;
+        unlink_type(list, type);
         free_type(type);
     }
-    tk_unlock(&dying.lock);
 }
 
-void tk_types_drop(void) { sweep(true); }
+static void sweep(void)
+{
+    tk_lock(&types.lock);
+    free_list(&types.dying, false);
+    tk_unlock(&types.lock);
+}
+
+void tk_types_drop(void)
+{
+    tk_lock(&types.lock);
+    free_list(&types.dying, true);
+    free_list(&types.all, true);
+    tk_unlock(&types.lock);
+}
 
 void tk_forget_types(void)
 {
-    dying.first = 0;
-    dying.lock = (struct tk_lock){0};
+    types.all = types.dying = 0;
+    types.lock = (struct tk_lock){0};
 }
 
 void tk_type_count(struct nosv_task_type *type, int64_t n)
@@ -87,7 +133,7 @@ void tk_type_count(struct nosv_task_type *type, int64_t n)
     } else {
         atomic_fetch_add(&type->count[0].n, n);
     }
-    if (USF_UNLIKELY(dies)) sweep(false);
+    if (USF_UNLIKELY(dies)) sweep();
 }
 
 TK_API int nosv_type_destroy(nosv_task_type_t type, nosv_flags_t flags)
@@ -95,15 +141,15 @@ TK_API int nosv_type_destroy(nosv_task_type_t type, nosv_flags_t flags)
     if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
     if (!type || flags) return NOSV_ERR_INVALID_PARAMETER;
     if (!has_tasks(type)) {
-        free_type(type);
+        tk_type_free(type);
         return NOSV_SUCCESS;
     }
     atomic_store(&type->dying, true);       /* from its place in the list on it may be freed */
-    tk_lock(&dying.lock);
-    type->next = dying.first;
-    dying.first = type;
-    tk_unlock(&dying.lock);
-    sweep(false);
+    tk_lock(&types.lock);
+    unlink_type(&types.all, type);
+    link_type(&types.dying, type);
+    tk_unlock(&types.lock);
+    sweep();
     return NOSV_SUCCESS;
 }
 

@@ -49,6 +49,7 @@ static struct tk_exec *new_worker(void)
     atomic_fetch_add(&tk.nr_workers, 1);
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    if (tk.stack_size) pthread_attr_setstacksize(&attr, tk.stack_size);
     int r = pthread_create(&thread, &attr, work, e);
     pthread_attr_destroy(&attr);
     if (r == 0) return e;
@@ -105,26 +106,47 @@ static void serve(struct tk_exec *me)
     leave(me, 0);
 }
 
+/* The thread is no worker any more. */
+static void forget(struct tk_exec *me, bool frees)
+{
+    tk_self_exec = 0;
+    if (tk.binds) tk_mask_remove(me, false);
+    if (frees) free(me);
+    atomic_fetch_sub(&tk.nr_workers, 1);
+    tk_futex_wake(&tk.nr_workers, INT_MAX);
+}
+
 static void *work(void *arg)
 {
     struct tk_exec *me = arg;
     tk_self_exec = me;
     me->thread = pthread_self();
+    /* What it has inherited is its creator's, which may be any thread of the program. */
+    pthread_sigmask(SIG_SETMASK, &tk.signals, 0);
+    tk_default_math();
+    if (tk.turbo) tk_turbo();
     if (tk.binds) tk_mask_add(me);
     atomic_store_explicit(&me->tid, os_gettid(), memory_order_release);    /* from here on others may bind it */
-    if (tk.turbo) tk_turbo();
+    tk_watch_thread(me);
     for (;;) {
         tk_park(me);
         if (!me->slot) break;       /* the last shutdown */
         serve(me);
         if (tk_is_orphan(me)) return 0;     /* the child's only thread ends, and the child with it */
     }
-    tk_self_exec = 0;
-    if (tk.binds) tk_mask_remove(me, false);
-    free(me);
-    atomic_fetch_sub(&tk.nr_workers, 1);
-    tk_futex_wake(&tk.nr_workers, INT_MAX);
+    tk_watch_thread(0);
+    forget(me, true);
     return 0;
+}
+
+/* Its record stays: a task that it has executed may name it. */
+void tk_lose_worker(struct tk_exec *me)
+{
+    struct tk_slot *s = me->slot;
+    me->slot = 0;
+    tk_end_place(me);
+    tk_pass_on(s);
+    forget(me, false);
 }
 
 static void end(struct tk_exec *e)

@@ -413,9 +413,11 @@ void sched_tell_monitor(struct sched *s);
 bool sched_is_waited_for(struct sched *s, uint32_t core);
 
 #define SCHED_ELSEWHERE '?'
-/* For the monitor and the agents: is it time to nudge a thread?  age: for how long it has run without a scheduling point, in ns; nudged: its age
- * at the last nudge, 0 before the first.  The first nudge comes at the first look, each further one at 8 times the age of the one before.  Once
- * the thread has run for the time of the progress guarantee, a nudge comes at every look. */
+/* Should the caller, the monitor or a per-user helper, send a preemption signal to a running thread now?
+ *   age     ns since the thread's last scheduling point
+ *   nudged  the thread's age at its last preemption signal; 0: it has had none
+ * The first signal is due at once, each further one when the age is 8 times that at the last signal.  From the time of the progress
+ * guarantee on a signal is due at every call. */
 static inline bool sched_nudge_is_due(const struct sched *s, uint64_t age, uint64_t nudged)
 { return age >= 8 * nudged || age >= s->h->progress_ns; }
 /* Monitor: before its first look. */

@@ -12,9 +12,10 @@
 #define TICK_NS        1000000ull
 #define BUSY_TICK_NS   10000000ull  /* while nothing waits: whoever makes a task wait has the monitor look sooner */
 #define AWAKE_NS       1500000u     /* a thread that was awake is asked for its state at every second tick only: asking costs most of a look */
-/* A thread that does not give way loses its core.  Both must be over: DEAF_NUDGES nudges, and DEAF_NS since the first of them.  The time alone
- * would not do, since the monitor itself may have been without a CPU.  The time does not depend on the progress guarantee:
- * it is how long the kernel may leave a healthy thread without a CPU.  (A CPU quota stops a group for less than its period, 100 ms by default.) */
+/* An unresponsive thread loses its core: one that has had more than DEAF_NUDGES preemption signals, the first of them at least DEAF_NS ago,
+ * and has not given way.  The time alone does not suffice, because the monitor itself may have had no CPU meanwhile.  The time is longer
+ * than the kernel leaves a healthy thread without a CPU (a CPU quota stops a group for less than its period, 100 ms by default), so it
+ * does not depend on the progress guarantee. */
 #define DEAF_NUDGES    8u
 #define DEAF_NS        100000000u
 #define ELSEWHERE_NS   200000000u   /* the same for a thread of another container: that one's monitor comes first, if it lives */

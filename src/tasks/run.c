@@ -38,7 +38,7 @@ static void complete(struct nosv_task *t)
     uint64_t life = completed || joinable ? TK_ACTIVE | (++t->round & TK_MAX_DEGREE) * TK_EXECUTION : 0;
     if (waiter) atomic_store_explicit(&t->waiter, 0, memory_order_relaxed);
     t->state = TK_REST;
-    atomic_store_explicit(&t->cancelled, 0, memory_order_relaxed);
+    if (t->flags & TK_F_PARALLEL) atomic_store_explicit(&t->cancelled, 0, memory_order_relaxed);
     atomic_store_explicit(&t->waiting, TK_AWAKE, memory_order_relaxed);
     atomic_store_explicit(&t->blocking, 1, memory_order_relaxed);
     bool destroyed = atomic_exchange(&t->life, life) & TK_DESTROYED;

@@ -96,7 +96,7 @@ struct nosv_task {
     uint16_t size_class;            /* pool.c */
     struct nosv_task *_Atomic waiter;   /* the tasks that have submitted it with NOSV_SUBMIT_BLOCKING, linked by next */
     _Atomic uint32_t waiting;       /* enum tk_wait: it sleeps, and who changes this to TK_AWAKE wakes it; TK_EARLY */
-    _Atomic uint32_t cancelled;     /* 1: executions of a parallel task that have not begun are dropped */
+    uint32_t round;                 /* completions of this record, of all tasks that it has been */
     /* Line 1 */
     _Alignas(TK_LINE)
     uint64_t seq;                   /* order of entry into a heap; how many are served by its turn, if it has yielded */
@@ -113,7 +113,7 @@ struct nosv_task {
     };
     uint16_t metadata_size;
     uint8_t suspend_mode;
-    uint32_t round;                 /* completions of this record, of all tasks that it has been */
+    _Atomic uint32_t cancelled;     /* 1: executions of a parallel task that have not begun are dropped */
     _Alignas(TK_LINE) char metadata[];
 };
 _Static_assert(sizeof(struct nosv_task) == 2 * TK_LINE, "two lines");

@@ -1,7 +1,8 @@
 /* src/tasks/place.c - what the instance is told where the process takes part in one.  SPDX-License-Identifier: Apache-2.0
  *
  * Then the instance places them, and masks are the program's own.  A thread tells the CPU of its slot as the place that it prefers; with a
- * task of strict affinity the place is strict.  Each thread tells it itself, before it executes the task. */
+ * task of strict affinity the place is strict.  Each thread tells it itself, before it executes the task.  Nothing else of a task is shared, so a
+ * process that is killed between any two steps leaves threads of the instance behind, as any program does, and the monitor clears them. */
 #include "tasks/tasks.h"
 #include "usf/usf.h"
 

@@ -168,6 +168,33 @@ static void other_kinds(void)
     OK(nosv_type_destroy(pausers, NOSV_TYPE_DESTROY_NONE));
 }
 
+/* The window's memory goes with its task: one that is attached, one that ends inline. */
+static void inner(nosv_task_t task)
+{
+    (void)task;
+    OK(nosv_set_submit_window_size(10));
+    submit(1);
+}
+static void attach_and_submit(void)
+{
+    nosv_task_type_t inners = type_of(inner, NULL, finish);
+    for (int i = 0; i < 20000; i++) {
+        attach_pinned();
+        OK(nosv_set_submit_window_size(10));
+        submit(1);
+        OK(nosv_submit(task_of(inners, NULL, NOSV_CREATE_NONE), NOSV_SUBMIT_INLINE));
+        OK(nosv_detach(NOSV_DETACH_NONE));
+    }
+    OK(nosv_type_destroy(inners, NOSV_TYPE_DESTROY_NONE));
+}
+static void nothing_leaks(void)
+{
+    attach_and_submit();
+    long before = resident();
+    for (int i = 0; i < 2; i++) attach_and_submit();
+    CHECK(resident() - before < 4096);
+}
+
 int main(void)
 {
     begin();
@@ -179,6 +206,9 @@ int main(void)
     not_held_back();
     owners();
     other_kinds();
+    OK(nosv_detach(NOSV_DETACH_NONE));
+    nothing_leaks();
+    attach_pinned();
     OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
     type = type_of(run, NULL, NULL);
     flushes();

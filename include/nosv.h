@@ -140,7 +140,8 @@ int nosv_init(void);
  * each ready task runs to its end, and so does what these tasks submit; a task in nosv_waitfor is
  * waited for as a ready one. Tasks that are paused, suspended without a time, or have pending
  * events stay as they are. They never resume, and their threads stay blocked until the process
- * ends. The call returns after that. Then all handles are invalid, destroyed or not.
+ * ends. The call returns after that. Then all handles of tasks are invalid, destroyed or not. Types
+ * that were not destroyed stay, and may be used after the next nosv_init.
  *
  * While threads are attached, the calling one included, the runtime cannot end. The last
  * nosv_shutdown then returns at once and leaves all as it is; the next nosv_init goes on with it.

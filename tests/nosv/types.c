@@ -98,6 +98,23 @@ static void nothing_leaks(void)
     CHECK(resident() - before < 4096);
 }
 
+/* A type outlives the runtime. */
+static void survives_shutdown(void)
+{
+    set(&ended, 0);
+    OK(nosv_init());
+    nosv_task_type_t type = type_of(run, NULL, last);
+    for (int i = 1; i <= 3; i++) {
+        OK(nosv_submit(task_of(type, NULL, NOSV_CREATE_NONE), NOSV_SUBMIT_NONE));
+        OK(nosv_shutdown());
+        CHECK_EQ(get(&ended), i);
+        CHECK(!strcmp(nosv_get_task_type_label(type), "test"));
+        OK(nosv_init());
+    }
+    OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
+    OK(nosv_shutdown());
+}
+
 int main(void)
 {
     begin();
@@ -110,5 +127,6 @@ int main(void)
     in_task(errors, NOSV_CREATE_NONE);
     in_task(getters, NOSV_CREATE_NONE);
     OK(nosv_shutdown());
+    survives_shutdown();
     return 0;
 }

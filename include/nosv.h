@@ -66,8 +66,8 @@
  * return: pthread_exit, longjmp out of it and C++ exceptions that leave it are errors. After
  * pthread_exit the task never completes; its core executes other tasks.
  *
- * After fork the child is not initialised and has no tasks; handles of its parent mean nothing
- * there. It may call nosv_init. execve needs no nosv_shutdown before it.
+ * After fork the child is not initialised and has no tasks; handles of its parent's tasks mean nothing
+ * there, types may be used. It may call nosv_init. execve needs no nosv_shutdown before it.
  *
  * Configuration. The first nosv_init reads one TOML file: the one that NOSV_CONFIG names, else
  * ./nosv.toml, if it exists. Then NOSV_PRESET=isolated|shared-mpi sets several values, and after

@@ -93,7 +93,7 @@ struct awaiter {
 template <class A> concept own_awaiter = std::derived_from<std::remove_cvref_t<A>, awaiter>;
 
 /* The suspend modes of <nosv.h>. */
-struct mode_awaiter : awaiter {
+struct [[nodiscard]] mode_awaiter : awaiter {
     nosv_suspend_mode_t mode;
     std::uint64_t args;
     mode_awaiter(nosv_suspend_mode_t m, std::uint64_t a) noexcept : mode(m), args(a) {}
@@ -131,7 +131,7 @@ template <class R> struct handle_awaiter : end_awaiter<R> {
     R await_resume() { return own.get(); }
 };
 
-struct group_awaiter : awaiter, resumption {
+struct [[nodiscard]] group_awaiter : awaiter, resumption {
     group &g;
     bool waits = false;
     explicit group_awaiter(group &of) noexcept : g(of) {}
@@ -155,7 +155,7 @@ struct group_awaiter : awaiter, resumption {
     }
 };
 
-template <class It> struct any_awaiter : awaiter, resumption {
+template <class It> struct [[nodiscard]] any_awaiter : awaiter, resumption {
     It first, last;
     std::unique_ptr<race> r;
     std::exception_ptr error;
@@ -472,7 +472,7 @@ inline detail::mode_awaiter events() noexcept { return {NOSV_SUSPEND_MODE_EVENT_
 inline detail::mode_awaiter yield() noexcept { return {NOSV_SUSPEND_MODE_SUBMIT, 1}; }
 
 namespace detail {
-struct schedule_awaiter : awaiter {
+struct [[nodiscard]] schedule_awaiter : awaiter {
     template <class P> void await_suspend(std::coroutine_handle<P> h) const
     {
         if constexpr (own_promise<P>) mode_awaiter(NOSV_SUSPEND_MODE_SUBMIT, 0).await_suspend(h);

@@ -67,10 +67,12 @@ public:
     sleeper(const sleeper &) = delete;
     sleeper &operator=(const sleeper &) = delete;
 
-    /* Returns 0 when woken, ETIMEDOUT, or EINVAL for a task that cannot block. */
+    /* Returns 0 when woken, ETIMEDOUT, or EINVAL for a task that cannot block. A thread that is
+     * cancelled meanwhile ends later: another one has the address of this object. */
     int sleep(const timespec *until) noexcept
     {
-        int r = 0;
+        int r = 0, cancel;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
         pthread_mutex_lock(&mutex_);
         while (!woken_ && !r)
             r = in_task_ ? until ? nosv_cond_timedwait_pthread(&task_, &mutex_, until) : nosv_cond_wait_pthread(&task_, &mutex_)
@@ -78,6 +80,7 @@ public:
                          : pthread_cond_wait(&thread_, &mutex_);
         if (woken_) r = 0;
         pthread_mutex_unlock(&mutex_);
+        pthread_setcancelstate(cancel, nullptr);
         return r;
     }
 

@@ -444,6 +444,14 @@ void shutdown_drains()
     CHECK_EQ(nosv_shutdown(), NOSV_ERR_NOT_INITIALIZED);
 }
 
+/* A child has the types of its parent, and nothing else. */
+void child()
+{
+    THROWS(NOSV_ERR_NOT_INITIALIZED, nosv::post([] {}));
+    nosv::runtime runtime;
+    CHECK_EQ(nosv::spawn([] { return 3; }).get(), 3);
+}
+
 } // namespace
 
 int main()
@@ -462,6 +470,7 @@ int main()
         nosv::resume(h.native());
         h.get();
         parallel();
+        in_child(child);
         CHECK_EQ(live::n, 0);
     }
     not_initialised();

@@ -14,6 +14,7 @@ INCLUDE, MAN = sys.argv[1:3]
 del sys.argv[1:]
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEADERS = ["nosv.h"] + sorted(os.path.relpath(path, INCLUDE) for path in glob.glob(os.path.join(INCLUDE, "nosv/*.h")))
+CXX_HEADERS = ["nosv.hpp"] + sorted(os.path.relpath(path, INCLUDE) for path in glob.glob(os.path.join(INCLUDE, "nosv/*.hpp")))
 DIALECTS = [(compiler, language, standard) for compilers, language, standards in (
     (("gcc", "clang"), "c", ("c11", "c17")), (("g++", "clang++"), "c++", ("c++11", "c++17", "c++20")))
     for compiler in compilers if shutil.which(compiler) for standard in standards]
@@ -37,6 +38,18 @@ class Headers(unittest.TestCase):
             text = "".join("#include <%s>\n" % h for h in (reversed(HEADERS) if back else HEADERS)) + "int main(void) { return 0; }\n"
             with self.subTest(compiler=compiler, standard=standard, back=back):
                 self.assertEqual(compiled(compiler, language, standard, "-", text=text), "")
+
+    def test_cxx_headers(self):
+        """Each alone and twice, all in each standard, without run-time types, and with all warnings that users may want."""
+        self.assertEqual(len(CXX_HEADERS), 4)
+        options = ["-fno-rtti", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast", "-Wnon-virtual-dtor"]
+        cases = [("nosv.hpp", "c++17"), ("nosv.hpp", "c++2b")] + [(header, "c++20") for header in CXX_HEADERS]
+        for compiler, (header, standard) in itertools.product([c for c in ("g++", "clang++") if shutil.which(c)], cases):
+            with self.subTest(compiler=compiler, standard=standard, header=header):
+                text = "#include <%s>\n#include <%s>\n#include <nosv/alpi.h>\nint main() { return 0; }\n" % (header, header)
+                self.assertEqual(compiled(compiler, "c++", standard, *options, "-", text=text), "")
+        if shutil.which("g++"):
+            self.assertIn("needs C++17", compiled("g++", "c++", "c++14", "-", text="#include <nosv.hpp>\n"))
 
     def test_they_declare_what_the_library_exports(self):
         """Hidden visibility in the program does not hide the library's functions, and C++ does not mangle them."""

@@ -32,8 +32,18 @@ int main(void)
     return nosv_shutdown();
 }
 """
+TASKS_CXX = """
+#include <nosv.hpp>
+#include <cstdio>
+int main()
+{
+    nosv::runtime runtime;
+    std::puts(nosv::spawn([] { return "hello"; }).get());
+}
+"""
 PAGES = ("usf", "usf-run", "usf-ps", "usf-policy", "usf-config", "usf-sim", "usf-trace", "usf-doctor", "usf-dump", "usf-clean")
-FILES = ("include/usf/usf.h", "include/usf/policy.h", "include/usf/policy.rs", "include/nosv.h", "include/nosv/compat.h", "share/bash-completion/completions/usf", "share/zsh/site-functions/_usf",
+FILES = ("include/usf/usf.h", "include/usf/policy.h", "include/usf/policy.rs", "include/nosv.h", "include/nosv/compat.h",
+         "include/nosv.hpp", "include/nosv/base.hpp", "include/nosv/task.hpp", "include/nosv/coroutine.hpp", "share/bash-completion/completions/usf", "share/zsh/site-functions/_usf",
          "share/fish/vendor_completions.d/usf.fish", "share/usf/machines/2x56.machine", "share/usf/workloads/example-teams.usfw")
 
 
@@ -89,6 +99,11 @@ class Installed(instance.Instance):
             flags = self.run_it("pkg-config", "--cflags", "--libs", "nos-v").stdout.split()
             self.run_it("gcc", "-o", "tasks", source, *flags)
             programs.append("tasks")
+            if shutil.which("g++"):
+                with open(source + "pp", "w", encoding="ascii") as f:
+                    f.write(TASKS_CXX)
+                self.run_it("g++", "-std=c++17", "-o", "tasks-cxx", source + "pp", *flags)
+                programs.append("tasks-cxx")
             dynamic = self.run_it("objdump", "-p", os.path.join(self.dir, "tasks")).stdout
             self.assertRegex(dynamic, r"NEEDED +libnosv\.so\.0\n")
         if shutil.which("cmake"):

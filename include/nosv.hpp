@@ -18,15 +18,15 @@
  *     <nosv/task.hpp>        post, spawn, handle, group, wait_any
  *     <nosv/coroutine.hpp>   C++20: task<T>, and what a coroutine may await
  *
- * All of it stands on <nosv.h>, and both may be used together: nosv::spawn makes a task of nosv.h, a
- * lambda may call every function that a task may call.
+ * All of it stands on <nosv.h>, and both may be used together: nosv::spawn makes a task of nosv.h,
+ * a lambda may call every function that a task may call.
  *
  * Errors. A function that fails throws std::system_error. Its code is a value of enum nosv_err, in
  * the category nosv::error_category(); it also compares equal to the std::errc of that meaning. An
  * exception that leaves the callable of a task is kept for the thread that asks for the result.
  *
- * Contexts, as in <nosv.h>: "any thread" is any thread while the process is initialised; "task" is a
- * thread that executes a task or is attached. A function that waits does so in both: in a task it
+ * Contexts, as in <nosv.h>: "any thread" is any thread while the process is initialised; "task" is
+ * a thread that executes a task or is attached. A function that waits does so in both: in a task it
  * gives the core to other tasks, elsewhere the thread sleeps in the kernel.
  *
  * Threads. Functions that are not members are thread-safe. Of an object one thread at a time may

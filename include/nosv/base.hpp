@@ -191,8 +191,8 @@ private:
  * is possible. It does not own the type.
  *     type        the type; without it "c++"
  *     priority    higher comes first; 0 without it
- *     affinity    where it runs; without it the default of the process. A place without a CPU of the
- *                 process is ignored
+ *     affinity    where it runs; without it the default of the process. A place that has no CPU of
+ *                 the process is ignored
  *     immediate   the task is next on this CPU (NOSV_SUBMIT_IMMEDIATE); context: task
  *
  * Context: any thread, initialised or not. Nothing is thrown. */
@@ -233,7 +233,7 @@ private:
 
 namespace detail {
 
-/* Nanoseconds, rounded up; 0 for a time that has passed, and the most that there can be for ever. */
+/* Nanoseconds, rounded up; 0 for a time that has passed, UINT64_MAX for more than there can be. */
 template <class Rep, class Period>
 std::uint64_t nanoseconds(const std::chrono::duration<Rep, Period> &d)
 {
@@ -249,8 +249,8 @@ std::uint64_t nanoseconds(const std::chrono::duration<Rep, Period> &d)
 
 /* ---- the calling task ------------------------------------------------------------------------ */
 
-/* What the calling task does with itself. Each function throws what the function of <nosv.h> that it
- * names returns, NOSV_ERR_OUTSIDE_TASK in a thread outside of tasks.
+/* What the calling task does with itself. Each function throws what the function of <nosv.h> that
+ * it names returns, NOSV_ERR_OUTSIDE_TASK in a thread outside of tasks.
  *
  * Context: task. */
 namespace this_task {
@@ -266,9 +266,9 @@ inline void schedpoint() { check(nosv_schedpoint(NOSV_SCHEDPOINT_NONE)); }
  * Scheduling point. */
 inline void pause() { check(nosv_pause(NOSV_PAUSE_NONE)); }
 
-/* nosv_waitfor: sleep, in nanoseconds of CLOCK_MONOTONIC; 0 and less is a scheduling point that lets
- * ready tasks run. Ends early if another thread calls nosv::wake. Returns the time that it took.
- * Scheduling point. */
+/* nosv_waitfor: sleep, in nanoseconds of CLOCK_MONOTONIC; 0 and less is a scheduling point that
+ * lets ready tasks run. Ends early if another thread calls nosv::wake. Returns the time that it
+ * took. Scheduling point. */
 template <class Rep, class Period>
 std::chrono::nanoseconds sleep_for(const std::chrono::duration<Rep, Period> &d)
 {

@@ -9,9 +9,9 @@
  *
  * A coroutine begins when it is given to nosv::spawn, nosv::post or group::run, or when another one
  * awaits it; then both are one task of <nosv.h>. Where it waits, its task suspends itself and gives
- * its thread back (nosv_suspend); what it waits for submits the task, and any worker goes on with it.
- * So thread-local storage may differ before and after a co_await. A coroutine that waits needs no
- * thread and no stack. Its priority and affinity are those of its task.
+ * its thread back (nosv_suspend); what it waits for submits the task, and any worker goes on with
+ * it. So thread-local storage may differ before and after a co_await. A coroutine that waits needs
+ * no thread and no stack. Its priority and affinity are those of its task.
  *
  * The header is empty before C++20. */
 #ifndef NOSV_COROUTINE_HPP
@@ -35,8 +35,8 @@ namespace detail {
 
 /* ---- suspension ------------------------------------------------------------------------------ */
 
-/* A task that executes coroutines: the one that has begun, and those that it awaits. One that begins or
- * ends another one returns to a loop that resumes the next: no call nests. */
+/* A task that executes coroutines: the one that has begun, and those that it awaits. One that
+ * begins or ends another one returns to a loop that resumes the next: no call nests. */
 struct stack {
     nosv_task_t task = nullptr;
     std::coroutine_handle<> leaf; /* goes on when the task does */
@@ -342,12 +342,12 @@ template <class T> struct child_awaiter : awaiter {
 /* ---- task<T> --------------------------------------------------------------------------------- */
 
 /* A coroutine that gives a T, or throws. It can be moved, not copied. It has not begun: co_await it
- * in another task<>, or give it to nosv::spawn, nosv::post, group::run. Both take it as an rvalue, and
- * destroy its frame when it has ended. One that never begins is destroyed with its object.
+ * in another task<>, or give it to nosv::spawn, nosv::post, group::run. Both take it as an rvalue,
+ * and destroy its frame when it has ended. One that never begins is destroyed with its object.
  *
  * In the body any awaitable may be awaited. That of another library resumes the coroutine as a task
- * too, whatever thread it calls resume() on, which must be while the runtime lives. Do not submit the
- * task of a coroutine by nosv_submit.
+ * too, whatever thread it calls resume() on, which must be while the runtime lives. Do not submit
+ * the task of a coroutine by nosv_submit.
  *
  * Context: any thread. */
 template <class T> class [[nodiscard]] task {
@@ -444,8 +444,8 @@ template <class F> struct body<F, std::enable_if_t<is_task<std::invoke_result_t<
 /* ---- what a coroutine awaits ----------------------------------------------------------------- */
 
 /* co_await handle: wait until the task has completed, and give its result as handle::get does. Also
- * in the coroutines of other libraries, which go on in a task of their own; if that cannot be created
- * the co_await throws. One thread or coroutine at a time waits for a task: another one gets
+ * in the coroutines of other libraries, which go on in a task of their own; if that cannot be
+ * created the co_await throws. One thread or coroutine at a time waits for a task: another one gets
  * NOSV_ERR_BUSY. */
 template <class R> detail::handle_awaiter<R> operator co_await(handle<R> &h) noexcept { return detail::handle_awaiter<R>(h); }
 template <class R> detail::handle_awaiter<R> operator co_await(handle<R> &&h) noexcept { return detail::handle_awaiter<R>(h); }
@@ -453,8 +453,8 @@ template <class R> detail::handle_awaiter<R> operator co_await(handle<R> &&h) no
 /* co_await group: wait as group::wait does. Also in the coroutines of other libraries. */
 inline detail::group_awaiter operator co_await(group &g) noexcept { return detail::group_awaiter(g); }
 
-/* co_await sleep_for(d), sleep_until(time): go on after that time of CLOCK_MONOTONIC, as soon as a core
- * is free. 0 and less is a yield. No function ends it early. */
+/* co_await sleep_for(d), sleep_until(time): go on after that time of CLOCK_MONOTONIC, as soon as a
+ * core is free. 0 and less is a yield. No function ends it early. */
 template <class Rep, class Period> detail::mode_awaiter sleep_for(const std::chrono::duration<Rep, Period> &d) noexcept
 {
     std::uint64_t ns = detail::nanoseconds(d);
@@ -481,8 +481,8 @@ struct [[nodiscard]] schedule_awaiter : awaiter {
 };
 } // namespace detail
 
-/* co_await schedule(): go on as a ready task. The coroutine of another library changes by that from its
- * thread into a task; if the task cannot be created the co_await throws. */
+/* co_await schedule(): go on as a ready task. The coroutine of another library changes by that from
+ * its thread into a task; if the task cannot be created the co_await throws. */
 inline detail::schedule_awaiter schedule() noexcept { return {}; }
 
 /* co_await when_any(first, last): wait_any for coroutines. The position of the first handle in the
@@ -502,8 +502,8 @@ template <class R> no_void<R> get_no_void(handle<R> &h)
 }
 } // namespace detail
 
-/* co_await when_all(handles...): wait until all tasks have completed, and give a tuple of their results;
- * std::monostate for void. Throws the exception of the first handle that has one. */
+/* co_await when_all(handles...): wait until all tasks have completed, and give a tuple of their
+ * results; std::monostate for void. Throws the exception of the first handle that has one. */
 template <class... R> task<std::tuple<detail::no_void<R>...>> when_all(handle<R>... handles)
 {
     (co_await detail::end_awaiter<R>(handles), ...);

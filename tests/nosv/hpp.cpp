@@ -444,6 +444,27 @@ void shutdown_drains()
     CHECK_EQ(nosv_shutdown(), NOSV_ERR_NOT_INITIALIZED);
 }
 
+/* A thread that is cancelled while it waits waits to the end. */
+void cancelled()
+{
+    gate open;
+    struct shared { nosv::handle<void> h; std::atomic<bool> waited{false}; } s;
+    s.h = nosv::spawn([&] { open.wait(); });
+    pthread_t thread;
+    CHECK_EQ(pthread_create(&thread, nullptr, [](void *p) -> void * {
+        auto *own = static_cast<shared *>(p);
+        wait_alone(own->h);
+        own->waited = true;
+        for (;;) pthread_testcancel();
+    }, &s), 0);
+    while (error_of([&] { s.h.wait_for(1us); }) != NOSV_ERR_BUSY) usleep(100);
+    CHECK_EQ(pthread_cancel(thread), 0);
+    open.open();
+    CHECK_EQ(pthread_join(thread, nullptr), 0);
+    CHECK(s.waited);
+    s.h.get();
+}
+
 /* A child has the types of its parent, and nothing else. */
 void child()
 {
@@ -470,6 +491,7 @@ int main()
         nosv::resume(h.native());
         h.get();
         parallel();
+        cancelled();
         in_child(child);
         CHECK_EQ(live::n, 0);
     }

@@ -396,30 +396,35 @@ void pauses_stay()
     nosv::this_task::sleep_for(std::chrono::hours::max());
 }
 
-/* An execution of a parallel task cannot wait. */
-void in_parallel(nosv_task_t)
-{
+/* An execution of a parallel task cannot wait; another thread can wait after it. */
+struct waited_for {
     gate open;
-    auto h = nosv::spawn([&] { open.wait(); });
     nosv::group g;
     std::vector<nosv::handle<void>> v;
-    v.push_back(nosv::spawn([&] { open.wait(); }));
-    g.run([&] { open.wait(); });
-    THROWS(NOSV_ERR_INVALID_OPERATION, h.wait());
-    THROWS(NOSV_ERR_INVALID_OPERATION, h.wait_for(1h));
-    THROWS(NOSV_ERR_INVALID_OPERATION, g.wait());
-    THROWS(NOSV_ERR_INVALID_OPERATION, nosv::wait_any(v.begin(), v.end()));
-    open.open();
-    while (!h.ready() || !g.ready() || !v[0].ready()) usleep(100);
+    std::atomic<bool> done{false};
+} *waited;
+
+void in_parallel(nosv_task_t)
+{
+    for (int i = 0; i < 2; i++) waited->v.push_back(nosv::spawn([] { waited->open.wait(); }));
+    waited->g.run([] { waited->open.wait(); });
+    THROWS(NOSV_ERR_INVALID_OPERATION, waited->v[0].wait());
+    THROWS(NOSV_ERR_INVALID_OPERATION, waited->v[0].wait_for(1h));
+    THROWS(NOSV_ERR_INVALID_OPERATION, waited->g.wait());
+    THROWS(NOSV_ERR_INVALID_OPERATION, nosv::wait_any(waited->v.begin(), waited->v.end()));
 }
-std::atomic<bool> parallel_done{false};
 void parallel()
 {
-    nosv_task_type_t type = type_of(in_parallel, nullptr, [](nosv_task_t t) { OK(nosv_destroy(t, NONE)); parallel_done = true; });
+    waited_for here;
+    waited = &here;
+    nosv_task_type_t type = type_of(in_parallel, nullptr, [](nosv_task_t t) { OK(nosv_destroy(t, NONE)); waited->done = true; });
     nosv_task_t task;
     OK(nosv_create(&task, type, 0, NOSV_CREATE_PARALLEL));
     OK(nosv_submit(task, NONE));
-    UNTIL(parallel_done);
+    UNTIL(here.done);
+    here.open.open();
+    here.g.wait();
+    for (auto &h : here.v) h.get();
     OK(nosv_type_destroy(type, NONE));
 }
 

@@ -66,8 +66,8 @@
  * return: pthread_exit, longjmp out of it and C++ exceptions that leave it are errors. After
  * pthread_exit the task never completes; its core executes other tasks.
  *
- * After fork the child is not initialised and has no tasks; handles of its parent's tasks mean nothing
- * there, types may be used. It may call nosv_init. execve needs no nosv_shutdown before it.
+ * After fork the child is not initialised and has no tasks; handles of its parent mean nothing
+ * there, but for lasting types. It may call nosv_init. execve needs no nosv_shutdown before it.
  *
  * Configuration. The first nosv_init reads one TOML file: the one that NOSV_CONFIG names, else
  * ./nosv.toml, if it exists. Then NOSV_PRESET=isolated|shared-mpi sets several values, and after
@@ -140,8 +140,8 @@ int nosv_init(void);
  * each ready task runs to its end, and so does what these tasks submit; a task in nosv_waitfor is
  * waited for as a ready one. Tasks that are paused, suspended without a time, or have pending
  * events stay as they are. They never resume, and their threads stay blocked until the process
- * ends. The call returns after that. Then all handles of tasks are invalid, destroyed or not. Types
- * that were not destroyed stay, and may be used after the next nosv_init.
+ * ends. The call returns after that. Then all handles are invalid, destroyed or not, but for
+ * those of lasting types.
  *
  * While threads are attached, the calling one included, the runtime cannot end. The last
  * nosv_shutdown then returns at once and leaves all as it is; the next nosv_init goes on with it.
@@ -166,6 +166,7 @@ nosv_task_t nosv_self(void);
 
 #define NOSV_TYPE_INIT_NONE __ZEROBITS
 #define NOSV_TYPE_INIT_EXTERNAL __BIT(0) /* for work outside of the library: without callbacks */
+#define NOSV_TYPE_INIT_LASTING __BIT(32) /* it outlives the last nosv_shutdown; not in nOS-V */
 #define NOSV_TYPE_DESTROY_NONE __ZEROBITS
 
 /* Make a type: what tasks of one kind have in common.
@@ -181,7 +182,10 @@ nosv_task_t nosv_self(void);
  *     metadata             a pointer for the caller's use, stored as it is; or NULL
  *     cost_function        an estimate of how long a task takes, in a unit of the caller's; or
  *                          NULL. It is stored; no policy of usf asks for it today
- *     flags                NOSV_TYPE_INIT_NONE or NOSV_TYPE_INIT_EXTERNAL
+ *     flags                NOSV_TYPE_INIT_NONE, or NOSV_TYPE_INIT_EXTERNAL and NOSV_TYPE_INIT_LASTING
+ *                          in any combination. A lasting type outlives the last nosv_shutdown, and
+ *                          may be used after the next nosv_init and in the child of a fork. It
+ *                          stays until it is destroyed
  *
  * Returns 0, or
  *     NOSV_ERR_INVALID_PARAMETER   type is NULL

@@ -146,11 +146,11 @@ inline void completed(nosv_task_t task) noexcept
 inline nosv_task_type_t make_type(const char *label)
 {
     nosv_task_type_t type = nullptr;
-    check(nosv_type_init(&type, run, nullptr, completed, label, nullptr, nullptr, NOSV_TYPE_INIT_NONE));
+    check(nosv_type_init(&type, run, nullptr, completed, label, nullptr, nullptr, NOSV_TYPE_INIT_LASTING));
     return type;
 }
 
-/* Never destroyed: a type outlives the runtime, and is used again by the next one. */
+/* Never destroyed: it outlives the runtime, and is used again by the next one. */
 inline std::atomic<nosv_task_type_t> default_type{nullptr};
 
 inline nosv_task_type_t get_default_type()

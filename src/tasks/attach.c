@@ -30,7 +30,7 @@ static struct nosv_task *new_task(struct tk_exec *e, const char *label, const no
     struct nosv_task_type *type = &unlabelled;
     struct nosv_task *t = tk_task_alloc(0);
     if (!t) return 0;
-    if (label && !(type = tk_type_new(label, true))) {
+    if (label && !(type = tk_type_new(label, true, false))) {
         tk_task_free(t);
         return 0;
     }

@@ -62,6 +62,7 @@ struct nosv_task_type {
     void *metadata;
     char *label;                /* own copy, or null */
     uint32_t id;                /* for traces */
+    bool lasts;                 /* NOSV_TYPE_INIT_LASTING */
     bool external;              /* without a run callback: of attached threads */
     struct nosv_task_type *next, *prev;     /* in one of type.c's lists */
     _Atomic bool dying;
@@ -284,7 +285,8 @@ void tk_pool_reset(bool unmap);     /* all records are gone: in the child of a f
 size_t tk_pool_used(void);          /* bytes */
 
 /* type.c */
-struct nosv_task_type *tk_type_new(const char *label, bool external);   /* in the list of all; or null: no memory */
+/* Or null: no memory.  lasts: the last shutdown does not free it. */
+struct nosv_task_type *tk_type_new(const char *label, bool external, bool lasts);
 void tk_type_free(struct nosv_task_type *type);             /* has no tasks */
 /* A task of it comes, goes. */
 void tk_type_count(struct nosv_task_type *type, int64_t n);

@@ -4,7 +4,7 @@
 
 #include "tasks/tasks.h"
 
-/* Types that are destroyed move from `all` to `dying`, where they stay until their tasks have gone. */
+/* Types that are destroyed move from `all` to `dying`, where they stay until their tasks have gone.  Lasting types are not in `all`. */
 static struct { struct tk_lock lock; struct nosv_task_type *all, *dying; } types;
 
 /* holds the lock */
@@ -16,7 +16,7 @@ static void link_type(struct nosv_task_type **list, struct nosv_task_type *type)
     *list = type;
 }
 
-/* holds the lock */
+/* holds the lock; the type is in the list. */
 static void unlink_type(struct nosv_task_type **list, struct nosv_task_type *type)
 {
     if (type->prev) type->prev->next = type->next;
@@ -24,7 +24,7 @@ static void unlink_type(struct nosv_task_type **list, struct nosv_task_type *typ
     if (type->next) type->next->prev = type->prev;
 }
 
-struct nosv_task_type *tk_type_new(const char *label, bool external)
+struct nosv_task_type *tk_type_new(const char *label, bool external, bool lasts)
 {
     static _Atomic uint32_t ids;
     uint32_t counts = external ? 0 : tk.nr_slots + 1;
@@ -40,6 +40,8 @@ struct nosv_task_type *tk_type_new(const char *label, bool external)
     type->id = atomic_fetch_add(&ids, 1) + 1;
     type->external = external;
     type->nr_counts = counts;
+    type->lasts = lasts;
+    if (lasts) return type;
     tk_lock(&types.lock);
     link_type(&types.all, type);
     tk_unlock(&types.lock);
@@ -52,9 +54,9 @@ TK_API int nosv_type_init(nosv_task_type_t *out, nosv_task_run_callback_t run, n
 {
     bool external = flags & NOSV_TYPE_INIT_EXTERNAL;
     if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    if (!out || flags & ~NOSV_TYPE_INIT_EXTERNAL) return NOSV_ERR_INVALID_PARAMETER;
+    if (!out || flags & ~(NOSV_TYPE_INIT_EXTERNAL | NOSV_TYPE_INIT_LASTING)) return NOSV_ERR_INVALID_PARAMETER;
     if (external ? run || end || completed : !run) return NOSV_ERR_INVALID_CALLBACK;
-    struct nosv_task_type *type = tk_type_new(label, external);
+    struct nosv_task_type *type = tk_type_new(label, external, flags & NOSV_TYPE_INIT_LASTING);
     if (!type) return NOSV_ERR_OUT_OF_MEMORY;
     type->run = run;
     type->end = end;
@@ -79,7 +81,7 @@ static void free_type(struct nosv_task_type *type)
 void tk_type_free(struct nosv_task_type *type)
 {
     tk_lock(&types.lock);
-    unlink_type(&types.all, type);
+    if (!type->lasts) unlink_type(&types.all, type);
     tk_unlock(&types.lock);
     free_type(type);
 }
@@ -146,7 +148,7 @@ TK_API int nosv_type_destroy(nosv_task_type_t type, nosv_flags_t flags)
     }
     atomic_store(&type->dying, true);       /* from its place in the list on it may be freed */
     tk_lock(&types.lock);
-    unlink_type(&types.all, type);
+    if (!type->lasts) unlink_type(&types.all, type);
     link_type(&types.dying, type);
     tk_unlock(&types.lock);
     sweep();

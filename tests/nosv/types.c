@@ -98,12 +98,13 @@ static void nothing_leaks(void)
     CHECK(resident() - before < 4096);
 }
 
-/* A type outlives the runtime. */
+/* A lasting type outlives the runtime. */
 static void survives_shutdown(void)
 {
     set(&ended, 0);
     OK(nosv_init());
-    nosv_task_type_t type = type_of(run, NULL, last);
+    nosv_task_type_t type;
+    OK(nosv_type_init(&type, run, NULL, last, "test", NULL, NULL, NOSV_TYPE_INIT_LASTING));
     for (int i = 1; i <= 3; i++) {
         OK(nosv_submit(task_of(type, NULL, NOSV_CREATE_NONE), NOSV_SUBMIT_NONE));
         OK(nosv_shutdown());

@@ -597,6 +597,7 @@ int nosv_set_result(void *result);
 
 #define NOSV_ATTACH_NONE __ZEROBITS
 #define NOSV_ATTACH_INSTRUMENT __BIT(0) /* no effect: `usf trace` records all threads */
+#define NOSV_ATTACH_UNBOUND __BIT(32)   /* leave the thread's CPU mask as it is; not in nOS-V */
 #define NOSV_DETACH_NONE __ZEROBITS
 #define NOSV_DETACH_NO_RESTORE_AFFINITY __BIT(0) /* leave the thread's CPU mask as it is */
 #define NOSV_DETACH_INSTRUMENT __BIT(1) /* no effect */
@@ -606,6 +607,8 @@ int nosv_set_result(void *result);
  * of its own as long as the process is initialised. A thread that is attached already stays in its
  * task: the call is counted, task receives the same handle, affinity and label have no effect, and
  * nosv_detach is due once more. A thread that ends while it is attached is detached by that.
+ * With NOSV_ATTACH_UNBOUND the thread has a slot of a CPU as any task has, and executes on the CPUs
+ * of its own mask: attaching and detaching cost no system call for the mask.
  *     task       receives the task, which nosv_detach destroys
  *     affinity   where it runs; NULL for the default affinity
  *     label      the name of its type in traces and tools, copied; or NULL

@@ -73,15 +73,14 @@ class _Call:
         return self.future.set_running_or_notify_cancel()
 
     def run(self, worker):
-        """The worker counts as free before the result is known, so that who waits for it makes no further thread."""
         try:
             result = self.fn(*self.args, **self.kwargs)
         except BaseException as e:
-            worker.busy = False
+            worker.before_result()
             self.future.set_exception(e)
             self = worker = None        # the traceback of e refers to this frame
         else:
-            worker.busy = False
+            worker.before_result()
             self.future.set_result(result)
 
 
@@ -90,7 +89,8 @@ class _Worker:
 
     def __init__(self, pool, name, initializer, initargs):
         self.pool = pool
-        self.slot = False       # its permit has a slot
+        self.permit = False     # it may execute calls,
+        self.slot = False       # ... and has a slot for that
         self.busy = False       # it executes a call; state.lock
         self.call = None
         self.task = self.options = None     # what it is attached as; options of that
@@ -123,15 +123,12 @@ class _Worker:
                 continue
             with state.lock:
                 pool.unused -= 1
-            self.slot = permit
-            while True:
-                if not pool.calls:
-                    self.detach()
+            self.permit, self.slot = True, permit
+            while self.permit:
                 self.call = state.next_call(self)
-                if self.call is None:
-                    break
-                self._execute(self.call)
-                self.call = None
+                if self.call:
+                    self._execute(self.call)
+                    self.call = None
                 if pool.is_stale():
                     return      # the call has forked, and this is the child
             self.detach()
@@ -149,6 +146,13 @@ class _Worker:
             return
         if not late or call.begin():
             call.run(self)
+
+    def before_result(self):
+        """Who waits for the result finds the slot free, and does not meet this thread at the interpreter's lock."""
+        self.busy = False
+        if not self.pool.calls and not self.pool.is_stale():
+            self.detach()
+            self.pool.state.rest(self)
 
     # ---- the task ---------------------------------------------------------------------------------
 

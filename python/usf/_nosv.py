@@ -5,15 +5,13 @@ The library is the one that was installed with this package, or else the one tha
 by its name (LD_LIBRARY_PATH, ldconfig).
 """
 import ctypes
-import os
 import re
 
 _LEVELS = {"cpu": 1, "numa": 2, "complex": 3}
-_NO_RESTORE = 1                 # NOSV_DETACH_NO_RESTORE_AFFINITY
+_UNBOUND = 1 << 32              # NOSV_ATTACH_UNBOUND
 
 _quick = None                   # functions that never wait: they keep the GIL
 _slow = None                    # functions that may wait: they release it
-_binds = None                   # does the library bind attached threads to CPUs? None: not known yet
 
 
 def _load():
@@ -74,32 +72,23 @@ def is_strict(value):
 class Attachment:
     """The calling thread is a task from here to end().
 
-    The library binds the thread to its slot's CPU. Threads and processes that the work creates would inherit
-    that mask, so a task without an affinity gets the mask back that the thread has had.
+    A task without an affinity is not bound to its slot's CPU: threads and processes that the work creates would inherit
+    that mask.
     """
 
     def __init__(self, label, affinity, priority):
-        self._mask = os.sched_getaffinity(0) if affinity is None and _binds is not False else None
         task = ctypes.c_void_p()
-        where = None if affinity is None else ctypes.byref(ctypes.c_uint32(affinity))
-        _check(_slow.nosv_attach(ctypes.byref(task), where, label, 0))
+        if affinity is None:
+            error = _slow.nosv_attach(ctypes.byref(task), None, label, _UNBOUND)
+        else:
+            error = _slow.nosv_attach(ctypes.byref(task), ctypes.byref(ctypes.c_uint32(affinity)), label, 0)
+        _check(error)
         if priority:
             _quick.nosv_set_task_priority(task, priority)
-        self._unbind()
-
-    def _unbind(self):
-        global _binds
-        if self._mask is None or len(self._mask) == 1:
-            return
-        if _binds is None:
-            _binds = os.sched_getaffinity(0) != self._mask
-        if _binds:
-            os.sched_setaffinity(0, self._mask)
 
     def let_others_run(self):
         """A scheduling point: another task may have the slot first if this one has had it for a quantum."""
         _slow.nosv_schedpoint(0)
-        self._unbind()
 
     def end(self):
-        _quick.nosv_detach(_NO_RESTORE if self._mask is not None and _binds else 0)
+        _quick.nosv_detach(0)

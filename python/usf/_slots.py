@@ -2,12 +2,13 @@
 """The calls of all executors of a process share the slots of libnosv, one per CPU.
 
 A worker thread executes calls while it has a permit. There are as many permits with a slot as there are
-slots: such a worker attaches, so that it is a task of libnosv. A task that blocks keeps its slot, so the
-watchdog gives further permits, without a slot, while calls wait and fewer workers than slots make progress.
-So blocked calls never keep the others from executing, up to the executor's max_workers.
+slots: such a worker attaches, so that it is a task of libnosv. A task that blocks keeps its slot, so there
+are further permits, without a slot: as many as State.allowance. The watchdog sets that while calls wait, by
+what the workers and the process have executed. So blocked calls never keep the others from executing, up to
+the executor's max_workers.
 
 Invariants, under State.lock:
-    free + permits with a slot == slots, 0 <= free
+    free + permits with a slot == slots, 0 <= free; extra == permits without a slot
     free > 0  =>  no pool with waiting calls may have another permit
     pool.permits <= pool.max_workers; pool.unused of them have not reached a worker yet
 """
@@ -16,12 +17,15 @@ import itertools
 import os
 import queue
 import threading
+import time
 
 from . import _nosv
 
-LOOK = 0.005                    # seconds between two looks of the watchdog at first,
+LOOK = 0.002                    # seconds between two looks of the watchdog at first,
 RARE = 0.040                    # ... and at most, while all goes well
 LINGER = 0.1                    # how long a watchdog without work stays
+LATE = 0.001                    # a watchdog that wakes later finds the CPUs or the interpreter's lock busy
+BUSY = 0.75                     # the part of the CPUs' time that makes them busy
 
 _state = None                   # of this process
 life_lock = threading.Lock()    # of _state and _exiting; while a thread is started. Before State.lock
@@ -64,6 +68,10 @@ class Pool:
 
     def grant(self, slot):
         """Holds state.lock."""
+        if slot:
+            self.state.free -= 1
+        else:
+            self.state.extra += 1
         self.permits += 1
         self.unused += 1
         self.wake.put(slot)
@@ -81,7 +89,8 @@ class State:
         self.slots = self.free = _nosv.begin()
         self.pools = set()      # with workers
         self.hungry = set()     # with waiting calls
-        self.surplus = 0        # workers without a slot that are too many
+        self.extra = 0          # permits without a slot
+        self.allowance = 0      # how many there may be; more end with their calls
         self.numbers = itertools.count()
         self.watchdog = None
 
@@ -92,33 +101,39 @@ class State:
         pools = [p for p in self.hungry if p.may_have_more()]
         return min(pools, key=lambda p: p.calls[0].rank) if pools else None
 
-    def give_slot(self):
-        """A slot is not needed any more where it was."""
-        pool = self.most_urgent()
-        if pool:
-            pool.grant(True)
-        else:
-            self.free += 1
+    def give_all(self):
+        """Calls that wait get the permits that there are."""
+        while self.hungry and (self.free or self.extra < self.allowance):
+            pool = self.most_urgent()
+            if pool is None:
+                break
+            pool.grant(self.free > 0)
+        if self.is_short():
+            self.watch()
+
+    def is_short(self):
+        """Calls wait, and another allowance would change something."""
+        return bool(self.hungry) and (self.extra > 0 or self.most_urgent() is not None)
 
     def add(self, pool, call):
         heapq.heappush(pool.calls, call)
         self.hungry.add(pool)
-        if pool.permits < pool.max_workers:
-            if self.free:
-                self.free -= 1
-                pool.grant(True)
-            else:
-                self.watch()
+        self.give_all()
+
+    def take_permit(self, worker):
+        slot, worker.permit, worker.slot = worker.slot, False, False
+        self.drop_permit(worker.pool, slot)
 
     def drop_permit(self, pool, slot):
         pool.permits -= 1
         if slot:
-            self.give_slot()
-        if pool.may_have_more():
-            self.watch()
+            self.free += 1
+        else:
+            self.extra -= 1
+        self.give_all()
 
     def watch(self):
-        """Calls wait although they could execute. Without a thread for the watchdog they wait for a slot."""
+        """Without a thread for the watchdog calls wait for a slot."""
         if self.watchdog is None:
             self.watchdog = Watchdog(self)
             try:
@@ -150,24 +165,32 @@ class State:
             if not worker.slot and pool.calls:
                 if self.free:
                     self.free -= 1
+                    self.extra -= 1
                     worker.slot = True
-                elif self.surplus > 0:
-                    self.surplus -= 1
-                    self.drop_permit(pool, False)
+                elif self.extra > self.allowance:
+                    self.take_permit(worker)
                     return None
             other = self.most_urgent() if len(self.hungry) > 1 and worker.slot else None
             if pool.calls and (other is None or pool.calls[0].rank <= other.calls[0].rank):
                 worker.busy = True
                 return self.pop(pool)
-            self.drop_permit(pool, worker.slot)
+            self.take_permit(worker)
             return None
+
+    def rest(self, worker):
+        """The worker has nothing more to execute."""
+        with self.lock:
+            if not worker.pool.calls:
+                self.take_permit(worker)
 
     def leave_slot(self, worker):
         """The worker waits for another call: it goes on without a slot."""
         with self.lock:
             if worker.slot:
                 worker.slot = False
-                self.give_slot()
+                self.free += 1
+                self.extra += 1
+                self.give_all()
 
 
 class Watchdog(threading.Thread):
@@ -180,45 +203,52 @@ class Watchdog(threading.Thread):
         self.idle = False       # it waits for work, not for its next look; state.lock
 
     def run(self):
-        seen, pause = {}, LOOK
+        seen, pause, last = {}, LOOK, None
         while not self._is_over():
-            self.poke.wait(LINGER if self.idle else pause)
-            if not self.idle:
-                seen, found = self._look(seen)
-                pause = LOOK if found else min(1.25 * pause, RARE)
-            elif self.poke.is_set():
-                seen, pause = {}, LOOK
+            if self.idle:
+                self.poke.wait(LINGER)
+                seen, pause, last = {}, LOOK, None
+            else:
+                last = last or (time.monotonic(), time.process_time())
+                self.poke.wait(pause)
+                now = time.monotonic(), time.process_time()
+                wall, used = now[0] - last[0], now[1] - last[1]
+                room = wall - pause < LATE and used < BUSY * self.of.slots * wall
+                seen, found = self._look(seen, room)
+                pause, last = LOOK if found else min(2 * pause, RARE), None
             self.poke.clear()
 
     def _is_over(self):
         """Is there nothing to look at, and was there nothing the last time?"""
         with self.of.lock:
-            was_idle, self.idle = self.idle, self.of.most_urgent() is None
+            was_idle, self.idle = self.idle, not self.of.is_short()
             if not self.idle or not (was_idle or _exiting or not self.of.pools):
                 return False
             self.of.watchdog = None
             return True
 
-    def _look(self, before):
+    def _look(self, before, room):
         """What each worker has executed until now, and whether further permits were given."""
         with self.of.lock:
             threads = [w.thread_id for p in self.of.pools for w in p.workers if w.busy]
-        now = {t: _executed(t) for t in threads}
-        blocked = sum(1 for t in threads if t in before and before[t] == now[t] and _is_asleep(t))
+        now = {} if room else {t: _executed(t) for t in threads}
+        blocked = sum(1 for t in now if before.get(t) == now[t] and _is_asleep(t))
         with self.of.lock:
-            return now, self._give(blocked)
+            return now, self._allow(room, blocked)
 
-    def _give(self, blocked):
-        """As many go on as there are slots; while all are blocked, twice as many each time. Holds the lock."""
-        active = max(0, sum(p.permits for p in self.of.pools) - blocked)
-        more = max(self.of.slots - active, 0 if active else blocked)
-        self.of.surplus = max(0, active - self.of.slots)
-        for _ in range(more):
-            pool = self.of.most_urgent()
-            if pool is None:
-                break
-            pool.grant(False)
-        return more > 0
+    def _allow(self, room, blocked):
+        """While the CPUs have room, calls block, if only for a short time: twice as many may execute. Else as many as there are
+        slots, and those that have been blocked since the last look. Holds the lock."""
+        s = self.of
+        permits, extra = sum(p.permits for p in s.pools), s.extra
+        if room:
+            s.allowance = min(max(s.allowance, extra) + permits, sum(p.max_workers for p in s.pools))
+        elif permits > blocked:
+            s.allowance = max(0, extra + s.slots - (permits - blocked))
+        else:
+            s.allowance = extra + max(s.slots, blocked)
+        s.give_all()
+        return s.extra > extra
 
 
 def _read(thread, name):

@@ -56,7 +56,7 @@ TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *
 {
     struct tk_exec *me = tk_me();
     if (!tk_is_on()) return NOSV_ERR_NOT_INITIALIZED;
-    if (!out || flags & ~NOSV_ATTACH_INSTRUMENT || (affinity && !tk_is_place(*affinity))) return NOSV_ERR_INVALID_PARAMETER;
+    if (!out || flags & ~(NOSV_ATTACH_INSTRUMENT | NOSV_ATTACH_UNBOUND) || (affinity && !tk_is_place(*affinity))) return NOSV_ERR_INVALID_PARAMETER;
     if (me && (me->is_worker || me->inlined)) return NOSV_ERR_INVALID_OPERATION;
     if (me) {
         me->nested++;
@@ -70,6 +70,7 @@ TK_API int nosv_attach(nosv_task_t *out, nosv_affinity_t *affinity, const char *
     else free(me);
     tk_end_visit(visit);
     if (!attached) return NOSV_ERR_OUT_OF_MEMORY;
+    me->unbound = flags & NOSV_ATTACH_UNBOUND;
     begin_attach(me);
     *out = me->task;
     return NOSV_SUCCESS;

@@ -52,7 +52,7 @@ static struct tk_slot *claim_in(nosv_affinity_t place)
 void tk_bind(struct tk_exec *e, const struct tk_slot *s)
 {
     struct os_cpuset one = {0};
-    if (!tk.binds || e->bound == s->cpu) return;
+    if (!tk.binds || e->unbound || e->bound == s->cpu) return;
     if (!e->masked) tk_mask_add(e);
     os_cpu_set(&one, s->cpu);
     if (os_setaffinity(e == tk_self_exec ? 0 : atomic_load_explicit(&e->tid, memory_order_relaxed), &one) == 0) e->bound = s->cpu;

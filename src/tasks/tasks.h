@@ -185,6 +185,7 @@ struct tk_exec {
     bool parallel;                  /* its task is a parallel one, which may not block */
     bool inlined;                   /* its task runs on another one's stack */
     uint8_t phase;                  /* enum tk_phase: which callback of its task runs */
+    bool unbound;                   /* it keeps its mask, wherever its slot is: NOSV_ATTACH_UNBOUND */
     uint32_t nested;                /* attaches in it beyond the first */
     uint64_t looked;                /* ns: its last yield for those whose time may be over (pause.c) */
     uint64_t since;                 /* ns: when it got its slot, or reached the last scheduling point where nothing else was ready */

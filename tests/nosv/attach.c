@@ -56,8 +56,8 @@ static void context(void *arg)
 static void flags(void)
 {
     nosv_task_t task;
-    static const nosv_flags_t in[] = {NOSV_ATTACH_NONE, NOSV_ATTACH_INSTRUMENT};
-    for (int i = 0; i < 2; i++) {
+    static const nosv_flags_t in[] = {NOSV_ATTACH_NONE, NOSV_ATTACH_INSTRUMENT, NOSV_ATTACH_UNBOUND};
+    for (int i = 0; i < 3; i++) {
         for (nosv_flags_t out = 0; out < 4; out++) {
             OK(nosv_attach(&task, NULL, "flags", in[i]));
             OK(nosv_detach(out));

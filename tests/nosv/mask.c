@@ -34,6 +34,35 @@ static void makes(void *(*what)(void *), const pthread_attr_t *attr)
     CHECK_EQ(pthread_join(thread, NULL), 0);
 }
 
+static bool kernel_has(const cpu_set_t *want)
+{
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    CHECK(syscall(SYS_sched_getaffinity, 0, sizeof(mask), &mask) > 0);
+    return CPU_EQUAL(&mask, want);
+}
+
+/* A thread that is not bound keeps its mask in the kernel too, and sets it as any thread does. */
+static void unbound(void)
+{
+    nosv_affinity_t strict = one_cpu();
+    nosv_task_t task;
+    for (int i = 0; i < 2; i++) {
+        OK(nosv_attach(&task, i ? &strict : NULL, "mask", NOSV_ATTACH_UNBOUND | NOSV_ATTACH_INSTRUMENT));
+        CHECK(has(&all) && kernel_has(&all));
+        OK(nosv_yield(NOSV_YIELD_NONE));
+        OK(nosv_waitfor(1000, NULL));
+        CHECK(has(&all) && kernel_has(&all));
+        if (i) CHECK_EQ((uint32_t)nosv_get_current_system_cpu(), strict.index);
+        makes(is_all, NULL);
+        CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+        CHECK(has(&one) && kernel_has(&one));
+        OK(nosv_detach(NOSV_DETACH_NONE));
+        CHECK(has(&one) && kernel_has(&one));
+        CHECK_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+    }
+}
+
 static void itself(void)
 {
     pthread_attr_t attr;
@@ -127,6 +156,7 @@ int main(void)
     OK(nosv_init());
     CHECK(has(&all));
     itself();
+    unbound();
     sets();
     others();
     in_task(in_worker, NOSV_CREATE_NONE);

@@ -19,6 +19,10 @@ MOST = 5 << 20
 USE_WHEEL = """
 import os, usf
 assert os.access(usf.library_path(), os.R_OK) and os.access(usf.command_path(), os.X_OK) and os.path.exists(usf.include_path() + "/usf/policy.h")
+with usf.Executor(3) as executor:
+    assert list(executor.options(priority=1).map(abs, range(-9, 0))) == list(range(9, 0, -1))
+lib = os.path.dirname(os.path.dirname(usf.library_path()))
+assert lib + "/libnosv.so.0" in open("/proc/self/maps").read()
 print(usf.__version__)
 """
 
@@ -81,11 +85,22 @@ class Packages(Installed):
         self.assertLess(os.path.getsize(wheel), MOST)
         with zipfile.ZipFile(wheel) as z:
             meta = z.read(next(n for n in z.namelist() if n.endswith("/METADATA"))).decode()
+            modules = {n.rpartition("/purelib/usf/")[2] for n in z.namelist() if "/purelib/usf/" in n}
+        self.assertEqual(modules, {"__init__.py", "_executor.py", "_nosv.py", "_slots.py"})
         self.assertNotIn("\nRequires-Dist:", meta)
         self.assertIn("\nRequires-Python: >=3.9\n", meta)
         venv = self.venv()
         self.run_it(venv + "/bin/pip", "install", "-q", "--no-index", wheel)
         self.check_venv(venv)
+
+    def test_wheel_beside_the_interpreter(self):
+        """In a prefix that is not the interpreter's, as with pip install --user: the record knows where the parts are."""
+        self.need_index()
+        wheel, = glob.glob(OUT + "/usf-*.whl")
+        python, prefix = self.venv() + "/bin/python3", os.path.join(self.dir, "prefix")
+        self.run_it(python, "-m", "pip", "install", "-q", "--no-index", "--prefix", prefix, wheel)
+        self.env["PYTHONPATH"], = glob.glob(prefix + "/lib/python3*/site-packages")
+        self.assertRegex(self.run_it(python, "-c", USE_WHEEL).stdout, r"^\d+\.\d+\.\d+\n$")
 
     @unittest.skipUnless(FULL, "with FULL=1 only")
     def test_pip_install_of_a_checkout(self):

@@ -90,6 +90,7 @@ class _Worker:
     def __init__(self, pool, name, initializer, initargs):
         self.pool = pool
         self.permit = False     # it may execute calls,
+        self.fresh = False      # ... and counts in pool.unused,
         self.slot = False       # ... and has a slot for that
         self.busy = False       # it executes a call; state.lock
         self.call = None
@@ -121,9 +122,7 @@ class _Worker:
                 if _is_over(pool):
                     return
                 continue
-            with state.lock:
-                pool.unused -= 1
-            self.permit, self.slot = True, permit
+            self.permit, self.fresh, self.slot = True, True, permit
             while self.permit:
                 self.call = state.next_call(self)
                 if self.call:
@@ -353,7 +352,7 @@ class Executor(_Awaitable, concurrent.futures.ThreadPoolExecutor):
     def _further_worker(self):
         """A new one if those that are free have calls to execute already, or None. Holds state.lock."""
         pool = self._pool
-        if len(pool.workers) == pool.max_workers or sum(not w.busy for w in pool.workers) > len(pool.calls):
+        if len(pool.workers) == pool.max_workers or [w.busy for w in pool.workers].count(False) > len(pool.calls):
             return None
         worker = _Worker(pool, f"{self._thread_name_prefix}_{len(self._threads)}", *self._begin)
         pool.add(worker)

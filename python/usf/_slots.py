@@ -60,7 +60,8 @@ class Pool:
                 self.state.watchdog.poke.set()
 
     def may_have_more(self):
-        return bool(self.calls) and self.permits < self.max_workers
+        """Calls for which no worker is on its way. Holds state.lock."""
+        return len(self.calls) > self.unused and self.permits < self.max_workers
 
     def is_stale(self):
         """Is it the parent's, and this process the child of a fork?"""
@@ -98,8 +99,11 @@ class State:
 
     def most_urgent(self):
         """The pool that the next permit is for, or None."""
-        pools = [p for p in self.hungry if p.may_have_more()]
-        return min(pools, key=lambda p: p.calls[0].rank) if pools else None
+        best = None
+        for p in self.hungry:
+            if p.may_have_more() and (best is None or p.calls[0].rank < best.calls[0].rank):
+                best = p
+        return best
 
     def give_all(self):
         """Calls that wait get the permits that there are."""
@@ -162,6 +166,9 @@ class State:
         pool = worker.pool
         with self.lock:
             worker.busy = False
+            if worker.fresh:
+                worker.fresh = False
+                pool.unused -= 1
             if not worker.slot and pool.calls:
                 if self.free:
                     self.free -= 1

@@ -86,7 +86,7 @@ impl Inner {
         }
         loop {
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-            let ns = left.map_or(u64::MAX, nanoseconds);
+            let ns = left.map_or(LONGEST, nanoseconds);
             // SAFETY: the second argument may be null.
             let failed = unsafe { sys::nosv_waitfor(ns, ptr::null_mut()) } != sys::NOSV_SUCCESS;
             let over = failed || deadline.map_or(false, |at| Instant::now() >= at);
@@ -150,8 +150,11 @@ impl Wake for Inner {
     }
 }
 
+/// Three centuries. The last `nosv_shutdown` does not wait for a task that waits without a time.
+const LONGEST: u64 = u64::MAX / 2;
+
 fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+    u64::try_from(time.as_nanos()).map_or(LONGEST, |ns| ns.min(LONGEST))
 }
 
 /// Blocks the caller until its [`Unparker`] wakes it.

@@ -9,7 +9,11 @@ static pthread_t mine;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static int ended;
+#ifdef WITHOUT_TLS
+static int touched = 41;
+#else
 static __thread int touched = 41;
+#endif
 int plugin_use(int n);
 void plugin_touch(void);
 int plugin_threads(void);

@@ -6,7 +6,7 @@
 
 namespace nosv __attribute__((visibility("default"))) {
 
-/* ---- post: a task that nobody waits for ------------------------------------------------------ */
+/* ---- post: a task without a handle ------------------------------------------------------ */
 
 /* Execute a callable in a task of its own. The callable is copied or moved, and destroyed when the
  * task has completed. Its result is dropped; an exception that leaves it ends the program by

@@ -256,7 +256,7 @@ struct usf_policy_ops {
     uint64_t flags;            /* USF_POLICY_* below; unknown ones are refused */
 
     /* The instance starts using the policy; data areas are zero.  Nonzero: refused.  Default: 0.  If it takes over while programs run
-     * (usf policy set, the death of somebody in the middle of something) group_add and task_add follow for all there are, enqueue for
+     * (usf policy set, the death of a thread inside an operation) group_add and task_add follow for all there are, enqueue for
      * those that are ready, and started for those that run. */
     int (*init)(struct usf_pol *p);
     /* A group / task joins or leaves (a leaving task is in no queue).  A task that changes its group leaves and joins.  Default: nothing. */

@@ -131,7 +131,8 @@ static void print_procs(const struct view *v, struct why_reader *r)
         view_bounded(p->comm, sizeof p->comm, comm, sizeof comm);
         uint32_t threads = view_count_tasks(v, i, false), ready = view_count_tasks(v, i, true);
         char tells[192], work[48] = "";
-        if (view_work_of(v, i)) snprintf(work, sizeof work, ", %lu tasks executed", view_work_of(v, i));
+        uint64_t executed = view_work_of(v, i);
+        if (executed) snprintf(work, sizeof work, ", %lu tasks executed", executed);
         printf("%sprocess %d%s %s: %u thread%s, %u waiting for a core%s%s, %lu spin loop%s, %lu unpatched site%s%s%s%s%s\n",
                text_on(TEXT_BOLD), p->pid, text_off(), comm, threads, plural(threads), ready,
                policy_tells(v, view_next_group(v, i, NULL), tells, sizeof tells), work, p->spin_sites,

@@ -8,7 +8,7 @@
  *
  * A group arrives with its first ready task, not with its record, and keeps its place until it leaves the instance.
  *
- * Starvation: promised to nobody but the first.  A yielder of the group that the core serves, or of an earlier one, goes
+ * Starvation: only the first group is sure of its turn.  A yielder of the group that the core serves, or of an earlier one, goes
  * before tasks of later ones after it has waited for PQ_HELP_NS, or a quantum among its own; a group that never ends keeps later ones waiting
  * for ever if it never leaves a core without work.  That is what batch processing means.
  *
@@ -88,7 +88,7 @@ static uint32_t latest_that_runs(struct usf_pol *p)
     return in->last;
 }
 
-/* May the core be taken from whoever runs there, for this task, or for any that is ready of the group? */
+/* May the running task lose the core to this task, or to any ready task of the group? */
 static bool may_reclaim(struct usf_pol *p, uint32_t group, uint32_t task, uint32_t core)
 {
     const struct pq_group *q = pq_group_of(p, group);
@@ -142,7 +142,7 @@ static void ask_all(struct usf_pol *p)
     for (uint32_t i = 0; i < p->nr_cores; i++) ask(p, i);
 }
 
-/* A task of group i has come, for whom those of its own and of later ones do not keep their cores. */
+/* A task of group i has become ready.  Running tasks of that group and of later ones may lose their cores to it. */
 static void ask_for(struct usf_pol *p, uint32_t i)
 {
     const uint64_t *keeping = inst_of(p)->keeping;
@@ -193,8 +193,8 @@ static uint32_t take_overdue(struct usf_pol *p, uint32_t core, uint32_t i)
     return y - 1;
 }
 
-/* Nobody is ready.  Of those that yield here the first of the earliest group, but whoever has waited for a quantum first: it may be of a later
- * group, for which the others wait. */
+/* No task is ready: the first of the earliest group's tasks that have yielded here.  A task that has waited for a quantum goes before
+ * it: it may be of a later group, and the others may wait for it. */
 static uint32_t take_yielder(struct usf_pol *p, uint32_t core)
 {
     const struct pq_core *c = pq_core_of(p, core);
@@ -221,7 +221,7 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     return take_yielder(p, core);
 }
 
-/* On so many cores the group runs.  If on another, too, then whom a thread of it waits for runs now. */
+/* The group runs on so many cores.  If it runs on another one as well, the thread that one of its threads waits for is running now. */
 static uint32_t runs_on(struct usf_pol *p, uint32_t i)
 {
     uint32_t n = 0;

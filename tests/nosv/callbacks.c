@@ -10,15 +10,6 @@ static void nothing(nosv_task_t task) { (void)task; }
 static void runs(nosv_task_t task) { (void)task; add(&ran, 1); }
 static void finish(nosv_task_t task) { OK(nosv_destroy(task, NOSV_DESTROY_NONE)); add(&completions, 1); }
 
-static nosv_task_t placed(nosv_task_t task, int cpu)
-{
-    int *cpus = nosv_get_available_cpus();
-    nosv_affinity_t affinity = nosv_affinity_get((uint32_t)cpus[cpu % nosv_get_num_cpus()], NOSV_AFFINITY_LEVEL_CPU, NOSV_AFFINITY_TYPE_STRICT);
-    free(cpus);
-    nosv_set_task_affinity(task, &affinity);
-    return task;
-}
-
 /* ---- a completed callback that blocks -------------------------------------------------------------- */
 
 static nosv_mutex_t mutex = NOSV_MUTEX_INITIALIZER;
@@ -326,27 +317,11 @@ static void forks_at_the_end(void)
     CHECK_EQ(read(ends[0], text, sizeof(text)), 1);
 }
 
-static const struct { const char *name; void (*run)(void); } cases[] = {
+static const struct test_case cases[] = {
     {"completed-blocks", completed_blocks}, {"completed-waits", completed_waits}, {"suspends-late", suspends_late},
     {"window-of-completed", window_of_completed}, {"windows-leak-nothing", windows_leak_nothing}, {"parallel-twice", parallel_twice},
     {"destroyed-while-completing", destroyed_while_completing}, {"again-while-joined", again_while_joined},
     {"destroyed-before-its-event", destroyed_before_its_event}, {"several-wait", several_wait}, {"forks-at-the-end", forks_at_the_end},
 };
 
-static void (*chosen)(void);
-static void one_case(void)
-{
-    OK(nosv_init());
-    chosen();
-    OK(nosv_shutdown());
-}
-
-int main(int argc, char **argv)
-{
-    begin();
-    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        chosen = cases[i].run;
-        if (argc < 2 || !strcmp(argv[1], cases[i].name)) in_child(one_case);
-    }
-    return 0;
-}
+int main(int argc, char **argv) { return run_cases(cases, sizeof(cases) / sizeof(*cases), true, argc, argv); }

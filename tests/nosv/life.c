@@ -14,15 +14,6 @@ static int at, ran, ended, stopped;
 static __thread bool stops;                 /* this thread stops at a point */
 static void runs(nosv_task_t task) { (void)task; add(&ran, 1); }
 
-static nosv_task_t placed(nosv_task_t task, int cpu)
-{
-    int *cpus = nosv_get_available_cpus();
-    nosv_affinity_t affinity = nosv_affinity_get((uint32_t)cpus[cpu], NOSV_AFFINITY_LEVEL_CPU, NOSV_AFFINITY_TYPE_STRICT);
-    free(cpus);
-    nosv_set_task_affinity(task, &affinity);
-    return task;
-}
-
 /* Every CPU executes a task. */
 static void all_work(void)
 {
@@ -295,16 +286,10 @@ static void asks(void)
     OK(nosv_shutdown());
 }
 
-static const struct { const char *name; void (*run)(void); } cases[] = {
+static const struct test_case cases[] = {
     {"inside-submit", inside_submit}, {"inside-callback", inside_callback}, {"shutdown-in-callback", shutdown_in_callback},
     {"inherits-nothing", inherits_nothing}, {"stack-size", stack_size}, {"lacking", lacking}, {"lost", lost},
     {"nothing-stays", nothing_stays}, {"complex-sets", complex_sets}, {"asks", asks},
 };
 
-int main(int argc, char **argv)
-{
-    begin();
-    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        if (argc < 2 || !strcmp(argv[1], cases[i].name)) in_child(cases[i].run);
-    return 0;
-}
+int main(int argc, char **argv) { return run_cases(cases, sizeof(cases) / sizeof(*cases), false, argc, argv); }

@@ -117,6 +117,16 @@ static inline nosv_task_t attach_pinned(void)
     return self;
 }
 
+/* May run on one CPU alone, counted from 0 among those of the process. */
+static inline nosv_task_t placed(nosv_task_t task, int cpu)
+{
+    int *cpus = nosv_get_available_cpus();
+    nosv_affinity_t affinity = nosv_affinity_get((uint32_t)cpus[cpu % nosv_get_num_cpus()], NOSV_AFFINITY_LEVEL_CPU, NOSV_AFFINITY_TYPE_STRICT);
+    free(cpus);
+    nosv_set_task_affinity(task, &affinity);
+    return task;
+}
+
 /* Run a function on a thread of its own, and wait for it without holding a core. */
 struct on_thread_ { void (*what)(void *); void *arg; int done; };
 static inline void *on_thread_run_(void *p)
@@ -164,6 +174,26 @@ static inline void in_child(void (*what)(void))
     int status;
     CHECK_EQ(waitpid(pid, &status, 0), pid);
     CHECK_EQ(status, 0);
+}
+
+/* The main function of tests that are lists of cases: each in a child, or the one that the command line names. */
+struct test_case { const char *name; void (*run)(void); };
+static void (*test_chosen_)(void);
+static inline void test_initialised_(void)
+{
+    OK(nosv_init());
+    test_chosen_();
+    OK(nosv_shutdown());
+}
+static inline int run_cases(const struct test_case *cases, size_t n, bool initialised, int argc, char **argv)
+{
+    begin();
+    for (size_t i = 0; i < n; i++) {
+        if (argc > 1 && strcmp(argv[1], cases[i].name)) continue;
+        test_chosen_ = cases[i].run;
+        in_child(initialised ? test_initialised_ : cases[i].run);
+    }
+    return 0;
 }
 
 /* Resident memory in KiB. */

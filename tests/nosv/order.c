@@ -4,15 +4,6 @@
 static int at, ran, go, done;
 static void runs(nosv_task_t task) { (void)task; add(&ran, 1); }
 
-static nosv_task_t placed(nosv_task_t task, int cpu)
-{
-    int *cpus = nosv_get_available_cpus();
-    nosv_affinity_t affinity = nosv_affinity_get((uint32_t)cpus[cpu], NOSV_AFFINITY_LEVEL_CPU, NOSV_AFFINITY_TYPE_STRICT);
-    free(cpus);
-    nosv_set_task_affinity(task, &affinity);
-    return task;
-}
-
 static void busy_for_ms(int ms)
 {
     struct timespec start, now;
@@ -178,25 +169,9 @@ static void moved(void)
     UNTIL(get(&ran) == 2 * n);
 }
 
-static const struct { const char *name; void (*run)(void); } cases[] = {
+static const struct test_case cases[] = {
     {"quantum", quantum}, {"deadlines", deadlines}, {"for-ever", for_ever}, {"plain-behind", plain_behind},
     {"preferred-behind", preferred_behind}, {"moved", moved},
 };
 
-static void (*chosen)(void);
-static void one_case(void)
-{
-    OK(nosv_init());
-    chosen();
-    OK(nosv_shutdown());
-}
-
-int main(int argc, char **argv)
-{
-    begin();
-    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        chosen = cases[i].run;
-        if (argc < 2 || !strcmp(argv[1], cases[i].name)) in_child(one_case);
-    }
-    return 0;
-}
+int main(int argc, char **argv) { return run_cases(cases, sizeof(cases) / sizeof(*cases), true, argc, argv); }

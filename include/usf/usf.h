@@ -65,6 +65,7 @@ enum usf_prctl {
     USF_PRCTL_RECORDED,         /* is a recording (usf trace) on? */
     USF_PRCTL_BEGIN_WORK,       /* a: address of a text that ends with 0, or 0 */
     USF_PRCTL_END_WORK,
+    USF_PRCTL_QUEUED_WORK,      /* a: address of a struct usf_work */
 };
 
 static inline int usf_prctl_(unsigned long what, unsigned long a, unsigned long b, unsigned long c)
@@ -101,6 +102,19 @@ static inline int usf_is_recorded(void) { return usf_prctl_(USF_PRCTL_RECORDED, 
  * may be nested.  0, or ENODATA: no recording is on. */
 static inline int usf_begin_work(const char *label) { return usf_prctl_(USF_PRCTL_BEGIN_WORK, (unsigned long)label, 0, 0); }
 static inline int usf_end_work(void) { return usf_prctl_(USF_PRCTL_END_WORK, 0, 0, 0); }
+
+/* What waits in the queues of the process's runtime. */
+struct usf_work {
+    uint64_t ready;         /* tasks that could run and do not */
+    uint64_t deadline;      /* ns on CLOCK_MONOTONIC, the earliest of theirs; 0: none has one */
+    int32_t  priority;      /* the highest of theirs; 0 if none is ready */
+    uint32_t reserved;      /* 0 */
+    uint64_t strict[16];    /* bit c: one of them may run on Linux CPU c alone */
+};
+
+/* Tell the instance's policy and `usf ps` what waits.  It stays so until the next call, so tell 0 as well.  To be called each some
+ * milliseconds, not for each task.  Only ENOSYS can be returned. */
+static inline int usf_tell_queued_work(const struct usf_work *w) { return usf_prctl_(USF_PRCTL_QUEUED_WORK, (unsigned long)w, 0, 0); }
 
 #ifdef __cplusplus
 }

@@ -130,12 +130,13 @@ static void print_procs(const struct view *v, struct why_reader *r)
         char comm[64];
         view_bounded(p->comm, sizeof p->comm, comm, sizeof comm);
         uint32_t threads = view_count_tasks(v, i, false), ready = view_count_tasks(v, i, true);
-        char tells[192], work[48] = "";
+        char tells[192], work[80] = "";
         uint64_t executed = view_work_of(v, i);
-        if (executed) snprintf(work, sizeof work, ", %lu tasks executed", executed);
+        const struct usf_group *g = view_next_group(v, i, NULL);
+        if (executed) snprintf(work, sizeof work, ", %lu tasks executed, %u ready", executed, g ? g->pol.work.ready : 0);
         printf("%sprocess %d%s %s: %u thread%s, %u waiting for a core%s%s, %lu spin loop%s, %lu unpatched site%s%s%s%s%s\n",
                text_on(TEXT_BOLD), p->pid, text_off(), comm, threads, plural(threads), ready,
-               policy_tells(v, view_next_group(v, i, NULL), tells, sizeof tells), work, p->spin_sites,
+               policy_tells(v, g, tells, sizeof tells), work, p->spin_sites,
                plural((uint32_t)p->spin_sites), p->unpatched, plural((uint32_t)p->unpatched),
                v->space == USF_NONE || view_knows(v, p) ? "" : " (in another container)", text_on(TEXT_BAD),
                proc_is_dead(v, p) ? " (dead)" : "", text_off());

@@ -95,6 +95,7 @@ static void json_account(struct json *j, const struct view *v, const struct usf_
     json_uint(j, "core_time_ns", busy_ns);
     json_uint(j, "regions", p->progress);
     json_uint(j, "width", p->width);
+    json_uint(j, "queued_work", __atomic_load_n(&p->work.ready, __ATOMIC_RELAXED));
 }
 
 static void json_groups(struct json *j, const struct view *v, uint32_t proc)

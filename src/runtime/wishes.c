@@ -96,6 +96,22 @@ static int count_work(struct rt_thread *t, const struct gate_frame *f)
     return 0;
 }
 
+/* For the group of the process.  Policies read it as a hint, and not all of it at one instant. */
+static int queued_work(struct rt_thread *t, const struct usf_work *w)
+{
+    struct usf_pol_work *to = &rt.sched.groups[rt.sched.tasks[t->self.task].pol.group].pol.work;
+    uint64_t strict[USF_CORE_WORDS] = {0};
+    for (uint32_t i = 0; i < rt.sched.h->nr_cores; i++) {
+        uint32_t cpu = rt.sched.cores[i].pol.cpu;
+        if (cpu < 64 * sizeof w->strict / sizeof *w->strict && w->strict[cpu / 64] >> (cpu % 64) & 1) strict[i / 64] |= 1ull << (i % 64);
+    }
+    __atomic_store_n(&to->ready, w->ready < UINT32_MAX ? (uint32_t)w->ready : UINT32_MAX, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->priority, w->priority, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->deadline, w->deadline, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < USF_CORE_WORDS; i++) __atomic_store_n(&to->strict[i], strict[i], __ATOMIC_RELAXED);
+    return 0;
+}
+
 static int tell_work(struct rt_thread *t, enum trace_kind kind, const char *label)
 {
     uint64_t text[2] = {0};
@@ -110,6 +126,7 @@ static int work(struct rt_thread *t, const struct gate_frame *f)
     if (t->state != RT_ATTACHED || t->self.task == USF_NONE) return ENOSYS;
     switch (f->rsi) {
     case USF_PRCTL_COUNT_WORK: return count_work(t, f);
+    case USF_PRCTL_QUEUED_WORK: return queued_work(t, (const struct usf_work *)f->rdx);
     case USF_PRCTL_RECORDED: return trace_is_on(&rt.sched) ? 0 : ENODATA;
     case USF_PRCTL_BEGIN_WORK: return tell_work(t, TRACE_WORK, (const char *)f->rdx);
     default: return tell_work(t, TRACE_WORKED, 0);
@@ -125,7 +142,7 @@ long rt_task_call(const struct gate_frame *f)
     rt_late_join();
     if (!rt_takes_part() || rt.sched.kernel) return ENOSYS;
     sched_crit_enter(&t->self);     /* no handler in between, which may ask as well */
-    if (f->rsi >= USF_PRCTL_COUNT_WORK && f->rsi <= USF_PRCTL_END_WORK) {
+    if (f->rsi >= USF_PRCTL_COUNT_WORK && f->rsi <= USF_PRCTL_QUEUED_WORK) {
         r = work(t, f);
         sched_crit_leave(&rt.sched, &t->self);
         return r;

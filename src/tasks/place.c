@@ -19,6 +19,54 @@ void tk_place(struct tk_exec *me, const struct nosv_task *t)
 }
 
 #define TELL_EVERY 256u         /* executions */
+#define SUMMARY_NS 10000000u    /* between two summaries: one reads each slot's queues, which are in use by others */
+
+static void add_heap(struct usf_work *w, struct tk_heap *h)
+{
+    uint32_t n = atomic_load_explicit(&h->n, memory_order_relaxed);
+    uint64_t due = atomic_load_explicit(&h->due, memory_order_relaxed);
+    int32_t top = atomic_load_explicit(&h->top, memory_order_relaxed);
+    if (!n) return;
+    if (!w->ready || top > w->priority) w->priority = top;
+    if (due && (!w->deadline || due < w->deadline)) w->deadline = due;
+    w->ready += n;
+}
+
+static void add_plain(struct usf_work *w, uint32_t n)
+{
+    if (n && (!w->ready || w->priority < 0)) w->priority = 0;
+    w->ready += n;
+}
+
+static void add_list(struct usf_work *w, struct tk_list *l) { add_plain(w, atomic_load_explicit(&l->n, memory_order_relaxed)); }
+
+static void add_slot(struct usf_work *w, struct tk_slot *s)
+{
+    uint32_t tail = atomic_load_explicit(&s->ring.tail, memory_order_relaxed), n = tail - atomic_load_explicit(&s->ring.head, memory_order_relaxed);
+    add_plain(w, n <= TK_RING ? n : 0);     /* the two were read one after the other */
+    add_list(w, &s->spill);
+    add_list(w, &s->yielded);
+    add_heap(w, &s->preferred);
+    if (s->cpu < 64 * sizeof w->strict / sizeof *w->strict && atomic_load_explicit(&s->strict.n, memory_order_relaxed))
+        w->strict[s->cpu / 64] |= 1ull << (s->cpu % 64);
+    add_heap(w, &s->strict);
+}
+
+/* Now and then, and if the last one told of tasks and none are found any more. */
+static void tell_summary(bool idle)
+{
+    uint64_t now = os_now(), due = atomic_load_explicit(&tk.next_summary, memory_order_relaxed);
+    struct usf_work w = {0};
+    if (idle ? !atomic_load_explicit(&tk.told_ready, memory_order_relaxed) : now < due) return;
+    if (!atomic_compare_exchange_strong(&tk.next_summary, &due, now + SUMMARY_NS)) return;
+    for (uint32_t i = 0; i < tk.nr_slots; i++) add_slot(&w, &tk.slots[i]);
+    for (uint32_t i = 0; i < tk.nr_nodes; i++) add_heap(&w, &tk.nodes[i].strict), add_heap(&w, &tk.nodes[i].preferred);
+    for (uint32_t i = 0; i < tk.nr_complexes; i++) add_heap(&w, &tk.complexes[i].strict), add_heap(&w, &tk.complexes[i].preferred);
+    add_heap(&w, &tk.global);
+    add_list(&w, &tk.inbox);
+    usf_tell_queued_work(&w);
+    atomic_store_explicit(&tk.told_ready, w.ready != 0, memory_order_relaxed);
+}
 
 void tk_tell_counts(struct tk_slot *s)
 {
@@ -27,6 +75,14 @@ void tk_tell_counts(struct tk_slot *s)
     s->n.executed = s->n.paused = s->n.stolen = 0;
     bool recorded = usf_is_recorded() == 0;
     if (recorded != atomic_load_explicit(&tk.recorded, memory_order_relaxed)) atomic_store_explicit(&tk.recorded, recorded, memory_order_relaxed);
+    tell_summary(false);
+}
+
+void tk_tell_idle(struct tk_slot *s)
+{
+    if (!tk.places) return;
+    tk_tell_counts(s);
+    tell_summary(true);
 }
 
 void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t)

@@ -186,7 +186,7 @@ static void drain(void)
 /* Holds the lock and all slots. */
 static void stop(void)
 {
-    for (uint32_t i = 0; i < tk.nr_slots; i++) tk_tell_counts(&tk.slots[i]);
+    for (uint32_t i = 0; i < tk.nr_slots; i++) tk_tell_idle(&tk.slots[i]);
     tk_stop_timer();
     tk_stop_workers();
     tk_types_drop();

@@ -210,7 +210,7 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
 {
     struct nosv_task *t = tk_take(s);
     if (t) return t;
-    if (USF_UNLIKELY(tk.places)) tk_tell_counts(s);
+    if (USF_UNLIKELY(tk.places)) tk_tell_idle(s);
     atomic_fetch_add(&tk.searching, 1);
     uint32_t look = 1, gap = 1, looks = 0;
     for (uint32_t i = 1; (i <= tk.spins || tk.spins == UINT32_MAX) && !atomic_load_explicit(&tk.stopping, memory_order_relaxed); i++) {

@@ -248,6 +248,8 @@ struct tk_process {
     _Atomic uint32_t nr_workers;    /* threads of ours; futex while stopping */
     _Atomic uint32_t nr_attached;   /* threads of the program's that hold a slot, or wait for one */
     _Atomic bool recorded;          /* ... and what they execute, as somebody records the instance */
+    _Atomic bool told_ready;        /* ... and what waits: the last summary named tasks */
+    _Atomic uint64_t next_summary;  /* ns */
     _Atomic uint32_t nr_timed;      /* tasks that sleep until a time, which will be ready then */
 };
 extern struct tk_process tk;
@@ -355,6 +357,7 @@ void tk_end_place(struct tk_exec *me);
 void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t);
 void tk_end_execution(void);
 void tk_tell_counts(struct tk_slot *s);             /* holds s: its counts are the calling thread's from now on */
+void tk_tell_idle(struct tk_slot *s);               /* the same, where no task was found */
 
 /* mask.c: the thread is bound from now on; is no longer. */
 void tk_mask_add(struct tk_exec *e);

@@ -45,7 +45,19 @@ class Told(instance.Programs):
 
         # What the workers have not told while they were busy they tell when there is nothing to do.
         self.soon(lambda: executed() == 3 * N, "ps does not tell of all tasks")
-        self.assertIn("%d tasks executed" % (3 * N), self.usf("ps", "-i", self.instance))
+        self.assertIn("%d tasks executed, 0 ready" % (3 * N), self.usf("ps", "-i", self.instance))
+        self.assertEqual(self.process(p.pid)["queued_work"], 0)
+        p.stdin.write("\n")
+        p.stdin.flush()
+        self.assertEqual(p.wait(instance.HANG), 0)
+
+    def test_ps_tells_what_waits(self):
+        one = str(min(os.sched_getaffinity(0)))
+        p = self.start("taskset", "-c", one, *self.run_of(), PROGRAM, str(N), "queue")
+        self.assertEqual(p.stdout.readline(), "done\n")
+        # It is told when the 256th task begins: 44 of 300 wait then, the N of priority -5, and main's, which the first has woken.
+        self.assertEqual(self.process(p.pid)["queued_work"], 44 + N + 1)
+        self.assertIn("%d ready, priority 0, deadline 0" % (44 + N + 1), self.usf("dump", "-i", self.instance))
         p.stdin.write("\n")
         p.stdin.flush()
         self.assertEqual(p.wait(instance.HANG), 0)

@@ -1,7 +1,9 @@
 /* tests/nosv/told.c - executes tasks of two kinds, whose numbers test_told.py knows.  SPDX-License-Identifier: Apache-2.0
- * usage: nosv-told N
+ * usage: nosv-told N [wait|queue]
  * N tasks "plain", as many "outer" with one task in line; it waits for each.
- * With a second argument it says so and waits for a line before it ends. */
+ * With "wait" it says so and waits for a line before it ends.
+ * With "queue" it does something else, for a process with one CPU: the first of N tasks of priority -5 waits for that line, after
+ * 300 tasks without a priority. */
 #include "nosv_test.h"
 
 static nosv_task_type_t inner_type;
@@ -15,6 +17,36 @@ static void outer(nosv_task_t task)
     OK(nosv_create(&inner, inner_type, 0, NONE));
     OK(nosv_submit(inner, NOSV_SUBMIT_INLINE));
     OK(nosv_destroy(inner, NONE));
+}
+
+static void say_done(void)
+{
+    char line[8];
+    if (puts("done") < 0 || fflush(stdout)) abort();
+    CHECK(fgets(line, sizeof line, stdin));
+}
+
+static bool has_said;
+
+static void say_done_once(nosv_task_t task)
+{
+    (void)task;
+    if (!has_said) has_said = true, say_done();
+}
+
+static void run_queue(nosv_task_type_t type, int n)
+{
+    nosv_task_type_t last;
+    nosv_task_t *task = calloc((size_t)n + 300, sizeof *task);
+    OK(nosv_type_init(&last, say_done_once, NULL, NULL, "last", NULL, NULL, NONE));
+    for (int i = 0; i < n + 300; i++) {
+        OK(nosv_create(&task[i], i < 300 ? type : last, 0, NOSV_CREATE_JOINABLE));
+        if (i >= 300) nosv_set_task_priority(task[i], -5);
+        OK(nosv_submit(task[i], NONE));
+    }
+    for (int i = 0; i < n + 300; i++) OK(nosv_join(task[i], NULL, FOREVER));
+    OK(nosv_type_destroy(last, NONE));
+    free(task);
 }
 
 static void run_all(nosv_task_type_t type, int n)
@@ -32,17 +64,21 @@ int main(int argc, char **argv)
     int n = argc > 1 ? atoi(argv[1]) : 1000;
     nosv_task_type_t types[2];
     nosv_task_t self;
-    char line[8];
+    const char *how = argc > 2 ? argv[2] : "";
     begin();
     OK(nosv_init());
     OK(nosv_type_init(&types[0], plain, NULL, NULL, "plain", NULL, NULL, NONE));
     OK(nosv_type_init(&types[1], outer, NULL, NULL, "outer with a long label", NULL, NULL, NONE));
     OK(nosv_type_init(&inner_type, plain, NULL, NULL, NULL, NULL, NULL, NONE));
     OK(nosv_attach(&self, NULL, "main", NONE));
-    run_all(types[0], n);
-    run_all(types[1], n);
+    if (strcmp(how, "queue") == 0) {
+        run_queue(types[0], n);
+    } else {
+        run_all(types[0], n);
+        run_all(types[1], n);
+    }
     OK(nosv_detach(NONE));
-    if (argc > 2 && (puts("done"), fflush(stdout)) == 0) CHECK(fgets(line, sizeof line, stdin));
+    if (strcmp(how, "wait") == 0) say_done();
     for (int i = 0; i < 2; i++) OK(nosv_type_destroy(types[i], NONE));
     OK(nosv_type_destroy(inner_type, NONE));
     OK(nosv_shutdown());

@@ -5,7 +5,7 @@ each run to its end by several strategies.
 
   bench/coexec/coexec.py                            all pairs and triples (an hour); results/coexec.{json,md,svg}
   bench/coexec/coexec.py --pairs --only dot,nbody   one pair
-  bench/coexec/coexec.py --triples --strategies exclusive,usf --repeat 1
+  bench/coexec/coexec.py --triples --strategies exclusive,equi --repeat 1
   bench/coexec/coexec.py --report                   the table and the picture of what was measured before
 
 A run that the JSON file has already is not done again, so an interrupted series goes on where it was.
@@ -58,16 +58,17 @@ def partition(cpus, programs, shift):
 
 
 class Strategy:
-    def __init__(self, text, env=None, one_by_one=False, static=False, usf=False):
+    def __init__(self, text, env=None, one_by_one=False, static=False, usf=None):
+        """usf: the options of usf run, where the programs run below it."""
         self.text, self.env, self.one_by_one, self.static, self.usf = text, env or {}, one_by_one, static, usf
 
     def commands(self, args, programs, repetition):
         """The commands of one run.  Programs below `usf run` have one instance, which no other run uses."""
         env = dict(self.env)
         prefixes = [[] for _ in programs]
-        if self.usf:
+        if self.usf is not None:
             env.update(USF_INSTANCE=f"coexec-{os.getpid()}-{next(SERIAL)}", USF_MONITOR_LINGER="0")
-            prefixes = [[args.usf, "run", *shlex.split(args.usf_options), "--"]] * len(programs)
+            prefixes = [[args.usf, "run", *self.usf, *shlex.split(args.usf_options), "--"]] * len(programs)
         if self.static:
             cpus = sorted(os.sched_getaffinity(0))
             parts = partition(cpus, len(programs), repetition)
@@ -81,7 +82,8 @@ STRATEGIES = {
     "idle": Strategy("together on all CPUs; idle workers sleep", {"NOSV_CONFIG_OVERRIDE": "governor.policy=idle"}),
     "busy": Strategy("together on all CPUs; idle workers spin", {"NOSV_CONFIG_OVERRIDE": "governor.policy=busy"}),
     "static": Strategy("together, each on CPUs of its own", static=True),
-    "usf": Strategy("together in one instance of usf", usf=True),
+    "coop": Strategy("together in one instance of usf, by its default policy", usf=[]),
+    "equi": Strategy("together in one instance of usf, by the policy equi", usf=["--policy", "equi"]),
 }
 
 
@@ -241,14 +243,15 @@ def strategy_table(table):
 
 
 def gains(table):
-    """How much faster usf is than one after the other."""
-    if not {"usf", "exclusive"} <= table.keys():
-        return []
-    gain = {c: table["usf"][c] / table["exclusive"][c] for c in table["usf"]}
-    least, most = min(gain, key=gain.get), max(gain, key=gain.get)
-    slower = sum(g < 1 for g in gain.values())
-    return ["", f"Speed-up of usf over exclusive: median {statistics.median(gain.values()):.3f}, least {gain[least]:.3f} ({' + '.join(least)}), "
-                f"most {gain[most]:.3f} ({' + '.join(most)}); below 1 in {slower} of {len(gain)} combinations."]
+    """How much faster the strategies of usf are than one after the other."""
+    lines = []
+    for s in (s for s in ("coop", "equi") if s in table and "exclusive" in table):
+        gain = {c: table[s][c] / table["exclusive"][c] for c in table[s]}
+        least, most = min(gain, key=gain.get), max(gain, key=gain.get)
+        slower = sum(g < 1 for g in gain.values())
+        lines += ["", f"Speed-up of {s} over exclusive: median {statistics.median(gain.values()):.3f}, least {gain[least]:.3f} ({' + '.join(least)}), "
+                      f"most {gain[most]:.3f} ({' + '.join(most)}); below 1 in {slower} of {len(gain)} combinations."]
+    return lines
 
 
 def report(results, strategies):
@@ -315,7 +318,7 @@ def arguments():
     p.add_argument("--list", action="store_true", help="print the combinations, run nothing")
     p.add_argument("--build", default=os.path.join(ROOT, "build"))
     p.add_argument("--usf", help="default: usf in the build folder")
-    p.add_argument("--usf-options", default="", help="of usf run, such as '--policy fair'")
+    p.add_argument("--usf-options", default="", help="of usf run, beside those of the strategy")
     p.add_argument("--out", default=os.path.join(os.path.dirname(HERE), "results", "coexec.json"))
     args = p.parse_args()
     args.usf = args.usf or os.path.join(args.build, "usf")
@@ -343,7 +346,7 @@ def check(p, args):
         return
     args.program = {name: program(args, name) for name in BENCHMARKS}
     needed = [argv[0] for argv in args.program.values()]
-    needed += [args.usf] * ("usf" in args.strategies) + ["taskset"] * ("static" in args.strategies)
+    needed += [args.usf] * any(STRATEGIES[s].usf is not None for s in args.strategies) + ["taskset"] * ("static" in args.strategies)
     for path in needed:
         if not shutil.which(path):
             p.error(f"{path} is not there: build it first (meson setup build -Dtests=true; ninja -C build), or choose --strategies")

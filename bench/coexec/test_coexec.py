@@ -146,12 +146,12 @@ class Driver(unittest.TestCase):
 
     def test_the_score_is_the_least_time_over_the_strategys(self):
         results = coexec.Results(self.out, {})
-        for strategy, times in {"exclusive": [3, 4, 9], "usf": [2, 2, 2]}.items():
+        for strategy, times in {"exclusive": [3, 4, 9], "coop": [2, 2, 2]}.items():
             for i, t in enumerate(times):
                 results.data["runs"].append({"programs": ["dot", "heat"], "strategy": strategy, "repetition": i, "status": "ok", "seconds": t})
-        results.data["runs"].append({"programs": ["dot", "heat"], "strategy": "usf", "repetition": 3, "status": "failed", "seconds": 0.1})
-        self.assertEqual(coexec.scores(results, [("dot", "heat")], ["exclusive", "usf"]),
-                         {"exclusive": {("dot", "heat"): 0.5}, "usf": {("dot", "heat"): 1.0}})
+        results.data["runs"].append({"programs": ["dot", "heat"], "strategy": "coop", "repetition": 3, "status": "failed", "seconds": 0.1})
+        self.assertEqual(coexec.scores(results, [("dot", "heat")], ["exclusive", "coop"]),
+                         {"exclusive": {("dot", "heat"): 0.5}, "coop": {("dot", "heat"): 1.0}})
 
     def test_all_combinations_are_listed(self):
         self.assertEqual(len(self.drive("--list").stdout.split()), 21 + 35)

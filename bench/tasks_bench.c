@@ -128,19 +128,37 @@ static void create_unattached(long n)
     while (atomic_load(&ended) < n) sched_yield();
 }
 
-static void create_each_cpu_task(nosv_task_t t)
+static void create_them_all(nosv_task_t t) { make(*(long *)nosv_get_task_metadata(t), empty); }
+
+/* The last of each 1,000 wakes the task that has created them. */
+static nosv_task_type_t wakes_creator;
+static void resume_mine(nosv_task_t t)
 {
-    make(*(long *)nosv_get_task_metadata(t), empty);
+    nosv_task_t mine = *(nosv_task_t *)nosv_get_task_metadata(t);
+    nosv_destroy(t, NOSV_DESTROY_NONE);
+    OK(nosv_submit(mine, NOSV_SUBMIT_NONE));
+}
+
+static void create_by_1000(nosv_task_t t)
+{
+    for (long n = *(long *)nosv_get_task_metadata(t); n > 0; n -= 1000) {
+        nosv_task_t last;
+        make(999, empty);
+        OK(nosv_create(&last, wakes_creator, sizeof t, NOSV_CREATE_NONE));
+        *(nosv_task_t *)nosv_get_task_metadata(last) = t;
+        OK(nosv_submit(last, NOSV_SUBMIT_NONE));
+        OK(nosv_pause(NOSV_PAUSE_NONE));
+    }
 }
 
 /* One creator per CPU. */
 static _Atomic int creators;
 static void creator_ended(nosv_task_t t) { if (atomic_fetch_sub(&creators, 1) == 1) OK(nosv_submit(creator, NOSV_SUBMIT_NONE)); nosv_destroy(t, NOSV_DESTROY_NONE); }
-static void create_everywhere(long n)
+static void create_everywhere(long n, void (*body)(nosv_task_t))
 {
     nosv_task_type_t type;
     creator = nosv_self();
-    OK(nosv_type_init(&type, create_each_cpu_task, 0, creator_ended, "creator", 0, 0, NOSV_TYPE_INIT_NONE));
+    OK(nosv_type_init(&type, body, 0, creator_ended, "creator", 0, 0, NOSV_TYPE_INIT_NONE));
     atomic_store(&creators, cpus);
     for (int i = 0; i < cpus; i++) {
         nosv_task_t t;
@@ -152,6 +170,8 @@ static void create_everywhere(long n)
     nosv_yield(NOSV_YIELD_NONE);        /* what is left */
     OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
 }
+static void create_each_1000(long n) { create_everywhere(n, create_by_1000); }
+static void create_each_all(long n) { create_everywhere(n, create_them_all); }
 
 /* ---- switches ----------------------------------------------------------------------------------- */
 
@@ -430,7 +450,8 @@ static void many_paused(void)
 static struct { const char *name; void (*run)(long); long n; } const repeated[] = {
     {"create+submit+run+destroy, 1000 at a time", create_1000, 2000000},
     {"create+submit+run+destroy, all at once", create_all, 1000000},
-    {"create+submit+run+destroy, a creator per CPU", create_everywhere, 1000000},
+    {"create+submit+run+destroy, a creator per CPU, 1000 at a time", create_each_1000, 1000000},
+    {"create+submit+run+destroy, a creator per CPU, all at once", create_each_all, 1000000},
     {"pause+submit", pause_submit, 200000},
     {"native futex, one CPU", futex_one_cpu, 200000},
     {"pause+submit, strict places", strict_pause_submit, 50000},
@@ -481,6 +502,7 @@ int main(int argc, char **argv)
         printf("{\"name\": \"memory of an idle runtime\", \"cpus\": %d, \"unit\": \"KiB\", \"median\": %ld}\n", cpus, resident_kib() - idle);
     OK(nosv_type_init(&empty, nothing, 0, destroy, "empty", 0, 0, NOSV_TYPE_INIT_NONE));
     OK(nosv_type_init(&last_type, nothing, 0, resume_creator, "last", 0, 0, NOSV_TYPE_INIT_NONE));
+    OK(nosv_type_init(&wakes_creator, nothing, 0, resume_mine, "last of 1000", 0, 0, NOSV_TYPE_INIT_NONE));
     OK(nosv_type_init(&counted, nothing, 0, count, "counted", 0, 0, NOSV_TYPE_INIT_NONE));
     nosv_task_t me;
     OK(nosv_attach(&me, 0, "bench", NOSV_ATTACH_NONE));

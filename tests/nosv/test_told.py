@@ -59,11 +59,17 @@ class Told(instance.Programs):
         self.assertEqual(info["events_lost"], 0)
         tasks = {t["label"]: t["executed"] for t in info["tasks"]}
         self.assertEqual(tasks, {"plain": N, "outer with a lon": N, "task": N})
+        waits = {t["label"]: t["waits"] for t in info["tasks"]}
+        self.assertEqual(waits, {"plain": N, "outer with a lon": N, "task": 0})     # those in line never wait
+        for task in info["tasks"]:
+            self.assertEqual(task["waited_ms"] > 0, task["waits"] > 0)
+            self.assertLessEqual(task["longest_wait_ms"], task["waited_ms"])
         self.assertIn("outer with a lon", self.usf("trace", "info", recording))
         events = json.loads(self.usf("trace", "convert", recording, "--format", "perfetto"))["traceEvents"]
         self.assertEqual([sum(e["ph"] == kind for e in events) for kind in "BE"], [3 * N, 3 * N])
         lanes = {e["tid"] for e in events if e["ph"] == "M" and e["args"]["name"].endswith(": tasks")}
         self.assertEqual({e["tid"] for e in events if e["ph"] == "B"}, lanes)
+        self.assertEqual(sum("ready us" in e.get("args", {}) for e in events if e["ph"] == "B"), 2 * N)
         self.assertEqual(self.usf("trace", "convert", recording, "--format", "text").count("begins task plain"), N)
 
 

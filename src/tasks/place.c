@@ -33,7 +33,7 @@ void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t, const str
 {
     if (++me->slot->n.executed >= TELL_EVERY) tk_tell_counts(me->slot);
     tk_place(me, t);
-    if (tk_is_recorded()) usf_begin_work(t->type->label, (uintptr_t)taken);
+    if (tk_is_recorded()) usf_begin_work(t->type->label, me->inlined ? 0 : (uintptr_t)taken);   /* in line: it was never ready */
 }
 
 void tk_end_execution(void)

@@ -98,7 +98,8 @@ struct sim_thread {
     uint32_t children, parent, parent_number;   /* spawned and not ended; by whom */
     uint32_t next_of_inst, prev_of_inst;        /* id + 1; next: also of the free ones */
     uint32_t spin_at;           /* index + 1 in the list of spinners */
-    struct sim_queue join, dock;        /* it waits for its children; for its team's next region */
+    struct sim_queue join, dock;        /* it waits for its children; for its team's next region, or for a slot */
+    uint32_t slot, task;        /* that it holds, of the tasking runtime: index + 1; code + 1 of the task that it begins with */
     uint32_t deep_cap;
 } __attribute__((aligned(64)));
 /* The lines that are fetched: with what the model of the kernel under usf knows of it. */
@@ -110,8 +111,18 @@ struct sim_lock {
     struct sim_lock *next_held;
     uint64_t off_since;         /* ns: since when its owner has been without a CPU against its will; 0: it is not */
 };
+/* tasks.c.  Tasks that are ready, in order: one that has not begun has no thread (0), one that has paused its own (id + 1). */
+struct sim_ready { uint32_t code, thread; };
+struct sim_ready_queue { struct sim_ready *at; uint32_t cap, first, nr; };
+struct sim_runtime {
+    struct sim_ready_queue *queue;      /* [nr_slots], and one of what threads without a slot submit; null: no task was ever submitted */
+    uint8_t *held;              /* [nr_slots]: a thread has it; else it is idle */
+    uint32_t *parked;           /* [nr_parked] workers without a slot */
+    uint32_t nr_slots, nr_parked, parked_cap, left;     /* left: tasks that have not ended */
+    struct sim_queue end;       /* threads that wait until none is left */
+};
 struct sim_barrier { uint32_t arrived; struct sim_queue q; };
-struct sim_channel { uint64_t *stamp; uint32_t cap, first, nr; bool shared; struct sim_queue senders, receivers; };
+struct sim_channel { uint64_t *stamp; uint32_t cap, first, nr; bool shared; struct sim_queue senders, receivers; struct sim_ready_queue paused; };
 struct sim_graph { uint32_t *deps, *ready; uint32_t first, nr, done, left, begun; struct sim_queue q; };
 struct sim_team {
     uint32_t master, level, width, nr, cap, arrived, code, round;
@@ -139,6 +150,7 @@ struct sim_inst {               /* a program that runs */
     struct sim_channel *channel;
     struct sim_graph *graph;
     struct sim_team *teams;
+    struct sim_runtime tasks;
     struct sim_view *view;
 };
 
@@ -291,8 +303,17 @@ bool sim_usf_check(struct sim *s);
 uint32_t sim_usf_width(struct sim *s, struct sim_inst *i);
 struct usf_header *sim_segment_new(const struct sim_config *c, size_t *size);
 void sim_segment_free(struct usf_header *h, size_t size);
+/* tasks.c */
+void sim_submit(struct sim_thread *t, uint32_t code, uint32_t n);
+void sim_task_pause(struct sim_thread *t, struct sim_channel *c);       /* until the channel has a message */
+bool sim_task_goes_on(struct sim_thread *waker, struct sim_channel *c); /* a message has come: one that has paused takes it; false: none has */
+void sim_task_join(struct sim_thread *t, enum sim_wait how);            /* until no task is left */
+void sim_work(struct sim_thread *t);                                    /* a worker */
+void sim_tasks_drop(struct sim_runtime *r);
 /* run.c: what a fiber executes; sync.c: what it waits for */
 void sim_thread_run(void);
+void sim_execute(struct sim_thread *t, uint32_t code);
+struct sim_thread *sim_create(struct sim_thread *t, uint32_t code);
 uint64_t sim_thread_random(struct sim_thread *t);
 void sim_wait(struct sim_thread *t, struct sim_queue *q, enum sim_wait how);   /* until granted */
 void sim_grant(struct sim_thread *waker, struct sim_queue *q, uint32_t n);     /* to the first n */

@@ -30,12 +30,14 @@ static const char *object_fault(const struct sim_program *p, const struct sim_op
     switch ((enum sim_op_kind)op->kind) {
     case SIM_OP_CALL:
     case SIM_OP_SPAWN:
+    case SIM_OP_SUBMIT:
     case SIM_OP_PARALLEL: return op->object < p->nr_codes ? 0 : "there is no such code";
     case SIM_OP_BARRIER: return op->object < p->nr_barriers ? 0 : "there is no such barrier";
     case SIM_OP_LOCK:
     case SIM_OP_UNLOCK: return op->object < p->nr_locks ? 0 : "there is no such lock";
     case SIM_OP_GRAPH: return op->object < p->nr_graphs ? 0 : "there is no such graph";
     case SIM_OP_SEND:
+    case SIM_OP_PAUSE:
     case SIM_OP_RECV: return op->object < p->nr_channels ? 0 : "there is no such channel";
     default: return op->kind < SIM_NR_OPS ? 0 : "there is no such operation";
     }
@@ -120,6 +122,7 @@ static bool check_graph(struct check *c, const struct sim_graph_def *g, uint32_t
 static bool check_program(struct check *c)
 {
     const struct sim_program *p = c->p;
+    if (p->slots > SIM_SLOTS_MAX) return bad_program(c, "it has too many slots", p->slots);
     if (p->main >= p->nr_codes) return bad_program(c, "its main code does not exist", p->main);
     for (uint32_t i = 0; i < p->nr_speedup; i++)
         if (!p->speedup[i]) return bad_program(c, "a speed-up is 0", i);

@@ -47,11 +47,14 @@ enum sim_op_kind {
     SIM_OP_BEGIN,               /* a request begins here: its time goes with the messages that this thread sends from now on */
     SIM_OP_DONE,                /* ... it has been answered: how long it took goes into the program's statistics */
     SIM_OP_PROGRESS,            /* a piece of work is finished: usf_pol_group.progress */
+    SIM_OP_SUBMIT,              /* `count` tasks that execute code `object`, to the program's tasking runtime (tasks.c) */
+    SIM_OP_PAUSE,               /* RECV by a task, whose slot is for other tasks until the messages are there */
     SIM_NR_OPS
 };
 
 #define SIM_OP_DIVIDED 1u       /* COMPUTE: ns is of the whole team, each does its share by the program's speed-up */
 #define SIM_OP_CERTAIN 2u       /* SLEEP: it will block */
+#define SIM_SLOTS_MAX 4096u
 #define SIM_NEST 4u             /* of loops, calls and regions together: 4 * SIM_NEST */
 
 struct sim_op {
@@ -83,6 +86,7 @@ struct sim_program {
     uint8_t  kclass;            /* enum sim_kclass */
     uint32_t rt_priority;
     uint32_t flags;             /* USF_PROC_* */
+    uint32_t slots;             /* of its tasking runtime: tasks that execute at once */
     uint32_t width;             /* default team size; 0: the CPUs that it may use, or the share that a policy tells */
     uint32_t working_set;       /* percent of the normal one, which the machine's costs of cold caches are for */
     uint64_t spin_ns;           /* of SIM_WAIT_SPIN_BLOCK, SIM_WAIT_YIELD_BLOCK */

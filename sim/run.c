@@ -7,8 +7,6 @@
 #define PAY_NS 2000u            /* a thread that owes more pays at once, not with its next piece of work */
 #define OPS_AT_ONCE (1u << 24)  /* so many operations without any time passing are a program that never ends */
 
-static void execute(struct sim_thread *t, uint32_t code);
-
 uint64_t sim_thread_random(struct sim_thread *t) { return sim_mix(t->random += 0x9e3779b97f4a7c15ull); }
 
 /* What it owes, without work to do. */
@@ -71,7 +69,7 @@ static void yield(struct sim_thread *t)
 
 /* ---- threads and teams --------------------------------------------------------------------------------- */
 
-static struct sim_thread *create(struct sim_thread *t, uint32_t code)
+struct sim_thread *sim_create(struct sim_thread *t, uint32_t code)
 {
     struct sim *s = sim_the;
     struct sim_thread *child = sim_thread_new(s, t->inst, code);
@@ -85,7 +83,7 @@ static struct sim_thread *create(struct sim_thread *t, uint32_t code)
 static void spawn(struct sim_thread *t, const struct sim_op *op)
 {
     for (uint32_t i = 0; i < op->count; i++) {
-        struct sim_thread *child = create(t, op->object);
+        struct sim_thread *child = sim_create(t, op->object);
         child->parent = t->k.id;
         child->parent_number = t->number;
         t->children++;
@@ -150,7 +148,7 @@ static void team_grow(struct sim_thread *t, struct sim_team *m, uint32_t members
         m->cap = n;
     }
     while (m->nr < members) {
-        struct sim_thread *w = create(t, SIM_NO_CODE);
+        struct sim_thread *w = sim_create(t, SIM_NO_CODE);
         w->team = m;
         w->team_number = m->nr + 1;
         m->member[m->nr++] = w->k.id;
@@ -178,7 +176,7 @@ static void parallel(struct sim_thread *t, const struct sim_op *op)
         if (w->dock.head) sim_grant(t, &w->dock, 1);
     }
     t->team = m;
-    execute(t, op->object);
+    sim_execute(t, op->object);
     t->doing = SIM_OP_PARALLEL;
     if (m->arrived < width - 1) sim_wait(t, &m->join, op->wait);
     t->team = outer;
@@ -196,7 +194,7 @@ static void serve(struct sim_thread *t)
         }
         seen = m->round;
         t->stamp = sim_thread(sim_the, m->master)->stamp;
-        execute(t, m->code);
+        sim_execute(t, m->code);
         t->team = m;
         t->debt += sim_the->m->cost.sync_ns;
         if (++m->arrived == m->width - 1 && m->join.head) sim_grant(t, &m->join, 1);
@@ -243,7 +241,7 @@ static void graph(struct sim_thread *t, const struct sim_op *op)
         uint32_t task = g->ready[g->first];
         g->first = (g->first + 1) % d->nr_tasks;
         g->nr--;
-        if (d->task[task].code != SIM_NO_CODE) execute(t, d->task[task].code);
+        if (d->task[task].code != SIM_NO_CODE) sim_execute(t, d->task[task].code);
         else compute(t, &d->task[task].work);
         graph_end_task(t, g, d, task);
     }
@@ -278,6 +276,7 @@ static void join(struct sim_thread *t, const struct sim_op *op)
 {
     t->debt += sim_the->m->cost.sync_ns;
     while (t->children) sim_wait(t, &t->join, op->wait);
+    sim_task_join(t, op->wait);
 }
 
 static void operate(struct sim_thread *t, const struct sim_op *op)
@@ -288,7 +287,7 @@ static void operate(struct sim_thread *t, const struct sim_op *op)
     t->doing = op->kind;
     switch ((enum sim_op_kind)op->kind) {
     case SIM_OP_COMPUTE: compute(t, op); break;
-    case SIM_OP_CALL: execute(t, op->object); break;
+    case SIM_OP_CALL: sim_execute(t, op->object); break;
     case SIM_OP_BARRIER: barrier(t, op); break;
     case SIM_OP_LOCK: sim_lock(t, &in->lock[op->object], op->wait); break;
     case SIM_OP_UNLOCK: sim_unlock(t, &in->lock[op->object]); break;
@@ -304,6 +303,14 @@ static void operate(struct sim_thread *t, const struct sim_op *op)
         c = channel(t, op->object, &capacity);
         sim_recv(t, c, op->count, op->wait);
         break;
+    case SIM_OP_PAUSE:
+        c = channel(t, op->object, &capacity);
+        for (uint32_t n = op->count; n; n--) {
+            if (!c->nr) sim_task_pause(t, c);
+            else sim_recv(t, c, 1, op->wait);
+        }
+        break;
+    case SIM_OP_SUBMIT: sim_submit(t, op->object, op->count); break;
     case SIM_OP_SPAWN: spawn(t, op); break;
     case SIM_OP_JOIN: join(t, op); break;
     case SIM_OP_BEGIN: t->stamp = sim_the->now; break;
@@ -338,7 +345,7 @@ static void count_op(struct sim_thread *t)
     sim_request(t, SIM_REQ_EXIT);
 }
 
-static void execute(struct sim_thread *t, uint32_t code)
+void sim_execute(struct sim_thread *t, uint32_t code)
 {
     const struct sim_code *c = &t->inst->p->code[code];
     struct { uint32_t pc, left; } loop[SIM_NEST];
@@ -369,8 +376,9 @@ void sim_thread_run(void)
     struct sim_thread *t = sim_the->self;
     bool usf = sim_under_usf(sim_the);
     if (usf) sim_usf_attach(t);
-    if (t->code == SIM_NO_CODE) serve(t);
-    execute(t, t->code);
+    if (t->code == SIM_NO_CODE && t->team) serve(t);
+    if (t->code == SIM_NO_CODE) sim_work(t);
+    sim_execute(t, t->code);
     if (t->debt) settle(t);
     if (t->number) {
         child_ends(t);
@@ -435,12 +443,16 @@ void sim_inst_drop(struct sim_inst *i)
     i->lock = 0;
     i->graph = 0;
     i->teams = 0;
+    sim_tasks_drop(&i->tasks);
 }
 
 void sim_inst_free(struct sim_inst *i)
 {
     sim_inst_drop(i);
-    for (uint32_t c = 0; i->channel && c < i->p->nr_channels; c++) free(i->channel[c].stamp);
+    for (uint32_t c = 0; i->channel && c < i->p->nr_channels; c++) {
+        free(i->channel[c].stamp);
+        free(i->channel[c].paused.at);
+    }
     free(i->channel);
     free(i->view);
 }

@@ -28,6 +28,7 @@ struct sim_program_stats {
     uint64_t reconfigurations;      /* changes of its share */
     uint64_t moves;                 /* ... of these, without a change of width: other cores, as many as before */
     uint64_t progress;
+    uint64_t tasks;             /* that its tasking runtime has executed */
     uint32_t threads;
     struct sim_hist response;       /* of requests */
 };

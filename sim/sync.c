@@ -237,6 +237,7 @@ void sim_send(struct sim_thread *t, struct sim_channel *c, uint32_t capacity, ui
         while (capacity && c->nr >= capacity) sim_wait(t, &c->senders, how);
         t->shared = 0;
         if (!push_stamp(c, t->stamp)) return sim_fail(s, -ENOMEM, "no memory for messages");
+        if (!c->receivers.head && sim_task_goes_on(t, c)) continue;
         sim_grant(t, &c->receivers, 1);
     }
 }

@@ -63,9 +63,12 @@ enum usf_prctl {
     USF_PRCTL_AFFINITY,         /* a: enum usf_place, b: CPU, c: flags */
     USF_PRCTL_COUNT_WORK,       /* a, b, c: executions, pauses, steals since the last such call */
     USF_PRCTL_RECORDED,         /* is a recording (usf trace) on? */
-    USF_PRCTL_BEGIN_WORK,       /* a: address of a text that ends with 0, or 0 */
+    USF_PRCTL_BEGIN_WORK,       /* a: address of a text that ends with 0, or 0; b: the task, or 0 */
     USF_PRCTL_END_WORK,
     USF_PRCTL_QUEUED_WORK,      /* a: address of a struct usf_work */
+    USF_PRCTL_READY_WORK,       /* a: the task */
+    USF_PRCTL_PAUSE_WORK,
+    USF_PRCTL_RESUME_WORK,      /* a: the task */
 };
 
 static inline int usf_prctl_(unsigned long what, unsigned long a, unsigned long b, unsigned long c)
@@ -99,8 +102,9 @@ static inline int usf_count_work(uint64_t executions, uint64_t pauses, uint64_t 
 static inline int usf_is_recorded(void) { return usf_prctl_(USF_PRCTL_RECORDED, 0, 0, 0); }
 
 /* The calling thread begins to execute a task, whose kind has this label (its first 16 bytes are recorded; null: none), and ends it.  Tasks
- * may be nested.  0, or ENODATA: no recording is on. */
-static inline int usf_begin_work(const char *label) { return usf_prctl_(USF_PRCTL_BEGIN_WORK, (unsigned long)label, 0, 0); }
+ * may be nested.  `task` is any number that no other task of the process has meanwhile, such as the address of its record; 0: not known.
+ * 0, or ENODATA: no recording is on. */
+static inline int usf_begin_work(const char *label, uint64_t task) { return usf_prctl_(USF_PRCTL_BEGIN_WORK, (unsigned long)label, task, 0); }
 static inline int usf_end_work(void) { return usf_prctl_(USF_PRCTL_END_WORK, 0, 0, 0); }
 
 /* What waits in the queues of the process's runtime. */
@@ -115,6 +119,14 @@ struct usf_work {
 /* Tell the instance's policy and `usf ps` what waits.  It stays so until the next call, so tell 0 as well.  To be called each some
  * milliseconds, not for each task.  Only ENOSYS can be returned. */
 static inline int usf_tell_queued_work(const struct usf_work *w) { return usf_prctl_(USF_PRCTL_QUEUED_WORK, (unsigned long)w, 0, 0); }
+
+/* The task can be executed from now on, or go on after a pause: the calling thread is about to queue it.  From here to its begin, or to where
+ * it resumes, it waits for a thread. */
+static inline int usf_ready_work(uint64_t task) { return usf_prctl_(USF_PRCTL_READY_WORK, task, 0, 0); }
+
+/* The task that the calling thread executes waits for something else, and its CPU is for other tasks; it goes on. */
+static inline int usf_pause_work(void) { return usf_prctl_(USF_PRCTL_PAUSE_WORK, 0, 0, 0); }
+static inline int usf_resume_work(uint64_t task) { return usf_prctl_(USF_PRCTL_RESUME_WORK, task, 0, 0); }
 
 #ifdef __cplusplus
 }

@@ -68,7 +68,7 @@ struct lang_use { struct lang_object *object; bool global; struct lang_expr *ind
 enum lang_stmt_kind {
     ST_COMPUTE, ST_IO, ST_SLEEP, ST_YIELD, ST_LOCK, ST_UNLOCK, ST_CRITICAL, ST_BARRIER, ST_WAIT, ST_POST, ST_SEND, ST_RECV,
     ST_REPEAT, ST_FOR, ST_WHILE, ST_IF, ST_SET, ST_PARALLEL, ST_TASKGRAPH, ST_TASK, ST_SPAWN, ST_JOIN, ST_REQUEST,
-    ST_ANSWER, ST_PROGRESS, ST_NR
+    ST_ANSWER, ST_PROGRESS, ST_SUBMIT, ST_PAUSE, ST_NR
 };
 enum lang_access { ACC_IN, ACC_OUT, ACC_INOUT };
 /* What a task reads or writes: `A(i,j)`. */
@@ -95,14 +95,14 @@ struct lang_thread {
     struct lang_expr *count;    /* null: one */
     struct lang_stmt *body;
     uint32_t locals;
-    bool joins, spawns;
+    bool joins, spawns, is_task;        /* is_task: a kind of task, of which `submit` makes some */
     struct lang_thread *next;
     uint32_t index;
 };
 struct lang_param { char *name; struct lang_pos pos; struct lang_expr *value; struct lang_param *next; uint32_t index; };
 struct lang_curve { char *name; struct lang_pos pos; uint32_t nr, index; double x[LANG_POINTS_MAX], y[LANG_POINTS_MAX]; struct lang_curve *next; };
 
-enum lang_program_option { PROG_WEIGHT, PROG_PRIORITY, PROG_NICE, PROG_FIFO, PROG_RR, PROG_WIDTH, PROG_SPIN, PROG_WORKING_SET, PROG_NR };
+enum lang_program_option { PROG_WEIGHT, PROG_PRIORITY, PROG_NICE, PROG_FIFO, PROG_RR, PROG_WIDTH, PROG_SPIN, PROG_WORKING_SET, PROG_SLOTS, PROG_NR };
 
 struct lang_program {
     char *name;

@@ -208,6 +208,7 @@ static void options(struct lower *l, uint32_t index)
     if (g->option[PROG_FIFO] && g->option[PROG_RR]) lower_fail(l, g->pos, "'%s' cannot be both fifo and rr", g->name);
     p->kclass = g->option[PROG_FIFO] ? SIM_FIFO : g->option[PROG_RR] ? SIM_RR : SIM_NORMAL;
     p->rt_priority = (uint32_t)(whole(l, g->option[PROG_FIFO], "the priority", 1, 99, 0) + whole(l, g->option[PROG_RR], "the priority", 1, 99, 0));
+    p->slots = (uint32_t)whole(l, g->option[PROG_SLOTS], "the number of slots", 1, SIM_SLOTS_MAX, l->m->nr_cpus < SIM_SLOTS_MAX ? l->m->nr_cpus : SIM_SLOTS_MAX);
     p->width = (uint32_t)whole(l, g->option[PROG_WIDTH], "the width", 0, 1000000, 0);
     p->working_set = (uint32_t)whole(l, g->option[PROG_WORKING_SET], "the working set", 0, 10000, 100);
     p->spin_ns = g->option[PROG_SPIN] ? lower_time(l, g->option[PROG_SPIN], "how long it spins") : DEFAULT_SPIN_NS;

@@ -30,7 +30,7 @@ static void depends_one(const struct lang_stmt *s, struct deps *d)
         in.sets &= ~(1u << s->slot);
     }
     if (s->kind == ST_SET) d->sets |= 1u << s->slot;
-    if (s->kind == ST_SPAWN) {
+    if (s->kind == ST_SPAWN || s->kind == ST_SUBMIT) {
         struct deps t = {0};
         depends(s->thread->body, &t);
         in.flags |= t.flags & DEP_DRAWN;
@@ -234,11 +234,22 @@ static void spawn(struct lower *l, const struct lang_thread *t, uint64_t first, 
     }
 }
 
+static void submit(struct lower *l, const struct lang_stmt *s)
+{
+    uint64_t nr = s->e ? lower_count(l, s->e, "how many", 0, 1000000000) : 1;
+    uint32_t code = nr ? thread_code(l, s->thread, 0, 1) : 0;
+    if (!nr) return;
+    struct sim_op *op = emit(l, SIM_OP_SUBMIT, s->pos);
+    op->object = code;
+    op->count = (uint32_t)nr;
+}
+
 void lower_threads(struct lower *l)
 {
     const struct lang_thread *first = NULL;
     uint64_t all = 0;
     for (const struct lang_thread *t = l->lp->threads; t; t = t->next) {
+        if (t->is_task) continue;
         uint64_t n = t->count ? lower_count(l, t->count, "the number of threads", 0, 1000000) : 1;
         if (n && !first) first = t;
         all += n;
@@ -248,6 +259,7 @@ void lower_threads(struct lower *l)
     /* The first one is the program's main thread, unless it joins: it is to wait for its own threads then, not for its brothers. */
     bool apart = all > 1 && first->joins;
     for (const struct lang_thread *t = l->lp->threads; t; t = t->next) {
+        if (t->is_task) continue;
         uint64_t n = t->count ? lower_count(l, t->count, "the number of threads", 0, 1000000) : 1;
         spawn(l, t, t == first && !apart, n, t->pos);
     }
@@ -302,6 +314,8 @@ static void one(struct lower *l, const struct lang_stmt *s)
     case ST_PARALLEL: case ST_TASKGRAPH: parallel(l, s); break;
     case ST_TASK: lower_task(l, s); break;
     case ST_SPAWN: spawn(l, s->thread, 0, s->e ? lower_count(l, s->e, "how many", 0, 1000000) : 1, s->pos); break;
+    case ST_SUBMIT: submit(l, s); break;
+    case ST_PAUSE: messages(l, s, SIM_OP_PAUSE); break;
     case ST_JOIN: emit(l, SIM_OP_JOIN, s->pos); break;
     case ST_REQUEST: emit(l, SIM_OP_BEGIN, s->pos); break;
     case ST_ANSWER: emit(l, SIM_OP_DONE, s->pos); break;

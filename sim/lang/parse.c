@@ -201,13 +201,38 @@ static void thread(struct parser *p, struct lang_pos pos)
     end_of_line(p);
 }
 
+/* A kind of task: which thread executes it is not known before. */
+static void task(struct parser *p, struct lang_pos pos)
+{
+    struct lang_thread *t = arena(p, sizeof *t), **list = &p->program->threads;
+    t->pos = pos;
+    t->is_task = true;
+    t->name = new_name(p, "a task", false);
+    for (struct lang_thread *o = p->program->threads; o; o = o->next) no_other(p, t->name, o->name && !strcmp(o->name, t->name), pos);
+    end_of_line(p);
+    p->thread = t;
+    p->nr_locals = 0;
+    p->in_graph = false;
+    p->in_team++;
+    t->body = block(p, "task", pos, NULL);
+    p->in_team--;
+    t->locals = p->nr_locals;
+    p->nr_locals = 0;
+    p->thread = NULL;
+    t->index = p->program->nr_threads++;
+    while (*list) list = &(*list)->next;
+    *list = t;
+    end_of_line(p);
+}
+
 static void program_options(struct parser *p, struct lang_program *g)
 {
     static const struct { const char *word; uint8_t time; const char *what; } options[PROG_NR] = {
         [PROG_WEIGHT] = {"weight", 0, "the weight (100 is normal)"}, [PROG_PRIORITY] = {"priority", 0, "the priority"},
         [PROG_NICE] = {"nice", 0, "the nice value"}, [PROG_FIFO] = {"fifo", 0, "the priority of SCHED_FIFO"},
         [PROG_RR] = {"rr", 0, "the priority of SCHED_RR"}, [PROG_WIDTH] = {"width", 0, "the default number of threads of teams"},
-        [PROG_SPIN] = {"spin", 1, "how long it spins before it blocks"}, [PROG_WORKING_SET] = {"working_set", 0, "the working set, in percent of a normal one"}};
+        [PROG_SPIN] = {"spin", 1, "how long it spins before it blocks"}, [PROG_WORKING_SET] = {"working_set", 0, "the working set, in percent of a normal one"},
+        [PROG_SLOTS] = {"slots", 0, "how many tasks execute at once"}};
     char buf[80];
     while (p->x.token != T_LINE) {
         unsigned i = 0;
@@ -259,7 +284,11 @@ static void program(struct parser *p, struct lang_pos pos)
         if (accept_name(p, "end")) break;
         if (p->x.token == T_END) fail(p, "the 'program' of line %u has no 'end'", pos.line);
         if (accept_object(p)) continue;
-        if (!accept_name(p, "thread")) fail(p, "expected lock, barrier, semaphore, channel, thread or end, not %s", token_text(p, buf, sizeof buf));
+        if (accept_name(p, "task")) {
+            task(p, line);
+            continue;
+        }
+        if (!accept_name(p, "thread")) fail(p, "expected lock, barrier, semaphore, channel, thread, task or end, not %s", token_text(p, buf, sizeof buf));
         thread(p, line);
     }
     if (!g->threads) fail_at(p, at, "the program '%s' has no threads", g->name);

@@ -101,6 +101,11 @@ static void st_semaphore(struct parser *p, struct lang_stmt *s)
     s->use = use_of(p, OBJ_SEMAPHORE);
     if (starts_expression(p)) s->e = number_of(p, "how often");
 }
+static void st_pause(struct parser *p, struct lang_stmt *s)
+{
+    st_semaphore(p, s);
+    if (s->use.global) fail_at(p, s->pos, "a task can pause only for a semaphore of its program");
+}
 static void st_channel(struct parser *p, struct lang_stmt *s)
 {
     s->use = use_of(p, OBJ_CHANNEL);
@@ -235,11 +240,22 @@ static void st_spawn(struct parser *p, struct lang_stmt *s)
     char buf[80];
     if (p->x.token != T_NAME) fail(p, "expected the name of a thread, not %s", token_text(p, buf, sizeof buf));
     for (struct lang_thread *t = p->program->threads; t; t = t->next)
-        if (t->name && !strcmp(t->name, p->x.name)) s->thread = t;
+        if (t->name && !t->is_task && !strcmp(t->name, p->x.name)) s->thread = t;
     if (!s->thread) fail(p, "there is no thread '%s' above; write it with a count of 0: thread %s 0", p->x.name, p->x.name);
     if (s->thread == p->thread) fail(p, "a thread cannot spawn its own kind");
     next(p);
     p->thread->spawns = true;
+    if (starts_expression(p)) s->e = number_of(p, "how many");
+}
+static void st_submit(struct parser *p, struct lang_stmt *s)
+{
+    char buf[80];
+    if (p->x.token != T_NAME) fail(p, "expected the name of a task, not %s", token_text(p, buf, sizeof buf));
+    for (struct lang_thread *t = p->program->threads; t; t = t->next)
+        if (t->is_task && !strcmp(t->name, p->x.name)) s->thread = t;
+    if (!s->thread) fail(p, "there is no task '%s' above: task %s ... end", p->x.name, p->x.name);
+    next(p);
+    p->thread->spawns |= !p->thread->is_task;
     if (starts_expression(p)) s->e = number_of(p, "how many");
 }
 static void st_join(struct parser *p, struct lang_stmt *s)
@@ -263,7 +279,8 @@ static const struct {
     [ST_PARALLEL] = {"parallel", st_parallel}, [ST_TASKGRAPH] = {"taskgraph", st_taskgraph},
     [ST_TASK] = {"task", st_task, .graph = true, .only_graph = true},
     [ST_SPAWN] = {"spawn", st_spawn, .thread = true}, [ST_JOIN] = {"join", st_join, .thread = true}, [ST_REQUEST] = {"request", st_nothing},
-    [ST_ANSWER] = {"answer", st_nothing}, [ST_PROGRESS] = {"progress", st_nothing}};
+    [ST_ANSWER] = {"answer", st_nothing}, [ST_PROGRESS] = {"progress", st_nothing},
+    [ST_SUBMIT] = {"submit", st_submit}, [ST_PAUSE] = {"pause", st_pause}};
 
 static struct lang_stmt *statement(struct parser *p)
 {
@@ -273,7 +290,7 @@ static struct lang_stmt *statement(struct parser *p)
         if (is_name(p, statements[i].word)) kind = i;
     if (kind < 0)
         fail(p, "expected a statement (compute, io, sleep, yield, lock, unlock, critical, barrier, wait, post, send, recv, repeat, for, while, if, set, "
-             "parallel, taskgraph, task, spawn, join, request, answer, progress) or 'end', not %s", token_text(p, buf, sizeof buf));
+             "parallel, taskgraph, task, spawn, join, submit, pause, request, answer, progress) or 'end', not %s", token_text(p, buf, sizeof buf));
     if (p->in_graph && !statements[kind].graph)
         fail(p, "'%s' stands in a taskgraph but in none of its tasks; write it between 'task' and 'end'", statements[kind].word);
     if (!p->in_graph && statements[kind].only_graph) fail(p, "'%s' outside of taskgraph", statements[kind].word);

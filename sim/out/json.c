@@ -30,6 +30,7 @@ static void of_program(struct json *j, const struct out_program *p)
     json_uint(j, "preemptions", p->preemptions);
     json_uint(j, "reconfigurations", p->reconfigurations);
     json_uint(j, "progress", p->progress);
+    json_uint(j, "tasks", p->tasks);
     if (p->requests) {
         json_open(j, "requests", '{');
         json_uint(j, "number", p->requests);

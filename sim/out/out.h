@@ -12,7 +12,7 @@ struct out_program {
     uint64_t arrival, start, end;
     uint64_t alone;             /* response when it has the machine for itself; 0: not known */
     uint64_t work, busy, spin, kernel, ready, blocked, lhp, lwp, cold;
-    uint64_t switches, migrations, far_migrations, preemptions, reconfigurations, progress;
+    uint64_t switches, migrations, far_migrations, preemptions, reconfigurations, progress, tasks;
     uint32_t threads;
     uint64_t requests, request_mean, request_p50, request_p95, request_p99, request_max;
 };

@@ -26,7 +26,7 @@ static void one(struct out_program *p, const struct sim_program_stats *s, const 
     p->work = s->work_ns, p->busy = s->busy_ns, p->spin = s->spin_ns, p->kernel = s->kernel_ns;
     p->ready = s->ready_ns, p->blocked = s->blocked_ns, p->lhp = s->lhp_ns, p->lwp = s->lwp_ns, p->cold = s->cold_ns;
     p->switches = s->switches, p->migrations = s->migrations, p->far_migrations = s->far_migrations, p->preemptions = s->preemptions;
-    p->reconfigurations = s->reconfigurations, p->progress = s->progress, p->threads = s->threads;
+    p->reconfigurations = s->reconfigurations, p->progress = s->progress, p->tasks = s->tasks, p->threads = s->threads;
     p->requests = s->response.n;
     if (!p->requests) return;
     p->request_mean = s->response.sum / s->response.n;

@@ -142,6 +142,14 @@ static cpu_set_t allowed(void)
     return set;
 }
 
+static bool has_tasks(const struct sim_program *p)
+{
+    for (uint32_t c = 0; c < p->nr_codes; c++)
+        for (uint32_t i = 0; i < p->code[c].nr; i++)
+            if (p->code[c].op[i].kind == SIM_OP_SUBMIT || p->code[c].op[i].kind == SIM_OP_PAUSE) return true;
+    return false;
+}
+
 static struct lang_lowered *load(const cpu_set_t *cpus)
 {
     struct lang_error e;
@@ -155,6 +163,8 @@ static struct lang_lowered *load(const cpu_set_t *cpus)
     struct lang_lowered *l = w ? lang_lower(w, &m, o.seed, &e) : NULL;
     if (!l) fail_lang(&e);
     if (!sim_workload_is_valid(&l->w, why, sizeof why)) rp_die("%.200s: %s", o.file, why);
+    for (uint32_t i = 0; i < l->w.nr_programs; i++)
+        if (has_tasks(&l->w.program[i])) rp_die("%.200s: program %s submits tasks to a runtime, which only the simulator has", o.file, l->w.program[i].name);
     return l;
 }
 

@@ -308,6 +308,7 @@ static void operate(struct rp_thread *t, const struct sim_op *op)
     case SIM_OP_BEGIN: t->stamp = rp_now(); break;
     case SIM_OP_DONE: answered(t); break;
     case SIM_OP_PROGRESS: break;        /* counted; who executes under usf has been told that policies do not hear of it */
+    case SIM_OP_SUBMIT: case SIM_OP_PAUSE:      /* load() has refused them */
     case SIM_OP_END: case SIM_OP_LOOP: case SIM_OP_NEXT: case SIM_NR_OPS: break;
     }
 }

@@ -112,12 +112,19 @@ static int queued_work(struct rt_thread *t, const struct usf_work *w)
     return 0;
 }
 
-static int tell_work(struct rt_thread *t, enum trace_kind kind, const char *label)
+static int tell_label(struct rt_thread *t, const char *label)
 {
     uint64_t text[2] = {0};
     if (!trace_is_on(&rt.sched)) return ENODATA;
     for (unsigned i = 0; label && i < sizeof text && label[i]; i++) ((char *)text)[i] = label[i];
-    trace_own(&rt.sched, &t->self, 0, kind, 0, text[0], text[1]);
+    trace_own(&rt.sched, &t->self, 0, TRACE_WORK, 0, text[0], text[1]);
+    return 0;
+}
+
+static int tell_task(struct rt_thread *t, enum trace_kind kind, uint32_t aux, uint64_t task)
+{
+    if (!trace_is_on(&rt.sched)) return ENODATA;
+    trace_own(&rt.sched, &t->self, 0, kind, aux, task, 0);
     return 0;
 }
 
@@ -128,8 +135,13 @@ static int work(struct rt_thread *t, const struct gate_frame *f)
     case USF_PRCTL_COUNT_WORK: return count_work(t, f);
     case USF_PRCTL_QUEUED_WORK: return queued_work(t, (const struct usf_work *)f->rdx);
     case USF_PRCTL_RECORDED: return trace_is_on(&rt.sched) ? 0 : ENODATA;
-    case USF_PRCTL_BEGIN_WORK: return tell_work(t, TRACE_WORK, (const char *)f->rdx);
-    default: return tell_work(t, TRACE_WORKED, 0);
+    case USF_PRCTL_BEGIN_WORK:
+        if (f->r10) tell_task(t, TRACE_TAKEN, 0, f->r10);
+        return tell_label(t, (const char *)f->rdx);
+    case USF_PRCTL_END_WORK: return tell_task(t, TRACE_WORKED, 0, 0);
+    case USF_PRCTL_READY_WORK: return tell_task(t, TRACE_READY, 0, f->rdx);
+    case USF_PRCTL_PAUSE_WORK: return tell_task(t, TRACE_PAUSED, 0, 0);
+    default: return tell_task(t, TRACE_TAKEN, 1, f->rdx);
     }
 }
 
@@ -142,7 +154,7 @@ long rt_task_call(const struct gate_frame *f)
     rt_late_join();
     if (!rt_takes_part() || rt.sched.kernel) return ENOSYS;
     sched_crit_enter(&t->self);     /* no handler in between, which may ask as well */
-    if (f->rsi >= USF_PRCTL_COUNT_WORK && f->rsi <= USF_PRCTL_QUEUED_WORK) {
+    if (f->rsi >= USF_PRCTL_COUNT_WORK && f->rsi <= USF_PRCTL_RESUME_WORK) {
         r = work(t, f);
         sched_crit_leave(&rt.sched, &t->self);
         return r;

@@ -85,17 +85,21 @@ void tk_tell_idle(struct tk_slot *s)
     tell_summary(true);
 }
 
-void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t)
+void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t, const struct nosv_task *taken)
 {
     if (++me->slot->n.executed >= TELL_EVERY) tk_tell_counts(me->slot);
     tk_place(me, t);
-    if (atomic_load_explicit(&tk.recorded, memory_order_relaxed)) usf_begin_work(t->type->label);
+    if (tk_is_recorded()) usf_begin_work(t->type->label, me->inlined ? 0 : (uintptr_t)taken);   /* in line: it was never ready */
 }
 
 void tk_end_execution(void)
 {
-    if (atomic_load_explicit(&tk.recorded, memory_order_relaxed)) usf_end_work();
+    if (tk_is_recorded()) usf_end_work();
 }
+
+void tk_tell_ready(const struct nosv_task *t) { usf_ready_work((uintptr_t)t); }
+void tk_tell_pause(void) { usf_pause_work(); }
+void tk_tell_resume(const struct nosv_task *t) { usf_resume_work((uintptr_t)t); }
 
 void tk_end_place(struct tk_exec *me)
 {

@@ -144,7 +144,7 @@ static void run_ticket(struct tk_exec *me, struct nosv_task *ticket)
         me->task = t;
         me->execution = ticket->execution;
         me->parallel = true;
-        if (USF_UNLIKELY(tk.places)) tk_begin_execution(me, t);
+        if (USF_UNLIKELY(tk.places)) tk_begin_execution(me, t, ticket);
         t->type->run(t);
         if (tk_is_orphan(me)) return;
         if (USF_UNLIKELY(tk.places)) tk_end_execution();
@@ -168,7 +168,7 @@ void tk_run(struct tk_exec *me, struct nosv_task *t)
     t->state = TK_RUNNING;
     t->exec = me;
     me->task = t;
-    if (USF_UNLIKELY(tk.places)) tk_begin_execution(me, t);
+    if (USF_UNLIKELY(tk.places)) tk_begin_execution(me, t, t);
     t->type->run(t);
     if (tk_is_orphan(me)) return;
     if (USF_UNLIKELY(tk.places)) tk_end_execution();

@@ -255,6 +255,7 @@ static bool leave_slot(struct tk_exec *me, uint64_t deadline)
 {
     struct tk_slot *s = me->slot;
     s->n.paused++;
+    if (tk_is_recorded()) tk_tell_pause();
     me->slot = 0;
     me->searched = s;
     while (change_go(me, TK_NONE, TK_SEARCHING)) {
@@ -279,6 +280,7 @@ static bool leave_slot(struct tk_exec *me, uint64_t deadline)
 void tk_resumed(struct tk_exec *me)
 {
     if (USF_UNLIKELY(tk.places)) tk_place(me, me->task);
+    if (tk_is_recorded()) tk_tell_resume(me->task);
     me->task->state = TK_RUNNING;
     me->since = os_now();
 }

@@ -229,6 +229,7 @@ struct tk_process {
     bool successors;                /* NOSV_SUBMIT_IMMEDIATE is followed */
     bool binds;                     /* threads are bound to their slot's CPU, by the kernel's masks */
     bool places;                    /* the process takes part in an instance: threads tell their places (usf/usf.h) ... */
+    _Atomic bool recorded;          /* ... and what becomes of tasks, as somebody records the instance */
     struct os_cpuset cpus;          /* the process's mask when it began */
     sigset_t signals;               /* blocked in the thread of the first init, and in workers */
     uint64_t stack_size;            /* of workers; 0: as of any new thread */
@@ -247,9 +248,8 @@ struct tk_process {
     _Atomic uint32_t stopping;      /* 1: the last shutdown is under way */
     _Atomic uint32_t nr_workers;    /* threads of ours; futex while stopping */
     _Atomic uint32_t nr_attached;   /* threads of the program's that hold a slot, or wait for one */
-    _Atomic bool recorded;          /* ... and what they execute, as somebody records the instance */
-    _Atomic bool told_ready;        /* ... and what waits: the last summary named tasks */
-    _Atomic uint64_t next_summary;  /* ns */
+    _Atomic bool told_ready;        /* the last summary that was told named ready tasks (place.c) ... */
+    _Atomic uint64_t next_summary;  /* ns: ... and when the next one is due */
     _Atomic uint32_t nr_timed;      /* tasks that sleep until a time, which will be ready then */
 };
 extern struct tk_process tk;
@@ -354,8 +354,13 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s);
 void tk_place(struct tk_exec *me, const struct nosv_task *t);
 void tk_end_place(struct tk_exec *me);
 /* The same, for `usf ps` and recordings: an execution begins in its slot, has ended.  Inline ones, too. */
-void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t);
+void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t, const struct nosv_task *taken);  /* taken: t, or its ticket */
 void tk_end_execution(void);
+/* For recordings: t is about to be queued; the calling thread's task pauses, and goes on. */
+static inline bool tk_is_recorded(void) { return USF_UNLIKELY(atomic_load_explicit(&tk.recorded, memory_order_relaxed)); }
+void tk_tell_ready(const struct nosv_task *t);
+void tk_tell_pause(void);
+void tk_tell_resume(const struct nosv_task *t);
 void tk_tell_counts(struct tk_slot *s);             /* holds s: its counts are the calling thread's from now on */
 void tk_tell_idle(struct tk_slot *s);               /* the same, where no task was found */
 

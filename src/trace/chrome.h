@@ -55,7 +55,7 @@ static inline void chrome_slice(struct chrome *c, uint32_t pid, uint32_t tid, ui
     fputc('"', c->f);
 }
 
-/* A slice that begins, and ends with the next chrome_end_slice of its lane that has not ended another one. */
+/* A slice that begins, up to its closing brace as above; it ends with the next chrome_end_slice of its lane that has not ended another one. */
 static inline void chrome_begin_slice(struct chrome *c, uint32_t pid, uint32_t tid, uint64_t at, const char *what)
 {
     chrome_comma(c);
@@ -63,7 +63,7 @@ static inline void chrome_begin_slice(struct chrome *c, uint32_t pid, uint32_t t
     chrome_us(c->f, at);
     fputs(",\"name\":\"", c->f);
     chrome_text(c->f, what);
-    fputs("\"}", c->f);
+    fputc('"', c->f);
 }
 static inline void chrome_end_slice(struct chrome *c, uint32_t pid, uint32_t tid, uint64_t at)
 {

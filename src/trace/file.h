@@ -13,7 +13,7 @@
 #include "trace/trace.h"
 
 #define TRACE_FILE_MAGIC "usftrace"
-#define TRACE_FILE_VERSION 2u
+#define TRACE_FILE_VERSION 3u
 #define TRACE_TAIL 0xffffffffu
 #define TRACE_RECORDER 0xfffffffeu      /* a block of the recorder's own events */
 
@@ -94,9 +94,22 @@ void trace_advance(struct trace_state *s, const struct trace_step *e);
 void trace_begin(struct trace_state *s, const struct trace *t, const struct trace_step *first);
 
 /* ---- work.c: tasks of runtimes above, by program and label ------------------------------------------ */
-struct trace_work_kind { uint32_t program; char label[17]; uint64_t executions, ns, longest_ns; };      /* ns: from begin to end, waits included */
+struct trace_work_kind {
+    uint32_t program;
+    char label[17];
+    uint64_t executions, ns, longest_ns;        /* ns: from begin to end, waits included */
+    uint64_t pauses;
+    uint64_t waits, waited_ns, longest_wait_ns; /* ready, until its begin, or until it went on after a pause; of those whose two events are known */
+};
 struct trace_work { struct trace_work_kind *kind; uint32_t nr; };       /* most time first */
 bool trace_work_of(const struct trace *t, struct trace_work *w);        /* false: out of memory; else the caller frees `kind` */
+
+/* Tasks that are ready, while events are gone through in their order.  All zero to begin with. */
+struct trace_ready_task { uint64_t task, since; uint32_t program, by; };        /* since: ns; 0: it is not ready.  by: the thread that made it so */
+struct trace_ready { struct trace_ready_task *at; size_t nr, room; };
+bool trace_ready_put(struct trace_ready *r, const struct trace *t, const struct trace_step *e);         /* TRACE_READY; false: out of memory */
+/* TRACE_TAKEN: since when it was ready, ns, and thanks to whom (by may be null); 0: not known. */
+uint64_t trace_ready_take(struct trace_ready *r, const struct trace *t, const struct trace_step *e, uint32_t *by);
 
 /* ---- what is made of it ------------------------------------------------------------------------- */
 int trace_info(const struct trace *t, bool json, FILE *f);                 /* a summary; all: 0, or -1 if it cannot be written or memory is short */

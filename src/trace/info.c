@@ -101,11 +101,14 @@ static void print_futexes(const struct follow *w, FILE *f)
 
 static void print_work(const struct follow *w, FILE *f)
 {
-    if (w->work.nr) fprintf(f, "\n%-16s %-16s %9s %11s %11s %11s\n", "tasks", "of program", "executed", "all ms", "mean us", "longest us");
+    if (w->work.nr) fprintf(f, "\n%-16s %-16s %9s %11s %11s %11s %9s %11s %11s\n", "tasks", "of program", "executed", "all ms", "mean us", "longest us", "pauses",
+                            "ready us", "longest us");
     for (uint32_t i = 0; i < w->work.nr; i++) {
         const struct trace_work_kind *k = &w->work.kind[i];
-        fprintf(f, "%-16s %-16s %9" PRIu64 " %11.3f %11.3f %11.3f\n", k->label, w->t->program[k->program].name, k->executions,
-                (double)k->ns / 1e6, (double)k->ns / 1e3 / (double)k->executions, (double)k->longest_ns / 1e3);
+        fprintf(f, "%-16s %-16s %9" PRIu64 " %11.3f %11.3f %11.3f %9" PRIu64 " ", k->label, w->t->program[k->program].name, k->executions,
+                (double)k->ns / 1e6, (double)k->ns / 1e3 / (double)k->executions, (double)k->longest_ns / 1e3, k->pauses);
+        if (k->waits) fprintf(f, "%11.3f %11.3f\n", (double)k->waited_ns / 1e3 / (double)k->waits, (double)k->longest_wait_ns / 1e3);
+        else fprintf(f, "%11s %11s\n", "-", "-");
     }
 }
 
@@ -170,6 +173,10 @@ static void json_work(struct json *j, const struct follow *w)
         json_uint(j, "executed", k->executions);
         json_ms(j, "ms", k->ns);
         json_ms(j, "longest_ms", k->longest_ns);
+        json_uint(j, "pauses", k->pauses);
+        json_uint(j, "waits", k->waits);
+        json_ms(j, "waited_ms", k->waited_ns);
+        json_ms(j, "longest_wait_ms", k->longest_wait_ns);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -275,6 +282,9 @@ static void what(const struct trace *t, const struct trace_step *e, char *buf, s
         snprintf(buf, cap, "begins task %s", label);
         break;
     case TRACE_WORKED: snprintf(buf, cap, "ends its task"); break;
+    case TRACE_READY: snprintf(buf, cap, "makes task %#" PRIx64 " ready", e->a); break;
+    case TRACE_TAKEN: snprintf(buf, cap, "%s task %#" PRIx64, e->aux ? "goes on with" : "takes", e->a); break;
+    case TRACE_PAUSED: snprintf(buf, cap, "pauses its task"); break;
     case TRACE_BORN: snprintf(buf, cap, "makes %d", t->thread[e->a].tid); break;
     case TRACE_CALLED: case TRACE_CALL: {
         const char *how = e->kind == TRACE_CALL ? "is back from" : "enters";

@@ -10,11 +10,12 @@
 #define CORES 1u                /* "processes" of the trace: the cores, then the programs */
 #define PROGRAMS 2u
 
-struct lane { struct trace_state st; uint64_t since; const char *what; bool met, works; uint32_t depth; };
+struct lane { struct trace_state st; uint64_t since, waited; const char *what; bool met, works; uint32_t depth; };  /* waited: of its next task; ns + 1, or 0 */
 struct writing {
     const struct trace *t;
     struct chrome c;
     struct lane *lane;
+    struct trace_ready ready;
     uint64_t arrows;
 };
 
@@ -90,6 +91,13 @@ static void work(struct writing *w, const struct trace_step *e)
     if (e->kind == TRACE_WORK) {
         trace_label(e, text);
         chrome_begin_slice(&w->c, pid_of(w, e->thread), work_lane(w, e->thread), at(w, e->ns), text);
+        if (l->waited) {
+            fputs(",\"args\":{\"ready us\":", w->c.f);
+            chrome_us(w->c.f, l->waited - 1);
+            fputc('}', w->c.f);
+        }
+        fputc('}', w->c.f);
+        l->waited = 0;
         l->depth++;
     } else if (l->depth) {      /* else it had begun before the recording */
         chrome_end_slice(&w->c, pid_of(w, e->thread), work_lane(w, e->thread), at(w, e->ns));
@@ -97,7 +105,14 @@ static void work(struct writing *w, const struct trace_step *e)
     }
 }
 
-static void step(struct writing *w, const struct trace_step *e)
+static void take(struct writing *w, const struct trace_step *e)
+{
+    uint64_t since = trace_ready_take(&w->ready, w->t, e, NULL);
+    w->lane[e->thread].waited = since && !e->aux ? e->ns - since + 1 : 0;
+}
+
+/* False: out of memory. */
+static bool step(struct writing *w, const struct trace_step *e)
 {
     struct lane *l = &w->lane[e->thread];
     if (!l->met) {
@@ -117,6 +132,8 @@ static void step(struct writing *w, const struct trace_step *e)
     }
     if (e->kind == TRACE_WOKE || e->kind == TRACE_BORN) arrow(w, e);
     if (e->kind == TRACE_WORK || e->kind == TRACE_WORKED) work(w, e);
+    if (e->kind == TRACE_TAKEN) take(w, e);
+    return e->kind != TRACE_READY || trace_ready_put(&w->ready, w->t, e);
 }
 
 int trace_perfetto(const struct trace *t, FILE *f)
@@ -125,7 +142,8 @@ int trace_perfetto(const struct trace *t, FILE *f)
     if (!w.lane) return -1;
     chrome_begin(&w.c, f);
     names(&w);
-    for (size_t i = 0; i < t->nr_steps; i++) step(&w, &t->step[i]);
+    bool ok = true;
+    for (size_t i = 0; ok && i < t->nr_steps; i++) ok = step(&w, &t->step[i]);
     for (uint32_t i = 0; i < t->nr_threads; i++) {
         if (!w.lane[i].met) continue;
         end_lane(&w, i, t->end_ns);
@@ -134,5 +152,6 @@ int trace_perfetto(const struct trace *t, FILE *f)
     }
     chrome_end(&w.c);
     free(w.lane);
-    return ferror(f) ? -1 : 0;
+    free(w.ready.at);
+    return !ok || ferror(f) ? -1 : 0;
 }

@@ -46,6 +46,9 @@ enum trace_kind {
     TRACE_WOKE,         /* wakes another.  a: that task; b: the address that it waited on */
     TRACE_WORK,         /* begins to execute a task of a runtime above.  a, b: 16 bytes of the label of its kind */
     TRACE_WORKED,       /* ... and has ended it */
+    TRACE_READY,        /* makes a task ready.  a: the task */
+    TRACE_TAKEN,        /* has got a task to execute, whose TRACE_WORK follows (aux 0), or which goes on after a pause (1).  a: the task */
+    TRACE_PAUSED,       /* its task waits, and lets others execute */
     TRACE_CALL,         /* is back from a system call.  aux: enum usf_wait_kind; a: usf_task.wait_addr; b: cycles that it took */
     /* by the recorder */
     TRACE_LOST,         /* a: events dropped by the ring `task` (0: the lock's, else task + 1) since the last look */

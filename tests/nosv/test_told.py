@@ -10,6 +10,7 @@ import instance
 
 USF, PROGRAM = (os.path.abspath(a) for a in sys.argv[1:3])
 N = 700
+RECORDED = 250      # the events of each thread fit into its ring, so that none is lost however late the recorder looks
 
 
 class Told(instance.Programs):
@@ -64,19 +65,25 @@ class Told(instance.Programs):
 
     def test_trace(self):
         recording = self.path("r.usft")
-        r = subprocess.run([USF, "trace", "-i", self.instance, "-o", recording, "--", PROGRAM, str(N)], env=self.env, capture_output=True,
+        r = subprocess.run([USF, "trace", "-i", self.instance, "-o", recording, "--", PROGRAM, str(RECORDED)], env=self.env, capture_output=True,
                            text=True, timeout=instance.HANG)
         self.assertEqual(r.returncode, 0, r.stderr)
         info = json.loads(self.usf("trace", "info", recording, "--json"))
         self.assertEqual(info["events_lost"], 0)
         tasks = {t["label"]: t["executed"] for t in info["tasks"]}
-        self.assertEqual(tasks, {"plain": N, "outer with a lon": N, "task": N})
+        self.assertEqual(tasks, {"plain": RECORDED, "outer with a lon": RECORDED, "task": RECORDED})
+        waits = {t["label"]: t["waits"] for t in info["tasks"]}
+        self.assertEqual(waits, {"plain": RECORDED, "outer with a lon": RECORDED, "task": 0})     # those in line never wait
+        for task in info["tasks"]:
+            self.assertEqual(task["waited_ms"] > 0, task["waits"] > 0)
+            self.assertLessEqual(task["longest_wait_ms"], task["waited_ms"])
         self.assertIn("outer with a lon", self.usf("trace", "info", recording))
         events = json.loads(self.usf("trace", "convert", recording, "--format", "perfetto"))["traceEvents"]
-        self.assertEqual([sum(e["ph"] == kind for e in events) for kind in "BE"], [3 * N, 3 * N])
+        self.assertEqual([sum(e["ph"] == kind for e in events) for kind in "BE"], [3 * RECORDED, 3 * RECORDED])
         lanes = {e["tid"] for e in events if e["ph"] == "M" and e["args"]["name"].endswith(": tasks")}
         self.assertEqual({e["tid"] for e in events if e["ph"] == "B"}, lanes)
-        self.assertEqual(self.usf("trace", "convert", recording, "--format", "text").count("begins task plain"), N)
+        self.assertEqual(sum("ready us" in e.get("args", {}) for e in events if e["ph"] == "B"), 2 * RECORDED)
+        self.assertEqual(self.usf("trace", "convert", recording, "--format", "text").count("begins task plain"), RECORDED)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,10 @@ class Language(Base):
         ('program p\nbarrier B 2\nthread\nlock B\nend\nend\n', 4, 6, "'B' is a barrier, not a lock"),
         ('program p\nthread\nrepeat 3\ncompute 1ms\n', 5, 1, "the 'repeat' of line 3 has no 'end'"),
         ('program p\nend\nstart p\n', 1, 9, "the program 'p' has no threads"),
+        ('program p\nthread\nsubmit t\nend\nend\n', 3, 8, "there is no task 't' above"),
+        ('program p\ntask t\njoin\nend\nend\n', 3, 1, "'join' within parallel or a task"),
+        ('semaphore s 0\nprogram p\ntask t\npause s\nend\nend\n', 4, 1, 'a semaphore of its program'),
+        ('program p\ntask t\nend\nend\nstart p\n', 1, 1, "no thread of 'p' is there at its start"),
         ('start q\n', 1, 7, "there is no program 'q' above"),
         ('program p\nthread\nend\nend\n', 5, 1, 'nothing is started'),
         ('param a = exp(3)\n', 1, 11, 'must be the same all the time'),
@@ -148,6 +152,44 @@ class Language(Base):
         # a writer waits for all readers: 1, then 3 at once, then 1
         readers = self.one(threads('taskgraph 4\ntask out A\ncompute 1ms\nend\nfor i = 1 to 3\ntask in A out B(i)\ncompute 1ms\nend\nend\ntask inout A\ncompute 1ms\nend\nend'))
         self.assertTrue(3000000 < readers['makespan_ns'] < 4500000)
+
+    RUNTIME = '''program p slots 2
+    semaphore s 0
+    semaphore done 0
+    task inner
+        compute 1ms
+        post s
+    end
+    task outer
+        compute 4ms
+        submit inner 2
+        pause s 2
+        post done
+    end
+    thread
+        submit outer 10
+        wait done 10
+    end
+end
+start p
+'''
+
+    def test_runtime(self):
+        """Tasks of a runtime: no more at once than it has slots, none of which is idle while a task is ready; a paused task keeps no slot."""
+        for policy in ('coop', 'fifo', 'eevdf'):
+            run = self.one(self.RUNTIME, '-p', policy, '--check')
+            program = run['programs'][0]
+            self.assertEqual((program['tasks'], program['work_ns']), (30, 60000000), policy)
+            self.assertGreaterEqual(run['makespan_ns'], 30000000)       # 60 ms of work on 2 slots
+            self.assertLess(run['makespan_ns'], 33000000)
+
+    def test_runtime_of_one_slot(self):
+        for slots in (1, 3):
+            text = f'program p slots {slots}\ntask t\ncompute 1ms\nend\nthread\nsubmit t 12\nend\nend\nstart p\n'
+            run = self.one(text)        # all are executed before the program ends
+            self.assertEqual(run['programs'][0]['tasks'], 12)
+            self.assertEqual(run['makespan_ns'] // 1000000, 12 // slots)
+            self.assertEqual(run['programs'][0]['threads'], 1 + slots)      # without pauses no more workers than slots
 
     def test_messages(self):
         text = ('semaphore s\nprogram a\nthread\ncompute 5ms\npost s 2\nend\nend\n'

@@ -9,7 +9,8 @@
 `inside`: each task multiplies two blocks by a parallel region, or by a call of the BLAS. `around`: the threads
 of a parallel region submit tasks and wait for them, as tasks (attached) or by a semaphore. A cell has so many
 tasks that can be executed at once (around: for each thread) and so many threads in a region. Hand-made is the same
-program with a team of attached threads that waits by nosv.h alone, without `usf run`.
+program with a team of attached threads that waits by nosv.h alone, without `usf run`; each of its threads calls the BLAS
+for rows of its own.
 
 All runs are interleaved; a cell's rate is the median of its runs. The middle of the grid, as the paper has it, are the cells
 with more than one task, more than one thread, and between 1 and 8 times as many threads in all as there are
@@ -44,13 +45,14 @@ class Kind:
     hand: str
     options: tuple = ()
     hand_options: tuple = ()
+    work: int = 1       # times that of the others
 
 
 def kinds(args):
     found = [Kind(f"inside, {omp}", block, f"inside-{omp}", "inside-hand")
              for block in args.blocks for omp in ("gomp", "libomp")]
     single = ("--blas", benches.BLAS["openblas-pthread"])
-    found += [Kind(f"inside, {name}", max(args.blocks), "inside-gomp", "inside-hand", ("--blas", benches.BLAS[name]), single)
+    found += [Kind(f"inside, {name}", 2 * max(args.blocks), "inside-gomp", "inside-hand", ("--blas", benches.BLAS[name]), single, 3)
               for name in ("openblas-openmp", "openblas-pthread")]
     found += [Kind(f"around, {omp}, {what}", min(args.blocks), f"around-{omp}", "around-hand", ("--wait", wait))
               for omp in ("gomp", "libomp") for wait, what in (("task", "attached"), ("thread", "semaphore"))]
@@ -83,7 +85,7 @@ def command(args, kind, how, cell):
         env.update(USF_INSTANCE=f"nosv-omp-{os.getpid()}-{next(SERIAL)}", USF_MONITOR_LINGER="0")
         prefix = [args.usf, "run", "--"]
     return launch.Command([*prefix, program(args, name), "--tasks", str(tasks), "--threads", str(threads), "--block", str(kind.block),
-                           "--gflop", str(args.gflop), *options], env)
+                           "--gflop", str(kind.work * args.gflop), *options], env)
 
 
 class Rates:

@@ -18,6 +18,7 @@
 #   make bench       every benchmark of docs/performance.md (hours; SMALL=1: minutes; NAMES="nested pairs": some)
 #   make coexec      the nOS-V paper's co-execution experiment: pairs and triples of programs by five strategies (an hour or
 #                    two; a series that was interrupted goes on; ARGS="--pairs --only dot,nbody": some)
+#   make nosv-omp    tasks with OpenMP and BLAS below and above, beside the same made by hand (five minutes; ARGS="--only inside")
 #   make install     meson install (PREFIX=/usr/local, DESTDIR=)
 #   make package     a Python wheel and a Debian package, into build/package/
 #   make clean       remove build/
@@ -118,6 +119,11 @@ coexec: setup-build+bench $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet product coexec
 	@$(PYTHON) bench/coexec/coexec.py --build $(BUILD) $(ARGS)
 
+nosv-omp: setup-build+bench $(BUILD)/build.ninja
+	@meson configure $(BUILD) | grep -q '^ *tests  *true' || meson configure $(BUILD) -Dtests=true
+	@ninja -C $(BUILD) --quiet product nosv-omp
+	@$(PYTHON) bench/nosv-omp/nosv_omp.py --build $(BUILD) $(ARGS)
+
 workloads: setup-build+bench
 	@$(WORKLOADS)
 
@@ -131,4 +137,4 @@ package: setup-build+package
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all usf tests demo test check-fast conformance numerics survey fuzz soak bench coexec workloads install package clean
+.PHONY: all usf tests demo test check-fast conformance numerics survey fuzz soak bench coexec nosv-omp workloads install package clean

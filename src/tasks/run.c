@@ -17,7 +17,7 @@ static bool call_completed(struct nosv_task *t, nosv_task_completed_callback_t c
 }
 
 /* The completed callback has returned.  Other threads may have destroyed the task meanwhile, or have submitted it again, and the record
- * may have a second life by now, or be another task's.  `life` has then another round, so that this thread leaves it alone. */
+ * may have a second life by now, or be another task's.  `life` has then another round, or no TK_COMPLETED, so that this thread leaves it alone. */
 static void end_completion(struct nosv_task *t, uint64_t life, bool joinable)
 {
     uint64_t is = life;
@@ -35,7 +35,7 @@ static void complete(struct nosv_task *t)
     nosv_task_completed_callback_t completed = t->type->completed;
     struct nosv_task *waiter = atomic_load_explicit(&t->waiter, memory_order_relaxed);
     bool joinable = t->flags & TK_F_JOINABLE;
-    uint64_t life = completed || joinable ? TK_ACTIVE | (++t->round & TK_MAX_DEGREE) * TK_EXECUTION : 0;
+    uint64_t life = completed || joinable ? TK_ACTIVE | TK_COMPLETED | (++t->round & TK_MAX_DEGREE) * TK_EXECUTION : 0;
     if (waiter) atomic_store_explicit(&t->waiter, 0, memory_order_relaxed);
     t->state = TK_REST;
     if (t->flags & TK_F_PARALLEL) atomic_store_explicit(&t->cancelled, 0, memory_order_relaxed);

@@ -72,11 +72,12 @@ struct nosv_task_type {
 };
 
 /* life: events in bits 0-31, executions that have not ended in bits 32-58, and flags.  The task completes when both counts are 0.
- * While its completed callback runs, the executions' bits hold `round`, the number of this completion (complete() in run.c). */
+ * While its completed callback runs, the executions' bits hold `round`, the number of this completion (complete() in run.c), and
+ * TK_COMPLETED tells that number from a number of executions. */
 #define TK_EXECUTION (1ull << 32)
 #define TK_EVENTS    (TK_EXECUTION - 1)
 #define TK_COUNT     (TK_COMPLETED - 1)
-#define TK_COMPLETED  (1ull << 59)   /* a joinable task has completed: its joiner is told now, or has been */
+#define TK_COMPLETED  (1ull << 59)   /* with TK_ACTIVE: its completed callback runs; else: a joinable task has completed, and its joiner is told */
 #define TK_RESUMED   (1ull << 60)   /* a submit has come for a suspended task: who sets the second of these two queues it */
 #define TK_SET_ASIDE (1ull << 61)   /* it is suspended, and its thread does not touch it any more */
 #define TK_ACTIVE    (1ull << 62)   /* it was queued and has not completed */

@@ -70,6 +70,37 @@ static void completed_waits(void)
     CHECK_EQ(get(&ran), 1);
 }
 
+/* ---- a task that is submitted again while its completed callback runs ------------------------------ */
+
+static int returns;
+
+/* The first callback returns while the second execution is in its body. */
+static void returns_late(nosv_task_t task)
+{
+    (void)task;
+    if (add(&completions, 1) > 1) return;
+    UNTIL(get(&ran) == 2);
+    set(&returns, 1);
+}
+
+static void outlasts_callback(nosv_task_t task)
+{
+    (void)task;
+    if (add(&ran, 1) == 1) return;
+    UNTIL(get(&returns));
+    for (int i = 0; i < 20; i++) rest();
+}
+
+/* The number of the completion, 1, is that of the executions of the second life, too. */
+static void again_while_completing(void)
+{
+    nosv_task_t task = task_of(type_of(outlasts_callback, NULL, returns_late), NULL, NOSV_CREATE_NONE);
+    OK(nosv_submit(task, NOSV_SUBMIT_NONE));
+    UNTIL(get(&completions));
+    OK(nosv_submit(task, NOSV_SUBMIT_NONE));
+    UNTIL(get(&completions) == 2);
+}
+
 /* ---- what belongs to the execution ------------------------------------------------------------------- */
 
 static void cannot_suspend(nosv_task_t task)
@@ -321,6 +352,7 @@ static const struct test_case cases[] = {
     {"completed-blocks", completed_blocks}, {"completed-waits", completed_waits}, {"suspends-late", suspends_late},
     {"window-of-completed", window_of_completed}, {"windows-leak-nothing", windows_leak_nothing}, {"parallel-twice", parallel_twice},
     {"destroyed-while-completing", destroyed_while_completing}, {"again-while-joined", again_while_joined},
+    {"again-while-completing", again_while_completing},
     {"destroyed-before-its-event", destroyed_before_its_event}, {"several-wait", several_wait}, {"forks-at-the-end", forks_at_the_end},
 };
 

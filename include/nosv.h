@@ -325,9 +325,10 @@ uint32_t nosv_get_execution_id(void);
  *                             all other ready tasks, when the caller ends, blocks, yields or
  *                             passes a scheduling point that yields, or detaches. A second task
  *                             makes the first one an ordinary ready task. A task whose strict
- *                             affinity excludes this CPU, or a configuration with
- *                             scheduler.immediate_successor=false, makes it an ordinary
- *                             submission.
+ *                             affinity excludes this CPU, a caller outside of tasks, or a
+ *                             configuration with scheduler.immediate_successor=false makes it
+ *                             an ordinary submission. A completed callback may submit its own
+ *                             task with it.
  *     NOSV_SUBMIT_INLINE      Executes the task before it returns: run, end, and without events
  *                             completed callback. The caller's task goes on after it. If the task
  *                             blocks, the caller is blocked with it. The task is not queued: its
@@ -339,12 +340,11 @@ uint32_t nosv_get_execution_id(void);
  *
  * Returns 0, or
  *     NOSV_ERR_INVALID_PARAMETER   task is NULL
- *     NOSV_ERR_INVALID_OPERATION   two flags that exclude each other; BLOCKING, IMMEDIATE or INLINE
- *                                  for the calling task itself; BLOCKING or INLINE by a parallel
- *                                  task, which cannot block; INLINE of a parallel task, or of a
- *                                  task that has begun already; a parallel task that was submitted
- *                                  and has not completed
- *     NOSV_ERR_OUTSIDE_TASK        BLOCKING, IMMEDIATE or INLINE outside of tasks
+ *     NOSV_ERR_INVALID_OPERATION   two flags that exclude each other; BLOCKING or INLINE for the
+ *                                  calling task itself, or by a parallel task, which cannot block;
+ *                                  INLINE of a parallel task, or of a task that has begun already;
+ *                                  a parallel task that was submitted and has not completed
+ *     NOSV_ERR_OUTSIDE_TASK        BLOCKING or INLINE outside of tasks
  *     NOSV_ERR_OUT_OF_MEMORY       memory for the executions of a parallel task is exhausted; it is
  *                                  not submitted
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force

@@ -325,9 +325,10 @@ uint32_t nosv_get_execution_id(void);
  *                             all other ready tasks, when the caller ends, blocks, yields or
  *                             passes a scheduling point that yields, or detaches. A second task
  *                             makes the first one an ordinary ready task. A task whose strict
- *                             affinity excludes this CPU, or a configuration with
- *                             scheduler.immediate_successor=false, makes it an ordinary
- *                             submission.
+ *                             affinity excludes this CPU, a caller outside of tasks, or a
+ *                             configuration with scheduler.immediate_successor=false makes it
+ *                             an ordinary submission. A completed callback may submit its own
+ *                             task with it.
  *     NOSV_SUBMIT_INLINE      Executes the task before it returns: run, end, and without events
  *                             completed callback. The caller's task goes on after it. If the task
  *                             blocks, the caller is blocked with it. The task is not queued: its
@@ -339,12 +340,11 @@ uint32_t nosv_get_execution_id(void);
  *
  * Returns 0, or
  *     NOSV_ERR_INVALID_PARAMETER   task is NULL
- *     NOSV_ERR_INVALID_OPERATION   two flags that exclude each other; BLOCKING, IMMEDIATE or INLINE
- *                                  for the calling task itself; BLOCKING or INLINE by a parallel
- *                                  task, which cannot block; INLINE of a parallel task, or of a
- *                                  task that has begun already; a parallel task that was submitted
- *                                  and has not completed
- *     NOSV_ERR_OUTSIDE_TASK        BLOCKING, IMMEDIATE or INLINE outside of tasks
+ *     NOSV_ERR_INVALID_OPERATION   two flags that exclude each other; BLOCKING or INLINE for the
+ *                                  calling task itself, or by a parallel task, which cannot block;
+ *                                  INLINE of a parallel task, or of a task that has begun already;
+ *                                  a parallel task that was submitted and has not completed
+ *     NOSV_ERR_OUTSIDE_TASK        BLOCKING or INLINE outside of tasks
  *     NOSV_ERR_OUT_OF_MEMORY       memory for the executions of a parallel task is exhausted; it is
  *                                  not submitted
  *     NOSV_ERR_NOT_INITIALIZED     no nosv_init is in force
@@ -401,8 +401,9 @@ int nosv_pause(nosv_flags_t flags);
 
 /* Pause the calling task for target_ns nanoseconds, measured by CLOCK_MONOTONIC. It goes on as soon
  * after that as a core is free or a running task reaches a scheduling point, before all other ready
- * tasks, in the order of the deadlines. It goes on earlier if it is submitted with
- * NOSV_SUBMIT_DEADLINE_WAKE. Other submissions do not end the wait. 0 makes it a scheduling point
+ * tasks, in the order of the deadlines; but now and then another ready task comes first, so that
+ * tasks that wait for short times again and again do not starve it. It goes on earlier if it is
+ * submitted with NOSV_SUBMIT_DEADLINE_WAKE. Other submissions do not end the wait. 0 makes it a scheduling point
  * that lets ready tasks run; UINT64_MAX waits until it is woken, and the last nosv_shutdown does not
  * wait for it. actual_ns, unless it is NULL,
  * receives how long the task has waited, in nanoseconds.

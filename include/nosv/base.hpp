@@ -193,7 +193,7 @@ private:
  *     priority    higher comes first; 0 without it
  *     affinity    where it runs; without it the default of the process. A place that has no CPU of
  *                 the process is ignored
- *     immediate   the task is next on this CPU (NOSV_SUBMIT_IMMEDIATE); context: task
+ *     immediate   the task is next on this CPU (NOSV_SUBMIT_IMMEDIATE)
  *
  * Context: any thread, initialised or not. Nothing is thrown. */
 class options {

@@ -146,6 +146,7 @@ static struct nosv_task *next_placed(struct tk_slot *s)
 }
 
 #define INBOX_TURN 61u      /* so often what comes from outside goes first */
+#define LATE_TURNS 256u     /* so many tasks whose time is over go before another one gets its turn: they may come back for ever */
 
 static struct nosv_task *next_plain(struct tk_slot *s)
 {
@@ -218,13 +219,17 @@ struct nosv_task *tk_next(struct tk_slot *s)
 {
     struct tk_heap *late = s->successor ? 0 : latest(s);
     bool yielded = atomic_load_explicit(&s->yielded.n, memory_order_relaxed);
-    struct nosv_task *t = USF_UNLIKELY(late != 0) ? tk_heap_pop_late(late) : 0;
-    if (t) return t;
+    struct nosv_task *t = USF_UNLIKELY(late != 0) && s->late_in_a_row < LATE_TURNS ? tk_heap_pop_late(late) : 0;
+    if (t) {
+        s->late_in_a_row++;
+        return t;
+    }
+    s->late_in_a_row = 0;
     t = USF_UNLIKELY(yielded) ? pop_yielded(s, s, false) : 0;
     if (t) return t;
     if ((t = next_other(s))) s->served++;
     else if (USF_UNLIKELY(yielded)) t = pop_yielded(s, s, true);
-    return t;
+    return USF_UNLIKELY(!t && late) ? tk_heap_pop_late(late) : t;
 }
 
 /* ---- others' ------------------------------------------------------------------------------------ */

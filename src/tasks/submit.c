@@ -210,9 +210,11 @@ static int submit(struct tk_exec *me, struct nosv_task *t, nosv_flags_t flags)
         tk_wake_early(t);
         return NOSV_SUCCESS;
     }
-    if (USF_UNLIKELY(how != 0)) {
+    if (how == NOSV_SUBMIT_IMMEDIATE) {
+        if (!in_task) how = NOSV_SUBMIT_NONE;       /* there is nothing that it could follow */
+    } else if (USF_UNLIKELY(how != 0)) {
         if (!in_task) return NOSV_ERR_OUTSIDE_TASK;
-        if (t == me->task || (how != NOSV_SUBMIT_IMMEDIATE && me->parallel)) return NOSV_ERR_INVALID_OPERATION;
+        if (t == me->task || me->parallel) return NOSV_ERR_INVALID_OPERATION;
         if (how == NOSV_SUBMIT_INLINE && t->state != TK_REST) return NOSV_ERR_INVALID_OPERATION;    /* it has a stack, or has had one */
         if (how == NOSV_SUBMIT_BLOCKING) {
             tk_flush(me);

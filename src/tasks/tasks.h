@@ -161,6 +161,7 @@ struct tk_slot {
     uint32_t node, core;            /* logical NUMA node and core */
     bool moved;                     /* tasks have come into its ring from elsewhere; who went idle meanwhile has not seen them */
     uint32_t served;                /* tasks that were taken here and had not yielded */
+    uint32_t late_in_a_row;         /* tasks in nosv_waitfor that were taken here since then */
     struct { uint32_t executed, paused, stolen; } n;     /* since they were last told to the instance (place.c) */
     struct nosv_task *successor;    /* submitted with NOSV_SUBMIT_IMMEDIATE: the next */
     struct tk_exec *workers;        /* idle ones that ran here last */

@@ -31,6 +31,7 @@ static void refused_outside(void)
     nosv_task_t task = task_of(counting, NULL, NOSV_CREATE_NONE);
     int before = get(&completions);
     for (int i = 0; i < 3; i++) {
+        if (exclusive[i] == NOSV_SUBMIT_IMMEDIATE) continue;
         CHECK_EQ(nosv_submit(task, exclusive[i]), NOSV_ERR_OUTSIDE_TASK);
         CHECK_EQ(nosv_submit(task, exclusive[i] | NOSV_SUBMIT_UNLOCKED), NOSV_ERR_OUTSIDE_TASK);
     }
@@ -43,6 +44,10 @@ static void refused_outside(void)
     OK(nosv_submit(task, NOSV_SUBMIT_DEADLINE_WAKE | NOSV_SUBMIT_UNLOCKED));
     OK(nosv_submit(task, NOSV_SUBMIT_NONE));
     UNTIL(get(&completions) == before + 3);
+    OK(nosv_submit(task, NOSV_SUBMIT_IMMEDIATE));       /* without a task that it could follow, an ordinary submission */
+    UNTIL(get(&completions) == before + 4);
+    OK(nosv_submit(task, NOSV_SUBMIT_IMMEDIATE | NOSV_SUBMIT_UNLOCKED));
+    UNTIL(get(&completions) == before + 5);
     OK(nosv_destroy(task, NOSV_DESTROY_NONE));
 }
 
@@ -86,9 +91,33 @@ static void allowed_combinations(void)
 
 static void itself(void)
 {
-    for (int i = 0; i < 3; i++) CHECK_EQ(nosv_submit(nosv_self(), exclusive[i]), NOSV_ERR_INVALID_OPERATION);
+    CHECK_EQ(nosv_submit(nosv_self(), NOSV_SUBMIT_BLOCKING), NOSV_ERR_INVALID_OPERATION);
+    CHECK_EQ(nosv_submit(nosv_self(), NOSV_SUBMIT_INLINE), NOSV_ERR_INVALID_OPERATION);
     OK(nosv_submit(nosv_self(), NOSV_SUBMIT_NONE));     /* for its next pause */
     OK(nosv_pause(NOSV_PAUSE_NONE));
+    OK(nosv_submit(nosv_self(), NOSV_SUBMIT_IMMEDIATE));
+    OK(nosv_pause(NOSV_PAUSE_NONE));
+}
+
+/* A task whose next execution depends on this one alone: its completed callback submits it again. */
+static void follows_itself(nosv_task_t task)
+{
+    int n = add(&completions, 1);
+    if (n % 100) OK(nosv_submit(task, n % 2 ? NOSV_SUBMIT_IMMEDIATE : NOSV_SUBMIT_IMMEDIATE | NOSV_SUBMIT_UNLOCKED));
+}
+static void again_immediately(nosv_flags_t flags)
+{
+    nosv_task_type_t type = type_of(run, NULL, follows_itself);
+    nosv_task_t task = task_of(type, NULL, flags);
+    int before;
+    if (flags & NOSV_CREATE_PARALLEL) nosv_set_task_degree(task, 3);
+    set(&completions, 0);
+    before = get(&ran);
+    OK(nosv_submit(task, NOSV_SUBMIT_NONE));
+    UNTIL(get(&completions) == 100);
+    CHECK_EQ(get(&ran), before + 100 * nosv_get_task_degree(task));
+    OK(nosv_destroy(task, NOSV_DESTROY_NONE));
+    OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
 }
 
 /* BLOCKING returns after the completed callback has, also if events delay that. */
@@ -285,6 +314,8 @@ int main(void)
     inline_nested();
     inline_that_pauses();
     OK(nosv_detach(NOSV_DETACH_NONE));
+    again_immediately(NOSV_CREATE_NONE);
+    again_immediately(NOSV_CREATE_PARALLEL);
     immediate();
     crowd();
     OK(nosv_type_destroy(counting, NOSV_TYPE_DESTROY_NONE));

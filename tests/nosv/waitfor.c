@@ -161,6 +161,25 @@ static void among_busy(void)
     OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
 }
 
+/* Tasks that wait for no time, again and again, keep no other ready task from its turn for ever. */
+static int turn_done, nr_turning;
+static void turns(nosv_task_t task)
+{
+    (void)task;
+    while (!get(&turn_done)) OK(nosv_waitfor(0, NULL));
+    add(&nr_turning, -1);
+}
+static void ends_turns(nosv_task_t task) { (void)task; OK(nosv_yield(NOSV_YIELD_NONE)); set(&turn_done, 1); }
+static void starves_none(void)
+{
+    nosv_task_type_t turning = type_of(turns, NULL, NULL), ending = type_of(ends_turns, NULL, NULL);
+    set(&nr_turning, 200);
+    set(&turn_done, 0);
+    for (int i = 0; i < 200; i++) OK(nosv_submit(task_of(turning, NULL, NOSV_CREATE_NONE), NOSV_SUBMIT_NONE));
+    OK(nosv_submit(task_of(ending, NULL, NOSV_CREATE_NONE), NOSV_SUBMIT_NONE));
+    while (get(&nr_turning)) usleep(100);
+}
+
 int main(void)
 {
     begin();
@@ -177,6 +196,7 @@ int main(void)
     waits();
     woken();
     OK(nosv_detach(NOSV_DETACH_NONE));
+    starves_none();
     OK(nosv_shutdown());
     return 0;
 }

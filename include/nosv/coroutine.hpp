@@ -324,17 +324,19 @@ template <> struct promise<void> : promise_base {
     }
 };
 
-/* Of a coroutine that another one awaits: both are one task. */
+/* Of a coroutine that another one awaits: both are one task. It owns the coroutine, which has ended
+ * after that. */
 template <class T> struct child_awaiter : awaiter {
-    std::coroutine_handle<promise<T>> child;
-    explicit child_awaiter(std::coroutine_handle<promise<T>> c) noexcept : child(c) {}
+    task<T> child;
+    explicit child_awaiter(task<T> &&c) : child(std::move(c)) { if (!child.valid()) fail(NOSV_ERR_INVALID_PARAMETER); }
     template <own_promise P> void await_suspend(std::coroutine_handle<P> h) const noexcept
     {
-        child.promise().after = h;
-        child.promise().s = h.promise().s;
-        child.promise().s->next(child);
+        promise<T> &p = child.native().promise();
+        p.after = h;
+        p.s = h.promise().s;
+        p.s->next(child.native());
     }
-    T await_resume() const { return child.promise().take(); }
+    T await_resume() const { return child.native().promise().take(); }
 };
 
 } // namespace detail
@@ -343,7 +345,8 @@ template <class T> struct child_awaiter : awaiter {
 
 /* A coroutine that gives a T, or throws. It can be moved, not copied. It has not begun: co_await it
  * in another task<>, or give it to nosv::spawn, nosv::post, group::run. Both take it as an rvalue,
- * and destroy its frame when it has ended. One that never begins is destroyed with its object.
+ * and destroy its frame when it has ended. One that never begins is destroyed with its object. An
+ * empty one, which has been moved from or awaited, is NOSV_ERR_INVALID_PARAMETER.
  *
  * In the body any awaitable may be awaited. That of another library resumes the coroutine as a task
  * too, whatever thread it calls resume() on, which must be while the runtime lives. Do not submit
@@ -365,7 +368,7 @@ public:
     ~task() { if (handle_) handle_.destroy(); }
     bool valid() const noexcept { return static_cast<bool>(handle_); }
 
-    detail::child_awaiter<T> operator co_await() && noexcept { return detail::child_awaiter<T>(handle_); }
+    detail::child_awaiter<T> operator co_await() && { return detail::child_awaiter<T>(std::move(*this)); }
 
     /* For the headers of this library. */
     explicit task(std::coroutine_handle<promise_type> h) noexcept : handle_(h) {}
@@ -425,6 +428,7 @@ template <class F> struct body<F, std::enable_if_t<is_task<std::invoke_result_t<
         if (!t.valid()) {
             try {
                 t = std::invoke(f);
+                if (!t.valid()) fail(NOSV_ERR_INVALID_PARAMETER);
             } catch (...) {
                 error = std::current_exception();
                 return true;

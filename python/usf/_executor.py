@@ -6,6 +6,7 @@ import contextvars
 import functools
 import itertools
 import operator
+import os
 import queue
 import threading
 import time
@@ -17,6 +18,8 @@ from . import _nosv, _slots
 
 QUANTUM = 0.02                  # seconds after which a worker lets other tasks have its slot
 _here = threading.local()       # .worker: of this thread
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _here.__dict__.clear())      # it is a worker of the parent's executor
 
 
 class Future(concurrent.futures.Future):
@@ -76,11 +79,11 @@ class _Call:
         try:
             result = self.fn(*self.args, **self.kwargs)
         except BaseException as e:
-            worker.before_result()
+            worker.before_result(self.future)
             self.future.set_exception(e)
             self = worker = None        # the traceback of e refers to this frame
         else:
-            worker.before_result()
+            worker.before_result(self.future)
             self.future.set_result(result)
 
 
@@ -92,7 +95,7 @@ class _Worker:
         self.permit = False     # it may execute calls,
         self.fresh = False      # ... and counts in pool.unused,
         self.slot = False       # ... and has a slot for that
-        self.busy = False       # it executes a call; state.lock
+        self.busy = False       # it executes a call, or callbacks of its future
         self.call = None
         self.task = self.options = None     # what it is attached as; options of that
         self.since = 0.0        # when it has attached, or let others run
@@ -127,12 +130,19 @@ class _Worker:
                 self.call = state.next_call(self)
                 if self.call:
                     self._execute(self.call)
-                    self.call = None
+                    self.call, self.busy = None, False
                 if pool.is_stale():
                     return      # the call has forked, and this is the child
             self.detach()
 
     def _execute(self, call):
+        """The worker goes on whatever happens: with it other calls would lose their thread and their slot."""
+        try:
+            self._begin_and_run(call)
+        except BaseException:   # of a callback; or somebody else has set the future's result
+            concurrent.futures._base.LOGGER.critical("Exception in worker", exc_info=True)
+
+    def _begin_and_run(self, call):
         """A call that waits for its place has not begun, so that it can be cancelled. Others have: their slot is there."""
         late = call.options.is_strict()
         if not late and not call.begin():
@@ -146,9 +156,12 @@ class _Worker:
         if not late or call.begin():
             call.run(self)
 
-    def before_result(self):
-        """Who waits for the result finds the slot free, and does not meet this thread at the interpreter's lock."""
-        self.busy = False
+    def before_result(self, future):
+        """Who waits for the result finds the slot free, and does not meet this thread at the interpreter's lock.
+
+        Callbacks may block: a call that is submitted meanwhile needs another worker.
+        """
+        self.busy = bool(future._done_callbacks)
         if not self.pool.calls and not self.pool.is_stale():
             self.detach()
             self.pool.state.rest(self)
@@ -244,7 +257,8 @@ def _break(pool, why):
         calls = _give_up(pool)
         pool.close()
     for call in calls:
-        call.future.set_exception(BrokenThreadPool(why))
+        if call.begin():
+            call.future.set_exception(BrokenThreadPool(why))
 
 
 # ---- what programs use ----------------------------------------------------------------------------
@@ -334,6 +348,8 @@ class Executor(_Awaitable, concurrent.futures.ThreadPoolExecutor):
         pool = self._pool
         if pool.is_stale():
             raise RuntimeError("cannot schedule new futures after fork: this executor is the parent's, make a new one")
+        if _slots.is_inside():
+            raise RuntimeError("cannot schedule new futures in a finalizer that has interrupted an executor")
         with _slots.life_lock:
             if self._broken:
                 raise BrokenThreadPool(self._broken)
@@ -376,16 +392,21 @@ class Executor(_Awaitable, concurrent.futures.ThreadPoolExecutor):
         pool = self._pool
         if pool.is_stale():
             return
+        if _slots.is_inside():
+            self._shutdown = True
+            threading.Thread(target=self.shutdown, args=(wait,), kwargs={"cancel_futures": cancel_futures}).start()
+            return
         waiting, at_place = [], []
         with _slots.life_lock, pool.state.lock:
             self._shutdown = True
             if cancel_futures:
                 waiting, pool.calls = pool.calls, []
                 pool.state.hungry.discard(pool)
-                at_place = [w.call for w in pool.workers if w.call]     # some wait for their place, perhaps
+                at_place = [w.call for w in pool.workers]       # some wait for their place, perhaps
             pool.close()
         for call in at_place:
-            call.future.cancel()
+            if call:
+                call.future.cancel()
         for call in waiting:
             if call.future.cancel():
                 call.begin()            # who waits for it hears of it

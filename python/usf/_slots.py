@@ -28,7 +28,7 @@ LATE = 0.001                    # a watchdog that wakes later finds the CPUs or 
 BUSY = 0.75                     # the part of the CPUs' time that makes them busy
 
 _state = None                   # of this process
-life_lock = threading.Lock()    # of _state and _exiting; while a thread is started. Before State.lock
+life_lock = threading.RLock()   # of _state and _exiting; while a thread is started. Before State.lock
 _exiting = False
 
 
@@ -86,7 +86,7 @@ class State:
     """What the executors of this process share."""
 
     def __init__(self):
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()       # no thread takes it twice; see is_inside()
         self.slots = self.free = _nosv.begin()
         self.pools = set()      # with workers
         self.hungry = set()     # with waiting calls
@@ -237,7 +237,7 @@ class Watchdog(threading.Thread):
     def _look(self, before, room):
         """What each worker has executed until now, and whether further permits were given."""
         with self.of.lock:
-            threads = [w.thread_id for p in self.of.pools for w in p.workers if w.busy]
+            threads = [w.thread_id for p in self.of.pools for w in p.workers if w.busy and w.permit]
         now = {} if room else {t: _executed(t) for t in threads}
         blocked = sum(1 for t in now if before.get(t) == now[t] and _is_asleep(t))
         with self.of.lock:
@@ -292,11 +292,16 @@ def is_exiting():
     return _exiting
 
 
+def is_inside():
+    """Has the calling thread one of the locks? Then the garbage collector has interrupted it, and executes a finalizer."""
+    return life_lock._is_owned() or (_state is not None and _state.lock._is_owned())
+
+
 def _forget():
     """In the child of a fork: executors begin anew. Those of the parent keep the old state, which has no threads."""
     global _state, life_lock
     _state = None
-    life_lock = threading.Lock()
+    life_lock = threading.RLock()
 
 
 def _at_exit():

@@ -45,8 +45,37 @@ task<int> deep(int n)
     co_return 1 + co_await deep(n - 1);
 }
 
+/* An empty coroutine: made so, or awaited before. */
+task<int> awaits_empty(bool awaited)
+{
+    task<int> t;
+    int code = 0;
+    if (awaited) {
+        t = value(1);
+        CHECK_EQ(co_await std::move(t), 1);
+        CHECK(!t.valid());
+    }
+    try {
+        code = co_await std::move(t);
+    } catch (const std::system_error &e) {
+        code = e.code().value();
+    }
+    co_return code;
+}
+int code_of_empty()
+{
+    try {
+        return nosv::spawn([] { return task<int>(); }).get();
+    } catch (const std::system_error &e) {
+        return e.code().value();
+    }
+}
+
 void results()
 {
+    CHECK_EQ(nosv::spawn(awaits_empty(false)).get(), NOSV_ERR_INVALID_PARAMETER);
+    CHECK_EQ(nosv::spawn(awaits_empty(true)).get(), NOSV_ERR_INVALID_PARAMETER);
+    CHECK_EQ(code_of_empty(), NOSV_ERR_INVALID_PARAMETER);
     CHECK_EQ(nosv::spawn(value(1)).get(), 1);
     CHECK(&nosv::spawn(reference()).get() == &global);
     CHECK_EQ(nosv::spawn(move_only(2)).get()->value, 2);

@@ -98,7 +98,7 @@ tcm_result_t tcm_constrain(const tcm_permit_request_t *request, struct tcm_const
     int64_t min = 0, max = 0;
     *out = NULL;
     if (!request->cpu_constraints) return n ? TCM_RESULT_ERROR_INVALID_ARGUMENT : TCM_RESULT_SUCCESS;
-    if (!n) return TCM_RESULT_ERROR_INVALID_ARGUMENT;
+    if (!n || n > OS_CPUSET_WORDS * 64) return TCM_RESULT_ERROR_INVALID_ARGUMENT;   /* more than there are CPUs: grants are divided on the stack */
     for (uint32_t i = 0; i < n; i++) {
         const tcm_cpu_constraints_t *c = &request->cpu_constraints[i];
         if (!says_something(c) || c->min_concurrency < TCM_AUTOMATIC || c->max_concurrency < TCM_AUTOMATIC)

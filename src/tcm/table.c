@@ -171,7 +171,7 @@ struct tcm_row *tcm_row_claim(const struct os_cpuset *cpus)
     if (lock_table()) {
         for (uint32_t i = 0; i < ROWS && !mine; i++) {
             struct tcm_row *row = &table->row[i];
-            if ((row->used && lives(row)) || pthread_mutex_trylock(&row->alive) != 0) continue;
+            if (lives(row) || pthread_mutex_trylock(&row->alive) != 0) continue;
             row->cpus = *cpus;
             row->demand = (struct tcm_demand){0, 0, 0};
             atomic_store(&row->word, 0);

@@ -256,6 +256,23 @@ static void constraints(void)
     OK(tcmDisconnect(c));
 }
 
+/* Grants are divided on the stack. */
+static void too_many_constraints(void)
+{
+    const uint32_t n = 1u << 22;
+    tcm_cpu_constraints_t *many = calloc(n, sizeof(*many));
+    tcm_client_id_t c = client(hear);
+    tcm_permit_handle_t p = NULL;
+    tcm_permit_request_t r = of(TCM_AUTOMATIC, TCM_AUTOMATIC);
+    if (!many) abort();
+    for (uint32_t i = 0; i < n; i++) many[i] = (tcm_cpu_constraints_t){0, 0, NULL, TCM_ANY, TCM_AUTOMATIC, TCM_AUTOMATIC};
+    r.cpu_constraints = many;
+    r.constraints_size = n;
+    INVALID(tcmRequestPermit(c, r, NULL, &p, NULL));
+    free(many);
+    OK(tcmDisconnect(c));
+}
+
 static void errors(void)
 {
     tcm_client_id_t id = 0, c = client(NULL);
@@ -364,7 +381,7 @@ int main(void)
 {
     begin();
     pretend(8, true);
-    void (*const all[])(void) = {states, evenly, own_threads, pending, idle, rigid, forgotten, nested, inactive, constraints, errors, within_callbacks,
+    void (*const all[])(void) = {states, evenly, own_threads, pending, idle, rigid, forgotten, nested, inactive, constraints, too_many_constraints, errors, within_callbacks,
                                  release_waits, versions};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) all[i]();
     CHECK(!tcm.permits && !tcm.waiting_news);

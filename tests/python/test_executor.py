@@ -222,6 +222,58 @@ class Blocking(Test):
             self.assertEqual(inner.result(WAIT)[1], CPUS[-1])
 
 
+class Callbacks(Test):
+    """What is done to a future from outside costs no worker and no slot."""
+
+    def setUp(self):
+        super().setUp()
+        logger = concurrent.futures._base.LOGGER
+        logger.disabled = True
+        self.addCleanup(setattr, logger, "disabled", False)
+
+    def test_one_that_waits_for_a_call(self):
+        go, got = threading.Event(), queue.Queue()
+        with Executor(4) as e:
+            f = e.submit(go.wait, WAIT)
+            f.add_done_callback(lambda f: got.put(e.submit(abs, -5).result(WAIT)))
+            go.set()
+            self.assertEqual(got.get(timeout=WAIT), 5)
+
+    def test_one_that_ends_its_thread(self):
+        go = threading.Event()
+        with Executor(1) as e:
+            f = e.submit(go.wait, WAIT)
+            f.add_done_callback(lambda f: sys.exit(3))
+            rest = [e.submit(abs, -i) for i in range(3)]
+            go.set()
+            self.assertEqual([r.result(WAIT) for r in rest], [0, 1, 2])
+
+    def test_a_result_from_elsewhere(self):
+        go = threading.Event()
+        with Executor(1) as e:
+            f = e.submit(go.wait, WAIT)
+            while not f.running():
+                time.sleep(0.001)
+            f.set_result(1)
+            go.set()
+            self.assertEqual(e.submit(abs, -2).result(WAIT), 2)
+
+    def test_cancelled_before_the_initializer_fails(self):
+        go = threading.Event()
+
+        def fail():
+            go.wait(WAIT)
+            raise ValueError
+
+        e = Executor(1, initializer=fail)
+        calls = [e.submit(abs, i) for i in range(4)]
+        self.assertTrue(calls[0].cancel() and calls[1].cancel())
+        go.set()
+        for f in calls[2:]:
+            self.assertIsInstance(f.exception(WAIT), concurrent.futures.BrokenExecutor)
+        e.shutdown()
+
+
 class Ends(Test):
     def test_after_shutdown(self):
         e = Executor(2)

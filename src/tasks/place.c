@@ -52,12 +52,12 @@ static void add_slot(struct usf_work *w, struct tk_slot *s)
     add_heap(w, &s->strict);
 }
 
-/* Now and then, and if the last one told of tasks and none are found any more. */
-static void tell_summary(bool idle)
+/* One thread at a time, and if `always` is not set only when the last one is SUMMARY_NS old. */
+static void tell_summary(bool always)
 {
     uint64_t now = os_now(), due = atomic_load_explicit(&tk.next_summary, memory_order_relaxed);
     struct usf_work w = {0};
-    if (idle ? !atomic_load_explicit(&tk.told_ready, memory_order_relaxed) : now < due) return;
+    if (!always && now < due) return;
     if (!atomic_compare_exchange_strong(&tk.next_summary, &due, now + SUMMARY_NS)) return;
     for (uint32_t i = 0; i < tk.nr_slots; i++) add_slot(&w, &tk.slots[i]);
     for (uint32_t i = 0; i < tk.nr_nodes; i++) add_heap(&w, &tk.nodes[i].strict), add_heap(&w, &tk.nodes[i].preferred);
@@ -68,21 +68,27 @@ static void tell_summary(bool idle)
     atomic_store_explicit(&tk.told_ready, w.ready != 0, memory_order_relaxed);
 }
 
-void tk_tell_counts(struct tk_slot *s)
+static void tell_counts(struct tk_slot *s)
 {
-    if (!tk.places || !(s->n.executed | s->n.paused)) return;
     usf_count_work(s->n.executed, s->n.paused, s->n.stolen);
     s->n.executed = s->n.paused = s->n.stolen = 0;
     bool recorded = usf_is_recorded() == 0;
     if (recorded != atomic_load_explicit(&tk.recorded, memory_order_relaxed)) atomic_store_explicit(&tk.recorded, recorded, memory_order_relaxed);
+}
+
+void tk_tell_counts(struct tk_slot *s)
+{
+    if (!tk.places || !(s->n.executed | s->n.paused)) return;
+    tell_counts(s);
     tell_summary(false);
 }
 
+/* The last summary named tasks, and none are found: then another one, at once. */
 void tk_tell_idle(struct tk_slot *s)
 {
     if (!tk.places) return;
-    tk_tell_counts(s);
-    tell_summary(true);
+    if (s->n.executed | s->n.paused) tell_counts(s);
+    if (atomic_load_explicit(&tk.told_ready, memory_order_relaxed)) tell_summary(true);
 }
 
 void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t, const struct nosv_task *taken)

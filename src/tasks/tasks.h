@@ -230,8 +230,8 @@ struct tk_process {
     uint32_t spins;                 /* rounds that an idle slot's holder looks for work before it sleeps; UINT32_MAX: for ever */
     bool successors;                /* NOSV_SUBMIT_IMMEDIATE is followed */
     bool binds;                     /* threads are bound to their slot's CPU, by the kernel's masks */
-    bool places;                    /* the process takes part in an instance: threads tell their places (usf/usf.h) ... */
-    _Atomic bool recorded;          /* ... and what becomes of tasks, as somebody records the instance */
+    bool places;                    /* the process takes part in an instance: threads tell their places (usf/usf.h) */
+    _Atomic bool recorded;          /* a recording of the instance is on: threads tell it what happens to tasks */
     struct os_cpuset cpus;          /* the process's mask when it began */
     sigset_t signals;               /* blocked in the thread of the first init, and in workers */
     uint64_t stack_size;            /* of workers; 0: as of any new thread */

@@ -164,9 +164,27 @@ static bool accept_object(struct parser *p)
     return false;
 }
 
+/* What follows its first line; the program has one more. */
+static void body_of(struct parser *p, struct lang_thread *t, const char *what, struct lang_pos pos)
+{
+    struct lang_thread **list = &p->program->threads;
+    end_of_line(p);
+    p->thread = t;
+    p->nr_locals = 0;
+    p->in_graph = false;
+    t->body = block(p, what, pos, NULL);
+    t->locals = p->nr_locals;
+    p->nr_locals = 0;
+    p->thread = NULL;
+    t->index = p->program->nr_threads++;
+    while (*list) list = &(*list)->next;
+    *list = t;
+    end_of_line(p);
+}
+
 static void thread(struct parser *p, struct lang_pos pos)
 {
-    struct lang_thread *t = arena(p, sizeof *t), **list = &p->program->threads;
+    struct lang_thread *t = arena(p, sizeof *t);
     t->pos = pos;
     if (p->x.token == T_NAME) {
         struct lexer at = p->x;     /* a name, or a count like `cores`? */
@@ -187,42 +205,20 @@ static void thread(struct parser *p, struct lang_pos pos)
         }
     }
     if (p->x.token != T_LINE) t->count = constant_of(p, 0, 0, "the number of threads");
-    end_of_line(p);
-    p->thread = t;
-    p->nr_locals = 0;
-    p->in_graph = false;
-    t->body = block(p, "thread", pos, NULL);
-    t->locals = p->nr_locals;
-    p->nr_locals = 0;
-    p->thread = NULL;
-    t->index = p->program->nr_threads++;
-    while (*list) list = &(*list)->next;
-    *list = t;
-    end_of_line(p);
+    body_of(p, t, "thread", pos);
 }
 
 /* A kind of task: which thread executes it is not known before. */
 static void task(struct parser *p, struct lang_pos pos)
 {
-    struct lang_thread *t = arena(p, sizeof *t), **list = &p->program->threads;
+    struct lang_thread *t = arena(p, sizeof *t);
     t->pos = pos;
     t->is_task = true;
     t->name = new_name(p, "a task", false);
     for (struct lang_thread *o = p->program->threads; o; o = o->next) no_other(p, t->name, o->name && !strcmp(o->name, t->name), pos);
-    end_of_line(p);
-    p->thread = t;
-    p->nr_locals = 0;
-    p->in_graph = false;
     p->in_team++;
-    t->body = block(p, "task", pos, NULL);
+    body_of(p, t, "task", pos);
     p->in_team--;
-    t->locals = p->nr_locals;
-    p->nr_locals = 0;
-    p->thread = NULL;
-    t->index = p->program->nr_threads++;
-    while (*list) list = &(*list)->next;
-    *list = t;
-    end_of_line(p);
 }
 
 static void program_options(struct parser *p, struct lang_program *g)

@@ -108,7 +108,7 @@ bool trace_work_of(const struct trace *t, struct trace_work *w);        /* false
 struct trace_ready_task { uint64_t task, since; uint32_t program, by; };        /* since: ns; 0: it is not ready.  by: the thread that made it so */
 struct trace_ready { struct trace_ready_task *at; size_t nr, room; };
 bool trace_ready_put(struct trace_ready *r, const struct trace *t, const struct trace_step *e);         /* TRACE_READY; false: out of memory */
-/* TRACE_TAKEN: since when it was ready, ns, and thanks to whom (by may be null); 0: not known. */
+/* TRACE_TAKEN: the time at which the task became ready, in ns; 0: not known. *by, unless by is null: the thread that made it ready. */
 uint64_t trace_ready_take(struct trace_ready *r, const struct trace *t, const struct trace_step *e, uint32_t *by);
 
 /* ---- what is made of it ------------------------------------------------------------------------- */

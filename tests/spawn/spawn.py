@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import hung
 import instance
 from instance import HANG
 
@@ -44,9 +45,10 @@ class Case(instance.Instance):
         try:
             out, err = p.communicate(timeout=HANG)
         except subprocess.TimeoutExpired:
+            state = hung.session(p.pid)
             os.killpg(p.pid, signal.SIGKILL)
             out, err = p.communicate()
-            self.fail("%s hangs\n%s\n%s" % (command, out, err))
+            self.fail("%s hangs\n%s\n%s\n%s" % (command, out, err, state))
         return Result(p.returncode, out, err)
 
     def same(self, *command, before=(), run=(), **kw):

@@ -1,6 +1,8 @@
 # tests/hung.py - what the processes do that a test has waited for in vain.  SPDX-License-Identifier: Apache-2.0
 """A hang that comes once in a thousand runs is only understood if the report says where each thread was."""
 import os
+import signal
+import subprocess
 
 
 def read(path):
@@ -11,36 +13,42 @@ def read(path):
         return e.strerror
 
 
-def fields(path):
-    """Of a stat file: the name, and what follows it."""
-    text = read(path)
-    name, _, rest = text.rpartition(") ")
-    return name.partition("(")[2], rest.split()
+def entries(path):
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
 
 
-def thread(pid, tid):
-    name, stat = fields(f"/proc/{pid}/task/{tid}/stat")
-    if len(stat) < 13:
-        return f"  thread {tid}: ended"
-    status = dict(line.split(":\t", 1) for line in read(f"/proc/{pid}/task/{tid}/status").splitlines() if ":\t" in line)
-    masks = " ".join(f"{k}={status[k]}" for k in ("SigPnd", "ShdPnd", "SigBlk") if k in status)
-    call = read(f"/proc/{pid}/task/{tid}/syscall")
-    return (f"  thread {tid} ({name}): state {stat[0]}, {stat[11]} + {stat[12]} ticks, in {read(f'/proc/{pid}/task/{tid}/wchan')}, "
-            f"call {call}, {masks}")
+def threads_of(pids):
+    """A line for each thread: what the kernel says that it does, and for how long it ran and waited for a CPU."""
+    for pid in sorted(pids):
+        for tid in sorted(map(int, entries("/proc/%d/task" % pid))):
+            at = "/proc/%d/task/%d/" % (pid, tid)
+            stat = read(at + "stat").rpartition(")")[2].split()
+            if len(stat) > 36:
+                signals = [l.replace("\t", " ") for l in read(at + "status").splitlines() if l.startswith(("SigPnd", "ShdPnd", "SigBlk"))]
+                yield "%6d %6d %-15s %s parent %s group %s session %s CPU %s ran, waited, times %s; call %s; %s; %s" % (
+                    pid, tid, read(at + "comm"), *stat[:4], stat[36], read(at + "schedstat"), read(at + "syscall"), " ".join(signals),
+                    read(at + "stack").replace("\n", " "))
 
 
 def session(sid):
-    """The processes of the session, a line for each thread; and how busy the machine is."""
-    lines = ["uptime %s; load %s" % (read("/proc/uptime"), read("/proc/loadavg")),
-             *("%s: %s" % (k, read("/proc/pressure/" + k)) for k in ("cpu", "memory", "io"))]
-    for pid in sorted(filter(str.isdigit, os.listdir("/proc")), key=int):
-        name, stat = fields(f"/proc/{pid}/stat")
-        if len(stat) < 20 or int(stat[3]) != sid:
-            continue
-        command = read(f"/proc/{pid}/cmdline").replace("\0", " ")
-        lines.append(f"process {pid} ({name}), parent {stat[1]}, began at tick {stat[19]}: {command}")
-        try:
-            lines += [thread(pid, tid) for tid in sorted(os.listdir(f"/proc/{pid}/task"), key=int)]
-        except OSError:
-            lines.append("  it has ended")
-    return "\n".join(lines)
+    """The session's threads, and how busy the machine is."""
+    def is_in(pid):
+        return read("/proc/%s/stat" % pid).rpartition(")")[2].split()[3:4] == [str(sid)]
+
+    pids = [int(pid) for pid in entries("/proc") if pid.isdigit() and is_in(pid)]
+    return "\n".join(["uptime %s; load %s" % (read("/proc/uptime"), read("/proc/loadavg")),
+                      *("%s: %s" % (k, read("/proc/pressure/" + k)) for k in ("cpu", "memory", "io")), *threads_of(pids)])
+
+
+def output(test, p, patience):
+    """What p, which leads a session, writes until it ends; the test fails if that takes longer than `patience`, in seconds."""
+    try:
+        return p.communicate(timeout=patience)
+    except subprocess.TimeoutExpired:
+        state = session(p.pid)
+        os.killpg(p.pid, signal.SIGKILL)
+        out, err = p.communicate()
+        test.fail("%s hangs\n%s\n%s\n%s" % (p.args, out, err, state))

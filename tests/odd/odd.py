@@ -1,7 +1,6 @@
 # tests/odd/odd.py - what the tests of odd machines share.  SPDX-License-Identifier: Apache-2.0
 import os
 import re
-import signal
 import subprocess
 import sys
 
@@ -43,13 +42,7 @@ class Case(instance.Instance):
                                 start_new_session=True, **kw)
 
     def end(self, p):
-        try:
-            out, err = p.communicate(timeout=HANG)
-        except subprocess.TimeoutExpired:
-            state = hung.session(p.pid)
-            os.killpg(p.pid, signal.SIGKILL)
-            out, err = p.communicate()
-            self.fail("%s hangs\n%s\n%s\n%s" % (p.args, out, err, state))
+        out, err = hung.output(self, p, HANG)
         return Result(p.returncode, out, err)
 
     def run_it(self, *command, **kw):

@@ -24,7 +24,8 @@ import tempfile
 import time
 
 from board import Board
-from probe import Probe, accounts, children_of, ran_and_died, threads_of
+from probe import Probe, accounts, children_of, ran_and_died
+from hung import threads_of     # probe knows the folder
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))

@@ -3,26 +3,11 @@ import ctypes
 import mmap
 import os
 import signal
+import sys
 import time
 
-
-def read(path):
-    try:
-        with open(path, encoding="utf-8", errors="replace") as f:
-            return f.read().strip()
-    except OSError as e:
-        return e.strerror
-
-
-def threads_of(pids):
-    """A line for each thread: what the kernel says that it does, and for how long it ran and waited for a CPU."""
-    for pid in sorted(pids):
-        for tid in sorted(map(int, entries("/proc/%d/task" % pid))):
-            at = "/proc/%d/task/%d/" % (pid, tid)
-            stat = read(at + "stat").rpartition(")")[2].split()
-            if len(stat) > 36:
-                yield "%6d %6d %-15s %s parent %s group %s session %s CPU %s ran, waited, times %s; %s" % (
-                    pid, tid, read(at + "comm"), *stat[:4], stat[36], read(at + "schedstat"), read(at + "stack").replace("\n", " "))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from hung import entries, read
 
 
 def children_of(pid):
@@ -51,13 +36,6 @@ def accounts(pids):
             if len(numbers) == 3 and numbers[0].isdigit():
                 found[pid, int(tid)] = (read("/proc/%d/task/%s/comm" % (pid, tid)), *map(int, numbers))
     return found
-
-
-def entries(path):
-    try:
-        return os.listdir(path)
-    except OSError:
-        return []
 
 
 class Probe:

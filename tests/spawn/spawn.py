@@ -1,7 +1,6 @@
 # tests/spawn/spawn.py - what the drivers share.  SPDX-License-Identifier: Apache-2.0
 import os
 import re
-import signal
 import subprocess
 import sys
 
@@ -42,13 +41,7 @@ class Case(instance.Instance):
         kw.setdefault("env", self.env)
         p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                              start_new_session=True, **kw)
-        try:
-            out, err = p.communicate(timeout=HANG)
-        except subprocess.TimeoutExpired:
-            state = hung.session(p.pid)
-            os.killpg(p.pid, signal.SIGKILL)
-            out, err = p.communicate()
-            self.fail("%s hangs\n%s\n%s\n%s" % (command, out, err, state))
+        out, err = hung.output(self, p, HANG)
         return Result(p.returncode, out, err)
 
     def same(self, *command, before=(), run=(), **kw):

@@ -230,9 +230,9 @@ const char *view_bounded(const char *field, size_t size, char *buf, size_t cap)
 
 const char *view_task_name(const struct view *v, const struct usf_task *t, char buf[static VIEW_TASK_NAME])
 {
-    char path[64], comm[32];
+    char path[OS_THREAD_FILE_MAX], comm[32];
     int32_t pid = view_pid_here(v, t);
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", pid, view_tid(v, t));
+    os_thread_file(path, pid, view_tid(v, t), "comm");
     if (pid <= 0 || os_read_file(path, comm, sizeof comm) <= 0) return view_bounded(t->name, sizeof t->name, buf, VIEW_TASK_NAME);
     comm[strcspn(comm, "\n")] = 0;
     return text_clean(comm, buf, VIEW_TASK_NAME);

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
 
-#define STAT_PATH_MAX 64
 #define STAT_MAX 768            /* enough for the first 32 fields, whatever the numbers; the rest may be cut */
 
 int32_t os_getpid(void) { return (int32_t)usf_syscall(__NR_getpid); }
@@ -69,12 +68,17 @@ static struct os_look look_in(const char *stat, long n)
     return s ? (struct os_look){.state = *s, .blocked = field_in(stat, n, 32)} : (struct os_look){0};
 }
 
-static void stat_path(char path[STAT_PATH_MAX], int32_t pid, int32_t tid) { usf_format(path, STAT_PATH_MAX, "/proc/%d/task/%d/stat", pid, tid); }
+/* Below /proc/TID and not /proc/PID, as a name that was looked up there may make whoever waits for the process loop in the kernel while the thread
+ * ends (docs/design.md). */
+void os_thread_file(char path[OS_THREAD_FILE_MAX], int32_t pid, int32_t tid, const char *name)
+{
+    usf_format(path, OS_THREAD_FILE_MAX, "/proc/%d/task/%d/../%d/%s", tid, pid, tid, name);
+}
 
 static struct os_look look_at(int32_t pid, int32_t tid)
 {
-    char path[STAT_PATH_MAX], stat[STAT_MAX];
-    stat_path(path, pid, tid);
+    char path[OS_THREAD_FILE_MAX], stat[STAT_MAX];
+    os_thread_file(path, pid, tid, "stat");
     return look_in(stat, read_head(path, stat, sizeof stat));
 }
 
@@ -102,8 +106,8 @@ struct os_look os_look_at_thread(struct os_looks *looks, int32_t pid, int32_t ti
     }
     if (k->tid) os_close(k->fd);
     k->tid = 0;
-    char path[STAT_PATH_MAX];
-    stat_path(path, pid, tid);
+    char path[OS_THREAD_FILE_MAX];
+    os_thread_file(path, pid, tid, "stat");
     if (!os_proc_is_ours()) return (struct os_look){0};
     int fd = os_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
     if (fd == -EMFILE || fd == -ENFILE) {       /* others need them more */
@@ -127,9 +131,9 @@ void os_forget_looks(struct os_looks *looks)
 /* "TIME-ON-CPU TIME-WAITED SLICES": the number `which` of them, or 0. */
 static uint64_t schedstat(int32_t pid, int32_t tid, int which)
 {
-    char path[64], text[80];
+    char path[OS_THREAD_FILE_MAX], text[80];
     uint64_t v[3];
-    usf_format(path, sizeof path, "/proc/%d/task/%d/schedstat", pid, tid);
+    os_thread_file(path, pid, tid, "schedstat");
     const char *s = text;
     if (!os_proc_is_ours() || os_read_file(path, text, sizeof text) <= 0) return 0;
     for (int i = 0; i < 3; i++, s++)

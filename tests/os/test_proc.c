@@ -100,6 +100,35 @@ static void states(void)
     CHECK_INT(os_thread_state(getpid(), getpid()), 'R');
 }
 
+static _Atomic int32_t waits_as;
+
+static void *waits(void *arg)
+{
+    (void)arg;
+    waits_as = gettid();
+    while (pause() < 0) continue;
+    return NULL;
+}
+
+/* A thread that is not its process's first: it is found by its own number (why: os_thread_file), and only as one of its process. */
+static void thread_of_process(void)
+{
+    static struct os_looks looks;
+    pthread_t thread;
+    CHECK_INT(pthread_create(&thread, NULL, waits, NULL), 0);
+    while (!waits_as) usleep(100);
+    CHECK_INT(state_soon(getpid(), waits_as, 'S'), 'S');
+    CHECK(os_thread_cpu_ns(getpid(), waits_as) > 0);
+    CHECK_INT(os_thread_state(getppid(), waits_as), 0);
+    CHECK_INT(os_look_at_thread(&looks, getpid(), waits_as).state, 'S');
+    char link[64], is[64] = "", should[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", looks.at[(uint32_t)waits_as % OS_KEPT_LOOKS].fd);
+    snprintf(should, sizeof should, "/proc/%d/task/%d/stat", waits_as, waits_as);
+    CHECK(readlink(link, is, sizeof is - 1) > 0);
+    CHECK(strcmp(is, should) == 0, "%s is not %s", is, should);
+    os_forget_looks(&looks);
+}
+
 /* What a kept file tells is of now; a thread that has ended, and more threads than files are kept. */
 static void kept_looks(void)
 {
@@ -240,6 +269,7 @@ int main(void)
     own_start();
     cpu_time();
     states();
+    thread_of_process();
     kept_looks();
     foreign_proc();
     headless();

@@ -96,6 +96,8 @@ struct lang_thread {
     struct lang_stmt *body;
     uint32_t locals;
     bool joins, spawns, is_task;        /* is_task: a kind of task, of which `submit` makes some */
+    bool has_flags;
+    unsigned flags;             /* once it has them: what its statements depend on (lower_code.c) */
     struct lang_thread *next;
     uint32_t index;
 };

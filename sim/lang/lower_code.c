@@ -11,6 +11,13 @@ struct deps { uint32_t reads, sets; unsigned flags; };
 
 static void depends(const struct lang_stmt *s, struct deps *d);
 
+static unsigned flags_of(struct lang_thread *t)
+{
+    struct deps d = {0};
+    if (!t->has_flags) depends(t->body, &d), t->flags = d.flags, t->has_flags = true;
+    return t->flags;
+}
+
 static void depends_one(const struct lang_stmt *s, struct deps *d)
 {
     bool timed = s->kind == ST_COMPUTE || s->kind == ST_CRITICAL || s->kind == ST_IO || s->kind == ST_SLEEP;
@@ -30,11 +37,7 @@ static void depends_one(const struct lang_stmt *s, struct deps *d)
         in.sets &= ~(1u << s->slot);
     }
     if (s->kind == ST_SET) d->sets |= 1u << s->slot;
-    if (s->kind == ST_SPAWN || s->kind == ST_SUBMIT) {
-        struct deps t = {0};
-        depends(s->thread->body, &t);
-        in.flags |= t.flags & DEP_DRAWN;
-    }
+    if (s->kind == ST_SPAWN || s->kind == ST_SUBMIT) in.flags |= flags_of(s->thread) & DEP_DRAWN;
     d->reads |= in.reads;
     d->sets |= in.sets;
     d->flags |= in.flags;
@@ -195,11 +198,10 @@ static void parallel(struct lower *l, const struct lang_stmt *s)
 }
 
 /* ---- threads ------------------------------------------------------------------------------------- */
-static uint32_t thread_code(struct lower *l, const struct lang_thread *t, uint64_t index, uint64_t nr)
+static uint32_t thread_code(struct lower *l, struct lang_thread *t, uint64_t index, uint64_t nr)
 {
-    struct deps d = {0};
-    depends(t->body, &d);
-    if (!d.flags && l->code_of[t->index] != SIM_NO_CODE) return l->code_of[t->index];
+    unsigned flags = flags_of(t);
+    if (!flags && l->code_of[t->index] != SIM_NO_CODE) return l->code_of[t->index];
     double locals[LANG_LOCALS_MAX], thread = l->thread, threads = l->threads;
     memcpy(locals, l->locals, sizeof locals);
     memset(l->locals, 0, sizeof l->locals);
@@ -212,12 +214,12 @@ static uint32_t thread_code(struct lower *l, const struct lang_thread *t, uint64
     memcpy(l->locals, locals, sizeof locals);
     l->thread = thread;
     l->threads = threads;
-    if (!d.flags) l->code_of[t->index] = code;
+    if (!flags) l->code_of[t->index] = code;
     return code;
 }
 
 /* `nr` threads from the `first` on; those that follow each other with the same code in one operation. */
-static void spawn(struct lower *l, const struct lang_thread *t, uint64_t first, uint64_t nr, struct lang_pos pos)
+static void spawn(struct lower *l, struct lang_thread *t, uint64_t first, uint64_t nr, struct lang_pos pos)
 {
     uint32_t last = SIM_NO_CODE;
     uint32_t at = 0;
@@ -248,17 +250,20 @@ void lower_threads(struct lower *l)
 {
     const struct lang_thread *first = NULL;
     uint64_t all = 0;
-    for (const struct lang_thread *t = l->lp->threads; t; t = t->next) {
+    for (struct lang_thread *t = l->lp->threads; t; t = t->next) {
         if (t->is_task) continue;
         uint64_t n = t->count ? lower_count(l, t->count, "the number of threads", 0, 1000000) : 1;
         if (n && !first) first = t;
         all += n;
     }
     if (!first) lower_fail(l, l->lp->pos, "no thread of '%s' is there at its start: all have a count of 0", l->lp->name);
+    /* A task comes after those that it submits: however long such a row is, each finds the next one done. */
+    for (struct lang_thread *t = l->lp->threads; t; t = t->next)
+        if (t->is_task) thread_code(l, t, 0, 1);
     lower_begin(l);
     /* The first one is the program's main thread, unless it joins: it is to wait for its own threads then, not for its brothers. */
     bool apart = all > 1 && first->joins;
-    for (const struct lang_thread *t = l->lp->threads; t; t = t->next) {
+    for (struct lang_thread *t = l->lp->threads; t; t = t->next) {
         if (t->is_task) continue;
         uint64_t n = t->count ? lower_count(l, t->count, "the number of threads", 0, 1000000) : 1;
         spawn(l, t, t == first && !apart, n, t->pos);

@@ -191,6 +191,12 @@ start p
             self.assertEqual(run['makespan_ns'] // 1000000, 12 // slots)
             self.assertEqual(run['programs'][0]['threads'], 1 + slots)      # without pauses no more workers than slots
 
+    def test_runtime_of_a_long_row(self):
+        """Each task submits the next one: as many kinds of tasks as a recording may come to."""
+        kinds = 'task t0\ncompute 1us\nend\n' + ''.join(f'task t{i}\ncompute 1us\nsubmit t{i - 1}\nend\n' for i in range(1, 2000))
+        run = self.one(f'program p slots 2\n{kinds}thread\nsubmit t1999\nend\nend\nstart p\n')
+        self.assertEqual((run['programs'][0]['tasks'], run['programs'][0]['work_ns']), (2000, 2000000))
+
     def test_messages(self):
         text = ('semaphore s\nprogram a\nthread\ncompute 5ms\npost s 2\nend\nend\n'
                 'program b\nthread\nwait s 2\ncompute 1ms\nend\nend\nstart b\nstart a\n')

@@ -93,6 +93,15 @@ void trace_advance(struct trace_state *s, const struct trace_step *e);
 /* As its first step finds it. */
 void trace_begin(struct trace_state *s, const struct trace *t, const struct trace_step *first);
 
+/* ---- table.c: a number for each pair of numbers -------------------------------------------------------- */
+/* All zero to begin with. */
+struct trace_entry { uint64_t a, b; uint32_t value; bool used; };
+struct trace_table { struct trace_entry *at; size_t nr, room; };
+/* Its number, until the next that is put; null: there is none. */
+uint32_t *trace_table_get(struct trace_table *t, uint64_t a, uint64_t b);
+uint32_t *trace_table_put(struct trace_table *t, uint64_t a, uint64_t b);       /* ... a new one is USF_NONE; null: out of memory */
+void trace_table_free(struct trace_table *t);
+
 /* ---- work.c: tasks of runtimes above, by program and label ------------------------------------------ */
 struct trace_work_kind {
     uint32_t program;
@@ -105,11 +114,11 @@ struct trace_work { struct trace_work_kind *kind; uint32_t nr; };       /* most 
 bool trace_work_of(const struct trace *t, struct trace_work *w);        /* false: out of memory; else the caller frees `kind` */
 
 /* Tasks that are ready, while events are gone through in their order.  All zero to begin with. */
-struct trace_ready_task { uint64_t task, since; uint32_t program, by; };        /* since: ns; 0: it is not ready.  by: the thread that made it so */
-struct trace_ready { struct trace_ready_task *at; size_t nr, room; };
+struct trace_ready { struct trace_table task; uint64_t *since; uint32_t nr, room; };    /* since: by the table's value; ns, 0: it is not ready */
 bool trace_ready_put(struct trace_ready *r, const struct trace *t, const struct trace_step *e);         /* TRACE_READY; false: out of memory */
-/* TRACE_TAKEN: the time at which the task became ready, in ns; 0: not known. *by, unless by is null: the thread that made it ready. */
-uint64_t trace_ready_take(struct trace_ready *r, const struct trace *t, const struct trace_step *e, uint32_t *by);
+/* TRACE_TAKEN: the time at which the task became ready, in ns; 0: not known. */
+uint64_t trace_ready_take(struct trace_ready *r, const struct trace *t, const struct trace_step *e);
+void trace_ready_free(struct trace_ready *r);
 
 /* ---- what is made of it ------------------------------------------------------------------------- */
 int trace_info(const struct trace *t, bool json, FILE *f);                 /* a summary; all: 0, or -1 if it cannot be written or memory is short */

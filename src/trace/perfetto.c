@@ -107,7 +107,7 @@ static void work(struct writing *w, const struct trace_step *e)
 
 static void take(struct writing *w, const struct trace_step *e)
 {
-    uint64_t since = trace_ready_take(&w->ready, w->t, e, NULL);
+    uint64_t since = trace_ready_take(&w->ready, w->t, e);
     w->lane[e->thread].waited = since && !e->aux ? e->ns - since + 1 : 0;
 }
 
@@ -152,6 +152,6 @@ int trace_perfetto(const struct trace *t, FILE *f)
     }
     chrome_end(&w.c);
     free(w.lane);
-    free(w.ready.at);
+    trace_ready_free(&w.ready);
     return !ok || ferror(f) ? -1 : 0;
 }

@@ -10,46 +10,38 @@ struct thread { uint32_t depth; uint64_t waited; struct open open[DEPTH]; };    
 
 /* ---- ready tasks --------------------------------------------------------------------------------- */
 
-/* Its place, or the free one (task 0) where it would be. */
-static struct trace_ready_task *find_ready(struct trace_ready_task *at, size_t room, uint32_t program, uint64_t task)
+static bool more_ready(struct trace_ready *r)
 {
-    size_t i = (size_t)(((task ^ (uint64_t)program << 48) * 0x9e3779b97f4a7c15ull) >> 24) & (room - 1);
-    while (at[i].task && (at[i].task != task || at[i].program != program)) i = (i + 1) & (room - 1);
-    return &at[i];
-}
-
-static bool grow_ready(struct trace_ready *r)
-{
-    size_t room = r->room ? 2 * r->room : 1024;
-    struct trace_ready_task *at = calloc(room, sizeof *at);
-    if (!at) return false;
-    for (size_t i = 0; i < r->room; i++)
-        if (r->at[i].task) *find_ready(at, room, r->at[i].program, r->at[i].task) = r->at[i];
-    free(r->at);
-    r->at = at;
+    uint32_t room = r->room ? 2 * r->room : 1024;
+    uint64_t *since = realloc(r->since, room * sizeof *since);
+    if (!since) return false;
+    r->since = since;
     r->room = room;
     return true;
 }
 
 bool trace_ready_put(struct trace_ready *r, const struct trace *t, const struct trace_step *e)
 {
-    uint32_t program = t->thread[e->thread].program;
     if (!e->a) return true;
-    if (2 * r->nr >= r->room && !grow_ready(r)) return false;
-    struct trace_ready_task *x = find_ready(r->at, r->room, program, e->a);
-    if (!x->task) r->nr++;
-    if (!x->since) *x = (struct trace_ready_task){e->a, e->ns, program, e->thread};     /* else it has been put into another queue */
+    uint32_t *i = trace_table_put(&r->task, t->thread[e->thread].program, e->a);
+    if (!i || (r->nr == r->room && !more_ready(r))) return false;
+    if (*i == USF_NONE) r->since[*i = r->nr++] = 0;
+    if (!r->since[*i]) r->since[*i] = e->ns;        /* else it has been put into another queue */
     return true;
 }
 
-uint64_t trace_ready_take(struct trace_ready *r, const struct trace *t, const struct trace_step *e, uint32_t *by)
+uint64_t trace_ready_take(struct trace_ready *r, const struct trace *t, const struct trace_step *e)
 {
-    if (!r->room || !e->a) return 0;
-    struct trace_ready_task *x = find_ready(r->at, r->room, t->thread[e->thread].program, e->a);
-    uint64_t since = x->since;
-    if (by) *by = x->by;
-    if (x->task) x->since = 0;
+    const uint32_t *i = trace_table_get(&r->task, t->thread[e->thread].program, e->a);
+    uint64_t since = i ? r->since[*i] : 0;
+    if (i) r->since[*i] = 0;
     return since;
+}
+
+void trace_ready_free(struct trace_ready *r)
+{
+    trace_table_free(&r->task);
+    free(r->since);
 }
 
 /* ---- by label ------------------------------------------------------------------------------------ */
@@ -127,14 +119,14 @@ bool trace_work_of(const struct trace *t, struct trace_work *w)
         if (e->kind == TRACE_WORK) ok = begin(w, &threads[e->thread], t->thread[e->thread].program, e);
         if (e->kind == TRACE_WORKED) end(w, &threads[e->thread], e->ns);
         if (e->kind == TRACE_READY) ok = trace_ready_put(&ready, t, e);
-        if (e->kind == TRACE_TAKEN) take(w, &threads[e->thread], e, trace_ready_take(&ready, t, e, NULL));
+        if (e->kind == TRACE_TAKEN) take(w, &threads[e->thread], e, trace_ready_take(&ready, t, e));
         struct trace_work_kind *k = e->kind == TRACE_PAUSED ? current(w, &threads[e->thread]) : NULL;
         if (k) k->pauses++;
     }
     for (uint32_t i = 0; ok && i < t->nr_threads; i++)
         while (threads[i].depth) end(w, &threads[i], t->end_ns);
     free(threads);
-    free(ready.at);
+    trace_ready_free(&ready);
     if (ok && w->nr) qsort(w->kind, w->nr, sizeof *w->kind, by_time);
     if (!ok) {
         free(w->kind);

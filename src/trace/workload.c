@@ -1,120 +1,252 @@
 /* src/trace/workload.c - a recording becomes a workload of the simulator.  SPDX-License-Identifier: Apache-2.0
  *
- * Each process is a program, each thread one of its threads, made where it was made.  Kept is what the threads did and who waited for whom,
- * not when they had a core:
+ * Each process is a program, each thread one of its threads, made where it was made, and each execution of a task one of its tasks, submitted where
+ * it became ready.  Kept is what they did and who waited for whom, not when they had a core:
  *   - computing takes as long as it did;
  *   - a wait that another thread has ended is one on a semaphore that only these two have, which that thread posts where it ended the wait;
+ *   - a pause of a task is one on a semaphore, too, which is posted where the task became ready again;
  *   - what ended with the time alone (timeouts, system calls) takes that time.
- * So under another policy, or on other cores, the same dependences hold.
+ * So under another policy, or on other cores, the same dependences hold.  Threads that execute tasks for the program's runtime are left out, and what
+ * they do between tasks: the simulator has workers of its own.
  *
  * It cannot hang: every wait has its post, at a time of the recording that was not before the wait began, and each thread does its part in the
- * order of these times.
+ * order of these times.  A task that waits, in whatever way, lets others execute.
  */
-#include "trace/file.h"
-#include <inttypes.h>
+#include "trace/workload.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum op_kind { OP_COMPUTE, OP_SLEEP, OP_IO, OP_YIELD, OP_POST, OP_WAIT, OP_SPAWN };
-struct op { uint32_t kind, what; uint64_t ns; };
-
-struct line {                   /* of a thread */
-    struct op *op;
-    size_t nr, room;
+/* A thread, as its steps are gone through. */
+struct following {
     struct trace_state st;
-    uint64_t last, acc, wait_from, ready, call_from;
-    bool met, woken;
-};
-struct pair { uint64_t key; uint32_t index; };
-struct making {
-    const struct trace *t;
-    struct line *line;
-    struct pair *pair;          /* by (waiter, waker): the semaphore; open addressing */
-    size_t nr_pairs, room_pairs;
-    uint32_t *nr_of_program;    /* semaphores of each program */
-    bool failed;
+    uint64_t last, acc, wait_from, ready, call_from, pause_from;
+    uint64_t task;              /* the last one that it took, or went on with */
+    uint32_t depth;             /* executions of tasks, one within the other */
+    uint32_t next;              /* the execution that begins now */
+    uint32_t execution;         /* whose part it does; USF_NONE: its own */
+    uint32_t before;            /* its last execution */
+    bool met, woken, paused;
 };
 
-/* ---- operations ------------------------------------------------------------------------------------ */
-static void add(struct making *m, uint32_t thread, enum op_kind kind, uint32_t what, uint64_t ns)
+struct reader {
+    struct making m;
+    struct following *of;
+    uint64_t *passed;           /* of each program: until when the thread sleeps that submits what nobody known has */
+    struct trace_table pair;    /* (waiter, waker), lines: the semaphore */
+    struct trace_table task;    /* (program, task): the last time that it became ready, until it is taken */
+};
+
+/* ---- lines ----------------------------------------------------------------------------------------- */
+static void *more(struct making *m, void *at, uint32_t nr, uint32_t *room, size_t size)
 {
-    struct line *l = &m->line[thread];
-    if (m->failed || (kind <= OP_IO && !ns)) return;
+    if (nr < *room || m->failed) return at;
+    uint32_t want = *room ? 2 * *room : 256;
+    void *p = realloc(at, want * size);
+    if (p) *room = want;
+    else m->failed = true;
+    return p ? p : at;
+}
+
+static uint32_t new_line(struct making *m, uint32_t program, uint64_t from)
+{
+    m->line = more(m, m->line, m->nr_lines, &m->room_lines, sizeof *m->line);
+    if (m->failed) return USF_NONE;
+    m->line[m->nr_lines] = (struct line){.program = program, .from = from, .same = m->nr_lines};
+    return m->nr_lines++;
+}
+
+static void add(struct making *m, uint32_t line, enum op_kind kind, uint32_t what, uint64_t ns)
+{
+    if (m->failed || line == USF_NONE || (kind <= OP_IO && !ns)) return;
+    struct line *l = &m->line[line];
     if (l->nr && kind <= OP_IO && l->op[l->nr - 1].kind == kind) {
         l->op[l->nr - 1].ns += ns;
         return;
     }
     if (l->nr == l->room) {
-        l->room = l->room ? 2 * l->room : 64;
-        struct op *p = realloc(l->op, l->room * sizeof *p);
+        size_t room = l->room ? 2 * l->room : 16;
+        struct op *p = realloc(l->op, room * sizeof *p);
         if (!p) {
             m->failed = true;
             return;
         }
         l->op = p;
+        l->room = room;
     }
     l->op[l->nr++] = (struct op){kind, what, ns};
 }
 
-static void flush(struct making *m, uint32_t thread)
+/* Where what the thread does belongs; USF_NONE: nowhere. */
+static uint32_t line_of(const struct reader *r, uint32_t thread)
 {
-    add(m, thread, OP_COMPUTE, 0, m->line[thread].acc);
-    m->line[thread].acc = 0;
+    const struct following *o = &r->of[thread];
+    return o->execution != USF_NONE ? o->execution : r->m.worker[thread] ? USF_NONE : thread;
 }
 
-static struct pair *slot_of(struct pair *p, size_t room, uint64_t key)
+/* ... where it may make others go on.  What comes after a task's end (its completed callback) belongs to it. */
+static uint32_t cause_of(const struct reader *r, uint32_t thread)
 {
-    size_t at = (size_t)((key * 0x9e3779b97f4a7c15ull) >> 20) & (room - 1);
-    while (p[at].key && p[at].key != key) at = (at + 1) & (room - 1);
-    return &p[at];
+    uint32_t line = line_of(r, thread);
+    return line != USF_NONE ? line : r->of[thread].before;
 }
 
-static bool more_pairs(struct making *m)
+/* A task never keeps its slot while it waits: it may be for one that has none then. */
+static enum op_kind wait_of(const struct reader *r, uint32_t thread) { return r->of[thread].execution != USF_NONE ? OP_PAUSE : OP_WAIT; }
+
+static void flush(struct reader *r, uint32_t thread)
 {
-    size_t room = m->room_pairs ? 2 * m->room_pairs : 1024;
-    struct pair *p = calloc(room, sizeof *p);
-    if (!p) return false;
-    for (size_t i = 0; i < m->room_pairs; i++)
-        if (m->pair[i].key) *slot_of(p, room, m->pair[i].key) = m->pair[i];
-    free(m->pair);
-    m->pair = p;
-    m->room_pairs = room;
-    return true;
+    add(&r->m, line_of(r, thread), OP_COMPUTE, 0, r->of[thread].acc);
+    r->of[thread].acc = 0;
 }
 
-/* The semaphore of these two, who are of one program. */
-static uint32_t semaphore(struct making *m, uint32_t waiter, uint32_t waker)
+/* The semaphore of these two lines, which are of one program. */
+static uint32_t semaphore(struct reader *r, uint32_t waiter, uint32_t waker)
 {
-    uint64_t key = ((uint64_t)waiter << 32 | waker) + 1;
-    if (2 * m->nr_pairs >= m->room_pairs && !more_pairs(m)) return m->failed = true, 0;
-    struct pair *p = slot_of(m->pair, m->room_pairs, key);
-    if (!p->key) {
-        *p = (struct pair){key, m->nr_of_program[m->t->thread[waiter].program]++};
-        m->nr_pairs++;
+    struct making *m = &r->m;
+    uint32_t *s = trace_table_put(&r->pair, waiter, waker);
+    m->semaphore = more(m, m->semaphore, m->nr_semaphores, &m->room_semaphores, sizeof *m->semaphore);
+    if (!s || m->failed) return m->failed = true, 0;
+    if (*s == USF_NONE) {
+        *s = m->nr_semaphores++;
+        m->semaphore[*s] = (struct semaphore){.waiter = waiter, .same = *s};
     }
-    return p->index;
+    return *s;
 }
 
 static bool are_of_one(const struct trace *t, uint32_t a, uint32_t b) { return t->thread[a].program == t->thread[b].program; }
 
-/* ---- from steps ----------------------------------------------------------------------------------------- */
-static void woke(struct making *m, uint32_t waker, uint32_t waiter)
+/* ---- tasks ------------------------------------------------------------------------------------------- */
+static void pauses(struct reader *r, const struct trace_step *e)
 {
-    struct line *l = &m->line[waiter];
-    if (waker == waiter || !l->met || !l->st.waits || l->woken || !are_of_one(m->t, waker, waiter)) return;
-    l->woken = true;
-    uint32_t s = semaphore(m, waiter, waker);
-    flush(m, waker);
-    add(m, waker, OP_POST, s, 0);
-    add(m, waiter, OP_WAIT, s, 0);
+    flush(r, e->thread);
+    r->of[e->thread].paused = true;
+    r->of[e->thread].pause_from = e->ns;
+}
+
+static void became_ready(struct reader *r, const struct trace_step *e)
+{
+    struct making *m = &r->m;
+    uint32_t program = m->t->thread[e->thread].program, by = cause_of(r, e->thread);
+    if (!e->a || by == USF_NONE) return;
+    uint32_t *last = trace_table_put(&r->task, program, e->a);
+    m->ready = more(m, m->ready, m->nr_ready, &m->room_ready, sizeof *m->ready);
+    if (!last || m->failed) {
+        m->failed = true;
+        return;
+    }
+    if (*last != USF_NONE) return;      /* it has been put into another queue */
+    struct following *o = &r->of[e->thread];
+    if (o->task == e->a && !o->paused) pauses(r, e);    /* its own: it yields */
+    uint32_t line = new_line(m, program, e->ns);
+    if (m->failed) return;
+    m->ready[m->nr_ready] = (struct ready){.ns = e->ns, .by = by, .becomes = OP_NOTHING, .what = line};
+    *last = m->nr_ready++;
+    flush(r, e->thread);
+    add(m, by, OP_READY, *last, 0);
+}
+
+static struct ready *take(struct reader *r, const struct trace_step *e)
+{
+    uint32_t *last = trace_table_get(&r->task, r->m.t->thread[e->thread].program, e->a);
+    if (!last || *last == USF_NONE) return NULL;
+    struct ready *x = &r->m.ready[*last];
+    *last = USF_NONE;
+    return x;
+}
+
+/* Nobody known has: a thread that does nothing else submits it at that time. */
+static uint32_t submitted_by_none(struct reader *r, const struct trace_step *e)
+{
+    struct making *m = &r->m;
+    uint32_t program = m->t->thread[e->thread].program, by = m->t->nr_threads + program, line = new_line(m, program, e->ns);
+    m->ready = more(m, m->ready, m->nr_ready, &m->room_ready, sizeof *m->ready);
+    if (m->failed) return USF_NONE;
+    if (e->ns > r->passed[program]) {
+        add(m, by, OP_SLEEP, 0, e->ns - r->passed[program]);
+        r->passed[program] = e->ns;
+    }
+    m->ready[m->nr_ready] = (struct ready){.by = by, .becomes = OP_SUBMIT, .what = line};
+    add(m, by, OP_READY, m->nr_ready++, 0);
+    return line;
+}
+
+static void goes_on(struct reader *r, const struct trace_step *e)
+{
+    struct following *o = &r->of[e->thread];
+    struct ready *x = take(r, e);
+    uint32_t line = line_of(r, e->thread);
+    if (!o->paused) return;             /* an attached thread has got its slot */
+    o->paused = false;
+    if (line == USF_NONE) return;
+    if (!x) {
+        add(&r->m, line, OP_SLEEP, 0, e->ns > o->pause_from ? e->ns - o->pause_from : 0);
+    } else if (x->by == line) {         /* it has made itself ready: when its time was over, or at once */
+        if (x->ns > o->pause_from) add(&r->m, line, OP_SLEEP, 0, x->ns - o->pause_from);
+        else add(&r->m, line, OP_YIELD, 0, 0);
+    } else {
+        x->becomes = OP_POST;
+        x->what = semaphore(r, line, x->by);
+        add(&r->m, line, wait_of(r, e->thread), x->what, 0);
+    }
+}
+
+static void taken(struct reader *r, const struct trace_step *e)
+{
+    flush(r, e->thread);
+    r->of[e->thread].task = e->a;
+    if (e->aux) {
+        goes_on(r, e);
+        return;
+    }
+    struct ready *x = take(r, e);
+    uint32_t line = x ? x->what : submitted_by_none(r, e);
+    if (x) x->becomes = OP_SUBMIT;
+    if (line == USF_NONE) return;
+    memcpy(r->m.line[line].label, "task", sizeof "task");       /* it may not be told */
+    r->m.line[line].taken = true;
+    r->of[e->thread].next = line;
+}
+
+static void began(struct reader *r, const struct trace_step *e)
+{
+    struct following *o = &r->of[e->thread];
+    flush(r, e->thread);
+    if (o->depth++ || o->next == USF_NONE) return;      /* in line: a part of what the thread does anyway */
+    trace_label(e, r->m.line[o->next].label);
+    o->execution = o->next;
+    o->next = USF_NONE;
+}
+
+static void ended(struct reader *r, uint32_t thread)
+{
+    struct following *o = &r->of[thread];
+    flush(r, thread);
+    if (!o->depth || --o->depth) return;
+    if (o->execution != USF_NONE) o->before = o->execution;
+    o->execution = USF_NONE;
+    o->paused = false;
+}
+
+/* ---- from steps ----------------------------------------------------------------------------------------- */
+static void woke(struct reader *r, uint32_t waker, uint32_t waiter)
+{
+    struct following *o = &r->of[waiter];
+    uint32_t waits = line_of(r, waiter), by = cause_of(r, waker);
+    if (waker == waiter || !o->met || !o->st.waits || o->woken || !are_of_one(r->m.t, waker, waiter)) return;
+    if (o->paused || waits == USF_NONE || by == USF_NONE) return;       /* the runtime's own affair */
+    o->woken = true;
+    uint32_t s = semaphore(r, waits, by);
+    flush(r, waker);
+    add(&r->m, by, OP_POST, s, 0);
+    add(&r->m, waits, wait_of(r, waiter), s, 0);
 }
 
 /* By nobody that we know of: it took its time. */
-static void waited_alone(struct making *m, uint32_t thread, uint64_t now)
+static void waited_alone(struct reader *r, uint32_t thread, uint64_t now)
 {
-    struct line *l = &m->line[thread];
-    uint64_t end = l->ready > l->wait_from ? l->ready : now;
-    add(m, thread, OP_SLEEP, 0, end > l->wait_from ? end - l->wait_from : 0);
+    struct following *o = &r->of[thread];
+    uint64_t end = o->ready > o->wait_from ? o->ready : now;
+    add(&r->m, line_of(r, thread), OP_SLEEP, 0, end > o->wait_from ? end - o->wait_from : 0);
 }
 
 /* A wait in the kernel for another thread's end (pthread_join): the kernel wakes, so the end is the only sign of it. */
@@ -131,197 +263,149 @@ static uint32_t ended_meanwhile(const struct trace *t, uint32_t thread, uint64_t
 
 #define NR_NANOSLEEP 35u
 #define NR_CLOCK_NANOSLEEP 230u
-static void called(struct making *m, const struct trace_step *e)
+static void called(struct reader *r, const struct trace_step *e)
 {
-    uint64_t from = m->line[e->thread].call_from, ns = e->ns > from ? e->ns - from : 0;
-    uint32_t nr = usf_wait_nr(e->a), ended = e->aux == USF_WAIT_FUTEX ? ended_meanwhile(m->t, e->thread, from, e->ns) : USF_NONE;
-    if (ended != USF_NONE) {
-        uint32_t s = semaphore(m, e->thread, ended);
-        flush(m, ended);
-        add(m, ended, OP_POST, s, 0);
-        add(m, e->thread, OP_WAIT, s, 0);
+    uint64_t from = r->of[e->thread].call_from, ns = e->ns > from ? e->ns - from : 0;
+    uint32_t nr = usf_wait_nr(e->a), line = line_of(r, e->thread);
+    uint32_t end = e->aux == USF_WAIT_FUTEX ? ended_meanwhile(r->m.t, e->thread, from, e->ns) : USF_NONE;
+    uint32_t by = end == USF_NONE ? USF_NONE : cause_of(r, end);
+    if (line == USF_NONE) return;
+    if (by != USF_NONE) {
+        uint32_t s = semaphore(r, line, by);
+        flush(r, end);
+        add(&r->m, by, OP_POST, s, 0);
+        add(&r->m, line, wait_of(r, e->thread), s, 0);
     } else {
         bool sleeps = e->aux == USF_WAIT_FUTEX || nr == NR_NANOSLEEP || nr == NR_CLOCK_NANOSLEEP;
-        add(m, e->thread, sleeps ? OP_SLEEP : OP_IO, 0, ns);
+        add(&r->m, line, sleeps ? OP_SLEEP : OP_IO, 0, ns);
     }
 }
 
-static void meet(struct making *m, const struct trace_step *e)
+static void meet(struct reader *r, const struct trace_step *e)
 {
-    struct line *l = &m->line[e->thread];
-    const struct trace_thread *h = &m->t->thread[e->thread];
-    const struct trace_program *p = &m->t->program[h->program];
-    trace_begin(&l->st, m->t, e);
-    l->met = true;
-    l->last = l->wait_from = l->call_from = h->first_ns;
-    if (h->maker == USF_NONE && h->first_ns > p->first_ns) add(m, e->thread, OP_SLEEP, 0, h->first_ns - p->first_ns);
+    struct following *o = &r->of[e->thread];
+    const struct trace_thread *h = &r->m.t->thread[e->thread];
+    const struct trace_program *p = &r->m.t->program[h->program];
+    trace_begin(&o->st, r->m.t, e);
+    o->met = true;
+    o->last = o->wait_from = o->call_from = h->first_ns;
+    if (r->m.alone[e->thread] && h->first_ns > p->first_ns) add(&r->m, e->thread, OP_SLEEP, 0, h->first_ns - p->first_ns);
 }
 
-static void step(struct making *m, const struct trace_step *e)
+/* A task cannot spawn threads in a workload, and those who execute tasks are not in it. */
+static void spawned(struct reader *r, uint32_t thread, uint32_t child)
 {
-    struct line *l = &m->line[e->thread];
-    if (!l->met) meet(m, e);
-    if (trace_computes(&l->st) && e->ns > l->last) l->acc += e->ns - l->last;
-    if (e->ns > l->last) l->last = e->ns;
+    flush(r, thread);
+    if (!r->m.alone[child]) add(&r->m, thread, OP_SPAWN, child, 0);
+}
+
+static void step(struct reader *r, const struct trace_step *e)
+{
+    struct following *o = &r->of[e->thread];
+    if (!o->met) meet(r, e);
+    if (trace_computes(&o->st) && e->ns > o->last && !o->paused) o->acc += e->ns - o->last;
+    if (e->ns > o->last) o->last = e->ns;
     switch (e->kind) {
     case TRACE_WAIT:
-        flush(m, e->thread);
-        l->wait_from = e->ns;
-        l->ready = 0;
-        l->woken = false;
+        flush(r, e->thread);
+        o->wait_from = e->ns;
+        o->ready = 0;
+        o->woken = false;
         break;
     case TRACE_WAITED:
-        if (l->st.waits && !l->woken) waited_alone(m, e->thread, e->ns);
-        l->woken = false;
+        if (o->st.waits && !o->woken && !o->paused) waited_alone(r, e->thread, e->ns);
+        o->woken = false;
         break;
     case TRACE_CALLED:
-        flush(m, e->thread);
-        l->call_from = e->ns;
+        flush(r, e->thread);
+        o->call_from = e->ns;
         break;
-    case TRACE_CALL: called(m, e); break;
-    case TRACE_WOKE: woke(m, e->thread, (uint32_t)e->a); break;
-    case TRACE_BORN:
-        flush(m, e->thread);
-        add(m, e->thread, OP_SPAWN, (uint32_t)e->a, 0);
+    case TRACE_CALL:
+        if (!o->paused) called(r, e);
         break;
+    case TRACE_WOKE: woke(r, e->thread, (uint32_t)e->a); break;
+    case TRACE_BORN: spawned(r, e->thread, (uint32_t)e->a); break;
     case TRACE_QUEUED:
-        if (e->aux != USF_WHY_YIELD) break;
-        flush(m, e->thread);
-        add(m, e->thread, OP_YIELD, 0, 0);
+        if (e->aux != USF_WHY_YIELD || o->paused) break;
+        flush(r, e->thread);
+        add(&r->m, line_of(r, e->thread), OP_YIELD, 0, 0);
         break;
     case TRACE_STATE:
-        if (e->aux >> 8 == USF_TASK_READY && !l->ready) l->ready = e->ns;
+        if (e->aux >> 8 == USF_TASK_READY && !o->ready) o->ready = e->ns;
         break;
+    case TRACE_READY: became_ready(r, e); break;
+    case TRACE_TAKEN: taken(r, e); break;
+    case TRACE_PAUSED: pauses(r, e); break;
+    case TRACE_WORK: began(r, e); break;
+    case TRACE_WORKED: ended(r, e->thread); break;
     default: break;
     }
-    trace_advance(&l->st, e);
+    trace_advance(&o->st, e);
 }
 
-/* ---- text -------------------------------------------------------------------------------------------------- */
-#define PERIOD_MAX 16u
-#define NEAR_NS 2000u
-
-static bool is_like(const struct op *a, const struct op *b)
+/* ---- all of it ------------------------------------------------------------------------------------------- */
+/* Who executes tasks for a runtime; who is made by such a thread, or by a task, begins by itself, as one whose maker is not known. */
+static void find_workers(struct making *m)
 {
-    uint64_t d = a->ns > b->ns ? a->ns - b->ns : b->ns - a->ns, most = a->ns > b->ns ? a->ns : b->ns;
-    return a->kind == b->kind && a->what == b->what && a->kind != OP_SPAWN && (d <= NEAR_NS || d <= most / 8);
-}
-
-/* How often do the first `period` operations come in a row? */
-static size_t rounds(const struct op *o, size_t left, size_t period)
-{
-    size_t i = period;
-    while (i < left && is_like(&o[i], &o[i % period])) i++;
-    return i / period;
-}
-
-static void put_op(FILE *f, const struct op *o, uint64_t ns, const char *indent)
-{
-    static const char *const timed[] = {"compute", "sleep", "io"};
-    if (o->kind <= OP_IO) fprintf(f, "%s%s %" PRIu64 "ns\n", indent, timed[o->kind], ns);
-    else if (o->kind == OP_YIELD) fprintf(f, "%syield\n", indent);
-    else if (o->kind == OP_SPAWN) fprintf(f, "%sspawn t%u\n", indent, o->what);
-    else fprintf(f, "%s%s s[%u]\n", indent, o->kind == OP_POST ? "post" : "wait", o->what);
-}
-
-/* Rounds that differ by little become one loop, with the mean of each time: all the time is there. */
-static void put_ops(FILE *f, const struct op *o, size_t nr)
-{
-    for (size_t at = 0; at < nr;) {
-        size_t best = 1, times = 1;
-        for (size_t p = 1; p <= PERIOD_MAX && at + 2 * p <= nr; p++) {
-            size_t k = rounds(o + at, nr - at, p);
-            if (k > 1 && k * p - p > times * best - best) best = p, times = k;
-        }
-        bool loop = times > 1 && times * best - best > 2;
-        if (!loop) best = times = 1;
-        if (loop) fprintf(f, "        repeat %zu\n", times);
-        for (size_t i = 0; i < best; i++) {
-            uint64_t sum = 0;
-            for (size_t k = 0; k < times; k++) sum += o[at + k * best + i].ns;
-            put_op(f, &o[at + i], (sum + times / 2) / times, loop ? "            " : "        ");
-        }
-        if (loop) fputs("        end\n", f);
-        at += best * times;
+    const struct trace *t = m->t;
+    for (size_t i = 0; i < t->nr_steps; i++)
+        if (t->step[i].kind == TRACE_TAKEN && !t->step[i].aux) m->worker[t->step[i].thread] = true;
+    for (uint32_t i = 0; i < t->nr_threads; i++) {
+        uint32_t maker = t->thread[i].maker;
+        m->alone[i] = maker == USF_NONE || m->worker[maker] || m->worker[i];
     }
 }
 
-/* A name of the language, with a number that makes it the only one. */
-static void put_name(FILE *f, const struct trace *t, uint32_t program)
+static bool begin(struct reader *r, const struct trace *t)
 {
-    const char *s = t->program[program].name;
-    char buf[40];
-    size_t n = 0;
-    for (; *s && n < 30; s++) buf[n++] = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ? *s : '_';
-    buf[n] = 0;
-    fprintf(f, "p%u_%s", program, buf);
-}
-
-static void put_title(FILE *f, const char *s)
-{
-    for (size_t n = 0; *s && n < 120; s++, n++) fputc(*s == '"' || *s == '\\' || (unsigned char)*s < 0x20 || (unsigned char)*s > 0x7e ? '_' : *s, f);
-}
-
-static void put_program(const struct making *m, FILE *f, uint32_t program)
-{
-    const struct trace *t = m->t;
-    char why[80];
-    fputs("\nprogram ", f);
-    put_name(f, t, program);
-    const struct trace_program *p = &t->program[program];
-    if (p->weight != 100 && p->weight >= 1 && p->weight <= 10000) fprintf(f, " weight %u", p->weight);
-    if (p->priority) fprintf(f, " priority %d", p->priority);
-    fprintf(f, "         # process %d\n", t->program[program].pid);
-    if (m->nr_of_program[program]) fprintf(f, "    semaphore s[%u] 0\n", m->nr_of_program[program]);
-    /* Who is made comes before who makes it; the indices are in order of coming. */
-    for (uint32_t i = t->nr_threads; i-- > 0;) {
+    struct making *m = &r->m;
+    *r = (struct reader){.m.t = t};
+    r->of = calloc(t->nr_threads + 1u, sizeof *r->of);
+    m->nr_of_program = calloc(t->nr_programs + 1u, sizeof *m->nr_of_program);
+    r->passed = calloc(t->nr_programs + 1u, sizeof *r->passed);
+    m->alone = calloc(t->nr_threads + 1u, sizeof *m->alone);
+    m->worker = calloc(t->nr_threads + 1u, sizeof *m->worker);
+    if (!r->of || !m->nr_of_program || !r->passed || !m->alone || !m->worker) return false;
+    for (uint32_t i = 0; i < t->nr_threads; i++) {
         const struct trace_thread *h = &t->thread[i];
-        if (h->program != program) continue;
-        snprintf(why, sizeof why, "%d %s", h->tid, h->name);
-        fprintf(f, "    thread t%u%s         # %s\n", i, h->maker != USF_NONE ? " 0" : "", why);
-        put_ops(f, m->line[i].op, m->line[i].nr);
-        fputs("    end\n", f);
+        new_line(m, h->program, h->born_ns && h->born_ns < h->first_ns ? h->born_ns : h->first_ns);
+        r->of[i].next = r->of[i].execution = r->of[i].before = USF_NONE;
     }
-    fputs("end\n", f);
+    for (uint32_t i = 0; i < t->nr_programs; i++) {
+        new_line(m, i, 0);
+        r->passed[i] = t->program[i].first_ns;
+    }
+    find_workers(m);
+    return !m->failed;
 }
 
-static void put_all(const struct making *m, FILE *f, const char *from)
+static void release(struct reader *r)
 {
-    const struct trace *t = m->t;
-    uint64_t first = UINT64_MAX;
-    for (uint32_t p = 0; p < t->nr_programs; p++)
-        if (t->program[p].first_ns < first) first = t->program[p].first_ns;
-    fputs("# Made by 'usf trace' of a recording", f);
-    if (t->lost || t->cut || t->strange) fprintf(f, "; %" PRIu64 " events are missing%s", t->lost + t->strange, t->cut ? ", and its end" : "");
-    fputs("\nworkload \"", f);
-    put_title(f, *t->head.command ? t->head.command : from);
-    fputs("\"\n", f);
-    for (uint32_t p = 0; p < t->nr_programs; p++) put_program(m, f, p);
-    fputc('\n', f);
-    for (uint32_t p = 0; p < t->nr_programs; p++) {
-        fputs("start ", f);
-        put_name(f, t, p);
-        if (t->program[p].first_ns > first) fprintf(f, " at %" PRIu64 "ns", t->program[p].first_ns - first);
-        fputc('\n', f);
-    }
+    for (uint32_t i = 0; i < r->m.nr_lines; i++) free(r->m.line[i].op);
+    free(r->m.line);
+    free(r->m.ready);
+    free(r->m.semaphore);
+    free(r->m.nr_of_program);
+    free(r->m.alone);
+    free(r->m.worker);
+    free(r->of);
+    free(r->passed);
+    trace_table_free(&r->pair);
+    trace_table_free(&r->task);
 }
 
 int trace_workload(const struct trace *t, FILE *f, const char *from)
 {
-    struct making m = {.t = t};
-    m.line = calloc(t->nr_threads ? t->nr_threads : 1, sizeof *m.line);
-    m.nr_of_program = calloc(t->nr_programs ? t->nr_programs : 1, sizeof *m.nr_of_program);
-    m.failed = !m.line || !m.nr_of_program;
-    for (size_t i = 0; !m.failed && i < t->nr_steps; i++) step(&m, &t->step[i]);
-    for (uint32_t i = 0; !m.failed && i < t->nr_threads; i++) {
-        struct line *l = &m.line[i];
-        if (l->met && trace_computes(&l->st) && t->thread[i].end_ns > l->last) l->acc += t->thread[i].end_ns - l->last;
-        flush(&m, i);
+    struct reader r;
+    bool ok = begin(&r, t);
+    for (size_t i = 0; ok && i < t->nr_steps && !r.m.failed; i++) step(&r, &t->step[i]);
+    for (uint32_t i = 0; ok && i < t->nr_threads; i++) {
+        struct following *o = &r.of[i];
+        if (o->met && trace_computes(&o->st) && !o->paused && t->thread[i].end_ns > o->last) o->acc += t->thread[i].end_ns - o->last;
+        flush(&r, i);
     }
-    if (!m.failed) put_all(&m, f, from);
-    for (uint32_t i = 0; m.line && i < t->nr_threads; i++) free(m.line[i].op);
-    free(m.line);
-    free(m.pair);
-    free(m.nr_of_program);
-    return m.failed || ferror(f) ? -1 : 0;
+    if (ok) workload_join_tasks(&r.m);
+    ok = ok && !r.m.failed && workload_put(&r.m, f, from);
+    release(&r);
+    return !ok || ferror(f) ? -1 : 0;
 }

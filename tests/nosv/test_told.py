@@ -2,6 +2,7 @@
 # usage: test_told.py USF PROGRAM
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import instance
 
 USF, PROGRAM = (os.path.abspath(a) for a in sys.argv[1:3])
 N = 700
+CHAIN = 4           # tasks of which each is submitted by the one before, which waits for it
 RECORDED = 250      # the events of each thread fit into its ring, so that none is lost however late the recorder looks
 
 
@@ -84,6 +86,28 @@ class Told(instance.Programs):
         self.assertEqual({e["tid"] for e in events if e["ph"] == "B"}, lanes)
         self.assertEqual(sum("ready us" in e.get("args", {}) for e in events if e["ph"] == "B"), 2 * RECORDED)
         self.assertEqual(self.usf("trace", "convert", recording, "--format", "text").count("begins task plain"), RECORDED)
+
+    def test_workload(self):
+        """Each execution is a task of the workload, once, and the simulator executes all of them, on fewer CPUs as well."""
+        recording, workload = self.path("w.usft"), self.path("w.usfw")
+        for what, tasks in ((PROGRAM, str(RECORDED)), 2 * RECORDED), ((PROGRAM, "30", "chain"), 30 * CHAIN):      # (the third kind is in line)
+            r = subprocess.run([USF, "trace", "-i", self.instance, "-o", recording, "--", *what], env=self.env, capture_output=True, text=True,
+                               stdin=subprocess.DEVNULL, timeout=instance.HANG)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            info = json.loads(self.usf("trace", "info", recording, "--json"))
+            self.assertEqual(info["events_lost"], 0)
+            self.usf("trace", "convert", recording, "-o", workload)
+            text = self.read("w.usfw")
+            self.assertNotIn("what nobody known has submitted", text)
+            self.assertEqual(text.count("\n    thread "), info["programs"][0]["threads"] - self.workers(recording))
+            for machine in "core:1", "core:2", "core:8":
+                run = json.loads(self.usf("sim", "run", workload, "-m", machine, "-p", "coop", "--no-alone", "--json", "--check"))["runs"][0]
+                self.assertTrue(run["ok"], run)
+                self.assertEqual(run["programs"][0]["tasks"], tasks)
+
+    def workers(self, recording):
+        text = self.usf("trace", "convert", recording, "--format", "text")
+        return len(set(re.findall(r" (\d+) takes task ", text)))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 /* tests/nosv/told.c - executes tasks of two kinds, whose numbers test_told.py knows.  SPDX-License-Identifier: Apache-2.0
- * usage: nosv-told N [wait|queue]
+ * usage: nosv-told N [wait|queue|chain]
  * N tasks "plain", as many "outer" with one task in line; it waits for each.
  * With "wait" it says so and waits for a line before it ends.
  * With "queue" it does something else, for a process with one CPU: the first of N tasks of priority -5 waits for that line, after
- * 300 tasks without a priority. */
+ * 300 tasks without a priority.
+ * With "chain" there are N rows of four tasks instead, of which each submits the next and waits for it. */
 #include "nosv_test.h"
 
 static nosv_task_type_t inner_type;
@@ -49,6 +50,34 @@ static void run_queue(nosv_task_type_t type, int n)
     free(task);
 }
 
+static nosv_task_type_t link_type;
+
+static nosv_task_t submit_link(int left)
+{
+    nosv_task_t task;
+    OK(nosv_create(&task, link_type, sizeof left, NOSV_CREATE_JOINABLE));
+    *(int *)nosv_get_task_metadata(task) = left;
+    OK(nosv_submit(task, NONE));
+    return task;
+}
+
+static void link_of_chain(nosv_task_t task)
+{
+    int left = *(int *)nosv_get_task_metadata(task);
+    if (left == 0) return;
+    nosv_task_t next = submit_link(left - 1);
+    OK(nosv_yield(NONE));
+    OK(nosv_waitfor(20000, NULL));
+    OK(nosv_join(next, NULL, FOREVER));
+}
+
+static void run_chains(int n)
+{
+    OK(nosv_type_init(&link_type, link_of_chain, NULL, NULL, "link", NULL, NULL, NONE));
+    for (int i = 0; i < n; i++) OK(nosv_join(submit_link(3), NULL, FOREVER));
+    OK(nosv_type_destroy(link_type, NONE));
+}
+
 static void run_all(nosv_task_type_t type, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -73,6 +102,8 @@ int main(int argc, char **argv)
     OK(nosv_attach(&self, NULL, "main", NONE));
     if (strcmp(how, "queue") == 0) {
         run_queue(types[0], n);
+    } else if (strcmp(how, "chain") == 0) {
+        run_chains(n);
     } else {
         run_all(types[0], n);
         run_all(types[1], n);

@@ -332,7 +332,9 @@ uint32_t nosv_get_execution_id(void);
  *     NOSV_SUBMIT_INLINE      Executes the task before it returns: run, end, and without events
  *                             completed callback. The caller's task goes on after it. If the task
  *                             blocks, the caller is blocked with it. The task is not queued: its
- *                             affinity and priority mean nothing.
+ *                             affinity and priority mean nothing until it waits. Then it goes on
+ *                             where its own affinity allows, and the caller, after it, where the
+ *                             caller's does.
  *     NOSV_SUBMIT_DEADLINE_WAKE   Makes the nosv_waitfor of the task return now. It does not change
  *                             the blocking count. If the task is not in nosv_waitfor, also before
  *                             its first execution, it is remembered, and the next nosv_waitfor

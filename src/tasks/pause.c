@@ -57,6 +57,20 @@ static bool give_way(struct tk_exec *me)
     return true;
 }
 
+void tk_go_home(struct tk_exec *me)
+{
+    struct tk_slot *s = me->slot;
+    tk_stand_in(me);
+    if (!tk_may_run(me->task, s)) {
+        me->slot = 0;
+        tk_queue(me, me->task);
+        tk_pass_on(s);
+        tk_park(me);
+        tk_resumed(me);
+    }
+    tk_step_back(me);
+}
+
 TK_API int nosv_yield(nosv_flags_t flags)
 {
     struct tk_exec *me;

@@ -160,6 +160,7 @@ static void submit_inline(struct tk_exec *me, struct nosv_task *t)
     begin_inner(me, &o);
     tk_run(me, t);
     end_inner(me, &o);
+    tk_go_home(me);     /* the other one may have waited, and gone on elsewhere */
 }
 
 /* Submits t with all its executions.  The first of them may follow at once. */

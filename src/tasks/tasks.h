@@ -349,6 +349,7 @@ bool tk_end_sleep(struct nosv_task *t, enum tk_wait kind);
 void tk_wake_early(struct nosv_task *t);
 bool tk_wake(struct nosv_task *t, enum tk_wait kind);       /* both */
 bool tk_is_place(nosv_affinity_t place);            /* has it a slot? */
+void tk_go_home(struct tk_exec *me);                /* the caller's task goes on where its strict affinity allows, if not here */
 void tk_resumed(struct tk_exec *me);                /* its task goes on, in its slot */
 void tk_go_on(struct tk_exec *me);                  /* a thread that has attached: returns with a slot */
 void tk_bind(struct tk_exec *e, const struct tk_slot *s);

@@ -1,4 +1,7 @@
 /* tests/tcm/processes.c - grants of several processes of one instance, on eight pretended CPUs.  SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "tcm_test.h"
 
 /* A peer does what it is told, one word at a time, and answers. */
@@ -226,10 +229,80 @@ static void killed(void)
     finish(&a, false);
 }
 
+/* The table has room for 128: the others go by their own CPUs, and later ones have the room of those that have left. */
+static void too_many(void)
+{
+    enum { N = 140 };
+    static struct peer peer[N];
+    for (int i = 0; i < N; i++) {
+        peer[i] = start(0, 8);
+        CHECK(say(&peer[i], ASK, 1, 8) >= 1);
+    }
+    CHECK_EQ(threads(&peer[N - 1]), 8);
+    for (int i = 0; i < N; i++) finish(&peer[i], i % 2);
+    struct peer a = start(0, 8), b = start(0, 8);
+    CHECK_EQ(say(&a, ASK, 1, 8), 8);
+    CHECK_EQ(say(&b, ASK, 1, 8), 4);
+    UNTIL(threads(&a) == 4);
+    finish(&a, false);
+    finish(&b, false);
+}
+
+static void is_alone(void)
+{
+    struct peer a = start(0, 8), b = start(0, 8);
+    CHECK_EQ(say(&a, ASK, 1, 8), 8);
+    CHECK_EQ(say(&b, ASK, 1, 8), 8);
+    CHECK_EQ(say(&a, FORK, 0, 0), 8);
+    finish(&a, false);
+    finish(&b, false);
+}
+
+/* Something else has the table's name, or it is another user's: each process goes by its own CPUs. */
+static void no_table(void)
+{
+    const char *path = table_path();
+    unlink(path);
+    CHECK(!mkdir(path, 0700));
+    is_alone();
+    CHECK(!rmdir(path));
+    CHECK(!symlink("/dev/null", path));
+    is_alone();
+    CHECK(!unlink(path));
+    CHECK(!mkfifo(path, 0600));
+    is_alone();
+    CHECK(!unlink(path));
+    if (geteuid() == 0) {
+        close(open(path, O_CREAT | O_EXCL | O_WRONLY, 0600));
+        CHECK(!chown(path, 65534, 65534));
+        is_alone();
+        CHECK(!unlink(path));
+    }
+}
+
+/* A file of a size and content that nobody uses is begun anew. */
+static void rubbish(void)
+{
+    static const off_t sizes[] = {0, 1, 4096, 100000};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        unlink(table_path());
+        int fd = open(table_path(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+        CHECK(fd >= 0);
+        for (off_t n = 0; n < sizes[i]; n++) CHECK(write(fd, "\xff\x01", 1 + n % 2) > 0);
+        close(fd);
+        struct peer a = start(0, 8), b = start(0, 8);
+        CHECK_EQ(say(&a, ASK, 1, 8), 8);
+        CHECK_EQ(say(&b, ASK, 1, 8), 4);
+        finish(&a, true);
+        UNTIL(threads(&b) == 8);
+        finish(&b, false);
+    }
+}
+
 int main(void)
 {
     begin();
-    void (*const all[])(void) = {evenly, minima, idle, masks, forks, rigid, stopped, killed};
+    void (*const all[])(void) = {evenly, minima, idle, masks, forks, rigid, stopped, killed, too_many, no_table, rubbish};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) all[i]();
     end();
     return 0;

@@ -29,12 +29,15 @@ static inline void begin(void)
     alarm(60);
 }
 
-static inline void end(void)
+/* Of the table of this test's instance. */
+static inline const char *table_path(void)
 {
-    char path[128];
+    static char path[128];
     snprintf(path, sizeof(path), "/dev/shm/.usf-%u-%s.tcm", (unsigned)geteuid(), getenv("USF_INSTANCE"));
-    unlink(path);
+    return path;
 }
+
+static inline void end(void) { unlink(table_path()); }
 
 /* Before the first client connects. */
 static inline void pretend(uint32_t cpus, bool alone)

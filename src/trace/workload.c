@@ -20,7 +20,7 @@
 struct following {
     struct trace_state st;
     uint64_t last, acc, wait_from, ready, call_from, pause_from;
-    uint64_t task;              /* the last one that it took, or went on with */
+    uint64_t task;              /* the one that it executes, or last went on with; 0: none that is known */
     uint32_t depth;             /* executions of tasks, one within the other */
     uint32_t next;              /* the execution that begins now */
     uint32_t execution;         /* whose part it does; USF_NONE: its own */
@@ -224,6 +224,7 @@ static void ended(struct reader *r, uint32_t thread)
     if (!o->depth || --o->depth) return;
     if (o->execution != USF_NONE) o->before = o->execution;
     o->execution = USF_NONE;
+    o->task = 0;                /* its completed callback may submit it again */
     o->paused = false;
 }
 

@@ -22,7 +22,7 @@ static bool read_small(const char *path, char *buf, size_t cap)
 static bool read_stat(int32_t pid, int32_t tid, struct thread_view *v)
 {
     char path[OS_THREAD_FILE_MAX], buf[1024];
-    os_thread_file(path, pid, tid, "stat");
+    os_thread_file(path, tid, "stat");
     char *p = read_small(path, buf, sizeof buf) ? strrchr(buf, ')') : NULL;
     if (!p || p[1] != ' ') return false;
     p += 2;
@@ -38,9 +38,9 @@ bool thread_look(int32_t pid, int32_t tid, struct thread_view *v)
     char path[OS_THREAD_FILE_MAX], buf[256];
     *v = (struct thread_view){.cpu = -1};
     if (!read_stat(pid, tid, v)) return false;
-    os_thread_file(path, pid, tid, "wchan");
+    os_thread_file(path, tid, "wchan");
     if (read_small(path, buf, sizeof buf) && strcmp(buf, "0")) snprintf(v->wchan, sizeof v->wchan, "%.63s", buf);
-    os_thread_file(path, pid, tid, "syscall");
+    os_thread_file(path, tid, "syscall");
     if (!read_small(path, buf, sizeof buf)) return true;
     uint64_t *a = v->arg;
     v->call_known = sscanf(buf, "%ld %lx %lx %lx %lx %lx %lx %lx %lx", &v->call, a, a + 1, a + 2, a + 3, a + 4, a + 5,
@@ -54,7 +54,7 @@ void status_field(int32_t pid, int32_t tid, const char *field, char *buf, size_t
     char path[OS_THREAD_FILE_MAX], text[4096];
     size_t n = strlen(field);
     buf[0] = 0;
-    if (tid) os_thread_file(path, pid, tid, "status");
+    if (tid) os_thread_file(path, tid, "status");
     else snprintf(path, sizeof path, "/proc/%d/status", pid);
     if (!read_small(path, text, sizeof text)) return;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {

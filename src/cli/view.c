@@ -232,7 +232,7 @@ const char *view_task_name(const struct view *v, const struct usf_task *t, char 
 {
     char path[OS_THREAD_FILE_MAX], comm[32];
     int32_t pid = view_pid_here(v, t);
-    os_thread_file(path, pid, view_tid(v, t), "comm");
+    os_thread_file(path, view_tid(v, t), "comm");
     if (pid <= 0 || os_read_file(path, comm, sizeof comm) <= 0) return view_bounded(t->name, sizeof t->name, buf, VIEW_TASK_NAME);
     comm[strcspn(comm, "\n")] = 0;
     return text_clean(comm, buf, VIEW_TASK_NAME);

@@ -101,9 +101,9 @@ bool os_shares_memory(const void *except, size_t size);
 uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = no such process */
 uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
 bool os_thread_ended(int32_t pid, int32_t tid);   /* no such thread, or a process's first one that has ended before the others */
-/* The path of the file `name` of a thread, if it is one of that process; name: at most 10 bytes. */
+/* The path of the file `name` of a thread, of whatever process; name: at most 10 bytes. */
 #define OS_THREAD_FILE_MAX 64
-void os_thread_file(char path[OS_THREAD_FILE_MAX], int32_t pid, int32_t tid, const char *name);
+void os_thread_file(char path[OS_THREAD_FILE_MAX], int32_t tid, const char *name);
 char os_thread_state(int32_t pid, int32_t tid);   /* 'R','S','D','T','t','Z','X' or 0 */
 /* For threads that are looked at again and again: their files in /proc stay open, which makes a look three times as fast.  Zeroed: none is
  * open.  Not for use by several threads at a time. */

@@ -70,16 +70,20 @@ static struct os_look look_in(const char *stat, long n)
 
 /* Below /proc/TID and not /proc/PID, as a name that was looked up there may make whoever waits for the process loop in the kernel while the thread
  * ends (docs/design.md). */
-void os_thread_file(char path[OS_THREAD_FILE_MAX], int32_t pid, int32_t tid, const char *name)
+void os_thread_file(char path[OS_THREAD_FILE_MAX], int32_t tid, const char *name)
 {
-    usf_format(path, OS_THREAD_FILE_MAX, "/proc/%d/task/%d/../%d/%s", tid, pid, tid, name);
+    usf_format(path, OS_THREAD_FILE_MAX, "/proc/%d/task/%d/%s", tid, tid, name);
 }
+
+/* Asked when a file of the thread could be read: a program in a sandbox, which the call might end, gets no further than that. */
+static bool is_thread_of(int32_t pid, int32_t tid) { return tid == pid || usf_syscall(__NR_tgkill, pid, tid, 0) != -ESRCH; }
 
 static struct os_look look_at(int32_t pid, int32_t tid)
 {
     char path[OS_THREAD_FILE_MAX], stat[STAT_MAX];
-    os_thread_file(path, pid, tid, "stat");
-    return look_in(stat, read_head(path, stat, sizeof stat));
+    os_thread_file(path, tid, "stat");
+    long n = read_head(path, stat, sizeof stat);
+    return n > 0 && is_thread_of(pid, tid) ? look_in(stat, n) : (struct os_look){0};
 }
 
 char os_thread_state(int32_t pid, int32_t tid) { return look_at(pid, tid).state; }
@@ -107,7 +111,7 @@ struct os_look os_look_at_thread(struct os_looks *looks, int32_t pid, int32_t ti
     if (k->tid) os_close(k->fd);
     k->tid = 0;
     char path[OS_THREAD_FILE_MAX];
-    os_thread_file(path, pid, tid, "stat");
+    os_thread_file(path, tid, "stat");
     if (!os_proc_is_ours()) return (struct os_look){0};
     int fd = os_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
     if (fd == -EMFILE || fd == -ENFILE) {       /* others need them more */
@@ -115,7 +119,7 @@ struct os_look os_look_at_thread(struct os_looks *looks, int32_t pid, int32_t ti
         fd = os_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
     }
     if (fd < 0) return (struct os_look){0};
-    look = look_again(fd);
+    look = is_thread_of(pid, tid) ? look_again(fd) : (struct os_look){0};
     if (look.state) *k = (struct os_kept_look){pid, tid, fd};
     else os_close(fd);
     return look;
@@ -133,9 +137,9 @@ static uint64_t schedstat(int32_t pid, int32_t tid, int which)
 {
     char path[OS_THREAD_FILE_MAX], text[80];
     uint64_t v[3];
-    os_thread_file(path, pid, tid, "schedstat");
+    os_thread_file(path, tid, "schedstat");
     const char *s = text;
-    if (!os_proc_is_ours() || os_read_file(path, text, sizeof text) <= 0) return 0;
+    if (!os_proc_is_ours() || os_read_file(path, text, sizeof text) <= 0 || !is_thread_of(pid, tid)) return 0;
     for (int i = 0; i < 3; i++, s++)
         if (!text_number(&s, &v[i]) || (*s != ' ' && *s != '\n')) return 0;
     return v[which];

@@ -2,7 +2,8 @@
 #
 #   make             build the product into build/ (build/usf works from there)
 #   make demo        set up, build, and show unmodified programs under Linux and under usf
-#   make test        set up, build, run the tests (FULL=1: the long ones too: slow programs, each system call denied by
+#   make test        set up, build, run the tests (LIMIT=80: for so many minutes at most, then say what runs and end it;
+#                    FULL=1: the long ones too: slow programs, each system call denied by
 #                    itself, the largest searches of the models)
 #   make check-fast  the fast tests alone
 #   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, libgomp's, LLVM OpenMP's,
@@ -38,6 +39,7 @@ MEDIAN  ?= 20
 P99     ?= 100
 TOGETHER ?= 60
 STORM    ?= 20
+LIMIT    ?=
 SEED    ?=
 export SETUP
 PYTHON := /usr/bin/python3
@@ -69,7 +71,7 @@ demo: setup-build+demo
 test: setup-build+test
 	@$(MAKE) --no-print-directory SETUP=0 tests
 	@$(WORKLOADS)
-	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
+	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps $(if $(LIMIT),--limit $(LIMIT)) $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
 
 check-fast: setup-build
 	@$(MAKE) --no-print-directory SETUP=0 tests

@@ -33,14 +33,33 @@ def threads_of(pids):
                     read(at + "stack").replace("\n", " "))
 
 
+def report(pids):
+    """How busy the machine is, and the processes' threads."""
+    return "\n".join(["uptime %s; load %s" % (read("/proc/uptime"), read("/proc/loadavg")),
+                      *("%s: %s" % (k, read("/proc/pressure/" + k)) for k in ("cpu", "memory", "io")), *threads_of(pids)])
+
+
+def descendants(pid):
+    """The processes that this one has started, those that they have started, and so on, but for orphans."""
+    parent = {}
+    for p in entries("/proc"):
+        fields = p.isdigit() and read("/proc/%s/stat" % p).rpartition(")")[2].split()
+        if fields and len(fields) > 1:
+            parent[int(p)] = int(fields[1])
+    found, new = set(), {pid}
+    while new:
+        new = {p for p, of in parent.items() if of in new} - found
+        found |= new
+    return found
+
+
 def session(sid):
     """The session's threads, and how busy the machine is."""
     def is_in(pid):
         return read("/proc/%s/stat" % pid).rpartition(")")[2].split()[3:4] == [str(sid)]
 
     pids = [int(pid) for pid in entries("/proc") if pid.isdigit() and is_in(pid)]
-    return "\n".join(["uptime %s; load %s" % (read("/proc/uptime"), read("/proc/loadavg")),
-                      *("%s: %s" % (k, read("/proc/pressure/" + k)) for k in ("cpu", "memory", "io")), *threads_of(pids)])
+    return report(pids)
 
 
 def output(test, p, patience):

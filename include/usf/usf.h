@@ -61,7 +61,7 @@ enum usf_prctl {
     USF_PRCTL_PRIORITY,         /* a: the priority */
     USF_PRCTL_DEADLINE,         /* a: ns */
     USF_PRCTL_AFFINITY,         /* a: enum usf_place, b: CPU, c: flags */
-    USF_PRCTL_COUNT_WORK,       /* a, b, c: executions, pauses, steals since the last such call */
+    USF_PRCTL_COUNT_WORK,       /* a: address of a struct usf_work_counts */
     USF_PRCTL_RECORDED,         /* is a recording (usf trace) on? */
     USF_PRCTL_BEGIN_WORK,       /* a: address of a text that ends with 0, or 0; b: the task, or 0 */
     USF_PRCTL_END_WORK,
@@ -92,11 +92,17 @@ static inline int usf_task_set_affinity(enum usf_place place, unsigned cpu, unsi
 
 /* ---- for runtimes that execute tasks ----------------------------------------------------------------- */
 
-/* Add to the calling thread's counters: executions of tasks, waits of tasks (their thread executed something else meanwhile, or slept), and
- * those of the executions that were taken from another CPU's queue.  To be called now and then (each some hundred tasks, and when there
- * is nothing to do).  Only ENOSYS can be returned. */
-static inline int usf_count_work(uint64_t executions, uint64_t pauses, uint64_t steals)
-{ return usf_prctl_(USF_PRCTL_COUNT_WORK, executions, pauses, steals); }
+/* What happened to tasks since the last call. */
+struct usf_work_counts {
+    uint64_t executions;    /* of tasks, by the calling thread */
+    uint64_t pauses;        /* of tasks: their thread executed something else meanwhile, or slept */
+    uint64_t steals;        /* executions of tasks that were taken from another CPU's queue */
+    uint64_t wait_ns;       /* times from ready to running, summed up; an estimate from some of the tasks will do */
+};
+
+/* Add to the calling thread's counters.  Call it now and then (every some hundred tasks, and when there is nothing to do).  The only
+ * error is ENOSYS. */
+static inline int usf_count_work(const struct usf_work_counts *n) { return usf_prctl_(USF_PRCTL_COUNT_WORK, (unsigned long)n, 0, 0); }
 
 /* 0: a recording of the instance is on, so the following calls mean something; ENODATA: none is.  A hint: ask it with the call above. */
 static inline int usf_is_recorded(void) { return usf_prctl_(USF_PRCTL_RECORDED, 0, 0, 0); }

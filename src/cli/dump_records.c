@@ -104,9 +104,9 @@ void dump_cores(const struct view *v)
 static void dump_counters(const char *what, const struct usf_counters *n)
 {
     printf("  %s: switches %lu, blocks %lu, wakes %lu, yields %lu, spin yields %lu, preemptions %lu, lends %lu, "
-           "migrations %lu, polls %lu, busy %lu ns, work %lu, its pauses %lu, its steals %lu\n",
+           "migrations %lu, polls %lu, busy %lu ns, work %lu, its pauses %lu, its steals %lu, its waits %lu ns\n",
            what, n->switches, n->blocks, n->wakes, n->yields, n->spin_yields, n->preemptions, n->lends, n->migrations,
-           n->polls, n->busy_ns, n->work, n->work_pauses, n->work_steals);
+           n->polls, n->busy_ns, n->work, n->work_pauses, n->work_steals, n->work_wait_ns);
 }
 
 static void dump_kernel(const struct thread_view *k)

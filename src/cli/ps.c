@@ -122,6 +122,16 @@ static void print_groups(const struct view *v, struct why_reader *r, uint32_t pr
     }
 }
 
+/* What its tasking runtime tells; empty if it has executed nothing. */
+static void work_tells(const struct view *v, uint32_t proc, const struct usf_group *g, char *buf, size_t cap)
+{
+    struct view_work w = view_work_of(v, proc);
+    *buf = 0;
+    if (w.executed)
+        snprintf(buf, cap, ", %lu tasks executed after a wait of %.1f us in the mean, %u ready", w.executed,
+                 (double)w.wait_ns / (double)w.executed / 1e3, g ? g->pol.work.ready : 0);
+}
+
 static void print_procs(const struct view *v, struct why_reader *r)
 {
     for (uint32_t i = 0; i < v->nr_procs; i++) {
@@ -130,10 +140,9 @@ static void print_procs(const struct view *v, struct why_reader *r)
         char comm[64];
         view_bounded(p->comm, sizeof p->comm, comm, sizeof comm);
         uint32_t threads = view_count_tasks(v, i, false), ready = view_count_tasks(v, i, true);
-        char tells[192], work[80] = "";
-        uint64_t executed = view_work_of(v, i);
+        char tells[192], work[128];
         const struct usf_group *g = view_next_group(v, i, NULL);
-        if (executed) snprintf(work, sizeof work, ", %lu tasks executed, %u ready", executed, g ? g->pol.work.ready : 0);
+        work_tells(v, i, g, work, sizeof work);
         printf("%sprocess %d%s %s: %u thread%s, %u waiting for a core%s%s, %lu spin loop%s, %lu unpatched site%s%s%s%s%s\n",
                text_on(TEXT_BOLD), p->pid, text_off(), comm, threads, plural(threads), ready,
                policy_tells(v, g, tells, sizeof tells), work, p->spin_sites,

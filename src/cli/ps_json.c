@@ -20,6 +20,7 @@ static void json_counters(struct json *j, const struct usf_counters *n)
     json_uint(j, "work", n->work);
     json_uint(j, "work_pauses", n->work_pauses);
     json_uint(j, "work_steals", n->work_steals);
+    json_uint(j, "work_wait_ns", n->work_wait_ns);
     json_uint(j, "busy_ns", n->busy_ns);
 }
 

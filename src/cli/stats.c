@@ -73,6 +73,7 @@ struct sums {
     uint64_t nr_procs, spin_sites, unpatched;
     struct usf_counters n;
 };
+/* text: null where JSON alone has it. */
 static const struct { const char *key, *text; size_t field; } rows[] = {
     {"switches", "switches", offsetof(struct usf_counters, switches)},
     {"blocks", "blocks", offsetof(struct usf_counters, blocks)},
@@ -86,6 +87,7 @@ static const struct { const char *key, *text; size_t field; } rows[] = {
     {"work", "tasks executed", offsetof(struct usf_counters, work)},
     {"work_pauses", "pauses of tasks", offsetof(struct usf_counters, work_pauses)},
     {"work_steals", "tasks from other CPUs", offsetof(struct usf_counters, work_steals)},
+    {"work_wait_ns", NULL, offsetof(struct usf_counters, work_wait_ns)},
 };
 static uint64_t count_of(const struct usf_counters *n, unsigned row)
 { return *(const uint64_t *)(const void *)((const char *)n + rows[row].field); }
@@ -112,8 +114,9 @@ static void print_text(FILE *f, const struct stats *st, const struct sums *s, co
             s->nr_procs == 1 ? "" : "es", st->in->shm.h->nr_cores, st->in->shm.h->nr_cores == 1 ? "" : "s",
             s->busy_share * 100);
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (s->n.work || rows[i].field < offsetof(struct usf_counters, work))
+        if (rows[i].text && (s->n.work || rows[i].field < offsetof(struct usf_counters, work)))
             fprintf(f, "usf:   %-24s %12lu\n", rows[i].text, count_of(&s->n, i));
+    if (s->n.work) fprintf(f, "usf:   %-24s %12.1f\n", "a task's wait, mean, us", (double)s->n.work_wait_ns / (double)s->n.work / 1e3);
     fprintf(f, "usf:   %-24s %12lu\n", "spin loops found", s->spin_sites);
     fprintf(f, "usf:   %-24s %12lu\n", "unpatched call sites", s->unpatched);
     if (s->still) fprintf(f, "usf:   %u process%s of the run still running, not counted\n", s->still, s->still == 1 ? " is" : "es are");

@@ -141,13 +141,19 @@ uint32_t view_count_tasks(const struct view *v, uint32_t proc, bool ready_only)
     return n;
 }
 
-uint64_t view_work_of(const struct view *v, uint32_t proc)
+static void add_work(struct view_work *w, const struct usf_counters *n)
 {
-    uint64_t n = 0;
+    w->executed += n->work;
+    w->wait_ns += n->work_wait_ns;
+}
+
+struct view_work view_work_of(const struct view *v, uint32_t proc)
+{
+    struct view_work w = {0};
     for (uint32_t i = 0; i < v->nr_tasks; i++)
-        if (view_task_lives(&v->tasks[i]) && v->tasks[i].proc == proc) n += v->tasks[i].n.work;
-    for (const struct usf_group *g = view_next_group(v, proc, NULL); g; g = view_next_group(v, proc, g)) n += g->gone.work;
-    return n;
+        if (view_task_lives(&v->tasks[i]) && v->tasks[i].proc == proc) add_work(&w, &v->tasks[i].n);
+    for (const struct usf_group *g = view_next_group(v, proc, NULL); g; g = view_next_group(v, proc, g)) add_work(&w, &g->gone);
+    return w;
 }
 
 static bool is_group_of(const struct view *v, uint32_t i, uint32_t proc)

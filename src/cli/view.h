@@ -34,8 +34,9 @@ int32_t view_tid(const struct view *v, const struct usf_task *t);
 bool view_proc_lives(const struct usf_proc *p);
 /* Is it of our pid namespace? */
 bool view_knows(const struct view *v, const struct usf_proc *p);
-/* Tasks of a runtime above that its threads have executed. */
-uint64_t view_work_of(const struct view *v, uint32_t proc);
+/* What a runtime above tells of its tasks: those that the process's threads have executed, and how long they waited for that in all. */
+struct view_work { uint64_t executed, wait_ns; };
+struct view_work view_work_of(const struct view *v, uint32_t proc);
 uint32_t view_count_tasks(const struct view *v, uint32_t proc, bool ready_only);   /* proc USF_NONE: of all */
 uint32_t view_count_procs(const struct view *v);
 /* The groups of a process: its first, then the others.  Begin with null; null: that was the last. */

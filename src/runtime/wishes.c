@@ -87,12 +87,15 @@ static int place(struct rt_thread *t, uint64_t kind, uint64_t cpu, uint64_t flag
 
 /* ---- what it executes: tasks of a runtime above -------------------------------------------------- */
 
-static int count_work(struct rt_thread *t, const struct gate_frame *f)
+static void add(uint64_t *n, uint64_t more) { __atomic_store_n(n, *n + more, __ATOMIC_RELAXED); }
+
+static int count_work(struct rt_thread *t, const struct usf_work_counts *more)
 {
     struct usf_counters *n = &rt.sched.tasks[t->self.task].n;
-    __atomic_store_n(&n->work, n->work + f->rdx, __ATOMIC_RELAXED);
-    __atomic_store_n(&n->work_pauses, n->work_pauses + f->r10, __ATOMIC_RELAXED);
-    __atomic_store_n(&n->work_steals, n->work_steals + f->r8, __ATOMIC_RELAXED);
+    add(&n->work, more->executions);
+    add(&n->work_pauses, more->pauses);
+    add(&n->work_steals, more->steals);
+    add(&n->work_wait_ns, more->wait_ns);
     return 0;
 }
 
@@ -132,7 +135,7 @@ static int work(struct rt_thread *t, const struct gate_frame *f)
 {
     if (t->state != RT_ATTACHED || t->self.task == USF_NONE) return ENOSYS;
     switch (f->rsi) {
-    case USF_PRCTL_COUNT_WORK: return count_work(t, f);
+    case USF_PRCTL_COUNT_WORK: return count_work(t, (const struct usf_work_counts *)f->rdx);
     case USF_PRCTL_QUEUED_WORK: return queued_work(t, (const struct usf_work *)f->rdx);
     case USF_PRCTL_RECORDED: return trace_is_on(&rt.sched) ? 0 : ENODATA;
     case USF_PRCTL_BEGIN_WORK:

@@ -90,7 +90,8 @@ struct usf_counters {
     /* Of a tasking runtime above, as the thread tells (usf_count_work): */
     uint64_t work;         /* executions of its tasks, */
     uint64_t work_pauses;  /* ... waits of tasks, */
-    uint64_t work_steals;  /* ... and executions of tasks from another CPU's queue */
+    uint64_t work_steals;  /* ... executions of tasks from another CPU's queue, */
+    uint64_t work_wait_ns; /* ... and times from ready to running, summed up; estimate */
 };
 
 /* A kernel thread that can execute a task: where it sleeps, where it is bound.  For now each thread executes the one task of the same
@@ -102,7 +103,9 @@ struct usf_thread {
     _Atomic uint32_t parked;    /* it sleeps on `park`; hint for the monitor */
     _Atomic uint32_t pinned;    /* core that it may be bound to; USF_NONE: to its own mask; USF_PINNED_* */
     _Atomic int32_t tid;        /* its id in its process's pid namespace; may be looked at when it has ended */
-    uint64_t reserved[6];
+    uint32_t guest_seen;        /* `guest` of its task when the monitor last looked */
+    uint32_t reserved0;
+    uint64_t reserved[5];
 };
 
 /* What is scheduled.  A dispatch touches lines 0, 1 and 3, and the thread's line. */
@@ -127,10 +130,8 @@ struct usf_task {
     /* line 1-2 */
     struct usf_pol_task pol;    /* what the policy sees: 128 bytes */
     /* line 3-4 */
-    struct usf_counters n;      /* 104 bytes; what a dispatch counts comes first */
+    struct usf_counters n;      /* 112 bytes; what a dispatch counts comes first */
     char     name[16];          /* thread name, for `usf ps` */
-    uint32_t guest_seen;        /* `guest` when the monitor last looked */
-    uint32_t reserved0;
 };
 /* `pinned` of a thread whose mask in the kernel is not known: it is set when the thread next gets a core. */
 #define USF_PINNED_UNKNOWN (USF_NONE - 1)
@@ -244,7 +245,7 @@ struct usf_run {
     };
     _Atomic uint64_t nr_procs, spin_sites, unpatched;
     _Atomic uint64_t n[sizeof(struct usf_counters) / 8];
-    uint64_t tail[6];
+    uint64_t tail[5];
 };
 #define USF_MAX_RUNS 64u
 
@@ -434,7 +435,7 @@ struct usf_header {
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
     F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) \
     F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
-    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) \
+    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, guest_seen) \
     F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, token) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, why) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) \
@@ -443,7 +444,7 @@ struct usf_header {
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
     F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lends) \
     F(usf_counters, migrations) F(usf_counters, busy_ns) F(usf_counters, polls) \
-    F(usf_counters, work) F(usf_counters, work_pauses) F(usf_counters, work_steals) \
+    F(usf_counters, work) F(usf_counters, work_pauses) F(usf_counters, work_steals) F(usf_counters, work_wait_ns) \
     F(usf_pol_task, priority) F(usf_pol_task, next) F(usf_pol_task, queued) F(usf_pol_task, ready_since) F(usf_pol_task, deadline) \
     F(usf_pol_task, affinity_id) F(usf_pol_task, affinity) F(usf_pol_task, strict) F(usf_pol_task, mask) F(usf_pol_core, give_way_at) F(usf_pol_core, keeps_until) F(usf_pol_core, phys) \
     F(usf_pol_group, priority) F(usf_pol_group, flags) F(usf_pol_group, busy_ns) F(usf_pol_group, progress) F(usf_pol_group, share) \
@@ -473,7 +474,7 @@ USF_LAYOUT_RECORD(usf_task, 320);
 USF_LAYOUT_AT(usf_task, loan, 56);
 USF_LAYOUT_AT(usf_task, pol, 64);
 USF_LAYOUT_AT(usf_task, n, 192);
-USF_LAYOUT_AT(usf_task, name, 296);
+USF_LAYOUT_AT(usf_task, name, 304);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
 USF_LAYOUT_AT(usf_core, tail, 312);
@@ -487,7 +488,7 @@ USF_LAYOUT_AT(usf_group, pol, 64);
 USF_LAYOUT_AT(usf_group, pol.work, 192);
 USF_LAYOUT_AT(usf_group, wants, 4352);
 USF_LAYOUT_RECORD(usf_run, 192);
-USF_LAYOUT_AT(usf_run, tail, 144);
+USF_LAYOUT_AT(usf_run, tail, 152);
 USF_LAYOUT_RECORD(usf_space, 128);
 USF_LAYOUT_AT(usf_space, looked, 64);
 USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
@@ -504,7 +505,7 @@ USF_LAYOUT_AT(usf_header, build_id, 24);
 _Static_assert(offsetof(struct usf_header, monitor_event) % USF_CACHELINE == 0, "monitors' words on a line of their own");
 _Static_assert(offsetof(struct usf_header, nr_ready) % USF_CACHELINE == 0, "nr_ready on a line of its own");
 _Static_assert(offsetof(struct usf_header, idle) % USF_CACHELINE == 0, "idle bits on a line of their own");
-_Static_assert(sizeof(struct usf_counters) == 104, "size of struct usf_counters");
+_Static_assert(sizeof(struct usf_counters) == 112, "size of struct usf_counters");
 _Static_assert(USF_CORES_MAX != 256 || (sizeof(struct usf_pol_task) == 128 && sizeof(struct usf_pol_core) == 184 &&
                sizeof(struct usf_pol_group) == 4288), "sizes of the policy's records");
 _Static_assert(USF_MAX_SPACES <= 16, "bit sets of spaces are one word, or half of one");

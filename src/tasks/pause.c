@@ -37,7 +37,7 @@ static bool give_way(struct tk_exec *me)
     struct nosv_task *t = me->task;
     nosv_affinity_t place = t->affinity;        /* once queued, the task may run and be gone */
     me->slot = 0;
-    if (tk_is_recorded()) tk_tell_ready(t);
+    if (USF_UNLIKELY(tk.places)) tk_tell_ready(t);
     tk_queue_yielded(s, t);
     tk_wake_for(place, s->cpu);         /* another slot may be idle, where `next` may not run */
     do {

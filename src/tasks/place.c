@@ -70,8 +70,10 @@ static void tell_summary(bool always)
 
 static void tell_counts(struct tk_slot *s)
 {
-    usf_count_work(s->n.executed, s->n.paused, s->n.stolen);
+    struct usf_work_counts n = {s->n.executed, s->n.paused, s->n.stolen, s->n.wait_ns};
+    usf_count_work(&n);
     s->n.executed = s->n.paused = s->n.stolen = 0;
+    s->n.wait_ns = 0;
     bool recorded = usf_is_recorded() == 0;
     if (recorded != atomic_load_explicit(&tk.recorded, memory_order_relaxed)) atomic_store_explicit(&tk.recorded, recorded, memory_order_relaxed);
 }
@@ -91,8 +93,36 @@ void tk_tell_idle(struct tk_slot *s)
     if (atomic_load_explicit(&tk.told_ready, memory_order_relaxed)) tell_summary(true);
 }
 
-void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t, const struct nosv_task *taken)
+/* How long tasks are ready before they run.  A look at the clock takes as long as an empty task, so it is measured for the first tasks that a
+ * thread queues, and for one of TIME_EVERY after these, which stands for as many. */
+#define TIME_FIRST 64u
+#define TIME_EVERY 64u
+static __thread uint32_t queued __attribute__((tls_model("initial-exec")));
+
+static uint32_t clock_1024(void) { return (uint32_t)(os_now() / 1024) & ~1u; }
+
+void tk_tell_ready(struct nosv_task *t)
 {
+    bool first = queued < TIME_FIRST;
+    if (first || queued % TIME_EVERY == 0) {
+        t->queued = clock_1024() | !first;
+        atomic_fetch_or_explicit(&t->flags, TK_F_TIMED, memory_order_relaxed);
+    }
+    queued = queued + 1 ? queued + 1 : TIME_FIRST;
+    if (tk_is_recorded()) usf_ready_work((uintptr_t)t);
+}
+
+/* t runs from now on. */
+static void end_wait(struct tk_slot *s, struct nosv_task *t)
+{
+    if (USF_LIKELY(!(t->flags & TK_F_TIMED))) return;
+    atomic_fetch_and_explicit(&t->flags, (uint8_t)~TK_F_TIMED, memory_order_relaxed);
+    s->n.wait_ns += 1024ull * (clock_1024() - (t->queued & ~1u)) * (t->queued & 1 ? TIME_EVERY : 1);
+}
+
+void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t, struct nosv_task *taken)
+{
+    end_wait(me->slot, taken);
     if (++me->slot->n.executed >= TELL_EVERY) tk_tell_counts(me->slot);
     tk_place(me, t);
     if (tk_is_recorded()) usf_begin_work(t->type->label, me->inlined ? 0 : (uintptr_t)taken);   /* in line: it was never ready */
@@ -103,9 +133,14 @@ void tk_end_execution(void)
     if (tk_is_recorded()) usf_end_work();
 }
 
-void tk_tell_ready(const struct nosv_task *t) { usf_ready_work((uintptr_t)t); }
 void tk_tell_pause(void) { usf_pause_work(); }
-void tk_tell_resume(const struct nosv_task *t) { usf_resume_work((uintptr_t)t); }
+
+void tk_tell_resume(struct tk_exec *me)
+{
+    end_wait(me->slot, me->task);
+    tk_place(me, me->task);
+    if (tk_is_recorded()) usf_resume_work((uintptr_t)me->task);
+}
 
 void tk_end_place(struct tk_exec *me)
 {

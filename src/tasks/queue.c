@@ -335,7 +335,7 @@ void tk_put_back(struct nosv_task *t) { put(0, t); }
 void tk_queue(struct tk_exec *me, struct nosv_task *t)
 {
     nosv_affinity_t place = t->affinity;    /* once queued, the task may run and be gone */
-    if (tk_is_recorded()) tk_tell_ready(t);
+    if (USF_UNLIKELY(tk.places)) tk_tell_ready(t);
     put(me, t);
     USF_POINT("tasks.queued");
     tk_wake_for(place, me && me->slot ? me->slot->cpu : os_cpu());
@@ -345,7 +345,7 @@ void tk_queue_late(struct nosv_task *t, uint64_t deadline)
 {
     nosv_affinity_t place = tk_is_strict(t->affinity) ? t->affinity : (nosv_affinity_t){0};
     struct tk_heap *h = place.level == NOSV_AFFINITY_LEVEL_NONE ? &tk.global : heap_of(t);
-    if (tk_is_recorded()) tk_tell_ready(t);
+    if (USF_UNLIKELY(tk.places)) tk_tell_ready(t);
     t->state = TK_READY;
     t->seq = deadline;
     atomic_fetch_or_explicit(&t->flags, TK_F_LATE, memory_order_relaxed);

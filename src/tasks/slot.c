@@ -279,8 +279,7 @@ static bool leave_slot(struct tk_exec *me, uint64_t deadline)
 
 void tk_resumed(struct tk_exec *me)
 {
-    if (USF_UNLIKELY(tk.places)) tk_place(me, me->task);
-    if (tk_is_recorded()) tk_tell_resume(me->task);
+    if (USF_UNLIKELY(tk.places)) tk_tell_resume(me);
     me->task->state = TK_RUNNING;
     me->since = os_now();
 }

@@ -116,7 +116,7 @@ static void queue_next(struct tk_exec *me, struct nosv_task *t)
         tk_queue(me, t);
         return;
     }
-    if (tk_is_recorded()) tk_tell_ready(t);
+    if (USF_UNLIKELY(tk.places)) tk_tell_ready(t);
     t->state = TK_READY;
     s->successor = t;
     if (before) tk_queue(me, before);

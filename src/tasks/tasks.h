@@ -116,6 +116,7 @@ struct nosv_task {
     uint16_t metadata_size;
     uint8_t suspend_mode;
     _Atomic uint32_t cancelled;     /* 1: executions of a parallel task that have not begun are dropped */
+    uint32_t queued;                /* TK_F_TIMED: when it became ready, in units of 1,024 ns; bit 0: it stands for TIME_EVERY tasks */
     _Alignas(TK_LINE) char metadata[];
 };
 _Static_assert(sizeof(struct nosv_task) == 2 * TK_LINE, "two lines");
@@ -125,6 +126,7 @@ _Static_assert(sizeof(struct nosv_task) == 2 * TK_LINE, "two lines");
 #define TK_F_ATTACHED  8u
 #define TK_F_HAD_EVENTS 16u
 #define TK_F_TO_EVENTS 32u          /* suspended: ready when its events are 0 */
+#define TK_F_TIMED    128u          /* `queued` says since when it is ready: one of some is timed (place.c) */
 #define TK_F_LATE      64u          /* in a heap: its waitfor is over, so that it goes first; seq is its deadline */
 
 /* A FIFO of tasks under a lock. */
@@ -162,7 +164,7 @@ struct tk_slot {
     bool moved;                     /* tasks have come into its ring from elsewhere; who went idle meanwhile has not seen them */
     uint32_t served;                /* tasks that were taken here and had not yielded */
     uint32_t late_in_a_row;         /* tasks in nosv_waitfor that were taken here since then */
-    struct { uint32_t executed, paused, stolen; } n;     /* since they were last told to the instance (place.c) */
+    struct { uint32_t executed, paused, stolen; uint64_t wait_ns; } n;   /* since they were last told to the instance (place.c) */
     struct nosv_task *successor;    /* submitted with NOSV_SUBMIT_IMMEDIATE: the next */
     struct tk_exec *workers;        /* idle ones that ran here last */
     uint32_t nr_workers;
@@ -357,13 +359,13 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s);
 void tk_place(struct tk_exec *me, const struct nosv_task *t);
 void tk_end_place(struct tk_exec *me);
 /* The same, for `usf ps` and recordings: an execution begins in its slot, has ended.  Inline ones, too. */
-void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t, const struct nosv_task *taken);  /* taken: t, or its ticket */
+void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t, struct nosv_task *taken);    /* taken: t, or its ticket */
 void tk_end_execution(void);
-/* For recordings: t is about to be queued; the calling thread's task pauses, and goes on. */
+/* Under `usf run`: t is about to be queued; the calling thread's task pauses (for recordings alone), and goes on. */
 static inline bool tk_is_recorded(void) { return USF_UNLIKELY(atomic_load_explicit(&tk.recorded, memory_order_relaxed)); }
-void tk_tell_ready(const struct nosv_task *t);
+void tk_tell_ready(struct nosv_task *t);
 void tk_tell_pause(void);
-void tk_tell_resume(const struct nosv_task *t);
+void tk_tell_resume(struct tk_exec *me);
 void tk_tell_counts(struct tk_slot *s);             /* holds s: its counts are the calling thread's from now on */
 void tk_tell_idle(struct tk_slot *s);               /* the same, where no task was found */
 

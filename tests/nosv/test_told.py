@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import instance
@@ -31,12 +32,14 @@ class Told(instance.Programs):
         self.assertEqual(stats["work"], 3 * N)
         self.assertLessEqual(stats["work_steals"], stats["work"])
         self.assertLessEqual(stats["work_pauses"], 2 * N)
+        self.assertGreater(stats["work_wait_ns"], 0)
 
     def test_stats_as_text(self):
         for arguments, told in ((PROGRAM, str(N)), True), (("true",), False):
             self.result(*self.run_of("--stats=" + self.path("s.txt")), *arguments)
             text = self.read("s.txt")
             self.assertEqual("tasks executed" in text, told, text)
+            self.assertEqual("a task's wait, mean, us" in text, told, text)
 
     def test_ps(self):
         p = self.start(*self.run_of(), PROGRAM, str(N), "wait")
@@ -48,7 +51,7 @@ class Told(instance.Programs):
 
         # What the workers have not told while they were busy they tell when there is nothing to do.
         self.soon(lambda: executed() == 3 * N, "ps does not tell of all tasks")
-        self.assertIn("%d tasks executed, 0 ready" % (3 * N), self.usf("ps", "-i", self.instance))
+        self.assertRegex(self.usf("ps", "-i", self.instance), r"%d tasks executed after a wait of \d+\.\d us in the mean, 0 ready" % (3 * N))
         self.assertEqual(self.process(p.pid)["queued_work"], 0)
         p.stdin.write("\n")
         p.stdin.flush()
@@ -64,6 +67,18 @@ class Told(instance.Programs):
         p.stdin.write("\n")
         p.stdin.flush()
         self.assertEqual(p.wait(instance.HANG), 0)
+
+    def test_waits(self):
+        begin, one = time.monotonic(), str(min(os.sched_getaffinity(0)))
+        p = self.start("taskset", "-c", one, *self.run_of("--stats=" + self.path("s.json")), PROGRAM, str(N), "queue")
+        self.assertEqual(p.stdout.readline(), "done\n")
+        time.sleep(0.1)         # N tasks wait for that long on one CPU, but for the one which waits for the line
+        p.stdin.write("\n")
+        p.stdin.flush()
+        self.assertEqual(p.wait(instance.HANG), 0)
+        waited = json.loads(self.read("s.json"))["work_wait_ns"] / 1e9
+        self.assertGreater(waited, 0.1 * (N - 64))      # one in 64 is measured
+        self.assertLess(waited, (time.monotonic() - begin) * (N + 300 + 3 * 64))
 
     def test_trace(self):
         recording = self.path("r.usft")

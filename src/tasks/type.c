@@ -5,7 +5,7 @@
 #include "tasks/tasks.h"
 
 /* Types that are destroyed move from `all` to `dying`, where they stay until their tasks have gone.  Lasting types are not in `all`. */
-static struct { struct tk_lock lock; struct nosv_task_type *all, *dying; } types;
+static struct { struct tk_lock lock; struct nosv_task_type *all, *dying; size_t nr_dying, sweep_at; } types;
 
 /* holds the lock */
 static void link_type(struct nosv_task_type **list, struct nosv_task_type *type)
@@ -69,8 +69,9 @@ TK_API int nosv_type_init(nosv_task_type_t *out, nosv_task_run_callback_t run, n
 
 /* ---- destruction -------------------------------------------------------------------------------- */
 /* A type that is destroyed lives on in its tasks: it is freed when the sum of its counts is 0.  No task of it is created any more, so what
- * another thread reads is that sum or more, never less.  A thread that ends a task and does not see yet that its type is dying
- * leaves it to the next that looks at all of them. */
+ * another thread reads is that sum or more, never less.  The thread that ends a task of a dying type looks at the sum.  A thread that does
+ * not see yet that the type is dying does not look, so that the type may stay: a sweep of all finds those.  It comes when there are
+ * twice as many as the last one has left, so that each destruction pays for a few looks. */
 
 static void free_type(struct nosv_task_type *type)
 {
@@ -93,49 +94,72 @@ static bool has_tasks(struct nosv_task_type *type)
     return n != 0;
 }
 
-/* holds the lock */
-static void free_list(struct nosv_task_type **list, bool whatever)
+/* holds the lock; the type is dying. */
+static void end_if_unused(struct nosv_task_type *type)
 {
-    for (struct nosv_task_type *type = *list, *next; type; type = next) {
-        next = type->next;
-        if (!whatever && has_tasks(type)) continue;
-        unlink_type(list, type);
-        free_type(type);
-    }
+    if (has_tasks(type)) return;
+    unlink_type(&types.dying, type);
+    types.nr_dying--;
+    free_type(type);
 }
 
+/* holds the lock */
 static void sweep(void)
 {
-    tk_lock(&types.lock);
-    free_list(&types.dying, false);
-    tk_unlock(&types.lock);
+    for (struct nosv_task_type *type = types.dying, *next; type; type = next) {
+        next = type->next;
+        end_if_unused(type);
+    }
+    types.sweep_at = 2 * types.nr_dying + 16;
+}
+
+static void free_list(struct nosv_task_type *type)
+{
+    for (struct nosv_task_type *next; type; type = next) {
+        next = type->next;
+        free_type(type);
+    }
 }
 
 void tk_types_drop(void)
 {
     tk_lock(&types.lock);
-    free_list(&types.dying, true);
-    free_list(&types.all, true);
+    free_list(types.dying);
+    free_list(types.all);
+    types.all = types.dying = 0;
+    types.nr_dying = types.sweep_at = 0;
     tk_unlock(&types.lock);
 }
 
 void tk_forget_types(void)
 {
     types.all = types.dying = 0;
+    types.nr_dying = types.sweep_at = 0;
     types.lock = (struct tk_lock){0};
 }
 
-void tk_type_count(struct nosv_task_type *type, int64_t n)
+static void count(struct nosv_task_type *type, int64_t n)
 {
     struct tk_exec *me = tk_me();
-    bool dies = n < 0 && atomic_load(&type->dying);
     if (me && me->slot && me->slot->id + 1 < type->nr_counts) {
         _Atomic int64_t *own = &type->count[me->slot->id + 1].n;
         atomic_store_explicit(own, atomic_load_explicit(own, memory_order_relaxed) + n, memory_order_release);
     } else {
         atomic_fetch_add(&type->count[0].n, n);
     }
-    if (USF_UNLIKELY(dies)) sweep();
+}
+
+void tk_type_count(struct nosv_task_type *type, int64_t n)
+{
+    if (USF_LIKELY(n > 0 || !atomic_load(&type->dying))) {
+        count(type, n);
+        return;
+    }
+    /* Under the lock, so that nobody else frees it before this look. */
+    tk_lock(&types.lock);
+    count(type, n);
+    end_if_unused(type);
+    tk_unlock(&types.lock);
 }
 
 TK_API int nosv_type_destroy(nosv_task_type_t type, nosv_flags_t flags)
@@ -146,12 +170,13 @@ TK_API int nosv_type_destroy(nosv_task_type_t type, nosv_flags_t flags)
         tk_type_free(type);
         return NOSV_SUCCESS;
     }
-    atomic_store(&type->dying, true);       /* from its place in the list on it may be freed */
     tk_lock(&types.lock);
     if (!type->lasts) unlink_type(&types.all, type);
     link_type(&types.dying, type);
+    atomic_store(&type->dying, true);
+    if (++types.nr_dying > types.sweep_at) sweep();
+    else end_if_unused(type);
     tk_unlock(&types.lock);
-    sweep();
     return NOSV_SUCCESS;
 }
 

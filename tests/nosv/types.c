@@ -82,6 +82,22 @@ static void destroyed_before_its_tasks(void)
     UNTIL(get(&ended) == 400);
 }
 
+/* What a destroyed type costs does not grow with their number: if it did, this would take minutes. */
+static void many_destroyed(void)
+{
+    int n = 200000 / (1 + nosv_get_num_cpus() / 8);
+    nosv_task_t *tasks = calloc((size_t)n, sizeof *tasks);
+    set(&ended, 0);
+    for (int i = 0; i < n; i++) {
+        nosv_task_type_t type = type_of(run, NULL, last);
+        tasks[i] = task_of(type, NULL, NOSV_CREATE_NONE);
+        OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
+    }
+    for (int i = 0; i < n; i++) OK(nosv_submit(tasks[i], NOSV_SUBMIT_NONE));
+    UNTIL(get(&ended) == n);
+    free(tasks);
+}
+
 static void churn(void *arg)
 {
     (void)arg;
@@ -124,6 +140,7 @@ int main(void)
     getters();
     long_label();
     destroyed_before_its_tasks();
+    many_destroyed();
     nothing_leaks();
     in_task(errors, NOSV_CREATE_NONE);
     in_task(getters, NOSV_CREATE_NONE);

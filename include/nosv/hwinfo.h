@@ -80,6 +80,10 @@ int *nosv_get_available_cpus(void);
 /* The CPU on which the calling thread executes its task: logical id, 0 to nosv_get_num_cpus() - 1,
  * and system id. The next scheduling point may change it, unless the task has a strict affinity.
  *
+ * No two threads have the same logical id at a time. Under `usf run` the instance places threads,
+ * so that the system id, which is that of the CPU in use, may be another one than that of the
+ * logical id, unless the task has a strict affinity.
+ *
  * Context: task. */
 int nosv_get_current_logical_cpu(void);
 int nosv_get_current_system_cpu(void);

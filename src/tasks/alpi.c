@@ -187,7 +187,7 @@ static int current(bool logical, uint64_t *out)
     if (!out) return ALPI_ERR_PARAMETER;
     if (!tk_is_on()) return ALPI_ERR_NOT_INITIALIZED;
     if (!me || !me->task || !me->slot) return ALPI_ERR_OUTSIDE_TASK;
-    return put((int)(logical ? me->slot->id : me->slot->cpu), out);
+    return put((int)(logical ? me->slot->id : tk_cpu(me)), out);
 }
 
 TK_API int alpi_cpu_logical_id(uint64_t *logical_id) { return current(true, logical_id); }

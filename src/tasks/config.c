@@ -28,6 +28,7 @@ static const struct key keys[] = {
     {"governor.spins", NUMBER, AT(spins), 0},
     {"topology.binding", TEXT, AT(binding), 0},
     {"topology.complex_sets", LISTS, AT(complexes), 0},
+    {"topology.numa_nodes", LISTS, AT(numa), 0},
     {"task_affinity.default", TEXT, AT(affinity), 0},
     {"task_affinity.default_policy", TEXT, AT(affinity_policy), "strict|preferred"},
     {"turbo.enabled", BOOLEAN, AT(turbo), 0},
@@ -36,7 +37,7 @@ static const struct key keys[] = {
      * `usf trace` records. */
     {"shared_memory.size", IGNORED, 0, 0, 0}, {"shared_memory.start", IGNORED, 0, 0, 0},
     {"scheduler.cpus_per_queue", IGNORED, 0, 0, 0}, {"scheduler.queue_batch", IGNORED, 0, 0, 0},
-    {"scheduler.in_queue_size", IGNORED, 0, 0, 0}, {"topology.numa_nodes", IGNORED, 0, 0, 0}, {"topology.print", IGNORED, 0, 0, 0},
+    {"scheduler.in_queue_size", IGNORED, 0, 0, 0}, {"topology.print", IGNORED, 0, 0, 0},
     {"thread_affinity.compat_support", IGNORED, 0, 0, 0}, {"affinity.compat_support", IGNORED, 0, 0, 0},
     {"debug.dump_config", IGNORED, 0, 0, 0}, {"debug.print_binding", IGNORED, 0, 0, 0},
     {"hwcounters.verbose", IGNORED, 0, 0, 0}, {"hwcounters.backend", IGNORED, 0, 0, 0}, {"hwcounters.papi_events", IGNORED, 0, 0, 0},
@@ -80,14 +81,14 @@ static bool number(const char *text, bool size, uint64_t *out)
     return !*end;
 }
 
-static bool lists(struct tk_config *c, const char *text)
+static bool lists(struct tk_lists *l, const char *text)
 {
-    c->nr_complexes = 0;
+    l->n = 0;
     for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
         size_t n = (size_t)(end - text);
-        if (c->nr_complexes == sizeof c->complexes / sizeof *c->complexes || n >= sizeof *c->complexes) return false;
-        memcpy(c->complexes[c->nr_complexes], text, n);
-        c->complexes[c->nr_complexes++][n] = 0;
+        if (l->n == sizeof l->at / sizeof *l->at || n >= sizeof *l->at) return false;
+        memcpy(l->at[l->n], text, n);
+        l->at[l->n++][n] = 0;
     }
     return true;
 }
@@ -109,7 +110,7 @@ static bool set(struct tk_config *c, const struct key *k, const char *text)
         if (strlen(text) >= k->cap || (k->choices && !is_choice(k->choices, text))) return false;
         strcpy(at, text);
         return true;
-    case LISTS: return lists(c, text);
+    case LISTS: return lists((struct tk_lists *)(void *)at, text);
     default: return true;
     }
 }
@@ -148,6 +149,10 @@ static char *read_text(const char *path, size_t *len)
         text = more;
         *len += fread(text + *len, 1, room - *len, f);
     } while (*len == room && room < 16u << 20);
+    if (ferror(f)) {    /* a folder, among others */
+        free(text);
+        text = 0;
+    }
     fclose(f);
     return text;
 }
@@ -188,6 +193,17 @@ static void read_preset(struct tk_config *c, const char *preset)
     }
 }
 
+/* Without spaces around it, and a value without quotes. */
+static char *trimmed(char *s, bool quotes)
+{
+    s += strspn(s, " \t");
+    size_t n = strlen(s);
+    while (n && strchr(" \t", s[n - 1])) n--;
+    if (quotes && n >= 2 && (*s == '"' || *s == '\'') && s[n - 1] == *s) s++, n -= 2;
+    s[n] = 0;
+    return s;
+}
+
 /* "a.b=v,c.d=w".  Values with commas: "topology.binding=0-3,8,scheduler.quantum_ns=1": a piece without '=' belongs to the one before. */
 static void read_override(struct tk_config *c, const char *text)
 {
@@ -200,7 +216,7 @@ static void read_override(struct tk_config *c, const char *text)
         if (next) *next++ = 0;
         if (value) {
             *value++ = 0;
-            set_by_name(&s, key, value);
+            set_by_name(&s, trimmed(key, false), trimmed(value, true));
         } else {
             usf_warn("nosv: NOSV_CONFIG_OVERRIDE: '%s' is no key=value", key);
         }

@@ -74,8 +74,8 @@ static int *list(nosv_topo_level_t level)
 
 static int current_system(nosv_topo_level_t level)
 {
-    int logical = current(level);
-    return logical < 0 ? logical : system_of(level, logical);
+    int r = current(level);
+    return r < 0 ? r : system_of(level, logical_of(level, &tk.slots[tk.slot_of[tk_cpu(tk_me())]]));
 }
 
 TK_API int nosv_get_num_domains(nosv_topo_level_t level)

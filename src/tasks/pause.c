@@ -45,7 +45,7 @@ static bool give_way(struct tk_exec *me)
             tk_park(me);
             break;
         }
-        next = tk_next(s);
+        next = tk_take(s);
         if (next == t) me->slot = s;
     } while (next && next != t);
     if (!next) {        /* another slot has taken the task */
@@ -78,7 +78,9 @@ TK_API int nosv_yield(nosv_flags_t flags)
     if (r) return r;
     if (flags & ~NOSV_YIELD_NOFLUSH) return NOSV_ERR_INVALID_PARAMETER;
     if (!(flags & NOSV_YIELD_NOFLUSH)) tk_flush_if_any(me);
-    if (!give_way(me)) sched_yield();
+    if (give_way(me)) return NOSV_SUCCESS;
+    sched_yield();
+    tk_go_home(me);
     return NOSV_SUCCESS;
 }
 
@@ -111,6 +113,7 @@ TK_API int nosv_schedpoint(nosv_flags_t flags)
     if (!give_way(me)) {
         me->since = now;
         sched_yield();
+        tk_go_home(me);
     }
     return NOSV_SUCCESS;
 }

@@ -1,8 +1,8 @@
 /* src/tasks/queue.c - ready tasks: where they wait, and in which order they are taken.  SPDX-License-Identifier: Apache-2.0
  *
  * A slot's holder takes, in this order: its immediate successor; tasks whose waitfor is over; strict and preferred ones of its CPU, of its
- * NUMA node, of its complexes; those of a priority above 0; the ring; what came from threads without a slot; those of a priority below 0.
- * A holder that finds none of these takes from other slots. */
+ * NUMA node, of its complexes; those of a priority above 0; the ring; what came from threads without a slot; those of other slots' rings;
+ * those of a priority below 0; what prefers other places; and those that have yielded. */
 #include "tasks/tasks.h"
 
 /* ---- lists -------------------------------------------------------------------------------------- */
@@ -159,9 +159,23 @@ static struct nosv_task *next_plain(struct tk_slot *s)
 }
 
 /* ---- yields ------------------------------------------------------------------------------------- */
-/* A task that yields waits until the slot has executed as many others as were ready then, or finds none.  So it lets tasks of any
+/* A task that yields waits until the process has executed as many others as were ready then, or a slot finds none.  So it lets tasks of any
  * priority go first, and is not kept waiting by those that come later.  Tasks whose waitfor is over go before it in any case, and do not
- * count. */
+ * count.  Tasks are counted only while one has yielded: a slot that has not seen that yet leaves a few uncounted, and the task waits for
+ * as many more. */
+
+/* In rings, or behind them.  A slot that is idle has none, or is about to be claimed for what it has. */
+static uint32_t ready_in_slots(const struct tk_slot *own)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < tk.nr_slots; i++) {
+        struct tk_slot *s = &tk.slots[i];
+        if (s != own && atomic_load_explicit(&tk.idle[i / 64], memory_order_relaxed) >> (i % 64) & 1) continue;
+        uint32_t length = ring_length(&s->ring);
+        n += (length <= TK_RING ? length : 0) + atomic_load(&s->spill.n);     /* the ring's ends were read one after the other */
+    }
+    return n;
+}
 
 void tk_queue_yielded(struct tk_slot *s, struct nosv_task *t)
 {
@@ -170,8 +184,8 @@ void tk_queue_yielded(struct tk_slot *s, struct nosv_task *t)
         return;
     }
     t->state = TK_READY;
-    t->seq = s->served + ring_length(&s->ring) + atomic_load(&s->spill.n) + atomic_load(&tk.inbox.n)
-             + (atomic_load(&tk.ordered) - atomic_load(&tk.nr_late));
+    atomic_fetch_add(&tk.nr_yielded, 1);
+    t->seq = atomic_load(&tk.served) + ready_in_slots(s) + atomic_load(&tk.inbox.n) + (atomic_load(&tk.ordered) - atomic_load(&tk.nr_late));
     tk_list_push(&s->yielded, t);
 }
 
@@ -191,8 +205,9 @@ static struct nosv_task *pop_yielded(struct tk_slot *at, struct tk_slot *s, bool
     if (!atomic_load(&l->n)) return 0;
     tk_lock(&l->lock);
     t = find_yielded(l, s, &before);
-    if (t && !all_served && (int32_t)(at->served - (uint32_t)t->seq) < 0) t = 0;
+    if (t && !all_served && (int32_t)(atomic_load(&tk.served) - (uint32_t)t->seq) < 0) t = 0;
     if (t) {
+        atomic_fetch_sub(&tk.nr_yielded, 1);
         if (before) before->next = t->next;
         else l->head = t->next;
         if (l->tail == t) l->tail = before;
@@ -211,8 +226,13 @@ static struct nosv_task *next_other(struct tk_slot *s)
     }
     bool ordered = atomic_load_explicit(&tk.ordered, memory_order_relaxed) != 0;
     if (USF_UNLIKELY(ordered) && (t = next_placed(s))) return t;
-    t = next_plain(s);
-    return USF_UNLIKELY(!t && ordered) ? tk_heap_pop(&tk.global) : t;
+    return next_plain(s);
+}
+
+static void serve(struct tk_slot *s)
+{
+    s->served++;
+    if (USF_UNLIKELY(atomic_load_explicit(&tk.nr_yielded, memory_order_relaxed))) atomic_fetch_add(&tk.served, 1);
 }
 
 struct nosv_task *tk_next(struct tk_slot *s)
@@ -227,9 +247,11 @@ struct nosv_task *tk_next(struct tk_slot *s)
     s->late_in_a_row = 0;
     t = USF_UNLIKELY(yielded) ? pop_yielded(s, s, false) : 0;
     if (t) return t;
-    if ((t = next_other(s))) s->served++;
-    else if (USF_UNLIKELY(yielded)) t = pop_yielded(s, s, true);
-    return USF_UNLIKELY(!t && late) ? tk_heap_pop_late(late) : t;
+    if ((t = next_other(s))) {
+        serve(s);
+        return t;
+    }
+    return late ? tk_heap_pop_late(late) : 0;
 }
 
 /* ---- others' ------------------------------------------------------------------------------------ */
@@ -243,16 +265,25 @@ static struct nosv_task *steal_from(struct tk_slot *s, struct tk_slot *victim)
     return refill(s, at, n);
 }
 
-/* Holds s, whose ring is empty.  What merely prefers another place comes last. */
+/* What may run here, and has a priority below 0 or prefers another place. */
+static struct nosv_task *steal_ordered(struct tk_slot *s)
+{
+    struct nosv_task *t = 0;
+    if (USF_LIKELY(!atomic_load(&tk.ordered))) return 0;
+    t = tk_heap_pop(&tk.global);
+    for (uint32_t i = 1; !t && i < tk.nr_slots; i++) t = tk_heap_pop(&tk.slots[(s->id + i) % tk.nr_slots].preferred);
+    for (uint32_t i = 0; !t && i < tk.nr_nodes; i++) t = tk_heap_pop(&tk.nodes[i].preferred);
+    for (uint32_t i = 0; !t && i < tk.nr_complexes; i++) t = tk_heap_pop(&tk.complexes[i].preferred);
+    return t;
+}
+
 struct nosv_task *tk_steal(struct tk_slot *s)
 {
     struct nosv_task *t = 0;
     for (uint32_t i = 1; !t && i < tk.nr_slots; i++) t = steal_from(s, &tk.slots[(s->id + i) % tk.nr_slots]);
-    for (uint32_t i = 1; !t && i < tk.nr_slots; i++) t = pop_yielded(&tk.slots[(s->id + i) % tk.nr_slots], s, true);
-    if (t || !atomic_load(&tk.ordered)) return t;
-    for (uint32_t i = 1; !t && i < tk.nr_slots; i++) t = tk_heap_pop(&tk.slots[(s->id + i) % tk.nr_slots].preferred);
-    for (uint32_t i = 0; !t && i < tk.nr_nodes; i++) t = tk_heap_pop(&tk.nodes[i].preferred);
-    for (uint32_t i = 0; !t && i < tk.nr_complexes; i++) t = tk_heap_pop(&tk.complexes[i].preferred);
+    if (!t) t = steal_ordered(s);
+    if (t) serve(s);
+    for (uint32_t i = 0; !t && i < tk.nr_slots; i++) t = pop_yielded(&tk.slots[(s->id + i) % tk.nr_slots], s, true);
     return t;
 }
 

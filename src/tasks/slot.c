@@ -58,6 +58,13 @@ void tk_bind(struct tk_exec *e, const struct tk_slot *s)
     if (os_setaffinity(e == tk_self_exec ? 0 : atomic_load_explicit(&e->tid, memory_order_relaxed), &one) == 0) e->bound = s->cpu;
 }
 
+/* Under `usf run` the instance places threads, and a slot's CPU is what its holder prefers. */
+uint32_t tk_cpu(const struct tk_exec *me)
+{
+    uint32_t cpu = USF_UNLIKELY(tk.places) ? os_cpu() : me->slot->cpu;
+    return cpu < TK_MAX_CPUS && tk.slot_of[cpu] != UINT16_MAX ? cpu : me->slot->cpu;
+}
+
 /* holds s */
 static void give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first)
 {

@@ -101,7 +101,7 @@ struct nosv_task {
     uint32_t round;                 /* completions of this record, of all tasks that it has been */
     /* Line 1 */
     _Alignas(TK_LINE)
-    uint64_t seq;                   /* order of entry into a heap; how many are served by its turn, if it has yielded */
+    uint64_t seq;                   /* order of entry into a heap; if it has yielded: what tk.served is when it is its turn */
     struct nosv_task *child, *sibling;  /* in a heap (heap.c) */
     _Atomic uintptr_t joiner;       /* join.c */
     union {
@@ -170,7 +170,7 @@ struct tk_slot {
     uint32_t nr_workers;
     struct tk_ring ring;            /* tasks of priority 0 without affinity, */
     struct tk_list spill;           /* ... and those that came when the ring was full: younger than the ring's */
-    struct tk_list yielded;         /* tasks that have yielded here; their seq: how many are served by their turn */
+    struct tk_list yielded;         /* tasks that have yielded here; their seq: what tk.served is when it is their turn */
     struct tk_heap strict, preferred;
 };
 
@@ -245,7 +245,9 @@ struct tk_process {
     _Atomic uint32_t looking;                       /* threads that have set a slot idle and look at the queues once more */
     _Alignas(TK_LINE) _Atomic uint32_t ordered;     /* tasks in heaps */
     _Atomic uint32_t nr_late;       /* ... whose waitfor is over */
+    _Atomic uint32_t nr_yielded;    /* tasks that have yielded, and wait */
     _Atomic uint64_t seq;
+    _Alignas(TK_LINE) _Atomic uint32_t served;      /* tasks that were taken while others had yielded, without those */
     struct tk_list inbox;           /* submitted by threads without a slot */
     struct tk_heap global;          /* priority other than 0, no affinity; all that are late, unless they are strict */
     /* Life */
@@ -313,7 +315,7 @@ void tk_heap_push(struct tk_heap *h, struct nosv_task *t);
 struct nosv_task *tk_heap_pop(struct tk_heap *h);
 struct nosv_task *tk_heap_pop_late(struct tk_heap *h);      /* its first, if that is late */
 struct nosv_task *tk_next(struct tk_slot *s);       /* holds s: the next task for it, from its own and the common queues */
-struct nosv_task *tk_steal(struct tk_slot *s);      /* holds s: one from another slot's */
+struct nosv_task *tk_steal(struct tk_slot *s);      /* holds s, and tk_next has found none: what comes after all these */
 bool tk_is_work(struct tk_slot *s);                 /* is there anything that s may execute? */
 bool tk_is_plain_work(void);                        /* ... that any slot may? */
 bool tk_is_strict_work(struct tk_slot *s);          /* ... that s may, and not all others? */
@@ -355,6 +357,7 @@ void tk_go_home(struct tk_exec *me);                /* the caller's task goes on
 void tk_resumed(struct tk_exec *me);                /* its task goes on, in its slot */
 void tk_go_on(struct tk_exec *me);                  /* a thread that has attached: returns with a slot */
 void tk_bind(struct tk_exec *e, const struct tk_slot *s);
+uint32_t tk_cpu(const struct tk_exec *me);          /* holds a slot: the Linux CPU that the calling thread is on */
 /* place.c: the calling thread is about to execute t in its slot, under `usf run`; it executes none any more. */
 void tk_place(struct tk_exec *me, const struct nosv_task *t);
 void tk_end_place(struct tk_exec *me);
@@ -405,10 +408,10 @@ void tk_stop_timer(void);
 void tk_forget_timer(void);         /* in the child of a fork */
 
 /* config.c: what the configuration says, into tk.  0, or a NOSV_ERR_*, said. */
+struct tk_lists { uint32_t n; char at[64][128]; };      /* of CPUs */
 struct tk_config {
     char isolation[16], instance[64], policy[16], binding[256], affinity[32], affinity_policy[16];
-    char complexes[64][128];
-    uint32_t nr_complexes;
+    struct tk_lists complexes, numa;
     uint64_t quantum_ns, spins, stack_size;
     bool successors, turbo;
 };

@@ -1,14 +1,29 @@
 /* src/tasks/topology.c - slots, NUMA nodes and complexes.  SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tasks/tasks.h"
 
-/* Which CPUs: those that the process may use (inherit), all of the machine that it may ask for (all), or a list. */
+/* A list ("0-3,8"), or a mask ("0xff"). */
+static int parse_cpus(const char *text, struct os_cpuset *out)
+{
+    size_t bad, n = strlen(text);
+    if (strncmp(text, "0x", 2)) return os_cpulist_parse(text, out, &bad);
+    *out = (struct os_cpuset){0};
+    if (n == 2 || strspn(text + 2, "0123456789abcdefABCDEF") != n - 2) return -EINVAL;
+    for (size_t i = 0; i < n - 2; i++) {        /* digit i from the right */
+        char digit[2] = {text[n - 1 - i]};
+        for (unsigned bits = (unsigned)strtoul(digit, 0, 16), b = 0; b < 4; b++)
+            if (bits >> b & 1) os_cpu_set(out, (unsigned)(4 * i + b));
+    }
+    return 0;
+}
+
+/* Which CPUs: those that the process may use (inherit), all of the machine that it may ask for (all), or these. */
 static int choose_cpus(const struct tk_config *c, struct os_cpuset *out)
 {
     struct os_cpuset allowed, list;
-    size_t bad;
     os_getaffinity(0, out);
     if (!strcmp(c->binding, "inherit") || !strcmp(c->binding, "inherit-cores")) return NOSV_SUCCESS;
     if (os_cpuset_allowed(&allowed)) allowed = *out;
@@ -16,8 +31,8 @@ static int choose_cpus(const struct tk_config *c, struct os_cpuset *out)
         *out = allowed;
         return NOSV_SUCCESS;
     }
-    if (os_cpulist_parse(c->binding, &list, &bad)) {
-        usf_warn("nosv: topology.binding '%s': it is neither inherit, all nor a list of CPUs", c->binding);
+    if (parse_cpus(c->binding, &list)) {
+        usf_warn("nosv: topology.binding '%s': it is neither inherit, all, a list of CPUs nor a mask in hexadecimal digits", c->binding);
         return NOSV_ERR_INVALID_PARAMETER;
     }
     os_cpu_and(&list, &allowed);
@@ -27,6 +42,22 @@ static int choose_cpus(const struct tk_config *c, struct os_cpuset *out)
     }
     *out = list;
     return NOSV_SUCCESS;
+}
+
+/* As configured, else as the machine has them.  CPUs in no list are one more node.  False: a list is wrong, said. */
+static bool set_nodes(const struct tk_config *c, struct os_cpu_place *place)
+{
+    for (uint32_t cpu = 0; c->numa.n && cpu < TK_MAX_CPUS; cpu++) place[cpu].node = place[cpu].node_id = c->numa.n;
+    for (uint32_t i = c->numa.n; i-- > 0;) {        /* the first list that names a CPU holds */
+        struct os_cpuset list;
+        if (parse_cpus(c->numa.at[i], &list)) {
+            usf_warn("nosv: topology.numa_nodes: '%s' is no list of CPUs", c->numa.at[i]);
+            return false;
+        }
+        for (uint32_t cpu = 0; cpu < TK_MAX_CPUS; cpu++)
+            if (os_cpu_isset(&list, cpu)) place[cpu].node = place[cpu].node_id = i;
+    }
+    return true;
 }
 
 static void *zeroed(size_t n, size_t size)
@@ -110,22 +141,21 @@ static bool make_complexes(const struct tk_config *c, const struct os_cpuset *cp
     struct os_cpuset left = *cpus;
     for (uint32_t i = 0; i < tk.nr_slots; i++)
         if (place[tk.slots[i].cpu].llc + 1 > caches) caches = place[tk.slots[i].cpu].llc + 1;
-    tk.nr_complexes = c->nr_complexes ? c->nr_complexes : caches;
+    tk.nr_complexes = c->complexes.n ? c->complexes.n : caches;
     tk.complexes = zeroed(tk.nr_complexes + 1, sizeof *tk.complexes);
     if (!tk.complexes) return false;
-    for (uint32_t i = 0; i < c->nr_complexes; i++) {
+    for (uint32_t i = 0; i < c->complexes.n; i++) {
         struct os_cpuset list;
-        size_t bad;
-        if (os_cpulist_parse(c->complexes[i], &list, &bad)) {
-            usf_warn("nosv: topology.complex_sets: '%s' is no list of CPUs", c->complexes[i]);
+        if (parse_cpus(c->complexes.at[i], &list)) {
+            usf_warn("nosv: topology.complex_sets: '%s' is no list of CPUs", c->complexes.at[i]);
             return false;
         }
         os_cpu_and(&list, cpus);
         add_complex(i, &list, &left);
     }
     /* Each CPU lies in one complex: those that are in no list are another one. */
-    if (c->nr_complexes && os_cpu_count(&left)) add_complex(tk.nr_complexes++, &left, &left);
-    for (uint32_t i = 0; !c->nr_complexes && i < tk.nr_slots; i++) {
+    if (c->complexes.n && os_cpu_count(&left)) add_complex(tk.nr_complexes++, &left, &left);
+    for (uint32_t i = 0; !c->complexes.n && i < tk.nr_slots; i++) {
         uint32_t cpu = tk.slots[i].cpu;
         tk.complexes[place[cpu].llc].cpus[cpu / 64] |= 1ull << (cpu % 64);
     }
@@ -139,7 +169,8 @@ int tk_topology_make(const struct tk_config *c)
     int r = place ? choose_cpus(c, &cpus) : NOSV_ERR_OUT_OF_MEMORY;
     if (r == NOSV_SUCCESS) {
         os_topology("", &cpus, place);
-        if (!make_slots(&cpus, place)) r = NOSV_ERR_OUT_OF_MEMORY;
+        if (!set_nodes(c, place)) r = NOSV_ERR_INVALID_PARAMETER;
+        else if (!make_slots(&cpus, place)) r = NOSV_ERR_OUT_OF_MEMORY;
         else if (!make_complexes(c, &cpus, place)) r = NOSV_ERR_INVALID_PARAMETER;
         else r = default_affinity(c);
     }

@@ -71,11 +71,23 @@ struct tk_exec *tk_take_worker(struct tk_slot *s)
     return e ? e : new_worker();
 }
 
+/* Under `usf run` the instance may have woken the thread on another CPU than its slot's.  If that one's slot is idle, it goes on with that
+ * one instead, so that tasks which prefer a CPU find it. */
+static void settle(struct tk_exec *me)
+{
+    struct nosv_task *t = me->first ? me->first : me->task;
+    struct tk_slot *given = me->slot, *here = &tk.slots[tk.slot_of[tk_cpu(me)]];
+    if (here == given || (t && t->affinity.level != NOSV_AFFINITY_LEVEL_NONE) || !tk_claim(here)) return;
+    me->slot = here;
+    tk_pass_on(given);
+}
+
 void tk_park(struct tk_exec *me)
 {
     while (atomic_load_explicit(&me->go, memory_order_acquire) != TK_GO) tk_futex_wait(&me->go, TK_NONE, 0);
     atomic_store_explicit(&me->go, TK_NONE, memory_order_relaxed);
     me->slot = me->given;
+    if (USF_UNLIKELY(tk.places) && me->slot) settle(me);
 }
 
 /* The slot is its task's thread's, or whoever's has something to execute there. */

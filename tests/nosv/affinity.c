@@ -192,6 +192,24 @@ static void complex_sets(void)
     UNTIL(get(&completions) == 100);
     OK(nosv_shutdown());
 }
+static void numa_nodes(void)
+{
+    char text[200];
+    snprintf(text, sizeof(text), "[topology]\nnuma_nodes = [\"%d\"]\nbinding = \"0x%x\"\n", child_cpus[1], 1u << child_cpus[0] | 1u << child_cpus[1]);
+    write_config(text);
+    CHECK_EQ(nosv_get_num_numa_nodes(), 2);
+    CHECK_EQ(nosv_get_num_cpus(), 2);
+    int *nodes = nosv_get_available_numa_nodes();
+    CHECK_EQ(nodes[0] + nodes[1], 1);   /* 0: the list; 1: the rest */
+    free(nodes);
+    for (int i = 0; i < 2; i++) {
+        int *cpus = nosv_get_available_cpus_in_domain(NOSV_TOPO_LEVEL_NUMA, i);
+        CHECK_EQ(nosv_get_num_cpus_in_numa(i), 1);
+        CHECK_EQ(cpus[0], child_cpus[1 - i]);
+        free(cpus);
+    }
+    OK(nosv_shutdown());
+}
 static void default_cpu(void)
 {
     char text[200];
@@ -236,6 +254,7 @@ int main(void)
         CPU_SET(child_cpus[1], &two);
         CHECK(!sched_setaffinity(0, sizeof(two), &two));
         in_child(complex_sets);
+        if (child_cpus[0] < 31 && child_cpus[1] < 31) in_child(numa_nodes);
         CHECK(!sched_setaffinity(0, sizeof(before), &before));
     }
     in_child(default_cpu);

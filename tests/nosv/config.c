@@ -195,6 +195,12 @@ int main(void)
     with("empty.toml", "mpi", NULL, has_successors);
     CHECK(times("mpi"));
     with("none.toml", NULL, NULL, nothing);
+    CHECK_EQ(times("none.toml"), 1);
+    with("", NULL, NULL, nothing);      /* the folder itself */
+    CHECK_EQ(times("cannot be read"), 1);
+    with(NULL, NULL, " scheduler.immediate_successor = \"false\" , turbo.enabled='false'", has_no_successors);
+    CHECK_EQ(times("nosv:"), 0);
+    with("none.toml", NULL, NULL, nothing);
     CHECK(times("none.toml"));
     with("empty.toml", NULL, "scheduler.quantum=5", nothing);
     CHECK(times("scheduler.quantum_ns"));               /* the nearest name */

@@ -338,7 +338,8 @@ uint32_t nosv_get_execution_id(void);
  *     NOSV_SUBMIT_DEADLINE_WAKE   Makes the nosv_waitfor of the task return now. It does not change
  *                             the blocking count. If the task is not in nosv_waitfor, also before
  *                             its first execution, it is remembered, and the next nosv_waitfor
- *                             returns at once; several count as one.
+ *                             returns at once; several count as one. It does not end a
+ *                             nosv_waitfor in the task's completed callback.
  *
  * Returns 0, or
  *     NOSV_ERR_INVALID_PARAMETER   task is NULL

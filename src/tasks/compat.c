@@ -117,19 +117,18 @@ static void lock_mutex(struct tk_exec *me, struct mutex *m)
     atomic_store_explicit(&m->owner, me->task, memory_order_relaxed);
 }
 
-static int unlock_mutex(struct mutex *m)
+/* Is the owner's. */
+static void release_mutex(struct mutex *m)
 {
     struct woken woken = {.tail = &woken.head};
     uint32_t locked = 1;
-    if (!is_owner(m)) return EPERM;
     atomic_store_explicit(&m->owner, 0, memory_order_relaxed);
-    if (atomic_compare_exchange_strong(&m->state, &locked, 0)) return 0;
+    if (atomic_compare_exchange_strong(&m->state, &locked, 0)) return;
     tk_lock(&m->inner);
     if (m->q.head) wake(&m->q, m->q.head, &woken);
     if (!m->q.head) atomic_store(&m->state, woken.head ? 1 : 0);
     tk_unlock(&m->inner);
     queue(&woken);
-    return 0;
 }
 
 TK_API int nosv_mutex_init(nosv_mutex_t *mutex, const nosv_mutexattr_t *attr)
@@ -167,7 +166,10 @@ TK_API int nosv_mutex_trylock(nosv_mutex_t *mutex)
 TK_API int nosv_mutex_unlock(nosv_mutex_t *mutex)
 {
     if (!mutex) return EINVAL;
-    return tk_my_task() ? unlock_mutex((struct mutex *)mutex) : ESRCH;
+    if (!tk_my_task()) return ESRCH;
+    if (!is_owner((struct mutex *)mutex)) return EPERM;
+    release_mutex((struct mutex *)mutex);
+    return 0;
 }
 
 /* ---- condition variables ------------------------------------------------------------------------ */
@@ -233,7 +235,7 @@ static int wait_cond(struct cond *c, struct unlocker l, const struct timespec *a
     }
     begin_wait(me, &c->q, &w);
     tk_unlock(&c->inner);
-    if (l.mutex) unlock_mutex(l.mutex);
+    if (l.mutex) release_mutex(l.mutex);     /* a thread in a completed callback is its stand-in by now, and would not be the owner */
     bool woken = tk_sleep(me, at ? time_of(at) : 0);
     if (!woken) {
         tk_lock(&c->inner);

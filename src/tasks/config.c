@@ -83,13 +83,13 @@ static bool number(const char *text, bool size, uint64_t *out)
 
 static bool lists(struct tk_lists *l, const char *text)
 {
-    l->n = 0;
+    struct tk_lists all = {0};
     for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
         size_t n = (size_t)(end - text);
-        if (l->n == sizeof l->at / sizeof *l->at || n >= sizeof *l->at) return false;
-        memcpy(l->at[l->n], text, n);
-        l->at[l->n++][n] = 0;
+        if (all.n == sizeof all.at / sizeof *all.at || n >= sizeof *all.at) return false;
+        memcpy(all.at[all.n++], text, n);
     }
+    *l = all;
     return true;
 }
 

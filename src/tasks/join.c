@@ -106,7 +106,7 @@ static int wait_for(nosv_task_t *tasks, size_t n, uint64_t timeout)
     if (!n) return NOSV_SUCCESS;
     if (!tasks) return NOSV_ERR_INVALID_PARAMETER;
     for (size_t i = 0; i < n; i++)
-        if (!tasks[i] || tasks[i] == me->task || !(tasks[i]->flags & TK_F_JOINABLE)) return NOSV_ERR_INVALID_PARAMETER;
+        if (!tasks[i] || tk_is_own(me, tasks[i]) || !(tasks[i]->flags & TK_F_JOINABLE)) return NOSV_ERR_INVALID_PARAMETER;
     tk_flush_if_any(me);
     if (n == 1 && !timeout) return look(*tasks);
     uint64_t now = os_now();

@@ -2,12 +2,13 @@
  *
  * A thread that executes tasks is bound to its slot's CPU, but the program sees, sets and passes on the mask that the thread
  * would have otherwise: libc's functions for masks are interposed, and a thread that such a thread creates begins with
- * that mask.  Under `usf run` the preloaded library does this for all threads, and nothing here is called. */
+ * that mask, as programs that it executes do (mask_exec.c).  Under `usf run` the preloaded library does this for all threads, and nothing here is called. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 
 #include "tasks/tasks.h"
 
@@ -56,14 +57,12 @@ static struct tk_exec *find(int32_t tid)
 
 /* ---- libc's functions ---------------------------------------------------------------------------- */
 
-/* Looked up at the first use: threads that do so at once find the same. */
-static void *look_up(void *_Atomic *at, const char *name)
+void *tk_look_up(void *_Atomic *at, const char *name)
 {
     void *real = atomic_load_explicit(at, memory_order_relaxed);
     if (!real) atomic_store_explicit(at, real = dlsym(RTLD_NEXT, name), memory_order_relaxed);
     return real;
 }
-#define REAL(name) ({ static void *_Atomic real_; (__typeof__(&name))look_up(&real_, #name); })
 
 static size_t at_most(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -121,7 +120,7 @@ TK_API int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *mask)
 {
     pthread_mutex_lock(&bound.lock);
     struct tk_exec *e = find(pid ? pid : os_gettid());
-    int r = e ? failed(get_mask(e, size, mask)) : REAL(sched_getaffinity)(pid, size, mask);
+    int r = e ? failed(get_mask(e, size, mask)) : TK_REAL(sched_getaffinity)(pid, size, mask);
     pthread_mutex_unlock(&bound.lock);
     return r;
 }
@@ -130,7 +129,7 @@ TK_API int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *mask)
 {
     pthread_mutex_lock(&bound.lock);
     struct tk_exec *e = find(pid ? pid : os_gettid());
-    int r = e ? failed(set_mask(e, size, mask)) : REAL(sched_setaffinity)(pid, size, mask);
+    int r = e ? failed(set_mask(e, size, mask)) : TK_REAL(sched_setaffinity)(pid, size, mask);
     pthread_mutex_unlock(&bound.lock);
     return r;
 }
@@ -139,7 +138,7 @@ TK_API int pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *mask
 {
     pthread_mutex_lock(&bound.lock);
     struct tk_exec *e = find_thread(thread);
-    int r = e ? get_mask(e, size, mask) : REAL(pthread_getaffinity_np)(thread, size, mask);
+    int r = e ? get_mask(e, size, mask) : TK_REAL(pthread_getaffinity_np)(thread, size, mask);
     pthread_mutex_unlock(&bound.lock);
     return r;
 }
@@ -148,21 +147,51 @@ TK_API int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t
 {
     pthread_mutex_lock(&bound.lock);
     struct tk_exec *e = find_thread(thread);
-    int r = e ? set_mask(e, size, mask) : REAL(pthread_setaffinity_np)(thread, size, mask);
+    int r = e ? set_mask(e, size, mask) : TK_REAL(pthread_setaffinity_np)(thread, size, mask);
     pthread_mutex_unlock(&bound.lock);
     return r;
 }
 
 /* ---- new threads --------------------------------------------------------------------------------- */
 
-struct start { void *(*routine)(void *); void *arg; struct os_cpuset cpus; };
+struct start { void *(*routine)(void *); thrd_start_t c11; void *arg; struct os_cpuset cpus; };
 
-static void *begin(void *arg)
+static struct start take(void *arg)
 {
     struct start s = *(struct start *)arg;
     free(arg);
     os_setaffinity(0, &s.cpus);
+    return s;
+}
+
+static void *begin(void *arg)
+{
+    struct start s = take(arg);
     return s.routine(s.arg);
+}
+
+static int begin_c11(void *arg)
+{
+    struct start s = take(arg);
+    return s.c11(s.arg);
+}
+
+/* Null: no memory. */
+static struct start *new_start(struct tk_exec *me, struct start is)
+{
+    struct start *s = malloc(sizeof *s);
+    if (!s) return 0;
+    *s = is;
+    tk_own_mask(me, &s->cpus);
+    return s;
+}
+
+/* Also in a signal's handler, whose thread may have the lock: then another thread changes nothing. */
+void tk_own_mask(struct tk_exec *me, struct os_cpuset *out)
+{
+    bool locked = pthread_mutex_trylock(&bound.lock) == 0;
+    *out = me->own_cpus;
+    if (locked) pthread_mutex_unlock(&bound.lock);
 }
 
 static bool has_mask(const pthread_attr_t *attr)
@@ -175,13 +204,21 @@ static bool has_mask(const pthread_attr_t *attr)
 TK_API int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *), void *arg)
 {
     struct tk_exec *me = tk_me();
-    if (!me || me->bound == TK_UNBOUND || has_mask(attr)) return REAL(pthread_create)(thread, attr, routine, arg);
-    struct start *s = malloc(sizeof *s);
+    if (!me || me->bound == TK_UNBOUND || has_mask(attr)) return TK_REAL(pthread_create)(thread, attr, routine, arg);
+    struct start *s = new_start(me, (struct start){.routine = routine, .arg = arg});
     if (!s) return EAGAIN;
-    pthread_mutex_lock(&bound.lock);
-    *s = (struct start){routine, arg, me->own_cpus};
-    pthread_mutex_unlock(&bound.lock);
-    int r = REAL(pthread_create)(thread, attr, begin, s);
+    int r = TK_REAL(pthread_create)(thread, attr, begin, s);
     if (r) free(s);
+    return r;
+}
+
+TK_API int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
+{
+    struct tk_exec *me = tk_me();
+    if (!me || me->bound == TK_UNBOUND) return TK_REAL(thrd_create)(thread, routine, arg);
+    struct start *s = new_start(me, (struct start){.c11 = routine, .arg = arg});
+    if (!s) return thrd_nomem;
+    int r = TK_REAL(thrd_create)(thread, begin_c11, s);
+    if (r != thrd_success) free(s);
     return r;
 }

@@ -99,6 +99,7 @@ static void suspend(struct tk_exec *me, struct nosv_task *t)
     case NOSV_SUSPEND_MODE_SUBMIT:
         if (t->suspend_args) {
             nosv_affinity_t place = t->affinity;        /* once queued, the task may run and be gone */
+            if (USF_UNLIKELY(tk.places)) tk_tell_ready(t);
             tk_queue_yielded(s, t);
             tk_wake_for(place, s->cpu);
         } else {
@@ -132,6 +133,7 @@ static bool call_end(struct tk_exec *me, struct nosv_task *t)
 /* The completed callback may have submitted tasks, too. */
 static void end(struct tk_exec *me)
 {
+    if (tk_is_orphan(me)) return;
     tk_end_window(me);
     me->task = 0;
 }
@@ -140,8 +142,8 @@ static void run_ticket(struct tk_exec *me, struct nosv_task *ticket)
 {
     struct nosv_task *t = ticket->parent;
     uint32_t before = me->execution;
+    me->task = t;       /* of a dropped execution, too: its completed callback is a task's */
     if (!atomic_load_explicit(&t->cancelled, memory_order_relaxed)) {
-        me->task = t;
         me->execution = ticket->execution;
         me->parallel = true;
         if (USF_UNLIKELY(tk.places)) tk_begin_execution(me, t, ticket);

@@ -72,7 +72,7 @@ void tk_make_ready(struct tk_exec *me, struct nosv_task *t)
 
 void tk_flush(struct tk_exec *me)
 {
-    for (size_t i = 0; i < me->window_n; i++) tk_make_ready(me, me->window[i]);
+    for (size_t i = 0; i < me->window_n; i++) tk_queue(me, me->window[i]);
     me->window_n = 0;
     if (me->window_size > 1) return;
     free(me->window);
@@ -87,9 +87,10 @@ void tk_end_window(struct tk_exec *me)
     tk_flush(me);
 }
 
-/* False: no memory: it is submitted at once, which is never wrong. */
+/* t is ready: it counts as submitted from now on.  False: no memory: it is queued at once, which is never wrong. */
 static bool hold_back(struct tk_exec *me, struct nosv_task *t)
 {
+    t->state = TK_READY;
     if (me->window_n == me->window_room) {
         size_t room = me->window_room ? 2 * me->window_room : 16;
         struct nosv_task **more = realloc(me->window, room * sizeof *more);
@@ -159,6 +160,7 @@ static void submit_inline(struct tk_exec *me, struct nosv_task *t)
     t->state = TK_READY;
     begin_inner(me, &o);
     tk_run(me, t);
+    if (tk_is_orphan(me)) return;
     end_inner(me, &o);
     tk_go_home(me);     /* the other one may have waited, and gone on elsewhere */
 }
@@ -215,7 +217,7 @@ static int submit(struct tk_exec *me, struct nosv_task *t, nosv_flags_t flags)
         if (!in_task) how = NOSV_SUBMIT_NONE;       /* there is nothing that it could follow */
     } else if (USF_UNLIKELY(how != 0)) {
         if (!in_task) return NOSV_ERR_OUTSIDE_TASK;
-        if (t == me->task || me->parallel) return NOSV_ERR_INVALID_OPERATION;
+        if (tk_is_own(me, t) || me->parallel) return NOSV_ERR_INVALID_OPERATION;
         if (how == NOSV_SUBMIT_INLINE && t->state != TK_REST) return NOSV_ERR_INVALID_OPERATION;    /* it has a stack, or has had one */
         if (how == NOSV_SUBMIT_BLOCKING) {
             tk_flush(me);
@@ -230,8 +232,9 @@ static int submit(struct tk_exec *me, struct nosv_task *t, nosv_flags_t flags)
         break;
     case NOSV_SUBMIT_INLINE: submit_inline(me, t); break;
     default:
+        if (!revive(t)) break;
         if (USF_UNLIKELY(in_task && me->window_size > 1) && hold_back(me, t)) break;
-        tk_make_ready(me, t);
+        tk_queue(me, t);
         if (USF_UNLIKELY(in_task && me->window_n)) tk_flush(me);    /* the window has been made smaller */
     }
     return NOSV_SUCCESS;

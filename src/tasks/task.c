@@ -56,7 +56,7 @@ TK_API int nosv_destroy(nosv_task_t t, nosv_flags_t flags)
     if (USF_UNLIKELY(!tk_is_on())) return NOSV_ERR_NOT_INITIALIZED;
     if (USF_UNLIKELY(!t || flags)) return NOSV_ERR_INVALID_PARAMETER;
     if (USF_UNLIKELY(t->flags & (TK_F_JOINABLE | TK_F_ATTACHED))) {
-        if (t->flags & TK_F_ATTACHED || t == tk_my_task() || tk_has_waiter(t)) return NOSV_ERR_INVALID_OPERATION;
+        if (t->flags & TK_F_ATTACHED || tk_is_own(tk_me(), t) || tk_has_waiter(t)) return NOSV_ERR_INVALID_OPERATION;
     }
     if (t == tk_completing && !(t->flags & TK_F_JOINABLE)) {    /* by its own completed callback */
         tk_completing = 0;

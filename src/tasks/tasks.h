@@ -137,14 +137,14 @@ struct tk_list {
     struct nosv_task *head, *tail;
 };
 
-/* Ready tasks: those whose waitfor is over, by deadline; then the others by priority, higher first, and by entry. */
+/* Ready tasks: those whose waitfor is over, by deadline; and the others by priority, higher first, and by entry. */
 struct tk_heap {
     _Alignas(TK_LINE)
     struct tk_lock lock;
     _Atomic uint32_t n;
-    _Atomic int32_t top;            /* priority of the first; meaningless while n is 0 */
-    _Atomic uint64_t due;           /* deadline of the first, if its waitfor is over; else 0 */
-    struct nosv_task *root;
+    _Atomic int32_t top;            /* priority of the first of the others; meaningless while there is none */
+    _Atomic uint64_t due;           /* deadline of the first whose waitfor is over; 0: there is none */
+    struct nosv_task *late, *root;
 };
 
 /* A ring of ready tasks: the slot's holder appends and takes, others take the older half.  The holder writes tail alone; whoever takes
@@ -267,6 +267,9 @@ extern __thread struct nosv_task *tk_completing __attribute__((tls_model("initia
 /* The calling thread, if it executes a task (or is attached). */
 static inline struct tk_exec *tk_me(void) { return tk_self_exec; }
 static inline struct nosv_task *tk_my_task(void) { struct tk_exec *e = tk_self_exec; return e ? e->task : 0; }
+/* Is t the task that me executes?  In a completed callback that has destroyed its task, the same record may be another task. */
+static inline bool tk_is_own(const struct tk_exec *me, const struct nosv_task *t)
+{ return me && t == me->task && (me->phase != TK_IN_COMPLETED || tk_completing == t); }
 /* It has forked in a task's body, and this is the child: nothing of the runtime is there any more, and the task is the parent's. */
 static inline bool tk_is_orphan(const struct tk_exec *me) { return USF_UNLIKELY(tk_self_exec != me); }
 bool tk_is_on(void);                /* between the first init and the last shutdown */
@@ -313,7 +316,7 @@ void tk_watch_thread(struct tk_exec *me);           /* the calling thread may en
 void tk_list_push(struct tk_list *l, struct nosv_task *t);
 void tk_heap_push(struct tk_heap *h, struct nosv_task *t);
 struct nosv_task *tk_heap_pop(struct tk_heap *h);
-struct nosv_task *tk_heap_pop_late(struct tk_heap *h);      /* its first, if that is late */
+struct nosv_task *tk_heap_pop_late(struct tk_heap *h);      /* the first whose waitfor is over; tk_heap_pop: the first of the others */
 struct nosv_task *tk_next(struct tk_slot *s);       /* holds s: the next task for it, from its own and the common queues */
 struct nosv_task *tk_steal(struct tk_slot *s);      /* holds s, and tk_next has found none: what comes after all these */
 bool tk_is_work(struct tk_slot *s);                 /* is there anything that s may execute? */
@@ -376,6 +379,10 @@ void tk_tell_idle(struct tk_slot *s);               /* the same, where no task w
 void tk_mask_add(struct tk_exec *e);
 void tk_mask_remove(struct tk_exec *e, bool restore);     /* restore: the calling thread gets its mask back */
 void tk_mask_forget(void);          /* in the child of a fork */
+void tk_own_mask(struct tk_exec *me, struct os_cpuset *out);
+/* libc's function behind ours.  Looked up at the first use: threads that do so at once find the same. */
+void *tk_look_up(void *_Atomic *at, const char *name);
+#define TK_REAL(name) ({ static void *_Atomic real_; (__typeof__(&name))tk_look_up(&real_, #name); })
 
 /* worker.c */
 void tk_idle_worker(struct tk_slot *s, struct tk_exec *e);      /* holds s */

@@ -155,6 +155,7 @@ static void *work(void *arg)
 void tk_lose_worker(struct tk_exec *me)
 {
     struct tk_slot *s = me->slot;
+    tk_end_window(me);
     me->slot = 0;
     tk_end_place(me);
     tk_pass_on(s);

@@ -2,9 +2,17 @@
 #include "trace/file.h"
 #include <stdlib.h>
 
+/* Each bit of the numbers matters to each bit of the result: they are often addresses, and multiples of 64. */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 33) * 0xff51afd7ed558ccdull;
+    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53ull;
+    return x ^ x >> 33;
+}
+
 static struct trace_entry *entry_of(struct trace_entry *at, size_t room, uint64_t a, uint64_t b)
 {
-    size_t i = (size_t)(((a + (b << 32 | b >> 32)) * 0x9e3779b97f4a7c15ull) >> 20) & (room - 1);
+    size_t i = (size_t)mix(a + mix(b)) & (room - 1);
     while (at[i].used && (at[i].a != a || at[i].b != b)) i = (i + 1) & (room - 1);
     return &at[i];
 }

@@ -105,7 +105,8 @@ class Told(instance.Programs):
     def test_workload(self):
         """Each execution is a task of the workload, once, and the simulator executes all of them, on fewer CPUs as well."""
         recording, workload = self.path("w.usft"), self.path("w.usfw")
-        for what, tasks in ((PROGRAM, str(RECORDED)), 2 * RECORDED), ((PROGRAM, "30", "chain"), 30 * CHAIN):      # (the third kind is in line)
+        for what, tasks in ((PROGRAM, str(RECORDED)), 2 * RECORDED), ((PROGRAM, "30", "chain"), 30 * CHAIN), \
+                ((PROGRAM, "30", "suspend"), 30 * 4):       # (of the first, the third kind is in line)
             r = subprocess.run([USF, "trace", "-i", self.instance, "-o", recording, "--", *what], env=self.env, capture_output=True, text=True,
                                stdin=subprocess.DEVNULL, timeout=instance.HANG)
             self.assertEqual(r.returncode, 0, r.stderr)

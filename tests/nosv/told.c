@@ -1,10 +1,11 @@
 /* tests/nosv/told.c - executes tasks of two kinds, whose numbers test_told.py knows.  SPDX-License-Identifier: Apache-2.0
- * usage: nosv-told N [wait|queue|chain]
+ * usage: nosv-told N [wait|queue|chain|suspend]
  * N tasks "plain", as many "outer" with one task in line; it waits for each.
  * With "wait" it says so and waits for a line before it ends.
  * With "queue" it does something else, for a process with one CPU: the first of N tasks of priority -5 waits for that line, after
  * 300 tasks without a priority.
- * With "chain" there are N rows of four tasks instead, of which each submits the next and waits for it. */
+ * With "chain" there are N rows of four tasks instead, of which each submits the next and waits for it.
+ * With "suspend" there are N tasks that are suspended three times, until others have run. */
 #include "nosv_test.h"
 
 static nosv_task_type_t inner_type;
@@ -78,6 +79,21 @@ static void run_chains(int n)
     OK(nosv_type_destroy(link_type, NONE));
 }
 
+static void suspends(nosv_task_t task)
+{
+    int *left = nosv_get_task_metadata(task);
+    if ((*left)-- == 0) return;
+    OK(nosv_set_suspend_mode(NOSV_SUSPEND_MODE_SUBMIT, 1));
+    OK(nosv_suspend());
+}
+
+static void run_suspended(int n)
+{
+    OK(nosv_type_init(&link_type, suspends, NULL, NULL, "suspends", NULL, NULL, NONE));
+    for (int i = 0; i < n; i++) OK(nosv_join(submit_link(3), NULL, FOREVER));
+    OK(nosv_type_destroy(link_type, NONE));
+}
+
 static void run_all(nosv_task_type_t type, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -104,6 +120,8 @@ int main(int argc, char **argv)
         run_queue(types[0], n);
     } else if (strcmp(how, "chain") == 0) {
         run_chains(n);
+    } else if (strcmp(how, "suspend") == 0) {
+        run_suspended(n);
     } else {
         run_all(types[0], n);
         run_all(types[1], n);

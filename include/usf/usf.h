@@ -69,6 +69,7 @@ enum usf_prctl {
     USF_PRCTL_READY_WORK,       /* a: the task */
     USF_PRCTL_PAUSE_WORK,
     USF_PRCTL_RESUME_WORK,      /* a: the task */
+    USF_PRCTL_TEXT_REPLACED,    /* a: address */
 };
 
 static inline int usf_prctl_(unsigned long what, unsigned long a, unsigned long b, unsigned long c)
@@ -133,6 +134,12 @@ static inline int usf_ready_work(uint64_t task) { return usf_prctl_(USF_PRCTL_RE
 /* The task that the calling thread executes waits for something else, and its CPU is for other tasks; it goes on. */
 static inline int usf_pause_work(void) { return usf_prctl_(USF_PRCTL_PAUSE_WORK, 0, 0, 0); }
 static inline int usf_resume_work(uint64_t task) { return usf_prctl_(USF_PRCTL_RESUME_WORK, task, 0, 0); }
+
+/* ---- for who loads code by other means than dlopen ---------------------------------------------------- */
+
+/* The code of a loaded library, whose base address (link_map.l_addr) this is, was mapped anew: usf looks at it again, for system calls and for
+ * loops that wait.  To be called while the dynamic linker loads (in a constructor).  ENOENT: there is no such library. */
+static inline int usf_text_replaced(void *base) { return usf_prctl_(USF_PRCTL_TEXT_REPLACED, (unsigned long)base, 0, 0); }
 
 #ifdef __cplusplus
 }

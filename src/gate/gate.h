@@ -99,6 +99,9 @@ int gate_init(const char *cache_dir);
  * Called at start and from the dynamic linker's notification.  Thread-safe through ld.so's own
  * load lock. */
 void gate_patch_loaded(void);
+/* The code of the object that is loaded at this address was mapped anew: as if it had just been loaded.  Under the dynamic linker's load lock.
+ * False: there is none. */
+bool gate_renewed(uintptr_t base);
 
 /* Patch _dl_debug_state so that objects loaded later are patched before their constructors run.
  * `loaded` is called for each new object once it is patched (may be null), while the dynamic linker is in the middle of a change:

@@ -184,14 +184,17 @@ static void meet(const struct link_map *lm, uint32_t index)
     if (on_loaded) on_loaded(&e->object);
 }
 
+static void drop(struct gate_entry *e)
+{
+    gate_entry_drop(e);
+    gate_free_code(e->patched.code, e->patched.len);
+    gate_free_code(e->hooks.code, e->hooks.len);
+}
+
 static void forget(uint32_t index)
 {
     struct gate_entry *e = gate_entry_at(index);
-    if (e->used) {
-        gate_entry_drop(e);
-        gate_free_code(e->patched.code, e->patched.len);
-        gate_free_code(e->hooks.code, e->hooks.len);
-    }
+    if (e->used) drop(e);
     gate_place_free(index);
 }
 
@@ -232,6 +235,19 @@ void gate_patch_loaded(void)
     gate_take_over_clone();
     for (const struct r_debug_extended *d = debug_root; d && s < spaces + MAX_SPACES; d = next_space(d)) follow(s++, d->base.r_map);
     removed = false;
+}
+
+bool gate_renewed(uintptr_t base)
+{
+    for (unsigned s = 0; s < MAX_SPACES; s++)
+        for (uint32_t at = spaces[s].first; at; at = gate_place_at(at)->next) {
+            struct gate_entry *e = gate_entry_at(at);
+            if (gate_place_at(at)->base != base) continue;
+            if (e->used) drop(e);
+            meet(gate_place_at(at)->map, at);
+            return true;
+        }
+    return false;
 }
 
 /* ---- notification ----------------------------------------------------------------------------- */

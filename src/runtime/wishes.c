@@ -156,6 +156,7 @@ long rt_task_call(const struct gate_frame *f)
     int r;
     rt_late_join();
     if (!rt_takes_part() || rt.sched.kernel) return ENOSYS;
+    if (f->rsi == USF_PRCTL_TEXT_REPLACED) return gate_renewed(f->rdx) ? 0 : ENOENT;
     sched_crit_enter(&t->self);     /* no handler in between, which may ask as well */
     if (f->rsi >= USF_PRCTL_COUNT_WORK && f->rsi <= USF_PRCTL_RESUME_WORK) {
         r = work(t, f);

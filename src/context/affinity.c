@@ -1,0 +1,58 @@
+/* src/context/affinity.c - CPU masks of threads, as a context's libraries see them.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread whose mask nobody has set in the context has the context's CPUs, whatever the kernel says: entering a context
+ * makes no system call.  From its first sched_setaffinity on the kernel's answer counts.  CPU numbers are the machine's own. */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "context/shim.h"
+
+/* The context in which the thread has set its mask last. */
+static __thread struct usf_context *set_in __attribute__((tls_model("initial-exec")));
+
+/* Bytes of the kernel's masks. */
+static size_t kernel_size(void)
+{
+    static _Atomic size_t known;
+    size_t size = atomic_load_explicit(&known, memory_order_relaxed);
+    struct os_cpuset mask;
+    if (size) return size;
+    long n = syscall(SYS_sched_getaffinity, 0, sizeof mask, &mask);
+    size = n > 0 ? (size_t)n : 8;
+    atomic_store_explicit(&known, size, memory_order_relaxed);
+    return size;
+}
+
+static bool is_self(int32_t tid) { return !tid || tid == os_gettid(); }
+
+int affinity_get(struct usf_context *c, int32_t tid, size_t size, void *mask)
+{
+    size_t kernel = kernel_size(), n = size < kernel ? size : kernel;
+    struct os_cpuset real;
+    if (size < kernel || size % sizeof(long)) return -EINVAL;
+    if (c->nr_cpus && is_self(tid) && set_in != c) {
+        memcpy(mask, &c->cpus, n);
+        return (int)n;
+    }
+    int r = os_getaffinity(tid, &real);
+    if (r < 0) return r;
+    if (c->nr_cpus) {
+        os_cpu_and(&real, &c->cpus);
+        if (!os_cpu_count(&real)) real = c->cpus;       /* a thread of the program's, elsewhere */
+    }
+    memcpy(mask, &real, n);
+    return (int)n;
+}
+
+int affinity_set(struct usf_context *c, int32_t tid, size_t size, const void *mask)
+{
+    struct os_cpuset cpus = {0};
+    memcpy(&cpus, mask, size < sizeof cpus ? size : sizeof cpus);
+    if (c->nr_cpus) os_cpu_and(&cpus, &c->cpus);
+    if (!os_cpu_count(&cpus)) return -EINVAL;
+    int r = os_setaffinity(tid, &cpus);
+    if (r == 0 && is_self(tid)) set_in = c;
+    return r;
+}

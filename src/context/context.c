@@ -1,0 +1,302 @@
+/* src/context/context.c - usf/context.h: contexts come and go, threads enter and leave them.  SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "context/context.h"
+#include "context/env.h"
+#include "context/share.h"
+#include "context/shim.h"
+
+struct contexts contexts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+__thread struct usf_context *context_current;
+
+/* What the thread was in before; as deep as it has entered. */
+static __thread struct { struct usf_context **at; unsigned n, room; struct usf_context *few[8]; } outer;
+static __thread char error_text[CONTEXT_TEXT];
+
+int context_fail(int error, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error_text, sizeof error_text, format, args);
+    va_end(args);
+    errno = error;
+    return error;
+}
+
+CONTEXT_API const char *usf_context_error(void) { return error_text; }
+
+static void lock(void) { pthread_mutex_lock(&contexts.lock); }
+static void unlock(void) { pthread_mutex_unlock(&contexts.lock); }
+
+/* No load is under way while the process forks, and the child can load. */
+static void in_child(void)
+{
+    pthread_mutex_init(&contexts.lock, 0);
+    for (struct usf_context *c = contexts.first; c; c = c->next) {
+        atomic_store(&c->nr_threads, 0);
+        atomic_store(&c->nr_inside, 0);
+    }
+    for (unsigned i = 0; i < outer.n; i++)
+        if (outer.at[i]) atomic_fetch_add(&outer.at[i]->nr_inside, 1);
+    if (context_current) atomic_fetch_add(&context_current->nr_inside, 1);
+}
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(lock, unlock, in_child); }
+
+/* ---- CPUs ----------------------------------------------------------------------------------------- */
+
+static int parse_cpus(const char *list, struct os_cpuset *out)
+{
+    struct os_cpuset allowed, wanted;
+    size_t bad;
+    if (os_cpulist_parse(list, out, &bad)) return context_fail(EINVAL, "'%s' is no list of CPUs: it should be as in 0-3,8", list);
+    if (!os_cpu_count(out)) return context_fail(EINVAL, "the list of CPUs is empty: give at least one");
+    wanted = *out;
+    if (os_cpuset_allowed(&allowed)) return 0;
+    os_cpu_and(out, &allowed);
+    if (os_cpu_count(out) == os_cpu_count(&wanted)) return 0;
+    char text[256];
+    os_cpulist_format(&allowed, text, sizeof text);
+    return context_fail(EINVAL, "CPUs '%s': this process may use %s alone", list, text);
+}
+
+void context_cpus(const struct usf_context *c, struct os_cpuset *out)
+{
+    *out = c->cpus;
+    if (!c->nr_cpus) os_getaffinity(0, out);
+}
+
+CONTEXT_API int usf_context_get_cpus(usf_context_t *c, char *list, size_t size)
+{
+    struct os_cpuset cpus;
+    if (!c) return -context_fail(EINVAL, "no context");
+    lock();
+    context_cpus(c, &cpus);
+    unlock();
+    return os_cpulist_format(&cpus, list, size);
+}
+
+CONTEXT_API int usf_context_set_cpus(usf_context_t *c, const char *list)
+{
+    struct os_cpuset cpus = {0};
+    if (!c) return context_fail(EINVAL, "no context");
+    int r = list ? parse_cpus(list, &cpus) : 0;
+    if (r) return r;
+    lock();
+    c->nr_cpus = 0;
+    c->cpus = cpus;
+    c->nr_cpus = os_cpu_count(&cpus);
+    unlock();
+    return 0;
+}
+
+/* ---- making --------------------------------------------------------------------------------------- */
+
+static void free_context(struct usf_context *c)
+{
+    env_free(c);
+    free(c->roots);
+    free(c->label);
+    free(c);
+}
+
+static int init(struct usf_context *c, const struct usf_context_options *o)
+{
+    int r = o->flags & ~USF_CONTEXT_STRICT ? context_fail(EINVAL, "flags 0x%x: unknown", o->flags) : 0;
+    if (!r && o->cpus && !(r = parse_cpus(o->cpus, &c->cpus))) c->nr_cpus = os_cpu_count(&c->cpus);
+    if (!r) r = env_make(c, o->env);
+    if (!r && !(c->label = o->name ? strdup(o->name) : 0) && (o->name || asprintf(&c->label, "context %u", c->id) < 0)) r = context_fail(ENOMEM, "out of memory");
+    if (!r && access("/proc/self/fd", X_OK)) r = context_fail(ENOSYS, "contexts need /proc, which is not mounted");
+    return r;
+}
+
+CONTEXT_API usf_context_t *usf_context_create(const struct usf_context_options *options)
+{
+    static const struct usf_context_options none;
+    struct usf_context *c = calloc(1, sizeof *c);
+    if (!c) {
+        context_fail(ENOMEM, "out of memory");
+        return 0;
+    }
+    c->end = &c->libraries;
+    lock();
+    c->id = ++contexts.last_id;
+    int r = init(c, options ? options : &none);
+    if (!r) {
+        c->next = contexts.first;
+        contexts.first = c;
+    }
+    unlock();
+    if (r) {
+        free_context(c);
+        errno = r;
+        return 0;
+    }
+    return c;
+}
+
+/* ---- ending --------------------------------------------------------------------------------------- */
+
+static int refuse_threads(struct usf_context *c)
+{
+    char names[CONTEXT_TEXT / 2];
+    shim_thread_names(c, names, sizeof names);
+    return context_fail(EBUSY, "%s: %u threads of its libraries live (%s): end them first, or keep the context", c->label, atomic_load(&c->nr_threads), names);
+}
+
+static bool is_listed(const struct usf_context *c)
+{
+    const struct usf_context *k = contexts.first;
+    while (k && k != c) k = k->next;
+    return k;
+}
+
+static void take_out(struct usf_context *c)
+{
+    struct usf_context **at = &contexts.first;
+    while (*at != c) at = &(*at)->next;
+    *at = c->next;
+}
+
+/* Destructors are executed by dlclose, in the context and without the lock. */
+static void unload(struct usf_context *c)
+{
+    struct usf_context *before = context_current;
+    context_current = c;
+    for (struct library *l = c->libraries; l; l = l->next) dlclose(l->handle);
+    while (c->nr_roots) dlclose(c->roots[--c->nr_roots]);
+    context_current = before;
+    for (struct library *l = c->libraries, *next; l; l = next) {
+        next = l->next;
+        plan_free_library(l);
+    }
+}
+
+CONTEXT_API int usf_context_destroy(usf_context_t *c)
+{
+    int r = 0;
+    lock();
+    if (!c || !is_listed(c)) r = context_fail(EINVAL, "no context, or one that was destroyed");
+    else if (atomic_load(&c->nr_inside)) r = context_fail(EBUSY, "%s: a thread is in it: leave it first", c->label);
+    else if (atomic_load(&c->nr_threads)) r = refuse_threads(c);
+    else take_out(c), c->destroyed = true;
+    unlock();
+    if (r) return r;
+    unload(c);
+    free_context(c);
+    return 0;
+}
+
+/* ---- entering ------------------------------------------------------------------------------------- */
+
+static bool make_room(void)
+{
+    unsigned room = outer.room ? 2 * outer.room : 8;
+    struct usf_context **at = outer.room ? malloc(room * sizeof *at) : outer.few;
+    if (!at) return false;
+    if (outer.room) memcpy(at, outer.at, outer.n * sizeof *at);
+    if (outer.room > 8) free(outer.at);
+    outer.at = at;
+    outer.room = room;
+    return true;
+}
+
+CONTEXT_API int usf_context_enter(usf_context_t *c)
+{
+    if (USF_UNLIKELY(!c || c->destroyed)) return context_fail(EINVAL, "no context, or one that was destroyed");
+    if (USF_UNLIKELY(outer.n == outer.room) && !make_room()) return context_fail(ENOMEM, "out of memory");
+    outer.at[outer.n++] = context_current;
+    atomic_fetch_add_explicit(&c->nr_inside, 1, memory_order_relaxed);
+    context_current = c;
+    return 0;
+}
+
+CONTEXT_API int usf_context_leave(void)
+{
+    if (USF_UNLIKELY(!outer.n)) return context_fail(EPERM, "this thread is in no context");
+    atomic_fetch_sub_explicit(&context_current->nr_inside, 1, memory_order_release);
+    context_current = outer.at[--outer.n];
+    return 0;
+}
+
+CONTEXT_API usf_context_t *usf_context_current(void) { return context_current; }
+
+/* ---- libraries ------------------------------------------------------------------------------------ */
+
+/* The shim is the first library of the root's scope: the first load brings it. */
+static int load(struct usf_context *c, const char *library, void **handle)
+{
+    const char *names[2] = {shim_path(), library};
+    struct plan p;
+    bool first = !c->libraries;
+    lock();
+    int r = plan_make(&p, c, names, 2);
+    if (!r && !(r = load_plan(c, &p))) {
+        plan_keep(&p, c);
+        if (first) r = shim_bind(c, p.all[0]);
+        *handle = p.target->handle;
+    }
+    unlock();
+    if (!r) load_construct(c, &p);
+    int error = errno;
+    plan_drop(&p);
+    errno = error;
+    return r;
+}
+
+CONTEXT_API void *usf_context_open(usf_context_t *c, const char *library)
+{
+    void *handle = 0;
+    if (!c || !library || c->destroyed) {
+        context_fail(EINVAL, "no context, or no library's name");
+        return 0;
+    }
+    if (share_is(library)) {
+        if (!(handle = dlopen(library, RTLD_LAZY | RTLD_GLOBAL))) context_fail(ELIBACC, "%s", dlerror());
+        return handle;
+    }
+    return load(c, library, &handle) ? 0 : handle;
+}
+
+CONTEXT_API void *usf_context_symbol(usf_context_t *c, const char *name)
+{
+    void *found = 0;
+    if (!c || !name) {
+        context_fail(EINVAL, "no context, or no name");
+        return 0;
+    }
+    lock();
+    struct library *first = c->libraries;       /* the list grows only */
+    unlock();
+    for (struct library *l = first ? first->next : 0; l && !found; l = l->next) found = dlsym(l->handle, name);
+    if (!found) context_fail(ENOENT, "%s: no library of the context defines '%s'", c->label, name);
+    return found;
+}
+
+/* ---- what it has ---------------------------------------------------------------------------------- */
+
+CONTEXT_API unsigned usf_context_id(const usf_context_t *c) { return c ? c->id : 0; }
+CONTEXT_API const char *usf_context_name(const usf_context_t *c) { return c ? c->label : ""; }
+
+CONTEXT_API int usf_context_share(const char *pattern, const char *reason, int private_copies)
+{
+    if (!pattern || !*pattern) return context_fail(EINVAL, "no pattern");
+    lock();
+    int r = share_add(pattern, reason ? reason : "the program says so", private_copies);
+    unlock();
+    return r ? context_fail(r, "out of memory") : 0;
+}
+
+CONTEXT_API const char *usf_context_shared(const char *library)
+{
+    lock();
+    const struct share_rule *r = library ? share_rule_of(library) : 0;
+    unlock();
+    return r ? r->reason : 0;
+}

@@ -1,0 +1,154 @@
+/* src/context/env.c - see env.h.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Each change makes a new array of pointers: threads that walk through the old one, or keep a string of it, go on.  What has been replaced is
+ * kept until the context ends, as libc does. */
+#include "context/env.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct kept { struct kept *next; };     /* before each block */
+
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+
+static void *keep(struct usf_context *c, size_t size)
+{
+    struct kept *k = malloc(sizeof *k + size);
+    if (!k) return 0;
+    k->next = c->environment_lists;
+    c->environment_lists = k;
+    return k + 1;
+}
+
+static size_t length(char **env)
+{
+    size_t n = 0;
+    while (env && env[n]) n++;
+    return n;
+}
+
+static char **find(char **env, const char *name, size_t len)
+{
+    for (; env && *env; env++)
+        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=') return env;
+    return 0;
+}
+
+const char *env_get(struct usf_context *c, const char *name)
+{
+    size_t len = strlen(name);
+    char **at = find(atomic_load_explicit(&c->environment, memory_order_acquire), name, len);
+    return at ? *at + len + 1 : 0;
+}
+
+static void publish(struct usf_context *c, char **env)
+{
+    atomic_store_explicit(&c->environment, env, memory_order_release);
+    if (c->shim_environment) *c->shim_environment = env;
+}
+
+/* holds `changing`.  text: "NAME=VALUE", or null: NAME is taken out. */
+static int replace(struct usf_context *c, const char *name, size_t len, char *text)
+{
+    char **old = atomic_load(&c->environment), **at = find(old, name, len);
+    size_t n = length(old), out = 0;
+    if (!at && !text) return 0;
+    char **env = keep(c, (n + 2) * sizeof *env);
+    if (!env) return ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        if (&old[i] != at) env[out++] = old[i];
+        else if (text) env[out++] = text;
+    if (!at) env[out++] = text;
+    env[out] = 0;
+    publish(c, env);
+    return 0;
+}
+
+int env_set(struct usf_context *c, const char *name, const char *value, bool overwrite)
+{
+    size_t len = strlen(name);
+    if (!len || strchr(name, '=')) return EINVAL;
+    pthread_mutex_lock(&changing);
+    int r = 0;
+    if (!value) {
+        r = replace(c, name, len, 0);
+    } else if (overwrite || !env_get(c, name)) {
+        size_t size = strlen(value) + 1;
+        char *text = keep(c, len + 1 + size);
+        if (text) {
+            memcpy(text, name, len);
+            text[len] = '=';
+            memcpy(text + len + 1, value, size);
+        }
+        r = text ? replace(c, name, len, text) : ENOMEM;
+    }
+    pthread_mutex_unlock(&changing);
+    return r;
+}
+
+int env_clear(struct usf_context *c)
+{
+    pthread_mutex_lock(&changing);
+    char **env = keep(c, sizeof *env);
+    if (env) {
+        *env = 0;
+        publish(c, env);
+    }
+    pthread_mutex_unlock(&changing);
+    return env ? 0 : ENOMEM;
+}
+
+static int copy_all(struct usf_context *c, char **from)
+{
+    size_t n = length(from);
+    char **env = keep(c, (n + 1) * sizeof *env);
+    for (size_t i = 0; env && i < n; i++) {
+        size_t size = strlen(from[i]) + 1;
+        if (!(env[i] = keep(c, size))) return ENOMEM;
+        memcpy(env[i], from[i], size);
+    }
+    if (!env) return ENOMEM;
+    env[n] = 0;
+    atomic_store(&c->environment, env);
+    return 0;
+}
+
+int env_make(struct usf_context *c, const char *const *changes)
+{
+    int r = copy_all(c, environ);
+    for (; !r && changes && *changes; changes++) {
+        const char *value = strchr(*changes, '=');
+        char *name = strndup(*changes, value ? (size_t)(value - *changes) : strlen(*changes));
+        r = name ? env_set(c, name, value ? value + 1 : 0, true) : ENOMEM;
+        free(name);
+    }
+    /* libomp refuses a second copy of itself, as it finds the first one's name in the process. */
+    if (!r) r = env_set(c, "KMP_DUPLICATE_LIB_OK", "1", false);
+    return r == EINVAL ? context_fail(EINVAL, "environment: '%s' is neither NAME=VALUE nor NAME", *(changes - 1)) : r ? context_fail(r, "out of memory") : 0;
+}
+
+void env_free(struct usf_context *c)
+{
+    for (struct kept *k = c->environment_lists, *next; k; k = next) {
+        next = k->next;
+        free(k);
+    }
+}
+
+/* ---- usf/context.h -------------------------------------------------------------------------------- */
+
+CONTEXT_API const char *usf_context_getenv(usf_context_t *c, const char *name) { return c && name ? env_get(c, name) : 0; }
+
+CONTEXT_API int usf_context_setenv(usf_context_t *c, const char *name, const char *value, int overwrite)
+{
+    int r = c && name && value ? env_set(c, name, value, overwrite) : EINVAL;
+    return r ? context_fail(r, "the variable '%s' cannot be set: %s", name ? name : "", strerror(r)) : 0;
+}
+
+CONTEXT_API int usf_context_unsetenv(usf_context_t *c, const char *name)
+{
+    int r = c && name ? env_set(c, name, 0, true) : EINVAL;
+    return r ? context_fail(r, "the variable '%s' cannot be unset: %s", name ? name : "", strerror(r)) : 0;
+}

@@ -1,0 +1,17 @@
+/* src/context/search.h - where the dynamic linker would find a library.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_CONTEXT_SEARCH_H
+#define USF_CONTEXT_SEARCH_H
+
+#include <limits.h>
+
+/* The library that asks, and those that have loaded it. */
+struct search_from {
+    const struct search_from *loader;   /* or null */
+    const char *rpath, *runpath;        /* or null */
+    const char *path;                   /* where it lies */
+};
+
+/* Opens a library by its name in DT_NEEDED, or by a path.  A descriptor and its path; or -1. */
+int search_open(const struct search_from *from, const char *name, const char *library_path, char path[PATH_MAX]);
+
+#endif

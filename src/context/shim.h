@@ -1,0 +1,22 @@
+/* src/context/shim.h - what a context's libraries ask libc for, and get from their context.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_CONTEXT_SHIM_H
+#define USF_CONTEXT_SHIM_H
+
+#include "context/context.h"
+
+const char *shim_path(void);            /* of the shim library */
+/* holds contexts.lock: the context's copy of the shim is loaded.  0, or an errno value, said. */
+int shim_bind(struct usf_context *c, struct library *shim);
+
+/* threads.c: threads that the context's libraries have created */
+int threads_create(struct usf_context *c, pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *), void *arg);
+void shim_thread_names(struct usf_context *c, char *names, size_t size);
+
+/* affinity.c */
+int affinity_get(struct usf_context *c, int32_t tid, size_t size, void *mask);      /* bytes, or -errno */
+int affinity_set(struct usf_context *c, int32_t tid, size_t size, const void *mask);    /* 0, or -errno */
+
+/* files.c: a descriptor of a file of /proc or /sys as the context has it; -1: it has none of its own. */
+int files_open(struct usf_context *c, const char *path, int flags);
+
+#endif

@@ -1,0 +1,107 @@
+/* src/context/threads.c - threads that a context's libraries create.  SPDX-License-Identifier: Apache-2.0
+ *
+ * They belong to the context: their calls to stubs go there, they run on its CPUs, and it is not unloaded while one of them lives. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/shim.h"
+
+struct thread {
+    struct thread *next, *prev;
+    struct usf_context *context;
+    void *(*routine)(void *);
+    void *arg;
+    bool has_mask;              /* its creator has asked for one */
+    int32_t tid;
+};
+
+static struct { pthread_mutex_t lock; struct thread *first; pthread_key_t key; pthread_once_t once; } threads = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+static void list(struct thread *t)
+{
+    pthread_mutex_lock(&threads.lock);
+    t->next = threads.first;
+    if (threads.first) threads.first->prev = t;
+    threads.first = t;
+    pthread_mutex_unlock(&threads.lock);
+}
+
+/* However it ends. */
+static void ends(void *p)
+{
+    struct thread *t = p;
+    pthread_mutex_lock(&threads.lock);
+    if (t->prev) t->prev->next = t->next;
+    else threads.first = t->next;
+    if (t->next) t->next->prev = t->prev;
+    pthread_mutex_unlock(&threads.lock);
+    atomic_fetch_sub(&t->context->nr_threads, 1);
+    free(t);
+}
+
+static void lock(void) { pthread_mutex_lock(&threads.lock); }
+static void unlock(void) { pthread_mutex_unlock(&threads.lock); }
+static void in_child(void)
+{
+    pthread_mutex_init(&threads.lock, 0);
+    threads.first = 0;          /* (their records are not freed: the forking thread may be one of them) */
+}
+
+static void prepare(void)
+{
+    if (pthread_key_create(&threads.key, ends)) abort();
+    pthread_atfork(lock, unlock, in_child);
+}
+
+static void *begin(void *p)
+{
+    struct thread *t = p;
+    struct usf_context *c = t->context;
+    t->tid = os_gettid();
+    list(t);
+    pthread_setspecific(threads.key, t);
+    context_current = c;
+    if (c->nr_cpus && !t->has_mask) os_setaffinity(0, &c->cpus);
+    return t->routine(t->arg);
+}
+
+static bool has_mask(const pthread_attr_t *attr)
+{
+    cpu_set_t all[8], none[8];
+    memset(none, 0xff, sizeof none);
+    return attr && pthread_attr_getaffinity_np(attr, sizeof all, all) == 0 && memcmp(all, none, sizeof all);
+}
+
+int threads_create(struct usf_context *c, pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *), void *arg)
+{
+    struct thread *t = calloc(1, sizeof *t);
+    if (!t) return EAGAIN;
+    pthread_once(&threads.once, prepare);
+    *t = (struct thread){.context = c, .routine = routine, .arg = arg, .has_mask = has_mask(attr)};
+    atomic_fetch_add(&c->nr_threads, 1);
+    int r = pthread_create(thread, attr, begin, t);
+    if (r) {
+        atomic_fetch_sub(&c->nr_threads, 1);
+        free(t);
+    }
+    return r;
+}
+
+void shim_thread_names(struct usf_context *c, char *names, size_t size)
+{
+    size_t n = 0;
+    *names = 0;
+    pthread_mutex_lock(&threads.lock);
+    for (struct thread *t = threads.first; t && n + 40 < size; t = t->next) {
+        char path[64], name[32] = "";
+        if (t->context != c) continue;
+        snprintf(path, sizeof path, "/proc/self/task/%d/comm", t->tid);
+        long len = os_read_file(path, name, sizeof name);
+        if (len > 0 && name[len - 1] == '\n') name[len - 1] = 0;
+        n += (size_t)snprintf(names + n, size - n, "%s%d %s", n ? ", " : "", t->tid, name);
+    }
+    pthread_mutex_unlock(&threads.lock);
+}

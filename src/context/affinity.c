@@ -1,7 +1,9 @@
 /* src/context/affinity.c - CPU masks of threads, as a context's libraries see them.  SPDX-License-Identifier: Apache-2.0
  *
  * A thread whose mask nobody has set in the context has the context's CPUs, whatever the kernel says: entering a context
- * makes no system call.  From its first sched_setaffinity on the kernel's answer counts.  CPU numbers are the machine's own. */
+ * makes no system call.  From its first sched_setaffinity on the kernel's answer counts, until the thread asks for all of the context's CPUs,
+ * or leaves the context: then it has the mask again that it had before.  (Libraries bind a thread to each CPU in turn to look at it,
+ * and set what they have found.)  CPU numbers are the machine's own. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -9,8 +11,9 @@
 
 #include "context/shim.h"
 
-/* The context in which the thread has set its mask last. */
-static __thread struct usf_context *set_in __attribute__((tls_model("initial-exec")));
+/* The context in which the thread has set its mask; null: none. */
+__thread struct usf_context *affinity_set_in __attribute__((tls_model("initial-exec")));
+static __thread struct os_cpuset before;        /* its mask until then */
 
 /* Bytes of the kernel's masks. */
 static size_t kernel_size(void)
@@ -32,7 +35,7 @@ int affinity_get(struct usf_context *c, int32_t tid, size_t size, void *mask)
     size_t kernel = kernel_size(), n = size < kernel ? size : kernel;
     struct os_cpuset real;
     if (size < kernel || size % sizeof(long)) return -EINVAL;
-    if (c->nr_cpus && is_self(tid) && set_in != c) {
+    if (c->nr_cpus && is_self(tid) && affinity_set_in != c) {
         memcpy(mask, &c->cpus, n);
         return (int)n;
     }
@@ -52,7 +55,18 @@ int affinity_set(struct usf_context *c, int32_t tid, size_t size, const void *ma
     memcpy(&cpus, mask, size < sizeof cpus ? size : sizeof cpus);
     if (c->nr_cpus) os_cpu_and(&cpus, &c->cpus);
     if (!os_cpu_count(&cpus)) return -EINVAL;
-    int r = os_setaffinity(tid, &cpus);
-    if (r == 0 && is_self(tid)) set_in = c;
+    if (!is_self(tid)) return os_setaffinity(tid, &cpus);
+    if (c->nr_cpus && memcmp(&cpus, &c->cpus, sizeof cpus) == 0) {
+        affinity_restore();
+        return 0;
+    }
+    int r = affinity_set_in || os_getaffinity(0, &before) >= 0 ? os_setaffinity(0, &cpus) : -EFAULT;
+    if (r == 0) affinity_set_in = c;
     return r;
+}
+
+void affinity_restore(void)
+{
+    if (affinity_set_in) os_setaffinity(0, &before);
+    affinity_set_in = 0;
 }

@@ -221,6 +221,7 @@ CONTEXT_API int usf_context_leave(void)
 {
     if (USF_UNLIKELY(!outer.n)) return context_fail(EPERM, "this thread is in no context");
     atomic_fetch_sub_explicit(&context_current->nr_inside, 1, memory_order_release);
+    if (USF_UNLIKELY(affinity_set_in != 0)) affinity_restore();
     context_current = outer.at[--outer.n];
     return 0;
 }

@@ -124,8 +124,6 @@ int env_make(struct usf_context *c, const char *const *changes)
         r = name ? env_set(c, name, value ? value + 1 : 0, true) : ENOMEM;
         free(name);
     }
-    /* libomp refuses a second copy of itself, as it finds the first one's name in the process. */
-    if (!r) r = env_set(c, "KMP_DUPLICATE_LIB_OK", "1", false);
     return r == EINVAL ? context_fail(EINVAL, "environment: '%s' is neither NAME=VALUE nor NAME", *(changes - 1)) : r ? context_fail(r, "out of memory") : 0;
 }
 

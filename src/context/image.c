@@ -221,6 +221,13 @@ struct image *image_of(int fd, const char *path, bool shared, const char **why)
     return im;
 }
 
+bool image_needs(const struct image *im, const char *name)
+{
+    for (char **n = im->needed; n && *n; n++)
+        if (strlen(*n) == strlen(name) && strcmp(*n + IMAGE_TAG, name + IMAGE_TAG) == 0) return true;
+    return false;
+}
+
 void image_complete(struct image *im)
 {
     choose_pages(im);

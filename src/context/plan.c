@@ -112,12 +112,15 @@ static bool is_known(const struct plan *p, const struct image *im)
     return false;
 }
 
-/* The program has it from now on, for all libraries.  One that is loaded already is found by its name, wherever it lies. */
+/* The program has it from now on, for all libraries.  One that is loaded already is found by its name, wherever it lies.  One that is loaded by
+ * its path is known by its name only after it was asked for by that. */
 static int promote(const char *name, const char *path)
 {
     int how = RTLD_LAZY | RTLD_GLOBAL | RTLD_NODELETE;
-    if (dlopen(name, how | RTLD_NOLOAD) || dlopen(path, how)) return 0;
-    return context_fail(ELIBACC, "%s cannot be loaded: %s", path, dlerror());
+    if (dlopen(name, how | RTLD_NOLOAD)) return 0;
+    if (!dlopen(path, how)) return context_fail(ELIBACC, "%s cannot be loaded: %s", path, dlerror());
+    dlopen(name, how | RTLD_NOLOAD);
+    return 0;
 }
 
 static int add_shared(struct plan *p, const struct library *by, const char *name)
@@ -172,12 +175,27 @@ static int add_library(struct plan *p, struct usf_context *c, struct library *by
     return r || !by || by->constructed ? r : add_dep(by, l);
 }
 
+struct versions { struct plan *plan; struct usf_context *context; struct library *library; int result; };
+
+/* The dynamic linker takes for granted that it knows the library by the name that stands beside the version. */
+static void check_version(void *arg, Elf64_Verneed *need)
+{
+    struct versions *v = arg;
+    const struct image *im = v->library->image;
+    const char *name = elf_string(&im->elf, need->vn_file);
+    if (v->result) return;
+    if (share_is(name)) v->result = add_shared(v->plan, v->library, name);
+    else if (!image_needs(im, name)) v->result = context_fail(ELIBBAD, "%s needs versions of %s, but not the library itself", v->library->path, name);
+}
+
 /* What the library at a place of the list needs is appended to the list: breadth first, as ld.so does. */
 static int add_needs(struct plan *p, struct usf_context *c, struct library *l)
 {
-    int r = 0;
-    for (char **n = l->image->needed; !r && n && *n; n++) r = share_is(*n) ? add_shared(p, l, *n) : add_library(p, c, l, *n);
-    return r;
+    struct versions v = {p, c, l, 0};
+    if (l->map) return 0;
+    for (char **n = l->image->needed; !v.result && n && *n; n++) v.result = share_is(*n) ? add_shared(p, l, *n) : add_library(p, c, l, *n);
+    elf_each_verneed(&l->image->elf, check_version, &v);
+    return v.result;
 }
 
 static int check_names(const struct plan *p)

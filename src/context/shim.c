@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
@@ -126,6 +127,27 @@ static FILE *shim_fopen(struct usf_context *c, const char *path, const char *mod
     return f;
 }
 
+/* libomp leaves its name in the process's shared memory, and refuses to work if another copy's is there.  That of another context is none of its
+ * business. */
+static const char *own_name(struct usf_context *c, const char *name, char *buf, size_t size)
+{
+    if (!name || !strstr(name, "__KMP_REGISTERED_LIB_")) return name;
+    snprintf(buf, size, "%s.context-%u", name, c->id);
+    return buf;
+}
+
+static int shim_shm_open(struct usf_context *c, const char *name, int flags, mode_t mode)
+{
+    char own[NAME_MAX + 1];
+    return shm_open(own_name(c, name, own, sizeof own), flags, mode);
+}
+
+static int shim_shm_unlink(struct usf_context *c, const char *name)
+{
+    char own[NAME_MAX + 1];
+    return shm_unlink(own_name(c, name, own, sizeof own));
+}
+
 /* ---- threads and libraries -------------------------------------------------------------------------- */
 
 struct c11 { int (*routine)(void *); void *arg; };
@@ -179,7 +201,7 @@ static const struct shim_calls calls = {
     shim_getenv, shim_setenv, shim_unsetenv, shim_putenv, shim_clearenv,
     shim_sched_getaffinity, shim_sched_setaffinity, shim_pthread_getaffinity, shim_pthread_setaffinity, shim_attr_setaffinity,
     shim_sysconf, shim_nprocs, shim_nprocs_conf, shim_syscall, shim_openat, shim_fopen,
-    threads_create, shim_thrd_create, shim_thread_failed, shim_dlopen,
+    threads_create, shim_thrd_create, shim_thread_failed, shim_dlopen, shim_shm_open, shim_shm_unlink,
 };
 
 /* ---- the copy --------------------------------------------------------------------------------------- */

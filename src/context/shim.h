@@ -16,6 +16,10 @@ void shim_thread_names(struct usf_context *c, char *names, size_t size);
 int affinity_get(struct usf_context *c, int32_t tid, size_t size, void *mask);      /* bytes, or -errno */
 int affinity_set(struct usf_context *c, int32_t tid, size_t size, const void *mask);    /* 0, or -errno */
 
+/* The calling thread has its mask again that it had before it set one in a context. */
+extern __thread struct usf_context *affinity_set_in __attribute__((tls_model("initial-exec")));
+void affinity_restore(void);
+
 /* files.c: a descriptor of a file of /proc or /sys as the context has it; -1: it has none of its own. */
 int files_open(struct usf_context *c, const char *path, int flags);
 

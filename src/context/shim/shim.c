@@ -63,6 +63,8 @@ SHIM int openat(int at, const char *path, int flags, ...) { OPENED(at, path, fla
 SHIM int openat64(int at, const char *path, int flags, ...) { OPENED(at, path, flags); }
 SHIM int __open_2(const char *path, int flags) { return CALL(openat, AT_FDCWD, path, flags, 0); }
 SHIM int __open64_2(const char *path, int flags) { return CALL(openat, AT_FDCWD, path, flags, 0); }
+SHIM int shm_open(const char *name, int flags, mode_t mode) { return CALL(shm_open, name, flags, mode); }
+SHIM int shm_unlink(const char *name) { return CALL(shm_unlink, name); }
 SHIM FILE *fopen(const char *path, const char *mode) { return CALL(fopen, path, mode); }
 SHIM FILE *fopen64(const char *path, const char *mode) { return CALL(fopen, path, mode); }
 

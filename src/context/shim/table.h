@@ -30,6 +30,8 @@ struct shim_calls {
     int (*thrd_create)(struct usf_context *, void *, int (*)(void *), void *);
     void (*thread_failed)(int);
     void *(*dlopen)(struct usf_context *, const char *, int);
+    int (*shm_open)(struct usf_context *, const char *, int, mode_t);
+    int (*shm_unlink)(struct usf_context *, const char *);
 };
 
 #endif

@@ -68,6 +68,9 @@ usf_context_t *usf_context_current(void);
  *     ELIBBAD    it is no shared library for x86-64, or damaged
  *     ELIBACC    the dynamic linker refuses it: usf_context_error says why (undefined symbols, no room for thread-local storage, ...) */
 void *usf_context_open(usf_context_t *context, const char *library);
+/* The same, and libraries of the context that are loaded later find its symbols, and those of what it needs, after their own (as with
+ * RTLD_GLOBAL): for libraries that are not linked with all that they use. */
+void *usf_context_open_global(usf_context_t *context, const char *library);
 /* The first of the context's libraries that defines it, in the order of their loading.
  *     ENOENT   none does */
 void *usf_context_symbol(usf_context_t *context, const char *name);

@@ -13,7 +13,7 @@
 #include "context/share.h"
 #include "context/shim.h"
 
-struct contexts contexts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct contexts contexts = {.unloading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .lock = PTHREAD_MUTEX_INITIALIZER};
 __thread struct usf_context *context_current;
 
 /* What the thread was in before; as deep as it has entered. */
@@ -36,9 +36,23 @@ static void lock(void) { pthread_mutex_lock(&contexts.lock); }
 static void unlock(void) { pthread_mutex_unlock(&contexts.lock); }
 
 /* No load is under way while the process forks, and the child can load. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&contexts.unloading);
+    lock();
+}
+
+static void in_parent(void)
+{
+    unlock();
+    pthread_mutex_unlock(&contexts.unloading);
+}
+
+/* The child's thread has another id than the one that has locked. */
 static void in_child(void)
 {
-    pthread_mutex_init(&contexts.lock, 0);
+    contexts.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    contexts.unloading = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     for (struct usf_context *c = contexts.first; c; c = c->next) {
         atomic_store(&c->nr_threads, 0);
         atomic_store(&c->nr_inside, 0);
@@ -47,7 +61,7 @@ static void in_child(void)
         if (outer.at[i]) atomic_fetch_add(&outer.at[i]->nr_inside, 1);
     if (context_current) atomic_fetch_add(&context_current->nr_inside, 1);
 }
-__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(lock, unlock, in_child); }
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
 /* ---- CPUs ----------------------------------------------------------------------------------------- */
 
@@ -169,8 +183,10 @@ static void unload(struct usf_context *c)
 {
     struct usf_context *before = context_current;
     context_current = c;
+    pthread_mutex_lock(&contexts.unloading);
     for (struct library *l = c->libraries; l; l = l->next) dlclose(l->handle);
     while (c->nr_roots) dlclose(c->roots[--c->nr_roots]);
+    pthread_mutex_unlock(&contexts.unloading);
     context_current = before;
     for (struct library *l = c->libraries, *next; l; l = next) {
         next = l->next;
@@ -231,7 +247,7 @@ CONTEXT_API usf_context_t *usf_context_current(void) { return context_current; }
 /* ---- libraries ------------------------------------------------------------------------------------ */
 
 /* The shim is the first library of the root's scope: the first load brings it. */
-static int load(struct usf_context *c, const char *library, void **handle)
+static int load(struct usf_context *c, const char *library, bool global, void **handle)
 {
     const char *names[2] = {shim_path(), library};
     struct plan p;
@@ -240,6 +256,7 @@ static int load(struct usf_context *c, const char *library, void **handle)
     int r = plan_make(&p, c, names, 2);
     if (!r && !(r = load_plan(c, &p))) {
         plan_keep(&p, c);
+        if (global) plan_make_global(&p);
         if (first) r = shim_bind(c, p.all[0]);
         *handle = p.target->handle;
     }
@@ -251,7 +268,7 @@ static int load(struct usf_context *c, const char *library, void **handle)
     return r;
 }
 
-CONTEXT_API void *usf_context_open(usf_context_t *c, const char *library)
+static void *open_library(usf_context_t *c, const char *library, bool global)
 {
     void *handle = 0;
     if (!c || !library || c->destroyed) {
@@ -262,8 +279,11 @@ CONTEXT_API void *usf_context_open(usf_context_t *c, const char *library)
         if (!(handle = dlopen(library, RTLD_LAZY | RTLD_GLOBAL))) context_fail(ELIBACC, "%s", dlerror());
         return handle;
     }
-    return load(c, library, &handle) ? 0 : handle;
+    return load(c, library, global, &handle) ? 0 : handle;
 }
+
+CONTEXT_API void *usf_context_open(usf_context_t *c, const char *library) { return open_library(c, library, false); }
+CONTEXT_API void *usf_context_open_global(usf_context_t *c, const char *library) { return open_library(c, library, true); }
 
 CONTEXT_API void *usf_context_symbol(usf_context_t *c, const char *name)
 {

@@ -44,6 +44,7 @@ struct library {
     void *handle;                   /* of dlopen; null: not loaded yet */
     struct link_map *map;
     bool constructed, visited;
+    bool global;                    /* libraries that are loaded later find its symbols */
 };
 
 struct usf_context {
@@ -63,7 +64,9 @@ struct usf_context {
     bool destroyed;
 };
 
-extern struct contexts { pthread_mutex_t lock; struct usf_context *first; uint32_t last_id; } contexts;
+/* `unloading` is held while libraries are unloaded, so that no child of fork gets half of it; it is taken before `lock`, and by a destructor
+ * that forks once more. */
+extern struct contexts { pthread_mutex_t unloading, lock; struct usf_context *first; uint32_t last_id; } contexts;
 
 /* What the thread is in: the innermost first. */
 extern __thread struct usf_context *context_current __attribute__((tls_model("initial-exec")));
@@ -82,6 +85,7 @@ struct plan {
 /* The libraries of these names or paths, and all that they need.  0, or an errno value, said.  New ones are in the context's list only
  * when plan_keep is called. */
 int plan_make(struct plan *p, struct usf_context *c, const char *const *names, unsigned n);
+void plan_make_global(struct plan *p);      /* after plan_keep */
 void plan_keep(struct plan *p, struct usf_context *c);
 void plan_drop(struct plan *p);     /* frees new libraries that were not kept */
 void plan_free_library(struct library *l);

@@ -227,10 +227,17 @@ int plan_make(struct plan *p, struct usf_context *c, const char *const *names, u
     int r = add_shared(p, 0, "libgcc_s.so.1");      /* the program's unwinder, which libraries may have a copy of */
     for (unsigned i = 0; !r && i < n; i++) r = add_library(p, c, 0, names[i]);
     for (unsigned i = 0; !r && i < p->nr; i++) r = add_needs(p, c, p->all[i]);
+    for (struct library *l = c->libraries; !r && l; l = l->next)
+        if (l->global && !is_planned(p, l)) r = append(p, l);
     if (!r) r = check_names(p);
     if (r) plan_drop(p);
     else complete_images(p);
     return r;
+}
+
+void plan_make_global(struct plan *p)
+{
+    for (unsigned i = 1; i < p->nr; i++) p->all[i]->global = true;      /* the first is the shim */
 }
 
 void plan_keep(struct plan *p, struct usf_context *c)

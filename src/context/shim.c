@@ -190,7 +190,7 @@ static void *shim_dlopen(struct usf_context *c, const char *path, int flags)
         pthread_mutex_unlock(&contexts.lock);
         return handle;
     }
-    void *handle = usf_context_open(c, path);
+    void *handle = flags & RTLD_GLOBAL ? usf_context_open_global(c, path) : usf_context_open(c, path);
     struct link_map *m = handle;
     /* What failed is dlopen's to say, where the caller asks dlerror: the same error, from libc. */
     if (!handle) return dlopen(strchr(path, '/') ? path : "/usf-context/no-such-library", RTLD_LAZY | RTLD_NOLOAD);

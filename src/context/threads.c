@@ -14,7 +14,7 @@ struct thread {
     void *(*routine)(void *);
     void *arg;
     bool has_mask;              /* its creator has asked for one */
-    int32_t tid;
+    _Atomic int32_t tid;        /* 0: it has not begun yet */
 };
 
 static struct { pthread_mutex_t lock; struct thread *first; pthread_key_t key; pthread_once_t once; } threads = {
@@ -29,10 +29,8 @@ static void list(struct thread *t)
     pthread_mutex_unlock(&threads.lock);
 }
 
-/* However it ends. */
-static void ends(void *p)
+static void take_out(struct thread *t)
 {
-    struct thread *t = p;
     pthread_mutex_lock(&threads.lock);
     if (t->prev) t->prev->next = t->next;
     else threads.first = t->next;
@@ -41,6 +39,9 @@ static void ends(void *p)
     atomic_fetch_sub(&t->context->nr_threads, 1);
     free(t);
 }
+
+/* However it ends. */
+static void ends(void *p) { take_out(p); }
 
 static void lock(void) { pthread_mutex_lock(&threads.lock); }
 static void unlock(void) { pthread_mutex_unlock(&threads.lock); }
@@ -60,8 +61,7 @@ static void *begin(void *p)
 {
     struct thread *t = p;
     struct usf_context *c = t->context;
-    t->tid = os_gettid();
-    list(t);
+    atomic_store(&t->tid, os_gettid());
     pthread_setspecific(threads.key, t);
     context_current = c;
     if (c->nr_cpus && !t->has_mask) os_setaffinity(0, &c->cpus);
@@ -82,11 +82,9 @@ int threads_create(struct usf_context *c, pthread_t *thread, const pthread_attr_
     pthread_once(&threads.once, prepare);
     *t = (struct thread){.context = c, .routine = routine, .arg = arg, .has_mask = has_mask(attr)};
     atomic_fetch_add(&c->nr_threads, 1);
+    list(t);
     int r = pthread_create(thread, attr, begin, t);
-    if (r) {
-        atomic_fetch_sub(&c->nr_threads, 1);
-        free(t);
-    }
+    if (r) take_out(t);
     return r;
 }
 

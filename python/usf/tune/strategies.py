@@ -37,24 +37,30 @@ def halving(state):
     """Successive halving over repeats and over the mesh of the grid.
 
     The first rung measures candidates that are spread over the space, once each. Each further rung keeps the better
-    part of what it knows, repeats it, and adds neighbours of the kept ones. What is clearly worse is never repeated.
+    part of what it knows, repeats the best of it, and adds neighbours of the kept ones, ever nearer ones. What is clearly
+    worse is never repeated. The last part of the budget goes to the direct neighbours of the best, in small batches.
     """
-    first = state.spread(1)
-    yield first
+    yield state.spread(1)
     budget = int(min(state.left(), len(state.space) * state.repeats))
     reserve = min(budget // 4, 3 * (state.repeats - 1))
     wide = max(2, int((budget - reserve) * 0.45))
     yield state.spread(wide)
-    rungs = max(1, min(5, (budget - reserve - wide) // 5))
+    polish = reserve + (budget - reserve - wide) // 3
+    rungs = max(1, min(4, (budget - polish - wide) // 5))
     for rung in range(rungs):
-        share = (state.left() - reserve) // (rungs - rung)
-        keep = max(2, len(state.outcomes) // 3 ** (rung + 1), share // 5)
-        survivors = state.ranked()[:keep]
+        share = max(0, int(state.left() - polish) // (rungs - rung))
+        survivors = state.ranked()[:max(2, len(state.outcomes) // 3 ** (rung + 1), share // 5)]
         again = [o.point for o in survivors[:max(1, share // 4)] if len(o.runs) < state.repeats]
         radius = max(2, max(len(p.values) for p in state.space.parameters) // 3 >> rung)
-        batch = again + _around(state, survivors, radius, max(0, int(share) - len(again)))
+        batch = again + _around(state, survivors, radius, max(0, share - len(again)))
         state.random.shuffle(batch)
         yield batch
+    while state.left() > reserve:
+        top = state.ranked()[:2]
+        near = _around(state, top, 2, 3)
+        if not near:
+            break
+        yield [o.point for o in top[:1] if len(o.runs) < state.repeats] + near
     yield from state.finish(3)
 
 

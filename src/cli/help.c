@@ -171,7 +171,7 @@ void help_command(const struct cli_command *c)
     if (all)
         puts("\nA time is a number with a unit (ns, us, ms, s, min, h); a bare number is in the\n"
              "unit of the default. Every option can also be set in the environment\n"
-             "(USF_QUANTUM for --quantum), in a --profile, in $XDG_CONFIG_HOME/usf/config.toml\n"
+             "(USF_QUANTUM for --quantum), in a profile, in $XDG_CONFIG_HOME/usf/config.toml\n"
              "and in /etc/usf.toml (quantum = \"20ms\"). 'usf config show' prints what is set.");
 }
 

@@ -69,7 +69,11 @@ int cmd_tune(const struct cli_command *self, int argc, char **argv)
     for (int i = 1; i < argc; i++) words[k++] = argv[i];
     /* A wheel's package belongs to the interpreter beside the tool, if there is one. */
     snprintf(beside, sizeof beside, "%s/python3", bin);
-    if (!*package) execv(beside, words);
+    if (!*package) {
+        words[0] = beside;      /* an interpreter finds its packages by this name */
+        execv(beside, words);
+        words[0] = "python3";
+    }
     execvp("python3", words);
     usf_warn("python3 cannot be executed: %s (usf tune is written in Python)", strerror(errno));
     return errno == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;

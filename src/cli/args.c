@@ -149,6 +149,7 @@ int cli_parse(const struct cli_command *self, struct cli_args *a, int argc, char
         if (r >= 0) return r;
     }
     a->rest = i;
+    if (cli_takes_option(self, "profile") && *a->config.s.profile && config_apply_profile(&a->config)) return cli_usage("%s", a->config.error);
     usf_verbose = (int)a->config.s.verbose;
     return -1;
 }

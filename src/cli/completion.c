@@ -97,7 +97,7 @@ static void bash(void)
     }
     puts("  esac\n"
          "  # the command line of a program begins at the first word that is no option, or behind --\n"
-         "  if [ \"$command\" = run ] || { [ \"$command\" = trace ] && [[ ${COMP_WORDS[2]} != @(info|convert) ]]; }; then\n"
+         "  if [ \"$command\" = run ] || [ \"$command\" = tune ] || { [ \"$command\" = trace ] && [[ ${COMP_WORDS[2]} != @(info|convert) ]]; }; then\n"
          "    local program=\n"
          "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
          "      case ${COMP_WORDS[i]} in\n"
@@ -128,7 +128,7 @@ static void bash(void)
          "  if [[ $word == -* ]]; then _usf_words \"$options\"\n"
          "  elif [ \"$verbs\" ] && [ \"$command\" != trace ]; then _usf_words \"$verbs\"\n"
          "  else case $command in\n"
-         "    run|trace|doctor) _usf_words \"$verbs\"; COMPREPLY+=($(compgen -c -- \"$word\")) ;;\n"
+         "    run|trace|tune|doctor) _usf_words \"$verbs\"; COMPREPLY+=($(compgen -c -- \"$word\")) ;;\n"
          "    *) _usf_files ;;\n"
          "  esac; fi\n"
          "}\n"
@@ -189,7 +189,7 @@ static void zsh(void)
         if (c->main == cmd_help) continue;
         puts("      _arguments -s -S \\\n        '(- *)'{-h,--help}'[print help]' \\");
         each(c, zsh_row);
-        if (c->main == cmd_run || c->main == cmd_trace) puts("        '(-)1:program:_command_names -e' '*::arguments:_normal' ;;");
+        if (c->main == cmd_run || c->main == cmd_trace || c->main == cmd_tune) puts("        '(-)1:program:_command_names -e' '*::arguments:_normal' ;;");
         else if (c->main == cmd_doctor) puts("        '1:program:_command_names -e' ;;");
         else if (c->main == cmd_sim) puts("        '1:command:{_describe command verbs}' '*:argument:_files' ;;");
         else if (c->verbs) puts("        '1:command:{_describe command verbs}' '*:argument:_usf_policies' ;;");
@@ -229,7 +229,7 @@ static void fish(void)
             quoted(v->help, "", true);
             puts("'");
         }
-        if (c->main == cmd_run || c->main == cmd_trace)
+        if (c->main == cmd_run || c->main == cmd_trace || c->main == cmd_tune)
             printf("complete -c usf -n '__fish_seen_subcommand_from %s' -x -a '(__fish_complete_subcommand --fcs-skip=2)'\n", c->name);
         if (c->main == cmd_help)
             for (const struct cli_command *d = cli_commands; d->name; d++)

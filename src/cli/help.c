@@ -171,8 +171,8 @@ void help_command(const struct cli_command *c)
     if (all)
         puts("\nA time is a number with a unit (ns, us, ms, s, min, h); a bare number is in the\n"
              "unit of the default. Every option can also be set in the environment\n"
-             "(USF_QUANTUM for --quantum), in $XDG_CONFIG_HOME/usf/config.toml and in\n"
-             "/etc/usf.toml (quantum = \"20ms\"). 'usf config show' prints what is set.");
+             "(USF_QUANTUM for --quantum), in a profile, in $XDG_CONFIG_HOME/usf/config.toml\n"
+             "and in /etc/usf.toml (quantum = \"20ms\"). 'usf config show' prints what is set.");
 }
 
 /* `man` and usf.1: the overview; usf-COMMAND.1: that command's page.  False: there is no such page. */

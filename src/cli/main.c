@@ -41,6 +41,27 @@ static const struct cli_flag policy_verb_flags[] = {
     {.name = "seed", .arg = "S", .help = "for check: the first seed, to repeat a failure (default: from the clock)"},
     {0}};
 
+/* python/usf/tune/cli.py parses them; tests/tune compares the two. */
+static const struct cli_flag tune_flags[] = {
+    {.name = "vary", .arg = "NAME=VALUES", .help = "a variable and its values: V,V,... or FIRST:LAST[:STEP] or FIRST:LAST:*FACTOR; once for each variable"},
+    {.name = "where", .arg = "EXPR", .help = "only combinations for which this holds, like 'a * b <= 4'"},
+    {.name = "search", .arg = "STRATEGY", .choices = "grid|halving|bayes",
+     .help = "grid: every combination; halving (default) and bayes (needs optuna): a fifth of its runs"},
+    {.name = "repeats", .arg = "N", .help = "runs of each candidate that is compared at the end, by their median (default 3)"},
+    {.name = "budget", .arg = "N", .help = "most runs, or the time of all runs with a unit: 200 or 10min"},
+    {.name = "metric", .arg = "REGEX", .help = "minimise the number that this finds in the output, instead of the wall time"},
+    {.name = "maximize", .help = "maximise the metric"},
+    {.name = "timeout", .arg = "TIME", .help = "a run that takes longer fails"},
+    {.name = "hopeless", .arg = "FACTOR", .help = "end a run that takes so many times as long as the best one (default 3), or 'off'"},
+    {.name = "seed", .arg = "N", .help = "of the random choices (default 0)"},
+    {.name = "bare", .help = "do not run the program under usf run"},
+    {.name = "output", .letter = 'o', .arg = "FILE", .help = "profile to write (default usf-tune.toml); FILE.journal has all runs"},
+    {.name = "resume", .help = "go on with FILE.journal, after a search that was ended"},
+    {.name = "plot", .arg = "FILE", .help = "draw a heat map and the convergence: FILE.png or FILE.html"},
+    JSON_FLAG,
+    {.name = "quiet", .help = "no progress bar, and nothing on stdout but JSON"},
+    {0}};
+
 static const struct cli_verb policy_verbs[] = {
     {"list", "", "list the built-in policies"},
     {"info", "POLICY", "describe a policy, by name or by path, and say which operations it defines"},
@@ -89,6 +110,10 @@ const struct cli_command cli_commands[] = {
      .more = "Without a program, all programs of the instance are recorded (-i NAME). With a program, other programs in its instance are recorded, too, "
              "unless --share process keeps them out. The exit status of the program is passed on, as 'usf run' does. A program called info or "
              "convert is written after --."},
+    {.name = "tune", .main = cmd_tune, .synopsis = "--vary NAME=VALUES [OPTION...] -- PROGRAM [ARG...]\n--resume [-o FILE]", .verb_flags = tune_flags,
+     .help = "find the best thread counts, policy and options of a program by running it",
+     .more = "A NAME that the command has as {NAME} is put in there; a NAME that is an option of 'usf run' (policy, cpus, ...) is that option; any other "
+             "NAME is a variable of the environment. 'usf run --profile FILE' uses the result. Needs Python 3.9. docs/tune.md has examples."},
     {.name = "doctor", .main = cmd_doctor, .synopsis = "[--json] [[--program] PROG]", .options = "verbose", .flags = doctor_flags,
      .help = "check this machine, the instances and, if one is named, a program"},
     {.name = "dump", .main = cmd_dump, .synopsis = "[PID | -i NAME]", .options = "instance",

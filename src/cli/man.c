@@ -120,6 +120,10 @@ static const char about_run[] =
     "A child process of one of these kinds runs unscheduled without a message. So does a process that runs as another user than\n"
     "\\fBusf run\\fR did, and a program that gives up its user, from then on (\\fB\\-v\\fR tells).\n"
     "A warning is printed once per \\fBusf run\\fR, however many processes have it.\n"
+    ".SH PROFILES\n"
+    "A profile is a TOML file, as \\fBusf\\-tune\\fR(1) writes it. Its section [run] has options of \\fBusf run\\fR, [env] has variables for the\n"
+    "program. The sections [parameters] and [tuning] are not read: words of the program's command line are yours to type; the file's\n"
+    "first lines show the whole command. A file that is not there, an unknown option and a wrong value are errors.\n"
     ".SH EXIT STATUS\n"
     "That of the program. 125: a mistake in the command line or the environment.\n"
     "126: the program exists but cannot be executed. 127: it was not found.\n"
@@ -149,8 +153,20 @@ static const char about_doctor[] =
     "2: nothing is wrong, but the program runs unscheduled.\n"
     ".SH EXAMPLES\n.nf\nusf doctor\nusf doctor \\-\\-program ./solver\n.fi";
 
+static const char about_tune[] =
+    ".SH VARIABLES\n"
+    "\\fB\\-\\-vary\\fR names a variable and its values: NAME=V,V,... (or NAME=V;V where values have commas), NAME=FIRST:LAST, FIRST:LAST:STEP,\n"
+    "or FIRST:LAST:*FACTOR. A variable that the command has as {NAME} is put in there. One that is named as an option of \\fBusf run\\fR, with\n"
+    "or without run. before it, is that option (policy=coop,fl). Any other one goes into the program's environment (env.NAME in case of doubt).\n"
+    ".SH EXIT STATUS\n"
+    "0: the profile was written. 1: no candidate works, or a file cannot be written. 125: a mistake in the command line.\n"
+    "126: the program, or Python, cannot be executed. 127: it was not found. 128+N: signal N ended the search, which \\fB\\-\\-resume\\fR continues.\n"
+    ".SH EXAMPLES\n.nf\nusf tune \\-\\-vary OMP_NUM_THREADS=1:8 \\-\\-vary policy=coop,fl,equi \\-\\- ./solver input\n"
+    "usf tune \\-\\-vary n=1:64:*2 \\-\\-search grid \\-\\-plot heat.html \\-\\- ./prog \\-\\-threads {n}\n"
+    "usf run \\-\\-profile usf\\-tune.toml \\-\\- ./solver input\n.fi";
+
 static const struct { const char *name, *text; } abouts[] = {
-    {"run", about_run}, {"ps", about_ps}, {"dump", about_dump}, {"doctor", about_doctor}};
+    {"run", about_run}, {"ps", about_ps}, {"dump", about_dump}, {"doctor", about_doctor}, {"tune", about_tune}};
 
 static void see_also(const char *self)
 {
@@ -209,7 +225,8 @@ void man_overview(void)
         puts(".");
     }
     puts(".SH CONFIGURATION\n"
-         "The options of \\fBusf\\-run\\fR(1) are looked for on the command line, in the environment, in\n"
+         "The options of \\fBusf\\-run\\fR(1) are looked for on the command line, in the environment, in the profile\n"
+         "that \\fB\\-\\-profile\\fR names, in\n"
          ".IR $XDG_CONFIG_HOME/usf/config.toml\n(by default in ~/.config), and in\n.IR /etc/usf.toml ,\n"
          "in this order. The files are TOML with one line\n.I name = value\nper option: numbers and true/false are bare,\n"
          "everything else is in quotes. A wrong name or value is reported, and that entry is\n"

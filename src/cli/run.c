@@ -87,6 +87,16 @@ static int choose_instance(struct run *r)
     return cli_usage("%s: " SHM_NO_OBJECTS, config_value_of(r->config, "policy")->where);
 }
 
+/* Variables of the profile.  What the user has set goes before it. */
+static void set_variables(const struct config *c)
+{
+    for (unsigned i = 0; i < c->nr_variables; i++) {
+        const struct config_variable *v = &c->variables[i];
+        if (getenv(v->name)) usf_say("%s is set already: the profile's value is not taken", v->name);
+        else if (setenv(v->name, v->value, 1)) usf_warn("%s cannot be set: %s", v->name, strerror(errno));
+    }
+}
+
 /* ---- running ---------------------------------------------------------------------------------- */
 /* In the process that becomes the program: the programs of this run say a warning once (src/runtime/said.c), and know which of them
  * is the first (late.c). */
@@ -215,6 +225,7 @@ int run_program(const struct cli_command *self, struct config *config, char **ar
     r.argv = argv;
     r.watch = watch;
     if (!*r.argv) return cli_usage("no program given (usf %s [OPTION...] [--] PROGRAM [ARG...])", self->name);
+    set_variables(config);
     if ((code = check_policy(&r)) >= 0 || (code = check_cpus(&r)) >= 0 || (code = choose_instance(&r)) >= 0) return code;
     if ((code = program_find(*r.argv, &r.program)) != 0) {
         usf_warn("%s", r.program.why);

@@ -17,7 +17,8 @@ enum opt_type {
     OPT_NUMBER,     /* whole number min..max, times `scale`; with a unit: a time, like 20ms or 1.5s, without one in `unit` */
     OPT_LEVEL,      /* whole number -max..max */
     OPT_CHOICE,     /* one of `choices`, stored as its index */
-    OPT_PATH,
+    OPT_PATH,       /* absolute */
+    OPT_FILE,       /* also relative to the working directory */
     OPT_SHARE,      /* one of `choices`; `group` also with :GROUP */
     OPT_REPORT,     /* where a report goes: "off", "on" or "-" (stderr), or a file name */
 };

@@ -187,6 +187,84 @@ static int apply_env(struct config *c, char **envp)
     return 0;
 }
 
+/* ---- profile --------------------------------------------------------------------------------- */
+__attribute__((format(printf, 2, 3)))
+static int mistake(struct config *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(c->error, sizeof c->error, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+static int unknown_option(struct config *c, const struct toml_entry *e)
+{
+    const char *names[CONFIG_MAX_OPTIONS];
+    for (unsigned i = 0; i < usf_nr_options; i++) names[i] = usf_options[i].name;
+    const char *near = word_nearest(e->key, names, usf_nr_options);
+    return mistake(c, "%.200s:%u: [run] has the unknown option '%s'%s%s%s", c->s.profile, e->line, e->key, near ? "; the nearest is '" : "",
+                   near ? near : "", near ? "'" : "");
+}
+
+/* An option of [run].  Numbers and texts may be in quotes or bare: the tuner does not know an option's type. */
+static int profile_option(struct config *c, const struct toml_entry *e)
+{
+    const struct usf_option *o = option_by_name(e->key, -1);
+    char why[256], where[1200];
+    if (!o) return unknown_option(c, e);
+    if (o->type == OPT_FILE) return mistake(c, "%.200s:%u: a profile names no other profile", c->s.profile, e->line);
+    const char *text = e->type != TOML_BOOLEAN ? e->text : !strcmp(e->text, "true") ? "on" : "off";
+    struct usf_settings before = c->s;
+    if (option_parse(o, text, &c->s, why, sizeof why))
+        return mistake(c, "%.200s:%u: %s: %s", before.profile, e->line, o->name, why);
+    if (config_value(c, o)->origin > ORIGIN_PROFILE) {
+        c->s = before;
+        return 0;
+    }
+    snprintf(where, sizeof where, "%s:%u", c->s.profile, e->line);
+    keep(c, o, text, ORIGIN_PROFILE, where);
+    return 0;
+}
+
+/* A variable of [env]. */
+static int profile_variable(struct config *c, const struct toml_entry *e)
+{
+    if ((*e->key >= '0' && *e->key <= '9') || strchr(e->key, '-'))
+        return mistake(c, "%.200s:%u: [env] has '%s', which is not a name for a variable", c->s.profile, e->line, e->key);
+    if (!strncmp(e->key, USF_ENV_PREFIX, strlen(USF_ENV_PREFIX)))
+        return mistake(c, "%.200s:%u: [env] has %s: options of usf run stand in [run]", c->s.profile, e->line, e->key);
+    struct config_variable *more = realloc(c->variables, (c->nr_variables + 1) * sizeof *more);
+    if (!more) return mistake(c, "out of memory");
+    c->variables = more;
+    more[c->nr_variables++] = (struct config_variable){.name = xstrdup(e->key), .value = xstrdup(e->text)};
+    return 0;
+}
+
+static int profile_entry(struct config *c, const struct toml_entry *e)
+{
+    if (!strcmp(e->section, "run")) return profile_option(c, e);
+    if (!strcmp(e->section, "env")) return profile_variable(c, e);
+    if (!strcmp(e->section, "parameters") || !strcmp(e->section, "tuning")) return 0;   /* for people, and for usf.tune.load */
+    if (*e->section)
+        return mistake(c, "%.200s:%u: section [%s] is not known, only run, env, parameters and tuning", c->s.profile, e->line, e->section);
+    return mistake(c, "%.200s:%u: '%s' stands in no section: options of usf run stand in [run]", c->s.profile, e->line, e->key);
+}
+
+int config_apply_profile(struct config *c)
+{
+    static char buf[FILE_MAX + 1];
+    struct toml_doc d;
+    long n = slurp(c->s.profile, buf, sizeof buf);
+    if (n < 0) return mistake(c, "profile %.200s: %s", c->s.profile, errno == EISDIR ? "it is not a file" : strerror(errno));
+    if (n > FILE_MAX) return mistake(c, "profile %.200s: longer than %d bytes", c->s.profile, FILE_MAX);
+    int r = toml_parse_as(&d, buf, (size_t)n, TOML_FRACTIONS);
+    if (r) mistake(c, "%.200s:%u: %s", c->s.profile, d.error_line, d.error);
+    for (size_t i = 0; !r && i < d.nr; i++) r = profile_entry(c, &d.entries[i]);
+    toml_free(&d);
+    return r;
+}
+
 /* ---- all together ---------------------------------------------------------------------------- */
 /* Services and jobs often have no HOME: then the user's home directory is the one in the password database. */
 static const char *home_of(char **envp)
@@ -259,6 +337,11 @@ void config_free(struct config *c)
         free(c->v[i].text);
         free(c->v[i].where);
     }
+    for (unsigned i = 0; i < c->nr_variables; i++) {
+        free(c->variables[i].name);
+        free(c->variables[i].value);
+    }
+    free(c->variables);
     free(c->system_path);
     free(c->user_path);
     memset(c, 0, sizeof *c);
@@ -274,6 +357,6 @@ const struct config_value *config_value_of(const struct config *c, const char *n
 
 const char *config_origin_name(enum config_origin o)
 {
-    static const char *const names[] = {"default", "system file", "user file", "environment", "command line"};
+    static const char *const names[] = {"default", "system file", "user file", "profile", "environment", "command line"};
     return names[o];
 }

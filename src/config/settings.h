@@ -41,6 +41,7 @@ struct usf_settings {
     uint64_t verbose;                   /* 0-3 */
     char cache_dir[USF_PATH_MAX];       /* "": keep nothing */
     char stats[USF_PATH_MAX];           /* "": none, "-": stderr, else a file name */
+    char profile[USF_PATH_MAX];         /* "": none */
     /* of the library only */
     uint32_t run;                       /* index + 1 in the run table, 0: none */
     bool has_owner;

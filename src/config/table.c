@@ -98,5 +98,10 @@ const struct usf_option usf_options[] = {
              "'group', or 'group:GROUP', shares with the members of the effective group, or of GROUP (a name or a number); 'public' shares with "
              "all users. These users must trust each other fully (SECURITY.md): each of them has to give the option, and root takes no part. "
              "Other commands call such an instance gGID:NAME or public:NAME."},
+    {.name = "profile", .group = OPT_G_COMMON, .env = USF_ENV_PROFILE, .type = OPT_FILE, FIELD(profile),
+     .flags = 0, .arg = "FILE", .def = "",
+     .help = "take options and environment variables from a profile, which 'usf tune' writes",
+     .more = "Options on the command line and in the environment override those of the profile, and the profile overrides the configuration files. A "
+             "variable that is set keeps its value."},
 };
 const unsigned usf_nr_options = sizeof usf_options / sizeof usf_options[0];

@@ -147,8 +147,35 @@ static int digit_of(int c, int base)
     return v < base ? v : -1;
 }
 
+static bool digits(struct parser *ps)
+{
+    const char *start = ps->p;
+    while (digit_of(peek(ps), 10) >= 0) ps->p++;
+    return ps->p > start;
+}
+
+/* Behind the whole part of a number that begins at `begin`: a point and digits, an exponent, or both. */
+static int fraction(struct parser *ps, struct toml_entry *e, const char *begin)
+{
+    bool good = true;
+    if (peek(ps) == '.') ps->p++, good = digits(ps);
+    if (good && (peek(ps) | 32) == 'e') {
+        ps->p++;
+        ps->p += peek(ps) == '-' || peek(ps) == '+';
+        good = digits(ps);
+    }
+    if (!good) return fail(ps, "the fraction lacks digits");
+    size_t len = (size_t)(ps->p - begin);
+    if (len >= TOML_TEXT) return fail(ps, "the number is too long");
+    memcpy(e->text, begin, len);
+    e->text[len] = 0;
+    e->type = TOML_FRACTION;
+    return 0;
+}
+
 static int number(struct parser *ps, struct toml_entry *e)
 {
+    const char *begin = ps->p;
     bool minus = peek(ps) == '-', sign = minus || peek(ps) == '+';
     ps->p += sign;
     int base = starts(ps, "0x") ? 16 : starts(ps, "0o") ? 8 : starts(ps, "0b") ? 2 : 10;
@@ -167,7 +194,9 @@ static int number(struct parser *ps, struct toml_entry *e)
     if (ps->p == start) return fail(ps, "a value is expected here: a string in quotes, a whole number, true or false");
     if (base == 10 && *start == '0' && ps->p > start + 1) return fail(ps, "a number does not start with 0");
     int c = peek(ps);
-    if (c == '.' || c == 'e' || c == 'E') return fail(ps, "fractions are not accepted here");
+    bool point = c == '.' || c == 'e' || c == 'E';
+    if (point && base == 10 && ps->flags & TOML_FRACTIONS) return fraction(ps, e, begin);
+    if (point) return fail(ps, "fractions are not accepted here");
     if (c == '-' || c == ':') return fail(ps, "dates and times are not accepted here");
     e->type = TOML_INTEGER;
     snprintf(e->text, sizeof e->text, "%s%" PRIu64, minus && v ? "-" : "", v);

@@ -159,14 +159,17 @@ static int parse_policy(const char *text, struct usf_policy_choice *out, char *w
     return -1;
 }
 
-static int parse_report(const char *text, char *out, char *why, size_t cap)
+static int parse_file(const char *text, char *out, char *why, size_t cap)
 {
     char buf[SHOWN + 4];
-    if (!strcmp(text, "off")) text = "";
-    else if (!strcmp(text, "on")) text = "-";
     if (copy_text(out, USF_PATH_MAX, text)) return 0;
     usf_format(why, cap, "'%s' is longer than %u characters", shown(text, buf), USF_PATH_MAX - 1);
     return -1;
+}
+
+static int parse_report(const char *text, char *out, char *why, size_t cap)
+{
+    return parse_file(!strcmp(text, "off") ? "" : !strcmp(text, "on") ? "-" : text, out, why, cap);
 }
 
 static int parse_path(const char *text, char *out, char *why, size_t cap)
@@ -210,6 +213,7 @@ int option_parse(const struct usf_option *o, const char *text, struct usf_settin
     case OPT_CHOICE: return parse_choice(o, text, field, why, cap);
     case OPT_SHARE: return parse_share(o, text, field, why, cap);
     case OPT_PATH: return parse_path(text, field, why, cap);
+    case OPT_FILE: return parse_file(text, field, why, cap);
     case OPT_REPORT: return parse_report(text, field, why, cap);
     }
     return -1;

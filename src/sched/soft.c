@@ -40,9 +40,11 @@ void soft_take(struct sched *s, struct sched_self *me)
     if (!core_enter(s, me)) return;
     struct usf_task *o = &s->tasks[other];
     struct usf_thread *other_thread = sched_thread_of(s, other);
-    bool alike = o->pol.group == t->pol.group || (o->why == t->why && (t->why == USF_WHY_YIELD || t->why == USF_WHY_RETURN));
-    if (alike && state_of(t) == USF_TASK_READY && usf_may_run(&s->pol, me->task, core) && atomic_load(&s->cores[core].word) == w
-        && !outranks(s, o, t) && atomic_compare_exchange_strong(&other_thread->park, &soft, USF_PARK_TAKEN)) {
+    /* While it has the core, its record is not another task's. */
+    bool there = atomic_load(&s->cores[core].word) == w;
+    bool alike = there && (o->pol.group == t->pol.group || (o->why == t->why && (t->why == USF_WHY_YIELD || t->why == USF_WHY_RETURN)));
+    if (alike && state_of(t) == USF_TASK_READY && usf_may_run(&s->pol, me->task, core) && !outranks(s, o, t)
+        && atomic_compare_exchange_strong(&other_thread->park, &soft, USF_PARK_TAKEN)) {
         USF_POINT("sched.take_turn");
         core_dequeue(s, me->task);
         core_set_state(s, other, ST(USF_TASK_RUNNING), USF_TASK_READY);

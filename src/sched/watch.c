@@ -158,9 +158,9 @@ static void look_at_guests(struct sched *s, void (*nudge)(void *, uint32_t), cha
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
-        struct usf_thread *k = &s->threads[t->thread];
         uint32_t burst = atomic_load_explicit(&t->guest, memory_order_relaxed);
         if (!burst || !sched_is_ours(s, i)) continue;
+        struct usf_thread *k = &s->threads[atomic_load_explicit(&t->thread, memory_order_relaxed)];
         if (burst == k->guest_seen && state(arg, i) == 'R') nudge(arg, i);
         k->guest_seen = burst;
     }

@@ -251,7 +251,10 @@ struct nosv_task *tk_next(struct tk_slot *s)
         serve(s);
         return t;
     }
-    return late ? tk_heap_pop_late(late) : 0;
+    if (USF_LIKELY(!late)) return 0;
+    /* The others' turn: all of them, before another one whose time is over. */
+    t = tk_steal(s);
+    return t ? t : tk_heap_pop_late(late);
 }
 
 /* ---- others' ------------------------------------------------------------------------------------ */

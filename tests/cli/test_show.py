@@ -301,6 +301,8 @@ class Words(Case):
         self.assertNotIn("--quantum", complete("usf", "run", "--", "--"))       # words of the program's command line
         self.assertNotIn("--quantum", complete("usf", "run", "--", "--qu"))
         self.assertIn("true", complete("usf", "run", "--", "tru"))
+        self.assertEqual(complete("usf", "tune", "--search", "ba"), ["bayes"])
+        self.assertIn("true", complete("usf", "tune", "--vary", "n=1", "--", "tru"))
         self.write("beside.txt", "")
         self.assertIn("beside.txt", complete("usf", "run", "-c", "0", "--", "cat", "besi"))
         self.assertIn("beside.txt", complete("usf", "trace", "info", "besi"))

@@ -17,7 +17,7 @@ import instance
 
 USF = os.environ["USF"]
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-PAGES = ("safe.md", "cost.md", "not-faster.md", "running.md")
+PAGES = ("safe.md", "cost.md", "not-faster.md", "running.md", "tune.md")
 STANDINS = {
     # options, each with its value behind '=', then the command: two tasks, each bound to its own CPU unless --cpu-bind=none
     "srun": """#!/bin/bash
@@ -86,6 +86,10 @@ class Pages(instance.Instance):
         script = re.sub(r"^(usf ps.*|usf clean --all|usf doctor.*|docker .* doctor .*)$", r"\1 || test $? -eq 1", text, flags=re.M)
         return self.run_it(["bash", "-euo", "pipefail", "-c", script], text)
 
+    def do_python(self, text):
+        p = self.run_it(["/usr/bin/python3", "-c", text], text, {**self.env, "PYTHONPATH": os.path.join(os.path.dirname(USF), "python")})
+        self.assertEqual(p.stderr, "")
+
     def do_sbatch(self, text):
         p = self.do_sh(text)
         self.assertEqual((p.stdout, p.stderr), ("simulation\n" * 2, ""))
@@ -152,6 +156,9 @@ class Pages(instance.Instance):
     def test_not_faster(self):
         self.check("not-faster.md")
 
+    def test_tune(self):
+        self.check("tune.md")
+
     def test_running(self):
         self.check("running.md")
 
@@ -191,11 +198,11 @@ class Texts(unittest.TestCase):
 
     def test_options_that_pages_name_exist(self):
         known = set()
-        for command in "run", "ps", "policy", "config", "trace", "doctor", "dump", "clean":
+        for command in "run", "ps", "policy", "config", "trace", "tune", "doctor", "dump", "clean":
             known |= set(re.findall(r"--[a-z-]+", subprocess.run([USF, "help", command], capture_output=True, text=True, timeout=30).stdout))
         for page in PAGES:
             with open(os.path.join(ROOT, "docs", page), encoding="utf-8") as f:
-                for line in re.findall(r"usf (?:run|ps|clean|doctor|trace|policy|config)[^`\n|]*", f.read()):
+                for line in re.findall(r"usf (?:run|ps|clean|doctor|trace|tune|policy|config)[^`\n|]*", f.read()):
                     for option in re.findall(r"(?<= )--[a-z-]+", line.split(" -- ")[0]):
                         self.assertIn(option, known, line)
 

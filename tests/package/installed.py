@@ -41,7 +41,7 @@ int main()
     std::puts(nosv::spawn([] { return "hello"; }).get());
 }
 """
-PAGES = ("usf", "usf-run", "usf-ps", "usf-policy", "usf-config", "usf-sim", "usf-trace", "usf-doctor", "usf-dump", "usf-clean")
+PAGES = ("usf", "usf-run", "usf-ps", "usf-policy", "usf-config", "usf-sim", "usf-trace", "usf-tune", "usf-doctor", "usf-dump", "usf-clean")
 FILES = ("include/usf/usf.h", "include/usf/policy.h", "include/usf/policy.rs", "include/nosv.h", "include/nosv/compat.h",
          "include/nosv.hpp", "include/nosv/base.hpp", "include/nosv/detail.hpp", "include/nosv/task.hpp", "include/nosv/coroutine.hpp", "share/bash-completion/completions/usf", "share/zsh/site-functions/_usf",
          "share/fish/vendor_completions.d/usf.fish", "share/usf/machines/2x56.machine", "share/usf/workloads/example-teams.usfw")
@@ -145,6 +145,10 @@ class Installed(instance.Instance):
         self.assertIn("2x56", self.run_it(usf, "sim", "machines").stdout)
         self.assertIn("example-teams", self.run_it(usf, "sim", "workloads").stdout)
         self.run_it(usf, "sim", "run", "example-tasks", "-m", "2-core-vm", "--json")
+        # without the working directory, nor a variable, in the module search path
+        self.run_it(usf, "tune", "--vary", "N=1,2", "--vary", "policy=coop,fifo", "--repeats", "1", "--quiet", "-o", "tuned.toml", "--plot", "tuned.html", "--",
+                    "sh", "-c", "test ! $PYTHONPATH")
+        self.run_it(usf, "run", "--profile", "tuned.toml", "--", "true")
         if policies:
             self.run_it(usf, "policy", "new", "mine")
             self.run_it("make", "-s", "-C", "mine")

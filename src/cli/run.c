@@ -152,6 +152,17 @@ static void please_asan(const struct program *p)
     free(all);
 }
 
+static void set_static_tls(const struct config *c)
+{
+    static const char name[] = "glibc.rtld.optional_static_tls";
+    const char *old = getenv("GLIBC_TUNABLES");
+    if (!c->s.static_tls || (old && strstr(old, name))) return;
+    char *all = xasprintf("%s%s%s=%lu", old ? old : "", old && *old ? ":" : "", name, c->s.static_tls);
+    setenv("GLIBC_TUNABLES", all, 1);
+    usf_say("GLIBC_TUNABLES=%s", all);
+    free(all);
+}
+
 /* An outer `usf run --stats` counts us, if we stay in its instance. */
 static void leave_outer_run(const struct run *r)
 {
@@ -184,6 +195,7 @@ static void set_environment(struct run *r)
     if (r->config->s.keep_env) return;
     export_wait_policies();
     please_asan(&r->program);
+    set_static_tls(r->config);
 }
 
 static int run_supervised(struct run *r, bool stats, bool watched)

@@ -54,6 +54,7 @@
 #define USF_ENV_POLL           "USF_POLL"
 #define USF_ENV_PROGRESS       "USF_PROGRESS"
 #define USF_ENV_LEND           "USF_LEND"
+#define USF_ENV_STATIC_TLS     "USF_STATIC_TLS"
 #define USF_ENV_LOCK           "USF_LOCK"
 #define USF_ENV_WEIGHT         "USF_WEIGHT"
 #define USF_ENV_PRIORITY       "USF_PRIORITY"

@@ -26,6 +26,7 @@ struct usf_settings {
     struct usf_policy_choice policy;
     uint64_t quantum_ns, poll_ns /* SHM_NO_POLL: none */, progress_ns, lend_ns, slice_ns;     /* as struct shm_config has them */
     uint32_t topology_blind;            /* 0, 1 */
+    uint64_t static_tls;                /* bytes; 0: as libc has it */
     uint64_t weight;                    /* as struct usf_pol_group has them, */
     int64_t priority;
     uint32_t no_gang;                   /* ... 0, 1 */

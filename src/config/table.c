@@ -81,6 +81,11 @@ const struct usf_option usf_options[] = {
     {.name = "keep-env", .group = OPT_G_OUTPUT, .env = USF_ENV_KEEP_ENV, .type = OPT_CHOICE, FIELD(keep_env),
      .flags = OPT_F_BARE, .arg = "on|off", .choices = "off|on", .def = "off",
      .help = "do not set the wait-policy variables of parallel runtimes (OMP_WAIT_POLICY and others)"},
+    {.name = "static-tls", .group = OPT_G_OUTPUT, .env = USF_ENV_STATIC_TLS, .type = OPT_NUMBER, FIELD(static_tls),
+     .flags = 0, .arg = "KIB", .min = 0, .max = 65536, .scale = 1024, .def = "0",
+     .help = "room for thread-local storage of libraries that are loaded many times (library contexts)",
+     .more = "Each copy of a library with static thread-local storage, as libgomp has, takes some of it, in each thread. It sets glibc.rtld.optional_static_tls "
+             "in GLIBC_TUNABLES, unless that is there. 0: what libc sets aside itself, which is enough for some ten copies."},
     {.name = "shared-code", .group = OPT_G_OUTPUT, .env = USF_ENV_SHARED_CODE, .type = OPT_CHOICE, FIELD(shared_code),
      .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "on",
      .help = "map libc's code from a patched copy in the cache directory",

@@ -237,7 +237,7 @@ static int refused(struct plan *p, const char *text)
         }
     }
     if (strstr(said, "static TLS"))
-        return context_fail(ELIBACC, "%s. Each copy of such a library needs room that is set aside when the program starts: start it by `usf run --static-tls SIZE`, or with "
+        return context_fail(ELIBACC, "%s. Each copy of such a library needs room that is set aside when the program starts: start it by `usf run --static-tls KIB`, or with "
                             "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=BYTES", said);
     return context_fail(ELIBACC, "%s", said);
 }

@@ -7,6 +7,8 @@ int dep_count(void);            /* dep.c */
 int dep_constructed(void);
 int under_count(void);          /* under.c, which sees dep.c's symbols without needing it */
 
+int tls_count(void);            /* tls.c */
+
 int state_count(void);
 int state_order(void);
 int state_count_tls(void);

@@ -70,6 +70,9 @@ enum usf_prctl {
     USF_PRCTL_PAUSE_WORK,
     USF_PRCTL_RESUME_WORK,      /* a: the task */
     USF_PRCTL_TEXT_REPLACED,    /* a: address */
+    USF_PRCTL_GROUP_MAKE,       /* a: address of a struct usf_group_options */
+    USF_PRCTL_GROUP_END,        /* a: the group */
+    USF_PRCTL_GROUP_ENTER,      /* a: the group, or USF_GROUP_FIRST */
 };
 
 static inline int usf_prctl_(unsigned long what, unsigned long a, unsigned long b, unsigned long c)
@@ -134,6 +137,26 @@ static inline int usf_ready_work(uint64_t task) { return usf_prctl_(USF_PRCTL_RE
 /* The task that the calling thread executes waits for something else, and its CPU is for other tasks; it goes on. */
 static inline int usf_pause_work(void) { return usf_prctl_(USF_PRCTL_PAUSE_WORK, 0, 0, 0); }
 static inline int usf_resume_work(uint64_t task) { return usf_prctl_(USF_PRCTL_RESUME_WORK, task, 0, 0); }
+
+/* ---- groups of threads ---------------------------------------------------------------------------------- */
+
+/* What policies account for is a group of threads. A process has one at first. */
+struct usf_group_options {
+    const char *name;       /* for `usf ps`; its first 15 bytes */
+    uint32_t weight;        /* 1 to 10,000; 100 is normal */
+    int32_t  priority;      /* as usf_task_set_priority, among groups */
+    uint64_t cpus[16];      /* bit c: its threads may run on Linux CPU c; none of the process's: all of these */
+    uint32_t group;         /* out: its number */
+    uint32_t reserved;      /* 0 */
+};
+#define USF_GROUP_FIRST UINT32_MAX
+
+/* A further group of the process.  0; EINVAL: weight or priority; EAGAIN: the instance has no room for more groups; ENOSYS. */
+static inline int usf_group_make(struct usf_group_options *o) { return usf_prctl_(USF_PRCTL_GROUP_MAKE, (unsigned long)o, 0, 0); }
+/* Its threads go back to the first group.  0; ESRCH: it is no further group of this process; ENOSYS. */
+static inline int usf_group_end(uint32_t group) { return usf_prctl_(USF_PRCTL_GROUP_END, group, 0, 0); }
+/* The calling thread is in this group from now on; threads that it creates begin in the first one.  0, ESRCH, ENOSYS. */
+static inline int usf_group_enter(uint32_t group) { return usf_prctl_(USF_PRCTL_GROUP_ENTER, group, 0, 0); }
 
 /* ---- for who loads code by other means than dlopen ---------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 #include "context/env.h"
 #include "context/share.h"
 #include "context/shim.h"
+#include "usf/usf.h"
 
 struct contexts contexts = {.unloading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .lock = PTHREAD_MUTEX_INITIALIZER};
 __thread struct usf_context *context_current;
@@ -56,6 +57,7 @@ static void in_child(void)
     for (struct usf_context *c = contexts.first; c; c = c->next) {
         atomic_store(&c->nr_threads, 0);
         atomic_store(&c->nr_inside, 0);
+        c->group = USF_GROUP_FIRST;     /* the child is another process for the scheduler */
     }
     for (unsigned i = 0; i < outer.n; i++)
         if (outer.at[i]) atomic_fetch_add(&outer.at[i]->nr_inside, 1);
@@ -130,6 +132,17 @@ static int init(struct usf_context *c, const struct usf_context_options *o)
     return r;
 }
 
+/* Under `usf run` the context is a group.  Its threads prefer its CPUs, and use others of the process that are idle, unless it is strict. */
+static void make_group(struct usf_context *c, bool strict)
+{
+    struct usf_group_options o = {.name = c->label, .weight = 100};
+    c->group = USF_GROUP_FIRST;
+    if (usf_task_is_scheduled()) return;
+    if (strict && c->nr_cpus) memcpy(o.cpus, &c->cpus, sizeof o.cpus);
+    if (usf_group_make(&o) == 0) c->group = o.group;
+    else usf_warn_once("no more groups in this instance: threads of further contexts count as the program's");
+}
+
 CONTEXT_API usf_context_t *usf_context_create(const struct usf_context_options *options)
 {
     static const struct usf_context_options none;
@@ -143,6 +156,7 @@ CONTEXT_API usf_context_t *usf_context_create(const struct usf_context_options *
     c->id = ++contexts.last_id;
     int r = init(c, options ? options : &none);
     if (!r) {
+        make_group(c, options && options->flags & USF_CONTEXT_STRICT);
         c->next = contexts.first;
         contexts.first = c;
     }
@@ -205,6 +219,7 @@ CONTEXT_API int usf_context_destroy(usf_context_t *c)
     unlock();
     if (r) return r;
     unload(c);
+    if (c->group != USF_GROUP_FIRST) usf_group_end(c->group);
     free_context(c);
     return 0;
 }

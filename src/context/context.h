@@ -62,6 +62,7 @@ struct usf_context {
     _Atomic uint32_t nr_threads;    /* created by its libraries, and not ended */
     _Atomic uint32_t nr_inside;     /* how often threads are in it */
     bool destroyed;
+    uint32_t group;                 /* under `usf run`: its group for the scheduler; else USF_GROUP_FIRST */
 };
 
 /* `unloading` is held while libraries are unloaded, so that no child of fork gets half of it; it is taken before `lock`, and by a destructor

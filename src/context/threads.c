@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "context/shim.h"
+#include "usf/usf.h"
 
 struct thread {
     struct thread *next, *prev;
@@ -64,6 +65,7 @@ static void *begin(void *p)
     atomic_store(&t->tid, os_gettid());
     pthread_setspecific(threads.key, t);
     context_current = c;
+    if (c->group != USF_GROUP_FIRST) usf_group_enter(c->group);
     if (c->nr_cpus && !t->has_mask) os_setaffinity(0, &c->cpus);
     return t->routine(t->arg);
 }

@@ -148,6 +148,28 @@ static int work(struct rt_thread *t, const struct gate_frame *f)
     }
 }
 
+/* ---- groups ---------------------------------------------------------------------------------------- */
+
+static int make_group(struct rt_thread *t, struct usf_group_options *o)
+{
+    uint64_t wants[USF_CORE_WORDS] = {0};
+    for (uint32_t i = 0; i < rt.sched.h->nr_cores; i++) {
+        uint32_t cpu = rt.sched.cores[i].pol.cpu;
+        if (cpu < 64 * sizeof o->cpus / sizeof *o->cpus && o->cpus[cpu / 64] >> (cpu % 64) & 1) wants[i / 64] |= 1ull << (i % 64);
+    }
+    int r = sched_group_make(&rt.sched, &t->self, o->name ? o->name : "", o->weight, o->priority, wants);
+    if (r < 0) return -r;
+    o->group = (uint32_t)r;
+    return 0;
+}
+
+static int enter_group(struct rt_thread *t, uint32_t group)
+{
+    const struct usf_group *first = sched_first_group(&rt.sched);
+    if (t->state != RT_ATTACHED || t->self.task == USF_NONE || !first) return ENOSYS;
+    return -sched_change_group(&rt.sched, &t->self, t->self.task, group == USF_GROUP_FIRST ? (uint32_t)(first - rt.sched.groups) : group);
+}
+
 /* ---- the call ------------------------------------------------------------------------------------ */
 
 long rt_task_call(const struct gate_frame *f)
@@ -168,9 +190,12 @@ long rt_task_call(const struct gate_frame *f)
     case USF_PRCTL_PRIORITY: r = priority(t, (int64_t)f->rdx); break;
     case USF_PRCTL_DEADLINE: r = deadline(t, f->rdx); break;
     case USF_PRCTL_AFFINITY: r = place(t, f->rdx, f->r10, f->r8); break;
+    case USF_PRCTL_GROUP_MAKE: r = make_group(t, (struct usf_group_options *)f->rdx); break;
+    case USF_PRCTL_GROUP_END: r = -sched_group_end(&rt.sched, &t->self, (uint32_t)f->rdx); break;
+    case USF_PRCTL_GROUP_ENTER: r = enter_group(t, (uint32_t)f->rdx); break;
     default: r = EINVAL;
     }
-    if (r == 0 && f->rsi != USF_PRCTL_ASK && t->state == RT_ATTACHED) apply(t);
+    if (r == 0 && f->rsi >= USF_PRCTL_PRIORITY && f->rsi <= USF_PRCTL_AFFINITY && t->state == RT_ATTACHED) apply(t);
     sched_crit_leave(&rt.sched, &t->self);
     if (r == 0 && f->rsi == USF_PRCTL_AFFINITY && f->r8 && rt_enter()) sched_move(&rt.sched, &t->self);
     return r;

@@ -309,10 +309,12 @@ static void nesting(void)
     CHECK_EQ(usf_context_enter(NULL), EINVAL);
 }
 
-static int gate[2];
+static int gate[2], begun;
+static int get(int *n) { return __atomic_load_n(n, __ATOMIC_SEQ_CST); }
 static void *waits(void *arg)
 {
     char c;
+    __atomic_add_fetch(&begun, 1, __ATOMIC_SEQ_CST);
     CHECK_EQ(read(gate[0], &c, 1), 1);
     return arg;
 }
@@ -383,6 +385,27 @@ static void in_forks(void)
     CHECK_EQ(status, 0);
     CHECK_EQ(IN(h, state_count)(), 102);
     CHECK(!usf_context_leave());
+}
+
+/* For test_groups.py: three threads in two contexts, until a line is read; then none. */
+static void groups(void)
+{
+    char list[16], line[8];
+    pthread_t threads[3];
+    snprintf(list, sizeof list, "%d", first_cpu());
+    usf_context_t *c[] = {usf_context_create(&(struct usf_context_options){.name = "own", .cpus = list, .flags = USF_CONTEXT_STRICT}),
+                          usf_context_create(&(struct usf_context_options){.name = "may-lend", .cpus = list})};
+    CHECK(c[0] && c[1] && !pipe(gate));
+    for (int i = 0; i < 3; i++) CHECK(!IN(open_in(c[i / 2], "libstate.so"), state_thread)(&threads[i], waits, 0));
+    while (get(&begun) < 3) sched_yield();
+    CHECK(puts("ready") >= 0 && !fflush(stdout) && fgets(line, sizeof line, stdin));
+    CHECK_EQ(write(gate[1], "xxx", 3), 3);
+    for (int i = 0; i < 3; i++) CHECK(!pthread_join(threads[i], 0));
+    for (int i = 0, r; i < 2; i++) {
+        while ((r = usf_context_destroy(c[i])) == EBUSY) sched_yield();
+        CHECK_EQ(r, 0);
+    }
+    CHECK(puts("ended") >= 0 && !fflush(stdout) && fgets(line, sizeof line, stdin));
 }
 
 /* ---- at once -------------------------------------------------------------------------------------------- */
@@ -524,12 +547,12 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*run)(void); } cases[] = {
         {"separate", separate}, {"base_comes_later", base_comes_later}, {"shares_text", shares_text}, {"sibling", sibling}, {"no_soname", no_soname},
         {"many", many}, {"static_tls", static_tls}, {"cpp", cpp}, {"cpus", cpus}, {"environment", environment}, {"dlopen_inside", dlopen_inside}, {"nesting", nesting},
-        {"unload", unload}, {"cycles", cycles}, {"in_forks", in_forks}, {"beside_dlopen", beside_dlopen}, {"beside_forks", beside_forks}, {"bad_input", bad_input}, {"rules", rules}};
+        {"unload", unload}, {"cycles", cycles}, {"in_forks", in_forks}, {"beside_dlopen", beside_dlopen}, {"beside_forks", beside_forks}, {"bad_input", bad_input}, {"rules", rules}, {"groups", groups}};
     CHECK(argc >= 2 && realpath(argv[1], folder));
     alarm(100);
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         int status;
-        if (argc > 2 && strcmp(argv[2], cases[i].name)) continue;
+        if (argc > 2 ? strcmp(argv[2], cases[i].name) : cases[i].run == groups) continue;
         fflush(stdout);
         pid_t pid = fork();
         if (!pid) {

@@ -30,4 +30,4 @@ class Groups(instance.Programs):
 
 
 if __name__ == "__main__":
-    instance.main(100)
+    instance.main(100, taken=3)

@@ -58,6 +58,16 @@ static const char *list_needed(struct image *im)
     return 0;
 }
 
+/* As elf_open has checked them: the first of each kind counts. */
+static void take_constructors(struct image *im)
+{
+    const Elf64_Dyn *init = elf_dyn(&im->elf, DT_INIT), *array = elf_dyn(&im->elf, DT_INIT_ARRAY), *size = elf_dyn(&im->elf, DT_INIT_ARRAYSZ);
+    if (init) im->init = init->d_un.d_ptr;
+    if (!array || !size) return;
+    im->init_array = array->d_un.d_ptr;
+    im->nr_init = size->d_un.d_val / 8;
+}
+
 static const char *change_dynamic(struct image *im)
 {
     static const char shared_string[] = "not supported: the name of a library is the end of another name in it";
@@ -71,9 +81,7 @@ static const char *change_dynamic(struct image *im)
         case DT_SONAME:
             if (im->has_soname && !add_tag(im, d->d_un.d_val)) return shared_string;
             break;
-        case DT_INIT: im->init = d->d_un.d_ptr; d->d_tag = DT_IGNORED; break;
-        case DT_INIT_ARRAY: im->init_array = d->d_un.d_ptr; d->d_tag = DT_IGNORED; break;
-        case DT_INIT_ARRAYSZ: im->nr_init = d->d_un.d_val / 8; d->d_tag = DT_IGNORED; break;
+        case DT_INIT: case DT_INIT_ARRAY: case DT_INIT_ARRAYSZ: d->d_tag = DT_IGNORED; break;
         case DT_RPATH: im->rpath = elf_string(&im->elf, d->d_un.d_val); d->d_tag = DT_IGNORED; break;
         case DT_RUNPATH: im->runpath = elf_string(&im->elf, d->d_un.d_val); d->d_tag = DT_IGNORED; break;
         case DT_AUXILIARY: case DT_FILTER: case DT_PREINIT_ARRAY: case DT_PREINIT_ARRAYSZ: d->d_tag = DT_IGNORED; break;
@@ -190,6 +198,7 @@ static const char *read_image(struct image *im, int fd, const char *path, const 
     im->executable = calloc(im->elf.eh->e_phnum, 1);
     if (!im->soname || !im->copied || !im->changed_page || !im->writable || !im->executable) return no_memory;
     if ((why = list_needed(im)) || im->shared) return why;
+    take_constructors(im);
     if ((why = change_dynamic(im))) return why;
     elf_each_verneed(&im->elf, change_verneed, im);
     demote_unique(im);

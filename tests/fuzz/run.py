@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TARGETS = ['segment', 'toml', 'args', 'elf', 'spin', 'policy', 'workload', 'machine', 'recording']
+TARGETS = ['segment', 'toml', 'args', 'elf', 'spin', 'policy', 'workload', 'machine', 'recording', 'context']
 ALONE = 60          # s that an input may take when it is run again alone
 OPTIONS = 'abort_on_error=1:symbolize=0:detect_leaks=0'
 ENV = {'AFL_SKIP_CPUFREQ': '1', 'AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES': '1', 'AFL_NO_AFFINITY': '1', 'AFL_NO_UI': '1',
@@ -53,7 +53,7 @@ def fuzz(folder, target, seconds):
     shutil.rmtree(seeds, ignore_errors=True)
     seeds.mkdir(parents=True)
     subprocess.run([program, '--seeds', seeds], check=True, env=dict(os.environ, **ENV))
-    if target == 'elf':
+    if target in ('elf', 'context'):
         shutil.copy(folder / 'tests/fuzz/libfuzz-seed-object.so', seeds / 'object')
     out.mkdir(parents=True, exist_ok=True)
     with open(folder / f'{target}.log', 'w') as log:

@@ -149,8 +149,17 @@ static const char about_doctor[] =
     "2: nothing is wrong, but the program runs unscheduled.\n"
     ".SH EXAMPLES\n.nf\nusf doctor\nusf doctor \\-\\-program ./solver\n.fi";
 
+static const char about_shim[] =
+    ".SH WHAT IS IN A STUB\n"
+    "All functions that the library exports, with their versions. A call costs about a nanosecond; the first one in each context\n"
+    "looks the function up, and loads the library into the context if it is not there yet.\n"
+    "Variables are not in it, except with \\fB\\-\\-data\\fR.\n"
+    ".SH EXIT STATUS\n"
+    "0: the stub was written. 1: it was not. 125: a mistake in the command line or the environment.\n"
+    ".SH EXAMPLES\n.nf\nmkdir stubs\nusf shim libopenblas.so.0 \\-o stubs/libopenblas.so.0\nLD_LIBRARY_PATH=stubs ./solver\n.fi";
+
 static const struct { const char *name, *text; } abouts[] = {
-    {"run", about_run}, {"ps", about_ps}, {"dump", about_dump}, {"doctor", about_doctor}};
+    {"run", about_run}, {"ps", about_ps}, {"dump", about_dump}, {"doctor", about_doctor}, {"shim", about_shim}};
 
 static void see_also(const char *self)
 {

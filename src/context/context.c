@@ -12,12 +12,14 @@
 #include "context/env.h"
 #include "context/share.h"
 #include "context/shim.h"
+#include "context/stub.h"
 
 struct contexts contexts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 __thread struct usf_context *context_current;
 
 /* What the thread was in before; as deep as it has entered. */
 static __thread struct { struct usf_context **at; unsigned n, room; struct usf_context *few[8]; } outer;
+static const pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static __thread char error_text[CONTEXT_TEXT];
 
 int context_fail(int error, const char *format, ...)
@@ -35,19 +37,33 @@ CONTEXT_API const char *usf_context_error(void) { return error_text; }
 static void lock(void) { pthread_mutex_lock(&contexts.lock); }
 static void unlock(void) { pthread_mutex_unlock(&contexts.lock); }
 
+static void before_fork(void)
+{
+    lock();
+    stub_before_fork();
+}
+
+static void in_parent(void)
+{
+    stub_after_fork();
+    unlock();
+}
+
 /* No load is under way while the process forks, and the child can load. */
 static void in_child(void)
 {
+    stub_after_fork();
     pthread_mutex_init(&contexts.lock, 0);
     for (struct usf_context *c = contexts.first; c; c = c->next) {
         atomic_store(&c->nr_threads, 0);
         atomic_store(&c->nr_inside, 0);
+        c->constructing = recursive;
     }
     for (unsigned i = 0; i < outer.n; i++)
         if (outer.at[i]) atomic_fetch_add(&outer.at[i]->nr_inside, 1);
     if (context_current) atomic_fetch_add(&context_current->nr_inside, 1);
 }
-__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(lock, unlock, in_child); }
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
 /* ---- CPUs ----------------------------------------------------------------------------------------- */
 
@@ -125,6 +141,7 @@ CONTEXT_API usf_context_t *usf_context_create(const struct usf_context_options *
         return 0;
     }
     c->end = &c->libraries;
+    c->constructing = recursive;
     lock();
     c->id = ++contexts.last_id;
     int r = init(c, options ? options : &none);
@@ -138,6 +155,7 @@ CONTEXT_API usf_context_t *usf_context_create(const struct usf_context_options *
         errno = r;
         return 0;
     }
+    stub_context_begins(c);
     return c;
 }
 
@@ -168,10 +186,10 @@ static void take_out(struct usf_context *c)
 static void unload(struct usf_context *c)
 {
     struct usf_context *before = context_current;
-    context_current = c;
+    context_set(c);
     for (struct library *l = c->libraries; l; l = l->next) dlclose(l->handle);
     while (c->nr_roots) dlclose(c->roots[--c->nr_roots]);
-    context_current = before;
+    context_set(before);
     for (struct library *l = c->libraries, *next; l; l = next) {
         next = l->next;
         plan_free_library(l);
@@ -189,6 +207,7 @@ CONTEXT_API int usf_context_destroy(usf_context_t *c)
     unlock();
     if (r) return r;
     unload(c);
+    stub_context_ends(c);
     free_context(c);
     return 0;
 }
@@ -213,7 +232,7 @@ CONTEXT_API int usf_context_enter(usf_context_t *c)
     if (USF_UNLIKELY(outer.n == outer.room) && !make_room()) return context_fail(ENOMEM, "out of memory");
     outer.at[outer.n++] = context_current;
     atomic_fetch_add_explicit(&c->nr_inside, 1, memory_order_relaxed);
-    context_current = c;
+    context_set(c);
     return 0;
 }
 
@@ -222,7 +241,7 @@ CONTEXT_API int usf_context_leave(void)
     if (USF_UNLIKELY(!outer.n)) return context_fail(EPERM, "this thread is in no context");
     atomic_fetch_sub_explicit(&context_current->nr_inside, 1, memory_order_release);
     if (USF_UNLIKELY(affinity_set_in != 0)) affinity_restore();
-    context_current = outer.at[--outer.n];
+    context_set(outer.at[--outer.n]);
     return 0;
 }
 

@@ -341,7 +341,15 @@ static void construct(struct usf_context *c, struct library *l)
 void load_construct(struct usf_context *c, struct plan *p)
 {
     struct usf_context *outer = context_current;
-    context_current = c;
+    context_set(c);
+    pthread_mutex_lock(&c->constructing);
     for (unsigned i = 0; i < p->nr; i++) construct(c, p->all[i]);
-    context_current = outer;
+    pthread_mutex_unlock(&c->constructing);
+    context_set(outer);
+}
+
+void load_wait(struct usf_context *c)
+{
+    pthread_mutex_lock(&c->constructing);
+    pthread_mutex_unlock(&c->constructing);
 }

@@ -63,7 +63,7 @@ static void *begin(void *p)
     t->tid = os_gettid();
     list(t);
     pthread_setspecific(threads.key, t);
-    context_current = c;
+    context_set(c);
     if (c->nr_cpus && !t->has_mask) os_setaffinity(0, &c->cpus);
     return t->routine(t->arg);
 }

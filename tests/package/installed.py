@@ -41,7 +41,7 @@ int main()
     std::puts(nosv::spawn([] { return "hello"; }).get());
 }
 """
-PAGES = ("usf", "usf-run", "usf-ps", "usf-policy", "usf-config", "usf-sim", "usf-trace", "usf-doctor", "usf-dump", "usf-clean")
+PAGES = ("usf", "usf-run", "usf-ps", "usf-policy", "usf-config", "usf-sim", "usf-trace", "usf-doctor", "usf-dump", "usf-shim", "usf-clean")
 FILES = ("include/usf/usf.h", "include/usf/policy.h", "include/usf/policy.rs", "include/nosv.h", "include/nosv/compat.h",
          "include/nosv.hpp", "include/nosv/base.hpp", "include/nosv/detail.hpp", "include/nosv/task.hpp", "include/nosv/coroutine.hpp", "share/bash-completion/completions/usf", "share/zsh/site-functions/_usf",
          "share/fish/vendor_completions.d/usf.fish", "share/usf/machines/2x56.machine", "share/usf/workloads/example-teams.usfw")

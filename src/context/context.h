@@ -106,7 +106,7 @@ void context_cpus(const struct usf_context *c, struct os_cpuset *out);
 /* load.c.  holds contexts.lock; constructors are called by load_construct, without it. */
 int load_plan(struct usf_context *c, struct plan *p);
 void load_construct(struct usf_context *c, struct plan *p);
-/* Until no other thread executes constructors of the context's libraries. */
-void load_wait(struct usf_context *c);
+/* Another thread may have loaded the library a moment ago: its constructors have been executed then. */
+void load_finish(struct usf_context *c, struct library *l);
 
 #endif

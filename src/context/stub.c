@@ -130,14 +130,16 @@ static bool is_library(const struct library *l, const struct stub_header *h)
 /* The context's copy: the one that it has, which the program may have loaded from elsewhere, or a new one of the original. */
 static void *open_copy(struct usf_context *c, struct stub *s)
 {
-    void *handle = 0;
     pthread_mutex_lock(&contexts.lock);
-    for (struct library *l = c->libraries; l && !handle; l = l->next)
-        if (is_library(l, s->h)) handle = l->handle;
+    struct library *l = c->libraries;
+    while (l && !is_library(l, s->h)) l = l->next;
     pthread_mutex_unlock(&contexts.lock);
-    if (handle) load_wait(c);
-    else if (!(handle = usf_context_open(c, string(s->h, s->h->original))))
-        give_up("usf: %s: %s", usf_context_name(c), usf_context_error());
+    if (l) {
+        load_finish(c, l);
+        return l->handle;
+    }
+    void *handle = usf_context_open(c, string(s->h, s->h->original));
+    if (!handle) give_up("usf: %s: %s", usf_context_name(c), usf_context_error());
     return handle;
 }
 

@@ -1,6 +1,5 @@
 /* src/cli/shim.c - usf shim: stub libraries for library contexts.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
-#include "cli/preload.h"
 #include "context/search.h"
 #include "context/share.h"
 #include "context/stub_file.h"
@@ -137,22 +136,25 @@ static void tell_data(const struct elf *e, const uint8_t *left_out, const char *
 
 /* ---- writing -------------------------------------------------------------------------------------- */
 
-/* Where the library for contexts is, if the dynamic linker does not look there by itself. */
+/* Where the library for contexts is, if the dynamic linker does not look there by itself: beside this tool, or where it is installed. */
 static char *find_runpath(void)
 {
+    static const char *const places[] = {"", "/../lib", "/../lib/x86_64-linux-gnu", "/../lib64"};
     static const char *const known[] = {"/lib", "/usr/lib", "/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"};
-    char why[400], found[PATH_MAX];
-    struct preload lib;
-    if (preload_find(&lib, why, sizeof why)) return NULL;
-    for (unsigned up = 0; up < 2; up++) {
-        char *slash = strrchr(lib.path, '/');
-        if (slash) *slash = 0;
-        char *file = xasprintf("%s/" CONTEXT_LIBRARY, lib.path);
-        bool there = slash && access(file, R_OK) == 0;
+    char self[PATH_MAX], found[PATH_MAX], folder[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) return NULL;
+    self[n] = 0;
+    *strrchr(self, '/') = 0;
+    for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+        char *place = xasprintf("%s%s", self, places[i]), *file = xasprintf("%s/" CONTEXT_LIBRARY, place);
+        bool there = access(file, R_OK) == 0 && realpath(place, folder);
         free(file);
-        for (unsigned i = 0; there && i < sizeof known / sizeof *known; i++)
-            if (realpath(known[i], found) && strcmp(found, lib.path) == 0) return NULL;
-        if (there) return xasprintf("%s", lib.path);
+        free(place);
+        if (!there) continue;
+        for (unsigned k = 0; k < sizeof known / sizeof *known; k++)
+            if (realpath(known[k], found) && strcmp(found, folder) == 0) return NULL;
+        return xasprintf("%s", folder);
     }
     return NULL;
 }

@@ -46,14 +46,14 @@ double counter_sum(int n, ...)
     return sum;
 }
 
-struct counter_big counter_big(int a, double b)
+struct counter_result counter_big(int a, double b)
 {
-    struct counter_big r = {a, b, {0}, count};
+    struct counter_result r = {a, b, {0}, count};
     for (int i = 0; i < 20; i++) r.more[i] = a + i;
     return r;
 }
 
-struct counter_pair counter_pair(double a, long b) { return (struct counter_pair){a, b}; }
+struct counter_two counter_pair(double a, long b) { return (struct counter_two){a, b}; }
 long double counter_long(long double a) { return a * 2; }
 __attribute__((target("avx"))) counter_wide counter_add_wide(counter_wide a, counter_wide b) { return a + b; }
 

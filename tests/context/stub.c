@@ -1,6 +1,6 @@
 /* tests/context/stub.c - a program that calls a library by its name reaches the copy in the thread's context.  SPDX-License-Identifier: Apache-2.0
  *
- * usage: stub      it is linked with libcounter.so.1, and finds the stub in its place */
+ * usage: stub STUB     it is linked with libcounter.so.1, and finds the stub in its place; STUB, of another library, is loaded while it runs */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -56,9 +56,9 @@ static void pass_arguments(void)
     CHECK(counter_doubles(1, 2, 3, 4, 5, 6, 7, 8) == 204);
     CHECK_EQ(counter_ints(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 385);
     CHECK(counter_sum(8, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4) == 18);
-    struct counter_big s = counter_big(7, 2.5);
+    struct counter_result s = counter_big(7, 2.5);
     CHECK(s.a == 7 && s.b == 2.5 && s.more[19] == 26);
-    struct counter_pair p = counter_pair(1.25, 9);
+    struct counter_two p = counter_pair(1.25, 9);
     CHECK(p.a == 1.25 && p.b == 9);
     CHECK(counter_long(1.5L) == 3.0L);
     errno = 77;
@@ -219,9 +219,48 @@ static void many(void)
     }
 }
 
-int main(void)
+/* A stub that is loaded while threads are in contexts serves them, and contexts that were there before. */
+static pthread_barrier_t loaded;
+static int (*late_next)(void);
+
+static void *wait_in(void *c)
+{
+    OK(usf_context_enter(c));
+    pthread_barrier_wait(&loaded);
+    pthread_barrier_wait(&loaded);
+    for (int i = 1; i <= 3; i++) CHECK_EQ(late_next(), i);
+    OK(usf_context_leave());
+    CHECK_EQ(late_next(), 1);
+    return 0;
+}
+
+static void late(const char *stub)
+{
+    usf_context_t *a = make(0), *b = make(0);
+    pthread_t t;
+    pthread_barrier_init(&loaded, 0, 2);
+    CHECK(!pthread_create(&t, 0, wait_in, a));
+    OK(usf_context_enter(b));
+    pthread_barrier_wait(&loaded);
+    void *handle = dlopen(stub, RTLD_NOW);
+    if (!handle) fprintf(stderr, "%s\n", dlerror());
+    CHECK(handle && (late_next = (int (*)(void))dlsym(handle, "late_next")));
+    CHECK_EQ(late_next(), 1);
+    pthread_barrier_wait(&loaded);
+    CHECK(!pthread_join(t, 0));
+    CHECK_EQ(late_next(), 2);
+    OK(usf_context_leave());
+    CHECK_EQ(late_next(), 2);
+    CHECK(!dlclose(handle));
+    CHECK_EQ(late_next(), 3);       /* a stub stays loaded */
+    destroy(a);
+    destroy(b);
+}
+
+int main(int argc, char **argv)
 {
     alarm(60);
+    CHECK(argc == 2);
     count_apart();
     arguments();
     versions();
@@ -231,6 +270,7 @@ int main(void)
     forks();
     opened_before();
     many();
+    late(argv[1]);
     puts("ok");
     return 0;
 }

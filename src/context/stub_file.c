@@ -83,16 +83,22 @@ static uint32_t add_string(struct maker *m, const char *s)
     return (uint32_t)(m->strings_size - n);
 }
 
+static const void *aligned_at(const struct elf *e, uint64_t addr, size_t size)
+{
+    const void *p = elf_at(e, addr, size);
+    return (uintptr_t)p % 4 ? 0 : p;
+}
+
 /* Calls f for each name of each version that the original defines; the first name is that of the version. */
 static void each_version(struct maker *m, void (*f)(struct maker *, const Elf64_Verdef *, unsigned k, const char *name))
 {
     const Elf64_Dyn *at = elf_dyn(m->e, DT_VERDEF), *nr = elf_dyn(m->e, DT_VERDEFNUM);
     uint64_t def = at ? at->d_un.d_ptr : 0;
     for (uint64_t n = at && nr ? nr->d_un.d_val : 0; n && n < 1u << 15; n--) {
-        const Elf64_Verdef *d = elf_at(m->e, def, sizeof *d);
+        const Elf64_Verdef *d = aligned_at(m->e, def, sizeof *d);
         uint64_t aux = d ? def + d->vd_aux : 0;
         for (unsigned k = 0; d && k < d->vd_cnt; k++) {
-            const Elf64_Verdaux *a = elf_at(m->e, aux, sizeof *a);
+            const Elf64_Verdaux *a = aligned_at(m->e, aux, sizeof *a);
             if (!a) return;
             f(m, d, k, elf_string(m->e, a->vda_name));
             aux += a->vda_next;

@@ -155,6 +155,7 @@ static const char about_shim[] =
     "looks the function up, and loads the library into the context if it is not there yet.\n"
     "Variables are not in it. With \\fB\\-\\-data\\fR they are those of the program's own copy; link the program with the library itself, and\n"
     "let it find the stub when it runs.\n"
+    "What one function of the program's own copy calls by name goes by the stub as well.\n"
     ".SH EXIT STATUS\n"
     "0: the stub was written. 1: it was not. 125: a mistake in the command line or the environment.\n"
     ".SH EXAMPLES\n.nf\nmkdir stubs\nusf shim libopenblas.so.0 \\-o stubs/libopenblas.so.0\nLD_LIBRARY_PATH=stubs ./solver\n.fi";

@@ -75,6 +75,9 @@ void *usf_context_open_global(usf_context_t *context, const char *library);
  *     ENOENT   none does */
 void *usf_context_symbol(usf_context_t *context, const char *name);
 
+/* 1: the program has loaded a stub (`usf shim`) of this library, a handle of usf_context_open; 0: it has not. */
+int usf_context_has_stub(usf_context_t *context, void *library);
+
 /* The CPUs that its libraries see, as a list; the number of bytes that the text needs, as snprintf. */
 int usf_context_get_cpus(usf_context_t *context, char *list, size_t size);
 /* Libraries look at them when they are loaded, or first used: set them before.  EINVAL as in usf_context_create. */

@@ -46,6 +46,7 @@ int cmd_doctor(const struct cli_command *self, int argc, char **argv);
 int cmd_dump(const struct cli_command *self, int argc, char **argv);
 int cmd_tune(const struct cli_command *self, int argc, char **argv);
 int cmd_trace(const struct cli_command *self, int argc, char **argv);
+int cmd_shim(const struct cli_command *self, int argc, char **argv);
 int cmd_clean(const struct cli_command *self, int argc, char **argv);
 int cmd_help(const struct cli_command *self, int argc, char **argv);
 int cmd_monitor(const struct cli_command *self, int argc, char **argv);

@@ -191,6 +191,7 @@ static void zsh(void)
         each(c, zsh_row);
         if (c->main == cmd_run || c->main == cmd_trace || c->main == cmd_tune) puts("        '(-)1:program:_command_names -e' '*::arguments:_normal' ;;");
         else if (c->main == cmd_doctor) puts("        '1:program:_command_names -e' ;;");
+        else if (c->main == cmd_shim) puts("        '1:library:_files' ;;");
         else if (c->main == cmd_sim) puts("        '1:command:{_describe command verbs}' '*:argument:_files' ;;");
         else if (c->verbs) puts("        '1:command:{_describe command verbs}' '*:argument:_usf_policies' ;;");
         else puts("        '*: :' ;;");

@@ -33,6 +33,12 @@ static const struct cli_flag trace_flags[] = {
     {.name = "duration", .letter = 'd', .arg = "TIME",
      .help = "record an instance for this long, like 10s or 500ms; default: until Ctrl-C"},
     {0}};
+static const struct cli_flag shim_flags[] = {
+    {.name = "output", .letter = 'o', .arg = "FILE", .help = "file to write; default: the stub's SONAME, in the current folder"},
+    {.name = "soname", .arg = "NAME", .help = "SONAME of the stub; default: that of LIB, so that programs which are linked with LIB take the stub for it"},
+    {.name = "data", .help = "load LIB together with the stub: programs that use its variables, or C++ classes with virtual functions, use those of their "
+                             "own copy, in contexts as well"},
+    {0}};
 static const struct cli_flag policy_verb_flags[] = {
     {.name = "instance", .letter = 'i', .arg = "NAME",
      .help = "for show, set, weight and priority: the instance; default: the configured one, or the one that PID is in"},
@@ -119,6 +125,11 @@ const struct cli_command cli_commands[] = {
     {.name = "dump", .main = cmd_dump, .synopsis = "[PID | -i NAME]", .options = "instance",
      .instance_help = "the instance to print; default: all, or the one that PID is in",
      .help = "print the complete state of an instance, for a bug report"},
+    {.name = "shim", .main = cmd_shim, .synopsis = "[OPTION...] LIB", .options = "verbose", .flags = shim_flags,
+     .help = "write a stub of a library, whose calls go to the copy in the calling thread's library context",
+     .more = "Programs that find the stub in place of LIB (linked with it, or by LD_LIBRARY_PATH) call the copy of LIB in the context that the thread has "
+             "entered (usf/context.h), without dlsym. A thread in no context calls the program's own copy, which is loaded at the first call. LIB is a path, "
+             "or a name that is looked for as the dynamic linker does; the stub loads it from the same path when the program runs."},
     {.name = "clean", .main = cmd_clean, .synopsis = "[-i NAME | --all] [--force] [--json]", .options = "instance verbose", .flags = clean_flags,
      .instance_help = "the instance to remove; default: the configured one",
      .help = "remove instances that nobody uses"},

@@ -165,8 +165,19 @@ static const char about_tune[] =
     "usf tune \\-\\-vary n=1:64:*2 \\-\\-search grid \\-\\-plot heat.html \\-\\- ./prog \\-\\-threads {n}\n"
     "usf run \\-\\-profile usf\\-tune.toml \\-\\- ./solver input\n.fi";
 
+static const char about_shim[] =
+    ".SH WHAT IS IN A STUB\n"
+    "All functions that the library exports, with their versions. A call costs about a nanosecond; the first one in each context\n"
+    "looks the function up, and loads the library into the context if it is not there yet.\n"
+    "Variables are not in it. With \\fB\\-\\-data\\fR they are those of the program's own copy; link the program with the library itself, and\n"
+    "let it find the stub when it runs.\n"
+    "What one function of the program's own copy calls by name goes by the stub as well.\n"
+    ".SH EXIT STATUS\n"
+    "0: the stub was written. 1: it was not. 125: a mistake in the command line or the environment.\n"
+    ".SH EXAMPLES\n.nf\nmkdir stubs\nusf shim libopenblas.so.0 \\-o stubs/libopenblas.so.0\nLD_LIBRARY_PATH=stubs ./solver\n.fi";
+
 static const struct { const char *name, *text; } abouts[] = {
-    {"run", about_run}, {"ps", about_ps}, {"dump", about_dump}, {"doctor", about_doctor}, {"tune", about_tune}};
+    {"run", about_run}, {"ps", about_ps}, {"dump", about_dump}, {"doctor", about_doctor}, {"tune", about_tune}, {"shim", about_shim}};
 
 static void see_also(const char *self)
 {

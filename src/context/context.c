@@ -12,6 +12,7 @@
 #include "context/env.h"
 #include "context/share.h"
 #include "context/shim.h"
+#include "context/stub.h"
 #include "usf/usf.h"
 
 struct contexts contexts = {.unloading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -19,6 +20,7 @@ __thread struct usf_context *context_current;
 
 /* What the thread was in before; as deep as it has entered. */
 static __thread struct { struct usf_context **at; unsigned n, room; struct usf_context *few[8]; } outer;
+static const pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static __thread char error_text[CONTEXT_TEXT];
 
 int context_fail(int error, const char *format, ...)
@@ -41,10 +43,12 @@ static void before_fork(void)
 {
     pthread_mutex_lock(&contexts.unloading);
     lock();
+    stub_before_fork();
 }
 
 static void in_parent(void)
 {
+    stub_after_fork();
     unlock();
     pthread_mutex_unlock(&contexts.unloading);
 }
@@ -52,11 +56,13 @@ static void in_parent(void)
 /* The child's thread has another id than the one that has locked. */
 static void in_child(void)
 {
+    stub_after_fork();
     contexts.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    contexts.unloading = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    contexts.unloading = recursive;
     for (struct usf_context *c = contexts.first; c; c = c->next) {
         atomic_store(&c->nr_threads, 0);
         atomic_store(&c->nr_inside, 0);
+        c->constructing = recursive;
         c->group = USF_GROUP_FIRST;     /* the child is another process for the scheduler */
     }
     for (unsigned i = 0; i < outer.n; i++)
@@ -152,6 +158,7 @@ CONTEXT_API usf_context_t *usf_context_create(const struct usf_context_options *
         return 0;
     }
     c->end = &c->libraries;
+    c->constructing = recursive;
     lock();
     c->id = ++contexts.last_id;
     int r = init(c, options ? options : &none);
@@ -166,6 +173,7 @@ CONTEXT_API usf_context_t *usf_context_create(const struct usf_context_options *
         errno = r;
         return 0;
     }
+    stub_context_begins(c);
     return c;
 }
 
@@ -196,12 +204,12 @@ static void take_out(struct usf_context *c)
 static void unload(struct usf_context *c)
 {
     struct usf_context *before = context_current;
-    context_current = c;
+    context_set(c);
     pthread_mutex_lock(&contexts.unloading);
     for (struct library *l = c->libraries; l; l = l->next) dlclose(l->handle);
     while (c->nr_roots) dlclose(c->roots[--c->nr_roots]);
     pthread_mutex_unlock(&contexts.unloading);
-    context_current = before;
+    context_set(before);
     for (struct library *l = c->libraries, *next; l; l = next) {
         next = l->next;
         plan_free_library(l);
@@ -220,6 +228,7 @@ CONTEXT_API int usf_context_destroy(usf_context_t *c)
     if (r) return r;
     unload(c);
     if (c->group != USF_GROUP_FIRST) usf_group_end(c->group);
+    stub_context_ends(c);
     free_context(c);
     return 0;
 }
@@ -244,7 +253,7 @@ CONTEXT_API int usf_context_enter(usf_context_t *c)
     if (USF_UNLIKELY(outer.n == outer.room) && !make_room()) return context_fail(ENOMEM, "out of memory");
     outer.at[outer.n++] = context_current;
     atomic_fetch_add_explicit(&c->nr_inside, 1, memory_order_relaxed);
-    context_current = c;
+    context_set(c);
     return 0;
 }
 
@@ -253,7 +262,7 @@ CONTEXT_API int usf_context_leave(void)
     if (USF_UNLIKELY(!outer.n)) return context_fail(EPERM, "this thread is in no context");
     atomic_fetch_sub_explicit(&context_current->nr_inside, 1, memory_order_release);
     if (USF_UNLIKELY(affinity_set_in != 0)) affinity_restore();
-    context_current = outer.at[--outer.n];
+    context_set(outer.at[--outer.n]);
     return 0;
 }
 

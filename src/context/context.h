@@ -31,6 +31,7 @@
 
 #define CONTEXT_API __attribute__((visibility("default")))
 #define CONTEXT_TEXT 1024u
+#define CONTEXT_STUBS 512u           /* stub libraries in a process; number 0 stays free */
 #define SHIM_NAME "libusf-context-shim.so"
 
 /* A private copy of a library. */
@@ -63,6 +64,9 @@ struct usf_context {
     _Atomic uint32_t nr_inside;     /* how often threads are in it */
     bool destroyed;
     uint32_t group;                 /* under `usf run`: its group for the scheduler; else USF_GROUP_FIRST */
+    pthread_mutex_t constructing;   /* recursive; held while constructors are executed */
+    struct usf_context *next_stubbed;       /* stub.c, under its lock */
+    void **tables[CONTEXT_STUBS];   /* of each stub library, the addresses of functions; stub.c */
 };
 
 /* `unloading` is held while libraries are unloaded, so that no child of fork gets half of it; it is taken before `lock`, and by a destructor
@@ -71,6 +75,16 @@ extern struct contexts { pthread_mutex_t unloading, lock; struct usf_context *fi
 
 /* What the thread is in: the innermost first. */
 extern __thread struct usf_context *context_current __attribute__((tls_model("initial-exec")));
+
+/* What its stubs use (stub.h): `tables` of its context, or stub_base when it is in none. */
+extern __thread void ***usf_context_stub_tables __attribute__((tls_model("initial-exec"), visibility("default")));
+extern void **stub_base[CONTEXT_STUBS];
+
+static inline void context_set(struct usf_context *c)
+{
+    context_current = c;
+    usf_context_stub_tables = c ? c->tables : stub_base;
+}
 
 /* Says what went wrong to usf_context_error in this thread; returns the errno value. */
 int context_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -97,5 +111,7 @@ void context_cpus(const struct usf_context *c, struct os_cpuset *out);
 /* load.c.  holds contexts.lock; constructors are called by load_construct, without it. */
 int load_plan(struct usf_context *c, struct plan *p);
 void load_construct(struct usf_context *c, struct plan *p);
+/* Another thread may have loaded the library a moment ago: its constructors have been executed then. */
+void load_finish(struct usf_context *c, struct library *l);
 
 #endif

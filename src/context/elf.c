@@ -242,6 +242,32 @@ void elf_each_verneed(const struct elf *e, void (*f)(void *, Elf64_Verneed *), v
     }
 }
 
+static const void *find_note(const uint8_t *p, size_t room, const char *name, uint32_t type, size_t *size)
+{
+    while (room >= sizeof(Elf64_Nhdr)) {
+        const Elf64_Nhdr *n = (const void *)p;
+        size_t text = ((size_t)n->n_namesz + 3) / 4 * 4, desc = ((size_t)n->n_descsz + 3) / 4 * 4;
+        if (text + desc > room - sizeof *n) return 0;
+        const uint8_t *at = p + sizeof *n;
+        *size = n->n_descsz;
+        if (n->n_type == type && n->n_namesz == strlen(name) + 1 && memcmp(at, name, n->n_namesz) == 0) return at + text;
+        p = at + text + desc;
+        room -= sizeof *n + text + desc;
+    }
+    return 0;
+}
+
+const void *elf_note(const struct elf *e, const char *name, uint32_t type, size_t *size)
+{
+    for (unsigned i = 0; i < e->eh->e_phnum; i++) {
+        const Elf64_Phdr *p = &e->ph[i];
+        if (p->p_type != PT_NOTE || p->p_offset % 4 || !is_in_file(e, p->p_offset, p->p_filesz)) continue;
+        const void *found = find_note(e->at + p->p_offset, p->p_filesz, name, type, size);
+        if (found) return found;
+    }
+    return 0;
+}
+
 /* Tables whose end the dynamic section does not tell reach to the end of their segment at most; nothing but tables lies behind them in a
  * segment that is not executable, in practice. */
 void elf_each_table(const struct elf *e, void (*f)(void *, size_t, size_t), void *arg)

@@ -44,6 +44,8 @@ Elf64_Dyn *elf_dyn(const struct elf *e, int64_t tag);
 /* Does it export this symbol?  hash: elf_hash(name). */
 bool elf_exports(const struct elf *e, const char *name, uint32_t hash);
 uint32_t elf_hash(const char *name);
+/* What a note of this name and type says, size bytes; null: there is none. */
+const void *elf_note(const struct elf *e, const char *name, uint32_t type, size_t *size);
 /* Calls f for each needed version: of which file. */
 void elf_each_verneed(const struct elf *e, void (*f)(void *, Elf64_Verneed *), void *arg);
 /* Calls f for each range of file bytes that the dynamic linker reads in pages that are not writable. */

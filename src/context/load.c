@@ -338,10 +338,16 @@ static void construct(struct usf_context *c, struct library *l)
         if (all[i] && all[i] != (constructor *)-1) all[i](main_argc, main_argv, atomic_load(&c->environment));
 }
 
-void load_construct(struct usf_context *c, struct plan *p)
+/* A recursive lock: constructors may load more.  Another thread that needs the libraries waits, or executes what is not executed yet. */
+static void construct_all(struct usf_context *c, struct library **all, unsigned n)
 {
     struct usf_context *outer = context_current;
-    context_current = c;
-    for (unsigned i = 0; i < p->nr; i++) construct(c, p->all[i]);
-    context_current = outer;
+    context_set(c);
+    pthread_mutex_lock(&c->constructing);
+    for (unsigned i = 0; i < n; i++) construct(c, all[i]);
+    pthread_mutex_unlock(&c->constructing);
+    context_set(outer);
 }
+
+void load_construct(struct usf_context *c, struct plan *p) { construct_all(c, p->all, p->nr); }
+void load_finish(struct usf_context *c, struct library *l) { construct_all(c, &l, 1); }

@@ -1,12 +1,14 @@
 /* src/context/plan.c - which libraries a context needs.  SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "context/context.h"
 #include "context/share.h"
+#include "context/stub.h"
 
 /* ---- the list ------------------------------------------------------------------------------------ */
 
@@ -144,15 +146,39 @@ static int add_shared(struct plan *p, const struct library *by, const char *name
 
 /* ---- private ones -------------------------------------------------------------------------------- */
 
+/* A stub library has nothing to copy: its original is meant.  Its path, or null. */
+static const char *original_of(const struct image *im)
+{
+    size_t size;
+    const char *path = im ? elf_note(&im->elf, STUB_NOTE_NAME, STUB_NOTE_TYPE, &size) : 0;
+    return path && size && size <= PATH_MAX && !path[size - 1] ? path : 0;
+}
+
+/* 0, or an errno value, said. */
+static int open_image(const struct library *by, const char *name, char path[PATH_MAX], struct image **im)
+{
+    const char *why, *original;
+    int fd = open_for(by, name, path);
+    if (fd < 0) return not_found(by, name);
+    *im = image_of(fd, path, false, &why);
+    close(fd);
+    if ((original = original_of(*im))) {
+        fd = open(original, O_RDONLY | O_CLOEXEC);
+        if (fd < 0) return context_fail(ENOENT, "%s is a stub of %s, which cannot be opened: %s", path, original, strerror(errno));
+        strcpy(path, original);
+        *im = image_of(fd, path, false, &why);
+        close(fd);
+        if (original_of(*im)) return context_fail(ELIBBAD, "%s should be the original of a stub, but is a stub itself", path);
+    }
+    return *im ? 0 : context_fail(ELIBBAD, "%s: %s", path, why);
+}
+
 static int make_library(struct plan *p, const struct usf_context *c, struct library *by, const char *name, struct library **made)
 {
     char path[PATH_MAX];
-    const char *why;
-    int fd = open_for(by, name, path);
-    if (fd < 0) return not_found(by, name);
-    struct image *im = image_of(fd, path, false, &why);
-    close(fd);
-    if (!im) return context_fail(ELIBBAD, "%s: %s", path, why);
+    struct image *im = 0;
+    int r = open_image(by, name, path, &im);
+    if (r) return r;
     if ((*made = find_image(p, c, im))) return 0;
     struct library *l = calloc(1, sizeof *l);
     if (!l || !(l->path = realpath(path, 0))) {

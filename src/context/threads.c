@@ -64,7 +64,7 @@ static void *begin(void *p)
     struct usf_context *c = t->context;
     atomic_store(&t->tid, os_gettid());
     pthread_setspecific(threads.key, t);
-    context_current = c;
+    context_set(c);
     if (c->group != USF_GROUP_FIRST) usf_group_enter(c->group);
     if (c->nr_cpus && !t->has_mask) os_setaffinity(0, &c->cpus);
     return t->routine(t->arg);

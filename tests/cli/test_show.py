@@ -190,10 +190,10 @@ class Words(Case):
         for args in (["--help"], ["-h"], ["help"]):
             p = self.run_usf(*args)
             self.assertEqual((p.returncode, p.stderr), (0, ""))
-            for c in ("run", "ps", "policy", "config", "doctor", "dump", "clean"):
+            for c in ("run", "ps", "policy", "config", "doctor", "dump", "shim", "clean"):
                 self.assertRegex(p.stdout, r"(?m)^  %s " % c)
             self.assertNotIn("monitor ", p.stdout)
-        for c in ("run", "ps", "policy", "config", "doctor", "dump", "clean"):
+        for c in ("run", "ps", "policy", "config", "doctor", "dump", "shim", "clean"):
             a, b = self.run_usf("help", c), self.run_usf(c, "--help")
             self.assertEqual((a.stdout, a.returncode, b.returncode), (b.stdout, 0, 0))
         self.one_line(self.run_usf("help", "rn"), 125, "'run'")

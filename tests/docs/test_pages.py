@@ -198,7 +198,7 @@ class Texts(unittest.TestCase):
 
     def test_options_that_pages_name_exist(self):
         known = set()
-        for command in "run", "ps", "policy", "config", "trace", "tune", "doctor", "dump", "clean":
+        for command in "run", "ps", "policy", "config", "trace", "tune", "doctor", "dump", "shim", "clean":
             known |= set(re.findall(r"--[a-z-]+", subprocess.run([USF, "help", command], capture_output=True, text=True, timeout=30).stdout))
         for page in PAGES:
             with open(os.path.join(ROOT, "docs", page), encoding="utf-8") as f:

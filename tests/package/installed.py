@@ -41,8 +41,23 @@ int main()
     std::puts(nosv::spawn([] { return "hello"; }).get());
 }
 """
-PAGES = ("usf", "usf-run", "usf-ps", "usf-policy", "usf-config", "usf-sim", "usf-trace", "usf-tune", "usf-doctor", "usf-dump", "usf-clean")
-FILES = ("include/usf/usf.h", "include/usf/policy.h", "include/usf/policy.rs", "include/nosv.h", "include/nosv/compat.h",
+PAGES = ("usf", "usf-run", "usf-ps", "usf-policy", "usf-config", "usf-sim", "usf-trace", "usf-tune", "usf-doctor", "usf-dump", "usf-shim", "usf-clean")
+# The library counts in the context and in the program apart, by its stub.
+CONTEXTS_LIBRARY = "int next(void);\nint next(void) { static int count; return ++count; }\n"
+CONTEXTS = """
+#include <usf/vlc.hpp>
+#include <cstdio>
+extern "C" int next(void);
+int main()
+{
+    VLC::Context a(1, gettid());
+    VLC::Loader loader(&a, "libcount.so", true);
+    next();
+    usf::Context b;
+    std::printf("%d %d\\n", next(), b.call(next));
+}
+"""
+FILES = ("include/usf/usf.h", "include/usf/context.h", "include/usf/context.hpp", "include/usf/vlc.hpp", "include/usf/policy.h", "include/usf/policy.rs", "include/nosv.h", "include/nosv/compat.h",
          "include/nosv.hpp", "include/nosv/base.hpp", "include/nosv/detail.hpp", "include/nosv/task.hpp", "include/nosv/coroutine.hpp", "share/bash-completion/completions/usf", "share/zsh/site-functions/_usf",
          "share/fish/vendor_completions.d/usf.fish", "share/usf/machines/2x56.machine", "share/usf/workloads/example-teams.usfw")
 
@@ -121,6 +136,29 @@ class Installed(instance.Instance):
         if shutil.which("man"):
             page = self.run_it("man", "-M", prefix + "/share/man", "nosv_get_task_type_label").stdout
             self.assertIn("types of tasks", page)
+
+    def check_contexts(self, prefix, bindir):
+        """Programs find the library for contexts by pkg-config, and `usf shim` finds it for its stubs."""
+        modules = list({os.path.realpath(path) for path in glob.glob(prefix + "/lib*/**/pkgconfig/usf-context.pc", recursive=True)})
+        self.assertEqual(len(modules), 1)
+        if not shutil.which("pkg-config") or not shutil.which("g++"):
+            return
+        lib, stubs = os.path.dirname(os.path.dirname(modules[0])), os.path.join(self.dir, "stubs")
+        env = {**self.env, "PKG_CONFIG_PATH": os.path.dirname(modules[0])}
+        env.pop("LD_LIBRARY_PATH", None)
+        os.makedirs(stubs)
+        for name, text in ("count.c", CONTEXTS_LIBRARY), ("contexts.cpp", CONTEXTS):
+            with open(os.path.join(self.dir, name), "w", encoding="ascii") as f:
+                f.write(text)
+        def run(*args):
+            p = subprocess.run([*self.inside, *args], env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, cwd=self.dir)
+            self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
+            return p.stdout
+        run("gcc", "-shared", "-fPIC", "-o", "libcount.so", "count.c")
+        run(os.path.join(bindir, "usf"), "shim", "libcount.so", "-o", "stubs/libcount.so")
+        flags = run("pkg-config", "--cflags", "--libs", "usf-context").split()
+        run("g++", "-std=c++17", "-o", "contexts", "contexts.cpp", "stubs/libcount.so", *flags, "-Wl,-rpath,%s:%s" % (stubs, lib))
+        self.assertEqual(run(os.path.join(self.dir, "contexts")), "2 1\n")
 
     def check_permits(self, prefix):
         """oneTBB and Intel OpenMP find the library of permits by one name each, and it is the same one."""

@@ -38,6 +38,12 @@ class Install(Installed):
         shutil.move(prefix, moved)
         self.check_tasks(moved)
 
+    def test_programs_find_the_library_for_contexts(self):
+        _, prefix = self.install(self.prefix())
+        moved = os.path.join(self.dir, "elsewhere")
+        shutil.move(prefix, moved)
+        self.check_contexts(moved, moved + "/bin")
+
     def test_runtimes_find_the_library_of_permits(self):
         _, prefix = self.install(self.prefix())
         self.check_permits(prefix)

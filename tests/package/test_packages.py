@@ -73,6 +73,7 @@ class Packages(Installed):
         self.check_files(venv)
         self.check_tasks(venv)
         self.check_permits(venv)
+        self.check_contexts(venv, venv + "/bin")
         self.check_use(venv + "/bin", venv + "/bin/python3")
         self.assertRegex(self.run_it(venv + "/bin/python3", "-c", USE_WHEEL).stdout, r"^\d+\.\d+\.\d+\n$")
         self.run_it(venv + "/bin/pip", "uninstall", "-q", "-y", "usf")
@@ -130,6 +131,7 @@ class Packages(Installed):
         self.check_files(root + "/usr", zipped=True)
         self.check_tasks(root + "/usr")
         self.check_permits(root + "/usr")
+        self.check_contexts(root + "/usr", root + "/usr/bin")
         self.check_links(root + "/usr/share/doc/usf")
 
     def check_links(self, folder):

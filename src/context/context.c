@@ -114,6 +114,7 @@ CONTEXT_API int usf_context_set_cpus(usf_context_t *c, const char *list)
     c->nr_cpus = 0;
     c->cpus = cpus;
     c->nr_cpus = os_cpu_count(&cpus);
+    atomic_store(&c->cpuinfo, 0);       /* (the old text may be in use: it is not freed) */
     unlock();
     return 0;
 }
@@ -123,6 +124,7 @@ CONTEXT_API int usf_context_set_cpus(usf_context_t *c, const char *list)
 static void free_context(struct usf_context *c)
 {
     env_free(c);
+    files_drop(atomic_load(&c->cpuinfo));
     free(c->roots);
     free(c->label);
     free(c);

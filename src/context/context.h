@@ -34,6 +34,8 @@
 #define CONTEXT_STUBS 512u           /* stub libraries in a process; number 0 stays free */
 #define SHIM_NAME "libusf-context-shim.so"
 
+struct text;            /* files.c */
+
 /* A private copy of a library. */
 struct library {
     struct library *next;           /* in the context, in the order of their loading */
@@ -60,6 +62,7 @@ struct usf_context {
     void *environment_lists;        /* ... and all that this has been: readers may still use them */
     struct os_cpuset cpus;          /* what its libraries see, if nr_cpus is not 0 */
     uint32_t nr_cpus;               /* 0: it has the program's */
+    struct text *_Atomic cpuinfo;   /* files.c; made for these CPUs */
     _Atomic uint32_t nr_threads;    /* created by its libraries, and not ended */
     _Atomic uint32_t nr_inside;     /* how often threads are in it */
     bool destroyed;

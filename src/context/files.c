@@ -153,14 +153,47 @@ static int as_descriptor(const struct text *t, bool cloexec)
     return fd;
 }
 
+static bool make_text(const struct usf_context *c, const struct file *f, const char *path, struct text *text)
+{
+    struct text real = {0};
+    bool good = (!f->needs_real || read_all(path, &real)) && f->write(&c->cpus, real.at, text);
+    free(real.at);
+    return good;
+}
+
+/* What the kernel writes into this file takes it 10 us per CPU, and changes in its clock rates alone: the first text is kept. */
+static bool keep_text(struct usf_context *c, const struct file *f, const char *path, struct text *text)
+{
+    struct text *kept = atomic_load(&c->cpuinfo), *none = 0;
+    if (!kept) {
+        if (!(kept = calloc(1, sizeof *kept))) return false;
+        if (!make_text(c, f, path, kept)) {
+            files_drop(kept);
+            return false;
+        }
+        if (!atomic_compare_exchange_strong(&c->cpuinfo, &none, kept)) {
+            files_drop(kept);
+            kept = none;
+        }
+    }
+    *text = *kept;
+    return true;
+}
+
+void files_drop(struct text *t)
+{
+    if (t) free(t->at);
+    free(t);
+}
+
 int files_open(struct usf_context *c, const char *path, int flags)
 {
     const struct file *f = c->nr_cpus && (flags & O_ACCMODE) == O_RDONLY ? find(path) : 0;
-    struct text real = {0}, text = {0};
+    struct text text = {0};
     int fd = -1, before = errno;
-    if (f && (!f->needs_real || read_all(path, &real)) && f->write(&c->cpus, real.at, &text)) fd = as_descriptor(&text, flags & O_CLOEXEC);
-    free(real.at);
-    free(text.at);
+    bool keeps = f && f->write == cpuinfo;
+    if (f && (keeps ? keep_text(c, f, path, &text) : make_text(c, f, path, &text))) fd = as_descriptor(&text, flags & O_CLOEXEC);
+    if (!keeps) free(text.at);
     errno = before;
     return fd;
 }

@@ -22,5 +22,6 @@ void affinity_restore(void);
 
 /* files.c: a descriptor of a file of /proc or /sys as the context has it; -1: it has none of its own. */
 int files_open(struct usf_context *c, const char *path, int flags);
+void files_drop(struct text *t);
 
 #endif

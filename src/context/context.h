@@ -60,6 +60,7 @@ struct usf_context {
     uint32_t nr_cpus;               /* 0: it has the program's */
     _Atomic uint32_t nr_threads;    /* created by its libraries, and not ended */
     _Atomic uint32_t nr_inside;     /* how often threads are in it */
+    struct { void *modules, *builtins, *state; } python;       /* python.c; null: the program has no such package */
     bool destroyed;
 };
 

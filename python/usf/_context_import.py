@@ -190,6 +190,12 @@ def _create(context, spec):
     return module
 
 
+def _forget(context, name):
+    """A package whose import has failed: parts of it that were imported already would make the next attempt fail in another way."""
+    for part in [n for n in list(context._modules) if n.startswith(name + ".")]:
+        context._modules.pop(part, None)
+
+
 def _change_import():
     """The import machinery is Python code, which finds these functions by name."""
     init, lock, load = _bootstrap._init_module_attrs, _bootstrap._get_module_lock, _bootstrap._load_unlocked
@@ -207,7 +213,13 @@ def _change_import():
         return lock(name if context is None else f"{name} ({context.name}, {context.id})")
 
     def _load_unlocked(spec):
-        module = load(spec)
+        try:
+            module = load(spec)
+        except BaseException:
+            context = _owner(spec.name)
+            if context is not None:
+                _forget(context, spec.name)
+            raise
         if spec.name in after:
             after[spec.name](module, _owner(spec.name))
         return module

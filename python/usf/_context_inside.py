@@ -12,6 +12,7 @@ import pickle
 import threading
 
 from . import _context_lib
+from . import _context_numpy  # noqa: F401: it is told of modules that are imported
 from ._context_import import after
 from ._context_who import by_address, lib, who
 
@@ -189,34 +190,13 @@ def _change_pickle():
             try:
                 return function(*args, **kwargs)
             except pickle.PicklingError as e:
-                if "not the same object" in str(e):
+                if "not the same object" in str(e) or "import of module" in str(e):
                     _explain(e, "It may be an object of another usf.Context: pickle it inside of that (`with context:`), or pickle usf.view(it).")
                 raise
 
         return call
 
     pickle.dumps, pickle.dump = with_hint(pickle.dumps), with_hint(pickle.dump)
-
-
-def _name(context):
-    return "the program" if context is None else repr(context.name)
-
-
-def _explain_arrays(module, context):
-    """numpy/_internal.py writes the message for operands that cannot be combined."""
-    from ._context_view import context_of
-
-    write = getattr(module, "array_ufunc_errmsg_formatter", None)
-
-    def array_ufunc_errmsg_formatter(dummy, ufunc, method, *inputs, **kwargs):
-        text = write(dummy, ufunc, method, *inputs, **kwargs)
-        foreign = {_name(c) for c in map(context_of, (*inputs, *(kwargs.get("out") or ()))) if c is not context}
-        if not foreign:
-            return text
-        return f"{text}\nOperands are numpy arrays of {', '.join(sorted(foreign))}, and this is the numpy of {_name(context)}: convert them by usf.view(array)."
-
-    if write:
-        module.array_ufunc_errmsg_formatter = array_ufunc_errmsg_formatter
 
 
 def _filter_pools(module, context):
@@ -250,7 +230,7 @@ def _noload(path):
         return None
 
 
-after.update({"numpy._core._internal": _explain_arrays, "numpy.core._internal": _explain_arrays, "threadpoolctl": _filter_pools})
+after["threadpoolctl"] = _filter_pools
 
 
 def install(loaded):

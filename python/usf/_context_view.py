@@ -61,6 +61,8 @@ def _same_memory(new, old):
 
 def _array(numpy, obj):
     if _is_from(obj, "numpy", "ndarray"):
+        if obj.dtype.kind in "mM":              # no format of buffers has times
+            return numpy.asarray(obj.view("i8")).view(obj.dtype.str)
         new = numpy.asarray(obj)
     elif type(obj).__module__.partition(".")[0] == "numpy":
         raise TypeError(f"{type(obj).__name__} has more than the memory of an array, which a view would lose: give its parts, as numpy.ndarray")

@@ -1,8 +1,9 @@
-# python/usf/_context_numpy.py - numpy meets objects of another context's numpy.  SPDX-License-Identifier: Apache-2.0
+# python/usf/_context_mix.py - numpy and torch meet objects of another context.  SPDX-License-Identifier: Apache-2.0
 """numpy asks functions of its own in Python what to do with operands and types that it does not know.
 
 C code keeps these functions once it has found them: so their code is replaced, not they themselves.
 """
+import functools
 import types
 
 from ._context_import import after
@@ -86,6 +87,32 @@ def _change_types(module, context):
     _replace(module, "dtype_from_ctypes_type", _convert, find)
 
 
+# ---- tensors of two contexts ---------------------------------------------------------------------------
+
+
+def _is_foreign(x, torch):
+    return type(x).__name__ in ("Tensor", "Parameter") and type(x).__module__.startswith("torch") and not isinstance(x, torch.Tensor)
+
+
+def _change_torch(torch, context):
+    """A tensor of another torch is taken for one of a subclass, whose method would call the first torch again, for ever."""
+    from ._context_view import context_of
+
+    old = torch.Tensor.__torch_function__.__func__
+
+    @functools.wraps(old)
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        for x in (*args, *(kwargs or {}).values()):
+            for y in x if isinstance(x, (tuple, list)) else (x,):
+                if _is_foreign(y, torch):
+                    raise TypeError(f"{getattr(func, '__name__', func)}: tensors of {_name(context_of(y))} and of {_name(context)} cannot be combined: "
+                                    "convert them by usf.view(tensor)")
+        return old(cls, func, types, args, kwargs)
+
+    torch.Tensor.__torch_function__ = classmethod(__torch_function__)
+
+
+after["torch"] = _change_torch
 for _core in ("numpy.core", "numpy._core"):
     after[_core + "._internal"] = _change_internal
     after[_core + "._dtype_ctypes"] = _change_types

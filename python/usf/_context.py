@@ -10,14 +10,25 @@
     with b:
         import numpy                # another one, with another pool of threads
 """
+from __future__ import annotations
+
 import ctypes
 import functools
 import inspect
 import os
 import threading
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, TypeVar, Union
 
 from . import _context_lib
 from ._context_who import by_address, current, is_shared, lib, shared
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+Cpus = Union[str, Iterable[int]]
+Path = Union[str, "os.PathLike[str]"]
 
 _installing = threading.Lock()
 _installed = False
@@ -33,6 +44,10 @@ def _install():
 
         if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
             raise RuntimeError("contexts need CPython with its global lock (GIL)")
+        api = ctypes.pythonapi
+        api.PyInterpreterState_Get.restype = api.PyInterpreterState_Main.restype = ctypes.c_void_p
+        if api.PyInterpreterState_Get() != api.PyInterpreterState_Main():
+            raise RuntimeError("contexts need the main interpreter of the process: this is a sub-interpreter")
         from . import _context_import, _context_inside
 
         _context_import.install()
@@ -84,7 +99,8 @@ class Context:
     True
     """
 
-    def __init__(self, name=None, *, cpus=None, env=None, path=(), strict=False):
+    def __init__(self, name: Optional[str] = None, *, cpus: Optional[Cpus] = None, env: Optional[Mapping[str, Optional[str]]] = None,
+                 path: Union[Path, Iterable[Path]] = (), strict: bool = False) -> None:
         if isinstance(path, (str, os.PathLike)):
             path = [path]
         _install()
@@ -97,32 +113,33 @@ class Context:
             raise ValueError(_context_lib.error())
         self._modules = {}              # its own
         self._state = {}                # what extension modules keep per interpreter
-        self._has_libraries = False
         self._closed = False
         self._names = {k for k in os.environb._data.program if k} | {os.fsencode(k) for k in env}      # of variables
         self.path = [os.path.abspath(p) for p in path] + list.copy(sys.path)
         self._meta_path = list.copy(sys.meta_path)
         self._look_at_cpus(cpus is not None)
-        from ._context_import import make_builtins
+        from ._context_import import keep, make_builtins
 
         self._builtins = make_builtins(self)
+        for dictionary in (self._modules, self._builtins, self._state):
+            keep(dictionary)
         lib.usf_context_python(self._address, self._modules, self._builtins, self._state)
         by_address[self._address] = self
 
     # ---- entering ---------------------------------------------------------------------------------
 
-    def __enter__(self):
+    def __enter__(self) -> Context:
         if self._closed or lib.usf_context_enter(self._address):
             raise RuntimeError(f"{self.name} is closed" if self._closed else _context_lib.error())
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if current() != self._address:
             raise RuntimeError(f"{self.name} is not what this thread has entered last: contexts are left in the opposite order, by the thread that "
                                "has entered them, and not across `await` or `yield`")
         lib.usf_context_leave()
 
-    def run(self, function, *args, **kwargs):
+    def run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Call it inside.
 
         >>> import os, usf
@@ -132,7 +149,7 @@ class Context:
         with self:
             return function(*args, **kwargs)
 
-    def submit(self, function, *args, **kwargs):
+    def submit(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
         """Call it in a new thread inside, on the context's CPUs: a concurrent.futures.Future.
 
         >>> import os, usf
@@ -157,7 +174,7 @@ class Context:
             threading.Thread(target=work, name=f"{self.name}: {getattr(function, '__name__', 'submit')}").start()
         return future
 
-    def __call__(self, function):
+    def __call__(self, function: F) -> F:
         """A decorator: the function is executed inside."""
         if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError(f"{function.__qualname__} is executed in pieces, between which its thread does other work: decorate what it calls")
@@ -169,29 +186,29 @@ class Context:
             with self:
                 return function(*args, **kwargs)
 
-        return inside
+        return inside       # type: ignore[return-value]
 
     # ---- what it has --------------------------------------------------------------------------------
 
     @property
-    def name(self):
+    def name(self) -> str:
         """For messages."""
         return os.fsdecode(lib.usf_context_name(self._address))
 
     @property
-    def id(self):
+    def id(self) -> int:
         """1, 2, ...; unique in the process."""
         return lib.usf_context_id(self._address)
 
     @property
-    def cpus(self):
+    def cpus(self) -> list[int]:
         """The CPUs that its libraries see. Libraries look when they are loaded: set them before."""
         text = ctypes.create_string_buffer(4096)
         lib.usf_context_get_cpus(self._address, text, len(text))
         return sorted(_numbers(text.value.decode()))
 
     @cpus.setter
-    def cpus(self, cpus):
+    def cpus(self, cpus: Optional[Cpus]) -> None:
         _context_lib.check(lib.usf_context_set_cpus(self._address, None if cpus is None else _list_of(cpus)))
         self._look_at_cpus(cpus is not None)
 
@@ -199,24 +216,24 @@ class Context:
         self._own_cpus = frozenset(self.cpus) if has_own else None
 
     @property
-    def modules(self):
+    def modules(self) -> dict[str, Any]:
         """Its private modules, by name: a copy of the list."""
         return dict(self._modules)
 
-    def set_allowed_cpus(self, cpus):
+    def set_allowed_cpus(self, cpus: Cpus) -> None:
         """As VLC.set_allowed_cpus of the paper: the CPUs that its libraries see."""
         self.cpus = cpus
 
-    def setenv(self, name, value):
+    def setenv(self, name: str, value: str) -> None:
         """Set a variable of its environment."""
         self._setenv(os.fsencode(name), os.fsencode(value))
 
-    def unsetenv(self, name):
+    def unsetenv(self, name: str) -> None:
         """Take a variable out of its environment."""
         self._unsetenv(os.fsencode(name))
         self._names.discard(os.fsencode(name))
 
-    def getenv(self, name, default=None):
+    def getenv(self, name: str, default: Any = None) -> Any:
         """A variable of its environment."""
         value = lib.usf_context_getenv(self._address, os.fsencode(name))
         return default if value is None else os.fsdecode(value)
@@ -231,17 +248,11 @@ class Context:
     def _variables(self):
         return [name for name in list(self._names) if lib.usf_context_getenv(self._address, name) is not None]
 
-    def close(self):
-        """Forget its modules: it cannot be entered any more. Objects that are still used go on working; so its libraries stay loaded. A
-        context without libraries is freed.
+    def close(self) -> None:
+        """Forget its modules: it cannot be entered any more.
 
-        RuntimeError: a thread is inside.
+        Objects of it that are still used go on working, so its libraries stay loaded.
         """
-        if self._closed:
-            return
-        if not self._has_libraries:
-            if current() == self._address:
-                raise RuntimeError(f"{self.name}: this thread is inside")
         self._closed = True
         self._modules.clear()
 
@@ -252,11 +263,11 @@ class Context:
             if "." not in name and getattr(module, "__version__", None) and not name.startswith("_"):
                 yield name, str(module.__version__)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         parts = [f"cpus={lib_cpus(self)}", *(f"{n} {v}" for n, v in self._packages())]
         return f"<usf.{type(self).__name__} {self.name!r}: {'closed' if self._closed else ', '.join(parts)}>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from html import escape
 
         rows = [("CPUs", lib_cpus(self)), *self._packages()]
@@ -282,7 +293,7 @@ class VLC(Context):
     """
 
 
-def current_context():
+def current_context() -> Optional[Context]:
     """The context that the calling thread is in, or None.
 
     >>> import usf
@@ -292,7 +303,7 @@ def current_context():
     return by_address.get(current())
 
 
-def share_modules(*names):
+def share_modules(*names: str) -> None:
     """Modules of these top-level names exist once in the process, as those of the standard library do: the program's.
 
     Classes of a shared module are the same in all contexts. It must not have been imported in a context before.

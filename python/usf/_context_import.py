@@ -16,6 +16,7 @@ import importlib.abc
 import importlib.util
 import os
 import sys
+import types
 from importlib import _bootstrap, _bootstrap_external
 
 from . import _context_lib
@@ -33,7 +34,7 @@ def _choose(method):
         context = who()
         if context is None:
             return of_dict(self, *args)
-        both = {name: module for name, module in dict.items(self) if is_shared(name)}
+        both = {name: module for name, module in list(dict.items(self)) if is_shared(name)}      # other threads import meanwhile
         both.update(context._modules)
         return getattr(both, method)(*args)
 
@@ -85,12 +86,16 @@ class Modules(dict):
         return _base.setdefault(self, name, default) if own is None else own.setdefault(name, default)
 
     def update(self, *others, **more):
+        context = who()
         for name, module in dict(*others, **more).items():
-            own = self._at(name)
-            if own is None:
+            if context is None or is_shared(name):
                 _base.__setitem__(self, name, module)
             else:
-                own[name] = module
+                context._modules[name] = module
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
 
     def clear(self):
         context = who()
@@ -101,7 +106,7 @@ class Modules(dict):
 
     __iter__, __len__, __repr__, __eq__, __ne__ = map(_choose, ("__iter__", "__len__", "__repr__", "__eq__", "__ne__"))
     keys, values, items, copy = map(_choose, ("keys", "values", "items", "copy"))
-    __reversed__ = _choose("__reversed__")
+    __reversed__, __or__, __ror__ = map(_choose, ("__reversed__", "__or__", "__ror__"))
     __hash__ = None
 
 
@@ -143,6 +148,11 @@ def _set_type(obj, cls):
     ctypes.c_void_p.from_address(id(obj) + where).value = id(cls)
 
 
+def keep(obj):
+    """C has a pointer to it: it lives as long as the process."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(obj))
+
+
 # ---- importing ---------------------------------------------------------------------------------------
 
 
@@ -173,18 +183,19 @@ def _create(context, spec):
     handle = lib.usf_context_open(context._address, os.fsencode(os.path.abspath(spec.origin)))
     if not handle:
         raise ImportError(f"{context.name}: {_context_lib.error()}", name=spec.name, path=spec.origin)
-    context._has_libraries = True
     name = ctypes.c_char_p.from_address(handle + ctypes.sizeof(ctypes.c_void_p)).value      # struct link_map: l_addr, l_name
     if _dlopen(os.fsdecode(name), os.RTLD_NOW | os.RTLD_NOLOAD) != handle:
         raise ImportError(f"{context.name}: the copy of {spec.origin} was not found by its name: please report this", name=spec.name, path=spec.origin)
     private = copy.copy(spec)
     private.origin = os.fsdecode(name)
     flags = sys.getdlopenflags()
-    sys.setdlopenflags(flags & ~os.RTLD_GLOBAL)         # others would find the copy's symbols
+    if flags & os.RTLD_GLOBAL:
+        sys.setdlopenflags(flags & ~os.RTLD_GLOBAL)     # others would find the copy's symbols
     try:
         module = _bootstrap._call_with_frames_removed(_create_dynamic, private)
     finally:
-        sys.setdlopenflags(flags)
+        if flags & os.RTLD_GLOBAL:
+            sys.setdlopenflags(flags)
     if getattr(module, "__file__", None) == private.origin:
         module.__file__ = spec.origin
     return module
@@ -249,6 +260,14 @@ def _in_callers_context(function):
     return call
 
 
+class _End(types.ModuleType):
+    """The interpreter takes its modules out of sys.modules at the end. Then contexts forget theirs, so that objects are finalised."""
+
+    def __del__(self):
+        for context in by_address.values():
+            context._modules.clear()
+
+
 def _restore():
     """Before the interpreter clears its modules: the dictionary is an ordinary one again."""
     if type(sys.modules) is Modules:
@@ -270,7 +289,8 @@ def install():
         setattr(importlib, name, _in_callers_context(getattr(importlib, name)))
     importlib.util.find_spec = _in_callers_context(importlib.util.find_spec)
     sys.path, sys.meta_path = Path(sys.path), MetaPath(sys.meta_path)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(Modules))
+    keep(Modules)
+    sys.modules["usf._context_end"] = _End("usf._context_end")
     _set_type(sys.modules, Modules)
     atexit.register(_restore)
 

@@ -125,7 +125,6 @@ def _change_ctypes():
         handle = load(context._address, os.fsencode(name))
         if not handle:
             raise OSError(_context_lib.error())
-        context._has_libraries = True
         return handle
 
     ctypes._dlopen = _dlopen
@@ -230,7 +229,22 @@ def _noload(path):
         return None
 
 
+def _change_subprocess(module, _):
+    """Programs that a context starts get its environment."""
+    init = module.Popen.__init__
+
+    @functools.wraps(init)
+    def __init__(self, *args, **kwargs):
+        context = who()
+        if context is not None and kwargs.get("env") is None and len(args) < 11:        # env is the eleventh
+            kwargs["env"] = {name: lib.usf_context_getenv(context._address, name) for name in context._variables()}
+        init(self, *args, **kwargs)
+
+    module.Popen.__init__ = __init__
+
+
 after["threadpoolctl"] = _filter_pools
+after["subprocess"] = _change_subprocess
 
 
 def install(loaded):

@@ -1,8 +1,14 @@
 # python/usf/_context_view.py - objects of one context in another.  SPDX-License-Identifier: Apache-2.0
 """Which context an object belongs to, and arrays that share their memory with another context's."""
+from __future__ import annotations
+
 import types
+from typing import TYPE_CHECKING, Any, Optional
 
 from ._context_who import MARK, by_address, lib
+
+if TYPE_CHECKING:
+    from ._context import Context
 
 
 def _of_globals(values):
@@ -28,7 +34,7 @@ def _of_class(cls):
     return None
 
 
-def context_of(obj):
+def context_of(obj: Any) -> Optional[Context]:
     """The context that a module, function, class or object comes from; None: the program.
 
     >>> import usf, json
@@ -85,7 +91,7 @@ def _descriptor(numpy, dtype):
     return numpy.dtype(dtype.descr)
 
 
-def view(obj, module=None):
+def view(obj: Any, module: Any = None) -> Any:
     """The same memory as an object of the context that the calling thread is in.
 
     obj: an array of numpy, a tensor of torch, or whatever has the array protocol or a buffer; a dtype or scalar type of numpy. Changes

@@ -7,7 +7,10 @@ import importlib
 import os
 import pickle
 import random
+import shutil
+import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -162,6 +165,11 @@ class Inside(unittest.TestCase):
         self.assertNotIn("USF_NEW", os.environ)
         self.assertIn("HOME", os.environ)
 
+    def test_programs_get_the_environment(self):
+        c = usf.Context(env={"USF_T2": "own"})
+        out = c.run(subprocess.run, ["printenv", "USF_T2"], capture_output=True, check=False).stdout
+        self.assertEqual((out, subprocess.run(["printenv", "USF_T2"], capture_output=True, check=False).stdout), (b"own\n", b""))
+
     def test_cpus(self):
         c = usf.Context(cpus=[CPU])
         self.assertEqual(c.cpus, [CPU])
@@ -267,6 +275,15 @@ class Ends(unittest.TestCase):
     def test_with_threads_inside(self):
         self.check("import usf, threading, time\nc = usf.Context()\nf = c.submit(time.sleep, 0.1)\n"
                    "with c:\n    threading.Thread(target=time.sleep, args=(100,), daemon=True).start()\nprint('x')", "x\n")
+
+    def test_objects_are_finalised(self):
+        """What a module of a context has written to a file is there at the end."""
+        folder = tempfile.mkdtemp(prefix="usf-context-")
+        self.addCleanup(shutil.rmtree, folder)
+        write(folder, opens=f"import os\nf = open(os.path.join({folder!r}, 'out'), 'w')\nf.write('text')\ndef g():\n    pass\n")
+        self.check(f"import usf\nwith usf.Context(path={folder!r}):\n    import opens")
+        with open(os.path.join(folder, "out")) as f:
+            self.assertEqual(f.read(), "text")
 
     def test_after_an_error_inside(self):
         code, out, err = script("import usf\nwith usf.Context():\n    1 / 0")

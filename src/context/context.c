@@ -21,19 +21,29 @@ __thread struct usf_context *context_current;
 /* What the thread was in before; as deep as it has entered. */
 static __thread struct { struct usf_context **at; unsigned n, room; struct usf_context *few[8]; } outer;
 static const pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static __thread char error_text[CONTEXT_TEXT];
+/* Allocated at the first failure of the thread: all thread-local variables here are in static TLS, of which a program that loads this library
+ * late (Python) has 1.6 KB for all its libraries, libgomp's copies among them. */
+static __thread char *error_text;
+static pthread_key_t error_key;
+static void free_error(void *text)
+{
+    error_text = 0;
+    free(text);
+}
+__attribute__((constructor)) static void make_error_key(void) { pthread_key_create(&error_key, free_error); }
 
 int context_fail(int error, const char *format, ...)
 {
     va_list args;
+    if (!error_text && (error_text = malloc(CONTEXT_TEXT))) pthread_setspecific(error_key, error_text);
     va_start(args, format);
-    vsnprintf(error_text, sizeof error_text, format, args);
+    if (error_text) vsnprintf(error_text, CONTEXT_TEXT, format, args);
     va_end(args);
     errno = error;
     return error;
 }
 
-CONTEXT_API const char *usf_context_error(void) { return error_text; }
+CONTEXT_API const char *usf_context_error(void) { return error_text ? error_text : ""; }
 
 static void lock(void) { pthread_mutex_lock(&contexts.lock); }
 static void unlock(void) { pthread_mutex_unlock(&contexts.lock); }

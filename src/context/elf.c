@@ -138,11 +138,24 @@ static const char *find_gnu_hash(struct elf *e)
     return count_hashed(e, h, words) ? 0 : "damaged: hash table";
 }
 
+/* A library that exports nothing has an empty hash table, which does not tell how many symbols it imports. */
+static void count_relocated(struct elf *e)
+{
+    static const struct { int64_t at, size; } tables[] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
+    for (unsigned t = 0; t < 2; t++) {
+        uint64_t n = value(e, tables[t].size) / sizeof(Elf64_Rela);
+        const Elf64_Rela *r = n ? table_at(e, value(e, tables[t].at), n, sizeof *r, 8) : 0;
+        for (uint64_t i = 0; r && i < n; i++)
+            if (ELF64_R_SYM(r[i].r_info) >= e->nr_sym) e->nr_sym = (size_t)ELF64_R_SYM(r[i].r_info) + 1;
+    }
+}
+
 static const char *find_symbols(struct elf *e)
 {
     const char *why;
     if (elf_dyn(e, DT_GNU_HASH)) {
         if ((why = find_gnu_hash(e))) return why;
+        if (e->nr_sym == e->first_hashed) count_relocated(e);
     } else {
         const uint32_t *h = elf_dyn(e, DT_HASH) ? table_at(e, value(e, DT_HASH), 2, 4, 4) : 0;
         if (!h || !h[0] || h[1] > e->size / sizeof *e->sym || 2 + (uint64_t)h[0] + h[1] > words_left(e, h)) return "damaged: no hash table of symbols";

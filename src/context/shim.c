@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "context/env.h"
+#include "context/python.h"
 #include "context/share.h"
 #include "context/shim/table.h"
 
@@ -227,9 +228,11 @@ int shim_bind(struct usf_context *c, struct library *shim)
     struct usf_context **context = dlsym(shim->handle, "usf_shim_context");
     const struct shim_calls **table = dlsym(shim->handle, "usf_shim_calls");
     char ***env = dlsym(shim->handle, "environ");
-    if (!context || !table || !env) return context_fail(ELIBBAD, "%s is not the one of this release: install usf again", shim->path);
+    const struct shim_python_calls **python = dlsym(shim->handle, "usf_shim_python");
+    if (!context || !table || !env || !python) return context_fail(ELIBBAD, "%s is not the one of this release: install usf again", shim->path);
     *context = c;
     *table = &calls;
+    *python = &python_calls;
     c->shim_environment = env;
     *env = atomic_load(&c->environment);
     return 0;

@@ -1,0 +1,317 @@
+# python/usf/_context.py - library contexts.  SPDX-License-Identifier: Apache-2.0
+"""usf.Context: private copies of packages, with CPUs, an environment and thread pools of their own.
+
+    import usf
+
+    a = usf.Context(cpus=[0], env={"OMP_NUM_THREADS": "1"})
+    b = usf.Context(cpus="1-7")
+    with a:
+        import numpy                # a's numpy
+    with b:
+        import numpy                # another one, with another pool of threads
+"""
+from __future__ import annotations
+
+import ctypes
+import functools
+import inspect
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, TypeVar, Union
+
+from . import _context_lib
+from ._context_who import by_address, current, is_shared, lib, shared
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+Cpus = Union[str, Iterable[int]]
+Path = Union[str, "os.PathLike[str]"]
+
+_installing = threading.Lock()
+_installed = False
+
+
+def _install():
+    global _installed
+    with _installing:
+        if _installed:
+            return
+        import sys
+        import sysconfig
+
+        if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+            raise RuntimeError("contexts need CPython with its global lock (GIL)")
+        api = ctypes.pythonapi
+        api.PyInterpreterState_Get.restype = api.PyInterpreterState_Main.restype = ctypes.c_void_p
+        if api.PyInterpreterState_Get() != api.PyInterpreterState_Main():
+            raise RuntimeError("contexts need the main interpreter of the process: this is a sub-interpreter")
+        from . import _context_import, _context_inside
+
+        _context_import.install()
+        _context_inside.install(sys.modules)
+        _installed = True
+
+
+def _list_of(cpus):
+    """A list of CPUs as text: from text as in "0-3,8", or numbers."""
+    if isinstance(cpus, str):
+        return cpus.encode()
+    try:
+        numbers = [int(cpu) for cpu in cpus]
+    except TypeError:
+        raise TypeError(f'cpus={cpus!r}: give a list of numbers, or text as in "0-3,8"') from None
+    return ",".join(map(str, numbers)).encode()
+
+
+def _numbers(text):
+    found = set()
+    for part in text.split(",") if text else ():
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return found
+
+
+def _array_of(env):
+    """NAME=VALUE, or NAME for None."""
+    texts = [os.fsencode(k) if v is None else os.fsencode(k) + b"=" + os.fsencode(v) for k, v in (env or {}).items()]
+    return (ctypes.c_char_p * (len(texts) + 1))(*texts, None)
+
+
+class Context:
+    """Private copies of packages, with CPUs, an environment and thread pools of their own.
+
+    Inside of `with context:` the thread imports the context's modules. Their functions may be called anywhere. Modules of the
+    standard library, and those of usf.share_modules, exist once. Threads that are started inside belong to the context.
+
+    name: for messages. cpus: numbers, or text as in "0-3,8"; None: all that the program has. env: changes of the environment; None as
+    a value takes the variable out. path: folders to look for modules in before those of sys.path. strict: under `usf run`, the CPUs are
+    not lent to others while the context does not use them.
+
+    >>> import usf, os
+    >>> context = usf.Context("doc", env={"USF_DOC": "1"})
+    >>> with context:
+    ...     os.environ["USF_DOC"]
+    '1'
+    >>> os.environ.get("USF_DOC") is None
+    True
+    """
+
+    def __init__(self, name: Optional[str] = None, *, cpus: Optional[Cpus] = None, env: Optional[Mapping[str, Optional[str]]] = None,
+                 path: Union[Path, Iterable[Path]] = (), strict: bool = False) -> None:
+        if isinstance(path, (str, os.PathLike)):
+            path = [path]
+        _install()
+        import sys
+
+        env = {k: v for k, v in (env or {}).items()}
+        options = _context_lib.Options(os.fsencode(name) if name else None, None if cpus is None else _list_of(cpus), _array_of(env), int(strict))
+        self._address = lib.usf_context_create(ctypes.byref(options))
+        if not self._address:
+            raise ValueError(_context_lib.error())
+        self._modules = {}              # its own
+        self._state = {}                # what extension modules keep per interpreter
+        self._closed = False
+        self._names = {k for k in os.environb._data.program if k} | {os.fsencode(k) for k in env}      # of variables
+        self.path = [os.path.abspath(p) for p in path] + list.copy(sys.path)
+        self._meta_path = list.copy(sys.meta_path)
+        self._look_at_cpus(cpus is not None)
+        from ._context_import import keep, make_builtins
+
+        self._builtins = make_builtins(self)
+        for dictionary in (self._modules, self._builtins, self._state):
+            keep(dictionary)
+        lib.usf_context_python(self._address, self._modules, self._builtins, self._state)
+        by_address[self._address] = self
+
+    # ---- entering ---------------------------------------------------------------------------------
+
+    def __enter__(self) -> Context:
+        if self._closed or lib.usf_context_enter(self._address):
+            raise RuntimeError(f"{self.name} is closed" if self._closed else _context_lib.error())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if current() != self._address:
+            raise RuntimeError(f"{self.name} is not what this thread has entered last: contexts are left in the opposite order, by the thread that "
+                               "has entered them, and not across `await` or `yield`")
+        lib.usf_context_leave()
+
+    def run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Call it inside.
+
+        >>> import os, usf
+        >>> usf.Context(env={"X": "inside"}).run(os.getenv, "X")
+        'inside'
+        """
+        with self:
+            return function(*args, **kwargs)
+
+    def submit(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
+        """Call it in a new thread inside, on the context's CPUs: a concurrent.futures.Future.
+
+        >>> import os, usf
+        >>> usf.Context(env={"X": "inside"}).submit(os.getenv, "X").result()
+        'inside'
+        """
+        from concurrent.futures import Future
+
+        future = Future()
+
+        def work():
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                result = function(*args, **kwargs)
+            except BaseException as e:
+                future.set_exception(e)
+            else:
+                future.set_result(result)
+
+        with self:
+            threading.Thread(target=work, name=f"{self.name}: {getattr(function, '__name__', 'submit')}").start()
+        return future
+
+    def __call__(self, function: F) -> F:
+        """A decorator: the function is executed inside."""
+        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"{function.__qualname__} is executed in pieces, between which its thread does other work: decorate what it calls")
+        if not callable(function) or isinstance(function, type):
+            raise TypeError(f"{function!r} is no function")
+
+        @functools.wraps(function)
+        def inside(*args, **kwargs):
+            with self:
+                return function(*args, **kwargs)
+
+        return inside       # type: ignore[return-value]
+
+    # ---- what it has --------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return os.fsdecode(lib.usf_context_name(self._address))
+
+    @property
+    def id(self) -> int:
+        """1, 2, ...; unique in the process."""
+        return lib.usf_context_id(self._address)
+
+    @property
+    def cpus(self) -> list[int]:
+        """The CPUs that its libraries see. Libraries look when they are loaded: set them before."""
+        text = ctypes.create_string_buffer(4096)
+        lib.usf_context_get_cpus(self._address, text, len(text))
+        return sorted(_numbers(text.value.decode()))
+
+    @cpus.setter
+    def cpus(self, cpus: Optional[Cpus]) -> None:
+        _context_lib.check(lib.usf_context_set_cpus(self._address, None if cpus is None else _list_of(cpus)))
+        self._look_at_cpus(cpus is not None)
+
+    def _look_at_cpus(self, has_own):
+        self._own_cpus = frozenset(self.cpus) if has_own else None
+
+    @property
+    def modules(self) -> dict[str, Any]:
+        """Its private modules, by name: a copy of the list."""
+        return dict(self._modules)
+
+    def set_allowed_cpus(self, cpus: Cpus) -> None:
+        """As VLC.set_allowed_cpus of the paper: the CPUs that its libraries see."""
+        self.cpus = cpus
+
+    def setenv(self, name: str, value: str) -> None:
+        """Set a variable of its environment."""
+        self._setenv(os.fsencode(name), os.fsencode(value))
+
+    def unsetenv(self, name: str) -> None:
+        """Take a variable out of its environment."""
+        self._unsetenv(os.fsencode(name))
+        self._names.discard(os.fsencode(name))
+
+    def getenv(self, name: str, default: Any = None) -> Any:
+        """A variable of its environment."""
+        value = lib.usf_context_getenv(self._address, os.fsencode(name))
+        return default if value is None else os.fsdecode(value)
+
+    def _setenv(self, name, value):
+        _context_lib.check(lib.usf_context_setenv(self._address, name, value, 1))
+        self._names.add(name)
+
+    def _unsetenv(self, name):
+        _context_lib.check(lib.usf_context_unsetenv(self._address, name))
+
+    def _variables(self):
+        return [name for name in list(self._names) if lib.usf_context_getenv(self._address, name) is not None]
+
+    def close(self) -> None:
+        """Forget its modules: it cannot be entered any more.
+
+        Objects of it that are still used go on working, so its libraries stay loaded.
+        """
+        self._closed = True
+        self._modules.clear()
+
+    # ---- for people -----------------------------------------------------------------------------------
+
+    def _packages(self):
+        for name, module in sorted(self._modules.items()):
+            if "." not in name and getattr(module, "__version__", None) and not name.startswith("_"):
+                yield name, str(module.__version__)
+
+    def __repr__(self) -> str:
+        parts = [f"cpus={lib_cpus(self)}", *(f"{n} {v}" for n, v in self._packages())]
+        return f"<usf.{type(self).__name__} {self.name!r}: {'closed' if self._closed else ', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = [("CPUs", lib_cpus(self)), *self._packages()]
+        body = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows)
+        return f"<table><caption>{escape(repr(self).split(':')[0][1:])}</caption>{body}</table>"
+
+
+def lib_cpus(context):
+    """As text."""
+    text = ctypes.create_string_buffer(4096)
+    lib.usf_context_get_cpus(context._address, text, len(text))
+    return text.value.decode()
+
+
+class VLC(Context):
+    """The name that the paper "Virtual Library Contexts" (SoCC '25) gives to a context.
+
+    >>> from usf import VLC
+    >>> a = VLC()
+    >>> a.set_allowed_cpus([0])
+    >>> a.setenv("OMP_NUM_THREADS", "1")
+    >>> a.unsetenv("OMP_NUM_THREADS")
+    """
+
+
+def current_context() -> Optional[Context]:
+    """The context that the calling thread is in, or None.
+
+    >>> import usf
+    >>> usf.current_context() is None
+    True
+    """
+    return by_address.get(current())
+
+
+def share_modules(*names: str) -> None:
+    """Modules of these top-level names exist once in the process, as those of the standard library do: the program's.
+
+    Classes of a shared module are the same in all contexts. It must not have been imported in a context before.
+    """
+    for name in names:
+        if "." in name:
+            raise ValueError(f"{name!r}: packages are shared as a whole, by their top-level name")
+        having = [c.name for c in by_address.values() if name in c._modules]
+        if having and not is_shared(name):
+            raise RuntimeError(f"{name} was imported in {', '.join(having)} already: share it before")
+    shared.update(names)

@@ -1,0 +1,303 @@
+# python/usf/_context_import.py - each context imports modules of its own.  SPDX-License-Identifier: Apache-2.0
+"""sys.modules, sys.path and sys.meta_path have the contents of the context that looks at them.
+
+The interpreter keeps its own pointer to the dictionary sys.modules, and asks a subclass of dict by its methods. So that very dictionary
+becomes an instance of Modules, whose own entries are the program's. Modules that are imported in a context have builtins with an
+`__import__` of that context: what they import later, wherever they are called, is the context's. Extension modules are loaded as the
+context's private copies.
+"""
+import atexit
+import builtins
+import copy
+import ctypes
+import functools
+import importlib
+import importlib.abc
+import importlib.util
+import os
+import sys
+import types
+from importlib import _bootstrap, _bootstrap_external
+
+from . import _context_lib
+from ._context_who import MARK, by_address, current, is_shared, lib, who
+
+_base = dict                    # methods of the program's own dictionary
+
+
+def _choose(method):
+    """A method of Modules: the program's entries, or those of a context as a new dict."""
+    of_dict = getattr(dict, method)
+
+    @functools.wraps(of_dict)
+    def call(self, *args):
+        context = who()
+        if context is None:
+            return of_dict(self, *args)
+        both = {name: module for name, module in list(dict.items(self)) if is_shared(name)}      # other threads import meanwhile
+        both.update(context._modules)
+        return getattr(both, method)(*args)
+
+    return call
+
+
+class Modules(dict):
+    """sys.modules. A context sees the shared ones of the program, and its own."""
+
+    __slots__ = ()
+
+    def _at(self, name):
+        """The dictionary that has the name for the caller's caller."""
+        context = who(3)
+        return None if context is None or is_shared(name) else context._modules
+
+    def __getitem__(self, name):
+        own = self._at(name)
+        return _base.__getitem__(self, name) if own is None else own[name]
+
+    def __setitem__(self, name, module):
+        own = self._at(name)
+        if own is None:
+            _base.__setitem__(self, name, module)
+        else:
+            own[name] = module
+
+    def __delitem__(self, name):
+        own = self._at(name)
+        if own is None:
+            _base.__delitem__(self, name)
+        else:
+            del own[name]
+
+    def __contains__(self, name):
+        own = self._at(name)
+        return _base.__contains__(self, name) if own is None else name in own
+
+    def get(self, name, default=None):
+        own = self._at(name)
+        return _base.get(self, name, default) if own is None else own.get(name, default)
+
+    def pop(self, name, *default):
+        own = self._at(name)
+        return _base.pop(self, name, *default) if own is None else own.pop(name, *default)
+
+    def setdefault(self, name, default=None):
+        own = self._at(name)
+        return _base.setdefault(self, name, default) if own is None else own.setdefault(name, default)
+
+    def update(self, *others, **more):
+        context = who()
+        for name, module in dict(*others, **more).items():
+            if context is None or is_shared(name):
+                _base.__setitem__(self, name, module)
+            else:
+                context._modules[name] = module
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+    def clear(self):
+        context = who()
+        if context is None:
+            _base.clear(self)
+        else:
+            context._modules.clear()
+
+    __iter__, __len__, __repr__, __eq__, __ne__ = map(_choose, ("__iter__", "__len__", "__repr__", "__eq__", "__ne__"))
+    keys, values, items, copy = map(_choose, ("keys", "values", "items", "copy"))
+    __reversed__, __or__, __ror__ = map(_choose, ("__reversed__", "__or__", "__ror__"))
+    __hash__ = None
+
+
+def _delegate(method):
+    of_list = getattr(list, method)
+
+    @functools.wraps(of_list)
+    def call(self, *args, **kwargs):
+        context = who()
+        return of_list(self if context is None else getattr(context, self.of_context), *args, **kwargs)
+
+    return call
+
+
+class Path(list):
+    """sys.path. Its own entries are the program's."""
+
+    of_context = "path"
+    for _name in ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__len__", "__repr__", "__eq__", "__ne__", "__add__",
+                  "__reversed__", "append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"):
+        locals()[_name] = _delegate(_name)
+    del _name
+    __hash__ = None
+
+    def __iadd__(self, more):
+        self.extend(more)
+        return self
+
+
+class MetaPath(Path):
+    """sys.meta_path: modules such as six add and remove finders."""
+
+    of_context = "_meta_path"
+
+
+def _set_type(obj, cls):
+    """The type is the last word of an object's head, in every build of CPython."""
+    where = object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
+    ctypes.c_void_p.from_address(id(obj) + where).value = id(cls)
+
+
+def keep(obj):
+    """C has a pointer to it: it lives as long as the process."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(obj))
+
+
+# ---- importing ---------------------------------------------------------------------------------------
+
+
+def make_import(address):
+    """`__import__` of a context's modules: it imports there, wherever the thread is."""
+    enter, leave = lib.usf_context_enter, lib.usf_context_leave
+
+    def __import__(name, globals=None, locals=None, fromlist=(), level=0):
+        if current() == address:
+            return builtins.__import__(name, globals, locals, fromlist, level)
+        enter(address)
+        try:
+            return builtins.__import__(name, globals, locals, fromlist, level)
+        finally:
+            leave()
+
+    return __import__
+
+
+def _owner(name):
+    """The context that a module of this name is imported for by this thread, or None."""
+    return None if is_shared(name) else by_address.get(current())
+
+
+def _create(context, spec):
+    """An extension module from the context's copy. The interpreter opens the copy by the name that the dynamic linker has for it, and
+    keeps what it remembers of extension modules under this name."""
+    handle = lib.usf_context_open(context._address, os.fsencode(os.path.abspath(spec.origin)))
+    if not handle:
+        raise ImportError(f"{context.name}: {_context_lib.error()}", name=spec.name, path=spec.origin)
+    name = ctypes.c_char_p.from_address(handle + ctypes.sizeof(ctypes.c_void_p)).value      # struct link_map: l_addr, l_name
+    if _dlopen(os.fsdecode(name), os.RTLD_NOW | os.RTLD_NOLOAD) != handle:
+        raise ImportError(f"{context.name}: the copy of {spec.origin} was not found by its name: please report this", name=spec.name, path=spec.origin)
+    private = copy.copy(spec)
+    private.origin = os.fsdecode(name)
+    flags = sys.getdlopenflags()
+    if flags & os.RTLD_GLOBAL:
+        sys.setdlopenflags(flags & ~os.RTLD_GLOBAL)     # others would find the copy's symbols
+    try:
+        module = _bootstrap._call_with_frames_removed(_create_dynamic, private)
+    finally:
+        if flags & os.RTLD_GLOBAL:
+            sys.setdlopenflags(flags)
+    if getattr(module, "__file__", None) == private.origin:
+        module.__file__ = spec.origin
+    return module
+
+
+def _forget(context, name):
+    """A package whose import has failed: parts of it that were imported already would make the next attempt fail in another way."""
+    for part in [n for n in list(context._modules) if n.startswith(name + ".")]:
+        context._modules.pop(part, None)
+
+
+def _change_import():
+    """The import machinery is Python code, which finds these functions by name."""
+    init, lock, load = _bootstrap._init_module_attrs, _bootstrap._get_module_lock, _bootstrap._load_unlocked
+    create = _bootstrap_external.ExtensionFileLoader.create_module
+
+    def _init_module_attrs(spec, module, **kwargs):
+        module = init(spec, module, **kwargs)
+        context = _owner(spec.name)
+        if context is not None:
+            module.__dict__.setdefault("__builtins__", context._builtins)
+        return module
+
+    def _get_module_lock(name):
+        context = _owner(name)
+        return lock(name if context is None else f"{name} ({context.name}, {context.id})")
+
+    def _load_unlocked(spec):
+        try:
+            module = load(spec)
+        except BaseException:
+            context = _owner(spec.name)
+            if context is not None:
+                _forget(context, spec.name)
+            raise
+        if spec.name in after:
+            after[spec.name](module, _owner(spec.name))
+        return module
+
+    def create_module(self, spec):
+        context = _owner(spec.name)
+        return create(self, spec) if context is None else _create(context, spec)
+
+    _bootstrap._init_module_attrs, _bootstrap._get_module_lock, _bootstrap._load_unlocked = _init_module_attrs, _get_module_lock, _load_unlocked
+    _bootstrap_external.ExtensionFileLoader.create_module = create_module
+
+
+after = {}                      # module name -> what is called with the module and its context when it was imported
+
+
+def _in_callers_context(function):
+    """A function of importlib that is called by a context's module works there, wherever the thread is."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        context = who()
+        if context is None or current() == context._address:
+            return function(*args, **kwargs)
+        with context:
+            return function(*args, **kwargs)
+
+    return call
+
+
+class _End(types.ModuleType):
+    """The interpreter takes its modules out of sys.modules at the end. Then contexts forget theirs, so that objects are finalised."""
+
+    def __del__(self):
+        for context in by_address.values():
+            context._modules.clear()
+
+
+def _restore():
+    """Before the interpreter clears its modules: the dictionary is an ordinary one again."""
+    if type(sys.modules) is Modules:
+        _set_type(sys.modules, dict)
+
+
+def install():
+    """Once, before the first context is entered."""
+    global _dlopen, _create_dynamic
+    from _ctypes import dlopen as _dlopen
+    from _imp import create_dynamic as _create_dynamic
+
+    if type(sys.modules) is not dict:
+        raise RuntimeError(f"sys.modules is a {type(sys.modules).__name__}: contexts need the interpreter's own dictionary")
+    if Modules.__basicsize__ != dict.__basicsize__:
+        raise RuntimeError("this Python's dictionaries cannot be subclassed without further fields: contexts do not work with it")
+    _change_import()
+    for name in ("import_module", "reload"):
+        setattr(importlib, name, _in_callers_context(getattr(importlib, name)))
+    importlib.util.find_spec = _in_callers_context(importlib.util.find_spec)
+    sys.path, sys.meta_path = Path(sys.path), MetaPath(sys.meta_path)
+    keep(Modules)
+    sys.modules["usf._context_end"] = _End("usf._context_end")
+    _set_type(sys.modules, Modules)
+    atexit.register(_restore)
+
+
+def make_builtins(context):
+    """The builtins of modules that are imported in the context."""
+    own = dict(builtins.__dict__)
+    own["__import__"] = make_import(context._address)
+    own[MARK] = context
+    return own

@@ -1,0 +1,259 @@
+# python/usf/_context_inside.py - what the standard library tells code of a context.  SPDX-License-Identifier: Apache-2.0
+"""The environment, the CPUs, shared libraries by ctypes, and new threads are the context's.
+
+The functions of os, ctypes and threading that are replaced here act as before for the program.
+"""
+import _thread
+import collections.abc
+import ctypes
+import functools
+import os
+import pickle
+import threading
+
+from . import _context_lib
+from . import _context_mix  # noqa: F401: it is told of modules that are imported
+from ._context_import import after
+from ._context_who import by_address, lib, who
+
+
+class Environment(collections.abc.MutableMapping):
+    """Bytes to bytes: what os.environ keeps its entries in. `program`: the dictionary that did so before."""
+
+    def __init__(self, program):
+        self.program = program
+
+    def __getitem__(self, key):
+        context = who()
+        if context is None:
+            return self.program[key]
+        value = lib.usf_context_getenv(context._address, key)
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __setitem__(self, key, value):
+        context = who()
+        if context is None:
+            self.program[key] = value
+        else:
+            context._setenv(key, value)
+
+    def __delitem__(self, key):
+        context = who()
+        if context is None:
+            del self.program[key]
+        else:
+            context._names.remove(key)          # os.environ has called os.unsetenv already
+            lib.usf_context_unsetenv(context._address, key)
+
+    def __iter__(self):
+        context = who()
+        return iter(self.program if context is None else context._variables())
+
+    def __len__(self):
+        context = who()
+        return len(self.program if context is None else context._variables())
+
+
+def _change_environment():
+    putenv, unsetenv = os.putenv, os.unsetenv
+
+    @functools.wraps(putenv)
+    def put(name, value):
+        context = who()
+        if context is None:
+            putenv(name, value)
+        else:
+            context._setenv(os.fsencode(name), os.fsencode(value))
+
+    @functools.wraps(unsetenv)
+    def unset(name):
+        context = who()
+        if context is None:
+            unsetenv(name)
+        else:
+            context._unsetenv(os.fsencode(name))
+
+    os.putenv, os.unsetenv = put, unset
+    os.environ._data = os.environb._data = Environment(os.environ._data)
+
+
+def _change_cpus():
+    count, allowed, sysconf = os.cpu_count, os.sched_getaffinity, os.sysconf
+
+    @functools.wraps(allowed)
+    def sched_getaffinity(pid):
+        context = who()
+        own = context and context._own_cpus
+        real = allowed(pid)
+        return (real & own or set(own)) if own and pid in (0, os.getpid(), threading.get_native_id()) else real
+
+    @functools.wraps(count)
+    def cpu_count():
+        context = who()
+        return len(context._own_cpus) if context and context._own_cpus else count()
+
+    @functools.wraps(sysconf)
+    def sysconf_(name):
+        context = who()
+        if context and context._own_cpus and name in ("SC_NPROCESSORS_ONLN", os.sysconf_names["SC_NPROCESSORS_ONLN"]):
+            return len(context._own_cpus)
+        return sysconf(name)
+
+    os.sched_getaffinity, os.cpu_count, os.sysconf = sched_getaffinity, cpu_count, sysconf_
+    if hasattr(os, "process_cpu_count"):                # Python 3.13
+        of_process = os.process_cpu_count
+
+        @functools.wraps(of_process)
+        def process_cpu_count():
+            context = who()
+            return len(context._own_cpus) if context and context._own_cpus else of_process()
+
+        os.process_cpu_count = process_cpu_count
+
+
+def _change_ctypes():
+    dlopen = ctypes._dlopen
+
+    @functools.wraps(dlopen)
+    def _dlopen(name=None, mode=ctypes.DEFAULT_MODE):
+        context = who() if name else None
+        if context is None or lib.usf_context_shared(os.fsencode(name)) is not None:
+            return dlopen(name, mode)
+        load = lib.usf_context_find if mode & os.RTLD_NOLOAD else lib.usf_context_open
+        handle = load(context._address, os.fsencode(name))
+        if not handle:
+            raise OSError(_context_lib.error())
+        return handle
+
+    ctypes._dlopen = _dlopen
+
+
+# ---- threads -----------------------------------------------------------------------------------------
+
+
+def bind():
+    """The calling thread, which was created in a context, runs on its CPUs."""
+    context = by_address.get(lib.usf_context_current())
+    if context is not None and context._own_cpus:
+        _sched_setaffinity(0, context._own_cpus)
+
+
+_sched_setaffinity = os.sched_setaffinity
+
+
+def _starts_inside(start):
+    """A function that starts a thread: the thread belongs to the context of the code that starts it."""
+
+    @functools.wraps(start)
+    def call(function, *args, **kwargs):
+        context = who()
+        if context is None:
+            return start(function, *args, **kwargs)
+
+        def begin(*args, **kwargs):
+            with context:
+                bind()
+                return function(*args, **kwargs)
+
+        return start(begin, *args, **kwargs)
+
+    return call
+
+
+def _change_threads():
+    for module, name in ((_thread, "start_new_thread"), (_thread, "start_joinable_thread"), (threading, "_start_new_thread"),
+                         (threading, "_start_joinable_thread")):
+        if hasattr(module, name):
+            setattr(module, name, _starts_inside(getattr(module, name)))
+    _thread.start_new = _thread.start_new_thread
+
+
+# ---- messages and tools ------------------------------------------------------------------------------
+
+
+def _explain(error, hint):
+    """The same error with a hint at the end of its message."""
+    if error.args and isinstance(error.args[0], str):
+        error.args = (f"{error.args[0]}\n{hint}", *error.args[1:])
+    return error
+
+
+def _change_pickle():
+    """An object of a context names its class by a module, which outside of the context is another one."""
+
+    def with_hint(function):
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            try:
+                return function(*args, **kwargs)
+            except pickle.PicklingError as e:
+                if "not the same object" in str(e) or "import of module" in str(e):
+                    _explain(e, "It may be an object of another usf.Context: pickle it inside of that (`with context:`), or pickle usf.view(it).")
+                raise
+
+        return call
+
+    pickle.dumps, pickle.dump = with_hint(pickle.dumps), with_hint(pickle.dump)
+
+
+def _filter_pools(module, context):
+    """threadpoolctl looks at all libraries of the process: it sees those of the context whose copy of it this is, or that calls."""
+    for cls in (getattr(module, name, None) for name in ("ThreadpoolController", "_ThreadpoolInfo")):
+        for name in ("_make_controller_from_path", "_make_module_from_path"):
+            if hasattr(cls, name):
+                setattr(cls, name, _only_own(getattr(cls, name), context))
+
+
+def _only_own(make, context):
+    @functools.wraps(make)
+    def call(self, path, *args, **kwargs):
+        asks = context or by_address.get(lib.usf_context_current())
+        handle = _noload(path)
+        owner = lib.usf_context_of(ctypes.c_void_p.from_address(handle).value) if handle else None      # link_map.l_addr
+        if owner == (asks and asks._address):
+            return make(self, path, *args, **kwargs)
+        return None
+
+    return call
+
+
+def _noload(path):
+    """The handle of the library that the dynamic linker knows by exactly this name; None: there is none."""
+    from _ctypes import dlopen
+
+    try:
+        return dlopen(path, os.RTLD_LAZY | os.RTLD_NOLOAD)
+    except OSError:
+        return None
+
+
+def _change_subprocess(module, _):
+    """Programs that a context starts get its environment."""
+    init = module.Popen.__init__
+
+    @functools.wraps(init)
+    def __init__(self, *args, **kwargs):
+        context = who()
+        if context is not None and kwargs.get("env") is None and len(args) < 11:        # env is the eleventh
+            kwargs["env"] = {name: lib.usf_context_getenv(context._address, name) for name in context._variables()}
+        init(self, *args, **kwargs)
+
+    module.Popen.__init__ = __init__
+
+
+after["threadpoolctl"] = _filter_pools
+after["subprocess"] = _change_subprocess
+
+
+def install(loaded):
+    """Once. loaded: sys.modules."""
+    _change_environment()
+    _change_cpus()
+    _change_ctypes()
+    _change_threads()
+    _change_pickle()
+    for name, change in after.items():
+        if name in loaded:
+            change(loaded[name], None)

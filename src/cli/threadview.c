@@ -19,7 +19,7 @@ static bool read_small(const char *path, char *buf, size_t cap)
 }
 
 /* /proc/PID/task/TID/stat: "TID (comm) S ...", where comm may hold anything. */
-static bool read_stat(int32_t pid, int32_t tid, struct thread_view *v)
+static bool read_stat(int32_t tid, struct thread_view *v)
 {
     char path[OS_THREAD_FILE_MAX], buf[1024];
     os_thread_file(path, tid, "stat");
@@ -37,7 +37,7 @@ bool thread_look(int32_t pid, int32_t tid, struct thread_view *v)
 {
     char path[OS_THREAD_FILE_MAX], buf[256];
     *v = (struct thread_view){.cpu = -1};
-    if (!read_stat(pid, tid, v)) return false;
+    if (!os_thread_state(pid, tid) || !read_stat(tid, v)) return false;     /* the first: the number may be another process's thread by now */
     os_thread_file(path, tid, "wchan");
     if (read_small(path, buf, sizeof buf) && strcmp(buf, "0")) snprintf(v->wchan, sizeof v->wchan, "%.63s", buf);
     os_thread_file(path, tid, "syscall");

@@ -243,7 +243,7 @@ def _change_import():
     _bootstrap_external.ExtensionFileLoader.create_module = create_module
 
 
-after = {}                      # module name -> what is called with the module and its context when it was imported
+after: dict = {}                # module name -> what is called with the module and its context when it was imported
 
 
 def _change_finder():

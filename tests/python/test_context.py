@@ -77,7 +77,8 @@ class Modules(Folder):
         self.assertIs(usf.context_of(late), self.a)
 
     def test_late_imports_by_importlib(self):
-        write(self.folder, dyn="import importlib\nfrom importlib import import_module\ndef f():\n    return importlib.import_module('priv'), import_module('priv')\n"
+        write(self.folder, dyn="import importlib\nfrom importlib import import_module\n"
+              "def f():\n    return importlib.import_module('priv'), import_module('priv')\n"
               "def g():\n    import sys\n    return sys.modules.get('dyn')\n")
         m = self.load(self.a, "dyn")
         self.assertEqual([self.load(self.a, "priv")] * 2, list(m.f()))

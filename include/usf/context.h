@@ -77,11 +77,6 @@ void *usf_context_symbol(usf_context_t *context, const char *name);
 
 /* 1: the program has loaded a stub (`usf shim`) of this library, a handle of usf_context_open; 0: it has not. */
 int usf_context_has_stub(usf_context_t *context, void *library);
-/* As usf_context_open, of a library that the context has loaded already.
- *     ENOENT   it has not */
-void *usf_context_find(usf_context_t *context, const char *library);
-/* The context whose libraries have this address of code or data; NULL: none. */
-usf_context_t *usf_context_of(const void *address);
 
 /* The CPUs that its libraries see, as a list; the number of bytes that the text needs, as snprintf. */
 int usf_context_get_cpus(usf_context_t *context, char *list, size_t size);
@@ -96,6 +91,12 @@ int usf_context_unsetenv(usf_context_t *context, const char *name);
 /* 1, 2, ...; its name. */
 unsigned usf_context_id(const usf_context_t *context);
 const char *usf_context_name(const usf_context_t *context);
+
+/* As usf_context_open, of a library that the context has loaded already.
+ *     ENOENT   it has not */
+void *usf_context_find(usf_context_t *context, const char *library);
+/* The context whose libraries have this address of code or data; NULL: none. */
+usf_context_t *usf_context_of(const void *address);
 
 /* Libraries whose file name matches (as for fnmatch) are shared among all contexts and the program, from the next one that is loaded on;
  * private_copies: they are not, whatever the list says.  reason: for messages. */

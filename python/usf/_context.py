@@ -111,8 +111,8 @@ class Context:
         self._address = lib.usf_context_create(ctypes.byref(options))
         if not self._address:
             raise ValueError(_context_lib.error())
-        self._modules = {}              # its own
-        self._state = {}                # what extension modules keep per interpreter
+        self._modules: dict[str, Any] = {}      # its own
+        self._state: dict[str, Any] = {}        # what extension modules keep per interpreter
         self._closed = False
         self._names = {k for k in os.environb._data.program if k} | {os.fsencode(k) for k in env}      # of variables
         self.path = [os.path.abspath(p) for p in path] + list.copy(sys.path)
@@ -158,7 +158,7 @@ class Context:
         """
         from concurrent.futures import Future
 
-        future = Future()
+        future: Future[T] = Future()
 
         def work():
             if not future.set_running_or_notify_cancel():

@@ -243,7 +243,22 @@ def _change_import():
     _bootstrap_external.ExtensionFileLoader.create_module = create_module
 
 
-after = {}                      # module name -> what is called with the module and its context when it was imported
+after: dict = {}                # module name -> what is called with the module and its context when it was imported
+
+
+def _change_finder():
+    """A context's modules are looked for in its own folders, shared ones in the program's, whatever sys.path is when this is asked."""
+    finder = _bootstrap_external.PathFinder
+    find = finder.find_spec.__func__
+
+    @functools.wraps(find)
+    def find_spec(cls, fullname, path=None, target=None):
+        if path is None and current() is not None:
+            context = _owner(fullname)
+            path = list(list.__iter__(sys.path)) if context is None else context.path
+        return find(cls, fullname, path, target)
+
+    finder.find_spec = classmethod(find_spec)
 
 
 def _in_callers_context(function):
@@ -285,6 +300,7 @@ def install():
     if Modules.__basicsize__ != dict.__basicsize__:
         raise RuntimeError("this Python's dictionaries cannot be subclassed without further fields: contexts do not work with it")
     _change_import()
+    _change_finder()
     for name in ("import_module", "reload"):
         setattr(importlib, name, _in_callers_context(getattr(importlib, name)))
     importlib.util.find_spec = _in_callers_context(importlib.util.find_spec)

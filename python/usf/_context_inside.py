@@ -12,7 +12,7 @@ import pickle
 import threading
 
 from . import _context_lib
-from . import _context_mix  # noqa: F401: it is told of modules that are imported
+from . import _context_mix  # noqa: F401 (it is told of modules that are imported)
 from ._context_import import after
 from ._context_who import by_address, lib, who
 

@@ -2,10 +2,11 @@
 """Which context an object belongs to, and arrays that share their memory with another context's."""
 from __future__ import annotations
 
+import importlib
 import types
 from typing import TYPE_CHECKING, Any, Optional
 
-from ._context_who import MARK, by_address, lib
+from ._context_who import MARK, by_address, lib, who
 
 if TYPE_CHECKING:
     from ._context import Context
@@ -91,8 +92,12 @@ def _descriptor(numpy, dtype):
     return numpy.dtype(dtype.descr)
 
 
+def _import(name, context):
+    return importlib.import_module(name) if context is None else context.run(importlib.import_module, name)
+
+
 def view(obj: Any, module: Any = None) -> Any:
-    """The same memory as an object of the context that the calling thread is in.
+    """The same memory as an object of the calling context: that of the calling module, or else that the thread is in.
 
     obj: an array of numpy, a tensor of torch, or whatever has the array protocol or a buffer; a dtype or scalar type of numpy. Changes
     of one are seen in the other. The memory lives as long as one of them.
@@ -108,9 +113,9 @@ def view(obj: Any, module: Any = None) -> Any:
             y[0] = 5                    # x[0] is 5
     """
     if _is_from(obj, "torch", "Tensor", "Parameter"):
-        torch = module or __import__("torch")
+        torch = module or _import("torch", who())
         return obj if isinstance(obj, torch.Tensor) else torch.utils.dlpack.from_dlpack(obj.detach())
-    numpy = module or __import__("numpy")
+    numpy = module or _import("numpy", who())
     if isinstance(obj, (numpy.ndarray, numpy.dtype)):
         return obj
     if isinstance(obj, type) and obj.__module__.partition(".")[0] == "numpy" and hasattr(numpy, obj.__name__):

@@ -16,7 +16,7 @@ MARK = "__usf_context__"        # in the builtins of modules that were imported 
 
 lib = _context_lib.load()
 current = lib.usf_context_current       # of the thread: its address, or None
-by_address = {}                 # of all contexts; a context lives as long as the process
+by_address: dict = {}           # of all contexts; a context lives as long as the process
 _caller = lib.usf_context_python_caller
 _getframe = sys._getframe
 

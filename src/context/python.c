@@ -54,13 +54,15 @@ struct call { struct usf_context *inside, *by; };
 static struct call begin(struct usf_context *c)
 {
     struct call before = {context_current, called_by};
-    if (c->python.modules) context_current = called_by = c;
+    if (!c->python.modules) return before;
+    context_set(c);
+    called_by = c;
     return before;
 }
 
 static void *end(struct call before, void *result)
 {
-    context_current = before.inside;
+    context_set(before.inside);
     called_by = before.by;
     return result;
 }

@@ -52,10 +52,12 @@ static void in_child(void)
     threads.first = 0;          /* (their records are not freed: the forking thread may be one of them) */
 }
 
+/* As early as can be: what is registered first is called last before a fork.  OpenBLAS joins its threads there, whose ends take the lock. */
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(lock, unlock, in_child); }
+
 static void prepare(void)
 {
     if (pthread_key_create(&threads.key, ends)) abort();
-    pthread_atfork(lock, unlock, in_child);
 }
 
 static void *begin(void *p)

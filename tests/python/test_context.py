@@ -2,8 +2,10 @@
 # tests/python/test_context.py - usf.Context: modules, environment, CPUs, threads, ends.  SPDX-License-Identifier: Apache-2.0
 """test_context.py [--usf]        --usf: under `usf run`"""
 import concurrent.futures
+import contextlib
 import doctest
 import importlib
+import io
 import os
 import pickle
 import random
@@ -75,7 +77,8 @@ class Modules(Folder):
         self.assertIs(usf.context_of(late), self.a)
 
     def test_late_imports_by_importlib(self):
-        write(self.folder, dyn="import importlib\nfrom importlib import import_module\ndef f():\n    return importlib.import_module('priv'), import_module('priv')\n"
+        write(self.folder, dyn="import importlib\nfrom importlib import import_module\n"
+              "def f():\n    return importlib.import_module('priv'), import_module('priv')\n"
               "def g():\n    import sys\n    return sys.modules.get('dyn')\n")
         m = self.load(self.a, "dyn")
         self.assertEqual([self.load(self.a, "priv")] * 2, list(m.f()))
@@ -88,6 +91,20 @@ class Modules(Folder):
             sys.path.append("/nowhere")
         self.assertNotIn("/nowhere", sys.path)
         self.assertIn("/nowhere", self.a.path)
+
+    def test_folders_of_a_context_are_not_for_shared_modules(self):
+        write(self.folder, this="raise RuntimeError")
+        with self.a, contextlib.redirect_stdout(io.StringIO()):
+            import this
+        self.assertIs(sys.modules.pop("this"), this)
+
+    def test_another_sys_path(self):
+        before = sys.path
+        sys.path = list(before)
+        try:
+            self.assertEqual(self.load(self.a, "priv").value, 1)
+        finally:
+            sys.path = before
 
     def test_reload(self):
         m = self.load(self.a, "priv")
@@ -260,6 +277,12 @@ class Inside(unittest.TestCase):
             if not pid:
                 os._exit(0 if usf.current_context() is c and os.environ["A"] == "1" and c.submit(os.getenv, "A").result(WAIT) == "1" else 1)
             self.assertEqual(os.waitpid(pid, 0)[1], 0)
+
+
+    def test_executor(self):
+        c = usf.Context()
+        with c, usf.Executor(2) as e:
+            self.assertIs(e.submit(usf.current_context).result(WAIT), c)
 
 
 class Ends(unittest.TestCase):

@@ -39,7 +39,7 @@ struct usf_context_options {
     unsigned flags;             /* USF_CONTEXT_* */
 };
 
-/* The context's CPUs are not lent to others while it does not use them.  It means something under `usf run` only. */
+/* Under `usf run`: other threads do not use the context's CPUs, also while they are idle.  Without it there is no difference. */
 #define USF_CONTEXT_STRICT 1u
 
 /* NULL, with errno:

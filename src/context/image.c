@@ -141,7 +141,7 @@ static void copy_range(void *arg, size_t from, size_t size)
     for (size_t page = from / ELF_PAGE; size && page <= (from + size - 1) / ELF_PAGE && page < pages_of(im); page++) im->copied[page] = 1;
 }
 
-/* Pages that nobody reads before they are replaced by the original's stay holes in the copy. */
+/* Pages that are not read before the original's replace them stay holes in the copy. */
 static void choose_pages(struct image *im)
 {
     elf_each_table(&im->elf, copy_range, im);

@@ -3,7 +3,7 @@
  * The dynamic linker sees, for each library, a file in memory that has the pages which it reads or relocates.  All others are holes, and its
  * executable segments are not executable there: `usf run` looks for system calls in what is, and would find zeros.  When all is
  * relocated, the root's constructor maps the original's pages over those that were not changed (settle), and tells `usf run`.  It is
- * executed under the dynamic linker's lock, so that nobody else loads or looks meanwhile.  A library whose own code the dynamic linker
+ * executed under the dynamic linker's lock, so that no other thread loads or looks meanwhile.  A library whose own code the dynamic linker
  * executes before that (IFUNC) is copied whole. */
 #include <dlfcn.h>
 #include <errno.h>

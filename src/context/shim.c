@@ -28,7 +28,7 @@ static int shim_setenv(struct usf_context *c, const char *name, const char *valu
 static int shim_unsetenv(struct usf_context *c, const char *name) { return (int)RESULT(name ? -env_set(c, name, 0, true) : -EINVAL); }
 static int shim_clearenv(struct usf_context *c) { return (int)RESULT(-env_clear(c)); }
 
-/* The text itself should become a part of the environment; a copy does, so that the caller may change it in vain. */
+/* In libc the text itself becomes a part of the environment, and its owner may change it later. Here a copy does. */
 static int shim_putenv(struct usf_context *c, char *text)
 {
     char *value = strchr(text, '='), *name = strndup(text, value ? (size_t)(value - text) : strlen(text));
@@ -49,7 +49,7 @@ static int shim_sched_getaffinity(struct usf_context *c, pid_t pid, size_t size,
 
 static int shim_sched_setaffinity(struct usf_context *c, pid_t pid, size_t size, const void *mask) { return (int)RESULT(affinity_set(c, pid, size, mask)); }
 
-/* libc tells the thread's kernel id to nobody but its own functions: for another thread's mask it is asked, and the answer is cut. */
+/* The kernel id of another thread is not to be had: libc is asked for that thread's mask, and the answer is cut. */
 static int shim_pthread_getaffinity(struct usf_context *c, pthread_t thread, size_t size, void *mask)
 {
     if (pthread_equal(thread, pthread_self())) return -(affinity_get(c, 0, size, mask) < 0 ? errno = EINVAL, -EINVAL : (shim_sched_getaffinity(c, 0, size, mask), 0));

@@ -155,7 +155,7 @@ void tk_type_count(struct nosv_task_type *type, int64_t n)
         count(type, n);
         return;
     }
-    /* Under the lock, so that nobody else frees it before this look. */
+    /* Under the lock, so that no other thread frees it before this look. */
     tk_lock(&types.lock);
     count(type, n);
     end_if_unused(type);

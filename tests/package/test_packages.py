@@ -87,8 +87,9 @@ class Packages(Installed):
         with zipfile.ZipFile(wheel) as z:
             meta = z.read(next(n for n in z.namelist() if n.endswith("/METADATA"))).decode()
             modules = {n.rpartition("/purelib/usf/")[2] for n in z.namelist() if "/purelib/usf/" in n}
-        tuner = {"tune/" + os.path.basename(path) for path in glob.glob(os.path.join(SOURCE, "python/usf/tune/*.py"))}
-        self.assertEqual(modules, {"__init__.py", "_executor.py", "_nosv.py", "_slots.py"} | tuner)
+        package = os.path.join(SOURCE, "python/usf")
+        sources = {os.path.relpath(path, package) for path in glob.glob(package + "/**/*.py", recursive=True)}
+        self.assertEqual(modules, {"__init__.py"} | sources)
         self.assertEqual([line for line in re.findall(r"^Requires-Dist: .*", meta, re.M) if "extra ==" not in line], [])
         self.assertIn("\nRequires-Python: >=3.9\n", meta)
         venv = self.venv()

@@ -23,6 +23,8 @@ with usf.Executor(3) as executor:
     assert list(executor.options(priority=1).map(abs, range(-9, 0))) == list(range(9, 0, -1))
 lib = os.path.dirname(os.path.dirname(usf.library_path()))
 assert lib + "/libnosv.so.0" in open("/proc/self/maps").read()
+context = usf.Context(cpus=[min(os.sched_getaffinity(0))])
+assert context.run(usf.current_context) is context and os.path.exists(lib + "/usf/libusf-context-shim.so")
 print(usf.__version__)
 """
 
@@ -89,7 +91,7 @@ class Packages(Installed):
             modules = {n.rpartition("/purelib/usf/")[2] for n in z.namelist() if "/purelib/usf/" in n}
         package = os.path.join(SOURCE, "python/usf")
         sources = {os.path.relpath(path, package) for path in glob.glob(package + "/**/*.py", recursive=True)}
-        self.assertEqual(modules, {"__init__.py"} | sources)
+        self.assertEqual(modules, {"__init__.py", "py.typed"} | sources)
         self.assertEqual([line for line in re.findall(r"^Requires-Dist: .*", meta, re.M) if "extra ==" not in line], [])
         self.assertIn("\nRequires-Python: >=3.9\n", meta)
         venv = self.venv()

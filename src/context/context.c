@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "context/context.h"
@@ -15,7 +16,7 @@
 #include "context/stub.h"
 #include "usf/usf.h"
 
-struct contexts contexts = {.unloading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .lock = PTHREAD_MUTEX_INITIALIZER};
+struct contexts contexts = {.unloading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
 __thread struct usf_context *context_current;
 
 /* What the thread was in before; as deep as it has entered. */
@@ -48,26 +49,47 @@ CONTEXT_API const char *usf_context_error(void) { return error_text ? error_text
 static void lock(void) { pthread_mutex_lock(&contexts.lock); }
 static void unlock(void) { pthread_mutex_unlock(&contexts.lock); }
 
-/* No load is under way while the process forks, and the child can load. */
+/* No load is under way while the process forks, so that the child can load.  A thread that forks in a constructor has the dynamic linker's lock,
+ * which a load in another thread may wait for: so it does not wait for ever for that load, and its child may then be unable to load, as the
+ * child of a fork beside dlopen is in any program. */
+static struct { bool unloading, lock; } forking;
+
+static bool lock_for_a_while(pthread_mutex_t *m)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_nsec += 300000000;
+    at.tv_sec += at.tv_nsec / 1000000000, at.tv_nsec %= 1000000000;
+    return pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &at) == 0;
+}
+
 static void before_fork(void)
 {
-    pthread_mutex_lock(&contexts.unloading);
-    lock();
+    bool unloading = lock_for_a_while(&contexts.unloading), locked = lock_for_a_while(&contexts.lock);
+    forking.unloading = unloading;
+    forking.lock = locked;
     stub_before_fork();
+    env_before_fork();
+    threads_before_fork();
 }
 
 static void in_parent(void)
 {
+    bool unloading = forking.unloading, locked = forking.lock;
+    threads_after_fork();
+    env_after_fork();
     stub_after_fork();
-    unlock();
-    pthread_mutex_unlock(&contexts.unloading);
+    if (locked) unlock();
+    if (unloading) pthread_mutex_unlock(&contexts.unloading);
 }
 
 /* The child's thread has another id than the one that has locked. */
 static void in_child(void)
 {
+    threads_in_child();
+    env_after_fork();
     stub_after_fork();
-    contexts.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    contexts.lock = recursive;
     contexts.unloading = recursive;
     for (struct usf_context *c = contexts.first; c; c = c->next) {
         atomic_store(&c->nr_threads, 0);
@@ -212,9 +234,18 @@ static void take_out(struct usf_context *c)
     *at = c->next;
 }
 
-/* Destructors are executed by dlclose, in the context and without the lock. */
-static void unload(struct usf_context *c)
+/* Thread-local objects of a library keep it loaded until their thread ends, and the shim with it, which names the context. */
+static int has_address(struct dl_phdr_info *info, size_t size, void *base)
 {
+    (void)size;
+    return base && info->dlpi_addr == (uintptr_t)base;
+}
+static bool is_loaded(void *base) { return dl_iterate_phdr(has_address, base); }
+
+/* Destructors are executed by dlclose, in the context and without the lock.  False: something stays, and the context with it. */
+static bool unload(struct usf_context *c)
+{
+    void *shim = c->libraries ? (void *)c->libraries->map->l_addr : 0;
     struct usf_context *before = context_current;
     context_set(c);
     pthread_mutex_lock(&contexts.unloading);
@@ -226,6 +257,8 @@ static void unload(struct usf_context *c)
         next = l->next;
         plan_free_library(l);
     }
+    c->libraries = 0;
+    return !is_loaded(shim);
 }
 
 CONTEXT_API int usf_context_destroy(usf_context_t *c)
@@ -238,10 +271,10 @@ CONTEXT_API int usf_context_destroy(usf_context_t *c)
     else take_out(c), c->destroyed = true;
     unlock();
     if (r) return r;
-    unload(c);
+    bool gone = unload(c);
     if (c->group != USF_GROUP_FIRST) usf_group_end(c->group);
     stub_context_ends(c);
-    free_context(c);
+    if (gone) free_context(c);
     return 0;
 }
 

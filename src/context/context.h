@@ -42,6 +42,7 @@ struct library {
     struct library *loader;         /* the library that needed it first, or null */
     struct image *image;
     char *path;                     /* of the original */
+    char *found;                    /* where it was found: a link, perhaps, whose folder is $ORIGIN */
     char name[128];                 /* by which the dynamic linker has loaded it: LIBRARY_NAME */
     struct library **deps;          /* private ones that it needs, null at the end */
     void *handle;                   /* of dlopen; null: not loaded yet */
@@ -73,7 +74,7 @@ struct usf_context {
     void **tables[CONTEXT_STUBS];   /* of each stub library, the addresses of functions; stub.c */
 };
 
-/* `unloading` is held while libraries are unloaded, so that no child of fork gets half of it; it is taken before `lock`, and by a destructor
+/* Both are recursive: constructors of shared libraries, which a load executes under the lock, may fork.  `unloading` is held while libraries are unloaded, so that no child of fork gets half of it; it is taken before `lock`, and by a destructor
  * that forks once more. */
 extern struct contexts { pthread_mutex_t unloading, lock; struct usf_context *first; uint32_t last_id; } contexts;
 

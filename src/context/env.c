@@ -13,6 +13,9 @@ struct kept { struct kept *next; };     /* before each block */
 
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
+void env_before_fork(void) { pthread_mutex_lock(&changing); }
+void env_after_fork(void) { pthread_mutex_unlock(&changing); }
+
 static void *keep(struct usf_context *c, size_t size)
 {
     struct kept *k = malloc(sizeof *k + size);

@@ -11,5 +11,8 @@ const char *env_get(struct usf_context *c, const char *name);
 /* value null: unset.  0, or an errno value. */
 int env_set(struct usf_context *c, const char *name, const char *value, bool overwrite);
 int env_clear(struct usf_context *c);
+/* Around a fork; holds contexts.lock. */
+void env_before_fork(void);
+void env_after_fork(void);
 
 #endif

@@ -230,11 +230,22 @@ struct image *image_of(int fd, const char *path, bool shared, const char **why)
     return im;
 }
 
+/* But for a tag. */
+static bool is_same(const char *a, const char *b) { return strlen(a) == strlen(b) && strlen(a) > IMAGE_TAG && strcmp(a + IMAGE_TAG, b + IMAGE_TAG) == 0; }
+
 bool image_needs(const struct image *im, const char *name)
 {
     for (char **n = im->needed; n && *n; n++)
-        if (strlen(*n) == strlen(name) && strcmp(*n + IMAGE_TAG, name + IMAGE_TAG) == 0) return true;
+        if (is_same(*n, name)) return true;
     return false;
+}
+
+void image_drop_need(struct image *im, const char *name)
+{
+    for (size_t i = 0; i < im->elf.nr_dyn; i++) {
+        Elf64_Dyn *d = &im->elf.dyn[i];
+        if (d->d_tag == DT_NEEDED && is_same(elf_string(&im->elf, d->d_un.d_val), name)) d->d_tag = DT_IGNORED;
+    }
 }
 
 void image_complete(struct image *im)

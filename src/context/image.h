@@ -41,6 +41,8 @@ struct image *image_of(int fd, const char *path, bool shared, const char **why);
 /* Of a new private image, in this order: symbols that a shared image defines are the shared library's; nothing changes any more. */
 void image_yield(struct image *im, const struct image *shared);
 void image_complete(struct image *im);
+/* The dynamic linker does not look for this one of `needed` any more. */
+void image_drop_need(struct image *im, const char *name);
 /* Is this one of the names in `needed`, whatever tag it has now? */
 bool image_needs(const struct image *im, const char *name);
 

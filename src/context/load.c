@@ -242,6 +242,19 @@ static int refused(struct plan *p, const char *text)
     return context_fail(ELIBACC, "%s", said);
 }
 
+static void nothing(void) {}
+
+/* It was never constructed, and has no code perhaps: its destructors are taken out before it is unloaded. */
+static void disarm(const struct library *l)
+{
+    struct link_map *m = l->map ? l->map : find_map(l->name);
+    for (ElfW(Dyn) *d = m ? m->l_ld : 0; d && d->d_tag != DT_NULL; d++) {
+        char *page = (char *)((uintptr_t)d & -(uintptr_t)ELF_PAGE);
+        if ((d->d_tag != DT_FINI && d->d_tag != DT_FINI_ARRAYSZ) || mprotect(page, 2 * ELF_PAGE, PROT_READ | PROT_WRITE)) continue;
+        d->d_un.d_val = d->d_tag == DT_FINI ? (uintptr_t)nothing - m->l_addr : 0;
+    }
+}
+
 static int open_root(struct usf_context *c, struct plan *p, int fd)
 {
     char name[128];
@@ -252,6 +265,8 @@ static int open_root(struct usf_context *c, struct plan *p, int fd)
     void *root = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND);
     if (!root) return refused(p, dlerror());
     if (loading.result) {
+        for (unsigned i = 0; i < p->nr; i++)
+            if (loading.fds[i] >= 0) disarm(p->all[i]);
         dlclose(root);
         return loading.result;
     }
@@ -339,14 +354,21 @@ static void construct(struct usf_context *c, struct library *l)
 }
 
 /* A recursive lock: constructors may load more.  Another thread that needs the libraries waits, or executes what is not executed yet. */
+struct constructing { struct usf_context *context, *outer; };
+
+/* Also when a constructor throws. */
+static void end_constructing(struct constructing *k)
+{
+    pthread_mutex_unlock(&k->context->constructing);
+    context_set(k->outer);
+}
+
 static void construct_all(struct usf_context *c, struct library **all, unsigned n)
 {
-    struct usf_context *outer = context_current;
-    context_set(c);
     pthread_mutex_lock(&c->constructing);
+    __attribute__((cleanup(end_constructing))) struct constructing k = {c, context_current};
+    context_set(c);
     for (unsigned i = 0; i < n; i++) construct(c, all[i]);
-    pthread_mutex_unlock(&c->constructing);
-    context_set(outer);
 }
 
 void load_construct(struct usf_context *c, struct plan *p) { construct_all(c, p->all, p->nr); }

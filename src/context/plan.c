@@ -55,6 +55,7 @@ static bool is_planned(const struct plan *p, const struct library *l)
 void plan_free_library(struct library *l)
 {
     free(l->path);
+    free(l->found);
     free(l->deps);
     free(l);
 }
@@ -78,7 +79,7 @@ static int open_for(const struct library *l, const char *name, char path[PATH_MA
     char program[PATH_MAX] = "";
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     for (; l && from < &chain[62]; l = l->loader, from++)
-        *from = (struct search_from){from + 1, l->image->rpath, l->image->runpath, l->path};
+        *from = (struct search_from){from + 1, l->image->rpath, l->image->runpath, l->found};
     *from = (struct search_from){0, program_entry(DT_RPATH), program_entry(DT_RUNPATH), n > 0 ? program : 0};
     return search_open(chain, name, getenv("LD_LIBRARY_PATH"), path);
 }
@@ -181,7 +182,8 @@ static int make_library(struct plan *p, const struct usf_context *c, struct libr
     if (r) return r;
     if ((*made = find_image(p, c, im))) return 0;
     struct library *l = calloc(1, sizeof *l);
-    if (!l || !(l->path = realpath(path, 0))) {
+    if (!l || !(l->path = realpath(path, 0)) || !(l->found = strdup(path))) {
+        if (l) free(l->path);
         free(l);
         return context_fail(errno, "%s: %s", path, strerror(errno));
     }
@@ -196,6 +198,8 @@ static int add_library(struct plan *p, struct usf_context *c, struct library *by
 {
     struct library *l = strchr(name, '/') ? 0 : find_name(p, c, name);
     int r = l ? 0 : make_library(p, c, by, name, &l);
+    /* The dynamic linker finds a library that is loaded by its SONAME alone.  The root needs all of them anyway. */
+    if (!r && by && !by->map && (!l->image->has_soname || strcmp(l->image->soname, name) != 0)) image_drop_need(by->image, name);
     if (!r && !is_planned(p, l)) r = append(p, l);
     if (!r && !by) p->target = l;
     return r || !by || by->constructed ? r : add_dep(by, l);

@@ -193,8 +193,12 @@ static void *shim_dlopen(struct usf_context *c, const char *path, int flags)
     }
     void *handle = flags & RTLD_GLOBAL ? usf_context_open_global(c, path) : usf_context_open(c, path);
     struct link_map *m = handle;
-    /* What failed is dlopen's to say, where the caller asks dlerror: the same error, from libc. */
-    if (!handle) return dlopen(strchr(path, '/') ? path : "/usf-context/no-such-library", RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle) {      /* the caller asks dlerror, and libc has it from a failure of its own */
+        char nowhere[PATH_MAX];
+        const char *base = strrchr(path, '/');
+        snprintf(nowhere, sizeof nowhere, "/proc/self/fd/-1/%s", base ? base + 1 : path);
+        return dlopen(nowhere, RTLD_LAZY);
+    }
     return dlopen(m->l_name, RTLD_LAZY | RTLD_NOLOAD);      /* counted: the caller will close it */
 }
 

@@ -10,6 +10,10 @@ int shim_bind(struct usf_context *c, struct library *shim);
 
 /* threads.c: threads that the context's libraries have created */
 int threads_create(struct usf_context *c, pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *), void *arg);
+/* Around a fork; holds contexts.lock. */
+void threads_before_fork(void);
+void threads_after_fork(void);
+void threads_in_child(void);
 void shim_thread_names(struct usf_context *c, char *names, size_t size);
 
 /* affinity.c */

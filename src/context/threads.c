@@ -2,6 +2,7 @@
  *
  * They belong to the context: their calls to stubs go there, they run on its CPUs, and it is not unloaded while one of them lives. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct thread {
     void *(*routine)(void *);
     void *arg;
     bool has_mask;              /* its creator has asked for one */
+    unsigned rounds;            /* of the destructors of its keys */
     _Atomic int32_t tid;        /* 0: it has not begun yet */
 };
 
@@ -41,19 +43,22 @@ static void take_out(struct thread *t)
     free(t);
 }
 
-/* However it ends. */
-static void ends(void *p) { take_out(p); }
+/* However it ends.  Destructors of the library's own keys may come after this one: in the last of the rounds that libc makes, all have had their
+ * turn. */
+static void ends(void *p)
+{
+    struct thread *t = p;
+    if (++t->rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(threads.key, t) == 0) return;
+    take_out(t);
+}
 
-static void lock(void) { pthread_mutex_lock(&threads.lock); }
-static void unlock(void) { pthread_mutex_unlock(&threads.lock); }
-static void in_child(void)
+void threads_before_fork(void) { pthread_mutex_lock(&threads.lock); }
+void threads_after_fork(void) { pthread_mutex_unlock(&threads.lock); }
+void threads_in_child(void)
 {
     pthread_mutex_init(&threads.lock, 0);
     threads.first = 0;          /* (their records are not freed: the forking thread may be one of them) */
 }
-
-/* As early as can be: what is registered first is called last before a fork.  OpenBLAS joins its threads there, whose ends take the lock. */
-__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(lock, unlock, in_child); }
 
 static void prepare(void)
 {

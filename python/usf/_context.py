@@ -30,6 +30,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 Cpus = Union[str, Iterable[int]]
 Path = Union[str, "os.PathLike[str]"]
 
+class _Late(threading.local):
+    """Contexts that were to be left while the thread had entered another one: they are left when it leaves that. Code that was
+    told of the wrong order may then leave once more."""
+
+    def __init__(self):
+        self.leaves = []
+        self.left = []
+
+
+_late = _Late()
 _installing = threading.Lock()
 _installed = False
 
@@ -135,9 +145,17 @@ class Context:
 
     def __exit__(self, *_: object) -> None:
         if current() != self._address:
+            if self._address in _late.left:
+                _late.left.remove(self._address)
+                return
+            _late.leaves.append(self._address)
             raise RuntimeError(f"{self.name} is not what this thread has entered last: contexts are left in the opposite order, by the thread that "
                                "has entered them, and not across `await` or `yield`")
         lib.usf_context_leave()
+        while _late.leaves and current() in _late.leaves:
+            _late.leaves.remove(current())
+            _late.left.append(current())
+            lib.usf_context_leave()
 
     def run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Call it inside.
@@ -249,12 +267,11 @@ class Context:
         return [name for name in list(self._names) if lib.usf_context_getenv(self._address, name) is not None]
 
     def close(self) -> None:
-        """Forget its modules: it cannot be entered any more.
+        """It cannot be entered any more.
 
-        Objects of it that are still used go on working, so its libraries stay loaded.
+        Objects of it that are still used go on working, so its modules and libraries stay.
         """
         self._closed = True
-        self._modules.clear()
 
     # ---- for people -----------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ import types
 from importlib import _bootstrap, _bootstrap_external
 
 from . import _context_lib
-from ._context_who import MARK, by_address, current, is_shared, lib, who
+from ._context_who import Inside, MARK, by_address, current, is_shared, lib, who
 
 _base = dict                    # methods of the program's own dictionary
 
@@ -269,7 +269,7 @@ def _in_callers_context(function):
         context = who()
         if context is None or current() == context._address:
             return function(*args, **kwargs)
-        with context:
+        with Inside(context):
             return function(*args, **kwargs)
 
     return call

@@ -14,7 +14,7 @@ import threading
 from . import _context_lib
 from . import _context_mix  # noqa: F401 (it is told of modules that are imported)
 from ._context_import import after
-from ._context_who import by_address, lib, who
+from ._context_who import Inside, by_address, lib, who
 
 
 class Environment(collections.abc.MutableMapping):
@@ -153,7 +153,7 @@ def _starts_inside(start):
             return start(function, *args, **kwargs)
 
         def begin(*args, **kwargs):
-            with context:
+            with Inside(context):
                 bind()
                 return function(*args, **kwargs)
 

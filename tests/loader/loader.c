@@ -289,6 +289,8 @@ static void dlopen_inside(void)
     CHECK(IN(h, state_dlopen)("libm.so.6", RTLD_NOW) == dlopen("libm.so.6", RTLD_NOW));
 }
 
+static volatile sig_atomic_t stop;
+
 /* ---- entering, ending ---------------------------------------------------------------------------------- */
 
 static void nesting(void)
@@ -340,6 +342,58 @@ static void unload(void)
     CHECK_EQ(r, 0);
     CHECK_EQ(destroyed, 1);
     CHECK(!dladdr((void *)f, &info));
+}
+
+/* A key of the library's own has its turn after ours; until then the thread counts. */
+static void last_key(void)
+{
+    for (int i = 0; i < 30; i++) {
+        usf_context_t *c = make(0, 0);
+        void *h = open_in(c, "libstate.so");
+        pthread_t thread;
+        CHECK_EQ(IN(h, state_thread)(&thread, IN(h, state_keyed), 0), 0);
+        CHECK(!pthread_detach(thread));
+        int r;
+        while ((r = usf_context_destroy(c)) == EBUSY) sched_yield();
+        CHECK_EQ(r, 0);
+    }
+}
+
+static void *destroys(void *c)
+{
+    while (!stop) CHECK_EQ(usf_context_destroy(c), EBUSY);
+    return c;
+}
+
+/* A refused destruction takes two locks, as a fork does. */
+static void forks_beside_destroy(void)
+{
+    usf_context_t *c = make(0, 0);
+    pthread_t destroyer, thread;
+    CHECK(!pipe(gate));
+    CHECK_EQ(IN(open_in(c, "libstate.so"), state_thread)(&thread, waits, 0), 0);
+    CHECK(!pthread_create(&destroyer, 0, destroys, c));
+    for (int i = 0; i < 1000; i++) {
+        int status;
+        pid_t pid = fork();
+        if (!pid) _exit(0);
+        CHECK_EQ(waitpid(pid, &status, 0), pid);
+    }
+    stop = 1;
+    CHECK(!pthread_join(destroyer, 0));
+    CHECK_EQ(write(gate[1], "x", 1), 1);
+    CHECK(!pthread_join(thread, 0));
+}
+
+/* Needs without SONAME, and by a path. */
+static void odd_needs(void)
+{
+    usf_context_t *a = make(0, 0), *b = make(0, 0);
+    void *h[] = {open_in(a, "libneeds.so"), open_in(b, "libneeds.so"), open_in(a, "libneeds-path.so")};
+    CHECK_EQ(IN(h[0], under_count)(), 1);
+    CHECK_EQ(IN(h[1], under_count)(), 1);
+    CHECK_EQ(IN(h[0], under_count)(), 2);
+    CHECK_EQ(IN(h[2], under_count)(), 3);       /* the same library */
 }
 
 static long mappings(void)
@@ -410,7 +464,6 @@ static void groups(void)
 
 /* ---- at once -------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t stop;
 static void on_signal(int sig) { (void)sig; }
 static void *loads(void *arg)
 {
@@ -547,7 +600,7 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*run)(void); } cases[] = {
         {"separate", separate}, {"base_comes_later", base_comes_later}, {"shares_text", shares_text}, {"sibling", sibling}, {"no_soname", no_soname},
         {"many", many}, {"static_tls", static_tls}, {"cpp", cpp}, {"cpus", cpus}, {"environment", environment}, {"dlopen_inside", dlopen_inside}, {"nesting", nesting},
-        {"unload", unload}, {"cycles", cycles}, {"in_forks", in_forks}, {"beside_dlopen", beside_dlopen}, {"beside_forks", beside_forks}, {"bad_input", bad_input}, {"rules", rules}, {"groups", groups}};
+        {"unload", unload}, {"last_key", last_key}, {"forks_beside_destroy", forks_beside_destroy}, {"odd_needs", odd_needs}, {"cycles", cycles}, {"in_forks", in_forks}, {"beside_dlopen", beside_dlopen}, {"beside_forks", beside_forks}, {"bad_input", bad_input}, {"rules", rules}, {"groups", groups}};
     CHECK(argc >= 2 && realpath(argv[1], folder));
     alarm(100);
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -24,5 +24,6 @@ int state_nprocs(void);
 int state_affinity(cpu_set_t *set);
 int state_set_affinity(const cpu_set_t *set);
 int state_thread(pthread_t *thread, void *(*routine)(void *), void *arg);
+void *state_keyed(void *arg);     /* a thread whose destructor of a key comes late */
 void *state_dlopen(const char *path, int flags);
 long state_read(const char *path, char *buf, size_t size);

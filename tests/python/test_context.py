@@ -106,6 +106,15 @@ class Modules(Folder):
         finally:
             sys.path = before
 
+    def test_code_of_a_closed_context_goes_on(self):
+        write(self.folder, {"goes": "import threading\ndef on():\n    import priv_late\n    t = threading.Thread(target=seen.append, args=[priv_late])\n"
+                                    "    t.start()\n    t.join()\n    return priv_late\nseen = []\n"})
+        module = self.load(self.a, "goes")
+        before = module.on()
+        self.a.close()
+        self.assertIs(module.on(), before)
+        self.assertEqual(module.seen, [before, before])
+
     def test_reload(self):
         m = self.load(self.a, "priv")
         m.value = 5
@@ -260,6 +269,23 @@ class Inside(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "closed"), c:
             pass
         self.assertIn("closed", repr(c))
+
+    def test_interleaved(self):
+        """Of two generators that leave in the wrong order, the first is told; the second leaves both."""
+        a, b = usf.Context(), usf.Context()
+
+        def inside(context):
+            with context:
+                yield
+
+        first, second = inside(a), inside(b)
+        next(first)
+        next(second)
+        with self.assertRaisesRegex(RuntimeError, "opposite order"):
+            first.close()
+        self.assertIs(usf.current_context(), b)
+        second.close()
+        self.assertIsNone(usf.current_context())
 
     def test_vlc_names(self):
         a = usf.VLC()

@@ -41,13 +41,20 @@ static void sleeps(nosv_task_t task)
     note(&order, s->name);
 }
 
-/* How often a thread has gone to sleep; -1: it does not sleep now. */
-static long sleeps_of(int tid)
+/* How often a thread has slept, if it sleeps now in a futex, with a time limit or without one; else -1. */
+static long sleeps_of(int tid, bool timed)
 {
-    char path[64], line[128], state = 0;
+    char path[64], line[256] = "", state = 0;
+    unsigned long nr = 0, limit = 0;
     long n = -1;
-    snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+    snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
     FILE *f = fopen(path, "r");
+    CHECK(f);
+    bool in_futex = fgets(line, sizeof(line), f) && sscanf(line, "%lu %*x %*x %*x %lx", &nr, &limit) == 2 && nr == SYS_futex;
+    fclose(f);
+    if (!in_futex || (limit != 0) != timed) return -1;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+    f = fopen(path, "r");
     CHECK(f);
     while (fgets(line, sizeof(line), f)) {
         sscanf(line, "State: %c", &state);
@@ -57,28 +64,46 @@ static long sleeps_of(int tid)
     return state == 'S' ? n : -1;
 }
 
+enum { SLEEPERS = 3, STEP = 100000000 };        /* ns between two deadlines, if all begin at once */
+
+static uint64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Each is asleep.  False: another program has had the CPU for so long that their deadlines are in another order. */
+static bool begin_sleepers(nosv_task_type_t type, struct sleeper *s, long *slept)
+{
+    uint64_t start = now();
+    clear(&order);
+    for (int i = 0; i < SLEEPERS; i++) {
+        OK(nosv_submit(pinned(task_of(type, &s[i], NOSV_CREATE_NONE)), NOSV_SUBMIT_NONE));
+        while (!get(&s[i].tid)) OK(nosv_yield(NOSV_YIELD_NONE));
+        while (get(&order.n) == 0 && (slept[i] = sleeps_of(s[i].tid, true)) < 0) sched_yield();
+    }
+    return now() - start < STEP;
+}
+
 /* Strict tasks whose wait is over come before others of their CPU, whatever their priority, in the order of their deadlines; a scheduling
  * point lets them run at once.  When a thread's time is over it wakes, queues its task and sleeps again. */
 static void deadlines(void)
 {
-    enum { N = 3 };
-    struct sleeper s[N] = {{30000000, 0, 3, }, {10000000, 0, 1}, {20000000, 0, 2}};
+    enum { N = SLEEPERS };
+    static const struct sleeper all[N] = {{3 * STEP, 0, 3}, {STEP, 0, 1}, {2 * STEP, 0, 2}};
+    struct sleeper s[N];
     nosv_task_type_t type = type_of(sleeps, NULL, NULL), other = type_of(noted, NULL, NULL);
     attach_pinned();
     long slept[N];
-    clear(&order);
-    for (int i = 0; i < N; i++) {
-        OK(nosv_submit(pinned(task_of(type, &s[i], NOSV_CREATE_NONE)), NOSV_SUBMIT_NONE));
-        while (!get(&s[i].tid)) OK(nosv_yield(NOSV_YIELD_NONE));
-        while ((slept[i] = sleeps_of(s[i].tid)) < 0) sched_yield();
-    }
+    for (memcpy(s, all, sizeof s); !begin_sleepers(type, s, slept); memcpy(s, all, sizeof s)) UNTIL(get(&order.n) == N);
     for (int i = 0; i < 5; i++) {
         nosv_task_t task = pinned(task_of(other, (void *)(intptr_t)(10 + i), NOSV_CREATE_NONE));
         nosv_set_task_priority(task, 10 - i);
         OK(nosv_submit(task, NOSV_SUBMIT_NONE));
     }
     for (int i = 0; i < N; i++)
-        while (sleeps_of(s[i].tid) <= slept[i]) sched_yield();
+        while (sleeps_of(s[i].tid, false) <= slept[i]) sched_yield();
     for (int i = 0; i < N; i++) {       /* each lets one run, or more if the quantum is over */
         OK(nosv_schedpoint(NOSV_SCHEDPOINT_NONE));
         CHECK(get(&order.n) > i);

@@ -354,21 +354,14 @@ static void construct(struct usf_context *c, struct library *l)
 }
 
 /* A recursive lock: constructors may load more.  Another thread that needs the libraries waits, or executes what is not executed yet. */
-struct constructing { struct usf_context *context, *outer; };
-
-/* Also when a constructor throws. */
-static void end_constructing(struct constructing *k)
-{
-    pthread_mutex_unlock(&k->context->constructing);
-    context_set(k->outer);
-}
-
 static void construct_all(struct usf_context *c, struct library **all, unsigned n)
 {
+    struct usf_context *outer = context_current;
     pthread_mutex_lock(&c->constructing);
-    __attribute__((cleanup(end_constructing))) struct constructing k = {c, context_current};
     context_set(c);
     for (unsigned i = 0; i < n; i++) construct(c, all[i]);
+    context_set(outer);
+    pthread_mutex_unlock(&c->constructing);
 }
 
 void load_construct(struct usf_context *c, struct plan *p) { construct_all(c, p->all, p->nr); }

@@ -52,7 +52,7 @@ static int shim_sched_setaffinity(struct usf_context *c, pid_t pid, size_t size,
 /* The kernel id of another thread is not to be had: libc is asked for that thread's mask, and the answer is cut. */
 static int shim_pthread_getaffinity(struct usf_context *c, pthread_t thread, size_t size, void *mask)
 {
-    if (pthread_equal(thread, pthread_self())) return -(affinity_get(c, 0, size, mask) < 0 ? errno = EINVAL, -EINVAL : (shim_sched_getaffinity(c, 0, size, mask), 0));
+    if (pthread_equal(thread, pthread_self())) return shim_sched_getaffinity(c, 0, size, mask) ? errno : 0;
     int r = pthread_getaffinity_np(thread, size, mask);
     for (unsigned cpu = 0; !r && c->nr_cpus && cpu < 8 * size; cpu++)
         if (CPU_ISSET_S(cpu, size, (cpu_set_t *)mask) && !os_cpu_isset(&c->cpus, cpu)) CPU_CLR_S(cpu, size, (cpu_set_t *)mask);

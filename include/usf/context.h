@@ -37,13 +37,17 @@ struct usf_context_options {
     const char *cpus;           /* a list ("0-3,8") of CPUs that the process may use; NULL: all of these */
     const char *const *env;     /* "NAME=VALUE": set; "NAME": unset; NULL at the end; NULL: the program's environment as it is now */
     unsigned flags;             /* USF_CONTEXT_* */
+    unsigned weight;            /* under `usf run`: its share of the CPUs that it has in common with others; 1 to 10,000, 100 is normal; 0: 100 */
+    int priority;               /* under `usf run`: -1,000 to 1,000; policies that follow priorities serve the highest first */
 };
 
-/* Under `usf run`: other threads do not use the context's CPUs, also while they are idle.  Without it there is no difference. */
+/* Under `usf run`: the context lends and borrows no CPUs.  Its threads run on its own alone, and threads of the process that are in no context, or
+ * in another one that has not been given these CPUs as well, do not use them, also while they are idle.  (A process or context that would have
+ * none left uses them.)  Without `usf run` there is no difference. */
 #define USF_CONTEXT_STRICT 1u
 
 /* NULL, with errno:
- *     EINVAL   a wrong list of CPUs, one without any, or with CPUs that the process may not use; a wrong flag
+ *     EINVAL   a wrong list of CPUs, one without any, or with CPUs that the process may not use; a wrong flag, weight or priority
  *     ENOMEM   no memory
  *     ENOSYS   /proc is not mounted, or the kernel refuses memfd_create */
 usf_context_t *usf_context_create(const struct usf_context_options *options);
@@ -80,7 +84,8 @@ int usf_context_has_stub(usf_context_t *context, void *library);
 
 /* The CPUs that its libraries see, as a list; the number of bytes that the text needs, as snprintf. */
 int usf_context_get_cpus(usf_context_t *context, char *list, size_t size);
-/* Libraries look at them when they are loaded, or first used: set them before.  EINVAL as in usf_context_create. */
+/* Libraries look at them when they are loaded, or first used: set them before.  Under `usf run` they are the context's own from now on.  EINVAL
+ * as in usf_context_create. */
 int usf_context_set_cpus(usf_context_t *context, const char *list);
 
 /* Its environment.  What they return or put there stays valid until the context is destroyed. */

@@ -85,6 +85,10 @@ public:
         return *this;
     }
 
+    /* Under `usf run`: 1 to 10,000, 100 is normal; -1,000 to 1,000. */
+    ContextOptions &weight(unsigned share) noexcept { weight_ = share; return *this; }
+    ContextOptions &priority(int rank) noexcept { priority_ = rank; return *this; }
+
     usf_context_t *make() const
     {
         std::vector<const char *> env;
@@ -95,13 +99,16 @@ public:
         o.cpus = cpus_ ? cpus_->c_str() : nullptr;
         o.env = env_.empty() ? nullptr : env.data();
         o.flags = flags_;
+        o.weight = weight_;
+        o.priority = priority_;
         return detail::found(usf_context_create(&o));
     }
 
 private:
     std::optional<std::string> name_, cpus_;
     std::vector<std::string> env_;
-    unsigned flags_ = 0;
+    unsigned flags_ = 0, weight_ = 0;
+    int priority_ = 0;
 };
 
 /* A context's copy of a library.  Valid until the context is destroyed, like everything that it returns. */

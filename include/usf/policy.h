@@ -150,10 +150,12 @@ struct usf_pol_group {
     struct usf_pol_work work;
     uint64_t reserved1[2];
     uint8_t  data[USF_POL_GROUP_DATA];
+    uint64_t own[USF_CORE_WORDS];     /* with USF_GROUP_OWNS: those of `cores` that are its own among the groups of its process */
 };
 
 #define USF_GROUP_MALLEABLE 1u   /* follows a new share by itself, at its next parallel region */
 #define USF_GROUP_NO_GANG   2u   /* is not to be coscheduled: its tasks run wherever there is room */
+#define USF_GROUP_OWNS      4u   /* has cores of its own (usf_is_guest) */
 
 /* The instance, as seen from this process.  The struct itself is process-private; the records
  * it points at are shared. */
@@ -225,6 +227,19 @@ static inline bool usf_is_affine(struct usf_pol *p, const struct usf_pol_task *t
     }
     return true;
 }
+
+/* Groups of one process may have divided its cores among themselves.  A task of a group that has cores of its own is a guest on all others: it
+ * runs there while the process's group whose own such a core is has no use for it.  Tasks of a group without cores of its own are guests nowhere. */
+static inline bool usf_owns(struct usf_pol *p, uint32_t group, uint32_t core)
+{
+    const struct usf_pol_group *g = usf_group(p, group);
+    return g->flags & USF_GROUP_OWNS && g->own[core / 64] >> (core % 64) & 1;
+}
+static inline bool usf_is_guest(struct usf_pol *p, uint32_t group, uint32_t core)
+{ return usf_group(p, group)->flags & USF_GROUP_OWNS && !usf_owns(p, group, core); }
+/* Is the core the group's own, and would a task of group `other` be a guest of it there? */
+static inline bool usf_is_host(struct usf_pol *p, uint32_t group, uint32_t other, uint32_t core)
+{ return usf_is_guest(p, other, core) && usf_owns(p, group, core) && usf_group(p, group)->proc == usf_group(p, other)->proc; }
 
 /* May this task run on this core?  Its group may, and its own affinity, if strict, allows it. */
 static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)

@@ -95,10 +95,12 @@ pub struct Group {
     pub work: Work,
     pub reserved1: [u64; 2],
     pub data: [u64; GROUP_DATA / 8],
+    pub own: [u64; 4],
 }
 
 pub const GROUP_MALLEABLE: u32 = 1;
 pub const GROUP_NO_GANG: u32 = 2;
+pub const GROUP_OWNS: u32 = 4;
 
 #[repr(C)]
 pub struct Pol {
@@ -123,7 +125,7 @@ pub const POL_BLIND: u32 = 1;
 // The sizes that the C header gives them on x86-64.
 const _: [(); 128] = [(); core::mem::size_of::<Task>()];
 const _: [(); 184] = [(); core::mem::size_of::<Core>()];
-const _: [(); 4288] = [(); core::mem::size_of::<Group>()];
+const _: [(); 4320] = [(); core::mem::size_of::<Group>()];
 const _: [(); 88] = [(); core::mem::size_of::<Pol>()];
 
 pub const POLICY_KERNEL: u64 = 1;

@@ -73,6 +73,7 @@ enum usf_prctl {
     USF_PRCTL_GROUP_MAKE,       /* a: address of a struct usf_group_options */
     USF_PRCTL_GROUP_END,        /* a: the group */
     USF_PRCTL_GROUP_ENTER,      /* a: the group, or USF_GROUP_FIRST */
+    USF_PRCTL_GROUP_ADJUST,     /* a: address of a struct usf_group_options */
 };
 
 static inline int usf_prctl_(unsigned long what, unsigned long a, unsigned long b, unsigned long c)
@@ -145,14 +146,24 @@ struct usf_group_options {
     const char *name;       /* for `usf ps`; its first 15 bytes */
     uint32_t weight;        /* 1 to 10,000; 100 is normal */
     int32_t  priority;      /* as usf_task_set_priority, among groups */
-    uint64_t cpus[16];      /* bit c: its threads may run on Linux CPU c; none of the process's: all of these */
-    uint32_t group;         /* out: its number */
-    uint32_t reserved;      /* 0 */
+    uint64_t cpus[16];      /* bit c: Linux CPU c; none of the process's: all of these */
+    uint32_t group;         /* usf_group_make, out: its number; usf_group_adjust: which group */
+    uint32_t kind;          /* enum usf_group_cpus */
+};
+/* What `cpus` are. */
+enum usf_group_cpus {
+    USF_CPUS_LIMIT = 0,     /* where its threads may run; threads of other groups run there, too */
+    USF_CPUS_OWN,           /* its own.  Its threads run there if they can, and else on CPUs of the process that are idle.  Other groups of the
+                               process use its idle CPUs, and give one back when a thread of the group needs it */
+    USF_CPUS_EXCLUSIVE,     /* its own.  Its threads run there alone, and those of other groups of the process do not, unless they have no others */
 };
 #define USF_GROUP_FIRST UINT32_MAX
 
-/* A further group of the process.  0; EINVAL: weight or priority; EAGAIN: the instance has no room for more groups; ENOSYS. */
+/* A further group of the process.  0; EINVAL: weight, priority or kind; EAGAIN: the instance has no room for more groups; ENOSYS. */
 static inline int usf_group_make(struct usf_group_options *o) { return usf_prctl_(USF_PRCTL_GROUP_MAKE, (unsigned long)o, 0, 0); }
+/* Weight, priority, CPUs and kind of a further group are these from now on; the name stays.  Threads that run leave CPUs that are not the
+ * group's any more at their next scheduling point, or when others need these; the calling thread at once.  0, EINVAL, ESRCH, ENOSYS. */
+static inline int usf_group_adjust(const struct usf_group_options *o) { return usf_prctl_(USF_PRCTL_GROUP_ADJUST, (unsigned long)o, 0, 0); }
 /* Its threads go back to the first group.  0; ESRCH: it is no further group of this process; ENOSYS. */
 static inline int usf_group_end(uint32_t group) { return usf_prctl_(USF_PRCTL_GROUP_END, group, 0, 0); }
 /* The calling thread is in this group from now on; threads that it creates begin in the first one.  0, ESRCH, ENOSYS. */

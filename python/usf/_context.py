@@ -97,8 +97,10 @@ class Context:
     standard library, and those of usf.share_modules, exist once. Threads that are started inside belong to the context.
 
     name: for messages. cpus: numbers, or text as in "0-3,8"; None: all that the program has. env: changes of the environment; None as
-    a value takes the variable out. path: folders to look for modules in before those of sys.path. strict: under `usf run`, the CPUs are
-    not lent to others while the context does not use them.
+    a value takes the variable out. path: folders to look for modules in before those of sys.path.
+
+    Under `usf run`: strict: the context lends and borrows no CPUs. weight: its share of the CPUs that it has in common with others, 1 to
+    10,000; 100 is normal. priority: -1,000 to 1,000; policies that follow priorities serve the highest first. ValueError: out of range.
 
     >>> import usf, os
     >>> context = usf.Context("doc", env={"USF_DOC": "1"})
@@ -110,14 +112,19 @@ class Context:
     """
 
     def __init__(self, name: Optional[str] = None, *, cpus: Optional[Cpus] = None, env: Optional[Mapping[str, Optional[str]]] = None,
-                 path: Union[Path, Iterable[Path]] = (), strict: bool = False) -> None:
+                 path: Union[Path, Iterable[Path]] = (), strict: bool = False, weight: int = 100, priority: int = 0) -> None:
         if isinstance(path, (str, os.PathLike)):
             path = [path]
         _install()
         import sys
 
         env = {k: v for k, v in (env or {}).items()}
-        options = _context_lib.Options(os.fsencode(name) if name else None, None if cpus is None else _list_of(cpus), _array_of(env), int(strict))
+        if not 1 <= weight <= 10000:
+            raise ValueError(f"weight {weight}: it should be from 1 to 10000")
+        if not -1000 <= priority <= 1000:
+            raise ValueError(f"priority {priority}: it should be from -1000 to 1000")
+        options = _context_lib.Options(os.fsencode(name) if name else None, None if cpus is None else _list_of(cpus), _array_of(env), int(strict),
+                                       weight, priority)
         self._address = lib.usf_context_create(ctypes.byref(options))
         if not self._address:
             raise ValueError(_context_lib.error())

@@ -9,7 +9,8 @@ _lib = None
 class Options(ctypes.Structure):
     """struct usf_context_options."""
 
-    _fields_ = [("name", ctypes.c_char_p), ("cpus", ctypes.c_char_p), ("env", ctypes.POINTER(ctypes.c_char_p)), ("flags", ctypes.c_uint)]
+    _fields_ = [("name", ctypes.c_char_p), ("cpus", ctypes.c_char_p), ("env", ctypes.POINTER(ctypes.c_char_p)), ("flags", ctypes.c_uint),
+                ("weight", ctypes.c_uint), ("priority", ctypes.c_int)]
 
 
 def _open():

@@ -16,6 +16,8 @@
 #include "context/stub.h"
 #include "usf/usf.h"
 
+#define WEIGHT_MAX 10000u        /* of a group */
+
 struct contexts contexts = {.unloading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
 __thread struct usf_context *context_current;
 
@@ -136,6 +138,32 @@ CONTEXT_API int usf_context_get_cpus(usf_context_t *c, char *list, size_t size)
     return os_cpulist_format(&cpus, list, size);
 }
 
+/* holds contexts.lock.  What the scheduler is told of it. */
+static struct usf_group_options group_of(const struct usf_context *c)
+{
+    struct usf_group_options o = {.name = c->label, .weight = c->weight, .priority = c->priority, .group = c->group};
+    if (!c->nr_cpus) return o;
+    memcpy(o.cpus, &c->cpus, sizeof o.cpus);
+    o.kind = c->strict ? USF_CPUS_EXCLUSIVE : USF_CPUS_OWN;
+    return o;
+}
+
+/* Under `usf run` the context is a group. */
+static void make_group(struct usf_context *c)
+{
+    struct usf_group_options o = group_of(c);
+    c->group = USF_GROUP_FIRST;
+    if (usf_task_is_scheduled()) return;
+    if (usf_group_make(&o) == 0) c->group = o.group;
+    else usf_warn_once("no more groups in this instance: threads of further contexts count as the program's");
+}
+
+static void adjust_group(const struct usf_context *c)
+{
+    struct usf_group_options o = group_of(c);
+    if (c->group != USF_GROUP_FIRST) usf_group_adjust(&o);
+}
+
 CONTEXT_API int usf_context_set_cpus(usf_context_t *c, const char *list)
 {
     struct os_cpuset cpus = {0};
@@ -147,6 +175,7 @@ CONTEXT_API int usf_context_set_cpus(usf_context_t *c, const char *list)
     c->cpus = cpus;
     c->nr_cpus = os_cpu_count(&cpus);
     atomic_store(&c->cpuinfo, 0);       /* (the old text may be in use: it is not freed) */
+    adjust_group(c);
     unlock();
     return 0;
 }
@@ -165,22 +194,17 @@ static void free_context(struct usf_context *c)
 static int init(struct usf_context *c, const struct usf_context_options *o)
 {
     int r = o->flags & ~USF_CONTEXT_STRICT ? context_fail(EINVAL, "flags 0x%x: unknown", o->flags) : 0;
+    c->strict = o->flags & USF_CONTEXT_STRICT;
+    c->weight = o->weight ? o->weight : 100;
+    c->priority = o->priority;
+    if (!r && c->weight > WEIGHT_MAX) r = context_fail(EINVAL, "weight %u: it should be from 1 to %u", c->weight, WEIGHT_MAX);
+    if (!r && (c->priority < -USF_PRIORITY_MAX || c->priority > USF_PRIORITY_MAX))
+        r = context_fail(EINVAL, "priority %d: it should be from -%d to %d", c->priority, USF_PRIORITY_MAX, USF_PRIORITY_MAX);
     if (!r && o->cpus && !(r = parse_cpus(o->cpus, &c->cpus))) c->nr_cpus = os_cpu_count(&c->cpus);
     if (!r) r = env_make(c, o->env);
     if (!r && !(c->label = o->name ? strdup(o->name) : 0) && (o->name || asprintf(&c->label, "context %u", c->id) < 0)) r = context_fail(ENOMEM, "out of memory");
     if (!r && access("/proc/self/fd", X_OK)) r = context_fail(ENOSYS, "contexts need /proc, which is not mounted");
     return r;
-}
-
-/* Under `usf run` the context is a group.  Its threads prefer its CPUs, and use others of the process that are idle, unless it is strict. */
-static void make_group(struct usf_context *c, bool strict)
-{
-    struct usf_group_options o = {.name = c->label, .weight = 100};
-    c->group = USF_GROUP_FIRST;
-    if (usf_task_is_scheduled()) return;
-    if (strict && c->nr_cpus) memcpy(o.cpus, &c->cpus, sizeof o.cpus);
-    if (usf_group_make(&o) == 0) c->group = o.group;
-    else usf_warn_once("no more groups in this instance: threads of further contexts count as the program's");
 }
 
 CONTEXT_API usf_context_t *usf_context_create(const struct usf_context_options *options)
@@ -197,7 +221,7 @@ CONTEXT_API usf_context_t *usf_context_create(const struct usf_context_options *
     c->id = ++contexts.last_id;
     int r = init(c, options ? options : &none);
     if (!r) {
-        make_group(c, options && options->flags & USF_CONTEXT_STRICT);
+        make_group(c);
         c->next = contexts.first;
         contexts.first = c;
     }

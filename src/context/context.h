@@ -69,6 +69,9 @@ struct usf_context {
     struct { void *modules, *builtins, *state; } python;       /* python.c; null: the program has no such package */
     bool destroyed;
     uint32_t group;                 /* under `usf run`: its group for the scheduler; else USF_GROUP_FIRST */
+    uint32_t weight;                /* ... and what that is to have */
+    int32_t priority;
+    bool strict;
     pthread_mutex_t constructing;   /* recursive; held while constructors are executed */
     struct usf_context *next_stubbed;       /* stub.c, under its lock */
     void **tables[CONTEXT_STUBS];   /* of each stub library, the addresses of functions; stub.c */

@@ -25,6 +25,9 @@
  * is next at a scheduling point.  Nor does it starve anybody: one choice in PATIENCE goes to whoever has
  * waited for LONG quanta, whatever its priority.  Where nobody has wishes they cost a comparison.
  *
+ * A group that has cores of its own and whose turn comes at another core of its process is a guest there: the group whose own that core is
+ * takes the turn if it has a ready task.  If it gets one while a guest runs, that one is made to give way.
+ *
  * Costs: every decision is a few bitmap words, whatever the number of groups and cores; only where
  * groups are confined to some of the cores are those skipped one by one that may not run here.
  *
@@ -118,11 +121,16 @@ static int init(struct usf_pol *p)
     return 0;
 }
 
+/* Does it matter to the task where it runs? */
+static bool is_placed(struct usf_pol *p, const struct usf_pol_task *t)
+{ return t->affinity != USF_AFFINITY_ANY || usf_group(p, t->group)->flags & USF_GROUP_OWNS; }
+
 /* The cores of `set` where the group may run and the task has to, or would like to.  False: there are none. */
 static bool wanted(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *set, uint64_t out[CORE_WORDS])
 {
     const uint64_t *may = usf_group(p, t->group)->cores;
     uint64_t any = 0;
+    if (t->affinity == USF_AFFINITY_ANY) return pol_own_cores(p, t->group, set, out);
     for (uint32_t w = 0; w < CORE_WORDS; w++) {
         out[w] = set[w] & may[w];
         for (uint64_t m = out[w]; m; m &= m - 1) {
@@ -139,7 +147,7 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
     const struct usf_pol_task *t = usf_task(p, task);
     const uint64_t *may = usf_group(p, t->group)->cores;
     uint64_t there[CORE_WORDS];
-    if (t->affinity != USF_AFFINITY_ANY) {
+    if (is_placed(p, t)) {
         if (wanted(p, t, idle, there)) idle = there;
         else if (t->strict) return USF_NONE;
     }
@@ -153,7 +161,7 @@ static uint32_t home(struct usf_pol *p, const struct usf_pol_task *t)
     struct group *group = group_of(p, t->group);
     const uint64_t *may = usf_group(p, t->group)->cores;
     uint64_t there[CORE_WORDS];
-    if (t->affinity != USF_AFFINITY_ANY && wanted(p, t, may, there)) {
+    if (is_placed(p, t) && wanted(p, t, may, there)) {
         uint32_t from = t->last_core < p->nr_cores ? t->last_core : group->next_core;
         return nearest(p, there, may, from);
     }
@@ -168,7 +176,9 @@ static uint32_t home(struct usf_pol *p, const struct usf_pol_task *t)
 static uint32_t change_over(struct usf_pol *p, uint32_t group, uint32_t c)
 {
     const struct usf_fifo *ready = group_of(p, group)->ready;
-    uint32_t other = usf_next_core(usf_group(p, group)->cores, core_of(p, c)->same_llc, pol_throw_dice(&inst_of(p)->dice, p->nr_cores));
+    uint64_t own[CORE_WORDS];
+    const uint64_t *there = pol_own_cores(p, group, usf_group(p, group)->cores, own) ? own : usf_group(p, group)->cores;
+    uint32_t other = usf_next_core(there, core_of(p, c)->same_llc, pol_throw_dice(&inst_of(p)->dice, p->nr_cores));
     return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
 }
 
@@ -240,6 +250,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
         set(group->nonempty, c);
     }
     set_active(p, t->group);
+    pol_call_back(p, task);
 }
 
 static void remove_ready(struct usf_pol *p, uint32_t i, uint32_t c, uint32_t task)
@@ -364,9 +375,21 @@ static uint32_t choose_of(struct usf_pol *p, uint32_t i, uint32_t core)
     return group->wishes.head ? choose_wish(p, group, core, task) : task;
 }
 
+/* The same, or of a group that i is a guest of there. */
+static uint32_t choose_for(struct usf_pol *p, uint32_t i, uint32_t core)
+{
+    const struct inst *in = inst_of(p);
+    uint32_t task, first = USF_NONE, host = usf_is_guest(p, i, core) ? pol_next_host(p, in->active, in->active_words, i, core, 0) : USF_NONE;
+    for (; host != USF_NONE && host != first; host = pol_next_host(p, in->active, in->active_words, i, core, (host + 1) % GROUPS)) {
+        if ((task = choose_of(p, host, core)) != USF_NONE) return task;
+        if (first == USF_NONE) first = host;
+    }
+    return choose_of(p, i, core);
+}
+
 static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core)
 {
-    uint32_t task = choose_of(p, i, core);
+    uint32_t task = choose_for(p, i, core);
     if (task != USF_NONE) dequeue(p, task);
     return task;
 }
@@ -388,7 +411,7 @@ static uint32_t pick_ranked(struct usf_pol *p, uint32_t core)
     bool patient = ++c->choices % PATIENCE == 0;
     uint32_t first = next_active(in, c->round), i = first;
     while (i != USF_NONE) {
-        uint32_t t = choose_of(p, i, core);
+        uint32_t t = choose_for(p, i, core);
         if (patient && has_waited_long(p, t)) {
             best = i, task = t;
             break;
@@ -472,6 +495,8 @@ static void group_changed(struct usf_pol *p, uint32_t i)
     in->nr_ranked++;
 }
 
+static void tick(struct usf_pol *p) { pol_call_back_all(p, inst_of(p)->active, inst_of(p)->active_words); }
+
 const struct usf_policy_ops usf_policy_coop = {
     .api = USF_POLICY_API,
     .size = sizeof(struct usf_policy_ops),
@@ -485,5 +510,6 @@ const struct usf_policy_ops usf_policy_coop = {
     .dequeue = dequeue,
     .yield = yield,
     .started = started,
+    .tick = tick,
     .group_changed = group_changed,
 };

@@ -69,7 +69,7 @@ static void join(struct usf_pol *p, uint32_t i)
         uint64_t one[PART_WORDS] = {0};
         e->units = (uint16_t)equi_units(p, i);
         /* The first has all at once: it might never call again, with a single thread that computes.  Others begin with one core. */
-        part_grow(one, usf_group(p, i)->cores, load, p->nr_cores, n ? 1 : p->nr_cores);
+        if (!pol_own_cores(p, i, usf_group(p, i)->cores, one)) part_grow(one, usf_group(p, i)->cores, load, p->nr_cores, n ? 1 : p->nr_cores);
         equi_assign(p, i, one);
     } else {
         equi_place(p, i, load);

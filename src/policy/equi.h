@@ -6,7 +6,8 @@
  *
  * A group is a program.  It has a partition from its first ready task on, and counts for the thresholds when it has been there
  * for WARM quanta, so that `sed` in a shell's pipeline changes nobody's share.  When it has had nothing to do for AWAY
- * quanta (a shell that waits for its child) it neither counts nor has a partition until it is back.
+ * quanta (a shell that waits for its child) it neither counts nor has a partition until it is back.  A group that has cores of its own (USF_GROUP_OWNS)
+ * has these for its partition.
  *
  * Invariants, between two calls
  *   E1  group.placed  <=>  it is linked in the list of programs, in order of arrival;  `mine` is empty if not;
@@ -150,14 +151,19 @@ static inline void equi_normal(struct usf_pol *p, uint32_t i)
     e->units = (uint16_t)(units < all ? units : all);
 }
 
+/* The cores that are its own among the groups of its process are its partition, whatever the shape. */
+static inline bool equi_is_fixed(struct usf_pol *p, uint32_t i) { return usf_group(p, i)->flags & USF_GROUP_OWNS; }
+
 /* A place for a program of its shape; load[] gets it. */
 static inline void equi_place(struct usf_pol *p, uint32_t i, uint16_t load[PART_CORES])
 {
     const struct equi_inst *in = equi_inst_of(p);
     struct equi_group *e = equi_group_of(p, i);
     const uint64_t *may = usf_group(p, i)->cores;
-    uint64_t mask[PART_WORDS] = {may[0], may[1], may[2], may[3]}, part[PART_WORDS];
-    uint32_t at = part_choose(&in->map, e->level, load, e->units, may, e->mine);
+    uint64_t mask[PART_WORDS], part[PART_WORDS];
+    bool fixed = pol_own_cores(p, i, may, mask);
+    uint32_t at = fixed ? USF_NONE : part_choose(&in->map, e->level, load, e->units, may, e->mine);
+    if (!fixed) part_copy(mask, may);
     if (at != USF_NONE) {
         part_mask(&in->map, e->level, at, e->units, part);
         for (int w = 0; w < PART_WORDS; w++) mask[w] &= part[w];
@@ -201,8 +207,14 @@ static inline void equi_divide_all(struct usf_pol *p)
             const uint64_t *may = usf_group(p, i - 1)->cores;
             uint32_t u = equi_units(p, i - 1), more = u < rest ? u : rest;
             uint32_t n = p->nr_cores > units ? p->nr_cores / units * u + more : u;
+            uint64_t own[PART_WORDS];
             e->units = (uint16_t)u;
             rest -= more;
+            if (pol_own_cores(p, i - 1, may, own)) {
+                for (uint32_t c = 0; pass == 0 && (c = part_next(own, c, PART_CORES)) < PART_CORES; c++) load[c]++;
+                if (pass) equi_assign(p, i - 1, own);
+                continue;
+            }
             if (pass == 0) {
                 part_copy(e->wish, e->mine);    /* `wish` is set anew below */
                 part_keep(e->wish, may, load, cap, n);
@@ -247,7 +259,7 @@ static inline void equi_even_out(struct usf_pol *p)
         const uint64_t *may = usf_group(p, i - 1)->cores;
         uint64_t part[PART_WORDS];
         uint32_t here = equi_crowd(e->mine, load);
-        if (here < low + 2) continue;
+        if (here < low + 2 || equi_is_fixed(p, i - 1)) continue;
         tries--;
         uint32_t at = part_choose(&in->map, e->level, load, e->units, may, e->mine);
         if (at == USF_NONE) continue;
@@ -309,7 +321,7 @@ static inline bool equi_fits(const uint64_t *mask, const uint64_t *may)
 static inline bool equi_may_swap(struct usf_pol *p, uint32_t a, uint32_t b)
 {
     const struct equi_group *x = equi_group_of(p, a), *y = equi_group_of(p, b);
-    return part_count(x->mine) == part_count(y->mine) && x->level == y->level && x->units == y->units
+    return !equi_is_fixed(p, a) && !equi_is_fixed(p, b) && part_count(x->mine) == part_count(y->mine) && x->level == y->level && x->units == y->units
            && equi_fits(x->mine, usf_group(p, b)->cores) && equi_fits(y->mine, usf_group(p, a)->cores);
 }
 
@@ -339,7 +351,7 @@ static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[PART_
         if (rate > best) best = rate;
     }
     for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next)
-        if (equi_rate(p, i - 1, rates) < best && (!poor || equi_group_of(p, i - 1)->granted < equi_group_of(p, poor - 1)->granted)) poor = i;
+        if (equi_rate(p, i - 1, rates) < best && !equi_is_fixed(p, i - 1) && (!poor || equi_group_of(p, i - 1)->granted < equi_group_of(p, poor - 1)->granted)) poor = i;
     if (!poor) return false;
     uint32_t rate = equi_rate(p, poor - 1, rates);
     for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {

@@ -15,6 +15,8 @@
  *   - Who is so far ahead because others could not use the cores that it had (too few threads, confined to others) owes them
  *     MAX_AHEAD quanta at most.
  *
+ * Where the group that has had least would be a guest, the process's group whose own the core is goes before it, and is not made to give way to it.
+ *
  * Costs: pick compares the groups with ready tasks; the least virtual time is looked up at most once in FLOOR_NS.
  *
  * Invariants beside those of queues.h
@@ -130,7 +132,7 @@ static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
     inst_of(p)->looked = p->now;
     for (uint32_t c = 0; c < p->nr_cores; c++) {
         const struct usf_pol_core *core = usf_core(p, c);
-        if (core->current == USF_NONE || core->give_way_at) continue;
+        if (core->current == USF_NONE || core->give_way_at || pol_is_at_home(p, c, i)) continue;
         if (task == USF_NONE ? !usf_allowed(p, i, c) : !usf_may_run(p, task, c)) continue;
         uint64_t v = vtime(p, usf_task(p, core->current)->group);
         if (v > most) most = v, found = c;
@@ -147,6 +149,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     awake(p, i);
     group_of(p, i)->queued++;
     pq_enqueue(p, task, why, NULL);
+    if (why != USF_WHY_YIELD) pol_call_back(p, task);
     if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT && p->now - inst_of(p)->looked >= LOOK_NS) reclaim(p, i, task);
 }
 
@@ -219,6 +222,7 @@ static void tick(struct usf_pol *p)
     floor_now(p);
     uint32_t i = least(p, USF_NONE, &v, nobody);
     if (i != USF_NONE) reclaim(p, i, USF_NONE);
+    pol_call_back_all(p, pq_inst_of(p)->active, pq_inst_of(p)->active_words);
 }
 
 const struct usf_policy_ops usf_policy_fair = {

@@ -125,11 +125,13 @@ static void move_odd(struct usf_pol *p, uint32_t nr[PART_LEVELS])
     }
 }
 
+/* Not elsewhere than where it has cores of its own, if it has some. */
 static bool fits(struct usf_pol *p, uint32_t i, uint32_t level, uint32_t index)
 {
+    const struct usf_pol_group *g = usf_group(p, i);
     uint64_t mask[WORDS];
     part_mask(&inst_of(p)->map, level, index, 1, mask);
-    return part_common(mask, usf_group(p, i)->cores) != 0;
+    return part_common(mask, g->flags & USF_GROUP_OWNS ? g->own : g->cores) != 0;
 }
 
 static void settle_at(struct usf_pol *p, uint32_t i, uint32_t index, uint16_t *load)

@@ -10,6 +10,8 @@
  * Who yields waits for somebody else, so yielders wait per core and come after ready tasks; one that has waited for longer
  * than a bound goes first, but not twice in a row, and now and then a core takes over one that waits much longer elsewhere.
  *
+ * Where a group is a guest (usf_is_guest), the process's group whose own the core is goes before it.
+ *
  * Costs: a few bitmap words for each operation.  Tasks that are confined to cores are looked at one by one, and
  * where a group has ready tasks with a priority or deadline, the heads of all its queues are compared.
  *
@@ -141,6 +143,7 @@ static inline bool pq_narrow(struct usf_pol *p, const struct usf_pol_task *t, co
         if (there) for (int w = 0; w < PQ_CORE_WORDS; w++) cores[w] = some[w];
         else if (t->strict) return false;
     }
+    if (t->affinity == USF_AFFINITY_ANY && pol_own_cores(p, t->group, cores, some)) for (int w = 0; w < PQ_CORE_WORDS; w++) cores[w] = some[w];
     if (wish && pq_and(some, cores, wish)) for (int w = 0; w < PQ_CORE_WORDS; w++) cores[w] = some[w];
     return pq_some(cores);
 }
@@ -160,7 +163,7 @@ static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, 
 {
     const uint64_t *may = usf_group(p, t->group)->cores;
     if (t->affinity == USF_AFFINITY_ANY && t->last_core < p->nr_cores && pq_has(may, t->last_core)
-        && (!wish || pq_has(wish, t->last_core))) return t->last_core;
+        && (!wish || pq_has(wish, t->last_core)) && !usf_is_guest(p, t->group, t->last_core)) return t->last_core;
     struct pq_group *group = pq_group_of(p, t->group);
     uint64_t m[PQ_CORE_WORDS] = {may[0], may[1], may[2], may[3]};
     if (!pq_narrow(p, t, wish, m)) return 0;    /* allowed nowhere: it waits, and whoever picks checks */
@@ -278,7 +281,7 @@ static inline uint32_t pq_neglected(struct usf_pol *p, struct pq_group *group, u
 }
 
 /* The ready task of group i that this core is to run next, taken out; USF_NONE: it has none that may. */
-static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
+static inline uint32_t pq_take_of(struct usf_pol *p, uint32_t i, uint32_t core)
 {
     struct pq_group *group = pq_group_of(p, i);
     uint32_t best = USF_NONE, at;
@@ -295,6 +298,18 @@ static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
     if (!group->nr_ranked) best = pq_neglected(p, group, core, best);
     pq_remove_ready(p, i, best);
     return best;
+}
+
+/* The same, or one of a group that i is a guest of there. */
+static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
+{
+    const struct pq_inst *in = pq_inst_of(p);
+    uint32_t task, first = USF_NONE, host = usf_is_guest(p, i, core) ? pol_next_host(p, in->active, in->active_words, i, core, 0) : USF_NONE;
+    for (; host != USF_NONE && host != first; host = pol_next_host(p, in->active, in->active_words, i, core, (host + 1) % PQ_GROUPS)) {
+        if ((task = pq_take_of(p, host, core)) != USF_NONE) return task;
+        if (first == USF_NONE) first = host;
+    }
+    return pq_take_of(p, i, core);
 }
 
 /* ---- yielders --------------------------------------------------------------------------------------- */

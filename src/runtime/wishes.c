@@ -150,17 +150,31 @@ static int work(struct rt_thread *t, const struct gate_frame *f)
 
 /* ---- groups ---------------------------------------------------------------------------------------- */
 
-static int make_group(struct rt_thread *t, struct usf_group_options *o)
+_Static_assert((int)USF_CPUS_OWN == (int)USF_GROUP_LENDING && (int)USF_CPUS_EXCLUSIVE == (int)USF_GROUP_EXCLUSIVE, "one enumeration");
+
+static void wants_of(const struct usf_group_options *o, uint64_t wants[USF_CORE_WORDS])
 {
-    uint64_t wants[USF_CORE_WORDS] = {0};
     for (uint32_t i = 0; i < rt.sched.h->nr_cores; i++) {
         uint32_t cpu = rt.sched.cores[i].pol.cpu;
         if (cpu < 64 * sizeof o->cpus / sizeof *o->cpus && o->cpus[cpu / 64] >> (cpu % 64) & 1) wants[i / 64] |= 1ull << (i % 64);
     }
-    int r = sched_group_make(&rt.sched, &t->self, o->name ? o->name : "", o->weight, o->priority, wants);
+}
+
+static int make_group(struct rt_thread *t, struct usf_group_options *o)
+{
+    uint64_t wants[USF_CORE_WORDS] = {0};
+    wants_of(o, wants);
+    int r = sched_group_make(&rt.sched, &t->self, o->name ? o->name : "", o->weight, o->priority, wants, o->kind);
     if (r < 0) return -r;
     o->group = (uint32_t)r;
     return 0;
+}
+
+static int adjust_group(struct rt_thread *t, const struct usf_group_options *o)
+{
+    uint64_t wants[USF_CORE_WORDS] = {0};
+    wants_of(o, wants);
+    return -sched_group_adjust(&rt.sched, &t->self, o->group, o->weight, o->priority, wants, o->kind);
 }
 
 static int enter_group(struct rt_thread *t, uint32_t group)
@@ -192,9 +206,11 @@ long rt_task_call(const struct gate_frame *f)
     case USF_PRCTL_AFFINITY: r = place(t, f->rdx, f->r10, f->r8); break;
     case USF_PRCTL_GROUP_MAKE: r = make_group(t, (struct usf_group_options *)f->rdx); break;
     case USF_PRCTL_GROUP_END: r = -sched_group_end(&rt.sched, &t->self, (uint32_t)f->rdx); break;
+    case USF_PRCTL_GROUP_ADJUST: r = adjust_group(t, (const struct usf_group_options *)f->rdx); break;
     case USF_PRCTL_GROUP_ENTER: r = enter_group(t, (uint32_t)f->rdx); break;
     default: r = EINVAL;
     }
+    if (r == ESTALE) r = ENOSYS;        /* the process is off its instance */
     if (r == 0 && f->rsi >= USF_PRCTL_PRIORITY && f->rsi <= USF_PRCTL_AFFINITY && t->state == RT_ATTACHED) apply(t);
     sched_crit_leave(&rt.sched, &t->self);
     if (r == 0 && f->rsi == USF_PRCTL_AFFINITY && f->r8 && rt_enter()) sched_move(&rt.sched, &t->self);

@@ -65,6 +65,14 @@ bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core)
     return any != 0;
 }
 
+/* Where the group's threads may be.  A quota, which counts CPUs, leaves it to the kernel which. */
+static const uint64_t *limits_of(const struct sched *s, uint32_t group, uint32_t proc, const uint64_t *may)
+{
+    const struct usf_group *g = &s->groups[group];
+    if (proc < USF_MAX_PROCS && atomic_load_explicit(&s->procs[proc].quota, memory_order_relaxed) == USF_NONE) return g->pol.cores;
+    return __atomic_load_n(&g->kind, __ATOMIC_RELAXED) == USF_GROUP_LENDING ? may : g->wants;
+}
+
 /* The instance's CPUs that the process, the group and the thread's own mask have in common; if none, those of the process. */
 static void own_mask(struct sched *s, const struct usf_task *t, struct os_cpuset *cpus)
 {
@@ -72,7 +80,7 @@ static void own_mask(struct sched *s, const struct usf_task *t, struct os_cpuset
     bool masked = has_mask(t);
     uint32_t group = __atomic_load_n(&t->pol.group, __ATOMIC_RELAXED);
     const uint64_t *may = proc < USF_MAX_PROCS ? s->procs[proc].may : t->pol.mask;
-    const uint64_t *wants = group < USF_MAX_GROUPS ? s->groups[group].wants : may;
+    const uint64_t *wants = group < USF_MAX_GROUPS ? limits_of(s, group, proc, may) : may;
     __builtin_memset(cpus, 0, sizeof *cpus);
     for (uint32_t c = 0; c < s->h->nr_cores; c++)
         if (has(may, c) && has(wants, c) && (!masked || has(t->pol.mask, c))) os_cpu_set(cpus, s->cores[c].pol.cpu), n++;

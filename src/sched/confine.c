@@ -113,7 +113,7 @@ static void choose_cores(struct sched *s, uint32_t proc, uint32_t n, uint64_t co
 
 /* The policy has its ready tasks by where they may run: they leave it, and come back.  Each group of the process gets what it wants of
  * the new cores. */
-static void confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_WORDS])
+void core_confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_WORDS])
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++)
@@ -129,7 +129,9 @@ static void confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_COR
         if (atomic_load(&t->proc) != proc) continue;
         core_settle_strict(s, i);
         if (atomic_load(&t->state) == USF_TASK_READY) core_enqueue(s, i, atomic_load(&t->why));
-        atomic_store(&sched_thread_of(s, i)->pinned, USF_PINNED_UNKNOWN);   /* the kernel may have bound it to others than it was bound to by us */
+        /* The kernel may have bound it to others than it was bound to by us. */
+        _Atomic uint32_t *pinned = &sched_thread_of(s, i)->pinned;
+        if (atomic_load(pinned) != USF_PINNED_HELD) atomic_store(pinned, USF_PINNED_UNKNOWN);
     }
 }
 
@@ -162,7 +164,7 @@ void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota
             atomic_store(&p->quota, quota);
             if (quota >= count(p->may)) __builtin_memcpy(cores, p->may, sizeof cores);
             else if (!share(s, proc, cores)) choose_cores(s, proc, quota, cores);
-            if (!same(cores, p->cores)) confine(s, proc, cores);
+            if (!same(cores, p->cores)) core_confine(s, proc, cores);
             confined = true;
         }
         all = !its || take_lost_cores(s, proc, &k);

@@ -79,6 +79,7 @@ struct group_traits {
     uint32_t weight, flags;
     int32_t priority;
     const uint64_t *wants;      /* null: all bits set */
+    uint32_t kind;              /* enum usf_group_kind */
 };
 /* The free record is a group of the process from now on; usf_proc.nr_groups counts it. */
 void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struct group_traits *g);
@@ -86,8 +87,11 @@ void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struc
 void core_end_group(struct sched *s, uint32_t group);
 /* All of a process that leaves; gone: what their tasks have counted. */
 void core_end_groups(struct sched *s, uint32_t proc, struct usf_counters *gone);
-/* Its cores follow from those of its process. */
+/* What its cores are, and its own ones (none: it has none): from those of its process, and those that other groups keep to themselves. */
+void core_cores_of(struct sched *s, uint32_t group, uint64_t cores[USF_CORE_WORDS], uint64_t own[USF_CORE_WORDS]);
 void core_set_cores(struct sched *s, uint32_t group);
+/* confine.c.  The process gets these cores, which its groups divide anew. */
+void core_confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_WORDS]);
 /* Monitor: the one that died was about to make a group, or to take a process off. */
 void core_mend_groups(struct sched *s);
 /* holds the lock.  A strict place where the process may use no core is a mere wish from now on. */

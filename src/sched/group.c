@@ -55,13 +55,62 @@ int core_enter_for_group(struct sched *s, struct sched_self *me, bool further)
     }
 }
 
+static bool and(uint64_t out[USF_CORE_WORDS], const uint64_t a[USF_CORE_WORDS], const uint64_t b[USF_CORE_WORDS])
+{
+    uint64_t any = 0;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= out[w] = a[w] & b[w];
+    return any != 0;
+}
+
+/* The cores that other groups of its process keep to themselves; not those that it has of its own. */
+static void excluded(struct sched *s, uint32_t group, const uint64_t own[USF_CORE_WORDS], uint64_t out[USF_CORE_WORDS])
+{
+    uint32_t proc = s->groups[group].proc;
+    for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
+        const struct usf_group *g = &s->groups[i];
+        if (i == group || g->proc != proc || g->kind != USF_GROUP_EXCLUSIVE || atomic_load(&g->state) != USF_GROUP_ACTIVE) continue;
+        for (unsigned w = 0; w < USF_CORE_WORDS; w++) out[w] |= g->wants[w] & ~own[w];
+    }
+}
+
+void core_cores_of(struct sched *s, uint32_t group, uint64_t cores[USF_CORE_WORDS], uint64_t own[USF_CORE_WORDS])
+{
+    const struct usf_group *g = &s->groups[group];
+    const struct usf_proc *p = &s->procs[g->proc];
+    uint64_t others[USF_CORE_WORDS] = {0}, any = 0;
+    if (!and(cores, g->wants, p->cores)) __builtin_memcpy(cores, p->cores, sizeof others);
+    bool owns = g->kind != USF_GROUP_LIMITED && and(own, g->wants, p->cores);
+    if (!owns) __builtin_memset(own, 0, sizeof others);
+    if (g->kind == USF_GROUP_LENDING) __builtin_memcpy(cores, p->cores, sizeof others);
+    if (p->nr_exclusive) excluded(s, group, own, others);
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= cores[w] & ~others[w];
+    for (unsigned w = 0; w < USF_CORE_WORDS && any; w++) cores[w] &= ~others[w];
+}
+
 void core_set_cores(struct sched *s, uint32_t group)
 {
-    struct usf_group *g = &s->groups[group];
-    const uint64_t *may = s->procs[g->proc].cores;
-    uint64_t any = 0;
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= g->wants[w] & may[w];
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) g->pol.cores[w] = any ? g->wants[w] & may[w] : may[w];
+    struct usf_pol_group *g = &s->groups[group].pol;
+    uint64_t cores[USF_CORE_WORDS], own[USF_CORE_WORDS], any = 0;
+    core_cores_of(s, group, cores, own);
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) {
+        __atomic_store_n(&g->cores[w], cores[w], __ATOMIC_RELAXED);
+        any |= g->own[w] = own[w];
+    }
+    g->flags = any ? g->flags | USF_GROUP_OWNS : g->flags & ~USF_GROUP_OWNS;
+}
+
+/* What one group has of its own has changed, so what others may use does. */
+static void divide(struct sched *s, uint32_t proc)
+{
+    uint64_t cores[USF_CORE_WORDS];
+    __builtin_memcpy(cores, s->procs[proc].cores, sizeof cores);
+    core_confine(s, proc, cores);
+}
+
+static void set_wants(struct usf_group *g, const uint64_t *wants, uint32_t kind)
+{
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) __atomic_store_n(&g->wants[w], wants ? wants[w] : ~0ull, __ATOMIC_RELAXED);
+    __atomic_store_n(&g->kind, wants ? kind : USF_GROUP_LIMITED, __ATOMIC_RELAXED);
 }
 
 void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struct group_traits *is)
@@ -71,7 +120,8 @@ void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struc
     usf_format(g->name, sizeof g->name, "%s", is->name);
     __builtin_memset(&g->gone, 0, sizeof g->gone);
     __builtin_memset(&g->pol, 0, sizeof g->pol);
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) __atomic_store_n(&g->wants[w], is->wants ? is->wants[w] : ~0ull, __ATOMIC_RELAXED);
+    set_wants(g, is->wants, is->kind);
+    g->borrowed = g->returned = 0;
     g->pol.id = group;
     g->pol.proc = proc;
     g->pol.weight = is->weight;
@@ -81,8 +131,10 @@ void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struc
     USF_POINT("sched.group_written");
     atomic_store(&g->state, USF_GROUP_ACTIVE);
     s->procs[proc].nr_groups++;
+    s->procs[proc].nr_exclusive += g->kind == USF_GROUP_EXCLUSIVE;
     USF_POINT("sched.group_made");
     s->ops.group_add(&s->pol, group);
+    if (g->kind == USF_GROUP_EXCLUSIVE) divide(s, proc);
 }
 
 void core_end_group(struct sched *s, uint32_t group)
@@ -92,6 +144,7 @@ void core_end_group(struct sched *s, uint32_t group)
     s->ops.group_remove(&s->pol, group);
     USF_POINT("sched.group_ends");
     s->procs[g->proc].nr_groups--;
+    s->procs[g->proc].nr_exclusive -= g->kind == USF_GROUP_EXCLUSIVE;
     atomic_store(&g->state, USF_GROUP_FREE);
 }
 
@@ -111,7 +164,7 @@ void core_end_groups(struct sched *s, uint32_t proc, struct usf_counters *gone)
 
 void core_mend_groups(struct sched *s)
 {
-    for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n; i++) s->procs[i].nr_groups = 0;
+    for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n; i++) s->procs[i].nr_groups = s->procs[i].nr_exclusive = 0;
     for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
         struct usf_group *g = &s->groups[i];
         if (atomic_load(&g->state) != USF_GROUP_ACTIVE) continue;
@@ -120,26 +173,53 @@ void core_mend_groups(struct sched *s)
             continue;
         }
         s->procs[g->proc].nr_groups++;
+        s->procs[g->proc].nr_exclusive += g->kind == USF_GROUP_EXCLUSIVE;
         g->pol.nr_tasks = g->pol.nr_ready = 0;      /* counted anew by the caller */
-        core_set_cores(s, i);
     }
+    for (uint32_t i = 0; i < s->pol.nr_groups; i++)
+        if (atomic_load(&s->groups[i].state) == USF_GROUP_ACTIVE) core_set_cores(s, i);
 }
 
 /* ---- what threads of the process do ---------------------------------------------------------------- */
 
-int sched_group_make(struct sched *s, struct sched_self *me, const char *name, uint32_t weight, int32_t priority,
-                     const uint64_t wants[USF_CORE_WORDS])
+static bool is_valid(uint32_t weight, int32_t priority, uint32_t kind)
+{ return weight >= 1 && weight <= SCHED_WEIGHT_MAX && priority >= -SCHED_PRIORITY_MAX && priority <= SCHED_PRIORITY_MAX && kind <= USF_GROUP_EXCLUSIVE; }
+
+/* holds the lock.  Who runs where its group may not any more leaves when somebody waits for the core. */
+static void send_away(struct sched *s, uint32_t proc)
 {
-    if (weight < 1 || weight > SCHED_WEIGHT_MAX || priority < -SCHED_PRIORITY_MAX || priority > SCHED_PRIORITY_MAX) return -EINVAL;
+    for (uint32_t c = 0; c < s->h->nr_cores; c++) {
+        uint32_t task = s->cores[c].pol.current;
+        if (task != USF_NONE && s->tasks[task].proc == proc && !usf_may_run(&s->pol, task, c)) usf_give_way(&s->cores[c].pol, s->pol.now);
+    }
+}
+
+/* holds the lock */
+static bool runs_astray(struct sched *s, struct sched_self *me)
+{
+    if (me->task == USF_NONE || atomic_load(&s->tasks[me->task].state) != USF_TASK_RUNNING) return false;
+    return !usf_may_run(&s->pol, me->task, atomic_load(&s->tasks[me->task].core));
+}
+
+int sched_group_make(struct sched *s, struct sched_self *me, const char *name, uint32_t weight, int32_t priority,
+                     const uint64_t wants[USF_CORE_WORDS], uint32_t kind)
+{
+    struct kicks k = {0};
+    if (!is_valid(weight, priority, kind)) return -EINVAL;
     int group = core_enter_for_group(s, me, true);
     if (group < 0) return group;
     uint32_t proc = s->proc;
+    bool moves = false;
     if (proc != USF_NONE) {
-        struct group_traits is = {.name = name, .weight = weight, .priority = priority, .wants = wants};
+        struct group_traits is = {.name = name, .weight = weight, .priority = priority, .wants = wants, .kind = kind};
         is.flags = s->groups[s->procs[proc].group].pol.flags & USF_GROUP_NO_GANG;
         core_make_group(s, (uint32_t)group, proc, &is);
+        send_away(s, proc);
+        core_fill_each(s, &k);
+        moves = runs_astray(s, me);
     }
-    core_leave(s, me, &(struct kicks){0});
+    core_leave(s, me, &k);
+    if (moves && !s->kernel) sched_move(s, me);
     return proc != USF_NONE ? group : -ESTALE;
 }
 
@@ -179,6 +259,33 @@ static void change(struct sched *s, uint32_t task, uint32_t group)
     if (ready) core_enqueue(s, task, atomic_load(&t->why));
 }
 
+int sched_group_adjust(struct sched *s, struct sched_self *me, uint32_t group, uint32_t weight, int32_t priority,
+                       const uint64_t wants[USF_CORE_WORDS], uint32_t kind)
+{
+    struct kicks k = {0};
+    bool moves = false;
+    int r = -ESRCH;
+    if (!is_valid(weight, priority, kind)) return -EINVAL;
+    if (!core_enter(s, me)) return -ESTALE;
+    if (is_own(s, group) && group != s->procs[s->proc].group) {
+        struct usf_group *g = &s->groups[group];
+        struct usf_proc *p = &s->procs[s->proc];
+        p->nr_exclusive -= g->kind == USF_GROUP_EXCLUSIVE;
+        set_wants(g, wants, kind);
+        USF_POINT("sched.group_adjusted");
+        p->nr_exclusive += g->kind == USF_GROUP_EXCLUSIVE;
+        divide(s, s->proc);
+        core_change_group(s, group, weight, priority);
+        send_away(s, s->proc);
+        core_fill_each(s, &k);
+        moves = runs_astray(s, me);
+        r = 0;
+    }
+    core_leave(s, me, &k);
+    if (moves && !s->kernel) sched_move(s, me);
+    return r;
+}
+
 int sched_change_group(struct sched *s, struct sched_self *me, uint32_t task, uint32_t group)
 {
     struct kicks k = {0};
@@ -190,7 +297,7 @@ int sched_change_group(struct sched *s, struct sched_self *me, uint32_t task, ui
     if (lives && is_own(s, group)) {
         change(s, task, group);
         core_fill_each(s, &k);
-        moves = task == me->task && st == USF_TASK_RUNNING && !usf_may_run(&s->pol, task, atomic_load(&s->tasks[task].core));
+        moves = task == me->task && runs_astray(s, me);
         r = 0;
     }
     core_leave(s, me, &k);
@@ -212,8 +319,10 @@ int sched_group_end(struct sched *s, struct sched_self *me, uint32_t group)
             change(s, i, first);
         }
         if (!r) {
+            bool exclusive = s->groups[group].kind == USF_GROUP_EXCLUSIVE;
             core_add_counters(&s->groups[first].gone, &s->groups[group].gone);
             core_end_group(s, group);
+            if (exclusive) divide(s, s->proc);
             core_fill_each(s, &k);
         }
     }

@@ -152,13 +152,10 @@ static bool counts_agree(struct sched *s, uint32_t tasks, uint32_t ready)
 static bool group_agrees(struct sched *s, uint32_t group)
 {
     const struct usf_group *g = &s->groups[group];
-    const struct usf_proc *p = &s->procs[g->proc];
-    uint64_t any = 0;
-    if (g->pol.id != group || g->pol.proc != g->proc || atomic_load(&p->state) != USF_PROC_ACTIVE) return false;
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= g->wants[w] & p->cores[w];
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++)
-        if (g->pol.cores[w] != (any ? g->wants[w] & p->cores[w] : p->cores[w])) return false;
-    return true;
+    uint64_t cores[USF_CORE_WORDS], own[USF_CORE_WORDS];
+    if (g->pol.id != group || g->pol.proc != g->proc || atomic_load(&s->procs[g->proc].state) != USF_PROC_ACTIVE) return false;
+    core_cores_of(s, group, cores, own);
+    return !__builtin_memcmp(cores, g->pol.cores, sizeof cores) && !__builtin_memcmp(own, g->pol.own, sizeof own);
 }
 
 static bool says(const char *what, uint32_t which)

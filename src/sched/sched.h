@@ -285,16 +285,21 @@ bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(st
 /* Monitor: the process gets so many cores (USF_NONE: all that it may use), the same as the others of its group. */
 void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota, uint32_t group);
 
-/* group.c.  Further groups of this process.  All three take the lock, and say -ESTALE when the process is off its instance.
+/* group.c.  Further groups of this process.  All take the lock, and say -ESTALE when the process is off its instance.
  * make: of that name (as much as fits in 31 bytes), weight (1 to SCHED_WEIGHT_MAX), priority (within SCHED_PRIORITY_MAX) and cores:
- * those of `wants` that the process may use, or all of these where there are none; null: whatever the process may use.  The group's index,
- * which stands until it ends or the process leaves the instance; -EINVAL, -EAGAIN: there are too many, -ENOSPC: /dev/shm is full.
+ * those of `wants` that the process may use, or all of these where there are none; null: whatever the process may use.  kind: enum
+ * usf_group_kind.  The group's index, which stands until it ends or the process leaves the instance; -EINVAL, -EAGAIN: there are too many,
+ * -ENOSPC: /dev/shm is full.
+ * adjust: a further group has these from now on.  Its ready tasks are queued anew.  A thread that runs where its group may not any more gives
+ * the core up at its next scheduling point, or when another task waits for that core; the calling thread at once.  -EINVAL, -ESRCH.
  * end: its threads go back to the process's first group, which cannot end (-EINVAL).  -ESRCH: no such group of this process.
  * change: a task of this process, whatever it does, belongs to that group.  A ready task is queued anew, and has waited for as long as
  * before.  The calling thread moves at once to a core of its new group; another that runs stays where it is until it gives its core up.
  * -ESRCH: no such task, or group, of this process. */
 int  sched_group_make(struct sched *s, struct sched_self *me, const char *name, uint32_t weight, int32_t priority,
-                      const uint64_t wants[USF_CORE_WORDS]);
+                      const uint64_t wants[USF_CORE_WORDS], uint32_t kind);
+int  sched_group_adjust(struct sched *s, struct sched_self *me, uint32_t group, uint32_t weight, int32_t priority,
+                        const uint64_t wants[USF_CORE_WORDS], uint32_t kind);
 int  sched_group_end(struct sched *s, struct sched_self *me, uint32_t group);
 int  sched_change_group(struct sched *s, struct sched_self *me, uint32_t task, uint32_t group);
 

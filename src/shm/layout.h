@@ -208,16 +208,26 @@ struct usf_proc {
     uint64_t cores[USF_CORE_WORDS];          /* ... and those that it gets: all of them, or as many as its quota allows */
     _Atomic uint32_t quota;     /* so many cores at once; USF_NONE: no bound, 0: the monitor is to look */
     uint32_t quota_group;       /* the control group whose quota that is: its processes share the cores */
+    uint32_t nr_exclusive;      /* of its groups: USF_GROUP_EXCLUSIVE */
+    uint32_t reserved0;
+};
+
+/* The cores that a group wants are */
+enum usf_group_kind {
+    USF_GROUP_LIMITED = 0,      /* those that it uses: others use them as well; */
+    USF_GROUP_LENDING,          /* its own: it uses idle cores of the process's other groups, and lends them idle ones; */
+    USF_GROUP_EXCLUSIVE,        /* its own: it uses no others, and no other group of the process uses them */
 };
 
 /* What policies account for: some threads of one process, with a weight, a priority and cores of their own.  A process has one
  * group from its join until it leaves, and may have further ones (sched_group_make).
  *
  * Invariants, whenever the scheduler lock is released
- *   L1  an ACTIVE group is of an ACTIVE process;  an ACTIVE process has nr_groups of them, and `group` is one;
+ *   L1  an ACTIVE group is of an ACTIVE process;  an ACTIVE process has nr_groups of them, nr_exclusive of that kind, and `group` is one;
  *   L2  a task that is READY, RUNNING, BLOCKED or IN_KERNEL has an ACTIVE group, of its own process;
  *   L3  pol.nr_tasks == such tasks of the group;  pol.nr_ready == those that are READY;
- *   L4  pol.cores == wants & the process's cores, or the process's cores where that is empty;
+ *   L4  pol.cores and pol.own follow from the process's cores, from wants and kind, and from those of the process's other groups
+ *       (core_cores_of);
  *   L5  pol.id is the group's index, pol.proc == proc.
  * Written under the scheduler lock, except pol.progress, pol.width and pol.work: those are the process's own, without a lock. */
 struct usf_group {
@@ -225,9 +235,12 @@ struct usf_group {
     _Atomic uint32_t state;     /* enum usf_group_state */
     _Atomic uint32_t proc;      /* index of its process */
     char     name[32];          /* for `usf ps`; "": a process's first */
-    uint64_t reserved0[3];
+    uint32_t kind;              /* enum usf_group_kind: what `wants` means */
+    uint32_t reserved0;
+    uint64_t borrowed;          /* times that one of its tasks was put on a core as a guest (usf_is_guest), */
+    uint64_t returned;          /* ... and that such a one was made to give way to a task of the group whose own the core is */
     struct usf_pol_group pol;   /* what a dispatch changes is in its first line */
-    uint64_t wants[USF_CORE_WORDS];          /* cores that it would use; all bits set: whatever its process may */
+    uint64_t wants[USF_CORE_WORDS];          /* all bits set: whatever its process may use */
     struct usf_counters gone;   /* sums of its ended tasks */
 };
 
@@ -433,8 +446,8 @@ struct usf_header {
     F(usf_core, lent_loan) F(usf_core, lent_since) F(usf_core, lent_word) F(usf_core, tail) \
     F(usf_proc, state) F(usf_proc, space) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
-    F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) \
-    F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
+    F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) \
+    F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, kind) F(usf_group, borrowed) F(usf_group, returned) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
     F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, guest_seen) \
     F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, token) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, why) F(usf_task, since_ns) \
@@ -451,7 +464,7 @@ struct usf_header {
     F(usf_pol_group, share_gen) F(usf_pol_group, width) F(usf_pol_group, proc) F(usf_pol_group, work) \
     F(usf_pol_task, data) F(usf_pol_core, cpu) F(usf_pol_core, current) F(usf_pol_core, since) \
     F(usf_pol_core, data) F(usf_pol_group, nr_ready) F(usf_pol_group, weight) F(usf_pol_group, cores) \
-    F(usf_pol_group, data)
+    F(usf_pol_group, data) F(usf_pol_group, own)
 
 /* A polynomial over (offset, size) of all of them: x1 + P*(x2 + P*(x3 + ... )), a constant expression. */
 #define USF_LAYOUT_OPEN(s, f) \
@@ -486,7 +499,7 @@ USF_LAYOUT_AT(usf_proc, may, 88);
 USF_LAYOUT_RECORD(usf_group, 4544);
 USF_LAYOUT_AT(usf_group, pol, 64);
 USF_LAYOUT_AT(usf_group, pol.work, 192);
-USF_LAYOUT_AT(usf_group, wants, 4352);
+USF_LAYOUT_AT(usf_group, wants, 4384);
 USF_LAYOUT_RECORD(usf_run, 192);
 USF_LAYOUT_AT(usf_run, tail, 152);
 USF_LAYOUT_RECORD(usf_space, 128);
@@ -507,7 +520,7 @@ _Static_assert(offsetof(struct usf_header, nr_ready) % USF_CACHELINE == 0, "nr_r
 _Static_assert(offsetof(struct usf_header, idle) % USF_CACHELINE == 0, "idle bits on a line of their own");
 _Static_assert(sizeof(struct usf_counters) == 112, "size of struct usf_counters");
 _Static_assert(USF_CORES_MAX != 256 || (sizeof(struct usf_pol_task) == 128 && sizeof(struct usf_pol_core) == 184 &&
-               sizeof(struct usf_pol_group) == 4288), "sizes of the policy's records");
+               sizeof(struct usf_pol_group) == 4320), "sizes of the policy's records");
 _Static_assert(USF_MAX_SPACES <= 16, "bit sets of spaces are one word, or half of one");
 _Static_assert(USF_MAX_CORES % 64 == 0, "bit sets of cores have whole words");
 _Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0 && USF_MAX_PROCS % USF_PROC_CHUNK == 0

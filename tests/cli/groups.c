@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     if (sched_proc_join(&s, getpid(), os_start_time(getpid()), "two-groups", cpus.w, 0) < 0) return 1;
     prctl(PR_SET_NAME, "in-first");
     const uint64_t first_core[USF_CORE_WORDS] = {1};
-    int group = sched_group_make(&s, &me, "tasks\033[31m", 250, 2, first_core);
+    int group = sched_group_make(&s, &me, "tasks\033[31m", 250, 2, first_core, 0);
     if (group < 0 || sched_attach(&s, &me, (int32_t)syscall(SYS_gettid), "in-first")) return 1;
     if (pthread_create(&t, NULL, wait_for_wake, NULL)) return 1;
     while (atomic_load(&waits) == USF_NONE || atomic_load(&s.tasks[waits].state) != USF_TASK_BLOCKED) sched_yield_core(&s, &me, false), usleep(1000);

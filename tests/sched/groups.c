@@ -1,4 +1,4 @@
-/* tests/sched/groups.c weights|move|own|end|full|cores|leave|ask - groups of a process.  SPDX-License-Identifier: Apache-2.0
+/* tests/sched/groups.c weights|move|own|end|full|cores|leave|ask|divide|adjust|lend - groups of a process.  SPDX-License-Identifier: Apache-2.0
  *
  * One thread does everything, and the clock is the test's: so all of it is the same in each run.  The build asserts at
  * each release of the scheduler lock that all records agree (core_is_sound). */
@@ -22,7 +22,7 @@ static void share_out(const char *policy, bool processes, const uint32_t weight[
     join(&s);
     if (processes) join(&other);
     account[0] = first_of(&s);
-    account[1] = processes ? first_of(&other) : (uint32_t)sched_group_make(&s, &me, "second", 100, 0, NULL);
+    account[1] = processes ? first_of(&other) : (uint32_t)sched_group_make(&s, &me, "second", 100, 0, NULL, 0);
     for (int i = 0; i < 2; i++) {
         enter(&s);
         core_change_group(&s, account[i], weight[i], 0);
@@ -69,7 +69,7 @@ static void weights(void)
 static uint32_t make(const char *name, uint32_t weight, const uint64_t *wants)
 {
     struct sched_self me = {.task = USF_NONE};
-    int g = sched_group_make(&s, &me, name, weight, 0, wants);
+    int g = sched_group_make(&s, &me, name, weight, 0, wants, 0);
     CHECK(g >= 0 && s.groups[g].proc == s.proc && !strcmp(s.groups[g].name, name));
     return (uint32_t)g;
 }
@@ -136,14 +136,14 @@ static void own(void)
     CHECK(sched_change_group(&other, &(struct sched_self){.task = USF_NONE}, me.task, foreign) == -ESRCH);
     CHECK(sched_group_end(&s, &me, first_of(&s)) == -EINVAL && sched_group_end(&s, &me, foreign) == -ESRCH);
     CHECK(sched_group_end(&s, &me, USF_NONE) == -ESRCH);
-    CHECK(sched_group_make(&s, &me, "g", 0, 0, NULL) == -EINVAL && sched_group_make(&s, &me, "g", SCHED_WEIGHT_MAX + 1, 0, NULL) == -EINVAL);
-    CHECK(sched_group_make(&s, &me, "g", 1, SCHED_PRIORITY_MAX + 1, NULL) == -EINVAL);
+    CHECK(sched_group_make(&s, &me, "g", 0, 0, NULL, 0) == -EINVAL && sched_group_make(&s, &me, "g", SCHED_WEIGHT_MAX + 1, 0, NULL, 0) == -EINVAL);
+    CHECK(sched_group_make(&s, &me, "g", 1, SCHED_PRIORITY_MAX + 1, NULL, 0) == -EINVAL);
     CHECK(sched_group_end(&s, &me, g) == 0 && sched_group_end(&s, &me, g) == -ESRCH && s.tasks[me.task].pol.group == first_of(&s));
     sched_detach(&s, &me, false);
     uint32_t proc = other.proc;
     sched_proc_remove(&other, NULL, proc, true);
     sched_left(&other, proc, true);
-    CHECK(sched_group_make(&other, &me, "g", 100, 0, NULL) == -ESTALE);
+    CHECK(sched_group_make(&other, &me, "g", 100, 0, NULL, 0) == -ESTALE);
     end_instance();
 }
 
@@ -180,13 +180,13 @@ static void full(void)
     make_instance("coop", 2);
     join(&s);
     bind_view(&monitor);
-    while ((g = sched_group_make(&s, &me, "many", 100, 0, NULL)) >= 0) n++;
+    while ((g = sched_group_make(&s, &me, "many", 100, 0, NULL, 0)) >= 0) n++;
     CHECK(g == -EAGAIN && n == USF_MAX_GROUPS - USF_MAX_PROCS);
     join(&other);
     CHECK(count_groups(&s, s.proc) == n + 1 && count_groups(&s, other.proc) == 1);
-    CHECK(sched_group_make(&other, &me, "one more", 100, 0, NULL) == -EAGAIN);
+    CHECK(sched_group_make(&other, &me, "one more", 100, 0, NULL, 0) == -EAGAIN);
     CHECK(sched_group_end(&s, &me, first_of(&s) + 1) == 0);
-    CHECK(sched_group_make(&other, &me, "one more", 100, 0, NULL) == (int)first_of(&s) + 1);
+    CHECK(sched_group_make(&other, &me, "one more", 100, 0, NULL, 0) == (int)first_of(&s) + 1);
     sched_proc_remove(&monitor, NULL, s.proc, false);
     CHECK(count_groups(&other, s.proc) == 0 && count_groups(&other, other.proc) == 2);
     end_instance();
@@ -267,8 +267,169 @@ static void ask(void)
     end_instance();
 }
 
+/* ---- cores of a group's own ----------------------------------------------------------------------- */
+
+static uint32_t make_own(const char *name, uint64_t cores, uint32_t kind)
+{
+    struct sched_self me = {.task = USF_NONE};
+    const uint64_t wants[USF_CORE_WORDS] = {cores};
+    int g = sched_group_make(&s, &me, name, 100, 0, wants, kind);
+    CHECK(g >= 0);
+    return (uint32_t)g;
+}
+
+static int adjust_own(uint32_t g, uint64_t cores, uint32_t kind)
+{
+    struct sched_self me = {.task = USF_NONE};
+    const uint64_t wants[USF_CORE_WORDS] = {cores};
+    return sched_group_adjust(&s, &me, g, 100, 0, wants, kind);
+}
+
+static bool uses(uint32_t g, uint64_t cores, uint64_t own)
+{
+    const struct usf_pol_group *p = group(&s, g);
+    return p->cores[0] == cores && p->own[0] == own && !(p->flags & USF_GROUP_OWNS) == !own;
+}
+
+/* What the groups of a process leave to each other. */
+static void divides(void)
+{
+    struct sched_self me = {.task = USF_NONE};
+    static struct sched_watcher memory;
+    make_instance("coop", 4);
+    uint32_t proc = join(&s), first = first_of(&s);
+    join(&other);
+    bind_view(&monitor);
+    monitor.watch = &memory;
+    uint32_t limited = make_own("limited", 6, USF_GROUP_LIMITED), a = make_own("a", 3, USF_GROUP_LENDING), b = make_own("b", 12, USF_GROUP_LENDING);
+    CHECK(uses(first, 15, 0) && uses(limited, 6, 0) && uses(a, 15, 3) && uses(b, 15, 12));
+    uint32_t c = make_own("c", 6, USF_GROUP_EXCLUSIVE);
+    CHECK(s.procs[proc].nr_exclusive == 1);
+    CHECK(uses(first, 9, 0) && uses(a, 11, 3) && uses(b, 13, 12) && uses(c, 6, 6));
+    CHECK(uses(limited, 6, 0));                 /* it would have none */
+    CHECK(uses(first_of(&other), 15, 0));       /* another process's affair */
+    sched_set_quota(&monitor, proc, getpid(), 2, 1);
+    uint64_t gets = s.procs[proc].cores[0];
+    CHECK(__builtin_popcountll(gets) == 2);
+    CHECK(uses(c, gets & 6 ? gets & 6 : gets, gets & 6));
+    CHECK(uses(a, gets & ~(6 & ~3u) ? gets & ~(6 & ~3ull) : gets, gets & 3));
+    sched_set_quota(&monitor, proc, getpid(), USF_NONE, 1);
+    CHECK(uses(first, 9, 0) && uses(a, 11, 3) && uses(b, 13, 12) && uses(c, 6, 6));
+    CHECK(sched_group_end(&s, &me, c) == 0 && !s.procs[proc].nr_exclusive);
+    CHECK(uses(first, 15, 0) && uses(limited, 6, 0) && uses(a, 15, 3) && uses(b, 15, 12));
+    CHECK(sched_group_make(&s, &me, "g", 100, 0, NULL, USF_GROUP_EXCLUSIVE + 1) == -EINVAL);
+    CHECK(uses(make_own("all", 15, USF_GROUP_EXCLUSIVE), 15, 15) && uses(first, 15, 0) && uses(a, 3, 3) && uses(b, 12, 12));
+    end_instance();
+}
+
+/* Cores that a group gets or loses while its tasks and those of others run and wait. */
+static void adjusts(void)
+{
+    struct sched_self me = {.task = USF_NONE};
+    make_instance("coop", 2);
+    join(&s);
+    join(&other);
+    uint32_t first = first_of(&s), g = make_own("g", 1, USF_GROUP_LENDING), task[4];
+    CHECK(adjust_own(first, 1, USF_GROUP_LENDING) == -ESRCH && adjust_own(first_of(&other), 1, 0) == -ESRCH && adjust_own(USF_NONE, 1, 0) == -ESRCH);
+    CHECK(adjust_own(g, 1, USF_GROUP_EXCLUSIVE + 1) == -EINVAL && uses(g, 3, 1));
+    CHECK(sched_group_adjust(&s, &me, g, 0, 0, NULL, 0) == -EINVAL && sched_group_adjust(&s, &me, g, 100, SCHED_PRIORITY_MAX + 1, NULL, 0) == -EINVAL);
+    for (int i = 0; i < 4; i++) CHECK(change(task[i] = add_task(&s), i < 2 ? g : first) == 0);
+    CHECK(state_of(&s, task[0]) == USF_TASK_RUNNING && atomic_load(&s.tasks[task[1]].core) == 1 && has(g, 2, 0) && has(first, 2, 2));
+    CHECK(adjust_own(g, 1, USF_GROUP_EXCLUSIVE) == 0 && uses(g, 1, 1) && uses(first, 2, 0));
+    CHECK(state_of(&s, task[1]) == USF_TASK_RUNNING && s.cores[1].pol.give_way_at == now && !s.cores[0].pol.give_way_at);     /* it is to leave */
+    enter(&s);
+    CHECK(switch_from(&s, 1, USF_TASK_READY, USF_WHY_PREEMPT) == task[2]);
+    CHECK(switch_from(&s, 1, USF_TASK_READY, USF_WHY_YIELD) == task[3]);
+    CHECK(switch_from(&s, 0, USF_TASK_READY, USF_WHY_WAKE) == task[1]);
+    leave(&s);
+    CHECK(adjust_own(g, 2, USF_GROUP_EXCLUSIVE) == 0 && uses(g, 2, 2) && uses(first, 1, 0) && has(g, 2, 1) && has(first, 2, 1));
+    CHECK(s.cores[0].pol.give_way_at == now && s.cores[1].pol.give_way_at == now);
+    enter(&s);
+    CHECK(switch_from(&s, 0, USF_TASK_READY, USF_WHY_PREEMPT) == task[2]);
+    CHECK(switch_from(&s, 1, USF_TASK_READY, USF_WHY_PREEMPT) == task[0]);
+    leave(&s);
+    CHECK(sched_group_adjust(&s, &me, g, 300, 5, NULL, USF_GROUP_EXCLUSIVE) == 0);      /* no cores: none of its own */
+    CHECK(uses(g, 3, 0) && uses(first, 3, 0) && group(&s, g)->weight == 300 && group(&s, g)->priority == 5);
+    sched_group_end(&s, &me, g);
+    /* The calling thread goes at once. */
+    g = make_own("g", 1, USF_GROUP_EXCLUSIVE);
+    for (int i = 0; i < 4; i++) end_task(&s, task[i]);
+    CHECK(sched_attach(&s, &me, (int32_t)getpid(), "adjusts") == 0 && atomic_load(&s.tasks[me.task].core) == 1);
+    CHECK(sched_group_adjust(&s, &me, g, 100, 0, (const uint64_t[USF_CORE_WORDS]){2}, USF_GROUP_EXCLUSIVE) == 0);
+    CHECK(atomic_load(&s.tasks[me.task].core) == 0 && state_of(&s, me.task) == USF_TASK_RUNNING);
+    sched_detach(&s, &me, false);
+    end_instance();
+}
+
+/* Threads that compute: the monitor's signal reaches them at once, and they give way if they are due. */
+static void signal_comes(void *arg, uint32_t task)
+{
+    struct sched_self me = {.task = task};
+    (void)arg;
+    if (state_of(&s, task) != USF_TASK_RUNNING || !sched_is_due(&s, &me)) return;
+    enter(&s);
+    switch_from(&s, atomic_load(&s.tasks[task].core), USF_TASK_READY, USF_WHY_PREEMPT);
+    leave(&s);
+}
+static char computes(void *arg, uint32_t task) { return (void)arg, (void)task, 'R'; }
+
+/* ns on the cores of the set for the group's tasks. */
+static uint32_t runs_on(uint32_t g, uint64_t cores)
+{
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < s.h->nr_cores; c++)
+        if (cores >> c & 1 && s.cores[c].pol.current != USF_NONE) n += s.tasks[s.cores[c].pol.current].pol.group == g;
+    return n;
+}
+
+/* One group computes on all cores, those of the other among them, and never reaches a scheduling point.  When a task of the other wakes, at any
+ * time between two looks of the monitor, it has a core of its own at the monitor's next look, or once the guest has run for as long as it may. */
+enum { LOOK = 1000000, GUEST = 200000, PHASE = 50000 };
+static void lend(void)
+{
+    static const char *const policies[] = {"coop", "fair", "equi", "speedup", "batch"};
+    static struct sched_watcher memory;
+    for (unsigned p = 0; p < sizeof policies / sizeof *policies; p++)
+        for (uint64_t phase = 0; phase <= LOOK + PHASE; phase += PHASE) {
+            struct sched_self me = {.task = USF_NONE};
+            uint32_t owner[2];
+            make_instance(policies[p], 4);
+            shm.h->progress_ns = 20000000;
+            join(&s);
+            bind_view(&monitor);
+            memset(&memory, 0, sizeof memory);
+            monitor.watch = &memory;
+            sched_watch_begin(&monitor);
+            uint32_t a = make_own("a", 3, USF_GROUP_LENDING), b = make_own("b", 12, USF_GROUP_LENDING);
+            for (int i = 0; i < 2; i++) {
+                CHECK(change(owner[i] = add_task(&s), b) == 0);
+                enter(&s);
+                switch_from(&s, atomic_load(&s.tasks[owner[i]].core), USF_TASK_BLOCKED, USF_WHY_WAKE);
+                leave(&s);
+            }
+            for (int i = 0; i < 6; i++) CHECK(change(add_task(&s), a) == 0);
+            CHECK(runs_on(a, 15) == 4);
+            uint64_t next = now, woken = 0, waited[2] = {0}, end = now + 60000000;
+            for (uint64_t start = now + 30000000 + phase; now < end; now += PHASE) {
+                if (now == start) sched_wake(&s, &me, owner, 1), woken = now;
+                if (now == start + LOOK / 2) sched_wake(&s, &me, owner + 1, 1);
+                if (now >= next) next = now + sched_watch(&monitor, signal_comes, computes, NULL);
+                for (int i = 0; i < 2 && woken; i++)
+                    if (state_of(&s, owner[i]) == USF_TASK_READY) waited[i] += PHASE;
+            }
+            CHECK(waited[0] && waited[1]);
+            if (waited[0] > LOOK + GUEST + PHASE || waited[1] > LOOK + GUEST + PHASE) {
+                printf("%s, phase %lu: waited %lu and %lu us\n", policies[p], phase / 1000, waited[0] / 1000, waited[1] / 1000);
+                exit(1);
+            }
+            CHECK(runs_on(b, 12) == 2 && runs_on(a, 3) == 2 && s.groups[a].borrowed && !s.groups[b].borrowed);
+            end_instance();
+        }
+}
+
 static const struct { const char *name; void (*run)(void); } all[] = {
     {"weights", weights}, {"move", move}, {"own", own}, {"end", end}, {"full", full}, {"cores", cores}, {"leave", leaves}, {"ask", ask},
+    {"divide", divides}, {"adjust", adjusts}, {"lend", lend},
 };
 
 int main(int argc, char **argv)

@@ -116,7 +116,7 @@ static void go_on(void)
     join();
     for (unsigned i = 0; i < THREADS; i++) ids[i] = USF_NONE;
     groups[0] = (uint32_t)(sched_first_group(&s) - s.groups);
-    for (unsigned i = 1; i < GROUPS; i++) groups[i] = (uint32_t)sched_group_make(&s, &me, "goes on", 100 * i, 0, 0);
+    for (unsigned i = 1; i < GROUPS; i++) groups[i] = (uint32_t)sched_group_make(&s, &me, "goes on", 100 * i, 0, 0, 0);
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_t p;
         pthread_create(&p, 0, run, (void *)(uintptr_t)i);
@@ -149,7 +149,7 @@ static void live(const char *point, unsigned visit)
     if (point) plan_death(point, visit);
     for (unsigned n = 0; n < 200 || !point; n++) {
         uint32_t id = atomic_load(&second);
-        int a = sched_group_make(&s, &me, "dies", 200, 0, 0), b = sched_group_make(&s, &me, "dies too", 300, 0, 0);
+        int a = sched_group_make(&s, &me, "dies", 200, 0, 0, 0), b = sched_group_make(&s, &me, "dies too", 300, 0, 0, 0);
         CHECK(a >= 0 && b >= 0);
         CHECK(sched_change_group(&s, &me, id, (uint32_t)a) == 0 && sched_change_group(&s, &me, me.task, (uint32_t)b) == 0);
         if (n % 2) sched_wake(&s, &me, &id, 1);

@@ -220,7 +220,7 @@ static void use_groups(struct thread *t)
     exit_core(t);
     switch (below(t, 8)) {
     case 0: case 1:
-        r = sched_group_make(s, &t->self, "race", 1 + below(t, 400), (int)below(t, 3) - 1, below(t, 2) ? wants : 0);
+        r = sched_group_make(s, &t->self, "race", 1 + below(t, 400), (int)below(t, 3) - 1, below(t, 2) ? wants : 0, 0);
         CHECK(r >= 0);
         if (!atomic_compare_exchange_strong(slot, &none, (uint32_t)r + 1)) CHECK(sched_group_end(s, &t->self, (uint32_t)r) == 0);
         break;

@@ -244,9 +244,11 @@ static void dump_group(const struct view *v, uint32_t i)
            p->proc, p->nr_tasks, p->nr_ready, p->weight, p->priority, p->flags, (unsigned long)(p->busy_ns / 1000000),
            (unsigned long)p->progress, p->width);
     dump_set("  cores", p->cores);
+    dump_set(", own", p->own);
     dump_set(", wanted", g->wants);
+    printf(" (kind %u)", g->kind);
     dump_set(", share", p->share);
-    printf(" (%u)\n", p->share_gen);
+    printf(" (%u), borrowed %lu, returned %lu\n", p->share_gen, (unsigned long)g->borrowed, (unsigned long)g->returned);
     if (p->work.ready)
         printf("  in its own queues: %u ready, priority %d, deadline %lu\n", p->work.ready, p->work.priority, (unsigned long)p->work.deadline);
     dump_bytes("  policy's data", p->data, sizeof p->data);

@@ -102,15 +102,29 @@ static const char *policy_tells(const struct view *v, const struct usf_group *g,
     return buf;
 }
 
-/* A further group of a process: what is not as usual, the CPUs that it may use. */
+/* "0-3": it is limited to these; "0-3 of its own, 2-3 lent, ...". */
+static void print_group_cpus(const struct view *v, const struct usf_group *g)
+{
+    char cpus[128];
+    if (!(g->pol.flags & USF_GROUP_OWNS)) {
+        puts(view_cpus_of(v, g->pol.cores, cpus, sizeof cpus) ? cpus : "-");
+        return;
+    }
+    printf("%s %s", view_cpus_of(v, g->pol.own, cpus, sizeof cpus) ? cpus : "-", g->kind == USF_GROUP_EXCLUSIVE ? "for itself" : "of its own");
+    if (view_lent_by(v, g, cpus, sizeof cpus)) printf(", %s lent", cpus);
+    if (g->borrowed) printf(", on others' %lu times, called back %lu times", (unsigned long)g->borrowed, (unsigned long)g->returned);
+    putchar('\n');
+}
+
+/* A further group of a process: what is not as usual, its CPUs. */
 static void print_group(const struct view *v, const struct usf_group *g)
 {
-    char name[64], tells[192], cpus[128];
+    char name[64], tells[192];
     uint32_t threads = view_count_group(v, g, false), ready = view_count_group(v, g, true);
     view_bounded(g->name, sizeof g->name, name, sizeof name);
-    bool any = view_cpus_of(v, g->pol.cores, cpus, sizeof cpus);
-    printf("  %sgroup %s%s: %u thread%s, %u waiting for a core%s, CPUs %s\n", text_on(TEXT_BOLD), name, text_off(), threads,
-           plural(threads), ready, policy_tells(v, g, tells, sizeof tells), any ? cpus : "-");
+    printf("  %sgroup %s%s: %u thread%s, %u waiting for a core%s, CPUs ", text_on(TEXT_BOLD), name, text_off(), threads,
+           plural(threads), ready, policy_tells(v, g, tells, sizeof tells));
+    print_group_cpus(v, g);
 }
 
 static void print_groups(const struct view *v, struct why_reader *r, uint32_t proc)

@@ -210,7 +210,7 @@ static uint32_t take_yielder(struct usf_pol *p, uint32_t core)
     return best;
 }
 
-static uint32_t pick(struct usf_pol *p, uint32_t core)
+static uint32_t choose(struct usf_pol *p, uint32_t core)
 {
     uint64_t seen[PQ_GROUP_WORDS] = {0};
     struct pq_core *c = pq_core_of(p, core);
@@ -224,6 +224,8 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     return take_yielder(p, core);
 }
 
+static uint32_t pick(struct usf_pol *p, uint32_t core) { return pq_picked(p, core, choose(p, core)); }
+
 /* The group runs on so many cores.  If it runs on another one as well, the thread that one of its threads waits for is running now. */
 static uint32_t runs_on(struct usf_pol *p, uint32_t i)
 {
@@ -234,7 +236,7 @@ static uint32_t runs_on(struct usf_pol *p, uint32_t i)
 
 /* Switch to any task of this group or an earlier one; to later ones only when this is no short wait.  A thread at a barrier of its
  * program has the core, as on a machine of its own, while others of the program run; but not for ever: they may all wait for another group. */
-static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
+static bool has_other(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     const struct pq_inst *in = pq_inst_of(p);
     uint32_t mine = usf_task(p, task)->group;
@@ -258,6 +260,8 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
     return false;
 }
 
+static bool yield(struct usf_pol *p, uint32_t core, uint32_t task) { return pq_yields(p, core, has_other(p, core, task)); }
+
 /* Where an earlier program's thread only waits by yielding, a later one's helps for a short time. */
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
@@ -265,6 +269,7 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     uint32_t waiting = pq_core_of(p, core)->yielded.head, i = usf_task(p, task)->group;
     arrive(p, task);            /* it may have run before this policy was in force */
     pq_clear(in->keeping, core);
+    pq_yields(p, core, false);
     pq_set(group_of(p, i)->on, core);
     mark_of(p, task)->on = 1;
     if (in->last != LAST_UNKNOWN && (!in->last || precedes(p, in->last - 1, i))) in->last = i + 1;

@@ -26,7 +26,8 @@
  * waited for LONG quanta, whatever its priority.  Where nobody has wishes they cost a comparison.
  *
  * A group that has cores of its own and whose turn comes at another core of its process is a guest there: the group whose own that core is
- * takes the turn if it has a ready task.  If it gets one while a guest runs, that one is made to give way.
+ * takes the turn if it has a ready task.  If it gets one while a guest runs, that one is made to give way.  Where a thread of that group runs, guests
+ * come when it blocks or yields, not when it is made to give way.
  *
  * Costs: every decision is a few bitmap words, whatever the number of groups and cores; only where
  * groups are confined to some of the cores are those skipped one by one that may not run here.
@@ -64,6 +65,7 @@ struct USF_POLICY_STATE core {
     uint16_t round;             /* group from which the round goes on */
     uint16_t overdue;           /* the last choice was a yielder that had waited too long, */
     uint16_t keeps_turn;        /* ... and is to be started */
+    uint16_t yields;            /* pick is asked for one that yields */
     uint32_t choices;           /* while groups had priorities */
     uint64_t same_llc[CORE_WORDS], same_node[CORE_WORDS];
 };
@@ -375,10 +377,11 @@ static uint32_t choose_of(struct usf_pol *p, uint32_t i, uint32_t core)
     return group->wishes.head ? choose_wish(p, group, core, task) : task;
 }
 
-/* The same, or of a group that i is a guest of there. */
+/* The same, or of a group that i is a guest of there.  None while the core's task is at home there, unless that yields. */
 static uint32_t choose_for(struct usf_pol *p, uint32_t i, uint32_t core)
 {
     const struct inst *in = inst_of(p);
+    if (pol_is_at_home(p, core, i) && !core_of(p, core)->yields) return USF_NONE;
     uint32_t task, first = USF_NONE, host = usf_is_guest(p, i, core) ? pol_next_host(p, in->active, in->active_words, i, core, 0) : USF_NONE;
     for (; host != USF_NONE && host != first; host = pol_next_host(p, in->active, in->active_words, i, core, (host + 1) % GROUPS)) {
         if ((task = choose_of(p, host, core)) != USF_NONE) return task;
@@ -426,7 +429,7 @@ static uint32_t pick_ranked(struct usf_pol *p, uint32_t core)
     return task;
 }
 
-static uint32_t pick(struct usf_pol *p, uint32_t core)
+static uint32_t choose(struct usf_pol *p, uint32_t core)
 {
     struct inst *in = inst_of(p);
     struct core *c = core_of(p, core);
@@ -453,12 +456,18 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     return pick_yielder(p, core);
 }
 
+static uint32_t pick(struct usf_pol *p, uint32_t core)
+{
+    uint32_t task = choose(p, core);
+    if (task == USF_NONE) core_of(p, core)->yields = 0;
+    return task;
+}
+
 /* Is there anything that this core may serve instead? */
-static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
+static bool has_other(struct usf_pol *p, uint32_t core)
 {
     const struct inst *in = inst_of(p);
     struct core *c = core_of(p, core);
-    (void)task;
     uint32_t first = next_active(in, 0), i = first;
     while (i != USF_NONE) {
         if (usf_allowed(p, i, core)) return true;
@@ -471,6 +480,14 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
     return look_elsewhere(p, core, 0) != USF_NONE;
 }
 
+static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    bool others = has_other(p, core);
+    (void)task;
+    core_of(p, core)->yields = others;
+    return others;
+}
+
 /* A turn begins when a core changes groups.  It is not restarted when nobody else waited at its
  * end: whoever comes next need not wait for another quantum.  A yielder that went first begins none: with some in
  * every quantum the round would never go on, and the groups without yielders here would wait for ever. */
@@ -479,7 +496,7 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     struct core *c = core_of(p, core);
     uint32_t served = usf_task(p, task)->group + 1;
     bool keeps = c->keeps_turn;
-    c->keeps_turn = 0;
+    c->keeps_turn = c->yields = 0;
     if (c->group == served || keeps) return;
     c->group = served;
     c->since = p->now;

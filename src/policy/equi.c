@@ -389,7 +389,7 @@ static uint32_t choose(struct usf_pol *p, uint32_t core)
 static uint32_t pick(struct usf_pol *p, uint32_t core)
 {
     review_if_due(p);
-    uint32_t task = choose(p, core);
+    uint32_t task = pq_picked(p, core, choose(p, core));
     if (task == USF_NONE) return task;
     equi_group_of(p, usf_task(p, task)->group)->queued--;
     equi_mark_of(p, task)->picked = 1;
@@ -400,8 +400,8 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     uint64_t seen[PQ_GROUP_WORDS] = {0};
     bool brief = equi_owns(p, usf_task(p, task)->group, core) && pq_spins_briefly(p, core);
-    if (next_owner(p, core, seen) != USF_NONE || pq_yielder_waits(p, core)) return true;
-    return pq_any_for(p, core) && !brief;
+    bool others = next_owner(p, core, seen) != USF_NONE || pq_yielder_waits(p, core);
+    return pq_yields(p, core, others || (pq_any_for(p, core) && !brief));
 }
 
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
@@ -414,6 +414,7 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     m->picked = 0;
     m->on = 1;
     equi_group_of(p, i)->running++;
+    pq_yields(p, core, false);
     equi_note_guest(p, core, task);
     if (part_has(in->guests, core)) {
         uint32_t waiting = c->q.yielded.head;   /* its own program's thread only waits by yielding */

@@ -176,7 +176,7 @@ static uint32_t choose(struct usf_pol *p, uint32_t core)
 
 static uint32_t pick(struct usf_pol *p, uint32_t core)
 {
-    uint32_t task = choose(p, core);
+    uint32_t task = pq_picked(p, core, choose(p, core));
     if (task == USF_NONE) return task;
     group_of(p, usf_task(p, task)->group)->queued--;
     mark_of(p, task)->picked = 1;
@@ -186,7 +186,7 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
 static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     (void)task;
-    return pq_any_for(p, core) || pq_yielder_waits(p, core);
+    return pq_yields(p, core, pq_any_for(p, core) || pq_yielder_waits(p, core));
 }
 
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
@@ -199,6 +199,7 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     group->running++;
     group->starts += p->now;
     core_of(p, core)->group = i + 1;
+    pq_yields(p, core, false);
 }
 
 static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)

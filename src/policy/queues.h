@@ -10,7 +10,8 @@
  * Who yields waits for somebody else, so yielders wait per core and come after ready tasks; one that has waited for longer
  * than a bound goes first, but not twice in a row, and now and then a core takes over one that waits much longer elsewhere.
  *
- * Where a group is a guest (usf_is_guest), the process's group whose own the core is goes before it.
+ * Where a group is a guest (usf_is_guest), the process's group whose own the core is goes before it, and a task of that one which runs there is not
+ * made to give way to it.
  *
  * Costs: a few bitmap words for each operation.  Tasks that are confined to cores are looked at one by one, and
  * where a group has ready tasks with a priority or deadline, the heads of all its queues are compared.
@@ -46,7 +47,8 @@ struct USF_POLICY_STATE pq_inst {
 struct USF_POLICY_STATE pq_core {
     struct usf_fifo yielded;
     uint16_t looks;             /* choices among yielders, modulo a power of two */
-    uint16_t overdue;           /* the last choice was a yielder that had waited too long */
+    uint8_t overdue;            /* the last choice was a yielder that had waited too long */
+    uint8_t yields;             /* pick is asked for one that yields */
     uint32_t spin_begin, spin_last;     /* us, modulo 2^32: first and latest of a row of yields */
     uint64_t same_llc[PQ_CORE_WORDS], same_node[PQ_CORE_WORDS];
 };
@@ -300,10 +302,23 @@ static inline uint32_t pq_take_of(struct usf_pol *p, uint32_t i, uint32_t core)
     return best;
 }
 
-/* The same, or one of a group that i is a guest of there. */
+/* The policy's answers to yield and pick. */
+static inline bool pq_yields(struct usf_pol *p, uint32_t core, bool answer)
+{
+    pq_core_of(p, core)->yields = answer;
+    return answer;
+}
+static inline uint32_t pq_picked(struct usf_pol *p, uint32_t core, uint32_t task)
+{
+    if (task == USF_NONE) pq_core_of(p, core)->yields = 0;
+    return task;
+}
+
+/* The same, or one of a group that i is a guest of there.  None while the core's task is at home there, unless that yields. */
 static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
 {
     const struct pq_inst *in = pq_inst_of(p);
+    if (pol_is_at_home(p, core, i) && !pq_core_of(p, core)->yields) return USF_NONE;
     uint32_t task, first = USF_NONE, host = usf_is_guest(p, i, core) ? pol_next_host(p, in->active, in->active_words, i, core, 0) : USF_NONE;
     for (; host != USF_NONE && host != first; host = pol_next_host(p, in->active, in->active_words, i, core, (host + 1) % PQ_GROUPS)) {
         if ((task = pq_take_of(p, host, core)) != USF_NONE) return task;

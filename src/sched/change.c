@@ -10,7 +10,7 @@ static void requeue(struct sched *s, uint32_t group, bool in)
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm && s->groups[group].pol.nr_tasks; i++) {
         struct usf_task *t = &s->tasks[i];
-        if (t->pol.group != group || atomic_load(&t->state) != USF_TASK_READY) continue;
+        if (atomic_load(&t->state) != USF_TASK_READY || t->pol.group != group) continue;
         if (in) core_enqueue(s, i, atomic_load(&t->why));
         else core_dequeue(s, i);
     }
@@ -86,10 +86,20 @@ bool sched_wish_can_be(struct sched *s, const struct sched_wish *w)
     return first && can_be(s, (uint32_t)(first - s->groups), &place);
 }
 
+/* Where its group has cores of its own, one of these: on others its tasks wait for as long as those cores are needed. */
+static bool is_within_own(struct sched *s, uint32_t group, const struct usf_pol_task *place)
+{
+    if (!(s->groups[group].pol.flags & USF_GROUP_OWNS)) return true;
+    for (uint32_t c = 0; c < s->h->nr_cores; c++)
+        if (usf_owns(&s->pol, group, c) && usf_is_affine(&s->pol, place, c)) return true;
+    return false;
+}
+
 void core_settle_strict(struct sched *s, uint32_t task)
 {
     struct usf_task *t = &s->tasks[task];
-    if (t->pol.strict && !can_be(s, t->pol.group, &t->pol)) __atomic_store_n(&t->pol.strict, 0, __ATOMIC_RELAXED);
+    if (!t->pol.strict || (can_be(s, t->pol.group, &t->pol) && is_within_own(s, t->pol.group, &t->pol))) return;
+    __atomic_store_n(&t->pol.strict, 0, __ATOMIC_RELAXED);
 }
 
 /* holds the lock.  Its mask, or the cores of the place that it is to be in. */

@@ -94,7 +94,7 @@ void core_set_cores(struct sched *s, uint32_t group);
 void core_confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_WORDS]);
 /* Monitor: the one that died was about to make a group, or to take a process off. */
 void core_mend_groups(struct sched *s);
-/* holds the lock.  A strict place where the process may use no core is a mere wish from now on. */
+/* holds the lock.  A strict place where the process may use no core, or its group has none of its own, is a mere wish from now on. */
 void core_settle_strict(struct sched *s, uint32_t task);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);

@@ -373,7 +373,7 @@ static void signal_comes(void *arg, uint32_t task)
 }
 static char computes(void *arg, uint32_t task) { return (void)arg, (void)task, 'R'; }
 
-/* ns on the cores of the set for the group's tasks. */
+/* Cores of the set that run the group's tasks. */
 static uint32_t runs_on(uint32_t g, uint64_t cores)
 {
     uint32_t n = 0;
@@ -389,7 +389,8 @@ static void lend(void)
 {
     static const char *const policies[] = {"coop", "fair", "equi", "speedup", "batch"};
     static struct sched_watcher memory;
-    for (unsigned p = 0; p < sizeof policies / sizeof *policies; p++)
+    for (unsigned p = 0; p < sizeof policies / sizeof *policies; p++) {
+        uint64_t most = 0;
         for (uint64_t phase = 0; phase <= LOOK + PHASE; phase += PHASE) {
             struct sched_self me = {.task = USF_NONE};
             uint32_t owner[2];
@@ -417,7 +418,8 @@ static void lend(void)
                 for (int i = 0; i < 2 && woken; i++)
                     if (state_of(&s, owner[i]) == USF_TASK_READY) waited[i] += PHASE;
             }
-            CHECK(waited[0] && waited[1]);
+            for (int i = 0; i < 2; i++)
+                if (waited[i] > most) most = waited[i];
             if (waited[0] > LOOK + GUEST + PHASE || waited[1] > LOOK + GUEST + PHASE) {
                 printf("%s, phase %lu: waited %lu and %lu us\n", policies[p], phase / 1000, waited[0] / 1000, waited[1] / 1000);
                 exit(1);
@@ -425,6 +427,9 @@ static void lend(void)
             CHECK(runs_on(b, 12) == 2 && runs_on(a, 3) == 2 && s.groups[a].borrowed && !s.groups[b].borrowed);
             end_instance();
         }
+        printf("%s: a task waits for a core of its own for %lu us at most\n", policies[p], most / 1000);
+        CHECK(most);
+    }
 }
 
 static const struct { const char *name; void (*run)(void); } all[] = {

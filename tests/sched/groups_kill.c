@@ -1,4 +1,4 @@
-/* tests/sched/groups_kill.c [SEED] - processes are killed while they make, change and end groups, others while they clear that away.
+/* tests/sched/groups_kill.c [SEED] - processes are killed while they make, change, adjust and end groups, others while they clear that away.
  * SPDX-License-Identifier: Apache-2.0
  *
  * One process goes on all the time: its threads block, wake each other, yield and change between three groups.  Beside it one process after
@@ -27,7 +27,7 @@ enum { THREADS = 4, GROUPS = 3, VISITS = 3, STUCK_S = 20 };
 /* Where a process dies that changes its own groups, and where who takes it off does, or confines it. */
 static const char *const own_points[] = {
     "sched.group_found", "sched.group_written", "sched.group_made", "sched.group_left", "sched.group_changed", "sched.group_ends",
-    "sched.locked", "sched.unlock",
+    "sched.group_adjusted", "sched.confined", "sched.locked", "sched.unlock",
 };
 static const char *const monitor_points[] = {"sched.removing", "sched.group_ends", "sched.removed", "sched.confined", "sched.mend"};
 
@@ -116,7 +116,10 @@ static void go_on(void)
     join();
     for (unsigned i = 0; i < THREADS; i++) ids[i] = USF_NONE;
     groups[0] = (uint32_t)(sched_first_group(&s) - s.groups);
-    for (unsigned i = 1; i < GROUPS; i++) groups[i] = (uint32_t)sched_group_make(&s, &me, "goes on", 100 * i, 0, 0, 0);
+    for (unsigned i = 1; i < GROUPS; i++) {
+        const uint64_t own[USF_CORE_WORDS] = {i};
+        groups[i] = (uint32_t)sched_group_make(&s, &me, "goes on", 100 * i, 0, own, i == 1 ? USF_GROUP_LENDING : USF_GROUP_EXCLUSIVE);
+    }
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_t p;
         pthread_create(&p, 0, run, (void *)(uintptr_t)i);
@@ -149,12 +152,14 @@ static void live(const char *point, unsigned visit)
     if (point) plan_death(point, visit);
     for (unsigned n = 0; n < 200 || !point; n++) {
         uint32_t id = atomic_load(&second);
-        int a = sched_group_make(&s, &me, "dies", 200, 0, 0, 0), b = sched_group_make(&s, &me, "dies too", 300, 0, 0, 0);
+        const uint64_t one[USF_CORE_WORDS] = {1}, two[USF_CORE_WORDS] = {2};
+        int a = sched_group_make(&s, &me, "dies", 200, 0, one, USF_GROUP_LENDING), b = sched_group_make(&s, &me, "dies too", 300, 0, two, USF_GROUP_EXCLUSIVE);
         CHECK(a >= 0 && b >= 0);
         CHECK(sched_change_group(&s, &me, id, (uint32_t)a) == 0 && sched_change_group(&s, &me, me.task, (uint32_t)b) == 0);
         if (n % 2) sched_wake(&s, &me, &id, 1);
         CHECK(sched_change_group(&s, &me, id, (uint32_t)b) == 0);
         sched_yield_core(&s, &me, false);
+        CHECK(sched_group_adjust(&s, &me, (uint32_t)a, 100 + n, 0, two, n % 3) == 0);
         CHECK(sched_group_end(&s, &me, (uint32_t)b) == 0 && sched_group_end(&s, &me, (uint32_t)a) == 0);
         while (atomic_load(&s.tasks[me.task].state) == USF_TASK_IN_KERNEL) sched_yield_core(&s, &me, false);
     }
@@ -285,8 +290,8 @@ int main(int argc, char **argv)
     rng = seed * 0x9e3779b97f4a7c15ull | 1;
     shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     snprintf(name, sizeof name, "groups-%d", getpid());
-    const char *const policies[] = {"coop", "fair", "equi", "gang"};
-    struct shm_config c = {.name = name, .dir = dir, .policy = policies[next(&rng) % 4], .lock_kind = next(&rng) % 2};
+    const char *const policies[] = {"coop", "fair", "equi", "gang", "batch"};
+    struct shm_config c = {.name = name, .dir = dir, .policy = policies[next(&rng) % 5], .lock_kind = next(&rng) % 2};
     printf("policy %s, lock %u\n", c.policy, c.lock_kind);
     if (shared == MAP_FAILED || !mkdtemp(dir)) return 77;
     if (shm_open_instance(&c, true, &shm)) return fprintf(stderr, "%s\n", shm.why), 77;

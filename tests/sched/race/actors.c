@@ -220,12 +220,17 @@ static void use_groups(struct thread *t)
     exit_core(t);
     switch (below(t, 8)) {
     case 0: case 1:
-        r = sched_group_make(s, &t->self, "race", 1 + below(t, 400), (int)below(t, 3) - 1, below(t, 2) ? wants : 0, 0);
+        r = sched_group_make(s, &t->self, "race", 1 + below(t, 400), (int)below(t, 3) - 1, below(t, 2) ? wants : 0, below(t, 3));
         CHECK(r >= 0);
         if (!atomic_compare_exchange_strong(slot, &none, (uint32_t)r + 1)) CHECK(sched_group_end(s, &t->self, (uint32_t)r) == 0);
         break;
     case 2:
         if ((group = atomic_exchange(slot, 0)) != 0) CHECK(sched_group_end(s, &t->self, group - 1) == 0);
+        break;
+    case 3:
+        if (!group) break;
+        r = sched_group_adjust(s, &t->self, group - 1, 1 + below(t, 400), (int)below(t, 3) - 1, wants, below(t, 3));
+        CHECK(r == 0 || r == -ESRCH);       /* another thread has ended it, and made another there */
         break;
     default:    /* the other thread, or the group, may be gone, or of the other process */
         r = sched_change_group(s, &t->self, task, group ? group - 1 : (uint32_t)(first - s->groups));

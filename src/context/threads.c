@@ -73,7 +73,11 @@ static void *begin(void *p)
     pthread_setspecific(threads.key, t);
     context_set(c);
     if (c->group != USF_GROUP_FIRST) usf_group_enter(c->group);
-    if (c->nr_cpus && !t->has_mask) os_setaffinity(0, &c->cpus);
+    if (c->nr_cpus && !t->has_mask) {
+        os_setaffinity(0, &c->cpus);
+        /* Where the group may lend and borrow, this mask is no limit, as those may be that the program sets itself. */
+        if (c->group != USF_GROUP_FIRST) usf_task_set_affinity(USF_PLACE_ANY, 0, 0);
+    }
     return t->routine(t->arg);
 }
 

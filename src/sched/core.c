@@ -452,7 +452,10 @@ void core_fill(struct sched *s, uint32_t core, struct kicks *k)
 {
     struct usf_core *c = &s->cores[core];
     while (is_free(core_state(atomic_load(&c->word))) && k->n < KICKS_MAX - 2) {
-        uint32_t t = core_pick(s, core, CORE_ANY);
+        uint32_t away = c->pol.current, t;      /* of the policy the core is asked for as a free one */
+        c->pol.current = USF_NONE;
+        t = core_pick(s, core, CORE_ANY);
+        c->pol.current = away;
         if (t == USF_NONE) return;
         if (claim(s, core, t, k)) return;
         /* Its owner came back in between.  To the end of the queue, but the core is busy: no loss. */

@@ -63,6 +63,9 @@ static void libraries()
     throws(ENOENT, "libnone.so", [&] { a.open("libnone.so"); });
     throws(EINVAL, "CPUs", [&] { a.set_cpus("x"); });
     throws(EINVAL, "CPUs", [&] { usf::Context(usf::ContextOptions().cpus("4000")); });
+    throws(EINVAL, "weight", [&] { usf::Context(usf::ContextOptions().weight(10001)); });
+    throws(EINVAL, "priority", [&] { usf::Context(usf::ContextOptions().priority(-1001)); });
+    CHECK(usf::Context(usf::ContextOptions().weight(10000).priority(-1000).strict()).id() != 0);
 }
 
 static void ownership()

@@ -552,6 +552,9 @@ static void bad_input(void)
         CHECK(*usf_context_error());
     }
     CHECK(!usf_context_create(&(struct usf_context_options){.flags = 0x80}) && errno == EINVAL);
+    CHECK(!usf_context_create(&(struct usf_context_options){.weight = 10001}) && errno == EINVAL);
+    CHECK(!usf_context_create(&(struct usf_context_options){.priority = 1001}) && errno == EINVAL);
+    CHECK(!usf_context_create(&(struct usf_context_options){.priority = -1001}) && errno == EINVAL);
     CHECK(!usf_context_create(&(struct usf_context_options){.env = (const char *const[]){"=x", 0}}) && errno == EINVAL);
     refuses(c, "libnowhere.so.9", ENOENT, "libnowhere.so.9");
     refuses(c, "/nowhere/lib.so", ENOENT, "/nowhere/lib.so");

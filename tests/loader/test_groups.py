@@ -18,7 +18,7 @@ class Groups(instance.Programs):
         self.assertEqual(p.stdout.readline(), "ready\n")
         text = self.usf("ps", "-i", self.instance)
         first = re.escape(str(min(os.sched_getaffinity(0))))
-        self.assertRegex(text, r"group own: 2 threads, .*CPUs " + first + r"\n")        # strict
+        self.assertRegex(text, r"group own: 2 threads, .*CPUs " + first + r" for itself\n")        # strict
         self.assertRegex(text, r"group may-lend: 1 thread, ")
         p.stdin.write("\n")
         p.stdin.flush()

@@ -6,6 +6,7 @@ import contextlib
 import doctest
 import importlib
 import io
+import json
 import os
 import pickle
 import random
@@ -206,6 +207,20 @@ class Inside(unittest.TestCase):
             usf.Context(cpus=[4000])
         with self.assertRaises(TypeError):
             usf.Context(cpus=3)
+
+    def test_weight(self):
+        for wrong in {"weight": 0}, {"weight": 10001}, {"priority": 1001}, {"priority": -1001}:
+            with self.assertRaisesRegex(ValueError, next(iter(wrong))):
+                usf.Context(**wrong)
+        with self.assertRaises(TypeError):
+            usf.Context(weight="much")
+        c = usf.Context("heavy", cpus=[CPU], weight=250, priority=-3)
+        if os.environ.get("TEST_IN_USF") == "1":
+            shown = json.loads(subprocess.run([os.environ["USF"], "ps", "--json"], capture_output=True, check=True).stdout)
+            groups = {g["name"]: g for i in shown for q in i["processes"] if q["pid"] == os.getpid() for g in q["groups"]}
+            g = groups["heavy"]
+            self.assertEqual((g["weight"], g["priority"], g["own_cpus"], g["exclusive"]), (250, -3, str(CPU), False))
+        c.close()
 
     def test_threads_inherit(self):
         c, seen = usf.Context("threads"), []

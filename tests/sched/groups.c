@@ -1,4 +1,4 @@
-/* tests/sched/groups.c weights|move|own|end|full|cores|leave|ask|divide|adjust|lend - groups of a process.  SPDX-License-Identifier: Apache-2.0
+/* tests/sched/groups.c weights|move|own|end|full|cores|leave|ask|divide|adjust|lend|away - groups of a process.  SPDX-License-Identifier: Apache-2.0
  *
  * One thread does everything, and the clock is the test's: so all of it is the same in each run.  The build asserts at
  * each release of the scheduler lock that all records agree (core_is_sound). */
@@ -432,9 +432,26 @@ static void lend(void)
     }
 }
 
+/* A thread blocks in a call.  Its core is another task's, whose own ever it is and whatever slot it has. */
+static void away(void)
+{
+    for (unsigned p = 0; usf_builtin_policies[p]; p++) {
+        if (usf_builtin_policies[p]->flags & USF_POLICY_KERNEL) continue;
+        make_instance(usf_builtin_policies[p]->name, 2);
+        join(&s);
+        uint32_t a = make_own("a", 1, USF_GROUP_LENDING), b = make_own("b", 2, USF_GROUP_LENDING), task[4];
+        for (int i = 0; i < 4; i++) CHECK(change(task[i] = add_task(&s), i == 1 ? b : a) == 0);
+        CHECK(atomic_load(&s.tasks[task[1]].core) == 1 && has(a, 3, 2) && has(b, 1, 0));
+        struct sched_self me = {.task = task[1]};
+        sched_leave_core(&s, &me, true);
+        CHECK(has(a, 3, 1) && s.cores[1].pol.current != task[1] && state_of(&s, task[1]) == USF_TASK_IN_KERNEL);
+        end_instance();
+    }
+}
+
 static const struct { const char *name; void (*run)(void); } all[] = {
     {"weights", weights}, {"move", move}, {"own", own}, {"end", end}, {"full", full}, {"cores", cores}, {"leave", leaves}, {"ask", ask},
-    {"divide", divides}, {"adjust", adjusts}, {"lend", lend},
+    {"divide", divides}, {"adjust", adjusts}, {"lend", lend}, {"away", away},
 };
 
 int main(int argc, char **argv)

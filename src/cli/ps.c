@@ -112,7 +112,7 @@ static void print_group_cpus(const struct view *v, const struct usf_group *g)
     }
     printf("%s %s", view_cpus_of(v, g->pol.own, cpus, sizeof cpus) ? cpus : "-", g->kind == USF_GROUP_EXCLUSIVE ? "for itself" : "of its own");
     if (view_lent_by(v, g, cpus, sizeof cpus)) printf(", %s lent", cpus);
-    if (g->borrowed) printf(", on others' %lu times, called back %lu times", (unsigned long)g->borrowed, (unsigned long)g->returned);
+    if (g->borrowed) printf(", a guest elsewhere %lu times, called back %lu times", (unsigned long)g->borrowed, (unsigned long)g->returned);
     putchar('\n');
 }
 

@@ -6,8 +6,8 @@
  *
  * A group is a program.  It has a partition from its first ready task on, and counts for the thresholds when it has been there
  * for WARM quanta, so that `sed` in a shell's pipeline changes nobody's share.  When it has had nothing to do for AWAY
- * quanta (a shell that waits for its child) it neither counts nor has a partition until it is back.  A group that has cores of its own (USF_GROUP_OWNS)
- * has these for its partition.
+ * quanta (a shell that waits for its child) it neither counts nor has a partition until it is back.  A group that has cores of its own
+ * (USF_GROUP_OWNS) has these for its partition.
  *
  * Invariants, between two calls
  *   E1  group.placed  <=>  it is linked in the list of programs, in order of arrival;  `mine` is empty if not;
@@ -351,7 +351,8 @@ static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[PART_
         if (rate > best) best = rate;
     }
     for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next)
-        if (equi_rate(p, i - 1, rates) < best && !equi_is_fixed(p, i - 1) && (!poor || equi_group_of(p, i - 1)->granted < equi_group_of(p, poor - 1)->granted)) poor = i;
+        if (equi_rate(p, i - 1, rates) < best && !equi_is_fixed(p, i - 1)
+            && (!poor || equi_group_of(p, i - 1)->granted < equi_group_of(p, poor - 1)->granted)) poor = i;
     if (!poor) return false;
     uint32_t rate = equi_rate(p, poor - 1, rates);
     for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {

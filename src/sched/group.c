@@ -183,7 +183,10 @@ void core_mend_groups(struct sched *s)
 /* ---- what threads of the process do ---------------------------------------------------------------- */
 
 static bool is_valid(uint32_t weight, int32_t priority, uint32_t kind)
-{ return weight >= 1 && weight <= SCHED_WEIGHT_MAX && priority >= -SCHED_PRIORITY_MAX && priority <= SCHED_PRIORITY_MAX && kind <= USF_GROUP_EXCLUSIVE; }
+{
+    return weight >= 1 && weight <= SCHED_WEIGHT_MAX && priority >= -SCHED_PRIORITY_MAX && priority <= SCHED_PRIORITY_MAX
+           && kind <= USF_GROUP_EXCLUSIVE;
+}
 
 /* holds the lock.  Who runs where its group may not any more leaves when somebody waits for the core. */
 static void send_away(struct sched *s, uint32_t proc)

@@ -60,7 +60,9 @@ class Groups(Programs):
                 self.assertEqual((groups["a"]["own_cpus"], groups["b"]["own_cpus"], groups[""]["own_cpus"]), (str(CPUS[0]), str(CPUS[1]), None))
                 self.assertGreaterEqual(groups["a"]["borrowed"] - before["borrowed"], 40)
                 self.assertEqual((groups["b"]["borrowed"], groups["b"]["returned"]), (0, 0))
-                self.assertIn("a: 3 threads", self.usf("ps", "-i", self.instance))
+                shown = self.usf("ps", "-i", self.instance)
+                self.assertRegex(shown, r"(?m)group a: 3 threads, .*CPUs %d of its own, a guest elsewhere \d+ times, called back \d+ times$" % CPUS[0])
+                self.assertRegex(shown, r"(?m)group b: 0 threads, .*CPUs %d of its own(, %d lent)?$" % (CPUS[1], CPUS[1]))
                 self.tell(p, "stop", "a")
 
     def test_strict(self):

@@ -162,7 +162,10 @@ static void anything(const struct usf_policy_ops *ops)
         t.groups[g].flags = t.groups[g].own[0] ? USF_GROUP_OWNS : 0;
         t.ops.group_changed(&t.pol, g);
         for (uint32_t i = 0; i < t.nr_tasks; i++)
-            if (t.task[i].state == QUEUED && is_sibling(t.tasks[i].group, g)) t.tasks[i].ready_since = t.pol.now, policy_enqueue(&t.pol, &t.ops, i, USF_WHY_WAKE);
+            if (t.task[i].state == QUEUED && is_sibling(t.tasks[i].group, g)) {
+                t.tasks[i].ready_since = t.pol.now;
+                policy_enqueue(&t.pol, &t.ops, i, USF_WHY_WAKE);
+            }
     }
 }
 

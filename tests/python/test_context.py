@@ -216,7 +216,8 @@ class Inside(unittest.TestCase):
             usf.Context(weight="much")
         c = usf.Context("heavy", cpus=[CPU], weight=250, priority=-3)
         if os.environ.get("TEST_IN_USF") == "1":
-            shown = json.loads(subprocess.run([os.environ["USF"], "ps", "-i", os.environ["USF_INSTANCE"], "--json"], capture_output=True, check=True).stdout)
+            ps = [os.environ["USF"], "ps", "-i", os.environ["USF_INSTANCE"], "--json"]
+            shown = json.loads(subprocess.run(ps, capture_output=True, check=True).stdout)
             groups = {g["name"]: g for i in shown for q in i["processes"] if q["pid"] == os.getpid() for g in q["groups"]}
             g = groups["heavy"]
             self.assertEqual((g["weight"], g["priority"], g["own_cpus"], g["exclusive"]), (250, -3, str(CPU), False))

@@ -153,7 +153,8 @@ static void live(const char *point, unsigned visit)
     for (unsigned n = 0; n < 200 || !point; n++) {
         uint32_t id = atomic_load(&second);
         const uint64_t one[USF_CORE_WORDS] = {1}, two[USF_CORE_WORDS] = {2};
-        int a = sched_group_make(&s, &me, "dies", 200, 0, one, USF_GROUP_LENDING), b = sched_group_make(&s, &me, "dies too", 300, 0, two, USF_GROUP_EXCLUSIVE);
+        int a = sched_group_make(&s, &me, "dies", 200, 0, one, USF_GROUP_LENDING);
+        int b = sched_group_make(&s, &me, "dies too", 300, 0, two, USF_GROUP_EXCLUSIVE);
         CHECK(a >= 0 && b >= 0);
         CHECK(sched_change_group(&s, &me, id, (uint32_t)a) == 0 && sched_change_group(&s, &me, me.task, (uint32_t)b) == 0);
         if (n % 2) sched_wake(&s, &me, &id, 1);

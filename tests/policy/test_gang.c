@@ -1,6 +1,7 @@
 /* tests/policy/test_gang.c - gang: equal shares, and all cores of a partition switch together.  SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
 #include "policy/switches.h"
+#include "policy/partition.h"
 #include "turns.h"
 
 static struct turns t;
@@ -186,6 +187,26 @@ static void idle_programs_have_no_slot(void)
     for (uint32_t i = 1; i < 6; i++) CHECK(&t, t.ran[i] >= 20 * 100000);
 }
 
+/* Groups that have cores of their own: each has the partition where these are, and when its threads wake, no others there. */
+static void own_cores(void)
+{
+    static const uint64_t own[] = {0xe0, 0x03, 0x08, 0x10};
+    turns_begin(&t, "cores of their own", &usf_policy_gang, 8, 2);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t p = turns_group(&t, 100, 0, 0);
+        t.groups[p].own[0] = own[i];
+        t.groups[p].flags = USF_GROUP_OWNS;
+        for (uint32_t n = 0; n < 2; n++) turns_wake(&t, turns_task(&t, p, MS, i ? 0 : 3 * MS));
+    }
+    turns_run(&t, 600 * MS);
+    for (uint32_t n = 0; n < 400; n++) {
+        turns_run(&t, MS);
+        for (uint32_t i = 0; i < 4; i++) CHECK(&t, t.groups[i].share[0] & own[i] && part_count(t.groups[i].share) == 2);
+    }
+    for (uint32_t i = 1; i < 4; i++)
+        CHECK(&t, t.ran[i] >= 2 * 900 * MS);        /* never in another's partition while that has use for it */
+}
+
 int main(void)
 {
     alarm(100);
@@ -207,6 +228,7 @@ int main(void)
     }
     weights_count();
     opted_out();
+    own_cores();
     others_fill_in();
     strangers_give_way();
     strangers_give_way_to_yielders();

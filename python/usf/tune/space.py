@@ -3,6 +3,7 @@
 
 Strategies know a candidate as a tuple of indexes into the parameters' values (a point). Users know it as a dict.
 """
+import bisect
 import itertools
 import math
 import re
@@ -64,6 +65,10 @@ class Space:
         if not self.points:
             raise TuneError("no combination meets the constraints")
         self._known = set(self.points)
+        self.points.sort()
+        # Where CPUs are divided the last share follows from the others, and has no part in distances.
+        rest = len(shares["names"]) - 1 if shares and not shares["overlap"] and len(shares["names"]) > 1 else None
+        self.free = [i for i in range(len(self.parameters)) if i != rest]
         self._weights = [1.0 / max(1, len(p.values) - 1) if p.ordered else 1.0 for p in self.parameters]
 
     def _combinations(self, ways):
@@ -99,14 +104,23 @@ class Space:
     def distance(self, a, b):
         """Between 0 and the number of parameters; from one end of an ordered parameter to the other it is 1."""
         d = 0.0
-        for x, y, p, w in zip(a, b, self.parameters, self._weights):
-            if x != y:
-                d += w * abs(x - y) if p.ordered else 1.0
+        for i in self.free:
+            if a[i] != b[i]:
+                d += self._weights[i] * abs(a[i] - b[i]) if self.parameters[i].ordered else 1.0
         return d
 
     def steps(self, a, b):
         """The same in steps: to a neighbouring value, or to any other one where there is no order."""
-        return sum(abs(x - y) if p.ordered else x != y for x, y, p in zip(a, b, self.parameters))
+        return sum(abs(a[i] - b[i]) if self.parameters[i].ordered else a[i] != b[i] for i in self.free)
+
+    def quantile(self, fractions):
+        """The candidate at these fractions (0 to 1) of the space, one for each free parameter: all candidates are as likely, whatever constraints
+        leave of the combinations."""
+        lo, hi = 0, len(self.points)
+        for i, u in zip(self.free, fractions):
+            start = self.points[lo + min(int(u * (hi - lo)), hi - lo - 1)][:i + 1]
+            lo, hi = bisect.bisect_left(self.points, start, lo, hi), bisect.bisect_left(self.points, start[:i] + (start[i] + 1,), lo, hi)
+        return self.points[lo]
 
     def describe(self):
         """For the journal: two searches of one description search the same."""

@@ -42,6 +42,7 @@ def halving(state):
     The first rung measures candidates that are spread over the space, once each. Each further rung keeps the better
     part of what it knows, repeats the best of it, and adds neighbours of the kept ones, ever nearer ones. What is clearly
     worse is never repeated. The last part of the budget goes to the direct neighbours of the best, in small batches.
+    A budget that is too small for rungs goes by a model.
     """
     yield state.spread(1)
     budget = int(min(state.left(), len(state.space) * state.repeats))
@@ -112,7 +113,8 @@ def bayes(state):
     """optuna's tree-structured Parzen estimator proposes candidates.
 
     Of four runs one repeats one of the best candidates, and one goes to a neighbour of theirs: the estimator looks at
-    how good single values are, and is slow to follow a narrow valley or to take the last step.
+    how good single values are, and is slow to follow a narrow valley or to take the last step. In a small budget it knows
+    too little, and proposes each third run only, beside a model.
     """
     from .bayes import Proposer
 

@@ -41,13 +41,19 @@ struct usf_context_options {
     int priority;               /* under `usf run`: -1,000 to 1,000; policies that follow priorities serve the highest first */
 };
 
+/* Users may give CPUs to contexts by their names, in place of what the program says:
+ *     USF_CONTEXTS="small=0-5; large=6-23"       or `usf run --contexts`, or [run] contexts of a profile (`usf run --profile`)
+ *     USF_PROFILE=FILE                           without `usf run`: [run] contexts of this profile alone
+ * Both are read when a context is created.  Names that no context has are without effect. */
+
 /* Under `usf run`: the context lends and borrows no CPUs.  Its threads run on its own alone, and threads of the process that are in no context, or
  * in another one that has not been given these CPUs as well, do not use them, also while they are idle.  (A process or context that would have
  * none left uses them.)  Without `usf run` there is no difference. */
 #define USF_CONTEXT_STRICT 1u
 
 /* NULL, with errno:
- *     EINVAL   a wrong list of CPUs, one without any, or with CPUs that the process may not use; a wrong flag, weight or priority
+ *     EINVAL   a wrong list of CPUs, one without any, or with CPUs that the process may not use; a wrong flag, weight or priority; the
+ *              same for what the environment gives it
  *     ENOMEM   no memory
  *     ENOSYS   /proc is not mounted, or the kernel refuses memfd_create */
 usf_context_t *usf_context_create(const struct usf_context_options *options);
@@ -84,8 +90,8 @@ int usf_context_has_stub(usf_context_t *context, void *library);
 
 /* The CPUs that its libraries see, as a list; the number of bytes that the text needs, as snprintf. */
 int usf_context_get_cpus(usf_context_t *context, char *list, size_t size);
-/* Libraries look at them when they are loaded, or first used: set them before.  Under `usf run` they are the context's own from now on.  EINVAL
- * as in usf_context_create. */
+/* Libraries look at them when they are loaded, or first used: set them before.  Under `usf run` they are the context's own from now on.
+ * 0 and no change if the user has given this context its CPUs (USF_CONTEXTS).  EINVAL as in usf_context_create. */
 int usf_context_set_cpus(usf_context_t *context, const char *list);
 
 /* Its environment.  What they return or put there stays valid until the context is destroyed. */

@@ -40,6 +40,7 @@ class _Late(threading.local):
 
 
 _late = _Late()
+_sched_getaffinity = os.sched_getaffinity        # the process's own, before contexts have views of it
 _installing = threading.Lock()
 _installed = False
 
@@ -96,7 +97,8 @@ class Context:
     Inside of `with context:` the thread imports the context's modules. Their functions may be called anywhere. Modules of the
     standard library, and those of usf.share_modules, exist once. Threads that are started inside belong to the context.
 
-    name: for messages. cpus: numbers, or text as in "0-3,8"; None: all that the program has. env: changes of the environment; None as
+    name: for messages. cpus: numbers, or text as in "0-3,8"; None: all that the program has. What the user gives a context of this
+    name (USF_CONTEXTS="NAME=CPUS; ...") goes before cpus, also when cpus is set later. env: changes of the environment; None as
     a value takes the variable out. path: folders to look for modules in before those of sys.path.
 
     Under `usf run`: strict: the context lends and borrows no CPUs. weight: its share of the CPUs that it has in common with others, 1 to
@@ -238,7 +240,8 @@ class Context:
         self._look_at_cpus(cpus is not None)
 
     def _look_at_cpus(self, has_own):
-        self._own_cpus = frozenset(self.cpus) if has_own else None
+        cpus = frozenset(self.cpus)     # the user may have given it some (USF_CONTEXTS)
+        self._own_cpus = cpus if has_own or cpus != _sched_getaffinity(0) else None
 
     @property
     def modules(self) -> dict[str, Any]:

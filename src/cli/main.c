@@ -50,6 +50,9 @@ static const struct cli_flag policy_verb_flags[] = {
 /* python/usf/tune/cli.py parses them; tests/tune compares the two. */
 static const struct cli_flag tune_flags[] = {
     {.name = "vary", .arg = "NAME=VALUES", .help = "a variable and its values: V,V,... or FIRST:LAST[:STEP] or FIRST:LAST:*FACTOR; once for each variable"},
+    {.name = "share", .arg = "NAME,NAME", .help = "divide the CPUs among the program's library contexts of these names, in all ways"},
+    {.name = "overlap", .help = "with --share: each context may have up to all CPUs"},
+    {.name = "step", .arg = "N", .help = "with --share: in steps of N CPUs (default 1)"},
     {.name = "where", .arg = "EXPR", .help = "only combinations for which this holds, like 'a * b <= 4'"},
     {.name = "search", .arg = "STRATEGY", .choices = "grid|halving|bayes",
      .help = "grid: every combination; halving (default) and bayes (needs optuna): a fifth of its runs"},
@@ -116,8 +119,8 @@ const struct cli_command cli_commands[] = {
      .more = "Without a program, all programs of the instance are recorded (-i NAME). With a program, other programs in its instance are recorded, too, "
              "unless --share process keeps them out. The exit status of the program is passed on, as 'usf run' does. A program called info or "
              "convert is written after --."},
-    {.name = "tune", .main = cmd_tune, .synopsis = "--vary NAME=VALUES [OPTION...] -- PROGRAM [ARG...]\n--resume [-o FILE]", .verb_flags = tune_flags,
-     .help = "find the best thread counts, policy and options of a program by running it",
+    {.name = "tune", .main = cmd_tune, .synopsis = "--vary NAME=VALUES [OPTION...] -- PROGRAM [ARG...]\n--share NAME,NAME [OPTION...] -- PROGRAM [ARG...]\n--resume [-o FILE]", .verb_flags = tune_flags,
+     .help = "find the best thread counts, policy, options and CPUs of contexts of a program by running it",
      .more = "A NAME that the command has as {NAME} is put in there; a NAME that is an option of 'usf run' (policy, cpus, ...) is that option; any other "
              "NAME is a variable of the environment. 'usf run --profile FILE' uses the result. Needs Python 3.9. docs/tune.md has examples."},
     {.name = "doctor", .main = cmd_doctor, .synopsis = "[--json] [[--program] PROG]", .options = "verbose", .flags = doctor_flags,

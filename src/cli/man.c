@@ -122,8 +122,8 @@ static const char about_run[] =
     "A warning is printed once per \\fBusf run\\fR, however many processes have it.\n"
     ".SH PROFILES\n"
     "A profile is a TOML file, as \\fBusf\\-tune\\fR(1) writes it. Its section [run] has options of \\fBusf run\\fR, [env] has variables for the\n"
-    "program. The sections [parameters] and [tuning] are not read: words of the program's command line are yours to type; the file's\n"
-    "first lines show the whole command. A file that is not there, an unknown option and a wrong value are errors.\n"
+    "program. [parameters] has words of the program's command line: {NAME} there is replaced by the value, if the profile has a parameter of\n"
+    "this name; any other text stays as it is. [tuning] is not read. A file that is not there, an unknown option and a wrong value are errors.\n"
     ".SH EXIT STATUS\n"
     "That of the program. 125: a mistake in the command line or the environment.\n"
     "126: the program exists but cannot be executed. 127: it was not found.\n"
@@ -158,11 +158,15 @@ static const char about_tune[] =
     "\\fB\\-\\-vary\\fR names a variable and its values: NAME=V,V,... (or NAME=V;V where values have commas), NAME=FIRST:LAST, FIRST:LAST:STEP,\n"
     "or FIRST:LAST:*FACTOR. A variable that the command has as {NAME} is put in there. One that is named as an option of \\fBusf run\\fR, with\n"
     "or without run. before it, is that option (policy=coop,fl). Any other one goes into the program's environment (env.NAME in case of doubt).\n"
+    ".SH LIBRARY CONTEXTS\n"
+    "\\fB\\-\\-share\\fR NAME,NAME divides the CPUs that the program may use among its library contexts of these names, and gives them to the\n"
+    "program by \\fB\\-\\-contexts\\fR of \\fBusf run\\fR. One run before the search looks whether the program has contexts of these names.\n"
     ".SH EXIT STATUS\n"
     "0: the profile was written. 1: no candidate works, or a file cannot be written. 125: a mistake in the command line.\n"
     "126: the program, or Python, cannot be executed. 127: it was not found. 128+N: signal N ended the search, which \\fB\\-\\-resume\\fR continues.\n"
     ".SH EXAMPLES\n.nf\nusf tune \\-\\-vary OMP_NUM_THREADS=1:8 \\-\\-vary policy=coop,fl,equi \\-\\- ./solver input\n"
     "usf tune \\-\\-vary n=1:64:*2 \\-\\-search grid \\-\\-plot heat.html \\-\\- ./prog \\-\\-threads {n}\n"
+    "usf tune \\-\\-share small,large \\-\\- ./gemms\n"
     "usf run \\-\\-profile usf\\-tune.toml \\-\\- ./solver input\n.fi";
 
 static const char about_shim[] =

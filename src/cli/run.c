@@ -90,11 +90,59 @@ static int choose_instance(struct run *r)
 /* Variables of the profile.  What the user has set goes before it. */
 static void set_variables(const struct config *c)
 {
-    for (unsigned i = 0; i < c->nr_variables; i++) {
-        const struct config_variable *v = &c->variables[i];
+    for (unsigned i = 0; i < c->variables.nr; i++) {
+        const struct config_variable *v = &c->variables.at[i];
         if (getenv(v->name)) usf_say("%s is set already: the profile's value is not taken", v->name);
         else if (setenv(v->name, v->value, 1)) usf_warn("%s cannot be set: %s", v->name, strerror(errno));
     }
+}
+
+/* The parameter whose {NAME} is at p, or null. */
+static const struct config_variable *parameter_at(const struct config_variables *v, const char *p)
+{
+    const char *end = *p == '{' ? strchr(p, '}') : 0;
+    for (unsigned i = 0; end && i < v->nr; i++)
+        if (strlen(v->at[i].name) == (size_t)(end - p - 1) && !memcmp(v->at[i].name, p + 1, (size_t)(end - p - 1))) return &v->at[i];
+    return 0;
+}
+
+static char *fill_word(const struct config_variables *v, const char *word)
+{
+    char *text;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return 0;
+    for (const char *p = word; *p;) {
+        const struct config_variable *found = parameter_at(v, p);
+        if (found) fputs(found->value, f);
+        else fputc(*p, f);
+        p += found ? strlen(found->name) + 2 : 1;
+    }
+    bool failed = ferror(f);
+    if (fclose(f) == 0 && !failed) return text;
+    free(text);
+    return 0;
+}
+
+/* The program's words with the profile's parameters in the place of {NAME}, as `usf tune` has put them in.  Any other text in braces stays.
+ * The words live as long as this process. */
+static char **fill_words(const struct config_variables *v, char **argv)
+{
+    unsigned n = 0;
+    while (argv[n]) n++;
+    char **filled = calloc(n + 1, sizeof *filled);
+    for (unsigned i = 0; filled && i < n; i++)
+        if (!(filled[i] = fill_word(v, argv[i]))) filled = 0;
+    if (filled) return filled;
+    usf_warn("out of memory");
+    _exit(125);
+}
+
+/* Contexts exist without a scheduler, too, so this is not among what is exported to scheduled programs alone. */
+static void set_contexts(const struct config *c)
+{
+    const struct config_value *v = config_value_of(c, "contexts");
+    if (v->origin != ORIGIN_DEFAULT) setenv(USF_ENV_CONTEXTS, v->text, 1);
 }
 
 /* ---- running ---------------------------------------------------------------------------------- */
@@ -238,7 +286,9 @@ int run_program(const struct cli_command *self, struct config *config, char **ar
     r.watch = watch;
     if (!*r.argv) return cli_usage("no program given (usf %s [OPTION...] [--] PROGRAM [ARG...])", self->name);
     set_variables(config);
+    set_contexts(config);
     if ((code = check_policy(&r)) >= 0 || (code = check_cpus(&r)) >= 0 || (code = choose_instance(&r)) >= 0) return code;
+    if (config->parameters.nr) r.argv = fill_words(&config->parameters, argv);
     if ((code = program_find(*r.argv, &r.program)) != 0) {
         usf_warn("%s", r.program.why);
         return code;

@@ -25,8 +25,10 @@ struct config {
     struct usf_settings s;
     struct config_value v[CONFIG_MAX_OPTIONS];  /* by row of the table */
     char *system_path, *user_path;              /* user_path: null without a home */
-    struct config_variable *variables;          /* of the profile, for the program's environment */
-    unsigned nr_variables;
+    struct config_variables {                   /* of the profile: */
+        struct config_variable *at;
+        unsigned nr;
+    } variables, parameters;                    /* for the program's environment; for {NAME} in its command line */
     void (*warn)(void *arg, const char *line);  /* null: usf_warn */
     void *warn_arg;
     char error[512];            /* after an error: one line */

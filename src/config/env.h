@@ -27,7 +27,8 @@
  *   USF_STATS           read by `usf run` alone, never exported by it: a file name, or - for stderr
  *   USF_KEEP_ENV        on | off; read by `usf run` alone
  *   USF_SHARE           process | user | group | group:GROUP | public; read by `usf run` alone
- *   USF_PROFILE         file name; read by `usf run` alone
+ *   USF_CONTEXTS        NAME=CPUS; NAME=CPUS: contexts.h; read by libusf-context.so, whether or not the program runs under `usf run`
+ *   USF_PROFILE         file name; read by `usf run`, and by libusf-context.so without it
  *
  * An empty variable counts as not set.  Beside the options:
  *
@@ -70,6 +71,7 @@
 #define USF_ENV_STATS          "USF_STATS"
 #define USF_ENV_KEEP_ENV       "USF_KEEP_ENV"
 #define USF_ENV_SHARE          "USF_SHARE"
+#define USF_ENV_CONTEXTS       "USF_CONTEXTS"
 #define USF_ENV_PROFILE        "USF_PROFILE"
 
 #define USF_ENV_RUN            "USF_RUN"

@@ -227,6 +227,15 @@ static int profile_option(struct config *c, const struct toml_entry *e)
     return 0;
 }
 
+static int add_variable(struct config *c, struct config_variables *to, const struct toml_entry *e)
+{
+    struct config_variable *more = realloc(to->at, (to->nr + 1) * sizeof *more);
+    if (!more) return mistake(c, "out of memory");
+    to->at = more;
+    more[to->nr++] = (struct config_variable){.name = xstrdup(e->key), .value = xstrdup(e->text)};
+    return 0;
+}
+
 /* A variable of [env]. */
 static int profile_variable(struct config *c, const struct toml_entry *e)
 {
@@ -234,18 +243,15 @@ static int profile_variable(struct config *c, const struct toml_entry *e)
         return mistake(c, "%.200s:%u: [env] has '%s', which is not a name for a variable", c->s.profile, e->line, e->key);
     if (!strncmp(e->key, USF_ENV_PREFIX, strlen(USF_ENV_PREFIX)))
         return mistake(c, "%.200s:%u: [env] has %s: options of usf run stand in [run]", c->s.profile, e->line, e->key);
-    struct config_variable *more = realloc(c->variables, (c->nr_variables + 1) * sizeof *more);
-    if (!more) return mistake(c, "out of memory");
-    c->variables = more;
-    more[c->nr_variables++] = (struct config_variable){.name = xstrdup(e->key), .value = xstrdup(e->text)};
-    return 0;
+    return add_variable(c, &c->variables, e);
 }
 
 static int profile_entry(struct config *c, const struct toml_entry *e)
 {
     if (!strcmp(e->section, "run")) return profile_option(c, e);
     if (!strcmp(e->section, "env")) return profile_variable(c, e);
-    if (!strcmp(e->section, "parameters") || !strcmp(e->section, "tuning")) return 0;   /* for people, and for usf.tune.load */
+    if (!strcmp(e->section, "parameters")) return add_variable(c, &c->parameters, e);
+    if (!strcmp(e->section, "tuning")) return 0;    /* for people, and for usf.tune.load */
     if (*e->section)
         return mistake(c, "%.200s:%u: section [%s] is not known, only run, env, parameters and tuning", c->s.profile, e->line, e->section);
     return mistake(c, "%.200s:%u: '%s' stands in no section: options of usf run stand in [run]", c->s.profile, e->line, e->key);
@@ -331,17 +337,23 @@ int config_set_cli(struct config *c, const struct usf_option *o, const char *tex
     return 0;
 }
 
+static void free_variables(struct config_variables *v)
+{
+    for (unsigned i = 0; i < v->nr; i++) {
+        free(v->at[i].name);
+        free(v->at[i].value);
+    }
+    free(v->at);
+}
+
 void config_free(struct config *c)
 {
     for (unsigned i = 0; i < CONFIG_MAX_OPTIONS; i++) {
         free(c->v[i].text);
         free(c->v[i].where);
     }
-    for (unsigned i = 0; i < c->nr_variables; i++) {
-        free(c->variables[i].name);
-        free(c->variables[i].value);
-    }
-    free(c->variables);
+    free_variables(&c->variables);
+    free_variables(&c->parameters);
     free(c->system_path);
     free(c->user_path);
     memset(c, 0, sizeof *c);

@@ -4,6 +4,7 @@
 #ifndef USF_CONFIG_SETTINGS_H
 #define USF_CONFIG_SETTINGS_H
 
+#include "config/contexts.h"
 #include "os/os.h"
 #include "shm/layout.h"
 
@@ -42,6 +43,7 @@ struct usf_settings {
     uint64_t verbose;                   /* 0-3 */
     char cache_dir[USF_PATH_MAX];       /* "": keep nothing */
     char stats[USF_PATH_MAX];           /* "": none, "-": stderr, else a file name */
+    char contexts[USF_CONTEXTS_MAX];    /* "": none */
     char profile[USF_PATH_MAX];         /* "": none */
     /* of the library only */
     uint32_t run;                       /* index + 1 in the run table, 0: none */

@@ -103,6 +103,11 @@ const struct usf_option usf_options[] = {
              "'group', or 'group:GROUP', shares with the members of the effective group, or of GROUP (a name or a number); 'public' shares with "
              "all users. These users must trust each other fully (SECURITY.md): each of them has to give the option, and root takes no part. "
              "Other commands call such an instance gGID:NAME or public:NAME."},
+    {.name = "contexts", .group = OPT_G_PLACEMENT, .env = USF_ENV_CONTEXTS, .type = OPT_CONTEXTS, FIELD(contexts),
+     .flags = 0, .arg = "LIST", .def = "",
+     .help = "CPUs of the program's library contexts, by name, like 'small=0-5; large=6-23'",
+     .more = "They replace what the program gives a context of that name. A name that no context has is without effect; -v lists the contexts with their CPUs. "
+             "The variable works for programs that are not started by 'usf run', too. 'usf tune --share' finds the best CPUs."},
     {.name = "profile", .group = OPT_G_COMMON, .env = USF_ENV_PROFILE, .type = OPT_FILE, FIELD(profile),
      .flags = 0, .arg = "FILE", .def = "",
      .help = "take options and environment variables from a profile, which 'usf tune' writes",

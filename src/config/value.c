@@ -167,6 +167,11 @@ static int parse_file(const char *text, char *out, char *why, size_t cap)
     return -1;
 }
 
+static int parse_contexts(const char *text, char *out, char *why, size_t cap)
+{
+    return contexts_check(text, why, cap) || !copy_text(out, USF_CONTEXTS_MAX, text) ? -1 : 0;
+}
+
 static int parse_report(const char *text, char *out, char *why, size_t cap)
 {
     return parse_file(!strcmp(text, "off") ? "" : !strcmp(text, "on") ? "-" : text, out, why, cap);
@@ -214,6 +219,7 @@ int option_parse(const struct usf_option *o, const char *text, struct usf_settin
     case OPT_SHARE: return parse_share(o, text, field, why, cap);
     case OPT_PATH: return parse_path(text, field, why, cap);
     case OPT_FILE: return parse_file(text, field, why, cap);
+    case OPT_CONTEXTS: return parse_contexts(text, field, why, cap);
     case OPT_REPORT: return parse_report(text, field, why, cap);
     }
     return -1;

@@ -14,6 +14,7 @@
 #include "context/share.h"
 #include "context/shim.h"
 #include "context/stub.h"
+#include "context/user.h"
 #include "usf/usf.h"
 
 #define WEIGHT_MAX 10000u        /* of a group */
@@ -170,6 +171,7 @@ CONTEXT_API int usf_context_set_cpus(usf_context_t *c, const char *list)
     if (!c) return context_fail(EINVAL, "no context");
     int r = list ? parse_cpus(list, &cpus) : 0;
     if (r) return r;
+    if (c->users_cpus) return 0;
     lock();
     c->nr_cpus = 0;
     c->cpus = cpus;
@@ -191,6 +193,29 @@ static void free_context(struct usf_context *c)
     free(c);
 }
 
+/* The user's list, or else the program's.  The program's must be right in any case: it is a program's mistake that is not to depend on
+ * the environment. */
+static int init_cpus(struct usf_context *c, const char *list)
+{
+    char users[USF_CONTEXTS_MAX];
+    const char *from;
+    int r = list ? parse_cpus(list, &c->cpus) : 0;
+    if (!r) r = user_cpus(c->label, users, &from);
+    if (r) return r;
+    if (from && (r = parse_cpus(users, &c->cpus))) {
+        char why[CONTEXT_TEXT / 2];
+        snprintf(why, sizeof why, "%s", error_text ? error_text : "");
+        return context_fail(r, "%s: %s: %s", from, c->label, why);
+    }
+    c->users_cpus = from;
+    c->nr_cpus = list || from ? os_cpu_count(&c->cpus) : 0;
+    struct os_cpuset cpus;
+    context_cpus(c, &cpus);
+    os_cpulist_format(&cpus, users, sizeof users);
+    user_say(c->label, users, from);
+    return 0;
+}
+
 static int init(struct usf_context *c, const struct usf_context_options *o)
 {
     int r = o->flags & ~USF_CONTEXT_STRICT ? context_fail(EINVAL, "flags 0x%x: unknown", o->flags) : 0;
@@ -200,9 +225,9 @@ static int init(struct usf_context *c, const struct usf_context_options *o)
     if (!r && c->weight > WEIGHT_MAX) r = context_fail(EINVAL, "weight %u: it should be from 1 to %u", c->weight, WEIGHT_MAX);
     if (!r && (c->priority < -USF_PRIORITY_MAX || c->priority > USF_PRIORITY_MAX))
         r = context_fail(EINVAL, "priority %d: it should be from -%d to %d", c->priority, USF_PRIORITY_MAX, USF_PRIORITY_MAX);
-    if (!r && o->cpus && !(r = parse_cpus(o->cpus, &c->cpus))) c->nr_cpus = os_cpu_count(&c->cpus);
-    if (!r) r = env_make(c, o->env);
     if (!r && !(c->label = o->name ? strdup(o->name) : 0) && (o->name || asprintf(&c->label, "context %u", c->id) < 0)) r = context_fail(ENOMEM, "out of memory");
+    if (!r) r = init_cpus(c, o->cpus);
+    if (!r) r = env_make(c, o->env);
     if (!r && access("/proc/self/fd", X_OK)) r = context_fail(ENOSYS, "contexts need /proc, which is not mounted");
     return r;
 }

@@ -47,7 +47,7 @@ class Origins(Case):
         values = {"instance": "abc", "cpus": "0", "policy": "fifo", "quantum": 3, "poll": 4, "progress": 5, "lend": 6,
                   "slice": 8, "static-tls": 16, "topology-blind": "on", "weight": 9, "priority": -10, "no-gang": "on", "malleable": "on", "affinity": "strict",
                   "lock": "dtlock", "attach": "late", "thread-cache": "off", "shared-code": "off", "cache-dir": "/x", "monitor-linger": 7, "verbose": 1,
-                  "stats": "/tmp/s", "keep-env": "on", "share": "process", "profile": self.write("empty.toml", "")}
+                  "stats": "/tmp/s", "keep-env": "on", "contexts": "a=0; b c=0-1,3", "share": "process", "profile": self.write("empty.toml", "")}
         o, _ = self.options(drop=["USF_INSTANCE"])
         self.assertEqual(set(o), set(values))
         self.user_config("".join("%s = %s\n" % (k, json.dumps(v)) for k, v in values.items()))

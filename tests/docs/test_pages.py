@@ -17,7 +17,7 @@ import instance
 
 USF = os.environ["USF"]
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-PAGES = ("safe.md", "cost.md", "not-faster.md", "running.md", "tune.md")
+PAGES = ("safe.md", "cost.md", "not-faster.md", "running.md", "tune.md", "contexts-tune.md")
 STANDINS = {
     # options, each with its value behind '=', then the command: two tasks, each bound to its own CPU unless --cpu-bind=none
     "srun": """#!/bin/bash

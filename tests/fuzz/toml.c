@@ -54,7 +54,7 @@ static void profile(void)
     int r = config_apply_profile(&c);
     FUZZ_CHECK(r == 0 || (r == -1 && *c.error && memchr(c.error, 0, sizeof c.error) && !strchr(c.error, '\n')));
     FUZZ_CHECK(c.s.quantum_ns && c.s.progress_ns && c.s.lend_ns && c.s.lock_kind <= 1 && c.s.verbose <= 3);
-    for (unsigned i = 0; i < c.nr_variables; i++) FUZZ_CHECK(*c.variables[i].name && !strchr(c.variables[i].name, '='));
+    for (unsigned i = 0; i < c.variables.nr; i++) FUZZ_CHECK(*c.variables.at[i].name && !strchr(c.variables.at[i].name, '='));
     config_free(&c);
 }
 

@@ -35,12 +35,12 @@ class Tune(Case):
         self.assertEqual(sorted(self.lines("log")), sorted("%d %d %s" % (n, m, p) for n in range(1, 6) for m in (1, 2, 3) for p in ("coop", "fl")))
         p = tune.load(self.path("usf-tune.toml"))
         self.assertEqual((p.run, p.env, p.parameters), ({"policy": "fl"}, {"M": "2"}, {"n": 3}))
-        self.assertIn("usf run --profile usf-tune.toml -- ./prog 3", self.lines("usf-tune.toml")[1])
+        self.assertIn("usf run --profile usf-tune.toml -- ./prog '{n}'", self.lines("usf-tune.toml")[1])
 
     def test_the_profile_runs(self):
         self.good("tune", "--vary", "n=1:5", "--vary", "M=1,2,3", "--vary", "run.policy=coop,fl", "--quiet", "--search", "grid", "--repeats", "1", *METRIC, "-o",
                   "best.toml", "--", "./prog", "{n}")
-        self.assertIn("cost: 0 units", self.good("run", "--profile", "best.toml", "--", "./prog", "3"))
+        self.assertIn("cost: 0 units", self.good("run", "--profile", "best.toml", "--", "./prog", "{n}"))
         self.assertEqual(self.lines("log")[-1], "3 2 fl")
         # the command line and the environment go before it
         self.good("run", "-p", "fifo", "-i", self.instance + "a", "--profile", "best.toml", "--", "./prog", "3")
@@ -68,7 +68,7 @@ class Tune(Case):
         out = self.good("tune", "--vary", "n=1:3", "--bare", *METRIC, "--", "./prog", "{n}", add={"M": "2"})
         self.assertRegex(out, r"(?m)^n +metric +runs$")
         self.assertRegex(out, r"(?m)^3 +1 +3$")
-        self.assertIn("usf run --profile usf-tune.toml -- ./prog 3", out)
+        self.assertIn("usf run --profile usf-tune.toml -- ./prog '{n}'", out)
         self.assertEqual(self.good("tune", "--quiet", "--vary", "n=1", "--bare", "-o", "q.toml", "--", "true"), "")
 
     def test_braces_that_are_no_variable_stay(self):

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # tests/tune/test_space.py - spaces, shares, constraints, values, profiles.  SPDX-License-Identifier: Apache-2.0
+import itertools
 import math
 import random
 import tomllib
@@ -7,6 +8,7 @@ import unittest
 
 from common import Case, instance, tune
 from usf.tune import toml, vary
+from usf.tune.model import Model, expected_gain
 
 
 class Spaces(unittest.TestCase):
@@ -29,6 +31,22 @@ class Spaces(unittest.TestCase):
                 tune.shares(*arguments)
         with self.assertRaisesRegex(tune.TuneError, "larger step"):
             tune.shares(["a", "b", "c", "d", "e"], 256)
+
+    def test_a_place_for_each_candidate(self):
+        for space in tune.shares(["a", "b", "c"], 9), tune.Space({"a": range(5), "b": range(5)}, where=["a + b > 6"]), tune.Space({"n": [1]}), \
+                tune.shares(["a", "b"], 6, vary=[tune.Parameter("n", [1, 2])]):
+            size = 1000 if len(space.free) == 1 else 60
+            found = {}
+            for place in itertools.product(*([(i + .5) / size for i in range(size)] for _ in space.free)):
+                found.setdefault(space.quantile(place), []).append(place)
+            self.assertEqual(set(found), set(space.points))
+            shares = [len(v) / size ** len(space.free) * len(space) for v in found.values()]
+            self.assertTrue(all(.7 < s < 1.4 for s in shares), shares)       # each has as much room, but for rounding
+
+    def test_distances_of_divided_cpus(self):
+        space = tune.shares(["a", "b"], 8)
+        self.assertEqual([space.steps((0, 6), (i, 6 - i)) for i in range(7)], list(range(7)))
+        self.assertEqual(space.distance((0, 6), (6, 0)), 1.0)
 
     def test_cpulists(self):
         self.assertEqual(tune.cpulists({"a": 2, "b": 6}, 8), {"a": "0-1", "b": "2-7"})
@@ -53,6 +71,60 @@ class Spaces(unittest.TestCase):
         for text in "n", "n=", "n=1,,2", "n=4:1", "n=1:9:0", "n=0:9:*2", "n=1:9:*1", "=1", "n=1:99999999":
             with self.assertRaises(tune.TuneError, msg=text):
                 vary.parse(text)
+
+
+class Models(unittest.TestCase):
+    """What a few runs say of the others."""
+
+    def test_between_neighbours(self):
+        space = tune.Space({"n": range(21), "p": ["x", "y"]})
+        function = lambda p: 2 + abs(p[0] - 12) * .1 + p[1] * .5
+        model = Model(space, {(n, p): function((n, p)) for n in range(0, 21, 4) for p in (0, 1)})
+        means = {p: model.at(p)[0] for p in space.points}
+        self.assertEqual(min(means, key=means.get), (12, 0))
+        self.assertLess(abs(means[12, 0] - model.best()), 1e-9)
+        for n in range(13, 20):
+            self.assertLess(means[n, 0], means[n + 1, 0])
+            self.assertLess(means[n, 0], means[n, 1])
+        self.assertLess(model.at((12, 0))[1], model.at((10, 0))[1])          # what was measured is known better
+
+    def test_without_one(self):
+        """The short way to leave one run out is the same as a model without it."""
+        space = tune.Space({"n": range(10)})
+        scores = {(0,): 3.0, (2,): 2.5, (4,): 1.9, (5,): 9.0, (7,): 2.6, (9,): 3.2}
+        model = Model(space, scores)
+        mean, deviation, value = model.without(3)
+        rest = [i for i in range(6) if i != 3]
+        k = [[model.alike(model.points[i], model.points[j]) + (model.noise ** 2 if i == j else 0) for j in rest] for i in rest]
+        c = [model.alike(model.points[i], (5,)) for i in rest]
+        y = [model.y[i] for i in rest]
+        solved = solve(k, y)
+        self.assertAlmostEqual(mean, sum(a * b for a, b in zip(c, solved)), 9)
+        self.assertAlmostEqual(deviation ** 2, 1 + model.noise ** 2 - sum(a * b for a, b in zip(c, solve(k, c))), 9)
+        self.assertEqual(value, model.y[3])
+        self.assertGreater(value, mean + 2 * deviation)
+
+    def test_expected_gain(self):
+        self.assertEqual(expected_gain(1.0, 3.0, 0.0), 0.0)
+        self.assertEqual(expected_gain(3.0, 1.0, 0.0), 2.0)
+        self.assertAlmostEqual(expected_gain(0.0, 0.0, 1.0), 1 / math.sqrt(2 * math.pi))
+        r = random.Random(1)
+        drawn = sum(max(0.0, 1.0 - r.gauss(1.5, 2.0)) for _ in range(100000)) / 100000
+        self.assertAlmostEqual(expected_gain(1.0, 1.5, 2.0), drawn, 1)
+
+
+def solve(a, b):
+    """Gauss, for what is small and well-conditioned."""
+    n = len(b)
+    rows = [[*row, x] for row, x in zip(a, b)]
+    for i in range(n):
+        for j in range(i + 1, n):
+            f = rows[j][i] / rows[i][i]
+            rows[j] = [x - f * y for x, y in zip(rows[j], rows[i])]
+    x = [0.0] * n
+    for i in reversed(range(n)):
+        x[i] = (rows[i][n] - sum(rows[i][j] * x[j] for j in range(i + 1, n))) / rows[i][i]
+    return x
 
 
 class Constraints(unittest.TestCase):

@@ -6,17 +6,17 @@ import os
 import shutil
 import sys
 
-from . import measure, plot, report, vary
+from . import contexts, measure, plot, report, vary
 from .process import Stop
 from .progress import Bar
 from .search import search
-from .space import Space
+from .space import Space, cpu_ids, shares
 from .store import read
 from .strategies import STRATEGIES
 from .trouble import Interrupted, TuneError
 
 # What a journal keeps of the command line, so that --resume needs no more than the file.
-KEPT = {"vary": None, "where": None, "search": "halving", "repeats": 3, "budget": None, "seed": 0, "metric": None, "maximize": False,
+KEPT = {"vary": None, "share": None, "overlap": False, "step": None, "where": None, "search": "halving", "repeats": 3, "budget": None, "seed": 0, "metric": None, "maximize": False,
         "timeout": None, "hopeless": "3", "bare": False}
 
 
@@ -31,6 +31,9 @@ def parser():
                 description="Find the best values of variables by running a program.")
     add = p.add_argument
     add("--vary", action="append", metavar="NAME=VALUES", help="a variable: V,V,... or FIRST:LAST[:STEP] or FIRST:LAST:*FACTOR")
+    add("--share", metavar="NAME,NAME", help="CPUs are divided among the program's library contexts of these names")
+    add("--overlap", action="store_true", default=None, help="each share may have up to all CPUs")
+    add("--step", metavar="N", help="shares in steps of N CPUs (default 1)")
     add("--where", action="append", metavar="EXPR", help="only combinations for which this holds, like 'a * b <= 4'")
     add("--search", choices=sorted(STRATEGIES), help="how to search (default halving)")
     add("--repeats", metavar="N", help="runs of each candidate that is compared at the end (default 3)")
@@ -104,8 +107,10 @@ def _settle(args, program, journal):
         old = (head or {}).get("settings", {})
         program = program or old.get("program", [])
     settings = {**KEPT, **{name: value for name, value in old.items() if name in KEPT}, **given}
-    if not settings["vary"]:
-        raise TuneError("nothing to vary: --vary NAME=VALUES ('usf tune --help' lists all options)")
+    if not settings["vary"] and not settings["share"]:
+        raise TuneError("nothing to vary: --vary NAME=VALUES, or --share NAME,NAME ('usf tune --help' lists all options)")
+    if not settings["share"] and (settings["overlap"] or settings["step"] is not None):
+        raise TuneError("--overlap and --step are for --share")
     if not program:
         raise TuneError("no program given: usf tune --vary NAME=VALUES [OPTION...] -- PROGRAM [ARG...]")
     if settings["maximize"] and settings["metric"] is None:
@@ -127,13 +132,52 @@ def _find_program(program):
         raise TuneError("%s: it was not found" % name, 127)
 
 
-def _objective(settings, program, space, tool, stop):
+def _find_usf(settings, tool):
+    """None: programs run bare."""
     usf = None if settings["bare"] else tool or measure.find_usf()
     if usf is None and not settings["bare"]:
         raise TuneError("the command usf is not found: install it, or let programs run without it (--bare)")
+    return usf
+
+
+def _cpus(usf):
+    """Those that a program of this run may use."""
+    allowed = os.sched_getaffinity(0)
+    limit = measure.run_options(usf, os.environ)["cpus"]["value"] if usf else ""
+    cpus = sorted(allowed & set(cpu_ids(limit)) if limit else allowed)
+    if not cpus:
+        raise TuneError("none of the CPUs %s may be used here" % limit)
+    return cpus
+
+
+def _space(settings, usf):
+    varied = [vary.parse(text) for text in settings["vary"] or ()]
+    where = settings["where"] or ()
+    if not settings["share"]:
+        return Space(varied, where)
+    for p in varied:
+        if p.name in ("cpus", "contexts", "run.cpus", "run.contexts"):
+            raise TuneError("%s cannot be varied beside --share, which gives contexts their CPUs" % p.name)
+    step = _number("step", settings["step"], 1) if settings["step"] is not None else 1
+    return shares(contexts.parse_names(settings["share"]), _cpus(usf), step, settings["overlap"], varied, where)
+
+
+def _check_contexts(objective, space):
+    """A share of a context that is not there would be tuned for nothing: one run before the search tells which there are."""
+    made = objective.contexts_made(space.candidate(space.points[0])) if space.shares else None
+    if made is None:
+        return                  # none is asked for; or the run failed, which the search will tell
+    missing = [name for name in space.shares["names"] if name not in made]
+    if missing and made:
+        raise TuneError("the program makes no context '%s', only %s" % (missing[0], ", ".join("'%s'" % name for name in dict.fromkeys(made))))
+    if missing:
+        sys.stderr.write("usf: no context of the program's was seen; is its stderr redirected?\n")
+
+
+def _objective(settings, program, space, usf, stop):
     options = measure.run_options(usf) if usf else {}
     timeout = _time("timeout", settings["timeout"]) if settings["timeout"] is not None else None
-    command = measure.Command(program, space.names, usf=usf, options=options, metric=settings["metric"], timeout=timeout, stop=stop)
+    command = measure.Command(program, space, usf=usf, options=options, metric=settings["metric"], timeout=timeout, stop=stop)
     for p in space.parameters:
         table, key = command.place(p.name)
         for value in p.values if table == "run" else []:
@@ -164,12 +208,14 @@ def _run(argv, tool, stop):
         raise TuneError("'%s' is no option of usf tune; the program stands behind -- ('usf tune --help' lists all)" % rest[0])
     journal = args.output + ".journal"
     settings, program = _settle(args, program, journal)
-    space = Space([vary.parse(text) for text in settings["vary"]], settings["where"] or ())
+    usf = _find_usf(settings, tool)
+    space = _space(settings, usf)
     _writable(args.output)
     for path in args.plot:
         plot.check(path)
     _find_program(program)
-    objective = _objective(settings, program, space, tool, stop)
+    objective = _objective(settings, program, space, usf, stop)
+    _check_contexts(objective, space)
     bar = Bar(sys.stderr, args.quiet)
     try:
         result = search(space, objective, strategy=settings["search"], repeats=_number("repeats", settings["repeats"], 1),

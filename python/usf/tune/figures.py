@@ -33,6 +33,9 @@ class Heat:
     def __init__(self, result):
         space = result.space
         varied = [i for i, p in enumerate(space.parameters) if len(p.values) > 1] or [0]
+        rest = self._rest(space)
+        if rest in varied and len(varied) > 1:
+            varied.remove(rest)
         axes = sorted(sorted(varied, key=lambda i: -_influence(result, i))[:2])
         x, y = axes[0], axes[1] if len(axes) > 1 else None
         self._result = result
@@ -47,8 +50,15 @@ class Heat:
         self.best = (result.chosen.point[x], 0 if y is None else result.chosen.point[y])
         others = [space.names[i] for i in varied if i not in axes]
         self.title = "Heat map" + (": %s at their best" % ", ".join(others) if others else "")
+        if rest is not None and len(space.shares["names"]) > 1:
+            self.title += "; %s has the other CPUs" % space.shares["names"][-1]
         self.summary = "Best: %s. %s of %d candidates measured in %d runs, %.4g s; search %s." % (
             " ".join("%s=%s" % item for item in result.best.items()), len(result.outcomes), len(space), result.runs, result.seconds, result.strategy)
+
+    @staticmethod
+    def _rest(space):
+        """The last share, where CPUs are divided: it follows from the others, and would make the map a diagonal. None: there is none."""
+        return len(space.shares["names"]) - 1 if space.shares and not space.shares["overlap"] else None
 
     def fraction(self, cell):
         """Colour of a cell: by the factor to the best for values above 0, else by the place among all."""

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 
+from . import contexts
 from .process import Stop, execute
 from .store import Run
 from .trouble import TuneError
@@ -43,18 +44,23 @@ class Command:
       {n} in argv             is replaced by the value of n
       run.NAME, or NAME       where NAME is an option of usf run: to usf run
       env.NAME, or NAME       otherwise: into the environment
+    A share of a context (space.contexts) goes to usf run --contexts with all others, or into USF_CONTEXTS where programs run bare.
+    space: a Space; or the names of variables.
     usf: the tool's path; None: programs run bare, and no variable goes to usf run.
     metric: a regular expression; its first group, or all that it matches, is the number; the last match counts.
     """
 
-    def __init__(self, argv, names, usf=None, options=(), metric=None, timeout=None, environ=None, stop=None):
+    def __init__(self, argv, space, usf=None, options=(), metric=None, timeout=None, environ=None, stop=None):
         self.argv = [os.fspath(a) for a in argv]
         self.usf, self.timeout, self.environ = usf, timeout, environ
         self.stop = stop or Stop()
         if not self.argv:
             raise TuneError("no program given")
         found = set(re.findall(r"\{([A-Za-z0-9_.-]+)\}", " ".join(self.argv)))
-        self._places = {name: self._place(name, found, set(options)) for name in names}
+        names = getattr(space, "names", space)
+        self._contexts = getattr(space, "contexts", lambda candidate: None)
+        shared = {contexts.key(name) for name in (getattr(space, "shares", None) or {"names": ()})["names"]}
+        self._places = {name: ("parameters", name) if name in shared else self._place(name, found, set(options)) for name in names}
         taken = [self._places[name] for name in names]
         if len(set(taken)) != len(taken):
             raise TuneError("two variables go to the same place: %s" % ", ".join(names))
@@ -108,13 +114,28 @@ class Command:
                 environ[key] = str(value)
             elif table == "run":
                 options[key] = str(value)
-        argv = self.program(candidate)
+        argv, given = self.program(candidate), self._contexts(candidate)
+        if given is not None and self.usf is None:
+            environ[contexts.VARIABLE] = given
+        elif given is not None:
+            options["contexts"] = given
         if self.usf is None:
             return argv, environ
         if "instance" not in options:
             options.setdefault("share", "process")
         options.setdefault("monitor-linger", "0")
         return [self.usf, "run", *("--%s=%s" % item for item in options.items()), "--", *argv], environ
+
+    def contexts_made(self, candidate):
+        """The names of the contexts that the program makes: one run. None: the run failed."""
+        argv, environ = self.prepare(candidate)
+        environ["USF_VERBOSE"] = "1"
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            try:
+                status, _ = execute(argv, environ, out, err, self.timeout, self.stop)
+            except (OSError, ValueError):
+                return None
+            return None if status != 0 else contexts.made(_tail(err, OUTPUT))
 
     def measure(self, candidate, limit):
         argv, environ = self.prepare(candidate)
@@ -159,12 +180,13 @@ def _signal_name(number):
         return str(number)
 
 
-def run_options(usf):
+def run_options(usf, environ=None):
     """The options of this usf run, with their rows of `usf config show --json`."""
     import json
 
     # The environment's settings must not matter here: a wrong one is told by the runs.
-    environ = {k: v for k, v in os.environ.items() if not k.startswith("USF_")}
+    if environ is None:
+        environ = {k: v for k, v in os.environ.items() if not k.startswith("USF_")}
     try:
         p = subprocess.run([usf, "config", "show", "--json"], capture_output=True, text=True, env=environ, timeout=60)
         return {row["name"]: row for row in json.loads(p.stdout)}

@@ -15,8 +15,8 @@ def _line(text):
 
 
 def _use(result, objective, output):
-    """The command line that uses the profile."""
-    program = shlex.join(objective.program(result.best))
+    """The command line that uses the profile. `usf run --profile` puts parameters in."""
+    program = shlex.join(objective.argv)
     return "usf run --profile %s -- %s" % (shlex.quote(output), program)
 
 

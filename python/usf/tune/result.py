@@ -4,7 +4,7 @@ varied; [tuning], how it was found. `usf run --profile` takes the first two, `lo
 import os
 import tempfile
 
-from . import toml
+from . import contexts, toml
 from .trouble import TuneError
 
 TABLES = ("run", "env", "parameters", "tuning")
@@ -18,9 +18,16 @@ class Profile:
         self.run, self.env, self.parameters, self.tuning = (dict(tables.get(name, {})) for name in TABLES)
         self.env = {name: str(value) for name, value in self.env.items()}
 
+    @property
+    def contexts(self):
+        """CPUs of contexts, as a dict: {"small": "0-5", "large": "6-23"}."""
+        return contexts.parse(str(self.run.get("contexts", "")))
+
     def environ(self, environ=None):
-        """An environment with the profile's variables. One that is set already keeps its value, as with `usf run --profile`."""
-        return {**self.env, **(os.environ if environ is None else environ)}
+        """An environment with the profile's variables, and CPUs of contexts (USF_CONTEXTS). A variable that is set already keeps its
+        value, as with `usf run --profile`. `os.environ.update(profile.environ())` lets it count for this program."""
+        given = {contexts.VARIABLE: contexts.text(self.contexts)} if self.contexts else {}
+        return {**self.env, **given, **(os.environ if environ is None else environ)}
 
 
 def load(path):
@@ -89,6 +96,9 @@ class Result:
         for name, value in self.best.items():
             table, key = place(name)
             tables[table][key] = str(value) if table == "env" else value
+        given = self.space.contexts(self.best)
+        if given is not None:
+            tables["run"]["contexts"] = given
         tuning = {"search": self.strategy, "metric": getattr(self.objective, "metric_name", "objective"), "value": float(self.value),
                   "candidates": len(self.space), "measured": len(self.outcomes), "runs": self.runs, "repeats": self.repeats, "seed": self.seed,
                   "seconds": round(self.seconds, 3)}

@@ -3,10 +3,12 @@
 
 Strategies know a candidate as a tuple of indexes into the parameters' values (a point). Users know it as a dict.
 """
+import bisect
 import itertools
 import math
 import re
 
+from . import contexts
 from .trouble import TuneError
 from .where import Where, spelled
 
@@ -45,10 +47,11 @@ class Parameter:
 class Space:
     """Parameters: a dict of names and values, or a list of Parameter. where: expressions, or callables of a candidate.
 
-    ways: the candidates, as tuples of values, where they are not all combinations.
+    ways: the candidates, as tuples of values, where they are not all combinations. shares: of contexts, see `shares`.
     """
 
-    def __init__(self, parameters, where=(), ways=None):
+    def __init__(self, parameters, where=(), ways=None, shares=None):
+        self.shares = shares
         if isinstance(parameters, dict):
             parameters = [Parameter(name, values) for name, values in parameters.items()]
         self.parameters = list(parameters)
@@ -62,6 +65,10 @@ class Space:
         if not self.points:
             raise TuneError("no combination meets the constraints")
         self._known = set(self.points)
+        self.points.sort()
+        # Where CPUs are divided the last share follows from the others, and has no part in distances.
+        rest = len(shares["names"]) - 1 if shares and not shares["overlap"] and len(shares["names"]) > 1 else None
+        self.free = [i for i in range(len(self.parameters)) if i != rest]
         self._weights = [1.0 / max(1, len(p.values) - 1) if p.ordered else 1.0 for p in self.parameters]
 
     def _combinations(self, ways):
@@ -87,33 +94,50 @@ class Space:
     def candidate(self, point):
         return {p.name: p.values[i] for p, i in zip(self.parameters, point)}
 
+    def contexts(self, candidate):
+        """The candidate's shares as a value of USF_CONTEXTS; None: the space has none."""
+        if self.shares is None:
+            return None
+        lists = cpulists({name: candidate[contexts.key(name)] for name in self.shares["names"]}, self.shares["cpus"])
+        return contexts.text(lists)
+
     def distance(self, a, b):
         """Between 0 and the number of parameters; from one end of an ordered parameter to the other it is 1."""
         d = 0.0
-        for x, y, p, w in zip(a, b, self.parameters, self._weights):
-            if x != y:
-                d += w * abs(x - y) if p.ordered else 1.0
+        for i in self.free:
+            if a[i] != b[i]:
+                d += self._weights[i] * abs(a[i] - b[i]) if self.parameters[i].ordered else 1.0
         return d
 
     def steps(self, a, b):
         """The same in steps: to a neighbouring value, or to any other one where there is no order."""
-        return sum(abs(x - y) if p.ordered else x != y for x, y, p in zip(a, b, self.parameters))
+        return sum(abs(a[i] - b[i]) if self.parameters[i].ordered else a[i] != b[i] for i in self.free)
+
+    def quantile(self, fractions):
+        """The candidate at these fractions (0 to 1) of the space, one for each free parameter: all candidates are as likely, whatever constraints
+        leave of the combinations."""
+        lo, hi = 0, len(self.points)
+        for i, u in zip(self.free, fractions):
+            start = self.points[lo + min(int(u * (hi - lo)), hi - lo - 1)][:i + 1]
+            lo, hi = bisect.bisect_left(self.points, start, lo, hi), bisect.bisect_left(self.points, start[:i] + (start[i] + 1,), lo, hi)
+        return self.points[lo]
 
     def describe(self):
         """For the journal: two searches of one description search the same."""
-        return {"parameters": [{"name": p.name, "values": p.values, "ordered": p.ordered} for p in self.parameters], "candidates": len(self.points),
+        shares = {"shares": self.shares} if self.shares else {}
+        return {**shares, "parameters": [{"name": p.name, "values": p.values, "ordered": p.ordered} for p in self.parameters], "candidates": len(self.points),
                 "where": [getattr(w, "text", getattr(w, "__qualname__", "a callable")) for w in self.where]}
 
 
-def _cpu_ids(cpus):
-    """A number, a list of CPUs, or a list as Linux writes it ("0-3,8")."""
+def cpu_ids(cpus):
+    """The CPUs of a number of them, of a list, or of a list as Linux writes it ("0-3,8,10-14:2")."""
     if isinstance(cpus, str):
         ids = []
         for part in cpus.split(","):
-            m = re.match(r"(\d+)(?:-(\d+))?\Z", part.strip())
+            m = re.match(r"(\d+)(?:-(\d+)(?::([1-9]\d*))?)?\Z", part.strip())
             if not m or int(m.group(2) or m.group(1)) < int(m.group(1)):
                 raise TuneError("'%s' is not a list of CPUs (like 0-3,8)" % cpus)
-            ids += range(int(m.group(1)), int(m.group(2) or m.group(1)) + 1)
+            ids += range(int(m.group(1)), int(m.group(2) or m.group(1)) + 1, int(m.group(3) or 1))
         cpus = ids
     ids = list(range(cpus)) if isinstance(cpus, int) else list(cpus)
     if not ids or len(set(ids)) != len(ids):
@@ -121,18 +145,8 @@ def _cpu_ids(cpus):
     return ids
 
 
-def shares(names, cpus, step=1, overlap=False):
-    """The space of all ways to give each of `names` a number of CPUs, at least 1.
-
-    Without overlap the CPUs are divided: the numbers add up to all of them. With overlap each may have up to all CPUs by
-    itself, as in the grid of the VLC paper. `step` makes the grid coarser: shares begin at multiples of it.
-    """
-    names, total = list(names), len(_cpu_ids(cpus))
-    if not names or step < 1:
-        raise TuneError("shares need names, and a step of at least 1")
-    if overlap:
-        values = sorted(set(range(step, total + 1, step)) | {total})
-        return Space([Parameter(name, values) for name in names])
+def _divisions(names, total, step):
+    """All ways to divide so many CPUs, as tuples."""
     if len(names) > total:
         raise TuneError("%d CPUs cannot be divided among %d: each needs one" % (total, len(names)))
     cuts = range(step, total, step)
@@ -140,8 +154,31 @@ def shares(names, cpus, step=1, overlap=False):
         raise TuneError("%d CPUs in steps of %d cannot be divided among %d" % (total, step, len(names)))
     if math.comb(len(cuts), len(names) - 1) > MOST:
         raise TuneError("there are more than %d ways to divide the CPUs: take a larger step" % MOST)
-    ways = [tuple(b - a for a, b in zip((0,) + inner, inner + (total,))) for inner in itertools.combinations(cuts, len(names) - 1)]
-    return Space([Parameter(name, sorted({way[i] for way in ways})) for i, name in enumerate(names)], ways=ways)
+    return [tuple(b - a for a, b in zip((0,) + inner, inner + (total,))) for inner in itertools.combinations(cuts, len(names) - 1)]
+
+
+def shares(names, cpus, step=1, overlap=False, vary=(), where=()):
+    """The space of all ways to give each of `names` a number of CPUs, at least 1.
+
+    Without overlap the CPUs are divided: the numbers add up to all of them. With overlap each may have up to all CPUs by
+    itself, as in the grid of the VLC paper. `step` makes the grid coarser: shares begin at multiples of it. cpus: how many, or
+    which. vary: further parameters. A profile of the result gives contexts of these names their CPUs.
+    """
+    names, ids, vary = list(names), cpu_ids(cpus), list(vary)
+    total = len(ids)
+    if not names or step < 1:
+        raise TuneError("shares need names, and a step of at least 1")
+    about = {"names": names, "cpus": ids, "overlap": bool(overlap)}
+    if overlap:
+        values = sorted(set(range(step, total + 1, step)) | {total})
+        return Space([Parameter(contexts.key(name), values) for name in names] + vary, where, shares=about)
+    ways = _divisions(names, total, step)
+    parameters = [Parameter(contexts.key(name), sorted({way[i] for way in ways})) for i, name in enumerate(names)]
+    size = len(ways) * math.prod(len(p.values) for p in vary)
+    if size > MOST:
+        raise TuneError("there are %d combinations, more than %d: vary fewer variables, or in larger steps" % (size, MOST))
+    ways = [way + rest for way in ways for rest in itertools.product(*(p.values for p in vary))]
+    return Space(parameters + vary, where, ways, about)
 
 
 def cpulists(shares_of, cpus):
@@ -150,7 +187,7 @@ def cpulists(shares_of, cpus):
     Shares lie side by side in the order of the dict. Where they add up to more than all CPUs they go round, so that they
     overlap as little as possible.
     """
-    ids, at, lists = _cpu_ids(cpus), 0, {}
+    ids, at, lists = cpu_ids(cpus), 0, {}
     for name, count in shares_of.items():
         if not 1 <= count <= len(ids):
             raise TuneError("%s: a share of %r of %d CPUs" % (name, count, len(ids)))

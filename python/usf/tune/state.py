@@ -132,11 +132,10 @@ class State:
     def spread(self, count):
         """So many unmeasured candidates that cover the space evenly: a Halton sequence with a random shift."""
         picked, taken = [], set()
-        shift = [self.random.random() for _ in self.space.parameters]
+        shift = [self.random.random() for _ in self.space.free]
         for i in range(1, count + 1):
             u = [(_halton(i, prime) + s) % 1.0 for prime, s in zip(_primes(len(shift)), shift)]
-            point = tuple(int(x * len(p.values)) for x, p in zip(u, self.space.parameters))
-            point = self.nearest_unmeasured(point, taken)
+            point = self.nearest_unmeasured(self.space.quantile(u), taken)
             if point is None:
                 break
             picked.append(point)

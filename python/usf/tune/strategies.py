@@ -5,7 +5,10 @@ Each draws on the state's random numbers alone, so that it does the same again w
 """
 import math
 
+from .model import Model, expected_gain
 from .state import SMALL
+
+FEW = 60                        # runs: a search with fewer goes by a model of all of them
 
 
 def grid(state):
@@ -39,9 +42,13 @@ def halving(state):
     The first rung measures candidates that are spread over the space, once each. Each further rung keeps the better
     part of what it knows, repeats the best of it, and adds neighbours of the kept ones, ever nearer ones. What is clearly
     worse is never repeated. The last part of the budget goes to the direct neighbours of the best, in small batches.
+    A budget that is too small for rungs goes by a model.
     """
     yield state.spread(1)
     budget = int(min(state.left(), len(state.space) * state.repeats))
+    if budget < FEW:
+        yield from _by_model(state, budget)
+        return
     reserve = min(budget // 4, 3 * (state.repeats - 1))
     wide = max(2, int((budget - reserve) * 0.45))
     yield state.spread(wide)
@@ -64,17 +71,59 @@ def halving(state):
     yield from state.finish(3)
 
 
+def _scores(state):
+    """What the model learns from: of two runs the better one, as disturbances make runs slower. What fails counts as the worst."""
+    good = {p: min(o.sign * v for v in o.values) if len(o.runs) < 3 else o.score for p, o in state.outcomes.items() if o.score < math.inf}
+    worst = max(good.values(), default=None)
+    return {p: good.get(p, worst) for p in state.outcomes} if good else {}
+
+
+def _promising(state, model):
+    """The candidate of which most is to be hoped: one that was not measured, or one whose only run is far worse than its neighbours suggest."""
+    best = model.best()
+    found = [(expected_gain(best, *model.at(p)), p) for p in state.sample(2000) if p not in state.outcomes]
+    for i, p in enumerate(model.points):
+        mean, deviation, value = model.without(i)
+        if len(state.outcomes[p].runs) == 1 and state.outcomes[p].score < math.inf and state.repeats > 1 and value > mean + 2.5 * deviation:
+            found.append((expected_gain(best, mean, deviation), p))
+    return max(found, default=(0.0, None))
+
+
+def _by_model(state, budget, other=None):
+    """A few runs that are spread over the space, then each where a model of all of them expects most; every third one where `other`
+    proposes. Last the best, until it has as many runs as the grid gives each."""
+    reserve = min(budget // 6, state.repeats - 1)
+    yield state.spread(max(3, (budget - reserve) // 3))
+    step = 0
+    while state.left() > reserve:
+        step += 1
+        scores = _scores(state)
+        if other and step % 3 == 0 or len(scores) < 2:
+            point = state.nearest_unmeasured(other(step) if other else state.random.choice(state.space.points))
+        else:
+            point = _promising(state, Model(state.space, scores))[1]
+        if point is None:
+            break
+        yield [point]
+    yield from state.finish(1)
+    yield from state.finish(2)
+
+
 def bayes(state):
     """optuna's tree-structured Parzen estimator proposes candidates.
 
     Of four runs one repeats one of the best candidates, and one goes to a neighbour of theirs: the estimator looks at
-    how good single values are, and is slow to follow a narrow valley or to take the last step.
+    how good single values are, and is slow to follow a narrow valley or to take the last step. In a small budget it knows
+    too little, and proposes each third run only, beside a model.
     """
     from .bayes import Proposer
 
     proposer = Proposer(state.space, state.seed)
     yield state.spread(1)
     budget = int(min(state.left(), len(state.space) * state.repeats))
+    if budget < FEW:
+        yield from _by_model(state, budget, lambda step: proposer.propose(state, step))
+        return
     reserve = min(budget // 4, 3 * (state.repeats - 1))
     yield state.spread(max(3, budget // 3))
     step = 0

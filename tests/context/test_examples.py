@@ -84,6 +84,8 @@ class Examples(instance.Instance):
             self.assertEqual(list(alone), [mode])
             for name in contexts:
                 self.assertAlmostEqual(alone[mode][name] / together["sequential"][name], 1, delta=2e-6)
+        everywhere = self.results(example, "--mode", "contexts", *(word for name in contexts for word in ("--cpus", f"{name}=all")))
+        self.assertEqual(list(everywhere["contexts"]), contexts)
         code, out, err = self.run_it(example, "--help")
         self.assertEqual((code, err), (0, ""))
         self.assertIn("--cpus", out)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # tests/context/test_examples.py - examples/contexts: in all modes, results compared.  SPDX-License-Identifier: Apache-2.0
-"""test_examples.py native|python|mistakes [--usf]        --usf: under `usf run`
+"""test_examples.py native|python|mistakes|guide [--usf]        --usf: under `usf run`
 
 The examples are built by their own Makefile, and run at their smallest size.
 Environment: USF (the tool), BUILD (the build folder), SOURCE (the repository).
@@ -244,9 +244,45 @@ class Mistakes(Solvers):
         self.assertIn("run make", err)
 
 
+class Guide(Examples):
+    @unittest.skipIf(lacking(*NEEDS), f"without {', '.join(lacking(*NEEDS))}")
+    @unittest.skipUnless({0, 1} <= os.sched_getaffinity(0), "without CPUs 0 and 1, which the page has")
+    def test_what_the_page_tells_to_type(self):
+        """The blocks of docs/contexts.md that are about the examples, in order."""
+        page = pathlib.Path(SOURCE, "docs/contexts.md").read_text(encoding="utf-8")
+        blocks = [block for block in re.findall(r"^```sh\n(.*?)^```$", page, re.M | re.S) if "examples/contexts" in block]
+        self.assertEqual(len(blocks), 2)
+        os.makedirs(f"{self.dir}/examples")
+        os.symlink(self.folder, f"{self.dir}/examples/contexts")
+        os.makedirs(f"{self.dir}/bin")
+        os.symlink(TOOL, f"{self.dir}/bin/usf")
+        env = {**self.env, "BUILD": BUILD, "SOURCE": SOURCE, "PATH": f"{self.dir}/bin:{self.env['PATH']}"}
+        outputs = []
+        for block in blocks:
+            p = subprocess.run(["bash", "-euo", "pipefail", "-c", block], env=env, cwd=self.dir, capture_output=True, text=True, timeout=200,
+                               stdin=subprocess.DEVNULL)
+            self.assertEqual(p.returncode, 0, f"{block}\n{p.stdout}{p.stderr}")
+            outputs.append(p.stdout)
+        self.assertEqual(len(re.findall(r"^contexts +[\d.]+ s ", outputs[0], re.M)), 2)
+        self.assertRegex(outputs[1], r'(?m)^small = "?(0|1|0-1)"?\nlarge = "?(0|1|0-1)"?$')
+
+    @needs("scipy", "sklearn")
+    def test_the_page_names_the_contexts_that_there_are(self):
+        page = pathlib.Path(SOURCE, "docs/contexts.md").read_text(encoding="utf-8")
+        rows = dict(re.findall(r"^\| `(\w+\.\w+)`[^|]*\| ([^|]*) \|", page, re.M))
+        self.make("all")
+        for example, contexts in rows.items():
+            if example != "arpack.py" and "to" not in contexts.split():
+                code, out, err = self.run_it(example if example.endswith(".py") else example.partition(".")[0], "--help")
+                self.assertEqual((code, err), (0, ""))
+                for name in re.findall(r"`(\w+)`", contexts):
+                    self.assertRegex(out.replace("\n", " "), rf"\b{name}\b", example)
+        self.assertGreater(len(rows), 8)
+
+
 if __name__ == "__main__":
     if not shutil.which("make"):
         print("skipped: no make")
         sys.exit(77)
-    kind = {"native": "Native", "python": "Python", "mistakes": "Mistakes"}[sys.argv[1]]
+    kind = {"native": "Native", "python": "Python", "mistakes": "Mistakes", "guide": "Guide"}[sys.argv[1]]
     unittest.main(argv=[sys.argv[0], kind], verbosity=2)

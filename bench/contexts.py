@@ -6,13 +6,15 @@
   bench/contexts.py multiphysics --reps 9
   bench/contexts.py all --small                 smallest sizes and few runs, to see that it works
 
-Each example does the same work in these configurations, of which each repetition runs all in turn; the numbers are medians, in seconds:
+Each example does the same work in these configurations. Each repetition runs all of them in turn; the
+numbers are medians, in seconds:
 
   sequential   one part after the other, each by a library that has all CPUs
   threads      a thread for each part, all of which use the same library; bare, and under usf run
   even         a context for each part; CPUs divided evenly
-  tuned        the same with the best shares that usf.tune finds (the grid of all divisions; where there are fewer CPUs than contexts,
-               of all runs of CPUs for each context); bare, and under usf run
+  tuned        the same with the best shares that usf.tune finds: in the grid of all divisions of the CPUs,
+               or, where there are fewer CPUs than contexts, of all ranges of CPUs for each context;
+               bare, and under usf run
   overlapping  the same, where each context has all CPUs, under usf run
 
 What is measured with anything else running beside is worth little."""
@@ -73,7 +75,7 @@ class Example:
         return launch.Command(argv, env)
 
     def run(self, mode, cpus, under):
-        """The seconds that the example tells, and its output. Its results are those of its other runs."""
+        """The seconds that the example prints, and its output. Fails if the results are not those of its other runs."""
         command = self.command(mode, cpus, under)
         ended = launch.run([command], self.args.timeout)
         if ended.status != "ok":

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # bench/test_contexts.py - contexts.py computes what it says, from what examples print.  SPDX-License-Identifier: Apache-2.0
-"""test_contexts.py BUILD        The examples are a shell script, and so is `usf run`; the tuner is the one of the build folder."""
+"""test_contexts.py BUILD
+
+The examples and `usf run` are shell scripts; the tuner is the one of the build folder.
+"""
 import json
 import os
 import pathlib

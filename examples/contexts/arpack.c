@@ -2,8 +2,9 @@
  *
  * make -C examples/contexts arpack; examples/contexts/arpack [OPTION]...
  *
- * ARPACK keeps the state of an iteration in variables of the library: it hands back control for each product with the matrix, and goes on where it was.
- * So it can compute one problem at a time.  In two contexts there are two of it. */
+ * ARPACK returns to its caller for each product with the matrix, and goes on where it was at the next
+ * call.  It keeps the state in variables of the library, so it can compute one problem at a time.  Each
+ * context has an ARPACK of its own. */
 #include "compared.h"
 
 #include <arpack/arpack.h>
@@ -19,7 +20,8 @@ struct arpack {
     __typeof__(dseupd_c) *values;
 };
 
-/* The matrix is H D H: D has 1, 1/2, 1/3, ... on its diagonal, H is a mirror.  So its eigenvalues are known. */
+/* The matrix is H D H: D has 1, 1/2, 1/3, ... on its diagonal, H is a reflection.  So these are its
+ * eigenvalues. */
 struct problem {
     struct arpack arpack;
     usf_context_t *context;     /* or NULL */
@@ -97,8 +99,8 @@ static double values(struct problem *p)
     double d[WANTED] = {0}, error = 0;
     a_int select[BASIS] = {0};
     if (p->info < 0) return INFINITY;
-    p->arpack.values(0, "A", select, d, p->basis, p->n, 0, "I", p->n, "LM", WANTED, 0, p->resid, BASIS, p->basis, p->n, p->iparam, p->ipntr, p->workd, p->workl,
-                     BASIS * (BASIS + 8), &p->info);
+    p->arpack.values(0, "A", select, d, p->basis, p->n, 0, "I", p->n, "LM", WANTED, 0, p->resid, BASIS, p->basis, p->n, p->iparam, p->ipntr,
+                     p->workd, p->workl, BASIS * (BASIS + 8), &p->info);
     if (p->info || p->iparam[4] < WANTED) return INFINITY;
     p->result = 0;
     for (int i = 0; i < WANTED; i++) {

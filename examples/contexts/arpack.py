@@ -1,8 +1,9 @@
 # examples/contexts/arpack.py - eigenvalues and singular values by ARPACK, in several threads at once.  SPDX-License-Identifier: Apache-2.0
 """python examples/contexts/arpack.py [OPTION]...
 
-ARPACK keeps its state in variables of the library, so scipy lets one thread at a time use it (eigsh and svds). Each context has an ARPACK of
-its own: as many threads compute at once as there are contexts, two to four.
+ARPACK keeps its state in variables of the library, so scipy lets one thread at a time use it (eigsh
+and svds). Each context has an ARPACK of its own: as many threads compute at once as there are
+contexts, two to four.
 """
 import os
 import sys

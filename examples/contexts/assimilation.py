@@ -1,8 +1,8 @@
 # examples/contexts/assimilation.py - a transformer and an ensemble of simulations.  SPDX-License-Identifier: Apache-2.0
 """make -C examples/contexts; python examples/contexts/assimilation.py [OPTION]...
 
-The data assimilation workflow of "Virtual Library Contexts" (SoCC '25, section 6.3): a transformer learns a time series, beside many small gas
-solvers (OpenMP). The solvers are in two contexts.
+The data assimilation workflow of "Virtual Library Contexts" (SoCC '25, section 6.3): a transformer
+learns a time series, beside many small gas solvers (OpenMP). The solvers are in two contexts.
 """
 import sys
 

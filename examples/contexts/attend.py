@@ -1,6 +1,6 @@
 # examples/contexts/attend.py - a layer of attention, forward and backward.  SPDX-License-Identifier: Apache-2.0
-"""A transformer's layer by hand: embedding with positions, attention with several heads, a residual, two dense layers. It learns by plain
-gradient descent. All its time is in numpy's matrix products.
+"""A transformer's layer by hand: embedding with positions, attention with several heads, a residual
+connection, two dense layers. It learns by plain gradient descent, with numpy's matrix products.
 """
 import numpy as np
 
@@ -9,7 +9,7 @@ class Attention:
     def __init__(self, length, width, head, seed=1):
         r = np.random.RandomState(seed)
         self.heads = width // head
-        # Embedding of a value, of a position; queries, keys, values, output; the dense layers; what comes out.
+        # Embeddings of a value and of a position; queries, keys, values, output; the dense layers.
         shapes = {"value": (1, width), "place": (length, width), "q": (width, width), "k": (width, width), "v": (width, width),
                   "o": (width, width), "up": (width, 2 * width), "down": (2 * width, 1)}
         self.weights = {name: r.randn(*shape) / np.sqrt(shape[0] if name != "place" else length) for name, shape in shapes.items()}

@@ -1,7 +1,8 @@
 /* examples/contexts/compared.h - what the examples in C and C++ have in common.  SPDX-License-Identifier: Apache-2.0
  *
- * Options (--mode, --scale, --cpus NAME=LIST, --help, --unsafe), time, and the comparison of results.  See compared.py, whose options and
- * output are the same.  A program that is called wrongly ends with status 2; one whose results differ, or that fails, with status 1. */
+ * Options (--mode, --scale, --cpus NAME=LIST, --help, --unsafe), time, and the comparison of results, as
+ * in compared.py.  A wrong option ends the program with status 2; other failures, and results that
+ * differ, with status 1.  The functions are for the main thread, but for compared_fail and compared_now. */
 #ifndef COMPARED_H
 #define COMPARED_H
 
@@ -68,7 +69,8 @@ static inline void compared_usage(const struct compared *c, const char *program,
 {
     FILE *to = status ? stderr : stdout;
     const char *threads = c->lacks && !strcmp(c->lacks, "threads") ? "" : "threads|";
-    fprintf(to, "usage: %s [--mode sequential|%scontexts|all] [--scale NUMBER] [--cpus NAME=LIST]...%s\n", program, threads, c->has_unsafe ? " [--unsafe]" : "");
+    fprintf(to, "usage: %s [--mode sequential|%scontexts|all] [--scale NUMBER] [--cpus NAME=LIST]...%s\n", program, threads,
+            c->has_unsafe ? " [--unsafe]" : "");
     if (!status) fprintf(to, "\n%s\n\nThe CPUs of a context are a list as in 0-3,8, or `all`. The contexts are:", text);
     for (int i = 0; !status && i < c->n; i++) fprintf(to, " %s", c->names[i]);
     if (!status) fprintf(to, ".\n");
@@ -136,7 +138,8 @@ static inline int compared_size(const struct compared *c, int n, double power)
 
 static inline int compared_does(const struct compared *c, const char *mode) { return !strcmp(c->mode, "all") || !strcmp(c->mode, mode); }
 
-/* Prints a mode's seconds and its results, one for each context, and compares them with those of the modes before. */
+/* Prints a mode's seconds and its results, one for each context.  Ends the program if they differ from
+ * those of an earlier mode. */
 static inline void compared_report(struct compared *c, const char *mode, double seconds, const double *results)
 {
     printf("%-10s %.3f s ", mode, seconds);
@@ -158,7 +161,7 @@ static inline void compared_report(struct compared *c, const char *mode, double 
     fflush(stdout);
 }
 
-/* Makes the contexts, and destroys those without threads: a BLAS that has started some keeps them, and its context, until the program ends. */
+/* Makes the contexts. */
 static inline void compared_make(const struct compared *c, usf_context_t **contexts)
 {
     for (int i = 0; i < c->n; i++) {
@@ -168,6 +171,8 @@ static inline void compared_make(const struct compared *c, usf_context_t **conte
     }
 }
 
+/* Destroys them.  Where a BLAS has started threads, they live until the program ends, and so does the
+ * context. */
 static inline void compared_destroy(const struct compared *c, usf_context_t **contexts)
 {
     for (int i = 0; i < c->n; i++) {
@@ -176,7 +181,8 @@ static inline void compared_destroy(const struct compared *c, usf_context_t **co
     }
 }
 
-/* What becomes of work that may crash or never end: it is done in a child, for at most 20 seconds.  It returns 1: the results are right. */
+/* What becomes of work that may crash or never end: it is done in a child process, for at most 20
+ * seconds.  work returns 1 if the results are right. */
 static inline const char *compared_in_child(int (*work)(void *), void *argument)
 {
     int status = 0;

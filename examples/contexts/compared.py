@@ -1,8 +1,9 @@
 # examples/contexts/compared.py - runs the same work without contexts and in contexts.  SPDX-License-Identifier: Apache-2.0
 """What the examples in Python have in common: options, the three modes, and the comparison of results.
 
-An example names its jobs by context: {"heat": [("parts.heat", 48, 60)], "solve": [...]}. A job is a function and its arguments. The
-function prepares its data and returns another one, which does the work and returns a checksum. Both check what they compute.
+An example names its jobs by context: {"heat": [("parts.heat", 48, 60)], "solve": [...]}. A job is a
+function and its arguments. The function prepares data, and returns another function that does the
+work, checks the result and returns a checksum.
 """
 import argparse
 import importlib
@@ -19,7 +20,7 @@ TINY = 0.001            # the scale of the first run, which loads the libraries
 
 
 def prepare(job):
-    """In a context it imports the context's copy of the module, and the module the context's libraries."""
+    """In a context, the module and the libraries that it imports are the context's copies."""
     path, *args = job
     module, _, function = path.rpartition(".")
     return getattr(importlib.import_module(module), function)(*args)
@@ -59,7 +60,7 @@ MODES = {"sequential": sequential, "threads": threads, "contexts": contexts}
 
 
 def evenly(names, cpus):
-    """The CPUs, divided in the order of the names. Where there are fewer CPUs than names, neighbours share one."""
+    """The CPUs, divided in the order of the names. With fewer CPUs than names, neighbours share one."""
     names, n = list(names), len(names)
     shares = {}
     for i, name in enumerate(names):
@@ -92,9 +93,10 @@ def arguments(text, names):
 
 
 def sizes(scale):
-    """size(n, power): n at scale 1 on two CPUs, where the work grows with the power of n. It is a multiple of `step`."""
+    """size(n, power): n at scale 1 on two CPUs; the work grows with this power of n, and is proportional
+    to the scale and to the number of CPUs."""
     factor = scale * len(os.sched_getaffinity(0)) / 2
-    return lambda n, power=1, step=1: max(1, round(n * factor ** (1 / power) / step)) * step
+    return lambda n, power=1: max(1, round(n * factor ** (1 / power)))
 
 
 def agree(x, y):
@@ -108,7 +110,11 @@ def sums(jobs, results):
 
 
 def main(text, jobs_of, libraries=lambda: ""):
-    """jobs_of(size): the jobs by context, see `sizes`. libraries(): what does the work, for the first line. The exit status."""
+    """Runs an example, and returns its exit status.
+
+    jobs_of(size): the jobs by context; `sizes` makes size. libraries(): which libraries do the work, for
+    the first line of the output.
+    """
     args = arguments(text, list(jobs_of(sizes(1))))
     jobs, tiny = jobs_of(sizes(args.scale)), jobs_of(sizes(TINY))
     print(" ".join(filter(None, [f"{len(os.sched_getaffinity(0))} CPUs, scale {args.scale:g}.", libraries()])))

@@ -2,8 +2,9 @@
  *
  * make -C examples/contexts fftw; examples/contexts/fftw [OPTION]...
  *
- * FFTW's plans may be executed by any thread, but one thread at a time may plan, as the planner remembers what it has found out ("wisdom").  Programs
- * put a lock around it, over all their libraries.  In contexts each thread has a planner. */
+ * Any thread may execute a plan of FFTW's, but one thread at a time may plan: the planner keeps what it
+ * has found out ("wisdom") in variables of the library.  A program has to put a lock around it, and all
+ * its libraries that use FFTW have to take this lock.  Each context has a planner of its own. */
 #include "compared.h"
 
 #include <dlfcn.h>
@@ -112,12 +113,13 @@ static void compute(struct compared *c, const char *mode, usf_context_t **contex
     for (int i = 0; i < CONTEXTS; i++) {
         void *library = contexts ? usf_context_open(contexts[i], LIBRARY) : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
         if (!library) compared_fail(LIBRARY, contexts ? usf_context_error() : dlerror());
-        p[i] = (struct part){.fftw = loaded(library), .context = contexts ? contexts[i] : NULL, .lock = contexts || c->unsafe ? NULL : &planner,
-                             .first = 16 + i, .sizes = compared_size(c, 300, 2)};
+        p[i] = (struct part){.fftw = loaded(library), .context = contexts ? contexts[i] : NULL,
+                             .lock = contexts || c->unsafe ? NULL : &planner, .first = 16 + i, .sizes = compared_size(c, 300, 2)};
         p[i].fftw.forget();         /* what a mode before has found out */
     }
     if (c->unsafe) {
-        printf("%d threads plan at once, %s: %s\n", CONTEXTS, contexts ? "an FFTW in each context" : "one FFTW without a lock", compared_in_child(in_threads, p));
+        printf("%d threads plan at once, %s: %s\n", CONTEXTS, contexts ? "an FFTW in each context" : "one FFTW without a lock",
+               compared_in_child(in_threads, p));
         return;
     }
     const double start = compared_now();
@@ -139,7 +141,8 @@ int main(int argc, char **argv)
 {
     struct compared c = {.names = {"fft1", "fft2", "fft3", "fft4"}, .n = CONTEXTS, .has_unsafe = 1};
     usf_context_t *contexts[CONTEXTS];
-    compared_options(&c, argc, argv, "Fourier transforms of many sizes, each with plans of its own. The mode with threads has a lock around FFTW's planner; contexts need none.\n"
+    compared_options(&c, argc, argv, "Fourier transforms of many sizes, each with plans of its own. The mode with threads has a lock around\n"
+                                     "FFTW's planner; contexts need none.\n"
                                      "--unsafe shows what becomes of threads that plan at once, with one FFTW and with one in each context.");
     if (compared_does(&c, "sequential") && !c.unsafe) compute(&c, "sequential", NULL);
     if (compared_does(&c, "threads")) compute(&c, "threads", NULL);

@@ -2,8 +2,9 @@
  *
  * make -C examples/contexts figure7; examples/contexts/figure7 [OPTION]...
  *
- * The program calls dgemm_ by its name.  It is linked with a stub of OpenBLAS (`usf shim`), which calls the copy of the context that the thread is in,
- * and the program's own copy where it is in none.  ("Virtual Library Contexts", SoCC '25.) */
+ * The program calls dgemm_ by its name.  It is linked with a stub of OpenBLAS (`usf shim`), which calls
+ * the copy of the context that the thread is in, and the program's own copy where the thread is in none.
+ * ("Virtual Library Contexts", SoCC '25.) */
 #include <usf/vlc.hpp>
 
 #include "compared.h"

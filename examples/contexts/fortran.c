@@ -2,7 +2,8 @@
  *
  * make -C examples/contexts fortran; examples/contexts/fortran [OPTION]...
  *
- * libchain.so (fortran.f90) keeps its state in a common block and in saved variables.  In two contexts there are two of it. */
+ * libchain.so (fortran.f90) keeps its state in a common block and in saved variables.  Each context has
+ * a copy of them. */
 #include "compared.h"
 
 #include <dlfcn.h>
@@ -21,7 +22,7 @@ struct chain {
     double result;
 };
 
-/* The swing of a mode has this frequency, also in steps; so it is known where particle 1 is after them. */
+/* The frequency of the mode, in steps, is known, and so is the place of particle 1 after them. */
 static int right(const struct chain *c)
 {
     const double half = sin(M_PI / 2 / (c->n + 1)), turn = acos(1 - 2 * half * half * STEP * STEP);
@@ -77,8 +78,9 @@ static void compute(struct compared *o, usf_context_t **contexts)
     for (int i = 0; i < 2; i++) {
         void *library = contexts ? usf_context_open(contexts[i], path) : dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!library) compared_fail(path, contexts ? usf_context_error() : dlerror());
-        c[i] = (struct chain){(void (*)(int, int))dlsym(library, "chain_begin"), (void (*)(int, double))dlsym(library, "chain_go_on"),
-                              (double (*)(int))dlsym(library, "chain_place"), contexts ? contexts[i] : NULL, 1000 + 200 * i, compared_size(o, 150000, 1), 0};
+        c[i] = (struct chain){.begin = (void (*)(int, int))dlsym(library, "chain_begin"), .go_on = (void (*)(int, double))dlsym(library, "chain_go_on"),
+                              .place = (double (*)(int))dlsym(library, "chain_place"), .context = contexts ? contexts[i] : NULL,
+                              .n = 1000 + 200 * i, .steps = compared_size(o, 150000, 1)};
         if (!c[i].begin || !c[i].go_on || !c[i].place) compared_fail(path, dlerror());
     }
     if (o->unsafe) {
@@ -96,7 +98,8 @@ int main(int argc, char **argv)
 {
     struct compared c = {.names = {"left", "right"}, .n = 2, .lacks = "threads", .has_unsafe = 1};
     usf_context_t *contexts[2];
-    compared_options(&c, argc, argv, "Two chains of particles, by a Fortran library that can have one: one after the other, and at once in two contexts.\n"
+    compared_options(&c, argc, argv, "Two chains of particles, by a Fortran library that can have one: one after the other, and at once\n"
+                                     "in two contexts.\n"
                                      "--unsafe shows what becomes of two chains in turn, with one library and with one in each context.");
     if (compared_does(&c, "sequential")) compute(&c, NULL);
     if (!compared_does(&c, "contexts")) return 0;

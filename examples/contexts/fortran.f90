@@ -1,7 +1,8 @@
 ! examples/contexts/fortran.f90 - a library in the old style, with its state in a common block.  SPDX-License-Identifier: Apache-2.0
 !
-! A chain of n particles that swings in one of its modes.  chain_begin sets it, chain_go_on makes steps, chain_place tells where a particle is,
-! chain_steps how many steps were made.  There is one chain in the library, so two threads cannot use it at once.
+! A chain of n particles that swings in one of its modes.  chain_begin sets it up, chain_go_on makes
+! steps, chain_place tells where a particle is.  There is one chain in the library, so two threads cannot
+! use it at once.
 
 subroutine chain_begin(n, mode) bind(c)
     use iso_c_binding

@@ -2,7 +2,8 @@
  *
  * make -C examples/contexts gemms; examples/contexts/gemms [OPTION]...
  *
- * The nested products of "Virtual Library Contexts" (SoCC '25, section 6.4), as gemms.py, with usf/context.hpp and OpenBLAS. */
+ * The nested products of "Virtual Library Contexts" (SoCC '25, section 6.4), as gemms.py, with
+ * usf/context.hpp and OpenBLAS. */
 #include <usf/context.hpp>
 
 #include "compared.h"
@@ -18,7 +19,7 @@ constexpr int SMALL_ONES = 20;
 using dgemm_t = void(const char *, const char *, const int *, const int *, const int *, const double *, const double *, const int *, const double *,
                      const int *, const double *, double *, const int *);
 
-/* The matrix that a mirror reflects again and again: after an even number of times it is as before. */
+/* Reflects a matrix again and again: after an even number of times it is as before. */
 double products(dgemm_t *dgemm, int n, int times)
 {
     const double one = 1, zero = 0;

@@ -1,8 +1,8 @@
 # examples/contexts/gemms.py - twenty small matrix products beside a large one.  SPDX-License-Identifier: Apache-2.0
 """python examples/contexts/gemms.py [OPTION]...
 
-The nested products of "Virtual Library Contexts" (SoCC '25, section 6.4). With one BLAS, all products have as many threads as the library
-has. In two contexts the small ones have one CPU, and the large one has the others.
+The nested products of "Virtual Library Contexts" (SoCC '25, section 6.4). With one BLAS, all products
+have as many threads as the library has. In two contexts, each has a BLAS with threads for its CPUs.
 """
 import sys
 

@@ -1,6 +1,7 @@
 # examples/contexts/learning.py - machine learning, as parts of workflows.  SPDX-License-Identifier: Apache-2.0
-"""kmeans is scikit-learn's. dnn and transformer are torch's where it is installed; else the network is scikit-learn's, and the transformer a
-layer of attention in numpy, forward and backward by matrix products. `network()` tells which.
+"""kmeans is scikit-learn's. dnn and transformer are torch's where it is installed. Without torch, the
+network is scikit-learn's, and the transformer is a layer of attention in numpy (attend.py). network()
+and attention() tell which.
 """
 import importlib.util
 

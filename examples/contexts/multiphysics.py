@@ -1,8 +1,9 @@
 # examples/contexts/multiphysics.py - heat, gas and a dense factorization at once.  SPDX-License-Identifier: Apache-2.0
 """make -C examples/contexts; python examples/contexts/multiphysics.py [OPTION]...
 
-The multiphysics workflow of "Virtual Library Contexts" (SoCC '25, section 6.3): two small heat solvers, a medium-sized gas solver (OpenMP) and
-a Cholesky factorization (LAPACK). Each is made for a whole machine. In contexts each has its share.
+The multiphysics workflow of "Virtual Library Contexts" (SoCC '25, section 6.3): two small heat solvers
+and a medium-sized gas solver (OpenMP), and Cholesky factorizations (LAPACK). Each library starts threads
+for the whole machine; in a context it starts threads for the context's CPUs.
 """
 import sys
 

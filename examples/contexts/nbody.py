@@ -1,8 +1,9 @@
 # examples/contexts/nbody.py - many dense solves of different sizes.  SPDX-License-Identifier: Apache-2.0
-"""make -C examples/contexts; python examples/contexts/nbody.py [OPTION]...
+"""python examples/contexts/nbody.py [OPTION]...
 
-The N-body workflow of "Virtual Library Contexts" (SoCC '25, section 6.3): products, general solves and Cholesky factorizations of several
-sizes, as in the factorization of a hierarchical matrix. Small ones take longer with many threads than with one; the large ones need many.
+The N-body workflow of "Virtual Library Contexts" (SoCC '25, section 6.3): products, general solves and
+Cholesky factorizations of several sizes, as in the factorization of a hierarchical matrix. Small ones
+do not gain from many threads, the large ones do.
 """
 import sys
 

@@ -1,7 +1,8 @@
 # examples/contexts/parts.py - solvers, as parts of workflows.  SPDX-License-Identifier: Apache-2.0
-"""Each function prepares data and returns the work, a function that returns a checksum. See compared.py.
+"""Each function prepares data and returns the work, a function that returns a checksum: compared.py.
 
-heat and gas are in libsolvers.so (OpenMP), which `make` makes; gemm is numpy's, gesv and cholesky are LAPACK's (scipy).
+heat and gas are in libsolvers.so (OpenMP), which `make` builds. gemm is numpy's; gesv and cholesky are
+LAPACK's, by scipy.
 """
 import ctypes
 import functools

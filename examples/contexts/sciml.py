@@ -1,8 +1,9 @@
 # examples/contexts/sciml.py - a simulation beside machine learning.  SPDX-License-Identifier: Apache-2.0
 """make -C examples/contexts; python examples/contexts/sciml.py [OPTION]...
 
-The scientific machine learning workflow of "Virtual Library Contexts" (SoCC '25, section 6.3): a gas solver (OpenMP), k-means (scikit-learn)
-and a neural network. While k-means runs, it lets BLAS have one thread; without contexts the network has then one, too.
+The scientific machine learning workflow of "Virtual Library Contexts" (SoCC '25, section 6.3): a gas
+solver (OpenMP), k-means (scikit-learn) and a neural network. While k-means runs, it sets BLAS to one
+thread. Without contexts that holds for the network as well.
 """
 import sys
 

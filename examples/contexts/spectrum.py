@@ -1,5 +1,5 @@
 # examples/contexts/spectrum.py - eigenvalues and singular values by ARPACK, as parts.  SPDX-License-Identifier: Apache-2.0
-"""Each function prepares data and returns the work, a function that returns a checksum. See compared.py."""
+"""Each function prepares data and returns the work, a function that returns a checksum: compared.py."""
 import parts
 
 WANTED = 6
@@ -26,7 +26,7 @@ def eigsh(n, times=2):
 
 
 def svds(n, times=2):
-    """The largest singular values of a matrix of 3 n by n whose singular values are 1, 1/2, 1/3, ..., by ARPACK."""
+    """The largest singular values of a matrix of 3 n by n whose singular values are 1, 1/2, 1/3, ..."""
     import numpy as np
     from scipy.sparse.linalg import svds
 

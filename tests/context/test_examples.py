@@ -135,7 +135,7 @@ class Solvers(Examples):
         self.make("libsolvers.so")
 
     def python(self, script):
-        """What a program prints that is written below the first line, with this indentation. Its first argument is the examples' folder."""
+        """The exit status and the outputs of a script. Its argument is the examples' folder."""
         text = "\n".join(line[12:] for line in script.splitlines()[1:])
         p = subprocess.run([PYTHON, "-c", text, self.folder], env=self.env, capture_output=True, text=True, timeout=WAIT)
         return p.returncode, p.stdout, p.stderr

@@ -1,46 +1,23 @@
-# examples/contexts/arpack.py - eigenvalues by ARPACK, in several threads at once.  SPDX-License-Identifier: Apache-2.0
-"""python examples/contexts/arpack.py [CONTEXTS]
+# examples/contexts/arpack.py - eigenvalues and singular values by ARPACK, in several threads at once.  SPDX-License-Identifier: Apache-2.0
+"""python examples/contexts/arpack.py [OPTION]...
 
-ARPACK keeps its state in variables of the library, so scipy lets one thread at a time use it. Each
-context has an ARPACK of its own: as many threads compute at once as there are contexts.
+ARPACK keeps its state in variables of the library, so scipy lets one thread at a time use it (eigsh
+and svds). Each context has an ARPACK of its own: as many threads compute at once as there are
+contexts, two to four.
 """
+import os
 import sys
-import time
 
-import usf
+import compared
 
-SIZES = [6000, 7000, 8000, 9000]
-WANTED = 6
+CONTEXTS = min(4, max(2, len(os.sched_getaffinity(0))))
 
 
-def smallest(n):
-    """Of a chain of n springs; the k-th eigenvalue is known: 2 - 2 cos(k pi / (n + 1))."""
-    import numpy as np
-    from scipy.sparse import diags
-    from scipy.sparse.linalg import eigsh
-
-    chain = diags([-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)], [-1, 0, 1], format="csc")
-    values = eigsh(chain, k=WANTED, which="LM", sigma=0, return_eigenvectors=False)
-    known = 2 - 2 * np.cos(np.arange(1, WANTED + 1) * np.pi / (n + 1))
-    return float(np.abs(np.sort(values) - known).max() / known[-1])
-
-
-def main():
-    contexts = [usf.Context(env={"OPENBLAS_NUM_THREADS": "1"}) for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 2)]
-    for c in contexts:
-        c.run(smallest, 100)        # scipy is imported in it
-    jobs = 4 * SIZES
-    start = time.monotonic()
-    for n in jobs:
-        contexts[0].run(smallest, n)
-    alone = time.monotonic() - start
-    start = time.monotonic()
-    running = [contexts[i % len(contexts)].submit(smallest, n) for i, n in enumerate(jobs)]
-    errors = [f.result() for f in running]
-    together = time.monotonic() - start
-    print(f"{len(jobs)} problems: {alone:.2f} s one after the other, {together:.2f} s in {len(contexts)} contexts; largest error {max(errors):.1e}")
-    return 0 if max(errors) < 1e-6 else 1
+def jobs(size):
+    """Each context has problems of all sizes, beginning with another one."""
+    problems = [("spectrum.eigsh", size(n)) for n in (6000, 7000, 8000, 9000)] + [("spectrum.svds", size(n, 2)) for n in (300, 350, 400, 450)]
+    return {f"arpack{i + 1}": problems[i:] + problems[:i] for i in range(CONTEXTS)}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compared.main(__doc__, jobs))

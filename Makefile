@@ -4,7 +4,8 @@
 #   make demo        set up, build, and show unmodified programs under Linux and under usf
 #   make test        set up, build, run the tests (LIMIT=80: for so many minutes at most, then say what runs and end it;
 #                    FULL=1: the long ones too: slow programs, each system call denied by
-#                    itself, the largest searches of the models)
+#                    itself, the largest searches of the models; installs some 500 MB more, torch among it)
+#   make test-full   the same as make test FULL=1
 #   make check-fast  the fast tests alone
 #   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, libgomp's, LLVM OpenMP's,
 #                    those of crossbeam, parking_lot and rayon, stress-ng (downloads some 250 MB the first time)
@@ -68,10 +69,13 @@ demo: setup-build+demo
 	@$(WORKLOADS) demo
 	@$(PYTHON) bench/demo.py --build $(BUILD)
 
-test: setup-build+test
+test: setup-build+test$(if $(filter 1,$(FULL)),+full)
 	@$(MAKE) --no-print-directory SETUP=0 tests
 	@$(WORKLOADS)
 	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps $(if $(LIMIT),--limit $(LIMIT)) $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
+
+test-full:
+	@$(MAKE) --no-print-directory test FULL=1
 
 check-fast: setup-build
 	@$(MAKE) --no-print-directory SETUP=0 tests
@@ -139,4 +143,4 @@ package: setup-build+package
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all usf tests demo test check-fast conformance numerics survey fuzz soak bench coexec nosv-omp workloads install package clean
+.PHONY: all usf tests demo test test-full check-fast conformance numerics survey fuzz soak bench coexec nosv-omp workloads install package clean

@@ -17,6 +17,7 @@ import functools
 import inspect
 import os
 import threading
+import types
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, TypeVar, Union
 
 from . import _context_lib
@@ -41,6 +42,31 @@ class _Late(threading.local):
 
 _late = _Late()
 _sched_getaffinity = os.sched_getaffinity        # the process's own, before contexts have views of it
+
+
+def _leave_late(context):
+    """Context.__exit__, where the context is not what the thread has entered last, or such contexts remain to be left."""
+    if current() != context._address:
+        if context._address in _late.left:
+            _late.left.remove(context._address)
+            _count_late()
+            return
+        _late.leaves.append(context._address)
+        _count_late()
+        raise RuntimeError(f"{context.name} is not what this thread has entered last: contexts are left in the opposite order, by the thread that "
+                           "has entered them, and not across `await` or `yield`")
+    lib.usf_context_python_leave()
+    while _late.leaves and current() in _late.leaves:
+        _late.leaves.remove(current())
+        _late.left.append(current())
+        lib.usf_context_python_leave()
+    _count_late()
+
+
+def _count_late():
+    lib.usf_context_python_late(len(_late.leaves) + len(_late.left))
+
+
 _installing = threading.Lock()
 _installed = False
 
@@ -91,6 +117,19 @@ def _array_of(env):
     return (ctypes.c_char_p * (len(texts) + 1))(*texts, None)
 
 
+_IN_PIECES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+
+
+def _refuse_pieces(function):
+    inner = function
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    for code in (getattr(inner, "__code__", None), getattr(getattr(type(inner), "__call__", None), "__code__", None)):
+        if isinstance(code, types.CodeType) and code.co_flags & _IN_PIECES:
+            name = getattr(inner, "__qualname__", repr(inner))
+            raise TypeError(f"{name} is executed in pieces, between which its thread does other work: take what it calls into the context")
+
+
 class Context:
     """Private copies of packages, with CPUs, an environment and thread pools of their own.
 
@@ -130,16 +169,21 @@ class Context:
         self._address = lib.usf_context_create(ctypes.byref(options))
         if not self._address:
             raise ValueError(_context_lib.error())
+        self._name, self._id = os.fsdecode(lib.usf_context_name(self._address)), lib.usf_context_id(self._address)
         self._modules: dict[str, Any] = {}      # its own
         self._state: dict[str, Any] = {}        # what extension modules keep per interpreter
         self._closed = False
-        self._names = {k for k in os.environb._data.program if k} | {os.fsencode(k) for k in env}      # of variables
+        self._is_used = False                   # it has modules or libraries, or has had
+        self._starting: set[object] = set()     # threads that have not begun yet
+        variables: Any = os.environb
+        self._names = {k for k in variables._data.program if k} | {os.fsencode(k) for k in env}
         self.path = [os.path.abspath(p) for p in path] + list.copy(sys.path)
         self._meta_path = list.copy(sys.meta_path)
         self._look_at_cpus(cpus is not None)
-        from ._context_import import keep, make_builtins
+        from ._context_import import copy_builtins, keep, make_builtins
 
         self._builtins = make_builtins(self)
+        copy_builtins(self)
         for dictionary in (self._modules, self._builtins, self._state):
             keep(dictionary)
         lib.usf_context_python(self._address, self._modules, self._builtins, self._state)
@@ -147,42 +191,31 @@ class Context:
 
     # ---- entering ---------------------------------------------------------------------------------
 
-    def __enter__(self) -> Context:
-        if self._closed or lib.usf_context_enter(self._address):
-            raise RuntimeError(f"{self.name} is closed" if self._closed else _context_lib.error())
-        return self
+    if TYPE_CHECKING:           # C has them: see usf_context_python_methods
 
-    def __exit__(self, *_: object) -> None:
-        if current() != self._address:
-            if self._address in _late.left:
-                _late.left.remove(self._address)
-                return
-            _late.leaves.append(self._address)
-            raise RuntimeError(f"{self.name} is not what this thread has entered last: contexts are left in the opposite order, by the thread that "
-                               "has entered them, and not across `await` or `yield`")
-        lib.usf_context_leave()
-        while _late.leaves and current() in _late.leaves:
-            _late.leaves.remove(current())
-            _late.left.append(current())
-            lib.usf_context_leave()
+        def __enter__(self) -> Context: ...
+
+        def __exit__(self, *_: object) -> None: ...
 
     def run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Call it inside.
+        """Call it inside. TypeError: a function that is executed in pieces (async, or with `yield`): run what it calls.
 
         >>> import os, usf
         >>> usf.Context(env={"X": "inside"}).run(os.getenv, "X")
         'inside'
         """
+        _refuse_pieces(function)
         with self:
             return function(*args, **kwargs)
 
     def submit(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
-        """Call it in a new thread inside, on the context's CPUs: a concurrent.futures.Future.
+        """Call it in a new thread inside, on the context's CPUs: a concurrent.futures.Future. TypeError: as for run.
 
         >>> import os, usf
         >>> usf.Context(env={"X": "inside"}).submit(os.getenv, "X").result()
         'inside'
         """
+        _refuse_pieces(function)
         from concurrent.futures import Future
 
         future: Future[T] = Future()
@@ -203,8 +236,7 @@ class Context:
 
     def __call__(self, function: F) -> F:
         """A decorator: the function is executed inside."""
-        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"{function.__qualname__} is executed in pieces, between which its thread does other work: decorate what it calls")
+        _refuse_pieces(function)
         if not callable(function) or isinstance(function, type):
             raise TypeError(f"{function!r} is no function")
 
@@ -220,22 +252,21 @@ class Context:
     @property
     def name(self) -> str:
         """For messages."""
-        return os.fsdecode(lib.usf_context_name(self._address))
+        return self._name
 
     @property
     def id(self) -> int:
         """1, 2, ...; unique in the process."""
-        return lib.usf_context_id(self._address)
+        return self._id
 
     @property
     def cpus(self) -> list[int]:
         """The CPUs that its libraries see. Libraries look when they are loaded: set them before."""
-        text = ctypes.create_string_buffer(4096)
-        lib.usf_context_get_cpus(self._address, text, len(text))
-        return sorted(_numbers(text.value.decode()))
+        return sorted(_numbers(lib_cpus(self)))
 
     @cpus.setter
     def cpus(self, cpus: Optional[Cpus]) -> None:
+        self._check()
         _context_lib.check(lib.usf_context_set_cpus(self._address, None if cpus is None else _list_of(cpus)))
         self._look_at_cpus(cpus is not None)
 
@@ -263,14 +294,26 @@ class Context:
 
     def getenv(self, name: str, default: Any = None) -> Any:
         """A variable of its environment."""
+        self._check()
         value = lib.usf_context_getenv(self._address, os.fsencode(name))
         return default if value is None else os.fsdecode(value)
 
+    def _check_start(self):
+        """May a thread begin inside? It was noted in _starting before, and _free looks there after the context is closed."""
+        if not self._address or self._closed and not self._is_used and current() != self._address:
+            raise RuntimeError(f"{self.name} is closed")
+
+    def _check(self):
+        if not self._address:
+            raise RuntimeError(f"{self.name} is closed")
+
     def _setenv(self, name, value):
+        self._check()
         _context_lib.check(lib.usf_context_setenv(self._address, name, value, 1))
         self._names.add(name)
 
     def _unsetenv(self, name):
+        self._check()
         _context_lib.check(lib.usf_context_unsetenv(self._address, name))
 
     def _variables(self):
@@ -279,9 +322,28 @@ class Context:
     def close(self) -> None:
         """It cannot be entered any more.
 
-        Objects of it that are still used go on working, so its modules and libraries stay.
+        Objects of it that are still used go on working, so its modules and libraries stay. A context without any is freed: at once, or, if a
+        thread is inside, when another one is closed later.
         """
-        self._closed = True
+        if not self._closed:
+            self._closed = True
+            lib.usf_context_python_close(self._address)
+            _closing.append(self)
+        _free_closed()
+
+    def _free(self):
+        """False: it is in use still."""
+        from ._context_import import drop
+
+        if self._starting or lib.usf_context_destroy(self._address):
+            return False
+        del by_address[self._address]
+        self._address = 0
+        self._own_cpus = None
+        for dictionary in (self._modules, self._builtins, self._state):
+            drop(dictionary)
+        self._builtins.clear()
+        return True
 
     # ---- for people -----------------------------------------------------------------------------------
 
@@ -291,22 +353,41 @@ class Context:
                 yield name, str(module.__version__)
 
     def __repr__(self) -> str:
-        parts = [f"cpus={lib_cpus(self)}", *(f"{n} {v}" for n, v in self._packages())]
-        return f"<usf.{type(self).__name__} {self.name!r}: {'closed' if self._closed else ', '.join(parts)}>"
+        parts = ["closed"] if self._closed else [f"cpus={lib_cpus(self)}", *(f"{n} {v}" for n, v in self._packages())]
+        return f"<usf.{type(self).__name__} {self.name!r}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        rows = [("CPUs", lib_cpus(self)), *self._packages()]
+        rows = [("closed", "")] if self._closed else [("CPUs", lib_cpus(self)), *self._packages()]
         body = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows)
         return f"<table><caption>{escape(repr(self).split(':')[0][1:])}</caption>{body}</table>"
 
 
 def lib_cpus(context):
     """As text."""
+    context._check()
     text = ctypes.create_string_buffer(4096)
     lib.usf_context_get_cpus(context._address, text, len(text))
     return text.value.decode()
+
+
+_closing: list[Context] = []    # closed, and not free yet
+_freeing = threading.Lock()
+
+
+def _free_closed():
+    """Contexts without modules, which nobody is inside of. A thread that does so already, or is interrupted in it, leaves them for later."""
+    if _freeing.acquire(blocking=False):
+        try:
+            for context in _closing[:]:
+                if context._is_used or context._free():
+                    _closing.remove(context)
+        finally:
+            _freeing.release()
+
+
+_context_lib.check(lib.usf_context_python_methods(Context, _leave_late))
 
 
 class VLC(Context):

@@ -20,7 +20,7 @@ import types
 from importlib import _bootstrap, _bootstrap_external
 
 from . import _context_lib
-from ._context_who import Inside, MARK, by_address, current, is_shared, lib, who
+from ._context_who import MARK, Inside, Outside, by_address, current, importer, is_shared, lib, who
 
 _base = dict                    # methods of the program's own dictionary
 
@@ -46,44 +46,39 @@ class Modules(dict):
 
     __slots__ = ()
 
-    def _at(self, name):
-        """The dictionary that has the name for the caller's caller."""
-        context = who(3)
-        return None if context is None or is_shared(name) else context._modules
-
     def __getitem__(self, name):
-        own = self._at(name)
-        return _base.__getitem__(self, name) if own is None else own[name]
+        context = importer(name)
+        return _base.__getitem__(self, name) if context is None else context._modules[name]
 
     def __setitem__(self, name, module):
-        own = self._at(name)
-        if own is None:
+        context = importer(name)
+        if context is None:
             _base.__setitem__(self, name, module)
         else:
-            own[name] = module
+            context._modules[name] = module
 
     def __delitem__(self, name):
-        own = self._at(name)
-        if own is None:
+        context = importer(name)
+        if context is None:
             _base.__delitem__(self, name)
         else:
-            del own[name]
+            del context._modules[name]
 
     def __contains__(self, name):
-        own = self._at(name)
-        return _base.__contains__(self, name) if own is None else name in own
+        context = importer(name)
+        return _base.__contains__(self, name) if context is None else name in context._modules
 
     def get(self, name, default=None):
-        own = self._at(name)
-        return _base.get(self, name, default) if own is None else own.get(name, default)
+        context = importer(name)
+        return _base.get(self, name, default) if context is None else context._modules.get(name, default)
 
     def pop(self, name, *default):
-        own = self._at(name)
-        return _base.pop(self, name, *default) if own is None else own.pop(name, *default)
+        context = importer(name)
+        return _base.pop(self, name, *default) if context is None else context._modules.pop(name, *default)
 
     def setdefault(self, name, default=None):
-        own = self._at(name)
-        return _base.setdefault(self, name, default) if own is None else own.setdefault(name, default)
+        context = importer(name)
+        return _base.setdefault(self, name, default) if context is None else context._modules.setdefault(name, default)
 
     def update(self, *others, **more):
         context = who()
@@ -93,7 +88,7 @@ class Modules(dict):
             else:
                 context._modules[name] = module
 
-    def __ior__(self, other):
+    def __ior__(self, other):     # type: ignore[misc]
         self.update(other)
         return self
 
@@ -131,7 +126,7 @@ class Path(list):
     del _name
     __hash__ = None
 
-    def __iadd__(self, more):
+    def __iadd__(self, more):     # type: ignore[misc]
         self.extend(more)
         return self
 
@@ -140,6 +135,42 @@ class MetaPath(Path):
     """sys.meta_path: modules such as six add and remove finders."""
 
     of_context = "_meta_path"
+
+
+class Builtins(types.ModuleType):
+    """The module builtins. What is set there is seen in all contexts. (The module sys cannot be given such a class, for assignments of
+    sys.path: importlib and others take type(sys) for the type of modules.)"""
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        copy_to_all()
+
+    def __reduce__(self):
+        return importlib.import_module, ("builtins",)       # as tools do for modules, which look at the exact type
+
+    def __delattr__(self, name):
+        super().__delattr__(name)
+        for context in list(by_address.values()):
+            context._builtins.pop(name, None)
+
+
+def copy_builtins(context):
+    """The builtins of modules that are imported in the context."""
+    names = dict(builtins.__dict__)
+    names.pop("__import__", None)
+    context._builtins.update(names)
+
+
+def builtins_of(context):
+    """For a module of the context."""
+    context._is_used = True
+    copy_builtins(context)
+    return context._builtins
+
+
+def copy_to_all():
+    for context in list(by_address.values()):
+        copy_builtins(context)
 
 
 def _set_type(obj, cls):
@@ -151,6 +182,11 @@ def _set_type(obj, cls):
 def keep(obj):
     """C has a pointer to it: it lives as long as the process."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(obj))
+
+
+def drop(obj):
+    """C has none any more."""
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(obj))
 
 
 # ---- importing ---------------------------------------------------------------------------------------
@@ -172,14 +208,10 @@ def make_import(address):
     return __import__
 
 
-def _owner(name):
-    """The context that a module of this name is imported for by this thread, or None."""
-    return None if is_shared(name) else by_address.get(current())
-
-
 def _create(context, spec):
     """An extension module from the context's copy. The interpreter opens the copy by the name that the dynamic linker has for it, and
     keeps what it remembers of extension modules under this name."""
+    context._is_used = True
     handle = lib.usf_context_open(context._address, os.fsencode(os.path.abspath(spec.origin)))
     if not handle:
         raise ImportError(f"{context.name}: {_context_lib.error()}", name=spec.name, path=spec.origin)
@@ -209,38 +241,51 @@ def _forget(context, name):
 
 def _change_import():
     """The import machinery is Python code, which finds these functions by name."""
-    init, lock, load = _bootstrap._init_module_attrs, _bootstrap._get_module_lock, _bootstrap._load_unlocked
+    init, lock, load, find_and_load = (getattr(_bootstrap, n) for n in ("_init_module_attrs", "_get_module_lock", "_load_unlocked", "_find_and_load"))
     create = _bootstrap_external.ExtensionFileLoader.create_module
 
     def _init_module_attrs(spec, module, **kwargs):
         module = init(spec, module, **kwargs)
-        context = _owner(spec.name)
+        context = importer(spec.name)
         if context is not None:
-            module.__dict__.setdefault("__builtins__", context._builtins)
+            module.__dict__.setdefault("__builtins__", builtins_of(context))
         return module
 
     def _get_module_lock(name):
-        context = _owner(name)
+        context = importer(name)
         return lock(name if context is None else f"{name} ({context.name}, {context.id})")
 
     def _load_unlocked(spec):
         try:
             module = load(spec)
         except BaseException:
-            context = _owner(spec.name)
+            context = importer(spec.name)
             if context is not None:
                 _forget(context, spec.name)
             raise
         if spec.name in after:
-            after[spec.name](module, _owner(spec.name))
+            after[spec.name](module, importer(spec.name))
         return module
 
+    def _find_and_load(name, import_):
+        if current() is None or importer(name) is not None:
+            return find_and_load(name, import_)
+        with Outside():         # what the program's module imports while it is executed is the program's
+            return find_and_load(name, import_)
+
     def create_module(self, spec):
-        context = _owner(spec.name)
+        context = importer(spec.name)
         return create(self, spec) if context is None else _create(context, spec)
 
-    _bootstrap._init_module_attrs, _bootstrap._get_module_lock, _bootstrap._load_unlocked = _init_module_attrs, _get_module_lock, _load_unlocked
-    _bootstrap_external.ExtensionFileLoader.create_module = create_module
+    for function in (_init_module_attrs, _get_module_lock, _load_unlocked, _find_and_load):
+        setattr(_bootstrap, function.__name__, _as_importlib(function))
+    _bootstrap_external.ExtensionFileLoader.create_module = _as_importlib(create_module)
+
+
+def _as_importlib(function):
+    """Its frames are left out of tracebacks, as those of importlib are."""
+    function.__code__ = function.__code__.replace(co_filename="<frozen importlib._bootstrap>")
+    return function
 
 
 after: dict = {}                # module name -> what is called with the module and its context when it was imported
@@ -254,7 +299,7 @@ def _change_finder():
     @functools.wraps(find)
     def find_spec(cls, fullname, path=None, target=None):
         if path is None and current() is not None:
-            context = _owner(fullname)
+            context = importer(fullname)
             path = list(list.__iter__(sys.path)) if context is None else context.path
         return find(cls, fullname, path, target)
 
@@ -275,6 +320,23 @@ def _in_callers_context(function):
     return call
 
 
+def _change_runpy(module, _):
+    """Code that is executed inside is the context's."""
+    run = module._run_code
+
+    @functools.wraps(run)
+    def _run_code(code, run_globals, *args, **kwargs):
+        context = who()
+        if context is not None:
+            run_globals["__builtins__"] = builtins_of(context)
+        return run(code, run_globals, *args, **kwargs)
+
+    module._run_code = _run_code
+
+
+after["runpy"] = _change_runpy
+
+
 class _End(types.ModuleType):
     """The interpreter takes its modules out of sys.modules at the end. Then contexts forget theirs, so that objects are finalised."""
 
@@ -284,9 +346,10 @@ class _End(types.ModuleType):
 
 
 def _restore():
-    """Before the interpreter clears its modules: the dictionary is an ordinary one again."""
+    """Before the interpreter clears its modules: they are ordinary ones again."""
     if type(sys.modules) is Modules:
         _set_type(sys.modules, dict)
+    builtins.__class__ = types.ModuleType
 
 
 def install():
@@ -305,6 +368,7 @@ def install():
         setattr(importlib, name, _in_callers_context(getattr(importlib, name)))
     importlib.util.find_spec = _in_callers_context(importlib.util.find_spec)
     sys.path, sys.meta_path = Path(sys.path), MetaPath(sys.meta_path)
+    builtins.__class__ = Builtins
     keep(Modules)
     sys.modules["usf._context_end"] = _End("usf._context_end")
     _set_type(sys.modules, Modules)
@@ -312,8 +376,5 @@ def install():
 
 
 def make_builtins(context):
-    """The builtins of modules that are imported in the context."""
-    own = dict(builtins.__dict__)
-    own["__import__"] = make_import(context._address)
-    own[MARK] = context
-    return own
+    """See copy_builtins; `__import__` is the context's own."""
+    return {"__import__": make_import(context._address), MARK: context}

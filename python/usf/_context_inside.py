@@ -3,17 +3,19 @@
 
 The functions of os, ctypes and threading that are replaced here act as before for the program.
 """
+import _posixsubprocess
 import _thread
 import collections.abc
 import ctypes
 import functools
 import os
 import pickle
+import sys
 import threading
 
 from . import _context_lib
 from . import _context_mix  # noqa: F401 (it is told of modules that are imported)
-from ._context_import import after
+from ._context_import import after, copy_to_all
 from ._context_who import Inside, by_address, lib, who
 
 
@@ -121,6 +123,7 @@ def _change_ctypes():
         context = who() if name else None
         if context is None or lib.usf_context_shared(os.fsencode(name)) is not None:
             return dlopen(name, mode)
+        context._is_used = True
         load = lib.usf_context_find if mode & os.RTLD_NOLOAD else lib.usf_context_open
         handle = load(context._address, os.fsencode(name))
         if not handle:
@@ -143,21 +146,37 @@ def bind():
 _sched_setaffinity = os.sched_setaffinity
 
 
+class _Start(threading.local):
+    """For whom the thread starts threads: a context or None, in a tuple; none: for the code that calls."""
+
+    whom = ()
+
+
+_start = _Start()
+
+
 def _starts_inside(start):
     """A function that starts a thread: the thread belongs to the context of the code that starts it."""
 
     @functools.wraps(start)
     def call(function, *args, **kwargs):
-        context = who()
+        context = _start.whom[0] if _start.whom else who()
         if context is None:
             return start(function, *args, **kwargs)
+        context._starting.add(begins := object())
+        try:
+            context._check_start()
 
-        def begin(*args, **kwargs):
-            with Inside(context):
-                bind()
-                return function(*args, **kwargs)
+            def begin(*args, **kwargs):
+                with Inside(context):
+                    context._starting.discard(begins)
+                    bind()
+                    return function(*args, **kwargs)
 
-        return start(begin, *args, **kwargs)
+            return start(begin, *args, **kwargs)
+        except BaseException:
+            context._starting.discard(begins)
+            raise
 
     return call
 
@@ -168,6 +187,63 @@ def _change_threads():
         if hasattr(module, name):
             setattr(module, name, _starts_inside(getattr(module, name)))
     _thread.start_new = _thread.start_new_thread
+
+
+def _starts_for(method, whom):
+    """A method that starts threads: they belong to whom(self), a context or None."""
+
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        before, _start.whom = _start.whom, (whom(self),)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            _start.whom = before
+
+    return call
+
+
+def _makers(pool):
+    return getattr(pool, "_usf_context", None)
+
+
+def _change_pools(module, _):
+    """The threads of a pool belong to the context of the code that has made it, whoever submits a call."""
+    cls = module.ThreadPoolExecutor
+    init = cls.__init__
+
+    @functools.wraps(init)
+    def __init__(self, *args, **kwargs):
+        is_loops = sys._getframe(1).f_globals.get("__name__") == "asyncio.base_events"      # calls of all contexts are executed there
+        self._usf_context = None if is_loops else who()
+        init(self, *args, **kwargs)
+
+    cls.__init__, cls._adjust_thread_count = __init__, _starts_for(cls._adjust_thread_count, _makers)
+
+
+def _change_executors(module, _):
+    """Those of this package. A thread that watches those of all contexts is the program's."""
+    module.Executor._start = _starts_for(module.Executor._start, _makers)
+    module._slots.State.watch = _starts_for(module._slots.State.watch, lambda _: None)
+
+
+def _change_loops(module, _):
+    """A call that an event loop executes in its own pool (asyncio.to_thread) is executed for the code that submits it."""
+    run = module.BaseEventLoop.run_in_executor
+
+    @functools.wraps(run)
+    def run_in_executor(self, executor, func, *args):
+        context = who() if executor is None else None
+        if context is None:
+            return run(self, executor, func, *args)
+
+        def call():
+            with Inside(context):
+                return func(*args)
+
+        return run(self, None, call)
+
+    module.BaseEventLoop.run_in_executor = run_in_executor
 
 
 # ---- messages and tools ------------------------------------------------------------------------------
@@ -207,14 +283,21 @@ def _filter_pools(module, context):
 
 
 def _only_own(make, context):
+    """Some releases ask for all files that are mapped, others for all names that the dynamic linker has: a copy has its file, and a name of
+    its own."""
+
     @functools.wraps(make)
     def call(self, path, *args, **kwargs):
         asks = context or by_address.get(lib.usf_context_current())
         handle = _noload(path)
         owner = lib.usf_context_of(ctypes.c_void_p.from_address(handle).value) if handle else None      # link_map.l_addr
-        if owner == (asks and asks._address):
-            return make(self, path, *args, **kwargs)
-        return None
+        if asks and owner != asks._address:
+            handle = lib.usf_context_find(asks._address, os.fsencode(path))
+        seen = vars(self).setdefault("_usf_seen", set())
+        if not handle or handle in seen or owner and not asks:
+            return None
+        seen.add(handle)
+        return make(self, path, *args, **kwargs)
 
     return call
 
@@ -229,22 +312,49 @@ def _noload(path):
         return None
 
 
-def _change_subprocess(module, _):
+def _change_programs():
     """Programs that a context starts get its environment."""
-    init = module.Popen.__init__
+    fork_exec, execv = _posixsubprocess.fork_exec, os.execv
 
-    @functools.wraps(init)
-    def __init__(self, *args, **kwargs):
+    @functools.wraps(fork_exec)
+    def fork_exec_(*args):
         context = who()
-        if context is not None and kwargs.get("env") is None and len(args) < 11:        # env is the eleventh
-            kwargs["env"] = {name: lib.usf_context_getenv(context._address, name) for name in context._variables()}
-        init(self, *args, **kwargs)
+        if context is None or args[5] is not None:      # the sixth is the environment
+            return fork_exec(*args)
+        return fork_exec(*args[:5], [b"%s=%s" % item for item in os.environb._data.items()], *args[6:])
 
-    module.Popen.__init__ = __init__
+    @functools.wraps(execv)
+    def execv_(path, argv):
+        if who() is None:
+            execv(path, argv)
+        else:
+            os.execve(path, argv, os.environ)
+
+    _posixsubprocess.fork_exec, os.execv = fork_exec_, execv_
+
+
+def _change_subprocess(module, _):
+    if hasattr(module, "_fork_exec"):                   # Python 3.11
+        module._fork_exec = _posixsubprocess.fork_exec
+
+
+def _change_gettext(module, _):
+    install = module.NullTranslations.install
+
+    @functools.wraps(install)
+    def install_(self, *args, **kwargs):
+        install(self, *args, **kwargs)                  # it writes into the dictionary of builtins
+        copy_to_all()
+
+    module.NullTranslations.install = install_
 
 
 after["threadpoolctl"] = _filter_pools
 after["subprocess"] = _change_subprocess
+after["gettext"] = _change_gettext
+after["concurrent.futures.thread"] = _change_pools
+after["usf._executor"] = _change_executors
+after["asyncio.base_events"] = _change_loops
 
 
 def install(loaded):
@@ -253,6 +363,7 @@ def install(loaded):
     _change_cpus()
     _change_ctypes()
     _change_threads()
+    _change_programs()
     _change_pickle()
     for name, change in after.items():
         if name in loaded:

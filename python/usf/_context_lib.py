@@ -38,7 +38,9 @@ def load():
             ("get_cpus", integer, pointer, text, ctypes.c_size_t), ("set_cpus", integer, pointer, text), ("getenv", text, pointer, text),
             ("setenv", integer, pointer, text, text, integer), ("unsetenv", integer, pointer, text), ("id", ctypes.c_uint, pointer),
             ("name", text, pointer), ("shared", text, text), ("error", text), ("python", integer, pointer, *[ctypes.py_object] * 3),
-            ("python_caller", pointer),
+            ("python_caller", pointer), ("python_methods", integer, *[ctypes.py_object] * 2), ("python_late", None, ctypes.c_uint),
+            ("python_enter", integer, pointer), ("python_leave", integer), ("python_entered_by", pointer), ("python_close", None, pointer),
+            ("python_outside", pointer), ("python_back", None, pointer),
         ):
             try:
                 f = getattr(lib, "usf_context_" + name)

@@ -1,5 +1,7 @@
 # python/usf/_executor.py - usf.Executor.  SPDX-License-Identifier: Apache-2.0
 """An executor of concurrent.futures whose calls execute as tasks of libnosv. docs/tasks.md describes it."""
+from __future__ import annotations
+
 import concurrent.futures
 import contextlib
 import contextvars
@@ -16,6 +18,7 @@ from concurrent.futures.thread import BrokenThreadPool
 
 from . import _nosv, _slots
 
+_T = typing.TypeVar("_T")
 QUANTUM = 0.02                  # seconds after which a worker lets other tasks have its slot
 _here = threading.local()       # .worker: of this thread
 if hasattr(os, "register_at_fork"):
@@ -267,7 +270,7 @@ def _break(pool, why):
 class _Awaitable:
     """run() over submit()."""
 
-    async def run(self, fn, /, *args, **kwargs):
+    async def run(self, fn: typing.Callable[..., _T], /, *args: typing.Any, **kwargs: typing.Any) -> _T:
         """Execute fn(*args, **kwargs) in this executor, and await its result: asyncio.to_thread with an executor of one's own.
 
         The call sees a copy of the context variables. If the awaiting task is cancelled, a call that has not begun is
@@ -276,7 +279,7 @@ class _Awaitable:
         import asyncio
 
         call = functools.partial(contextvars.copy_context().run, fn, *args, **kwargs)
-        return await asyncio.wrap_future(self.submit(call))
+        return await asyncio.wrap_future(self.submit(call))     # type: ignore[attr-defined, no-any-return]
 
 
 class _View(_Awaitable, concurrent.futures.Executor):
@@ -285,11 +288,11 @@ class _View(_Awaitable, concurrent.futures.Executor):
     def __init__(self, executor, options):
         self._executor, self._options = executor, options
 
-    def submit(self, fn, /, *args, **kwargs):
+    def submit(self, fn: typing.Callable[..., _T], /, *args: typing.Any, **kwargs: typing.Any) -> concurrent.futures.Future[_T]:
         """As Executor.submit, with the options."""
         return self._executor._submit(self._options, fn, args, kwargs)
 
-    def shutdown(self, wait=True, *, cancel_futures=False):
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Shut down the executor that this is a view of."""
         self._executor.shutdown(wait, cancel_futures=cancel_futures)
 
@@ -316,15 +319,16 @@ class Executor(_Awaitable, concurrent.futures.ThreadPoolExecutor):
 
     _counter = itertools.count().__next__
 
-    def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=()):
+    def __init__(self, max_workers: typing.Optional[int] = None, thread_name_prefix: str = "",
+                 initializer: typing.Optional[typing.Callable[..., object]] = None, initargs: typing.Tuple[typing.Any, ...] = ()) -> None:
         super().__init__(max_workers, thread_name_prefix or f"usf.Executor-{self._counter()}", initializer, initargs)
         self._begin = (initializer, initargs)
-        self._options = _Options(self._thread_name_prefix.encode())
+        self._options = _Options(self._thread_name_prefix.encode())     # type: ignore[union-attr]
         self._pool = pool = _slots.Pool(self._max_workers)
         # Workers end when the executor is collected. The callback takes no lock, and does not refer to the executor.
-        pool.owner = weakref.ref(self, lambda _, wake=pool.wake: wake.put(None))
+        pool.owner = weakref.ref(self, lambda _, wake=pool.wake: wake.put(None))     # type: ignore[misc]
 
-    def options(self, *, priority=0, affinity=None, strict=True, label=None):
+    def options(self, *, priority: int = 0, affinity: typing.Optional[str] = None, strict: bool = True, label: typing.Optional[str] = None) -> _View:
         """An executor that submits to this one, with options for its calls.
 
         The options are not arguments of submit(), which belong to the function; and a view can be used wherever an executor
@@ -339,7 +343,7 @@ class Executor(_Awaitable, concurrent.futures.ThreadPoolExecutor):
         name = self._options.label if label is None else label.encode()
         return _View(self, _Options(name, _nosv.place(affinity, strict), operator.index(priority)))
 
-    def submit(self, fn, /, *args, **kwargs):
+    def submit(self, fn: typing.Callable[..., _T], /, *args: typing.Any, **kwargs: typing.Any) -> concurrent.futures.Future[_T]:
         return self._submit(self._options, fn, args, kwargs)
 
     submit.__doc__ = concurrent.futures.Executor.submit.__doc__
@@ -388,7 +392,7 @@ class Executor(_Awaitable, concurrent.futures.ThreadPoolExecutor):
             raise
         self._threads.add(worker.thread)
 
-    def shutdown(self, wait=True, *, cancel_futures=False):
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         pool = self._pool
         if pool.is_stale():
             return

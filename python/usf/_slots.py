@@ -325,6 +325,7 @@ def _at_exit():
         watchdog.join()
 
 
-threading._register_atexit(_at_exit)        # as concurrent.futures.thread does; sub-interpreters have no daemon threads
+# As concurrent.futures.thread does; sub-interpreters have no daemon threads.
+threading._register_atexit(_at_exit)        # type: ignore[attr-defined]
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)

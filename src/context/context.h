@@ -67,7 +67,7 @@ struct usf_context {
     struct text *_Atomic cpuinfo;   /* files.c; made for these CPUs */
     _Atomic uint32_t nr_threads;    /* created by its libraries, and not ended */
     _Atomic uint32_t nr_inside;     /* how often threads are in it */
-    struct { void *modules, *builtins, *state; } python;       /* python.c; null: the program has no such package */
+    struct { void *modules, *builtins, *state; bool closed; } python;     /* python.c; null: the program has no such package */
     bool destroyed;
     uint32_t group;                 /* under `usf run`: its group for the scheduler; else USF_GROUP_FIRST */
     uint32_t weight;                /* ... and what that is to have */

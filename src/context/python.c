@@ -12,6 +12,7 @@
 
 #include "context/python.h"
 #include "context/shim/python.h"
+#include "usf/usf.h"
 
 static __thread struct usf_context *called_by __attribute__((tls_model("initial-exec")));
 
@@ -36,6 +37,11 @@ static void *drop(void *object)
 {
     if (object) REAL(int, Py_DecRef, (void *), (object));
     return 0;
+}
+static void *keep(void *object)
+{
+    REAL(int, Py_IncRef, (void *), (object));
+    return object;
 }
 static void *get_real(void *name) { return REAL(void *, PyImport_GetModule, (void *), (name)); }
 static int has_error(void) { return REAL(void *, PyErr_Occurred, (void), ()) != 0; }
@@ -166,3 +172,125 @@ CONTEXT_API int usf_context_python(usf_context_t *c, void *modules_dict, void *b
 }
 
 CONTEXT_API usf_context_t *usf_context_python_caller(void) { return called_by; }
+
+/* ---- `with context:` ------------------------------------------------------------------------------------
+ *
+ * Context.__enter__ and __exit__ are C: the interpreter looks for signals in Python code only, so that no KeyboardInterrupt comes between
+ * entering and the first line of the block, or between its last line and leaving. */
+
+#define ENTERED_MAX 4u
+
+/* Globals of the code that has entered, by the depth of entering; further in they are not known.  They are compared, never read. */
+static __thread struct { const void *by[ENTERED_MAX]; unsigned n, late; } entered;
+static void *address_name, *leave_late;         /* "_address"; see usf_context_python_methods */
+
+static uint32_t group_of(const struct usf_context *c) { return c ? c->group : USF_GROUP_FIRST; }
+
+/* Under `usf run` the thread counts as the context's. */
+static void change_group(const struct usf_context *from, const struct usf_context *to)
+{
+    if (USF_UNLIKELY(group_of(from) != group_of(to))) usf_group_enter(group_of(to));
+}
+
+static int enter(struct usf_context *c, const void *by)
+{
+    struct usf_context *from = context_current;
+    int r = usf_context_enter(c);
+    if (r) return r;
+    if (entered.n < ENTERED_MAX) entered.by[entered.n] = by;
+    entered.n++;
+    change_group(from, c);
+    return 0;
+}
+
+static int leave(void)
+{
+    struct usf_context *from = context_current;
+    int r = usf_context_leave();
+    if (r) return r;
+    if (entered.n) entered.n--;
+    change_group(from, context_current);
+    return 0;
+}
+
+static void *globals(void) { return REAL(void *, PyEval_GetGlobals, (void), ()); }
+
+CONTEXT_API int usf_context_python_enter(usf_context_t *c) { return enter(c, globals()); }
+CONTEXT_API int usf_context_python_leave(void) { return leave(); }
+CONTEXT_API const void *usf_context_python_entered_by(void) { return entered.n && entered.n <= ENTERED_MAX ? entered.by[entered.n - 1] : 0; }
+CONTEXT_API void usf_context_python_late(unsigned n) { entered.late = n; }
+CONTEXT_API void usf_context_python_close(usf_context_t *c) { c->python.closed = true; }
+
+CONTEXT_API usf_context_t *usf_context_python_outside(void)
+{
+    struct usf_context *c = context_current;
+    context_set(0);
+    return c;
+}
+CONTEXT_API void usf_context_python_back(usf_context_t *c) { context_set(c); }
+
+/* Of an object of class Context; null with RuntimeError: it was closed. */
+static struct usf_context *context_of(void *self)
+{
+    void *number = REAL(void *, PyObject_GetAttr, (void *, void *), (self, address_name));
+    if (!number) return 0;
+    struct usf_context *c = REAL(void *, PyLong_AsVoidPtr, (void *), (number));
+    drop(number);
+    return c;
+}
+
+static void *refuse(void *message)
+{
+    fail("PyExc_RuntimeError", message);
+    return drop(message);
+}
+
+static void *refuse_closed(void *self)
+{
+    void *name = attribute(keep(self), "name");
+    refuse(REAL(void *, PyUnicode_FromFormat, (const char *, ...), ("%S is closed", name)));
+    return drop(name);
+}
+
+static void *method_enter(void *self, void *none)
+{
+    (void)none;
+    struct usf_context *c = context_of(self);
+    if (!c && has_error()) return 0;
+    if (!c || c->python.closed) return refuse_closed(self);
+    if (enter(c, globals())) return refuse(text(usf_context_error()));
+    return keep(self);
+}
+
+static void *method_exit(void *self, void *const *args, ssize_t n)
+{
+    static _Atomic(void *) none;
+    (void)args, (void)n;
+    struct usf_context *c = context_of(self);
+    if (has_error()) return 0;
+    if (c != context_current || !c || entered.late) return REAL(void *, PyObject_CallFunctionObjArgs, (void *, ...), (leave_late, self, (void *)0));
+    leave();
+    return keep(find(&none, "_Py_NoneStruct"));
+}
+
+/* struct PyMethodDef, and its flags */
+struct method { const char *name; void *function; int flags; const char *doc; };
+#define METH_NOARGS 0x4
+#define METH_FASTCALL 0x80
+
+CONTEXT_API int usf_context_python_methods(void *type, void *late)
+{
+    static struct method methods[] = {
+        {"__enter__", (void *)method_enter, METH_NOARGS, "Make it the calling thread's context, until the end of the block."},
+        {"__exit__", (void *)method_exit, METH_FASTCALL, "Leave it. RuntimeError: it is not what this thread has entered last."},
+    };
+    address_name = REAL(void *, PyUnicode_InternFromString, (const char *), ("_address"));
+    leave_late = keep(late);
+    for (unsigned i = 0; i < sizeof methods / sizeof *methods; i++) {
+        void *method = REAL(void *, PyDescr_NewMethod, (void *, struct method *), (type, &methods[i]));
+        int r = method ? REAL(int, PyObject_SetAttrString, (void *, const char *, void *), (type, methods[i].name, method)) : -1;
+        drop(method);
+        if (r) return r;
+    }
+    return 0;
+}

@@ -2,6 +2,7 @@
 import importlib.util
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -18,8 +19,8 @@ if "--usf" in sys.argv[1:]:
     sys.argv.remove("--usf")
     if os.environ.get("TEST_IN_USF") != "1":
         name = "test-context-%d" % os.getpid()
-        env = {**os.environ, "TEST_IN_USF": "1", "USF_MONITOR_LINGER": "0"}
-        code = subprocess.run([os.environ["USF"], "run", "-i", name, "--", sys.executable, sys.argv[0], "--usf"], env=env, check=False).returncode
+        env = {**os.environ, "TEST_IN_USF": "1", "USF_MONITOR_LINGER": "0", "USF_INSTANCE": name}
+        code = subprocess.run([os.environ["USF"], "run", "--", sys.executable, sys.argv[0], "--usf"], env=env, check=False).returncode
         subprocess.run([os.environ["USF"], "clean", "-i", name, "--force"], capture_output=True, check=False)
         sys.exit(code)
 
@@ -27,6 +28,12 @@ if "--usf" in sys.argv[1:]:
 def script(text, **env):
     """What a program prints: its exit code, and both outputs."""
     p = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=WAIT, check=False, env={**os.environ, **env})
+    return p.returncode, p.stdout, p.stderr
+
+
+def program(folder, *argv, **env):
+    """The same of a program that is started in the folder, with its arguments for Python."""
+    p = subprocess.run([sys.executable, *argv], capture_output=True, text=True, timeout=WAIT, check=False, cwd=folder, env={**os.environ, **env})
     return p.returncode, p.stdout, p.stderr
 
 
@@ -44,15 +51,16 @@ def write(folder, files=(), **more):
         path.write_text(textwrap.dedent(text))
 
 
-def compile_extension(folder, name, text):
-    """An extension module; None where there is no compiler, or no Python.h."""
+def compile_extension(folder, name, text, suffix=".c", compiler=("cc",)):
+    """An extension module; None where there is no Python.h."""
     include = sysconfig.get_path("include")
     if not os.path.exists(os.path.join(include, "Python.h")):
         return None
-    source = pathlib.Path(folder, name + ".c")
+    source = pathlib.Path(folder, name + suffix)
     source.write_text(textwrap.dedent(text))
     target = pathlib.Path(folder, name + sysconfig.get_config_var("EXT_SUFFIX"))
-    p = subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-I", include, str(source), "-o", str(target)], capture_output=True, text=True, check=False)
+    command = [*compiler, "-shared", "-fPIC", "-O1", "-I", include, str(source), "-o", str(target)]
+    p = subprocess.run(command, capture_output=True, text=True, check=False)
     if p.returncode:
         raise AssertionError(p.stderr)
     return target
@@ -63,4 +71,12 @@ class Folder(unittest.TestCase):
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="usf-context-")
-        self.addCleanup(__import__("shutil").rmtree, self.folder)
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def in_program(self):
+        """The program imports from the folder as well; what it has imported is forgotten at the end."""
+        before = set(sys.modules)
+        sys.path.insert(0, self.folder)
+        self.addCleanup(lambda: [sys.modules.pop(n) for n in set(sys.modules) - before if getattr(sys.modules[n], "__file__", None)
+                                 and sys.modules[n].__file__.startswith(self.folder)])
+        self.addCleanup(sys.path.remove, self.folder)

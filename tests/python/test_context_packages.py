@@ -2,7 +2,7 @@
 # tests/python/test_context_packages.py - numpy, scipy, scikit-learn, numba and torch in contexts.  SPDX-License-Identifier: Apache-2.0
 """test_context_packages.py [--usf]        --usf: under `usf run`
 
-USF_TEST_NUMPYS=DIR:DIR  folders with a numpy of two versions (pip install --target DIR numpy==VERSION)
+USF_TEST_VERSIONS=DIR  with folders NAME-VERSION (pip install --target DIR/NAME-VERSION NAME==VERSION): scripts/setup makes them
 """
 import os
 import pathlib
@@ -68,6 +68,12 @@ class Numpy(unittest.TestCase):
                 self.assertEqual(pools(), [1])
         self.assertEqual((pools(), self.b.run(pools)), (before, [2]))
         self.assertEqual([p["num_threads"] for p in threadpoolctl.threadpool_info()], [2])       # b's copy, outside of b
+        import threadpoolctl as programs
+        with programs.threadpool_limits(1):
+            self.assertEqual((set(pools()), [c.run(pools) for c in self.contexts]), ({1}, [[1], [2]]))
+        with threadpoolctl.threadpool_limits(1), self.contexts[0]:
+            self.assertEqual((pools(), self.b.run(pools)), ([1], [1]))
+        self.assertEqual((pools(), self.b.run(pools)), (before, [2]))
 
     def test_views(self):
         for c in (self.a, self.b):
@@ -124,27 +130,47 @@ class Numpy(unittest.TestCase):
         self.assertEqual(self.b.np.dtype(__import__("ctypes").c_int), self.b.np.dtype("i4"))
 
 
+FIGURE_6 = """
+a, b = VLC(), VLC()
+a.set_allowed_cpus([0])
+b.set_allowed_cpus([1,2,3,4,5,6,7])
+with a:
+    import numpy
+    async_computation()
+with b:
+    import numpy
+    async_computation()
+"""
+
+
 @needs("numpy")
 class Figure6(unittest.TestCase):
     def test_verbatim(self):
-        code, out, err = script("""
-            from usf import VLC
-            def async_computation():
-                import os
-                results.append((numpy, numpy.ones((9, 9)).dot(numpy.ones((9, 9))).sum(), os.cpu_count()))
-            results = []
-            a, b = VLC(), VLC()
-            a.set_allowed_cpus([CPU])
-            b.set_allowed_cpus([CPU])
-            with a:
-                import numpy
-                async_computation()
-            with b:
-                import numpy
-                async_computation()
-            print(results[0][0] is results[1][0], results[0][1:], results[1][1:])
-            """.replace("CPU", str(min(os.sched_getaffinity(0)))))
-        self.assertEqual((code, out, err), (0, "False (729.0, 1) (729.0, 1)\n", ""))
+        """With the lists of CPUs cut to what there is."""
+        allowed = os.sched_getaffinity(0)
+        figure = re.sub(r"\[.*?\]", lambda m: str([c for c in eval(m[0]) if c in allowed] or [min(allowed)]), FIGURE_6)
+        self.assertTrue({*range(8)} - allowed or figure.replace(" ", "") == FIGURE_6.replace(" ", ""))
+        code, out, err = script(f"""
+import os, threading
+from usf import VLC, context_of
+threads, results = [], []
+
+def async_computation():
+    def compute(numpy, cpus):
+        results.append((context_of(numpy), numpy.ones((9, 9)).dot(numpy.ones((9, 9))).sum(), os.cpu_count(), os.sched_getaffinity(0)))
+    threads.append(threading.Thread(target=compute, args=(numpy, os.cpu_count())))
+    threads[-1].start()
+{figure}
+for thread in threads:
+    thread.join()
+results.sort(key=lambda r: r[0].id)
+assert [r[0] for r in results] == [a, b]
+assert [r[1] for r in results] == [729.0] * 2
+assert [(r[2], r[3]) for r in results] == [(len(c.cpus), set(c.cpus)) for c in (a, b)], results
+assert a.modules["numpy"] is not b.modules["numpy"] and numpy is b.modules["numpy"]
+print("ok")
+""")
+        self.assertEqual((code, out, err), (0, "ok\n", ""))
 
 
 @needs("numpy", "threadpoolctl")
@@ -159,17 +185,54 @@ class Page(unittest.TestCase):
 
 
 class Versions(unittest.TestCase):
-    def test_two_numpys(self):
-        folders = [f for f in os.environ.get("USF_TEST_NUMPYS", "").split(":") if f]
-        if not folders:
-            self.skipTest("without USF_TEST_NUMPYS")
-        versions = set()
-        for folder in folders:
-            with usf.Context(path=folder):
-                import numpy
-                versions.add(numpy.__version__)
-                self.assertEqual(numpy.linalg.solve([[2.0, 0], [0, 4]], [2, 4]).tolist(), [1, 1])
-        self.assertEqual(len(versions), len(folders))
+    def versions(self, name):
+        folder = os.environ.get("USF_TEST_VERSIONS", "")
+        found = sorted(n for n in os.listdir(folder) if re.fullmatch(name + r"-[0-9.]+", n)) if os.path.isdir(folder) else []
+        return {n.partition("-")[2]: os.path.join(folder, n) for n in found}
+
+    def test_threadpoolctl(self):
+        """Recent releases look at the files that are mapped, and not at the names that the dynamic linker has."""
+        numpys, folders = self.versions("numpy"), self.versions("threadpoolctl")
+        if not numpys or not folders:
+            self.skipTest("without folders numpy-VERSION and threadpoolctl-VERSION in USF_TEST_VERSIONS")
+        every = [usf.Context(f"{numpy} {n}", path=[numpys[numpy], folder], env={"OPENBLAS_NUM_THREADS": str(n)})
+                 for numpy in numpys for folder in folders.values() for n in (1, 2)]
+
+        def pools():
+            import numpy, threadpoolctl  # noqa: F401, E401
+            return [p["num_threads"] for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"]
+
+        expected = [[int(c.name[-1])] for c in every]
+        self.assertEqual([c.run(pools) for c in every], expected)
+        with every[-1]:
+            import threadpoolctl
+            with threadpoolctl.threadpool_limits(1):
+                self.assertEqual([c.run(pools) for c in every], [*expected[:-1], [1]])
+        self.assertEqual([c.run(pools) for c in every], expected)
+
+    def test_numpys(self):
+        """Several versions in one process, beside the program's own."""
+        versions = self.versions("numpy")
+        if len(versions) < 2:
+            self.skipTest("without two folders numpy-VERSION in USF_TEST_VERSIONS")
+        all_of_them = [usf.Context(v, path=versions[v], env={"OPENBLAS_NUM_THREADS": "2"}) for v in versions for _ in range(2)]
+
+        def work():
+            import numpy
+            x = numpy.random.RandomState(3).rand(80, 80)
+            return numpy.__version__, round(float(numpy.linalg.norm(numpy.linalg.solve(x, x @ x) - x)), 6)
+
+        self.assertEqual([c.run(work) for c in all_of_them], [(c.name, 0.0) for c in all_of_them])
+        self.assertEqual([f.result(WAIT) for f in [c.submit(work) for c in all_of_them]], [(c.name, 0.0) for c in all_of_them])
+        first, last = (c.modules["numpy"] for c in (all_of_them[0], all_of_them[-1]))
+        x = first.arange(4.0)
+        with all_of_them[-1]:
+            y = usf.view(x)
+        y[1] = 9
+        self.assertIsInstance(y, last.ndarray)
+        self.assertEqual(x.tolist(), [0, 9, 2, 3])
+        with self.assertRaisesRegex(TypeError, "numpy arrays of"):
+            x + y
 
 
 class Packages(unittest.TestCase):

@@ -37,13 +37,15 @@ struct usf_context_options {
     const char *cpus;           /* a list ("0-3,8") of CPUs that the process may use; NULL: all of these */
     const char *const *env;     /* "NAME=VALUE": set; "NAME": unset; NULL at the end; NULL: the program's environment as it is now */
     unsigned flags;             /* USF_CONTEXT_* */
+    uint64_t memory;            /* bytes that libraries see as the machine's memory, 1 MiB or more; 0: what there is.  A view: nothing keeps them from
+                                   taking more, and a value larger than the machine's memory changes nothing */
 };
 
 /* Under `usf run`: other threads do not use the context's CPUs, also while they are idle.  Without it there is no difference. */
 #define USF_CONTEXT_STRICT 1u
 
 /* NULL, with errno:
- *     EINVAL   a wrong list of CPUs, one without any, or with CPUs that the process may not use; a wrong flag
+ *     EINVAL   a wrong list of CPUs, one without any, or with CPUs that the process may not use; a wrong flag; less than 1 MiB of memory
  *     ENOMEM   no memory
  *     ENOSYS   /proc is not mounted, or the kernel refuses memfd_create */
 usf_context_t *usf_context_create(const struct usf_context_options *options);

@@ -24,6 +24,7 @@
 #include "context.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <dlfcn.h>
 #include <optional>
 #include <stdexcept>
@@ -84,6 +85,8 @@ public:
         flags_ = yes ? USF_CONTEXT_STRICT : 0;
         return *this;
     }
+    /* Bytes that libraries see as the machine's memory, 1 MiB or more; they may take more. */
+    ContextOptions &memory(std::uint64_t bytes) noexcept { memory_ = bytes; return *this; }
 
     usf_context_t *make() const
     {
@@ -95,6 +98,7 @@ public:
         o.cpus = cpus_ ? cpus_->c_str() : nullptr;
         o.env = env_.empty() ? nullptr : env.data();
         o.flags = flags_;
+        o.memory = memory_;
         return detail::found(usf_context_create(&o));
     }
 
@@ -102,6 +106,7 @@ private:
     std::optional<std::string> name_, cpus_;
     std::vector<std::string> env_;
     unsigned flags_ = 0;
+    std::uint64_t memory_ = 0;
 };
 
 /* A context's copy of a library.  Valid until the context is destroyed, like everything that it returns. */

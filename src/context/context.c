@@ -11,10 +11,14 @@
 
 #include "context/context.h"
 #include "context/env.h"
+#include "context/exec.h"
+#include "context/folders.h"
 #include "context/share.h"
 #include "context/shim.h"
 #include "context/stub.h"
 #include "usf/usf.h"
+
+#define MEMORY_LEAST (1ull << 20)
 
 struct contexts contexts = {.unloading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
 __thread struct usf_context *context_current;
@@ -71,11 +75,15 @@ static void before_fork(void)
     stub_before_fork();
     env_before_fork();
     threads_before_fork();
+    folders_before_fork();
+    exec_before_fork();
 }
 
 static void in_parent(void)
 {
     bool unloading = forking.unloading, locked = forking.lock;
+    exec_after_fork();
+    folders_after_fork();
     threads_after_fork();
     env_after_fork();
     stub_after_fork();
@@ -86,6 +94,8 @@ static void in_parent(void)
 /* The child's thread has another id than the one that has locked. */
 static void in_child(void)
 {
+    exec_after_fork();
+    folders_after_fork();
     threads_in_child();
     env_after_fork();
     stub_after_fork();
@@ -143,9 +153,7 @@ CONTEXT_API int usf_context_set_cpus(usf_context_t *c, const char *list)
     int r = list ? parse_cpus(list, &cpus) : 0;
     if (r) return r;
     lock();
-    c->nr_cpus = 0;
-    c->cpus = cpus;
-    c->nr_cpus = os_cpu_count(&cpus);
+    threads_move(c, &cpus);
     atomic_store(&c->cpuinfo, 0);       /* (the old text may be in use: it is not freed) */
     unlock();
     return 0;
@@ -165,6 +173,8 @@ static void free_context(struct usf_context *c)
 static int init(struct usf_context *c, const struct usf_context_options *o)
 {
     int r = o->flags & ~USF_CONTEXT_STRICT ? context_fail(EINVAL, "flags 0x%x: unknown", o->flags) : 0;
+    c->memory = o->memory;
+    if (!r && o->memory && o->memory < MEMORY_LEAST) r = context_fail(EINVAL, "memory of %llu bytes: it should be 1 MiB at least", (unsigned long long)o->memory);
     if (!r && o->cpus && !(r = parse_cpus(o->cpus, &c->cpus))) c->nr_cpus = os_cpu_count(&c->cpus);
     if (!r) r = env_make(c, o->env);
     if (!r && !(c->label = o->name ? strdup(o->name) : 0) && (o->name || asprintf(&c->label, "context %u", c->id) < 0)) r = context_fail(ENOMEM, "out of memory");

@@ -63,6 +63,7 @@ struct usf_context {
     void *environment_lists;        /* ... and all that this has been: readers may still use them */
     struct os_cpuset cpus;          /* what its libraries see, if nr_cpus is not 0 */
     uint32_t nr_cpus;               /* 0: it has the program's */
+    uint64_t memory;                /* what its libraries see, in bytes; 0: the machine's */
     struct text *_Atomic cpuinfo;   /* files.c; made for these CPUs */
     _Atomic uint32_t nr_threads;    /* created by its libraries, and not ended */
     _Atomic uint32_t nr_inside;     /* how often threads are in it */

@@ -155,7 +155,7 @@ static void execute(int way, const char *command)
 {
     char *argv[] = {"sh", "-c", (char *)(uintptr_t)command, 0};
     switch (way) {
-    case BY_EXECV: execv("/bin/sh", argv); break;
+    case BY_EXECV: case BY_VFORK: execv("/bin/sh", argv); break;
     case BY_EXECVP: execvp("sh", argv); break;
     case BY_EXECL: execl("/bin/sh", "sh", "-c", command, (char *)0); break;
     case BY_EXECLP: execlp("sh", "sh", "-c", command, (char *)0); break;
@@ -180,7 +180,7 @@ static int to_file(int way, const char *command)
     int status;
     if (way == BY_SPAWN || way == BY_SPAWNP) {
         if (way == BY_SPAWN ? posix_spawn(&pid, "/bin/sh", 0, 0, argv, environ) : posix_spawnp(&pid, "sh", 0, 0, argv, environ)) return -1;
-    } else if ((pid = fork()) == 0) {
+    } else if ((pid = way == BY_VFORK ? vfork() : fork()) == 0) {
         execute(way, command);
         _exit(126);
     }

@@ -16,7 +16,7 @@ struct machine_memory { uint64_t total, free, pages, free_pages, phys, avphys; }
 void machine_memory(struct machine_memory *m);
 
 /* A command of the shell, started in one of these ways. */
-enum { BY_SYSTEM, BY_POPEN, BY_EXECV, BY_EXECVP, BY_EXECL, BY_EXECLP, BY_EXECLE, BY_SPAWN, BY_SPAWNP, NR_STARTS };
+enum { BY_SYSTEM, BY_POPEN, BY_EXECV, BY_EXECVP, BY_EXECL, BY_EXECLP, BY_EXECLE, BY_VFORK, BY_SPAWN, BY_SPAWNP, NR_STARTS };
 int machine_start(int way, const char *command, const char *path);     /* the output goes to the file */
 int machine_system_status(const char *command);
 int machine_write_to(const char *command, const char *text);    /* popen and pclose: the status */

@@ -16,6 +16,7 @@ import ctypes
 import functools
 import inspect
 import os
+import re
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, TypeVar, Union
 
@@ -84,6 +85,25 @@ def _numbers(text):
     return found
 
 
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def _bytes_of(memory):
+    """A number of bytes: from a number, or text as in "4G" (K, M, G and T are powers of 1024)."""
+    if memory is None:
+        return 0
+    if not isinstance(memory, str):
+        size = int(memory)
+    else:
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", memory, re.IGNORECASE)
+        if match is None:
+            raise ValueError(f'memory={memory!r}: give a number of bytes, or text as in "4G"')
+        size = int(float(match[1]) * _UNITS[match[2].upper()])
+    if not 1 << 20 <= size < 1 << 63:
+        raise ValueError(f"memory={memory!r}: it should be 1 MiB at least")
+    return size
+
+
 def _array_of(env):
     """NAME=VALUE, or NAME for None."""
     texts = [os.fsencode(k) if v is None else os.fsencode(k) + b"=" + os.fsencode(v) for k, v in (env or {}).items()]
@@ -98,7 +118,8 @@ class Context:
 
     name: for messages. cpus: numbers, or text as in "0-3,8"; None: all that the program has. env: changes of the environment; None as
     a value takes the variable out. path: folders to look for modules in before those of sys.path. strict: under `usf run`, the CPUs are
-    not lent to others while the context does not use them.
+    not lent to others while the context does not use them. memory: bytes, or text as in "4G", that libraries see as the machine's memory; they
+    may take more.
 
     >>> import usf, os
     >>> context = usf.Context("doc", env={"USF_DOC": "1"})
@@ -110,20 +131,23 @@ class Context:
     """
 
     def __init__(self, name: Optional[str] = None, *, cpus: Optional[Cpus] = None, env: Optional[Mapping[str, Optional[str]]] = None,
-                 path: Union[Path, Iterable[Path]] = (), strict: bool = False) -> None:
+                 path: Union[Path, Iterable[Path]] = (), strict: bool = False, memory: Union[int, str, None] = None) -> None:
         if isinstance(path, (str, os.PathLike)):
             path = [path]
         _install()
         import sys
 
         env = {k: v for k, v in (env or {}).items()}
-        options = _context_lib.Options(os.fsencode(name) if name else None, None if cpus is None else _list_of(cpus), _array_of(env), int(strict))
+        options = _context_lib.Options(os.fsencode(name) if name else None, None if cpus is None else _list_of(cpus), _array_of(env), int(strict),
+                                       memory=_bytes_of(memory))
+        self._memory: int = options.memory
         self._address = lib.usf_context_create(ctypes.byref(options))
         if not self._address:
             raise ValueError(_context_lib.error())
         self._modules: dict[str, Any] = {}      # its own
         self._state: dict[str, Any] = {}        # what extension modules keep per interpreter
         self._closed = False
+        self._bound: set[int] = set()           # native ids of threads that follow its CPUs
         self._names = {k for k in os.environb._data.program if k} | {os.fsencode(k) for k in env}      # of variables
         self.path = [os.path.abspath(p) for p in path] + list.copy(sys.path)
         self._meta_path = list.copy(sys.meta_path)
@@ -220,15 +244,19 @@ class Context:
 
     @property
     def cpus(self) -> list[int]:
-        """The CPUs that its libraries see. Libraries look when they are loaded: set them before."""
+        """The CPUs that its libraries see. Libraries look when they are loaded: set them before. Threads that are bound to its CPUs follow."""
         text = ctypes.create_string_buffer(4096)
         lib.usf_context_get_cpus(self._address, text, len(text))
         return sorted(_numbers(text.value.decode()))
 
     @cpus.setter
     def cpus(self, cpus: Optional[Cpus]) -> None:
+        from ._context_inside import rebind
+
+        before = set(self.cpus)
         _context_lib.check(lib.usf_context_set_cpus(self._address, None if cpus is None else _list_of(cpus)))
         self._look_at_cpus(cpus is not None)
+        rebind(self, before)
 
     def _look_at_cpus(self, has_own):
         self._own_cpus = frozenset(self.cpus) if has_own else None

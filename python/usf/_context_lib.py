@@ -9,7 +9,8 @@ _lib = None
 class Options(ctypes.Structure):
     """struct usf_context_options."""
 
-    _fields_ = [("name", ctypes.c_char_p), ("cpus", ctypes.c_char_p), ("env", ctypes.POINTER(ctypes.c_char_p)), ("flags", ctypes.c_uint)]
+    _fields_ = [("name", ctypes.c_char_p), ("cpus", ctypes.c_char_p), ("env", ctypes.POINTER(ctypes.c_char_p)), ("flags", ctypes.c_uint),
+                ("memory", ctypes.c_uint64)]
 
 
 def _open():
@@ -37,7 +38,7 @@ def load():
             ("get_cpus", integer, pointer, text, ctypes.c_size_t), ("set_cpus", integer, pointer, text), ("getenv", text, pointer, text),
             ("setenv", integer, pointer, text, text, integer), ("unsetenv", integer, pointer, text), ("id", ctypes.c_uint, pointer),
             ("name", text, pointer), ("shared", text, text), ("error", text), ("python", integer, pointer, *[ctypes.py_object] * 3),
-            ("python_caller", pointer),
+            ("python_caller", pointer), ("python_open", integer, pointer, text, integer),
         ):
             try:
                 f = getattr(lib, "usf_context_" + name)

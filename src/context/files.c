@@ -133,3 +133,7 @@ int files_open(struct usf_context *c, const char *path, int flags)
     errno = before;
     return fd;
 }
+
+/* For the package usf: as files_open; flags as for open. */
+CONTEXT_API int usf_context_python_open(struct usf_context *c, const char *path, int flags);
+CONTEXT_API int usf_context_python_open(struct usf_context *c, const char *path, int flags) { return is_special(path) ? files_open(c, path, flags) : -1; }

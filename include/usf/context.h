@@ -12,7 +12,8 @@
  *     usf_context_leave();
  *
  * What a context's libraries see of the machine is the context's: CPUs (sched_getaffinity and its relatives, sysconf, get_nprocs, files
- * below /proc and /sys), and the environment.  Threads that they create are bound to its CPUs, and belong to it.  CPU numbers are the
+ * and listings below /proc and /sys, quotas), memory as far as it is limited, and the environment.  Programs that they start have its environment,
+ * and its CPUs as their mask.  Threads that they create are bound to its CPUs, and belong to it.  CPU numbers are the
  * machine's own.  Libraries that must exist once in a process (libc, the CUDA driver, MPI, ...) are shared: usf_context_shared tells
  * which, and why.
  *
@@ -82,7 +83,9 @@ int usf_context_has_stub(usf_context_t *context, void *library);
 
 /* The CPUs that its libraries see, as a list; the number of bytes that the text needs, as snprintf. */
 int usf_context_get_cpus(usf_context_t *context, char *list, size_t size);
-/* Libraries look at them when they are loaded, or first used: set them before.  EINVAL as in usf_context_create. */
+/* list: NULL: the program's.  Libraries look at them when they are loaded, or first used: set them before.  Threads of the context that live are bound to
+ * the new ones at once; those with a mask of their own to the part of it that lies in them, or to all if there is none.
+ *     EINVAL   as in usf_context_create */
 int usf_context_set_cpus(usf_context_t *context, const char *list);
 
 /* Its environment.  What they return or put there stays valid until the context is destroyed. */

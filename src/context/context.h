@@ -34,7 +34,7 @@
 #define CONTEXT_STUBS 512u           /* stub libraries in a process; number 0 stays free */
 #define SHIM_NAME "libusf-context-shim.so"
 
-struct text;            /* files.c */
+struct text;            /* view.h */
 
 /* A private copy of a library. */
 struct library {

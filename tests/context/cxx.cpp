@@ -63,6 +63,8 @@ static void libraries()
     throws(ENOENT, "libnone.so", [&] { a.open("libnone.so"); });
     throws(EINVAL, "CPUs", [&] { a.set_cpus("x"); });
     throws(EINVAL, "CPUs", [&] { usf::Context(usf::ContextOptions().cpus("4000")); });
+    throws(EINVAL, "memory of 77 bytes", [&] { usf::Context(usf::ContextOptions().memory(77)); });
+    CHECK(usf::Context(usf::ContextOptions().memory(1ull << 30)));
 }
 
 static void ownership()

@@ -12,7 +12,8 @@
  *     usf_context_leave();
  *
  * What a context's libraries see of the machine is the context's: CPUs (sched_getaffinity and its relatives, sysconf, get_nprocs, files
- * below /proc and /sys), and the environment.  Threads that they create are bound to its CPUs, and belong to it.  CPU numbers are the
+ * and listings below /proc and /sys, quotas), memory as far as it is limited, and the environment.  Programs that they start have its environment,
+ * and its CPUs as their mask.  Threads that they create are bound to its CPUs, and belong to it.  CPU numbers are the
  * machine's own.  Libraries that must exist once in a process (libc, the CUDA driver, MPI, ...) are shared: usf_context_shared tells
  * which, and why.
  *
@@ -39,6 +40,8 @@ struct usf_context_options {
     unsigned flags;             /* USF_CONTEXT_* */
     unsigned weight;            /* under `usf run`: its share of the CPUs that it has in common with others; 1 to 10,000, 100 is normal; 0: 100 */
     int priority;               /* under `usf run`: -1,000 to 1,000; policies that follow priorities serve the highest first */
+    uint64_t memory;            /* bytes that libraries see as the machine's memory, 1 MiB or more; 0: what there is.  A view: nothing keeps them from
+                                   taking more, and a value larger than the machine's memory changes nothing */
 };
 
 /* Users may give CPUs to contexts by their names, in place of what the program says:
@@ -52,8 +55,8 @@ struct usf_context_options {
 #define USF_CONTEXT_STRICT 1u
 
 /* NULL, with errno:
- *     EINVAL   a wrong list of CPUs, one without any, or with CPUs that the process may not use; a wrong flag, weight or priority; the
- *              same for what the environment gives it
+ *     EINVAL   a wrong list of CPUs, one without any, or with CPUs that the process may not use; a wrong flag, weight or priority; less
+ *              than 1 MiB of memory; the same for what the environment gives it
  *     ENOMEM   no memory
  *     ENOSYS   /proc is not mounted, or the kernel refuses memfd_create */
 usf_context_t *usf_context_create(const struct usf_context_options *options);
@@ -90,8 +93,8 @@ int usf_context_has_stub(usf_context_t *context, void *library);
 
 /* The CPUs that its libraries see, as a list; the number of bytes that the text needs, as snprintf. */
 int usf_context_get_cpus(usf_context_t *context, char *list, size_t size);
-/* Libraries look at them when they are loaded, or first used: set them before.  Under `usf run` they are the context's own from now on.
- * 0 and no change if the user has given this context its CPUs (USF_CONTEXTS).  EINVAL as in usf_context_create. */
+ *     EINVAL   a wrong list of CPUs, one without any, or with CPUs that the process may not use; a wrong flag, weight or priority; less
+ *              than 1 MiB of memory; the same for what the environment gives it
 int usf_context_set_cpus(usf_context_t *context, const char *list);
 
 /* Its environment.  What they return or put there stays valid until the context is destroyed. */

@@ -24,6 +24,7 @@
 #include "context.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <dlfcn.h>
 #include <optional>
 #include <stdexcept>
@@ -84,6 +85,8 @@ public:
         flags_ = yes ? USF_CONTEXT_STRICT : 0;
         return *this;
     }
+    /* Bytes that libraries see as the machine's memory, 1 MiB or more; they may take more. */
+    ContextOptions &memory(std::uint64_t bytes) noexcept { memory_ = bytes; return *this; }
 
     /* Under `usf run`: 1 to 10,000, 100 is normal; -1,000 to 1,000. */
     ContextOptions &weight(unsigned share) noexcept { weight_ = share; return *this; }
@@ -101,6 +104,7 @@ public:
         o.flags = flags_;
         o.weight = weight_;
         o.priority = priority_;
+        o.memory = memory_;
         return detail::found(usf_context_create(&o));
     }
 
@@ -109,6 +113,7 @@ private:
     std::vector<std::string> env_;
     unsigned flags_ = 0, weight_ = 0;
     int priority_ = 0;
+    std::uint64_t memory_ = 0;
 };
 
 /* A context's copy of a library.  Valid until the context is destroyed, like everything that it returns. */

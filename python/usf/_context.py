@@ -16,6 +16,7 @@ import ctypes
 import functools
 import inspect
 import os
+import re
 import threading
 import types
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, TypeVar, Union
@@ -111,6 +112,25 @@ def _numbers(text):
     return found
 
 
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def _bytes_of(memory):
+    """A number of bytes: from a number, or text as in "4G" (K, M, G and T are powers of 1024)."""
+    if memory is None:
+        return 0
+    if not isinstance(memory, str):
+        size = int(memory)
+    else:
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", memory, re.IGNORECASE)
+        if match is None:
+            raise ValueError(f'memory={memory!r}: give a number of bytes, or text as in "4G"')
+        size = int(float(match[1]) * _UNITS[match[2].upper()])
+    if not 1 << 20 <= size < 1 << 63:
+        raise ValueError(f"memory={memory!r}: it should be 1 MiB at least")
+    return size
+
+
 def _array_of(env):
     """NAME=VALUE, or NAME for None."""
     texts = [os.fsencode(k) if v is None else os.fsencode(k) + b"=" + os.fsencode(v) for k, v in (env or {}).items()]
@@ -138,7 +158,8 @@ class Context:
 
     name: for messages. cpus: numbers, or text as in "0-3,8"; None: all that the program has. What the user gives a context of this
     name (USF_CONTEXTS="NAME=CPUS; ...") goes before cpus, also when cpus is set later. env: changes of the environment; None as
-    a value takes the variable out. path: folders to look for modules in before those of sys.path.
+    a value takes the variable out. path: folders to look for modules in before those of sys.path. memory: bytes, or text as in "4G", that libraries
+    see as the machine's memory; they may take more.
 
     Under `usf run`: strict: the context lends and borrows no CPUs. weight: its share of the CPUs that it has in common with others, 1 to
     10,000; 100 is normal. priority: -1,000 to 1,000; policies that follow priorities serve the highest first. ValueError: out of range.
@@ -153,7 +174,8 @@ class Context:
     """
 
     def __init__(self, name: Optional[str] = None, *, cpus: Optional[Cpus] = None, env: Optional[Mapping[str, Optional[str]]] = None,
-                 path: Union[Path, Iterable[Path]] = (), strict: bool = False, weight: int = 100, priority: int = 0) -> None:
+                 path: Union[Path, Iterable[Path]] = (), strict: bool = False, weight: int = 100, priority: int = 0,
+                 memory: Union[int, str, None] = None) -> None:
         if isinstance(path, (str, os.PathLike)):
             path = [path]
         _install()
@@ -165,7 +187,8 @@ class Context:
         if not -1000 <= priority <= 1000:
             raise ValueError(f"priority {priority}: it should be from -1000 to 1000")
         options = _context_lib.Options(os.fsencode(name) if name else None, None if cpus is None else _list_of(cpus), _array_of(env), int(strict),
-                                       weight, priority)
+                                       weight, priority, _bytes_of(memory))
+        self._memory: int = options.memory
         self._address = lib.usf_context_create(ctypes.byref(options))
         if not self._address:
             raise ValueError(_context_lib.error())
@@ -175,6 +198,7 @@ class Context:
         self._closed = False
         self._is_used = False                   # it has modules or libraries, or has had
         self._starting: set[object] = set()     # threads that have not begun yet
+        self._bound: set[int] = set()           # native ids of threads that follow its CPUs
         variables: Any = os.environb
         self._names = {k for k in variables._data.program if k} | {os.fsencode(k) for k in env}
         self.path = [os.path.abspath(p) for p in path] + list.copy(sys.path)
@@ -261,14 +285,18 @@ class Context:
 
     @property
     def cpus(self) -> list[int]:
-        """The CPUs that its libraries see. Libraries look when they are loaded: set them before."""
+        """The CPUs that its libraries see. Libraries look when they are loaded: set them before. Threads that are bound to its CPUs follow."""
         return sorted(_numbers(lib_cpus(self)))
 
     @cpus.setter
     def cpus(self, cpus: Optional[Cpus]) -> None:
+        from ._context_inside import rebind
+
         self._check()
+        before = set(self.cpus)
         _context_lib.check(lib.usf_context_set_cpus(self._address, None if cpus is None else _list_of(cpus)))
         self._look_at_cpus(cpus is not None)
+        rebind(self, before)
 
     def _look_at_cpus(self, has_own):
         cpus = frozenset(self.cpus)     # the user may have given it some (USF_CONTEXTS)

@@ -157,7 +157,8 @@ class Builtins(types.ModuleType):
 def copy_builtins(context):
     """The builtins of modules that are imported in the context."""
     names = dict(builtins.__dict__)
-    names.pop("__import__", None)
+    for own in "__import__", "open":
+        names.pop(own, None)
     context._builtins.update(names)
 
 
@@ -375,6 +376,22 @@ def install():
     atexit.register(_restore)
 
 
+def make_open(address):
+    """open() for the context's modules: files of /proc and /sys that tell of CPUs and memory have the context's."""
+
+    def opener(path, flags):
+        fd = lib.usf_context_python_open(address, os.fsencode(path), flags)
+        return fd if fd >= 0 else os.open(path, flags, 0o666)
+
+    @functools.wraps(open)
+    def open_(file, *args, **kwargs):
+        if isinstance(file, str) and file.startswith(("/proc/", "/sys/")) and len(args) < 7 and kwargs.get("opener") is None:      # opener is the eighth
+            kwargs["opener"] = opener
+        return open(file, *args, **kwargs)
+
+    return open_
+
+
 def make_builtins(context):
-    """See copy_builtins; `__import__` is the context's own."""
-    return {"__import__": make_import(context._address), MARK: context}
+    """See copy_builtins; `__import__` and `open` are the context's own."""
+    return {"__import__": make_import(context._address), "open": make_open(context._address), MARK: context}

@@ -101,7 +101,10 @@ def _change_cpus():
         context = who()
         if context and context._own_cpus and name in ("SC_NPROCESSORS_ONLN", os.sysconf_names["SC_NPROCESSORS_ONLN"]):
             return len(context._own_cpus)
-        return sysconf(name)
+        result = sysconf(name)
+        if context and context._memory and name in ("SC_PHYS_PAGES", "SC_AVPHYS_PAGES", *map(os.sysconf_names.get, ("SC_PHYS_PAGES", "SC_AVPHYS_PAGES"))):
+            return min(result, context._memory // sysconf("SC_PAGESIZE"))
+        return result
 
     os.sched_getaffinity, os.cpu_count, os.sysconf = sched_getaffinity, cpu_count, sysconf_
     if hasattr(os, "process_cpu_count"):                # Python 3.13
@@ -136,14 +139,48 @@ def _change_ctypes():
 # ---- threads -----------------------------------------------------------------------------------------
 
 
+class _Bound:
+    """The calling thread was created in a context and follows its CPUs. Ends with the thread, as a thread-local variable does."""
+
+    def __init__(self, context):
+        self.context, self.thread = context, threading.get_native_id()
+        context._bound.add(self.thread)
+
+    def __del__(self):
+        self.context._bound.discard(self.thread)
+
+
+_here = threading.local()
+_sched_getaffinity, _sched_setaffinity = os.sched_getaffinity, os.sched_setaffinity
+
+
 def bind():
     """The calling thread, which was created in a context, runs on its CPUs."""
     context = by_address.get(lib.usf_context_current())
-    if context is not None and context._own_cpus:
-        _sched_setaffinity(0, context._own_cpus)
+    if context is None:
+        return
+    _here.bound = _Bound(context)
+    cpus = None
+    while cpus is not context._own_cpus:        # others may be set meanwhile
+        cpus = context._own_cpus
+        if cpus:
+            _sched_setaffinity(0, cpus)
 
 
-_sched_setaffinity = os.sched_setaffinity
+def rebind(context, before):
+    """Threads that are bound follow: from the CPUs `before` to those that the context has now. A mask of their own is cut."""
+    now = set(context._own_cpus or _sched_getaffinity(os.getpid()))
+    for thread in list(context._bound):
+        try:
+            mask = _sched_getaffinity(thread)
+            _sched_setaffinity(thread, now if mask == before else mask & now or now)
+        except ProcessLookupError:              # it has ended
+            pass
+
+
+def _forget_threads():
+    for context in by_address.values():
+        context._bound.clear()
 
 
 class _Start(threading.local):
@@ -187,6 +224,7 @@ def _change_threads():
         if hasattr(module, name):
             setattr(module, name, _starts_inside(getattr(module, name)))
     _thread.start_new = _thread.start_new_thread
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def _starts_for(method, whom):

@@ -10,7 +10,7 @@ class Options(ctypes.Structure):
     """struct usf_context_options."""
 
     _fields_ = [("name", ctypes.c_char_p), ("cpus", ctypes.c_char_p), ("env", ctypes.POINTER(ctypes.c_char_p)), ("flags", ctypes.c_uint),
-                ("weight", ctypes.c_uint), ("priority", ctypes.c_int)]
+                ("weight", ctypes.c_uint), ("priority", ctypes.c_int), ("memory", ctypes.c_uint64)]
 
 
 def _open():
@@ -38,6 +38,7 @@ def load():
             ("get_cpus", integer, pointer, text, ctypes.c_size_t), ("set_cpus", integer, pointer, text), ("getenv", text, pointer, text),
             ("setenv", integer, pointer, text, text, integer), ("unsetenv", integer, pointer, text), ("id", ctypes.c_uint, pointer),
             ("name", text, pointer), ("shared", text, text), ("error", text), ("python", integer, pointer, *[ctypes.py_object] * 3),
+            ("python_open", integer, pointer, text, integer),
             ("python_caller", pointer), ("python_methods", integer, *[ctypes.py_object] * 2), ("python_late", None, ctypes.c_uint),
             ("python_enter", integer, pointer), ("python_leave", integer), ("python_entered_by", pointer), ("python_close", None, pointer),
             ("python_outside", pointer), ("python_back", None, pointer),

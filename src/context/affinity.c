@@ -65,8 +65,16 @@ int affinity_set(struct usf_context *c, int32_t tid, size_t size, const void *ma
     return r;
 }
 
+/* The context's own threads have its CPUs, which may be others than before. */
 void affinity_restore(void)
 {
-    if (affinity_set_in) os_setaffinity(0, &before);
+    struct usf_context *c = affinity_set_in;
+    if (c) os_setaffinity(0, c->nr_cpus && threads_is_bound(c) ? &c->cpus : &before);
     affinity_set_in = 0;
+}
+
+bool affinity_lend(struct usf_context *c, struct os_cpuset *own)
+{
+    if (!c->nr_cpus || affinity_set_in == c || os_getaffinity(0, own) < 0 || memcmp(own, &c->cpus, sizeof *own) == 0) return false;
+    return os_setaffinity(0, &c->cpus) == 0;
 }

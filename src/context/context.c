@@ -11,6 +11,8 @@
 
 #include "context/context.h"
 #include "context/env.h"
+#include "context/exec.h"
+#include "context/folders.h"
 #include "context/share.h"
 #include "context/shim.h"
 #include "context/stub.h"
@@ -18,6 +20,7 @@
 #include "usf/usf.h"
 
 #define WEIGHT_MAX 10000u        /* of a group */
+#define MEMORY_LEAST (1ull << 20)
 
 struct contexts contexts = {.unloading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
 __thread struct usf_context *context_current;
@@ -74,11 +77,15 @@ static void before_fork(void)
     stub_before_fork();
     env_before_fork();
     threads_before_fork();
+    folders_before_fork();
+    exec_before_fork();
 }
 
 static void in_parent(void)
 {
     bool unloading = forking.unloading, locked = forking.lock;
+    exec_after_fork();
+    folders_after_fork();
     threads_after_fork();
     env_after_fork();
     stub_after_fork();
@@ -89,6 +96,8 @@ static void in_parent(void)
 /* The child's thread has another id than the one that has locked. */
 static void in_child(void)
 {
+    exec_after_fork();
+    folders_after_fork();
     threads_in_child();
     env_after_fork();
     stub_after_fork();
@@ -173,9 +182,7 @@ CONTEXT_API int usf_context_set_cpus(usf_context_t *c, const char *list)
     if (r) return r;
     if (c->users_cpus) return 0;
     lock();
-    c->nr_cpus = 0;
-    c->cpus = cpus;
-    c->nr_cpus = os_cpu_count(&cpus);
+    threads_move(c, &cpus);
     atomic_store(&c->cpuinfo, 0);       /* (the old text may be in use: it is not freed) */
     adjust_group(c);
     unlock();
@@ -225,6 +232,8 @@ static int init(struct usf_context *c, const struct usf_context_options *o)
     if (!r && c->weight > WEIGHT_MAX) r = context_fail(EINVAL, "weight %u: it should be from 1 to %u", c->weight, WEIGHT_MAX);
     if (!r && (c->priority < -USF_PRIORITY_MAX || c->priority > USF_PRIORITY_MAX))
         r = context_fail(EINVAL, "priority %d: it should be from -%d to %d", c->priority, USF_PRIORITY_MAX, USF_PRIORITY_MAX);
+    c->memory = o->memory;
+    if (!r && o->memory && o->memory < MEMORY_LEAST) r = context_fail(EINVAL, "memory of %llu bytes: it should be 1 MiB at least", (unsigned long long)o->memory);
     if (!r && !(c->label = o->name ? strdup(o->name) : 0) && (o->name || asprintf(&c->label, "context %u", c->id) < 0)) r = context_fail(ENOMEM, "out of memory");
     if (!r) r = init_cpus(c, o->cpus);
     if (!r) r = env_make(c, o->env);

@@ -34,7 +34,7 @@
 #define CONTEXT_STUBS 512u           /* stub libraries in a process; number 0 stays free */
 #define SHIM_NAME "libusf-context-shim.so"
 
-struct text;            /* files.c */
+struct text;            /* view.h */
 
 /* A private copy of a library. */
 struct library {
@@ -64,6 +64,7 @@ struct usf_context {
     struct os_cpuset cpus;          /* what its libraries see, if nr_cpus is not 0 */
     uint32_t nr_cpus;               /* 0: it has the program's */
     bool users_cpus;                /* the user gives them (user.h), and not the program: they stay */
+    uint64_t memory;                /* what its libraries see, in bytes; 0: the machine's */
     struct text *_Atomic cpuinfo;   /* files.c; made for these CPUs */
     _Atomic uint32_t nr_threads;    /* created by its libraries, and not ended */
     _Atomic uint32_t nr_inside;     /* how often threads are in it */

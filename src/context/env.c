@@ -1,7 +1,7 @@
 /* src/context/env.c - see env.h.  SPDX-License-Identifier: Apache-2.0
  *
- * Each change makes a new array of pointers: threads that walk through the old one, or keep a string of it, go on.  What has been replaced is
- * kept until the context ends, as libc does. */
+ * A new value takes the place of the old one in the array; a new variable, or one that is taken out, makes a new array.  Threads that walk through an
+ * old array, or keep a string of it, go on: what has been replaced is kept until the context ends, as libc does. */
 #include "context/env.h"
 
 #include <errno.h>
@@ -58,12 +58,15 @@ static int replace(struct usf_context *c, const char *name, size_t len, char *te
     char **old = atomic_load(&c->environment), **at = find(old, name, len);
     size_t n = length(old), out = 0;
     if (!at && !text) return 0;
+    if (at && text) {
+        __atomic_store_n(at, text, __ATOMIC_RELEASE);
+        return 0;
+    }
     char **env = keep(c, (n + 2) * sizeof *env);
     if (!env) return ENOMEM;
     for (size_t i = 0; i < n; i++)
         if (&old[i] != at) env[out++] = old[i];
-        else if (text) env[out++] = text;
-    if (!at) env[out++] = text;
+    if (text) env[out++] = text;
     env[out] = 0;
     publish(c, env);
     return 0;
@@ -75,9 +78,10 @@ int env_set(struct usf_context *c, const char *name, const char *value, bool ove
     if (!len || strchr(name, '=')) return EINVAL;
     pthread_mutex_lock(&changing);
     int r = 0;
+    const char *now = env_get(c, name);
     if (!value) {
         r = replace(c, name, len, 0);
-    } else if (overwrite || !env_get(c, name)) {
+    } else if (!now || (overwrite && strcmp(now, value) != 0)) {
         size_t size = strlen(value) + 1;
         char *text = keep(c, len + 1 + size);
         if (text) {

@@ -1,146 +1,79 @@
-/* src/context/files.c - files of /proc and /sys that tell of CPUs, as a context has them.  SPDX-License-Identifier: Apache-2.0 */
+/* src/context/files.c - files of /proc and /sys, as a context has them.  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "context/shim.h"
 
-struct text { char *at; size_t n, room; };
+#define CPU "/sys/devices/system/cpu/"
+#define NODE "/sys/devices/system/node/node#/"
 
-static bool add(struct text *t, const char *from, size_t n)
-{
-    if (t->n + n > t->room) {
-        size_t room = 2 * (t->n + n) + 4096;
-        char *more = realloc(t->at, room);
-        if (!more) return false;
-        t->at = more;
-        t->room = room;
-    }
-    memcpy(t->at + t->n, from, n);
-    t->n += n;
-    return true;
-}
+enum of { CPUS, MEMORY };       /* which of the context's limits the file tells */
 
-static bool read_all(const char *path, struct text *t)
-{
-    char piece[4096];
-    ssize_t n;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    while ((n = read(fd, piece, sizeof piece)) > 0 && add(t, piece, (size_t)n)) continue;
-    close(fd);
-    return n == 0 && add(t, "", 1) && t->n--;
-}
-
-/* Each writes what the file has in the context; `real` is what it has for the program.  False: it has nothing of its own. */
-
-static bool cpu_list(const struct os_cpuset *cpus, const char *real, struct text *out)
-{
-    char list[1024];
-    (void)real;
-    int n = os_cpulist_format(cpus, list, sizeof list);
-    return n >= 0 && (size_t)n < sizeof list && add(out, list, (size_t)n) && add(out, "\n", 1);
-}
-
-/* Of a NUMA node: those of its CPUs that the context has. */
-static bool node_list(const struct os_cpuset *cpus, const char *real, struct text *out)
-{
-    struct os_cpuset node;
-    char list[1024];
-    size_t bad, len = strcspn(real, "\n");
-    if (len >= sizeof list) return false;
-    memcpy(list, real, len);
-    list[len] = 0;
-    if (!len || os_cpulist_parse(list, &node, &bad)) return false;
-    os_cpu_and(&node, cpus);
-    return cpu_list(&node, 0, out);
-}
-
-/* Paragraphs "processor : N". */
-static bool cpuinfo(const struct os_cpuset *cpus, const char *real, struct text *out)
-{
-    while (*real) {
-        const char *end = strstr(real, "\n\n"), *colon = strchr(real, ':');
-        size_t len = end ? (size_t)(end + 2 - real) : strlen(real);
-        bool is_cpu = strncmp(real, "processor", 9) == 0 && colon;
-        if ((!is_cpu || os_cpu_isset(cpus, (unsigned)strtoul(colon + 1, 0, 10))) && !add(out, real, len)) return false;
-        real += len;
-    }
-    return true;
-}
-
-static size_t line_length(const char *text)
-{
-    const char *end = strchr(text, '\n');
-    return end ? (size_t)(end + 1 - text) : strlen(text);
-}
-
-/* Lines "cpuN ...". */
-static bool stat_file(const struct os_cpuset *cpus, const char *real, struct text *out)
-{
-    for (size_t len; *real; real += len) {
-        len = line_length(real);
-        bool is_cpu = strncmp(real, "cpu", 3) == 0 && real[3] >= '0' && real[3] <= '9';
-        if ((!is_cpu || os_cpu_isset(cpus, (unsigned)strtoul(real + 3, 0, 10))) && !add(out, real, len)) return false;
-    }
-    return true;
-}
-
-/* 32 bits in each word, the highest first. */
-static bool add_mask(const struct os_cpuset *cpus, struct text *out)
-{
-    int words = OS_CPUSET_WORDS * 2;
-    const uint32_t *w = (const uint32_t *)(const void *)cpus;
-    while (words > 1 && !w[words - 1]) words--;
-    for (int i = words; i-- > 0;) {
-        char word[16];
-        int n = snprintf(word, sizeof word, i == words - 1 ? "%x" : "%08x", w[i]);
-        if (!add(out, word, (size_t)n) || !add(out, i ? "," : "\n", 1)) return false;
-    }
-    return true;
-}
-
-/* Of the calling thread; another's is the kernel's. */
-static bool status(const struct os_cpuset *cpus, const char *real, struct text *out)
-{
-    for (size_t len; *real; real += len) {
-        len = line_length(real);
-        bool good = strncmp(real, "Cpus_allowed:\t", 14) == 0        ? add(out, real, 14) && add_mask(cpus, out)
-                    : strncmp(real, "Cpus_allowed_list:\t", 19) == 0 ? add(out, real, 19) && cpu_list(cpus, 0, out)
-                                                                      : add(out, real, len);
-        if (!good) return false;
-    }
-    return true;
-}
-
+/* Of paths: '#' is a number, '*' anything. */
 static const struct file {
-    const char *head, *tail;    /* the path; between the two, a number */
-    bool (*write)(const struct os_cpuset *, const char *, struct text *);
+    const char *path;
+    text_writer *write;
+    enum of of;
     bool needs_real;
 } files[] = {
-    {"/sys/devices/system/cpu/online", 0, cpu_list, false},
-    {"/sys/devices/system/cpu/possible", 0, cpu_list, false},
-    {"/sys/devices/system/cpu/present", 0, cpu_list, false},
-    {"/sys/devices/system/node/node", "/cpulist", node_list, true},
-    {"/proc/cpuinfo", 0, cpuinfo, true},
-    {"/proc/stat", 0, stat_file, true},
-    {"/proc/self/status", 0, status, true},
-    {"/proc/thread-self/status", 0, status, true},
+    {CPU "online", view_cpu_list, CPUS, false},
+    {CPU "possible", view_cpu_list, CPUS, false},
+    {CPU "present", view_cpu_list, CPUS, false},
+    {CPU "cpu#/topology/*_list", view_list_part, CPUS, true},
+    {CPU "cpu#/topology/*_cpus", view_map_part, CPUS, true},
+    {CPU "cpu#/topology/*_siblings", view_map_part, CPUS, true},
+    {CPU "cpu#/cache/index#/shared_cpu_list", view_list_part, CPUS, true},
+    {CPU "cpu#/cache/index#/shared_cpu_map", view_map_part, CPUS, true},
+    {NODE "cpulist", view_node_list, CPUS, true},
+    {NODE "cpumap", view_node_map, CPUS, true},
+    {NODE "meminfo", memory_node, MEMORY, true},
+    {"/proc/cpuinfo", view_cpuinfo, CPUS, true},
+    {"/proc/stat", view_stat, CPUS, true},
+    {"/proc/self/status", view_status, CPUS, true},
+    {"/proc/thread-self/status", view_status, CPUS, true},
+    {"/proc/meminfo", memory_meminfo, MEMORY, true},
+    {"/sys/fs/cgroup/*cpu.max", quota_max, CPUS, true},
+    {"/sys/fs/cgroup/*cpu.cfs_quota_us", quota_cfs, CPUS, true},
+    {"/sys/fs/cgroup/*cpuset.cpus", view_list_part, CPUS, true},
+    {"/sys/fs/cgroup/*cpuset.cpus.effective", view_list_part, CPUS, true},
+    {"/sys/fs/cgroup/*cpuset.effective_cpus", view_list_part, CPUS, true},
+    {"/sys/fs/cgroup/*memory.max", memory_limit, MEMORY, true},
+    {"/sys/fs/cgroup/*memory.current", memory_use, MEMORY, true},
+    {"/sys/fs/cgroup/*memory.limit_in_bytes", memory_limit, MEMORY, true},
+    {"/sys/fs/cgroup/*memory.usage_in_bytes", memory_use, MEMORY, true},
 };
 
-static const struct file *find(const char *path)
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* '*' is followed by the end of the path, and comes once. */
+static bool matches(const char *pattern, const char *path)
 {
-    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
-        size_t n = strlen(files[i].head);
-        if (strncmp(path, files[i].head, n) != 0) continue;
-        if (!files[i].tail ? !path[n] : strcmp(path + n + strspn(path + n, "0123456789"), files[i].tail) == 0) return &files[i];
+    for (; *pattern; pattern++) {
+        if (*pattern == '*') {
+            size_t rest = strlen(pattern + 1), n = strlen(path);
+            return n >= rest && strcmp(path + n - rest, pattern + 1) == 0;
+        }
+        if (*pattern == '#' ? !is_digit(*path) : *pattern != *path) return false;
+        path++;
+        while (*pattern == '#' && is_digit(*path)) path++;
     }
+    return !*path;
+}
+
+static const struct file *find(const struct view *v, const char *path)
+{
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
+        if ((files[i].of == CPUS ? v->nr_cpus != 0 : v->memory != 0) && matches(files[i].path, path)) return &files[i];
     return 0;
+}
+
+bool files_text(const struct view *v, const char *path, const char *real, struct text *out)
+{
+    const struct file *f = find(v, path);
+    return f && f->write(v, path, real, out);
 }
 
 static int as_descriptor(const struct text *t, bool cloexec)
@@ -153,21 +86,21 @@ static int as_descriptor(const struct text *t, bool cloexec)
     return fd;
 }
 
-static bool make_text(const struct usf_context *c, const struct file *f, const char *path, struct text *text)
+static bool make_text(const struct view *v, const struct file *f, const char *path, struct text *text)
 {
     struct text real = {0};
-    bool good = (!f->needs_real || read_all(path, &real)) && f->write(&c->cpus, real.at, text);
+    bool good = (!f->needs_real || text_read(path, &real)) && f->write(v, path, real.at, text);
     free(real.at);
     return good;
 }
 
 /* What the kernel writes into this file takes it 10 us per CPU, and changes in its clock rates alone: the first text is kept. */
-static bool keep_text(struct usf_context *c, const struct file *f, const char *path, struct text *text)
+static bool keep_text(struct usf_context *c, const struct view *v, const struct file *f, const char *path, struct text *text)
 {
     struct text *kept = atomic_load(&c->cpuinfo), *none = 0;
     if (!kept) {
         if (!(kept = calloc(1, sizeof *kept))) return false;
-        if (!make_text(c, f, path, kept)) {
+        if (!make_text(v, f, path, kept)) {
             files_drop(kept);
             return false;
         }
@@ -188,12 +121,19 @@ void files_drop(struct text *t)
 
 int files_open(struct usf_context *c, const char *path, int flags)
 {
-    const struct file *f = c->nr_cpus && (flags & O_ACCMODE) == O_RDONLY ? find(path) : 0;
+    struct view v = {.nr_cpus = c->nr_cpus, .memory = c->memory};
+    const struct file *f = (flags & (O_ACCMODE | O_DIRECTORY | O_PATH)) == O_RDONLY ? find(&v, path) : 0;
     struct text text = {0};
     int fd = -1, before = errno;
-    bool keeps = f && f->write == cpuinfo;
-    if (f && (keeps ? keep_text(c, f, path, &text) : make_text(c, f, path, &text))) fd = as_descriptor(&text, flags & O_CLOEXEC);
+    if (!f) return -1;
+    v.cpus = c->cpus;
+    bool keeps = f->write == view_cpuinfo;
+    if (keeps ? keep_text(c, &v, f, path, &text) : make_text(&v, f, path, &text)) fd = as_descriptor(&text, flags & O_CLOEXEC);
     if (!keeps) free(text.at);
     errno = before;
     return fd;
 }
+
+/* For the package usf: as files_open; flags as for open. */
+CONTEXT_API int usf_context_python_open(struct usf_context *c, const char *path, int flags);
+CONTEXT_API int usf_context_python_open(struct usf_context *c, const char *path, int flags) { return is_special(path) ? files_open(c, path, flags) : -1; }

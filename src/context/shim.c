@@ -14,6 +14,9 @@
 #include <unistd.h>
 
 #include "context/env.h"
+#include "context/exec.h"
+#include "context/folders.h"
+#include "context/memory.h"
 #include "context/python.h"
 #include "context/share.h"
 #include "context/shim/table.h"
@@ -96,6 +99,7 @@ static int shim_nprocs_conf(struct usf_context *c)
 static long shim_sysconf(struct usf_context *c, int name)
 {
     if (name == _SC_NPROCESSORS_ONLN) return shim_nprocs(c);
+    if (name == _SC_PHYS_PAGES || name == _SC_AVPHYS_PAGES) return memory_pages(c->memory, name);
     return name == _SC_NPROCESSORS_CONF ? shim_nprocs_conf(c) : sysconf(name);
 }
 
@@ -110,14 +114,20 @@ static long shim_syscall(struct usf_context *c, long nr, long a, long b, long d,
 
 /* ---- files ------------------------------------------------------------------------------------------ */
 
-/* Two places in the machine's tree; nothing else costs more than two comparisons. */
-static bool is_special(const char *path) { return path && path[0] == '/' && (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0); }
-
 static int shim_openat(struct usf_context *c, int at, const char *path, int flags, mode_t mode)
 {
     int fd = USF_UNLIKELY(is_special(path)) ? files_open(c, path, flags) : -1;
     return fd >= 0 ? fd : openat(at, path, flags, mode);
 }
+
+static const char *shim_file_path(struct usf_context *c, const char *path, struct file_path *own)
+{
+    own->fd = is_special(path) ? files_open(c, path, O_CLOEXEC) : -1;
+    if (own->fd < 0) return path;
+    snprintf(own->path, sizeof own->path, "/proc/self/fd/%d", own->fd);
+    return own->path;
+}
+static void shim_file_path_end(const struct file_path *own) { close(own->fd); }
 
 static FILE *shim_fopen(struct usf_context *c, const char *path, const char *mode)
 {
@@ -149,6 +159,8 @@ static int shim_shm_unlink(struct usf_context *c, const char *name)
     return shm_unlink(own_name(c, name, own, sizeof own));
 }
 
+static int shim_sysinfo(struct usf_context *c, struct sysinfo *info) { return memory_sysinfo(c->memory, info); }
+
 /* ---- threads and libraries -------------------------------------------------------------------------- */
 
 struct c11 { int (*routine)(void *); void *arg; };
@@ -175,6 +187,15 @@ static void shim_thread_failed(int error)
 {
     void (*fail)(int) = (void (*)(int))dlsym(RTLD_DEFAULT, "_ZSt20__throw_system_errori");
     if (fail) fail(error);
+    abort();
+}
+
+/* Shared libraries' symbols are global in the process (plan.c).  A library that calls this one cannot do without it. */
+static void *shim_runtime(const char *symbol)
+{
+    void *f = dlsym(RTLD_DEFAULT, symbol);
+    if (f) return f;
+    usf_say("a library of a context calls %s, which no library of the process defines", symbol);
     abort();
 }
 
@@ -207,6 +228,11 @@ static const struct shim_calls calls = {
     shim_sched_getaffinity, shim_sched_setaffinity, shim_pthread_getaffinity, shim_pthread_setaffinity, shim_attr_setaffinity,
     shim_sysconf, shim_nprocs, shim_nprocs_conf, shim_syscall, shim_openat, shim_fopen,
     threads_create, shim_thrd_create, shim_thread_failed, shim_dlopen, shim_shm_open, shim_shm_unlink,
+    shim_sysinfo,
+    folders_opendir, folders_fdopendir, folders_readdir, folders_readdir_r, folders_closedir, folders_scandirat, folders_glob, folders_nftw, folders_ftw,
+    folders_fts_read, folders_hides,
+    exec_execve, exec_execvpe, exec_fexecve, exec_spawn, exec_spawnp, exec_system, exec_popen, exec_pclose,
+    shim_file_path, shim_file_path_end, shim_runtime,
 };
 
 /* ---- the copy --------------------------------------------------------------------------------------- */

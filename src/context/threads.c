@@ -65,19 +65,79 @@ static void prepare(void)
     if (pthread_key_create(&threads.key, ends)) abort();
 }
 
+static bool same(const struct os_cpuset *a, const struct os_cpuset *b) { return memcmp(a, b, sizeof *a) == 0; }
+
+/* ---- their CPUs -------------------------------------------------------------------------------------- */
+
+/* Where the context's group may lend and borrow CPUs, this mask is no limit, as those may be that the program sets itself. */
+static void set_own_mask(const struct usf_context *c, const struct os_cpuset *cpus)
+{
+    os_setaffinity(0, cpus);
+    if (c->group != USF_GROUP_FIRST) usf_task_set_affinity(USF_PLACE_ANY, 0, 0);
+}
+
+/* The lock is not held while a thread is bound, which may wait for a turn on its new CPU. */
+static void bind_self(struct thread *t)
+{
+    struct usf_context *c = t->context;
+    struct os_cpuset cpus, none = {0}, bound = none;
+    for (;;) {
+        pthread_mutex_lock(&threads.lock);
+        cpus = c->nr_cpus ? c->cpus : none;
+        atomic_store(&t->tid, os_gettid());     /* from here on threads_move binds it */
+        pthread_mutex_unlock(&threads.lock);
+        if (same(&cpus, &bound) || t->has_mask) return;
+        set_own_mask(c, &cpus);
+        bound = cpus;
+    }
+}
+
+static void move(int32_t tid, const struct os_cpuset *from, const struct os_cpuset *to)
+{
+    struct os_cpuset mask;
+    if (os_getaffinity(tid, &mask) < 0) return;
+    if (same(&mask, from)) mask = *to;
+    os_cpu_and(&mask, to);
+    os_setaffinity(tid, os_cpu_count(&mask) ? &mask : to);
+}
+
+void threads_move(struct usf_context *c, const struct os_cpuset *cpus)
+{
+    struct os_cpuset all, from, to = *cpus;
+    int32_t self = 0;
+    bool good = os_cpuset_allowed(&all) == 0;
+    pthread_mutex_lock(&threads.lock);
+    from = c->nr_cpus ? c->cpus : all;
+    c->nr_cpus = 0;
+    c->cpus = *cpus;
+    c->nr_cpus = os_cpu_count(cpus);
+    if (!c->nr_cpus) to = all;
+    for (struct thread *t = threads.first; t && good; t = t->next) {
+        int32_t tid = t->context == c ? atomic_load(&t->tid) : 0;
+        if (tid == os_gettid()) self = tid;
+        else if (tid) move(tid, &from, &to);
+    }
+    pthread_mutex_unlock(&threads.lock);
+    if (self) move(0, &from, &to);
+}
+
+bool threads_is_bound(const struct usf_context *c)
+{
+    pthread_once(&threads.once, prepare);
+    const struct thread *t = pthread_getspecific(threads.key);
+    return t && t->context == c && !t->has_mask;
+}
+
+/* ---- their life -------------------------------------------------------------------------------------- */
+
 static void *begin(void *p)
 {
     struct thread *t = p;
     struct usf_context *c = t->context;
-    atomic_store(&t->tid, os_gettid());
     pthread_setspecific(threads.key, t);
     context_set(c);
     if (c->group != USF_GROUP_FIRST) usf_group_enter(c->group);
-    if (c->nr_cpus && !t->has_mask) {
-        os_setaffinity(0, &c->cpus);
-        /* Where the group may lend and borrow, this mask is no limit, as those may be that the program sets itself. */
-        if (c->group != USF_GROUP_FIRST) usf_task_set_affinity(USF_PLACE_ANY, 0, 0);
-    }
+    bind_self(t);
     return t->routine(t->arg);
 }
 

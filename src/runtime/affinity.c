@@ -216,7 +216,11 @@ static long call_setaffinity(struct gate_frame *f)
     struct os_cpuset got, hint;
     uint32_t changed = USF_NONE;
     rt_late_join();
-    if (!rt_takes_part()) return rt_pass(f);
+    if (!rt_takes_part()) {
+        long passed = rt_pass(f);
+        if (passed == 0 && rt_vforked()) me->bound_by_child = true;
+        return passed;
+    }
     sched_crit_enter(&me->self);
     uint32_t held = rt_hold_place(tid);     /* or the mask that is read after the call could be the scheduler's */
     rt_list_lock();

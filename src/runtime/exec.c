@@ -109,7 +109,7 @@ static long exec_vforked(struct rt_thread *t, const struct gate_frame *f)
     struct gate_frame with = *f;
     long r = rt_exec_env_make(&with, &t->exec_env);
     if (r) return r;
-    if (!rt.late) rt_unpin();
+    if (!rt.late && !t->bound_by_child) rt_unpin();
     rt_signals_before_exec();
     return rt_pass(&with);
 }

@@ -166,7 +166,10 @@ static void before_clone(struct gate_frame *f)
     if (USF_UNLIKELY(rt.sched.trace != 0) && flags & CLONE_SETTLS && !vforked) rt_trace_birth(tls_of(f));
     if (flags & CLONE_SETTLS && (rt_self.state == RT_ATTACHED || rt_self.state == RT_APART)) bequeath(f);
     if (flags & CLONE_VFORK) {
-        if (!vforked) rt_self.set_by_child = 0;
+        if (!vforked) {
+            rt_self.set_by_child = 0;
+            rt_self.bound_by_child = false;
+        }
         vforked = true;
     }
     else if (!(flags & CLONE_SETTLS)) {

@@ -74,6 +74,7 @@ struct rt_thread {
     uint64_t yielded;               /* ns: when it last gave strangers a chance */
     uint32_t kernel_waits;          /* it is in so many waits that sync_kernel_wait counts */
     uint64_t set_by_child;          /* signals whose action its child has set, which shares its memory (vfork, posix_spawn) */
+    bool     bound_by_child;        /* ... which has set its CPUs, for the program that it is about to execute */
     uint32_t policy_seen;           /* rt.policy_calls + 1 when it last looked whether it is a real-time thread */
     bool real_time;                 /* ... and was it? */
     bool apart;                     /* rt.nr_apart counts it */

@@ -66,6 +66,8 @@ static void libraries()
     throws(EINVAL, "weight", [&] { usf::Context(usf::ContextOptions().weight(10001)); });
     throws(EINVAL, "priority", [&] { usf::Context(usf::ContextOptions().priority(-1001)); });
     CHECK(usf::Context(usf::ContextOptions().weight(10000).priority(-1000).strict()).id() != 0);
+    throws(EINVAL, "memory of 77 bytes", [&] { usf::Context(usf::ContextOptions().memory(77)); });
+    CHECK(usf::Context(usf::ContextOptions().memory(1ull << 30)));
 }
 
 static void ownership()

@@ -85,6 +85,24 @@ class Modules(Folder):
         self.assertEqual([self.load(self.a, "priv")] * 2, list(m.f()))
         self.assertIs(m.g(), m)
 
+    def test_files_of_the_machine(self):
+        write(self.folder, asks="def read(path, *how, **named):\n    with open(path, *how, **named) as f:\n        return f.name, f.read()\n")
+        c = usf.Context(cpus=[CPU], memory="64M", path=[self.folder])
+        asks = c.run(importlib.import_module, "asks")
+        self.assertEqual(asks.read("/sys/devices/system/cpu/online"), ("/sys/devices/system/cpu/online", f"{CPU}\n"))
+        self.assertEqual(asks.read("/proc/meminfo", "rb")[1].split()[1], b"65536")
+        self.assertEqual(asks.read("/proc/cpuinfo", encoding="ascii", errors="replace")[1].count("processor\t:"), 1)
+        with open("/proc/self/comm") as f:
+            comm = f.read()
+        self.assertEqual((asks.read("/proc/self/comm")[1], asks.read("/proc/self/comm", "r", -1, None, None, None, True, None)[1]), (comm, comm))
+        self.assertIn("def read", asks.read(os.path.join(self.folder, "asks.py"))[1])
+        with self.assertRaises(FileNotFoundError):
+            asks.read("/proc/no-such-file")
+        with self.assertRaises(OSError):
+            asks.read("/proc/cpuinfo", "w")
+        with open("/proc/meminfo") as f:
+            self.assertNotEqual(f.read().split()[1], "65536")
+
     def test_sys_path_is_the_contexts(self):
         self.assertNotIn(self.folder, sys.path)
         with self.a:
@@ -222,6 +240,46 @@ class Inside(unittest.TestCase):
             g = groups["heavy"]
             self.assertEqual((g["weight"], g["priority"], g["own_cpus"], g["exclusive"]), (250, -3, str(CPU), False))
         c.close()
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one CPU")
+    def test_threads_follow_the_cpus(self):
+        both = sorted(os.sched_getaffinity(0))[:2]
+        c, go, began, seen = usf.Context(cpus=both), threading.Event(), threading.Semaphore(0), []
+
+        def work(own):
+            if own is not None:
+                os.sched_setaffinity(0, {own})
+            began.release()
+            go.wait(WAIT)
+            seen.append(os.sched_getaffinity(0))
+
+        with c:
+            threads = [threading.Thread(target=work, args=(own,)) for own in (None, both[0], both[1])]
+            for t in threads:
+                t.start()
+                self.assertTrue(began.acquire(timeout=WAIT))
+        masks = [usf._context_inside._sched_getaffinity(t.native_id) for t in threads]
+        self.assertEqual(masks, [set(both), {both[0]}, {both[1]}])
+        c.cpus = [both[1]]
+        masks = [usf._context_inside._sched_getaffinity(t.native_id) for t in threads]
+        self.assertEqual(masks, [{both[1]}] * 3)
+        go.set()
+        for t in threads:
+            t.join(WAIT)
+        self.assertEqual(seen, [{both[1]}] * 3)
+
+    def test_memory(self):
+        page = os.sysconf("SC_PAGESIZE")
+        c, real = usf.Context(memory="64M"), os.sysconf("SC_PHYS_PAGES")
+        with c:
+            self.assertEqual((os.sysconf("SC_PHYS_PAGES") * page, os.sysconf(os.sysconf_names["SC_PHYS_PAGES"]) * page), (64 << 20, 64 << 20))
+            self.assertLessEqual(os.sysconf("SC_AVPHYS_PAGES") * page, 64 << 20)
+        self.assertEqual(os.sysconf("SC_PHYS_PAGES"), real)
+        self.assertEqual(usf.Context(memory=1 << 60).run(os.sysconf, "SC_PHYS_PAGES"), real)
+        self.assertEqual([usf._context._bytes_of(m) for m in (None, 1 << 20, "1048576", "1.5g", "2 GiB", "4TB")], [0, 1 << 20, 1 << 20, 3 << 29, 2 << 30, 4 << 40])
+        for wrong in ("", "4X", "-1", "1K", 5, 0, -1):
+            with self.assertRaisesRegex(ValueError, "memory"):
+                usf.Context(memory=wrong)
 
     def test_threads_inherit(self):
         c, seen = usf.Context("threads"), []

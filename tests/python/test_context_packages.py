@@ -34,6 +34,35 @@ def everywhere(test, work):
     return all_of_them
 
 
+@unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one CPU")
+class Machine(unittest.TestCase):
+    """What packages find that look at the machine, in two contexts and the program."""
+
+    def setUp(self):
+        self.cpus = sorted(os.sched_getaffinity(0))
+        self.one = usf.Context(cpus=self.cpus[1:2], memory="64M", env={"LOKY_MAX_CPU_COUNT": None})
+        self.two = usf.Context(cpus=self.cpus[:2], env={"LOKY_MAX_CPU_COUNT": None})
+
+    @needs("joblib")
+    def test_joblib(self):
+        def count():
+            import joblib
+            from joblib.externals import loky
+            return joblib.cpu_count(), loky.cpu_count(), joblib.effective_n_jobs(-1)
+
+        self.assertEqual((self.one.submit(count).result(WAIT), self.two.submit(count).result(WAIT), count()),
+                         ((1, 1, 1), (2, 2, 2), (len(self.cpus),) * 3))
+
+    @needs("psutil")
+    def test_psutil(self):
+        def look():
+            import psutil
+            return psutil.cpu_count(), psutil.virtual_memory().total
+
+        real = look()
+        self.assertEqual((self.one.run(look), self.two.run(look)), ((1, 64 << 20), (2, real[1])))
+
+
 @needs("numpy")
 class Numpy(unittest.TestCase):
     @classmethod

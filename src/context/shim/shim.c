@@ -9,10 +9,8 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-#define SHIM __attribute__((visibility("default")))
-#define CALL(name, ...) usf_shim_calls->name(usf_shim_context, __VA_ARGS__)
+#include "context/shim/shim.h"
 
-/* Set once by libusf-context, before any code of the context's libraries runs. */
 SHIM struct usf_context *usf_shim_context;
 SHIM const struct shim_calls *usf_shim_calls;
 

@@ -1,0 +1,16 @@
+/* src/context/shim/shim.h - the shim's parts.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_CONTEXT_SHIM_SHIM_H
+#define USF_CONTEXT_SHIM_SHIM_H
+
+#include "context/shim/table.h"
+
+#define SHIM __attribute__((visibility("default")))
+#define CALL(name, ...) usf_shim_calls->name(usf_shim_context, __VA_ARGS__)
+
+/* Set once by libusf-context, before any code of the context's libraries runs. */
+extern SHIM struct usf_context *usf_shim_context;
+extern SHIM const struct shim_calls *usf_shim_calls;
+/* The context's environment; libraries may set it, as they may libc's. */
+extern SHIM char **environ;
+
+#endif

@@ -93,8 +93,10 @@ int usf_context_has_stub(usf_context_t *context, void *library);
 
 /* The CPUs that its libraries see, as a list; the number of bytes that the text needs, as snprintf. */
 int usf_context_get_cpus(usf_context_t *context, char *list, size_t size);
- *     EINVAL   a wrong list of CPUs, one without any, or with CPUs that the process may not use; a wrong flag, weight or priority; less
- *              than 1 MiB of memory; the same for what the environment gives it
+/* list: NULL: the program's.  Libraries look at them when they are loaded, or first used: set them before.  Threads of the context that live
+ * are bound to the new ones at once; those with a mask of their own to the part of it that lies in them, or to all if there is none.  Under
+ * `usf run` they are the context's own from now on.  0 and no change if the user has given this context its CPUs (USF_CONTEXTS).
+ *     EINVAL   as in usf_context_create */
 int usf_context_set_cpus(usf_context_t *context, const char *list);
 
 /* Its environment.  What they return or put there stays valid until the context is destroyed. */

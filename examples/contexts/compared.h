@@ -165,7 +165,9 @@ static inline void compared_report(struct compared *c, const char *mode, double 
 static inline void compared_make(const struct compared *c, usf_context_t **contexts)
 {
     for (int i = 0; i < c->n; i++) {
-        const struct usf_context_options options = {c->names[i], c->cpus[i], NULL, 0};
+        struct usf_context_options options = {};
+        options.name = c->names[i];
+        options.cpus = c->cpus[i];
         contexts[i] = usf_context_create(&options);
         if (!contexts[i]) compared_fail(c->names[i], usf_context_error());
     }

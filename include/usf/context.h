@@ -20,7 +20,7 @@
  * Calls that the program itself makes to libc concern no context, also while the thread is in one.
  *
  * Functions that return int return 0 or an errno value; those that return a pointer return NULL and set errno.  usf_context_error tells in
- * words.  All are thread-safe, none is async-signal-safe.  A child of fork has its parent's contexts, without their threads. */
+ * words.  All are thread-safe, none is async-signal-safe.  Constructors and destructors of any library may call them.  A child of fork has its parent's contexts, without their threads. */
 #ifndef USF_CONTEXT_H
 #define USF_CONTEXT_H
 
@@ -69,8 +69,8 @@ int usf_context_destroy(usf_context_t *context);
  * its libraries belong to it.  May be nested; 12 ns.
  *     EINVAL   NULL, or a context that is being destroyed */
 int usf_context_enter(usf_context_t *context);
-/* Back to what it was before the last usf_context_enter.
- *     EPERM    the thread is in no context */
+/* Back to what it was before the last usf_context_enter.  A thread that ends leaves all contexts.
+ *     EPERM    the thread is in no context; or a constructor has not entered the one that it leaves */
 int usf_context_leave(void);
 /* Of the calling thread; NULL: it is in none. */
 usf_context_t *usf_context_current(void);
@@ -79,7 +79,9 @@ usf_context_t *usf_context_current(void);
  * until the context is destroyed.  library: a path, or a name that is looked for as dlopen does.  Constructors are executed in the context.
  *     ENOENT     it, or a library that it needs, was not found
  *     ELIBBAD    it is no shared library for x86-64, or damaged
- *     ELIBACC    the dynamic linker refuses it: usf_context_error says why (undefined symbols, no room for thread-local storage, ...) */
+ *     ELIBACC    the dynamic linker refuses it: usf_context_error says why (undefined symbols, no room for thread-local storage, ...)
+ *     EDEADLK    the thread executes a constructor for dlopen, and another thread executes constructors of this context, for which it must not wait
+ * An exception may leave a constructor: the thread is in no other context than before then, and the library counts as constructed. */
 void *usf_context_open(usf_context_t *context, const char *library);
 /* The same, and libraries of the context that are loaded later find its symbols, and those of what it needs, after their own (as with
  * RTLD_GLOBAL): for libraries that are not linked with all that they use. */

@@ -49,12 +49,18 @@ int affinity_get(struct usf_context *c, int32_t tid, size_t size, void *mask)
     return (int)n;
 }
 
+uint32_t affinity_clip(const struct usf_context *c, size_t size, const void *mask, struct os_cpuset *out)
+{
+    *out = (struct os_cpuset){0};
+    memcpy(out, mask, size < sizeof *out ? size : sizeof *out);
+    if (c->nr_cpus) os_cpu_and(out, &c->cpus);
+    return os_cpu_count(out);
+}
+
 int affinity_set(struct usf_context *c, int32_t tid, size_t size, const void *mask)
 {
-    struct os_cpuset cpus = {0};
-    memcpy(&cpus, mask, size < sizeof cpus ? size : sizeof cpus);
-    if (c->nr_cpus) os_cpu_and(&cpus, &c->cpus);
-    if (!os_cpu_count(&cpus)) return -EINVAL;
+    struct os_cpuset cpus;
+    if (!affinity_clip(c, size, mask, &cpus)) return -EINVAL;
     if (!is_self(tid)) return os_setaffinity(tid, &cpus);
     if (c->nr_cpus && memcmp(&cpus, &c->cpus, sizeof cpus) == 0) {
         affinity_restore();

@@ -1,18 +1,17 @@
-/* src/context/context.c - usf/context.h: contexts come and go, threads enter and leave them.  SPDX-License-Identifier: Apache-2.0 */
+/* src/context/context.c - usf/context.h: contexts come and go.  SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "context/context.h"
 #include "context/env.h"
 #include "context/exec.h"
 #include "context/folders.h"
+#include "context/linker.h"
 #include "context/share.h"
 #include "context/shim.h"
 #include "context/stub.h"
@@ -22,58 +21,20 @@
 #define WEIGHT_MAX 10000u        /* of a group */
 #define MEMORY_LEAST (1ull << 20)
 
-struct contexts contexts = {.unloading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
-__thread struct usf_context *context_current;
+struct contexts contexts = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
 
-/* What the thread was in before; as deep as it has entered. */
-static __thread struct { struct usf_context **at; unsigned n, room; struct usf_context *few[8]; } outer;
 static const pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-/* Allocated at the first failure of the thread: all thread-local variables here are in static TLS, of which a program that loads this library
- * late (Python) has 1.6 KB for all its libraries, libgomp's copies among them. */
-static __thread char *error_text;
-static pthread_key_t error_key;
-static void free_error(void *text)
-{
-    error_text = 0;
-    free(text);
-}
-__attribute__((constructor)) static void make_error_key(void) { pthread_key_create(&error_key, free_error); }
-
-int context_fail(int error, const char *format, ...)
-{
-    va_list args;
-    if (!error_text && (error_text = malloc(CONTEXT_TEXT))) pthread_setspecific(error_key, error_text);
-    va_start(args, format);
-    if (error_text) vsnprintf(error_text, CONTEXT_TEXT, format, args);
-    va_end(args);
-    errno = error;
-    return error;
-}
-
-CONTEXT_API const char *usf_context_error(void) { return error_text ? error_text : ""; }
 
 static void lock(void) { pthread_mutex_lock(&contexts.lock); }
 static void unlock(void) { pthread_mutex_unlock(&contexts.lock); }
 
-/* No load is under way while the process forks, so that the child can load.  A thread that forks in a constructor has the dynamic linker's lock,
- * which a load in another thread may wait for: so it does not wait for ever for that load, and its child may then be unable to load, as the
- * child of a fork beside dlopen is in any program. */
-static struct { bool unloading, lock; } forking;
+/* ---- forks ---------------------------------------------------------------------------------------- */
 
-static bool lock_for_a_while(pthread_mutex_t *m)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_nsec += 300000000;
-    at.tv_sec += at.tv_nsec / 1000000000, at.tv_nsec %= 1000000000;
-    return pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &at) == 0;
-}
-
+/* contexts.lock is recursive, since handlers of others may be called between these. */
 static void before_fork(void)
 {
-    bool unloading = lock_for_a_while(&contexts.unloading), locked = lock_for_a_while(&contexts.lock);
-    forking.unloading = unloading;
-    forking.lock = locked;
+    lock();
+    linker_before_fork();
     stub_before_fork();
     env_before_fork();
     threads_before_fork();
@@ -83,14 +44,12 @@ static void before_fork(void)
 
 static void in_parent(void)
 {
-    bool unloading = forking.unloading, locked = forking.lock;
     exec_after_fork();
     folders_after_fork();
     threads_after_fork();
     env_after_fork();
     stub_after_fork();
-    if (locked) unlock();
-    if (unloading) pthread_mutex_unlock(&contexts.unloading);
+    unlock();
 }
 
 /* The child's thread has another id than the one that has locked. */
@@ -98,20 +57,18 @@ static void in_child(void)
 {
     exec_after_fork();
     folders_after_fork();
-    threads_in_child();
     env_after_fork();
     stub_after_fork();
     contexts.lock = recursive;
-    contexts.unloading = recursive;
+    linker_in_child();
     for (struct usf_context *c = contexts.first; c; c = c->next) {
         atomic_store(&c->nr_threads, 0);
         atomic_store(&c->nr_inside, 0);
         c->constructing = recursive;
         c->group = USF_GROUP_FIRST;     /* the child is another process for the scheduler */
     }
-    for (unsigned i = 0; i < outer.n; i++)
-        if (outer.at[i]) atomic_fetch_add(&outer.at[i]->nr_inside, 1);
-    if (context_current) atomic_fetch_add(&context_current->nr_inside, 1);
+    threads_in_child();
+    context_recount();
 }
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
@@ -211,7 +168,7 @@ static int init_cpus(struct usf_context *c, const char *list)
     if (r) return r;
     if (from && (r = parse_cpus(users, &c->cpus))) {
         char why[CONTEXT_TEXT / 2];
-        snprintf(why, sizeof why, "%s", error_text ? error_text : "");
+        snprintf(why, sizeof why, "%s", usf_context_error());
         return context_fail(r, "%s: %s: %s", from, c->label, why);
     }
     c->users_cpus = from;
@@ -251,21 +208,19 @@ CONTEXT_API usf_context_t *usf_context_create(const struct usf_context_options *
     }
     c->end = &c->libraries;
     c->constructing = recursive;
-    lock();
-    c->id = ++contexts.last_id;
+    c->id = atomic_fetch_add(&contexts.last_id, 1) + 1;
     int r = init(c, options ? options : &none);
-    if (!r) {
-        make_group(c);
-        c->next = contexts.first;
-        contexts.first = c;
-    }
-    unlock();
     if (r) {
         free_context(c);
         errno = r;
         return 0;
     }
+    make_group(c);
     stub_context_begins(c);
+    lock();
+    c->next = contexts.first;
+    contexts.first = c;
+    unlock();
     return c;
 }
 
@@ -300,23 +255,24 @@ static int has_address(struct dl_phdr_info *info, size_t size, void *base)
 }
 static bool is_loaded(void *base) { return dl_iterate_phdr(has_address, base); }
 
-/* Destructors are executed by dlclose, in the context and without the lock.  False: something stays, and the context with it. */
-static bool unload(struct usf_context *c)
+struct unloading { struct usf_context *context; bool gone; };
+
+/* Under ld.so's lock.  Destructors are executed by dlclose, in the context.  Not gone: something stays, and the context with it. */
+static void unload(void *arg)
 {
+    struct unloading *u = arg;
+    struct usf_context *c = u->context, *before = context_current;
     void *shim = c->libraries ? (void *)c->libraries->map->l_addr : 0;
-    struct usf_context *before = context_current;
     context_set(c);
-    pthread_mutex_lock(&contexts.unloading);
     for (struct library *l = c->libraries; l; l = l->next) dlclose(l->handle);
     while (c->nr_roots) dlclose(c->roots[--c->nr_roots]);
-    pthread_mutex_unlock(&contexts.unloading);
     context_set(before);
     for (struct library *l = c->libraries, *next; l; l = next) {
         next = l->next;
         plan_free_library(l);
     }
     c->libraries = 0;
-    return !is_loaded(shim);
+    u->gone = !is_loaded(shim);
 }
 
 CONTEXT_API int usf_context_destroy(usf_context_t *c)
@@ -329,102 +285,12 @@ CONTEXT_API int usf_context_destroy(usf_context_t *c)
     else take_out(c), c->destroyed = true;
     unlock();
     if (r) return r;
-    bool gone = unload(c);
+    struct unloading u = {.context = c};
+    if ((r = linker_call(unload, &u))) return r;
     if (c->group != USF_GROUP_FIRST) usf_group_end(c->group);
     stub_context_ends(c);
-    if (gone) free_context(c);
+    if (u.gone) free_context(c);
     return 0;
-}
-
-/* ---- entering ------------------------------------------------------------------------------------- */
-
-static bool make_room(void)
-{
-    unsigned room = outer.room ? 2 * outer.room : 8;
-    struct usf_context **at = outer.room ? malloc(room * sizeof *at) : outer.few;
-    if (!at) return false;
-    if (outer.room) memcpy(at, outer.at, outer.n * sizeof *at);
-    if (outer.room > 8) free(outer.at);
-    outer.at = at;
-    outer.room = room;
-    return true;
-}
-
-CONTEXT_API int usf_context_enter(usf_context_t *c)
-{
-    if (USF_UNLIKELY(!c || c->destroyed)) return context_fail(EINVAL, "no context, or one that was destroyed");
-    if (USF_UNLIKELY(outer.n == outer.room) && !make_room()) return context_fail(ENOMEM, "out of memory");
-    outer.at[outer.n++] = context_current;
-    atomic_fetch_add_explicit(&c->nr_inside, 1, memory_order_relaxed);
-    context_set(c);
-    return 0;
-}
-
-CONTEXT_API int usf_context_leave(void)
-{
-    if (USF_UNLIKELY(!outer.n)) return context_fail(EPERM, "this thread is in no context");
-    atomic_fetch_sub_explicit(&context_current->nr_inside, 1, memory_order_release);
-    if (USF_UNLIKELY(affinity_set_in != 0)) affinity_restore();
-    context_set(outer.at[--outer.n]);
-    return 0;
-}
-
-CONTEXT_API usf_context_t *usf_context_current(void) { return context_current; }
-
-/* ---- libraries ------------------------------------------------------------------------------------ */
-
-/* The shim is the first library of the root's scope: the first load brings it. */
-static int load(struct usf_context *c, const char *library, bool global, void **handle)
-{
-    const char *names[2] = {shim_path(), library};
-    struct plan p;
-    bool first = !c->libraries;
-    lock();
-    int r = plan_make(&p, c, names, 2);
-    if (!r && !(r = load_plan(c, &p))) {
-        plan_keep(&p, c);
-        if (global) plan_make_global(&p);
-        if (first) r = shim_bind(c, p.all[0]);
-        *handle = p.target->handle;
-    }
-    unlock();
-    if (!r) load_construct(c, &p);
-    int error = errno;
-    plan_drop(&p);
-    errno = error;
-    return r;
-}
-
-static void *open_library(usf_context_t *c, const char *library, bool global)
-{
-    void *handle = 0;
-    if (!c || !library || c->destroyed) {
-        context_fail(EINVAL, "no context, or no library's name");
-        return 0;
-    }
-    if (share_is(library)) {
-        if (!(handle = dlopen(library, RTLD_LAZY | RTLD_GLOBAL))) context_fail(ELIBACC, "%s", dlerror());
-        return handle;
-    }
-    return load(c, library, global, &handle) ? 0 : handle;
-}
-
-CONTEXT_API void *usf_context_open(usf_context_t *c, const char *library) { return open_library(c, library, false); }
-CONTEXT_API void *usf_context_open_global(usf_context_t *c, const char *library) { return open_library(c, library, true); }
-
-CONTEXT_API void *usf_context_symbol(usf_context_t *c, const char *name)
-{
-    void *found = 0;
-    if (!c || !name) {
-        context_fail(EINVAL, "no context, or no name");
-        return 0;
-    }
-    lock();
-    struct library *first = c->libraries;       /* the list grows only */
-    unlock();
-    for (struct library *l = first ? first->next : 0; l && !found; l = l->next) found = dlsym(l->handle, name);
-    if (!found) context_fail(ENOENT, "%s: no library of the context defines '%s'", c->label, name);
-    return found;
 }
 
 /* ---- what it has ---------------------------------------------------------------------------------- */
@@ -435,16 +301,12 @@ CONTEXT_API const char *usf_context_name(const usf_context_t *c) { return c ? c-
 CONTEXT_API int usf_context_share(const char *pattern, const char *reason, int private_copies)
 {
     if (!pattern || !*pattern) return context_fail(EINVAL, "no pattern");
-    lock();
     int r = share_add(pattern, reason ? reason : "the program says so", private_copies);
-    unlock();
     return r ? context_fail(r, "out of memory") : 0;
 }
 
 CONTEXT_API const char *usf_context_shared(const char *library)
 {
-    lock();
     const struct share_rule *r = library ? share_rule_of(library) : 0;
-    unlock();
     return r ? r->reason : 0;
 }

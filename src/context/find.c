@@ -15,13 +15,19 @@ static bool has(const struct library *l, uintptr_t address)
     return false;
 }
 
+struct library *find_address(const struct usf_context *c, const void *address)
+{
+    struct library *l = c->libraries;
+    while (l && !has(l, (uintptr_t)address)) l = l->next;
+    return l;
+}
+
 CONTEXT_API usf_context_t *usf_context_of(const void *address)
 {
     struct usf_context *found = 0;
     pthread_mutex_lock(&contexts.lock);
     for (struct usf_context *c = contexts.first; c && !found; c = c->next)
-        for (struct library *l = c->libraries; l && !found; l = l->next)
-            if (has(l, (uintptr_t)address)) found = c;
+        if (find_address(c, address)) found = c;
     pthread_mutex_unlock(&contexts.lock);
     return found;
 }

@@ -170,10 +170,10 @@ static void drop(struct image *im)
     free(im);
 }
 
-static bool is_of(const struct image *im, const struct stat *st, bool shared)
+bool image_is_of(const struct image *im, const struct stat *st)
 {
-    return im->dev == st->st_dev && im->ino == st->st_ino && im->shared == shared && im->changed.tv_sec == st->st_mtim.tv_sec &&
-           im->changed.tv_nsec == st->st_mtim.tv_nsec && (size_t)st->st_size == im->elf.size && (shared || im->rules == share_rules());
+    return im->dev == st->st_dev && im->ino == st->st_ino && im->changed.tv_sec == st->st_mtim.tv_sec && im->changed.tv_nsec == st->st_mtim.tv_nsec &&
+           (size_t)st->st_size == im->elf.size;
 }
 
 static const char *read_image(struct image *im, int fd, const char *path, const struct stat *st)
@@ -214,7 +214,7 @@ struct image *image_of(int fd, const char *path, bool shared, const char **why)
         return 0;
     }
     for (struct image *im = images; im; im = im->next)
-        if (is_of(im, &st, shared)) return im;
+        if (image_is_of(im, &st) && im->shared == shared && (shared || im->rules == share_rules())) return im;
     struct image *im = calloc(1, sizeof *im);
     if (!im) {
         *why = "out of memory";

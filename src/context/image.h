@@ -6,7 +6,9 @@
  *   - it has no constructors: load.c calls them when the context is whole;
  *   - symbols that exist once in a process (STB_GNU_UNIQUE) are ordinary ones;
  *   - a symbol without a version that a shared library defines, too, is the shared library's.
- * Nothing changes its size or place.  Images are made once per file, and kept for the contexts that follow. */
+ * Nothing changes its size or place.  Images are made once per file, and kept for the contexts that follow.
+ *
+ * All functions that make or change images are called under ld.so's lock. */
 #ifndef USF_CONTEXT_IMAGE_H
 #define USF_CONTEXT_IMAGE_H
 
@@ -38,6 +40,8 @@ struct image {
 
 /* The image of an open file, from the cache or new; null: *why says what is wrong with the file, as the end of "NAME: ...". */
 struct image *image_of(int fd, const char *path, bool shared, const char **why);
+/* Is it the file, unchanged, that the image was made of? */
+bool image_is_of(const struct image *im, const struct stat *st);
 /* Of a new private image, in this order: symbols that a shared image defines are the shared library's; nothing changes any more. */
 void image_yield(struct image *im, const struct image *shared);
 void image_complete(struct image *im);

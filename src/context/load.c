@@ -2,9 +2,8 @@
  *
  * The dynamic linker sees, for each library, a file in memory that has the pages which it reads or relocates.  All others are holes, and its
  * executable segments are not executable there: `usf run` looks for system calls in what is, and would find zeros.  When all is
- * relocated, the root's constructor maps the original's pages over those that were not changed (settle), and tells `usf run`.  It is
- * executed under the dynamic linker's lock, so that no other thread loads or looks meanwhile.  A library whose own code the dynamic linker
- * executes before that (IFUNC) is copied whole. */
+ * relocated, the root's constructor maps the original's pages over those that were not changed (settle), and tells `usf run`.  A library
+ * whose own code the dynamic linker executes before that (IFUNC) is copied whole. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,11 +33,13 @@ static int spell(char *out, size_t cap, const char *head, size_t len, const char
     return n < cap ? 0 : -1;
 }
 
+/* A debugger opens it, too, and has other descriptors: so it is not below /proc/self. */
 static void name_of_fd(char *name, size_t cap, int fd)
 {
-    char tail[24];
+    char head[40] = "/proc/", tail[24];
+    ssize_t n = readlink("/proc/self", head + 6, sizeof head - 7);
     snprintf(tail, sizeof tail, "fd/%d", fd);
-    spell(name, cap, "/proc/self", 10, tail);
+    spell(name, cap, head, n > 0 ? 6 + (size_t)n : 6, tail);
 }
 
 /* For debuggers and dladdr: the original's path.  A later dlopen of the original must not find the copy. */
@@ -121,8 +122,7 @@ static int open_original(const struct library *l)
 {
     struct stat st;
     int fd = open(l->path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && (fstat(fd, &st) || st.st_dev != l->image->dev || st.st_ino != l->image->ino || (size_t)st.st_size != l->image->elf.size ||
-                    st.st_mtim.tv_sec != l->image->changed.tv_sec || st.st_mtim.tv_nsec != l->image->changed.tv_nsec)) {
+    if (fd >= 0 && (fstat(fd, &st) || !image_is_of(l->image, &st))) {
         close(fd);
         fd = -1;
     }
@@ -199,7 +199,7 @@ static int settle(struct library *l, int copy)
 
 /* ---- the load ------------------------------------------------------------------------------------- */
 
-/* What the root's constructor is to do; under contexts.lock. */
+/* What the root's constructor is to do; under ld.so's lock. */
 static struct { struct plan *plan; int *fds; int result; } loading;
 
 static struct link_map *find_map(const char *name)
@@ -255,6 +255,16 @@ static void disarm(const struct library *l)
     }
 }
 
+/* libc's.  AddressSanitizer's refuses RTLD_DEEPBIND, because a library would find libc's malloc before the sanitizer's.  Copies do not need libc by
+ * themselves, so that they find the sanitizer's. */
+typedef void *dlopen_type(const char *, int);
+static dlopen_type *real_dlopen(void)
+{
+    static dlopen_type *known;
+    if (!known) *(void **)&known = dlsym(RTLD_NEXT, "dlopen");
+    return known ? known : dlopen;
+}
+
 static int open_root(struct usf_context *c, struct plan *p, int fd)
 {
     char name[128];
@@ -262,7 +272,7 @@ static int open_root(struct usf_context *c, struct plan *p, int fd)
     if (!roots) return context_fail(ENOMEM, "out of memory");
     c->roots = roots;
     name_of_fd(name, sizeof name, fd);
-    void *root = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND);
+    void *root = real_dlopen()(name, RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND);
     if (!root) return refused(p, dlerror());
     if (loading.result) {
         for (unsigned i = 0; i < p->nr; i++)
@@ -315,11 +325,19 @@ static int get_handles(struct plan *p)
     return 0;
 }
 
+static bool is_loaded(const struct plan *p)
+{
+    for (unsigned i = 0; i < p->nr; i++)
+        if (!p->all[i]->handle) return false;
+    return true;
+}
+
 int load_plan(struct usf_context *c, struct plan *p)
 {
     sigset_t all, before;
+    if (is_loaded(p)) return 0;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);    /* a handler would run in the middle of a change, with our lock */
+    pthread_sigmask(SIG_SETMASK, &all, &before);    /* a handler would run in the middle of a change */
     int r = load_copies(c, p);
     if (!r) r = get_handles(p);
     pthread_sigmask(SIG_SETMASK, &before, 0);
@@ -327,42 +345,3 @@ int load_plan(struct usf_context *c, struct plan *p)
         if (!p->all[i]->handle) p->all[i]->map = 0;
     return r;
 }
-
-/* ---- constructors ---------------------------------------------------------------------------------- */
-
-static int main_argc;
-static char **main_argv;
-__attribute__((constructor)) static void note_arguments(int argc, char **argv, char **envp)
-{
-    (void)envp;
-    main_argc = argc;
-    main_argv = argv;
-}
-
-static void construct(struct usf_context *c, struct library *l)
-{
-    typedef void constructor(int, char **, char **);
-    if (l->constructed || l->visited) return;
-    l->visited = true;
-    for (struct library **d = l->deps; d && *d; d++) construct(c, *d);
-    l->constructed = true;
-    uintptr_t base = l->map->l_addr;
-    if (l->image->init) ((constructor *)(base + l->image->init))(main_argc, main_argv, atomic_load(&c->environment));
-    constructor **all = (constructor **)(base + l->image->init_array);
-    for (uint64_t i = 0; i < l->image->nr_init; i++)
-        if (all[i] && all[i] != (constructor *)-1) all[i](main_argc, main_argv, atomic_load(&c->environment));
-}
-
-/* A recursive lock: constructors may load more.  Another thread that needs the libraries waits, or executes what is not executed yet. */
-static void construct_all(struct usf_context *c, struct library **all, unsigned n)
-{
-    struct usf_context *outer = context_current;
-    pthread_mutex_lock(&c->constructing);
-    context_set(c);
-    for (unsigned i = 0; i < n; i++) construct(c, all[i]);
-    context_set(outer);
-    pthread_mutex_unlock(&c->constructing);
-}
-
-void load_construct(struct usf_context *c, struct plan *p) { construct_all(c, p->all, p->nr); }
-void load_finish(struct usf_context *c, struct library *l) { construct_all(c, &l, 1); }

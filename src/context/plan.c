@@ -73,7 +73,7 @@ static const char *program_entry(int64_t tag)
 }
 
 /* Where l's own needs are looked for: there, then where those that have loaded it look, then where the program does. */
-static int open_for(const struct library *l, const char *name, char path[PATH_MAX])
+int plan_open_for(const struct library *l, const char *name, char path[PATH_MAX])
 {
     struct search_from chain[64], *from = &chain[0];
     char program[PATH_MAX] = "";
@@ -130,7 +130,7 @@ static int add_shared(struct plan *p, const struct library *by, const char *name
 {
     char path[PATH_MAX];
     const char *why;
-    int fd = open_for(by, name, path);
+    int fd = plan_open_for(by, name, path);
     if (fd < 0) return dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL) ? 0 : not_found(by, name);
     struct image *im = image_of(fd, path, true, &why);
     close(fd);
@@ -156,10 +156,10 @@ static const char *original_of(const struct image *im)
 }
 
 /* 0, or an errno value, said. */
-static int open_image(const struct library *by, const char *name, char path[PATH_MAX], struct image **im)
+static int open_image(const struct plan *p, const struct library *by, const char *name, char path[PATH_MAX], struct image **im)
 {
     const char *why, *original;
-    int fd = open_for(by, name, path);
+    int fd = plan_open_for(by ? by : p->asker, name, path);
     if (fd < 0) return not_found(by, name);
     *im = image_of(fd, path, false, &why);
     close(fd);
@@ -178,7 +178,7 @@ static int make_library(struct plan *p, const struct usf_context *c, struct libr
 {
     char path[PATH_MAX];
     struct image *im = 0;
-    int r = open_image(by, name, path, &im);
+    int r = open_image(p, by, name, path, &im);
     if (r) return r;
     if ((*made = find_image(p, c, im))) return 0;
     struct library *l = calloc(1, sizeof *l);
@@ -188,7 +188,7 @@ static int make_library(struct plan *p, const struct usf_context *c, struct libr
         return context_fail(errno, "%s: %s", path, strerror(errno));
     }
     l->image = im;
-    l->loader = by;
+    l->loader = by ? by : p->asker;
     *made = l;
     return append(p, l);
 }
@@ -251,9 +251,9 @@ static void complete_images(struct plan *p)
     }
 }
 
-int plan_make(struct plan *p, struct usf_context *c, const char *const *names, unsigned n)
+static int make(struct plan *p, struct usf_context *c, struct library *asker, const char *const *names, unsigned n)
 {
-    *p = (struct plan){0};
+    *p = (struct plan){.asker = asker};
     int r = add_shared(p, 0, "libgcc_s.so.1");      /* the program's unwinder, which libraries may have a copy of */
     for (unsigned i = 0; !r && i < n; i++) r = add_library(p, c, 0, names[i]);
     for (unsigned i = 0; !r && i < p->nr; i++) r = add_needs(p, c, p->all[i]);
@@ -261,8 +261,21 @@ int plan_make(struct plan *p, struct usf_context *c, const char *const *names, u
         if (l->global && !is_planned(p, l)) r = append(p, l);
     if (!r) r = check_names(p);
     if (r) plan_drop(p);
-    else complete_images(p);
     return r;
+}
+
+/* A constructor of a shared library, which has just been loaded, may have loaded into this context, or added a rule. */
+int plan_make(struct plan *p, struct usf_context *c, struct library *asker, const char *const *names, unsigned n)
+{
+    for (;;) {
+        uint64_t loads = contexts.loads, rules = share_rules();
+        int r = make(p, c, asker, names, n);
+        if (r || (loads == contexts.loads && rules == share_rules())) {
+            if (!r) complete_images(p);
+            return r;
+        }
+        plan_drop(p);
+    }
 }
 
 void plan_make_global(struct plan *p)
@@ -272,6 +285,7 @@ void plan_make_global(struct plan *p)
 
 void plan_keep(struct plan *p, struct usf_context *c)
 {
+    contexts.loads++;
     for (unsigned i = 0; i < p->nr; i++) {
         struct library *l = p->all[i];
         if (l->next || c->end == &l->next) continue;    /* it is in the list */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,10 +72,11 @@ static const struct share_rule built_in[] = {
 };
 #define NR_BUILT_IN (sizeof built_in / sizeof *built_in)
 
-static struct added { struct added *next; struct share_rule rule; bool private_copies; } *added;
-static uint64_t rules;
+/* Rules are not taken out again, so that readers need no lock. */
+static struct added { struct added *next; struct share_rule rule; bool private_copies; } *_Atomic added;
+static _Atomic uint64_t rules;
 
-uint64_t share_rules(void) { return rules; }
+uint64_t share_rules(void) { return atomic_load(&rules); }
 
 static const char *base_of(const char *name)
 {
@@ -85,7 +87,7 @@ static const char *base_of(const char *name)
 const struct share_rule *share_rule_of(const char *name)
 {
     name = base_of(name);
-    for (const struct added *a = added; a; a = a->next)
+    for (const struct added *a = atomic_load(&added); a; a = a->next)
         if (fnmatch(a->rule.pattern, name, 0) == 0) return a->private_copies ? 0 : &a->rule;
     for (unsigned i = 0; i < NR_BUILT_IN; i++)
         if (fnmatch(built_in[i].pattern, name, 0) == 0) return &built_in[i];
@@ -96,7 +98,7 @@ bool share_is(const char *name) { return share_rule_of(name) != 0; }
 
 const struct share_rule *share_rule_at(unsigned i)
 {
-    for (const struct added *a = added; a; a = a->next)
+    for (const struct added *a = atomic_load(&added); a; a = a->next)
         if (!a->private_copies && i-- == 0) return &a->rule;
     return i < NR_BUILT_IN ? &built_in[i] : 0;
 }
@@ -106,8 +108,8 @@ int share_add(const char *pattern, const char *reason, bool private_copies)
     struct added *a = calloc(1, sizeof *a);
     if (!a || !(a->rule.pattern = strdup(pattern)) || !(a->rule.reason = strdup(reason))) return ENOMEM;    /* (what is lost then is small) */
     a->private_copies = private_copies;
-    a->next = added;
-    added = a;
-    rules++;
+    a->next = atomic_load(&added);
+    while (!atomic_compare_exchange_weak(&added, &a->next, a)) {}
+    atomic_fetch_add(&rules, 1);
     return 0;
 }

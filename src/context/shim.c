@@ -62,27 +62,18 @@ static int shim_pthread_getaffinity(struct usf_context *c, pthread_t thread, siz
     return r;
 }
 
-/* What of the mask are the context's CPUs; 0: none. */
-static int clip(struct usf_context *c, size_t size, const void *mask, struct os_cpuset *out)
-{
-    *out = (struct os_cpuset){0};
-    memcpy(out, mask, size < sizeof *out ? size : sizeof *out);
-    if (c->nr_cpus) os_cpu_and(out, &c->cpus);
-    return (int)os_cpu_count(out);
-}
-
 static int shim_pthread_setaffinity(struct usf_context *c, pthread_t thread, size_t size, const void *mask)
 {
     struct os_cpuset cpus;
     if (pthread_equal(thread, pthread_self())) return -affinity_set(c, 0, size, mask);
-    return clip(c, size, mask, &cpus) ? pthread_setaffinity_np(thread, sizeof cpus, (cpu_set_t *)(void *)&cpus) : EINVAL;
+    return affinity_clip(c, size, mask, &cpus) ? pthread_setaffinity_np(thread, sizeof cpus, (cpu_set_t *)(void *)&cpus) : EINVAL;
 }
 
 static int shim_attr_setaffinity(struct usf_context *c, pthread_attr_t *attr, size_t size, const void *mask)
 {
     struct os_cpuset cpus;
     if (!size || !mask) return pthread_attr_setaffinity_np(attr, size, mask);
-    return clip(c, size, mask, &cpus) ? pthread_attr_setaffinity_np(attr, sizeof cpus, (cpu_set_t *)(void *)&cpus) : EINVAL;
+    return affinity_clip(c, size, mask, &cpus) ? pthread_attr_setaffinity_np(attr, sizeof cpus, (cpu_set_t *)(void *)&cpus) : EINVAL;
 }
 
 static int shim_nprocs(struct usf_context *c) { return c->nr_cpus ? (int)c->nr_cpus : get_nprocs(); }
@@ -199,21 +190,27 @@ static void *shim_runtime(const char *symbol)
     abort();
 }
 
-/* The handle is the copy's own: dlsym, dlclose and dlinfo know it. */
-static void *shim_dlopen(struct usf_context *c, const char *path, int flags)
+/* libc would look where this library looks: so the name is looked for as its caller's, where the process has not loaded it. */
+static void *open_shared(const struct library *asker, const char *name, int flags)
 {
-    if (!path || share_is(path)) return dlopen(path, flags);
-    if (flags & RTLD_NOLOAD) {
-        const char *base = strrchr(path, '/');
-        void *handle = 0;
-        pthread_mutex_lock(&contexts.lock);
-        for (struct library *l = c->libraries; l && !handle; l = l->next)
-            if (strcmp(l->image->soname, base ? base + 1 : path) == 0 || strcmp(l->path, path) == 0) handle = dlopen(l->name, flags & ~RTLD_GLOBAL);
-        pthread_mutex_unlock(&contexts.lock);
-        return handle;
-    }
-    void *handle = flags & RTLD_GLOBAL ? usf_context_open_global(c, path) : usf_context_open(c, path);
+    char path[PATH_MAX];
+    void *handle = dlopen(name, flags | RTLD_NOLOAD);
+    int fd = handle || flags & RTLD_NOLOAD ? -1 : plan_open_for(asker, name, path);
+    if (fd >= 0) close(fd);
+    return handle || flags & RTLD_NOLOAD ? handle : dlopen(fd < 0 ? name : path, flags);
+}
+
+/* The handle is the copy's own: dlsym, dlclose and dlinfo know it. */
+static void *shim_dlopen(struct usf_context *c, const char *path, int flags, const void *caller)
+{
+    if (!path) return dlopen(path, flags);
+    pthread_mutex_lock(&contexts.lock);
+    struct library *asker = find_address(c, caller);
+    pthread_mutex_unlock(&contexts.lock);
+    if (share_is(path)) return open_shared(asker, path, flags);
+    void *handle = flags & RTLD_NOLOAD ? usf_context_find(c, path) : open_library(c, asker, path, flags & RTLD_GLOBAL);
     struct link_map *m = handle;
+    if (!handle && flags & RTLD_NOLOAD) return 0;
     if (!handle) {      /* the caller asks dlerror, and libc has it from a failure of its own */
         char nowhere[PATH_MAX];
         const char *base = strrchr(path, '/');

@@ -6,7 +6,7 @@
 #include "context/view.h"
 
 const char *shim_path(void);            /* of the shim library */
-/* holds contexts.lock: the context's copy of the shim is loaded.  0, or an errno value, said. */
+/* Under ld.so's lock: the context's copy of the shim is loaded.  0, or an errno value, said. */
 int shim_bind(struct usf_context *c, struct library *shim);
 
 /* threads.c: threads that the context's libraries have created */
@@ -14,7 +14,7 @@ int threads_create(struct usf_context *c, pthread_t *thread, const pthread_attr_
 /* Around a fork; holds contexts.lock. */
 void threads_before_fork(void);
 void threads_after_fork(void);
-void threads_in_child(void);
+void threads_in_child(void);            /* all nr_threads are 0 */
 /* The context has these CPUs from now on; none: the program's.  Its threads are bound to them; those with a mask of their own to the part of it that
  * lies in them, if there is any. */
 void threads_move(struct usf_context *c, const struct os_cpuset *cpus);
@@ -24,6 +24,8 @@ void shim_thread_names(struct usf_context *c, char *names, size_t size);
 
 /* affinity.c */
 int affinity_get(struct usf_context *c, int32_t tid, size_t size, void *mask);      /* bytes, or -errno */
+/* Which CPUs of the mask are the context's; their number. */
+uint32_t affinity_clip(const struct usf_context *c, size_t size, const void *mask, struct os_cpuset *out);
 int affinity_set(struct usf_context *c, int32_t tid, size_t size, const void *mask);    /* 0, or -errno */
 
 /* The calling thread has its mask again that it had before it set one in a context. */

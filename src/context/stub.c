@@ -1,7 +1,6 @@
 /* src/context/stub.c - calls of stub libraries find their functions.  SPDX-License-Identifier: Apache-2.0
  *
- * `stubs.lock` is taken below all other locks: no library is loaded, and no symbol looked up, while it is held.  A stub library registers
- * itself in its constructor, which the dynamic linker may execute while contexts.lock is held. */
+ * A stub library registers itself in its constructor, under ld.so's lock. */
 #include "context/stub.h"
 
 #include <cpuid.h>
@@ -134,11 +133,7 @@ static void *open_copy(struct usf_context *c, struct stub *s)
     struct library *l = c->libraries;
     while (l && !is_library(l, s->h)) l = l->next;
     pthread_mutex_unlock(&contexts.lock);
-    if (l) {
-        load_finish(c, l);
-        return l->handle;
-    }
-    void *handle = usf_context_open(c, string(s->h, s->h->original));
+    void *handle = l ? (construct_all(c, &l, 1) ? 0 : l->handle) : usf_context_open(c, string(s->h, s->h->original));
     if (!handle) give_up("usf: %s: %s", usf_context_name(c), usf_context_error());
     return handle;
 }

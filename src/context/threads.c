@@ -20,7 +20,7 @@ struct thread {
     _Atomic int32_t tid;        /* 0: it has not begun yet */
 };
 
-static struct { pthread_mutex_t lock; struct thread *first; pthread_key_t key; pthread_once_t once; } threads = {
+static struct { pthread_mutex_t lock; struct thread *first; pthread_key_t key; pthread_once_t once; bool prepared; } threads = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static void list(struct thread *t)
@@ -56,13 +56,23 @@ void threads_before_fork(void) { pthread_mutex_lock(&threads.lock); }
 void threads_after_fork(void) { pthread_mutex_unlock(&threads.lock); }
 void threads_in_child(void)
 {
+    struct thread *own = threads.prepared ? pthread_getspecific(threads.key) : 0;
     pthread_mutex_init(&threads.lock, 0);
-    threads.first = 0;          /* (their records are not freed: the forking thread may be one of them) */
+    for (struct thread *t = threads.first, *next; t; t = next) {
+        next = t->next;
+        if (t != own) free(t);
+    }
+    if ((threads.first = own)) {
+        own->next = own->prev = 0;
+        atomic_store(&own->tid, os_gettid());
+        atomic_fetch_add(&own->context->nr_threads, 1);
+    }
 }
 
 static void prepare(void)
 {
     if (pthread_key_create(&threads.key, ends)) abort();
+    threads.prepared = true;
 }
 
 static bool same(const struct os_cpuset *a, const struct os_cpuset *b) { return memcmp(a, b, sizeof *a) == 0; }

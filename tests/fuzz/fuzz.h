@@ -16,6 +16,16 @@ void fuzz_one(const uint8_t *data, size_t size);
 /* The n-th input to begin with: its length, 0 = there are no more. */
 size_t fuzz_seed(unsigned n, uint8_t *buf, size_t cap);
 
+/* An input of 256 bytes that begins with the header of a shared library; 0: there is no room. */
+static inline size_t fuzz_elf_header(uint8_t *buf, size_t cap)
+{
+    static const uint8_t head[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, 0, [16] = 3, 0, 62, 0, 1, [32] = 64, [52] = 64, 0, 56, 0, 1};
+    if (cap < 256) return 0;
+    memset(buf, 0x90, 256);
+    memcpy(buf, head, sizeof head);
+    return 256;
+}
+
 /* The code under test speaks into /dev/null (USF_SHOW=1: not); this is heard. */
 void fuzz_fail(const char *file, int line, const char *what) __attribute__((noreturn));
 #define FUZZ_CHECK(c) do { if (!(c)) fuzz_fail(__FILE__, __LINE__, #c " does not hold"); } while (0)

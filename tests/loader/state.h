@@ -5,9 +5,21 @@
 
 int dep_count(void);            /* dep.c */
 int dep_constructed(void);
+int dep_spin(int n);
 int under_count(void);          /* under.c, which sees dep.c's symbols without needing it */
 
 int tls_count(void);            /* tls.c */
+
+void hook_constructed(void);    /* of the program: hook.c's constructor */
+int hook_count(void);           /* hook.c: how often it was constructed */
+int hooked_count(void);         /* hooked.c: the same of itself, times 100, and of hook.c */
+int hooked_count_dep(void);
+
+void *caller_opens(const char *name);   /* caller.c */
+
+int watched_table(int i);        /* watched.c */
+char *watched_copy(const char *text);
+int watched_read(const char *at);
 
 int state_count(void);
 int state_order(void);

@@ -92,4 +92,4 @@ SHIM void _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_de
     else *state = 0;
 }
 
-SHIM void *dlopen(const char *path, int flags) { return CALL(dlopen, path, flags); }
+SHIM void *dlopen(const char *path, int flags) { return CALL(dlopen, path, flags, __builtin_return_address(0)); }

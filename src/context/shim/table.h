@@ -39,7 +39,7 @@ struct shim_calls {
     int (*pthread_create)(struct usf_context *, pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     int (*thrd_create)(struct usf_context *, void *, int (*)(void *), void *);
     void (*thread_failed)(int);
-    void *(*dlopen)(struct usf_context *, const char *, int);
+    void *(*dlopen)(struct usf_context *, const char *, int, const void *caller);
     int (*shm_open)(struct usf_context *, const char *, int, mode_t);
     int (*shm_unlink)(struct usf_context *, const char *);
     /* memory */

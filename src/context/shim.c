@@ -230,6 +230,7 @@ static const struct shim_calls calls = {
     folders_fts_read, folders_hides,
     exec_execve, exec_execvpe, exec_fexecve, exec_spawn, exec_spawnp, exec_system, exec_popen, exec_pclose,
     shim_file_path, shim_file_path_end, shim_runtime,
+    openat, fopen,
 };
 
 /* ---- the copy --------------------------------------------------------------------------------------- */

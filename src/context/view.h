@@ -33,7 +33,11 @@ text_writer quota_max, quota_cfs;
 /* memory.c */
 text_writer memory_meminfo, memory_node, memory_limit, memory_use;
 
-/* Special paths: in the two trees of the machine's files.  All others cost this comparison. */
-static inline bool is_special(const char *path) { return path && path[0] == '/' && (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0); }
+/* Special paths: in the two trees of the machine's files.  Most others cost a look at two letters. */
+static inline bool is_special(const char *path)
+{
+    if (!path || path[0] != '/') return false;
+    return path[1] == 'p' ? strncmp(path, "/proc/", 6) == 0 : path[1] == 's' && strncmp(path, "/sys/", 5) == 0;
+}
 
 #endif

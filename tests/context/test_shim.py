@@ -19,7 +19,7 @@ class Shim(unittest.TestCase):
 
     def shim(self, *args):
         env = {k: v for k, v in os.environ.items() if not k.startswith("USF_")}
-        return subprocess.run([USF, "shim", *args], cwd=self.dir.name, env=env, capture_output=True, text=True, timeout=60)
+        return subprocess.run([USF, "shim", *args], cwd=self.dir.name, env=env, capture_output=True, text=True, errors="backslashreplace", timeout=60)
 
     def fails(self, code, words, *args):
         p = self.shim(*args)

@@ -48,23 +48,24 @@ SHIM long syscall(long nr, long a, long b, long c, long d, long e, long f) { ret
 
 static mode_t mode_of(int flags, va_list rest) { return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0; }
 
+#define OPENAT(at, path, flags, mode) (may_be_special(path) ? CALL(openat, at, path, flags, mode) : usf_shim_calls->libc_openat(at, path, flags, mode))
 #define OPENED(at, path, flags) \
     va_list rest; \
     va_start(rest, flags); \
     mode_t mode = mode_of(flags, rest); \
     va_end(rest); \
-    return CALL(openat, at, path, flags, mode)
+    return OPENAT(at, path, flags, mode)
 
 SHIM int open(const char *path, int flags, ...) { OPENED(AT_FDCWD, path, flags); }
 SHIM int open64(const char *path, int flags, ...) { OPENED(AT_FDCWD, path, flags); }
 SHIM int openat(int at, const char *path, int flags, ...) { OPENED(at, path, flags); }
 SHIM int openat64(int at, const char *path, int flags, ...) { OPENED(at, path, flags); }
-SHIM int __open_2(const char *path, int flags) { return CALL(openat, AT_FDCWD, path, flags, 0); }
-SHIM int __open64_2(const char *path, int flags) { return CALL(openat, AT_FDCWD, path, flags, 0); }
+SHIM int __open_2(const char *path, int flags) { return OPENAT(AT_FDCWD, path, flags, 0); }
+SHIM int __open64_2(const char *path, int flags) { return OPENAT(AT_FDCWD, path, flags, 0); }
 SHIM int shm_open(const char *name, int flags, mode_t mode) { return CALL(shm_open, name, flags, mode); }
 SHIM int shm_unlink(const char *name) { return CALL(shm_unlink, name); }
-SHIM FILE *fopen(const char *path, const char *mode) { return CALL(fopen, path, mode); }
-SHIM FILE *fopen64(const char *path, const char *mode) { return CALL(fopen, path, mode); }
+SHIM FILE *fopen(const char *path, const char *mode) { return may_be_special(path) ? CALL(fopen, path, mode) : usf_shim_calls->libc_fopen(path, mode); }
+SHIM FILE *fopen64(const char *path, const char *mode) { return may_be_special(path) ? CALL(fopen, path, mode) : usf_shim_calls->libc_fopen(path, mode); }
 
 /* ---- threads and libraries -------------------------------------------------------------------------- */
 

@@ -13,4 +13,7 @@ extern SHIM const struct shim_calls *usf_shim_calls;
 /* The context's environment; libraries may set it, as they may libc's. */
 extern SHIM char **environ;
 
+/* Most paths are not those of the machine's files: a look at two letters tells, and libc is called at once. */
+static inline int may_be_special(const char *path) { return path && path[0] == '/' && (path[1] == 'p' || path[1] == 's'); }
+
 #endif

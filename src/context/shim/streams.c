@@ -22,11 +22,11 @@ static void *runtime(void **kept, const char *symbol)
 /* std::ios_base::openmode */
 enum { APP = 1, OUT = 16, TRUNC = 32 };
 
-/* The path to open in place of `path`.  Most paths are not those of the machine's files, and cost a comparison of their first letters. */
+/* The path to open in place of `path`. */
 static const char *own_path(struct file_path *o, const char *path, unsigned mode)
 {
     o->fd = -1;
-    if (!path || path[0] != '/' || (path[1] != 'p' && path[1] != 's') || mode & (APP | OUT | TRUNC)) return path;
+    if (!may_be_special(path) || mode & (APP | OUT | TRUNC)) return path;
     return CALL(file_path, path, o);
 }
 

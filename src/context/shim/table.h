@@ -69,6 +69,9 @@ struct shim_calls {
     const char *(*file_path)(struct usf_context *, const char *, struct file_path *);
     void (*file_path_end)(const struct file_path *);
     void *(*runtime)(const char *symbol);
+    /* libc's own */
+    int (*libc_openat)(int, const char *, int, ...);
+    FILE *(*libc_fopen)(const char *, const char *);
 };
 
 #endif

@@ -264,7 +264,7 @@ class Guide(Examples):
             self.assertEqual(p.returncode, 0, f"{block}\n{p.stdout}{p.stderr}")
             outputs.append(p.stdout)
         self.assertEqual(len(re.findall(r"^contexts +[\d.]+ s ", outputs[0], re.M)), 2)
-        self.assertRegex(outputs[1], r'(?m)^small = "?(0|1|0-1)"?\nlarge = "?(0|1|0-1)"?$')
+        self.assertRegex(outputs[1], r'(?m)^contexts = "small=(0|1|0-1); large=(0|1|0-1)"$')
 
     @needs("scipy", "sklearn")
     def test_the_page_names_the_contexts_that_there_are(self):

@@ -261,6 +261,9 @@ static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
  * `usf policy check` then measures how long tasks wait, and asks for no bound. */
 #define USF_POLICY_CAN_STARVE 4u
 
+/* Its tick has something to do only while tasks wait, and is not called at other times. */
+#define USF_POLICY_TICK_WAITING 8u
+
 /* The operations.  Every one but `name` may be null: the default is given.  enqueue, pick and dequeue
  * belong together: all three or none. */
 struct usf_policy_ops {

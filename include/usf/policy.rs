@@ -131,6 +131,7 @@ const _: [(); 88] = [(); core::mem::size_of::<Pol>()];
 pub const POLICY_KERNEL: u64 = 1;
 pub const POLICY_SWAP: u64 = 2;
 pub const POLICY_CAN_STARVE: u64 = 4;
+pub const POLICY_TICK_WAITING: u64 = 8;
 
 #[repr(C)]
 pub struct Ops {

@@ -258,7 +258,8 @@ static void tick_of_busy(struct sched *s)
     struct sched_self me = {.task = USF_NONE};
     struct kicks k = {0};
     bool known = s->policy_gen == atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed);
-    if ((known && s->ops.tick == usf_policy_defaults.tick) || !core_enter(s, &me)) return;
+    bool idle = s->ops.tick == usf_policy_defaults.tick || s->ops.flags & USF_POLICY_TICK_WAITING;
+    if ((known && idle) || !core_enter(s, &me)) return;
     tick(s);
     core_leave(s, &me, &k);
 }

@@ -110,10 +110,14 @@ class Groups(Programs):
 
                 self.soon(lambda: min(had()) > 50e6, "they do not run")
                 before = had()
-                self.soon(lambda: sum(had()) - sum(before) > 3e9, "they do not get on")
-                a, b = (now - then for now, then in zip(had(), before))
-                print("%s: weights 3 and 1: core time %.3f" % (policy, a / b))
-                self.assertTrue(2 < a / b < 4, a / b)         # coop: turns end at scheduling points
+
+                def ratio():
+                    a, b = (now - then for now, then in zip(had(), before))
+                    return a / b if a + b > 3e9 else 0
+
+                # Turns end late beside other load, which evens out: with weights that are not heeded the ratio stays at 1.
+                self.soon(lambda: 2 < ratio() < 4, "the weights are not heeded: %.3f" % ratio())
+                print("%s: weights 3 and 1: core time %.3f" % (policy, ratio()))
 
     def test_spinning(self):
         """One context busy-waits for the other's thread, on whose CPU guests compute."""

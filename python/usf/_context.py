@@ -418,7 +418,7 @@ os.register_at_fork(after_in_child=_end_others_work)
 
 
 def _free_closed():
-    """Contexts without modules, which nobody is inside of. A thread that does so already, or is interrupted in it, leaves them for later."""
+    """Contexts without modules that no thread is inside of. If a thread frees contexts already, or is interrupted meanwhile, the rest is freed later."""
     freeing = _freeing
     if freeing.acquire(blocking=False):
         try:

@@ -68,12 +68,16 @@ def _count_late():
     lib.usf_context_python_late(len(_late.leaves) + len(_late.left))
 
 
-_installing = threading.Lock()
+_installing = threading.RLock()
 _installed = False
+# A child of fork has all that was changed, or nothing.
+os.register_at_fork(before=_installing.acquire, after_in_parent=_installing.release, after_in_child=_installing.release)
 
 
 def _install():
     global _installed
+    if _installed:
+        return
     with _installing:
         if _installed:
             return
@@ -404,15 +408,25 @@ _closing: list[Context] = []    # closed, and not free yet
 _freeing = threading.Lock()
 
 
+def _end_others_work():
+    """In a child of fork: the thread that was freeing contexts is not there."""
+    global _freeing
+    _freeing = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_end_others_work)
+
+
 def _free_closed():
-    """Contexts without modules, which nobody is inside of. A thread that does so already, or is interrupted in it, leaves them for later."""
-    if _freeing.acquire(blocking=False):
+    """Contexts without modules that no thread is inside of. If a thread frees contexts already, or is interrupted meanwhile, the rest is freed later."""
+    freeing = _freeing
+    if freeing.acquire(blocking=False):
         try:
             for context in _closing[:]:
                 if context._is_used or context._free():
                     _closing.remove(context)
         finally:
-            _freeing.release()
+            freeing.release()
 
 
 _context_lib.check(lib.usf_context_python_methods(Context, _leave_late))

@@ -376,22 +376,30 @@ def install():
     atexit.register(_restore)
 
 
-def make_open(address):
-    """open() for the context's modules: files of /proc and /sys that tell of CPUs and memory have the context's."""
+class _Open:
+    """open() for the context's modules: files of /proc and /sys that tell of CPUs and memory have the context's. No function, which as an
+    attribute of a class would be a method, as the interpreter's own is not."""
 
-    def opener(path, flags):
-        fd = lib.usf_context_python_open(address, os.fsencode(path), flags)
-        return fd if fd >= 0 else os.open(path, flags, 0o666)
+    def __init__(self, address):
+        self._address = address
+        functools.update_wrapper(self, open)
 
-    @functools.wraps(open)
-    def open_(file, *args, **kwargs):
+    def __call__(self, file, *args, **kwargs):
         if isinstance(file, str) and file.startswith(("/proc/", "/sys/")) and len(args) < 7 and kwargs.get("opener") is None:      # opener is the eighth
-            kwargs["opener"] = opener
+            kwargs["opener"] = self._opener
         return open(file, *args, **kwargs)
 
-    return open_
+    def _opener(self, path, flags):
+        fd = lib.usf_context_python_open(self._address, os.fsencode(path), flags)
+        return fd if fd >= 0 else os.open(path, flags, 0o666)
+
+    def __repr__(self):
+        return repr(open)
+
+    def __reduce__(self):
+        return getattr, (builtins, "open")
 
 
 def make_builtins(context):
     """See copy_builtins; `__import__` and `open` are the context's own."""
-    return {"__import__": make_import(context._address), "open": make_open(context._address), MARK: context}
+    return {"__import__": make_import(context._address), "open": _Open(context._address), MARK: context}

@@ -16,7 +16,8 @@
  *   1  usf_context.constructing: constructors of the context's libraries are being executed.  Only a thread without ld.so's lock waits for it.
  *   2  ld.so's own: a load or an unload is under way (linker_call).  It guards what is said here to be under it.
  *   3  contexts.lock: the list of contexts, their lists of libraries.  These lists change under both 2 and 3, so that one of them suffices to read.
- *   4  stubs.lock, threads.lock, and that of changes to environments; none of these is held while another one is taken, but for a fork.
+ *   4  stubs.lock, threads.lock, those of exec.c and folders.c, and that of changes to environments; none of these is held while another one is taken, but
+ *      for a fork.
  * No code of libraries is executed, and no function of ld.so called, while 3 or 4 is held: such code may be a constructor that has lock 2 already.
  *
  * A context is freed when it was destroyed and no thread is in it; its libraries stay loaded if a thread that they have made lives. */
@@ -65,7 +66,7 @@ struct usf_context {
     void **roots;                   /* handles of dlopen; under ld.so's lock */
     unsigned nr_roots;
     _Atomic(char **) environment;   /* what its libraries have as `environ`; env.c */
-    char ***shim_environment;       /* ... in the shim, once that is loaded */
+    char ***_Atomic shim_environment;       /* ... in the shim, once that is loaded: libraries may set it */
     void *environment_lists;        /* ... and all that this has been: readers may still use them */
     struct os_cpuset cpus;          /* what its libraries see, if nr_cpus is not 0 */
     uint32_t nr_cpus;               /* 0: it has the program's */

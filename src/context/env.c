@@ -39,23 +39,32 @@ static char **find(char **env, const char *name, size_t len)
     return 0;
 }
 
-const char *env_get(struct usf_context *c, const char *name)
+/* A library may have given `environ` an array of its own, or null. */
+static char **array(const struct usf_context *c)
 {
-    size_t len = strlen(name);
-    char **at = find(atomic_load_explicit(&c->environment, memory_order_acquire), name, len);
-    return at ? *at + len + 1 : 0;
+    char ***shims = atomic_load_explicit(&c->shim_environment, memory_order_acquire);
+    return shims ? __atomic_load_n(shims, __ATOMIC_ACQUIRE) : atomic_load_explicit(&c->environment, memory_order_acquire);
 }
 
 static void publish(struct usf_context *c, char **env)
 {
+    char ***shims = atomic_load(&c->shim_environment);
     atomic_store_explicit(&c->environment, env, memory_order_release);
-    if (c->shim_environment) *c->shim_environment = env;
+    if (shims) __atomic_store_n(shims, env, __ATOMIC_RELEASE);
 }
+
+const char *env_get(struct usf_context *c, const char *name)
+{
+    size_t len = strlen(name);
+    char **at = find(array(c), name, len);
+    return at ? *at + len + 1 : 0;
+}
+
 
 /* holds `changing`.  text: "NAME=VALUE", or null: NAME is taken out. */
 static int replace(struct usf_context *c, const char *name, size_t len, char *text)
 {
-    char **old = atomic_load(&c->environment), **at = find(old, name, len);
+    char **old = array(c), **at = find(old, name, len);
     size_t n = length(old), out = 0;
     if (!at && !text) return 0;
     if (at && text) {

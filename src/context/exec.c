@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,7 +42,13 @@ int exec_spawnp(struct usf_context *c, pid_t *pid, const char *file, const posix
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned nr_systems;                             /* calls of system that wait */
 static struct sigaction interrupts, quits;              /* what the program had before the first of them */
-static struct piped { struct piped *next; FILE *stream; pid_t pid; } *pipes;
+static struct piped {
+    struct piped *next;
+    FILE *stream;
+    pid_t pid;
+    int fd;                     /* of the stream: a pipe of this number, unless the stream was closed elsewhere */
+    ino_t pipe;
+} *_Atomic pipes;
 
 void exec_before_fork(void) { pthread_mutex_lock(&lock); }
 void exec_after_fork(void) { pthread_mutex_unlock(&lock); }
@@ -126,6 +134,27 @@ int exec_system(struct usf_context *c, const char *command, char *const env[])
 
 /* ---- popen ------------------------------------------------------------------------------------------- */
 
+static ino_t pipe_of(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) ? st.st_ino : 0;
+}
+
+/* holds `lock`.  The program closes streams with libc's own functions, which know nothing of these. */
+static void forget_closed(void)
+{
+    struct piped *first = pipes, **at = &first, *p;
+    while ((p = *at)) {
+        if (pipe_of(p->fd) == p->pipe) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        free(p);
+    }
+    pipes = first;
+}
+
 /* holds `lock`.  ends: of the pipe, the program's and the command's, which becomes its standard input or output.  Other streams are closed in the
  * command: the end of one that it kept would never come. */
 static int spawn_for_popen(struct usf_context *c, struct piped *p, const char *command, const int ends[2], bool reads, char *const env[])
@@ -133,7 +162,8 @@ static int spawn_for_popen(struct usf_context *c, struct piped *p, const char *c
     posix_spawn_file_actions_t actions;
     int r = posix_spawn_file_actions_init(&actions);
     if (r) return r;
-    for (const struct piped *other = pipes; other && !r; other = other->next) r = posix_spawn_file_actions_addclose(&actions, fileno(other->stream));
+    forget_closed();
+    for (const struct piped *other = pipes; other && !r; other = other->next) r = posix_spawn_file_actions_addclose(&actions, other->fd);
     if (!r) r = posix_spawn_file_actions_adddup2(&actions, ends[1], reads ? STDOUT_FILENO : STDIN_FILENO);
     if (!r) r = spawn_shell(c, &p->pid, command, &actions, 0, env);
     posix_spawn_file_actions_destroy(&actions);
@@ -172,6 +202,8 @@ FILE *exec_popen(struct usf_context *c, const char *command, const char *mode, c
         ends[1] = end;
     }
     FILE *stream = p->stream = fdopen(ends[0], reads ? "r" : "w");
+    p->fd = ends[0];
+    p->pipe = pipe_of(ends[0]);
     pthread_mutex_lock(&lock);
     r = stream ? spawn_for_popen(c, p, command, ends, reads, env) : errno;
     if (!r) {
@@ -191,16 +223,27 @@ FILE *exec_popen(struct usf_context *c, const char *command, const char *mode, c
     return stream;
 }
 
+/* The stream's entry, taken out; null: libc has opened it. */
+static struct piped *take_out(FILE *stream)
+{
+    if (!atomic_load_explicit(&pipes, memory_order_relaxed)) return 0;
+    pthread_mutex_lock(&lock);
+    struct piped *first = pipes, **at = &first, *p;
+    while (*at && (*at)->stream != stream) at = &(*at)->next;
+    if ((p = *at)) *at = p->next;
+    pipes = first;
+    pthread_mutex_unlock(&lock);
+    if (!p || (fileno(stream) == p->fd && pipe_of(p->fd) == p->pipe)) return p;
+    free(p);                    /* that one was closed elsewhere, and this is another stream at its address */
+    return 0;
+}
+
+/* fclose as well: libc's waits for the command, too. */
 int exec_pclose(struct usf_context *c, FILE *stream)
 {
     (void)c;
-    pthread_mutex_lock(&lock);
-    struct piped **at = &pipes, *p;
-    while (*at && (*at)->stream != stream) at = &(*at)->next;
-    p = *at;
-    if (p) *at = p->next;
-    pthread_mutex_unlock(&lock);
-    if (!p) return pclose(stream);      /* libc's own */
+    struct piped *p = take_out(stream);
+    if (!p) return fclose(stream);      /* libc's pclose is the same function */
     pid_t pid = p->pid;
     free(p);
     fclose(stream);

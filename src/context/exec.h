@@ -20,7 +20,7 @@ int exec_spawnp(struct usf_context *c, pid_t *pid, const char *file, const posix
                 char *const argv[], char *const env[]);
 int exec_system(struct usf_context *c, const char *command, char *const env[]);
 FILE *exec_popen(struct usf_context *c, const char *command, const char *mode, char *const env[]);
-int exec_pclose(struct usf_context *c, FILE *stream);
+int exec_pclose(struct usf_context *c, FILE *stream);     /* and fclose */
 
 /* Around a fork. */
 void exec_before_fork(void);

@@ -176,9 +176,11 @@ int folders_glob(struct usf_context *c, const char *pattern, int flags, int (*fa
     for (size_t i = before; i < n; i++)
         if (folders_hides(c, at[i])) free(at[i]);
         else at[kept++] = at[i];
+    bool none = kept == before;
+    if (none && flags & GLOB_NOCHECK && (at[kept] = strdup(pattern))) kept++;
     at[kept] = 0;
     found->gl_pathc = kept;
-    return kept == before ? GLOB_NOMATCH : 0;
+    return kept > before ? 0 : none && flags & GLOB_NOCHECK ? GLOB_NOSPACE : GLOB_NOMATCH;
 }
 
 /* Trees are walked by libc, with a function of ours that leaves out what is hidden and all below it.  The walk is the thread's own; a function that

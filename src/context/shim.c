@@ -261,7 +261,7 @@ int shim_bind(struct usf_context *c, struct library *shim)
     *context = c;
     *table = &calls;
     *python = &python_calls;
-    c->shim_environment = env;
     *env = atomic_load(&c->environment);
+    atomic_store(&c->shim_environment, env);
     return 0;
 }

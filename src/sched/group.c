@@ -188,7 +188,7 @@ static bool is_valid(uint32_t weight, int32_t priority, uint32_t kind)
            && kind <= USF_GROUP_EXCLUSIVE;
 }
 
-/* holds the lock.  Who runs where its group may not any more leaves when somebody waits for the core. */
+/* holds the lock.  A task that runs where its group may not run any more gives the core up when another task waits for it. */
 static void send_away(struct sched *s, uint32_t proc)
 {
     for (uint32_t c = 0; c < s->h->nr_cores; c++) {
@@ -197,8 +197,8 @@ static void send_away(struct sched *s, uint32_t proc)
     }
 }
 
-/* holds the lock */
-static bool runs_astray(struct sched *s, struct sched_self *me)
+/* holds the lock.  This thread runs where its group may not. */
+static bool is_outside(struct sched *s, struct sched_self *me)
 {
     if (me->task == USF_NONE || atomic_load(&s->tasks[me->task].state) != USF_TASK_RUNNING) return false;
     return !usf_may_run(&s->pol, me->task, atomic_load(&s->tasks[me->task].core));
@@ -219,7 +219,7 @@ int sched_group_make(struct sched *s, struct sched_self *me, const char *name, u
         core_make_group(s, (uint32_t)group, proc, &is);
         send_away(s, proc);
         core_fill_each(s, &k);
-        moves = runs_astray(s, me);
+        moves = is_outside(s, me);
     }
     core_leave(s, me, &k);
     if (moves && !s->kernel) sched_move(s, me);
@@ -281,7 +281,7 @@ int sched_group_adjust(struct sched *s, struct sched_self *me, uint32_t group, u
         core_change_group(s, group, weight, priority);
         send_away(s, s->proc);
         core_fill_each(s, &k);
-        moves = runs_astray(s, me);
+        moves = is_outside(s, me);
         r = 0;
     }
     core_leave(s, me, &k);
@@ -300,7 +300,7 @@ int sched_change_group(struct sched *s, struct sched_self *me, uint32_t task, ui
     if (lives && is_own(s, group)) {
         change(s, task, group);
         core_fill_each(s, &k);
-        moves = task == me->task && runs_astray(s, me);
+        moves = task == me->task && is_outside(s, me);
         r = 0;
     }
     core_leave(s, me, &k);

@@ -1,6 +1,7 @@
 /* tests/context/resources.c - what a context's libraries see of the machine, and what programs get that they start.  SPDX-License-Identifier: Apache-2.0
  * usage: resources MACHINE STREAMS [CASE]; two libraries (machine.c, streams.cpp).  77: the process may use one CPU only. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -212,6 +213,26 @@ static void shell(void)
     CHECK_EQ(WTERMSIG(status("kill -INT $$")), SIGINT);    /* the command does not */
     CHECK(WEXITSTATUS(IN(h, machine_write_to)("read a b; test \"$b\" = two; exit $((3 + $?))", "one two\n")) == 3);
     CHECK_EQ(IN(h, machine_two_pipes)(), 0);
+    CHECK_EQ(WEXITSTATUS(IN(h, machine_fclose)("exit 5")), 5);     /* libc's fclose waits, too */
+    CHECK(waitpid(-1, 0, WNOHANG) == -1 && errno == ECHILD);
+    CHECK_EQ(IN(h, machine_two_pipes)(), 0);
+}
+
+/* The program closes a library's stream: the next popen does not look at it, and leaves alone what has its descriptor. */
+static void stream_closed_elsewhere(void)
+{
+    void *h = open_in(make((struct usf_context_options){0}), machine_path);
+    FILE *f = IN(h, machine_popen)("exit 0");
+    CHECK(f);
+    int (*volatile close_stream)(FILE *) = fclose;
+    int fd = fileno(f);
+    CHECK(!close_stream(f));
+    f = fopen("/dev/null", "r");        /* at the same address, usually */
+    CHECK(f && fileno(f) == fd);
+    char command[60];
+    snprintf(command, sizeof command, "test -e /proc/self/fd/%d", fd);
+    CHECK_EQ(IN(h, machine_write_to)(command, ""), 0);
+    CHECK(!fclose(f));
 }
 
 /* ---- the environment ------------------------------------------------------------------------------------ */
@@ -227,6 +248,25 @@ static void environment(void)
         CHECK(IN(h, machine_environ)() == env);
     }
     CHECK(!IN(h, machine_set)("RESOURCES_NEW", "x") && IN(h, machine_environ)() != env && !strcmp(IN(h, machine_get)("RESOURCES_NEW"), "x"));
+    /* A library may have an array of its own, as in libc, or none. */
+    char *own[] = {(char[]){"RESOURCES=own"}, 0};
+    IN(h, machine_set_environ)(own);
+    CHECK(!strcmp(IN(h, machine_get)("RESOURCES"), "own") && !IN(h, machine_get)("RESOURCES_NEW"));
+    CHECK(!IN(h, machine_set)("RESOURCES_NEW", "y") && !strcmp(IN(h, machine_get)("RESOURCES"), "own"));
+    CHECK(!strcmp(IN(h, machine_get)("RESOURCES_NEW"), "y") && IN(h, machine_environ)() != own);
+    IN(h, machine_set_environ)(0);
+    CHECK(!IN(h, machine_get)("RESOURCES") && !IN(h, machine_set)("RESOURCES", "z") && !strcmp(IN(h, machine_get)("RESOURCES"), "z"));
+}
+
+/* As libc's. */
+static void mistakes(void)
+{
+    char pattern[100], got[100];
+    void *h = open_in(make((struct usf_context_options){.cpus = first_list}), machine_path);
+    CHECK_EQ(IN(h, machine_opens_nothing)(), EFAULT);
+    snprintf(pattern, sizeof pattern, "/sys/devices/system/cpu/cpu%d*/uevent", second);
+    CHECK_EQ(IN(h, machine_glob_nocheck)(pattern, got, sizeof got), 1);
+    CHECK(!strcmp(got, pattern));
 }
 
 /* ---- other CPUs ------------------------------------------------------------------------------------------ */
@@ -294,7 +334,7 @@ static void set_cpus(void)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } cases[] = {{"folders", folders}, {"streams", streams}, {"memory", memory}, {"programs", programs},
-        {"shell", shell}, {"environment", environment}, {"set_cpus", set_cpus}};
+        {"shell", shell}, {"stream_closed_elsewhere", stream_closed_elsewhere}, {"environment", environment}, {"mistakes", mistakes}, {"set_cpus", set_cpus}};
     cpu_set_t set;
     CHECK(argc >= 3 && !sched_getaffinity(0, sizeof set, &set));
     machine_path = argv[1];

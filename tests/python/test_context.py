@@ -103,6 +103,21 @@ class Modules(Folder):
         with open("/proc/meminfo") as f:
             self.assertNotEqual(f.read().split()[1], "65536")
 
+    def test_open_is_like_the_interpreters_own(self):
+        write(self.folder, opens="""\
+            import copy, pickle
+            class Reader:
+                opener = open
+                def read(self):
+                    with self.opener(__file__) as f:
+                        return f.read()
+            own, copies = open, (copy.copy(open), pickle.loads(pickle.dumps(open)))
+            """)
+        opens = self.load(self.a, "opens")
+        self.assertIn("class Reader", opens.Reader().read())
+        self.assertEqual(opens.copies, (open, open))
+        self.assertEqual((opens.own.__name__, opens.own.__doc__, repr(opens.own)), ("open", open.__doc__, repr(open)))
+
     def test_sys_path_is_the_contexts(self):
         self.assertNotIn(self.folder, sys.path)
         with self.a:

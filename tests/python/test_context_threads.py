@@ -102,6 +102,31 @@ if not IN_USF:
     del Groups
 
 
+class Forks(unittest.TestCase):
+    def test_a_fork_while_another_thread_makes_the_first_context(self):
+        code, out, errors = script("""
+            import os, signal, threading, time
+            import usf, usf._context_import as parts
+            install, begun = parts.install, threading.Event()
+            def slowly():
+                begun.set()
+                time.sleep(0.2)
+                install()
+            parts.install = slowly
+            other = threading.Thread(target=usf.Context)
+            other.start()
+            begun.wait()
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(20)
+                usf.Context("child").run(os.getpid)
+                os._exit(0)
+            other.join()
+            print(os.waitpid(pid, 0)[1])
+            """)
+        self.assertEqual((code, out, errors), (0, "0\n", ""))
+
+
 class Pools(unittest.TestCase):
     def setUp(self):
         self.a, self.b = usf.Context("a"), usf.Context("b")

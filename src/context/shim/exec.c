@@ -52,3 +52,4 @@ SHIM int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
 SHIM int system(const char *command) { return CALL(system, command, environ); }
 SHIM FILE *popen(const char *command, const char *mode) { return CALL(popen, command, mode, environ); }
 SHIM int pclose(FILE *stream) { return CALL(pclose, stream); }
+SHIM int fclose(FILE *stream) { return CALL(pclose, stream); }

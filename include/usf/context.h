@@ -49,7 +49,7 @@ struct usf_context_options {
  *     USF_PROFILE=FILE                           without `usf run`: [run] contexts of this profile alone
  * Both are read when a context is created.  Names that no context has are without effect. */
 
-/* Under `usf run`: the context lends and borrows no CPUs.  Its threads run on its own alone, and threads of the process that are in no context, or
+/* Under `usf run`: the context borrows no CPUs, and no other context borrows its own.  Its threads run on its own alone, and threads of the process that are in no context, or
  * in another one that has not been given these CPUs as well, do not use them, also while they are idle.  (A process or context that would have
  * none left uses them.)  Without `usf run` there is no difference. */
 #define USF_CONTEXT_STRICT 1u

@@ -155,7 +155,7 @@ struct usf_pol_group {
 
 #define USF_GROUP_MALLEABLE 1u   /* follows a new share by itself, at its next parallel region */
 #define USF_GROUP_NO_GANG   2u   /* is not to be coscheduled: its tasks run wherever there is room */
-#define USF_GROUP_OWNS      4u   /* has cores of its own (usf_is_guest) */
+#define USF_GROUP_OWNS      4u   /* has cores of its own (usf_borrows) */
 
 /* The instance, as seen from this process.  The struct itself is process-private; the records
  * it points at are shared. */
@@ -228,18 +228,18 @@ static inline bool usf_is_affine(struct usf_pol *p, const struct usf_pol_task *t
     return true;
 }
 
-/* Groups of one process may have divided its cores among themselves.  A task of a group that has cores of its own is a guest on all others: it
- * runs there while the process's group whose own such a core is has no use for it.  Tasks of a group without cores of its own are guests nowhere. */
+/* Groups of one process may own some of its cores.  A task of such a group borrows a core that the group does not own: it runs there until a task
+ * of the process's group that owns the core needs it.  Tasks of a group that owns no cores borrow none. */
 static inline bool usf_owns(struct usf_pol *p, uint32_t group, uint32_t core)
 {
     const struct usf_pol_group *g = usf_group(p, group);
     return g->flags & USF_GROUP_OWNS && g->own[core / 64] >> (core % 64) & 1;
 }
-static inline bool usf_is_guest(struct usf_pol *p, uint32_t group, uint32_t core)
+static inline bool usf_borrows(struct usf_pol *p, uint32_t group, uint32_t core)
 { return usf_group(p, group)->flags & USF_GROUP_OWNS && !usf_owns(p, group, core); }
-/* Is the core the group's own, and would a task of group `other` be a guest of it there? */
-static inline bool usf_is_host(struct usf_pol *p, uint32_t group, uint32_t other, uint32_t core)
-{ return usf_is_guest(p, other, core) && usf_owns(p, group, core) && usf_group(p, group)->proc == usf_group(p, other)->proc; }
+/* Does the group own the core, so that it may take the core back from a task of group `other`? */
+static inline bool usf_may_reclaim(struct usf_pol *p, uint32_t group, uint32_t other, uint32_t core)
+{ return usf_borrows(p, other, core) && usf_owns(p, group, core) && usf_group(p, group)->proc == usf_group(p, other)->proc; }
 
 /* May this task run on this core?  Its group may, and its own affinity, if strict, allows it. */
 static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)

@@ -165,7 +165,7 @@ class Context:
     a value takes the variable out. path: folders to look for modules in before those of sys.path. memory: bytes, or text as in "4G", that libraries
     see as the machine's memory; they may take more.
 
-    Under `usf run`: strict: the context lends and borrows no CPUs. weight: its share of the CPUs that it has in common with others, 1 to
+    Under `usf run`: strict: the context borrows no CPUs, and no other borrows its own. weight: its share of the CPUs that it has in common with others, 1 to
     10,000; 100 is normal. priority: -1,000 to 1,000; policies that follow priorities serve the highest first. ValueError: out of range.
 
     >>> import usf, os

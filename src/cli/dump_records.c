@@ -248,7 +248,7 @@ static void dump_group(const struct view *v, uint32_t i)
     dump_set(", wanted", g->wants);
     printf(" (kind %u)", g->kind);
     dump_set(", share", p->share);
-    printf(" (%u), borrowed %lu, returned %lu\n", p->share_gen, (unsigned long)g->borrowed, (unsigned long)g->returned);
+    printf(" (%u), borrowed %lu, reclaimed %lu\n", p->share_gen, (unsigned long)g->borrowed, (unsigned long)g->reclaimed);
     if (p->work.ready)
         printf("  in its own queues: %u ready, priority %d, deadline %lu\n", p->work.ready, p->work.priority, (unsigned long)p->work.deadline);
     dump_bytes("  policy's data", p->data, sizeof p->data);

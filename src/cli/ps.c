@@ -102,7 +102,7 @@ static const char *policy_tells(const struct view *v, const struct usf_group *g,
     return buf;
 }
 
-/* "0-3": it is limited to these; "0-3 of its own, 2-3 lent, ...". */
+/* "0-3": it is limited to these; "0-3 of its own, 2-3 borrowed by others, ...". */
 static void print_group_cpus(const struct view *v, const struct usf_group *g)
 {
     char cpus[128];
@@ -111,8 +111,8 @@ static void print_group_cpus(const struct view *v, const struct usf_group *g)
         return;
     }
     printf("%s %s", view_cpus_of(v, g->pol.own, cpus, sizeof cpus) ? cpus : "-", g->kind == USF_GROUP_EXCLUSIVE ? "for itself" : "of its own");
-    if (view_lent_by(v, g, cpus, sizeof cpus)) printf(", %s lent", cpus);
-    if (g->borrowed) printf(", a guest elsewhere %lu times, called back %lu times", (unsigned long)g->borrowed, (unsigned long)g->returned);
+    if (view_borrowed_of(v, g, cpus, sizeof cpus)) printf(", %s borrowed by others", cpus);
+    if (g->borrowed) printf(", borrowed others %lu times, gave them back on demand %lu times", (unsigned long)g->borrowed, (unsigned long)g->reclaimed);
     putchar('\n');
 }
 

@@ -110,10 +110,10 @@ static void json_groups(struct json *j, const struct view *v, uint32_t proc)
         json_uint(j, "ready", view_count_group(v, g, true));
         json_string(j, "cpus", view_cpus_of(v, g->pol.cores, cpus, sizeof cpus) ? cpus : NULL);
         json_string(j, "own_cpus", view_cpus_of(v, g->pol.own, cpus, sizeof cpus) ? cpus : NULL);
-        json_string(j, "lent_cpus", view_lent_by(v, g, cpus, sizeof cpus) ? cpus : NULL);
+        json_string(j, "borrowed_cpus", view_borrowed_of(v, g, cpus, sizeof cpus) ? cpus : NULL);
         json_bool(j, "exclusive", g->kind == USF_GROUP_EXCLUSIVE);
         json_uint(j, "borrowed", g->borrowed);
-        json_uint(j, "returned", g->returned);
+        json_uint(j, "reclaimed", g->reclaimed);
         json_account(j, v, &g->pol, g->pol.busy_ns);
         json_close(j, '}');
     }

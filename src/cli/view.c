@@ -227,16 +227,16 @@ bool view_cpus_of(const struct view *v, const uint64_t cores[USF_CORE_WORDS], ch
     return true;
 }
 
-bool view_lent_by(const struct view *v, const struct usf_group *g, char *buf, size_t cap)
+bool view_borrowed_of(const struct view *v, const struct usf_group *g, char *buf, size_t cap)
 {
-    uint64_t lent[USF_CORE_WORDS] = {0};
+    uint64_t borrowed[USF_CORE_WORDS] = {0};
     for (uint32_t c = 0; c < v->h->nr_cores; c++) {
         uint32_t task = v->cores[c].pol.current, other = task < v->nr_tasks ? v->tasks[task].pol.group : USF_NONE;
         if (!(g->pol.flags & USF_GROUP_OWNS) || !(g->pol.own[c / 64] >> (c % 64) & 1) || other >= v->nr_groups) continue;
         const struct usf_pol_group *o = &v->groups[other].pol;
-        if (o->proc == g->pol.proc && o->flags & USF_GROUP_OWNS && !(o->own[c / 64] >> (c % 64) & 1)) lent[c / 64] |= 1ull << (c % 64);
+        if (o->proc == g->pol.proc && o->flags & USF_GROUP_OWNS && !(o->own[c / 64] >> (c % 64) & 1)) borrowed[c / 64] |= 1ull << (c % 64);
     }
-    return view_cpus_of(v, lent, buf, cap);
+    return view_cpus_of(v, borrowed, buf, cap);
 }
 
 const char *view_bounded(const char *field, size_t size, char *buf, size_t cap)

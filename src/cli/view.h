@@ -59,8 +59,8 @@ int32_t view_monitor(const struct view *v);
 const char *view_task_name(const struct view *v, const struct usf_task *t, char buf[static VIEW_TASK_NAME]);
 /* The CPUs of these cores, as a list.  False: there are none. */
 bool view_cpus_of(const struct view *v, const uint64_t cores[USF_CORE_WORDS], char *buf, size_t cap);
-/* Those of a group's own CPUs where a guest runs at this moment; false: none. */
-bool view_lent_by(const struct view *v, const struct usf_group *g, char *buf, size_t cap);
+/* Those of a group's own CPUs that other groups borrow at this moment; false: none. */
+bool view_borrowed_of(const struct view *v, const struct usf_group *g, char *buf, size_t cap);
 /* The CPUs that the policy tells the group to reckon with, as a list.  False: it says nothing. */
 bool view_share_of(const struct view *v, const struct usf_pol_group *g, char *buf, size_t cap);
 /* A text field of a record, which may lack its end, safe to print. */

@@ -79,7 +79,7 @@ void affinity_restore(void)
     affinity_set_in = 0;
 }
 
-bool affinity_lend(struct usf_context *c, struct os_cpuset *own)
+bool affinity_enter(struct usf_context *c, struct os_cpuset *own)
 {
     if (!c->nr_cpus || affinity_set_in == c || os_getaffinity(0, own) < 0 || memcmp(own, &c->cpus, sizeof *own) == 0) return false;
     return os_setaffinity(0, &c->cpus) == 0;

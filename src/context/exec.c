@@ -20,9 +20,9 @@
 /* With the context's CPUs; the result of `call`. */
 #define ON_CPUS(c, call) ({ \
     struct os_cpuset own_; \
-    bool lent_ = affinity_lend(c, &own_); \
+    bool entered_ = affinity_enter(c, &own_); \
     int result_ = call, error_ = errno; \
-    if (lent_) os_setaffinity(0, &own_); \
+    if (entered_) os_setaffinity(0, &own_); \
     errno = error_; \
     result_; })
 

@@ -33,7 +33,7 @@ extern __thread struct usf_context *affinity_set_in __attribute__((tls_model("in
 void affinity_restore(void);
 /* The calling thread has the context's CPUs for a while, so that a program which it starts has them; false: there is nothing to restore.  May be
  * called in a child of vfork. */
-bool affinity_lend(struct usf_context *c, struct os_cpuset *before);
+bool affinity_enter(struct usf_context *c, struct os_cpuset *before);
 
 /* files.c: a descriptor of a file of /proc or /sys as the context has it; -1: it has none of its own. */
 int files_open(struct usf_context *c, const char *path, int flags);

@@ -79,7 +79,7 @@ static bool same(const struct os_cpuset *a, const struct os_cpuset *b) { return 
 
 /* ---- their CPUs -------------------------------------------------------------------------------------- */
 
-/* Where the context's group may lend and borrow CPUs, this mask is no limit, as those may be that the program sets itself. */
+/* The context's group may borrow CPUs outside of this mask.  So the mask is no limit, unlike one that the program sets itself. */
 static void set_own_mask(const struct usf_context *c, const struct os_cpuset *cpus)
 {
     os_setaffinity(0, cpus);

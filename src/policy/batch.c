@@ -6,7 +6,7 @@
  * longer than until that one has use for it (give_way_at, not before MIN_HELP_NS of running).  A group of higher priority goes before
  * those of lower, whenever they arrived.  Weights mean nothing here.
  *
- * Where a group would be a guest (usf_is_guest), the process's group whose own the core is goes before it, whichever came first.
+ * Where a group would borrow the core (usf_borrows), the process's group that owns the core goes before it, whichever came first.
  *
  * A group arrives with its first ready task, not with its record, and keeps its place until it leaves the instance.
  *
@@ -161,7 +161,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     pq_enqueue(p, task, why, NULL);
     if (why == USF_WHY_YIELD) ask(p, pq_mark_of(p, task)->core);
     else ask_for(p, usf_task(p, task)->group);
-    if (why != USF_WHY_YIELD) pol_call_back(p, task);
+    if (why != USF_WHY_YIELD) pol_reclaim_for(p, task);
     if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT) reclaim(p, usf_task(p, task)->group, task);
 }
 
@@ -293,7 +293,7 @@ static void tick(struct usf_pol *p)
 {
     uint64_t seen[PQ_GROUP_WORDS] = {0};
     for (uint32_t looks = 0, i; looks < TICK_LOOKS && (i = first_in_order(p, seen)) != USF_NONE && !reclaim(p, i, USF_NONE); looks++) pq_set(seen, i);
-    pol_call_back_all(p, pq_inst_of(p)->active, pq_inst_of(p)->active_words);
+    pol_reclaim_all(p, pq_inst_of(p)->active, pq_inst_of(p)->active_words);
 }
 
 /* Another priority, another place in the order. */

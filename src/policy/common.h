@@ -32,18 +32,18 @@ static inline uint32_t pol_next_group(const uint64_t set[POL_GROUP_WORDS], uint3
     return w * 64 + (uint32_t)__builtin_ctzll(m);
 }
 
-/* ---- cores of a group's own (usf_is_guest) --------------------------------------------------------------- */
+/* ---- cores that groups own (usf_borrows) --------------------------------------------------------------- */
 
-enum { POL_GUEST_NS = 200000 };     /* a guest is not sent away before it has run for so long */
+enum { POL_BORROW_NS = 200000 };     /* a borrowed core is not reclaimed before its task has run for so long */
 
-/* It is group i's turn at the core, where it is a guest.  First group at or after `from`, going around, of those in the set that it is a guest of;
- * USF_NONE: there is none. */
-static inline uint32_t pol_next_host(struct usf_pol *p, const uint64_t set[POL_GROUP_WORDS], uint32_t words, uint32_t i, uint32_t core, uint32_t from)
+/* It is group i's turn at a core that it borrows.  First group at or after `from`, going around, of those in the set that own the core; USF_NONE:
+ * there is none. */
+static inline uint32_t pol_next_owner(struct usf_pol *p, const uint64_t set[POL_GROUP_WORDS], uint32_t words, uint32_t i, uint32_t core, uint32_t from)
 {
-    uint32_t first = pol_next_group(set, words, from), host = first;
-    while (host != USF_NONE && !usf_is_host(p, host, i, core))
-        if ((host = pol_next_group(set, words, (host + 1) % POL_GROUPS)) == first) return USF_NONE;
-    return host;
+    uint32_t first = pol_next_group(set, words, from), owner = first;
+    while (owner != USF_NONE && !usf_may_reclaim(p, owner, i, core))
+        if ((owner = pol_next_group(set, words, (owner + 1) % POL_GROUPS)) == first) return USF_NONE;
+    return owner;
 }
 
 /* The cores where a task of the group that has no affinity of its own should be: its own ones among `cores`.  False: there are none. */
@@ -56,8 +56,8 @@ static inline bool pol_own_cores(struct usf_pol *p, uint32_t i, const uint64_t c
     return any != 0;
 }
 
-/* A task has come to wait.  If guests run on cores of its group's own, one of them gives way. */
-static inline void pol_call_back(struct usf_pol *p, uint32_t task)
+/* A task has come to wait.  If tasks of other groups borrow cores of its group, one of these is reclaimed. */
+static inline void pol_reclaim_for(struct usf_pol *p, uint32_t task)
 {
     uint32_t i = usf_task(p, task)->group;
     const struct usf_pol_group *g = usf_group(p, i);
@@ -65,8 +65,8 @@ static inline void pol_call_back(struct usf_pol *p, uint32_t task)
         for (uint64_t m = g->own[w]; m; m &= m - 1) {
             uint32_t c = w * 64 + (uint32_t)__builtin_ctzll(m);
             struct usf_pol_core *core = usf_core(p, c);
-            if (core->current == USF_NONE || !usf_is_host(p, i, usf_task(p, core->current)->group, c) || !usf_may_run(p, task, c)) continue;
-            uint64_t at = core->since + POL_GUEST_NS;
+            if (core->current == USF_NONE || !usf_may_reclaim(p, i, usf_task(p, core->current)->group, c) || !usf_may_run(p, task, c)) continue;
+            uint64_t at = core->since + POL_BORROW_NS;
             if (at < p->now) at = p->now;
             if (core->give_way_at && core->give_way_at <= at) continue;     /* for another task */
             usf_give_way(core, at);
@@ -74,25 +74,40 @@ static inline void pol_call_back(struct usf_pol *p, uint32_t task)
         }
 }
 
-/* For a policy's tick: the same for all groups of the set.  Where groups have cores in common, a core that was called back for a task of one may have
+/* For a policy's tick: the same for all groups of the set.  Where groups have cores in common, a core that was reclaimed for a task of one may have
  * gone to a task of another. */
-static inline void pol_call_back_all(struct usf_pol *p, const uint64_t set[POL_GROUP_WORDS], uint32_t words)
+static inline void pol_reclaim_all(struct usf_pol *p, const uint64_t set[POL_GROUP_WORDS], uint32_t words)
 {
     for (uint32_t c = 0; words && c < p->nr_cores; c++) {
         struct usf_pol_core *core = usf_core(p, c);
         if (core->current == USF_NONE || core->give_way_at) continue;
         uint32_t i = usf_task(p, core->current)->group;
-        if (!usf_is_guest(p, i, c) || pol_next_host(p, set, words, i, c, 0) == USF_NONE) continue;
-        uint64_t at = core->since + POL_GUEST_NS;
+        if (!usf_borrows(p, i, c) || pol_next_owner(p, set, words, i, c, 0) == USF_NONE) continue;
+        uint64_t at = core->since + POL_BORROW_NS;
         usf_give_way(core, at > p->now ? at : p->now);
     }
 }
 
-/* The core's task runs on a core of its group's own, where a task of group i would be a guest of it. */
+/* The core's task runs on a core that its group owns, and that a task of group i would borrow. */
 static inline bool pol_is_at_home(struct usf_pol *p, uint32_t core, uint32_t i)
 {
     uint32_t task = usf_core(p, core)->current;
-    return task != USF_NONE && usf_is_host(p, usf_task(p, task)->group, i, core);
+    return task != USF_NONE && usf_may_reclaim(p, usf_task(p, task)->group, i, core);
+}
+
+/* It is group i's turn at the core: a task of a group of the set that owns the core, if i would borrow it, or else of i, as `choose` finds them.  None
+ * while the core's task is at home there, unless that yields. */
+typedef uint32_t pol_choose_of(struct usf_pol *p, uint32_t group, uint32_t core);
+static inline __attribute__((always_inline)) uint32_t pol_choose(struct usf_pol *p, const uint64_t set[POL_GROUP_WORDS], uint32_t words, uint32_t i, uint32_t core,
+                                                                 bool yields, pol_choose_of *choose)
+{
+    if (pol_is_at_home(p, core, i) && !yields) return USF_NONE;
+    uint32_t task, first = USF_NONE, owner = usf_borrows(p, i, core) ? pol_next_owner(p, set, words, i, core, 0) : USF_NONE;
+    for (; owner != USF_NONE && owner != first; owner = pol_next_owner(p, set, words, i, core, (owner + 1) % POL_GROUPS)) {
+        if ((task = choose(p, owner, core)) != USF_NONE) return task;
+        if (first == USF_NONE) first = owner;
+    }
+    return choose(p, i, core);
 }
 
 /* Into the fifo behind `before` (id + 1), or in front (0). */

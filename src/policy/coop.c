@@ -25,9 +25,9 @@
  * is next at a scheduling point.  Nor does it starve anybody: one choice in PATIENCE goes to whoever has
  * waited for LONG quanta, whatever its priority.  Where nobody has wishes they cost a comparison.
  *
- * A group that has cores of its own and whose turn comes at another core of its process is a guest there: the group whose own that core is
- * takes the turn if it has a ready task.  If it gets one while a guest runs, that one is made to give way.  Where a thread of that group runs, guests
- * come when it blocks or yields, not when it is made to give way.
+ * A group that owns cores borrows the other cores of its process (usf_borrows).  Where its turn comes at a borrowed core, the group that owns the core
+ * takes the turn if it has a ready task.  If the owner gets a ready task later, it reclaims the core.  A core on which its owner runs is borrowed when
+ * that thread blocks or yields, not when it is made to give way.
  *
  * Costs: every decision is a few bitmap words, whatever the number of groups and cores; only where
  * groups are confined to some of the cores are those skipped one by one that may not run here.
@@ -252,7 +252,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
         set(group->nonempty, c);
     }
     set_active(p, t->group);
-    pol_call_back(p, task);
+    pol_reclaim_for(p, task);
 }
 
 static void remove_ready(struct usf_pol *p, uint32_t i, uint32_t c, uint32_t task)
@@ -377,17 +377,11 @@ static uint32_t choose_of(struct usf_pol *p, uint32_t i, uint32_t core)
     return group->wishes.head ? choose_wish(p, group, core, task) : task;
 }
 
-/* The same, or of a group that i is a guest of there.  None while the core's task is at home there, unless that yields. */
+/* The same for a turn of group i (pol_choose). */
 static uint32_t choose_for(struct usf_pol *p, uint32_t i, uint32_t core)
 {
     const struct inst *in = inst_of(p);
-    if (pol_is_at_home(p, core, i) && !core_of(p, core)->yields) return USF_NONE;
-    uint32_t task, first = USF_NONE, host = usf_is_guest(p, i, core) ? pol_next_host(p, in->active, in->active_words, i, core, 0) : USF_NONE;
-    for (; host != USF_NONE && host != first; host = pol_next_host(p, in->active, in->active_words, i, core, (host + 1) % GROUPS)) {
-        if ((task = choose_of(p, host, core)) != USF_NONE) return task;
-        if (first == USF_NONE) first = host;
-    }
-    return choose_of(p, i, core);
+    return pol_choose(p, in->active, in->active_words, i, core, core_of(p, core)->yields, choose_of);
 }
 
 static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core)
@@ -512,7 +506,7 @@ static void group_changed(struct usf_pol *p, uint32_t i)
     in->nr_ranked++;
 }
 
-static void tick(struct usf_pol *p) { pol_call_back_all(p, inst_of(p)->active, inst_of(p)->active_words); }
+static void tick(struct usf_pol *p) { pol_reclaim_all(p, inst_of(p)->active, inst_of(p)->active_words); }
 
 const struct usf_policy_ops usf_policy_coop = {
     .api = USF_POLICY_API,

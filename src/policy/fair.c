@@ -15,7 +15,7 @@
  *   - Who is so far ahead because others could not use the cores that it had (too few threads, confined to others) owes them
  *     MAX_AHEAD quanta at most.
  *
- * Where the group that has had least would be a guest, the process's group whose own the core is goes before it, and is not made to give way to it.
+ * Where the group that has had least would borrow the core (usf_borrows), the process's group that owns the core goes before it, and does not give way to it.
  *
  * Costs: pick compares the groups with ready tasks; the least virtual time is looked up at most once in FLOOR_NS.
  *
@@ -149,7 +149,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     awake(p, i);
     group_of(p, i)->queued++;
     pq_enqueue(p, task, why, NULL);
-    if (why != USF_WHY_YIELD) pol_call_back(p, task);
+    if (why != USF_WHY_YIELD) pol_reclaim_for(p, task);
     if (why != USF_WHY_YIELD && why != USF_WHY_PREEMPT && p->now - inst_of(p)->looked >= LOOK_NS) reclaim(p, i, task);
 }
 
@@ -223,7 +223,7 @@ static void tick(struct usf_pol *p)
     floor_now(p);
     uint32_t i = least(p, USF_NONE, &v, nobody);
     if (i != USF_NONE) reclaim(p, i, USF_NONE);
-    pol_call_back_all(p, pq_inst_of(p)->active, pq_inst_of(p)->active_words);
+    pol_reclaim_all(p, pq_inst_of(p)->active, pq_inst_of(p)->active_words);
 }
 
 const struct usf_policy_ops usf_policy_fair = {

@@ -10,8 +10,8 @@
  * Who yields waits for somebody else, so yielders wait per core and come after ready tasks; one that has waited for longer
  * than a bound goes first, but not twice in a row, and now and then a core takes over one that waits much longer elsewhere.
  *
- * Where a group is a guest (usf_is_guest), the process's group whose own the core is goes before it, and a task of that one which runs there is not
- * made to give way to it.
+ * Where a group would borrow the core (usf_borrows), the process's group that owns the core goes before it, and the owner's running task does not give
+ * way to it.
  *
  * Costs: a few bitmap words for each operation.  Tasks that are confined to cores are looked at one by one, and
  * where a group has ready tasks with a priority or deadline, the heads of all its queues are compared.
@@ -165,7 +165,7 @@ static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, 
 {
     const uint64_t *may = usf_group(p, t->group)->cores;
     if (t->affinity == USF_AFFINITY_ANY && t->last_core < p->nr_cores && pq_has(may, t->last_core)
-        && (!wish || pq_has(wish, t->last_core)) && !usf_is_guest(p, t->group, t->last_core)) return t->last_core;
+        && (!wish || pq_has(wish, t->last_core)) && !usf_borrows(p, t->group, t->last_core)) return t->last_core;
     struct pq_group *group = pq_group_of(p, t->group);
     uint64_t m[PQ_CORE_WORDS] = {may[0], may[1], may[2], may[3]};
     if (!pq_narrow(p, t, wish, m)) return 0;    /* allowed nowhere: it waits, and whoever picks checks */
@@ -314,17 +314,11 @@ static inline uint32_t pq_picked(struct usf_pol *p, uint32_t core, uint32_t task
     return task;
 }
 
-/* The same, or one of a group that i is a guest of there.  None while the core's task is at home there, unless that yields. */
+/* The same for a turn of group i (pol_choose). */
 static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
 {
     const struct pq_inst *in = pq_inst_of(p);
-    if (pol_is_at_home(p, core, i) && !pq_core_of(p, core)->yields) return USF_NONE;
-    uint32_t task, first = USF_NONE, host = usf_is_guest(p, i, core) ? pol_next_host(p, in->active, in->active_words, i, core, 0) : USF_NONE;
-    for (; host != USF_NONE && host != first; host = pol_next_host(p, in->active, in->active_words, i, core, (host + 1) % PQ_GROUPS)) {
-        if ((task = pq_take_of(p, host, core)) != USF_NONE) return task;
-        if (first == USF_NONE) first = host;
-    }
-    return pq_take_of(p, i, core);
+    return pol_choose(p, in->active, in->active_words, i, core, pq_core_of(p, core)->yields, pq_take_of);
 }
 
 /* ---- yielders --------------------------------------------------------------------------------------- */

@@ -150,7 +150,7 @@ static int work(struct rt_thread *t, const struct gate_frame *f)
 
 /* ---- groups ---------------------------------------------------------------------------------------- */
 
-_Static_assert((int)USF_CPUS_OWN == (int)USF_GROUP_LENDING && (int)USF_CPUS_EXCLUSIVE == (int)USF_GROUP_EXCLUSIVE, "one enumeration");
+_Static_assert((int)USF_CPUS_OWN == (int)USF_GROUP_BORROWING && (int)USF_CPUS_EXCLUSIVE == (int)USF_GROUP_EXCLUSIVE, "one enumeration");
 
 static void wants_of(const struct usf_group_options *o, uint64_t wants[USF_CORE_WORDS])
 {

@@ -70,7 +70,7 @@ static const uint64_t *limits_of(const struct sched *s, uint32_t group, uint32_t
 {
     const struct usf_group *g = &s->groups[group];
     if (proc < USF_MAX_PROCS && atomic_load_explicit(&s->procs[proc].quota, memory_order_relaxed) == USF_NONE) return g->pol.cores;
-    return __atomic_load_n(&g->kind, __ATOMIC_RELAXED) == USF_GROUP_LENDING ? may : g->wants;
+    return __atomic_load_n(&g->kind, __ATOMIC_RELAXED) == USF_GROUP_BORROWING ? may : g->wants;
 }
 
 /* The instance's CPUs that the process, the group and the thread's own mask have in common; if none, those of the process. */

@@ -225,7 +225,7 @@ static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks 
     t->pol.last_core = core;
     t->pol.ready_since = 0;
     atomic_store_explicit(&t->core, core, memory_order_relaxed);
-    if (usf_is_guest(&s->pol, t->pol.group, core)) s->groups[t->pol.group].borrowed++;
+    if (usf_borrows(&s->pol, t->pol.group, core)) s->groups[t->pol.group].borrowed++;
     core_resume(s, core, task);
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_READY), USF_TASK_RUNNING);
 

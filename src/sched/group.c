@@ -81,7 +81,7 @@ void core_cores_of(struct sched *s, uint32_t group, uint64_t cores[USF_CORE_WORD
     if (!and(cores, g->wants, p->cores)) __builtin_memcpy(cores, p->cores, sizeof others);
     bool owns = g->kind != USF_GROUP_LIMITED && and(own, g->wants, p->cores);
     if (!owns) __builtin_memset(own, 0, sizeof others);
-    if (g->kind == USF_GROUP_LENDING) __builtin_memcpy(cores, p->cores, sizeof others);
+    if (g->kind == USF_GROUP_BORROWING) __builtin_memcpy(cores, p->cores, sizeof others);
     if (p->nr_exclusive) excluded(s, group, own, others);
     for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= cores[w] & ~others[w];
     for (unsigned w = 0; w < USF_CORE_WORDS && any; w++) cores[w] &= ~others[w];
@@ -121,7 +121,7 @@ void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struc
     __builtin_memset(&g->gone, 0, sizeof g->gone);
     __builtin_memset(&g->pol, 0, sizeof g->pol);
     set_wants(g, is->wants, is->kind);
-    g->borrowed = g->returned = 0;
+    g->borrowed = g->reclaimed = 0;
     g->pol.id = group;
     g->pol.proc = proc;
     g->pol.weight = is->weight;

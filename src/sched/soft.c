@@ -43,7 +43,7 @@ void soft_take(struct sched *s, struct sched_self *me)
     /* While it has the core, its record is not another task's. */
     bool there = atomic_load(&s->cores[core].word) == w;
     bool alike = there && (o->pol.group == t->pol.group || (o->why == t->why && (t->why == USF_WHY_YIELD || t->why == USF_WHY_RETURN)));
-    alike &= !usf_is_host(&s->pol, o->pol.group, t->pol.group, core);
+    alike &= !usf_may_reclaim(&s->pol, o->pol.group, t->pol.group, core);
     if (alike && state_of(t) == USF_TASK_READY && usf_may_run(&s->pol, me->task, core) && !outranks(s, o, t)
         && atomic_compare_exchange_strong(&other_thread->park, &soft, USF_PARK_TAKEN)) {
         USF_POINT("sched.take_turn");

@@ -224,7 +224,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
         }
         me->vain = 0;
         uint32_t to = s->tasks[next].pol.group;
-        if (why == USF_WHY_PREEMPT && usf_is_host(&s->pol, to, t->pol.group, core)) s->groups[t->pol.group].returned++;
+        if (why == USF_WHY_PREEMPT && usf_may_reclaim(&s->pol, to, t->pol.group, core)) s->groups[t->pol.group].reclaimed++;
         pass_on(s, me, core, next, why, &k);
     }
     me->where = SCHED_PARKED;

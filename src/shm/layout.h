@@ -215,7 +215,7 @@ struct usf_proc {
 /* The cores that a group wants are */
 enum usf_group_kind {
     USF_GROUP_LIMITED = 0,      /* those that it uses: others use them as well; */
-    USF_GROUP_LENDING,          /* its own: it uses idle cores of the process's other groups, and lends them idle ones; */
+    USF_GROUP_BORROWING,          /* its own: it borrows idle cores of the process's other groups, and they borrow its idle ones; */
     USF_GROUP_EXCLUSIVE,        /* its own: it uses no others, and no other group of the process uses them */
 };
 
@@ -237,8 +237,8 @@ struct usf_group {
     char     name[32];          /* for `usf ps`; "": a process's first */
     uint32_t kind;              /* enum usf_group_kind: what `wants` means */
     uint32_t reserved0;
-    uint64_t borrowed;          /* times that one of its tasks was put on a core as a guest (usf_is_guest), */
-    uint64_t returned;          /* ... and that such a one was made to give way to a task of the group whose own the core is */
+    uint64_t borrowed;          /* times that one of its tasks was put on a core that it borrows (usf_borrows), */
+    uint64_t reclaimed;         /* ... and that it had to give the core back to a task of the group that owns it */
     struct usf_pol_group pol;   /* what a dispatch changes is in its first line */
     uint64_t wants[USF_CORE_WORDS];          /* all bits set: whatever its process may use */
     struct usf_counters gone;   /* sums of its ended tasks */
@@ -447,7 +447,7 @@ struct usf_header {
     F(usf_proc, state) F(usf_proc, space) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
     F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) \
-    F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, kind) F(usf_group, borrowed) F(usf_group, returned) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
+    F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, kind) F(usf_group, borrowed) F(usf_group, reclaimed) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
     F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, guest_seen) \
     F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, token) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, why) F(usf_task, since_ns) \

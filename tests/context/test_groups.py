@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# tests/context/test_groups.py - CPUs of contexts that are lent and returned, weights.  SPDX-License-Identifier: Apache-2.0
+# tests/context/test_groups.py - CPUs of contexts that are borrowed and reclaimed, weights.  SPDX-License-Identifier: Apache-2.0
 # usage: test_groups.py USF PROGRAM LIBCOUNTER
 import os
 import sys
@@ -41,28 +41,28 @@ class Groups(Programs):
         self.tell(p, "compute", "a", 3)
         return p
 
-    def wait_until_lent(self, p):
-        self.soon(lambda: self.groups(p)["b"]["lent_cpus"] == str(CPUS[1]), "b's CPU is not lent")
+    def wait_until_borrowed(self, p):
+        self.soon(lambda: self.groups(p)["b"]["borrowed_cpus"] == str(CPUS[1]), "b's CPU is not borrowed")
 
-    def test_lent_and_returned(self):
+    def test_borrowed_and_reclaimed(self):
         for policy in "coop", "fair", "equi":
             with self.subTest(policy):
                 self.take_another_instance()
                 p = self.two("--policy", policy)
-                self.wait_until_lent(p)
+                self.wait_until_borrowed(p)
                 self.soon(lambda: CPUS[1] in self.seen(p, "a"), "a's threads do not use b's CPU")
                 before = self.groups(p)["a"]
                 naps = dict(map(int, r.split(":")) for r in self.tell(p, "naps", "b", 50))
                 groups = self.groups(p)
-                print("%s: b woke on %s, a was called back %d times" % (policy, naps, groups["a"]["returned"] - before["returned"]))
+                print("%s: b woke on %s, a gave its CPU back %d times" % (policy, naps, groups["a"]["reclaimed"] - before["reclaimed"]))
                 self.assertEqual(naps, {CPUS[1]: 50})
-                self.assertGreaterEqual(groups["a"]["returned"] - before["returned"], 40)      # (a guest may end its turn by itself)
+                self.assertGreaterEqual(groups["a"]["reclaimed"] - before["reclaimed"], 40)      # (a borrower may end its turn by itself)
                 self.assertEqual((groups["a"]["own_cpus"], groups["b"]["own_cpus"], groups[""]["own_cpus"]), (str(CPUS[0]), str(CPUS[1]), None))
                 self.assertGreaterEqual(groups["a"]["borrowed"] - before["borrowed"], 40)
-                self.assertEqual((groups["b"]["borrowed"], groups["b"]["returned"]), (0, 0))
+                self.assertEqual((groups["b"]["borrowed"], groups["b"]["reclaimed"]), (0, 0))
                 shown = self.usf("ps", "-i", self.instance)
-                self.assertRegex(shown, r"(?m)group a: 3 threads, .*CPUs %d of its own, a guest elsewhere \d+ times, called back \d+ times$" % CPUS[0])
-                self.assertRegex(shown, r"(?m)group b: 0 threads, .*CPUs %d of its own(, %d lent)?$" % (CPUS[1], CPUS[1]))
+                self.assertRegex(shown, r"(?m)group a: 3 threads, .*CPUs %d of its own, borrowed others \d+ times, gave them back on demand \d+ times$" % CPUS[0])
+                self.assertRegex(shown, r"(?m)group b: 0 threads, .*CPUs %d of its own(, %d borrowed by others)?$" % (CPUS[1], CPUS[1]))
                 self.tell(p, "stop", "a")
 
     def test_strict(self):
@@ -76,7 +76,7 @@ class Groups(Programs):
             self.assertLessEqual(self.seen(p, "b"), {CPUS[1]})
         groups = self.groups(p)
         self.assertEqual((groups[""]["cpus"], groups["a"]["cpus"], groups["b"]["cpus"]), (str(CPUS[0]), str(CPUS[0]), str(CPUS[1])))
-        self.assertEqual((groups["b"]["exclusive"], groups["b"]["lent_cpus"], groups["a"]["borrowed"]), (True, None, 0))
+        self.assertEqual((groups["b"]["exclusive"], groups["b"]["borrowed_cpus"], groups["a"]["borrowed"]), (True, None, 0))
 
     def test_other_cpus(self):
         """A strict context goes to other CPUs, also the threads of it that compute."""
@@ -120,15 +120,15 @@ class Groups(Programs):
                 print("%s: weights 3 and 1: core time %.3f" % (policy, ratio()))
 
     def test_spinning(self):
-        """One context busy-waits for the other's thread, on whose CPU guests compute."""
+        """One context busy-waits for the other's thread, on whose CPU borrowers compute."""
         p = self.two()
-        self.wait_until_lent(p)
+        self.wait_until_borrowed(p)
         self.tell(p, "spin", "a", "b", 100)
         self.tell(p, "spin", "b", "a", 100)
 
-    def test_destroyed_while_lent(self):
+    def test_destroyed_while_borrowed(self):
         p = self.two()
-        self.wait_until_lent(p)
+        self.wait_until_borrowed(p)
         self.tell(p, "destroy", "b")
         self.assertEqual(set(self.groups(p)), {"", "a"})
         self.seen(p, "a")

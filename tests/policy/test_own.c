@@ -1,7 +1,7 @@
 /* tests/policy/test_own.c POLICY [SEED] - groups of a process that have cores of their own.  SPDX-License-Identifier: Apache-2.0
  *
- * Idle cores are lent.  When a task comes to wait that may run on a core of its group's own, and a guest runs there, the guest has left after
- * POL_GUEST_NS: that is checked in each step of each test.  Guests come only while none of the owner's tasks waits. */
+ * Idle cores may be borrowed.  When a task comes to wait that may run on a core that its group owns, and another group borrows that core, the borrower
+ * has left after POL_BORROW_NS: that is checked in each step of each test.  Cores are borrowed only while none of the owner's tasks waits. */
 #include <time.h>
 #include <unistd.h>
 #include "policy/common.h"
@@ -37,14 +37,14 @@ static unsigned long in_ms(uint32_t g) { return (unsigned long)(t.ran[g] / MS); 
 
 static bool in_common;          /* groups have cores in common: the policy's tick may have to call one back */
 
-static void no_guest_stays(struct turns *m)
+static void no_borrower_stays(struct turns *m)
 {
     for (uint32_t c = 0; c < m->pol.nr_cores; c++) {
-        uint32_t guest = m->cores[c].current;
-        for (uint32_t i = 0; i < m->nr_tasks && guest != USF_NONE; i++) {
+        uint32_t borrower = m->cores[c].current;
+        for (uint32_t i = 0; i < m->nr_tasks && borrower != USF_NONE; i++) {
             if (m->task[i].state != QUEUED || !usf_may_run(&m->pol, i, c)) continue;
-            if (!usf_is_host(&m->pol, m->tasks[i].group, m->tasks[guest].group, c)) continue;
-            CHECK(m, m->pol.now - m->tasks[i].ready_since <= POL_GUEST_NS + 2 * TURNS_STEP + (in_common ? MS : 0));
+            if (!usf_may_reclaim(&m->pol, m->tasks[i].group, m->tasks[borrower].group, c)) continue;
+            CHECK(m, m->pol.now - m->tasks[i].ready_since <= POL_BORROW_NS + 2 * TURNS_STEP + (in_common ? MS : 0));
         }
     }
 }
@@ -52,7 +52,7 @@ static void no_guest_stays(struct turns *m)
 static void begin(const char *what, const struct usf_policy_ops *ops, uint32_t cores, uint32_t nodes)
 {
     turns_begin(&t, what, ops, cores, nodes);
-    t.each_step = no_guest_stays;
+    t.each_step = no_borrower_stays;
     in_common = false;
 }
 
@@ -65,35 +65,35 @@ static uint32_t runs(uint32_t g, uint64_t cores)
 }
 
 /* Threads that never reach a scheduling point: those of the second group have their cores back at once. */
-static void lent_and_returned(const struct usf_policy_ops *ops)
+static void borrowed_and_reclaimed(const struct usf_policy_ops *ops)
 {
-    begin("lent and returned", ops, 4, 2);
+    begin("borrowed and reclaimed", ops, 4, 2);
     uint32_t a = group(0, 3, 100), b = group(0, 12, 100);
     wake_new(a, 6, 0, 0);
     turns_run(&t, 100 * MS);
     CHECK(&t, runs(a, 15) == 4);
-    CHECK(&t, t.ran[a] >= 4 * 99 * MS);         /* lent */
+    CHECK(&t, t.ran[a] >= 4 * 99 * MS);         /* borrowed */
     uint32_t first = turns_task(&t, b, 0, 50 * MS), second = turns_task(&t, b, 0, 50 * MS);
     turns_wake(&t, first);
-    turns_run(&t, POL_GUEST_NS + TURNS_STEP);
+    turns_run(&t, POL_BORROW_NS + TURNS_STEP);
     CHECK(&t, t.task[first].state == RUNS && runs(b, 12) == 1 && runs(a, 15) == 3);
     turns_wake(&t, second);
-    turns_run(&t, POL_GUEST_NS + TURNS_STEP);
+    turns_run(&t, POL_BORROW_NS + TURNS_STEP);
     CHECK(&t, runs(b, 12) == 2 && runs(a, 3) == 2 && runs(a, 12) == 0);
     memset(t.ran, 0, sizeof t.ran);
-    turns_run(&t, 1000 * MS);                   /* the progress guarantee does not let guests in */
+    turns_run(&t, 1000 * MS);                   /* the progress guarantee does not let borrowers in */
     CHECK(&t, t.ran[b] == 2 * 1000 * MS && t.ran[a] == 2 * 1000 * MS);
     for (uint32_t c = 2; c < 4; c++) {
         uint32_t task = t.cores[c].current;
         if (task != USF_NONE && t.tasks[task].group == b) turns_sleep(&t, c);
     }
     turns_run(&t, 30 * MS);
-    CHECK(&t, runs(a, 15) == 4);                /* lent again */
+    CHECK(&t, runs(a, 15) == 4);                /* borrowed again */
     turns_run(&t, 30 * MS);
     CHECK(&t, runs(b, 12) >= 1);
 }
 
-/* Who has no cores of its own is a guest nowhere; and another process has its turns as ever. */
+/* A group that owns no cores borrows none; and another process has its turns as ever. */
 static void others_are_not_starved(const struct usf_policy_ops *ops)
 {
     begin("others", ops, 2, 1);
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
     printf("seed %lu\n", seed);
     alarm(100);
     bool in_order = ops == &usf_policy_batch;       /* of programs: no shares */
-    lent_and_returned(ops);
+    borrowed_and_reclaimed(ops);
     at_home(ops);
     if (!in_order) others_are_not_starved(ops);
     if (!in_order) weights(ops);

@@ -301,7 +301,7 @@ static void divides(void)
     join(&other);
     bind_view(&monitor);
     monitor.watch = &memory;
-    uint32_t limited = make_own("limited", 6, USF_GROUP_LIMITED), a = make_own("a", 3, USF_GROUP_LENDING), b = make_own("b", 12, USF_GROUP_LENDING);
+    uint32_t limited = make_own("limited", 6, USF_GROUP_LIMITED), a = make_own("a", 3, USF_GROUP_BORROWING), b = make_own("b", 12, USF_GROUP_BORROWING);
     CHECK(uses(first, 15, 0) && uses(limited, 6, 0) && uses(a, 15, 3) && uses(b, 15, 12));
     uint32_t c = make_own("c", 6, USF_GROUP_EXCLUSIVE);
     CHECK(s.procs[proc].nr_exclusive == 1);
@@ -329,8 +329,8 @@ static void adjusts(void)
     make_instance("coop", 2);
     join(&s);
     join(&other);
-    uint32_t first = first_of(&s), g = make_own("g", 1, USF_GROUP_LENDING), task[4];
-    CHECK(adjust_own(first, 1, USF_GROUP_LENDING) == -ESRCH && adjust_own(first_of(&other), 1, 0) == -ESRCH && adjust_own(USF_NONE, 1, 0) == -ESRCH);
+    uint32_t first = first_of(&s), g = make_own("g", 1, USF_GROUP_BORROWING), task[4];
+    CHECK(adjust_own(first, 1, USF_GROUP_BORROWING) == -ESRCH && adjust_own(first_of(&other), 1, 0) == -ESRCH && adjust_own(USF_NONE, 1, 0) == -ESRCH);
     CHECK(adjust_own(g, 1, USF_GROUP_EXCLUSIVE + 1) == -EINVAL && uses(g, 3, 1));
     CHECK(sched_group_adjust(&s, &me, g, 0, 0, NULL, 0) == -EINVAL);
     CHECK(sched_group_adjust(&s, &me, g, 100, SCHED_PRIORITY_MAX + 1, NULL, 0) == -EINVAL);
@@ -384,8 +384,8 @@ static uint32_t runs_on(uint32_t g, uint64_t cores)
 }
 
 /* One group computes on all cores, those of the other among them, and never reaches a scheduling point.  When a task of the other wakes, at any
- * time between two looks of the monitor, it has a core of its own at the monitor's next look, or once the guest has run for as long as it may. */
-enum { LOOK = 1000000, GUEST = 200000, PHASE = 50000 };
+ * time between two looks of the monitor, it has a core of its own at the monitor's next look, or once the borrower has run for as long as it may. */
+enum { LOOK = 1000000, BORROW = 200000, PHASE = 50000 };
 static void lend(void)
 {
     static const char *const policies[] = {"coop", "fair", "equi", "speedup", "batch"};
@@ -402,7 +402,7 @@ static void lend(void)
             memset(&memory, 0, sizeof memory);
             monitor.watch = &memory;
             sched_watch_begin(&monitor);
-            uint32_t a = make_own("a", 3, USF_GROUP_LENDING), b = make_own("b", 12, USF_GROUP_LENDING);
+            uint32_t a = make_own("a", 3, USF_GROUP_BORROWING), b = make_own("b", 12, USF_GROUP_BORROWING);
             for (int i = 0; i < 2; i++) {
                 CHECK(change(owner[i] = add_task(&s), b) == 0);
                 enter(&s);
@@ -421,7 +421,7 @@ static void lend(void)
             }
             for (int i = 0; i < 2; i++)
                 if (waited[i] > most) most = waited[i];
-            if (waited[0] > LOOK + GUEST + PHASE || waited[1] > LOOK + GUEST + PHASE) {
+            if (waited[0] > LOOK + BORROW + PHASE || waited[1] > LOOK + BORROW + PHASE) {
                 printf("%s, phase %lu: waited %lu and %lu us\n", policies[p], phase / 1000, waited[0] / 1000, waited[1] / 1000);
                 exit(1);
             }
@@ -440,7 +440,7 @@ static void away(void)
         if (usf_builtin_policies[p]->flags & USF_POLICY_KERNEL) continue;
         make_instance(usf_builtin_policies[p]->name, 2);
         join(&s);
-        uint32_t a = make_own("a", 1, USF_GROUP_LENDING), b = make_own("b", 2, USF_GROUP_LENDING), task[4];
+        uint32_t a = make_own("a", 1, USF_GROUP_BORROWING), b = make_own("b", 2, USF_GROUP_BORROWING), task[4];
         for (int i = 0; i < 4; i++) CHECK(change(task[i] = add_task(&s), i == 1 ? b : a) == 0);
         CHECK(atomic_load(&s.tasks[task[1]].core) == 1 && has(a, 3, 2) && has(b, 1, 0));
         struct sched_self me = {.task = task[1]};

@@ -118,7 +118,7 @@ static void go_on(void)
     groups[0] = (uint32_t)(sched_first_group(&s) - s.groups);
     for (unsigned i = 1; i < GROUPS; i++) {
         const uint64_t own[USF_CORE_WORDS] = {i};
-        groups[i] = (uint32_t)sched_group_make(&s, &me, "goes on", 100 * i, 0, own, i == 1 ? USF_GROUP_LENDING : USF_GROUP_EXCLUSIVE);
+        groups[i] = (uint32_t)sched_group_make(&s, &me, "goes on", 100 * i, 0, own, i == 1 ? USF_GROUP_BORROWING : USF_GROUP_EXCLUSIVE);
     }
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_t p;
@@ -153,7 +153,7 @@ static void live(const char *point, unsigned visit)
     for (unsigned n = 0; n < 200 || !point; n++) {
         uint32_t id = atomic_load(&second);
         const uint64_t one[USF_CORE_WORDS] = {1}, two[USF_CORE_WORDS] = {2};
-        int a = sched_group_make(&s, &me, "dies", 200, 0, one, USF_GROUP_LENDING);
+        int a = sched_group_make(&s, &me, "dies", 200, 0, one, USF_GROUP_BORROWING);
         int b = sched_group_make(&s, &me, "dies too", 300, 0, two, USF_GROUP_EXCLUSIVE);
         CHECK(a >= 0 && b >= 0);
         CHECK(sched_change_group(&s, &me, id, (uint32_t)a) == 0 && sched_change_group(&s, &me, me.task, (uint32_t)b) == 0);

@@ -8,13 +8,6 @@
 static struct turns t;
 static uint64_t rng;
 
-static uint32_t below(uint32_t n)
-{
-    uint64_t x = rng += 0x9e3779b97f4a7c15ull;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    return (uint32_t)((x ^ x >> 27) * 0x94d049bb133111ebull >> 33) % n;
-}
-
 /* Threads that compute for a millisecond between two scheduling points. */
 static uint32_t program(uint32_t threads, uint32_t weight, int32_t priority)
 {
@@ -62,8 +55,8 @@ static void ranks(void)
     uint32_t p = turns_group(&t, 100, 0, 0), order[N];
     for (uint32_t i = 0; i < N; i++) {
         turns_task(&t, p, 0, 0);
-        t.tasks[i].priority = (int32_t)below(5) - 2;
-        if (below(2)) t.tasks[i].deadline = t.pol.now + below(1000);
+        t.tasks[i].priority = (int32_t)turns_below(&rng, 5) - 2;
+        if (turns_below(&rng, 2)) t.tasks[i].deadline = t.pol.now + turns_below(&rng, 1000);
         t.tasks[i].last_core = 0;
         t.tasks[i].ready_since = t.pol.now += 1000;
         policy_enqueue(&t.pol, &t.ops, i, USF_WHY_WAKE);
@@ -106,12 +99,12 @@ static void strict_places_are_kept(void)
     turns_begin(&t, "strict places", &usf_policy_coop, 8, 2);
     uint32_t p = turns_group(&t, 100, 0, 0), q = turns_group(&t, 100, 1, 0);
     for (uint32_t i = 0; i < 40; i++) {
-        uint32_t task = turns_task(&t, i % 4 ? p : q, 100000 * (1 + below(10)), below(3) ? 0 : 100000 * (1 + below(20)));
-        t.tasks[task].affinity = (uint8_t)below(5);
-        t.tasks[task].mask[0] = 1 + below(255);
-        t.tasks[task].strict = (uint8_t)below(2);
-        t.tasks[task].affinity_id = below(t.tasks[task].affinity == USF_AFFINITY_CORE ? 8 : 2);
-        t.tasks[task].priority = (int32_t)below(3) - 1;
+        uint32_t task = turns_task(&t, i % 4 ? p : q, 100000 * (1 + turns_below(&rng, 10)), turns_below(&rng, 3) ? 0 : 100000 * (1 + turns_below(&rng, 20)));
+        t.tasks[task].affinity = (uint8_t)turns_below(&rng, 5);
+        t.tasks[task].mask[0] = 1 + turns_below(&rng, 255);
+        t.tasks[task].strict = (uint8_t)turns_below(&rng, 2);
+        t.tasks[task].affinity_id = turns_below(&rng, t.tasks[task].affinity == USF_AFFINITY_CORE ? 8 : 2);
+        t.tasks[task].priority = (int32_t)turns_below(&rng, 3) - 1;
         turns_wake(&t, task);
     }
     turns_run(&t, 2000 * MS);

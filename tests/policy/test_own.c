@@ -10,13 +10,6 @@
 static struct turns t;
 static uint64_t rng;
 
-static uint32_t below(uint32_t n)
-{
-    uint64_t x = rng += 0x9e3779b97f4a7c15ull;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    return (uint32_t)((x ^ x >> 27) * 0x94d049bb133111ebull >> 33) % n;
-}
-
 /* own: bit per core; 0: none. */
 static uint32_t group(uint32_t proc, uint64_t own, uint32_t weight)
 {
@@ -142,23 +135,23 @@ static bool is_sibling(uint32_t g, uint32_t h) { return t.groups[g].proc == t.gr
 /* Processes and groups of all kinds, own cores that overlap and change.  turns.c checks that no core is idle in vain. */
 static void anything(const struct usf_policy_ops *ops)
 {
-    uint32_t cores = 1 + below(8), nr = 2 + below(6);
-    begin("anything", ops, cores, 1 + below(2) % cores);
+    uint32_t cores = 1 + turns_below(&rng, 8), nr = 2 + turns_below(&rng, 6);
+    begin("anything", ops, cores, 1 + turns_below(&rng, 2) % cores);
     in_common = true;
-    for (uint32_t i = 0; i < nr; i++) group(below(2), below(3) ? 1 + below((1u << cores) - 1) : 0, 50 + 50 * below(5));
+    for (uint32_t i = 0; i < nr; i++) group(turns_below(&rng, 2), turns_below(&rng, 3) ? 1 + turns_below(&rng, (1u << cores) - 1) : 0, 50 + 50 * turns_below(&rng, 5));
     for (uint32_t i = 0; i < 30; i++) {
-        uint32_t task = turns_task(&t, below(nr), below(3) ? TURNS_STEP * (1 + below(60)) : 0, below(2) ? 0 : TURNS_STEP * (1 + below(100)));
+        uint32_t task = turns_task(&t, turns_below(&rng, nr), turns_below(&rng, 3) ? TURNS_STEP * (1 + turns_below(&rng, 60)) : 0, turns_below(&rng, 2) ? 0 : TURNS_STEP * (1 + turns_below(&rng, 100)));
         if (!t.task[task].burst) t.task[task].sleep = 0;
-        if (!below(4)) t.tasks[task].affinity = USF_AFFINITY_CORE, t.tasks[task].affinity_id = below(cores);
-        if (!below(4)) t.tasks[task].priority = (int32_t)below(3);
+        if (!turns_below(&rng, 4)) t.tasks[task].affinity = USF_AFFINITY_CORE, t.tasks[task].affinity_id = turns_below(&rng, cores);
+        if (!turns_below(&rng, 4)) t.tasks[task].priority = (int32_t)turns_below(&rng, 3);
         turns_wake(&t, task);
     }
     for (uint32_t n = 0; n < 10; n++) {
         turns_run(&t, 60 * MS);
-        uint32_t g = below(nr);
+        uint32_t g = turns_below(&rng, nr);
         for (uint32_t i = 0; i < t.nr_tasks; i++)           /* as src/sched does */
             if (t.task[i].state == QUEUED && is_sibling(t.tasks[i].group, g)) policy_dequeue(&t.pol, &t.ops, i);
-        t.groups[g].own[0] = below(3) ? 1 + below((1u << cores) - 1) : 0;
+        t.groups[g].own[0] = turns_below(&rng, 3) ? 1 + turns_below(&rng, (1u << cores) - 1) : 0;
         t.groups[g].flags = t.groups[g].own[0] ? USF_GROUP_OWNS : 0;
         t.ops.group_changed(&t.pol, g);
         for (uint32_t i = 0; i < t.nr_tasks; i++)

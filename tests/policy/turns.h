@@ -40,6 +40,14 @@ static inline _Noreturn void turns_fail(const struct turns *t, const char *what,
 }
 #define CHECK(t, c) do { if (!(c)) turns_fail(t, #c, __LINE__); } while (0)
 
+/* A random number below n; the seed goes on. */
+static inline uint32_t turns_below(uint64_t *rng, uint32_t n)
+{
+    uint64_t x = *rng += 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    return (uint32_t)((x ^ x >> 27) * 0x94d049bb133111ebull >> 33) % n;
+}
+
 void turns_begin(struct turns *t, const char *what, const struct usf_policy_ops *ops, uint32_t cores, uint32_t nodes);
 uint32_t turns_group(struct turns *t, uint32_t weight, int32_t priority, uint32_t flags);
 /* burst: ns to the next scheduling point, 0: never; sleep: ns there. */

@@ -1,0 +1,239 @@
+/* src/arch/x86_64/context.S - switch between user contexts (context.h).  SPDX-License-Identifier: Apache-2.0 */
+#define SP      0
+#define TLS     8
+#define MXCSR   16
+#define FCW     20
+#define IN_USE  24
+#define PLAIN   28
+#define PKRU    32
+#define VECTOR  64
+#define X87     2176
+
+#define IN_X87  0x01
+#define IN_AVX  0x04
+#define IN_512  0xe0        /* mask registers, upper halves of zmm0-15, zmm16-31 */
+
+    .text
+    .p2align 5
+    .globl usf_arch_switch
+    .hidden usf_arch_switch
+    .type usf_arch_switch, @function
+/* rdi: from, rsi: to, edx: does the kernel use protection keys? */
+usf_arch_switch:
+    .cfi_startproc
+    push %rbp
+    .cfi_adjust_cfa_offset 8
+    push %rbx
+    .cfi_adjust_cfa_offset 8
+    push %r12
+    .cfi_adjust_cfa_offset 8
+    push %r13
+    .cfi_adjust_cfa_offset 8
+    push %r14
+    .cfi_adjust_cfa_offset 8
+    push %r15
+    .cfi_adjust_cfa_offset 8
+    mov %edx, %r10d
+    mov %rsp, SP(%rdi)
+    rdfsbase %rax
+    mov %rax, TLS(%rdi)
+    stmxcsr MXCSR(%rdi)
+    fnstcw FCW(%rdi)
+    mov $1, %ecx
+    xgetbv
+    mov %eax, %r8d              /* in use now */
+    test %r10d, %r10d
+    jz 1f
+    xor %ecx, %ecx
+    rdpkru
+    mov %eax, PKRU(%rdi)
+1:
+    cmpl $0, PLAIN(%rdi)
+    jne .Lload
+    mov %r8d, IN_USE(%rdi)
+    test $IN_X87, %r8d
+    jz 1f
+    movq $0, X87+512(%rdi)      /* the header, of which XSAVE writes only a part */
+    mov $1, %eax
+    xor %edx, %edx
+    xsave64 X87(%rdi)
+1:
+    lea VECTOR(%rdi), %r9
+    test $IN_512, %r8d
+    jnz 3f
+    test $IN_AVX, %r8d
+    jnz 2f
+    .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+    vmovdqa %xmm\n, \n*16(%r9)
+    .endr
+    jmp .Lload
+2:
+    .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+    vmovdqa %ymm\n, \n*32(%r9)
+    .endr
+    jmp .Lload
+3:
+    .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+    vmovdqa64 %zmm\n, \n*64(%r9)
+    .endr
+    .irp n,0,1,2,3,4,5,6,7
+    kmovq %k\n, 2048+\n*8(%r9)
+    .endr
+
+.Lload:
+    cmpl $0, PLAIN(%rsi)
+    jne .Lcontrol
+    mov IN_USE(%rsi), %r11d
+    lea VECTOR(%rsi), %r9
+    test $IN_512, %r11d
+    jnz 6f
+    test $IN_512, %r8d
+    jz 4f
+    .irp n,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+    vpxord %zmm\n, %zmm\n, %zmm\n
+    .endr
+    .irp n,0,1,2,3,4,5,6,7
+    kxorq %k\n, %k\n, %k\n
+    .endr
+4:
+    test $IN_AVX, %r11d
+    jnz 5f
+    .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+    vmovdqa \n*16(%r9), %xmm\n
+    .endr
+    test $IN_AVX|IN_512, %r8d
+    jz .Lx87
+    vzeroupper                  /* the loads have cleared the upper parts: no slow mixing with SSE code */
+    jmp .Lx87
+5:
+    .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+    vmovdqa \n*32(%r9), %ymm\n
+    .endr
+    jmp .Lx87
+6:
+    .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+    vmovdqa64 \n*64(%r9), %zmm\n
+    .endr
+    .irp n,0,1,2,3,4,5,6,7
+    kmovq 2048+\n*8(%r9), %k\n
+    .endr
+.Lx87:
+    test $IN_X87, %r11d
+    jz 7f
+    mov $1, %eax
+    xor %edx, %edx
+    xrstor64 X87(%rsi)
+    jmp .Lcontrol
+7:
+    test $IN_X87, %r8d
+    jz .Lcontrol
+    fninit
+    fldcw FCW(%rsi)
+
+.Lcontrol:
+    mov MXCSR(%rsi), %eax
+    cmp MXCSR(%rdi), %eax
+    je 8f
+    ldmxcsr MXCSR(%rsi)
+8:
+    movzwl FCW(%rsi), %eax
+    cmp FCW(%rdi), %ax
+    je 9f
+    fldcw FCW(%rsi)
+9:
+    test %r10d, %r10d
+    jz 10f
+    mov PKRU(%rsi), %eax
+    cmp PKRU(%rdi), %eax
+    je 10f
+    xor %ecx, %ecx
+    xor %edx, %edx
+    wrpkru
+10:
+    mov TLS(%rsi), %rax
+    wrfsbase %rax
+    mov SP(%rsi), %rsp
+    pop %r15
+    .cfi_adjust_cfa_offset -8
+    pop %r14
+    .cfi_adjust_cfa_offset -8
+    pop %r13
+    .cfi_adjust_cfa_offset -8
+    pop %r12
+    .cfi_adjust_cfa_offset -8
+    pop %rbx
+    .cfi_adjust_cfa_offset -8
+    pop %rbp
+    .cfi_adjust_cfa_offset -8
+    ret
+    .cfi_endproc
+    .size usf_arch_switch, .-usf_arch_switch
+
+/* Where a new context begins: rbx is its function, r12 what that is given. */
+    .globl usf_arch_begin
+    .hidden usf_arch_begin
+    .type usf_arch_begin, @function
+usf_arch_begin:
+    .cfi_startproc
+    .cfi_undefined rip
+    mov %r12, %rdi
+    xor %ebp, %ebp
+    call *%rbx
+    ud2
+    .cfi_endproc
+    .size usf_arch_begin, .-usf_arch_begin
+
+    .globl arch_tls
+    .hidden arch_tls
+    .type arch_tls, @function
+arch_tls:
+    rdfsbase %rax
+    ret
+    .size arch_tls, .-arch_tls
+
+    .globl arch_set_tls
+    .hidden arch_set_tls
+    .type arch_set_tls, @function
+arch_set_tls:
+    wrfsbase %rdi
+    ret
+    .size arch_set_tls, .-arch_set_tls
+
+/* rdi: word, esi: expected, rdx: stop, rcx: timeout */
+    .globl arch_idle_wait
+    .hidden arch_idle_wait
+    .type arch_idle_wait, @function
+arch_idle_wait:
+    .cfi_startproc
+    mov %rcx, %r10
+    mov %rdx, %r8
+    mov %esi, %edx
+    xor %esi, %esi              /* FUTEX_WAIT */
+    xor %eax, %eax
+    .globl usf_arch_idle_from
+    .hidden usf_arch_idle_from
+usf_arch_idle_from:
+    cmpl $0, (%r8)
+    jne usf_arch_idle_over
+    mov $202, %eax              /* futex */
+    syscall
+    .globl usf_arch_idle_over
+    .hidden usf_arch_idle_over
+usf_arch_idle_over:
+    ret
+    .cfi_endproc
+    .size arch_idle_wait, .-arch_idle_wait
+
+    .globl arch_end_thread
+    .hidden arch_end_thread
+    .type arch_end_thread, @function
+arch_end_thread:
+    mov $11, %eax               /* munmap: no stack from here on */
+    syscall
+    xor %edi, %edi
+    mov $60, %eax               /* exit */
+    syscall
+    ud2
+    .size arch_end_thread, .-arch_end_thread
+
+    .section .note.GNU-stack, "", @progbits

@@ -121,6 +121,7 @@ void gate_for_each_object(void (*fn)(const struct gate_object *, void *), void *
 bool gate_function_bounds(const struct gate_object *o, uintptr_t pc, uintptr_t *start, uintptr_t *end);
 /* A function of that name in the object's dynamic symbol table, of any version; 0: it defines none. */
 uintptr_t gate_find_function(const struct gate_object *o, const char *name);
+uintptr_t gate_find_variable(const struct gate_object *o, const char *name);
 /* The object that has pc in its text; false: none.  Async-signal-safe (own table, no ld.so lock). */
 bool gate_find_object(uintptr_t pc, struct gate_object *out);
 

@@ -52,6 +52,7 @@ unsigned gate_build_id(uintptr_t base, const Elf64_Phdr *ph, unsigned n, uint8_t
 struct gate_symbols {
     const struct gate_image *im;
     uint64_t sym, str;
+    uint8_t type;           /* STT_*: what is looked for */
     uint64_t gnu, old;      /* hash tables; either may be 0 */
 };
 bool gate_symbols_find(const struct gate_image *im, uintptr_t base, struct gate_symbols *s);

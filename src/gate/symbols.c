@@ -7,7 +7,7 @@ static uint64_t own_address(uint64_t v, uintptr_t base) { return base && v >= ba
 
 bool gate_symbols_find(const struct gate_image *im, uintptr_t base, struct gate_symbols *s)
 {
-    *s = (struct gate_symbols){.im = im};
+    *s = (struct gate_symbols){.im = im, .type = STT_FUNC};
     for (uint64_t at = im->dynamic; at; at += sizeof(Elf64_Dyn)) {
         const Elf64_Dyn *d = (const void *)gate_at(im, at, sizeof *d);
         if (!d || d->d_tag == DT_NULL) break;
@@ -39,7 +39,7 @@ static bool is_called(const struct gate_symbols *s, uint32_t name, const char *w
 static uint64_t function(const struct gate_symbols *s, uint32_t i, const char *name)
 {
     const Elf64_Sym *y = (const void *)gate_at(s->im, s->sym + i * sizeof *y, sizeof *y);
-    bool is = y && ELF64_ST_TYPE(y->st_info) == STT_FUNC && y->st_shndx != SHN_UNDEF && y->st_value && is_called(s, y->st_name, name);
+    bool is = y && ELF64_ST_TYPE(y->st_info) == s->type && y->st_shndx != SHN_UNDEF && y->st_value && is_called(s, y->st_name, name);
     return is ? y->st_value : 0;
 }
 
@@ -81,11 +81,15 @@ uint64_t gate_symbols_function(const struct gate_symbols *s, const char *name, u
     return s->gnu ? by_gnu_hash(s, name, at) : by_all(s, name, at);
 }
 
-uintptr_t gate_find_function(const struct gate_object *o, const char *name)
+static uintptr_t find(const struct gate_object *o, const char *name, uint8_t type)
 {
     struct gate_entry *e = gate_entry_of(o);
     struct gate_symbols s;
     uint32_t at = 0;
-    uint64_t f = e && gate_symbols_find(&e->image, o->base, &s) ? gate_symbols_function(&s, name, &at) : 0;
+    if (!e || !gate_symbols_find(&e->image, o->base, &s)) return 0;
+    s.type = type;
+    uint64_t f = gate_symbols_function(&s, name, &at);
     return f ? o->base + f : 0;
 }
+uintptr_t gate_find_function(const struct gate_object *o, const char *name) { return find(o, name, STT_FUNC); }
+uintptr_t gate_find_variable(const struct gate_object *o, const char *name) { return find(o, name, STT_OBJECT); }

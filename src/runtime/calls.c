@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include "runtime/runtime.h"
+#include "sched/carrier.h"
 
 /* For `usf ps --why`. */
 void rt_note_wait(struct rt_thread *t, const struct gate_frame *f)
@@ -21,8 +22,10 @@ long rt_call_once(struct rt_thread *t, struct gate_frame *f, bool certain, bool 
 {
     struct rt_signals before = rt_signals_of(t);
     sched_leave_core(&rt.sched, &t->self, certain);
+    if (USF_UNLIKELY(t->sigwaits)) rt_float_attend(t, t->sigwaits);
     long r = rt_pass(f);
     sched_return_core(&rt.sched, &t->self);
+    carrier_make_room(&rt.sched, &t->self);
     *again = rt_ended_unseen(t, r, before);
     return r;
 }

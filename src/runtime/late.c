@@ -254,13 +254,13 @@ bool rt_late_begin(char **envp)
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     late.stack_end = (uintptr_t)envp > here ? (uintptr_t)envp : getauxval(AT_RANDOM);
     rt_stack_take(&rt_self);        /* or the signal could come on a coroutine's */
-    return rt_self.stack && !is_blocked() && threads_watch_forks() && stand_by(true);
+    return rt_self.self.signal_stack && !is_blocked() && threads_watch_forks() && stand_by(true);
 }
 
 bool rt_late_begin_in_child(void)
 {
     /* Code of ours that a handler has interrupted goes on with its thread's record. */
-    if (rt.sched.kernel || rt_self.over_gate || !rt_self.stack || !may_stand_by() || !stand_by(false)) return false;
+    if (rt.sched.kernel || rt_self.over_gate || !rt_self.self.signal_stack || !may_stand_by() || !stand_by(false)) return false;
     rt.on = false;
     atomic_store(&rt.sched.leaving, SCHED_LEFT);
     rt_unpin();

@@ -27,6 +27,7 @@ static void restore_signals(uint64_t mask)
 static void in_child(struct rt_thread *t)
 {
     uint32_t crit = t->self.crit;
+    void *signal_stack = t->self.signal_stack;
     USF_POINT("life.child");
     rt.pid = os_getpid();
     rt.start_time = rt.shm.pidns = 0;
@@ -44,7 +45,8 @@ static void in_child(struct rt_thread *t)
     sync_kernel_wait(&rt.sync, (int)t->kernel_waits);       /* it may be a handler's fork, on top of them */
     rt_signals_after_fork();
     t->tid = rt.pid;
-    t->self = (struct sched_self){.task = USF_NONE, .crit = crit};
+    t->self = (struct sched_self){.task = USF_NONE, .crit = crit, .signal_stack = signal_stack};
+    rt_float_after_fork(t);
     t->sync = (struct sync_self){.sched = &t->self};
     t->state = RT_NEW;
     t->apart = false;

@@ -31,8 +31,11 @@ enum rt_thread_state {
 };
 
 #define RT_CALL_KINDS 64u
+#define RT_SENT_MAX   4u
 
 enum { RT_WISH_PRIORITY = 1, RT_WISH_DEADLINE = 2, RT_WISH_PLACE = 4 };
+
+struct rt_sent { int sig; uint64_t info[16]; };
 
 struct rt_thread {
     uint32_t state;                 /* enum rt_thread_state */
@@ -92,9 +95,15 @@ struct rt_thread {
     uint64_t deferred_info[16];
     uint64_t held_mask;             /* signals are held (sched_self.entering): the mask to restore */
     bool held;
-    void *stack;                    /* its alternate stack in the kernel (stack.c); null: none of ours */
     stack_t user_stack;             /* the one that the program has set; size 0: none */
     bool withdrawn;                 /* the kernel has the program's or none (rt_stack_withdraw) */
+    /* float.c */
+    bool stays_for_good;            /* it has made a call after which it stays at home */
+    uint64_t sigwaits;              /* signals that the call takes which it is in, also if it blocks them */
+    const void *robust;             /* its list of robust locks, as it has told the kernel */
+    uint32_t *ended;                /* what the kernel clears at its end, and wakes */
+    bool attend_later;              /* ... when its critical section ends */
+    uint32_t nr_sent;               /* signals that were sent to it alone, and that it has not raised yet; under rt.list_lock */
     struct rt_thread *next, *prev;  /* rt.threads */
 };
 
@@ -148,9 +157,10 @@ static inline bool rt_is_in(void)
     return USF_LIKELY(rt_self.state == RT_ATTACHED && !usf_gate_vforked && !rt_self.self.crit
                       && !atomic_load_explicit(&rt.careful, memory_order_relaxed));
 }
+int32_t rt_kernel_tid(const struct rt_thread *t);   /* float.c: of the kernel thread that executes it */
 /* Is rt_self the calling thread's alone?  A clone that shares memory and thread pointer uses its parent's. */
 static inline bool rt_has_own_self(void)
-{ return USF_LIKELY(!atomic_load_explicit(&rt.shared_tls, memory_order_relaxed)) || os_gettid() == rt_self.tid; }
+{ return USF_LIKELY(!atomic_load_explicit(&rt.shared_tls, memory_order_relaxed)) || os_gettid() == rt_kernel_tid(&rt_self); }
 /* The calling thread if it takes part (attached now if it is new), else null: pass. */
 struct rt_thread *rt_enter_slow(void);
 static inline struct rt_thread *rt_enter(void) { return rt_is_in() ? &rt_self : rt_enter_slow(); }
@@ -274,6 +284,7 @@ bool rt_desert_condemned(void);             /* ... if the instance is (shm_conde
 #define RT_SIGNAL      SIGURG               /* ignored by default: harmless to a process that has just exec'd */
 #define RT_NUDGE_MAGIC 0x75736600u          /* value: low half MAGIC ^ task (monitor), or RT_STOP_MAGIC */
 #define RT_STOP_MAGIC  0x75736673746f7000ull
+#define RT_ROOM_MAGIC  0x757366726f6f6d00ull    /* look at what was sent to you; leave your carrier, if it is wanted */
 #define RT_SIGNALS     64
 #define RT_SETXID_SIGNAL 33     /* libc's, for setuid, which waits until all threads have taken it; of a process that stands by: late.c */
 #define RT_SYNCHRONOUS ((1ull << (SIGSEGV - 1)) | (1ull << (SIGBUS - 1)) | (1ull << (SIGFPE - 1)) | (1ull << (SIGILL - 1)) | (1ull << (SIGTRAP - 1)))
@@ -318,6 +329,25 @@ void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const s
  * sigreturn. */
 bool rt_stack_hide(struct rt_thread *t, ucontext_t *uc);
 void rt_stack_show(struct rt_thread *t, ucontext_t *uc);
+
+/* The stack of a kernel thread that is about to end. */
+void rt_stack_drop(void *stack);
+
+/* float.c */
+void rt_float_init(void);
+void rt_float_first(void);                  /* the first thread, once the code is patched */
+bool rt_float_refuses_rseq(const struct gate_frame *f);     /* the registration of restartable sequences is to fail */
+void rt_float_begin(struct rt_thread *t);   /* before it attaches, on its own kernel thread */
+void rt_float_stay(struct rt_thread *t);    /* at home, from now on */
+uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits);
+/* What the program means by a path below /proc that names one of its threads.  False: that very path. */
+bool rt_float_path(const char *path, char *out, unsigned size);
+void rt_float_returns(struct rt_thread *t, uint64_t mask);  /* from a handler, to this mask */
+bool rt_float_setxid(void (*handler)(int, siginfo_t *, void *), int sig, siginfo_t *info, void *ctx);
+void rt_float_ends(struct rt_thread *t);    /* its end begins: go home if that can be done at once */
+bool rt_float_is_away(const struct rt_thread *t);
+_Noreturn void rt_float_end(struct rt_thread *t);
+void rt_float_after_fork(struct rt_thread *t);
 
 /* said.c */
 void rt_said_init(char **envp);             /* from now on a warning is told once in the whole `usf run` */

@@ -24,6 +24,7 @@
 #include <ucontext.h>
 
 #include "runtime/runtime.h"
+#include "sched/carrier.h"
 #include "spin/spin.h"
 
 #define NSIGNALS 65
@@ -91,7 +92,8 @@ static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
 {
     uint64_t mask = *(uint64_t *)&uc->uc_sigmask;
     greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
-    *pc = (greg_t)rt_exec_fix_pc((uintptr_t)*pc);
+    *pc = (greg_t)arch_idle_fix_pc(rt_exec_fix_pc((uintptr_t)*pc));
+    atomic_store(&t->self.signalled, 1);        /* for an idle loop */
     *(uint64_t *)&uc->uc_sigmask = ~RT_SYNCHRONOUS;
     set_mask(~RT_SYNCHRONOUS);
     if (t->deferred) {
@@ -141,6 +143,10 @@ static void install_entry(int sig, const struct rt_action *user);
 void rt_after_crit(struct sched_self *self)
 {
     struct rt_thread *t = &rt_self;
+    if (USF_UNLIKELY(t->attend_later)) {
+        t->attend_later = false;
+        rt_float_attend(t, 0);
+    }
     if (USF_LIKELY(!t->deferred)) return;
     int sig = (int)t->deferred;
     t->deferred = 0;
@@ -178,7 +184,9 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
     /* It may wait for long: signals that end or stop the program are let in.  They need no frame. */
     uint64_t entered = rt_signals_let_end(below);
     t->self.entering = 1;
+    t->self.stays++;
     sched_preempt(&rt.sched, &t->self);
+    t->self.stays--;
     t->self.entering = 0;
     if (!lost) {
         t->held = false;
@@ -188,14 +196,39 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
     set_mask(entered);
 }
 
+/* Another thread may wait for this carrier, or have sent this one a signal.  A call that the kernel would make again ends instead: its caller
+ * looks, and makes it again. */
+static void attend(struct rt_thread *t, ucontext_t *uc)
+{
+    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
+    static const uint8_t insn[] = {0x0f, 0x05};
+    uint64_t ends = 0;
+    if (!t->self.home) return;
+    if (t->self.crit) {
+        t->attend_later = true;     /* of those that it takes a lock for, this thread may have it */
+        return;
+    }
+    for (uint64_t raised = rt_float_attend(t, 0); raised; raised &= raised - 1) {
+        int sig = __builtin_ctzll(raised) + 1;
+        if (rt_action_is_handler(&table.act[sig]) && !(table.act[sig].flags & SA_RESTART)) ends |= 1ull << (sig - 1);
+    }
+    if ((ends || carrier_is_wanted(&t->self)) && gate_contains_pc((uintptr_t)*pc) && !__builtin_memcmp((const void *)*pc, insn, sizeof insn)
+        && t->self.where == SCHED_AWAY) {
+        *pc += (greg_t)sizeof insn;
+        uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
+    }
+}
+
 /* The runtime's own signal. */
 static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
 {
     greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
-    bool lost = has_lost_its_value(info), stop = (uint64_t)info->si_value.sival_ptr == RT_STOP_MAGIC;
+    uint64_t value = (uint64_t)info->si_value.sival_ptr;
+    bool lost = has_lost_its_value(info), stop = value == RT_STOP_MAGIC || rt.stop_round & 1;
     t->unseen++;
+    attend(t, uc);      /* whichever it is: while one is pending, the kernel drops the next */
     if (stop || lost) stop_here(t);
-    if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
+    if (!stop && value != RT_ROOM_MAGIC && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
         && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter())
         look_at_itself(t, (uintptr_t)*pc, lost, *(const uint64_t *)&uc->uc_sigmask);
     *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
@@ -214,7 +247,7 @@ static ucontext_t *below_entries(ucontext_t *uc)
 #define CANCEL_SIGNAL 32        /* glibc's SIGCANCEL */
 
 /* Those that such an entry blocks until its frame is where it is to be. */
-static bool blocks_all(int sig, const struct rt_action *a) { return sig == RT_SIGNAL || a->flags & SA_ONSTACK; }
+static bool blocks_all(int sig, const struct rt_action *a) { return sig == RT_SIGNAL || sig == RT_SETXID_SIGNAL || a->flags & SA_ONSTACK; }
 
 bool rt_action_is_handler(const struct rt_action *a) { return a->handler != DFL && a->handler != IGN; }
 
@@ -325,6 +358,7 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     if (sync.waiter) sync_cancel(&rt.sync, &t->sync);
     t->held = false;
     t->self.entering = 1;
+    t->self.stays++;
     if (where == SCHED_PARKED) sched_interrupt(&rt.sched, &t->self);
     else if (where == SCHED_AWAY || where == SCHED_RETURNING) returned = sched_interrupt_away(&rt.sched, &t->self);
     interrupted = t->self.interrupted;
@@ -349,6 +383,8 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     t->self.entering = entering;
     t->self.where = where;
     if (returned) sched_leave_core(&rt.sched, &t->self, certain);
+    t->self.stays--;
+    rt_float_returns(t, *(const uint64_t *)&((const ucontext_t *)uc)->uc_sigmask);
 }
 
 static void default_action(int sig, siginfo_t *info)
@@ -364,7 +400,7 @@ bool rt_is_own_signal(const siginfo_t *info)
 {
     uint64_t v = (uint64_t)info->si_value.sival_ptr;
     return info->si_signo == RT_SIGNAL && info->si_code == SI_QUEUE
-           && (v == RT_STOP_MAGIC || (v & 0xffff0000u) == (RT_NUDGE_MAGIC & 0xffff0000u));
+           && (v == RT_STOP_MAGIC || v == RT_ROOM_MAGIC || (v & 0xffff0000u) == (RT_NUDGE_MAGIC & 0xffff0000u));
 }
 
 /* Where the program wants it, and with the mask that it asks for: as if no other had been blocked. */
@@ -395,6 +431,7 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
         }
     }
     bool fault = RT_SYNCHRONOUS >> (sig - 1) & 1 && info->si_code > 0;
+    if (sig == RT_SETXID_SIGNAL && rt_float_setxid(table.act[sig].handler, sig, info, ctx)) return;
     if (t->self.crit && !fault && !usf_gate_vforked) {
         defer(t, sig, info, uc);
         return;

@@ -183,8 +183,9 @@ static bool stop_others(struct rt_thread *me, uint32_t round)
     all = !atomic_load(&rt.nr_apart);
     for (struct rt_thread *t = rt.threads; t && all; t = t->next) {
         if (t == me || !may_run(t)) continue;
-        if (os_thread_blocks(rt.pid, t->tid, RT_SIGNAL)) all = false;
-        else os_signal_thread(rt.pid, t->tid, RT_SIGNAL, RT_STOP_MAGIC);
+        int32_t tid = rt_kernel_tid(t);
+        if (os_thread_blocks(rt.pid, tid, RT_SIGNAL)) all = false;
+        else os_signal_thread(rt.pid, tid, RT_SIGNAL, RT_STOP_MAGIC);
     }
     for (struct rt_thread *t = rt.threads; t && all; t = t->next) {
         if (t == me || t->self.task == USF_NONE) continue;

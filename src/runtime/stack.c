@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "runtime/runtime.h"
+#include "sched/carrier.h"
 
 /* Two frames of the largest kind (with the tiles of AMX they have 11 KiB), and the runtime's calls, which take 4 KiB. */
 #define STACK_SIZE (64u << 10)
@@ -27,9 +28,9 @@ static struct {
 } chunk[USF_MAX_TASKS / CHUNK];
 
 static bool is_own(const struct rt_thread *t, uintptr_t at)
-{ return t->stack && at - (uintptr_t)t->stack < STACK_SIZE; }
+{ return t->self.signal_stack && at - (uintptr_t)t->self.signal_stack < STACK_SIZE; }
 
-uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at) { return is_own(t, at) ? (uintptr_t)t->stack + STACK_SIZE : 0; }
+uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at) { return is_own(t, at) ? (uintptr_t)t->self.signal_stack + STACK_SIZE : 0; }
 
 static bool map_chunk(unsigned c)
 {
@@ -67,29 +68,43 @@ static long set_alternate(void *stack, stack_t *was)
     return usf_syscall(__NR_sigaltstack, &s, was);
 }
 
+static void free_stack(const void *stack)
+{
+    uint64_t bit, *used = bit_of(stack, &bit);
+    if (used) *used &= ~bit;
+}
+
 static void drop(struct rt_thread *t)
 {
-    uint64_t bit, *used = bit_of(t->stack, &bit);
-    if (used) *used &= ~bit;
-    t->stack = 0;
+    free_stack(t->self.signal_stack);
+    t->self.signal_stack = 0;
+    if (t->self.carrier) t->self.carrier->signal_stack = 0;
+}
+
+void rt_stack_drop(void *stack)
+{
+    rt_list_lock();
+    free_stack(stack);
+    rt_list_unlock();
 }
 
 /* A child of fork has its thread's already.  A thread that is on its program's alternate stack cannot have ours (EPERM). */
 void rt_stack_take(struct rt_thread *t)
 {
     stack_t was;
-    if (t->stack) return;
+    if (t->self.signal_stack) return;
     rt_list_lock();
-    t->stack = take();
-    if (t->stack && set_alternate(t->stack, &was)) drop(t);
+    t->self.signal_stack = take();
+    if (t->self.signal_stack && set_alternate(t->self.signal_stack, &was)) drop(t);
     rt_list_unlock();
-    if (t->stack && !(was.ss_flags & SS_DISABLE)) t->user_stack = was;
+    if (t->self.carrier) t->self.carrier->signal_stack = t->self.signal_stack;
+    if (t->self.signal_stack && !(was.ss_flags & SS_DISABLE)) t->user_stack = was;
 }
 
 /* At the thread's end, with signals blocked: it needs no alternate stack any more, its program's neither. */
 void rt_stack_give(struct rt_thread *t)
 {
-    if (!t->stack) return;
+    if (!t->self.signal_stack || rt_float_is_away(t)) return;
     if (!t->withdrawn) set_alternate(0, 0);
     t->withdrawn = false;
     sched_crit_enter(&t->self);
@@ -101,7 +116,7 @@ void rt_stack_give(struct rt_thread *t)
 
 void rt_stacks_after_fork(const struct rt_thread *t)
 {
-    uint64_t bit, *mine = t->stack ? bit_of(t->stack, &bit) : 0;
+    uint64_t bit, *mine = t->self.signal_stack ? bit_of(t->self.signal_stack, &bit) : 0;
     for (unsigned c = 0; c < USF_MAX_TASKS / CHUNK; c++) chunk[c].used = 0;
     if (mine) *mine = bit;
 }
@@ -109,12 +124,12 @@ void rt_stacks_after_fork(const struct rt_thread *t)
 void rt_stack_call(struct rt_thread *t, void (*fn)(void))
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (!t->stack || is_own(t, here)) {
+    if (!t->self.signal_stack || is_own(t, here)) {
         fn();
         return;
     }
     __asm__ volatile("mov %%rsp, %%rbx\n mov %0, %%rsp\n call *%1\n mov %%rbx, %%rsp"
-                     : : "r"((char *)t->stack + STACK_SIZE), "r"(fn)
+                     : : "r"((char *)t->self.signal_stack + STACK_SIZE), "r"(fn)
                      : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
 }
 
@@ -145,7 +160,7 @@ static long call_sigaltstack(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     stack_t want, now;
-    if (!t->stack || !rt_has_own_self()) return rt_pass(f);
+    if (!t->self.signal_stack || !rt_has_own_self()) return rt_pass(f);
     if (f->rdi && !rt_copy_words(&want, (const void *)f->rdi, sizeof want)) return -EFAULT;
     now = user_stack(t);
     if (user_has(t, f->rsp)) now.ss_flags |= SS_ONSTACK;
@@ -157,7 +172,7 @@ static long call_sigaltstack(struct gate_frame *f)
 
 bool rt_stack_hide(struct rt_thread *t, ucontext_t *uc)
 {
-    if (!t->stack || uc->uc_stack.ss_sp != t->stack) return false;
+    if (!t->self.signal_stack || uc->uc_stack.ss_sp != t->self.signal_stack) return false;
     uc->uc_stack = user_stack(t);
     if ((uint32_t)t->user_stack.ss_flags & AUTODISARM) t->user_stack = (stack_t){0};
     return true;
@@ -167,18 +182,18 @@ bool rt_stack_hide(struct rt_thread *t, ucontext_t *uc)
 void rt_stack_show(struct rt_thread *t, ucontext_t *uc)
 {
     set_user(t, &uc->uc_stack, (uintptr_t)uc->uc_mcontext.gregs[REG_RSP]);
-    uc->uc_stack = (stack_t){.ss_sp = t->stack, .ss_size = STACK_SIZE};
+    uc->uc_stack = (stack_t){.ss_sp = t->self.signal_stack, .ss_size = STACK_SIZE};
 }
 
 /* ---- a process that stands by ------------------------------------------------------------------- */
 
-bool rt_stack_withdraw(struct rt_thread *t) { return t->withdrawn = t->stack && set_alternate(0, 0) == 0; }
+bool rt_stack_withdraw(struct rt_thread *t) { return t->withdrawn = t->self.signal_stack && set_alternate(0, 0) == 0; }
 
 void rt_stack_reinstate(struct rt_thread *t)
 {
     stack_t was = {.ss_flags = SS_DISABLE};
     if (!t->withdrawn) return;
-    set_alternate(t->stack, &was);
+    set_alternate(t->self.signal_stack, &was);
     if (!(was.ss_flags & SS_DISABLE)) t->user_stack = was;
     t->withdrawn = false;
 }
@@ -222,9 +237,9 @@ static void enter_below(uintptr_t top, int sig, const siginfo_t *info, const uco
  * the top of it, over what may be there.  The return from the signal puts it back. */
 void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc)
 {
-    if (!t->stack) return;
-    if (!is_own(t, (uintptr_t)uc)) enter_below((uintptr_t)t->stack + STACK_SIZE, sig, info, uc);
-    else if (uc->uc_stack.ss_sp != t->stack && uc->uc_stack.ss_size) set_alternate(0, 0);
+    if (!t->self.signal_stack) return;
+    if (!is_own(t, (uintptr_t)uc)) enter_below((uintptr_t)t->self.signal_stack + STACK_SIZE, sig, info, uc);
+    else if (uc->uc_stack.ss_sp != t->self.signal_stack && uc->uc_stack.ss_size) set_alternate(0, 0);
 }
 
 /* A handler of the program runs where it would, bare. */

@@ -176,6 +176,7 @@ static bool set_up_gate(char **envp)
     rt_spin_init();
     teams_init((enum teams_mode)rt.settings.malleable, envp);
     rt_signals_init();
+    rt_float_init();
     return true;
 }
 
@@ -199,6 +200,7 @@ static void begin(void)
 {
     count_unpatched();
     rt_tell_early_sites();
+    rt_float_first();
     rt.on = true;
     if (!rt.sched.kernel) rt_install_share();
     threads_is_off = no_cache;

@@ -80,7 +80,7 @@ void rt_attach(struct rt_thread *t)
     sched_crit_enter(&t->self);
     rt_end_apart(t);
     t->state = RT_ATTACHING;
-    t->tid = os_gettid();
+    if (!t->self.home) t->tid = os_gettid();        /* else it was attached before, and may not be at home */
     t->self.task = USF_NONE;
     t->sync.sched = &t->self;
     usf_syscall(__NR_prctl, 16 /* PR_GET_NAME */, name);
@@ -91,7 +91,9 @@ void rt_attach(struct rt_thread *t)
         sched_crit_leave(&rt.sched, &t->self);
         return;
     }
-    int r = sched_attach(&rt.sched, &t->self, t->tid, name);
+    rt_float_begin(t);
+    t->self.stays++;            /* until the others know it */
+    int r = sched_attach(&rt.sched, &t->self, os_gettid(), name);
     if (r == 0) {
         t->state = RT_ATTACHED;
         list_add(t);
@@ -106,6 +108,7 @@ void rt_attach(struct rt_thread *t)
         t->state = RT_ALONE;
         usf_warn_once("no room for another thread in instance '%s': it runs unscheduled", rt.settings.instance);
     }
+    t->self.stays--;
     sched_crit_leave(&rt.sched, &t->self);
 }
 
@@ -136,23 +139,25 @@ static long call_exit(struct gate_frame *f)
     if (rt_vforked() || !rt_has_own_self() || rt.filtered) return rt_pass(f);
     threads_before_exit();
     bool attached = t->state == RT_ATTACHED;
-    if (attached || t->stack) rt_block_signals(~(1ull << (RT_SETXID_SIGNAL - 1)));     /* nothing of the program runs any more */
+    rt_float_ends(t);
+    if (attached || t->self.signal_stack) rt_block_signals(~(1ull << (RT_SETXID_SIGNAL - 1)));     /* nothing of the program runs any more */
     if (attached) rt_list_remove(t);
     rt_stack_give(t);
     t->state = RT_ALONE;    /* whatever it would be by now */
-    if (rt.on && attached) sched_detach(&rt.sched, &t->self, true);
+    if (rt.on && attached) sched_detach(&rt.sched, &t->self, !rt_float_is_away(t));
     rt_end_apart(t);
     rt_exec_env_drop(&t->exec_env);
     /* out of these it was cancelled, or jumped */
     if (t->kernel_waits) sync_kernel_wait(&rt.sync, -(int)t->kernel_waits);
     t->kernel_waits = 0;
+    if (rt_float_is_away(t)) rt_float_end(t);
     return rt_pass(f);
 }
 
 /* The first calls of a new thread: it attaches before it runs anything of the program. */
 static long call_birth(struct gate_frame *f)
 {
-    long r = rt_pass(f);
+    long r = f->rax == __NR_rseq && rt_float_refuses_rseq(f) ? -ENOSYS : rt_pass(f);
     if (f->rax == __NR_rseq) rt_note_rseq(f, r);
     rt_enter();
     return r;

@@ -62,7 +62,11 @@ static long call_yield(struct gate_frame *f)
 static long call_blocks(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
-    return t ? rt_call_away(t, f, true) : rt_pass(f);
+    if (!t) return rt_pass(f);
+    if (f->rax == __NR_rt_sigsuspend) t->sigwaits = ~0ull;
+    long r = rt_call_away(t, f, true);
+    t->sigwaits = 0;
+    return r;
 }
 
 static long blocks_for_time(struct gate_frame *f, unsigned arg)
@@ -84,8 +88,13 @@ static long call_sigtimedwait(struct gate_frame *f)
     long r;
     if (!t) return rt_pass(f);
     if (!info) with.rsi = (uint64_t)(info = &own);
-    do r = call_for_time(t, &with, 2, TIMESPEC);
-    while (r == RT_SIGNAL && rt_is_own_signal(info));
+    uint64_t set = ~0ull;
+    rt_copy_words(&set, (const void *)f->rdi, sizeof set);
+    do {
+        t->sigwaits = set;
+        r = call_for_time(t, &with, 2, TIMESPEC);
+        t->sigwaits = 0;
+    } while (r == RT_SIGNAL && rt_is_own_signal(info));
     return r;
 }
 

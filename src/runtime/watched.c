@@ -97,17 +97,21 @@ static void before_look(uint64_t path)
 
 /* ---- the calls that have a path ------------------------------------------------------------------ */
 
-static long call_path(struct gate_frame *f)
+/* arg: which of the call's arguments the path is. */
+static long look(struct gate_frame *f, unsigned arg)
 {
-    if (threads_may_be_kept()) before_look(f->rdi);
-    return rt_call_may_block(f);
+    char path[PATH_LEN], meant[PATH_LEN];
+    struct gate_frame own;
+    uint64_t from = (&f->rdi)[arg];
+    if (threads_may_be_kept()) before_look(from);
+    if (USF_LIKELY(!rt.sched.carriers) || !read_path(path, from) || !rt_float_path(path, meant, sizeof meant)) return rt_call_may_block(f);
+    own = *f;
+    (&own.rdi)[arg] = (uint64_t)meant;
+    return rt_make_call(&own);
 }
 
-static long call_path_at(struct gate_frame *f)
-{
-    if (threads_may_be_kept()) before_look(f->rsi);
-    return rt_call_may_block(f);
-}
+static long call_path(struct gate_frame *f) { return look(f, 0); }
+static long call_path_at(struct gate_frame *f) { return look(f, 1); }
 
 enum { NR_OPENAT2 = 437, NR_FACCESSAT2 = 439 };
 

@@ -1,6 +1,7 @@
 /* src/sched/core.c - dispatch: tasks onto cores.  SPDX-License-Identifier: Apache-2.0 */
 #include "sched/core.h"
 #include "policy/policy.h"
+#include "sched/carrier.h"
 #include "sched/lock.h"
 #include "trace/trace.h"
 
@@ -145,7 +146,7 @@ void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
     USF_POINT("sched.unlocked");
     if (USF_UNLIKELY(told)) usf_warn("%s", tell);
     for (uint32_t i = 0; i < k->n; i++)
-        if (k->task[i] != me->task) core_kick(s, k->task[i], false);
+        if (k->task[i] != me->task && !carrier_claims(s, me, k->task[i])) core_kick(s, k->task[i], false);
     if (watch) core_wake_monitor(s, false);
     if (USF_UNLIKELY(me->look)) {
         me->look = 0;
@@ -294,9 +295,7 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
     core_count(&s->tasks[owner].n.lends, 1);
     if (core_state(word) == USF_CORE_RUNNING && !sched_has_lent(&s->tasks[owner])) {
         /* It may have been on its way to the core, asleep or stopped: it has to see that it is to queue again. */
-        struct usf_thread *thread = sched_thread_of(s, owner);
-        atomic_exchange(&thread->park, USF_PARK_GO);
-        os_futex_wake(&thread->park, 1);
+        core_rouse(sched_thread_of(s, owner));
     }
     c->idle_since = s->pol.now;
     core_idle_set(s, core);

@@ -119,6 +119,8 @@ static inline void core_add_counters(struct usf_counters *to, const struct usf_c
 bool core_is_in_vain(struct sched *s, uint32_t task);
 /* at_end: by the caller's end, if that can be done. */
 void core_kick(struct sched *s, uint32_t task, bool at_end);
+/* Have the thread look at its task's state, unless another is executing that just now. */
+void core_rouse(struct usf_thread *t);
 void core_wake_monitor(struct sched *s, bool always);
 void core_idle_set(struct sched *s, uint32_t core);
 void core_idle_clear(struct sched *s, uint32_t core);
@@ -140,6 +142,7 @@ bool bind_is_over(struct sched *s, uint64_t now);
 /* Without the lock.  Check the binding of the task's thread, which owns the core; correct it if it is wrong.  _place: tid 0 is the calling
  * thread; another process's thread only with permission.  _release: restore the thread's own mask, whatever the mode. */
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core);
+bool bind_has_mask(const struct usf_task *t);     /* one of its own */
 void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
 void bind_other(struct sched *s, uint32_t task, uint32_t core);
 void bind_release(struct sched *s, uint32_t task, int32_t tid);

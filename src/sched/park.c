@@ -1,7 +1,7 @@
 /* src/sched/park.c - how a thread sleeps until it has a core, and is woken.  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "sched/thread.h"
+#include "sched/carrier.h"
 
 struct usf_task sched_gone = {.state = USF_TASK_GONE, .core = USF_NONE};
 struct usf_thread sched_gone_thread;
@@ -19,7 +19,7 @@ static bool is_leaving(struct sched *s, struct sched_self *me)
 _Static_assert(USF_PARK_AT_END == OS_FUTEX_AT_END, "one bit");
 
 /* Its thread sleeps, or is about to; its last waker may be ending, and have left the wake-up to the kernel. */
-static bool is_asleep(uint32_t park) { return park == USF_PARK_ASLEEP || park & USF_PARK_AT_END; }
+static bool is_asleep(uint32_t park) { return park == USF_PARK_ASLEEP || park == USF_PARK_IDLE || park & USF_PARK_AT_END; }
 
 /* The CPU that the task's thread is bound to has been given to another. */
 static bool is_displaced(struct sched *s, uint32_t task)
@@ -27,6 +27,15 @@ static bool is_displaced(struct sched *s, uint32_t task)
     uint32_t at = atomic_load(&sched_thread_of(s, task)->pinned);
     uint64_t w = at < s->h->nr_cores ? atomic_load(&s->cores[at].word) : 0;
     return core_state(w) == USF_CORE_RUNNING && core_task(w) != task;
+}
+
+void core_rouse(struct usf_thread *t)
+{
+    uint32_t was = atomic_load(&t->park);
+    do {
+        if (was == USF_PARK_CLAIMED) return;
+    } while (!atomic_compare_exchange_weak(&t->park, &was, USF_PARK_GO));
+    os_futex_wake(&t->park, 1);
 }
 
 void core_kick(struct sched *s, uint32_t task, bool at_end)
@@ -37,6 +46,7 @@ void core_kick(struct sched *s, uint32_t task, bool at_end)
     do {
         if (was == USF_PARK_SOFT && there) return;      /* it sees its state change by itself */
         if (was == USF_PARK_TAKEN) return;              /* not its turn any more */
+        if (was == USF_PARK_CLAIMED) return;            /* it goes on elsewhere, or whoever claimed it looks again */
     } while (!atomic_compare_exchange_weak(&t->park, &was, USF_PARK_PINNING));
     USF_POINT("sched.pinning");
     if (!is_asleep(was) && was != USF_PARK_SOFT) {
@@ -50,7 +60,7 @@ void core_kick(struct sched *s, uint32_t task, bool at_end)
     USF_POINT("sched.kick");
     /* By now it may be in a later wait, and somebody may be taking its turn: its TAKEN must stand.  Waking it is harmless. */
     atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
-    if (is_asleep(was) && !(at_end && os_futex_wake_at_end(&t->park, USF_PARK_GO))) os_futex_wake(&t->park, 1);
+    if (is_asleep(was) && !(at_end && was != USF_PARK_IDLE && os_futex_wake_at_end(&t->park, USF_PARK_GO))) os_futex_wake(&t->park, 1);
 }
 
 /* Stop polling.  A task that was left in the mailbox in the meantime is woken, in a critical section: a
@@ -73,7 +83,7 @@ bool park_leave_poll(struct sched *s, struct sched_self *me)
         w = atomic_exchange(&c->poller, 0);
         mail = w & USF_MAIL;
         USF_POINT("sched.mail_taken");
-        if (mail) core_kick(s, (w & ~USF_MAIL) - 1, false);
+        if (mail && !carrier_claims(s, me, (w & ~USF_MAIL) - 1)) core_kick(s, (w & ~USF_MAIL) - 1, false);
     }
     sched_crit_leave(s, me);
     return mail;
@@ -110,7 +120,17 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
     while (!me->interrupted) {
         struct usf_task *t = own(s, me);        /* afresh: a handler may have forked, and this be the child */
         struct usf_thread *thread = own_thread(s, me);
-        if (has_turn(t)) break;
+        if (has_turn(t) || is_leaving(s, me)) break;
+        if (carrier_may_leave(s, me) && carrier_leave(s, me, deadline)) {
+            if (deadline && !has_turn(own(s, me)) && os_now() >= deadline) {
+                r = -ETIMEDOUT;
+                break;
+            }
+            if (USF_UNLIKELY(atomic_load_explicit(&s->h->stalled, memory_order_relaxed))) look_if_stalled(s, me);
+            continue;
+        }
+        carrier_flush(s, me);
+        carrier_make_room(s, me);
         USF_POINT("sched.parking");
         atomic_exchange(&thread->park, USF_PARK_ASLEEP);
         USF_POINT("sched.park");
@@ -123,6 +143,7 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
         if (is_leaving(s, me)) break;
         if (USF_UNLIKELY(atomic_load_explicit(&s->h->stalled, memory_order_relaxed))) look_if_stalled(s, me);
     }
+    carrier_flush(s, me);
     return me->interrupted ? -EINTR : r;
 }
 
@@ -172,6 +193,7 @@ static __attribute__((noinline)) void queue_again(struct sched *s, struct sched_
  * Later, whoever wakes us does. */
 int core_park_blocked(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
+    if (carrier_may_leave(s, me)) return core_park(s, me, deadline);     /* its carrier looks */
     uint64_t soon = os_now() + FIRST_LOOK_NS;
     if (s->look && (!deadline || deadline > soon)) {
         int r = core_park(s, me, soon);
@@ -190,7 +212,7 @@ void core_wait_turn(struct sched *s, struct sched_self *me)
     me->interrupted = 0;
     while (state_of(own(s, me)) != USF_TASK_RUNNING) {
         hold_signals(s, me);
-        if (core_park(s, me, os_now() + patience) == -ETIMEDOUT) {
+        if (core_park(s, me, carrier_may_leave(s, me) ? 0 : os_now() + patience) == -ETIMEDOUT) {
             if (s->look) s->look(s);
             if (patience < LAST_LOOK_NS) patience *= 2;
         }
@@ -206,5 +228,6 @@ void core_wait_turn(struct sched *s, struct sched_self *me)
         if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) queue_again(s, me);
     }
     me->interrupted = intr;
+    carrier_flush(s, me);
     core_arrive(s, me);
 }

@@ -53,6 +53,17 @@ struct sched_self {
     uint64_t spread;            /* cycles: when it last looked whether it polls on another's CPU */
     uint64_t called;            /* cycles: when it gave its core to a system call, if that is recorded, else 0 */
     uint32_t entering;          /* a signal's handler is about to run: no other is to begin while that waits for a core */
+    /* carrier.h */
+    struct carrier *home;       /* the kernel thread that it began as; null: it does not float */
+    struct carrier *carrier;    /* the one that executes it, or is kept for it */
+    bool floats;                /* it may float once it is attached */
+    struct arch_context *context;   /* its registers while it waits; null: it does not float, or is an idle loop */
+    uint32_t stays;             /* > 0: it does not leave its carrier now */
+    uint32_t next;              /* task + 1 that its carrier is to execute when it parks */
+    uint64_t mask;              /* its signal mask, outside of critical sections */
+    void *signal_stack;         /* its carrier's alternate stack in the kernel */
+    uint32_t look_due;          /* it has waited for long: is there a monitor? */
+    _Atomic uint32_t signalled; /* of an idle loop: a signal has come that its thread is to take */
 };
 
 enum sched_leaving {            /* the process */
@@ -110,7 +121,17 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
 /* This process's view of an instance.  One per process (one per instance in tests and simulator). */
 #define SCHED_POLICY_HUNG "an operation of it did not return"
 
+/* Of a task of this process whose thread floats. */
+struct sched_floating {
+    struct sched_self *_Atomic self;
+    _Atomic uint32_t attention; /* it is to look at what was sent to it */
+    _Atomic uint32_t homeward;  /* carrier + 1 that it waits for, its home; 0: it waits for its turn */
+    _Atomic uint64_t deadline;  /* ns: it waits until then at most; 0: no limit, or it does not wait */
+};
+
 struct trace_map;
+struct carrier;
+struct arch_context;
 struct sched {
     struct usf_header *h;
     struct trace_map *_Atomic trace;    /* where events go while somebody records, else null (src/trace/trace.h) */
@@ -143,6 +164,17 @@ struct sched {
     _Atomic uint32_t following;
     void (*after_crit)(struct sched_self *);  /* raise signals that were deferred; may be null */
     void (*hold)(struct sched_self *);        /* block signals, and clear `entering`; may be null */
+    struct carrier *carriers;   /* of this process, by the number of their usf_thread; null: no thread floats */
+    struct sched_floating *floating;    /* by task */
+    struct arch_context *contexts;      /* by number of the carrier that is the thread's home */
+    _Atomic uint32_t alarm_lock;
+    uint32_t alarm_by;          /* carrier + 1 that sleeps ... */
+    _Atomic uint64_t alarm;     /* ... until then, ns, at most, for all that wait with a deadline; 0: none does.  Written under alarm_lock */
+    _Atomic uint32_t spare_lock;
+    uint32_t spares;            /* carrier + 1: the first that is kept for nobody */
+    void (*switched)(struct sched_self *to, struct sched_self *from);   /* `to` is executed where `from` was; either may be an idle loop's */
+    bool (*make_idle)(struct carrier *k);       /* what an idle loop needs: stack, idle, at; false: no memory */
+    void (*carrier_ends)(struct carrier *k);    /* its kernel thread is about to end */
     void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
     uint64_t looked;            /* ns; under the lock */
     char tell[128];             /* what the one that has the lock is to say when it has released it; "": nothing */

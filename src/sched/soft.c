@@ -32,7 +32,7 @@ void soft_take(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
     uint32_t core = atomic_load_explicit(&own_thread(s, me)->pinned, memory_order_relaxed), soft = USF_PARK_SOFT;
-    if (core >= s->h->nr_cores || !atomic_load_explicit(&s->swap, memory_order_relaxed)) return;
+    if (s->carriers || core >= s->h->nr_cores || !atomic_load_explicit(&s->swap, memory_order_relaxed)) return;
     uint64_t w = atomic_load(&s->cores[core].word);
     uint32_t other = core_task(w);
     if (core_state(w) != USF_CORE_RUNNING || other >= s->pol.nr_tasks || atomic_load(&sched_thread_of(s, other)->park) != soft) return;
@@ -99,7 +99,7 @@ void soft_park(struct sched *s, struct sched_self *me, uint64_t now)
     struct usf_task *t = own(s, me);
     struct usf_thread *thread = own_thread(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);      /* its last one */
-    if (core >= s->h->nr_cores) return;
+    if (s->carriers || core >= s->h->nr_cores) return;
     struct usf_core *c = &s->cores[core];
     uint64_t start = now;
     uint32_t go = USF_PARK_GO;

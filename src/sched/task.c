@@ -1,7 +1,7 @@
 /* src/sched/task.c - tasks and processes come and go.  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "sched/core.h"
+#include "sched/carrier.h"
 #include "trace/trace.h"
 #include "shm/shm.h"
 
@@ -130,6 +130,16 @@ static void free_task(struct sched *s, uint32_t task)
     atomic_store(&s->tasks[task].state, USF_TASK_FREE);
 }
 
+static void free_thread(struct sched *s, uint32_t thread) { atomic_store(&s->threads[thread].claim, 0); }
+
+/* The thread of a task that ends, and with it its kernel thread. */
+static void free_both(struct sched *s, uint32_t task)
+{
+    uint32_t thread = atomic_load(&s->tasks[task].thread);
+    free_task(s, task);
+    free_thread(s, thread);
+}
+
 /* holds the lock.  The process is dead: nobody looks at the records of its threads any more. */
 static void free_tasks(struct sched *s, uint32_t proc)
 {
@@ -140,6 +150,8 @@ static void free_tasks(struct sched *s, uint32_t proc)
         if (st == USF_TASK_NEW) core_set_state(s, i, ~0u, USF_TASK_GONE);
         free_task(s, i);
     }
+    for (uint32_t i = 0; i < hwm; i++)
+        if (atomic_load(&s->threads[i].claim) == proc + 1) free_thread(s, i);
 }
 
 /* holds the lock.  Make room: these are on their cores already. */
@@ -193,7 +205,7 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
     USF_POINT("sched.removed");
     core_leave(s, me, &k);
     USF_POINT("sched.left");
-    if (!dead && task != USF_NONE) free_task(s, task);
+    if (!dead && task != USF_NONE) free_both(s, task);
     if (dead || !kept) shm_leave(s->h, proc);
     if (proc == s->proc) s->proc = USF_NONE;
     me->task = USF_NONE;
@@ -223,17 +235,10 @@ void sched_lose_task(struct sched *s, uint32_t core, uint64_t word)
     if (!core_enter(s, &me)) return;
     if (atomic_load(&s->cores[core].word) == word && atomic_load(&s->tasks[task].state) == USF_TASK_RUNNING) {
         remove_task(s, task, &k);
-        free_task(s, task);
+        free_both(s, task);
         core_fill_all(s, &k);
     }
     core_leave(s, &me, &k);
-}
-
-/* It looks for itself what has become of it. */
-static void wake_thread(struct usf_thread *t)
-{
-    atomic_exchange(&t->park, USF_PARK_GO);
-    os_futex_wake(&t->park, 1);
 }
 
 void sched_left(struct sched *s, uint32_t proc, bool for_good)
@@ -244,7 +249,7 @@ void sched_left(struct sched *s, uint32_t proc, bool for_good)
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         if (t->proc != proc || atomic_load(&t->state) != USF_TASK_GONE) continue;
-        wake_thread(sched_thread_of(s, i));
+        core_rouse(sched_thread_of(s, i));
     }
 }
 
@@ -256,7 +261,7 @@ void sched_desert(struct sched *s, const struct os_cpuset *cpus)
         struct usf_task *t = &s->tasks[i];
         if (t->proc != proc || atomic_load(&t->state) == USF_TASK_FREE) continue;
         os_setaffinity(sched_thread_of(s, i)->tid, cpus);
-        wake_thread(sched_thread_of(s, i));
+        core_rouse(sched_thread_of(s, i));
     }
     if (proc >= s->h->max_procs) return;        /* it has not joined */
     atomic_store(&s->procs[proc].deserted, 1);
@@ -283,6 +288,22 @@ static uint32_t claim_record(struct sched *s)
     }
 }
 
+/* There are as many of these as of tasks.  Most often the one of the same number is free. */
+static uint32_t claim_thread(struct sched *s, uint32_t task)
+{
+    uint32_t hwm = atomic_load(&s->h->task_hwm), claim = s->proc + 1;
+    for (;;) {
+        for (uint32_t n = 0; n < hwm; n++) {
+            uint32_t i = (task + n) % hwm, free = 0;
+            if (atomic_load_explicit(&s->threads[i].claim, memory_order_relaxed) == 0
+                && atomic_compare_exchange_strong(&s->threads[i].claim, &free, claim))
+                return i;
+        }
+        if (hwm >= s->h->max_tasks || shm_reserve_tasks(s->h, s->shm_dir, hwm + USF_TASK_CHUNK)) return USF_NONE;
+        hwm = atomic_load(&s->h->task_hwm);
+    }
+}
+
 int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name)
 {
     struct kicks k = {0};
@@ -294,8 +315,14 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     }
     USF_POINT("sched.new");
     struct usf_task *t = &s->tasks[id];
-    struct usf_thread *thread = &s->threads[id];
-    atomic_store(&t->thread, id);
+    uint32_t number = claim_thread(s, id);
+    if (number == USF_NONE) {
+        atomic_store(&t->state, USF_TASK_FREE);
+        sched_crit_leave(s, me);
+        return -EAGAIN;
+    }
+    struct usf_thread *thread = &s->threads[number];
+    atomic_store(&t->thread, number);
     atomic_store(&thread->park, USF_PARK_NONE);
     atomic_store(&t->core, USF_NONE);
     atomic_store(&thread->pinned, USF_PINNED_UNKNOWN);       /* as its maker's was */
@@ -320,13 +347,16 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     if (!core_enter(s, me)) {
         t->proc = USF_NONE;
         atomic_store(&t->state, USF_TASK_FREE);
+        free_thread(s, number);
         sched_crit_leave(s, me);
         return -ESTALE;
     }
     /* Another thread may have taken the process off and on again since: only now does its number stand. */
     t->proc = s->proc;
     t->pol.group = s->procs[s->proc].group;
+    atomic_store(&thread->claim, s->proc + 1);
     me->task = id;
+    if (s->carriers) carrier_begin(s, me);
     if (trace_is_on(s)) trace_thread(s, me);
     core_group(s, id)->pol.nr_tasks++;
     s->ops.task_add(&s->pol, id);
@@ -365,7 +395,9 @@ void sched_detach(struct sched *s, struct sched_self *me, bool ends)
     USF_POINT("sched.removed");
     core_leave(s, me, &k);
     USF_POINT("sched.detached");
-    free_task(s, task);
+    carrier_forget(s, task);
+    if (carrier_is_home(me)) free_both(s, task);
+    else free_task(s, task);            /* its kernel thread executes another, and this one goes on without it */
     me->task = USF_NONE;
     if (heir != USF_NONE) core_kick(s, heir, true);     /* last: it waits for this thread's end from here on */
 }

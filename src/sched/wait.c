@@ -1,7 +1,7 @@
 /* src/sched/wait.c - block, wake, yield.  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "sched/thread.h"
+#include "sched/carrier.h"
 
 /* ---- spinning before a block ------------------------------------------------------------------- */
 /* The governor of each core: spinning pays while waits have lately been short.  After a long one a little of it
@@ -155,7 +155,7 @@ static int offer_turn(struct sched *s, struct sched_self *me)
     struct usf_task *t = own(s, me);
     struct usf_thread *thread = own_thread(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
-    if (core >= s->h->nr_cores || !atomic_load_explicit(&s->swap, memory_order_relaxed)) return 0;
+    if (s->carriers || core >= s->h->nr_cores || !atomic_load_explicit(&s->swap, memory_order_relaxed)) return 0;
     struct usf_core *c = &s->cores[core];
     uint64_t start = os_cycles();
     uint64_t after = estimate(&c->soft_after), offers = estimate(&c->offers) + 1;
@@ -351,6 +351,7 @@ void sched_interrupt(struct sched *s, struct sched_self *me)
 {
     struct kicks k = {0};
     sched_stop_trials(s, me);
+    carrier_flush(s, me);
     park_leave_poll(s, me);
     soft_leave(s, me);
     if (state_of(own(s, me)) == USF_TASK_BLOCKED) {

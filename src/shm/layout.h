@@ -94,9 +94,8 @@ struct usf_counters {
     uint64_t work_wait_ns; /* ... and times from ready to running, summed up; estimate */
 };
 
-/* A kernel thread that can execute a task: where it sleeps, where it is bound.  For now each thread executes the one task of the same
- * index for as long as it is attached.  Once contexts move between kernel threads a task names the thread that executes it at the moment,
- * so `usf_task.thread` is what leads from one to the other. */
+/* A kernel thread that can execute a task: where it sleeps, where it is bound.  A task names the thread that executes it, or that is kept
+ * for it while it waits (sched/carrier.h). */
 struct usf_thread {
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t park;      /* USF_PARK_*: the word it sleeps on; shared futex */
@@ -104,8 +103,9 @@ struct usf_thread {
     _Atomic uint32_t pinned;    /* core that it may be bound to; USF_NONE: to its own mask; USF_PINNED_* */
     _Atomic int32_t tid;        /* its id in its process's pid namespace; may be looked at when it has ended */
     uint32_t guest_seen;        /* `guest` of its task when the monitor last looked */
-    uint32_t reserved0;
-    uint64_t reserved[5];
+    _Atomic uint32_t owner;     /* while IDLE: task + 1 that goes on here */
+    _Atomic uint32_t claim;     /* process + 1 whose thread it is; 0: free */
+    uint32_t reserved[9];
 };
 
 /* What is scheduled.  A dispatch touches lines 0, 1 and 3, and the thread's line. */
@@ -151,6 +151,8 @@ enum usf_park {
     USF_PARK_PINNING,    /* the waker binds it to its core before it wakes it */
     USF_PARK_SOFT,       /* it stays runnable for a while: it looks again whenever the kernel runs it */
     USF_PARK_TAKEN,      /* was SOFT; another soft waiter is taking the turn that this one was given */
+    USF_PARK_IDLE,       /* it sleeps, kept for a thread that floats (`owner`) */
+    USF_PARK_CLAIMED,    /* was IDLE; another thread is executing the owner elsewhere */
 };
 #define USF_PARK_AT_END 0x80000000u /* this bit: it sleeps, and the kernel wakes it when its waker has ended, or has done so */
 enum usf_wait_kind { USF_WAIT_NONE = 0, USF_WAIT_FUTEX, USF_WAIT_SYSCALL, USF_WAIT_CORE };
@@ -448,7 +450,7 @@ struct usf_header {
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
     F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) \
     F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, kind) F(usf_group, borrowed) F(usf_group, reclaimed) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
-    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, guest_seen) \
+    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, guest_seen) F(usf_thread, owner) F(usf_thread, claim) \
     F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, token) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, why) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) \

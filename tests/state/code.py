@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 # Those save, or set, just these registers.
-ALLOWED = {"teams_entry", "fresh_capture", "fresh_apply"}
+ALLOWED = {"usf_arch_switch", "teams_entry", "fresh_capture", "fresh_apply"}
 OTHER = re.compile(r"%(?:[xyz]?mm\d|tmm\d|k[0-7]\b|st\b)"
                    r"|^ *[0-9a-f]+:\s+(?:f(?!s\b)\w+|emms|vzero\w+|v?(?:ld|st)mxcsr|x(?:save|rstor)\w*)\b")
 

@@ -1,0 +1,462 @@
+/* src/sched/carrier.c - threads that float between kernel threads (carrier.h).  SPDX-License-Identifier: Apache-2.0 */
+#include "sched/carrier.h"
+
+#include <signal.h>
+
+#include "os/syscall.h"
+
+static uint32_t number_of(const struct sched *s, const struct carrier *k) { return (uint32_t)(k - s->carriers); }
+static struct sched_self *self_of(struct sched *s, uint32_t task) { return atomic_load_explicit(&s->floating[task].self, memory_order_relaxed); }
+
+static void lock(_Atomic uint32_t *l)
+{
+    uint32_t free = 0;
+    while (!atomic_compare_exchange_weak(l, &free, 1)) {
+        free = 0;
+        os_sched_yield();
+    }
+}
+static void unlock(_Atomic uint32_t *l) { atomic_store(l, 0); }
+
+/* ---- deadlines --------------------------------------------------------------------------------- */
+
+static uint64_t deadline_of(struct sched *s, uint32_t task) { return atomic_load(&s->floating[task].deadline); }
+
+/* holds alarm_lock.  The task with the earliest deadline, or USF_NONE; those that are over are woken. */
+static uint32_t find_earliest(struct sched *s, uint64_t now)
+{
+    uint32_t hwm = atomic_load(&s->h->task_hwm), found = USF_NONE;
+    uint64_t least = 0;
+    for (uint32_t i = 0; i < hwm; i++) {
+        uint64_t d = deadline_of(s, i);
+        if (d && d <= now) core_kick(s, i, false);
+        else if (d && (!least || d < least)) least = d, found = i;
+    }
+    return found;
+}
+
+/* The carrier is about to sleep.  Until when? */
+static uint64_t set_alarm(struct sched *s, uint32_t number, uint64_t deadline)
+{
+    uint64_t alarm = atomic_load(&s->alarm);
+    if (!deadline && USF_LIKELY(s->alarm_by != number + 1)) return 0;
+    lock(&s->alarm_lock);
+    alarm = atomic_load(&s->alarm);
+    if (deadline && (!alarm || deadline < alarm)) {
+        s->alarm_by = number + 1;
+        atomic_store(&s->alarm, alarm = deadline);
+    }
+    bool mine = s->alarm_by == number + 1;
+    unlock(&s->alarm_lock);
+    return mine ? alarm : 0;
+}
+
+/* The alarm is over, or its carrier has something else to do: then another one sleeps for it. */
+static void move_alarm(struct sched *s, uint32_t number, bool stays)
+{
+    if (USF_LIKELY(s->alarm_by != number + 1)) return;
+    uint32_t heir = USF_NONE;
+    lock(&s->alarm_lock);
+    if (s->alarm_by == number + 1) {
+        uint32_t next = find_earliest(s, os_now());
+        s->alarm_by = stays && next != USF_NONE ? number + 1 : 0;
+        atomic_store(&s->alarm, s->alarm_by ? deadline_of(s, next) : 0);
+        if (!s->alarm_by && next != USF_NONE) heir = atomic_load(&s->tasks[next].thread);
+    }
+    unlock(&s->alarm_lock);
+    if (heir != USF_NONE) os_futex_wake(&s->threads[heir].park, 1);
+}
+
+/* ---- owners ------------------------------------------------------------------------------------ */
+
+/* The carrier is to wake up for its owner, which the caller owns (C2). */
+static void send(struct sched *s, uint32_t number)
+{
+    struct usf_thread *t = &s->threads[number];
+    uint32_t task = atomic_load(&t->owner) - 1, core = atomic_load(&s->tasks[task].core);
+    if (atomic_load(&s->tasks[task].state) == USF_TASK_RUNNING && !bind_is_placed(s, task, core)) bind_other(s, task, core);
+    USF_POINT("carrier.send");
+    atomic_store(&t->park, USF_PARK_GO);
+    os_futex_wake(&t->park, 1);
+}
+
+/* What the owner waits for may have come before the word was IDLE (C3). */
+static void look_after(struct sched *s, uint32_t number)
+{
+    uint32_t task = atomic_load(&s->threads[number].owner) - 1, wanted = atomic_load(&s->carriers[number].wanted);
+    const struct sched_floating *f = &s->floating[task];
+    if (USF_UNLIKELY(wanted)) {     /* it takes this carrier, and looks after the owner */
+        core_kick(s, wanted - 1, false);
+        return;
+    }
+    /* The carrier may be asleep, and not know of the deadline. */
+    uint64_t deadline = deadline_of(s, task), alarm = atomic_load(&s->alarm);
+    if (USF_UNLIKELY(deadline && (!alarm || deadline < alarm))) os_futex_wake(&s->threads[number].park, 1);
+    uint32_t home = atomic_load(&f->homeward);
+    bool over = USF_UNLIKELY(home) ? atomic_load(&s->threads[home - 1].park) == USF_PARK_IDLE : has_turn(&s->tasks[task]);
+    if (over || atomic_load(&s->leaving) || atomic_load(&f->attention)) core_kick(s, task, false);
+}
+
+static void publish(struct sched *s, uint32_t number)
+{
+    USF_POINT("carrier.publish");
+    atomic_exchange(&s->threads[number].park, USF_PARK_IDLE);
+    USF_POINT("carrier.published");
+    look_after(s, number);
+}
+
+static bool claim(struct sched *s, uint32_t number)
+{
+    uint32_t idle = USF_PARK_IDLE;
+    bool mine = atomic_compare_exchange_strong(&s->threads[number].park, &idle, USF_PARK_CLAIMED);
+    USF_POINT("carrier.claimed");
+    return mine;
+}
+
+static void keep_for(struct sched *s, uint32_t number, uint32_t task)
+{
+    struct sched_self *self = self_of(s, task);
+    self->carrier = &s->carriers[number];
+    self->signal_stack = self->carrier->signal_stack;
+    atomic_store(&s->threads[number].owner, task + 1);
+    atomic_store(&s->tasks[task].thread, number);
+}
+
+/* ---- switching --------------------------------------------------------------------------------- */
+
+/* First thing after a switch, by what executes on the carrier now. */
+static void arrive(struct sched *s, struct carrier *k, struct sched_self *now)
+{
+    struct sched_self *before = k->before;
+    uint32_t published = k->publish, sent = k->send;
+    k->before = 0;
+    k->publish = k->send = 0;
+    if (before && s->switched) s->switched(now, before);
+    if (published) publish(s, published - 1);
+    if (sent) send(s, sent - 1);
+}
+
+static void follow_mask(struct sched_self *me)
+{
+    struct carrier *k = me->carrier;
+    if (USF_LIKELY(k->mask == me->mask)) return;
+    k->mask = me->mask;
+    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &me->mask, 0, 8);
+}
+
+static void switch_from(struct sched *s, struct sched_self *me, struct carrier *k, struct arch_context *to)
+{
+    k->before = me;
+    arch_context_switch(me->context, to);
+    arrive(s, me->carrier, me);
+    follow_mask(me);
+}
+
+/* ---- idle -------------------------------------------------------------------------------------- */
+
+#define FIRST_LOOK_NS 40000000ull
+#define LAST_LOOK_NS  1000000000ull
+
+static uint32_t take_spare(struct sched *s)
+{
+    lock(&s->spare_lock);
+    uint32_t spare = s->spares;
+    if (spare) s->spares = s->carriers[spare - 1].next_spare;
+    unlock(&s->spare_lock);
+    return spare;
+}
+
+static void block_all(void)
+{
+    uint64_t all = ~0ull;
+    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
+}
+
+/* The kernel thread ends, for nobody's thread: the words that its own one has told the kernel of may be another's by now. */
+static _Noreturn void end_kernel_thread(struct sched *s, struct carrier *k)
+{
+    void *stack = k->stack;
+    size_t size = k->stack_size;
+    block_all();
+    if (s->carrier_ends) s->carrier_ends(k);
+    usf_syscall(__NR_set_tid_address, 0);
+    usf_syscall(__NR_set_robust_list, 0, 24);
+    k->stack = 0;
+    atomic_store(&s->threads[number_of(s, k)].claim, 0);
+    arch_end_thread(stack, size);
+}
+
+/* Kept for nobody, until an orphan hands its owner over. */
+static void be_spare(struct sched *s, struct carrier *k)
+{
+    struct usf_thread *t = &s->threads[number_of(s, k)];
+    if (k->orphan) end_kernel_thread(s, k);
+    block_all();
+    atomic_store(&t->owner, 0);
+    atomic_store(&t->park, USF_PARK_NONE);
+    lock(&s->spare_lock);
+    k->next_spare = s->spares;
+    s->spares = number_of(s, k) + 1;
+    unlock(&s->spare_lock);
+    while (atomic_load(&t->park) == USF_PARK_NONE) os_futex_wait(&t->park, USF_PARK_NONE, 0);
+    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &k->mask, 0, 8);      /* as its owner's, which retire has set */
+}
+
+/* The thread that began here has ended: hand the owner over to a carrier that is kept for nobody. */
+static void retire(struct sched *s, struct carrier *k)
+{
+    uint32_t number = number_of(s, k), spare;
+    if (!(spare = take_spare(s))) return;
+    if (!claim(s, number)) {
+        lock(&s->spare_lock);
+        s->carriers[spare - 1].next_spare = s->spares;
+        s->spares = spare;
+        unlock(&s->spare_lock);
+        return;
+    }
+    uint32_t task = atomic_load(&s->threads[number].owner) - 1;
+    s->carriers[spare - 1].mask = k->mask;
+    keep_for(s, spare - 1, task);
+    publish(s, spare - 1);
+    os_futex_wake(&s->threads[spare - 1].park, 1);
+    end_kernel_thread(s, k);
+}
+
+static void resume_owner(struct sched *s, struct carrier *k)
+{
+    struct usf_thread *t = &s->threads[number_of(s, k)];
+    struct sched_self *to = self_of(s, atomic_load(&t->owner) - 1);
+    to->signal_stack = k->signal_stack;
+    k->before = k->idle;
+    arch_context_switch(k->at, to->context);
+    arrive(s, k, k->idle);
+}
+
+/* How long to sleep at first, and after that: whoever waits looks after the monitor (park.c). */
+static uint64_t next_patience(struct sched *s, struct usf_thread *t, uint64_t patience)
+{
+    uint32_t task = atomic_load(&t->owner) - 1;
+    if (atomic_load(&s->tasks[task].state) != USF_TASK_READY) return 0;
+    return patience < LAST_LOOK_NS ? 2 * patience : patience;
+}
+
+static void idle(void *arg)
+{
+    struct carrier *k = arg;
+    struct sched *s = k->s;
+    uint32_t number = number_of(s, k);
+    struct usf_thread *t = &s->threads[number];
+    uint64_t patience = FIRST_LOOK_NS;
+    arrive(s, k, k->idle);
+    for (;;) {
+        if (USF_UNLIKELY(k->ended != 0)) {
+            uint32_t *ended = k->ended;
+            k->ended = 0;
+            __atomic_store_n(ended, 0, __ATOMIC_SEQ_CST);
+            usf_syscall(__NR_futex, ended, 1 /* FUTEX_WAKE */, 1);
+            be_spare(s, k);
+        }
+        uint32_t word = atomic_load(&t->park), idle = USF_PARK_IDLE;
+        bool signalled = atomic_load(&k->idle->signalled), due = false;
+        if (word == USF_PARK_IDLE && USF_UNLIKELY(k->orphan)) retire(s, k);
+        if (word == USF_PARK_IDLE || word == USF_PARK_CLAIMED || word == USF_PARK_PINNING) {
+            if (!signalled) {
+                uint64_t alarm = set_alarm(s, number, word == USF_PARK_IDLE ? deadline_of(s, atomic_load(&t->owner) - 1) : 0), ns = patience;
+                if (alarm) {
+                    uint64_t now = os_now(), left = alarm > now ? alarm - now : 1;
+                    if (!ns || left < ns) ns = left;
+                }
+                struct { int64_t sec, ns; } timeout = {(int64_t)(ns / 1000000000u), (int64_t)(ns % 1000000000u)};
+                atomic_store_explicit(&t->parked, 1, memory_order_relaxed);
+                long r = arch_idle_wait(&t->park, word, (const uint32_t *)&k->idle->signalled, ns ? &timeout : 0);
+                atomic_store_explicit(&t->parked, 0, memory_order_relaxed);
+                if (r != -110 /* ETIMEDOUT */) continue;
+                if (alarm && ns != patience) {
+                    move_alarm(s, number, true);
+                    continue;
+                }
+                due = true;
+                patience = next_patience(s, t, patience);
+                if (!sched_core_is_wanted(s)) continue;
+            }
+            if (!atomic_compare_exchange_strong(&t->park, &idle, USF_PARK_NONE)) {
+                if (signalled) os_sched_yield();        /* another is about to keep this carrier for itself */
+                continue;
+            }
+            if (due) self_of(s, atomic_load(&t->owner) - 1)->look_due = 1;
+        } else {
+            atomic_store(&t->park, USF_PARK_NONE);
+        }
+        move_alarm(s, number, false);
+        resume_owner(s, k);
+        patience = FIRST_LOOK_NS;
+    }
+}
+
+static bool can_idle(struct sched *s, struct carrier *k)
+{
+    return USF_LIKELY(k->idle != 0) || s->make_idle(k);
+}
+
+void carrier_idle(void *carrier) { idle(carrier); }
+
+/* ---- threads ----------------------------------------------------------------------------------- */
+
+void carrier_begin(struct sched *s, struct sched_self *me)
+{
+    if (!me->floats) return;
+    if (me->home) {             /* it has been taken off and on again: it stays where it is */
+        me->stays++;
+        return;
+    }
+    uint32_t number = atomic_load(&s->tasks[me->task].thread);
+    struct carrier *k = &s->carriers[number];
+    *k = (struct carrier){.s = s, .tid = s->threads[number].tid, .mask = me->mask, .stack = k->stack, .stack_size = k->stack_size};
+    atomic_store(&s->floating[me->task].attention, 0);
+    atomic_store(&s->floating[me->task].deadline, 0);
+    atomic_store(&s->floating[me->task].homeward, 0);
+    atomic_store(&s->floating[me->task].self, me);
+    me->home = me->carrier = k;
+    me->context = &s->contexts[number];
+    me->context->plain = 0;
+    me->next = me->look_due = 0;
+}
+
+void carrier_forget(struct sched *s, uint32_t task)
+{
+    if (s->carriers) atomic_store(&s->floating[task].self, 0);
+}
+
+bool carrier_claims(struct sched *s, struct sched_self *me, uint32_t task)
+{
+    if (me->where != SCHED_PARKED || me->next || !carrier_may_leave(s, me) || carrier_is_wanted(me)) return false;
+    struct usf_task *t = &s->tasks[task];
+    if (atomic_load(&t->proc) != s->proc || !self_of(s, task)) return false;
+    if (atomic_load(&t->core) != atomic_load(&own(s, me)->core) || state_of(own(s, me)) == USF_TASK_RUNNING) return false;
+    uint32_t number = atomic_load(&t->thread);
+    if (!claim(s, number)) return false;
+    /* It may have gone on and waited again, and be kept for another by now. */
+    if (atomic_load(&s->threads[number].owner) == task + 1 && self_of(s, task)->mask == me->mask) {
+        me->next = task + 1;
+        return true;
+    }
+    publish(s, number);
+    return false;
+}
+
+void carrier_flush(struct sched *s, struct sched_self *me)
+{
+    if (USF_LIKELY(!me->next)) return;
+    uint32_t number = atomic_load(&s->tasks[me->next - 1].thread);
+    me->next = 0;
+    send(s, number);
+}
+
+bool carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
+{
+    struct carrier *k = me->carrier;
+    uint32_t number = number_of(s, k);
+    struct arch_context *to;
+    if (carrier_is_wanted(me)) carrier_flush(s, me);
+    sched_crit_enter(me);
+    if (me->next) {
+        uint32_t task = me->next - 1, other = atomic_load(&s->tasks[task].thread);
+        me->next = 0;
+        to = self_of(s, task)->context;
+        self_of(s, task)->carrier = k;
+        self_of(s, task)->signal_stack = k->signal_stack;
+        atomic_store(&s->tasks[task].thread, number);
+        me->carrier = &s->carriers[other];
+        atomic_store(&s->threads[other].owner, me->task + 1);
+        atomic_store(&s->tasks[me->task].thread, other);
+        if (USF_UNLIKELY(bind_has_mask(own(s, me)) || bind_has_mask(&s->tasks[task]))) {
+            atomic_store(&s->threads[number].pinned, USF_PINNED_UNKNOWN);
+            atomic_store(&s->threads[other].pinned, USF_PINNED_UNKNOWN);
+        }
+        k->publish = other + 1;
+    } else if (can_idle(s, k)) {
+        atomic_store(&s->threads[number].owner, me->task + 1);
+        k->publish = number + 1;
+        to = k->at;
+    } else {
+        sched_crit_leave(s, me);
+        return false;
+    }
+    uint32_t task = me->task;
+    if (USF_UNLIKELY(deadline)) atomic_store(&s->floating[task].deadline, deadline);
+    switch_from(s, me, k, to);
+    if (USF_UNLIKELY(deadline)) atomic_store(&s->floating[task].deadline, 0);
+    sched_crit_leave(s, me);
+    if (USF_UNLIKELY(me->look_due)) {
+        me->look_due = 0;
+        if (s->look) s->look(s);
+    }
+    return true;
+}
+
+/* ---- home -------------------------------------------------------------------------------------- */
+
+bool carrier_try_home(struct sched *s, struct sched_self *me)
+{
+    struct carrier *k = me->carrier;
+    if (k == me->home) return true;
+    uint32_t number = number_of(s, k), home = number_of(s, me->home);
+    if (me->task == USF_NONE) return false;
+    sched_crit_enter(me);
+    if (!can_idle(s, k) || !claim(s, home)) {
+        sched_crit_leave(s, me);
+        return false;
+    }
+    keep_for(s, number, atomic_load(&s->threads[home].owner) - 1);
+    me->carrier = me->home;
+    atomic_store(&s->threads[home].owner, me->task + 1);
+    atomic_store(&s->tasks[me->task].thread, home);
+    k->publish = number + 1;
+    k->send = home + 1;
+    switch_from(s, me, k, k->at);
+    sched_crit_leave(s, me);
+    return true;
+}
+
+#define POKE_NS 10000000u
+void carrier_await_home(struct sched *s, struct sched_self *me, void (*poke)(int32_t tid))
+{
+    uint32_t task = me->task;
+    if (task == USF_NONE) return;
+    atomic_store(&s->floating[task].homeward, number_of(s, me->home) + 1);
+    atomic_store(&me->home->wanted, task + 1);
+    while (!carrier_try_home(s, me) && me->task == task) {
+        poke(me->home->tid);
+        if (!carrier_leave(s, me, os_now() + POKE_NS)) os_sleep(POKE_NS);
+    }
+    atomic_store(&me->home->wanted, 0);
+    atomic_store(&s->floating[task].homeward, 0);
+}
+
+void carrier_make_room(struct sched *s, struct sched_self *me)
+{
+    if (USF_LIKELY(!carrier_is_wanted(me)) || carrier_is_home(me) || !carrier_may_leave(s, me)) return;
+    carrier_leave(s, me, 0);
+}
+
+void carrier_end(struct sched *s, struct sched_self *me, uint32_t *ended)
+{
+    struct carrier *k = me->carrier;
+    sched_crit_enter(me);
+    if (!can_idle(s, k))
+        for (;;) os_sleep(UINT32_MAX);          /* no memory: whoever joins it waits, as the program's end does not */
+    k->ended = ended;
+    k->before = 0;
+    me->home->orphan = true;
+    arch_context_switch(me->context, k->at);        /* never to return there */
+    __builtin_unreachable();
+}
+
+int32_t carrier_alert(struct sched *s, uint32_t task)
+{
+    atomic_store(&s->floating[task].attention, 1);
+    struct usf_thread *t = sched_thread_of(s, task);
+    if (atomic_load(&t->park) != USF_PARK_IDLE) return t->tid;
+    core_kick(s, task, false);
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* src/sched/carrier.h - threads that float between kernel threads.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread is a user context, which a kernel thread executes: its carrier.  A thread that waits leaves its carrier, which executes
+ * another thread of the process or sleeps.  Any carrier of the process can execute any floating thread.  A switch between two threads
+ * takes some 100 ns; a futex's wake and wait take 2 us and more.
+ *
+ * There are as many carriers as threads.  So each thread that waits has a carrier that is kept for it, which `usf_task.thread` names and
+ * which sleeps: whoever wakes the thread, in this process or another, wakes that carrier as if the thread slept there (core_kick).
+ * Only a thread of the same process that gives the core up can do without: it claims the sleeping carrier, and switches.
+ *
+ * The park word of a carrier (usf_thread.park):
+ *
+ *      NONE ──its thread has left; `owner` is the thread that it is kept for (publish)──► IDLE
+ *      IDLE ──a waker (core_kick): the carrier wakes up and executes the owner──────────► PINNING, GO ──► NONE
+ *      IDLE ──a signal has come that the owner is to take───────────────────────────────► NONE
+ *      IDLE ──a thread executes the owner on the carrier that it leaves─────────────────► CLAIMED ──► IDLE, for the thread that left
+ *
+ *   C1  A thread is published (IDLE) when its registers are saved: by what executes next on the carrier that it has left.
+ *   C2  Whoever takes the word from IDLE to another value owns the thread that `owner` names, and nobody else resumes it.
+ *   C3  `usf_task.thread` is written before the word becomes IDLE, and the publisher looks at the task's state after that.  A waker writes
+ *       the state before it reads `thread`.  So either the waker finds the right carrier, or the publisher finds the wake-up.
+ *   C4  A thread is in a critical section while it switches.  A signal that comes then is kept (rt_signal), and goes to what the
+ *       carrier executes next: `switched` passes it on.
+ *
+ *   C5  Of all idle carriers one sleeps until the earliest deadline of those that wait with one (sched.alarm), whosever that is.
+ *
+ * A thread that waits for its home (the kernel thread that it began as) says so in `wanted`: whoever makes that carrier IDLE wakes it. */
+#ifndef USF_SCHED_CARRIER_H
+#define USF_SCHED_CARRIER_H
+
+#include "arch/x86_64/context.h"
+#include "sched/thread.h"
+
+/* A kernel thread of this process.  Process-private; its number is that of its usf_thread. */
+struct carrier {
+    struct sched *s;
+    int32_t tid;
+    _Atomic bool sets_user;         /* libc's handler for setuid runs here, with the storage of the thread that began here */
+    bool orphan;                    /* the thread that began here has ended elsewhere */
+    void *signal_stack;             /* its alternate stack in the kernel; null: none of ours */
+    uint64_t mask;                  /* its signal mask in the kernel, outside of critical sections */
+    _Atomic uint32_t wanted;        /* task + 1 of the thread that waits until it can come home; 0: it does not */
+    /* What the next to execute here does for the one that has left: */
+    struct sched_self *before;      /* what executed here; */
+    uint32_t publish;               /* carrier + 1, whose owner's registers are saved by now; */
+    uint32_t send;                  /* carrier + 1, which is claimed and is to wake up for its owner; */
+    uint32_t *ended;                /* the thread that was here has ended: the word that says so */
+    /* The idle loop. */
+    void *stack;                    /* kept for the next carrier of this number */
+    size_t stack_size;              /* of all that was mapped for it */
+    struct sched_self *idle;        /* null: it has not been idle yet */
+    struct arch_context *at;
+    uint32_t next_spare;            /* carrier + 1 */
+};
+
+/* May the thread leave its carrier now? */
+static inline bool carrier_may_leave(const struct sched *s, const struct sched_self *me)
+{ return me->home && !me->stays && me->task != USF_NONE && !arch_context_has_more(); }
+
+/* The calling thread, which has just attached, is executed by its own kernel thread. */
+void carrier_begin(struct sched *s, struct sched_self *me);
+/* Its task ends. */
+void carrier_forget(struct sched *s, uint32_t task);
+/* From core_leave: the task has been put on the core that this thread has given up.  True: this thread switches to it when it parks. */
+bool carrier_claims(struct sched *s, struct sched_self *me, uint32_t task);
+/* It does not: it goes on itself, or parks in the kernel. */
+void carrier_flush(struct sched *s, struct sched_self *me);
+/* Leave the carrier until it is this thread's turn, the time (ns; 0: none) is over, or somebody thinks so.  False: it cannot be left. */
+bool carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline);
+
+/* Is the thread executed by its own kernel thread? */
+static inline bool carrier_is_home(const struct sched_self *me) { return me->carrier == me->home; }
+/* Go there.  False: another thread is executed there. */
+bool carrier_try_home(struct sched *s, struct sched_self *me);
+/* The same, and wait for it.  The thread has given its core up, or has none.  poke: have that thread look (carrier_make_room). */
+void carrier_await_home(struct sched *s, struct sched_self *me, void (*poke)(int32_t tid));
+static inline bool carrier_is_wanted(const struct sched_self *me)
+{ return USF_UNLIKELY(me->carrier && atomic_load_explicit(&me->carrier->wanted, memory_order_relaxed)); }
+/* If another thread waits for this carrier: leave it, if that can be done now. */
+void carrier_make_room(struct sched *s, struct sched_self *me);
+
+/* The thread has ended on another's kernel thread: *ended = 0 and a wake-up tell the program.  Its task is gone. */
+_Noreturn void carrier_end(struct sched *s, struct sched_self *me, uint32_t *ended);
+/* The thread is to look at its `attention`.  0: it will; else the kernel thread that executes it, which is to be interrupted. */
+int32_t carrier_alert(struct sched *s, uint32_t task);
+/* What sched.make_idle has a new idle loop begin with; arg: the carrier. */
+void carrier_idle(void *carrier);
+
+#endif

@@ -2,7 +2,7 @@
 #include "sched/core.h"
 #include "policy/policy.h"
 #include "sched/lock.h"
-#include "trace/trace.h"
+#include "sched/ring.h"
 
 /* Legal transitions: from -> set of to.  docs/design.md draws them. */
 static const uint16_t legal[] = {

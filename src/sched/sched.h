@@ -113,7 +113,7 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
 struct trace_map;
 struct sched {
     struct usf_header *h;
-    struct trace_map *_Atomic trace;    /* where events go while somebody records, else null (src/trace/trace.h) */
+    struct trace_map *_Atomic trace;    /* where events go while somebody records, else null (src/sched/ring.h) */
     struct usf_core *cores;
     struct usf_proc *procs;
     struct usf_group *groups;

@@ -6,7 +6,7 @@
 #include "os/os.h"
 #include "os/syscall.h"
 #include "sync/sync.h"
-#include "trace/trace.h"
+#include "sched/ring.h"
 
 int sync_probe_read(const uint32_t *addr, uint32_t *out);
 int sync_probe_cas(uint32_t *addr, uint32_t *expected, uint32_t desired);

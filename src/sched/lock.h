@@ -23,6 +23,7 @@
 #define USF_SCHED_LOCK_H
 
 #include "base/base.h"
+#include "os/os.h"
 #include "shm/layout.h"
 
 enum lock_kind { LOCK_PLAIN = 0, LOCK_DT = 1 };

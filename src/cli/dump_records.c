@@ -2,7 +2,7 @@
 #include "cli/callname.h"
 #include "cli/cli.h"
 #include "cli/dump.h"
-#include "sched/lock.h"
+#include "sched/owner.h"
 #include "sched/sched.h"
 #include <dirent.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "base/base.h"
 #include "monitor/monitor.h"
 #include "os/os.h"
-#include "sched/lock.h"
+#include "sched/owner.h"
 #include "shm/layout.h"
 #include <errno.h>
 #include <signal.h>

@@ -129,7 +129,7 @@ void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, u
 {
     for (unsigned batch; n; n -= batch, tasks += batch) {
         struct kicks k = {0};
-        batch = n < KICKS_MAX / 2 ? n : KICKS_MAX / 2;
+        batch = n < SCHED_WAKE_BATCH ? n : SCHED_WAKE_BATCH;
         if (!enter_to_wake(s, me)) return;
         for (unsigned i = 0; i < batch; i++) {      /* woken before it blocked: the next block returns */
             struct usf_task *t = &s->tasks[tasks[i]];

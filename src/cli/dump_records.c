@@ -1,5 +1,5 @@
 /* src/cli/dump_records.c - usf dump: lock, cores, processes, groups, tasks, runs.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/callname.h"
+#include "inspect/callname.h"
 #include "cli/cli.h"
 #include "cli/dump.h"
 #include "sched/owner.h"

@@ -1,6 +1,6 @@
 /* models/trace.pml - event rings of a recording.  SPDX-License-Identifier: Apache-2.0
  *
- * src/trace/ring.c: trace_put and trace_get on the ring that belongs to whoever holds the scheduler lock.  WRITERS take turns
+ * src/sched/ring.c: trace_put and trace_get on the ring that belongs to whoever holds the scheduler lock.  WRITERS take turns
  * with the lock, and one of them may be killed between any two of its steps; the monitor then takes the lock from it.  The reader reads while they
  * write.  An event has two words, each written and read by itself.
  *

@@ -110,9 +110,7 @@ void sim_ksettle(struct sim *s, uint32_t cpu);
 /* Preempt who runs there at the engine's next step (partitions that change, lending). */
 void sim_kresched(struct sim *s, uint32_t cpu);
 
-/* Models.  Ends with null. */
+/* The simplest model; sim/linux/kernel.h has the others. */
 extern const struct sim_kernel_ops sim_kernel_plain;
-extern const struct sim_kernel_ops *const sim_kernels[];
-const struct sim_kernel_ops *sim_kernel_find(const char *name);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * The same tables as src/shm/create.c makes in a file; pages that nobody touches take no memory. */
 #include "sim/internal.h"
-#include "shm/internal.h"
+#include "shm/shm.h"
 #include <sys/mman.h>
 
 static uint64_t or_default(uint64_t v, uint64_t def) { return v ? v : def; }

@@ -8,7 +8,6 @@
 #include "sim/internal.h"
 #include "os/os.h"
 #include "policy/policy.h"
-#include "sched/core.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,18 +163,6 @@ void sim_usf_free(struct sim *s)
     free(s->monitor);
 }
 
-static void configure(struct sched *v, uint32_t proc, const struct sim_program *p)
-{
-    struct sched_self me = {.task = USF_NONE, .joining = 1};
-    struct usf_pol_group *pol = &v->groups[v->procs[proc].group].pol;
-    if (!core_enter(v, &me)) return;
-    pol->weight = p->weight;
-    pol->priority = p->priority;
-    pol->flags = p->flags;
-    v->ops.group_changed(&v->pol, pol->id);
-    core_leave(v, &me, &(struct kicks){0});
-}
-
 int sim_usf_join(struct sim *s, struct sim_inst *i)
 {
     struct os_cpuset cpus = {0};
@@ -183,10 +170,12 @@ int sim_usf_join(struct sim *s, struct sim_inst *i)
     if (!v) return *s->why ? -EINVAL : -ENOMEM;
     for (uint32_t c = 0; c < s->m->nr_cpus; c++)
         if (!i->p->cpus || i->p->cpus[c / 64] >> (c % 64) & 1) os_cpu_set(&cpus, c);
+    v->s.weight = i->p->weight;
+    v->s.priority = i->p->priority;
+    v->s.flags = i->p->flags;
     int r = sched_proc_join(&v->s, (int32_t)i->index + 2, 1, i->p->name, cpus.w, 0);
     if (r < 0) return r;
     hook(v);
-    if (i->p->weight != 100 || i->p->priority || i->p->flags) configure(&v->s, (uint32_t)r, i->p);
     return 0;
 }
 
@@ -451,11 +440,11 @@ void sim_usf_wait(struct sim_thread *t, enum sim_wait how)
 void sim_usf_wake(struct sim_thread *t, const uint32_t *threads, unsigned n)
 {
     struct sim *s = sim_the;
-    uint32_t task[KICKS_MAX];
+    uint32_t task[SCHED_WAKE_BATCH];
     while (n) {
         unsigned k = 0;
         struct sim_view *v = sim_thread(s, *threads)->inst->view;
-        for (; k < n && k < KICKS_MAX / 2 && sim_thread(s, threads[k])->inst->view == v; k++) task[k] = sim_thread(s, threads[k])->self.task;
+        for (; k < n && k < SCHED_WAKE_BATCH && sim_thread(s, threads[k])->inst->view == v; k++) task[k] = sim_thread(s, threads[k])->self.task;
         pay(s, t);
         sched_wake(&t->inst->view->s, &t->self, task, k);
         threads += k;

@@ -1,7 +1,8 @@
 /* sim/cli/lists.c - usf sim machines, workloads, policies, check, calibrate.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/json.h"
 #include "policy/policy.h"
 #include "sim/cli/cli.h"
+#include "sim/linux/kernel.h"
+#include "text/json.h"
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* sim/cli/load.c - workloads, machines and policies by name.  SPDX-License-Identifier: Apache-2.0 */
 #include "policy/policy.h"
 #include "sim/cli/cli.h"
+#include "sim/linux/kernel.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,6 +15,10 @@
 extern const struct sim_kernel_ops sim_kernel_eevdf, sim_kernel_eevdf_1000, sim_kernel_eevdf_forfeit, sim_kernel_cfs, sim_kernel_cfs_1000,
     sim_kernel_rr, sim_kernel_fifo, sim_kernel_static, sim_kernel_dlb, sim_kernel_dlb_busy;
 
+/* All models, the plain one too.  Ends with null. */
+extern const struct sim_kernel_ops *const sim_kernels[];
+const struct sim_kernel_ops *sim_kernel_find(const char *name);
+
 /* All busy-waits of the workload look and yield instead; answers with how many operations it changed. */
 uint32_t sim_spins_to_yields(struct sim_workload *w);
 

@@ -1,5 +1,5 @@
 /* sim/out/json.c - results for machines.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/json.h"
+#include "text/json.h"
 #include "sim/out/out.h"
 
 static void of_program(struct json *j, const struct out_program *p)

@@ -1,9 +1,9 @@
 /* sim/real/main.c - usf-replay: a workload's programs as real processes.  SPDX-License-Identifier: Apache-2.0 */
 #include "base/base.h"
-#include "cli/json.h"
 #include "sim/kernel.h"
 #include "sim/mach/calibrate.h"
 #include "sim/real/replay.h"
+#include "text/json.h"
 #include "usf/policy.h"
 #include <errno.h>
 #include <getopt.h>

@@ -1,6 +1,5 @@
 /* src/base/base.c - messages and asserts.  SPDX-License-Identifier: Apache-2.0 */
 #include "base/base.h"
-#include "os/syscall.h"
 
 USF_EARLY int usf_verbose;
 USF_EARLY bool usf_hushed;
@@ -127,7 +126,7 @@ void usf_warn(const char *fmt, ...)
     va_start(ap, fmt);
     int n = vline(line, fmt, ap);
     va_end(ap);
-    if (is_heard() && !is_repeated(line, n)) usf_syscall(__NR_write, 2, line, n);
+    if (is_heard() && !is_repeated(line, n)) usf_put_line(line, (size_t)n);
 }
 
 void usf_warn_about(const char *what, const char *fmt, ...)
@@ -137,7 +136,7 @@ void usf_warn_about(const char *what, const char *fmt, ...)
     va_start(ap, fmt);
     int n = vline(line, fmt, ap);
     va_end(ap);
-    if (is_heard() && !is_repeated(what, -1)) usf_syscall(__NR_write, 2, line, n);
+    if (is_heard() && !is_repeated(what, -1)) usf_put_line(line, (size_t)n);
 }
 
 void usf_say(const char *fmt, ...)
@@ -148,7 +147,7 @@ void usf_say(const char *fmt, ...)
     va_start(ap, fmt);
     int n = vline(line, fmt, ap);
     va_end(ap);
-    usf_syscall(__NR_write, 2, line, n);
+    usf_put_line(line, (size_t)n);
 }
 
 void usf_bug(const char *what, const char *file, int line)

@@ -37,17 +37,6 @@ extern void (*usf_on_bug)(void);                               /* null: abort (t
 #define usf_xassert(c) ((void)0)
 #endif
 
-/* Perturbation points: USF_POINT("name") delays, yields or kills by a seeded plan (env USF_POINTS,
- * e.g. "seed=7,delay=20" or "kill=sched.block.locked:3"; the monitor's is USF_TEST_MONITOR_POINTS in the environment of `usf run`).
- * Compiled out in release.  The section usf_points lists the names of all that there are. */
-#ifdef USF_POINTS
-void usf_point(const char *name);
-void usf_points_again(void);    /* read the plan again: a forked child has its parent's */
-#define USF_POINT(name) do { static const char point_[] __attribute__((section("usf_points"), used)) = name; usf_point(point_); } while (0)
-#else
-#define USF_POINT(name) ((void)0)
-#endif
-
 /* Messages go to fd 2 as one write, "usf: ..." ; no libc, no allocation, async-signal-safe.
  * Formats: %s %d %u %ld %lu %lx %x %c %%. */
 int  usf_format(char *buf, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -61,6 +50,8 @@ extern bool (*usf_said)(uint64_t what);
 void usf_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));       /* with -v */
 extern int usf_verbose;
 extern bool usf_hushed;     /* warnings are told with -v only */
+/* The only thing that this room asks of another one: src/os/message.c writes the line. */
+void usf_put_line(const char *line, size_t n);
 /* warn once per call site */
 #define usf_warn_once(...) do { static char said_; \
     if (!__atomic_exchange_n(&said_, 1, __ATOMIC_RELAXED)) usf_warn(__VA_ARGS__); } while (0)

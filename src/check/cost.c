@@ -3,22 +3,15 @@
  * One task is queued and one is picked, again and again, on machines of some sizes and with few or many tasks waiting.  The calls are
  * bare: nothing is watched.  The least of some batches: what it takes when nobody disturbs. */
 #include "check/internal.h"
-#include <time.h>
+#include "os/os.h"
 
 enum { BATCHES = 30, PAIRS = 200 };
-
-static uint64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static uint64_t measure(struct machine *m, uint32_t *next)
 {
     uint64_t best = UINT64_MAX;
     for (unsigned b = 0; b < BATCHES; b++) {
-        uint64_t begin = now();
+        uint64_t begin = os_now();
         for (unsigned i = 0; i < PAIRS; i++) {
             m->pol.now += 1000;
             m->tasks[*next].ready_since = m->pol.now;
@@ -27,7 +20,7 @@ static uint64_t measure(struct machine *m, uint32_t *next)
             REQUIRE(m, CHECK_LEGAL, task < MAX_TASKS, "pick named no task although some wait");
             *next = task;
         }
-        uint64_t took = (now() - begin) / PAIRS;
+        uint64_t took = (os_now() - begin) / PAIRS;
         if (took < best) best = took;
     }
     return best;

@@ -3,9 +3,9 @@
  * An instance without living members goes as it is, whatever those who died left in its records, the lock included:
  * nobody will ever look at them again. */
 #include "cli/cli.h"
-#include "cli/json.h"
-#include "cli/view.h"
+#include "inspect/view.h"
 #include "monitor/monitor.h"
+#include "text/json.h"
 #include "trace/trace.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "config/config.h"
+#include "text/text.h"
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_UNSCHEDULED = 2, CLI_USAGE = 125, CLI_NOT_EXECUTABLE = 126, CLI_NOT_FOUND = 127 };
 
@@ -84,13 +85,10 @@ void man_overview(void);                            /* usf.1, roff */
 void man_command(const struct cli_command *c);      /* usf-COMMAND.1 */
 bool help_completion(const char *shell);            /* false: bash, zsh and fish are known */
 
-/* ---- text.c: terminals ------------------------------------------------------------------------ */
+/* ---- colour.c: terminals ---------------------------------------------------------------------- */
 enum text_style { TEXT_PLAIN, TEXT_GOOD, TEXT_WARN, TEXT_BAD, TEXT_DIM, TEXT_BOLD };
 /* Escape sequences, empty unless stdout is a terminal and NO_COLOR is not set. */
 const char *text_on(enum text_style s);
 const char *text_off(void);
-/* Bytes from elsewhere (thread names, paths of others), safe to print: control characters, and what is no UTF-8, become '?'. */
-const char *text_clean(const char *s, char *buf, size_t cap);
-char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   /* exits when out of memory */
 
 #endif

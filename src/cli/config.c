@@ -1,6 +1,6 @@
 /* src/cli/config.c - usf config show.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
-#include "cli/json.h"
+#include "text/json.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #ifndef USF_CLI_DOCTOR_H
 #define USF_CLI_DOCTOR_H
 
-#include "cli/json.h"
 #include "config/config.h"
+#include "text/json.h"
 
 /* GOOD: as it should be.  NOTE: for information.  WARN: works, with a loss that is named.  BAD: usf does not work. */
 enum finding { FINDING_GOOD, FINDING_NOTE, FINDING_WARN, FINDING_BAD };

@@ -1,7 +1,7 @@
 /* src/cli/doctor_instances.c - what is wrong in the instances that exist.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "cli/doctor.h"
-#include "cli/view.h"
+#include "inspect/view.h"
 #include "monitor/monitor.h"
 #include "sched/sched.h"
 #include <errno.h>

@@ -2,8 +2,8 @@
 #ifndef USF_CLI_DUMP_H
 #define USF_CLI_DUMP_H
 
-#include "cli/view.h"
-#include "cli/why.h"
+#include "inspect/view.h"
+#include "inspect/why.h"
 
 /* Where an instance's bytes are to be had. */
 struct dump_source {

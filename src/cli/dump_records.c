@@ -1,8 +1,8 @@
 /* src/cli/dump_records.c - usf dump: lock, cores, processes, groups, tasks, runs.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/callname.h"
+#include "inspect/callname.h"
 #include "cli/cli.h"
 #include "cli/dump.h"
-#include "sched/lock.h"
+#include "sched/owner.h"
 #include "sched/sched.h"
 #include <dirent.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* src/cli/policy_check.c - usf policy check POLICY.  SPDX-License-Identifier: Apache-2.0 */
 #include "check/check.h"
-#include "cli/json.h"
 #include "cli/policy.h"
+#include "text/json.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* src/cli/policy_list.c - usf policy list.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/json.h"
+#include "text/json.h"
 #include "cli/policy.h"
 #include <stdio.h>
 #include <string.h>

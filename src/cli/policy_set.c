@@ -3,9 +3,9 @@
  *
  * Of shared objects only the one that the instance was made with can be set: all its programs have loaded it at their start, and
  * one that runs cannot load another (it may be anywhere, in malloc or in the dynamic linker). */
-#include "cli/json.h"
+#include "text/json.h"
 #include "cli/policy.h"
-#include "cli/view.h"
+#include "inspect/view.h"
 #include "monitor/monitor.h"
 #include "sched/sched.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* src/cli/policy_show.c - usf policy show: which policy is in force, since when, and why.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/json.h"
+#include "text/json.h"
 #include "cli/policy.h"
-#include "cli/view.h"
+#include "inspect/view.h"
 #include "policy/switches.h"
 #include <ctype.h>
 #include <stdio.h>

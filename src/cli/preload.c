@@ -1,8 +1,8 @@
 /* src/cli/preload.c - find libusf.so, set LD_PRELOAD and USF_*.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/preload.h"
 #include "cli/cli.h"
-#include "cli/elf.h"
 #include "config/env.h"
+#include "inspect/elf.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

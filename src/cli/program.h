@@ -2,7 +2,7 @@
 #ifndef USF_CLI_PROGRAM_H
 #define USF_CLI_PROGRAM_H
 
-#include "cli/elf.h"
+#include "inspect/elf.h"
 #include <limits.h>
 #include <stddef.h>
 

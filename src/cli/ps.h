@@ -2,9 +2,9 @@
 #ifndef USF_CLI_PS_H
 #define USF_CLI_PS_H
 
-#include "cli/json.h"
-#include "cli/view.h"
-#include "cli/why.h"
+#include "inspect/view.h"
+#include "inspect/why.h"
+#include "text/json.h"
 
 /* One instance.  r null: without the reasons of waits. */
 void ps_json(struct json *j, const struct view *v, struct why_reader *r);

@@ -1,8 +1,8 @@
 /* src/cli/stats.c - statistics of one run.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/stats.h"
 #include "cli/cli.h"
-#include "cli/json.h"
 #include "config/env.h"
+#include "text/json.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

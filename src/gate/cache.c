@@ -238,12 +238,7 @@ void gate_cache_put(const struct gate_key *k, const struct gate_image *im, const
 #define FAILED_S 600                /* an empty file stands for a failure (no space ...) for so long */
 #define LEFT_S   3600               /* a draft's maker has been killed */
 
-static int64_t now_s(void)
-{
-    struct timespec t = {0};
-    usf_syscall(__NR_clock_gettime, CLOCK_REALTIME, &t);
-    return t.tv_sec;
-}
+static int64_t now_s(void) { return (int64_t)(os_clock_ns(CLOCK_REALTIME) / 1000000000u); }
 
 /* Local ones.  On those that others can change beside this kernel (NFS, FUSE ...) the name's removal elsewhere takes the pages
  * away from programs that run them. */

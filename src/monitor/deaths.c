@@ -5,8 +5,7 @@
  * A record is taken off only while it still names the process that died: nobody else frees it then. */
 #include "monitor/internal.h"
 #include "os/os.h"
-#include "sched/core.h"
-#include "sched/lock.h"
+#include "sched/owner.h"
 #include "trace/trace.h"
 #include <errno.h>
 #include <signal.h>
@@ -74,14 +73,8 @@ void monitor_recover_lock(struct monitor *m)
 
 void monitor_replace_policy(struct monitor *m, const char *why)
 {
-    struct sched *s = &m->sched;
-    lock_recover(&s->h->lock, LOCK_NAME_MONITOR + s->space, name_is_dead, m);
-    s->pol.now = os_now();
-    s->pol.nr_groups = atomic_load(&s->h->group_hwm);
-    core_replace_policy(s, why);
-    /* Its owner may have left things half done, which takes a policy to mend.  The lock is still ours: it is seized
-     * as from a predecessor, and then all is mended. */
-    monitor_recover_lock(m);
+    sched_replace_policy(&m->sched, why, name_is_dead, m);
+    end_stall(m);
 }
 
 /* ---- processes --------------------------------------------------------------------------------- */

@@ -14,8 +14,7 @@
 #include "base/base.h"
 #include "monitor/monitor.h"
 #include "os/os.h"
-#include "os/syscall.h"
-#include "sched/lock.h"
+#include "sched/owner.h"
 #include "shm/layout.h"
 #include <errno.h>
 #include <signal.h>
@@ -87,7 +86,7 @@ bool monitor_shows_life(struct usf_space *sp)
     int32_t pid = (int32_t)atomic_load(&sp->monitor);
     if (has_moved(sp, now)) return true;
     int64_t silent = (int64_t)(now - atomic_load(&sp->missed.since));      /* negative: another has just begun anew */
-    return pid > 0 && silent < (int64_t)SILENT_NS && usf_syscall(__NR_kill, pid, 0) != -ESRCH;
+    return pid > 0 && silent < (int64_t)SILENT_NS && os_kill(pid, 0) != -ESRCH;
 }
 
 static bool is_hung(struct usf_header *h, uint32_t space)
@@ -124,7 +123,7 @@ int monitor_end_hung(struct usf_header *h, uint32_t space, const struct monitor_
     if (atomic_load(&sp->monitor) != word) return 0;
     /* Before: its successor, which has coop take over then, may begin as soon as this one is dead. */
     uint32_t told = in_policy ? atomic_exchange(&sp->looped, 1) : 1;
-    long r = usf_syscall(__NR_kill, pid, SIGKILL);
+    long r = os_kill(pid, SIGKILL);
     if (r && r != -ESRCH) {
         if (!told) atomic_store(&sp->looped, 0);
         return -EPERM;

@@ -3,7 +3,7 @@
 #include "monitor/internal.h"
 #include "os/os.h"
 #include "policy/policy.h"
-#include "sched/lock.h"
+#include "sched/owner.h"
 #include "trace/trace.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
  *     run unscheduled.  Their records are taken off once the lock moves again, and new processes may join. */
 #include "monitor/internal.h"
 #include "os/os.h"
-#include "sched/lock.h"
+#include "sched/owner.h"
 #include <signal.h>
 #include <unistd.h>
 

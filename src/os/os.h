@@ -12,6 +12,7 @@
 
 /* ---- time and waiting [sim] ------------------------------------------------------------------ */
 uint64_t os_now(void);                       /* CLOCK_MONOTONIC, ns (through the vDSO, ~25 ns) */
+uint64_t os_clock_ns(int clock);              /* another clock, by a system call; 0: there is none */
 void os_init_time(void);                     /* find the vDSO now rather than in the first os_now */
 /* Wait on a futex word that lies in shared memory while it holds val.  deadline: absolute
  * CLOCK_MONOTONIC ns, 0 = none.  0, -EAGAIN, -EINTR, -ETIMEDOUT. */
@@ -123,6 +124,7 @@ uint64_t os_pidns(void);
 /* Does a pid that a child of ours gets mean the same to us?  Not after unshare(CLONE_NEWPID). */
 bool os_knows_childrens_pids(void);
 static inline uint32_t os_pidns_inode(uint64_t ns) { return (uint32_t)ns; }
+int  os_kill(int32_t pid, int sig);          /* as kill: sig 0 only looks, -ESRCH: no such process */
 /* Send sig to a thread with si_code SI_QUEUE and a value. */
 int  os_signal_thread(int32_t pid, int32_t tid, int sig, uint64_t value);
 
@@ -159,6 +161,9 @@ int  os_link_fd(int fd, const char *path);
 int  os_link(const char *from, const char *to);
 /* flock.  kind: LOCK_EX, LOCK_SH, LOCK_UN; waits until deadline (0: not at all), else -EWOULDBLOCK. */
 int  os_flock(int fd, int kind, uint64_t deadline);
+/* A lock of some bytes that belongs to the open file.  type: F_WRLCK, F_RDLCK, F_UNLCK.  -EAGAIN, -EACCES: others have one. */
+int  os_lock_bytes(int fd, short type, int64_t first, int64_t count);
+bool os_byte_is_written(int fd, int64_t byte);      /* another open file has a write lock there */
 /* Calls fn with each name but "." and ".."; false from it ends the walk.  0 or -errno. */
 int  os_list_dir(const char *path, bool (*fn)(const char *name, void *arg), void *arg);
 /* Storage behind [off, off+len) of a file whose bytes there were never written: 0 or -ENOSPC, ... */
@@ -166,4 +171,16 @@ int  os_allocate(int fd, uint64_t off, uint64_t len);
 /* Storage behind mapped pages.  -ENOSPC: none left; -EINVAL: the kernel cannot (before 5.14). */
 int  os_populate(void *p, size_t len);
 void os_sleep(uint64_t ns);
+
+/* ---- perturbation points ---------------------------------------------------------------------- */
+/* USF_POINT("name") delays, yields or kills by a seeded plan (env USF_POINTS, e.g. "seed=7,delay=20" or
+ * "kill=sched.block.locked:3"; the monitor's is USF_TEST_MONITOR_POINTS in the environment of `usf run`).
+ * Compiled out in release.  The section usf_points has the names of all points. */
+#ifdef USF_POINTS
+void usf_point(const char *name);
+void usf_points_again(void);    /* read the plan again: a forked child has its parent's */
+#define USF_POINT(name) do { static const char point_[] __attribute__((section("usf_points"), used)) = name; usf_point(point_); } while (0)
+#else
+#define USF_POINT(name) ((void)0)
+#endif
 #endif

@@ -1,8 +1,10 @@
-/* src/os/signal.c - signals to threads.  SPDX-License-Identifier: Apache-2.0 */
+/* src/os/signal.c - signals.  SPDX-License-Identifier: Apache-2.0 */
 #include "os/os.h"
 #include "os/syscall.h"
 #include <signal.h>
 #include <string.h>
+
+int os_kill(int32_t pid, int sig) { return (int)usf_syscall(__NR_kill, pid, sig); }
 
 int os_signal_thread(int32_t pid, int32_t tid, int sig, uint64_t value)
 {

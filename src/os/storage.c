@@ -10,6 +10,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#ifndef F_OFD_SETLK
+#define F_OFD_GETLK 36
+#define F_OFD_SETLK 37
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -85,6 +89,18 @@ int os_flock(int fd, int kind, uint64_t deadline)
         if (os_now() >= deadline) return -EWOULDBLOCK;
         os_sleep(200000);
     }
+}
+
+int os_lock_bytes(int fd, short type, int64_t first, int64_t count)
+{
+    struct flock l = {.l_type = type, .l_whence = 0, .l_start = first, .l_len = count};
+    return (int)usf_syscall(__NR_fcntl, fd, F_OFD_SETLK, &l);
+}
+
+bool os_byte_is_written(int fd, int64_t byte)
+{
+    struct flock l = {.l_type = F_RDLCK, .l_whence = 0, .l_start = byte, .l_len = 1};
+    return usf_syscall(__NR_fcntl, fd, F_OFD_GETLK, &l) == 0 && l.l_type == F_WRLCK;
 }
 
 /* A file system without fallocate (ramfs, 9p) gets zeros written, as posix_fallocate does. */

@@ -28,13 +28,15 @@ void os_init_time(void)
     __atomic_store_n(&gettime, fn ? fn : gettime_by_syscall, __ATOMIC_RELAXED);
 }
 
-/* The kernel's number of a process's clock: ~pid, and 2 for the time that it has been scheduled. */
-uint64_t os_process_cpu_ns(int32_t pid)
+uint64_t os_clock_ns(int clock)
 {
     struct __kernel_timespec ts;
-    if (pid <= 0 || usf_syscall(__NR_clock_gettime, (int32_t)(~(uint32_t)pid << 3 | 2), &ts)) return 0;
+    if (usf_syscall(__NR_clock_gettime, clock, &ts)) return 0;
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
+
+/* The kernel's number of a process's clock: ~pid, and 2 for the time that it has been scheduled. */
+uint64_t os_process_cpu_ns(int32_t pid) { return pid > 0 ? os_clock_ns((int32_t)(~(uint32_t)pid << 3 | 2)) : 0; }
 
 uint64_t os_now(void)
 {

@@ -4,7 +4,6 @@
  * thread's storage, which both know.  A note that others overwrite, since many threads are made at once, only costs the recording that
  * thread's origin. */
 #include "runtime/runtime.h"
-#include "trace/trace.h"
 
 #define NOTES 64u
 static struct { uintptr_t tls; uint64_t born; uint32_t maker; } note[NOTES];

@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 
 #include "runtime/runtime.h"
-#include "sched/lock.h"
+#include "sched/owner.h"
 #include "monitor/monitor.h"
 #include "threads/threads.h"
 #include "trace/trace.h"

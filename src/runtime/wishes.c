@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "runtime/runtime.h"
-#include "trace/trace.h"
+#include "sched/ring.h"
 #include "usf/usf.h"
 
 _Static_assert(USF_PRIORITY_MAX == SCHED_PRIORITY_MAX, "one range");

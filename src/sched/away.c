@@ -1,6 +1,6 @@
 /* src/sched/away.c - threads in system calls, and guests.  SPDX-License-Identifier: Apache-2.0 */
 #include "sched/thread.h"
-#include "trace/trace.h"
+#include "sched/ring.h"
 
 void away_no_guest(struct sched *s, struct sched_self *me)
 {

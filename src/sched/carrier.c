@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "os/syscall.h"
+#include "sched/thread.h"
 
 static uint32_t number_of(const struct sched *s, const struct carrier *k) { return (uint32_t)(k - s->carriers); }
 static struct sched_self *self_of(struct sched *s, uint32_t task) { return atomic_load_explicit(&s->floating[task].self, memory_order_relaxed); }

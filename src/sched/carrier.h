@@ -29,7 +29,7 @@
 #define USF_SCHED_CARRIER_H
 
 #include "arch/x86_64/context.h"
-#include "sched/thread.h"
+#include "sched/sched.h"
 
 /* A kernel thread of this process.  Process-private; its number is that of its usf_thread. */
 struct carrier {

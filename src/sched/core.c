@@ -3,7 +3,7 @@
 #include "policy/policy.h"
 #include "sched/carrier.h"
 #include "sched/lock.h"
-#include "trace/trace.h"
+#include "sched/ring.h"
 
 /* Legal transitions: from -> set of to.  docs/design.md draws them. */
 static const uint16_t legal[] = {

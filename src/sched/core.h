@@ -7,7 +7,7 @@
 #include "sched/sched.h"
 
 /* Tasks that were put on a core under the lock and are to be woken after it. */
-#define KICKS_MAX 32
+#define KICKS_MAX (2 * SCHED_WAKE_BATCH)
 struct kicks {
     uint32_t n;
     bool started;               /* some task was: the monitor is to see that it gets there */

@@ -14,8 +14,6 @@
  * word free may take it past the queue, and a damaged queue costs order and speed but never safety.
  * That is what keeps a ticket order from collapsing when the next in line is not running.
  *
- * Names.  The owner and every waiter is named, so that the monitor can tell whether it is dead.
- *
  * Async-signal-safe only inside a critical section (sched_crit_enter): a handler that ran on top of an
  * owner would wait for itself.
  */
@@ -23,22 +21,11 @@
 #define USF_SCHED_LOCK_H
 
 #include "base/base.h"
+#include "os/os.h"
+#include "sched/owner.h"
 #include "shm/layout.h"
 
 enum lock_kind { LOCK_PLAIN = 0, LOCK_DT = 1 };
-
-#define LOCK_SLEEPERS 0x80000000u
-#define LOCK_NAME_END 0x10000000u       /* names are 1 .. LOCK_NAME_END-1 */
-#define LOCK_NAME_PROC 0x01000000u      /* + process index: a thread without a task */
-#define LOCK_NAME_MONITOR 0x02000000u   /* + index of its space: the monitor */
-#define LOCK_NAME_NOBODY 0x03000000u    /* tools; also what 0 stands for.  Cannot be recovered. */
-
-/* The name of a thread of process `proc`, of that space, that is `task`; task or both may be USF_NONE. */
-static inline uint32_t lock_name(uint32_t task, uint32_t proc, uint32_t space)
-{
-    if (task != USF_NONE) return task + 1;
-    return proc != USF_NONE ? LOCK_NAME_PROC + proc : LOCK_NAME_MONITOR + space;
-}
 
 /* `l` is zeroed and nobody else knows it yet. */
 void lock_init(struct usf_lock *l, enum lock_kind kind);
@@ -89,10 +76,5 @@ void lock_reply(struct usf_lock *l, uint64_t reply);
  * changed: rebuild it before lock_release.  Records that names refer to must not be reused before.
  * is_dead looks afresh each time it is called: the owner may die while we wait for it. */
 bool lock_recover(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *arg, uint32_t name), void *arg);
-
-/* Called by lock_acquire when it has waited for a long time (and again while it does), with the owner's
- * name; null at first.  For waking the monitor.  May call lock_recover.  True: give up, lock_acquire returns
- * false (it never does otherwise). */
-extern bool (*usf_lock_on_stuck)(struct usf_lock *l, uint32_t owner);
 
 #endif

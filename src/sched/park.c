@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "sched/carrier.h"
+#include "sched/thread.h"
 
 struct usf_task sched_gone = {.state = USF_TASK_GONE, .core = USF_NONE};
 struct usf_thread sched_gone_thread;

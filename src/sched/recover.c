@@ -113,6 +113,17 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
     if (seized) wake_all(s);
 }
 
+void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void *arg, uint32_t name), void *arg)
+{
+    lock_recover(&s->h->lock, LOCK_NAME_MONITOR + s->space, is_dead, arg);
+    s->pol.now = os_now();
+    s->pol.nr_groups = atomic_load(&s->h->group_hwm);
+    core_replace_policy(s, why);
+    /* The last owner may have left things half done, which takes a policy to mend.  The lock is still ours: sched_recover seizes it
+     * as from a predecessor, and then all is mended. */
+    sched_recover(s, is_dead, arg);
+}
+
 /* ---- what holds whenever the lock is released -------------------------------------------------- */
 #if USF_ASSERTS >= 2
 

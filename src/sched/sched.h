@@ -134,7 +134,7 @@ struct carrier;
 struct arch_context;
 struct sched {
     struct usf_header *h;
-    struct trace_map *_Atomic trace;    /* where events go while somebody records, else null (src/trace/trace.h) */
+    struct trace_map *_Atomic trace;    /* where events go while somebody records, else null (src/sched/ring.h) */
     struct usf_core *cores;
     struct usf_proc *procs;
     struct usf_group *groups;
@@ -361,7 +361,8 @@ static inline bool sched_core_is_wanted(struct sched *s)
 { return atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0; }
 uint64_t sched_spin_budget(struct sched *s, struct sched_self *me);
 void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
-/* Make blocked tasks ready; one that is not blocked is left a token. */
+/* Make blocked tasks ready, SCHED_WAKE_BATCH of them for each time that it takes the lock; one that is not blocked is left a token. */
+#define SCHED_WAKE_BATCH 16u
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n);
 /* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task ran. */
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin);
@@ -480,8 +481,10 @@ void sched_lose_task(struct sched *s, uint32_t core, uint64_t word);
 bool sched_is_quiet(struct sched *s);
 
 /* Monitor: processes died.  If one of them held the scheduler lock: take it and put right what it left half
- * done.  is_dead: is the holder of this lock name (lock.h) dead? */
+ * done.  is_dead: is the holder of this lock name (owner.h) dead? */
 void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), void *arg);
+/* Monitor: the same, and coop replaces the policy in force. */
+void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void *arg, uint32_t name), void *arg);
 
 /* Whole-object check, for the expensive asserts, the monitor, `usf doctor` and `usf dump`: true, or false with a reason.  Takes no
  * lock, and is exact for whoever has it: of an instance that lives on, or a copy of one, a fault means something only if it is found again

@@ -2,7 +2,8 @@
 #include <errno.h>
 
 #include "sched/carrier.h"
-#include "trace/trace.h"
+#include "sched/core.h"
+#include "sched/ring.h"
 #include "shm/shm.h"
 
 void sched_bind(struct sched *s, void *base)

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "sched/carrier.h"
+#include "sched/thread.h"
 
 /* ---- spinning before a block ------------------------------------------------------------------- */
 /* The governor of each core: spinning pays while waits have lately been short.  After a long one a little of it
@@ -129,7 +130,7 @@ void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, u
 {
     for (unsigned batch; n; n -= batch, tasks += batch) {
         struct kicks k = {0};
-        batch = n < KICKS_MAX / 2 ? n : KICKS_MAX / 2;
+        batch = n < SCHED_WAKE_BATCH ? n : SCHED_WAKE_BATCH;
         if (!enter_to_wake(s, me)) return;
         for (unsigned i = 0; i < batch; i++) {      /* woken before it blocked: the next block returns */
             struct usf_task *t = &s->tasks[tasks[i]];

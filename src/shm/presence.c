@@ -11,38 +11,19 @@
  *   - A place in the table is given under a write lock on one more byte, and to another namespace only under the write lock on its own.
  */
 #include "internal.h"
-#include "os/syscall.h"
 #include <errno.h>
 #include <fcntl.h>
-
-#ifndef F_OFD_SETLK
-#define F_OFD_GETLK 36
-#define F_OFD_SETLK 37
-#endif
 
 #define FIRST_BYTE  SHM_SPACE_BYTE
 #define TABLE_BYTE  (FIRST_BYTE + USF_MAX_SPACES)
 #define AGAIN_NS    200000u
-
-static int set_lock(int fd, short type, int64_t first, int64_t count)
-{
-    struct flock l = {.l_type = type, .l_whence = 0, .l_start = first, .l_len = count};
-    return (int)usf_syscall(__NR_fcntl, fd, F_OFD_SETLK, &l);
-}
-
-/* Somebody has it for writing: a monitor that clears away what a space has left, or who comes or replaces the instance. */
-static bool is_examined(int fd, int64_t byte)
-{
-    struct flock l = {.l_type = F_RDLCK, .l_whence = 0, .l_start = byte, .l_len = 1};
-    return usf_syscall(__NR_fcntl, fd, F_OFD_GETLK, &l) == 0 && l.l_type == F_WRLCK;
-}
 
 /* Others have such a byte for a moment only.  -ETIMEDOUT: not this time. */
 static int await_lock(int fd, short type, int64_t byte)
 {
     uint64_t end = os_now() + SHM_LOCK_WAIT_NS;
     for (;;) {
-        int r = set_lock(fd, type, byte, 1);
+        int r = os_lock_bytes(fd, type, byte, 1);
         if (r != -EAGAIN && r != -EACCES) return r;
         if (os_now() > end) return -ETIMEDOUT;
         os_sleep(AGAIN_NS);
@@ -105,7 +86,7 @@ bool shm_run_is_read(const struct usf_run *r, uint32_t space)
 {
     uint64_t owner = atomic_load(&r->owner);
     int32_t pid = (int32_t)owner;
-    return pid > 0 && owner >> 32 == space && usf_syscall(__NR_kill, pid, 0) != -ESRCH;
+    return pid > 0 && owner >> 32 == space && os_kill(pid, 0) != -ESRCH;
 }
 
 /* A place for this namespace: an unused one, or one that its namespace has left.  Nobody else gives places meanwhile.
@@ -116,13 +97,14 @@ static int begin_space(int fd, struct usf_header *h, uint64_t ns, uint32_t *spac
     for (uint32_t i = 0; i < USF_MAX_SPACES; i++) {
         struct usf_space *sp = &h->space[i];
         if (atomic_load(&h->mute) >> i & 1) continue;
-        int r = set_lock(fd, F_WRLCK, FIRST_BYTE + i, 1);
+        int r = os_lock_bytes(fd, F_WRLCK, FIRST_BYTE + i, 1);
         if (r && r != -EAGAIN && r != -EACCES) return r;
-        if (r && is_examined(fd, FIRST_BYTE + i)) full = -EBUSY;
+        /* A monitor clears away what that space has left, or another process comes or replaces the instance. */
+        if (r && os_byte_is_written(fd, FIRST_BYTE + i)) full = -EBUSY;
         if (r) continue;
         if (has_records(h, i)) {
             full = -EBUSY;
-            set_lock(fd, F_UNLCK, FIRST_BYTE + i, 1);
+            os_lock_bytes(fd, F_UNLCK, FIRST_BYTE + i, 1);
             continue;
         }
         shm_end_runs(h, i);
@@ -133,19 +115,19 @@ static int begin_space(int fd, struct usf_header *h, uint64_t ns, uint32_t *spac
         atomic_store(&sp->missed.since, 0);
         atomic_store(&sp->ns, ns);
         *space = i;
-        return set_lock(fd, F_RDLCK, FIRST_BYTE + i, 1);
+        return os_lock_bytes(fd, F_RDLCK, FIRST_BYTE + i, 1);
     }
     return full;
 }
 
 static int settle(int fd, struct usf_header *h, uint64_t ns, uint32_t *space)
 {
-    set_lock(fd, F_UNLCK, FIRST_BYTE, USF_MAX_SPACES);  /* of an abandoned one that cannot be replaced */
+    os_lock_bytes(fd, F_UNLCK, FIRST_BYTE, USF_MAX_SPACES);  /* of an abandoned one that cannot be replaced */
     int r = await_lock(fd, F_WRLCK, TABLE_BYTE);
     if (r) return r;
     *space = shm_find_space(h, ns);
     r = *space == USF_NONE ? begin_space(fd, h, ns, space) : show_up(fd, h, *space);
-    set_lock(fd, F_UNLCK, TABLE_BYTE, 1);
+    os_lock_bytes(fd, F_UNLCK, TABLE_BYTE, 1);
     return r;
 }
 
@@ -173,7 +155,7 @@ static int refuse(const struct usf_header *h, const char *name, uint64_t ns, int
     return -EXDEV;
 }
 
-int shm_lock_spaces(int fd) { return set_lock(fd, F_WRLCK, FIRST_BYTE, USF_MAX_SPACES); }
+int shm_lock_spaces(int fd) { return os_lock_bytes(fd, F_WRLCK, FIRST_BYTE, USF_MAX_SPACES); }
 
 /* ... and stays so until fd is closed, and what is mapped by it unmapped. */
 static bool is_abandoned(int fd, const struct usf_header *h) { return !atomic_load(&h->mute) && shm_lock_spaces(fd) == 0; }
@@ -198,7 +180,7 @@ int shm_enter_space(int fd, const struct shm_config *c, const char *path, bool r
         if (r == -EBUSY || r == -ETIMEDOUT) return refuse_for_now(c->name, m->why, sizeof m->why);
         if (r) return refuse(h, c->name, ns, r, m->why, sizeof m->why);
         if (shm_is_space_of(h, m->space, ns)) return 0;     /* it is not another's since, nor will be as long as we are there */
-        set_lock(fd, F_UNLCK, FIRST_BYTE + m->space, 1);
+        os_lock_bytes(fd, F_UNLCK, FIRST_BYTE + m->space, 1);
     }
 }
 
@@ -208,9 +190,9 @@ int shm_enter_first_space(int fd, struct shm *m)
     return show_up(fd, m->h, 0);
 }
 
-int shm_lock_byte(const struct shm *m, uint64_t at) { return m->fd > 0 ? set_lock(m->fd, F_WRLCK, (int64_t)at, 1) : -EBADF; }
+int shm_lock_byte(const struct shm *m, uint64_t at) { return m->fd > 0 ? os_lock_bytes(m->fd, F_WRLCK, (int64_t)at, 1) : -EBADF; }
 
 bool shm_seize_space(const struct shm *m, uint32_t space)
 { return !(atomic_load(&m->h->mute) >> space & 1) && shm_lock_byte(m, FIRST_BYTE + space) == 0; }
 
-void shm_release_space(const struct shm *m, uint32_t space) { set_lock(m->fd, F_UNLCK, FIRST_BYTE + space, 1); }
+void shm_release_space(const struct shm *m, uint32_t space) { os_lock_bytes(m->fd, F_UNLCK, FIRST_BYTE + space, 1); }

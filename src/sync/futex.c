@@ -5,8 +5,8 @@
 #include "base/base.h"
 #include "os/os.h"
 #include "os/syscall.h"
+#include "sched/ring.h"
 #include "sync/sync.h"
-#include "trace/trace.h"
 
 int sync_probe_read(const uint32_t *addr, uint32_t *out);
 int sync_probe_cas(uint32_t *addr, uint32_t *expected, uint32_t desired);
@@ -109,13 +109,6 @@ void sync_kernel_wait(struct sync *y, int delta) { atomic_fetch_add(&y->kernel, 
 
 /* ---- wait ------------------------------------------------------------------------------------- */
 
-static uint64_t clock_ns(int clock)
-{
-    struct sync_timespec t;
-    usf_syscall(__NR_clock_gettime, clock, &t);
-    return (uint64_t)t.sec * 1000000000u + (uint64_t)t.nsec;
-}
-
 struct deadline { uint64_t at; int clock; };    /* at 0: none */
 
 static int read_timeout(const struct sync_timespec *ts, int cmd, int op, struct deadline *d)
@@ -143,7 +136,7 @@ static uint64_t monotonic(const struct deadline *d, bool *over)
 {
     *over = false;
     if (!d->at) return 0;
-    uint64_t now = os_now(), on_clock = d->clock == 1 ? now : clock_ns(d->clock);
+    uint64_t now = os_now(), on_clock = d->clock == 1 ? now : os_clock_ns(d->clock);
     *over = d->at <= on_clock;
     uint64_t left = *over ? 0 : d->at - on_clock;
     return left > INT64_MAX - now ? 0 : now + left;

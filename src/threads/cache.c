@@ -253,15 +253,8 @@ bool cache_publish(struct thread_rec *r)
 
 static struct timespec idle_deadline(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += cache.idle_ms / 1000;
-    t.tv_nsec += cache.idle_ms % 1000 * 1000000L;
-    if (t.tv_nsec >= 1000000000L) {
-        t.tv_nsec -= 1000000000L;
-        t.tv_sec++;
-    }
-    return t;
+    uint64_t at = os_now() + cache.idle_ms * 1000000ull;
+    return (struct timespec){.tv_sec = (time_t)(at / 1000000000u), .tv_nsec = (long)(at % 1000000000u)};
 }
 
 /* Nobody needed it for long, or it has been let go: leave.  A thread that ended but was not joined leaves as well, with its

@@ -1,5 +1,5 @@
 /* src/trace/info.c - what a recording comes to, and all of it as text.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/json.h"
+#include "text/json.h"
 #include "trace/file.h"
 #include <inttypes.h>
 #include <stdlib.h>

@@ -18,6 +18,9 @@
 #define SETTLE_NS     5000000u  /* for events that are being written when the recording ends */
 #define ROOM_NS    1000000000u  /* after there was no room for more rings */
 #define BATCH        2048u
+#define TASK_CHUNK      32u     /* rings made real at a time, */
+#define TASK_AHEAD      64u     /* ... and so many for tasks to come */
+#define CALL_NS       5000u     /* shorter system calls count as computing */
 
 /* The instance's programs can write over all of the map, so the recorder goes by nothing that it reads there but counts of events. */
 struct trace_recorder {
@@ -123,8 +126,8 @@ static int extend(struct trace_recorder *r)
 {
     uint32_t have = r->nr_rings, want = nr_tasks(r);
     while (want && atomic_load(&shm_tasks(r->m->h)[want - 1].state) == USF_TASK_FREE) want--;
-    want += TRACE_TASK_AHEAD;
-    want = (want + TRACE_TASK_CHUNK - 1) / TRACE_TASK_CHUNK * TRACE_TASK_CHUNK;
+    want += TASK_AHEAD;
+    want = (want + TASK_CHUNK - 1) / TASK_CHUNK * TASK_CHUNK;
     if (want > TRACE_TASKS) want = TRACE_TASKS;
     if (want <= have) return 0;
     uint64_t one = TRACE_RING_BYTES(TRACE_TASK_EVENTS);
@@ -229,7 +232,7 @@ static void put_head(struct trace_recorder *r, const char *command, uint64_t hz)
 {
     struct usf_header *h = r->m->h;
     struct trace_head head = {.magic = TRACE_FILE_MAGIC, .version = TRACE_FILE_VERSION, .size = sizeof head, .event_size = sizeof(struct trace_event),
-                              .nr_cores = h->nr_cores, .cycles_per_second = hz, .call_ns = TRACE_CALL_NS};
+                              .nr_cores = h->nr_cores, .cycles_per_second = hz, .call_ns = CALL_NS};
     struct timespec real;
     clock_gettime(CLOCK_REALTIME, &real);
     head.start_ns = os_now();
@@ -327,7 +330,7 @@ static int begin(struct trace_recorder *r, const char *command, char *why, size_
     if (!r->gen) r->gen = 1;
     r->map->magic = TRACE_MAGIC;
     r->map->event_size = sizeof(struct trace_event);
-    r->map->call_cycles = (uint64_t)((double)hz * TRACE_CALL_NS / 1e9);
+    r->map->call_cycles = (uint64_t)((double)hz * CALL_NS / 1e9);
     r->map->gen = r->gen;
     if (cycles_are_good()) r->map->mult = (uint64_t)(1e9 * 4294967296.0 / (double)hz);
     put_clock_right(r->map);

@@ -5,8 +5,8 @@
  *   harness words    pairs of lines: the edit distance of each
  *   harness symbol   lines "FILE ADDRESS": "NAME OFFSET" of each, or "-"
  *   harness places   where some of a segment's fields lie, as JSON */
-#include "cli/json.h"
-#include "cli/symbol.h"
+#include "text/json.h"
+#include "inspect/symbol.h"
 #include "config/option.h"
 #include "config/toml.h"
 #include "shm/layout.h"

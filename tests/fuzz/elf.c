@@ -1,6 +1,6 @@
 /* tests/fuzz/elf.c - ELF files, as the patcher, the tool and `usf doctor` read them.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/elf.h"
-#include "cli/symbol.h"
+#include "inspect/elf.h"
+#include "inspect/symbol.h"
 #include "fuzz.h"
 #include "gate/gate.h"
 #include "gate/scan.h"

@@ -146,6 +146,7 @@ int main(void)
     char text[512];
     begin();
     CHECK(mkdtemp(folder));
+    CHECK(!setenv("USF_INSTANCE", strrchr(folder, '/') + 1, 1));     /* the default one may be another build's */
     cpu_set_t mask;
     CHECK(!sched_getaffinity(0, sizeof(mask), &mask));
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) if (CPU_ISSET(cpu, &mask)) last_cpu = cpu;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include "policy/policy.h"
 #include "random.h"
+#include "sim/linux/kernel.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

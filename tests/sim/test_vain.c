@@ -5,6 +5,7 @@
  * And the second under policies of usf, where results are alike (rest). */
 #include "random.h"
 #include "shm/shm.h"
+#include "sim/linux/kernel.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "trace/trace.h"
+#include "sched/ring.h"
 
 #define CHECK(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); exit(1); } } while (0)
 

@@ -28,7 +28,7 @@
 #include "sched/core.h"
 #include "shm/shm.h"
 #include "sync/sync.h"
-#include "trace/trace.h"
+#include "sched/ring.h"
 
 enum { VIEWS = 2, THREADS = 8, LEAVERS = 3, GROUPS = 2, STALL_S = 12 };
 

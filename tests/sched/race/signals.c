@@ -74,7 +74,7 @@ static void maybe_signal(struct thread *t)
 
 void after_crit(struct sched_self *me) { if (self && me == &self->self) maybe_signal(self); }
 
-/* In place of src/base/point.c. */
+/* In place of src/os/point.c. */
 void usf_point(const char *name)
 {
     uint64_t x = next(&point_rng);

@@ -1,6 +1,6 @@
-/* src/cli/elf.h - what `usf run` must know of a program's file.  SPDX-License-Identifier: Apache-2.0 */
-#ifndef USF_CLI_ELF_H
-#define USF_CLI_ELF_H
+/* src/inspect/elf.h - what `usf run` must know of a program's file.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_INSPECT_ELF_H
+#define USF_INSPECT_ELF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* src/cli/callname.h - system calls of x86-64 by number.  SPDX-License-Identifier: Apache-2.0 */
-#ifndef USF_CLI_CALLNAME_H
-#define USF_CLI_CALLNAME_H
+/* src/inspect/callname.h - system calls of x86-64 by number.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_INSPECT_CALLNAME_H
+#define USF_INSPECT_CALLNAME_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
-/* src/cli/why.c - what a thread waits for, in words.  SPDX-License-Identifier: Apache-2.0
+/* src/inspect/why.c - what a thread waits for, in words.  SPDX-License-Identifier: Apache-2.0
  *
  * Two witnesses: the thread's record in the segment, which is an instant old, and the kernel now.  The record names the
  * futex or the call; the kernel adds what it may tell us.  Where the two disagree the thread has moved on. */
-#include "cli/why.h"
-#include "cli/callname.h"
-#include "cli/cli.h"
+#include "inspect/why.h"
+#include "inspect/callname.h"
 #include "sched/sched.h"
+#include "text/text.h"
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-/* src/cli/why.h - what a thread waits for, in words.  SPDX-License-Identifier: Apache-2.0 */
-#ifndef USF_CLI_WHY_H
-#define USF_CLI_WHY_H
+/* src/inspect/why.h - what a thread waits for, in words.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_INSPECT_WHY_H
+#define USF_INSPECT_WHY_H
 
-#include "cli/address.h"
-#include "cli/json.h"
-#include "cli/threadview.h"
-#include "cli/view.h"
+#include "inspect/address.h"
+#include "inspect/threadview.h"
+#include "inspect/view.h"
+#include "text/json.h"
 
 /* Reads processes' maps once each. */
 struct why_reader {

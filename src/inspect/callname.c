@@ -1,7 +1,7 @@
-/* src/cli/callname.c - system calls of x86-64 by number.  SPDX-License-Identifier: Apache-2.0
+/* src/inspect/callname.c - system calls of x86-64 by number.  SPDX-License-Identifier: Apache-2.0
  *
  * Written out, since the machine that builds may have older headers than the one that runs. */
-#include "cli/callname.h"
+#include "inspect/callname.h"
 #include <stdio.h>
 
 static const char *const names[] = {

@@ -1,9 +1,9 @@
-/* src/cli/view.c - names for what lies in a segment.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/view.h"
-#include "cli/callname.h"
-#include "cli/cli.h"
+/* src/inspect/view.c - names for what lies in a segment.  SPDX-License-Identifier: Apache-2.0 */
+#include "inspect/view.h"
+#include "inspect/callname.h"
 #include "monitor/monitor.h"
 #include "sched/sched.h"
+#include "text/text.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

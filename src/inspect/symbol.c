@@ -1,8 +1,8 @@
-/* src/cli/symbol.c - the name of an address in an ELF file.  SPDX-License-Identifier: Apache-2.0
+/* src/inspect/symbol.c - the name of an address in an ELF file.  SPDX-License-Identifier: Apache-2.0
  *
  * Reads, never maps, as elf.c does, and for the same reason. */
-#include "cli/symbol.h"
-#include "cli/elf.h"
+#include "inspect/symbol.h"
+#include "inspect/elf.h"
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* src/cli/view.h - names for what lies in a segment.  SPDX-License-Identifier: Apache-2.0 */
-#ifndef USF_CLI_VIEW_H
-#define USF_CLI_VIEW_H
+/* src/inspect/view.h - names for what lies in a segment.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_INSPECT_VIEW_H
+#define USF_INSPECT_VIEW_H
 
 #include "shm/shm.h"
 

@@ -1,7 +1,7 @@
-/* src/cli/threadview.c - what the kernel tells of a thread.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/threadview.h"
-#include "cli/cli.h"
+/* src/inspect/threadview.c - what the kernel tells of a thread.  SPDX-License-Identifier: Apache-2.0 */
+#include "inspect/threadview.h"
 #include "os/os.h"
+#include "text/text.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* src/trace/ring.c - write and read event rings.  SPDX-License-Identifier: Apache-2.0
+/* src/sched/ring.c - write and read event rings.  SPDX-License-Identifier: Apache-2.0
  *
  * Runs inside programs: no libc call, no vector registers, async-signal-safe. */
-#include "trace/trace.h"
+#include "sched/ring.h"
 
 void trace_put(struct trace_ring *r, uint32_t n, const struct trace_event *e)
 {

@@ -1,5 +1,4 @@
-/* sim/kernels.c - which models of a kernel there are.  SPDX-License-Identifier: Apache-2.0 */
-#include "sim/kernel.h"
+/* sim/linux/kernels.c - which models of a kernel there are.  SPDX-License-Identifier: Apache-2.0 */
 #include "sim/linux/kernel.h"
 #include <string.h>
 

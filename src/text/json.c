@@ -1,18 +1,8 @@
-/* src/cli/json.c - write JSON.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/json.h"
+/* src/text/json.c - write JSON.  SPDX-License-Identifier: Apache-2.0 */
+#include "text/json.h"
 #include "base/base.h"
+#include "text/text.h"
 #include <inttypes.h>
-
-unsigned utf8_length(const unsigned char *s)
-{
-    unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3
-               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-    for (unsigned i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) return 0;
-    if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))) return 0;
-    return n;
-}
 
 static void quoted(FILE *f, const char *text)
 {

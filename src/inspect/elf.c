@@ -1,7 +1,7 @@
-/* src/cli/elf.c - look at an ELF file's headers.  SPDX-License-Identifier: Apache-2.0
+/* src/inspect/elf.c - look at an ELF file's headers.  SPDX-License-Identifier: Apache-2.0
  *
  * The file is the user's and may be anything: every offset and size is checked before use. */
-#include "cli/elf.h"
+#include "inspect/elf.h"
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
-/* src/cli/address.c - what lies at an address of another process.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/address.h"
-#include "cli/cli.h"
-#include "cli/symbol.h"
-#include "cli/threadview.h"
+/* src/inspect/address.c - what lies at an address of another process.  SPDX-License-Identifier: Apache-2.0 */
+#include "inspect/address.h"
+#include "inspect/symbol.h"
+#include "inspect/threadview.h"
+#include "text/text.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

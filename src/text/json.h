@@ -1,17 +1,14 @@
-/* src/cli/json.h - write JSON.  SPDX-License-Identifier: Apache-2.0
+/* src/text/json.h - write JSON.  SPDX-License-Identifier: Apache-2.0
  * key null: an element of an array.  Bytes that are not UTF-8 become U+FFFD, so that the output is
  * always JSON, whatever a thread calls itself. */
-#ifndef USF_CLI_JSON_H
-#define USF_CLI_JSON_H
+#ifndef USF_TEXT_JSON_H
+#define USF_TEXT_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct json { FILE *f; unsigned depth; bool filled[16]; };
-
-/* Length of the UTF-8 sequence at s, or 0: there is none. */
-unsigned utf8_length(const unsigned char *s);
 
 void json_start(struct json *j, FILE *f);
 void json_open(struct json *j, const char *key, char bracket);  /* '{' or '[' */

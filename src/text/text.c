@@ -1,27 +1,22 @@
-/* src/cli/text.c - terminals and strings.  SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cli.h"
-#include "cli/json.h"
+/* src/text/text.c - strings from elsewhere.  SPDX-License-Identifier: Apache-2.0 */
+#include "text/text.h"
+#include "base/base.h"
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static bool colours(void)
+unsigned utf8_length(const unsigned char *s)
 {
-    static int known = -1;
-    if (known < 0) {
-        const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-        known = !(no && *no) && term && strcmp(term, "dumb") && isatty(STDOUT_FILENO);
-    }
-    return known;
+    unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3
+               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+    for (unsigned i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) return 0;
+    if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))) return 0;
+    return n;
 }
-
-const char *text_on(enum text_style s)
-{
-    static const char *const codes[] = {"", "\033[32m", "\033[33m", "\033[31m", "\033[2m", "\033[1m"};
-    return colours() ? codes[s] : "";
-}
-const char *text_off(void) { return colours() ? "\033[0m" : ""; }
 
 /* Nothing that a terminal acts upon (the codes below blank, and those of C1), and whole characters only. */
 const char *text_clean(const char *s, char *buf, size_t cap)
@@ -46,7 +41,7 @@ char *xasprintf(const char *fmt, ...)
     va_start(ap, fmt);
     if (vasprintf(&s, fmt, ap) < 0) {
         usf_warn("out of memory");
-        exit(CLI_USAGE);
+        exit(TEXT_NO_MEMORY);
     }
     va_end(ap);
     return s;

@@ -1,6 +1,6 @@
-/* src/cli/symbol.h - the name of an address in an ELF file.  SPDX-License-Identifier: Apache-2.0 */
-#ifndef USF_CLI_SYMBOL_H
-#define USF_CLI_SYMBOL_H
+/* src/inspect/symbol.h - the name of an address in an ELF file.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_INSPECT_SYMBOL_H
+#define USF_INSPECT_SYMBOL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* src/cli/threadview.h - what the kernel tells of a thread.  SPDX-License-Identifier: Apache-2.0 */
-#ifndef USF_CLI_THREADVIEW_H
-#define USF_CLI_THREADVIEW_H
+/* src/inspect/threadview.h - what the kernel tells of a thread.  SPDX-License-Identifier: Apache-2.0 */
+#ifndef USF_INSPECT_THREADVIEW_H
+#define USF_INSPECT_THREADVIEW_H
 
 #include <stdbool.h>
 #include <stddef.h>

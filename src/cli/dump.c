@@ -72,11 +72,7 @@ static void dump_header(const struct usf_header *h, uint64_t now)
            h->policy_path[0] ? view_bounded(h->policy_path, sizeof h->policy_path, text, sizeof text) : "none");
     printf(", generation %u%s%s\n", atomic_load(&h->policy_gen), h->policy_why[0] ? ", because: " : "",
            view_bounded(h->policy_why, sizeof h->policy_why, text, sizeof text));
-    printf("%u cores, lock %u (%s), quantum %lu ns, poll %lu ns, progress %lu ns, lend %lu ns, slice %lu ns%s, linger %lu ns\n", h->nr_cores,
-           h->lock_kind,
-           h->lock_kind == 0   ? "plain"
-           : h->lock_kind == 1 ? "dtlock"
-                               : "?",
+    printf("%u cores, quantum %lu ns, poll %lu ns, progress %lu ns, lend %lu ns, slice %lu ns%s, linger %lu ns\n", h->nr_cores,
            (unsigned long)h->quantum_ns, (unsigned long)h->poll_max_ns, (unsigned long)h->progress_ns,
            (unsigned long)h->lend_ns, (unsigned long)h->slice_ns, h->blind ? ", topology-blind" : "",
            (unsigned long)h->monitor_linger_ns);

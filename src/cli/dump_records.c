@@ -42,19 +42,6 @@ void dump_owner(const struct view *v, uint32_t name, char *buf, size_t cap)
     else snprintf(buf, cap, "name 0x%x", name);
 }
 
-/* A slot's word: code, request flag, waiter's name, lap (src/sched/lock.c). */
-static void dump_slot(const struct view *v, unsigned i, const struct usf_lock_slot *s)
-{
-    static const char *const codes[] = {"free", "claimed", "waits", "first", "taken", "served", "again", "abandoned"};
-    uint64_t w = atomic_load(&s->state);
-    char owner[160];
-    unsigned code = w & 15;
-    if (!code) return;
-    dump_owner(v, (uint32_t)(w >> 8) & (LOCK_NAME_END - 1), owner, sizeof owner);
-    printf("  slot %u: %s, lap %lu%s: %s\n", i, code < sizeof codes / sizeof *codes ? codes[code] : "?",
-           (unsigned long)(w >> 36), w & 16 ? ", with a request" : "", owner);
-}
-
 void dump_lock(const struct view *v)
 {
     const struct usf_lock *l = &v->h->lock;
@@ -62,10 +49,8 @@ void dump_lock(const struct view *v)
     char owner[160];
     printf("\n== scheduler lock ==\n");
     dump_owner(v, word & ~LOCK_SLEEPERS, owner, sizeof owner);
-    printf("word 0x%x: held by %s%s; %u recoveries, next ticket %lu, serving %lu\n", word, owner,
-           word & LOCK_SLEEPERS ? ", others sleep on it" : "", atomic_load(&l->epoch), atomic_load(&l->next),
-           atomic_load(&l->serving));
-    for (unsigned i = 0; i < USF_LOCK_SLOTS; i++) dump_slot(v, i, &l->slot[i]);
+    printf("word 0x%x: held by %s%s; %u recoveries\n", word, owner,
+           word & LOCK_SLEEPERS ? ", others sleep on it" : "", atomic_load(&l->epoch));
 }
 
 /* ---- cores ------------------------------------------------------------------------------------ */

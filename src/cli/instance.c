@@ -44,7 +44,7 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, const ch
         .policy = ops ? ops->name : s->policy.name, .policy_path = s->policy.path,
         .quantum_ns = s->quantum_ns, .poll_max_ns = s->poll_ns, .progress_ns = s->progress_ns, .lend_ns = s->lend_ns,
         .slice_ns = s->slice_ns, .blind = s->topology_blind,
-        .lock_kind = s->lock_kind, .build_id = build_id, .settle = true,
+        .build_id = build_id, .settle = true,
     };
     int r = shm_open_instance(&sc, true, &in->shm);
     if (r) {
@@ -102,5 +102,4 @@ void instance_tell_differences(const struct config *c, const struct instance *in
         differs(c, n[i].option, n[i].want != n[i].is, text);
     }
     differs(c, "topology-blind", s->topology_blind != h->blind, h->blind ? "on" : "off");
-    differs(c, "lock", s->lock_kind != h->lock_kind, h->lock_kind ? "dtlock" : "plain");
 }

@@ -55,7 +55,7 @@ static bool open_instance(void)
     c = (struct shm_config){
         .name = o->instance, .cpus = o->cpus, .policy = o->policy.name, .policy_path = o->policy.path, .quantum_ns = o->quantum_ns,
         .poll_max_ns = o->poll_ns, .progress_ns = o->progress_ns, .lend_ns = o->lend_ns, .slice_ns = o->slice_ns,
-        .blind = o->topology_blind, .lock_kind = o->lock_kind,
+        .blind = o->topology_blind,
         .tool = o->tool, .linger_ns = o->monitor_linger_ns, .settle = o->pidns != 0, .only_in = o->pidns,
     };
     if (o->has_owner && o->owner != os_geteuid()) {

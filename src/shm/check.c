@@ -218,7 +218,6 @@ static bool marks_are_valid(const struct usf_header *h, char *why, size_t cap)
     const char *bad = NULL;
     uint32_t task_hwm = atomic_load(&h->task_hwm), proc_hwm = atomic_load(&h->proc_hwm), group_hwm = atomic_load(&h->group_hwm);
     if (!h->nr_cores || h->nr_cores > h->max_cores) bad = "number of cores";
-    else if (h->lock_kind > 1 || h->lock.kind != h->lock_kind) bad = "kind of lock";
     else if (atomic_load(&h->state) != USF_INST_READY && atomic_load(&h->state) != USF_INST_RETIRED) bad = "state";
     else if (task_hwm > h->max_tasks || task_hwm % USF_TASK_CHUNK) bad = "number of real tasks";
     else if (proc_hwm > h->max_procs || proc_hwm % USF_PROC_CHUNK) bad = "number of real processes";

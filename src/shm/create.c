@@ -58,7 +58,6 @@ static void fill_header(struct usf_header *h, const struct shm_config *c, const 
     h->uid = st->uid;
     shm_note_layout(h, l);
     usf_format(h->name, sizeof h->name, "%s", c->name);
-    h->lock_kind = h->lock.kind = c->lock_kind;
     h->quantum_ns = or_default(c->quantum_ns, SHM_DEFAULT_QUANTUM_NS);
     h->poll_max_ns = c->poll_max_ns == SHM_NO_POLL ? 0 : or_default(c->poll_max_ns, SHM_DEFAULT_POLL_NS);
     h->progress_ns = or_default(c->progress_ns, SHM_DEFAULT_PROGRESS_NS);

@@ -263,20 +263,10 @@ struct usf_run {
 #define USF_MAX_RUNS 64u
 
 /* Scheduler lock: see src/sched/lock.h.  Lies in the segment, recovered by the monitor.  Zeroed: free. */
-#define USF_LOCK_SLOTS 64u
-struct usf_lock_slot {          /* one waiter of the queue */
-    _Alignas(USF_CACHELINE)
-    _Atomic uint64_t state;     /* enum slot_code | request flag | waiter's name << 8 | lap << 36 */
-    _Atomic uint64_t request, reply;
-};
 struct usf_lock {
     _Alignas(USF_CACHELINE)
-    _Atomic uint32_t word;      /* 0 free, else the owner's name; bit 31: somebody sleeps on it */
-    _Atomic uint32_t epoch;     /* recoveries so far */
-    uint32_t kind;              /* enum lock_kind */
-    _Alignas(USF_CACHELINE) _Atomic uint64_t next;    /* dtlock: ticket for the next waiter (hint) */
-    _Alignas(USF_CACHELINE) _Atomic uint64_t serving; /* dtlock: first ticket in the queue; written by the owner */
-    struct usf_lock_slot slot[USF_LOCK_SLOTS];        /* ticket t waits in slot t % USF_LOCK_SLOTS */
+    _Atomic uint32_t word;      /* 0 free, else the owner's name; bit 31: a waiter may sleep on it */
+    _Atomic uint32_t epoch;     /* recoveries so far; written by the owner */
 };
 
 /* When the monitor was last found without a new sign of life although there was work (src/monitor/hung.c). */
@@ -352,7 +342,6 @@ struct usf_header {
 
     /* configuration, fixed at creation unless said otherwise */
     uint32_t nr_cores;          /* cores 0..nr_cores-1 are in use */
-    uint32_t lock_kind;         /* 0 plain, 1 dtlock */
     uint64_t quantum_ns;
     uint64_t poll_max_ns;       /* idle-core governor's upper bound */
     uint64_t progress_ns;       /* progress guarantee */
@@ -420,7 +409,7 @@ struct usf_header {
     F(usf_header, build_id) F(usf_header, state) F(usf_header, uid) F(usf_header, total_size) \
     F(usf_header, off_cores) F(usf_header, off_procs) F(usf_header, off_groups) F(usf_header, off_threads) F(usf_header, off_tasks) F(usf_header, off_runs) \
     F(usf_header, max_cores) F(usf_header, max_procs) F(usf_header, max_groups) F(usf_header, max_tasks) F(usf_header, max_runs) \
-    F(usf_header, name) F(usf_header, nr_cores) F(usf_header, lock_kind) F(usf_header, quantum_ns) \
+    F(usf_header, name) F(usf_header, nr_cores) F(usf_header, quantum_ns) \
     F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, slice_ns) F(usf_header, blind) \
     F(usf_header, policy_by) F(usf_header, policy_since) F(usf_header, policy) F(usf_header, policy_was) F(usf_header, policy_next) \
     F(usf_header, policy_ask) F(usf_policy_switch, by) F(usf_policy_switch, policy) F(usf_policy_switch, was) F(usf_policy_switch, why) \
@@ -438,8 +427,7 @@ struct usf_header {
     F(usf_header, nr_ready) F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, group_hwm) F(usf_header, nr_procs_active) \
     F(usf_header, binding) F(usf_header, waited_ns) F(usf_header, moved_ns) F(usf_header, lent_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
-    F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
-    F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
+    F(usf_lock, word) F(usf_lock, epoch) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, at) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) \
@@ -504,11 +492,8 @@ USF_LAYOUT_RECORD(usf_run, 192);
 USF_LAYOUT_AT(usf_run, tail, 152);
 USF_LAYOUT_RECORD(usf_space, 128);
 USF_LAYOUT_AT(usf_space, looked, 64);
-USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
-USF_LAYOUT_AT(usf_lock, next, 64);
-USF_LAYOUT_AT(usf_lock, serving, 128);
-USF_LAYOUT_AT(usf_lock, slot, 192);
-USF_LAYOUT_RECORD(usf_header, 13056);
+USF_LAYOUT_RECORD(usf_lock, 64);
+USF_LAYOUT_RECORD(usf_header, 8768);
 /* read before the version is known: these never move, in any version */
 USF_LAYOUT_AT(usf_header, magic, 0);
 USF_LAYOUT_AT(usf_header, abi, 8);

@@ -46,7 +46,6 @@ struct shm_config {
     const char *policy, *policy_path;
     uint64_t quantum_ns, poll_max_ns /* SHM_NO_POLL: idle cores sleep at once */, progress_ns, lend_ns;
     uint64_t slice_ns;
-    uint32_t lock_kind;
     bool blind;                  /* policies are not to look at nodes and caches */
     const char *build_id;
     const char *tool;            /* its path, or null: nobody can start a monitor */

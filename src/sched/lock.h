@@ -27,14 +27,14 @@
 
 #define LOCK_SLEEPERS 0x80000000u
 #define LOCK_NAME_PROC 0x01000000u      /* + process index: a thread without a task */
-#define LOCK_NAME_MONITOR 0x02000000u   /* + index of its space: the monitor */
+#define LOCK_NAME_MONITOR 0x02000000u   /* + index of a pid namespace: its monitor */
 
-/* The name, never 0, of a thread of process `proc`, of that space, that is `task`; task or both may be
- * USF_NONE. */
-static inline uint32_t lock_name(uint32_t task, uint32_t proc, uint32_t space)
+/* The name, never 0, of a thread that executes `task`, in process `proc` of this pid namespace; task or
+ * both may be USF_NONE. */
+static inline uint32_t lock_name(uint32_t task, uint32_t proc, uint32_t namespace)
 {
     if (task != USF_NONE) return task + 1;
-    return proc != USF_NONE ? LOCK_NAME_PROC + proc : LOCK_NAME_MONITOR + space;
+    return proc != USF_NONE ? LOCK_NAME_PROC + proc : LOCK_NAME_MONITOR + namespace;
 }
 
 bool lock_acquire_slow(struct usf_lock *l, uint32_t owner);

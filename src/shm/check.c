@@ -84,7 +84,7 @@ static int check_owner(const struct os_stat *st, const char *path, const char *n
 static int check_mode(const struct os_stat *st, const char *path, const char *name, char *why, size_t cap)
 {
     char command[80];
-    unsigned m = st->mode & 07777, right = shm_mode_of(name);
+    unsigned m = st->mode & 07777, right = sharing_mode_of(name);
     if (m == right) return 0;
     int n = usf_format(why, cap, "%s has mode 0%u%u%u instead of 0%u%u%u, others could have changed it; ", path, m >> 6 & 7,
                        m >> 3 & 7, m & 7, right >> 6 & 7, right >> 3 & 7, right & 7);
@@ -275,7 +275,7 @@ static bool procs_are_valid(const struct usf_header *h, char *why, size_t cap)
     for (uint32_t i = 0; i < hwm; i++) {
         uint32_t state = atomic_load(&procs[i].state);
         if (state == USF_PROC_FREE) continue;
-        if (state <= USF_PROC_LEAVING && procs[i].space < USF_MAX_SPACES && procs[i].pid > 0 && procs[i].run <= h->max_runs
+        if (state <= USF_PROC_LEAVING && procs[i].namespace < USF_MAX_NAMESPACES && procs[i].pid > 0 && procs[i].run <= h->max_runs
             && (state != USF_PROC_ACTIVE || procs[i].group < h->max_groups)) continue;
         usf_format(why, cap, "process record %u is damaged (state %u, pid %d, run %u)", i, state, procs[i].pid,
                    procs[i].run);

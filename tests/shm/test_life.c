@@ -54,7 +54,7 @@ static void configured(void)
     CHECK(m.h->quantum_ns == 1000 && m.h->poll_max_ns == 0 && m.h->progress_ns == 3000 && m.h->lend_ns == 4000);
     CHECK(!strcmp(m.h->policy, "fifo") &&
           !strcmp(m.h->policy_path, "/some/where.so") && !strcmp(m.h->build_id, "0123abc") && !strcmp(m.h->name, "life"));
-    CHECK(m.h->uid == geteuid() && m.h->init_tgid == (uint32_t)getpid() && m.h->pidns == os_pidns() && m.h->space[0].ns == os_pidns());
+    CHECK(m.h->uid == geteuid() && m.h->init_tgid == (uint32_t)getpid() && m.h->pidns == os_pidns() && m.h->namespace[0].ns == os_pidns());
     CHECK(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
 

@@ -212,7 +212,7 @@ class Soak:
             monitor = self.ps()["monitor_pid"]
             if monitor and self.rng.random() < 0.3:
                 with open("/proc/%d/task/%d/children" % (monitor, monitor), encoding="ascii") as f:
-                    return [monitor] + [int(keeper) for keeper in f.read().split()]
+                    return [monitor] + [int(supervisor) for supervisor in f.read().split()]
             return [monitor] if monitor else []
         except OSError:
             return []
@@ -239,7 +239,7 @@ class Soak:
         since = self.now()
         self.kills += sent
         who = ["one"] if len(victims) == 1 else ["several"] if victims else []
-        who += ["monitor and keeper"] if len(monitors) > 1 else ["monitor"] if monitors else []
+        who += ["monitor and supervisor"] if len(monitors) > 1 else ["monitor"] if monitors else []
         what = "%s %s" % (signal.Signals(how).name, ", ".join(who))
         self.counts[what] += sent
         self.watch(what, others, since)

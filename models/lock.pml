@@ -1,8 +1,8 @@
 /* models/lock.pml - the scheduler lock and its recovery.  SPDX-License-Identifier: Apache-2.0
  *
- * src/sched/lock.c: the word with its sleepers' bit.  USERS threads enter their section ROUNDS times.
- * Up to DEATHS of them are killed between any two steps.  The monitor recovers the lock after each
- * death.  Users' sleeps have no timeout here, so a lost wake-up shows.
+ * src/sched/lock.c: the word with its sleepers' bit.  USERS threads enter their section ROUNDS
+ * times.  Up to DEATHS of them are killed between any two steps.  The monitor recovers the lock
+ * after each death.  Users' sleeps have no timeout here, so a lost wake-up shows.
  *
  *   K1  one owner: no thread enters a section that another is in (assert on inside), and only the
  *       owner frees the lock (assert in release);

@@ -1,8 +1,8 @@
 /* src/sched/lock.c - the scheduler lock: waiting, waking, recovery.  SPDX-License-Identifier: Apache-2.0
  *
- * K2 costs at most one needless wake: the last thread that has slept owns the lock with the bit set,
- * although nobody sleeps any more.  If a woken thread dies before it acquires the lock, recovery wakes
- * another one; nobody sleeps for longer than SLEEP_NS in any case. */
+ * K2 costs at most one needless wake: the last thread that has slept owns the lock with the bit
+ * set, although nobody sleeps any more.  If a woken thread dies before it acquires the lock,
+ * recovery wakes another one; nobody sleeps for longer than SLEEP_NS in any case. */
 #include "sched/lock.h"
 #include "os/os.h"
 

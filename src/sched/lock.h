@@ -1,7 +1,7 @@
 /* src/sched/lock.h - the scheduler lock.  SPDX-License-Identifier: Apache-2.0
  *
- * One lock per instance, in the segment.  Threads of several processes take it, and each of them may
- * be killed or descheduled between any two instructions.
+ * One lock per instance, in the segment.  Threads of several processes take it, and each of them
+ * may be killed or descheduled between any two instructions.
  *
  * The lock is one word.  It is 0 while the lock is free, and else the owner's name, with bit 31
  * (LOCK_SLEEPERS) while a waiter may sleep on the word.
@@ -16,8 +16,8 @@
  * models/lock.pml proves both.  Waiters have no order: in a queue, a waiter that the kernel has
  * descheduled would delay all behind it.
  *
- * The lock is async-signal-safe only inside a critical section (sched_crit_enter): a handler on top of
- * the owner would wait for itself.
+ * The lock is async-signal-safe only inside a critical section (sched_crit_enter): a handler on top
+ * of the owner would wait for itself.
  */
 #ifndef USF_SCHED_LOCK_H
 #define USF_SCHED_LOCK_H
@@ -29,8 +29,8 @@
 #define LOCK_NAME_PROC 0x01000000u      /* + process index: a thread without a task */
 #define LOCK_NAME_MONITOR 0x02000000u   /* + index of a pid namespace: its monitor */
 
-/* The name, never 0, of a thread that executes `task`, in process `proc` of this pid namespace; task or
- * both may be USF_NONE. */
+/* The name, never 0, of a thread that executes `task`, in process `proc` of this pid namespace;
+ * task or both may be USF_NONE. */
 static inline uint32_t lock_name(uint32_t task, uint32_t proc, uint32_t namespace)
 {
     if (task != USF_NONE) return task + 1;
@@ -61,15 +61,16 @@ static inline void lock_release(struct usf_lock *l, uint32_t owner)
         lock_release_slow(l, owner);
 }
 
-/* Take the lock after processes have died, from its owner if that one is dead.  Returns with the lock
- * owned by `me`.  True: it was seized, and what it protects may be half changed; the caller rebuilds
- * that before lock_release.  The records that the names of dead owners refer to must not be reused
- * before.  is_dead looks afresh at each call, since the owner may die while this thread waits. */
+/* Take the lock after processes have died, from its owner if that one is dead.  Returns with the
+ * lock owned by `me`.  True: it was seized, and what it protects may be half changed; the caller
+ * rebuilds that before lock_release.  The records that the names of dead owners refer to must
+ * not be reused before.  is_dead looks afresh at each call, since the owner may die while this
+ * thread waits. */
 bool lock_recover(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *arg, uint32_t name), void *arg);
 
-/* lock_acquire calls this, with the owner's name, when it has waited for long, and then periodically.
- * Initially null.  It wakes the monitor, and may call lock_recover.  True: lock_acquire gives up and
- * returns false, which it does in no other case. */
+/* lock_acquire calls this, with the owner's name, when it has waited for long, and then
+ * periodically.  Initially null.  It wakes the monitor, and may call lock_recover.  True:
+ * lock_acquire gives up and returns false, which it does in no other case. */
 extern bool (*usf_lock_on_stuck)(struct usf_lock *l, uint32_t owner);
 
 #endif

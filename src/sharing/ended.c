@@ -1,9 +1,10 @@
 /* src/sharing/ended.c - pid namespaces that end as a whole.  SPDX-License-Identifier: Apache-2.0
  *
- * When the first process of a container ends, its programs, its monitor and that one's supervisor end
- * with it.  The monitors of other pid namespaces notice: they can take the namespace's liveness lock
- * (namespaces.c).  They hold it while they remove the records of the dead, so no other monitor does the
- * same, and no newcomer of the namespace is mistaken for one of the dead. */
+ * When the first process of a container ends, its programs, its monitor and that one's
+ * supervisor end with it.  The monitors of other pid namespaces notice: they can take the
+ * namespace's liveness lock (namespaces.c).  They hold it while they remove the records of the
+ * dead, so no other monitor does the same, and no newcomer of the namespace is mistaken for one
+ * of the dead. */
 #include "monitor/internal.h"
 #include "os/os.h"
 

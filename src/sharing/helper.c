@@ -1,14 +1,14 @@
 /* src/sharing/helper.c - the per-user helper.  SPDX-License-Identifier: Apache-2.0
  *
- * The monitor of an instance that users share cannot signal other users' threads.  Without a helper, a
- * thread that reaches no scheduling point loses its core after a while (sched/watch.c) and runs on
- * beside the next one.  So each other user has a helper, a process of that user's.  It signals the
- * user's threads as the monitor would; a thread that gets the signal gives way, or binds itself.  The
- * helper takes no core and no lock, and binds no thread.
+ * The monitor of an instance that users share cannot signal other users' threads.  Without a
+ * helper, a thread that reaches no scheduling point loses its core after a while (sched/watch.c)
+ * and runs on beside the next one.  So each other user has a helper, a process of that user's.  It
+ * signals the user's threads as the monitor would; a thread that gets the signal gives way, or
+ * binds itself.  The helper takes no core and no lock, and binds no thread.
  *
- * It ends with the user's last program.  It becomes the monitor if that one has ended, and removes the
- * file in the end if its user has made it (/dev/shm is sticky).  If it is killed, the next `usf run`
- * starts another. */
+ * It ends with the user's last program.  It becomes the monitor if that one has ended, and
+ * removes the file in the end if its user has made it (/dev/shm is sticky).  If it is killed,
+ * the next `usf run` starts another. */
 #include "monitor/internal.h"
 #include "os/os.h"
 #include <errno.h>
@@ -75,9 +75,9 @@ static void look_at_core(struct helper *p, uint32_t i, uint64_t now)
     if (is_ours(monitor_pid_of(s, core_task(w)))) monitor_nudge(s, core_task(w));
 }
 
-/* The monitor cannot place another user's threads.  They place themselves: if the helper bound a thread,
- * that might come after the thread's exec, or after a call that has set its mask.  The thread is not
- * signalled in a system call, which the signal might end.  True: look again soon. */
+/* The monitor cannot place another user's threads.  They place themselves: if the helper bound a
+ * thread, that might come after the thread's exec, or after a call that has set its mask.  The
+ * thread is not signalled in a system call, which the signal might end.  True: look again soon. */
 static bool look_at_place(struct helper *p, uint32_t i, uint64_t now)
 {
     struct sched *s = &p->m->sched;

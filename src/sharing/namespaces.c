@@ -2,8 +2,8 @@
  *
  * A process id means something in its own pid namespace only.  So each pid namespace has a record
  * (struct usf_namespace), which its processes' records name, and a monitor that looks after its
- * processes.  When a namespace ends as a whole, none of its processes is left to say so.  File locks
- * mean the same everywhere, and tell it:
+ * processes.  When a namespace ends as a whole, none of its processes is left to say so.  File
+ * locks mean the same everywhere, and tell it:
  *
  *   - Each process maps the file by an open file that has a read lock on the byte of its namespace, the
  *     liveness lock.  A mapping keeps its open file, so the kernel drops the lock with the last mapping
@@ -35,8 +35,8 @@ static int set_lock(int fd, short type, int64_t first, int64_t count)
     return (int)usf_syscall(__NR_fcntl, fd, F_OFD_SETLK, &l);
 }
 
-/* Is it locked for writing?  By a monitor that removes records, a newcomer, or a process that replaces the
- * instance. */
+/* Is it locked for writing?  By a monitor that removes records, a newcomer, or a process that
+ * replaces the instance. */
 static bool is_examined(int fd, int64_t byte)
 {
     struct flock l = {.l_type = F_RDLCK, .l_whence = 0, .l_start = byte, .l_len = 1};
@@ -78,8 +78,8 @@ uint32_t sharing_find_namespace(const struct usf_header *h, uint64_t ns)
     return USF_NONE;
 }
 
-/* Take the liveness lock.  Where file locks do not exist or are denied, the namespace must not pass for
- * ended. */
+/* Take the liveness lock.  Where file locks do not exist or are denied, the namespace must not
+ * pass for ended. */
 static int be_alive(int fd, struct usf_header *h, uint32_t namespace)
 {
     int r = await_lock(fd, F_RDLCK, FIRST_BYTE + namespace);
@@ -108,7 +108,8 @@ void sharing_end_runs(struct usf_header *h, uint32_t namespace)
     }
 }
 
-/* Give this namespace a record: an unused one, or one whose namespace has ended.  The table's lock is held.
+/* Give this namespace a record: an unused one, or one whose namespace has ended.  The table's lock
+ * is held.
  * -EAGAIN: all are in use; -EBUSY: one may soon not be. */
 static int begin_namespace(int fd, struct usf_header *h, uint64_t ns, uint32_t *namespace)
 {

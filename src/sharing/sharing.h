@@ -7,9 +7,9 @@
  *   ended.c       removes the records of a pid namespace that has ended as a whole
  *   helper.c      the per-user helper: signals threads that the monitor may not signal
  *
- * The first two belong to src/shm: they run inside programs, and know nothing above src/os.  The last
- * two belong to the monitor's process.  docs/design.md, section 15, has the rules; SECURITY.md what users must trust
- * each other with.
+ * The first two belong to src/shm: they run inside programs, and know nothing above src/os.  The
+ * last two belong to the monitor's process.  docs/design.md, section 15, has the rules; SECURITY.md
+ * what users must trust each other with.
  */
 #ifndef USF_SHARING_H
 #define USF_SHARING_H
@@ -20,9 +20,9 @@
 
 #define SHARING_NO_OBJECTS "an instance that other users share takes built-in policies only"
 
-/* May this process take part in the instance of this name?  0; -EPERM: it is no member of the group,
- * or has too many rights; -ENOTSUP: it cannot see which of the others are alive.  Always 0 for an
- * instance of the user's own. */
+/* May this process take part in the instance of this name?  0; -EPERM: it is no member of the
+ * group, or has too many rights; -ENOTSUP: it cannot see which of the others are alive.  Always
+ * 0 for an instance of the user's own. */
 int sharing_may_join(const char *name, char *why, size_t cap);
 /* Does this process (still) belong to those that the instance is for? */
 bool sharing_is_member(const char *name);
@@ -40,8 +40,8 @@ unsigned sharing_mode_of(const char *name);
  *   SHARING_ASK_BYTE               requests to the monitor (sched/ask.c) */
 #define SHARING_NAMESPACE_BYTE (1ll << 40)
 #define SHARING_ASK_BYTE       (1ll << 41)
-/* Lock such a byte for writing, for as long as the file (shm.fd) is open.  0; -EAGAIN: another process
- * has it; another -errno. */
+/* Lock such a byte for writing, for as long as the file (shm.fd) is open.  0; -EAGAIN: another
+ * process has it; another -errno. */
 int sharing_lock_byte(const struct shm *m, uint64_t at);
 
 /* Is this the index of the pid and time namespaces ns (os_pidns; 0: unknown)? */
@@ -49,18 +49,18 @@ bool sharing_is_namespace(const struct usf_header *h, uint32_t namespace, uint64
 /* The index of these namespaces, or USF_NONE. */
 uint32_t sharing_find_namespace(const struct usf_header *h, uint64_t ns);
 
-/* Choose m->namespace, and take its liveness lock by the open file that m is mapped by.  0; -EXDEV: not
- * for this pid namespace; -ETIMEDOUT: not now (m->why says both); -ESTALE: the file has just been
- * replaced, look again; -EOWNERDEAD (if `replace`): no namespace of the instance is ours, and no
- * process of any of them is alive, nor joins before fd is closed and m unmapped. */
+/* Choose m->namespace, and take its liveness lock by the open file that m is mapped by.  0;
+ * -EXDEV: not for this pid namespace; -ETIMEDOUT: not now (m->why says both); -ESTALE: the file
+ * has just been replaced, look again; -EOWNERDEAD (if `replace`): no namespace of the instance
+ * is ours, and no process of any of them is alive, nor joins before fd is closed and m unmapped. */
 int sharing_enter(int fd, const struct shm_config *c, const char *path, bool replace, struct shm *m);
 /* The same for an instance that this process makes. */
 int sharing_enter_first(int fd, struct shm *m);
-/* Take the liveness locks of all pid namespaces.  0: no process of any of them is alive, nor joins
- * before fd is closed; -EAGAIN, -EACCES: one is alive. */
+/* Take the liveness locks of all pid namespaces.  0: no process of any of them is alive, nor
+ * joins before fd is closed; -EAGAIN, -EACCES: one is alive. */
 int sharing_lock_namespaces(int fd);
-/* Take the liveness lock of another pid namespace.  True: none of its processes is alive, nor joins
- * before the lock is released. */
+/* Take the liveness lock of another pid namespace.  True: none of its processes is alive, nor
+ * joins before the lock is released. */
 bool sharing_seize_namespace(const struct shm *m, uint32_t namespace);
 void sharing_release_namespace(const struct shm *m, uint32_t namespace);
 /* No process of the namespace is alive: free the rows of statistics that its runs have had. */
@@ -78,8 +78,8 @@ struct sharing_watch {
     bool removes;               /* their records are being removed */
 };
 
-/* Under the monitor's lock: has this pid namespace, not ours, ended as a whole?  If so its liveness
- * lock is held until sharing_look_for_ended has removed its records, */
+/* Under the monitor's lock: has this pid namespace, not ours, ended as a whole?  If so its
+ * liveness lock is held until sharing_look_for_ended has removed its records, */
 bool sharing_has_ended(struct monitor *m, uint32_t namespace);
 /* ... or until the scheduler lock has not been had for HOLD_NS, since newcomers of the namespace wait. */
 void sharing_let_in(struct monitor *m);

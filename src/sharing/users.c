@@ -1,7 +1,8 @@
 /* src/sharing/users.c - instances that users share.  SPDX-License-Identifier: Apache-2.0
  *
- * A member can do to all others what a part of their own programs could (SECURITY.md).  So a process
- * takes part only if it asked for such an instance, and has no more rights than an ordinary user. */
+ * A member can do to all others what a part of their own programs could (SECURITY.md).  So a
+ * process takes part only if it asked for such an instance, and has no more rights than an
+ * ordinary user. */
 #include "sharing/sharing.h"
 #include "base/base.h"
 #include <errno.h>

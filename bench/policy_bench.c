@@ -136,7 +136,6 @@ static void scale(uint32_t threads, bool with_lock)
 {
     locked = with_lock;
     lock = (struct usf_lock){0};
-    lock_init(&lock, LOCK_PLAIN);
     pthread_t thread[MAX_THREADS];
     double each = 0, all = 0;
     /* records as far apart as in the segment */

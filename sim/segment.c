@@ -30,7 +30,7 @@ static void fill(struct usf_header *h, const struct sim_config *c)
     usf_format(h->policy, sizeof h->policy, "%s", c->policy);
     if (c->policy_ops) usf_format(h->policy_path, sizeof h->policy_path, "%s", "-");
     h->pidns = 1;
-    atomic_store(&h->space[0].ns, 1);
+    atomic_store(&h->namespace[0].ns, 1);
     h->created_ns = SIM_T0;
     atomic_store(&h->proc_hwm, USF_PROC_CHUNK);
     atomic_store(&h->group_hwm, USF_GROUP_CHUNK);

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 PR_SET_CHILD_SUBREAPER = 36
 LEAVE_S = 2.0  # how long what a program left behind may take to leave
 # usf's own daemons: they sleep when nothing runs, tidy up after a run that was killed, and leave by themselves.
-DAEMONS = ("usf-monitor", "usf-keeper")
+DAEMONS = ("usf-monitor", "usf-supervisor")
 
 
 @dataclass

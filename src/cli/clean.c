@@ -37,8 +37,8 @@ static void tell(const char *name, const char *fmt, ...)
 /* It takes the dead out, and the lock from one of them: what is in use can be helped. */
 static bool start_monitor(struct shm *m, const char *name)
 {
-    if (monitor_is_alive(&m->h->space[m->space])) return false;
-    int r = monitor_ensure(m->h, m->space, name, m->h->monitor_linger_ns);
+    if (monitor_is_alive(&m->h->namespace[m->namespace])) return false;
+    int r = monitor_ensure(m->h, m->namespace, name, m->h->monitor_linger_ns);
     if (r) usf_warn("the monitor of instance '%s' does not start: %s", name, strerror(-r));
     return !r;
 }
@@ -115,7 +115,7 @@ static int clean_one(const char *name, bool force, bool quiet_if_used)
         shm_close(&m);
         return tell_removed(name);
     }
-    uint32_t users = shm_nr_members(m.h, m.space);
+    uint32_t users = shm_nr_members(m.h, m.namespace);
     bool helped = !force && start_monitor(&m, name);
     shm_close(&m);
     if (force) return unlink_used(name);

@@ -4,6 +4,7 @@
 #include "inspect/view.h"
 #include "monitor/monitor.h"
 #include "sched/sched.h"
+#include "sharing/sharing.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,18 +27,18 @@ static bool invariants_hold(const char *name, struct shm *m, char *why, unsigned
     }
 }
 
-static void check_members(const char *name, const struct usf_header *h, uint32_t space)
+static void check_members(const char *name, const struct usf_header *h, uint32_t namespace)
 {
     const struct usf_proc *p = shm_procs(h);
     unsigned alive = 0, dead = 0, elsewhere = 0;
     for (uint32_t i = 0; i < atomic_load(&h->proc_hwm); i++) {
         if (atomic_load(&p[i].state) == USF_PROC_FREE) continue;
-        if (p[i].space != space) elsewhere++;
+        if (p[i].namespace != namespace) elsewhere++;
         else if (shm_proc_is_alive(&p[i])) alive++;
         else dead++;
     }
-    int32_t pid = atomic_load(&h->space[space].monitor_pid);
-    bool monitor = monitor_is_alive(&h->space[space]), ours = view_owner_of(name) == geteuid();
+    int32_t pid = atomic_load(&h->namespace[namespace].monitor_pid);
+    bool monitor = monitor_is_alive(&h->namespace[namespace]), ours = view_owner_of(name) == geteuid();
     if (dead) doctor_find(monitor || !ours ? FINDING_WARN : FINDING_BAD, name, "%u dead process%s still in it%s%s%s", dead,
                           dead == 1 ? " is" : "es are",
                           monitor ? "; its monitor will take them out" : " and no monitor: run 'usf clean -i ", monitor ? "" : name,
@@ -66,8 +67,8 @@ static void check_instance(const char *name)
     if (atomic_load(&h->state) == USF_INST_RETIRED) doctor_find(FINDING_NOTE, name, "is retired: the next 'usf run' replaces it");
     if (shm_is_condemned(h)) doctor_find(FINDING_BAD, name, "is damaged: its programs run unscheduled; the next 'usf run' replaces it");
     if (h->policy_why[0]) doctor_find(FINDING_WARN, name, "%.127s", h->policy_why);
-    uint32_t space = shm_find_space(h, os_pidns());
-    if (space != USF_NONE) check_members(name, h, space);
+    uint32_t namespace = sharing_find_namespace(h, os_pidns());
+    if (namespace != USF_NONE) check_members(name, h, namespace);
     else doctor_find(FINDING_NOTE, name, "belongs to another pid namespace (a container): its processes cannot be checked from here");
     shm_close(&m);
 }

@@ -72,11 +72,7 @@ static void dump_header(const struct usf_header *h, uint64_t now)
            h->policy_path[0] ? view_bounded(h->policy_path, sizeof h->policy_path, text, sizeof text) : "none");
     printf(", generation %u%s%s\n", atomic_load(&h->policy_gen), h->policy_why[0] ? ", because: " : "",
            view_bounded(h->policy_why, sizeof h->policy_why, text, sizeof text));
-    printf("%u cores, lock %u (%s), quantum %lu ns, poll %lu ns, progress %lu ns, lend %lu ns, slice %lu ns%s, linger %lu ns\n", h->nr_cores,
-           h->lock_kind,
-           h->lock_kind == 0   ? "plain"
-           : h->lock_kind == 1 ? "dtlock"
-                               : "?",
+    printf("%u cores, quantum %lu ns, poll %lu ns, progress %lu ns, lend %lu ns, slice %lu ns%s, linger %lu ns\n", h->nr_cores,
            (unsigned long)h->quantum_ns, (unsigned long)h->poll_max_ns, (unsigned long)h->progress_ns,
            (unsigned long)h->lend_ns, (unsigned long)h->slice_ns, h->blind ? ", topology-blind" : "",
            (unsigned long)h->monitor_linger_ns);
@@ -88,31 +84,31 @@ static void dump_header(const struct usf_header *h, uint64_t now)
     dump_bytes("policy's data", h->pol_data, sizeof h->pol_data);
 }
 
-static void dump_space(const struct view *v, uint32_t i)
+static void dump_namespace(const struct view *v, uint32_t i)
 {
-    const struct usf_space *sp = &v->h->space[i];
+    const struct usf_namespace *sp = &v->h->namespace[i];
     uint64_t tried = atomic_load(&sp->tried), ns = atomic_load(&sp->ns);
     int32_t pid = atomic_load(&sp->monitor_pid);
-    if (ns == USF_NS_UNKNOWN) printf("space %u: ", i);
-    else printf("space %u (pid namespace %u): ", i, os_pidns_inode(ns));
+    if (ns == USF_NS_UNKNOWN) printf("pid namespace %u: ", i);
+    else printf("pid namespace %u (inode %u): ", i, os_pidns_inode(ns));
     printf("process %d (start %u)%s, looks %lu", pid, sp->monitor_start,
-           i != v->space          ? ", of another pid namespace"
+           i != v->namespace          ? ", of another pid namespace"
            : monitor_is_alive(sp) ? ", alive"
                                   : ", dead",
            atomic_load(&sp->beat));
     if (tried) printf(", somebody tried to start one %ld ms ago", ((long)v->now - (long)tried) / 1000000);
     putchar('\n');
-    if (i == v->space && pid > 0) dump_threads(pid, NULL, USF_NONE);
+    if (i == v->namespace && pid > 0) dump_threads(pid, NULL, USF_NONE);
 }
 
 static void dump_monitors(const struct view *v)
 {
     const struct usf_header *h = v->h;
     printf("\n== monitor ==\n");
-    for (uint32_t i = 0; i < USF_MAX_SPACES; i++)
-        if (atomic_load(&h->space[i].ns)) dump_space(v, i);
-    printf("event %u, asleep %x, lock stuck %x, stalled by process record %d, mute %x\n", atomic_load(&h->monitor_event),
-           atomic_load(&h->monitor_asleep), atomic_load(&h->lock_stuck), (int)atomic_load(&h->stalled) - 1, atomic_load(&h->mute));
+    for (uint32_t i = 0; i < USF_MAX_NAMESPACES; i++)
+        if (atomic_load(&h->namespace[i].ns)) dump_namespace(v, i);
+    printf("event %u, asleep %x, lock stuck %x, stalled by process record %d, liveness unknown %x\n", atomic_load(&h->monitor_event),
+           atomic_load(&h->monitor_asleep), atomic_load(&h->lock_stuck), (int)atomic_load(&h->stalled) - 1, atomic_load(&h->liveness_unknown));
 }
 
 static void dump_consistency(const struct shm *m)

@@ -35,24 +35,11 @@ void dump_owner(const struct view *v, uint32_t name, char *buf, size_t cap)
     else if (name < LOCK_NAME_PROC) snprintf(buf, cap, "task %u, which does not exist", task);
     else if (name < LOCK_NAME_MONITOR && proc < v->nr_procs)
         snprintf(buf, cap, "a thread without a task of process %d%s (record %u)", v->procs[proc].pid, whose(v, proc), proc);
-    else if (name >= LOCK_NAME_MONITOR && name < LOCK_NAME_MONITOR + USF_MAX_SPACES)
-        snprintf(buf, cap, "the monitor of space %u, process %d%s", name - LOCK_NAME_MONITOR,
-                 atomic_load(&v->h->space[name - LOCK_NAME_MONITOR].monitor_pid),
-                 name - LOCK_NAME_MONITOR == v->space ? "" : " of another pid namespace");
+    else if (name >= LOCK_NAME_MONITOR && name < LOCK_NAME_MONITOR + USF_MAX_NAMESPACES)
+        snprintf(buf, cap, "the monitor of pid namespace %u, process %d%s", name - LOCK_NAME_MONITOR,
+                 atomic_load(&v->h->namespace[name - LOCK_NAME_MONITOR].monitor_pid),
+                 name - LOCK_NAME_MONITOR == v->namespace ? "" : " of another pid namespace");
     else snprintf(buf, cap, "name 0x%x", name);
-}
-
-/* A slot's word: code, request flag, waiter's name, lap (src/sched/lock.c). */
-static void dump_slot(const struct view *v, unsigned i, const struct usf_lock_slot *s)
-{
-    static const char *const codes[] = {"free", "claimed", "waits", "first", "taken", "served", "again", "abandoned"};
-    uint64_t w = atomic_load(&s->state);
-    char owner[160];
-    unsigned code = w & 15;
-    if (!code) return;
-    dump_owner(v, (uint32_t)(w >> 8) & (LOCK_NAME_END - 1), owner, sizeof owner);
-    printf("  slot %u: %s, lap %lu%s: %s\n", i, code < sizeof codes / sizeof *codes ? codes[code] : "?",
-           (unsigned long)(w >> 36), w & 16 ? ", with a request" : "", owner);
 }
 
 void dump_lock(const struct view *v)
@@ -62,10 +49,8 @@ void dump_lock(const struct view *v)
     char owner[160];
     printf("\n== scheduler lock ==\n");
     dump_owner(v, word & ~LOCK_SLEEPERS, owner, sizeof owner);
-    printf("word 0x%x: held by %s%s; %u recoveries, next ticket %lu, serving %lu\n", word, owner,
-           word & LOCK_SLEEPERS ? ", others sleep on it" : "", atomic_load(&l->epoch), atomic_load(&l->next),
-           atomic_load(&l->serving));
-    for (unsigned i = 0; i < USF_LOCK_SLOTS; i++) dump_slot(v, i, &l->slot[i]);
+    printf("word 0x%x: held by %s%s; %u recoveries\n", word, owner,
+           word & LOCK_SLEEPERS ? ", others sleep on it" : "", atomic_load(&l->epoch));
 }
 
 /* ---- cores ------------------------------------------------------------------------------------ */
@@ -259,8 +244,8 @@ static void dump_process(const struct view *v, uint32_t i)
 {
     const struct usf_proc *p = &v->procs[i];
     char comm[64];
-    printf("process record %u: process %d (%s), space %u, state %u (%s), start %lu, run %u, deserted %u, replaced %u\n", i, p->pid,
-           view_bounded(p->comm, sizeof p->comm, comm, sizeof comm), p->space, atomic_load(&p->state),
+    printf("process record %u: process %d (%s), pid namespace %u, state %u (%s), start %lu, run %u, deserted %u, replaced %u\n", i, p->pid,
+           view_bounded(p->comm, sizeof p->comm, comm, sizeof comm), p->namespace, atomic_load(&p->state),
            proc_state(atomic_load(&p->state)), (unsigned long)p->start_time, p->run, atomic_load(&p->deserted), atomic_load(&p->replaced));
     printf("  tasks in use %u, spin loops patched %lu, system call sites not patched %lu\n", view_count_tasks(v, i, false),
            atomic_load(&p->spin_sites), atomic_load(&p->unpatched));
@@ -291,7 +276,7 @@ void dump_runs(const struct view *v)
     printf("\n== runs with statistics ==\n");
     for (uint32_t i = 0; i < v->h->max_runs; i++)
         if (atomic_load(&runs[i].state))
-            printf("run %u: state %u, process %d of space %u, processes %lu, spin loops %lu, sites not patched %lu\n", i + 1,
-                   atomic_load(&runs[i].state), runs[i].pid, runs[i].space, atomic_load(&runs[i].nr_procs),
+            printf("run %u: state %u, process %d of pid namespace %u, processes %lu, spin loops %lu, sites not patched %lu\n", i + 1,
+                   atomic_load(&runs[i].state), runs[i].pid, runs[i].namespace, atomic_load(&runs[i].nr_procs),
                    atomic_load(&runs[i].spin_sites), atomic_load(&runs[i].unpatched));
 }

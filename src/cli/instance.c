@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "monitor/monitor.h"
 #include "policy/policy.h"
+#include "sharing/sharing.h"
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -29,14 +30,14 @@ static void wait_for_maker(const struct shm *m, const char *name)
 {
     uint64_t end = m->h->created_ns + MAKER_NS;
     if (m->created || !shm_is_shared(name)) return;
-    while (!monitor_is_alive(&m->h->space[m->space]) && os_now() < end && end < os_now() + 2 * (uint64_t)MAKER_NS) os_sleep(2000000);
+    while (!monitor_is_alive(&m->h->namespace[m->namespace]) && os_now() < end && end < os_now() + 2 * (uint64_t)MAKER_NS) os_sleep(2000000);
 }
 
 int instance_open(const struct config *c, const struct os_cpuset *cpus, const char *build_id, struct instance *in, char *why,
                   size_t cap)
 {
     const struct usf_settings *s = &c->s;
-    if (*s->policy.path && shm_is_shared(s->instance)) return snprintf(why, cap, "%s", SHM_NO_OBJECTS), -EPERM;
+    if (*s->policy.path && shm_is_shared(s->instance)) return snprintf(why, cap, "%s", SHARING_NO_OBJECTS), -EPERM;
     const struct usf_policy_ops *ops = *s->policy.path ? policy_load(s->policy.path, why, (unsigned)cap) : 0;
     if (*s->policy.path && !ops) return -EINVAL;
     struct shm_config sc = {
@@ -44,7 +45,7 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, const ch
         .policy = ops ? ops->name : s->policy.name, .policy_path = s->policy.path,
         .quantum_ns = s->quantum_ns, .poll_max_ns = s->poll_ns, .progress_ns = s->progress_ns, .lend_ns = s->lend_ns,
         .slice_ns = s->slice_ns, .blind = s->topology_blind,
-        .lock_kind = s->lock_kind, .build_id = build_id, .settle = true,
+        .build_id = build_id, .settle = true,
     };
     int r = shm_open_instance(&sc, true, &in->shm);
     if (r) {
@@ -59,7 +60,7 @@ int instance_open(const struct config *c, const struct os_cpuset *cpus, const ch
     struct usf_core *cores = shm_cores(in->shm.h);
     for (unsigned i = 0; i < in->shm.h->nr_cores; i++) os_cpu_set(&in->cpus, cores[i].pol.cpu);
     wait_for_maker(&in->shm, s->instance);
-    r = monitor_ensure(in->shm.h, in->shm.space, s->instance, s->monitor_linger_ns);
+    r = monitor_ensure(in->shm.h, in->shm.namespace, s->instance, s->monitor_linger_ns);
     if (r >= 0) return 0;
     snprintf(why, cap, "the monitor of instance '%s' does not start: %s", s->instance, strerror(-r));
     if (in->shm.created) shm_retire_if_empty(&in->shm, NULL);      /* without one it would stay for ever */
@@ -102,5 +103,4 @@ void instance_tell_differences(const struct config *c, const struct instance *in
         differs(c, n[i].option, n[i].want != n[i].is, text);
     }
     differs(c, "topology-blind", s->topology_blind != h->blind, h->blind ? "on" : "off");
-    differs(c, "lock", s->lock_kind != h->lock_kind, h->lock_kind ? "dtlock" : "plain");
 }

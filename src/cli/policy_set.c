@@ -24,8 +24,8 @@ static bool open_used(const char *name, struct shm *m)
         usf_warn("%s", m->why);
         return false;
     }
-    if (monitor_is_alive(&m->h->space[m->space])) return true;
-    int r = monitor_ensure(m->h, m->space, name, m->h->monitor_linger_ns);
+    if (monitor_is_alive(&m->h->namespace[m->namespace])) return true;
+    int r = monitor_ensure(m->h, m->namespace, name, m->h->monitor_linger_ns);
     if (r >= 0) return true;
     if (r == -ENOEXEC) usf_warn("instance '%s': its policy %s cannot be loaded in this container, which so has no part in it", name,
                                 m->h->policy_path);
@@ -45,7 +45,7 @@ static int ask(const struct shm *m, const struct sched_request *r)
 /* Print what has changed, for which programs, and for how long. */
 static void tell_set(const struct shm *m, const char *now, const char *before, bool machine)
 {
-    uint32_t users = shm_nr_members(m->h, m->space);
+    uint32_t users = shm_nr_members(m->h, m->namespace);
     struct json j;
     if (!machine) {
         printf("instance '%s': policy %s%s%s, for the %u program%s in it and those that join, until another 'usf policy set' or until the\n"

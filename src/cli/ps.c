@@ -33,7 +33,7 @@ static void print_header(const struct view *v)
     view_bounded(v->h->policy, sizeof v->h->policy, policy, sizeof policy);
     printf("%sinstance %s%s: CPUs %s, policy %s, %u process%s, %u thread%s, %u waiting for a core, ", text_on(TEXT_BOLD),
            name, text_off(), cpus, policy, procs, procs == 1 ? "" : "es", tasks, plural(tasks), atomic_load(&v->h->nr_ready));
-    if (v->space == USF_NONE) printf("of another pid namespace\n");
+    if (v->namespace == USF_NONE) printf("of another pid namespace\n");
     else if (monitor) printf("monitor %d\n", monitor);
     else printf("%sno monitor%s\n", text_on(procs ? TEXT_WARN : TEXT_PLAIN), text_off());
     if (v->h->policy_why[0]) {
@@ -161,7 +161,7 @@ static void print_procs(const struct view *v, struct why_reader *r)
                text_on(TEXT_BOLD), p->pid, text_off(), comm, threads, plural(threads), ready,
                policy_tells(v, g, tells, sizeof tells), work, p->spin_sites,
                plural((uint32_t)p->spin_sites), p->unpatched, plural((uint32_t)p->unpatched),
-               v->space == USF_NONE || view_knows(v, p) ? "" : " (in another container)", text_on(TEXT_BAD),
+               v->namespace == USF_NONE || view_knows(v, p) ? "" : " (in another container)", text_on(TEXT_BAD),
                proc_is_dead(v, p) ? " (dead)" : "", text_off());
         if (threads) printf("  %s%8s  %-16s %-9s %4s  %10s  %s%s%s\n", text_on(TEXT_DIM), "THREAD", "NAME", "STATE", "CORE", "SWITCHES",
                             r ? "     SINCE  " : "", "WAITS FOR", text_off());

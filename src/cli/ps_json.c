@@ -197,7 +197,6 @@ void ps_json(struct json *j, const struct view *v, struct why_reader *r)
     json_uint(j, "poll_max_ns", v->h->poll_max_ns);
     json_uint(j, "progress_ns", v->h->progress_ns);
     json_uint(j, "lend_ns", v->h->lend_ns);
-    json_string(j, "lock", v->h->lock_kind ? "dtlock" : "plain");
     json_uint(j, "ready", atomic_load(&v->h->nr_ready));
     int32_t monitor = view_monitor(v);
     if (monitor) json_int(j, "monitor_pid", monitor);

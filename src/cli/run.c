@@ -12,6 +12,7 @@
 #include "config/env.h"
 #include "gate/gate.h"
 #include "policy/policy.h"
+#include "sharing/sharing.h"
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -84,7 +85,7 @@ static int choose_instance(struct run *r)
     int code = share_choose(r->config);
     const struct usf_policy_choice *p = &r->config->s.policy;
     if (code >= 0 || !*p->path || !shm_is_shared(r->config->s.instance)) return code;
-    return cli_usage("%s: " SHM_NO_OBJECTS, config_value_of(r->config, "policy")->where);
+    return cli_usage("%s: " SHARING_NO_OBJECTS, config_value_of(r->config, "policy")->where);
 }
 
 /* Variables of the profile.  What the user has set goes before it. */

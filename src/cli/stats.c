@@ -15,16 +15,16 @@
 static unsigned nr_procs_of(const struct instance *in) { return atomic_load(&in->shm.h->proc_hwm); }
 static struct usf_run *row_of(const struct stats *st) { return &shm_runs(st->in->shm.h)[st->run - 1]; }
 
-static uint64_t owner_word(uint32_t space, int32_t pid) { return (uint32_t)pid | (uint64_t)space << 32; }
+static uint64_t owner_word(uint32_t namespace, int32_t pid) { return (uint32_t)pid | (uint64_t)namespace << 32; }
 
 /* A row whose `usf run` was killed is free again.  Its pid alone is the claim, so that two never take it at once; the state is for
  * display. */
-static bool claim(struct usf_run *r, uint32_t space)
+static bool claim(struct usf_run *r, uint32_t namespace)
 {
     uint64_t owner = atomic_load(&r->owner);
-    if ((int32_t)owner > 0 && owner >> 32 != space) return false;      /* monitors clear it away when its container has ended */
-    if (shm_run_is_read(r, space)) return false;
-    if (!atomic_compare_exchange_strong(&r->owner, &owner, owner_word(space, getpid()))) return false;
+    if ((int32_t)owner > 0 && owner >> 32 != namespace) return false;      /* monitors free it when its container has ended */
+    if (shm_run_is_read(r, namespace)) return false;
+    if (!atomic_compare_exchange_strong(&r->owner, &owner, owner_word(namespace, getpid()))) return false;
     atomic_store(&r->state, 1);
     atomic_store(&r->nr_procs, 0);
     atomic_store(&r->spin_sites, 0);
@@ -45,7 +45,7 @@ static unsigned users_of(const struct instance *in, unsigned run, bool dead_only
     unsigned n = 0;
     for (unsigned i = 0; i < nr_procs_of(in); i++)
         if (atomic_load(&p[i].state) != USF_PROC_FREE && p[i].run == run)
-            n += !dead_only || (p[i].space == in->shm.space && !shm_proc_is_alive(&p[i]));
+            n += !dead_only || (p[i].namespace == in->shm.namespace && !shm_proc_is_alive(&p[i]));
     return n;
 }
 
@@ -55,7 +55,7 @@ bool stats_begin(struct stats *st, struct instance *in)
     *st = (struct stats){.in = in};
     /* A row that processes still count into (left behind by a run that has ended) is not taken. */
     for (unsigned i = 0; i < in->shm.h->max_runs && !st->run; i++)
-        if (users_of(in, i + 1, false) == 0 && claim(&shm_runs(in->shm.h)[i], in->shm.space)) st->run = i + 1;
+        if (users_of(in, i + 1, false) == 0 && claim(&shm_runs(in->shm.h)[i], in->shm.namespace)) st->run = i + 1;
     if (!st->run) {
         usf_warn("%u runs with --stats are going on in this instance already: no statistics", in->shm.h->max_runs);
         return false;

@@ -12,7 +12,6 @@
  *   USF_POLL            us
  *   USF_PROGRESS        ms
  *   USF_LEND            us
- *   USF_LOCK            plain | dtlock
  *   USF_WEIGHT          1-10000; 100: normal
  *   USF_PRIORITY        -1000 to 1000; 0: normal
  *   USF_NO_GANG         on | off
@@ -57,7 +56,6 @@
 #define USF_ENV_PROGRESS       "USF_PROGRESS"
 #define USF_ENV_LEND           "USF_LEND"
 #define USF_ENV_STATIC_TLS     "USF_STATIC_TLS"
-#define USF_ENV_LOCK           "USF_LOCK"
 #define USF_ENV_WEIGHT         "USF_WEIGHT"
 #define USF_ENV_PRIORITY       "USF_PRIORITY"
 #define USF_ENV_NO_GANG        "USF_NO_GANG"

@@ -38,7 +38,7 @@ struct usf_option {
     const char *env;
     const char *arg;            /* placeholder in the help */
     const char *unit;           /* of numbers that are times: "ms" or "us", what a bare number is in; or null */
-    const char *choices;        /* "plain|dtlock", or null */
+    const char *choices;        /* "auto|on|off", or null */
     const char *def;            /* default, as text */
     const char *help;           /* one line */
     const char *more;           /* further sentences for the man page, or null */

@@ -34,7 +34,6 @@ struct usf_settings {
     uint32_t malleable;                 /* enum teams_mode */
     uint32_t affinity;                  /* RT_AFFINITY_*: 0 auto, 1 hint, 2 strict */
     uint64_t monitor_linger_ns;
-    uint32_t lock_kind;                 /* 0 plain, 1 dtlock: as in struct usf_header */
     uint32_t attach_late;               /* 0, 1 */
     uint32_t thread_cache;              /* 0, 1 */
     uint32_t floats;                    /* 0, 1 */

@@ -4,6 +4,7 @@
 #include "monitor/monitor.h"
 #include "sched/sched.h"
 #include "text/text.h"
+#include "sharing/sharing.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +83,7 @@ void view_bind(struct view *v, const struct shm *m)
     *v = (struct view){.h = m->h, .cores = shm_cores(m->h), .procs = shm_procs(m->h), .groups = shm_groups(m->h),
                        .threads = shm_threads(m->h), .tasks = shm_tasks(m->h), .nr_procs = atomic_load(&m->h->proc_hwm),
                        .nr_groups = atomic_load(&m->h->group_hwm), .nr_tasks = atomic_load(&m->h->task_hwm),
-                       .space = shm_find_space(m->h, os_pidns()), .now = os_now()};
+                       .namespace = sharing_find_namespace(m->h, os_pidns()), .now = os_now()};
 }
 
 bool view_task_lives(const struct usf_task *t)
@@ -101,11 +102,11 @@ int32_t view_tid(const struct view *v, const struct usf_task *t) { return view_t
 
 bool view_proc_lives(const struct usf_proc *p) { return atomic_load(&p->state) != USF_PROC_FREE; }
 
-bool view_knows(const struct view *v, const struct usf_proc *p) { return p->space == v->space; }
+bool view_knows(const struct view *v, const struct usf_proc *p) { return p->namespace == v->namespace; }
 
 int32_t view_monitor(const struct view *v)
 {
-    const struct usf_space *sp = v->space != USF_NONE ? &v->h->space[v->space] : NULL;
+    const struct usf_namespace *sp = v->namespace != USF_NONE ? &v->h->namespace[v->namespace] : NULL;
     return sp && monitor_is_alive(sp) ? atomic_load(&sp->monitor_pid) : 0;
 }
 

@@ -23,7 +23,7 @@ struct view {
     const struct usf_thread *threads;
     const struct usf_task *tasks;
     uint32_t nr_procs, nr_groups, nr_tasks;
-    uint32_t space;         /* ours: of its processes /proc can be asked; USF_NONE: of none */
+    uint32_t namespace;         /* ours: of its processes /proc can be asked; USF_NONE: of none */
     uint64_t now;           /* ns: when the copy was made */
 };
 void view_bind(struct view *v, const struct shm *m);

@@ -31,23 +31,23 @@ static uint32_t proc_of(const struct monitor *m, uint32_t name)
 }
 
 /* Of another container: that one's monitor finds out, unless all of it has ended. */
-static bool is_dead_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, uint32_t space)
+static bool is_dead_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, uint32_t namespace)
 {
-    if (space >= USF_MAX_SPACES) return false;
-    if (monitor_space_is_gone(m, space)) return true;
-    look_at_owner_elsewhere(m, name, proc, space);
+    if (namespace >= USF_MAX_NAMESPACES) return false;
+    if (sharing_has_ended(m, namespace)) return true;
+    look_at_owner_elsewhere(m, name, proc, namespace);
     return false;
 }
 
 static bool is_dead(struct monitor *m, uint32_t name)
 {
-    uint32_t proc = USF_NONE, space;
+    uint32_t proc = USF_NONE, namespace;
     monitor_beats(m);       /* however long we wait for the lock */
-    if (!name || name >= LOCK_NAME_MONITOR + USF_MAX_SPACES) return false;
-    if (name >= LOCK_NAME_MONITOR) space = name - LOCK_NAME_MONITOR;
+    if (!name || name >= LOCK_NAME_MONITOR + USF_MAX_NAMESPACES) return false;
+    if (name >= LOCK_NAME_MONITOR) namespace = name - LOCK_NAME_MONITOR;
     else if ((proc = proc_of(m, name)) == USF_NONE) return false;
-    else space = m->sched.procs[proc].space;
-    if (space != m->shm.space) return is_dead_elsewhere(m, name, proc, space);
+    else namespace = m->sched.procs[proc].namespace;
+    if (namespace != m->shm.namespace) return is_dead_elsewhere(m, name, proc, namespace);
     if (proc == USF_NONE) return true;              /* our predecessor: we do not hold it */
     if (!shm_proc_is_alive(&m->sched.procs[proc])) return true;
     if (name < LOCK_NAME_PROC && os_thread_ended(m->sched.procs[proc].pid, sched_thread_of(&m->sched, name - 1)->tid)) return true;
@@ -58,7 +58,7 @@ static bool is_dead(struct monitor *m, uint32_t name)
 static bool name_is_dead(void *arg, uint32_t name)
 {
     if (is_dead(arg, name)) return true;
-    monitor_let_in(arg);
+    sharing_let_in(arg);
     return false;
 }
 
@@ -87,9 +87,9 @@ static void unwatch(struct monitor *m, struct watched *w)
     w->pid = 0;
 }
 
-static bool names(const struct usf_proc *p, uint32_t space, const struct watched *w)
+static bool names(const struct usf_proc *p, uint32_t namespace, const struct watched *w)
 {
-    return atomic_load(&p->state) != USF_PROC_FREE && p->space == space && p->pid == w->pid && p->start_time == w->start_time;
+    return atomic_load(&p->state) != USF_PROC_FREE && p->namespace == namespace && p->pid == w->pid && p->start_time == w->start_time;
 }
 
 static void reap(struct monitor *m, uint32_t i)
@@ -97,14 +97,14 @@ static void reap(struct monitor *m, uint32_t i)
     struct watched *w = &m->watched[i];
     monitor_beats(m);
     pthread_mutex_lock(&m->lock);
-    if (names(&m->sched.procs[i], m->shm.space, w)) {
+    if (names(&m->sched.procs[i], m->shm.namespace, w)) {
         monitor_recover_lock(m);
         USF_POINT("monitor.reap");
         sched_proc_remove(&m->sched, NULL, i, false);
         sched_tell_monitor(&m->sched);  /* it may have taken the monitors' bits and died before it woke them */
     }
     pthread_mutex_unlock(&m->lock);
-    agents_look_at_processes(m);
+    sharing_tell_helpers_of_processes(m);
     unwatch(m, w);
 }
 
@@ -140,14 +140,14 @@ static void look_at_processes(struct monitor *m)
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_proc *p = &m->sched.procs[i];
         struct watched *w = &m->watched[i];
-        if (w->pid && !names(p, m->shm.space, w)) {
+        if (w->pid && !names(p, m->shm.namespace, w)) {
             unwatch(m, w);
             left = true;
         }
         if (atomic_load(&p->state) == USF_PROC_FREE || p->pid <= 0) continue;
-        uint32_t space = p->space;
-        if (space != m->shm.space) {
-            if (space < USF_MAX_SPACES) elsewhere |= 1u << space;
+        uint32_t namespace = p->namespace;
+        if (namespace != m->shm.namespace) {
+            if (namespace < USF_MAX_NAMESPACES) elsewhere |= 1u << namespace;
             continue;
         }
         if (!w->pid) watch(m, i);
@@ -155,8 +155,8 @@ static void look_at_processes(struct monitor *m)
         if (atomic_load(&p->deserted)) take_off_deserter(m, i);
         if (atomic_load(&p->state) != USF_PROC_FREE) taken++;
     }
-    m->elsewhere = elsewhere;
-    if (left) agents_look_at_processes(m);
+    m->sharing.elsewhere = elsewhere;
+    if (left) sharing_tell_helpers_of_processes(m);
     bool idle = elsewhere && !taken;
     if (atomic_exchange(&m->idle, idle) && !idle) sched_tell_monitor(&m->sched);      /* the other thread dozes */
     if (taken || elsewhere) m->empty_since = 0;
@@ -177,7 +177,7 @@ static uint64_t end_of_life(const struct monitor *m)
 static bool is_read(const struct monitor *m)
 {
     for (uint32_t i = 0; i < m->shm.h->max_runs; i++)
-        if (shm_run_is_read(&shm_runs(m->shm.h)[i], m->shm.space)) return true;
+        if (shm_run_is_read(&shm_runs(m->shm.h)[i], m->shm.namespace)) return true;
     return false;
 }
 
@@ -189,7 +189,7 @@ static int patience(const struct monitor *m)
         uint64_t ms = end > now ? (end - now) / 1000000 + 1 : 0;
         return ms > INT32_MAX ? INT32_MAX : (int)ms;
     }
-    return m->nr_polled || m->elsewhere ? POLL_MS : -1;
+    return m->nr_polled || m->sharing.elsewhere ? POLL_MS : -1;
 }
 
 int deaths_prepare(struct monitor *m)
@@ -221,8 +221,8 @@ void deaths_loop(struct monitor *m)
             return;
         }
         if (atomic_load(&m->sched.unfit)) return;       /* core_stands_aside */
-        keeper_look(m);
-        monitor_look_at_spaces(m);
+        supervisor_look(m);
+        sharing_look_for_ended(m);
         look_at_processes(m);
         if (atomic_fetch_and(&m->shm.h->lock_stuck, ~own_bit(m)) & own_bit(m)) {
             pthread_mutex_lock(&m->lock);

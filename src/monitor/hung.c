@@ -29,37 +29,37 @@
 #define PATIENCE_NS 5000000000u /* for that, where the CPU is scarce */
 #define STOP_NS    1000000u     /* for a processor to notice the signal */
 
-static bool has_work(struct usf_header *h, uint32_t space)
+static bool has_work(struct usf_header *h, uint32_t namespace)
 {
-    bool sleeps = atomic_load(&h->monitor_asleep) & (USF_MONITOR_ASLEEP(space) | USF_MONITOR_NAPS(space));
-    return (atomic_load(&h->nr_ready) && !sleeps) || atomic_load(&h->lock_stuck) >> space & 1;
+    bool sleeps = atomic_load(&h->monitor_asleep) & (USF_MONITOR_ASLEEP(namespace) | USF_MONITOR_NAPS(namespace));
+    return (atomic_load(&h->nr_ready) && !sleeps) || atomic_load(&h->lock_stuck) >> namespace & 1;
 }
 
 /* 0: not known to this process. */
-static uint32_t cpu_us(const struct usf_space *sp) { return (uint32_t)(os_process_cpu_ns(atomic_load(&sp->monitor_pid)) / 1000); }
+static uint32_t cpu_us(const struct usf_namespace *sp) { return (uint32_t)(os_process_cpu_ns(atomic_load(&sp->monitor_pid)) / 1000); }
 
 /* It has the scheduler's lock, and has used the CPU all the while: only an operation of the policy can take that long.  The policy
  * would have the next monitor as well.  What it had used at first is the note of whoever looked then, who may not have known. */
-static bool is_in_policy(struct usf_header *h, uint32_t space)
+static bool is_in_policy(struct usf_header *h, uint32_t namespace)
 {
-    bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + space;
-    uint32_t is = cpu_us(&h->space[space]), was = atomic_load(&h->space[space].missed.cpu_us);
+    bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + namespace;
+    uint32_t is = cpu_us(&h->namespace[namespace]), was = atomic_load(&h->namespace[namespace].missed.cpu_us);
     return owns && is && was && is - was < 1u << 31 && is - was >= LOOPS_NS / 1000;
 }
 
 /* Is it to be given time?  It is runnable, and may only not get the CPU, which another in its place would not get either; or it is lost in the
  * policy, which its CPU time tells in the end.  One that cannot be seen may be stopped; but while it has the lock it is safer to believe that it runs. */
-static bool is_to_be_waited_for(struct usf_header *h, uint32_t space)
+static bool is_to_be_waited_for(struct usf_header *h, uint32_t namespace)
 {
-    const struct usf_space *sp = &h->space[space];
+    const struct usf_namespace *sp = &h->namespace[namespace];
     int32_t pid = atomic_load(&sp->monitor_pid), tid = atomic_load(&sp->monitor_tid);
-    bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + space;
+    bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + namespace;
     char first = os_thread_state(pid, pid), other = tid > 0 ? os_thread_state(pid, tid) : 0;
     bool runs = first == 'R' || other == 'R', unseen = !first && !other;
-    return (runs || (owns && unseen)) && os_now() - atomic_load(&sp->missed.since) < PATIENCE_NS && !is_in_policy(h, space);
+    return (runs || (owns && unseen)) && os_now() - atomic_load(&sp->missed.since) < PATIENCE_NS && !is_in_policy(h, namespace);
 }
 
-static void begin_anew(struct usf_space *sp, uint64_t beat, uint64_t now)
+static void begin_anew(struct usf_namespace *sp, uint64_t beat, uint64_t now)
 {
     struct usf_missed *m = &sp->missed;
     atomic_store(&m->since, now);
@@ -69,7 +69,7 @@ static void begin_anew(struct usf_space *sp, uint64_t beat, uint64_t now)
     atomic_store(&m->beat, beat);       /* last: until then others, who note the same, begin anew as well */
 }
 
-static bool has_moved(struct usf_space *sp, uint64_t now)
+static bool has_moved(struct usf_namespace *sp, uint64_t now)
 {
     uint64_t beat = atomic_load(&sp->beat);
     if (beat == atomic_load(&sp->missed.beat)) return false;
@@ -80,7 +80,7 @@ static bool has_moved(struct usf_space *sp, uint64_t now)
 /* Several look at a time, and it may not have moved since the one before.  Nor has it where it did not get a CPU: on a busy machine that
  * takes 50 ms now and then.  kill() succeeds also on a process that
  * has ended and has not been reaped: such a monitor is missed after SILENT_NS. */
-bool monitor_shows_life(struct usf_space *sp)
+bool monitor_shows_life(struct usf_namespace *sp)
 {
     uint64_t now = os_now();
     int32_t pid = (int32_t)atomic_load(&sp->monitor);
@@ -89,13 +89,13 @@ bool monitor_shows_life(struct usf_space *sp)
     return pid > 0 && silent < (int64_t)SILENT_NS && os_kill(pid, 0) != -ESRCH;
 }
 
-static bool is_hung(struct usf_header *h, uint32_t space)
+static bool is_hung(struct usf_header *h, uint32_t namespace)
 {
-    struct usf_space *sp = &h->space[space];
+    struct usf_namespace *sp = &h->namespace[namespace];
     struct usf_missed *m = &sp->missed;
     uint64_t now = os_now();
     if (has_moved(sp, now)) return false;
-    if (!has_work(h, space) || !atomic_load(&m->since)) {
+    if (!has_work(h, namespace) || !atomic_load(&m->since)) {
         begin_anew(sp, atomic_load(&m->beat), now);
         return false;
     }
@@ -112,13 +112,13 @@ static bool is_monitor(const struct usf_header *h, int32_t pid, const struct mon
     return own ? os_process_surely_maps(pid, own->dev, own->ino) : os_process_maps(pid, h->file_dev, h->file_ino);
 }
 
-int monitor_end_hung(struct usf_header *h, uint32_t space, const struct monitor_own *own)
+int monitor_end_hung(struct usf_header *h, uint32_t namespace, const struct monitor_own *own)
 {
-    struct usf_space *sp = &h->space[space];
+    struct usf_namespace *sp = &h->namespace[namespace];
     uint64_t word = atomic_load(&sp->monitor);
     int32_t pid = (int32_t)word;
-    if (!is_hung(h, space) || is_to_be_waited_for(h, space)) return 0;
-    bool in_policy = is_in_policy(h, space);
+    if (!is_hung(h, namespace) || is_to_be_waited_for(h, namespace)) return 0;
+    bool in_policy = is_in_policy(h, namespace);
     if (!is_monitor(h, pid, own)) return -EPERM;
     if (atomic_load(&sp->monitor) != word) return 0;
     /* Before: its successor, which has coop take over then, may begin as soon as this one is dead. */

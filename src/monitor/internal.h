@@ -4,6 +4,7 @@
 
 #include "monitor/monitor.h"
 #include "sched/sched.h"
+#include "sharing/sharing.h"
 #include "shm/shm.h"
 #include <pthread.h>
 #include <sys/types.h>
@@ -24,7 +25,7 @@ struct owner_look {
     uint64_t since;             /* ... in that state */
     bool looked;                /* is it still the program that joined? */
     uint64_t first;             /* when it was first found to be the owner */
-    uint64_t signs;             /* of life of the lock and of its container's monitor, */
+    uint64_t signs;             /* of life of the lock and of its namespace's monitor, */
     uint32_t looks;             /* ... and looks since they last changed */
     uint64_t moved, cpu;        /* when the lock was last seen to move, and its thread's CPU time then */
     int32_t tid;
@@ -52,13 +53,10 @@ struct monitor {
     int epoll;
     uint64_t started;
     uint64_t empty_since;       /* 0: somebody takes part */
-    _Atomic bool idle;          /* it is others' spaces' processes alone that do */
+    _Atomic bool idle;          /* only processes of other pid namespaces take part */
     uint32_t nr_polled;         /* watched without a pidfd */
-    pid_t keeper;               /* 0: none yet, or it could not be started */
-    uint32_t elsewhere;         /* bit s: processes of space s, not ours, are in */
-    _Atomic uint32_t gone;              /* bit s: nobody of it is there any more, nor will be before its records are off (spaces.c) */
-    uint64_t gone_since;                /* of the first of them */
-    bool buries;                        /* their records are being taken off */
+    pid_t supervisor;           /* 0: none yet, or it could not be started */
+    struct sharing_watch sharing;
     struct owner_look owner;
     uint64_t check_at;          /* ns: when the records are looked at as a whole again */
     uint64_t recorder_at;       /* ns: when to look next whether a recording's recorder lives */
@@ -67,12 +65,12 @@ struct monitor {
     struct watched watched[USF_MAX_PROCS];
 };
 
-static inline struct usf_space *own_space(const struct monitor *m) { return &m->shm.h->space[m->shm.space]; }
-static inline uint32_t own_bit(const struct monitor *m) { return 1u << m->shm.space; }
+static inline struct usf_namespace *own_namespace(const struct monitor *m) { return &m->shm.h->namespace[m->shm.namespace]; }
+static inline uint32_t own_bit(const struct monitor *m) { return 1u << m->shm.namespace; }
 
 /* A sign of life (hung.c). */
 static inline void monitor_beats(struct monitor *m)
-{ atomic_fetch_add_explicit(&own_space(m)->beat, 1, memory_order_relaxed); }
+{ atomic_fetch_add_explicit(&own_namespace(m)->beat, 1, memory_order_relaxed); }
 
 /* Start a small thread that nobody waits for.  0 or -errno. */
 int monitor_thread(void *(*run)(void *), void *arg);
@@ -83,18 +81,12 @@ int deaths_prepare(struct monitor *m);
 void deaths_loop(struct monitor *m);
 /* Have the deaths thread look at all processes.  Any thread. */
 void monitor_tell_deaths(struct monitor *m);
-/* spaces.c.  Under the monitor's lock: has this space, not ours, ended as a whole?  Then it stays so until we have taken its records
- * off, which monitor_look_at_spaces does. */
-bool monitor_space_is_gone(struct monitor *m, uint32_t space);
-/* ... or until the scheduler's lock has not been had for long: newcomers of such spaces wait. */
-void monitor_let_in(struct monitor *m);
-void monitor_look_at_spaces(struct monitor *m);
 /* stall.c: everybody leaves at once, and the instance is removed, which ends the monitor (deaths_loop). */
 void monitor_condemn(struct monitor *m);
 /* The owner of the lock is alive, and is waited for.  Called every few milliseconds meanwhile. */
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc);
-/* ... the same for one of another container (proc: USF_NONE if it is a monitor), */
-void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, uint32_t space);
+/* ... the same for an owner in another pid namespace (proc: USF_NONE if it is a monitor), */
+void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, uint32_t namespace);
 /* ... and is over. */
 void end_stall(struct monitor *m);
 /* watch.c: the process of a task; 0: none. */
@@ -102,17 +94,10 @@ int32_t monitor_pid_of(const struct sched *s, uint32_t task);
 /* Tell a thread to look at itself.  Not where it blocks the signal: that would stay pending, and a program that waits for such
  * signals itself would find it. */
 void monitor_nudge(const struct sched *s, uint32_t task);
-/* agent.c: another user's monitor watches; look after our user's programs until they have ended, or until it is ours to
- * take over. */
-enum { AGENT_ENDS, AGENT_SUCCEEDS };
-int agent_run(struct monitor *m);
-/* ... and how the monitor wakes them: processes have come or gone; tasks wait. */
-void agents_look_at_processes(struct monitor *m);
-void agents_look_at_cores(struct monitor *m);
 /* quota.c: see that processes have as many cores as their quotas come to. */
 void quota_look(struct monitor *m);
-/* keeper.c: see that it has one. */
-void keeper_look(struct monitor *m);
+/* supervisor.c: see that this monitor has a supervisor. */
+void supervisor_look(struct monitor *m);
 /* Take the scheduler lock from an owner that died with it. */
 void monitor_recover_lock(struct monitor *m);
 /* The policy in force cannot be used by the monitor: coop instead. */

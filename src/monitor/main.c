@@ -22,7 +22,7 @@
 
 static struct monitor monitor;  /* one per process; large */
 
-/* ---- one per space ----------------------------------------------------------------------------- */
+/* ---- one per pid namespace --------------------------------------------------------------------- */
 
 static uint64_t own_word(void)
 {
@@ -31,7 +31,7 @@ static uint64_t own_word(void)
 }
 
 /* Become the monitor.  False: there is one. */
-static bool claim(struct usf_space *sp)
+static bool claim(struct usf_namespace *sp)
 {
     uint64_t was = atomic_load(&sp->monitor), own = own_word();
     do
@@ -40,7 +40,7 @@ static bool claim(struct usf_space *sp)
     return true;
 }
 
-static void resign(struct usf_space *sp)
+static void resign(struct usf_namespace *sp)
 {
     uint64_t own = own_word();
     atomic_compare_exchange_strong(&sp->monitor, &own, 0);
@@ -87,7 +87,7 @@ static bool is_for_others(struct monitor *m)
     for (uint32_t i = 0; i < n && i < USF_MAX_PROCS; i++) {
         const struct usf_proc *p = &m->sched.procs[i];
         if (atomic_load(&p->state) == USF_PROC_FREE) continue;
-        if (p->space == m->shm.space) return false;
+        if (p->namespace == m->shm.namespace) return false;
         others++;
     }
     return others != 0;
@@ -106,11 +106,11 @@ static int bind_scheduler(struct monitor *m)
     m->sched.shm_dir = m->options->dir;
     m->sched.instance = m->options->name;
     m->sched.follow = trace_follow;
-    m->sched.space = m->shm.space;
+    m->sched.namespace = m->shm.namespace;
     m->sched.remote_pin = true;
-    if (shm_is_shared(m->options->name)) usf_format(why, sizeof why, "%s", SHM_NO_OBJECTS);
+    if (shm_is_shared(m->options->name)) usf_format(why, sizeof why, "%s", SHARING_NO_OBJECTS);
     else if (h->policy_path[0]) user = policy_load_same(h->policy_path, &h->policy_hash, why, sizeof why);
-    if (h->policy_path[0]) atomic_store(&own_space(m)->object, user ? USF_OBJECT_LOADED : USF_OBJECT_LACKED);
+    if (h->policy_path[0]) atomic_store(&own_namespace(m)->object, user ? USF_OBJECT_LOADED : USF_OBJECT_LACKED);
     if (!sched_use_policy(&m->sched, user, unknown, sizeof unknown)) return 0;
     if (!why[0]) usf_format(why, sizeof why, "%s", unknown);
     if (h->pidns != m->shm.pidns || is_for_others(m)) return usf_warn("%s", why), -ENOEXEC;
@@ -128,7 +128,7 @@ static void on_bug(void)
 /* A thread that waits for the lock has waited for long: is its owner dead? */
 static bool on_stuck(struct usf_lock *l, uint32_t owner)
 {
-    if (l == &monitor.shm.h->lock && owner != LOCK_NAME_MONITOR + monitor.shm.space) monitor_recover_lock(&monitor);
+    if (l == &monitor.shm.h->lock && owner != LOCK_NAME_MONITOR + monitor.shm.namespace) monitor_recover_lock(&monitor);
     return false;
 }
 
@@ -162,14 +162,14 @@ static void report(const struct monitor_options *o, int error)
 static bool help_other(struct monitor *m)
 {
     report(m->options, 0);
-    if (!agent_is_wanted(own_space(m), m->options->name)) return false;
+    if (!sharing_helper_is_wanted(own_namespace(m), m->options->name)) return false;
     be_prompt();
     sched_bind(&m->sched, m->shm.h);
-    m->sched.space = m->shm.space;
+    m->sched.namespace = m->shm.namespace;
     m->sched.remote_pin = true;
     use_all_cores(&m->sched);
-    while (agent_run(m) == AGENT_SUCCEEDS)
-        if (claim(own_space(m))) {
+    while (sharing_helper_run(m) == HELPER_SUCCEEDS)
+        if (claim(own_namespace(m))) {
             prctl(PR_SET_NAME, "usf-monitor");
             return true;
         }
@@ -182,7 +182,7 @@ int monitor_run(const struct monitor_options *o)
     struct shm_config c = {.name = o->name, .dir = o->dir, .keep = true};
     m->options = o;
     int r = shm_open_instance(&c, false, &m->shm);
-    if (r || (!claim(own_space(m)) && !help_other(m))) {
+    if (r || (!claim(own_namespace(m)) && !help_other(m))) {
         if (r) {
             usf_warn("%s", m->shm.why);
             report(o, r);
@@ -193,7 +193,7 @@ int monitor_run(const struct monitor_options *o)
     if (shm_is_condemned(m->shm.h)) {
         shm_discard_condemned(&m->shm, o->dir);
         trace_clean(NULL, o->dir, o->name);
-        resign(own_space(m));
+        resign(own_namespace(m));
         report(o, -EBADMSG);
         return 1;
     }
@@ -207,7 +207,7 @@ int monitor_run(const struct monitor_options *o)
     if (!r) {
         use_all_cores(&m->sched);
         usf_lock_on_stuck = on_stuck;
-        m->sched.policy_hung = atomic_exchange(&own_space(m)->looped, 0);
+        m->sched.policy_hung = atomic_exchange(&own_namespace(m)->looped, 0);
         monitor_recover_lock(m);        /* our predecessor may have died with it */
         sched_watch_begin(&m->sched);
         r = monitor_thread(watch_loop, m);
@@ -216,7 +216,7 @@ int monitor_run(const struct monitor_options *o)
     if (!r) deaths_loop(m);
     /* Never unlocked: who takes our place takes us for dead, and the other thread runs until we have exited. */
     pthread_mutex_lock(&m->lock);
-    resign(own_space(m));
+    resign(own_namespace(m));
     return r ? 1 : 0;
 }
 
@@ -242,10 +242,10 @@ static void look_at_self(int sig)
     int saved = errno;
     (void)sig;
     if (h) {
-        uint64_t is = atomic_load(&own_space(&monitor)->beat);
-        bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + monitor.shm.space;
-        if (is == beat && owns && atomic_load(&own_space(&monitor)->monitor) == own_word()) {
-            atomic_store(&own_space(&monitor)->looped, 1);
+        uint64_t is = atomic_load(&own_namespace(&monitor)->beat);
+        bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + monitor.shm.namespace;
+        if (is == beat && owns && atomic_load(&own_namespace(&monitor)->monitor) == own_word()) {
+            atomic_store(&own_namespace(&monitor)->looped, 1);
             _exit(1);
         }
         beat = is;

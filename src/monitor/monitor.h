@@ -9,11 +9,12 @@
  *   watch    waits on the header's monitor_event, ticks while tasks wait (and, more seldom, while some run), tells `deaths` of new processes.
  * Both call the scheduler, one at a time (struct monitor's lock): to the scheduler they are one.
  *
- * A child waits for its death and becomes the next one (keeper.c).
+ * A child, the supervisor, waits for its death and becomes the next one (supervisor.c).
  *
- * There is one per instance and pid namespace (shm/layout.h: a space): the space's `monitor` word (pid and start time) is taken over by a
- * compare-and-swap from one that is dead, or was ended because it hung (hung.c).  If it is killed, whoever misses it starts another
- * (monitor_keep): nothing of its state is needed.
+ * There is one per instance and pid namespace: the `monitor` word of the namespace's record (pid and
+ * start time) is taken over by a compare-and-swap from a monitor that is dead, or was ended because it
+ * hung (hung.c).  If it is killed, the process that misses it starts another (monitor_keep): nothing of
+ * its state is needed.
  */
 #ifndef USF_MONITOR_H
 #define USF_MONITOR_H
@@ -22,7 +23,7 @@
 #include <stdint.h>
 
 struct usf_header;
-struct usf_space;
+struct usf_namespace;
 
 /* How a thread is told to look at itself: this signal, SI_QUEUE, value MONITOR_NUDGE_MAGIC ^ task in its
  * low half and 0 above.  Task ids are below 1 << 15: the magic's upper 16 bits stay. */
@@ -36,7 +37,7 @@ struct monitor_options {
     const char *dir;            /* null: /dev/shm */
     uint64_t min_life_ns;       /* earliest end after the start; 0: 1 s */
     bool no_pidfd;              /* as on a kernel without them: look into /proc */
-    bool kept;                  /* started anew at once if it is killed (keeper.c): it is `EXE monitor NAME` */
+    bool kept;                  /* started anew at once if it is killed (supervisor.c): it is `EXE monitor NAME` */
     int report;                 /* descriptor: an int is written there once it watches (0), or cannot (the error); 0: none */
 };
 /* Watch until the instance ends.  Exit code: 0 done, or another watches already; 1 no such instance. */
@@ -44,20 +45,17 @@ int monitor_run(const struct monitor_options *o);
 /* `usf monitor NAME [REPORT]`: monitor_run as a daemon's process. */
 int usf_monitor_main(const char *instance, int report);
 
-/* Is the monitor another user's, who cannot tell our threads anything?  (agent.c) */
-bool agent_is_wanted(const struct usf_space *sp, const char *name);
-
 /* Start `usf_exe monitor instance` as a daemon, and wait until it watches.  0, or -errno (also of the exec);
  * -ECANCELED: it ended without a word. */
 int monitor_spawn(const char *usf_exe, const char *instance);
-/* See that this space of the instance of this name has a monitor; remember this tool's path and the linger time in it, so that
- * others can start it anew.  0 or -errno. */
-int monitor_ensure(struct usf_header *h, uint32_t space, const char *name, uint64_t linger_ns);
+/* See that this pid namespace of the instance of this name has a monitor; remember this tool's path and
+ * the linger time in it, so that others can start it anew.  0 or -errno. */
+int monitor_ensure(struct usf_header *h, uint32_t namespace, const char *name, uint64_t linger_ns);
 
 /* ---- in any process (revive.c): no libc, async-signal-safe ------------------------------------- */
 
-/* (Of the own pid namespace's space.) */
-bool monitor_is_alive(const struct usf_space *sp);
+/* (Of the caller's own pid namespace.) */
+bool monitor_is_alive(const struct usf_namespace *sp);
 /* Start `exe monitor instance` from within any program, without a child, signal or descriptor that the
  * program could notice.  0: it is on its way; -EALREADY: the last one that this process has started still is; -errno. */
 int monitor_revive(const char *exe, const char *instance);
@@ -76,13 +74,14 @@ void monitor_use_own(struct monitor_own own);
 /* End a monitor that lives and has not done anything for long while there was something to do: stopped, frozen.  1: it does
  * nothing any more, and its place is free; 0: it does not hang; -EPERM: it does, and is not ours to end.  own: null, or as above;
  * then it is ended only if it is sure to have that file mapped. */
-int monitor_end_hung(struct usf_header *h, uint32_t space, const struct monitor_own *own);
+int monitor_end_hung(struct usf_header *h, uint32_t namespace, const struct monitor_own *own);
 /* True: the monitor has given a sign of life since the last such call by anybody; or its process exists, and the last sign of life is less than
  * 250 ms old.  Then it need not be looked for in /proc, which takes a descriptor for a moment: a file that another thread of the program opens
  * meanwhile gets another number. */
-bool monitor_shows_life(struct usf_space *sp);
-/* If the monitor is dead or hangs, start it (at most once in 100 ms for the whole space).  0: it lives, or nobody knows how to
- * start one; 1: started, or somebody has just tried: whether it lives will be seen; -errno, also if it hangs and cannot be ended. */
-int monitor_keep(struct usf_header *h, uint32_t space);
+bool monitor_shows_life(struct usf_namespace *sp);
+/* If the monitor is dead or hangs, start it (at most once in 100 ms for the whole pid namespace).  0: it
+ * lives, or nobody knows how to start one; 1: started, or another process has just tried: whether it
+ * lives will be seen; -errno, also if it hangs and cannot be ended. */
+int monitor_keep(struct usf_header *h, uint32_t namespace);
 
 #endif

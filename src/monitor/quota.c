@@ -30,7 +30,7 @@ static void look_at(struct monitor *m, uint32_t proc)
     struct usf_proc *p = &m->sched.procs[proc];
     int32_t pid = p->pid;
     monitor_beats(m);
-    if (atomic_load(&p->state) != USF_PROC_ACTIVE || p->space != m->shm.space || pid <= 0) return;
+    if (atomic_load(&p->state) != USF_PROC_ACTIVE || p->namespace != m->shm.namespace || pid <= 0) return;
     const struct quota_of_group *q = find(&m->quotas, pid);
     if (atomic_load(&p->quota) == q->cores && p->quota_group == q->group) return;
     pthread_mutex_lock(&m->lock);

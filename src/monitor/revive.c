@@ -178,7 +178,7 @@ int monitor_drop_revival(void)
     return r == -ESRCH ? 0 : (int)r;
 }
 
-bool monitor_is_alive(const struct usf_space *sp)
+bool monitor_is_alive(const struct usf_namespace *sp)
 {
     uint64_t word = atomic_load(&sp->monitor);
     int32_t pid = (int32_t)word;
@@ -193,15 +193,15 @@ void monitor_use_own(struct monitor_own o) { own = o; }
 
 static bool is_there(const char *exe) { return usf_syscall(__NR_access, exe, X_OK) == 0; }
 
-int monitor_keep(struct usf_header *h, uint32_t space)
+int monitor_keep(struct usf_header *h, uint32_t namespace)
 {
-    struct usf_space *sp = &h->space[space];
+    struct usf_namespace *sp = &h->namespace[namespace];
     uint64_t tried = atomic_load(&sp->tried), now = os_now();
     const char *exe = own.name ? own.exe : h->usf_exe, *name = own.name ? own.name : h->name;
     if (!exe[0]) return 0;
     if (monitor_is_alive(sp)) {
         /* It is not ended where no other can be started (chroot). */
-        int r = is_there(exe) ? monitor_end_hung(h, space, own.name ? &own : NULL) : 0;
+        int r = is_there(exe) ? monitor_end_hung(h, namespace, own.name ? &own : NULL) : 0;
         if (r <= 0) return r;
     }
     if (tried && now - tried < RETRY_NS) return 1;

@@ -2,7 +2,7 @@
 #include "base/base.h"
 #include "monitor/monitor.h"
 #include "os/os.h"
-#include "shm/shm.h"
+#include "sharing/sharing.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -99,7 +99,7 @@ int monitor_spawn(const char *usf_exe, const char *instance)
     return -error;
 }
 
-int monitor_ensure(struct usf_header *h, uint32_t space, const char *name, uint64_t linger_ns)
+int monitor_ensure(struct usf_header *h, uint32_t namespace, const char *name, uint64_t linger_ns)
 {
     char exe[sizeof h->usf_exe];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -108,8 +108,8 @@ int monitor_ensure(struct usf_header *h, uint32_t space, const char *name, uint6
     if ((size_t)n == sizeof exe - 1) return -ENAMETOOLONG;
     h->monitor_linger_ns = linger_ns;
     if (!shm_is_shared(name) && h->pidns == os_pidns()) memcpy(h->usf_exe, exe, (size_t)n + 1);     /* nobody runs another user's file */
-    bool alive = monitor_is_alive(&h->space[space]);
-    if (alive && !agent_is_wanted(&h->space[space], name)) return 0;
+    bool alive = monitor_is_alive(&h->namespace[namespace]);
+    if (alive && !sharing_helper_is_wanted(&h->namespace[namespace], name)) return 0;
     int r = monitor_spawn(exe, name);
     return alive ? 0 : r;
 }

@@ -79,10 +79,10 @@ static uint64_t patience(const struct owner_look *o, int32_t pid)
 }
 
 /* Its own monitor sees to it: unless that does not run, either. */
-void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, uint32_t space)
+void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, uint32_t namespace)
 {
     struct owner_look *o = &m->owner;
-    uint64_t now = os_now(), signs = m->shm.h->moved_ns + atomic_load(&m->shm.h->space[space].beat);
+    uint64_t now = os_now(), signs = m->shm.h->moved_ns + atomic_load(&m->shm.h->namespace[namespace].beat);
     if (!owns(m, name)) return;
     if (o->name != name || o->signs != signs) *o = (struct owner_look){.name = name, .signs = signs, .first = now};
     if (++o->looks < ELSEWHERE_LOOKS || now - o->first < ELSEWHERE_NS) return;
@@ -142,6 +142,6 @@ void end_stall(struct monitor *m)
     atomic_store(&m->shm.h->lock_waits, 0);
     uint32_t by = atomic_load(&m->shm.h->stalled);
     if (!by || by == USF_DAMAGED || !atomic_compare_exchange_strong(&m->shm.h->stalled, &by, 0)) return;
-    sched_tell_monitor(&m->sched);      /* each takes off those of its space that have left meanwhile */
+    sched_tell_monitor(&m->sched);      /* each removes those of its pid namespace that have left meanwhile */
     monitor_tell_deaths(m);
 }

@@ -12,7 +12,7 @@
 #define CHECK_AGAIN_NS 100000000u       /* ... when they seemed to be damaged */
 #define IDLE_NS 100000000u      /* while the processes are all other monitors' */
 
-static struct os_looks looks;   /* only the thread that watches the cores uses it, in the monitor as in an agent */
+static struct os_looks looks;   /* only the thread that watches the cores uses it, in the monitor as in a helper */
 
 int32_t monitor_pid_of(const struct sched *s, uint32_t task)
 {
@@ -47,11 +47,11 @@ static char thread_state(void *arg, uint32_t task)
 static void sleep_until_event(struct sched *s, struct usf_header *h, uint32_t event)
 {
     os_forget_looks(&looks);
-    atomic_fetch_or(&h->monitor_asleep, USF_MONITOR_ASLEEP(s->space));
+    atomic_fetch_or(&h->monitor_asleep, USF_MONITOR_ASLEEP(s->namespace));
     if (sched_is_quiet(s) && os_futex_wait(&h->monitor_event, event, os_now() + DOZE_NS) == -ETIMEDOUT &&
         sched_is_quiet(s))
         os_futex_wait(&h->monitor_event, event, 0);
-    atomic_fetch_and(&h->monitor_asleep, ~USF_MONITOR_ASLEEP(s->space));
+    atomic_fetch_and(&h->monitor_asleep, ~USF_MONITOR_ASLEEP(s->namespace));
 }
 
 /* Nothing waited at the last look.  Cores that are lent are taken once something does, which is not to last until the next
@@ -61,9 +61,9 @@ static void nap(struct sched *s, struct usf_header *h, uint32_t event, uint64_t 
 {
     uint64_t now = os_now(), least = ns < LEAST_NS ? ns : LEAST_NS;
     if (os_futex_wait(&h->monitor_event, event, now + least) != -ETIMEDOUT || ns <= least) return;
-    atomic_fetch_or(&h->monitor_asleep, USF_MONITOR_NAPS(s->space));
+    atomic_fetch_or(&h->monitor_asleep, USF_MONITOR_NAPS(s->namespace));
     if (!atomic_load(&h->nr_ready)) os_futex_wait(&h->monitor_event, event, now + ns);
-    atomic_fetch_and(&h->monitor_asleep, ~USF_MONITOR_NAPS(s->space));
+    atomic_fetch_and(&h->monitor_asleep, ~USF_MONITOR_NAPS(s->namespace));
 }
 
 /* A program of a user's can write over what all share.  Two looks, for it may be a record that changes without the lock. */
@@ -105,7 +105,7 @@ static uint64_t look(struct monitor *m)
     uint64_t next = sched_watch(&m->sched, nudge, thread_state, &m->sched);
     look_for_damage(m);
     pthread_mutex_unlock(&m->lock);
-    agents_look_at_cores(m);
+    sharing_tell_helpers_of_cores(m);
     monitor_beats(m);
     return next;
 }
@@ -122,12 +122,12 @@ void *watch_loop(void *arg)
     struct monitor *m = arg;
     struct usf_header *h = m->shm.h;
     uint32_t seen = atomic_load(&h->monitor_event) - 1;
-    atomic_store(&own_space(m)->monitor_tid, os_gettid());
+    atomic_store(&own_namespace(m)->monitor_tid, os_gettid());
     for (;;) {
         uint32_t event = atomic_load(&h->monitor_event);
         if (event != seen) {
             monitor_tell_deaths(m);
-            agents_look_at_processes(m);
+            sharing_tell_helpers_of_processes(m);
         }
         seen = event;
         quota_look(m);

@@ -8,6 +8,7 @@
 #include "runtime/runtime.h"
 #include "sched/owner.h"
 #include "monitor/monitor.h"
+#include "sharing/sharing.h"
 #include "threads/threads.h"
 #include "trace/trace.h"
 #include "usf/usf.h"
@@ -267,7 +268,7 @@ static void depart_as_stranger(void)
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-bool rt_is_stranger(void) { return !os_has_user(rt.user) || !shm_is_member(rt.settings.instance); }
+bool rt_is_stranger(void) { return !os_has_user(rt.user) || !sharing_is_member(rt.settings.instance); }
 
 static long call_set_user(struct gate_frame *f)
 {
@@ -300,7 +301,7 @@ bool rt_desert_condemned(void)
 static bool owner_runs(uint32_t proc, uint32_t task)
 {
     const struct usf_proc *p = &rt.sched.procs[proc];
-    return p->space == rt.sched.space && os_thread_state(p->pid, sched_thread_of(&rt.sched, task)->tid) == 'R';
+    return p->namespace == rt.sched.namespace && os_thread_state(p->pid, sched_thread_of(&rt.sched, task)->tid) == 'R';
 }
 
 /* A thread has waited long for the scheduler's lock. */
@@ -311,9 +312,9 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
     if (l != &h->lock) return false;
     if (rt_desert_condemned()) return true;
     if (!by || by - 1 == rt.sched.proc) {
-        if (!monitor_shows_life(&h->space[rt.shm.space])) monitor_keep(h, rt.shm.space);
+        if (!monitor_shows_life(&h->namespace[rt.shm.namespace])) monitor_keep(h, rt.shm.namespace);
         atomic_store(&h->lock_waits, 1);
-        atomic_store(&h->lock_stuck, ~0u);      /* each monitor looks after those of its space */
+        atomic_store(&h->lock_stuck, ~0u);      /* each monitor looks after its pid namespace */
         sched_tell_monitor(&rt.sched);
         return false;
     }
@@ -326,7 +327,7 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
     }
     usf_warn_about("stalled", "'%s' (process %d%s) is stopped while instance '%s' waits for it: %s runs unscheduled from now on",
                    known ? rt.sched.procs[by - 1].comm : "a monitor", known ? rt.sched.procs[by - 1].pid : 0,
-                   known && rt.sched.procs[by - 1].space == rt.sched.space ? "" : " of another container", rt.settings.instance, rt.comm);
+                   known && rt.sched.procs[by - 1].namespace == rt.sched.namespace ? "" : " of another container", rt.settings.instance, rt.comm);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "monitor/monitor.h"
 #include "policy/policy.h"
 #include "runtime/runtime.h"
+#include "sharing/sharing.h"
 #include "teams/teams.h"
 #include "threads/threads.h"
 #include "trace/trace.h"
@@ -43,7 +44,7 @@ static const struct usf_policy_ops *user_policy(char *why, unsigned cap)
 {
     if (!rt.shm.h->policy_path[0]) return 0;
     if (!shm_is_shared(rt.settings.instance)) return policy_load_same(rt.shm.h->policy_path, &rt.shm.h->policy_hash, why, cap);
-    usf_format(why, cap, "%s", SHM_NO_OBJECTS);
+    usf_format(why, cap, "%s", SHARING_NO_OBJECTS);
     return 0;
 }
 
@@ -55,7 +56,7 @@ static bool open_instance(void)
     c = (struct shm_config){
         .name = o->instance, .cpus = o->cpus, .policy = o->policy.name, .policy_path = o->policy.path, .quantum_ns = o->quantum_ns,
         .poll_max_ns = o->poll_ns, .progress_ns = o->progress_ns, .lend_ns = o->lend_ns, .slice_ns = o->slice_ns,
-        .blind = o->topology_blind, .lock_kind = o->lock_kind,
+        .blind = o->topology_blind,
         .tool = o->tool, .linger_ns = o->monitor_linger_ns, .settle = o->pidns != 0, .only_in = o->pidns,
     };
     if (o->has_owner && o->owner != os_geteuid()) {
@@ -73,8 +74,8 @@ static bool open_instance(void)
     if (shm_is_shared(o->instance) || rt.shm.h->pidns != rt.shm.pidns)
         monitor_use_own((struct monitor_own){o->tool, o->instance, rt.shm.dev, rt.shm.ino});
     sched_bind(&rt.sched, rt.shm.h);
-    rt.sched.space = rt.shm.space;
-    rt.sched.remote_pin = atomic_load(&rt.shm.h->space[rt.shm.space].ns) == rt.shm.pidns;
+    rt.sched.namespace = rt.shm.namespace;
+    rt.sched.remote_pin = atomic_load(&rt.shm.h->namespace[rt.shm.namespace].ns) == rt.shm.pidns;
     rt.sched.weight = (uint32_t)o->weight;
     rt.sched.priority = (int32_t)o->priority;
     rt.sched.flags = o->no_gang ? USF_GROUP_NO_GANG : 0;
@@ -108,8 +109,8 @@ static void forget_last_program(void)
 {
     rt.pid = os_getpid();
     rt.start_time = os_start_time(rt.pid);
-    if (!shm_replace(rt.shm.h, rt.shm.space, rt.pid, rt.start_time)) return;
-    monitor_keep(rt.shm.h, rt.shm.space);
+    if (!shm_replace(rt.shm.h, rt.shm.namespace, rt.pid, rt.start_time)) return;
+    monitor_keep(rt.shm.h, rt.shm.namespace);
     sched_tell_monitor(&rt.sched);
 }
 

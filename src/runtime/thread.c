@@ -3,6 +3,7 @@
 
 #include "monitor/monitor.h"
 #include "runtime/runtime.h"
+#include "sharing/sharing.h"
 #include "threads/threads.h"
 
 struct rt rt;
@@ -194,7 +195,7 @@ static void look_for_monitor(struct sched *s, uint64_t now)
 {
     static _Atomic uint32_t gone;
     static _Atomic uint64_t last;
-    if (monitor_shows_life(&s->h->space[s->space]) || monitor_keep(s->h, s->space) == 0) {
+    if (monitor_shows_life(&s->h->namespace[s->namespace]) || monitor_keep(s->h, s->namespace) == 0) {
         atomic_store(&gone, 0);
     } else if (now - atomic_load(&last) >= LOOK_GAP_NS) {
         atomic_store(&last, now);
@@ -227,9 +228,9 @@ static void know_process(void)
 
 static int try_to_join(void)
 {
-    if (!shm_is_space_of(rt.shm.h, rt.shm.space, rt.shm.pidns)) return -EREMOTE;    /* our pid means nothing to the others */
+    if (!sharing_is_namespace(rt.shm.h, rt.shm.namespace, rt.shm.pidns)) return -EREMOTE;    /* our pid means nothing to the others */
     if (sched_look_is_due(&rt.sched)) {     /* the monitor may have been killed */
-        int r = monitor_keep(rt.shm.h, rt.shm.space);
+        int r = monitor_keep(rt.shm.h, rt.shm.namespace);
         if (r == 1) r = monitor_await_revival(os_now() + EXEC_NS);
         if (r < 0 && r != -ETIMEDOUT) return -ECHILD;
     }

@@ -5,7 +5,7 @@
  * Killed at any point, it leaves a request that is published as a whole or not at all. */
 #include "policy/policy.h"
 #include "sched/core.h"
-#include "shm/shm.h"
+#include "sharing/sharing.h"
 #include <errno.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static bool change_proc(struct sched *s, const struct usf_policy_ask *a, char *w
 {
     for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n; i++) {
         struct usf_proc *p = &s->procs[i];
-        if (atomic_load(&p->state) != USF_PROC_ACTIVE || p->pid != a->pid || p->space != a->space) continue;
+        if (atomic_load(&p->state) != USF_PROC_ACTIVE || p->pid != a->pid || p->namespace != a->namespace) continue;
         for (uint32_t g = core_next_group(s, i, 0); g != USF_NONE; g = core_next_group(s, i, g + 1)) {
             const struct usf_pol_group *is = &s->groups[g].pol;
             if (a->kind == USF_ASK_WEIGHT) core_change_group(s, g, (uint32_t)a->value, is->priority);
@@ -49,12 +49,12 @@ void sched_answer(struct sched *s)
     struct kicks k = {0};
     char why[sizeof a->why] = "";
     /* One monitor answers, that of who asks: others may not see the same files. */
-    if (atomic_load(&a->asked) == atomic_load(&a->answered) || a->space != s->space || !core_enter(s, &me)) return;
+    if (atomic_load(&a->asked) == atomic_load(&a->answered) || a->namespace != s->namespace || !core_enter(s, &me)) return;
     uint32_t asked = atomic_load(&a->asked);
     mine = *a;          /* others may write into what all share */
     mine.policy[sizeof mine.policy - 1] = 0;
     /* Looked at after the copy: one that is withdrawn counts as answered before it is overwritten. */
-    if (asked != atomic_load(&a->answered) && asked == atomic_load(&a->asked) && mine.space == s->space) {
+    if (asked != atomic_load(&a->answered) && asked == atomic_load(&a->asked) && mine.namespace == s->namespace) {
         a->refused = !do_it(s, &mine, why, sizeof why);
         memcpy(a->why, why, sizeof why);
         USF_POINT("ask.answer");
@@ -98,7 +98,7 @@ static bool await_last(const struct shm *m, uint64_t deadline)
 {
     struct usf_policy_ask *a = &m->h->policy_ask;
     uint64_t now = os_now(), by = now + ABANDON_NS < deadline ? now + ABANDON_NS : deadline;
-    bool elsewhere = a->space != m->space;
+    bool elsewhere = a->namespace != m->namespace;
     if (await(m->h, elsewhere ? by : deadline)) return true;
     if (elsewhere) atomic_store(&a->answered, atomic_load(&a->asked));      /* withdrawn */
     return elsewhere;
@@ -110,7 +110,7 @@ static int ask(const struct shm *m, const struct sched_request *r, uint64_t dead
     static const char late[] = "the instance's monitor does not answer; it does what it is asked once it runs again";
     if (!await_last(m, deadline)) return usf_format(why, cap, "%s", late), -ETIMEDOUT;
     a->kind = r->kind;
-    a->space = m->space;
+    a->namespace = m->namespace;
     a->pid = r->pid;
     a->value = r->value;
     usf_format(a->policy, sizeof a->policy, "%s", r->policy);
@@ -128,7 +128,7 @@ int sched_ask(const struct shm *m, const struct sched_request *r, uint64_t timeo
     int e;
     if (r->policy && strlen(r->policy) >= sizeof m->h->policy_ask.policy)
         return usf_format(why, cap, "the policy's name is too long"), -EINVAL;
-    while ((e = shm_lock_byte(m, SHM_ASK_BYTE)) == -EAGAIN && os_now() < deadline) os_sleep(ASK_LOCK_NS);
+    while ((e = sharing_lock_byte(m, SHARING_ASK_BYTE)) == -EAGAIN && os_now() < deadline) os_sleep(ASK_LOCK_NS);
     if (e == -EAGAIN) usf_format(why, cap, "others keep asking for something: try again");
     else if (e) usf_format(why, cap, "the request cannot be locked (error %d)", -e);
     if (e) return e;

@@ -9,7 +9,7 @@
  *
  * The mode changes by one store, under the scheduler lock.  No thread waits for others to follow.  Whoever wakes a thread places it
  * first (park.c), a thread that goes on places itself (core_arrive), and the monitor places threads that run without
- * a scheduling point, or an agent has them place themselves.  So a thread may be placed by the former mode for as long
+ * a scheduling point, or a helper has them place themselves.  So a thread may be placed by the former mode for as long
  * as one look of the monitor takes: that costs time, and nothing depends on it.
  *
  * `pinned` names the core that a thread may be bound to.  A binder writes it before the call that binds and again after it, one that
@@ -130,7 +130,7 @@ static bool is_bindable(struct sched *s, struct usf_task *t)
 {
     uint32_t proc = t->proc;
     if (proc >= USF_MAX_PROCS) return false;
-    return proc == s->proc || (s->remote_pin && sched_space_of(&s->procs[proc]) == s->space);
+    return proc == s->proc || (s->remote_pin && sched_namespace_of(&s->procs[proc]) == s->namespace);
 }
 
 /* The thread may have ended, and its record belong to another by now: to one of a container, say, where its number stands for another thread

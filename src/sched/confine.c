@@ -158,7 +158,7 @@ void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota
     while (!all && core_enter(s, &me)) {
         struct kicks k = {0};
         uint64_t cores[USF_CORE_WORDS];
-        bool its = is_active(s, proc) && p->pid == pid && p->space == s->space;
+        bool its = is_active(s, proc) && p->pid == pid && p->namespace == s->namespace;
         if (its && !confined) {
             p->quota_group = group;
             atomic_store(&p->quota, quota);

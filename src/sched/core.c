@@ -46,15 +46,15 @@ static void give_up_record(struct sched *s, struct sched_self *me)
     me->task = USF_NONE;        /* the runtime attaches anew if we go on at all, and are scheduled then */
 }
 
-#define LOOK_NS     40000000u    /* is there a monitor?  One of all of this space that take part looks, */
+#define LOOK_NS     40000000u    /* is there a monitor?  One member of this pid namespace looks, */
 #define OWN_LOOK_NS 1000000000u  /* ... and each process now and then, at what concerns itself */
 #define MOVED_NS    40000000u    /* how often the lock shows that it lives */
 
 static bool look_is_due(const struct sched *s, uint64_t now)
-{ return now - atomic_load_explicit(&s->h->space[s->space].looked, memory_order_relaxed) > LOOK_NS; }
+{ return now - atomic_load_explicit(&s->h->namespace[s->namespace].looked, memory_order_relaxed) > LOOK_NS; }
 
 static void note_look(struct sched *s, uint64_t now)
-{ atomic_store_explicit(&s->h->space[s->space].looked, now, memory_order_relaxed); }
+{ atomic_store_explicit(&s->h->namespace[s->namespace].looked, now, memory_order_relaxed); }
 
 /* Without the lock: if two find it due at once, both look. */
 bool sched_look_is_due(struct sched *s)
@@ -74,7 +74,7 @@ static bool find_name(struct sched *s, struct sched_self *me)
         proc = s->proc;
         if (me->task == USF_NONE && proc == USF_NONE && !me->joining && atomic_load(&s->leaving) != SCHED_STAYS) return false;
     } while (proc != s->proc);
-    me->lock_name = lock_name(me->task, proc, s->space);
+    me->lock_name = lock_name(me->task, proc, s->namespace);
     return true;
 }
 
@@ -119,7 +119,7 @@ void core_wake_monitor(struct sched *s, bool always)
     if (always || (atomic_load_explicit(&s->h->monitor_asleep, memory_order_relaxed)
                    && atomic_exchange(&s->h->monitor_asleep, 0))) {
         atomic_fetch_add(&s->h->monitor_event, 1);
-        os_futex_wake(&s->h->monitor_event, INT32_MAX);     /* there may be one for each space */
+        os_futex_wake(&s->h->monitor_event, INT32_MAX);     /* there may be one for each pid namespace */
     }
 }
 

@@ -65,23 +65,23 @@ static void say_later(struct sched *s, const char *text)
     s->tell[sizeof s->tell - 1] = 0;
 }
 
-static bool has_members(struct sched *s, uint32_t space)
+static bool has_members(struct sched *s, uint32_t namespace)
 {
     for (uint32_t i = 0, n = atomic_load(&s->h->proc_hwm); i < n && i < USF_MAX_PROCS; i++)
-        if (atomic_load(&s->procs[i].state) != USF_PROC_FREE && s->procs[i].space == space) return true;
+        if (atomic_load(&s->procs[i].state) != USF_PROC_FREE && s->procs[i].namespace == namespace) return true;
     return false;
 }
 
 /* Has the container's monitor said that it has not got the object?  Of no account is what a monitor says that looks after nobody. */
-static bool lacks_object(struct sched *s, uint32_t space) { return atomic_load(&s->h->space[space].object) == USF_OBJECT_LACKED; }
+static bool lacks_object(struct sched *s, uint32_t namespace) { return atomic_load(&s->h->namespace[namespace].object) == USF_OBJECT_LACKED; }
 
 bool core_stands_aside(struct sched *s)
 {
     char name[sizeof s->h->policy];
-    if (!s->watch || !lacks_object(s, s->space)) return false;
+    if (!s->watch || !lacks_object(s, s->namespace)) return false;
     memcpy(name, s->h->policy, sizeof name);
     name[sizeof name - 1] = 0;
-    return !policy_find(name) && !has_members(s, s->space);
+    return !policy_find(name) && !has_members(s, s->namespace);
 }
 
 bool core_follow_policy(struct sched *s)
@@ -182,10 +182,10 @@ void core_replace_policy(struct sched *s, const char *why)
  * loaded the object at their start, but the file may have gone since, and a monitor been replaced. */
 static bool all_have_object(struct sched *s, char *why, unsigned cap)
 {
-    for (uint32_t i = 0; i < USF_MAX_SPACES; i++) {
+    for (uint32_t i = 0; i < USF_MAX_NAMESPACES; i++) {
         if (!lacks_object(s, i) || !has_members(s, i)) continue;
         usf_format(why, cap, "the container with pid namespace %u, whose programs take part, has not got the policy's object any more; nothing "
-                   "is changed", os_pidns_inode(atomic_load(&s->h->space[i].ns)));
+                   "is changed", os_pidns_inode(atomic_load(&s->h->namespace[i].ns)));
         return false;
     }
     return true;

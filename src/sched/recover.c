@@ -93,7 +93,7 @@ static void wake_all(struct sched *s)
 void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), void *arg)
 {
     struct kicks k = {0};
-    uint32_t me = LOCK_NAME_MONITOR + s->space;
+    uint32_t me = LOCK_NAME_MONITOR + s->namespace;
     if (core_stands_aside(s)) return;       /* other containers' do it */
     bool seized = lock_recover(&s->h->lock, me, is_dead, arg);
     if (seized) {
@@ -115,7 +115,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
 
 void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void *arg, uint32_t name), void *arg)
 {
-    lock_recover(&s->h->lock, LOCK_NAME_MONITOR + s->space, is_dead, arg);
+    lock_recover(&s->h->lock, LOCK_NAME_MONITOR + s->namespace, is_dead, arg);
     s->pol.now = os_now();
     s->pol.nr_groups = atomic_load(&s->h->group_hwm);
     core_replace_policy(s, why);

@@ -144,7 +144,7 @@ struct sched {
     struct usf_policy_ops ops;  /* resolved: no null operation */
     struct usf_pol pol;         /* handed to the policy; written under the lock */
     _Atomic uint32_t proc;      /* our process, or USF_NONE (monitor, tools, a process that is being taken off) */
-    uint32_t space;             /* our pid namespace: index in usf_header.space */
+    uint32_t namespace;         /* our pid namespace: index in usf_header.namespace */
     uint32_t policy_gen;        /* the generation `ops` belongs to */
     const struct usf_policy_ops *object;    /* of policy_path, or null */
     bool policy_hung;           /* monitor: the lock's owner does not come back from an operation */
@@ -209,7 +209,7 @@ extern struct usf_task sched_gone;
 extern struct usf_thread sched_gone_thread;
 
 /* Whose pids a process's are, without the lock: it may come or leave at this moment.  (The second 16 bits of the word that both change.) */
-static inline uint32_t sched_space_of(const struct usf_proc *p)
+static inline uint32_t sched_namespace_of(const struct usf_proc *p)
 { return (uint16_t)(atomic_load_explicit(&((struct usf_proc *)p)->claim, memory_order_relaxed) >> 16); }
 
 /* This process's first group; null: it is off its instance.  Without the lock. */
@@ -224,7 +224,7 @@ static inline struct usf_group *sched_first_group(const struct sched *s)
 static inline bool sched_is_ours(const struct sched *s, uint32_t task)
 {
     uint32_t proc = atomic_load_explicit(&s->tasks[task].proc, memory_order_relaxed);
-    return proc < USF_MAX_PROCS && sched_space_of(&s->procs[proc]) == s->space;
+    return proc < USF_MAX_PROCS && sched_namespace_of(&s->procs[proc]) == s->namespace;
 }
 
 /* Bind a mapped segment.  Changes nothing in it. */
@@ -447,7 +447,7 @@ bool sched_look_is_due(struct sched *s);
 /* Wake the monitor, to look at processes and at the lock. */
 void sched_tell_monitor(struct sched *s);
 
-/* Monitor, agent: has any process with tasks in the queues a use for the core?  Without the lock: as of some moment. */
+/* Monitor, helper: has any process with tasks in the queues a use for the core?  Without the lock: as of some moment. */
 bool sched_is_waited_for(struct sched *s, uint32_t core);
 
 #define SCHED_ELSEWHERE '?'
@@ -467,9 +467,9 @@ uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg);
 
 /* Monitor: place the threads that run without a scheduling point.  astray: what the last call saw, of each core.  True: some thread has
- * the wrong binding; an agent may have to tell it. */
+ * the wrong binding; a helper may have to tell it. */
 bool sched_watch_binding(struct sched *s, struct sched_astray astray[USF_MAX_CORES]);
-/* Monitor, agent: is the core's thread to be placed now?  a: what the last call found there. */
+/* Monitor, helper: is the core's thread to be placed now?  a: what the last call found there. */
 bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uint64_t now);
 /* The calling thread has a core: it binds itself to that, or takes its own mask back. */
 void sched_place_self(struct sched *s, struct sched_self *me);

@@ -49,7 +49,7 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
         if (cpu < OS_CPUSET_WORDS * 64 && cpus[cpu / 64] >> (cpu % 64) & 1) any = cores[c / 64] |= 1ull << (c % 64);
     }
     if (!any) return -EXDEV;
-    int i = shm_join_begin(s->h, s->shm_dir, s->space, pid, start_time);
+    int i = shm_join_begin(s->h, s->shm_dir, s->namespace, pid, start_time);
     if (i < 0) return i;
 
     struct usf_proc *p = &s->procs[i];

@@ -246,8 +246,8 @@ static uint64_t find_due(struct sched *s)
 /* One monitor calls it for all, under the lock. */
 static void tick(struct sched *s)
 {
-    if (s->h->ticker != s->space && s->pol.now - s->h->ticked_ns < TICKER_NS) return;
-    s->h->ticker = s->space;
+    if (s->h->ticker != s->namespace && s->pol.now - s->h->ticked_ns < TICKER_NS) return;
+    s->h->ticker = s->namespace;
     s->h->ticked_ns = s->pol.now;
     s->ops.tick(&s->pol);
 }

@@ -84,7 +84,7 @@ static int check_owner(const struct os_stat *st, const char *path, const char *n
 static int check_mode(const struct os_stat *st, const char *path, const char *name, char *why, size_t cap)
 {
     char command[80];
-    unsigned m = st->mode & 07777, right = shm_mode_of(name);
+    unsigned m = st->mode & 07777, right = sharing_mode_of(name);
     if (m == right) return 0;
     int n = usf_format(why, cap, "%s has mode 0%u%u%u instead of 0%u%u%u, others could have changed it; ", path, m >> 6 & 7,
                        m >> 3 & 7, m & 7, right >> 6 & 7, right >> 3 & 7, right & 7);
@@ -218,7 +218,6 @@ static bool marks_are_valid(const struct usf_header *h, char *why, size_t cap)
     const char *bad = NULL;
     uint32_t task_hwm = atomic_load(&h->task_hwm), proc_hwm = atomic_load(&h->proc_hwm), group_hwm = atomic_load(&h->group_hwm);
     if (!h->nr_cores || h->nr_cores > h->max_cores) bad = "number of cores";
-    else if (h->lock_kind > 1 || h->lock.kind != h->lock_kind) bad = "kind of lock";
     else if (atomic_load(&h->state) != USF_INST_READY && atomic_load(&h->state) != USF_INST_RETIRED) bad = "state";
     else if (task_hwm > h->max_tasks || task_hwm % USF_TASK_CHUNK) bad = "number of real tasks";
     else if (proc_hwm > h->max_procs || proc_hwm % USF_PROC_CHUNK) bad = "number of real processes";
@@ -276,7 +275,7 @@ static bool procs_are_valid(const struct usf_header *h, char *why, size_t cap)
     for (uint32_t i = 0; i < hwm; i++) {
         uint32_t state = atomic_load(&procs[i].state);
         if (state == USF_PROC_FREE) continue;
-        if (state <= USF_PROC_LEAVING && procs[i].space < USF_MAX_SPACES && procs[i].pid > 0 && procs[i].run <= h->max_runs
+        if (state <= USF_PROC_LEAVING && procs[i].namespace < USF_MAX_NAMESPACES && procs[i].pid > 0 && procs[i].run <= h->max_runs
             && (state != USF_PROC_ACTIVE || procs[i].group < h->max_groups)) continue;
         usf_format(why, cap, "process record %u is damaged (state %u, pid %d, run %u)", i, state, procs[i].pid,
                    procs[i].run);

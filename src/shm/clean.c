@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* Of processes of other containers we see no more than the locks that they have (presence.c). */
+/* Of processes of other containers we see no more than the locks that they have (sharing/namespaces.c). */
 static int remove_locked(const char *path, bool file, char *why, size_t cap)
 {
     int fd = file ? os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0) : -EISDIR;
-    int r = fd >= 0 ? shm_lock_spaces(fd) : 0;
+    int r = fd >= 0 ? sharing_lock_namespaces(fd) : 0;
     if (r == -EAGAIN || r == -EACCES) {
         usf_format(why, cap, "%s is in use, by another container as it seems; left alone", path);
         r = -EBUSY;

@@ -25,7 +25,7 @@ static int make_file(const char *dir, const char *name, struct unborn *u)
     if (u->fd < 0) return u->fd;
     struct shm_scope s;
     int r = shm_scope_of(name, &s) && s.level == SHM_GROUP ? os_chgrp(u->fd, s.gid) : 0;
-    return r ? r : os_chmod(u->fd, shm_mode_of(name));      /* whatever the umask */
+    return r ? r : os_chmod(u->fd, sharing_mode_of(name));      /* whatever the umask */
 }
 
 static int name_file(struct unborn *u, const char *path)
@@ -58,7 +58,6 @@ static void fill_header(struct usf_header *h, const struct shm_config *c, const 
     h->uid = st->uid;
     shm_note_layout(h, l);
     usf_format(h->name, sizeof h->name, "%s", c->name);
-    h->lock_kind = h->lock.kind = c->lock_kind;
     h->quantum_ns = or_default(c->quantum_ns, SHM_DEFAULT_QUANTUM_NS);
     h->poll_max_ns = c->poll_max_ns == SHM_NO_POLL ? 0 : or_default(c->poll_max_ns, SHM_DEFAULT_POLL_NS);
     h->progress_ns = or_default(c->progress_ns, SHM_DEFAULT_PROGRESS_NS);
@@ -69,7 +68,7 @@ static void fill_header(struct usf_header *h, const struct shm_config *c, const 
     usf_format(h->policy_path, sizeof h->policy_path, "%s", c->policy_path);
     h->init_tgid = (uint32_t)os_getpid();
     h->pidns = os_pidns();
-    atomic_store(&h->space[0].ns, h->pidns ? h->pidns : USF_NS_UNKNOWN);
+    atomic_store(&h->namespace[0].ns, h->pidns ? h->pidns : USF_NS_UNKNOWN);
     h->created_ns = h->policy_since = os_now();
     h->file_dev = st->dev;
     h->file_ino = st->ino;
@@ -122,7 +121,7 @@ static int fill_file(int fd, const struct shm_config *c, const struct os_cpuset 
     fill_header(m->h, c, &l, &st);
     m->pidns = m->h->pidns;
     fill_cores(m->h, cpus, place);
-    return shm_enter_first_space(fd, m);
+    return sharing_enter_first(fd, m);
 }
 
 static int check_config(const struct shm_config *c, char *why, size_t cap)

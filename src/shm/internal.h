@@ -3,6 +3,7 @@
 #define USF_SHM_INTERNAL_H
 
 #include "base/base.h"
+#include "sharing/sharing.h"
 #include "shm/shm.h"
 
 #define SHM_LOCK_WAIT_NS 2000000000u    /* longest wait for another process's retiring or replacing */
@@ -27,10 +28,6 @@ void shm_note_layout(struct usf_header *h, const struct shm_layout *l);
 int shm_check_prefix(const struct usf_header *h, const char *path, const char *our_build, char *why, size_t cap);
 /* Owner or group, mode, kind and size of an open file.  0, -EPERM or -EBADMSG. */
 int shm_check_file(int fd, const char *path, const char *name, struct os_stat *st, char *why, size_t cap);
-/* The mode that the file of this instance has. */
-unsigned shm_mode_of(const char *name);
-/* -EPERM, said. */
-int shm_not_member(const char *name, char *why, size_t cap);
 /* The whole header, and whose it says it is.  0 or -EBADMSG. */
 int shm_check_header(const struct usf_header *h, size_t file_size, const char *name, const char *path, char *why,
                      size_t cap);
@@ -53,14 +50,6 @@ void shm_bound_cpus(struct os_cpuset *cpus, const struct os_cpu_place *place, un
 /* As shm_reserve_tasks, for process records; n in whole chunks.  -EAGAIN: n > max_procs. */
 int shm_reserve_procs(struct usf_header *h, const char *dir, uint32_t n);
 
-/* The file's bytes from this one on stand for spaces (presence.c), those below for users (monitor/agent.c). */
-#define SHM_SPACE_BYTE (1ll << 40)
-/* Find m->space and show by a lock of the file, which m is mapped by, that we are there (presence.c).  0; -EXDEV: not for this pid
- * namespace, -ETIMEDOUT: not now, both said; -ESTALE: it has just been replaced, look again; -EOWNERDEAD (if it may be
- * replaced): nobody at all is there, nor will be before all is closed, and our namespace is none of its. */
-int shm_enter_space(int fd, const struct shm_config *c, const char *path, bool replace, struct shm *m);
-int shm_enter_first_space(int fd, struct shm *m);       /* of one that we make */
-int shm_lock_spaces(int fd);    /* 0: nobody is in any of them, nor will be before fd is closed; -EAGAIN, -EACCES: somebody is */
 /* Is it this file that the path names? */
 bool shm_path_names(const char *path, uint64_t dev, uint64_t ino);
 /* Take away the path of an instance in which nobody is.  -ESTALE: gone, look again; others as the kernel's. */

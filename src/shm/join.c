@@ -2,8 +2,8 @@
 #include "internal.h"
 #include <errno.h>
 
-static uint64_t claim_word(uint16_t state, uint32_t space, int32_t pid)
-{ return state | (uint64_t)space << 16 | (uint64_t)(uint32_t)pid << 32; }
+static uint64_t claim_word(uint16_t state, uint32_t namespace, int32_t pid)
+{ return state | (uint64_t)namespace << 16 | (uint64_t)(uint32_t)pid << 32; }
 static uint16_t state_in(uint64_t word) { return (uint16_t)word; }
 
 static bool claim(struct usf_proc *p, uint64_t word)
@@ -26,9 +26,9 @@ static int claim_any(struct usf_header *h, const char *dir, uint64_t word)
     }
 }
 
-int shm_join_begin(struct usf_header *h, const char *dir, uint32_t space, int32_t pid, uint64_t start_time)
+int shm_join_begin(struct usf_header *h, const char *dir, uint32_t namespace, int32_t pid, uint64_t start_time)
 {
-    int i = claim_any(h, dir, claim_word(USF_PROC_JOINING, space, pid));
+    int i = claim_any(h, dir, claim_word(USF_PROC_JOINING, namespace, pid));
     if (i < 0) return i;
     struct usf_proc *p = &shm_procs(h)[i];
     p->start_time = start_time;
@@ -50,13 +50,13 @@ void shm_leave(struct usf_header *h, uint32_t proc)
     atomic_fetch_sub(&h->nr_procs_active, 1);
 }
 
-bool shm_replace(struct usf_header *h, uint32_t space, int32_t pid, uint64_t start_time)
+bool shm_replace(struct usf_header *h, uint32_t namespace, int32_t pid, uint64_t start_time)
 {
     struct usf_proc *procs = shm_procs(h);
     uint32_t hwm = atomic_load(&h->proc_hwm);
     bool any = false;
     for (uint32_t i = 0; i < hwm; i++) {
-        if (atomic_load(&procs[i].state) == USF_PROC_FREE || procs[i].space != space || procs[i].pid != pid
+        if (atomic_load(&procs[i].state) == USF_PROC_FREE || procs[i].namespace != namespace || procs[i].pid != pid
             || procs[i].start_time != start_time) continue;
         atomic_store(&procs[i].replaced, 1);
         any = true;
@@ -73,11 +73,12 @@ bool shm_proc_is_alive(const struct usf_proc *p)
     return !start || !now || start == now;      /* where either is unknown the pid alone decides */
 }
 
-uint32_t shm_nr_members(const struct usf_header *h, uint32_t space)
+uint32_t shm_nr_members(const struct usf_header *h, uint32_t namespace)
 {
     const struct usf_proc *procs = shm_procs(h);
     uint32_t hwm = atomic_load(&h->proc_hwm), n = 0;
     for (uint32_t i = 0; i < hwm; i++)
-        if (atomic_load(&procs[i].state) != USF_PROC_FREE && (procs[i].space != space || shm_proc_is_alive(&procs[i]))) n++;
+        if (atomic_load(&procs[i].state) != USF_PROC_FREE && (procs[i].namespace != namespace || shm_proc_is_alive(&procs[i]))) n++;
     return n;
 }
+

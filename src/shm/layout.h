@@ -28,7 +28,7 @@
 #ifndef USF_MAX_TASKS
 #define USF_MAX_TASKS       32768u
 #endif
-#define USF_MAX_SPACES      16u      /* pid namespaces whose programs share the instance */
+#define USF_MAX_NAMESPACES  16u      /* pid namespaces whose programs share the instance */
 #define USF_DAMAGED         (USF_MAX_PROCS + 2u)    /* usf_header.stalled: the records contradict each other */
 #define USF_TASK_CHUNK      64u      /* tasks made real at a time */
 #define USF_PROC_CHUNK      16u      /* processes made real at a time */
@@ -37,7 +37,7 @@
 #define USF_POLICY_PATH_MAX 1024u
 #define USF_CACHELINE       64u
 
-/* What wakes the monitor of space s besides its own time: nothing; a task that runs or waits; a task that waits. */
+/* What wakes the monitor of pid namespace s besides its own time: nothing; a task that runs or waits; a task that waits. */
 #define USF_MONITOR_ASLEEP(s) (1u << (s))
 #define USF_MONITOR_NAPS(s)   (1u << 16 << (s))
 #define USF_MONITORS_ASLEEP   0xffffu      /* any */
@@ -192,7 +192,7 @@ struct usf_proc {
                                    dies right after it has left its pid */
         struct {
             _Atomic uint16_t state; /* enum usf_proc_state */
-            uint16_t space;     /* whose pids these are: index in usf_header.space */
+            uint16_t namespace; /* whose pids these are: index in usf_header.namespace */
             int32_t pid;
         };
     };
@@ -255,7 +255,7 @@ struct usf_run {
         _Atomic uint64_t owner; /* both words below: claimed by one compare-and-swap; 0: free */
         struct {
             int32_t pid;        /* of the `usf run` that reads it */
-            uint32_t space;     /* whose pid that is */
+            uint32_t namespace; /* whose pid that is */
         };
     };
     _Atomic uint64_t nr_procs, spin_sites, unpatched;
@@ -265,20 +265,10 @@ struct usf_run {
 #define USF_MAX_RUNS 64u
 
 /* Scheduler lock: see src/sched/lock.h.  Lies in the segment, recovered by the monitor.  Zeroed: free. */
-#define USF_LOCK_SLOTS 64u
-struct usf_lock_slot {          /* one waiter of the queue */
-    _Alignas(USF_CACHELINE)
-    _Atomic uint64_t state;     /* enum slot_code | request flag | waiter's name << 8 | lap << 36 */
-    _Atomic uint64_t request, reply;
-};
 struct usf_lock {
     _Alignas(USF_CACHELINE)
-    _Atomic uint32_t word;      /* 0 free, else the owner's name; bit 31: somebody sleeps on it */
-    _Atomic uint32_t epoch;     /* recoveries so far */
-    uint32_t kind;              /* enum lock_kind */
-    _Alignas(USF_CACHELINE) _Atomic uint64_t next;    /* dtlock: ticket for the next waiter (hint) */
-    _Alignas(USF_CACHELINE) _Atomic uint64_t serving; /* dtlock: first ticket in the queue; written by the owner */
-    struct usf_lock_slot slot[USF_LOCK_SLOTS];        /* ticket t waits in slot t % USF_LOCK_SLOTS */
+    _Atomic uint32_t word;      /* 0 free, else the owner's name; bit 31: a waiter may sleep on it */
+    _Atomic uint32_t epoch;     /* recoveries so far; written by the owner */
 };
 
 /* When the monitor was last found without a new sign of life although there was work (src/monitor/hung.c). */
@@ -289,9 +279,9 @@ struct usf_missed {
     _Atomic uint32_t cpu_us;           /* CPU time of its threads at `since`, modulo 2^32; 0: who looked then could not tell */
 };
 
-/* The programs of one pid namespace, which alone know what their pids mean, and their monitor.  Most instances have one of these
- * only, space 0, which is the maker's. */
-struct usf_space {
+/* A pid namespace: its programs, which alone know what their pids mean, and their monitor.  Most instances
+ * have only record 0, which is that of the maker's namespace. */
+struct usf_namespace {
     _Alignas(USF_CACHELINE)
     _Atomic uint64_t ns;        /* os_pidns, USF_NS_UNKNOWN; 0: never used */
     union {
@@ -305,7 +295,7 @@ struct usf_space {
     _Atomic uint64_t tried;     /* ns: when somebody last tried to start one */
     struct usf_missed missed;
     /* A line of its own: read at each entry into the scheduler, written once in many. */
-    _Atomic uint64_t looked;    /* ns: when somebody of the space last looked whether it has a monitor */
+    _Atomic uint64_t looked;    /* ns: when one of its processes last looked whether it has a monitor */
     _Atomic uint32_t object;    /* enum usf_object: has its monitor the instance's policy object? */
     _Atomic int32_t monitor_tid;       /* its thread that looks at the cores; the other is monitor_pid */
     _Atomic uint32_t looped;    /* 1: a monitor was ended because it did not come back from an operation of the policy */
@@ -325,7 +315,7 @@ struct usf_policy_switch {
     char policy[32], was[32], why[128];
 };
 
-/* What a tool asks the monitor for: `usf policy set`, `weight`, `priority`.  Who writes it has SHM_ASK_BYTE of the file locked, which the
+/* What a tool asks the monitor for: `usf policy set`, `weight`, `priority`.  Who writes it has SHARING_ASK_BYTE of the file locked, which the
  * kernel takes from the dead; a request that was not published (`asked` raised) does not exist. */
 enum usf_ask { USF_ASK_POLICY = 1, USF_ASK_WEIGHT, USF_ASK_PRIORITY };
 struct usf_policy_ask {
@@ -333,7 +323,7 @@ struct usf_policy_ask {
     _Atomic uint32_t answered;     /* ... and of the latest answer: written last, under the scheduler lock */
     uint32_t refused;              /* that answer: 1, with why; 0: done */
     uint32_t kind;                 /* enum usf_ask */
-    uint32_t space;                /* whose monitor is to answer, and whose pid it is */
+    uint32_t namespace;            /* whose monitor is to answer, and whose pid it is */
     int32_t  pid;
     int64_t  value;                /* ... and what it is to have */
     char policy[32], why[160];
@@ -354,7 +344,6 @@ struct usf_header {
 
     /* configuration, fixed at creation unless said otherwise */
     uint32_t nr_cores;          /* cores 0..nr_cores-1 are in use */
-    uint32_t lock_kind;         /* 0 plain, 1 dtlock */
     uint64_t quantum_ns;
     uint64_t poll_max_ns;       /* idle-core governor's upper bound */
     uint64_t progress_ns;       /* progress guarantee */
@@ -381,18 +370,18 @@ struct usf_header {
     char     usf_exe[256];      /* the tool that made it: starts the monitor anew if it is killed; "" unknown */
 
     /* monitors */
-    struct usf_space space[USF_MAX_SPACES];
+    struct usf_namespace namespace[USF_MAX_NAMESPACES];
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t monitor_event;    /* futex: bumped to wake them */
     _Atomic uint32_t monitor_asleep;   /* USF_MONITOR_ASLEEP, USF_MONITOR_NAPS */
-    _Atomic uint32_t agent_event;      /* futex: the monitor bumps it to wake other users' agents */
-    _Atomic uint32_t agent_asleep;     /* 1: one waits on it for tasks to wait */
+    _Atomic uint32_t helper_event;     /* futex: the monitor bumps it to wake other users' helpers */
+    _Atomic uint32_t helper_asleep;    /* 1: one waits on it for tasks to wait */
     _Atomic uint32_t lock_stuck;       /* bit s: somebody has waited long for the scheduler lock, and it has not looked yet */
     _Atomic uint32_t lock_waits;       /* 1: somebody has, and the lock may not have moved since: no guests meanwhile */
     _Atomic uint32_t stalled;          /* process + 1 that holds it and does not run: leave the instance;
                                            USF_MAX_PROCS + 1: a monitor does; or USF_DAMAGED */
-    _Atomic uint32_t mute;             /* bit s: whether anybody of space s is there cannot be told (shm/presence.c) */
-    uint32_t ticker;                   /* the space whose monitor calls the policy's tick, */
+    _Atomic uint32_t liveness_unknown; /* bit i: pid namespace i has no liveness lock (sharing/namespaces.c) */
+    uint32_t ticker;                   /* the pid namespace whose monitor calls the policy's tick, */
     uint64_t ticked_ns;                /* ... and when it last did; both under the lock */
 
     /* scheduling state read on fast paths */
@@ -422,7 +411,7 @@ struct usf_header {
     F(usf_header, build_id) F(usf_header, state) F(usf_header, uid) F(usf_header, total_size) \
     F(usf_header, off_cores) F(usf_header, off_procs) F(usf_header, off_groups) F(usf_header, off_threads) F(usf_header, off_tasks) F(usf_header, off_runs) \
     F(usf_header, max_cores) F(usf_header, max_procs) F(usf_header, max_groups) F(usf_header, max_tasks) F(usf_header, max_runs) \
-    F(usf_header, name) F(usf_header, nr_cores) F(usf_header, lock_kind) F(usf_header, quantum_ns) \
+    F(usf_header, name) F(usf_header, nr_cores) F(usf_header, quantum_ns) \
     F(usf_header, poll_max_ns) F(usf_header, progress_ns) F(usf_header, lend_ns) F(usf_header, slice_ns) F(usf_header, blind) \
     F(usf_header, policy_by) F(usf_header, policy_since) F(usf_header, policy) F(usf_header, policy_was) F(usf_header, policy_next) \
     F(usf_header, policy_ask) F(usf_policy_switch, by) F(usf_policy_switch, policy) F(usf_policy_switch, was) F(usf_policy_switch, why) \
@@ -431,22 +420,21 @@ struct usf_header {
     F(usf_header, policy_path) F(usf_header, policy_hash) F(usf_header, policy_gen) F(usf_header, trace) F(usf_header, policy_why) \
     F(usf_header, init_tgid) \
     F(usf_header, pidns) F(usf_header, created_ns) F(usf_header, file_dev) F(usf_header, file_ino) \
-    F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, space) \
-    F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, agent_event) F(usf_header, agent_asleep) \
-    F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, mute) \
-    F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_space, ns) F(usf_space, monitor_pid) F(usf_space, monitor_start) \
-    F(usf_space, beat) F(usf_space, tried) F(usf_space, missed) F(usf_space, looked) F(usf_space, object) \
-    F(usf_space, monitor_tid) F(usf_space, looped) F(usf_space, tail) \
+    F(usf_header, monitor_linger_ns) F(usf_header, usf_exe) F(usf_header, namespace) \
+    F(usf_header, monitor_event) F(usf_header, monitor_asleep) F(usf_header, helper_event) F(usf_header, helper_asleep) \
+    F(usf_header, lock_stuck) F(usf_header, lock_waits) F(usf_header, stalled) F(usf_header, liveness_unknown) \
+    F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_namespace, ns) F(usf_namespace, monitor_pid) F(usf_namespace, monitor_start) \
+    F(usf_namespace, beat) F(usf_namespace, tried) F(usf_namespace, missed) F(usf_namespace, looked) F(usf_namespace, object) \
+    F(usf_namespace, monitor_tid) F(usf_namespace, looped) F(usf_namespace, tail) \
     F(usf_header, nr_ready) F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, group_hwm) F(usf_header, nr_procs_active) \
     F(usf_header, binding) F(usf_header, waited_ns) F(usf_header, moved_ns) F(usf_header, lent_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
-    F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, kind) F(usf_lock, next) F(usf_lock, serving) F(usf_lock, slot) \
-    F(usf_lock_slot, state) F(usf_lock_slot, request) F(usf_lock_slot, reply) \
+    F(usf_lock, word) F(usf_lock, epoch) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, at) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) \
     F(usf_core, lent_loan) F(usf_core, lent_since) F(usf_core, lent_word) F(usf_core, tail) \
-    F(usf_proc, state) F(usf_proc, space) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
+    F(usf_proc, state) F(usf_proc, namespace) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
     F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) \
     F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, kind) F(usf_group, borrowed) F(usf_group, reclaimed) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
@@ -454,7 +442,7 @@ struct usf_header {
     F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, token) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, why) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) \
-    F(usf_run, state) F(usf_run, pid) F(usf_run, space) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
+    F(usf_run, state) F(usf_run, pid) F(usf_run, namespace) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
     F(usf_run, n) F(usf_run, tail) \
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
     F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lends) \
@@ -494,7 +482,7 @@ USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
 USF_LAYOUT_AT(usf_core, tail, 312);
 USF_LAYOUT_RECORD(usf_proc, 192);
-USF_LAYOUT_AT(usf_proc, space, 2);
+USF_LAYOUT_AT(usf_proc, namespace, 2);
 USF_LAYOUT_AT(usf_proc, pid, 4);
 USF_LAYOUT_AT(usf_proc, start_time, 8);
 USF_LAYOUT_AT(usf_proc, may, 88);
@@ -504,13 +492,10 @@ USF_LAYOUT_AT(usf_group, pol.work, 192);
 USF_LAYOUT_AT(usf_group, wants, 4384);
 USF_LAYOUT_RECORD(usf_run, 192);
 USF_LAYOUT_AT(usf_run, tail, 152);
-USF_LAYOUT_RECORD(usf_space, 128);
-USF_LAYOUT_AT(usf_space, looked, 64);
-USF_LAYOUT_RECORD(usf_lock, 192 + 64 * 64);
-USF_LAYOUT_AT(usf_lock, next, 64);
-USF_LAYOUT_AT(usf_lock, serving, 128);
-USF_LAYOUT_AT(usf_lock, slot, 192);
-USF_LAYOUT_RECORD(usf_header, 13056);
+USF_LAYOUT_RECORD(usf_namespace, 128);
+USF_LAYOUT_AT(usf_namespace, looked, 64);
+USF_LAYOUT_RECORD(usf_lock, 64);
+USF_LAYOUT_RECORD(usf_header, 8768);
 /* read before the version is known: these never move, in any version */
 USF_LAYOUT_AT(usf_header, magic, 0);
 USF_LAYOUT_AT(usf_header, abi, 8);
@@ -523,7 +508,7 @@ _Static_assert(offsetof(struct usf_header, idle) % USF_CACHELINE == 0, "idle bit
 _Static_assert(sizeof(struct usf_counters) == 112, "size of struct usf_counters");
 _Static_assert(USF_CORES_MAX != 256 || (sizeof(struct usf_pol_task) == 128 && sizeof(struct usf_pol_core) == 184 &&
                sizeof(struct usf_pol_group) == 4320), "sizes of the policy's records");
-_Static_assert(USF_MAX_SPACES <= 16, "bit sets of spaces are one word, or half of one");
+_Static_assert(USF_MAX_NAMESPACES <= 16, "bit sets of pid namespaces are one word, or half of one");
 _Static_assert(USF_MAX_CORES % 64 == 0, "bit sets of cores have whole words");
 _Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0 && USF_MAX_PROCS % USF_PROC_CHUNK == 0
                && USF_MAX_GROUPS % USF_GROUP_CHUNK == 0, "whole chunks");

@@ -55,7 +55,7 @@ static int replace_abandoned(int fd, const struct shm_config *c, const char *pat
 {
     int r = shm_discard(fd, path, m->h);
     if (!r || r == -ENOENT || r == -ESTALE) return -ESTALE;
-    if (r != -EPERM || !shm_is_shared(c->name)) return shm_enter_space(fd, c, path, false, m);
+    if (r != -EPERM || !shm_is_shared(c->name)) return sharing_enter(fd, c, path, false, m);
     usf_format(m->why, sizeof m->why,
                "instance '%s' was left behind by a container that has ended; user %u has made it, and can remove it, "
                "or root: 'usf clean'; or choose another --instance", c->name, m->h->uid);
@@ -79,7 +79,7 @@ static int open_existing(const struct shm_config *c, bool create, const char *pa
     if (fd < 0) return explain_open(fd, path, c->name, m->why, sizeof m->why);
     int r = map_checked(fd, c, path, m);
     if (!r && create && shm_is_condemned(m->h)) r = replace_condemned(fd, c, path, m);
-    if (!r) r = shm_enter_space(fd, c, path, true, m);
+    if (!r) r = sharing_enter(fd, c, path, true, m);
     if (r == -EOWNERDEAD) r = replace_abandoned(fd, c, path, m);
     if (!r && atomic_load(&m->h->state) == USF_INST_RETIRED) {
         r = shm_settle_retired(fd, path, create && shm_is_shared(c->name), m);
@@ -107,7 +107,7 @@ int shm_open_instance(const struct shm_config *c, bool create, struct shm *m)
         usf_format(m->why, sizeof m->why, "the path of the directory for instances is too long");
         return -ENAMETOOLONG;
     }
-    int r = shm_may_share(c->name, m->why, sizeof m->why);
+    int r = sharing_may_join(c->name, m->why, sizeof m->why);
     if (r) return r;
     usf_format(m->name, sizeof m->name, "%s", c->name);
     for (int i = 0; i < TRIES; i++) {

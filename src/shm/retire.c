@@ -17,13 +17,13 @@ bool shm_path_names(const char *path, uint64_t dev, uint64_t ino)
 static void unlock(int fd) { os_flock(fd, LOCK_UN, 0); }
 
 /* RETIRED if nobody takes part.  True: it is. */
-static bool mark_retired(struct usf_header *h, uint32_t space)
+static bool mark_retired(struct usf_header *h, uint32_t namespace)
 {
     uint32_t ready = USF_INST_READY;
-    if (shm_nr_members(h, space)) return false;    /* spare joiners a needless look at RETIRED */
+    if (shm_nr_members(h, namespace)) return false;    /* spare joiners a needless look at RETIRED */
     if (!atomic_compare_exchange_strong(&h->state, &ready, USF_INST_RETIRED)) return ready == USF_INST_RETIRED;
     USF_POINT("shm.retire.marked");
-    if (!shm_nr_members(h, space)) return true;
+    if (!shm_nr_members(h, namespace)) return true;
     atomic_store(&h->state, USF_INST_READY);
     return false;
 }
@@ -36,12 +36,12 @@ bool shm_retire_if_empty(struct shm *m, const char *dir)
     bool done = false;
     if (m->snapshot || shm_path(dir, m->name, os_geteuid(), path, sizeof path) < 0) return false;
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
-    if (fd == -ENOENT) return mark_retired(h, m->space);      /* removed by hand: nobody new can find it */
+    if (fd == -ENOENT) return mark_retired(h, m->namespace);      /* removed by hand: nobody new can find it */
     if (fd < 0) return false;
     if (os_fstat(fd, &st) == 0 && (st.dev != m->dev || st.ino != m->ino)) {
-        done = mark_retired(h, m->space);                     /* removed by hand, and another is in its place */
+        done = mark_retired(h, m->namespace);                     /* removed by hand, and another is in its place */
     } else if (os_flock(fd, LOCK_EX, 0) == 0) {
-        done = mark_retired(h, m->space);
+        done = mark_retired(h, m->namespace);
         /* What another user has made is left (/dev/shm is sticky): whoever wants the instance next takes it as it is. */
         if (done && shm_path_names(path, m->dev, m->ino)) os_unlink(path);
         unlock(fd);
@@ -60,7 +60,7 @@ static int settle_locked(int fd, const char *path, bool reuse, struct shm *m)
     if (r) return r;
     if (!shm_path_names(path, st.dev, st.ino)) return -ESTALE;
     if (atomic_load(&h->state) == USF_INST_READY) return 0;
-    if (shm_nr_members(h, m->space)) {
+    if (shm_nr_members(h, m->namespace)) {
         atomic_store(&h->state, USF_INST_READY);    /* who retired it died before it saw them */
         return 0;
     }

@@ -12,8 +12,8 @@
  *   - retiring: RETIRED first, then look at the process records; if one is taken: READY again.
  *     With both orders sequentially consistent at least one side sees the other, so that nobody is
  *     ever left in an instance that newcomers do not find;
- *   - discarding: only with the locks of all spaces (presence.c), which nobody who is in leaves to others; nobody else looks
- *     at the process records, as they are all of the dead;
+ *   - discarding: only with the liveness locks of all pid namespaces (sharing/namespaces.c).  No
+ *     member is alive then, and no other process looks at the records;
  *   - unlinking the path needs a flock on the file that it names, and only retiring, discarding and replacing a retired
  *     file take it.  The kernel drops it with its holder, and whoever finds RETIRED with members alive
  *     (the retirer died between the two steps) makes it READY again.
@@ -46,7 +46,6 @@ struct shm_config {
     const char *policy, *policy_path;
     uint64_t quantum_ns, poll_max_ns /* SHM_NO_POLL: idle cores sleep at once */, progress_ns, lend_ns;
     uint64_t slice_ns;
-    uint32_t lock_kind;
     bool blind;                  /* policies are not to look at nodes and caches */
     const char *build_id;
     const char *tool;            /* its path, or null: nobody can start a monitor */
@@ -63,7 +62,7 @@ struct shm {
     char name[USF_NAME_MAX];     /* as it was opened: what the segment says may be changed by others */
     uint64_t dev, ino;           /* the file */
     uint64_t pidns;              /* of who has opened it (os_pidns) */
-    uint32_t space;              /* ours: index in usf_header.space */
+    uint32_t namespace;          /* ours: index in usf_header.namespace */
     int fd;                      /* of the file, if it was to be kept open; else 0 */
     char why[400];               /* after an error: one line for people, says what to do */
 };
@@ -101,19 +100,20 @@ int  shm_reserve_tasks(struct usf_header *h, const char *dir, uint32_t n);
 int  shm_reserve_groups(struct usf_header *h, const char *dir, uint32_t n);
 
 /* Claim a process record (it becomes JOINING).  The index; -EAGAIN: table full; -ENOSPC: /dev/shm full;
- * -ESTALE: the instance has been retired, open it again.  Only from the pid namespace of that space (shm_is_space_of): a child may be in
- * another (shm.pidns is its parent's then).  A process that dies after this leaves a record that names it; whoever reaps it calls
- * shm_leave. */
-int  shm_join_begin(struct usf_header *h, const char *dir, uint32_t space, int32_t pid, uint64_t start_time);
+ * -ESTALE: the instance has been retired, open it again.  Only from within that pid namespace
+ * (sharing_is_namespace): a child may be in another one (shm.pidns is its parent's then).  A process
+ * that dies after this leaves a record that names it; the monitor that reaps it calls shm_leave. */
+int  shm_join_begin(struct usf_header *h, const char *dir, uint32_t namespace, int32_t pid, uint64_t start_time);
 /* Free a process record.  The caller has taken the process's tasks off. */
 void shm_leave(struct usf_header *h, uint32_t proc);
 /* A program that has just begun in this process, before it joins: records of its process are those of a program that ended by
  * exec and had threads then, or did not say that it left.  They count as dead from now on.  True: there are some. */
-bool shm_replace(struct usf_header *h, uint32_t space, int32_t pid, uint64_t start_time);
+bool shm_replace(struct usf_header *h, uint32_t namespace, int32_t pid, uint64_t start_time);
 /* Does the process that the record names exist?  (Only of those of the caller's pid namespace.) */
 bool shm_proc_is_alive(const struct usf_proc *p);
-/* Number of records that are taken by processes that exist, or are of other spaces than this: those are that space's to look after. */
-uint32_t shm_nr_members(const struct usf_header *h, uint32_t space);
+/* Number of records of processes that exist, or that are in other pid namespaces than this one: their
+ * monitors look after those. */
+uint32_t shm_nr_members(const struct usf_header *h, uint32_t namespace);
 
 /* Unlink and mark retired, if nobody takes part.  True: done (or it was already). */
 bool shm_retire_if_empty(struct shm *m, const char *dir);
@@ -127,22 +127,8 @@ void shm_discard_condemned(struct shm *m, const char *dir);
  * mapped: then -EBUSY.  why says what was done or who uses it. */
 int  shm_remove_unusable(const char *dir, const char *name, char *why, size_t cap);
 
-/* Is this space that of the pid and time namespaces ns (0: unknown)? */
-bool shm_is_space_of(const struct usf_header *h, uint32_t space, uint64_t ns);
-/* The space of the pid and time namespaces ns (os_pidns), USF_NONE: it has none. */
-uint32_t shm_find_space(const struct usf_header *h, uint64_t ns);
-/* For monitors, with the file kept open: lock a byte of it that stands for something (below SHM_SPACE_BYTE: 1 + uid, that user has an
- * agent) for nobody else to have, for as long as the file is open.  0, -EAGAIN: somebody has; or another -errno. */
-#define SHM_ASK_BYTE (1ll << 41)    /* whoever asks for another policy */
-int  shm_lock_byte(const struct shm *m, uint64_t at);
-/* The same for the sign of life of another space (presence.c).  True: nobody of that other space is there, or will be before it is
- * released. */
-bool shm_seize_space(const struct shm *m, uint32_t space);
-void shm_release_space(const struct shm *m, uint32_t space);
-/* Nobody of that space is there: the rows of statistics that its runs have had are free. */
-void shm_end_runs(struct usf_header *h, uint32_t space);
-/* Is the `usf run` that reads the row, if any, of that space, which is the caller's, and alive? */
-bool shm_run_is_read(const struct usf_run *r, uint32_t space);
+/* Is the row read by a `usf run` that is alive in this pid namespace, which is the caller's? */
+bool shm_run_is_read(const struct usf_run *r, uint32_t namespace);
 
 /* With whom an instance is shared is part of its name: NAME is the user's own, gGID:NAME that of a group's members,
  * public:NAME anybody's.  So it goes wherever the name goes: to children, the monitor, other commands. */
@@ -154,12 +140,6 @@ struct shm_scope {
 };
 bool shm_scope_of(const char *name, struct shm_scope *out);     /* false: no valid name */
 bool shm_is_shared(const char *name);                           /* with other users */
-#define SHM_NO_OBJECTS "an instance that other users share takes built-in policies only"
-/* May this process take part in it?  0; -EPERM: no member of the group, or too mighty; -ENOTSUP: it cannot tell who of the
- * others is alive.  Always 0 for the user's own. */
-int  shm_may_share(const char *name, char *why, size_t cap);
-/* Is it (still) one of those that the instance is for? */
-bool shm_is_member(const char *name);
 
 /* Path of the instance's file (uid: whose, if it is a user's): its length, -ENAMETOOLONG, or -EINVAL: no valid name. */
 int  shm_path(const char *dir, const char *name, uint32_t uid, char *buf, size_t cap);

@@ -71,7 +71,7 @@ int shm_snapshot(const char *dir, const char *name, struct shm *m)
     int fd = os_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd == -ENOENT) usf_format(m->why, sizeof m->why, "there is no instance '%s' (%s)", name, path);
     else if (fd == -ELOOP) usf_format(m->why, sizeof m->why, "%s is a symbolic link; remove it", path);
-    else if (fd == -EACCES && !shm_is_member(name)) shm_not_member(name, m->why, sizeof m->why);
+    else if (fd == -EACCES && !sharing_is_member(name)) sharing_refuse(name, m->why, sizeof m->why);
     else if (fd < 0) shm_explain(fd, "open", path, m->why, sizeof m->why);
     if (fd < 0) return fd == -ELOOP ? -EPERM : fd;
     int r = read_all(fd, name, path, m);

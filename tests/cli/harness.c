@@ -66,10 +66,10 @@ static int env(void)
     config_inproc_read(environ, &s);
     os_cpulist_format(&s.cpus, cpus, sizeof cpus);
     printf("{\"instance\": \"%s\", \"cpus\": \"%s\", \"policy\": \"%s\", \"policy_path\": \"%s\", \"quantum_ns\": %lu, "
-           "\"poll_ns\": %lu, \"progress_ns\": %lu, \"lend_ns\": %lu, \"linger_ns\": %lu, \"lock\": %u, \"thread_cache\": %u, "
+           "\"poll_ns\": %lu, \"progress_ns\": %lu, \"lend_ns\": %lu, \"linger_ns\": %lu, \"thread_cache\": %u, "
            "\"shared_code\": %u, \"verbose\": %lu, \"cache_dir\": \"%s\", \"run\": %u}\n",
            s.instance, cpus, s.policy.name, s.policy.path, s.quantum_ns, s.poll_ns, s.progress_ns, s.lend_ns,
-           s.monitor_linger_ns, s.lock_kind, s.thread_cache, s.shared_code, s.verbose, s.cache_dir, s.run);
+           s.monitor_linger_ns, s.thread_cache, s.shared_code, s.verbose, s.cache_dir, s.run);
     return 0;
 }
 

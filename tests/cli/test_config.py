@@ -46,7 +46,7 @@ class Origins(Case):
     def test_every_option_from_everywhere(self):
         values = {"instance": "abc", "cpus": "0", "policy": "fifo", "quantum": 3, "poll": 4, "progress": 5, "lend": 6,
                   "slice": 8, "static-tls": 16, "topology-blind": "on", "weight": 9, "priority": -10, "no-gang": "on", "malleable": "on", "affinity": "strict",
-                  "lock": "dtlock", "attach": "late", "thread-cache": "off", "float": "on", "shared-code": "off", "cache-dir": "/x", "monitor-linger": 7, "verbose": 1,
+                  "attach": "late", "thread-cache": "off", "float": "on", "shared-code": "off", "cache-dir": "/x", "monitor-linger": 7, "verbose": 1,
                   "stats": "/tmp/s", "keep-env": "on", "contexts": "a=0; b c=0-1,3", "share": "process", "profile": self.write("empty.toml", "")}
         o, _ = self.options(drop=["USF_INSTANCE"])
         self.assertEqual(set(o), set(values))
@@ -97,7 +97,7 @@ class Origins(Case):
             ("quantun = 5\n", ["unknown key 'quantun'", "'quantum'", ":1:"]),
             ("quantum = \"5\"\n", ["quantum takes a whole number", ":1:"]),
             ("quantum = 0\n", ["'0' is not a whole number from 1 to 10000", ":1:"]),
-            ("\nlock = \"plian\"\n", ["none of plain|dtlock", "'plain'", ":2:"]),
+            ("\nattach = \"lat\"\n", ["none of now|late", "'late'", ":2:"]),
             ("cpus = 3\n", ["cpus takes text in quotes"]),
             ("quantum = [1]\n", ["arrays are not accepted", "passed over"]),
             ("quantum = 1.5\n", ["fractions are not accepted"]),
@@ -120,9 +120,9 @@ class Origins(Case):
                 self.assertIn(w, err)
 
     def test_a_good_entry_beside_a_bad_one_counts(self):
-        self.user_config("lock = \"x\"\nquantum = 9\n")
+        self.user_config("attach = \"x\"\nquantum = 9\n")
         o, err = self.options()
-        self.assertEqual((o["quantum"]["value"], o["lock"]["value"]), ("9", "plain"))
+        self.assertEqual((o["quantum"]["value"], o["attach"]["value"]), ("9", "late"))
 
     def test_odd_files(self):
         path = os.path.join(self.home, ".config/usf/config.toml")
@@ -168,7 +168,7 @@ class Origins(Case):
             (["-i", "a/b"], ["instance name"]),
             (["-i", "x" * 48], ["instance name"]),
             (["--policy", "NO"], ["policy"]),
-            (["--lock", "dtlok"], ["'dtlock'"]),
+            (["--attach", "lat"], ["'late'"]),
             (["--cache-dir", "rel"], ["absolute"]),
             (["--verbos"], ["--verbose"]),
             (["--keep-env=maybe"], ["off|on"]),
@@ -199,21 +199,21 @@ class Library(unittest.TestCase):
         s, err = self.read()
         self.assertEqual(err, "")
         self.assertEqual(s, {"instance": "default", "cpus": "", "policy": "coop", "policy_path": "", "quantum_ns": 20000000,
-                             "poll_ns": 200000, "progress_ns": 5000000, "lend_ns": 50000, "linger_ns": 1000000000, "lock": 0,
+                             "poll_ns": 200000, "progress_ns": 5000000, "lend_ns": 50000, "linger_ns": 1000000000,
                              "thread_cache": 1, "shared_code": 1, "verbose": 0, "cache_dir": "", "run": 0})
 
     def test_values(self):
         s, err = self.read(USF_INSTANCE="a", USF_CPUS="0-3,8", USF_POLICY="/x/y.so", USF_QUANTUM="1", USF_POLL="0",
-                           USF_PROGRESS="2", USF_LEND="3", USF_MONITOR_LINGER="0", USF_LOCK="dtlock", USF_THREAD_CACHE="off", USF_SHARED_CODE="off",
+                           USF_PROGRESS="2", USF_LEND="3", USF_MONITOR_LINGER="0", USF_THREAD_CACHE="off", USF_SHARED_CODE="off",
                            USF_VERBOSE="2", USF_CACHE_DIR="/c", USF_RUN="64")
         self.assertEqual(err, "")
         self.assertEqual(s, {"instance": "a", "cpus": "0-3,8", "policy": "", "policy_path": "/x/y.so", "quantum_ns": 1000000,
-                             "poll_ns": 2**64 - 1, "progress_ns": 2000000, "lend_ns": 3000, "linger_ns": 0, "lock": 1,
+                             "poll_ns": 2**64 - 1, "progress_ns": 2000000, "lend_ns": 3000, "linger_ns": 0,
                              "thread_cache": 0, "shared_code": 0, "verbose": 2, "cache_dir": "/c", "run": 64})
 
     def test_malformed_warns_once_and_takes_the_default(self):
         good, _ = self.read()
-        for name, bad in [("QUANTUM", "x"), ("QUANTUM", "0"), ("QUANTUM", "18446744073709551617"), ("CPUS", "a"), ("LOCK", "no"),
+        for name, bad in [("QUANTUM", "x"), ("QUANTUM", "0"), ("QUANTUM", "18446744073709551617"), ("CPUS", "a"), ("ATTACH", "no"),
                           ("POLICY", "A B"), ("INSTANCE", "../x"), ("CACHE_DIR", "rel"), ("THREAD_CACHE", "yes"), ("RUN", "65"),
                           ("RUN", "-1"), ("VERBOSE", "9"), ("POLICY", "/" + "x" * 2000), ("CACHE_DIR", "/" + "x" * 2000)]:
             s, err = self.read(**{"USF_" + name: bad})

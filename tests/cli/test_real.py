@@ -206,8 +206,8 @@ class Real(Case):
         monitor = self.ps()["monitor_pid"]
         os.kill(monitor, signal.SIGSTOP)       # it must not reap while we kill
         with open("/proc/%d/task/%d/children" % (monitor, monitor), encoding="ascii") as f:
-            for keeper in f.read().split():     # nor may another take its place
-                os.kill(int(keeper), signal.SIGKILL)
+            for supervisor in f.read().split():     # nor may another take its place
+                os.kill(int(supervisor), signal.SIGKILL)
         p.kill()
         p.wait()
         p.stdin.close()

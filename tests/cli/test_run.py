@@ -88,11 +88,11 @@ class Finding(Case):
 
     def test_words_that_are_near_are_suggested_and_others_are_not(self):
         for args, near in ((("rnu", "true"), "'run'"), (("run", "--quantm", "5", "true"), "--quantum"), (("run", "--prog", "5", "true"), "--progress"),
-                           (("policy", "sett", "coop"), "'set'"), (("help", "polcy"), "'policy'"), (("run", "--lock", "plane", "true"), "'plain'"),
+                           (("policy", "sett", "coop"), "'set'"), (("help", "polcy"), "'policy'"), (("run", "--attach", "lte", "true"), "'late'"),
                            (("trace", "--format", "perfeto", "true"), "'perfetto'"), (("run", "-p", "copo", "true"), "'coop'")):
             self.one_line(self.run_usf(*args), 125, "the nearest is " + near)
         for args in (("frobnicate",), ("xy",), ("run", "--frobnicate", "true"), ("run", "--xy", "true"), ("policy", "frobnicate"), ("help", "zzz"),
-                     ("run", "--lock", "frobnicate", "true"), ("trace", "--format", "zzz", "true"), ("run", "-p", "frobnicate", "true"),
+                     ("run", "--attach", "frobnicate", "true"), ("trace", "--format", "zzz", "true"), ("run", "-p", "frobnicate", "true"),
                      ("config", "frobnicate")):
             self.assertNotIn("nearest", self.one_line(self.run_usf(*args), 125))
         p = self.run_usf("config", "show", add={"USF_FROBNICATE_ALL": "1", "USF_QUANTUN": "3"})
@@ -338,7 +338,7 @@ class Environment(Case):
         e, _ = self.environment("--quantum", "7", "-c", "0", "-v")
         self.assertEqual((e["USF_QUANTUM"], e["USF_CPUS"], e["USF_VERBOSE"], e["USF_INSTANCE"]), ("7", "0", "1", self.instance))
         self.assertEqual(e["USF_CACHE_DIR"], self.home + "/.cache/usf")
-        for absent in ("USF_POLL", "USF_STATS", "USF_KEEP_ENV", "USF_RUN", "USF_LOCK"):
+        for absent in ("USF_POLL", "USF_STATS", "USF_KEEP_ENV", "USF_RUN", "USF_SLICE"):
             self.assertNotIn(absent, e)
         self.user_config("poll = 5\n")
         e, _ = self.environment()

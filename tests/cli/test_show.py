@@ -289,7 +289,7 @@ class Words(Case):
         self.assertEqual(complete("usf", "po"), ["policy"])
         self.assertEqual(complete("usf", "run", "--qu"), ["--quantum"])
         self.assertEqual(complete("usf", "run", "--policy", "co"), ["coop"])
-        self.assertEqual(complete("usf", "run", "--lock", ""), ["plain", "dtlock"])
+        self.assertEqual(complete("usf", "run", "--malleable", ""), ["auto", "on", "off"])
         self.assertIn("list", complete("usf", "policy", "l"))
         self.assertEqual(complete("usf", "run", "--policy", "=", "fif"), ["fifo"])
         self.assertEqual(complete("usf", "policy", "set", "fif"), ["fifo"])

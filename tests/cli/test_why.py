@@ -254,7 +254,7 @@ class Dump(Base):
             self.assertIn("name " + self.instance, out)
             self.assertIn("== consistency ==\nsound\n", out)
             self.assertRegex(out, r"word 0x[0-9a-f]+: held by ")
-            self.assertRegex(out, r"monitor ==\nspace 0 \(pid namespace \d+\): process \d+ \(start \d+\), alive")
+            self.assertRegex(out, r"monitor ==\npid namespace 0 \(inode \d+\): process \d+ \(start \d+\), alive")
             self.assertRegex(out, r"task \d+: thread \d+ \(on-mutex\), process record 0, state 4 \(blocked\)")
             self.assertIn("waits for: futex ", out)
             self.assertIn("(the_lock+0x0 in ", out)

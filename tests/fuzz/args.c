@@ -77,8 +77,8 @@ size_t fuzz_seed(unsigned n, uint8_t *buf, size_t cap)
 {
     static const char *const texts[] = {
         "run|-c|0-3,8,10-14:2|--quantum=20|--|sleep|1", "ps|--why|--json|-i|x", "USF_QUANTUM=5|USF_CPUS=0|run|-v|a",
-        "dump|123", "run|--policy|./a.so|-vvv|--stats=x|b", "clean|--all|-f", "config|show|--lock|dtlock", "help|run",
-        "USF_INSTANCE=a|USF_POLICY=fifo|USF_POLL=0|USF_LEND=1|USF_LOCK=plain|USF_THREAD_CACHE=off|USF_VERBOSE=2|doctor|--program|x",
+        "dump|123", "run|--policy|./a.so|-vvv|--stats=x|b", "clean|--all|-f", "config|show|--malleable|on", "help|run",
+        "USF_INSTANCE=a|USF_POLICY=fifo|USF_POLL=0|USF_LEND=1|USF_THREAD_CACHE=off|USF_VERBOSE=2|doctor|--program|x",
         "run|--cpus=0-1023|-h", "x|--lok=1", "run|0-1,,3", "run|1-0", "run|0-100:200", "run|4294967296", "run|--cpus",
         "run|--\302\200\303\251\303\251",
         "USF_CACHE_DIR=/x|USF_STATS=-|USF_KEEP_ENV=on|USF_RUN=1|USF_OWNER=0|USF_TOOL=/t|USF_MONITOR_LINGER=1|USF_NO=1|run|-i|a|b",

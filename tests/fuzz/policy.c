@@ -74,7 +74,6 @@ static void make_instance(uint8_t options)
     h->quantum_ns = h->progress_ns = 20000000;
     h->lend_ns = 1;
     atomic_store(&h->state, USF_INST_READY);
-    h->lock.kind = h->lock_kind = options & 1;
     snprintf(h->policy, sizeof h->policy, "%s", options & 2 ? "coop" : options & 4 ? "fifo" : "input");
     snprintf(h->policy_path, sizeof h->policy_path, "%s", options & 6 ? "" : "/input");
     atomic_store(&h->task_hwm, USF_TASK_CHUNK);

@@ -155,7 +155,7 @@ size_t fuzz_seed(unsigned n, uint8_t *buf, size_t cap)
         {10, 0, 0, 0, AT(proc_hwm), 4, 16, 1, 0, 0},
         {8, 0, 0, 0, AT(pidns), 2, 1, 1},
         {10, 0, 0, 0, AT(lock), 4, 7, 0, 0, 0},
-        {10, 0, 0, 0, AT(space[0].monitor), 4, 1, 0, 0, 0},
+        {10, 0, 0, 0, AT(namespace[0].monitor), 4, 1, 0, 0, 0},
         {9, 0, 0, 0, AT(policy_why), 3, 27, '[', 'A'},
         {14, 1, 0, 0, IN(usf_core, word), 8, 1, 5, 0, 0, 0, 1, 0, 0},
         {10, 1, 1, 0, IN(usf_core, poller), 4, 3, 0, 0, 0x80},

@@ -39,7 +39,7 @@ static void load(const uint8_t *data, size_t size)
     memset(&c, 0, sizeof c);
     c.warn = quiet;
     FUZZ_CHECK(config_load(&c, env) == 0);     /* a broken file of the system must not keep anybody from working */
-    FUZZ_CHECK(c.s.quantum_ns && c.s.progress_ns && c.s.lend_ns && c.s.lock_kind <= 1 && c.s.verbose <= 3);
+    FUZZ_CHECK(c.s.quantum_ns && c.s.progress_ns && c.s.lend_ns && c.s.verbose <= 3);
     config_free(&c);
 }
 
@@ -53,7 +53,7 @@ static void profile(void)
     FUZZ_CHECK(config_load(&c, env) == 0);
     int r = config_apply_profile(&c);
     FUZZ_CHECK(r == 0 || (r == -1 && *c.error && memchr(c.error, 0, sizeof c.error) && !strchr(c.error, '\n')));
-    FUZZ_CHECK(c.s.quantum_ns && c.s.progress_ns && c.s.lend_ns && c.s.lock_kind <= 1 && c.s.verbose <= 3);
+    FUZZ_CHECK(c.s.quantum_ns && c.s.progress_ns && c.s.lend_ns && c.s.verbose <= 3);
     for (unsigned i = 0; i < c.variables.nr; i++) FUZZ_CHECK(*c.variables.at[i].name && !strchr(c.variables.at[i].name, '='));
     config_free(&c);
 }
@@ -74,7 +74,7 @@ size_t fuzz_seed(unsigned n, uint8_t *buf, size_t cap)
         "quantum = 20\npoll = 200 # us\n[run]\ncpus = \"0-3,8\"\n",
         "[run]\nquantum = 5\npolicy = \"fl\"\n[env]\nOMP_NUM_THREADS = \"4\"\n[parameters]\nn = 4\n[tuning]\nvalue = 1.25e-3\n",
         "# nothing\n\n[a]\nb = 'c'\nd = true\n e = 1_000\n",
-        "lock = \"dtlock\"\npolicy = \"\\u0063oop\\t\\n\\\"\\\\\"\nthread-cache = false\n",
+        "malleable = \"on\"\npolicy = \"\\u0063oop\\t\\n\\\"\\\\\"\nthread-cache = false\n",
         "x = 0x1F\ny = 0o17\nz = 0b101\nw = -9223372036854775808\nv = +1\n",
         "a = [1, 2]\n", "a.b = 1\n", "a = 1979-05-27\n", "a = \"\"\"x\"\"\"\n", "[[a]]\n", "a = {b = 1}\n", "a = 1.5\n",
         "instance = \"x\"\ncache-dir = \"/a\"\nverbose = 3\nprogress = 1\nlend = 1\nmonitor-linger = 0\nstats = \"-\"\r\n",

@@ -1,24 +1,23 @@
 /* tests/lock/test_lock_kill.c - processes that die with and in front of the lock.  SPDX-License-Identifier: Apache-2.0
  *
- * usage: test_lock_kill plain|dtlock [SEED]
- * Workers in processes of their own enter sections, half of them by delegation.  Each is killed, at one
- * of the lock's perturbation points or at any instruction; the parent is the monitor: it recovers the
- * lock, repairs what it protects and starts another worker.  Afterwards everybody alive must go on. */
+ * usage: test_lock_kill [SEED]
+ * Workers in processes of their own enter sections.  Each is killed, at one of the lock's perturbation
+ * points or at any instruction.  The parent is the monitor: it recovers the lock, repairs what it
+ * protects and starts another worker.  All workers that are alive must go on. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "../../src/sched/lock.c"       /* the end of the test looks at the slots */
+#include "os/os.h"
+#include "sched/lock.h"
 
 enum { WORKERS = 6, KILLS = 250, MAX_NAMES = KILLS + WORKERS + 2 };
 static const char *const points[] = {
-    "lock.owned", "lock.release", "lock.released", "lock.sleep", "lock.taken", "lock.reply", "lock.claimed",
-    "lock.publish", "lock.waits", "lock.leaves", "section",
+    "lock.owned", "lock.release", "lock.released", "lock.sleep", "section",
 };
 
 struct shared {
@@ -51,18 +50,9 @@ static void section(void)
 static void work(uint32_t name)
 {
     for (uint64_t i = 0;; i++) {
-        uint64_t reply, request;
-        if (i % 2 || lock_acquire_or_delegate(&s->lock, name, name, &reply)) {
-            if (i % 2) lock_acquire(&s->lock, name);
-            section();
-            for (int n = 0; n < 4 && lock_next_request(&s->lock, &request); n++) {
-                section();
-                lock_reply(&s->lock, request);
-            }
-            lock_release(&s->lock, name);
-        } else if (reply != name) {
-            s->broken = 2;
-        }
+        lock_acquire(&s->lock, name);
+        section();
+        lock_release(&s->lock, name);
         atomic_fetch_add(&s->sections[name], 1);
         if (i % 64 == 0) os_sched_yield();
     }
@@ -101,22 +91,12 @@ static void recover(void)
 
 static void sleep_ms(long ms) { nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL); }
 
-/* Where the dead stood: as owner, or as waiter in one of the states of a slot. */
-static uint32_t died_owning, died_waiting[ABANDONED + 1];
-
-static void note_place(uint32_t who)
-{
-    died_owning += (s->lock.word & ~LOCK_SLEEPERS) == who;
-    for (uint32_t i = 0; i < N; i++) {
-        uint64_t w = s->lock.slot[i].state;
-        if (code(w) != FREE && waiter(w) == who) died_waiting[code(w)]++;
-    }
-}
+static uint32_t died_owning;
 
 static void reap(pid_t pid[], uint32_t name[], int i, uint32_t *next_name)
 {
     dead[name[i]] = true;
-    note_place(name[i]);
+    died_owning += (s->lock.word & ~LOCK_SLEEPERS) == name[i];
     recover();
     name[i] = (*next_name)++;
     pid[i] = start_worker(name[i]);
@@ -166,43 +146,22 @@ static bool all_go_on(const pid_t pid[], const uint32_t name[])
 
 static void describe(const pid_t pid[], const uint32_t name[])
 {
-    printf("word %x, next %lu, serving %lu\n", s->lock.word, s->lock.next, s->lock.serving);
+    printf("word %x\n", s->lock.word);
     for (int i = 0; i < WORKERS; i++)
         printf("worker %u: %lu sections, %s, thread state %c, ran %lu ms\n", name[i], s->sections[name[i]],
                has_died(pid[i]) ? "dead" : "alive", os_thread_state(pid[i], pid[i]), ran_ns(pid[i]) / 1000000);
-    for (uint32_t i = 0; i < N; i++) {
-        uint64_t w = s->lock.slot[i].state;
-        if (code(w) != FREE) printf("slot %u: code %u, waiter %u, lap %lu\n", i, code(w), waiter(w), lap(w));
-    }
-}
-
-static bool queue_is_clean(void)
-{
-    recover();
-    for (uint32_t i = 0; i < N; i++)
-        if (code(s->lock.slot[i].state) != FREE) return printf("slot %u: state %lx\n", i, s->lock.slot[i].state), false;
-    uint64_t ticket;
-    for (int i = 0; i < 3 * N && s->lock.kind == LOCK_DT; i++) {     /* the ring still goes around */
-        if (!enter(&s->lock, 1, 0, 0, &ticket)) return printf("queue full at %d\n", i), false;
-        set_free(slot_of(&s->lock, ticket), lap_of(ticket));
-        settle(&s->lock);
-        if (s->lock.serving != s->lock.next) return printf("queue does not settle\n"), false;
-    }
-    return s->lock.word == 0;
 }
 
 int main(int argc, char **argv)
 {
     pid_t pid[WORKERS];
     uint32_t name[WORKERS], next_name = 1, kills = 0, deaths = 0;
-    if (argc < 2) return fprintf(stderr, "usage: test_lock_kill plain|dtlock [SEED]\n"), 2;
     alarm(120);
-    rng = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
-    printf("%s, seed %lu\n", argv[1], rng);
+    rng = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
+    printf("seed %lu\n", rng);
     fflush(stdout);
     if (!rng) rng = 1;
     s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    lock_init(&s->lock, strcmp(argv[1], "plain") ? LOCK_DT : LOCK_PLAIN);
     for (int i = 0; i < WORKERS; i++) pid[i] = start_worker(name[i] = next_name++);
 
     for (bool ok = true; kills < KILLS; kills++) {
@@ -220,10 +179,9 @@ int main(int argc, char **argv)
         return 1;
     }
     for (int i = 0; i < WORKERS; i++) kill(pid[i], SIGKILL), waitpid(pid[i], NULL, 0), dead[name[i]] = true;
-    if (!queue_is_clean()) return printf("FAILED: the queue is not clean at the end\n"), 1;
-    printf("ok: %u deaths, %u owned the lock; waited as claimed %u, waits %u, first %u, taken %u, served %u\n", deaths,
-           died_owning, died_waiting[CLAIMED], died_waiting[WAITS], died_waiting[FIRST], died_waiting[TAKEN],
-           died_waiting[SERVED]);
+    recover();
+    if (s->lock.word) return printf("FAILED: the lock is not free at the end: word %x\n", s->lock.word), 1;
+    printf("ok: %u deaths, %u owned the lock\n", deaths, died_owning);
     printf("%lu sections, lock seized %u times\n", s->a, s->lock.epoch);
     return 0;
 }

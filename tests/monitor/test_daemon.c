@@ -48,7 +48,7 @@ static void is_clean(pid_t pid)
 }
 
 /* The process that would start the monitor anew; 0: it has none yet. */
-static pid_t keeper_of(pid_t monitor)
+static pid_t supervisor_of(pid_t monitor)
 {
     char path[64], text[32] = "";
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", monitor, monitor);
@@ -60,13 +60,13 @@ static pid_t keeper_of(pid_t monitor)
 
 static void end_monitor(int sig)
 {
-    pid_t pid = atomic_load(&test_shm.h->space[0].monitor_pid), keeper = 0;
-    CHECK(SOON((keeper = keeper_of(pid)), 5));
+    pid_t pid = atomic_load(&test_shm.h->namespace[0].monitor_pid), supervisor = 0;
+    CHECK(SOON((supervisor = supervisor_of(pid)), 5));
     kill(pid, SIGSTOP);                 /* it is not to start another */
-    kill(keeper, SIGKILL);
+    kill(supervisor, SIGKILL);
     kill(pid, sig);
     kill(pid, SIGCONT);
-    CHECK(SOON(!monitor_is_alive(test_shm.h->space), 5));
+    CHECK(SOON(!monitor_is_alive(test_shm.h->namespace), 5));
 }
 
 static bool has_open_file(pid_t pid)
@@ -84,17 +84,17 @@ static bool has_open_file(pid_t pid)
     return has;
 }
 
-/* The keeper takes over; another one takes its place.  Both can be killed. */
-static void test_keeper(void)
+/* The supervisor takes over; another one takes its place.  Both can be killed. */
+static void test_supervisor(void)
 {
     for (int i = 0; i < 3; i++) {
-        pid_t monitor = atomic_load(&test_shm.h->space[0].monitor_pid), first = 0, keeper = 0;
-        CHECK(SOON((first = keeper_of(monitor)), 5));
+        pid_t monitor = atomic_load(&test_shm.h->namespace[0].monitor_pid), first = 0, supervisor = 0;
+        CHECK(SOON((first = supervisor_of(monitor)), 5));
         kill(first, SIGKILL);
-        CHECK(SOON((keeper = keeper_of(monitor)) && keeper != first, 5));
-        CHECK(SOON(!has_open_file(keeper), 5));     /* it would keep the monitor's locks */
+        CHECK(SOON((supervisor = supervisor_of(monitor)) && supervisor != first, 5));
+        CHECK(SOON(!has_open_file(supervisor), 5));     /* it would keep the monitor's locks */
         kill(monitor, SIGKILL);
-        CHECK(SOON(atomic_load(&test_shm.h->space[0].monitor_pid) == keeper && monitor_is_alive(test_shm.h->space), 5));
+        CHECK(SOON(atomic_load(&test_shm.h->namespace[0].monitor_pid) == supervisor && monitor_is_alive(test_shm.h->namespace), 5));
     }
 }
 
@@ -108,7 +108,7 @@ int test_daemon(void)
     CHECK_INT(monitor_spawn("/etc/passwd", test_config.name), -EACCES);
     CHECK_INT(monitor_spawn("/bin/true", test_config.name), -ECANCELED);
     CHECK_INT(monitor_spawn("/proc/self/exe", "there-is-no-such-instance"), -ENOENT);
-    CHECK(!monitor_is_alive(test_shm.h->space));
+    CHECK(!monitor_is_alive(test_shm.h->namespace));
 
     int inherited = open("/etc/passwd", O_RDONLY);      /* not to be inherited, though it could be */
     sigset_t blocked;
@@ -117,13 +117,13 @@ int test_daemon(void)
     signal(SIGTERM, SIG_IGN);
     CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 5 * SECOND), 0);
     CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
-    CHECK(SOON(monitor_is_alive(test_shm.h->space), 5));
+    CHECK(SOON(monitor_is_alive(test_shm.h->namespace), 5));
     CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
     CHECK_INT(test_shm.h->monitor_linger_ns, 2 * SECOND);
     CHECK(waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD, "a child is left");
-    pid_t pid = atomic_load(&test_shm.h->space[0].monitor_pid);
+    pid_t pid = atomic_load(&test_shm.h->namespace[0].monitor_pid);
     is_clean(pid);
-    test_keeper();
+    test_supervisor();
     end_monitor(SIGTERM);               /* neither blocked nor ignored there */
     close(inherited);
     CHECK(shm_retire_if_empty(&test_shm, NULL));
@@ -257,7 +257,7 @@ int test_revive(void)
     setenv("LD_PRELOAD", "", 1);
     CHECK_INT(monitor_keep(test_shm.h, 0), 0);     /* nobody knows how to start one */
     CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
-    CHECK(SOON(monitor_is_alive(test_shm.h->space), 5));
+    CHECK(SOON(monitor_is_alive(test_shm.h->namespace), 5));
     CHECK_INT(monitor_keep(test_shm.h, 0), 0);
     end_monitor(SIGKILL);
 
@@ -280,9 +280,9 @@ int test_revive(void)
     CHECK(!memcmp(&before, &after, 8));
     sigaction(SIGCHLD, NULL, &was);
     CHECK(was.sa_handler == child_ended);
-    CHECK(SOON(monitor_is_alive(test_shm.h->space), 5));
+    CHECK(SOON(monitor_is_alive(test_shm.h->namespace), 5));
     CHECK(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
-    is_clean(atomic_load(&test_shm.h->space[0].monitor_pid));
+    is_clean(atomic_load(&test_shm.h->namespace[0].monitor_pid));
     end_monitor(SIGTERM);
 
     CHECK_INT(revive("/nowhere/usf", test_config.name), -ENOENT);

@@ -29,7 +29,7 @@ pid_t test_monitor(bool no_pidfd)
         alarm(50);
         _exit(monitor_run(&o));
     }
-    CHECK(SOON(monitor_is_alive(test_shm.h->space), 5), "the monitor does not start");
+    CHECK(SOON(monitor_is_alive(test_shm.h->namespace), 5), "the monitor does not start");
     return pid;
 }
 
@@ -151,19 +151,19 @@ static int test_single(void)
 {
     test_make(0);
     pid_t first = test_monitor(false), others[8];
-    int32_t pid = atomic_load(&test_shm.h->space[0].monitor_pid);
+    int32_t pid = atomic_load(&test_shm.h->namespace[0].monitor_pid);
     CHECK_INT(pid, first);
     for (int i = 0; i < 8; i++) others[i] = test_monitor(false);
     for (int i = 0; i < 8; i++) CHECK_INT(test_exit_code(others[i]), 0);
-    CHECK_INT(atomic_load(&test_shm.h->space[0].monitor_pid), first);
+    CHECK_INT(atomic_load(&test_shm.h->namespace[0].monitor_pid), first);
     kill(first, SIGKILL);
     waitpid(first, NULL, 0);
-    CHECK(!monitor_is_alive(test_shm.h->space));
+    CHECK(!monitor_is_alive(test_shm.h->namespace));
     for (int i = 0; i < 8; i++) {       /* all at once, over a dead one's word */
         others[i] = fork();
         if (others[i] == 0) {
             struct monitor_options o = {.name = test_config.name, .dir = test_config.dir, .min_life_ns = SECOND};
-            _exit(monitor_run(&o) + (atomic_load(&test_shm.h->space[0].monitor_pid) == 0 ? 10 : 0));
+            _exit(monitor_run(&o) + (atomic_load(&test_shm.h->namespace[0].monitor_pid) == 0 ? 10 : 0));
         }
     }
     int ended_last = 0;
@@ -384,12 +384,12 @@ static int test_looks(void)
     uint64_t moved = test_shm.h->moved_ns;
     CHECK(moved);
     usleep(100000);
-    for (s.space = 0; s.space < 2; s.space++) {
-        CHECK(sched_look_is_due(&s), "in space %u", s.space);
-        CHECK(atomic_load(&test_shm.h->space[s.space].looked) > moved);
+    for (s.namespace = 0; s.namespace < 2; s.namespace++) {
+        CHECK(sched_look_is_due(&s), "in pid namespace %u", s.namespace);
+        CHECK(atomic_load(&test_shm.h->namespace[s.namespace].looked) > moved);
     }
     CHECK(test_shm.h->moved_ns == moved);
-    s.space = 0;
+    s.namespace = 0;
     sched_proc_remove(&s, NULL, s.proc, false);
     ends(test_monitor(false));
     return check_end();
@@ -398,7 +398,7 @@ static int test_looks(void)
 /* Between two looks another has noted what the monitor had used of the CPU, and knew of another monitor. */
 static bool end_hung(void)
 {
-    struct usf_missed *missed = &test_shm.h->space[0].missed;
+    struct usf_missed *missed = &test_shm.h->namespace[0].missed;
     if (atomic_load(&missed->looks) == 1) atomic_fetch_add(&missed->cpu_us, 1000000);
     return monitor_end_hung(test_shm.h, 0, NULL) > 0;
 }
@@ -408,7 +408,7 @@ static int test_hung(void)
 {
     test_make(0);
     pid_t monitor = test_monitor(false);
-    CHECK(SOON(monitor_is_alive(test_shm.h->space), 5));
+    CHECK(SOON(monitor_is_alive(test_shm.h->namespace), 5));
     kill(monitor, SIGSTOP);
     for (int i = 0; i < 20; i++) CHECK(!monitor_end_hung(test_shm.h, 0, NULL), "ended although there is nothing to do");
     atomic_store(&test_shm.h->lock_stuck, 1);
@@ -416,8 +416,8 @@ static int test_hung(void)
     bool ended = false;     /* by many that wait, each of whom looks at times of its own: every millisecond */
     CHECK(SOON(ended = ended || end_hung(), 10));
     if (!ended) kill(monitor, SIGKILL);
-    CHECK(waitpid(monitor, NULL, 0) == monitor && !monitor_is_alive(test_shm.h->space));
-    CHECK(!atomic_load(&test_shm.h->space[0].looped));
+    CHECK(waitpid(monitor, NULL, 0) == monitor && !monitor_is_alive(test_shm.h->namespace));
+    CHECK(!atomic_load(&test_shm.h->namespace[0].looped));
     monitor = test_monitor(false);
     ends(monitor);
     return check_end();
@@ -440,7 +440,7 @@ static pid_t stand_in(bool busy)
 static int test_silent(void)
 {
     test_make(0);
-    struct usf_space *sp = &test_shm.h->space[0];
+    struct usf_namespace *sp = &test_shm.h->namespace[0];
     pid_t monitor = stand_in(false);
     atomic_store(&sp->monitor, (uint32_t)monitor);
     atomic_fetch_add(&sp->beat, 1);
@@ -479,7 +479,7 @@ static int look_blindly(const struct monitor_own *own)
 static int test_blind(void)
 {
     test_make(0);
-    struct usf_missed *missed = &test_shm.h->space[0].missed;
+    struct usf_missed *missed = &test_shm.h->namespace[0].missed;
     struct monitor_own own = {.dev = test_shm.h->file_dev, .ino = test_shm.h->file_ino};
     pid_t monitor = test_monitor(false);
     kill(monitor, SIGSTOP);
@@ -495,8 +495,8 @@ static int test_blind(void)
     CHECK_INT(look_blindly(&own), EPERM);
     CHECK(waitpid(monitor, NULL, WNOHANG) == 0);
     CHECK_INT(look_blindly(NULL), 100);
-    CHECK(waitpid(monitor, NULL, 0) == monitor && !monitor_is_alive(test_shm.h->space));
-    CHECK(!atomic_load(&test_shm.h->space[0].looped));
+    CHECK(waitpid(monitor, NULL, 0) == monitor && !monitor_is_alive(test_shm.h->namespace));
+    CHECK(!atomic_load(&test_shm.h->namespace[0].looped));
     ends(test_monitor(false));
     return check_end();
 }
@@ -505,7 +505,7 @@ static int test_blind(void)
 static int test_starved(void)
 {
     test_make(0);
-    struct usf_space *sp = &test_shm.h->space[0];
+    struct usf_namespace *sp = &test_shm.h->namespace[0];
     pid_t monitor = stand_in(true);
     atomic_store(&sp->monitor_pid, monitor);
     atomic_store(&test_shm.h->lock_stuck, 1);

@@ -67,11 +67,11 @@ class Case(instance.Instance):
 
     def gone_soon(self):
         self.soon(lambda: not os.path.lexists(self.segment), "the instance is left behind")
-        self.soon(lambda: not watchers(self.instance), "its monitor or keeper is left behind")
+        self.soon(lambda: not watchers(self.instance), "its monitor or supervisor is left behind")
 
 
 def watchers(name):
-    """Processes `usf monitor NAME`: the monitor and its keeper."""
+    """Processes `usf monitor NAME`: the monitor and its supervisor."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -42,7 +42,7 @@ class Deny(Case):
                 self.scheduled(self.deny(["=ENOSYS", "clone3", "=" + error, *DISPENSABLE], error), 3)
                 self.gone_soon()
 
-    def test_the_keeper(self):
+    def test_the_supervisor(self):
         """It is not told of the monitor's end, or cannot wait for that: it looks."""
         for what in ["prctl"], ["rt_sigtimedwait"], ["prctl", "rt_sigtimedwait"]:
             with self.subTest(calls=what):

@@ -103,27 +103,27 @@ class Users(Case):
         pid = self.ps(uid)["monitor_pid"]
         return pid, os.stat("/proc/%d" % pid).st_uid
 
-    def agents(self):
+    def helpers(self):
         found = []
         for p in self.mapped(self.path):
             try:
                 with open("/proc/%d/comm" % p) as f:
-                    found += [p] if f.read() == "usf-agent\n" else []
+                    found += [p] if f.read() == "usf-helper\n" else []
             except OSError:
                 pass
         return found
 
-    def agent(self):
-        self.soon(lambda: len(self.agents()) == 1, "there is no agent, or more than one")
-        return self.agents()[0]
+    def helper(self):
+        self.soon(lambda: len(self.helpers()) == 1, "there is no helper, or more than one")
+        return self.helpers()[0]
 
     def end_monitor(self, uid):
         """With the process that would start it anew."""
         pid, _ = self.monitor(uid)
         os.kill(pid, signal.SIGSTOP)        # or it starts another of these
         with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-            keepers = [int(w) for w in f.read().split()]
-        for p in [*keepers, pid]:
+            supervisors = [int(w) for w in f.read().split()]
+        for p in [*supervisors, pid]:
             os.kill(p, signal.SIGKILL)
         self.soon(lambda: self.ps(uid)["monitor_pid"] != pid, "the monitor does not die")
 
@@ -165,14 +165,14 @@ class Together(Users):
         self.gone_soon()
 
     def test_threads_that_compute(self):
-        """Nobody can signal another user's threads: where the user has no agent either, they are passed over."""
+        """Nobody can signal another user's threads: where the user has no helper either, they are passed over."""
         keeps = self.sleeper(ANN)
-        for hogs, waits, agents in ((ANN, BOB, 1), (BOB, ANN, 1), (BOB, ANN, 0)):
+        for hogs, waits, helpers in ((ANN, BOB, 1), (BOB, ANN, 1), (BOB, ANN, 0)):
             p = self.start(*self.run_of(hogs, FILES["hog"], "spin-alone"))
             self.addCleanup(self.stop, p)
             self.assertEqual(p.stdout.readline(), "started\n")
-            if not agents:
-                os.kill(self.agent(), signal.SIGKILL)
+            if not helpers:
+                os.kill(self.helper(), signal.SIGKILL)
             self.scheduled(self.run_it(*self.run_of(waits, LOAD, options=["--stats"])), 3)
             self.stop(p)
         self.stop(keeps)
@@ -185,7 +185,7 @@ class Together(Users):
         return p
 
     def test_places(self):
-        """Nobody else may bind Bob's thread: his agent has it bind itself, and free itself."""
+        """Nobody else may bind Bob's thread: his helper has it bind itself, and free itself."""
         cpus = len(os.sched_getaffinity(0))
         if cpus < 2:
             self.skipTest("needs two CPUs")
@@ -206,7 +206,7 @@ class Together(Users):
         self.assertEqual(p.stdout.readline(), "started\n")
         monitor, owner = self.monitor(BOB)
         self.assertEqual(owner, ANN)
-        os.kill(self.agent(), signal.SIGKILL)
+        os.kill(self.helper(), signal.SIGKILL)
         os.kill(monitor, signal.SIGSTOP)
         self.addCleanup(os.kill, monitor, signal.SIGCONT)
         r = self.run_it(*self.run_of(BOB, LOAD))
@@ -225,15 +225,15 @@ class Together(Users):
     def test_agents(self):
         """Bob's ends with his programs; it takes over where there is no monitor any more."""
         ann, bob = self.sleeper(ANN), self.sleeper(BOB)
-        agent = self.agent()
-        self.assertEqual(os.stat("/proc/%d" % agent).st_uid, BOB)
-        self.soon(lambda: self.sleeps(agent), "it wakes though there is nothing to do")
+        helper = self.helper()
+        self.assertEqual(os.stat("/proc/%d" % helper).st_uid, BOB)
+        self.soon(lambda: self.sleeps(helper), "it wakes though there is nothing to do")
         self.end_monitor(BOB)
-        self.assertEqual(self.monitor(BOB), (agent, BOB))
+        self.assertEqual(self.monitor(BOB), (helper, BOB))
         self.scheduled(self.run_it(*self.run_of(ANN, LOAD, options=["--stats"])), 3)
-        self.soon(lambda: self.agents() and os.stat("/proc/%d" % self.agents()[0]).st_uid == ANN, "Ann has no agent now")
+        self.soon(lambda: self.helpers() and os.stat("/proc/%d" % self.helpers()[0]).st_uid == ANN, "Ann has no helper now")
         self.stop(ann)
-        self.soon(lambda: not self.agents(), "the agent stays")
+        self.soon(lambda: not self.helpers(), "the helper stays")
         self.stop(bob)
 
     def test_inner_runs(self):

@@ -98,7 +98,7 @@ class TwoContainers(Container):
             time.sleep(0.1)
 
     def test_other_pids(self):
-        """Also where /proc shows the pids of another (more: test_spaces.py)."""
+        """Also where /proc shows the pids of another (more: test_namespaces.py)."""
         box = self.unshare("-p", "-f", "--kill-child")
         p = self.first()
         try:

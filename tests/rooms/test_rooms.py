@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # tests/rooms/test_rooms.py - each #include agrees with the map of rooms.  SPDX-License-Identifier: Apache-2.0
 """The map is the block in section 1 of docs/design.md.  A room begins with its path and what it is; an arrow names the rooms that it
-includes, without src/; `private:` names headers that no other room includes, as it includes no other room's internal.h."""
+includes, without src/; `private:` names headers that no other room includes, as it includes no other room's internal.h; `also:` names
+files, without src/, that lie elsewhere and belong to the room."""
 import os
 import re
 import tempfile
@@ -17,7 +18,7 @@ class Map:
     """What each room includes, in the map's order; and the private headers."""
 
     def __init__(self, text):
-        self.rooms, self.private = {}, set()
+        self.rooms, self.private, self.also = {}, set(), {}
         room = None
         for line in text.splitlines():
             word, *rest = line.split()
@@ -25,12 +26,16 @@ class Map:
                 self.rooms[room] += rest
             elif word == "private:":
                 self.private |= {os.path.join(room, name) for name in rest}
+            elif word == "also:":
+                self.also.update({"src/" + name: room for name in rest})
             elif not line.startswith(" "):
                 room = word
                 self.rooms[room] = []
 
     def room_of(self, path):
         """The innermost room that the file is in; a header may be one by itself."""
+        if path in self.also:
+            return self.also[path]
         while path and path not in self.rooms:
             path = os.path.dirname(path)
         return path or None
@@ -102,6 +107,8 @@ def design():
 
 
 class Project(unittest.TestCase):
+    maxDiff = None
+
     def test_map(self):
         self.assertEqual("\n".join(faults(ROOT, design())), "")
 

@@ -292,8 +292,8 @@ int main(int argc, char **argv)
     shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     snprintf(name, sizeof name, "groups-%d", getpid());
     const char *const policies[] = {"coop", "fair", "equi", "gang", "batch"};
-    struct shm_config c = {.name = name, .dir = dir, .policy = policies[next(&rng) % 5], .lock_kind = next(&rng) % 2};
-    printf("policy %s, lock %u\n", c.policy, c.lock_kind);
+    struct shm_config c = {.name = name, .dir = dir, .policy = policies[next(&rng) % 5]};
+    printf("policy %s\n", c.policy);
     if (shared == MAP_FAILED || !mkdtemp(dir)) return 77;
     if (shm_open_instance(&c, true, &shm)) return fprintf(stderr, "%s\n", shm.why), 77;
     fflush(stdout);

@@ -387,7 +387,7 @@ static int open_instance(void)
     char name[USF_NAME_MAX], why[128];
     if (!mkdtemp(dir)) return 77;
     snprintf(name, sizeof name, "soft-%d", getpid());
-    struct shm_config c = {.name = name, .dir = dir, .policy = next(&rng) % 2 ? "coop" : "fifo", .lock_kind = next(&rng) % 2};
+    struct shm_config c = {.name = name, .dir = dir, .policy = next(&rng) % 2 ? "coop" : "fifo"};
     if (shm_open_instance(&c, true, &shm)) return fprintf(stderr, "%s\n", shm.why), 77;
     if (nr_threads == 1 || next(&rng) % 4 == 0) {     /* one core: all wait for each other */
         shm.h->nr_cores = 1;
@@ -398,7 +398,7 @@ static int open_instance(void)
     m.watch = &memory;
     if (sched_use_policy(&m, 0, why, sizeof why)) return 77;
     usf_lock_on_stuck = recover;
-    printf("%s, lock %u, %u cores\n", c.policy, c.lock_kind, shm.h->nr_cores);
+    printf("%s, %u cores\n", c.policy, shm.h->nr_cores);
     return 0;
 }
 

@@ -35,14 +35,14 @@ static void take_lock_and_stop(const char *instance, void (*stop)(void))
         exit(1);
     }
     sched_bind(&s, shm.h);
-    s.space = shm.space;
+    s.namespace = shm.namespace;
     os_getaffinity(0, &cpus);
     if (sched_use_policy(&s, NULL, why, sizeof why)
         || sched_proc_join(&s, getpid(), os_start_time(getpid()), "stall", cpus.w, 0) < 0) {
         fprintf(stderr, "cannot join\n");
         exit(1);
     }
-    uint32_t name = lock_name(USF_NONE, s.proc, s.space);
+    uint32_t name = lock_name(USF_NONE, s.proc, s.namespace);
     lock_acquire(&shm.h->lock, name);
     puts("holds");
     fflush(stdout);

@@ -132,10 +132,10 @@ int main(int argc, char **argv)
     char name[USF_NAME_MAX], why[128];
     struct shm m;
     alarm(50);
-    seed = argc > 2 ? (unsigned)atoi(argv[2]) : (unsigned)time(0) ^ (unsigned)getpid();
+    seed = argc > 1 ? (unsigned)atoi(argv[1]) : (unsigned)time(0) ^ (unsigned)getpid();
     printf("seed %u\n", seed);
     snprintf(name, sizeof name, "test-sched-%d", getpid());
-    struct shm_config c = {.name = name, .policy = "coop", .lock_kind = argc > 1 && !strcmp(argv[1], "dtlock")};
+    struct shm_config c = {.name = name, .policy = "coop"};
     if (shm_open_instance(&c, true, &m)) {
         fprintf(stderr, "%s\n", m.why);
         return 77;

@@ -292,7 +292,7 @@ static void switch_policies(void)
 static int run_test(void)
 {
     snprintf(name, sizeof name, "switch-%d", getpid());
-    struct shm_config c = {.name = name, .dir = dir, .policy = "coop", .lock_kind = next(&rng) % 2};
+    struct shm_config c = {.name = name, .dir = dir, .policy = "coop"};
     if (!mkdtemp(dir)) return 77;
     if (shm_open_instance(&c, true, &shm)) return fprintf(stderr, "%s\n", shm.why), 77;
     start_monitor();

@@ -14,7 +14,7 @@ static size_t image_size;
 static void hold(int fd)
 {
     static int held = -1;
-    struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = SHM_SPACE_BYTE, .l_len = 1};
+    struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = SHARING_NAMESPACE_BYTE, .l_len = 1};
     CHECK_INT(fcntl(fd, F_OFD_SETLK, &l), 0);
     if (held >= 0) close(held);
     held = fd;
@@ -122,7 +122,7 @@ static void left_behind(void)
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
     shm_close(&m);
     int fd = open(path, O_RDWR);
-    CHECK(pwrite(fd, &other, sizeof other, offsetof(struct usf_header, space[0].ns)) == sizeof other);
+    CHECK(pwrite(fd, &other, sizeof other, offsetof(struct usf_header, namespace[0].ns)) == sizeof other);
     close(fd);
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
     CHECK(m.created);
@@ -196,7 +196,7 @@ static void fields(void)
     says(-EBADMSG, "time limits");
     PUT(uid, geteuid() + 1);
     says(-EBADMSG, "it says it is");
-    PUT(space[0].ns, 12345);
+    PUT(namespace[0].ns, 12345);
     says(-EXDEV, "another container");
     put(offsetof(struct usf_header, name), "another\0", 8);
     says(-EBADMSG, "it says it is 'another'");

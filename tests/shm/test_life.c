@@ -47,22 +47,21 @@ static void configured(void)
     c.poll_max_ns = SHM_NO_POLL;
     c.progress_ns = 3000;
     c.lend_ns = 4000;
-    c.lock_kind = 1;
     c.policy = "fifo";
     c.policy_path = "/some/where.so";
     c.build_id = "0123abc";
     CHECK_INT(shm_open_instance(&c, true, &m), 0);
     CHECK(m.h->quantum_ns == 1000 && m.h->poll_max_ns == 0 && m.h->progress_ns == 3000 && m.h->lend_ns == 4000);
-    CHECK(m.h->lock_kind == 1 && m.h->lock.kind == 1 && !strcmp(m.h->policy, "fifo") &&
+    CHECK(!strcmp(m.h->policy, "fifo") &&
           !strcmp(m.h->policy_path, "/some/where.so") && !strcmp(m.h->build_id, "0123abc") && !strcmp(m.h->name, "life"));
-    CHECK(m.h->uid == geteuid() && m.h->init_tgid == (uint32_t)getpid() && m.h->pidns == os_pidns() && m.h->space[0].ns == os_pidns());
+    CHECK(m.h->uid == geteuid() && m.h->init_tgid == (uint32_t)getpid() && m.h->pidns == os_pidns() && m.h->namespace[0].ns == os_pidns());
     CHECK(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
 
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
     CHECK(m.h->quantum_ns == SHM_DEFAULT_QUANTUM_NS && m.h->poll_max_ns == SHM_DEFAULT_POLL_NS &&
           m.h->progress_ns == SHM_DEFAULT_PROGRESS_NS && m.h->lend_ns == SHM_DEFAULT_LEND_NS &&
-          !strcmp(m.h->policy, "coop") && !m.h->policy_path[0] && !m.h->lock_kind);
+          !strcmp(m.h->policy, "coop") && !m.h->policy_path[0]);
     CHECK(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # tests/soak/kill.py - kill participants of an instance; the others must not notice.  SPDX-License-Identifier: Apache-2.0
-"""kill.py [--build DIR] [--kills N] [--minutes M] [--median MS] [--p99 MS] [--seed S] [--cpus LIST] [--lock KIND]
+"""kill.py [--build DIR] [--kills N] [--minutes M] [--median MS] [--p99 MS] [--seed S] [--cpus LIST]
         [--policy NAME] [--linger MS] [--kinds LIST] [--monitor N] [--slow S] [--users] [--stats]
 
 2 to 8 programs that check themselves share an instance.  Some are killed (kill -9 of one, of several, of the monitor with or without
@@ -96,7 +96,7 @@ class Soak:
         self.board.clear(slot)
         kind = self.kind[slot] = self.rng.choice(self.args.kinds)
         threads = THREADS if kind == "all" else self.rng.randint(2, 4)
-        options = ["-i", self.instance, "--cache-dir", os.path.join(self.dir, "cache"), "--lock", self.args.lock,
+        options = ["-i", self.instance, "--cache-dir", os.path.join(self.dir, "cache"),
                    "--policy", self.args.policy, "--monitor-linger", str(self.args.linger)]
         if self.args.cpus:
             options += ["-c", self.args.cpus]
@@ -212,7 +212,7 @@ class Soak:
             monitor = self.ps()["monitor_pid"]
             if monitor and self.rng.random() < 0.3:
                 with open("/proc/%d/task/%d/children" % (monitor, monitor), encoding="ascii") as f:
-                    return [monitor] + [int(keeper) for keeper in f.read().split()]
+                    return [monitor] + [int(supervisor) for supervisor in f.read().split()]
             return [monitor] if monitor else []
         except OSError:
             return []
@@ -239,7 +239,7 @@ class Soak:
         since = self.now()
         self.kills += sent
         who = ["one"] if len(victims) == 1 else ["several"] if victims else []
-        who += ["monitor and keeper"] if len(monitors) > 1 else ["monitor"] if monitors else []
+        who += ["monitor and supervisor"] if len(monitors) > 1 else ["monitor"] if monitors else []
         what = "%s %s" % (signal.Signals(how).name, ", ".join(who))
         self.counts[what] += sent
         self.watch(what, others, since)
@@ -463,7 +463,6 @@ def options(doc):
     p.add_argument("--p99", type=float, metavar="MS")
     p.add_argument("--seed", type=int, default=random.randrange(1 << 20))
     p.add_argument("--cpus", default="")
-    p.add_argument("--lock", default="plain")
     p.add_argument("--policy", default="coop")
     p.add_argument("--monitor", type=int, default=1, help="how much more often than usual the monitor is killed")
     p.add_argument("--users", action="store_true", help="two users share the instance")

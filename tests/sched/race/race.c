@@ -63,14 +63,14 @@ static void wait_for_all(void)
 static void choose(uint64_t seed)
 {
     uint64_t r = mix(mix(seed));
-    e = (struct episode){.seed = seed, .lock_kind = r & 1, .cores = 1 + (r >> 1) % 4, .unseen = (r >> 4) % 3 == 0,
+    e = (struct episode){.seed = seed, .cores = 1 + (r >> 1) % 4, .unseen = (r >> 4) % 3 == 0,
                          .strays = (r >> 8) % 2, .exchanges = 40, .handlers = (r >> 12) % 3 ? 16 + (r >> 16) % 100 : 0,
                          .builtin = (const char *const[]){"coop", "coop", "coop", "fifo", "fl", "fl", "gang", "gang"}[(r >> 24) % 8]};
     if ((r >> 32) % 3 == 0) e.policy = liars[(r >> 40) % 3];
     e.departures = (r >> 48) % 3 == 0;
     e.traced = r >> 56 & 1;
     e.lonely = !e.departures && !e.unseen && (r >> 52) % 2;
-    printf("seed %lu: %s, %u cores, policy %s%s%s%s%s%s, handlers %u\n", seed, e.lock_kind ? "dtlock" : "plain", e.cores,
+    printf("seed %lu: %u cores, policy %s%s%s%s%s%s, handlers %u\n", seed, e.cores,
            e.policy ? e.policy->name : e.builtin, e.unseen ? ", cores taken unseen" : "", e.strays ? ", stray wakes" : "",
            e.departures ? ", departures" : "", e.lonely ? ", no monitor" : "", e.traced ? ", recorded" : "", e.handlers);
     fflush(stdout);
@@ -106,7 +106,7 @@ static int open_instance(struct shm *m, const char *dir)
     char name[USF_NAME_MAX];
     snprintf(name, sizeof name, "race-%d", getpid());
     struct shm_config c = {.name = name, .dir = dir, .policy = e.policy ? e.policy->name : e.builtin,
-                           .policy_path = e.policy ? "a liar" : "", .lock_kind = e.lock_kind};
+                           .policy_path = e.policy ? "a liar" : ""};
     int r = shm_open_instance(&c, true, m);
     if (r) return fprintf(stderr, "%s\n", m->why), r;
     header = m->h;

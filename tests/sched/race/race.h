@@ -59,7 +59,7 @@ struct thread {
 
 struct episode {
     uint64_t seed;
-    uint32_t lock_kind, cores;
+    uint32_t cores;
     const struct usf_policy_ops *policy;    /* one that works for a while; null: `builtin` */
     const char *builtin;
     bool unseen;                        /* the monitor believes at times that running threads sleep, and takes their cores */

@@ -1,8 +1,9 @@
-/* src/monitor/keeper.c - a process that starts the monitor anew when it dies.  SPDX-License-Identifier: Apache-2.0
+/* src/monitor/supervisor.c - the monitor supervisor, which starts it anew when it dies.  SPDX-License-Identifier: Apache-2.0
  *
- * Whoever misses the monitor starts another (monitor_keep), but somebody has to run for that: if the monitor is killed together with
- * those that have the cores, all others may sleep.  So the monitor has a child that waits for its death, and becomes the
- * next monitor; and it starts another child when that one dies. */
+ * A process that misses the monitor starts another one (monitor_keep), but it has to run for that.  If
+ * the monitor is killed together with the processes that have the cores, all others may sleep.  So the
+ * monitor has a child, which waits for its death and becomes the next monitor.  The monitor starts
+ * another child when that one dies. */
 #include "monitor/internal.h"
 #include "os/os.h"
 #include <errno.h>
@@ -24,7 +25,7 @@ static _Noreturn void keep(struct monitor *m, pid_t monitor, sigset_t *death)
     uint64_t born = os_now();
     shm_close(&m->shm);     /* an open file that both have keeps a dead monitor's locks of it */
     close_range(3, ~0u, 0); /* the monitor's files in /proc would keep that file system from being unmounted */
-    prctl(PR_SET_NAME, "usf-keeper");
+    prctl(PR_SET_NAME, "usf-supervisor");
     /* Where a filter refuses this, or the wait, the death is noticed at the next look. */
     bool told = prctl(PR_SET_PDEATHSIG, SIGCHLD) == 0;
     while (getppid() == monitor)
@@ -40,15 +41,15 @@ static _Noreturn void keep(struct monitor *m, pid_t monitor, sigset_t *death)
 static void child_died(int sig) { (void)sig; }
 
 /* SIGCHLD is blocked but while deaths_loop waits, which it ends. */
-void keeper_look(struct monitor *m)
+void supervisor_look(struct monitor *m)
 {
     sigset_t death;
     pid_t monitor = getpid();
-    if (!m->options->kept || (m->keeper > 0 && waitpid(m->keeper, NULL, WNOHANG) == 0)) return;
+    if (!m->options->kept || (m->supervisor > 0 && waitpid(m->supervisor, NULL, WNOHANG) == 0)) return;
     sigemptyset(&death);
     sigaddset(&death, SIGCHLD);
     sigprocmask(SIG_BLOCK, &death, NULL);
     signal(SIGCHLD, child_died);
-    m->keeper = fork();
-    if (m->keeper == 0) keep(m, monitor, &death);
+    m->supervisor = fork();
+    if (m->supervisor == 0) keep(m, monitor, &death);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# tests/odd/test_spaces.py - containers with pid namespaces of their own that share an instance.  SPDX-License-Identifier: Apache-2.0
+# tests/odd/test_namespaces.py - containers with pid namespaces of their own that share an instance.  SPDX-License-Identifier: Apache-2.0
 import json
 import os
 import random
@@ -58,7 +58,7 @@ def kill(*pids, sig=signal.SIGKILL):
             pass
 
 
-class Spaces(Game, Case):
+class Namespaces(Game, Case):
     def setUp(self):
         if not can(*BOX, "true"):
             self.skipTest("no bubblewrap here")
@@ -82,8 +82,8 @@ class Spaces(Game, Case):
         return [int(d) for d in os.listdir("/proc") if d.isdigit() and namespace(d) == ns]
 
     def watchmen_of(self, p):
-        """The container's monitor and its keeper."""
-        return [pid for pid in self.all_of(p) if comm(pid) in ("usf-monitor", "usf-keeper")]
+        """The container's monitor and its supervisor."""
+        return [pid for pid in self.all_of(p) if comm(pid) in ("usf-monitor", "usf-supervisor")]
 
     def here(self):
         """Ours."""
@@ -128,7 +128,7 @@ class Spaces(Game, Case):
         self.assertRegex(err, "^%s$" % warning)
 
 
-class Together(Spaces):
+class Together(Namespaces):
     def test_scheduled_by_one_another(self):
         first = self.run_up(SLEEPER)
         for where in ([], BOX):
@@ -352,8 +352,8 @@ class Together(Spaces):
             r = self.run_it(*tool, "doctor")
             self.assertRegex(r.out, re.escape(self.instance) + r".*\d process(es)? of other containers, which cannot be checked from here", r)
             r = self.run_it(*tool, "dump", "-i", self.instance)
-            self.assertRegex(r.out, r"space 0 \(pid namespace \d+\): process \d+")
-            self.assertRegex(r.out, r"space 1 \(pid namespace \d+\): process \d+")
+            self.assertRegex(r.out, r"pid namespace 0 \(inode \d+\): process \d+")
+            self.assertRegex(r.out, r"pid namespace 1 \(inode \d+\): process \d+")
             self.assertRegex(r.out, r"task \d+: thread \d+ of another pid namespace")
             self.assertRegex(r.out, r"task \d+: thread \d+ \(")
             r = self.run_it(*tool, "clean", "-i", self.instance)
@@ -361,7 +361,7 @@ class Together(Spaces):
             self.assertRegex(r.err, r"is in use by \d process")
 
 
-class Ends(Spaces):
+class Ends(Namespaces):
     def test_of_each(self):
         """The last one out removes the file, whoever has made it."""
         for first, then in ((BOX, []), ([], BOX)):
@@ -390,7 +390,7 @@ class Ends(Spaces):
         self.gone_soon()
 
     def test_of_monitors(self):
-        """Of one, or of each; with their keepers."""
+        """Of one, or of each; with their supervisors."""
         game = self.run_up(GAME, where=[], stdin=subprocess.PIPE)
         box = self.run_up(GAME, stdin=subprocess.PIPE)
         for which in (lambda: self.watchmen_of(box), self.watchmen_here, lambda: self.watchmen_of(box) + self.watchmen_here()):
@@ -412,7 +412,7 @@ class Ends(Spaces):
         self.gone_soon()
 
 
-class Bound(Spaces):
+class Bound(Namespaces):
     """The container has a /dev/shm of its own, with one file of ours: the instance's, which cannot be removed there."""
 
     def setUp(self):
@@ -461,7 +461,7 @@ class Bound(Spaces):
         self.gone_soon()
 
 
-class Lock(Spaces):
+class Lock(Namespaces):
     """A container's process dies, or stops, with the scheduler's lock."""
 
     def holder(self):
@@ -535,7 +535,7 @@ class Lock(Spaces):
         kill(*[p for p in self.all_of(box) if p != self.first_of(box)], sig=signal.SIGSTOP)
 
     def end_frozen(self, box, pid):
-        """At once: a keeper that outlives its monitor for a moment takes its place, with another keeper."""
+        """At once: a supervisor that outlives its monitor for a moment takes its place, with another supervisor."""
         watchmen = self.watchmen_of(box)
         self.freeze(box)
         kill(*watchmen, pid)

@@ -1,4 +1,4 @@
-/* tests/shm/test_spaces.c - newcomers of other pid namespaces while others look at the spaces' locks.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/shm/test_namespaces.c - newcomers of other pid namespaces meet their liveness locks.  SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "shm/internal.h"
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static uint64_t make(uint32_t n)
     CHECK_INT(shm_open_instance(&config, true, &m), 0);
     m.h->pidns = ELSEWHERE(0);
     for (uint32_t i = 0; i < n; i++) {
-        atomic_store(&m.h->space[i].ns, ELSEWHERE(i));
+        atomic_store(&m.h->namespace[i].ns, ELSEWHERE(i));
         atomic_store(&shm_runs(m.h)[i].owner, (uint64_t)i << 32 | 4711);        /* `usf run` that was killed */
     }
     uint64_t ino = m.ino;
@@ -30,7 +30,7 @@ static uint64_t make(uint32_t n)
 static int lock(short type, int64_t first, int64_t n)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    struct flock l = {.l_type = type, .l_whence = 0, .l_start = SHM_SPACE_BYTE + first, .l_len = n};
+    struct flock l = {.l_type = type, .l_whence = 0, .l_start = SHARING_NAMESPACE_BYTE + first, .l_len = n};
     CHECK(fcntl(fd, F_OFD_SETLK, &l) == 0);
     return fd;
 }
@@ -54,9 +54,9 @@ static void open_and_end(uint64_t was, bool another)
         return;
     }
     CHECK(m.created == another && (m.ino == was) == !another);
-    CHECK(shm_is_space_of(m.h, m.space, os_pidns()));
-    for (uint32_t i = 0; i < USF_MAX_SPACES; i++)
-        CHECK_INT(shm_runs(m.h)[i].pid, another || i == m.space ? 0 : 4711);
+    CHECK(sharing_is_namespace(m.h, m.namespace, os_pidns()));
+    for (uint32_t i = 0; i < USF_MAX_NAMESPACES; i++)
+        CHECK_INT(shm_runs(m.h)[i].pid, another || i == m.namespace ? 0 : 4711);
     CHECK(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
 }
@@ -73,7 +73,7 @@ static void nothing(int fd) { (void)fd; }
 static void replaced_meanwhile(void)
 {
     uint64_t ino = make(1);
-    int fd = lock(F_WRLCK, 0, USF_MAX_SPACES);
+    int fd = lock(F_WRLCK, 0, USF_MAX_NAMESPACES);
     pid_t child = soon(replace, fd);
     close(fd);                          /* the child has the lock, too */
     open_and_end(ino, true);
@@ -84,7 +84,7 @@ static void replaced_meanwhile(void)
 static void left_alone_meanwhile(void)
 {
     uint64_t ino = make(1);
-    int fd = lock(F_WRLCK, 0, USF_MAX_SPACES);
+    int fd = lock(F_WRLCK, 0, USF_MAX_NAMESPACES);
     pid_t child = soon(nothing, fd);
     close(fd);
     open_and_end(ino, true);
@@ -94,8 +94,8 @@ static void left_alone_meanwhile(void)
 /* A monitor clears up the last place that could be had. */
 static void cleared_up_meanwhile(void)
 {
-    uint64_t ino = make(USF_MAX_SPACES);
-    int users = lock(F_RDLCK, 0, 5), more = lock(F_RDLCK, 6, USF_MAX_SPACES - 6), fd = lock(F_WRLCK, 5, 1);
+    uint64_t ino = make(USF_MAX_NAMESPACES);
+    int users = lock(F_RDLCK, 0, 5), more = lock(F_RDLCK, 6, USF_MAX_NAMESPACES - 6), fd = lock(F_WRLCK, 5, 1);
     pid_t child = soon(nothing, fd);
     close(fd);
     open_and_end(ino, false);
@@ -113,8 +113,8 @@ static void refused(int error, const char *words)
 
 static void too_many(void)
 {
-    make(USF_MAX_SPACES);
-    int users = lock(F_RDLCK, 0, USF_MAX_SPACES);
+    make(USF_MAX_NAMESPACES);
+    int users = lock(F_RDLCK, 0, USF_MAX_NAMESPACES);
     refused(-EXDEV, "16 containers share it already");
     close(users);
     unlink(path);
@@ -124,7 +124,7 @@ static void for_ever(void)
 {
     struct shm m;
     make(1);
-    int fd = lock(F_WRLCK, 0, USF_MAX_SPACES);
+    int fd = lock(F_WRLCK, 0, USF_MAX_NAMESPACES);
     refused(-ETIMEDOUT, "is being cleared up");
     close(fd);
     unlink(path);
@@ -141,7 +141,7 @@ int main(void)
     check_begin(50);
     if (!os_pidns()) return SKIP;
     config.dir = check_shmdir();
-    config.name = "spaces";
+    config.name = "namespaces";
     config.settle = true;
     shm_path(config.dir, config.name, geteuid(), path, sizeof path);
     replaced_meanwhile();

@@ -152,28 +152,54 @@ static void pass_signal(struct rt_thread *to, struct rt_thread *from)
 
 static void switched(struct sched_self *to, struct sched_self *from)
 {
+    struct carrier *k = to->carrier;
     if (USF_UNLIKELY(of(from)->deferred)) pass_signal(of(to), of(from));
+    if (USF_UNLIKELY(k->set_user_later)) {
+        if (to->context) of(to)->attend_later = true;
+        else rt_float_after_crit(of(to));
+    }
     if (to->context && to->task != USF_NONE && USF_UNLIKELY(atomic_load_explicit(&rt.sched.floating[to->task].attention, memory_order_relaxed)))
         rt_float_attend(of(to), 0);
 }
 
-/* libc's handler for setuid: it acts upon the kernel thread that executes it, and answers for the thread whose storage is in use.  It is entered
- * with all signals blocked. */
-bool rt_float_setxid(void (*handler)(int, siginfo_t *, void *), int sig, siginfo_t *info, void *ctx)
+/* libc's handler for setuid acts upon the kernel thread that executes it, and answers for the thread whose storage is in use: here that of
+ * the thread which began here.  It is entered with all signals blocked.  It wakes the caller, which takes locks that a thread in a critical
+ * section may have: then it comes again when that ends, or when another is executed here.  False: nothing of this concerns it. */
+bool rt_float_setxid(struct rt_thread *t, void (*handler)(int, siginfo_t *, void *), int sig, siginfo_t *info, void *ctx)
 {
     int32_t tid = os_gettid();
     struct rt_thread *home = 0;
-    if (!rt.sched.carriers || (rt_self.self.home && rt_self.tid == tid)) return false;     /* an idle loop has no home */
-    for (struct rt_thread *t = rt.threads; t; t = t->next)     /* without its lock: libc has its own list locked, and no thread ends */
-        if (t->tid == tid && t->self.home) home = t;
+    if (!rt.sched.carriers || (t->self.home && t->tid == tid && !t->self.crit)) return false;
+    for (struct rt_thread *other = rt.threads; other; other = other->next)      /* without its lock: libc has its own list locked */
+        if (other->tid == tid && other->self.home) home = other;
     if (!home) return false;
+    struct carrier *k = home->self.home;
+    if (t->self.context && t->self.crit) {
+        k->set_user_later = t->attend_later = true;
+        return true;
+    }
     uint64_t tls = arch_tls();
-    home->self.home->sets_user = true;
+    k->sets_user = true;
     arch_set_tls((uint64_t)home + tls_self);
     handler(sig, info, ctx);
     arch_set_tls(tls);
-    home->self.home->sets_user = false;
+    k->sets_user = false;
     return true;
+}
+
+/* The calling thread has left its critical section. */
+void rt_float_after_crit(struct rt_thread *t)
+{
+    struct carrier *k = t->self.carrier;
+    rt_float_attend(t, 0);
+    if (k && atomic_exchange(&k->set_user_later, false)) usf_syscall(__NR_tgkill, rt.pid, k->tid, RT_SETXID_SIGNAL);
+}
+
+/* Is this that handler?  Its storage is a thread's that may be executed elsewhere. */
+static bool sets_user(void)
+{
+    const struct carrier *home = rt_self.self.home;
+    return USF_UNLIKELY(home && home->sets_user) && os_gettid() == home->tid;
 }
 
 /* ---- calls --------------------------------------------------------------------------------------- */
@@ -214,8 +240,7 @@ static long go_on(struct gate_frame *f)
 
 static long call_at_home(struct gate_frame *f)
 {
-    const struct carrier *home = rt_self.self.home;
-    if (USF_UNLIKELY(home && home->sets_user) && os_gettid() == home->tid) return rt_pass(f);      /* libc's handler, not the thread */
+    if (sets_user()) return rt_pass(f);
     if (floats(&rt_self)) go_home(&rt_self);
     return go_on(f);
 }
@@ -335,6 +360,7 @@ static long call_tgsigqueueinfo(struct gate_frame *f)
 
 static long call_futex(struct gate_frame *f)
 {
+    if (sets_user()) return rt_wake_for_nobody(f);
     switch ((int)f->rsi & FUTEX_CMD_MASK) {
     case FUTEX_LOCK_PI: case FUTEX_LOCK_PI2: case FUTEX_UNLOCK_PI: case FUTEX_TRYLOCK_PI: case FUTEX_WAIT_REQUEUE_PI:
         rt_float_stay(&rt_self);

@@ -39,6 +39,16 @@ static long wake_alone(uint32_t *addr, int op, uint32_t val, const struct sync_t
     return r;
 }
 
+long rt_wake_for_nobody(struct gate_frame *f)
+{
+    struct sched_self nobody = {.task = USF_NONE};
+    struct sync_self alone = {.sched = &nobody};
+    if (!rt.on || rt.sched.kernel || waits((int)f->rsi & FUTEX_CMD_MASK)) return rt_pass(f);
+    long r = sync_futex(&rt.sync, &alone, (uint32_t *)f->rdi, (int)f->rsi, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10,
+                        (uint32_t *)f->r8, (uint32_t)f->r9);
+    return r == SYNC_KERNEL ? rt_pass(f) : r;
+}
+
 static long futex_alone(struct gate_frame *f)
 {
     int op = (int)f->rsi;

@@ -184,6 +184,7 @@ void rt_act_upon_cancel(const struct gate_frame *f);
 static inline bool rt_has_core(const struct rt_thread *t) { return !t->self.guest; }
 /* futex.c, waits.c */
 void rt_install_futex(void);
+long rt_wake_for_nobody(struct gate_frame *f);      /* a wake-up, by code that is no thread's */
 void rt_install_waits(void);
 /* descriptor.c */
 uint32_t rt_fd_type(int fd, uint64_t *device);      /* S_IFMT, and st_rdev; 0: none */
@@ -343,7 +344,8 @@ uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits);
 /* What the program means by a path below /proc that names one of its threads.  False: that very path. */
 bool rt_float_path(const char *path, char *out, unsigned size);
 void rt_float_returns(struct rt_thread *t, uint64_t mask);  /* from a handler, to this mask */
-bool rt_float_setxid(void (*handler)(int, siginfo_t *, void *), int sig, siginfo_t *info, void *ctx);
+void rt_float_after_crit(struct rt_thread *t);
+bool rt_float_setxid(struct rt_thread *t, void (*handler)(int, siginfo_t *, void *), int sig, siginfo_t *info, void *ctx);
 void rt_float_ends(struct rt_thread *t);    /* its end begins: go home if that can be done at once */
 bool rt_float_is_away(const struct rt_thread *t);
 _Noreturn void rt_float_end(struct rt_thread *t);

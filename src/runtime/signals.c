@@ -145,7 +145,7 @@ void rt_after_crit(struct sched_self *self)
     struct rt_thread *t = &rt_self;
     if (USF_UNLIKELY(t->attend_later)) {
         t->attend_later = false;
-        rt_float_attend(t, 0);
+        rt_float_after_crit(t);
     }
     if (USF_LIKELY(!t->deferred)) return;
     int sig = (int)t->deferred;
@@ -431,7 +431,7 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
         }
     }
     bool fault = RT_SYNCHRONOUS >> (sig - 1) & 1 && info->si_code > 0;
-    if (sig == RT_SETXID_SIGNAL && rt_float_setxid(table.act[sig].handler, sig, info, ctx)) return;
+    if (sig == RT_SETXID_SIGNAL && rt_float_setxid(t, table.act[sig].handler, sig, info, ctx)) return;
     if (t->self.crit && !fault && !usf_gate_vforked) {
         defer(t, sig, info, uc);
         return;

@@ -36,6 +36,7 @@ struct carrier {
     struct sched *s;
     int32_t tid;
     _Atomic bool sets_user;         /* libc's handler for setuid runs here, with the storage of the thread that began here */
+    _Atomic bool set_user_later;    /* ... is to run here */
     bool orphan;                    /* the thread that began here has ended elsewhere */
     void *signal_stack;             /* its alternate stack in the kernel; null: none of ours */
     uint64_t mask;                  /* its signal mask in the kernel, outside of critical sections */

@@ -3,6 +3,7 @@
  * The same cases pass bare.  Around what a case looks at, other threads yield, hand a token round and wait for a time, so that the thread
  * is most often executed by another's kernel thread.  Exit status 0 or 1. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
@@ -356,7 +357,7 @@ static void robust(void)
 }
 static void inherit(void) { locks(PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED); }
 
-/* ---- ends, forks --------------------------------------------------------------------------- */
+/* ---- ends, forks, users --------------------------------------------------------------------------- */
 static pthread_key_t key;
 static _Atomic int destroyed;
 static void destroy(void *value) { if (value) atomic_fetch_add(&destroyed, 1); }
@@ -403,6 +404,36 @@ static void *fork_subject(void *arg)
 }
 static void forks(void) { with_subjects(fork_subject); }
 
+/* Each thread of the process has the user that one of them sets. */
+static void *user_subject(void *arg)
+{
+    for (int i = 0; i < ROUNDS; i++) mix();
+    return arg;
+}
+static void users(void)
+{
+    pthread_t t[SUBJECTS];
+    char path[300], line[256];
+    if (geteuid()) {
+        printf("skipped: not root\n");
+        exit(77);
+    }
+    for (long i = 0; i < SUBJECTS; i++) CHECK(!pthread_create(&t[i], 0, user_subject, (void *)i));
+    for (int i = 0; i < 20; i++) mix();
+    CHECK(!setresgid(12345, 12345, 12345));
+    DIR *d = opendir("/proc/self/task");
+    CHECK(d);
+    for (struct dirent *e; (e = readdir(d)); ) {
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", e->d_name);
+        FILE *f = e->d_name[0] == '.' ? 0 : fopen(path, "r");
+        while (f && fgets(line, sizeof line, f))
+            if (!strncmp(line, "Gid:", 4)) CHECK(strstr(line, "12345\t12345\t12345\t12345"));
+        if (f) fclose(f);
+    }
+    closedir(d);
+    for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_join(t[i], 0));
+}
+
 /* ---- cancellation --------------------------------------------------------------------------------- */
 static _Atomic int cleaned;
 static void clean(void *arg) { (void)arg; atomic_fetch_add(&cleaned, 1); }
@@ -446,7 +477,7 @@ int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } cases[] = {
         {"ids", ids}, {"signals", signals}, {"raise", raises}, {"masks", masks}, {"alarms", alarms}, {"stacks", stacks}, {"sigwait", sigwaits},
-        {"rounding", rounding}, {"robust", robust}, {"inherit", inherit}, {"ends", ends}, {"forks", forks}, {"cancel", cancels},
+        {"rounding", rounding}, {"robust", robust}, {"inherit", inherit}, {"ends", ends}, {"forks", forks}, {"users", users}, {"cancel", cancels},
     };
     alarm(100);
     for (unsigned i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++) {

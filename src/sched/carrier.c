@@ -241,6 +241,8 @@ static uint64_t next_patience(struct sched *s, struct usf_thread *t, uint64_t pa
     return patience < LAST_LOOK_NS ? 2 * patience : patience;
 }
 
+#define PINNING_ROUNDS 1000u       /* a waker binds the carrier meanwhile */
+
 static void idle(void *arg)
 {
     struct carrier *k = arg;
@@ -248,6 +250,7 @@ static void idle(void *arg)
     uint32_t number = number_of(s, k);
     struct usf_thread *t = &s->threads[number];
     uint64_t patience = FIRST_LOOK_NS;
+    uint32_t pinning = 0;
     arrive(s, k, k->idle);
     for (;;) {
         if (USF_UNLIKELY(k->ended != 0)) {
@@ -260,7 +263,12 @@ static void idle(void *arg)
         uint32_t word = atomic_load(&t->park), idle = USF_PARK_IDLE;
         bool signalled = atomic_load(&k->idle->signalled), due = false;
         if (word == USF_PARK_IDLE && USF_UNLIKELY(k->orphan)) retire(s, k);
-        if (word == USF_PARK_IDLE || word == USF_PARK_CLAIMED || word == USF_PARK_PINNING) {
+        /* A second waker makes GO PINNING and GO again, and does not wake: it has not found anybody asleep.  The first may have been killed. */
+        if (word == USF_PARK_PINNING && pinning++ < PINNING_ROUNDS) {
+            os_sched_yield();
+            continue;
+        }
+        if (word == USF_PARK_IDLE || word == USF_PARK_CLAIMED) {
             if (!signalled) {
                 uint64_t alarm = set_alarm(s, number, word == USF_PARK_IDLE ? deadline_of(s, atomic_load(&t->owner) - 1) : 0), ns = patience;
                 if (alarm) {
@@ -291,6 +299,7 @@ static void idle(void *arg)
         move_alarm(s, number, false);
         resume_owner(s, k);
         patience = FIRST_LOOK_NS;
+        pinning = 0;
     }
 }
 

@@ -60,6 +60,7 @@ except threading.BrokenBarrierError:
     print('broken barrier')
 
 semaphore, inside, most = threading.BoundedSemaphore(3), 0, 0
+three = threading.Barrier(3)        # all that may be inside are, however late they come
 
 
 def enter():
@@ -68,12 +69,12 @@ def enter():
         with lock:
             inside += 1
             most = max(most, inside)
-        time.sleep(0.002)
+        three.wait(60)
         with lock:
             inside -= 1
 
 
-run(10, enter)
+run(9, enter)
 print('semaphore', most)
 
 event = threading.Event()

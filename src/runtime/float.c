@@ -513,8 +513,7 @@ int32_t rt_kernel_tid(const struct rt_thread *t) { return t->self.carrier ? t->s
 
 void rt_float_after_fork(struct rt_thread *t)
 {
-    rt.sched.spares = 0;
-    atomic_store(&rt.sched.spare_lock, 0);
+    if (rt.sched.carriers) carrier_after_fork(&rt.sched);
     t->nr_sent = 0;
     t->stays_for_good = t->attend_later = false;
 }

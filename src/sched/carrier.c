@@ -337,6 +337,19 @@ void carrier_forget(struct sched *s, uint32_t task)
     if (s->carriers) atomic_store(&s->floating[task].self, 0);
 }
 
+void carrier_after_fork(struct sched *s)
+{
+    uint32_t hwm = atomic_load(&s->h->task_hwm);
+    for (uint32_t i = 0; i < hwm; i++) {
+        s->carriers[i].orphan = false;
+        s->floating[i] = (struct sched_floating){0};
+    }
+    s->spares = s->alarm_by = 0;
+    atomic_store(&s->alarm, 0);
+    atomic_store(&s->spare_lock, 0);
+    atomic_store(&s->alarm_lock, 0);
+}
+
 bool carrier_claims(struct sched *s, struct sched_self *me, uint32_t task)
 {
     if (me->where != SCHED_PARKED || me->next || !carrier_may_leave(s, me) || carrier_is_wanted(me)) return false;

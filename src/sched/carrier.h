@@ -62,6 +62,8 @@ static inline bool carrier_may_leave(const struct sched *s, const struct sched_s
 void carrier_begin(struct sched *s, struct sched_self *me);
 /* Its task ends. */
 void carrier_forget(struct sched *s, uint32_t task);
+/* In the child of a fork, which has one thread: what was kept of the others is forgotten. */
+void carrier_after_fork(struct sched *s);
 /* From core_leave: the task has been put on the core that this thread has given up.  True: this thread switches to it when it parks. */
 bool carrier_claims(struct sched *s, struct sched_self *me, uint32_t task);
 /* It does not: it goes on itself, or parks in the kernel. */

@@ -290,9 +290,9 @@ static uint32_t claim_record(struct sched *s)
 }
 
 /* There are as many of these as of tasks.  Most often the one of the same number is free. */
-static uint32_t claim_thread(struct sched *s, uint32_t task)
+static uint32_t claim_thread(struct sched *s, uint32_t task, uint32_t proc)
 {
-    uint32_t hwm = atomic_load(&s->h->task_hwm), claim = s->proc + 1;
+    uint32_t hwm = atomic_load(&s->h->task_hwm), claim = proc + 1;
     for (;;) {
         for (uint32_t n = 0; n < hwm; n++) {
             uint32_t i = (task + n) % hwm, free = 0;
@@ -316,11 +316,11 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     }
     USF_POINT("sched.new");
     struct usf_task *t = &s->tasks[id];
-    uint32_t number = claim_thread(s, id);
+    uint32_t proc = s->proc, number = proc != USF_NONE ? claim_thread(s, id, proc) : USF_NONE;
     if (number == USF_NONE) {
         atomic_store(&t->state, USF_TASK_FREE);
         sched_crit_leave(s, me);
-        return -EAGAIN;
+        return proc == USF_NONE ? -ESTALE : -EAGAIN;       /* the process is just being taken off; or there is no room */
     }
     struct usf_thread *thread = &s->threads[number];
     atomic_store(&t->thread, number);

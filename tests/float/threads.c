@@ -386,19 +386,32 @@ static void ends(void)
     CHECK(destroyed == SUBJECTS * 40);
 }
 
+/* The child's time is its own: its parent's threads wait for less long, or longer. */
+static void *naps(void *arg) { return sleep(60), arg; }
+static int child(bool execs)
+{
+    pthread_t t;
+    sem_t never;
+    struct timespec until;
+    if (own_tid() != getpid()) return 3;
+    for (int k = 0; k < 3; k++) sched_yield();
+    sem_init(&never, 0, 0);
+    if (pthread_create(&t, 0, naps, 0)) return 4;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 20000000;
+    if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
+    if (!sem_timedwait(&never, &until) || errno != ETIMEDOUT) return 5;
+    if (execs) execl("/bin/true", "true", (char *)0);
+    return 0;
+}
 static void *fork_subject(void *arg)
 {
     for (int i = 0; i < 20; i++) {
         mix();
         int status;
-        pid_t child = fork();
-        if (child == 0) {
-            if (own_tid() != getpid()) _exit(3);
-            for (int k = 0; k < 3; k++) sched_yield();
-            if (i % 2) execl("/bin/true", "true", (char *)0);
-            _exit(0);
-        }
-        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+        pid_t pid = fork();
+        if (pid == 0) _exit(child(i % 2));
+        CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
     }
     return arg;
 }

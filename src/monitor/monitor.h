@@ -80,8 +80,8 @@ int monitor_end_hung(struct usf_header *h, uint32_t namespace, const struct moni
  * meanwhile gets another number. */
 bool monitor_shows_life(struct usf_namespace *sp);
 /* If the monitor is dead or hangs, start it (at most once in 100 ms for the whole pid namespace).  0: it
- * lives, or nobody knows how to start one; 1: started, or another process has just tried: whether it
- * lives will be seen; -errno, also if it hangs and cannot be ended. */
+ * lives, or no process knows how to start one.  1: this process or another one has just tried to start it; a later look
+ * tells whether it lives.  -errno: it cannot be started, or it hangs and cannot be ended. */
 int monitor_keep(struct usf_header *h, uint32_t namespace);
 
 #endif

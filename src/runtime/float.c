@@ -16,6 +16,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "runtime/runtime.h"
 #include "sched/carrier.h"
@@ -117,10 +118,8 @@ uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits)
     t->nr_sent = kept;
     rt_list_unlock();
     for (uint32_t i = 0; i < n; i++) {
-        const siginfo_t *info = (const siginfo_t *)(const void *)now[i].info;
         raised |= 1ull << (now[i].sig - 1);
-        if (is_directed(info)) usf_syscall(__NR_tgkill, rt.pid, os_gettid(), now[i].sig);
-        else usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, os_gettid(), now[i].sig, info);
+        rt_raise(now[i].sig, now[i].info);
     }
     sched_crit_leave(&rt.sched, &t->self);
     return raised;
@@ -141,7 +140,7 @@ static void pass_signal(struct rt_thread *to, struct rt_thread *from)
     }
     if (to->deferred) {
         to->deferred_mask &= mask;
-        usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, os_gettid(), sig, info);   /* pending until the mask is restored */
+        rt_raise(sig, info);    /* pending until the mask is restored */
         return;
     }
     to->deferred = (uint32_t)sig;
@@ -251,7 +250,7 @@ static long call_stays(struct gate_frame *f)
     return go_on(f);
 }
 
-/* Of those that name a thread: the calling one, or all but another one. */
+/* Calls that name a thread: only those that name the calling one. */
 static long call_stays_if_own(struct gate_frame *f)
 {
     int32_t tid = (int32_t)f->rdi;
@@ -265,7 +264,7 @@ static long call_home_if_own(struct gate_frame *f)
 }
 static long call_priority(struct gate_frame *f)
 {
-    if (f->rdi == 0 /* PRIO_PROCESS, IOPRIO_WHO_PROCESS - 1 */ && ((int32_t)f->rsi == 0 || (int32_t)f->rsi == rt_self.tid)) rt_float_stay(&rt_self);
+    if (f->rdi == PRIO_PROCESS && ((int32_t)f->rsi == 0 || (int32_t)f->rsi == rt_self.tid)) rt_float_stay(&rt_self);
     return go_on(f);
 }
 
@@ -298,7 +297,7 @@ static long call_sigprocmask(struct gate_frame *f)
 void rt_float_returns(struct rt_thread *t, uint64_t mask)
 { if (t->self.home) t->self.mask = t->self.carrier->mask = mask; }
 
-/* Those of lost threads exist for the kernel only. */
+/* A kernel thread whose own thread has ended: the program must not find it. */
 static bool is_orphan(int32_t tid)
 {
     uint32_t hwm = rt.sched.h ? atomic_load(&rt.sched.h->task_hwm) : 0;
@@ -315,8 +314,8 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
     int32_t at = 0;
     long r = 0;
     if (sig < 0 || sig > RT_SIGNALS || !rt.sched.carriers) return rt_pass(f);
-    if (is_orphan(tid)) return -ESRCH;
-    if (sig == 0 || sig == RT_SETXID_SIGNAL) return rt_pass(f);
+    if (sig == 0) return is_orphan(tid) ? -ESRCH : rt_pass(f);
+    if (sig == RT_SETXID_SIGNAL) return rt_pass(f);
     if (tid == me->tid && floats(me) && !(me->self.mask >> (sig - 1) & 1)) {
         struct gate_frame own = *f;
         *(f->rax == __NR_tkill ? &own.rdi : &own.rsi) = (uint32_t)os_gettid();
@@ -343,7 +342,8 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
     }
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);
-    return t ? r : rt_pass(f);
+    if (t) return r;
+    return is_orphan(tid) ? -ESRCH : rt_pass(f);
 }
 
 static long call_tgkill(struct gate_frame *f)
@@ -428,49 +428,6 @@ static void install(void)
     wrap(__NR_unshare, call_clone_flags);
 }
 
-/* ---- paths --------------------------------------------------------------------------------------- */
-
-static const char *after(const char *path, const char *with)
-{
-    while (*with && *path == *with) path++, with++;
-    return *with ? 0 : path;
-}
-
-static const char *number(const char *p, uint32_t *n)
-{
-    if (*p < '1' || *p > '9') return 0;
-    for (*n = 0; *p >= '0' && *p <= '9' && *n < 100000000; p++) *n = *n * 10 + (uint32_t)(*p - '0');
-    return p;
-}
-
-static bool is(const char *a, const char *b) { return (a = after(a, b)) && !*a; }
-
-/* A thread's name and what it has used belong to its own kernel thread, what it does just now to the one that executes it. */
-bool rt_float_path(const char *path, char *out, unsigned size)
-{
-    struct rt_thread *me = &rt_self;
-    uint32_t tid = 0, pid = 0, at = 0;
-    const char *p = after(path, "/proc/"), *q;
-    if (!p || !floats(me)) return false;
-    if ((q = after(p, "thread-self/"))) {
-        if (carrier_is_home(&me->self) || is(q, "syscall")) return false;
-        usf_format(out, size, "/proc/self/task/%d/%s", me->tid, q);
-        return true;
-    }
-    if ((q = after(p, "self/task/")) || ((q = number(p, &pid)) && pid == (uint32_t)rt.pid && (q = after(q, "/task/")))) {
-        if (!(q = number(q, &tid)) || !is(q, "/syscall")) return false;
-        sched_crit_enter(&me->self);
-        rt_list_lock();
-        const struct rt_thread *t = rt_thread_of((int32_t)tid);
-        if (t) at = (uint32_t)rt_kernel_tid(t);
-        rt_list_unlock();
-        sched_crit_leave(&rt.sched, &me->self);
-    }
-    if (!at || at == tid) return false;
-    usf_format(out, size, "/proc/self/task/%u%s", at, q);
-    return true;
-}
-
 /* ---- threads ------------------------------------------------------------------------------------- */
 
 /* Before the thread attaches, on its own kernel thread. */
@@ -495,7 +452,7 @@ static bool has_robust(const struct rt_thread *t)
     return head && (head->next != (uint64_t)head || head->pending);
 }
 
-/* The thread is about to end.  The rest of its end is to be told if it is not home then. */
+/* The thread is about to end.  If it does not get home, rt_float_end tells the program of its end. */
 void rt_float_ends(struct rt_thread *t)
 {
     if (!t->self.home) return;
@@ -546,7 +503,7 @@ void rt_float_first(void)
     area->cpu = RSEQ_FAILED;
 }
 
-/* False: the call is to be made. */
+/* True: the call is to fail, since it is libc's own registration.  A thread that registers other sequences stays at home. */
 bool rt_float_refuses_rseq(const struct gate_frame *f)
 {
     if (!rt.sched.carriers) return false;
@@ -561,7 +518,6 @@ static size_t below(const void *variable, uint64_t tls) { return (size_t)(tls - 
 
 void rt_float_init(void)
 {
-
     if (!rt.settings.floats || rt.sched.carriers) return;
     const char *trouble = arch_context_trouble(getauxval(AT_HWCAP2));
     if (trouble) {

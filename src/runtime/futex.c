@@ -25,27 +25,31 @@ static long wait_in_kernel(struct rt_thread *t, struct gate_frame *f)
 /* May a thread that is not scheduled touch what the others wait on in user space? */
 static bool may_help(void) { return rt.on && !usf_gate_vforked && !rt.sched.kernel && !rt_self.self.crit; }
 
-/* A wake-up or requeueing by a thread that is not scheduled, in a process whose other threads wait in user space. */
+/* A wake-up or requeueing that no scheduled thread makes. */
+static long wake_without_task(uint32_t *addr, int op, uint32_t val, const struct sync_timespec *val2, uint32_t *addr2, uint32_t val3)
+{
+    struct sched_self unscheduled = {.task = USF_NONE};
+    struct sync_self self = {.sched = &unscheduled};
+    return sync_futex(&rt.sync, &self, addr, op, val, val2, addr2, val3);
+}
+
+/* The same by a thread that is not scheduled, in a process whose other threads wait in user space. */
 static long wake_alone(uint32_t *addr, int op, uint32_t val, const struct sync_timespec *val2, uint32_t *addr2, uint32_t val3)
 {
-    struct sched_self nobody = {.task = USF_NONE};
-    struct sync_self alone = {.sched = &nobody};
     if (!may_help()) return SYNC_KERNEL;
-    /* It takes the locks that all take: its signals are deferred where rt_signal looks, which `nobody` is not. */
+    /* It takes the locks that all take: its signals are deferred where rt_signal looks. */
     bool mine = rt_has_own_self();
     if (mine) sched_crit_enter(&rt_self.self);
-    long r = sync_futex(&rt.sync, &alone, addr, op, val, val2, addr2, val3);
+    long r = wake_without_task(addr, op, val, val2, addr2, val3);
     if (mine) sched_crit_leave(&rt.sched, &rt_self.self);
     return r;
 }
 
 long rt_wake_for_nobody(struct gate_frame *f)
 {
-    struct sched_self nobody = {.task = USF_NONE};
-    struct sync_self alone = {.sched = &nobody};
-    if (!rt.on || rt.sched.kernel || waits((int)f->rsi & FUTEX_CMD_MASK)) return rt_pass(f);
-    long r = sync_futex(&rt.sync, &alone, (uint32_t *)f->rdi, (int)f->rsi, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10,
-                        (uint32_t *)f->r8, (uint32_t)f->r9);
+    int op = (int)f->rsi;
+    if (!rt.on || rt.sched.kernel || waits(op & FUTEX_CMD_MASK)) return rt_pass(f);
+    long r = wake_without_task((uint32_t *)f->rdi, op, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10, (uint32_t *)f->r8, (uint32_t)f->r9);
     return r == SYNC_KERNEL ? rt_pass(f) : r;
 }
 

@@ -184,7 +184,8 @@ void rt_act_upon_cancel(const struct gate_frame *f);
 static inline bool rt_has_core(const struct rt_thread *t) { return !t->self.guest; }
 /* futex.c, waits.c */
 void rt_install_futex(void);
-long rt_wake_for_nobody(struct gate_frame *f);      /* a wake-up, by code that is no thread's */
+/* A wake-up by code that runs on behalf of no thread: libc's handler for setuid, with another thread's storage. */
+long rt_wake_for_nobody(struct gate_frame *f);
 void rt_install_waits(void);
 /* descriptor.c */
 uint32_t rt_fd_type(int fd, uint64_t *device);      /* S_IFMT, and st_rdev; 0: none */
@@ -308,6 +309,7 @@ void rt_signals_after_failed_exec(void);
 void rt_signals_after_fork(void);
 void rt_install_signals(void);
 void rt_after_crit(struct sched_self *self);
+void rt_raise(int sig, const void *info);   /* on the kernel thread that executes the caller: as it came */
 void rt_signal(int sig, siginfo_t *info, void *ctx);        /* the entry of every handler */
 bool rt_copy_words(void *to, const void *from, unsigned bytes);     /* from the program's memory, which may not be there */
 
@@ -340,11 +342,11 @@ void rt_float_first(void);                  /* the first thread, once the code i
 bool rt_float_refuses_rseq(const struct gate_frame *f);     /* the registration of restartable sequences is to fail */
 void rt_float_begin(struct rt_thread *t);   /* before it attaches, on its own kernel thread */
 void rt_float_stay(struct rt_thread *t);    /* at home, from now on */
+/* Raise what was sent to the thread and it does not block, and one of the signals `waits`, which it is about to wait for.  What it raised. */
 uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits);
-/* What the program means by a path below /proc that names one of its threads.  False: that very path. */
-bool rt_float_path(const char *path, char *out, unsigned size);
 void rt_float_returns(struct rt_thread *t, uint64_t mask);  /* from a handler, to this mask */
-void rt_float_after_crit(struct rt_thread *t);
+void rt_float_after_crit(struct rt_thread *t);      /* what had to wait for the end of its critical section */
+/* The signal of libc's setuid has come.  True: its handler has run, or runs later. */
 bool rt_float_setxid(struct rt_thread *t, void (*handler)(int, siginfo_t *, void *), int sig, siginfo_t *info, void *ctx);
 void rt_float_ends(struct rt_thread *t);    /* its end begins: go home if that can be done at once */
 bool rt_float_is_away(const struct rt_thread *t);

@@ -78,7 +78,7 @@ static uint64_t set_mask(uint64_t mask)
 /* ---- signals that came in a critical section --------------------------------------------------- */
 
 /* As it came; without what came with it, where that cannot be sent (a sandbox, too many signals pending). */
-static void raise_again(int sig, const void *info)
+void rt_raise(int sig, const void *info)
 {
     int32_t tid = os_gettid();
     if (usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, tid, sig, info) < 0) usf_syscall(__NR_tgkill, rt.pid, tid, sig);
@@ -98,7 +98,7 @@ static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
     set_mask(~RT_SYNCHRONOUS);
     if (t->deferred) {
         t->deferred_mask &= mask;
-        raise_again(sig, info);
+        rt_raise(sig, info);
         return;
     }
     t->deferred = (uint32_t)sig;
@@ -151,7 +151,7 @@ void rt_after_crit(struct sched_self *self)
     int sig = (int)t->deferred;
     t->deferred = 0;
     if (table.act[sig].flags & SA_RESETHAND) install_entry(sig, &table.act[sig]);   /* the kernel has reset it */
-    raise_again(sig, t->deferred_info);
+    rt_raise(sig, t->deferred_info);
     set_mask(t->deferred_mask);
 }
 
@@ -196,27 +196,31 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
     set_mask(entered);
 }
 
+/* The kernel is about to make the interrupted call again: it returns -EINTR instead. */
+static void end_call(ucontext_t *uc)
+{
+    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
+    static const uint8_t insn[] = {0x0f, 0x05};
+    if (!gate_contains_pc((uintptr_t)*pc) || __builtin_memcmp((const void *)*pc, insn, sizeof insn)) return;
+    *pc += (greg_t)sizeof insn;
+    uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
+}
+
 /* Another thread may wait for this carrier, or have sent this one a signal.  A call that the kernel would make again ends instead: its caller
  * looks, and makes it again. */
 static void attend(struct rt_thread *t, ucontext_t *uc)
 {
-    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
-    static const uint8_t insn[] = {0x0f, 0x05};
     uint64_t ends = 0;
     if (!t->self.home) return;
     if (t->self.crit) {
-        t->attend_later = true;     /* of those that it takes a lock for, this thread may have it */
+        t->attend_later = true;     /* this thread may hold the lock that is needed */
         return;
     }
     for (uint64_t raised = rt_float_attend(t, 0); raised; raised &= raised - 1) {
         int sig = __builtin_ctzll(raised) + 1;
         if (rt_action_is_handler(&table.act[sig]) && !(table.act[sig].flags & SA_RESTART)) ends |= 1ull << (sig - 1);
     }
-    if ((ends || carrier_is_wanted(&t->self)) && gate_contains_pc((uintptr_t)*pc) && !__builtin_memcmp((const void *)*pc, insn, sizeof insn)
-        && t->self.where == SCHED_AWAY) {
-        *pc += (greg_t)sizeof insn;
-        uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
-    }
+    if ((ends || carrier_is_wanted(&t->self)) && t->self.where == SCHED_AWAY) end_call(uc);
 }
 
 /* The runtime's own signal. */
@@ -226,7 +230,7 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     uint64_t value = (uint64_t)info->si_value.sival_ptr;
     bool lost = has_lost_its_value(info), stop = value == RT_STOP_MAGIC || rt.stop_round & 1;
     t->unseen++;
-    attend(t, uc);      /* whichever it is: while one is pending, the kernel drops the next */
+    attend(t, uc);      /* whatever its value: while one such signal is pending, the kernel drops the next */
     if (stop || lost) stop_here(t);
     if (!stop && value != RT_ROOM_MAGIC && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
         && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter())
@@ -324,12 +328,8 @@ static bool call_handler(const struct rt_action *a, int sig, siginfo_t *info, uc
  * record, which a call that the kernel wants to repeat would do. */
 static void end_parents_wait(struct rt_thread *t, ucontext_t *uc)
 {
-    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
-    static const uint8_t insn[] = {0x0f, 0x05};
     t->self.interrupted = 1;
-    if (!gate_contains_pc((uintptr_t)*pc) || __builtin_memcmp((const void *)*pc, insn, sizeof insn)) return;
-    *pc += (greg_t)sizeof insn;
-    uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
+    end_call(uc);
 }
 
 /* Code of an object, which is not ours; our code may also be in the kernel's (vdso). */

@@ -3,6 +3,7 @@
  * The thread cache keeps threads that have ended for the program, and the kernel goes on listing them.  A program that is about to
  * look does not get to see them: they end first. */
 #include "runtime/runtime.h"
+#include "sched/carrier.h"
 #include "threads/threads.h"
 
 #define PATH_LEN   48u
@@ -42,14 +43,18 @@ static const char *after_self(const char *path)
     return pid == (uint32_t)rt.pid && *path == '/' ? path + 1 : 0;
 }
 
-/* "/TID/comm": libc sets and asks for the name of a thread that the program holds, and learns nothing of others. */
-static bool is_name(const char *path)
+/* "/TID/file", below "task": the thread's id, or 0. */
+static int32_t tid_of(const char *path, const char *file)
 {
-    if (*path != '/' || path[1] < '1' || path[1] > '9') return false;
-    for (path++; *path >= '0' && *path <= '9'; path++) { }
-    path = after(path, "/comm");
-    return path && !*path;
+    uint32_t tid = 0;
+    if (*path != '/' || path[1] < '1' || path[1] > '9') return 0;
+    for (path++; *path >= '0' && *path <= '9' && tid <= INT32_MAX / 10; path++) tid = tid * 10 + (uint32_t)(*path - '0');
+    path = after(path, file);
+    return path && !*path ? (int32_t)tid : 0;
 }
+
+/* libc sets and asks for the name of a thread that the program holds, and learns nothing of others. */
+static bool is_name(const char *path) { return tid_of(path, "/comm") != 0; }
 
 enum look { NOTHING, NUMBER, LIST };        /* ... of its threads */
 
@@ -95,23 +100,50 @@ static void before_look(uint64_t path)
     if (look != NOTHING) end_kept();
 }
 
+/* ---- threads that float -------------------------------------------------------------------------- */
+
+/* A thread's name and what it has used belong to its own kernel thread, what it does just now to the one that executes it.  True: the program
+ * means another path than it names. */
+static bool is_meant(const char *path, char *meant)
+{
+    struct rt_thread *me = &rt_self;
+    const char *p = after(path, "/proc/"), *q;
+    int32_t tid, at = 0;
+    if (!p || !me->self.home) return false;
+    if ((q = after(p, "thread-self"))) {
+        if (carrier_is_home(&me->self) || *q != '/' || (after(q, "/syscall") && !*after(q, "/syscall"))) return false;
+        usf_format(meant, PATH_LEN, "/proc/self/task/%d%s", me->tid, q);
+        return true;
+    }
+    if (!(p = after_self(p)) || !(p = after(p, "task")) || !(tid = tid_of(p, "/syscall"))) return false;
+    sched_crit_enter(&me->self);
+    rt_list_lock();
+    const struct rt_thread *t = rt_thread_of(tid);
+    if (t) at = rt_kernel_tid(t);
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &me->self);
+    if (!at || at == tid) return false;
+    usf_format(meant, PATH_LEN, "/proc/self/task/%d/syscall", at);
+    return true;
+}
+
 /* ---- the calls that have a path ------------------------------------------------------------------ */
 
 /* arg: which of the call's arguments the path is. */
-static long look(struct gate_frame *f, unsigned arg)
+static long call_with_path(struct gate_frame *f, unsigned arg)
 {
     char path[PATH_LEN], meant[PATH_LEN];
     struct gate_frame own;
     uint64_t from = (&f->rdi)[arg];
     if (threads_may_be_kept()) before_look(from);
-    if (USF_LIKELY(!rt.sched.carriers) || !read_path(path, from) || !rt_float_path(path, meant, sizeof meant)) return rt_call_may_block(f);
+    if (USF_LIKELY(!rt.sched.carriers) || rt_vforked() || !read_path(path, from) || !is_meant(path, meant)) return rt_call_may_block(f);
     own = *f;
     (&own.rdi)[arg] = (uint64_t)meant;
     return rt_make_call(&own);
 }
 
-static long call_path(struct gate_frame *f) { return look(f, 0); }
-static long call_path_at(struct gate_frame *f) { return look(f, 1); }
+static long call_path(struct gate_frame *f) { return call_with_path(f, 0); }
+static long call_path_at(struct gate_frame *f) { return call_with_path(f, 1); }
 
 enum { NR_OPENAT2 = 437, NR_FACCESSAT2 = 439 };
 

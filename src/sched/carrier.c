@@ -1,6 +1,8 @@
 /* src/sched/carrier.c - threads that float between kernel threads (carrier.h).  SPDX-License-Identifier: Apache-2.0 */
 #include "sched/carrier.h"
 
+#include <errno.h>
+#include <linux/futex.h>
 #include <signal.h>
 
 #include "os/syscall.h"
@@ -8,6 +10,8 @@
 
 static uint32_t number_of(const struct sched *s, const struct carrier *k) { return (uint32_t)(k - s->carriers); }
 static struct sched_self *self_of(struct sched *s, uint32_t task) { return atomic_load_explicit(&s->floating[task].self, memory_order_relaxed); }
+
+static struct sched_self *owner_of(struct sched *s, uint32_t number) { return self_of(s, atomic_load(&s->threads[number].owner) - 1); }
 
 static void lock(_Atomic uint32_t *l)
 {
@@ -39,10 +43,9 @@ static uint32_t find_earliest(struct sched *s, uint64_t now)
 /* The carrier is about to sleep.  Until when? */
 static uint64_t set_alarm(struct sched *s, uint32_t number, uint64_t deadline)
 {
-    uint64_t alarm = atomic_load(&s->alarm);
     if (!deadline && USF_LIKELY(s->alarm_by != number + 1)) return 0;
     lock(&s->alarm_lock);
-    alarm = atomic_load(&s->alarm);
+    uint64_t alarm = atomic_load(&s->alarm);
     if (deadline && (!alarm || deadline < alarm)) {
         s->alarm_by = number + 1;
         atomic_store(&s->alarm, alarm = deadline);
@@ -52,7 +55,7 @@ static uint64_t set_alarm(struct sched *s, uint32_t number, uint64_t deadline)
     return mine ? alarm : 0;
 }
 
-/* The alarm is over, or its carrier has something else to do: then another one sleeps for it. */
+/* The alarm is over, or its carrier is about to execute a thread (`stays` is false): then another carrier sleeps for the rest. */
 static void move_alarm(struct sched *s, uint32_t number, bool stays)
 {
     if (USF_LIKELY(s->alarm_by != number + 1)) return;
@@ -114,13 +117,13 @@ static bool claim(struct sched *s, uint32_t number)
     return mine;
 }
 
-static void keep_for(struct sched *s, uint32_t number, uint32_t task)
+/* The carrier is the thread's from now on: it executes the thread, or is kept for it.  What executes the thread next sets its signal_stack: until
+ * then it may be executed elsewhere. */
+static void assign(struct sched *s, uint32_t number, struct sched_self *self)
 {
-    struct sched_self *self = self_of(s, task);
     self->carrier = &s->carriers[number];
-    self->signal_stack = self->carrier->signal_stack;
-    atomic_store(&s->threads[number].owner, task + 1);
-    atomic_store(&s->tasks[task].thread, number);
+    atomic_store(&s->threads[number].owner, self->task + 1);
+    atomic_store(&s->tasks[self->task].thread, number);
 }
 
 /* ---- switching --------------------------------------------------------------------------------- */
@@ -155,8 +158,13 @@ static void switch_from(struct sched *s, struct sched_self *me, struct carrier *
 
 /* ---- idle -------------------------------------------------------------------------------------- */
 
-#define FIRST_LOOK_NS 40000000ull
-#define LAST_LOOK_NS  1000000000ull
+static void add_spare(struct sched *s, uint32_t number)
+{
+    lock(&s->spare_lock);
+    s->carriers[number].next_spare = s->spares;
+    s->spares = number + 1;
+    unlock(&s->spare_lock);
+}
 
 static uint32_t take_spare(struct sched *s)
 {
@@ -173,7 +181,8 @@ static void block_all(void)
     usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
 }
 
-/* The kernel thread ends, for nobody's thread: the words that its own one has told the kernel of may be another's by now. */
+/* The kernel thread ends.  The thread that began here has ended before it: the words that it has told the kernel of may be another
+ * thread's by now, and the kernel is not to write them. */
 static _Noreturn void end_kernel_thread(struct sched *s, struct carrier *k)
 {
     void *stack = k->stack;
@@ -187,7 +196,7 @@ static _Noreturn void end_kernel_thread(struct sched *s, struct carrier *k)
     arch_end_thread(stack, size);
 }
 
-/* Kept for nobody, until an orphan hands its owner over. */
+/* This carrier has no owner.  It sleeps until an orphan hands over its own (retire). */
 static void be_spare(struct sched *s, struct carrier *k)
 {
     struct usf_thread *t = &s->threads[number_of(s, k)];
@@ -195,29 +204,22 @@ static void be_spare(struct sched *s, struct carrier *k)
     block_all();
     atomic_store(&t->owner, 0);
     atomic_store(&t->park, USF_PARK_NONE);
-    lock(&s->spare_lock);
-    k->next_spare = s->spares;
-    s->spares = number_of(s, k) + 1;
-    unlock(&s->spare_lock);
+    add_spare(s, number_of(s, k));
     while (atomic_load(&t->park) == USF_PARK_NONE) os_futex_wait(&t->park, USF_PARK_NONE, 0);
     usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &k->mask, 0, 8);      /* as its owner's, which retire has set */
 }
 
-/* The thread that began here has ended: hand the owner over to a carrier that is kept for nobody. */
+/* The thread that began here has ended.  If there is a carrier without an owner, that one takes the owner, and this kernel thread ends. */
 static void retire(struct sched *s, struct carrier *k)
 {
     uint32_t number = number_of(s, k), spare;
     if (!(spare = take_spare(s))) return;
     if (!claim(s, number)) {
-        lock(&s->spare_lock);
-        s->carriers[spare - 1].next_spare = s->spares;
-        s->spares = spare;
-        unlock(&s->spare_lock);
+        add_spare(s, spare - 1);
         return;
     }
-    uint32_t task = atomic_load(&s->threads[number].owner) - 1;
     s->carriers[spare - 1].mask = k->mask;
-    keep_for(s, spare - 1, task);
+    assign(s, spare - 1, owner_of(s, number));
     publish(s, spare - 1);
     os_futex_wake(&s->threads[spare - 1].park, 1);
     end_kernel_thread(s, k);
@@ -225,8 +227,7 @@ static void retire(struct sched *s, struct carrier *k)
 
 static void resume_owner(struct sched *s, struct carrier *k)
 {
-    struct usf_thread *t = &s->threads[number_of(s, k)];
-    struct sched_self *to = self_of(s, atomic_load(&t->owner) - 1);
+    struct sched_self *to = owner_of(s, number_of(s, k));
     to->signal_stack = k->signal_stack;
     k->before = k->idle;
     arch_context_switch(k->at, to->context);
@@ -243,72 +244,86 @@ static uint64_t next_patience(struct sched *s, struct usf_thread *t, uint64_t pa
 
 #define PINNING_ROUNDS 1000u       /* a waker binds the carrier meanwhile */
 
-static void idle(void *arg)
+/* Tell the program that the thread has ended which was here, as the kernel does. */
+static void tell_end(struct carrier *k)
+{
+    uint32_t *ended = k->ended;
+    k->ended = 0;
+    __atomic_store_n(ended, 0, __ATOMIC_SEQ_CST);
+    usf_syscall(__NR_futex, ended, FUTEX_WAKE, 1);
+}
+
+/* Sleep while the park word is that.  True: for so long that the owner is to look after the monitor. */
+static bool sleep_on(struct sched *s, struct carrier *k, uint32_t word, uint64_t *patience)
+{
+    uint32_t number = number_of(s, k);
+    struct usf_thread *t = &s->threads[number];
+    uint64_t deadline = word == USF_PARK_IDLE ? deadline_of(s, atomic_load(&t->owner) - 1) : 0;
+    uint64_t alarm = set_alarm(s, number, deadline), ns = *patience;
+    if (alarm) {
+        uint64_t now = os_now(), left = alarm > now ? alarm - now : 1;
+        if (!ns || left < ns) ns = left;
+    }
+    struct { int64_t sec, ns; } timeout = {(int64_t)(ns / 1000000000u), (int64_t)(ns % 1000000000u)};
+    atomic_store_explicit(&t->parked, 1, memory_order_relaxed);
+    long r = arch_idle_wait(&t->park, word, (const uint32_t *)&k->idle->signalled, ns ? &timeout : 0);
+    atomic_store_explicit(&t->parked, 0, memory_order_relaxed);
+    if (r != -ETIMEDOUT) return false;
+    if (ns != *patience) {
+        move_alarm(s, number, true);
+        return false;
+    }
+    *patience = next_patience(s, t, *patience);
+    return sched_core_is_wanted(s);
+}
+
+/* True: the owner is this carrier's to resume. */
+static bool is_to_resume(struct sched *s, struct carrier *k, uint64_t *patience, uint32_t *pinning)
+{
+    uint32_t number = number_of(s, k), idle = USF_PARK_IDLE;
+    struct usf_thread *t = &s->threads[number];
+    uint32_t word = atomic_load(&t->park);
+    bool signalled = atomic_load(&k->idle->signalled), due = false;
+    if (word == USF_PARK_IDLE && USF_UNLIKELY(k->orphan)) retire(s, k);
+    /* A second waker makes GO PINNING and GO again, and does not wake, since it finds no thread asleep.  The first may have been killed. */
+    if (word == USF_PARK_PINNING && (*pinning)++ < PINNING_ROUNDS) {
+        os_sched_yield();
+        return false;
+    }
+    if (word != USF_PARK_IDLE && word != USF_PARK_CLAIMED) {
+        atomic_store(&t->park, USF_PARK_NONE);
+        return true;
+    }
+    if (!signalled && !(due = sleep_on(s, k, word, patience))) return false;
+    if (!atomic_compare_exchange_strong(&t->park, &idle, USF_PARK_NONE)) {
+        if (signalled) os_sched_yield();        /* another thread has claimed this carrier, and leaves its own here */
+        return false;
+    }
+    if (due) owner_of(s, number)->look_due = 1;
+    return true;
+}
+
+void carrier_idle(void *arg)
 {
     struct carrier *k = arg;
     struct sched *s = k->s;
-    uint32_t number = number_of(s, k);
-    struct usf_thread *t = &s->threads[number];
     uint64_t patience = FIRST_LOOK_NS;
     uint32_t pinning = 0;
     arrive(s, k, k->idle);
     for (;;) {
         if (USF_UNLIKELY(k->ended != 0)) {
-            uint32_t *ended = k->ended;
-            k->ended = 0;
-            __atomic_store_n(ended, 0, __ATOMIC_SEQ_CST);
-            usf_syscall(__NR_futex, ended, 1 /* FUTEX_WAKE */, 1);
+            tell_end(k);
             be_spare(s, k);
         }
-        uint32_t word = atomic_load(&t->park), idle = USF_PARK_IDLE;
-        bool signalled = atomic_load(&k->idle->signalled), due = false;
-        if (word == USF_PARK_IDLE && USF_UNLIKELY(k->orphan)) retire(s, k);
-        /* A second waker makes GO PINNING and GO again, and does not wake: it has not found anybody asleep.  The first may have been killed. */
-        if (word == USF_PARK_PINNING && pinning++ < PINNING_ROUNDS) {
-            os_sched_yield();
-            continue;
-        }
-        if (word == USF_PARK_IDLE || word == USF_PARK_CLAIMED) {
-            if (!signalled) {
-                uint64_t alarm = set_alarm(s, number, word == USF_PARK_IDLE ? deadline_of(s, atomic_load(&t->owner) - 1) : 0), ns = patience;
-                if (alarm) {
-                    uint64_t now = os_now(), left = alarm > now ? alarm - now : 1;
-                    if (!ns || left < ns) ns = left;
-                }
-                struct { int64_t sec, ns; } timeout = {(int64_t)(ns / 1000000000u), (int64_t)(ns % 1000000000u)};
-                atomic_store_explicit(&t->parked, 1, memory_order_relaxed);
-                long r = arch_idle_wait(&t->park, word, (const uint32_t *)&k->idle->signalled, ns ? &timeout : 0);
-                atomic_store_explicit(&t->parked, 0, memory_order_relaxed);
-                if (r != -110 /* ETIMEDOUT */) continue;
-                if (alarm && ns != patience) {
-                    move_alarm(s, number, true);
-                    continue;
-                }
-                due = true;
-                patience = next_patience(s, t, patience);
-                if (!sched_core_is_wanted(s)) continue;
-            }
-            if (!atomic_compare_exchange_strong(&t->park, &idle, USF_PARK_NONE)) {
-                if (signalled) os_sched_yield();        /* another is about to keep this carrier for itself */
-                continue;
-            }
-            if (due) self_of(s, atomic_load(&t->owner) - 1)->look_due = 1;
-        } else {
-            atomic_store(&t->park, USF_PARK_NONE);
-        }
-        move_alarm(s, number, false);
+        if (!is_to_resume(s, k, &patience, &pinning)) continue;
+        move_alarm(s, number_of(s, k), false);
         resume_owner(s, k);
         patience = FIRST_LOOK_NS;
         pinning = 0;
     }
 }
 
-static bool can_idle(struct sched *s, struct carrier *k)
-{
-    return USF_LIKELY(k->idle != 0) || s->make_idle(k);
-}
-
-void carrier_idle(void *carrier) { idle(carrier); }
+static bool can_idle(struct sched *s, struct carrier *k) { return USF_LIKELY(k->idle != 0) || s->make_idle(k); }
 
 /* ---- threads ----------------------------------------------------------------------------------- */
 
@@ -384,21 +399,19 @@ bool carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
     sched_crit_enter(me);
     if (me->next) {
         uint32_t task = me->next - 1, other = atomic_load(&s->tasks[task].thread);
+        struct sched_self *next = self_of(s, task);
         me->next = 0;
-        to = self_of(s, task)->context;
-        self_of(s, task)->carrier = k;
-        self_of(s, task)->signal_stack = k->signal_stack;
-        atomic_store(&s->tasks[task].thread, number);
-        me->carrier = &s->carriers[other];
-        atomic_store(&s->threads[other].owner, me->task + 1);
-        atomic_store(&s->tasks[me->task].thread, other);
+        to = next->context;
+        assign(s, number, next);
+        next->signal_stack = k->signal_stack;
+        assign(s, other, me);
         if (USF_UNLIKELY(bind_has_mask(own(s, me)) || bind_has_mask(&s->tasks[task]))) {
             atomic_store(&s->threads[number].pinned, USF_PINNED_UNKNOWN);
             atomic_store(&s->threads[other].pinned, USF_PINNED_UNKNOWN);
         }
         k->publish = other + 1;
     } else if (can_idle(s, k)) {
-        atomic_store(&s->threads[number].owner, me->task + 1);
+        assign(s, number, me);
         k->publish = number + 1;
         to = k->at;
     } else {
@@ -430,10 +443,8 @@ bool carrier_try_home(struct sched *s, struct sched_self *me)
         sched_crit_leave(s, me);
         return false;
     }
-    keep_for(s, number, atomic_load(&s->threads[home].owner) - 1);
-    me->carrier = me->home;
-    atomic_store(&s->threads[home].owner, me->task + 1);
-    atomic_store(&s->tasks[me->task].thread, home);
+    assign(s, number, owner_of(s, home));
+    assign(s, home, me);
     k->publish = number + 1;
     k->send = home + 1;
     switch_from(s, me, k, k->at);

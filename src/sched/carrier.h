@@ -43,7 +43,7 @@ struct carrier {
     _Atomic uint32_t wanted;        /* task + 1 of the thread that waits until it can come home; 0: it does not */
     /* What the next to execute here does for the one that has left: */
     struct sched_self *before;      /* what executed here; */
-    uint32_t publish;               /* carrier + 1, whose owner's registers are saved by now; */
+    uint32_t publish;               /* carrier + 1: the registers of its owner are saved by now; */
     uint32_t send;                  /* carrier + 1, which is claimed and is to wake up for its owner; */
     uint32_t *ended;                /* the thread that was here has ended: the word that says so */
     /* The idle loop. */

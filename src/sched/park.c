@@ -184,12 +184,6 @@ static __attribute__((noinline)) void queue_again(struct sched *s, struct sched_
     core_leave(s, me, &k);
 }
 
-/* Whoever waits for a core looks after the monitor: it may have been killed together with the one that had the core, and then
- * nobody else may be there to notice.  Few wait for so long while all is well, so the first look costs little; many that
- * do look less and less often. */
-#define FIRST_LOOK_NS 40000000ull
-#define LAST_LOOK_NS  1000000000ull
-
 /* Blocked, and the core was given to another, who may be dead like the monitor: the last one that lives looks after that.
  * Later, whoever wakes us does. */
 int core_park_blocked(struct sched *s, struct sched_self *me, uint64_t deadline)

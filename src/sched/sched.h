@@ -171,7 +171,7 @@ struct sched {
     uint32_t alarm_by;          /* carrier + 1 that sleeps ... */
     _Atomic uint64_t alarm;     /* ... until then, ns, at most, for all that wait with a deadline; 0: none does.  Written under alarm_lock */
     _Atomic uint32_t spare_lock;
-    uint32_t spares;            /* carrier + 1: the first that is kept for nobody */
+    uint32_t spares;            /* carrier + 1: the first that has no owner */
     void (*switched)(struct sched_self *to, struct sched_self *from);   /* `to` is executed where `from` was; either may be an idle loop's */
     bool (*make_idle)(struct carrier *k);       /* what an idle loop needs: stack, idle, at; false: no memory */
     void (*carrier_ends)(struct carrier *k);    /* its kernel thread is about to end */

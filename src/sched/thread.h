@@ -43,6 +43,12 @@ static inline void look_if_stalled(struct sched *s, struct sched_self *me)
     else if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0});
 }
 
+/* A thread that waits for a core looks after the monitor, which may have been killed together with the thread that had the core: then no
+ * other thread may be there to notice.  Few threads wait for so long while all is well, so the first look costs little.  Later looks come
+ * less and less often. */
+#define FIRST_LOOK_NS 40000000ull
+#define LAST_LOOK_NS  1000000000ull
+
 /* soft.c.  Waits that lasted no longer lately are waited for softly. */
 #define SOFT_NS 500000u
 /* The kernel runs this thread, which is ready: take the turn of one that was given the core and has not been run yet. */

@@ -18,6 +18,7 @@ struct block {
     struct gate_entry entry[BLOCK];
 };
 static struct block *blocks[BLOCKS];
+struct gate_patched gate_vdso_code;
 static uint32_t nr_places = 1;      /* ever used; place 0 is none */
 static uint32_t free_places;
 
@@ -126,6 +127,8 @@ bool gate_function_bounds(const struct gate_object *o, uintptr_t pc, uintptr_t *
 uintptr_t gate_original_pc(uintptr_t pc)
 {
     if (!gate_in_stubs(pc)) return pc;
+    uintptr_t vdso = (uintptr_t)gate_vdso_code.code;
+    if (vdso && pc >= vdso && pc - vdso < gate_vdso_code.len) return gate_chunk_original(vdso, gate_vdso_code.len, pc);
     for (struct gate_entry *e = gate_entry_next(NULL); e; e = gate_entry_next(e)) {
         uintptr_t code = (uintptr_t)e->patched.code;
         if (code && pc >= code && pc - code < e->patched.len) return gate_chunk_original(code, e->patched.len, pc);

@@ -31,6 +31,8 @@ struct gate_entry {
     uint8_t build_id[32];
 };
 
+extern struct gate_patched gate_vdso_code;      /* gate_patch_vdso */
+
 uint32_t gate_place_new(const struct link_map *map);    /* 0: table full */
 void gate_place_free(uint32_t index);
 struct gate_place *gate_place_at(uint32_t index);

@@ -116,6 +116,7 @@ void os_forget_looks(struct os_looks *looks);           /* close the files */
 uint64_t os_thread_slices(int32_t pid, int32_t tid);    /* how often it has been given a CPU; 0: unknown */
 uint64_t os_thread_cpu_ns(int32_t pid, int32_t tid);    /* ... and for how long altogether */
 uint64_t os_process_cpu_ns(int32_t pid);     /* time of all its threads on CPUs, found out without a descriptor; 0: unknown */
+uint64_t os_thread_clock_ns(int32_t tid);    /* the same of a thread of this process */
 void os_own_waits(uint64_t *waits, uint64_t *cpu_ns);   /* how often the caller has slept so far, and its time on CPUs */
 bool os_thread_blocks(int32_t pid, int32_t tid, int sig);   /* sig < 32; false if it cannot be found out */
 /* In which pids and start times (and the monotonic clock) mean the same to all: inode of /proc/self/ns/pid, and above it

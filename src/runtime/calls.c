@@ -141,6 +141,7 @@ static bool sleeps_often(struct rt_thread *t, uint32_t least)
 {
     uint64_t waits = t->waits, cpu = t->cpu_ns;         /* at the last look */
     os_own_waits(&t->waits, &t->cpu_ns);
+    if (t->waits < waits || t->cpu_ns < cpu) return false;      /* another kernel thread executes it since */
     return t->waits - waits >= least && t->cpu_ns - cpu < (t->waits - waits) * WAIT_CPU_NS;
 }
 

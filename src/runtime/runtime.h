@@ -98,11 +98,16 @@ struct rt_thread {
     stack_t user_stack;             /* the one that the program has set; size 0: none */
     bool withdrawn;                 /* the kernel has the program's or none (rt_stack_withdraw) */
     /* float.c */
+    uint32_t handler_stays;         /* handlers that keep it on its carrier, */
+    uintptr_t handler_frame;        /* ... and where the first of them began */
     bool stays_for_good;            /* it has made a call after which it stays at home */
     uint64_t sigwaits;              /* signals that the call takes which it is in, also if it blocks them */
     const void *robust;             /* its list of robust locks, as it has told the kernel */
     uint32_t *ended;                /* what the kernel clears at its end, and wakes */
+    uint64_t raises;                /* signals of other processes that it has raised, and that it gets next */
+    bool sets_users, tells_users;   /* its next setuid or the like is made for all threads; ... and it is the one that has the others do so */
     bool attend_later;              /* ... when its critical section ends */
+    uint64_t user_us, system_us;    /* its CPU time as getrusage has told it last */
     uint32_t nr_sent;               /* signals that were sent to it alone, and that it has not raised yet; under rt.list_lock */
     struct rt_thread *next, *prev;  /* rt.threads */
 };
@@ -342,16 +347,45 @@ void rt_float_first(void);                  /* the first thread, once the code i
 bool rt_float_refuses_rseq(const struct gate_frame *f);     /* the registration of restartable sequences is to fail */
 void rt_float_begin(struct rt_thread *t);   /* before it attaches, on its own kernel thread */
 void rt_float_stay(struct rt_thread *t);    /* at home, from now on */
+void rt_forget_left_handlers(struct rt_thread *t);  /* signals.c */
+void rt_float_go_home(struct rt_thread *t); /* for one call */
+long rt_float_go_on(struct gate_frame *f);  /* the handler below, or the call */
+extern size_t rt_tls_self;                  /* rt_self, in bytes below the TLS base */
+
+/* directed.c */
+void rt_directed_init(struct rt_sent (*room)[RT_SENT_MAX]);
+void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from);
+bool rt_float_forwards(struct rt_thread *t, int sig, const siginfo_t *info);
+long rt_call_sigprocmask(struct gate_frame *f);
+long rt_call_sigpending(struct gate_frame *f);
+long rt_call_tgkill(struct gate_frame *f);
+long rt_call_tkill(struct gate_frame *f);
+long rt_call_tgsigqueueinfo(struct gate_frame *f);
 /* Raise what was sent to the thread and it does not block, and one of the signals `waits`, which it is about to wait for.  What it raised. */
 uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits);
 void rt_float_returns(struct rt_thread *t, uint64_t mask);  /* from a handler, to this mask */
 void rt_float_after_crit(struct rt_thread *t);      /* what had to wait for the end of its critical section */
-/* The signal of libc's setuid has come.  True: its handler has run, or runs later. */
+
+/* users.c.  The signal of libc's setuid has come.  True: its handler has run, or runs later. */
 bool rt_float_setxid(struct rt_thread *t, void (*handler)(int, siginfo_t *, void *), int sig, siginfo_t *info, void *ctx);
+bool rt_float_sets_user(void);              /* that handler calls */
+void rt_float_apply_users(struct rt_thread *t);
+bool rt_float_has_missed_users(const struct rt_thread *t);
+long rt_call_set_users(struct gate_frame *f);
+
+/* float.c again: ends */
 void rt_float_ends(struct rt_thread *t);    /* its end begins: go home if that can be done at once */
 bool rt_float_is_away(const struct rt_thread *t);
 _Noreturn void rt_float_end(struct rt_thread *t);
 void rt_float_after_fork(struct rt_thread *t);
+/* It floats, and its record is its own (not in the child of a vfork). */
+bool rt_floats(const struct rt_thread *t);
+
+/* cputime.c.  Handlers that float.c installs; the thread's CPU time, ns. */
+long rt_call_clock_gettime(struct gate_frame *f);
+long rt_call_getrusage(struct gate_frame *f);
+uint64_t rt_cpu_time(struct rt_thread *t);
+bool rt_is_own_cpu_clock(int32_t clock);
 
 /* said.c */
 void rt_said_init(char **envp);             /* from now on a warning is told once in the whole `usf run` */

@@ -230,6 +230,7 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     uint64_t value = (uint64_t)info->si_value.sival_ptr;
     bool lost = has_lost_its_value(info), stop = value == RT_STOP_MAGIC || rt.stop_round & 1;
     t->unseen++;
+    rt_float_apply_users(t);
     attend(t, uc);      /* whatever its value: while one such signal is pending, the kernel drops the next */
     if (stop || lost) stop_here(t);
     if (!stop && value != RT_ROOM_MAGIC && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
@@ -339,6 +340,22 @@ static bool is_programs(uintptr_t pc)
     return !gate_contains_pc(pc) && gate_find_object(pc, &o);
 }
 
+/* A handler keeps its thread on the carrier (float.c, F4).  One that was left by longjmp does not return to say that it is over: then the
+ * stack pointer is above its frame.  A handler on an alternate stack is over when the thread is not there. */
+static bool is_on_user_stack(const struct rt_thread *t, uintptr_t sp)
+{ return t->user_stack.ss_size && sp - (uintptr_t)t->user_stack.ss_sp < t->user_stack.ss_size; }
+
+void rt_forget_left_handlers(struct rt_thread *t)
+{
+    uintptr_t sp = (uintptr_t)__builtin_frame_address(0), frame = t->handler_frame;
+    if (USF_LIKELY(!frame)) return;
+    bool left = is_on_user_stack(t, frame) ? !is_on_user_stack(t, sp) : sp > frame && !is_on_user_stack(t, sp);
+    if (!left) return;
+    t->self.stays -= t->handler_stays;
+    t->handler_stays = 0;
+    t->handler_frame = 0;
+}
+
 static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig, siginfo_t *info, void *uc)
 {
     uint64_t held_mask = t->held_mask;
@@ -358,6 +375,9 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     if (sync.waiter) sync_cancel(&rt.sync, &t->sync);
     t->held = false;
     t->self.entering = 1;
+    rt_forget_left_handlers(t);
+    uint32_t stays = t->handler_stays++;
+    if (!stays && !takes_our_stack(sig, a)) t->handler_frame = (uintptr_t)__builtin_frame_address(0);
     t->self.stays++;
     if (where == SCHED_PARKED) sched_interrupt(&rt.sched, &t->self);
     else if (where == SCHED_AWAY || where == SCHED_RETURNING) returned = sched_interrupt_away(&rt.sched, &t->self);
@@ -383,7 +403,9 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     t->self.entering = entering;
     t->self.where = where;
     if (returned) sched_leave_core(&rt.sched, &t->self, certain);
-    t->self.stays--;
+    t->self.stays -= t->handler_stays - stays;
+    t->handler_stays = stays;
+    if (!stays) t->handler_frame = 0;
     rt_float_returns(t, *(const uint64_t *)&((const ucontext_t *)uc)->uc_sigmask);
 }
 
@@ -432,6 +454,7 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
     }
     bool fault = RT_SYNCHRONOUS >> (sig - 1) & 1 && info->si_code > 0;
     if (sig == RT_SETXID_SIGNAL && rt_float_setxid(t, table.act[sig].handler, sig, info, ctx)) return;
+    if (USF_UNLIKELY(rt.sched.carriers != 0) && !fault && !usf_gate_vforked && rt_float_forwards(t, sig, info)) return;
     if (t->self.crit && !fault && !usf_gate_vforked) {
         defer(t, sig, info, uc);
         return;

@@ -249,13 +249,6 @@ int rt_apply_learned(void)
 /* A search in a large function takes a millisecond, and a thread that computes is found busy again and again. */
 #define SEARCH_SHARE 128u   /* after a search that finds nothing, the next one comes when the thread has computed for so many times as long */
 
-static uint64_t thread_time(void)
-{
-    struct timespec t = {0};
-    usf_syscall(__NR_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static bool find(struct rt_thread *t, uintptr_t pc)
 {
     const char *dir = rt.settings.cache_dir;
@@ -278,10 +271,10 @@ static bool find(struct rt_thread *t, uintptr_t pc)
 void rt_find_spin(struct rt_thread *t, uintptr_t pc)
 {
     struct rt_spin *w = &t->spin;
-    uint64_t began = thread_time();
+    uint64_t began = rt_cpu_time(t);
     bool is_early = began >= w->searched && began - w->searched < SEARCH_SHARE * w->search_took;     /* a fork's child begins at 0 */
     if (is_early || find(t, pc)) return;
-    w->searched = thread_time();
+    w->searched = rt_cpu_time(t);
     w->search_took = w->searched - began;
 }
 

@@ -185,6 +185,7 @@ static bool patch(void)
 {
     gate_hold_writer(true);
     gate_patch_loaded();
+    if (rt.sched.carriers) gate_patch_vdso();
     gate_for_each_object(each_object, 0);
     if (!usf_gate_stats.patched) {
         gate_hold_writer(false);

@@ -126,6 +126,75 @@ static void assign(struct sched *s, uint32_t number, struct sched_self *self)
     atomic_store(&s->tasks[self->task].thread, number);
 }
 
+/* ---- CPU time ---------------------------------------------------------------------------------- */
+/* The kernel counts the CPU time of a carrier.  A switch charges the thread that leaves with the cycles since it began there: some 10 ns.  Where
+ * that is long, the thread may have been preempted, or have slept in a system call: the kernel's clock is read, and the thread is charged with
+ * what that has gone on by, less what others have been charged since the last time. */
+#define CPU_READ_CYCLES 150000u     /* some 50 us: to read the clock then costs 0.5 % */
+
+static uint64_t ns_of(const struct sched *s, uint64_t cycles)
+{
+    uint64_t ns = os_now() - s->began_ns, in = os_cycles() - s->began_cycles;
+    return in ? (uint64_t)((unsigned __int128)cycles * ns / in) : 0;
+}
+
+#define OWN_CPU_CLOCK 3     /* CLOCK_THREAD_CPUTIME_ID */
+
+static uint64_t unread(const struct sched *s, const struct carrier *k, uint64_t clock)
+{
+    uint64_t others = k->since_read ? ns_of(s, k->since_read) : 0, on = clock > k->read_ns ? clock - k->read_ns : 0;
+    return on > others ? on - others : 0;
+}
+
+static void read_clock(struct sched *s, struct carrier *k, struct sched_self *self)
+{
+    uint64_t clock = os_clock_ns(OWN_CPU_CLOCK);
+    self->cpu_ns += unread(s, k, clock);
+    k->read_ns = clock;
+    k->since_read = 0;
+}
+
+static void charge(struct sched *s, struct carrier *k, struct sched_self *self)
+{
+    uint64_t now = os_cycles(), took = now - k->began;
+    k->began = now;
+    if (!self->context) return;         /* its idle loop */
+    if (USF_UNLIKELY(took > CPU_READ_CYCLES)) {
+        read_clock(s, k, self);
+        return;
+    }
+    self->cpu_cycles += took;
+    k->since_read += took;
+}
+
+/* Never less than before, though the rate of cycles is known better as time goes by. */
+static uint64_t note_cpu_time(struct sched *s, struct sched_self *self, uint64_t more)
+{
+    _Atomic uint64_t *told = &s->floating[self->task].cpu_told;
+    uint64_t t = self->cpu_ns + (self->cpu_cycles ? ns_of(s, self->cpu_cycles) : 0) + more, was = atomic_load(told);
+    while (was < t && !atomic_compare_exchange_weak(told, &was, t)) {}
+    return was < t ? t : was;
+}
+
+uint64_t carrier_cpu_time(struct sched *s, struct sched_self *me)
+{
+    if (me->task == USF_NONE) return os_clock_ns(OWN_CPU_CLOCK);
+    sched_crit_enter(me);
+    read_clock(s, me->carrier, me);
+    me->carrier->began = os_cycles();
+    sched_crit_leave(s, me);
+    return note_cpu_time(s, me, 0);
+}
+
+/* As of about now: the thread goes on meanwhile. */
+uint64_t carrier_cpu_time_of(struct sched *s, struct sched_self *self)
+{
+    uint32_t number = atomic_load(&s->tasks[self->task].thread), park = atomic_load(&s->threads[number].park);
+    struct carrier *k = &s->carriers[number];
+    bool waits = park == USF_PARK_IDLE || park == USF_PARK_CLAIMED;
+    return note_cpu_time(s, self, waits ? 0 : unread(s, k, os_thread_clock_ns(k->tid)));
+}
+
 /* ---- switching --------------------------------------------------------------------------------- */
 
 /* First thing after a switch, by what executes on the carrier now. */
@@ -135,6 +204,7 @@ static void arrive(struct sched *s, struct carrier *k, struct sched_self *now)
     uint32_t published = k->publish, sent = k->send;
     k->before = 0;
     k->publish = k->send = 0;
+    if (before) charge(s, k, before);
     if (before && s->switched) s->switched(now, before);
     if (published) publish(s, published - 1);
     if (sent) send(s, sent - 1);
@@ -175,10 +245,10 @@ static uint32_t take_spare(struct sched *s)
     return spare;
 }
 
-static void block_all(void)
+static void block_but(uint64_t signals)
 {
-    uint64_t all = ~0ull;
-    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
+    uint64_t mask = ~signals;
+    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 }
 
 /* The kernel thread ends.  The thread that began here has ended before it: the words that it has told the kernel of may be another
@@ -187,7 +257,7 @@ static _Noreturn void end_kernel_thread(struct sched *s, struct carrier *k)
 {
     void *stack = k->stack;
     size_t size = k->stack_size;
-    block_all();
+    block_but(0);
     if (s->carrier_ends) s->carrier_ends(k);
     usf_syscall(__NR_set_tid_address, 0);
     usf_syscall(__NR_set_robust_list, 0, 24);
@@ -201,7 +271,7 @@ static void be_spare(struct sched *s, struct carrier *k)
 {
     struct usf_thread *t = &s->threads[number_of(s, k)];
     if (k->orphan) end_kernel_thread(s, k);
-    block_all();
+    block_but(s->own_signals);
     atomic_store(&t->owner, 0);
     atomic_store(&t->park, USF_PARK_NONE);
     add_spare(s, number_of(s, k));
@@ -336,7 +406,7 @@ void carrier_begin(struct sched *s, struct sched_self *me)
     }
     uint32_t number = atomic_load(&s->tasks[me->task].thread);
     struct carrier *k = &s->carriers[number];
-    *k = (struct carrier){.s = s, .tid = s->threads[number].tid, .mask = me->mask, .stack = k->stack, .stack_size = k->stack_size};
+    *k = (struct carrier){.s = s, .tid = s->threads[number].tid, .mask = me->mask, .user_calls = atomic_load(&s->user_calls), .stack = k->stack, .stack_size = k->stack_size};
     atomic_store(&s->floating[me->task].attention, 0);
     atomic_store(&s->floating[me->task].deadline, 0);
     atomic_store(&s->floating[me->task].homeward, 0);
@@ -345,6 +415,11 @@ void carrier_begin(struct sched *s, struct sched_self *me)
     me->context = &s->contexts[number];
     me->context->plain = 0;
     me->next = me->look_due = 0;
+    /* The program's first thread has its kernel thread's time, from its start on; another's may have been an earlier thread's. */
+    k->read_ns = k->tid == s->procs[s->proc].pid ? 0 : os_clock_ns(OWN_CPU_CLOCK);
+    k->began = os_cycles();
+    me->cpu_ns = me->cpu_cycles = 0;
+    atomic_store(&s->floating[me->task].cpu_told, 0);
 }
 
 void carrier_forget(struct sched *s, uint32_t task)
@@ -479,6 +554,7 @@ void carrier_end(struct sched *s, struct sched_self *me, uint32_t *ended)
     sched_crit_enter(me);
     if (!can_idle(s, k))
         for (;;) os_sleep(UINT32_MAX);          /* no memory: whoever joins it waits, as the program's end does not */
+    charge(s, k, me);
     k->ended = ended;
     k->before = 0;
     me->home->orphan = true;

@@ -37,10 +37,16 @@ struct carrier {
     int32_t tid;
     _Atomic bool sets_user;         /* libc's handler for setuid runs here, with the storage of the thread that began here */
     _Atomic bool set_user_later;    /* ... is to run here */
+    _Atomic uint32_t set_user_now;  /* it is to make that call by itself, since libc does not know it */
+    uint32_t user_calls;            /* so many of those calls were made here, or before it began */
     bool orphan;                    /* the thread that began here has ended elsewhere */
     void *signal_stack;             /* its alternate stack in the kernel; null: none of ours */
     uint64_t mask;                  /* its signal mask in the kernel, outside of critical sections */
     _Atomic uint32_t wanted;        /* task + 1 of the thread that waits until it can come home; 0: it does not */
+    /* Its CPU time (carrier_cpu_time): */
+    uint64_t read_ns;               /* its clock in the kernel when it was read last; */
+    uint64_t since_read;            /* cycles that its threads have been charged since then; */
+    uint64_t began;                 /* cycles: when what executes here began to */
     /* What the next to execute here does for the one that has left: */
     struct sched_self *before;      /* what executed here; */
     uint32_t publish;               /* carrier + 1: the registers of its owner are saved by now; */
@@ -81,6 +87,10 @@ static inline bool carrier_is_wanted(const struct sched_self *me)
 { return USF_UNLIKELY(me->carrier && atomic_load_explicit(&me->carrier->wanted, memory_order_relaxed)); }
 /* If another thread waits for this carrier: leave it, if that can be done now. */
 void carrier_make_room(struct sched *s, struct sched_self *me);
+
+/* CPU time of the calling thread, ns; it never goes back.  carrier_cpu_time_of: the same of another thread that floats. */
+uint64_t carrier_cpu_time(struct sched *s, struct sched_self *me);
+uint64_t carrier_cpu_time_of(struct sched *s, struct sched_self *self);
 
 /* The thread has ended on another's kernel thread: *ended = 0 and a wake-up tell the program.  Its task is gone. */
 _Noreturn void carrier_end(struct sched *s, struct sched_self *me, uint32_t *ended);

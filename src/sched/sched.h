@@ -62,6 +62,7 @@ struct sched_self {
     uint32_t next;              /* task + 1 that its carrier is to execute when it parks */
     uint64_t mask;              /* its signal mask, outside of critical sections */
     void *signal_stack;         /* its carrier's alternate stack in the kernel */
+    uint64_t cpu_ns, cpu_cycles;    /* its CPU time so far is the sum of both: what was read, and what was estimated (carrier_cpu_time) */
     uint32_t look_due;          /* it has waited for long: is there a monitor? */
     _Atomic uint32_t signalled; /* of an idle loop: a signal has come that its thread is to take */
 };
@@ -127,6 +128,7 @@ struct sched_floating {
     _Atomic uint32_t attention; /* it is to look at what was sent to it */
     _Atomic uint32_t homeward;  /* carrier + 1 that it waits for, its home; 0: it waits for its turn */
     _Atomic uint64_t deadline;  /* ns: it waits until then at most; 0: no limit, or it does not wait */
+    _Atomic uint64_t cpu_told;  /* ns: the CPU time that was told last */
 };
 
 struct trace_map;
@@ -168,8 +170,11 @@ struct sched {
     struct sched_floating *floating;    /* by task */
     struct arch_context *contexts;      /* by number of the carrier that is the thread's home */
     _Atomic uint32_t alarm_lock;
+    uint64_t began_ns, began_cycles;    /* when carriers were set up: cycles in ns */
     uint32_t alarm_by;          /* carrier + 1 that sleeps ... */
     _Atomic uint64_t alarm;     /* ... until then, ns, at most, for all that wait with a deadline; 0: none does.  Written under alarm_lock */
+    _Atomic uint32_t user_calls;        /* so many calls have set the user of all threads (runtime/users.c) */
+    uint64_t own_signals;               /* those that a carrier takes for itself, also if it has no owner */
     _Atomic uint32_t spare_lock;
     uint32_t spares;            /* carrier + 1: the first that has no owner */
     void (*switched)(struct sched_self *to, struct sched_self *from);   /* `to` is executed where `from` was; either may be an idle loop's */

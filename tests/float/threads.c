@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0
  * The same cases pass bare.  Around what a case looks at, other threads yield, hand a token round and wait for a time, so that the thread
  * is most often executed by another's kernel thread.  Exit status 0 or 1. */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,13 +9,17 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -432,7 +435,12 @@ static void users(void)
         exit(77);
     }
     for (long i = 0; i < SUBJECTS; i++) CHECK(!pthread_create(&t[i], 0, user_subject, (void *)i));
-    for (int i = 0; i < 20; i++) mix();
+    for (int i = 0; i < 20; i++) {      /* some threads end away from home, whose kernel threads live on */
+        pthread_t brief;
+        CHECK(!pthread_create(&brief, 0, short_one, 0));
+        mix();
+        CHECK(!pthread_join(brief, 0));
+    }
     CHECK(!setresgid(12345, 12345, 12345));
     DIR *d = opendir("/proc/self/task");
     CHECK(d);
@@ -444,6 +452,131 @@ static void users(void)
         if (f) fclose(f);
     }
     closedir(d);
+    for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_join(t[i], 0));
+}
+
+/* ---- CPU time ------------------------------------------------------------------------------------- */
+static uint64_t clock_of(clockid_t clock)
+{
+    struct timespec t;
+    CHECK(!clock_gettime(clock, &t));
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+static uint64_t rusage_ns(int who)
+{
+    struct rusage u;
+    CHECK(!getrusage(who, &u));
+    return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000u + (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
+}
+
+static _Atomic uint64_t subjects_time;
+static _Atomic int nr_busy;
+static void *clock_subject(void *arg)
+{
+    uint64_t was = clock_of(CLOCK_THREAD_CPUTIME_ID), first = was, used = rusage_ns(RUSAGE_THREAD), now;
+    clockid_t own;
+    CHECK(!pthread_getcpuclockid(pthread_self(), &own));
+    for (int i = 0; i < ROUNDS; i++) {
+        mix();
+        if (i % 3 == 0)         /* 1 ms of its own */
+            for (uint64_t from = was; was < from + 1000000; was = now) CHECK((now = clock_of(CLOCK_THREAD_CPUTIME_ID)) >= was);
+        CHECK((now = clock_of(own)) >= was);
+        was = now;
+        CHECK((now = rusage_ns(RUSAGE_THREAD)) >= used);
+        used = now;
+    }
+    atomic_fetch_add(&subjects_time, was - first);
+    atomic_fetch_sub(&nr_busy, 1);
+    while (nr_busy) mix();      /* its clock is read until then */
+    return arg;
+}
+static void clocks(void)
+{
+    pthread_t t[SUBJECTS];
+    clockid_t clock[SUBJECTS];
+    uint64_t was[SUBJECTS] = {0}, now, all = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    nr_busy = SUBJECTS + 1;
+    for (long i = 0; i < SUBJECTS; i++) CHECK(!pthread_create(&t[i], 0, clock_subject, (void *)i));
+    for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_getcpuclockid(t[i], &clock[i]));
+    while (nr_busy > 1) {
+        for (int i = 0; i < SUBJECTS; i++) {
+            CHECK((now = clock_of(clock[i])) >= was[i]);
+            was[i] = now;
+        }
+        mix();
+    }
+    all = clock_of(CLOCK_PROCESS_CPUTIME_ID) - all;
+    nr_busy = 0;
+    for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_join(t[i], 0));
+    /* No thread is charged with others' time: all of them have used no more than the process (cycles stand for some of it: 5 %). */
+    printf("subjects %llu us of %llu us\n", (unsigned long long)subjects_time / 1000, (unsigned long long)all / 1000);
+    CHECK(subjects_time <= all + all / 20);
+    CHECK(subjects_time >= (uint64_t)SUBJECTS * ROUNDS / 3 * 1000000u);
+    CHECK(clock_getcpuclockid(getpid(), &clock[0]) == 0 && clock_of(clock[0]) >= all);
+}
+
+/* ---- a handler that is left by siglongjmp ----------------------------------------------------------- */
+static __thread sigjmp_buf back;
+static void leave(int sig) { siglongjmp(back, sig); }
+static void *jump_subject(void *arg)
+{
+    pid_t tid = own_tid();
+    volatile int jumps = 0;
+    sem_t never;
+    sem_init(&never, 0, 0);
+    for (volatile int i = 0; i < ROUNDS; i++) {
+        if (sigsetjmp(back, 1)) jumps++;
+        else if (i % 3 == 0) raise(SIGUSR1);
+        else mix();
+        CHECK(own_tid() == tid);
+        mix();
+    }
+    CHECK(jumps == ROUNDS / 3);
+    return arg;
+}
+static void jumps(void)
+{
+    struct sigaction a = {.sa_handler = leave};
+    CHECK(!sigaction(SIGUSR1, &a, 0));
+    with_subjects(jump_subject);
+}
+
+/* ---- signals that another process sends to a thread ------------------------------------------------ */
+static void *foreign_subject(void *arg)
+{
+    long me = (long)arg;
+    target[me] = own_tid();
+    while (got < 20) {
+        mix();
+        acknowledged[me] = got;
+    }
+    acknowledged[me] = got;
+    return 0;
+}
+static void foreign(void)
+{
+    struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    pthread_t t[SUBJECTS];
+    int *shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(shared != MAP_FAILED && !sigaction(SIGUSR1, &a, 0));
+    for (long i = 0; i < SUBJECTS; i++) CHECK(!pthread_create(&t[i], 0, foreign_subject, (void *)i));
+    for (int i = 0; i < SUBJECTS; i++)
+        while (!target[i]) mix();
+    pid_t parent = getpid(), p = fork();
+    if (!p) {
+        for (int n = 0; !shared[0]; n++) {
+            syscall(SYS_tgkill, parent, target[n % SUBJECTS], SIGUSR1);
+            usleep(500);
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < SUBJECTS; i++)
+        while (acknowledged[i] < 20) {
+            mix();
+            CHECK(!got);        /* none is for this thread */
+        }
+    shared[0] = 1;
+    CHECK(waitpid(p, 0, 0) == p);
     for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_join(t[i], 0));
 }
 
@@ -491,6 +624,7 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*run)(void); } cases[] = {
         {"ids", ids}, {"signals", signals}, {"raise", raises}, {"masks", masks}, {"alarms", alarms}, {"stacks", stacks}, {"sigwait", sigwaits},
         {"rounding", rounding}, {"robust", robust}, {"inherit", inherit}, {"ends", ends}, {"forks", forks}, {"users", users}, {"cancel", cancels},
+        {"clocks", clocks}, {"jumps", jumps}, {"foreign", foreign},
     };
     alarm(100);
     for (unsigned i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++) {

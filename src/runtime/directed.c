@@ -1,0 +1,211 @@
+/* src/runtime/directed.c - signals to a thread that floats.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A signal that the program sends to one of its threads is kept in the thread's record, and the thread raises it to itself where it is
+ * executed (rt_float_attend).  One that another process sends to a thread comes to the kernel thread that the thread began as: what is
+ * executed there keeps it for that thread (rt_float_forwards).  What a thread blocks stays in its record until it does not, or waits for it:
+ * in the kernel it would be left pending for another thread. */
+#include <errno.h>
+
+#include "runtime/runtime.h"
+#include "sched/carrier.h"
+
+static struct rt_sent (*sent)[RT_SENT_MAX];        /* by home, as contexts */
+
+void rt_directed_init(struct rt_sent (*room)[RT_SENT_MAX]) { sent = room; }
+
+static struct rt_sent *sent_of(const struct rt_thread *t) { return sent[t->self.home - rt.sched.carriers]; }
+static bool is_directed(const siginfo_t *info) { return info->si_code == SI_TKILL; }
+
+/* holds rt.list_lock, or is that thread.  False: there is no room. */
+static bool keep_sent(struct rt_thread *t, int sig, const siginfo_t *info)
+{
+    struct rt_sent *sent = sent_of(t);
+    uint32_t n = t->nr_sent;
+    for (uint32_t i = 0; i < n && sig < 32; i++)
+        if (sent[i].sig == sig) return true;        /* pending once, as in the kernel */
+    if (n == RT_SENT_MAX) return false;
+    sent[n].sig = sig;
+    __builtin_memcpy(sent[n].info, info, sizeof sent[n].info);
+    t->nr_sent = n + 1;
+    return true;
+}
+
+/* What was sent to the calling thread, raised where it is executed: these signals.  What it blocks stays in its record, or it would be left
+ * pending in a kernel thread that executes another next.  waits: raise also one of these, which it is about to wait for. */
+uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits)
+{
+    struct rt_sent now[RT_SENT_MAX];
+    uint64_t raised = 0, may = ~t->self.mask;
+    uint32_t n = 0, kept = 0, task = t->self.task;
+    if (!t->self.home || task == USF_NONE) return 0;
+    if (!__atomic_load_n(&t->nr_sent, __ATOMIC_RELAXED) && !atomic_load_explicit(&rt.sched.floating[task].attention, memory_order_relaxed)) return 0;
+    atomic_store(&rt.sched.floating[task].attention, 0);
+    sched_crit_enter(&t->self);
+    rt_list_lock();
+    struct rt_sent *sent = sent_of(t);
+    for (uint32_t i = 0; i < t->nr_sent; i++) {
+        uint64_t bit = 1ull << (sent[i].sig - 1);
+        bool waited = waits & bit;
+        if (waited && waits != ~0ull) waits = 0;
+        if ((may & bit) || waited) now[n++] = sent[i];
+        else sent[kept++] = sent[i];
+    }
+    t->nr_sent = kept;
+    rt_list_unlock();
+    for (uint32_t i = 0; i < n; i++) {
+        raised |= 1ull << (now[i].sig - 1);
+        if (((const siginfo_t *)(const void *)now[i].info)->si_pid != rt.pid) t->raises |= 1ull << (now[i].sig - 1);
+        rt_raise(now[i].sig, now[i].info);
+    }
+    sched_crit_leave(&rt.sched, &t->self);
+    return raised;
+}
+
+/* A signal came while `from` was in a critical section, and `to` is executed on that kernel thread now. */
+void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
+{
+    int sig = (int)from->deferred;
+    uint64_t mask = from->deferred_mask;
+    const siginfo_t *info = (const siginfo_t *)(const void *)from->deferred_info;
+    from->deferred = 0;
+    if (!from->self.context) atomic_store(&from->self.signalled, 0);
+    else if (is_directed(info) && from->self.task != USF_NONE && keep_sent(from, sig, info)) {
+        atomic_store(&rt.sched.floating[from->self.task].attention, 1);        /* it is not published yet, and is woken for that */
+        usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
+        return;
+    }
+    if (to->deferred) {
+        to->deferred_mask &= mask;
+        rt_raise(sig, info);    /* pending until the mask is restored */
+        return;
+    }
+    to->deferred = (uint32_t)sig;
+    to->deferred_mask = mask;
+    __builtin_memcpy(to->deferred_info, from->deferred_info, sizeof to->deferred_info);
+    if (!to->self.context) atomic_store(&to->self.signalled, 1);
+}
+
+/* From another process, to the thread that began as this kernel thread, and is executed elsewhere.  True: that one gets it. */
+bool rt_float_forwards(struct rt_thread *t, int sig, const siginfo_t *info)
+{
+    uint64_t bit = 1ull << (sig - 1);
+    struct carrier *k = t->self.carrier;
+    bool kept = false;
+    int32_t at = 0;
+    if (!k || t->self.crit || !is_directed(info) || info->si_pid == rt.pid || carrier_is_home(&t->self)) return false;
+    if (t->raises & bit) {          /* it was sent to this thread */
+        t->raises &= ~bit;
+        return false;
+    }
+    sched_crit_enter(&t->self);
+    rt_list_lock();
+    struct rt_thread *to = rt_thread_of(k->tid);
+    if (to && to != t && to->self.home == k && to->self.task != USF_NONE && (kept = keep_sent(to, sig, info))) {
+        at = carrier_alert(&rt.sched, to->self.task);
+        if (at) os_signal_thread(rt.pid, at, RT_SIGNAL, RT_ROOM_MAGIC);
+    }
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &t->self);
+    return kept;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+
+long rt_call_sigprocmask(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    long r = rt_float_go_on(f);
+    if (r == 0 && f->rsi && rt_floats(t)) {
+        sched_crit_enter(&t->self);
+        uint64_t mask = 0;
+        usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, 0, &mask, 8);
+        if (!t->deferred) t->self.mask = t->self.carrier->mask = mask;
+        sched_crit_leave(&rt.sched, &t->self);
+        rt_float_attend(t, 0);
+    }
+    return r;
+}
+
+/* A handler has returned: the kernel restores this mask. */
+void rt_float_returns(struct rt_thread *t, uint64_t mask)
+{ if (t->self.home) t->self.mask = t->self.carrier->mask = mask; }
+
+/* Those that are pending in the kernel may be another thread's, but only between two of its looks: what it blocks stays in the record. */
+long rt_call_sigpending(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    uint64_t *set = (void *)f->rdi;
+    long r = rt_pass(f);
+    if (r || !rt_floats(t) || f->rsi < sizeof *set) return r;
+    sched_crit_enter(&t->self);
+    rt_list_lock();
+    for (uint32_t i = 0; i < t->nr_sent; i++)
+        if (t->self.mask >> (sent_of(t)[i].sig - 1) & 1) *set |= 1ull << (sent_of(t)[i].sig - 1);
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &t->self);
+    return 0;
+}
+
+/* A kernel thread whose own thread has ended: the program must not find it. */
+static bool is_orphan(int32_t tid)
+{
+    uint32_t hwm = rt.sched.h ? atomic_load(&rt.sched.h->task_hwm) : 0;
+    for (uint32_t i = 0; i < hwm; i++)
+        if (rt.sched.carriers[i].orphan && rt.sched.carriers[i].tid == tid && atomic_load(&rt.sched.threads[i].claim)) return true;
+    return false;
+}
+
+/* To a thread of this process. */
+static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t *with)
+{
+    struct rt_thread *me = &rt_self, *t;
+    siginfo_t info = {.si_signo = sig, .si_code = SI_TKILL};
+    int32_t at = 0;
+    long r = 0;
+    if (sig < 0 || sig > RT_SIGNALS || !rt.sched.carriers) return rt_pass(f);
+    if (sig == 0) return is_orphan(tid) ? -ESRCH : rt_pass(f);
+    if (sig == RT_SETXID_SIGNAL) {
+        me->sets_users = me->tells_users = true;
+        return rt_pass(f);
+    }
+    if (tid == me->tid && rt_floats(me) && !(me->self.mask >> (sig - 1) & 1)) {
+        struct gate_frame own = *f;
+        *(f->rax == __NR_tkill ? &own.rdi : &own.rsi) = (uint32_t)os_gettid();
+        return rt_pass(&own);
+    }
+    if (with) info = *with;
+    else {
+        info.si_pid = rt.pid;
+        info.si_uid = (uid_t)usf_syscall(__NR_getuid);
+    }
+    sched_crit_enter(&me->self);
+    rt_list_lock();
+    t = rt_thread_of(tid);
+    if (!t || !t->self.home || t->self.task == USF_NONE) t = 0;
+    else if (!keep_sent(t, sig, &info)) r = -EAGAIN;
+    else at = carrier_alert(&rt.sched, t->self.task);
+    if (t && (t == me || (t->self.mask & ~t->sigwaits) >> (sig - 1) & 1)) at = 0;      /* it blocks it: it looks when it does not */
+    bool deaf = t && t->self.mask >> (RT_SIGNAL - 1) & 1 && *(volatile uint32_t *)&t->self.where != SCHED_PARKED;
+    if (at && deaf && t->nr_sent && sent_of(t)[t->nr_sent - 1].sig == sig) {
+        t->nr_sent--;           /* it would not be interrupted: to where it is, then */
+        r = with ? usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, at, sig, &info) : usf_syscall(__NR_tgkill, rt.pid, at, sig);
+    } else if (at) {
+        os_signal_thread(rt.pid, at, RT_SIGNAL, RT_ROOM_MAGIC);
+    }
+    rt_list_unlock();
+    sched_crit_leave(&rt.sched, &me->self);
+    if (t) return r;
+    return is_orphan(tid) ? -ESRCH : rt_pass(f);
+}
+
+long rt_call_tgkill(struct gate_frame *f)
+{ return (int32_t)f->rdi == rt.pid && !rt_vforked() ? send_to(f, (int32_t)f->rsi, (int)f->rdx, 0) : rt_pass(f); }
+long rt_call_tkill(struct gate_frame *f)
+{ return rt_vforked() ? rt_pass(f) : send_to(f, (int32_t)f->rdi, (int)f->rsi, 0); }
+long rt_call_tgsigqueueinfo(struct gate_frame *f)
+{
+    siginfo_t info;
+    if ((int32_t)f->rdi != rt.pid || rt_vforked() || !rt_copy_words(&info, (const void *)f->r10, sizeof info)) return rt_pass(f);
+    info.si_signo = (int)f->rdx;
+    return send_to(f, (int32_t)f->rsi, (int)f->rdx, &info);
+}

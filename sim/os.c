@@ -10,6 +10,8 @@
 
 uint64_t os_now(void) { return sim_the->now; }
 void os_init_time(void) {}
+uint64_t os_clock_ns(int clock) { return sim_the->now; }
+uint64_t os_thread_clock_ns(int32_t tid) { return sim_the->now; }
 uint64_t os_cycles(void) { return sim_the->now * CYCLES_PER_NS; }
 uint32_t os_cpu(void) { return sim_the->self ? sim_the->self->k.cpu : 0; }
 

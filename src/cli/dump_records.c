@@ -247,8 +247,9 @@ static void dump_process(const struct view *v, uint32_t i)
     printf("process record %u: process %d (%s), pid namespace %u, state %u (%s), start %lu, run %u, deserted %u, replaced %u\n", i, p->pid,
            view_bounded(p->comm, sizeof p->comm, comm, sizeof comm), p->namespace, atomic_load(&p->state),
            proc_state(atomic_load(&p->state)), (unsigned long)p->start_time, p->run, atomic_load(&p->deserted), atomic_load(&p->replaced));
-    printf("  tasks in use %u, spin loops patched %lu, system call sites not patched %lu\n", view_count_tasks(v, i, false),
-           atomic_load(&p->spin_sites), atomic_load(&p->unpatched));
+    printf("  tasks in use %u, spin loops patched %lu, system call sites not patched %lu, threads that do not float %lu (%x)\n",
+           view_count_tasks(v, i, false), atomic_load(&p->spin_sites), atomic_load(&p->unpatched), atomic_load(&p->stays),
+           atomic_load(&p->stays_why));
     printf("  groups %u, the first %d", p->nr_groups, (int)p->group);
     dump_set(", cores that it may use", p->may);
     dump_set(", cores that it gets", p->cores);

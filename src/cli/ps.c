@@ -76,9 +76,12 @@ static void print_task(const struct view *v, struct why_reader *r, const struct 
         why_since_text(&w, since, sizeof since);
         reason = w.text;
     }
+    const char *stays = r ? view_stays_of(v, t) : NULL;
     printf("  %8d  %-16s %s%-9s%s %4s  %10lu  ", view_tid(v, t), name, text_on(style_of(s)), state, text_off(), core, t->n.switches);
     if (r) printf("%10s  ", since);
-    puts(reason);
+    printf("%s", reason);
+    if (stays) printf("%sdoes not float: %s", *reason ? "; " : "", stays);
+    putchar('\n');
 }
 
 static void print_tasks(const struct view *v, struct why_reader *r, const struct usf_group *g)

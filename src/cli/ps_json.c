@@ -74,6 +74,7 @@ static void json_task(struct json *j, const struct view *v, struct why_reader *r
         why_of(r, t, &w);
         why_json(j, "why", &w);
     }
+    json_string(j, "does_not_float", view_stays_of(v, t));
     json_counters(j, &t->n);
     json_close(j, '}');
 }
@@ -148,6 +149,7 @@ static void json_procs(struct json *j, const struct view *v, struct why_reader *
         json_first_group(j, v, i);
         json_uint(j, "spin_sites", p->spin_sites);
         json_uint(j, "unpatched_sites", p->unpatched);
+        json_uint(j, "threads_not_floating", p->stays);
         json_groups(j, v, i);
         json_open(j, "threads", '[');
         for (uint32_t t = 0; t < v->nr_tasks; t++)

@@ -2,6 +2,7 @@
 #include "cli/stats.h"
 #include "cli/cli.h"
 #include "config/env.h"
+#include "inspect/view.h"
 #include "text/json.h"
 #include <errno.h>
 #include <stdio.h>
@@ -29,6 +30,8 @@ static bool claim(struct usf_run *r, uint32_t namespace)
     atomic_store(&r->nr_procs, 0);
     atomic_store(&r->spin_sites, 0);
     atomic_store(&r->unpatched, 0);
+    atomic_store(&r->stays, 0);
+    atomic_store(&r->stays_why, 0);
     for (unsigned i = 0; i < sizeof r->n / sizeof *r->n; i++) atomic_store(&r->n[i], 0);
     return true;
 }
@@ -70,7 +73,7 @@ bool stats_begin(struct stats *st, struct instance *in)
 struct sums {
     double seconds, busy_share;
     unsigned still;             /* processes of the run that go on */
-    uint64_t nr_procs, spin_sites, unpatched;
+    uint64_t nr_procs, spin_sites, unpatched, stays, stays_why;
     struct usf_counters n;
 };
 /* text: null where JSON alone has it. */
@@ -100,6 +103,8 @@ static void gather(const struct stats *st, struct sums *s)
     s->nr_procs = atomic_load(&r->nr_procs);
     s->spin_sites = atomic_load(&r->spin_sites);
     s->unpatched = atomic_load(&r->unpatched);
+    s->stays = atomic_load(&r->stays);
+    s->stays_why = atomic_load(&r->stays_why);
     for (unsigned i = 0; i < sizeof n / sizeof *n; i++) n[i] = atomic_load(&r->n[i]);
     memcpy(&s->n, n, sizeof s->n);
     double room = s->seconds * st->in->shm.h->nr_cores;
@@ -119,6 +124,8 @@ static void print_text(FILE *f, const struct stats *st, const struct sums *s, co
     if (s->n.work) fprintf(f, "usf:   %-24s %12.1f\n", "a task's wait, mean, us", (double)s->n.work_wait_ns / (double)s->n.work / 1e3);
     fprintf(f, "usf:   %-24s %12lu\n", "spin loops found", s->spin_sites);
     fprintf(f, "usf:   %-24s %12lu\n", "unpatched call sites", s->unpatched);
+    char why[256];
+    if (s->stays) fprintf(f, "usf:   %-24s %12lu  (%s)\n", "threads that do not float", s->stays, view_stays(s->stays_why, why, sizeof why));
     if (s->still) fprintf(f, "usf:   %u process%s of the run still running, not counted\n", s->still, s->still == 1 ? " is" : "es are");
 }
 
@@ -138,6 +145,9 @@ static void print_json(FILE *f, const struct stats *st, const struct sums *s, co
     json_uint(&j, "busy_ns", s->n.busy_ns);
     json_uint(&j, "spin_sites", s->spin_sites);
     json_uint(&j, "unpatched_sites", s->unpatched);
+    json_uint(&j, "threads_not_floating", s->stays);
+    char why[256];
+    json_string(&j, "not_floating_why", s->stays ? view_stays(s->stays_why, why, sizeof why) : NULL);
     json_close(&j, '}');
     json_end(&j);
 }

@@ -256,3 +256,26 @@ const char *view_task_name(const struct view *v, const struct usf_task *t, char 
     comm[strcspn(comm, "\n")] = 0;
     return text_clean(comm, buf, VIEW_TASK_NAME);
 }
+
+/* ---- threads that do not float ---------------------------------------------------------------------- */
+static const char *const stays[USF_STAYS_KINDS] = {
+    [USF_STAYS_PI] = "lock with priority inheritance", [USF_STAYS_SCHEDULING] = "nice value or scheduling policy of its own",
+    [USF_STAYS_USER] = "user or groups of its own", [USF_STAYS_NAMESPACE] = "namespaces of its own", [USF_STAYS_TIMER] = "timer for one thread",
+    [USF_STAYS_RSEQ] = "restartable sequences", [USF_STAYS_IO_URING] = "io_uring", [USF_STAYS_PERF] = "performance events or filters",
+    [USF_STAYS_REGISTERS] = "registers of its own", [USF_STAYS_PRCTL] = "prctl or memory policy",
+};
+
+const char *view_stays_of(const struct view *v, const struct usf_task *t)
+{
+    uint32_t why = atomic_load(&view_thread(v, t)->stays);
+    return why < USF_STAYS_KINDS ? stays[why] : NULL;
+}
+
+const char *view_stays(uint64_t reasons, char *buf, size_t cap)
+{
+    int n = 0;
+    *buf = 0;
+    for (unsigned i = 1; i < USF_STAYS_KINDS && n >= 0 && (size_t)n < cap; i++)
+        if (reasons >> i & 1) n += snprintf(buf + n, cap - (size_t)n, "%s%s", n ? ", " : "", stays[i]);
+    return buf;
+}

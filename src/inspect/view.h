@@ -54,6 +54,10 @@ int32_t view_pid_of(const struct view *v, const struct usf_task *t);       /* 0:
 int32_t view_pid_here(const struct view *v, const struct usf_task *t);     /* 0: unknown, or of another pid namespace */
 /* The pid of our monitor, if it lives; else 0. */
 int32_t view_monitor(const struct view *v);
+/* Why a thread does not leave its kernel thread: "priority inheritance", ...; null: it does.  view_stays: the reasons of such a set of bits,
+ * ", "-separated. */
+const char *view_stays_of(const struct view *v, const struct usf_task *t);
+const char *view_stays(uint64_t reasons, char *buf, size_t cap);
 /* The thread's name as it is now, if /proc tells; the record has that which it had when it was taken on. */
 #define VIEW_TASK_NAME 32
 const char *view_task_name(const struct view *v, const struct usf_task *t, char buf[static VIEW_TASK_NAME]);

@@ -45,7 +45,7 @@ void rt_stay_apart(struct rt_thread *t)
 
 static void go_apart(struct rt_thread *t)
 {
-    rt_float_stay(t);
+    rt_float_stay(t, USF_STAYS_SCHEDULING);
     sched_crit_enter(&t->self);
     begin_apart(t);
     rt_list_remove(t);

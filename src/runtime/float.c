@@ -116,11 +116,11 @@ void rt_float_go_home(struct rt_thread *t)
     t->self.stays--;
 }
 
-void rt_float_stay(struct rt_thread *t)
+void rt_float_stay(struct rt_thread *t, enum usf_stays why)
 {
     if (!rt_floats(t) || t->stays_for_good) return;
     rt_float_go_home(t);
-    t->self.stays++;
+    carrier_stay(&rt.sched, &t->self, why);
     t->stays_for_good = true;
 }
 
@@ -138,9 +138,20 @@ static long call_at_home(struct gate_frame *f)
     return rt_float_go_on(f);
 }
 
+static const struct { uint16_t nr; uint16_t why; } stay[] = {
+    {__NR_setns, USF_STAYS_NAMESPACE}, {__NR_setfsuid, USF_STAYS_USER}, {__NR_setfsgid, USF_STAYS_USER}, {__NR_capset, USF_STAYS_USER},
+    {__NR_keyctl, USF_STAYS_USER}, {__NR_personality, USF_STAYS_PRCTL}, {__NR_set_mempolicy, USF_STAYS_PRCTL},
+    {__NR_set_tid_address, USF_STAYS_PRCTL}, {__NR_arch_prctl, USF_STAYS_REGISTERS}, {__NR_iopl, USF_STAYS_REGISTERS},
+    {__NR_ioperm, USF_STAYS_REGISTERS}, {__NR_modify_ldt, USF_STAYS_REGISTERS}, {__NR_seccomp, USF_STAYS_PERF},
+    {__NR_ptrace, USF_STAYS_PERF}, {__NR_perf_event_open, USF_STAYS_PERF}, {__NR_io_uring_setup, USF_STAYS_IO_URING},
+};
+#define NR_STAY (sizeof stay / sizeof *stay)
+
 static long call_stays(struct gate_frame *f)
 {
-    rt_float_stay(&rt_self);
+    unsigned i = 0;
+    while (i < NR_STAY - 1 && stay[i].nr != f->rax) i++;
+    rt_float_stay(&rt_self, stay[i].why);
     return rt_float_go_on(f);
 }
 
@@ -148,7 +159,7 @@ static long call_stays(struct gate_frame *f)
 static long call_stays_if_own(struct gate_frame *f)
 {
     int32_t tid = (int32_t)f->rdi;
-    if (tid == 0 || tid == rt_self.tid) rt_float_stay(&rt_self);
+    if (tid == 0 || tid == rt_self.tid) rt_float_stay(&rt_self, USF_STAYS_SCHEDULING);
     return rt_float_go_on(f);
 }
 static long call_home_if_own(struct gate_frame *f)
@@ -158,7 +169,7 @@ static long call_home_if_own(struct gate_frame *f)
 }
 static long call_priority(struct gate_frame *f)
 {
-    if (f->rdi == PRIO_PROCESS && ((int32_t)f->rsi == 0 || (int32_t)f->rsi == rt_self.tid)) rt_float_stay(&rt_self);
+    if (f->rdi == PRIO_PROCESS && ((int32_t)f->rsi == 0 || (int32_t)f->rsi == rt_self.tid)) rt_float_stay(&rt_self, USF_STAYS_SCHEDULING);
     return rt_float_go_on(f);
 }
 
@@ -169,7 +180,8 @@ static long call_prctl(struct gate_frame *f)
     case PR_SET_VMA: case PR_GET_DUMPABLE: case PR_SET_DUMPABLE: case PR_SET_CHILD_SUBREAPER: case PR_GET_CHILD_SUBREAPER:
     case PR_SET_MM: case PR_SET_PTRACER: case PR_SET_THP_DISABLE: case PR_GET_THP_DISABLE: case PR_CAPBSET_READ: return rt_float_go_on(f);
     }
-    return f->rdi >> 16 == 0 ? call_stays(f) : rt_float_go_on(f);       /* usf's own are of the process or the task */
+    if (f->rdi >> 16 == 0) rt_float_stay(&rt_self, USF_STAYS_PRCTL);       /* usf's own are of the process or the task */
+    return rt_float_go_on(f);
 }
 
 static long call_futex(struct gate_frame *f)
@@ -178,7 +190,7 @@ static long call_futex(struct gate_frame *f)
     rt_forget_left_handlers(&rt_self);
     switch ((int)f->rsi & FUTEX_CMD_MASK) {
     case FUTEX_LOCK_PI: case FUTEX_LOCK_PI2: case FUTEX_UNLOCK_PI: case FUTEX_TRYLOCK_PI: case FUTEX_WAIT_REQUEUE_PI:
-        rt_float_stay(&rt_self);
+        rt_float_stay(&rt_self, USF_STAYS_PI);
     }
     return rt_float_go_on(f);
 }
@@ -195,20 +207,29 @@ static long call_timer_create(struct gate_frame *f)
 {
     uint32_t kind = 0, tid = 0;
     const uint32_t *event = (const uint32_t *)f->rsi;
-    if (rt_is_own_cpu_clock((int32_t)f->rdi)) rt_float_stay(&rt_self);
+    if (rt_is_own_cpu_clock((int32_t)f->rdi)) rt_float_stay(&rt_self, USF_STAYS_TIMER);
     if (event && sync_read(event + 3, &kind) && kind == 4 /* SIGEV_THREAD_ID */ && sync_read(event + 4, &tid) && (int32_t)tid == rt_self.tid)
-        rt_float_stay(&rt_self);
+        rt_float_stay(&rt_self, USF_STAYS_TIMER);
     return rt_float_go_on(f);
 }
 
-static long call_clone_flags(struct gate_frame *f)
-{ return f->rdi & ~(uint64_t)(CLONE_FILES | CLONE_FS) ? call_stays(f) : rt_float_go_on(f); }
+static long call_unshare(struct gate_frame *f)
+{
+    if (f->rdi & ~(uint64_t)(CLONE_FILES | CLONE_FS)) rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
+    return rt_float_go_on(f);
+}
 
-static const uint16_t stay[] = {
-    __NR_setns, __NR_setfsuid, __NR_setfsgid, __NR_capset, __NR_personality, __NR_set_mempolicy, __NR_arch_prctl,
-    __NR_iopl, __NR_ioperm, __NR_seccomp, __NR_ptrace, __NR_keyctl, __NR_set_tid_address, __NR_io_uring_setup,
-    __NR_perf_event_open, __NR_modify_ldt,
-};
+/* A descriptor whose signals go to the calling thread. */
+static long call_fcntl(struct gate_frame *f)
+{
+    uint32_t type, tid;
+    const uint32_t *owner = (const uint32_t *)f->rdx;
+    if (f->rsi == 15 /* F_SETOWN_EX */ && sync_read(owner, &type) && type == 0 /* F_OWNER_TID */ && sync_read(owner + 1, &tid)
+        && (int32_t)tid == rt_self.tid)
+        rt_float_stay(&rt_self, USF_STAYS_TIMER);
+    return rt_float_go_on(f);
+}
+
 static const uint16_t at_home[] = {__NR_get_robust_list};
 static const uint16_t set_users[] = {
     __NR_setuid, __NR_setgid, __NR_setreuid, __NR_setregid, __NR_setresuid, __NR_setresgid, __NR_setgroups,
@@ -227,7 +248,7 @@ static void wrap(uint16_t nr, gate_handler handler)
 
 static void install(void)
 {
-    WRAP(stay, call_stays);
+    for (unsigned i = 0; i < NR_STAY; i++) wrap(stay[i].nr, call_stays);
     WRAP(at_home, call_at_home);
     WRAP(set_users, rt_call_set_users);
     WRAP(stay_if_own, call_stays_if_own);
@@ -243,7 +264,8 @@ static void install(void)
     wrap(__NR_rt_tgsigqueueinfo, rt_call_tgsigqueueinfo);
     wrap(__NR_futex, call_futex);
     wrap(__NR_timer_create, call_timer_create);
-    wrap(__NR_unshare, call_clone_flags);
+    wrap(__NR_unshare, call_unshare);
+    wrap(__NR_fcntl, call_fcntl);
     wrap(__NR_clock_gettime, rt_call_clock_gettime);
     wrap(__NR_getrusage, rt_call_getrusage);
 }
@@ -329,7 +351,7 @@ bool rt_float_refuses_rseq(const struct gate_frame *f)
 {
     if (!rt.sched.carriers) return false;
     if (rseq_offset && f->rdi == arch_tls() + rseq_offset) return true;
-    rt_float_stay(&rt_self);
+    rt_float_stay(&rt_self, USF_STAYS_RSEQ);
     return false;
 }
 

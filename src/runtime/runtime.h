@@ -346,7 +346,7 @@ void rt_float_init(void);
 void rt_float_first(void);                  /* the first thread, once the code is patched */
 bool rt_float_refuses_rseq(const struct gate_frame *f);     /* the registration of restartable sequences is to fail */
 void rt_float_begin(struct rt_thread *t);   /* before it attaches, on its own kernel thread */
-void rt_float_stay(struct rt_thread *t);    /* at home, from now on */
+void rt_float_stay(struct rt_thread *t, enum usf_stays why);    /* at home, from now on */
 void rt_forget_left_handlers(struct rt_thread *t);  /* signals.c */
 void rt_float_go_home(struct rt_thread *t); /* for one call */
 long rt_float_go_on(struct gate_frame *f);  /* the handler below, or the call */

@@ -98,7 +98,7 @@ long rt_call_set_users(struct gate_frame *f)
     last = for_all && t->tells_users;
     t->tells_users = false;
     if (for_all) t->self.home->user_calls++;
-    else if (!rt_is_alone()) rt_float_stay(t);
+    else if (!rt_is_alone()) rt_float_stay(t, USF_STAYS_USER);
     rt_float_go_home(t);
     const long nr = (long)f->rax, arg[] = {(long)f->rdi, (long)f->rsi, (long)f->rdx};
     long r = rt_float_go_on(f);

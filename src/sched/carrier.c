@@ -407,6 +407,7 @@ void carrier_begin(struct sched *s, struct sched_self *me)
     uint32_t number = atomic_load(&s->tasks[me->task].thread);
     struct carrier *k = &s->carriers[number];
     *k = (struct carrier){.s = s, .tid = s->threads[number].tid, .mask = me->mask, .user_calls = atomic_load(&s->user_calls), .stack = k->stack, .stack_size = k->stack_size};
+    atomic_store(&s->threads[number].stays, USF_STAYS_NOT);
     atomic_store(&s->floating[me->task].attention, 0);
     atomic_store(&s->floating[me->task].deadline, 0);
     atomic_store(&s->floating[me->task].homeward, 0);
@@ -420,6 +421,16 @@ void carrier_begin(struct sched *s, struct sched_self *me)
     k->began = os_cycles();
     me->cpu_ns = me->cpu_cycles = 0;
     atomic_store(&s->floating[me->task].cpu_told, 0);
+}
+
+void carrier_stay(struct sched *s, struct sched_self *me, uint32_t why)
+{
+    uint32_t proc = atomic_load(&s->proc);
+    me->stays++;
+    atomic_store(&s->threads[number_of(s, me->home)].stays, why);
+    if (proc == USF_NONE) return;
+    atomic_fetch_add(&s->procs[proc].stays, 1);
+    atomic_fetch_or(&s->procs[proc].stays_why, 1u << why);
 }
 
 void carrier_forget(struct sched *s, uint32_t task)

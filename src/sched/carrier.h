@@ -66,6 +66,8 @@ static inline bool carrier_may_leave(const struct sched *s, const struct sched_s
 
 /* The calling thread, which has just attached, is executed by its own kernel thread. */
 void carrier_begin(struct sched *s, struct sched_self *me);
+/* From now on it is to stay there, on its own kernel thread.  why: enum usf_stays. */
+void carrier_stay(struct sched *s, struct sched_self *me, uint32_t why);
 /* Its task ends. */
 void carrier_forget(struct sched *s, uint32_t task);
 /* In the child of a fork, which has one thread: what was kept of the others is forgotten. */

@@ -55,7 +55,8 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     struct usf_proc *p = &s->procs[i];
     p->run = run;
     atomic_store(&p->deserted, 0);
-    p->unpatched = p->spin_sites = 0;
+    p->unpatched = p->spin_sites = p->stays = 0;
+    p->stays_why = 0;
     usf_format(p->comm, sizeof p->comm, "%s", comm);
     __atomic_store_n(&p->group, USF_NONE, __ATOMIC_RELAXED);
     s->proc = (uint32_t)i;
@@ -197,6 +198,8 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         atomic_fetch_add(&r->nr_procs, 1);
         atomic_fetch_add(&r->spin_sites, p->spin_sites);
         atomic_fetch_add(&r->unpatched, p->unpatched);
+        atomic_fetch_add(&r->stays, p->stays);
+        atomic_fetch_or(&r->stays_why, p->stays_why);
         for (unsigned i = 0; i < sizeof gone / 8; i++) atomic_fetch_add(&r->n[i], n[i]);
     }
     core_fill_each(s, &k);

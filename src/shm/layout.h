@@ -94,6 +94,22 @@ struct usf_counters {
     uint64_t work_wait_ns; /* ... and times from ready to running, summed up; estimate */
 };
 
+/* What a thread has done after which it stays on its own kernel thread (docs/threads.md). */
+enum usf_stays {
+    USF_STAYS_NOT = 0,
+    USF_STAYS_PI,               /* a lock with priority inheritance */
+    USF_STAYS_SCHEDULING,       /* a nice value or scheduling policy of its own */
+    USF_STAYS_USER,             /* a user, groups or capabilities of its own */
+    USF_STAYS_NAMESPACE,        /* namespaces of its own */
+    USF_STAYS_TIMER,            /* a timer that signals it, or on its CPU clock */
+    USF_STAYS_RSEQ,             /* restartable sequences */
+    USF_STAYS_IO_URING,
+    USF_STAYS_PERF,             /* performance events, ptrace, seccomp */
+    USF_STAYS_REGISTERS,        /* arch_prctl and the like */
+    USF_STAYS_PRCTL,            /* another setting of the thread */
+    USF_STAYS_KINDS
+};
+
 /* A kernel thread that can execute a task: where it sleeps, where it is bound.  A task names the thread that executes it, or that is kept
  * for it while it waits (sched/carrier.h). */
 struct usf_thread {
@@ -105,7 +121,8 @@ struct usf_thread {
     uint32_t guest_seen;        /* `guest` of its task when the monitor last looked */
     _Atomic uint32_t owner;     /* while IDLE: task + 1 that goes on here */
     _Atomic uint32_t claim;     /* process + 1 whose thread it is; 0: free */
-    uint32_t reserved[9];
+    _Atomic uint32_t stays;     /* enum usf_stays: why the thread that began here does not leave it */
+    uint32_t reserved[8];
 };
 
 /* What is scheduled.  A dispatch touches lines 0, 1 and 3, and the thread's line. */
@@ -211,7 +228,8 @@ struct usf_proc {
     _Atomic uint32_t quota;     /* so many cores at once; USF_NONE: no bound, 0: the monitor is to look */
     uint32_t quota_group;       /* the control group whose quota that is: its processes share the cores */
     uint32_t nr_exclusive;      /* of its groups: USF_GROUP_EXCLUSIVE */
-    uint32_t reserved0;
+    _Atomic uint32_t stays_why; /* why threads of it stay on their own kernel threads: a bit for each enum usf_stays */
+    _Atomic uint64_t stays;     /* how many did so */
 };
 
 /* The cores that a group wants are */
@@ -258,9 +276,9 @@ struct usf_run {
             uint32_t namespace; /* whose pid that is */
         };
     };
-    _Atomic uint64_t nr_procs, spin_sites, unpatched;
+    _Atomic uint64_t nr_procs, spin_sites, unpatched, stays, stays_why;    /* of its processes that have ended, summed up */
     _Atomic uint64_t n[sizeof(struct usf_counters) / 8];
-    uint64_t tail[5];
+    uint64_t tail[3];
 };
 #define USF_MAX_RUNS 64u
 
@@ -436,13 +454,13 @@ struct usf_header {
     F(usf_core, lent_loan) F(usf_core, lent_since) F(usf_core, lent_word) F(usf_core, tail) \
     F(usf_proc, state) F(usf_proc, namespace) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
-    F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) \
+    F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) F(usf_proc, stays_why) F(usf_proc, stays) \
     F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, kind) F(usf_group, borrowed) F(usf_group, reclaimed) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
-    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, guest_seen) F(usf_thread, owner) F(usf_thread, claim) \
+    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, guest_seen) F(usf_thread, owner) F(usf_thread, claim) F(usf_thread, stays) \
     F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, token) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, why) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) \
-    F(usf_run, state) F(usf_run, pid) F(usf_run, namespace) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) \
+    F(usf_run, state) F(usf_run, pid) F(usf_run, namespace) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) F(usf_run, stays) F(usf_run, stays_why) \
     F(usf_run, n) F(usf_run, tail) \
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
     F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lends) \
@@ -491,7 +509,7 @@ USF_LAYOUT_AT(usf_group, pol, 64);
 USF_LAYOUT_AT(usf_group, pol.work, 192);
 USF_LAYOUT_AT(usf_group, wants, 4384);
 USF_LAYOUT_RECORD(usf_run, 192);
-USF_LAYOUT_AT(usf_run, tail, 152);
+USF_LAYOUT_AT(usf_run, tail, 168);
 USF_LAYOUT_RECORD(usf_namespace, 128);
 USF_LAYOUT_AT(usf_namespace, looked, 64);
 USF_LAYOUT_RECORD(usf_lock, 64);

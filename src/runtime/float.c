@@ -150,6 +150,7 @@ static const struct { uint16_t nr; uint16_t why; } stay[] = {
 static long call_stays(struct gate_frame *f)
 {
     unsigned i = 0;
+    if (arch_context_notes(f->rax, f->rdi)) return rt_float_go_on(f);
     while (i < NR_STAY - 1 && stay[i].nr != f->rax) i++;
     rt_float_stay(&rt_self, stay[i].why);
     return rt_float_go_on(f);

@@ -122,7 +122,7 @@ static bool claim(struct sched *s, uint32_t number)
 static void assign(struct sched *s, uint32_t number, struct sched_self *self)
 {
     self->carrier = &s->carriers[number];
-    atomic_store(&s->threads[number].owner, self->task + 1);
+    atomic_store_explicit(&s->threads[number].owner, self->task + 1, memory_order_release);     /* read by whoever sees IDLE after this */
     atomic_store(&s->tasks[self->task].thread, number);
 }
 

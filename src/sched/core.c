@@ -373,13 +373,14 @@ static bool claim(struct sched *s, uint32_t core, uint32_t task, struct kicks *k
 static void queued(struct sched *s, uint32_t task)
 {
     core_group(s, task)->pol.nr_ready++;
-    atomic_fetch_add(&s->h->nr_ready, 1);
+    atomic_store(&s->h->nr_ready, atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) + 1);
 }
 
 static void unqueued(struct sched *s, uint32_t task)
 {
     core_group(s, task)->pol.nr_ready--;
-    atomic_fetch_sub(&s->h->nr_ready, 1);
+    /* Only the lock's owner changes it, and to see it too large makes others look once more. */
+    atomic_store_explicit(&s->h->nr_ready, atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) - 1, memory_order_release);
 }
 
 void core_enqueue(struct sched *s, uint32_t task, enum usf_why why)

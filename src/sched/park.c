@@ -158,6 +158,7 @@ void park_go_on(struct sched *s, struct sched_self *me)
     sched_await_patch(s);
 }
 
+#define LOOK_ARRIVALS 8u    /* to ask for the CPU costs as much as a tenth of a switch */
 void core_arrive(struct sched *s, struct sched_self *me)
 {
     struct usf_thread *t = own_thread(s, me);
@@ -170,7 +171,8 @@ void core_arrive(struct sched *s, struct sched_self *me)
      * would run on another's CPU, or two of them at once. */
     if (core < s->h->nr_cores) {
         bool there = bind_is_placed(s, me->task, core), bound = atomic_load_explicit(&t->pinned, memory_order_relaxed) == core;
-        if (!there || (bound && USF_UNLIKELY(os_cpu() != s->cores[core].pol.cpu))) bind_place(s, me->task, core, 0);
+        bool looks = me->arrivals++ % LOOK_ARRIVALS == 0;
+        if (!there || (bound && looks && USF_UNLIKELY(os_cpu() != s->cores[core].pol.cpu))) bind_place(s, me->task, core, 0);
     }
     park_go_on(s, me);
 }

@@ -50,6 +50,7 @@ struct sched_self {
     uint64_t yielded;           /* ns: its latest yield that the policy was asked about, or need not be */
     uint32_t maker;             /* the task that made the thread, if it was recorded, else USF_NONE, */
     uint64_t born;              /* ... and when, ns; 0: it was not */
+    uint32_t arrivals;          /* turns that it has had */
     uint64_t spread;            /* cycles: when it last looked whether it polls on another's CPU */
     uint64_t called;            /* cycles: when it gave its core to a system call, if that is recorded, else 0 */
     uint32_t entering;          /* a signal's handler is about to run: no other is to begin while that waits for a core */

@@ -8,14 +8,16 @@
 #define HWCAP2_FSGSBASE  2u
 #define IN_AMX           0x60000u       /* tile configuration and data */
 #define NR_ARCH_PRCTL    158
-#define SHSTK_STATUS     0x5005         /* arch_prctl */
+#define GET_XCOMP_PERM   0x1022         /* arch_prctl */
+#define REQ_XCOMP_PERM   0x1023
+#define SHSTK_STATUS     0x5005
 
 void usf_arch_switch(struct arch_context *from, struct arch_context *to, uint32_t keys);
 void usf_arch_begin(void);
 extern const char usf_arch_idle_from[], usf_arch_idle_over[];
 
 static uint32_t keys;           /* the kernel uses protection keys */
-static uint32_t saved;          /* what the system has switched on (XCR0) */
+static bool tiles;              /* the process may use AMX */
 
 static uint32_t extended_control(uint32_t nr)
 {
@@ -27,18 +29,25 @@ static uint32_t extended_control(uint32_t nr)
 const char *arch_context_trouble(uint64_t hwcap2)
 {
     uint32_t a, b, c, d;
-    uint64_t shadow = 0;
+    uint64_t shadow = 0, allowed = 0;
     if (!(hwcap2 & HWCAP2_FSGSBASE)) return "the kernel does not let programs set their TLS base (FSGSBASE)";
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_AVX)) return "the processor has no AVX";
-    saved = extended_control(0);
-    if ((saved & 6) != 6) return "the system does not use AVX";
+    if ((extended_control(0) & 6) != 6) return "the system does not use AVX";
     if (!__get_cpuid_count(13, 1, &a, &b, &c, &d) || !(a & 4)) return "the processor does not say which registers are in use (XINUSE)";
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) keys = c >> 4 & 1;
+    if (usf_syscall(NR_ARCH_PRCTL, GET_XCOMP_PERM, &allowed) == 0) tiles = allowed & IN_AMX;
     if (usf_syscall(NR_ARCH_PRCTL, SHSTK_STATUS, &shadow) == 0 && shadow) return "the program has a shadow stack";
     return 0;
 }
 
-bool arch_context_has_more(void) { return saved & IN_AMX && extended_control(1) & IN_AMX; }
+bool arch_context_has_more(void) { return tiles && extended_control(1) & IN_AMX; }
+
+bool arch_context_notes(uint64_t nr, uint64_t code)
+{
+    if (nr != NR_ARCH_PRCTL || code < GET_XCOMP_PERM - 2 || code > REQ_XCOMP_PERM + 2) return false;
+    if (code == REQ_XCOMP_PERM) tiles = true;
+    return true;
+}
 
 void arch_context_switch(struct arch_context *from, struct arch_context *to) { usf_arch_switch(from, to, keys); }
 

@@ -30,6 +30,8 @@ _Static_assert(offsetof(struct arch_context, vector) == 64 && offsetof(struct ar
 const char *arch_context_trouble(uint64_t hwcap2);
 /* The calling thread has state live that a switch does not save (AMX tiles). */
 bool arch_context_has_more(void);
+/* The program is about to make this arch_prctl.  True: it is about what the process may use, which is noted, not about the thread's registers. */
+bool arch_context_notes(uint64_t nr, uint64_t code);
 /* Leave `from`, go on in `to`.  Returns when another switch goes to `from`. */
 void arch_context_switch(struct arch_context *from, struct arch_context *to);
 /* A plain context that calls entry(arg) on the stack that ends at `top` when it is first switched to.  entry does not return. */

@@ -28,7 +28,7 @@
 
 /* What lies in libusf's TLS, below the TLS base; in bytes from there. */
 static size_t tls_below;
-static size_t tls_self;         /* ... and rt_self */
+size_t rt_tls_self;             /* ... and rt_self */
 
 /* Pages that are not touched cost nothing.  Not in TLS, of which a library that is loaded by dlopen gets little. */
 struct of_each {
@@ -56,7 +56,7 @@ static bool make_idle(struct carrier *k)
     char *p = k->stack, *tls = p + k->stack_size - TCB_SIZE;
     ((void **)(void *)tls)[0] = tls;        /* by the ABI */
     ((void **)(void *)tls)[2] = tls;        /* libc's */
-    struct rt_thread *t = (struct rt_thread *)(void *)(tls - tls_self);
+    struct rt_thread *t = (struct rt_thread *)(void *)(tls - rt_tls_self);
     __builtin_memset(t, 0, sizeof *t);
     t->state = RT_ALONE;
     t->tid = k->tid;
@@ -179,7 +179,7 @@ bool rt_float_setxid(struct rt_thread *t, void (*handler)(int, siginfo_t *, void
     }
     uint64_t tls = arch_tls();
     k->sets_user = true;
-    arch_set_tls((uint64_t)home + tls_self);
+    arch_set_tls((uint64_t)home + rt_tls_self);
     handler(sig, info, ctx);
     arch_set_tls(tls);
     k->sets_user = false;
@@ -526,7 +526,7 @@ void rt_float_init(void)
     }
     uint64_t tls = arch_tls();
     const size_t at[] = {below(&rt_self, tls), below(&usf_gate_vforked, tls), below(&usf_spin_rounds, tls)};
-    tls_self = at[0];
+    rt_tls_self = at[0];
     for (unsigned i = 0; i < sizeof at / sizeof *at; i++)
         if (at[i] > tls_below) tls_below = at[i];
     tls_below = (tls_below + 4095) & ~(size_t)4095;

@@ -337,6 +337,7 @@ void rt_stack_show(struct rt_thread *t, ucontext_t *uc);
 void rt_stack_drop(void *stack);
 
 /* float.c */
+extern size_t rt_tls_self;                  /* from rt_self to the TLS base, in bytes; 0: no thread floats */
 void rt_float_init(void);
 void rt_float_first(void);                  /* the first thread, once the code is patched */
 bool rt_float_refuses_rseq(const struct gate_frame *f);     /* the registration of restartable sequences is to fail */

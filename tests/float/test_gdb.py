@@ -15,6 +15,16 @@ from instance import HANG, Programs, main
 USF, PROGRAM, SCRIPT = (os.environ[name] for name in ("USF", "NESTED", "SCRIPT"))
 THREADS = 8
 SUM = sum((i + 1) * 11 + i for i in range(THREADS))
+INTERRUPTED = """python
+def show(*what):
+    shows(*what)
+    raise KeyboardInterrupt
+shows, usf_saved.show = usf_saved.show, show
+try:
+    gdb.execute("usf bt all")
+except KeyboardInterrupt:
+    print("interrupted")
+usf_saved.show = shows"""
 ALIKE = "[gdb.execute('thread apply all -q info registers ' + name, to_string=True) for name in ('general', 'float', 'vector')]"
 
 
@@ -75,13 +85,14 @@ class Gdb(Programs):
         self.finish()
 
     def test_nothing_changes(self):
-        """Neither a kernel thread's registers nor what is selected, also when a command fails."""
+        """Neither a kernel thread's registers nor what is selected, also when a command fails or is interrupted."""
         self.begin()
         out = self.attach("python before = " + ALIKE, "thread 3", "usf bt all", "usf threads", "usf bt all -nonsense", "usf bt 1", "usf bt",
-                          "usf bt %d 2" % self.pid, "thread", "thread apply all bt", "python print('the same:', before == %s)" % ALIKE)
+                          "usf bt %d 2" % self.pid, INTERRUPTED, "bt", "source " + SCRIPT, "thread", "thread apply all bt", "python print('the same:', before == %s)" % ALIKE)
         self.assertIn("the same: True", out)
         self.assertRegex(out, r"\[Current thread is 3 \(")
         self.assertIn('No symbol "nonsense"', out)
+        self.assertRegex(out, r"(?s)interrupted\n#0 (?!.*\n#\d+ [^\n]*inner_\d )")
         self.assertIn("the program has no thread 1:", out)
         self.finish()
 

@@ -342,6 +342,7 @@ void rt_stack_show(struct rt_thread *t, ucontext_t *uc);
 void rt_stack_drop(void *stack);
 
 /* float.c */
+extern size_t rt_tls_self;                  /* from rt_self to the TLS base, in bytes; 0: no thread floats */
 void rt_float_init(void);
 void rt_float_first(void);                  /* the first thread, once the code is patched */
 bool rt_float_refuses_rseq(const struct gate_frame *f);     /* the registration of restartable sequences is to fail */
@@ -350,7 +351,6 @@ void rt_float_stay(struct rt_thread *t, enum usf_stays why);    /* at home, from
 void rt_forget_left_handlers(struct rt_thread *t);  /* signals.c */
 void rt_float_go_home(struct rt_thread *t); /* for one call */
 long rt_float_go_on(struct gate_frame *f);  /* the handler below, or the call */
-extern size_t rt_tls_self;                  /* rt_self, in bytes below the TLS base */
 
 /* directed.c */
 void rt_directed_init(struct rt_sent (*room)[RT_SENT_MAX]);

@@ -59,7 +59,7 @@ int main()
 """
 FILES = ("include/usf/usf.h", "include/usf/context.h", "include/usf/context.hpp", "include/usf/vlc.hpp", "include/usf/policy.h", "include/usf/policy.rs", "include/nosv.h", "include/nosv/compat.h",
          "include/nosv.hpp", "include/nosv/base.hpp", "include/nosv/detail.hpp", "include/nosv/task.hpp", "include/nosv/coroutine.hpp", "share/bash-completion/completions/usf", "share/zsh/site-functions/_usf",
-         "share/fish/vendor_completions.d/usf.fish", "share/usf/machines/2x56.machine", "share/usf/workloads/example-teams.usfw")
+         "share/fish/vendor_completions.d/usf.fish", "share/usf/usf-gdb.py", "share/usf/machines/2x56.machine", "share/usf/workloads/example-teams.usfw")
 
 
 # A client connects, and asks for a permit.

@@ -127,7 +127,8 @@ class Packages(Installed):
         for line in names.splitlines():
             self.assertRegex(line, r"^[-dl]\S+ root/root ", line)
             self.assertNotRegex(line, r"^-.{7}w", line)
-        for name in "./usr/share/doc/usf/copyright", "./usr/lib/x86_64-linux-gnu/usf/libusf.so":
+        for name in ("./usr/share/doc/usf/copyright", "./usr/lib/x86_64-linux-gnu/usf/libusf.so",
+                     "./usr/share/gdb/auto-load/usr/lib/x86_64-linux-gnu/usf/libusf.so-gdb.py"):
             self.assertIn(name, names)
         root = os.path.join(self.dir, "root")
         subprocess.run(["dpkg-deb", "-x", self.deb(), root], check=True)

@@ -152,6 +152,9 @@ usf_arch_switch:
 10:
     mov TLS(%rsi), %rax
     wrfsbase %rax
+    .globl usf_arch_takes_stack
+    .hidden usf_arch_takes_stack
+usf_arch_takes_stack:           /* for debuggers: the TLS base is already the next one's */
     mov SP(%rsi), %rsp
     pop %r15
     .cfi_adjust_cfa_offset -8

@@ -13,7 +13,7 @@
 
 /* Offsets known to context.S. */
 struct arch_context {
-    uint64_t sp;
+    uint64_t sp;                /* there lie r15, r14, r13, r12, rbx, rbp and the return address */
     uint64_t tls;               /* FS base */
     uint32_t mxcsr;
     uint16_t fcw, reserved;

@@ -23,6 +23,9 @@ void doctor_missing(const char *name, int code, const char *why);
 /* ... and what helps where it can, but unscheduled; or null. */
 struct program;
 const char *doctor_advice(const struct program *p);
+/* doctor_float.c: do threads float here; which calls of this object keep a thread from floating? */
+void doctor_float_machine(void);
+void doctor_float_file(const char *path, const void *file, size_t size);
 /* doctor_libraries.c: the loader's list; calls look for each object but our own library.  False: the program does not start. */
 bool doctor_libraries(const struct program *p, void (*look)(const char *path, void *arg), void *arg);
 

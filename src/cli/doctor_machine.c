@@ -213,6 +213,7 @@ void doctor_machine(const struct config *c)
     check_seccomp();
     check_shm();
     check_cpus();
+    doctor_float_machine();
     doctor_find(FINDING_NOTE, "glibc", "%s", gnu_get_libc_version());
     check_library();
     check_cache_dir(c->s.cache_dir);

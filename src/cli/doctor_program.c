@@ -73,6 +73,7 @@ static void check_file(const char *path, struct coverage *total)
     struct coverage c = {0};
     int r = image ? gate_scan_image(image, size, count_site, &c) : -errno;
     if (r >= 0) check_teams(path, image, size);
+    if (r >= 0) doctor_float_file(path, image, size);
     free(image);
     if (r < 0) {
         doctor_find(FINDING_WARN, "sites", "%s: %s", path, strerror(-r));

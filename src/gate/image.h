@@ -59,6 +59,9 @@ bool gate_symbols_find(const struct gate_image *im, uintptr_t base, struct gate_
 /* The functions of that name that the object defines (versions may be several), one after the other: *at is 0 at first.  0: no more. */
 uint64_t gate_symbols_function(const struct gate_symbols *s, const char *name, uint32_t *at);
 
+/* Does the object use a function of that name of another object? */
+bool gate_symbols_imports(const struct gate_symbols *s, const char *name);
+
 /* ---- .eh_frame ---------------------------------------------------------------------------------- */
 struct gate_fde {
     uint64_t start, end;

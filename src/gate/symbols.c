@@ -81,6 +81,19 @@ uint64_t gate_symbols_function(const struct gate_symbols *s, const char *name, u
     return s->gnu ? by_gnu_hash(s, name, at) : by_all(s, name, at);
 }
 
+/* What is not defined comes before what the newer table has. */
+bool gate_symbols_imports(const struct gate_symbols *s, const char *name)
+{
+    uint32_t n = 0;
+    if (s->gnu ? !word(s, s->gnu, 1, &n) : !word(s, s->old, 1, &n)) return false;
+    for (uint32_t i = 1; i < n; i++) {
+        const Elf64_Sym *y = (const void *)gate_at(s->im, s->sym + i * sizeof *y, sizeof *y);
+        if (!y) return false;
+        if (y->st_shndx == SHN_UNDEF && is_called(s, y->st_name, name)) return true;
+    }
+    return false;
+}
+
 static uintptr_t find(const struct gate_object *o, const char *name, uint8_t type)
 {
     struct gate_entry *e = gate_entry_of(o);

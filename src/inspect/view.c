@@ -261,7 +261,7 @@ const char *view_task_name(const struct view *v, const struct usf_task *t, char 
 static const char *const stays[USF_STAYS_KINDS] = {
     [USF_STAYS_PI] = "lock with priority inheritance", [USF_STAYS_SCHEDULING] = "nice value or scheduling policy of its own",
     [USF_STAYS_USER] = "user or groups of its own", [USF_STAYS_NAMESPACE] = "namespaces of its own", [USF_STAYS_TIMER] = "timer for one thread",
-    [USF_STAYS_RSEQ] = "restartable sequences", [USF_STAYS_IO_URING] = "io_uring", [USF_STAYS_PERF] = "performance events or filters",
+    [USF_STAYS_RSEQ] = "restartable sequences", [USF_STAYS_IO_URING] = "io_uring", [USF_STAYS_SIGNALFD] = "signalfd", [USF_STAYS_PERF] = "performance events or filters",
     [USF_STAYS_REGISTERS] = "registers of its own", [USF_STAYS_PRCTL] = "prctl or memory policy",
 };
 

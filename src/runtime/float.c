@@ -120,8 +120,10 @@ void rt_float_stay(struct rt_thread *t, enum usf_stays why)
 {
     if (!rt_floats(t) || t->stays_for_good) return;
     rt_float_go_home(t);
+    if (!carrier_is_home(&t->self)) return;     /* in a handler: its frame belongs to the carrier */
     carrier_stay(&rt.sched, &t->self, why);
     t->stays_for_good = true;
+    rt_float_attend(t, ~0ull);                  /* the kernel thread is its own: what it blocks is pending there from now on */
 }
 
 static gate_handler next_handler[USF_NR_SYSCALLS];
@@ -144,6 +146,7 @@ static const struct { uint16_t nr; uint16_t why; } stay[] = {
     {__NR_set_tid_address, USF_STAYS_PRCTL}, {__NR_arch_prctl, USF_STAYS_REGISTERS}, {__NR_iopl, USF_STAYS_REGISTERS},
     {__NR_ioperm, USF_STAYS_REGISTERS}, {__NR_modify_ldt, USF_STAYS_REGISTERS}, {__NR_seccomp, USF_STAYS_PERF},
     {__NR_ptrace, USF_STAYS_PERF}, {__NR_perf_event_open, USF_STAYS_PERF}, {__NR_io_uring_setup, USF_STAYS_IO_URING},
+    {__NR_signalfd, USF_STAYS_SIGNALFD}, {__NR_signalfd4, USF_STAYS_SIGNALFD},
 };
 #define NR_STAY (sizeof stay / sizeof *stay)
 

@@ -373,6 +373,13 @@ static bool is_to_resume(struct sched *s, struct carrier *k, uint64_t *patience,
     return true;
 }
 
+/* The carrier has slept. */
+static void judge_turn(struct sched *s, struct carrier *k)
+{
+    struct usf_task *t = &s->tasks[atomic_load(&s->threads[number_of(s, k)].owner) - 1];
+    if (state_of(t) == USF_TASK_RUNNING) contend_judge(s, atomic_load(&t->core), t->start_ns, os_now());
+}
+
 void carrier_idle(void *arg)
 {
     struct carrier *k = arg;
@@ -387,6 +394,7 @@ void carrier_idle(void *arg)
         }
         if (!is_to_resume(s, k, &patience, &pinning)) continue;
         move_alarm(s, number_of(s, k), false);
+        judge_turn(s, k);
         resume_owner(s, k);
         patience = FIRST_LOOK_NS;
         pinning = 0;

@@ -167,7 +167,7 @@ void core_idle_clear(struct sched *s, uint32_t core)
 
 static bool is_free(unsigned state) { return state == USF_CORE_IDLE || state == USF_CORE_AWAY; }
 
-static bool idle_mask(struct sched *s, const struct usf_pol_group *g, uint64_t out[USF_CORE_WORDS])
+static bool idle_mask(struct sched *s, const struct usf_pol_group *g, bool anywhere, uint64_t out[USF_CORE_WORDS])
 {
     uint64_t any = 0;
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= atomic_load(&s->h->idle[i]);
@@ -175,7 +175,7 @@ static bool idle_mask(struct sched *s, const struct usf_pol_group *g, uint64_t o
     any = 0;
     for (unsigned i = 0; i < USF_CORE_WORDS; i++)
         any |= out[i] = atomic_load(&s->h->idle[i]) & g->cores[i];
-    return any != 0;
+    return any && (!anywhere || contend_avoid(s, g->cores, out));
 }
 
 /* ---- stop, start ------------------------------------------------------------------------------ */
@@ -465,8 +465,12 @@ void core_fill(struct sched *s, uint32_t core, struct kicks *k)
 
 void core_fill_all(struct sched *s, struct kicks *k)
 {
+    static const uint64_t all[USF_CORE_WORDS] = {[0 ... USF_CORE_WORDS - 1] = ~0ull};
+    uint64_t idle[USF_CORE_WORDS];
+    for (uint32_t i = 0; i < USF_CORE_WORDS; i++) idle[i] = atomic_load(&s->h->idle[i]);
+    if (!contend_avoid(s, all, idle)) return;
     for (uint32_t i = 0; i < USF_CORE_WORDS; i++)
-        for (uint64_t m = atomic_load(&s->h->idle[i]); m && k->n < KICKS_MAX - 2; m &= m - 1) {
+        for (uint64_t m = idle[i]; m && k->n < KICKS_MAX - 2; m &= m - 1) {
             if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return;
             core_fill(s, i * 64 + (uint32_t)__builtin_ctzll(m), k);
         }
@@ -477,10 +481,12 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
     struct usf_task *t = &s->tasks[task];
     const struct usf_pol_group *g = &core_group(s, task)->pol;
     uint64_t idle[USF_CORE_WORDS], tried[USF_CORE_WORDS] = {0};
+    /* A thread that returns from a call runs already. */
+    bool anywhere = t->pol.affinity == USF_AFFINITY_ANY && why != USF_WHY_RETURN;
 
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_BLOCKED) | ST(USF_TASK_IN_KERNEL), USF_TASK_READY);
     t->why = why;
-    while (k->n < KICKS_MAX - 2 && idle_mask(s, g, idle)) {
+    while (k->n < KICKS_MAX - 2 && idle_mask(s, g, anywhere, idle)) {
         const char *bad = 0;
         uint64_t any = 0;
         for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= idle[i] &= ~tried[i];
@@ -498,6 +504,6 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
     }
     core_enqueue(s, task, why);
     /* A core may have become free between the look and the count: its owner saw no one waiting. */
-    if (idle_mask(s, g, idle)) core_fill_all(s, k);
+    if (idle_mask(s, g, anywhere, idle)) core_fill_all(s, k);
     else core_look_for_lent(s, k);
 }

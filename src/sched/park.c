@@ -140,6 +140,7 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
         r = os_futex_wait(&thread->park, USF_PARK_ASLEEP, deadline);
         atomic_store_explicit(&thread->parked, 0, memory_order_relaxed);
         if (r == -ETIMEDOUT) break;
+        if (state_of(t) == USF_TASK_RUNNING) contend_judge(s, atomic_load(&t->core), t->start_ns, os_now());
         r = 0;
         if (is_leaving(s, me)) break;
         if (USF_UNLIKELY(atomic_load_explicit(&s->h->stalled, memory_order_relaxed))) look_if_stalled(s, me);

@@ -104,6 +104,7 @@ enum usf_stays {
     USF_STAYS_TIMER,            /* a timer that signals it, or on its CPU clock */
     USF_STAYS_RSEQ,             /* restartable sequences */
     USF_STAYS_IO_URING,
+    USF_STAYS_SIGNALFD,
     USF_STAYS_PERF,             /* performance events, ptrace, seccomp */
     USF_STAYS_REGISTERS,        /* arch_prctl and the like */
     USF_STAYS_PRCTL,            /* another setting of the thread */
@@ -199,7 +200,7 @@ struct usf_core {
     uint64_t lent_since;        /* ... when first, ns, */
     uint64_t lent_word;         /* ... and the word then; all three under the lock */
     _Atomic uint64_t at_when;   /* cycles: when `at` was noted */
-    uint64_t tail;
+    _Atomic uint64_t contended; /* until when other programs are believed to keep its CPU busy (sched/contend.c) */
 };
 
 struct usf_proc {
@@ -407,6 +408,7 @@ struct usf_header {
     _Atomic uint32_t nr_ready;         /* tasks in the policy's queues */
     _Alignas(USF_CACHELINE)
     _Atomic uint64_t idle[USF_CORE_WORDS];          /* bit c: core c is IDLE; under the lock, or cleared by CAS */
+    _Atomic uint64_t contended[USF_CORE_WORDS];     /* bit c: core c may be contended (sched/contend.c) */
     _Atomic uint32_t task_hwm;         /* tasks below, and threads, are backed by real pages */
     _Atomic uint32_t group_hwm;        /* groups below are; nothing above was ever in use */
     _Atomic uint32_t proc_hwm;         /* the same of processes */
@@ -444,14 +446,14 @@ struct usf_header {
     F(usf_header, ticker) F(usf_header, ticked_ns) F(usf_namespace, ns) F(usf_namespace, monitor_pid) F(usf_namespace, monitor_start) \
     F(usf_namespace, beat) F(usf_namespace, tried) F(usf_namespace, missed) F(usf_namespace, looked) F(usf_namespace, object) \
     F(usf_namespace, monitor_tid) F(usf_namespace, looped) F(usf_namespace, tail) \
-    F(usf_header, nr_ready) F(usf_header, idle) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, group_hwm) F(usf_header, nr_procs_active) \
+    F(usf_header, nr_ready) F(usf_header, idle) F(usf_header, contended) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, group_hwm) F(usf_header, nr_procs_active) \
     F(usf_header, binding) F(usf_header, waited_ns) F(usf_header, moved_ns) F(usf_header, lent_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, at) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) \
-    F(usf_core, lent_loan) F(usf_core, lent_since) F(usf_core, lent_word) F(usf_core, tail) \
+    F(usf_core, lent_loan) F(usf_core, lent_since) F(usf_core, lent_word) F(usf_core, contended) \
     F(usf_proc, state) F(usf_proc, namespace) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
     F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) F(usf_proc, stays_why) F(usf_proc, stays) \
@@ -498,7 +500,7 @@ USF_LAYOUT_AT(usf_task, n, 192);
 USF_LAYOUT_AT(usf_task, name, 304);
 USF_LAYOUT_RECORD(usf_core, 320);
 USF_LAYOUT_AT(usf_core, pol, 64);
-USF_LAYOUT_AT(usf_core, tail, 312);
+USF_LAYOUT_AT(usf_core, contended, 312);
 USF_LAYOUT_RECORD(usf_proc, 192);
 USF_LAYOUT_AT(usf_proc, namespace, 2);
 USF_LAYOUT_AT(usf_proc, pid, 4);

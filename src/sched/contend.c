@@ -1,0 +1,52 @@
+/* src/sched/contend.c - cores whose CPUs other programs use.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel runs a thread that is woken on a busy CPU after the slice of what runs there: some 3 ms.  Programs whose threads hand over
+ * every few microseconds would wait for that at each wake-up that goes to such a core, while the core of the waker could run the woken
+ * thread after it.  So a core is contended for a while once a thread was run so late there, and each time in a row for twice as long.
+ * Meanwhile it is idle to no placement, as long as another core that the task may use is in use: that one takes the task when its thread
+ * gives way.  If none does within the monitor's next two looks, some 1 to 2 ms, the monitor gives the contended core the task. */
+#include "sched/core.h"
+
+#define LATE_NS   500000u
+#define PAUSE_MIN 1u            /* ms */
+#define PAUSE_MAX 100u
+#define MS_NS     1000000u
+
+/* usf_core.contended: the time until which it is, ns, without its lowest bits, which have the length of that, ms. */
+#define PAUSE_BITS 0xffffull
+
+void contend_judge(struct sched *s, uint32_t core, uint64_t given, uint64_t now)
+{
+    if (core >= s->h->nr_cores) return;
+    struct usf_core *c = &s->cores[core];
+    uint64_t was = atomic_load_explicit(&c->contended, memory_order_relaxed), pause = was & PAUSE_BITS, until = was & ~PAUSE_BITS;
+    if (now > given + LATE_NS) {
+        pause = pause < PAUSE_MIN ? PAUSE_MIN : 2 * pause > PAUSE_MAX ? PAUSE_MAX : 2 * pause;
+        atomic_store_explicit(&c->contended, ((now + pause * MS_NS) & ~PAUSE_BITS) | pause, memory_order_relaxed);
+        atomic_fetch_or(&s->h->contended[core / 64], 1ull << (core % 64));
+    } else if (pause && now > until + 2 * pause * MS_NS) {
+        atomic_store_explicit(&c->contended, until, memory_order_relaxed);
+    }
+}
+
+/* holds the lock */
+bool contend_avoid(struct sched *s, const uint64_t may[USF_CORE_WORDS], uint64_t idle[USF_CORE_WORDS])
+{
+    uint64_t any = 0, in_use = 0, left = 0;
+    for (unsigned i = 0; i < USF_CORE_WORDS; i++) {
+        any |= idle[i] & atomic_load_explicit(&s->h->contended[i], memory_order_relaxed);
+        in_use |= may[i] & ~atomic_load_explicit(&s->h->idle[i], memory_order_relaxed);
+        left |= idle[i];
+    }
+    if (USF_LIKELY(!any) || !in_use) return left != 0;
+    left = 0;
+    for (unsigned i = 0; i < USF_CORE_WORDS; i++) {
+        for (uint64_t m = idle[i] & atomic_load_explicit(&s->h->contended[i], memory_order_relaxed); m; m &= m - 1) {
+            uint64_t until = atomic_load_explicit(&s->cores[i * 64 + (uint32_t)__builtin_ctzll(m)].contended, memory_order_relaxed) & ~PAUSE_BITS;
+            if (s->pol.now < until) idle[i] &= ~(m & -m);
+            else atomic_fetch_and(&s->h->contended[i], ~(m & -m));
+        }
+        left |= idle[i];
+    }
+    return left != 0;
+}

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "os/os.h"
 #include "sched/sched.h"
 #include "shm/shm.h"
@@ -13,8 +14,6 @@
 static struct sched s, cleaner;
 static struct shm shm;
 static _Atomic uint32_t waiter = USF_NONE;
-
-#define CHECK(what) do { if (!(what)) { printf("line %d: %s\n", __LINE__, #what); exit(1); } } while (0)
 
 static int32_t tid(void) { return (int32_t)syscall(SYS_gettid); }
 

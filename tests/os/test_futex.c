@@ -1,4 +1,5 @@
 /* tests/os/test_futex.c - a wake-up that comes when its waker has ended.  SPDX-License-Identifier: Apache-2.0 */
+#include "../asleep.h"
 #include "check.h"
 #include "os/os.h"
 #include <pthread.h>
@@ -18,14 +19,7 @@ static _Atomic int32_t waiter_tid;
 
 static void await_sleep(int32_t tid)
 {
-    char path[64], line[256];
-    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", tid);
-    for (;; usleep(1000)) {
-        FILE *f = fopen(path, "r");
-        bool sleeps = f && fgets(line, sizeof line, f) && atoi(line) == SYS_futex;
-        if (f) fclose(f);
-        if (sleeps) return;
-    }
+    while (!sleeps_in(tid, SYS_futex)) usleep(1000);
 }
 
 static void *waiter(void *unused)
@@ -44,7 +38,7 @@ static void *waker(void *word)
     EXPECT(os_futex_wake_at_end(word, GO));
     EXPECT_EQ(atomic_load(&shared->word), OS_FUTEX_AT_END | (uint32_t)os_gettid());
     EXPECT(!os_futex_wake_at_end(word, atomic_load(&shared->word)), "one at a time");
-    usleep(20000);
+    EXPECT(sleeps_in(atomic_load(&waiter_tid), SYS_futex));
     atomic_store(&shared->ending, 1);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "../check.h"
 #include "os/os.h"
+#include "sched/owner.h"
 #include "sched/sched.h"
 #include "shm/shm.h"
 
@@ -151,12 +152,12 @@ static bool is_own_mask(const struct os_cpuset *mask)
     return os_getaffinity(0, &now) == 0 && !memcmp(&now, mask, sizeof now);
 }
 
-/* The thread looks at its own mask: there is no moment at which that is done, so the watcher gets a while to do harm. */
+/* The thread looks at its own mask.  The watcher comes to that meanwhile, and waits for the lock. */
 static void choose(struct os_cpuset *allowed)
 {
     (void)allowed;
     atomic_store(&look, true);
-    for (int i = 0; i < 100 && !atomic_load(&looked); i++) usleep(1000);
+    while (!atomic_load(&looked) && !(atomic_load(&shm.h->lock.word) & LOCK_SLEEPERS)) usleep(100);
     CHECK(!atomic_load(&looked));
 }
 

@@ -56,7 +56,7 @@ class Groups(Programs):
                 def given_back():
                     nonlocal naps
                     naps += 10
-                    self.assertEqual(self.tell(p, "naps", "b", 10), ["%d:10" % CPUS[1]])
+                    self.tell(p, "naps", "b", CPUS[1], 10)
                     return self.groups(p)["a"]["reclaimed"] - before
 
                 # A borrower may end its turn by itself before it is told to, beside other load even most of them.
@@ -64,11 +64,12 @@ class Groups(Programs):
                 groups = self.groups(p)
                 print("%s: b woke %d times, a gave its CPU back %d times" % (policy, naps, groups["a"]["reclaimed"] - before))
                 self.assertEqual((groups["a"]["own_cpus"], groups["b"]["own_cpus"], groups[""]["own_cpus"]), (str(CPUS[0]), str(CPUS[1]), None))
-                self.assertGreaterEqual(groups["a"]["borrowed"], groups["a"]["reclaimed"])
-                self.assertEqual((groups["b"]["borrowed"], groups["b"]["reclaimed"]), (0, 0))
+                for g in groups.values():       # (b, too, may have a's CPU while other load keeps a's threads from theirs)
+                    self.assertGreaterEqual(g["borrowed"], g["reclaimed"])
                 shown = self.usf("ps", "-i", self.instance)
-                self.assertRegex(shown, r"(?m)group a: 3 threads, .*CPUs %d of its own, borrowed others \d+ times, gave them back on demand \d+ times$" % CPUS[0])
-                self.assertRegex(shown, r"(?m)group b: 0 threads, .*CPUs %d of its own(, %d borrowed by others)?$" % (CPUS[1], CPUS[1]))
+                self.assertRegex(shown, r"(?m)group a: 3 threads, .*CPUs %d of its own(, %d borrowed by others)?, borrowed others \d+ times, gave them "
+                                        r"back on demand \d+ times$" % (CPUS[0], CPUS[0]))
+                self.assertRegex(shown, r"(?m)group b: 0 threads, .*CPUs %d of its own\b" % CPUS[1])
                 self.tell(p, "stop", "a")
 
     def test_strict(self):

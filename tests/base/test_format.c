@@ -6,7 +6,7 @@
 #define SAME(...) do { \
     char a[128], b[128]; \
     int m = usf_format(a, sizeof a, __VA_ARGS__), n = snprintf(b, sizeof b, __VA_ARGS__); \
-    CHECK(m == n && !strcmp(a, b), "`%s` (%d), not `%s` (%d)", a, m, b, n); \
+    EXPECT(m == n && !strcmp(a, b), "`%s` (%d), not `%s` (%d)", a, m, b, n); \
 } while (0)
 
 static void numbers(void)
@@ -26,8 +26,8 @@ static void texts(void)
     SAME("100%% of %s", "it");
     char b[8];
     const char *volatile none = NULL;
-    CHECK_INT(usf_format(b, sizeof b, "%s", none), 0);
-    CHECK(!*b);
+    EXPECT_EQ(usf_format(b, sizeof b, "%s", none), 0);
+    EXPECT(!*b);
 }
 
 /* Whatever fits is there, is terminated, and nothing behind it is touched; the length is the full one. */
@@ -36,9 +36,9 @@ static void cuts(void)
     char b[16];
     for (size_t cap = 0; cap < sizeof b; cap++) {
         memset(b, '#', sizeof b);
-        CHECK_INT(usf_format(b, cap, "%s %d", "abcdef", 1234), 11);
-        if (cap) CHECK(strlen(b) == (cap < 12 ? cap - 1 : 11) && !strncmp(b, "abcdef 1234", cap - 1));
-        for (size_t i = cap; i < sizeof b; i++) CHECK(b[i] == '#');
+        EXPECT_EQ(usf_format(b, cap, "%s %d", "abcdef", 1234), 11);
+        if (cap) EXPECT(strlen(b) == (cap < 12 ? cap - 1 : 11) && !strncmp(b, "abcdef 1234", cap - 1));
+        for (size_t i = cap; i < sizeof b; i++) EXPECT(b[i] == '#');
     }
 }
 
@@ -57,8 +57,8 @@ static void messages(void)
     usf_say("shown %d", 7);
     ssize_t m = read(p[0], got + n, sizeof got - (size_t)n);
     dup2(keep, 2);
-    CHECK(n > 500 && n <= 512 && !strncmp(got, "usf: yyy", 8) && got[n - 1] == '\n', "%zd", n);
-    CHECK(m == 13 && !strncmp(got + n, "usf: shown 7\n", 13), "%zd", m);
+    EXPECT(n > 500 && n <= 512 && !strncmp(got, "usf: yyy", 8) && got[n - 1] == '\n', "%zd", n);
+    EXPECT(m == 13 && !strncmp(got + n, "usf: shown 7\n", 13), "%zd", m);
 }
 
 int main(void)

@@ -16,12 +16,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "../check.h"
+
 enum { WANTERS = 8, BYTES = 1 << 20 };
 
 static atomic_int done, handled, cleaned;
-static int failures;
-
-#define EXPECT(what) do { if (!(what)) { printf("FAILED: line %d: %s (errno %d)\n", __LINE__, #what, errno); failures++; } } while (0)
 
 static void *wants(void *arg)
 {
@@ -191,6 +190,6 @@ int main(void)
     timeouts();
     done = 1;
     for (int i = 0; i < WANTERS; i++) pthread_join(t[i], NULL);
-    puts(failures ? "failed" : "ok");
-    return failures != 0;
+    puts(check_failed() ? "failed" : "ok");
+    return check_failed();
 }

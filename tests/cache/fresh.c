@@ -3,6 +3,7 @@
  * Each case spoils something in one thread, which the cache keeps, and looks at it in the next. */
 #include "check.h"
 
+#include <dirent.h>
 #include <fenv.h>
 #include <locale.h>
 #include <netdb.h>
@@ -168,6 +169,27 @@ static void *altstack_body(void *arg)
     return NULL;
 }
 
+/* Whether no thread could handle the signal. */
+static bool all_block(int signal)
+{
+    DIR *d = opendir("/proc/self/task");
+    bool all = d != NULL;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char path[300], line[256];
+        unsigned long blocked = ~0ul;               /* one that has just ended */
+        snprintf(path, sizeof path, "/proc/%s/status", e->d_name);
+        FILE *f = atoi(e->d_name) > 0 ? fopen(path, "r") : NULL;
+        while (f && fgets(line, sizeof line, f) && sscanf(line, "SigBlk: %lx", &blocked) != 1)
+            ;
+        if (f)
+            fclose(f);
+        all = all && blocked >> (signal - 1) & 1;
+    }
+    if (d)
+        closedir(d);
+    return all;
+}
+
 static void signals(void)
 {
     sigset_t mine, some;
@@ -193,8 +215,8 @@ static void signals(void)
     sigemptyset(&usr1);
     sigaddset(&usr1, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+    while (!all_block(SIGUSR1)) sleep_ms(1);         /* a thread that ends may not, for a moment */
     kill(getpid(), SIGUSR1);
-    sleep_ms(30);
     CHECK_EQ(handled, 0);
     int sig;
     CHECK_EQ(sigwait(&usr1, &sig), 0);

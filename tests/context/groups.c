@@ -6,7 +6,7 @@
  *     compute NAME N                   so many threads of its library compute from now on, without a system call
  *     seen NAME                        the CPUs on which they were since the last time
  *     rounds NAME N                    a thread of its library sleeps and is woken so often: on which CPUs it woke, and how often
- *     naps NAME N                      the same, but it is a timer that wakes it
+ *     naps NAME CPU N                  a thread of its library is woken by a timer so often, and computes each time until it is on that CPU
  *     spin NAME OTHER N                a thread of it busy-waits for one of the other's, which sleeps and is woken for it, so often
  *     stop NAME                        its threads end */
 #include <pthread.h>
@@ -31,6 +31,7 @@ static struct one {
     _Atomic unsigned long seen;         /* bit per CPU */
     sem_t asked, answered;
     int rounds;
+    unsigned home;                      /* naps: the CPU to come to */
     unsigned on[64];                    /* rounds by CPU */
 } all[CONTEXTS];
 
@@ -86,8 +87,9 @@ static int naps(void)
     struct one *o = self();
     for (int i = 0; i < o->rounds; i++) {
         CHECK(usleep(3000) == 0);
-        for (volatile int k = 0; k < 1000000; k++) { }      /* or the kernel would run it beside the others, as one that only passes data on */
-        o->on[cpu()]++;
+        do {        /* the kernel runs it beside the others at first, as one that only passes data on, until the monitor sees that it computes */
+            for (volatile int k = 0; k < 1000000; k++) { }
+        } while (cpu() != o->home);
     }
     return 0;
 }
@@ -143,12 +145,19 @@ static void make(const char *library, const char *name, const char *cpus, unsign
     CHECK(o->in_thread && sem_init(&o->asked, 0, 0) == 0 && sem_init(&o->answered, 0, 0) == 0);
 }
 
-static void rounds(struct one *o, int n, bool asks)
+static void nap(struct one *o, unsigned home, int n)
+{
+    o->rounds = n;
+    o->home = home;
+    CHECK(pthread_join(start(o, naps), 0) == 0);
+}
+
+static void rounds(struct one *o, int n)
 {
     o->rounds = n;
     memset(o->on, 0, sizeof o->on);
-    pthread_t t = start(o, asks ? wakes : naps);
-    for (int i = 0; i < n && asks; i++) CHECK(sem_post(&o->asked) == 0 && sem_wait(&o->answered) == 0);
+    pthread_t t = start(o, wakes);
+    for (int i = 0; i < n; i++) CHECK(sem_post(&o->asked) == 0 && sem_wait(&o->answered) == 0);
     CHECK(pthread_join(t, 0) == 0);
     for (unsigned c = 0; c < 64; c++)
         if (o->on[c]) printf("%u:%u ", c, o->on[c]);
@@ -197,8 +206,8 @@ int main(int argc, char **argv)
             unsigned long seen = atomic_exchange(&of(name)->seen, 0);
             for (unsigned c = 0; c < 64; c++)
                 if (seen >> c & 1) printf("%u ", c);
-        } else if (!strcmp(what, "rounds")) rounds(of(name), atoi(word), true);
-        else if (!strcmp(what, "naps")) rounds(of(name), atoi(word), false);
+        } else if (!strcmp(what, "rounds")) rounds(of(name), atoi(word));
+        else if (!strcmp(what, "naps")) nap(of(name), (unsigned)atoi(word), (int)weight);
         else if (!strcmp(what, "spin")) spin(of(name), of(word), (int)weight);
         else if (!strcmp(what, "stop")) stop(of(name));
         else CHECK(!"a word that is known");

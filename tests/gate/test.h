@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "../check.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,6 +40,4 @@ static inline void kill_after(int seconds)
     if (timer_create(CLOCK_MONOTONIC, &ev, &id) == 0) timer_settime(id, 0, &t, NULL);
 }
 
-#define CHECK(c) do { if (!(c)) { \
-    fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #c); exit(1); } } while (0)
 #endif

@@ -24,14 +24,14 @@ static bool status_has(pid_t pid, const char *line)
 static void is_clean(pid_t pid)
 {
     char path[64], text[256];
-    CHECK(SOON(status_has(pid, "Name:\tusf-monitor\n"), 5));
-    CHECK(SOON(status_has(pid, "SigBlk:\t0000000000000000\n"), 5));      /* SIGCHLD is blocked but while it waits */
-    CHECK(getpgid(pid) != getpgrp(), "group %d", getpgid(pid));
-    CHECK_INT(getsid(pid), getsid(0));      /* it gets the CPU when we do */
+    EXPECT(SOON(status_has(pid, "Name:\tusf-monitor\n"), 5));
+    EXPECT(SOON(status_has(pid, "SigBlk:\t0000000000000000\n"), 5));      /* SIGCHLD is blocked but while it waits */
+    EXPECT(getpgid(pid) != getpgrp(), "group %d", getpgid(pid));
+    EXPECT_EQ(getsid(pid), getsid(0));      /* it gets the CPU when we do */
     link_of(pid, "cwd", text, sizeof text);
-    CHECK(!strcmp(text, "/"), "%s", text);
+    EXPECT(!strcmp(text, "/"), "%s", text);
     snprintf(path, sizeof path, "/proc/%d/environ", pid);
-    CHECK_INT(os_read_file(path, text, sizeof text), 0);
+    EXPECT_EQ(os_read_file(path, text, sizeof text), 0);
     snprintf(path, sizeof path, "/proc/%d/fd", pid);
     DIR *d = opendir(path);
     for (struct dirent *e; d && (e = readdir(d));) {
@@ -39,12 +39,12 @@ static void is_clean(pid_t pid)
         snprintf(path, sizeof path, "fd/%.8s", e->d_name);
         link_of(pid, path, text, sizeof text);
         bool segment = strstr(text, test_config.name) != NULL;
-        CHECK(atoi(e->d_name) < 3 ? !strcmp(text, "/dev/null") : !strncmp(text, "anon_inode:", 11) || segment, "%s: %s", path, text);
+        EXPECT(atoi(e->d_name) < 3 ? !strcmp(text, "/dev/null") : !strncmp(text, "anon_inode:", 11) || segment, "%s: %s", path, text);
     }
     closedir(d);
     struct os_cpuset cpus;
-    CHECK_INT(os_getaffinity(pid, &cpus), 0);
-    CHECK_INT(os_cpu_count(&cpus), test_shm.h->nr_cores);
+    EXPECT_EQ(os_getaffinity(pid, &cpus), 0);
+    EXPECT_EQ(os_cpu_count(&cpus), test_shm.h->nr_cores);
 }
 
 /* The process that would start the monitor anew; 0: it has none yet. */
@@ -61,12 +61,12 @@ static pid_t supervisor_of(pid_t monitor)
 static void end_monitor(int sig)
 {
     pid_t pid = atomic_load(&test_shm.h->namespace[0].monitor_pid), supervisor = 0;
-    CHECK(SOON((supervisor = supervisor_of(pid)), 5));
+    EXPECT(SOON((supervisor = supervisor_of(pid)), 5));
     kill(pid, SIGSTOP);                 /* it is not to start another */
     kill(supervisor, SIGKILL);
     kill(pid, sig);
     kill(pid, SIGCONT);
-    CHECK(SOON(!monitor_is_alive(test_shm.h->namespace), 5));
+    EXPECT(SOON(!monitor_is_alive(test_shm.h->namespace), 5));
 }
 
 static bool has_open_file(pid_t pid)
@@ -89,12 +89,12 @@ static void test_supervisor(void)
 {
     for (int i = 0; i < 3; i++) {
         pid_t monitor = atomic_load(&test_shm.h->namespace[0].monitor_pid), first = 0, supervisor = 0;
-        CHECK(SOON((first = supervisor_of(monitor)), 5));
+        EXPECT(SOON((first = supervisor_of(monitor)), 5));
         kill(first, SIGKILL);
-        CHECK(SOON((supervisor = supervisor_of(monitor)) && supervisor != first, 5));
-        CHECK(SOON(!has_open_file(supervisor), 5));     /* it would keep the monitor's locks */
+        EXPECT(SOON((supervisor = supervisor_of(monitor)) && supervisor != first, 5));
+        EXPECT(SOON(!has_open_file(supervisor), 5));     /* it would keep the monitor's locks */
         kill(monitor, SIGKILL);
-        CHECK(SOON(atomic_load(&test_shm.h->namespace[0].monitor_pid) == supervisor && monitor_is_alive(test_shm.h->namespace), 5));
+        EXPECT(SOON(atomic_load(&test_shm.h->namespace[0].monitor_pid) == supervisor && monitor_is_alive(test_shm.h->namespace), 5));
     }
 }
 
@@ -104,29 +104,29 @@ static void child_ended(int sig) { children++; }
 int test_daemon(void)
 {
     test_make(0);
-    CHECK_INT(monitor_spawn("/nowhere/usf", test_config.name), -ENOENT);
-    CHECK_INT(monitor_spawn("/etc/passwd", test_config.name), -EACCES);
-    CHECK_INT(monitor_spawn("/bin/true", test_config.name), -ECANCELED);
-    CHECK_INT(monitor_spawn("/proc/self/exe", "there-is-no-such-instance"), -ENOENT);
-    CHECK(!monitor_is_alive(test_shm.h->namespace));
+    EXPECT_EQ(monitor_spawn("/nowhere/usf", test_config.name), -ENOENT);
+    EXPECT_EQ(monitor_spawn("/etc/passwd", test_config.name), -EACCES);
+    EXPECT_EQ(monitor_spawn("/bin/true", test_config.name), -ECANCELED);
+    EXPECT_EQ(monitor_spawn("/proc/self/exe", "there-is-no-such-instance"), -ENOENT);
+    EXPECT(!monitor_is_alive(test_shm.h->namespace));
 
     int inherited = open("/etc/passwd", O_RDONLY);      /* not to be inherited, though it could be */
     sigset_t blocked;
     sigfillset(&blocked);
     sigprocmask(SIG_BLOCK, &blocked, NULL);
     signal(SIGTERM, SIG_IGN);
-    CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 5 * SECOND), 0);
-    CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
-    CHECK(SOON(monitor_is_alive(test_shm.h->namespace), 5));
-    CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
-    CHECK_INT(test_shm.h->monitor_linger_ns, 2 * SECOND);
-    CHECK(waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD, "a child is left");
+    EXPECT_EQ(monitor_ensure(test_shm.h, 0, test_config.name, 5 * SECOND), 0);
+    EXPECT_EQ(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
+    EXPECT(SOON(monitor_is_alive(test_shm.h->namespace), 5));
+    EXPECT_EQ(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
+    EXPECT_EQ(test_shm.h->monitor_linger_ns, 2 * SECOND);
+    EXPECT(waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD, "a child is left");
     pid_t pid = atomic_load(&test_shm.h->namespace[0].monitor_pid);
     is_clean(pid);
     test_supervisor();
     end_monitor(SIGTERM);               /* neither blocked nor ignored there */
     close(inherited);
-    CHECK(shm_retire_if_empty(&test_shm, NULL));
+    EXPECT(shm_retire_if_empty(&test_shm, NULL));
     return check_end();
 }
 
@@ -139,7 +139,7 @@ static void *other_thread(void *arg)
     while (!atomic_load(&stop)) {
         atomic_fetch_add(&other_thread_rounds, 1);
         /* a shell-like program that waits for any child at any time */
-        CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "a child was seen");
+        EXPECT(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "a child was seen");
     }
     return arg;
 }
@@ -163,7 +163,7 @@ static void make_program(char *path, size_t cap, const char *text)
 {
     snprintf(path, cap, "/tmp/usf-revive-%d", getpid());
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0700);
-    CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    EXPECT(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
     close(fd);
 }
 
@@ -175,18 +175,18 @@ static void slow_exec(void)
     make_program(path, sizeof path, "#!/bin/sh\n");
     signal(SIGIO, SIG_IGN);
     int fd = open(path, O_RDONLY);
-    CHECK_INT(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
-    CHECK_INT(monitor_revive(path, "x"), 0);
-    CHECK_INT(monitor_revive(path, "x"), -EALREADY);
+    EXPECT_EQ(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+    EXPECT_EQ(monitor_revive(path, "x"), 0);
+    EXPECT_EQ(monitor_revive(path, "x"), -EALREADY);
     pid_t child = fork();
     if (child == 0) _exit(revive("/bin/true", "x") ? 1 : 0);      /* that was its parent's */
     int status;
-    CHECK(waitpid(child, &status, 0) == child && status == 0, "status %x", status);
-    CHECK_INT(fcntl(fd, F_GETLEASE), F_RDLCK);      /* being broken, by one who waits */
-    CHECK_INT(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
+    EXPECT(waitpid(child, &status, 0) == child && status == 0, "status %x", status);
+    EXPECT_EQ(fcntl(fd, F_GETLEASE), F_RDLCK);      /* being broken, by one who waits */
+    EXPECT_EQ(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
     close(fd);
-    CHECK_INT(monitor_await_revival(0), 0);
-    CHECK_INT(revive("/bin/true", "x"), 0);
+    EXPECT_EQ(monitor_await_revival(0), 0);
+    EXPECT_EQ(revive("/bin/true", "x"), 0);
     unlink(path);
 }
 
@@ -210,24 +210,24 @@ static void no_exec(void)
     make_program(made, sizeof made, "#!/bin/sh\ntouch $0.ran\n");
     snprintf(path, sizeof path, "%s.late", made);
     snprintf(ran, sizeof ran, "%s.ran", path);
-    CHECK_INT(rename(made, path), 0);               /* the shell of the one before may not have read its script yet */
+    EXPECT_EQ(rename(made, path), 0);               /* the shell of the one before may not have read its script yet */
     int fd = open(path, O_RDONLY);
-    CHECK_INT(monitor_drop_revival(), 0);           /* there is none */
-    CHECK_INT(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
-    CHECK_INT(monitor_revive(path, "x"), 0);
-    CHECK_INT(monitor_await_revival(os_now() + SECOND / 20), -ETIMEDOUT);
-    CHECK_INT(monitor_drop_revival(), 0);
-    CHECK_INT(monitor_await_revival(os_now() + 20 * SECOND), 0);
-    CHECK_INT(monitor_drop_revival(), 0);
-    CHECK_INT(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
-    CHECK(SOON(fcntl(fd, F_SETLEASE, F_WRLCK) == 0, 5));     /* the kernel closes what it had opened a little later */
+    EXPECT_EQ(monitor_drop_revival(), 0);           /* there is none */
+    EXPECT_EQ(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+    EXPECT_EQ(monitor_revive(path, "x"), 0);
+    EXPECT_EQ(monitor_await_revival(os_now() + SECOND / 20), -ETIMEDOUT);
+    EXPECT_EQ(monitor_drop_revival(), 0);
+    EXPECT_EQ(monitor_await_revival(os_now() + 20 * SECOND), 0);
+    EXPECT_EQ(monitor_drop_revival(), 0);
+    EXPECT_EQ(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
+    EXPECT(SOON(fcntl(fd, F_SETLEASE, F_WRLCK) == 0, 5));     /* the kernel closes what it had opened a little later */
     if (!fork()) _exit(is_not_known(path));
     int status;
-    CHECK(wait(&status) > 0 && status == 0, "status %x", status);
-    CHECK_INT(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
+    EXPECT(wait(&status) > 0 && status == 0, "status %x", status);
+    EXPECT_EQ(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
     close(fd);
-    CHECK_INT(revive("/bin/true", "x"), 0);
-    CHECK(access(ran, F_OK) < 0);
+    EXPECT_EQ(revive("/bin/true", "x"), 0);
+    EXPECT(access(ran, F_OK) < 0);
     unlink(path);
 }
 
@@ -239,11 +239,11 @@ static void exec_on_any_cpu(void)
     size_t bad;
     make_program(path, sizeof path, "#!/bin/sh\nset -- $(grep Cpus_allowed_list: /proc/self/status)\nprintf %s $2 > $0.new && mv $0.new $0.out\n");
     snprintf(out, sizeof out, "%s.out", path);
-    CHECK_INT(revive(path, "x"), 0);
-    CHECK(SOON(os_read_file(out, text, sizeof text) > 0, 5));
-    CHECK_INT(os_cpulist_parse(text, &cpus, &bad), 0);
-    CHECK_INT(os_cpuset_allowed(&allowed), 0);
-    CHECK(!memcmp(&cpus, &allowed, sizeof cpus), "%s", text);
+    EXPECT_EQ(revive(path, "x"), 0);
+    EXPECT(SOON(os_read_file(out, text, sizeof text) > 0, 5));
+    EXPECT_EQ(os_cpulist_parse(text, &cpus, &bad), 0);
+    EXPECT_EQ(os_cpuset_allowed(&allowed), 0);
+    EXPECT(!memcmp(&cpus, &allowed, sizeof cpus), "%s", text);
     unlink(path);
     unlink(out);
 }
@@ -255,10 +255,10 @@ int test_revive(void)
     struct sigaction a = {.sa_handler = child_ended}, was;
     test_make(0);
     setenv("LD_PRELOAD", "", 1);
-    CHECK_INT(monitor_keep(test_shm.h, 0), 0);     /* nobody knows how to start one */
-    CHECK_INT(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
-    CHECK(SOON(monitor_is_alive(test_shm.h->namespace), 5));
-    CHECK_INT(monitor_keep(test_shm.h, 0), 0);
+    EXPECT_EQ(monitor_keep(test_shm.h, 0), 0);     /* nobody knows how to start one */
+    EXPECT_EQ(monitor_ensure(test_shm.h, 0, test_config.name, 2 * SECOND), 0);
+    EXPECT(SOON(monitor_is_alive(test_shm.h->namespace), 5));
+    EXPECT_EQ(monitor_keep(test_shm.h, 0), 0);
     end_monitor(SIGKILL);
 
     int inherited = open("/etc/passwd", O_RDONLY);
@@ -272,28 +272,28 @@ int test_revive(void)
     while (!atomic_load(&other_thread_rounds)) sched_yield();
     unsigned files = open_files();
     uint64_t start = os_now();
-    CHECK_INT(monitor_keep(test_shm.h, 0), 1);
+    EXPECT_EQ(monitor_keep(test_shm.h, 0), 1);
     printf("revived in %lu us\n", (unsigned long)(os_now() - start) / 1000);
-    CHECK(monitor_keep(test_shm.h, 0) >= 0);       /* it was just tried, or lives */
-    CHECK_INT(open_files(), files);
+    EXPECT(monitor_keep(test_shm.h, 0) >= 0);       /* it was just tried, or lives */
+    EXPECT_EQ(open_files(), files);
     sigprocmask(SIG_SETMASK, NULL, &after);
-    CHECK(!memcmp(&before, &after, 8));
+    EXPECT(!memcmp(&before, &after, 8));
     sigaction(SIGCHLD, NULL, &was);
-    CHECK(was.sa_handler == child_ended);
-    CHECK(SOON(monitor_is_alive(test_shm.h->namespace), 5));
-    CHECK(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
+    EXPECT(was.sa_handler == child_ended);
+    EXPECT(SOON(monitor_is_alive(test_shm.h->namespace), 5));
+    EXPECT(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
     is_clean(atomic_load(&test_shm.h->namespace[0].monitor_pid));
     end_monitor(SIGTERM);
 
-    CHECK_INT(revive("/nowhere/usf", test_config.name), -ENOENT);
-    CHECK_INT(revive("/etc/passwd", test_config.name), -EACCES);
-    for (int i = 0; i < 20; i++) CHECK_INT(revive("/bin/true", "x"), 0);
+    EXPECT_EQ(revive("/nowhere/usf", test_config.name), -ENOENT);
+    EXPECT_EQ(revive("/etc/passwd", test_config.name), -EACCES);
+    for (int i = 0; i < 20; i++) EXPECT_EQ(revive("/bin/true", "x"), 0);
     atomic_store(&stop, 1);
     pthread_join(t, NULL);
-    CHECK_INT(children, 0);
-    CHECK(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
+    EXPECT_EQ(children, 0);
+    EXPECT(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
     close(inherited);
-    CHECK(shm_retire_if_empty(&test_shm, NULL));
+    EXPECT(shm_retire_if_empty(&test_shm, NULL));
     return check_end();
 }
 
@@ -304,6 +304,6 @@ int test_exec(void)
     slow_exec();
     no_exec();
     exec_on_any_cpu();
-    CHECK(shm_retire_if_empty(&test_shm, NULL));
+    EXPECT(shm_retire_if_empty(&test_shm, NULL));
     return check_end();
 }

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <xmmintrin.h>
 
+#include "../asleep.h"
 #include "nosv_test.h"
 
 void __real_usf_point(const char *name);
@@ -25,12 +26,13 @@ static void all_work(void)
 
 /* ---- threads outside of tasks ------------------------------------------------------------------------- */
 
-/* The last shutdown has been called, and must not return before this thread has left. */
+/* The last shutdown has been called by the main thread, and must not return before this thread has left.
+ * After looking in vain often enough it sleeps between two looks. */
 static void stay_inside(void)
 {
     set(&stopped, 1);
     while (get(&stopped) != 2) usleep(100);
-    usleep(100000);
+    UNTIL(get(&ended) || sleeps_in(getpid(), SYS_nanosleep));
     CHECK_EQ(get(&ended), 0);
 }
 

@@ -15,7 +15,7 @@
     X(cpu_logical_id)
 #define DECLARE(name) static __typeof__(alpi_##name) *lib_##name;
 SYMBOLS(DECLARE)
-#define MUST(call) do { int must_ = (call); if (must_) { fprintf(stderr, "%s: %s\n", #call, lib_error_string((alpi_error_t)must_)); exit(1); } } while (0)
+#define MUST(call) do { int must_ = (call); CHECK(!must_, "%s: %s", #call, lib_error_string((alpi_error_t)must_)); } while (0)
 
 #define NR_OPERATIONS 1024      /* more than are begun at once */
 static struct operation { int state; struct alpi_task *task; bool blocks; } operations[NR_OPERATIONS];     /* 0: free, 1: being made, 2: begun */

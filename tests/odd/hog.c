@@ -2,8 +2,9 @@
  *
  *   odd-hog WAY          WAY-alone: twice as many, for ever, with nobody else in the program
  *
- * As many threads as there are CPUs keep them by WAY; one more is to get somewhere all the same.  "done": it did, and how
- * long that took. */
+ * As many threads as there are CPUs keep them by WAY; two more hand each other something STEPS times.  "done": they did.
+ * stderr has how long that took, and of that what the kernel and not usf decides: for how long the two ran and waited for
+ * a CPU in the kernel's queues, and for how long the hogs waited there. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -23,6 +24,7 @@
 #define STEPS    20
 
 static _Atomic int started, stop, turn;
+static pid_t tids[MAX_HOGS];
 static pthread_mutex_t wanted = PTHREAD_MUTEX_INITIALIZER;
 static volatile uint64_t sink;
 
@@ -31,6 +33,27 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* What /proc/TID/schedstat has of a thread, in seconds; 0: it has ended. */
+struct times { double ran, waited; };
+static struct times times_of(pid_t tid)
+{
+    char path[64];
+    unsigned long long ran = 0, waited = 0;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", tid);
+    FILE *f = fopen(path, "r");
+    if (!f) return (struct times){0};
+    if (fscanf(f, "%llu %llu", &ran, &waited) != 2) ran = waited = 0;
+    fclose(f);
+    return (struct times){(double)ran / 1e9, (double)waited / 1e9};
+}
+
+static double hogs_waited(long n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += times_of(tids[i]).waited;
+    return sum;
 }
 
 /* Nothing that a reader of machine code could take for waiting. */
@@ -181,10 +204,12 @@ static const struct { const char *name; void (*run)(void); } ways[] = {
 
 static void *hog(void *arg)
 {
-    atomic_fetch_add(&started, 1);
+    tids[atomic_fetch_add(&started, 1)] = gettid();
     ((void (*)(void))arg)();
     return NULL;
 }
+
+static struct times others;     /* the times of `other` */
 
 /* Gets its work from the main thread, which gets its own from it. */
 static void *other(void *arg)
@@ -195,6 +220,7 @@ static void *other(void *arg)
         atomic_fetch_add(&turn, 1);
         pthread_mutex_unlock(&wanted);
     }
+    others = times_of(gettid());
     return arg;
 }
 
@@ -210,6 +236,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "odd-hog WAY\n");
         return 125;
     }
+    if (access("/proc/self/schedstat", R_OK)) {
+        puts("the kernel does not tell how long threads wait for a CPU");
+        return 77;
+    }
     bool alone = strstr(argv[1], "-alone");
     if (alone) n *= 2;
     if (n > MAX_HOGS) n = MAX_HOGS;
@@ -220,17 +250,21 @@ int main(int argc, char **argv)
         fflush(stdout);
         pause();
     }
-    double start = now();
+    struct times before = times_of(gettid());
+    double hogs_before = hogs_waited(n), start = now();
     pthread_create(&o, NULL, other, NULL);
     for (int i = 0; i < STEPS; i++) {
         atomic_fetch_add(&turn, 1);
         while (atomic_load(&turn) != 2 * i + 2) usleep(100);
     }
     double took = now() - start;
+    struct times mine = times_of(gettid());
+    double held_up = hogs_waited(n) - hogs_before;
     atomic_store(&stop, 1);
     pthread_join(o, NULL);
     for (int i = 0; i < n; i++) pthread_join(hogs[i], NULL);
     printf("done\n");
-    fprintf(stderr, "%d steps: %.3f s\n", STEPS, took);
+    fprintf(stderr, "%d steps: %.3f s, ran %.3f s, waited %.3f s, hogs %.3f s\n", STEPS, took, mine.ran - before.ran + others.ran,
+            mine.waited - before.waited + others.waited, held_up);
     return 0;
 }

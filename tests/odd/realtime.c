@@ -21,9 +21,9 @@
 #include <unistd.h>
 #include <usf/usf.h>
 
-#define ROUNDS 40     /* each of the ordinary thread's takes a turn of all the hogs */
+#include "../check.h"
 
-#define CHECK(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); exit(1); } } while (0)
+#define ROUNDS 40     /* each of the ordinary thread's takes a turn of all the hogs */
 
 static bool scheduled;
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

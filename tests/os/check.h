@@ -1,6 +1,6 @@
 /* tests/os/check.h - what the tests of the lower rooms share.  SPDX-License-Identifier: Apache-2.0 */
-#ifndef USF_TESTS_CHECK_H
-#define USF_TESTS_CHECK_H
+#ifndef USF_TESTS_OS_CHECK_H
+#define USF_TESTS_OS_CHECK_H
 
 #include <errno.h>
 #include <signal.h>
@@ -14,17 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../check.h"
+
 #define SKIP 77
-
-static int check_failed;
-
-#define CHECK(c, ...) do { if (!(c)) { \
-    check_failed++; \
-    fprintf(stderr, "%s:%d: %s does not hold", __FILE__, __LINE__, #c); \
-    fprintf(stderr, "  " __VA_ARGS__); fputc('\n', stderr); } } while (0)
-#define CHECK_INT(is, wanted) do { long long is_ = (is), wanted_ = (wanted); if (is_ != wanted_) { \
-    check_failed++; \
-    fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #is, is_, wanted_); } } while (0)
 
 static uint64_t check_random_state;
 
@@ -42,14 +34,15 @@ static inline void check_begin(unsigned seconds)
 {
     const char *seed = getenv("USF_SEED");
     check_random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
-    printf("seed %llu\n", (unsigned long long)check_random_state);
+    check_seed = check_random_state;
+    printf("seed %llu\n", (unsigned long long)check_seed);
     fflush(stdout);
     alarm(seconds);
 }
 static inline int check_end(void)
 {
-    if (check_failed) fprintf(stderr, "%d checks failed\n", check_failed);
-    return check_failed ? 1 : 0;
+    if (check_failed()) fprintf(stderr, "%d checks failed\n", *check_failures);
+    return check_failed();
 }
 
 static char check_dir[64];

@@ -19,21 +19,21 @@ static void unified(void)
     fresh("v2");
     check_write(root, "proc/self/cgroup", "0::/user.slice/a b/c\n");
     check_write(root, "proc/self/mountinfo", OTHERS V2_MOUNT);
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 0);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 0);
     check_write(root, "sys/fs/cgroup/user.slice/a b/c/cpu.max", "max 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 0);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 0);
     check_write(root, "sys/fs/cgroup/user.slice/a b/cpu.max", "350000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 4);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 4);
     check_write(root, "sys/fs/cgroup/user.slice/cpu.max", "200000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 2);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 2);
     check_write(root, "sys/fs/cgroup/user.slice/a b/c/cpu.max", "10000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 1);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 1);
     check_write(root, "sys/fs/cgroup/user.slice/a b/c/cpu.max", "18446744073709551615 1\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 2);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 2);
     check_write(root, "sys/fs/cgroup/cpu.max", "150000 100000\n");      /* the mount itself, as in a container */
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 2);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 2);
     check_write(root, "sys/fs/cgroup/cpu.max", "50000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 1);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 1);
 }
 
 static void other_process(void)
@@ -42,17 +42,17 @@ static void other_process(void)
     check_write(root, "proc/4711/cgroup", "0::/x\n");
     check_write(root, "proc/self/mountinfo", "%s", V2_MOUNT);
     check_write(root, "sys/fs/cgroup/x/cpu.max", "300000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 4711, 0), 3);
-    CHECK_INT(os_cgroup_quota(root, 4712, 0), 0);
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 0);
+    EXPECT_EQ(os_cgroup_quota(root, 4711, 0), 3);
+    EXPECT_EQ(os_cgroup_quota(root, 4712, 0), 0);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 0);
 }
 
 static uint32_t group_of(const char *name, int32_t pid)
 {
     uint32_t group = 0;
     snprintf(root, sizeof root, "%s/%s", check_dir, name);
-    CHECK_INT(os_cgroup_quota(root, pid, &group), 1);
-    CHECK(group);
+    EXPECT_EQ(os_cgroup_quota(root, pid, &group), 1);
+    EXPECT(group);
     return group;
 }
 
@@ -69,9 +69,9 @@ static void same_path(void)
         check_write(root, "sys/fs/cgroup/in/cpu.max", "10000 100000\n");
         check_write(root, "sys/fs/cgroup/in/deep/cpu.max", "max 100000\n");
     }
-    CHECK(group_of("one", 1) != group_of("other", 1));
-    CHECK(group_of("one", 1) != group_of("one", 2));
-    CHECK_INT(group_of("one", 2), group_of("one", 3));
+    EXPECT(group_of("one", 1) != group_of("other", 1));
+    EXPECT(group_of("one", 1) != group_of("one", 2));
+    EXPECT_EQ(group_of("one", 2), group_of("one", 3));
     fresh("host");                                          /* sees the same group elsewhere */
     check_write(root, "proc/4/cgroup", "0::/box\n");
     check_write(root, "proc/self/mountinfo", "30 23 0:26 / / rw - cgroup2 cgroup2 rw\n");
@@ -79,8 +79,8 @@ static void same_path(void)
     snprintf(from, sizeof from, "%s/one/sys/fs/cgroup", check_dir);
     snprintf(to, sizeof to, "%s/box", root);
     uint32_t inside = group_of("one", 1);
-    CHECK_INT(rename(from, to), 0);
-    CHECK_INT(group_of("host", 4), inside);
+    EXPECT_EQ(rename(from, to), 0);
+    EXPECT_EQ(group_of("host", 4), inside);
 }
 
 static void hybrid(void)
@@ -93,16 +93,16 @@ static void hybrid(void)
                        "36 30 0:32 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
     check_write(root, "sys/fs/cgroup/cpu,cpuacct/sub/cpu.cfs_quota_us", "-1\n");
     check_write(root, "sys/fs/cgroup/cpu,cpuacct/sub/cpu.cfs_period_us", "100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 0);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 0);
     check_write(root, "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "250000\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 0);         /* no period */
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 0);         /* no period */
     check_write(root, "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "50000\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 5);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 5);
     check_write(root, "sys/fs/cgroup/cpuset/cpu.cfs_quota_us", "1\n");  /* not its hierarchy */
     check_write(root, "sys/fs/cgroup/cpuset/cpu.cfs_period_us", "1\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 5);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 5);
     check_write(root, "sys/fs/cgroup/cpu,cpuacct/sub/cpu.cfs_quota_us", "100001\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 2);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 2);
 }
 
 static void frozen(void)
@@ -110,16 +110,16 @@ static void frozen(void)
     fresh("frozen");
     check_write(root, "proc/4711/cgroup", "12:freezer:/box\n5:cpu:/\n0::/box\n");
     check_write(root, "proc/self/mountinfo", V2_MOUNT "35 30 0:31 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n");
-    CHECK_INT(os_cgroup_frozen(root, 4711), false);
+    EXPECT_EQ(os_cgroup_frozen(root, 4711), false);
     check_write(root, "sys/fs/cgroup/box/cgroup.events", "populated 1\nfrozen 0\n");
     check_write(root, "sys/fs/cgroup/freezer/freezer.state", "FROZEN\n");      /* not its group */
     check_write(root, "sys/fs/cgroup/freezer/box/freezer.state", "FREEZING\n");
-    CHECK_INT(os_cgroup_frozen(root, 4711), false);
+    EXPECT_EQ(os_cgroup_frozen(root, 4711), false);
     check_write(root, "sys/fs/cgroup/freezer/box/freezer.state", "FROZEN\n");
-    CHECK_INT(os_cgroup_frozen(root, 4711), true);
+    EXPECT_EQ(os_cgroup_frozen(root, 4711), true);
     check_write(root, "sys/fs/cgroup/freezer/box/freezer.state", "THAWED\n");
     check_write(root, "sys/fs/cgroup/box/cgroup.events", "populated 1\nfrozen 1\n");
-    CHECK_INT(os_cgroup_frozen(root, 4711), true);
+    EXPECT_EQ(os_cgroup_frozen(root, 4711), true);
 }
 
 static void odd_mounts(void)
@@ -130,12 +130,12 @@ static void odd_mounts(void)
                 "%01500d 1 0:1 / /long rw - tmpfs x rw\n"
                 "40 1 0:26 /my\\040box /cg\\040roup rw - cgroup2 c rw\n", 7);
     check_write(root, "cg roup/cpu.max", "700000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 7);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 7);
     check_write(root, "proc/self/cgroup", "0::/my box/in\n");
     check_write(root, "cg roup/in/cpu.max", "600000 100000\n");
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 6);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 6);
     check_write(root, "proc/self/cgroup", "0::/my boxer/in\n");     /* another group with the same beginning */
-    CHECK_INT(os_cgroup_quota(root, 0, 0), 7);
+    EXPECT_EQ(os_cgroup_quota(root, 0, 0), 7);
 }
 
 static void garbage(void)
@@ -153,7 +153,7 @@ static void garbage(void)
         check_write(root, "y/cpu.max", "%s", limits[check_below(L)]);
         check_write(root, "m/cpu.cfs_quota_us", "%s", limits[check_below(L)]);
         check_write(root, "m/cpu.cfs_period_us", "%s", limits[check_below(L)]);
-        CHECK(os_cgroup_quota(root, 0, 0) <= 1024);
+        EXPECT(os_cgroup_quota(root, 0, 0) <= 1024);
     }
 }
 

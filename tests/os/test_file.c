@@ -11,17 +11,17 @@ static char path[128], other[128];
 static void reading(void)
 {
     char buf[16];
-    CHECK_INT(os_read_file(path, buf, sizeof buf), -ENOENT);
-    CHECK_INT(os_read_file(check_dir, buf, sizeof buf), -EISDIR);
+    EXPECT_EQ(os_read_file(path, buf, sizeof buf), -ENOENT);
+    EXPECT_EQ(os_read_file(check_dir, buf, sizeof buf), -EISDIR);
     check_write(check_dir, "f", "0123456789");
-    CHECK_INT(os_read_file(path, buf, sizeof buf), 10);
-    CHECK(!strcmp(buf, "0123456789"));
-    CHECK_INT(os_read_file(path, buf, 11), 10);
+    EXPECT_EQ(os_read_file(path, buf, sizeof buf), 10);
+    EXPECT(!strcmp(buf, "0123456789"));
+    EXPECT_EQ(os_read_file(path, buf, 11), 10);
     memset(buf, '#', sizeof buf);
-    CHECK_INT(os_read_file(path, buf, 10), -EFBIG);
-    CHECK(!strcmp(buf, "012345678") && buf[10] == '#');
-    CHECK_INT(os_read_file(path, buf, 0), -EINVAL);
-    CHECK(os_read_file("/proc/self/stat", buf, sizeof buf) == -EFBIG);
+    EXPECT_EQ(os_read_file(path, buf, 10), -EFBIG);
+    EXPECT(!strcmp(buf, "012345678") && buf[10] == '#');
+    EXPECT_EQ(os_read_file(path, buf, 0), -EINVAL);
+    EXPECT(os_read_file("/proc/self/stat", buf, sizeof buf) == -EFBIG);
 }
 
 static void linking(void)
@@ -29,17 +29,17 @@ static void linking(void)
     struct os_stat st;
     int fd = os_open(check_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) return;                 /* not on this file system */
-    CHECK_INT(os_write(fd, "hello", 5), 5);
-    CHECK_INT(os_link_fd(fd, path), -EEXIST);
-    CHECK_INT(os_link_fd(fd, other), 0);
-    CHECK_INT(os_lstat(other, &st), 0);
-    CHECK_INT(st.size, 5);
-    CHECK_INT(st.uid, geteuid());
-    CHECK_INT(os_chmod(fd, 0640), 0);
-    CHECK_INT(os_fstat(fd, &st), 0);
-    CHECK_INT(st.mode & 07777, 0640);
-    CHECK_INT(os_unlink(other), 0);
-    CHECK_INT(os_unlink(other), -ENOENT);
+    EXPECT_EQ(os_write(fd, "hello", 5), 5);
+    EXPECT_EQ(os_link_fd(fd, path), -EEXIST);
+    EXPECT_EQ(os_link_fd(fd, other), 0);
+    EXPECT_EQ(os_lstat(other, &st), 0);
+    EXPECT_EQ(st.size, 5);
+    EXPECT_EQ(st.uid, geteuid());
+    EXPECT_EQ(os_chmod(fd, 0640), 0);
+    EXPECT_EQ(os_fstat(fd, &st), 0);
+    EXPECT_EQ(st.mode & 07777, 0640);
+    EXPECT_EQ(os_unlink(other), 0);
+    EXPECT_EQ(os_unlink(other), -ENOENT);
     os_close(fd);
 }
 
@@ -48,31 +48,31 @@ static void storage(void)
     struct os_stat st;
     char c = 1;
     int fd = os_open(path, O_RDWR | O_CLOEXEC, 0);
-    CHECK_INT(os_truncate(fd, 1 << 20), 0);
-    CHECK_INT(os_allocate(fd, 4096, 65536), 0);
-    CHECK_INT(os_fstat(fd, &st), 0);
-    CHECK_INT(st.size, 1 << 20);
-    CHECK_INT(os_pread(fd, &c, 1, 5000), 1);
-    CHECK_INT(c, 0);
-    CHECK_INT(os_pread(fd, &c, 1, 1 << 20), 0);
+    EXPECT_EQ(os_truncate(fd, 1 << 20), 0);
+    EXPECT_EQ(os_allocate(fd, 4096, 65536), 0);
+    EXPECT_EQ(os_fstat(fd, &st), 0);
+    EXPECT_EQ(st.size, 1 << 20);
+    EXPECT_EQ(os_pread(fd, &c, 1, 5000), 1);
+    EXPECT_EQ(c, 0);
+    EXPECT_EQ(os_pread(fd, &c, 1, 1 << 20), 0);
     char *p = os_map(1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CHECK(!os_is_error(p));
+    EXPECT(!os_is_error(p));
     int r = os_populate(p + 100000, 10000);
-    CHECK(r == 0 || r == -EINVAL, "%d", r);
-    CHECK_INT(os_truncate(fd, 4096), 0);
+    EXPECT(r == 0 || r == -EINVAL, "%d", r);
+    EXPECT_EQ(os_truncate(fd, 4096), 0);
     r = os_populate(p + 100000, 10000);         /* behind the end: a touch would be a SIGBUS */
-    CHECK(r == -ENOSPC || r == -EINVAL, "%d", r);
-    CHECK_INT(os_unmap(p, 1 << 20), 0);
-    CHECK(os_is_error(os_map(0, PROT_READ, MAP_PRIVATE, -1, 0)));
+    EXPECT(r == -ENOSPC || r == -EINVAL, "%d", r);
+    EXPECT_EQ(os_unmap(p, 1 << 20), 0);
+    EXPECT(os_is_error(os_map(0, PROT_READ, MAP_PRIVATE, -1, 0)));
     os_close(fd);
-    CHECK_INT(os_close(fd), -EBADF);
+    EXPECT_EQ(os_close(fd), -EBADF);
 }
 
 static unsigned resident(const char *p, size_t len)
 {
     unsigned char in[64];
     unsigned n = 0;
-    CHECK(mincore((void *)p, len, in) == 0);
+    EXPECT(mincore((void *)p, len, in) == 0);
     for (size_t i = 0; i < len / 4096; i++) n += in[i] & 1;
     return n;
 }
@@ -82,40 +82,40 @@ static void renewing(void)
 {
     size_t len = 64 * 4096;
     int fd = os_open(path, O_RDWR | O_CLOEXEC, 0);
-    CHECK_INT(os_truncate(fd, 0), 0);
-    CHECK_INT(os_truncate(fd, len), 0);
+    EXPECT_EQ(os_truncate(fd, 0), 0);
+    EXPECT_EQ(os_truncate(fd, len), 0);
     for (int locked = 0; locked < 2; locked++) {
         char *p = os_map(len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), *q = os_map(len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), c = 0;
-        CHECK(!os_is_error(p) && !os_is_error(q));
+        EXPECT(!os_is_error(p) && !os_is_error(q));
         p[5] = (char)(7 + locked);
         if (locked && mlockall(MCL_FUTURE)) continue;
-        CHECK_INT(os_renew(p, len), 0);
-        CHECK_INT(resident(p, len), 0);
-        CHECK_INT(p[5], 0);
+        EXPECT_EQ(os_renew(p, len), 0);
+        EXPECT_EQ(resident(p, len), 0);
+        EXPECT_EQ(p[5], 0);
         p[6] = 1;
-        CHECK_INT(os_pread(fd, &c, 1, 5), 1);
-        CHECK_INT(c, 7 + locked);
-        CHECK_INT(os_move(q, len, p), 0);
-        CHECK_INT(p[5], 7 + locked);
-        CHECK_INT(p[6], 0);
-        CHECK(mincore(q, len, (unsigned char[64]){0}) != 0);
-        CHECK_INT(os_unmap(p, len), 0);
+        EXPECT_EQ(os_pread(fd, &c, 1, 5), 1);
+        EXPECT_EQ(c, 7 + locked);
+        EXPECT_EQ(os_move(q, len, p), 0);
+        EXPECT_EQ(p[5], 7 + locked);
+        EXPECT_EQ(p[6], 0);
+        EXPECT(mincore(q, len, (unsigned char[64]){0}) != 0);
+        EXPECT_EQ(os_unmap(p, len), 0);
         munlockall();
     }
-    CHECK(os_renew((char *)1, 4096) < 0);
+    EXPECT(os_renew((char *)1, 4096) < 0);
     os_close(fd);
 }
 
 static void locks(void)
 {
     int fd = os_open(path, O_RDWR | O_CLOEXEC, 0), again = os_open(path, O_RDWR | O_CLOEXEC, 0);
-    CHECK_INT(os_flock(fd, LOCK_EX, 0), 0);
-    CHECK_INT(os_flock(again, LOCK_EX, 0), -EWOULDBLOCK);
+    EXPECT_EQ(os_flock(fd, LOCK_EX, 0), 0);
+    EXPECT_EQ(os_flock(again, LOCK_EX, 0), -EWOULDBLOCK);
     uint64_t start = os_now();
-    CHECK_INT(os_flock(again, LOCK_EX, start + 5000000), -EWOULDBLOCK);
-    CHECK(os_now() - start >= 5000000);
+    EXPECT_EQ(os_flock(again, LOCK_EX, start + 5000000), -EWOULDBLOCK);
+    EXPECT(os_now() - start >= 5000000);
     os_close(fd);
-    CHECK_INT(os_flock(again, LOCK_EX, 0), 0);
+    EXPECT_EQ(os_flock(again, LOCK_EX, 0), 0);
     os_close(again);
 }
 
@@ -138,11 +138,11 @@ static void listing(void)
         snprintf(name, sizeof name, "many/%d", i);
         check_write(check_dir, name, "x");
     }
-    CHECK_INT(os_list_dir(dir, count, &all), 0);
-    CHECK(all.n == 300 && all.sum == 300 * 301 / 2, "%d %u", all.n, all.sum);
-    CHECK_INT(os_list_dir(dir, count, &first), 0);
-    CHECK_INT(first.n, 1);
-    CHECK_INT(os_list_dir(path, count, &first), -ENOTDIR);
+    EXPECT_EQ(os_list_dir(dir, count, &all), 0);
+    EXPECT(all.n == 300 && all.sum == 300 * 301 / 2, "%d %u", all.n, all.sum);
+    EXPECT_EQ(os_list_dir(dir, count, &first), 0);
+    EXPECT_EQ(first.n, 1);
+    EXPECT_EQ(os_list_dir(path, count, &first), -ENOTDIR);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 /* tests/os/test_futex.c - a wake-up that comes when its waker has ended.  SPDX-License-Identifier: Apache-2.0 */
+#include "../asleep.h"
 #include "check.h"
 #include "os/os.h"
 #include <pthread.h>
@@ -18,14 +19,7 @@ static _Atomic int32_t waiter_tid;
 
 static void await_sleep(int32_t tid)
 {
-    char path[64], line[256];
-    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", tid);
-    for (;; usleep(1000)) {
-        FILE *f = fopen(path, "r");
-        bool sleeps = f && fgets(line, sizeof line, f) && atoi(line) == SYS_futex;
-        if (f) fclose(f);
-        if (sleeps) return;
-    }
+    while (!sleeps_in(tid, SYS_futex)) usleep(1000);
 }
 
 static void *waiter(void *unused)
@@ -33,18 +27,18 @@ static void *waiter(void *unused)
     (void)unused;
     atomic_store(&waiter_tid, os_gettid());
     os_futex_wait(&shared->word, ASLEEP, 0);
-    CHECK(atomic_load(&shared->ending), "woken while its waker lives");
+    EXPECT(atomic_load(&shared->ending), "woken while its waker lives");
     return 0;
 }
 
 static void *waker(void *word)
 {
-    CHECK(!os_futex_wake_at_end(word, GO), "the word has another value");
+    EXPECT(!os_futex_wake_at_end(word, GO), "the word has another value");
     atomic_store(&shared->word, GO);
-    CHECK(os_futex_wake_at_end(word, GO));
-    CHECK_INT(atomic_load(&shared->word), OS_FUTEX_AT_END | (uint32_t)os_gettid());
-    CHECK(!os_futex_wake_at_end(word, atomic_load(&shared->word)), "one at a time");
-    usleep(20000);
+    EXPECT(os_futex_wake_at_end(word, GO));
+    EXPECT_EQ(atomic_load(&shared->word), OS_FUTEX_AT_END | (uint32_t)os_gettid());
+    EXPECT(!os_futex_wake_at_end(word, atomic_load(&shared->word)), "one at a time");
+    EXPECT(sleeps_in(atomic_load(&waiter_tid), SYS_futex));
     atomic_store(&shared->ending, 1);
     return 0;
 }
@@ -61,7 +55,7 @@ static void by_a_thread(void)
     pthread_create(&k, 0, waker, &shared->word);
     pthread_join(k, 0);
     pthread_join(w, 0);
-    CHECK(atomic_load(&shared->word) & OS_FUTEX_AT_END);
+    EXPECT(atomic_load(&shared->word) & OS_FUTEX_AT_END);
 }
 
 /* Killed, it wakes as well, and another process's thread. */
@@ -82,7 +76,7 @@ static void by_a_process(void)
         atomic_store(&shared->ending, 1);
         kill(os_getpid(), SIGKILL);
     }
-    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+    EXPECT(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
     pthread_join(w, 0);
 }
 

@@ -25,7 +25,7 @@ static void stat_text(void)
         {"", 0}, {")", 0}, {") ", 0}, {"no parenthesis at all", 0}, {"1 (a)", 0}, {"1 (a)S 1", 0},
     };
     for (unsigned i = 0; i < sizeof t / sizeof *t; i++)
-        CHECK(os_start_time_in(t[i].text, (long)strlen(t[i].text)) == t[i].want, "case %u", i);
+        EXPECT(os_start_time_in(t[i].text, (long)strlen(t[i].text)) == t[i].want, "case %u", i);
     for (int i = 0; i < 100000; i++) {
         static const char letters[] = "0123 ()S\n";
         char text[128];
@@ -47,14 +47,14 @@ static void own_start(void)
     if (!f || !fgets(line, sizeof line, f)) exit(SKIP);
     fclose(f);
     sscanf(strstr(line, "(x)) ") + 5, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &want);
-    CHECK_INT(os_start_time(getpid()), want);
-    CHECK(want != 0);
-    CHECK_INT(os_start_time(0x7ffffff0), 0);
-    CHECK_INT(os_getpid(), getpid());
-    CHECK_INT(os_gettid(), gettid());
+    EXPECT_EQ(os_start_time(getpid()), want);
+    EXPECT(want != 0);
+    EXPECT_EQ(os_start_time(0x7ffffff0), 0);
+    EXPECT_EQ(os_getpid(), getpid());
+    EXPECT_EQ(os_gettid(), gettid());
     char link[64] = "";
     if (readlink("/proc/self/ns/pid", link, sizeof link - 1) < 0) exit(SKIP);
-    CHECK_INT(os_pidns_inode(os_pidns()), strtoll(link + strlen("pid:["), NULL, 10));
+    EXPECT_EQ(os_pidns_inode(os_pidns()), strtoll(link + strlen("pid:["), NULL, 10));
 }
 
 static char state_soon(pid_t pid, pid_t tid, char wanted)
@@ -71,33 +71,33 @@ static void cpu_time(void)
     clockid_t clock;
     pid_t child = fork();
     if (child == 0) for (;;) pause();
-    CHECK_INT(state_soon(child, child, 'S'), 'S');
-    CHECK(clock_getcpuclockid(child, &clock) == 0 && clock_gettime(clock, &before) == 0);
+    EXPECT_EQ(state_soon(child, child, 'S'), 'S');
+    EXPECT(clock_getcpuclockid(child, &clock) == 0 && clock_gettime(clock, &before) == 0);
     uint64_t ns = os_process_cpu_ns(child);
     clock_gettime(clock, &after);
-    CHECK(ns && ns >= (uint64_t)(before.tv_sec * 1000000000L + before.tv_nsec) && ns <= (uint64_t)(after.tv_sec * 1000000000L + after.tv_nsec));
+    EXPECT(ns && ns >= (uint64_t)(before.tv_sec * 1000000000L + before.tv_nsec) && ns <= (uint64_t)(after.tv_sec * 1000000000L + after.tv_nsec));
     kill(child, SIGKILL);
-    CHECK(waitpid(child, NULL, 0) == child);
-    CHECK_INT(os_process_cpu_ns(child), 0);
+    EXPECT(waitpid(child, NULL, 0) == child);
+    EXPECT_EQ(os_process_cpu_ns(child), 0);
 }
 
 static void states(void)
 {
     pid_t child = fork();
     if (child == 0) for (;;) pause();
-    CHECK_INT(state_soon(child, child, 'S'), 'S');
-    CHECK(!os_process_ended(child));
+    EXPECT_EQ(state_soon(child, child, 'S'), 'S');
+    EXPECT(!os_process_ended(child));
     kill(child, SIGSTOP);
-    CHECK_INT(state_soon(child, child, 'T'), 'T');
-    CHECK(!os_process_ended(child));
+    EXPECT_EQ(state_soon(child, child, 'T'), 'T');
+    EXPECT(!os_process_ended(child));
     kill(child, SIGKILL);
-    CHECK_INT(state_soon(child, child, 'Z'), 'Z');
-    CHECK(os_process_ended(child), "a zombie has ended");
-    CHECK(os_start_time(child) != 0);
+    EXPECT_EQ(state_soon(child, child, 'Z'), 'Z');
+    EXPECT(os_process_ended(child), "a zombie has ended");
+    EXPECT(os_start_time(child) != 0);
     waitpid(child, NULL, 0);
-    CHECK_INT(os_thread_state(child, child), 0);
-    CHECK(os_process_ended(child));
-    CHECK_INT(os_thread_state(getpid(), getpid()), 'R');
+    EXPECT_EQ(os_thread_state(child, child), 0);
+    EXPECT(os_process_ended(child));
+    EXPECT_EQ(os_thread_state(getpid(), getpid()), 'R');
 }
 
 static _Atomic int32_t waits_as;
@@ -115,17 +115,17 @@ static void thread_of_process(void)
 {
     static struct os_looks looks;
     pthread_t thread;
-    CHECK_INT(pthread_create(&thread, NULL, waits, NULL), 0);
+    EXPECT_EQ(pthread_create(&thread, NULL, waits, NULL), 0);
     while (!waits_as) usleep(100);
-    CHECK_INT(state_soon(getpid(), waits_as, 'S'), 'S');
-    CHECK(os_thread_cpu_ns(getpid(), waits_as) > 0);
-    CHECK_INT(os_thread_state(getppid(), waits_as), 0);
-    CHECK_INT(os_look_at_thread(&looks, getpid(), waits_as).state, 'S');
+    EXPECT_EQ(state_soon(getpid(), waits_as, 'S'), 'S');
+    EXPECT(os_thread_cpu_ns(getpid(), waits_as) > 0);
+    EXPECT_EQ(os_thread_state(getppid(), waits_as), 0);
+    EXPECT_EQ(os_look_at_thread(&looks, getpid(), waits_as).state, 'S');
     char link[64], is[64] = "", should[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", looks.at[(uint32_t)waits_as % OS_KEPT_LOOKS].fd);
     snprintf(should, sizeof should, "/proc/%d/task/%d/stat", waits_as, waits_as);
-    CHECK(readlink(link, is, sizeof is - 1) > 0);
-    CHECK(strcmp(is, should) == 0, "%s is not %s", is, should);
+    EXPECT(readlink(link, is, sizeof is - 1) > 0);
+    EXPECT(strcmp(is, should) == 0, "%s is not %s", is, should);
     os_forget_looks(&looks);
 }
 
@@ -135,51 +135,51 @@ static void kept_looks(void)
     static struct os_looks looks;
     int32_t self = getpid();
     sigset_t urg;
-    CHECK_INT(os_look_at_thread(&looks, self, self).state, 'R');
-    CHECK_INT(os_look_at_thread(&looks, self, self).state, 'R');
-    CHECK_INT(os_look_at_thread(&looks, self, self).blocked >> (SIGURG - 1) & 1, 0);
+    EXPECT_EQ(os_look_at_thread(&looks, self, self).state, 'R');
+    EXPECT_EQ(os_look_at_thread(&looks, self, self).state, 'R');
+    EXPECT_EQ(os_look_at_thread(&looks, self, self).blocked >> (SIGURG - 1) & 1, 0);
     sigemptyset(&urg);
     sigaddset(&urg, SIGURG);
     sigprocmask(SIG_BLOCK, &urg, NULL);
-    CHECK_INT(os_look_at_thread(&looks, self, self).blocked >> (SIGURG - 1) & 1, 1);
+    EXPECT_EQ(os_look_at_thread(&looks, self, self).blocked >> (SIGURG - 1) & 1, 1);
     sigprocmask(SIG_UNBLOCK, &urg, NULL);
     pid_t first = fork();
     if (first == 0) for (;;) pause();
-    CHECK_INT(state_soon(first, first, 'S'), 'S');
-    CHECK_INT(os_look_at_thread(&looks, first, first).state, 'S');
+    EXPECT_EQ(state_soon(first, first, 'S'), 'S');
+    EXPECT_EQ(os_look_at_thread(&looks, first, first).state, 'S');
     kill(first, SIGKILL);
     waitpid(first, NULL, 0);
-    CHECK_INT(os_look_at_thread(&looks, first, first).state, 0);
+    EXPECT_EQ(os_look_at_thread(&looks, first, first).state, 0);
     int before = open("/dev/null", O_RDONLY | O_CLOEXEC);
     close(before);
     for (int i = 0; i < 200; i++) {
         pid_t child = fork();
         if (child == 0) _exit(0);
-        CHECK_INT(state_soon(child, child, 'Z'), 'Z');
-        CHECK_INT(os_look_at_thread(&looks, child, child).state, 'Z');
+        EXPECT_EQ(state_soon(child, child, 'Z'), 'Z');
+        EXPECT_EQ(os_look_at_thread(&looks, child, child).state, 'Z');
         waitpid(child, NULL, 0);
-        CHECK_INT(os_look_at_thread(&looks, self, self).state, 'R');
+        EXPECT_EQ(os_look_at_thread(&looks, self, self).state, 'R');
     }
     int last = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    CHECK(last <= before + (int)OS_KEPT_LOOKS, "descriptor %d after %d: the older ones are closed", last, before);
+    EXPECT(last <= before + (int)OS_KEPT_LOOKS, "descriptor %d after %d: the older ones are closed", last, before);
     close(last);
     struct rlimit was, none;
     getrlimit(RLIMIT_NOFILE, &was);
     none = was;
     none.rlim_cur = (rlim_t)last;           /* all below it are in use */
     setrlimit(RLIMIT_NOFILE, &none);
-    CHECK_INT(os_look_at_thread(&looks, 1, 1).state != 0, 1);
+    EXPECT_EQ(os_look_at_thread(&looks, 1, 1).state != 0, 1);
     setrlimit(RLIMIT_NOFILE, &was);
     os_forget_looks(&looks);
     last = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    CHECK_INT(last <= before, 1);
+    EXPECT_EQ(last <= before, 1);
     close(last);
 }
 
 /* In a pid namespace with the /proc of the outer one: number 1 is another process there. */
 static void foreign_proc(void)
 {
-    CHECK(os_proc_is_ours());
+    EXPECT(os_proc_is_ours());
     pid_t child = fork();
     if (child == 0) {
         if (unshare(CLONE_NEWUSER | CLONE_NEWPID) && unshare(CLONE_NEWPID)) _exit(0);
@@ -189,17 +189,17 @@ static void foreign_proc(void)
             waitpid(inner, &status, 0);
             _exit(status != 0);
         }
-        CHECK(getpid() == 1 && !os_proc_is_ours());
-        CHECK_INT(os_start_time(1), 0);
-        CHECK_INT(os_thread_state(1, 1), 0);
-        CHECK(!os_thread_ended(1, 1) && !os_process_ended(1));
-        CHECK(os_process_maps(1, 1, 1) && !os_process_surely_maps(1, 1, 1), "it cannot be told");
-        CHECK(os_cgroup_key(1) == 0);
-        _exit(check_failed != 0);
+        EXPECT(getpid() == 1 && !os_proc_is_ours());
+        EXPECT_EQ(os_start_time(1), 0);
+        EXPECT_EQ(os_thread_state(1, 1), 0);
+        EXPECT(!os_thread_ended(1, 1) && !os_process_ended(1));
+        EXPECT(os_process_maps(1, 1, 1) && !os_process_surely_maps(1, 1, 1), "it cannot be told");
+        EXPECT(os_cgroup_key(1) == 0);
+        _exit(check_failed());
     }
     int status = 1;
     waitpid(child, &status, 0);
-    CHECK_INT(status, 0);
+    EXPECT_EQ(status, 0);
 }
 
 static void *wait_for_ever(void *arg)
@@ -217,11 +217,11 @@ static void headless(void)
         pthread_create(&t, NULL, wait_for_ever, NULL);
         syscall(SYS_exit, 0);
     }
-    CHECK_INT(state_soon(child, child, 'Z'), 'Z');
-    CHECK(!os_process_ended(child), "its other thread lives");
+    EXPECT_EQ(state_soon(child, child, 'Z'), 'Z');
+    EXPECT(!os_process_ended(child), "its other thread lives");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    CHECK(os_process_ended(child));
+    EXPECT(os_process_ended(child));
 }
 
 static volatile sig_atomic_t got;
@@ -240,9 +240,9 @@ static void signals(void)
 {
     struct sigaction a = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
     sigaction(SIGURG, &a, NULL);
-    CHECK_INT(os_signal_thread(getpid(), gettid(), SIGURG, 0x123456789abcdef0), 0);
-    CHECK(got == SIGURG && got_value == 0x123456789abcdef0 && got_code == SI_QUEUE && got_pid == getpid());
-    CHECK_INT(os_signal_thread(getpid(), 0x7ffffff0, SIGURG, 0), -ESRCH);
+    EXPECT_EQ(os_signal_thread(getpid(), gettid(), SIGURG, 0x123456789abcdef0), 0);
+    EXPECT(got == SIGURG && got_value == 0x123456789abcdef0 && got_code == SI_QUEUE && got_pid == getpid());
+    EXPECT_EQ(os_signal_thread(getpid(), 0x7ffffff0, SIGURG, 0), -ESRCH);
 }
 
 static void users_of_files(void)
@@ -252,13 +252,13 @@ static void users_of_files(void)
     snprintf(path, sizeof path, "%s/mapped", check_dir);
     int fd = open(path, O_CREAT | O_RDWR, 0600);
     if (ftruncate(fd, 8192)) exit(1);
-    CHECK_INT(os_fstat(fd, &st), 0);
-    CHECK_INT(os_file_user(st.dev, st.ino), 0);
+    EXPECT_EQ(os_fstat(fd, &st), 0);
+    EXPECT_EQ(os_file_user(st.dev, st.ino), 0);
     void *p = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
-    CHECK_INT(os_file_user(st.dev, st.ino), getpid());
+    EXPECT_EQ(os_file_user(st.dev, st.ino), getpid());
     munmap(p, 8192);
-    CHECK_INT(os_file_user(st.dev, st.ino), 0);
+    EXPECT_EQ(os_file_user(st.dev, st.ino), 0);
 }
 
 int main(void)

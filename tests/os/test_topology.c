@@ -41,14 +41,14 @@ static void look(const char *root, const char *list)
 {
     struct os_cpuset cpus;
     memset(place, 0xee, sizeof place);
-    CHECK_INT(os_cpulist_parse(list, &cpus, NULL), 0);
+    EXPECT_EQ(os_cpulist_parse(list, &cpus, NULL), 0);
     os_topology(root, &cpus, place);
 }
 
 static void is_at(unsigned cpu, uint32_t node, uint32_t llc, uint32_t package)
 {
     const struct os_cpu_place *p = &place[cpu];
-    CHECK(p->node == node && p->llc == llc && p->package == package, "CPU %u: node %u llc %u package %u", cpu, p->node,
+    EXPECT(p->node == node && p->llc == llc && p->package == package, "CPU %u: node %u llc %u package %u", cpu, p->node,
           p->llc, p->package);
 }
 
@@ -109,7 +109,7 @@ static void garbage(const char *root)
         check_write(root, path, "%s", text);
         look(root, "0-7");
         for (unsigned k = 0; k < 8; k++)
-            CHECK(place[k].node < 8 && place[k].llc < 8 && place[k].package < 8, "CPU %u", k);
+            EXPECT(place[k].node < 8 && place[k].llc < 8 && place[k].package < 8, "CPU %u", k);
     }
 }
 
@@ -117,10 +117,10 @@ static void this_machine(void)
 {
     struct os_cpuset cpus;
     uint64_t t = os_now();
-    CHECK_INT(os_getaffinity(0, &cpus), 0);
+    EXPECT_EQ(os_getaffinity(0, &cpus), 0);
     os_topology("", &cpus, place);
     printf("this machine: %u CPUs, %lu us\n", os_cpu_count(&cpus), (unsigned long)(os_now() - t) / 1000);
-    for (unsigned c = 0; c < 1024; c++) CHECK(place[c].node < 1024 && place[c].llc < 1024 && place[c].package < 1024);
+    for (unsigned c = 0; c < 1024; c++) EXPECT(place[c].node < 1024 && place[c].llc < 1024 && place[c].package < 1024);
 }
 
 int main(void)

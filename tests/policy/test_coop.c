@@ -24,7 +24,7 @@ static void weights_give_shares(uint32_t cores)
     program(4 * cores, 300, 0);
     turns_run(&t, 12000 * MS);
     printf("weights 1, 2, 3 on %u cores: fairness %.4f\n", cores, turns_fairness(&t));
-    CHECK(&t, turns_fairness(&t) >= 0.99);
+    CHECK(turns_fairness(&t) >= 0.99);
 }
 
 /* The higher one has all that it can use; the other is not starved. */
@@ -35,16 +35,16 @@ static void process_priorities(void)
     program(4, 100, 5);
     program(4, 100, -5);
     turns_run(&t, 4000 * MS);
-    CHECK(&t, t.ran[1] >= 2 * 4000 * MS * 90 / 100);
-    CHECK(&t, t.ran[0] && t.ran[2]);
-    CHECK(&t, t.longest_wait <= 1000 * MS);
+    CHECK(t.ran[1] >= 2 * 4000 * MS * 90 / 100);
+    CHECK(t.ran[0] && t.ran[2]);
+    CHECK(t.longest_wait <= 1000 * MS);
     t.groups[1].priority = 0;
     t.ops.group_changed(&t.pol, 1);
     t.groups[2].priority = 0;
     t.ops.group_changed(&t.pol, 2);
     memset(t.ran, 0, sizeof t.ran);
     turns_run(&t, 4000 * MS);
-    CHECK(&t, turns_fairness(&t) >= 0.99);          /* equals again */
+    CHECK(turns_fairness(&t) >= 0.99);          /* equals again */
 }
 
 /* A core that does nothing but ask, while all tasks of one process wait: they come by rank. */
@@ -64,15 +64,15 @@ static void ranks(void)
     const char *why;
     for (uint32_t i = 0; i < N; i++) {
         order[i] = policy_pick(&t.pol, &t.ops, 0, &why);
-        CHECK(&t, order[i] != USF_NONE && !why);
+        CHECK(order[i] != USF_NONE && !why);
         if (!i) continue;
         const struct usf_pol_task *a = &t.tasks[order[i - 1]], *b = &t.tasks[order[i]];
-        CHECK(&t, a->priority >= b->priority);
+        CHECK(a->priority >= b->priority);
         if (a->priority > b->priority) continue;
-        CHECK(&t, a->deadline ? !b->deadline || a->deadline <= b->deadline : !b->deadline);
-        if (a->deadline == b->deadline) CHECK(&t, a->ready_since < b->ready_since);
+        CHECK(a->deadline ? !b->deadline || a->deadline <= b->deadline : !b->deadline);
+        if (a->deadline == b->deadline) CHECK(a->ready_since < b->ready_since);
     }
-    CHECK(&t, policy_pick(&t.pol, &t.ops, 0, &why) == USF_NONE);
+    CHECK(policy_pick(&t.pol, &t.ops, 0, &why) == USF_NONE);
 }
 
 /* Threads of low priority, behind some of high priority that always want to run, have a turn now and then. */
@@ -88,9 +88,9 @@ static void low_ones_are_not_starved(void)
     turns_run(&t, 4000 * MS);
     uint64_t high = 0;
     for (uint32_t i = 0; i < 5; i++) high += t.task[i].ran;
-    CHECK(&t, high >= 2 * 4000 * MS * 90 / 100);
-    for (uint32_t i = 5; i < 8; i++) CHECK(&t, t.task[i].ran >= 5 * MS);
-    CHECK(&t, t.longest_wait <= 500 * MS);
+    CHECK(high >= 2 * 4000 * MS * 90 / 100);
+    for (uint32_t i = 5; i < 8; i++) CHECK(t.task[i].ran >= 5 * MS);
+    CHECK(t.longest_wait <= 500 * MS);
 }
 
 /* start() in turns.c checks each time that the task may run where it is put, turns_run that no core is idle in vain. */
@@ -108,7 +108,7 @@ static void strict_places_are_kept(void)
         turns_wake(&t, task);
     }
     turns_run(&t, 2000 * MS);
-    for (uint32_t i = 0; i < t.nr_tasks; i++) CHECK(&t, t.task[i].ran > 0);
+    for (uint32_t i = 0; i < t.nr_tasks; i++) CHECK(t.task[i].ran > 0);
 }
 
 static uint64_t there, elsewhere;
@@ -137,7 +137,7 @@ static void preferred_places_are_found(void)
     }
     t.each_step = watch_places;
     turns_run(&t, 1000 * MS);
-    CHECK(&t, there > 0 && elsewhere == 0);
+    CHECK(there > 0 && elsewhere == 0);
 }
 
 int main(int argc, char **argv)

@@ -44,16 +44,16 @@ static void switch_together(uint32_t cores, uint32_t programs, uint32_t threads)
     mixed = longest_mixed = changes = 0;
     t.each_step = watch;
     turns_run(&t, 1000 * MS);
-    CHECK(&t, longest_mixed <= 1 * MS);     /* within a millisecond of the slice's end */
-    CHECK(&t, changes >= 90 && changes <= 101);     /* slices of 10 ms */
-    CHECK(&t, mixed <= 1000 * MS / TURNS_STEP / 50);
+    CHECK(longest_mixed <= 1 * MS);     /* within a millisecond of the slice's end */
+    CHECK(changes >= 90 && changes <= 101);     /* slices of 10 ms */
+    CHECK(mixed <= 1000 * MS / TURNS_STEP / 50);
     /* ... as it counts itself: also the changes of the first 200 ms */
     const struct gang_switches *s = (const struct gang_switches *)(const void *)t.data;
     uint64_t counted = 0;
     for (unsigned k = 0; k < GANG_SWITCH_BUCKETS; k++) counted += s->within[k];
-    CHECK(&t, s->count >= changes && s->count <= changes + 25 && counted == s->count);
-    CHECK(&t, s->longest_ns <= 1 * MS && !s->late && s->sum_ns <= s->count * s->longest_ns);
-    CHECK(&t, gang_switch_quantile(s, 990) <= 1024 && gang_switch_quantile(s, 0) <= gang_switch_quantile(s, 990));
+    CHECK(s->count >= changes && s->count <= changes + 25 && counted == s->count);
+    CHECK(s->longest_ns <= 1 * MS && !s->late && s->sum_ns <= s->count * s->longest_ns);
+    CHECK(gang_switch_quantile(s, 990) <= 1024 && gang_switch_quantile(s, 0) <= gang_switch_quantile(s, 990));
 }
 
 /* More programs than partitions, each partition's cores switch as one. */
@@ -66,9 +66,9 @@ static void partitions_switch_together(void)
     mixed = longest_mixed = changes = 0;
     t.each_step = watch;
     turns_run(&t, 1000 * MS);
-    CHECK(&t, longest_mixed <= 1 * MS);
-    CHECK(&t, changes >= 45);
-    for (uint32_t i = 0; i < 4; i++) CHECK(&t, t.groups[i].share[0] == 0x0f || t.groups[i].share[0] == 0xf0);
+    CHECK(longest_mixed <= 1 * MS);
+    CHECK(changes >= 45);
+    for (uint32_t i = 0; i < 4; i++) CHECK(t.groups[i].share[0] == 0x0f || t.groups[i].share[0] == 0xf0);
 }
 
 /* ---- shares ------------------------------------------------------------------------------------- */
@@ -82,11 +82,11 @@ static void equal_shares(uint32_t cores, uint32_t nodes, uint32_t programs, cons
     turns_run(&t, 4000 * MS);
     printf("%u cores, %u programs%s: fairness %.4f, longest wait %lu ms\n", cores, programs,
            flags & USF_GROUP_MALLEABLE ? ", malleable" : "", turns_fairness(&t), (unsigned long)(t.longest_wait / MS));
-    CHECK(&t, turns_fairness(&t) >= 0.99);
+    CHECK(turns_fairness(&t) >= 0.99);
     uint64_t all = 0;
     for (uint32_t i = 0; i < programs; i++) all += t.ran[i];
-    CHECK(&t, all == 4000 * MS * cores);                    /* no core was idle */
-    for (uint32_t i = 0; i < programs; i++) CHECK(&t, t.ran[i] * programs >= all * 9 / 10);
+    CHECK(all == 4000 * MS * cores);                    /* no core was idle */
+    for (uint32_t i = 0; i < programs; i++) CHECK(t.ran[i] * programs >= all * 9 / 10);
 }
 
 static void weights_count(void)
@@ -97,7 +97,7 @@ static void weights_count(void)
     program(8, 300, 0);
     turns_run(&t, 6000 * MS);
     printf("weights 1, 2, 3: fairness %.4f\n", turns_fairness(&t));
-    CHECK(&t, turns_fairness(&t) >= 0.995);
+    CHECK(turns_fairness(&t) >= 0.995);
 }
 
 /* Two that are not coscheduled have a slot together, twice as long as that of the one that is. */
@@ -109,8 +109,8 @@ static void opted_out(void)
     program(4, 100, USF_GROUP_NO_GANG);
     turns_run(&t, 6000 * MS);
     printf("one coscheduled, two not: fairness %.4f\n", turns_fairness(&t));
-    CHECK(&t, turns_fairness(&t) >= 0.98);
-    CHECK(&t, !t.groups[1].share[0] && t.groups[0].share[0]);
+    CHECK(turns_fairness(&t) >= 0.98);
+    CHECK(!t.groups[1].share[0] && t.groups[0].share[0]);
 }
 
 /* ---- backfill ----------------------------------------------------------------------------------- */
@@ -130,8 +130,8 @@ static void others_fill_in(void)
     foreign = 0;
     t.each_step = watch_owner;
     turns_run(&t, 2000 * MS);
-    CHECK(&t, foreign == 2000 * MS / TURNS_STEP * 4);       /* no core is idle in the slot of the one with one thread */
-    CHECK(&t, t.ran[0] >= 2000 * MS * 45 / 100);
+    CHECK(foreign == 2000 * MS / TURNS_STEP * 4);       /* no core is idle in the slot of the one with one thread */
+    CHECK(t.ran[0] >= 2000 * MS * 45 / 100);
 }
 
 /* In its slot a program whose thread gets ready has a stranger's core at once. */
@@ -148,11 +148,11 @@ static void strangers_give_way(void)
         owner_waits = t.task[one].state == RUNS ? owner_waits + 1 : 0;
         if (owner_waits == 20) break;
     }
-    CHECK(&t, owner_waits == 20 && t.task[one].state == RUNS);
+    CHECK(owner_waits == 20 && t.task[one].state == RUNS);
     turns_wake(&t, two);
-    CHECK(&t, t.task[two].state == QUEUED);
+    CHECK(t.task[two].state == QUEUED);
     turns_run(&t, 2 * TURNS_STEP);
-    CHECK(&t, t.task[two].state == RUNS && t.task[one].state == RUNS);
+    CHECK(t.task[two].state == RUNS && t.task[one].state == RUNS);
 }
 
 /* A barrier's thread that yields, in its program's own slot: a stranger's core is better than to wait for the one that it waits for. */
@@ -168,12 +168,12 @@ static void strangers_give_way_to_yielders(void)
         held = t.task[one].state == RUNS ? held + 1 : 0;
     }
     for (uint32_t c = 0; c < 2; c++) if (t.cores[c].current != one) on = c;
-    CHECK(&t, t.task[one].state == RUNS && t.cores[on].current != USF_NONE && t.cores[on].give_way_at > t.pol.now);
+    CHECK(t.task[one].state == RUNS && t.cores[on].current != USF_NONE && t.cores[on].give_way_at > t.pol.now);
     t.tasks[two].ready_since = t.pol.now;
     t.tasks[two].held = 1;
     t.ops.enqueue(&t.pol, two, USF_WHY_YIELD);
-    CHECK(&t, t.cores[on].give_way_at == t.pol.now);
-    CHECK(&t, t.ops.pick(&t.pol, on) == two);
+    CHECK(t.cores[on].give_way_at == t.pol.now);
+    CHECK(t.ops.pick(&t.pol, on) == two);
 }
 
 /* A program that is alone, or comes and goes, costs nobody a slot. */
@@ -183,8 +183,8 @@ static void idle_programs_have_no_slot(void)
     program(2, 100, 0);
     for (uint32_t i = 0; i < 5; i++) turns_wake(&t, turns_task(&t, turns_group(&t, 100, 0, 0), 100000, 50 * MS));
     turns_run(&t, 2000 * MS);
-    CHECK(&t, t.ran[0] >= 2 * 2000 * MS * 97 / 100);
-    for (uint32_t i = 1; i < 6; i++) CHECK(&t, t.ran[i] >= 20 * 100000);
+    CHECK(t.ran[0] >= 2 * 2000 * MS * 97 / 100);
+    for (uint32_t i = 1; i < 6; i++) CHECK(t.ran[i] >= 20 * 100000);
 }
 
 /* Groups that have cores of their own: each has the partition where these are, and when its threads wake, no others there. */
@@ -201,10 +201,10 @@ static void own_cores(void)
     turns_run(&t, 600 * MS);
     for (uint32_t n = 0; n < 400; n++) {
         turns_run(&t, MS);
-        for (uint32_t i = 0; i < 4; i++) CHECK(&t, t.groups[i].share[0] & own[i] && part_count(t.groups[i].share) == 2);
+        for (uint32_t i = 0; i < 4; i++) CHECK(t.groups[i].share[0] & own[i] && part_count(t.groups[i].share) == 2);
     }
     for (uint32_t i = 1; i < 4; i++)
-        CHECK(&t, t.ran[i] >= 2 * 900 * MS);        /* never in another's partition while that has use for it */
+        CHECK(t.ran[i] >= 2 * 900 * MS);        /* never in another's partition while that has use for it */
 }
 
 int main(void)

@@ -37,7 +37,7 @@ static void no_borrower_stays(struct turns *m)
         for (uint32_t i = 0; i < m->nr_tasks && borrower != USF_NONE; i++) {
             if (m->task[i].state != QUEUED || !usf_may_run(&m->pol, i, c)) continue;
             if (!usf_may_reclaim(&m->pol, m->tasks[i].group, m->tasks[borrower].group, c)) continue;
-            CHECK(m, m->pol.now - m->tasks[i].ready_since <= POL_BORROW_NS + 2 * TURNS_STEP + (in_common ? MS : 0));
+            CHECK(m->pol.now - m->tasks[i].ready_since <= POL_BORROW_NS + 2 * TURNS_STEP + (in_common ? MS : 0));
         }
     }
 }
@@ -64,26 +64,26 @@ static void borrowed_and_reclaimed(const struct usf_policy_ops *ops)
     uint32_t a = group(0, 3, 100), b = group(0, 12, 100);
     wake_new(a, 6, 0, 0);
     turns_run(&t, 100 * MS);
-    CHECK(&t, runs(a, 15) == 4);
-    CHECK(&t, t.ran[a] >= 4 * 99 * MS);         /* borrowed */
+    CHECK(runs(a, 15) == 4);
+    CHECK(t.ran[a] >= 4 * 99 * MS);         /* borrowed */
     uint32_t first = turns_task(&t, b, 0, 50 * MS), second = turns_task(&t, b, 0, 50 * MS);
     turns_wake(&t, first);
     turns_run(&t, POL_BORROW_NS + TURNS_STEP);
-    CHECK(&t, t.task[first].state == RUNS && runs(b, 12) == 1 && runs(a, 15) == 3);
+    CHECK(t.task[first].state == RUNS && runs(b, 12) == 1 && runs(a, 15) == 3);
     turns_wake(&t, second);
     turns_run(&t, POL_BORROW_NS + TURNS_STEP);
-    CHECK(&t, runs(b, 12) == 2 && runs(a, 3) == 2 && runs(a, 12) == 0);
+    CHECK(runs(b, 12) == 2 && runs(a, 3) == 2 && runs(a, 12) == 0);
     memset(t.ran, 0, sizeof t.ran);
     turns_run(&t, 1000 * MS);                   /* the progress guarantee does not let borrowers in */
-    CHECK(&t, t.ran[b] == 2 * 1000 * MS && t.ran[a] == 2 * 1000 * MS);
+    CHECK(t.ran[b] == 2 * 1000 * MS && t.ran[a] == 2 * 1000 * MS);
     for (uint32_t c = 2; c < 4; c++) {
         uint32_t task = t.cores[c].current;
         if (task != USF_NONE && t.tasks[task].group == b) turns_sleep(&t, c);
     }
     turns_run(&t, 30 * MS);
-    CHECK(&t, runs(a, 15) == 4);                /* borrowed again */
+    CHECK(runs(a, 15) == 4);                /* borrowed again */
     turns_run(&t, 30 * MS);
-    CHECK(&t, runs(b, 12) >= 1);
+    CHECK(runs(b, 12) >= 1);
 }
 
 /* A group that owns no cores borrows none; and another process has its turns as ever. */
@@ -94,8 +94,8 @@ static void others_are_not_starved(const struct usf_policy_ops *ops)
     for (uint32_t i = 0; i < 4; i++) wake_new(a, 1, MS, 0), wake_new(b, 1, MS, 0), wake_new(other, 1, MS, 0), wake_new(main, 1, MS, 0);
     turns_run(&t, 8000 * MS);
     printf("%s: main %lu, own %lu and %lu, another process %lu ms\n", ops->name, in_ms(main), in_ms(a), in_ms(b), in_ms(other));
-    CHECK(&t, t.ran[main] >= 1000 * MS && t.ran[other] >= 2000 * MS && t.ran[a] >= 2000 * MS && t.ran[b] >= 2000 * MS);
-    CHECK(&t, t.longest_wait <= 400 * MS);
+    CHECK(t.ran[main] >= 1000 * MS && t.ran[other] >= 2000 * MS && t.ran[a] >= 2000 * MS && t.ran[b] >= 2000 * MS);
+    CHECK(t.longest_wait <= 400 * MS);
 }
 
 /* Groups that have the same cores of their own share them as groups do that have none: to the nanosecond. */
@@ -110,9 +110,9 @@ static void weights(const struct usf_policy_ops *ops)
         turns_run(&t, 8000 * MS);
         for (uint32_t i = 0; i < 2; i++) had[own][i] = t.ran[i];
         printf("%s: weights 3 and 1%s: %lu and %lu ms\n", ops->name, own ? " on cores of their own" : "", in_ms(a), in_ms(b));
-        CHECK(&t, t.ran[a] + t.ran[b] == 2 * 8000 * MS && t.ran[a] >= 297 * t.ran[b] / 100 && t.ran[a] <= 303 * t.ran[b] / 100);
+        CHECK(t.ran[a] + t.ran[b] == 2 * 8000 * MS && t.ran[a] >= 297 * t.ran[b] / 100 && t.ran[a] <= 303 * t.ran[b] / 100);
     }
-    CHECK(&t, had[0][0] == had[1][0] && had[0][1] == had[1][1]);
+    CHECK(had[0][0] == had[1][0] && had[0][1] == had[1][1]);
 }
 
 /* Tasks without a place of their own are where their group's cores are, if one of them is idle. */
@@ -126,7 +126,7 @@ static void at_home(const struct usf_policy_ops *ops)
     }
     for (uint32_t n = 0; n < 400; n++) {
         turns_run(&t, MS);
-        CHECK(&t, !runs(a, 0xf0) && !runs(b, 0x0f));
+        CHECK(!runs(a, 0xf0) && !runs(b, 0x0f));
     }
 }
 

@@ -16,8 +16,8 @@ static uint32_t threads[MAX_GROUPS];         /* of program i: tasks i * WIDTH ..
 static double work[MAX_GROUPS], serial[MAX_GROUPS];       /* pieces finished; serial part */
 static bool follows[MAX_GROUPS];             /* its team is as large as its share, a while later */
 
-#define EXPECT(c, ...) do { if (!(c)) { printf("%s, at %lu ms: ", test_name, m.pol.now / MS); printf(__VA_ARGS__); printf("\n"); \
-                                        machine_fail(&m, CHECK_ORDER, #c); } } while (0)
+#define HOLDS(c, ...) do { if (!(c)) { printf("%s, at %lu ms: ", test_name, m.pol.now / MS); printf(__VA_ARGS__); printf("\n"); \
+                                       machine_fail(&m, CHECK_ORDER, #c); } } while (0)
 
 static void begin(const char *name, const char *policy, uint32_t nodes, uint32_t cores_each, uint32_t flags)
 {
@@ -112,16 +112,16 @@ static void shares_are_sound(uint32_t programs, uint32_t size)
     uint32_t load[MAX_CORES] = {0}, low = UINT32_MAX, high = 0;
     for (uint32_t i = 0; i < PROGRAMS; i++) {
         if (!m.group[i]) continue;
-        EXPECT(size_of_share(i) == size, "program %u of %u has %u cores instead of %u", i, programs, size_of_share(i), size);
+        HOLDS(size_of_share(i) == size, "program %u of %u has %u cores instead of %u", i, programs, size_of_share(i), size);
         uint32_t first = part_next(m.groups[i].share, 0, 0);
-        EXPECT(first % size == 0 && part_has(m.groups[i].share, first + size - 1), "program %u has %u cores that are no unit", i, size);
+        HOLDS(first % size == 0 && part_has(m.groups[i].share, first + size - 1), "program %u has %u cores that are no unit", i, size);
         for (uint32_t c = 0; c < m.pol.nr_cores; c++) load[c] += part_has(m.groups[i].share, c);
     }
     for (uint32_t c = 0; c < m.pol.nr_cores; c++) {
         if (load[c] < low) low = load[c];
         if (load[c] > high) high = load[c];
     }
-    EXPECT(high - low <= 1, "a core belongs to %u programs, another to %u", low, high);
+    HOLDS(high - low <= 1, "a core belongs to %u programs, another to %u", low, high);
 }
 
 static uint32_t ta_size(uint32_t programs)
@@ -138,7 +138,7 @@ static void programs_come_and_go(void)
         run_for(130);           /* less than a turn between partitions takes */
         shares_are_sound(n, ta_size(n));
         for (uint32_t i = 0; i < n - 1; i++)
-            if (ta_size(n) == ta_size(n - 1)) EXPECT(m.groups[i].share_gen == gen[i], "program %u of %u was moved for nothing", i, n);
+            if (ta_size(n) == ta_size(n - 1)) HOLDS(m.groups[i].share_gen == gen[i], "program %u of %u was moved for nothing", i, n);
     }
     for (uint32_t n = 12; n >= 1; n--) {
         machine_remove_group(&m, n);
@@ -149,7 +149,7 @@ static void programs_come_and_go(void)
     run_for(300);
     machine_remove_group(&m, 0), machine_remove_group(&m, 1);
     arrive(0, WIDTH, 100);
-    EXPECT(size_of_share(0) == 24, "who comes after all have left has %u cores", size_of_share(0));
+    HOLDS(size_of_share(0) == 24, "who comes after all have left has %u cores", size_of_share(0));
     machine_free(&m);
 }
 
@@ -171,8 +171,8 @@ static void short_visits_change_nothing(void)
         for (uint32_t i = 2; i < 20; i++) machine_remove_group(&m, i);
         run_for(50);
     }
-    EXPECT(m.groups[0].share_gen + m.groups[1].share_gen == gen, "shares changed %u times", m.groups[0].share_gen + m.groups[1].share_gen - gen);
-    EXPECT(size_of_share(0) == 12 && size_of_share(1) == 12, "%u and %u cores", size_of_share(0), size_of_share(1));
+    HOLDS(m.groups[0].share_gen + m.groups[1].share_gen == gen, "shares changed %u times", m.groups[0].share_gen + m.groups[1].share_gen - gen);
+    HOLDS(size_of_share(0) == 12 && size_of_share(1) == 12, "%u and %u cores", size_of_share(0), size_of_share(1));
     machine_free(&m);
 }
 
@@ -186,7 +186,7 @@ static void one_threshold_after_another(void)
     run_for(65);
     for (uint32_t i = 3; i < 8; i++) arrive(i, WIDTH, 100);
     run_for(85);                        /* there are enough for all of the next level, since these count */
-    for (uint32_t i = 0; i < 8; i++) EXPECT(size_of_share(i) == 6, "program %u has %u cores too soon", i, size_of_share(i));
+    for (uint32_t i = 0; i < 8; i++) HOLDS(size_of_share(i) == 6, "program %u has %u cores too soon", i, size_of_share(i));
     run_for(65);
     shares_are_sound(8, 3);
     machine_free(&m);
@@ -200,9 +200,9 @@ static void sleepers_do_not_count(void)
     shares_are_sound(4, 6);
     for (uint32_t i = 2; i < 4; i++) machine_switch(&m, m.task[i * WIDTH].core, BLOCKED, USF_WHY_WAKE);
     run_for(400);
-    EXPECT(size_of_share(0) == 6, "it has %u cores", size_of_share(0));      /* they may come back any moment */
+    HOLDS(size_of_share(0) == 6, "it has %u cores", size_of_share(0));      /* they may come back any moment */
     run_for(800);
-    EXPECT(size_of_share(0) == 12 && size_of_share(1) == 12, "they have %u and %u cores", size_of_share(0), size_of_share(1));
+    HOLDS(size_of_share(0) == 12 && size_of_share(1) == 12, "they have %u and %u cores", size_of_share(0), size_of_share(1));
     for (uint32_t i = 2; i < 4; i++) machine_wake(&m, i * WIDTH, USF_WHY_WAKE);
     run_for(300);
     shares_are_sound(4, 6);
@@ -221,12 +221,12 @@ static void helpers_give_way(const char *policy)
         machine_switch(&m, m.task[t].core, BLOCKED, USF_WHY_WAKE);
     }
     run_for(100);
-    for (uint32_t c = 0; c < 2; c++) EXPECT(m.core[c].task < 2, "core %u does not help", c);
+    for (uint32_t c = 0; c < 2; c++) HOLDS(m.core[c].task < 2, "core %u does not help", c);
     uint64_t since[2] = {m.cores[0].since, m.cores[1].since};
     machine_wake(&m, WIDTH, USF_WHY_WAKE);
-    EXPECT(m.cores[0].give_way_at || m.cores[1].give_way_at, "no core is called back (since %lu and %lu)", since[0], since[1]);
+    HOLDS(m.cores[0].give_way_at || m.cores[1].give_way_at, "no core is called back (since %lu and %lu)", since[0], since[1]);
     run_for(2);
-    EXPECT(m.task[WIDTH].doing == RUNNING, "it has no core after 2 ms");
+    HOLDS(m.task[WIDTH].doing == RUNNING, "it has no core after 2 ms");
     machine_free(&m);
 }
 
@@ -244,11 +244,11 @@ static void grace(bool in_time)
     uint64_t before = ran[1];
     run_for(200);
     double had = (double)(ran[1] - before) / 200 / 4;
-    EXPECT(had > 0.4 && had < 0.6, "in the grace period the newcomer has %.2f of its partition instead of half", had);
+    HOLDS(had > 0.4 && had < 0.6, "in the grace period the newcomer has %.2f of its partition instead of half", had);
     if (in_time) {      /* it resizes */
         for (uint32_t t = 4; t < 8; t++) {
             for (int i = 0; i < 100 && m.task[t].doing != RUNNING; i++) run_for(1);
-            EXPECT(m.task[t].doing == RUNNING, "thread %u does not run any more", t);
+            HOLDS(m.task[t].doing == RUNNING, "thread %u does not run any more", t);
             machine_switch(&m, m.task[t].core, BLOCKED, USF_WHY_WAKE);
         }
         m.groups[0].width = 4;
@@ -259,7 +259,7 @@ static void grace(bool in_time)
     before = ran[1];
     run_for(200);
     had = (double)(ran[1] - before) / 200 / 4;
-    EXPECT(had > 0.98, "after it the newcomer has %.2f of its partition", had);
+    HOLDS(had > 0.98, "after it the newcomer has %.2f of its partition", had);
     machine_free(&m);
 }
 
@@ -270,10 +270,10 @@ static void weights_are_multiples(void)
     arrive(1, WIDTH, 100);
     arrive(2, WIDTH, 100);
     run_for(300);
-    EXPECT(size_of_share(0) == 12 && size_of_share(1) == 6 && size_of_share(2) == 6, "%u, %u and %u cores", size_of_share(0), size_of_share(1), size_of_share(2));
+    HOLDS(size_of_share(0) == 12 && size_of_share(1) == 6 && size_of_share(2) == 6, "%u, %u and %u cores", size_of_share(0), size_of_share(1), size_of_share(2));
     uint64_t before[3] = {ran[0], ran[1], ran[2]};
     run_for(1000);
-    EXPECT(jain(3, before) > 0.99, "Jain's index by weight is %.4f", jain(3, before));
+    HOLDS(jain(3, before) > 0.99, "Jain's index by weight is %.4f", jain(3, before));
     m.groups[0].weight = 100;
     m.ops.group_changed(&m.pol, 0);
     run_for(300);
@@ -290,7 +290,7 @@ static void shared_by_weight(uint32_t cores, uint32_t n, const uint32_t *weight)
     run_for(500);
     memcpy(before, ran, sizeof before);
     run_for(5000);
-    EXPECT(jain(n, before) > 0.99, "%u programs on %u cores: Jain's index by weight is %.4f", n, cores, jain(n, before));
+    HOLDS(jain(n, before) > 0.99, "%u programs on %u cores: Jain's index by weight is %.4f", n, cores, jain(n, before));
     machine_free(&m);
 }
 
@@ -319,7 +319,7 @@ static void turns_are_fair(const char *policy, uint32_t nodes, uint32_t each, ui
     memcpy(before, ran, sizeof before);
     run_for(nodes > 1 ? 20000 : 3000);
     double index = jain(programs, before);
-    EXPECT(index >= 0.99, "%s: Jain's index of %u programs on %u cores is %.4f", policy, programs, nodes * each, index);
+    HOLDS(index >= 0.99, "%s: Jain's index of %u programs on %u cores is %.4f", policy, programs, nodes * each, index);
     machine_free(&m);
 }
 
@@ -335,19 +335,19 @@ static void equal_fractions(void)
         uint64_t seen[4] = {0};
         for (uint32_t i = 0; i < n; i++) {
             uint32_t size = size_of_share(i);
-            EXPECT(size == 24 / n || size == 24 / n + (24 % n != 0), "program %u of %u has %u cores", i, n, size);
-            EXPECT(!part_common(seen, m.groups[i].share), "program %u of %u has another's cores", i, n);
+            HOLDS(size == 24 / n || size == 24 / n + (24 % n != 0), "program %u of %u has %u cores", i, n, size);
+            HOLDS(!part_common(seen, m.groups[i].share), "program %u of %u has another's cores", i, n);
             for (int w = 0; w < 4; w++) seen[w] |= m.groups[i].share[w];
-            if (i < n - 1) EXPECT(part_common(old[i], m.groups[i].share) == size, "program %u was moved, not cut", i);
+            if (i < n - 1) HOLDS(part_common(old[i], m.groups[i].share) == size, "program %u was moved, not cut", i);
         }
-        EXPECT(part_count(seen) == 24, "%u of 24 cores are given out", part_count(seen));
+        HOLDS(part_count(seen) == 24, "%u of 24 cores are given out", part_count(seen));
     }
     for (uint32_t i = 0; i < 6; i++) part_copy(old[i], m.groups[i].share);
     machine_remove_group(&m, 6);
     run_for(100);
     for (uint32_t i = 0; i < 6; i++) {
-        EXPECT(size_of_share(i) == 4, "program %u of 6 has %u cores", i, size_of_share(i));
-        EXPECT(part_common(old[i], m.groups[i].share) == part_count(old[i]), "program %u lost cores when another left", i);
+        HOLDS(size_of_share(i) == 4, "program %u of 6 has %u cores", i, size_of_share(i));
+        HOLDS(part_common(old[i], m.groups[i].share) == part_count(old[i]), "program %u lost cores when another left", i);
     }
     machine_free(&m);
 }
@@ -364,17 +364,17 @@ static void wide_ones_get_more(void)
         serial[i] = i == 2 ? 0 : 0.5;
     }
     run_for(20000);
-    EXPECT(size_of_share(2) == 12, "the scalable one has %u cores (others %u, %u, %u)", size_of_share(2), size_of_share(0), size_of_share(1), size_of_share(3));
+    HOLDS(size_of_share(2) == 12, "the scalable one has %u cores (others %u, %u, %u)", size_of_share(2), size_of_share(0), size_of_share(1), size_of_share(3));
     uint32_t sum = 0, narrow = 0;
     for (uint32_t i = 0; i < 4; i++) sum += size_of_share(i), narrow += size_of_share(i) == 3;
-    EXPECT(sum == 24 && narrow == 2, "%u cores given out, %u programs have three", sum, narrow);
+    HOLDS(sum == 24 && narrow == 2, "%u cores given out, %u programs have three", sum, narrow);
     double before = work[2];
     uint32_t gen = 0;
     for (uint32_t i = 0; i < 4; i++) gen -= m.groups[i].share_gen;
     run_for(5000);
     for (uint32_t i = 0; i < 4; i++) gen += m.groups[i].share_gen;
-    EXPECT(work[2] - before > 5000 * 11, "it does %.1f pieces per ms", (work[2] - before) / 5000);
-    EXPECT(gen == 0, "shares still change: %u times in 5 s", gen);
+    HOLDS(work[2] - before > 5000 * 11, "it does %.1f pieces per ms", (work[2] - before) / 5000);
+    HOLDS(gen == 0, "shares still change: %u times in 5 s", gen);
     machine_free(&m);
 }
 
@@ -400,12 +400,12 @@ static void shares_by_weight(void)
     uint64_t before[PROGRAMS] = {0};
     for (uint32_t i = 0; i < 4; i++) arrive(i, n[i], weight[i]);
     run_for(10000);
-    EXPECT(jain(4, before) > 0.99, "Jain's index of virtual time is %.4f", jain(4, before));
+    HOLDS(jain(4, before) > 0.99, "Jain's index of virtual time is %.4f", jain(4, before));
     memcpy(before, ran, sizeof before);
     arrive(4, 4, 100);          /* a joiner begins where the others are */
     before[4] = 0;
     run_for(5000);
-    EXPECT(jain(5, before) > 0.99, "with a joiner it is %.4f", jain(5, before));
+    HOLDS(jain(5, before) > 0.99, "with a joiner it is %.4f", jain(5, before));
     machine_free(&m);
 }
 
@@ -420,14 +420,14 @@ static void sleepers_keep_their_share(void)
         if (m.task[WIDTH].doing == RUNNING && i % 10 == 0) machine_switch(&m, 0, BLOCKED, USF_WHY_WAKE);
         else if (m.task[WIDTH].doing == BLOCKED) machine_wake(&m, WIDTH, USF_WHY_WAKE);
     }
-    EXPECT(ran[1] > 5000 * 0.4, "who sleeps now and then has %lu ms of 5000", ran[1]);
+    HOLDS(ran[1] > 5000 * 0.4, "who sleeps now and then has %lu ms of 5000", ran[1]);
     while (m.task[WIDTH].doing != RUNNING) run_for(1);
     machine_switch(&m, 0, BLOCKED, USF_WHY_WAKE);
     run_for(10000);
     uint64_t before = ran[0];
     machine_wake(&m, WIDTH, USF_WHY_WAKE);
     run_for(1000);
-    EXPECT(ran[0] - before > 430, "after another has slept for 10 s it has %lu ms of 1000", ran[0] - before);
+    HOLDS(ran[0] - before > 430, "after another has slept for 10 s it has %lu ms of 1000", ran[0] - before);
     machine_free(&m);
 }
 
@@ -436,27 +436,27 @@ static void one_after_another(void)
     begin("one after another", "batch", 1, 4, 0);
     for (uint32_t i = 0; i < 3; i++) arrive(i, 4, 100);
     run_for(1000);
-    EXPECT(ran[0] >= 3990 && ran[1] + ran[2] <= 10, "%lu, %lu, %lu ms", ran[0], ran[1], ran[2]);
+    HOLDS(ran[0] >= 3990 && ran[1] + ran[2] <= 10, "%lu, %lu, %lu ms", ran[0], ran[1], ran[2]);
     for (uint32_t t = 0; t < 2; t++) {          /* the first leaves two cores without work: the second has them, the third nothing */
         while (m.task[t].doing != RUNNING) run_for(1);
         machine_switch(&m, m.task[t].core, BLOCKED, USF_WHY_WAKE);
     }
     uint64_t before[3] = {ran[0], ran[1], ran[2]};
     run_for(500);
-    EXPECT(ran[0] - before[0] >= 990 && ran[1] - before[1] >= 980 && ran[2] == before[2], "%lu, %lu, %lu ms", ran[0] - before[0], ran[1] - before[1], ran[2] - before[2]);
+    HOLDS(ran[0] - before[0] >= 990 && ran[1] - before[1] >= 980 && ran[2] == before[2], "%lu, %lu, %lu ms", ran[0] - before[0], ran[1] - before[1], ran[2] - before[2]);
     machine_wake(&m, 0, USF_WHY_WAKE);          /* and has to give one back */
     run_for(2);
-    EXPECT(m.task[0].doing == RUNNING, "the first has no core after 2 ms");
+    HOLDS(m.task[0].doing == RUNNING, "the first has no core after 2 ms");
     machine_remove_group(&m, 0);
     memcpy(before, ran, sizeof before);
     run_for(500);
-    EXPECT(ran[1] - before[1] >= 1950 && ran[2] - before[2] <= 40, "then %lu and %lu ms", ran[1] - before[1], ran[2] - before[2]);
+    HOLDS(ran[1] - before[1] >= 1950 && ran[2] - before[2] <= 40, "then %lu and %lu ms", ran[1] - before[1], ran[2] - before[2]);
     m.groups[2].priority = 1;                    /* the third becomes urgent */
     m.ops.group_changed(&m.pol, 2);
     run_for(50);
     memcpy(before, ran, sizeof before);
     run_for(500);
-    EXPECT(ran[2] - before[2] >= 1990, "the urgent one has %lu ms", ran[2] - before[2]);
+    HOLDS(ran[2] - before[2] >= 1990, "the urgent one has %lu ms", ran[2] - before[2]);
     machine_free(&m);
 }
 
@@ -469,13 +469,13 @@ static void called_back_for_any(void)
     for (uint32_t t = 0; t < 2; t++) machine_add_task(&m, t, 0), machine_wake(&m, t, USF_WHY_NEW);
     arrive(2, 1, 100);
     arrive(1, 1, 100);
-    EXPECT(m.task[2 * WIDTH].doing == RUNNING && m.task[WIDTH].doing == READY && m.task[1].doing == READY, "who runs?");
+    HOLDS(m.task[2 * WIDTH].doing == RUNNING && m.task[WIDTH].doing == READY && m.task[1].doing == READY, "who runs?");
     machine_restart(&m);
-    EXPECT(!m.cores[0].give_way_at && !m.cores[1].give_way_at, "called back before the tick");
+    HOLDS(!m.cores[0].give_way_at && !m.cores[1].give_way_at, "called back before the tick");
     m.ops.tick(&m.pol);
-    EXPECT(m.cores[1].give_way_at && !m.cores[0].give_way_at, "core 1 is not called back");
+    HOLDS(m.cores[1].give_way_at && !m.cores[0].give_way_at, "core 1 is not called back");
     m.pol.now += MS;
-    EXPECT(machine_switch(&m, 1, READY, USF_WHY_PREEMPT) == WIDTH, "the second has not got it");
+    HOLDS(machine_switch(&m, 1, READY, USF_WHY_PREEMPT) == WIDTH, "the second has not got it");
     machine_free(&m);
 }
 
@@ -499,15 +499,15 @@ static void ranks_within_a_process(const char *policy)
     }
     for (uint32_t i = 0; i < 7; i++) {
         uint32_t task = machine_switch(&m, 0, BLOCKED, USF_WHY_WAKE);
-        EXPECT(task == 2 + order[i], "%s: choice %u is task %u instead of %u", policy, i, task - 2, order[i]);
+        HOLDS(task == 2 + order[i], "%s: choice %u is task %u instead of %u", policy, i, task - 2, order[i]);
     }
     for (uint32_t i = 0; i < 2; i++) {          /* of two equal ones, each core takes the one that wants to be there */
         m.tasks[2 + i] = (struct usf_pol_task){.id = 2 + i, .last_core = i, .affinity = USF_AFFINITY_CORE, .affinity_id = 1 - i};
         if (m.task[2 + i].doing == BLOCKED) machine_wake(&m, 2 + i, USF_WHY_WAKE);
     }
-    EXPECT(m.task[2].doing == READY && m.task[3].doing == READY, "they have cores");
-    EXPECT(machine_switch(&m, 0, BLOCKED, USF_WHY_WAKE) == 3, "%s: core 0 has not the task that wants it", policy);
-    EXPECT(machine_switch(&m, 1, BLOCKED, USF_WHY_WAKE) == 2, "%s: core 1 has not the task that wants it", policy);
+    HOLDS(m.task[2].doing == READY && m.task[3].doing == READY, "they have cores");
+    HOLDS(machine_switch(&m, 0, BLOCKED, USF_WHY_WAKE) == 3, "%s: core 0 has not the task that wants it", policy);
+    HOLDS(machine_switch(&m, 1, BLOCKED, USF_WHY_WAKE) == 2, "%s: core 1 has not the task that wants it", policy);
     machine_free(&m);
 }
 

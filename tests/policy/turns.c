@@ -3,9 +3,20 @@
 
 #define PROGRESS (20 * MS)
 
+static const struct turns *begun;       /* the last */
+
+void check_describe(void)
+{
+    const struct turns *t = begun;
+    if (!t) return;
+    fprintf(stderr, "%s: policy %s, after %lu us\n", t->what, t->ops.name, (unsigned long)(t->pol.now / 1000));
+    for (uint32_t i = 0; i < t->nr_groups; i++) fprintf(stderr, "  group %u: %lu us\n", i, (unsigned long)(t->ran[i] / 1000));
+}
+
 void turns_begin(struct turns *t, const char *what, const struct usf_policy_ops *ops, uint32_t cores, uint32_t nodes)
 {
     memset(t, 0, sizeof *t);
+    begun = t;
     t->what = what;
     t->pol = (struct usf_pol){
         .now = 1000 * MS, .quantum = 20 * MS, .slice = 10 * MS, .nr_cores = cores, .nr_tasks = TURNS_TASKS,
@@ -18,7 +29,7 @@ void turns_begin(struct turns *t, const char *what, const struct usf_policy_ops 
         t->cores[c] = (struct usf_pol_core){.id = c, .cpu = c, .phys = c, .node = node, .llc = node, .package = node, .current = USF_NONE};
     }
     policy_resolve(ops, &t->ops);
-    CHECK(t, t->ops.init(&t->pol) == 0);
+    CHECK(t->ops.init(&t->pol) == 0);
 }
 
 uint32_t turns_group(struct turns *t, uint32_t weight, int32_t priority, uint32_t flags)
@@ -33,7 +44,7 @@ uint32_t turns_group(struct turns *t, uint32_t weight, int32_t priority, uint32_
 static void start(struct turns *t, uint32_t core, uint32_t task)
 {
     struct usf_pol_core *c = &t->cores[core];
-    CHECK(t, c->current == USF_NONE && usf_may_run(&t->pol, task, core));
+    CHECK(c->current == USF_NONE && usf_may_run(&t->pol, task, core));
     c->current = task;
     c->since = t->pol.now;
     c->give_way_at = 0;
@@ -62,7 +73,7 @@ static uint32_t take(struct turns *t, uint32_t core)
 {
     const char *why;
     uint32_t task = policy_pick(&t->pol, &t->ops, core, &why);
-    if (why) turns_fail(t, why, 0);
+    CHECK(!why, "%s", why);
     if (task != USF_NONE) t->groups[t->tasks[task].group].nr_ready--;
     return task;
 }
@@ -77,7 +88,7 @@ static bool any_waits(struct turns *t, uint32_t core)
 static void fill(struct turns *t, uint32_t core)
 {
     uint32_t task = take(t, core);
-    if (task == USF_NONE) CHECK(t, !any_waits(t, core));       /* work conservation */
+    if (task == USF_NONE) CHECK(!any_waits(t, core));       /* work conservation */
     else start(t, core, task);
 }
 
@@ -88,7 +99,7 @@ void turns_wake(struct turns *t, uint32_t task)
     for (uint32_t c = 0; c < t->pol.nr_cores; c++)
         if (t->cores[c].current == USF_NONE) idle[c / 64] |= 1ull << (c % 64);
     uint32_t core = policy_select(&t->pol, &t->ops, task, idle, &why);
-    if (why) turns_fail(t, why, 0);
+    CHECK(!why, "%s", why);
     t->task[task].left = t->task[task].burst;
     if (core != USF_NONE) start(t, core, task);
     else queue(t, task, USF_WHY_WAKE);

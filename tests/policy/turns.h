@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../check.h"
 #include "policy/policy.h"
 
 enum { TURNS_CORES = 32, TURNS_GROUPS = 1024, TURNS_TASKS = 256 };
@@ -30,15 +31,6 @@ struct turns {
     const char *what;               /* of the test, for its failure */
     void (*each_step)(struct turns *);      /* or null */
 };
-
-static inline _Noreturn void turns_fail(const struct turns *t, const char *what, int line)
-{
-    printf("FAILED: %s: %s (line %d), policy %s, after %lu us\n", t->what, what, line, t->ops.name,
-           (unsigned long)(t->pol.now / 1000));
-    for (uint32_t i = 0; i < t->nr_groups; i++) printf("  group %u: %lu us\n", i, (unsigned long)(t->ran[i] / 1000));
-    exit(1);
-}
-#define CHECK(t, c) do { if (!(c)) turns_fail(t, #c, __LINE__); } while (0)
 
 /* A random number below n; the seed goes on. */
 static inline uint32_t turns_below(uint64_t *rng, uint32_t n)

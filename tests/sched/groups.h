@@ -8,11 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "shm/shm.h"
-
-#define CHECK(what) do { if (!(what)) { printf("%s:%d: %s\n", __FILE__, __LINE__, #what); exit(1); } } while (0)
 
 enum { NO_THREAD = 0x3ffffff };     /* a tid that the kernel gives to nobody */
 

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "sched/lock.h"
@@ -33,7 +34,8 @@ static const char *const monitor_points[] = {"sched.removing", "sched.group_ends
 
 static struct {
     _Atomic uint64_t done[THREADS];
-    _Atomic uint32_t failed, killed, spared, ready;
+    int failures;                               /* see check.h */
+    _Atomic uint32_t killed, spared, ready;
 } *shared;
 
 static uint64_t rng;
@@ -42,13 +44,6 @@ static uint64_t next(uint64_t *x)
     *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
     return *x >> 11;
 }
-
-static void fail(int line, const char *what)
-{
-    fprintf(stderr, "groups_kill.c:%d: %s\n", line, what);
-    shared->failed = 1;
-}
-#define CHECK(c) do { if (!(c)) fail(__LINE__, #c); } while (0)
 
 static struct shm shm;
 static char dir[] = "/tmp/usf-groups-XXXXXX", name[USF_NAME_MAX];
@@ -64,7 +59,7 @@ static void bind_view(void)
     sched_bind(&s, shm.h);
     s.shm_dir = dir;
     s.remote_pin = true;
-    if (sched_use_policy(&s, 0, why, sizeof why)) fail(__LINE__, why);
+    EXPECT(sched_use_policy(&s, 0, why, sizeof why) == 0, "%s", why);
 }
 
 static void join(void)
@@ -72,8 +67,8 @@ static void join(void)
     struct os_cpuset cpus;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     bind_view();
-    CHECK(os_getaffinity(0, &cpus) == 0);
-    CHECK(sched_proc_join(&s, getpid(), os_start_time(getpid()), "groups", cpus.w, 0) >= 0);
+    EXPECT(os_getaffinity(0, &cpus) == 0);
+    EXPECT(sched_proc_join(&s, getpid(), os_start_time(getpid()), "groups", cpus.w, 0) >= 0);
 }
 
 static void plan_death(const char *point, unsigned visit)
@@ -104,7 +99,7 @@ static void *run(void *arg)
     unsigned i = (unsigned)(uintptr_t)arg;
     uint64_t r = (uint64_t)getpid() * (i + 1) | 1;
     struct sched_self me = {.task = USF_NONE};
-    CHECK(sched_attach(&s, &me, (int)syscall(SYS_gettid), "t") == 0);
+    EXPECT(sched_attach(&s, &me, (int)syscall(SYS_gettid), "t") == 0);
     atomic_store(&ids[i], me.task);
     for (;;) something(&me, &r, i);
     return 0;
@@ -132,7 +127,7 @@ static void go_on(void)
 static void *wait_in_group(void *arg)
 {
     struct sched_self me = {.task = USF_NONE};
-    CHECK(sched_attach(&s, &me, (int)syscall(SYS_gettid), "waits") == 0);
+    EXPECT(sched_attach(&s, &me, (int)syscall(SYS_gettid), "waits") == 0);
     atomic_store((_Atomic uint32_t *)arg, me.task);
     for (;;) sched_block(&s, &me, 0);
     return 0;
@@ -145,7 +140,7 @@ static void live(const char *point, unsigned visit)
     static _Atomic uint32_t second = USF_NONE;
     pthread_t p;
     join();
-    CHECK(sched_attach(&s, &me, (int)syscall(SYS_gettid), "dies") == 0);
+    EXPECT(sched_attach(&s, &me, (int)syscall(SYS_gettid), "dies") == 0);
     pthread_create(&p, 0, wait_in_group, &second);
     while (atomic_load(&second) == USF_NONE) sched_yield_core(&s, &me, false);
     atomic_store(&shared->ready, 1);
@@ -155,13 +150,13 @@ static void live(const char *point, unsigned visit)
         const uint64_t one[USF_CORE_WORDS] = {1}, two[USF_CORE_WORDS] = {2};
         int a = sched_group_make(&s, &me, "dies", 200, 0, one, USF_GROUP_BORROWING);
         int b = sched_group_make(&s, &me, "dies too", 300, 0, two, USF_GROUP_EXCLUSIVE);
-        CHECK(a >= 0 && b >= 0);
-        CHECK(sched_change_group(&s, &me, id, (uint32_t)a) == 0 && sched_change_group(&s, &me, me.task, (uint32_t)b) == 0);
+        EXPECT(a >= 0 && b >= 0);
+        EXPECT(sched_change_group(&s, &me, id, (uint32_t)a) == 0 && sched_change_group(&s, &me, me.task, (uint32_t)b) == 0);
         if (n % 2) sched_wake(&s, &me, &id, 1);
-        CHECK(sched_change_group(&s, &me, id, (uint32_t)b) == 0);
+        EXPECT(sched_change_group(&s, &me, id, (uint32_t)b) == 0);
         sched_yield_core(&s, &me, false);
-        CHECK(sched_group_adjust(&s, &me, (uint32_t)a, 100 + n, 0, two, n % 3) == 0);
-        CHECK(sched_group_end(&s, &me, (uint32_t)b) == 0 && sched_group_end(&s, &me, (uint32_t)a) == 0);
+        EXPECT(sched_group_adjust(&s, &me, (uint32_t)a, 100 + n, 0, two, n % 3) == 0);
+        EXPECT(sched_group_end(&s, &me, (uint32_t)b) == 0 && sched_group_end(&s, &me, (uint32_t)a) == 0);
         while (atomic_load(&s.tasks[me.task].state) == USF_TASK_IN_KERNEL) sched_yield_core(&s, &me, false);
     }
     _exit(0);
@@ -214,9 +209,9 @@ static void clear_away(pid_t pid)
     sched_recover(&s, is_dead, 0);
     if (proc != USF_NONE) sched_proc_remove(&s, NULL, proc, false);
     for (uint32_t i = 0; i < atomic_load(&s.h->group_hwm); i++)
-        if (atomic_load(&s.groups[i].state) == USF_GROUP_ACTIVE) CHECK(s.procs[s.groups[i].proc].pid == stays);
-    CHECK(sched_check(&s, why, sizeof why));
-    CHECK(all_go_on());
+        if (atomic_load(&s.groups[i].state) == USF_GROUP_ACTIVE) EXPECT(s.procs[s.groups[i].proc].pid == stays);
+    EXPECT(sched_check(&s, why, sizeof why));
+    EXPECT(all_go_on());
 }
 
 /* As a monitor that dies at the point. */
@@ -239,9 +234,9 @@ static void be_monitor(pid_t pid, const char *point, unsigned visit)
 static bool ended_by_kill(pid_t pid)
 {
     int status;
-    CHECK(waitpid(pid, &status, 0) == pid);
+    EXPECT(waitpid(pid, &status, 0) == pid);
     bool by_kill = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    CHECK(by_kill || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    EXPECT(by_kill || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
     if (by_kill) shared->killed++;
     else shared->spared++;
     return by_kill;
@@ -260,9 +255,9 @@ static pid_t start(const char *point, unsigned visit)
 static void kill_owners(void)
 {
     for (unsigned p = 0; p < sizeof own_points / sizeof *own_points; p++)
-        for (unsigned visit = 1; visit <= VISITS && !shared->failed; visit++) {
+        for (unsigned visit = 1; visit <= VISITS && !check_failed(); visit++) {
             dying = start(own_points[p], visit);
-            CHECK(ended_by_kill(dying));
+            EXPECT(ended_by_kill(dying));
             clear_away(dying);
         }
 }
@@ -270,12 +265,12 @@ static void kill_owners(void)
 static void kill_monitors(void)
 {
     for (unsigned p = 0; p < sizeof monitor_points / sizeof *monitor_points; p++)
-        for (unsigned visit = 1; visit <= VISITS && !shared->failed; visit++) {
+        for (unsigned visit = 1; visit <= VISITS && !check_failed(); visit++) {
             dying = start(p % 2 ? NULL : "sched.group_left", 2);
             while (!shared->ready) os_sleep(200000);
             os_sleep(2000000);
             kill(dying, SIGKILL);
-            CHECK(ended_by_kill(dying));
+            EXPECT(ended_by_kill(dying));
             pid_t monitor = fork();
             if (!monitor) be_monitor(dying, monitor_points[p], visit);
             (void)ended_by_kill(monitor);       /* it may come to a point less often */
@@ -288,6 +283,7 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 1 ? strtoull(argv[1], 0, 0) : (uint64_t)time(0) ^ (uint64_t)getpid() << 20;
     alarm(100);
     printf("seed %lu\n", (unsigned long)seed);
+    check_seed = seed;
     rng = seed * 0x9e3779b97f4a7c15ull | 1;
     shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     snprintf(name, sizeof name, "groups-%d", getpid());
@@ -295,6 +291,7 @@ int main(int argc, char **argv)
     struct shm_config c = {.name = name, .dir = dir, .policy = policies[next(&rng) % 5]};
     printf("policy %s\n", c.policy);
     if (shared == MAP_FAILED || !mkdtemp(dir)) return 77;
+    check_failures = &shared->failures;
     if (shm_open_instance(&c, true, &shm)) return fprintf(stderr, "%s\n", shm.why), 77;
     fflush(stdout);
     stays = fork();
@@ -303,7 +300,7 @@ int main(int argc, char **argv)
     bind_view();
     s.watch = &memory;
     sched_watch_begin(&s);
-    CHECK(all_go_on());
+    EXPECT(all_go_on());
     kill_owners();
     kill_monitors();
     printf("%u killed, %u not\n", shared->killed, shared->spared);
@@ -312,5 +309,5 @@ int main(int argc, char **argv)
     char path[SHM_PATH_MAX];
     if (shm_path(dir, name, os_geteuid(), path, sizeof path) > 0) unlink(path);
     rmdir(dir);
-    return shared->failed;
+    return check_failed();
 }

@@ -6,15 +6,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "os/os.h"
+#include "sched/owner.h"
 #include "sched/sched.h"
 #include "shm/shm.h"
 
 static struct sched s, cleaner;
 static struct shm shm;
 static _Atomic uint32_t waiter = USF_NONE;
-
-#define CHECK(what) do { if (!(what)) { printf("line %d: %s\n", __LINE__, #what); exit(1); } } while (0)
 
 static int32_t tid(void) { return (int32_t)syscall(SYS_gettid); }
 
@@ -152,12 +152,12 @@ static bool is_own_mask(const struct os_cpuset *mask)
     return os_getaffinity(0, &now) == 0 && !memcmp(&now, mask, sizeof now);
 }
 
-/* The thread looks at its own mask: there is no moment at which that is done, so the watcher gets a while to do harm. */
+/* The thread looks at its own mask.  The watcher comes to that meanwhile, and waits for the lock. */
 static void choose(struct os_cpuset *allowed)
 {
     (void)allowed;
     atomic_store(&look, true);
-    for (int i = 0; i < 100 && !atomic_load(&looked); i++) usleep(1000);
+    while (!atomic_load(&looked) && !(atomic_load(&shm.h->lock.word) & LOCK_SLEEPERS)) usleep(100);
     CHECK(!atomic_load(&looked));
 }
 

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "sched/core.h"
 #include "sched/lock.h"
 #include "shm/shm.h"
@@ -36,7 +37,8 @@ static struct {
     _Atomic uint64_t owner[USF_MAX_CORES];      /* who believes to have it: pid << 32 | tid */
     _Atomic uint64_t done[THREADS];             /* by the survivor's threads */
     _Atomic uint32_t handlers, jumps;           /* how much has happened */
-    _Atomic uint32_t failed, told;
+    int failures;                               /* see check.h */
+    _Atomic uint32_t told;
 } *shared;
 
 /* ---- a thread of a worker ----------------------------------------------------------------------- */
@@ -65,13 +67,6 @@ static uint64_t next(uint64_t *x)
 }
 static unsigned below(struct thread *t, unsigned n) { return (unsigned)(next(&t->rng) % n); }
 
-static void fail(int line, const char *what)
-{
-    fprintf(stderr, "soft.c:%d: %s\n", line, what);
-    shared->failed = 1;
-}
-#define CHECK(c) do { if (!(c)) fail(__LINE__, #c); } while (0)
-
 static uint64_t own_name(void) { return (uint64_t)getpid() << 32 | (uint32_t)syscall(SYS_gettid); }
 
 static unsigned state_of(struct thread *t) { return atomic_load(&s.tasks[t->self.task].state); }
@@ -83,14 +78,14 @@ static void enter_core(struct thread *t)
     sched_crit_enter(&t->self);
     t->inside = true;
     t->core = atomic_load(&s.tasks[t->self.task].core);
-    CHECK(state_of(t) == USF_TASK_RUNNING);
-    CHECK(atomic_exchange(&shared->owner[t->core], own_name()) == 0);
+    EXPECT(state_of(t) == USF_TASK_RUNNING);
+    EXPECT(atomic_exchange(&shared->owner[t->core], own_name()) == 0);
     sched_crit_leave(&s, &t->self);
 }
 static void exit_core(struct thread *t)
 {
     sched_crit_enter(&t->self);
-    CHECK(atomic_exchange(&shared->owner[t->core], 0) == own_name());
+    EXPECT(atomic_exchange(&shared->owner[t->core], 0) == own_name());
     t->inside = false;
     sched_crit_leave(&s, &t->self);
 }
@@ -120,7 +115,7 @@ static void block(struct thread *t, uint64_t ns)
     be_soft(t);
     uint64_t deadline = os_now() + ns;
     int r = sched_block(&s, &t->self, deadline);
-    CHECK(r == 0 || r == -EINTR || (r == -ETIMEDOUT && os_now() >= deadline));
+    EXPECT(r == 0 || r == -EINTR || (r == -ETIMEDOUT && os_now() >= deadline));
     enter_core(t);
 }
 
@@ -195,7 +190,7 @@ static void after_crit(struct sched_self *me)
 static void attach(struct thread *t)
 {
     t->self.task = USF_NONE;
-    if (sched_attach(&s, &t->self, (int)syscall(SYS_gettid), "soft")) fail(__LINE__, "attach");
+    EXPECT(sched_attach(&s, &t->self, (int)syscall(SYS_gettid), "soft") == 0);
     t->attached = true;
     enter_core(t);
     atomic_store(&t->id, t->self.task);
@@ -259,8 +254,8 @@ static void work(void *base, const char *dir, uint64_t seed)
     s.after_crit = after_crit;
     s.remote_pin = true;
     usf_lock_on_stuck = tell;
-    CHECK(os_getaffinity(0, &cpus) == 0 && sched_use_policy(&s, 0, why, sizeof why) == 0);
-    if (sched_proc_join(&s, getpid(), os_start_time(getpid()), "soft", cpus.w, 0) < 0) fail(__LINE__, "join");
+    EXPECT(os_getaffinity(0, &cpus) == 0 && sched_use_policy(&s, 0, why, sizeof why) == 0);
+    EXPECT(sched_proc_join(&s, getpid(), os_start_time(getpid()), "soft", cpus.w, 0) >= 0);
     sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_signal}, 0);
     for (unsigned i = 0; i < nr_threads; i++) {
         pthread_t p;
@@ -304,7 +299,7 @@ static bool has_died(struct worker *w)
 {
     int status;
     if (w->dead || waitpid(w->pid, &status, WNOHANG) != w->pid) return w->dead;
-    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) fail(__LINE__, "a worker did not die by SIGKILL");
+    EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "a worker ended by itself");
     for (uint32_t i = 0; i < USF_MAX_CORES; i++)
         if (atomic_load(&shared->owner[i]) >> 32 == (uint64_t)w->pid) atomic_store(&shared->owner[i], 0);
     return w->dead = true;
@@ -378,7 +373,7 @@ static int finish(const char *what)
     if (!shm_retire_if_empty(&shm, dir)) what = "the instance is not empty at the end";
     rmdir(dir);
     printf("%u handlers, %u jumped out\n", shared->handlers, shared->jumps);
-    return what || shared->failed;
+    return what || check_failed();
 }
 
 static int open_instance(void)
@@ -429,7 +424,7 @@ static int together(uint64_t until)
 {
     unsigned deaths = 0, at_point = 0;
     start(1);
-    for (uint64_t killed = 0; os_now() < until && !shared->failed;) {
+    for (uint64_t killed = 0; os_now() < until && !check_failed();) {
         uint64_t ns = sched_watch(&m, no_nudge, state, 0), now = os_now();
         if (has_died(&workers[1])) {
             bury(&workers[1]);
@@ -454,11 +449,13 @@ int main(int argc, char **argv)
     alarm(100);
     rng = argc > 1 ? strtoull(argv[1], 0, 0) : (uint64_t)time(0) * 1000003u + (uint64_t)getpid();
     uint64_t seconds = argc > 2 ? strtoull(argv[2], 0, 0) : 8;
+    check_seed = rng;
     printf("seed %lu\n", rng);
     if (!rng) rng = 1;
     nr_threads = by_itself ? 1 : THREADS;
     shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return 77;
+    check_failures = &shared->failures;
     int r = open_instance();
     if (r) return r;
     start(0);

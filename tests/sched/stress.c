@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <sys/syscall.h>
 
+#include "../check.h"
 #include "base/base.h"
 #include "sched/sched.h"
 #include "shm/shm.h"
@@ -21,10 +22,8 @@ static struct sched_watcher W;
 static _Atomic int on_core[USF_MAX_CORES];  /* threads that believe to be on the core */
 static uint32_t ids[THREADS];
 static _Atomic uint32_t credit[THREADS];    /* wakes owed to each thread */
-static _Atomic int failed, ready_threads, done_threads;
+static _Atomic int ready_threads, done_threads;
 static unsigned seed;
-
-#define CHECK(c) do { if (!(c)) { fprintf(stderr, "%s:%d: %s (seed %u)\n", __FILE__, __LINE__, #c, seed); failed = 1; } } while (0)
 
 static void enter_core(struct sched_self *me)
 {
@@ -133,6 +132,7 @@ int main(int argc, char **argv)
     struct shm m;
     alarm(50);
     seed = argc > 1 ? (unsigned)atoi(argv[1]) : (unsigned)time(0) ^ (unsigned)getpid();
+    check_seed = seed;
     printf("seed %u\n", seed);
     snprintf(name, sizeof name, "test-sched-%d", getpid());
     struct shm_config c = {.name = name, .policy = "coop"};
@@ -153,12 +153,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++) pthread_join(t[i], 0);
     stop = 1;
     pthread_join(mon, 0);
-    bool ok = sched_is_valid(&S, why, sizeof why);
-    if (!ok) fprintf(stderr, "invalid: %s\n", why);
-    CHECK(ok);
+    CHECK(sched_is_valid(&S, why, sizeof why), "%s", why);
     CHECK(S.h->nr_ready == 0);
     for (uint32_t k = 0; k < S.h->nr_cores; k++) CHECK(core_state(S.cores[k].word) == USF_CORE_IDLE);
     sched_proc_remove(&S, 0, S.proc, true);
     CHECK(shm_retire_if_empty(&m, 0));
-    return failed;
+    return 0;
 }

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "sched/lock.h"
@@ -35,7 +36,8 @@ static const char *const monitor_points[] = {
 static struct {
     _Atomic uint64_t owner[USF_MAX_CORES];      /* who believes to have it: pid << 32 | tid */
     _Atomic uint64_t done[WORKERS][THREADS];
-    _Atomic uint32_t failed, killed;
+    int failures;                               /* see check.h */
+    _Atomic uint32_t killed;
 } *shared;
 
 static uint64_t rng;
@@ -44,13 +46,6 @@ static uint64_t next(uint64_t *x)
     *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
     return *x >> 11;
 }
-
-static void fail(int line, const char *what)
-{
-    fprintf(stderr, "switch.c:%d: %s\n", line, what);
-    shared->failed = 1;
-}
-#define CHECK(c) do { if (!(c)) fail(__LINE__, #c); } while (0)
 
 /* ---- a process that takes part -------------------------------------------------------------------- */
 
@@ -71,10 +66,10 @@ static void enter_core(struct thread *t)
     while (atomic_load(&s.tasks[t->self.task].state) == USF_TASK_IN_KERNEL) sched_yield_core(&s, &t->self, false);
     sched_crit_enter(&t->self);
     t->core = atomic_load(&s.tasks[t->self.task].core);
-    CHECK(t->core < s.h->nr_cores && atomic_exchange(&shared->owner[t->core], own_name()) == 0);
+    EXPECT(t->core < s.h->nr_cores && atomic_exchange(&shared->owner[t->core], own_name()) == 0);
     sched_crit_leave(&s, &t->self);
 }
-static void exit_core(struct thread *t) { CHECK(atomic_exchange(&shared->owner[t->core], 0) == own_name()); }
+static void exit_core(struct thread *t) { EXPECT(atomic_exchange(&shared->owner[t->core], 0) == own_name()); }
 
 static void something(struct thread *t)
 {
@@ -110,7 +105,7 @@ static void *run(void *arg)
 {
     struct thread *t = arg;
     t->self = (struct sched_self){.task = USF_NONE};
-    CHECK(sched_attach(&s, &t->self, (int)syscall(SYS_gettid), "t") == 0);
+    EXPECT(sched_attach(&s, &t->self, (int)syscall(SYS_gettid), "t") == 0);
     enter_core(t);
     atomic_store(&t->id, t->self.task);
     for (;;) {
@@ -126,7 +121,7 @@ static void bind_to(struct sched *to, struct usf_header *h, const char *dir)
     sched_bind(to, h);
     to->shm_dir = dir;
     to->remote_pin = true;
-    if (sched_use_policy(to, 0, why, sizeof why)) fail(__LINE__, why);
+    EXPECT(sched_use_policy(to, 0, why, sizeof why) == 0, "%s", why);
 }
 
 static bool wait_on(struct usf_lock *l, uint32_t owner) { return (void)l, (void)owner, false; }
@@ -137,8 +132,8 @@ static void work(struct usf_header *h, const char *dir, int which)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     usf_lock_on_stuck = wait_on;
     bind_to(&s, h, dir);
-    CHECK(os_getaffinity(0, &cpus) == 0);
-    if (sched_proc_join(&s, getpid(), os_start_time(getpid()), "switch", cpus.w, 0) < 0) fail(__LINE__, "join");
+    EXPECT(os_getaffinity(0, &cpus) == 0);
+    EXPECT(sched_proc_join(&s, getpid(), os_start_time(getpid()), "switch", cpus.w, 0) >= 0);
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_t p;
         threads[i].rng = next(&rng) | 1;
@@ -209,7 +204,7 @@ static void keep_monitor(void)
 {
     int status;
     if (waitpid(monitor, &status, WNOHANG) != monitor) return;
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     shared->killed++;
     start_monitor();
 }
@@ -236,11 +231,11 @@ static int ask_for(const char *policy, bool may_die)
         usleep(500);
     }
     if (WIFSIGNALED(status)) {
-        CHECK(may_die && WTERMSIG(status) == SIGKILL);
+        EXPECT(may_die && WTERMSIG(status) == SIGKILL);
         shared->killed++;
         return 2;
     }
-    CHECK(WEXITSTATUS(status) <= 1);
+    EXPECT(WEXITSTATUS(status) <= 1);
     return WEXITSTATUS(status);
 }
 
@@ -273,20 +268,20 @@ static const char *other_policy(void)
 
 static void switch_policies(void)
 {
-    for (unsigned n = 0; n < (kills ? KILLS : SWITCHES) && !shared->failed; n++) {
+    for (unsigned n = 0; n < (kills ? KILLS : SWITCHES) && !check_failed(); n++) {
         const char *policy = other_policy();
         int r = ask_for(policy, kills && n % 2);
-        CHECK(r == 2 || r == 0);
-        if (r == 0) CHECK(!strcmp(shm.h->policy, policy));
-        if (n % 10 == 0) CHECK(all_go_on());
+        EXPECT(r == 2 || r == 0);
+        if (r == 0) EXPECT(!strcmp(shm.h->policy, policy));
+        if (n % 10 == 0) EXPECT(all_go_on());
         usleep(3000);
         keep_monitor();
     }
-    CHECK(ask_for("linux", false) == 1);
-    CHECK(ask_for("nosuch", false) == 1);
-    CHECK(ask_for("fifo", false) == 0 && !strcmp(shm.h->policy, "fifo"));
-    CHECK(shm.h->policy_by == USF_POLICY_BY_REQUEST && !shm.h->policy_why[0]);
-    CHECK(all_go_on());
+    EXPECT(ask_for("linux", false) == 1);
+    EXPECT(ask_for("nosuch", false) == 1);
+    EXPECT(ask_for("fifo", false) == 0 && !strcmp(shm.h->policy, "fifo"));
+    EXPECT(shm.h->policy_by == USF_POLICY_BY_REQUEST && !shm.h->policy_why[0]);
+    EXPECT(all_go_on());
 }
 
 static int run_test(void)
@@ -301,10 +296,10 @@ static int run_test(void)
         workers[i] = fork();
         if (!workers[i]) work(shm.h, dir, i);
     }
-    CHECK(all_go_on());
+    EXPECT(all_go_on());
     switch_policies();
     printf("%u changes, %u killed\n", atomic_load(&shm.h->policy_gen), shared->killed);
-    if (!kills) CHECK(atomic_load(&shm.h->policy_gen) >= SWITCHES);
+    if (!kills) EXPECT(atomic_load(&shm.h->policy_gen) >= SWITCHES);
     for (int i = 0; i < WORKERS; i++) kill(workers[i], SIGKILL);
     for (int i = 0; i < WORKERS; i++) waitpid(workers[i], 0, 0);
     kill(monitor, SIGKILL);
@@ -312,7 +307,7 @@ static int run_test(void)
     char path[SHM_PATH_MAX];
     if (shm_path(dir, name, os_geteuid(), path, sizeof path) > 0) unlink(path);
     rmdir(dir);
-    return shared->failed;
+    return check_failed();
 }
 
 int main(int argc, char **argv)
@@ -321,7 +316,10 @@ int main(int argc, char **argv)
     kills = argc > 1 && !strcmp(argv[1], "kill");
     uint64_t seed = argc > 1 + kills ? strtoull(argv[1 + kills], 0, 0) : (uint64_t)time(0) ^ (uint64_t)getpid() << 20;
     printf("seed %lu\n", (unsigned long)seed);
+    check_seed = seed;
     rng = seed * 0x9e3779b97f4a7c15ull | 1;
     shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return shared == MAP_FAILED ? 77 : run_test();
+    if (shared == MAP_FAILED) return 77;
+    check_failures = &shared->failures;
+    return run_test();
 }

@@ -7,7 +7,7 @@ static struct os_cpu_place place[OS_CPUSET_WORDS * 64];
 static struct os_cpuset list(const char *text)
 {
     struct os_cpuset s;
-    CHECK_INT(os_cpulist_parse(text, &s, NULL), 0);
+    EXPECT_EQ(os_cpulist_parse(text, &s, NULL), 0);
     return s;
 }
 
@@ -17,7 +17,7 @@ static void bounded(const char *from, unsigned n, const char *to)
     char text[256];
     shm_bound_cpus(&s, place, n);
     os_cpulist_format(&s, text, sizeof text);
-    CHECK(!strcmp(text, to), "%u of %s: %s, not %s", n, from, text, to);
+    EXPECT(!strcmp(text, to), "%u of %s: %s, not %s", n, from, text, to);
 }
 
 /* 2 packages of 2 nodes of 2 caches of 4 CPUs. */
@@ -47,30 +47,30 @@ static void chosen(void)
 {
     struct os_cpuset none = {0}, mine, out, wish, one = {0};
     char why[256] = "";
-    CHECK_INT(os_getaffinity(0, &mine), 0);
+    EXPECT_EQ(os_getaffinity(0, &mine), 0);
     unsigned expect = os_cpu_count(&mine);
-    CHECK_INT(shm_choose_cpus(&none, &out, place, why, sizeof why), 0);
-    CHECK_INT(os_cpu_count(&out), expect);
+    EXPECT_EQ(shm_choose_cpus(&none, &out, place, why, sizeof why), 0);
+    EXPECT_EQ(os_cpu_count(&out), expect);
 
     unsigned cpu = 0;
     while (!os_cpu_isset(&mine, cpu)) cpu++;
     os_cpu_set(&one, cpu);
     wish = one;
     os_cpu_set(&wish, 1023);            /* not here: left out */
-    CHECK_INT(shm_choose_cpus(&wish, &out, place, why, sizeof why), 0);
-    CHECK(!memcmp(&out, &one, sizeof one));
+    EXPECT_EQ(shm_choose_cpus(&wish, &out, place, why, sizeof why), 0);
+    EXPECT(!memcmp(&out, &one, sizeof one));
 
     /* A wish may be wider than the mask, within the cpuset. */
-    CHECK_INT(os_setaffinity(0, &one), 0);
-    CHECK_INT(shm_choose_cpus(&mine, &out, place, why, sizeof why), 0);
-    CHECK_INT(os_cpu_count(&out), expect);
-    CHECK_INT(shm_choose_cpus(&none, &out, place, why, sizeof why), 0);
-    CHECK(!memcmp(&out, &one, sizeof one));
-    CHECK_INT(os_setaffinity(0, &mine), 0);
+    EXPECT_EQ(os_setaffinity(0, &one), 0);
+    EXPECT_EQ(shm_choose_cpus(&mine, &out, place, why, sizeof why), 0);
+    EXPECT_EQ(os_cpu_count(&out), expect);
+    EXPECT_EQ(shm_choose_cpus(&none, &out, place, why, sizeof why), 0);
+    EXPECT(!memcmp(&out, &one, sizeof one));
+    EXPECT_EQ(os_setaffinity(0, &mine), 0);
 
     wish = list("1023");
-    CHECK_INT(shm_choose_cpus(&wish, &out, place, why, sizeof why), -EINVAL);
-    CHECK(strstr(why, "none of the CPUs 1023 may be used"), "%s", why);
+    EXPECT_EQ(shm_choose_cpus(&wish, &out, place, why, sizeof why), -EINVAL);
+    EXPECT(strstr(why, "none of the CPUs 1023 may be used"), "%s", why);
 }
 
 static void core_table(void)
@@ -79,20 +79,20 @@ static void core_table(void)
     struct shm_config c = {.name = "cpus", .dir = check_dir};
     struct os_cpuset mine;
     os_getaffinity(0, &mine);
-    CHECK_INT(shm_open_instance(&c, true, &m), 0);
+    EXPECT_EQ(shm_open_instance(&c, true, &m), 0);
     struct usf_core *core = shm_cores(m.h);
     unsigned last = 0;
     for (unsigned i = 0; i < m.h->nr_cores; i++) {
-        CHECK(core[i].pol.id == i && os_cpu_isset(&mine, core[i].pol.cpu) && (!i || core[i].pol.cpu > last));
-        CHECK(core[i].pol.current == USF_NONE && (atomic_load(&core[i].word) & 0xff) == USF_CORE_IDLE);
-        CHECK(atomic_load(&m.h->idle[i / 64]) >> (i % 64) & 1);
-        CHECK(core[i].pol.node < m.h->nr_cores && core[i].pol.llc < m.h->nr_cores && core[i].pol.package < m.h->nr_cores);
+        EXPECT(core[i].pol.id == i && os_cpu_isset(&mine, core[i].pol.cpu) && (!i || core[i].pol.cpu > last));
+        EXPECT(core[i].pol.current == USF_NONE && (atomic_load(&core[i].word) & 0xff) == USF_CORE_IDLE);
+        EXPECT(atomic_load(&m.h->idle[i / 64]) >> (i % 64) & 1);
+        EXPECT(core[i].pol.node < m.h->nr_cores && core[i].pol.llc < m.h->nr_cores && core[i].pol.package < m.h->nr_cores);
         last = core[i].pol.cpu;
     }
-    CHECK(shm_retire_if_empty(&m, c.dir));
+    EXPECT(shm_retire_if_empty(&m, c.dir));
     shm_close(&m);
     c.cpus = list("1023");
-    CHECK_INT(shm_open_instance(&c, true, &m), -EINVAL);
+    EXPECT_EQ(shm_open_instance(&c, true, &m), -EINVAL);
 }
 
 int main(void)

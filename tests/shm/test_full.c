@@ -16,8 +16,8 @@ static void mount_small(const char *options)
 static void refused(int error, const char *words)
 {
     struct shm m;
-    CHECK_INT(shm_open_instance(&config, true, &m), error);
-    CHECK(strstr(m.why, words), "`%s` does not say `%s`", m.why, words);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), error);
+    EXPECT(strstr(m.why, words), "`%s` does not say `%s`", m.why, words);
 }
 
 static int count;
@@ -30,7 +30,7 @@ static void nothing_fits(void)
         snprintf(options, sizeof options, "size=%uk", kib);
         mount_small(options);
         refused(-ENOSPC, "no space is left");
-        CHECK_INT(shm_list(check_dir, list_one, NULL), 0);
+        EXPECT_EQ(shm_list(check_dir, list_one, NULL), 0);
         umount(check_dir);
     }
     mount_small("size=1m,nr_inodes=1");
@@ -54,22 +54,22 @@ static void fills_up(void)
     struct shm m;
     int r, joined = 0;
     mount_small("size=1m");
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
     touch_all(m.h);
     for (uint32_t n = USF_TASK_CHUNK; !(r = shm_reserve_tasks(m.h, config.dir, n)); n += USF_TASK_CHUNK) touch_all(m.h);
-    CHECK_INT(r, -ENOSPC);
-    CHECK(atomic_load(&m.h->task_hwm) > 1000 && atomic_load(&m.h->task_hwm) < 4000, "%u", atomic_load(&m.h->task_hwm));
+    EXPECT_EQ(r, -ENOSPC);
+    EXPECT(atomic_load(&m.h->task_hwm) > 1000 && atomic_load(&m.h->task_hwm) < 4000, "%u", atomic_load(&m.h->task_hwm));
     touch_all(m.h);
     while ((r = shm_join_begin(m.h, config.dir, 0, getpid(), 0)) >= 0) joined++;
-    CHECK_INT(r, -ENOSPC);
-    CHECK_INT(joined, USF_PROC_CHUNK);
+    EXPECT_EQ(r, -ENOSPC);
+    EXPECT_EQ(joined, USF_PROC_CHUNK);
     touch_all(m.h);
     /* others open it all the same, and space that comes back is used */
     struct shm n;
-    CHECK_INT(shm_open_instance(&config, false, &n), 0);
+    EXPECT_EQ(shm_open_instance(&config, false, &n), 0);
     shm_close(&n);
     mount("tmpfs", check_dir, "tmpfs", MS_REMOUNT, "size=4m");
-    CHECK_INT(shm_reserve_tasks(m.h, config.dir, atomic_load(&m.h->task_hwm) + 1), 0);
+    EXPECT_EQ(shm_reserve_tasks(m.h, config.dir, atomic_load(&m.h->task_hwm) + 1), 0);
     touch_all(m.h);
     shm_close(&m);
     umount(check_dir);
@@ -79,11 +79,11 @@ static void read_only(void)
 {
     struct shm m;
     mount_small("size=1m");
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
     shm_close(&m);
     mount("tmpfs", check_dir, "tmpfs", MS_REMOUNT | MS_RDONLY, "size=1m");
     refused(-EROFS, "read-only");
-    CHECK_INT(shm_snapshot(config.dir, config.name, &m), 0);       /* looking is possible */
+    EXPECT_EQ(shm_snapshot(config.dir, config.name, &m), 0);       /* looking is possible */
     shm_close(&m);
     config.name = "another";
     refused(-EROFS, "read-only");
@@ -96,11 +96,11 @@ static void other_file_system(void)
 {
     struct shm m;
     if (mount("ramfs", check_dir, "ramfs", 0, NULL)) return;
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
-    CHECK(m.created && system("test $(ls -A \"$D\" | wc -l) = 1") == 0);
-    CHECK_INT(shm_reserve_tasks(m.h, config.dir, 64), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
+    EXPECT(m.created && system("test $(ls -A \"$D\" | wc -l) = 1") == 0);
+    EXPECT_EQ(shm_reserve_tasks(m.h, config.dir, 64), 0);
     touch_all(m.h);
-    CHECK(shm_retire_if_empty(&m, config.dir));
+    EXPECT(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
     umount(check_dir);
 }

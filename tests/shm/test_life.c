@@ -13,29 +13,29 @@ static void made_and_found(void)
     struct shm a, b;
     char why[160];
     struct stat st;
-    CHECK_INT(shm_open_instance(&config, false, &a), -ENOENT);
-    CHECK(strstr(a.why, "there is no instance 'life'"), "%s", a.why);
+    EXPECT_EQ(shm_open_instance(&config, false, &a), -ENOENT);
+    EXPECT(strstr(a.why, "there is no instance 'life'"), "%s", a.why);
     mode_t mask = umask(0777);          /* the mode does not depend on it */
     uint64_t t = os_now();
-    CHECK_INT(shm_open_instance(&config, true, &a), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &a), 0);
     printf("made in %lu us", (unsigned long)(os_now() - t) / 1000);
     umask(mask);
-    CHECK(a.created && a.h && !a.why[0], "%s", a.why);
-    CHECK(stat(path, &st) == 0 && (st.st_mode & 07777) == 0600 && (size_t)st.st_size == a.size);
-    CHECK((size_t)st.st_blocks * 512 < 512 * 1024, "%ld KiB are used", (long)st.st_blocks / 2);
+    EXPECT(a.created && a.h && !a.why[0], "%s", a.why);
+    EXPECT(stat(path, &st) == 0 && (st.st_mode & 07777) == 0600 && (size_t)st.st_size == a.size);
+    EXPECT((size_t)st.st_blocks * 512 < 512 * 1024, "%ld KiB are used", (long)st.st_blocks / 2);
 
     t = os_now();
-    CHECK_INT(shm_open_instance(&config, true, &b), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &b), 0);
     printf(", found in %lu us\n", (unsigned long)(os_now() - t) / 1000);
-    CHECK(!b.created && b.size == a.size);
+    EXPECT(!b.created && b.size == a.size);
     atomic_store(&a.h->monitor_event, 4711);
-    CHECK_INT(atomic_load(&b.h->monitor_event), 4711);
-    CHECK(shm_header_is_valid(b.h, b.size, why, sizeof why), "%s", why);
-    CHECK(shm_tables_are_valid(b.h, why, sizeof why), "%s", why);
+    EXPECT_EQ(atomic_load(&b.h->monitor_event), 4711);
+    EXPECT(shm_header_is_valid(b.h, b.size, why, sizeof why), "%s", why);
+    EXPECT(shm_tables_are_valid(b.h, why, sizeof why), "%s", why);
     shm_close(&b);
     shm_close(&b);                      /* twice is harmless */
-    CHECK(shm_retire_if_empty(&a, config.dir) && !on_disk());
-    CHECK(shm_retire_if_empty(&a, config.dir), "it is retired already");
+    EXPECT(shm_retire_if_empty(&a, config.dir) && !on_disk());
+    EXPECT(shm_retire_if_empty(&a, config.dir), "it is retired already");
     shm_close(&a);
 }
 
@@ -50,30 +50,30 @@ static void configured(void)
     c.policy = "fifo";
     c.policy_path = "/some/where.so";
     c.build_id = "0123abc";
-    CHECK_INT(shm_open_instance(&c, true, &m), 0);
-    CHECK(m.h->quantum_ns == 1000 && m.h->poll_max_ns == 0 && m.h->progress_ns == 3000 && m.h->lend_ns == 4000);
-    CHECK(!strcmp(m.h->policy, "fifo") &&
+    EXPECT_EQ(shm_open_instance(&c, true, &m), 0);
+    EXPECT(m.h->quantum_ns == 1000 && m.h->poll_max_ns == 0 && m.h->progress_ns == 3000 && m.h->lend_ns == 4000);
+    EXPECT(!strcmp(m.h->policy, "fifo") &&
           !strcmp(m.h->policy_path, "/some/where.so") && !strcmp(m.h->build_id, "0123abc") && !strcmp(m.h->name, "life"));
-    CHECK(m.h->uid == geteuid() && m.h->init_tgid == (uint32_t)getpid() && m.h->pidns == os_pidns() && m.h->namespace[0].ns == os_pidns());
-    CHECK(shm_retire_if_empty(&m, config.dir));
+    EXPECT(m.h->uid == geteuid() && m.h->init_tgid == (uint32_t)getpid() && m.h->pidns == os_pidns() && m.h->namespace[0].ns == os_pidns());
+    EXPECT(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
 
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
-    CHECK(m.h->quantum_ns == SHM_DEFAULT_QUANTUM_NS && m.h->poll_max_ns == SHM_DEFAULT_POLL_NS &&
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
+    EXPECT(m.h->quantum_ns == SHM_DEFAULT_QUANTUM_NS && m.h->poll_max_ns == SHM_DEFAULT_POLL_NS &&
           m.h->progress_ns == SHM_DEFAULT_PROGRESS_NS && m.h->lend_ns == SHM_DEFAULT_LEND_NS &&
           !strcmp(m.h->policy, "coop") && !m.h->policy_path[0]);
-    CHECK(shm_retire_if_empty(&m, config.dir));
+    EXPECT(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
 
     char long_path[USF_POLICY_PATH_MAX + 1];
     memset(long_path, 'p', sizeof long_path - 1);
     long_path[sizeof long_path - 1] = 0;
     c.policy_path = long_path;
-    CHECK_INT(shm_open_instance(&c, true, &m), -EINVAL);
+    EXPECT_EQ(shm_open_instance(&c, true, &m), -EINVAL);
     c.policy_path = NULL;
     c.policy = "a-name-that-is-longer-than-its-field";
-    CHECK_INT(shm_open_instance(&c, true, &m), -EINVAL);
-    CHECK(!on_disk());
+    EXPECT_EQ(shm_open_instance(&c, true, &m), -EINVAL);
+    EXPECT(!on_disk());
 }
 
 static void names(void)
@@ -82,13 +82,13 @@ static void names(void)
     static const char *const bad[] = {"", "a/b", "a b", "\xc3\xa4", "123456789012345678901234567890123456789012345678", "a\n"};
     struct shm m;
     struct shm_config c = config;
-    for (unsigned i = 0; i < sizeof good / sizeof *good; i++) CHECK(shm_name_is_valid(good[i]), "%s", good[i]);
+    for (unsigned i = 0; i < sizeof good / sizeof *good; i++) EXPECT(shm_name_is_valid(good[i]), "%s", good[i]);
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-        CHECK(!shm_name_is_valid(bad[i]), "%s", bad[i]);
+        EXPECT(!shm_name_is_valid(bad[i]), "%s", bad[i]);
         c.name = bad[i];
-        CHECK_INT(shm_open_instance(&c, true, &m), -EINVAL);
+        EXPECT_EQ(shm_open_instance(&c, true, &m), -EINVAL);
     }
-    CHECK(!shm_name_is_valid(NULL));
+    EXPECT(!shm_name_is_valid(NULL));
 }
 
 /* With whom it is shared is told by the name, and one name has one file. */
@@ -106,17 +106,17 @@ static void levels(void)
     struct shm_scope s;
     for (unsigned i = 0; i < sizeof same / sizeof *same; i++) {
         uint32_t uid = 0;
-        CHECK(shm_scope_of(same[i].name, &s) && s.level == same[i].level && s.gid == (s.level == SHM_GROUP ? same[i].id : 0), "%s", same[i].name);
-        CHECK(shm_path("/d", same[i].name, 7, path, sizeof path) > 0 && !strcmp(path + 3, same[i].file), "%s", path);
-        CHECK(shm_name_of_file(same[i].file, &uid, name) && !strcmp(name, same[i].name), "%s", same[i].file);
-        CHECK_INT(shm_is_shared(name), s.level != SHM_USER);
+        EXPECT(shm_scope_of(same[i].name, &s) && s.level == same[i].level && s.gid == (s.level == SHM_GROUP ? same[i].id : 0), "%s", same[i].name);
+        EXPECT(shm_path("/d", same[i].name, 7, path, sizeof path) > 0 && !strcmp(path + 3, same[i].file), "%s", path);
+        EXPECT(shm_name_of_file(same[i].file, &uid, name) && !strcmp(name, same[i].name), "%s", same[i].file);
+        EXPECT_EQ(shm_is_shared(name), s.level != SHM_USER);
     }
     for (unsigned i = 0; i < sizeof no_name / sizeof *no_name; i++) {
-        CHECK(!shm_name_is_valid(no_name[i]), "%s", no_name[i]);
-        CHECK(!shm_is_shared(no_name[i]));
+        EXPECT(!shm_name_is_valid(no_name[i]), "%s", no_name[i]);
+        EXPECT(!shm_is_shared(no_name[i]));
     }
-    for (unsigned i = 0; i < sizeof no_file / sizeof *no_file; i++) CHECK(!shm_name_of_file(no_file[i], &(uint32_t){0}, name), "%s", no_file[i]);
-    CHECK_INT(shm_path("/d", "../x", 7, path, sizeof path), -EINVAL);
+    for (unsigned i = 0; i < sizeof no_file / sizeof *no_file; i++) EXPECT(!shm_name_of_file(no_file[i], &(uint32_t){0}, name), "%s", no_file[i]);
+    EXPECT_EQ(shm_path("/d", "../x", 7, path, sizeof path), -EINVAL);
 }
 
 static int listed;
@@ -128,18 +128,18 @@ static void listing(void)
     struct shm_config c = config;
     char name[64];
     c.name = "other";
-    CHECK_INT(shm_open_instance(&config, true, &a), 0);
-    CHECK_INT(shm_open_instance(&c, true, &b), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &a), 0);
+    EXPECT_EQ(shm_open_instance(&c, true, &b), 0);
     snprintf(name, sizeof name, "usf-%u-bad name", geteuid());
     check_write(check_dir, name, "x");
     snprintf(name, sizeof name, "usf-%u-", geteuid());
     check_write(check_dir, name, "x");
     snprintf(name, sizeof name, "usf-%u-life", geteuid() + 1);
     check_write(check_dir, name, "x");
-    CHECK_INT(shm_list(check_dir, list_one, "life"), 2);
-    CHECK_INT(listed, 1);
-    CHECK_INT(shm_list("/nowhere/at/all", list_one, "life"), -ENOENT);
-    CHECK(shm_retire_if_empty(&a, config.dir) && shm_retire_if_empty(&b, config.dir));
+    EXPECT_EQ(shm_list(check_dir, list_one, "life"), 2);
+    EXPECT_EQ(listed, 1);
+    EXPECT_EQ(shm_list("/nowhere/at/all", list_one, "life"), -ENOENT);
+    EXPECT(shm_retire_if_empty(&a, config.dir) && shm_retire_if_empty(&b, config.dir));
     shm_close(&a);
     shm_close(&b);
 }
@@ -149,24 +149,24 @@ static void members(void)
     struct shm m, late;
     int32_t pid = getpid();
     uint64_t start = os_start_time(pid);
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
     int i = shm_join_begin(m.h, config.dir, 0, pid, start), k = shm_join_begin(m.h, config.dir, 0, pid, start);
-    CHECK(i == 0 && k == 1, "%d %d", i, k);
+    EXPECT(i == 0 && k == 1, "%d %d", i, k);
     struct usf_proc *p = shm_procs(m.h);
-    CHECK(p[0].pid == pid && p[0].start_time == start && atomic_load(&p[0].state) == USF_PROC_JOINING);
-    CHECK_INT(shm_nr_members(m.h, 0), 2);
-    CHECK_INT(atomic_load(&m.h->nr_procs_active), 2);
-    CHECK(!shm_retire_if_empty(&m, config.dir) && on_disk());
+    EXPECT(p[0].pid == pid && p[0].start_time == start && atomic_load(&p[0].state) == USF_PROC_JOINING);
+    EXPECT_EQ(shm_nr_members(m.h, 0), 2);
+    EXPECT_EQ(atomic_load(&m.h->nr_procs_active), 2);
+    EXPECT(!shm_retire_if_empty(&m, config.dir) && on_disk());
     shm_leave(m.h, 0);
-    CHECK(!shm_retire_if_empty(&m, config.dir) && on_disk());
-    CHECK_INT(shm_join_begin(m.h, config.dir, 0, pid, start), 0);      /* a free record is used again */
+    EXPECT(!shm_retire_if_empty(&m, config.dir) && on_disk());
+    EXPECT_EQ(shm_join_begin(m.h, config.dir, 0, pid, start), 0);      /* a free record is used again */
     shm_leave(m.h, 0);
-    CHECK_INT(shm_open_instance(&config, false, &late), 0);         /* opens, but is late to join */
+    EXPECT_EQ(shm_open_instance(&config, false, &late), 0);         /* opens, but is late to join */
     shm_leave(m.h, 1);
-    CHECK_INT(atomic_load(&m.h->nr_procs_active), 0);
-    CHECK(shm_retire_if_empty(&m, config.dir) && !on_disk());
-    CHECK_INT(shm_join_begin(late.h, config.dir, 0, pid, start), -ESTALE);
-    CHECK_INT(shm_nr_members(late.h, 0), 0);
+    EXPECT_EQ(atomic_load(&m.h->nr_procs_active), 0);
+    EXPECT(shm_retire_if_empty(&m, config.dir) && !on_disk());
+    EXPECT_EQ(shm_join_begin(late.h, config.dir, 0, pid, start), -ESTALE);
+    EXPECT_EQ(shm_nr_members(late.h, 0), 0);
     shm_close(&late);
     shm_close(&m);
 }
@@ -174,7 +174,7 @@ static void members(void)
 static void dead_members(void)
 {
     struct shm m;
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
     pid_t child = fork();
     if (child == 0) {
         int i = shm_join_begin(m.h, config.dir, 0, getpid(), os_start_time(getpid()));
@@ -182,17 +182,17 @@ static void dead_members(void)
     }
     int status = 1;
     waitpid(child, &status, 0);
-    CHECK_INT(status, 0);
+    EXPECT_EQ(status, 0);
     struct usf_proc *p = shm_procs(m.h);
-    CHECK(p->pid == child && !shm_proc_is_alive(p) && shm_nr_members(m.h, 0) == 0);
+    EXPECT(p->pid == child && !shm_proc_is_alive(p) && shm_nr_members(m.h, 0) == 0);
     /* its pid given to another process: the start time tells */
     p->pid = getpid();
     p->start_time = os_start_time(getpid()) - 1;
-    CHECK(!shm_proc_is_alive(p));
+    EXPECT(!shm_proc_is_alive(p));
     p->start_time = os_start_time(getpid());
-    CHECK(shm_proc_is_alive(p));
+    EXPECT(shm_proc_is_alive(p));
     p->pid = child;
-    CHECK(shm_retire_if_empty(&m, config.dir) && !on_disk());
+    EXPECT(shm_retire_if_empty(&m, config.dir) && !on_disk());
     shm_close(&m);
 }
 
@@ -200,21 +200,21 @@ static void table_full(void)
 {
     struct shm m;
     int32_t pid = getpid();
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
-    for (unsigned i = 0; i < USF_MAX_PROCS; i++) CHECK_INT(shm_join_begin(m.h, config.dir, 0, pid, 0), i);
-    CHECK_INT(shm_join_begin(m.h, config.dir, 0, pid, 0), -EAGAIN);
-    CHECK_INT(atomic_load(&m.h->proc_hwm), USF_MAX_PROCS);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
+    for (unsigned i = 0; i < USF_MAX_PROCS; i++) EXPECT_EQ(shm_join_begin(m.h, config.dir, 0, pid, 0), i);
+    EXPECT_EQ(shm_join_begin(m.h, config.dir, 0, pid, 0), -EAGAIN);
+    EXPECT_EQ(atomic_load(&m.h->proc_hwm), USF_MAX_PROCS);
     shm_leave(m.h, 777);
-    CHECK_INT(shm_join_begin(m.h, config.dir, 0, pid, 0), 777);
+    EXPECT_EQ(shm_join_begin(m.h, config.dir, 0, pid, 0), 777);
     for (unsigned i = 0; i < USF_MAX_PROCS; i++) shm_leave(m.h, i);
-    CHECK_INT(shm_reserve_tasks(m.h, config.dir, 1), 0);
-    CHECK_INT(atomic_load(&m.h->task_hwm), USF_TASK_CHUNK);
-    CHECK_INT(shm_reserve_tasks(m.h, config.dir, USF_TASK_CHUNK), 0);
-    CHECK_INT(atomic_load(&m.h->task_hwm), USF_TASK_CHUNK);
-    CHECK_INT(shm_reserve_tasks(m.h, config.dir, USF_MAX_TASKS), 0);
-    CHECK_INT(atomic_load(&m.h->task_hwm), USF_MAX_TASKS);
-    CHECK_INT(shm_reserve_tasks(m.h, config.dir, USF_MAX_TASKS + 1), -ENOSPC);
-    CHECK(shm_retire_if_empty(&m, config.dir));
+    EXPECT_EQ(shm_reserve_tasks(m.h, config.dir, 1), 0);
+    EXPECT_EQ(atomic_load(&m.h->task_hwm), USF_TASK_CHUNK);
+    EXPECT_EQ(shm_reserve_tasks(m.h, config.dir, USF_TASK_CHUNK), 0);
+    EXPECT_EQ(atomic_load(&m.h->task_hwm), USF_TASK_CHUNK);
+    EXPECT_EQ(shm_reserve_tasks(m.h, config.dir, USF_MAX_TASKS), 0);
+    EXPECT_EQ(atomic_load(&m.h->task_hwm), USF_MAX_TASKS);
+    EXPECT_EQ(shm_reserve_tasks(m.h, config.dir, USF_MAX_TASKS + 1), -ENOSPC);
+    EXPECT(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
 }
 
@@ -222,21 +222,21 @@ static void table_full(void)
 static void half_retired(void)
 {
     struct shm m, n;
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
     atomic_store(&m.h->state, USF_INST_RETIRED);
-    CHECK_INT(shm_open_instance(&config, false, &n), -ENOENT);
-    CHECK(!on_disk());
-    CHECK_INT(shm_open_instance(&config, true, &n), 0);
-    CHECK(n.created && n.h->file_ino != m.h->file_ino);
-    CHECK(shm_retire_if_empty(&m, config.dir) && on_disk(), "retiring the old one leaves the new one alone");
+    EXPECT_EQ(shm_open_instance(&config, false, &n), -ENOENT);
+    EXPECT(!on_disk());
+    EXPECT_EQ(shm_open_instance(&config, true, &n), 0);
+    EXPECT(n.created && n.h->file_ino != m.h->file_ino);
+    EXPECT(shm_retire_if_empty(&m, config.dir) && on_disk(), "retiring the old one leaves the new one alone");
 
     int i = shm_join_begin(n.h, config.dir, 0, getpid(), os_start_time(getpid()));
     atomic_store(&n.h->state, USF_INST_RETIRED);
     shm_close(&m);
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
-    CHECK(!m.created && m.h->file_ino == n.h->file_ino && atomic_load(&n.h->state) == USF_INST_READY);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
+    EXPECT(!m.created && m.h->file_ino == n.h->file_ino && atomic_load(&n.h->state) == USF_INST_READY);
     shm_leave(n.h, (uint32_t)i);
-    CHECK(shm_retire_if_empty(&n, config.dir));
+    EXPECT(shm_retire_if_empty(&n, config.dir));
     shm_close(&m);
     shm_close(&n);
 }
@@ -244,13 +244,13 @@ static void half_retired(void)
 static void removed_by_hand(void)
 {
     struct shm m, n;
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
     unlink(path);
-    CHECK_INT(shm_open_instance(&config, true, &n), 0);
-    CHECK(n.created);
-    CHECK_INT(shm_reserve_tasks(m.h, config.dir, 64), 0);
-    CHECK(shm_retire_if_empty(&m, config.dir) && on_disk());
-    CHECK(shm_retire_if_empty(&n, config.dir) && !on_disk());
+    EXPECT_EQ(shm_open_instance(&config, true, &n), 0);
+    EXPECT(n.created);
+    EXPECT_EQ(shm_reserve_tasks(m.h, config.dir, 64), 0);
+    EXPECT(shm_retire_if_empty(&m, config.dir) && on_disk());
+    EXPECT(shm_retire_if_empty(&n, config.dir) && !on_disk());
     shm_close(&m);
     shm_close(&n);
 }
@@ -259,18 +259,18 @@ static void snapshots(void)
 {
     struct shm m, s;
     char why[160];
-    CHECK_INT(shm_snapshot(config.dir, "life", &s), -ENOENT);
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
-    CHECK_INT(shm_reserve_tasks(m.h, config.dir, 64), 0);
+    EXPECT_EQ(shm_snapshot(config.dir, "life", &s), -ENOENT);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_reserve_tasks(m.h, config.dir, 64), 0);
     int i = shm_join_begin(m.h, config.dir, 0, getpid(), 0);
     snprintf(shm_tasks(m.h)[63].name, 16, "last");
-    CHECK_INT(shm_snapshot(config.dir, "life", &s), 0);
-    CHECK(shm_tables_are_valid(s.h, why, sizeof why), "%s", why);
-    CHECK(s.snapshot && shm_procs(s.h)->pid == getpid() && !strcmp(shm_tasks(s.h)[63].name, "last"));
+    EXPECT_EQ(shm_snapshot(config.dir, "life", &s), 0);
+    EXPECT(shm_tables_are_valid(s.h, why, sizeof why), "%s", why);
+    EXPECT(s.snapshot && shm_procs(s.h)->pid == getpid() && !strcmp(shm_tasks(s.h)[63].name, "last"));
     shm_leave(m.h, (uint32_t)i);
-    CHECK(shm_procs(s.h)->pid == getpid(), "a copy does not change");
-    CHECK(!shm_retire_if_empty(&s, config.dir) && on_disk(), "a copy retires nothing");
-    CHECK(shm_retire_if_empty(&m, config.dir));
+    EXPECT(shm_procs(s.h)->pid == getpid(), "a copy does not change");
+    EXPECT(!shm_retire_if_empty(&s, config.dir) && on_disk(), "a copy retires nothing");
+    EXPECT(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
     shm_close(&s);
 }

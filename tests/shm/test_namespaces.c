@@ -16,7 +16,7 @@ static char path[SHM_PATH_MAX];
 static uint64_t make(uint32_t n)
 {
     struct shm m;
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
     m.h->pidns = ELSEWHERE(0);
     for (uint32_t i = 0; i < n; i++) {
         atomic_store(&m.h->namespace[i].ns, ELSEWHERE(i));
@@ -31,7 +31,7 @@ static int lock(short type, int64_t first, int64_t n)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
     struct flock l = {.l_type = type, .l_whence = 0, .l_start = SHARING_NAMESPACE_BYTE + first, .l_len = n};
-    CHECK(fcntl(fd, F_OFD_SETLK, &l) == 0);
+    EXPECT(fcntl(fd, F_OFD_SETLK, &l) == 0);
     return fd;
 }
 
@@ -48,16 +48,16 @@ static pid_t soon(void (*what)(int fd), int fd)
 static void open_and_end(uint64_t was, bool another)
 {
     struct shm m;
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
     if (!m.h) {
         fprintf(stderr, "%s\n", m.why);
         return;
     }
-    CHECK(m.created == another && (m.ino == was) == !another);
-    CHECK(sharing_is_namespace(m.h, m.namespace, os_pidns()));
+    EXPECT(m.created == another && (m.ino == was) == !another);
+    EXPECT(sharing_is_namespace(m.h, m.namespace, os_pidns()));
     for (uint32_t i = 0; i < USF_MAX_NAMESPACES; i++)
-        CHECK_INT(shm_runs(m.h)[i].pid, another || i == m.namespace ? 0 : 4711);
-    CHECK(shm_retire_if_empty(&m, config.dir));
+        EXPECT_EQ(shm_runs(m.h)[i].pid, another || i == m.namespace ? 0 : 4711);
+    EXPECT(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
 }
 
@@ -107,8 +107,8 @@ static void cleared_up_meanwhile(void)
 static void refused(int error, const char *words)
 {
     struct shm m;
-    CHECK_INT(shm_open_instance(&config, true, &m), error);
-    CHECK(strstr(m.why, words) && !m.h, "`%s` does not say `%s`", m.why, words);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), error);
+    EXPECT(strstr(m.why, words) && !m.h, "`%s` does not say `%s`", m.why, words);
 }
 
 static void too_many(void)
@@ -128,7 +128,7 @@ static void for_ever(void)
     refused(-ETIMEDOUT, "is being cleared up");
     close(fd);
     unlink(path);
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
     shm_close(&m);
     fd = lock(F_WRLCK, 0, 1);           /* our own place */
     refused(-ETIMEDOUT, "is being cleared up");

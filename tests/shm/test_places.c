@@ -11,14 +11,14 @@ static char path[SHM_PATH_MAX], why[256];
 static void refused(int error, const char *words)
 {
     struct shm m;
-    CHECK_INT(shm_open_instance(&config, true, &m), error);
-    CHECK(strstr(m.why, words) && !m.h, "`%s` does not say `%s`", m.why, words);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), error);
+    EXPECT(strstr(m.why, words) && !m.h, "`%s` does not say `%s`", m.why, words);
 }
 
 static void make(void)
 {
     struct shm m;
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
     shm_close(&m);
 }
 
@@ -33,8 +33,8 @@ static void modes(void)
     chmod(path, 0644);
     refused(-EPERM, "has mode 0644 instead of 0600");
     refused(-EPERM, "usf clean");
-    CHECK_INT(shm_remove_unusable(config.dir, config.name, why, sizeof why), 0);
-    CHECK(access(path, F_OK) != 0, "%s", why);
+    EXPECT_EQ(shm_remove_unusable(config.dir, config.name, why, sizeof why), 0);
+    EXPECT(access(path, F_OK) != 0, "%s", why);
     make();
     unlink(path);
 }
@@ -45,14 +45,14 @@ static void kinds(void)
     snprintf(real, sizeof real, "%s.real", path);
     make();
     rename(path, real);
-    CHECK_INT(symlink(real, path), 0);
+    EXPECT_EQ(symlink(real, path), 0);
     refused(-EPERM, "is a symbolic link");
-    CHECK_INT(shm_remove_unusable(config.dir, config.name, why, sizeof why), 0);
-    CHECK(access(real, F_OK) == 0, "the link is removed, not what it names");
-    CHECK_INT(mkfifo(path, 0600), 0);
+    EXPECT_EQ(shm_remove_unusable(config.dir, config.name, why, sizeof why), 0);
+    EXPECT(access(real, F_OK) == 0, "the link is removed, not what it names");
+    EXPECT_EQ(mkfifo(path, 0600), 0);
     refused(-EBADMSG, "is not a regular file");
     unlink(path);
-    CHECK_INT(mkdir(path, 0600), 0);
+    EXPECT_EQ(mkdir(path, 0600), 0);
     refused(-EBADMSG, "is not a regular file");
     rmdir(path);
     unlink(real);
@@ -68,7 +68,7 @@ static void directories(void)
     refused(-ENOTDIR, "not a directory");
     config.dir = "/proc";
     struct shm m;
-    CHECK(shm_open_instance(&config, true, &m) < 0 && m.why[0]);
+    EXPECT(shm_open_instance(&config, true, &m) < 0 && m.why[0]);
     memset(long_dir, 'd', sizeof long_dir - 1);
     long_dir[sizeof long_dir - 1] = 0;
     config.dir = long_dir;
@@ -79,10 +79,10 @@ static void directories(void)
 static void in_use(void)
 {
     struct shm m;
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
-    CHECK_INT(shm_remove_unusable(config.dir, config.name, why, sizeof why), -EBUSY);
-    CHECK(strstr(why, "in use by process"), "%s", why);
-    CHECK(shm_retire_if_empty(&m, config.dir));
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_remove_unusable(config.dir, config.name, why, sizeof why), -EBUSY);
+    EXPECT(strstr(why, "in use by process"), "%s", why);
+    EXPECT(shm_retire_if_empty(&m, config.dir));
     shm_close(&m);
 }
 
@@ -91,13 +91,13 @@ static int as_nobody(void)
 {
     struct shm m;
     if (setgid(65534) || setuid(65534)) return SKIP;
-    CHECK_INT(shm_open_instance(&config, true, &m), -EACCES);       /* the directory is root's */
-    CHECK(strstr(m.why, "no permission"), "%s", m.why);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), -EACCES);       /* the directory is root's */
+    EXPECT(strstr(m.why, "no permission"), "%s", m.why);
     config.dir = "/tmp";
     config.name = "test-nobody";
     unlink("/tmp/usf-65534-test-nobody");
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
-    CHECK(shm_retire_if_empty(&m, "/tmp"), "made and linked without root's rights");
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
+    EXPECT(shm_retire_if_empty(&m, "/tmp"), "made and linked without root's rights");
     return check_end();
 }
 
@@ -106,15 +106,15 @@ static void owners(void)
     int status = 0;
     if (geteuid()) return;
     make();
-    CHECK_INT(chown(path, 12345, 0), 0);
+    EXPECT_EQ(chown(path, 12345, 0), 0);
     refused(-EPERM, "belongs to user 12345");
-    CHECK_INT(shm_remove_unusable(config.dir, config.name, why, sizeof why), -EPERM);
+    EXPECT_EQ(shm_remove_unusable(config.dir, config.name, why, sizeof why), -EPERM);
     unlink(path);
     chmod(check_dir, 0755);
     pid_t child = fork();
     if (child == 0) _exit(as_nobody());
     waitpid(child, &status, 0);
-    CHECK_INT(WEXITSTATUS(status), 0);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
     /* another user's file under the name that would be ours */
     child = fork();
     if (child == 0) {
@@ -126,7 +126,7 @@ static void owners(void)
         _exit(check_end());
     }
     waitpid(child, &status, 0);
-    CHECK_INT(WEXITSTATUS(status), 0);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 static void no_descriptors(void)
@@ -138,11 +138,11 @@ static void no_descriptors(void)
         struct shm m;
         setrlimit(RLIMIT_NOFILE, &few);
         while (dup(0) >= 0) {}
-        CHECK(shm_open_instance(&config, true, &m) == -EMFILE && strstr(m.why, "too many open files"), "%s", m.why);
+        EXPECT(shm_open_instance(&config, true, &m) == -EMFILE && strstr(m.why, "too many open files"), "%s", m.why);
         _exit(check_end());
     }
     waitpid(child, &status, 0);
-    CHECK_INT(WEXITSTATUS(status), 0);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 int main(void)

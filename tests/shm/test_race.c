@@ -109,11 +109,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < WORKERS; i++) end_worker(i);
     printf("%lu rounds, %lu created, %lu retired, %lu too late\n", (unsigned long)shared->rounds,
            (unsigned long)shared->created, (unsigned long)shared->retired, (unsigned long)shared->stale);
-    CHECK_INT(shared->wrong, 0);
+    EXPECT_EQ(shared->wrong, 0);
     struct shm m;
-    CHECK_INT(shm_open_instance(&config, true, &m), 0);
-    CHECK_INT(shm_nr_members(m.h, 0), 0);
-    CHECK(shm_retire_if_empty(&m, config.dir) && access(path, F_OK) != 0);
+    EXPECT_EQ(shm_open_instance(&config, true, &m), 0);
+    EXPECT_EQ(shm_nr_members(m.h, 0), 0);
+    EXPECT(shm_retire_if_empty(&m, config.dir) && access(path, F_OK) != 0);
     check_remove();
     return check_end();
 }

@@ -11,14 +11,10 @@
 #include "sim/linux/linux.h"
 
 /* a within pct percent of b */
-#define CHECK_NEAR(a, b, pct) \
-    do { \
-        double a_ = (double)(a), b_ = (double)(b); \
-        if (a_ < b_ * (1 - (pct) / 100.0) || a_ > b_ * (1 + (pct) / 100.0)) { \
-            fprintf(stderr, "%s:%d: %s: %s is %g, not within %g %% of %g\n", __FILE__, __LINE__, __func__, #a, a_, (double)(pct), b_); \
-            exit(1); \
-        } \
-    } while (0)
+static inline bool is_near(double a, double b, double percent)
+{ return a >= b * (1 - percent / 100) && a <= b * (1 + percent / 100); }
+#define CHECK_NEAR(a, b, percent) \
+    CHECK(is_near((double)(a), (double)(b), percent), "%g is not within %g %% of %g", (double)(a), (double)(percent), (double)(b))
 
 #define US 1000ull
 #define MS 1000000ull

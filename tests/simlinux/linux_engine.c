@@ -122,7 +122,7 @@ static void partitions(void)
 }
 
 /* Shares follow nice, and weights hold over several CPUs: one program of nice 5 and one of nice 0. */
-static void nice(void)
+static void nice_values(void)
 {
     const struct sim_op hog[] = { { .kind = SIM_OP_COMPUTE, .ns = 2000000000 }, { .kind = SIM_OP_END } };
     static const char *const kernels[] = { "eevdf", "cfs" };
@@ -152,7 +152,7 @@ int main(void)
     waits();
     fifo();
     partitions();
-    nice();
+    nice_values();
     deterministic();
     sim_stats_free(&stats);
     return 0;

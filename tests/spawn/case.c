@@ -5,7 +5,6 @@
 
 static struct { const char *name; void (*fn)(void); } cases[128];
 static int count;
-int spawn_failures;
 char **spawn_argv;
 const char *spawn_self;
 
@@ -13,14 +12,6 @@ void spawn_add(const char *name, void (*fn)(void))
 {
     cases[count].name = name;
     cases[count++].fn = fn;
-}
-
-void spawn_failed(const char *file, int line, const char *what)
-{
-    char text[256];
-    int error = errno, n = snprintf(text, sizeof text, "%s:%d: not so: %s (%s)\n", file, line, what, strerror(error));
-    if (write(2, text, (size_t)n) < 0) spawn_failures++;
-    spawn_failures++;
 }
 
 /* ---- does it work? ------------------------------------------------------------------------------------------ */
@@ -57,9 +48,9 @@ bool works(void)
     pthread_t t;
     void *back = NULL;
     *g = (struct game){.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
-    if (!CHECK((errno = pthread_create(&t, NULL, other, g)) == 0)) return false;
+    if (!EXPECT((errno = pthread_create(&t, NULL, other, g)) == 0)) return false;
     play(g, 0);
-    CHECK(pthread_join(t, &back) == 0);
+    EXPECT(pthread_join(t, &back) == 0);
     bool good = back == g && g->turn == 40;
     free(g);
     return good;
@@ -77,13 +68,13 @@ const char *end_of(pid_t pid)
     return text;
 }
 
-_Noreturn void end_working(void) { _exit(works() && !spawn_failures ? 0 : 1); }
+_Noreturn void end_working(void) { _exit(works() && !check_failed() ? 0 : 1); }
 
 bool child_works(void)
 {
     pid_t pid = fork();
     if (pid == 0) end_working();
-    return CHECK(!strcmp(end_of(pid), "exit 0"));
+    return EXPECT(!strcmp(end_of(pid), "exit 0"));
 }
 
 bool shell_works(void)
@@ -93,7 +84,7 @@ bool shell_works(void)
         execl("/bin/sh", "sh", "-c", "exit 4", NULL);
         _exit(9);
     }
-    return CHECK(!strcmp(end_of(pid), "exit 4"));
+    return EXPECT(!strcmp(end_of(pid), "exit 4"));
 }
 
 void nap_ms(int ms)
@@ -149,8 +140,8 @@ void crowd_start(int n)
     crowd_stop = false;
     crowd_n = n;
     sem_init(&crowd_sem, 0, 0);
-    CHECK(pipe2(crowd_pipe, O_CLOEXEC) == 0);
-    for (int i = 0; i < n; i++) CHECK(pthread_create(&crowd[i], NULL, one_of_crowd, (void *)(intptr_t)i) == 0);
+    EXPECT(pipe2(crowd_pipe, O_CLOEXEC) == 0);
+    for (int i = 0; i < n; i++) EXPECT(pthread_create(&crowd[i], NULL, one_of_crowd, (void *)(intptr_t)i) == 0);
 }
 
 void crowd_end(void)
@@ -158,7 +149,7 @@ void crowd_end(void)
     char text[64] = "";
     atomic_store(&crowd_stop, true);
     for (int i = 0; i < crowd_n; i++) sem_post(&crowd_sem);
-    CHECK(write(crowd_pipe[1], text, sizeof text) == sizeof text);
+    EXPECT(write(crowd_pipe[1], text, sizeof text) == sizeof text);
     for (int i = 0; i < crowd_n; i++) pthread_join(crowd[i], NULL);
     close(crowd_pipe[0]);
     close(crowd_pipe[1]);
@@ -180,7 +171,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < count; i++)
         if (!strcmp(cases[i].name, argv[1])) {
             cases[i].fn();
-            return spawn_failures != 0;
+            return check_failed();
         }
     fprintf(stderr, "no case %s\n", argv[1]);
     return 2;

@@ -1,7 +1,7 @@
 /* tests/spawn/case.h - what the programs of this folder share.  SPDX-License-Identifier: Apache-2.0
  *
  * A program is a list of cases.  `prog` alone prints their names, `prog NAME` runs one.  A case prints what must be the same bare
- * and under usf, and complains with CHECK about what must hold in both. */
+ * and under usf, and states with EXPECT what must hold in both. */
 #ifndef CASE_H
 #define CASE_H
 
@@ -27,15 +27,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../check.h"
+
 #define CASE(name) \
     static void case_##name(void); \
     __attribute__((constructor)) static void add_##name(void) { spawn_add(#name, case_##name); } \
     static void case_##name(void)
-#define CHECK(what) ((what) ? true : (spawn_failed(__FILE__, __LINE__, #what), false))
 
 void spawn_add(const char *name, void (*fn)(void));
-void spawn_failed(const char *file, int line, const char *what);
-extern int spawn_failures;
 extern char **spawn_argv;           /* what follows the case's name */
 extern const char *spawn_self;      /* this program's file */
 

@@ -116,7 +116,7 @@ CASE(ids_of_ended_threads)
     for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
     for (int i = 0; i < n && i < 20; i++)
         if (ids[i] != getpid()) printf("gone: %d\n", SOON_IS(syscall(SYS_tgkill, getpid(), ids[i], 0) && errno == ESRCH));
-    CHECK(works());
+    EXPECT(works());
 }
 
 /* The process ends with its last own thread; kept ones are nobody. */
@@ -133,7 +133,7 @@ CASE(first_thread_ends)
         }
         printf("%d: %s\n", how, end_of(pid));
         clock_gettime(CLOCK_MONOTONIC, &b);
-        CHECK(b.tv_sec - a.tv_sec < SOON);
+        EXPECT(b.tv_sec - a.tv_sec < SOON);
     }
 }
 
@@ -153,8 +153,8 @@ CASE(first_thread_ends_others_go_on)
 
 static void *joins_and_exits(void *arg)
 {
-    CHECK(pthread_join(*(pthread_t *)arg, NULL) == 0);
-    CHECK(works());
+    EXPECT(pthread_join(*(pthread_t *)arg, NULL) == 0);
+    EXPECT(works());
     printf("joined\n");
     exit(6);
 }
@@ -176,7 +176,7 @@ static void *exits_raw_late(void *arg)
 static int joined_late;
 static void *joins(void *arg)
 {
-    CHECK(pthread_join(*(pthread_t *)arg, NULL) == 0);
+    EXPECT(pthread_join(*(pthread_t *)arg, NULL) == 0);
     joined_late++;
     return NULL;
 }
@@ -189,20 +189,20 @@ CASE(thread_ends_raw)       /* and is joined by one who waits already, later, wi
     for (int round = 0; round < 3; round++) {
         pthread_create(&t, NULL, exits_raw_late, NULL);
         pthread_create(&j, NULL, joins, &t);
-        CHECK(pthread_join(j, NULL) == 0);
+        EXPECT(pthread_join(j, NULL) == 0);
         pthread_create(&t, NULL, exits_raw, NULL);
         nap_ms(10);
-        CHECK(pthread_join(t, NULL) == 0);
+        EXPECT(pthread_join(t, NULL) == 0);
         pthread_create(&t, NULL, exits_raw_late, NULL);
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec += 20;
-        CHECK((errno = pthread_timedjoin_np(t, NULL, &until)) == 0);
+        EXPECT((errno = pthread_timedjoin_np(t, NULL, &until)) == 0);
         pthread_create(&t, NULL, exits_raw, NULL);
         while ((r = pthread_tryjoin_np(t, NULL)) == EBUSY) nap_ms(1);
-        CHECK(r == 0);
+        EXPECT(r == 0);
         pthread_create(&t, NULL, exits_raw_late, NULL);
-        CHECK(pthread_detach(t) == 0);
-        CHECK(works());
+        EXPECT(pthread_detach(t) == 0);
+        EXPECT(works());
     }
     printf("%d\n", joined_late);
 }
@@ -224,7 +224,7 @@ CASE(exit_from_threads)
             nap_ms(5);
             _exit(5);
         }
-        CHECK(!strcmp(end_of(pid), "exit 5"));
+        EXPECT(!strcmp(end_of(pid), "exit 5"));
     }
 }
 
@@ -286,9 +286,9 @@ CASE(trace_me)
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
-        CHECK(ptrace(PTRACE_TRACEME, 0, 0, 0) == 0);
+        EXPECT(ptrace(PTRACE_TRACEME, 0, 0, 0) == 0);
         raise(SIGSTOP);
-        CHECK(works());
+        EXPECT(works());
         execl("/bin/true", "true", NULL);
         _exit(1);
     }
@@ -313,7 +313,7 @@ CASE(traced_forks)
         if (inner == 0) end_working();
         _exit(strcmp(end_of(inner), "exit 0") ? 1 : 0);
     }
-    CHECK(waitpid(pid, &status, 0) == pid);
+    EXPECT(waitpid(pid, &status, 0) == pid);
     ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE);
     ptrace(PTRACE_CONT, pid, 0, 0);
     int last = -1;
@@ -331,10 +331,10 @@ CASE(traced_forks)
 static void *moves_apart(void *arg)
 {
     char dir[64];
-    CHECK(unshare(CLONE_FS) == 0 && unshare(CLONE_FILES) == 0);
-    CHECK(chdir("/usr") == 0);
+    EXPECT(unshare(CLONE_FS) == 0 && unshare(CLONE_FILES) == 0);
+    EXPECT(chdir("/usr") == 0);
     for (int fd = 3; fd < 30; fd++) close(fd);
-    CHECK(getcwd(dir, sizeof dir) != NULL && works() && child_works());
+    EXPECT(getcwd(dir, sizeof dir) != NULL && works() && child_works());
     return arg;
 }
 
@@ -342,14 +342,14 @@ CASE(unshare_in_threads)
 {
     pthread_t t[3];
     char dir[64];
-    CHECK(chdir("/tmp") == 0);
+    EXPECT(chdir("/tmp") == 0);
     int fd = open("/dev/null", O_RDONLY);
     crowd_start(4);
     for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, moves_apart, NULL);
     for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
     crowd_end();
     printf("%s %d\n", getcwd(dir, sizeof dir), fcntl(fd, F_GETFD));
-    CHECK(works());
+    EXPECT(works());
 }
 
 /* ---- threads without libc ------------------------------------------------------------------------------------------ */
@@ -369,11 +369,11 @@ CASE(raw_threads)       /* they share the creator's thread-local storage, as som
     static _Atomic int tid[N];
     for (int i = 0; i < N; i++) {
         int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
-        CHECK(clone(raw_thread, stack[i] + SIZE, flags, NULL, &tid[i], NULL, &tid[i]) > 0);
+        EXPECT(clone(raw_thread, stack[i] + SIZE, flags, NULL, &tid[i], NULL, &tid[i]) > 0);
         for (int v; (v = atomic_load(&tid[i]));) syscall(SYS_futex, &tid[i], 0, v, NULL, NULL, 0);
     }
     printf("%d\n", raw_ran);
-    CHECK(works());
+    EXPECT(works());
 }
 
 CASE(raw_processes_that_share_memory)
@@ -383,10 +383,10 @@ CASE(raw_processes_that_share_memory)
     for (int i = 0; i < 4; i++) {
         int status;
         pid_t pid = clone(raw_thread, stack + SIZE, CLONE_VM | (i % 2 ? CLONE_VFORK : 0) | SIGCHLD, NULL);
-        CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+        EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
     }
     printf("%d\n", raw_ran);
-    CHECK(works());
+    EXPECT(works());
 }
 
 CASE(pidfds)
@@ -395,12 +395,12 @@ CASE(pidfds)
     pid_t pid = fork();
     if (pid == 0) while (true) pause();
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    CHECK(fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
+    EXPECT(fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
     int theirs = (int)syscall(SYS_pidfd_getfd, fd, 1, 0);
-    CHECK(theirs >= 0 || errno == EPERM);
-    CHECK(waitid(P_PIDFD, (id_t)fd, &si, WEXITED | WNOHANG) == 0 && si.si_pid == 0);
-    CHECK(syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) == 0);
-    CHECK(waitid(P_PIDFD, (id_t)fd, &si, WEXITED) == 0);
+    EXPECT(theirs >= 0 || errno == EPERM);
+    EXPECT(waitid(P_PIDFD, (id_t)fd, &si, WEXITED | WNOHANG) == 0 && si.si_pid == 0);
+    EXPECT(syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) == 0);
+    EXPECT(waitid(P_PIDFD, (id_t)fd, &si, WEXITED) == 0);
     printf("%d %d\n", si.si_code, si.si_status);
-    CHECK(works());
+    EXPECT(works());
 }

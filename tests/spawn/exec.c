@@ -115,7 +115,7 @@ CASE(exit_beside_exec)      /* whoever is first */
             nap_ms(1);
             exit(0);
         }
-        CHECK(!strcmp(end_of(pid), "exit 0"));
+        EXPECT(!strcmp(end_of(pid), "exit 0"));
     }
 }
 CASE(quiet) {}
@@ -125,7 +125,7 @@ CASE(many_in_a_row)
     int n = spawn_argv[0] ? atoi(spawn_argv[0]) : 20;
     char text[16];
     char *argv[] = {(char *)spawn_self, "many_in_a_row", text, NULL};
-    CHECK(works());
+    EXPECT(works());
     if (!n) {
         printf("done\n");
         return;
@@ -143,7 +143,7 @@ static const char *file(const char *name, const char *text, int mode)
     char *p = path[n++ % 4];
     snprintf(p, 128, "%s/%s", dir, name);
     int fd = open(p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && fchmod(fd, (mode_t)mode) == 0);
+    EXPECT(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && fchmod(fd, (mode_t)mode) == 0);
     close(fd);
     return p;
 }
@@ -151,14 +151,14 @@ static const char *file(const char *name, const char *text, int mode)
 static void make_dir(void)
 {
     strcpy(dir, "/tmp/usf-spawn-XXXXXX");
-    CHECK(mkdtemp(dir) != NULL);
+    EXPECT(mkdtemp(dir) != NULL);
 }
 
 static void remove_dir(void)
 {
     char command[128];
     snprintf(command, sizeof command, "rm -r %s", dir);
-    CHECK(system(command) == 0);
+    EXPECT(system(command) == 0);
 }
 
 static void failing(const char *title, const char *path, char *const argv[], char *const envp[])
@@ -189,10 +189,10 @@ static void fail_all(void)
     failing("arguments nowhere", "/bin/true", (char *const *)nowhere, environ);
     failing("environment nowhere", "/bin/true", argv, (char *const *)nowhere);
     const char *loop = file("loop", "", 0755);
-    CHECK(unlink(loop) == 0);
-    CHECK(symlink(loop, loop) == 0);
+    EXPECT(unlink(loop) == 0);
+    EXPECT(symlink(loop, loop) == 0);
     failing("loop", loop, argv, environ);
-    CHECK(unlink(loop) == 0);
+    EXPECT(unlink(loop) == 0);
     const char *busy = file("busy", "#!/bin/sh\n", 0755);
     int fd = open(busy, O_WRONLY | O_CLOEXEC);
     failing("busy", busy, argv, environ);
@@ -218,7 +218,7 @@ static void *fails_often(void *arg)
     char *argv[] = {"x", NULL};
     for (int i = 0; i < 10; i++) {
         execve(arg, argv, environ);
-        CHECK(errno == ENOEXEC);
+        EXPECT(errno == ENOEXEC);
     }
     return NULL;
 }
@@ -232,7 +232,7 @@ CASE(fails_in_threads)
     for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, fails_often, (void *)path);
     for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
     crowd_end();
-    CHECK(works());
+    EXPECT(works());
     remove_dir();
 }
 
@@ -242,7 +242,7 @@ static int self_fd(bool cloexec)
     char buffer[65536];
     ssize_t n;
     int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = memfd_create("spawned", cloexec ? MFD_CLOEXEC : 0);
-    while ((n = read(from, buffer, sizeof buffer)) > 0) CHECK(write(to, buffer, (size_t)n) == n);
+    while ((n = read(from, buffer, sizeof buffer)) > 0) EXPECT(write(to, buffer, (size_t)n) == n);
     close(from);
     return to;
 }
@@ -260,7 +260,7 @@ static void in_child(const char *title, int how)
         case 2: fexecve(self_fd(false), argv, environ); break;
         case 3: case 4:
             fd = memfd_create("script", how == 3 ? MFD_CLOEXEC : 0);
-            CHECK(write(fd, "#!/bin/sh\nexit 6\n", 17) == 17);
+            EXPECT(write(fd, "#!/bin/sh\nexit 6\n", 17) == 17);
             fexecve(fd, sh, environ);
             _exit(errno == ENOENT ? 9 : 10);
         case 5: syscall(SYS_execveat, open("/bin", O_PATH), "true", argv, environ, 0); break;
@@ -288,7 +288,7 @@ CASE(by_descriptor)
 CASE(through)
 {
     char *argv[] = {spawn_argv[0], spawn_argv[1], (char *)spawn_self, "reached", "after it", NULL};
-    CHECK(works());
+    EXPECT(works());
     execv(argv[0], argv + (strcmp(argv[1], "-") ? 0 : 1));
     perror(argv[0]);
 }
@@ -337,5 +337,5 @@ CASE(environment)
     }
     clearenv();
     printf("system: %d\n", system("/bin/true"));
-    CHECK(works());
+    EXPECT(works());
 }

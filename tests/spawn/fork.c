@@ -24,11 +24,11 @@ static void *forks_and_returns(void *arg)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        CHECK(works());
+        EXPECT(works());
         if (arg) pthread_exit(NULL);
         return NULL;
     }
-    CHECK(!strcmp(end_of(pid), "exit 0"));
+    EXPECT(!strcmp(end_of(pid), "exit 0"));
     return NULL;
 }
 
@@ -61,7 +61,7 @@ static void *walks(void *arg)
 static void *forks_during_walk(void *arg)
 {
     while (sem_wait(&in_walk)) continue;
-    CHECK(child_works());
+    EXPECT(child_works());
     sem_post(&forked);
     return arg;
 }
@@ -73,7 +73,7 @@ CASE(objects_locked)
         pthread_t other;
         sem_init(&in_walk, 0, 0);
         sem_init(&forked, 0, 0);
-        CHECK(pthread_create(&other, NULL, ways[i][0], NULL) == 0);
+        EXPECT(pthread_create(&other, NULL, ways[i][0], NULL) == 0);
         ways[i][1](NULL);
         pthread_join(other, NULL);
     }
@@ -82,11 +82,11 @@ CASE(objects_locked)
 CASE(chain)
 {
     for (int depth = 0; depth < 12; depth++) {
-        CHECK(works());
+        EXPECT(works());
         pid_t pid = fork();
         if (pid) {
-            CHECK(!strcmp(end_of(pid), "exit 0"));
-            if (depth) _exit(spawn_failures != 0);
+            EXPECT(!strcmp(end_of(pid), "exit 0"));
+            if (depth) _exit(check_failed());
             return;
         }
     }
@@ -98,13 +98,13 @@ CASE(parent_ends_first)
 {
     int to[2];
     char text[32];
-    CHECK(pipe(to) == 0);
+    EXPECT(pipe(to) == 0);
     pid_t pid = fork();
     if (pid == 0) {
         if (fork()) _exit(0);
         for (int i = 0; i < 20 && works(); i++) nap_ms(2);
         bool good = works();
-        CHECK(write(to[1], good ? "good" : "bad", 4) == 4);
+        EXPECT(write(to[1], good ? "good" : "bad", 4) == 4);
         _exit(0);
     }
     close(to[1]);
@@ -122,7 +122,7 @@ CASE(many_at_once)
             for (int k = 0; k < 5; k++) if (!works()) _exit(1);
             end_working();
         }
-    for (int i = 0; i < 12; i++) CHECK(!strcmp(end_of(pid[i]), "exit 0"));
+    for (int i = 0; i < 12; i++) EXPECT(!strcmp(end_of(pid[i]), "exit 0"));
     crowd_end();
 }
 
@@ -158,13 +158,13 @@ CASE(odd_flags)
     siginfo_t si;
     pid = (pid_t)clone3((struct clone_args){.flags = CLONE_PIDFD | CLONE_PARENT_SETTID, .pidfd = (uintptr_t)&pidfd, .parent_tid = (uintptr_t)&tid,
                                             .exit_signal = SIGCHLD});
-    CHECK(pid == tid && pidfd >= 0);
-    CHECK(waitid(P_PIDFD, (id_t)pidfd, &si, WEXITED) == 0);
+    EXPECT(pid == tid && pidfd >= 0);
+    EXPECT(waitid(P_PIDFD, (id_t)pidfd, &si, WEXITED) == 0);
     printf("pidfd: %d\n", si.si_status);
     pid = (pid_t)clone3((struct clone_args){.flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID, .child_tid = (uintptr_t)&tid, .exit_signal = SIGCHLD});
     printf("child tid: %s\n", end_of(pid));
     pid = (pid_t)clone3((struct clone_args){.exit_signal = 0});
-    CHECK(waitpid(pid, &status, __WCLONE) == pid);
+    EXPECT(waitpid(pid, &status, __WCLONE) == pid);
     printf("no signal: %d\n", status);
     pid = (pid_t)clone3((struct clone_args){.flags = CLONE_FILES | CLONE_FS | CLONE_IO | CLONE_SYSVSEM, .exit_signal = SIGCHLD});
     printf("shared files: %s\n", end_of(pid));
@@ -183,18 +183,18 @@ CASE(clone_parent)      /* the child is its parent's sibling */
 {
     int pass[2], status;
     pid_t sibling = 0;
-    CHECK(pipe(pass) == 0);
+    EXPECT(pipe(pass) == 0);
     pid_t pid = fork();
     if (pid == 0) {
         struct clone_args a = {.flags = CLONE_PARENT};
         pid_t s = (pid_t)syscall(SYS_clone3, &a, sizeof a);
         if (s == 0) end_working();
-        CHECK(write(pass[1], &s, sizeof s) == sizeof s);
+        EXPECT(write(pass[1], &s, sizeof s) == sizeof s);
         _exit(s < 0);
     }
     printf("parent: %s\n", end_of(pid));
-    CHECK(read(pass[0], &sibling, sizeof sibling) == sizeof sibling);
-    CHECK(waitpid(sibling, &status, __WALL) == sibling);
+    EXPECT(read(pass[0], &sibling, sizeof sibling) == sizeof sibling);
+    EXPECT(waitpid(sibling, &status, __WALL) == sibling);
     printf("sibling: %d\n", status);
 }
 
@@ -205,7 +205,7 @@ static void parent(void) { in_parent++; }
 static void child(void)
 {
     in_child++;
-    CHECK(works());
+    EXPECT(works());
 }
 
 CASE(atfork_handlers_use_threads)
@@ -213,7 +213,7 @@ CASE(atfork_handlers_use_threads)
     pthread_atfork(prepare, parent, child);
     crowd_start(4);
     pid_t pid = fork();
-    if (pid == 0) _exit(prepared != 1 || in_child != 1 || in_parent || !works() || spawn_failures);
+    if (pid == 0) _exit(prepared != 1 || in_child != 1 || in_parent || !works() || check_failed());
     printf("%s\n", end_of(pid));
     crowd_end();
     printf("%d %d %d\n", prepared, in_parent, in_child);
@@ -266,7 +266,7 @@ CASE(until_full)        /* the driver runs it as a user of its own, with a limit
     pid_t pid[256];
     int error = 0, n = 0;
     struct rlimit limit = {60, 60};
-    CHECK(setrlimit(RLIMIT_NPROC, &limit) == 0);
+    EXPECT(setrlimit(RLIMIT_NPROC, &limit) == 0);
     sem_init(&go, 0, 0);
     while (n < 256 && (error = pthread_create(&t[n], NULL, sleeps, &go)) == 0) n++;
     printf("threads: %s%s\n", strerror(error), n > 10 && n < 60 ? "" : ", too few or many");
@@ -279,8 +279,8 @@ CASE(until_full)        /* the driver runs it as a user of its own, with a limit
         }
     printf("processes: %s%s\n", strerror(errno), n > 10 && n < 60 ? "" : ", too few or many");
     error = pthread_create(&t[0], NULL, sleeps, &go);       /* under usf a kept one serves */
-    CHECK(error == 0 || error == EAGAIN);
-    if (error == 0) CHECK(sem_post(&go) == 0 && pthread_join(t[0], NULL) == 0);
+    EXPECT(error == 0 || error == EAGAIN);
+    if (error == 0) EXPECT(sem_post(&go) == 0 && pthread_join(t[0], NULL) == 0);
     errno = 0;
     printf("system: %d %s\n", system("true"), strerror(errno));
     printf("vfork: %d %s\n", (int)syscall(SYS_vfork), strerror(errno));

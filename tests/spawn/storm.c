@@ -25,13 +25,13 @@ static unsigned draw(unsigned *state)
 static void load_and_map(void)
 {
     void *m = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (CHECK(m != MAP_FAILED)) {
+    if (EXPECT(m != MAP_FAILED)) {
         *(unsigned char *)m = 0xc3;
         mprotect(m, 8192, PROT_READ | PROT_EXEC);
         munmap(m, 8192);
     }
     void *h = dlopen(plugin, RTLD_NOW);
-    if (CHECK(h != NULL)) dlclose(h);
+    if (EXPECT(h != NULL)) dlclose(h);
 }
 
 static void on_signal(int sig) { (void)sig; }
@@ -42,7 +42,7 @@ static void *work(void *arg)
     struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
     while (!atomic_load(&over)) {
         switch (draw(&state) % 7) {
-        case 0: case 1: CHECK(works()); break;
+        case 0: case 1: EXPECT(works()); break;
         case 2: load_and_map(); break;
         case 3: sigaction(SIGUSR1, &sa, &old); break;
         case 4: sched_yield(); break;
@@ -68,7 +68,7 @@ static _Noreturn void be_child(unsigned *state)
     case 1: if (depth < 3) fork_one(state); break;
     case 2: execv(spawn_self, quiet); _exit(1);
     case 3: execv("/nowhere", garbage); break;
-    case 4: CHECK(system("exit 3") == 3 << 8); break;
+    case 4: EXPECT(system("exit 3") == 3 << 8); break;
     default: usleep(draw(state) % 2000); break;
     }
     if (draw(state) % 4 == 0) raise(SIGKILL);
@@ -82,14 +82,14 @@ static void fork_one(unsigned *state)
     pid_t pid = how == 3 ? vfork() : fork();
     if (pid == 0 && how == 3) _exit(0);
     if (pid == 0) be_child(state);
-    if (!CHECK(pid > 0)) return;
+    if (!EXPECT(pid > 0)) return;
     if (how == 1) {
         usleep(draw(state) % 500);
         kill(pid, SIGKILL);
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR);
     bool good = status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    if (!CHECK(good)) fprintf(stderr, "child ended with %#x\n", status);
+    if (!EXPECT(good)) fprintf(stderr, "child ended with %#x\n", status);
     atomic_fetch_add(&counts[1], 1);
 }
 
@@ -110,10 +110,10 @@ CASE(storm)
     fprintf(stderr, "seed %u\n", seed);
     alarm(seconds + 120);
     for (uintptr_t i = 0; i < FORKERS + WORKERS; i++)
-        CHECK(pthread_create(&t[i], NULL, i < FORKERS ? forks : work, (void *)(seed * 31 + i)) == 0);
+        EXPECT(pthread_create(&t[i], NULL, i < FORKERS ? forks : work, (void *)(seed * 31 + i)) == 0);
     nap_ms((int)seconds * 1000);
     atomic_store(&over, true);
     for (int i = 0; i < FORKERS + WORKERS; i++) pthread_join(t[i], NULL);
     fprintf(stderr, "%d steps, %d forks\n", counts[0], counts[1]);
-    CHECK(counts[0] && counts[1]);
+    EXPECT(counts[0] && counts[1]);
 }

@@ -1,4 +1,5 @@
 /* tests/spin/learn.c - learned sites: kept, applied, and never trusted.  SPDX-License-Identifier: Apache-2.0 */
+#include "../check.h"
 #include "doubles.h"
 #include "spin/spin.h"
 #include <dirent.h>
@@ -10,9 +11,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-static int failures;
-#define CHECK(c) do { if (!(c)) failures++, printf("%s:%d: %s\n", __FILE__, __LINE__, #c); } while (0)
 
 void live_barrier(void), live_short(void), live_nops(void), live_spinlock(void);
 static char dir[] = "/tmp/usf-spin-XXXXXX", path[256], file[512];
@@ -36,7 +34,7 @@ static int apply(void)
 static void put(const char *text, size_t n)
 {
     int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (fd < 0 || write(fd, text, n) != (ssize_t)n) failures++;
+    EXPECT(fd >= 0 && write(fd, text, n) == (ssize_t)n);
     close(fd);
 }
 static unsigned mode_of(const char *p)
@@ -59,49 +57,49 @@ static struct spin_loop recognised(void (*fn)(void), uintptr_t end)
     uintptr_t at = (uintptr_t)fn;
     enum spin_verdict v = SPIN_NO_LOOP;
     for (uintptr_t pc = at; pc < end && v != SPIN_YES; pc++) v = spin_recognise((void *)at, at, end, pc, &l);
-    CHECK(v == SPIN_YES);
+    EXPECT(v == SPIN_YES);
     return l;
 }
 
 static void test_keep(const struct spin_loop *a, const struct spin_loop *b)
 {
-    CHECK(apply() == 0);
-    CHECK(spin_learn(dir, &test_object, a) == 0);
-    CHECK(mode_of(path) == 0700 && mode_of(file) == 0600);
-    CHECK(apply() == 1);
-    CHECK(spin_learn(dir, &test_object, a) == 0);
-    CHECK(apply() == 1);
-    CHECK(spin_learn(dir, &test_object, b) == 0);
-    CHECK(apply() == 2);
-    CHECK(files_in(path) == 1);
+    EXPECT(apply() == 0);
+    EXPECT(spin_learn(dir, &test_object, a) == 0);
+    EXPECT(mode_of(path) == 0700 && mode_of(file) == 0600);
+    EXPECT(apply() == 1);
+    EXPECT(spin_learn(dir, &test_object, a) == 0);
+    EXPECT(apply() == 1);
+    EXPECT(spin_learn(dir, &test_object, b) == 0);
+    EXPECT(apply() == 2);
+    EXPECT(files_in(path) == 1);
 }
 
 static void test_distrust(void)
 {
     char other[600];
     chmod(file, 0666);
-    CHECK(apply() == 0);
+    EXPECT(apply() == 0);
     chmod(file, 0600);
     chmod(path, 0755);
-    CHECK(apply() == 0);
+    EXPECT(apply() == 0);
     chmod(path, 0700);
-    CHECK(apply() == 2);
+    EXPECT(apply() == 2);
     snprintf(other, sizeof other, "%s/elsewhere", dir);
     rename(file, other);
-    CHECK(symlink(other, file) == 0 && apply() == 0);
+    EXPECT(symlink(other, file) == 0 && apply() == 0);
     unlink(file);
     rename(other, file);
     rename(path, other);
-    CHECK(symlink(other, path) == 0 && apply() == 0);
+    EXPECT(symlink(other, path) == 0 && apply() == 0);
     unlink(path);
     rename(other, path);
-    CHECK(apply() == 2);
+    EXPECT(apply() == 2);
     if (geteuid() == 0) {
-        CHECK(chown(file, 12345, 0) == 0 && apply() == 0);
-        CHECK(chown(file, 0, 0) == 0 && apply() == 2);
+        EXPECT(chown(file, 12345, 0) == 0 && apply() == 0);
+        EXPECT(chown(file, 0, 0) == 0 && apply() == 2);
     }
     unlink(file);
-    CHECK(mkfifo(file, 0600) == 0 && apply() == 0);
+    EXPECT(mkfifo(file, 0600) == 0 && apply() == 0);
     unlink(file);
 }
 
@@ -110,18 +108,18 @@ static void test_contents(const struct spin_loop *a)
     char text[128];
     int n = snprintf(text, sizeof text, "usf-spin 1\n%lx\n", (long)(a->pc - test_object.base));
     put(text, (size_t)n);
-    CHECK(apply() == 1);
+    EXPECT(apply() == 1);
     put(text, (size_t)n - 1);                       /* last line not ended */
-    CHECK(apply() == 0);
+    EXPECT(apply() == 0);
     text[9] = '2';
     put(text, (size_t)n);
-    CHECK(apply() == 0);
+    EXPECT(apply() == 0);
     n = snprintf(text, sizeof text, "usf-spin 1\n%lx\n%lx\nffffffffffffffff\n%lx\n", (long)(a->pc - test_object.base + 1),
                  (long)((uintptr_t)live_spinlock - test_object.base), (long)(a->pc - test_object.base));
     put(text, (size_t)n);
-    CHECK(apply() == 0);                            /* middle of an instruction, no loop, malformed: end */
-    CHECK(spin_learn(dir, &test_object, a) == 0);
-    CHECK(apply() == 1);
+    EXPECT(apply() == 0);                            /* middle of an instruction, no loop, malformed: end */
+    EXPECT(spin_learn(dir, &test_object, a) == 0);
+    EXPECT(apply() == 1);
 }
 
 static void test_random(unsigned seed)
@@ -141,6 +139,7 @@ static void test_random(unsigned seed)
 int main(void)
 {
     unsigned seed = (unsigned)time(NULL) ^ (unsigned)getpid();
+    check_seed = seed;
     printf("seed %u\n", seed);
     alarm(60);
     if (!mkdtemp(dir)) return 1;
@@ -162,17 +161,16 @@ int main(void)
     test_distrust();
     test_contents(&a);
     test_random(seed);
-    CHECK(spin_learn(dir, &test_object, &none) == -EINVAL);
+    EXPECT(spin_learn(dir, &test_object, &none) == -EINVAL);
     unlink(file);
     test_object.build_id_len = 0;       /* then by the file itself */
-    CHECK(spin_learn(dir, &test_object, &a) == -ENOENT && apply() == 0);
+    EXPECT(spin_learn(dir, &test_object, &a) == -ENOENT && apply() == 0);
     test_object.path = "/proc/self/exe";
-    CHECK(spin_learn(dir, &test_object, &a) == 0 && apply() == 1 && files_in(path) == 1);
+    EXPECT(spin_learn(dir, &test_object, &a) == 0 && apply() == 1 && files_in(path) == 1);
     DIR *d = opendir(path);
     for (struct dirent *e; d && (e = readdir(d));) unlinkat(dirfd(d), e->d_name, 0);
     if (d) closedir(d);
     rmdir(path);
-    CHECK(rmdir(dir) == 0);
-    printf("%d failures\n", failures);
-    return failures != 0;
+    EXPECT(rmdir(dir) == 0);
+    return check_failed();
 }

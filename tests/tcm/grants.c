@@ -1,4 +1,5 @@
 /* tests/tcm/grants.c - states, grants and callbacks in one process of eight CPUs.  SPDX-License-Identifier: Apache-2.0 */
+#include "../asleep.h"
 #include "tcm_test.h"
 
 /* What the callback was called with. */
@@ -341,8 +342,10 @@ static tcm_result_t slow(tcm_permit_handle_t handle, void *arg, tcm_callback_fla
     CHECK(!atomic_load(&released));
     return TCM_RESULT_SUCCESS;
 }
+static atomic_int releaser_tid;
 static void *release(void *handle)
 {
+    atomic_store(&releaser_tid, (int)syscall(SYS_gettid));
     OK(tcmReleasePermit(handle));
     atomic_store(&released, 1);
     return NULL;
@@ -356,7 +359,7 @@ static void release_waits(void)
     pthread_create(&disturber, NULL, disturb, &d);
     UNTIL(atomic_load(&in_callback));
     pthread_create(&releaser, NULL, release, p);
-    usleep(20000);              /* it would have released it by now */
+    UNTIL(atomic_load(&released) || (atomic_load(&releaser_tid) && sleeps_for_ever(atomic_load(&releaser_tid))));
     CHECK(!atomic_load(&released));
     atomic_store(&may_end, 1);
     pthread_join(disturber, NULL);

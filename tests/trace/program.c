@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../asleep.h"
+
 extern char **environ;
 static int rounds;
 
@@ -68,22 +70,9 @@ static void *member(void *arg)
 static int fds[2];
 static _Atomic pid_t reads;
 
-/* A thread of this process is in this call. */
-static bool is_in_call(pid_t tid, long nr)
-{
-    char path[64];
-    long is = -1;
-    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)tid);
-    FILE *f = fopen(path, "r");
-    if (!f) abort();
-    if (fscanf(f, "%ld", &is) != 1) is = -1;
-    fclose(f);
-    return is == nr;
-}
-
 static void *sleeper(void *arg)
 {
-    while (!reads || !is_in_call(reads, SYS_read)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    while (!reads || !sleeps_in(reads, SYS_read)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     if (write(fds[1], "x", 1) != 1) abort();
     return arg;

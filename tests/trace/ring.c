@@ -13,9 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "sched/ring.h"
-
-#define CHECK(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); exit(1); } } while (0)
 
 #ifdef __SANITIZE_THREAD__      /* twenty times as slow */
 #define LESS 4
@@ -200,6 +199,7 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "places")) return places(), 0;
     seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL) * 2654435761u + (uint64_t)getpid();
     if (!seed) seed = 1;
+    check_seed = seed;
     printf("seed %lu\n", (unsigned long)seed);
     against_model();
     foreign_heads();

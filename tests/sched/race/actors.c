@@ -274,7 +274,7 @@ void *run_actor(void *arg)
     struct thread *t = self = arg;
     point_rng = mix(t->rng);
     attach(t);
-    while (atomic_load(&t->done) < e.exchanges && !failed) {
+    while (atomic_load(&t->done) < e.exchanges) {
         for (unsigned n = below(t, 8); n; n--) something(t);
         exchange(t);
     }

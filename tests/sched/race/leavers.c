@@ -40,7 +40,7 @@ void *run_leaver(void *arg)
     struct thread *t = self = arg;
     struct sched *s = &t->v->s;
     point_rng = mix(t->rng);
-    while (!atomic_load(&stop) && !failed) {
+    while (!atomic_load(&stop)) {
         if (!is_in(t)) continue;
         switch (below(t, 8)) {
         case 0: depart(t); break;

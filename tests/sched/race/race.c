@@ -9,16 +9,10 @@ struct view views[VIEWS + 1];
 struct thread threads[THREADS], leavers[LEAVERS];
 struct os_cpuset cpus;
 struct usf_header *header;
-_Atomic bool stop, failed;
+_Atomic bool stop;
 _Atomic uint32_t finished;
 _Thread_local struct thread *self;
 _Thread_local uint64_t point_rng;
-
-void fail(const char *file, int line, const char *what, const char *more)
-{
-    fprintf(stderr, "%s:%d: %s%s%s (seed %lu)\n", file, line, what, more ? ": " : "", more ? more : "", e.seed);
-    failed = true;
-}
 
 /* A thread of a process that is being taken off still counts in its record while that is added up: either may lose some. */
 const char *__tsan_default_suppressions(void);
@@ -26,7 +20,7 @@ const char *__tsan_default_suppressions(void) { return "race_top:add_counters\nr
 
 static void dump(void)
 {
-    fprintf(stderr, "stalled (seed %lu): lock %x, %u ready\n", e.seed, atomic_load(&header->lock.word), atomic_load(&header->nr_ready));
+    fprintf(stderr, "stalled: lock %x, %u ready\n", atomic_load(&header->lock.word), atomic_load(&header->nr_ready));
     for (uint32_t i = 0; i < header->nr_cores; i++) {
         uint64_t w = atomic_load(&views[0].s.cores[i].word);
         fprintf(stderr, "core %u: state %u task %u\n", i, core_state(w), core_task(w));
@@ -51,11 +45,9 @@ static void wait_for_all(void)
         uint64_t sum = stop;
         for (int i = 0; i < THREADS; i++) sum += atomic_load(&threads[i].done);
         if (sum != last) last = sum, since = os_now();
-        if (failed || os_now() - since > STALL_S * 1000000000ull) {
-            if (!failed) dump();
-            fprintf(stderr, "FAILED: seed %lu\n", e.seed);
-            _exit(1);
-        }
+        bool stalled = os_now() - since > STALL_S * 1000000000ull;
+        if (stalled) dump();
+        CHECK(!stalled);
         usleep(2000);
     }
 }
@@ -63,6 +55,7 @@ static void wait_for_all(void)
 static void choose(uint64_t seed)
 {
     uint64_t r = mix(mix(seed));
+    check_seed = seed;
     e = (struct episode){.seed = seed, .cores = 1 + (r >> 1) % 4, .unseen = (r >> 4) % 3 == 0,
                          .strays = (r >> 8) % 2, .exchanges = 40, .handlers = (r >> 12) % 3 ? 16 + (r >> 16) % 100 : 0,
                          .builtin = (const char *const[]){"coop", "coop", "coop", "fifo", "fl", "fl", "gang", "gang"}[(r >> 24) % 8]};
@@ -94,7 +87,7 @@ static void bind_view(struct sched *s, const char *dir)
     char why[160];
     memset(s, 0, sizeof *s);
     sched_bind(s, header);
-    if (sched_use_policy(s, e.policy, why, sizeof why)) fail(__FILE__, __LINE__, "policy", why);
+    CHECK(sched_use_policy(s, e.policy, why, sizeof why) == 0, "%s", why);
     s->shm_dir = dir;
     s->trace = rings;
     s->spins = calloc(USF_MAX_TASKS, sizeof *s->spins);
@@ -194,7 +187,7 @@ static int episode(uint64_t seed, const char *dir)
     if (e.traced) end_recording(rec);
     CHECK(shm_retire_if_empty(&m, dir));
     shm_close(&m);
-    return failed;
+    return 0;
 }
 
 int main(int argc, char **argv)

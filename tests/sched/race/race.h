@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../check.h"
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "shm/shm.h"
@@ -76,12 +77,10 @@ extern struct view views[VIEWS + 1];    /* the last: of the leavers */
 extern struct thread threads[THREADS], leavers[LEAVERS];
 extern struct os_cpuset cpus;
 extern struct usf_header *header;
-extern _Atomic bool stop, failed;
+extern _Atomic bool stop;
 extern _Atomic uint32_t finished;
 extern _Thread_local struct thread *self;
 extern _Thread_local uint64_t point_rng;
-void fail(const char *file, int line, const char *what, const char *more);
-#define CHECK(c) do { if (!(c)) fail(__FILE__, __LINE__, #c, 0); } while (0)
 
 static inline uint64_t mix(uint64_t x)
 {

@@ -22,7 +22,7 @@ static void check_instance(struct sched *s)
 {
     char why[160];
     uint32_t running = 0, held = 0, ready = 0, hwm = atomic_load(&s->h->task_hwm);
-    if (!sched_is_valid(s, why, sizeof why)) fail(__FILE__, __LINE__, "invalid", why);
+    CHECK(sched_is_valid(s, why, sizeof why), "%s", why);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         if (atomic_load(&t->state) != USF_TASK_RUNNING) continue;

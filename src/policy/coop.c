@@ -42,7 +42,7 @@
 #include "policy/common.h"
 
 enum {
-    CORES = USF_CORES_MAX, GROUPS = POL_GROUPS, CORE_WORDS = CORES / 64, GROUP_WORDS = GROUPS / 64,
+    CORES = USF_CORES_MAX, GROUPS = USF_GROUPS_MAX, CORE_WORDS = CORES / 64, GROUP_WORDS = GROUPS / 64,
     LOOK_EVERY = 16,            /* choices among yielders until one looks beyond the core's own */
     LOOK_WAIT_NS = 20000,       /* a yielder elsewhere that waits for less is being served */
     PATIENCE = 16, LONG = 10,   /* see Wishes */
@@ -300,7 +300,8 @@ static uint32_t look_elsewhere(struct usf_pol *p, uint32_t core, uint64_t waited
     const struct inst *in = inst_of(p);
     if (p->nr_cores < 2) return USF_NONE;
     uint32_t turn = core_of(p, core)->looks / LOOK_EVERY % (p->nr_cores - 1);
-    uint64_t others[CORE_WORDS] = { in->yielding[0], in->yielding[1], in->yielding[2], in->yielding[3] };
+    uint64_t others[CORE_WORDS];
+    usf_cores_copy(others, in->yielding);
     clear(others, core);
     uint32_t at = usf_next_core(others, others, (core + 1 + turn) % p->nr_cores);
     if (at == USF_NONE) return USF_NONE;
@@ -320,7 +321,8 @@ static uint32_t pick_yielder(struct usf_pol *p, uint32_t core)
             if (other != USF_NONE) task = other;
         }
     } else {
-        uint64_t at[CORE_WORDS] = { in->yielding[0], in->yielding[1], in->yielding[2], in->yielding[3] };
+        uint64_t at[CORE_WORDS];
+        usf_cores_copy(at, in->yielding);
         for (uint32_t near; task == USF_NONE && (near = nearest(p, at, at, core)) != USF_NONE; clear(at, near))
             task = first_yielder(p, near, core);
     }

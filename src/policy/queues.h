@@ -1,6 +1,6 @@
 /* src/policy/queues.h - queues per group and core, for policies that choose a group first.  SPDX-License-Identifier: Apache-2.0
  *
- * A policy that shares cores between groups (equi, fair, batch) decides which group a core serves; which of its tasks,
+ * A policy that shares cores between groups (coop, equi, fair, batch) decides which group a core serves; which of its tasks,
  * these queues say.  A ready task waits in its group's queue of the core that it ran on last, as long as that is one of
  * the `wish` cores that the policy gives it, else of one of those in turn.  A core takes from its own queue, then
  * from near to far.  Within a group tasks of higher priority go first, then earlier deadlines.  Strict affinity is
@@ -17,9 +17,10 @@
  * where a group has ready tasks with a priority or deadline, the heads of all its queues are compared.
  *
  * Invariants, between two calls
- *   Q1  a held task is in exactly one fifo, the one that its mark names: group.ready[core] or core.yielded;
+ *   Q1  a held task is in exactly one fifo, the one that its mark names: group.ready[core] or core.yielded (coop.c has one more);
  *   Q2  bit c of group.nonempty  <=>  group.ready[c].len > 0;  group.nr_ranked == ready tasks whose mark says `ranked`;
- *   Q3  bit i of inst.active    <=>  group i has a bit in nonempty;  bit w of inst.active_words <=> inst.active[w] != 0;
+ *   Q3  bit i of inst.active    <=>  group i has a ready task: a bit in nonempty, or nr_ranked;  bit w of inst.active_words <=>
+ *       inst.active[w] != 0;
  *   Q4  bit c of inst.yielding  <=>  core c's fifo of yielders is not empty;
  *   Q5  no task of a fifo of ready ones has a higher rank than the one before it.
  *
@@ -187,43 +188,64 @@ static inline void pq_insert(struct usf_pol *p, struct usf_fifo *f, uint32_t tas
     pol_insert_behind(p, f, before, task);
 }
 
-/* wish: see pq_home; read during the call only. */
-static inline void pq_enqueue(struct usf_pol *p, uint32_t task, enum usf_why why, const uint64_t *wish)
+static inline void pq_add_yielder(struct usf_pol *p, uint32_t task, uint32_t c)
+{
+    *pq_mark_of(p, task) = (struct pq_mark){.core = (uint16_t)c, .yielded = 1};
+    usf_fifo_push(p, &pq_core_of(p, c)->yielded, task);
+    usf_cores_add(pq_inst_of(p)->yielding, c);
+}
+
+/* The group has one more ready task, one less (Q3).  True: it was not active; it is no longer. */
+static inline bool pq_note_added(struct pq_inst *in, uint32_t i)
+{
+    if (pq_is_active(in, i)) return false;
+    pol_add_group(in->active, i);
+    in->active_words |= 1u << (i / 64);
+    return true;
+}
+static inline bool pq_note_removed(struct usf_pol *p, uint32_t i)
 {
     struct pq_inst *in = pq_inst_of(p);
+    const struct pq_group *group = pq_group_of(p, i);
+    if (group->nr_ranked || usf_cores_any(group->nonempty)) return false;
+    pol_remove_group(in->active, i);
+    if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
+    return true;
+}
+
+/* True: as pq_note_added and pq_note_removed. */
+static inline bool pq_add_ready(struct usf_pol *p, uint32_t task, uint32_t c)
+{
     const struct usf_pol_task *t = usf_task(p, task);
-    struct pq_mark *m = pq_mark_of(p, task);
-    uint32_t c = pq_home(p, t, wish);
-    if (why == USF_WHY_PREEMPT) c = pq_change_over(p, t, c, wish);
-    m->core = (uint16_t)c;
-    m->yielded = why == USF_WHY_YIELD;
-    m->ranked = !m->yielded && (t->priority || t->deadline);
-    if (m->yielded) {
-        usf_fifo_push(p, &pq_core_of(p, c)->yielded, task);
-        usf_cores_add(in->yielding, c);
-        return;
-    }
     struct pq_group *group = pq_group_of(p, t->group);
+    struct pq_mark *m = pq_mark_of(p, task);
+    *m = (struct pq_mark){.core = (uint16_t)c, .ranked = t->priority || t->deadline};
     group->nr_ranked += m->ranked;
     pq_insert(p, &group->ready[c], task, group->nr_ranked != 0);
     usf_cores_add(group->nonempty, c);
-    pol_add_group(in->active, t->group);
-    in->active_words |= 1u << (t->group / 64);
+    return pq_note_added(pq_inst_of(p), t->group);
 }
 
-static inline void pq_remove_ready(struct usf_pol *p, uint32_t i, uint32_t task)
+/* wish: see pq_home; read during the call only. */
+static inline void pq_enqueue(struct usf_pol *p, uint32_t task, enum usf_why why, const uint64_t *wish)
 {
-    struct pq_inst *in = pq_inst_of(p);
+    const struct usf_pol_task *t = usf_task(p, task);
+    uint32_t c = pq_home(p, t, wish);
+    if (why == USF_WHY_PREEMPT) c = pq_change_over(p, t, c, wish);
+    if (why == USF_WHY_YIELD) pq_add_yielder(p, task, c);
+    else pq_add_ready(p, task, c);
+}
+
+static inline bool pq_remove_ready(struct usf_pol *p, uint32_t i, uint32_t task)
+{
     struct pq_group *group = pq_group_of(p, i);
     struct pq_mark *m = pq_mark_of(p, task);
     usf_fifo_remove(p, &group->ready[m->core], task);
     group->nr_ranked -= m->ranked;
     m->ranked = 0;
-    if (group->ready[m->core].len) return;
+    if (group->ready[m->core].len) return false;
     usf_cores_remove(group->nonempty, m->core);
-    if (usf_cores_any(group->nonempty)) return;
-    pol_remove_group(in->active, i);
-    if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
+    return pq_note_removed(p, i);
 }
 
 static inline void pq_remove_yielder(struct usf_pol *p, uint32_t task)

@@ -186,7 +186,7 @@ static bool end_graces(struct usf_pol *p)
 static void reclaim_all(struct usf_pol *p)
 {
     const struct equi_inst *in = equi_inst_of(p);
-    for (uint32_t c = 0; (c = usf_cores_next(in->guests, c)) < p->nr_cores; c++) {
+    for (uint32_t c = 0; (c = usf_cores_next(in->borrowed, c)) < p->nr_cores; c++) {
         const struct equi_core *core = equi_core_of(p, c);
         for (uint32_t k = 0; k < core->nr_owners && k < EQUI_OWNERS; k++)
             if (pq_is_active(&in->q, core->owner[k]) && !usf_core(p, c)->give_way_at) usf_give_way(usf_core(p, c), p->now + MIN_HELP_NS);
@@ -280,7 +280,7 @@ static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
 {
     uint64_t m[USF_CORE_WORDS];
     uint32_t last = usf_task(p, task)->last_core, c;
-    if (!usf_cores_and(m, equi_inst_of(p)->guests, equi_group_of(p, i)->wish)) return;
+    if (!usf_cores_and(m, equi_inst_of(p)->borrowed, equi_group_of(p, i)->wish)) return;
     while ((c = last < p->nr_cores ? pq_nearest(p, m, last) : usf_cores_next(m, 0)) != USF_NONE) {
         struct usf_pol_core *core = usf_core(p, c);
         if (!core->give_way_at && usf_may_run(p, task, c)) {
@@ -415,8 +415,8 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     m->on = 1;
     equi_group_of(p, i)->running++;
     pq_yields(p, core, false);
-    equi_note_guest(p, core, task);
-    if (usf_cores_has(in->guests, core)) {
+    equi_note_borrowed(p, core, task);
+    if (usf_cores_has(in->borrowed, core)) {
         uint32_t waiting = c->q.yielded.head;   /* its own program's thread only waits by yielding */
         if (waiting && equi_owns(p, usf_task(p, waiting - 1)->group, core)) usf_give_way(usf_core(p, core), p->now + PQ_HELP_NS);
     } else if (c->group != i + 1) {
@@ -432,11 +432,11 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
     uint32_t i = usf_task(p, task)->group, weight = usf_group(p, i)->weight;
     struct equi_group *e = equi_group_of(p, i);
     uint64_t since = usf_core(p, core)->since, ran = p->now > since ? p->now - since : 0;
-    bool guest = usf_cores_has(in->guests, core);
-    usf_cores_remove(in->guests, core);
+    bool borrowed = usf_cores_has(in->borrowed, core);
+    usf_cores_remove(in->borrowed, core);
     if (!m->on) return;         /* it was on the core before this policy was in force */
     m->on = 0;
-    if (!guest) e->vtime += ran * 100 / (weight ? weight : 100);
+    if (!borrowed) e->vtime += ran * 100 / (weight ? weight : 100);
     e->running--;
     asleep(p, i);
     review_if_due(p);           /* where no task waits there is no pick, and few ticks */
@@ -445,7 +445,7 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 static void tick(struct usf_pol *p)
 {
     review_if_due(p);
-    if (usf_cores_any(equi_inst_of(p)->guests)) reclaim_all(p);
+    if (usf_cores_any(equi_inst_of(p)->borrowed)) reclaim_all(p);
 }
 
 const struct usf_policy_ops usf_policy_equi = {

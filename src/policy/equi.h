@@ -13,7 +13,7 @@
  *   E1  group.placed  <=>  it is linked in the list of programs, in order of arrival;  `mine` is empty if not;
  *   E2  a core belongs to the programs that have it in `mine` or `old`: they are core.owner[0 .. nr_owners-1], or
  *       nr_owners > EQUI_OWNERS and nobody has written them down;
- *   E3  bit c of inst.guests  <=>  core c runs a task of a program that it does not belong to;
+ *   E3  bit c of inst.borrowed  <=>  core c runs a task of a program that it does not belong to;
  *   E4  group.queued == its tasks in the queues, yielders included;  group.running == its tasks on cores;
  *   E5  `old` is not empty  <=>  a grace period runs, until grace_until;  inst.nr_graces counts those. */
 #ifndef USF_POLICY_EQUI_H
@@ -37,7 +37,7 @@ enum {                          /* in quanta */
 struct USF_POLICY_STATE equi_inst {
     struct pq_inst q;
     struct part_map map;
-    uint64_t guests[USF_CORE_WORDS];
+    uint64_t borrowed[USF_CORE_WORDS];
     uint64_t due;               /* ns, when equi_review has something to do; 0: now */
     uint64_t crossed;           /* ns, since when the programs are exactly at a threshold, that to the level `settled`; 0: they are not */
     uint64_t accounted;         /* ns, until when `granted` has been counted */
@@ -371,14 +371,14 @@ static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[USF_C
 
 /* ---- who owns what ------------------------------------------------------------------------------------------ */
 
-static inline void equi_note_guest(struct usf_pol *p, uint32_t c, uint32_t task)
+static inline void equi_note_borrowed(struct usf_pol *p, uint32_t c, uint32_t task)
 {
     struct equi_inst *in = equi_inst_of(p);
-    if (task == USF_NONE || equi_owns(p, usf_task(p, task)->group, c)) usf_cores_remove(in->guests, c);
-    else usf_cores_add(in->guests, c);
+    if (task == USF_NONE || equi_owns(p, usf_task(p, task)->group, c)) usf_cores_remove(in->borrowed, c);
+    else usf_cores_add(in->borrowed, c);
 }
 
-/* Shares have changed: write down who owns each core, and who runs there as a guest from now on. */
+/* Shares have changed: write down who owns each core, and which cores are borrowed from now on. */
 static inline void equi_note_owners(struct usf_pol *p)
 {
     for (uint32_t c = 0; c < p->nr_cores; c++) equi_core_of(p, c)->nr_owners = 0;
@@ -390,7 +390,7 @@ static inline void equi_note_owners(struct usf_pol *p)
             if (core->nr_owners <= EQUI_OWNERS) core->nr_owners++;
         }
     }
-    for (uint32_t c = 0; c < p->nr_cores; c++) equi_note_guest(p, c, usf_core(p, c)->current);
+    for (uint32_t c = 0; c < p->nr_cores; c++) equi_note_borrowed(p, c, usf_core(p, c)->current);
 }
 
 #endif

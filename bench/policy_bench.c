@@ -51,7 +51,7 @@ static double measure(const struct usf_policy_ops *policy, uint32_t cores, uint3
     for (uint32_t i = 0; i < procs; i++) {
         proc[i].id = i;
         proc[i].weight = 100;
-        for (int w = 0; w < 4; w++) proc[i].cores[w] = ~0ull;
+        usf_cores_fill(proc[i].cores, USF_CORES_MAX);
         ops.group_add(&p, i);
     }
     for (uint32_t t = 0; t < TASKS; t++) {
@@ -142,15 +142,15 @@ static void scale(uint32_t threads, bool with_lock)
     shared = (struct usf_pol){
         .now = 1000000000, .quantum = 20000000, .slice = 10000000, .nr_cores = threads, .nr_tasks = threads * OWN_TASKS,
         .nr_groups = 1, .task_stride = sizeof(struct usf_task), .core_stride = sizeof(struct usf_core),
-        .group_stride = sizeof(struct usf_proc), .data = zeroed(USF_POL_DATA),
+        .group_stride = sizeof(struct usf_group), .data = zeroed(USF_POL_DATA),
     };
     char *tasks = zeroed(shared.nr_tasks * sizeof(struct usf_task)), *cores = zeroed(threads * sizeof(struct usf_core));
-    char *procs = zeroed(sizeof(struct usf_proc));
+    char *groups = zeroed(sizeof(struct usf_group));
     shared.tasks = tasks + offsetof(struct usf_task, pol);
     shared.cores = cores + offsetof(struct usf_core, pol);
-    shared.groups = procs + offsetof(struct usf_proc, pol);
+    shared.groups = groups + offsetof(struct usf_group, pol);
     for (uint32_t c = 0; c < threads; c++) *usf_core(&shared, c) = (struct usf_pol_core){.id = c, .cpu = c, .llc = c / 8};
-    for (int w = 0; w < 4; w++) usf_group(&shared, 0)->cores[w] = ~0ull;
+    usf_cores_fill(usf_group(&shared, 0)->cores, USF_CORES_MAX);
     policy_resolve(&usf_policy_fl, &fl);
     if (fl.init(&shared)) exit(1);
     for (uint32_t t = 0; t < shared.nr_tasks; t++) {
@@ -170,7 +170,7 @@ static void scale(uint32_t threads, bool with_lock)
     free(shared.data);
     free(tasks);
     free(cores);
-    free(procs);
+    free(groups);
 }
 
 int main(int argc, char **argv)

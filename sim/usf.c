@@ -61,7 +61,7 @@ static void on_started(struct usf_pol *p, uint32_t core, uint32_t task)
     uint32_t poller = atomic_load(&v->cores[core].poller);
     set_queued(thread_of(v, task), false);
     if (poller && !(poller & USF_MAIL)) sim_poke(sim_the, thread_of(v, poller - 1));
-    sim_the->keeps[core / 64] &= ~(1ull << (core % 64));
+    usf_cores_remove(sim_the->keeps, core);
     view_of(p)->inner.started(p, core, task);
 }
 
@@ -309,11 +309,11 @@ static void keep(struct sim *s, struct sim_thread *t, bool yields, uint64_t unti
 {
     uint32_t core = atomic_load(&record(t)->core);
     const struct usf_pol_core *c = &t->inst->view->s.cores[core].pol;
-    uint64_t keeps = c->keeps_until, *word = &s->keeps[core / 64], bit = 1ull << (core % 64);
-    usf_assert(!(*word & bit));
-    *word |= bit;
+    uint64_t keeps = c->keeps_until;
+    usf_assert(!usf_cores_has(s->keeps, core));
+    usf_cores_add(s->keeps, core);
     wait_rounds(s, t, yields, (until && until < keeps ? until : keeps) - s->now);
-    if (c->current == t->self.task) *word &= ~bit;      /* else it has been made to give way meanwhile, and the core is another's */
+    if (c->current == t->self.task) usf_cores_remove(s->keeps, core);      /* else it has been made to give way meanwhile, and the core is another's */
     t->self.yielded = s->now;
 }
 
@@ -568,11 +568,10 @@ void sim_usf_after(struct sim *s)
         sim_poke(s, t);
     }
     s->pokes = 0;
-    for (uint32_t w = 0; s->asks && w < USF_CORE_WORDS; w++)        /* those that kept their cores, and are asked again */
-        for (uint64_t m = s->keeps[w]; m; m &= m - 1) {
-            const struct usf_pol_core *c = &s->monitor->s.cores[w * 64 + (uint32_t)__builtin_ctzll(m)].pol;
-            if (!c->keeps_until && c->current != USF_NONE) sim_poke(s, thread_of(&s->monitor->s, c->current));
-        }
+    for (uint32_t i = 0; s->asks && (i = usf_cores_next(s->keeps, i)) != USF_NONE; i++) {       /* those that kept their cores, and are asked again */
+        const struct usf_pol_core *c = &s->monitor->s.cores[i].pol;
+        if (!c->keeps_until && c->current != USF_NONE) sim_poke(s, thread_of(&s->monitor->s, c->current));
+    }
     s->asks = false;
 }
 
@@ -581,11 +580,7 @@ void sim_usf_after(struct sim *s)
 uint32_t sim_usf_width(struct sim *s, struct sim_inst *i)
 {
     const struct usf_pol_group *p = &sched_first_group(&i->view->s)->pol;
-    uint32_t share = 0, all = 0;
-    for (uint32_t w = 0; w < USF_CORE_WORDS; w++) {
-        share += (uint32_t)__builtin_popcountll(p->share[w] & p->cores[w]);
-        all += (uint32_t)__builtin_popcountll(p->cores[w]);
-    }
+    uint32_t share = usf_cores_common(p->share, p->cores), all = usf_cores_count(p->cores);
     if (p->share_gen != i->share_gen) {
         i->share_gen = p->share_gen;
         i->st->reconfigurations++;

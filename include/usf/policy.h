@@ -181,11 +181,75 @@ static inline struct usf_pol_core *usf_core(struct usf_pol *p, uint32_t id)
 static inline struct usf_pol_group *usf_group(struct usf_pol *p, uint32_t id)
 { return (struct usf_pol_group *)(void *)(p->groups + (size_t)id * p->group_stride); }
 
-/* May tasks of this group run on this core?  (The group's cores, not a thread's hint.) */
-static inline bool usf_allowed(struct usf_pol *p, uint32_t group, uint32_t core)
-{ return core < USF_CORES_MAX && (usf_group(p, group)->cores[core / 64] >> (core % 64) & 1); }
+/* ---- Sets of cores: USF_CORE_WORDS words, of which bit c of all is core c.  Cores are below USF_CORES_MAX. ------- */
+static inline bool usf_cores_has(const uint64_t *set, uint32_t core) { return set[core / 64] >> (core % 64) & 1; }
+static inline void usf_cores_add(uint64_t *set, uint32_t core) { set[core / 64] |= 1ull << (core % 64); }
+static inline void usf_cores_remove(uint64_t *set, uint32_t core) { set[core / 64] &= ~(1ull << (core % 64)); }
+static inline void usf_cores_clear(uint64_t *set)
+{ for (uint32_t w = 0; w < USF_CORE_WORDS; w++) set[w] = 0; }
+/* Cores 0 .. n-1 and no others. */
+static inline void usf_cores_fill(uint64_t *set, uint32_t n)
+{
+    for (uint32_t w = 0; w < USF_CORE_WORDS; w++)
+        set[w] = n >= w * 64 + 64 ? ~0ull : n > w * 64 ? (1ull << (n % 64)) - 1 : 0;
+}
+static inline void usf_cores_copy(uint64_t *to, const uint64_t *from)
+{ for (uint32_t w = 0; w < USF_CORE_WORDS; w++) to[w] = from[w]; }
+static inline bool usf_cores_any(const uint64_t *set)
+{
+    uint64_t all = 0;
+    for (uint32_t w = 0; w < USF_CORE_WORDS; w++) all |= set[w];
+    return all != 0;
+}
+static inline bool usf_cores_same(const uint64_t *a, const uint64_t *b)
+{
+    uint64_t differ = 0;
+    for (uint32_t w = 0; w < USF_CORE_WORDS; w++) differ |= a[w] ^ b[w];
+    return !differ;
+}
+/* out may be a or b.  True: out is not empty. */
+static inline bool usf_cores_and(uint64_t *out, const uint64_t *a, const uint64_t *b)
+{
+    uint64_t any = 0;
+    for (uint32_t w = 0; w < USF_CORE_WORDS; w++) any |= out[w] = a[w] & b[w];
+    return any != 0;
+}
+static inline bool usf_cores_andnot(uint64_t *out, const uint64_t *a, const uint64_t *b)
+{
+    uint64_t any = 0;
+    for (uint32_t w = 0; w < USF_CORE_WORDS; w++) any |= out[w] = a[w] & ~b[w];
+    return any != 0;
+}
+static inline bool usf_cores_or(uint64_t *out, const uint64_t *a, const uint64_t *b)
+{
+    uint64_t any = 0;
+    for (uint32_t w = 0; w < USF_CORE_WORDS; w++) any |= out[w] = a[w] | b[w];
+    return any != 0;
+}
+/* How many cores both sets have.  Without the instruction the compiler would call its library, which a policy must not. */
+static inline uint32_t usf_cores_common(const uint64_t *a, const uint64_t *b)
+{
+    uint32_t n = 0;
+    for (uint32_t w = 0; w < USF_CORE_WORDS; w++) {
+        uint64_t x = a[w] & b[w];
+        x -= x >> 1 & 0x5555555555555555ull;
+        x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
+        n += (uint32_t)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56);
+    }
+    return n;
+}
+static inline uint32_t usf_cores_count(const uint64_t *set) { return usf_cores_common(set, set); }
+/* First core at or after `from`; USF_NONE: there is none.  All of a set:
+ * for (uint32_t c = 0; (c = usf_cores_next(set, c)) != USF_NONE; c++) */
+static inline uint32_t usf_cores_next(const uint64_t *set, uint32_t from)
+{
+    uint64_t mask = ~0ull << (from % 64);
+    for (uint32_t w = from / 64; w < USF_CORE_WORDS; w++, mask = ~0ull)
+        if (set[w] & mask) return w * 64 + (uint32_t)__builtin_ctzll(set[w] & mask);
+    return USF_NONE;
+}
 
-/* Sets of cores: USF_CORE_WORDS words.  First core of a & b at or after `from`, going around; USF_NONE: no such core. */
+/* First core of a & b at or after `from`, going around; USF_NONE: no such core. */
 static inline uint32_t usf_next_core(const uint64_t *a, const uint64_t *b, uint32_t from)
 {
     uint32_t w = from / 64 % USF_CORE_WORDS;
@@ -201,11 +265,16 @@ static inline uint32_t usf_next_core(const uint64_t *a, const uint64_t *b, uint3
  * USF_NONE: the set is empty. */
 static inline uint32_t usf_nearest_core(const uint64_t *set, const uint64_t *same_llc, const uint64_t *same_node, uint32_t core)
 {
-    if (set[core / 64] >> (core % 64) & 1) return core;
+    if (usf_cores_has(set, core)) return core;
+    if (!usf_cores_any(set)) return USF_NONE;
     uint32_t found = usf_next_core(set, same_llc, core);
     if (found == USF_NONE) found = usf_next_core(set, same_node, core);
     return found != USF_NONE ? found : usf_next_core(set, set, core);
 }
+
+/* May tasks of this group run on this core?  (The group's cores, not a thread's hint.) */
+static inline bool usf_allowed(struct usf_pol *p, uint32_t group, uint32_t core)
+{ return core < USF_CORES_MAX && usf_cores_has(usf_group(p, group)->cores, core); }
 
 /* Set give_way_at of a core (0: no time).  Threads look at it without the scheduler's lock. */
 static inline void usf_give_way(struct usf_pol_core *core, uint64_t at)
@@ -223,7 +292,7 @@ static inline bool usf_is_affine(struct usf_pol *p, const struct usf_pol_task *t
     case USF_AFFINITY_CORE: return core == t->affinity_id;
     case USF_AFFINITY_LLC: return c->llc == t->affinity_id;
     case USF_AFFINITY_NODE: return c->node == t->affinity_id;
-    case USF_AFFINITY_MASK: return t->mask[core / 64] >> (core % 64) & 1;
+    case USF_AFFINITY_MASK: return usf_cores_has(t->mask, core);
     }
     return true;
 }
@@ -233,7 +302,7 @@ static inline bool usf_is_affine(struct usf_pol *p, const struct usf_pol_task *t
 static inline bool usf_owns(struct usf_pol *p, uint32_t group, uint32_t core)
 {
     const struct usf_pol_group *g = usf_group(p, group);
-    return g->flags & USF_GROUP_OWNS && g->own[core / 64] >> (core % 64) & 1;
+    return g->flags & USF_GROUP_OWNS && usf_cores_has(g->own, core);
 }
 static inline bool usf_borrows(struct usf_pol *p, uint32_t group, uint32_t core)
 { return usf_group(p, group)->flags & USF_GROUP_OWNS && !usf_owns(p, group, core); }

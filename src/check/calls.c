@@ -212,7 +212,7 @@ static int call_init(struct usf_pol *p)
     return r;
 }
 
-static uint32_t call_select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+static uint32_t call_select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     struct machine *m = of(p);
     uint32_t core = m->real.select_core(enter(m, OP_select_core), task, idle);

@@ -31,8 +31,8 @@ unsigned check_costs(const struct usf_policy_ops *ops, struct check_cost cost[CH
     static struct machine m;
     static const struct check_cost cases[CHECK_COSTS] = {{2, 4, 0}, {2, 1000, 0}, {256, 4, 0}, {256, 2000, 0}};
     for (unsigned i = 0; i < CHECK_COSTS; i++) {
-        uint64_t all[4] = {cases[i].cores > 64 ? ~0ull : 3};
-        for (unsigned w = 1; w < 4; w++) all[w] = cases[i].cores > 64 ? ~0ull : 0;
+        uint64_t all[USF_CORE_WORDS];
+        usf_cores_fill(all, cases[i].cores);
         machine_init(&m, ops, 1, cases[i].cores, cases[i].cores > 64 ? 8 : 1, 1);
         for (uint32_t p = 0; p < 4; p++) machine_add_group(&m, p, all);
         for (uint32_t t = 0; t <= cases[i].waiting; t++) {

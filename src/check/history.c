@@ -17,15 +17,14 @@ const struct check_history check_histories[] = {
     {0},
 };
 
-static void random_mask(struct machine *m, uint64_t mask[4])
+static void random_mask(struct machine *m, uint64_t mask[USF_CORE_WORDS])
 {
     uint32_t cores = m->pol.nr_cores;
-    memset(mask, 0, 32);
+    usf_cores_clear(mask);
     bool all = machine_below(m, 3) != 0;
     for (uint32_t c = 0; c < cores; c++)
-        if (all || machine_below(m, 2)) mask[c / 64] |= 1ull << c % 64;
-    uint32_t one = machine_below(m, cores);
-    mask[one / 64] |= 1ull << one % 64;
+        if (all || machine_below(m, 2)) usf_cores_add(mask, c);
+    usf_cores_add(mask, machine_below(m, cores));
 }
 
 static uint32_t random_task(struct machine *m, enum doing doing, uint32_t limit)
@@ -60,14 +59,14 @@ static void random_wishes(struct machine *m, struct usf_pol_task *t, bool extrem
     t->strict = (uint8_t)machine_below(m, 2);
     const struct usf_pol_core *c = &m->cores[machine_below(m, m->pol.nr_cores)];
     t->affinity_id = t->affinity == USF_AFFINITY_CORE ? c->id : t->affinity == USF_AFFINITY_LLC ? c->llc : c->node;
-    if (extreme && machine_below(m, 4) == 0) t->affinity_id = machine_below(m, 2) ? 300 : USF_NONE;     /* nowhere */
+    if (extreme && machine_below(m, 4) == 0) t->affinity_id = machine_below(m, 2) ? USF_CORES_MAX : USF_NONE;     /* nowhere */
     if (t->affinity == USF_AFFINITY_MASK && !(extreme && machine_below(m, 4) == 0)) random_mask(m, t->mask);
 }
 
 static void add_somebody(struct machine *m, const struct check_history *h)
 {
     uint32_t group = machine_below(m, h->groups), task = random_task(m, NOTHING, h->tasks);
-    uint64_t mask[4];
+    uint64_t mask[USF_CORE_WORDS];
     if (!m->group[group]) random_mask(m, mask), machine_add_group(m, group, mask);
     if (task == USF_NONE) return;
     machine_add_task(m, task, group);
@@ -85,7 +84,7 @@ static void change_group(struct machine *m, const struct check_history *h)
 {
     uint32_t group = machine_below(m, h->groups), what = m->on_choice ? 4 : machine_below(m, 5);
     struct usf_pol_group *p = &m->groups[group];
-    uint64_t mask[4];
+    uint64_t mask[USF_CORE_WORDS];
     if (!m->group[group]) return;
     switch (what) {
     case 0: p->priority = random_priority(m, h->extreme); break;
@@ -114,7 +113,7 @@ static void change_task(struct machine *m, const struct check_history *h)
 static uint32_t other_group(struct machine *m, const struct check_history *h, uint32_t group)
 {
     uint32_t other = group ^ 1;
-    uint64_t mask[4];
+    uint64_t mask[USF_CORE_WORDS];
     if (other >= h->groups) return USF_NONE;
     if (!m->group[other]) random_mask(m, mask), machine_add_group(m, other, mask);
     return other;
@@ -235,6 +234,7 @@ void check_history(const struct check_history *h, const struct usf_policy_ops *o
     m.watch_groups = h->groups;
     if (h->extreme && !on_choice) m.pol.quantum = machine_below(&m, 2) ? 0 : 1, m.pol.slice = machine_below(&m, 2) ? 0 : UINT64_MAX;
     if (machine_below(&m, 4) == 0) m.pol.flags = USF_POL_BLIND;
+    for (uint32_t t = 0; h->full && t < h->tasks; t++) add_somebody(&m, h);
     for (m.step = 0; m.step < h->steps; m.step++) {
         uint32_t pause = machine_below(&m, 20);
         m.pol.now += pause == 0 ? machine_below(&m, 30000000) : pause < 4 ? 0 : machine_below(&m, 100000);

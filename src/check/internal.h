@@ -21,7 +21,8 @@ bool check_forbid_syscalls(void);
 bool check_is_other_view(const struct machine *m, const void *address);
 
 /* ---- history.c --------------------------------------------------------------------------------- */
-struct check_history { const char *name; uint32_t cores, nodes, llcs, groups, tasks, steps; bool moves, watched, extreme; };
+/* full: all tasks are there from the beginning. */
+struct check_history { const char *name; uint32_t cores, nodes, llcs, groups, tasks, steps; bool moves, watched, extreme, full; };
 extern const struct check_history check_histories[];        /* ends with a null name */
 /* on_choice: as in struct machine.  With it only such things happen as leave an order that can be told: no priorities, deadlines and
  * affinities, no turns that are taken back or swapped. */

@@ -57,18 +57,19 @@ bool machine_allowed(const struct machine *m, uint32_t task, uint32_t core)
 
 bool machine_is_waited_for(const struct machine *m, uint32_t core)
 {
-    for (uint32_t t = 0; t < MAX_TASKS; t++)
-        if (m->task[t].doing == READY && machine_allowed(m, t, core)) return true;
+    for (uint32_t w = 0; w < MAX_TASKS / 64; w++)
+        for (uint64_t held = m->held[w]; held; held &= held - 1)
+            if (machine_allowed(m, w * 64 + (uint32_t)__builtin_ctzll(held), core)) return true;
     return false;
 }
 
-void machine_add_group(struct machine *m, uint32_t group, const uint64_t cores[4])
+void machine_add_group(struct machine *m, uint32_t group, const uint64_t cores[USF_CORE_WORDS])
 {
     memset(&m->groups[group], 0, sizeof *m->groups);
     m->groups[group].id = group;
     m->groups[group].proc = group / 2;
     m->groups[group].weight = 100;
-    memcpy(m->groups[group].cores, cores, 32);
+    usf_cores_copy(m->groups[group].cores, cores);
     m->group[group] = true;
     m->ops.group_add(&m->pol, group);
 }
@@ -129,6 +130,7 @@ void machine_queue(struct machine *m, uint32_t task, enum usf_why why)
     m->task[task].seq = ++m->seq;
     m->task[task].yielded = why == USF_WHY_YIELD;
     m->task[task].why = why;
+    m->held[task / 64] |= 1ull << (task % 64);
     policy_enqueue(&m->pol, &m->ops, task, why);
     m->groups[m->tasks[task].group].nr_ready++;
 }
@@ -136,6 +138,7 @@ void machine_queue(struct machine *m, uint32_t task, enum usf_why why)
 void machine_unqueue(struct machine *m, uint32_t task)
 {
     policy_dequeue(&m->pol, &m->ops, task);
+    m->held[task / 64] &= ~(1ull << (task % 64));
     m->groups[m->tasks[task].group].nr_ready--;
     m->task[task].doing = BLOCKED;
 }
@@ -146,13 +149,12 @@ static bool is_offered(const struct machine *m, uint32_t task, uint32_t core)
 
 void machine_wake(struct machine *m, uint32_t task, enum usf_why why)
 {
-    uint64_t idle[4] = {0};
-    bool any = false;
+    uint64_t idle[USF_CORE_WORDS] = {0};
     const char *bad;
     REQUIRE(m, CHECK_LEGAL, m->task[task].doing == BLOCKED, "the history is wrong");
     for (uint32_t c = 0; c < m->pol.nr_cores; c++)
-        if (is_offered(m, task, c)) any = true, idle[c / 64] |= 1ull << c % 64;
-    while (any) {
+        if (is_offered(m, task, c)) usf_cores_add(idle, c);
+    while (usf_cores_any(idle)) {
         uint32_t core = policy_select(&m->pol, &m->ops, task, idle, &bad);
         if (bad) machine_fail(m, CHECK_LEGAL, bad);
         if (core == USF_NONE) break;
@@ -160,8 +162,7 @@ void machine_wake(struct machine *m, uint32_t task, enum usf_why why)
             start(m, task, core);
             return;
         }
-        idle[core / 64] &= ~(1ull << core % 64);    /* its owner has just come back to it: another */
-        any = idle[0] | idle[1] | idle[2] | idle[3];
+        usf_cores_remove(idle, core);       /* its owner has just come back to it: another */
     }
     machine_queue(m, task, why);
     machine_settle(m);
@@ -181,6 +182,7 @@ uint32_t machine_pick(struct machine *m, uint32_t core)
         return USF_NONE;
     }
     REQUIRE(m, CHECK_LEGAL, m->task[task].doing == READY, "pick named a task that is not ready");
+    m->held[task / 64] &= ~(1ull << (task % 64));
     m->groups[m->tasks[task].group].nr_ready--;
     return task;
 }
@@ -266,14 +268,14 @@ static void take_lost_cores(struct machine *m)
     machine_settle(m);
 }
 
-void machine_confine(struct machine *m, uint32_t group, const uint64_t cores[4])
+void machine_confine(struct machine *m, uint32_t group, const uint64_t cores[USF_CORE_WORDS])
 {
     static bool was_ready[MAX_TASKS];
     for (uint32_t t = 0; t < MAX_TASKS; t++) {
         was_ready[t] = m->task[t].doing == READY && m->tasks[t].group == group;
         if (was_ready[t]) machine_unqueue(m, t);
     }
-    memcpy(m->groups[group].cores, cores, 32);
+    usf_cores_copy(m->groups[group].cores, cores);
     m->ops.group_changed(&m->pol, group);
     for (uint32_t t = 0; t < MAX_TASKS; t++)
         if (was_ready[t]) machine_queue(m, t, m->task[t].why);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include "check/check.h"
 
-enum { MAX_CORES = 256, MAX_GROUPS = USF_GROUPS_MAX, MAX_TASKS = 2048 };
+enum { MAX_CORES = USF_CORES_MAX, MAX_GROUPS = USF_GROUPS_MAX, MAX_TASKS = USF_CORES_MAX > 1024 ? 2 * USF_CORES_MAX : 2048 };
 enum doing { NOTHING, BLOCKED, READY, RUNNING };
 
 struct model_task { enum doing doing; uint32_t core, home; uint64_t seq, since; enum usf_why why; bool yielded; };
@@ -34,6 +34,7 @@ struct machine {
     bool moves;
     uint32_t watch_tasks, watch_groups;  /* so many records of each are compared before and after each call; 0: none */
     struct model_task task[MAX_TASKS];
+    uint64_t held[MAX_TASKS / 64];  /* bit t: the policy has task t, which is READY */
     struct model_core core[MAX_CORES];
     bool group[MAX_GROUPS];
     uint64_t seq, step, rng, seed;
@@ -49,7 +50,7 @@ void machine_init(struct machine *m, const struct usf_policy_ops *ops, uint64_t 
                   uint32_t llcs);
 void machine_free(struct machine *m);
 /* Groups 2n and 2n + 1 are of one process. */
-void machine_add_group(struct machine *m, uint32_t group, const uint64_t cores[4]);
+void machine_add_group(struct machine *m, uint32_t group, const uint64_t cores[USF_CORE_WORDS]);
 void machine_remove_group(struct machine *m, uint32_t group);     /* with all its tasks, as after kill -9 */
 void machine_change_group(struct machine *m, uint32_t task, uint32_t group);    /* whatever the task is doing */
 void machine_add_task(struct machine *m, uint32_t task, uint32_t group);     /* becomes BLOCKED */
@@ -72,7 +73,7 @@ uint32_t machine_pick(struct machine *m, uint32_t core);
 void machine_settle(struct machine *m);     /* each idle core asks for work */
 void machine_tick(struct machine *m);       /* the monitor's: tick, and cores whose give_way_at is due give way */
 /* Where a group may run has changed. */
-void machine_confine(struct machine *m, uint32_t group, const uint64_t cores[4]);
+void machine_confine(struct machine *m, uint32_t group, const uint64_t cores[USF_CORE_WORDS]);
 /* A task's priority, deadline and affinity become those of `like`. */
 void machine_change_task(struct machine *m, uint32_t task, const struct usf_pol_task *like);
 /* All state of the policy is wiped, and it begins anew with what is there. */

@@ -73,7 +73,8 @@ static void look(struct machine *m, const struct scene *s, struct check_waits *l
 static void play(const struct scene *s, const struct usf_policy_ops *ops, uint64_t seed, struct check_waits *longest)
 {
     static struct machine m;
-    uint64_t all[4] = {s->cores == 64 ? ~0ull : (1ull << s->cores) - 1};
+    uint64_t all[USF_CORE_WORDS];
+    usf_cores_fill(all, s->cores);
     machine_init(&m, ops, seed, s->cores, s->cores > 2 ? 2 : 1, 1);
     for (uint32_t p = 0; p < s->groups + s->newcomers; p++) machine_add_group(&m, p, all);
     for (uint32_t t = 0; t < s->tasks + s->yielders; t++) {

@@ -78,8 +78,9 @@ static void dump_header(const struct usf_header *h, uint64_t now)
            (unsigned long)h->monitor_linger_ns);
 
     printf("\n== scheduler ==\n");
-    printf("ready %u, idle cores %lx %lx %lx %lx, tasks below %u, groups below %u, processes below %u, %u taken\n", atomic_load(&h->nr_ready),
-           atomic_load(&h->idle[3]), atomic_load(&h->idle[2]), atomic_load(&h->idle[1]), atomic_load(&h->idle[0]),
+    printf("ready %u, idle cores", atomic_load(&h->nr_ready));
+    for (unsigned w = USF_CORE_WORDS; w--;) printf(" %lx", atomic_load(&h->idle[w]));
+    printf(", tasks below %u, groups below %u, processes below %u, %u taken\n",
            atomic_load(&h->task_hwm), atomic_load(&h->group_hwm), atomic_load(&h->proc_hwm), atomic_load(&h->nr_procs_active));
     dump_bytes("policy's data", h->pol_data, sizeof h->pol_data);
 }

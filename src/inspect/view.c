@@ -222,7 +222,7 @@ bool view_cpus_of(const struct view *v, const uint64_t cores[USF_CORE_WORDS], ch
 {
     struct os_cpuset set = {{0}};
     for (uint32_t c = 0; c < v->h->nr_cores; c++)
-        if (cores[c / 64] >> (c % 64) & 1) os_cpu_set(&set, v->cores[c].pol.cpu);
+        if (usf_cores_has(cores, c)) os_cpu_set(&set, v->cores[c].pol.cpu);
     if (!os_cpu_count(&set)) return false;
     os_cpulist_format(&set, buf, cap);
     return true;
@@ -233,9 +233,9 @@ bool view_borrowed_of(const struct view *v, const struct usf_group *g, char *buf
     uint64_t borrowed[USF_CORE_WORDS] = {0};
     for (uint32_t c = 0; c < v->h->nr_cores; c++) {
         uint32_t task = v->cores[c].pol.current, other = task < v->nr_tasks ? v->tasks[task].pol.group : USF_NONE;
-        if (!(g->pol.flags & USF_GROUP_OWNS) || !(g->pol.own[c / 64] >> (c % 64) & 1) || other >= v->nr_groups) continue;
+        if (!(g->pol.flags & USF_GROUP_OWNS) || !usf_cores_has(g->pol.own, c) || other >= v->nr_groups) continue;
         const struct usf_pol_group *o = &v->groups[other].pol;
-        if (o->proc == g->pol.proc && o->flags & USF_GROUP_OWNS && !(o->own[c / 64] >> (c % 64) & 1)) borrowed[c / 64] |= 1ull << (c % 64);
+        if (o->proc == g->pol.proc && o->flags & USF_GROUP_OWNS && !usf_cores_has(o->own, c)) usf_cores_add(borrowed, c);
     }
     return view_cpus_of(v, borrowed, buf, cap);
 }

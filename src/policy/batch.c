@@ -36,13 +36,13 @@ struct USF_POLICY_STATE inst {
     uint64_t arrivals;
     uint64_t looked;            /* ns, last look at all cores */
     uint32_t last;              /* the latest of the groups that run, + 1; 0: none does; LAST_UNKNOWN */
-    uint64_t keeping[PQ_CORE_WORDS];
+    uint64_t keeping[USF_CORE_WORDS];
 };
 struct USF_POLICY_STATE core { struct pq_core q; };
 struct USF_POLICY_STATE group {
     struct pq_group q;
     uint64_t arrival;
-    uint64_t on[PQ_CORE_WORDS]; /* cores that run its tasks */
+    uint64_t on[USF_CORE_WORDS]; /* cores that run its tasks */
 };
 struct USF_POLICY_STATE mark {
     struct pq_mark q;
@@ -67,7 +67,7 @@ static void arrive(struct usf_pol *p, uint32_t task)
     struct group *group = group_of(p, usf_task(p, task)->group);
     if (group->arrival) return;
     group->arrival = ++inst_of(p)->arrivals;
-    if (pq_some(group->on)) inst_of(p)->last = LAST_UNKNOWN;
+    if (usf_cores_any(group->on)) inst_of(p)->last = LAST_UNKNOWN;
 }
 
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
@@ -96,9 +96,8 @@ static bool may_reclaim(struct usf_pol *p, uint32_t group, uint32_t task, uint32
     const struct pq_group *q = pq_group_of(p, group);
     if (usf_core(p, core)->current == USF_NONE || usf_core(p, core)->give_way_at || pol_is_at_home(p, core, group)) return false;
     if (task != USF_NONE) return usf_may_run(p, task, core);
-    for (uint32_t w = 0; w < PQ_CORE_WORDS; w++)
-        for (uint64_t m = q->nonempty[w]; m; m &= m - 1)
-            if (pq_first(p, &q->ready[w * 64 + (uint32_t)__builtin_ctzll(m)], core) != USF_NONE) return true;
+    for (uint32_t c = 0; (c = usf_cores_next(q->nonempty, c)) != USF_NONE; c++)
+        if (pq_first(p, &q->ready[c], core) != USF_NONE) return true;
     return false;
 }
 
@@ -108,9 +107,8 @@ static bool reclaim(struct usf_pol *p, uint32_t group, uint32_t task)
     uint32_t last = latest_that_runs(p), found = USF_NONE;
     if (!last || !precedes(p, group, last - 1)) return false;
     const uint64_t *on = group_of(p, --last)->on;
-    for (uint32_t w = 0; w < PQ_CORE_WORDS && found == USF_NONE; w++)
-        for (uint64_t m = on[w]; m && found == USF_NONE; m &= m - 1)
-            if (may_reclaim(p, group, task, w * 64 + (uint32_t)__builtin_ctzll(m))) found = w * 64 + (uint32_t)__builtin_ctzll(m);
+    for (uint32_t c = 0; found == USF_NONE && (c = usf_cores_next(on, c)) != USF_NONE; c++)
+        if (may_reclaim(p, group, task, c)) found = c;
     if (found == USF_NONE) {            /* all of these have been told, or are of no use: the others', but not at each call */
         struct inst *in = inst_of(p);
         if (task != USF_NONE && p->now - in->looked < LOOK_NS) return false;
@@ -134,8 +132,8 @@ static bool reclaim(struct usf_pol *p, uint32_t group, uint32_t task)
 static void ask(struct usf_pol *p, uint32_t core)
 {
     struct inst *in = inst_of(p);
-    if (!pq_has(in->keeping, core)) return;
-    pq_clear(in->keeping, core);
+    if (!usf_cores_has(in->keeping, core)) return;
+    usf_cores_remove(in->keeping, core);
     pq_ask(p, core);
 }
 
@@ -147,12 +145,12 @@ static void ask_all(struct usf_pol *p)
 /* A task of group i has become ready.  Running tasks of that group and of later ones may lose their cores to it. */
 static void ask_for(struct usf_pol *p, uint32_t i)
 {
-    const uint64_t *keeping = inst_of(p)->keeping;
-    for (uint32_t w = 0; w < PQ_CORE_WORDS; w++)
-        for (uint64_t m = keeping[w] & usf_group(p, i)->cores[w]; m; m &= m - 1) {
-            uint32_t c = w * 64 + (uint32_t)__builtin_ctzll(m), current = usf_core(p, c)->current;
-            if (current != USF_NONE && !precedes(p, usf_task(p, current)->group, i)) ask(p, c);
-        }
+    uint64_t keeping[USF_CORE_WORDS];
+    if (!usf_cores_and(keeping, inst_of(p)->keeping, usf_group(p, i)->cores)) return;
+    for (uint32_t c = 0; (c = usf_cores_next(keeping, c)) != USF_NONE; c++) {
+        uint32_t current = usf_core(p, c)->current;
+        if (current != USF_NONE && !precedes(p, usf_task(p, current)->group, i)) ask(p, c);
+    }
 }
 
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
@@ -212,11 +210,11 @@ static uint32_t take_yielder(struct usf_pol *p, uint32_t core)
 
 static uint32_t choose(struct usf_pol *p, uint32_t core)
 {
-    uint64_t seen[PQ_GROUP_WORDS] = {0};
+    uint64_t seen[POL_GROUP_WORDS] = {0};
     struct pq_core *c = pq_core_of(p, core);
     bool yielders = c->yielded.head && !c->overdue;     /* not twice in a row */
     c->overdue = 0;
-    for (uint32_t i, task; (i = first_in_order(p, seen)) != USF_NONE; seen[i / 64] |= 1ull << (i % 64)) {
+    for (uint32_t i, task; (i = first_in_order(p, seen)) != USF_NONE; pol_add_group(seen, i)) {
         if (!usf_allowed(p, i, core)) continue;
         if (yielders && (task = take_overdue(p, core, i)) != USF_NONE) return task;
         if ((task = pq_take(p, i, core)) != USF_NONE) return task;
@@ -227,12 +225,7 @@ static uint32_t choose(struct usf_pol *p, uint32_t core)
 static uint32_t pick(struct usf_pol *p, uint32_t core) { return pq_picked(p, core, choose(p, core)); }
 
 /* The group runs on so many cores.  If it runs on another one as well, the thread that one of its threads waits for is running now. */
-static uint32_t runs_on(struct usf_pol *p, uint32_t i)
-{
-    uint32_t n = 0;
-    for (uint32_t w = 0; w < PQ_CORE_WORDS; w++) n += (uint32_t)__builtin_popcountll(group_of(p, i)->on[w]);
-    return n;
-}
+static uint32_t runs_on(struct usf_pol *p, uint32_t i) { return usf_cores_count(group_of(p, i)->on); }
 
 /* Switch to any task of this group or an earlier one; to later ones only when this is no short wait.  A thread at a barrier of its
  * program has the core, as on a machine of its own, while others of the program run; but not for ever: they may all wait for another group. */
@@ -256,7 +249,7 @@ static bool has_other(struct usf_pol *p, uint32_t core, uint32_t task)
         if (!precedes(p, mine, usf_task(p, y - 1)->group)) return true;
     if (!keeps) return others || pq_yielder_waits(p, core);
     pq_keep(p, core, keeps_us);
-    pq_set(inst_of(p)->keeping, core);
+    usf_cores_add(inst_of(p)->keeping, core);
     return false;
 }
 
@@ -268,9 +261,9 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     struct inst *in = inst_of(p);
     uint32_t waiting = pq_core_of(p, core)->yielded.head, i = usf_task(p, task)->group;
     arrive(p, task);            /* it may have run before this policy was in force */
-    pq_clear(in->keeping, core);
+    usf_cores_remove(in->keeping, core);
     pq_yields(p, core, false);
-    pq_set(group_of(p, i)->on, core);
+    usf_cores_add(group_of(p, i)->on, core);
     mark_of(p, task)->on = 1;
     if (in->last != LAST_UNKNOWN && (!in->last || precedes(p, in->last - 1, i))) in->last = i + 1;
     if (waiting && precedes(p, usf_task(p, waiting - 1)->group, i)) usf_give_way(usf_core(p, core), p->now + PQ_HELP_NS);
@@ -280,19 +273,19 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct inst *in = inst_of(p);
     uint32_t i = usf_task(p, task)->group;
-    pq_clear(in->keeping, core);
+    usf_cores_remove(in->keeping, core);
     if (!mark_of(p, task)->on) return;          /* it was on the core before this policy was in force */
     mark_of(p, task)->on = 0;
-    pq_clear(group_of(p, i)->on, core);
+    usf_cores_remove(group_of(p, i)->on, core);
     if (runs_on(p, i) == 1) ask(p, usf_next_core(group_of(p, i)->on, group_of(p, i)->on, 0));
-    if (in->last == i + 1 && !pq_some(group_of(p, i)->on)) in->last = LAST_UNKNOWN;
+    if (in->last == i + 1 && !usf_cores_any(group_of(p, i)->on)) in->last = LAST_UNKNOWN;
 }
 
 /* Who came to wait before a later program's task took a core has one, too. */
 static void tick(struct usf_pol *p)
 {
-    uint64_t seen[PQ_GROUP_WORDS] = {0};
-    for (uint32_t looks = 0, i; looks < TICK_LOOKS && (i = first_in_order(p, seen)) != USF_NONE && !reclaim(p, i, USF_NONE); looks++) pq_set(seen, i);
+    uint64_t seen[POL_GROUP_WORDS] = {0};
+    for (uint32_t looks = 0, i; looks < TICK_LOOKS && (i = first_in_order(p, seen)) != USF_NONE && !reclaim(p, i, USF_NONE); looks++) pol_add_group(seen, i);
     pol_reclaim_all(p, pq_inst_of(p)->active, pq_inst_of(p)->active_words);
 }
 

@@ -47,17 +47,10 @@ uint32_t policy_select(struct usf_pol *p, const struct usf_policy_ops *ops, uint
     *why = NULL;
     if (core == USF_NONE) return USF_NONE;
     if (USF_UNLIKELY(core >= p->nr_cores)) *why = "select_core returned a core that does not exist";
-    else if (USF_UNLIKELY(!(idle[core / 64] >> core % 64 & 1))) *why = "select_core returned a core that is not idle";
+    else if (USF_UNLIKELY(!usf_cores_has(idle, core))) *why = "select_core returned a core that is not idle";
     else if (USF_UNLIKELY(!usf_may_run(p, task, core)))
         *why = "select_core returned a core where the task may not run";
     return USF_UNLIKELY(*why != NULL) ? USF_NONE : core;
-}
-
-static bool any(const uint64_t cores[USF_CORE_WORDS])
-{
-    uint64_t all = 0;
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) all |= cores[w];
-    return all != 0;
 }
 
 void policy_wipe(struct usf_pol *p, uint32_t nr_groups, uint32_t nr_tasks)
@@ -70,10 +63,10 @@ void policy_wipe(struct usf_pol *p, uint32_t nr_groups, uint32_t nr_tasks)
     }
     for (uint32_t i = 0; i < nr_groups; i++) {
         struct usf_pol_group *group = usf_group(p, i);
-        if (!group->nr_tasks && !any(group->cores)) continue;       /* never touched: keep it sparse */
+        if (!group->nr_tasks && !usf_cores_any(group->cores)) continue;       /* never touched: keep it sparse */
         __builtin_memset(group->data, 0, USF_POL_GROUP_DATA);
-        if (!any(group->share)) continue;
-        __builtin_memset(group->share, 0, sizeof group->share);
+        if (!usf_cores_any(group->share)) continue;
+        usf_cores_clear(group->share);
         group->share_gen++;
     }
     for (uint32_t i = 0; i < nr_tasks; i++) {

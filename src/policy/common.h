@@ -4,7 +4,11 @@
 
 #include <usf/policy.h>
 
-enum { POL_GROUPS = USF_GROUPS_MAX, POL_GROUP_WORDS = POL_GROUPS / 64 };
+/* Sets of groups: bit i of all words is group i. */
+enum { POL_GROUP_WORDS = USF_GROUPS_MAX / 64 };
+static inline bool pol_has_group(const uint64_t *set, uint32_t i) { return set[i / 64] >> (i % 64) & 1; }
+static inline void pol_add_group(uint64_t *set, uint32_t i) { set[i / 64] |= 1ull << (i % 64); }
+static inline void pol_remove_group(uint64_t *set, uint32_t i) { set[i / 64] &= ~(1ull << (i % 64)); }
 
 /* For usf_nearest_core: the cores of this one's last-level cache, and of its node; all, for a policy that is blind to them. */
 static inline void pol_neighbours(struct usf_pol *p, uint32_t core, bool blind, uint64_t same_llc[USF_CORE_WORDS],
@@ -13,8 +17,8 @@ static inline void pol_neighbours(struct usf_pol *p, uint32_t core, bool blind, 
     const struct usf_pol_core *c = usf_core(p, core);
     for (uint32_t i = 0; i < p->nr_cores; i++) {
         const struct usf_pol_core *other = usf_core(p, i);
-        if (blind || other->llc == c->llc) same_llc[i / 64] |= 1ull << (i % 64);
-        if (blind || other->node == c->node) same_node[i / 64] |= 1ull << (i % 64);
+        if (blind || other->llc == c->llc) usf_cores_add(same_llc, i);
+        if (blind || other->node == c->node) usf_cores_add(same_node, i);
     }
 }
 
@@ -42,7 +46,7 @@ static inline uint32_t pol_next_owner(struct usf_pol *p, const uint64_t set[POL_
 {
     uint32_t first = pol_next_group(set, words, from), owner = first;
     while (owner != USF_NONE && !usf_may_reclaim(p, owner, i, core))
-        if ((owner = pol_next_group(set, words, (owner + 1) % POL_GROUPS)) == first) return USF_NONE;
+        if ((owner = pol_next_group(set, words, (owner + 1) % USF_GROUPS_MAX)) == first) return USF_NONE;
     return owner;
 }
 
@@ -50,10 +54,7 @@ static inline uint32_t pol_next_owner(struct usf_pol *p, const uint64_t set[POL_
 static inline bool pol_own_cores(struct usf_pol *p, uint32_t i, const uint64_t cores[USF_CORE_WORDS], uint64_t out[USF_CORE_WORDS])
 {
     const struct usf_pol_group *g = usf_group(p, i);
-    uint64_t any = 0;
-    if (!(g->flags & USF_GROUP_OWNS)) return false;
-    for (uint32_t w = 0; w < USF_CORE_WORDS; w++) any |= out[w] = cores[w] & g->own[w];
-    return any != 0;
+    return g->flags & USF_GROUP_OWNS && usf_cores_and(out, cores, g->own);
 }
 
 /* A task has come to wait.  If tasks of other groups borrow cores of its group, one of these is reclaimed. */
@@ -61,17 +62,16 @@ static inline void pol_reclaim_for(struct usf_pol *p, uint32_t task)
 {
     uint32_t i = usf_task(p, task)->group;
     const struct usf_pol_group *g = usf_group(p, i);
-    for (uint32_t w = 0; w < USF_CORE_WORDS && g->flags & USF_GROUP_OWNS; w++)
-        for (uint64_t m = g->own[w]; m; m &= m - 1) {
-            uint32_t c = w * 64 + (uint32_t)__builtin_ctzll(m);
-            struct usf_pol_core *core = usf_core(p, c);
-            if (core->current == USF_NONE || !usf_may_reclaim(p, i, usf_task(p, core->current)->group, c) || !usf_may_run(p, task, c)) continue;
-            uint64_t at = core->since + POL_BORROW_NS;
-            if (at < p->now) at = p->now;
-            if (core->give_way_at && core->give_way_at <= at) continue;     /* for another task */
-            usf_give_way(core, at);
-            return;
-        }
+    if (!(g->flags & USF_GROUP_OWNS)) return;
+    for (uint32_t c = 0; (c = usf_cores_next(g->own, c)) != USF_NONE; c++) {
+        struct usf_pol_core *core = usf_core(p, c);
+        if (core->current == USF_NONE || !usf_may_reclaim(p, i, usf_task(p, core->current)->group, c) || !usf_may_run(p, task, c)) continue;
+        uint64_t at = core->since + POL_BORROW_NS;
+        if (at < p->now) at = p->now;
+        if (core->give_way_at && core->give_way_at <= at) continue;     /* for another task */
+        usf_give_way(core, at);
+        return;
+    }
 }
 
 /* For a policy's tick: the same for all groups of the set.  Where groups have cores in common, a core that was reclaimed for a task of one may have
@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) uint32_t pol_choose(struct usf_pol 
 {
     if (pol_is_at_home(p, core, i) && !yields) return USF_NONE;
     uint32_t task, first = USF_NONE, owner = usf_borrows(p, i, core) ? pol_next_owner(p, set, words, i, core, 0) : USF_NONE;
-    for (; owner != USF_NONE && owner != first; owner = pol_next_owner(p, set, words, i, core, (owner + 1) % POL_GROUPS)) {
+    for (; owner != USF_NONE && owner != first; owner = pol_next_owner(p, set, words, i, core, (owner + 1) % USF_GROUPS_MAX)) {
         if ((task = choose(p, owner, core)) != USF_NONE) return task;
         if (first == USF_NONE) first = owner;
     }

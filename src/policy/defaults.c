@@ -30,18 +30,14 @@ static int nearness(struct usf_pol *p, uint32_t from, uint32_t to)
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     const struct usf_pol_task *t = usf_task(p, task);
-    const struct usf_pol_group *group = usf_group(p, t->group);
     uint32_t best = USF_NONE;
     int best_nearness = -1;
-    for (uint32_t w = 0; w < USF_CORE_WORDS; w++)
-        for (uint64_t m = idle[w] & group->cores[w]; m; m &= m - 1) {
-            uint32_t core = w * 64 + (uint32_t)__builtin_ctzll(m);
-            if (core >= p->nr_cores) return best;
-            if (!usf_may_run(p, task, core)) continue;
-            if (t->last_core >= p->nr_cores) return core;
-            int near = nearness(p, t->last_core, core);
-            if (near > best_nearness) best = core, best_nearness = near;
-        }
+    for (uint32_t core = 0; (core = usf_cores_next(idle, core)) < p->nr_cores; core++) {
+        if (!usf_may_run(p, task, core)) continue;
+        if (t->last_core >= p->nr_cores) return core;
+        int near = nearness(p, t->last_core, core);
+        if (near > best_nearness) best = core, best_nearness = near;
+    }
     return best;
 }
 

@@ -47,7 +47,7 @@ static void leave(struct usf_pol *p, uint32_t i)
     else in->first = e->next;
     if (e->next) equi_group_of(p, e->next - 1)->prev = e->prev;
     else in->last = e->prev;
-    for (int w = 0; w < PART_WORDS; w++) e->mine[w] = 0;
+    usf_cores_clear(e->mine);
     equi_end_grace(in, e);
     e->placed = e->next = e->prev = 0;
     in->changed = 1;
@@ -58,7 +58,7 @@ static void join(struct usf_pol *p, uint32_t i)
 {
     struct equi_inst *in = equi_inst_of(p);
     struct equi_group *e = equi_group_of(p, i);
-    uint16_t load[PART_CORES];
+    uint16_t load[USF_CORES_MAX];
     uint64_t granted = 0, n = 0;
     for (uint32_t j = in->first; j; j = equi_group_of(p, j - 1)->next) granted += equi_group_of(p, j - 1)->granted, n++;
     e->granted = n ? granted / n : 0;           /* nobody owes it anything yet, nor it them */
@@ -66,7 +66,7 @@ static void join(struct usf_pol *p, uint32_t i)
     equi_normal(p, i);
     equi_loads(p, load);
     if (p->flags & USF_POL_BLIND) {
-        uint64_t one[PART_WORDS] = {0};
+        uint64_t one[USF_CORE_WORDS] = {0};
         e->units = (uint16_t)equi_units(p, i);
         /* The first has all at once: it might never call again, with a single thread that computes.  Others begin with one core. */
         if (!pol_own_cores(p, i, usf_group(p, i)->cores, one)) part_grow(one, usf_group(p, i)->cores, load, p->nr_cores, n ? 1 : p->nr_cores);
@@ -75,7 +75,7 @@ static void join(struct usf_pol *p, uint32_t i)
         equi_place(p, i, load);
     }
     link_program(p, i);
-    for (uint32_t c = 0; (c = part_next(e->mine, c, PART_CORES)) < p->nr_cores; c++) {
+    for (uint32_t c = 0; (c = usf_cores_next(e->mine, c)) < p->nr_cores; c++) {
         struct equi_core *core = equi_core_of(p, c);
         if (core->nr_owners < EQUI_OWNERS) core->owner[core->nr_owners] = (uint16_t)i;
         if (core->nr_owners <= EQUI_OWNERS) core->nr_owners++;
@@ -88,7 +88,7 @@ static void join(struct usf_pol *p, uint32_t i)
 static void catch_up(struct usf_pol *p, uint32_t i)
 {
     struct equi_group *e = equi_group_of(p, i);
-    uint32_t c = part_next(e->mine, 0, PART_CORES);
+    uint32_t c = usf_cores_next(e->mine, 0);
     uint64_t low = UINT64_MAX;
     if (c >= p->nr_cores) return;
     const struct equi_core *core = equi_core_of(p, c);
@@ -172,8 +172,8 @@ static bool end_graces(struct usf_pol *p)
     for (uint32_t i = in->nr_graces ? in->first : 0; i; i = equi_group_of(p, i - 1)->next) {
         struct equi_group *e = equi_group_of(p, i - 1);
         uint32_t width = usf_group(p, i - 1)->width;
-        if (!part_any(e->old)) continue;
-        if (p->now < e->grace_until && (!width || width > part_count(e->mine))) continue;
+        if (!usf_cores_any(e->old)) continue;
+        if (p->now < e->grace_until && (!width || width > usf_cores_count(e->mine))) continue;
         equi_end_grace(in, e);
         speedup_restart(&e->measured);
         ended = true;
@@ -186,7 +186,7 @@ static bool end_graces(struct usf_pol *p)
 static void reclaim_all(struct usf_pol *p)
 {
     const struct equi_inst *in = equi_inst_of(p);
-    for (uint32_t c = 0; (c = part_next(in->guests, c, PART_CORES)) < p->nr_cores; c++) {
+    for (uint32_t c = 0; (c = usf_cores_next(in->borrowed, c)) < p->nr_cores; c++) {
         const struct equi_core *core = equi_core_of(p, c);
         for (uint32_t k = 0; k < core->nr_owners && k < EQUI_OWNERS; k++)
             if (pq_is_active(&in->q, core->owner[k]) && !usf_core(p, c)->give_way_at) usf_give_way(usf_core(p, c), p->now + MIN_HELP_NS);
@@ -196,7 +196,7 @@ static void reclaim_all(struct usf_pol *p)
 static void equi_review(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
-    uint32_t rates[PART_CORES];
+    uint32_t rates[USF_CORES_MAX];
     bool uneven = false, moved = false, changed;
     in->due = UINT64_MAX;
     equi_rates(p, rates);
@@ -255,14 +255,14 @@ static void group_changed(struct usf_pol *p, uint32_t i)
 {
     struct equi_inst *in = equi_inst_of(p);
     struct equi_group *e = equi_group_of(p, i);
-    uint16_t load[PART_CORES];
+    uint16_t load[USF_CORES_MAX];
     if (!e->placed) return;
     in->changed = 1;
     in->due = 0;
     if (p->flags & USF_POL_BLIND) return;
     equi_normal(p, i);
     equi_loads(p, load);
-    for (uint32_t c = 0; (c = part_next(e->mine, c, PART_CORES)) < PART_CORES; c++) load[c]--;
+    for (uint32_t c = 0; (c = usf_cores_next(e->mine, c)) != USF_NONE; c++) load[c]--;
     equi_place(p, i, load);
     equi_note_owners(p);
 }
@@ -278,17 +278,17 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
 /* No core of its own is idle: send a helper away. */
 static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
 {
-    uint64_t m[PART_WORDS];
+    uint64_t m[USF_CORE_WORDS];
     uint32_t last = usf_task(p, task)->last_core, c;
-    if (!pq_and(m, equi_inst_of(p)->guests, equi_group_of(p, i)->wish)) return;
-    while ((c = last < p->nr_cores ? pq_nearest(p, m, last) : part_next(m, 0, USF_NONE)) != USF_NONE) {
+    if (!usf_cores_and(m, equi_inst_of(p)->borrowed, equi_group_of(p, i)->wish)) return;
+    while ((c = last < p->nr_cores ? pq_nearest(p, m, last) : usf_cores_next(m, 0)) != USF_NONE) {
         struct usf_pol_core *core = usf_core(p, c);
         if (!core->give_way_at && usf_may_run(p, task, c)) {
             uint64_t at = core->since + MIN_HELP_NS;
             usf_give_way(core, at > p->now ? at : p->now);
             return;
         }
-        part_clear(m, c);
+        usf_cores_remove(m, c);
     }
 }
 
@@ -321,7 +321,7 @@ static uint32_t next_owner(struct usf_pol *p, uint32_t core, const uint64_t *see
     if (c->nr_owners <= EQUI_OWNERS) {
         for (uint32_t k = 0; k < c->nr_owners; k++) {
             uint32_t i = c->owner[k];
-            if (!pq_is_active(&in->q, i) || pq_has(seen, i)) continue;
+            if (!pq_is_active(&in->q, i) || pol_has_group(seen, i)) continue;
             if (best == USF_NONE || equi_group_of(p, i)->vtime < equi_group_of(p, best)->vtime) best = i;
         }
         return best;
@@ -342,12 +342,12 @@ static uint32_t next_owner(struct usf_pol *p, uint32_t core, const uint64_t *see
 static uint32_t next_in_grace(struct usf_pol *p, uint32_t core, uint32_t least)
 {
     struct equi_core *c = equi_core_of(p, core);
-    uint64_t seen[PQ_GROUP_WORDS] = {0};
+    uint64_t seen[POL_GROUP_WORDS] = {0};
     if (c->group != least + 1 || p->now - c->since < p->quantum) return least;
-    pq_set(seen, least);
+    pol_add_group(seen, least);
     uint32_t other = next_owner(p, core, seen);
     if (other == USF_NONE) return least;
-    bool grace = part_has(equi_group_of(p, least)->old, core) || part_has(equi_group_of(p, other)->old, core);
+    bool grace = usf_cores_has(equi_group_of(p, least)->old, core) || usf_cores_has(equi_group_of(p, other)->old, core);
     return grace ? other : least;
 }
 
@@ -359,10 +359,10 @@ static uint32_t help(struct usf_pol *p, uint32_t core)
     uint32_t first = pq_next_active(&in->q, c->round), i = first, task;
     while (i != USF_NONE) {
         if ((task = pq_take(p, i, core)) != USF_NONE) {
-            c->round = (uint16_t)((i + 1) % PQ_GROUPS);
+            c->round = (uint16_t)((i + 1) % USF_GROUPS_MAX);
             return task;
         }
-        if ((i = pq_next_active(&in->q, (i + 1) % PQ_GROUPS)) == first) break;
+        if ((i = pq_next_active(&in->q, (i + 1) % USF_GROUPS_MAX)) == first) break;
     }
     return USF_NONE;
 }
@@ -370,7 +370,7 @@ static uint32_t help(struct usf_pol *p, uint32_t core)
 static uint32_t choose(struct usf_pol *p, uint32_t core)
 {
     struct equi_core *c = equi_core_of(p, core);
-    uint64_t seen[PQ_GROUP_WORDS] = {0};
+    uint64_t seen[POL_GROUP_WORDS] = {0};
     uint32_t i = next_owner(p, core, seen), yielder = c->q.yielded.head, task;
     bool own = yielder && equi_owns(p, usf_task(p, yielder - 1)->group, core);
     if ((task = pq_take_overdue(p, core, i == USF_NONE && own ? PQ_HELP_NS : p->quantum)) != USF_NONE) return task;
@@ -379,7 +379,7 @@ static uint32_t choose(struct usf_pol *p, uint32_t core)
     if (i != USF_NONE && equi_inst_of(p)->nr_graces) i = next_in_grace(p, core, i);
     for (; i != USF_NONE; i = next_owner(p, core, seen)) {
         if ((task = pq_take(p, i, core)) != USF_NONE) return task;
-        pq_set(seen, i);        /* its tasks are confined to other cores */
+        pol_add_group(seen, i);        /* its tasks are confined to other cores */
     }
     if (own && pq_spun_briefly(p, core) && (task = pq_take_yielder(p, core)) != USF_NONE) return task;
     if ((task = help(p, core)) != USF_NONE) return task;
@@ -398,7 +398,7 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
 
 static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 {
-    uint64_t seen[PQ_GROUP_WORDS] = {0};
+    uint64_t seen[POL_GROUP_WORDS] = {0};
     bool brief = equi_owns(p, usf_task(p, task)->group, core) && pq_spins_briefly(p, core);
     bool others = next_owner(p, core, seen) != USF_NONE || pq_yielder_waits(p, core);
     return pq_yields(p, core, others || (pq_any_for(p, core) && !brief));
@@ -415,8 +415,8 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     m->on = 1;
     equi_group_of(p, i)->running++;
     pq_yields(p, core, false);
-    equi_note_guest(p, core, task);
-    if (part_has(in->guests, core)) {
+    equi_note_borrowed(p, core, task);
+    if (usf_cores_has(in->borrowed, core)) {
         uint32_t waiting = c->q.yielded.head;   /* its own program's thread only waits by yielding */
         if (waiting && equi_owns(p, usf_task(p, waiting - 1)->group, core)) usf_give_way(usf_core(p, core), p->now + PQ_HELP_NS);
     } else if (c->group != i + 1) {
@@ -432,11 +432,11 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
     uint32_t i = usf_task(p, task)->group, weight = usf_group(p, i)->weight;
     struct equi_group *e = equi_group_of(p, i);
     uint64_t since = usf_core(p, core)->since, ran = p->now > since ? p->now - since : 0;
-    bool guest = part_has(in->guests, core);
-    part_clear(in->guests, core);
+    bool borrowed = usf_cores_has(in->borrowed, core);
+    usf_cores_remove(in->borrowed, core);
     if (!m->on) return;         /* it was on the core before this policy was in force */
     m->on = 0;
-    if (!guest) e->vtime += ran * 100 / (weight ? weight : 100);
+    if (!borrowed) e->vtime += ran * 100 / (weight ? weight : 100);
     e->running--;
     asleep(p, i);
     review_if_due(p);           /* where no task waits there is no pick, and few ticks */
@@ -445,7 +445,7 @@ static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 static void tick(struct usf_pol *p)
 {
     review_if_due(p);
-    if (part_any(equi_inst_of(p)->guests)) reclaim_all(p);
+    if (usf_cores_any(equi_inst_of(p)->borrowed)) reclaim_all(p);
 }
 
 const struct usf_policy_ops usf_policy_equi = {

@@ -13,7 +13,7 @@
  *   E1  group.placed  <=>  it is linked in the list of programs, in order of arrival;  `mine` is empty if not;
  *   E2  a core belongs to the programs that have it in `mine` or `old`: they are core.owner[0 .. nr_owners-1], or
  *       nr_owners > EQUI_OWNERS and nobody has written them down;
- *   E3  bit c of inst.guests  <=>  core c runs a task of a program that it does not belong to;
+ *   E3  bit c of inst.borrowed  <=>  core c runs a task of a program that it does not belong to;
  *   E4  group.queued == its tasks in the queues, yielders included;  group.running == its tasks on cores;
  *   E5  `old` is not empty  <=>  a grace period runs, until grace_until;  inst.nr_graces counts those. */
 #ifndef USF_POLICY_EQUI_H
@@ -37,7 +37,7 @@ enum {                          /* in quanta */
 struct USF_POLICY_STATE equi_inst {
     struct pq_inst q;
     struct part_map map;
-    uint64_t guests[PART_WORDS];
+    uint64_t borrowed[USF_CORE_WORDS];
     uint64_t due;               /* ns, when equi_review has something to do; 0: now */
     uint64_t crossed;           /* ns, since when the programs are exactly at a threshold, that to the level `settled`; 0: they are not */
     uint64_t accounted;         /* ns, until when `granted` has been counted */
@@ -57,7 +57,7 @@ struct USF_POLICY_STATE equi_core {
 };
 struct USF_POLICY_STATE equi_group {
     struct pq_group q;
-    uint64_t mine[PART_WORDS], old[PART_WORDS], wish[PART_WORDS];  /* its partition; that before, in a grace period; both */
+    uint64_t mine[USF_CORE_WORDS], old[USF_CORE_WORDS], wish[USF_CORE_WORDS];  /* its partition; that before, in a grace period; both */
     uint64_t vtime;             /* ns on its own cores, by weight: for turns within a partition */
     uint64_t granted;           /* ns x EQUI_FULL, what its partition gave it, by weight: for turns between partitions */
     uint64_t joined, idle_since, grace_until;
@@ -82,7 +82,7 @@ static inline struct equi_core *equi_core_of(struct usf_pol *p, uint32_t c) { re
 static inline struct equi_group *equi_group_of(struct usf_pol *p, uint32_t i) { return (struct equi_group *)(void *)usf_group(p, i)->data; }
 static inline struct equi_mark *equi_mark_of(struct usf_pol *p, uint32_t t) { return (struct equi_mark *)(void *)usf_task(p, t)->data; }
 
-static inline bool equi_owns(struct usf_pol *p, uint32_t i, uint32_t core) { return part_has(equi_group_of(p, i)->wish, core); }
+static inline bool equi_owns(struct usf_pol *p, uint32_t i, uint32_t core) { return usf_cores_has(equi_group_of(p, i)->wish, core); }
 static inline void equi_due(struct equi_inst *in, uint64_t at) { if (at < in->due) in->due = at; }
 
 /* An integer multiple of the normal share. */
@@ -98,15 +98,16 @@ static inline void equi_publish(struct usf_pol *p, uint32_t i)
 {
     struct usf_pol_group *group = usf_group(p, i);
     const struct equi_group *e = equi_group_of(p, i);
-    if (part_same(group->share, e->mine)) return;
-    part_copy(group->share, e->mine);
+    if (usf_cores_same(group->share, e->mine)) return;
+    usf_cores_copy(group->share, e->mine);
     __atomic_store_n(&group->share_gen, group->share_gen + 1, __ATOMIC_RELEASE);
 }
 
 static inline void equi_end_grace(struct equi_inst *in, struct equi_group *e)
 {
-    if (part_any(e->old)) in->nr_graces--;
-    for (int w = 0; w < PART_WORDS; w++) e->old[w] = 0, e->wish[w] = e->mine[w];
+    if (usf_cores_any(e->old)) in->nr_graces--;
+    usf_cores_clear(e->old);
+    usf_cores_copy(e->wish, e->mine);
 }
 
 /* New cores for a program.  One that follows by itself, but later, keeps its old ones beside them until it has. */
@@ -114,16 +115,16 @@ static inline void equi_assign(struct usf_pol *p, uint32_t i, const uint64_t *ma
 {
     struct equi_inst *in = equi_inst_of(p);
     struct equi_group *e = equi_group_of(p, i);
-    if (part_same(e->mine, mask)) return;
-    bool loses = part_any(e->mine) && part_common(e->mine, mask) < part_count(e->mine);
-    bool smaller = part_count(mask) < part_count(e->mine);
-    uint64_t before[PART_WORDS];
-    part_copy(before, e->mine);
-    part_copy(e->mine, mask);
+    if (usf_cores_same(e->mine, mask)) return;
+    bool loses = usf_cores_any(e->mine) && usf_cores_common(e->mine, mask) < usf_cores_count(e->mine);
+    bool smaller = usf_cores_count(mask) < usf_cores_count(e->mine);
+    uint64_t before[USF_CORE_WORDS];
+    usf_cores_copy(before, e->mine);
+    usf_cores_copy(e->mine, mask);
     equi_end_grace(in, e);
     if (loses && smaller && usf_group(p, i)->flags & USF_GROUP_MALLEABLE) {
-        for (int w = 0; w < PART_WORDS; w++) e->wish[w] = mask[w] | before[w];
-        part_copy(e->old, before);
+        usf_cores_or(e->wish, mask, before);
+        usf_cores_copy(e->old, before);
         e->grace_until = p->now + EQUI_GRACE * p->quantum;
         in->nr_graces++;
     }
@@ -132,12 +133,12 @@ static inline void equi_assign(struct usf_pol *p, uint32_t i, const uint64_t *ma
 }
 
 /* Programs per core. */
-static inline void equi_loads(struct usf_pol *p, uint16_t load[PART_CORES])
+static inline void equi_loads(struct usf_pol *p, uint16_t load[USF_CORES_MAX])
 {
-    for (uint32_t c = 0; c < PART_CORES; c++) load[c] = 0;
+    for (uint32_t c = 0; c < USF_CORES_MAX; c++) load[c] = 0;
     for (uint32_t i = equi_inst_of(p)->first; i; i = equi_group_of(p, i - 1)->next) {
         const uint64_t *mine = equi_group_of(p, i - 1)->mine;
-        for (uint32_t c = 0; (c = part_next(mine, c, PART_CORES)) < PART_CORES; c++) load[c]++;
+        for (uint32_t c = 0; (c = usf_cores_next(mine, c)) != USF_NONE; c++) load[c]++;
     }
 }
 
@@ -155,21 +156,21 @@ static inline void equi_normal(struct usf_pol *p, uint32_t i)
 static inline bool equi_is_fixed(struct usf_pol *p, uint32_t i) { return usf_group(p, i)->flags & USF_GROUP_OWNS; }
 
 /* A place for a program of its shape; load[] gets it. */
-static inline void equi_place(struct usf_pol *p, uint32_t i, uint16_t load[PART_CORES])
+static inline void equi_place(struct usf_pol *p, uint32_t i, uint16_t load[USF_CORES_MAX])
 {
     const struct equi_inst *in = equi_inst_of(p);
     struct equi_group *e = equi_group_of(p, i);
     const uint64_t *may = usf_group(p, i)->cores;
-    uint64_t mask[PART_WORDS], part[PART_WORDS];
+    uint64_t mask[USF_CORE_WORDS], part[USF_CORE_WORDS];
     bool fixed = pol_own_cores(p, i, may, mask);
     uint32_t at = fixed ? USF_NONE : part_choose(&in->map, e->level, load, e->units, may, e->mine);
-    if (!fixed) part_copy(mask, may);
+    if (!fixed) usf_cores_copy(mask, may);
     if (at != USF_NONE) {
         part_mask(&in->map, e->level, at, e->units, part);
-        for (int w = 0; w < PART_WORDS; w++) mask[w] &= part[w];
+        usf_cores_and(mask, mask, part);
     }
     equi_assign(p, i, mask);
-    for (uint32_t c = 0; (c = part_next(mask, c, PART_CORES)) < PART_CORES; c++) load[c]++;
+    for (uint32_t c = 0; (c = usf_cores_next(mask, c)) != USF_NONE; c++) load[c]++;
 }
 
 static inline uint32_t equi_size(const struct equi_inst *in, const struct equi_group *e)
@@ -179,7 +180,7 @@ static inline uint32_t equi_size(const struct equi_inst *in, const struct equi_g
 static inline void equi_place_all(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
-    uint16_t load[PART_CORES] = {0};
+    uint16_t load[USF_CORES_MAX] = {0};
     for (uint32_t size = UINT32_MAX, smaller; size; size = smaller) {
         smaller = 0;
         for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) {
@@ -195,7 +196,7 @@ static inline void equi_place_all(struct usf_pol *p)
 static inline void equi_divide_all(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
-    uint16_t load[PART_CORES] = {0};
+    uint16_t load[USF_CORES_MAX] = {0};
     uint32_t units = 0, rest, cap;
     for (uint32_t i = in->first; i; i = equi_group_of(p, i - 1)->next) units += equi_units(p, i - 1);
     if (!units) return;
@@ -207,41 +208,41 @@ static inline void equi_divide_all(struct usf_pol *p)
             const uint64_t *may = usf_group(p, i - 1)->cores;
             uint32_t u = equi_units(p, i - 1), more = u < rest ? u : rest;
             uint32_t n = p->nr_cores > units ? p->nr_cores / units * u + more : u;
-            uint64_t own[PART_WORDS];
+            uint64_t own[USF_CORE_WORDS];
             e->units = (uint16_t)u;
             rest -= more;
             if (pol_own_cores(p, i - 1, may, own)) {
-                for (uint32_t c = 0; pass == 0 && (c = part_next(own, c, PART_CORES)) < PART_CORES; c++) load[c]++;
+                for (uint32_t c = 0; pass == 0 && (c = usf_cores_next(own, c)) != USF_NONE; c++) load[c]++;
                 if (pass) equi_assign(p, i - 1, own);
                 continue;
             }
             if (pass == 0) {
-                part_copy(e->wish, e->mine);    /* `wish` is set anew below */
+                usf_cores_copy(e->wish, e->mine);    /* `wish` is set anew below */
                 part_keep(e->wish, may, load, cap, n);
                 continue;
             }
-            uint64_t mask[PART_WORDS];
-            part_copy(mask, e->wish);
+            uint64_t mask[USF_CORE_WORDS];
+            usf_cores_copy(mask, e->wish);
             part_grow(mask, may, load, p->nr_cores, n);
-            for (int w = 0; w < PART_WORDS; w++) e->wish[w] = e->mine[w] | e->old[w];
+            usf_cores_or(e->wish, e->mine, e->old);
             equi_assign(p, i - 1, mask);
         }
     }
 }
 
 /* The most programs that any of these cores belongs to. */
-static inline uint32_t equi_crowd(const uint64_t *mask, const uint16_t load[PART_CORES])
+static inline uint32_t equi_crowd(const uint64_t *mask, const uint16_t load[USF_CORES_MAX])
 {
     uint32_t most = 0;
-    for (uint32_t c = 0; (c = part_next(mask, c, PART_CORES)) < PART_CORES; c++) if (load[c] > most) most = load[c];
+    for (uint32_t c = 0; (c = usf_cores_next(mask, c)) != USF_NONE; c++) if (load[c] > most) most = load[c];
     return most;
 }
 
-static inline void equi_move(struct usf_pol *p, uint32_t i, const uint64_t *to, uint16_t load[PART_CORES])
+static inline void equi_move(struct usf_pol *p, uint32_t i, const uint64_t *to, uint16_t load[USF_CORES_MAX])
 {
     const uint64_t *mine = equi_group_of(p, i)->mine;
-    for (uint32_t c = 0; (c = part_next(mine, c, PART_CORES)) < PART_CORES; c++) load[c]--;
-    for (uint32_t c = 0; (c = part_next(to, c, PART_CORES)) < PART_CORES; c++) load[c]++;
+    for (uint32_t c = 0; (c = usf_cores_next(mine, c)) != USF_NONE; c++) load[c]--;
+    for (uint32_t c = 0; (c = usf_cores_next(to, c)) != USF_NONE; c++) load[c]++;
     equi_assign(p, i, to);
 }
 
@@ -250,21 +251,21 @@ static inline void equi_move(struct usf_pol *p, uint32_t i, const uint64_t *to, 
 static inline void equi_even_out(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
-    uint16_t load[PART_CORES];
+    uint16_t load[USF_CORES_MAX];
     uint32_t low = UINT32_MAX, tries = 64;
     equi_loads(p, load);
     for (uint32_t c = 0; c < p->nr_cores; c++) if (load[c] < low) low = load[c];
     for (uint32_t i = in->last; i && tries; i = equi_group_of(p, i - 1)->prev) {
         struct equi_group *e = equi_group_of(p, i - 1);
         const uint64_t *may = usf_group(p, i - 1)->cores;
-        uint64_t part[PART_WORDS];
+        uint64_t part[USF_CORE_WORDS];
         uint32_t here = equi_crowd(e->mine, load);
         if (here < low + 2 || equi_is_fixed(p, i - 1)) continue;
         tries--;
         uint32_t at = part_choose(&in->map, e->level, load, e->units, may, e->mine);
         if (at == USF_NONE) continue;
         part_mask(&in->map, e->level, at, e->units, part);
-        for (int w = 0; w < PART_WORDS; w++) part[w] &= may[w];
+        usf_cores_and(part, part, may);
         if (equi_crowd(part, load) + 2 <= here) equi_move(p, i - 1, part, load);
     }
 }
@@ -272,29 +273,29 @@ static inline void equi_even_out(struct usf_pol *p)
 /* ---- turns between crowded and emptier partitions -------------------------------------------------------------- */
 
 /* What each core gives a program that it belongs to, for each 100 of weight in a partition: EQUI_FULL divided by all their weights. */
-static inline void equi_rates(struct usf_pol *p, uint32_t rates[PART_CORES])
+static inline void equi_rates(struct usf_pol *p, uint32_t rates[USF_CORES_MAX])
 {
-    for (uint32_t c = 0; c < PART_CORES; c++) rates[c] = 0;
+    for (uint32_t c = 0; c < USF_CORES_MAX; c++) rates[c] = 0;
     for (uint32_t i = equi_inst_of(p)->first; i; i = equi_group_of(p, i - 1)->next) {
         const struct equi_group *e = equi_group_of(p, i - 1);
         uint32_t weight = usf_group(p, i - 1)->weight / (e->units ? e->units : 1);
-        for (uint32_t c = 0; (c = part_next(e->mine, c, PART_CORES)) < PART_CORES; c++) rates[c] += weight ? weight : 1;
+        for (uint32_t c = 0; (c = usf_cores_next(e->mine, c)) != USF_NONE; c++) rates[c] += weight ? weight : 1;
     }
-    for (uint32_t c = 0; c < PART_CORES; c++) rates[c] = EQUI_FULL * 100 / (rates[c] ? rates[c] : 1);
+    for (uint32_t c = 0; c < USF_CORES_MAX; c++) rates[c] = EQUI_FULL * 100 / (rates[c] ? rates[c] : 1);
 }
 
 /* What a program gets of its partition, for each 100 of weight; EQUI_FULL: all of it, at its normal weight. */
-static inline uint32_t equi_rate(struct usf_pol *p, uint32_t i, const uint32_t rates[PART_CORES])
+static inline uint32_t equi_rate(struct usf_pol *p, uint32_t i, const uint32_t rates[USF_CORES_MAX])
 {
     const uint64_t *mine = equi_group_of(p, i)->mine;
-    uint32_t n = part_count(mine);
+    uint32_t n = usf_cores_count(mine);
     uint64_t rate = 0;
-    for (uint32_t c = 0; (c = part_next(mine, c, PART_CORES)) < PART_CORES; c++) rate += rates[c];
+    for (uint32_t c = 0; (c = usf_cores_next(mine, c)) != USF_NONE; c++) rate += rates[c];
     return n ? (uint32_t)(rate / n) : 0;
 }
 
 /* Count what each has been granted since the last time; nobody falls behind the best by more than can be made up for. */
-static inline void equi_account(struct usf_pol *p, const uint32_t rates[PART_CORES])
+static inline void equi_account(struct usf_pol *p, const uint32_t rates[USF_CORES_MAX])
 {
     struct equi_inst *in = equi_inst_of(p);
     uint64_t passed = p->now - in->accounted, most = 0, least = UINT64_MAX, behind = 2 * EQUI_TURN_FAR * p->quantum * EQUI_FULL;
@@ -315,13 +316,13 @@ static inline void equi_account(struct usf_pol *p, const uint32_t rates[PART_COR
 }
 
 static inline bool equi_fits(const uint64_t *mask, const uint64_t *may)
-{ return part_common(mask, may) == part_count(mask); }
+{ return usf_cores_common(mask, may) == usf_cores_count(mask); }
 
 /* May these two change places?  They must be of one shape, and each allowed where the other is. */
 static inline bool equi_may_swap(struct usf_pol *p, uint32_t a, uint32_t b)
 {
     const struct equi_group *x = equi_group_of(p, a), *y = equi_group_of(p, b);
-    return !equi_is_fixed(p, a) && !equi_is_fixed(p, b) && part_count(x->mine) == part_count(y->mine) && x->level == y->level && x->units == y->units
+    return !equi_is_fixed(p, a) && !equi_is_fixed(p, b) && usf_cores_count(x->mine) == usf_cores_count(y->mine) && x->level == y->level && x->units == y->units
            && equi_fits(x->mine, usf_group(p, b)->cores) && equi_fits(y->mine, usf_group(p, a)->cores);
 }
 
@@ -333,16 +334,16 @@ static inline bool equi_same_node(struct usf_pol *p, const uint64_t *a, const ui
 
 static inline void equi_swap(struct usf_pol *p, uint32_t a, uint32_t b)
 {
-    uint64_t x[PART_WORDS], y[PART_WORDS];
-    part_copy(x, equi_group_of(p, a)->mine);
-    part_copy(y, equi_group_of(p, b)->mine);
+    uint64_t x[USF_CORE_WORDS], y[USF_CORE_WORDS];
+    usf_cores_copy(x, equi_group_of(p, a)->mine);
+    usf_cores_copy(y, equi_group_of(p, b)->mine);
     equi_assign(p, a, y);
     equi_assign(p, b, x);
 }
 
 /* Where three share two partitions, one of them has a partition for itself, and they take turns at that: who has had least so far changes
  * places with the one that has had most, of those that get more.  *uneven: somebody gets less now, so look again. */
-static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[PART_CORES], bool *uneven)
+static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[USF_CORES_MAX], bool *uneven)
 {
     struct equi_inst *in = equi_inst_of(p);
     uint32_t poor = 0, rich = 0, best = 0;
@@ -370,26 +371,26 @@ static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[PART_
 
 /* ---- who owns what ------------------------------------------------------------------------------------------ */
 
-static inline void equi_note_guest(struct usf_pol *p, uint32_t c, uint32_t task)
+static inline void equi_note_borrowed(struct usf_pol *p, uint32_t c, uint32_t task)
 {
     struct equi_inst *in = equi_inst_of(p);
-    if (task == USF_NONE || equi_owns(p, usf_task(p, task)->group, c)) part_clear(in->guests, c);
-    else part_set(in->guests, c);
+    if (task == USF_NONE || equi_owns(p, usf_task(p, task)->group, c)) usf_cores_remove(in->borrowed, c);
+    else usf_cores_add(in->borrowed, c);
 }
 
-/* Shares have changed: write down who owns each core, and who runs there as a guest from now on. */
+/* Shares have changed: write down who owns each core, and which cores are borrowed from now on. */
 static inline void equi_note_owners(struct usf_pol *p)
 {
     for (uint32_t c = 0; c < p->nr_cores; c++) equi_core_of(p, c)->nr_owners = 0;
     for (uint32_t i = equi_inst_of(p)->first; i; i = equi_group_of(p, i - 1)->next) {
         const uint64_t *wish = equi_group_of(p, i - 1)->wish;
-        for (uint32_t c = 0; (c = part_next(wish, c, PART_CORES)) < p->nr_cores; c++) {
+        for (uint32_t c = 0; (c = usf_cores_next(wish, c)) < p->nr_cores; c++) {
             struct equi_core *core = equi_core_of(p, c);
             if (core->nr_owners < EQUI_OWNERS) core->owner[core->nr_owners] = (uint16_t)(i - 1);
             if (core->nr_owners <= EQUI_OWNERS) core->nr_owners++;
         }
     }
-    for (uint32_t c = 0; c < p->nr_cores; c++) equi_note_guest(p, c, usf_core(p, c)->current);
+    for (uint32_t c = 0; c < p->nr_cores; c++) equi_note_borrowed(p, c, usf_core(p, c)->current);
 }
 
 #endif

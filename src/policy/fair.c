@@ -92,7 +92,7 @@ static uint32_t least(struct usf_pol *p, uint32_t core, uint64_t *v, const uint6
     return best;
 }
 
-static const uint64_t nobody[PQ_GROUP_WORDS];
+static const uint64_t nobody[POL_GROUP_WORDS];
 
 static uint64_t floor_now(struct usf_pol *p)
 {
@@ -162,14 +162,14 @@ static void dequeue(struct usf_pol *p, uint32_t task)
 static uint32_t choose(struct usf_pol *p, uint32_t core)
 {
     struct core *c = core_of(p, core);
-    uint64_t v = 0, seen[PQ_GROUP_WORDS] = {0};
+    uint64_t v = 0, seen[POL_GROUP_WORDS] = {0};
     uint32_t task = pq_take_overdue(p, core, p->quantum), i = least(p, core, &v, seen);
     if (task != USF_NONE) return task;
     if (i != USF_NONE && c->group && c->group - 1 != i && pq_is_active(&inst_of(p)->q, c->group - 1)
         && vtime(p, c->group - 1) < v + p->quantum && (task = pq_take(p, c->group - 1, core)) != USF_NONE) return task;
     for (; i != USF_NONE; i = least(p, core, &v, seen)) {
         if ((task = pq_take(p, i, core)) != USF_NONE) return task;
-        seen[i / 64] |= 1ull << (i % 64);       /* its tasks are confined to other cores */
+        pol_add_group(seen, i);       /* its tasks are confined to other cores */
     }
     return pq_take_yielder(p, core);
 }

@@ -35,13 +35,13 @@
  * missing for those that were pushed since the last dequeue: it is filled in for them first (`linked`), once for each. */
 #include "policy/common.h"
 
-enum { CORES = USF_CORES_MAX, CORE_WORDS = CORES / 64, ID_BITS = 20 };    /* id + 1 in the low bits of a stack's word, the tag above */
+enum { ID_BITS = 20 };    /* id + 1 in the low bits of a stack's word, the tag above */
 
-struct USF_POLICY_STATE inst { uint64_t hint[CORE_WORDS]; };
+struct USF_POLICY_STATE inst { uint64_t hint[USF_CORE_WORDS]; };
 struct USF_POLICY_STATE queue {
     uint64_t in, out;
     uint64_t pad[6];            /* what others read does not share a cache line with it */
-    uint64_t same_llc[CORE_WORDS], same_node[CORE_WORDS];
+    uint64_t same_llc[USF_CORE_WORDS], same_node[USF_CORE_WORDS];
 };
 struct USF_POLICY_STATE mark {  /* written by whoever has the task alone: before it pushes it, or in a taken chain */
     uint16_t core;              /* whose queue */
@@ -82,6 +82,10 @@ static void note_empty(struct usf_pol *p, uint32_t core)
     __atomic_fetch_and(&inst_of(p)->hint[core / 64], ~(1ull << (core % 64)), __ATOMIC_SEQ_CST);
     if (!is_empty(queue_of(p, core))) note_filled(p, core);
 }
+
+/* Others change the words meanwhile, so each is read once. */
+static void look_at_hints(struct usf_pol *p, uint64_t cores[USF_CORE_WORDS])
+{ for (uint32_t w = 0; w < USF_CORE_WORDS; w++) cores[w] = load(&inst_of(p)->hint[w]); }
 
 /* ---- chains ------------------------------------------------------------------------------------ */
 
@@ -176,7 +180,7 @@ static uint32_t take(struct usf_pol *p, uint32_t from, uint32_t core)
 
 static int init(struct usf_pol *p)
 {
-    if (p->nr_cores > CORES || p->nr_tasks >= 1u << ID_BITS) return -1;
+    if (p->nr_cores > USF_CORES_MAX || p->nr_tasks >= 1u << ID_BITS) return -1;
     for (uint32_t i = 0; i < p->nr_cores; i++)
         pol_neighbours(p, i, p->flags & USF_POL_BLIND, queue_of(p, i)->same_llc, queue_of(p, i)->same_node);
     return 0;
@@ -189,23 +193,19 @@ static uint32_t nearest(struct usf_pol *p, const uint64_t *set, uint32_t core)
 }
 
 /* Those of the set where the task may run. */
-static void permitted(struct usf_pol *p, uint32_t task, const uint64_t *set, uint64_t out[CORE_WORDS])
+static void permitted(struct usf_pol *p, uint32_t task, const uint64_t *set, uint64_t out[USF_CORE_WORDS])
 {
     const struct usf_pol_task *t = usf_task(p, task);
     const uint64_t *may = usf_group(p, t->group)->cores;
-    for (uint32_t w = 0; w < CORE_WORDS; w++) {
-        out[w] = set[w] & may[w];
-        for (uint64_t m = t->strict ? out[w] : 0; m; m &= m - 1) {
-            uint32_t c = w * 64 + (uint32_t)__builtin_ctzll(m);
-            if (c >= p->nr_cores || !usf_may_run(p, task, c)) out[w] &= ~(m & -m);
-        }
-    }
+    usf_cores_and(out, set, may);
+    for (uint32_t c = 0; t->strict && (c = usf_cores_next(out, c)) != USF_NONE; c++)
+        if (c >= p->nr_cores || !usf_may_run(p, task, c)) usf_cores_remove(out, c);
 }
 
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     uint32_t last = usf_task(p, task)->last_core;
-    uint64_t may[CORE_WORDS];
+    uint64_t may[USF_CORE_WORDS];
     permitted(p, task, idle, may);
     return last < p->nr_cores ? nearest(p, may, last) : usf_next_core(may, may, task % p->nr_cores);
 }
@@ -215,7 +215,7 @@ static uint32_t home(struct usf_pol *p, uint32_t task)
 {
     const struct usf_pol_task *t = usf_task(p, task);
     if (t->last_core < p->nr_cores && usf_may_run(p, task, t->last_core)) return t->last_core;
-    uint64_t may[CORE_WORDS];
+    uint64_t may[USF_CORE_WORDS];
     permitted(p, task, usf_group(p, t->group)->cores, may);
     uint32_t c = usf_next_core(may, may, task % p->nr_cores);
     return c < p->nr_cores ? c : 0;             /* allowed nowhere: it waits, and whoever picks checks */
@@ -234,10 +234,10 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
 
 static uint32_t steal(struct usf_pol *p, uint32_t core)
 {
-    uint64_t filled[CORE_WORDS];
-    for (uint32_t w = 0; w < CORE_WORDS; w++) filled[w] = load(&inst_of(p)->hint[w]);
-    filled[core / 64] &= ~(1ull << (core % 64));
-    for (uint32_t from; (from = nearest(p, filled, core)) != USF_NONE; filled[from / 64] &= ~(1ull << (from % 64))) {
+    uint64_t filled[USF_CORE_WORDS];
+    look_at_hints(p, filled);
+    usf_cores_remove(filled, core);
+    for (uint32_t from; (from = nearest(p, filled, core)) != USF_NONE; usf_cores_remove(filled, from)) {
         uint32_t task = take(p, from, core);
         if (task != USF_NONE) return task;
         if (is_empty(queue_of(p, from))) note_empty(p, from);
@@ -284,9 +284,11 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
     const struct usf_pol_core *c = usf_core(p, core);
     (void)task;
     if (!is_empty(q) || p->now - c->since >= p->slice) return true;
-    for (uint32_t w = 0; w < CORE_WORDS; w++)
-        for (uint64_t m = load(&inst_of(p)->hint[w]) & q->same_llc[w]; m; m &= m - 1)
-            if (!is_empty(queue_of(p, w * 64 + (uint32_t)__builtin_ctzll(m)))) return true;
+    uint64_t near[USF_CORE_WORDS];
+    look_at_hints(p, near);
+    usf_cores_and(near, near, q->same_llc);
+    for (uint32_t from = 0; (from = usf_cores_next(near, from)) != USF_NONE; from++)
+        if (!is_empty(queue_of(p, from))) return true;
     return false;
 }
 

@@ -42,10 +42,10 @@ static uint32_t slot_of(struct usf_pol *p, uint32_t i)
 static uint32_t next_slot(struct usf_pol *p)
 {
     const struct inst *in = inst_of(p);
-    uint32_t best = GROUPS;
-    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1))
-        if (has_work(p, i) && (best == GROUPS || group_of(p, i)->served < group_of(p, best)->served)) best = i;
-    return best == GROUPS ? USF_NONE : slot_of(p, best);
+    uint32_t best = USF_GROUPS_MAX;
+    for (uint32_t i = next_group(in->programs, 0); i < USF_GROUPS_MAX; i = next_group(in->programs, i + 1))
+        if (has_work(p, i) && (best == USF_GROUPS_MAX || group_of(p, i)->served < group_of(p, best)->served)) best = i;
+    return best == USF_GROUPS_MAX ? USF_NONE : slot_of(p, best);
 }
 
 static bool is_owner(struct usf_pol *p, uint32_t core, uint32_t i)
@@ -61,7 +61,7 @@ static bool owner_waits(struct usf_pol *p, uint32_t core)
     uint32_t owner = core_of(p, core)->owner;
     if (!owner) return false;
     if (owner != COMMON) return group_of(p, owner - 1)->queued && usf_allowed(p, owner - 1, core);
-    for (uint32_t i = next_group(in->active, 0); i < GROUPS; i = next_group(in->active, i + 1))
+    for (uint32_t i = next_group(in->active, 0); i < USF_GROUPS_MAX; i = next_group(in->active, i + 1))
         if (is_common(p, i) && usf_allowed(p, i, core)) return true;
     return false;
 }
@@ -74,11 +74,11 @@ static void judge(struct usf_pol *p, uint32_t core, bool begun)
 {
     struct inst *in = inst_of(p);
     struct usf_pol_core *c = usf_core(p, core);
-    part_clear(in->strangers, core);
+    usf_cores_remove(in->strangers, core);
     if (c->current == USF_NONE) return;
     uint32_t i = usf_task(p, c->current)->group;
     bool stays = is_owner(p, core, i);
-    if (!stays) part_set(in->strangers, core);
+    if (!stays) usf_cores_add(in->strangers, core);
     usf_give_way(c, stays || !begun || (!owner_waits(p, core) && !is_rich(p, i)) ? in->slot_end : p->now);
 }
 
@@ -87,7 +87,7 @@ static void find_poorest(struct usf_pol *p)
 {
     struct inst *in = inst_of(p);
     in->poorest = UINT64_MAX / 2;
-    for (uint32_t i = next_group(in->active, 0); i < GROUPS; i = next_group(in->active, i + 1))
+    for (uint32_t i = next_group(in->active, 0); i < USF_GROUPS_MAX; i = next_group(in->active, i + 1))
         if (used_now(p, i) < in->poorest) in->poorest = used_now(p, i);
 }
 
@@ -96,7 +96,7 @@ static uint64_t mean_used(struct usf_pol *p)
 {
     const struct inst *in = inst_of(p);
     uint64_t sum = 0, n = 0;
-    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1))
+    for (uint32_t i = next_group(in->programs, 0); i < USF_GROUPS_MAX; i = next_group(in->programs, i + 1))
         if (has_work(p, i)) sum += used_now(p, i), n++;
     return n ? sum / n : 0;
 }
@@ -109,7 +109,7 @@ static uint64_t made_up_for(struct usf_pol *p, uint32_t slot, uint64_t length, u
 {
     const struct inst *in = inst_of(p);
     uint64_t mean = mean_used(p), most = 0, bound = LAG_SLICES * slice(p) * p->nr_cores;
-    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
+    for (uint32_t i = next_group(in->programs, 0); i < USF_GROUPS_MAX; i = next_group(in->programs, i + 1)) {
         struct group *group = group_of(p, i);
         if (slot_of(p, i) != slot || !has_work(p, i)) continue;
         uint64_t used = used_now(p, i);
@@ -130,7 +130,7 @@ static uint64_t length_of(struct usf_pol *p, uint32_t slot)
     const struct inst *in = inst_of(p);
     uint64_t weights = 0, nr = 0, count = 1;
     bool common = slot == in->first[in->map.nr_levels];
-    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
+    for (uint32_t i = next_group(in->programs, 0); i < USF_GROUPS_MAX; i = next_group(in->programs, i + 1)) {
         if (slot_of(p, i) != slot) continue;
         weights += usf_group(p, i)->weight;
         if (!common) count = in->map.count[group_of(p, i)->level];
@@ -157,7 +157,7 @@ static void note_switched(struct usf_pol *p)
 {
     struct inst *in = inst_of(p);
     if (!in->switch_due) return;
-    for (uint32_t c = 0; (c = part_next(in->strangers, c, CORES)) < p->nr_cores; c++)
+    for (uint32_t c = 0; (c = usf_cores_next(in->strangers, c)) < p->nr_cores; c++)
         if (owner_waits(p, c)) return;
     gang_switch_add(&in->switched, p->now > in->switch_due ? p->now - in->switch_due : 0);
     in->switch_due = 0;
@@ -184,11 +184,11 @@ static void turn_over(struct usf_pol *p)
     if (slot != USF_NONE) {
         in->slot_end = p->now + length_of(p, slot);
         in->served++;
-        for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
+        for (uint32_t i = next_group(in->programs, 0); i < USF_GROUPS_MAX; i = next_group(in->programs, i + 1)) {
             struct group *group = group_of(p, i);
             if (slot_of(p, i) != slot) continue;
             group->served = in->served;
-            for (uint32_t c = part_next(group->node, 0, CORES); c < p->nr_cores; c = part_next(group->node, c + 1, CORES))
+            for (uint32_t c = 0; (c = usf_cores_next(group->node, c)) < p->nr_cores; c++)
                 core_of(p, c)->owner = (uint16_t)(is_common(p, i) ? COMMON : i + 1);
         }
     }
@@ -200,7 +200,7 @@ static void turn_over(struct usf_pol *p)
 static bool slot_is_idle(struct usf_pol *p)
 {
     const struct inst *in = inst_of(p);
-    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1))
+    for (uint32_t i = next_group(in->programs, 0); i < USF_GROUPS_MAX; i = next_group(in->programs, i + 1))
         if (has_work(p, i) && slot_of(p, i) == in->slot) return false;
     return true;
 }
@@ -215,15 +215,15 @@ static void join(struct usf_pol *p, uint32_t i)
 {
     struct inst *in = inst_of(p);
     struct group *group = group_of(p, i);
-    if (part_has(in->programs, i)) return;
+    if (pol_has_group(in->programs, i)) return;
     uint64_t least = is_common(p, i) ? in->floor : mean_used(p);
     if (group->used < least) group->used = least;
-    part_set(in->programs, i);
+    pol_add_group(in->programs, i);
     in->dirty = 1;
     group->is_placed = 0;
     group->level = group->slot = 0;
     group->served = in->served;      /* behind all that wait now */
-    for (int w = 0; w < WORDS; w++) group->node[w] = ~0ull;
+    usf_cores_fill(group->node, USF_CORES_MAX);
     if (in->slot_end > p->now + slice(p)) in->slot_end = p->now + slice(p);
 }
 
@@ -245,7 +245,7 @@ static uint32_t home(struct usf_pol *p, uint32_t task)
 {
     const struct usf_pol_task *t = usf_task(p, task);
     const uint64_t *may = usf_group(p, t->group)->cores, *node = group_of(p, t->group)->node;
-    if (t->last_core < p->nr_cores && part_has(may, t->last_core) && part_has(node, t->last_core)) return t->last_core;
+    if (t->last_core < p->nr_cores && usf_cores_has(may, t->last_core) && usf_cores_has(node, t->last_core)) return t->last_core;
     uint32_t c = usf_next_core(may, node, task % p->nr_cores);
     if (c >= p->nr_cores) c = usf_next_core(may, may, task % p->nr_cores);
     return c < p->nr_cores ? c : 0;
@@ -255,7 +255,7 @@ static uint32_t home(struct usf_pol *p, uint32_t task)
 static uint32_t shortest(struct usf_pol *p, uint32_t i, uint32_t best)
 {
     const struct group *group = group_of(p, i);
-    for (uint32_t c = part_next(group->node, 0, CORES); c < p->nr_cores; c = part_next(group->node, c + 1, CORES))
+    for (uint32_t c = 0; (c = usf_cores_next(group->node, c)) < p->nr_cores; c++)
         if (usf_allowed(p, i, c) && group->ready[c].len < group->ready[best].len) best = c;
     return best;
 }
@@ -278,14 +278,14 @@ static void push(struct usf_pol *p, uint32_t task, enum usf_why why)
     m->strict = t->strict;
     group->queued++;
     if (!inst_of(p)->nr_queued++) inst_of(p)->waiting_since = p->now;
-    part_set(inst_of(p)->active, t->group);
+    pol_add_group(inst_of(p)->active, t->group);
     if (m->strict) {
         usf_fifo_push(p, &group->strict, task);
         return;
     }
     struct usf_fifo *f = &group->ready[m->core];
-    part_set(group->any, m->core);
-    if (!yielded) part_set(group->nonempty, m->core);
+    usf_cores_add(group->any, m->core);
+    if (!yielded) usf_cores_add(group->nonempty, m->core);
     uint32_t before = f->tail;
     while (!yielded && before && mark_of(p, before - 1)->yielded) {
         if (p->now - usf_task(p, before - 1)->ready_since >= p->quantum) be_ready(p, before);       /* has waited for long */
@@ -301,10 +301,10 @@ static void take_out(struct usf_pol *p, uint32_t task)
     struct group *group = group_of(p, i);
     struct usf_fifo *f = m->strict ? &group->strict : &group->ready[m->core];
     usf_fifo_remove(p, f, task);
-    if (!m->strict && !f->head) part_clear(group->any, m->core);
-    if (!m->strict && (!f->head || mark_of(p, f->head - 1)->yielded)) part_clear(group->nonempty, m->core);
+    if (!m->strict && !f->head) usf_cores_remove(group->any, m->core);
+    if (!m->strict && (!f->head || mark_of(p, f->head - 1)->yielded)) usf_cores_remove(group->nonempty, m->core);
     inst_of(p)->nr_queued--;
-    if (!--group->queued) part_clear(inst_of(p)->active, i);
+    if (!--group->queued) pol_remove_group(inst_of(p)->active, i);
 }
 
 /* First task with strict affinity that may run on the core, or USF_NONE. */
@@ -325,7 +325,7 @@ static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yield
     const uint64_t *waiting = yielded || far ? group->any : group->nonempty;
     uint32_t at = far ? usf_next_core(waiting, waiting, group->turn) : nearest(p, waiting, core), task = USF_NONE;
     if (at != USF_NONE) task = group->ready[at].head - 1;
-    if (far && at != USF_NONE) group->turn = (uint16_t)((at + 1) % CORES);
+    if (far && at != USF_NONE) group->turn = (uint16_t)((at + 1) % USF_CORES_MAX);
     if (group->strict.head) {
         uint32_t strict = first_strict(p, group, core, yielded || far);
         bool older = task == USF_NONE || usf_task(p, strict == USF_NONE ? task : strict)->ready_since < usf_task(p, task)->ready_since;
@@ -339,17 +339,17 @@ static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yield
 static uint32_t pick_common(struct usf_pol *p, uint32_t core, bool yielded)
 {
     struct inst *in = inst_of(p);
-    uint64_t tried[GROUP_WORDS] = {0};
+    uint64_t tried[POL_GROUP_WORDS] = {0};
     for (;;) {
-        uint32_t best = GROUPS, task;
-        for (uint32_t i = next_group(in->active, 0); i < GROUPS; i = next_group(in->active, i + 1))
-            if (is_common(p, i) && !part_has(tried, i) && (best == GROUPS || group_of(p, i)->used < group_of(p, best)->used)) best = i;
-        if (best == GROUPS) return USF_NONE;
+        uint32_t best = USF_GROUPS_MAX, task;
+        for (uint32_t i = next_group(in->active, 0); i < USF_GROUPS_MAX; i = next_group(in->active, i + 1))
+            if (is_common(p, i) && !pol_has_group(tried, i) && (best == USF_GROUPS_MAX || group_of(p, i)->used < group_of(p, best)->used)) best = i;
+        if (best == USF_GROUPS_MAX) return USF_NONE;
         if ((task = pick_of(p, best, core, yielded)) != USF_NONE) {
             if (group_of(p, best)->used > in->floor) in->floor = group_of(p, best)->used;
             return task;
         }
-        part_set(tried, best);
+        pol_add_group(tried, best);
     }
 }
 
@@ -358,14 +358,14 @@ static uint32_t pick_next(struct usf_pol *p, uint32_t core, bool rich, bool yiel
 {
     const struct inst *in = inst_of(p);
     struct core *c = core_of(p, core);
-    uint32_t i = next_group(in->active, c->round), first = i < GROUPS ? i : next_group(in->active, 0), task;
-    for (i = first; i < GROUPS;) {
+    uint32_t i = next_group(in->active, c->round), first = i < USF_GROUPS_MAX ? i : next_group(in->active, 0), task;
+    for (i = first; i < USF_GROUPS_MAX;) {
         if (is_rich(p, i) == rich && (task = pick_of(p, i, core, yielded)) != USF_NONE) {
-            c->round = (uint16_t)((i + 1) % GROUPS);
+            c->round = (uint16_t)((i + 1) % USF_GROUPS_MAX);
             return task;
         }
         i = next_group(in->active, i + 1);
-        if (i >= GROUPS) i = next_group(in->active, 0);
+        if (i >= USF_GROUPS_MAX) i = next_group(in->active, 0);
         if (i == first) break;
     }
     return USF_NONE;
@@ -384,7 +384,7 @@ static bool stays(struct usf_pol *p, uint32_t core)
     if (r->current == USF_NONE || !core_of(p, core)->owner) return false;
     uint32_t mine = usf_task(p, r->current)->group;
     if (is_owner(p, core, mine) || !is_rich(p, mine)) return true;
-    for (uint32_t i = next_group(inst_of(p)->active, 0); i < GROUPS; i = next_group(inst_of(p)->active, i + 1))
+    for (uint32_t i = next_group(inst_of(p)->active, 0); i < USF_GROUPS_MAX; i = next_group(inst_of(p)->active, i + 1))
         if (!is_rich(p, i) && usf_allowed(p, i, core)) return false;
     return true;
 }
@@ -406,7 +406,7 @@ static uint32_t pick_owner(struct usf_pol *p, uint32_t core)
 static int init(struct usf_pol *p)
 {
     struct inst *in = inst_of(p);
-    if (p->nr_cores > CORES || p->nr_groups > GROUPS) return -1;
+    if (p->nr_cores > USF_CORES_MAX || p->nr_groups > USF_GROUPS_MAX) return -1;
     part_build(p, &in->map, true);
     in->dirty = 1;
     for (uint32_t i = 0; i < p->nr_cores; i++)
@@ -417,12 +417,12 @@ static int init(struct usf_pol *p)
 static void group_remove(struct usf_pol *p, uint32_t i)
 {
     struct inst *in = inst_of(p);
-    part_clear(in->programs, i);
+    pol_remove_group(in->programs, i);
     in->dirty = 1;
     for (uint32_t c = 0; c < p->nr_cores; c++)
         if (core_of(p, c)->owner == i + 1) {
             core_of(p, c)->owner = 0;
-            part_clear(in->strangers, c);
+            usf_cores_remove(in->strangers, c);
         }
 }
 
@@ -436,15 +436,12 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
 {
     const struct usf_pol_task *t = usf_task(p, task);
     const uint64_t *may = usf_group(p, t->group)->cores, *node = group_of(p, t->group)->node;
-    uint64_t fit[WORDS], own[WORDS];
+    uint64_t fit[USF_CORE_WORDS], own[USF_CORE_WORDS];
     uint32_t from = t->last_core < p->nr_cores ? t->last_core : home(p, task);
-    for (uint32_t w = 0; w < WORDS; w++) {
-        fit[w] = idle[w] & may[w];
-        for (uint64_t m = t->strict ? fit[w] : 0; m; m &= m - 1)
-            if (!usf_may_run(p, task, w * 64 + (uint32_t)__builtin_ctzll(m))) fit[w] &= ~(m & -m);
-        own[w] = fit[w] & node[w];
-    }
-    return nearest(p, part_any(own) ? own : fit, from);
+    usf_cores_and(fit, idle, may);
+    for (uint32_t c = 0; t->strict && (c = usf_cores_next(fit, c)) != USF_NONE; c++)
+        if (!usf_may_run(p, task, c)) usf_cores_remove(fit, c);
+    return nearest(p, usf_cores_and(own, fit, node) ? own : fit, from);
 }
 
 /* An owner's task has come to wait: one of the strangers on its cores gives way.  Also for one that yields: it may be at a barrier with one that is
@@ -454,9 +451,9 @@ static void recall(struct usf_pol *p, uint32_t task)
     const struct inst *in = inst_of(p);
     const struct usf_pol_task *t = usf_task(p, task);
     uint32_t from = t->last_core < p->nr_cores ? t->last_core : 0;
-    uint64_t on[WORDS];
-    for (int w = 0; w < WORDS; w++) on[w] = in->strangers[w] & group_of(p, t->group)->node[w];
-    for (uint32_t c; (c = nearest(p, on, from)) != USF_NONE; part_clear(on, c)) {
+    uint64_t on[USF_CORE_WORDS];
+    usf_cores_and(on, in->strangers, group_of(p, t->group)->node);
+    for (uint32_t c; (c = nearest(p, on, from)) != USF_NONE; usf_cores_remove(on, c)) {
         struct usf_pol_core *core = usf_core(p, c);
         if (!is_owner(p, c, t->group) || !usf_may_run(p, task, c) || core->give_way_at <= p->now) continue;
         usf_give_way(core, p->now);
@@ -470,7 +467,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     push(p, task, why);
     join(p, i);
     keep_time(p);
-    if (part_any(inst_of(p)->strangers)) recall(p, task);
+    if (usf_cores_any(inst_of(p)->strangers)) recall(p, task);
 }
 
 static uint32_t pick(struct usf_pol *p, uint32_t core)
@@ -523,7 +520,7 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 static void stopped(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     uint32_t i = usf_task(p, task)->group;
-    part_clear(inst_of(p)->strangers, core);
+    usf_cores_remove(inst_of(p)->strangers, core);
     if (!mark_of(p, task)->running) return;         /* it ran before this policy was in force */
     mark_of(p, task)->running = 0;
     group_of(p, i)->running--;

@@ -12,7 +12,6 @@
 #define SLICE_MAX_NS 10000000000ull
 
 enum {
-    CORES = PART_CORES, WORDS = PART_WORDS, GROUPS = USF_GROUPS_MAX, GROUP_WORDS = GROUPS / 64,
     COMMON = 0xffff,                /* owner: whoever is not coscheduled */
     LINGER_NS = 100000000,          /* without anything to run: no program any more, as far as partitions go */
     SETTLE_NS = 200000000,          /* the number of programs stays the same: see part_next_level */
@@ -27,9 +26,9 @@ struct USF_POLICY_STATE inst {
     uint64_t waiting_since;         /* ns: since then some task has been in the queues all the time */
     uint32_t nr_queued;
     struct part_map map;
-    uint64_t programs[GROUP_WORDS];  /* that have had something to run lately */
-    uint64_t active[GROUP_WORDS];
-    uint64_t strangers[WORDS];
+    uint64_t programs[POL_GROUP_WORDS];  /* that have had something to run lately */
+    uint64_t active[POL_GROUP_WORDS];
+    uint64_t strangers[USF_CORE_WORDS];
     uint64_t slot_end, planned, settled_since;
     uint64_t served;                /* slots so far */
     uint64_t poorest;               /* least time that any of those had had that waited at the last turn-over */
@@ -42,16 +41,16 @@ struct USF_POLICY_STATE inst {
     uint16_t dirty;
 };
 struct USF_POLICY_STATE core {
-    uint64_t same_llc[WORDS], same_node[WORDS];
+    uint64_t same_llc[USF_CORE_WORDS], same_node[USF_CORE_WORDS];
     uint64_t began;                 /* ns: since when the running task has it under this policy */
     uint16_t owner;                 /* group + 1, COMMON, or 0 */
     uint16_t round;                 /* group from which the round of strangers goes on */
     uint16_t yields;                /* pick is asked for one that yields */
 };
 struct USF_POLICY_STATE group {
-    struct usf_fifo ready[CORES];
-    uint64_t nonempty[WORDS], any[WORDS];
-    uint64_t node[WORDS];           /* its partition */
+    struct usf_fifo ready[USF_CORES_MAX];
+    uint64_t nonempty[USF_CORE_WORDS], any[USF_CORE_WORDS];
+    uint64_t node[USF_CORE_WORDS];           /* its partition */
     struct usf_fifo strict;
     uint32_t queued, running;
     uint64_t idle_since, served;
@@ -85,14 +84,14 @@ static uint64_t used_now(struct usf_pol *p, uint32_t i)
 
 static uint64_t slice(struct usf_pol *p) { return p->slice - 1 < SLICE_MAX_NS ? p->slice : SLICE_MAX_NS; }    /* 0: not set */
 
-/* The groups of a set, one after the other: for (i = next_group(set, 0); i < GROUPS; i = next_group(set, i + 1)) */
+/* The groups of a set, one after the other: for (i = next_group(set, 0); i < USF_GROUPS_MAX; i = next_group(set, i + 1)) */
 static uint32_t next_group(const uint64_t *set, uint32_t from)
 {
-    for (uint32_t w = from / 64; w < GROUP_WORDS; w++) {
+    for (uint32_t w = from / 64; w < POL_GROUP_WORDS; w++) {
         uint64_t m = w == from / 64 ? set[w] & ~0ull << (from % 64) : set[w];
         if (m) return w * 64 + (uint32_t)__builtin_ctzll(m);
     }
-    return GROUPS;
+    return USF_GROUPS_MAX;
 }
 
 /* ---- planning: which program has which partition and slot ------------------------------------------ */
@@ -116,7 +115,7 @@ static void move_odd(struct usf_pol *p, uint32_t nr[PART_LEVELS])
         nr[level] -= odd;
         nr[level - 1] += odd;
         for (int pass = 0; pass < 2; pass++)        /* those first that were there before: they stay */
-            for (uint32_t i = next_group(in->programs, 0); odd && i < GROUPS; i = next_group(in->programs, i + 1)) {
+            for (uint32_t i = next_group(in->programs, 0); odd && i < USF_GROUPS_MAX; i = next_group(in->programs, i + 1)) {
                 struct group *group = group_of(p, i);
                 if (group->goal != level || is_common(p, i) || (!pass && !(group->is_placed && group->level < level))) continue;
                 group->goal = (uint16_t)(level - 1);
@@ -129,9 +128,9 @@ static void move_odd(struct usf_pol *p, uint32_t nr[PART_LEVELS])
 static bool fits(struct usf_pol *p, uint32_t i, uint32_t level, uint32_t index)
 {
     const struct usf_pol_group *g = usf_group(p, i);
-    uint64_t mask[WORDS];
+    uint64_t mask[USF_CORE_WORDS];
     part_mask(&inst_of(p)->map, level, index, 1, mask);
-    return part_common(mask, g->flags & USF_GROUP_OWNS ? g->own : g->cores) != 0;
+    return usf_cores_common(mask, g->flags & USF_GROUP_OWNS ? g->own : g->cores) != 0;
 }
 
 static void settle_at(struct usf_pol *p, uint32_t i, uint32_t index, uint16_t *load)
@@ -139,16 +138,15 @@ static void settle_at(struct usf_pol *p, uint32_t i, uint32_t index, uint16_t *l
     struct inst *in = inst_of(p);
     struct group *group = group_of(p, i);
     struct usf_pol_group *r = usf_group(p, i);
-    uint64_t share[WORDS];
+    uint64_t share[USF_CORE_WORDS];
     group->level = group->goal;
     group->goal = PART_LEVELS;       /* done */
     group->index = (uint16_t)index;
     group->slot = load[index]++;
     group->is_placed = 1;
     part_mask(&in->map, group->level, index, 1, group->node);
-    for (int w = 0; w < WORDS; w++) share[w] = group->node[w] & r->cores[w];
-    if (!part_any(share) || part_same(share, r->share)) return;
-    part_copy(r->share, share);
+    if (!usf_cores_and(share, group->node, r->cores) || usf_cores_same(share, r->share)) return;
+    usf_cores_copy(r->share, share);
     r->share_gen++;
 }
 
@@ -169,10 +167,10 @@ static uint32_t place(struct usf_pol *p, uint32_t level, uint32_t nr)
 {
     const struct inst *in = inst_of(p);
     uint32_t count = in->map.count[level], most = (nr + count - 1) / count, slots = 0, at = 0;
-    uint16_t load[CORES];
+    uint16_t load[USF_CORES_MAX];
     for (uint32_t n = 0; n < count; n++) load[n] = 0;
     for (int pass = 0; pass < 2; pass++)        /* those first that stay where they are */
-        for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
+        for (uint32_t i = next_group(in->programs, 0); i < USF_GROUPS_MAX; i = next_group(in->programs, i + 1)) {
             const struct group *group = group_of(p, i);
             if (group->goal != level || is_common(p, i)) continue;
             bool stays = group->is_placed && group->level == level && load[group->index] < most && fits(p, i, level, group->index);
@@ -193,9 +191,9 @@ static void make_common(struct usf_pol *p, uint32_t i)
     struct group *group = group_of(p, i);
     struct usf_pol_group *r = usf_group(p, i);
     group->is_placed = 0;
-    for (int w = 0; w < WORDS; w++) group->node[w] = ~0ull;
-    if (!part_any(r->share)) return;
-    for (int w = 0; w < WORDS; w++) r->share[w] = 0;
+    usf_cores_fill(group->node, USF_CORES_MAX);
+    if (!usf_cores_any(r->share)) return;
+    usf_cores_clear(r->share);
     r->share_gen++;
 }
 
@@ -203,8 +201,8 @@ static void plan(struct usf_pol *p)
 {
     struct inst *in = inst_of(p);
     uint32_t n = 0, common = 0, nr[PART_LEVELS] = {0}, slot = 0;
-    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
-        if (!has_work(p, i) && p->now - group_of(p, i)->idle_since > LINGER_NS) part_clear(in->programs, i);
+    for (uint32_t i = next_group(in->programs, 0); i < USF_GROUPS_MAX; i = next_group(in->programs, i + 1)) {
+        if (!has_work(p, i) && p->now - group_of(p, i)->idle_since > LINGER_NS) pol_remove_group(in->programs, i);
         else if (is_common(p, i)) make_common(p, i), common++;
         else n++;
     }
@@ -212,7 +210,7 @@ static void plan(struct usf_pol *p)
     in->programs_then = (uint16_t)n;
     bool settled = p->now - in->settled_since >= SETTLE_NS;
     in->level = p->flags & USF_POL_BLIND ? 0 : (uint16_t)part_next_level(&in->map, in->level, n, settled);
-    for (uint32_t i = next_group(in->programs, 0); i < GROUPS; i = next_group(in->programs, i + 1)) {
+    for (uint32_t i = next_group(in->programs, 0); i < USF_GROUPS_MAX; i = next_group(in->programs, i + 1)) {
         if (is_common(p, i)) continue;
         group_of(p, i)->goal = (uint16_t)finest_for(p, i);
         nr[group_of(p, i)->goal]++;

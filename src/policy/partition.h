@@ -17,7 +17,7 @@
 
 #include <usf/policy.h>
 
-enum { PART_CORES = USF_CORES_MAX, PART_WORDS = PART_CORES / 64, PART_LEVELS = 20, PART_KINDS = 5 };
+enum { PART_LEVELS = 20, PART_KINDS = 5 };
 
 #if USF_CORES_MAX > 256
 typedef uint16_t part_place;
@@ -26,60 +26,18 @@ typedef uint8_t part_place;
 #endif
 
 struct USF_POLICY_STATE part_map {
-    uint64_t begins[PART_LEVELS][PART_WORDS];   /* bit i: a partition begins at position i of `order` */
+    uint64_t begins[PART_LEVELS][USF_CORE_WORDS];   /* bit i: a partition begins at position i of `order` */
     uint16_t count[PART_LEVELS];                /* partitions of the level */
     uint16_t nr_levels, nr_cores;
     uint32_t whole;                             /* bit l: level l consists of whole units, last-level caches or larger */
-    part_place order[PART_CORES];               /* position -> core */
+    part_place order[USF_CORES_MAX];               /* position -> core */
 };
 
-/* ---- bitmaps of PART_CORES bits ------------------------------------------------------------------- */
-
-static inline bool part_has(const uint64_t *m, uint32_t b) { return m[b / 64] >> (b % 64) & 1; }
-static inline void part_set(uint64_t *m, uint32_t b) { m[b / 64] |= 1ull << (b % 64); }
-static inline void part_clear(uint64_t *m, uint32_t b) { m[b / 64] &= ~(1ull << (b % 64)); }
-static inline bool part_any(const uint64_t *m)
+/* First of the set at or after `from`, or `none`.  (Sets of positions in `order` are sets of cores, too.) */
+static inline uint32_t part_next(const uint64_t *set, uint32_t from, uint32_t none)
 {
-    uint64_t all = 0;
-    for (int w = 0; w < PART_WORDS; w++) all |= m[w];
-    return all != 0;
-}
-static inline void part_copy(uint64_t *to, const uint64_t *from)
-{ for (int w = 0; w < PART_WORDS; w++) to[w] = from[w]; }
-static inline bool part_same(const uint64_t *a, const uint64_t *b)
-{
-    uint64_t differ = 0;
-    for (int w = 0; w < PART_WORDS; w++) differ |= a[w] ^ b[w];
-    return !differ;
-}
-
-/* By hand: without the instruction the compiler would call its library, which a policy must not. */
-static inline uint32_t part_bits(uint64_t x)
-{
-    x -= x >> 1 & 0x5555555555555555ull;
-    x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
-    return (uint32_t)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56);
-}
-static inline uint32_t part_count(const uint64_t *m)
-{
-    uint32_t n = 0;
-    for (int w = 0; w < PART_WORDS; w++) n += part_bits(m[w]);
-    return n;
-}
-static inline uint32_t part_common(const uint64_t *a, const uint64_t *b)
-{
-    uint32_t n = 0;
-    for (int w = 0; w < PART_WORDS; w++) n += part_bits(a[w] & b[w]);
-    return n;
-}
-/* First set bit at or after `from`, or `none`. */
-static inline uint32_t part_next(const uint64_t *m, uint32_t from, uint32_t none)
-{
-    for (uint32_t w = from / 64; w < PART_WORDS; w++) {
-        uint64_t x = w == from / 64 ? m[w] & ~0ull << (from % 64) : m[w];
-        if (x) return w * 64 + (uint32_t)__builtin_ctzll(x);
-    }
-    return none;
+    uint32_t at = usf_cores_next(set, from);
+    return at == USF_NONE ? none : at;
 }
 
 /* ---- building a map --------------------------------------------------------------------------------- */
@@ -101,25 +59,25 @@ static inline bool part_before(struct usf_pol *p, uint32_t a, uint32_t b)
     return x->phys != y->phys ? x->phys < y->phys : a < b;
 }
 
-static inline void part_add_level(struct part_map *m, const uint64_t begins[PART_WORDS])
+static inline void part_add_level(struct part_map *m, const uint64_t begins[USF_CORE_WORDS])
 {
-    uint32_t n = part_count(begins);
+    uint32_t n = usf_cores_count(begins);
     if (m->nr_levels && n <= m->count[m->nr_levels - 1]) return;
-    part_copy(m->begins[m->nr_levels], begins);
+    usf_cores_copy(m->begins[m->nr_levels], begins);
     m->count[m->nr_levels++] = (uint16_t)n;
 }
 
 /* Each unit that begins in `units` is cut into `pieces` equal ones of whole `parts`. */
 static inline void part_cut(const struct part_map *m, const uint64_t *units, const uint64_t *parts, uint32_t pieces,
-                            uint64_t out[PART_WORDS])
+                            uint64_t out[USF_CORE_WORDS])
 {
-    for (int w = 0; w < PART_WORDS; w++) out[w] = 0;
+    usf_cores_clear(out);
     for (uint32_t b = 0, e; b < m->nr_cores; b = e) {
         e = part_next(units, b + 1, m->nr_cores);
         uint32_t n = 0, i = 0;
         for (uint32_t at = b; at < e; at = part_next(parts, at + 1, e)) n++;
         for (uint32_t at = b; at < e; at = part_next(parts, at + 1, e), i++)
-            if (i % (n / pieces) == 0) part_set(out, at);
+            if (i % (n / pieces) == 0) usf_cores_add(out, at);
     }
 }
 
@@ -140,7 +98,7 @@ static inline uint32_t part_divisor(const struct part_map *m, const uint64_t *un
  * every partition consists of whole partitions of the next level. */
 static inline void part_build(struct usf_pol *p, struct part_map *m, bool nested)
 {
-    uint64_t units[PART_WORDS], parts[PART_WORDS], cut[PART_WORDS];
+    uint64_t units[USF_CORE_WORDS], parts[USF_CORE_WORDS], cut[USF_CORE_WORDS];
     m->nr_levels = 0;
     m->whole = 0;
     m->nr_cores = (uint16_t)p->nr_cores;
@@ -150,9 +108,9 @@ static inline void part_build(struct usf_pol *p, struct part_map *m, bool nested
         m->order[at] = (part_place)i;
     }
     for (uint32_t kind = 0; kind < PART_KINDS; kind++) {
-        for (int w = 0; w < PART_WORDS; w++) parts[w] = 0;
+        usf_cores_clear(parts);
         for (uint32_t i = 0; i < p->nr_cores; i++)
-            if (!i || !part_together(p, m->order[i - 1], m->order[i], kind)) part_set(parts, i);
+            if (!i || !part_together(p, m->order[i - 1], m->order[i], kind)) usf_cores_add(parts, i);
         if (kind) {
             uint32_t g = part_divisor(m, units, parts), last = 1;
             for (uint32_t d = 2; d <= g; d++) {
@@ -164,20 +122,20 @@ static inline void part_build(struct usf_pol *p, struct part_map *m, bool nested
         }
         part_add_level(m, parts);
         if (kind < PART_KINDS - 1) m->whole |= 1u << (m->nr_levels - 1);
-        part_copy(units, parts);
+        usf_cores_copy(units, parts);
     }
 }
 
 /* The cores of `span` partitions from `index` on. */
-static inline void part_mask(const struct part_map *m, uint32_t level, uint32_t index, uint32_t span, uint64_t mask[PART_WORDS])
+static inline void part_mask(const struct part_map *m, uint32_t level, uint32_t index, uint32_t span, uint64_t mask[USF_CORE_WORDS])
 {
     const uint64_t *begins = m->begins[level];
     uint32_t at = 0;
-    for (int w = 0; w < PART_WORDS; w++) mask[w] = 0;
+    usf_cores_clear(mask);
     for (; index; index--) at = part_next(begins, at + 1, m->nr_cores);
     for (; span; span--) {
         uint32_t end = part_next(begins, at + 1, m->nr_cores);
-        for (; at < end; at++) part_set(mask, m->order[at]);
+        for (; at < end; at++) usf_cores_add(mask, m->order[at]);
     }
 }
 
@@ -212,18 +170,18 @@ static inline uint32_t part_choose(const struct part_map *m, uint32_t level, con
     uint32_t best = USF_NONE, best_load = 0, best_old = 0, at = 0;
     bool best_usable = false;
     for (uint32_t i = 0; i + span <= m->count[level]; i += span) {
-        uint64_t mask[PART_WORDS] = {0};
+        uint64_t mask[USF_CORE_WORDS] = {0};
         uint32_t worst = 0, size = 0;
         for (uint32_t j = 0; j < span; j++) {
             uint32_t end = part_next(m->begins[level], at + 1, m->nr_cores);
             for (; at < end; at++, size++) {
                 uint32_t c = m->order[at];
-                part_set(mask, c);
+                usf_cores_add(mask, c);
                 if (load[c] > worst) worst = load[c];
             }
         }
         if (best_usable && worst > best_load) continue;
-        uint32_t usable = part_common(mask, may), kept = part_common(mask, old);
+        uint32_t usable = usf_cores_common(mask, may), kept = usf_cores_common(mask, old);
         bool half = usable * 2 >= size;
         if (!usable) continue;
         if (best == USF_NONE || half > best_usable
@@ -236,23 +194,23 @@ static inline uint32_t part_choose(const struct part_map *m, uint32_t level, con
 /* ---- plain equipartitioning: any cores, as equal as numbers allow ---------------------------------------- */
 
 /* Of its cores keep the first `n` that it may use and that belong to fewer than `cap` programs, and count them in `load`. */
-static inline void part_keep(uint64_t mask[PART_WORDS], const uint64_t *may, uint16_t *load, uint32_t cap, uint32_t n)
+static inline void part_keep(uint64_t mask[USF_CORE_WORDS], const uint64_t *may, uint16_t *load, uint32_t cap, uint32_t n)
 {
-    for (uint32_t c = 0; (c = part_next(mask, c, PART_CORES)) < PART_CORES; c++) {
-        if (n && part_has(may, c) && load[c] < cap) n--, load[c]++;
-        else part_clear(mask, c);
+    for (uint32_t c = 0; (c = usf_cores_next(mask, c)) != USF_NONE; c++) {
+        if (n && usf_cores_has(may, c) && load[c] < cap) n--, load[c]++;
+        else usf_cores_remove(mask, c);
     }
 }
 
 /* Add the cores that belong to the fewest programs, out of the first `cores`, until there are `n`. */
-static inline void part_grow(uint64_t mask[PART_WORDS], const uint64_t *may, uint16_t *load, uint32_t cores, uint32_t n)
+static inline void part_grow(uint64_t mask[USF_CORE_WORDS], const uint64_t *may, uint16_t *load, uint32_t cores, uint32_t n)
 {
-    for (uint32_t has = part_count(mask); has < n; has++) {
+    for (uint32_t has = usf_cores_count(mask); has < n; has++) {
         uint32_t best = USF_NONE;
         for (uint32_t c = 0; c < cores; c++)
-            if (part_has(may, c) && !part_has(mask, c) && (best == USF_NONE || load[c] < load[best])) best = c;
+            if (usf_cores_has(may, c) && !usf_cores_has(mask, c) && (best == USF_NONE || load[c] < load[best])) best = c;
         if (best == USF_NONE) return;
-        part_set(mask, best);
+        usf_cores_add(mask, best);
         load[best]++;
     }
 }

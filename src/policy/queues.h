@@ -1,6 +1,6 @@
 /* src/policy/queues.h - queues per group and core, for policies that choose a group first.  SPDX-License-Identifier: Apache-2.0
  *
- * A policy that shares cores between groups (equi, fair, batch) decides which group a core serves; which of its tasks,
+ * A policy that shares cores between groups (coop, equi, fair, batch) decides which group a core serves; which of its tasks,
  * these queues say.  A ready task waits in its group's queue of the core that it ran on last, as long as that is one of
  * the `wish` cores that the policy gives it, else of one of those in turn.  A core takes from its own queue, then
  * from near to far.  Within a group tasks of higher priority go first, then earlier deadlines.  Strict affinity is
@@ -17,9 +17,10 @@
  * where a group has ready tasks with a priority or deadline, the heads of all its queues are compared.
  *
  * Invariants, between two calls
- *   Q1  a held task is in exactly one fifo, the one that its mark names: group.ready[core] or core.yielded;
+ *   Q1  a held task is in exactly one fifo, the one that its mark names: group.ready[core] or core.yielded (coop.c has one more);
  *   Q2  bit c of group.nonempty  <=>  group.ready[c].len > 0;  group.nr_ranked == ready tasks whose mark says `ranked`;
- *   Q3  bit i of inst.active    <=>  group i has a bit in nonempty;  bit w of inst.active_words <=> inst.active[w] != 0;
+ *   Q3  bit i of inst.active    <=>  group i has a ready task: a bit in nonempty, or nr_ranked;  bit w of inst.active_words <=>
+ *       inst.active[w] != 0;
  *   Q4  bit c of inst.yielding  <=>  core c's fifo of yielders is not empty;
  *   Q5  no task of a fifo of ready ones has a higher rank than the one before it.
  *
@@ -30,7 +31,6 @@
 #include "policy/common.h"
 
 enum {
-    PQ_CORES = USF_CORES_MAX, PQ_GROUPS = POL_GROUPS, PQ_CORE_WORDS = PQ_CORES / 64, PQ_GROUP_WORDS = PQ_GROUPS / 64,
     PQ_LOOK_EVERY = 16,         /* choices among yielders until one looks beyond the core's own */
     PQ_LOOK_WAIT_NS = 20000,    /* a yielder elsewhere that waits for less is being served */
     PQ_NEGLECT_EVERY = 4,       /* choices among a group's tasks until one looks at another core's queue */
@@ -39,8 +39,8 @@ enum {
 };
 
 struct USF_POLICY_STATE pq_inst {
-    uint64_t active[PQ_GROUP_WORDS];
-    uint64_t yielding[PQ_CORE_WORDS];
+    uint64_t active[POL_GROUP_WORDS];
+    uint64_t yielding[USF_CORE_WORDS];
     uint32_t active_words;
     uint32_t dice;
 };
@@ -50,11 +50,11 @@ struct USF_POLICY_STATE pq_core {
     uint8_t overdue;            /* the last choice was a yielder that had waited too long */
     uint8_t yields;             /* pick is asked for one that yields */
     uint32_t spin_begin, spin_last;     /* us, modulo 2^32: first and latest of a row of yields */
-    uint64_t same_llc[PQ_CORE_WORDS], same_node[PQ_CORE_WORDS];
+    uint64_t same_llc[USF_CORE_WORDS], same_node[USF_CORE_WORDS];
 };
 struct USF_POLICY_STATE pq_group {
-    struct usf_fifo ready[PQ_CORES];
-    uint64_t nonempty[PQ_CORE_WORDS];
+    struct usf_fifo ready[USF_CORES_MAX];
+    uint64_t nonempty[USF_CORE_WORDS];
     uint32_t next_core;         /* where the next task without a place of its own goes */
     uint32_t nr_ranked;
     uint16_t looks, look_from;  /* for neglected queues: choices, modulo a power of two; the core at which the next look begins */
@@ -75,34 +75,18 @@ static inline uint64_t pq_waits(struct usf_pol *p, uint32_t t)
     return p->now > since ? p->now - since : 0;
 }
 
-static inline bool pq_some(const uint64_t *m)
-{
-    uint64_t all = 0;
-    for (int w = 0; w < PQ_CORE_WORDS; w++) all |= m[w];
-    return all != 0;
-}
-static inline bool pq_has(const uint64_t *m, uint32_t b) { return m[b / 64] >> (b % 64) & 1; }
-static inline void pq_set(uint64_t *m, uint32_t b) { m[b / 64] |= 1ull << (b % 64); }
-static inline void pq_clear(uint64_t *m, uint32_t b) { m[b / 64] &= ~(1ull << (b % 64)); }
-static inline bool pq_and(uint64_t *out, const uint64_t *a, const uint64_t *b)
-{
-    uint64_t any = 0;
-    for (int w = 0; w < PQ_CORE_WORDS; w++) any |= out[w] = a[w] & b[w];
-    return any != 0;
-}
-
-/* The set bit that is nearest to `core`, itself first; USF_NONE: none is set. */
+/* The core of the set that is nearest to `core`, itself first; USF_NONE: it is empty. */
 static inline uint32_t pq_nearest(struct usf_pol *p, const uint64_t *m, uint32_t core)
 {
     const struct pq_core *c = pq_core_of(p, core);
-    return pq_some(m) ? usf_nearest_core(m, c->same_llc, c->same_node, core) : USF_NONE;
+    return usf_nearest_core(m, c->same_llc, c->same_node, core);
 }
 
 /* First group at or after `from`, going around, that has ready tasks; USF_NONE: none. */
 static inline uint32_t pq_next_active(const struct pq_inst *in, uint32_t from) { return pol_next_group(in->active, in->active_words, from); }
 
 /* Has this group a ready task? */
-static inline bool pq_is_active(const struct pq_inst *in, uint32_t group) { return in->active[group / 64] >> (group % 64) & 1; }
+static inline bool pq_is_active(const struct pq_inst *in, uint32_t group) { return pol_has_group(in->active, group); }
 
 /* Is any task ready of a group that may use this core? */
 static inline bool pq_any_for(struct usf_pol *p, uint32_t core)
@@ -111,51 +95,48 @@ static inline bool pq_any_for(struct usf_pol *p, uint32_t core)
     uint32_t first = pq_next_active(in, 0), i = first;
     while (i != USF_NONE) {
         if (usf_allowed(p, i, core)) return true;
-        if ((i = pq_next_active(in, (i + 1) % PQ_GROUPS)) == first) break;
+        if ((i = pq_next_active(in, (i + 1) % USF_GROUPS_MAX)) == first) break;
     }
     return false;
 }
 
 static inline int pq_init(struct usf_pol *p)
 {
-    if (p->nr_cores > PQ_CORES || p->nr_groups > PQ_GROUPS) return -1;
+    if (p->nr_cores > USF_CORES_MAX || p->nr_groups > USF_GROUPS_MAX) return -1;
     for (uint32_t i = 0; i < p->nr_cores; i++) pol_neighbours(p, i, false, pq_core_of(p, i)->same_llc, pq_core_of(p, i)->same_node);
     return 0;
 }
 
 /* ---- where a task goes ---------------------------------------------------------------------------- */
 
-/* The cores that the task's affinity names; false: it names none, or those are not here. */
-static inline bool pq_reach(struct usf_pol *p, const struct usf_pol_task *t, uint64_t out[PQ_CORE_WORDS])
+/* The cores of `set` that the task's affinity names; without an affinity, those that its group owns.  False: there are none.  (`set` has no cores
+ * beside those of the group.) */
+static inline bool pq_affine(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *set, uint64_t out[USF_CORE_WORDS])
 {
-    for (int w = 0; w < PQ_CORE_WORDS; w++) out[w] = 0;
+    if (t->affinity == USF_AFFINITY_ANY) return pol_own_cores(p, t->group, set, out);
     bool any = false;
-    if (t->affinity == USF_AFFINITY_ANY) return false;
-    for (uint32_t i = 0; i < p->nr_cores; i++)
-        if (usf_is_affine(p, t, i)) pq_set(out, i), any = true;
+    usf_cores_clear(out);
+    for (uint32_t c = 0; (c = usf_cores_next(set, c)) < p->nr_cores; c++)
+        if (usf_is_affine(p, t, c)) usf_cores_add(out, c), any = true;
     return any;
 }
 
 /* Narrow `cores` to those where the task wants to be: its own affinity, then the policy's wish.  False: it may run on none. */
-static inline bool pq_narrow(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *wish, uint64_t cores[PQ_CORE_WORDS])
+static inline bool pq_narrow(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *wish, uint64_t cores[USF_CORE_WORDS])
 {
-    uint64_t some[PQ_CORE_WORDS], reach[PQ_CORE_WORDS];
-    if (t->affinity != USF_AFFINITY_ANY) {
-        bool there = pq_reach(p, t, reach) && pq_and(some, cores, reach);
-        if (there) for (int w = 0; w < PQ_CORE_WORDS; w++) cores[w] = some[w];
-        else if (t->strict) return false;
-    }
-    if (t->affinity == USF_AFFINITY_ANY && pol_own_cores(p, t->group, cores, some)) for (int w = 0; w < PQ_CORE_WORDS; w++) cores[w] = some[w];
-    if (wish && pq_and(some, cores, wish)) for (int w = 0; w < PQ_CORE_WORDS; w++) cores[w] = some[w];
-    return pq_some(cores);
+    uint64_t some[USF_CORE_WORDS];
+    if (pq_affine(p, t, cores, some)) usf_cores_copy(cores, some);
+    else if (t->strict && t->affinity != USF_AFFINITY_ANY) return false;
+    if (wish && usf_cores_and(some, cores, wish)) usf_cores_copy(cores, some);
+    return usf_cores_any(cores);
 }
 
 /* An idle core for a task that became ready; wish: cores that the policy prefers, or null. */
 static inline uint32_t pq_select(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS], const uint64_t *wish)
 {
     const struct usf_pol_task *t = usf_task(p, task);
-    uint64_t m[PQ_CORE_WORDS];
-    if (!pq_and(m, idle, usf_group(p, t->group)->cores) || !pq_narrow(p, t, wish, m)) return USF_NONE;
+    uint64_t m[USF_CORE_WORDS];
+    if (!usf_cores_and(m, idle, usf_group(p, t->group)->cores) || !pq_narrow(p, t, wish, m)) return USF_NONE;
     if (t->last_core < p->nr_cores) return pq_nearest(p, m, t->last_core);
     return usf_next_core(m, m, pq_group_of(p, t->group)->next_core);
 }
@@ -164,12 +145,13 @@ static inline uint32_t pq_select(struct usf_pol *p, uint32_t task, const uint64_
 static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *wish)
 {
     const uint64_t *may = usf_group(p, t->group)->cores;
-    if (t->affinity == USF_AFFINITY_ANY && t->last_core < p->nr_cores && pq_has(may, t->last_core)
-        && (!wish || pq_has(wish, t->last_core)) && !usf_borrows(p, t->group, t->last_core)) return t->last_core;
+    if (t->affinity == USF_AFFINITY_ANY && t->last_core < p->nr_cores && usf_cores_has(may, t->last_core)
+        && (!wish || usf_cores_has(wish, t->last_core)) && !usf_borrows(p, t->group, t->last_core)) return t->last_core;
     struct pq_group *group = pq_group_of(p, t->group);
-    uint64_t m[PQ_CORE_WORDS] = {may[0], may[1], may[2], may[3]};
+    uint64_t m[USF_CORE_WORDS];
+    usf_cores_copy(m, may);
     if (!pq_narrow(p, t, wish, m)) return 0;    /* allowed nowhere: it waits, and whoever picks checks */
-    if (t->affinity != USF_AFFINITY_ANY && t->last_core < p->nr_cores && pq_has(m, t->last_core)) return t->last_core;
+    if (t->affinity != USF_AFFINITY_ANY && t->last_core < p->nr_cores && usf_cores_has(m, t->last_core)) return t->last_core;
     uint32_t c = usf_next_core(m, m, group->next_core);
     if (c >= p->nr_cores) return 0;
     group->next_core = (c + 1) % p->nr_cores;
@@ -182,7 +164,8 @@ static inline uint32_t pq_change_over(struct usf_pol *p, const struct usf_pol_ta
 {
     const struct usf_fifo *ready = pq_group_of(p, t->group)->ready;
     const uint64_t *may = usf_group(p, t->group)->cores;
-    uint64_t m[PQ_CORE_WORDS] = {may[0], may[1], may[2], may[3]};
+    uint64_t m[USF_CORE_WORDS];
+    usf_cores_copy(m, may);
     if (t->affinity != USF_AFFINITY_ANY || !pq_narrow(p, t, wish, m)) return c;
     uint32_t other = usf_next_core(m, pq_core_of(p, c)->same_llc, pol_throw_dice(&pq_inst_of(p)->dice, p->nr_cores));
     return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
@@ -205,43 +188,64 @@ static inline void pq_insert(struct usf_pol *p, struct usf_fifo *f, uint32_t tas
     pol_insert_behind(p, f, before, task);
 }
 
+static inline void pq_add_yielder(struct usf_pol *p, uint32_t task, uint32_t c)
+{
+    *pq_mark_of(p, task) = (struct pq_mark){.core = (uint16_t)c, .yielded = 1};
+    usf_fifo_push(p, &pq_core_of(p, c)->yielded, task);
+    usf_cores_add(pq_inst_of(p)->yielding, c);
+}
+
+/* The group has one more ready task, one less (Q3).  True: it was not active; it is no longer. */
+static inline bool pq_note_added(struct pq_inst *in, uint32_t i)
+{
+    if (pq_is_active(in, i)) return false;
+    pol_add_group(in->active, i);
+    in->active_words |= 1u << (i / 64);
+    return true;
+}
+static inline bool pq_note_removed(struct usf_pol *p, uint32_t i)
+{
+    struct pq_inst *in = pq_inst_of(p);
+    const struct pq_group *group = pq_group_of(p, i);
+    if (group->nr_ranked || usf_cores_any(group->nonempty)) return false;
+    pol_remove_group(in->active, i);
+    if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
+    return true;
+}
+
+/* True: as pq_note_added and pq_note_removed. */
+static inline bool pq_add_ready(struct usf_pol *p, uint32_t task, uint32_t c)
+{
+    const struct usf_pol_task *t = usf_task(p, task);
+    struct pq_group *group = pq_group_of(p, t->group);
+    struct pq_mark *m = pq_mark_of(p, task);
+    *m = (struct pq_mark){.core = (uint16_t)c, .ranked = t->priority || t->deadline};
+    group->nr_ranked += m->ranked;
+    pq_insert(p, &group->ready[c], task, group->nr_ranked != 0);
+    usf_cores_add(group->nonempty, c);
+    return pq_note_added(pq_inst_of(p), t->group);
+}
+
 /* wish: see pq_home; read during the call only. */
 static inline void pq_enqueue(struct usf_pol *p, uint32_t task, enum usf_why why, const uint64_t *wish)
 {
-    struct pq_inst *in = pq_inst_of(p);
     const struct usf_pol_task *t = usf_task(p, task);
-    struct pq_mark *m = pq_mark_of(p, task);
     uint32_t c = pq_home(p, t, wish);
     if (why == USF_WHY_PREEMPT) c = pq_change_over(p, t, c, wish);
-    m->core = (uint16_t)c;
-    m->yielded = why == USF_WHY_YIELD;
-    m->ranked = !m->yielded && (t->priority || t->deadline);
-    if (m->yielded) {
-        usf_fifo_push(p, &pq_core_of(p, c)->yielded, task);
-        pq_set(in->yielding, c);
-        return;
-    }
-    struct pq_group *group = pq_group_of(p, t->group);
-    group->nr_ranked += m->ranked;
-    pq_insert(p, &group->ready[c], task, group->nr_ranked != 0);
-    pq_set(group->nonempty, c);
-    pq_set(in->active, t->group);
-    in->active_words |= 1u << (t->group / 64);
+    if (why == USF_WHY_YIELD) pq_add_yielder(p, task, c);
+    else pq_add_ready(p, task, c);
 }
 
-static inline void pq_remove_ready(struct usf_pol *p, uint32_t i, uint32_t task)
+static inline bool pq_remove_ready(struct usf_pol *p, uint32_t i, uint32_t task)
 {
-    struct pq_inst *in = pq_inst_of(p);
     struct pq_group *group = pq_group_of(p, i);
     struct pq_mark *m = pq_mark_of(p, task);
     usf_fifo_remove(p, &group->ready[m->core], task);
     group->nr_ranked -= m->ranked;
     m->ranked = 0;
-    if (group->ready[m->core].len) return;
-    pq_clear(group->nonempty, m->core);
-    if (pq_some(group->nonempty)) return;
-    pq_clear(in->active, i);
-    if (!in->active[i / 64]) in->active_words &= ~(1u << (i / 64));
+    if (group->ready[m->core].len) return false;
+    usf_cores_remove(group->nonempty, m->core);
+    return pq_note_removed(p, i);
 }
 
 static inline void pq_remove_yielder(struct usf_pol *p, uint32_t task)
@@ -249,7 +253,7 @@ static inline void pq_remove_yielder(struct usf_pol *p, uint32_t task)
     uint32_t c = pq_mark_of(p, task)->core;
     struct usf_fifo *f = &pq_core_of(p, c)->yielded;
     usf_fifo_remove(p, f, task);
-    if (!f->len) pq_clear(pq_inst_of(p)->yielding, c);
+    if (!f->len) usf_cores_remove(pq_inst_of(p)->yielding, c);
 }
 
 static inline void pq_dequeue(struct usf_pol *p, uint32_t task)
@@ -270,11 +274,11 @@ static inline uint32_t pq_first(struct usf_pol *p, const struct usf_fifo *f, uin
  * one other queue, in turn, for a task that has waited for a quantum and much longer than `task`. */
 static inline uint32_t pq_neglected(struct usf_pol *p, struct pq_group *group, uint32_t core, uint32_t task)
 {
-    uint64_t others[PQ_CORE_WORDS];
-    __builtin_memcpy(others, group->nonempty, sizeof others);
+    uint64_t others[USF_CORE_WORDS];
+    usf_cores_copy(others, group->nonempty);
     if (++group->looks % PQ_NEGLECT_EVERY) return task;
-    pq_clear(others, pq_mark_of(p, task)->core);
-    uint32_t at = usf_next_core(others, others, group->look_from % PQ_CORES);
+    usf_cores_remove(others, pq_mark_of(p, task)->core);
+    uint32_t at = usf_next_core(others, others, group->look_from % USF_CORES_MAX);
     if (at == USF_NONE) return task;
     group->look_from = (uint16_t)(at + 1);
     uint32_t other = pq_first(p, &group->ready[at], core);
@@ -288,13 +292,13 @@ static inline uint32_t pq_take_of(struct usf_pol *p, uint32_t i, uint32_t core)
     struct pq_group *group = pq_group_of(p, i);
     uint32_t best = USF_NONE, at;
     if (!usf_allowed(p, i, core)) return USF_NONE;
-    uint64_t m[PQ_CORE_WORDS];
-    __builtin_memcpy(m, group->nonempty, sizeof m);
+    uint64_t m[USF_CORE_WORDS];
+    usf_cores_copy(m, group->nonempty);
     while ((at = pq_nearest(p, m, core)) != USF_NONE) {
         uint32_t task = pq_first(p, &group->ready[at], core);
         if (task != USF_NONE && (best == USF_NONE || pq_outranks(usf_task(p, task), usf_task(p, best)))) best = task;
         if (best != USF_NONE && !group->nr_ranked) break;
-        pq_clear(m, at);
+        usf_cores_remove(m, at);
     }
     if (best == USF_NONE) return best;
     if (!group->nr_ranked) best = pq_neglected(p, group, core, best);
@@ -329,8 +333,9 @@ static inline uint32_t pq_look_elsewhere(struct usf_pol *p, uint32_t core, uint6
     const struct pq_inst *in = pq_inst_of(p);
     if (p->nr_cores < 2) return USF_NONE;
     uint32_t turn = pq_core_of(p, core)->looks / PQ_LOOK_EVERY % (p->nr_cores - 1);
-    uint64_t others[PQ_CORE_WORDS] = {in->yielding[0], in->yielding[1], in->yielding[2], in->yielding[3]};
-    pq_clear(others, core);
+    uint64_t others[USF_CORE_WORDS];
+    usf_cores_copy(others, in->yielding);
+    usf_cores_remove(others, core);
     uint32_t at = usf_next_core(others, others, (core + 1 + turn) % p->nr_cores);
     if (at == USF_NONE) return USF_NONE;
     uint32_t task = pq_first(p, &pq_core_of(p, at)->yielded, core);
@@ -350,8 +355,9 @@ static inline uint32_t pq_take_yielder(struct usf_pol *p, uint32_t core)
             if (other != USF_NONE) task = other;
         }
     } else {
-        uint64_t at[PQ_CORE_WORDS] = {in->yielding[0], in->yielding[1], in->yielding[2], in->yielding[3]};
-        for (uint32_t near; task == USF_NONE && (near = pq_nearest(p, at, core)) != USF_NONE; pq_clear(at, near))
+        uint64_t at[USF_CORE_WORDS];
+        usf_cores_copy(at, in->yielding);
+        for (uint32_t near; task == USF_NONE && (near = pq_nearest(p, at, core)) != USF_NONE; usf_cores_remove(at, near))
             task = pq_first(p, &pq_core_of(p, near)->yielded, core);
     }
     if (task != USF_NONE) pq_remove_yielder(p, task);

@@ -138,8 +138,8 @@ static inline bool widths_choose(struct usf_pol *p, uint32_t programs, bool anew
         struct equi_group *e = equi_group_of(p, i - 1);
         equi_due(in, p->now + WIDTHS_PERIOD / 2 * p->quantum);     /* also for one that has finished nothing yet: it may, and nothing else may come */
         if (!usf_group(p, i - 1)->progress) continue;
-        if (part_any(e->old)) continue;         /* it has not followed yet */
-        speedup_look(&e->measured, part_count(e->mine), usf_group(p, i - 1)->progress, p->now, WIDTHS_PERIOD * p->quantum, p->quantum);
+        if (usf_cores_any(e->old)) continue;         /* it has not followed yet */
+        speedup_look(&e->measured, usf_cores_count(e->mine), usf_group(p, i - 1)->progress, p->now, WIDTHS_PERIOD * p->quantum, p->quantum);
     }
     shared |= n > WIDTHS_MOST;
     bool fresh = !shared && widths_try(p, &w, &ended);

@@ -9,26 +9,20 @@
  * many cores as its quota comes to, all of them the same ones. */
 #include "sched/core.h"
 
-static bool has(const uint64_t cores[USF_CORE_WORDS], uint32_t c) { return cores[c / 64] >> (c % 64) & 1; }
-static bool same(const uint64_t a[USF_CORE_WORDS], const uint64_t b[USF_CORE_WORDS]) { return !__builtin_memcmp(a, b, USF_CORE_WORDS * sizeof *a); }
-
 /* ---- what the process may use ------------------------------------------------------------------ */
 
 static bool cores_of(struct sched *s, const struct os_cpuset *cpus, uint64_t cores[USF_CORE_WORDS])
 {
-    bool any = false;
-    for (uint32_t c = 0; c < s->h->nr_cores; c++) {
-        if (!os_cpu_isset(cpus, s->cores[c].pol.cpu)) continue;
-        cores[c / 64] |= 1ull << (c % 64);
-        any = true;
-    }
-    return any;
+    usf_cores_clear(cores);
+    for (uint32_t c = 0; c < s->h->nr_cores; c++)
+        if (os_cpu_isset(cpus, s->cores[c].pol.cpu)) usf_cores_add(cores, c);
+    return usf_cores_any(cores);
 }
 
 bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(struct os_cpuset *cpus))
 {
     struct os_cpuset now;
-    uint64_t cores[USF_CORE_WORDS] = {0};
+    uint64_t cores[USF_CORE_WORDS];
     bool any = true, changed = false;
     if (atomic_load(&s->leaving) || s->proc == USF_NONE) return true;
     /* To find out what is allowed changes the thread's own mask for a moment, so no other thread may bind this one meanwhile.
@@ -38,7 +32,7 @@ bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(st
         struct usf_proc *p = &s->procs[s->proc];
         choose(&now);
         any = cores_of(s, &now, cores);
-        changed = any && !same(cores, p->may);
+        changed = any && !usf_cores_same(cores, p->may);
         for (unsigned w = 0; changed && w < USF_CORE_WORDS; w++) __atomic_store_n(&p->may[w], cores[w], __ATOMIC_RELAXED);
         if (changed) atomic_store(&p->quota, 0);
     }
@@ -59,8 +53,8 @@ static bool share(struct sched *s, uint32_t proc, uint64_t cores[USF_CORE_WORDS]
     for (uint32_t i = 0, nr = atomic_load(&s->h->proc_hwm); i < nr; i++) {
         struct usf_proc *o = &s->procs[i];
         if (i == proc || !is_active(s, i) || o->quota_group != p->quota_group || quota_of(s, i) != quota_of(s, proc)) continue;
-        if (!same(o->may, p->may)) continue;
-        for (unsigned w = 0; w < USF_CORE_WORDS; w++) cores[w] = o->cores[w];
+        if (!usf_cores_same(o->may, p->may)) continue;
+        usf_cores_copy(cores, o->cores);
         return true;
     }
     return false;
@@ -73,7 +67,7 @@ static unsigned crowd(struct sched *s, uint32_t proc, uint32_t core)
     for (uint32_t i = 0, nr = atomic_load(&s->h->proc_hwm); i < nr; i++) {
         struct usf_proc *o = &s->procs[i];
         if (i == proc || !is_active(s, i) || o->quota_group == s->procs[proc].quota_group) continue;
-        if (!same(o->may, o->cores)) n += has(o->cores, core);
+        if (!usf_cores_same(o->may, o->cores)) n += usf_cores_has(o->cores, core);
     }
     return n;
 }
@@ -81,33 +75,26 @@ static unsigned crowd(struct sched *s, uint32_t proc, uint32_t core)
 static unsigned distance(const struct usf_core *a, const struct usf_core *b)
 { return a->pol.llc == b->pol.llc ? 0 : a->pol.node == b->pol.node ? 1 : 2; }
 
-static unsigned count(const uint64_t cores[USF_CORE_WORDS])
-{
-    unsigned n = 0;
-    for (unsigned c = 0; c < USF_MAX_CORES; c++) n += has(cores, c);
-    return n;
-}
-
 /* So many of the cores that it may use: where fewest others are confined to, that it has already, close together. */
 static void choose_cores(struct sched *s, uint32_t proc, uint32_t n, uint64_t cores[USF_CORE_WORDS])
 {
     const struct usf_proc *p = &s->procs[proc];
     unsigned cost[USF_MAX_CORES];
     const struct usf_core *first = 0;
-    for (uint32_t c = 0; c < s->h->nr_cores; c++) cost[c] = 8 * crowd(s, proc, c) + (has(p->cores, c) ? 0 : 4);
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) cores[w] = 0;
+    for (uint32_t c = 0; c < s->h->nr_cores; c++) cost[c] = 8 * crowd(s, proc, c) + (usf_cores_has(p->cores, c) ? 0 : 4);
+    usf_cores_clear(cores);
     while (n--) {
         uint32_t best = USF_NONE;
         unsigned least = UINT32_MAX;
         for (uint32_t c = 0; c < s->h->nr_cores; c++) {
-            if (!has(p->may, c) || has(cores, c)) continue;
+            if (!usf_cores_has(p->may, c) || usf_cores_has(cores, c)) continue;
             unsigned all = cost[c] + (first ? distance(first, &s->cores[c]) : 0);
             if (all >= least) continue;
             best = c;
             least = all;
         }
         if (!first) first = &s->cores[best];
-        cores[best / 64] |= 1ull << (best % 64);
+        usf_cores_add(cores, best);
     }
 }
 
@@ -118,7 +105,7 @@ void core_confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++)
         if (atomic_load(&s->tasks[i].proc) == proc && atomic_load(&s->tasks[i].state) == USF_TASK_READY) core_dequeue(s, i);
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) s->procs[proc].cores[w] = cores[w];
+    usf_cores_copy(s->procs[proc].cores, cores);
     USF_POINT("sched.confined");
     for (uint32_t g = core_next_group(s, proc, 0); g != USF_NONE; g = core_next_group(s, proc, g + 1)) {
         core_set_cores(s, g);
@@ -142,7 +129,7 @@ static bool take_lost_cores(struct sched *s, uint32_t proc, struct kicks *k)
         uint64_t w = atomic_load(&s->cores[c].word);
         unsigned st = core_state(w);
         if (st == USF_CORE_IDLE || atomic_load(&s->tasks[core_task(w)].proc) != proc) continue;
-        if (has(core_group(s, core_task(w))->pol.cores, c)) continue;
+        if (usf_cores_has(core_group(s, core_task(w))->pol.cores, c)) continue;
         if (k->n >= KICKS_MAX - 4) return false;
         if (!core_take(s, c, w, k)) return false;       /* it has just come back, or gone away */
         if (st == USF_CORE_RUNNING) watch_took_unseen(s, core_task(w));
@@ -162,9 +149,9 @@ void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota
         if (its && !confined) {
             p->quota_group = group;
             atomic_store(&p->quota, quota);
-            if (quota >= count(p->may)) __builtin_memcpy(cores, p->may, sizeof cores);
+            if (quota >= usf_cores_count(p->may)) usf_cores_copy(cores, p->may);
             else if (!share(s, proc, cores)) choose_cores(s, proc, quota, cores);
-            if (!same(cores, p->cores)) core_confine(s, proc, cores);
+            if (!usf_cores_same(cores, p->cores)) core_confine(s, proc, cores);
             confined = true;
         }
         all = !its || take_lost_cores(s, proc, &k);

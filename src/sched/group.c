@@ -55,13 +55,6 @@ int core_enter_for_group(struct sched *s, struct sched_self *me, bool further)
     }
 }
 
-static bool and(uint64_t out[USF_CORE_WORDS], const uint64_t a[USF_CORE_WORDS], const uint64_t b[USF_CORE_WORDS])
-{
-    uint64_t any = 0;
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= out[w] = a[w] & b[w];
-    return any != 0;
-}
-
 /* The cores that other groups of its process keep to themselves; not those that it has of its own. */
 static void excluded(struct sched *s, uint32_t group, const uint64_t own[USF_CORE_WORDS], uint64_t out[USF_CORE_WORDS])
 {
@@ -69,7 +62,8 @@ static void excluded(struct sched *s, uint32_t group, const uint64_t own[USF_COR
     for (uint32_t i = 0; i < s->pol.nr_groups; i++) {
         const struct usf_group *g = &s->groups[i];
         if (i == group || g->proc != proc || g->kind != USF_GROUP_EXCLUSIVE || atomic_load(&g->state) != USF_GROUP_ACTIVE) continue;
-        for (unsigned w = 0; w < USF_CORE_WORDS; w++) out[w] |= g->wants[w] & ~own[w];
+        uint64_t its[USF_CORE_WORDS];
+        if (usf_cores_andnot(its, g->wants, own)) usf_cores_or(out, out, its);
     }
 }
 
@@ -77,33 +71,30 @@ void core_cores_of(struct sched *s, uint32_t group, uint64_t cores[USF_CORE_WORD
 {
     const struct usf_group *g = &s->groups[group];
     const struct usf_proc *p = &s->procs[g->proc];
-    uint64_t others[USF_CORE_WORDS] = {0}, any = 0;
-    if (!and(cores, g->wants, p->cores)) __builtin_memcpy(cores, p->cores, sizeof others);
-    bool owns = g->kind != USF_GROUP_LIMITED && and(own, g->wants, p->cores);
-    if (!owns) __builtin_memset(own, 0, sizeof others);
-    if (g->kind == USF_GROUP_BORROWING) __builtin_memcpy(cores, p->cores, sizeof others);
+    uint64_t others[USF_CORE_WORDS] = {0}, rest[USF_CORE_WORDS];
+    if (!usf_cores_and(cores, g->wants, p->cores)) usf_cores_copy(cores, p->cores);
+    bool owns = g->kind != USF_GROUP_LIMITED && usf_cores_and(own, g->wants, p->cores);
+    if (!owns) usf_cores_clear(own);
+    if (g->kind == USF_GROUP_BORROWING) usf_cores_copy(cores, p->cores);
     if (p->nr_exclusive) excluded(s, group, own, others);
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= cores[w] & ~others[w];
-    for (unsigned w = 0; w < USF_CORE_WORDS && any; w++) cores[w] &= ~others[w];
+    if (usf_cores_andnot(rest, cores, others)) usf_cores_copy(cores, rest);
 }
 
 void core_set_cores(struct sched *s, uint32_t group)
 {
     struct usf_pol_group *g = &s->groups[group].pol;
-    uint64_t cores[USF_CORE_WORDS], own[USF_CORE_WORDS], any = 0;
+    uint64_t cores[USF_CORE_WORDS], own[USF_CORE_WORDS];
     core_cores_of(s, group, cores, own);
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) {
-        __atomic_store_n(&g->cores[w], cores[w], __ATOMIC_RELAXED);
-        any |= g->own[w] = own[w];
-    }
-    g->flags = any ? g->flags | USF_GROUP_OWNS : g->flags & ~USF_GROUP_OWNS;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) __atomic_store_n(&g->cores[w], cores[w], __ATOMIC_RELAXED);
+    usf_cores_copy(g->own, own);
+    g->flags = usf_cores_any(own) ? g->flags | USF_GROUP_OWNS : g->flags & ~USF_GROUP_OWNS;
 }
 
 /* What one group has of its own has changed, so what others may use does. */
 static void divide(struct sched *s, uint32_t proc)
 {
     uint64_t cores[USF_CORE_WORDS];
-    __builtin_memcpy(cores, s->procs[proc].cores, sizeof cores);
+    usf_cores_copy(cores, s->procs[proc].cores);
     core_confine(s, proc, cores);
 }
 

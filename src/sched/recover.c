@@ -164,7 +164,7 @@ static bool group_agrees(struct sched *s, uint32_t group)
     uint64_t cores[USF_CORE_WORDS], own[USF_CORE_WORDS];
     if (g->pol.id != group || g->pol.proc != g->proc || atomic_load(&s->procs[g->proc].state) != USF_PROC_ACTIVE) return false;
     core_cores_of(s, group, cores, own);
-    return !__builtin_memcmp(cores, g->pol.cores, sizeof cores) && !__builtin_memcmp(own, g->pol.own, sizeof own);
+    return usf_cores_same(cores, g->pol.cores) && usf_cores_same(own, g->pol.own);
 }
 
 static bool says(const char *what, uint32_t which)

@@ -29,7 +29,7 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
 }
 
 #ifdef LIAR_core
-static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 {
     (void)task, (void)idle;
     return p->nr_cores + 3;

@@ -9,7 +9,7 @@ static struct usf_fifo queue;
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why) { (void)why; usf_fifo_push(p, &queue, task); }
 static void dequeue(struct usf_pol *p, uint32_t task) { usf_fifo_remove(p, &queue, task); }
 static uint32_t pick(struct usf_pol *p, uint32_t core) { (void)p, (void)core; return answer; }
-static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[4])
+static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 { (void)p, (void)task, (void)idle; return answer; }
 
 static const struct usf_policy_ops liar = {
@@ -28,7 +28,7 @@ static void expect_pick(struct machine *m, uint32_t says, uint32_t core, const c
 
 static void expect_select(struct machine *m, uint32_t says, const char *words)
 {
-    const uint64_t idle[4] = {2 | 4};       /* cores 1 and 2 */
+    const uint64_t idle[USF_CORE_WORDS] = {2 | 4};       /* cores 1 and 2 */
     const char *why = "";
     answer = says;
     uint32_t got = policy_select(&m->pol, &m->ops, 0, idle, &why);
@@ -41,7 +41,7 @@ int main(void)
     static struct machine m;
     alarm(30);
     machine_init(&m, &liar, 0, 4, 1, 1);
-    const uint64_t mask[4] = {1 | 2};
+    const uint64_t mask[USF_CORE_WORDS] = {1 | 2};
     machine_add_group(&m, 0, mask);
     for (uint32_t t = 0; t < 3; t++) machine_add_task(&m, t, 0);
     machine_queue(&m, 0, USF_WHY_WAKE);

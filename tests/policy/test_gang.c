@@ -201,7 +201,7 @@ static void own_cores(void)
     turns_run(&t, 600 * MS);
     for (uint32_t n = 0; n < 400; n++) {
         turns_run(&t, MS);
-        for (uint32_t i = 0; i < 4; i++) CHECK(t.groups[i].share[0] & own[i] && part_count(t.groups[i].share) == 2);
+        for (uint32_t i = 0; i < 4; i++) CHECK(t.groups[i].share[0] & own[i] && usf_cores_count(t.groups[i].share) == 2);
     }
     for (uint32_t i = 1; i < 4; i++)
         CHECK(t.ran[i] >= 2 * 900 * MS);        /* never in another's partition while that has use for it */

@@ -60,7 +60,7 @@ static void levels_of_machines(void)
     for (uint32_t i = 5; i < 8; i++) m.cores[i].llc = 1;
     part_build(&m.pol, &map, false);
     LEVELS(&map, 1, 2, 8);
-    uint64_t mask[4];
+    uint64_t mask[USF_CORE_WORDS];
     part_mask(&map, 1, 0, 1, mask);
     CHECK(&m, mask[0] == 0x1f);
     part_mask(&map, 1, 1, 1, mask);
@@ -72,7 +72,7 @@ static void levels_of_machines(void)
 static void interleaved_numbers(void)
 {
     struct part_map map;
-    uint64_t mask[4];
+    uint64_t mask[USF_CORE_WORDS];
     shape(4, 1, 1, 6, 1);
     for (uint32_t i = 0; i < 24; i++) m.cores[i].package = m.cores[i].node = m.cores[i].llc = i % 4;
     part_build(&m.pol, &map, false);
@@ -80,7 +80,7 @@ static void interleaved_numbers(void)
         for (uint32_t i = 0; i < map.count[l]; i++) {
             part_mask(&map, l, i, 1, mask);
             uint32_t first = part_next(mask, 0, 0);
-            for (uint32_t c = 0; c < 24; c++) if (part_has(mask, c)) CHECK(&m, c % 4 == first % 4);
+            for (uint32_t c = 0; c < 24; c++) if (usf_cores_has(mask, c)) CHECK(&m, c % 4 == first % 4);
         }
     machine_free(&m);
 }
@@ -135,16 +135,16 @@ static void hysteresis(void)
 static void balance(void)
 {
     struct part_map map;
-    uint16_t load[PART_CORES] = {0};
-    uint64_t all[4] = {0xffffff}, none[4] = {0}, mask[4], few[4] = {0x3f << 6};
+    uint16_t load[USF_CORES_MAX] = {0};
+    uint64_t all[USF_CORE_WORDS] = {0xffffff}, none[USF_CORE_WORDS] = {0}, mask[USF_CORE_WORDS], few[USF_CORE_WORDS] = {0x3f << 6};
     shape(4, 1, 1, 6, 1);
     part_build(&m.pol, &map, false);
     for (uint32_t n = 0; n < 7; n++) {          /* seven on four sockets: one or two each */
         uint32_t at = part_choose(&map, 2, load, 1, n == 6 ? few : all, none);
         CHECK(&m, at != USF_NONE);
         part_mask(&map, 2, at, 1, mask);
-        CHECK(&m, part_count(mask) == 6);
-        for (uint32_t c = 0; c < 24; c++) load[c] += part_has(mask, c);
+        CHECK(&m, usf_cores_count(mask) == 6);
+        for (uint32_t c = 0; c < 24; c++) load[c] += usf_cores_has(mask, c);
         for (uint32_t c = 0; c < 24; c++) CHECK(&m, n == 6 || load[c] == (n / 4) + (c / 6 <= n % 4));
         if (n == 6) CHECK(&m, at == 1);         /* it may run on the second socket alone */
     }
@@ -170,28 +170,28 @@ static void random_machines(uint64_t seed)
         part_build(&m.pol, &map, nested);
         CHECK(&m, map.nr_levels >= 1 && map.nr_levels <= PART_LEVELS && map.count[0] == 1 && map.nr_cores == m.pol.nr_cores);
         for (uint32_t l = 0; l < map.nr_levels; l++) {
-            uint64_t seen[4] = {0}, mask[4];
-            CHECK(&m, part_count(map.begins[l]) == map.count[l] && (map.begins[l][0] & 1));
+            uint64_t seen[USF_CORE_WORDS] = {0}, mask[USF_CORE_WORDS];
+            CHECK(&m, usf_cores_count(map.begins[l]) == map.count[l] && usf_cores_has(map.begins[l], 0));
             CHECK(&m, !l || map.count[l] > map.count[l - 1]);
-            for (int w = 0; w < 4 && l && nested; w++) CHECK(&m, !(map.begins[l - 1][w] & ~map.begins[l][w]));
+            CHECK(&m, !l || !nested || usf_cores_common(map.begins[l - 1], map.begins[l]) == map.count[l - 1]);
             for (uint32_t i = 0; i < map.count[l]; i++) {
                 part_mask(&map, l, i, 1, mask);
-                CHECK(&m, part_any(mask) && !part_common(mask, seen));
-                for (int w = 0; w < 4; w++) seen[w] |= mask[w];
+                CHECK(&m, usf_cores_any(mask) && !usf_cores_common(mask, seen));
+                usf_cores_or(seen, seen, mask);
                 for (uint32_t a = 0; a < map.nr_cores; a++)         /* no hardware thread of a core without the other */
                     for (uint32_t b = a + 1; b < map.nr_cores && b < a + 2; b++)
-                        if (m.cores[a].phys == m.cores[b].phys) CHECK(&m, part_has(mask, a) == part_has(mask, b));
+                        if (m.cores[a].phys == m.cores[b].phys) CHECK(&m, usf_cores_has(mask, a) == usf_cores_has(mask, b));
                 uint32_t touched = 0, whole = 0;                    /* never one node and a half */
                 for (uint32_t node = 0; node < 27; node++) {
                     uint32_t in = 0, of = 0;
                     for (uint32_t c = 0; c < map.nr_cores; c++)
-                        if (m.cores[c].node == node) of++, in += part_has(mask, c);
+                        if (m.cores[c].node == node) of++, in += usf_cores_has(mask, c);
                     touched += in != 0;
                     whole += in && in == of;
                 }
                 CHECK(&m, touched == 1 || whole == touched);
             }
-            CHECK(&m, part_count(seen) == map.nr_cores);
+            CHECK(&m, usf_cores_count(seen) == map.nr_cores);
         }
         machine_free(&m);
     }

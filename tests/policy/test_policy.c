@@ -109,7 +109,7 @@ static void two_processes_take_turns(const struct usf_policy_ops *ops)
 {
     static struct machine m;
     machine_init(&m, ops, 1, 1, 1, 1);
-    const uint64_t all[4] = {1};
+    const uint64_t all[USF_CORE_WORDS] = {1};
     for (uint32_t p = 0; p < 2; p++) {
         machine_add_group(&m, p, all);
         for (uint32_t i = 0; i < 3; i++) machine_add_task(&m, p * 3 + i, p), machine_wake(&m, p * 3 + i, USF_WHY_NEW);
@@ -132,7 +132,7 @@ static void neglected_yielder_is_taken_over(const struct usf_policy_ops *ops)
 {
     static struct machine m;
     machine_init(&m, ops, 1, 2, 1, 1);
-    const uint64_t all[4] = {3};
+    const uint64_t all[USF_CORE_WORDS] = {3};
     machine_add_group(&m, 0, all);
     for (uint32_t i = 0; i < 4; i++) machine_add_task(&m, i, 0), machine_wake(&m, i, USF_WHY_NEW);
     machine_switch(&m, 1, READY, USF_WHY_YIELD);        /* 2 or 3 takes core 1, which computes from now on */
@@ -155,7 +155,7 @@ static void passed_over_yielder_has_waited(const struct usf_policy_ops *ops)
 {
     static struct machine m;
     machine_init(&m, ops, 1, 2, 1, 1);
-    const uint64_t all[4] = {3};
+    const uint64_t all[USF_CORE_WORDS] = {3};
     const char *why;
     machine_add_group(&m, 0, all);
     for (uint32_t i = 0; i < 4; i++) machine_add_task(&m, i, 0);
@@ -182,7 +182,7 @@ static void yielders_starve_nobody(const struct usf_policy_ops *ops, uint32_t yi
     enum { READY_GROUPS = 3 };
     uint32_t ran[READY_GROUPS + 1] = {0};
     machine_init(&m, ops, 1, 1, 1, 1);
-    const uint64_t all[4] = {1};
+    const uint64_t all[USF_CORE_WORDS] = {1};
     for (uint32_t p = 0; p <= READY_GROUPS; p++) machine_add_group(&m, p, all);
     for (uint32_t i = 0; i < 2 * READY_GROUPS + yielders; i++) {
         machine_add_task(&m, i, i < 2 * READY_GROUPS ? i / 2 : READY_GROUPS);
@@ -205,7 +205,7 @@ static void computers_share_alike(const struct usf_policy_ops *ops, uint32_t tas
     enum { TURNS = 4000, MAX = 16 };
     uint32_t ran[MAX] = {0}, after[MAX][MAX] = {{0}}, waited[MAX] = {0};
     machine_init(&m, ops, 1, 2, 1, 1);
-    const uint64_t all[4] = {3};
+    const uint64_t all[USF_CORE_WORDS] = {3};
     machine_add_group(&m, 0, all);
     for (uint32_t i = 0; i < tasks; i++) machine_add_task(&m, i, 0), machine_wake(&m, i, USF_WHY_NEW);
     for (uint32_t turn = 0; turn < TURNS; turn++) {
@@ -231,7 +231,7 @@ static void keeps_its_core_after_work(const struct usf_policy_ops *ops)
 {
     static struct machine m;
     machine_init(&m, ops, 1, 2, 1, 1);
-    const uint64_t all[4] = {3};
+    const uint64_t all[USF_CORE_WORDS] = {3};
     for (uint32_t p = 0; p < 2; p++) {
         machine_add_group(&m, p, all);
         for (uint32_t i = 2 * p; i < 2 * p + 2; i++) machine_add_task(&m, i, p), machine_wake(&m, i, USF_WHY_NEW);

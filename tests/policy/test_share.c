@@ -36,7 +36,8 @@ static void begin(const char *name, const char *policy, uint32_t nodes, uint32_t
 
 static void arrive(uint32_t proc, uint32_t n, uint32_t weight)
 {
-    const uint64_t all[4] = {~0ull, ~0ull, ~0ull, ~0ull};
+    uint64_t all[USF_CORE_WORDS];
+    usf_cores_fill(all, USF_CORES_MAX);
     machine_add_group(&m, proc, all);
     m.groups[proc].weight = weight;
     threads[proc] = n;
@@ -56,7 +57,7 @@ static void programs_step(void)
     for (uint32_t i = 0; i < PROGRAMS; i++) {
         if (!m.group[i]) continue;
         uint32_t team = threads[i], on = 0;
-        if (follows[i] && part_any(m.groups[i].share)) team = part_count(m.groups[i].share);
+        if (follows[i] && usf_cores_any(m.groups[i].share)) team = usf_cores_count(m.groups[i].share);
         for (uint32_t t = 0; t < threads[i]; t++) {
             const struct model_task *task = &m.task[i * WIDTH + t];
             if (t >= team && task->doing == RUNNING) machine_switch(&m, task->core, BLOCKED, USF_WHY_WAKE);
@@ -92,7 +93,7 @@ static void run_for(uint64_t ms)
     }
 }
 
-static uint32_t size_of_share(uint32_t proc) { return part_count(m.groups[proc].share); }
+static uint32_t size_of_share(uint32_t proc) { return usf_cores_count(m.groups[proc].share); }
 
 static double jain(uint32_t n, const uint64_t *before)
 {
@@ -114,8 +115,8 @@ static void shares_are_sound(uint32_t programs, uint32_t size)
         if (!m.group[i]) continue;
         HOLDS(size_of_share(i) == size, "program %u of %u has %u cores instead of %u", i, programs, size_of_share(i), size);
         uint32_t first = part_next(m.groups[i].share, 0, 0);
-        HOLDS(first % size == 0 && part_has(m.groups[i].share, first + size - 1), "program %u has %u cores that are no unit", i, size);
-        for (uint32_t c = 0; c < m.pol.nr_cores; c++) load[c] += part_has(m.groups[i].share, c);
+        HOLDS(first % size == 0 && usf_cores_has(m.groups[i].share, first + size - 1), "program %u has %u cores that are no unit", i, size);
+        for (uint32_t c = 0; c < m.pol.nr_cores; c++) load[c] += usf_cores_has(m.groups[i].share, c);
     }
     for (uint32_t c = 0; c < m.pol.nr_cores; c++) {
         if (load[c] < low) low = load[c];
@@ -303,7 +304,7 @@ static void evened_out(void)
     shares_are_sound(7, 6);
     uint32_t first = part_next(m.groups[0].share, 0, 0);
     for (uint32_t i = 0; i < 7; i++)
-        if (part_has(m.groups[i].share, first)) machine_remove_group(&m, i);
+        if (usf_cores_has(m.groups[i].share, first)) machine_remove_group(&m, i);
     run_for(50);
     shares_are_sound(5, 6);
     machine_free(&m);
@@ -327,27 +328,27 @@ static void turns_are_fair(const char *policy, uint32_t nodes, uint32_t each, ui
 static void equal_fractions(void)
 {
     begin("equal fractions", "equi", 4, 6, USF_POL_BLIND);
-    uint64_t old[PROGRAMS][4];
+    uint64_t old[PROGRAMS][USF_CORE_WORDS];
     for (uint32_t n = 1; n <= 7; n++) {
-        for (uint32_t i = 0; i < n - 1; i++) part_copy(old[i], m.groups[i].share);
+        for (uint32_t i = 0; i < n - 1; i++) usf_cores_copy(old[i], m.groups[i].share);
         arrive(n - 1, WIDTH, 100);
         run_for(100);
-        uint64_t seen[4] = {0};
+        uint64_t seen[USF_CORE_WORDS] = {0};
         for (uint32_t i = 0; i < n; i++) {
             uint32_t size = size_of_share(i);
             HOLDS(size == 24 / n || size == 24 / n + (24 % n != 0), "program %u of %u has %u cores", i, n, size);
-            HOLDS(!part_common(seen, m.groups[i].share), "program %u of %u has another's cores", i, n);
-            for (int w = 0; w < 4; w++) seen[w] |= m.groups[i].share[w];
-            if (i < n - 1) HOLDS(part_common(old[i], m.groups[i].share) == size, "program %u was moved, not cut", i);
+            HOLDS(!usf_cores_common(seen, m.groups[i].share), "program %u of %u has another's cores", i, n);
+            usf_cores_or(seen, seen, m.groups[i].share);
+            if (i < n - 1) HOLDS(usf_cores_common(old[i], m.groups[i].share) == size, "program %u was moved, not cut", i);
         }
-        HOLDS(part_count(seen) == 24, "%u of 24 cores are given out", part_count(seen));
+        HOLDS(usf_cores_count(seen) == 24, "%u of 24 cores are given out", usf_cores_count(seen));
     }
-    for (uint32_t i = 0; i < 6; i++) part_copy(old[i], m.groups[i].share);
+    for (uint32_t i = 0; i < 6; i++) usf_cores_copy(old[i], m.groups[i].share);
     machine_remove_group(&m, 6);
     run_for(100);
     for (uint32_t i = 0; i < 6; i++) {
         HOLDS(size_of_share(i) == 4, "program %u of 6 has %u cores", i, size_of_share(i));
-        HOLDS(part_common(old[i], m.groups[i].share) == part_count(old[i]), "program %u lost cores when another left", i);
+        HOLDS(usf_cores_common(old[i], m.groups[i].share) == usf_cores_count(old[i]), "program %u lost cores when another left", i);
     }
     machine_free(&m);
 }
@@ -463,7 +464,7 @@ static void one_after_another(void)
 /* Under a new policy: the first in order cannot have the latest program's core, the second can. */
 static void called_back_for_any(void)
 {
-    const uint64_t first[4] = {1};
+    const uint64_t first[USF_CORE_WORDS] = {1};
     begin("called back for any", "batch", 1, 2, 0);
     machine_add_group(&m, 0, first);
     for (uint32_t t = 0; t < 2; t++) machine_add_task(&m, t, 0), machine_wake(&m, t, USF_WHY_NEW);

@@ -36,7 +36,7 @@ uint32_t turns_group(struct turns *t, uint32_t weight, int32_t priority, uint32_
 {
     uint32_t i = t->nr_groups++;
     t->groups[i] = (struct usf_pol_group){.id = i, .weight = weight, .priority = priority, .flags = flags};
-    for (uint32_t c = 0; c < t->pol.nr_cores; c++) t->groups[i].cores[c / 64] |= 1ull << (c % 64);
+    usf_cores_fill(t->groups[i].cores, t->pol.nr_cores);
     t->ops.group_add(&t->pol, i);
     return i;
 }
@@ -94,10 +94,10 @@ static void fill(struct turns *t, uint32_t core)
 
 void turns_wake(struct turns *t, uint32_t task)
 {
-    uint64_t idle[4] = {0};
+    uint64_t idle[USF_CORE_WORDS] = {0};
     const char *why;
     for (uint32_t c = 0; c < t->pol.nr_cores; c++)
-        if (t->cores[c].current == USF_NONE) idle[c / 64] |= 1ull << (c % 64);
+        if (t->cores[c].current == USF_NONE) usf_cores_add(idle, c);
     uint32_t core = policy_select(&t->pol, &t->ops, task, idle, &why);
     CHECK(!why, "%s", why);
     t->task[task].left = t->task[task].burst;

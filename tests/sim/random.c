@@ -16,10 +16,8 @@ static uint64_t next(void)
 }
 static uint32_t below(uint32_t n) { return (uint32_t)(next() % n); }
 
-void random_machine(uint64_t seed, bool exact, struct sim_machine *m)
+static void finish_machine(bool exact, struct sim_machine *m)
 {
-    state = seed * 77 + 5;
-    sim_machine_regular(m, 1 + below(2), 1 + below(2), 1 + below(2), 1 + below(4), exact ? 1 : 1 + below(2));
     if (exact) {
         m->cost.cold_same_ns = m->cost.cold_core_ns = m->cost.cold_llc_ns = m->cost.cold_node_ns = 0;
         m->distance = malloc(m->nr_nodes * m->nr_nodes * sizeof *m->distance);
@@ -29,6 +27,21 @@ void random_machine(uint64_t seed, bool exact, struct sim_machine *m)
     if (below(2)) return;
     m->bandwidth = malloc(m->nr_nodes * sizeof *m->bandwidth);
     for (uint32_t i = 0; i < m->nr_nodes; i++) m->bandwidth[i] = 1000 + below(20000);
+}
+
+void random_machine(uint64_t seed, bool exact, struct sim_machine *m)
+{
+    state = seed * 77 + 5;
+    sim_machine_regular(m, 1 + below(2), 1 + below(2), 1 + below(2), 1 + below(4), exact ? 1 : 1 + below(2));
+    finish_machine(exact, m);
+}
+
+void random_machine_of(uint64_t seed, bool exact, uint32_t cpus, struct sim_machine *m)
+{
+    state = seed * 77 + 5;
+    uint32_t llcs = cpus % 64 ? 5 : 4, smt = exact ? 1 : 2;
+    sim_machine_regular(m, 1, 2, llcs, cpus / (2 * llcs * smt), smt);
+    finish_machine(exact, m);
 }
 
 struct code { struct sim_op op[64]; uint32_t nr; };

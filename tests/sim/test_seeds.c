@@ -1,6 +1,7 @@
 /* tests/sim/test_seeds.c - what holds for every simulation.  SPDX-License-Identifier: Apache-2.0
  *
- * test_seeds FIRST COUNT: for each seed a random machine and workload, under every built-in policy and every model of the kernel:
+ * test_seeds FIRST COUNT [CPUS]: for each seed a random machine and workload, under every built-in policy and every model of the kernel (with
+ * CPUS, a machine of that size, under the policies alone):
  *   - all programs end, no core is idle while a ready task may run there (S5, after every event), no policy is replaced;
  *   - busy + busy-waiting + kernel + idle time is CPUs * makespan, and programs' times add up to the CPUs';
  *   - computing takes as long as the operations say, exactly where nothing slows it down, no less than that elsewhere. */
@@ -55,7 +56,7 @@ static bool run(const struct sim_config *c, bool exact)
     return true;
 }
 
-static uint32_t run_all(struct sim_config *c, bool exact, const struct sim_workload *any, const struct sim_workload *blocking)
+static uint32_t run_policies(struct sim_config *c, bool exact, const struct sim_workload *any)
 {
     uint32_t runs = 0;
     for (const struct usf_policy_ops *const *p = usf_builtin_policies; *p; p++) {
@@ -64,6 +65,12 @@ static uint32_t run_all(struct sim_config *c, bool exact, const struct sim_workl
         c->workload = any;
         runs += run(c, exact);
     }
+    return runs;
+}
+
+static uint32_t run_kernels(struct sim_config *c, bool exact, const struct sim_workload *any, const struct sim_workload *blocking)
+{
+    uint32_t runs = 0;
     c->policy = 0;
     for (const struct sim_kernel_ops *const *k = sim_kernels; *k; k++) {
         c->kernel = *k;
@@ -78,12 +85,15 @@ static uint32_t run_all(struct sim_config *c, bool exact, const struct sim_workl
 int main(int argc, char **argv)
 {
     uint64_t first = argc > 1 ? strtoull(argv[1], 0, 10) : 1, count = argc > 2 ? strtoull(argv[2], 0, 10) : 10, runs = 0;
+    uint32_t cpus = argc > 3 ? (uint32_t)atoi(argv[3]) : 0;
     printf("seeds %" PRIu64 " to %" PRIu64 "\n", first, first + count - 1);
     for (seed = first; seed < first + count; seed++) {
         struct sim_machine m;
         struct sim_workload any, blocking;
         bool exact = seed % 2;
-        random_machine(seed, exact, &m);
+        if (cpus) random_machine_of(seed, exact, cpus, &m);
+        else random_machine(seed, exact, &m);
+        if (cpus && m.nr_cpus != cpus) what = "the machine", fail("it has another number of CPUs");
         random_workload(seed, &m, false, &any);
         random_workload(seed, &m, true, &blocking);
         struct sim_config c = {.machine = &m, .seed = seed, .limit_ns = 100000000000ull, .limit_events = 4000000, .check = true};
@@ -91,7 +101,8 @@ int main(int argc, char **argv)
         c.soft = seed % 7 == 0;
         c.spins_unseen = seed % 11 == 0;
         c.spins_yield = seed % 3 == 0;
-        runs += run_all(&c, exact, &any, &blocking);
+        runs += run_policies(&c, exact, &any);
+        if (!cpus) runs += run_kernels(&c, exact, &any, &blocking);
         sim_workload_free(&any);
         sim_workload_free(&blocking);
         sim_machine_free(&m);

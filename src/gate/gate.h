@@ -1,6 +1,6 @@
 /* src/gate/gate.h - intercept system calls inside the process.  SPDX-License-Identifier: Apache-2.0
  *
- * The gate finds the `syscall` instructions of loaded objects and turns each into a jump to a
+ * The gate finds the system call instructions of loaded objects and turns each into a jump to a
  * springboard, which enters usf_gate_entry (entry.S) and from there the handler of the call's number.
  * It knows nothing of scheduling: the runtime fills in the table of handlers.
  */
@@ -126,9 +126,9 @@ uintptr_t gate_find_variable(const struct gate_object *o, const char *name);
 bool gate_find_object(uintptr_t pc, struct gate_object *out);
 
 /* ---- hook.c: functions that are to pass through one of ours first --------------------------------- */
-/* What the entry is given in %r11, with everything else as the function's caller left it.  It goes on at `resume`, where the
+/* What the entry is given in a register that no caller uses, with everything else as the function's caller left it.  It goes on at `resume`, where the
  * function's first instructions have been moved to; `resume` may also be called as the function without the hook.
- * Offsets known to teams/entry.S. */
+ * Offsets known to src/teams/entry.S. */
 struct gate_hook_site {
     uint64_t resume;
     uint64_t data;              /* as given */
@@ -146,7 +146,7 @@ struct gate_hook {
 /* All or none, but for memory that cannot be written.  Before the object's code runs, once for each.  Null, or why not. */
 const char *gate_hook_functions(const struct gate_object *o, struct gate_hook *h, unsigned n, void (*enter)(void));
 
-/* Executable memory within `reach` (2 GiB) of `near`, for stubs: `len` bytes, r-x, private.
+/* Executable memory that a jump at `near` reaches, for stubs: `len` bytes, r-x, private.
  * Async-signal-safe.  null: none left. */
 void *gate_alloc_stub(uintptr_t near, size_t len);
 /* Write code that is mapped r-x (through /proc/self/mem, else mprotect).  Async-signal-safe.  0/-errno. */
@@ -181,7 +181,7 @@ const char *gate_cache_flaw(const char *path);
 enum gate_site_class { GATE_SITE_PATCHABLE, GATE_SITE_CLONE, GATE_SITE_CANCEL, GATE_SITE_LEFT,
                        GATE_SITE_NOTIFY /* no call: the dynamic linker's notification, added when it is patched (load.c) */ };
 struct gate_site { uint64_t vaddr; uint8_t cls; uint8_t window_before, window_len; const char *why; };
-/* Calls fn for each real site.  Returns their number or -errno (-ENOEXEC: not an x86-64 ELF). */
+/* Calls fn for each real site.  Returns their number or -errno (-ENOEXEC: not an ELF object of this processor). */
 int gate_scan_image(const void *image, size_t size, void (*fn)(const struct gate_site *, void *), void *arg);
 
 #endif

@@ -18,23 +18,22 @@
 static inline bool arch_is_syscall(const uint8_t *code) { return code[0] == 0x0f && code[1] == 0x05; }
 static inline bool arch_is_jump(const uint8_t *code) { return code[0] == 0xe9; }
 
-/* The displacement of a jump or call at `at`: true if it reaches `to`. */
-static inline bool arch_jump_reaches(uintptr_t at, uintptr_t to, int32_t *displacement)
+static inline bool arch_jump_reaches(uintptr_t at, uintptr_t to)
 {
     int64_t d = (int64_t)(to - (at + ARCH_JUMP_LEN));
-    *displacement = (int32_t)d;
-    return d == *displacement;
+    return d == (int32_t)d;
 }
 
-/* A jump from `at` to `to`, which it reaches, ARCH_JUMP_LEN bytes; a call if it is one. */
+/* A jump or call from `at` to `to`, which it reaches: ARCH_JUMP_LEN bytes. */
 static inline void arch_put_jump(uint8_t *code, uintptr_t at, uintptr_t to, bool call)
 {
-    int32_t d;
-    arch_jump_reaches(at, to, &d);
+    uint64_t d = to - (at + ARCH_JUMP_LEN);
     code[0] = call ? 0xe8 : 0xe9;
-    for (unsigned i = 0; i < 4; i++) code[1 + i] = (uint8_t)((uint32_t)d >> 8 * i);
+    for (unsigned i = 0; i < 4; i++) code[1 + i] = (uint8_t)(d >> 8 * i);
 }
 
+#define ARCH_NOP_LEN 1u
+static inline bool arch_is_nop(const uint8_t *code) { return *code == 0x90; }
 /* Instructions without effect. */
 static inline void arch_put_nops(uint8_t *code, size_t len)
 {

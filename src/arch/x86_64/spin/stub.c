@@ -1,4 +1,4 @@
-/* src/spin/stub.c - the copy of a loop that enters the runtime.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/spin/stub.c - the copy of a loop that enters the runtime.  SPDX-License-Identifier: Apache-2.0
  *
  *   movl $0,usf_spin_rounds.entered  where the window's jump leads: a wait begins
  *   jmp  the window's first instruction, unless it comes next
@@ -96,7 +96,7 @@ static uintptr_t destination(struct emit *e, uintptr_t pc, bool back)
     return back ? back_block(e, i) : e->addr + e->map[i];
 }
 
-bool spin_is_movable(const ZydisDecodedInstruction *i)
+static bool is_movable(const ZydisDecodedInstruction *i)
 {
     switch (i->meta.category) {
     case ZYDIS_CATEGORY_CALL: case ZYDIS_CATEGORY_SYSCALL: case ZYDIS_CATEGORY_SYSRET:
@@ -105,6 +105,12 @@ bool spin_is_movable(const ZydisDecodedInstruction *i)
         return i->opcode_map == ZYDIS_OPCODE_MAP_0F ? (i->opcode & 0xf0) == 0x80 : (i->opcode & 0xf0) == 0x70;
     default: return true;
     }
+}
+
+unsigned spin_movable_len(struct spin_scratch *s, const uint8_t *code, size_t size)
+{
+    ZydisDecodedInstruction *i = &s->decoder.insn;
+    return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->decoder.full, NULL, code, size, i)) && is_movable(i) ? i->length : 0;
 }
 
 static void branch(struct emit *e, const ZydisDecodedInstruction *i, uintptr_t pc, bool back)
@@ -207,11 +213,11 @@ static void copy_insns(struct emit *e, unsigned first, unsigned last)
     for (unsigned k = first; k < last && e->ok; k++) {
         const uint8_t *c = e->code + l->insn[k].off;
         uintptr_t pc = l->head + l->insn[k].off, next = pc + l->insn[k].len;
-        ZydisDecodedInstruction *i = &e->s->insn;
+        ZydisDecodedInstruction *i = &e->s->decoder.insn;
         e->map[k] = (uint16_t)e->at;
         if (e->from >= 0 && is_not_tried(&l->insn[k])) continue;
-        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&e->s->full, NULL, c, l->insn[k].len, i)) ||
-            i->length != l->insn[k].len || !spin_is_movable(i)) {
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&e->s->decoder.full, NULL, c, l->insn[k].len, i)) ||
+            i->length != l->insn[k].len || !is_movable(i)) {
             e->ok = false;
             return;
         }

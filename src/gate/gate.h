@@ -128,7 +128,7 @@ bool gate_find_object(uintptr_t pc, struct gate_object *out);
 /* ---- hook.c: functions that are to pass through one of ours first --------------------------------- */
 /* What the entry is given in a register that no caller uses, with everything else as the function's caller left it.  It goes on at `resume`, where the
  * function's first instructions have been moved to; `resume` may also be called as the function without the hook.
- * Offsets known to src/teams/entry.S. */
+ * Offsets known to teams/entry.S of the architecture (src/arch). */
 struct gate_hook_site {
     uint64_t resume;
     uint64_t data;              /* as given */

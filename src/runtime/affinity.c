@@ -25,8 +25,7 @@ static void bequeath(uintptr_t key, const struct os_cpuset *hint)
 /* The calling thread's, also such as was left for it while it was apart; holds rt.list_lock */
 static void inherit(struct rt_thread *t)
 {
-    uintptr_t self;
-    __asm__("mov %%fs:0, %0" : "=r"(self));
+    uintptr_t self = arch_thread_pointer();
     for (unsigned i = 0; i < BIRTHS; i++) {
         /* oldest first: what was set for the thread itself comes after what it inherited */
         unsigned at = (nr_births + i) % BIRTHS;

@@ -20,6 +20,7 @@
  * Class NOTIFY: enter: jmp gate_notify. */
 #include "gate/internal.h"
 
+#include "arch/arch.h"
 #include "arch/code.h"
 
 /* Descriptor of a springboard, at its start. */
@@ -76,9 +77,7 @@ static void moved(struct emit *e, const struct gate_rec *r, uintptr_t base, unsi
 
 static int32_t vforked_offset(void)
 {
-    uintptr_t fs;
-    __asm__("mov %%fs:0, %0" : "=r"(fs));
-    return (int32_t)((uintptr_t)&usf_gate_vforked - fs);
+    return (int32_t)((uintptr_t)&usf_gate_vforked - arch_thread_pointer());
 }
 
 size_t gate_springboard_room(const struct gate_rec *r) { return (r->len + 80u) & ~7u; }

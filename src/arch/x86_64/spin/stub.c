@@ -19,6 +19,8 @@
  */
 #include "spin/internal.h"
 
+#include "arch/arch.h"
+
 /* What has more places or instructions is not tried: the stub would become long. */
 #define MAX_TRIALS      2
 #define MAX_TRIAL_INSNS 32
@@ -155,9 +157,7 @@ static void rip_literal(struct emit *e, const char *op, enum literal which)
 /* Where a word of this thread is, seen from its thread pointer: the same for each thread. */
 static void word_at(struct emit *e, const void *word)
 {
-    uintptr_t self;
-    __asm__("mov %%fs:0, %0" : "=r"(self));
-    int32_t d = (int32_t)((intptr_t)word - (intptr_t)self);
+    int32_t d = (int32_t)((uintptr_t)word - arch_thread_pointer());
     bytes(e, &d, 4);
 }
 static void begin(struct emit *e)

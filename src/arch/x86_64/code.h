@@ -9,6 +9,8 @@
 
 #define ARCH_ELF_MACHINE    EM_X86_64
 #define ARCH_NAME           "x86-64"
+#define ARCH_LOADER         "ld-linux-x86-64.so"        /* glibc's dynamic linker is called so, and a version */
+#define ARCH_RELOCATION_IRELATIVE R_X86_64_IRELATIVE
 #define ARCH_USER_END       (1ul << 47)     /* of the addresses that programs have */
 #define ARCH_SYSCALL_LEN    2u              /* syscall */
 #define ARCH_JUMP_LEN       5u              /* jmp or call with a 32-bit displacement */

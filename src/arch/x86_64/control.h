@@ -9,6 +9,13 @@
 #define ARCH_MXCSR_DEFAULT 0x1f80u
 #define ARCH_MXCSR_FTZ_DAZ 0x8040u
 
+/* XSAVE can be used. */
+static inline bool arch_saves_all_vectors(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_OSXSAVE;
+}
+
 /* What a thread inherits from its creator. */
 struct arch_control {
     uint32_t mxcsr;

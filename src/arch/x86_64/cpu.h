@@ -59,6 +59,31 @@ static inline void arch_call_on(void *top, void (*fn)(void))
                      : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
 }
 
+/* clone(flags) onto the stack that ends at `top`, which is aligned to 16 bytes; the child calls fn(arg), which does not return.  tid: the word for
+ * CLONE_PARENT_SETTID and CLONE_CHILD_CLEARTID. */
+static inline long arch_clone(unsigned long flags, void *top, void *tid, void (*fn)(void *), void *arg)
+{
+    long ret;
+    void **sp = (void **)top - 2;
+    sp[0] = (void *)fn;
+    sp[1] = arg;
+    register long r10 __asm__("r10") = (long)tid;
+    register long r8 __asm__("r8") = 0;
+    __asm__ volatile("syscall\n\t"
+                     "test %%rax, %%rax\n\t"
+                     "jnz 1f\n\t"
+                     "xor %%ebp, %%ebp\n\t"
+                     "pop %%rax\n\t"
+                     "pop %%rdi\n\t"
+                     "call *%%rax\n\t"
+                     "hlt\n"
+                     "1:"
+                     : "=a"(ret)
+                     : "a"(56 /* clone */), "D"(flags), "S"(sp), "d"(tid), "r"(r10), "r"(r8)
+                     : "rcx", "r11", "memory");
+    return ret;
+}
+
 /* n bytes, upwards; downwards, from the last ones at d and s; n times c.  No vector registers, no calls. */
 static inline void arch_copy(void *d, const void *s, size_t n)
 { __asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory"); }

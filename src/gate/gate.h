@@ -13,13 +13,13 @@
 
 #include "gate/entry.h"             /* USF_NR_SYSCALLS */
 
-/* The caller's registers at the patched instruction.  Layout known to entry.S.  The argument registers
- * are loaded from here on return, so a handler may change them (system calls do not: use with care). */
+/* The call at the patched instruction.  Layout known to entry.S.  The argument registers are loaded from here
+ * on return, so a handler may change them (system calls do not: use with care). */
 struct gate_frame {
-    uint64_t rax;               /* call number; becomes the result */
-    uint64_t rdi, rsi, rdx, r10, r8, r9;
-    uint64_t rsp;               /* the caller's, red zone below it */
-    uint64_t pc;                /* address after the patched `syscall` */
+    uint64_t nr;                /* of the call */
+    uint64_t arg[6];
+    uint64_t sp;                /* the caller's, red zone below it */
+    uint64_t pc;                /* address after the patched instruction */
     uint32_t action;            /* enum gate_action; 0 when the handler is called */
     uint32_t kept;              /* with GATE_ENTRY_CALLS: what the handler leaves for usf_gate_after */
     uint64_t cancel;            /* glibc >= 2.41, cancellable call: the thread's cancellation word, else 0 */
@@ -30,13 +30,13 @@ struct gate_frame {
 };
 enum gate_action {
     GATE_DONE = 0,              /* the handler's result is the call's */
-    GATE_SITE_CALLS,            /* the site makes the call `rax` itself, from its springboard, with no frame of ours on the stack;
+    GATE_SITE_CALLS,            /* the site makes the call `nr` itself, from its springboard, with no frame of ours on the stack;
                                    the handler's result is ignored */
     GATE_ENTRY_CALLS,           /* entry.S makes the call, and then calls usf_gate_after: nothing that was called before the system call
                                    returns after it, which a processor mispredicts.  Not with `cancel` set. */
 };
 static inline long gate_arg(const struct gate_frame *f, int i)
-{ return (long)(&f->rdi)[i]; }
+{ return (long)f->arg[i]; }
 
 /* A handler returns what the system call would have returned (-errno on error).  It runs on the
  * caller's stack, with signals as the caller had them, and may make the call itself (os/syscall.h).
@@ -126,8 +126,9 @@ uintptr_t gate_find_variable(const struct gate_object *o, const char *name);
 bool gate_find_object(uintptr_t pc, struct gate_object *out);
 
 /* ---- hook.c: functions that are to pass through one of ours first --------------------------------- */
-/* What the entry is given in a register that no caller uses, with everything else as the function's caller left it.  It goes on at `resume`, where the
- * function's first instructions have been moved to; `resume` may also be called as the function without the hook.
+/* What the entry is given in a register that no caller uses, with everything else as the function's caller
+ * left it.  It goes on at `resume`, where the function's first instructions have been moved to; `resume` may also be
+ * called as the function without the hook.
  * Offsets known to teams/entry.S of the architecture (src/arch). */
 struct gate_hook_site {
     uint64_t resume;

@@ -100,9 +100,11 @@ struct gate_hook_window {
 extern const char gate_hook_undecodable[];
 /* The function's first instructions, enough for a jump.  Null, or why they cannot be moved. */
 const char *gate_hook_choose(const struct gate_function *f, struct gate_hook_window *w);
-/* Could anything be a jump into the middle of the window, wherever instructions begin?  To decode functions of libomp takes a millisecond. */
+/* Could anything be a jump into the middle of the window, wherever instructions begin?  (To decode functions of
+ * libomp takes a millisecond.) */
 bool gate_hook_may_branch(const struct gate_function *f, const struct gate_hook_window *w);
-/* Writes the stub that will lie at addr, for an object that is loaded at base.  false: something is out of reach, or there is no room. */
+/* Writes the stub that will lie at addr, for an object that is loaded at base.  false: something is out of reach,
+ * or there is no room. */
 bool gate_hook_build(const struct gate_hook_window *w, uintptr_t base, uint64_t data, uintptr_t enter, uint8_t buf[GATE_STUB],
                      uintptr_t addr);
 /* gate_original_pc for a pc in the stubs [code, code+len). */

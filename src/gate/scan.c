@@ -1,9 +1,9 @@
 /* src/gate/scan.c - find real system call instructions and choose their windows.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The bytes of the instruction occur by chance far more often than as an instruction: a site is real if decoding its
- * function (bounds from .eh_frame) from the start arrives at it.  A window with room for a jump is made
- * by taking in neighbouring instructions; nothing may jump into its inside. */
+ * The bytes of the instruction occur by chance far more often than the instruction does: a site is real if
+ * decoding its function (bounds from .eh_frame) from the start arrives at it.  A window with room for a jump is
+ * made by taking in neighbouring instructions; nothing may jump into its inside. */
 #include "gate/scan.h"
 
 #include "arch/code.h"

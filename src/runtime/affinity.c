@@ -175,8 +175,8 @@ void rt_follow_nice(int32_t tid)
 
 static long call_setpriority(struct gate_frame *f)
 {
-    int32_t tid = (int32_t)f->rsi;
-    bool of_thread = f->rdi == PRIO_PROCESS;
+    int32_t tid = (int32_t)f->arg[1];
+    bool of_thread = f->arg[0] == PRIO_PROCESS;
     rt_late_join();
     if (of_thread) rt_before_nice();
     long r = rt_pass(f);
@@ -211,7 +211,7 @@ uint32_t rt_hold_place(int32_t tid)
 static long call_setaffinity(struct gate_frame *f)
 {
     struct rt_thread *me = &rt_self, *t;
-    int32_t tid = (int32_t)f->rdi;
+    int32_t tid = (int32_t)f->arg[0];
     struct os_cpuset got, hint;
     uint32_t changed = USF_NONE;
     rt_late_join();
@@ -248,7 +248,7 @@ static long call_setaffinity(struct gate_frame *f)
 static long call_getaffinity(struct gate_frame *f)
 {
     struct rt_thread *me = rt_enter_now(), *t;
-    int32_t tid = (int32_t)f->rdi;
+    int32_t tid = (int32_t)f->arg[0];
     struct os_cpuset set;
     long r = rt_pass(f);        /* the kernel checks the arguments and says how many bytes it has */
     if (!me || r <= 0 || r > (long)sizeof set) return r;
@@ -258,7 +258,7 @@ static long call_getaffinity(struct gate_frame *f)
     if (t) tell(t, &set);
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);
-    if (t) __builtin_memcpy((void *)f->rdx, &set, (size_t)r);
+    if (t) __builtin_memcpy((void *)f->arg[2], &set, (size_t)r);
     return r;
 }
 

@@ -101,8 +101,8 @@ static long exec_late(struct gate_frame *f)
 static long call_exec(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    bool at = f->rax == __NR_execveat;
-    long dir = at ? (long)f->rdi : -100 /* AT_FDCWD */, path = at ? (long)f->rsi : (long)f->rdi, r;
+    bool at = f->nr == __NR_execveat;
+    long dir = at ? (long)f->arg[0] : -100 /* AT_FDCWD */, path = at ? (long)f->arg[1] : (long)f->arg[0], r;
 
     bool vforked = rt_vforked();
     if (!rt.on && !rt.late) {
@@ -113,7 +113,7 @@ static long call_exec(struct gate_frame *f)
     }
     if (vforked) return exec_vforked(t, f);
     /* Searching PATH means many calls that fail: find out before anything is given up. */
-    long may = at && f->r8 ? 0 : usf_syscall(__NR_faccessat, dir, path, 1 /* X_OK */);
+    long may = at && f->arg[4] ? 0 : usf_syscall(__NR_faccessat, dir, path, 1 /* X_OK */);
     if (may < 0 && may != -ENOSYS && may != -EPERM /* a sandbox without this call */) return rt_pass(f);
 
     struct gate_frame with = *f;

@@ -233,7 +233,7 @@ void rt_float_stay(struct rt_thread *t)
 static gate_handler next_handler[USF_NR_SYSCALLS];
 static long go_on(struct gate_frame *f)
 {
-    gate_handler next = next_handler[f->rax];
+    gate_handler next = next_handler[f->nr];
     return next ? next(f) : rt_pass(f);
 }
 
@@ -253,36 +253,36 @@ static long call_stays(struct gate_frame *f)
 /* Calls that name a thread: only those that name the calling one. */
 static long call_stays_if_own(struct gate_frame *f)
 {
-    int32_t tid = (int32_t)f->rdi;
+    int32_t tid = (int32_t)f->arg[0];
     if (tid == 0 || tid == rt_self.tid) rt_float_stay(&rt_self);
     return go_on(f);
 }
 static long call_home_if_own(struct gate_frame *f)
 {
-    int32_t tid = (int32_t)f->rdi;
+    int32_t tid = (int32_t)f->arg[0];
     return tid == 0 || tid == rt_self.tid ? call_at_home(f) : go_on(f);
 }
 static long call_priority(struct gate_frame *f)
 {
-    if (f->rdi == PRIO_PROCESS && ((int32_t)f->rsi == 0 || (int32_t)f->rsi == rt_self.tid)) rt_float_stay(&rt_self);
+    if (f->arg[0] == PRIO_PROCESS && ((int32_t)f->arg[1] == 0 || (int32_t)f->arg[1] == rt_self.tid)) rt_float_stay(&rt_self);
     return go_on(f);
 }
 
 static long call_prctl(struct gate_frame *f)
 {
-    switch ((int)f->rdi) {
+    switch ((int)f->arg[0]) {
     case PR_SET_NAME: case PR_GET_NAME: case PR_GET_TID_ADDRESS: return call_at_home(f);
     case PR_SET_VMA: case PR_GET_DUMPABLE: case PR_SET_DUMPABLE: case PR_SET_CHILD_SUBREAPER: case PR_GET_CHILD_SUBREAPER:
     case PR_SET_MM: case PR_SET_PTRACER: case PR_SET_THP_DISABLE: case PR_GET_THP_DISABLE: case PR_CAPBSET_READ: return go_on(f);
     }
-    return f->rdi >> 16 == 0 ? call_stays(f) : go_on(f);       /* usf's own are of the process or the task */
+    return f->arg[0] >> 16 == 0 ? call_stays(f) : go_on(f);       /* usf's own are of the process or the task */
 }
 
 static long call_sigprocmask(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     long r = go_on(f);
-    if (r == 0 && f->rsi && floats(t)) {
+    if (r == 0 && f->arg[1] && floats(t)) {
         sched_crit_enter(&t->self);
         uint64_t mask = 0;
         usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, 0, &mask, 8);
@@ -318,7 +318,7 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
     if (sig == RT_SETXID_SIGNAL) return rt_pass(f);
     if (tid == me->tid && floats(me) && !(me->self.mask >> (sig - 1) & 1)) {
         struct gate_frame own = *f;
-        *(f->rax == __NR_tkill ? &own.rdi : &own.rsi) = (uint32_t)os_gettid();
+        *(f->nr == __NR_tkill ? &own.arg[0] : &own.arg[1]) = (uint32_t)os_gettid();
         return rt_pass(&own);
     }
     if (with) info = *with;
@@ -347,21 +347,21 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
 }
 
 static long call_tgkill(struct gate_frame *f)
-{ return (int32_t)f->rdi == rt.pid && !rt_vforked() ? send_to(f, (int32_t)f->rsi, (int)f->rdx, 0) : rt_pass(f); }
+{ return (int32_t)f->arg[0] == rt.pid && !rt_vforked() ? send_to(f, (int32_t)f->arg[1], (int)f->arg[2], 0) : rt_pass(f); }
 static long call_tkill(struct gate_frame *f)
-{ return rt_vforked() ? rt_pass(f) : send_to(f, (int32_t)f->rdi, (int)f->rsi, 0); }
+{ return rt_vforked() ? rt_pass(f) : send_to(f, (int32_t)f->arg[0], (int)f->arg[1], 0); }
 static long call_tgsigqueueinfo(struct gate_frame *f)
 {
     siginfo_t info;
-    if ((int32_t)f->rdi != rt.pid || rt_vforked() || !rt_copy_words(&info, (const void *)f->r10, sizeof info)) return rt_pass(f);
-    info.si_signo = (int)f->rdx;
-    return send_to(f, (int32_t)f->rsi, (int)f->rdx, &info);
+    if ((int32_t)f->arg[0] != rt.pid || rt_vforked() || !rt_copy_words(&info, (const void *)f->arg[3], sizeof info)) return rt_pass(f);
+    info.si_signo = (int)f->arg[2];
+    return send_to(f, (int32_t)f->arg[1], (int)f->arg[2], &info);
 }
 
 static long call_futex(struct gate_frame *f)
 {
     if (sets_user()) return rt_wake_for_nobody(f);
-    switch ((int)f->rsi & FUTEX_CMD_MASK) {
+    switch ((int)f->arg[1] & FUTEX_CMD_MASK) {
     case FUTEX_LOCK_PI: case FUTEX_LOCK_PI2: case FUTEX_UNLOCK_PI: case FUTEX_TRYLOCK_PI: case FUTEX_WAIT_REQUEUE_PI:
         rt_float_stay(&rt_self);
     }
@@ -371,7 +371,7 @@ static long call_futex(struct gate_frame *f)
 static long call_robust_list(struct gate_frame *f)
 {
     long r = call_at_home(f);
-    if (r == 0) rt_self.robust = (const void *)f->rdi;
+    if (r == 0) rt_self.robust = (const void *)f->arg[0];
     return r;
 }
 
@@ -379,14 +379,14 @@ static long call_robust_list(struct gate_frame *f)
 static long call_timer_create(struct gate_frame *f)
 {
     uint32_t kind = 0, tid = 0;
-    const uint32_t *event = (const uint32_t *)f->rsi;
+    const uint32_t *event = (const uint32_t *)f->arg[1];
     if (event && sync_read(event + 3, &kind) && kind == 4 /* SIGEV_THREAD_ID */ && sync_read(event + 4, &tid) && (int32_t)tid == rt_self.tid)
         rt_float_stay(&rt_self);
     return go_on(f);
 }
 
 static long call_clone_flags(struct gate_frame *f)
-{ return f->rdi & ~(uint64_t)(CLONE_FILES | CLONE_FS) ? call_stays(f) : go_on(f); }
+{ return f->arg[0] & ~(uint64_t)(CLONE_FILES | CLONE_FS) ? call_stays(f) : go_on(f); }
 
 static const uint16_t stay[] = {
     __NR_setns, __NR_setfsuid, __NR_setfsgid, __NR_capset, __NR_personality, __NR_set_mempolicy, __NR_arch_prctl,
@@ -507,7 +507,7 @@ void rt_float_first(void)
 bool rt_float_refuses_rseq(const struct gate_frame *f)
 {
     if (!rt.sched.carriers) return false;
-    if (rseq_offset && f->rdi == arch_tls() + rseq_offset) return true;
+    if (rseq_offset && f->arg[0] == arch_tls() + rseq_offset) return true;
     rt_float_stay(&rt_self);
     return false;
 }

@@ -492,22 +492,22 @@ static long tell_kernel(int sig, const struct rt_action *want)
 /* Its actions are its own, the table is its parent's: only what it would not know again is put right. */
 static long sigaction_of_vforked(struct gate_frame *f, int sig)
 {
-    struct rt_action *old = (void *)f->rdx;
+    struct rt_action *old = (void *)f->arg[2];
     long r = rt_pass(f);
-    if (r == 0 && f->rsi) rt_self.set_by_child |= 1ull << (sig - 1);
+    if (r == 0 && f->arg[1]) rt_self.set_by_child |= 1ull << (sig - 1);
     if (r == 0 && old && old->handler == rt_signal) *old = table.act[sig];
     return r;
 }
 
 static long call_sigaction(struct gate_frame *f)
 {
-    int sig = (int)f->rdi;
-    const struct rt_action *new = (const void *)f->rsi;
-    struct rt_action *old = (void *)f->rdx, want, before;
+    int sig = (int)f->arg[0];
+    const struct rt_action *new = (const void *)f->arg[1];
+    struct rt_action *old = (void *)f->arg[2], want, before;
     struct rt_thread *t = &rt_self;
     long r;
 
-    if (!table.ready || f->r10 != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP) return rt_pass(f);
+    if (!table.ready || f->arg[3] != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP) return rt_pass(f);
     if (rt_vforked()) return sigaction_of_vforked(f, sig);
     if (new && !rt_copy_words(&want, new, sizeof want)) return -EFAULT;
     sched_crit_enter(&t->self);

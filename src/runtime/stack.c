@@ -160,12 +160,12 @@ static long call_sigaltstack(struct gate_frame *f)
     struct rt_thread *t = &rt_self;
     stack_t want, now;
     if (!t->self.signal_stack || !rt_has_own_self()) return rt_pass(f);
-    if (f->rdi && !rt_copy_words(&want, (const void *)f->rdi, sizeof want)) return -EFAULT;
+    if (f->arg[0] && !rt_copy_words(&want, (const void *)f->arg[0], sizeof want)) return -EFAULT;
     now = user_stack(t);
-    if (user_has(t, f->rsp)) now.ss_flags |= SS_ONSTACK;
-    long r = f->rdi ? set_user(t, &want, f->rsp) : 0;
-    if (r == 0 && f->rsi) r = usf_syscall(__NR_sigaltstack, 0, f->rsi);     /* the kernel knows whether it can be written */
-    if (r == 0 && f->rsi) __builtin_memcpy((void *)f->rsi, &now, sizeof now);
+    if (user_has(t, f->sp)) now.ss_flags |= SS_ONSTACK;
+    long r = f->arg[0] ? set_user(t, &want, f->sp) : 0;
+    if (r == 0 && f->arg[1]) r = usf_syscall(__NR_sigaltstack, 0, f->arg[1]);     /* the kernel knows whether it can be written */
+    if (r == 0 && f->arg[1]) __builtin_memcpy((void *)f->arg[1], &now, sizeof now);
     return r;
 }
 

@@ -1,5 +1,8 @@
 /* sim/engine.c - threads, events, the end.  SPDX-License-Identifier: Apache-2.0 */
 #include "sim/internal.h"
+
+#include "arch/fiber.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +54,7 @@ void sim_trace(struct sim *s, uint32_t kind, uint32_t thread, uint32_t cpu, uint
 void sim_request(struct sim_thread *t, enum sim_req req)
 {
     t->req = (uint8_t)req;
-    sim_switch(&t->sp, sim_the->engine_sp);
+    arch_fiber_switch(&t->sp, sim_the->engine_sp);
 }
 
 void sim_busy(struct sim_thread *t, enum sim_mode mode, uint64_t ns)

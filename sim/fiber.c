@@ -4,6 +4,9 @@
  * threads, every step would begin in pages that the host's TLB does not know.  So nothing that lies on a fiber's stack may be
  * known by its address to others. */
 #include "sim/internal.h"
+
+#include "arch/fiber.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +61,10 @@ void sim_fibers_free(struct sim *s)
 
 static size_t depth(const struct sim *s, const struct sim_thread *t) { return (size_t)(s->stack_end - (char *)t->sp); }
 
-/* As sim_switch would have left it: six registers, then where to return to. */
 void sim_fiber_begin(struct sim *s, struct sim_thread *t, void (*run)(void))
 {
-    uintptr_t frames[8] = {[6] = (uintptr_t)run};       /* its own return address is 0: it does not return */
+    uintptr_t frames[ARCH_FIBER_WORDS];
+    arch_fiber_begin(frames, run);
     t->sp = s->stack_end - sizeof frames;
     memcpy(packed(s, t), frames, sizeof frames);
 }
@@ -99,7 +102,7 @@ bool sim_fiber_run(struct sim *s, struct sim_thread *t)
         s->on_stack = t;
     }
     s->self = t;
-    sim_switch(&s->engine_sp, t->sp);
+    arch_fiber_switch(&s->engine_sp, t->sp);
     s->self = 0;
     return true;
 }

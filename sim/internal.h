@@ -42,10 +42,9 @@ uint64_t sim_heap_key(const struct sim_heap *h, uint32_t id, uint64_t time);
 bool sim_heap_pop(struct sim_heap *h, uint32_t *id, uint64_t *time);
 void sim_heap_free(struct sim_heap *h);
 
-/* ---- fibers (fiber.c, switch.S) ----------------------------------------------------------------- */
+/* ---- fibers (fiber.c) --------------------------------------------------------------------------- */
 #define SIM_BLOCK  4096u    /* threads made at a time */
 #define SIM_FRAMES 1280u    /* bytes of a stack: as deep as most are when they wait */
-void sim_switch(void **save, void *to);
 
 /* ---- threads ------------------------------------------------------------------------------------ */
 enum sim_req { SIM_REQ_NONE, SIM_REQ_RUN, SIM_REQ_SLEEP, SIM_REQ_YIELD, SIM_REQ_MOVE, SIM_REQ_EXIT, SIM_REQ_FLUSH };

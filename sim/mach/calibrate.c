@@ -6,6 +6,9 @@
  * is by default.
  */
 #include "sim/mach/calibrate.h"
+
+#include "arch/arch.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -65,7 +68,7 @@ static void each_spin(unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         if (atomic_load(&spun) == 1) return;
-        __builtin_ia32_pause();
+        arch_pause();
     }
 }
 static void each_sync(unsigned n)
@@ -161,13 +164,13 @@ static void wake_after(struct pair *p, uint64_t gap, unsigned n, uint64_t *waker
     uint64_t pay[ROUNDS], late[ROUNDS], begun = cal_now(), from;
     unsigned r = 0;
     for (; goes_on(r, n, begun, PATIENCE); r++) {
-        while (atomic_load(&p->turn)) __builtin_ia32_pause();
+        while (atomic_load(&p->turn)) arch_pause();
         from = cal_now();
-        while (cal_now() - from < gap) __builtin_ia32_pause();
+        while (cal_now() - from < gap) arch_pause();
         from = cal_now();
         pass(p, 1);
         pay[r] = cal_now() - from;
-        while (atomic_load(&p->turn)) __builtin_ia32_pause();
+        while (atomic_load(&p->turn)) arch_pause();
         uint64_t at = atomic_load(&p->woken_at);
         late[r] = at > from ? at - from : 0;
     }

@@ -3,6 +3,9 @@
  * As sim/sync.c models it: who sleeps competes with newcomers for a lock when it is woken, as with futex mutexes; to who waits busily it
  * is passed on in order, as ticket locks do. */
 #include "sim/real/replay.h"
+
+#include "arch/arch.h"
+
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -22,13 +25,13 @@ static bool is(const atomic_uint *word, unsigned old) { return atomic_load_expli
 static void busily(const atomic_uint *word, unsigned old, bool yields, uint64_t until)
 {
     if (!until && !yields) {
-        while (is(word, old)) __builtin_ia32_pause();
+        while (is(word, old)) arch_pause();
     } else if (!until) {
         while (is(word, old)) sched_yield();
     } else {
         while (is(word, old) && rp_now() < until) {
             if (yields) sched_yield();
-            else for (unsigned i = 0; i < LOOKS && is(word, old); i++) __builtin_ia32_pause();
+            else for (unsigned i = 0; i < LOOKS && is(word, old); i++) arch_pause();
         }
     }
 }
@@ -89,7 +92,7 @@ static void lock_futex(struct rp_lock *l, enum sim_wait how, uint64_t spin_ns)
             free = 0;
             if (atomic_load(&l->word) == 0 && atomic_compare_exchange_strong(&l->word, &free, 1)) return;
             if (yields) sched_yield();
-            else for (unsigned i = 0; i < LOOKS && !is(&l->word, 0); i++) __builtin_ia32_pause();
+            else for (unsigned i = 0; i < LOOKS && !is(&l->word, 0); i++) arch_pause();
         } while (rp_now() < until);
     }
     while (atomic_exchange(&l->word, 2)) futex_wait(&l->word, 2, false);

@@ -7,31 +7,29 @@
  * A compiler that recognises one of the loops below as the function it implements would make it call
  * itself.  The empty asm in each loop hides it from any such pass, whatever the flags. */
 #include "base/base.h"
+
 #include <string.h>
+
+#include "arch/arch.h"
 
 #define HIDDEN __attribute__((visibility("hidden"), used))
 #define OPAQUE(p) __asm__ volatile("" : "+r"(p))
 
 HIDDEN void *memcpy(void *restrict d, const void *restrict s, size_t n)
 {
-    void *r = d;
-    __asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
-    return r;
+    arch_copy(d, s, n);
+    return d;
 }
 HIDDEN void *memmove(void *d, const void *s, size_t n)
 {
-    void *r = d;
-    if ((uintptr_t)d - (uintptr_t)s >= n) return memcpy(d, s, n);
-    d = (char *)d + n - 1;
-    s = (const char *)s + n - 1;
-    __asm__ volatile("std; rep movsb; cld" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
-    return r;
+    if ((uintptr_t)d - (uintptr_t)s >= n) arch_copy(d, s, n);
+    else arch_copy_down((char *)d + n - 1, (const char *)s + n - 1, n);
+    return d;
 }
 HIDDEN void *memset(void *d, int c, size_t n)
 {
-    void *r = d;
-    __asm__ volatile("rep stosb" : "+D"(d), "+c"(n) : "a"(c) : "memory");
-    return r;
+    arch_fill(d, c, n);
+    return d;
 }
 HIDDEN int memcmp(const void *a, const void *b, size_t n)
 {

@@ -45,4 +45,8 @@ bool check_vectors(const char *path, char *words, size_t cap);
 void check_variables_before(const char *path);
 bool check_variables_after(char *words, size_t cap);
 
+/* Of the architecture (src/arch): offset of the first instruction that uses a vector or floating-point register;
+ * `size`: there is none.  What is no instruction is stepped over byte by byte. */
+size_t check_first_vector(const uint8_t *code, size_t size);
+
 #endif

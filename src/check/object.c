@@ -3,7 +3,6 @@
  * The loader has found it whole (its segments lie in the file); tables beyond the file's end are taken for empty here. */
 #include "base/base.h"
 #include "check/internal.h"
-#include <Zydis/Zydis.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -89,34 +88,6 @@ bool check_imports(const char *path, char *words, size_t cap)
 
 /* ---- vector registers -------------------------------------------------------------------------- */
 
-static bool is_vector(ZydisRegister r)
-{
-    switch (ZydisRegisterGetClass(r)) {
-    case ZYDIS_REGCLASS_X87: case ZYDIS_REGCLASS_MMX: case ZYDIS_REGCLASS_XMM: case ZYDIS_REGCLASS_YMM: case ZYDIS_REGCLASS_ZMM:
-    case ZYDIS_REGCLASS_TMM: case ZYDIS_REGCLASS_MASK: return true;
-    default: return false;
-    }
-}
-
-/* Offset of the first instruction that uses one; `size`: there is none.  What is no instruction is stepped over byte by byte. */
-static size_t first_vector(const uint8_t *code, size_t size)
-{
-    ZydisDecoder d;
-    ZydisDecodedInstruction in;
-    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-    ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    for (size_t i = 0; i < size;) {
-        if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d, code + i, size - i, &in, op))) {
-            i++;
-            continue;
-        }
-        for (unsigned k = 0; k < in.operand_count; k++)
-            if (op[k].type == ZYDIS_OPERAND_TYPE_REGISTER && is_vector(op[k].reg.value)) return i;
-        i += in.length;
-    }
-    return size;
-}
-
 bool check_vectors(const char *path, char *words, size_t cap)
 {
     struct object o;
@@ -125,7 +96,7 @@ bool check_vectors(const char *path, char *words, size_t cap)
     for (unsigned n = 0; n < o.h->e_shnum && clean; n++) {
         const Elf64_Shdr *s = section(&o, n);
         if (!s || s->sh_type != SHT_PROGBITS || !(s->sh_flags & SHF_EXECINSTR)) continue;
-        size_t at = first_vector(o.at + s->sh_offset, s->sh_size);
+        size_t at = check_first_vector(o.at + s->sh_offset, s->sh_size);
         clean = at == s->sh_size;
         if (!clean)
             usf_format(words, cap, "%s (at 0x%lx) uses a vector or x87 register: compile with -mgeneral-regs-only, "

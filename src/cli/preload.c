@@ -1,5 +1,6 @@
 /* src/cli/preload.c - find libusf.so, set LD_PRELOAD and USF_*.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/preload.h"
+#include "arch/code.h"
 #include "cli/cli.h"
 #include "config/env.h"
 #include "inspect/elf.h"
@@ -20,7 +21,7 @@ static int sound_library(struct preload *lib, char *why, size_t why_len)
     int fd = open(lib->path, O_RDONLY | O_CLOEXEC);
     bool read = fd >= 0 && elf_inspect(fd, &f) == 0;
     if (fd >= 0) close(fd);
-    if (!read || !f.is_elf || !f.bits64 || f.machine != EM_X86_64 || f.type != ET_DYN) {
+    if (!read || !f.is_elf || !f.bits64 || f.machine != ARCH_ELF_MACHINE || f.type != ET_DYN) {
         snprintf(why, why_len, "%s is damaged: build or install usf again", lib->path);
         return -1;
     }

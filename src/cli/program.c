@@ -1,5 +1,6 @@
 /* src/cli/program.c - find a program and say whether it can be scheduled.  SPDX-License-Identifier: Apache-2.0 */
 #include "cli/program.h"
+#include "arch/code.h"
 #include "cli/cli.h"
 #include <errno.h>
 #include <elf.h>
@@ -117,10 +118,10 @@ static enum obstacle judge_elf(const struct elf_facts *f)
     const char *loader = strrchr(f->interp, '/');
     loader = loader ? loader + 1 : f->interp;
     if (!f->bits64) return OBSTACLE_32_BIT;
-    if (f->machine != EM_X86_64 || !f->little) return OBSTACLE_MACHINE;
+    if (f->machine != ARCH_ELF_MACHINE || !f->little) return OBSTACLE_MACHINE;
     if (!f->has_interp && !f->is_loader) return OBSTACLE_STATIC;
     if (f->is_go) return OBSTACLE_GO;
-    return f->has_interp && strncmp(loader, "ld-linux-x86-64.so", 18) ? OBSTACLE_LIBC : OBSTACLE_NONE;
+    return f->has_interp && strncmp(loader, ARCH_LOADER, sizeof ARCH_LOADER - 1) ? OBSTACLE_LIBC : OBSTACLE_NONE;
 }
 
 static void say_why(struct program *p)

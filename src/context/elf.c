@@ -1,5 +1,6 @@
 /* src/context/elf.c - see elf.h.  SPDX-License-Identifier: Apache-2.0 */
 #include "context/elf.h"
+#include "arch/code.h"
 
 #include <string.h>
 
@@ -44,7 +45,7 @@ static const char *check_header(struct elf *e)
 {
     if (e->size < sizeof *e->eh || memcmp(e->at, ELFMAG, SELFMAG) != 0) return "not an ELF file";
     e->eh = (Elf64_Ehdr *)(void *)e->at;
-    if (e->eh->e_ident[EI_CLASS] != ELFCLASS64 || e->eh->e_machine != EM_X86_64) return "built for another architecture: x86-64 is needed";
+    if (e->eh->e_ident[EI_CLASS] != ELFCLASS64 || e->eh->e_machine != ARCH_ELF_MACHINE) return "built for another architecture: " ARCH_NAME " is needed";
     if (e->eh->e_ident[EI_DATA] != ELFDATA2LSB || e->eh->e_version != EV_CURRENT) return "an ELF file of an unknown kind";
     if (e->eh->e_type != ET_DYN) return "not a shared library";
     if (e->eh->e_phentsize != sizeof *e->ph || !e->eh->e_phnum || e->eh->e_phoff % 8) return "damaged: program headers";
@@ -182,7 +183,7 @@ static const char *check_relocations(struct elf *e)
         if (!r) return "damaged: relocations";
         for (uint64_t i = 0; i < n; i++) {
             if (ELF64_R_SYM(r[i].r_info) >= e->nr_sym && ELF64_R_SYM(r[i].r_info)) return "damaged: symbols of relocations";
-            if (ELF64_R_TYPE(r[i].r_info) == R_X86_64_IRELATIVE) e->resolves = true;
+            if (ELF64_R_TYPE(r[i].r_info) == ARCH_RELOCATION_IRELATIVE) e->resolves = true;
         }
     }
     if (elf_dyn(e, DT_TEXTREL) || value(e, DT_FLAGS) & DF_TEXTREL) e->resolves = true;

@@ -14,28 +14,7 @@ struct guard { struct guard *outer; void (*cleanup)(void *); void *arg; };
 
 static __thread struct guard *innermost;
 
-void guard_run(void (*body)(void *), void *arg);
-__asm__(".text\n"
-        ".hidden guard_run\n"
-        ".globl guard_run\n"
-        ".type guard_run, @function\n"
-        ".p2align 4\n"
-        "guard_run:\n"
-        "  .cfi_startproc\n"
-        "  .cfi_personality 0x1b, guard_unwinds\n"      /* its distance, 4 bytes */
-        "  push %rbp\n"
-        "  .cfi_def_cfa_offset 16\n"
-        "  .cfi_offset %rbp, -16\n"
-        "  mov %rsp, %rbp\n"
-        "  .cfi_def_cfa_register %rbp\n"
-        "  mov %rdi, %rax\n"
-        "  mov %rsi, %rdi\n"
-        "  call *%rax\n"
-        "  pop %rbp\n"
-        "  .cfi_def_cfa %rsp, 8\n"
-        "  ret\n"
-        "  .cfi_endproc\n"
-        ".size guard_run, . - guard_run\n");
+void guard_run(void (*body)(void *), void *arg);      /* of the architecture (src/arch) */
 
 static void leave(void)
 {

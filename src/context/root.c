@@ -2,6 +2,7 @@
  *
  * One writable segment: headers, dynamic section, one empty symbol with its hash table, the constructor's address, strings. */
 #include "context/root.h"
+#include "arch/code.h"
 
 #include <elf.h>
 #include <stdint.h>
@@ -29,7 +30,7 @@ size_t root_make(void **file, const char *const *needed, size_t n, void (*constr
     Elf64_Dyn *d = r->dyn;
     memcpy(r->eh.e_ident, (unsigned char[]){0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, 7);
     r->eh.e_type = ET_DYN;
-    r->eh.e_machine = EM_X86_64;
+    r->eh.e_machine = ARCH_ELF_MACHINE;
     r->eh.e_version = EV_CURRENT;
     r->eh.e_ehsize = sizeof r->eh;
     r->eh.e_phoff = offsetof(struct root, ph);

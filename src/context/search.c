@@ -3,6 +3,7 @@
  * The order is that of ld.so(8): RPATH of the library and of its loaders (if it has no RUNPATH), LD_LIBRARY_PATH, RUNPATH, ld.so.cache,
  * and the system's folders.  In each folder the versions for newer processors (glibc-hwcaps) come first. */
 #include "context/search.h"
+#include "arch/code.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 static bool is_ours(int fd)
 {
     unsigned char head[20];
-    return pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, ELFMAG, SELFMAG) == 0 && head[EI_CLASS] == ELFCLASS64 && head[18] == EM_X86_64 && !head[19];
+    return pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, ELFMAG, SELFMAG) == 0 && head[EI_CLASS] == ELFCLASS64 && head[18] == ARCH_ELF_MACHINE && !head[19];
 }
 
 static int try_file(const char *path, bool any)

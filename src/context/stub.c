@@ -3,7 +3,6 @@
  * A stub library registers itself in its constructor, under ld.so's lock. */
 #include "context/stub.h"
 
-#include <cpuid.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/control.h"
 #include "context/share.h"
 
 void **stub_base[CONTEXT_STUBS];
@@ -72,19 +72,18 @@ __attribute__((noreturn, format(printf, 1, 2))) static void give_up(const char *
     _exit(127);
 }
 
-static bool has_xsave __attribute__((used));
+bool stub_saves_all;
 
 /* Called by the stub library's constructor. */
 CONTEXT_API void usf_context_stub_add(const struct stub_header *h)
 {
-    unsigned a, b, c, d;
     const char *own = string(h, h->soname);
     if (h->magic != STUB_MAGIC) give_up("usf: a stub library was made by another release of usf: make it again by 'usf shim'");
     void **table = malloc((h->nr + 1) * sizeof *table);
     if (!table) give_up("usf: stub of %s: out of memory", own);
     for (uint32_t k = 0; k < h->nr; k++) table[k] = (void *)(uintptr_t)(at(h, h->resolvers) + k * STUB_RESOLVER_SIZE);
     pthread_mutex_lock(&stubs.lock);
-    has_xsave = __get_cpuid(1, &a, &b, &c, &d) && c & bit_OSXSAVE;
+    stub_saves_all = arch_saves_all_vectors();
     if (stubs.nr + 1 == CONTEXT_STUBS) give_up("usf: stub of %s: a process cannot have more than %u stub libraries", own, CONTEXT_STUBS - 1);
     unsigned i = ++stubs.nr;
     stubs.at[i] = (struct stub){h, table, 0};
@@ -145,7 +144,7 @@ static void *look_up(void *handle, const struct stub_header *h, uint64_t k)
 }
 
 /* A copy has no symbols that shared libraries define as well, such as parts of libstdc++: they are the program's. */
-__attribute__((used)) void *stub_resolve(const struct stub_header *h, uint64_t k)
+void *stub_resolve(const struct stub_header *h, uint64_t k)
 {
     int error = errno;
     unsigned i = (unsigned)(*index_of(h) / sizeof(void **));
@@ -172,54 +171,3 @@ CONTEXT_API int usf_context_has_stub(usf_context_t *c, void *library)
     pthread_mutex_unlock(&contexts.lock);
     return found;
 }
-
-/* ---- the way there -------------------------------------------------------------------------------- */
-
-/* On the stack: the header, k, the return address of the call.  All registers that may hold arguments are as they were when the function
- * is called: rax has the number of vector arguments, r10 the frame of a nested function.  XSAVE of the vector registers (components 1, 2, 5, 6
- * and 7) needs 2688 bytes; its header must be 0. */
-__asm__(".text\n"
-        ".globl usf_context_stub_resolve\n"
-        ".type usf_context_stub_resolve, @function\n"
-        ".p2align 4\n"
-        "usf_context_stub_resolve:\n"
-        "  .cfi_startproc\n"
-        "  .cfi_def_cfa_offset 24\n"
-        "  endbr64\n"
-        "  push %rbp\n"
-        "  .cfi_def_cfa_offset 32\n"
-        "  .cfi_offset %rbp, -32\n"
-        "  mov %rsp, %rbp\n"
-        "  .cfi_def_cfa_register %rbp\n"
-        "  push %rax; push %rcx; push %rdx; push %rsi; push %rdi; push %r8; push %r9; push %r10\n"
-        "  sub $2688, %rsp\n"
-        "  and $-64, %rsp\n"
-        "  xor %edx, %edx\n"
-        "  cmpb $0, has_xsave(%rip)\n"
-        "  je 1f\n"
-        "  mov %rdx, 512(%rsp); mov %rdx, 520(%rsp); mov %rdx, 528(%rsp); mov %rdx, 536(%rsp)\n"
-        "  mov %rdx, 544(%rsp); mov %rdx, 552(%rsp); mov %rdx, 560(%rsp); mov %rdx, 568(%rsp)\n"
-        "  mov $0xe6, %eax\n"
-        "  xsave (%rsp)\n"
-        "  jmp 2f\n"
-        "1: fxsave (%rsp)\n"
-        "2: mov 8(%rbp), %rdi\n"
-        "  mov 16(%rbp), %rsi\n"
-        "  call stub_resolve\n"
-        "  mov %rax, %r11\n"
-        "  xor %edx, %edx\n"
-        "  cmpb $0, has_xsave(%rip)\n"
-        "  je 3f\n"
-        "  mov $0xe6, %eax\n"
-        "  xrstor (%rsp)\n"
-        "  jmp 4f\n"
-        "3: fxrstor (%rsp)\n"
-        "4: lea -64(%rbp), %rsp\n"
-        "  pop %r10; pop %r9; pop %r8; pop %rdi; pop %rsi; pop %rdx; pop %rcx; pop %rax\n"
-        "  pop %rbp\n"
-        "  .cfi_def_cfa %rsp, 24\n"
-        "  add $16, %rsp\n"
-        "  .cfi_def_cfa_offset 8\n"
-        "  jmp *%r11\n"
-        "  .cfi_endproc\n"
-        ".size usf_context_stub_resolve, . - usf_context_stub_resolve\n");

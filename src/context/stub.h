@@ -20,11 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "context/stub_code.h"
+
 #define STUB_MAGIC 0x3162757473667375ull    /* "usfstub1" */
 #define STUB_NOTE_NAME "usf"                /* an ELF note: the path of the original, with a 0 at its end */
 #define STUB_NOTE_TYPE 0x53545542u
-#define STUB_CODE_SIZE 32u                  /* of a function */
-#define STUB_RESOLVER_SIZE 16u
 #define STUB_MAX_FUNCTIONS (1u << 24)
 
 struct stub_function { uint32_t name, version; };   /* offsets into the strings; version 0: it has none */
@@ -49,6 +49,7 @@ void stub_context_ends(struct usf_context *c);      /* no thread is in it */
 /* For stub libraries: their constructor, and the address of a function for which a resolver was called.  usf_context_stub_resolve has no C interface. */
 CONTEXT_API void usf_context_stub_add(const struct stub_header *h);
 void *stub_resolve(const struct stub_header *h, uint64_t k);
+extern bool stub_saves_all;     /* usf_context_stub_resolve can save more vector registers than those of SSE */
 void stub_before_fork(void);
 void stub_after_fork(void);
 #endif

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/code.h"
 #include "context/stub.h"
 
 enum { UNDEFINED = 4 };         /* symbols before the functions: none, and three of libusf-context */
 enum { SYM_TABLES = 1, SYM_ADD, SYM_RESOLVE };
-enum { GOT_TABLES, GOT_ADD, GOT_RESOLVE, GOT_HEADER, NR_GOT };
-enum { NR_DYN = 24, COMMON_SIZE = 16, INIT_SIZE = 32, HDR_SIZE = 28, CIE_SIZE = 24, FDE_SIZE = 20, FDE2_SIZE = 32 };
+enum { NR_DYN = 24 };
 
 enum part { NOTE = 1, HASH, DYNSYM, DYNSTR, VERSYM, VERDEF, RELA, EH_HDR, EH_FRAME, RODATA, TEXT, DYNAMIC, GOT, DATA, SHSTRTAB, NR_PARTS };
 static const char part_names[NR_PARTS][16] = {"", ".note.usf", ".gnu.hash", ".dynsym", ".dynstr", ".gnu.version", ".gnu.version_d", ".rela.dyn", ".eh_frame_hdr",
@@ -186,13 +186,13 @@ static void lay_out(struct maker *m)
     place(m, DYNSTR, 1, m->strings_size);
     place(m, VERSYM, 2, m->nr_verdefs ? 2 * (UNDEFINED + (size_t)m->nr) : 0);
     place(m, VERDEF, 8, m->nr_verdefs * sizeof(Elf64_Verdef) + m->nr_verdauxs * sizeof(Elf64_Verdaux));
-    place(m, RELA, 8, NR_GOT * sizeof(Elf64_Rela));
-    place(m, EH_HDR, 4, HDR_SIZE);
-    place(m, EH_FRAME, 8, CIE_SIZE + FDE_SIZE + FDE2_SIZE + 4);
+    place(m, RELA, 8, STUB_NR_GOT * sizeof(Elf64_Rela));
+    place(m, EH_HDR, 4, STUB_EH_HDR_SIZE);
+    place(m, EH_FRAME, 8, STUB_EH_FRAME_SIZE);
     place(m, RODATA, 8, sizeof(struct stub_header) + m->nr * sizeof(struct stub_function));
-    place(m, TEXT, ELF_PAGE, m->nr * (STUB_CODE_SIZE + STUB_RESOLVER_SIZE) + COMMON_SIZE + INIT_SIZE);
+    place(m, TEXT, ELF_PAGE, m->nr * (STUB_CODE_SIZE + STUB_RESOLVER_SIZE) + STUB_COMMON_SIZE + STUB_INIT_SIZE);
     place(m, DYNAMIC, ELF_PAGE, NR_DYN * sizeof(Elf64_Dyn));
-    place(m, GOT, 8, NR_GOT * 8);
+    place(m, GOT, 8, STUB_NR_GOT * 8);
     place(m, DATA, ELF_PAGE, 8);
     place(m, SHSTRTAB, 1, sizeof part_names);
     m->shdrs = (m->end + 7) / 8 * 8;
@@ -204,67 +204,7 @@ static void lay_out(struct maker *m)
 static void *part(struct maker *m, enum part p) { return m->file + m->at[p]; }
 static size_t resolvers(const struct maker *m) { return m->at[TEXT] + (size_t)m->nr * STUB_CODE_SIZE; }
 static size_t common(const struct maker *m) { return resolvers(m) + (size_t)m->nr * STUB_RESOLVER_SIZE; }
-static size_t init_code(const struct maker *m) { return common(m) + COMMON_SIZE; }
-static size_t got(const struct maker *m, unsigned i) { return m->at[GOT] + 8 * i; }
-
-static void set32(uint8_t *p, size_t value)
-{
-    uint32_t v = (uint32_t)value;
-    memcpy(p, &v, 4);
-}
-
-/* An instruction whose last four bytes are the distance from its end. */
-static size_t put(struct maker *m, size_t at, const char *bytes, size_t n, size_t target)
-{
-    memcpy(m->file + at, bytes, n);
-    set32(m->file + at + n, target - (at + n + 4));
-    return at + n + 4;
-}
-
-static void write_code(struct maker *m)
-{
-    for (uint32_t k = 0; k < m->nr; k++) {
-        size_t at = m->at[TEXT] + (size_t)k * STUB_CODE_SIZE;
-        at = put(m, at, "\xf3\x0f\x1e\xfa\x4c\x8b\x1d", 7, got(m, GOT_TABLES));     /* endbr64; mov tables@gottpoff(%rip), %r11 */
-        memcpy(m->file + at, "\x64\x4d\x8b\x1b", 4);                                /* mov %fs:(%r11), %r11 */
-        at = put(m, at + 4, "\x4c\x03\x1d", 3, m->at[DATA]);                        /* add index(%rip), %r11 */
-        memcpy(m->file + at, "\x4d\x8b\x1b\x41\xff\xa3", 6);                        /* mov (%r11), %r11; jmp *8*k(%r11) */
-        set32(m->file + at + 6, 8 * (size_t)k);
-        at = resolvers(m) + (size_t)k * STUB_RESOLVER_SIZE;
-        memcpy(m->file + at, "\xf3\x0f\x1e\xfa\x68", 5);                            /* endbr64; push k */
-        set32(m->file + at + 5, k);
-        at = put(m, at + 9, "\xe9", 1, common(m));                                  /* jmp common */
-        memcpy(m->file + at, "\x66\x90", 2);
-    }
-    size_t at = put(m, common(m), "\xff\x35", 2, got(m, GOT_HEADER));               /* push header */
-    put(m, at, "\xff\x25", 2, got(m, GOT_RESOLVE));                                 /* jmp *usf_context_stub_resolve */
-    at = put(m, init_code(m), "\xf3\x0f\x1e\xfa\x48\x8d\x3d", 7, m->at[RODATA]);    /* endbr64; lea header(%rip), %rdi */
-    put(m, at, "\xff\x25", 2, got(m, GOT_ADD));                                     /* jmp *usf_context_stub_add */
-}
-
-/* In the functions nothing is on the stack but the return address; in a resolver there is one word more after its `push`. */
-static void write_unwind(struct maker *m)
-{
-    static const uint8_t cie[CIE_SIZE] = {20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1};
-    static const uint8_t push[] = {0, 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x39, 0x2a, 0x33, 0x24, 0x22};    /* CFA = rsp + 8 + ((rip & 15) >= 9) * 8 */
-    const struct { size_t at, from, size; } fdes[2] = {{m->at[EH_FRAME] + CIE_SIZE, m->at[TEXT], (size_t)m->nr * STUB_CODE_SIZE},
-                                                       {m->at[EH_FRAME] + CIE_SIZE + FDE_SIZE, resolvers(m), (size_t)m->nr * STUB_RESOLVER_SIZE}};
-    uint8_t *h = part(m, EH_HDR);
-    memcpy(part(m, EH_FRAME), cie, sizeof cie);
-    memcpy(h, "\1\x1b\3\x3b", 4);
-    set32(h + 4, m->at[EH_FRAME] - (m->at[EH_HDR] + 4));
-    set32(h + 8, 2);
-    for (unsigned i = 0; i < 2; i++) {
-        uint8_t *f = m->file + fdes[i].at;
-        set32(f, (i ? FDE2_SIZE : FDE_SIZE) - 4);
-        set32(f + 4, fdes[i].at + 4 - m->at[EH_FRAME]);
-        set32(f + 8, fdes[i].from - (fdes[i].at + 8));
-        set32(f + 12, fdes[i].size);
-        if (i) memcpy(f + 16, push, sizeof push);
-        set32(h + 12 + 8 * i, fdes[i].from - m->at[EH_HDR]);
-        set32(h + 16 + 8 * i, fdes[i].at - m->at[EH_HDR]);
-    }
-}
+static size_t init_code(const struct maker *m) { return common(m) + STUB_COMMON_SIZE; }
 
 static void write_symbols(struct maker *m)
 {
@@ -343,12 +283,18 @@ static void write_header(struct maker *m)
     memcpy(note + 1, STUB_NOTE_NAME, sizeof STUB_NOTE_NAME);
     strcpy((char *)(note + 1) + 4, m->r->original);
     uint64_t *slots = part(m, GOT);
-    slots[GOT_HEADER] = m->at[RODATA];
-    Elf64_Rela *r = part(m, RELA);
-    r[0] = (Elf64_Rela){got(m, GOT_HEADER), ELF64_R_INFO(0, R_X86_64_RELATIVE), from};
-    r[1] = (Elf64_Rela){got(m, GOT_TABLES), ELF64_R_INFO(SYM_TABLES, R_X86_64_TPOFF64), 0};
-    r[2] = (Elf64_Rela){got(m, GOT_ADD), ELF64_R_INFO(SYM_ADD, R_X86_64_GLOB_DAT), 0};
-    r[3] = (Elf64_Rela){got(m, GOT_RESOLVE), ELF64_R_INFO(SYM_RESOLVE, R_X86_64_GLOB_DAT), 0};
+    slots[STUB_GOT_HEADER] = m->at[RODATA];
+}
+
+static void write_code(struct maker *m)
+{
+    static const uint32_t symbol[STUB_NR_GOT] = {[STUB_GOT_TABLES] = SYM_TABLES, [STUB_GOT_ADD] = SYM_ADD, [STUB_GOT_RESOLVE] = SYM_RESOLVE};
+    struct stub_places p = {.file = m->file, .nr = m->nr, .code = m->at[TEXT], .resolvers = resolvers(m), .common = common(m), .init = init_code(m),
+                            .header = m->at[RODATA], .index = m->at[DATA], .eh_hdr = m->at[EH_HDR], .eh_frame = m->at[EH_FRAME]};
+    for (unsigned i = 0; i < STUB_NR_GOT; i++) p.got[i] = m->at[GOT] + 8 * i;
+    stub_write_code(&p);
+    stub_write_unwind(&p);
+    stub_write_relocations(&p, part(m, RELA), symbol);
 }
 
 static void write_dynamic(struct maker *m)
@@ -384,7 +330,7 @@ static void write_headers(struct maker *m)
     Elf64_Ehdr *h = (void *)m->file;
     Elf64_Phdr *p = (void *)(h + 1);
     memcpy(h->e_ident, (unsigned char[]){0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, 7);
-    h->e_type = ET_DYN, h->e_machine = EM_X86_64, h->e_version = EV_CURRENT;
+    h->e_type = ET_DYN, h->e_machine = ARCH_ELF_MACHINE, h->e_version = EV_CURRENT;
     h->e_ehsize = sizeof *h, h->e_phoff = sizeof *h, h->e_phentsize = sizeof *p, h->e_phnum = NR_PH;
     h->e_shoff = m->shdrs, h->e_shentsize = sizeof(Elf64_Shdr), h->e_shnum = NR_PARTS, h->e_shstrndx = SHSTRTAB;
 #define RANGE(type, flags, from, to, align) (*p++ = (Elf64_Phdr){type, flags, from, from, from, (to) - (from), (to) - (from), align})
@@ -431,7 +377,6 @@ static void write_all(struct maker *m)
     each_version(m, write_version);
     write_header(m);
     write_code(m);
-    write_unwind(m);
     write_dynamic(m);
 }
 

@@ -9,6 +9,7 @@
  * belongs to the dynamic linker's load lock. */
 #include "gate/internal.h"
 
+#include "arch/code.h"
 #include "base/base.h"
 #include "os/os.h"
 #include "os/syscall.h"
@@ -19,7 +20,7 @@
 
 #define PAGE        4096ul
 #define REGION_SIZE (64ul << 10)
-#define REACH       ((2ul << 30) - (1ul << 20))    /* of a 32-bit displacement, with a margin */
+#define REACH       (ARCH_JUMP_REACH - (1ul << 20))     /* with a margin */
 #define MAX_REGIONS 256
 #define MAX_FREE    64
 
@@ -146,8 +147,8 @@ static uintptr_t find_gap(size_t size, uintptr_t lo, uintptr_t hi)
     uintptr_t best = 0, best_distance = UINTPTR_MAX, prev_end = 0, start, end;
     bool heap, prev_heap = false, more;
     do {
-        more = next_mapping(&g, &start, &end, &heap) && start < (1ul << 47);
-        if (!more) start = (1ul << 47) - PAGE;
+        more = next_mapping(&g, &start, &end, &heap) && start < ARCH_USER_END;
+        if (!more) start = ARCH_USER_END - PAGE;
         uintptr_t p = start > prev_end ? place(prev_end, start, size, lo, hi, prev_heap) : 0;
         uintptr_t distance = p < lo ? lo - p : p - lo;
         if (p && distance < best_distance) best = p, best_distance = distance;

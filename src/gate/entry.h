@@ -9,6 +9,5 @@
 #define GATE_CANCEL_ARCH 88
 #define ACTION_SITE_CALLS  1    /* enum gate_action */
 #define ACTION_ENTRY_CALLS 2
-#define FLAG_DF_BYTE     4      /* direction flag in the second byte of rflags */
 
 #endif

@@ -10,6 +10,7 @@ void (*usf_gate_before_clone)(struct gate_frame *f);
 long (*usf_gate_after)(struct gate_frame *f, long result);
 __thread uint64_t usf_gate_vforked __attribute__((tls_model("initial-exec")));
 
+_Static_assert(offsetof(struct gate_frame, nr) == 0 && offsetof(struct gate_frame, arg) == 8, "entry.S, runtime/exec.S");
 _Static_assert(offsetof(struct gate_frame, action) == GATE_ACTION, "entry.S");
 _Static_assert(GATE_SITE_CALLS == ACTION_SITE_CALLS && GATE_ENTRY_CALLS == ACTION_ENTRY_CALLS, "entry.S");
 _Static_assert(offsetof(struct gate_frame, cancel) == GATE_CANCEL, "entry.S");
@@ -25,7 +26,7 @@ long gate_syscall(const struct gate_frame *f, long nr, long a, long b, long c, l
 
 long gate_call(const struct gate_frame *f)
 {
-    return gate_syscall(f, (long)f->rax, gate_arg(f, 0), gate_arg(f, 1), gate_arg(f, 2), gate_arg(f, 3), gate_arg(f, 4),
+    return gate_syscall(f, (long)f->nr, gate_arg(f, 0), gate_arg(f, 1), gate_arg(f, 2), gate_arg(f, 3), gate_arg(f, 4),
                         gate_arg(f, 5));
 }
 
@@ -35,12 +36,12 @@ static gate_handler fork_handler[2];    /* the runtime's, for clone and clone3 t
 /* Does the child run on a copy of this stack?  Then a frame on it does no harm. */
 static bool forks(const struct gate_frame *f)
 {
-    switch ((uint32_t)f->rax) {
+    switch ((uint32_t)f->nr) {
     case __NR_clone:
-        return !(f->rdi & CLONE_VM) && !f->rsi;
+        return !(f->arg[0] & CLONE_VM) && !f->arg[1];
     case __NR_clone3: {
-        const struct clone_args *a = (const void *)f->rdi;
-        if (f->rdi < 4096 || f->rsi < CLONE_ARGS_SIZE_VER0) return false;   /* the kernel will refuse it */
+        const struct clone_args *a = (const void *)f->arg[0];
+        if (f->arg[0] < 4096 || f->arg[1] < CLONE_ARGS_SIZE_VER0) return false;   /* the kernel will refuse it */
         return !(a->flags & CLONE_VM) && !a->stack;
     }
     default:
@@ -51,7 +52,7 @@ static bool forks(const struct gate_frame *f)
 static long clone_handler(struct gate_frame *f)
 {
     if (forks(f)) {
-        gate_handler h = fork_handler[(uint32_t)f->rax == __NR_clone3];
+        gate_handler h = fork_handler[(uint32_t)f->nr == __NR_clone3];
         return h ? h(f) : gate_call(f);
     }
     if (usf_gate_before_clone) usf_gate_before_clone(f);

@@ -1,6 +1,6 @@
 /* src/gate/gate.h - intercept system calls inside the process.  SPDX-License-Identifier: Apache-2.0
  *
- * The gate finds the `syscall` instructions of loaded objects and turns each into a jump to a
+ * The gate finds the system call instructions of loaded objects and turns each into a jump to a
  * springboard, which enters usf_gate_entry (entry.S) and from there the handler of the call's number.
  * It knows nothing of scheduling: the runtime fills in the table of handlers.
  */
@@ -13,13 +13,13 @@
 
 #include "gate/entry.h"             /* USF_NR_SYSCALLS */
 
-/* The caller's registers at the patched instruction.  Layout known to entry.S.  The argument registers
- * are loaded from here on return, so a handler may change them (system calls do not: use with care). */
+/* The call at the patched instruction.  Layout known to entry.S.  The argument registers are loaded from here
+ * on return, so a handler may change them (system calls do not: use with care). */
 struct gate_frame {
-    uint64_t rax;               /* call number; becomes the result */
-    uint64_t rdi, rsi, rdx, r10, r8, r9;
-    uint64_t rsp;               /* the caller's, red zone below it */
-    uint64_t pc;                /* address after the patched `syscall` */
+    uint64_t nr;                /* of the call */
+    uint64_t arg[6];
+    uint64_t sp;                /* the caller's, red zone below it */
+    uint64_t pc;                /* address after the patched instruction */
     uint32_t action;            /* enum gate_action; 0 when the handler is called */
     uint32_t kept;              /* with GATE_ENTRY_CALLS: what the handler leaves for usf_gate_after */
     uint64_t cancel;            /* glibc >= 2.41, cancellable call: the thread's cancellation word, else 0 */
@@ -30,13 +30,13 @@ struct gate_frame {
 };
 enum gate_action {
     GATE_DONE = 0,              /* the handler's result is the call's */
-    GATE_SITE_CALLS,            /* the site makes the call `rax` itself, from its springboard, with no frame of ours on the stack;
+    GATE_SITE_CALLS,            /* the site makes the call `nr` itself, from its springboard, with no frame of ours on the stack;
                                    the handler's result is ignored */
     GATE_ENTRY_CALLS,           /* entry.S makes the call, and then calls usf_gate_after: nothing that was called before the system call
                                    returns after it, which a processor mispredicts.  Not with `cancel` set. */
 };
 static inline long gate_arg(const struct gate_frame *f, int i)
-{ return (long)(&f->rdi)[i]; }
+{ return (long)f->arg[i]; }
 
 /* A handler returns what the system call would have returned (-errno on error).  It runs on the
  * caller's stack, with signals as the caller had them, and may make the call itself (os/syscall.h).
@@ -128,9 +128,10 @@ uintptr_t gate_find_variable(const struct gate_object *o, const char *name);
 bool gate_find_object(uintptr_t pc, struct gate_object *out);
 
 /* ---- hook.c: functions that are to pass through one of ours first --------------------------------- */
-/* What the entry is given in %r11, with everything else as the function's caller left it.  It goes on at `resume`, where the
- * function's first instructions have been moved to; `resume` may also be called as the function without the hook.
- * Offsets known to teams/entry.S. */
+/* What the entry is given in a register that no caller uses, with everything else as the function's caller
+ * left it.  It goes on at `resume`, where the function's first instructions have been moved to; `resume` may also be
+ * called as the function without the hook.
+ * Offsets known to teams/entry.S of the architecture (src/arch). */
 struct gate_hook_site {
     uint64_t resume;
     uint64_t data;              /* as given */
@@ -148,7 +149,7 @@ struct gate_hook {
 /* All or none, but for memory that cannot be written.  Before the object's code runs, once for each.  Null, or why not. */
 const char *gate_hook_functions(const struct gate_object *o, struct gate_hook *h, unsigned n, void (*enter)(void));
 
-/* Executable memory within `reach` (2 GiB) of `near`, for stubs: `len` bytes, r-x, private.
+/* Executable memory that a jump at `near` reaches, for stubs: `len` bytes, r-x, private.
  * Async-signal-safe.  null: none left. */
 void *gate_alloc_stub(uintptr_t near, size_t len);
 /* Write code that is mapped r-x (through /proc/self/mem, else mprotect).  Async-signal-safe.  0/-errno. */
@@ -183,7 +184,7 @@ const char *gate_cache_flaw(const char *path);
 enum gate_site_class { GATE_SITE_PATCHABLE, GATE_SITE_CLONE, GATE_SITE_CANCEL, GATE_SITE_LEFT,
                        GATE_SITE_NOTIFY /* no call: the dynamic linker's notification, added when it is patched (load.c) */ };
 struct gate_site { uint64_t vaddr; uint8_t cls; uint8_t window_before, window_len; const char *why; };
-/* Calls fn for each real site.  Returns their number or -errno (-ENOEXEC: not an x86-64 ELF). */
+/* Calls fn for each real site.  Returns their number or -errno (-ENOEXEC: not an ELF object of this processor). */
 int gate_scan_image(const void *image, size_t size, void (*fn)(const struct gate_site *, void *), void *arg);
 
 #endif

@@ -1,6 +1,8 @@
 /* src/gate/image.c - segments and build-ids of ELF objects.  SPDX-License-Identifier: Apache-2.0 */
 #include "gate/image.h"
 
+#include "arch/code.h"
+
 #include <errno.h>
 
 static void add_segment(struct gate_image *im, const Elf64_Phdr *ph, const uint8_t *data)
@@ -17,7 +19,7 @@ int gate_image_from_file(struct gate_image *im, const void *file, size_t size)
     const Elf64_Ehdr *eh = file;
     *im = (struct gate_image){0};
     if (size < sizeof *eh || *(const uint32_t *)file != 0x464c457f || eh->e_ident[EI_CLASS] != ELFCLASS64
-        || eh->e_ident[EI_DATA] != ELFDATA2LSB || eh->e_machine != EM_X86_64
+        || eh->e_ident[EI_DATA] != ELFDATA2LSB || eh->e_machine != ARCH_ELF_MACHINE
         || (eh->e_type != ET_DYN && eh->e_type != ET_EXEC) || eh->e_phentsize != sizeof(Elf64_Phdr)
         || eh->e_phoff > size || eh->e_phoff % 8 || eh->e_phnum > (size - eh->e_phoff) / sizeof(Elf64_Phdr))
         return -ENOEXEC;

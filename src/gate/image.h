@@ -28,7 +28,7 @@ struct gate_image {
     bool linker;                            /* it is the dynamic linker of this process */
 };
 
-/* From a file's bytes.  0, or -ENOEXEC: not a well-formed x86-64 ELF object. */
+/* From a file's bytes.  0, or -ENOEXEC: not a well-formed ELF object of this processor. */
 int gate_image_from_file(struct gate_image *im, const void *file, size_t size);
 /* From program headers of an object loaded at `base`. */
 void gate_image_from_phdrs(struct gate_image *im, uintptr_t base, const Elf64_Phdr *ph, unsigned n);

@@ -12,7 +12,7 @@ void gate_writer_open(struct gate_writer *w);
 void gate_writer_close(struct gate_writer *w);
 int  gate_writer_put(struct gate_writer *w, void *dst, const void *src, size_t len);
 
-/* Executable memory that every address in [lo, hi) can reach with a 32-bit displacement.  null: none. */
+/* Executable memory that a jump reaches from every address in [lo, hi).  null: none. */
 void *gate_alloc_code(uintptr_t lo, uintptr_t hi, size_t len);
 /* At this address, if nothing is there.  Only while the process has one thread. */
 void *gate_claim_code(uintptr_t at, size_t len);
@@ -22,8 +22,7 @@ void *gate_reuse_code(uintptr_t lo, uintptr_t hi, size_t len);
 void gate_free_code(void *p, size_t len);
 bool gate_in_stubs(uintptr_t pc);
 
-/* ---- springboard.c ------------------------------------------------------------------------------ */
-#define GATE_SPRINGBOARD_MAX 128    /* bytes, multiple of 8 */
+/* ---- springboards, of the architecture (src/arch) ------------------------------------------------- */
 #define GATE_CHUNK_HEAD      32     /* addresses in the library, at the start of an object's springboards */
 void gate_chunk_head(uint8_t *buf);
 /* Where the springboards of an object are built and used. */
@@ -32,6 +31,8 @@ struct gate_chunk {
     uintptr_t code;             /* the chunk's head is here */
     bool movable;               /* no instruction depends on where the library is: gate_chunk_rebase suffices for another process */
 };
+/* The most bytes that a springboard can have. */
+size_t gate_springboard_room(const struct gate_rec *r);
 /* Writes the springboard of a site into buf for execution at `addr`.  Its length (multiple of 8), or 0: something is out of
  * reach.  *enter: where the site has to jump to. */
 size_t gate_springboard(const struct gate_rec *r, const struct gate_chunk *c, uint8_t *buf, uintptr_t addr, uintptr_t *enter);
@@ -75,7 +76,7 @@ uint64_t gate_hash(uint64_t h, const void *p, size_t n);                /* n: a 
 struct gate_patched { void *code; size_t len; };    /* springboards of an object */
 /* Is the site to be patched in this object? */
 bool gate_to_patch(const struct gate_image *im, const struct gate_rec *r);
-/* The jump from `at`, the start of the site's window, to its springboard: GATE_JUMP_LEN bytes. */
+/* The jump from `at`, the start of the site's window, to its springboard: ARCH_JUMP_LEN bytes. */
 void gate_encode_jump(uint8_t *p, const struct gate_rec *r, uintptr_t at, uintptr_t to);
 struct gate_shared;
 /* Patch the sites of an object loaded at base; share: leave a copy for others if it is worth it, or null.  Counts into
@@ -86,7 +87,26 @@ void gate_stats_add(const struct gate_stats *s);
 /* Messages about the calls that stay as they are. */
 void gate_say_unpatched(const struct gate_image *im, const struct gate_list *l, const char *path);
 
-/* ---- hook.c ------------------------------------------------------------------------------------- */
+/* ---- hook.c, and of the architecture ---------------------------------------------------------------- */
+#define GATE_STUB     192u      /* multiple of 16 */
+#define GATE_HOOK_MAX 5u        /* instructions that are moved */
+/* What is moved: link-time addresses. */
+struct gate_hook_window {
+    const uint8_t *code;
+    uint64_t start;
+    unsigned len, nr;
+    uint8_t at[GATE_HOOK_MAX], size[GATE_HOOK_MAX];
+};
+extern const char gate_hook_undecodable[];
+/* The function's first instructions, enough for a jump.  Null, or why they cannot be moved. */
+const char *gate_hook_choose(const struct gate_function *f, struct gate_hook_window *w);
+/* Could anything be a jump into the middle of the window, wherever instructions begin?  (To decode functions of
+ * libomp takes a millisecond.) */
+bool gate_hook_may_branch(const struct gate_function *f, const struct gate_hook_window *w);
+/* Writes the stub that will lie at addr, for an object that is loaded at base.  false: something is out of reach,
+ * or there is no room. */
+bool gate_hook_build(const struct gate_hook_window *w, uintptr_t base, uint64_t data, uintptr_t enter, uint8_t buf[GATE_STUB],
+                     uintptr_t addr);
 /* gate_original_pc for a pc in the stubs [code, code+len). */
 uintptr_t gate_hook_original(uintptr_t code, size_t len, uintptr_t pc);
 /* gate_moved_pc for a pc in the object whose stubs are in [code, code+len). */
@@ -121,7 +141,7 @@ void gate_notify(void);                     /* stands for the dynamic linker's _
 /* ---- gate.c -------------------------------------------------------------------------------------- */
 void gate_take_over_clone(void);
 
-/* ---- entry.S ------------------------------------------------------------------------------------ */
+/* ---- entry.S, of the architecture ------------------------------------------------------------------ */
 extern const char usf_gate_entry[] __attribute__((visibility("hidden")));
 extern const char usf_gate_entry_end[] __attribute__((visibility("hidden")));
 extern const char usf_gate_cancel_entry[] __attribute__((visibility("hidden")));

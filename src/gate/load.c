@@ -9,6 +9,7 @@
  * this file reads the list of link maps, as debuggers do. */
 #include "gate/objects.h"
 
+#include "arch/code.h"
 #include "base/base.h"
 #include "os/os.h"
 #include "os/syscall.h"
@@ -112,18 +113,13 @@ static uint64_t text_range(const struct gate_image *im, uint64_t *lo, uint64_t *
     return size;
 }
 
-#define JUMP 0xe9
-
-/* The function is `ret`, perhaps after endbr64, and its alignment leaves room for a jump. */
+/* The function only returns, and its alignment leaves room for a jump. */
 static bool room_at(const struct gate_image *im, uintptr_t base, uintptr_t brk)
 {
     struct gate_fde f;
-    const uint8_t *p = brk > base ? gate_at(im, brk - base, 4 + GATE_JUMP_LEN) : NULL;
-    if (!p) return false;
-    if (*(const uint32_t *)(const void *)p == 0xfa1e0ff3) p += 4;
-    if (*p == 0xf3) p++;
-    if (*p != 0xc3) return false;
-    for (uintptr_t a = brk - base + 1; a < brk - base + GATE_JUMP_LEN; a++)
+    const uint8_t *p = brk > base ? gate_at(im, brk - base, ARCH_RETURN_MAX + ARCH_JUMP_LEN) : NULL;
+    if (!p || !arch_only_returns(p)) return false;
+    for (uintptr_t a = brk - base + 1; a < brk - base + ARCH_JUMP_LEN; a++)
         if (gate_fde_find(im, a, &f) && f.start != brk - base) return false;
     return true;
 }
@@ -133,7 +129,7 @@ static void add_notification(const struct gate_entry *e, struct gate_list *sites
 {
     uintptr_t brk = debug_root ? debug_root->base.r_brk : 0, base = e->object.base;
     struct gate_rec *r = brk && room_at(&e->image, base, brk) ? gate_list_add(sites) : NULL;
-    if (r) *r = (struct gate_rec){.at = brk - base, .nr = -1, .cls = GATE_SITE_NOTIFY, .len = GATE_JUMP_LEN};
+    if (r) *r = (struct gate_rec){.at = brk - base, .nr = -1, .cls = GATE_SITE_NOTIFY, .len = ARCH_JUMP_LEN};
 }
 
 static void patch_entry(struct gate_entry *e, uint64_t text_size)
@@ -278,7 +274,7 @@ void gate_on_load(void (*loaded)(const struct gate_object *))
     uintptr_t brk = debug_root ? debug_root->base.r_brk : 0;
     bool again = on_loaded;
     on_loaded = loaded;
-    if (!again && debug_root && (!brk || *(const uint8_t *)brk != JUMP))
+    if (!again && debug_root && (!brk || !arch_is_jump((const uint8_t *)brk)))
         usf_say("gate: the dynamic linker's notification cannot be had: objects loaded later stay as they are");
 }
 

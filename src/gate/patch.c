@@ -1,9 +1,10 @@
 /* src/gate/patch.c - write an object's springboards and the jumps to them.  SPDX-License-Identifier: Apache-2.0
  *
- * Only the first five bytes of a window change.  Should something jump into the rest after all, it finds
+ * Only the bytes of the jump change in a window.  Should something jump into the rest after all, it finds
  * the instructions that always stood there, and the bare system call. */
 #include "gate/internal.h"
 
+#include "arch/code.h"
 #include "base/base.h"
 #include "os/os.h"
 #include "os/syscall.h"
@@ -34,9 +35,7 @@ static bool is_needed(const struct gate_image *im, const struct gate_rec *r)
 bool gate_to_patch(const struct gate_image *im, const struct gate_rec *r) { return !is_left(r) && is_needed(im, r); }
 
 static size_t upper_bound(const struct gate_image *im, const struct gate_rec *r)
-{
-    return gate_to_patch(im, r) ? (size_t)((r->len + 80) & ~7) : 0;
-}
+{ return gate_to_patch(im, r) ? gate_springboard_room(r) : 0; }
 
 /* A run of windows that lie in one page is written at once: a write costs more than what it writes. */
 struct span { uint8_t buf[4096]; uintptr_t start; size_t len; };
@@ -49,19 +48,15 @@ static void flush(struct span *s, struct gate_writer *w)
 }
 
 void gate_encode_jump(uint8_t *p, const struct gate_rec *r, uintptr_t at, uintptr_t to)
-{
-    int32_t d = (int32_t)(to - (at + GATE_JUMP_LEN));
-    p[0] = r->cls == GATE_SITE_CANCEL ? 0xe8 : 0xe9;
-    for (unsigned i = 0; i < 4; i++) p[1 + i] = (uint8_t)((uint32_t)d >> 8 * i);
-}
+{ arch_put_jump(p, at, to, r->cls == GATE_SITE_CANCEL); }
 
 static void put_jump(struct span *s, struct gate_writer *w, const struct gate_rec *r, uintptr_t at, uintptr_t to)
 {
-    if (s->len && (at < s->start + s->len || at + GATE_JUMP_LEN > s->start + sizeof s->buf
+    if (s->len && (at < s->start + s->len || at + ARCH_JUMP_LEN > s->start + sizeof s->buf
                    || at / sizeof s->buf != s->start / sizeof s->buf))
         flush(s, w);
     if (!s->len) s->start = at;
-    size_t len = at + GATE_JUMP_LEN - s->start;
+    size_t len = at + ARCH_JUMP_LEN - s->start;
     if (len > s->len) __builtin_memcpy(s->buf + s->len, (const uint8_t *)s->start + s->len, len - s->len), s->len = len;
     gate_encode_jump(s->buf + (at - s->start), r, at, to);
 }

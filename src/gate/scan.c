@@ -1,18 +1,18 @@
 /* src/gate/scan.c - find real system call instructions and choose their windows.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The bytes 0f 05 occur by chance far more often than as an instruction: a site is real if decoding its
- * function (bounds from .eh_frame) from the start arrives at it.  A window of at least five bytes is made
- * by taking in neighbouring instructions; nothing may jump into its inside. */
+ * The bytes of the instruction occur by chance far more often than the instruction does: a site is real if
+ * decoding its function (bounds from .eh_frame) from the start arrives at it.  A window with room for a jump is
+ * made by taking in neighbouring instructions; nothing may jump into its inside. */
 #include "gate/scan.h"
 
+#include "arch/code.h"
 #include "os/os.h"
 #include "os/syscall.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
-#define NR_SIGRETURN 15
 #define MAX_BEFORE 6
 #define MAX_AFTER  3
 
@@ -89,21 +89,12 @@ static bool enter_function(struct scan *s, uint64_t pc)
 }
 
 /* ---- windows ---------------------------------------------------------------------------------- */
-static uint64_t insn_before(const struct gate_function *f, uint64_t i)
-{
-    for (uint64_t n = 1; n <= 15 && n <= i; n++)
-        if ((f->mark[i - n] & MARK_LEN) == n) return i - n;
-    return i;
-}
-
-static bool is_mov_eax(const uint8_t *code) { return code[0] == 0xb8; }
-
 /* Is [from, to) of the function, with the site at `at`, a window?  Fills r. */
 static bool window_ok(const struct scan *s, uint64_t from, uint64_t at, uint64_t to, struct gate_rec *r)
 {
     const struct gate_function *f = &s->f;
-    if (to - from < GATE_JUMP_LEN || to - from > GATE_WINDOW_MAX || f->fde.start + from < s->free_from) return false;
-    if (f->unsure && !(at - from == 5 && to - at == 2 && is_mov_eax(f->code + from))) return false;
+    if (to - from < ARCH_JUMP_LEN || to - from > GATE_WINDOW_MAX || f->fde.start + from < s->free_from) return false;
+    if (f->unsure && !arch_is_numbered_call(f->code + from, at - from, to - from)) return false;
     for (uint64_t i = from + 1; i < to; i++)
         if (f->mark[i] & MARK_TARGET) return false;
     r->rip_at = GATE_NO_RIP;
@@ -128,10 +119,10 @@ static bool movable(const struct gate_function *f, uint64_t i)
 static bool choose_window(const struct scan *s, uint64_t at, struct gate_rec *r)
 {
     const struct gate_function *f = &s->f;
-    uint64_t start[MAX_BEFORE + 1] = {at}, end[MAX_AFTER + 1] = {at + 2};
+    uint64_t start[MAX_BEFORE + 1] = {at}, end[MAX_AFTER + 1] = {at + ARCH_SYSCALL_LEN};
     unsigned nb = 0, na = 0;
     while (nb < MAX_BEFORE) {
-        uint64_t p = insn_before(f, start[nb]);
+        uint64_t p = gate_insn_before(f, start[nb]);
         if (p == start[nb] || !movable(f, p)) break;
         start[++nb] = p;
     }
@@ -145,35 +136,19 @@ static bool choose_window(const struct scan *s, uint64_t at, struct gate_rec *r)
     return false;
 }
 
-/* glibc >= 2.41 makes cancellable calls in one function whose addresses the cancellation signal's handler
- * compares with the pc: `test the thread's word; move the arguments; syscall; ret`. */
-static bool is_cancel_arch(const struct gate_function *f, uint64_t at)
-{
-    static const uint8_t moves[] = {0x48, 0x89, 0xf0, 0x48, 0x89, 0xd7, 0x48, 0x89, 0xce, 0x4c, 0x89, 0xc2,
-                                    0x4d, 0x89, 0xca};     /* rax=rsi rdi=rdx rsi=rcx rdx=r8 r10=r9 */
-    bool tests = false, moved = false;
-    for (uint64_t i = 0; i + sizeof moves <= at; i++) {
-        if (f->code[i] == 0xf6 && f->code[i + 1] == 0x07) tests = true;      /* testb $x,(%rdi) */
-        unsigned k = 0;
-        while (k < sizeof moves && f->code[i + k] == moves[k]) k++;
-        if (k == sizeof moves) moved = true;
-    }
-    return tests && moved && at < 80;
-}
-
 static void add_site(struct scan *s, uint64_t pc)
 {
     struct gate_function *f = &s->f;
-    struct gate_rec r = {.at = pc, .nr = -1, .insn = 2, .cls = GATE_SITE_LEFT, .rip_at = GATE_NO_RIP};
+    struct gate_rec r = {.at = pc, .nr = -1, .insn = ARCH_SYSCALL_LEN, .cls = GATE_SITE_LEFT, .rip_at = GATE_NO_RIP};
     uint64_t at = pc - f->fde.start;
     r.nr = gate_static_nr(f, pc);
-    if (f->fde.signal || r.nr == NR_SIGRETURN) r.why = GATE_WHY_SIGRETURN;
+    if (f->fde.signal || r.nr == __NR_rt_sigreturn) r.why = GATE_WHY_SIGRETURN;
     else if (f->undecodable) r.why = GATE_WHY_DECODE;
-    else if (is_cancel_arch(f, at)) {
+    else if (gate_is_cancel_arch(f, at)) {
         s->cancel_arch = f->fde.start;
         r.why = GATE_WHY_CANCEL;
     } else if (choose_window(s, at, &r)) {
-        r.cls = r.nr == 56 || r.nr == 58 || r.nr == 435 ? GATE_SITE_CLONE : GATE_SITE_PATCHABLE;
+        r.cls = r.nr == __NR_clone || r.nr == __NR_vfork || r.nr == __NR_clone3 ? GATE_SITE_CLONE : GATE_SITE_PATCHABLE;
         s->free_from = pc - r.before + r.len;
     } else r.why = f->unsure ? GATE_WHY_INDIRECT : GATE_WHY_ROOM;
     struct gate_rec *slot = gate_list_add(s->out);
@@ -182,24 +157,10 @@ static void add_site(struct scan *s, uint64_t pc)
 }
 
 /* ---- all of an object ------------------------------------------------------------------------- */
-/* First 0f 05 at or after i; len if none.  Eight bytes at a time: most text has no 0x05 near. */
-static uint64_t find_raw(const uint8_t *p, uint64_t i, uint64_t len)
-{
-    const uint64_t ones = 0x0101010101010101ull, highs = ones << 7;
-    for (; i + 9 <= len; i += 8) {
-        uint64_t x = *(const uint64_t *)(const void *)(p + i + 1) ^ ones * 0x05;
-        if (!((x - ones) & ~x & highs)) continue;
-        for (unsigned k = 0; k < 8; k++)
-            if (p[i + k] == 0x0f && p[i + k + 1] == 0x05) return i + k;
-    }
-    for (; i + 2 <= len; i++)
-        if (p[i] == 0x0f && p[i + 1] == 0x05) return i;
-    return len;
-}
-
 static void scan_segment(struct scan *s, const struct gate_seg *g)
 {
-    for (uint64_t i = find_raw(g->data, 0, g->len); i < g->len && !s->error; i = find_raw(g->data, i + 2, g->len)) {
+    for (uint64_t i = arch_find_syscall(g->data, 0, g->len); i < g->len && !s->error;
+         i = arch_find_syscall(g->data, i + ARCH_SYSCALL_LEN, g->len)) {
         uint64_t pc = g->addr + i;
         if (!enter_function(s, pc)) continue;
         uint8_t m = s->f.mark[pc - s->f.fde.start];
@@ -208,8 +169,7 @@ static void scan_segment(struct scan *s, const struct gate_seg *g)
     }
 }
 
-/* Branches with 32-bit displacements from anywhere in the object (split-off cold parts, tail jumps) into
- * the inside of a window: the window is given up.  They are sought byte by byte, so that none is missed. */
+/* Branches from anywhere in the object (split-off cold parts, tail jumps) into the inside of a window: the window is given up. */
 static struct gate_rec *window_around(struct gate_list *l, uint32_t from, uint64_t addr)
 {
     uint32_t lo = from, hi = l->nr;
@@ -226,12 +186,11 @@ typedef void (*branch_fn)(struct scan *s, uint64_t at, uint64_t to, bool call);
 
 static void far_branches(struct scan *s, const struct gate_seg *g, uint64_t low, uint64_t high, branch_fn fn)
 {
-    for (uint64_t i = 0; i + 5 <= g->len; i++) {
-        uint8_t b = g->data[i];
-        if (b != 0xe8 && b != 0xe9 && (b & 0xf0) != 0x80) continue;
-        if ((b & 0xf0) == 0x80 && (i == 0 || g->data[i - 1] != 0x0f)) continue;
-        uint64_t to = g->addr + i + 5 + (uint64_t)(int64_t) * (const int32_t *)(const void *)(g->data + i + 1);
-        if (to >= low && to < high) fn(s, g->addr + i, to, b == 0xe8);
+    struct arch_branch b;
+    for (uint64_t i = 0; i < g->len; i++) {
+        if (!arch_far_branch(g->data, i, g->len, &b)) continue;
+        uint64_t to = g->addr + b.to;
+        if (to >= low && to < high) fn(s, g->addr + b.insn, to, b.call);
     }
 }
 
@@ -245,7 +204,7 @@ static void check_branch(struct scan *s, uint64_t at, uint64_t to, bool call)
     struct gate_rec *r = window_around(s->out, 0, to);
     if (!r) return;
     uint64_t site = r->at;
-    if (!real_instruction(s, call || *gate_at(s->im, at, 1) == 0xe9 ? at : at - 1)) return;
+    if (!real_instruction(s, at)) return;
     /* Choose again with this target marked; windows stay ordered, so the neighbours bound it. */
     if (!enter_function(s, site)) return;
     s->f.mark[to - s->f.fde.start] |= MARK_TARGET;
@@ -262,14 +221,15 @@ static void check_branch(struct scan *s, uint64_t at, uint64_t to, bool call)
 static void check_cancel_call(struct scan *s, uint64_t at, uint64_t to, bool call)
 {
     if (!call || to != s->cancel_arch || !real_instruction(s, at)) return;
-    const uint8_t *code = gate_at(s->im, at, 5);
+    const uint8_t *code = gate_at(s->im, at, ARCH_JUMP_LEN);
     struct gate_rec *r = gate_list_add(s->out);
     if (!r) {
         s->error = -ENOMEM;
         return;
     }
-    *r = (struct gate_rec){.at = at, .nr = -1, .cls = GATE_SITE_CANCEL, .insn = 5, .len = 5, .rip_at = GATE_NO_RIP};
-    for (unsigned i = 0; i < 5; i++) r->bytes[i] = code[i];
+    *r = (struct gate_rec){.at = at, .nr = -1, .cls = GATE_SITE_CANCEL, .insn = ARCH_JUMP_LEN, .len = ARCH_JUMP_LEN,
+                             .rip_at = GATE_NO_RIP};
+    for (unsigned i = 0; i < ARCH_JUMP_LEN; i++) r->bytes[i] = code[i];
 }
 
 static void all_branches(struct scan *s, uint64_t low, uint64_t high, branch_fn fn)
@@ -322,12 +282,12 @@ int gate_scan(const struct gate_image *im, struct gate_list *out)
 bool gate_rec_matches(const struct gate_image *im, const struct gate_rec *r)
 {
     if (r->cls == GATE_SITE_LEFT) return true;
-    if (r->cls > GATE_SITE_LEFT || r->len < GATE_JUMP_LEN || r->len > GATE_WINDOW_MAX || r->insn < 2
-        || r->before + r->insn > r->len || (r->insn != 2 && r->insn != 5))
+    if (r->cls > GATE_SITE_LEFT || r->len < ARCH_JUMP_LEN || r->len > GATE_WINDOW_MAX
+        || r->before + r->insn > r->len || (r->insn != ARCH_SYSCALL_LEN && r->insn != ARCH_JUMP_LEN))
         return false;
     if (r->rip_at != GATE_NO_RIP && (r->rip_at + 4 > r->rip_end || r->rip_end > r->len)) return false;
     const uint8_t *code = gate_at(im, r->at - r->before, r->len);
-    if (!code || (r->insn == 2 && (code[r->before] != 0x0f || code[r->before + 1] != 0x05))) return false;
+    if (!code || (r->insn == ARCH_SYSCALL_LEN && !arch_is_syscall(code + r->before))) return false;
     for (unsigned i = 0; i < r->len; i++)
         if (code[i] != r->bytes[i]) return false;
     return true;

@@ -12,6 +12,7 @@
  * for symbols.  Only while a process starts: it has one thread, and its objects are relocated. */
 #include "gate/internal.h"
 
+#include "arch/code.h"
 #include "base/base.h"
 #include "os/os.h"
 #include "os/syscall.h"
@@ -256,7 +257,7 @@ static bool is_as_meant(const struct gate_shared *s, const struct gate_made *m, 
         const struct gate_rec *r = &m->l->rec[i];
         uintptr_t at = s->base + r->at - r->before;
         if (!m->enter[i]) continue;
-        if (at < s->text || at - s->text + GATE_JUMP_LEN > len) return false;
+        if (at < s->text || at - s->text + ARCH_JUMP_LEN > len) return false;
         gate_encode_jump(text + (at - s->text), r, at, m->enter[i]);
     }
     return !__builtin_memcmp(text, (const void *)s->text, len);

@@ -1,4 +1,4 @@
-/* src/inspect/callname.h - system calls of x86-64 by number.  SPDX-License-Identifier: Apache-2.0 */
+/* src/inspect/callname.h - system calls by number.  SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_INSPECT_CALLNAME_H
 #define USF_INSPECT_CALLNAME_H
 

@@ -42,25 +42,7 @@ static struct attempt {
 /* clone(flags, *pid) onto `stack`, where the child calls fn and never returns. */
 static long clone_onto(unsigned long flags, char *stack, void (*fn)(struct attempt *), struct attempt *a)
 {
-    long ret;
-    void **top = (void **)(stack + STACK_SIZE) - 2;
-    top[0] = (void *)fn;
-    top[1] = a;
-    register long r10 __asm__("r10") = (long)&a->second;
-    register long r8 __asm__("r8") = 0;
-    __asm__ volatile("syscall\n\t"
-                     "test %%rax, %%rax\n\t"
-                     "jnz 1f\n\t"
-                     "xor %%ebp, %%ebp\n\t"
-                     "pop %%rax\n\t"
-                     "pop %%rdi\n\t"
-                     "call *%%rax\n\t"
-                     "hlt\n"
-                     "1:"
-                     : "=a"(ret)
-                     : "a"(__NR_clone), "D"(flags), "S"(top), "d"(&a->second), "r"(r10), "r"(r8)
-                     : "rcx", "r11", "memory");
-    return ret;
+    return arch_clone(flags, stack + STACK_SIZE, &a->second, (void (*)(void *))fn, a);
 }
 
 static _Noreturn void exit_now(int code)

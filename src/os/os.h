@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
+
 /* ---- time and waiting [sim] ------------------------------------------------------------------ */
 uint64_t os_now(void);                       /* CLOCK_MONOTONIC, ns (through the vDSO, ~25 ns) */
 uint64_t os_clock_ns(int clock);              /* another clock, by a system call; 0: there is none */
@@ -34,16 +36,11 @@ void os_pause(void);                         /* as below, of a virtual CPU */
 uint64_t os_cycles(void);
 uint32_t os_cpu(void);
 #else
-static inline void os_pause(void) { __builtin_ia32_pause(); }
+static inline void os_pause(void) { arch_pause(); }
 /* Cycles of this CPU: for short times between two looks on the same CPU, where os_now would cost too much. */
-static inline uint64_t os_cycles(void) { return __builtin_ia32_rdtsc(); }
-/* The CPU that the caller runs on, at this moment: Linux keeps it in a segment's limit, for its own getcpu. */
-static inline uint32_t os_cpu(void)
-{
-    uint32_t cpu_and_node = ~0u, segment = 0x7b;
-    __asm__ volatile("lsl %1, %0" : "+r"(cpu_and_node) : "r"(segment) : "cc");
-    return cpu_and_node & 0xfff;
-}
+static inline uint64_t os_cycles(void) { return arch_cycles(); }
+/* The CPU that the caller runs on, at this moment. */
+static inline uint32_t os_cpu(void) { return arch_cpu(); }
 #endif
 
 /* ---- CPU sets: 1024 bits, Linux CPU numbers --------------------------------------------------- */

@@ -3,6 +3,7 @@
  * USF_POINTS="seed=N,delay=PERMILLE,yield=PERMILLE,kill=NAME[:COUNT],log=PATH"
  * delay: that many of 1000 visits spin for up to 20 us; yield: that many give the CPU away; kill: the
  * COUNT-th visit of the point NAME ends the process as kill -9 would; log: where it says so first. */
+#include "arch/arch.h"
 #include "base/base.h"
 #include "os/os.h"
 #include "os/syscall.h"
@@ -63,7 +64,7 @@ void usf_point(const char *name)
     uint64_t x = __atomic_add_fetch(&visits, 1, __ATOMIC_RELAXED) + plan.seed * 0x9e3779b97f4a7c15ull;
     x ^= x >> 30, x *= 0xbf58476d1ce4e5b9ull, x ^= x >> 27, x *= 0x94d049bb133111ebull, x ^= x >> 31;
     if (x % 1000 < plan.delay)
-        for (unsigned n = (x >> 32) % 2000; n; n--) __builtin_ia32_pause();
+        for (unsigned n = (x >> 32) % 2000; n; n--) arch_pause();
     else if (x % 1000 < plan.delay + plan.yield) usf_syscall(__NR_sched_yield);
 }
 #endif

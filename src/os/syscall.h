@@ -5,17 +5,10 @@
 
 #include <asm/unistd.h>
 
-static inline __attribute__((always_inline)) long
-usf_syscall6(long nr, long a, long b, long c, long d, long e, long f)
-{
-    long ret;
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    __asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return ret;
-}
+#include "arch/arch.h"
+
+static inline __attribute__((always_inline)) long usf_syscall6(long nr, long a, long b, long c, long d, long e, long f)
+{ return arch_syscall(nr, a, b, c, d, e, f); }
 #define USF_SC_X(nr, a, b, c, d, e, f, ...) \
     usf_syscall6(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 /* usf_syscall(nr, up to six arguments) */

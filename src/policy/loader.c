@@ -5,6 +5,7 @@
  *
  * The object becomes part of every participating program of this user, so whoever can write to it can
  * run code as that user: it must belong to the user or to root, and nobody else may write to it. */
+#include "arch/code.h"
 #include "policy/policy.h"
 #include "base/base.h"
 #include <dlfcn.h>
@@ -52,7 +53,7 @@ static bool object_is_whole(const char *path, uint64_t size, char *why, unsigned
     Elf64_Phdr ph;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool object = fd >= 0 && pread(fd, &h, sizeof h, 0) == sizeof h && !memcmp(h.e_ident, ELFMAG, SELFMAG)
-                  && h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_machine == EM_X86_64 && h.e_type == ET_DYN
+                  && h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_machine == ARCH_ELF_MACHINE && h.e_type == ET_DYN
                   && h.e_phentsize == sizeof ph;
     bool whole = object;
     for (unsigned i = 0; whole && i < h.e_phnum; i++) {

@@ -25,8 +25,7 @@ static void bequeath(uintptr_t key, const struct os_cpuset *hint)
 /* The calling thread's, also such as was left for it while it was apart; holds rt.list_lock */
 static void inherit(struct rt_thread *t)
 {
-    uintptr_t self;
-    __asm__("mov %%fs:0, %0" : "=r"(self));
+    uintptr_t self = arch_thread_pointer();
     for (unsigned i = 0; i < BIRTHS; i++) {
         /* oldest first: what was set for the thread itself comes after what it inherited */
         unsigned at = (nr_births + i) % BIRTHS;
@@ -176,8 +175,8 @@ void rt_follow_nice(int32_t tid)
 
 static long call_setpriority(struct gate_frame *f)
 {
-    int32_t tid = (int32_t)f->rsi;
-    bool of_thread = f->rdi == PRIO_PROCESS;
+    int32_t tid = (int32_t)f->arg[1];
+    bool of_thread = f->arg[0] == PRIO_PROCESS;
     rt_late_join();
     if (of_thread) rt_before_nice();
     long r = rt_pass(f);
@@ -212,7 +211,7 @@ uint32_t rt_hold_place(int32_t tid)
 static long call_setaffinity(struct gate_frame *f)
 {
     struct rt_thread *me = &rt_self, *t;
-    int32_t tid = (int32_t)f->rdi;
+    int32_t tid = (int32_t)f->arg[0];
     struct os_cpuset got, hint;
     uint32_t changed = USF_NONE;
     rt_late_join();
@@ -249,7 +248,7 @@ static long call_setaffinity(struct gate_frame *f)
 static long call_getaffinity(struct gate_frame *f)
 {
     struct rt_thread *me = rt_enter_now(), *t;
-    int32_t tid = (int32_t)f->rdi;
+    int32_t tid = (int32_t)f->arg[0];
     struct os_cpuset set;
     long r = rt_pass(f);        /* the kernel checks the arguments and says how many bytes it has */
     if (!me || r <= 0 || r > (long)sizeof set) return r;
@@ -259,7 +258,7 @@ static long call_getaffinity(struct gate_frame *f)
     if (t) tell(t, &set);
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);
-    if (t) __builtin_memcpy((void *)f->rdx, &set, (size_t)r);
+    if (t) __builtin_memcpy((void *)f->arg[2], &set, (size_t)r);
     return r;
 }
 

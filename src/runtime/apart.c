@@ -76,8 +76,8 @@ void rt_choose_side(struct rt_thread *t)
 
 static bool asks_for_real_time(const struct gate_frame *f)
 {
-    uint32_t policy = (uint32_t)f->rsi;
-    if (f->rax == __NR_sched_setattr && !sync_read((const uint32_t *)f->rsi + 1, &policy)) return false;
+    uint32_t policy = (uint32_t)f->arg[1];
+    if (f->nr == __NR_sched_setattr && !sync_read((const uint32_t *)f->arg[1] + 1, &policy)) return false;
     return is_real_time_policy(policy);
 }
 
@@ -98,7 +98,7 @@ static uint32_t unbind(int32_t tid)
 static long call_set_policy(struct gate_frame *f)
 {
     struct rt_thread *me = rt_enter_now();
-    int32_t tid = (int32_t)f->rdi;
+    int32_t tid = (int32_t)f->arg[0];
     if (!rt_takes_part() || rt.sched.kernel) return rt_pass(f);
     bool real_time = asks_for_real_time(f);
     uint32_t held = USF_NONE;
@@ -106,12 +106,12 @@ static long call_set_policy(struct gate_frame *f)
         if (tid && tid != rt_self.tid) held = unbind(tid);
         else if (me) go_apart(me);
     }
-    if (f->rax == __NR_sched_setattr) rt_before_nice();
+    if (f->nr == __NR_sched_setattr) rt_before_nice();
     long r = rt_pass(f);
     if (r == 0) {
         atomic_fetch_add(&rt.policy_calls, 1);              /* those that are apart look at what they are now */
         if (real_time) atomic_store(&rt.careful, 1);        /* ... and all others, which costs them their short cuts */
-        else if (f->rax == __NR_sched_setattr) rt_follow_nice(tid);
+        else if (f->nr == __NR_sched_setattr) rt_follow_nice(tid);
     } else if (held != USF_NONE) {
         sched_place_anew(&rt.sched, &rt_self.self, held);
     }

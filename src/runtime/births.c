@@ -25,11 +25,10 @@ void rt_trace_birth(uintptr_t tls)
 /* in a critical section */
 void rt_trace_born(struct rt_thread *t)
 {
-    uintptr_t self;
+    uintptr_t self = arch_thread_pointer();
     t->self.born = 0;
     t->self.maker = USF_NONE;
     if (!rt.sched.trace || !__atomic_load_n(&next, __ATOMIC_RELAXED)) return;
-    __asm__("mov %%fs:0, %0" : "=r"(self));
     rt_list_lock();
     for (unsigned i = 0; i < NOTES; i++) {
         if (note[i].tls != self) continue;

@@ -8,8 +8,8 @@
 /* For `usf ps --why`. */
 void rt_note_wait(struct rt_thread *t, const struct gate_frame *f)
 {
-    bool futex = f->rax == __NR_futex;
-    sched_waits_for(&rt.sched, &t->self, futex ? USF_WAIT_FUTEX : USF_WAIT_SYSCALL, futex ? f->rdi : usf_wait_call(f->rax, f->rdi));
+    bool futex = f->nr == __NR_futex;
+    sched_waits_for(&rt.sched, &t->self, futex ? USF_WAIT_FUTEX : USF_WAIT_SYSCALL, futex ? f->arg[0] : usf_wait_call(f->nr, f->arg[0]));
 }
 
 /* glibc from 2.41 on acts upon pthread_cancel at one place only, before it makes a call (gate.h): its handler does nothing here.  So go
@@ -67,14 +67,14 @@ static bool is_in(const uint16_t *list, unsigned n, uint32_t nr)
 /* What the call waits for on its first argument; 0: something else. */
 static short events_of(const struct gate_frame *f)
 {
-    if (is_in(reads, sizeof reads / sizeof *reads, (uint32_t)f->rax)) return POLLIN;
-    return is_in(writes, sizeof writes / sizeof *writes, (uint32_t)f->rax) ? POLLOUT : 0;
+    if (is_in(reads, sizeof reads / sizeof *reads, (uint32_t)f->nr)) return POLLIN;
+    return is_in(writes, sizeof writes / sizeof *writes, (uint32_t)f->nr) ? POLLOUT : 0;
 }
 
 /* Reading nothing from what is empty does not block. */
-static bool is_empty(const struct gate_frame *f) { return !f->rdx && ((uint32_t)f->rax == __NR_read || (uint32_t)f->rax == __NR_write); }
+static bool is_empty(const struct gate_frame *f) { return !f->arg[2] && ((uint32_t)f->nr == __NR_read || (uint32_t)f->nr == __NR_write); }
 
-static uint8_t *blocks_of(struct rt_thread *t, const struct gate_frame *f) { return &t->blocks[f->rax % RT_CALL_KINDS]; }
+static uint8_t *blocks_of(struct rt_thread *t, const struct gate_frame *f) { return &t->blocks[f->nr % RT_CALL_KINDS]; }
 
 static long make_call(struct rt_thread *t, struct gate_frame *f)
 {
@@ -88,7 +88,7 @@ static long make_call(struct rt_thread *t, struct gate_frame *f)
         if (!rt_says_not_yet(r)) t->tries = 0;
         return rt_says_not_yet(r) ? rt_not_yet(t, r) : r;
     }
-    bool certain = t->self.guest || guess(t, blocks) || !events || !rt_fd_is_ready((int)f->rdi, events);
+    bool certain = t->self.guest || guess(t, blocks) || !events || !rt_fd_is_ready((int)f->arg[0], events);
     if (!certain || !events) --*blocks;
     return rt_call_away(t, f, certain);
 }
@@ -101,7 +101,7 @@ long rt_make_call(struct gate_frame *f)
 
 /* The descriptor is gone also where close returns EINTR: never again. */
 static bool is_close(const struct gate_frame *f)
-{ return (uint32_t)f->rax == __NR_close || (uint32_t)f->rax == NR_CLOSE_RANGE; }
+{ return (uint32_t)f->nr == __NR_close || (uint32_t)f->nr == NR_CLOSE_RANGE; }
 
 __attribute__((noinline)) static long may_block(struct gate_frame *f)
 {
@@ -177,7 +177,7 @@ static inline long lend(struct rt_thread *t, struct gate_frame *f)
     f->kept = t->self.lost;
     f->kept_more = t->signals;
     f->action = GATE_ENTRY_CALLS;
-    sched_lend_core(&rt.sched, &t->self, usf_wait_call(f->rax, f->rdi));
+    sched_lend_core(&rt.sched, &t->self, usf_wait_call(f->nr, f->arg[0]));
     return 0;
 }
 
@@ -204,7 +204,7 @@ static long call_close(struct gate_frame *f)
 
 static long call_changes_descriptors(struct gate_frame *f)
 {
-    if ((uint32_t)f->rax == __NR_setsockopt && f->rdx != SO_RCVLOWAT) return rt_pass(f);
+    if ((uint32_t)f->nr == __NR_setsockopt && f->arg[2] != SO_RCVLOWAT) return rt_pass(f);
     rt_descriptors_change();
     long r = rt_pass(f);
     rt_descriptors_change();

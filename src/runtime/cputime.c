@@ -44,8 +44,8 @@ static bool time_of(int32_t tid, uint64_t *ns)
 /* The kernel writes its own time first, or says what is wrong with the call. */
 long rt_call_clock_gettime(struct gate_frame *f)
 {
-    int32_t clock = (int32_t)f->rdi, tid = thread_of_clock(clock);
-    struct timespec *t = (void *)f->rsi;
+    int32_t clock = (int32_t)f->arg[0], tid = thread_of_clock(clock);
+    struct timespec *t = (void *)f->arg[1];
     uint64_t ns = 0;
     long r = rt_pass(f);
     if (r || !rt_floats(&rt_self)) return r;
@@ -69,9 +69,9 @@ static void set_us(struct timeval *t, uint64_t us)
 long rt_call_getrusage(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    struct rusage *u = (void *)f->rsi;
+    struct rusage *u = (void *)f->arg[1];
     long r = rt_pass(f);
-    if (r || (int)f->rdi != RUSAGE_THREAD || !rt_floats(t)) return r;
+    if (r || (int)f->arg[0] != RUSAGE_THREAD || !rt_floats(t)) return r;
     uint64_t user = us_of(&u->ru_utime), system = us_of(&u->ru_stime), all = rt_cpu_time(t) / US;
     uint64_t part = user + system ? (uint64_t)((unsigned __int128)all * system / (user + system)) : 0;
     if (part > t->system_us) t->system_us = part;       /* neither goes back */

@@ -115,7 +115,7 @@ long rt_call_sigprocmask(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     long r = rt_float_go_on(f);
-    if (r == 0 && f->rsi && rt_floats(t)) {
+    if (r == 0 && f->arg[1] && rt_floats(t)) {
         sched_crit_enter(&t->self);
         uint64_t mask = 0;
         usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, 0, &mask, 8);
@@ -134,9 +134,9 @@ void rt_float_returns(struct rt_thread *t, uint64_t mask)
 long rt_call_sigpending(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    uint64_t *set = (void *)f->rdi;
+    uint64_t *set = (void *)f->arg[0];
     long r = rt_pass(f);
-    if (r || !rt_floats(t) || f->rsi < sizeof *set) return r;
+    if (r || !rt_floats(t) || f->arg[1] < sizeof *set) return r;
     sched_crit_enter(&t->self);
     rt_list_lock();
     for (uint32_t i = 0; i < t->nr_sent; i++)
@@ -170,7 +170,7 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
     }
     if (tid == me->tid && rt_floats(me) && (!(me->self.mask >> (sig - 1) & 1) || me->stays_for_good)) {
         struct gate_frame own = *f;
-        *(f->rax == __NR_tkill ? &own.rdi : &own.rsi) = (uint32_t)os_gettid();
+        *(f->nr == __NR_tkill ? &own.arg[0] : &own.arg[1]) = (uint32_t)os_gettid();
         return rt_pass(&own);
     }
     if (with) info = *with;
@@ -199,13 +199,13 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
 }
 
 long rt_call_tgkill(struct gate_frame *f)
-{ return (int32_t)f->rdi == rt.pid && !rt_vforked() ? send_to(f, (int32_t)f->rsi, (int)f->rdx, 0) : rt_pass(f); }
+{ return (int32_t)f->arg[0] == rt.pid && !rt_vforked() ? send_to(f, (int32_t)f->arg[1], (int)f->arg[2], 0) : rt_pass(f); }
 long rt_call_tkill(struct gate_frame *f)
-{ return rt_vforked() ? rt_pass(f) : send_to(f, (int32_t)f->rdi, (int)f->rsi, 0); }
+{ return rt_vforked() ? rt_pass(f) : send_to(f, (int32_t)f->arg[0], (int)f->arg[1], 0); }
 long rt_call_tgsigqueueinfo(struct gate_frame *f)
 {
     siginfo_t info;
-    if ((int32_t)f->rdi != rt.pid || rt_vforked() || !rt_copy_words(&info, (const void *)f->r10, sizeof info)) return rt_pass(f);
-    info.si_signo = (int)f->rdx;
-    return send_to(f, (int32_t)f->rsi, (int)f->rdx, &info);
+    if ((int32_t)f->arg[0] != rt.pid || rt_vforked() || !rt_copy_words(&info, (const void *)f->arg[3], sizeof info)) return rt_pass(f);
+    info.si_signo = (int)f->arg[2];
+    return send_to(f, (int32_t)f->arg[1], (int)f->arg[2], &info);
 }

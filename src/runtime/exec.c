@@ -11,34 +11,9 @@
 #define TRIES 4u                /* under a storm of signals the process leaves for good, and its handlers run in between */
 #define GIVEN_UP (-512L)        /* no error of the kernel's that a program sees */
 
-/* The frame's call, unless *kept is set. */
+/* The frame's call, unless *kept is set.  Of the architecture (src/arch). */
 long rt_exec_call(const struct gate_frame *f, const uint32_t *kept);
 extern const char rt_exec_window[], rt_exec_window_end[], rt_exec_give_up[];
-__asm__(".text\n"
-        ".hidden rt_exec_call, rt_exec_window, rt_exec_window_end, rt_exec_give_up\n"
-        ".globl rt_exec_call, rt_exec_window, rt_exec_window_end, rt_exec_give_up\n"
-        ".type rt_exec_call, @function\n"
-        "rt_exec_call:\n"
-        "    .cfi_startproc\n"
-        "    mov %rsi, %r11\n"
-        "    mov %rdi, %rcx\n"
-        "    mov (%rcx), %rax\n"
-        "    mov 8(%rcx), %rdi\n"
-        "    mov 16(%rcx), %rsi\n"
-        "    mov 24(%rcx), %rdx\n"
-        "    mov 32(%rcx), %r10\n"
-        "    mov 40(%rcx), %r8\n"
-        "rt_exec_window:\n"
-        "    cmpl $0, (%r11)\n"
-        "    jne rt_exec_give_up\n"
-        "    syscall\n"
-        "rt_exec_window_end:\n"
-        "    ret\n"
-        "rt_exec_give_up:\n"
-        "    mov $-512, %rax\n"
-        "    ret\n"
-        "    .cfi_endproc\n"
-        ".size rt_exec_call, . - rt_exec_call\n");
 
 uintptr_t rt_exec_fix_pc(uintptr_t pc)
 {
@@ -126,8 +101,8 @@ static long exec_late(struct gate_frame *f)
 static long call_exec(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    bool at = f->rax == __NR_execveat;
-    long dir = at ? (long)f->rdi : -100 /* AT_FDCWD */, path = at ? (long)f->rsi : (long)f->rdi, r;
+    bool at = f->nr == __NR_execveat;
+    long dir = at ? (long)f->arg[0] : -100 /* AT_FDCWD */, path = at ? (long)f->arg[1] : (long)f->arg[0], r;
 
     bool vforked = rt_vforked();
     if (!rt.on && !rt.late) {
@@ -138,7 +113,7 @@ static long call_exec(struct gate_frame *f)
     }
     if (vforked) return exec_vforked(t, f);
     /* Searching PATH means many calls that fail: find out before anything is given up. */
-    long may = at && f->r8 ? 0 : usf_syscall(__NR_faccessat, dir, path, 1 /* X_OK */);
+    long may = at && f->arg[4] ? 0 : usf_syscall(__NR_faccessat, dir, path, 1 /* X_OK */);
     if (may < 0 && may != -ENOSYS && may != -EPERM /* a sandbox without this call */) return rt_pass(f);
 
     struct gate_frame with = *f;

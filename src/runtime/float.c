@@ -129,7 +129,7 @@ void rt_float_stay(struct rt_thread *t, enum usf_stays why)
 static gate_handler next_handler[USF_NR_SYSCALLS];
 long rt_float_go_on(struct gate_frame *f)
 {
-    gate_handler next = next_handler[f->rax];
+    gate_handler next = next_handler[f->nr];
     return next ? next(f) : rt_pass(f);
 }
 
@@ -153,8 +153,8 @@ static const struct { uint16_t nr; uint16_t why; } stay[] = {
 static long call_stays(struct gate_frame *f)
 {
     unsigned i = 0;
-    if (arch_context_notes(f->rax, f->rdi)) return rt_float_go_on(f);
-    while (i < NR_STAY - 1 && stay[i].nr != f->rax) i++;
+    if (arch_context_notes(f->nr, f->arg[0])) return rt_float_go_on(f);
+    while (i < NR_STAY - 1 && stay[i].nr != f->nr) i++;
     rt_float_stay(&rt_self, stay[i].why);
     return rt_float_go_on(f);
 }
@@ -162,29 +162,29 @@ static long call_stays(struct gate_frame *f)
 /* Calls that name a thread: only those that name the calling one. */
 static long call_stays_if_own(struct gate_frame *f)
 {
-    int32_t tid = (int32_t)f->rdi;
+    int32_t tid = (int32_t)f->arg[0];
     if (tid == 0 || tid == rt_self.tid) rt_float_stay(&rt_self, USF_STAYS_SCHEDULING);
     return rt_float_go_on(f);
 }
 static long call_home_if_own(struct gate_frame *f)
 {
-    int32_t tid = (int32_t)f->rdi;
+    int32_t tid = (int32_t)f->arg[0];
     return tid == 0 || tid == rt_self.tid ? call_at_home(f) : rt_float_go_on(f);
 }
 static long call_priority(struct gate_frame *f)
 {
-    if (f->rdi == PRIO_PROCESS && ((int32_t)f->rsi == 0 || (int32_t)f->rsi == rt_self.tid)) rt_float_stay(&rt_self, USF_STAYS_SCHEDULING);
+    if (f->arg[0] == PRIO_PROCESS && ((int32_t)f->arg[1] == 0 || (int32_t)f->arg[1] == rt_self.tid)) rt_float_stay(&rt_self, USF_STAYS_SCHEDULING);
     return rt_float_go_on(f);
 }
 
 static long call_prctl(struct gate_frame *f)
 {
-    switch ((int)f->rdi) {
+    switch ((int)f->arg[0]) {
     case PR_SET_NAME: case PR_GET_NAME: case PR_GET_TID_ADDRESS: return call_at_home(f);
     case PR_SET_VMA: case PR_GET_DUMPABLE: case PR_SET_DUMPABLE: case PR_SET_CHILD_SUBREAPER: case PR_GET_CHILD_SUBREAPER:
     case PR_SET_MM: case PR_SET_PTRACER: case PR_SET_THP_DISABLE: case PR_GET_THP_DISABLE: case PR_CAPBSET_READ: return rt_float_go_on(f);
     }
-    if (f->rdi >> 16 == 0) rt_float_stay(&rt_self, USF_STAYS_PRCTL);       /* usf's own are of the process or the task */
+    if (f->arg[0] >> 16 == 0) rt_float_stay(&rt_self, USF_STAYS_PRCTL);       /* usf's own are of the process or the task */
     return rt_float_go_on(f);
 }
 
@@ -192,7 +192,7 @@ static long call_futex(struct gate_frame *f)
 {
     if (rt_float_sets_user()) return rt_wake_for_nobody(f);
     rt_forget_left_handlers(&rt_self);
-    switch ((int)f->rsi & FUTEX_CMD_MASK) {
+    switch ((int)f->arg[1] & FUTEX_CMD_MASK) {
     case FUTEX_LOCK_PI: case FUTEX_LOCK_PI2: case FUTEX_UNLOCK_PI: case FUTEX_TRYLOCK_PI: case FUTEX_WAIT_REQUEUE_PI:
         rt_float_stay(&rt_self, USF_STAYS_PI);
     }
@@ -202,7 +202,7 @@ static long call_futex(struct gate_frame *f)
 static long call_robust_list(struct gate_frame *f)
 {
     long r = call_at_home(f);
-    if (r == 0) rt_self.robust = (const void *)f->rdi;
+    if (r == 0) rt_self.robust = (const void *)f->arg[0];
     return r;
 }
 
@@ -210,8 +210,8 @@ static long call_robust_list(struct gate_frame *f)
 static long call_timer_create(struct gate_frame *f)
 {
     uint32_t kind = 0, tid = 0;
-    const uint32_t *event = (const uint32_t *)f->rsi;
-    if (rt_is_own_cpu_clock((int32_t)f->rdi)) rt_float_stay(&rt_self, USF_STAYS_TIMER);
+    const uint32_t *event = (const uint32_t *)f->arg[1];
+    if (rt_is_own_cpu_clock((int32_t)f->arg[0])) rt_float_stay(&rt_self, USF_STAYS_TIMER);
     if (event && sync_read(event + 3, &kind) && kind == 4 /* SIGEV_THREAD_ID */ && sync_read(event + 4, &tid) && (int32_t)tid == rt_self.tid)
         rt_float_stay(&rt_self, USF_STAYS_TIMER);
     return rt_float_go_on(f);
@@ -219,7 +219,7 @@ static long call_timer_create(struct gate_frame *f)
 
 static long call_unshare(struct gate_frame *f)
 {
-    if (f->rdi & ~(uint64_t)(CLONE_FILES | CLONE_FS)) rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
+    if (f->arg[0] & ~(uint64_t)(CLONE_FILES | CLONE_FS)) rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
     return rt_float_go_on(f);
 }
 
@@ -227,8 +227,8 @@ static long call_unshare(struct gate_frame *f)
 static long call_fcntl(struct gate_frame *f)
 {
     uint32_t type, tid;
-    const uint32_t *owner = (const uint32_t *)f->rdx;
-    if (f->rsi == 15 /* F_SETOWN_EX */ && sync_read(owner, &type) && type == 0 /* F_OWNER_TID */ && sync_read(owner + 1, &tid)
+    const uint32_t *owner = (const uint32_t *)f->arg[2];
+    if (f->arg[1] == 15 /* F_SETOWN_EX */ && sync_read(owner, &type) && type == 0 /* F_OWNER_TID */ && sync_read(owner + 1, &tid)
         && (int32_t)tid == rt_self.tid)
         rt_float_stay(&rt_self, USF_STAYS_TIMER);
     return rt_float_go_on(f);
@@ -354,7 +354,7 @@ void rt_float_first(void)
 bool rt_float_refuses_rseq(const struct gate_frame *f)
 {
     if (!rt.sched.carriers) return false;
-    if (rseq_offset && f->rdi == arch_tls() + rseq_offset) return true;
+    if (rseq_offset && f->arg[0] == arch_tls() + rseq_offset) return true;
     rt_float_stay(&rt_self, USF_STAYS_RSEQ);
     return false;
 }

@@ -47,18 +47,18 @@ static long wake_alone(uint32_t *addr, int op, uint32_t val, const struct sync_t
 
 long rt_wake_for_nobody(struct gate_frame *f)
 {
-    int op = (int)f->rsi;
+    int op = (int)f->arg[1];
     if (!rt.on || rt.sched.kernel || waits(op & FUTEX_CMD_MASK)) return rt_pass(f);
-    long r = wake_without_task((uint32_t *)f->rdi, op, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10, (uint32_t *)f->r8, (uint32_t)f->r9);
+    long r = wake_without_task((uint32_t *)f->arg[0], op, (uint32_t)f->arg[2], (const struct sync_timespec *)f->arg[3], (uint32_t *)f->arg[4], (uint32_t)f->arg[5]);
     return r == SYNC_KERNEL ? rt_pass(f) : r;
 }
 
 static long futex_alone(struct gate_frame *f)
 {
-    int op = (int)f->rsi;
+    int op = (int)f->arg[1];
     if (!(op & FUTEX_PRIVATE_FLAG) || !may_help()) return rt_pass(f);
     if (waits(op & FUTEX_CMD_MASK)) return wait_in_kernel(0, f);
-    long r = wake_alone((uint32_t *)f->rdi, op, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10, (uint32_t *)f->r8, (uint32_t)f->r9);
+    long r = wake_alone((uint32_t *)f->arg[0], op, (uint32_t)f->arg[2], (const struct sync_timespec *)f->arg[3], (uint32_t *)f->arg[4], (uint32_t)f->arg[5]);
     return r == SYNC_KERNEL ? rt_pass(f) : r;
 }
 
@@ -75,14 +75,14 @@ static long futex(struct rt_thread *t, uint32_t *addr, int op, uint32_t val, con
 
 static long cancellable_futex(struct rt_thread *t, const struct gate_frame *f, const struct sync_timespec *timeout)
 {
-    int op = (int)f->rsi;
+    int op = (int)f->arg[1];
     for (;;) {
         t->restart = 0;
         t->sync.seen = t->handlers;             /* a handler that runs from here on is noticed, one before has left its mark */
         __asm__ volatile("" ::: "memory");
         rt_act_upon_cancel(f);
         t->sync.handlers = &t->handlers;
-        long r = sync_futex(&rt.sync, &t->sync, (uint32_t *)f->rdi, op, (uint32_t)f->rdx, timeout, (uint32_t *)f->r8, (uint32_t)f->r9);
+        long r = sync_futex(&rt.sync, &t->sync, (uint32_t *)f->arg[0], op, (uint32_t)f->arg[2], timeout, (uint32_t *)f->arg[4], (uint32_t)f->arg[5]);
         t->sync.handlers = 0;
         if (r == SYNC_HANDLER || (r == -EINTR && waits(op & FUTEX_CMD_MASK) && !timeout && t->restart)) continue;
         if (r == -EINTR) rt_act_upon_cancel(f);
@@ -92,13 +92,13 @@ static long cancellable_futex(struct rt_thread *t, const struct gate_frame *f, c
 
 static long call_futex(struct gate_frame *f)
 {
-    int op = (int)f->rsi, cmd = op & FUTEX_CMD_MASK;
+    int op = (int)f->arg[1], cmd = op & FUTEX_CMD_MASK;
     struct rt_thread *t = rt_enter();
     if (USF_UNLIKELY(!t)) return futex_alone(f);
     long r = rt.sched.kernel ? SYNC_KERNEL
-             : f->cancel ? cancellable_futex(t, f, (const struct sync_timespec *)f->r10)
-             : futex(t, (uint32_t *)f->rdi, op, (uint32_t)f->rdx, (const struct sync_timespec *)f->r10,
-                     (uint32_t *)f->r8, (uint32_t)f->r9);
+             : f->cancel ? cancellable_futex(t, f, (const struct sync_timespec *)f->arg[3])
+             : futex(t, (uint32_t *)f->arg[0], op, (uint32_t)f->arg[2], (const struct sync_timespec *)f->arg[3],
+                     (uint32_t *)f->arg[4], (uint32_t)f->arg[5]);
     if (r != SYNC_KERNEL) return r;
     if (!waits(cmd)) return rt_pass(f);
     return op & FUTEX_PRIVATE_FLAG ? wait_in_kernel(t, f) : rt_call_away(t, f, true);
@@ -113,11 +113,11 @@ enum { NR_FUTEX_WAITV = 449, NR_FUTEX_WAKE = 454, NR_FUTEX_WAIT = 455, NR_FUTEX_
 static long call_futex_wait(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
-    int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | ((int)f->r9 == 0 ? FUTEX_CLOCK_REALTIME : 0);
-    bool sane = (uint32_t)f->r10 == PRIVATE_U32 && !(f->rsi >> 32) && f->rdx && !(f->rdx >> 32) && (!f->r8 || (uint32_t)f->r9 <= 1);
+    int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | ((int)f->arg[5] == 0 ? FUTEX_CLOCK_REALTIME : 0);
+    bool sane = (uint32_t)f->arg[3] == PRIVATE_U32 && !(f->arg[1] >> 32) && f->arg[2] && !(f->arg[2] >> 32) && (!f->arg[4] || (uint32_t)f->arg[5] <= 1);
     long r;
     if (!t || !sane || rt.sched.kernel) return wait_in_kernel(t, f);
-    do r = futex(t, (uint32_t *)f->rdi, op, (uint32_t)f->rsi, (const struct sync_timespec *)f->r8, 0, (uint32_t)f->rdx);
+    do r = futex(t, (uint32_t *)f->arg[0], op, (uint32_t)f->arg[1], (const struct sync_timespec *)f->arg[4], 0, (uint32_t)f->arg[2]);
     while (r == -EINTR && t->restart);
     return r == SYNC_KERNEL ? wait_in_kernel(t, f) : r;
 }
@@ -131,21 +131,21 @@ static long wake_any(uint32_t *addr, int op, uint32_t val, const struct sync_tim
 
 static long call_futex_wake(struct gate_frame *f)
 {
-    if ((uint32_t)f->r10 != PRIVATE_U32 || !f->rsi || f->rsi >> 32 || !(int)f->rdx) return rt_pass(f);
-    long r = wake_any((uint32_t *)f->rdi, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, (uint32_t)f->rdx, 0, 0, (uint32_t)f->rsi);
+    if ((uint32_t)f->arg[3] != PRIVATE_U32 || !f->arg[1] || f->arg[1] >> 32 || !(int)f->arg[2]) return rt_pass(f);
+    long r = wake_any((uint32_t *)f->arg[0], FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, (uint32_t)f->arg[2], 0, 0, (uint32_t)f->arg[1]);
     return r == SYNC_KERNEL ? rt_pass(f) : r;
 }
 
 static long call_futex_requeue(struct gate_frame *f)
 {
     struct { uint64_t val, addr; uint32_t flags, reserved; } w[2];
-    if ((uint32_t)f->rsi || !rt.on) return rt_pass(f);
+    if ((uint32_t)f->arg[1] || !rt.on) return rt_pass(f);
     for (unsigned i = 0; i < sizeof w / 4; i++)
-        if (!sync_read((uint32_t *)f->rdi + i, (uint32_t *)w + i)) return rt_pass(f);
+        if (!sync_read((uint32_t *)f->arg[0] + i, (uint32_t *)w + i)) return rt_pass(f);
     if (w[0].flags != PRIVATE_U32 || w[1].flags != PRIVATE_U32 || w[0].reserved || w[1].reserved || (w[0].val | w[1].val) >> 32)
         return rt_pass(f);
-    long r = wake_any((uint32_t *)w[0].addr, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, (uint32_t)f->rdx,
-                      (const struct sync_timespec *)(long)(int)f->r10, (uint32_t *)w[1].addr, (uint32_t)w[0].val);
+    long r = wake_any((uint32_t *)w[0].addr, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, (uint32_t)f->arg[2],
+                      (const struct sync_timespec *)(long)(int)f->arg[3], (uint32_t *)w[1].addr, (uint32_t)w[0].val);
     return r == SYNC_KERNEL ? rt_pass(f) : r;
 }
 

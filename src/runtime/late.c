@@ -21,13 +21,13 @@
  * may be a file of the program's.
  *
  * Only the process's first thread and its signal handlers come here.  A process that shares its memory has another pid. */
-#include <asm/prctl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
 
+#include "arch/signal.h"
 #include "runtime/runtime.h"
 #include "spin/spin.h"
 #include "threads/threads.h"
@@ -211,18 +211,11 @@ static void in_child(void)
     rt_late_after_fork();
 }
 
-static uintptr_t thread_pointer(void)
-{
-    uintptr_t tls;
-    __asm__("mov %%fs:0, %0" : "=r"(tls));
-    return tls;
-}
-
 static bool stand_by(bool plain)
 {
     static const struct threads_watcher watcher = {.thread = rt_late_join, .call = before_call, .in_child = in_child};
     late.plain = plain;
-    late.tls = thread_pointer();
+    late.tls = arch_thread_pointer();
     see_stderr(&late.dev, &late.ino);
     if (!arm()) return false;
     threads_watch(&watcher);
@@ -310,11 +303,6 @@ bool rt_late_cancel(void)
 static uintptr_t moved(uintptr_t pc) { return spin_fix_pc(gate_moved_pc(pc)); }
 
 #define STACK_MAX (128ul << 20)     /* the kernel keeps so much below the end of the first stack free of mappings */
-#define CODE_SEGMENT 0x33
-
-/* A handler's frame, as the kernel lays it out.  Its context is shorter than libc's type of it. */
-struct frame { void *restorer; ucontext_t context; };
-#define FRAME_SIZE (sizeof(void *) + RT_CONTEXT_SIZE)
 
 /* Handlers that are under way return to code that has been patched since.  Where the words on the stack are a signal's frame, its
  * pc is set right. */
@@ -328,23 +316,23 @@ struct search {
 
 static void search_from(struct search *s, uintptr_t sp);
 
-static bool is_frame(const struct search *s, const struct frame *f)
+static bool is_frame(const struct search *s, const struct arch_frame *f)
 {
     for (unsigned i = 0; i < s->nr; i++)
-        if (f->restorer == s->restorer[i]) return (f->context.uc_mcontext.gregs[REG_CSGSFS] & 0xffff) == CODE_SEGMENT;
+        if (f->restorer == s->restorer[i]) return arch_is_frame(f);
     return false;
 }
 
 static void search(struct search *s, uintptr_t from, uintptr_t to)
 {
-    for (uintptr_t at = (from + 7) & -8ul; at + FRAME_SIZE <= to; at += 8) {
-        struct frame *f = (struct frame *)at;
+    for (uintptr_t at = (from + 7) & -8ul; at + ARCH_FRAME_SIZE <= to; at += 8) {
+        struct arch_frame *f = (struct arch_frame *)at;
         if (!is_frame(s, f)) continue;
-        greg_t *regs = f->context.uc_mcontext.gregs, pc = (greg_t)moved((uintptr_t)regs[REG_RIP]);
-        if (s->fix && pc != regs[REG_RIP]) regs[REG_RIP] = pc;
+        uintptr_t pc = moved(arch_pc(&f->context));
+        if (s->fix && pc != arch_pc(&f->context)) arch_set_pc(&f->context, pc);
         s->found = true;
         if (to == late.stack_end) continue;
-        search_from(s, (uintptr_t)regs[REG_RSP]);       /* that was the alternate stack */
+        search_from(s, arch_sp(&f->context));       /* that was the alternate stack */
         return;
     }
 }
@@ -431,16 +419,14 @@ static bool is_due(void)
 /* The timer's signal.  A program that has set a thread pointer of its own has no thread storage of ours. */
 static void on_time(int sig, siginfo_t *info, void *context)
 {
-    uintptr_t tls = 0;
-    usf_syscall(__NR_arch_prctl, ARCH_GET_FS, &tls);
+    uintptr_t tls = arch_thread_register();
     if (sig != RT_SETXID_SIGNAL || tls != late.tls || !rt.late || !late.armed || os_getpid() != rt.pid) return;
     if (info->si_code != SI_TIMER || (uint64_t)info->si_value.sival_ptr != MAGIC) return;
     struct rt_thread *t = &rt_self;
     ucontext_t *uc = context;
-    greg_t *regs = uc->uc_mcontext.gregs;
-    bool may = may_join_here(t, (uintptr_t)regs[REG_RIP]);
+    bool may = may_join_here(t, arch_pc(uc));
     if (may && !is_due()) return;
-    if (!may || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, (uintptr_t)regs[REG_RSP]))
+    if (!may || !join_at(t, *(const uint64_t *)&uc->uc_sigmask, arch_sp(uc)))
         set_timer(AGAIN_NS);
-    else if (late.plain) regs[REG_RIP] = (greg_t)moved((uintptr_t)regs[REG_RIP]);
+    else if (late.plain) arch_set_pc(uc, moved(arch_pc(uc)));
 }

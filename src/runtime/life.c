@@ -124,22 +124,22 @@ void rt_begin_copy(void)
 }
 
 static long call_clone(struct gate_frame *f)
-{ return f->rdi & CLONE_VM ? rt_pass(f) : fork_with(f); }
+{ return f->arg[0] & CLONE_VM ? rt_pass(f) : fork_with(f); }
 
 /* struct clone_args begins with the flags */
 static long call_clone3(struct gate_frame *f)
 {
     uint32_t lo;
-    bool fork = sync_read((const uint32_t *)f->rdi, &lo) && !(lo & CLONE_VM);
+    bool fork = sync_read((const uint32_t *)f->arg[0], &lo) && !(lo & CLONE_VM);
     return fork ? fork_with(f) : rt_pass(f);
 }
 
 /* Of a clone: the new thread's storage; 0: it cannot be read. */
 static uint64_t tls_of(const struct gate_frame *f)
 {
-    uint64_t tls = f->r8;
-    const uint32_t *arg = (const uint32_t *)(f->rdi + 56);     /* struct clone_args.tls */
-    bool ok = f->rax != 435 || (sync_read(arg, (uint32_t *)&tls) && sync_read(arg + 1, (uint32_t *)&tls + 1));
+    uint64_t tls = f->arg[4];
+    const uint32_t *arg = (const uint32_t *)(f->arg[0] + 56);     /* struct clone_args.tls */
+    bool ok = f->nr != 435 || (sync_read(arg, (uint32_t *)&tls) && sync_read(arg + 1, (uint32_t *)&tls + 1));
     return ok ? tls : 0;
 }
 
@@ -155,10 +155,10 @@ static void bequeath(const struct gate_frame *f)
 static void before_clone(struct gate_frame *f)
 {
     uint32_t lo = 0;
-    uint64_t flags = f->rdi;
+    uint64_t flags = f->arg[0];
     bool vforked = rt_vforked();
-    if (f->rax == __NR_vfork) flags = CLONE_VM | CLONE_VFORK;
-    else if (f->rax == 435 /* clone3 */) flags = sync_read((const uint32_t *)f->rdi, &lo) ? lo : 0;
+    if (f->nr == __NR_vfork) flags = CLONE_VM | CLONE_VFORK;
+    else if (f->nr == 435 /* clone3 */) flags = sync_read((const uint32_t *)f->arg[0], &lo) ? lo : 0;
     if (flags & CLONE_VM && !(flags & CLONE_VFORK)) rt_late_join();
     if (!(flags & CLONE_THREAD) && rt.on) sched_keep_standing(&rt.sched);
     if (!(flags & CLONE_VM)) {
@@ -234,20 +234,20 @@ static void before_filter(void)
 }
 static long call_seccomp(struct gate_frame *f)
 {
-    if (f->rdi == SECCOMP_SET_MODE_STRICT || f->rdi == SECCOMP_SET_MODE_FILTER) before_filter();
+    if (f->arg[0] == SECCOMP_SET_MODE_STRICT || f->arg[0] == SECCOMP_SET_MODE_FILTER) before_filter();
     return rt_pass(f);
 }
 static long call_prctl(struct gate_frame *f)
 {
-    if (f->rdi == PR_SET_SECCOMP) before_filter();
-    return f->rdi == USF_PRCTL ? rt_task_call(f) : rt_pass(f);
+    if (f->arg[0] == PR_SET_SECCOMP) before_filter();
+    return f->arg[0] == USF_PRCTL ? rt_task_call(f) : rt_pass(f);
 }
 
 /* A debugger's threads must not wait for anything that those which it has stopped may hold: a core, or the
  * scheduler's lock.  What it starts is scheduled all the same. */
 static long call_ptrace(struct gate_frame *f)
 {
-    if (f->rdi != 0 /* PTRACE_TRACEME */ && (rt_late_cancel() || rt_takes_part())) {
+    if (f->arg[0] != 0 /* PTRACE_TRACEME */ && (rt_late_cancel() || rt_takes_part())) {
         usf_say("%s traces other programs: it runs unscheduled", rt.comm);
         rt_depart();
     }

@@ -24,7 +24,7 @@ static bool has_data_per_cpu(void)
 void rt_note_rseq(const struct gate_frame *f, long r)
 {
     /* libc has registered its own for the first thread before this library began, and the kernel keeps one for a thread. */
-    if (r == 0 && f->rdx == 0 && os_gettid() == rt.pid) own_rseq = true;
+    if (r == 0 && f->arg[2] == 0 && os_gettid() == rt.pid) own_rseq = true;
 }
 
 bool rt_mask_is_strict(const struct os_cpuset *mask)

@@ -46,7 +46,7 @@ enum { MEMORY_MAJOR = 1, OLD_MASTERS = 2, OTHER_TERMINALS = 5, PTMX = 2 };
 static bool is_source(const struct gate_frame *f)
 {
     uint64_t device;
-    if (rt_fd_type((int)f->rdi, &device) != S_IFCHR || major_of(device) != MEMORY_MAJOR) return false;
+    if (rt_fd_type((int)f->arg[0], &device) != S_IFCHR || major_of(device) != MEMORY_MAJOR) return false;
     unsigned minor = minor_of(device);
     return minor == 5 || (minor >= 7 && minor <= 9);
 }
@@ -59,11 +59,11 @@ static uint64_t missing(const struct gate_frame *f, long done)
 {
     struct termios t;
     uint64_t device;
-    int fd = (int)f->rdi;
+    int fd = (int)f->arg[0];
     if (rt_fd_type(fd, &device) != S_IFCHR || major_of(device) == OLD_MASTERS) return 0;
     if (major_of(device) == OTHER_TERMINALS && minor_of(device) == PTMX) return 0;
     if (!is_terminal(fd, &t) || t.c_lflag & ICANON || t.c_cc[VTIME] || rt_fd_has_flag(fd, O_NONBLOCK)) return 0;
-    uint64_t want = t.c_cc[VMIN] < f->rdx ? t.c_cc[VMIN] : f->rdx;
+    uint64_t want = t.c_cc[VMIN] < f->arg[2] ? t.c_cc[VMIN] : f->arg[2];
     return want > (uint64_t)done ? want - (uint64_t)done : 0;
 }
 
@@ -127,8 +127,8 @@ static long by_call(struct rest *s, uint64_t at, uint64_t len)
 {
     uint64_t done = 0;
     do {
-        s->call.rsi = at + done;
-        s->call.rdx = len - done;
+        s->call.arg[1] = at + done;
+        s->call.arg[2] = len - done;
     } while (go_on(&s->call, &done) && done < len);
     s->over = done < len;
     return (long)done;
@@ -137,13 +137,13 @@ static long by_call(struct rest *s, uint64_t at, uint64_t len)
 /* Until there is something, if only an error.  No place to be cancelled: something was done. */
 static bool await(const struct rest *s, short events)
 {
-    struct pollfd p = {.fd = (int)s->call.rdi, .events = events};
+    struct pollfd p = {.fd = (int)s->call.arg[0], .events = events};
     struct gate_frame wait = s->call;
     struct rt_thread *t = rt_enter();
-    wait.rax = __NR_poll;
-    wait.rdi = (uint64_t)&p;
-    wait.rsi = 1;
-    wait.rdx = (uint64_t)-1;
+    wait.nr = __NR_poll;
+    wait.arg[0] = (uint64_t)&p;
+    wait.arg[1] = 1;
+    wait.arg[2] = (uint64_t)-1;
     wait.cancel = 0;
     return (t ? rt_call_away(t, &wait, true) : rt_pass(&wait)) == 1;
 }
@@ -158,8 +158,8 @@ static bool is_of_connection(long r)
 static long send_tcp(struct rest *s, uint64_t at, uint64_t len)
 {
     uint64_t done = 0;
-    while (done < len && !is_over(s) && !is_broken((int)s->call.rdi)) {
-        long r = usf_syscall(__NR_sendto, s->call.rdi, at + done, len - done, s->call.r10 | MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+    while (done < len && !is_over(s) && !is_broken((int)s->call.arg[0])) {
+        long r = usf_syscall(__NR_sendto, s->call.arg[0], at + done, len - done, s->call.arg[3] | MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
         if (is_of_connection(r)) return r;
         if (r > 0) done += (uint64_t)r;
         else if (r != -EAGAIN || !await(s, POLLOUT)) break;
@@ -171,7 +171,7 @@ static long send_tcp(struct rest *s, uint64_t at, uint64_t len)
 /* A UNIX socket's error is taken by whoever waits. */
 static long send_unix(struct rest *s, uint64_t at, uint64_t len)
 {
-    s->over = is_broken((int)s->call.rdi);
+    s->over = is_broken((int)s->call.arg[0]);
     return s->over ? 0 : by_call(s, at, len);
 }
 
@@ -189,9 +189,9 @@ static long take(struct rest *s, uint64_t at, uint64_t len)
 {
     struct iovec v = {.iov_base = (void *)at, .iov_len = len};
     struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
-    long r = usf_syscall(__NR_recvmsg, s->call.rdi, &m, MSG_DONTWAIT);
+    long r = usf_syscall(__NR_recvmsg, s->call.arg[0], &m, MSG_DONTWAIT);
     s->over = r != (long)len || m.msg_flags & MSG_CTRUNC;
-    if ((uint32_t)s->call.rax == __NR_recvmsg) ((struct msghdr *)s->call.rsi)->msg_flags |= m.msg_flags & MSG_CTRUNC;
+    if ((uint32_t)s->call.nr == __NR_recvmsg) ((struct msghdr *)s->call.arg[1])->msg_flags |= m.msg_flags & MSG_CTRUNC;
     return r > 0 ? r : 0;
 }
 
@@ -199,8 +199,8 @@ static long receive(struct rest *s, uint64_t at, uint64_t len)
 {
     uint64_t done = 0;
     while (done < len && !is_over(s)) {
-        long n = bytes_there((int)s->call.rdi);
-        if (n == 0 && await(s, POLLIN | POLLPRI)) n = bytes_there((int)s->call.rdi);
+        long n = bytes_there((int)s->call.arg[0]);
+        if (n == 0 && await(s, POLLIN | POLLPRI)) n = bytes_there((int)s->call.arg[0]);
         if (n <= 0) s->over = true;
         else done += (uint64_t)take(s, at + done, (uint64_t)n < len - done ? (uint64_t)n : len - done);
     }
@@ -225,12 +225,12 @@ static long buffers_rest(part_fn *part, const struct gate_frame *f, const struct
     return (long)done;
 }
 
-static struct iovec buffer_of(const struct gate_frame *f) { return (struct iovec){(void *)f->rsi, f->rdx}; }
+static struct iovec buffer_of(const struct gate_frame *f) { return (struct iovec){(void *)f->arg[1], f->arg[2]}; }
 
 static long transfer_rest(const struct gate_frame *f, uint32_t nr, const struct iovec *v, uint64_t n, long r)
 {
     struct gate_frame part = *f;
-    part.rax = nr;
+    part.nr = nr;
     return buffers_rest(by_call, &part, v, n, r);
 }
 
@@ -242,11 +242,11 @@ static long transfer_rest(const struct gate_frame *f, uint32_t nr, const struct 
 static long send_rest(const struct gate_frame *f, uint64_t flags, const struct iovec *v, uint64_t n, long r)
 {
     struct gate_frame part = *f;
-    int fd = (int)f->rdi;
+    int fd = (int)f->arg[0];
     if ((uint32_t)flags & ~PLAIN_SEND || !waits_for_ever(fd, SO_SNDTIMEO)) return r;
-    part.rax = __NR_sendto;
-    part.r10 = flags | MSG_NOSIGNAL;
-    part.r8 = part.r9 = 0;
+    part.nr = __NR_sendto;
+    part.arg[3] = flags | MSG_NOSIGNAL;
+    part.arg[4] = part.arg[5] = 0;
     switch (kind_of(fd)) {
     case TCP_STREAM: return buffers_rest(send_tcp, &part, v, n, r);
     case UNIX_STREAM: return buffers_rest(send_unix, &part, v, n, r);
@@ -257,22 +257,22 @@ static long send_rest(const struct gate_frame *f, uint64_t flags, const struct i
 /* What is sent along may be meant for each part of the message, or for its last byte. */
 static long sendmsg_rest(const struct gate_frame *f, long r)
 {
-    const struct msghdr *m = (const struct msghdr *)f->rsi;
-    return m->msg_controllen ? r : send_rest(f, f->rdx, m->msg_iov, m->msg_iovlen, r);
+    const struct msghdr *m = (const struct msghdr *)f->arg[1];
+    return m->msg_controllen ? r : send_rest(f, f->arg[2], m->msg_iov, m->msg_iovlen, r);
 }
 
 static long write_rest(const struct gate_frame *f, const struct iovec *v, uint64_t n, long r)
 {
     uint64_t device = 0;
-    uint32_t type = rt_fd_type((int)f->rdi, &device);
+    uint32_t type = rt_fd_type((int)f->arg[0], &device);
     if (type == S_IFSOCK) return send_rest(f, 0, v, n, r);
-    return takes_bytes((int)f->rdi, type, device) ? transfer_rest(f, __NR_write, v, n, r) : r;
+    return takes_bytes((int)f->arg[0], type, device) ? transfer_rest(f, __NR_write, v, n, r) : r;
 }
 
 static bool can_be_sent_on(const struct gate_frame *f)
 {
     uint64_t device = 0;
-    int fd = (int)f->rdi;
+    int fd = (int)f->arg[0];
     uint32_t type = rt_fd_type(fd, &device);
     if (type != S_IFSOCK) return takes_bytes(fd, type, device);
     enum socket_kind kind = kind_of(fd);
@@ -283,10 +283,10 @@ static bool can_be_sent_on(const struct gate_frame *f)
 static long sendfile_rest(const struct gate_frame *f, long r)
 {
     struct gate_frame rest = *f;
-    uint64_t done = (uint64_t)r, want = f->r10 < MOST ? f->r10 : MOST;
+    uint64_t done = (uint64_t)r, want = f->arg[3] < MOST ? f->arg[3] : MOST;
     do {
         if (done >= want || !can_be_sent_on(f)) break;
-        rest.r10 = want - done;
+        rest.arg[3] = want - done;
     } while (go_on(&rest, &done));
     return (long)done;
 }
@@ -315,9 +315,9 @@ static long look_again(const struct gate_frame *f, const struct iovec *v, uint64
     struct msghdr m;
     struct gate_frame look = *f;
     struct rt_signals before;
-    look.rax = __NR_recvmsg;
-    look.rsi = (uint64_t)&m;
-    look.rdx = MSG_WAITALL | MSG_PEEK;
+    look.nr = __NR_recvmsg;
+    look.arg[1] = (uint64_t)&m;
+    look.arg[2] = MSG_WAITALL | MSG_PEEK;
     do {
         m = (struct msghdr){.msg_iov = (struct iovec *)v, .msg_iovlen = n};
         before = rt_signals_of(&rt_self);
@@ -330,7 +330,7 @@ static long look_again(const struct gate_frame *f, const struct iovec *v, uint64
 
 static long receive_rest(const struct gate_frame *f, uint64_t flags, const struct iovec *v, uint64_t n, long r)
 {
-    int fd = (int)f->rdi;
+    int fd = (int)f->arg[0];
     if (!(flags & MSG_WAITALL) || (uint32_t)flags & ~PLAIN_RECEIVE) return r;
     if (!is_plain_stream(fd) || !waits_for_ever(fd, SO_RCVTIMEO)) return r;
     if (!(flags & MSG_PEEK)) return buffers_rest(receive, f, v, n, r);
@@ -340,9 +340,9 @@ static long receive_rest(const struct gate_frame *f, uint64_t flags, const struc
 /* It ends with what was sent along, and what has come already is not to be written over. */
 static long recvmsg_rest(const struct gate_frame *f, long r)
 {
-    const struct msghdr *m = (const struct msghdr *)f->rsi;
+    const struct msghdr *m = (const struct msghdr *)f->arg[1];
     if (m->msg_control || m->msg_controllen || m->msg_flags & (MSG_CTRUNC | MSG_OOB)) return r;
-    return receive_rest(f, f->rdx, m->msg_iov, m->msg_iovlen, r);
+    return receive_rest(f, f->arg[2], m->msg_iov, m->msg_iovlen, r);
 }
 
 static long read_rest(const struct gate_frame *f, long r)
@@ -363,11 +363,11 @@ static long source_rest(const struct gate_frame *f, uint32_t nr, const struct io
 static long random_rest(const struct gate_frame *f, long r)
 {
     struct gate_frame rest = *f;
-    uint64_t done = (uint64_t)r, want = f->rsi < MOST ? f->rsi : MOST;
+    uint64_t done = (uint64_t)r, want = f->arg[1] < MOST ? f->arg[1] : MOST;
     do {
         if (done >= want) break;
-        rest.rdi = f->rdi + done;
-        rest.rsi = want - done;
+        rest.arg[0] = f->arg[0] + done;
+        rest.arg[1] = want - done;
     } while (go_on(&rest, &done));
     return (long)done;
 }
@@ -380,8 +380,8 @@ static long messages_rest(const struct gate_frame *f, long r, bool (*may_go_on)(
     uint64_t done = (uint64_t)r;
     do {
         if (!may_go_on(f, (long)done)) break;
-        rest.rsi = f->rsi + done * sizeof(struct mmsghdr);
-        rest.rdx = f->rdx - done;
+        rest.arg[1] = f->arg[1] + done * sizeof(struct mmsghdr);
+        rest.arg[2] = f->arg[2] - done;
     } while (go_on(&rest, &done));
     return (long)done;
 }
@@ -389,9 +389,9 @@ static long messages_rest(const struct gate_frame *f, long r, bool (*may_go_on)(
 /* Of a stream the last message may have been sent in part, and nothing may come before its rest. */
 static bool may_send_on(const struct gate_frame *f, long done)
 {
-    int fd = (int)f->rdi;
-    if (f->r10 & MSG_DONTWAIT) return false;
-    return (uint32_t)done < (uint32_t)f->rdx && kind_of(fd) == MESSAGES && waits_for_ever(fd, SO_SNDTIMEO);
+    int fd = (int)f->arg[0];
+    if (f->arg[3] & MSG_DONTWAIT) return false;
+    return (uint32_t)done < (uint32_t)f->arg[2] && kind_of(fd) == MESSAGES && waits_for_ever(fd, SO_SNDTIMEO);
 }
 
 /* The signal has left its mark as the socket's error, which the next call would be told: an errno that there is not.  An error
@@ -408,7 +408,7 @@ static bool was_interrupted(int fd)
 /* The kernel has looked at the time after each message, and written what was left: none, and that was why it ended. */
 static bool is_time_up(const struct gate_frame *f)
 {
-    const int64_t *time = (const int64_t *)f->r8;
+    const int64_t *time = (const int64_t *)f->arg[4];
     return time && !time[0] && !time[1];
 }
 
@@ -417,11 +417,11 @@ static bool is_time_up(const struct gate_frame *f)
 /* How much of a time has passed since, nobody knows. */
 static bool may_receive_on(const struct gate_frame *f, long done)
 {
-    const struct mmsghdr *last = (const struct mmsghdr *)f->rsi + done - 1;
-    int fd = (int)f->rdi;
-    if ((uint32_t)done >= (uint32_t)f->rdx || f->r10 & DOES_NOT_WAIT || rt_fd_has_flag(fd, O_NONBLOCK)) return false;
+    const struct mmsghdr *last = (const struct mmsghdr *)f->arg[1] + done - 1;
+    int fd = (int)f->arg[0];
+    if ((uint32_t)done >= (uint32_t)f->arg[2] || f->arg[3] & DOES_NOT_WAIT || rt_fd_has_flag(fd, O_NONBLOCK)) return false;
     if (last->msg_hdr.msg_flags & MSG_OOB || is_time_up(f) || !was_interrupted(fd)) return false;
-    return kind_of(fd) == MESSAGES && !f->r8 && !rt_fd_has_timeout(fd, SO_RCVTIMEO);
+    return kind_of(fd) == MESSAGES && !f->arg[4] && !rt_fd_has_timeout(fd, SO_RCVTIMEO);
 }
 
 /* All were submitted, and some are to be complete: only the wait is missing, which ends without an error once one is. */
@@ -429,37 +429,37 @@ static long wait_for_completions(const struct gate_frame *f, long r)
 {
     struct gate_frame wait = *f;
     struct rt_signals before;
-    if ((uint64_t)r != (uint32_t)f->rsi || !(uint32_t)f->rdx || !(f->r10 & ENTER_GETEVENTS)) return r;
-    wait.rsi = 0;
+    if ((uint64_t)r != (uint32_t)f->arg[1] || !(uint32_t)f->arg[2] || !(f->arg[3] & ENTER_GETEVENTS)) return r;
+    wait.arg[1] = 0;
     do before = rt_signals_of(&rt_self);
     while (rt_make_call(&wait) == 0 && rt_only_unseen(&rt_self, before));
     return r;
 }
 
 /* A position of -1 is the file's own. */
-static bool is_as_without_position(const struct gate_frame *f) { return (int64_t)f->r10 == -1 && !f->r9; }
+static bool is_as_without_position(const struct gate_frame *f) { return (int64_t)f->arg[3] == -1 && !f->arg[5]; }
 
 long rt_complete_slow(const struct gate_frame *f, long r)
 {
     struct iovec one = buffer_of(f);
-    const struct iovec *v = (const struct iovec *)f->rsi;
-    if ((uint32_t)f->rax == __NR_io_uring_enter) return wait_for_completions(f, r);
+    const struct iovec *v = (const struct iovec *)f->arg[1];
+    if ((uint32_t)f->nr == __NR_io_uring_enter) return wait_for_completions(f, r);
     if (r == 0) return r;
-    switch ((uint32_t)f->rax) {
+    switch ((uint32_t)f->nr) {
     case __NR_read: return read_rest(f, r);
-    case __NR_readv: return source_rest(f, __NR_read, v, f->rdx, r);
+    case __NR_readv: return source_rest(f, __NR_read, v, f->arg[2], r);
     case __NR_pread64: return source_rest(f, __NR_pread64, &one, 1, r);
-    case __NR_preadv: return source_rest(f, __NR_pread64, v, f->rdx, r);
-    case __NR_preadv2: return f->r9 ? r : source_rest(f, is_as_without_position(f) ? __NR_read : __NR_pread64, v, f->rdx, r);
+    case __NR_preadv: return source_rest(f, __NR_pread64, v, f->arg[2], r);
+    case __NR_preadv2: return f->arg[5] ? r : source_rest(f, is_as_without_position(f) ? __NR_read : __NR_pread64, v, f->arg[2], r);
     case __NR_getrandom: return random_rest(f, r);
-    case __NR_recvfrom: return receive_rest(f, f->r10, &one, 1, r);
+    case __NR_recvfrom: return receive_rest(f, f->arg[3], &one, 1, r);
     case __NR_recvmsg: return recvmsg_rest(f, r);
     case __NR_recvmmsg: return messages_rest(f, r, may_receive_on);
     case __NR_sendmmsg: return messages_rest(f, r, may_send_on);
     case __NR_write: return write_rest(f, &one, 1, r);
-    case __NR_writev: return write_rest(f, v, f->rdx, r);
-    case __NR_pwritev2: return is_as_without_position(f) ? write_rest(f, v, f->rdx, r) : r;
-    case __NR_sendto: return send_rest(f, f->r10, &one, 1, r);
+    case __NR_writev: return write_rest(f, v, f->arg[2], r);
+    case __NR_pwritev2: return is_as_without_position(f) ? write_rest(f, v, f->arg[2], r) : r;
+    case __NR_sendto: return send_rest(f, f->arg[3], &one, 1, r);
     case __NR_sendmsg: return sendmsg_rest(f, r);
     case __NR_sendfile: return sendfile_rest(f, r);
     default: return r;

@@ -295,7 +295,6 @@ bool rt_desert_condemned(void);             /* ... if the instance is (shm_conde
 #define RT_SIGNALS     64
 #define RT_SETXID_SIGNAL 33     /* libc's, for setuid, which waits until all threads have taken it; of a process that stands by: late.c */
 #define RT_SYNCHRONOUS ((1ull << (SIGSEGV - 1)) | (1ull << (SIGBUS - 1)) | (1ull << (SIGFPE - 1)) | (1ull << (SIGILL - 1)) | (1ull << (SIGTRAP - 1)))
-#define RT_CONTEXT_SIZE 304u    /* of the kernel's struct ucontext in a signal's frame */
 struct rt_action {              /* the kernel's struct sigaction */
     void (*handler)(int, siginfo_t *, void *);
     unsigned long flags;

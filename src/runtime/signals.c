@@ -23,6 +23,8 @@
 #include <errno.h>
 #include <ucontext.h>
 
+#include "arch/code.h"
+#include "arch/signal.h"
 #include "runtime/runtime.h"
 #include "sched/carrier.h"
 #include "spin/spin.h"
@@ -42,9 +44,7 @@ static struct {
     struct rt_action before;                    /* ... and what it was, for a child of a fork in the middle of that */
 } table;
 
-/* Unwinders know the frame of a signal by these very bytes, and look at the one before them; gdb knows it by the name. */
-void rt_restorer(void) __asm__("__restore_rt");
-__asm__(".text\n nop\n.type __restore_rt,@function\n__restore_rt:\n movq $15, %rax\n syscall\n.size __restore_rt, .-__restore_rt\n");
+void rt_restorer(void) __asm__("__restore_rt");     /* of the architecture (src/arch) */
 
 static const int ours[] = {RT_SIGNAL, SIGSEGV, SIGBUS};
 #define NR_OURS (sizeof ours / sizeof *ours)
@@ -91,8 +91,7 @@ void rt_raise(int sig, const void *info)
 static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
 {
     uint64_t mask = *(uint64_t *)&uc->uc_sigmask;
-    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
-    *pc = (greg_t)arch_idle_fix_pc(rt_exec_fix_pc((uintptr_t)*pc));
+    arch_set_pc(uc, arch_idle_fix_pc(rt_exec_fix_pc(arch_pc(uc))));
     atomic_store(&t->self.signalled, 1);        /* for an idle loop */
     *(uint64_t *)&uc->uc_sigmask = ~RT_SYNCHRONOUS;
     set_mask(~RT_SYNCHRONOUS);
@@ -199,11 +198,10 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
 /* The kernel is about to make the interrupted call again: it returns -EINTR instead. */
 static void end_call(ucontext_t *uc)
 {
-    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
-    static const uint8_t insn[] = {0x0f, 0x05};
-    if (!gate_contains_pc((uintptr_t)*pc) || __builtin_memcmp((const void *)*pc, insn, sizeof insn)) return;
-    *pc += (greg_t)sizeof insn;
-    uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
+    uintptr_t pc = arch_pc(uc);
+    if (!gate_contains_pc(pc) || !arch_is_syscall((const uint8_t *)pc)) return;
+    arch_set_pc(uc, pc + ARCH_SYSCALL_LEN);
+    arch_set_result(uc, -EINTR);
 }
 
 /* Another thread may wait for this carrier, or have sent this one a signal.  A call that the kernel would make again ends instead: its caller
@@ -226,7 +224,6 @@ static void attend(struct rt_thread *t, ucontext_t *uc)
 /* The runtime's own signal. */
 static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
 {
-    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
     uint64_t value = (uint64_t)info->si_value.sival_ptr;
     bool lost = has_lost_its_value(info), stop = value == RT_STOP_MAGIC || rt.stop_round & 1;
     t->unseen++;
@@ -234,9 +231,9 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     attend(t, uc);      /* whatever its value: while one such signal is pending, the kernel drops the next */
     if (stop || lost) stop_here(t);
     if (!stop && value != RT_ROOM_MAGIC && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
-        && !usf_gate_vforked && !gate_contains_pc((uintptr_t)*pc) && rt_enter())
-        look_at_itself(t, (uintptr_t)*pc, lost, *(const uint64_t *)&uc->uc_sigmask);
-    *pc = (greg_t)spin_fix_pc((uintptr_t)*pc);
+        && !usf_gate_vforked && !gate_contains_pc(arch_pc(uc)) && rt_enter())
+        look_at_itself(t, arch_pc(uc), lost, *(const uint64_t *)&uc->uc_sigmask);
+    arch_set_pc(uc, spin_fix_pc(arch_pc(uc)));
     end_in_crit(t, uc);
 }
 
@@ -244,8 +241,7 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
  * context is still its third argument. */
 static ucontext_t *below_entries(ucontext_t *uc)
 {
-    while (uc->uc_mcontext.gregs[REG_RIP] == (greg_t)(uintptr_t)rt_signal)
-        uc = (ucontext_t *)(uintptr_t)uc->uc_mcontext.gregs[REG_RDX];
+    while (arch_pc(uc) == (uintptr_t)rt_signal) uc = (ucontext_t *)arch_third_argument(uc);
     return uc;
 }
 
@@ -299,29 +295,29 @@ static uint64_t let_in_late(int sig, const struct rt_action *a, const ucontext_t
 
 /* Springboards and spin loops' stubs have no unwind information: a handler that unwinds (pthread_cancel, throw) sees the patched
  * object's own address in their place, and its stack pointer there. */
-static void show_original(greg_t *regs)
+static void show_original(ucontext_t *uc)
 {
-    uint64_t sp = (uint64_t)regs[REG_RSP];
-    regs[REG_RIP] = (greg_t)spin_original_pc(gate_original_pc((uintptr_t)regs[REG_RIP]), &sp);
-    regs[REG_RSP] = (greg_t)sp;
+    uint64_t sp = arch_sp(uc);
+    arch_set_pc(uc, spin_original_pc(gate_original_pc(arch_pc(uc)), &sp));
+    arch_set_sp(uc, sp);
 }
 
 /* False: the handler wants the thread to go on elsewhere. */
 static bool call_handler(const struct rt_action *a, int sig, siginfo_t *info, ucontext_t *uc)
 {
-    greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP], *regs = below_entries(uc)->uc_mcontext.gregs;
-    greg_t true_pc = regs[REG_RIP], true_sp = regs[REG_RSP];
-    show_original(regs);
-    greg_t shown = regs[REG_RIP], seen = *pc;
+    ucontext_t *below = below_entries(uc);
+    uintptr_t true_pc = arch_pc(below), true_sp = arch_sp(below);
+    show_original(below);
+    uintptr_t shown = arch_pc(below), seen = arch_pc(uc);
     uint64_t late = let_in_late(sig, a, uc);
     bool hidden = !takes_our_stack(sig, a) && rt_stack_hide(&rt_self, uc);
     a->handler(sig, info, uc);
     if (hidden) rt_stack_show(&rt_self, uc);
-    if (*pc != seen) return false;
-    if (regs[REG_RIP] != shown || shown == true_pc) return true;
+    if (arch_pc(uc) != seen) return false;
+    if (arch_pc(below) != shown || shown == true_pc) return true;
     if (late) usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &late, 0, 8);     /* until the return: the stub comes to light again */
-    regs[REG_RIP] = true_pc;
-    regs[REG_RSP] = true_sp;
+    arch_set_pc(below, true_pc);
+    arch_set_sp(below, true_sp);
     return true;
 }
 
@@ -388,7 +384,7 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     t->sync.handlers = 0;
     let_go(t);
 
-    bool over = !is_programs((uintptr_t)((const ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP]);
+    bool over = !is_programs(arch_pc(uc));
     t->over_gate += over;
     bool returns = call_handler(a, sig, info, uc);
     t->over_gate -= over;
@@ -445,9 +441,9 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
         return;
     }
     if (sig == SIGSEGV || sig == SIGBUS) {
-        uintptr_t fix = sync_fault_fixup((uintptr_t)uc->uc_mcontext.gregs[REG_RIP]);
+        uintptr_t fix = sync_fault_fixup(arch_pc(uc));
         if (fix && info->si_code > 0) {
-            uc->uc_mcontext.gregs[REG_RIP] = (greg_t)fix;
+            arch_set_pc(uc, fix);
             end_in_crit(t, uc);
             return;
         }
@@ -519,22 +515,22 @@ static long tell_kernel(int sig, const struct rt_action *want)
 /* Its actions are its own, the table is its parent's: only what it would not know again is put right. */
 static long sigaction_of_vforked(struct gate_frame *f, int sig)
 {
-    struct rt_action *old = (void *)f->rdx;
+    struct rt_action *old = (void *)f->arg[2];
     long r = rt_pass(f);
-    if (r == 0 && f->rsi) rt_self.set_by_child |= 1ull << (sig - 1);
+    if (r == 0 && f->arg[1]) rt_self.set_by_child |= 1ull << (sig - 1);
     if (r == 0 && old && old->handler == rt_signal) *old = table.act[sig];
     return r;
 }
 
 static long call_sigaction(struct gate_frame *f)
 {
-    int sig = (int)f->rdi;
-    const struct rt_action *new = (const void *)f->rsi;
-    struct rt_action *old = (void *)f->rdx, want, before;
+    int sig = (int)f->arg[0];
+    const struct rt_action *new = (const void *)f->arg[1];
+    struct rt_action *old = (void *)f->arg[2], want, before;
     struct rt_thread *t = &rt_self;
     long r;
 
-    if (!table.ready || f->r10 != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP) return rt_pass(f);
+    if (!table.ready || f->arg[3] != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP) return rt_pass(f);
     if (rt_vforked()) return sigaction_of_vforked(f, sig);
     if (new && !rt_copy_words(&want, new, sizeof want)) return -EFAULT;
     sched_crit_enter(&t->self);

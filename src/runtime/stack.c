@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "arch/signal.h"
 #include "runtime/runtime.h"
 #include "sched/carrier.h"
 
@@ -128,9 +129,7 @@ void rt_stack_call(struct rt_thread *t, void (*fn)(void))
         fn();
         return;
     }
-    __asm__ volatile("mov %%rsp, %%rbx\n mov %0, %%rsp\n call *%1\n mov %%rbx, %%rsp"
-                     : : "r"((char *)t->self.signal_stack + STACK_SIZE), "r"(fn)
-                     : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+    arch_call_on((char *)t->self.signal_stack + STACK_SIZE, fn);
 }
 
 /* ---- what the program sees ---------------------------------------------------------------------- */
@@ -161,12 +160,12 @@ static long call_sigaltstack(struct gate_frame *f)
     struct rt_thread *t = &rt_self;
     stack_t want, now;
     if (!t->self.signal_stack || !rt_has_own_self()) return rt_pass(f);
-    if (f->rdi && !rt_copy_words(&want, (const void *)f->rdi, sizeof want)) return -EFAULT;
+    if (f->arg[0] && !rt_copy_words(&want, (const void *)f->arg[0], sizeof want)) return -EFAULT;
     now = user_stack(t);
-    if (user_has(t, f->rsp)) now.ss_flags |= SS_ONSTACK;
-    long r = f->rdi ? set_user(t, &want, f->rsp) : 0;
-    if (r == 0 && f->rsi) r = usf_syscall(__NR_sigaltstack, 0, f->rsi);     /* the kernel knows whether it can be written */
-    if (r == 0 && f->rsi) __builtin_memcpy((void *)f->rsi, &now, sizeof now);
+    if (user_has(t, f->sp)) now.ss_flags |= SS_ONSTACK;
+    long r = f->arg[0] ? set_user(t, &want, f->sp) : 0;
+    if (r == 0 && f->arg[1]) r = usf_syscall(__NR_sigaltstack, 0, f->arg[1]);     /* the kernel knows whether it can be written */
+    if (r == 0 && f->arg[1]) __builtin_memcpy((void *)f->arg[1], &now, sizeof now);
     return r;
 }
 
@@ -181,7 +180,7 @@ bool rt_stack_hide(struct rt_thread *t, ucontext_t *uc)
 /* The return from the signal sets the stack that the context names. */
 void rt_stack_show(struct rt_thread *t, ucontext_t *uc)
 {
-    set_user(t, &uc->uc_stack, (uintptr_t)uc->uc_mcontext.gregs[REG_RSP]);
+    set_user(t, &uc->uc_stack, arch_sp(uc));
     uc->uc_stack = (stack_t){.ss_sp = t->self.signal_stack, .ss_size = STACK_SIZE};
 }
 
@@ -201,58 +200,26 @@ void rt_stack_reinstate(struct rt_thread *t)
 /* ---- moving an entry ---------------------------------------------------------------------------- */
 
 /* As the kernel lays it out: the restorer's address, the context, what came with the signal; the vector registers above them. */
-#define RED_ZONE  128u
-#define FP_SIZE   512u
-#define FP_MAGIC  0x46505853u
-#define FP_SW     464u          /* where the kernel says whether there is more than that */
-
-static size_t size_of_fp(const void *fp)
-{
-    uint32_t sw[2];
-    __builtin_memcpy(sw, (const char *)fp + FP_SW, sizeof sw);
-    return sw[0] == FP_MAGIC ? sw[1] : FP_SIZE;
-}
-
-/* Begin the entry anew with its frame below `top`.  Returns only if the frame is none that we know. */
-static void enter_below(uintptr_t top, int sig, const siginfo_t *info, const ucontext_t *uc)
-{
-    const char *from = (const char *)uc - sizeof(void *), *fp = (const char *)uc->uc_mcontext.fpregs;
-    if ((const char *)info != (const char *)uc + RT_CONTEXT_SIZE) return;
-    size_t size = sizeof(void *) + RT_CONTEXT_SIZE + sizeof *info;
-    if (fp) {
-        size_t n = size_of_fp(fp);
-        top = (top - n) & ~(uintptr_t)63;
-        __builtin_memcpy((void *)top, fp, n);
-    }
-    char *to = (char *)((top - size) & ~(uintptr_t)15) - sizeof(void *);
-    __builtin_memcpy(to, from, size);
-    ucontext_t *moved = (ucontext_t *)(to + sizeof(void *));
-    if (fp) moved->uc_mcontext.fpregs = (void *)top;
-    __asm__ volatile("mov %0, %%rsp\n jmp *%1"
-                     : : "r"(to), "r"(rt_signal), "D"(sig), "S"((char *)moved + RT_CONTEXT_SIZE), "d"(moved) : "memory");
-    __builtin_unreachable();
-}
-
 /* From an alternate stack that was set behind our back (Go does), which is out of use meanwhile: a fault here would have its frame at
  * the top of it, over what may be there.  The return from the signal puts it back. */
 void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc)
 {
     if (!t->self.signal_stack) return;
-    if (!is_own(t, (uintptr_t)uc)) enter_below((uintptr_t)t->self.signal_stack + STACK_SIZE, sig, info, uc);
+    if (!is_own(t, (uintptr_t)uc)) arch_enter_below((uintptr_t)t->self.signal_stack + STACK_SIZE, rt_signal, sig, info, uc);
     else if (uc->uc_stack.ss_sp != t->self.signal_stack && uc->uc_stack.ss_size) set_alternate(0, 0);
 }
 
 /* A handler of the program runs where it would, bare. */
 void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const siginfo_t *info, const ucontext_t *uc)
 {
-    uintptr_t here = (uintptr_t)uc, sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+    uintptr_t here = (uintptr_t)uc, sp = arch_sp(uc);
     uintptr_t base = (uintptr_t)uc->uc_stack.ss_sp, size = uc->uc_stack.ss_size;
     const stack_t *user = &t->user_stack;
     if (is_own(t, here) && !is_own(t, sp)) {
         bool to_top = on_stack && user->ss_size && !user_has(t, sp);
-        enter_below(to_top ? (uintptr_t)user->ss_sp + user->ss_size : sp - RED_ZONE, sig, info, uc);
+        arch_enter_below(to_top ? (uintptr_t)user->ss_sp + user->ss_size : sp - ARCH_RED_ZONE, rt_signal, sig, info, uc);
     } else if (!is_own(t, here) && !on_stack && here - base < size && sp - base >= size) {
-        enter_below(sp - RED_ZONE, sig, info, uc);      /* one that was set behind our back */
+        arch_enter_below(sp - ARCH_RED_ZONE, rt_signal, sig, info, uc);      /* one that was set behind our back */
     }
 }
 

@@ -120,7 +120,7 @@ static int complete(uintptr_t env, struct found *f, struct standing tell, struct
 
 int rt_exec_env_make(struct gate_frame *f, struct rt_exec_env *own)
 {
-    uint64_t *arg = f->rax == __NR_execveat ? &f->r10 : &f->rdx;
+    uint64_t *arg = f->nr == __NR_execveat ? &f->arg[3] : &f->arg[2];
     struct found found;
     rt_exec_env_drop(own);
     sched_keep_standing(&rt.sched);

@@ -158,8 +158,8 @@ static long call_exit(struct gate_frame *f)
 /* The first calls of a new thread: it attaches before it runs anything of the program. */
 static long call_birth(struct gate_frame *f)
 {
-    long r = f->rax == __NR_rseq && rt_float_refuses_rseq(f) ? -ENOSYS : rt_pass(f);
-    if (f->rax == __NR_rseq) rt_note_rseq(f, r);
+    long r = f->nr == __NR_rseq && rt_float_refuses_rseq(f) ? -ENOSYS : rt_pass(f);
+    if (f->nr == __NR_rseq) rt_note_rseq(f, r);
     rt_enter();
     return r;
 }

@@ -55,10 +55,10 @@ static enum kind kind_of(int fd)
 static bool never_blocks(const struct gate_frame *f)
 {
     uint64_t at_once = MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE;
-    if (rt_fd_has_flag((int)f->rdi, O_NONBLOCK)) return true;
-    switch ((uint32_t)f->rax) {
-    case __NR_recvfrom: case __NR_sendto: case __NR_recvmmsg: case __NR_sendmmsg: return f->r10 & at_once;
-    case __NR_recvmsg: case __NR_sendmsg: return f->rdx & at_once;
+    if (rt_fd_has_flag((int)f->arg[0], O_NONBLOCK)) return true;
+    switch ((uint32_t)f->nr) {
+    case __NR_recvfrom: case __NR_sendto: case __NR_recvmmsg: case __NR_sendmmsg: return f->arg[3] & at_once;
+    case __NR_recvmsg: case __NR_sendmsg: return f->arg[2] & at_once;
     }
     return false;
 }
@@ -68,17 +68,17 @@ enum look { READY, WOULD_SLEEP, MAY_SLEEP, DONE };
 /* Who polls learns exactly whether it is readable, and whether a pipe is writable; a socket is said not to be long before it is full. */
 static enum look ask(const struct gate_frame *f, short events)
 {
-    if (rt_fd_is_ready((int)f->rdi, events)) return READY;
-    return events == POLLIN || rt_fd_option((int)f->rdi, SOL_SOCKET, SO_DOMAIN) < 0 ? WOULD_SLEEP : MAY_SLEEP;
+    if (rt_fd_is_ready((int)f->arg[0], events)) return READY;
+    return events == POLLIN || rt_fd_option((int)f->arg[0], SOL_SOCKET, SO_DOMAIN) < 0 ? WOULD_SLEEP : MAY_SLEEP;
 }
 
 /* The call itself, without sleeping, in half of the time: where it comes to the same, as it takes all or nothing. */
 static enum look try_pipe(const struct gate_frame *f, short events, long *r)
 {
-    struct iovec v = {(void *)f->rsi, f->rdx};
-    bool reads = (uint32_t)f->rax == __NR_read;
-    if ((!reads && ((uint32_t)f->rax != __NR_write || f->rdx > WHOLE)) || no_nowait) return ask(f, events);
-    *r = usf_syscall(reads ? __NR_preadv2 : __NR_pwritev2, f->rdi, &v, 1, -1, -1, NOWAIT);
+    struct iovec v = {(void *)f->arg[1], f->arg[2]};
+    bool reads = (uint32_t)f->nr == __NR_read;
+    if ((!reads && ((uint32_t)f->nr != __NR_write || f->arg[2] > WHOLE)) || no_nowait) return ask(f, events);
+    *r = usf_syscall(reads ? __NR_preadv2 : __NR_pwritev2, f->arg[0], &v, 1, -1, -1, NOWAIT);
     if (*r == -EAGAIN) return WOULD_SLEEP;
     if (*r != -EOPNOTSUPP && *r != -ENOSYS && *r != -EPERM && *r != -EINVAL) return DONE;
     no_nowait = *r != -EINVAL;
@@ -88,20 +88,20 @@ static enum look try_pipe(const struct gate_frame *f, short events, long *r)
 /* A write that fails with EPIPE has sent nothing, and fails again: with SIGPIPE. */
 static enum look try_socket(const struct gate_frame *f, short events, long *r)
 {
-    uint32_t nr = (uint32_t)f->rax;
+    uint32_t nr = (uint32_t)f->nr;
     bool plain = nr == __NR_read || nr == __NR_write, reads = events == POLLIN;
     if (!plain && nr != __NR_recvfrom && nr != __NR_sendto) return ask(f, events);
-    uint64_t flags = plain ? 0 : f->r10;
-    if (reads ? flags != 0 : f->rdx > WHOLE) return ask(f, events);
-    *r = usf_syscall(reads ? __NR_recvfrom : __NR_sendto, f->rdi, f->rsi, f->rdx, flags | MSG_DONTWAIT | (reads ? 0 : MSG_NOSIGNAL), plain ? 0 : f->r8,
-                     plain ? 0 : f->r9);
+    uint64_t flags = plain ? 0 : f->arg[3];
+    if (reads ? flags != 0 : f->arg[2] > WHOLE) return ask(f, events);
+    *r = usf_syscall(reads ? __NR_recvfrom : __NR_sendto, f->arg[0], f->arg[1], f->arg[2], flags | MSG_DONTWAIT | (reads ? 0 : MSG_NOSIGNAL), plain ? 0 : f->arg[4],
+                     plain ? 0 : f->arg[5]);
     if (*r == -EAGAIN) return WOULD_SLEEP;
     return !reads && *r == -EPIPE && !(flags & MSG_NOSIGNAL) ? READY : DONE;
 }
 
 static enum look look(const struct gate_frame *f, short events, long *r)
 {
-    switch (kind_of((int)f->rdi)) {
+    switch (kind_of((int)f->arg[0])) {
     case FILE_ALWAYS_READY: return READY;
     case PIPE: return try_pipe(f, events, r);
     case UNIX_SOCKET: return try_socket(f, events, r);
@@ -162,7 +162,7 @@ long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short event
     } else if (seen != READY && (!t->turns_off || !t->turns_off--)) {
         uint32_t handlers = t->handlers;
         give_a_turn(t);
-        if (t->handlers != handlers && (!t->restart || has_timeout((int)f->rdi, events))) return -EINTR;
+        if (t->handlers != handlers && (!t->restart || has_timeout((int)f->arg[0], events))) return -EINTR;
         rt_act_upon_cancel(f);
         seen = look(f, events, &r);
     }

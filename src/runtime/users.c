@@ -100,7 +100,7 @@ long rt_call_set_users(struct gate_frame *f)
     if (for_all) t->self.home->user_calls++;
     else if (!rt_is_alone()) rt_float_stay(t, USF_STAYS_USER);
     rt_float_go_home(t);
-    const long nr = (long)f->rax, arg[] = {(long)f->rdi, (long)f->rsi, (long)f->rdx};
+    const long nr = (long)f->nr, arg[] = {(long)f->arg[0], (long)f->arg[1], (long)f->arg[2]};
     long r = rt_float_go_on(f);
     if (!last) return r;
     atomic_fetch_add(&rt.sched.user_calls, 1);

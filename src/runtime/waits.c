@@ -20,7 +20,7 @@ static uint64_t time_of(uint64_t arg, enum time_kind kind)
 
 static long call_for_time(struct rt_thread *t, struct gate_frame *f, unsigned arg, enum time_kind kind)
 {
-    uint64_t *at = &f->rdi + arg, given = *at, time = time_of(given, kind), end;
+    uint64_t *at = &f->arg[arg], given = *at, time = time_of(given, kind), end;
     struct sync_timespec left;
     bool again;
     long r;
@@ -64,7 +64,7 @@ static long call_blocks(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
-    if (f->rax == __NR_rt_sigsuspend) t->sigwaits = ~0ull;
+    if (f->nr == __NR_rt_sigsuspend) t->sigwaits = ~0ull;
     long r = rt_call_away(t, f, true);
     t->sigwaits = 0;
     return r;
@@ -78,19 +78,19 @@ static long blocks_for_time(struct gate_frame *f, unsigned arg)
 static long call_nanosleep(struct gate_frame *f) { return blocks_for_time(f, 0); }
 static long call_semtimedop(struct gate_frame *f) { return blocks_for_time(f, 3); }
 static long call_clock_nanosleep(struct gate_frame *f)
-{ return f->rsi & TIMER_ABSTIME ? call_blocks(f) : blocks_for_time(f, 2); }
+{ return f->arg[1] & TIMER_ABSTIME ? call_blocks(f) : blocks_for_time(f, 2); }
 
 /* Who waits for our own signal among others must not be given it. */
 static long call_sigtimedwait(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     struct gate_frame with = *f;
-    siginfo_t own, *info = (siginfo_t *)f->rsi;
+    siginfo_t own, *info = (siginfo_t *)f->arg[1];
     long r;
     if (!t) return rt_pass(f);
-    if (!info) with.rsi = (uint64_t)(info = &own);
+    if (!info) with.arg[1] = (uint64_t)(info = &own);
     uint64_t set = ~0ull;
-    rt_copy_words(&set, (const void *)f->rdi, sizeof set);
+    rt_copy_words(&set, (const void *)f->arg[0], sizeof set);
     do {
         t->sigwaits = set;
         r = call_for_time(t, &with, 2, TIMESPEC);
@@ -110,9 +110,9 @@ static long call_wait4(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
-    if (f->rdx & WNOHANG) return found(t, rt_pass(f));
+    if (f->arg[2] & WNOHANG) return found(t, rt_pass(f));
     rt_act_upon_cancel(f);
-    long r = rt_has_core(t) ? usf_syscall(__NR_wait4, f->rdi, f->rsi, f->rdx | WNOHANG, f->r10) : 0;
+    long r = rt_has_core(t) ? usf_syscall(__NR_wait4, f->arg[0], f->arg[1], f->arg[2] | WNOHANG, f->arg[3]) : 0;
     return r ? r : rt_call_away(t, f, true);
 }
 
@@ -126,9 +126,9 @@ static long call_poll(struct gate_frame *f)
     if (!t) return rt_pass(f);
     rt_act_upon_cancel(f);
     struct rt_signals before = rt_signals_of(t);
-    bool once = (int)f->rdx == 0;
+    bool once = (int)f->arg[2] == 0;
     long r;
-    do r = once || rt_has_core(t) ? usf_syscall(__NR_poll, f->rdi, f->rsi, 0) : 0;
+    do r = once || rt_has_core(t) ? usf_syscall(__NR_poll, f->arg[0], f->arg[1], 0) : 0;
     while (rt_ended_unseen(t, r, before));
     if (once) return found(t, r);
     return r ? r : call_for_time(t, f, 2, MILLISECONDS);
@@ -142,7 +142,7 @@ static long call_ppoll(struct gate_frame *f)
     struct sync_timespec now = zero;
     struct rt_signals before = rt_signals_of(t);
     long r;
-    do r = rt_has_core(t) ? usf_syscall(__NR_ppoll, f->rdi, f->rsi, &now, f->r10, f->r8) : 0;
+    do r = rt_has_core(t) ? usf_syscall(__NR_ppoll, f->arg[0], f->arg[1], &now, f->arg[3], f->arg[4]) : 0;
     while (rt_ended_unseen(t, r, before));
     return r ? r : rt_call_away(t, f, true);
 }
@@ -151,9 +151,9 @@ static long call_epoll_wait(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
-    if ((int)f->r10 == 0) return found(t, rt_pass(f));
+    if ((int)f->arg[3] == 0) return found(t, rt_pass(f));
     rt_act_upon_cancel(f);
-    long r = rt_has_core(t) ? usf_syscall6((long)f->rax, (long)f->rdi, (long)f->rsi, (long)f->rdx, 0, (long)f->r8, (long)f->r9) : 0;
+    long r = rt_has_core(t) ? usf_syscall6((long)f->nr, (long)f->arg[0], (long)f->arg[1], (long)f->arg[2], 0, (long)f->arg[4], (long)f->arg[5]) : 0;
     return r ? r : call_for_time(t, f, 3, MILLISECONDS);
 }
 
@@ -163,7 +163,7 @@ static long call_epoll_pwait2(struct gate_frame *f)
     if (!t) return rt_pass(f);
     rt_act_upon_cancel(f);
     struct sync_timespec now = zero;
-    long r = rt_has_core(t) ? usf_syscall(__NR_epoll_pwait2, f->rdi, f->rsi, f->rdx, &now, f->r8, f->r9) : 0;
+    long r = rt_has_core(t) ? usf_syscall(__NR_epoll_pwait2, f->arg[0], f->arg[1], f->arg[2], &now, f->arg[4], f->arg[5]) : 0;
     return r ? r : call_for_time(t, f, 3, TIMESPEC);
 }
 
@@ -181,8 +181,8 @@ static bool is_zero(uint64_t time)
 static long call_select(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
-    uint64_t copy[3][FD_SETSIZE / 64], *user[3] = {(uint64_t *)f->rsi, (uint64_t *)f->rdx, (uint64_t *)f->r10};
-    unsigned n = (unsigned)f->rdi, words = (n + 63) / 64;
+    uint64_t copy[3][FD_SETSIZE / 64], *user[3] = {(uint64_t *)f->arg[1], (uint64_t *)f->arg[2], (uint64_t *)f->arg[3]};
+    unsigned n = (unsigned)f->arg[0], words = (n + 63) / 64;
     struct sync_timespec now = zero;
     uint32_t probe;
 
@@ -190,7 +190,7 @@ static long call_select(struct gate_frame *f)
     rt_act_upon_cancel(f);
     struct rt_signals before = rt_signals_of(t);
     long r;
-    if (is_zero(f->r8)) {
+    if (is_zero(f->arg[4])) {
         do r = rt_pass(f);
         while (rt_ended_unseen(t, r, before));
         return found(t, r);
@@ -201,8 +201,8 @@ static long call_select(struct gate_frame *f)
         if (!sync_read((uint32_t *)user[i], &probe)) return rt_pass(f);     /* EFAULT, from the kernel */
         for (unsigned w = 0; w < words; w++) copy[i][w] = user[i][w];
     }
-    do r = usf_syscall6((long)f->rax, n, (long)(user[0] ? copy[0] : 0), (long)(user[1] ? copy[1] : 0),
-                        (long)(user[2] ? copy[2] : 0), (long)&now, f->rax == __NR_pselect6 ? (long)f->r9 : 0);
+    do r = usf_syscall6((long)f->nr, n, (long)(user[0] ? copy[0] : 0), (long)(user[1] ? copy[1] : 0),
+                        (long)(user[2] ? copy[2] : 0), (long)&now, f->nr == __NR_pselect6 ? (long)f->arg[5] : 0);
     while (rt_ended_unseen(t, r, before));
     if (r == 0) return rt_call_away(t, f, true);
     if (r < 0) return r;

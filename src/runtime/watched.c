@@ -134,11 +134,11 @@ static long call_with_path(struct gate_frame *f, unsigned arg)
 {
     char path[PATH_LEN], meant[PATH_LEN];
     struct gate_frame own;
-    uint64_t from = (&f->rdi)[arg];
+    uint64_t from = f->arg[arg];
     if (threads_may_be_kept()) before_look(from);
     if (USF_LIKELY(!rt.sched.carriers) || rt_vforked() || !read_path(path, from) || !is_meant(path, meant)) return rt_call_may_block(f);
     own = *f;
-    (&own.rdi)[arg] = (uint64_t)meant;
+    own.arg[arg] = (uint64_t)meant;
     return rt_make_call(&own);
 }
 

@@ -134,17 +134,17 @@ static int tell_task(struct rt_thread *t, enum trace_kind kind, uint32_t aux, ui
 static int work(struct rt_thread *t, const struct gate_frame *f)
 {
     if (t->state != RT_ATTACHED || t->self.task == USF_NONE) return ENOSYS;
-    switch (f->rsi) {
-    case USF_PRCTL_COUNT_WORK: return count_work(t, (const struct usf_work_counts *)f->rdx);
-    case USF_PRCTL_QUEUED_WORK: return queued_work(t, (const struct usf_work *)f->rdx);
+    switch (f->arg[1]) {
+    case USF_PRCTL_COUNT_WORK: return count_work(t, (const struct usf_work_counts *)f->arg[2]);
+    case USF_PRCTL_QUEUED_WORK: return queued_work(t, (const struct usf_work *)f->arg[2]);
     case USF_PRCTL_RECORDED: return trace_is_on(&rt.sched) ? 0 : ENODATA;
     case USF_PRCTL_BEGIN_WORK:
-        if (f->r10) tell_task(t, TRACE_TAKEN, 0, f->r10);
-        return tell_label(t, (const char *)f->rdx);
+        if (f->arg[3]) tell_task(t, TRACE_TAKEN, 0, f->arg[3]);
+        return tell_label(t, (const char *)f->arg[2]);
     case USF_PRCTL_END_WORK: return tell_task(t, TRACE_WORKED, 0, 0);
-    case USF_PRCTL_READY_WORK: return tell_task(t, TRACE_READY, 0, f->rdx);
+    case USF_PRCTL_READY_WORK: return tell_task(t, TRACE_READY, 0, f->arg[2]);
     case USF_PRCTL_PAUSE_WORK: return tell_task(t, TRACE_PAUSED, 0, 0);
-    default: return tell_task(t, TRACE_TAKEN, 1, f->rdx);
+    default: return tell_task(t, TRACE_TAKEN, 1, f->arg[2]);
     }
 }
 
@@ -192,27 +192,27 @@ long rt_task_call(const struct gate_frame *f)
     int r;
     rt_late_join();
     if (!rt_takes_part() || rt.sched.kernel) return ENOSYS;
-    if (f->rsi == USF_PRCTL_TEXT_REPLACED) return gate_renewed(f->rdx) ? 0 : ENOENT;
+    if (f->arg[1] == USF_PRCTL_TEXT_REPLACED) return gate_renewed(f->arg[2]) ? 0 : ENOENT;
     sched_crit_enter(&t->self);     /* no handler in between, which may ask as well */
-    if (f->rsi >= USF_PRCTL_COUNT_WORK && f->rsi <= USF_PRCTL_RESUME_WORK) {
+    if (f->arg[1] >= USF_PRCTL_COUNT_WORK && f->arg[1] <= USF_PRCTL_RESUME_WORK) {
         r = work(t, f);
         sched_crit_leave(&rt.sched, &t->self);
         return r;
     }
-    switch (f->rsi) {
+    switch (f->arg[1]) {
     case USF_PRCTL_ASK: r = t->state == RT_ATTACHED ? 0 : ENOSYS; break;
-    case USF_PRCTL_PRIORITY: r = priority(t, (int64_t)f->rdx); break;
-    case USF_PRCTL_DEADLINE: r = deadline(t, f->rdx); break;
-    case USF_PRCTL_AFFINITY: r = place(t, f->rdx, f->r10, f->r8); break;
-    case USF_PRCTL_GROUP_MAKE: r = make_group(t, (struct usf_group_options *)f->rdx); break;
-    case USF_PRCTL_GROUP_END: r = -sched_group_end(&rt.sched, &t->self, (uint32_t)f->rdx); break;
-    case USF_PRCTL_GROUP_ADJUST: r = adjust_group(t, (const struct usf_group_options *)f->rdx); break;
-    case USF_PRCTL_GROUP_ENTER: r = enter_group(t, (uint32_t)f->rdx); break;
+    case USF_PRCTL_PRIORITY: r = priority(t, (int64_t)f->arg[2]); break;
+    case USF_PRCTL_DEADLINE: r = deadline(t, f->arg[2]); break;
+    case USF_PRCTL_AFFINITY: r = place(t, f->arg[2], f->arg[3], f->arg[4]); break;
+    case USF_PRCTL_GROUP_MAKE: r = make_group(t, (struct usf_group_options *)f->arg[2]); break;
+    case USF_PRCTL_GROUP_END: r = -sched_group_end(&rt.sched, &t->self, (uint32_t)f->arg[2]); break;
+    case USF_PRCTL_GROUP_ADJUST: r = adjust_group(t, (const struct usf_group_options *)f->arg[2]); break;
+    case USF_PRCTL_GROUP_ENTER: r = enter_group(t, (uint32_t)f->arg[2]); break;
     default: r = EINVAL;
     }
     if (r == ESTALE) r = ENOSYS;        /* the process is off its instance */
-    if (r == 0 && f->rsi >= USF_PRCTL_PRIORITY && f->rsi <= USF_PRCTL_AFFINITY && t->state == RT_ATTACHED) apply(t);
+    if (r == 0 && f->arg[1] >= USF_PRCTL_PRIORITY && f->arg[1] <= USF_PRCTL_AFFINITY && t->state == RT_ATTACHED) apply(t);
     sched_crit_leave(&rt.sched, &t->self);
-    if (r == 0 && f->rsi == USF_PRCTL_AFFINITY && f->r8 && rt_enter()) sched_move(&rt.sched, &t->self);
+    if (r == 0 && f->arg[1] == USF_PRCTL_AFFINITY && f->arg[4] && rt_enter()) sched_move(&rt.sched, &t->self);
     return r;
 }

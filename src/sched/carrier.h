@@ -28,7 +28,7 @@
 #ifndef USF_SCHED_CARRIER_H
 #define USF_SCHED_CARRIER_H
 
-#include "arch/x86_64/context.h"
+#include "arch/context.h"
 #include "sched/sched.h"
 
 /* A kernel thread of this process.  Process-private; its number is that of its usf_thread. */

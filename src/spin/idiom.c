@@ -8,6 +8,8 @@
  * meets about ten.  Patching all would cost each import of numpy a megabyte of copied pages, so only those of the
  * thread server are patched here, which every program meets; others are found when they hurt, and learned. */
 #include "spin/internal.h"
+
+#include "arch/code.h"
 #include "gate/gate.h"
 #include "os/os.h"
 
@@ -48,18 +50,26 @@ static int patch_polls(const struct gate_object *o, const char *file)
     return n;
 }
 
+#define NOPS 4u
+static bool are_nops(const uint8_t *code)
+{
+    unsigned n = 0;
+    while (n < NOPS && arch_is_nop(code + n * ARCH_NOP_LEN)) n++;
+    return n == NOPS;
+}
+
 /* The waits of a function that stand around runs of nop. */
 static int patch_nop_loops(const uint8_t *code, uintptr_t start, uintptr_t end)
 {
     struct spin_loop l;
     int n = 0;
-    for (uintptr_t pc = start; pc + 4 <= end; pc++) {
-        if (*(const uint32_t *)(const void *)(code + (pc - start)) != 0x90909090) continue;
+    for (uintptr_t pc = start; pc + NOPS * ARCH_NOP_LEN <= end; pc += ARCH_NOP_LEN) {
+        if (!are_nops(code + (pc - start))) continue;
         if (spin_recognise_anew(code, start, end, pc, &l) == SPIN_YES) {
             int site = spin_prepare(code, start, &l);
             n += site >= 0 && !usf_spin_sites[site].committed && spin_commit((uint32_t)site) == 0;
         }
-        while (pc + 4 < end && code[pc - start] == 0x90) pc++;
+        while (pc + NOPS * ARCH_NOP_LEN < end && arch_is_nop(code + (pc - start))) pc += ARCH_NOP_LEN;
     }
     return n;
 }

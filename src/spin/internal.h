@@ -2,26 +2,8 @@
 #ifndef USF_SPIN_INTERNAL_H
 #define USF_SPIN_INTERNAL_H
 
+#include "spin/machine.h"
 #include "spin/spin.h"
-#include <Zydis/Decoder.h>
-
-/* A set of the parts of the machine's state that the proof follows:
- *   0-47   general register r: 3r bits 0-7, 3r+1 bits 8-15, 3r+2 the rest (32-bit writes clear the top)
- *   48-53  CF PF AF ZF SF OF
- *   54-85  vector registers, 86-93 mask registers
- *   96-111 slots: words of the function's own stack frame (counters of unoptimised code) */
-typedef unsigned __int128 regset;
-#define RS(i)        ((regset)1 << (i))
-#define RS_GPR(r)    ((regset)7 << (3 * (r)))
-#define RS_FLAGS     ((regset)63 << 48)
-#define RS_VEC(v)    RS(54 + (v))
-#define RS_MASK(k)   RS(86 + (k))
-#define RS_VECTORS   ((((regset)1 << 42) - 1) << 54)
-#define RS_SLOT0     96
-#define RS_SLOTS     16
-#define RS_ALL_SLOTS (((regset)0xffff) << RS_SLOT0)
-#define REG_RSP 4
-#define REG_RBP 5
 
 /* One decoded instruction. */
 struct node {
@@ -32,9 +14,9 @@ struct node {
     bool stop;               /* control never reaches the next instruction */
     bool ret;
     bool load;               /* reads memory other than a slot */
-    bool time;               /* rdtsc, rdrand */
-    bool pause, nop1;        /* nop1: the one-byte nop */
-    bool atomic;             /* xchg, lock cmpxchg, bts, or, and */
+    bool time;               /* reads a clock, or random numbers */
+    bool pause, nop1;        /* nop1: the shortest nop */
+    bool atomic;             /* an attempt at a lock, a fence: leaves memory as it is while nobody else changes it */
     bool cas;
     bool plain;              /* a counter may be made of such instructions */
     bool unit;               /* add or subtract of a constant */
@@ -45,7 +27,9 @@ struct node {
     regset rd, wr;           /* values that flow to its results; its results */
     regset addr;             /* registers of the address that it reads */
     regset sink;             /* values that it stores (atomics) */
-    bool has_imm, tests, test_or_cmp;   /* an immediate operand; test; test or cmp */
+    bool has_imm;            /* an immediate operand */
+    bool tests, test_or_cmp; /* compares the bits that both operands have with 0; that, or the operands */
+    bool if_equal, if_differs;          /* a branch on the result of such a comparison */
     uint8_t width;           /* of the operands, in bits */
     int64_t imm;
     bool private;            /* reads what only its own thread can: by the stack pointer, in its TLS */
@@ -61,21 +45,19 @@ struct spin_slot { int8_t base; int64_t lo, hi; };
 
 /* Static tables, held by spin_scratch_take/release. */
 struct spin_scratch {
-    ZydisDecoder fast, full;
-    ZydisDecodedInstruction insn;
-    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+    struct spin_decoder decoder;
     const uint8_t *code;
     uintptr_t fstart;
     uint32_t size;               /* fend - fstart */
     uint32_t lo, hi;             /* region, offsets from fstart */
-    bool frame;                  /* rbp is the frame pointer */
+    bool frame;                  /* there is a frame pointer */
     bool escapes;                /* others may know of words in the frame */
     uint8_t bound[SPIN_REGION / 8 + 1], target[SPIN_REGION / 8 + 1];   /* bit i: lo + i */
     uint32_t nr_edges;
     struct { uint32_t s, t; } edge[SPIN_EDGES];   /* backward branches within the region */
     uint32_t nr_nodes;
     struct node node[SPIN_NODES];
-    struct { int8_t base; int64_t disp; } alias[16];   /* base 0: none */
+    struct { int8_t base; int64_t disp; } alias[SPIN_GPRS];   /* base 0: none */
     uint32_t nr_slots;
     struct spin_slot slot[RS_SLOTS];
     uint8_t gone[SPIN_NODES];    /* nodes taken out of the candidate at hand */
@@ -96,18 +78,24 @@ void spin_scratch_release(void);
 static inline bool bit_get(const uint8_t *b, uint32_t i) { return b[i / 8] >> (i % 8) & 1; }
 static inline void bit_set(uint8_t *b, uint32_t i) { b[i / 8] |= (uint8_t)(1u << (i % 8)); }
 
-/* decode.c.  All take the scratch tables as held. */
+/* Of the architecture (src/arch).  All take the scratch tables as held. */
 void spin_decoders_init(struct spin_scratch *s);
 /* Walk the whole function: instruction bounds and branch targets near pc, backward branches. */
 enum spin_verdict spin_sweep(struct spin_scratch *s, uint32_t pc);
 /* Decode the region's instructions into nodes. */
 enum spin_verdict spin_decode_region(struct spin_scratch *s, uint32_t pc);
-/* Does any direct branch in the code go strictly between lo and hi? */
-bool spin_branches_into(struct spin_scratch *s, const uint8_t *code, uintptr_t start, size_t size,
-                        uintptr_t lo, uintptr_t hi);
-/* Direct branches out of the code: fn is called with their targets. */
-void spin_branches_out(struct spin_scratch *s, const uint8_t *code, uintptr_t start, size_t size,
-                       void (*fn)(uintptr_t target, void *arg), void *arg);
+/* An instruction without its operands, which takes a quarter of the time. */
+struct spin_step {
+    uint8_t len;
+    bool direct, call;       /* a branch or call whose target it names; it is a call */
+    bool indirect;           /* a jump to what a register or a table says */
+    bool address;            /* takes the address of something */
+    int64_t to;              /* of `direct` and `address`, from where the instruction begins */
+};
+/* The instruction at code; false: it is not known. */
+bool spin_step(struct spin_scratch *s, const uint8_t *code, size_t size, struct spin_step *out);
+/* Length of the instruction at code, if it may be copied elsewhere; else 0. */
+unsigned spin_movable_len(struct spin_scratch *s, const uint8_t *code, size_t size);
 
 /* flow.c */
 /* The cycle around node pc among nodes [a, b] that are not gone, into s->at.. : false if none.  *big: there
@@ -144,14 +132,12 @@ enum spin_verdict spin_recognise_anew(const uint8_t *code, uintptr_t fstart, uin
 /* window.c */
 enum spin_verdict spin_choose_window(struct spin_scratch *s, uintptr_t fstart, struct spin_loop *l);
 
-/* stub.c */
+/* Of the architecture, as spin_build_stub and what it enters. */
 size_t spin_build_poll(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
                        uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map);
-/* spin_entry.S: run a round of the trial copy at `at` with these registers; what the copy jumps to says how it ended. */
+/* Run a round of the trial copy at `at` with these registers; what the copy jumps to says how it ended. */
 bool usf_spin_trial(const struct spin_regs *regs, uintptr_t at);
 void usf_spin_leaves(void);
 void usf_spin_stays(void);
-/* May this instruction be copied elsewhere? */
-bool spin_is_movable(const ZydisDecodedInstruction *i);
 
 #endif

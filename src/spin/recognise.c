@@ -121,7 +121,7 @@ static bool reduces(const struct spin_scratch *s, const struct facts *f, unsigne
     const struct node *n = node_of(s, k);
     if (n->compare) return false;
     if (n->load) return true;
-    for (unsigned i = 0; i < 112; i++) {
+    for (unsigned i = 0; i < RS_END; i++) {
         if (!(n->rd >> i & 1)) continue;
         uint64_t defs = spin_reaching(s, k, RS(i));
         if (defs && !(defs & its_ring) && closure(s, defs) & f->loads) return true;
@@ -153,16 +153,15 @@ static uint64_t computations(const struct spin_scratch *s, const struct facts *f
     return out;
 }
 
-/* Does the exit k, je or jne, go on round the loop with v's constant in c's comparison?  clang -O1 leaves such in waits. */
+/* Does the exit k, a branch on equality, go on round the loop with v's constant in c's comparison?  clang -O1 leaves such in waits. */
 static bool stays(const struct spin_scratch *s, unsigned k, const struct node *c, const struct node *v)
 {
     const struct node *n = node_of(s, k);
-    unsigned code = s->code[n->off] == 0x0f ? s->code[n->off + 1] : s->code[n->off];
-    if (!c->test_or_cmp || (code & 14) != 4) return false;
+    if (!c->test_or_cmp || !(n->if_equal || n->if_differs)) return false;
     if (!c->has_imm && !c->tests) return false;
     uint64_t in = ~0ull >> (64 - v->width), width = ~0ull >> (64 - c->width);
     uint64_t a = (uint64_t)v->imm & in & width, b = c->has_imm ? (uint64_t)c->imm & width : a;
-    bool zero = c->tests ? !(a & b) : a == b, taken = zero == !(code & 1);
+    bool zero = c->tests ? !(a & b) : a == b, taken = zero == n->if_equal;
     int to = taken ? n->taken : n->next;
     return to >= 0 && s->mark[to] & SPIN_IN_LOOP;
 }
@@ -507,12 +506,11 @@ enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_
  * from `from` on. */
 static unsigned loop_starts(struct spin_scratch *s, uint32_t from, uint32_t *start, unsigned cap)
 {
-    ZydisDecoderContext ctx;
+    struct spin_step step;
     unsigned n = 0;
-    for (uint32_t p = 0; p < s->size; p += s->insn.length) {
-        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->fast, &ctx, s->code + p, s->size - p, &s->insn))) break;
-        int64_t to = (int64_t)p + s->insn.length + s->insn.raw.imm[0].value.s;
-        if (!s->insn.raw.imm[0].is_relative || to > p || to < from || p - to > SPIN_RADIUS) continue;
+    for (uint32_t p = 0; p < s->size && spin_step(s, s->code + p, s->size - p, &step); p += step.len) {
+        int64_t to = (int64_t)p + step.to;
+        if (!step.direct || to > p || to < from || p - to > SPIN_RADIUS) continue;
         unsigned i = n;
         while (i && start[i - 1] > to) i--;
         if (i && start[i - 1] == to) continue;

@@ -3,6 +3,8 @@
  * Sites are added by one thread at a time (`held`; who finds it taken gets SPIN_BUSY) and read by anyone: a
  * site is filled before the count that includes it is published. */
 #include "spin/internal.h"
+
+#include "arch/code.h"
 #include "gate/gate.h"
 #include "os/syscall.h"
 
@@ -28,9 +30,20 @@ struct middle {
     bool hit;
 };
 
-static void check_neighbour(uintptr_t target, void *arg)
+/* Does any direct branch in the code go strictly between lo and hi? */
+static bool branches_into(struct spin_scratch *s, const uint8_t *code, uintptr_t start, size_t size, uintptr_t lo, uintptr_t hi)
 {
-    struct middle *m = arg;
+    struct spin_step i;
+    for (size_t p = 0; p < size; p += i.len) {
+        if (!spin_step(s, code + p, size - p, &i)) return true;
+        uintptr_t to = start + p + (uintptr_t)i.to;
+        if (i.direct && to > lo && to < hi) return true;
+    }
+    return false;
+}
+
+static void check_neighbour(struct middle *m, uintptr_t target)
+{
     uintptr_t start, end;
     if (target > m->lo && target < m->hi) m->hit = true;
     if (m->hit || !gate_function_bounds(m->o, target, &start, &end)) return;
@@ -42,6 +55,17 @@ static void check_neighbour(uintptr_t target, void *arg)
         return;
     }
     m->seen[m->nr_seen++] = start;
+}
+
+/* Where direct branches lead out of the function. */
+static void check_neighbours(struct spin_scratch *s, struct middle *m, const uint8_t *code)
+{
+    struct spin_step i;
+    size_t size = m->fend - m->fstart;
+    for (size_t p = 0; p < size && spin_step(s, code + p, size - p, &i); p += i.len) {
+        uintptr_t to = m->fstart + p + (uintptr_t)i.to;
+        if (i.direct && !i.call && (to < m->fstart || to >= m->fend)) check_neighbour(m, to);
+    }
 }
 
 /* Memory that may not be mapped: bytes read, or -errno. */
@@ -77,19 +101,14 @@ static bool table_hits(const struct middle *m, uintptr_t at)
 /* Jump tables of a function with indirect jumps: whatever it takes the address of may be one. */
 static bool tables_hit(struct spin_scratch *s, const struct middle *m, const uint8_t *code)
 {
-    ZydisDecoderContext ctx;
+    struct spin_step i;
     size_t size = m->fend - m->fstart;
     bool indirect = false;
     for (int round = 0; round < 2; round++) {
-        for (size_t p = 0; p < size; p += s->insn.length) {
-            const uint8_t *c = code + p;
-            if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->fast, &ctx, c, size - p, &s->insn))) return true;
-            const ZydisDecodedInstruction *i = &s->insn;
-            if (i->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT) continue;
-            bool rip = i->raw.modrm.mod == 0 && i->raw.modrm.rm == 5;
-            if (round == 0 && i->opcode == 0xff && i->raw.modrm.reg == 4 && !rip) indirect = true;
-            if (round == 0 || i->opcode != 0x8d || !rip) continue;
-            if (table_hits(m, m->fstart + p + i->length + (uintptr_t)i->raw.disp.value)) return true;
+        for (size_t p = 0; p < size; p += i.len) {
+            if (!spin_step(s, code + p, size - p, &i)) return true;
+            indirect |= i.indirect;
+            if (round && i.address && table_hits(m, m->fstart + p + (uintptr_t)i.to)) return true;
         }
         if (!indirect) return false;
     }
@@ -104,11 +123,11 @@ static bool middle_is_free(const uint8_t *code, uintptr_t fstart, const struct s
     if (!gate_find_object(l->head, &o) || !gate_function_bounds(&o, l->head, &m.fstart, &m.fend)) return true;
     if (m.fstart != fstart || !spin_scratch_take()) return false;
     struct spin_scratch *s = &spin_scratch;
-    spin_branches_out(s, code, m.fstart, m.fend - m.fstart, check_neighbour, &m);
+    check_neighbours(s, &m, code);
     for (unsigned i = 0; i < m.nr_seen && !m.hit; i++) {
         uintptr_t start = m.seen[i], end;
         if (gate_function_bounds(&o, start, &start, &end))
-            m.hit = spin_branches_into(s, (const uint8_t *)start, start, end - start, m.lo, m.hi);
+            m.hit = branches_into(s, (const uint8_t *)start, start, end - start, m.lo, m.hi);
     }
     if (!m.hit) m.hit = tables_hit(s, &m, code);
     spin_scratch_release();
@@ -125,25 +144,21 @@ static int insn_holding(const struct spin_site *s, uintptr_t pc)
 }
 
 /* The jump that the window gets.  0 or -errno. */
-static int make_jump(const struct spin_site *s, uint8_t code[5])
+static int make_jump(const struct spin_site *s, uint8_t code[ARCH_JUMP_LEN])
 {
-    int64_t d = (int64_t)(s->stub - (s->window + 5));
-    if ((int32_t)d != d) return -ERANGE;
-    code[0] = 0xe9;
-    for (int i = 0; i < 4; i++) code[1 + i] = (uint8_t)(d >> (8 * i));
+    if (!arch_jump_reaches(s->window, s->stub)) return -ERANGE;
+    arch_put_jump(code, s->window, s->stub, false);
     return 0;
 }
 
 /* Does the patch still stand?  The object may have been unloaded, and another may lie in its place. */
 static bool stands(const struct spin_site *s)
 {
-    uint8_t want[5], now[5];
+    uint8_t want[ARCH_JUMP_LEN], now[ARCH_JUMP_LEN];
     if (make_jump(s, want)) return false;
-    long n = read_own(s->window, now, 5);
+    long n = read_own(s->window, now, sizeof now);
     if (n == -EPERM || n == -ENOSYS) return true;
-    for (int i = 0; i < 5; i++)
-        if (n != 5 || now[i] != want[i]) return false;
-    return true;
+    return n == sizeof now && !__builtin_memcmp(now, want, sizeof now);
 }
 
 static bool same_loop(const struct spin_loop *a, const struct spin_loop *b)
@@ -223,7 +238,7 @@ int spin_commit(uint32_t site)
     if (s->committed) return 0;
     if (s->window_len > sizeof code) return -EINVAL;
     int e = make_jump(s, code);
-    for (unsigned i = 5; i < s->window_len; i++) code[i] = 0x90;
+    arch_put_nops(code + ARCH_JUMP_LEN, s->window_len - ARCH_JUMP_LEN);
     if (!e) e = gate_write_code((void *)s->window, code, s->window_len);
     if (!e) __atomic_store_n(&s->committed, true, __ATOMIC_RELEASE);
     return e;
@@ -290,16 +305,15 @@ int spin_patch_poll(const uint8_t *code, uintptr_t fstart, uintptr_t fend)
     if (!spin_scratch_take()) return -SPIN_BUSY - 1;
     struct spin_scratch *s = &spin_scratch;
     bool ok = true;
-    while (ok && l.window_len < 5) {
-        ok = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->full, NULL, code + l.window_len,
-                                                        fend - fstart - l.window_len, &s->insn)) &&
-             spin_is_movable(&s->insn);
-        l.insn[l.nr_insns++] = (struct spin_insn){ l.window_len, s->insn.length, 0 };
-        l.window_len = (uint8_t)(l.window_len + s->insn.length);
+    while (ok && l.window_len < ARCH_JUMP_LEN) {
+        unsigned len = spin_movable_len(s, code + l.window_len, fend - fstart - l.window_len);
+        ok = len;
+        l.insn[l.nr_insns++] = (struct spin_insn){ l.window_len, (uint8_t)len, 0 };
+        l.window_len = (uint8_t)(l.window_len + len);
     }
     l.window_insns = l.nr_insns;
     l.end = fstart + l.window_len;
-    ok = ok && !spin_branches_into(s, code, fstart, fend - fstart, fstart, fstart + l.window_len);
+    ok = ok && !branches_into(s, code, fstart, fend - fstart, fstart, fstart + l.window_len);
     spin_scratch_release();
     if (!ok || !middle_is_free(code, fstart, &l)) return -SPIN_NO_ROOM - 1;
     int site = add_site(spin_build_poll, code, fstart, &l, SPIN_SITE_POLL);

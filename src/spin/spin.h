@@ -32,7 +32,7 @@ enum spin_verdict {
     SPIN_NO_ADDRESS,     /* an address changes from round to round */
     SPIN_NO_EXIT,        /* no exit depends on memory alone, or the loop computes something */
     SPIN_NO_DECODE,      /* an instruction could not be decoded */
-    SPIN_NO_ROOM,        /* no 5-byte window without a jump target inside */
+    SPIN_NO_ROOM,        /* no window for a jump without a jump target inside */
     SPIN_NO_MEMORY,      /* stub memory out of reach, or no site left */
     SPIN_BUSY,           /* the tables are in use: ask again */
 };
@@ -50,13 +50,13 @@ struct spin_loop {
     uintptr_t head, end;        /* [head, end): from the loop's lowest instruction to its highest; other
                                    code may lie between */
     uintptr_t window;           /* where the jump is written: an instruction that every cycle passes */
-    uint8_t   window_len;       /* bytes replaced (5 plus padding) */
+    uint8_t   window_len;       /* bytes replaced: the jump and padding */
     uint8_t   window_insns;     /* instructions in it; 1: no thread can be in its middle */
     uint8_t   nr_insns;
     bool      pure;             /* another thread may try a round in place of the one that waits (spin_would_leave) */
     bool      has_pause;        /* pause, or a run of nop */
     bool      bounded;          /* may also leave by a count of rounds or the time */
-    bool      atomic;           /* a failed xchg/cmpxchg/bts is part of it (test-and-set lock) */
+    bool      atomic;           /* a failed attempt at a lock is part of it (test-and-set lock) */
     struct spin_insn insn[SPIN_MAX_INSNS];   /* by address */
 };
 
@@ -96,17 +96,14 @@ size_t spin_build_stub(const uint8_t *code, uintptr_t fstart, const struct spin_
  * 0: in a round on trial, which is another's. */
 uintptr_t spin_stub_origin(const struct spin_loop *l, const struct spin_map *map, size_t at, uint64_t *shift);
 
-/* Entered by stubs on a back edge when the thread's rounds are used up (spin_entry.S saves every register and the flags; static CFI that
+/* Entered by stubs on a back edge when the thread's rounds are used up (usf_spin_entry saves every register and the flags; static CFI that
  * unwinds to the loop's original place), calls this with the place: the loop's index, and which of its back edges
  * above SPIN_SITE_BITS.  The runtime sets it; until then it does nothing. */
 #define SPIN_SITE_BITS 16
 #define SPIN_UNCOUNTED 0x40000000u  /* in a place: the stub counts no rounds there, since that would change the flags, or polls */
-struct spin_regs {
-    uint64_t r[16];             /* in the order above; r[4] = rsp at the loop */
-    uint64_t flags;             /* as lahf and seto leave them in ax */
-};
+struct spin_regs;               /* the thread's registers, as usf_spin_entry has saved them */
 extern void (*usf_spin_round)(uint32_t place, struct spin_regs *regs);
-void usf_spin_entry(void);      /* spin_entry.S; only stubs may call it */
+void usf_spin_entry(void);      /* of the architecture; only stubs may call it */
 
 /* ---- live sites of this process -------------------------------------------------------------- */
 enum spin_kind {

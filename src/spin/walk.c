@@ -19,9 +19,6 @@
 #define TO_BACK 16u     /* reaches the back edge at hand without passing its head */
 #define BEHIND  32u     /* reached from the head at hand */
 
-#define RS_GPRS        ((RS(48) - 1) & ~RS_GPR(REG_RSP))
-#define RS_CALL_KEEPS  (RS_GPR(3) | RS_GPR(5) | RS_GPR(12) | RS_GPR(13) | RS_GPR(14) | RS_GPR(15) | RS_ALL_SLOTS)
-
 static void unmark(struct spin_scratch *s, unsigned bits)
 {
     for (uint32_t i = 0; i < s->nr_nodes; i++) s->mark[i] &= (uint8_t)~bits;

@@ -3,6 +3,8 @@
  * The window begins at an instruction that every cycle passes, and no branch may go into its middle. */
 #include "spin/internal.h"
 
+#include "arch/code.h"
+
 /* Does every cycle that enters the runtime pass local node k? */
 static bool on_every_cycle(const struct spin_scratch *s, const struct spin_loop *l, unsigned k)
 {
@@ -30,7 +32,7 @@ struct window { int first; unsigned insns, len, absorbed; };
 static bool fits(const struct spin_scratch *s, unsigned k, struct window *w)
 {
     *w = (struct window){ .first = s->at[k] };
-    for (int i = w->first; w->len < 5; i++) {
+    for (int i = w->first; w->len < ARCH_JUMP_LEN; i++) {
         if (i >= (int)s->nr_nodes) return false;
         const struct node *n = &s->node[i];
         if (i > w->first && (n->off != n[-1].off + n[-1].len || bit_get(s->target, n->off - s->lo))) return false;

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <xmmintrin.h>
 
+#include "arch/control.h"
 #include "tasks/tasks.h"
 #include "usf/usf.h"
 
@@ -50,21 +50,11 @@ void tk_end_visit(uint32_t visit)
 
 /* ---- how threads compute ------------------------------------------------------------------------- */
 
-void tk_default_math(void)
-{
-    __asm__ volatile("fninit");
-    _mm_setcsr(0x1f80u);
-}
+void tk_default_math(void) { arch_math_default(); }
 
-/* Denormal numbers count as 0 in this thread: `turbo.enabled`. */
-#define FTZ_DAZ 0x8040u
-uint32_t tk_turbo(void)
-{
-    uint32_t before = _mm_getcsr();
-    _mm_setcsr(before | FTZ_DAZ);
-    return before;
-}
-void tk_end_turbo(uint32_t before) { _mm_setcsr((_mm_getcsr() & ~FTZ_DAZ) | (before & FTZ_DAZ)); }
+/* `turbo.enabled` */
+uint32_t tk_turbo(void) { return arch_math_fast(); }
+void tk_end_turbo(uint32_t before) { arch_math_restore(before); }
 
 /* ---- fork --------------------------------------------------------------------------------------- */
 

@@ -52,10 +52,10 @@ extern enum teams_mode teams_mode;
 /* What the environment says to a runtime that reads it now. */
 void teams_read_environment(struct teams_runtime *r);
 
-/* entry.S, and what it calls: where to go on. */
+/* Of the architecture (src/arch), and what that calls: where to go on. */
 void teams_entry(void);
 void teams_return(void);       /* ... the function is not to be executed at all: what it returns is in the registers */
 uintptr_t teams_enter(const struct gate_hook_site *site, uint64_t *regs);
-/* The indices of the argument registers in regs. */
-enum { TEAMS_RAX = 2, TEAMS_RCX = 5, TEAMS_RDX = 6, TEAMS_RDI = 8 };
+/* Indices in regs: what the function returns, and its arguments. */
+enum { TEAMS_RESULT = 2, TEAMS_FOURTH = 5, TEAMS_THIRD = 6, TEAMS_FIRST = 8 };
 #endif

@@ -113,26 +113,26 @@ bool teams_has(uintptr_t pc)
 uintptr_t teams_enter(const struct gate_hook_site *site, uint64_t *regs)
 {
     struct teams_runtime *r = &teams_runtimes[site->data >> TEAMS_ROLE_BITS];
-    const int32_t *arg = (const void *)regs[TEAMS_RDI];
+    const int32_t *arg = (const void *)regs[TEAMS_FIRST];
     uint32_t n;
     if (!r->max) return site->resume;           /* not all of its hooks could be written */
     switch ((enum teams_role)(site->data & ((1u << TEAMS_ROLE_BITS) - 1))) {
     case TEAMS_REGION:
-        if ((n = team(r, (uint32_t)regs[TEAMS_RDX]))) regs[TEAMS_RDX] = n;
+        if ((n = team(r, (uint32_t)regs[TEAMS_THIRD]))) regs[TEAMS_THIRD] = n;
         break;
-    case TEAMS_FORK: begin_pushed(r, (void *)regs[TEAMS_RDI]); break;
-    case TEAMS_PUSH: self.pushed = (uint32_t)regs[TEAMS_RDX]; break;
-    case TEAMS_PUSH_LIST: self.pushed = (uint32_t)regs[TEAMS_RDX] ? *(const uint32_t *)regs[TEAMS_RCX] : 0; break;
+    case TEAMS_FORK: begin_pushed(r, (void *)regs[TEAMS_FIRST]); break;
+    case TEAMS_PUSH: self.pushed = (uint32_t)regs[TEAMS_THIRD]; break;
+    case TEAMS_PUSH_LIST: self.pushed = (uint32_t)regs[TEAMS_THIRD] ? *(const uint32_t *)regs[TEAMS_FOURTH] : 0; break;
     case TEAMS_SERIAL: self.pushed = 0; break;
     case TEAMS_SET_SIZE:
         if (!is_inner(r)) *said_to(r) |= SIZED;
         break;
-    case TEAMS_SET_DYNAMIC: set_dynamic(r, (int32_t)regs[TEAMS_RDI] != 0); break;
+    case TEAMS_SET_DYNAMIC: set_dynamic(r, (int32_t)regs[TEAMS_FIRST] != 0); break;
     case TEAMS_SET_DYNAMIC_4: set_dynamic(r, *arg != 0); break;
     case TEAMS_SET_DYNAMIC_8: set_dynamic(r, *(const int64_t *)(const void *)arg != 0); break;
     case TEAMS_SET_ANY: __atomic_store_n(&r->said, true, __ATOMIC_RELAXED); break;
     case TEAMS_MAX:
-        regs[TEAMS_RAX] = bound(r);
+        regs[TEAMS_RESULT] = bound(r);
         return (uintptr_t)teams_return;
     }
     return site->resume;

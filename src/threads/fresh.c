@@ -4,10 +4,10 @@
  * first state when a job has ended; what clone copies from the creator (signal mask, floating-point control, name,
  * affinity) is captured in the creator and applied at the next start; what can be put back by neither way makes the
  * thread really end. */
+#include "arch/arch.h"
 #include "threads/real.h"
 #include "threads/record.h"
 
-#include <cpuid.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
@@ -26,7 +26,7 @@
 static void (*call_tls_dtors)(void);
 static size_t kept_modules[MAX_KEPT];        /* TLS modules that stay: libc's parts and this library */
 static int kept_count;
-static bool has_pkru;
+static bool has_keys;
 
 /* ---- thread-local storage ------------------------------------------------------------------------- */
 static bool contains(const struct dl_phdr_info *m, const void *address)
@@ -89,9 +89,7 @@ static bool is_kept(size_t module)
 /* glibc's table of a thread's blocks has its length, in modules, before its first entry of two words. */
 static size_t modules_with_place(void)
 {
-    const size_t *table;
-    __asm__("mov %%fs:8, %0" : "=r"(table));
-    return table[-2];
+    return arch_thread_blocks()[-2];
 }
 
 /* dlpi_tls_data is this thread's block, null where it never used the module.  While another thread is in dlopen, glibc takes it from
@@ -111,43 +109,13 @@ static int reset_block(struct dl_phdr_info *m, size_t size, void *most)
     return 0;
 }
 
-/* ---- floating point and protection keys -------------------------------------------------------------- */
-static uint32_t read_pkru(void)
-{
-    uint32_t value, edx;
-    __asm__ volatile(".byte 0x0f, 0x01, 0xee" : "=a"(value), "=d"(edx) : "c"(0));
-    return value;
-}
-
-static void write_pkru(uint32_t value)
-{
-    __asm__ volatile(".byte 0x0f, 0x01, 0xef" : : "a"(value), "c"(0), "d"(0) : "memory");
-}
-
-static void capture_registers(struct inherited *from)
-{
-    __asm__ volatile("stmxcsr %0; fnstcw %1" : "=m"(from->mxcsr), "=m"(from->x87_control));
-    from->pkru = has_pkru ? read_pkru() : 0;
-}
-
-static void apply_registers(const struct inherited *from)
-{
-    uint32_t mxcsr;
-    __asm__ volatile("fninit; fldcw %1; stmxcsr %0" : "=m"(mxcsr) : "m"(from->x87_control));
-    if (mxcsr != from->mxcsr)
-        __asm__ volatile("ldmxcsr %0" : : "m"(from->mxcsr));
-    if (has_pkru && read_pkru() != from->pkru)
-        write_pkru(from->pkru);
-}
-
 /* ---- the room's interface -------------------------------------------------------------------------------- */
 const char *fresh_init(void)
 {
-    unsigned a, b, c, d;
     call_tls_dtors = (void (*)(void))dlvsym(RTLD_NEXT, "__call_tls_dtors", "GLIBC_PRIVATE");
     if (!call_tls_dtors)
         return "this libc does not offer __call_tls_dtors";
-    has_pkru = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & 1u << 4);
+    has_keys = arch_has_keys();
     /* Looked up before the walk, which holds a lock that a look-up's comes before: another thread may be in dlopen. */
     const void *members[NR_MEMBERS] = {
         (const void *)fresh_init, (const void *)real.pthread_create, (const void *)gnu_get_libc_version,
@@ -166,7 +134,7 @@ const char *fresh_init(void)
 void fresh_capture(struct inherited *from)
 {
     pthread_sigmask(SIG_BLOCK, NULL, &from->mask);
-    capture_registers(from);
+    arch_control_get(&from->control, has_keys);
     from->named = atomic_load_explicit(&threads_flags.names, memory_order_relaxed) &&
                   REAL(prctl)(PR_GET_NAME, from->name) == 0;
     from->placed = atomic_load_explicit(&threads_flags.places, memory_order_relaxed) &&
@@ -179,7 +147,7 @@ void fresh_apply(const struct inherited *from)
         REAL(prctl)(PR_SET_NAME, from->name);
     if (from->placed)
         REAL(sched_setaffinity)(0, sizeof from->cpus, (const cpu_set_t *)from->cpus);
-    apply_registers(from);
+    arch_control_set(&from->control, has_keys);
     errno = 0;
 }
 

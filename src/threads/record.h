@@ -29,6 +29,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "arch/control.h"
+
 #define BARE __attribute__((target("general-regs-only")))      /* the gate calls it */
 #define THREADS_EXPORT __attribute__((visibility("default")))
 
@@ -37,9 +39,7 @@ extern const struct threads_watcher *threads_watcher;          /* null: calls ar
 /* What a new thread takes over from its creator. */
 struct inherited {
     sigset_t mask;
-    uint32_t mxcsr;
-    uint16_t x87_control;
-    uint32_t pkru;
+    struct arch_control control;
     bool named, placed;              /* the two below are filled in; only where the program uses such calls */
     char name[16];
     unsigned long cpus[128];         /* 8192 CPUs */

@@ -15,7 +15,7 @@ def text(*path):
 
 def known():
     """Names by number, as the tool knows them."""
-    return {int(nr): name for nr, name in re.findall(r'\[(\d+)\] = "(\w+)"', text('src', 'inspect', 'callname.c'))}
+    return {int(nr): name for nr, name in re.findall(r'\[(\d+)\] = "(\w+)"', text('src', 'arch', 'x86_64', 'inspect', 'callname.c'))}
 
 
 def handlers():

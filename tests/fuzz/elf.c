@@ -1,6 +1,7 @@
 /* tests/fuzz/elf.c - ELF files, as the patcher, the tool and `usf doctor` read them.  SPDX-License-Identifier: Apache-2.0 */
 #include "inspect/elf.h"
 #include "inspect/symbol.h"
+#include "arch/code.h"
 #include "fuzz.h"
 #include "gate/gate.h"
 #include "gate/scan.h"
@@ -47,7 +48,7 @@ static void scan(const uint8_t *data, size_t size)
             const struct gate_rec *r = &list.rec[i];
             FUZZ_CHECK(gate_rec_matches(&im, r));
             if (r->cls == GATE_SITE_LEFT) continue;
-            FUZZ_CHECK(r->len >= GATE_JUMP_LEN && r->len <= GATE_WINDOW_MAX && r->before + r->insn <= r->len);
+            FUZZ_CHECK(r->len >= ARCH_JUMP_LEN && r->len <= GATE_WINDOW_MAX && r->before + r->insn <= r->len);
             FUZZ_CHECK(r->rip_at == GATE_NO_RIP || (r->rip_at + 4 <= r->rip_end && r->rip_end <= r->len));
             if (i && list.rec[i - 1].cls != GATE_SITE_LEFT)     /* no window reaches into the next */
                 FUZZ_CHECK(list.rec[i - 1].at - list.rec[i - 1].before + list.rec[i - 1].len <= r->at - r->before);

@@ -36,7 +36,7 @@ static uint64_t start_us;
 
 static long count_and_call(struct gate_frame *f)
 {
-    __atomic_fetch_add(&calls[f->rax], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&calls[f->nr], 1, __ATOMIC_RELAXED);
     return gate_call(f);
 }
 
@@ -72,15 +72,15 @@ static void wrapper(int sig, void *info, void *context)
 
 static long sigaction_handler(struct gate_frame *f)
 {
-    const struct action *in = (const void *)f->rsi;
-    struct action *out = (void *)f->rdx, a, old = wrapped[f->rdi & 63];
-    bool wrap = in && f->rdi < 64 && (uintptr_t)in->handler > 1;
+    const struct action *in = (const void *)f->arg[1];
+    struct action *out = (void *)f->arg[2], a, old = wrapped[f->arg[0] & 63];
+    bool wrap = in && f->arg[0] < 64 && (uintptr_t)in->handler > 1;
     if (wrap) {
         a = *in;
         a.handler = wrapper;
-        wrapped[f->rdi] = *in;
+        wrapped[f->arg[0]] = *in;
     }
-    long r = gate_syscall(f, __NR_rt_sigaction, (long)f->rdi, wrap ? (long)&a : (long)in, (long)out, (long)f->r10, 0, 0);
+    long r = gate_syscall(f, __NR_rt_sigaction, (long)f->arg[0], wrap ? (long)&a : (long)in, (long)out, (long)f->arg[3], 0, 0);
     if (!r && out && out->handler == wrapper) out->handler = old.handler;
     return r;
 }

@@ -2,7 +2,7 @@
 # tests/rooms/test_rooms.py - each #include agrees with the map of rooms.  SPDX-License-Identifier: Apache-2.0
 """The map is the block in section 1 of docs/design.md.  A room begins with its path and what it is; an arrow names the rooms that it
 includes, without src/; `private:` names headers that no other room includes, as it includes no other room's internal.h; `also:` names
-files, without src/, that lie elsewhere and belong to the room."""
+files, without src/, that lie elsewhere and belong to the room.  src/arch/PROCESSOR/ROOM belongs to src/ROOM."""
 import os
 import re
 import tempfile
@@ -11,6 +11,7 @@ import unittest
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 TREES = ("include", "sim", "src")
 SOURCE = (".c", ".h", ".S")
+MACHINE_PART = re.compile(r"^src/arch/[^/]+/(?=[^/]+/)")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.M)
 
 
@@ -36,6 +37,7 @@ class Map:
         """The innermost room that the file is in; a header may be one by itself."""
         if path in self.also:
             return self.also[path]
+        path = MACHINE_PART.sub("src/", path)
         while path and path not in self.rooms:
             path = os.path.dirname(path)
         return path or None
@@ -159,6 +161,11 @@ class Finds(unittest.TestCase):
 
     def test_missing(self):
         self.check("which is not there", files={"src/top/b.c": '#include "low/gone.h"\n'})
+
+    def test_machine_part(self):
+        part = {"src/arch/cpu/low/a.c": '#include "low/internal.h"\n#include "arch/arch.h"\n', "src/low/internal.h": "", "src/arch/arch.h": "",
+                "src/arch/cpu/b.c": ""}
+        self.check("the map has no arrow src/low → src/arch", self.MAP.replace("include  public", "src/arch  processors\ninclude  public"), part)
 
     def test_header_alone(self):
         text = self.MAP.replace("src/low  below", "src/low/low.h  one header\n         → include\nsrc/low  below").replace("→ low\n", "→ low/low.h\n")

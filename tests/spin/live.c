@@ -4,6 +4,7 @@
  * it stands at each of its instructions (single-stepped there, as the runtime's stop leaves a thread), and the
  * end states are compared: all general and vector registers and the flags. */
 #include "doubles.h"
+#include "spin/machine.h"
 #include "spin/spin.h"
 #include <execinfo.h>
 #include <signal.h>

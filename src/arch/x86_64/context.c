@@ -3,7 +3,7 @@
 
 #include <cpuid.h>
 
-#include "os/syscall.h"
+#include "arch/arch.h"
 
 #define HWCAP2_FSGSBASE  2u
 #define IN_AMX           0x60000u       /* tile configuration and data */
@@ -35,8 +35,8 @@ const char *arch_context_trouble(uint64_t hwcap2)
     if ((extended_control(0) & 6) != 6) return "the system does not use AVX";
     if (!__get_cpuid_count(13, 1, &a, &b, &c, &d) || !(a & 4)) return "the processor does not say which registers are in use (XINUSE)";
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) keys = c >> 4 & 1;
-    if (usf_syscall(NR_ARCH_PRCTL, GET_XCOMP_PERM, &allowed) == 0) tiles = allowed & IN_AMX;
-    if (usf_syscall(NR_ARCH_PRCTL, SHSTK_STATUS, &shadow) == 0 && shadow) return "the program has a shadow stack";
+    if (arch_syscall(NR_ARCH_PRCTL, GET_XCOMP_PERM, (long)&allowed, 0, 0, 0, 0) == 0) tiles = allowed & IN_AMX;
+    if (arch_syscall(NR_ARCH_PRCTL, SHSTK_STATUS, (long)&shadow, 0, 0, 0, 0) == 0 && shadow) return "the program has a shadow stack";
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* src/gate/springboard.c - the code that a patched site jumps to.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/gate/springboard.c - the code that a patched site jumps to.  SPDX-License-Identifier: Apache-2.0
  *
  *     descriptor:  .quad  address after the site's syscall
  *                  .quad  resume; classes CANCEL and NOTIFY: the original function
@@ -19,6 +19,9 @@
  * Class CANCEL: enter: lea descriptor(%rip), %r11; jmp usf_gate_cancel_entry.
  * Class NOTIFY: enter: jmp gate_notify. */
 #include "gate/internal.h"
+
+#include "arch/arch.h"
+#include "arch/code.h"
 
 /* Descriptor of a springboard, at its start. */
 struct shape {
@@ -74,10 +77,10 @@ static void moved(struct emit *e, const struct gate_rec *r, uintptr_t base, unsi
 
 static int32_t vforked_offset(void)
 {
-    uintptr_t fs;
-    __asm__("mov %%fs:0, %0" : "=r"(fs));
-    return (int32_t)((uintptr_t)&usf_gate_vforked - fs);
+    return (int32_t)((uintptr_t)&usf_gate_vforked - arch_thread_pointer());
 }
+
+size_t gate_springboard_room(const struct gate_rec *r) { return (r->len + 80u) & ~7u; }
 
 static bool may_clone(const struct gate_rec *r) { return r->nr < 0 || r->cls == GATE_SITE_CLONE; }
 
@@ -196,8 +199,8 @@ uintptr_t gate_chunk_moved(uintptr_t code, size_t len, uintptr_t pc)
     size_t at = GATE_CHUNK_HEAD;
     for (const struct shape *d; (d = shape_at((uint8_t *)code, len, at)); at += d->size) {
         uintptr_t site = d->after - d->insn, start = site - d->before;
-        if (!d->after_at && d->resume + GATE_JUMP_LEN > pc && d->resume < pc) return code + at + DESCRIPTOR;    /* class NOTIFY: its `ret` */
-        if (!d->after_at || pc <= start || pc >= start + GATE_JUMP_LEN) continue;
+        if (!d->after_at && d->resume + ARCH_JUMP_LEN > pc && d->resume < pc) return code + at + DESCRIPTOR;    /* class NOTIFY: its `ret` */
+        if (!d->after_at || pc <= start || pc >= start + ARCH_JUMP_LEN) continue;
         return code + at + (pc <= site ? DESCRIPTOR + (pc - start) : d->after_at + (pc - d->after));
     }
     return pc;

@@ -1,4 +1,4 @@
-/* src/gate/decode.c - decode one function: instructions and jump targets.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/gate/decode.c - decode one function: instructions and jump targets.  SPDX-License-Identifier: Apache-2.0
  *
  * Targets are direct branches, landing pads, ENDBR64 and the entries of jump tables.  Tables are found
  * generously: whatever the function takes the address of is read as a table of offsets for as long as
@@ -176,19 +176,11 @@ static int sets_eax(const struct gate_function *f, uint64_t at, int32_t *value)
     return 0;
 }
 
-/* Start of the instruction that ends at offset i; i itself if there is none. */
-static uint64_t previous(const struct gate_function *f, uint64_t i)
-{
-    for (uint64_t n = 1; n <= 15 && n <= i; n++)
-        if ((f->mark[i - n] & MARK_LEN) == n) return i - n;
-    return i;
-}
-
 int32_t gate_static_nr(const struct gate_function *f, uint64_t at)
 {
     uint64_t i = at - f->fde.start;
     for (int steps = 0; steps < 24; steps++) {
-        uint64_t p = previous(f, i);
+        uint64_t p = gate_insn_before(f, i);
         if (p == i || f->mark[i] & MARK_TARGET || f->mark[p] & MARK_FIXED) return -1;
         int32_t nr = -1;
         int how = sets_eax(f, f->fde.start + p, &nr);
@@ -224,4 +216,19 @@ unsigned gate_rip_offset(const struct gate_function *f, uint64_t at)
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, f->code + i, f->len - i, &in)) || !is_rip_relative(&in))
         return 0;
     return in.raw.disp.offset;
+}
+
+/* `test the thread's word; move the arguments; syscall; ret` */
+bool gate_is_cancel_arch(const struct gate_function *f, uint64_t at)
+{
+    static const uint8_t moves[] = {0x48, 0x89, 0xf0, 0x48, 0x89, 0xd7, 0x48, 0x89, 0xce, 0x4c, 0x89, 0xc2,
+                                    0x4d, 0x89, 0xca};     /* rax=rsi rdi=rdx rsi=rcx rdx=r8 r10=r9 */
+    bool tests = false, moved = false;
+    for (uint64_t i = 0; i + sizeof moves <= at; i++) {
+        if (f->code[i] == 0xf6 && f->code[i + 1] == 0x07) tests = true;      /* testb $x,(%rdi) */
+        unsigned k = 0;
+        while (k < sizeof moves && f->code[i + k] == moves[k]) k++;
+        if (k == sizeof moves) moved = true;
+    }
+    return tests && moved && at < 80;
 }

@@ -1,4 +1,4 @@
-/* src/teams/entry.S - where the stubs of hooked functions lead.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/teams/entry.S - where the stubs of hooked functions lead.  SPDX-License-Identifier: Apache-2.0
  *
  * %r11 has the stub's head (struct gate_hook_site); everything else is as the function's caller has left it, and is so when the
  * function goes on, but for what teams_enter has written into the registers that are saved here.  Vector registers that carry arguments

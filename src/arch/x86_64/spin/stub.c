@@ -1,4 +1,4 @@
-/* src/spin/stub.c - the copy of a loop that enters the runtime.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/spin/stub.c - the copy of a loop that enters the runtime.  SPDX-License-Identifier: Apache-2.0
  *
  *   movl $0,usf_spin_rounds.entered  where the window's jump leads: a wait begins
  *   jmp  the window's first instruction, unless it comes next
@@ -18,6 +18,8 @@
  *   .quad head, entry, leaves, stays
  */
 #include "spin/internal.h"
+
+#include "arch/arch.h"
 
 /* What has more places or instructions is not tried: the stub would become long. */
 #define MAX_TRIALS      2
@@ -96,7 +98,7 @@ static uintptr_t destination(struct emit *e, uintptr_t pc, bool back)
     return back ? back_block(e, i) : e->addr + e->map[i];
 }
 
-bool spin_is_movable(const ZydisDecodedInstruction *i)
+static bool is_movable(const ZydisDecodedInstruction *i)
 {
     switch (i->meta.category) {
     case ZYDIS_CATEGORY_CALL: case ZYDIS_CATEGORY_SYSCALL: case ZYDIS_CATEGORY_SYSRET:
@@ -105,6 +107,12 @@ bool spin_is_movable(const ZydisDecodedInstruction *i)
         return i->opcode_map == ZYDIS_OPCODE_MAP_0F ? (i->opcode & 0xf0) == 0x80 : (i->opcode & 0xf0) == 0x70;
     default: return true;
     }
+}
+
+unsigned spin_movable_len(struct spin_scratch *s, const uint8_t *code, size_t size)
+{
+    ZydisDecodedInstruction *i = &s->decoder.insn;
+    return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->decoder.full, NULL, code, size, i)) && is_movable(i) ? i->length : 0;
 }
 
 static void branch(struct emit *e, const ZydisDecodedInstruction *i, uintptr_t pc, bool back)
@@ -149,9 +157,7 @@ static void rip_literal(struct emit *e, const char *op, enum literal which)
 /* Where a word of this thread is, seen from its thread pointer: the same for each thread. */
 static void word_at(struct emit *e, const void *word)
 {
-    uintptr_t self;
-    __asm__("mov %%fs:0, %0" : "=r"(self));
-    int32_t d = (int32_t)((intptr_t)word - (intptr_t)self);
+    int32_t d = (int32_t)((uintptr_t)word - arch_thread_pointer());
     bytes(e, &d, 4);
 }
 static void begin(struct emit *e)
@@ -207,11 +213,11 @@ static void copy_insns(struct emit *e, unsigned first, unsigned last)
     for (unsigned k = first; k < last && e->ok; k++) {
         const uint8_t *c = e->code + l->insn[k].off;
         uintptr_t pc = l->head + l->insn[k].off, next = pc + l->insn[k].len;
-        ZydisDecodedInstruction *i = &e->s->insn;
+        ZydisDecodedInstruction *i = &e->s->decoder.insn;
         e->map[k] = (uint16_t)e->at;
         if (e->from >= 0 && is_not_tried(&l->insn[k])) continue;
-        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&e->s->full, NULL, c, l->insn[k].len, i)) ||
-            i->length != l->insn[k].len || !spin_is_movable(i)) {
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&e->s->decoder.full, NULL, c, l->insn[k].len, i)) ||
+            i->length != l->insn[k].len || !is_movable(i)) {
             e->ok = false;
             return;
         }

@@ -1,4 +1,4 @@
-/* src/gate/entry.S - where springboards enter.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/gate/entry.S - where springboards enter.  SPDX-License-Identifier: Apache-2.0
  *
  * A springboard (springboard.c) jumps to usf_gate_entry with %r11 = address of the site's descriptor: the
  * address after the site's `syscall`, and where the springboard goes on.  With S the caller's rsp at the site:
@@ -15,6 +15,8 @@
  * Unwinders see one frame whose caller is the site: CFA = S, return address = the descriptor's word.  So
  * cancellation, exceptions and debuggers walk through the gate as through the bare instruction. */
 #include "gate/entry.h"
+
+#define FLAG_DF_BYTE 4          /* direction flag in the second byte of rflags */
 
 #define RA        0x10                  /* column of the return address */
 /* return address at *(reg) */

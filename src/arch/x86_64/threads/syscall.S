@@ -1,4 +1,4 @@
-/* src/threads/syscall.S - syscall(2) and clone() as functions: look at what is called, go on in libc's.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/threads/syscall.S - syscall(2) and clone() as functions: look at what is called, go on in libc's.  SPDX-License-Identifier: Apache-2.0
  *
  * In assembly so that all arguments, the stack and the caller's frame reach libc untouched, for a few instructions more:
  * OpenMP and TBB make their futex calls through this function. */

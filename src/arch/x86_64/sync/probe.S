@@ -1,4 +1,4 @@
-/* src/sync/probe.S - touch the program's memory without dying.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/sync/probe.S - touch the program's memory without dying.  SPDX-License-Identifier: Apache-2.0
  * A fault on an instruction between the labels continues at its fix-up, which returns 1. */
     .text
     .globl sync_probe_read, sync_probe_cas, sync_probe_start, sync_probe_end, sync_probe_fixup

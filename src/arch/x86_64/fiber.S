@@ -1,11 +1,11 @@
-/* sim/switch.S - change fibers.  SPDX-License-Identifier: Apache-2.0
- * void sim_switch(void **save, void *to): callee-saved registers go onto the own stack, whose pointer goes to *save; then the same in
+/* src/arch/x86_64/fiber.S - change fibers.  SPDX-License-Identifier: Apache-2.0
+ * void arch_fiber_switch(void **save, void *to): callee-saved registers go onto the own stack, whose pointer goes to *save; then the same in
  * reverse from `to`.  Vector state is the caller's to save, by the ABI; nobody changes the control words. */
     .text
-    .globl sim_switch
-    .hidden sim_switch
-    .type sim_switch, @function
-sim_switch:
+    .globl arch_fiber_switch
+    .hidden arch_fiber_switch
+    .type arch_fiber_switch, @function
+arch_fiber_switch:
     .cfi_startproc
     endbr64
     pushq %rbp
@@ -24,5 +24,5 @@ sim_switch:
     popq %rbp
     ret
     .cfi_endproc
-    .size sim_switch, . - sim_switch
+    .size arch_fiber_switch, . - arch_fiber_switch
     .section .note.GNU-stack, "", @progbits

@@ -1,4 +1,4 @@
-/* src/spin/decode.c - from bytes to nodes.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/spin/decode.c - from bytes to nodes.  SPDX-License-Identifier: Apache-2.0
  *
  * Two passes.  The first walks the whole function without looking at operands (that is four times
  * as fast): it learns instruction bounds and every branch target near pc.  The second decodes what lies
@@ -19,9 +19,9 @@ void spin_scratch_release(void) { __atomic_store_n(&scratch_busy, 0, __ATOMIC_RE
 
 void spin_decoders_init(struct spin_scratch *s)
 {
-    ZydisDecoderInit(&s->full, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    ZydisDecoderInit(&s->fast, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    ZydisDecoderEnableMode(&s->fast, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+    ZydisDecoderInit(&s->decoder.full, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    ZydisDecoderInit(&s->decoder.fast, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    ZydisDecoderEnableMode(&s->decoder.fast, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
 }
 
 /* The target of a direct jump or call, relative to `at`'s base; false: it is none. */
@@ -64,49 +64,40 @@ enum spin_verdict spin_sweep(struct spin_scratch *s, uint32_t pc)
     s->frame = s->escapes = false;
     ZydisDecoderContext ctx;
     unsigned n = 0;
-    for (uint32_t p = 0; p < s->size; p += s->insn.length, n++) {
+    for (uint32_t p = 0; p < s->size; p += s->decoder.insn.length, n++) {
         const uint8_t *c = s->code + p;
-        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->fast, &ctx, c, s->size - p, &s->insn)))
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->decoder.fast, &ctx, c, s->size - p, &s->decoder.insn)))
             return SPIN_NO_DECODE;
         /* mov %rsp,%rbp or lea N(%rsp),%rbp in the prologue */
-        if (n < 12 && s->insn.length >= 3 && c[0] == 0x48 &&
+        if (n < 12 && s->decoder.insn.length >= 3 && c[0] == 0x48 &&
             ((c[1] == 0x89 && c[2] == 0xe5) || (c[1] == 0x8b && c[2] == 0xec) ||
              (c[1] == 0x8d && (c[2] == 0x6c || c[2] == 0xac) && c[3] == 0x24)))
             s->frame = true;
-        s->escapes |= takes_frame_address(&s->insn, c);
+        s->escapes |= takes_frame_address(&s->decoder.insn, c);
         if (p >= s->lo && p < s->hi) bit_set(s->bound, p - s->lo);
         int64_t to;
-        if (!relative_target(&s->insn, p, &to)) continue;
+        if (!relative_target(&s->decoder.insn, p, &to)) continue;
         if (to < s->lo || to >= s->hi) continue;
         bit_set(s->target, (uint32_t)(to - s->lo));
-        if (p >= s->lo && p < s->hi && to <= p && !is_call_opcode(&s->insn)) add_edge(s, p, (uint32_t)to);
+        if (p >= s->lo && p < s->hi && to <= p && !is_call_opcode(&s->decoder.insn)) add_edge(s, p, (uint32_t)to);
     }
     return bit_get(s->bound, pc - s->lo) ? SPIN_YES : SPIN_NO_DECODE;
 }
 
-bool spin_branches_into(struct spin_scratch *s, const uint8_t *code, uintptr_t start, size_t size,
-                        uintptr_t lo, uintptr_t hi)
-{
-    ZydisDecoderContext ctx;
-    for (size_t p = 0; p < size; p += s->insn.length) {
-        int64_t to;
-        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->fast, &ctx, code + p, size - p, &s->insn))) return true;
-        if (relative_target(&s->insn, (int64_t)(start + p), &to) && (uintptr_t)to > lo && (uintptr_t)to < hi)
-            return true;
-    }
-    return false;
-}
+static bool is_rip_relative(const ZydisDecodedInstruction *i) { return i->raw.modrm.mod == 0 && i->raw.modrm.rm == 5; }
 
-void spin_branches_out(struct spin_scratch *s, const uint8_t *code, uintptr_t start, size_t size,
-                       void (*fn)(uintptr_t target, void *arg), void *arg)
+bool spin_step(struct spin_scratch *s, const uint8_t *code, size_t size, struct spin_step *out)
 {
     ZydisDecoderContext ctx;
-    for (size_t p = 0; p < size; p += s->insn.length) {
-        int64_t to;
-        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->fast, &ctx, code + p, size - p, &s->insn))) return;
-        if (!relative_target(&s->insn, (int64_t)(start + p), &to) || is_call_opcode(&s->insn)) continue;
-        if ((uintptr_t)to < start || (uintptr_t)to >= start + size) fn((uintptr_t)to, arg);
-    }
+    const ZydisDecodedInstruction *i = &s->decoder.insn;
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&s->decoder.fast, &ctx, code, size, &s->decoder.insn))) return false;
+    *out = (struct spin_step){ .len = i->length, .call = is_call_opcode(i) };
+    out->direct = relative_target(i, 0, &out->to);
+    if (i->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT) return true;
+    out->indirect = i->opcode == 0xff && i->raw.modrm.reg == 4 && !is_rip_relative(i);
+    out->address = i->opcode == 0x8d && is_rip_relative(i);
+    if (out->address) out->to = i->length + i->raw.disp.value;
+    return true;
 }
 
 /* ---- full decoding --------------------------------------------------------------------------- */
@@ -154,8 +145,8 @@ static bool find_slot(const struct spin_scratch *s, const ZydisDecodedOperand *o
     if (o->mem.index != ZYDIS_REGISTER_NONE || !flat) return false;
     *lo = o->mem.disp.value;
     *base = (int8_t)gpr_number(o->mem.base);
-    if (*base == REG_RSP || (s->frame && *base == REG_RBP)) return true;
-    if (*base < 0 || *base > 15 || !s->alias[*base].base) return false;
+    if (*base == GPR_RSP || (s->frame && *base == GPR_RBP)) return true;
+    if (*base < 0 || *base >= SPIN_GPRS || !s->alias[*base].base) return false;
     *lo += s->alias[*base].disp;
     *base = s->alias[*base].base;
     return true;
@@ -164,15 +155,15 @@ static bool find_slot(const struct spin_scratch *s, const ZydisDecodedOperand *o
 /* Registers that hold an address in our frame (lea N(%rsp),%r), for as long as the code runs straight on. */
 static void track_aliases(struct spin_scratch *s, const struct node *n)
 {
-    const ZydisDecodedOperand *o = s->op;
-    bool lea = s->insn.mnemonic == ZYDIS_MNEMONIC_LEA && s->insn.operand_width == 64 &&
+    const ZydisDecodedOperand *o = s->decoder.op;
+    bool lea = s->decoder.insn.mnemonic == ZYDIS_MNEMONIC_LEA && s->decoder.insn.operand_width == 64 &&
                o[1].mem.index == ZYDIS_REGISTER_NONE &&
                (o[1].mem.base == ZYDIS_REGISTER_RSP || (s->frame && o[1].mem.base == ZYDIS_REGISTER_RBP));
-    for (int r = 0; r < 16; r++)
+    for (int r = 0; r < SPIN_GPRS; r++)
         if (n->wr & RS_GPR(r) || n->stop || n->bad == SPIN_NO_CALL) s->alias[r].base = 0;
     if (!lea) return;
     int r = gpr_number(o[0].reg.value);
-    s->alias[r].base = o[1].mem.base == ZYDIS_REGISTER_RSP ? REG_RSP : REG_RBP;
+    s->alias[r].base = o[1].mem.base == ZYDIS_REGISTER_RSP ? GPR_RSP : GPR_RBP;
     s->alias[r].disp = o[1].mem.disp.value;
 }
 
@@ -198,7 +189,7 @@ static regset slot_parts(struct spin_scratch *s, struct node *n, int8_t base, in
 /* Writes that leave memory as it is while nobody else changes it: attempts at a lock, fences. */
 static bool idempotent_atomic(const struct spin_scratch *s)
 {
-    const ZydisDecodedInstruction *i = &s->insn;
+    const ZydisDecodedInstruction *i = &s->decoder.insn;
     if (i->mnemonic == ZYDIS_MNEMONIC_XCHG) return true;
     if (!(i->attributes & ZYDIS_ATTRIB_HAS_LOCK)) return false;
     switch (i->mnemonic) {
@@ -209,7 +200,7 @@ static bool idempotent_atomic(const struct spin_scratch *s)
     case ZYDIS_MNEMONIC_BTR:
     case ZYDIS_MNEMONIC_OR:
     case ZYDIS_MNEMONIC_AND: return true;
-    case ZYDIS_MNEMONIC_ADD: return s->op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !s->op[1].imm.value.u;
+    case ZYDIS_MNEMONIC_ADD: return s->decoder.op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !s->decoder.op[1].imm.value.u;
     default: return false;
     }
 }
@@ -257,8 +248,8 @@ static void register_operand(struct node *n, const ZydisDecodedOperand *o)
     int gpr;
     regset r = register_parts(n, o->reg.value, &gpr);
     bool writes = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
-    if (writes && gpr == REG_RSP) reject(n, SPIN_NO_STORE);
-    n->private |= gpr == REG_RSP;
+    if (writes && gpr == GPR_RSP) reject(n, SPIN_NO_STORE);
+    n->private |= gpr == GPR_RSP;
     if (n->atomic && o->visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT) {
         n->sink |= r;
         if (writes) n->wr |= r;
@@ -284,7 +275,7 @@ static void flag_effects(struct node *n, const ZydisAccessedFlags *f)
 /* xor %eax,%eax and the like read nothing. */
 static bool clears_register(const struct spin_scratch *s)
 {
-    const ZydisDecodedInstruction *i = &s->insn;
+    const ZydisDecodedInstruction *i = &s->decoder.insn;
     unsigned a = 0, b = 1;
     switch (i->mnemonic) {
     case ZYDIS_MNEMONIC_XOR: case ZYDIS_MNEMONIC_SUB: case ZYDIS_MNEMONIC_PXOR:
@@ -292,20 +283,20 @@ static bool clears_register(const struct spin_scratch *s)
     case ZYDIS_MNEMONIC_VPXOR: case ZYDIS_MNEMONIC_VXORPS: case ZYDIS_MNEMONIC_VXORPD: a = 1; b = 2; break;
     default: return false;
     }
-    return i->operand_count > b && s->op[a].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-           s->op[b].type == ZYDIS_OPERAND_TYPE_REGISTER && s->op[a].reg.value == s->op[b].reg.value;
+    return i->operand_count > b && s->decoder.op[a].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           s->decoder.op[b].type == ZYDIS_OPERAND_TYPE_REGISTER && s->decoder.op[a].reg.value == s->decoder.op[b].reg.value;
 }
 
 static void classify_counter(const struct spin_scratch *s, struct node *n)
 {
-    const ZydisDecodedInstruction *i = &s->insn;
-    bool imm = i->operand_count > 1 && s->op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    const ZydisDecodedInstruction *i = &s->decoder.insn;
+    bool imm = i->operand_count > 1 && s->decoder.op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
     switch (i->mnemonic) {
     case ZYDIS_MNEMONIC_INC: case ZYDIS_MNEMONIC_DEC: n->plain = n->unit = true; break;
     case ZYDIS_MNEMONIC_ADD: case ZYDIS_MNEMONIC_SUB: n->plain = true; n->unit = imm; break;
     case ZYDIS_MNEMONIC_LEA:
         n->plain = true;
-        n->unit = s->op[1].mem.index == ZYDIS_REGISTER_NONE;
+        n->unit = s->decoder.op[1].mem.index == ZYDIS_REGISTER_NONE;
         break;
     case ZYDIS_MNEMONIC_MOV: case ZYDIS_MNEMONIC_MOVZX: case ZYDIS_MNEMONIC_MOVSX:
     case ZYDIS_MNEMONIC_MOVSXD: case ZYDIS_MNEMONIC_CDQE: case ZYDIS_MNEMONIC_CWDE:
@@ -323,7 +314,7 @@ static void classify_counter(const struct spin_scratch *s, struct node *n)
 
 static void classify_flow(const struct spin_scratch *s, struct node *n)
 {
-    const ZydisDecodedInstruction *i = &s->insn;
+    const ZydisDecodedInstruction *i = &s->decoder.insn;
     int64_t to;
     switch (i->meta.category) {
     case ZYDIS_CATEGORY_COND_BR:
@@ -331,6 +322,8 @@ static void classify_flow(const struct spin_scratch *s, struct node *n)
         if (i->opcode_map == ZYDIS_OPCODE_MAP_0F ? (i->opcode & 0xf0) != 0x80 : (i->opcode & 0xf0) != 0x70)
             reject(n, SPIN_NO_EXIT);
         n->branch = n->cond = true;
+        n->if_equal = (i->opcode & 15) == 4;
+        n->if_differs = (i->opcode & 15) == 5;
         if (relative_target(i, n->off, &to)) n->target = (int32_t)to;
         break;
     case ZYDIS_CATEGORY_UNCOND_BR:
@@ -364,33 +357,33 @@ static void classify_flow(const struct spin_scratch *s, struct node *n)
     }
 }
 
-/* s->insn and s->op hold the instruction at n->off. */
+/* s->decoder.insn and s->decoder.op hold the instruction at n->off. */
 static void describe(struct spin_scratch *s, struct node *n, uintptr_t fstart)
 {
-    const ZydisDecodedInstruction *i = &s->insn;
+    const ZydisDecodedInstruction *i = &s->decoder.insn;
     classify_flow(s, n);
     ZydisInstructionCategory c = i->meta.category;
     if (n->branch && !n->cond) return;
     if (c == ZYDIS_CATEGORY_NOP || c == ZYDIS_CATEGORY_WIDENOP || c == ZYDIS_CATEGORY_PREFETCH ||
         c == ZYDIS_CATEGORY_PREFETCHWT1 || i->mnemonic == ZYDIS_MNEMONIC_PAUSE) return;
     bool memory = false;
-    for (unsigned k = 0; k < i->operand_count; k++) memory |= s->op[k].type == ZYDIS_OPERAND_TYPE_MEMORY;
+    for (unsigned k = 0; k < i->operand_count; k++) memory |= s->decoder.op[k].type == ZYDIS_OPERAND_TYPE_MEMORY;
     for (unsigned k = 0; k < i->operand_count; k++)
-        if (s->op[k].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) n->has_imm = true, n->imm = s->op[k].imm.value.s;
+        if (s->decoder.op[k].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) n->has_imm = true, n->imm = s->decoder.op[k].imm.value.s;
     n->width = i->operand_width;
     n->tests = i->mnemonic == ZYDIS_MNEMONIC_TEST;
     n->test_or_cmp = n->tests || i->mnemonic == ZYDIS_MNEMONIC_CMP;
     n->atomic = memory && idempotent_atomic(s);
     n->cas = n->atomic && is_cas(i->mnemonic);
     for (unsigned k = 0; k < i->operand_count; k++) {
-        const ZydisDecodedOperand *o = &s->op[k];
+        const ZydisDecodedOperand *o = &s->decoder.op[k];
         if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) register_operand(n, o);
         else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) memory_operand(s, n, o);
     }
     flag_effects(n, i->cpu_flags);
     if (clears_register(s)) n->rd = 0;
     classify_counter(s, n);
-    if (s->frame && n->wr & RS_GPR(REG_RBP)) reject(n, SPIN_NO_STORE);
+    if (s->frame && n->wr & RS_GPR(GPR_RBP)) reject(n, SPIN_NO_STORE);
     if (n->load && !n->atomic && i->attributes & ZYDIS_ATTRIB_HAS_LOCK) reject(n, SPIN_NO_STORE);
 }
 
@@ -423,16 +416,16 @@ enum spin_verdict spin_decode_region(struct spin_scratch *s, uint32_t pc)
     uint32_t lo, hi;
     fit_region(s, pc, &lo, &hi);
     s->nr_nodes = s->nr_slots = 0;
-    for (int r = 0; r < 16; r++) s->alias[r].base = 0;
+    for (int r = 0; r < SPIN_GPRS; r++) s->alias[r].base = 0;
     for (uint32_t p = lo; p < hi; p++) {
         if (!bit_get(s->bound, p - s->lo)) continue;
         struct node *n = &s->node[s->nr_nodes++];
         *n = (struct node){ .off = p, .target = INT32_MIN, .next = -1, .taken = -1 };
-        if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&s->full, s->code + p, s->size - p, &s->insn, s->op)))
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&s->decoder.full, s->code + p, s->size - p, &s->decoder.insn, s->decoder.op)))
             return SPIN_NO_DECODE;
-        n->len = s->insn.length;
+        n->len = s->decoder.insn.length;
         if (bit_get(s->target, p - s->lo))
-            for (int r = 0; r < 16; r++) s->alias[r].base = 0;
+            for (int r = 0; r < SPIN_GPRS; r++) s->alias[r].base = 0;
         describe(s, n, s->fstart);
         track_aliases(s, n);
     }

@@ -1,4 +1,4 @@
-/* src/spin/spin_entry.S - from a stub into the runtime.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/spin/entry.S - from a stub into the runtime.  SPDX-License-Identifier: Apache-2.0
  *
  * On entry:  0(%rsp) return address in the stub, 8 place, 16 an address of the original loop, then 128 bytes
  * of red zone, then the loop's own stack.  Every register and the flags are left as they were; vector

@@ -1,4 +1,4 @@
-/* src/inspect/callname.c - system calls of x86-64 by number.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/inspect/callname.c - system calls by number.  SPDX-License-Identifier: Apache-2.0
  *
  * Written out, since the machine that builds may have older headers than the one that runs. */
 #include "inspect/callname.h"

@@ -1,6 +1,7 @@
 /* tests/sim/test_seeds.c - what holds for every simulation.  SPDX-License-Identifier: Apache-2.0
  *
- * test_seeds FIRST COUNT: for each seed a random machine and workload, under every built-in policy and every model of the kernel:
+ * test_seeds FIRST COUNT: for each seed a random machine and workload, under every built-in policy (one or two of them over a model of Linux, too)
+ * and every model of the kernel:
  *   - all programs end, no core is idle while a ready task may run there (S5, after every event), no policy is replaced;
  *   - busy + busy-waiting + kernel + idle time is CPUs * makespan, and programs' times add up to the CPUs';
  *   - computing takes as long as the operations say, exactly where nothing slows it down, no less than that elsewhere. */
@@ -12,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define OVER_LINUX 8u           /* each policy in one seed of so many */
 
 static uint64_t seed;
 static const char *what;
@@ -61,7 +64,12 @@ static uint32_t run_all(struct sim_config *c, bool exact, const struct sim_workl
     for (const struct usf_policy_ops *const *p = usf_builtin_policies; *p; p++) {
         if ((*p)->flags & USF_POLICY_KERNEL) continue;
         c->policy = what = (*p)->name;
+        c->kernel = 0;
         c->workload = any;
+        runs += run(c, exact);
+        if (seed % OVER_LINUX != (uint64_t)(p - usf_builtin_policies) % OVER_LINUX) continue;
+        c->kernel = sim_kernel_find(seed / OVER_LINUX % 2 ? "eevdf" : "cfs");
+        c->workload = blocking;     /* threads that yield without the kernel leave it to ticks whether another comes to their CPU */
         runs += run(c, exact);
     }
     c->policy = 0;
@@ -88,6 +96,7 @@ int main(int argc, char **argv)
         random_workload(seed, &m, true, &blocking);
         struct sim_config c = {.machine = &m, .seed = seed, .limit_ns = 100000000000ull, .limit_events = 4000000, .check = true};
         c.poll_max_ns = seed % 5 ? 0 : 50000;
+        c.floats = seed % 4 != 0;
         c.soft = seed % 7 == 0;
         c.spins_unseen = seed % 11 == 0;
         c.spins_yield = seed % 3 == 0;

@@ -417,7 +417,7 @@ class CommandLine(Base):
         out = self.sim('machines', self.path('m.machine')).stdout
         costs = dict(w.split('=') for w in out.split() if '=' in w)
         self.assertEqual(len([k for k in costs if k not in ('busy', 'spin', 'idle')]), 21)   # spin is a cost, too
-        self.assertTrue(all(v != '0ns' for k, v in costs.items() if k in ('switch', 'wake', 'yield', 'pin', 'create')), costs)
+        self.assertTrue(all(v != '0ns' for k, v in costs.items() if k in ('switch', 'wake', 'yield', 'float', 'pin', 'create')), costs)
         self.assertTrue(self.run_json(threads('compute 1ms'), '-m', self.path('m.machine'))['runs'][0]['ok'])
 
 

@@ -51,8 +51,8 @@ class Sim:
         path = workload if os.path.sep in workload else os.path.join(WORKLOADS, workload + ".usfw")
         if "machine" in machine:
             machine = os.path.join(MACHINES, machine)
-        # The papers' policies interrupt no thread, so ours are to do so less often than by default.
-        cmd = [self.exe, "run", path, "--progress", "20ms", "-m", machine, "-p", ",".join(policies), "--json", "-n", str(seeds), "-j", str(self.jobs),
+        # The papers' policies interrupt no thread, so ours do so less often than by default.  The papers' threads are kernel threads.
+        cmd = [self.exe, "run", path, "--progress", "20ms", "--float", "off", "-m", machine, "-p", ",".join(policies), "--json", "-n", str(seeds), "-j", str(self.jobs),
                "--limit", limit, "--events", str(events), *options]
         if not alone:
             cmd.append("--no-alone")
@@ -351,7 +351,7 @@ def matmul(sim, quick):
             kw = {"sets": sets, "limit": "20s", "events": 30_000_000}
             base[t, i] = seconds(sim.one("matmul-nested", CORES56, "cfs", **kw))
             coop[t, i] = seconds(sim.one("matmul-nested", CORES56, "coop", **kw))
-            hard[t, i] = seconds(sim.one("matmul-nested", CORES56, "coop", options=["--no-soft"], **kw))
+            hard[t, i] = seconds(sim.one("matmul-nested", CORES56, "coop", options=["--float", "off"], **kw))
             bare[t, i] = seconds(sim.one(spin, CORES56, "cfs", **{**kw, "limit": "2s", "events": 3_000_000}))
     ideal = (2 if quick else 10) / 56
     share = {k: ideal / v for k, v in base.items() if v}
@@ -362,7 +362,7 @@ def matmul(sim, quick):
     return ("Baseline (CFS, as in the paper's Linux 5.14; barriers that yield): performance, of all cores computing\n\n" + heatmap(share, tasks, inners, "{:.2f}") +
             "\n\nSCHED_COOP: performance\n\n" + heatmap(cshare, tasks, inners, "{:.2f}") +
             "\n\nSCHED_COOP: speed-up over the baseline\n\n" + heatmap(gain, tasks, inners, "{:.2f}") +
-            "\n\nSCHED_COOP without soft waits (`--no-soft`): speed-up over the baseline\n\n" + heatmap(parked, tasks, inners, "{:.2f}") +
+            "\n\nSCHED_COOP, threads that do not float (`--float off`): speed-up over the baseline\n\n" + heatmap(parked, tasks, inners, "{:.2f}") +
             "\n\nOriginal (CFS, barriers that spin): speed-up over the baseline (-: more than 2 s, or 3 million events, the ideal being 0.18 s)\n\n" +
             heatmap(loss, tasks, inners, "{:.3f}"))
 
@@ -407,7 +407,7 @@ shorter than BP and have less slowdown in all sets, as the paper's EQ and TA.
 - TA has 109 to 153 reconfigurations, the paper's 81 to 112; CO 132 to 200, the paper's 51 to 88.
 
 `speedup` is no better than TA: no less slowdown, no shorter makespan, and more reconfigurations. UE is not in the paper's table. Where one program makes use of cores that another does
-not, it helps: `usf sim run speedup-mix -m 4x6-opteron -p equi,speedup` ends after 37.9 s instead of 42.0.
+not, it helps: `usf sim run speedup-mix --float off -m 4x6-opteron -p equi,speedup` ends after 37.9 s instead of 42.0.
 
 *Explained:* an earlier table had no gain over BP in set A (99 to 103 %): it counted the time up to the last job's end, when there was none to be run as well, where six jobs a minute leave the machine
 idle for a quarter of it. The slowdowns: `bench/papers.py table3-load`, below. The programs of Table I as they are here have no memory, so that a partition across sockets costs nothing but
@@ -478,7 +478,7 @@ baseline falls to 0.26 of mild's at high (0.18 to 0.24); barriers that only spin
 *Explained:* an earlier table had a baseline that hardly suffered (1.12 of mild's at medium, 0.74 at high), and gains of 1.63, 1.23 and 1.98: in our workload the ends of calls yielded like the
 barriers within them. The paper runs all runtimes with the passive wait policy (section 5.2): they block there, and BLAS's own barriers alone yield, as now. (`sed 's/inner blocking/inner yielding/'`
 of the workload has the old numbers.) At high the loss is switches: CFS has 25 million, 31 of 46 s of its CPUs, coop 0.5 million and 0.8 s. The scheduler's own price is not it:
-without `sched` and `lock` costs coop takes the same 0.18 s. (`usf sim run cholesky-nested -m core:56 -p coop,cfs --set outer=28 --set inner=28 --json`, with and without `lock=0ns sched=0ns` after
+without `sched` and `lock` costs coop takes the same 0.18 s. (`usf sim run cholesky-nested --float off -m core:56 -p coop,cfs --set outer=28 --set inner=28 --json`, with and without `lock=0ns sched=0ns` after
 the machine.)
 *Tested:* that caches make the difference at medium: no, with `cold-same=20us` after the machine instead of 2 the old workload's baseline kept 1.15. That more blocks (12 x 12 here,
 32 x 32 in the paper) do: no, with 24 x 24 (`--set n=24`) coop gains 1.15 at mild and 1.75 at medium. *Known:* the paper's rows with
@@ -494,10 +494,7 @@ middle of the map, 4 to 64 tasks with 28 and 56 threads and 16 to 256 with 8: 1.
 The best cell of coop (0.98) is not better than the baseline's best (0.99); the paper's is by 9.8 %.
 
 *Explained:* earlier tables had coop at 0.47 and 0.86 of the baseline with 1,024 tasks of 56 and 28 threads, for two causes. First, in the workload the ends of calls yielded; with the passive wait policy of
-the paper's section 5.2 they block, and only the barriers within calls yield (as in Cholesky, above). Second, in the scheduler: soft waits. Some 50 threads took turns on a core, each for 20 us and
-more, so that a turn came after 1 ms; the kernel ran each that waited softly up to 64 times for nothing before it went to sleep after 0.5 ms all the same (2.8 million switches; 0.7 million
-with `--no-soft`). Yielders now sleep at once where their turns have lately come after more than 0.3 ms, as busy-waiters did (`is_far` in src/sched/wait.c). With the workload of then
-1,024 x 56 takes 0.24 s instead of 0.29 (`--no-soft` 0.24), and 0.5 s of work in all at 256 x 28, where turns are short, 0.020 (0.019; `--no-soft` 0.024). Not the cause, as was
+the paper's section 5.2 they block, and only the barriers within calls yield (as in Cholesky, above). Second, in the scheduler: soft waits, which usf no longer has. Not the cause, as was
 supposed: that those that sleep get one turn in 16 (`OFFERS`): with one in 4 it took 0.48 s, with one in 64 the same 0.29.
 """,
     "microservices": """

@@ -93,17 +93,18 @@ class Tools:
     def speed(self):
         return self.call([self.replay, "--measure"], 60).strip()
 
-    def measure(self, workload, policy, seed, speed):
-        """Seconds.  policy None: Linux alone."""
+    def measure(self, workload, policy, seed, speed, floats):
+        """Seconds.  policy None: Linux alone.  floats: usf's option float."""
         cmd = [self.replay, "--json", "--speed", speed, "--seed", str(seed), "--timeout", str(TIMEOUT), "--settle", str(SETTLE_MS.get(policy, 20)), workload]
         if policy:
-            cmd = [self.usf, "run", "-i", f"validate-{os.getpid()}-{policy}", "--policy", policy, "--"] + cmd
+            cmd = [self.usf, "run", "-i", f"validate-{os.getpid()}-{policy}", "--policy", policy, "--float", floats, "--"] + cmd
         return json.loads(self.call(cmd, TIMEOUT + 30))["makespan_ns"] / 1e9
 
-    def simulate(self, workload, machine, kernel, policies, seeds):
+    def simulate(self, workload, machine, kernel, policies, seeds, floats):
         """{policy or None: [seconds, ...]} by seed; None where a run met a limit."""
         names = {kernel: None, **{f"{p}@{kernel}": p for p in policies}}
-        cmd = [self.sim, "run", workload, "-m", machine, "-p", ",".join(names), "-n", str(seeds), "--no-alone", "--json", "--limit", f"{TIMEOUT}s", "-j", "2"]
+        cmd = [self.sim, "run", workload, "-m", machine, "-p", ",".join(names), "-n", str(seeds), "--no-alone", "--json", "--limit", f"{TIMEOUT}s", "-j", "2",
+               "--float", floats]
         r = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             runs = json.loads(r.stdout)["runs"]
@@ -117,11 +118,11 @@ class Tools:
 
 # ---- measuring and simulating --------------------------------------------------------------------------------------
 
-def measure_all(tools, workloads, policies, reps, speed, tell, keep):
+def measure_all(tools, workloads, policies, reps, speed, floats, tell, keep):
     """{workload: {policy or "linux": [seconds or None, ...]}}; None: that run failed, which is told."""
     out = {name: {p: [] for p in ["linux"] + policies} for name in workloads}
     for name, path in workloads.items():        # what is learned once (busy-wait loops, copies of libraries) is not measured
-        tools.measure(path, policies[0], 1, speed)
+        tools.measure(path, policies[0], 1, speed, floats)
     for rep in range(reps):
         for name, path in workloads.items():
             order = ["linux"] + policies
@@ -129,7 +130,7 @@ def measure_all(tools, workloads, policies, reps, speed, tell, keep):
             for p in order:
                 tell(f"repetition {rep + 1} of {reps}: {name}, {p}")
                 try:
-                    out[name][p].append(tools.measure(path, None if p == "linux" else p, rep + 1, speed))
+                    out[name][p].append(tools.measure(path, None if p == "linux" else p, rep + 1, speed, floats))
                 except Failed as e:
                     out[name][p].append(None)
                     print(f"\nvalidate: {e}", file=sys.stderr)
@@ -214,11 +215,11 @@ def outliers(rows):
     return "\n".join(out) if out else f"None is more than {100 * OUTLIER:.0f} % off."
 
 
-def report(words, kernel, machine, measured, simulated, rows, policies, reps):
+def report(words, kernel, machine, measured, simulated, rows, policies, reps, floats):
     cells = [[n, p, f"{real:.2f}", f"{q[0]:.2f} - {q[1]:.2f}", f"{g:.2f}" if g else "-", f"{100 * e:+.0f} %" if e is not None else "-"] for n, p, real, q, g, e in rows]
     with open(machine, encoding="utf-8") as f:
         costs = f.read().strip()
-    return f"""Machine: {words}. {reps} repetitions; {len(measured)} workloads, {len(policies)} policies; model of the kernel: `{kernel}`.
+    return f"""Machine: {words}. {reps} repetitions; {len(measured)} workloads, {len(policies)} policies; model of the kernel: `{kernel}`; `--float {floats}`.
 
 {summary(rows)}
 
@@ -275,6 +276,7 @@ def main():
     a.add_argument("--reps", type=int, default=5, help="repetitions (default %(default)s)")
     a.add_argument("--machine", help="costs of this machine, as usf sim calibrate -o wrote them (default: measured now)")
     a.add_argument("--kernel", default=kernel_model(), help="model of this kernel (default: %(default)s)")
+    a.add_argument("--float", choices=["on", "off"], default="on", help="usf's option, measured and simulated (default %(default)s)")
     a.add_argument("--keep", help="keep measurements in this file")
     a.add_argument("--measured", help="measurements that were kept: only simulate anew")
     a.add_argument("--workloads", default=os.path.join(HERE, "validation"), help="folder of workloads")
@@ -288,10 +290,11 @@ def main():
     tools = Tools(o.build)
     workloads = find_workloads(o.workloads, o.only)
     tell = (lambda s: print(f"\r{s:78.78}", end="", file=sys.stderr, flush=True)) if sys.stderr.isatty() else lambda s: None
-    words = machine_words()
+    words, floats = machine_words(), o.float
     if o.measured:
         with open(o.measured, encoding="utf-8") as f:
             kept = json.load(f)
+        floats = kept.get("float", "off")       # older ones were measured before threads floated
         words, measured = kept["words"], {n: m for n, m in kept["measured"].items() if n in workloads}
         if not measured:
             raise Failed(f"{o.measured} has none of the workloads")
@@ -309,15 +312,15 @@ def main():
         def keep(measured):
             if o.keep:
                 with open(machine, encoding="utf-8") as f, open(o.keep, "w", encoding="utf-8") as k:
-                    json.dump({"words": words, "machine": f.read(), "measured": measured}, k, indent=1)
+                    json.dump({"words": words, "float": floats, "machine": f.read(), "measured": measured}, k, indent=1)
 
-        measured = measure_all(tools, workloads, policies, reps, tools.speed(), tell, keep)
+        measured = measure_all(tools, workloads, policies, reps, tools.speed(), floats, tell, keep)
     simulated = {}
     for name, path in workloads.items():
         tell(f"simulating {name}")
-        simulated[name] = tools.simulate(path, machine, o.kernel, policies, reps)
+        simulated[name] = tools.simulate(path, machine, o.kernel, policies, reps, floats)
     rows = compare(measured, simulated, policies)
-    text = report(words, o.kernel, machine, measured, simulated, rows, policies, reps)
+    text = report(words, o.kernel, machine, measured, simulated, rows, policies, reps, floats)
     print(("\n" if sys.stderr.isatty() else "") + text)
     if not (o.quick or o.only or o.no_write):
         if o.doc == DOC and (reps < 3 or len(policies) < 4):

@@ -147,7 +147,7 @@ static void count_start(struct sim *s, struct sim_thread *t, uint32_t cpu)
     t->ready_at = 0;
 }
 
-static void start(struct sim *s, uint32_t cpu, struct sim_thread *t, uint64_t lead)
+static void start(struct sim *s, uint32_t cpu, struct sim_thread *t, uint64_t lead, uint64_t switch_ns)
 {
     struct sim_cpu_state *c = &s->cpu[cpu];
     bool again = c->last == t->k.id && t->last_cpu == cpu;
@@ -156,7 +156,7 @@ static void start(struct sim *s, uint32_t cpu, struct sim_thread *t, uint64_t le
     t->k.cpu = cpu;
     if (!again) count_start(s, t, cpu);
     else t->ready_at = 0;
-    t->over += c->carry + (again ? 0 : s->m->cost.switch_ns) + (t->signal ? s->m->cost.signal_ns : 0);
+    t->over += c->carry + (again ? 0 : switch_ns) + (t->signal ? s->m->cost.signal_ns : 0);
     c->carry = 0;
     t->lead = lead;
     uint64_t cold = sim_cold(s, t, cpu);
@@ -180,7 +180,7 @@ static void schedule_with(struct sim *s, uint32_t cpu, uint64_t lead)
     struct sim_thread *t = sim_thread(s, id);
     usf_assert(t->k.state == SIM_K_QUEUED && sim_kallowed(s, &t->k, cpu));
     s->cpu[t->k.cpu].nr_queued--;
-    start(s, cpu, t, lead);
+    start(s, cpu, t, lead, s->m->cost.switch_ns);
 }
 
 void sim_schedule(struct sim *s, uint32_t cpu) { schedule_with(s, cpu, 0); }
@@ -322,6 +322,56 @@ void sim_take_off(struct sim *s, struct sim_thread *t)
     if (was == SIM_K_RUNNING) sim_schedule(s, cpu);
 }
 
+/* ---- threads that float ------------------------------------------------------------------------- */
+
+/* What the model of the kernel knows of their kernel threads changes hands (carrier.c).  What
+ * belongs to the threads stays. */
+static void exchange(struct sim *s, struct sim_thread *a, struct sim_thread *b)
+{
+    struct sim_kthread of_a = a->k;
+    uint8_t waits = b->k.waits;
+    uint32_t id = b->k.id;
+    a->k = b->k;
+    b->k = of_a;
+    a->k.id = of_a.id;
+    a->k.waits = of_a.waits;
+    b->k.id = id;
+    b->k.waits = waits;
+    if (!s->k->renamed) return;
+    s->k->renamed(s, &a->k);
+    s->k->renamed(s, &b->k);
+}
+
+/* It sleeps from now on, in the kernel or while its kernel thread goes on with another. */
+static void falls_asleep(struct sim *s, struct sim_thread *t)
+{
+    if (!t->ready_at) t->slept_at = s->now;
+    else if (t->yields) sim_lost_cpu(s, t);
+    s->st->blocks++;
+    s->st->sched_events++;
+}
+
+/* The kernel thread that executes `t` goes on with `to`.  The one that was kept for `to` is kept
+ * for `t` and sleeps on.  The kernel notices nothing: the time slice goes on, and a pending
+ * preemption stands. */
+static void go_on_with(struct sim *s, uint32_t cpu, struct sim_thread *t, struct sim_thread *to)
+{
+    struct sim_cpu_state *c = &s->cpu[cpu];
+    uint64_t tick_at = c->tick_at;
+    bool resched = c->resched;
+    usf_assert(to->k.state == SIM_K_ASLEEP && to->futex && !to->timed && t->inst == to->inst);
+    sim_stop(s, cpu, SIM_STOP_FLOAT);
+    exchange(s, t, to);
+    falls_asleep(s, t);
+    to->futex = 0;
+    sim_mark_ready(s, to);
+    s->st->floats++;
+    start(s, cpu, to, 0, 0);
+    c->tick_at = tick_at;
+    if (resched) preempt(s, cpu);
+    else sim_set_event(s, cpu);
+}
+
 /* ---- steps ---------------------------------------------------------------------------------------- */
 
 static void obey(struct sim *s, uint32_t cpu, struct sim_thread *t)
@@ -338,10 +388,7 @@ static void obey(struct sim *s, uint32_t cpu, struct sim_thread *t)
     case SIM_REQ_SLEEP:
         sim_stop(s, cpu, SIM_STOP_BLOCK);
         t->k.state = SIM_K_ASLEEP;
-        if (!t->ready_at) t->slept_at = s->now;
-        else if (t->yields) sim_lost_cpu(s, t);
-        s->st->blocks++;
-        s->st->sched_events++;
+        falls_asleep(s, t);
         if (s->k->block) s->k->block(s, cpu, &t->k);
         break;
     case SIM_REQ_YIELD:
@@ -353,6 +400,9 @@ static void obey(struct sim *s, uint32_t cpu, struct sim_thread *t)
         s->st->sched_events++;
         s->k->put(s, cpu, &t->k, SIM_K_YIELDED);
         break;
+    case SIM_REQ_FLOAT:
+        go_on_with(s, cpu, t, sim_thread(s, t->float_to));
+        return;
     case SIM_REQ_MOVE:
         move_running(s, t, t->move_to);
         return;

@@ -12,6 +12,7 @@
 #ifndef USF_SIM_INTERNAL_H
 #define USF_SIM_INTERNAL_H
 
+#include "sched/carrier.h"
 #include "sched/sched.h"
 #include "sim/sim.h"
 
@@ -47,7 +48,7 @@ void sim_heap_free(struct sim_heap *h);
 #define SIM_FRAMES 1280u    /* bytes of a stack: as deep as most are when they wait */
 
 /* ---- threads ------------------------------------------------------------------------------------ */
-enum sim_req { SIM_REQ_NONE, SIM_REQ_RUN, SIM_REQ_SLEEP, SIM_REQ_YIELD, SIM_REQ_MOVE, SIM_REQ_EXIT, SIM_REQ_FLUSH };
+enum sim_req { SIM_REQ_NONE, SIM_REQ_RUN, SIM_REQ_SLEEP, SIM_REQ_YIELD, SIM_REQ_MOVE, SIM_REQ_FLOAT, SIM_REQ_EXIT, SIM_REQ_FLUSH };
 enum sim_mode { SIM_MODE_WORK, SIM_MODE_SPIN };
 enum sim_how { SIM_HOW_NOT, SIM_HOW_SPINS, SIM_HOW_BLOCKS, SIM_HOW_KERNEL };    /* it waits for `granted`; the last: under usf, but not in it */
 
@@ -91,7 +92,7 @@ struct sim_thread {
     _Alignas(64) struct sim_kthread k;
     uint64_t yields_until;      /* while yielding: ... or until then, ns; 0: no bound */
     uint64_t strangers_at;      /* usf: when it last let the kernel choose while it waited busily */
-    uint32_t move_to;
+    uint32_t move_to, float_to; /* SIM_REQ_MOVE: CPU; SIM_REQ_FLOAT: the thread that goes on */
     uint32_t code;              /* that it executes, SIM_NO_CODE: member of a team */
     uint32_t number;            /* within its program */
     uint32_t children, parent, parent_number;   /* spawned and not ended; by whom */
@@ -135,6 +136,7 @@ struct sim_team {
 
 struct sim_view {               /* usf inside one program */
     struct sched s;
+    struct carrier carrier;             /* whose address says that threads float (carrier.c) */
     struct usf_policy_ops inner;        /* the policy's own; those in s go through the engine's hooks */
     uint32_t gen;
 };
@@ -208,6 +210,7 @@ struct sim {
     bool looks;
     uint32_t useful;            /* threads in the policy's queues that would do something but wait on */
     uint32_t at_rest, yield_at_rest;    /* those that have their core and wait, while none is useful; ... by yielding */
+    uint64_t rest_ns;           /* of the latter: what a round of each takes outside of the scheduler's lock */
     uint32_t *spinner; uint32_t nr_spinners, cap_spinners, pokes;
     uint64_t keeps[USF_CORE_WORDS];     /* cores whose tasks wait busily and keep them by themselves (usf_keep); ... */
     bool asks;                          /* ... of which some may be asked again */
@@ -261,6 +264,7 @@ void sim_wake(struct sim *s, struct sim_thread *t, enum sim_kwhy why);      /* A
 void sim_schedule(struct sim *s, uint32_t cpu);
 void sim_stop(struct sim *s, uint32_t cpu, enum sim_stop why);  /* its thread is off it, in no queue yet */
 void sim_queue_leave(struct sim *s, struct sim_thread *t);
+void sim_float_to(struct sim_thread *to);       /* os.c.  In a fiber: its kernel thread goes on with that one, which waits */
 void sim_take_off(struct sim *s, struct sim_thread *t);         /* wherever it is: it ends */
 void sim_bind(struct sim *s, struct sim_thread *t, uint32_t cpu);
 void sim_step_in_vain(struct sim *s, uint32_t cpu, struct sim_thread *t);  /* its next yield, without its fiber */
@@ -295,7 +299,7 @@ void sim_usf_signal(struct sim_thread *t);      /* the nudge's handler */
 void sim_usf_granted(struct sim_thread *t);     /* what it waits for */
 void sim_usf_look(struct sim *s);               /* the monitor's event */
 void sim_usf_after(struct sim *s);              /* after each step of a fiber */
-struct sim_thread *sim_usf_thread(const struct sim *s, uint32_t task);     /* null: it has ended */
+struct sim_thread *sim_usf_thread(const struct sim *s, uint32_t number);   /* that of a usf_thread; null: it has ended */
 void sim_usf_fetch(const struct sim *s, const struct sim_thread *t);        /* the records of a thread that is about to do something, */
 void sim_usf_fetch_core(const struct sim *s, uint32_t cpu);                 /* ... and of its core */
 bool sim_usf_check(struct sim *s);

@@ -69,6 +69,7 @@ struct sim_kernel_ops {
     uint32_t (*pick)(struct sim *s, uint32_t cpu);
     void (*put)(struct sim *s, uint32_t cpu, struct sim_kthread *t, enum sim_kput why);
     void (*block)(struct sim *s, uint32_t cpu, struct sim_kthread *t);      /* it sleeps, or ends; may be null */
+    void (*renamed)(struct sim *s, struct sim_kthread *t);  /* it runs or sleeps, and has another id, as cpu.c's exchange has it; may be null */
     /* `t` has become runnable there: is it to run instead of the current one, at once? */
     bool (*preempts)(struct sim *s, uint32_t cpu, struct sim_kthread *t);
     /* How long until the engine is to call tick, while `t` runs there; UINT64_MAX: never.  Asked anew at pick, after tick, and when

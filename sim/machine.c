@@ -9,7 +9,7 @@
 void sim_costs_default(struct sim_costs *c)
 {
     *c = (struct sim_costs){
-        .switch_ns = 800, .block_ns = 500, .wake_ns = 900, .wake_latency_ns = 500, .idle_wake_ns = 3000, .idle_after_ns = 2000, .yield_ns = 350, .pin_ns = 400,
+        .switch_ns = 800, .block_ns = 500, .wake_ns = 900, .wake_latency_ns = 500, .idle_wake_ns = 3000, .idle_after_ns = 2000, .yield_ns = 350, .float_ns = 100, .pin_ns = 400,
         .migrate_ns = 600, .signal_ns = 1500, .sched_ns = 80, .lock_ns = 60, .spin_ns = 100, .sync_ns = 40, .create_ns = 12000,
         .cold_same_ns = 2000, .cold_core_ns = 8000, .cold_llc_ns = 25000, .cold_node_ns = 60000,
     };

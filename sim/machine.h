@@ -26,6 +26,7 @@ struct sim_costs {
     uint64_t idle_deep_ns;      /* ... and the more on one that has idled for half a ms or longer; in proportion before that */
     uint64_t idle_kick_ns;      /* ... and the more that its waker pays (to send the interrupt; in a virtual machine the host does that) */
     uint64_t yield_ns;          /* sched_yield, without the switch */
+    uint64_t float_ns;          /* a kernel thread goes on with another thread of its process (usf's option float), without the decision */
     uint64_t pin_ns;            /* to bind a thread to a CPU: what the binder pays */
     uint64_t migrate_ns;        /* a running or runnable thread is moved to another CPU's queue */
     uint64_t signal_ns;         /* the monitor's nudge: delivery and handler, at the nudged thread */

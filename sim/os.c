@@ -10,8 +10,6 @@
 
 uint64_t os_now(void) { return sim_the->now; }
 void os_init_time(void) {}
-uint64_t os_clock_ns(int clock) { return sim_the->now; }
-uint64_t os_thread_clock_ns(int32_t tid) { return sim_the->now; }
 uint64_t os_cycles(void) { return sim_the->now * CYCLES_PER_NS; }
 uint32_t os_cpu(void) { return sim_the->self ? sim_the->self->k.cpu : 0; }
 
@@ -66,6 +64,19 @@ int os_futex_wake(const void *word, int n)
     if (!t || t->k.state != SIM_K_ASLEEP) return 0;
     sim_wake(s, t, SIM_K_WAKE);
     return 1;
+}
+
+/* The kernel thread that executes the caller goes on with `to`, and the caller waits. */
+void sim_float_to(struct sim_thread *to)
+{
+    struct sim *s = sim_the;
+    struct sim_thread *t = s->self;
+    t->futex = to->futex;       /* its kernel thread sleeps there */
+    t->float_to = to->k.id;
+    t->debt += s->m->cost.float_ns;
+    t->in_os++;
+    sim_request(t, SIM_REQ_FLOAT);
+    t->in_os--;
 }
 
 bool os_futex_wake_at_end(void *word, uint32_t from) { return false; }

@@ -86,6 +86,7 @@ struct sim_program {
     uint8_t  kclass;            /* enum sim_kclass */
     uint32_t rt_priority;
     uint32_t flags;             /* USF_PROC_* */
+    bool no_float;              /* its threads stay on their own kernel threads */
     uint32_t slots;             /* of its tasking runtime: tasks that execute at once */
     uint32_t width;             /* default team size; 0: the CPUs that it may use, or the share that a policy tells */
     uint32_t working_set;       /* percent of the normal one, which the machine's costs of cold caches are for */

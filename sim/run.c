@@ -62,9 +62,12 @@ static void doze(struct sim_thread *t, const struct sim_op *op)
 static void yield(struct sim_thread *t)
 {
     struct sim *s = sim_the;
+    if (sim_under_usf(s)) {
+        sim_usf_yield(t);
+        return;
+    }
     t->debt += s->m->cost.yield_ns;
-    if (sim_under_usf(s)) sim_usf_yield(t);
-    else if (s->cpu[t->k.cpu].nr_queued) sim_request(t, SIM_REQ_YIELD);
+    if (s->cpu[t->k.cpu].nr_queued) sim_request(t, SIM_REQ_YIELD);
 }
 
 /* ---- threads and teams --------------------------------------------------------------------------------- */

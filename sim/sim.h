@@ -27,7 +27,7 @@ enum sim_trace_kind {
     SIM_T_SHARE,        /* program `thread` has a new share of aux cores */
     SIM_T_PROGRAM,      /* program `thread` begins (aux 0) or has ended (aux 1) */
 };
-enum sim_stop { SIM_STOP_BLOCK, SIM_STOP_YIELD, SIM_STOP_PREEMPT, SIM_STOP_END };
+enum sim_stop { SIM_STOP_BLOCK, SIM_STOP_YIELD, SIM_STOP_PREEMPT, SIM_STOP_END, SIM_STOP_FLOAT };
 struct sim_trace { uint64_t ns; uint32_t thread, cpu; uint32_t kind, aux; };
 
 struct sim_config {
@@ -39,7 +39,7 @@ struct sim_config {
     const struct sim_kernel_ops *kernel;    /* null: plain */
     uint64_t quantum_ns, slice_ns, progress_ns, lend_ns;    /* usf's options; 0: their defaults */
     uint64_t poll_max_ns;                   /* idle cores are polled so long; 0: not */
-    bool soft;                              /* soft waits as they are; false: threads park at once, which takes a switch */
+    bool floats;                            /* threads float, but those of programs with `no_float` (option float of usf) */
     bool topology_blind;
     bool spins_unseen;                      /* busy-waits are not patched: only the progress guarantee takes a core from them */
     bool spins_yield;                       /* without usf: busy-waits yield in each round (policy `linux`) */

@@ -39,6 +39,7 @@ struct sim_stats {
     uint64_t events;                /* of the engine: less than happens, as many yields may go in one step */
     uint64_t sched_events;          /* dispatches, blocks, wakes, yields, preemptions */
     uint64_t switches, migrations, far_migrations, preemptions, wakes, blocks, yields, ticks;
+    uint64_t floats;                /* those of the switches that were between threads of one process, without the kernel */
     uint64_t lhp_ns, lwp_ns, cold_ns;
     uint64_t reconfigurations, moves;
     uint64_t lock_wait_ns;          /* for usf's scheduler lock */

@@ -173,20 +173,28 @@ int sim_usf_join(struct sim *s, struct sim_inst *i)
     v->s.weight = i->p->weight;
     v->s.priority = i->p->priority;
     v->s.flags = i->p->flags;
+    if (s->c->floats && !i->p->no_float) v->s.carriers = &v->carrier;
     int r = sched_proc_join(&v->s, (int32_t)i->index + 2, 1, i->p->name, cpus.w, 0);
     if (r < 0) return r;
     hook(v);
     return 0;
 }
 
+/* What a yield that hands the core over takes outside of the scheduler's lock. */
+static uint64_t outside_ns(const struct sim *s, const struct sim_thread *t)
+{
+    const struct sim_costs *c = &s->m->cost;
+    return c->sched_ns + (t->self.home ? c->float_ns : c->yield_ns + c->switch_ns);
+}
+
 /* 2: by yielding */
 static void set_at_rest(struct sim_thread *t, bool rests, bool yields)
 {
     struct sim *s = sim_the;
-    if (t->at_rest == 2) s->yield_at_rest--;
+    if (t->at_rest == 2) s->yield_at_rest--, s->rest_ns -= outside_ns(s, t);
     if (t->at_rest) s->at_rest--;
     t->at_rest = rests ? yields ? 2 : 1 : 0;
-    if (t->at_rest == 2) s->yield_at_rest++;
+    if (t->at_rest == 2) s->yield_at_rest++, s->rest_ns += outside_ns(s, t);
     if (t->at_rest) s->at_rest++;
 }
 
@@ -218,7 +226,7 @@ void sim_usf_leave(struct sim *s, struct sim_inst *i)
 static uint64_t lock_wait_behind(struct sim *s)
 {
     const struct sim_costs *c = &s->m->cost;
-    uint64_t all = (uint64_t)s->yield_at_rest * c->lock_ns, outside = c->sched_ns + c->yield_ns + c->switch_ns;
+    uint64_t all = (uint64_t)s->yield_at_rest * c->lock_ns, outside = s->yield_at_rest ? s->rest_ns / s->yield_at_rest : 0;
     if (all <= outside) return 0;
     s->st->lock_wait_ns += all - outside;
     return all - outside;
@@ -239,6 +247,7 @@ void sim_usf_attach(struct sim_thread *t)
     struct sim *s = sim_the;
     pay(s, t);
     t->self.task = USF_NONE;
+    t->self.floats = t->inst->view->s.carriers;
     int r = sched_attach(&t->inst->view->s, &t->self, (int32_t)t->k.id + 1, t->inst->p->name);
     if (r) sim_fail(s, r, "%s", r == -EAGAIN ? "more threads than an instance has tasks" : "a thread cannot take part");
     if (r) sim_request(t, SIM_REQ_EXIT);
@@ -478,7 +487,14 @@ void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain)
     if (!certain && t->self.lost != lost) t->blocks = 1;
 }
 
-void sim_usf_yield(struct sim_thread *t) { round_of(sim_the, t, true); }
+/* One that floats enters the kernel only if nobody goes on in its place. */
+void sim_usf_yield(struct sim_thread *t)
+{
+    struct sim *s = sim_the;
+    bool floats = t->self.home;
+    if (!floats) t->debt += s->m->cost.yield_ns;
+    if (!round_of(s, t, true) && floats) t->debt += s->m->cost.yield_ns;
+}
 
 /* ---- the monitor ----------------------------------------------------------------------------------- */
 
@@ -497,7 +513,9 @@ void sim_usf_signal(struct sim_thread *t)
     pay(s, t);
     t->yields = 1;
     uint64_t had = task->n.preemptions;
+    t->self.stays++;        /* the handler's frame is the kernel thread's */
     sched_preempt(v, &t->self);
+    t->self.stays--;
     t->yields = 0;
     if (task->n.preemptions == had) return;
     s->st->preemptions++;
@@ -539,8 +557,11 @@ void sim_usf_look(struct sim *s)
     sim_usf_after(s);
 }
 
-struct sim_thread *sim_usf_thread(const struct sim *s, uint32_t task)
-{ return task < s->h->max_tasks ? thread_of(&s->monitor->s, task) : 0; }
+struct sim_thread *sim_usf_thread(const struct sim *s, uint32_t number)
+{
+    int32_t tid = number < s->h->max_tasks ? atomic_load_explicit(&s->monitor->s.threads[number].tid, memory_order_relaxed) : 0;
+    return tid ? sim_thread(s, (uint32_t)tid - 1) : 0;
+}
 
 void sim_usf_fetch(const struct sim *s, const struct sim_thread *t)
 { if (t->self.task != USF_NONE) sim_fetch(&s->monitor->s.tasks[t->self.task], sizeof(struct usf_task)); }

@@ -21,7 +21,7 @@ static void configure(struct sim_config *c, const struct job *j, const struct si
     c->seed = j->seed;
     c->quantum_ns = o->quantum, c->slice_ns = o->slice, c->progress_ns = o->progress, c->lend_ns = o->lend;
     c->poll_max_ns = o->no_poll ? 0 : o->poll ? o->poll : 200000;
-    c->soft = !o->no_soft;
+    c->floats = o->floats;
     c->spins_unseen = o->no_spins;
     c->topology_blind = o->blind;
     c->limit_ns = o->limit;
@@ -35,7 +35,7 @@ static void configure(struct sim_config *c, const struct job *j, const struct si
 static bool same_program(const struct sim_program *a, const struct sim_program *b)
 {
     if (strcmp(a->name, b->name) || a->kclass != b->kclass || a->rt_priority != b->rt_priority || a->flags != b->flags || a->width != b->width ||
-        a->working_set != b->working_set || a->spin_ns != b->spin_ns || a->main != b->main || a->nr_locks != b->nr_locks || a->nr_codes != b->nr_codes ||
+        a->working_set != b->working_set || a->spin_ns != b->spin_ns || a->no_float != b->no_float || a->main != b->main || a->nr_locks != b->nr_locks || a->nr_codes != b->nr_codes ||
         a->nr_graphs != b->nr_graphs || a->cpus || b->cpus || !SAME(a, b, speedup, nr_speedup) || !SAME(a, b, barrier, nr_barriers) || !SAME(a, b, channel, nr_channels))
         return false;
     for (uint32_t i = 0; i < a->nr_codes; i++)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { O_TEXT, O_LIST, O_WORDS, O_NUMBER, O_TIME, O_FLAG };
+enum kind { O_TEXT, O_LIST, O_WORDS, O_NUMBER, O_TIME, O_FLAG, O_SWITCH };
 struct option {
     const char *name;
     char letter, group;
@@ -31,7 +31,7 @@ static const struct option options[] = {
     {"lend", 0, 'a', O_TIME, F(lend), "TIME", "... lend", "us"},
     {"poll", 0, 'a', O_TIME, F(poll), "TIME", "... poll", "us"},
     {"no-poll", 0, 'a', O_FLAG, F(no_poll), NULL, "idle cores sleep immediately", NULL},
-    {"no-soft", 0, 'a', O_FLAG, F(no_soft), NULL, "waiting threads sleep immediately", NULL},
+    {"float", 0, 'a', O_SWITCH, F(floats), "on|off", "... float (default on)", NULL},
     {"no-spins", 0, 'a', O_FLAG, F(no_spins), NULL, "busy-wait loops are not recognised", NULL},
     {"topology-blind", 0, 'a', O_FLAG, F(blind), NULL, "policies ignore NUMA nodes and caches", NULL},
     {"limit", 0, 'a', O_TIME, F(limit), "TIME", "give up at this virtual time (like 100s)", "s"},
@@ -107,6 +107,10 @@ static int take(const struct option *o, struct options *out, char *value)
     char *rest;
     switch ((enum kind)o->kind) {
     case O_FLAG: *(bool *)field = true; break;
+    case O_SWITCH:
+        if (strcmp(value, "on") && strcmp(value, "off")) return usage("--%s: '%.40s' is neither on nor off", o->name, value);
+        *(bool *)field = !strcmp(value, "on");
+        break;
     case O_TEXT: *(const char **)field = value; break;
     case O_TIME:
         if (!lang_time(value, field) && !bare_time(value, o->unit, field)) return usage("--%s: '%.40s' is no time (like 20ms)", o->name, value);
@@ -162,7 +166,7 @@ static int one(const struct command *c, struct options *o, char **argv, int argc
 
 int options_parse(const struct command *c, struct options *o, int argc, char **argv)
 {
-    *o = (struct options){.machine = "1x16", .seed = 1, .seeds = 1};
+    *o = (struct options){.machine = "1x16", .seed = 1, .seeds = 1, .floats = true};
     for (int i = 0; i < argc; i++) {
         int r = one(c, o, argv, argc, &i);
         if (r >= 0) return r;

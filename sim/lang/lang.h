@@ -112,7 +112,7 @@ struct lang_program {
     struct lang_expr *option[PROG_NR];      /* null: the default */
     char *cpus;                             /* a Linux cpulist, or null */
     struct lang_curve *speedup;             /* or null */
-    bool malleable, nogang;
+    bool malleable, nogang, nofloat;
     struct lang_param *args;                /* with defaults */
     struct lang_object *objects;
     struct lang_thread *threads;

@@ -213,6 +213,7 @@ static void options(struct lower *l, uint32_t index)
     p->working_set = (uint32_t)whole(l, g->option[PROG_WORKING_SET], "the working set", 0, 10000, 100);
     p->spin_ns = g->option[PROG_SPIN] ? lower_time(l, g->option[PROG_SPIN], "how long it spins") : DEFAULT_SPIN_NS;
     p->flags = (g->malleable ? USF_GROUP_MALLEABLE : 0) | (g->nogang ? USF_GROUP_NO_GANG : 0);
+    p->no_float = g->nofloat;
     allowed_cpus(l, index);
     if (!g->speedup) return;
     uint32_t n = (uint32_t)fmax(1, fmin(ceil(g->speedup->x[g->speedup->nr - 1]), 65536));

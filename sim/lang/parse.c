@@ -240,6 +240,8 @@ static void program_options(struct parser *p, struct lang_program *g)
             g->malleable = true;
         } else if (!g->nogang && accept_name(p, "nogang")) {
             g->nogang = true;
+        } else if (!g->nofloat && accept_name(p, "nofloat")) {
+            g->nofloat = true;
         } else if (!g->cpus && accept_name(p, "on")) {
             if (p->x.token != T_TEXT) fail(p, "expected CPUs like \"0-3,8\", not %s", token_text(p, buf, sizeof buf));
             g->cpus = arena_text(p, p->x.text);
@@ -250,7 +252,7 @@ static void program_options(struct parser *p, struct lang_program *g)
             if (!g->speedup) fail(p, "expected the name of a curve, not %s", token_text(p, buf, sizeof buf));
             next(p);
         } else {
-            fail(p, "expected weight, priority, nice, fifo, rr, width, spin, working_set, speedup, on, malleable, nogang (each once) or the end of the line, not %s",
+            fail(p, "expected weight, priority, nice, fifo, rr, width, spin, working_set, speedup, on, malleable, nogang, nofloat (each once) or the end of the line, not %s",
                  token_text(p, buf, sizeof buf));
         }
     }

@@ -105,6 +105,8 @@ static void add(struct sim *s, struct sim_kthread *t)
     st->lx.task[id - 1]->allowed = t->allowed || !st->v.part ? t->allowed : lx_part_set(&st->part, t->program);
 }
 
+static void renamed(struct sim *s, struct sim_kthread *t) { task_of(s, t)->user = t->id; }
+
 static void remove_(struct sim *s, struct sim_kthread *t)
 { lx_kill(&state(s)->lx, task_of(s, t)->id, sim_now(s)); }
 
@@ -317,7 +319,7 @@ static void vain_skip(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t 
     { static const struct variant v = { .hz = rate, __VA_ARGS__ }; return init(s, &v, why, cap); } \
     const struct sim_kernel_ops sim_kernel_##ident = { \
         .name = text, .description = about, .init = init_##ident, .fini = fini, .add = add, .remove = remove_, \
-        .select = select_, .enqueue = enqueue, .dequeue = dequeue, .pick = pick, .put = put, .block = block, .preempts = preempts, \
+        .select = select_, .enqueue = enqueue, .dequeue = dequeue, .pick = pick, .put = put, .block = block, .renamed = renamed, .preempts = preempts, \
         .slice = slice, .tick = tick, .balance = balance, .balance_ns = 1000000000u / (rate), \
         .vain = vain, .vain_look = vain_look, .vain_most = vain_most, .vain_skip = vain_skip, \
         .inst_size = sizeof(struct state) };

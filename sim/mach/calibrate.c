@@ -5,6 +5,7 @@
  * are wall time, and need CPUs that idle.  What cannot be measured here, since the machine has no second cache or node, stays as it
  * is by default.
  */
+#include "arch/x86_64/context.h"
 #include "sim/mach/calibrate.h"
 
 #include "arch/arch.h"
@@ -14,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define ROUNDS 31u
@@ -102,6 +104,52 @@ static uint64_t creation(void)
     pthread_attr_destroy(&small);
     return n ? ns / n : 0;
 }
+
+/* ---- two threads of one process, without the kernel --------------------------------------------------- */
+#define FLOAT_STACK (64u << 10)
+
+/* Two user contexts that this kernel thread executes in turn, and what src/sched/carrier.c writes at each switch. */
+static struct floating {
+    struct arch_context context[2];
+    atomic_uint park[2], owner[2];
+    uint64_t began, cycles;
+} floating;
+
+enum { F_NONE, F_IDLE, F_CLAIMED };
+
+/* `me` claims the kernel thread that is kept for the other, switches, and publishes its own. */
+static void float_from(unsigned me)
+{
+    struct floating *f = &floating;
+    unsigned other = !me, idle = F_IDLE;
+    atomic_compare_exchange_strong(&f->park[other], &idle, F_CLAIMED);
+    atomic_store(&f->owner[me], other);
+    atomic_store(&f->owner[other], me);
+    arch_context_switch(&f->context[me], &f->context[other]);
+    uint64_t now = __builtin_ia32_rdtsc();
+    f->cycles += now - f->began;
+    f->began = now;
+    atomic_exchange(&f->park[other], F_IDLE);
+}
+
+static void other_floats(void *arg)
+{
+    (void)arg;
+    for (;;) float_from(1);
+}
+
+/* Null: threads can float here. */
+static const char *float_begin(void **stack)
+{
+    const char *trouble = arch_context_trouble(getauxval(AT_HWCAP2));
+    if (trouble) return trouble;
+    if (!(*stack = malloc(FLOAT_STACK))) return "there is no memory";
+    arch_context_make(&floating.context[1], (char *)*stack + FLOAT_STACK, arch_tls(), other_floats, NULL);
+    floating.context[1].plain = 0;      /* as a program's: with its vector registers */
+    return NULL;
+}
+
+static void each_float(unsigned n) { for (unsigned i = 0; i < n; i += 2) float_from(0); }
 
 /* ---- two threads ------------------------------------------------------------------------------------ */
 struct pair {
@@ -358,10 +406,11 @@ static void hardware_threads(struct sim_machine *m, void (*say)(const char *what
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------- */
-enum sampled { S_YIELD, S_PIN, S_SIGNAL, S_SPIN, S_SYNC, S_CREATE, S_MOVE, S_BY_YIELD, S_BY_FUTEX, S_WAKER, S_LATENCY, S_AFTER_LONG, S_NR };
+enum sampled { S_YIELD, S_FLOAT, S_PIN, S_SIGNAL, S_SPIN, S_SYNC, S_CREATE, S_MOVE, S_BY_YIELD, S_BY_FUTEX, S_WAKER, S_LATENCY, S_AFTER_LONG, S_NR };
 
-static void sample(uint64_t v[S_NR], const struct sim_machine *m)
+static void sample(uint64_t v[S_NR], const struct sim_machine *m, bool floats)
 {
+    v[S_FLOAT] = floats ? per_call(each_float, 10000) : 0;
     v[S_YIELD] = per_call(each_yield, 1000);
     v[S_BY_YIELD] = hand_over(true, 400);
     v[S_BY_FUTEX] = hand_over(false, 200);
@@ -385,13 +434,22 @@ static void switches(struct sim_machine *m, void (*warn)(const char *what))
     struct sim_costs *c = &m->cost;
     uint64_t v[S_NR], column[ROUNDS], begun = cal_now();
     unsigned nr = 0;
-    for (; goes_on(nr, ROUNDS, begun, 5 * PATIENCE); nr++) sample(all[nr], m);
+    void *stack = NULL;
+    const char *trouble = float_begin(&stack);
+    for (; goes_on(nr, ROUNDS, begun, 5 * PATIENCE); nr++) sample(all[nr], m, !trouble);
+    free(stack);
+    if (trouble) {
+        char text[160];
+        snprintf(text, sizeof text, "threads do not float here: %s: what a switch between them costs keeps its default", trouble);
+        warn(text);
+    }
     if (nr < ROUNDS) warn("other programs use the CPUs: fewer samples than usual; calibrate again when they do not");
     for (unsigned k = 0; k < S_NR; k++) {
         for (unsigned r = 0; r < nr; r++) column[r] = all[r][k];
         v[k] = median(column, nr);
     }
     c->yield_ns = at_least(v[S_YIELD], 1);
+    if (!trouble) c->float_ns = at_least(v[S_FLOAT], 1);
     c->switch_ns = beyond(v[S_BY_YIELD], c->yield_ns, 50);
     /* One way through futexes on one CPU is a wake-up, falling asleep and a switch.  The first two enter the kernel once each and cannot be
      * told apart from outside: half of the rest each. */

@@ -18,6 +18,7 @@ const struct mach_cost mach_costs[] = {
     COST2("idle-deep", idle_deep, "... and the more after half a ms (in proportion before)"),
     COST2("idle-kick", idle_kick, "... and the more that its waker pays"),
     COST2("yield", yield, "sched_yield, without the switch"),
+    COST2("float", float, "a kernel thread goes on with another thread of its process"),
     COST2("pin", pin, "to bind a thread to a CPU"),
     COST2("migrate", migrate, "a runnable thread is moved to another CPU"),
     COST2("signal", signal, "delivery and handler of the monitor's signal"),

@@ -61,6 +61,7 @@ static void totals(struct json *j, const struct outcome *o)
     json_uint(j, "kernel_ns", s->kernel_ns);
     json_uint(j, "idle_ns", s->idle_ns);
     json_uint(j, "switches", s->switches);
+    json_uint(j, "floats", s->floats);
     json_uint(j, "migrations", s->migrations);
     json_uint(j, "far_migrations", s->far_migrations);
     json_uint(j, "preemptions", s->preemptions);

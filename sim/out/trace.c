@@ -119,7 +119,7 @@ static void program(struct out_trace *t, const struct sim_trace *e)
 
 void out_trace_event(struct out_trace *t, const struct sim_trace *e)
 {
-    static const char *const thens[] = {"blocks", "yields", "is preempted", "ends"};
+    static const char *const thens[] = {"blocks", "yields", "is preempted", "ends", "lets another thread go on"};
     if (e->kind == SIM_T_SHARE || e->kind == SIM_T_PROGRAM) {
         program(t, e);
         return;
@@ -129,7 +129,7 @@ void out_trace_event(struct out_trace *t, const struct sim_trace *e)
     switch ((enum sim_trace_kind)e->kind) {
     case SIM_T_THREAD: *l = (struct lane){.program = e->aux}; break;
     case SIM_T_RUN: *l = (struct lane){e->ns, l->waits, l->program, e->cpu, true, l->waiting, l->op}; break;
-    case SIM_T_STOP: stop(t, l, e, e->aux < 4 ? thens[e->aux] : "stops"); break;
+    case SIM_T_STOP: stop(t, l, e, e->aux < sizeof thens / sizeof *thens ? thens[e->aux] : "stops"); break;
     case SIM_T_END: stop(t, l, e, "ends"); break;
     case SIM_T_WAIT: {
         uint32_t how = e->aux >> 24;

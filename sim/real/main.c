@@ -192,7 +192,7 @@ static bool has_memory(const struct sim_program *p)
     return false;
 }
 
-/* What the kernel is to know of the program.  (weight, priority and nogang are usf's, and in the environment.) */
+/* What the kernel is to know of the program.  (weight, priority, nogang and nofloat are usf's, and in the environment.) */
 static void kernel_options(const struct sim_program *p, const cpu_set_t *cpus)
 {
     if (p->cpus) {
@@ -272,6 +272,7 @@ static void start_program(const struct sim_program *p, uint32_t i, char **args, 
     snprintf(text, sizeof text, "%d", p->priority);
     if (p->priority) setenv("USF_PRIORITY", text, 1);
     if (p->flags & USF_GROUP_NO_GANG) setenv("USF_NO_GANG", "on", 1);
+    if (p->no_float) setenv("USF_FLOAT", "off", 1);
     snprintf(text, sizeof text, "%u", i);
     args[2] = text;
     execv("/proc/self/exe", args);

@@ -57,7 +57,7 @@ size_t fuzz_seed(unsigned n, uint8_t *buf, size_t cap)
 {
     static const char *const texts[] = {
         "program p\nthread\ncompute 5ms\nend\nend\nstart p\n",
-        "workload \"t\"\nparam n = 4 # x\ncurve c 1:1 2:1.9\nprogram p(a = 1ms, b = 2) speedup c malleable nogang weight 50 width n on \"0-2,5\"\nlock l[n] spinning\n"
+        "workload \"t\"\nparam n = 4 # x\ncurve c 1:1 2:1.9\nprogram p(a = 1ms, b = 2) speedup c malleable nogang nofloat weight 50 width n on \"0-2,5\"\nlock l[n] spinning\n"
         "barrier b n yielding\nthread w 0\ncritical l[thread % 2] exp(a) \\\n * 1\nend\nthread n\nfor i = 1 to b\nbarrier b\nspawn w 2\njoin\nend\nend\nend\n"
         "start p 2 every 3ms\nstart any(p(a = 2us), p) n poisson 9/min at 1s\n",
         "program p\nsemaphore s 2 polite\nchannel m[3] 4\nthread\nwait s\npost s 3\nsend m[0] 2\nrecv m[0]\nio 1us\nsleep uniform(1us, 2us)\nyield\nrequest\nanswer\nprogress\nend\nend\nstart p\n",

@@ -416,9 +416,65 @@ class CommandLine(Base):
         self.sim('calibrate', '-o', self.path('m.machine'))
         out = self.sim('machines', self.path('m.machine')).stdout
         costs = dict(w.split('=') for w in out.split() if '=' in w)
-        self.assertEqual(len([k for k in costs if k not in ('busy', 'spin', 'idle')]), 20)   # spin is a cost, too
-        self.assertTrue(all(v != '0ns' for k, v in costs.items() if k in ('switch', 'wake', 'yield', 'pin', 'create')), costs)
+        self.assertEqual(len([k for k in costs if k not in ('busy', 'spin', 'idle')]), 21)   # spin is a cost, too
+        self.assertTrue(all(v != '0ns' for k, v in costs.items() if k in ('switch', 'wake', 'yield', 'float', 'pin', 'create')), costs)
         self.assertTrue(self.run_json(threads('compute 1ms'), '-m', self.path('m.machine'))['runs'][0]['ok'])
+
+
+class Floating(Base):
+    """What a hand-over of the core costs: within a program by a switch in user space, between programs by the kernel."""
+    COST = {'switch': 1000, 'block': 200, 'wake': 300, 'float': 50, 'yield': 70, 'sched': 11, 'lock': 13, 'signal': 0, 'cold-same': 0}
+    KERNEL = COST['wake'] + COST['block'] + COST['switch']
+    DECISION = COST['sched'] + COST['lock']
+    POLICIES = ('coop', 'fair', 'coop@eevdf', 'coop@cfs')
+
+    def per_turn(self, text, policy, *args):
+        """ns and floats of each hand-over of two threads: what 1000 more rounds of both add."""
+        machine = 'core:1 ' + ' '.join(f'{k}={v}ns' for k, v in self.COST.items())
+        runs = [self.run_json(text, '--set', f'n={n}', '-m', machine, '-p', policy, '--no-poll', '--no-alone', '--progress', '10s',
+                              '--quantum', '10s', '--check', *args)['runs'][0] for n in (100, 1100)]
+        more = {k: runs[1][k] - runs[0][k] for k in ('makespan_ns', 'floats', 'switches')}
+        self.assertEqual(more['switches'], 2000)
+        return more['makespan_ns'] / 2000, more['floats'] / 2000
+
+    @staticmethod
+    def yielders(threads, programs, option=''):
+        return (f'param n = 1\nprogram p {option}\nthread {threads}\ncompute 20ms\nrepeat n\ncompute 10us\nyield\nend\nend\nend\n'
+                f'start p {programs}\n')
+
+    def test_yield(self):
+        """All that a yield costs, to the nanosecond."""
+        work = 10000
+        for policy in self.POLICIES:
+            with self.subTest(policy=policy):
+                self.assertEqual(self.per_turn(self.yielders(2, 1), policy), (work + self.DECISION + self.COST['float'], 1))
+                self.assertEqual(self.per_turn(self.yielders(1, 2), policy), (work + self.DECISION + self.KERNEL, 0))
+                off = work + self.DECISION + self.KERNEL + self.COST['yield'], 0        # which enters the kernel first
+                self.assertEqual(self.per_turn(self.yielders(2, 1), policy, '--float', 'off'), off)
+                self.assertEqual(self.per_turn(self.yielders(2, 1, 'nofloat'), policy), off)
+
+    def test_semaphore(self):
+        text = ('param n = 1\nprogram p\nsemaphore a 0\nsemaphore b 0\nthread\nrepeat n\npost a\nwait b\nend\nend\n'
+                'thread\nrepeat n\nwait a\npost b\nend\nend\nend\nstart p\n')
+        for policy in self.POLICIES:
+            with self.subTest(policy=policy):
+                on, floats = self.per_turn(text, policy)
+                off, none = self.per_turn(text, policy, '--float', 'off')
+                self.assertEqual((floats, none), (1, 0))
+                self.assertEqual(off - on, self.KERNEL - self.COST['float'])
+
+    def test_idle(self):
+        """A wake-up of an idle core costs the same: the kernel does it."""
+        text = ('program p\nsemaphore a 0\nthread\nrepeat 100\ncompute 1ms\npost a\nend\nend\n'
+                'thread\nrepeat 100\nwait a\ncompute 10us\nend\nend\nend\nstart p\n')
+        on, off = (self.run_json(text, '-m', 'core:2', '--no-poll', '--no-alone', '--float', f)['runs'][0] for f in ('on', 'off'))
+        self.assertEqual((on['floats'], on['makespan_ns'], on['kernel_ns']), (0, off['makespan_ns'], off['kernel_ns']))
+
+    def test_preempted(self):
+        """A thread that the monitor's signal preempts keeps its kernel thread, which its handler's frame lies on."""
+        run = self.run_json(threads('compute 60ms', count=2), '-m', 'core:1', '--progress', '5ms')['runs'][0]
+        self.assertGreater(run['preemptions'], 10)
+        self.assertEqual(run['floats'], 0)
 
 
 if __name__ == '__main__':

@@ -12,7 +12,7 @@
 #define COMPUTE(t) {.kind = SIM_OP_COMPUTE, .ns = (t)}
 #define END        {.kind = SIM_OP_END}
 
-static int run(const char *policy, uint32_t victims, enum sim_wait how)
+static int run(const char *policy, bool floats, uint32_t victims, enum sim_wait how)
 {
     char why[200];
     struct sim_stats st;
@@ -34,7 +34,7 @@ static int run(const char *policy, uint32_t victims, enum sim_wait how)
     };
     struct sim_workload w = {.name = "killed", .program = p, .nr_programs = 2};
     if (sim_machine_regular(&m, 1, 1, 1, 4, 1)) return 1;
-    struct sim_config c = {.machine = &m, .workload = &w, .seed = 1, .policy = policy, .limit_ns = 1000000000u, .soft = true};
+    struct sim_config c = {.machine = &m, .workload = &w, .seed = 1, .policy = policy, .limit_ns = 1000000000u, .floats = floats};
     memset(&st, 0, sizeof st);
     int r = sim_run(&c, &st, why, sizeof why);
     if (r) printf("FAILED: %s, %u killed, waiting in way %d: %s\n", policy ? policy : "plain", victims, (int)how, why);
@@ -50,6 +50,6 @@ int main(void)
     int failed = 0;
     for (unsigned i = 0; i < sizeof policies / sizeof *policies; i++)
         for (unsigned k = 0; k < sizeof ways / sizeof *ways; k++)
-            for (uint32_t n = 1; n <= 3; n++) failed += run(policies[i], n, ways[k]);
+            for (uint32_t n = 1; n <= 3; n++) failed += run(policies[i], false, n, ways[k]) + run(policies[i], true, n, ways[k]);
     return failed != 0;
 }

@@ -202,13 +202,14 @@ class Validate(Base):
     def test_quick(self):
         self.file(program('repeat 5\nparallel 4\ncompute 200us\nend\nend'), 'tiny.usfw')
         kept, doc = os.path.join(self.dir.name, 'kept.json'), os.path.join(self.dir.name, 'doc.md')
-        r = self.run_it('--quick', '--policies', 'fair,fl', '--workloads', self.dir.name, '--keep', kept, '--machine', '2-core-vm')
+        r = self.run_it('--quick', '--float', 'off', '--policies', 'fair,fl', '--workloads', self.dir.name, '--keep', kept, '--machine', '2-core-vm')
         self.assertIn('| tiny | fair | ', r.stdout)
         self.assertNotIn('| tiny | fl | ', r.stdout)
         self.assertIn('of 1 pairs of workload and policy', r.stdout)
         with open(kept) as f:
             data = json.load(f)
         self.assertEqual({p: len(t) for p, t in data['measured']['tiny'].items()}, {'linux': 1, 'fair': 1})
+        self.assertIn('`--float off`.', r.stdout)
         # The same report again, of what was kept, into a document
         with open(doc, 'w') as f:
             f.write('before\n<!-- validation: begin -->\nold\n<!-- validation: end -->\nafter\n')
@@ -217,7 +218,7 @@ class Validate(Base):
             text = f.read()
         self.assertTrue(text.startswith('before\n<!-- validation: begin -->\nMachine: ') and text.endswith('<!-- validation: end -->\nafter\n'))
         self.assertNotIn('\nold\n', text)
-        for part in ('| tiny | fair | ', '### Outliers', '### Linux alone', 'topology ', 'Error of the ratio: median '):
+        for part in ('| tiny | fair | ', '### Outliers', '### Linux alone', 'topology ', 'Error of the ratio: median ', '`--float off`.'):
             self.assertIn(part, text)
 
     def test_wrong(self):

@@ -1,7 +1,7 @@
 /* tests/sim/test_seeds.c - what holds for every simulation.  SPDX-License-Identifier: Apache-2.0
  *
- * test_seeds FIRST COUNT [CPUS]: for each seed a random machine and workload, under every built-in policy and every model of the kernel (with
- * CPUS, a machine of that size, under the policies alone):
+ * test_seeds FIRST COUNT [CPUS]: for each seed a random machine and workload, under every built-in policy (one or two of them over a model of
+ * Linux, too) and every model of the kernel (with CPUS, a machine of that size, under the policies alone):
  *   - all programs end, no core is idle while a ready task may run there (S5, after every event), no policy is replaced;
  *   - busy + busy-waiting + kernel + idle time is CPUs * makespan, and programs' times add up to the CPUs';
  *   - computing takes as long as the operations say, exactly where nothing slows it down, no less than that elsewhere. */
@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define OVER_LINUX 8u           /* each policy in one seed of so many */
 
 static uint64_t seed;
 static const char *what;
@@ -56,13 +58,18 @@ static bool run(const struct sim_config *c, bool exact)
     return true;
 }
 
-static uint32_t run_policies(struct sim_config *c, bool exact, const struct sim_workload *any)
+static uint32_t run_policies(struct sim_config *c, bool exact, const struct sim_workload *any, const struct sim_workload *blocking)
 {
     uint32_t runs = 0;
     for (const struct usf_policy_ops *const *p = usf_builtin_policies; *p; p++) {
         if ((*p)->flags & USF_POLICY_KERNEL) continue;
         c->policy = what = (*p)->name;
+        c->kernel = 0;
         c->workload = any;
+        runs += run(c, exact);
+        if (!blocking || seed % OVER_LINUX != (uint64_t)(p - usf_builtin_policies) % OVER_LINUX) continue;
+        c->kernel = sim_kernel_find(seed / OVER_LINUX % 2 ? "eevdf" : "cfs");
+        c->workload = blocking;     /* threads that yield without the kernel leave it to ticks whether another comes to their CPU */
         runs += run(c, exact);
     }
     return runs;
@@ -98,10 +105,10 @@ int main(int argc, char **argv)
         random_workload(seed, &m, true, &blocking);
         struct sim_config c = {.machine = &m, .seed = seed, .limit_ns = 100000000000ull, .limit_events = 4000000, .check = true};
         c.poll_max_ns = seed % 5 ? 0 : 50000;
-        c.soft = seed % 7 == 0;
+        c.floats = seed % 4 != 0;
         c.spins_unseen = seed % 11 == 0;
         c.spins_yield = seed % 3 == 0;
-        runs += run_policies(&c, exact, &any);
+        runs += run_policies(&c, exact, &any, cpus ? 0 : &blocking);
         if (!cpus) runs += run_kernels(&c, exact, &any, &blocking);
         sim_workload_free(&any);
         sim_workload_free(&blocking);

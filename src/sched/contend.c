@@ -15,6 +15,11 @@
 /* usf_core.contended: the time until which it is, ns, without its lowest bits, which have the length of that, ms. */
 #define PAUSE_BITS 0xffffull
 
+static uint64_t until_of(const struct usf_core *c)
+{ return atomic_load_explicit(&((struct usf_core *)c)->contended, memory_order_relaxed) & ~PAUSE_BITS; }
+
+bool sched_is_contended(const struct sched *s, uint32_t core, uint64_t now) { return now < until_of(&s->cores[core]); }
+
 void contend_judge(struct sched *s, uint32_t core, uint64_t given, uint64_t now)
 {
     if (core >= s->h->nr_cores) return;
@@ -42,8 +47,7 @@ bool contend_avoid(struct sched *s, const uint64_t may[USF_CORE_WORDS], uint64_t
     left = 0;
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) {
         for (uint64_t m = idle[i] & atomic_load_explicit(&s->h->contended[i], memory_order_relaxed); m; m &= m - 1) {
-            uint64_t until = atomic_load_explicit(&s->cores[i * 64 + (uint32_t)__builtin_ctzll(m)].contended, memory_order_relaxed) & ~PAUSE_BITS;
-            if (s->pol.now < until) idle[i] &= ~(m & -m);
+            if (sched_is_contended(s, i * 64 + (uint32_t)__builtin_ctzll(m), s->pol.now)) idle[i] &= ~(m & -m);
             else atomic_fetch_and(&s->h->contended[i], ~(m & -m));
         }
         left |= idle[i];

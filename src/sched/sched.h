@@ -12,7 +12,8 @@
  *   S3  a thread goes on when its task's state is RUNNING; the park word only puts it to sleep and
  *       wakes it (a late or doubled wake is harmless);
  *   S4  READY == in the policy's queues; nr_ready counts them;
- *   S5  no core is IDLE while a task that may run on it is READY (after each unlock);
+ *   S5  no core is IDLE while a task that may run on it is READY (after each unlock), but for one that is contended (contend.c)
+ *       and for two looks of the monitor at most;
  *   S6  the instance is UNBOUND only while no task is READY (after each unlock): bind.c says what follows.
  */
 #ifndef USF_SCHED_H
@@ -450,6 +451,8 @@ bool sched_look_is_due(struct sched *s);
 /* Wake the monitor, to look at processes and at the lock. */
 void sched_tell_monitor(struct sched *s);
 
+/* Are other programs believed to keep the core's CPU busy (contend.c)?  Without the lock. */
+bool sched_is_contended(const struct sched *s, uint32_t core, uint64_t now);
 /* Monitor, helper: has any process with tasks in the queues a use for the core?  Without the lock: as of some moment. */
 bool sched_is_waited_for(struct sched *s, uint32_t core);
 

@@ -18,6 +18,7 @@
  *   USF_MALLEABLE       auto | on | off
  *   USF_AFFINITY        auto | hint | strict
  *   USF_FLOAT           on | off
+ *   USF_WITHOUT         nothing | trials | guests | turns | lending | contention | all
  *   USF_ATTACH          late | now
  *   USF_THREAD_CACHE    on | off
  *   USF_SHARED_CODE     on | off
@@ -62,6 +63,7 @@
 #define USF_ENV_MALLEABLE      "USF_MALLEABLE"
 #define USF_ENV_AFFINITY       "USF_AFFINITY"
 #define USF_ENV_FLOAT          "USF_FLOAT"
+#define USF_ENV_WITHOUT        "USF_WITHOUT"
 #define USF_ENV_ATTACH         "USF_ATTACH"
 #define USF_ENV_THREAD_CACHE   "USF_THREAD_CACHE"
 #define USF_ENV_SHARED_CODE    "USF_SHARED_CODE"

@@ -15,6 +15,11 @@ struct usf_policy_choice {
     char path[USF_POLICY_PATH_MAX];     /* user's object, or "" */
 };
 
+/* A fast path that is switched off, to measure what it brings. */
+enum usf_without {
+    USF_WITHOUT_NOTHING, USF_WITHOUT_TRIALS, USF_WITHOUT_GUESTS, USF_WITHOUT_TURNS, USF_WITHOUT_LENDING, USF_WITHOUT_CONTENTION,
+    USF_WITHOUT_ALL
+};
 enum usf_share { USF_SHARE_PROCESS, USF_SHARE_USER, USF_SHARE_GROUP, USF_SHARE_PUBLIC };
 struct usf_share_choice {
     uint32_t with;                      /* enum usf_share */
@@ -37,6 +42,7 @@ struct usf_settings {
     uint32_t attach_late;               /* 0, 1 */
     uint32_t thread_cache;              /* 0, 1 */
     uint32_t floats;                    /* 0, 1 */
+    uint32_t without;                   /* enum usf_without */
     uint32_t shared_code;               /* 0, 1 */
     uint32_t keep_env;                  /* 0, 1 */
     struct usf_share_choice share;

@@ -81,6 +81,7 @@ static long make_call(struct rt_thread *t, struct gate_frame *f)
     uint8_t *blocks = blocks_of(t, f);
     short events = events_of(f);
     uint32_t lost = t->self.lost;
+    if (rt_is_without(USF_WITHOUT_LENDING)) return rt_call_away(t, f, true);
     bool wanted = events && rt_has_core(t) && !is_empty(f) && sched_core_is_wanted(&rt.sched);
     if (wanted || !*blocks) {
         long r = wanted ? rt_call_while_wanted(t, f, events) : rt_call_away(t, f, false);
@@ -156,7 +157,7 @@ static bool passes_on(struct rt_thread *t)
 {
     uint64_t before = t->watched_word, word = core_word_of(t);
     t->watched_word = 0;
-    if (t->self.guest || rt.sched.kernel) return false;
+    if (t->self.guest || rt.sched.kernel || rt.sched.no_guests) return false;
     if (before) return word == before && sleeps_often(t, WATCHED * WAITS_A_LOOK / LENDS_A_LOOK);
     if (!sleeps_often(t, WAITS_A_LOOK) || t->lends == LENDS_A_LOOK) return false;      /* the first: nothing to compare with */
     t->watched_word = word;
@@ -189,7 +190,7 @@ __attribute__((noinline)) static long look_at_lend(struct rt_thread *t, struct g
 long rt_call_may_block(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
+    if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel || rt.settings.without)) return may_block(f);
     if (USF_UNLIKELY(sched_core_is_wanted(&rt.sched)) && events_of(f)) return may_block(f);
     if (USF_UNLIKELY(++t->lends % LENDS_A_LOOK == 0)) return look_at_lend(t, f);
     return lend(t, f);

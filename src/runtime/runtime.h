@@ -172,6 +172,9 @@ static inline struct rt_thread *rt_enter(void) { return rt_is_in() ? &rt_self : 
 /* Make the call as it is (through glibc's cancellation window where it has one). */
 static inline long rt_pass(struct gate_frame *f) { return gate_call(f); }
 
+static inline bool rt_is_without(enum usf_without what)
+{ return USF_UNLIKELY(rt.settings.without) && (rt.settings.without == what || rt.settings.without == USF_WITHOUT_ALL); }
+
 /* calls.c */
 #define RT_INSTALL(list, handler) \
     for (unsigned i = 0; i < sizeof list / sizeof *list; i++) usf_gate_handlers[list[i]] = handler

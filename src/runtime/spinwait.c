@@ -299,5 +299,5 @@ void rt_spin_init(void)
 {
     usf_spin_round = spin_round;
     rt.sched.would_leave = would_leave;
-    rt.sched.spins = spins;
+    if (!rt_is_without(USF_WITHOUT_TRIALS)) rt.sched.spins = spins;
 }

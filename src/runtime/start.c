@@ -175,6 +175,8 @@ static bool set_up_gate(char **envp)
     rt_install_apart();
     rt_install_threads();
     rt_spin_init();
+    rt.sched.no_guests = rt_is_without(USF_WITHOUT_GUESTS);
+    rt.sched.no_contention = rt_is_without(USF_WITHOUT_CONTENTION);
     teams_init((enum teams_mode)rt.settings.malleable, envp);
     rt_signals_init();
     rt_float_init();

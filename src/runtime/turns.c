@@ -113,6 +113,7 @@ static enum look look(const struct gate_frame *f, short events, long *r)
 
 static void give_a_turn(struct rt_thread *t)
 {
+    if (rt_is_without(USF_WITHOUT_TURNS)) return;
     uint64_t from = os_now();
     sched_give_turn(&rt.sched, &t->self);
     if (os_now() - from < LONG_TURN) t->pause = 0;

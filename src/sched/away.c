@@ -57,7 +57,7 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
     USF_POINT("sched.leave");
     core_idle_set(s, core);
     USF_POINT("sched.away");
-    if (me->short_bursts >= GUEST_CALLS && !own(s, me)->pol.strict) {      /* guests run on any CPU */
+    if (me->short_bursts >= GUEST_CALLS && !s->no_guests && !own(s, me)->pol.strict) {      /* guests run on any CPU */
         become_guest(s, me, core);
     } else if (atomic_load(&s->h->nr_ready)) {
         struct kicks k = {0};

@@ -22,7 +22,7 @@ bool sched_is_contended(const struct sched *s, uint32_t core, uint64_t now) { re
 
 void contend_judge(struct sched *s, uint32_t core, uint64_t given, uint64_t now)
 {
-    if (core >= s->h->nr_cores) return;
+    if (core >= s->h->nr_cores || s->no_contention) return;
     struct usf_core *c = &s->cores[core];
     uint64_t was = atomic_load_explicit(&c->contended, memory_order_relaxed), pause = was & PAUSE_BITS, until = was & ~PAUSE_BITS;
     if (now > given + LATE_NS) {

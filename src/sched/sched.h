@@ -151,6 +151,7 @@ struct sched {
     const struct usf_policy_ops *object;    /* of policy_path, or null */
     bool policy_hung;           /* monitor: the lock's owner does not come back from an operation */
     _Atomic bool kernel;        /* policy `linux`: the kernel schedules */
+    bool no_guests, no_contention;  /* fast paths that are switched off */
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */
     _Atomic uint32_t leaving;   /* enum sched_leaving; other threads of a process that leaves wait on it */
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */

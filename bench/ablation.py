@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+# bench/ablation.py - what does each fast path bring?  SPDX-License-Identifier: Apache-2.0
+"""Run benchmarks with one fast path switched off at a time, and print each one's rate divided by the rate with all of them.
+
+  bench/ablation.py                     all benchmarks, all fast paths, 5 interleaved runs
+  bench/ablation.py --only fork --reps 3 --without trials,turns
+  bench/ablation.py --load 1            beside one busy process per CPU
+
+A number below 1 says what the fast path brings.  Runs of one benchmark are interleaved, and medians are compared.
+"""
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+from usfbench import configs, measure  # noqa: E402
+
+VARIANTS = {
+    "trials": ["--without", "trials"], "guests": ["--without", "guests"], "turns": ["--without", "turns"],
+    "lending": ["--without", "lending"], "contention": ["--without", "contention"], "poll": ["--poll", "off"],
+    "cache": ["--thread-cache", "off"], "float": ["--float", "off"], "all": ["--without", "all", "--thread-cache", "off", "--poll", "off"],
+}
+
+
+def benchmarks(bin_dir, seconds):
+    def tool(name, *args):
+        return [os.path.join(bin_dir, name), *args]
+    s = ["--seconds", str(seconds)]
+    for kind in ("spin-pause", "spin-yield", "pthread"):
+        yield f"barrier {kind} 8", tool("barrier", "--kind", kind, "--threads", "8", "--us", "10", *s)
+    for runtime in ("gomp", "libomp"):
+        for threads in ("2", "8", "32"):
+            yield f"fork-join {runtime} {threads}", tool(f"forkjoin-{runtime}", "--threads", threads, "--us", "10", *s)
+    for kind in ("ticket", "test-and-set"):
+        yield f"lock {kind} 8", tool("lock", "--kind", kind, "--threads", "8", *s)
+    yield "echo 8", tool("echo", "--connections", "8", *s)
+    yield "storm", tool("storm", *s)
+    yield "nested pthread", tool("nested-pthread", *s)
+
+
+def run(command, variant, usf, instance):
+    prefix = [usf, "run", "-i", instance, *variant, "--"]
+    env = {**os.environ, "USF_MONITOR_LINGER": "0"}
+    p = subprocess.run([*prefix, *command], capture_output=True, text=True, stdin=subprocess.DEVNULL, env=env, timeout=120, check=False)
+    result = measure.parse(p.stdout)[1] if p.returncode == 0 else None
+    return float(result["rate"]) if result and result.get("ok") == "1" else None
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--only", default="", help="benchmarks whose name contains this")
+    p.add_argument("--without", default=",".join(VARIANTS), help="default: %(default)s")
+    p.add_argument("--reps", type=int, default=5)
+    p.add_argument("--seconds", type=float, default=0.4)
+    p.add_argument("--load", type=int, default=0, help="busy processes per CPU beside")
+    p.add_argument("--build", default=os.path.join(os.path.dirname(HERE), "build"))
+    args = p.parse_args()
+    configs.scrub_environment()
+    names = args.without.split(",")
+    bin_dir, usf = os.path.join(args.build, "bench"), os.path.join(args.build, "usf")
+    hogs = [subprocess.Popen(["taskset", "-c", str(c), os.path.join(bin_dir, "hog")])
+            for c in os.sched_getaffinity(0) for _ in range(args.load)]
+    print("| benchmark | rate with all | " + " | ".join(names) + " |\n|---|---|" + "---|" * len(names))
+    try:
+        for name, command in benchmarks(bin_dir, args.seconds):
+            if args.only not in name or not os.path.exists(command[0]):
+                continue
+            rates = {v: [] for v in ["", *names]}
+            for rep in range(args.reps):
+                for v, of in rates.items():
+                    r = run(command, VARIANTS.get(v, []), usf, f"ablation-{os.getpid()}-{rep}-{v or 'with'}")
+                    if r is not None:
+                        of.append(r)
+            mid = {v: statistics.median(r) if r else None for v, r in rates.items()}
+            base = mid[""]
+            cells = [f"{mid[v] / base:.2f}" if mid[v] and base else "-" for v in names]
+            print(f"| {name} | {base or 0:.4g} | " + " | ".join(cells) + " |", flush=True)
+    finally:
+        for h in hogs:
+            h.kill()
+            h.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@
  * itself.  The empty asm in each loop hides it from any such pass, whatever the flags. */
 #include "base/base.h"
 #include <string.h>
+#include <strings.h>
 
 #define HIDDEN __attribute__((visibility("hidden"), used))
 #define OPAQUE(p) __asm__ volatile("" : "+r"(p))
@@ -42,6 +43,8 @@ HIDDEN int memcmp(const void *a, const void *b, size_t n)
     }
     return 0;
 }
+/* clang calls it where a memcmp is compared with 0. */
+HIDDEN int bcmp(const void *a, const void *b, size_t n) { return memcmp(a, b, n); }
 HIDDEN size_t strlen(const char *s)
 {
     const char *p = s;

@@ -179,6 +179,7 @@ bool rt_float_setxid(struct rt_thread *t, void (*handler)(int, siginfo_t *, void
     }
     uint64_t tls = arch_tls();
     k->sets_user = true;
+    usf_lock_unchecked();
     arch_set_tls((uint64_t)home + tls_self);
     handler(sig, info, ctx);
     arch_set_tls(tls);

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0
  * The same cases pass bare.  Around what a case looks at, other threads yield, hand a token round and wait for a time, so that the thread
  * is most often executed by another's kernel thread.  Exit status 0 or 1. */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

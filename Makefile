@@ -2,9 +2,10 @@
 #
 #   make             build the product into build/ (build/usf works from there)
 #   make demo        set up, build, and show unmodified programs under Linux and under usf
-#   make test        set up, build, run the tests (LIMIT=80: for so many minutes at most, then say what runs and end it;
-#                    FULL=1: the long ones too: slow programs, each system call denied by
-#                    itself, the largest searches of the models; installs some 500 MB more, torch among it)
+#   make test        set up, build, run the tests, and the scheduler's own tests in a second build: by clang, with every assert
+#                    and perturbation point (LIMIT=80: for so many minutes at most, then say what runs and end it;
+#                    FULL=1: the long ones too: slow programs, each system call denied by itself, the largest searches
+#                    of the models; installs some 500 MB more, torch among it)
 #   make test-full   the same as make test FULL=1
 #   make check-fast  the fast tests alone
 #   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, libgomp's, LLVM OpenMP's,
@@ -23,7 +24,7 @@
 #   make nosv-omp    tasks with OpenMP and BLAS below and above, beside the same made by hand (five minutes; ARGS="--only inside")
 #   make install     meson install (PREFIX=/usr/local, DESTDIR=)
 #   make package     a Python wheel and a Debian package, into build/package/
-#   make clean       remove build/
+#   make clean       remove build/ and build-checked/
 #
 # Each installs the Debian packages that it needs first, if they are missing; SETUP=0 leaves that out.
 BUILD  ?= build
@@ -44,6 +45,7 @@ LIMIT    ?=
 SEED    ?=
 export SETUP
 PYTHON := /usr/bin/python3
+CHECKED := -Dtests=true -Dasserts=expensive -Dpoints=true
 WORKLOADS := $(MAKE) --no-print-directory -s -f bench/workloads/Makefile OUT=$(BUILD)/bench
 
 all: setup-build $(BUILD)/build.ninja
@@ -72,7 +74,8 @@ demo: setup-build+demo
 test: setup-build+test$(if $(filter 1,$(FULL)),+full)
 	@$(MAKE) --no-print-directory SETUP=0 tests
 	@$(WORKLOADS)
-	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps $(if $(LIMIT),--limit $(LIMIT)) $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
+	@test -f $(BUILD)-checked/build.ninja || CC=clang CXX=clang++ meson setup $(BUILD)-checked $(CHECKED)
+	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps --then $(BUILD)-checked:checked $(if $(LIMIT),--limit $(LIMIT)) $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
 
 test-full:
 	@$(MAKE) --no-print-directory test FULL=1
@@ -141,6 +144,6 @@ package: setup-build+package
 	@scripts/package $(BUILD)/package
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(BUILD)-checked
 
 .PHONY: all usf tests demo test test-full check-fast conformance numerics survey fuzz soak bench coexec nosv-omp workloads install package clean

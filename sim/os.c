@@ -132,6 +132,9 @@ int os_close(int fd) { return 0; }
 int os_fstat(int fd, struct os_stat *out) { return -EBADF; }
 int os_allocate(int fd, uint64_t off, uint64_t len) { return -EBADF; }
 bool os_in_group(uint32_t gid) { return false; }
+bool os_has_user(uint32_t uid) { return false; }
+bool os_is_privileged(void) { return false; }
+bool os_sees_others(void) { return true; }
 int os_list_dir(const char *path, bool (*fn)(const char *name, void *arg), void *arg) { return -ENOENT; }
 int os_cpuset_allowed(struct os_cpuset *out)
 {

@@ -44,7 +44,7 @@ def descendants(pid):
     parent = {}
     for p in entries("/proc"):
         fields = p.isdigit() and read("/proc/%s/stat" % p).rpartition(")")[2].split()
-        if fields and len(fields) > 1:
+        if fields and len(fields) > 1 and fields[1].isdigit():      # it has not ended meanwhile
             parent[int(p)] = int(fields[1])
     found, new = set(), {pid}
     while new:

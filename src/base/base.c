@@ -158,3 +158,25 @@ void usf_bug(const char *what, const char *file, int line)
     if (usf_on_bug) usf_on_bug();
     else __builtin_trap();
 }
+
+#if USF_ASSERTS >= 2
+static __thread uint32_t held;      /* bits: enum usf_rank */
+static bool unchecked;
+
+void usf_lock_unchecked(void) { __atomic_store_n(&unchecked, true, __ATOMIC_RELAXED); }
+static bool is_checked(void) { return !__atomic_load_n(&unchecked, __ATOMIC_RELAXED); }
+
+void usf_lock_wanted(enum usf_rank rank) { usf_assert(!is_checked() || held >> rank == 0); }
+
+void usf_lock_taken(enum usf_rank rank)
+{
+    usf_lock_wanted(rank);
+    held |= 1u << rank;
+}
+
+void usf_lock_released(enum usf_rank rank)
+{
+    usf_assert(!is_checked() || held >> rank & 1);
+    held &= ~(1u << rank);
+}
+#endif

@@ -9,6 +9,7 @@
 #include "base/base.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "arch/arch.h"
 
@@ -40,6 +41,8 @@ HIDDEN int memcmp(const void *a, const void *b, size_t n)
     }
     return 0;
 }
+/* clang calls it where a memcmp is compared with 0. */
+HIDDEN int bcmp(const void *a, const void *b, size_t n) { return memcmp(a, b, n); }
 HIDDEN size_t strlen(const char *s)
 {
     const char *p = s;

@@ -58,7 +58,7 @@ static void ends(void)
     pthread_mutex_unlock(&contexts.lock);
 }
 
-static void (*resolve(void))(void)
+static __attribute__((used)) void (*resolve(void))(void)
 {
     struct call *call = wanted;
     wanted = 0;

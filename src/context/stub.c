@@ -86,7 +86,7 @@ CONTEXT_API void usf_context_stub_add(const struct stub_header *h)
     stub_saves_all = arch_saves_all_vectors();
     if (stubs.nr + 1 == CONTEXT_STUBS) give_up("usf: stub of %s: a process cannot have more than %u stub libraries", own, CONTEXT_STUBS - 1);
     unsigned i = ++stubs.nr;
-    stubs.at[i] = (struct stub){h, table, 0};
+    stubs.at[i] = (struct stub){h, table, NULL};
     stub_base[i] = table;
     for (struct usf_context *k = stubs.contexts; k; k = k->next_stubbed) k->tables[i] = table;
     *index_of(h) = i * sizeof table;

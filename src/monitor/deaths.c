@@ -62,6 +62,19 @@ static bool name_is_dead(void *arg, uint32_t name)
     return false;
 }
 
+void monitor_lock(struct monitor *m)
+{
+    usf_lock_wanted(USF_RANK_MONITOR);
+    pthread_mutex_lock(&m->lock);
+    usf_lock_taken(USF_RANK_MONITOR);
+}
+
+void monitor_unlock(struct monitor *m)
+{
+    usf_lock_released(USF_RANK_MONITOR);
+    pthread_mutex_unlock(&m->lock);
+}
+
 void monitor_recover_lock(struct monitor *m)
 {
     sched_recover(&m->sched, name_is_dead, m);
@@ -96,14 +109,14 @@ static void reap(struct monitor *m, uint32_t i)
 {
     struct watched *w = &m->watched[i];
     monitor_beats(m);
-    pthread_mutex_lock(&m->lock);
+    monitor_lock(m);
     if (names(&m->sched.procs[i], m->shm.namespace, w)) {
         monitor_recover_lock(m);
         USF_POINT("monitor.reap");
         sched_proc_remove(&m->sched, NULL, i, false);
         sched_tell_monitor(&m->sched);  /* it may have taken the monitors' bits and died before it woke them */
     }
-    pthread_mutex_unlock(&m->lock);
+    monitor_unlock(m);
     sharing_tell_helpers_of_processes(m);
     unwatch(m, w);
 }
@@ -127,9 +140,9 @@ static void watch(struct monitor *m, uint32_t i)
 static void take_off_deserter(struct monitor *m, uint32_t i)
 {
     if (atomic_load(&m->shm.h->stalled) || atomic_load(&m->sched.procs[i].state) != USF_PROC_ACTIVE) return;
-    pthread_mutex_lock(&m->lock);
+    monitor_lock(m);
     sched_proc_remove(&m->sched, NULL, i, true);
-    pthread_mutex_unlock(&m->lock);
+    monitor_unlock(m);
 }
 
 /* Follow the process table: who came, who left, who is another now. */
@@ -225,9 +238,9 @@ void deaths_loop(struct monitor *m)
         sharing_look_for_ended(m);
         look_at_processes(m);
         if (atomic_fetch_and(&m->shm.h->lock_stuck, ~own_bit(m)) & own_bit(m)) {
-            pthread_mutex_lock(&m->lock);
+            monitor_lock(m);
             monitor_recover_lock(m);
-            pthread_mutex_unlock(&m->lock);
+            monitor_unlock(m);
         }
         if (m->empty_since && os_now() >= end_of_life(m)) {
             bool read = is_read(m);

@@ -99,6 +99,8 @@ void quota_look(struct monitor *m);
 /* supervisor.c: see that this monitor has a supervisor. */
 void supervisor_look(struct monitor *m);
 /* Take the scheduler lock from an owner that died with it. */
+void monitor_lock(struct monitor *m);
+void monitor_unlock(struct monitor *m);
 void monitor_recover_lock(struct monitor *m);
 /* The policy in force cannot be used by the monitor: coop instead. */
 void monitor_replace_policy(struct monitor *m, const char *why);

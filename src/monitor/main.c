@@ -215,7 +215,7 @@ int monitor_run(const struct monitor_options *o)
     report(o, r);
     if (!r) deaths_loop(m);
     /* Never unlocked: who takes our place takes us for dead, and the other thread runs until we have exited. */
-    pthread_mutex_lock(&m->lock);
+    monitor_lock(m);
     resign(own_namespace(m));
     return r ? 1 : 0;
 }

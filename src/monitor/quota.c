@@ -33,9 +33,9 @@ static void look_at(struct monitor *m, uint32_t proc)
     if (atomic_load(&p->state) != USF_PROC_ACTIVE || p->namespace != m->shm.namespace || pid <= 0) return;
     const struct quota_of_group *q = find(&m->quotas, pid);
     if (atomic_load(&p->quota) == q->cores && p->quota_group == q->group) return;
-    pthread_mutex_lock(&m->lock);
+    monitor_lock(m);
     sched_set_quota(&m->sched, proc, pid, q->cores, q->group);
-    pthread_mutex_unlock(&m->lock);
+    monitor_unlock(m);
 }
 
 /* Those that are new, or may use other cores now, at once. */

@@ -94,17 +94,17 @@ static void answer(struct monitor *m)
 {
     const struct usf_policy_ask *a = &m->shm.h->policy_ask;
     if (atomic_load(&a->asked) == atomic_load(&a->answered)) return;
-    pthread_mutex_lock(&m->lock);
+    monitor_lock(m);
     sched_answer(&m->sched);
-    pthread_mutex_unlock(&m->lock);
+    monitor_unlock(m);
 }
 
 static uint64_t look(struct monitor *m)
 {
-    pthread_mutex_lock(&m->lock);
+    monitor_lock(m);
     uint64_t next = sched_watch(&m->sched, nudge, thread_state, &m->sched);
     look_for_damage(m);
-    pthread_mutex_unlock(&m->lock);
+    monitor_unlock(m);
     sharing_tell_helpers_of_cores(m);
     monitor_beats(m);
     return next;

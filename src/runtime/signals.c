@@ -535,7 +535,9 @@ static long call_sigaction(struct gate_frame *f)
     if (new && !rt_copy_words(&want, new, sizeof want)) return -EFAULT;
     sched_crit_enter(&t->self);
     uint32_t free = 0;
+    usf_lock_wanted(USF_RANK_ACTIONS);
     for (uint32_t i = 0; !atomic_compare_exchange_weak(&table.lock, &free, 1); i++, free = 0) rt_back_off(i);
+    usf_lock_taken(USF_RANK_ACTIONS);
     if (!table.known[sig]) {
         kernel_action(sig, 0, &table.act[sig]);
         table.known[sig] = true;
@@ -551,6 +553,7 @@ static long call_sigaction(struct gate_frame *f)
         if (r) table.act[sig] = before;
         atomic_store(&table.changing, 0);
     }
+    usf_lock_released(USF_RANK_ACTIONS);
     atomic_store(&table.lock, 0);
     sched_crit_leave(&rt.sched, &t->self);
     if (r == 0 && old) *old = before;

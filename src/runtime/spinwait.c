@@ -207,6 +207,7 @@ static int patch(struct rt_thread *me, const struct spin_loop *l, uintptr_t fsta
     if (!atomic_compare_exchange_strong(&rt.patch_lock, &free, 1)) return -1;
     int site = -1;
     sched_crit_enter(&me->self);
+    usf_lock_taken(USF_RANK_PATCH);
     atomic_store(&rt.sched.patching, 1);
     uint32_t round = atomic_fetch_add(&rt.stop_round, 1) + 1;
     if (stop_others(me, round) && (site = spin_prepare((const uint8_t *)fstart, fstart, l)) >= 0)
@@ -214,6 +215,7 @@ static int patch(struct rt_thread *me, const struct spin_loop *l, uintptr_t fsta
     atomic_fetch_add(&rt.stop_round, 1);
     atomic_store(&rt.sched.patching, 0);
     os_futex_wake(&rt.sched.patching, INT32_MAX);
+    usf_lock_released(USF_RANK_PATCH);
     sched_crit_leave(&rt.sched, &me->self);
     atomic_store(&rt.patch_lock, 0);
     return site;

@@ -14,12 +14,18 @@ __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
 void rt_list_lock(void)
 {
     uint32_t free = 0, round = 0;
+    usf_lock_wanted(USF_RANK_LIST);
     while (!atomic_compare_exchange_weak(&rt.list_lock, &free, 1)) {
         free = 0;
         rt_back_off(round++);
     }
+    usf_lock_taken(USF_RANK_LIST);
 }
-void rt_list_unlock(void) { atomic_store(&rt.list_lock, 0); }
+void rt_list_unlock(void)
+{
+    usf_lock_released(USF_RANK_LIST);
+    atomic_store(&rt.list_lock, 0);
+}
 
 static void list_add(struct rt_thread *t)
 {

@@ -36,6 +36,7 @@ bool rt_float_setxid(struct rt_thread *t, void (*handler)(int, siginfo_t *, void
     uint64_t tls = arch_tls();
     k->sets_user = true;
     k->user_calls++;
+    usf_lock_unchecked();
     arch_set_tls((uint64_t)home + rt_tls_self);
     handler(sig, info, ctx);
     arch_set_tls(tls);

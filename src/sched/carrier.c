@@ -451,7 +451,7 @@ void carrier_after_fork(struct sched *s)
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++) {
         s->carriers[i].orphan = false;
-        s->floating[i] = (struct sched_floating){0};
+        s->floating[i] = (struct sched_floating){};
     }
     s->spares = s->alarm_by = 0;
     atomic_store(&s->alarm, 0);

@@ -81,6 +81,7 @@ static bool seize(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *, uint3
 bool lock_recover(struct usf_lock *l, uint32_t me, bool (*is_dead)(void *arg, uint32_t name), void *arg)
 {
     bool seized = seize(l, me, is_dead, arg);
+    usf_lock_taken(USF_RANK_SCHED);
     USF_POINT("lock.recover");
     if (seized) atomic_fetch_add_explicit(&l->epoch, 1, memory_order_relaxed);
     return seized;

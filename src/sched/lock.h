@@ -33,10 +33,12 @@ void lock_release_slow(struct usf_lock *l, uint32_t owner);
 static inline bool lock_acquire(struct usf_lock *l, uint32_t owner)
 {
     uint32_t free = 0;
+    usf_lock_wanted(USF_RANK_SCHED);
     /* acquire: this thread sees what the last owner wrote */
     if (USF_UNLIKELY(!__atomic_compare_exchange_n((uint32_t *)&l->word, &free, owner, 0, __ATOMIC_ACQUIRE,
                                                   __ATOMIC_RELAXED)))
         if (!lock_acquire_slow(l, owner)) return false;
+    usf_lock_taken(USF_RANK_SCHED);
     USF_POINT("lock.owned");
     return true;
 }
@@ -44,6 +46,7 @@ static inline bool lock_acquire(struct usf_lock *l, uint32_t owner)
 static inline void lock_release(struct usf_lock *l, uint32_t owner)
 {
     uint32_t word = owner;
+    usf_lock_released(USF_RANK_SCHED);
     USF_POINT("lock.release");
     /* release: the next owner sees what we wrote.  The swap fails while the sleepers' bit is set. */
     if (USF_UNLIKELY(!__atomic_compare_exchange_n((uint32_t *)&l->word, &word, 0, 0, __ATOMIC_RELEASE,

@@ -119,6 +119,7 @@ void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void
     core_replace_policy(s, why);
     /* The last owner may have left things half done, which takes a policy to mend.  The lock is still ours: sched_recover seizes it
      * as from a predecessor, and then all is mended. */
+    usf_lock_released(USF_RANK_SCHED);
     sched_recover(s, is_dead, arg);
 }
 

@@ -53,9 +53,9 @@ void sharing_look_for_ended(struct monitor *m)
 {
     uint32_t ask = m->sharing.elsewhere;
     if (!ask && !m->sharing.gone) return;
-    pthread_mutex_lock(&m->lock);
+    monitor_lock(m);
     ask |= m->sharing.gone;
     for (uint32_t i = 0; i < USF_MAX_NAMESPACES; i++)
         if (ask >> i & 1 && i != m->shm.namespace && sharing_has_ended(m, i)) remove_records(m, i);
-    pthread_mutex_unlock(&m->lock);
+    monitor_unlock(m);
 }

@@ -476,7 +476,7 @@ struct usf_header {
 #define USF_LAYOUT_CLOSE(s, f) )
 #define USF_LAYOUT_HASH \
     (USF_LAYOUT_FIELDS(USF_LAYOUT_OPEN) \
-     (((uint64_t)USF_POLICY_API << 32) + sizeof(struct usf_header)) \
+     (((uint64_t)USF_POLICY_API_VERSION << 32) + sizeof(struct usf_header)) \
      USF_LAYOUT_FIELDS(USF_LAYOUT_CLOSE))
 
 /* ---- sizes, offsets, alignments that the code relies on ---------------------------------------- */

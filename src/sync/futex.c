@@ -24,30 +24,37 @@ uintptr_t sync_fault_fixup(uintptr_t pc)
 static struct sync_bucket *bucket_of(struct sync *y, uintptr_t addr)
 { return &y->bucket[(addr >> 2) * 0x9e3779b97f4a7c15ull >> 56]; }
 
-static void lock_bucket(struct sync_bucket *b)
+static void lock_bucket_as(struct sync_bucket *b, enum usf_rank rank)
 {
+    usf_lock_wanted(rank);
     for (int i = 0; i < 100; i++) {
         uint32_t free = 0;
         if (atomic_load_explicit(&b->lock, memory_order_relaxed) == 0
             && atomic_compare_exchange_weak(&b->lock, &free, 1))
-            return;
+            return usf_lock_taken(rank);
         os_pause();
     }
     while (atomic_exchange(&b->lock, 2)) os_futex_wait(&b->lock, 2, 0);
+    usf_lock_taken(rank);
 }
+static void lock_bucket(struct sync_bucket *b) { lock_bucket_as(b, USF_RANK_BUCKET); }
 
-static void unlock_bucket(struct sync_bucket *b)
-{ if (atomic_exchange(&b->lock, 0) == 2) os_futex_wake(&b->lock, 1); }
+static void unlock_bucket_as(struct sync_bucket *b, enum usf_rank rank)
+{
+    usf_lock_released(rank);
+    if (atomic_exchange(&b->lock, 0) == 2) os_futex_wake(&b->lock, 1);
+}
+static void unlock_bucket(struct sync_bucket *b) { unlock_bucket_as(b, USF_RANK_BUCKET); }
 
 static void lock_two(struct sync_bucket *a, struct sync_bucket *b)
 {
     lock_bucket(a < b ? a : b);
-    if (a != b) lock_bucket(a < b ? b : a);
+    if (a != b) lock_bucket_as(a < b ? b : a, USF_RANK_BUCKET_2);
 }
 static void unlock_two(struct sync_bucket *a, struct sync_bucket *b)
 {
+    if (a != b) unlock_bucket_as(b, USF_RANK_BUCKET_2);
     unlock_bucket(a);
-    if (a != b) unlock_bucket(b);
 }
 
 /* holds b's lock */

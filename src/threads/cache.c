@@ -3,6 +3,7 @@
  * cache.lock protects the three lists and every record's state, joiner and detached.  It is held for a few
  * dozen instructions, never while calling user code, waiting or creating.  Nothing async-signal-safe takes it.
  */
+#include "base/base.h"
 #include "os/os.h"
 #include "threads/real.h"
 #include "threads/record.h"
@@ -33,8 +34,17 @@ static struct {
 __thread struct threads_self threads_self;
 struct threads_flags threads_flags;
 
-void cache_lock(void) { pthread_mutex_lock(&cache.lock); }
-void cache_unlock(void) { pthread_mutex_unlock(&cache.lock); }
+void cache_lock(void)
+{
+    usf_lock_wanted(USF_RANK_CACHE);
+    pthread_mutex_lock(&cache.lock);
+    usf_lock_taken(USF_RANK_CACHE);
+}
+void cache_unlock(void)
+{
+    usf_lock_released(USF_RANK_CACHE);
+    pthread_mutex_unlock(&cache.lock);
+}
 bool cache_has_parked(void) { return atomic_load_explicit(&cache.parked_count, memory_order_relaxed) != 0; }
 bool cache_is_main(pthread_t th) { return pthread_equal(cache.main, th); }
 

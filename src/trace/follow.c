@@ -55,7 +55,7 @@ void trace_follow(struct sched *s)
         uint32_t free = 0;
         if (!atomic_compare_exchange_strong(&s->following, &free, 1)) return;      /* another thread does, and looks again */
         uint32_t gen = has_left(s) ? 0 : atomic_load(&s->h->trace);
-        s->trace = 0;
+        s->trace = NULL;
         if (gen && s->trace_place) s->trace_mapped = true;      /* now: a child may be forked in the middle */
         struct trace_map *m = gen ? take(s, gen) : 0;
         /* Where that cannot be, the last recording's file stays, and nobody reads it. */

@@ -177,7 +177,8 @@ static long keep_busy(void *arg)
 static void just_begun(uint64_t seed)
 {
     handler(SIGUSR1, on_plain, 0);
-    rounds = over = 0;
+    rounds = 0;
+    over = 0;
     for (int w = 1; w < 3; w++) tell_fn(w, keep_busy, NULL);
     tell_fn(0, wait_often, &sh->w[0]);
     for (int i = 0; i < SIGNALS; i++) {

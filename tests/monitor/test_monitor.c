@@ -380,7 +380,12 @@ static int test_lock(void)
     /* the monitor itself */
     kill(monitor, SIGKILL);
     waitpid(monitor, NULL, 0);
-    lock_acquire(&test_shm.h->lock, LOCK_NAME_MONITOR);
+    pid_t owner = fork();
+    if (owner == 0) {
+        lock_acquire(&test_shm.h->lock, LOCK_NAME_MONITOR);
+        raise(SIGKILL);
+    }
+    waitpid(owner, NULL, 0);
     monitor = test_monitor(false);
     kill(survivor, SIGKILL);
     waitpid(survivor, NULL, 0);

@@ -73,7 +73,7 @@ int main(void)
             printf("ok\n");
         } else if (sscanf(line, "pinned %d %d", &pinned_cpu, &pinned_looks) == 2) {
             pthread_t t;
-            void *there;
+            void *there = NULL;
             if (pthread_create(&t, NULL, look, NULL) || pthread_join(t, &there)) fail("pthread_create");
             printf("%ld\n", (long)there);
         } else {

@@ -10,7 +10,8 @@ from game import Players
 from instance import main
 
 USF, SCRIBBLE = sys.argv[1:3]
-SAID = r"^usf: (bug: .* does not hold \(.*\); please report it|the memory of instance '\S+' is damaged: \S+ runs unscheduled from now on)\n"
+# A build with expensive asserts says first what it has found.
+SAID = r"^(usf: .*\n)?usf: (bug: .* does not hold \(.*\); please report it|the memory of instance '\S+' is damaged: \S+ runs unscheduled from now on)\n"
 
 
 class Scribble(Players):

@@ -257,6 +257,13 @@ static sem_t *posted;
 static sem_t private_sem;
 static _Atomic pid_t child;
 static _Atomic bool is_child;
+static pid_t fork_child(void)
+{
+    pid_t pid = fork();
+    child = pid;
+    return pid;
+}
+
 static void fork_here(int s)
 {
     int e = errno;
@@ -265,7 +272,7 @@ static void fork_here(int s)
     if (is_child) {                                 /* some time after it has gone back to its wait */
         sem_post(&private_sem);
         alarm(20);
-    } else if ((child = fork()) == 0) {
+    } else if (fork_child() == 0) {
         is_child = true;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         setitimer(ITIMER_REAL, &it, NULL);

@@ -84,7 +84,8 @@ static bool cancel_after(int n)
     pthread_t th;
     bool asked = false;
     void *r;
-    steps = cleaned = 0;
+    steps = 0;
+    cleaned = 0;
     limit = n;
     CHECK_EQ(pthread_create(&th, NULL, body, NULL), 0);
     while (pthread_tryjoin_np(th, &r) == EBUSY) {

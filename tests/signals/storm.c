@@ -223,7 +223,10 @@ static void returning(unsigned kind, unsigned handler, unsigned random)
     pthread_t keeper;
     timer_t timer = NULL;
     stop = false;
-    total = word = count = turns = handled = 0;
+    total = 0;
+    word = 0;
+    handled = 0;
+    count = turns = 0;
     storm_handler(storm_signal[s.timer], handlers[handler].fn, flags);
     storm_mask(SIG_BLOCK, storm_signal[s.timer]);
     CHECK_EQ(pthread_create(&keeper, NULL, timekeeper, NULL), 0);

@@ -21,7 +21,7 @@ from usfbench import configs, measure  # noqa: E402
 
 VARIANTS = {
     "trials": ["--without", "trials"], "guests": ["--without", "guests"], "turns": ["--without", "turns"],
-    "lending": ["--without", "lending"], "contention": ["--without", "contention"], "poll": ["--poll", "off"],
+    "lend": ["--without", "lend"], "contend": ["--without", "contend"], "poll": ["--poll", "off"],
     "cache": ["--thread-cache", "off"], "float": ["--float", "off"], "all": ["--without", "all", "--thread-cache", "off", "--poll", "off"],
 }
 

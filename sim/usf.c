@@ -111,7 +111,7 @@ static struct sim_view *view_new(struct sim *s)
     if (!v) return 0;
     sched_bind(&v->s, s->h);
     v->s.watch = s->watcher;
-    v->s.remote_pin = true;
+    v->s.remote_pin = v->s.no_contention = true;        /* no programs but those that are simulated */
     v->s.spins = s->spins;
     v->s.would_leave = would_leave;
     if (sched_use_policy(&v->s, s->c->policy_ops, s->why, s->cap)) {
@@ -612,7 +612,7 @@ uint32_t sim_usf_width(struct sim *s, struct sim_inst *i)
     return share ? share : all ? all : 1;
 }
 
-/* S5: no core is idle while a task that may run there is ready, unless it is contended.  Now and then: the tables agree. */
+/* S5: no core is idle while a task that may run there is ready.  Now and then: the tables agree. */
 bool sim_usf_check(struct sim *s)
 {
     char why[160];
@@ -621,7 +621,7 @@ bool sim_usf_check(struct sim *s)
     if (s->st->events % 64 == 0 && !sched_is_valid(v, why, sizeof why)) return sim_fail(s, -EPROTO, "%s", why), false;
     if (!atomic_load(&s->h->nr_ready)) return true;
     for (uint32_t c = 0; c < s->h->nr_cores; c++) {
-        if (core_state(atomic_load(&v->cores[c].word)) != USF_CORE_IDLE || sched_is_contended(v, c, s->now)) continue;
+        if (core_state(atomic_load(&v->cores[c].word)) != USF_CORE_IDLE) continue;
         for (uint32_t i = 0; i < hwm; i++)
             if (atomic_load(&v->tasks[i].state) == USF_TASK_READY && usf_may_run(&v->pol, i, c))
                 return sim_fail(s, -EPROTO, "core %u is idle while task %u is ready", c, i), false;

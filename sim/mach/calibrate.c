@@ -5,7 +5,7 @@
  * are wall time, and need CPUs that idle.  What cannot be measured here, since the machine has no second cache or node, stays as it
  * is by default.
  */
-#include "arch/x86_64/context.h"
+#include "arch/context.h"
 #include "sim/mach/calibrate.h"
 
 #include "arch/arch.h"
@@ -126,7 +126,7 @@ static void float_from(unsigned me)
     atomic_store(&f->owner[me], other);
     atomic_store(&f->owner[other], me);
     arch_context_switch(&f->context[me], &f->context[other]);
-    uint64_t now = __builtin_ia32_rdtsc();
+    uint64_t now = arch_cycles();
     f->cycles += now - f->began;
     f->began = now;
     atomic_exchange(&f->park[other], F_IDLE);

@@ -2,7 +2,7 @@
  *
  * A thread stays on its own kernel thread from certain calls on (docs/threads.md).  What an object imports says which it may make; what it
  * does by syscall(2) alone is not seen. */
-#include "arch/x86_64/context.h"
+#include "arch/context.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "gate/image.h"

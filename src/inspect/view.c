@@ -98,7 +98,17 @@ const struct usf_thread *view_thread(const struct view *v, const struct usf_task
     return t->thread < v->nr_tasks ? &v->threads[t->thread] : &none;
 }
 
-int32_t view_tid(const struct view *v, const struct usf_task *t) { return view_thread(v, t)->tid; }
+static const struct usf_thread *home_of(const struct view *v, const struct usf_task *t)
+{
+    uint32_t born = (uint32_t)(t - v->tasks) + 1;
+    const struct usf_thread *at = view_thread(v, t);
+    if (atomic_load(&at->born) == born) return at;
+    for (uint32_t i = 0; i < v->nr_tasks; i++)
+        if (atomic_load(&v->threads[i].born) == born && atomic_load(&v->threads[i].claim) == t->proc + 1) return &v->threads[i];
+    return at;
+}
+
+int32_t view_tid(const struct view *v, const struct usf_task *t) { return home_of(v, t)->tid; }
 
 bool view_proc_lives(const struct usf_proc *p) { return atomic_load(&p->state) != USF_PROC_FREE; }
 
@@ -267,7 +277,7 @@ static const char *const stays[USF_STAYS_KINDS] = {
 
 const char *view_stays_of(const struct view *v, const struct usf_task *t)
 {
-    uint32_t why = atomic_load(&view_thread(v, t)->stays);
+    uint32_t why = atomic_load(&home_of(v, t)->stays);
     return why < USF_STAYS_KINDS ? stays[why] : NULL;
 }
 

@@ -28,7 +28,7 @@ struct view {
 };
 void view_bind(struct view *v, const struct shm *m);
 bool view_task_lives(const struct usf_task *t);
-/* The thread that executes the task, and its id. */
+/* The kernel thread that executes the task, or is kept for it; the id of the task's own thread (gettid), which may be another's. */
 const struct usf_thread *view_thread(const struct view *v, const struct usf_task *t);
 int32_t view_tid(const struct view *v, const struct usf_task *t);
 bool view_proc_lives(const struct usf_proc *p);

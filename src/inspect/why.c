@@ -269,7 +269,7 @@ void why_of(struct why_reader *r, const struct usf_task *t, struct why *w)
     const struct view *v = r->v;
     int32_t pid = view_pid_here(v, t);
     *w = (struct why){.fd = -1, .core = USF_NONE};
-    if (pid > 0) thread_look(pid, view_tid(v, t), &w->kernel);
+    if (pid > 0) thread_look(pid, view_thread(v, t)->tid, &w->kernel);
     if (view_in_call(v, t)) {
         in_call_text(r, t, w);
         return;

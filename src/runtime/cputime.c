@@ -73,7 +73,7 @@ long rt_call_getrusage(struct gate_frame *f)
     long r = rt_pass(f);
     if (r || (int)f->arg[0] != RUSAGE_THREAD || !rt_floats(t)) return r;
     uint64_t user = us_of(&u->ru_utime), system = us_of(&u->ru_stime), all = rt_cpu_time(t) / US;
-    uint64_t part = user + system ? (uint64_t)((unsigned __int128)all * system / (user + system)) : 0;
+    uint64_t share = user + system ? 1000 * system / (user + system) : 0, part = all / 1000 * share + all % 1000 * share / 1000;
     if (part > t->system_us) t->system_us = part;       /* neither goes back */
     if (all > t->user_us + t->system_us) t->user_us = all - t->system_us;
     set_us(&u->ru_utime, t->user_us);

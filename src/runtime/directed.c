@@ -30,35 +30,61 @@ static bool keep_sent(struct rt_thread *t, int sig, const siginfo_t *info)
     return true;
 }
 
+/* Take the next one out that the thread does not block, or that is one of `waits`. */
+static bool take_sent(struct rt_thread *t, uint64_t waits, struct rt_sent *out)
+{
+    bool found = false;
+    rt_list_lock();
+    struct rt_sent *sent = sent_of(t);
+    for (uint32_t i = 0; i < t->nr_sent && !found; i++) {
+        if (!((~t->self.mask | waits) >> (sent[i].sig - 1) & 1)) continue;
+        *out = sent[i];
+        __builtin_memmove(&sent[i], &sent[i + 1], (--t->nr_sent - i) * sizeof *sent);
+        found = true;
+    }
+    rt_list_unlock();
+    return found;
+}
+
 /* What was sent to the calling thread, raised where it is executed: these signals.  What it blocks stays in its record, or it would be left
- * pending in a kernel thread that executes another next.  waits: raise also one of these, which it is about to wait for. */
+ * pending in a kernel thread that executes another next.  waits: raise also those of these, which it is about to wait for; one alone, if the
+ * call takes one (waits_for_one). */
 uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits)
 {
-    struct rt_sent now[RT_SENT_MAX];
-    uint64_t raised = 0, may = ~t->self.mask;
-    uint32_t n = 0, kept = 0, task = t->self.task;
+    struct rt_sent now;
+    uint64_t raised = 0;
+    uint32_t task = t->self.task;
     if (!t->self.home || task == USF_NONE) return 0;
     if (!__atomic_load_n(&t->nr_sent, __ATOMIC_RELAXED) && !atomic_load_explicit(&rt.sched.floating[task].attention, memory_order_relaxed)) return 0;
     atomic_store(&rt.sched.floating[task].attention, 0);
     sched_crit_enter(&t->self);
-    rt_list_lock();
-    struct rt_sent *sent = sent_of(t);
-    for (uint32_t i = 0; i < t->nr_sent; i++) {
-        uint64_t bit = 1ull << (sent[i].sig - 1);
-        bool waited = waits & bit;
-        if (waited && waits != ~0ull) waits = 0;
-        if ((may & bit) || waited) now[n++] = sent[i];
-        else sent[kept++] = sent[i];
-    }
-    t->nr_sent = kept;
-    rt_list_unlock();
-    for (uint32_t i = 0; i < n; i++) {
-        raised |= 1ull << (now[i].sig - 1);
-        if (((const siginfo_t *)(const void *)now[i].info)->si_pid != rt.pid) t->raises |= 1ull << (now[i].sig - 1);
-        rt_raise(now[i].sig, now[i].info);
+    while (take_sent(t, waits, &now)) {
+        uint64_t bit = 1ull << (now.sig - 1);
+        raised |= bit;
+        if (((const siginfo_t *)(const void *)now.info)->si_pid != rt.pid) t->raises |= bit;
+        if (waits & t->self.mask & bit && t->waits_for_one) waits = 0;
+        rt_raise(now.sig, now.info);
     }
     sched_crit_leave(&rt.sched, &t->self);
     return raised;
+}
+
+/* A call is over that was to take these signals, and may not have: they are not to stay pending in the kernel thread. */
+void rt_float_withdraw(struct rt_thread *t, uint64_t signals)
+{
+    siginfo_t info;
+    const struct { int64_t sec, ns; } now = {0, 0};
+    signals &= t->self.mask;
+    sched_crit_enter(&t->self);
+    while (signals) {
+        long sig = usf_syscall(__NR_rt_sigtimedwait, &signals, &info, &now, 8);
+        if (sig <= 0) break;
+        rt_list_lock();
+        bool kept = is_directed(&info) && keep_sent(t, (int)sig, &info);
+        rt_list_unlock();
+        if (!kept) usf_syscall(__NR_rt_sigqueueinfo, rt.pid, sig, &info);       /* the process's */
+    }
+    sched_crit_leave(&rt.sched, &t->self);
 }
 
 /* A signal came while `from` was in a critical section, and `to` is executed on that kernel thread now. */
@@ -195,7 +221,10 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);
     if (t) return r;
-    return is_orphan(tid) ? -ESRCH : rt_pass(f);
+    if (is_orphan(tid)) return -ESRCH;
+    struct gate_frame there = *f;
+    *(f->nr == __NR_tkill ? &there.arg[0] : &there.arg[1]) = (uint32_t)rt_float_executed_by(tid);
+    return rt_pass(&there);
 }
 
 long rt_call_tgkill(struct gate_frame *f)

@@ -36,7 +36,10 @@ struct of_each {
     struct carrier carriers[USF_MAX_TASKS];
     struct sched_floating floating[USF_MAX_TASKS];
     struct rt_sent sent[USF_MAX_TASKS][RT_SENT_MAX];        /* as contexts */
+    struct rt_thread *_Atomic born[USF_MAX_TASKS];          /* as carriers */
 };
+static struct rt_thread *_Atomic *born;
+static _Atomic uint32_t nr_born;
 
 static struct rt_thread *of(struct sched_self *self) { return (struct rt_thread *)((char *)self - offsetof(struct rt_thread, self)); }
 
@@ -164,6 +167,7 @@ static long call_stays_if_own(struct gate_frame *f)
 {
     int32_t tid = (int32_t)f->arg[0];
     if (tid == 0 || tid == rt_self.tid) rt_float_stay(&rt_self, USF_STAYS_SCHEDULING);
+    else if (rt_floats(&rt_self)) rt_float_have_stay(tid);
     return rt_float_go_on(f);
 }
 static long call_home_if_own(struct gate_frame *f)
@@ -174,6 +178,7 @@ static long call_home_if_own(struct gate_frame *f)
 static long call_priority(struct gate_frame *f)
 {
     if (f->arg[0] == PRIO_PROCESS && ((int32_t)f->arg[1] == 0 || (int32_t)f->arg[1] == rt_self.tid)) rt_float_stay(&rt_self, USF_STAYS_SCHEDULING);
+    else if (f->arg[0] == PRIO_PROCESS && rt_floats(&rt_self)) rt_float_have_stay((int32_t)f->arg[1]);
     return rt_float_go_on(f);
 }
 
@@ -206,14 +211,20 @@ static long call_robust_list(struct gate_frame *f)
     return r;
 }
 
+/* The kernel signals that thread from now on. */
+static void stays_for(int32_t tid)
+{
+    if (tid == rt_self.tid) rt_float_stay(&rt_self, USF_STAYS_TIMER);
+    else if (rt_floats(&rt_self)) rt_float_have_stay(tid);
+}
+
 /* struct sigevent: value, signal, kind, thread */
 static long call_timer_create(struct gate_frame *f)
 {
     uint32_t kind = 0, tid = 0;
     const uint32_t *event = (const uint32_t *)f->arg[1];
     if (rt_is_own_cpu_clock((int32_t)f->arg[0])) rt_float_stay(&rt_self, USF_STAYS_TIMER);
-    if (event && sync_read(event + 3, &kind) && kind == 4 /* SIGEV_THREAD_ID */ && sync_read(event + 4, &tid) && (int32_t)tid == rt_self.tid)
-        rt_float_stay(&rt_self, USF_STAYS_TIMER);
+    if (event && sync_read(event + 3, &kind) && kind == 4 /* SIGEV_THREAD_ID */ && sync_read(event + 4, &tid)) stays_for((int32_t)tid);
     return rt_float_go_on(f);
 }
 
@@ -223,14 +234,13 @@ static long call_unshare(struct gate_frame *f)
     return rt_float_go_on(f);
 }
 
-/* A descriptor whose signals go to the calling thread. */
+/* A descriptor whose signals go to one thread. */
 static long call_fcntl(struct gate_frame *f)
 {
     uint32_t type, tid;
     const uint32_t *owner = (const uint32_t *)f->arg[2];
-    if (f->arg[1] == 15 /* F_SETOWN_EX */ && sync_read(owner, &type) && type == 0 /* F_OWNER_TID */ && sync_read(owner + 1, &tid)
-        && (int32_t)tid == rt_self.tid)
-        rt_float_stay(&rt_self, USF_STAYS_TIMER);
+    if (f->arg[1] == 15 /* F_SETOWN_EX */ && sync_read(owner, &type) && type == 0 /* F_OWNER_TID */ && sync_read(owner + 1, &tid))
+        stays_for((int32_t)tid);
     return rt_float_go_on(f);
 }
 
@@ -292,6 +302,63 @@ void rt_float_begin(struct rt_thread *t)
     t->self.floats = true;
 }
 
+/* ---- threads by their kernel threads --- also those of a process that is not scheduled any more: each of them goes on where it was */
+
+void rt_float_attached(struct rt_thread *t)
+{
+    if (!t->self.home) return;
+    uint32_t number = (uint32_t)(t->self.home - rt.sched.carriers), n = atomic_load(&nr_born);
+    atomic_store(&born[number], t);
+    while (n <= number && !atomic_compare_exchange_weak(&nr_born, &n, number + 1)) {}
+}
+
+void rt_float_forget(struct rt_thread *t)
+{
+    if (!t->self.home) return;
+    struct rt_thread *_Atomic *at = &born[t->self.home - rt.sched.carriers];
+    rt_list_lock();
+    if (atomic_load(at) == t) atomic_store(at, 0);
+    rt_list_unlock();
+}
+
+struct rt_thread *rt_float_born(int32_t tid)
+{
+    for (uint32_t i = 0, n = atomic_load(&nr_born); i < n; i++) {
+        struct rt_thread *t = atomic_load(&born[i]);
+        if (t && rt.sched.carriers[i].tid == tid) return t;
+    }
+    return 0;
+}
+
+int32_t rt_float_executed_by(int32_t tid)
+{
+    struct rt_thread *t = rt_float_born(tid);
+    return t && t->self.task == USF_NONE && t->self.carrier ? t->self.carrier->tid : tid;
+}
+
+#define STAY_LOOKS  100u
+#define STAY_NS     1000000u
+void rt_float_have_stay(int32_t tid)
+{
+    struct rt_thread *me = &rt_self;
+    for (unsigned i = 0; i < STAY_LOOKS; i++) {
+        bool there = true;
+        sched_crit_enter(&me->self);
+        rt_list_lock();
+        struct rt_thread *t = rt_thread_of(tid);
+        if (t && t != me && t->self.home && t->self.task != USF_NONE && !t->stays_for_good) {
+            atomic_store(&t->self.keeps_home, 1);
+            there = i && carrier_is_home(&t->self);     /* at the second look: it may have been about to leave */
+            int32_t at = there ? 0 : carrier_alert(&rt.sched, t->self.task);
+            if (at) os_signal_thread(rt.pid, at, RT_SIGNAL, RT_ROOM_MAGIC);
+        }
+        rt_list_unlock();
+        sched_crit_leave(&rt.sched, &me->self);
+        if (there) return;
+        os_sleep(STAY_NS);
+    }
+}
+
 /* Does it hold locks that the kernel releases at the end of its own kernel thread? */
 static bool has_robust(const struct rt_thread *t)
 {
@@ -318,6 +385,7 @@ int32_t rt_kernel_tid(const struct rt_thread *t) { return t->self.carrier ? t->s
 void rt_float_after_fork(struct rt_thread *t)
 {
     if (rt.sched.carriers) carrier_after_fork(&rt.sched);
+    for (uint32_t i = 0, n = atomic_load(&nr_born); i < n; i++) atomic_store(&born[i], 0);
     t->nr_sent = 0;
     t->stays_for_good = t->attend_later = false;
 }
@@ -382,8 +450,10 @@ void rt_float_init(void)
     rt.sched.floating = p->floating;
     rt.sched.contexts = p->contexts;
     rt_directed_init(p->sent);
+    born = p->born;
     rt.sched.switched = switched;
     rt.sched.make_idle = make_idle;
+    rt.sched.poke = poke;
     rt.sched.own_signals = 1ull << (RT_SIGNAL - 1) | 1ull << (RT_SETXID_SIGNAL - 1);
     rt.sched.began_ns = os_now();
     rt.sched.began_cycles = os_cycles();

@@ -47,6 +47,7 @@ static void in_child(struct rt_thread *t)
     rt_signals_after_fork();
     t->tid = rt.pid;
     t->self = (struct sched_self){.task = USF_NONE, .crit = crit, .signal_stack = signal_stack};
+    t->self.stays = t->handler_stays;           /* a handler's fork: it returns in the child */
     rt_float_after_fork(t);
     t->sync = (struct sync_self){.sched = &t->self};
     t->state = RT_NEW;
@@ -88,6 +89,7 @@ static long fork_with(struct gate_frame *f)
     struct rt_thread *t = &rt_self;
     if (rt_vforked()) return rt_pass(f);
     if (!rt.on) return fork_unscheduled(f);
+    if (rt_floats(t)) rt_float_go_home(t);      /* the child is the kernel thread's */
     /* A process that shares this memory and this thread's storage (clone) must not change what is the thread's. */
     bool mine = rt_has_own_self();
     if (mine) sched_crit_enter(&t->self);
@@ -160,6 +162,7 @@ static void before_clone(struct gate_frame *f)
     if (f->nr == __NR_vfork) flags = CLONE_VM | CLONE_VFORK;
     else if (f->nr == 435 /* clone3 */) flags = sync_read((const uint32_t *)f->arg[0], &lo) ? lo : 0;
     if (flags & CLONE_VM && !(flags & CLONE_VFORK)) rt_late_join();
+    if (!(flags & CLONE_THREAD) && rt_floats(&rt_self)) rt_float_go_home(&rt_self);
     if (!(flags & CLONE_THREAD) && rt.on) sched_keep_standing(&rt.sched);
     if (!(flags & CLONE_VM)) {
         usf_gate_push_vforked(vforked ? 1 : RT_COPY);

@@ -31,7 +31,7 @@ enum rt_thread_state {
 };
 
 #define RT_CALL_KINDS 64u
-#define RT_SENT_MAX   4u
+#define RT_SENT_MAX   128u
 
 enum { RT_WISH_PRIORITY = 1, RT_WISH_DEADLINE = 2, RT_WISH_PLACE = 4 };
 
@@ -101,7 +101,8 @@ struct rt_thread {
     uint32_t handler_stays;         /* handlers that keep it on its carrier, */
     uintptr_t handler_frame;        /* ... and where the first of them began */
     bool stays_for_good;            /* it has made a call after which it stays at home */
-    uint64_t sigwaits;              /* signals that the call takes which it is in, also if it blocks them */
+    uint64_t sigwaits;              /* signals that the call takes which it is in, also if it blocks them; */
+    bool waits_for_one;             /* ... one of them */
     const void *robust;             /* its list of robust locks, as it has told the kernel */
     uint32_t *ended;                /* what the kernel clears at its end, and wakes */
     uint64_t raises;                /* signals of other processes that it has raised, and that it gets next */
@@ -350,6 +351,12 @@ void rt_float_first(void);                  /* the first thread, once the code i
 bool rt_float_refuses_rseq(const struct gate_frame *f);     /* the registration of restartable sequences is to fail */
 void rt_float_begin(struct rt_thread *t);   /* before it attaches, on its own kernel thread */
 void rt_float_stay(struct rt_thread *t, enum usf_stays why);    /* at home, from now on */
+void rt_float_attached(struct rt_thread *t);
+void rt_float_forget(struct rt_thread *t);  /* its storage goes */
+struct rt_thread *rt_float_born(int32_t tid);       /* the thread that began as this kernel thread, whether or not it is scheduled; null: none */
+int32_t rt_float_executed_by(int32_t tid);  /* the kernel thread that executes a thread for good, since it is not scheduled any more; else tid */
+/* That thread of the process is to be at home from now on, if it gets there soon. */
+void rt_float_have_stay(int32_t tid);
 void rt_forget_left_handlers(struct rt_thread *t);  /* signals.c */
 void rt_float_go_home(struct rt_thread *t); /* for one call */
 long rt_float_go_on(struct gate_frame *f);  /* the handler below, or the call */
@@ -363,6 +370,7 @@ long rt_call_sigpending(struct gate_frame *f);
 long rt_call_tgkill(struct gate_frame *f);
 long rt_call_tkill(struct gate_frame *f);
 long rt_call_tgsigqueueinfo(struct gate_frame *f);
+void rt_float_withdraw(struct rt_thread *t, uint64_t signals);
 /* Raise what was sent to the thread and it does not block, and one of the signals `waits`, which it is about to wait for.  What it raised. */
 uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits);
 void rt_float_returns(struct rt_thread *t, uint64_t mask);  /* from a handler, to this mask */

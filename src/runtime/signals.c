@@ -214,7 +214,7 @@ static void attend(struct rt_thread *t, ucontext_t *uc)
         t->attend_later = true;     /* this thread may hold the lock that is needed */
         return;
     }
-    for (uint64_t raised = rt_float_attend(t, 0); raised; raised &= raised - 1) {
+    for (uint64_t raised = rt_float_attend(t, t->sigwaits); raised; raised &= raised - 1) {
         int sig = __builtin_ctzll(raised) + 1;
         if (rt_action_is_handler(&table.act[sig]) && !(table.act[sig].flags & SA_RESTART)) ends |= 1ull << (sig - 1);
     }
@@ -350,6 +350,8 @@ void rt_forget_left_handlers(struct rt_thread *t)
     t->self.stays -= t->handler_stays;
     t->handler_stays = 0;
     t->handler_frame = 0;
+    if (t->self.home) usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, 0, &t->self.mask, 8);      /* longjmp leaves the handler's */
+    if (t->self.home) t->self.carrier->mask = t->self.mask;
 }
 
 static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig, siginfo_t *info, void *uc)

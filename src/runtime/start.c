@@ -7,6 +7,7 @@
 #include "monitor/monitor.h"
 #include "policy/policy.h"
 #include "runtime/runtime.h"
+#include "sched/carrier.h"
 #include "sharing/sharing.h"
 #include "teams/teams.h"
 #include "threads/threads.h"
@@ -141,6 +142,8 @@ static void no_cache(const char *why) { usf_say("thread cache off: %s", why); }
 static void fresh_thread(void)
 {
     teams_fresh_thread();
+    carrier_fresh(&rt.sched, &rt_self.self);
+    rt_self.user_us = rt_self.system_us = 0;
     rt_wishes_at_end(&rt_self);
 }
 

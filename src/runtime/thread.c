@@ -104,6 +104,7 @@ void rt_attach(struct rt_thread *t)
     if (r == 0) {
         t->state = RT_ATTACHED;
         list_add(t);
+        rt_float_attached(t);
         rt_stack_take(t);
         rt_wish_at_birth(t);
         sched_await_patch(&rt.sched);   /* who began before that does not know of it */
@@ -148,6 +149,9 @@ static long call_exit(struct gate_frame *f)
     bool attached = t->state == RT_ATTACHED;
     rt_float_ends(t);
     if (attached || t->self.signal_stack) rt_block_signals(~(1ull << (RT_SETXID_SIGNAL - 1)));     /* nothing of the program runs any more */
+    sched_crit_enter(&t->self);
+    rt_float_forget(t);
+    sched_crit_leave(&rt.sched, &t->self);
     if (attached) rt_list_remove(t);
     rt_stack_give(t);
     t->state = RT_ALONE;    /* whatever it would be by now */

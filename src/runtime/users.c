@@ -25,8 +25,7 @@ bool rt_float_setxid(struct rt_thread *t, void (*handler)(int, siginfo_t *, void
         t->sets_users = true;           /* at home: the handler runs as any other */
         return false;
     }
-    for (struct rt_thread *other = rt.threads; other; other = other->next)      /* without its lock: libc has its own list locked */
-        if (other->tid == tid && other->self.home) home = other;
+    home = rt_float_born(tid);          /* no lock: libc has its own list locked, and the thread is in it */
     if (!home) return false;
     struct carrier *k = home->self.home;
     if (t->self.context && t->self.crit) {
@@ -50,7 +49,6 @@ bool rt_float_sets_user(void)
     const struct carrier *home = rt_self.self.home;
     return USF_UNLIKELY(home && home->sets_user) && os_gettid() == home->tid;
 }
-
 
 /* ---- kernel threads that libc does not know ------------------------------------------------------- */
 

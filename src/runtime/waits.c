@@ -60,11 +60,19 @@ static long call_yield(struct gate_frame *f)
     return rt_pass(f);
 }
 
+/* The signals that a call lets in by a mask of its own, which the thread blocks otherwise. */
+static uint64_t let_in(const struct rt_thread *t, uint64_t mask_at)
+{
+    uint64_t mask = ~0ull;
+    if (!t->self.home || !mask_at || !rt_copy_words(&mask, (const void *)mask_at, sizeof mask)) return 0;
+    return t->self.mask & ~mask;
+}
+
 static long call_blocks(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
-    if (f->nr == __NR_rt_sigsuspend) t->sigwaits = ~0ull;
+    if (f->nr == __NR_rt_sigsuspend) t->sigwaits = let_in(t, f->arg[0]);
     long r = rt_call_away(t, f, true);
     t->sigwaits = 0;
     return r;
@@ -93,7 +101,9 @@ static long call_sigtimedwait(struct gate_frame *f)
     rt_copy_words(&set, (const void *)f->arg[0], sizeof set);
     do {
         t->sigwaits = set;
+        t->waits_for_one = true;
         r = call_for_time(t, &with, 2, TIMESPEC);
+        t->waits_for_one = false;
         t->sigwaits = 0;
     } while (r == RT_SIGNAL && rt_is_own_signal(info));
     return r;
@@ -144,7 +154,11 @@ static long call_ppoll(struct gate_frame *f)
     long r;
     do r = rt_has_core(t) ? usf_syscall(__NR_ppoll, f->arg[0], f->arg[1], &now, f->arg[3], f->arg[4]) : 0;
     while (rt_ended_unseen(t, r, before));
-    return r ? r : rt_call_away(t, f, true);
+    if (r) return r;
+    t->sigwaits = let_in(t, f->arg[3]);
+    r = rt_call_away(t, f, true);
+    t->sigwaits = 0;
+    return r;
 }
 
 static long call_epoll_wait(struct gate_frame *f)
@@ -154,7 +168,11 @@ static long call_epoll_wait(struct gate_frame *f)
     if ((int)f->arg[3] == 0) return found(t, rt_pass(f));
     rt_act_upon_cancel(f);
     long r = rt_has_core(t) ? usf_syscall6((long)f->nr, (long)f->arg[0], (long)f->arg[1], (long)f->arg[2], 0, (long)f->arg[4], (long)f->arg[5]) : 0;
-    return r ? r : call_for_time(t, f, 3, MILLISECONDS);
+    if (r) return r;
+    t->sigwaits = f->nr == __NR_epoll_pwait ? let_in(t, f->arg[4]) : 0;
+    r = call_for_time(t, f, 3, MILLISECONDS);
+    t->sigwaits = 0;
+    return r;
 }
 
 static long call_epoll_pwait2(struct gate_frame *f)
@@ -164,7 +182,11 @@ static long call_epoll_pwait2(struct gate_frame *f)
     rt_act_upon_cancel(f);
     struct sync_timespec now = zero;
     long r = rt_has_core(t) ? usf_syscall(__NR_epoll_pwait2, f->arg[0], f->arg[1], f->arg[2], &now, f->arg[4], f->arg[5]) : 0;
-    return r ? r : call_for_time(t, f, 3, TIMESPEC);
+    if (r) return r;
+    t->sigwaits = let_in(t, f->arg[4]);
+    r = call_for_time(t, f, 3, TIMESPEC);
+    t->sigwaits = 0;
+    return r;
 }
 
 /* timeval and timespec are alike there */
@@ -178,6 +200,16 @@ static bool is_zero(uint64_t time)
 
 /* select overwrites its sets, so the look is made on copies; sets larger than FD_SETSIZE are rare
  * enough to do without it. */
+static long select_away(struct rt_thread *t, struct gate_frame *f)
+{
+    uint64_t mask_at = 0;       /* pselect6 has a pointer to the mask's address and size */
+    if (f->nr == __NR_pselect6 && f->arg[5]) rt_copy_words(&mask_at, (const void *)f->arg[5], sizeof mask_at);
+    t->sigwaits = let_in(t, mask_at);
+    long r = rt_call_away(t, f, true);
+    t->sigwaits = 0;
+    return r;
+}
+
 static long call_select(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
@@ -195,7 +227,7 @@ static long call_select(struct gate_frame *f)
         while (rt_ended_unseen(t, r, before));
         return found(t, r);
     }
-    if (n == 0 || n > FD_SETSIZE || !rt_has_core(t)) return rt_call_away(t, f, true);
+    if (n == 0 || n > FD_SETSIZE || !rt_has_core(t)) return select_away(t, f);
     for (int i = 0; i < 3; i++) {
         if (!user[i]) continue;
         if (!sync_read((uint32_t *)user[i], &probe)) return rt_pass(f);     /* EFAULT, from the kernel */
@@ -204,7 +236,7 @@ static long call_select(struct gate_frame *f)
     do r = usf_syscall6((long)f->nr, n, (long)(user[0] ? copy[0] : 0), (long)(user[1] ? copy[1] : 0),
                         (long)(user[2] ? copy[2] : 0), (long)&now, f->nr == __NR_pselect6 ? (long)f->arg[5] : 0);
     while (rt_ended_unseen(t, r, before));
-    if (r == 0) return rt_call_away(t, f, true);
+    if (r == 0) return select_away(t, f);
     if (r < 0) return r;
     for (int i = 0; i < 3; i++)
         for (unsigned w = 0; user[i] && w < words; w++) user[i][w] = copy[i][w];

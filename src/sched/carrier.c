@@ -134,8 +134,9 @@ static void assign(struct sched *s, uint32_t number, struct sched_self *self)
 
 static uint64_t ns_of(const struct sched *s, uint64_t cycles)
 {
-    uint64_t ns = os_now() - s->began_ns, in = os_cycles() - s->began_cycles;
-    return in ? (uint64_t)((unsigned __int128)cycles * ns / in) : 0;
+    uint64_t ns = os_now() - s->began_ns, in = (os_cycles() - s->began_cycles) >> 10;
+    uint64_t rate = in ? (ns << 10) / in : 0;       /* ns in 2^20 cycles */
+    return (cycles >> 20) * rate + ((cycles & 0xfffff) * rate >> 20);
 }
 
 #define OWN_CPU_CLOCK 3     /* CLOCK_THREAD_CPUTIME_ID */
@@ -170,7 +171,7 @@ static void charge(struct sched *s, struct carrier *k, struct sched_self *self)
 /* Never less than before, though the rate of cycles is known better as time goes by. */
 static uint64_t note_cpu_time(struct sched *s, struct sched_self *self, uint64_t more)
 {
-    _Atomic uint64_t *told = &s->floating[self->task].cpu_told;
+    _Atomic uint64_t *told = &self->cpu_told;
     uint64_t t = self->cpu_ns + (self->cpu_cycles ? ns_of(s, self->cpu_cycles) : 0) + more, was = atomic_load(told);
     while (was < t && !atomic_compare_exchange_weak(told, &was, t)) {}
     return was < t ? t : was;
@@ -178,7 +179,6 @@ static uint64_t note_cpu_time(struct sched *s, struct sched_self *self, uint64_t
 
 uint64_t carrier_cpu_time(struct sched *s, struct sched_self *me)
 {
-    if (me->task == USF_NONE) return os_clock_ns(OWN_CPU_CLOCK);
     sched_crit_enter(me);
     read_clock(s, me->carrier, me);
     me->carrier->began = os_cycles();
@@ -186,13 +186,15 @@ uint64_t carrier_cpu_time(struct sched *s, struct sched_self *me)
     return note_cpu_time(s, me, 0);
 }
 
-/* As of about now: the thread goes on meanwhile. */
+/* As of about now: the thread goes on meanwhile.  If it leaves its carrier while that is looked at, what it was charged with counts. */
 uint64_t carrier_cpu_time_of(struct sched *s, struct sched_self *self)
 {
     uint32_t number = atomic_load(&s->tasks[self->task].thread), park = atomic_load(&s->threads[number].park);
     struct carrier *k = &s->carriers[number];
     bool waits = park == USF_PARK_IDLE || park == USF_PARK_CLAIMED;
-    return note_cpu_time(s, self, waits ? 0 : unread(s, k, os_thread_clock_ns(k->tid)));
+    uint64_t more = waits ? 0 : unread(s, k, os_thread_clock_ns(k->tid));
+    bool same = number == atomic_load(&s->tasks[self->task].thread) && park == atomic_load(&s->threads[number].park);
+    return note_cpu_time(s, self, same ? more : 0);
 }
 
 /* ---- switching --------------------------------------------------------------------------------- */
@@ -275,7 +277,10 @@ static void be_spare(struct sched *s, struct carrier *k)
     atomic_store(&t->owner, 0);
     atomic_store(&t->park, USF_PARK_NONE);
     add_spare(s, number_of(s, k));
-    while (atomic_load(&t->park) == USF_PARK_NONE) os_futex_wait(&t->park, USF_PARK_NONE, 0);
+    for (uint32_t word; (word = atomic_load(&t->park)) == USF_PARK_NONE || !atomic_load(&t->owner);) {
+        if (word == USF_PARK_NONE) os_futex_wait(&t->park, USF_PARK_NONE, 0);
+        else atomic_compare_exchange_strong(&t->park, &word, USF_PARK_NONE);    /* a late waker meant the thread that has ended */
+    }
     usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &k->mask, 0, 8);      /* as its owner's, which retire has set */
 }
 
@@ -428,7 +433,20 @@ void carrier_begin(struct sched *s, struct sched_self *me)
     k->read_ns = k->tid == s->procs[s->proc].pid ? 0 : os_clock_ns(OWN_CPU_CLOCK);
     k->began = os_cycles();
     me->cpu_ns = me->cpu_cycles = 0;
-    atomic_store(&s->floating[me->task].cpu_told, 0);
+    atomic_store(&me->cpu_told, 0);
+    atomic_store(&me->keeps_home, 0);
+}
+
+void carrier_fresh(struct sched *s, struct sched_self *me)
+{
+    if (!me->home) return;
+    sched_crit_enter(me);
+    me->carrier->read_ns = os_clock_ns(OWN_CPU_CLOCK);
+    me->carrier->since_read = 0;
+    me->carrier->began = os_cycles();
+    me->cpu_ns = me->cpu_cycles = 0;
+    atomic_store(&me->cpu_told, 0);
+    sched_crit_leave(s, me);
 }
 
 void carrier_stay(struct sched *s, struct sched_self *me, uint32_t why)
@@ -443,7 +461,10 @@ void carrier_stay(struct sched *s, struct sched_self *me, uint32_t why)
 
 void carrier_forget(struct sched *s, uint32_t task)
 {
-    if (s->carriers) atomic_store(&s->floating[task].self, 0);
+    if (!s->carriers) return;
+    const struct sched_self *self = self_of(s, task);
+    if (self && self->home) atomic_store(&s->threads[number_of(s, self->home)].born, 0);
+    atomic_store(&s->floating[task].self, 0);
 }
 
 void carrier_after_fork(struct sched *s)

@@ -62,10 +62,15 @@ struct carrier {
 
 /* May the thread leave its carrier now? */
 static inline bool carrier_may_leave(const struct sched *s, const struct sched_self *me)
-{ return me->home && !me->stays && me->task != USF_NONE && !arch_context_has_more(); }
+{
+    return me->home && !me->stays && me->task != USF_NONE && !arch_context_has_more()
+           && !(USF_UNLIKELY(atomic_load_explicit(&((struct sched_self *)me)->keeps_home, memory_order_relaxed)) && me->carrier == me->home);
+}
 
 /* The calling thread, which has just attached, is executed by its own kernel thread. */
 void carrier_begin(struct sched *s, struct sched_self *me);
+/* Its kernel thread is used for a new thread of the program. */
+void carrier_fresh(struct sched *s, struct sched_self *me);
 /* From now on it is to stay there, on its own kernel thread.  why: enum usf_stays. */
 void carrier_stay(struct sched *s, struct sched_self *me, uint32_t why);
 /* Its task ends. */
@@ -81,6 +86,9 @@ bool carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline);
 
 /* Is the thread executed by its own kernel thread? */
 static inline bool carrier_is_home(const struct sched_self *me) { return me->carrier == me->home; }
+/* Another thread has asked for it to be there from now on. */
+static inline bool carrier_is_asked_home(struct sched_self *me)
+{ return USF_UNLIKELY(atomic_load_explicit(&me->keeps_home, memory_order_relaxed)) && me->carrier != me->home; }
 /* Go there.  False: another thread is executed there. */
 bool carrier_try_home(struct sched *s, struct sched_self *me);
 /* The same, and wait for it.  The thread has given its core up, or has none.  poke: have that thread look (carrier_make_room). */

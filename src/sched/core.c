@@ -465,9 +465,9 @@ void core_fill(struct sched *s, uint32_t core, struct kicks *k)
 
 void core_fill_all(struct sched *s, struct kicks *k)
 {
-    static const uint64_t all[USF_CORE_WORDS] = {[0 ... USF_CORE_WORDS - 1] = ~0ull};
-    uint64_t idle[USF_CORE_WORDS];
+    uint64_t idle[USF_CORE_WORDS], all[USF_CORE_WORDS] = {0};
     for (uint32_t i = 0; i < USF_CORE_WORDS; i++) idle[i] = atomic_load(&s->h->idle[i]);
+    usf_cores_fill(all, s->h->nr_cores);
     if (!contend_avoid(s, all, idle)) return;
     for (uint32_t i = 0; i < USF_CORE_WORDS; i++)
         for (uint64_t m = idle[i]; m && k->n < KICKS_MAX - 2; m &= m - 1) {

@@ -120,7 +120,7 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
         struct usf_task *t = own(s, me);        /* afresh: a handler may have forked, and this be the child */
         struct usf_thread *thread = own_thread(s, me);
         if (has_turn(t) || is_leaving(s, me)) break;
-        if (carrier_may_leave(s, me) && carrier_leave(s, me, deadline)) {
+        if (!carrier_is_asked_home(me) && carrier_may_leave(s, me) && carrier_leave(s, me, deadline)) {
             if (deadline && !has_turn(own(s, me)) && os_now() >= deadline) {
                 r = -ETIMEDOUT;
                 break;
@@ -129,6 +129,10 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
             continue;
         }
         carrier_flush(s, me);
+        if (carrier_is_asked_home(me) && s->poke) {
+            carrier_await_home(s, me, s->poke);
+            continue;
+        }
         carrier_make_room(s, me);
         USF_POINT("sched.parking");
         atomic_exchange(&thread->park, USF_PARK_ASLEEP);

@@ -62,6 +62,8 @@ struct sched_self {
     uint32_t next;              /* task + 1 that its carrier is to execute when it parks */
     uint64_t mask;              /* its signal mask, outside of critical sections */
     void *signal_stack;         /* its carrier's alternate stack in the kernel */
+    _Atomic uint64_t cpu_told;  /* ns: its CPU time as it was told last */
+    _Atomic uint32_t keeps_home;    /* another thread has made a call that concerns its own kernel thread: it stays there once it is there */
     uint64_t cpu_ns, cpu_cycles;    /* its CPU time so far is the sum of both: what was read, and what was estimated (carrier_cpu_time) */
     uint32_t look_due;          /* it has waited for long: is there a monitor? */
     _Atomic uint32_t signalled; /* of an idle loop: a signal has come that its thread is to take */
@@ -128,7 +130,6 @@ struct sched_floating {
     _Atomic uint32_t attention; /* it is to look at what was sent to it */
     _Atomic uint32_t homeward;  /* carrier + 1 that it waits for, its home; 0: it waits for its turn */
     _Atomic uint64_t deadline;  /* ns: it waits until then at most; 0: no limit, or it does not wait */
-    _Atomic uint64_t cpu_told;  /* ns: the CPU time that was told last */
 };
 
 struct trace_map;
@@ -178,6 +179,7 @@ struct sched {
     _Atomic uint32_t spare_lock;
     uint32_t spares;            /* carrier + 1: the first that has no owner */
     void (*switched)(struct sched_self *to, struct sched_self *from);   /* `to` is executed where `from` was; either may be an idle loop's */
+    void (*poke)(int32_t tid);                  /* interrupt that kernel thread, so that its thread makes room */
     bool (*make_idle)(struct carrier *k);       /* what an idle loop needs: stack, idle, at; false: no memory */
     void (*carrier_ends)(struct carrier *k);    /* its kernel thread is about to end */
     void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */

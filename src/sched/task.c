@@ -132,7 +132,11 @@ static void free_task(struct sched *s, uint32_t task)
     atomic_store(&s->tasks[task].state, USF_TASK_FREE);
 }
 
-static void free_thread(struct sched *s, uint32_t thread) { atomic_store(&s->threads[thread].claim, 0); }
+static void free_thread(struct sched *s, uint32_t thread)
+{
+    atomic_store(&s->threads[thread].born, 0);
+    atomic_store(&s->threads[thread].claim, 0);
+}
 
 /* The thread of a task that ends, and with it its kernel thread. */
 static void free_both(struct sched *s, uint32_t task)
@@ -358,6 +362,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     t->proc = s->proc;
     t->pol.group = s->procs[s->proc].group;
     atomic_store(&thread->claim, s->proc + 1);
+    atomic_store(&thread->born, id + 1);
     me->task = id;
     if (s->carriers) carrier_begin(s, me);
     if (trace_is_on(s)) trace_thread(s, me);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -580,6 +581,92 @@ static void foreign(void)
     for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_join(t[i], 0));
 }
 
+/* ---- signals that a call lets in -------------------------------------------------------------------- */
+static void *ppoll_subject(void *arg)
+{
+    long me = (long)arg;
+    sigset_t blocked, none;
+    struct timespec limit = {20, 0};
+    sigemptyset(&none);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    CHECK(!pthread_sigmask(SIG_BLOCK, &blocked, 0));
+    target[me] = own_tid();
+    for (int i = 0; i < 40; i++) {
+        int seen = got;
+        for (int k = 0; k < 3; k++) {
+            mix();
+            CHECK(got == seen);
+        }
+        if (i % 2) CHECK(ppoll(0, 0, &limit, &none) == -1 && errno == EINTR && got > seen);
+        else CHECK(sigsuspend(&none) == -1 && errno == EINTR && got > seen);
+        acknowledged[me] = i + 1;
+    }
+    return 0;
+}
+static void ppolls(void)
+{
+    struct sigaction a = {.sa_handler = on_signal};
+    pthread_t t[SUBJECTS];
+    CHECK(!sigaction(SIGUSR1, &a, 0));
+    for (long i = 0; i < SUBJECTS; i++) CHECK(!pthread_create(&t[i], 0, ppoll_subject, (void *)i));
+    for (int i = 0; i < SUBJECTS; i++)
+        while (!target[i]) mix();
+    for (int busy = 1; busy; ) {
+        busy = 0;
+        for (int i = 0; i < SUBJECTS; i++) {
+            if (acknowledged[i] == 40) continue;
+            int was = acknowledged[i];
+            busy = 1;
+            send(target[i], SIGUSR1);       /* before the call, or during it */
+            for (int k = 0; k < 200 && acknowledged[i] == was; k++) mix();
+        }
+        CHECK(!got);
+    }
+    for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_join(t[i], 0));
+}
+
+static __thread int values[32];
+static __thread volatile int nr_values;
+static void on_value(int sig, siginfo_t *info, void *ctx)
+{
+    (void)sig, (void)ctx;
+    if (nr_values < 32) values[nr_values] = info->si_value.sival_int;
+    nr_values++;
+}
+static _Atomic int queued[SUBJECTS];
+static void *queue_subject(void *arg)
+{
+    long me = (long)arg;
+    sigset_t rt;
+    sigemptyset(&rt);
+    sigaddset(&rt, SIGRTMIN);
+    CHECK(!pthread_sigmask(SIG_BLOCK, &rt, 0));
+    target[me] = own_tid();
+    while (!queued[me]) mix();
+    CHECK(!nr_values);
+    CHECK(!pthread_sigmask(SIG_UNBLOCK, &rt, 0));
+    CHECK(nr_values == 20);
+    for (int i = 0; i < 20; i++) CHECK(values[i] == 100 * (int)me + i);
+    return 0;
+}
+static void queues(void)
+{
+    struct sigaction a = {.sa_sigaction = on_value, .sa_flags = SA_SIGINFO | SA_RESTART};
+    pthread_t t[SUBJECTS];
+    CHECK(!sigaction(SIGRTMIN, &a, 0));
+    for (long i = 0; i < SUBJECTS; i++) CHECK(!pthread_create(&t[i], 0, queue_subject, (void *)i));
+    for (int i = 0; i < SUBJECTS; i++) {
+        while (!target[i]) mix();
+        for (int k = 0; k < 20; k++) {
+            CHECK(!pthread_sigqueue(t[i], SIGRTMIN, (union sigval){.sival_int = 100 * i + k}));
+            if (k % 5 == 0) mix();
+        }
+        queued[i] = 1;
+    }
+    for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_join(t[i], 0));
+}
+
 /* ---- cancellation --------------------------------------------------------------------------------- */
 static _Atomic int cleaned;
 static void clean(void *arg) { (void)arg; atomic_fetch_add(&cleaned, 1); }
@@ -624,7 +711,7 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*run)(void); } cases[] = {
         {"ids", ids}, {"signals", signals}, {"raise", raises}, {"masks", masks}, {"alarms", alarms}, {"stacks", stacks}, {"sigwait", sigwaits},
         {"rounding", rounding}, {"robust", robust}, {"inherit", inherit}, {"ends", ends}, {"forks", forks}, {"users", users}, {"cancel", cancels},
-        {"clocks", clocks}, {"jumps", jumps}, {"foreign", foreign},
+        {"clocks", clocks}, {"jumps", jumps}, {"foreign", foreign}, {"ppoll", ppolls}, {"queued", queues},
     };
     alarm(100);
     for (unsigned i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++) {

@@ -6,6 +6,7 @@
 #define IN_USE  24
 #define PLAIN   28
 #define PKRU    32
+#define GS      40
 #define VECTOR  64
 #define X87     2176
 
@@ -37,6 +38,8 @@ usf_arch_switch:
     mov %rsp, SP(%rdi)
     rdfsbase %rax
     mov %rax, TLS(%rdi)
+    rdgsbase %rax
+    mov %rax, GS(%rdi)
     stmxcsr MXCSR(%rdi)
     fnstcw FCW(%rdi)
     mov $1, %ecx
@@ -150,6 +153,11 @@ usf_arch_switch:
     xor %edx, %edx
     wrpkru
 10:
+    mov GS(%rsi), %rax
+    cmp GS(%rdi), %rax
+    je 11f
+    wrgsbase %rax
+11:
     mov TLS(%rsi), %rax
     wrfsbase %rax
     .globl usf_arch_takes_stack

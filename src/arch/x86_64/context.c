@@ -34,6 +34,8 @@ const char *arch_context_trouble(uint64_t hwcap2)
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_AVX)) return "the processor has no AVX";
     if ((extended_control(0) & 6) != 6) return "the system does not use AVX";
     if (!__get_cpuid_count(13, 1, &a, &b, &c, &d) || !(a & 4)) return "the processor does not say which registers are in use (XINUSE)";
+    if (extended_control(0) & 0xe0 && (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX512BW)))
+        return "the processor has mask registers of 16 bits";
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) keys = c >> 4 & 1;
     if (arch_syscall(NR_ARCH_PRCTL, GET_XCOMP_PERM, (long)&allowed, 0, 0, 0, 0) == 0) tiles = allowed & IN_AMX;
     if (arch_syscall(NR_ARCH_PRCTL, SHSTK_STATUS, (long)&shadow, 0, 0, 0, 0) == 0 && shadow) return "the program has a shadow stack";

@@ -19,12 +19,13 @@ struct arch_context {
     uint16_t fcw, reserved;
     uint32_t in_use;            /* XINUSE when it was saved */
     uint32_t plain;             /* 1: code of ours without vector registers: none are saved, and x87 is not either */
-    uint32_t pkru;
-    uint32_t reserved1[5];
+    uint32_t pkru, reserved1;
+    uint64_t gs;                /* GS base */
+    uint64_t reserved2;
     _Alignas(64) uint8_t vector[32 * 64 + 64];
     _Alignas(64) uint8_t x87[576];      /* XSAVE area, legacy part and header */
 };
-_Static_assert(offsetof(struct arch_context, vector) == 64 && offsetof(struct arch_context, x87) == 2176, "context.S");
+_Static_assert(offsetof(struct arch_context, vector) == 64 && offsetof(struct arch_context, gs) == 40 && offsetof(struct arch_context, x87) == 2176, "context.S");
 
 /* Once per process, before any switch.  Why this machine or this process cannot switch contexts; null: it can.  hwcap2: AT_HWCAP2. */
 const char *arch_context_trouble(uint64_t hwcap2);

@@ -5,22 +5,44 @@
  * executed there keeps it for that thread (rt_float_forwards).  What a thread blocks stays in its record until it does not, or waits for it:
  * in the kernel it would be left pending for another thread. */
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "runtime/runtime.h"
 #include "sched/carrier.h"
 
-static struct rt_sent (*sent)[RT_SENT_MAX];        /* by home, as contexts */
+#define SENT_SIZE (RT_SENT_MAX * sizeof(struct rt_sent))
 
-void rt_directed_init(struct rt_sent (*room)[RT_SENT_MAX]) { sent = room; }
+static struct rt_sent **sent;       /* by home; null: the thread has not been sent any yet */
+
+void rt_directed_init(struct rt_sent **room) { sent = room; }
 
 static struct rt_sent *sent_of(const struct rt_thread *t) { return sent[t->self.home - rt.sched.carriers]; }
+
+static struct rt_sent *make_room(const struct rt_thread *t)
+{
+    struct rt_sent **at = &sent[t->self.home - rt.sched.carriers];
+    if (*at) return *at;
+    void *p = os_map(SENT_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return os_is_error(p) ? 0 : (*at = p);
+}
+
+void rt_directed_forget(struct rt_thread *t)
+{
+    struct rt_sent **at = &sent[t->self.home - rt.sched.carriers];
+    rt_list_lock();
+    t->nr_sent = 0;
+    if (*at) usf_syscall(__NR_munmap, *at, SENT_SIZE);
+    *at = 0;
+    rt_list_unlock();
+}
 static bool is_directed(const siginfo_t *info) { return info->si_code == SI_TKILL; }
 
 /* holds rt.list_lock, or is that thread.  False: there is no room. */
 static bool keep_sent(struct rt_thread *t, int sig, const siginfo_t *info)
 {
-    struct rt_sent *sent = sent_of(t);
+    struct rt_sent *sent = make_room(t);
     uint32_t n = t->nr_sent;
+    if (!sent) return false;
     for (uint32_t i = 0; i < n && sig < 32; i++)
         if (sent[i].sig == sig) return true;        /* pending once, as in the kernel */
     if (n == RT_SENT_MAX) return false;

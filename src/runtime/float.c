@@ -25,6 +25,7 @@
 #define IDLE_STACK  16384u
 #define TCB_SIZE    4096u       /* above a thread's TLS base, for libc */
 #define PR_TID_ADDRESS 40       /* PR_GET_TID_ADDRESS */
+enum { NR_CLOSE_RANGE = 436 };
 
 /* What lies in libusf's TLS, below the TLS base; in bytes from there. */
 static size_t tls_below;
@@ -32,10 +33,9 @@ size_t rt_tls_self;             /* ... and rt_self */
 
 /* Pages that are not touched cost nothing.  Not in TLS, of which a library that is loaded by dlopen gets little. */
 struct of_each {
-    struct arch_context contexts[USF_MAX_TASKS];
     struct carrier carriers[USF_MAX_TASKS];
     struct sched_floating floating[USF_MAX_TASKS];
-    struct rt_sent sent[USF_MAX_TASKS][RT_SENT_MAX];        /* as contexts */
+    struct rt_sent *sent[USF_MAX_TASKS];                    /* as carriers */
     struct rt_thread *_Atomic born[USF_MAX_TASKS];          /* as carriers */
 };
 static struct rt_thread *_Atomic *born;
@@ -45,16 +45,23 @@ static struct rt_thread *of(struct sched_self *self) { return (struct rt_thread 
 
 /* ---- idle loops --------------------------------------------------------------------------------- */
 
-/* One mapping: the stack, the registers, then what stands in for a thread's TLS, with a record that keeps signals. */
+/* One mapping: the stack, the registers of the idle loop and of the thread that begins here, then what stands in for a thread's TLS, with a record that keeps signals.  A thread that floats has
+ * it from its beginning: its end must not depend on memory. */
+static bool map_idle(struct carrier *k)
+{
+    if (k->stack) return true;
+    size_t size = IDLE_STACK + 2 * sizeof(struct arch_context) + tls_below + TCB_SIZE;
+    void *p = os_map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if ((unsigned long)p >= (unsigned long)-4095) return false;
+    k->stack = p;
+    k->stack_size = size;
+    k->context = (struct arch_context *)(void *)((char *)p + IDLE_STACK) + 1;
+    return true;
+}
+
 static bool make_idle(struct carrier *k)
 {
-    if (!k->stack) {
-        size_t size = IDLE_STACK + sizeof(struct arch_context) + tls_below + TCB_SIZE;
-        void *p = os_map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if ((unsigned long)p >= (unsigned long)-4095) return false;
-        k->stack = p;
-        k->stack_size = size;
-    }
+    if (!map_idle(k)) return false;
     char *p = k->stack, *tls = p + k->stack_size - TCB_SIZE;
     ((void **)(void *)tls)[0] = tls;        /* by the ABI */
     ((void **)(void *)tls)[2] = tls;        /* libc's */
@@ -230,7 +237,14 @@ static long call_timer_create(struct gate_frame *f)
 
 static long call_unshare(struct gate_frame *f)
 {
-    if (f->arg[0] & ~(uint64_t)(CLONE_FILES | CLONE_FS)) rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
+    if (f->arg[0]) rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
+    return rt_float_go_on(f);
+}
+
+/* With a table of descriptors of its own. */
+static long call_close_range(struct gate_frame *f)
+{
+    if (f->arg[2] & 2 /* CLOSE_RANGE_UNSHARE */) rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
     return rt_float_go_on(f);
 }
 
@@ -280,6 +294,7 @@ static void install(void)
     wrap(__NR_timer_create, call_timer_create);
     wrap(__NR_unshare, call_unshare);
     wrap(__NR_fcntl, call_fcntl);
+    wrap(NR_CLOSE_RANGE, call_close_range);
     wrap(__NR_clock_gettime, rt_call_clock_gettime);
     wrap(__NR_getrusage, rt_call_getrusage);
 }
@@ -312,9 +327,19 @@ void rt_float_attached(struct rt_thread *t)
     while (n <= number && !atomic_compare_exchange_weak(&nr_born, &n, number + 1)) {}
 }
 
+/* At home: nobody else is executed here any more.  Address space may be limited. */
+static void unmap_idle(struct carrier *k)
+{
+    if (k->stack) usf_syscall(__NR_munmap, k->stack, k->stack_size);
+    k->stack = 0;
+    k->idle = 0;
+}
+
 void rt_float_forget(struct rt_thread *t)
 {
     if (!t->self.home) return;
+    if (carrier_is_home(&t->self)) unmap_idle(t->self.home);
+    rt_directed_forget(t);
     struct rt_thread *_Atomic *at = &born[t->self.home - rt.sched.carriers];
     rt_list_lock();
     if (atomic_load(at) == t) atomic_store(at, 0);
@@ -448,10 +473,10 @@ void rt_float_init(void)
     struct of_each *p = os_map(sizeof *p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if ((unsigned long)p >= (unsigned long)-4095) return;
     rt.sched.floating = p->floating;
-    rt.sched.contexts = p->contexts;
     rt_directed_init(p->sent);
     born = p->born;
     rt.sched.switched = switched;
+    rt.sched.map_idle = map_idle;
     rt.sched.make_idle = make_idle;
     rt.sched.poke = poke;
     rt.sched.own_signals = 1ull << (RT_SIGNAL - 1) | 1ull << (RT_SETXID_SIGNAL - 1);

@@ -362,7 +362,8 @@ void rt_float_go_home(struct rt_thread *t); /* for one call */
 long rt_float_go_on(struct gate_frame *f);  /* the handler below, or the call */
 
 /* directed.c */
-void rt_directed_init(struct rt_sent (*room)[RT_SENT_MAX]);
+void rt_directed_init(struct rt_sent **room);
+void rt_directed_forget(struct rt_thread *t);
 void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from);
 bool rt_float_forwards(struct rt_thread *t, int sig, const siginfo_t *info);
 long rt_call_sigprocmask(struct gate_frame *f);

@@ -236,6 +236,7 @@ bool rt_start_late(bool plain, uint64_t below)
     rt_self.state = RT_NEW;
     if (join_instance(plain)) rt_unpin();
     else begin();
+    rt_float_returns(&rt_self, below);
     return true;
 }
 

@@ -419,14 +419,18 @@ void carrier_begin(struct sched *s, struct sched_self *me)
     }
     uint32_t number = atomic_load(&s->tasks[me->task].thread);
     struct carrier *k = &s->carriers[number];
-    *k = (struct carrier){.s = s, .tid = s->threads[number].tid, .mask = me->mask, .user_calls = atomic_load(&s->user_calls), .stack = k->stack, .stack_size = k->stack_size};
+    *k = (struct carrier){.s = s, .tid = s->threads[number].tid, .mask = me->mask, .user_calls = atomic_load(&s->user_calls), .stack = k->stack, .stack_size = k->stack_size, .context = k->context};
+    if (!s->map_idle(k)) {      /* it stays where it is */
+        me->floats = false;
+        return;
+    }
     atomic_store(&s->threads[number].stays, USF_STAYS_NOT);
     atomic_store(&s->floating[me->task].attention, 0);
     atomic_store(&s->floating[me->task].deadline, 0);
     atomic_store(&s->floating[me->task].homeward, 0);
     atomic_store(&s->floating[me->task].self, me);
     me->home = me->carrier = k;
-    me->context = &s->contexts[number];
+    me->context = k->context;
     me->context->plain = 0;
     me->next = me->look_due = 0;
     /* The program's first thread has its kernel thread's time, from its start on; another's may have been an earlier thread's. */

@@ -53,6 +53,7 @@ struct carrier {
     uint32_t send;                  /* carrier + 1, which is claimed and is to wake up for its owner; */
     uint32_t *ended;                /* the thread that was here has ended: the word that says so */
     /* The idle loop. */
+    struct arch_context *context;   /* registers of the thread that began here, while it waits; lies with the stack below */
     void *stack;                    /* kept for the next carrier of this number */
     size_t stack_size;              /* of all that was mapped for it */
     struct sched_self *idle;        /* null: it has not been idle yet */

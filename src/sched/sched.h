@@ -169,7 +169,6 @@ struct sched {
     void (*hold)(struct sched_self *);        /* block signals, and clear `entering`; may be null */
     struct carrier *carriers;   /* of this process, by the number of their usf_thread; null: no thread floats */
     struct sched_floating *floating;    /* by task */
-    struct arch_context *contexts;      /* by number of the carrier that is the thread's home */
     _Atomic uint32_t alarm_lock;
     uint64_t began_ns, began_cycles;    /* when carriers were set up: cycles in ns */
     uint32_t alarm_by;          /* carrier + 1 that sleeps ... */
@@ -180,7 +179,8 @@ struct sched {
     uint32_t spares;            /* carrier + 1: the first that has no owner */
     void (*switched)(struct sched_self *to, struct sched_self *from);   /* `to` is executed where `from` was; either may be an idle loop's */
     void (*poke)(int32_t tid);                  /* interrupt that kernel thread, so that its thread makes room */
-    bool (*make_idle)(struct carrier *k);       /* what an idle loop needs: stack, idle, at; false: no memory */
+    bool (*map_idle)(struct carrier *k);        /* the memory that an idle loop needs: stack; false: there is none */
+    bool (*make_idle)(struct carrier *k);       /* what an idle loop needs: idle, at */
     void (*carrier_ends)(struct carrier *k);    /* its kernel thread is about to end */
     void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
     uint64_t looked;            /* ns; under the lock */

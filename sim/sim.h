@@ -39,6 +39,7 @@ struct sim_config {
     const struct sim_kernel_ops *kernel;    /* null: plain */
     uint64_t quantum_ns, slice_ns, progress_ns, lend_ns;    /* usf's options; 0: their defaults */
     uint64_t poll_max_ns;                   /* idle cores are polled so long; 0: not */
+    bool soft;                              /* soft waits of threads that do not float, as they are; false: they park at once, which takes a switch */
     bool floats;                            /* threads float, but those of programs with `no_float` (option float of usf) */
     bool topology_blind;
     bool spins_unseen;                      /* busy-waits are not patched: only the progress guarantee takes a core from them */

@@ -321,7 +321,9 @@ static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
  * operation is ever called. */
 #define USF_POLICY_KERNEL 1u
 
-/* No effect any more.  (Until API 4 the kernel was free to run another ready task than the one that pick had named.) */
+/* A task that pick has named but that the kernel has not run yet may swap its turn with another ready task that the
+ * kernel runs first, if both are of one group or both have yielded: cheaper than to make the kernel
+ * follow the exact order. */
 #define USF_POLICY_SWAP 2u
 
 /* It may let a ready task wait without bound while others run (programs one after another, strict priorities between groups):

@@ -2,7 +2,7 @@
  *
  * What may happen to an instance, in any order: threads come, block, wake alone or many at once, yield, are preempted, end, change
  * their group; processes come, with one group or two, and are killed in any state; a group ends; cores, weights and priorities of groups
- * change, as do their threads' priorities, deadlines and affinities; a pick is taken back; all state is wiped and built anew. */
+ * change, as do their threads' priorities, deadlines and affinities; a pick is taken back; a turn is swapped; all state is wiped and built anew. */
 #include "check/internal.h"
 #include <string.h>
 
@@ -156,9 +156,16 @@ static void pick_in_vain(struct machine *m, uint32_t core)
     machine_settle(m);
 }
 
+static void swap_turns(struct machine *m, uint32_t core, const struct check_history *h)
+{
+    uint32_t other = random_task(m, READY, h->tasks);
+    if (!(m->real.flags & USF_POLICY_SWAP) || m->on_choice || other == USF_NONE || !machine_allowed(m, other, core)) return;
+    machine_swap(m, core, other);
+}
+
 static void scheduling_point(struct machine *m, const struct check_history *h)
 {
-    uint32_t core = machine_below(m, m->pol.nr_cores), task = m->core[core].task, r = machine_below(m, 19);
+    uint32_t core = machine_below(m, m->pol.nr_cores), task = m->core[core].task, r = machine_below(m, 20);
     if (task == USF_NONE) return;
     if (r < 9) {
         machine_switch(m, core, BLOCKED, USF_WHY_WAKE);
@@ -170,6 +177,8 @@ static void scheduling_point(struct machine *m, const struct check_history *h)
         machine_take(m, core);
     } else if (r == 17) {
         pick_in_vain(m, core);
+    } else if (r == 18) {
+        swap_turns(m, core, h);
     } else {
         machine_remove_task(m, task);
         machine_settle(m);

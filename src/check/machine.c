@@ -231,6 +231,16 @@ bool machine_yields(struct machine *m, uint32_t core)
 
 uint32_t machine_take(struct machine *m, uint32_t core) { return machine_give_way(m, core, USF_WHY_PREEMPT); }
 
+void machine_swap(struct machine *m, uint32_t core, uint32_t task)
+{
+    uint32_t old = m->core[core].task;
+    machine_unqueue(m, task);
+    stop(m, core, BLOCKED);
+    start(m, task, core);
+    machine_queue(m, old, USF_WHY_YIELD);
+    machine_settle(m);
+}
+
 void machine_settle(struct machine *m)
 {
     for (uint32_t c = 0; c < m->pol.nr_cores; c++)

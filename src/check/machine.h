@@ -67,6 +67,8 @@ uint32_t machine_give_way(struct machine *m, uint32_t core, enum usf_why why);
  * is, and says the same. */
 bool machine_yields(struct machine *m, uint32_t core);
 uint32_t machine_take(struct machine *m, uint32_t core);        /* by the progress guarantee: PREEMPT */
+/* Another ready task takes the turn of the one on this core (USF_POLICY_SWAP). */
+void machine_swap(struct machine *m, uint32_t core, uint32_t task);
 uint32_t machine_pick(struct machine *m, uint32_t core);
 void machine_settle(struct machine *m);     /* each idle core asks for work */
 void machine_tick(struct machine *m);       /* the monitor's: tick, and cores whose give_way_at is due give way */

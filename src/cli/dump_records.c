@@ -73,9 +73,9 @@ static void dump_core(const struct view *v, uint32_t i)
     printf("  progress %lu, policy's current %s since %ld ms, idle since %ld ms, seen lent (word 0x%lx, loan %lu) since %ld ms\n",
            atomic_load(&c->progress), current, ago(v, c->pol.since), ago(v, c->idle_since), (unsigned long)c->lent_word,
            (unsigned long)c->lent_loan >> 2, ago(v, c->lent_since));
-    printf("  poll %lu ns (average wait %lu ns), busy %lu ns, idle %lu ns, contended until %lu\n",
+    printf("  poll %lu ns (average wait %lu ns), busy %lu ns, idle %lu ns, offers %lu, soft pause %lu ns\n",
            atomic_load(&c->poll_ns), atomic_load(&c->poll_avg), (unsigned long)c->busy_ns, (unsigned long)c->idle_ns,
-           atomic_load(&c->contended));
+           atomic_load(&c->offers), atomic_load(&c->soft_pause));
     dump_bytes("  policy's data", c->pol.data, sizeof c->pol.data);
 }
 
@@ -106,7 +106,7 @@ static void dump_kernel(const struct thread_view *k)
 
 static const char *park_name(uint32_t p)
 {
-    static const char *const names[] = {"none", "go", "asleep", "pinning", "idle", "claimed"};
+    static const char *const names[] = {"none", "go", "asleep", "pinning", "soft", "taken"};
     if (p & USF_PARK_AT_END) return "at its waker's end";
     return p < sizeof names / sizeof *names ? names[p] : "?";
 }

@@ -66,7 +66,7 @@ const struct usf_option usf_options[] = {
      .more = "'now': when they start. 'late': with their second thread, with a call that asks for it, or after 160 ms of CPU "
              "time (10 ms if they share memory with other processes). That makes short children cheaper."},
     {.name = "float", .group = OPT_G_WAITING, .env = USF_ENV_FLOAT, .type = OPT_CHOICE, FIELD(floats),
-     .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "on",
+     .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "off",
      .help = "switch between waiting threads of a program without the kernel",
      .more = "A thread that waits leaves its kernel thread to another thread of the program. docs/threads.md lists what a thread keeps of its own."},
     {.name = "without", .group = OPT_G_WAITING, .env = USF_ENV_WITHOUT, .type = OPT_CHOICE, FIELD(without),

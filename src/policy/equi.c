@@ -449,14 +449,14 @@ static void tick(struct usf_pol *p)
 }
 
 const struct usf_policy_ops usf_policy_equi = {
-    .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "equi",
+    .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "equi", .flags = USF_POLICY_SWAP,
     .description = "topology-aware equipartitioning: equal partitions along the topology, sized by the number of programs",
     .init = init, .group_remove = group_remove, .select_core = select_core, .enqueue = enqueue, .pick = pick, .dequeue = dequeue,
     .yield = yield, .started = started, .stopped = stopped, .tick = tick, .group_changed = group_changed,
 };
 
 const struct usf_policy_ops usf_policy_speedup = {
-    .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "speedup",
+    .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "speedup", .flags = USF_POLICY_SWAP,
     .description = "equi with wider partitions for programs that are measured to use them",
     .init = init_speedup, .group_remove = group_remove, .select_core = select_core, .enqueue = enqueue, .pick = pick, .dequeue = dequeue,
     .yield = yield, .started = started, .stopped = stopped, .tick = tick, .group_changed = group_changed,

@@ -157,9 +157,14 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     }
     if (state_of(t) == USF_TASK_IN_KERNEL) core_place(s, me->task, USF_WHY_RETURN, &k);
     me->where = SCHED_PARKED;
+    uint64_t now = s->pol.now;
     core_leave(s, me, &k);
+    /* The kernel runs us already: whoever was given a core here and has not run yet can as well wait. */
     me->interrupted = 0;
+    if (state_of(t) == USF_TASK_READY) soft_take(s, me);
+    if (state_of(t) != USF_TASK_RUNNING && me->wait_avg < SOFT_NS) soft_park(s, me, now);
     core_wait_turn(s, me);
+    waited(me, turn_came_after(t, now));
     me->returned = os_cycles();
 }
 

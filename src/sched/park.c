@@ -45,10 +45,12 @@ void core_kick(struct sched *s, uint32_t task, bool at_end)
     uint32_t core = atomic_load(&s->tasks[task].core), pinning = USF_PARK_PINNING, was = atomic_load(&t->park);
     bool there = bind_is_placed(s, task, core);
     do {
+        if (was == USF_PARK_SOFT && there) return;      /* it sees its state change by itself */
+        if (was == USF_PARK_TAKEN) return;              /* not its turn any more */
         if (was == USF_PARK_CLAIMED) return;            /* it goes on elsewhere, or whoever claimed it looks again */
     } while (!atomic_compare_exchange_weak(&t->park, &was, USF_PARK_PINNING));
     USF_POINT("sched.pinning");
-    if (!is_asleep(was)) {
+    if (!is_asleep(was) && was != USF_PARK_SOFT) {
         /* It sees its state by itself, if it is not kept from running where it is.  It may also have gone to
          * sleep again already: its ASLEEP must stand for the next waker. */
         if (!there && is_displaced(s, task)) bind_other(s, task, core);
@@ -57,9 +59,9 @@ void core_kick(struct sched *s, uint32_t task, bool at_end)
     }
     if (!there) bind_other(s, task, core);
     USF_POINT("sched.kick");
-    /* By now it may be in a later wait.  Waking it is harmless. */
+    /* By now it may be in a later wait, and somebody may be taking its turn: its TAKEN must stand.  Waking it is harmless. */
     atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
-    if (!(at_end && was != USF_PARK_IDLE && os_futex_wake_at_end(&t->park, USF_PARK_GO))) os_futex_wake(&t->park, 1);
+    if (is_asleep(was) && !(at_end && was != USF_PARK_IDLE && os_futex_wake_at_end(&t->park, USF_PARK_GO))) os_futex_wake(&t->park, 1);
 }
 
 /* Stop polling.  A task that was left in the mailbox in the meantime is woken, in a critical section: a

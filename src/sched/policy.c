@@ -39,6 +39,7 @@ static int use(struct sched *s, bool locked)
     if (!ops) return -ENOENT;
     policy_resolve(ops, &s->ops);
     atomic_store_explicit(&s->kernel, (s->ops.flags & USF_POLICY_KERNEL) != 0, memory_order_relaxed);
+    atomic_store_explicit(&s->swap, (s->ops.flags & USF_POLICY_SWAP) != 0, memory_order_relaxed);
     s->policy_gen = gen;
     return 0;
 }

@@ -63,6 +63,8 @@ static void mend_tasks(struct sched *s)
         struct usf_task *t = &s->tasks[i];
         unsigned st = atomic_load(&t->state);
         if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;
+        uint32_t taken = USF_PARK_TAKEN;    /* by the one that died */
+        atomic_compare_exchange_strong(&sched_thread_of(s, i)->park, &taken, USF_PARK_GO);
         core_group(s, i)->pol.nr_tasks++;
         s->ops.task_add(&s->pol, i);
         if (st == USF_TASK_RUNNING && !s->kernel) {

@@ -38,6 +38,8 @@ struct sched_self {
     uint32_t poll_core;         /* core it polls as the idle poller, + 1 */
     uint32_t interrupted;       /* its wait was ended by sched_interrupt */
     uint32_t spun;              /* it has just spun in vain: the core may sleep at once */
+    uint64_t wait_avg;          /* ns: how long its waits took lately */
+    uint64_t turn_avg;          /* ... and its turns came after, when it had yielded */
     uint32_t look;              /* its turn to call sched.look */
     uint32_t joining;           /* it takes its process on again, while the others wait */
     uint32_t lock_name;         /* as which it holds the scheduler lock */
@@ -153,6 +155,7 @@ struct sched {
     bool policy_hung;           /* monitor: the lock's owner does not come back from an operation */
     _Atomic bool kernel;        /* policy `linux`: the kernel schedules */
     bool no_guests, no_contention;  /* fast paths that are switched off */
+    _Atomic bool swap;          /* its USF_POLICY_SWAP: read without the lock */
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */
     _Atomic uint32_t leaving;   /* enum sched_leaving; other threads of a process that leaves wait on it */
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */

@@ -1,4 +1,4 @@
-/* src/sched/thread.h - a thread and its core: what park.c, wait.c and away.c share.  SPDX-License-Identifier: Apache-2.0 */
+/* src/sched/thread.h - a thread and its core: what park.c, soft.c, wait.c and away.c share.  SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_SCHED_THREAD_H
 #define USF_SCHED_THREAD_H
 
@@ -18,6 +18,7 @@ static inline bool has_turn(struct usf_task *t)
 { return ST(state_of(t)) & (ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_GONE)); }
 
 /* How long after `since` its latest turn came. */
+static inline uint64_t turn_came_after(const struct usf_task *t, uint64_t since) { return t->start_ns > since ? t->start_ns - since : 0; }
 
 /* Estimates: read and written by many without order; a lost update does no harm. */
 static inline uint64_t estimate(_Atomic uint64_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
@@ -47,6 +48,20 @@ static inline void look_if_stalled(struct sched *s, struct sched_self *me)
  * less and less often. */
 #define FIRST_LOOK_NS 40000000ull
 #define LAST_LOOK_NS  1000000000ull
+
+/* soft.c.  Waits that lasted no longer lately are waited for softly. */
+#define SOFT_NS 500000u
+/* The kernel runs this thread, which is ready: take the turn of one that was given the core and has not been run yet. */
+void soft_take(struct sched *s, struct sched_self *me);
+/* Wait softly for a while. */
+void soft_park(struct sched *s, struct sched_self *me, uint64_t now);
+/* Leave the soft wait.  True: it is our turn, and nobody else's any more. */
+bool soft_leave(struct sched *s, struct sched_self *me);
+/* A turn that was given at a time comes now: strangers had the CPU if that took long. */
+void soft_judge(struct usf_core *c, uint64_t given, uint64_t now);
+#define SOFT_LATE_NS 500000u
+static inline void waited(struct sched_self *me, uint64_t ns)
+{ me->wait_avg = (3 * me->wait_avg + (ns < 4 * SOFT_NS ? ns : 4 * SOFT_NS)) / 4; }
 
 /* away.c: it has a core again, or is to queue for one. */
 void away_no_guest(struct sched *s, struct sched_self *me);

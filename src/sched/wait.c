@@ -56,6 +56,7 @@ int sched_block_unless(struct sched *s, struct sched_self *me, uint64_t deadline
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     core_set_state(s, me->task, ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL), USF_TASK_BLOCKED);
     core_count(&t->n.blocks, 1);
+    uint64_t now = s->pol.now;
     if (had) s->cores[core].pol.current = USF_NONE;     /* the policy is not to count on it: nobody goes on here by himself */
     bool given = had && core_give(s, core, me->task, core_pick(s, core, CORE_ANY), &k);
     if (had && !given && !me->spun && estimate(&s->cores[core].poll_ns)) {
@@ -68,18 +69,21 @@ int sched_block_unless(struct sched *s, struct sched_self *me, uint64_t deadline
     USF_POINT("sched.blocked");
 
     if (me->poll_core) given = park_poll(s, me, deadline);
+    if (given && me->wait_avg < SOFT_NS) soft_park(s, me, os_now());
     int r = given ? core_park_blocked(s, me, deadline) : core_park(s, me, deadline);
     if (r != -ETIMEDOUT || state_of(t) == USF_TASK_RUNNING) {
-        if (r == -EINTR) {
+        if (r == -EINTR) {      /* the handler had a core, but a soft wait may have offered it since */
             core_wait_turn(s, me);
             me->interrupted = 0;
             return -EINTR;
         }
         if (has_turn(t)) {
             core_wait_turn(s, me);
+            waited(me, t->start_ns - now);
             return 0;
         }
     }
+    waited(me, 4 * SOFT_NS);
     /* Timed out (or the process is leaving): ready, by our own doing. */
     k.n = 0;
     if (!core_enter(s, me)) return me->where = SCHED_USER, -EINTR;
@@ -141,6 +145,48 @@ void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, u
 
 /* ---- yield ------------------------------------------------------------------------------------ */
 
+/* Most yields of threads that wait for each other: one of those that wait softly on this core is to run, and the kernel is
+ * as good at choosing it.  Offer the turn; who takes it does what there is to do under the lock.  Now and then the
+ * scheduler chooses: it also knows those that sleep.  0: no offer made; < 0: taken; > 0: we still have it. */
+#define OFFER_CYCLES  200000u       /* a soft waiter was here so lately */
+#define OFFER_LATE    1500000u      /* strangers had the CPU */
+#define OFFERS        16u           /* one in so many is no offer */
+static int offer_turn(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    struct usf_thread *thread = own_thread(s, me);
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (s->carriers || core >= s->h->nr_cores || !atomic_load_explicit(&s->swap, memory_order_relaxed)) return 0;
+    struct usf_core *c = &s->cores[core];
+    uint64_t start = os_cycles();
+    uint64_t after = estimate(&c->soft_after), offers = estimate(&c->offers) + 1;
+    if (start - estimate(&c->soft_seen) > OFFER_CYCLES || atomic_load_explicit(&thread->pinned, memory_order_relaxed) != core)
+        return 0;
+    set_estimate(&c->offers, offers);
+    if (offers % OFFERS == 0 || (after && after > os_now())) return 0;
+    set_estimate(&c->progress, estimate(&c->progress) + 1);
+    atomic_store_explicit(&t->why, USF_WHY_YIELD, memory_order_relaxed);
+    me->where = SCHED_PARKED;
+    atomic_exchange(&thread->park, USF_PARK_SOFT);
+    USF_POINT("sched.offer");
+    os_sched_yield();
+    if (!soft_leave(s, me) || state_of(t) != USF_TASK_RUNNING) return -1;
+    uint64_t took = os_cycles() - start, now;
+    if (took > OFFER_LATE && atomic_load_explicit(&t->core, memory_order_relaxed) == core) {
+        now = os_now();
+        soft_judge(c, now - SOFT_LATE_NS - 1, now);
+    }
+    core_arrive(s, me);
+    return 1;
+}
+
+/* A yielder's next turn may be long in coming: many take turns on the core, or it waits busily, and the others' trials leave it alone for as long
+ * as that lasts.  The kernel would run it many times for nothing if it waited softly: it sleeps, and lets the scheduler choose who is next. */
+#define FAR_NS 300000u
+static bool is_far(struct sched_self *me) { return me->turn_avg > FAR_NS; }
+static void had_turn(struct sched_self *me, uint64_t after)
+{ me->turn_avg = (3 * me->turn_avg + (after < 4 * FAR_NS ? after : 4 * FAR_NS)) / 4; }
+
 /* Holds the scheduler lock.  The thread runs on `core`: `next` (USF_NONE: nobody yet) has it from now on, and the thread queues. */
 static void pass_on(struct sched *s, struct sched_self *me, uint32_t core, uint32_t next, enum usf_why why, struct kicks *k)
 {
@@ -184,7 +230,9 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
     }
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
+    if (why == USF_WHY_YIELD && !is_far(me)) soft_park(s, me, now);
     core_wait_turn(s, me);
+    if (why == USF_WHY_YIELD) had_turn(me, turn_came_after(t, now));
     return true;
 }
 
@@ -211,7 +259,20 @@ static bool yield(struct sched *s, struct sched_self *me, bool spin)
         && atomic_load_explicit(&t->state, memory_order_relaxed) == USF_TASK_RUNNING)
         return false;
     if (sched_keeps_core(s, me)) return false;
-    return give_way(s, me, USF_WHY_YIELD);
+    /* An offer that nobody took: none of those that wait softly here has use for a turn. */
+    int taken = is_far(me) || (spin && me->vain) ? 0 : offer_turn(s, me);
+    if (taken == 0) return give_way(s, me, USF_WHY_YIELD);
+    me->vain = spin && taken > 0;
+    if (taken < 0) {
+        /* The kernel runs us: our turn again?  Nobody is to take it before we wait softly: soft_park's exchange
+         * would hit the taker's TAKEN. */
+        if (state_of(t) == USF_TASK_READY && !core_is_in_vain(s, me->task)) soft_take(s, me);
+        uint64_t now = os_now();
+        if (state_of(t) != USF_TASK_RUNNING) soft_park(s, me, now);
+        core_wait_turn(s, me);
+        had_turn(me, turn_came_after(t, now));
+    }
+    return true;
 }
 
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
@@ -293,6 +354,7 @@ void sched_interrupt(struct sched *s, struct sched_self *me)
     sched_stop_trials(s, me);
     carrier_flush(s, me);
     park_leave_poll(s, me);
+    soft_leave(s, me);
     if (state_of(own(s, me)) == USF_TASK_BLOCKED) {
         if (!core_enter(s, me)) return;
         if (state_of(own(s, me)) == USF_TASK_BLOCKED) {

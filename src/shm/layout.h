@@ -168,6 +168,8 @@ enum usf_park {
     USF_PARK_GO,         /* woken */
     USF_PARK_ASLEEP,     /* its thread sleeps in the kernel, or is about to */
     USF_PARK_PINNING,    /* the waker binds it to its core before it wakes it */
+    USF_PARK_SOFT,       /* it stays runnable for a while: it looks again whenever the kernel runs it */
+    USF_PARK_TAKEN,      /* was SOFT; another soft waiter is taking the turn that this one was given */
     USF_PARK_IDLE,       /* it sleeps, kept for a thread that floats (`owner`) */
     USF_PARK_CLAIMED,    /* was IDLE; another thread is executing the owner elsewhere */
 };
@@ -190,11 +192,15 @@ struct usf_core {
     _Atomic uint64_t poll_avg;  /* ... moving average of idle times, ns; a lost update does no harm */
     uint64_t idle_since;        /* ns */
     struct usf_pol_core pol;    /* 184 bytes */
+    /* Estimates, relaxed: whoever waits softly here reads and writes them, and lost updates do no harm. */
+    _Atomic uint64_t soft_after;    /* ns: nobody waits softly before this time, */
+    _Atomic uint64_t soft_pause;    /* ... which was set so many ns ahead */
+    _Atomic uint64_t soft_seen; /* cycles: when a soft waiter was last run here and had no turn */
+    _Atomic uint64_t offers;    /* turns offered to whom the kernel runs */
     uint64_t lent_loan;         /* the loan that was seen, while tasks waited, */
     uint64_t lent_since;        /* ... when first, ns, */
     uint64_t lent_word;         /* ... and the word then; all three under the lock */
     _Atomic uint64_t at_when;   /* cycles: when `at` was noted */
-    uint64_t reserved[4];
     _Atomic uint64_t contended; /* until when other programs are believed to keep its CPU busy (sched/contend.c) */
 };
 
@@ -447,7 +453,7 @@ struct usf_header {
     F(usf_lock, word) F(usf_lock, epoch) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, at) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
-    F(usf_core, idle_ns) \
+    F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) \
     F(usf_core, lent_loan) F(usf_core, lent_since) F(usf_core, lent_word) F(usf_core, contended) \
     F(usf_proc, state) F(usf_proc, namespace) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \

@@ -95,7 +95,7 @@ static double sum_one, sum_steps;
 static bool rest(const struct sim_machine *m, const struct sim_workload *w, const char *policy, uint64_t seed)
 {
     struct sim_config c = {.machine = m, .workload = w, .seed = seed, .policy = policy, .limit_ns = 100000000000ull, .limit_events = 4000000,
-                           .floats = seed % 3 != 0, .every_yield = true, .check = true};
+                           .floats = seed % 3 != 0, .soft = seed % 2, .every_yield = true, .check = true};
     struct sim_stats st[2];
     char why[200];
     int r[2];

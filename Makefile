@@ -2,10 +2,10 @@
 #
 #   make             build the product into build/ (build/usf works from there)
 #   make demo        set up, build, and show unmodified programs under Linux and under usf
-#   make test        set up, build, run the tests, and the scheduler's own tests in a second build: by clang, with every assert
-#                    and perturbation point (LIMIT=80: for so many minutes at most, then say what runs and end it;
+#   make test        set up, build, run the tests (LIMIT=80: for so many minutes at most, then say what runs and end it;
 #                    FULL=1: the long ones too: slow programs, each system call denied by itself, the largest searches
-#                    of the models; installs some 500 MB more, torch among it)
+#                    of the models, check-asserts; installs some 500 MB more, torch among it)
+#   make check-asserts  the scheduler's own tests in a second build, by clang, with every assert and perturbation point
 #   make test-full   the same as make test FULL=1
 #   make check-fast  the fast tests alone
 #   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, libgomp's, LLVM OpenMP's,
@@ -45,7 +45,7 @@ LIMIT    ?=
 SEED    ?=
 export SETUP
 PYTHON := /usr/bin/python3
-CHECKED := -Dtests=true -Dasserts=expensive -Dpoints=true
+SETUP_CHECKED = test -f $(BUILD)-checked/build.ninja || CC=clang CXX=clang++ meson setup $(BUILD)-checked -Dtests=true -Dasserts=expensive -Dpoints=true
 WORKLOADS := $(MAKE) --no-print-directory -s -f bench/workloads/Makefile OUT=$(BUILD)/bench
 
 all: setup-build $(BUILD)/build.ninja
@@ -74,8 +74,13 @@ demo: setup-build+demo
 test: setup-build+test$(if $(filter 1,$(FULL)),+full)
 	@$(MAKE) --no-print-directory SETUP=0 tests
 	@$(WORKLOADS)
-	@test -f $(BUILD)-checked/build.ninja || CC=clang CXX=clang++ meson setup $(BUILD)-checked $(CHECKED)
-	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps --then $(BUILD)-checked:checked $(if $(LIMIT),--limit $(LIMIT)) $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
+	@$(if $(filter 1,$(FULL)),$(SETUP_CHECKED),true)
+	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps $(if $(filter 1,$(FULL)),--then $(BUILD)-checked:checked) $(if $(LIMIT),--limit $(LIMIT)) $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
+
+check-asserts: setup-build+test
+	@$(SETUP_CHECKED)
+	@ninja -C $(BUILD)-checked
+	@scripts/run-tests --build $(BUILD)-checked --suite checked
 
 test-full:
 	@$(MAKE) --no-print-directory test FULL=1
@@ -146,4 +151,4 @@ package: setup-build+package
 clean:
 	rm -rf $(BUILD) $(BUILD)-checked
 
-.PHONY: all usf tests demo test test-full check-fast conformance numerics survey fuzz soak bench coexec nosv-omp workloads install package clean
+.PHONY: all usf tests demo test test-full check-fast check-asserts conformance numerics survey fuzz soak bench coexec nosv-omp workloads install package clean

@@ -433,8 +433,7 @@ void carrier_begin(struct sched *s, struct sched_self *me)
     me->context = k->context;
     me->context->plain = 0;
     me->next = me->look_due = 0;
-    /* The program's first thread has its kernel thread's time, from its start on; another's may have been an earlier thread's. */
-    k->read_ns = k->tid == s->procs[s->proc].pid ? 0 : os_clock_ns(OWN_CPU_CLOCK);
+    k->read_ns = 0;             /* the kernel thread's time since its start is the thread's */
     k->began = os_cycles();
     me->cpu_ns = me->cpu_cycles = 0;
     atomic_store(&me->cpu_told, 0);

@@ -80,7 +80,6 @@ uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits)
     if (!__atomic_load_n(&t->nr_sent, __ATOMIC_RELAXED) && !atomic_load_explicit(&rt.sched.floating[task].attention, memory_order_relaxed)) return 0;
     atomic_store(&rt.sched.floating[task].attention, 0);
     sched_crit_enter(&t->self);
-    uint64_t mask = rt_block_signals(~0ull);        /* one that came at once would be kept, and come again behind the others */
     while (take_sent(t, waits, &now)) {
         uint64_t bit = 1ull << (now.sig - 1);
         raised |= bit;
@@ -89,7 +88,6 @@ uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits)
         rt_raise(now.sig, now.info);
     }
     sched_crit_leave(&rt.sched, &t->self);
-    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
     return raised;
 }
 

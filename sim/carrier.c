@@ -2,7 +2,7 @@
  *
  * This replaces src/sched/carrier.c, as os.c replaces src/os.  src/sched decides which hand-overs
  * float, by the same calls (core_leave, core_park) and the same conditions (carrier_claims).  The
- * switch takes one instant here and races with nobody, so the park word has its states without
+ * switch takes one instant here and has no race, so the park word has its states without
  * their protocol.
  *
  * A thread and the kernel thread that executes it, or is kept for it, are one record (struct
@@ -64,7 +64,7 @@ static struct sim_thread *exchange(struct sched *s, uint32_t task, uint32_t next
     return sim_thread(sim_the, (uint32_t)next_tid - 1);
 }
 
-bool carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
+void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     if (me->next) {
         uint32_t next = me->next - 1;
@@ -76,5 +76,4 @@ bool carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
         os_futex_wait(&t->park, USF_PARK_IDLE, deadline);
     }
     atomic_store(&sched_thread_of(s, me->task)->park, USF_PARK_NONE);       /* another number, maybe */
-    return true;
 }

@@ -487,7 +487,7 @@ void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain)
     if (!certain && t->self.lost != lost) t->blocks = 1;
 }
 
-/* One that floats enters the kernel only if nobody goes on in its place. */
+/* A thread that floats enters the kernel only if no other thread of its program takes its place. */
 void sim_usf_yield(struct sim_thread *t)
 {
     struct sim *s = sim_the;

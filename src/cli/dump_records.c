@@ -106,7 +106,7 @@ static void dump_kernel(const struct thread_view *k)
 
 static const char *park_name(uint32_t p)
 {
-    static const char *const names[] = {"none", "go", "asleep", "pinning", "soft", "taken"};
+    static const char *const names[] = {"none", "go", "asleep", "pinning", "soft", "taken", "idle", "claimed"};
     if (p & USF_PARK_AT_END) return "at its waker's end";
     return p < sizeof names / sizeof *names ? names[p] : "?";
 }

@@ -201,7 +201,7 @@ void gate_patch_vdso(void)
     struct gate_list sites = {0};
     struct gate_image im;
     if (!vdso || gate_vdso_code.code || !is_elf(eh)) return;
-    if (gate_write_code((void *)vdso, eh, 1)) return;      /* it cannot be written: nobody is to be told */
+    if (gate_write_code((void *)vdso, eh, 1)) return;      /* it cannot be written here: its calls stay as they are */
     gate_image_from_phdrs(&im, vdso, (const void *)(vdso + eh->e_phoff), eh->e_phnum);
     if (!im.low && !gate_scan(&im, &sites) && sites.nr) gate_vdso_code = gate_patch_object(&im, vdso, &sites, NULL, "[vdso]");
     gate_list_free(&sites);

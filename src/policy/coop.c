@@ -52,7 +52,7 @@ struct USF_POLICY_STATE core {
     uint32_t group;             /* group served, + 1; 0 = none yet */
     uint32_t choices;           /* while groups had priorities */
     uint16_t round;             /* group from which the round goes on */
-    uint16_t keeps_turn;        /* the last choice was a yielder that had waited too long, and is to be started */
+    uint16_t keeps_turn;        /* the last choice was a yielder that had waited too long; it has not been started yet */
 };
 struct USF_POLICY_STATE group {
     struct pq_group q;

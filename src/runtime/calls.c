@@ -191,7 +191,7 @@ __attribute__((noinline)) static long look_at_lend(struct rt_thread *t, struct g
 long rt_call_may_block(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel || rt.settings.without)) return may_block(f);
+    if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
     if (USF_UNLIKELY(sched_core_is_wanted(&rt.sched)) && events_of(f)) return may_block(f);
     if (USF_UNLIKELY(++t->lends % LENDS_A_LOOK == 0)) return look_at_lend(t, f);
     return lend(t, f);
@@ -260,6 +260,10 @@ void rt_install_calls(void)
     RT_MINOR(may_wait);
     RT_MINOR(files);
     RT_MINOR(minor);
+    for (unsigned nr = 0; nr < USF_NR_SYSCALLS && rt_is_without(USF_WITHOUT_LENDING); nr++) {
+        gate_handler *h = &usf_gate_handlers[nr];
+        if (*h == rt_call_may_block) *h = may_block;
+    }
     usf_gate_after = after_call;
     RT_INSTALL(changes, call_changes_descriptors);
     usf_gate_handlers[__NR_close] = call_close;

@@ -14,7 +14,7 @@
 #include "runtime/runtime.h"
 #include "sched/carrier.h"
 
-#define VERSION 1u      /* of this record, of how it is to be read, and of the order of registers at arch_context.sp */
+#define VERSION 1u      /* raised when this record, the rule for readers or the order of registers at arch_context.sp changes */
 
 extern const char usf_arch_takes_stack[];
 

@@ -35,6 +35,7 @@ void rt_directed_forget(struct rt_thread *t)
     *at = 0;
     rt_list_unlock();
 }
+
 static bool is_directed(const siginfo_t *info) { return info->si_code == SI_TKILL; }
 
 /* holds rt.list_lock, or is that thread.  False: there is no room. */

@@ -45,23 +45,22 @@ static struct rt_thread *of(struct sched_self *self) { return (struct rt_thread 
 
 /* ---- idle loops --------------------------------------------------------------------------------- */
 
-/* One mapping: the stack, the registers of the idle loop and of the thread that begins here, then what stands in for a thread's TLS, with a record that keeps signals.  A thread that floats has
- * it from its beginning: its end must not depend on memory. */
+/* One mapping: the stack, the registers of the idle loop and of the thread that begins here, then what stands in for a thread's TLS, with
+ * a record that keeps signals.  A thread that floats has it from its beginning, so that its end needs no memory. */
 static bool map_idle(struct carrier *k)
 {
     if (k->stack) return true;
     size_t size = IDLE_STACK + 2 * sizeof(struct arch_context) + tls_below + TCB_SIZE;
     void *p = os_map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if ((unsigned long)p >= (unsigned long)-4095) return false;
+    if (os_is_error(p)) return false;
     k->stack = p;
     k->stack_size = size;
     k->context = (struct arch_context *)(void *)((char *)p + IDLE_STACK) + 1;
     return true;
 }
 
-static bool make_idle(struct carrier *k)
+static void make_idle(struct carrier *k)
 {
-    if (!map_idle(k)) return false;
     char *p = k->stack, *tls = p + k->stack_size - TCB_SIZE;
     ((void **)(void *)tls)[0] = tls;        /* by the ABI */
     ((void **)(void *)tls)[2] = tls;        /* libc's */
@@ -76,7 +75,6 @@ static bool make_idle(struct carrier *k)
     k->at = (struct arch_context *)(void *)(p + IDLE_STACK);
     arch_context_make(k->at, p + IDLE_STACK, (uint64_t)tls, carrier_idle, k);
     k->idle = &t->self;
-    return true;
 }
 
 static void carrier_ends(struct carrier *k)
@@ -169,23 +167,53 @@ static long call_stays(struct gate_frame *f)
     return rt_float_go_on(f);
 }
 
-/* Calls that name a thread: only those that name the calling one. */
-static long call_stays_if_own(struct gate_frame *f)
+#define STAY_LOOKS  100u
+#define STAY_NS     1000000u
+
+/* Another thread of the process is to stay on its own kernel thread.  Returns after 0.1 s also if it is not there yet. */
+static void have_stay(int32_t tid)
 {
-    int32_t tid = (int32_t)f->arg[0];
-    if (tid == 0 || tid == rt_self.tid) rt_float_stay(&rt_self, USF_STAYS_SCHEDULING);
-    else if (rt_floats(&rt_self)) rt_float_have_stay(tid);
+    struct rt_thread *me = &rt_self;
+    for (unsigned i = 0; i < STAY_LOOKS; i++) {
+        bool there = true;
+        sched_crit_enter(&me->self);
+        rt_list_lock();
+        struct rt_thread *t = rt_thread_of(tid);
+        if (t && t != me && t->self.home && t->self.task != USF_NONE && !t->stays_for_good) {
+            atomic_store(&t->self.keeps_home, 1);
+            there = i && carrier_is_home(&t->self);     /* at the second look: it may have been about to leave */
+            int32_t at = there ? 0 : carrier_alert(&rt.sched, t->self.task);
+            if (at) poke(at);
+        }
+        rt_list_unlock();
+        sched_crit_leave(&rt.sched, &me->self);
+        if (there) return;
+        os_sleep(STAY_NS);
+    }
+}
+
+/* A call concerns that thread's kernel thread from now on. */
+static void stays_for(int32_t tid, enum usf_stays why)
+{
+    if (tid == rt_self.tid) rt_float_stay(&rt_self, why);
+    else if (rt_floats(&rt_self)) have_stay(tid);
+}
+
+/* Calls that name a thread; 0 is the calling one. */
+static int32_t named(uint64_t arg) { return (int32_t)arg ? (int32_t)arg : rt_self.tid; }
+
+static long call_names_thread(struct gate_frame *f)
+{
+    stays_for(named(f->arg[0]), USF_STAYS_SCHEDULING);
     return rt_float_go_on(f);
 }
 static long call_home_if_own(struct gate_frame *f)
 {
-    int32_t tid = (int32_t)f->arg[0];
-    return tid == 0 || tid == rt_self.tid ? call_at_home(f) : rt_float_go_on(f);
+    return named(f->arg[0]) == rt_self.tid ? call_at_home(f) : rt_float_go_on(f);
 }
 static long call_priority(struct gate_frame *f)
 {
-    if (f->arg[0] == PRIO_PROCESS && ((int32_t)f->arg[1] == 0 || (int32_t)f->arg[1] == rt_self.tid)) rt_float_stay(&rt_self, USF_STAYS_SCHEDULING);
-    else if (f->arg[0] == PRIO_PROCESS && rt_floats(&rt_self)) rt_float_have_stay((int32_t)f->arg[1]);
+    if (f->arg[0] == PRIO_PROCESS) stays_for(named(f->arg[1]), USF_STAYS_SCHEDULING);
     return rt_float_go_on(f);
 }
 
@@ -218,20 +246,13 @@ static long call_robust_list(struct gate_frame *f)
     return r;
 }
 
-/* The kernel signals that thread from now on. */
-static void stays_for(int32_t tid)
-{
-    if (tid == rt_self.tid) rt_float_stay(&rt_self, USF_STAYS_TIMER);
-    else if (rt_floats(&rt_self)) rt_float_have_stay(tid);
-}
-
 /* struct sigevent: value, signal, kind, thread */
 static long call_timer_create(struct gate_frame *f)
 {
     uint32_t kind = 0, tid = 0;
     const uint32_t *event = (const uint32_t *)f->arg[1];
     if (rt_is_own_cpu_clock((int32_t)f->arg[0])) rt_float_stay(&rt_self, USF_STAYS_TIMER);
-    if (event && sync_read(event + 3, &kind) && kind == 4 /* SIGEV_THREAD_ID */ && sync_read(event + 4, &tid)) stays_for((int32_t)tid);
+    if (event && sync_read(event + 3, &kind) && kind == 4 /* SIGEV_THREAD_ID */ && sync_read(event + 4, &tid)) stays_for((int32_t)tid, USF_STAYS_TIMER);
     return rt_float_go_on(f);
 }
 
@@ -254,7 +275,7 @@ static long call_fcntl(struct gate_frame *f)
     uint32_t type, tid;
     const uint32_t *owner = (const uint32_t *)f->arg[2];
     if (f->arg[1] == 15 /* F_SETOWN_EX */ && sync_read(owner, &type) && type == 0 /* F_OWNER_TID */ && sync_read(owner + 1, &tid))
-        stays_for((int32_t)tid);
+        stays_for((int32_t)tid, USF_STAYS_TIMER);
     return rt_float_go_on(f);
 }
 
@@ -262,7 +283,7 @@ static const uint16_t at_home[] = {__NR_get_robust_list};
 static const uint16_t set_users[] = {
     __NR_setuid, __NR_setgid, __NR_setreuid, __NR_setregid, __NR_setresuid, __NR_setresgid, __NR_setgroups,
 };
-static const uint16_t stay_if_own[] = {__NR_sched_setscheduler, __NR_sched_setparam, __NR_sched_setattr};
+static const uint16_t names_thread[] = {__NR_sched_setscheduler, __NR_sched_setparam, __NR_sched_setattr};
 static const uint16_t home_if_own[] = {__NR_sched_setaffinity};
 
 static void wrap(uint16_t nr, gate_handler handler)
@@ -279,7 +300,7 @@ static void install(void)
     for (unsigned i = 0; i < NR_STAY; i++) wrap(stay[i].nr, call_stays);
     WRAP(at_home, call_at_home);
     WRAP(set_users, rt_call_set_users);
-    WRAP(stay_if_own, call_stays_if_own);
+    WRAP(names_thread, call_names_thread);
     WRAP(home_if_own, call_home_if_own);
     wrap(__NR_set_robust_list, call_robust_list);
     wrap(__NR_setpriority, call_priority);
@@ -327,7 +348,7 @@ void rt_float_attached(struct rt_thread *t)
     while (n <= number && !atomic_compare_exchange_weak(&nr_born, &n, number + 1)) {}
 }
 
-/* At home: nobody else is executed here any more.  Address space may be limited. */
+/* The thread ends at home, so no other thread needs this idle loop.  The memory is given back, since address space may be limited. */
 static void unmap_idle(struct carrier *k)
 {
     if (k->stack) usf_syscall(__NR_munmap, k->stack, k->stack_size);
@@ -359,29 +380,6 @@ int32_t rt_float_executed_by(int32_t tid)
 {
     struct rt_thread *t = rt_float_born(tid);
     return t && t->self.task == USF_NONE && t->self.carrier ? t->self.carrier->tid : tid;
-}
-
-#define STAY_LOOKS  100u
-#define STAY_NS     1000000u
-void rt_float_have_stay(int32_t tid)
-{
-    struct rt_thread *me = &rt_self;
-    for (unsigned i = 0; i < STAY_LOOKS; i++) {
-        bool there = true;
-        sched_crit_enter(&me->self);
-        rt_list_lock();
-        struct rt_thread *t = rt_thread_of(tid);
-        if (t && t != me && t->self.home && t->self.task != USF_NONE && !t->stays_for_good) {
-            atomic_store(&t->self.keeps_home, 1);
-            there = i && carrier_is_home(&t->self);     /* at the second look: it may have been about to leave */
-            int32_t at = there ? 0 : carrier_alert(&rt.sched, t->self.task);
-            if (at) os_signal_thread(rt.pid, at, RT_SIGNAL, RT_ROOM_MAGIC);
-        }
-        rt_list_unlock();
-        sched_crit_leave(&rt.sched, &me->self);
-        if (there) return;
-        os_sleep(STAY_NS);
-    }
 }
 
 /* Does it hold locks that the kernel releases at the end of its own kernel thread? */
@@ -471,7 +469,7 @@ void rt_float_init(void)
         if (at[i] > tls_below) tls_below = at[i];
     tls_below = (tls_below + 4095) & ~(size_t)4095;
     struct of_each *p = os_map(sizeof *p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if ((unsigned long)p >= (unsigned long)-4095) return;
+    if (os_is_error(p)) return;
     rt.sched.floating = p->floating;
     rt_directed_init(p->sent);
     born = p->born;

@@ -355,8 +355,6 @@ void rt_float_attached(struct rt_thread *t);
 void rt_float_forget(struct rt_thread *t);  /* its storage goes */
 struct rt_thread *rt_float_born(int32_t tid);       /* the thread that began as this kernel thread, whether or not it is scheduled; null: none */
 int32_t rt_float_executed_by(int32_t tid);  /* the kernel thread that executes a thread for good, since it is not scheduled any more; else tid */
-/* That thread of the process is to be at home from now on, if it gets there soon. */
-void rt_float_have_stay(int32_t tid);
 void rt_forget_left_handlers(struct rt_thread *t);  /* signals.c */
 void rt_float_go_home(struct rt_thread *t); /* for one call */
 long rt_float_go_on(struct gate_frame *f);  /* the handler below, or the call */

@@ -149,10 +149,10 @@ static long call_exit(struct gate_frame *f)
     bool attached = t->state == RT_ATTACHED;
     rt_float_ends(t);
     if (attached || t->self.signal_stack) rt_block_signals(~(1ull << (RT_SETXID_SIGNAL - 1)));     /* nothing of the program runs any more */
-    sched_crit_enter(&t->self);
-    rt_float_forget(t);
-    sched_crit_leave(&rt.sched, &t->self);
     if (attached) rt_list_remove(t);
+    sched_crit_enter(&t->self);
+    rt_float_forget(t);         /* no thread finds it in the list any more, and sends it a signal */
+    sched_crit_leave(&rt.sched, &t->self);
     rt_stack_give(t);
     t->state = RT_ALONE;    /* whatever it would be by now */
     if (rt.on && attached) sched_detach(&rt.sched, &t->self, !rt_float_is_away(t));

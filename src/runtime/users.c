@@ -19,13 +19,12 @@ static struct { long nr, arg[3]; } users;
 bool rt_float_setxid(struct rt_thread *t, void (*handler)(int, siginfo_t *, void *), int sig, siginfo_t *info, void *ctx)
 {
     int32_t tid = os_gettid();
-    struct rt_thread *home = 0;
     if (!rt.sched.carriers) return false;
     if (t->self.home && t->tid == tid && !t->self.crit) {
         t->sets_users = true;           /* at home: the handler runs as any other */
         return false;
     }
-    home = rt_float_born(tid);          /* no lock: libc has its own list locked, and the thread is in it */
+    struct rt_thread *home = rt_float_born(tid);          /* no lock: libc has its own list locked, and the thread is in it */
     if (!home) return false;
     struct carrier *k = home->self.home;
     if (t->self.context && t->self.crit) {
@@ -90,11 +89,10 @@ bool rt_float_has_missed_users(const struct rt_thread *t)
 long rt_call_set_users(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    bool for_all = t->sets_users, last;
+    bool for_all = t->sets_users, last = for_all && t->tells_users;
     if (rt_float_sets_user()) return rt_pass(f);
     t->sets_users = false;
     if (!rt_floats(t)) return rt_float_go_on(f);
-    last = for_all && t->tells_users;
     t->tells_users = false;
     if (for_all) t->self.home->user_calls++;
     else if (!rt_is_alone()) rt_float_stay(t, USF_STAYS_USER);

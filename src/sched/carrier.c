@@ -122,7 +122,7 @@ static bool claim(struct sched *s, uint32_t number)
 static void assign(struct sched *s, uint32_t number, struct sched_self *self)
 {
     self->carrier = &s->carriers[number];
-    atomic_store_explicit(&s->threads[number].owner, self->task + 1, memory_order_release);     /* read by whoever sees IDLE after this */
+    atomic_store_explicit(&s->threads[number].owner, self->task + 1, memory_order_release);     /* release: who reads IDLE later reads this owner */
     atomic_store(&s->tasks[self->task].thread, number);
 }
 
@@ -378,13 +378,6 @@ static bool is_to_resume(struct sched *s, struct carrier *k, uint64_t *patience,
     return true;
 }
 
-/* The carrier has slept. */
-static void judge_turn(struct sched *s, struct carrier *k)
-{
-    struct usf_task *t = &s->tasks[atomic_load(&s->threads[number_of(s, k)].owner) - 1];
-    if (state_of(t) == USF_TASK_RUNNING) contend_judge(s, atomic_load(&t->core), t->start_ns, os_now());
-}
-
 void carrier_idle(void *arg)
 {
     struct carrier *k = arg;
@@ -399,14 +392,14 @@ void carrier_idle(void *arg)
         }
         if (!is_to_resume(s, k, &patience, &pinning)) continue;
         move_alarm(s, number_of(s, k), false);
-        judge_turn(s, k);
+        contend_judge(s, &s->tasks[atomic_load(&s->threads[number_of(s, k)].owner) - 1]);
         resume_owner(s, k);
         patience = FIRST_LOOK_NS;
         pinning = 0;
     }
 }
 
-static bool can_idle(struct sched *s, struct carrier *k) { return USF_LIKELY(k->idle != 0) || s->make_idle(k); }
+static void need_idle(struct sched *s, struct carrier *k) { if (USF_UNLIKELY(!k->idle)) s->make_idle(k); }
 
 /* ---- threads ----------------------------------------------------------------------------------- */
 
@@ -508,7 +501,7 @@ void carrier_flush(struct sched *s, struct sched_self *me)
     send(s, number);
 }
 
-bool carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
+void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     struct carrier *k = me->carrier;
     uint32_t number = number_of(s, k);
@@ -528,13 +521,11 @@ bool carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
             atomic_store(&s->threads[other].pinned, USF_PINNED_UNKNOWN);
         }
         k->publish = other + 1;
-    } else if (can_idle(s, k)) {
+    } else {
+        need_idle(s, k);
         assign(s, number, me);
         k->publish = number + 1;
         to = k->at;
-    } else {
-        sched_crit_leave(s, me);
-        return false;
     }
     uint32_t task = me->task;
     if (USF_UNLIKELY(deadline)) atomic_store(&s->floating[task].deadline, deadline);
@@ -545,7 +536,6 @@ bool carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
         me->look_due = 0;
         if (s->look) s->look(s);
     }
-    return true;
 }
 
 /* ---- home -------------------------------------------------------------------------------------- */
@@ -557,10 +547,11 @@ bool carrier_try_home(struct sched *s, struct sched_self *me)
     uint32_t number = number_of(s, k), home = number_of(s, me->home);
     if (me->task == USF_NONE) return false;
     sched_crit_enter(me);
-    if (!can_idle(s, k) || !claim(s, home)) {
+    if (!claim(s, home)) {
         sched_crit_leave(s, me);
         return false;
     }
+    need_idle(s, k);
     assign(s, number, owner_of(s, home));
     assign(s, home, me);
     k->publish = number + 1;
@@ -579,7 +570,7 @@ void carrier_await_home(struct sched *s, struct sched_self *me, void (*poke)(int
     atomic_store(&me->home->wanted, task + 1);
     while (!carrier_try_home(s, me) && me->task == task) {
         poke(me->home->tid);
-        if (!carrier_leave(s, me, os_now() + POKE_NS)) os_sleep(POKE_NS);
+        carrier_leave(s, me, os_now() + POKE_NS);
     }
     atomic_store(&me->home->wanted, 0);
     atomic_store(&s->floating[task].homeward, 0);
@@ -595,8 +586,7 @@ void carrier_end(struct sched *s, struct sched_self *me, uint32_t *ended)
 {
     struct carrier *k = me->carrier;
     sched_crit_enter(me);
-    if (!can_idle(s, k))
-        for (;;) os_sleep(UINT32_MAX);          /* no memory: whoever joins it waits, as the program's end does not */
+    need_idle(s, k);
     charge(s, k, me);
     k->ended = ended;
     k->before = 0;

@@ -82,8 +82,8 @@ void carrier_after_fork(struct sched *s);
 bool carrier_claims(struct sched *s, struct sched_self *me, uint32_t task);
 /* It does not: it goes on itself, or parks in the kernel. */
 void carrier_flush(struct sched *s, struct sched_self *me);
-/* Leave the carrier until it is this thread's turn, the time (ns; 0: none) is over, or somebody thinks so.  False: it cannot be left. */
-bool carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline);
+/* Leave the carrier until it is this thread's turn, the time (ns; 0: none) is over, or another thread wakes it. */
+void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline);
 
 /* Is the thread executed by its own kernel thread? */
 static inline bool carrier_is_home(const struct sched_self *me) { return me->carrier == me->home; }

@@ -15,14 +15,14 @@
 /* usf_core.contended: the time until which it is, ns, without its lowest bits, which have the length of that, ms. */
 #define PAUSE_BITS 0xffffull
 
-static uint64_t until_of(const struct usf_core *c)
-{ return atomic_load_explicit(&((struct usf_core *)c)->contended, memory_order_relaxed) & ~PAUSE_BITS; }
+static bool is_contended(const struct sched *s, uint32_t core)
+{ return s->pol.now < (atomic_load_explicit(&s->cores[core].contended, memory_order_relaxed) & ~PAUSE_BITS); }
 
-bool sched_is_contended(const struct sched *s, uint32_t core, uint64_t now) { return now < until_of(&s->cores[core]); }
-
-void contend_judge(struct sched *s, uint32_t core, uint64_t given, uint64_t now)
+void contend_judge(struct sched *s, const struct usf_task *t)
 {
-    if (core >= s->h->nr_cores || s->no_contention) return;
+    uint32_t core = atomic_load(&((struct usf_task *)t)->core);
+    if (atomic_load(&((struct usf_task *)t)->state) != USF_TASK_RUNNING || core >= s->h->nr_cores || s->no_contention) return;
+    uint64_t given = t->start_ns, now = os_now();
     struct usf_core *c = &s->cores[core];
     uint64_t was = atomic_load_explicit(&c->contended, memory_order_relaxed), pause = was & PAUSE_BITS, until = was & ~PAUSE_BITS;
     if (now > given + LATE_NS) {
@@ -47,7 +47,7 @@ bool contend_avoid(struct sched *s, const uint64_t may[USF_CORE_WORDS], uint64_t
     left = 0;
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) {
         for (uint64_t m = idle[i] & atomic_load_explicit(&s->h->contended[i], memory_order_relaxed); m; m &= m - 1) {
-            if (sched_is_contended(s, i * 64 + (uint32_t)__builtin_ctzll(m), s->pol.now)) idle[i] &= ~(m & -m);
+            if (is_contended(s, i * 64 + (uint32_t)__builtin_ctzll(m))) idle[i] &= ~(m & -m);
             else atomic_fetch_and(&s->h->contended[i], ~(m & -m));
         }
         left |= idle[i];

@@ -114,9 +114,9 @@ static inline void core_add_counters(struct usf_counters *to, const struct usf_c
     for (unsigned i = 0; i < sizeof *n / 8; i++) a[i] += core_counted(&b[i]);
 }
 
-/* contend.c.  A thread that was given the core at that time runs there only now, after it has slept: does its CPU have others to run?  Without
- * the lock. */
-void contend_judge(struct sched *s, uint32_t core, uint64_t given, uint64_t now);
+/* contend.c.  The task's thread has slept and runs now.  If it was given a core: was it run so late that the CPU must have others to run?
+ * Without the lock. */
+void contend_judge(struct sched *s, const struct usf_task *t);
 /* Take contended cores out of `idle`, unless no core of `may` is in use.  False: none is left. */
 bool contend_avoid(struct sched *s, const uint64_t may[USF_CORE_WORDS], uint64_t idle[USF_CORE_WORDS]);
 

@@ -122,7 +122,8 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
         struct usf_task *t = own(s, me);        /* afresh: a handler may have forked, and this be the child */
         struct usf_thread *thread = own_thread(s, me);
         if (has_turn(t) || is_leaving(s, me)) break;
-        if (!carrier_is_asked_home(me) && carrier_may_leave(s, me) && carrier_leave(s, me, deadline)) {
+        if (!carrier_is_asked_home(me) && carrier_may_leave(s, me)) {
+            carrier_leave(s, me, deadline);
             if (deadline && !has_turn(own(s, me)) && os_now() >= deadline) {
                 r = -ETIMEDOUT;
                 break;
@@ -144,7 +145,7 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
         r = os_futex_wait(&thread->park, USF_PARK_ASLEEP, deadline);
         atomic_store_explicit(&thread->parked, 0, memory_order_relaxed);
         if (r == -ETIMEDOUT) break;
-        if (state_of(t) == USF_TASK_RUNNING) contend_judge(s, atomic_load(&t->core), t->start_ns, os_now());
+        contend_judge(s, t);
         r = 0;
         if (is_leaving(s, me)) break;
         if (USF_UNLIKELY(atomic_load_explicit(&s->h->stalled, memory_order_relaxed))) look_if_stalled(s, me);

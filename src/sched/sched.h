@@ -183,7 +183,7 @@ struct sched {
     void (*switched)(struct sched_self *to, struct sched_self *from);   /* `to` is executed where `from` was; either may be an idle loop's */
     void (*poke)(int32_t tid);                  /* interrupt that kernel thread, so that its thread makes room */
     bool (*map_idle)(struct carrier *k);        /* the memory that an idle loop needs: stack; false: there is none */
-    bool (*make_idle)(struct carrier *k);       /* what an idle loop needs: idle, at */
+    void (*make_idle)(struct carrier *k);       /* the idle loop in it: idle, at */
     void (*carrier_ends)(struct carrier *k);    /* its kernel thread is about to end */
     void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
     uint64_t looked;            /* ns; under the lock */
@@ -457,8 +457,6 @@ bool sched_look_is_due(struct sched *s);
 /* Wake the monitor, to look at processes and at the lock. */
 void sched_tell_monitor(struct sched *s);
 
-/* Are other programs believed to keep the core's CPU busy (contend.c)?  Without the lock. */
-bool sched_is_contended(const struct sched *s, uint32_t core, uint64_t now);
 /* Monitor, helper: has any process with tasks in the queues a use for the core?  Without the lock: as of some moment. */
 bool sched_is_waited_for(struct sched *s, uint32_t core);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # bench/ablation.py - what does each fast path bring?  SPDX-License-Identifier: Apache-2.0
-"""Run benchmarks with one fast path switched off at a time, and print each one's rate divided by the rate with all of them.
+"""Run benchmarks with floating threads and one fast path switched off at a time, and print each rate divided by the rate with all of them.
 
   bench/ablation.py                     all benchmarks, all fast paths, 5 interleaved runs
   bench/ablation.py --only fork --reps 3 --without trials,turns
@@ -21,8 +21,8 @@ from usfbench import configs, measure  # noqa: E402
 
 VARIANTS = {
     "trials": ["--without", "trials"], "guests": ["--without", "guests"], "turns": ["--without", "turns"],
-    "lend": ["--without", "lend"], "contend": ["--without", "contend"], "poll": ["--poll", "off"],
-    "cache": ["--thread-cache", "off"], "float": ["--float", "off"], "all": ["--without", "all", "--thread-cache", "off", "--poll", "off"],
+    "lend": ["--without", "lend"], "contend": ["--without", "contend"], "poll": ["--poll", "0"],
+    "cache": ["--thread-cache", "off"], "float": ["--float", "off"], "all": ["--without", "all", "--thread-cache", "off", "--poll", "0"],
 }
 
 
@@ -43,7 +43,8 @@ def benchmarks(bin_dir, seconds):
 
 
 def run(command, variant, usf, instance):
-    prefix = [usf, "run", "-i", instance, *variant, "--"]
+    floating = [] if "--float" in variant else ["--float", "on"]
+    prefix = [usf, "run", "-i", instance, *floating, *variant, "--"]
     env = {**os.environ, "USF_MONITOR_LINGER": "0"}
     p = subprocess.run([*prefix, *command], capture_output=True, text=True, stdin=subprocess.DEVNULL, env=env, timeout=120, check=False)
     result = measure.parse(p.stdout)[1] if p.returncode == 0 else None

@@ -2,10 +2,11 @@
 #
 #   make             build the product into build/ (build/usf works from there)
 #   make demo        set up, build, and show unmodified programs under Linux and under usf
-#   make test        set up, build, run the tests (LIMIT=80: for so many minutes at most, then say what runs and end it;
-#                    FULL=1: the long ones too: slow programs, each system call denied by itself, the largest searches
-#                    of the models, check-asserts; installs some 500 MB more, torch among it)
-#   make check-asserts  the scheduler's own tests in a second build, by clang, with every assert and perturbation point
+#   make test        set up, build, run the tests, and check-asserts (LIMIT=80: for so many minutes at most, then say what runs and
+#                    end it; FULL=1: the long ones too: slow programs, each system call denied by itself, the largest searches
+#                    of the models; installs some 500 MB more, torch among it)
+#   make check-asserts  the tests of what has asserts (the scheduler, floating threads, futexes, spin loops, the segment, the monitor,
+#                    kills) in a second build, by clang, with every assert and perturbation point
 #   make test-full   the same as make test FULL=1
 #   make check-fast  the fast tests alone
 #   make conformance the suites of others, whole, bare and under usf: CPython's tests, posixtestsuite, libgomp's, LLVM OpenMP's,
@@ -74,13 +75,12 @@ demo: setup-build+demo
 test: setup-build+test$(if $(filter 1,$(FULL)),+full)
 	@$(MAKE) --no-print-directory SETUP=0 tests
 	@$(WORKLOADS)
-	@$(if $(filter 1,$(FULL)),$(SETUP_CHECKED),true)
-	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps $(if $(filter 1,$(FULL)),--then $(BUILD)-checked:checked) $(if $(LIMIT),--limit $(LIMIT)) $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
+	@$(SETUP_CHECKED)
+	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps --then $(BUILD)-checked:checked $(if $(LIMIT),--limit $(LIMIT)) $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
 
 check-asserts: setup-build+test
 	@$(SETUP_CHECKED)
-	@ninja -C $(BUILD)-checked
-	@scripts/run-tests --build $(BUILD)-checked --suite checked
+	@scripts/run-tests --build $(BUILD)-checked --suite checked --rebuild
 
 test-full:
 	@$(MAKE) --no-print-directory test FULL=1

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # bench/ablation.py - what does each fast path bring?  SPDX-License-Identifier: Apache-2.0
-"""Run benchmarks with floating threads and one fast path switched off at a time, and print each rate divided by the rate with all of them.
+"""Run benchmarks with one fast path switched off at a time, and print each rate divided by the rate with all of them.
 
   bench/ablation.py                     all benchmarks, all fast paths, 5 interleaved runs
-  bench/ablation.py --only fork --reps 3 --without trials,turns
+  bench/ablation.py --only fork --reps 3 --without trials,lend
   bench/ablation.py --load 1            beside one busy process per CPU
 
 A number below 1 says what the fast path brings.  Runs of one benchmark are interleaved, and medians are compared.
@@ -20,7 +20,7 @@ sys.path.insert(0, HERE)
 from usfbench import configs, measure  # noqa: E402
 
 VARIANTS = {
-    "trials": ["--without", "trials"], "guests": ["--without", "guests"], "turns": ["--without", "turns"],
+    "trials": ["--without", "trials"], "guests": ["--without", "guests"],
     "lend": ["--without", "lend"], "contend": ["--without", "contend"], "poll": ["--poll", "0"],
     "cache": ["--thread-cache", "off"], "float": ["--float", "off"], "all": ["--without", "all", "--thread-cache", "off", "--poll", "0"],
 }
@@ -35,16 +35,15 @@ def benchmarks(bin_dir, seconds):
     for runtime in ("gomp", "libomp"):
         for threads in ("2", "8", "32"):
             yield f"fork-join {runtime} {threads}", tool(f"forkjoin-{runtime}", "--threads", threads, "--us", "10", *s)
-    for kind in ("ticket", "test-and-set"):
+    for kind in ("ticket-pause", "tas-pause", "mutex"):
         yield f"lock {kind} 8", tool("lock", "--kind", kind, "--threads", "8", *s)
-    yield "echo 8", tool("echo", "--connections", "8", *s)
+    yield "echo 8", tool("echo", "--clients", "8", *s)
     yield "storm", tool("storm", *s)
     yield "nested pthread", tool("nested-pthread", *s)
 
 
 def run(command, variant, usf, instance):
-    floating = [] if "--float" in variant else ["--float", "on"]
-    prefix = [usf, "run", "-i", instance, *floating, *variant, "--"]
+    prefix = [usf, "run", "-i", instance, *variant, "--"]
     env = {**os.environ, "USF_MONITOR_LINGER": "0"}
     p = subprocess.run([*prefix, *command], capture_output=True, text=True, stdin=subprocess.DEVNULL, env=env, timeout=120, check=False)
     result = measure.parse(p.stdout)[1] if p.returncode == 0 else None

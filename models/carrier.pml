@@ -1,15 +1,15 @@
 /* models/carrier.pml - threads that float between kernel threads.  SPDX-License-Identifier: Apache-2.0
  *
- * src/sched/carrier.c: carrier_claims, carrier_leave, publish, look_after and the idle loop; core_kick of park.c.  THREADS threads begin on as
- * many carriers.  Each blocks ROUNDS times.  What has to wake it is a waker of another process, which kicks without the lock, or a thread
- * that blocks and hands its core over: it claims the other's carrier and switches to it, or kicks it if that fails.  A kick may come late.
+ * src/sched/carrier.c: carrier_claims, carrier_leave, publish, look_after and the idle loop; core_wake of park.c.  THREADS threads begin on as
+ * many carriers.  Each blocks ROUNDS times.  What has to wake it is a waker of another process, which wakes it without the lock, or a thread
+ * that blocks and hands its core over: it claims the other's carrier and switches to it, or wakes it if that fails.  A wake may come late.
  *
  * Holds: a thread is executed by one carrier at a time (C1, C2), and a thread that was made RUNNING is executed (C3).  Spin finds a thread
  * that is not as an invalid end state, because nothing else wakes it.
  *
  * Mutations that must fail: -DNO_RECHECK (the publisher does not look at the state after IDLE); -DEARLY (a thread is published before its
  * registers are saved); -DLATE_THREAD (`thread` is written after IDLE); -DNO_OWNER (who claims a carrier does not look for whom it is
- * kept); -DSLEEP_PINNING (an idle carrier sleeps while a waker is at its word); -DGO_OVER_CLAIMED (a kick wakes a carrier that is claimed). */
+ * kept); -DSLEEP_PINNING (an idle carrier sleeps while a waker is at its word); -DGO_OVER_CLAIMED (a waker wakes a carrier that is claimed). */
 #ifndef THREADS
 #define THREADS 2
 #endif
@@ -32,8 +32,8 @@ byte done[THREADS];                  /* times that a thread has blocked */
 inline begin(x) { atomic { assert(!executed[x]); executed[x] = true } }
 inline end(x) { executed[x] = false }
 
-/* core_kick of task x: reads the carrier, then works on its word */
-inline kick(x) {
+/* core_wake of task x: reads the carrier, then works on its word */
+inline wake_carrier(x) {
     at = thread[x];
     atomic {                                              /* a compare-and-swap that is repeated until it succeeds, from what it last saw */
         was = park[at];
@@ -60,7 +60,7 @@ inline publish(n) {
     park[n] = IDLE;
 #ifndef NO_RECHECK
     kept = owner[n];
-    if :: state[kept] == RUNNING -> kick(kept) :: else fi;
+    if :: state[kept] == RUNNING -> wake_carrier(kept) :: else fi;
     kept = 0
 #endif
 }
@@ -93,11 +93,11 @@ again:                                                    /* `me` is executed he
 #ifndef NO_OWNER
           if
           :: owner[n] == next
-          :: else -> publish(n); kick(next); next = NOBODY
+          :: else -> publish(n); wake_carrier(next); next = NOBODY
           fi
 #endif
        :: atomic { park[n] != IDLE -> skip }
-          kick(next);
+          wake_carrier(next);
           next = NOBODY
        fi
     :: else
@@ -174,10 +174,10 @@ proctype waker() {
     mtype was;
     do
     :: ended == THREADS -> break
-    :: atomic { state[0] == BLOCKED -> state[0] = RUNNING; x = 0 } kick(x)
-    :: atomic { state[1] == BLOCKED -> state[1] = RUNNING; x = 1 } kick(x)
+    :: atomic { state[0] == BLOCKED -> state[0] = RUNNING; x = 0 } wake_carrier(x)
+    :: atomic { state[1] == BLOCKED -> state[1] = RUNNING; x = 1 } wake_carrier(x)
 #if THREADS == 3
-    :: atomic { state[2] == BLOCKED -> state[2] = RUNNING; x = 2 } kick(x)
+    :: atomic { state[2] == BLOCKED -> state[2] = RUNNING; x = 2 } wake_carrier(x)
 #endif
     od
 }

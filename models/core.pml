@@ -2,11 +2,11 @@
  *
  * src/sched/core.c, park.c and wait.c (core_place, claim, core_fill, core_give, core_take, park_leave_poll, sched_block,
  * sched_wake, give_way, sched_leave_core, sched_return_core, sched_detach): one core, TASKS threads that
- * block, yield and make system calls, somebody who wakes the blocked, and the monitor, which takes lent
- * cores.  The core's word, the idle bit, the count of ready tasks, the mailbox of the idle poller and
+ * block, yield and make system calls, a waker of the blocked, and the monitor, which takes provisionally
+ * released cores.  The core's word, the idle bit, the count of ready tasks, the mailbox of the idle poller and
  * the states of tasks are changed in the same steps and the same order as there; the scheduler lock is a
  * lock, and what is done without it interleaves.  Parking is one flag per task (models/park.pml shows
- * that this is what park and kick amount to).
+ * that this is what park and wake amount to).
  *
  * Never two threads in user code on the core (assert).  No core, task or wake-up lost: everybody comes to
  * an end (invalid end states), though nobody but those involved looks twice: the monitor's second
@@ -15,10 +15,10 @@
  * A system call may wait for what others do: then it returns only when no task waits for the core any more
  * (S5: no core is free while a task that may run on it is ready).
  *
- * A core is lent by a store and taken back by a compare-and-swap of the task's own word (`loan`); whoever takes it swaps TAKEN in
- * first, and may die between that and the rest.
+ * A core is released provisionally by a store and taken back by a compare-and-swap of the task's own word
+ * (`release`).  A taker swaps TAKEN in first, and may die between that and the rest.
  *
- * Mutations that must fail: -DBLIND_END (the loan is ended by a store, too); -DNO_RESTORE (who has cleared the idle bit in vain does not look again);
+ * Mutations that must fail: -DBLIND_END (the release is ended by a store, too); -DNO_RESTORE (a claimer that has cleared the idle bit and fails does not look again);
  * -DSLOPPY_MAIL (a leaving poller drops what it finds); -DCHECK_FIRST (who goes away looks for waiting
  * tasks before it offers the core); -DNO_LOOK_BACK (who queues a task does not look at idle cores
  * again). */
@@ -31,26 +31,26 @@
 #define NOBODY 15
 #define MAIL 16
 
-mtype = { IDLE, RUN, AWAY };                                 /* core */
-mtype = { NONE, LENT, TAKEN };                               /* loan of a task */
+mtype = { IDLE, RUN, RELEASED };                             /* core */
+mtype = { NONE, PROVISIONAL, TAKEN };                        /* release of a task */
 mtype = { READY, RUNNING, BLOCKED, IN_KERNEL, GONE };        /* task */
 
 mtype cstate = IDLE;         /* the core's word: state and task change together */
 byte ctask = NOBODY;
 bool fresh[TASKS + 2];       /* its sequence: no change since this process has loaded the word */
-mtype loan[TASKS] = NONE;    /* of the core, to a system call that may block */
+mtype release[TASKS] = NONE; /* of the core, to a system call that may block */
 bool idle = true;            /* its bit in the idle mask */
 byte nr_ready = 0;
 bool queued[TASKS];
 mtype state[TASKS] = READY;
-bool kicked[TASKS];
-bool token[TASKS];
+bool woken[TASKS];
+bool pending_wake[TASKS];
 byte poller = 0;             /* 0, task + 1, or MAIL + task */
 bool locked = false;
 byte on_core = 0;            /* threads in user code */
 byte alive = TASKS;
 
-#define is_free(s) (s == IDLE || s == AWAY)
+#define is_free(s) (s == IDLE || s == RELEASED)
 
 inline set_word(s, t) {
     d_step {
@@ -74,12 +74,12 @@ inline lock() { atomic { !locked -> locked = true } }
 inline unlock() {
     locked = false;
     d_step {
-        if :: kicks[0] && self != 0 -> kicked[0] = true :: else fi;
-        if :: kicks[1] && self != 1 -> kicked[1] = true :: else fi;
+        if :: wakes[0] && self != 0 -> woken[0] = true :: else fi;
+        if :: wakes[1] && self != 1 -> woken[1] = true :: else fi;
 #if TASKS > 2
-        if :: kicks[2] && self != 2 -> kicked[2] = true :: else fi;
+        if :: wakes[2] && self != 2 -> woken[2] = true :: else fi;
 #endif
-        kicks[0] = false; kicks[1] = false; kicks[2] = false
+        wakes[0] = false; wakes[1] = false; wakes[2] = false
     };
     forget()
 }
@@ -113,7 +113,7 @@ inline started(t) {
         if
         :: seen != 0 && seen < MAIL && poller == seen ->
            if :: seen - 1 == t -> poller = 0 :: else -> poller = MAIL + t fi
-        :: else -> kicks[t] = true
+        :: else -> wakes[t] = true
         fi
     }
 }
@@ -127,7 +127,7 @@ inline claim(t) {
           cas_word(RUN, t);
           if
           :: ok ->
-             if :: ws == AWAY -> assert(state[wt] == RUNNING); state[wt] = IN_KERNEL :: else fi;
+             if :: ws == RELEASED -> assert(state[wt] == RUNNING); state[wt] = IN_KERNEL :: else fi;
              started(t);
              ok = true;
              break
@@ -179,7 +179,7 @@ inline leave_poll(t) {
           poller = 0
 #else
           atomic { mail = poller; poller = 0 };
-          if :: mail >= MAIL -> kicked[mail - MAIL] = true :: else fi
+          if :: mail >= MAIL -> woken[mail - MAIL] = true :: else fi
 #endif
        :: else
        fi
@@ -199,14 +199,14 @@ inline park(t) {
     fi;
     do
     :: state[t] == RUNNING -> break
-    :: else -> kicked[t]; kicked[t] = false
+    :: else -> woken[t]; woken[t] = false
     od
 }
 
 inline block(t) {
     lock();
     if
-    :: token[t] -> token[t] = false; unlock()
+    :: pending_wake[t] -> pending_wake[t] = false; unlock()
     :: else ->
        assert(state[t] == RUNNING);
        state[t] = BLOCKED;
@@ -235,9 +235,9 @@ inline yield(t) {
        fi
     fi
 }
-inline lend(t) {                     /* a store: the task may have lost the core unseen */
-    assert(loan[t] == NONE);
-    loan[t] = LENT
+inline begin_release(t) {            /* a store: the task may have lost the core unseen */
+    assert(release[t] == NONE);
+    release[t] = PROVISIONAL
 }
 inline leave(t, to) {
     load_word();
@@ -261,23 +261,23 @@ inline take_back(t) {
     load_word();
     ok = false;
     if
-    :: wt == t && ws == AWAY -> idle = false; cas_word(RUN, t)
+    :: wt == t && ws == RELEASED -> idle = false; cas_word(RUN, t)
     :: wt == t && ws == RUN -> ok = true
     :: else
     fi
 }
 inline return_core(t) {
 #ifdef BLIND_END
-    loan[t] = NONE; ok = true;          /* a store here as well */
+    release[t] = NONE; ok = true;       /* a store here as well */
 #else
-    atomic { if :: loan[t] == TAKEN -> ok = false :: else -> loan[t] = NONE; ok = true fi };
+    atomic { if :: release[t] == TAKEN -> ok = false :: else -> release[t] = NONE; ok = true fi };
 #endif
     if :: ok -> take_back(t) :: else fi;
     if
     :: ok -> forget()
     :: else ->
        lock();
-       loan[t] = NONE;
+       release[t] = NONE;
        take_back(t);
        if
        :: ok -> unlock()
@@ -295,7 +295,7 @@ inline return_core(t) {
 inline in_call() { if :: true :: true -> nr_ready == 0 fi }
 inline user_code() { on_core++; assert(on_core == 1); on_core-- }
 
-#define LOCALS mtype ws = IDLE; byte wt = NOBODY, next = NOBODY, seen, mail, self; bool ok, polls, kicks[3]
+#define LOCALS mtype ws = IDLE; byte wt = NOBODY, next = NOBODY, seen, mail, self; bool ok, polls, wakes[3]
 
 proctype thread(byte me) {
     LOCALS;
@@ -313,8 +313,8 @@ proctype thread(byte me) {
        if
        :: block(me)
        :: yield(me)
-       :: leave(me, AWAY); in_call(); return_core(me)
-       :: lend(me); in_call(); return_core(me)
+       :: leave(me, RELEASED); in_call(); return_core(me)
+       :: begin_release(me); in_call(); return_core(me)
        fi
     od;
     user_code();
@@ -350,7 +350,7 @@ active proctype waker() {                /* what the blocked wait for happens, o
           enqueue(t);
           if :: idle -> fill() :: else fi
 #endif
-       :: state[t] != BLOCKED -> token[t] = true
+       :: state[t] != BLOCKED -> pending_wake[t] = true
        fi;
        unlock()
     od
@@ -364,18 +364,18 @@ inline take() {                          /* the core, whose word has been loaded
     :: else -> if :: is_free(cstate) -> idle = true :: else fi
     fi
 }
-active proctype monitor() {              /* takes a lent core while somebody waits */
+active proctype monitor() {              /* takes a provisionally released core while a task waits */
     LOCALS;
     bool died = false;
     self = TASKS + 1;
     do
     :: alive == 0 -> break
-    :: atomic { cstate == RUN && nr_ready > 0 && loan[ctask] != NONE -> skip };
+    :: atomic { cstate == RUN && nr_ready > 0 && release[ctask] != NONE -> skip };
        lock();
        load_word();
        if
        :: ws == RUN ->
-          atomic { if :: loan[wt] != NONE -> loan[wt] = TAKEN; ok = true :: else -> ok = false fi };
+          atomic { if :: release[wt] != NONE -> release[wt] = TAKEN; ok = true :: else -> ok = false fi };
           if
           :: ok && !died ->              /* it dies here at most once, and another has the lock */
              if

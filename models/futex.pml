@@ -3,7 +3,7 @@
  * src/sync/futex.c: wait_on, cancel, take, wake_taken, wake and requeue, over two buckets.  WAITERS threads
  * wait while the word is 0; one thread sets it to 1 and wakes, another wakes one waiter and requeues the
  * rest to a second address, in the other bucket.  Waits may time out or be ended by a signal.
- * Blocking is a token per task: sched_block takes it, sched_wake leaves it.
+ * Blocking is a pending wake-up per task: sched_block takes it, sched_wake leaves it.
  *
  *   F1  no lost wake-up: everybody comes to an end (invalid end states);
  *   F2  who was counted by a wake returns 0, and nobody else does (end of init);
@@ -22,7 +22,7 @@ bit word = 0;
 bool locked[2];
 byte count[2];
 mtype state[WAITERS] = CANCELLED;
-bool queued[WAITERS], alive[WAITERS], token[WAITERS];
+bool queued[WAITERS], alive[WAITERS], pending_wake[WAITERS];
 bit bucket[WAITERS];                    /* 0: of the first address, 1: of the second */
 byte ended_early = 2;                   /* timeouts and signals still to come */
 byte counted = 0, returned = 0;         /* by wakes; waits that returned 0 */
@@ -82,7 +82,7 @@ proctype waiter(byte w) {
           :: state[w] != WAITING -> break
           :: state[w] == WAITING ->
              if
-             :: atomic { token[w] -> token[w] = false }
+             :: atomic { pending_wake[w] -> pending_wake[w] = false }
              :: atomic { ended_early > 0 -> ended_early--; break }
              fi
           od;
@@ -95,7 +95,7 @@ proctype waiter(byte w) {
     done++
 }
 
-#define wake_one(w) if :: taken[w] -> assert(alive[w]); state[w] = WOKEN; taken[w] = false; token[w] = true :: else fi
+#define wake_one(w) if :: taken[w] -> assert(alive[w]); state[w] = WOKEN; taken[w] = false; pending_wake[w] = true :: else fi
 
 /* holds b's lock: up to n entries of bucket b */
 inline take(b, n) {

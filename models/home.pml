@@ -2,7 +2,7 @@
  *
  * src/sched/carrier.c: carrier_await_home, carrier_try_home, and `wanted` and `homeward` in look_after.  Thread 0 began as carrier 0 and is
  * executed by carrier 1; thread 1 the other way round.  Thread 0 wants to go home, for a system call that it has to make there.  Thread 1
- * blocks ROUNDS times, and then for good; a waker of another process wakes it, and a kick may come late.  The time limit after which thread 0
+ * blocks ROUNDS times, and then for good; a waker of another process wakes it, and a wake may come late.  The time limit after which thread 0
  * looks again by itself is left out: no wake-up may depend on it.
  *
  * Holds: a thread is executed by one carrier at a time; thread 0 comes home, and thread 1 is executed each time that it was woken.  Spin finds
@@ -30,8 +30,8 @@ bool is_home;
 inline begin(x) { atomic { assert(!executed[x]); executed[x] = true } }
 inline end(x) { executed[x] = false }
 
-/* core_kick of task x */
-inline kick(x) {
+/* core_wake of task x */
+inline wake_carrier(x) {
     at = thread[x];
     atomic {
         was = park[at];
@@ -55,17 +55,17 @@ inline publish(n) {
     kept = owner[n];
     if
 #ifndef NO_WANTED
-    :: n == 0 && wanted -> kick(0)
+    :: n == 0 && wanted -> wake_carrier(0)
     :: !(n == 0 && wanted) ->
 #else
     :: true ->
 #endif
        if
 #ifndef NO_HOMEWARD
-       :: kept == 0 && wanted -> if :: park[0] == IDLE -> kick(0) :: else fi
+       :: kept == 0 && wanted -> if :: park[0] == IDLE -> wake_carrier(0) :: else fi
 #endif
 #ifndef NO_RECHECK
-       :: kept == 1 && state[1] == RUNNING -> kick(1)
+       :: kept == 1 && state[1] == RUNNING -> wake_carrier(1)
 #endif
        :: else
        fi
@@ -144,7 +144,7 @@ proctype waker() {
     mtype was;
     do
     :: woken == ROUNDS -> break
-    :: atomic { woken < ROUNDS && state[1] == BLOCKED -> state[1] = RUNNING; woken++ } kick(1)
+    :: atomic { woken < ROUNDS && state[1] == BLOCKED -> state[1] = RUNNING; woken++ } wake_carrier(1)
     od
 }
 

@@ -1,9 +1,9 @@
 /* models/park.pml - park and wake.  SPDX-License-Identifier: Apache-2.0
  *
- * src/sched/park.c and soft.c: core_park, soft_park, core_arrive and core_kick.  One sleeper blocks ROUNDS times;
- * wakers make it RUNNING under the scheduler lock (one atomic step) and then kick it without the lock,
+ * src/sched/park.c: core_park, core_arrive and core_wake.  One sleeper blocks ROUNDS times;
+ * wakers make it RUNNING under the scheduler lock (one atomic step) and then wake it without the lock,
  * in as many pieces as the code has atomic operations.  A waker of an earlier round may still be
- * kicking in a later one.  The kernel may wake the sleeper for nothing, and its wait may time out.
+ * waking it in a later one.  The kernel may wake the sleeper for nothing, and its wait may time out.
  *
  * No lost wake-up: a sleeper that was made RUNNING does not stay asleep.  Spin finds a violation as an
  * invalid end state, because nothing else wakes the sleeper: needless wakes and timeouts are bounded.
@@ -22,7 +22,7 @@
 #define ROUNDS 3
 #endif
 #define WAKERS 2
-mtype = { NONE, GO, ASLEEP, PINNING, SOFT, AT_END };      /* park word */
+mtype = { NONE, GO, ASLEEP, PINNING, AT_END };      /* park word */
 mtype = { RUNNING, BLOCKED };                     /* task state */
 
 mtype park = NONE;
@@ -80,14 +80,6 @@ active proctype sleeper() {
     :: else ->
        round++;
        atomic { state = BLOCKED; to_wake++ }      /* under the scheduler lock */
-       if
-       :: park = SOFT;                            /* a yielder stays runnable for a round */
-          if
-          :: state == RUNNING -> goto arrived
-          :: else -> if :: state == RUNNING -> goto arrived :: true fi
-          fi
-       :: true
-       fi;
        may_time_out = true;
        core_park();
        if
@@ -100,7 +92,6 @@ active proctype sleeper() {
        fi;
        may_time_out = false;
        core_park();
-arrived:
        core_arrive();
        assert(state == RUNNING)
     od;

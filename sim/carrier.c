@@ -20,9 +20,11 @@ void carrier_begin(struct sched *s, struct sched_self *me)
 {
     if (!me->floats) return;
     me->home = me->carrier = s->carriers;
+    s->handovers = CARRIER_PAYS;
     me->next = 0;
 }
 
+bool carrier_prepare(struct sched *s, struct sched_self *me) { return true; }
 void carrier_forget(struct sched *s, uint32_t task) {}
 void carrier_make_room(struct sched *s, struct sched_self *me) {}
 void carrier_await_home(struct sched *s, struct sched_self *me, void (*poke)(int32_t tid)) {}

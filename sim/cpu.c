@@ -42,7 +42,7 @@ static void account_run(struct sim *s, uint32_t cpu, struct sim_thread *t, uint6
 void sim_account(struct sim *s, uint32_t cpu)
 {
     struct sim_cpu_state *c = &s->cpu[cpu];
-    if (USF_UNLIKELY(c->vain == SIM_VAIN_LEFT)) sim_vain_catch_up(s, cpu);
+    if (USF_UNLIKELY(c->unproductive == SIM_UNPRODUCTIVE_LEFT)) sim_unproductive_catch_up(s, cpu);
     uint64_t ns = s->now - c->begin;
     struct sim_thread *t = current(s, cpu);
     c->begin = s->now;
@@ -72,7 +72,7 @@ void sim_set_event(struct sim *s, uint32_t cpu)
 {
     struct sim_cpu_state *c = &s->cpu[cpu];
     struct sim_thread *t = current(s, cpu);
-    if (c->vain != SIM_VAIN_NOT) return;
+    if (c->unproductive != SIM_UNPRODUCTIVE_NOT) return;
     uint64_t at = s->now + t->lead + t->over;
     if (!has_signal(t) && t->rem) {
         if (t->mode == SIM_MODE_SPIN) {
@@ -126,7 +126,7 @@ void sim_stop(struct sim *s, uint32_t cpu, enum sim_stop why)
     c->idle_since = s->now;
     c->resched = 0;
     sim_speed_stop(s, cpu);
-    if (c->vain == SIM_VAIN_NOT) sim_heap_clear(&s->heap, cpu);
+    if (c->unproductive == SIM_UNPRODUCTIVE_NOT) sim_heap_clear(&s->heap, cpu);
     sim_trace(s, SIM_T_STOP, t->k.id, cpu, why);
 }
 
@@ -414,7 +414,7 @@ static void obey(struct sim *s, uint32_t cpu, struct sim_thread *t)
 }
 
 /* What its fiber would do next, if that is to yield once more. */
-void sim_step_in_vain(struct sim *s, uint32_t cpu, struct sim_thread *t)
+void sim_step_unproductive(struct sim *s, uint32_t cpu, struct sim_thread *t)
 {
     t->debt += s->m->cost.yield_ns;
     t->req = SIM_REQ_YIELD;
@@ -444,9 +444,9 @@ void sim_cpu_event(struct sim *s, uint32_t cpu)
     sim_account(s, cpu);
     struct sim_thread *t = current(s, cpu);
     if (!t->lead && !t->over && (!t->rem || has_signal(t))) {
-        if (sim_is_in_vain(s, t) && c->nr_queued) {
-            sim_step_in_vain(s, cpu, t);
-            sim_vain_leave(s, cpu);
+        if (sim_is_unproductive(s, t) && c->nr_queued) {
+            sim_step_unproductive(s, cpu, t);
+            sim_unproductive_leave(s, cpu);
         } else {
             step(s, cpu, t);
         }

@@ -14,16 +14,18 @@
 
 #include "sched/carrier.h"
 #include "sched/sched.h"
+#include "sched/spinwait.h"
 #include "sim/sim.h"
 
 #define SIM_T0     1000000000ull        /* the clock begins here: 0 means "none" in many a record */
 #define SIM_NEVER  UINT64_MAX
+#define SIM_CYCLES_PER_NS 3u            /* of the time stamp counter */
 #define SIM_SPEED  (1u << 20)           /* full */
 #define SIM_ENDLESS (UINT64_MAX / 4)    /* as rem: until poked */
 
 /* ---- events (heap.c): one per id at most, ordered by time ---------------------------------------- */
 /* Those of one time: first what belongs to no CPU, by id, then CPUs, in an order that is hashed from time and id.  So it is the same
- * whenever an event was set (vain.c leaves some out), and favours nobody. */
+ * whenever an event was set (unproductive.c leaves some out), and prefers no CPU. */
 #define SIM_ID_BITS 24u
 struct sim_heap_entry { uint64_t time, key; };  /* key: rank << SIM_ID_BITS | id */
 static inline uint32_t sim_heap_id(struct sim_heap_entry e) { return (uint32_t)(e.key & ((1u << SIM_ID_BITS) - 1)); }
@@ -71,7 +73,7 @@ struct sim_thread {
     uint8_t  on_enqueue;        /* it spins, and wants to be poked when another is queued on its CPU */
     uint8_t  timed, working;
     uint8_t  in_queue, useful;  /* under usf: it is in the policy's queues; ... and would do something but wait on (counted in sim.useful) */
-    uint8_t  in_vain, at_rest;  /* it waits busily, without end; ... and is left alone at that (counted in sim.at_rest) */
+    uint8_t  unproductive, at_rest; /* it waits busily, without end; ... and is left alone at that (counted in sim.at_rest) */
     uint8_t  shared;            /* what it waits for belongs to several programs */
     uint8_t  blocks;            /* usf: its core was taken in a call that might not have blocked: the next ones give it up */
     uint8_t  doing;             /* enum sim_op_kind */
@@ -91,6 +93,7 @@ struct sim_thread {
     struct sim_team *own;       /* the last that it is the master of */
     _Alignas(64) struct sim_kthread k;
     uint64_t yields_until;      /* while yielding: ... or until then, ns; 0: no bound */
+    struct spinwait spin;       /* usf: its busy-wait */
     uint64_t strangers_at;      /* usf: when it last let the kernel choose while it waited busily */
     uint32_t move_to, float_to; /* SIM_REQ_MOVE: CPU; SIM_REQ_FLOAT: the thread that goes on */
     uint32_t code;              /* that it executes, SIM_NO_CODE: member of a team */
@@ -153,6 +156,7 @@ struct sim_inst {               /* a program that runs */
     struct sim_team *teams;
     struct sim_runtime tasks;
     struct sim_view *view;
+    _Atomic uint8_t long_waits;         /* usf, all its busy-waits as one loop: struct spinwait */
 };
 
 struct sim_cpu_state {
@@ -163,7 +167,7 @@ struct sim_cpu_state {
     uint32_t speed;
     uint8_t  resched;
     uint8_t  smt;               /* its core has more hardware threads */
-    uint8_t  vain;              /* enum sim_vain, vain.c */
+    uint8_t  unproductive;      /* enum sim_unproductive, unproductive.c */
     uint64_t begin;             /* accounted up to here */
     uint64_t carry;             /* ns of kernel time left by who has gone */
     uint64_t idle_since;
@@ -172,7 +176,7 @@ struct sim_cpu_state {
     uint64_t data[SIM_KCPU_DATA / 8];
 } __attribute__((aligned(64)));
 /* Is a CPU whose threads do nothing but yield to each other simulated yield by yield, left alone, or brought up to date? */
-enum sim_vain { SIM_VAIN_NOT, SIM_VAIN_LEFT, SIM_VAIN_CATCHES_UP };
+enum sim_unproductive { SIM_UNPRODUCTIVE_NOT, SIM_UNPRODUCTIVE_LEFT, SIM_UNPRODUCTIVE_CATCHES_UP };
 struct sim_node_state { uint64_t demand; uint32_t factor, nr, *cpu; };
 
 /* Of everything that happened, in any order: each trace adds k1 * ns + k2 * ns^2 + k3 to `sum`, the k hashed from what it says.  The other
@@ -267,15 +271,15 @@ void sim_queue_leave(struct sim *s, struct sim_thread *t);
 void sim_float_to(struct sim_thread *to);       /* os.c.  In a fiber: its kernel thread goes on with that one, which waits */
 void sim_take_off(struct sim *s, struct sim_thread *t);         /* wherever it is: it ends */
 void sim_bind(struct sim *s, struct sim_thread *t, uint32_t cpu);
-void sim_step_in_vain(struct sim *s, uint32_t cpu, struct sim_thread *t);  /* its next yield, without its fiber */
-/* vain.c */
-void sim_vain_leave(struct sim *s, uint32_t cpu);         /* a thread of the CPU has just yielded to another: may it be left alone? */
-void sim_vain_catch_up(struct sim *s, uint32_t cpu);      /* it was left alone: up to now, and ordinarily from there */
-bool sim_is_in_vain(const struct sim *s, const struct sim_thread *t);
+void sim_step_unproductive(struct sim *s, uint32_t cpu, struct sim_thread *t); /* its next yield, without its fiber */
+/* unproductive.c */
+void sim_unproductive_leave(struct sim *s, uint32_t cpu); /* a thread of the CPU has just yielded to another: may it be left alone? */
+void sim_unproductive_catch_up(struct sim *s, uint32_t cpu); /* it was left alone: up to now, and ordinarily from there */
+bool sim_is_unproductive(const struct sim *s, const struct sim_thread *t);
 /* Before anything is done to a thread that may be queued, or run. */
 static inline void sim_touch(struct sim *s, const struct sim_thread *t)
 {
-    if ((t->k.state == SIM_K_QUEUED || t->k.state == SIM_K_RUNNING) && s->cpu[t->k.cpu].vain == SIM_VAIN_LEFT) sim_vain_catch_up(s, t->k.cpu);
+    if ((t->k.state == SIM_K_QUEUED || t->k.state == SIM_K_RUNNING) && s->cpu[t->k.cpu].unproductive == SIM_UNPRODUCTIVE_LEFT) sim_unproductive_catch_up(s, t->k.cpu);
 }
 /* speed.c */
 void sim_speed_start(struct sim *s, uint32_t cpu);
@@ -295,7 +299,7 @@ void sim_usf_wake(struct sim_thread *t, const uint32_t *threads, unsigned n);
 void sim_kernel_sleep(struct sim_thread *t, uint64_t ns);      /* run.c */
 void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain);
 void sim_usf_yield(struct sim_thread *t);
-void sim_usf_signal(struct sim_thread *t);      /* the nudge's handler */
+void sim_usf_signal(struct sim_thread *t);      /* the preemption signal's handler */
 void sim_usf_granted(struct sim_thread *t);     /* what it waits for */
 void sim_usf_look(struct sim *s);               /* the monitor's event */
 void sim_usf_after(struct sim *s);              /* after each step of a fiber */

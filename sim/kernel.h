@@ -49,8 +49,8 @@ enum sim_kwhy { SIM_K_WAKE_NEW, SIM_K_WAKE, SIM_K_MOVED };  /* why it becomes ru
 enum sim_kput { SIM_K_YIELDED, SIM_K_PREEMPTED };           /* why it stops running and stays runnable */
 
 /* What a model knows of threads that yield to each other: virtual times that only their differences matter of. */
-#define SIM_KVAIN 16
-struct sim_kvain { struct { int64_t time, due; uint64_t ran; } t[SIM_KVAIN]; };
+#define SIM_KSPINS 16
+struct sim_kspin { struct { int64_t time, due; uint64_t ran; } t[SIM_KSPINS]; };
 
 struct sim_kernel_ops {
     const char *name;
@@ -80,15 +80,16 @@ struct sim_kernel_ops {
     /* Every `balance_ns`, for the whole machine; 0 or null: never.  Moves queued threads with sim_kmove. */
     void (*balance)(struct sim *s);
     uint64_t balance_ns;
-    /* To take many yields in one step (vain.c); may be null, all four.
-     * vain: the threads that run or are queued there and do nothing but yield (sim_kyields; it lowers `until`), nr = 0: none runs; answers for how
-     * many ns from now on surely no other will be chosen there, if nobody comes.
-     * vain_look: their times.  vain_most: the same period as from a to b has come about again and again if it does so n times; how many of these are
-     * surely all alike?  vain_skip: it did, n times, in ns. */
-    uint64_t (*vain)(struct sim *s, uint32_t cpu, uint32_t *id, uint32_t cap, uint32_t *nr, uint64_t *until);
-    void (*vain_look)(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, struct sim_kvain *out);
-    uint64_t (*vain_most)(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kvain *a, const struct sim_kvain *b, uint64_t n);
-    void (*vain_skip)(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kvain *a, const struct sim_kvain *b, uint64_t n,
+    /* To take many yields in one step (unproductive.c); may be null, all four.
+     * unproductive: the threads that run or are queued there and do nothing but yield (sim_kyields;
+     * it lowers `until`), nr = 0: none runs.  Answers with the ns from now on in which surely no
+     * other thread is chosen there, if none comes. unproductive_look: their times.
+     * unproductive_most: if the period from a to b is repeated n times, how many of these are
+     * surely alike? unproductive_skip: it was repeated n times, in ns. */
+    uint64_t (*unproductive)(struct sim *s, uint32_t cpu, uint32_t *id, uint32_t cap, uint32_t *nr, uint64_t *until);
+    void (*unproductive_look)(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, struct sim_kspin *out);
+    uint64_t (*unproductive_most)(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kspin *a, const struct sim_kspin *b, uint64_t n);
+    void (*unproductive_skip)(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kspin *a, const struct sim_kspin *b, uint64_t n,
                       uint64_t ns);
     size_t inst_size;           /* bytes of the model's own, zero at first: sim_kdata */
 };

@@ -29,7 +29,7 @@ struct sim_costs {
     uint64_t float_ns;          /* a kernel thread goes on with another thread of its process (usf's option float), without the decision */
     uint64_t pin_ns;            /* to bind a thread to a CPU: what the binder pays */
     uint64_t migrate_ns;        /* a running or runnable thread is moved to another CPU's queue */
-    uint64_t signal_ns;         /* the monitor's nudge: delivery and handler, at the nudged thread */
+    uint64_t signal_ns;         /* the monitor's preemption signal: delivery and handler, at the thread */
     uint64_t sched_ns;          /* a decision of usf's scheduler, outside the lock */
     uint64_t lock_ns;           /* ... and inside: so long is the scheduler lock held */
     uint64_t spin_ns;           /* a round of a busy-wait loop: how late the end of a wait is seen */

@@ -6,11 +6,9 @@
 #include <errno.h>
 #include <stddef.h>
 
-#define CYCLES_PER_NS 3u
-
 uint64_t os_now(void) { return sim_the->now; }
 void os_init_time(void) {}
-uint64_t os_cycles(void) { return sim_the->now * CYCLES_PER_NS; }
+uint64_t os_cycles(void) { return sim_the->now * SIM_CYCLES_PER_NS; }
 uint32_t os_cpu(void) { return sim_the->self ? sim_the->self->k.cpu : 0; }
 
 /* A poller's round: some 64 of them, or until something changes on its core, rather than each one. */

@@ -38,7 +38,7 @@ enum sim_op_kind {
                                    all wait as `wait`; team threads wait for the next region the same way.  Does not nest deeper than SIM_NEST. */
     SIM_OP_GRAPH,               /* execute tasks of graph `object` together with all that do the same (a team), until all are done; without
                                    a ready task one waits as `wait`.  When all have left, it can be executed anew. */
-    SIM_OP_SLEEP,               /* ns in the kernel: I/O, nanosleep.  Not `certain`: a call that might not have blocked (the core is lent). */
+    SIM_OP_SLEEP,               /* ns in the kernel: I/O, nanosleep.  Not `certain`: a call that might not have blocked (the core is released provisionally). */
     SIM_OP_YIELD,               /* sched_yield */
     SIM_OP_SEND,                /* `count` messages into channel `object`; waits as `wait` while it is full */
     SIM_OP_RECV,                /* `count` messages */

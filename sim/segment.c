@@ -46,7 +46,6 @@ static void fill_cores(struct usf_header *h, const struct sim_config *c)
         core[i].pol = (struct usf_pol_core){.id = i, .cpu = i, .node = p->node, .llc = p->llc, .package = p->package, .phys = p->phys,
                                             .current = USF_NONE};
         core[i].idle_since = SIM_T0;
-        if (!c->soft) atomic_store(&core[i].soft_after, UINT64_MAX);
         atomic_store(&core[i].word, USF_CORE_IDLE);
         atomic_fetch_or(&h->idle[i / 64], 1ull << (i % 64));
     }

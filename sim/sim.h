@@ -39,14 +39,13 @@ struct sim_config {
     const struct sim_kernel_ops *kernel;    /* null: plain */
     uint64_t quantum_ns, slice_ns, progress_ns, lend_ns;    /* usf's options; 0: their defaults */
     uint64_t poll_max_ns;                   /* idle cores are polled so long; 0: not */
-    bool soft;                              /* soft waits of threads that do not float, as they are; false: they park at once, which takes a switch */
     bool floats;                            /* threads float, but those of programs with `no_float` (option float of usf) */
     bool topology_blind;
     bool spins_unseen;                      /* busy-waits are not patched: only the progress guarantee takes a core from them */
     bool spins_yield;                       /* without usf: busy-waits yield in each round (policy `linux`) */
     uint64_t limit_ns;                      /* give up at this virtual time; 0: a year */
     uint64_t limit_events;                  /* ... after so many events; 0: none */
-    bool every_yield;                       /* simulate each yield of threads that wait in vain, rather than many in one step */
+    bool every_yield;                       /* simulate each yield of threads that wait unproductively, rather than many in one step */
     bool check;                             /* verify the scheduler's invariants after every step (slow) */
     void (*trace)(void *arg, const struct sim_trace *t);    /* may be null */
     void *trace_arg;

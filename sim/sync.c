@@ -122,7 +122,7 @@ void sim_grant(struct sim_thread *waker, struct sim_queue *q, uint32_t n)
         t->lost_turn = t->k.state == SIM_K_RUNNING ? 0 : 1 + q->len;
         if (t->how == SIM_HOW_SPINS) {
             sim_poke(s, t);
-            if (t->k.state == SIM_K_ASLEEP) s->pokes++;     /* under usf: it is ready, and was left alone as it waited in vain */
+            if (t->k.state == SIM_K_ASLEEP) s->pokes++;     /* under usf: it is ready, and was left alone as it waited unproductively */
         } else if (t->how == SIM_HOW_KERNEL) {
             if (t->k.state == SIM_K_ASLEEP) wake(s, waker, t);      /* else it is on its way there, and looks */
         } else if (t->how == SIM_HOW_BLOCKS && !sim_under_usf(s)) {

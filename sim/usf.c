@@ -13,11 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define FETCHES     64u         /* a busy-waiter that finds nobody with use for its core fetches others' after so many rounds */
-#define GIVES_WAY   256u        /* ... and gives way to anybody in each so-manieth (src/sched/wait.c) */
-#define DOZE_NS     20000000u   /* the monitor, as src/monitor/watch.c */
-#define LEAST_NS    1000000u
-
 static struct sim_view *view_of(struct usf_pol *p) { return (struct sim_view *)(void *)((char *)p - offsetof(struct sim_view, s.pol)); }
 static struct usf_task *record(struct sim_thread *t) { return &t->inst->view->s.tasks[t->self.task]; }
 
@@ -36,7 +31,7 @@ static void forget(const struct sched *v, uint32_t task) { atomic_store_explicit
 static void set_queued(struct sim_thread *t, bool in_queue)
 {
     struct sim *s = sim_the;
-    bool useful = in_queue && (!t->in_vain || t->granted);
+    bool useful = in_queue && (!t->unproductive || t->granted);
     s->useful += (uint32_t)useful - t->useful;
     t->in_queue = in_queue;
     t->useful = useful;
@@ -103,7 +98,7 @@ static void hook(struct sim_view *v)
     v->s.ops.pick = on_pick;
 }
 
-static bool would_leave(uint32_t place, const void *regs) { return ((const struct sim_thread *)regs)->granted; }
+static bool probe(uint32_t place, const void *regs) { return ((const struct sim_thread *)regs)->granted; }
 
 static struct sim_view *view_new(struct sim *s)
 {
@@ -113,7 +108,7 @@ static struct sim_view *view_new(struct sim *s)
     v->s.watch = s->watcher;
     v->s.remote_pin = v->s.no_contention = true;        /* no programs but those that are simulated */
     v->s.spins = s->spins;
-    v->s.would_leave = would_leave;
+    v->s.probe = probe;
     if (sched_use_policy(&v->s, s->c->policy_ops, s->why, s->cap)) {
         free(v);
         return 0;
@@ -150,7 +145,7 @@ int sim_usf_init(struct sim *s)
     if (!s->monitor) return *s->why ? -EINVAL : -ENOMEM;
     sched_watch_begin(&s->monitor->s);
     s->looked_at = s->now;
-    sim_heap_set(&s->heap, s->id_monitor, s->now + LEAST_NS);
+    sim_heap_set(&s->heap, s->id_monitor, s->now + WATCH_LEAST_NS);
     return 0;
 }
 
@@ -287,19 +282,19 @@ static void spinner_del(struct sim *s, struct sim_thread *t)
     t->spin_at = 0;
 }
 
-/* A round that finds nobody: no switch. */
-static uint64_t vain_round(const struct sim *s, bool yields)
+/* A turn that finds no task for the core, after `unproductive` of them in a row, until the next one: no switch. */
+static uint64_t unproductive_turn(const struct sim *s, bool yields, uint32_t unproductive)
 {
     const struct sim_costs *c = &s->m->cost;
-    uint64_t ns = c->sched_ns + c->lock_ns + (yields ? c->yield_ns : c->spin_ns);
+    uint64_t ns = c->sched_ns + c->lock_ns + (yields ? c->yield_ns : (1 + spinwait_rounds(unproductive, true)) * c->spin_ns);
     return ns ? ns : 1;
 }
 
-/* Rounds of a busy-wait.  One may have come to this CPU of whom the scheduler does not know (a thread that is just beginning): now and then the kernel
- * gets to choose, as in src/runtime (STRANGERS_NS of waits.c and of spinwait.c). */
+/* Rounds of a busy-wait.  The scheduler may not know a thread that has come to this CPU, one that is just beginning: now and then the
+ * kernel gets to choose, as in the runtime. */
 static void wait_rounds(struct sim *s, struct sim_thread *t, bool yields, uint64_t ns)
 {
-    uint64_t next = t->strangers_at + (yields ? 200000u : 1000000u);
+    uint64_t next = t->strangers_at + (yields ? YIELD_STRANGERS_NS : SPIN_STRANGERS_NS);
     bool others = s->cpu[t->k.cpu].nr_queued != 0;
     if (others && next <= s->now) {
         t->strangers_at = s->now;
@@ -326,8 +321,9 @@ static void keep(struct sim *s, struct sim_thread *t, bool yields, uint64_t unti
     t->self.yielded = s->now;
 }
 
-/* The rounds of a busy-wait that find nothing: until the wait is over, until somebody becomes ready, or, if others are ready whom nobody
- * wanted to run here, until the scheduler looks further for one that waits so long. */
+/* The rounds of a busy-wait that find nothing: until the wait is over, until a task becomes ready, or, if others are ready that no turn
+ * has put on this core, until a turn that looks further.  These rounds may be thousands, and are one event: so the turns among them are
+ * not executed but reckoned, by the numbers that give_way goes by (src/sched/wait.c). */
 static void spin(struct sim *s, struct sim_thread *t, bool yields, uint64_t until)
 {
     if (sched_keeps_core(&t->inst->view->s, &t->self)) {
@@ -335,13 +331,15 @@ static void spin(struct sim *s, struct sim_thread *t, bool yields, uint64_t unti
         return;
     }
     bool others = sched_core_is_wanted(&t->inst->view->s);
-    uint64_t ns = SIM_ENDLESS, one = vain_round(s, yields), began = s->now;
-    uint32_t rounds = t->self.vain < FETCHES ? FETCHES - t->self.vain : GIVES_WAY - 1 - t->self.vain % GIVES_WAY;
-    if (others) ns = (rounds ? rounds : 1) * one;
+    uint32_t unproductive = t->self.unproductive, further = unproductive < YIELD_NEAR_TURNS ? YIELD_NEAR_TURNS : unproductive | (YIELD_ANY_TURNS - 1);
+    uint64_t ns = others ? 0 : SIM_ENDLESS, began = s->now;
+    further += further == unproductive;
+    for (uint32_t v = unproductive; others && v < further; v++) ns += unproductive_turn(s, yields, v);
     if (until && until - s->now < ns) ns = until - s->now;
     if (!spinner_add(s, t)) sim_fail(s, -ENOMEM, "no memory");
     wait_rounds(s, t, yields, ns);
-    if (others) t->self.vain += s->now - began < ns ? (uint32_t)((s->now - began) / one) : rounds;
+    uint64_t left = others && t->self.unproductive == unproductive ? s->now - began : 0, one; /* else it has had a turn meanwhile */
+    for (; t->self.unproductive < further && left >= (one = unproductive_turn(s, yields, t->self.unproductive)); left -= one) t->self.unproductive++;
     spinner_del(s, t);
 }
 
@@ -357,15 +355,16 @@ static bool round_of(struct sim *s, struct sim_thread *t, bool yields)
     t->yields = 1;
     bool ran = yields ? sched_yield_core(v, &t->self, false) : sched_spin(v, &t->self, 0, t);
     t->yields = 0;
+    if (!yields) spinwait_gave_way(&t->spin, os_cycles(), ran);
     s->st->yields += ran;
     s->st->sched_events += ran;
     return ran;
 }
 
-/* All that is ready waits in vain, as the thread itself: to hand the core around between them, which takes a decision and a switch each time, leads
+/* All that is ready waits unproductively, as the thread itself: to hand the core around between them, which takes a decision and a switch each time, leads
  * to nothing.  So they are left as they are, until one is ready that has use for a core: then all go on yielding until it has one.  Differs
  * from yielding all the time, as `every_yield` has it, in who has the core meanwhile, and in how far each is in its round when it goes on; the lock's
- * load is reckoned (lock_wait_behind).  tests/sim/test_vain.c bounds what comes of it. */
+ * load is reckoned (lock_wait_behind).  tests/sim/test_unproductive.c bounds what comes of it. */
 static void rest(struct sim *s, struct sim_thread *t, bool yields)
 {
     if (!spinner_add(s, t)) sim_fail(s, -ENOMEM, "no memory");
@@ -377,21 +376,37 @@ static void rest(struct sim *s, struct sim_thread *t, bool yields)
 
 static bool may_rest(struct sim *s, struct sim_thread *t)
 {
-    return t->in_vain && !s->useful && !s->c->every_yield && atomic_load(&record(t)->state) == USF_TASK_RUNNING
+    return t->unproductive && !s->useful && !s->c->every_yield && atomic_load(&record(t)->state) == USF_TASK_RUNNING
         && sched_core_is_wanted(&t->inst->view->s);
+}
+
+/* A thread in a recognised loop may go on by itself before it gives way.  Its rounds are one event: it looks when its patience ends or
+ * when it is poked, not once per chunk. */
+static bool spins_on(struct sim *s, struct sim_thread *t, uint64_t until)
+{
+    struct spinwait *w = &t->spin;
+    bool others = sched_core_is_wanted(&t->inst->view->s);
+    uint64_t now = os_cycles();
+    spinwait_look(w, &t->inst->long_waits, now, false, t->self.home);
+    enum spinwait_next next = spinwait_next(w, now, others ? SPINWAIT_READY : SPINWAIT_NONE, false);
+    if (!others || next == SPINWAIT_GIVE_WAY) return false;
+    uint64_t ns = (w->began + w->patience - now) / SIM_CYCLES_PER_NS + 1;
+    wait_rounds(s, t, false, until && until - s->now < ns ? until - s->now : ns);
+    return true;
 }
 
 /* until: ns, 0: none. */
 static void wait_busily(struct sim *s, struct sim_thread *t, bool yields, uint64_t until)
 {
     t->how = SIM_HOW_SPINS;
-    t->in_vain = !until;
+    t->unproductive = !until;
+    if (!yields) spinwait_look(&t->spin, &t->inst->long_waits, os_cycles(), true, t->self.home);
     while (!t->granted && (!until || s->now < until)) {
         if (s->c->spins_unseen && !yields) sim_busy(t, SIM_MODE_SPIN, until ? until - s->now : SIM_ENDLESS);
         else if (may_rest(s, t)) rest(s, t, yields);
-        else if (!round_of(s, t, yields) && !t->granted) spin(s, t, yields, until);
+        else if ((yields || !spins_on(s, t, until)) && !round_of(s, t, yields) && !t->granted) spin(s, t, yields, until);
     }
-    t->in_vain = 0;
+    t->unproductive = 0;
 }
 
 /* As src/sync/futex.c before it enters the scheduler: while nobody wants the core, it looks for as long as the governor of idle cores thinks
@@ -461,7 +476,7 @@ void sim_usf_wake(struct sim_thread *t, const uint32_t *threads, unsigned n)
     }
 }
 
-/* A call that may block lends the core; a thread whose core was taken in one believes from then on that they block: it looks first, and as
+/* A call that may block releases the core provisionally; a thread whose core was taken in one believes from then on that they block: it looks first, and as
  * these do (a simulated call without a wait is none), it gives the core up at once (src/runtime/calls.c). */
 void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain)
 {
@@ -477,10 +492,10 @@ void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain)
         sched_waits_for(v, &t->self, USF_WAIT_SYSCALL, 0);
         sched_leave_core(v, &t->self, true);
     } else {
-        sched_lend_core(v, &t->self, 0);
+        sched_begin_release(v, &t->self, 0);
     }
     sim_kernel_sleep(t, ns);
-    if (certain || !sched_end_loan(v, &t->self)) {
+    if (certain || !sched_end_release(v, &t->self)) {
         pay(s, t);
         sched_return_core(v, &t->self);
     }
@@ -498,18 +513,14 @@ void sim_usf_yield(struct sim_thread *t)
 
 /* ---- the monitor ----------------------------------------------------------------------------------- */
 
-/* What the runtime does in the nudge's handler (look_at_itself), but that loops are known here. */
+/* What the runtime does in the preemption signal's handler (look_at_itself), but that loops are known here. */
 void sim_usf_signal(struct sim_thread *t)
 {
     struct sim *s = sim_the;
     struct sched *v = &t->inst->view->s;
     if (t->self.task == USF_NONE || t->self.crit) return;
     const struct usf_task *task = record(t);
-    uint32_t core = atomic_load(&task->core);
-    bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;
-    bool due = s->now > task->start_ns && s->now - task->start_ns >= s->h->progress_ns;
-    uint64_t at = core < s->h->nr_cores ? v->cores[core].pol.give_way_at : 0;
-    if (!taken && !due && !(at && s->now >= at)) return;
+    if (atomic_load(&task->state) == USF_TASK_RUNNING && !sched_is_due(v, &t->self)) return;
     pay(s, t);
     t->yields = 1;
     uint64_t had = task->n.preemptions;
@@ -522,7 +533,7 @@ void sim_usf_signal(struct sim_thread *t)
     t->inst->st->preemptions++;
 }
 
-static void nudge(void *arg, uint32_t task)
+static void preempt(void *arg, uint32_t task)
 {
     struct sim *s = arg;
     struct sim_thread *t = thread_of(&s->monitor->s, task);
@@ -545,12 +556,12 @@ void sim_usf_look(struct sim *s)
     struct sched *v = &s->monitor->s;
     hook(s->monitor);
     s->looks = false;
-    uint64_t next = sched_watch(v, nudge, state, s);
+    uint64_t next = sched_watch(v, preempt, state, s);
     s->looked_at = s->now;
     if (next == UINT64_MAX) {
         atomic_fetch_or(&s->h->monitor_asleep, USF_MONITOR_ASLEEP(0));
-        if (!sched_is_quiet(v)) next = DOZE_NS;
-    } else if (next > LEAST_NS) {
+        if (!sched_is_quiet(v)) next = WATCH_DOZE_NS;
+    } else if (next > WATCH_LEAST_NS) {
         atomic_fetch_or(&s->h->monitor_asleep, USF_MONITOR_NAPS(0));
     }
     sim_heap_set(&s->heap, s->id_monitor, next == UINT64_MAX ? SIM_NEVER : s->now + (next ? next : 1));
@@ -573,7 +584,7 @@ void sim_usf_after(struct sim *s)
 {
     if (s->looks) {     /* it has been woken */
         s->looks = false;
-        uint64_t at = s->looked_at + LEAST_NS;
+        uint64_t at = s->looked_at + WATCH_LEAST_NS;
         sim_heap_set(&s->heap, s->id_monitor, at > s->now ? at : s->now);
     }
     for (uint32_t i = s->useful && s->at_rest ? s->nr_spinners : 0; i-- > 0;) {

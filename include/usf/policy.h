@@ -91,12 +91,12 @@ struct usf_pol_task {
     uint32_t next, prev;
     uint32_t queued;
     uint32_t held;       /* 1 from enqueue until pick or dequeue; written by the scheduler alone */
-    uint64_t ready_since; /* ns, usf_pol.now when it became ready, or was last found to busy-wait in vain; set while held */
+    uint64_t ready_since; /* ns, usf_pol.now when it became ready, or was last found to busy-wait unproductively; set while held */
     uint8_t  data[USF_POL_TASK_DATA];
     uint64_t deadline;    /* ns, monotonic: earlier first among tasks of one priority; 0: none */
     uint32_t affinity_id; /* see affinity */
     uint8_t  affinity;    /* enum usf_affinity */
-    uint8_t  strict;      /* 1: it may run there alone (usf_may_run); 0: it is a wish */
+    uint8_t  strict;      /* 1: it may run there alone (usf_may_run); 0: it is a preference */
     uint8_t  pad[10];     /* reserved */
     uint64_t mask[USF_CORE_WORDS];  /* cores of the affinity mask that its thread has set, or of its strict place; none set: it has neither */
 };
@@ -321,9 +321,7 @@ static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
  * operation is ever called. */
 #define USF_POLICY_KERNEL 1u
 
-/* A task that pick has named but that the kernel has not run yet may swap its turn with another ready task that the
- * kernel runs first, if both are of one group or both have yielded: cheaper than to make the kernel
- * follow the exact order. */
+/* No effect any more.  (Until API 4 the kernel was free to run another ready task than the one that pick had named.) */
 #define USF_POLICY_SWAP 2u
 
 /* It may let a ready task wait without bound while others run (programs one after another, strict priorities between groups):

@@ -1,4 +1,4 @@
-"""packaging/gdb/usf-gdb.py - gdb shows the threads of a program under `usf run --float on`.  SPDX-License-Identifier: Apache-2.0
+"""packaging/gdb/usf-gdb.py - gdb shows the threads of a program under `usf run`.  SPDX-License-Identifier: Apache-2.0
 
 A thread that waits has left its kernel thread, so that gdb's own commands do not show its stack (docs/threads.md).  These do, in a
 running program and in a core file, with gdb 11 or later:

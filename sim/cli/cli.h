@@ -16,7 +16,7 @@ struct options {
     struct list policies, sets, vary;
     uint64_t seed, seeds, jobs;
     uint64_t quantum, slice, progress, lend, poll, limit, events;   /* ns; 0: the default */
-    bool floats, no_poll, no_soft, no_spins, blind, check;
+    bool floats, no_poll, no_spins, blind, check;
     bool json, csv, programs, no_alone, help;
     const char *trace, *gantt, *output;
     char *rest[8];

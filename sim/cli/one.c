@@ -21,7 +21,6 @@ static void configure(struct sim_config *c, const struct job *j, const struct si
     c->seed = j->seed;
     c->quantum_ns = o->quantum, c->slice_ns = o->slice, c->progress_ns = o->progress, c->lend_ns = o->lend;
     c->poll_max_ns = o->no_poll ? 0 : o->poll ? o->poll : 200000;
-    c->soft = !o->no_soft;
     c->floats = o->floats;
     c->spins_unseen = o->no_spins;
     c->topology_blind = o->blind;

@@ -30,7 +30,6 @@ static const struct option options[] = {
     {"progress", 0, 'a', O_TIME, F(progress), "TIME", "... progress", "ms"},
     {"lend", 0, 'a', O_TIME, F(lend), "TIME", "... lend", "us"},
     {"poll", 0, 'a', O_TIME, F(poll), "TIME", "... poll", "us"},
-    {"no-soft", 0, 'a', O_FLAG, F(no_soft), NULL, "waiting threads that do not float sleep immediately", NULL},
     {"no-poll", 0, 'a', O_FLAG, F(no_poll), NULL, "idle cores sleep immediately", NULL},
     {"float", 0, 'a', O_SWITCH, F(floats), "on|off", "... float (default on)", NULL},
     {"no-spins", 0, 'a', O_FLAG, F(no_spins), NULL, "busy-wait loops are not recognised", NULL},

@@ -88,22 +88,22 @@ static struct lx_queue *giver(struct lx *lx, int level, const struct part *p)
 }
 
 /* The more often the CPU came away with nothing, the less it minds: that a task's cache is warm, that it is more than was to be taken. */
-static bool wanted(const struct lx *lx, const struct lx_task *t, uint32_t cpu, const struct share *s, uint32_t vain)
+static bool wanted(const struct lx *lx, const struct lx_task *t, uint32_t cpu, const struct share *s, uint32_t failed)
 {
     bool warm = t->last_ran && lx->now - t->last_ran < lx->cfg.migration_cost;
     if (t->state != LX_RUNNABLE || !lx_may(t, cpu)) return false;
-    return (!warm || vain > 1) && (s->tasks || t->weight <= s->weight * (vain + 1));
+    return (!warm || failed > 1) && (s->tasks || t->weight <= s->weight * (failed + 1));
 }
 
 /* Takes from one queue until the share is used up; answers with how many. */
-static uint32_t take_from(struct lx *lx, struct lx_queue *q, uint32_t cpu, struct share s, uint32_t vain)
+static uint32_t take_from(struct lx *lx, struct lx_queue *q, uint32_t cpu, struct share s, uint32_t failed)
 {
     uint32_t taken = 0, looked = 0;
     if (lx->visit) lx->visit(lx->arg, q->cpu);
     struct lx_task *t = lx_tree_first(lx, q);
     while (t && t->cpu == q->cpu && looked++ < LOOK_AT && lx_runnable(q) >= 2 && (s.tasks || s.weight)) {
         struct lx_task *next = lx_tree_next(lx, t);
-        if (wanted(lx, t, cpu, &s, vain)) {
+        if (wanted(lx, t, cpu, &s, failed)) {
             lx_move(lx, t, cpu);
             taken++;
             if (s.tasks) s.tasks--;
@@ -119,15 +119,15 @@ static uint32_t take(struct lx *lx, uint32_t cpu, int level, enum occasion when)
 {
     struct part from;
     struct share s;
-    uint32_t *vain = &lx->rq[cpu].vain[level];
+    uint32_t *failed = &lx->rq[cpu].failed[level];
     lx->stats.balances++;
     bool any = survey(lx, cpu, level, when, &from, &s);
     struct lx_queue *q = any ? giver(lx, level, &from) : NULL;
     if (any && !q) return 0;
     if (when == FALLS_IDLE) s = (struct share){ .tasks = 1 }; /* (lx_schedule answers with it: no more than this one) */
-    uint32_t taken = any ? take_from(lx, q, cpu, s, *vain) : 0;
-    if (taken || (!any && when != FALLS_IDLE)) *vain = 0;
-    else if (when != FALLS_IDLE) ++*vain;
+    uint32_t taken = any ? take_from(lx, q, cpu, s, *failed) : 0;
+    if (taken || (!any && when != FALLS_IDLE)) *failed = 0;
+    else if (when != FALLS_IDLE) ++*failed;
     return taken;
 }
 

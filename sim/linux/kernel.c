@@ -257,13 +257,13 @@ static void balance(struct sim *s)
         if (lx_tick_needed(&st->lx, c)) lx_balance(&st->lx, c, sim_now(s));
 }
 
-/* ---- Yields in one step (sim/vain.c) -------------------------------------------------------------------- */
+/* ---- Yields in one step (sim/unproductive.c) -------------------------------------------------------------------- */
 
-static uint64_t vain(struct sim *s, uint32_t cpu, uint32_t *id, uint32_t cap, uint32_t *nr, uint64_t *until)
+static uint64_t unproductive(struct sim *s, uint32_t cpu, uint32_t *id, uint32_t cap, uint32_t *nr, uint64_t *until)
 {
     struct state *st = state(s);
     const struct lx_queue *q = &st->lx.rq[cpu];
-    uint32_t tasks[SIM_KVAIN];
+    uint32_t tasks[SIM_KSPINS];
     *nr = 0;
     if (st->v.lend || q->curr == LX_NONE) return 0;     /* lent CPUs: who waits there is everybody's affair */
     for (const struct lx_task *t = lx_tree_first(&st->lx, q), *l = st->lx.task[q->curr]; l; l = t, t = t ? lx_tree_next(&st->lx, t) : NULL) {
@@ -271,14 +271,14 @@ static uint64_t vain(struct sim *s, uint32_t cpu, uint32_t *id, uint32_t cap, ui
         bool does = l->state != LX_DELAYED && l->cls == LX_NORMAL && lx_may(l, cpu) && sim_kyields(s, k, until);
         if (!does && l->id == q->curr) return *nr = 0;
         if (!does) continue;
-        if (*nr == cap || *nr == SIM_KVAIN) return *nr = 0;
+        if (*nr == cap || *nr == SIM_KSPINS) return *nr = 0;
         tasks[*nr] = l->id;
         id[(*nr)++] = k->id;
     }
-    return lx_vain_ns(&st->lx, cpu, tasks, *nr, sim_machine_of(s)->cost.yield_ns);
+    return lx_unproductive_ns(&st->lx, cpu, tasks, *nr, sim_machine_of(s)->cost.yield_ns);
 }
 
-_Static_assert(SIM_KVAIN <= LX_VAIN, "room for all");
+_Static_assert(SIM_KSPINS <= LX_UNPRODUCTIVE, "room for all");
 
 static uint32_t *tasks_of(struct sim *s, const uint32_t *id, uint32_t nr, uint32_t *tasks)
 {
@@ -286,7 +286,7 @@ static uint32_t *tasks_of(struct sim *s, const uint32_t *id, uint32_t nr, uint32
     return tasks;
 }
 
-static void vain_look(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, struct sim_kvain *out)
+static void unproductive_look(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, struct sim_kspin *out)
 {
     for (uint32_t i = 0; i < nr; i++) {
         const struct lx_task *l = task_of(s, sim_kthread(s, id[i]));
@@ -296,19 +296,19 @@ static void vain_look(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t 
     }
 }
 
-static uint64_t vain_most(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kvain *a, const struct sim_kvain *b, uint64_t n)
+static uint64_t unproductive_most(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kspin *a, const struct sim_kspin *b, uint64_t n)
 {
-    uint32_t tasks[SIM_KVAIN];
-    return lx_vain_most(&state(s)->lx, cpu, tasks_of(s, id, nr, tasks), nr, b->t[0].time - a->t[0].time, b->t[0].due - a->t[0].due, n);
+    uint32_t tasks[SIM_KSPINS];
+    return lx_unproductive_most(&state(s)->lx, cpu, tasks_of(s, id, nr, tasks), nr, b->t[0].time - a->t[0].time, b->t[0].due - a->t[0].due, n);
 }
 
-static void vain_skip(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kvain *a, const struct sim_kvain *b, uint64_t n,
+static void unproductive_skip(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t nr, const struct sim_kspin *a, const struct sim_kspin *b, uint64_t n,
                       uint64_t ns)
 {
-    uint32_t tasks[SIM_KVAIN];
-    uint64_t ran[SIM_KVAIN];
+    uint32_t tasks[SIM_KSPINS];
+    uint64_t ran[SIM_KSPINS];
     for (uint32_t i = 0; i < nr; i++) ran[i] = b->t[i].ran - a->t[i].ran;
-    lx_vain_skip(&state(s)->lx, cpu, tasks_of(s, id, nr, tasks), nr, b->t[0].time - a->t[0].time, b->t[0].due - a->t[0].due, ran, n, ns);
+    lx_unproductive_skip(&state(s)->lx, cpu, tasks_of(s, id, nr, tasks), nr, b->t[0].time - a->t[0].time, b->t[0].due - a->t[0].due, ran, n, ns);
 }
 
 /* ---- The variants --------------------------------------------------------------------------------------- */
@@ -321,7 +321,7 @@ static void vain_skip(struct sim *s, uint32_t cpu, const uint32_t *id, uint32_t 
         .name = text, .description = about, .init = init_##ident, .fini = fini, .add = add, .remove = remove_, \
         .select = select_, .enqueue = enqueue, .dequeue = dequeue, .pick = pick, .put = put, .block = block, .renamed = renamed, .preempts = preempts, \
         .slice = slice, .tick = tick, .balance = balance, .balance_ns = 1000000000u / (rate), \
-        .vain = vain, .vain_look = vain_look, .vain_most = vain_most, .vain_skip = vain_skip, \
+        .unproductive = unproductive, .unproductive_look = unproductive_look, .unproductive_most = unproductive_most, .unproductive_skip = unproductive_skip, \
         .inst_size = sizeof(struct state) };
 
 VARIANT(eevdf, "eevdf", 250, "Linux from 6.6 on, 250 Hz", .fair = LX_EEVDF)

@@ -107,7 +107,7 @@ struct lx_queue {
     struct lx_rt_list *rt;    /* 100 lists, born with the first real-time task */
     uint64_t idle_since, mean_idle;
     uint64_t next_balance[4]; /* per level: phys, llc, node, system */
-    uint32_t vain[4];         /* per level: how often, of late, it was to take tasks and could have none */
+    uint32_t failed[4];       /* per level: how often, of late, it was to take tasks and could have none */
 };
 
 struct lx_stats { uint64_t switches, wakes, migrations, preemptions, yields, pulls, balances; };
@@ -215,11 +215,11 @@ bool lx_eligible(const struct lx_queue *q, int64_t vruntime);
 int64_t lx_average(const struct lx_queue *q);
 void lx_cfs_advance(const struct lx *lx, struct lx_queue *q);
 
-/* vain.c: `id`: the tasks that run or are queued on the CPU and only yield.  For how many ns from now on is surely no other chosen? */
-enum { LX_VAIN = 16 }; /* of them at most */
-uint64_t lx_vain_ns(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, uint64_t yield_ns);
-uint64_t lx_vain_most(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, int64_t dv, int64_t dd, uint64_t n);
-void lx_vain_skip(struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, int64_t dv, int64_t dd, const uint64_t *ran, uint64_t n, uint64_t ns);
+/* unproductive.c: `id`: the tasks that run or are queued on the CPU and only yield.  For how many ns from now on is surely no other chosen? */
+enum { LX_UNPRODUCTIVE = 16 }; /* of them at most */
+uint64_t lx_unproductive_ns(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, uint64_t yield_ns);
+uint64_t lx_unproductive_most(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, int64_t dv, int64_t dd, uint64_t n);
+void lx_unproductive_skip(struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, int64_t dv, int64_t dd, const uint64_t *ran, uint64_t n, uint64_t ns);
 
 /* tree.c: a treap; EEVDF keeps it by deadline with the least vruntime below each node. */
 void lx_tree_add(struct lx *lx, struct lx_queue *q, struct lx_task *t);

@@ -4,7 +4,7 @@
 USF_EARLY int usf_verbose;
 USF_EARLY bool usf_hushed;
 void (*usf_on_bug)(void);
-USF_EARLY bool (*usf_said)(uint64_t what);
+USF_EARLY bool (*usf_warned)(uint64_t what);
 
 static char *put(char *p, char *end, char c)
 {
@@ -111,10 +111,10 @@ static bool told_here(uint64_t what)
 static bool is_repeated(const char *text, int n)
 {
     uint64_t what = 0xcbf29ce484222325ull;
-    if (!usf_said) return false;
+    if (!usf_warned) return false;
     for (int i = 0; n < 0 ? text[i] != 0 : i < n; i++) what = (what ^ (unsigned char)text[i]) * 0x100000001b3ull;
     if (!what) what = 1;
-    return told_here(what) || usf_said(what);
+    return told_here(what) || usf_warned(what);
 }
 
 static bool is_heard(void) { return !usf_hushed || usf_verbose; }
@@ -166,6 +166,8 @@ static bool unchecked;
 void usf_lock_unchecked(void) { __atomic_store_n(&unchecked, true, __ATOMIC_RELAXED); }
 static bool is_checked(void) { return !__atomic_load_n(&unchecked, __ATOMIC_RELAXED); }
 
+bool usf_lock_is_held(enum usf_rank rank) { return !is_checked() || held >> rank & 1; }
+
 void usf_lock_wanted(enum usf_rank rank) { usf_assert(!is_checked() || held >> rank == 0); }
 
 void usf_lock_taken(enum usf_rank rank)
@@ -176,7 +178,7 @@ void usf_lock_taken(enum usf_rank rank)
 
 void usf_lock_released(enum usf_rank rank)
 {
-    usf_assert(!is_checked() || held >> rank & 1);
+    usf_assert(usf_lock_is_held(rank));
     held &= ~(1u << rank);
 }
 #endif

@@ -2,8 +2,8 @@
  *
  * Three levels of assert (meson option `asserts`):
  *   usf_assert   always      cheap checks of invariants whose violation would corrupt others
- *   usf_dassert  debug       everything worth checking that is not cheap
- *   usf_xassert  expensive   whole-object checks (x_is_valid)
+ *   usf_dassert  debug       whatever costs a few loads: x_is_valid of one record, preconditions
+ *   usf_xassert  expensive   walks of a whole structure, system calls, locks held
  * An assert is a bug of ours.  In a user's program it must not kill: the runtime installs
  * usf_on_bug, which condemns the instance and lets the process, as all others, run on unscheduled.
  */
@@ -26,16 +26,10 @@
 void usf_bug(const char *what, const char *file, int line);   /* says it once, calls usf_on_bug */
 extern void (*usf_on_bug)(void);                               /* null: abort (tools and tests) */
 #define usf_assert(c)  do { if (USF_UNLIKELY(!(c))) usf_bug(#c, __FILE__, __LINE__); } while (0)
-#if USF_ASSERTS >= 1
-#define usf_dassert(c) usf_assert(c)
-#else
-#define usf_dassert(c) ((void)0)
-#endif
-#if USF_ASSERTS >= 2
-#define usf_xassert(c) usf_assert(c)
-#else
-#define usf_xassert(c) ((void)0)
-#endif
+/* A level that is not compiled in is checked by the compiler all the same, and leaves no code. */
+#define usf_assert_at(level, c) do { if (USF_ASSERTS >= (level) && USF_UNLIKELY(!(c))) usf_bug(#c, __FILE__, __LINE__); } while (0)
+#define usf_dassert(c) usf_assert_at(1, c)
+#define usf_xassert(c) usf_assert_at(2, c)
 
 /* The locks of docs/locking.md, in their order.  A thread that holds one takes only later ones.  The expensive level keeps a record of
  * what each thread holds, and asserts the order before a thread waits for a lock. */
@@ -44,11 +38,13 @@ enum usf_rank { USF_RANK_CACHE, USF_RANK_ACTIONS, USF_RANK_PATCH, USF_RANK_LIST,
 void usf_lock_wanted(enum usf_rank rank);       /* before this thread waits for it, */
 void usf_lock_taken(enum usf_rank rank);        /* ... after it has got it, */
 void usf_lock_released(enum usf_rank rank);     /* ... and before another thread may have it */
+bool usf_lock_is_held(enum usf_rank rank);      /* by this thread; also true where that is not known */
 void usf_lock_unchecked(void);                  /* No checks from now on: kernel threads share a thread's storage, which has the record. */
 #else
 static inline void usf_lock_wanted(enum usf_rank rank) {}
 static inline void usf_lock_taken(enum usf_rank rank) {}
 static inline void usf_lock_released(enum usf_rank rank) {}
+static inline bool usf_lock_is_held(enum usf_rank rank) { return true; }
 static inline void usf_lock_unchecked(void) {}
 #endif
 
@@ -61,14 +57,14 @@ void usf_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));      
 void usf_warn_about(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Set in programs (the tool leaves it null): each warning is told once per process, and only if this answers false:
  * has it been told elsewhere?  Asked once, and notes that it is told now. */
-extern bool (*usf_said)(uint64_t what);
+extern bool (*usf_warned)(uint64_t what);
 void usf_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));       /* with -v */
 extern int usf_verbose;
 extern bool usf_hushed;     /* warnings are told with -v only */
 /* The only thing that this room asks of another one: src/os/message.c writes the line. */
 void usf_put_line(const char *line, size_t n);
 /* warn once per call site */
-#define usf_warn_once(...) do { static char said_; \
-    if (!__atomic_exchange_n(&said_, 1, __ATOMIC_RELAXED)) usf_warn(__VA_ARGS__); } while (0)
+#define usf_warn_once(...) do { static char warned_; \
+    if (!__atomic_exchange_n(&warned_, 1, __ATOMIC_RELAXED)) usf_warn(__VA_ARGS__); } while (0)
 
 #endif

@@ -2,7 +2,7 @@
  *
  * What may happen to an instance, in any order: threads come, block, wake alone or many at once, yield, are preempted, end, change
  * their group; processes come, with one group or two, and are killed in any state; a group ends; cores, weights and priorities of groups
- * change, as do their threads' priorities, deadlines and affinities; a pick is taken back; a turn is swapped; all state is wiped and built anew. */
+ * change, as do their threads' priorities, deadlines and affinities; a pick is taken back; all state is wiped and built anew. */
 #include "check/internal.h"
 #include <string.h>
 
@@ -48,7 +48,7 @@ static uint32_t random_weight(struct machine *m, bool extreme)
     return extreme ? ends[machine_below(m, 5)] : 1 + machine_below(m, 400);
 }
 
-static void random_wishes(struct machine *m, struct usf_pol_task *t, bool extreme)
+static void random_attributes(struct machine *m, struct usf_pol_task *t, bool extreme)
 {
     static const uint64_t ends[] = {0, 1, UINT64_MAX};
     memset(t, 0, sizeof *t);
@@ -105,7 +105,7 @@ static void change_task(struct machine *m, const struct check_history *h)
     struct usf_pol_task like;
     uint32_t task = random_task(m, (enum doing)(BLOCKED + machine_below(m, 3)), h->tasks);
     if (task == USF_NONE || m->on_choice) return;
-    random_wishes(m, &like, h->extreme);
+    random_attributes(m, &like, h->extreme);
     machine_change_task(m, task, &like);
 }
 
@@ -143,29 +143,17 @@ static void end_process(struct machine *m, const struct check_history *h)
         if (m->group[g]) machine_remove_group(m, g);
 }
 
-/* A busy-waiting task whose wait is not over is put back, and another is looked for: at most once around. */
-static void pick_in_vain(struct machine *m, uint32_t core)
+/* A busy-waiting task whose wait is not over is put back. */
+static void pick_unproductive(struct machine *m, uint32_t core)
 {
     if (m->on_choice || !machine_is_waited_for(m, core)) return;
     uint32_t task = machine_pick(m, core);
-    if (task == USF_NONE) return;       /* its current one goes on */
-    uint64_t since = m->tasks[task].ready_since;
-    m->task[task].doing = BLOCKED;
-    machine_queue(m, task, USF_WHY_YIELD);
-    if (machine_below(m, 2)) m->tasks[task].ready_since = since;
-    machine_settle(m);
-}
-
-static void swap_turns(struct machine *m, uint32_t core, const struct check_history *h)
-{
-    uint32_t other = random_task(m, READY, h->tasks);
-    if (!(m->real.flags & USF_POLICY_SWAP) || m->on_choice || other == USF_NONE || !machine_allowed(m, other, core)) return;
-    machine_swap(m, core, other);
+    if (task != USF_NONE) machine_put_back(m, task, core, machine_below(m, 2));      /* else its current one goes on */
 }
 
 static void scheduling_point(struct machine *m, const struct check_history *h)
 {
-    uint32_t core = machine_below(m, m->pol.nr_cores), task = m->core[core].task, r = machine_below(m, 20);
+    uint32_t core = machine_below(m, m->pol.nr_cores), task = m->core[core].task, r = machine_below(m, 19);
     if (task == USF_NONE) return;
     if (r < 9) {
         machine_switch(m, core, BLOCKED, USF_WHY_WAKE);
@@ -176,9 +164,7 @@ static void scheduling_point(struct machine *m, const struct check_history *h)
     } else if (r < 17) {
         machine_take(m, core);
     } else if (r == 17) {
-        pick_in_vain(m, core);
-    } else if (r == 18) {
-        swap_turns(m, core, h);
+        pick_unproductive(m, core);
     } else {
         machine_remove_task(m, task);
         machine_settle(m);

@@ -25,7 +25,7 @@ bool check_is_other_view(const struct machine *m, const void *address);
 struct check_history { const char *name; uint32_t cores, nodes, llcs, groups, tasks, steps; bool moves, watched, extreme, full; };
 extern const struct check_history check_histories[];        /* ends with a null name */
 /* on_choice: as in struct machine.  With it only such things happen as leave an order that can be told: no priorities, deadlines and
- * affinities, no turns that are taken back or swapped. */
+ * affinities, no turns that are taken back. */
 void check_history(const struct check_history *h, const struct usf_policy_ops *ops, uint64_t seed,
                    void (*on_choice)(struct machine *m, uint32_t core, uint32_t task));
 

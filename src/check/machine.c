@@ -1,5 +1,6 @@
 /* src/check/machine.c - see machine.h.  SPDX-License-Identifier: Apache-2.0 */
 #include "check/machine.h"
+#include "sched/turn.h"
 #include <string.h>
 
 uint64_t machine_random(struct machine *m)
@@ -121,9 +122,8 @@ static uint32_t home_of(const struct machine *m, uint32_t task)
     return last != USF_NONE && machine_allowed(m, task, last) ? last : USF_NONE;
 }
 
-void machine_queue(struct machine *m, uint32_t task, enum usf_why why)
+static void queue(struct machine *m, uint32_t task, enum usf_why why)
 {
-    m->tasks[task].ready_since = m->pol.now;
     m->task[task].doing = READY;
     m->task[task].home = why == USF_WHY_PREEMPT ? USF_NONE : home_of(m, task);
     m->task[task].since = m->pol.now;
@@ -133,6 +133,21 @@ void machine_queue(struct machine *m, uint32_t task, enum usf_why why)
     m->held[task / 64] |= 1ull << (task % 64);
     policy_enqueue(&m->pol, &m->ops, task, why);
     m->groups[m->tasks[task].group].nr_ready++;
+}
+
+void machine_queue(struct machine *m, uint32_t task, enum usf_why why)
+{
+    m->tasks[task].ready_since = m->pol.now;
+    queue(m, task, why);
+}
+
+void machine_put_back(struct machine *m, uint32_t task, uint32_t core, bool near)
+{
+    enum usf_why why = m->task[task].why;
+    if (!near || !turn_is_anothers(&m->tasks[task], core, why, m->pol.now)) m->tasks[task].ready_since = m->pol.now;
+    queue(m, task, USF_WHY_YIELD);
+    m->task[task].why = why;
+    machine_settle(m);
 }
 
 void machine_unqueue(struct machine *m, uint32_t task)
@@ -222,24 +237,16 @@ uint32_t machine_give_way(struct machine *m, uint32_t core, enum usf_why why)
 bool machine_yields(struct machine *m, uint32_t core)
 {
     if (!machine_is_waited_for(m, core)) return false;
-    bool keeps = m->cores[core].keeps_until > m->pol.now;
-    if (keeps && machine_below(m, 4)) return false;
+    const struct usf_pol_core *c = &m->cores[core];
+    bool keeps = turn_is_kept(c, m->pol.now, m->pol.now);
+    uint64_t pause = keeps && machine_below(m, 4) ? 0 : USF_ROW_NS + 1;      /* since the yield before this one */
+    if (turn_is_kept(c, m->pol.now, m->pol.now - pause)) return false;
     bool gives_way = m->ops.yield(&m->pol, core, m->core[core].task);
     REQUIRE(m, CHECK_LEGAL, !keeps || !gives_way, "yield lets a task go that was to keep its core until later (usf_keep)");
     return gives_way;
 }
 
 uint32_t machine_take(struct machine *m, uint32_t core) { return machine_give_way(m, core, USF_WHY_PREEMPT); }
-
-void machine_swap(struct machine *m, uint32_t core, uint32_t task)
-{
-    uint32_t old = m->core[core].task;
-    machine_unqueue(m, task);
-    stop(m, core, BLOCKED);
-    start(m, task, core);
-    machine_queue(m, old, USF_WHY_YIELD);
-    machine_settle(m);
-}
 
 void machine_settle(struct machine *m)
 {
@@ -251,7 +258,7 @@ void machine_tick(struct machine *m)
 {
     m->ops.tick(&m->pol);
     for (uint32_t c = 0; c < m->pol.nr_cores; c++)
-        if (m->core[c].task != USF_NONE && m->cores[c].give_way_at && m->cores[c].give_way_at <= m->pol.now) machine_take(m, c);
+        if (m->core[c].task != USF_NONE && turn_is_due(&m->cores[c], m->pol.now)) machine_take(m, c);
 }
 
 /* ---- changes from outside ------------------------------------------------------------------------ */

@@ -57,6 +57,8 @@ void machine_add_task(struct machine *m, uint32_t task, uint32_t group);     /* 
 void machine_remove_task(struct machine *m, uint32_t task);                 /* whatever it is doing */
 void machine_wake(struct machine *m, uint32_t task, enum usf_why why);      /* select, else enqueue */
 void machine_queue(struct machine *m, uint32_t task, enum usf_why why);     /* enqueue whatever is idle */
+/* As core_pick: a task that pick has named is passed over, since its busy-wait is not over, or (near) it is left to another core. */
+void machine_put_back(struct machine *m, uint32_t task, uint32_t core, bool near);
 void machine_unqueue(struct machine *m, uint32_t task);                     /* dequeue; it is BLOCKED then */
 /* The task on this core leaves it (BLOCKED, or READY by yield or preemption); the core asks for work.
  * Returns what runs then. */
@@ -67,8 +69,6 @@ uint32_t machine_give_way(struct machine *m, uint32_t core, enum usf_why why);
  * is, and says the same. */
 bool machine_yields(struct machine *m, uint32_t core);
 uint32_t machine_take(struct machine *m, uint32_t core);        /* by the progress guarantee: PREEMPT */
-/* Another ready task takes the turn of the one on this core (USF_POLICY_SWAP). */
-void machine_swap(struct machine *m, uint32_t core, uint32_t task);
 uint32_t machine_pick(struct machine *m, uint32_t core);
 void machine_settle(struct machine *m);     /* each idle core asks for work */
 void machine_tick(struct machine *m);       /* the monitor's: tick, and cores whose give_way_at is due give way */

@@ -166,8 +166,8 @@ static int clean_all(bool force)
     return code;
 }
 
-/* Which warnings the programs of a run have told already (src/runtime/said.c): they may be told again. */
-static void forget_said(void)
+/* Which warnings the programs of a run have told already (src/runtime/warned.c): they may be told again. */
+static void forget_warned(void)
 {
     char path[64];
     snprintf(path, sizeof path, SHM_DIR "/.usf-%u-said", geteuid());
@@ -182,7 +182,7 @@ int cmd_clean(const struct cli_command *self, int argc, char **argv)
     bool force = cli_flag(&a, "force") != NULL, all = cli_flag(&a, "all") != NULL;
     bool named = config_value_of(&a.config, "instance")->origin == ORIGIN_CLI;
     if (all && named) return cli_usage("--all and --instance exclude each other");
-    if (all) forget_said();
+    if (all) forget_warned();
     struct json j;
     if (cli_flag(&a, "json")) {
         json_start(&j, stdout);

@@ -70,12 +70,12 @@ static void dump_core(const struct view *v, uint32_t i)
     printf(", %u ready tasks ran here last\n", view_ready_of_core(v, i));
     printf("  word 0x%lx = state %u, task %u, sequence %lu; poller 0x%x%s\n", w, core_state(w), core_task(w),
            (unsigned long)core_seq(w), poller, poller & USF_MAIL ? " (mail)" : "");
-    printf("  progress %lu, policy's current %s since %ld ms, idle since %ld ms, seen lent (word 0x%lx, loan %lu) since %ld ms\n",
-           atomic_load(&c->progress), current, ago(v, c->pol.since), ago(v, c->idle_since), (unsigned long)c->lent_word,
-           (unsigned long)c->lent_loan >> 2, ago(v, c->lent_since));
-    printf("  poll %lu ns (average wait %lu ns), busy %lu ns, idle %lu ns, offers %lu, soft pause %lu ns\n",
+    printf("  progress %lu, policy's current %s since %ld ms, idle since %ld ms, released provisionally (word 0x%lx, number %lu) since %ld ms\n",
+           atomic_load(&c->progress), current, ago(v, c->pol.since), ago(v, c->idle_since), (unsigned long)c->release_word,
+           (unsigned long)c->release_seen >> 2, ago(v, c->release_since));
+    printf("  poll %lu ns (average wait %lu ns), busy %lu ns, idle %lu ns, contended until %lu\n",
            atomic_load(&c->poll_ns), atomic_load(&c->poll_avg), (unsigned long)c->busy_ns, (unsigned long)c->idle_ns,
-           atomic_load(&c->offers), atomic_load(&c->soft_pause));
+           atomic_load(&c->contended));
     dump_bytes("  policy's data", c->pol.data, sizeof c->pol.data);
 }
 
@@ -88,9 +88,9 @@ void dump_cores(const struct view *v)
 /* ---- tasks ------------------------------------------------------------------------------------ */
 static void dump_counters(const char *what, const struct usf_counters *n)
 {
-    printf("  %s: switches %lu, blocks %lu, wakes %lu, yields %lu, spin yields %lu, preemptions %lu, lends %lu, "
+    printf("  %s: switches %lu, blocks %lu, wakes %lu, yields %lu, spin yields %lu, preemptions %lu, lost in calls %lu, "
            "migrations %lu, polls %lu, busy %lu ns, work %lu, its pauses %lu, its steals %lu, its waits %lu ns\n",
-           what, n->switches, n->blocks, n->wakes, n->yields, n->spin_yields, n->preemptions, n->lends, n->migrations,
+           what, n->switches, n->blocks, n->wakes, n->yields, n->spin_yields, n->preemptions, n->lost_in_calls, n->migrations,
            n->polls, n->busy_ns, n->work, n->work_pauses, n->work_steals, n->work_wait_ns);
 }
 
@@ -106,7 +106,7 @@ static void dump_kernel(const struct thread_view *k)
 
 static const char *park_name(uint32_t p)
 {
-    static const char *const names[] = {"none", "go", "asleep", "pinning", "soft", "taken", "idle", "claimed"};
+    static const char *const names[] = {"none", "go", "asleep", "pinning", "idle", "claimed", "look"};
     if (p & USF_PARK_AT_END) return "at its waker's end";
     return p < sizeof names / sizeof *names ? names[p] : "?";
 }
@@ -138,10 +138,10 @@ static void dump_task(struct why_reader *r, uint32_t id)
     printf("task %u: thread %d%s (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, thread->tid,
            whose(v, atomic_load(&t->proc)), view_task_name(v, t, name), atomic_load(&t->proc), atomic_load(&t->state), view_state_of(v, t),
            ago(v, atomic_load(&t->since_ns)), core, pinned);
-    printf("  park %u (%s), parked %u, token %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, guest %u, loan %lu (%lu)\n",
-           park, park_name(park), atomic_load(&thread->parked), atomic_load(&t->token), atomic_load(&t->why), ago(v, t->start_ns),
-           atomic_load(&t->wait_kind), atomic_load(&t->wait_addr), atomic_load(&t->guest),
-           atomic_load(&t->loan) >> 2, atomic_load(&t->loan) & USF_LOAN_BITS);
+    printf("  park %u (%s), parked %u, pending wake %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, kernel-run %u, release %lu (%lu)\n",
+           park, park_name(park), atomic_load(&thread->parked), atomic_load(&t->pending_wake), atomic_load(&t->why), ago(v, t->start_ns),
+           atomic_load(&t->wait_kind), atomic_load(&t->wait_addr), atomic_load(&t->kernel_run),
+           atomic_load(&t->release) >> 2, atomic_load(&t->release) & USF_RELEASE_BITS);
     printf(
         "  policy: id %u, group %u, last core %s, priority %d, next %d, prev %d, queued %u, held %u, ready since %ld ms\n",
         t->pol.id, t->pol.group, last, t->pol.priority, (int)t->pol.next, (int)t->pol.prev, t->pol.queued, t->pol.held,

@@ -45,7 +45,7 @@ static void print_header(const struct view *v)
 
 static void print_cores(const struct view *v)
 {
-    printf("  %s%5s %5s %-8s %8s %8s  %s%s\n", text_on(TEXT_DIM), "CORE", "CPU", "STATE", "WAITING", "THREAD", "NAME", text_off());
+    printf("  %s%5s %5s %-11s %8s %8s  %s%s\n", text_on(TEXT_DIM), "CORE", "CPU", "STATE", "WAITING", "THREAD", "NAME", text_off());
     for (uint32_t i = 0; i < v->h->nr_cores; i++) {
         const struct usf_task *t = view_task_of_core(v, i);
         char name[VIEW_TASK_NAME] = "", tid[16] = "-";
@@ -53,7 +53,7 @@ static void print_cores(const struct view *v)
             snprintf(tid, sizeof tid, "%d", view_tid(v, t));
             view_task_name(v, t, name);
         }
-        printf("  %5u %5u %-8s %8u %8s  %s\n", i, v->cores[i].pol.cpu, view_core_state(view_state_of_core(v, i)),
+        printf("  %5u %5u %-11s %8u %8s  %s\n", i, v->cores[i].pol.cpu, view_core_state(view_state_of_core(v, i)),
                view_ready_of_core(v, i), tid, name);
     }
 }

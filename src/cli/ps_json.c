@@ -14,7 +14,7 @@ static void json_counters(struct json *j, const struct usf_counters *n)
     json_uint(j, "yields", n->yields);
     json_uint(j, "spin_yields", n->spin_yields);
     json_uint(j, "preemptions", n->preemptions);
-    json_uint(j, "lends", n->lends);
+    json_uint(j, "lends", n->lost_in_calls);
     json_uint(j, "migrations", n->migrations);
     json_uint(j, "polls", n->polls);
     json_uint(j, "work", n->work);

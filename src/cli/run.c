@@ -147,7 +147,7 @@ static void set_contexts(const struct config *c)
 }
 
 /* ---- running ---------------------------------------------------------------------------------- */
-/* In the process that becomes the program: the programs of this run say a warning once (src/runtime/said.c), and know which of them
+/* In the process that becomes the program: the programs of this run say a warning once (src/runtime/warned.c), and know which of them
  * is the first (late.c). */
 static void set_tree(void)
 {

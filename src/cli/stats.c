@@ -84,7 +84,7 @@ static const struct { const char *key, *text; size_t field; } rows[] = {
     {"yields", "yields", offsetof(struct usf_counters, yields)},
     {"spin_yields", "yields of spin loops", offsetof(struct usf_counters, spin_yields)},
     {"preemptions", "preemptions", offsetof(struct usf_counters, preemptions)},
-    {"lends", "cores lost in calls", offsetof(struct usf_counters, lends)},
+    {"lends", "cores lost in calls", offsetof(struct usf_counters, lost_in_calls)},
     {"migrations", "migrations", offsetof(struct usf_counters, migrations)},
     {"polls", "waits ended by polling", offsetof(struct usf_counters, polls)},
     {"work", "tasks executed", offsetof(struct usf_counters, work)},

@@ -66,14 +66,14 @@ const struct usf_option usf_options[] = {
      .more = "'now': when they start. 'late': with their second thread, with a call that asks for it, or after 160 ms of CPU "
              "time (10 ms if they share memory with other processes). That makes short children cheaper."},
     {.name = "float", .group = OPT_G_WAITING, .env = USF_ENV_FLOAT, .type = OPT_CHOICE, FIELD(floats),
-     .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "off",
+     .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "on",
      .help = "switch between waiting threads of a program without the kernel",
      .more = "A thread that waits leaves its kernel thread to another thread of the program. docs/threads.md lists what a thread keeps of its own."},
     {.name = "without", .group = OPT_G_WAITING, .env = USF_ENV_WITHOUT, .type = OPT_CHOICE, FIELD(without),
-     .flags = OPT_F_EXPORT, .arg = "WHAT", .choices = "nothing|trials|guests|turns|lend|contend|all", .def = "nothing",
+     .flags = OPT_F_EXPORT, .arg = "WHAT", .choices = "nothing|trials|guests|lend|contend|all", .def = "nothing",
      .help = "switch a fast path off, to measure what it brings",
      .more = "'trials': look whether another thread's spin loop would end. 'guests': leave threads that only pass data on to the kernel. "
-             "'turns': let others run before a read or write sleeps. 'lend': keep the core in short calls; without, each call gives it up. "
+             "'lend': keep the core in short calls; without, each call gives it up. "
              "'contend': leave cores alone that other programs keep busy."},
     {.name = "thread-cache", .group = OPT_G_WAITING, .env = USF_ENV_THREAD_CACHE, .type = OPT_CHOICE, FIELD(thread_cache),
      .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "on",

@@ -28,6 +28,14 @@
 static struct region { uintptr_t base; size_t size, used; } regions[MAX_REGIONS];
 static struct { uintptr_t base; size_t len; } spare[MAX_FREE];
 
+/* Holds for every region at any time, also for one that is being entered: base is written last. */
+static bool region_is_valid(const struct region *r)
+{
+    uintptr_t base = __atomic_load_n(&r->base, __ATOMIC_ACQUIRE);
+    return !base || (base % PAGE == 0 && r->size && r->size % PAGE == 0 && base + r->size <= ARCH_USER_END
+                     && __atomic_load_n(&r->used, __ATOMIC_RELAXED) <= r->size);
+}
+
 /* ---- writing ---------------------------------------------------------------------------------- */
 static bool hold;          /* while the library starts: a process has one thread then */
 static int held = -1;      /* if something had to be written meanwhile */
@@ -65,6 +73,7 @@ static int put_by_mprotect(uintptr_t dst, const void *src, size_t len)
 int gate_writer_put(struct gate_writer *w, void *dst, const void *src, size_t len)
 {
     size_t done = 0;
+    usf_dassert(len && (uintptr_t)dst + len <= ARCH_USER_END);
     while (w->fd >= 0 && done < len) {
         long n = usf_syscall(__NR_pwrite64, w->fd, (const char *)src + done, len - done, (uintptr_t)dst + done);
         if (n == -EINTR) continue;
@@ -185,6 +194,7 @@ static void *take(struct region *r, size_t len)
     do
         if (r->size - used < len) return NULL;
     while (!__atomic_compare_exchange_n(&r->used, &used, used + len, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    usf_dassert(r->base && region_is_valid(r));
     return (void *)(r->base + used);
 }
 
@@ -195,7 +205,9 @@ static struct region *enter_region(uintptr_t base, size_t size)
         /* size claims the slot, base publishes it */
         if (!__atomic_compare_exchange_n(&regions[i].size, &none, size, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             continue;
+        usf_dassert(!regions[i].base && !regions[i].used);
         __atomic_store_n(&regions[i].base, base, __ATOMIC_RELEASE);
+        usf_dassert(region_is_valid(&regions[i]));
         return &regions[i];
     }
     usf_syscall(__NR_munmap, base, size);
@@ -235,11 +247,19 @@ void *gate_alloc_code(uintptr_t lo, uintptr_t hi, size_t len)
     return r ? take(r, len) : NULL;
 }
 
+void *gate_new_code(uintptr_t lo, uintptr_t hi, size_t len)
+{
+    len = (len + PAGE - 1) & -PAGE;
+    struct region *r = add_region(len, lo, hi);
+    return r ? take(r, len) : NULL;
+}
+
 void *gate_alloc_stub(uintptr_t near, size_t len) { return gate_alloc_code(near, near, len); }
 
 /* ---- springboards of unloaded objects ---------------------------------------------------------- */
 void gate_free_code(void *p, size_t len)
 {
+    usf_dassert(!p || gate_in_stubs((uintptr_t)p));
     for (int i = 0; p && i < MAX_FREE; i++)
         if (!spare[i].base) {
             spare[i].len = (len + 15) & ~15ul;
@@ -255,6 +275,7 @@ void *gate_reuse_code(uintptr_t lo, uintptr_t hi, size_t len)
         uintptr_t base = spare[i].base;
         if (!base || spare[i].len < len || !reaches(lo, hi, base, base + len)) continue;
         spare[i].base = 0;
+        usf_dassert(gate_in_stubs(base));
         return (void *)base;
     }
     return NULL;

@@ -99,8 +99,10 @@ int gate_init(const char *cache_dir);
  * Called at start and from the dynamic linker's notification.  Thread-safe through ld.so's own
  * load lock. */
 void gate_patch_loaded(void);
-/* Patch the vDSO too: it makes system calls for clocks that it cannot read itself.  Once, as gate_patch_loaded. */
-void gate_patch_vdso(void);
+/* See the vDSO's calls too: it makes them for clocks that it cannot read itself.  Once, at any time: a copy with the jumps in it takes its
+ * place.  Takes more stack than a program's thread may have.  False: that
+ * cannot be done. */
+bool gate_patch_vdso(void);
 /* The code of the object that is loaded at this address was mapped anew: as if it had just been loaded.  Under the dynamic linker's load lock.
  * False: there is none. */
 bool gate_renewed(uintptr_t base);

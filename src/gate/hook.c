@@ -8,6 +8,7 @@
 #include "gate/objects.h"
 
 #include "arch/code.h"
+#include "base/base.h"
 #include "os/os.h"
 
 #include <sys/mman.h>
@@ -71,6 +72,7 @@ static const char *write_hooks(const struct work *k, uintptr_t base, void *code,
     bool good = !gate_writer_put(&w, code, k->code, k->len);
     for (unsigned i = 0; i < n && good; i++) {      /* the rest of the window: decoders that come later are not led astray */
         uint8_t patch[GATE_WINDOW_MAX];
+        usf_dassert(k->w[i].nr && k->w[i].nr <= GATE_HOOK_MAX && k->w[i].len >= ARCH_JUMP_LEN && k->w[i].len <= sizeof patch);
         uintptr_t at = base + k->w[i].start, to = (uintptr_t)code + i * GATE_STUB + sizeof(struct gate_hook_site);
         arch_put_jump(patch, at, to, false);
         arch_put_nops(patch + ARCH_JUMP_LEN, k->w[i].len - ARCH_JUMP_LEN);

@@ -14,6 +14,9 @@ int  gate_writer_put(struct gate_writer *w, void *dst, const void *src, size_t l
 
 /* Executable memory that a jump reaches from every address in [lo, hi).  null: none. */
 void *gate_alloc_code(uintptr_t lo, uintptr_t hi, size_t len);
+/* The same, on new pages that hold nothing else, and without a look at a file where libraries and new mappings lie together.  Not on a page's
+ * beginning: another thread was at it at the same time. */
+void *gate_new_code(uintptr_t lo, uintptr_t hi, size_t len);
 /* At this address, if nothing is there.  Only while the process has one thread. */
 void *gate_claim_code(uintptr_t at, size_t len);
 /* The same from springboards of unloaded objects (holds the load lock). */
@@ -24,6 +27,7 @@ bool gate_in_stubs(uintptr_t pc);
 
 /* ---- springboards, of the architecture (src/arch) ------------------------------------------------- */
 #define GATE_CHUNK_HEAD      32     /* addresses in the library, at the start of an object's springboards */
+#define GATE_CHUNK_END       32     /* zeros: no springboard follows */
 void gate_chunk_head(uint8_t *buf);
 /* Where the springboards of an object are built and used. */
 struct gate_chunk {

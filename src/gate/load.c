@@ -194,19 +194,6 @@ static void forget(uint32_t index)
     gate_place_free(index);
 }
 
-/* Not published: to the rest of usf the vDSO's code is the kernel's. */
-void gate_patch_vdso(void)
-{
-    const Elf64_Ehdr *eh = (const void *)vdso;
-    struct gate_list sites = {0};
-    struct gate_image im;
-    if (!vdso || gate_vdso_code.code || !is_elf(eh)) return;
-    if (gate_write_code((void *)vdso, eh, 1)) return;      /* it cannot be written here: its calls stay as they are */
-    gate_image_from_phdrs(&im, vdso, (const void *)(vdso + eh->e_phoff), eh->e_phnum);
-    if (!im.low && !gate_scan(&im, &sites) && sites.nr) gate_vdso_code = gate_patch_object(&im, vdso, &sites, NULL, "[vdso]");
-    gate_list_free(&sites);
-}
-
 /* ---- all of them ------------------------------------------------------------------------------ */
 /* What is known of each namespace, in the order of its list: the dynamic linker appends to it, and takes out from anywhere. */
 static struct space { uint32_t first, last; } spaces[MAX_SPACES];

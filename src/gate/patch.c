@@ -52,6 +52,7 @@ void gate_encode_jump(uint8_t *p, const struct gate_rec *r, uintptr_t at, uintpt
 
 static void put_jump(struct span *s, struct gate_writer *w, const struct gate_rec *r, uintptr_t at, uintptr_t to)
 {
+    usf_dassert(to && s->len <= sizeof s->buf);
     if (s->len && (at < s->start + s->len || at + ARCH_JUMP_LEN > s->start + sizeof s->buf
                    || at / sizeof s->buf != s->start / sizeof s->buf))
         flush(s, w);
@@ -61,12 +62,11 @@ static void put_jump(struct span *s, struct gate_writer *w, const struct gate_re
     gate_encode_jump(s->buf + (at - s->start), r, at, to);
 }
 
-#define END_MARK 32     /* zeros: no springboard follows */
 
 /* Memory for one pass: the springboards under construction, where each is entered, the span. */
 struct work { struct span span; uintptr_t *enter; uint8_t *code; };
 
-static size_t build(struct work *k, const struct gate_image *im, const struct gate_chunk *c, const struct gate_list *l)
+static size_t build(struct work *k, const struct gate_image *im, const struct gate_chunk *c, const struct gate_list *l, size_t room)
 {
     size_t at = GATE_CHUNK_HEAD;
     gate_chunk_head(k->code);
@@ -74,11 +74,13 @@ static size_t build(struct work *k, const struct gate_image *im, const struct ga
         if (!gate_to_patch(im, &l->rec[i])) continue;
         uint8_t *buf = k->code + at;
         size_t n = gate_springboard(&l->rec[i], c, buf, c->code + at, &k->enter[i]);
+        usf_dassert(n % 8 == 0 && n <= gate_springboard_room(&l->rec[i]));
         if (!n) k->enter[i] = 0;
         at += n;
     }
-    for (unsigned i = 0; i < END_MARK; i++) k->code[at + i] = 0;
-    return at + END_MARK;
+    for (unsigned i = 0; i < GATE_CHUNK_END; i++) k->code[at + i] = 0;
+    usf_dassert(at + GATE_CHUNK_END <= room);
+    return at + GATE_CHUNK_END;
 }
 
 static void say_stays(const struct gate_rec *r, const char *path, const char *why)
@@ -115,7 +117,7 @@ static void write_jumps(struct work *k, struct gate_writer *w, uintptr_t base, c
 struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t base, const struct gate_list *l,
                                       struct gate_shared *share, const char *path)
 {
-    const size_t least = GATE_CHUNK_HEAD + END_MARK;
+    const size_t least = GATE_CHUNK_HEAD + GATE_CHUNK_END;
     size_t bound = least;
     for (uint32_t i = 0; i < l->nr; i++) bound += upper_bound(im, &l->rec[i]);
     size_t scratch = sizeof(struct work) + l->nr * sizeof(uintptr_t) + bound;
@@ -136,7 +138,7 @@ struct gate_patched gate_patch_object(const struct gate_image *im, uintptr_t bas
     k->enter = (uintptr_t *)(k + 1);
     k->code = (uint8_t *)(k->enter + l->nr);
     struct gate_made made = {.l = l, .enter = k->enter, .code = k->code, .room = bound};
-    made.len = build(k, im, &(struct gate_chunk){.base = base, .code = (uintptr_t)code, .movable = shared}, l);
+    made.len = build(k, im, &(struct gate_chunk){.base = base, .code = (uintptr_t)code, .movable = shared}, l, bound);
     struct gate_writer w;
     gate_writer_open(&w);
     bool written = gate_writer_put(&w, code, k->code, made.len) == 0;

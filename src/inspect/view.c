@@ -19,7 +19,7 @@ const char *view_task_state(uint32_t state)
 
 const char *view_core_state(unsigned state)
 {
-    static const char *const names[] = {"idle", "running", "lent", "away"};
+    static const char *const names[] = {"idle", "running", "provisional", "released"};
     return state < sizeof names / sizeof *names ? names[state] : "?";
 }
 
@@ -132,7 +132,7 @@ const struct usf_task *view_task_of_core(const struct view *v, uint32_t core)
 {
     uint64_t w = atomic_load(&v->cores[core].word);
     unsigned s = core_state(w);
-    if (s != USF_CORE_RUNNING && s != USF_CORE_AWAY) return NULL;
+    if (s != USF_CORE_RUNNING && s != USF_CORE_RELEASED) return NULL;
     return core_task(w) < v->nr_tasks ? &v->tasks[core_task(w)] : NULL;
 }
 
@@ -140,7 +140,7 @@ unsigned view_state_of_core(const struct view *v, uint32_t core)
 {
     unsigned s = core_state(atomic_load(&v->cores[core].word));
     const struct usf_task *t = view_task_of_core(v, core);
-    return s == USF_CORE_RUNNING && t && sched_has_lent(t) ? USF_CORE_LENT : s;
+    return s == USF_CORE_RUNNING && t && sched_is_provisional(t) ? USF_CORE_PROVISIONAL : s;
 }
 
 uint32_t view_count_tasks(const struct view *v, uint32_t proc, bool ready_only)
@@ -204,7 +204,7 @@ bool view_in_call(const struct view *v, const struct usf_task *t)
     if (s == USF_TASK_IN_KERNEL) return true;
     if (s != USF_TASK_RUNNING || c >= v->h->nr_cores) return false;
     unsigned cs = view_state_of_core(v, c);
-    return cs == USF_CORE_LENT || cs == USF_CORE_AWAY;
+    return cs == USF_CORE_PROVISIONAL || cs == USF_CORE_RELEASED;
 }
 
 const char *view_state_of(const struct view *v, const struct usf_task *t)
@@ -272,7 +272,7 @@ static const char *const stays[USF_STAYS_KINDS] = {
     [USF_STAYS_PI] = "lock with priority inheritance", [USF_STAYS_SCHEDULING] = "nice value or scheduling policy of its own",
     [USF_STAYS_USER] = "user or groups of its own", [USF_STAYS_NAMESPACE] = "namespaces of its own", [USF_STAYS_TIMER] = "timer for one thread",
     [USF_STAYS_RSEQ] = "restartable sequences", [USF_STAYS_IO_URING] = "io_uring", [USF_STAYS_SIGNALFD] = "signalfd", [USF_STAYS_PERF] = "performance events or filters",
-    [USF_STAYS_REGISTERS] = "registers of its own", [USF_STAYS_PRCTL] = "prctl or memory policy",
+    [USF_STAYS_REGISTERS] = "registers of its own", [USF_STAYS_PRCTL] = "prctl or memory policy", [USF_STAYS_MEMORY] = "no memory, or none that may be executed",
 };
 
 const char *view_stays_of(const struct view *v, const struct usf_task *t)

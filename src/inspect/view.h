@@ -45,7 +45,7 @@ bool view_is_in(const struct view *v, const struct usf_task *t, const struct usf
 uint32_t view_count_group(const struct view *v, const struct usf_group *g, bool ready_only);
 /* The queues belong to the policy; what every policy has is the core that a ready task ran on last. */
 uint32_t view_ready_of_core(const struct view *v, uint32_t core);
-unsigned view_state_of_core(const struct view *v, uint32_t core);     /* enum usf_core_state, LENT among them */
+unsigned view_state_of_core(const struct view *v, uint32_t core);     /* enum usf_core_state, PROVISIONAL among them */
 const struct usf_task *view_task_of_core(const struct view *v, uint32_t core);     /* or null */
 /* In a system call, whoever has its core.  The state stays RUNNING while nobody has taken that: the core's word tells. */
 bool view_in_call(const struct view *v, const struct usf_task *t);

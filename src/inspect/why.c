@@ -219,7 +219,7 @@ static void ready_text(struct why_reader *r, const struct usf_task *t, struct wh
     uint32_t proc = atomic_load(&u->proc);
     add(w, " and thread %d (%s) of process %d (%s) %s", view_tid(v, u), view_task_name(v, u, name), view_pid_of(v, u),
         proc < v->nr_procs ? view_bounded(v->procs[proc].comm, sizeof v->procs[proc].comm, comm, sizeof comm) : "?",
-        state == USF_CORE_RUNNING ? "runs" : state == USF_CORE_LENT ? "has lent it for a system call" : "has left it for a system call");
+        state == USF_CORE_RUNNING ? "runs" : state == USF_CORE_PROVISIONAL ? "has released it provisionally for a system call" : "has left it for a system call");
     if (state == USF_CORE_RUNNING && u->start_ns && v->now > u->start_ns)
         add(w, " since %lu ms", (v->now - u->start_ns) / 1000000);
 }
@@ -249,8 +249,8 @@ static void running_text(struct why_reader *r, const struct usf_task *t, struct 
 
 static void in_call_text(struct why_reader *r, const struct usf_task *t, struct why *w)
 {
-    bool taken = atomic_load(&t->state) == USF_TASK_IN_KERNEL, guest = atomic_load(&t->guest) != 0;
-    if (guest && w->kernel.state == 'R') return;        /* it runs: without a core, for the moments between its calls */
+    bool taken = atomic_load(&t->state) == USF_TASK_IN_KERNEL, kernel_run = atomic_load(&t->kernel_run) != 0;
+    if (kernel_run && w->kernel.state == 'R') return;   /* it runs: without a core, for the moments between its calls */
     if (!recorded_text(r, t, w)) {
         w->kind = WHY_CALL;
         w->call = UINT64_MAX;
@@ -258,9 +258,10 @@ static void in_call_text(struct why_reader *r, const struct usf_task *t, struct 
     } else if (w->kind == WHY_FUTEX) {
         add(w, ", in the kernel");
     }
-    if (guest) add(w, "; it needs no core when it is back (a guest)");
+    if (kernel_run) add(w, "; it needs no core when it is back (the kernel schedules it)");
     if (w->kernel.state == 'T' || w->kernel.state == 't') add(w, "; it is stopped");
-    /* Nobody takes the time when a core is lent.  It had its core until then, and got that when it began to run. */
+    /* A provisional release has no time stamp: the thread had its core until now, and got it when
+     * it began to run. */
     set_since(w, WHY_AT_MOST, taken ? t->start_ns : atomic_load(&t->since_ns), r->v->now);
 }
 

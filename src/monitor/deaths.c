@@ -77,6 +77,7 @@ void monitor_unlock(struct monitor *m)
 
 void monitor_recover_lock(struct monitor *m)
 {
+    usf_xassert(usf_lock_is_held(USF_RANK_MONITOR));
     sched_recover(&m->sched, name_is_dead, m);
     end_stall(m);
     if (!m->sched.policy_hung) return;
@@ -86,11 +87,24 @@ void monitor_recover_lock(struct monitor *m)
 
 void monitor_replace_policy(struct monitor *m, const char *why)
 {
+    usf_xassert(usf_lock_is_held(USF_RANK_MONITOR));
     sched_replace_policy(&m->sched, why, name_is_dead, m);
     end_stall(m);
 }
 
 /* ---- processes --------------------------------------------------------------------------------- */
+
+/* All processes that are watched without a pidfd are counted. */
+static bool watched_is_valid(const struct monitor *m)
+{
+    uint32_t polled = 0;
+    for (uint32_t i = 0; i < USF_MAX_PROCS; i++) {
+        const struct watched *w = &m->watched[i];
+        if (w->pid < 0) return false;
+        polled += w->pid && w->fd < 0;
+    }
+    return polled == m->nr_polled;
+}
 
 static void unwatch(struct monitor *m, struct watched *w)
 {
@@ -108,6 +122,7 @@ static bool names(const struct usf_proc *p, uint32_t namespace, const struct wat
 static void reap(struct monitor *m, uint32_t i)
 {
     struct watched *w = &m->watched[i];
+    usf_dassert(i < USF_MAX_PROCS);
     monitor_beats(m);
     monitor_lock(m);
     if (names(&m->sched.procs[i], m->shm.namespace, w)) {
@@ -121,12 +136,14 @@ static void reap(struct monitor *m, uint32_t i)
     unwatch(m, w);
 }
 
-static void watch(struct monitor *m, uint32_t i)
+/* pid: as it was when it was looked at; the process may have left since. */
+static void watch(struct monitor *m, uint32_t i, int32_t pid)
 {
     struct usf_proc *p = &m->sched.procs[i];
     struct watched *w = &m->watched[i];
     struct epoll_event e = {.events = EPOLLIN, .data.u32 = i};
-    *w = (struct watched){.pid = p->pid, .start_time = p->start_time, .fd = -1};
+    usf_dassert(i < USF_MAX_PROCS && !w->pid && pid > 0);
+    *w = (struct watched){.pid = pid, .start_time = p->start_time, .fd = -1};
     if (!m->options->no_pidfd) w->fd = (int)syscall(SYS_pidfd_open, w->pid, 0);
     if (w->fd >= 0 && epoll_ctl(m->epoll, EPOLL_CTL_ADD, w->fd, &e)) {
         close(w->fd);
@@ -157,17 +174,19 @@ static void look_at_processes(struct monitor *m)
             unwatch(m, w);
             left = true;
         }
-        if (atomic_load(&p->state) == USF_PROC_FREE || p->pid <= 0) continue;
+        int32_t pid = p->pid;
+        if (atomic_load(&p->state) == USF_PROC_FREE || pid <= 0) continue;
         uint32_t namespace = p->namespace;
         if (namespace != m->shm.namespace) {
             if (namespace < USF_MAX_NAMESPACES) elsewhere |= 1u << namespace;
             continue;
         }
-        if (!w->pid) watch(m, i);
+        if (!w->pid) watch(m, i, pid);
         else if ((w->fd < 0 || atomic_load(&p->replaced)) && !shm_proc_is_alive(p)) reap(m, i);
         if (atomic_load(&p->deserted)) take_off_deserter(m, i);
         if (atomic_load(&p->state) != USF_PROC_FREE) taken++;
     }
+    usf_xassert(watched_is_valid(m));
     m->sharing.elsewhere = elsewhere;
     if (left) sharing_tell_helpers_of_processes(m);
     bool idle = elsewhere && !taken;

@@ -24,6 +24,7 @@
 #define HUNG_NS    300000000u
 #define HUNG_LOOKS 4u
 #define LOOK_NS    50000000u
+/* Not sooner: a file that is open for a moment changes the number of the descriptor that another thread of the program gets. */
 #define SILENT_NS  250000000u   /* without a sign of life, until it is looked for in /proc; only then the looks begin to count */
 #define LOOPS_NS    200000000u  /* of CPU time in one go with the lock: usf's own work takes milliseconds at most */
 #define PATIENCE_NS 5000000000u /* for that, where the CPU is scarce */

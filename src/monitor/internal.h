@@ -93,7 +93,7 @@ void end_stall(struct monitor *m);
 int32_t monitor_pid_of(const struct sched *s, uint32_t task);
 /* Tell a thread to look at itself.  Not where it blocks the signal: that would stay pending, and a program that waits for such
  * signals itself would find it. */
-void monitor_nudge(const struct sched *s, uint32_t task);
+void monitor_preempt(const struct sched *s, uint32_t task);
 /* quota.c: see that processes have as many cores as their quotas come to. */
 void quota_look(struct monitor *m);
 /* supervisor.c: see that this monitor has a supervisor. */

@@ -201,6 +201,7 @@ int monitor_run(const struct monitor_options *o)
     m->started = os_now();
     pthread_mutex_init(&m->lock, NULL);
     be_prompt();
+    monitor_lock(m);
     r = bind_scheduler(m);
     if (!r) r = deaths_prepare(m);
     if (!r) r = can_signal();
@@ -212,6 +213,7 @@ int monitor_run(const struct monitor_options *o)
         sched_watch_begin(&m->sched);
         r = monitor_thread(watch_loop, m);
     }
+    monitor_unlock(m);
     report(o, r);
     if (!r) deaths_loop(m);
     /* Never unlocked: who takes our place takes us for dead, and the other thread runs until we have exited. */

@@ -1,7 +1,7 @@
 /* src/monitor/monitor.h - the watchman of an instance.  SPDX-License-Identifier: Apache-2.0
  *
  * One small process.  It sleeps while nothing waits; it takes the tasks of dead processes
- * off, gives on cores that make no progress or are lent for too long (sched_watch), and retires the
+ * off, gives on cores that make no progress or are released provisionally for too long (sched_watch), and retires the
  * instance some time after its last process has left.
  *
  * Two threads:
@@ -25,10 +25,10 @@
 struct usf_header;
 struct usf_namespace;
 
-/* How a thread is told to look at itself: this signal, SI_QUEUE, value MONITOR_NUDGE_MAGIC ^ task in its
+/* How a thread is told to look at itself: this signal, SI_QUEUE, value MONITOR_PREEMPT_MAGIC ^ task in its
  * low half and 0 above.  Task ids are below 1 << 15: the magic's upper 16 bits stay. */
-#define MONITOR_NUDGE_SIGNAL SIGURG
-#define MONITOR_NUDGE_MAGIC  0x75736600u
+#define MONITOR_PREEMPT_SIGNAL SIGURG
+#define MONITOR_PREEMPT_MAGIC  0x75736600u
 
 /* ---- in the tool (spawn.c, main.c) ----------------------------------------------------------- */
 

@@ -36,16 +36,11 @@ static bool help_out(struct monitor *m, int32_t pid, uint32_t name)
     return true;
 }
 
-/* Those who wait are to look at usf_header.stalled; the process `but` need not. */
+/* Those who wait look at usf_header.stalled; the process `but` need not. */
 static void rouse(struct monitor *m, uint32_t but)
 {
-    struct usf_header *h = m->shm.h;
-    uint32_t hwm = atomic_load(&h->task_hwm);
-    os_futex_wake(&h->lock.word, INT32_MAX);
-    for (uint32_t i = 0; i < hwm; i++) {
-        struct usf_task *t = &m->sched.tasks[i];
-        if (atomic_load(&t->state) != USF_TASK_FREE && t->proc != but) os_futex_wake(&sched_thread_of(&m->sched, i)->park, 1);
-    }
+    os_futex_wake(&m->shm.h->lock.word, INT32_MAX);
+    sched_rouse(&m->sched, but);
 }
 
 /* The owner's process alone stays: it has the lock.  USF_MAX_PROCS: it is a monitor, and all leave. */

@@ -6,8 +6,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define DOZE_NS 20000000u
-#define LEAST_NS 1000000u       /* from one look to the next, if it is only that some task has come to wait */
 #define CHECK_NS 1000000000u    /* from one look at all records to the next, while there is something to do; */
 #define CHECK_AGAIN_NS 100000000u       /* ... when they seemed to be damaged */
 #define IDLE_NS 100000000u      /* while the processes are all other monitors' */
@@ -20,15 +18,15 @@ int32_t monitor_pid_of(const struct sched *s, uint32_t task)
     return proc < s->h->max_procs ? s->procs[proc].pid : 0;
 }
 
-void monitor_nudge(const struct sched *s, uint32_t task)
+void monitor_preempt(const struct sched *s, uint32_t task)
 {
     int32_t pid = monitor_pid_of(s, task), tid = sched_thread_of(s, task)->tid;
     if (!sched_is_ours(s, task) || pid <= 0) return;
-    if (os_look_at_thread(&looks, pid, tid).blocked >> (MONITOR_NUDGE_SIGNAL - 1) & 1) return;
-    os_signal_thread(pid, tid, MONITOR_NUDGE_SIGNAL, MONITOR_NUDGE_MAGIC ^ task);
+    if (os_look_at_thread(&looks, pid, tid).blocked >> (MONITOR_PREEMPT_SIGNAL - 1) & 1) return;
+    os_signal_thread(pid, tid, MONITOR_PREEMPT_SIGNAL, MONITOR_PREEMPT_MAGIC ^ task);
 }
 
-static void nudge(void *sched, uint32_t task) { monitor_nudge(sched, task); }
+static void preempt(void *sched, uint32_t task) { monitor_preempt(sched, task); }
 
 static char thread_state(void *arg, uint32_t task)
 {
@@ -48,18 +46,20 @@ static void sleep_until_event(struct sched *s, struct usf_header *h, uint32_t ev
 {
     os_forget_looks(&looks);
     atomic_fetch_or(&h->monitor_asleep, USF_MONITOR_ASLEEP(s->namespace));
-    if (sched_is_quiet(s) && os_futex_wait(&h->monitor_event, event, os_now() + DOZE_NS) == -ETIMEDOUT &&
+    if (sched_is_quiet(s) && os_futex_wait(&h->monitor_event, event, os_now() + WATCH_DOZE_NS) == -ETIMEDOUT &&
         sched_is_quiet(s))
         os_futex_wait(&h->monitor_event, event, 0);
     atomic_fetch_and(&h->monitor_asleep, ~USF_MONITOR_ASLEEP(s->namespace));
 }
 
-/* Nothing waited at the last look.  Cores that are lent are taken once something does, which is not to last until the next
- * look is due anyhow; a load whose tasks never wait for long wakes nobody more often than once in LEAST_NS: with `lend` instead it
- * would be twenty times as often, on the very CPUs that are wanted.  So a lent core may be taken that much late. */
+/* No task waited at the last look.  Once one waits, cores that are released provisionally must be
+ * taken before the next look is due, so a task that begins to wait wakes the monitor, after
+ * WATCH_LEAST_NS at the earliest.  After `lend` instead, a load whose tasks never wait for long would
+ * wake it twenty times as often, on the very CPUs that are wanted.  So such a core may be taken
+ * WATCH_LEAST_NS late. */
 static void nap(struct sched *s, struct usf_header *h, uint32_t event, uint64_t ns)
 {
-    uint64_t now = os_now(), least = ns < LEAST_NS ? ns : LEAST_NS;
+    uint64_t now = os_now(), least = ns < WATCH_LEAST_NS ? ns : WATCH_LEAST_NS;
     if (os_futex_wait(&h->monitor_event, event, now + least) != -ETIMEDOUT || ns <= least) return;
     atomic_fetch_or(&h->monitor_asleep, USF_MONITOR_NAPS(s->namespace));
     if (!atomic_load(&h->nr_ready)) os_futex_wait(&h->monitor_event, event, now + ns);
@@ -71,6 +71,7 @@ static void look_for_damage(struct monitor *m)
 {
     char why[160];
     uint64_t now = os_now();
+    usf_xassert(usf_lock_is_held(USF_RANK_MONITOR));
     if (now < m->check_at) return;
     bool valid = sched_check(&m->sched, why, sizeof why);
     m->check_at = now + (valid ? CHECK_NS : CHECK_AGAIN_NS);
@@ -102,7 +103,7 @@ static void answer(struct monitor *m)
 static uint64_t look(struct monitor *m)
 {
     monitor_lock(m);
-    uint64_t next = sched_watch(&m->sched, nudge, thread_state, &m->sched);
+    uint64_t next = sched_watch(&m->sched, preempt, thread_state, &m->sched);
     look_for_damage(m);
     monitor_unlock(m);
     sharing_tell_helpers_of_cores(m);
@@ -121,6 +122,7 @@ void *watch_loop(void *arg)
 {
     struct monitor *m = arg;
     struct usf_header *h = m->shm.h;
+    usf_dassert(m->sched.namespace == m->shm.namespace && m->sched.watch == &m->watcher);
     uint32_t seen = atomic_load(&h->monitor_event) - 1;
     atomic_store(&own_namespace(m)->monitor_tid, os_gettid());
     for (;;) {

@@ -97,6 +97,9 @@ bool os_process_surely_maps(int32_t pid, uint64_t dev, uint64_t ino);
 /* Has the calling process writable memory that others may have as well, outside of this range?  True also if that cannot be seen. */
 bool os_shares_memory(const void *except, size_t size);
 uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = no such process */
+/* A field of the text of /proc/PID/stat: 3, the state, or a later one.  null: there is none.  os_stat_number: as a number, 0 if it is none. */
+const char *os_stat_field(const char *stat, long len, int field);
+uint64_t os_stat_number(const char *stat, long len, int field);
 uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
 bool os_thread_ended(int32_t pid, int32_t tid);   /* no such thread, or a process's first one that has ended before the others */
 /* The path of the file `name` of a thread, of whatever process; name: at most 10 bytes. */
@@ -122,6 +125,8 @@ uint64_t os_pidns(void);
 /* Does a pid that a child of ours gets mean the same to us?  Not after unshare(CLONE_NEWPID). */
 bool os_knows_childrens_pids(void);
 static inline uint32_t os_pidns_inode(uint64_t ns) { return (uint32_t)ns; }
+/* Signals that are pending for the calling thread alone; 0 also if it cannot be found out. */
+uint64_t os_own_pending(void);
 int  os_kill(int32_t pid, int sig);          /* as kill: sig 0 only looks, -ESRCH: no such process */
 /* Send sig to a thread with si_code SI_QUEUE and a value. */
 int  os_signal_thread(int32_t pid, int32_t tid, int sig, uint64_t value);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
 
@@ -22,20 +23,24 @@ static const char *behind_comm(const char *stat, long len)
     return len > 0 && stat[len] == ' ' ? stat + len + 1 : NULL;
 }
 
-/* A field after the third, the state; 0 if there is no such number. */
-static uint64_t field_in(const char *stat, long len, int wanted)
+const char *os_stat_field(const char *stat, long len, int wanted)
 {
     const char *s = behind_comm(stat, len);
-    uint64_t v;
-    if (!s) return 0;
-    for (int field = 3; field < wanted; field++) {
+    for (int field = 3; s && field < wanted; field++) {
         while (*s && *s != ' ') s++;
-        if (*s++ != ' ') return 0;
+        if (*s++ != ' ') return NULL;
     }
-    return text_number(&s, &v) && (*s == ' ' || *s == '\n') ? v : 0;
+    return s;
 }
 
-uint64_t os_start_time_in(const char *stat, long len) { return field_in(stat, len, 22); }
+uint64_t os_stat_number(const char *stat, long len, int wanted)
+{
+    const char *s = os_stat_field(stat, len, wanted);
+    uint64_t v;
+    return s && text_number(&s, &v) && (*s == ' ' || *s == '\n') ? v : 0;
+}
+
+uint64_t os_start_time_in(const char *stat, long len) { return os_stat_number(stat, len, 22); }
 
 bool os_proc_is_ours(void)
 {
@@ -65,11 +70,13 @@ uint64_t os_start_time(int32_t pid)
 static struct os_look look_in(const char *stat, long n)
 {
     const char *s = n > 0 ? behind_comm(stat, n) : NULL;
-    return s ? (struct os_look){.state = *s, .blocked = field_in(stat, n, 32)} : (struct os_look){0};
+    return s ? (struct os_look){.state = *s, .blocked = os_stat_number(stat, n, 32)} : (struct os_look){0};
 }
 
-/* Below /proc/TID and not /proc/PID, as a name that was looked up there may make whoever waits for the process loop in the kernel while the thread
- * ends (docs/design.md). */
+/* Below /proc/TID and not /proc/PID/task/TID.  Linux keeps each name that was looked up.  A thread that ends removes its own names after
+ * its process can be waited for.  The parent then removes all names below /proc/PID, and loops in the kernel while one of them is being
+ * removed (shrink_dcache_parent).  A parent and a child that were bound to one CPU were seen like that for up to 100 s: Linux gave the CPU to
+ * the parent's session all the time (autogroup; src/monitor/revive.c), and a thread that ends is no longer in that session. */
 void os_thread_file(char path[OS_THREAD_FILE_MAX], int32_t tid, const char *name)
 {
     usf_format(path, OS_THREAD_FILE_MAX, "/proc/%d/task/%d/%s", tid, tid, name);
@@ -161,6 +168,22 @@ bool os_thread_ended(int32_t pid, int32_t tid)
 {
     char st = os_thread_state(pid, tid);
     return st == 'Z' || st == 'X' || (!st && usf_syscall(__NR_tgkill, pid, tid, 0) == -ESRCH);
+}
+
+uint64_t os_own_pending(void)
+{
+    static const char key[] = "SigPnd:\t";
+    const size_t len = sizeof key - 1;
+    struct text_lines t;
+    char line[64];
+    uint64_t pending = 0;
+    if (!text_open(&t, "/proc/thread-self/status")) return 0;
+    while (text_next(&t, line, sizeof line)) {
+        const char *s = line + len;
+        if (!memcmp(line, key, len) && text_hex(&s, &pending)) break;
+    }
+    text_close(&t);
+    return pending;
 }
 
 static uint64_t namespace(const char *path)

@@ -272,7 +272,7 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
     uint32_t i = usf_task(p, task)->group;
     review_if_due(p);
     awake(p, i);
-    return pq_select(p, task, idle, equi_group_of(p, i)->wish);
+    return pq_select(p, task, idle, equi_group_of(p, i)->preferred);
 }
 
 /* No core of its own is idle: send a helper away. */
@@ -280,7 +280,7 @@ static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
 {
     uint64_t m[USF_CORE_WORDS];
     uint32_t last = usf_task(p, task)->last_core, c;
-    if (!usf_cores_and(m, equi_inst_of(p)->borrowed, equi_group_of(p, i)->wish)) return;
+    if (!usf_cores_and(m, equi_inst_of(p)->borrowed, equi_group_of(p, i)->preferred)) return;
     while ((c = last < p->nr_cores ? pq_nearest(p, m, last) : usf_cores_next(m, 0)) != USF_NONE) {
         struct usf_pol_core *core = usf_core(p, c);
         if (!core->give_way_at && usf_may_run(p, task, c)) {
@@ -300,7 +300,7 @@ static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
     equi_mark_of(p, task)->picked = 0;
     awake(p, i);
     e->queued++;
-    pq_enqueue(p, task, why, e->wish);
+    pq_enqueue(p, task, why, e->preferred);
     if (why != USF_WHY_YIELD) reclaim(p, i, task);
 }
 
@@ -449,14 +449,14 @@ static void tick(struct usf_pol *p)
 }
 
 const struct usf_policy_ops usf_policy_equi = {
-    .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "equi", .flags = USF_POLICY_SWAP,
+    .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "equi",
     .description = "topology-aware equipartitioning: equal partitions along the topology, sized by the number of programs",
     .init = init, .group_remove = group_remove, .select_core = select_core, .enqueue = enqueue, .pick = pick, .dequeue = dequeue,
     .yield = yield, .started = started, .stopped = stopped, .tick = tick, .group_changed = group_changed,
 };
 
 const struct usf_policy_ops usf_policy_speedup = {
-    .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "speedup", .flags = USF_POLICY_SWAP,
+    .api = USF_POLICY_API, .size = sizeof(struct usf_policy_ops), .name = "speedup",
     .description = "equi with wider partitions for programs that are measured to use them",
     .init = init_speedup, .group_remove = group_remove, .select_core = select_core, .enqueue = enqueue, .pick = pick, .dequeue = dequeue,
     .yield = yield, .started = started, .stopped = stopped, .tick = tick, .group_changed = group_changed,

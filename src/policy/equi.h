@@ -57,7 +57,7 @@ struct USF_POLICY_STATE equi_core {
 };
 struct USF_POLICY_STATE equi_group {
     struct pq_group q;
-    uint64_t mine[USF_CORE_WORDS], old[USF_CORE_WORDS], wish[USF_CORE_WORDS];  /* its partition; that before, in a grace period; both */
+    uint64_t mine[USF_CORE_WORDS], old[USF_CORE_WORDS], preferred[USF_CORE_WORDS]; /* its partition; that before, in a grace period; both */
     uint64_t vtime;             /* ns on its own cores, by weight: for turns within a partition */
     uint64_t granted;           /* ns x EQUI_FULL, what its partition gave it, by weight: for turns between partitions */
     uint64_t joined, idle_since, grace_until;
@@ -82,7 +82,7 @@ static inline struct equi_core *equi_core_of(struct usf_pol *p, uint32_t c) { re
 static inline struct equi_group *equi_group_of(struct usf_pol *p, uint32_t i) { return (struct equi_group *)(void *)usf_group(p, i)->data; }
 static inline struct equi_mark *equi_mark_of(struct usf_pol *p, uint32_t t) { return (struct equi_mark *)(void *)usf_task(p, t)->data; }
 
-static inline bool equi_owns(struct usf_pol *p, uint32_t i, uint32_t core) { return usf_cores_has(equi_group_of(p, i)->wish, core); }
+static inline bool equi_owns(struct usf_pol *p, uint32_t i, uint32_t core) { return usf_cores_has(equi_group_of(p, i)->preferred, core); }
 static inline void equi_due(struct equi_inst *in, uint64_t at) { if (at < in->due) in->due = at; }
 
 /* An integer multiple of the normal share. */
@@ -107,7 +107,7 @@ static inline void equi_end_grace(struct equi_inst *in, struct equi_group *e)
 {
     if (usf_cores_any(e->old)) in->nr_graces--;
     usf_cores_clear(e->old);
-    usf_cores_copy(e->wish, e->mine);
+    usf_cores_copy(e->preferred, e->mine);
 }
 
 /* New cores for a program.  One that follows by itself, but later, keeps its old ones beside them until it has. */
@@ -123,7 +123,7 @@ static inline void equi_assign(struct usf_pol *p, uint32_t i, const uint64_t *ma
     usf_cores_copy(e->mine, mask);
     equi_end_grace(in, e);
     if (loses && smaller && usf_group(p, i)->flags & USF_GROUP_MALLEABLE) {
-        usf_cores_or(e->wish, mask, before);
+        usf_cores_or(e->preferred, mask, before);
         usf_cores_copy(e->old, before);
         e->grace_until = p->now + EQUI_GRACE * p->quantum;
         in->nr_graces++;
@@ -217,14 +217,14 @@ static inline void equi_divide_all(struct usf_pol *p)
                 continue;
             }
             if (pass == 0) {
-                usf_cores_copy(e->wish, e->mine);    /* `wish` is set anew below */
-                part_keep(e->wish, may, load, cap, n);
+                usf_cores_copy(e->preferred, e->mine); /* `preferred` is set anew below */
+                part_keep(e->preferred, may, load, cap, n);
                 continue;
             }
             uint64_t mask[USF_CORE_WORDS];
-            usf_cores_copy(mask, e->wish);
+            usf_cores_copy(mask, e->preferred);
             part_grow(mask, may, load, p->nr_cores, n);
-            usf_cores_or(e->wish, e->mine, e->old);
+            usf_cores_or(e->preferred, e->mine, e->old);
             equi_assign(p, i - 1, mask);
         }
     }
@@ -383,8 +383,8 @@ static inline void equi_note_owners(struct usf_pol *p)
 {
     for (uint32_t c = 0; c < p->nr_cores; c++) equi_core_of(p, c)->nr_owners = 0;
     for (uint32_t i = equi_inst_of(p)->first; i; i = equi_group_of(p, i - 1)->next) {
-        const uint64_t *wish = equi_group_of(p, i - 1)->wish;
-        for (uint32_t c = 0; (c = usf_cores_next(wish, c)) < p->nr_cores; c++) {
+        const uint64_t *preferred = equi_group_of(p, i - 1)->preferred;
+        for (uint32_t c = 0; (c = usf_cores_next(preferred, c)) < p->nr_cores; c++) {
             struct equi_core *core = equi_core_of(p, c);
             if (core->nr_owners < EQUI_OWNERS) core->owner[core->nr_owners] = (uint16_t)(i - 1);
             if (core->nr_owners <= EQUI_OWNERS) core->nr_owners++;

@@ -230,7 +230,7 @@ const struct usf_policy_ops usf_policy_fair = {
     .api = USF_POLICY_API,
     .size = sizeof(struct usf_policy_ops),
     .name = "fair",
-    .flags = USF_POLICY_SWAP,
+
     .description = "equal virtual time per process and weight, within cooperation",
     .init = pq_init,
     .select_core = select_core,

@@ -57,7 +57,7 @@ const struct usf_policy_ops usf_policy_fifo = {
     .api = USF_POLICY_API,
     .size = sizeof(struct usf_policy_ops),
     .name = "fifo",
-    .flags = USF_POLICY_SWAP,
+
     .description = "first come, first served; the reference to start a policy from",
     .enqueue = enqueue,
     .pick = pick,

@@ -296,7 +296,7 @@ const struct usf_policy_ops usf_policy_fl = {
     .api = USF_POLICY_API,
     .size = sizeof(struct usf_policy_ops),
     .name = "fl",
-    .flags = USF_POLICY_SWAP,
+
     .description = "FLSCHED: lock-free queues per core, round robin, no preemption and no balancing",
     .init = init,
     .select_core = select_core,

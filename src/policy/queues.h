@@ -2,7 +2,7 @@
  *
  * A policy that shares cores between groups (coop, equi, fair, batch) decides which group a core serves; which of its tasks,
  * these queues say.  A ready task waits in its group's queue of the core that it ran on last, as long as that is one of
- * the `wish` cores that the policy gives it, else of one of those in turn.  A core takes from its own queue, then
+ * the `preferred` cores that the policy gives it, else of one of those in turn.  A core takes from its own queue, then
  * from near to far.  Within a group tasks of higher priority go first, then earlier deadlines.  Strict affinity is
  * kept, a preferred one decides where a task waits and which idle core it gets.  Now and then a core takes a task over that is
  * neglected at another one.
@@ -121,36 +121,36 @@ static inline bool pq_affine(struct usf_pol *p, const struct usf_pol_task *t, co
     return any;
 }
 
-/* Narrow `cores` to those where the task wants to be: its own affinity, then the policy's wish.  False: it may run on none. */
-static inline bool pq_narrow(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *wish, uint64_t cores[USF_CORE_WORDS])
+/* Narrow `cores` to those where the task wants to be: its own affinity, then those that the policy prefers.  False: it may run on none. */
+static inline bool pq_narrow(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *preferred, uint64_t cores[USF_CORE_WORDS])
 {
     uint64_t some[USF_CORE_WORDS];
     if (pq_affine(p, t, cores, some)) usf_cores_copy(cores, some);
     else if (t->strict && t->affinity != USF_AFFINITY_ANY) return false;
-    if (wish && usf_cores_and(some, cores, wish)) usf_cores_copy(cores, some);
+    if (preferred && usf_cores_and(some, cores, preferred)) usf_cores_copy(cores, some);
     return usf_cores_any(cores);
 }
 
-/* An idle core for a task that became ready; wish: cores that the policy prefers, or null. */
-static inline uint32_t pq_select(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS], const uint64_t *wish)
+/* An idle core for a task that became ready; preferred: cores that the policy prefers, or null. */
+static inline uint32_t pq_select(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS], const uint64_t *preferred)
 {
     const struct usf_pol_task *t = usf_task(p, task);
     uint64_t m[USF_CORE_WORDS];
-    if (!usf_cores_and(m, idle, usf_group(p, t->group)->cores) || !pq_narrow(p, t, wish, m)) return USF_NONE;
+    if (!usf_cores_and(m, idle, usf_group(p, t->group)->cores) || !pq_narrow(p, t, preferred, m)) return USF_NONE;
     if (t->last_core < p->nr_cores) return pq_nearest(p, m, t->last_core);
     return usf_next_core(m, m, pq_group_of(p, t->group)->next_core);
 }
 
 /* The core whose queue a ready task waits in. */
-static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *wish)
+static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *preferred)
 {
     const uint64_t *may = usf_group(p, t->group)->cores;
     if (t->affinity == USF_AFFINITY_ANY && t->last_core < p->nr_cores && usf_cores_has(may, t->last_core)
-        && (!wish || usf_cores_has(wish, t->last_core)) && !usf_borrows(p, t->group, t->last_core)) return t->last_core;
+        && (!preferred || usf_cores_has(preferred, t->last_core)) && !usf_borrows(p, t->group, t->last_core)) return t->last_core;
     struct pq_group *group = pq_group_of(p, t->group);
     uint64_t m[USF_CORE_WORDS];
     usf_cores_copy(m, may);
-    if (!pq_narrow(p, t, wish, m)) return 0;    /* allowed nowhere: it waits, and whoever picks checks */
+    if (!pq_narrow(p, t, preferred, m)) return 0;   /* allowed nowhere: it waits, and each pick checks */
     if (t->affinity != USF_AFFINITY_ANY && t->last_core < p->nr_cores && usf_cores_has(m, t->last_core)) return t->last_core;
     uint32_t c = usf_next_core(m, m, group->next_core);
     if (c >= p->nr_cores) return 0;
@@ -158,15 +158,15 @@ static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, 
     return c;
 }
 
-/* Who was made to give way at core c goes on at a wished core of the same cache, by chance, unless more wait there: computing
- * threads that never left their core would get more at a core that has fewer of them. */
-static inline uint32_t pq_change_over(struct usf_pol *p, const struct usf_pol_task *t, uint32_t c, const uint64_t *wish)
+/* A task that was made to give way at core c goes on at a preferred core of the same cache, chosen by chance, unless more tasks
+ * wait there: computing threads that never left their core would get more at a core that has fewer of them. */
+static inline uint32_t pq_change_over(struct usf_pol *p, const struct usf_pol_task *t, uint32_t c, const uint64_t *preferred)
 {
     const struct usf_fifo *ready = pq_group_of(p, t->group)->ready;
     const uint64_t *may = usf_group(p, t->group)->cores;
     uint64_t m[USF_CORE_WORDS];
     usf_cores_copy(m, may);
-    if (t->affinity != USF_AFFINITY_ANY || !pq_narrow(p, t, wish, m)) return c;
+    if (t->affinity != USF_AFFINITY_ANY || !pq_narrow(p, t, preferred, m)) return c;
     uint32_t other = usf_next_core(m, pq_core_of(p, c)->same_llc, pol_throw_dice(&pq_inst_of(p)->dice, p->nr_cores));
     return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
 }
@@ -226,12 +226,12 @@ static inline bool pq_add_ready(struct usf_pol *p, uint32_t task, uint32_t c)
     return pq_note_added(pq_inst_of(p), t->group);
 }
 
-/* wish: see pq_home; read during the call only. */
-static inline void pq_enqueue(struct usf_pol *p, uint32_t task, enum usf_why why, const uint64_t *wish)
+/* preferred: see pq_home; read during the call only. */
+static inline void pq_enqueue(struct usf_pol *p, uint32_t task, enum usf_why why, const uint64_t *preferred)
 {
     const struct usf_pol_task *t = usf_task(p, task);
-    uint32_t c = pq_home(p, t, wish);
-    if (why == USF_WHY_PREEMPT) c = pq_change_over(p, t, c, wish);
+    uint32_t c = pq_home(p, t, preferred);
+    if (why == USF_WHY_PREEMPT) c = pq_change_over(p, t, c, preferred);
     if (why == USF_WHY_YIELD) pq_add_yielder(p, task, c);
     else pq_add_ready(p, task, c);
 }

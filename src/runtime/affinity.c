@@ -10,37 +10,38 @@
 /* A new thread starts with its creator's hint, or with what its creator sets before it has attached itself
  * (pthread_attr_setaffinity_np).  The creator leaves the hint under the new thread's thread pointer, or its
  * id; the new thread looks for both.  Few threads have one: a small ring does. */
-#define BIRTHS 64
-static struct { uintptr_t key; struct os_cpuset hint; } births[BIRTHS];
-static uint32_t nr_births;
+#define HINTS 64
+static struct { uintptr_t key; struct os_cpuset hint; } hints[HINTS];
+static uint32_t nr_hints;
 
 /* holds rt.list_lock */
 static void bequeath(uintptr_t key, const struct os_cpuset *hint)
 {
-    births[nr_births % BIRTHS].key = key;
-    births[nr_births % BIRTHS].hint = *hint;
-    __atomic_store_n(&nr_births, nr_births + 1, __ATOMIC_RELAXED);
+    hints[nr_hints % HINTS].key = key;
+    hints[nr_hints % HINTS].hint = *hint;
+    __atomic_store_n(&nr_hints, nr_hints + 1, __ATOMIC_RELAXED);
 }
 
-/* The calling thread's, also such as was left for it while it was apart; holds rt.list_lock */
+/* The calling thread takes the hint that was left for it, also while it had opted out.  Holds
+ * rt.list_lock. */
 static void inherit(struct rt_thread *t)
 {
     uintptr_t self = arch_thread_pointer();
-    for (unsigned i = 0; i < BIRTHS; i++) {
+    for (unsigned i = 0; i < HINTS; i++) {
         /* oldest first: what was set for the thread itself comes after what it inherited */
-        unsigned at = (nr_births + i) % BIRTHS;
-        if (births[at].key != self && births[at].key != (uintptr_t)t->tid) continue;
-        t->hint = births[at].hint;
+        unsigned at = (nr_hints + i) % HINTS;
+        if (hints[at].key != self && hints[at].key != (uintptr_t)t->tid) continue;
+        t->hint = hints[at].hint;
         t->has_hint = true;
-        births[at].key = 0;
+        hints[at].key = 0;
     }
 }
 
-static bool any_births(void) { return __atomic_load_n(&nr_births, __ATOMIC_RELAXED) != 0; }
+static bool any_hints(void) { return __atomic_load_n(&nr_hints, __ATOMIC_RELAXED) != 0; }
 
 void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls)
 {
-    if ((!creator->has_hint && !any_births()) || !tls) return;
+    if ((!creator->has_hint && !any_hints()) || !tls) return;
     sched_crit_enter(&creator->self);
     rt_list_lock();
     inherit(creator);
@@ -52,13 +53,14 @@ void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls)
 /* in a critical section */
 void rt_inherit_hint(struct rt_thread *t)
 {
-    if (!any_births()) return;
+    if (!any_hints()) return;
     rt_list_lock();
     inherit(t);
     rt_list_unlock();
 }
 
-/* Whoever sets its CPUs while it goes apart has left them for it by now, or does so when it is no longer bound. */
+/* If another thread sets this one's CPUs while it opts out, it has left them for it by now, or does so when
+ * this one is no longer bound. */
 void rt_unbind(struct rt_thread *t)
 {
     sched_crit_enter(&t->self);
@@ -74,12 +76,12 @@ void rt_unbind(struct rt_thread *t)
 #define FOLLOW_NS 500000000u     /* looks come once a second, and then some */
 
 static _Atomic uint64_t followed;   /* ns */
-static struct os_cpuset wished;     /* what the process was started with, if that is less than its cpuset had */
+static struct os_cpuset started_with; /* what the process was started with, if that is less than its cpuset had */
 
 static void choose(struct os_cpuset *cpus)
 {
     struct os_cpuset all = *cpus;
-    if (os_cpu_count(&wished)) os_cpu_and(cpus, &wished);
+    if (os_cpu_count(&started_with)) os_cpu_and(cpus, &started_with);
     if (!os_cpu_count(cpus)) *cpus = all;       /* as the kernel does */
     rt.cpus = *cpus;
 }
@@ -88,7 +90,7 @@ void rt_note_cpuset(void)
 {
     struct os_cpuset allowed;
     atomic_store(&followed, os_now());
-    if (os_cpuset_allowed(&allowed) == 0 && __builtin_memcmp(&rt.cpus, &allowed, sizeof allowed)) wished = rt.cpus;
+    if (os_cpuset_allowed(&allowed) == 0 && __builtin_memcmp(&rt.cpus, &allowed, sizeof allowed)) started_with = rt.cpus;
 }
 
 void rt_follow_cpuset(uint64_t now)
@@ -114,14 +116,15 @@ static void tell(const struct rt_thread *t, struct os_cpuset *set)
     else *set = rt.cpus;
 }
 
-/* What a thread asks for is where its task would like to run: a core, a cache, a node, if it comes to one.  The call has set the mask in the
- * kernel, which the scheduler may have to take back.  Without rt.list_lock: the thread may have ended since, and the wish then be another's
- * of this process. */
-static void wish(struct rt_thread *me, uint32_t task, const struct os_cpuset *hint)
+/* The mask that a thread asks for becomes its task's preferred place: a core, a cache or a node, if
+ * it is one.  The call has set the mask in the kernel, and the scheduler may have to take that
+ * back.  Called without rt.list_lock: if the thread has ended since, another thread of this process
+ * gets the place. */
+static void set_place(struct rt_thread *me, uint32_t task, const struct os_cpuset *hint)
 {
-    struct sched_wish w;
+    struct sched_attributes w;
     if (rt.sched.kernel || task == USF_NONE) return;
-    sched_wish_of(&rt.sched, task, &w);
+    sched_attributes_of(&rt.sched, task, &w);
     sched_affinity_of(&rt.sched, hint, &w);
     w.strict = sched_has_mask(&w) && rt_mask_is_strict(hint);
     sched_change_task(&rt.sched, &me->self, task, &w);
@@ -149,8 +152,8 @@ void rt_before_nice(void)
 
 static void set_level(struct rt_thread *me, uint32_t task, int32_t level)
 {
-    struct sched_wish w;
-    sched_wish_of(&rt.sched, task, &w);
+    struct sched_attributes w;
+    sched_attributes_of(&rt.sched, task, &w);
     w.priority = level;
     sched_change_task(&rt.sched, &me->self, task, &w);
 }
@@ -166,7 +169,7 @@ void rt_follow_nice(int32_t tid)
     t = tid == 0 ? me : rt_thread_of(tid);
     if (t) {
         task = t->self.task;
-        atomic_fetch_and(&t->wishes.has, ~(uint32_t)RT_WISH_PRIORITY);
+        atomic_fetch_and(&t->attributes.has, ~(uint32_t)RT_ATTRIBUTE_PRIORITY);
     }
     rt_list_unlock();
     if (task != USF_NONE) set_level(me, task, level_of(tid));
@@ -184,12 +187,12 @@ static long call_setpriority(struct gate_frame *f)
     return r;
 }
 
-void rt_wish_at_birth(struct rt_thread *t)
+void rt_begin_attributes(struct rt_thread *t)
 {
     if (rt.sched.kernel) return;
-    if (t->has_hint) wish(t, t->self.task, &t->hint);
+    if (t->has_hint) set_place(t, t->self.task, &t->hint);
     if (atomic_load_explicit(&any_nice, memory_order_relaxed) && t->self.task != USF_NONE) set_level(t, t->self.task, level_of(0));
-    rt_wishes_at_birth(t);
+    rt_apply_attributes(t);
 }
 
 uint32_t rt_hold_place(int32_t tid)
@@ -207,7 +210,8 @@ uint32_t rt_hold_place(int32_t tid)
     return task;
 }
 
-/* Threads that are apart are bound as they ask; others leave them what they set, should they be ordinary ones again. */
+/* Threads that have opted out are bound as they ask.  What other threads set for them is left for
+ * the time when they opt in again. */
 static long call_setaffinity(struct gate_frame *f)
 {
     struct rt_thread *me = &rt_self, *t;
@@ -228,7 +232,7 @@ static long call_setaffinity(struct gate_frame *f)
     long r = rt_pass(f);
     if (t && r == 0) {
         if (os_getaffinity(t->tid, &got) == 0) {
-            atomic_fetch_and(&t->wishes.has, ~(uint32_t)RT_WISH_PLACE);
+            atomic_fetch_and(&t->attributes.has, ~(uint32_t)RT_ATTRIBUTE_PLACE);
             t->hint = got;
             t->has_hint = !os_cpu_count(&told) || __builtin_memcmp(&got, &told, sizeof got);
             hint = t->has_hint ? got : rt.cpus;
@@ -238,7 +242,7 @@ static long call_setaffinity(struct gate_frame *f)
         bequeath((uintptr_t)tid, &got);
     }
     rt_list_unlock();
-    wish(me, changed, &hint);
+    set_place(me, changed, &hint);
     if (held != changed && held != USF_NONE) sched_place_anew(&rt.sched, &me->self, held);     /* refused */
     sched_crit_leave(&rt.sched, &me->self);
     if (r == 0 && t == me && !rt.sched.kernel && rt_enter()) sched_move(&rt.sched, &me->self);

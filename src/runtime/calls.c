@@ -1,4 +1,4 @@
-/* src/runtime/calls.c - system calls that may wait, made with the core lent.  SPDX-License-Identifier: Apache-2.0 */
+/* src/runtime/calls.c - system calls that may wait, made with the core released provisionally.  SPDX-License-Identifier: Apache-2.0 */
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -31,7 +31,7 @@ long rt_call_once(struct rt_thread *t, struct gate_frame *f, bool certain, bool 
     return r;
 }
 
-long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain)
+long rt_call_releasing(struct rt_thread *t, struct gate_frame *f, bool certain)
 {
     bool again;
     long r;
@@ -43,9 +43,10 @@ long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain)
 }
 
 /* ---- calls that may block ----------------------------------------------------------------------- */
-/* A core that is lent to such a call is taken only once it has been lent for long, with others waiting all the while.  So a
- * thread whose core was taken in a call believes that the next few of its kind block as well: it gives the core up at once. If
- * others wait for it, it looks first: a core that is given up for nothing is not easily had back. */
+/* For such a call the core is released provisionally, and is taken once tasks have waited for it
+ * for `lend`.  After that the thread assumes that its next few calls of this kind block as well,
+ * and releases the core at once.  If tasks wait for a core, it first looks whether the call would
+ * block: a core that was released for nothing is not easily had back. */
 #define SURE       8u
 #define LOOK_EVERY 16u      /* look also if nobody waits: whoever reads what is there already pays for the guess */
 
@@ -82,17 +83,17 @@ static long make_call(struct rt_thread *t, struct gate_frame *f)
     uint8_t *blocks = blocks_of(t, f);
     short events = events_of(f);
     uint32_t lost = t->self.lost;
-    if (rt_is_without(USF_WITHOUT_LENDING)) return rt_call_away(t, f, true);
+    if (rt_is_without(USF_WITHOUT_LENDING)) return rt_call_releasing(t, f, true);
     bool wanted = events && rt_has_core(t) && !is_empty(f) && sched_core_is_wanted(&rt.sched);
     if (wanted || !*blocks) {
-        long r = wanted ? rt_call_while_wanted(t, f, events) : rt_call_away(t, f, false);
+        long r = wanted ? rt_call_while_wanted(t, f, events) : rt_call_releasing(t, f, false);
         if (t->self.lost != lost) *blocks = SURE;
         if (!rt_says_not_yet(r)) t->tries = 0;
         return rt_says_not_yet(r) ? rt_not_yet(t, r) : r;
     }
-    bool certain = t->self.guest || guess(t, blocks) || !events || !rt_fd_is_ready((int)f->arg[0], events);
+    bool certain = t->self.kernel_run || guess(t, blocks) || !events || !rt_fd_is_ready((int)f->arg[0], events);
     if (!certain || !events) --*blocks;
-    return rt_call_away(t, f, certain);
+    return rt_call_releasing(t, f, certain);
 }
 
 long rt_make_call(struct gate_frame *f)
@@ -123,20 +124,23 @@ __attribute__((noinline)) static long after_disturbed(struct gate_frame *f, long
     struct rt_thread *t = &rt_self;
     struct rt_signals before;
     __builtin_memcpy(&before, &f->kept_more, sizeof before);
-    if (t->self.where == SCHED_AWAY) sched_return_core(&rt.sched, &t->self);
+    if (t->self.where == SCHED_IN_CALL) sched_return_core(&rt.sched, &t->self);
     if (is_close(f)) return r;
     if (t->self.lost != f->kept) *blocks_of(t, f) = SURE;
     if (rt_ended_unseen(t, r, before)) r = rt_make_call(f);
     return rt_complete(f, r, before);
 }
 
-/* While nobody waits for its core a thread keeps it however often it blocks, and stays bound: two that hand data to each other from
- * different CPUs pay for waking an idle CPU each time, where the kernel would run both on one.  So look now and then whether it
- * only passes data on, as the calls that give the core up tell by themselves.  The kernel counts how often a thread has slept, but on
- * futexes and for a core as well: where that is often, a few lends in a row have to tell, with no wait of the scheduler's between them. */
-#define LENDS_A_LOOK 256u
+/* While no task waits for its core a thread keeps it however often it blocks, and stays bound.  Two
+ * such threads that hand data to each other from different CPUs pay for the wake-up of an idle CPU
+ * each time, where the kernel would run both on one CPU.  So look now and then whether the thread
+ * only passes data on; calls that release the core with certainty show that by themselves.  The
+ * kernel counts how often a thread has slept, but it counts waits on futexes and for a core as
+ * well.  So when the count is high, a few provisional releases in a row, without a wait in the
+ * scheduler between them, decide. */
+#define RELEASES_A_LOOK 256u
 #define WAITS_A_LOOK 32u            /* it has slept so often at least */
-#define WATCHED      16u            /* so few lends tell: as often in proportion */
+#define WATCHED      16u            /* so many releases in a row decide: as often in proportion */
 #define WAIT_CPU_NS  300000u        /* computing between two of the sleeps */
 
 static bool sleeps_often(struct rt_thread *t, uint32_t least)
@@ -147,7 +151,8 @@ static bool sleeps_often(struct rt_thread *t, uint32_t least)
     return t->waits - waits >= least && t->cpu_ns - cpu < (t->waits - waits) * WAIT_CPU_NS;
 }
 
-/* The word of its core, which is another one once the thread has given the core up and got one again; a loan leaves it alone.  0: none. */
+/* The word of the thread's core; 0: it has none.  The word changes when the thread gives the core
+ * up and gets one again, not by a provisional release. */
 static uint64_t core_word_of(const struct rt_thread *t)
 {
     uint32_t core = t->self.task != USF_NONE ? atomic_load_explicit(&rt.sched.tasks[t->self.task].core, memory_order_relaxed) : USF_NONE;
@@ -158,46 +163,47 @@ static bool passes_on(struct rt_thread *t)
 {
     uint64_t before = t->watched_word, word = core_word_of(t);
     t->watched_word = 0;
-    if (t->self.guest || rt.sched.kernel || rt.sched.no_guests) return false;
-    if (before) return word == before && sleeps_often(t, WATCHED * WAITS_A_LOOK / LENDS_A_LOOK);
-    if (!sleeps_often(t, WAITS_A_LOOK) || t->lends == LENDS_A_LOOK) return false;      /* the first: nothing to compare with */
+    if (t->self.kernel_run || rt.sched.kernel || rt.sched.no_kernel_run) return false;
+    if (before) return word == before && sleeps_often(t, WATCHED * WAITS_A_LOOK / RELEASES_A_LOOK);
+    if (!sleeps_often(t, WAITS_A_LOOK) || t->releases == RELEASES_A_LOOK) return false; /* the first: nothing to compare with */
     t->watched_word = word;
-    t->lends -= WATCHED;
+    t->releases -= WATCHED;
     return false;
 }
 
-static long become_guest(struct rt_thread *t, struct gate_frame *f)
+static long begin_kernel_run(struct rt_thread *t, struct gate_frame *f)
 {
-    sched_expect_guest(&t->self);
+    sched_expect_kernel_run(&t->self);
     *blocks_of(t, f) = SURE;
     return may_block(f);
 }
 
-static inline long lend(struct rt_thread *t, struct gate_frame *f)
+static inline long release_provisionally(struct rt_thread *t, struct gate_frame *f)
 {
     t->certain = false;
     f->kept = t->self.lost;
     f->kept_more = t->signals;
     f->action = GATE_ENTRY_CALLS;
-    sched_lend_core(&rt.sched, &t->self, usf_wait_call(f->nr, f->arg[0]));
+    sched_begin_release(&rt.sched, &t->self, usf_wait_call(f->nr, f->arg[0]));
     return 0;
 }
 
-__attribute__((noinline)) static long look_at_lend(struct rt_thread *t, struct gate_frame *f)
-{ return passes_on(t) && !is_close(f) ? become_guest(t, f) : lend(t, f); }
+__attribute__((noinline)) static long look_at_release(struct rt_thread *t, struct gate_frame *f)
+{ return passes_on(t) && !is_close(f) ? begin_kernel_run(t, f) : release_provisionally(t, f); }
 
-/* The two halves of most calls, as short as they can be: the entry makes the call between them, with the core lent.  Neither
- * calls anything before it knows that something is unusual, and has a stack frame. */
+/* The two halves of most calls, as short as they can be: the entry makes the call between them,
+ * with the core released provisionally.  Neither has a stack frame, or calls anything, before it
+ * knows that something is unusual. */
 long rt_call_may_block(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
     if (USF_UNLIKELY(sched_core_is_wanted(&rt.sched)) && events_of(f)) return may_block(f);
-    if (USF_UNLIKELY(++t->lends % LENDS_A_LOOK == 0)) return look_at_lend(t, f);
-    return lend(t, f);
+    if (USF_UNLIKELY(++t->releases % RELEASES_A_LOOK == 0)) return look_at_release(t, f);
+    return release_provisionally(t, f);
 }
 
-/* Who closes a descriptor has no other use of it at the same time. */
+/* A thread that closes a descriptor does not use it otherwise at the same time. */
 static long call_close(struct gate_frame *f)
 {
     rt_descriptors_change();
@@ -215,7 +221,7 @@ static long call_changes_descriptors(struct gate_frame *f)
 
 static long after_call(struct gate_frame *f, long r)
 {
-    if (USF_LIKELY(f->kept_more == rt_self.signals) && sched_end_loan(&rt.sched, &rt_self.self))
+    if (USF_LIKELY(f->kept_more == rt_self.signals) && sched_end_release(&rt.sched, &rt_self.self))
         return USF_LIKELY(r >= 0) || !rt_says_not_yet(r) ? r : rt_not_yet(&rt_self, r);
     return after_disturbed(f, r);
 }

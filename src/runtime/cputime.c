@@ -24,11 +24,14 @@ bool rt_is_own_cpu_clock(int32_t clock)
     return clock == CLOCK_THREAD_CPUTIME_ID || tid == 0 || tid == rt_self.tid;
 }
 
-/* Of another thread of the process that floats.  False: there is none. */
-static bool time_of(int32_t tid, uint64_t *ns)
+bool rt_cpu_time_of(int32_t tid, uint64_t *ns)
 {
     struct rt_thread *me = &rt_self;
     bool found = false;
+    if (tid == me->tid) {
+        *ns = rt_cpu_time(me);
+        return true;
+    }
     sched_crit_enter(&me->self);
     rt_list_lock();
     struct rt_thread *t = rt_thread_of(tid);
@@ -50,7 +53,7 @@ long rt_call_clock_gettime(struct gate_frame *f)
     long r = rt_pass(f);
     if (r || !rt_floats(&rt_self)) return r;
     if (rt_is_own_cpu_clock(clock)) ns = rt_cpu_time(&rt_self);
-    else if (tid <= 0 || !time_of(tid, &ns)) return r;
+    else if (tid <= 0 || !rt_cpu_time_of(tid, &ns)) return r;
     *t = (struct timespec){.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
     return 0;
 }

@@ -36,11 +36,26 @@ void rt_directed_forget(struct rt_thread *t)
     rt_list_unlock();
 }
 
+/* The thread's signals: each is one, and one that is not queued is there once.  Holds rt.list_lock. */
+static bool sent_is_valid(const struct rt_thread *t)
+{
+    const struct rt_sent *all = sent_of(t);
+    uint32_t once = 0;
+    if (t->nr_sent > RT_SENT_MAX || (t->nr_sent && !all)) return false;
+    for (uint32_t i = 0; i < t->nr_sent; i++) {
+        if (all[i].sig < 1 || all[i].sig > RT_SIGNALS || (all[i].sig < 32 && once >> all[i].sig & 1)) return false;
+        if (all[i].sig < 32) once |= 1u << all[i].sig;
+    }
+    return true;
+}
+
 static bool is_directed(const siginfo_t *info) { return info->si_code == SI_TKILL; }
 
-/* holds rt.list_lock, or is that thread.  False: there is no room. */
+/* holds rt.list_lock.  False: there is no room. */
 static bool keep_sent(struct rt_thread *t, int sig, const siginfo_t *info)
 {
+    usf_dassert(sig >= 1 && sig <= RT_SIGNALS && t->self.home);
+    usf_xassert(usf_lock_is_held(USF_RANK_LIST) && sent_is_valid(t));
     struct rt_sent *sent = make_room(t);
     uint32_t n = t->nr_sent;
     if (!sent) return false;
@@ -50,7 +65,18 @@ static bool keep_sent(struct rt_thread *t, int sig, const siginfo_t *info)
     sent[n].sig = sig;
     __builtin_memcpy(sent[n].info, info, sizeof sent[n].info);
     t->nr_sent = n + 1;
+    USF_POINT("signal.kept");
+    usf_xassert(sent_is_valid(t));
     return true;
+}
+
+/* Others may send it one at the same time. */
+static bool keep_own(struct rt_thread *t, int sig, const siginfo_t *info)
+{
+    rt_list_lock();
+    bool kept = keep_sent(t, sig, info);
+    rt_list_unlock();
+    return kept;
 }
 
 /* Take the next one out that the thread does not block, or that is one of `waits`. */
@@ -65,7 +91,9 @@ static bool take_sent(struct rt_thread *t, uint64_t waits, struct rt_sent *out)
         __builtin_memmove(&sent[i], &sent[i + 1], (--t->nr_sent - i) * sizeof *sent);
         found = true;
     }
+    usf_xassert(sent_is_valid(t));
     rt_list_unlock();
+    if (found) USF_POINT("signal.taken");
     return found;
 }
 
@@ -78,6 +106,8 @@ uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits)
     uint64_t raised = 0;
     uint32_t task = t->self.task;
     if (!t->self.home || task == USF_NONE) return 0;
+    usf_dassert(rt_thread_is_valid(t));
+    usf_xassert(rt_is_executed_here(t));
     if (!__atomic_load_n(&t->nr_sent, __ATOMIC_RELAXED) && !atomic_load_explicit(&rt.sched.floating[task].attention, memory_order_relaxed)) return 0;
     atomic_store(&rt.sched.floating[task].attention, 0);
     sched_crit_enter(&t->self);
@@ -92,33 +122,51 @@ uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits)
     return raised;
 }
 
-/* A call is over that was to take these signals, and may not have: they are not to stay pending in the kernel thread. */
-void rt_float_withdraw(struct rt_thread *t, uint64_t signals)
+static bool withdraw_one(struct rt_thread *t, uint64_t signals)
 {
     siginfo_t info;
     const struct { int64_t sec, ns; } now = {0, 0};
+    long sig = usf_syscall(__NR_rt_sigtimedwait, &signals, &info, &now, 8);
+    if (sig <= 0) return false;
+    bool kept = keep_own(t, (int)sig, &info);
+    if (!kept) rt_raise((int)sig, &info);
+    return kept;
+}
+
+/* These are pending in the kernel thread, if the thread blocks them: a call was to take them and has not, or they came before the process
+ * took part.  They are not to stay there.  Those of the process are not touched: only the kernel can put them back as they were. */
+void rt_float_withdraw(struct rt_thread *t, uint64_t signals)
+{
+    uint64_t pending = 0;
+    usf_xassert(rt_is_executed_here(t));
     signals &= t->self.mask;
+    if (!signals || usf_syscall(__NR_rt_sigpending, &pending, 8) || !(pending & signals)) return;
     sched_crit_enter(&t->self);
-    while (signals) {
-        long sig = usf_syscall(__NR_rt_sigtimedwait, &signals, &info, &now, 8);
-        if (sig <= 0) break;
-        rt_list_lock();
-        bool kept = is_directed(&info) && keep_sent(t, (int)sig, &info);
-        rt_list_unlock();
-        if (!kept) usf_syscall(__NR_rt_sigqueueinfo, rt.pid, sig, &info);       /* the process's */
-    }
+    while ((pending = os_own_pending() & signals) && withdraw_one(t, pending)) {}
     sched_crit_leave(&rt.sched, &t->self);
 }
 
-/* A signal came while `from` was in a critical section, and `to` is executed on that kernel thread now. */
+/* Another process's may be meant for the thread that began as this kernel thread, unless this one has raised it. */
+static bool is_for(struct rt_thread *t, int sig, const siginfo_t *info)
+{
+    uint64_t bit = 1ull << (sig - 1);
+    bool raised = t->raises & bit;
+    t->raises &= ~bit;
+    return is_directed(info) && (raised || info->si_pid == rt.pid);
+}
+
+/* A signal came while `from` was in a critical section, and `to` is executed on that kernel thread now.  What may be another thread's goes
+ * to `to`, which raises it again when its own section ends, and forwards it. */
 void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
 {
     int sig = (int)from->deferred;
     uint64_t mask = from->deferred_mask;
     const siginfo_t *info = (const siginfo_t *)(const void *)from->deferred_info;
+    usf_dassert(sig >= 1 && sig <= RT_SIGNALS && to != from && to->self.crit && from->self.crit);
+    usf_xassert(rt_is_executed_here(to));
     from->deferred = 0;
     if (!from->self.context) atomic_store(&from->self.signalled, 0);
-    else if (is_directed(info) && from->self.task != USF_NONE && keep_sent(from, sig, info)) {
+    else if (is_for(from, sig, info) && from->self.task != USF_NONE && keep_own(from, sig, info)) {
         atomic_store(&rt.sched.floating[from->self.task].attention, 1);        /* it is not published yet, and is woken for that */
         usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
         return;
@@ -134,28 +182,32 @@ void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
     if (!to->self.context) atomic_store(&to->self.signalled, 1);
 }
 
-/* From another process, to the thread that began as this kernel thread, and is executed elsewhere.  True: that one gets it. */
+/* A signal of another process to the thread that began as this kernel thread, and that is executed elsewhere or has ended.  True: it is
+ * done with: that thread gets it, or no thread does, because that one has ended. */
 bool rt_float_forwards(struct rt_thread *t, int sig, const siginfo_t *info)
 {
     uint64_t bit = 1ull << (sig - 1);
     struct carrier *k = t->self.carrier;
     bool kept = false;
     int32_t at = 0;
+    usf_dassert(sig >= 1 && sig <= RT_SIGNALS);
     if (!k || t->self.crit || !is_directed(info) || info->si_pid == rt.pid || carrier_is_home(&t->self)) return false;
     if (t->raises & bit) {          /* it was sent to this thread */
         t->raises &= ~bit;
         return false;
     }
+    usf_xassert(rt_is_executed_here(t));
     sched_crit_enter(&t->self);
     rt_list_lock();
     struct rt_thread *to = rt_thread_of(k->tid);
-    if (to && to != t && to->self.home == k && to->self.task != USF_NONE && (kept = keep_sent(to, sig, info))) {
+    bool ended = !to || (to->self.task == USF_NONE && t->self.task != USF_NONE);       /* or it is about to */
+    if (!ended && to != t && to->self.home == k && to->self.task != USF_NONE && (kept = keep_sent(to, sig, info))) {
         at = carrier_alert(&rt.sched, to->self.task);
         if (at) os_signal_thread(rt.pid, at, RT_SIGNAL, RT_ROOM_MAGIC);
     }
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &t->self);
-    return kept;
+    return kept || ended;
 }
 
 /* ---- calls --------------------------------------------------------------------------------------- */
@@ -234,8 +286,8 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
     else if (!keep_sent(t, sig, &info)) r = -EAGAIN;
     else at = carrier_alert(&rt.sched, t->self.task);
     if (t && (t == me || (t->self.mask & ~t->sigwaits) >> (sig - 1) & 1)) at = 0;      /* it blocks it: it looks when it does not */
-    bool deaf = t && t->self.mask >> (RT_SIGNAL - 1) & 1 && *(volatile uint32_t *)&t->self.where != SCHED_PARKED;
-    if (at && deaf && t->nr_sent && sent_of(t)[t->nr_sent - 1].sig == sig) {
+    bool unresponsive = t && t->self.mask >> (RT_SIGNAL - 1) & 1 && *(volatile uint32_t *)&t->self.where != SCHED_PARKED;
+    if (at && unresponsive && t->nr_sent && sent_of(t)[t->nr_sent - 1].sig == sig) {
         t->nr_sent--;           /* it would not be interrupted: to where it is, then */
         r = with ? usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, at, sig, &info) : usf_syscall(__NR_tgkill, rt.pid, at, sig);
     } else if (at) {

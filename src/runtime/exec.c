@@ -24,6 +24,7 @@ uintptr_t rt_exec_fix_pc(uintptr_t pc)
 static void rejoin(struct rt_thread *t, uint32_t proc)
 {
     atomic_store(&rt.was_off, 1);
+    rt_float_was_off();
     atomic_store(&rt.careful, 1);
     rt_lost_record(t);
     t->self.joining = 1;
@@ -56,6 +57,7 @@ static void come_back(struct rt_thread *t)
 {
     if (rt.threads) return;
     sched_crit_enter(&t->self);
+    rt_float_was_off();
     atomic_store(&rt.sched.leaving, SCHED_STAYS);
     rt.on = true;
     t->state = RT_NEW;

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "runtime/runtime.h"
 #include "sched/carrier.h"
@@ -25,7 +26,7 @@
 #define IDLE_STACK  16384u
 #define TCB_SIZE    4096u       /* above a thread's TLS base, for libc */
 #define PR_TID_ADDRESS 40       /* PR_GET_TID_ADDRESS */
-enum { NR_CLOSE_RANGE = 436 };
+enum { NR_CLOSE_RANGE = 436, NR_LANDLOCK_RESTRICT_SELF = 446, NR_LSM_SET_SELF_ATTR = 460 };
 
 /* What lies in libusf's TLS, below the TLS base; in bytes from there. */
 static size_t tls_below;
@@ -45,10 +46,33 @@ static struct rt_thread *of(struct sched_self *self) { return (struct rt_thread 
 
 /* ---- idle loops --------------------------------------------------------------------------------- */
 
+/* Before the first thread leaves its carrier.  Other threads run, and may read clocks. */
+enum { UNSEEN, BEING_PATCHED, SEEN, UNSEEABLE };
+static _Atomic uint32_t clocks;         /* libc's calls for a thread's CPU clock */
+
+static bool patched;
+static void patch_vdso(void) { patched = gate_patch_vdso(); }
+
+/* False: they cannot be seen, and threads stay where they are. */
+static bool see_clocks(struct rt_thread *t)
+{
+    uint32_t unseen = UNSEEN, now;
+    if (USF_LIKELY(atomic_load_explicit(&clocks, memory_order_acquire) == SEEN)) return true;
+    uint64_t mask = rt_block_signals(~RT_SYNCHRONOUS);      /* a handler may wait for a thread that waits here */
+    if (atomic_compare_exchange_strong(&clocks, &unseen, BEING_PATCHED)) {
+        rt_stack_call(t, patch_vdso);
+        atomic_store(&clocks, patched ? SEEN : UNSEEABLE);
+    }
+    for (uint32_t i = 0; (now = atomic_load(&clocks)) == BEING_PATCHED; i++) rt_back_off(i);
+    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
+    return now == SEEN;
+}
+
 /* One mapping: the stack, the registers of the idle loop and of the thread that begins here, then what stands in for a thread's TLS, with
- * a record that keeps signals.  A thread that floats has it from its beginning, so that its end needs no memory. */
+ * a record that keeps signals.  A thread that has left its carrier has it, so that its end needs no memory. */
 static bool map_idle(struct carrier *k)
 {
+    if (!see_clocks(&rt_self)) return false;
     if (k->stack) return true;
     size_t size = IDLE_STACK + 2 * sizeof(struct arch_context) + tls_below + TCB_SIZE;
     void *p = os_map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -86,6 +110,7 @@ static void carrier_ends(struct carrier *k)
 static void switched(struct sched_self *to, struct sched_self *from)
 {
     struct carrier *k = to->carrier;
+    usf_dassert(of(to) == &rt_self && rt_thread_is_valid(of(to)));
     if (USF_UNLIKELY(of(from)->deferred)) rt_float_pass_signal(of(to), of(from));
     if (USF_UNLIKELY(k->set_user_later)) {
         if (to->context) of(to)->attend_later = true;
@@ -116,7 +141,12 @@ static void poke(int32_t tid) { os_signal_thread(rt.pid, tid, RT_SIGNAL, RT_ROOM
 void rt_float_go_home(struct rt_thread *t)
 {
     if (USF_LIKELY(carrier_is_home(&t->self)) || t->self.stays) return;     /* in a handler: its frame belongs to the carrier */
-    if (carrier_try_home(&rt.sched, &t->self) || !rt_enter()) return;
+    usf_dassert(rt_thread_is_valid(t));
+    usf_xassert(rt_is_executed_here(t));
+    if (carrier_try_home(&rt.sched, &t->self)) return;
+    /* rt_enter may make the thread opt out (optout.c), and that calls this function: so an attached thread does not enter again. */
+    if (t->state != RT_ATTACHED && !rt_enter()) return;
+    if (t->self.crit) return;
     t->self.stays++;            /* not away again while it waits for a core */
     sched_leave_core(&rt.sched, &t->self, true);
     carrier_await_home(&rt.sched, &t->self, poke);
@@ -126,11 +156,17 @@ void rt_float_go_home(struct rt_thread *t)
 
 void rt_float_stay(struct rt_thread *t, enum usf_stays why)
 {
-    if (!rt_floats(t) || t->stays_for_good) return;
+    if (t->stays_for_good) return;
+    if (!t->self.home && rt.settings.floats && !usf_gate_vforked && rt_has_own_self()) {      /* from when it would float (rt_float_attached) */
+        t->stays_for_good = true;
+        t->stays_why = why;
+    }
+    if (!rt_floats(t)) return;
     rt_float_go_home(t);
     if (!carrier_is_home(&t->self)) return;     /* in a handler: its frame belongs to the carrier */
     carrier_stay(&rt.sched, &t->self, why);
     t->stays_for_good = true;
+    t->stays_why = why;
     rt_float_attend(t, ~0ull);                  /* the kernel thread is its own: what it blocks is pending there from now on */
 }
 
@@ -150,7 +186,8 @@ static long call_at_home(struct gate_frame *f)
 
 static const struct { uint16_t nr; uint16_t why; } stay[] = {
     {__NR_setns, USF_STAYS_NAMESPACE}, {__NR_setfsuid, USF_STAYS_USER}, {__NR_setfsgid, USF_STAYS_USER}, {__NR_capset, USF_STAYS_USER},
-    {__NR_keyctl, USF_STAYS_USER}, {__NR_personality, USF_STAYS_PRCTL}, {__NR_set_mempolicy, USF_STAYS_PRCTL},
+    {__NR_keyctl, USF_STAYS_USER}, {NR_LANDLOCK_RESTRICT_SELF, USF_STAYS_USER}, {NR_LSM_SET_SELF_ATTR, USF_STAYS_USER},
+    {__NR_personality, USF_STAYS_PRCTL}, {__NR_set_mempolicy, USF_STAYS_PRCTL},
     {__NR_set_tid_address, USF_STAYS_PRCTL}, {__NR_arch_prctl, USF_STAYS_REGISTERS}, {__NR_iopl, USF_STAYS_REGISTERS},
     {__NR_ioperm, USF_STAYS_REGISTERS}, {__NR_modify_ldt, USF_STAYS_REGISTERS}, {__NR_seccomp, USF_STAYS_PERF},
     {__NR_ptrace, USF_STAYS_PERF}, {__NR_perf_event_open, USF_STAYS_PERF}, {__NR_io_uring_setup, USF_STAYS_IO_URING},
@@ -211,9 +248,10 @@ static long call_home_if_own(struct gate_frame *f)
 {
     return named(f->arg[0]) == rt_self.tid ? call_at_home(f) : rt_float_go_on(f);
 }
+/* Also ioprio_set. */
 static long call_priority(struct gate_frame *f)
 {
-    if (f->arg[0] == PRIO_PROCESS) stays_for(named(f->arg[1]), USF_STAYS_SCHEDULING);
+    if (f->arg[0] == (f->nr == __NR_setpriority ? PRIO_PROCESS : 1 /* IOPRIO_WHO_PROCESS */)) stays_for(named(f->arg[1]), USF_STAYS_SCHEDULING);
     return rt_float_go_on(f);
 }
 
@@ -279,12 +317,33 @@ static long call_fcntl(struct gate_frame *f)
     return rt_float_go_on(f);
 }
 
+/* The new program is this kernel thread: what the thread has pending is pending there. */
+static long call_exec(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    if (!rt_floats(t)) return rt_float_go_on(f);
+    rt_float_go_home(t);
+    rt_float_attend(t, ~0ull);
+    long r = rt_float_go_on(f);
+    if (rt_floats(t) && !t->stays_for_good) rt_float_withdraw(t, ~0ull);
+    return r;
+}
+
+/* For the calling thread's own children, which are those of its kernel thread. */
+static long call_wait(struct gate_frame *f)
+{
+    uint64_t options = f->nr == __NR_wait4 ? f->arg[2] : f->arg[3];
+    return options & __WNOTHREAD ? call_at_home(f) : rt_float_go_on(f);
+}
+
 static const uint16_t at_home[] = {__NR_get_robust_list};
 static const uint16_t set_users[] = {
     __NR_setuid, __NR_setgid, __NR_setreuid, __NR_setregid, __NR_setresuid, __NR_setresgid, __NR_setgroups,
 };
 static const uint16_t names_thread[] = {__NR_sched_setscheduler, __NR_sched_setparam, __NR_sched_setattr};
 static const uint16_t home_if_own[] = {__NR_sched_setaffinity};
+static const uint16_t execs[] = {__NR_execve, __NR_execveat};
+static const uint16_t waits[] = {__NR_wait4, __NR_waitid};
 
 static void wrap(uint16_t nr, gate_handler handler)
 {
@@ -302,8 +361,11 @@ static void install(void)
     WRAP(set_users, rt_call_set_users);
     WRAP(names_thread, call_names_thread);
     WRAP(home_if_own, call_home_if_own);
+    WRAP(execs, call_exec);
+    WRAP(waits, call_wait);
     wrap(__NR_set_robust_list, call_robust_list);
     wrap(__NR_setpriority, call_priority);
+    wrap(__NR_ioprio_set, call_priority);
     wrap(__NR_prctl, call_prctl);
     wrap(__NR_rt_sigprocmask, rt_call_sigprocmask);
     wrap(__NR_rt_sigpending, rt_call_sigpending);
@@ -322,11 +384,18 @@ static void install(void)
 
 /* ---- threads ------------------------------------------------------------------------------------- */
 
-/* Before the thread attaches, on its own kernel thread. */
+static _Atomic bool starts;             /* rt_float_start is under way, or done */
+static _Atomic bool stale_homes;        /* threads have homes whose numbers others may get: no further thread floats */
+void rt_float_was_off(void) { if (rt.sched.carriers) atomic_store(&stale_homes, true); }
+
+/* Before the thread attaches or threads begin to float, on its own kernel thread. */
 void rt_float_begin(struct rt_thread *t)
 {
     uint32_t *ended = 0;
     if (!rt.sched.carriers || t->self.home) return;
+    if (atomic_load(&stale_homes)) return;
+    usf_dassert(t == &rt_self && t->self.crit);
+    usf_xassert(t->tid == os_gettid());
     usf_syscall(__NR_prctl, PR_TID_ADDRESS, &ended);
     if (!ended) return;                 /* the kernel does not say: its end could not be told */
     t->ended = ended;
@@ -343,22 +412,36 @@ void rt_float_begin(struct rt_thread *t)
 void rt_float_attached(struct rt_thread *t)
 {
     if (!t->self.home) return;
+    if (t->stays_for_good) carrier_stay(&rt.sched, &t->self, t->stays_why);
     uint32_t number = (uint32_t)(t->self.home - rt.sched.carriers), n = atomic_load(&nr_born);
+    usf_dassert(number < USF_MAX_TASKS && carrier_is_home(&t->self) && t->self.home->tid == t->tid);
     atomic_store(&born[number], t);
     while (n <= number && !atomic_compare_exchange_weak(&nr_born, &n, number + 1)) {}
+}
+
+/* It has no record any more, and another thread may get its number: it is what the kernel takes it for from now on, if it is at home. */
+void rt_float_is_over(struct rt_thread *t)
+{
+    if (!t->self.home || !carrier_is_home(&t->self)) return;
+    atomic_store(&born[t->self.home - rt.sched.carriers], 0);
+    t->self.home = t->self.carrier = 0;
+    t->self.context = 0;
+    t->self.floats = false;
 }
 
 /* The thread ends at home, so no other thread needs this idle loop.  The memory is given back, since address space may be limited. */
 static void unmap_idle(struct carrier *k)
 {
-    if (k->stack) usf_syscall(__NR_munmap, k->stack, k->stack_size);
-    k->stack = 0;
+    void *stack = k->stack;
+    k->stack = 0;           /* first: another thread's fork copies what the record says */
     k->idle = 0;
+    if (stack) usf_syscall(__NR_munmap, stack, k->stack_size);
 }
 
 void rt_float_forget(struct rt_thread *t)
 {
     if (!t->self.home) return;
+    usf_dassert(t->self.crit && rt_thread_is_valid(t));
     if (carrier_is_home(&t->self)) unmap_idle(t->self.home);
     rt_directed_forget(t);
     struct rt_thread *_Atomic *at = &born[t->self.home - rt.sched.carriers];
@@ -401,7 +484,11 @@ void rt_float_ends(struct rt_thread *t)
 
 bool rt_float_is_away(const struct rt_thread *t) { return t->self.home && !carrier_is_home(&t->self); }
 
-_Noreturn void rt_float_end(struct rt_thread *t) { carrier_end(&rt.sched, &t->self, t->ended); }
+_Noreturn void rt_float_end(struct rt_thread *t)
+{
+    usf_dassert(t == &rt_self && t->state == RT_ALONE && !t->nr_sent);
+    carrier_end(&rt.sched, &t->self, t->ended);
+}
 
 int32_t rt_kernel_tid(const struct rt_thread *t) { return t->self.carrier ? t->self.carrier->tid : t->tid; }
 
@@ -410,17 +497,20 @@ void rt_float_after_fork(struct rt_thread *t)
     if (rt.sched.carriers) carrier_after_fork(&rt.sched);
     for (uint32_t i = 0, n = atomic_load(&nr_born); i < n; i++) atomic_store(&born[i], 0);
     t->nr_sent = 0;
-    t->stays_for_good = t->attend_later = false;
+    t->attend_later = false;
+    if (atomic_load(&clocks) == BEING_PATCHED) atomic_store(&clocks, UNSEEN);       /* the thread that was at it is not here */
+    atomic_store(&stale_homes, false);
+    if (!rt.sched.carriers) atomic_store(&starts, false);
 }
 
 /* ---- restartable sequences ------------------------------------------------------------------------ */
 /* The kernel writes where it has run a kernel thread into the storage that this has registered.  libc registers some in each thread, for
- * sched_getcpu alone, which asks the kernel if it cannot. */
+ * sched_getcpu alone, which asks the kernel where the storage says that there is none. */
 #define RSEQ_SIZE       32u
 #define RSEQ_SIGNATURE  0x53053053u
 #define RSEQ_FAILED     (-2)
 
-static uintptr_t rseq_offset;       /* __rseq_offset, once it is known */
+static uintptr_t rseq_offset;       /* __rseq_offset, once threads float */
 
 static void look_for_rseq(const struct gate_object *o, void *arg)
 {
@@ -429,23 +519,28 @@ static void look_for_rseq(const struct gate_object *o, void *arg)
     if (offset) rseq_offset = *(const uintptr_t *)offset;
 }
 
-/* The process has one thread, and its code is patched. */
-void rt_float_first(void)
+static void deny_rseq(void)
 {
-    if (!rt.sched.carriers) return;
-    gate_for_each_object(look_for_rseq, 0);
-    if (!rseq_offset) return;
     struct { uint32_t start; int32_t cpu; } *area = (void *)(arch_tls() + rseq_offset);
-    if (usf_syscall(__NR_rseq, area, RSEQ_SIZE, 1 /* RSEQ_FLAG_UNREGISTER */, RSEQ_SIGNATURE)) return;
     area->start = 0;
     area->cpu = RSEQ_FAILED;
 }
 
-/* True: the call is to fail, since it is libc's own registration.  A thread that registers other sequences stays at home. */
-bool rt_float_refuses_rseq(const struct gate_frame *f)
+/* Of the process's first thread, before threads float. */
+static void give_rseq_up(void)
 {
-    if (!rt.sched.carriers) return false;
-    if (rseq_offset && f->arg[0] == arch_tls() + rseq_offset) return true;
+    gate_for_each_object(look_for_rseq, 0);
+    if (rseq_offset && !usf_syscall(__NR_rseq, arch_tls() + rseq_offset, RSEQ_SIZE, 1 /* RSEQ_FLAG_UNREGISTER */, RSEQ_SIGNATURE)) deny_rseq();
+}
+
+/* libc ends the program if a thread cannot register although its creator could: it is told that it has.  A thread that registers other
+ * sequences stays at home.  Those of the first thread are not libc's, which has registered before. */
+bool rt_float_spares_rseq(const struct gate_frame *f)
+{
+    if (rt.sched.carriers && rseq_offset && f->arg[0] == arch_tls() + rseq_offset) {
+        deny_rseq();
+        return true;
+    }
     rt_float_stay(&rt_self, USF_STAYS_RSEQ);
     return false;
 }
@@ -454,13 +549,18 @@ bool rt_float_refuses_rseq(const struct gate_frame *f)
 
 static size_t below(const void *variable, uint64_t tls) { return (size_t)(tls - (uint64_t)variable); }
 
+/* Before the code is patched: the calls are seen from the start. */
 void rt_float_init(void)
 {
-    if (!rt.settings.floats || rt.sched.carriers) return;
+    if (rt.settings.floats) install();
+}
+
+static bool set_up(void)
+{
     const char *trouble = arch_context_trouble(getauxval(AT_HWCAP2));
     if (trouble) {
         usf_warn_once("threads do not float: %s", trouble);
-        return;
+        return false;
     }
     uint64_t tls = arch_tls();
     const size_t at[] = {below(&rt_self, tls), below(&usf_gate_vforked, tls), below(&usf_spin_rounds, tls)};
@@ -469,7 +569,7 @@ void rt_float_init(void)
         if (at[i] > tls_below) tls_below = at[i];
     tls_below = (tls_below + 4095) & ~(size_t)4095;
     struct of_each *p = os_map(sizeof *p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (os_is_error(p)) return;
+    if (os_is_error(p)) return false;
     rt.sched.floating = p->floating;
     rt_directed_init(p->sent);
     born = p->born;
@@ -478,9 +578,30 @@ void rt_float_init(void)
     rt.sched.make_idle = make_idle;
     rt.sched.poke = poke;
     rt.sched.own_signals = 1ull << (RT_SIGNAL - 1) | 1ull << (RT_SETXID_SIGNAL - 1);
-    rt.sched.began_ns = os_now();
-    rt.sched.began_cycles = os_cycles();
     rt.sched.carrier_ends = carrier_ends;
-    install();
     rt.sched.carriers = p->carriers;
+    return true;
+}
+
+static enum usf_stays before;
+static void look_before(void) { before = rt_stays_before(); }
+
+/* The process is about to have a second thread: most have none, and what follows would cost them a good part of their start.  The calling
+ * thread is at home, where it has begun. */
+void rt_float_start(struct rt_thread *t)
+{
+    if (!rt.settings.floats || rt.sched.carriers || atomic_exchange(&starts, true)) return;
+    sched_crit_enter(&t->self);
+    rt.settings.floats = set_up();
+    if (rt.settings.floats) give_rseq_up();
+    if (rt.settings.floats && t->state == RT_ATTACHED && t->self.task != USF_NONE) {
+        rt_float_begin(t);
+        carrier_begin(&rt.sched, &t->self);
+        rt_float_attached(t);
+        if (t->self.home) t->self.home->signal_stack = t->self.signal_stack;
+        rt_stack_call(t, look_before);
+        if (before != USF_STAYS_NOT) rt_float_stay(t, before);
+        else if (rt_floats(t) && !t->stays_for_good) rt_float_withdraw(t, ~0ull);
+    }
+    sched_crit_leave(&rt.sched, &t->self);
 }

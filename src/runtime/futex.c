@@ -16,7 +16,7 @@ static long wait_in_kernel(struct rt_thread *t, struct gate_frame *f)
     struct rt_thread *self = &rt_self;      /* whether or not it takes part */
     self->kernel_waits++;
     sync_kernel_wait(&rt.sync, 1);
-    long r = t ? rt_call_away(t, f, true) : rt_pass(f);
+    long r = t ? rt_call_releasing(t, f, true) : rt_pass(f);
     sync_kernel_wait(&rt.sync, -1);
     self->kernel_waits--;
     return r;
@@ -101,7 +101,7 @@ static long call_futex(struct gate_frame *f)
                      (uint32_t *)f->arg[4], (uint32_t)f->arg[5]);
     if (r != SYNC_KERNEL) return r;
     if (!waits(cmd)) return rt_pass(f);
-    return op & FUTEX_PRIVATE_FLAG ? wait_in_kernel(t, f) : rt_call_away(t, f, true);
+    return op & FUTEX_PRIVATE_FLAG ? wait_in_kernel(t, f) : rt_call_releasing(t, f, true);
 }
 
 /* futex_wake, futex_wait, futex_requeue (Linux 6.7) are other spellings of the same operations, and futex_waitv

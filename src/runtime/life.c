@@ -39,7 +39,7 @@ static void in_child(struct rt_thread *t)
     atomic_store(&rt.careful, 0);
     atomic_store(&rt.shared_tls, 0);
     atomic_store(&rt.was_off, 0);
-    atomic_store(&rt.nr_apart, 0);
+    atomic_store(&rt.nr_opted_out, 0);
     rt.sched.proc = USF_NONE;
     atomic_store(&rt.sched.following, 0);
     sync_reset(&rt.sync);
@@ -51,10 +51,10 @@ static void in_child(struct rt_thread *t)
     rt_float_after_fork(t);
     t->sync = (struct sync_self){.sched = &t->self};
     t->state = RT_NEW;
-    t->apart = false;
+    t->opted_out = false;
     t->deferred = 0;
     t->policy_seen = 0;     /* not every policy is inherited */
-    t->lends = 0;           /* the kernel counts its sleeps anew */
+    t->releases = 0;        /* the kernel counts its sleeps anew */
     t->watched_word = 0;
     rt_forget_threads();
     rt_stacks_after_fork(t);
@@ -94,13 +94,14 @@ static long fork_with(struct gate_frame *f)
     bool mine = rt_has_own_self();
     if (mine) sched_crit_enter(&t->self);
     uint64_t mask = rt_block_signals(~0ull);
-    sched_keep_standing(&rt.sched);
+    sched_keep_inherited(&rt.sched);
     long r = rt_pass(f);
     if (r == 0) {
         if (mine && t->deferred) mask = t->deferred_mask;   /* the signal that came before is the parent's */
         if (!mine) t->self.crit = 1;
         mine = true;
         in_child(t);
+        rt_float_returns(t, mask);
     }
     if (r == -EAGAIN) threads_no_room();
     restore_signals(mask);
@@ -121,6 +122,7 @@ void rt_begin_copy(void)
     t->self.crit = 1;
     if (rt.on) in_child(t);
     else in_unscheduled_child();
+    rt_float_returns(t, mask);
     restore_signals(mask);
     sched_crit_leave(&rt.sched, &t->self);
 }
@@ -145,7 +147,7 @@ static uint64_t tls_of(const struct gate_frame *f)
     return ok ? tls : 0;
 }
 
-/* The new thread's storage, with its creator's wish for CPUs in it. */
+/* Leave the creator's hint for CPUs under the new thread's storage. */
 static void bequeath(const struct gate_frame *f)
 {
     uint64_t tls = tls_of(f);
@@ -163,14 +165,17 @@ static void before_clone(struct gate_frame *f)
     else if (f->nr == 435 /* clone3 */) flags = sync_read((const uint32_t *)f->arg[0], &lo) ? lo : 0;
     if (flags & CLONE_VM && !(flags & CLONE_VFORK)) rt_late_join();
     if (!(flags & CLONE_THREAD) && rt_floats(&rt_self)) rt_float_go_home(&rt_self);
-    if (!(flags & CLONE_THREAD) && rt.on) sched_keep_standing(&rt.sched);
+    if (!(flags & CLONE_THREAD) && rt.on) sched_keep_inherited(&rt.sched);
     if (!(flags & CLONE_VM)) {
         usf_gate_push_vforked(vforked ? 1 : RT_COPY);
         return;
     }
-    if (rt.on && flags & CLONE_THREAD && !vforked) rt_apply_learned();     /* off: a filter may allow no call of ours */
-    if (USF_UNLIKELY(rt.sched.trace != 0) && flags & CLONE_SETTLS && !vforked) rt_trace_birth(tls_of(f));
-    if (flags & CLONE_SETTLS && (rt_self.state == RT_ATTACHED || rt_self.state == RT_APART)) bequeath(f);
+    if (rt.on && flags & CLONE_THREAD && !vforked) {                       /* off: a filter may allow no call of ours */
+        rt_apply_learned();
+        rt_float_start(&rt_self);
+    }
+    if (USF_UNLIKELY(rt.sched.trace != 0) && flags & CLONE_SETTLS && !vforked) rt_trace_clone(tls_of(f));
+    if (flags & CLONE_SETTLS && (rt_self.state == RT_ATTACHED || rt_self.state == RT_OPTED_OUT)) bequeath(f);
     if (flags & CLONE_VFORK) {
         if (!vforked) {
             rt_self.set_by_child = 0;
@@ -205,6 +210,7 @@ bool rt_depart(void)
     if (taken_off) {
         rt.on = false;
         atomic_store(&rt.was_off, 1);
+        rt_float_was_off();
         atomic_store(&rt.careful, 1);
         sched_left(&rt.sched, proc, true);
         trace_follow(&rt.sched);
@@ -266,7 +272,7 @@ static void depart_as_stranger(void)
     usf_say("%s runs as another user%s from now on: it runs unscheduled", rt.comm, os_has_user(rt.user) ? "'s group" : "");
     bool departs = rt_late_cancel();
     departs |= rt_depart();
-    if (!rt.shm.h || !departs || !alone || atomic_load(&rt.nr_apart) > rt_self.apart) return;
+    if (!rt.shm.h || !departs || !alone || atomic_load(&rt.nr_opted_out) > rt_self.opted_out) return;
     usf_syscall(__NR_mmap, rt.shm.h, rt.shm.size, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
@@ -286,6 +292,7 @@ void rt_desert(void)
 {
     rt.on = false;
     atomic_store(&rt.was_off, 1);
+    rt_float_was_off();
     atomic_store(&rt.careful, 1);
     if (!rt.sched.h) return;
     sched_desert(&rt.sched, &rt.cpus);
@@ -339,7 +346,7 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
 static long call_exit_group(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
-    bool in = t->state == RT_APART || (t->state == RT_ATTACHED && t->self.task != USF_NONE);
+    bool in = t->state == RT_OPTED_OUT || (t->state == RT_ATTACHED && t->self.task != USF_NONE);
     if (rt.on && !usf_gate_vforked && in && rt_has_own_self()) {
         uint32_t proc;
         sched_crit_enter(&t->self);

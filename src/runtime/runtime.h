@@ -19,6 +19,7 @@
 #include "os/os.h"
 #include "os/syscall.h"
 #include "sched/sched.h"
+#include "sched/spinwait.h"
 #include "shm/shm.h"
 #include "sync/sync.h"
 
@@ -27,13 +28,13 @@ enum rt_thread_state {
     RT_ATTACHED,
     RT_ATTACHING,
     RT_ALONE,           /* runs unscheduled (no room for it, its process has left, or it is ending) */
-    RT_APART,           /* left to the kernel for now (apart.c) */
+    RT_OPTED_OUT,       /* left to the kernel for now (optout.c) */
 };
 
 #define RT_CALL_KINDS 64u
 #define RT_SENT_MAX   128u
 
-enum { RT_WISH_PRIORITY = 1, RT_WISH_DEADLINE = 2, RT_WISH_PLACE = 4 };
+enum { RT_ATTRIBUTE_PRIORITY = 1, RT_ATTRIBUTE_DEADLINE = 2, RT_ATTRIBUTE_PLACE = 4 };
 
 struct rt_sent { int sig; uint64_t info[16]; };
 
@@ -44,12 +45,12 @@ struct rt_thread {
     struct sync_self sync;
     uint32_t certain;               /* the system call it is in gives the core up for certain */
     uint32_t guesses;               /* calls taken for ones that block */
-    uint32_t lends;                 /* calls with the core lent */
-    uint64_t watched_word;          /* its lends are being watched: the word of its core when that began */
+    uint32_t releases;              /* calls with the core released provisionally */
+    uint64_t watched_word;          /* its releases are being watched: the word of its core when that began */
     uint64_t waits, cpu_ns;         /* os_own_waits, when that was last looked at */
     uint8_t blocks[RT_CALL_KINDS];  /* by number: how sure we are that such a call will block (calls.c) */
-    uint32_t turns_off, pause;      /* calls for which no turn is given to others before they sleep: left, and when it was last set */
-    uint32_t tries, tried_lends;    /* calls in a row that have found nothing, and `lends` after the last of them */
+    uint32_t hints_off, pause;      /* calls that are no yield hints (hints.c): left, and when it was last set */
+    uint32_t tries, tried_releases; /* calls in a row that have found nothing, and `releases` after the last of them */
     uint64_t tried;                 /* ns: when that was */
     uint32_t restart;               /* the last handler had SA_RESTART */
     uint32_t over_gate;             /* handlers that may run on top of code of ours (more, if one has jumped out) */
@@ -60,17 +61,10 @@ struct rt_thread {
         };
         uint64_t signals;           /* both at once */
     };
-    struct rt_spin {                /* the busy-wait that it is in, or was in last (spinwait.c) */
-        uint64_t began, looked;     /* cycles: when it entered the runtime first, and last */
-        uint64_t alone;             /* cycles: when a yield to the kernel last found nobody */
-        uint32_t in_a_row;          /* cycles in waits that followed each other, since it last asked for others */
-        uint32_t chunk;             /* rounds that it goes on by itself between two entries */
-        uint32_t probes;            /* waits at sites whose waits take long */
-        uint32_t patience;          /* cycles from its beginning: then it gives way, if others wait */
+    struct rt_spin {                /* spinwait.c */
+        struct spinwait wait;
         uint32_t yields;            /* sched_yield calls of the program */
         uint32_t yields_seen;       /* ... at the last look from a function that polls */
-        uint16_t site;
-        bool is_long;               /* it has taken long */
         uint64_t searched;          /* ns of its CPU time: when the last search that found no loop ended */
         uint64_t search_took;       /* ... and how long it took */
     } spin;
@@ -80,13 +74,13 @@ struct rt_thread {
     bool     bound_by_child;        /* ... which has set its CPUs, for the program that it is about to execute */
     uint32_t policy_seen;           /* rt.policy_calls + 1 when it last looked whether it is a real-time thread */
     bool real_time;                 /* ... and was it? */
-    bool apart;                     /* rt.nr_apart counts it */
+    bool opted_out;                 /* rt.nr_opted_out counts it */
     uint32_t stopped;               /* rt.stop_round that it has answered */
-    struct rt_exec_env { void *map; size_t size; } exec_env;   /* made for a child of its vfork (standing.c); null: none */
-    struct rt_wishes {
-        _Atomic uint32_t has;       /* RT_WISH_*: which of these it has told usf of itself (usf/usf.h); others take back what they set */
-        struct sched_wish wish;
-    } wishes;
+    struct rt_exec_env { void *map; size_t size; } exec_env;   /* made for a child of its vfork (inherited.c); null: none */
+    struct rt_attributes {
+        _Atomic uint32_t has;       /* RT_ATTRIBUTE_*: which of these it has told usf of itself (usf/usf.h); others take back what they set */
+        struct sched_attributes value;
+    } attributes;
     bool has_hint;                  /* affinity that the program set */
     struct os_cpuset hint;
     /* A signal that came in a critical section, and the mask to restore when it is raised again. */
@@ -100,7 +94,8 @@ struct rt_thread {
     /* float.c */
     uint32_t handler_stays;         /* handlers that keep it on its carrier, */
     uintptr_t handler_frame;        /* ... and where the first of them began */
-    bool stays_for_good;            /* it has made a call after which it stays at home */
+    bool stays_for_good;            /* it has made a call after which it stays at home; so does its child of a fork, */
+    uint32_t stays_why;             /* ... for this reason: enum usf_stays */
     uint64_t sigwaits;              /* signals that the call takes which it is in, also if it blocks them; */
     bool waits_for_one;             /* ... one of them */
     const void *robust;             /* its list of robust locks, as it has told the kernel */
@@ -125,7 +120,7 @@ struct rt {
     _Atomic uint32_t shared_tls;    /* a clone shares a thread's TLS: identify threads by tid */
     _Atomic uint32_t was_off;       /* the process was taken off: threads may have lost their records */
     _Atomic uint32_t policy_calls;  /* calls so far that may have made some thread a real-time one, or an ordinary one */
-    _Atomic uint32_t nr_apart;      /* threads that may run the program's code and have no record */
+    _Atomic uint32_t nr_opted_out;  /* threads that may run the program's code and have no record */
     _Atomic bool homeless;          /* the process may use none of the instance's CPUs at present */
     int32_t pid;
     uint64_t start_time;        /* of this process; 0: not looked up yet */
@@ -183,14 +178,14 @@ static inline bool rt_is_without(enum usf_without what)
 #define RT_MINOR(list) \
     for (unsigned i = 0; i < sizeof list / sizeof *list; i++) usf_gate_minor[list[i]] = true
 void rt_install_calls(void);
-/* Make the call with the core lent (certain: given up). */
-long rt_call_away(struct rt_thread *t, struct gate_frame *f, bool certain);
+/* Make the call with the core released provisionally (certain: RELEASED). */
+long rt_call_releasing(struct rt_thread *t, struct gate_frame *f, bool certain);
 /* The same, but once: `again` says that a signal which the program does not see has ended it. */
 long rt_call_once(struct rt_thread *t, struct gate_frame *f, bool certain, bool *again);
 void rt_note_wait(struct rt_thread *t, const struct gate_frame *f);     /* for `usf ps --why` */
 void rt_act_upon_cancel(const struct gate_frame *f);
 /* Nothing is given up by one that has no core. */
-static inline bool rt_has_core(const struct rt_thread *t) { return !t->self.guest; }
+static inline bool rt_has_core(const struct rt_thread *t) { return !t->self.kernel_run; }
 /* futex.c, waits.c */
 void rt_install_futex(void);
 /* A wake-up by code that runs on behalf of no thread: libc's handler for setuid, with another thread's storage. */
@@ -202,18 +197,18 @@ bool rt_fd_has_flag(int fd, long flag);             /* of F_GETFL; or it cannot 
 int  rt_fd_option(int fd, int level, int name);     /* -1: there is no such option */
 bool rt_fd_has_timeout(int fd, int name);           /* SO_RCVTIMEO, SO_SNDTIMEO */
 bool rt_fd_is_ready(int fd, short events);          /* poll says so, without waiting */
-/* turns.c: a call that waits for `events` on its first argument, while others wait for the core */
+/* look.c: a call that waits for `events` on its first argument, while others wait for the core */
 long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events);
-/* True if the result means "not ready" (EAGAIN, EEXIST, or 0 from a poll).  _not_yet: after each such call; many in a row are a yield hint.
+void rt_descriptors_change(void);       /* what was known of descriptors may no longer be so */
+/* hints.c.  True if the result means "not ready" (EAGAIN, EEXIST, or 0 from a poll).  _not_yet: after each such call; many in a row are a yield hint.
  * Returns r. */
 bool rt_says_not_yet(long r);
 long rt_not_yet(struct rt_thread *t, long r);
-void rt_descriptors_change(void);       /* what was known of descriptors may no longer be so */
-/* One that may block.  The second is for handlers that end with it. */
+/* calls.c: a call that may block.  The second is for handlers that end with it. */
 long rt_make_call(struct gate_frame *f);
 long rt_call_may_block(struct gate_frame *f);
 
-/* rest.c */
+/* complete.c */
 struct rt_signals { uint32_t handlers, unseen; };
 static inline struct rt_signals rt_signals_of(const struct rt_thread *t) { return (struct rt_signals){t->handlers, t->unseen}; }
 /* Since then there were signals, and none that the program has seen. */
@@ -256,25 +251,29 @@ void rt_list_lock(void);
 void rt_list_unlock(void);
 void rt_list_remove(struct rt_thread *t);
 struct rt_thread *rt_thread_of(int32_t tid);    /* holds the list's lock */
+/* For asserts, of the calling thread: its record agrees with itself. */
+bool rt_thread_is_valid(const struct rt_thread *t);
+/* ... and its carrier's kernel thread is the calling one. */
+bool rt_is_executed_here(const struct rt_thread *t);
 void rt_forget_threads(void);               /* after fork: this process has one thread */
 bool rt_is_alone(void);                     /* no other thread takes part */
-void rt_unpin(void);                        /* give the calling thread its own mask, or the process's, unless it is apart and has it */
+void rt_unpin(void);                        /* give the calling thread its own mask, or the process's, unless it is opted out and has it */
 
-/* apart.c */
-void rt_install_apart(void);
-bool rt_is_to_be_apart(struct rt_thread *t);
-void rt_stay_apart(struct rt_thread *t);    /* one that has no record, from now on */
-void rt_end_apart(struct rt_thread *t);     /* if it is */
-void rt_choose_side(struct rt_thread *t);   /* attached, or apart: as it is to be now */
+/* optout.c */
+void rt_install_optout(void);
+bool rt_opts_out(struct rt_thread *t);
+void rt_stay_opted_out(struct rt_thread *t); /* one that has no record, from now on */
+void rt_opt_in(struct rt_thread *t);        /* if it is */
+void rt_choose_side(struct rt_thread *t);   /* attaches the thread or makes it opt out, by its scheduling policy */
 /* Is the calling thread one of a process that takes part? */
 static inline bool rt_takes_part(void)
-{ return rt_enter() || (rt.on && !usf_gate_vforked && rt_self.state == RT_APART && !rt_self.self.crit && rt_has_own_self()); }
+{ return rt_enter() || (rt.on && !usf_gate_vforked && rt_self.state == RT_OPTED_OUT && !rt_self.self.crit && rt_has_own_self()); }
 
 /* exec.c */
 void rt_install_exec(void);
 uintptr_t rt_exec_fix_pc(uintptr_t pc);     /* where a thread that is about to exec is to go on after a signal that was kept */
 
-/* standing.c: the frame is an exec's, whose environment is told this process's weight and priority, if they have changed since its
+/* inherited.c: the frame is an exec's, whose environment is told this process's weight and priority, if they have changed since its
  * start.  0, or -ENOMEM.  What was made is in `own`, and goes with the exec, or by _drop. */
 int  rt_exec_env_make(struct gate_frame *f, struct rt_exec_env *own);
 void rt_exec_env_drop(struct rt_exec_env *own);
@@ -293,7 +292,7 @@ bool rt_desert_condemned(void);             /* ... if the instance is (shm_conde
 
 /* signals.c */
 #define RT_SIGNAL      SIGURG               /* ignored by default: harmless to a process that has just exec'd */
-#define RT_NUDGE_MAGIC 0x75736600u          /* value: low half MAGIC ^ task (monitor), or RT_STOP_MAGIC */
+#define RT_PREEMPT_MAGIC 0x75736600u        /* value: low half MAGIC ^ task (monitor), or RT_STOP_MAGIC */
 #define RT_STOP_MAGIC  0x75736673746f7000ull
 #define RT_ROOM_MAGIC  0x757366726f6f6d00ull    /* look at what was sent to you; leave your carrier, if it is wanted */
 #define RT_SIGNALS     64
@@ -347,17 +346,22 @@ void rt_stack_drop(void *stack);
 /* float.c */
 extern size_t rt_tls_self;                  /* from rt_self to the TLS base, in bytes; 0: no thread floats */
 void rt_float_init(void);
-void rt_float_first(void);                  /* the first thread, once the code is patched */
-bool rt_float_refuses_rseq(const struct gate_frame *f);     /* the registration of restartable sequences is to fail */
+void rt_float_start(struct rt_thread *t);   /* the calling thread makes another one */
+bool rt_float_spares_rseq(const struct gate_frame *f);      /* libc registers restartable sequences, and is told that it has */
 void rt_float_begin(struct rt_thread *t);   /* before it attaches, on its own kernel thread */
 void rt_float_stay(struct rt_thread *t, enum usf_stays why);    /* at home, from now on */
 void rt_float_attached(struct rt_thread *t);
+void rt_float_was_off(void);                /* all threads lose their records, or have lost them */
+void rt_float_is_over(struct rt_thread *t);  /* the thread goes on without a record, in a process that is scheduled */
 void rt_float_forget(struct rt_thread *t);  /* its storage goes */
 struct rt_thread *rt_float_born(int32_t tid);       /* the thread that began as this kernel thread, whether or not it is scheduled; null: none */
 int32_t rt_float_executed_by(int32_t tid);  /* the kernel thread that executes a thread for good, since it is not scheduled any more; else tid */
 void rt_forget_left_handlers(struct rt_thread *t);  /* signals.c */
 void rt_float_go_home(struct rt_thread *t); /* for one call */
 long rt_float_go_on(struct gate_frame *f);  /* the handler below, or the call */
+
+/* before.c: calls that were made before the gate saw them.  USF_STAYS_NOT: none after which the thread stays at home. */
+enum usf_stays rt_stays_before(void);
 
 /* directed.c */
 void rt_directed_init(struct rt_sent **room);
@@ -394,10 +398,21 @@ bool rt_floats(const struct rt_thread *t);
 long rt_call_clock_gettime(struct gate_frame *f);
 long rt_call_getrusage(struct gate_frame *f);
 uint64_t rt_cpu_time(struct rt_thread *t);
+bool rt_cpu_time_of(int32_t tid, uint64_t *ns);     /* of a thread of the process.  False: it does not float */
 bool rt_is_own_cpu_clock(int32_t clock);
 
-/* said.c */
-void rt_said_init(char **envp);             /* from now on a warning is told once in the whole `usf run` */
+/* What follows `with`, if the text begins with that; else null. */
+static inline const char *rt_after(const char *text, const char *with)
+{
+    while (*with && *text == *with) text++, with++;
+    return *with ? 0 : text;
+}
+
+/* taskstat.c.  A file in memory like /proc/self/task/TID/stat of a thread which the kernel thread `at` executes: its descriptor, or -errno. */
+long rt_open_stat(int32_t tid, int32_t at, int flags);
+
+/* warned.c */
+void rt_warned_init(char **envp);           /* from now on a warning is told once in the whole `usf run` */
 int32_t rt_first_process(void);             /* of that `usf run`; 0: none */
 
 /* affinity.c */
@@ -407,8 +422,8 @@ uint32_t rt_hold_place(int32_t tid);       /* sched_hold_place for a thread of t
 void rt_follow_cpuset(uint64_t now);        /* a look whether that has changed */
 void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls);   /* before a clone */
 void rt_inherit_hint(struct rt_thread *t);                          /* the new thread */
-void rt_wish_at_birth(struct rt_thread *t);     /* ... once it is attached: its hint and nice value are what its task wishes */
-void rt_unbind(struct rt_thread *t);        /* the calling thread, which is apart from now on */
+void rt_begin_attributes(struct rt_thread *t);  /* ... once it is attached: its hint, nice value and attributes become its task's */
+void rt_unbind(struct rt_thread *t);        /* the calling thread, which is opted out from now on */
 
 /* executable.c */
 void rt_note_executable(char **envp);
@@ -420,17 +435,17 @@ enum { RT_AFFINITY_AUTO = 0, RT_AFFINITY_HINT, RT_AFFINITY_STRICT };    /* optio
 void rt_note_rseq(const struct gate_frame *f, long r);      /* a thread has registered restartable sequences, with this result */
 bool rt_mask_is_strict(const struct os_cpuset *mask);       /* true if this affinity mask must be obeyed */
 
-/* births.c: who makes whom, for recordings */
-void rt_trace_birth(uintptr_t tls);         /* before a clone */
-void rt_trace_born(struct rt_thread *t);    /* the new thread: sched_self.maker, born */
+/* clones.c: which thread has made which, for recordings */
+void rt_trace_clone(uintptr_t tls);         /* before a clone */
+void rt_trace_origin(struct rt_thread *t);  /* the new thread: sched_self.maker, born */
 
 void rt_before_nice(void);                  /* one is about to be set */
 void rt_follow_nice(int32_t tid);           /* 0: the calling thread.  What it is nice by has been set: its task's priority is */
 
-/* wishes.c */
+/* attributes.c */
 long rt_task_call(const struct gate_frame *f);      /* prctl(USF_PRCTL, ...) */
-void rt_wishes_at_birth(struct rt_thread *t);
-void rt_wishes_at_end(struct rt_thread *t);         /* it is kept, to be another */
+void rt_apply_attributes(struct rt_thread *t);
+void rt_drop_attributes(struct rt_thread *t);       /* it is kept, to be another */
 
 /* share.c */
 void rt_install_share(void);

@@ -91,6 +91,7 @@ void rt_raise(int sig, const void *info)
 static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
 {
     uint64_t mask = *(uint64_t *)&uc->uc_sigmask;
+    usf_dassert(t->self.crit && sig >= 1 && sig <= RT_SIGNALS && !(t->deferred && t->deferred > RT_SIGNALS));
     arch_set_pc(uc, arch_idle_fix_pc(rt_exec_fix_pc(arch_pc(uc))));
     atomic_store(&t->self.signalled, 1);        /* for an idle loop */
     *(uint64_t *)&uc->uc_sigmask = ~RT_SYNCHRONOUS;
@@ -123,6 +124,7 @@ static void hold(struct sched_self *self)
 {
     struct rt_thread *t = &rt_self;
     uint64_t old = 0, mask = handled_and_own();
+    usf_dassert(self == &t->self && self->entering && !t->held);
     self->entering = 0;
     usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
     t->held_mask = old;
@@ -142,6 +144,7 @@ static void install_entry(int sig, const struct rt_action *user);
 void rt_after_crit(struct sched_self *self)
 {
     struct rt_thread *t = &rt_self;
+    usf_dassert(!self->crit);       /* the thread may be in a section of its own: of a call on behalf of no thread */
     if (USF_UNLIKELY(t->attend_later)) {
         t->attend_later = false;
         rt_float_after_crit(t);
@@ -176,7 +179,7 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
     rt_find_spin(t, pc);
     if (t->self.task == USF_NONE) return;       /* the process has just been taken off */
     const struct usf_task *task = &rt.sched.tasks[t->self.task];
-    bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* a guest, or its core while it slept unseen */
+    bool taken = atomic_load(&task->state) != USF_TASK_RUNNING;     /* it is kernel-scheduled, or its core was taken while it slept unseen */
     if (rt.sched.kernel) return;
     if (!taken) sched_place_self(&rt.sched, &t->self);
     if (t->self.task == USF_NONE || !(taken || sched_is_due(&rt.sched, &t->self))) return;
@@ -218,7 +221,7 @@ static void attend(struct rt_thread *t, ucontext_t *uc)
         int sig = __builtin_ctzll(raised) + 1;
         if (rt_action_is_handler(&table.act[sig]) && !(table.act[sig].flags & SA_RESTART)) ends |= 1ull << (sig - 1);
     }
-    if ((ends || carrier_is_wanted(&t->self)) && t->self.where == SCHED_AWAY) end_call(uc);
+    if ((ends || carrier_is_wanted(&t->self)) && t->self.where == SCHED_IN_CALL) end_call(uc);
 }
 
 /* The runtime's own signal. */
@@ -347,6 +350,7 @@ void rt_forget_left_handlers(struct rt_thread *t)
     if (USF_LIKELY(!frame)) return;
     bool left = is_on_user_stack(t, frame) ? !is_on_user_stack(t, sp) : sp > frame && !is_on_user_stack(t, sp);
     if (!left) return;
+    usf_dassert(t->handler_stays && rt_thread_is_valid(t));
     t->self.stays -= t->handler_stays;
     t->handler_stays = 0;
     t->handler_frame = 0;
@@ -369,7 +373,7 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
         call_handler(a, sig, info, uc);
         return;
     }
-    sched_stop_trials(&rt.sched, &t->self);
+    sched_stop_probes(&rt.sched, &t->self);
     if (sync.waiter) sync_cancel(&rt.sync, &t->sync);
     t->held = false;
     t->self.entering = 1;
@@ -378,7 +382,7 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     if (!stays && !takes_our_stack(sig, a)) t->handler_frame = (uintptr_t)__builtin_frame_address(0);
     t->self.stays++;
     if (where == SCHED_PARKED) sched_interrupt(&rt.sched, &t->self);
-    else if (where == SCHED_AWAY || where == SCHED_RETURNING) returned = sched_interrupt_away(&rt.sched, &t->self);
+    else if (where == SCHED_IN_CALL || where == SCHED_RETURNING) returned = sched_interrupt_call(&rt.sched, &t->self);
     interrupted = t->self.interrupted;
     t->self.interrupted = 0;
     t->self.where = SCHED_USER;
@@ -401,6 +405,7 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     t->self.entering = entering;
     t->self.where = where;
     if (returned) sched_leave_core(&rt.sched, &t->self, certain);
+    usf_dassert(t->handler_stays >= stays && rt_thread_is_valid(t));
     t->self.stays -= t->handler_stays - stays;
     t->handler_stays = stays;
     if (!stays) t->handler_frame = 0;
@@ -420,7 +425,7 @@ bool rt_is_own_signal(const siginfo_t *info)
 {
     uint64_t v = (uint64_t)info->si_value.sival_ptr;
     return info->si_signo == RT_SIGNAL && info->si_code == SI_QUEUE
-           && (v == RT_STOP_MAGIC || v == RT_ROOM_MAGIC || (v & 0xffff0000u) == (RT_NUDGE_MAGIC & 0xffff0000u));
+           && (v == RT_STOP_MAGIC || v == RT_ROOM_MAGIC || (v & 0xffff0000u) == (RT_PREEMPT_MAGIC & 0xffff0000u));
 }
 
 /* Where the program wants it, and with the mask that it asks for: as if no other had been blocked. */
@@ -507,6 +512,7 @@ static long tell_kernel(int sig, const struct rt_action *want)
 {
     bool plain = !rt_action_is_handler(want);
     long r = 0;
+    usf_dassert(sig >= 1 && sig < NSIGNALS && sig != SIGKILL && sig != SIGSTOP);
     if (!plain) atomic_fetch_or(&table.handled, 1ull << (sig - 1));
     if (plain && !is_ours(sig)) r = kernel_action(sig, want, 0);
     else install_entry(sig, want);

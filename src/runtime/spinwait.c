@@ -1,111 +1,27 @@
 /* src/runtime/spinwait.c - busy-wait loops become scheduling points.  SPDX-License-Identifier: Apache-2.0
  *
- * A patched loop runs as it was written for FREE_ROUNDS rounds, then enters the runtime once per chunk of rounds:
- *   nobody waits for a core      it goes on as it was written
- *   others wait                  it goes on for PATIENCE, then gives way, and looks once per turn; in short waits that follow
- *                                each other for IN_A_ROW
- * A release comes within some hundred nanoseconds if the awaited thread runs, and a switch costs some 2 us: a wait that ends
- * within that time costs less than the switch.  Sites whose last two waits took longer give way at once, but for one wait in
- * PROBES. */
+ * A patched loop enters the runtime when its rounds are used up.  How many it goes on by itself, and when the thread gives way, is
+ * decided in src/sched/spinwait.c. */
 #include <time.h>
 
 #include "runtime/runtime.h"
 #include "spin/spin.h"
 
-/* Cycles, at the 2 to 4 GHz that CPUs have. */
-#define PATIENCE    6000u
-#define CHUNK       4000u       /* between two entries */
-#define SOON        (4 * CHUNK) /* ... at most, while it does little else than wait */
-#define IN_A_ROW    100000u     /* one long wait may be many short ones: a bounded loop within another loop */
-#define FREE_ROUNDS 16u
-#define SWITCHED    5000u       /* a yield to the kernel that took longer let another thread run */
-#define ALONE       50000u      /* ... and one that did not is not repeated for so long */
-#define PROBES      16u
-#define LONG_WAITS  2u          /* in a row: the site's waits take long */
-#define MAX_CHUNK   512u        /* rounds, also those of another loop that comes next */
-#define VAIN_ROUNDS 32u
-#define STRANGERS_NS 1000000u   /* the kernel gets to choose once in so long, while nothing of the instance waits */
 #define STOP_WAIT_NS 2000000u
 
 static struct sched_spin spins[USF_MAX_TASKS];
 
-static bool would_leave(uint32_t place, const void *regs) { return spin_would_leave(place, regs); }
+static bool probe(uint32_t place, const void *regs) { return spin_probe(place, regs); }
 
 static struct spin_site *site_of(uint32_t place) { return &usf_spin_sites[place & ((1u << SPIN_SITE_BITS) - 1)]; }
-
-/* The site's waits take long, or do not.  Written only when it changes: all threads that wait there share it. */
-static void note(struct spin_site *s, bool is_long)
-{
-    uint8_t was = atomic_load_explicit(&s->long_waits, memory_order_relaxed);
-    uint8_t is = is_long ? (uint8_t)(was < LONG_WAITS ? was + 1 : was) : 0;
-    if (is != was) atomic_store_explicit(&s->long_waits, is, memory_order_relaxed);
-}
-
-static void begin_wait(struct rt_spin *w, uint32_t place, uint64_t now)
-{
-    if (w->began && !w->is_long) note(&usf_spin_sites[w->site], false);      /* the one before */
-    uint8_t long_waits = atomic_load_explicit(&site_of(place)->long_waits, memory_order_relaxed);
-    w->site = (uint16_t)place;
-    w->began = now;
-    w->patience = long_waits < LONG_WAITS || ++w->probes % PROBES == 0 ? PATIENCE : 0;
-    w->is_long = false;
-}
-
-/* Chunks are made as long as CHUNK.  is_another: the one before was of another loop. */
-static void set_chunk(struct rt_spin *w, uint64_t now, bool is_another)
-{
-    uint64_t took = now - w->looked;
-    w->looked = now;
-    w->in_a_row = took < SOON ? w->in_a_row + (uint32_t)took : 0;
-    if (took > SOON || is_another) w->chunk = FREE_ROUNDS;
-    else if (took < CHUNK / 2 && w->chunk < MAX_CHUNK) w->chunk *= 2;
-    else if (took > 2 * CHUNK && w->chunk > FREE_ROUNDS) w->chunk /= 2;
-}
-
-/* True if the thread must yield when tasks wait. */
-static bool is_over(struct rt_spin *w, uint64_t now)
-{
-    if (!w->is_long && now - w->began > PATIENCE) {
-        w->is_long = true;
-        note(&usf_spin_sites[w->site], true);
-    }
-    return now - w->began >= w->patience || w->in_a_row >= IN_A_ROW;
-}
-
-/* A wait that has not taken long yet does not become long by others' turns. */
-static void gave_way(struct rt_spin *w, uint64_t now)
-{
-    w->looked = now;
-    w->in_a_row = 0;
-    if (!w->is_long) w->began = now;
-}
-
-/* Nobody that waits would have use for a turn now: do not ask again at once, asking takes the scheduler lock. */
-static int32_t rounds_in_vain(const struct rt_thread *t, const struct spin_site *s)
-{
-    int32_t n = (int32_t)(t->self.vain < VAIN_ROUNDS ? t->self.vain : VAIN_ROUNDS);
-    return s->loop.has_pause || s->kind == SPIN_SITE_POLL ? n : 16 * n;
-}
 
 /* Nothing of ours waits; programs outside the instance might. */
 static void let_strangers_run(struct rt_thread *t)
 {
     uint64_t now = os_now();
-    if (now - t->yielded < STRANGERS_NS) return;
+    if (now - t->yielded < SPIN_STRANGERS_NS) return;
     os_sched_yield();
     t->yielded = os_now();
-}
-
-/* The policy `linux`: the kernel knows who waits. */
-static int32_t kernel_round(struct rt_spin *w, uint64_t now)
-{
-    if (now - w->alone < ALONE) return (int32_t)w->chunk;
-    os_sched_yield();
-    uint64_t after = os_cycles();
-    gave_way(w, after);
-    if (after - now > SWITCHED) return 0;
-    w->alone = after;
-    return (int32_t)w->chunk;
 }
 
 /* The program's polling loop calls sched_yield itself: each yield of ours would be a second one per round. */
@@ -117,48 +33,49 @@ static bool yields_itself(struct rt_spin *w)
 }
 
 /* The thread's rounds are used up: how many more may it go on by itself? */
-static int32_t look(struct rt_thread *t, uint32_t place, struct spin_regs *regs, bool begins)
+static uint32_t look(struct rt_thread *t, uint32_t place, struct spin_regs *regs, bool begins)
 {
-    struct rt_spin *w = &t->spin;
-    bool poll = site_of(place)->kind == SPIN_SITE_POLL;
+    struct spinwait *w = &t->spin.wait;
+    struct spin_site *s = site_of(place);
+    bool polls = s->kind == SPIN_SITE_POLL, kernel = rt.sched.kernel;
     uint64_t now = os_cycles();
-    set_chunk(w, now, w->site != (uint16_t)place);
-    if (begins) begin_wait(w, place, now);
-    if (poll && yields_itself(w)) return (int32_t)w->chunk;
-    bool over = is_over(w, now) || poll;
-    if (rt.sched.kernel) return over ? kernel_round(w, now) : (int32_t)w->chunk;
-    if (!atomic_load_explicit(&rt.sched.h->nr_ready, memory_order_relaxed)) {
-        if (w->is_long) let_strangers_run(t);
-        return (int32_t)w->chunk;
+    spinwait_look(w, &s->long_waits, now, begins, t->self.home && !t->self.stays);
+    if (polls && yields_itself(&t->spin)) return w->chunk;
+    enum spinwait_others others = kernel ? SPINWAIT_UNKNOWN : sched_core_is_wanted(&rt.sched) ? SPINWAIT_READY : SPINWAIT_NONE;
+    enum spinwait_next next = spinwait_next(w, now, others, polls);
+    if (next == SPINWAIT_LET_STRANGERS) let_strangers_run(t);
+    if (next != SPINWAIT_GIVE_WAY) return w->chunk;
+    if (kernel) {
+        os_sched_yield();
+        return spinwait_yielded(w, now, os_cycles());
     }
-    if (!over) return (int32_t)w->chunk;
     bool ran = sched_spin(&rt.sched, &t->self, place, regs);
-    gave_way(w, os_cycles());
-    return ran ? 0 : rounds_in_vain(t, site_of(place));
+    spinwait_gave_way(w, os_cycles(), ran);
+    return ran ? 0 : spinwait_rounds(t->self.unproductive, s->loop.has_pause || polls);
 }
 
 static void spin_round(uint32_t place, struct spin_regs *regs)
 {
     struct rt_thread *t = &rt_self;
     struct spin_rounds *r = &usf_spin_rounds;
-    bool begins = !r->entered || t->spin.site != (uint16_t)place;     /* one that polls has no beginning */
+    bool begins = !r->entered;      /* one that polls has no beginning */
     if (place & SPIN_UNCOUNTED && --r->left >= 0) return;
     place &= ~SPIN_UNCOUNTED;
-    r->left = FREE_ROUNDS;
+    r->left = SPIN_FREE_ROUNDS;
     if (USF_UNLIKELY(t->state != RT_ATTACHED || t->self.crit || usf_gate_vforked)) return;
     if (USF_UNLIKELY(t->self.task == USF_NONE) && !rt_enter()) return;
     r->entered = 1;
-    r->left = look(t, place, regs, begins);
+    r->left = (int32_t)look(t, place, regs, begins);
 }
 
 /* ---- live patching ---------------------------------------------------------------------------- */
 
-/* Back from a call already, whatever it has written down so far: nothing is lent any more, and the core is its own.  It may have
+/* Back from a call already, whatever it has written down so far: no core is released any more, and the core is its own.  It may have
  * looked whether it may go on before we forbade it. */
 static bool is_back(uint32_t task)
 {
     const struct usf_task *t = &rt.sched.tasks[task];
-    if (sched_has_lent(t)) return false;
+    if (sched_is_provisional(t)) return false;
     uint32_t core = atomic_load(&((struct usf_task *)t)->core);
     uint64_t w = core < rt.sched.h->nr_cores ? atomic_load(&rt.sched.cores[core].word) : 0;
     return core_state(w) == USF_CORE_RUNNING && core_task(w) == task;
@@ -170,7 +87,7 @@ static bool may_run(const struct rt_thread *t)
     const volatile struct sched_self *self = &t->self;
     uint32_t task = self->task, where = self->where;
     if (task == USF_NONE || where == SCHED_PARKED) return false;
-    if (self->guest) return where == SCHED_USER;
+    if (self->kernel_run) return where == SCHED_USER;
     return atomic_load(&rt.sched.tasks[task].state) == USF_TASK_RUNNING && (where == SCHED_USER || is_back(task));
 }
 
@@ -180,7 +97,7 @@ static bool stop_others(struct rt_thread *me, uint32_t round)
     bool all = true;
     uint64_t until = os_now() + STOP_WAIT_NS;
     rt_list_lock();
-    all = !atomic_load(&rt.nr_apart);
+    all = !atomic_load(&rt.nr_opted_out);
     for (struct rt_thread *t = rt.threads; t && all; t = t->next) {
         if (t == me || !may_run(t)) continue;
         int32_t tid = rt_kernel_tid(t);
@@ -210,6 +127,7 @@ static int patch(struct rt_thread *me, const struct spin_loop *l, uintptr_t fsta
     usf_lock_taken(USF_RANK_PATCH);
     atomic_store(&rt.sched.patching, 1);
     uint32_t round = atomic_fetch_add(&rt.stop_round, 1) + 1;
+    usf_dassert(round & 1 && me == &rt_self);
     if (stop_others(me, round) && (site = spin_prepare((const uint8_t *)fstart, fstart, l)) >= 0)
         if (spin_commit((uint32_t)site)) site = -1;
     atomic_fetch_add(&rt.stop_round, 1);
@@ -300,6 +218,6 @@ void rt_object_loaded(const struct gate_object *o)
 void rt_spin_init(void)
 {
     usf_spin_round = spin_round;
-    rt.sched.would_leave = would_leave;
+    rt.sched.probe = probe;
     if (!rt_is_without(USF_WITHOUT_TRIALS)) rt.sched.spins = spins;
 }

@@ -89,17 +89,22 @@ void rt_stack_drop(void *stack)
     rt_list_unlock();
 }
 
-/* A child of fork has its thread's already.  A thread that is on its program's alternate stack cannot have ours (EPERM). */
-void rt_stack_take(struct rt_thread *t)
+static void take_new(struct rt_thread *t)
 {
     stack_t was;
-    if (t->self.signal_stack) return;
     rt_list_lock();
     t->self.signal_stack = take();
     if (t->self.signal_stack && set_alternate(t->self.signal_stack, &was)) drop(t);
     rt_list_unlock();
-    if (t->self.carrier) t->self.carrier->signal_stack = t->self.signal_stack;
     if (t->self.signal_stack && !(was.ss_flags & SS_DISABLE)) t->user_stack = was;
+}
+
+/* A child of fork has its thread's already, and so has a process that stood by.  A thread that is on its program's alternate stack cannot
+ * have ours (EPERM). */
+void rt_stack_take(struct rt_thread *t)
+{
+    if (!t->self.signal_stack) take_new(t);
+    if (t->self.carrier) t->self.carrier->signal_stack = t->self.signal_stack;
 }
 
 /* At the thread's end, with signals blocked: it needs no alternate stack any more, its program's neither. */

@@ -130,12 +130,6 @@ static int join_instance(bool new_program)
     }
 }
 
-static bool begins(const char *s, const char *with)
-{
-    while (*with && *s == *with) s++, with++;
-    return !*with;
-}
-
 static void no_cache(const char *why) { usf_say("thread cache off: %s", why); }
 
 /* A thread that is kept: what is remembered of who it was goes. */
@@ -144,16 +138,16 @@ static void fresh_thread(void)
     teams_fresh_thread();
     carrier_fresh(&rt.sched, &rt_self.self);
     rt_self.user_us = rt_self.system_us = 0;
-    rt_wishes_at_end(&rt_self);
+    rt_drop_attributes(&rt_self);
 }
 
 /* Valgrind preloads a library of its own into what it executes. */
 static bool is_in_valgrind(char **envp)
 {
     for (; envp && *envp; envp++)
-        if (begins(*envp, "LD_PRELOAD="))
+        if (rt_after(*envp, "LD_PRELOAD="))
             for (const char *s = *envp; *s; s++)
-                if (begins(s, "/vgpreload_")) return true;
+                if (rt_after(s, "/vgpreload_")) return true;
     return false;
 }
 
@@ -175,10 +169,10 @@ static bool set_up_gate(char **envp)
     rt_install_signals();
     rt_install_stack();
     rt_install_affinity();
-    rt_install_apart();
+    rt_install_optout();
     rt_install_threads();
     rt_spin_init();
-    rt.sched.no_guests = rt_is_without(USF_WITHOUT_GUESTS);
+    rt.sched.no_kernel_run = rt_is_without(USF_WITHOUT_GUESTS);
     rt.sched.no_contention = rt_is_without(USF_WITHOUT_CONTENTION);
     teams_init((enum teams_mode)rt.settings.malleable, envp);
     rt_signals_init();
@@ -190,7 +184,6 @@ static bool patch(void)
 {
     gate_hold_writer(true);
     gate_patch_loaded();
-    if (rt.sched.carriers) gate_patch_vdso();
     gate_for_each_object(each_object, 0);
     if (!usf_gate_stats.patched) {
         gate_hold_writer(false);
@@ -207,7 +200,6 @@ static void begin(void)
 {
     count_unpatched();
     rt_tell_early_sites();
-    rt_float_first();
     rt.on = true;
     if (!rt.sched.kernel) rt_install_share();
     threads_is_off = no_cache;
@@ -234,9 +226,10 @@ bool rt_start_late(bool plain, uint64_t below)
     if (plain && !start_anew()) return usf_gate_stats.patched;
     rt_signals_let_end(below);      /* it may have to wait for a core */
     rt_self.state = RT_NEW;
-    if (join_instance(plain)) rt_unpin();
-    else begin();
+    bool joined = !join_instance(plain);
     rt_float_returns(&rt_self, below);
+    if (joined) begin();
+    else rt_unpin();
     return true;
 }
 
@@ -244,7 +237,7 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
 {
     (void)argc;
     (void)argv;
-    rt_said_init(envp);
+    rt_warned_init(envp);
     config_inproc_read(envp, &rt.settings);
     usf_verbose = (int)rt.settings.verbose;
     rt_note_executable(envp);

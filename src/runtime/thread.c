@@ -27,13 +27,47 @@ void rt_list_unlock(void)
     atomic_store(&rt.list_lock, 0);
 }
 
+#if USF_ASSERTS >= 1
+bool rt_thread_is_valid(const struct rt_thread *t)
+{
+    const struct sched_self *self = &t->self;
+    bool indices = t->state <= RT_OPTED_OUT && (self->task == USF_NONE || self->task < USF_MAX_TASKS) && self->where <= SCHED_RETURNING;
+    bool counts = t->deferred <= RT_SIGNALS && t->nr_sent <= RT_SENT_MAX && t->handler_stays <= self->stays;
+    bool attached = t->state != RT_ATTACHED || t->sync.sched == self;
+    /* Its registers have a place once it has left its carrier; a carrier without a home is an idle loop's. */
+    bool floats = (!self->context || self->home) && (!self->home || self->carrier) && (!t->nr_sent || self->home);
+    return indices && counts && attached && floats;
+}
+
+bool rt_is_executed_here(const struct rt_thread *t)
+{ return t == &rt_self && (usf_gate_vforked || os_gettid() == rt_kernel_tid(t)); }
+#endif
+
+/* holds the list's lock */
+static bool list_is_valid(void)
+{
+    const struct rt_thread *prev = 0;
+    for (const struct rt_thread *t = rt.threads; t; prev = t, t = t->next)
+        if (t->prev != prev || t->nr_sent > RT_SENT_MAX) return false;
+    return true;
+}
+static bool is_listed(const struct rt_thread *of)
+{
+    const struct rt_thread *t = rt.threads;
+    while (t && t != of) t = t->next;
+    return t;
+}
+
 static void list_add(struct rt_thread *t)
 {
     rt_list_lock();
+    usf_dassert(t->state == RT_ATTACHED && rt_thread_is_valid(t));
+    usf_xassert(list_is_valid() && !is_listed(t));
     t->prev = 0;
     t->next = rt.threads;
     if (t->next) t->next->prev = t;
     rt.threads = t;
+    usf_xassert(list_is_valid());
     rt_list_unlock();
 }
 
@@ -41,16 +75,19 @@ void rt_list_remove(struct rt_thread *t)
 {
     sched_crit_enter(&t->self);
     rt_list_lock();
+    usf_xassert(list_is_valid());
     if (t->prev) t->prev->next = t->next;
     else if (rt.threads == t) rt.threads = t->next;
     if (t->next) t->next->prev = t->prev;
     t->next = t->prev = 0;
+    usf_xassert(list_is_valid() && !is_listed(t));
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &t->self);
 }
 
 struct rt_thread *rt_thread_of(int32_t tid)
 {
+    usf_xassert(usf_lock_is_held(USF_RANK_LIST));
     for (struct rt_thread *t = rt.threads; t; t = t->next)
         if (t->tid == tid) return t;
     return 0;
@@ -78,23 +115,24 @@ void rt_forget_threads(void)
 void rt_unpin(void)
 {
     struct rt_thread *t = &rt_self;
-    if (t->state != RT_APART) os_setaffinity(0, t->has_hint ? &t->hint : &rt.cpus);
+    if (t->state != RT_OPTED_OUT) os_setaffinity(0, t->has_hint ? &t->hint : &rt.cpus);
 }
 
 void rt_attach(struct rt_thread *t)
 {
     char name[16] = "";
+    usf_dassert(t == &rt_self && (t->state == RT_NEW || t->state == RT_OPTED_OUT || t->state == RT_ALONE));
     sched_crit_enter(&t->self);
-    rt_end_apart(t);
+    rt_opt_in(t);
     t->state = RT_ATTACHING;
     if (!t->self.home) t->tid = os_gettid();        /* else it was attached before, and may not be at home */
     t->self.task = USF_NONE;
     t->sync.sched = &t->self;
     usf_syscall(__NR_prctl, 16 /* PR_GET_NAME */, name);
     rt_inherit_hint(t);
-    rt_trace_born(t);
-    if (rt_is_to_be_apart(t)) {
-        rt_stay_apart(t);
+    rt_trace_origin(t);
+    if (rt_opts_out(t)) {
+        rt_stay_opted_out(t);
         sched_crit_leave(&rt.sched, &t->self);
         return;
     }
@@ -106,17 +144,19 @@ void rt_attach(struct rt_thread *t)
         list_add(t);
         rt_float_attached(t);
         rt_stack_take(t);
-        rt_wish_at_birth(t);
+        if (!t->self.signal_stack) rt_float_stay(t, USF_STAYS_MEMORY);
+        rt_begin_attributes(t);
         sched_await_patch(&rt.sched);   /* who began before that does not know of it */
     } else if (r == -ESTALE) {      /* the process was just being taken off: again at the next call, if it is back */
         t->state = rt.on ? RT_NEW : RT_ALONE;
         rt_unpin();
     } else {
-        rt_stay_apart(t);
+        rt_stay_opted_out(t);
         t->state = RT_ALONE;
         usf_warn_once("no room for another thread in instance '%s': it runs unscheduled", rt.settings.instance);
     }
     t->self.stays--;
+    usf_dassert(rt_thread_is_valid(t));
     sched_crit_leave(&rt.sched, &t->self);
 }
 
@@ -156,7 +196,7 @@ static long call_exit(struct gate_frame *f)
     rt_stack_give(t);
     t->state = RT_ALONE;    /* whatever it would be by now */
     if (rt.on && attached) sched_detach(&rt.sched, &t->self, !rt_float_is_away(t));
-    rt_end_apart(t);
+    rt_opt_in(t);
     rt_exec_env_drop(&t->exec_env);
     /* out of these it was cancelled, or jumped */
     if (t->kernel_waits) sync_kernel_wait(&rt.sync, -(int)t->kernel_waits);
@@ -168,8 +208,9 @@ static long call_exit(struct gate_frame *f)
 /* The first calls of a new thread: it attaches before it runs anything of the program. */
 static long call_birth(struct gate_frame *f)
 {
-    long r = f->nr == __NR_rseq && rt_float_refuses_rseq(f) ? -ENOSYS : rt_pass(f);
-    if (f->nr == __NR_rseq) rt_note_rseq(f, r);
+    bool spared = f->nr == __NR_rseq && rt_float_spares_rseq(f);
+    long r = spared ? 0 : rt_pass(f);
+    if (f->nr == __NR_rseq && !spared) rt_note_rseq(f, r);
     rt_enter();
     return r;
 }
@@ -196,8 +237,9 @@ static const char *join_trouble(int r)
     }
 }
 
-/* A monitor that cannot be had (its file is gone, something ends it each
- * time) is no reason to hang: without it, cores that are lent to calls that block are never taken. */
+/* If no monitor can be had (its file is gone, something ends it each time), the process leaves:
+ * without a monitor, a core that is released provisionally for a call that blocks may never be
+ * taken. */
 #define GONE_LOOKS  4u
 #define LOOK_GAP_NS 500000000u
 
@@ -259,5 +301,5 @@ int rt_join_instance(bool again)
     rt.sched.look = look;
     rt.sched.looked = os_now();     /* just now */
     rt_attach(t);
-    return t->state == RT_ATTACHED || t->state == RT_APART ? 0 : -EAGAIN;
+    return t->state == RT_ATTACHED || t->state == RT_OPTED_OUT ? 0 : -EAGAIN;
 }

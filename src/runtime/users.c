@@ -27,7 +27,7 @@ bool rt_float_setxid(struct rt_thread *t, void (*handler)(int, siginfo_t *, void
     struct rt_thread *home = rt_float_born(tid);          /* no lock: libc has its own list locked, and the thread is in it */
     if (!home) return false;
     struct carrier *k = home->self.home;
-    if (t->self.context && t->self.crit) {
+    if (t->self.home && t->self.crit) {
         k->set_user_later = t->attend_later = true;
         return true;
     }
@@ -55,7 +55,9 @@ bool rt_float_sets_user(void)
 void rt_float_apply_users(struct rt_thread *t)
 {
     struct carrier *k = t->self.carrier;
+    usf_dassert(t == &rt_self);
     if (USF_LIKELY(!k) || USF_LIKELY(!atomic_load(&k->set_user_now))) return;
+    usf_xassert(rt_is_executed_here(t));
     usf_syscall(users.nr, users.arg[0], users.arg[1], users.arg[2]);
     k->user_calls++;
     atomic_store(&k->set_user_now, false);

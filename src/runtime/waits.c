@@ -24,7 +24,7 @@ static long call_for_time(struct rt_thread *t, struct gate_frame *f, unsigned ar
     struct sync_timespec left;
     bool again;
     long r;
-    if (time == UINT64_MAX) return rt_call_away(t, f, true);
+    if (time == UINT64_MAX) return rt_call_releasing(t, f, true);
     end = os_now() + time;
     t->certain = true;
     rt_note_wait(t, f);
@@ -42,8 +42,6 @@ static long call_for_time(struct rt_thread *t, struct gate_frame *f, unsigned ar
 /* Every thread that the program could mean is in the instance: with none of them waiting there is nobody to
  * yield to, and the kernel would give the CPU to strangers for as long as they like.  They get it now
  * and then all the same: the thread may be waiting for a program outside. */
-#define STRANGERS_NS 200000u
-
 static long call_yield(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
@@ -52,7 +50,7 @@ static long call_yield(struct gate_frame *f)
     if (!t || rt.sched.kernel) return rt_pass(f);
     if (sched_yield_core(&rt.sched, &t->self, false)) return 0;
     uint64_t now = os_now();
-    if (now - t->yielded < STRANGERS_NS) {
+    if (now - t->yielded < YIELD_STRANGERS_NS) {
         os_pause();
         return 0;
     }
@@ -73,7 +71,7 @@ static long call_blocks(struct gate_frame *f)
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
     if (f->nr == __NR_rt_sigsuspend) t->sigwaits = let_in(t, f->arg[0]);
-    long r = rt_call_away(t, f, true);
+    long r = rt_call_releasing(t, f, true);
     t->sigwaits = 0;
     return r;
 }
@@ -123,7 +121,7 @@ static long call_wait4(struct gate_frame *f)
     if (f->arg[2] & WNOHANG) return found(t, rt_pass(f));
     rt_act_upon_cancel(f);
     long r = rt_has_core(t) ? usf_syscall(__NR_wait4, f->arg[0], f->arg[1], f->arg[2] | WNOHANG, f->arg[3]) : 0;
-    return r ? r : rt_call_away(t, f, true);
+    return r ? r : rt_call_releasing(t, f, true);
 }
 
 /* ---- poll and friends: look first, give the core up only if nothing is ready --------------------- */
@@ -156,7 +154,7 @@ static long call_ppoll(struct gate_frame *f)
     while (rt_ended_unseen(t, r, before));
     if (r) return r;
     t->sigwaits = let_in(t, f->arg[3]);
-    r = rt_call_away(t, f, true);
+    r = rt_call_releasing(t, f, true);
     t->sigwaits = 0;
     return r;
 }
@@ -200,12 +198,12 @@ static bool is_zero(uint64_t time)
 
 /* select overwrites its sets, so the look is made on copies; sets larger than FD_SETSIZE are rare
  * enough to do without it. */
-static long select_away(struct rt_thread *t, struct gate_frame *f)
+static long select_releasing(struct rt_thread *t, struct gate_frame *f)
 {
     uint64_t mask_at = 0;       /* pselect6 has a pointer to the mask's address and size */
     if (f->nr == __NR_pselect6 && f->arg[5]) rt_copy_words(&mask_at, (const void *)f->arg[5], sizeof mask_at);
     t->sigwaits = let_in(t, mask_at);
-    long r = rt_call_away(t, f, true);
+    long r = rt_call_releasing(t, f, true);
     t->sigwaits = 0;
     return r;
 }
@@ -227,7 +225,7 @@ static long call_select(struct gate_frame *f)
         while (rt_ended_unseen(t, r, before));
         return found(t, r);
     }
-    if (n == 0 || n > FD_SETSIZE || !rt_has_core(t)) return select_away(t, f);
+    if (n == 0 || n > FD_SETSIZE || !rt_has_core(t)) return select_releasing(t, f);
     for (int i = 0; i < 3; i++) {
         if (!user[i]) continue;
         if (!sync_read((uint32_t *)user[i], &probe)) return rt_pass(f);     /* EFAULT, from the kernel */
@@ -236,7 +234,7 @@ static long call_select(struct gate_frame *f)
     do r = usf_syscall6((long)f->nr, n, (long)(user[0] ? copy[0] : 0), (long)(user[1] ? copy[1] : 0),
                         (long)(user[2] ? copy[2] : 0), (long)&now, f->nr == __NR_pselect6 ? (long)f->arg[5] : 0);
     while (rt_ended_unseen(t, r, before));
-    if (r == 0) return select_away(t, f);
+    if (r == 0) return select_releasing(t, f);
     if (r < 0) return r;
     for (int i = 0; i < 3; i++)
         for (unsigned w = 0; user[i] && w < words; w++) user[i][w] = copy[i][w];

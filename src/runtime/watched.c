@@ -2,6 +2,8 @@
  *
  * The thread cache keeps threads that have ended for the program, and the kernel goes on listing them.  A program that is about to
  * look does not get to see them: they end first. */
+#include <fcntl.h>
+
 #include "runtime/runtime.h"
 #include "sched/carrier.h"
 #include "threads/threads.h"
@@ -27,16 +29,10 @@ static bool read_path(char *to, uint64_t from)
     return to[0] != 0;
 }
 
-static const char *after(const char *path, const char *with)
-{
-    while (*with && *path == *with) path++, with++;
-    return *with ? 0 : path;
-}
-
 static const char *after_self(const char *path)
 {
-    const char *p = after(path, "self/");
-    if (!p) p = after(path, "thread-self/");
+    const char *p = rt_after(path, "self/");
+    if (!p) p = rt_after(path, "thread-self/");
     if (p || *path < '1' || *path > '9') return p;
     uint32_t pid = 0;
     for (; *path >= '0' && *path <= '9' && pid <= INT32_MAX / 10; path++) pid = pid * 10 + (uint32_t)(*path - '0');
@@ -49,7 +45,7 @@ static int32_t tid_of(const char *path, const char *file)
     uint32_t tid = 0;
     if (*path != '/' || path[1] < '1' || path[1] > '9') return 0;
     for (path++; *path >= '0' && *path <= '9' && tid <= INT32_MAX / 10; path++) tid = tid * 10 + (uint32_t)(*path - '0');
-    path = after(path, file);
+    path = rt_after(path, file);
     return path && !*path ? (int32_t)tid : 0;
 }
 
@@ -61,10 +57,10 @@ enum look { NOTHING, NUMBER, LIST };        /* ... of its threads */
 static enum look looks_at(uint64_t path)
 {
     char text[PATH_LEN];
-    const char *p = read_path(text, path) ? after(text, "/proc/") : 0, *end;
+    const char *p = read_path(text, path) ? rt_after(text, "/proc/") : 0, *end;
     if (!p || !(p = after_self(p))) return NOTHING;
-    if ((end = after(p, "task")) && (!*end || *end == '/')) return is_name(end) ? NOTHING : LIST;
-    return ((end = after(p, "stat")) && !*end) || ((end = after(p, "status")) && !*end) ? NUMBER : NOTHING;
+    if ((end = rt_after(p, "task")) && (!*end || *end == '/')) return is_name(end) ? NOTHING : LIST;
+    return ((end = rt_after(p, "stat")) && !*end) || ((end = rt_after(p, "status")) && !*end) ? NUMBER : NOTHING;
 }
 
 /* ---- what it finds ------------------------------------------------------------------------------- */
@@ -102,43 +98,69 @@ static void before_look(uint64_t path)
 
 /* ---- threads that float -------------------------------------------------------------------------- */
 
-/* A thread's name and what it has used belong to its own kernel thread, what it does just now to the one that executes it.  True: the program
- * means another path than it names. */
-static bool is_meant(const char *path, char *meant)
+/* The kernel thread that executes the thread, which floats.  0: there is none, or it stays at home. */
+static int32_t find_floating(int32_t tid)
 {
     struct rt_thread *me = &rt_self;
-    const char *p = after(path, "/proc/"), *q;
-    int32_t tid, at = 0;
-    if (!p || !me->self.home) return false;
-    if ((q = after(p, "thread-self"))) {
-        if (carrier_is_home(&me->self) || *q != '/' || (after(q, "/syscall") && !*after(q, "/syscall"))) return false;
-        usf_format(meant, PATH_LEN, "/proc/self/task/%d%s", me->tid, q);
-        return true;
-    }
-    if (!(p = after_self(p)) || !(p = after(p, "task")) || !(tid = tid_of(p, "/syscall"))) return false;
     sched_crit_enter(&me->self);
     rt_list_lock();
     const struct rt_thread *t = rt_thread_of(tid);
-    if (t) at = rt_kernel_tid(t);
+    bool floats = t && t->self.home && t->self.task != USF_NONE && !t->stays_for_good;
+    int32_t at = floats ? rt_kernel_tid(t) : 0;
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);
-    if (!at || at == tid) return false;
-    usf_format(meant, PATH_LEN, "/proc/self/task/%d/syscall", at);
-    return true;
+    return at;
+}
+
+/* A thread's name belongs to its own kernel thread, what it does just now to the one that executes it. */
+enum meant { AS_IT_IS, OTHER_PATH, STAT };
+struct meaning { char path[PATH_LEN]; int32_t tid, at; };
+
+static enum meant meant_by(const char *path, struct meaning *m)
+{
+    struct rt_thread *me = &rt_self;
+    const char *p = rt_after(path, "/proc/"), *q;
+    if (!p || !me->self.home) return AS_IT_IS;
+    bool syscall = false, stat = false, own = (q = rt_after(p, "thread-self/"));
+    if (own) {
+        m->tid = me->tid;
+        syscall = (p = rt_after(q, "syscall")) && !*p;
+        stat = (p = rt_after(q, "stat")) && !*p;
+    } else if ((p = after_self(p)) && (p = rt_after(p, "task"))) {
+        syscall = (m->tid = tid_of(p, "/syscall")) != 0;
+        stat = !syscall && (m->tid = tid_of(p, "/stat")) != 0;
+    }
+    if ((syscall || stat) && (m->at = find_floating(m->tid))) {
+        usf_format(m->path, PATH_LEN, "/proc/self/task/%d/syscall", m->at);
+        return stat ? STAT : OTHER_PATH;
+    }
+    if (!own || syscall || carrier_is_home(&me->self)) return AS_IT_IS;
+    usf_format(m->path, PATH_LEN, "/proc/self/task/%d/%s", me->tid, q);
+    return OTHER_PATH;
 }
 
 /* ---- the calls that have a path ------------------------------------------------------------------ */
 
+/* The flags of an open that only reads. */
+#define STAT_FLAGS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_NOATIME | O_LARGEFILE)
+
 /* arg: which of the call's arguments the path is. */
 static long call_with_path(struct gate_frame *f, unsigned arg)
 {
-    char path[PATH_LEN], meant[PATH_LEN];
+    char path[PATH_LEN];
+    struct meaning m;
     struct gate_frame own;
     uint64_t from = f->arg[arg];
+    enum meant meant = AS_IT_IS;
     if (threads_may_be_kept()) before_look(from);
-    if (USF_LIKELY(!rt.sched.carriers) || rt_vforked() || !read_path(path, from) || !is_meant(path, meant)) return rt_call_may_block(f);
+    if (USF_UNLIKELY(rt.sched.carriers != 0) && !rt_vforked() && read_path(path, from)) meant = meant_by(path, &m);
+    if (meant == STAT && (f->nr == __NR_open || f->nr == __NR_openat) && !(f->arg[arg + 1] & ~(uint64_t)STAT_FLAGS)) {
+        long fd = rt_open_stat(m.tid, m.at, (int)f->arg[arg + 1]);
+        if (fd >= 0) return fd;
+    }
+    if (meant != OTHER_PATH) return rt_call_may_block(f);
     own = *f;
-    own.arg[arg] = (uint64_t)meant;
+    own.arg[arg] = (uint64_t)m.path;
     return rt_make_call(&own);
 }
 

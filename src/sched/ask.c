@@ -1,8 +1,9 @@
 /* src/sched/ask.c - tools ask, the monitor does it.  SPDX-License-Identifier: Apache-2.0
  *
- * A tool takes no part: it has no name of its own to hold the scheduler lock by, and nobody would notice its death with it.  So it leaves
- * what it wants in the header (usf_policy_ask) and wakes the monitor, which does it under the lock and writes the answer.
- * Killed at any point, it leaves a request that is published as a whole or not at all. */
+ * A tool takes no part, so it has no name to own the scheduler lock by, and no monitor would notice
+ * its death with the lock.  It leaves its request in the header (usf_policy_ask) and wakes the
+ * monitor, which carries it out under the lock and writes the answer.  A tool that is killed at any
+ * point leaves a request that is published as a whole or not at all. */
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "sharing/sharing.h"
@@ -46,9 +47,9 @@ void sched_answer(struct sched *s)
 {
     struct usf_policy_ask *a = &s->h->policy_ask, mine;
     struct sched_self me = {.task = USF_NONE};
-    struct kicks k = {0};
+    NO_WAKES(k);
     char why[sizeof a->why] = "";
-    /* One monitor answers, that of who asks: others may not see the same files. */
+    /* Only the monitor of the tool's pid namespace answers: others may not see the same files. */
     if (atomic_load(&a->asked) == atomic_load(&a->answered) || a->namespace != s->namespace || !core_enter(s, &me)) return;
     uint32_t asked = atomic_load(&a->asked);
     mine = *a;          /* others may write into what all share */
@@ -93,7 +94,8 @@ static bool await(struct usf_header *h, uint64_t deadline)
 
 #define ABANDON_NS 2000000000u
 
-/* The request of a tool that has died.  If it was of a container that may have ended with it, nobody will answer. */
+/* Wait for the answer to the request of a tool that has died.  If the tool was of another
+ * container, that container may have ended, and its monitor never answers. */
 static bool await_last(const struct shm *m, uint64_t deadline)
 {
     struct usf_policy_ask *a = &m->h->policy_ask;

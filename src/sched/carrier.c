@@ -6,70 +6,32 @@
 #include <signal.h>
 
 #include "os/syscall.h"
+#include "sched/alarm.h"
 #include "sched/thread.h"
 
 static uint32_t number_of(const struct sched *s, const struct carrier *k) { return (uint32_t)(k - s->carriers); }
 static struct sched_self *self_of(struct sched *s, uint32_t task) { return atomic_load_explicit(&s->floating[task].self, memory_order_relaxed); }
 
+/* May be asked of any carrier, by the thread that it executes or by one that has claimed it: what it names exists, and it has an idle loop whole
+ * or not at all. */
+static bool carrier_is_valid(const struct sched *s, const struct carrier *k)
+{
+    uint32_t number = number_of(s, k);
+    return number < USF_MAX_TASKS && k->s == s && k->tid > 0 && k->stack && k->context && (!k->idle || k->at)
+           && k->publish <= USF_MAX_TASKS && k->send <= USF_MAX_TASKS;
+}
+
+/* The calling thread, which floats and is in a critical section, is executed by its carrier, and no other carrier is kept for it. */
+static bool is_here(struct sched *s, const struct sched_self *me)
+{
+    return me->crit && me->context && carrier_is_valid(s, me->carrier) && carrier_is_valid(s, me->home)
+           && (me->task == USF_NONE || (self_of(s, me->task) == me && &s->carriers[atomic_load(&s->tasks[me->task].thread)] == me->carrier));
+}
+
+/* By system calls. */
+static bool is_on(const struct carrier *k) { return os_gettid() == k->tid; }
+
 static struct sched_self *owner_of(struct sched *s, uint32_t number) { return self_of(s, atomic_load(&s->threads[number].owner) - 1); }
-
-static void lock(_Atomic uint32_t *l)
-{
-    uint32_t free = 0;
-    while (!atomic_compare_exchange_weak(l, &free, 1)) {
-        free = 0;
-        os_sched_yield();
-    }
-}
-static void unlock(_Atomic uint32_t *l) { atomic_store(l, 0); }
-
-/* ---- deadlines --------------------------------------------------------------------------------- */
-
-static uint64_t deadline_of(struct sched *s, uint32_t task) { return atomic_load(&s->floating[task].deadline); }
-
-/* holds alarm_lock.  The task with the earliest deadline, or USF_NONE; those that are over are woken. */
-static uint32_t find_earliest(struct sched *s, uint64_t now)
-{
-    uint32_t hwm = atomic_load(&s->h->task_hwm), found = USF_NONE;
-    uint64_t least = 0;
-    for (uint32_t i = 0; i < hwm; i++) {
-        uint64_t d = deadline_of(s, i);
-        if (d && d <= now) core_kick(s, i, false);
-        else if (d && (!least || d < least)) least = d, found = i;
-    }
-    return found;
-}
-
-/* The carrier is about to sleep.  Until when? */
-static uint64_t set_alarm(struct sched *s, uint32_t number, uint64_t deadline)
-{
-    if (!deadline && USF_LIKELY(s->alarm_by != number + 1)) return 0;
-    lock(&s->alarm_lock);
-    uint64_t alarm = atomic_load(&s->alarm);
-    if (deadline && (!alarm || deadline < alarm)) {
-        s->alarm_by = number + 1;
-        atomic_store(&s->alarm, alarm = deadline);
-    }
-    bool mine = s->alarm_by == number + 1;
-    unlock(&s->alarm_lock);
-    return mine ? alarm : 0;
-}
-
-/* The alarm is over, or its carrier is about to execute a thread (`stays` is false): then another carrier sleeps for the rest. */
-static void move_alarm(struct sched *s, uint32_t number, bool stays)
-{
-    if (USF_LIKELY(s->alarm_by != number + 1)) return;
-    uint32_t heir = USF_NONE;
-    lock(&s->alarm_lock);
-    if (s->alarm_by == number + 1) {
-        uint32_t next = find_earliest(s, os_now());
-        s->alarm_by = stays && next != USF_NONE ? number + 1 : 0;
-        atomic_store(&s->alarm, s->alarm_by ? deadline_of(s, next) : 0);
-        if (!s->alarm_by && next != USF_NONE) heir = atomic_load(&s->tasks[next].thread);
-    }
-    unlock(&s->alarm_lock);
-    if (heir != USF_NONE) os_futex_wake(&s->threads[heir].park, 1);
-}
 
 /* ---- owners ------------------------------------------------------------------------------------ */
 
@@ -80,99 +42,101 @@ static void send(struct sched *s, uint32_t number)
     uint32_t task = atomic_load(&t->owner) - 1, core = atomic_load(&s->tasks[task].core);
     if (atomic_load(&s->tasks[task].state) == USF_TASK_RUNNING && !bind_is_placed(s, task, core)) bind_other(s, task, core);
     USF_POINT("carrier.send");
+    usf_dassert(atomic_load(&t->park) == USF_PARK_CLAIMED);
     atomic_store(&t->park, USF_PARK_GO);
     os_futex_wake(&t->park, 1);
 }
 
 /* What the owner waits for may have come before the word was IDLE (C3). */
-static void look_after(struct sched *s, uint32_t number)
+static void look_after(struct sched *s, uint32_t number, uint32_t task)
 {
-    uint32_t task = atomic_load(&s->threads[number].owner) - 1, wanted = atomic_load(&s->carriers[number].wanted);
+    uint32_t wanted = atomic_load(&s->carriers[number].wanted);
     const struct sched_floating *f = &s->floating[task];
     if (USF_UNLIKELY(wanted)) {     /* it takes this carrier, and looks after the owner */
-        core_kick(s, wanted - 1, false);
+        core_wake(s, wanted - 1, false);
         return;
     }
-    /* The carrier may be asleep, and not know of the deadline. */
-    uint64_t deadline = deadline_of(s, task), alarm = atomic_load(&s->alarm);
-    if (USF_UNLIKELY(deadline && (!alarm || deadline < alarm))) os_futex_wake(&s->threads[number].park, 1);
+    alarm_look(s, number, task);
     uint32_t home = atomic_load(&f->homeward);
-    bool over = USF_UNLIKELY(home) ? atomic_load(&s->threads[home - 1].park) == USF_PARK_IDLE : has_turn(&s->tasks[task]);
-    if (over || atomic_load(&s->leaving) || atomic_load(&f->attention)) core_kick(s, task, false);
+    bool over = USF_UNLIKELY(home) ? usf_park_is_kept(atomic_load(&s->threads[home - 1].park)) : has_turn(&s->tasks[task]);
+    if (over || atomic_load(&s->leaving) || atomic_load(&f->attention)) core_wake(s, task, false);
 }
 
 static void publish(struct sched *s, uint32_t number)
 {
     USF_POINT("carrier.publish");
-    atomic_exchange(&s->threads[number].park, USF_PARK_IDLE);
+    bool look = s->carriers[number].look;
+    uint32_t task = atomic_load(&s->threads[number].owner) - 1;     /* once it is IDLE the owner may end, and the carrier have none */
+    s->carriers[number].look = false;
+    uint32_t was = atomic_exchange(&s->threads[number].park, look ? USF_PARK_LOOK : USF_PARK_IDLE);
+    usf_dassert(!usf_park_is_kept(was) && task < USF_MAX_TASKS);
     USF_POINT("carrier.published");
-    look_after(s, number);
+    if (USF_UNLIKELY(look)) os_futex_wake(&s->threads[number].park, 1);
+    look_after(s, number, task);
 }
 
 static bool claim(struct sched *s, uint32_t number)
 {
-    uint32_t idle = USF_PARK_IDLE;
-    bool mine = atomic_compare_exchange_strong(&s->threads[number].park, &idle, USF_PARK_CLAIMED);
+    uint32_t was = atomic_load(&s->threads[number].park);
+    do {
+        if (!usf_park_is_kept(was)) return false;
+    } while (!atomic_compare_exchange_weak(&s->threads[number].park, &was, USF_PARK_CLAIMED));
+    s->carriers[number].look = was == USF_PARK_LOOK;
     USF_POINT("carrier.claimed");
-    return mine;
+    return true;
 }
 
 /* The carrier is the thread's from now on: it executes the thread, or is kept for it.  What executes the thread next sets its signal_stack: until
  * then it may be executed elsewhere. */
 static void assign(struct sched *s, uint32_t number, struct sched_self *self)
 {
+    usf_dassert(number < USF_MAX_TASKS && self && self->context && self->task != USF_NONE && !usf_park_is_kept(atomic_load(&s->threads[number].park)));
     self->carrier = &s->carriers[number];
     atomic_store_explicit(&s->threads[number].owner, self->task + 1, memory_order_release);     /* release: who reads IDLE later reads this owner */
-    atomic_store(&s->tasks[self->task].thread, number);
+    USF_POINT("carrier.assign");
+    atomic_store_explicit(&s->tasks[self->task].thread, number, memory_order_release);       /* C3: publish's exchange comes after it */
 }
 
 /* ---- CPU time ---------------------------------------------------------------------------------- */
-/* The kernel counts the CPU time of a carrier.  A switch charges the thread that leaves with the cycles since it began there: some 10 ns.  Where
- * that is long, the thread may have been preempted, or have slept in a system call: the kernel's clock is read, and the thread is charged with
- * what that has gone on by, less what others have been charged since the last time. */
-#define CPU_READ_CYCLES 150000u     /* some 50 us: to read the clock then costs 0.5 % */
-
-static uint64_t ns_of(const struct sched *s, uint64_t cycles)
-{
-    uint64_t ns = os_now() - s->began_ns, in = (os_cycles() - s->began_cycles) >> 10;
-    uint64_t rate = in ? (ns << 10) / in : 0;       /* ns in 2^20 cycles */
-    return (cycles >> 20) * rate + ((cycles & 0xfffff) * rate >> 20);
-}
+/* The kernel counts the CPU time of a carrier.  A switch charges the thread that leaves with the time since it began there, as of its latest look
+ * at the clock, which was just now.  Where that is long, the thread may have been preempted, or have slept in a system call: the kernel's clock
+ * of the carrier is read, and the thread is charged with what that has gone on by, less what others have been charged since the last time. */
+#define CPU_READ_NS 50000u      /* to read the clock then costs 0.5 % */
 
 #define OWN_CPU_CLOCK 3     /* CLOCK_THREAD_CPUTIME_ID */
 
-static uint64_t unread(const struct sched *s, const struct carrier *k, uint64_t clock)
+static uint64_t unread(const struct carrier *k, uint64_t clock)
 {
-    uint64_t others = k->since_read ? ns_of(s, k->since_read) : 0, on = clock > k->read_ns ? clock - k->read_ns : 0;
-    return on > others ? on - others : 0;
+    uint64_t charged = k->read_ns + k->charged;
+    return clock > charged ? clock - charged : 0;
 }
 
-static void read_clock(struct sched *s, struct carrier *k, struct sched_self *self)
+static void read_clock(struct carrier *k, struct sched_self *self)
 {
     uint64_t clock = os_clock_ns(OWN_CPU_CLOCK);
-    self->cpu_ns += unread(s, k, clock);
+    self->cpu_ns += unread(k, clock);
     k->read_ns = clock;
-    k->since_read = 0;
+    k->charged = 0;
 }
 
-static void charge(struct sched *s, struct carrier *k, struct sched_self *self)
+static void charge(struct carrier *k, struct sched_self *self, uint64_t now)
 {
-    uint64_t now = os_cycles(), took = now - k->began;
+    uint64_t took = now > k->began ? now - k->began : 0;
+    if (!took) return;
     k->began = now;
-    if (!self->context) return;         /* its idle loop */
-    if (USF_UNLIKELY(took > CPU_READ_CYCLES)) {
-        read_clock(s, k, self);
+    if (USF_UNLIKELY(took > CPU_READ_NS)) {
+        read_clock(k, self);
         return;
     }
-    self->cpu_cycles += took;
-    k->since_read += took;
+    self->cpu_ns += took;
+    k->charged += took;
 }
 
-/* Never less than before, though the rate of cycles is known better as time goes by. */
-static uint64_t note_cpu_time(struct sched *s, struct sched_self *self, uint64_t more)
+/* Never less than before, though a charge may have been too large. */
+static uint64_t note_cpu_time(struct sched_self *self, uint64_t more)
 {
     _Atomic uint64_t *told = &self->cpu_told;
-    uint64_t t = self->cpu_ns + (self->cpu_cycles ? ns_of(s, self->cpu_cycles) : 0) + more, was = atomic_load(told);
+    uint64_t t = self->cpu_ns + more, was = atomic_load(told);
     while (was < t && !atomic_compare_exchange_weak(told, &was, t)) {}
     return was < t ? t : was;
 }
@@ -180,10 +144,10 @@ static uint64_t note_cpu_time(struct sched *s, struct sched_self *self, uint64_t
 uint64_t carrier_cpu_time(struct sched *s, struct sched_self *me)
 {
     sched_crit_enter(me);
-    read_clock(s, me->carrier, me);
-    me->carrier->began = os_cycles();
+    read_clock(me->carrier, me);
+    me->carrier->began = os_now();
     sched_crit_leave(s, me);
-    return note_cpu_time(s, me, 0);
+    return note_cpu_time(me, 0);
 }
 
 /* As of about now: the thread goes on meanwhile.  If it leaves its carrier while that is looked at, what it was charged with counts. */
@@ -191,10 +155,10 @@ uint64_t carrier_cpu_time_of(struct sched *s, struct sched_self *self)
 {
     uint32_t number = atomic_load(&s->tasks[self->task].thread), park = atomic_load(&s->threads[number].park);
     struct carrier *k = &s->carriers[number];
-    bool waits = park == USF_PARK_IDLE || park == USF_PARK_CLAIMED;
-    uint64_t more = waits ? 0 : unread(s, k, os_thread_clock_ns(k->tid));
+    bool waits = usf_park_is_kept(park) || park == USF_PARK_CLAIMED;
+    uint64_t more = waits ? 0 : unread(k, os_thread_clock_ns(k->tid));
     bool same = number == atomic_load(&s->tasks[self->task].thread) && park == atomic_load(&s->threads[number].park);
-    return note_cpu_time(s, self, same ? more : 0);
+    return note_cpu_time(self, same ? more : 0);
 }
 
 /* ---- switching --------------------------------------------------------------------------------- */
@@ -204,9 +168,10 @@ static void arrive(struct sched *s, struct carrier *k, struct sched_self *now)
 {
     struct sched_self *before = k->before;
     uint32_t published = k->publish, sent = k->send;
+    usf_dassert(now->crit && now->carrier == k && carrier_is_valid(s, k));
+    usf_xassert(is_on(k));
     k->before = 0;
     k->publish = k->send = 0;
-    if (before) charge(s, k, before);
     if (before && s->switched) s->switched(now, before);
     if (published) publish(s, published - 1);
     if (sent) send(s, sent - 1);
@@ -222,7 +187,9 @@ static void follow_mask(struct sched_self *me)
 
 static void switch_from(struct sched *s, struct sched_self *me, struct carrier *k, struct arch_context *to)
 {
+    usf_dassert(me->crit && to && to != me->context && !k->before);
     k->before = me;
+    charge(k, me, me->entered);
     arch_context_switch(me->context, to);
     arrive(s, me->carrier, me);
     follow_mask(me);
@@ -232,25 +199,32 @@ static void switch_from(struct sched *s, struct sched_self *me, struct carrier *
 
 static void add_spare(struct sched *s, uint32_t number)
 {
-    lock(&s->spare_lock);
+    carrier_lock(&s->spare_lock);
     s->carriers[number].next_spare = s->spares;
     s->spares = number + 1;
-    unlock(&s->spare_lock);
+    carrier_unlock(&s->spare_lock);
 }
 
-static uint32_t take_spare(struct sched *s)
+/* carrier + 1 of a spare, which is in the list no more, or 0.  wanted: take this one (carrier + 1); 0: any. */
+static uint32_t take_spare(struct sched *s, uint32_t wanted)
 {
-    lock(&s->spare_lock);
-    uint32_t spare = s->spares;
-    if (spare) s->spares = s->carriers[spare - 1].next_spare;
-    unlock(&s->spare_lock);
+    carrier_lock(&s->spare_lock);
+    uint32_t *at = &s->spares;
+    while (*at && wanted && *at != wanted) at = &s->carriers[*at - 1].next_spare;
+    uint32_t spare = *at;
+    if (spare) *at = s->carriers[spare - 1].next_spare;
+    carrier_unlock(&s->spare_lock);
     return spare;
 }
 
-static void block_but(uint64_t signals)
+static void set_mask(uint64_t mask) { usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8); }
+
+/* Returns the mask that was. */
+static uint64_t block_but(uint64_t signals)
 {
-    uint64_t mask = ~signals;
-    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
+    uint64_t mask = ~signals, was = 0;
+    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, &was, 8);
+    return was;
 }
 
 /* The kernel thread ends.  The thread that began here has ended before it: the words that it has told the kernel of may be another
@@ -272,38 +246,68 @@ static _Noreturn void end_kernel_thread(struct sched *s, struct carrier *k)
 static void be_spare(struct sched *s, struct carrier *k)
 {
     struct usf_thread *t = &s->threads[number_of(s, k)];
+    usf_dassert(carrier_is_valid(s, k) && !k->ended);
+    k->left = false;
     if (k->orphan) end_kernel_thread(s, k);
     block_but(s->own_signals);
     atomic_store(&t->owner, 0);
     atomic_store(&t->park, USF_PARK_NONE);
     add_spare(s, number_of(s, k));
-    for (uint32_t word; (word = atomic_load(&t->park)) == USF_PARK_NONE || !atomic_load(&t->owner);) {
-        if (word == USF_PARK_NONE) os_futex_wait(&t->park, USF_PARK_NONE, 0);
+    USF_POINT("carrier.spare");
+    for (;;) {
+        uint32_t word = atomic_load(&t->park);
+        if (word == USF_PARK_NONE || word == USF_PARK_CLAIMED) os_futex_wait(&t->park, word, 0);
+        else if (atomic_load(&t->owner)) break;
         else atomic_compare_exchange_strong(&t->park, &word, USF_PARK_NONE);    /* a late waker meant the thread that has ended */
     }
-    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &k->mask, 0, 8);      /* as its owner's, which retire has set */
+    set_mask(k->mask);          /* its owner's: hand_over_owner has set it */
 }
 
-/* The thread that began here has ended.  If there is a carrier without an owner, that one takes the owner, and this kernel thread ends. */
-static void retire(struct sched *s, struct carrier *k)
+/* The spare, which the caller has taken out of the list, is to have an owner: before that a late waker's GO would have it resume that one. */
+static void claim_spare(struct sched *s, uint32_t spare)
+{
+    atomic_store(&s->threads[spare].park, USF_PARK_CLAIMED);
+    USF_POINT("carrier.spare_claimed");
+}
+
+/* A carrier without an owner takes this one's.  False: there is none. */
+static bool hand_over_owner(struct sched *s, struct carrier *k)
 {
     uint32_t number = number_of(s, k), spare;
-    if (!(spare = take_spare(s))) return;
+    if (!(spare = take_spare(s, 0))) return false;
     if (!claim(s, number)) {
         add_spare(s, spare - 1);
-        return;
+        return false;
     }
+    claim_spare(s, spare - 1);
     s->carriers[spare - 1].mask = k->mask;
     assign(s, spare - 1, owner_of(s, number));
+    USF_POINT("carrier.retire");
     publish(s, spare - 1);
     os_futex_wake(&s->threads[spare - 1].park, 1);
-    end_kernel_thread(s, k);
+    return true;
 }
 
-static void resume_owner(struct sched *s, struct carrier *k)
+/* The thread that began here has ended.  If there is a carrier without an owner, that one takes the owner, and this kernel thread ends, but not
+ * with a signal that it has taken: the owner gets that first. */
+static void retire(struct sched *s, struct carrier *k)
 {
-    struct sched_self *to = owner_of(s, number_of(s, k));
+    if (!__atomic_load_n(&s->spares, __ATOMIC_RELAXED) || atomic_load(&k->idle->signalled)) return;
+    uint64_t was = block_but(0);
+    if (!atomic_load(&k->idle->signalled) && hand_over_owner(s, k)) {
+        alarm_move(s, number_of(s, k), false);
+        end_kernel_thread(s, k);
+    }
+    set_mask(was);
+}
+
+static void resume_owner(struct sched *s, struct carrier *k, struct sched_self *to)
+{
+    usf_dassert(to && to->carrier == k && to->context && !k->publish && !k->send);
+    usf_xassert(is_on(k));
+    USF_POINT("carrier.resume");
     to->signal_stack = k->signal_stack;
+    k->began = os_now();
     k->before = k->idle;
     arch_context_switch(k->at, to->context);
     arrive(s, k, k->idle);
@@ -314,16 +318,16 @@ static uint64_t next_patience(struct sched *s, struct usf_thread *t, uint64_t pa
 {
     uint32_t task = atomic_load(&t->owner) - 1;
     if (atomic_load(&s->tasks[task].state) != USF_TASK_READY) return 0;
-    return patience < LAST_LOOK_NS ? 2 * patience : patience;
+    return patience < PARK_LAST_LOOK_NS ? 2 * patience : patience;
 }
 
-#define PINNING_ROUNDS 1000u       /* a waker binds the carrier meanwhile */
-
-/* Tell the program that the thread has ended which was here, as the kernel does. */
+/* The thread that was here has ended: tell the program, as the kernel does. */
 static void tell_end(struct carrier *k)
 {
     uint32_t *ended = k->ended;
+    k->ended_home->orphan = true;       /* not before: until the switch to here its registers were saved in the home's memory */
     k->ended = 0;
+    USF_POINT("carrier.tell_end");
     __atomic_store_n(ended, 0, __ATOMIC_SEQ_CST);
     usf_syscall(__NR_futex, ended, FUTEX_WAKE, 1);
 }
@@ -333,8 +337,8 @@ static bool sleep_on(struct sched *s, struct carrier *k, uint32_t word, uint64_t
 {
     uint32_t number = number_of(s, k);
     struct usf_thread *t = &s->threads[number];
-    uint64_t deadline = word == USF_PARK_IDLE ? deadline_of(s, atomic_load(&t->owner) - 1) : 0;
-    uint64_t alarm = set_alarm(s, number, deadline), ns = *patience;
+    uint64_t deadline = word == USF_PARK_IDLE ? alarm_deadline(s, atomic_load(&t->owner) - 1) : 0;
+    uint64_t alarm = alarm_set(s, number, deadline), ns = *patience;
     if (alarm) {
         uint64_t now = os_now(), left = alarm > now ? alarm - now : 1;
         if (!ns || left < ns) ns = left;
@@ -345,7 +349,7 @@ static bool sleep_on(struct sched *s, struct carrier *k, uint32_t word, uint64_t
     atomic_store_explicit(&t->parked, 0, memory_order_relaxed);
     if (r != -ETIMEDOUT) return false;
     if (ns != *patience) {
-        move_alarm(s, number, true);
+        alarm_move(s, number, true);
         return false;
     }
     *patience = next_patience(s, t, *patience);
@@ -359,9 +363,10 @@ static bool is_to_resume(struct sched *s, struct carrier *k, uint64_t *patience,
     struct usf_thread *t = &s->threads[number];
     uint32_t word = atomic_load(&t->park);
     bool signalled = atomic_load(&k->idle->signalled), due = false;
+    if (word == USF_PARK_LOOK && atomic_compare_exchange_strong(&t->park, &word, USF_PARK_IDLE)) word = USF_PARK_IDLE;
     if (word == USF_PARK_IDLE && USF_UNLIKELY(k->orphan)) retire(s, k);
     /* A second waker makes GO PINNING and GO again, and does not wake, since it finds no thread asleep.  The first may have been killed. */
-    if (word == USF_PARK_PINNING && (*pinning)++ < PINNING_ROUNDS) {
+    if (word == USF_PARK_PINNING && (*pinning)++ < PARK_YIELDS) {
         os_sched_yield();
         return false;
     }
@@ -382,19 +387,20 @@ void carrier_idle(void *arg)
 {
     struct carrier *k = arg;
     struct sched *s = k->s;
-    uint64_t patience = FIRST_LOOK_NS;
-    uint32_t pinning = 0;
+    uint64_t patience = PARK_FIRST_LOOK_NS;
+    uint32_t number = number_of(s, k), pinning = 0;
     arrive(s, k, k->idle);
     for (;;) {
-        if (USF_UNLIKELY(k->ended != 0)) {
-            tell_end(k);
+        if (USF_UNLIKELY(k->left)) {
+            if (k->ended) tell_end(k);
             be_spare(s, k);
         }
         if (!is_to_resume(s, k, &patience, &pinning)) continue;
-        move_alarm(s, number_of(s, k), false);
-        contend_judge(s, &s->tasks[atomic_load(&s->threads[number_of(s, k)].owner) - 1]);
-        resume_owner(s, k);
-        patience = FIRST_LOOK_NS;
+        alarm_move(s, number, false);
+        struct sched_self *owner = owner_of(s, number);
+        contend_judge(s, &s->tasks[owner->task]);
+        if (!owner->look_due) patience = PARK_FIRST_LOOK_NS;     /* else it looks, and comes back to wait for longer */
+        resume_owner(s, k, owner);
         pinning = 0;
     }
 }
@@ -413,24 +419,33 @@ void carrier_begin(struct sched *s, struct sched_self *me)
     uint32_t number = atomic_load(&s->tasks[me->task].thread);
     struct carrier *k = &s->carriers[number];
     *k = (struct carrier){.s = s, .tid = s->threads[number].tid, .mask = me->mask, .user_calls = atomic_load(&s->user_calls), .stack = k->stack, .stack_size = k->stack_size, .context = k->context};
-    if (!s->map_idle(k)) {      /* it stays where it is */
-        me->floats = false;
-        return;
-    }
     atomic_store(&s->threads[number].stays, USF_STAYS_NOT);
     atomic_store(&s->floating[me->task].attention, 0);
     atomic_store(&s->floating[me->task].deadline, 0);
     atomic_store(&s->floating[me->task].homeward, 0);
     atomic_store(&s->floating[me->task].self, me);
     me->home = me->carrier = k;
-    me->context = k->context;
-    me->context->plain = 0;
+    me->context = 0;            /* carrier_prepare */
     me->next = me->look_due = 0;
     k->read_ns = 0;             /* the kernel thread's time since its start is the thread's */
-    k->began = os_cycles();
-    me->cpu_ns = me->cpu_cycles = 0;
+    k->began = os_now();
+    me->cpu_ns = 0;
     atomic_store(&me->cpu_told, 0);
     atomic_store(&me->keeps_home, 0);
+    usf_dassert(me->crit && carrier_is_home(me) && self_of(s, me->task) == me);
+    usf_xassert(is_on(k));
+}
+
+bool carrier_prepare(struct sched *s, struct sched_self *me)
+{
+    struct carrier *k = me->home;
+    if (!s->map_idle(k)) {
+        carrier_stay(s, me, USF_STAYS_MEMORY);
+        return false;
+    }
+    me->context = k->context;
+    me->context->plain = 0;
+    return true;
 }
 
 void carrier_fresh(struct sched *s, struct sched_self *me)
@@ -438,9 +453,9 @@ void carrier_fresh(struct sched *s, struct sched_self *me)
     if (!me->home) return;
     sched_crit_enter(me);
     me->carrier->read_ns = os_clock_ns(OWN_CPU_CLOCK);
-    me->carrier->since_read = 0;
-    me->carrier->began = os_cycles();
-    me->cpu_ns = me->cpu_cycles = 0;
+    me->carrier->charged = 0;
+    me->carrier->began = os_now();
+    me->cpu_ns = 0;
     atomic_store(&me->cpu_told, 0);
     sched_crit_leave(s, me);
 }
@@ -448,6 +463,7 @@ void carrier_fresh(struct sched *s, struct sched_self *me)
 void carrier_stay(struct sched *s, struct sched_self *me, uint32_t why)
 {
     uint32_t proc = atomic_load(&s->proc);
+    usf_dassert(me->home && carrier_is_home(me) && why < 32);
     me->stays++;
     atomic_store(&s->threads[number_of(s, me->home)].stays, why);
     if (proc == USF_NONE) return;
@@ -470,7 +486,9 @@ void carrier_after_fork(struct sched *s)
         s->carriers[i].orphan = false;
         s->floating[i] = (struct sched_floating){};
     }
-    s->spares = s->alarm_by = 0;
+    s->spares = 0;
+    atomic_store(&s->alarm_by, 0);
+    atomic_store(&s->handovers, 0);
     atomic_store(&s->alarm, 0);
     atomic_store(&s->spare_lock, 0);
     atomic_store(&s->alarm_lock, 0);
@@ -478,8 +496,12 @@ void carrier_after_fork(struct sched *s)
 
 bool carrier_claims(struct sched *s, struct sched_self *me, uint32_t task)
 {
-    if (me->where != SCHED_PARKED || me->next || !carrier_may_leave(s, me) || carrier_is_wanted(me)) return false;
     struct usf_task *t = &s->tasks[task];
+    if (me->where != SCHED_PARKED || me->next) return false;
+    uint32_t handovers = atomic_load_explicit(&s->handovers, memory_order_relaxed);
+    if (USF_UNLIKELY(handovers < CARRIER_PAYS) && me->home && atomic_load(&t->proc) == s->proc)
+        atomic_store_explicit(&s->handovers, handovers + 1, memory_order_relaxed);
+    if (!carrier_may_leave(s, me) || carrier_is_wanted(me)) return false;
     if (atomic_load(&t->proc) != s->proc || !self_of(s, task)) return false;
     if (atomic_load(&t->core) != atomic_load(&own(s, me)->core) || state_of(own(s, me)) == USF_TASK_RUNNING) return false;
     uint32_t number = atomic_load(&t->thread);
@@ -508,6 +530,8 @@ void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
     struct arch_context *to;
     if (carrier_is_wanted(me)) carrier_flush(s, me);
     sched_crit_enter(me);
+    usf_dassert(is_here(s, me));
+    usf_xassert(is_on(k));
     if (me->next) {
         uint32_t task = me->next - 1, other = atomic_load(&s->tasks[task].thread);
         struct sched_self *next = self_of(s, task);
@@ -526,11 +550,14 @@ void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
         assign(s, number, me);
         k->publish = number + 1;
         to = k->at;
+        me->entered = os_now();         /* it may have polled since */
     }
     uint32_t task = me->task;
     if (USF_UNLIKELY(deadline)) atomic_store(&s->floating[task].deadline, deadline);
+    USF_POINT("carrier.leave");
     switch_from(s, me, k, to);
     if (USF_UNLIKELY(deadline)) atomic_store(&s->floating[task].deadline, 0);
+    usf_dassert(is_here(s, me));
     sched_crit_leave(s, me);
     if (USF_UNLIKELY(me->look_due)) {
         me->look_due = 0;
@@ -547,30 +574,43 @@ bool carrier_try_home(struct sched *s, struct sched_self *me)
     uint32_t number = number_of(s, k), home = number_of(s, me->home);
     if (me->task == USF_NONE) return false;
     sched_crit_enter(me);
-    if (!claim(s, home)) {
+    bool spare = !claim(s, home);
+    if (spare && !take_spare(s, home + 1)) {
         sched_crit_leave(s, me);
         return false;
     }
+    usf_dassert(is_here(s, me) && !me->next);
+    usf_xassert(is_on(k));
     need_idle(s, k);
-    assign(s, number, owner_of(s, home));
+    me->entered = os_now();
+    if (spare) {                /* the two change places: this one has no owner from now on */
+        claim_spare(s, home);
+        k->left = true;
+    } else {
+        assign(s, number, owner_of(s, home));
+        k->publish = number + 1;
+    }
     assign(s, home, me);
-    k->publish = number + 1;
     k->send = home + 1;
+    USF_POINT("carrier.go_home");
     switch_from(s, me, k, k->at);
+    usf_dassert(is_here(s, me) && carrier_is_home(me));
+    usf_xassert(is_on(me->home));
+    USF_POINT("carrier.at_home");
     sched_crit_leave(s, me);
     return true;
 }
 
-#define POKE_NS 10000000u
 void carrier_await_home(struct sched *s, struct sched_self *me, void (*poke)(int32_t tid))
 {
     uint32_t task = me->task;
     if (task == USF_NONE) return;
     atomic_store(&s->floating[task].homeward, number_of(s, me->home) + 1);
     atomic_store(&me->home->wanted, task + 1);
+    USF_POINT("carrier.wanted");
     while (!carrier_try_home(s, me) && me->task == task) {
         poke(me->home->tid);
-        carrier_leave(s, me, os_now() + POKE_NS);
+        carrier_leave(s, me, os_now() + PARK_POKE_NS);
     }
     atomic_store(&me->home->wanted, 0);
     atomic_store(&s->floating[task].homeward, 0);
@@ -586,11 +626,15 @@ void carrier_end(struct sched *s, struct sched_self *me, uint32_t *ended)
 {
     struct carrier *k = me->carrier;
     sched_crit_enter(me);
+    usf_dassert(me->task == USF_NONE && !me->next && !carrier_is_home(me) && ended && !k->left);
+    usf_xassert(is_on(k));
     need_idle(s, k);
-    charge(s, k, me);
+    charge(k, me, os_now());
     k->ended = ended;
+    k->ended_home = me->home;
+    k->left = true;
     k->before = 0;
-    me->home->orphan = true;
+    USF_POINT("carrier.end");
     arch_context_switch(me->context, k->at);        /* never to return there */
     __builtin_unreachable();
 }
@@ -598,8 +642,9 @@ void carrier_end(struct sched *s, struct sched_self *me, uint32_t *ended)
 int32_t carrier_alert(struct sched *s, uint32_t task)
 {
     atomic_store(&s->floating[task].attention, 1);
+    USF_POINT("carrier.alert");
     struct usf_thread *t = sched_thread_of(s, task);
-    if (atomic_load(&t->park) != USF_PARK_IDLE) return t->tid;
-    core_kick(s, task, false);
+    if (!usf_park_is_kept(atomic_load(&t->park))) return t->tid;
+    core_wake(s, task, false);
     return 0;
 }

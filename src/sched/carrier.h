@@ -5,15 +5,16 @@
  * takes some 100 ns; a futex's wake and wait take 2 us and more.
  *
  * There are as many carriers as threads.  So each thread that waits has a carrier that is kept for it, which `usf_task.thread` names and
- * which sleeps: whoever wakes the thread, in this process or another, wakes that carrier as if the thread slept there (core_kick).
- * Only a thread of the same process that gives the core up can do without: it claims the sleeping carrier, and switches.
+ * which sleeps.  A waker, in this process or another, wakes that carrier as if the thread slept there (core_wake).  A thread of the
+ * same process that gives its core to the sleeping thread needs no wake-up: it claims that carrier, and switches.
  *
  * The park word of a carrier (usf_thread.park):
  *
  *      NONE ──its thread has left; `owner` is the thread that it is kept for (publish)──► IDLE
- *      IDLE ──a waker (core_kick): the carrier wakes up and executes the owner──────────► PINNING, GO ──► NONE
+ *      IDLE ──a waker (core_wake): the carrier wakes up and executes the owner──────────► PINNING, GO ──► NONE
  *      IDLE ──a signal has come that the owner is to take───────────────────────────────► NONE
  *      IDLE ──a thread executes the owner on the carrier that it leaves─────────────────► CLAIMED ──► IDLE, for the thread that left
+ *      IDLE ──it must look again how long it may sleep (C5)─────────────────────────────► LOOK ──► IDLE; for all others LOOK is IDLE
  *
  *   C1  A thread is published (IDLE) when its registers are saved: by what executes next on the carrier that it has left.
  *   C2  Whoever takes the word from IDLE to another value owns the thread that `owner` names, and nobody else resumes it.
@@ -22,7 +23,7 @@
  *   C4  A thread is in a critical section while it switches.  A signal that comes then is kept (rt_signal), and goes to what the
  *       carrier executes next: `switched` passes it on.
  *
- *   C5  Of all idle carriers one sleeps until the earliest deadline of those that wait with one (sched.alarm), whosever that is.
+ *   C5  Of all idle carriers one sleeps until the earliest deadline of the threads that wait (alarm.h).
  *
  * A thread that waits for its home (the kernel thread that it began as) says so in `wanted`: whoever makes that carrier IDLE wakes it. */
 #ifndef USF_SCHED_CARRIER_H
@@ -30,6 +31,7 @@
 
 #include "arch/context.h"
 #include "sched/sched.h"
+#include "sched/times.h"
 
 /* A kernel thread of this process.  Process-private; its number is that of its usf_thread. */
 struct carrier {
@@ -45,13 +47,16 @@ struct carrier {
     _Atomic uint32_t wanted;        /* task + 1 of the thread that waits until it can come home; 0: it does not */
     /* Its CPU time (carrier_cpu_time): */
     uint64_t read_ns;               /* its clock in the kernel when it was read last; */
-    uint64_t since_read;            /* cycles that its threads have been charged since then; */
-    uint64_t began;                 /* cycles: when what executes here began to */
+    uint64_t charged;               /* ns that its threads have been charged since then; */
+    uint64_t began;                 /* ns: when what executes here began to */
     /* What the next to execute here does for the one that has left: */
     struct sched_self *before;      /* what executed here; */
     uint32_t publish;               /* carrier + 1: the registers of its owner are saved by now; */
     uint32_t send;                  /* carrier + 1, which is claimed and is to wake up for its owner; */
-    uint32_t *ended;                /* the thread that was here has ended: the word that says so */
+    bool left;                      /* no thread is kept here from now on: the one that was has ended, or has gone to a home that had none; */
+    uint32_t *ended;                /* if it has ended, the word that says so, */
+    struct carrier *ended_home;     /* ... and the kernel thread that it began as */
+    bool look;                      /* it was claimed while it was LOOK, and looks when it is kept for the next thread */
     /* The idle loop. */
     struct arch_context *context;   /* registers of the thread that began here, while it waits; lies with the stack below */
     void *stack;                    /* kept for the next carrier of this number */
@@ -61,14 +66,25 @@ struct carrier {
     uint32_t next_spare;            /* carrier + 1 */
 };
 
+/* A lock of carriers' records: the process's threads hold it for some hundred ns. */
+static inline void carrier_lock(_Atomic uint32_t *l)
+{
+    for (uint32_t free = 0; !atomic_compare_exchange_weak(l, &free, 1); free = 0) os_sched_yield();
+}
+static inline void carrier_unlock(_Atomic uint32_t *l) { atomic_store(l, 0); }
+
+/* The thread has not left its carrier yet: what that needs is set up.  False: it stays, since there is no memory. */
+bool carrier_prepare(struct sched *s, struct sched_self *me);
+
 /* May the thread leave its carrier now? */
-static inline bool carrier_may_leave(const struct sched *s, const struct sched_self *me)
+static inline bool carrier_may_leave(struct sched *s, struct sched_self *me)
 {
     return me->home && !me->stays && me->task != USF_NONE && !arch_context_has_more()
-           && !(USF_UNLIKELY(atomic_load_explicit(&((struct sched_self *)me)->keeps_home, memory_order_relaxed)) && me->carrier == me->home);
+           && !(USF_UNLIKELY(atomic_load_explicit(&me->keeps_home, memory_order_relaxed)) && me->carrier == me->home)
+           && (USF_LIKELY(me->context != 0) || (atomic_load_explicit(&s->handovers, memory_order_relaxed) >= CARRIER_PAYS && carrier_prepare(s, me)));
 }
 
-/* The calling thread, which has just attached, is executed by its own kernel thread. */
+/* The calling thread, which is attached, is executed by its own kernel thread. */
 void carrier_begin(struct sched *s, struct sched_self *me);
 /* Its kernel thread is used for a new thread of the program. */
 void carrier_fresh(struct sched *s, struct sched_self *me);

@@ -1,7 +1,7 @@
-/* src/sched/change.c - what a group or a thread is to the policy changes while it runs.  SPDX-License-Identifier: Apache-2.0
+/* src/sched/change.c - weights, priorities, affinities and deadlines change.  SPDX-License-Identifier: Apache-2.0
  *
- * A policy may have its queues ordered by any of this: who waits in them leaves before the change and comes back after it, and in
- * between the policy is told (group_changed). */
+ * A policy may order its queues by any of these.  So a queued task leaves the queues before the
+ * change and comes back after it, and in between the policy is told (group_changed). */
 #include "sched/core.h"
 
 /* Ready tasks of the group leave the queues or come back. */
@@ -27,17 +27,17 @@ void core_change_group(struct sched *s, uint32_t group, uint32_t weight, int32_t
     requeue(s, group, true);
 }
 
-void sched_keep_standing(struct sched *s)
+void sched_keep_inherited(struct sched *s)
 {
     const struct usf_group *first = sched_first_group(s);
-    if (!first) return;                     /* it is off its instance: as it was when it left */
+    if (!first) return;                     /* it is off its instance: keep what was noted last */
     __atomic_store_n(&s->weight, __atomic_load_n(&first->pol.weight, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
     __atomic_store_n(&s->priority, __atomic_load_n(&first->pol.priority, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
 void sched_set_malleable(struct sched *s, struct sched_self *me)
 {
-    struct kicks k = {0};
+    NO_WAKES(k);
     if (!core_enter(s, me)) return;
     struct usf_group *first = sched_first_group(s);
     if (first && !(first->pol.flags & USF_GROUP_MALLEABLE)) {
@@ -49,23 +49,23 @@ void sched_set_malleable(struct sched *s, struct sched_self *me)
     core_leave(s, me, &k);
 }
 
-static bool same(const struct usf_task *of, const struct sched_wish *w)
+static bool same(const struct usf_task *of, const struct sched_attributes *w)
 {
     const struct usf_pol_task *t = &of->pol;
     return t->priority == w->priority && t->deadline == w->deadline && t->affinity == w->affinity
            && t->affinity_id == w->affinity_id && t->strict == w->strict && !__builtin_memcmp(t->mask, w->mask, sizeof w->mask);
 }
 
-void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w)
+void sched_attributes_of(struct sched *s, uint32_t task, struct sched_attributes *w)
 {
     const struct usf_pol_task *t = &s->tasks[task].pol;
-    *w = (struct sched_wish){.priority = t->priority, .deadline = t->deadline, .affinity = t->affinity, .affinity_id = t->affinity_id,
+    *w = (struct sched_attributes){.priority = t->priority, .deadline = t->deadline, .affinity = t->affinity, .affinity_id = t->affinity_id,
                              .strict = t->strict};
     __builtin_memcpy(w->mask, t->mask, sizeof w->mask);
 }
 
-/* The wish's place, for usf_is_affine. */
-static struct usf_pol_task place_of(const struct sched_wish *w)
+/* The place of the attributes, for usf_is_affine. */
+static struct usf_pol_task place_of(const struct sched_attributes *w)
 {
     struct usf_pol_task t = {.affinity = w->affinity, .affinity_id = w->affinity_id};
     __builtin_memcpy(t.mask, w->mask, sizeof t.mask);
@@ -79,14 +79,15 @@ static bool can_be(struct sched *s, uint32_t group, const struct usf_pol_task *p
     return false;
 }
 
-bool sched_wish_can_be(struct sched *s, const struct sched_wish *w)
+bool sched_attributes_can_be(struct sched *s, const struct sched_attributes *w)
 {
     const struct usf_group *first = sched_first_group(s);
     const struct usf_pol_task place = place_of(w);
     return first && can_be(s, (uint32_t)(first - s->groups), &place);
 }
 
-/* Where its group has cores of its own, one of these: on others its tasks wait for as long as those cores are needed. */
+/* If the group has cores of its own, is one of these at the place?  On other cores its tasks would
+ * wait for as long as the owners need them. */
 static bool is_within_own(struct sched *s, uint32_t group, const struct usf_pol_task *place)
 {
     if (!(s->groups[group].pol.flags & USF_GROUP_OWNS)) return true;
@@ -102,8 +103,8 @@ void core_settle_strict(struct sched *s, uint32_t task)
     __atomic_store_n(&t->pol.strict, 0, __ATOMIC_RELAXED);
 }
 
-/* holds the lock.  Its mask, or the cores of the place that it is to be in. */
-static void set_mask(struct sched *s, uint32_t task, const struct sched_wish *w)
+/* holds the lock.  The task's mask, or the cores of its strict place. */
+static void set_mask(struct sched *s, uint32_t task, const struct sched_attributes *w)
 {
     struct usf_task *t = &s->tasks[task];
     const struct usf_pol_task place = place_of(w);
@@ -117,9 +118,9 @@ static void set_mask(struct sched *s, uint32_t task, const struct sched_wish *w)
     atomic_store(&sched_thread_of(s, task)->pinned, USF_PINNED_UNKNOWN);
 }
 
-void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_wish *w)
+void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_attributes *w)
 {
-    struct kicks k = {0};
+    NO_WAKES(k);
     struct usf_task *t = &s->tasks[task];
     if (same(t, w) || !core_enter(s, me)) return;
     unsigned st = atomic_load(&t->state);
@@ -148,7 +149,7 @@ static uint32_t cores_at(struct sched *s, uint8_t affinity, uint32_t id)
     return n;
 }
 
-void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_wish *w)
+void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_attributes *w)
 {
     uint32_t n = 0, in_llc = 0, in_node = 0, all = s->h->nr_cores;
     const struct usf_pol_core *first = NULL;

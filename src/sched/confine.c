@@ -36,7 +36,7 @@ bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(st
         for (unsigned w = 0; changed && w < USF_CORE_WORDS; w++) __atomic_store_n(&p->may[w], cores[w], __ATOMIC_RELAXED);
         if (changed) atomic_store(&p->quota, 0);
     }
-    core_leave(s, me, &(struct kicks){0});
+    core_leave(s, me, &(struct wakes){0});
     if (changed) core_wake_monitor(s, true);
     return any;
 }
@@ -122,16 +122,17 @@ void core_confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_
     }
 }
 
-/* Who runs on a core that is gone would keep it for as long as nobody else may run there.  False: there are more. */
-static bool take_lost_cores(struct sched *s, uint32_t proc, struct kicks *k)
+/* Take the process's tasks off cores that they may not use any more: if no other task may run
+ * there, they would keep them.  False: there are more. */
+static bool take_lost_cores(struct sched *s, uint32_t proc, struct wakes *k)
 {
     for (uint32_t c = 0; c < s->h->nr_cores; c++) {
         uint64_t w = atomic_load(&s->cores[c].word);
         unsigned st = core_state(w);
         if (st == USF_CORE_IDLE || atomic_load(&s->tasks[core_task(w)].proc) != proc) continue;
         if (usf_cores_has(core_group(s, core_task(w))->pol.cores, c)) continue;
-        if (k->n >= KICKS_MAX - 4) return false;
-        if (!core_take(s, c, w, k)) return false;       /* it has just come back, or gone away */
+        if (k->n >= WAKES_MAX - 4) return false;
+        if (!core_take(s, c, w, k)) return false;       /* it has just come back, or released the core */
         if (st == USF_CORE_RUNNING) watch_took_unseen(s, core_task(w));
     }
     return true;
@@ -143,7 +144,7 @@ void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota
     struct usf_proc *p = &s->procs[proc];
     bool all = false, confined = false;
     while (!all && core_enter(s, &me)) {
-        struct kicks k = {0};
+        NO_WAKES(k);
         uint64_t cores[USF_CORE_WORDS];
         bool its = is_active(s, proc) && p->pid == pid && p->namespace == s->namespace;
         if (its && !confined) {

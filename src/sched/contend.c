@@ -1,16 +1,17 @@
 /* src/sched/contend.c - cores whose CPUs other programs use.  SPDX-License-Identifier: Apache-2.0
  *
- * The kernel runs a thread that is woken on a busy CPU after the slice of what runs there: some 3 ms.  Programs whose threads hand over
- * every few microseconds would wait for that at each wake-up that goes to such a core, while the core of the waker could run the woken
- * thread after it.  So a core is contended for a while once a thread was run so late there, and each time in a row for twice as long.
- * Meanwhile it is idle to no placement, as long as another core that the task may use is in use: that one takes the task when its thread
- * gives way.  If none does within the monitor's next two looks, some 1 to 2 ms, the monitor gives the contended core the task. */
+ * The kernel runs a thread that is woken on a busy CPU only after the slice of the thread that runs
+ * there, some 3 ms.  Threads that hand over to each other every few microseconds would wait for
+ * that at each wake-up on such a core, while the waker's core could run the woken thread next.  So
+ * a core is contended for a while after a thread was run late there, and each time in a row for
+ * twice as long.  Meanwhile no placement takes it as idle while another core that the task may use
+ * is in use: that core takes the task when its thread gives way.  If no thread does within the
+ * monitor's next two looks, some 1 to 2 ms, the monitor dispatches the task to the contended
+ * core. */
 #include "sched/core.h"
+#include "sched/times.h"
 
-#define LATE_NS   500000u
-#define PAUSE_MIN 1u            /* ms */
-#define PAUSE_MAX 100u
-#define MS_NS     1000000u
+#define MS_NS 1000000u
 
 /* usf_core.contended: the time until which it is, ns, without its lowest bits, which have the length of that, ms. */
 #define PAUSE_BITS 0xffffull
@@ -25,8 +26,8 @@ void contend_judge(struct sched *s, const struct usf_task *t)
     uint64_t given = t->start_ns, now = os_now();
     struct usf_core *c = &s->cores[core];
     uint64_t was = atomic_load_explicit(&c->contended, memory_order_relaxed), pause = was & PAUSE_BITS, until = was & ~PAUSE_BITS;
-    if (now > given + LATE_NS) {
-        pause = pause < PAUSE_MIN ? PAUSE_MIN : 2 * pause > PAUSE_MAX ? PAUSE_MAX : 2 * pause;
+    if (now > given + CONTENDED_LATE_NS) {
+        pause = pause < CONTENDED_MIN_MS ? CONTENDED_MIN_MS : 2 * pause > CONTENDED_MAX_MS ? CONTENDED_MAX_MS : 2 * pause;
         atomic_store_explicit(&c->contended, ((now + pause * MS_NS) & ~PAUSE_BITS) | pause, memory_order_relaxed);
         atomic_fetch_or(&s->h->contended[core / 64], 1ull << (core % 64));
     } else if (pause && now > until + 2 * pause * MS_NS) {

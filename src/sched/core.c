@@ -4,6 +4,7 @@
 #include "sched/carrier.h"
 #include "sched/lock.h"
 #include "sched/ring.h"
+#include "sched/turn.h"
 
 /* Legal transitions: from -> set of to.  docs/design.md draws them. */
 static const uint16_t legal[] = {
@@ -19,11 +20,15 @@ static const uint16_t legal[] = {
 void core_set_state(struct sched *s, uint32_t task, unsigned from_mask, unsigned to)
 {
     unsigned from = atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed);
+    usf_xassert(usf_lock_is_held(USF_RANK_SCHED));
     usf_assert(from < sizeof legal / sizeof *legal && (ST(from) & from_mask) && (legal[from] & ST(to)));
     atomic_store_explicit(&s->tasks[task].since_ns, s->pol.now, memory_order_relaxed);
     if (trace_is_on(s))
         trace_locked(s, TRACE_STATE, from | to << 8, task, atomic_load_explicit(&s->tasks[task].core, memory_order_relaxed), 0);
-    atomic_store(&s->tasks[task].state, to);    /* seq_cst: pairs with core_park */
+    /* A sleeper writes its park word and then reads the state; a waker writes the state and then
+     * reads the park word (core_park).  So both need the total order.  No thread waits for READY or
+     * BLOCKED. */
+    atomic_store_explicit(&s->tasks[task].state, to, to == USF_TASK_READY || to == USF_TASK_BLOCKED ? memory_order_release : memory_order_seq_cst);
 }
 
 /* ---- lock ------------------------------------------------------------------------------------- */
@@ -65,8 +70,9 @@ bool sched_look_is_due(struct sched *s)
     return true;
 }
 
-/* As whom to take the lock.  False: its process is off at the moment and it has no name of its own; the monitor's, which is for those
- * without a process, it must not take: the monitor would believe that its predecessor has died with the lock. */
+/* Choose the lock-owner name.  False: the process is off at the moment, and the thread has no name
+ * of its own.  It must not take the name of the monitor, which is for threads without a process:
+ * the monitor would believe that its predecessor has died with the lock. */
 static bool find_name(struct sched *s, struct sched_self *me)
 {
     uint32_t proc;
@@ -78,7 +84,7 @@ static bool find_name(struct sched *s, struct sched_self *me)
     return true;
 }
 
-static void release(struct sched *s, struct sched_self *me)
+static void release_lock(struct sched *s, struct sched_self *me)
 {
     bind_choose(s);
     usf_xassert(core_is_sound(s, me->lock_name));
@@ -91,12 +97,12 @@ bool core_enter(struct sched *s, struct sched_self *me)
     if (USF_UNLIKELY(s->trace_gen != atomic_load_explicit(&s->h->trace, memory_order_relaxed)) && s->follow) s->follow(s);
     bool mine = !has_left(s, me) && find_name(s, me) && lock_acquire(&s->h->lock, me->lock_name);
     if (USF_UNLIKELY(!mine || is_off(s, me))) {
-        if (mine) release(s, me);
+        if (mine) release_lock(s, me);
         sched_crit_leave(s, me);
         give_up_record(s, me);
         return false;
     }
-    s->pol.now = os_now();
+    me->entered = s->pol.now = os_now();
     s->pol.nr_groups = atomic_load_explicit(&s->h->group_hwm, memory_order_relaxed);
     if (USF_UNLIKELY(s->pol.now - s->h->moved_ns > MOVED_NS)) s->h->moved_ns = s->pol.now;
     if (USF_UNLIKELY(look_is_due(s, s->pol.now) || s->pol.now - s->looked > OWN_LOOK_NS) && s->look) {
@@ -106,7 +112,7 @@ bool core_enter(struct sched *s, struct sched_self *me)
     }
     if (USF_UNLIKELY(s->policy_gen != atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed)))
         if (!core_follow_policy(s)) {
-            release(s, me);
+            release_lock(s, me);
             sched_crit_leave(s, me);
             return false;
         }
@@ -125,28 +131,28 @@ void core_wake_monitor(struct sched *s, bool always)
 
 void sched_tell_monitor(struct sched *s) { core_wake_monitor(s, true); }
 
-/* Is it to be woken, after what has been done under the lock? */
-static bool monitor_is_needed(struct sched *s, const struct kicks *k)
+/* Must the monitor be woken after what has been done under the lock? */
+static bool monitor_is_needed(struct sched *s, const struct wakes *k)
 {
     uint32_t asleep = atomic_load_explicit(&s->h->monitor_asleep, memory_order_relaxed);
     if (!asleep) return false;
     return (k->started && asleep & USF_MONITORS_ASLEEP) || atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0;
 }
 
-void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
+void core_leave(struct sched *s, struct sched_self *me, struct wakes *k)
 {
     bool watch = monitor_is_needed(s, k), told = s->tell[0];
     char tell[sizeof s->tell];
-    if (USF_UNLIKELY(told)) {       /* not under the lock: whoever reads our standard error may be stopped */
+    if (USF_UNLIKELY(told)) {       /* not written under the lock: the reader of our standard error may be stopped */
         __builtin_memcpy(tell, s->tell, sizeof tell);
         s->tell[0] = 0;
     }
     USF_POINT("sched.unlock");
-    release(s, me);
+    release_lock(s, me);
     USF_POINT("sched.unlocked");
     if (USF_UNLIKELY(told)) usf_warn("%s", tell);
     for (uint32_t i = 0; i < k->n; i++)
-        if (k->task[i] != me->task && !carrier_claims(s, me, k->task[i])) core_kick(s, k->task[i], false);
+        if (k->task[i] != me->task && !carrier_claims(s, me, k->task[i])) core_wake(s, k->task[i], false);
     if (watch) core_wake_monitor(s, false);
     if (USF_UNLIKELY(me->look)) {
         me->look = 0;
@@ -157,21 +163,21 @@ void core_leave(struct sched *s, struct sched_self *me, struct kicks *k)
 
 /* ---- idle mask -------------------------------------------------------------------------------- */
 /* A bit is cleared before the compare-and-swap that takes the core and set after the one that frees
- * it; who fails to take sets the bit again if the core is free.  So a free core may lack its bit for
- * a moment, but whoever cleared it is about to look. */
+ * it. A thread whose compare-and-swap fails sets the bit again if the core is free.  So a free core
+ * may lack its bit for a moment, but the thread that has cleared it is about to look. */
 
 void core_idle_set(struct sched *s, uint32_t core)
 { atomic_fetch_or(&s->h->idle[core / 64], 1ull << (core % 64)); }
 void core_idle_clear(struct sched *s, uint32_t core)
 { atomic_fetch_and(&s->h->idle[core / 64], ~(1ull << (core % 64))); }
 
-static bool is_free(unsigned state) { return state == USF_CORE_IDLE || state == USF_CORE_AWAY; }
+static bool is_free(unsigned state) { return state == USF_CORE_IDLE || state == USF_CORE_RELEASED; }
 
 static bool idle_mask(struct sched *s, const struct usf_pol_group *g, bool anywhere, uint64_t out[USF_CORE_WORDS])
 {
     uint64_t any = 0;
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= atomic_load(&s->h->idle[i]);
-    if (!any) return false;     /* as on a large machine with enough to do it is most of the time */
+    if (!any) return false;     /* most often, on a large machine with enough to do */
     any = 0;
     for (unsigned i = 0; i < USF_CORE_WORDS; i++)
         any |= out[i] = atomic_load(&s->h->idle[i]) & g->cores[i];
@@ -179,6 +185,17 @@ static bool idle_mask(struct sched *s, const struct usf_pol_group *g, bool anywh
 }
 
 /* ---- stop, start ------------------------------------------------------------------------------ */
+
+#if USF_ASSERTS >= 1
+bool core_is_valid(struct sched *s, uint32_t core)
+{
+    if (core >= s->h->nr_cores) return false;
+    uint64_t w = atomic_load(&s->cores[core].word);
+    uint32_t task = core_task(w), current = s->cores[core].pol.current;
+    if (core_state(w) == USF_CORE_IDLE) return current == USF_NONE;
+    return core_state(w) <= USF_CORE_RELEASED && task < atomic_load(&s->h->task_hwm) && current == task && atomic_load(&s->tasks[task].core) == core;
+}
+#endif
 
 void core_pause(struct sched *s, uint32_t core, uint32_t task)
 {
@@ -202,17 +219,15 @@ void core_resume(struct sched *s, uint32_t core, uint32_t task)
     s->ops.started(&s->pol, core, task);
 }
 
-/* How long to poll the next time that the core goes idle without its thread having spun before. */
+/* Choose how long the next thread polls that leaves the core idle without having spun before. */
 static void govern(struct sched *s, struct usf_core *c)
 {
     uint64_t idle = s->pol.now > c->idle_since ? s->pol.now - c->idle_since : 0;
-    uint64_t max = s->h->poll_max_ns;
     c->idle_ns += idle;
-    uint64_t avg = atomic_load_explicit(&c->poll_avg, memory_order_relaxed);
-    atomic_store_explicit(&c->poll_ns, avg <= max ? max : max / 8, memory_order_relaxed);
+    atomic_store_explicit(&c->poll_ns, core_look_ns(s, c), memory_order_relaxed);
 }
 
-static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks *k)
+static void started(struct sched *s, uint32_t core, uint32_t task, struct wakes *k)
 {
     struct usf_core *c = &s->cores[core];
     struct usf_task *t = &s->tasks[task];
@@ -231,14 +246,15 @@ static void started(struct sched *s, uint32_t core, uint32_t task, struct kicks 
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_READY), USF_TASK_RUNNING);
 
     if (p && !(p & USF_MAIL)) {
-        /* Its poller sees the state change by itself, or wakes the other for us, on its own core. */
+        /* The poller sees its own state change by itself, and wakes another task for us, on its
+         * core. */
         uint32_t to = p - 1 == task ? 0 : USF_MAIL | (task + 1);
         if (atomic_compare_exchange_strong(&c->poller, &p, to)) {
             USF_POINT("sched.mail");
             return;
         }
     }
-    usf_assert(k->n < KICKS_MAX);
+    usf_assert(k->n < WAKES_MAX);
     k->task[k->n++] = task;
 }
 
@@ -250,24 +266,28 @@ static void go_idle(struct sched *s, uint32_t core, uint64_t word)
     core_idle_set(s, core);
 }
 
-static void put_on(struct sched *s, uint32_t core, uint64_t word, uint32_t task, struct kicks *k)
+static void put_on(struct sched *s, uint32_t core, uint64_t word, uint32_t task, struct wakes *k)
 {
-    atomic_store(&s->cores[core].word, core_word(USF_CORE_RUNNING, task, core_seq(word) + 1));
+    atomic_store_explicit(&s->cores[core].word, core_word(USF_CORE_RUNNING, task, core_seq(word) + 1), memory_order_release);
     USF_POINT("sched.put_on");
     started(s, core, task, k);
 }
 
-bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct kicks *k)
+bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct wakes *k)
 {
+    /* Its caller may have told the policy already that the task does not run. */
+    usf_dassert(s->cores[core].pol.current == USF_NONE || core_is_valid(s, core));
     uint64_t w = atomic_load(&s->cores[core].word);
     usf_assert(core_state(w) == USF_CORE_RUNNING && core_task(w) == task);
     core_pause(s, core, task);
     USF_POINT("sched.stopped");
     if (next != USF_NONE) {
         put_on(s, core, w, next, k);
+        usf_dassert(core_is_valid(s, core));
         return true;
     }
     go_idle(s, core, w);
+    usf_dassert(core_is_valid(s, core));
     return false;
 }
 
@@ -276,14 +296,15 @@ void core_drop(struct sched *s, uint32_t core, uint32_t task)
     uint64_t w = atomic_load(&s->cores[core].word);
     if (core_task(w) != task || core_state(w) == USF_CORE_IDLE) return;
     core_pause(s, core, task);
-    go_idle(s, core, w);    /* a store: its owner may be about to lend it or to take it back */
+    go_idle(s, core, w);    /* a store: the task's thread may be about to change the word, too */
 }
 
-bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
+bool core_take(struct sched *s, uint32_t core, uint64_t word, struct wakes *k)
 {
     struct usf_core *c = &s->cores[core];
     uint32_t owner = core_task(word);
     uint64_t idle = core_word(USF_CORE_IDLE, USF_NONE, core_seq(word) + 1);
+    usf_dassert(core_is_valid(s, core));
     core_idle_clear(s, core);
     if (!atomic_compare_exchange_strong(&c->word, &word, idle)) {
         if (is_free(core_state(word))) core_idle_set(s, core);
@@ -292,62 +313,65 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k)
     USF_POINT("sched.take");
     core_pause(s, core, owner);
     core_set_state(s, owner, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
-    core_count(&s->tasks[owner].n.lends, 1);
-    if (core_state(word) == USF_CORE_RUNNING && !sched_has_lent(&s->tasks[owner])) {
-        /* It may have been on its way to the core, asleep or stopped: it has to see that it is to queue again. */
+    core_count(&s->tasks[owner].n.lost_in_calls, 1);
+    if (core_state(word) == USF_CORE_RUNNING && !sched_is_provisional(&s->tasks[owner])) {
+        /* Its thread may have been on its way to the core, asleep or stopped: it must see that it
+         * has to queue again. */
         core_rouse(sched_thread_of(s, owner));
     }
     c->idle_since = s->pol.now;
     core_idle_set(s, core);
+    usf_dassert(core_is_valid(s, core));
     core_fill(s, core, k);
     return true;
 }
 
-/* The lender's two instructions leave no time stamp: whoever first sees the loan while tasks wait notes the
- * time, and the next to look, a waker or the monitor, takes the core when it is due. */
-static bool is_due(struct sched *s, struct usf_core *c, uint64_t w, uint64_t loan)
+/* A provisional release leaves no time stamp.  The first thread that sees it while tasks wait notes
+ * the time; a later look, of a waker or the monitor, takes the core when it is due. */
+static bool is_due(struct sched *s, struct usf_core *c, uint64_t w, uint64_t release)
 {
-    if (c->lent_word == w && c->lent_loan == loan) return s->pol.now - c->lent_since >= s->h->lend_ns;
-    c->lent_word = w;
-    c->lent_loan = loan;
-    c->lent_since = s->pol.now;
+    if (c->release_word == w && c->release_seen == release) return s->pol.now - c->release_since >= s->h->lend_ns;
+    c->release_word = w;
+    c->release_seen = release;
+    c->release_since = s->pol.now;
     return false;
 }
 
-bool core_take_lent(struct sched *s, struct kicks *k)
+bool core_take_provisional(struct sched *s, struct wakes *k)
 {
     bool all = true;
-    s->h->lent_looked = s->pol.now;
-    for (uint32_t i = 0; i < s->h->nr_cores && k->n < KICKS_MAX - 2; i++) {
+    s->h->release_looked = s->pol.now;
+    for (uint32_t i = 0; i < s->h->nr_cores && k->n < WAKES_MAX - 2; i++) {
         struct usf_core *c = &s->cores[i];
         uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
         if (core_state(w) != USF_CORE_RUNNING) continue;
         struct usf_task *t = &s->tasks[core_task(w)];
-        uint64_t loan = atomic_load_explicit(&t->loan, memory_order_relaxed);
-        if (!(loan & USF_LOAN_LENT)) continue;
+        uint64_t release = atomic_load_explicit(&t->release, memory_order_relaxed);
+        if (!(release & USF_RELEASE_PROVISIONAL)) continue;
         if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return true;
-        if (!(loan & USF_LOAN_TAKEN)) {     /* else somebody has died in the middle of this */
-            if (!is_due(s, c, w, loan)) {
+        if (!(release & USF_RELEASE_TAKEN)) {       /* else a taker has died in the middle of this */
+            if (!is_due(s, c, w, release)) {
                 all = false;
                 continue;
             }
-            if (!atomic_compare_exchange_strong(&t->loan, &loan, loan | USF_LOAN_TAKEN)) continue;
-            USF_POINT("sched.loan_taken");
+            if (!atomic_compare_exchange_strong(&t->release, &release, release | USF_RELEASE_TAKEN)) continue;
+            USF_POINT("sched.release_taken");
         }
         core_take(s, i, w, k);
     }
     return all;
 }
 
-void core_look_for_lent(struct sched *s, struct kicks *k)
+void core_look_for_provisional(struct sched *s, struct wakes *k)
 {
-    if (s->pol.now - s->h->lent_looked >= s->h->lend_ns / 8) core_take_lent(s, k);
+    if (s->pol.now - s->h->release_looked >= s->h->lend_ns / 8) core_take_provisional(s, k);
 }
 
 /* Put the task on the core if it is (still) free. */
-static bool claim(struct sched *s, uint32_t core, uint32_t task, struct kicks *k)
+static bool claim(struct sched *s, uint32_t core, uint32_t task, struct wakes *k)
 {
     struct usf_core *c = &s->cores[core];
+    usf_dassert(core_is_valid(s, core));
     core_idle_clear(s, core);
     for (;;) {
         uint64_t w = atomic_load(&c->word);
@@ -356,14 +380,15 @@ static bool claim(struct sched *s, uint32_t core, uint32_t task, struct kicks *k
                                             core_word(USF_CORE_RUNNING, task, core_seq(w) + 1)))
             continue;
         USF_POINT("sched.claimed");
-        if (core_state(w) == USF_CORE_AWAY) {
+        if (core_state(w) == USF_CORE_RELEASED) {
             core_pause(s, core, core_task(w));
             core_set_state(s, core_task(w), ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
-            core_count(&s->tasks[core_task(w)].n.lends, 1);
+            core_count(&s->tasks[core_task(w)].n.lost_in_calls, 1);
         } else {
             govern(s, c);
         }
         started(s, core, task, k);
+        usf_dassert(core_is_valid(s, core));
         return true;
     }
 }
@@ -379,7 +404,8 @@ static void queued(struct sched *s, uint32_t task)
 static void unqueued(struct sched *s, uint32_t task)
 {
     core_group(s, task)->pol.nr_ready--;
-    /* Only the lock's owner changes it, and to see it too large makes others look once more. */
+    /* Only the lock's owner changes it, and a value that is too large only makes others look once
+     * more. */
     atomic_store_explicit(&s->h->nr_ready, atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) - 1, memory_order_release);
 }
 
@@ -414,33 +440,28 @@ static uint32_t checked_pick(struct sched *s, uint32_t core)
     return USF_NONE;
 }
 
-bool core_is_in_vain(struct sched *s, uint32_t task)
+bool core_is_unproductive(struct sched *s, uint32_t task)
 {
     if (!s->spins || task == USF_NONE) return false;    /* none: it has just been taken off */
     if (atomic_load_explicit(&s->tasks[task].proc, memory_order_relaxed) != s->proc) return false;
     const void *regs = atomic_load_explicit(&s->spins[task].regs, memory_order_acquire);
-    return regs && !s->would_leave(s->spins[task].place, regs);
+    return regs && !s->probe(s->spins[task].place, regs);
 }
-
-/* A trial takes some 20 ns and a queue two times as long; a thread that runs in vain takes two switches of the kernel. */
-#define TRIALS_MAX 32u
-/* So long a yielder is left to its own core.  Not for ever: where a policy has one queue for all, each look from elsewhere puts it behind those
- * that yield at its core, and these may be found before it each time. */
-#define NEAR_NS 1000000u
 
 uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
 {
     uint32_t left = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed), task;
-    if (left > TRIALS_MAX) left = TRIALS_MAX;
+    if (left > PROBES_MAX) left = PROBES_MAX;
     while ((task = checked_pick(s, core)) != USF_NONE) {
-        bool last = left-- <= 1, fetched = s->tasks[task].pol.last_core != core && s->tasks[task].why == USF_WHY_YIELD;
-        bool left_alone = fetched && need == CORE_NEAR && s->pol.now - s->tasks[task].pol.ready_since < NEAR_NS;
-        if ((last && need == CORE_ANY) || (!left_alone && !core_is_in_vain(s, task))) {
+        bool last = left-- <= 1;
+        bool left_alone = need == CORE_NEAR && turn_is_anothers(&s->tasks[task].pol, core, s->tasks[task].why, s->pol.now);
+        if ((last && need == CORE_ANY) || (!left_alone && !core_is_unproductive(s, task))) {
             unqueued(s, task);
             return task;
         }
-        USF_POINT("sched.in_vain");
-        /* Who is left to its own core goes on waiting for that; it would for ever if each look of another began its wait anew. */
+        USF_POINT("sched.unproductive");
+        /* Keep ready_since when a task was skipped for locality; otherwise its age never reaches
+         * YIELD_LEFT_NS. */
         if (!left_alone) s->tasks[task].pol.ready_since = s->pol.now;
         policy_enqueue(&s->pol, &s->ops, task, USF_WHY_YIELD);
         if (last) break;
@@ -448,35 +469,38 @@ uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
     return USF_NONE;
 }
 
-void core_fill(struct sched *s, uint32_t core, struct kicks *k)
+void core_fill(struct sched *s, uint32_t core, struct wakes *k)
 {
     struct usf_core *c = &s->cores[core];
-    while (is_free(core_state(atomic_load(&c->word))) && k->n < KICKS_MAX - 2) {
-        uint32_t away = c->pol.current, t;      /* of the policy the core is asked for as a free one */
+    usf_dassert(core_is_valid(s, core));
+    while (is_free(core_state(atomic_load(&c->word))) && k->n < WAKES_MAX - 2) {
+        uint32_t owner = c->pol.current, t;     /* the policy sees a RELEASED core as a free one */
         c->pol.current = USF_NONE;
         t = core_pick(s, core, CORE_ANY);
-        c->pol.current = away;
+        c->pol.current = owner;
         if (t == USF_NONE) return;
         if (claim(s, core, t, k)) return;
-        /* Its owner came back in between.  To the end of the queue, but the core is busy: no loss. */
+        /* The owner came back in between.  The task goes to the end of the queue, which costs
+         * nothing, as the core is busy. */
         core_enqueue(s, t, USF_WHY_WAKE);
     }
 }
 
-void core_fill_all(struct sched *s, struct kicks *k)
+void core_fill_all(struct sched *s, struct wakes *k)
 {
-    uint64_t idle[USF_CORE_WORDS], all[USF_CORE_WORDS] = {0};
-    for (uint32_t i = 0; i < USF_CORE_WORDS; i++) idle[i] = atomic_load(&s->h->idle[i]);
+    uint64_t idle[USF_CORE_WORDS], all[USF_CORE_WORDS] = {0}, any = 0;
+    for (uint32_t i = 0; i < USF_CORE_WORDS; i++) any |= idle[i] = atomic_load(&s->h->idle[i]);
+    if (!any) return;
     usf_cores_fill(all, s->h->nr_cores);
     if (!contend_avoid(s, all, idle)) return;
     for (uint32_t i = 0; i < USF_CORE_WORDS; i++)
-        for (uint64_t m = idle[i]; m && k->n < KICKS_MAX - 2; m &= m - 1) {
+        for (uint64_t m = idle[i]; m && k->n < WAKES_MAX - 2; m &= m - 1) {
             if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return;
             core_fill(s, i * 64 + (uint32_t)__builtin_ctzll(m), k);
         }
 }
 
-void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *k)
+void core_place(struct sched *s, uint32_t task, enum usf_why why, struct wakes *k)
 {
     struct usf_task *t = &s->tasks[task];
     const struct usf_pol_group *g = &core_group(s, task)->pol;
@@ -486,14 +510,14 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
 
     core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_BLOCKED) | ST(USF_TASK_IN_KERNEL), USF_TASK_READY);
     t->why = why;
-    while (k->n < KICKS_MAX - 2 && idle_mask(s, g, anywhere, idle)) {
+    while (k->n < WAKES_MAX - 2 && idle_mask(s, g, anywhere, idle)) {
         const char *bad = 0;
         uint64_t any = 0;
         for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= idle[i] &= ~tried[i];
         if (!any) break;
         uint32_t c = policy_select(&s->pol, &s->ops, task, idle, &bad);
         if (bad) {
-            core_replace_policy(s, bad);    /* queues all that is READY, this task too */
+            core_replace_policy(s, bad);    /* queues all READY tasks, this one too */
             queued(s, task);
             core_fill_all(s, k);
             return;
@@ -503,7 +527,7 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *
         tried[c / 64] |= 1ull << (c % 64);
     }
     core_enqueue(s, task, why);
-    /* A core may have become free between the look and the count: its owner saw no one waiting. */
+    /* A core may have become free between the look and the count: its owner saw no task waiting. */
     if (idle_mask(s, g, anywhere, idle)) core_fill_all(s, k);
-    else core_look_for_lent(s, k);
+    else core_look_for_provisional(s, k);
 }

@@ -6,66 +6,76 @@
 #include "os/os.h"
 #include "sched/sched.h"
 
-/* Tasks that were put on a core under the lock and are to be woken after it. */
-#define KICKS_MAX (2 * SCHED_WAKE_BATCH)
-struct kicks {
+/* Tasks that were put on a core under the lock, and whose threads are woken after its release. */
+#define WAKES_MAX (2 * SCHED_WAKE_BATCH)
+struct wakes {
     uint32_t n;
-    bool started;               /* some task was: the monitor is to see that it gets there */
-    uint32_t task[KICKS_MAX];
+    bool started;               /* some task was put on a core: the monitor sees to it that it gets there */
+    uint32_t task[WAKES_MAX];
 };
+/* An empty one.  Its array is not cleared: that would take longer than all other work on it. */
+#define NO_WAKES(k) struct wakes k; k.n = 0; k.started = false
 
-/* Take the lock, note the time, follow a change of policy.  false: this process leaves, and the call
- * is to be abandoned (the lock is not held, me->task is USF_NONE). */
+/* Take the lock, note the time, follow a change of policy.  False: this process leaves, and the
+ * caller gives up (it does not own the lock, me->task is USF_NONE). */
 bool core_enter(struct sched *s, struct sched_self *me);
-/* Release the lock, then wake whom `k` names, and the monitor if tasks wait. */
-void core_leave(struct sched *s, struct sched_self *me, struct kicks *k);
+/* Release the lock, then wake the threads of the tasks in `k`, and the monitor if tasks wait. */
+void core_leave(struct sched *s, struct sched_self *me, struct wakes *k);
 
 /* All below: holds the scheduler lock. */
 void core_set_state(struct sched *s, uint32_t task, unsigned from_mask, unsigned to);
 /* Put a READY-to-be task on an idle core, or queue it. */
-void core_place(struct sched *s, uint32_t task, enum usf_why why, struct kicks *k);
+void core_place(struct sched *s, uint32_t task, enum usf_why why, struct wakes *k);
 /* Queue it, whatever is idle. */
 void core_enqueue(struct sched *s, uint32_t task, enum usf_why why);
 void core_dequeue(struct sched *s, uint32_t task);
 /* The task's group, which an attached one has. */
 static inline struct usf_group *core_group(struct sched *s, uint32_t task) { return &s->groups[s->tasks[task].pol.group]; }
-/* The next task for this core, taken out of the queues, or USF_NONE.  Those that busy-wait in vain are passed over;
- * if there are only such, CORE_ANY takes one of them.  CORE_NEAR leaves yielders of other cores alone for a millisecond: to fetch
- * one takes longer than most waits. */
+/* The next task for this core, taken out of the queues, or USF_NONE.  Tasks whose spin is
+ * unproductive are passed over; if there are no others, CORE_ANY takes one of them.  CORE_NEAR
+ * leaves yielders of other cores there for a millisecond: to fetch one takes longer than most
+ * waits. */
 enum core_need { CORE_ANY, CORE_USEFUL, CORE_NEAR };
 uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need);
-/* `task` (which the core's word names) gives the core up: to `next`, or to nobody.  False: idle now. */
-bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct kicks *k);
-/* The task is taken off: its core is free, if it has one, whatever its thread does with it at this moment. */
+/* `task` (which the core's word names) gives the core up to `next`; USF_NONE: the core becomes
+ * idle, and the result is false. */
+bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct wakes *k);
+/* The task is taken off: its core, if it has one, becomes free, whatever its thread does at this
+ * moment. */
 void core_drop(struct sched *s, uint32_t core, uint32_t task);
 /* The policy knows it no more: it is GONE. */
 void core_end_task(struct sched *s, uint32_t task);
-/* Take the core from a task that is in a system call (AWAY, or its loan is TAKEN) or asleep unseen. */
-bool core_take(struct sched *s, uint32_t core, uint64_t word, struct kicks *k);
-/* Take cores that have been lent for too long, while tasks wait.  False: some are lent, but not yet for
- * long enough. */
-bool core_take_lent(struct sched *s, struct kicks *k);
-/* The same for those who make tasks ready, many times a microsecond on a large machine: unless somebody has just done it. */
-void core_look_for_lent(struct sched *s, struct kicks *k);
+/* Take the core from a task that is in a system call (the core is RELEASED, or the provisional
+ * release is TAKEN) or asleep unseen. */
+bool core_take(struct sched *s, uint32_t core, uint64_t word, struct wakes *k);
+/* Take cores that have been released provisionally for `lend`, while tasks wait.  False: some have
+ * not been for so long yet. */
+bool core_take_provisional(struct sched *s, struct wakes *k);
+/* The same for wakers, unless it has just been done: on a large machine there are several wakes per
+ * microsecond. */
+void core_look_for_provisional(struct sched *s, struct wakes *k);
 /* If the core is free and tasks wait: dispatch. */
-void core_fill(struct sched *s, uint32_t core, struct kicks *k);
-void core_fill_all(struct sched *s, struct kicks *k);
+void core_fill(struct sched *s, uint32_t core, struct wakes *k);
+void core_fill_all(struct sched *s, struct wakes *k);
 /* policy.c.  Call the policy's init.  False: it refuses. */
 bool core_begin_policy(struct sched *s);
-/* Take the operations of the policy that is in force by now; if they are not here, coop is from now on, for all.  False: we are a monitor
- * that is to stand aside (s->unfit). */
+/* Take the operations of the policy in force.  If this process does not have them, coop is in force
+ * from now on, for all.  False: we are a monitor that stands aside (s->unfit). */
 bool core_follow_policy(struct sched *s);
-/* A monitor whose container has not the object that is in force, and no programs that take part, must not take it from the others. */
+/* True for a monitor whose container has neither the object in force nor members: it must not
+ * replace the policy of the others. */
 bool core_stands_aside(struct sched *s);
-/* Complete a change of policy whose maker has died, and follow it.  The caller tells the policy all that there is. */
+/* Complete a change of policy whose author has died, and follow it.  The caller tells the policy of
+ * all groups and tasks. */
 void core_mend_policy(struct sched *s);
-/* Another policy, as somebody asks for.  False: not that one, with a reason. */
+/* Set another policy, as a tool has asked for.  False: not that one, with a reason. */
 bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap);
-/* What is accounted for when a task that runs on the core stops, or starts.  Its group may change in between. */
+/* The accounts when a task that runs on the core stops, or starts.  Its group may change in
+ * between. */
 void core_pause(struct sched *s, uint32_t core, uint32_t task);
 void core_resume(struct sched *s, uint32_t core, uint32_t task);
 /* As core_fill_all, however many cores are free. */
-void core_fill_each(struct sched *s, struct kicks *k);
+void core_fill_each(struct sched *s, struct wakes *k);
 /* change.c.  A group's weight or priority, then all its ready tasks are queued anew. */
 void core_change_group(struct sched *s, uint32_t group, uint32_t weight, int32_t priority);
 
@@ -94,16 +104,22 @@ void core_set_cores(struct sched *s, uint32_t group);
 void core_confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_WORDS]);
 /* Monitor: the one that died was about to make a group, or to take a process off. */
 void core_mend_groups(struct sched *s);
-/* holds the lock.  A strict place where the process may use no core, or its group has none of its own, is a mere wish from now on. */
+/* holds the lock.  A strict affinity counts as a preference from now on if the process has no core
+ * at that place, or its group none of its own. */
 void core_settle_strict(struct sched *s, uint32_t task);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);
 void core_drop_policy(struct sched *s, const char *why);
+/* For asserts: S1 as far as the core's own record has it.  Not while the instance is mended. */
+bool core_is_valid(struct sched *s, uint32_t core);
+/* For asserts, in group.c: an ACTIVE group's record by itself. */
+bool group_is_valid(struct sched *s, uint32_t group);
 /* For the expensive asserts, before `name` releases the lock (recover.c): all that is changed under it alone agrees. */
 bool core_is_sound(struct sched *s, uint32_t name);
 
-/* Counters of a task are changed under the lock, or by its own thread without it, and read by others at any time.  Where
- * another takes the record away meanwhile (an exec, a process that is cleared away) a count may be lost: no more than that. */
+/* Counters of a task change under the lock, or by its own thread without it, and are read at any
+ * time. A count may be lost when the record is freed at the same time (an exec, the removal of a
+ * dead process). */
 static inline uint64_t core_counted(const uint64_t *n) { return __atomic_load_n(n, __ATOMIC_RELAXED); }
 static inline void core_count(uint64_t *n, uint64_t more) { __atomic_store_n(n, core_counted(n) + more, __ATOMIC_RELAXED); }
 
@@ -114,17 +130,26 @@ static inline void core_add_counters(struct usf_counters *to, const struct usf_c
     for (unsigned i = 0; i < sizeof *n / 8; i++) a[i] += core_counted(&b[i]);
 }
 
-/* contend.c.  The task's thread has slept and runs now.  If it was given a core: was it run so late that the CPU must have others to run?
- * Without the lock. */
+/* How long a thread looks before it blocks, or polls its idle core, ns.  That pays while waits on
+ * the core have lately been short. */
+static inline uint64_t core_look_ns(const struct sched *s, struct usf_core *c)
+{
+    uint64_t max = s->h->poll_max_ns, avg = atomic_load_explicit(&c->poll_avg, memory_order_relaxed);
+    return avg <= max ? max : max / LOOK_LESS;
+}
+
+/* contend.c.  The task's thread has slept and runs now.  If it was given a core and ran late there,
+ * the core is contended from now on.  Without the lock. */
 void contend_judge(struct sched *s, const struct usf_task *t);
 /* Take contended cores out of `idle`, unless no core of `may` is in use.  False: none is left. */
 bool contend_avoid(struct sched *s, const uint64_t may[USF_CORE_WORDS], uint64_t idle[USF_CORE_WORDS]);
 
 /* Without the lock. */
-/* Does the task wait in a loop that it would not leave now?  (False: no, or another process knows.) */
-bool core_is_in_vain(struct sched *s, uint32_t task);
+/* Is the task's spin unproductive: would it not end now?  (False: it would, or only another process
+ * can tell.) */
+bool core_is_unproductive(struct sched *s, uint32_t task);
 /* at_end: by the caller's end, if that can be done. */
-void core_kick(struct sched *s, uint32_t task, bool at_end);
+void core_wake(struct sched *s, uint32_t task, bool at_end);
 /* Have the thread look at its task's state, unless another is executing that just now. */
 void core_rouse(struct usf_thread *t);
 void core_wake_monitor(struct sched *s, bool always);
@@ -132,16 +157,17 @@ void core_idle_set(struct sched *s, uint32_t core);
 void core_idle_clear(struct sched *s, uint32_t core);
 /* Wait until the own task is RUNNING, or was and is IN_KERNEL again.  0, -ETIMEDOUT, -EINTR. */
 int  core_park(struct sched *s, struct sched_self *me, uint64_t deadline);
-/* The same, after the core was given to another task.  -ETIMEDOUT also if the own one is READY: it is to wait for its turn. */
+/* The same, after the core was given to another task.  -ETIMEDOUT also if the own task is READY:
+ * the caller waits for a core then. */
 int  core_park_blocked(struct sched *s, struct sched_self *me, uint64_t deadline);
 /* Park until the own task is put on a core, whatever happens, and arrive there. */
 void core_wait_turn(struct sched *s, struct sched_self *me);
 /* The thread has its core: bind it, count, go on. */
 void core_arrive(struct sched *s, struct sched_self *me);
 
-/* bind.c.  Holds the scheduler lock, before it is released: who places the threads from now on? */
+/* bind.c.  Holds the scheduler lock, before its release: choose the mode of binding. */
 void bind_choose(struct sched *s);
-/* The task runs on a core outside of its own mask, and one of that is idle. */
+/* The task runs on a core outside of its own mask, and a core of its mask is idle. */
 bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core);
 /* True if no task was READY for UNBIND_NS: the caller unbinds the threads. */
 bool bind_is_over(struct sched *s, uint64_t now);
@@ -153,11 +179,12 @@ void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
 void bind_other(struct sched *s, uint32_t task, uint32_t core);
 void bind_release(struct sched *s, uint32_t task, int32_t tid);
 
-/* The calling thread is about to poll on this core: while the instance is UNBOUND it leaves a CPU that another of its threads is on. */
+/* The calling thread is about to poll on this core: while the instance is UNBOUND it leaves a CPU
+ * where another thread of the instance is. */
 void bind_spread(struct sched *s, struct sched_self *me, uint32_t core);
 
-/* Monitor: the core of a thread was taken that may be running, and does not know. */
+/* Monitor: the core of a thread was taken that may be running, and has not noticed it. */
 void watch_took_unseen(struct sched *s, uint32_t task);
 
-#define ST(x) ((x) < 32u ? 1u << (x) : 0u)   /* none, of a state that somebody has scribbled */
+#define ST(x) ((x) < 32u ? 1u << (x) : 0u)   /* 0 for a damaged state */
 #endif

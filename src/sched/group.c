@@ -1,9 +1,10 @@
 /* src/sched/group.c - groups come and go, tasks change theirs.  SPDX-License-Identifier: Apache-2.0
  *
- * A process's first group is made when it joins, and goes with the last thing that is known of it.  Its threads may make further groups
- * and move into them.  All of it happens under the scheduler lock.  Who dies in the middle of it leaves records from which the rest
- * follows: a group counts from the store of ACTIVE on, a task is in the group that its record names, and a process that is LEAVING has
- * no groups (core_mend_groups). */
+ * A process's first group is made when the process joins, and ends with the process's record.  Its
+ * threads may make further groups and move into them.  All of this happens under the scheduler
+ * lock.  If its owner dies in the middle, recovery completes the change from the records: a group
+ * exists from the store of ACTIVE on, a task is in the group that its record names, and a process
+ * that is LEAVING has no groups (core_mend_groups). */
 #include <errno.h>
 
 #include "sched/core.h"
@@ -51,9 +52,21 @@ int core_enter_for_group(struct sched *s, struct sched_self *me, bool further)
         USF_POINT("sched.group_found");
         if (!core_enter(s, me)) return -ESTALE;
         if (atomic_load(&s->groups[i].state) == USF_GROUP_FREE) return i;
-        core_leave(s, me, &(struct kicks){0});
+        core_leave(s, me, &(struct wakes){0});
     }
 }
+
+#if USF_ASSERTS >= 1
+bool group_is_valid(struct sched *s, uint32_t group)
+{
+    if (group >= atomic_load(&s->h->group_hwm)) return false;
+    const struct usf_group *g = &s->groups[group];
+    bool active = atomic_load(&g->state) == USF_GROUP_ACTIVE && g->proc < s->h->max_procs;
+    bool named = g->pol.id == group && g->pol.proc == g->proc;                                  /* L5 */
+    bool counted = active && s->procs[g->proc].nr_groups && s->procs[g->proc].nr_exclusive <= s->procs[g->proc].nr_groups;
+    return counted && named && g->kind <= USF_GROUP_EXCLUSIVE && g->pol.nr_ready <= g->pol.nr_tasks;
+}
+#endif
 
 /* The cores that other groups of its process keep to themselves; not those that it has of its own. */
 static void excluded(struct sched *s, uint32_t group, const uint64_t own[USF_CORE_WORDS], uint64_t out[USF_CORE_WORDS])
@@ -107,6 +120,8 @@ static void set_wants(struct usf_group *g, const uint64_t *wants, uint32_t kind)
 void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struct group_traits *is)
 {
     struct usf_group *g = &s->groups[group];
+    usf_xassert(usf_lock_is_held(USF_RANK_SCHED));
+    usf_dassert(proc < s->h->max_procs && atomic_load(&g->state) == USF_GROUP_FREE);
     g->proc = proc;
     usf_format(g->name, sizeof g->name, "%s", is->name);
     __builtin_memset(&g->gone, 0, sizeof g->gone);
@@ -126,12 +141,14 @@ void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struc
     USF_POINT("sched.group_made");
     s->ops.group_add(&s->pol, group);
     if (g->kind == USF_GROUP_EXCLUSIVE) divide(s, proc);
+    usf_dassert(group_is_valid(s, group));
 }
 
 void core_end_group(struct sched *s, uint32_t group)
 {
     struct usf_group *g = &s->groups[group];
     usf_assert(!g->pol.nr_tasks);
+    usf_dassert(group_is_valid(s, group));
     s->ops.group_remove(&s->pol, group);
     USF_POINT("sched.group_ends");
     s->procs[g->proc].nr_groups--;
@@ -198,7 +215,7 @@ static bool is_outside(struct sched *s, struct sched_self *me)
 int sched_group_make(struct sched *s, struct sched_self *me, const char *name, uint32_t weight, int32_t priority,
                      const uint64_t wants[USF_CORE_WORDS], uint32_t kind)
 {
-    struct kicks k = {0};
+    NO_WAKES(k);
     if (!is_valid(weight, priority, kind)) return -EINVAL;
     int group = core_enter_for_group(s, me, true);
     if (group < 0) return group;
@@ -236,6 +253,7 @@ static void change(struct sched *s, uint32_t task, uint32_t group)
     bool ready = atomic_load(&t->state) == USF_TASK_READY;
     uint32_t core = core_of(s, task);
     if (t->pol.group == group) return;
+    usf_dassert(group_is_valid(s, t->pol.group) && group_is_valid(s, group));
     if (ready) core_dequeue(s, task);
     if (core != USF_NONE) core_pause(s, core, task);
     s->ops.task_remove(&s->pol, task);
@@ -251,12 +269,13 @@ static void change(struct sched *s, uint32_t task, uint32_t group)
     if (atomic_load(pinned) != USF_PINNED_HELD) atomic_store(pinned, USF_PINNED_UNKNOWN);       /* the groups' cores may differ */
     if (core != USF_NONE) core_resume(s, core, task);
     if (ready) core_enqueue(s, task, atomic_load(&t->why));
+    usf_dassert(group_is_valid(s, group));
 }
 
 int sched_group_adjust(struct sched *s, struct sched_self *me, uint32_t group, uint32_t weight, int32_t priority,
                        const uint64_t wants[USF_CORE_WORDS], uint32_t kind)
 {
-    struct kicks k = {0};
+    NO_WAKES(k);
     bool moves = false;
     int r = -ESRCH;
     if (!is_valid(weight, priority, kind)) return -EINVAL;
@@ -274,6 +293,7 @@ int sched_group_adjust(struct sched *s, struct sched_self *me, uint32_t group, u
         core_fill_each(s, &k);
         moves = is_outside(s, me);
         r = 0;
+        usf_dassert(group_is_valid(s, group));
     }
     core_leave(s, me, &k);
     if (moves && !s->kernel) sched_move(s, me);
@@ -282,7 +302,7 @@ int sched_group_adjust(struct sched *s, struct sched_self *me, uint32_t group, u
 
 int sched_change_group(struct sched *s, struct sched_self *me, uint32_t task, uint32_t group)
 {
-    struct kicks k = {0};
+    NO_WAKES(k);
     bool moves = false;
     int r = -ESRCH;
     if (!core_enter(s, me)) return -ESTALE;
@@ -301,7 +321,7 @@ int sched_change_group(struct sched *s, struct sched_self *me, uint32_t task, ui
 
 int sched_group_end(struct sched *s, struct sched_self *me, uint32_t group)
 {
-    struct kicks k = {0};
+    NO_WAKES(k);
     int r = -ESRCH;
     if (!core_enter(s, me)) return -ESTALE;
     if (is_own(s, group)) {

@@ -1,16 +1,11 @@
 /* src/sched/lock.c - the scheduler lock: waiting, waking, recovery.  SPDX-License-Identifier: Apache-2.0
  *
  * K2 costs at most one needless wake: the last thread that has slept owns the lock with the bit
- * set, although nobody sleeps any more.  If a woken thread dies before it acquires the lock,
- * recovery wakes another one; nobody sleeps for longer than SLEEP_NS in any case. */
+ * set, although no thread sleeps any more.  If a woken thread dies before it acquires the lock,
+ * recovery wakes another one; no thread sleeps for longer than LOCK_SLEEP_NS in any case. */
 #include "sched/lock.h"
 #include "os/os.h"
-
-enum {
-    SPINS = 200,                        /* rounds of pause before a waiter sleeps */
-    SLEEP_NS = 20000000,                /* longest sleep on the word */
-    STUCK_NS = 50000000,                /* between calls of usf_lock_on_stuck */
-};
+#include "sched/times.h"
 
 bool (*usf_lock_on_stuck)(struct usf_lock *l, uint32_t owner);
 
@@ -29,7 +24,7 @@ static void sleep_on_word(struct usf_lock *l)
         && !atomic_compare_exchange_strong_explicit(&l->word, &w, w | LOCK_SLEEPERS, memory_order_relaxed,
                                                     memory_order_relaxed)) return;
     USF_POINT("lock.sleep");
-    os_futex_wait(&l->word, w | LOCK_SLEEPERS, os_now() + SLEEP_NS);
+    os_futex_wait(&l->word, w | LOCK_SLEEPERS, os_now() + LOCK_SLEEP_NS);
 }
 
 static bool gives_up(struct usf_lock *l)
@@ -40,16 +35,16 @@ static bool gives_up(struct usf_lock *l)
 
 bool lock_acquire_slow(struct usf_lock *l, uint32_t owner)
 {
-    for (int i = 0; i < SPINS; i++) {
+    for (unsigned i = 0; i < LOCK_SPINS; i++) {
         if (try_word(l, owner)) return true;
         os_pause();
     }
-    uint64_t stuck = os_now() + STUCK_NS;
+    uint64_t stuck = os_now() + LOCK_STUCK_NS;
     do {
         sleep_on_word(l);
         if (os_now() < stuck) continue;
         if (gives_up(l)) return false;
-        stuck += STUCK_NS;
+        stuck += LOCK_STUCK_NS;
     } while (!try_word(l, owner | LOCK_SLEEPERS));
     return true;
 }

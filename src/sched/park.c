@@ -3,11 +3,13 @@
 
 #include "sched/carrier.h"
 #include "sched/thread.h"
+#include "sched/times.h"
 
 struct usf_task sched_gone = {.state = USF_TASK_GONE, .core = USF_NONE};
 struct usf_thread sched_gone_thread;
 
-/* Another thread is taking the process off.  Who takes it on again is that thread: it waits for a core as anybody does. */
+/* Is another thread taking the process off?  The thread that joins again for the process waits for
+ * a core as any thread does. */
 static bool is_leaving(struct sched *s, struct sched_self *me)
 { return USF_UNLIKELY(atomic_load(&s->leaving)) && !me->joining; }
 
@@ -19,10 +21,11 @@ static bool is_leaving(struct sched *s, struct sched_self *me)
 
 _Static_assert(USF_PARK_AT_END == OS_FUTEX_AT_END, "one bit");
 
-/* Its thread sleeps, or is about to; its last waker may be ending, and have left the wake-up to the kernel. */
-static bool is_asleep(uint32_t park) { return park == USF_PARK_ASLEEP || park == USF_PARK_IDLE || park & USF_PARK_AT_END; }
+/* Does the thread sleep, or is it about to?  Its last waker may have ended, and have left the
+ * wake-up to the kernel. */
+static bool is_asleep(uint32_t park) { return park == USF_PARK_ASLEEP || usf_park_is_kept(park) || park & USF_PARK_AT_END; }
 
-/* The CPU that the task's thread is bound to has been given to another. */
+/* Has the CPU that the task's thread is bound to been given to another task? */
 static bool is_displaced(struct sched *s, uint32_t task)
 {
     uint32_t at = atomic_load(&sched_thread_of(s, task)->pinned);
@@ -39,29 +42,27 @@ void core_rouse(struct usf_thread *t)
     os_futex_wake(&t->park, 1);
 }
 
-void core_kick(struct sched *s, uint32_t task, bool at_end)
+void core_wake(struct sched *s, uint32_t task, bool at_end)
 {
     struct usf_thread *t = sched_thread_of(s, task);
     uint32_t core = atomic_load(&s->tasks[task].core), pinning = USF_PARK_PINNING, was = atomic_load(&t->park);
     bool there = bind_is_placed(s, task, core);
     do {
-        if (was == USF_PARK_SOFT && there) return;      /* it sees its state change by itself */
-        if (was == USF_PARK_TAKEN) return;              /* not its turn any more */
-        if (was == USF_PARK_CLAIMED) return;            /* it goes on elsewhere, or whoever claimed it looks again */
+        if (was == USF_PARK_CLAIMED) return;            /* it goes on elsewhere, or the claimer looks again */
     } while (!atomic_compare_exchange_weak(&t->park, &was, USF_PARK_PINNING));
     USF_POINT("sched.pinning");
-    if (!is_asleep(was) && was != USF_PARK_SOFT) {
-        /* It sees its state by itself, if it is not kept from running where it is.  It may also have gone to
-         * sleep again already: its ASLEEP must stand for the next waker. */
+    if (!is_asleep(was)) {
+        /* The thread sees its state by itself, unless it is kept from running where it is.  It may
+         * also have gone to sleep again already: then its ASLEEP must stand for the next waker. */
         if (!there && is_displaced(s, task)) bind_other(s, task, core);
         atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
         return;
     }
     if (!there) bind_other(s, task, core);
-    USF_POINT("sched.kick");
-    /* By now it may be in a later wait, and somebody may be taking its turn: its TAKEN must stand.  Waking it is harmless. */
+    USF_POINT("sched.wake");
+    /* By now it may be in a later wait.  Waking it is harmless. */
     atomic_compare_exchange_strong(&t->park, &pinning, USF_PARK_GO);
-    if (is_asleep(was) && !(at_end && was != USF_PARK_IDLE && os_futex_wake_at_end(&t->park, USF_PARK_GO))) os_futex_wake(&t->park, 1);
+    if (!(at_end && !usf_park_is_kept(was) && os_futex_wake_at_end(&t->park, USF_PARK_GO))) os_futex_wake(&t->park, 1);
 }
 
 /* Stop polling.  A task that was left in the mailbox in the meantime is woken, in a critical section: a
@@ -80,22 +81,24 @@ bool park_leave_poll(struct sched *s, struct sched_self *me)
     uint32_t w = me->task + 1;
     me->poll_core = 0;
     if (!atomic_compare_exchange_strong(&c->poller, &w, 0) && w & USF_MAIL) {
-        /* By now it may be another poller's word or mail: whoever takes mail out delivers it. */
+        /* By now it may be another poller's word or mail: the thread that takes mail out delivers
+         * it. */
         w = atomic_exchange(&c->poller, 0);
         mail = w & USF_MAIL;
         USF_POINT("sched.mail_taken");
-        if (mail && !carrier_claims(s, me, (w & ~USF_MAIL) - 1)) core_kick(s, (w & ~USF_MAIL) - 1, false);
+        if (mail) me->entered = os_now();       /* it may switch at once, and is charged with the time until now */
+        if (mail && !carrier_claims(s, me, (w & ~USF_MAIL) - 1)) core_wake(s, (w & ~USF_MAIL) - 1, false);
     }
     sched_crit_leave(s, me);
     return mail;
 }
 
-/* Watch the core that went idle: until the own task runs again, another is left in the mailbox, or it
- * takes too long.  Costs no system call either way.  True: another runs there now. */
+/* Poll the core that went idle: until the own task runs again, another task is left in the mailbox,
+ * or the time is over.  This takes no system call.  True: another task runs there now. */
 bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     uint32_t core = me->poll_core;
-    if (!core) return false;    /* a handler has left it just now */
+    if (!core) return false;    /* a handler has just stopped the polling */
     struct usf_core *c = &s->cores[core - 1];
     struct usf_task *t = own(s, me);
     uint64_t until = os_now() + estimate(&c->poll_ns);
@@ -106,7 +109,7 @@ bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline)
             break;
         }
         if (atomic_load_explicit(&c->poller, memory_order_relaxed) != me->task + 1) break;
-        if (i % 32 == 0 && os_now() >= until) break;
+        if (i % POLL_ROUNDS == 0 && os_now() >= until) break;
         os_pause();
     }
     return park_leave_poll(s, me);
@@ -157,47 +160,49 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
 void sched_await_patch(struct sched *s)
 { while (USF_UNLIKELY(atomic_load(&s->patching))) os_futex_wait(&s->patching, 1, 0); }
 
-/* Whoever begins to patch sees it run, or is seen here. */
+/* Either a patcher that begins sees this thread in SCHED_USER, and stops it, or this thread sees
+ * `patching`. */
 void park_go_on(struct sched *s, struct sched_self *me)
 {
     __atomic_store_n(&me->where, SCHED_USER, __ATOMIC_SEQ_CST);
     sched_await_patch(s);
 }
 
-#define LOOK_ARRIVALS 8u    /* to ask for the CPU costs as much as a tenth of a switch */
 void core_arrive(struct sched *s, struct sched_self *me)
 {
     struct usf_thread *t = own_thread(s, me);
     uint32_t core;
     /* A waker that is binding us may be a moment late; it must not bind us after we have gone on. */
-    for (int i = 0; atomic_load(&t->park) == USF_PARK_PINNING && i < 10000; i++) os_pause();
+    for (unsigned i = 0; atomic_load(&t->park) == USF_PARK_PINNING && i < PARK_PAUSES; i++) os_pause();
     atomic_store_explicit(&t->park, USF_PARK_NONE, memory_order_relaxed);
     core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
-    /* `pinned` is what the last binder believes.  It may have been late, or been killed before the call: then threads of this core
-     * would run on another's CPU, or two of them at once. */
+    /* `pinned` is what the last binder believes.  It may have been late, or been killed before the
+     * call. Then this thread would run on the CPU of another core, beside that core's thread. */
     if (core < s->h->nr_cores) {
         bool there = bind_is_placed(s, me->task, core), bound = atomic_load_explicit(&t->pinned, memory_order_relaxed) == core;
-        bool looks = me->arrivals++ % LOOK_ARRIVALS == 0;
+        bool looks = me->arrivals++ % PARK_ARRIVALS == 0;
         if (!there || (bound && looks && USF_UNLIKELY(os_cpu() != s->cores[core].pol.cpu))) bind_place(s, me->task, core, 0);
     }
     park_go_on(s, me);
 }
 
-/* The core was taken before we got to use it.  Not inlined: who parks is not to keep its frame for that. */
+/* The core was taken before the thread could use it.  Not inlined: a parked thread would keep the
+ * stack frame of this for nothing. */
 static __attribute__((noinline)) void queue_again(struct sched *s, struct sched_self *me)
 {
-    struct kicks k = {0};
+    NO_WAKES(k);
     if (!core_enter(s, me)) return;
     if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) core_place(s, me->task, USF_WHY_RETURN, &k);
     core_leave(s, me, &k);
 }
 
-/* Blocked, and the core was given to another, who may be dead like the monitor: the last one that lives looks after that.
- * Later, whoever wakes us does. */
+/* The thread is blocked, and its core was given to another task, whose thread may be dead, as may
+ * be the monitor.  So this thread, which may be the last that lives, looks once after a while.
+ * Later a waker looks. */
 int core_park_blocked(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     if (carrier_may_leave(s, me)) return core_park(s, me, deadline);     /* its carrier looks */
-    uint64_t soon = os_now() + FIRST_LOOK_NS;
+    uint64_t soon = os_now() + PARK_FIRST_LOOK_NS;
     if (s->look && (!deadline || deadline > soon)) {
         int r = core_park(s, me, soon);
         if (r != -ETIMEDOUT) return r;
@@ -211,17 +216,17 @@ int core_park_blocked(struct sched *s, struct sched_self *me, uint64_t deadline)
 void core_wait_turn(struct sched *s, struct sched_self *me)
 {
     uint32_t intr = me->interrupted;
-    uint64_t patience = FIRST_LOOK_NS;
+    uint64_t patience = PARK_FIRST_LOOK_NS;
     me->interrupted = 0;
     while (state_of(own(s, me)) != USF_TASK_RUNNING) {
         hold_signals(s, me);
         if (core_park(s, me, carrier_may_leave(s, me) ? 0 : os_now() + patience) == -ETIMEDOUT) {
             if (s->look) s->look(s);
-            if (patience < LAST_LOOK_NS) patience *= 2;
+            if (patience < PARK_LAST_LOOK_NS) patience *= 2;
         }
         if (is_leaving(s, me) || state_of(own(s, me)) == USF_TASK_GONE) {
             /* another thread is taking the process off: wait for what comes of it */
-            if (core_enter(s, me)) core_leave(s, me, &(struct kicks){0});
+            if (core_enter(s, me)) core_leave(s, me, &(struct wakes){0});
             if (me->task == USF_NONE) {
                 me->interrupted = intr;
                 me->where = SCHED_USER;

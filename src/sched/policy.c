@@ -1,9 +1,10 @@
 /* src/sched/policy.c - which policy is in force, and how it is replaced.  SPDX-License-Identifier: Apache-2.0
  *
- * A change goes through the header's policy_next first, which is written whole before it counts: whoever finds the one that
- * changes it dead makes it complete (core_mend_policy), and builds the queues anew as after any such death.  Each process takes
- * the new operations when it next takes the lock and finds another policy_gen.  A process cannot load an object then (there is
- * no libc in the gate): of objects only the one that all have loaded at their start can be in force. */
+ * A change is first written whole to the header's policy_next, and counts only after that.  If its
+ * author dies, recovery completes it (core_mend_policy), and builds the queues anew as after any
+ * such death. Each process takes the new operations when it next takes the lock and finds another
+ * policy_gen.  A process cannot load an object then (there is no libc in the gate), so the only
+ * object that can be in force is the one that all have loaded at their start. */
 #include "policy/policy.h"
 #include "sched/core.h"
 #include <errno.h>
@@ -39,7 +40,6 @@ static int use(struct sched *s, bool locked)
     if (!ops) return -ENOENT;
     policy_resolve(ops, &s->ops);
     atomic_store_explicit(&s->kernel, (s->ops.flags & USF_POLICY_KERNEL) != 0, memory_order_relaxed);
-    atomic_store_explicit(&s->swap, (s->ops.flags & USF_POLICY_SWAP) != 0, memory_order_relaxed);
     s->policy_gen = gen;
     return 0;
 }
@@ -58,7 +58,7 @@ bool core_begin_policy(struct sched *s)
     return s->ops.init(&s->pol) == 0;
 }
 
-/* holds the lock: core_leave says it, without. */
+/* holds the lock.  core_leave writes the warning after its release. */
 static void say_later(struct sched *s, const char *text)
 {
     memcpy(s->tell, text, sizeof s->tell);
@@ -72,7 +72,8 @@ static bool has_members(struct sched *s, uint32_t namespace)
     return false;
 }
 
-/* Has the container's monitor said that it has not got the object?  Of no account is what a monitor says that looks after nobody. */
+/* Has the container's monitor said that it has no copy of the object?  (A caller ignores this of a
+ * container without members.) */
 static bool lacks_object(struct sched *s, uint32_t namespace) { return atomic_load(&s->h->namespace[namespace].object) == USF_OBJECT_LACKED; }
 
 bool core_stands_aside(struct sched *s)
@@ -87,7 +88,8 @@ bool core_stands_aside(struct sched *s)
 bool core_follow_policy(struct sched *s)
 {
     if (!use(s, true)) {
-        /* Another process has found out, the monitor perhaps, whose words nobody sees. */
+        /* Another process has replaced the policy; if it was the monitor, no user has seen its
+         * warning. */
         if (s->h->policy_by == USF_POLICY_BY_FAULT && s->proc != USF_NONE) say_later(s, s->h->policy_why);
         return true;
     }
@@ -110,7 +112,7 @@ static void publish(struct sched *s)
     memcpy(h->policy_was, n->was, sizeof h->policy_was);
     memcpy(h->policy_why, n->why, sizeof h->policy_why);
     h->policy[sizeof h->policy - 1] = h->policy_was[sizeof h->policy_was - 1] = h->policy_why[sizeof h->policy_why - 1] = 0;
-    if (n->by == USF_POLICY_BY_FAULT) h->policy_path[0] = 0;    /* nobody is to load that again */
+    if (n->by == USF_POLICY_BY_FAULT) h->policy_path[0] = 0;    /* no process loads that again */
     h->policy_by = n->by;
     h->policy_since = s->pol.now;
     USF_POINT("policy.published");
@@ -142,7 +144,8 @@ void core_mend_policy(struct sched *s)
     change(s, usf_builtin_policies[0]->name, USF_POLICY_BY_FAULT, why);
 }
 
-/* holds the lock.  All that there is, as if it came just now.  False: the policy refuses. */
+/* holds the lock.  Tell the policy of all groups and tasks, as if they came just now.  False: it
+ * refuses. */
 static bool tell_all(struct sched *s)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
@@ -178,8 +181,9 @@ void core_replace_policy(struct sched *s, const char *why)
     tell_all(s);
 }
 
-/* holds the lock.  All who take part execute the policy: is there a container whose programs, or whose monitor, could not?  They have
- * loaded the object at their start, but the file may have gone since, and a monitor been replaced. */
+/* holds the lock.  All members execute the policy.  False: those of a container could not, with a
+ * reason. They have loaded the object at their start, but since then the file may have gone, and a
+ * new monitor may have begun. */
 static bool all_have_object(struct sched *s, char *why, unsigned cap)
 {
     for (uint32_t i = 0; i < USF_MAX_NAMESPACES; i++) {

@@ -16,8 +16,8 @@ static bool rightly_held(struct sched *s, uint32_t core, uint64_t w)
     return atomic_load(&s->tasks[t].state) == USF_TASK_RUNNING && atomic_load(&s->tasks[t].core) == core;
 }
 
-/* The one that died was taking a process off: what is left of that is done here, and its cores are then not rightly held.
- * Those that have left by themselves have no such tasks any more. */
+/* If the dead owner was taking a process off, that is completed here, so that none of the process's
+ * cores counts as rightly held.  A process that has left by itself has no such tasks any more. */
 static void end_leaving(struct sched *s)
 {
     for (uint32_t i = 0, hwm = atomic_load(&s->h->task_hwm); i < hwm; i++) {
@@ -41,7 +41,7 @@ static void mend_cores(struct sched *s)
         }
         unsigned st = core_state(atomic_load(&c->word));
         c->pol.current = st == USF_CORE_IDLE ? USF_NONE : core_task(w);
-        if (st == USF_CORE_IDLE || st == USF_CORE_AWAY) core_idle_set(s, i);
+        if (st == USF_CORE_IDLE || st == USF_CORE_RELEASED) core_idle_set(s, i);
     }
 }
 
@@ -63,8 +63,6 @@ static void mend_tasks(struct sched *s)
         struct usf_task *t = &s->tasks[i];
         unsigned st = atomic_load(&t->state);
         if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;
-        uint32_t taken = USF_PARK_TAKEN;    /* by the one that died */
-        atomic_compare_exchange_strong(&sched_thread_of(s, i)->park, &taken, USF_PARK_GO);
         core_group(s, i)->pol.nr_tasks++;
         s->ops.task_add(&s->pol, i);
         if (st == USF_TASK_RUNNING && !s->kernel) {
@@ -82,19 +80,19 @@ static void mend_tasks(struct sched *s)
     atomic_store(&s->h->nr_ready, ready);
 }
 
-/* Those that were put on a core, or were to be woken, by the one that died. */
+/* Wake the tasks that the dead owner has put on a core: it may not have woken them. */
 static void wake_all(struct sched *s)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm && !s->kernel; i++)
-        if (atomic_load(&s->tasks[i].state) == USF_TASK_RUNNING) core_kick(s, i, false);
+        if (atomic_load(&s->tasks[i].state) == USF_TASK_RUNNING) core_wake(s, i, false);
 }
 
 void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), void *arg)
 {
-    struct kicks k = {0};
+    NO_WAKES(k);
     uint32_t me = LOCK_NAME_MONITOR + s->namespace;
-    if (core_stands_aside(s)) return;       /* other containers' do it */
+    if (core_stands_aside(s)) return;       /* a monitor of another container does it */
     bool seized = lock_recover(&s->h->lock, me, is_dead, arg);
     if (seized) {
         s->pol.now = os_now();
@@ -109,7 +107,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
     if (seized) bind_choose(s);
     usf_xassert(core_is_sound(s, me));
     lock_release(&s->h->lock, me);
-    for (uint32_t i = 0; i < k.n; i++) core_kick(s, k.task[i], false);
+    for (uint32_t i = 0; i < k.n; i++) core_wake(s, k.task[i], false);
     if (seized) wake_all(s);
 }
 
@@ -119,8 +117,8 @@ void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void
     s->pol.now = os_now();
     s->pol.nr_groups = atomic_load(&s->h->group_hwm);
     core_replace_policy(s, why);
-    /* The last owner may have left things half done, which takes a policy to mend.  The lock is still ours: sched_recover seizes it
-     * as from a predecessor, and then all is mended. */
+    /* The last owner may have left changes half done, and only a policy can complete them.  The
+     * lock is still ours: sched_recover seizes it as from a predecessor, and completes them. */
     usf_lock_released(USF_RANK_SCHED);
     sched_recover(s, is_dead, arg);
 }
@@ -132,8 +130,7 @@ void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void
 static bool core_agrees(struct sched *s, uint32_t core)
 {
     uint64_t w = atomic_load(&s->cores[core].word);
-    uint32_t task = core_state(w) == USF_CORE_IDLE ? USF_NONE : core_task(w);
-    return (task == USF_NONE || rightly_held(s, core, w)) && s->cores[core].pol.current == task;
+    return core_is_valid(s, core) && (core_state(w) == USF_CORE_IDLE || rightly_held(s, core, w));
 }
 
 /* S1, S4 and L2 from the task's side. */
@@ -165,7 +162,7 @@ static bool group_agrees(struct sched *s, uint32_t group)
 {
     const struct usf_group *g = &s->groups[group];
     uint64_t cores[USF_CORE_WORDS], own[USF_CORE_WORDS];
-    if (g->pol.id != group || g->pol.proc != g->proc || atomic_load(&s->procs[g->proc].state) != USF_PROC_ACTIVE) return false;
+    if (!group_is_valid(s, group) || atomic_load(&s->procs[g->proc].state) != USF_PROC_ACTIVE) return false;
     core_cores_of(s, group, cores, own);
     return usf_cores_same(cores, g->pol.cores) && usf_cores_same(own, g->pol.own);
 }
@@ -180,7 +177,7 @@ bool core_is_sound(struct sched *s, uint32_t name)
 {
     char why[160];
     uint32_t tasks = 0, ready = 0, hwm = atomic_load(&s->h->task_hwm);
-    /* Who was taken for dead does not hold it any more. */
+    /* A thread that was taken for dead does not own the lock any more. */
     if ((atomic_load_explicit(&s->h->lock.word, memory_order_relaxed) & ~LOCK_SLEEPERS) != name) return true;
     if (!sched_is_valid(s, why, sizeof why)) return usf_warn("%s", why), false;
     for (uint32_t i = 0; i < s->h->nr_cores; i++)

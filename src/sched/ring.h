@@ -28,7 +28,7 @@
 #define TRACE_LOCK_EVENTS  65536u       /* powers of two */
 #define TRACE_TASK_EVENTS  4096u
 
-/* What an event says.  `task`: about whom. */
+/* What an event says about `task`. */
 enum trace_kind {
     TRACE_NONE = 0,
     /* under the scheduler lock */
@@ -119,7 +119,7 @@ static inline bool trace_is_on(const struct sched *s) { return USF_UNLIKELY(s->t
 static inline uint64_t trace_ns(const struct trace_map *m, uint64_t cycles) { return (uint64_t)((unsigned __int128)cycles * m->mult >> 32); }
 static inline uint64_t trace_now(const struct trace_map *m)
 { return m->mult ? trace_ns(m, os_cycles()) + atomic_load_explicit(&((struct trace_map *)m)->offset, memory_order_relaxed) : os_now(); }
-/* Before a wait begins: its time, if anybody wants to know. */
+/* Before a wait begins: its time, if a recording needs it. */
 static inline uint64_t trace_time(const struct sched *s)
 {
     const struct trace_map *m = s->trace;

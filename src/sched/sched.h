@@ -7,8 +7,8 @@
  * The rules that keep it right:
  *   S1  a core's word names at most one task; a task is RUNNING iff one core's word names it
  *       (policy `linux`: RUNNING without a core);
- *   S2  states of tasks change under the scheduler lock, words of cores leave IDLE and AWAY by
- *       compare-and-swap only, and so does a loan;
+ *   S2  states of tasks change under the scheduler lock, words of cores leave IDLE and RELEASED by
+ *       compare-and-swap only, and so does a provisional release;
  *   S3  a thread goes on when its task's state is RUNNING; the park word only puts it to sleep and
  *       wakes it (a late or doubled wake is harmless);
  *   S4  READY == in the policy's queues; nr_ready counts them;
@@ -21,13 +21,14 @@
 
 #include "base/base.h"
 #include "os/os.h"
+#include "sched/times.h"
 #include "shm/layout.h"
 
 enum sched_where {
     SCHED_USER = 0,    /* runs its program (or the gate's code on the way) */
     SCHED_PARKED,      /* waits in sched_block or for a core */
-    SCHED_AWAY,        /* in a system call; core lent or given up */
-    SCHED_RETURNING,   /* the call is over, and it is to have a core: a handler that comes now gets one, and does not give it up again */
+    SCHED_IN_CALL,     /* in a system call; its core is released, provisionally or not */
+    SCHED_RETURNING,   /* back from the call, waits for a core: a handler that comes now gets one, and keeps it */
 };
 
 /* A thread's own scheduling state: process-private, one per thread. */
@@ -37,38 +38,37 @@ struct sched_self {
     uint32_t where;             /* enum sched_where */
     uint32_t poll_core;         /* core it polls as the idle poller, + 1 */
     uint32_t interrupted;       /* its wait was ended by sched_interrupt */
-    uint32_t spun;              /* it has just spun in vain: the core may sleep at once */
-    uint64_t wait_avg;          /* ns: how long its waits took lately */
-    uint64_t turn_avg;          /* ... and its turns came after, when it had yielded */
+    uint32_t spun;              /* it has just spun until its budget was used up: the core may sleep at once */
     uint32_t look;              /* its turn to call sched.look */
-    uint32_t joining;           /* it takes its process on again, while the others wait */
-    uint32_t lock_name;         /* as which it holds the scheduler lock */
-    uint32_t guest;             /* it runs without a core (sched_leave_core) */
+    uint32_t joining;           /* it joins the instance again for its process, while the others wait */
+    uint32_t lock_name;         /* the name under which it owns the scheduler lock */
+    uint32_t kernel_run;        /* it runs without a core (sched_leave_core) */
     uint32_t short_bursts;      /* calls in a row that gave the core up, with little computing between */
     uint64_t returned;          /* cycles: when it came back from the last of them */
     uint32_t lost;              /* times that it came back from a system call and its core was taken */
-    uint32_t vain;              /* its turns in a row that it could give to nobody who had use for one */
+    uint32_t unproductive;      /* yields in a row for which no other task had use */
     uint64_t yielded;           /* ns: its latest yield that the policy was asked about, or need not be */
     uint32_t maker;             /* the task that made the thread, if it was recorded, else USF_NONE, */
     uint64_t born;              /* ... and when, ns; 0: it was not */
     uint32_t arrivals;          /* turns that it has had */
     uint64_t spread;            /* cycles: when it last looked whether it polls on another's CPU */
     uint64_t called;            /* cycles: when it gave its core to a system call, if that is recorded, else 0 */
-    uint32_t entering;          /* a signal's handler is about to run: no other is to begin while that waits for a core */
+    uint32_t entering;          /* a signal's handler waits for a core: no other handler begins meanwhile */
     /* carrier.h */
     struct carrier *home;       /* the kernel thread that it began as; null: it does not float */
     struct carrier *carrier;    /* the one that executes it, or is kept for it */
     bool floats;                /* it may float once it is attached */
-    struct arch_context *context;   /* its registers while it waits; null: it does not float, or is an idle loop */
+    struct arch_context *context;   /* its registers while it waits; null: it has not left its carrier yet, or is an idle loop */
     uint32_t stays;             /* > 0: it does not leave its carrier now */
-    uint32_t next;              /* task + 1 that its carrier is to execute when it parks */
+    uint32_t next;              /* task + 1 that its carrier executes when it parks */
     uint64_t mask;              /* its signal mask, outside of critical sections */
     void *signal_stack;         /* its carrier's alternate stack in the kernel */
     _Atomic uint64_t cpu_told;  /* ns: its CPU time as it was told last */
     _Atomic uint32_t keeps_home;    /* another thread has made a call that concerns its own kernel thread: it stays there once it is there */
-    uint64_t cpu_ns, cpu_cycles;    /* its CPU time so far is the sum of both: what was read, and what was estimated (carrier_cpu_time) */
+    uint64_t cpu_ns;            /* its CPU time so far, without what it has not been charged yet (carrier_cpu_time) */
+    uint64_t entered;           /* ns: when it last got the scheduler lock */
     uint32_t look_due;          /* it has waited for long: is there a monitor? */
-    _Atomic uint32_t signalled; /* of an idle loop: a signal has come that its thread is to take */
+    _Atomic uint32_t signalled; /* of an idle loop: a signal has come for its thread */
 };
 
 enum sched_leaving {            /* the process */
@@ -77,7 +77,8 @@ enum sched_leaving {            /* the process */
     SCHED_LEFT,                 /* lives on unscheduled */
 };
 
-/* What a thread busy-waits for, as other threads of its process can try it; null regs: nothing. */
+/* What a thread busy-waits for, for the predicate probes of other threads of its process; null
+ * regs: nothing. */
 struct sched_spin {
     const void *_Atomic regs;
     uint32_t place;
@@ -87,7 +88,7 @@ struct sched_spin {
 struct sched_unseen {
     uint32_t task;
     bool awake;                 /* at the last look */
-    uint64_t lends;             /* as counted then: it has not had a core since */
+    uint64_t lost_in_calls;     /* usf_counters.lost_in_calls then: if it is the same now, the task has had no core since */
 };
 #define SCHED_UNSEEN_MAX 64u
 
@@ -103,13 +104,13 @@ static inline bool sched_is_newly_astray(const struct sched_astray *a) { return 
 
 struct os_cpuset;
 struct sched_watcher {          /* what the monitor remembers between two looks */
-    uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], loan[USF_MAX_CORES], since[USF_MAX_CORES], nudged[USF_MAX_CORES];
-    uint64_t given[USF_MAX_CORES], given_word[USF_MAX_CORES];   /* ns: when a core was last nudged because its give_way_at had come; its word then */
-    uint32_t due[USF_MAX_CORES], nr_due;    /* tasks that are to be nudged for that, by the look under way */
-    uint64_t barren_since[USF_MAX_CORES];   /* ns: since when a free core is offered to the policy in vain while tasks wait, */
-    uint32_t barren[USF_MAX_CORES];         /* ... and how often it was */
-    uint64_t deaf_since[USF_MAX_CORES];     /* ns: first nudge that was to make it give way and has not, */
-    uint32_t deaf[USF_MAX_CORES];           /* ... and their number */
+    uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], release[USF_MAX_CORES], since[USF_MAX_CORES], signalled[USF_MAX_CORES];
+    uint64_t given[USF_MAX_CORES], given_word[USF_MAX_CORES];   /* last preemption signal because of give_way_at: when, ns; the core's word then */
+    uint32_t due[USF_MAX_CORES], nr_due;    /* tasks whose threads the look under way signals for that */
+    uint64_t starving_since[USF_MAX_CORES]; /* ns: since when the policy leaves a core free although a task may run there, */
+    uint32_t starving[USF_MAX_CORES];       /* ... and in how many looks */
+    uint64_t unresponsive_since[USF_MAX_CORES]; /* ns: first preemption signal after P that the thread has not answered, */
+    uint32_t unresponsive[USF_MAX_CORES];   /* ... and their number */
     uint32_t asleep[USF_MAX_CORES];
     uint64_t looked[USF_MAX_CORES];         /* ns: when its thread's state was last asked for */
     uint32_t quiet;             /* looks in a row without anything waiting */
@@ -129,8 +130,8 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
 /* Of a task of this process whose thread floats. */
 struct sched_floating {
     struct sched_self *_Atomic self;
-    _Atomic uint32_t attention; /* it is to look at what was sent to it */
-    _Atomic uint32_t homeward;  /* carrier + 1 that it waits for, its home; 0: it waits for its turn */
+    _Atomic uint32_t attention; /* something was sent to it that it has not looked at */
+    _Atomic uint32_t homeward;  /* carrier + 1 that it waits for, its home; 0: it waits for a core */
     _Atomic uint64_t deadline;  /* ns: it waits until then at most; 0: no limit, or it does not wait */
 };
 
@@ -139,7 +140,7 @@ struct carrier;
 struct arch_context;
 struct sched {
     struct usf_header *h;
-    struct trace_map *_Atomic trace;    /* where events go while somebody records, else null (src/sched/ring.h) */
+    struct trace_map *_Atomic trace;    /* where events go during a recording, else null (src/sched/ring.h) */
     struct usf_core *cores;
     struct usf_proc *procs;
     struct usf_group *groups;
@@ -154,8 +155,7 @@ struct sched {
     const struct usf_policy_ops *object;    /* of policy_path, or null */
     bool policy_hung;           /* monitor: the lock's owner does not come back from an operation */
     _Atomic bool kernel;        /* policy `linux`: the kernel schedules */
-    bool no_guests, no_contention;  /* fast paths that are switched off */
-    _Atomic bool swap;          /* its USF_POLICY_SWAP: read without the lock */
+    bool no_kernel_run, no_contention; /* fast paths that are switched off */
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */
     _Atomic uint32_t leaving;   /* enum sched_leaving; other threads of a process that leaves wait on it */
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */
@@ -164,7 +164,7 @@ struct sched {
     const char *shm_dir;
     const char *instance;       /* its name; null: no recordings */
     void (*follow)(struct sched *);     /* usf_header.trace is not trace_gen any more; may be null */
-    struct trace_map *trace_place;      /* once there was a recording: where it lies, or lay; whoever has `following` set: */
+    struct trace_map *trace_place;      /* once there was a recording: where it lies, or lay; by the thread that has set `following`: */
     bool trace_mapped;          /* ... and its file lies there still */
     uint32_t trace_gen;         /* the recording that this process goes by, or has not got */
     _Atomic uint32_t following;
@@ -172,9 +172,9 @@ struct sched {
     void (*hold)(struct sched_self *);        /* block signals, and clear `entering`; may be null */
     struct carrier *carriers;   /* of this process, by the number of their usf_thread; null: no thread floats */
     struct sched_floating *floating;    /* by task */
+    _Atomic uint32_t handovers;         /* from thread to thread of this process, up to CARRIER_PAYS; an estimate: of two at once one may be lost */
     _Atomic uint32_t alarm_lock;
-    uint64_t began_ns, began_cycles;    /* when carriers were set up: cycles in ns */
-    uint32_t alarm_by;          /* carrier + 1 that sleeps ... */
+    _Atomic uint32_t alarm_by;  /* carrier + 1 that sleeps ... */
     _Atomic uint64_t alarm;     /* ... until then, ns, at most, for all that wait with a deadline; 0: none does.  Written under alarm_lock */
     _Atomic uint32_t user_calls;        /* so many calls have set the user of all threads (runtime/users.c) */
     uint64_t own_signals;               /* those that a carrier takes for itself, also if it has no owner */
@@ -182,16 +182,16 @@ struct sched {
     uint32_t spares;            /* carrier + 1: the first that has no owner */
     void (*switched)(struct sched_self *to, struct sched_self *from);   /* `to` is executed where `from` was; either may be an idle loop's */
     void (*poke)(int32_t tid);                  /* interrupt that kernel thread, so that its thread makes room */
-    bool (*map_idle)(struct carrier *k);        /* the memory that an idle loop needs: stack; false: there is none */
+    bool (*map_idle)(struct carrier *k);        /* what is needed before its thread leaves it: stack, context; false: there is no memory */
     void (*make_idle)(struct carrier *k);       /* the idle loop in it: idle, at */
     void (*carrier_ends)(struct carrier *k);    /* its kernel thread is about to end */
     void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
     uint64_t looked;            /* ns; under the lock */
-    char tell[128];             /* what the one that has the lock is to say when it has released it; "": nothing */
-    struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: nobody is tried */
-    bool (*would_leave)(uint32_t place, const void *regs);   /* is that wait over?  Fast, and holds for the moment only */
+    char tell[128];             /* a warning for the lock's owner to write once it has released the lock; "": none */
+    struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: no predicate probes */
+    bool (*probe)(uint32_t place, const void *regs);         /* is that wait over?  Fast; the answer holds for the moment only */
     struct sched_watcher *watch;
-    _Atomic uint32_t unfit;     /* monitor: 1: the policy in force is not to be had here, and nobody here takes part: end */
+    _Atomic uint32_t unfit;     /* monitor: 1: its container has no object of the policy in force, and no members: end */
     _Atomic uint32_t next_record;   /* hint: where to look for a free task */
 };
 
@@ -206,9 +206,9 @@ static inline uint64_t core_seq(uint64_t w)   { return w >> 40; }
 static inline bool sched_is_bound(const struct sched *s)
 { return atomic_load_explicit(&s->h->binding, memory_order_relaxed) == USF_BOUND; }
 
-/* Has the task lent the core that it runs on, to a system call? */
-static inline bool sched_has_lent(const struct usf_task *t)
-{ return atomic_load_explicit(&((struct usf_task *)t)->loan, memory_order_relaxed) & USF_LOAN_LENT; }
+/* Has the task released its core provisionally, for a system call? */
+static inline bool sched_is_provisional(const struct usf_task *t)
+{ return atomic_load_explicit(&((struct usf_task *)t)->release, memory_order_relaxed) & USF_RELEASE_PROVISIONAL; }
 
 /* The thread that executes the task. */
 static inline struct usf_thread *sched_thread_of(const struct sched *s, uint32_t task)
@@ -218,7 +218,8 @@ static inline struct usf_thread *sched_thread_of(const struct sched *s, uint32_t
 extern struct usf_task sched_gone;
 extern struct usf_thread sched_gone_thread;
 
-/* Whose pids a process's are, without the lock: it may come or leave at this moment.  (The second 16 bits of the word that both change.) */
+/* The pid namespace of a process.  Without the lock: the process may join or leave at this moment.
+ * (Bits 16 to 31 of `claim`.) */
 static inline uint32_t sched_namespace_of(const struct usf_proc *p)
 { return (uint16_t)(atomic_load_explicit(&((struct usf_proc *)p)->claim, memory_order_relaxed) >> 16); }
 
@@ -230,7 +231,8 @@ static inline struct usf_group *sched_first_group(const struct sched *s)
     return group < USF_MAX_GROUPS ? &s->groups[group] : 0;
 }
 
-/* Do we know what the pid and thread id of this task mean?  (Those of a task that has just ended mean nothing.) */
+/* Are the pid and thread ids of this task those of our pid namespace?  (Those of a task that has
+ * just ended mean nothing.) */
 static inline bool sched_is_ours(const struct sched *s, uint32_t task)
 {
     uint32_t proc = atomic_load_explicit(&s->tasks[task].proc, memory_order_relaxed);
@@ -258,21 +260,22 @@ int  sched_ask(const struct shm *m, const struct sched_request *r, uint64_t time
 /* Monitor: do what is asked for. */
 void sched_answer(struct sched *s);
 
-/* change.c.  What a task is to the policy besides ready or not. */
-struct sched_wish {
+/* change.c.  The scheduling attributes of a task. */
+struct sched_attributes {
     uint64_t deadline;
     int32_t priority;
     uint32_t affinity_id;
     uint8_t affinity, strict;
     uint64_t mask[USF_CORE_WORDS];      /* usf_pol_task.mask */
 };
-void sched_wish_of(struct sched *s, uint32_t task, struct sched_wish *w);
-/* Of a task of this process.  A running one stays where it is; all counts from the next time that it is queued on. */
-void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_wish *w);
-/* Has this process a core where the wish says?  A strict wish that cannot be is a mere one (sched_change_task). */
-bool sched_wish_can_be(struct sched *s, const struct sched_wish *w);
+void sched_attributes_of(struct sched *s, uint32_t task, struct sched_attributes *w);
+/* Of a task of this process.  A running task stays where it is until it is queued again. */
+void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_attributes *w);
+/* Has this process a core at the place of the attributes?  Where it has none, a strict affinity
+ * counts as a preference (sched_change_task). */
+bool sched_attributes_can_be(struct sched *s, const struct sched_attributes *w);
 /* Has it a mask of its own? */
-static inline bool sched_has_mask(const struct sched_wish *w)
+static inline bool sched_has_mask(const struct sched_attributes *w)
 {
     uint64_t any = 0;
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= w->mask[i];
@@ -285,11 +288,13 @@ void sched_move(struct sched *s, struct sched_self *me);
 void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task);
 /* Call after the thread's kernel mask has changed, or when it must change.  The thread belongs to this process. */
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task);
-/* The mask and the wish that a set of CPUs comes to: one core, a whole cache or node, or the mask; all of the instance's: none. */
+/* The mask and affinity for a set of CPUs: one core, a whole cache or node, or the mask; none for
+ * all of the instance's CPUs. */
 struct os_cpuset;
-void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_wish *w);
-/* Before a fork, an exec: what the process joins with, and a child of a copy of this memory, is what it has now. */
-void sched_keep_standing(struct sched *s);
+void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_attributes *w);
+/* Before a fork or exec: note the process's weight and priority, with which it, or the child with
+ * its copy of this memory, joins. */
+void sched_keep_inherited(struct sched *s);
 /* The process follows a new share by itself from now on. */
 void sched_set_malleable(struct sched *s, struct sched_self *me);
 
@@ -309,7 +314,14 @@ bool sched_leave(struct sched *s, struct sched_self *me, uint32_t *proc);
  * that they have no task any more.  for_good: it will not join again. */
 void sched_left(struct sched *s, uint32_t proc, bool for_good);
 
-/* The own process leaves for good, without the lock: whoever holds that does not run.  Any thread, any number of them. */
+/* For a monitor: wake all threads that sleep, except those of process number `but`, so that they look at
+ * usf_header.stalled.  This writes their park words: an idle loop (carrier.c) looks at nothing else.  A
+ * thread that is just going to sleep may miss it.  Another thread of its process then wakes it
+ * (sched_desert). */
+void sched_rouse(struct sched *s, uint32_t but);
+
+/* The own process leaves for good, without the lock, whose owner does not run.  Any number of its
+ * threads may call this. */
 void sched_desert(struct sched *s, const struct os_cpuset *cpus);
 
 /* Has the thread lost its record that way?  It has none from then on. */
@@ -347,14 +359,15 @@ int  sched_change_group(struct sched *s, struct sched_self *me, uint32_t task, u
 
 /* Threads.  attach takes a record and returns with a core.  0 or -errno (-EAGAIN, -ENOSPC). */
 int  sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name);
-/* `ends`: the thread executes nothing of the program any more, handlers included: whoever gets its core is woken when it has gone, and
- * does not keep it from going. */
+/* ends: the thread executes nothing of the program any more, handlers included.  Then its successor
+ * on the core is woken only when it has ended, and so does not delay its end. */
 void sched_detach(struct sched *s, struct sched_self *me, bool ends);
 
-/* Block until woken; a token left by an earlier wake returns at once.  deadline: absolute ns on
- * CLOCK_MONOTONIC, 0 = none.  0 woken (or spurious: callers loop on their own condition), -ETIMEDOUT,
- * -EINTR (sched_interrupt).  On return the caller has a core in every case.  Not if *word is that, which also says 0: what a handler on
- * this thread writes there is seen, or the handler finds the thread blocked. */
+/* Block until woken.  A pending wake-up ends the wait at once.  deadline: absolute ns on
+ * CLOCK_MONOTONIC, 0 = none.  0 woken (or spurious: callers loop on their own condition),
+ * -ETIMEDOUT, -EINTR (sched_interrupt).  On return the caller has a core in every case.  Does not
+ * block, and returns 0, if *word == is: either this call sees what a handler on this thread has
+ * written there, or the handler finds the thread blocked. */
 int  sched_block_unless(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is);
 static inline int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline) { return sched_block_unless(s, me, deadline, 0, 0); }
 /* For `usf ps`: what the thread is about to wait for (a futex's address, usf_wait_call). */
@@ -371,72 +384,79 @@ static inline bool sched_core_is_wanted(struct sched *s)
 { return atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0; }
 uint64_t sched_spin_budget(struct sched *s, struct sched_self *me);
 void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
-/* Make blocked tasks ready, SCHED_WAKE_BATCH of them for each time that it takes the lock; one that is not blocked is left a token. */
+/* Make blocked tasks ready, SCHED_WAKE_BATCH of them for each time that it takes the lock.  A task
+ * that is not blocked gets a pending wake-up. */
 #define SCHED_WAKE_BATCH 16u
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n);
 /* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task ran. */
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin);
-/* The same of a thread that is about to call: that it makes room first says nothing against its being a guest. */
-void sched_give_turn(struct sched *s, struct sched_self *me);
-/* The thread yields: is it to keep its core without the policy being asked, since that has said so before (usf_keep)? */
+/* The thread yields: does it keep its core without a question to the policy, which has said so
+ * before (usf_keep)? */
 bool sched_keeps_core(struct sched *s, struct sched_self *me);
-/* A round of a busy-wait loop that others can try: whoever chooses the next task passes the thread over while
- * would_leave says that it would only go on waiting, as long as there is somebody else. */
+/* A round of a busy-wait loop that other threads can probe.  core_pick passes the task over while
+ * the probe says that the wait goes on, as long as another task is ready. */
 bool sched_spin(struct sched *s, struct sched_self *me, uint32_t place, const void *regs);
-/* A handler is about to run: it is to, whether or not the wait below it goes on, and it may never return there. */
-static inline void sched_stop_trials(struct sched *s, struct sched_self *me)
+/* A handler is about to run on top of the wait.  Its thread has use for a core from now on, and may
+ * never return to the wait. */
+static inline void sched_stop_probes(struct sched *s, struct sched_self *me)
 {
     if (s->spins && me->task != USF_NONE) atomic_store_explicit(&s->spins[me->task].regs, 0, memory_order_relaxed);
 }
-/* Around a system call.  certain: it will block (the core counts as idle at once); otherwise others
- * may take the core only after `lend`.
+/* Around a system call.  certain: it will block, so the core is RELEASED at once; otherwise it is
+ * released provisionally, and others may take it after `lend`.
  *
- * A thread that blocks in the kernel again and again and computes for microseconds between is better off without a core: it
- * becomes a guest, bound to no CPU, whose bursts the kernel schedules beside the cores' owners, as it does interrupts.  It is one
- * until it computes for longer (it queues for a core at its next call, or when the monitor finds it), blocks here, or yields. */
+ * A thread that blocks in the kernel again and again and computes for microseconds in between is
+ * better off without a core.  It becomes kernel-scheduled: it is bound to no CPU, and the kernel
+ * runs its bursts beside the owners of cores.  That ends when it computes for longer (then it
+ * queues for a core at its next call, or when the monitor finds it), blocks in the scheduler, or
+ * yields. */
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain);
-/* Its calls are not such as give the core up, but they have blocked as often: it becomes one with the next that does. */
-void sched_expect_guest(struct sched_self *me);
+/* The thread's calls release its core only provisionally, but have blocked often: its next call
+ * with a certain release makes it kernel-scheduled. */
+void sched_expect_kernel_run(struct sched_self *me);
 void sched_return_core(struct sched *s, struct sched_self *me);
-/* The same for a call that most often does not block, as short as it can be: to lend the core is a store, and needs no order
- * with what comes after it; whoever does not see it yet only takes the core later.  what: usf_wait_call of it.
- * sched_end_loan: false: not all is as it was, sched_return_core finds out. */
-static inline void sched_lend_core(struct sched *s, struct sched_self *me, uint64_t what)
+/* The same for a call that seldom blocks, as short as it can be.  A provisional release is one
+ * store. It needs no order with later accesses: a taker that does not see it yet takes the core
+ * later.  what: usf_wait_call of the call.  sched_end_release returns false if something has
+ * changed; then sched_return_core finds out what. */
+static inline void sched_begin_release(struct sched *s, struct sched_self *me, uint64_t what)
 {
     struct usf_task *t = USF_LIKELY(me->task != USF_NONE) ? &s->tasks[me->task] : &sched_gone;
-    uint64_t loan = atomic_load_explicit(&t->loan, memory_order_relaxed);
+    uint64_t release = atomic_load_explicit(&t->release, memory_order_relaxed);
     atomic_store_explicit(&t->wait_kind, USF_WAIT_SYSCALL, memory_order_relaxed);
     atomic_store_explicit(&t->wait_addr, what, memory_order_relaxed);
-    __atomic_store_n(&me->where, SCHED_AWAY, __ATOMIC_RELAXED);
+    __atomic_store_n(&me->where, SCHED_IN_CALL, __ATOMIC_RELAXED);
     if (USF_UNLIKELY(s->trace != 0)) me->called = os_cycles();
-    atomic_store_explicit(&t->loan, (loan | USF_LOAN_BITS) + 2, memory_order_release);
-    USF_POINT("sched.lent");
+    atomic_store_explicit(&t->release, (release | USF_RELEASE_BITS) + 2, memory_order_release);
+    USF_POINT("sched.release");
 }
-static inline bool sched_end_loan(struct sched *s, struct sched_self *me)
+static inline bool sched_end_release(struct sched *s, struct sched_self *me)
 {
-    if (USF_UNLIKELY(me->guest || me->task == USF_NONE || me->called)) return false;
+    if (USF_UNLIKELY(me->kernel_run || me->task == USF_NONE || me->called)) return false;
     struct usf_task *t = &s->tasks[me->task];
-    uint64_t loan = atomic_load_explicit(&t->loan, memory_order_relaxed);
-    if (USF_UNLIKELY((loan & USF_LOAN_BITS) != USF_LOAN_LENT)
-        || USF_UNLIKELY(!atomic_compare_exchange_strong(&t->loan, &loan, loan & ~(uint64_t)USF_LOAN_BITS)))
+    uint64_t release = atomic_load_explicit(&t->release, memory_order_relaxed);
+    if (USF_UNLIKELY((release & USF_RELEASE_BITS) != USF_RELEASE_PROVISIONAL)
+        || USF_UNLIKELY(!atomic_compare_exchange_strong(&t->release, &release, release & ~(uint64_t)USF_RELEASE_BITS)))
         return false;
     USF_POINT("sched.back");
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (USF_UNLIKELY(core >= s->h->nr_cores)) return false;
     uint64_t w = atomic_load_explicit(&s->cores[core].word, memory_order_relaxed);
     if (USF_UNLIKELY(core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task)) return false;      /* taken unseen */
-    if (USF_UNLIKELY(sched_has_lent(t))) return false;      /* another core, by a handler since the swap */
-    /* After the swap: whoever patches sees the loan over, and has this thread stop, or is seen here. */
+    if (USF_UNLIKELY(sched_is_provisional(t))) return false; /* another core, by a handler since the swap */
+    /* After the swap: either a patcher sees the release ended, and stops this thread, or this
+     * thread sees `patching`. */
     if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) return false;
     __atomic_store_n(&me->where, SCHED_USER, __ATOMIC_RELAXED);
     return true;
 }
 /* Wait while code of this process is being rewritten. */
 void sched_await_patch(struct sched *s);
-/* A signal handler is about to run on top of such a call: get a core.  True: leave it again after the handler.  False: keep it, since the
- * thread was about to give its core up, or has just come back from the call. */
-bool sched_interrupt_away(struct sched *s, struct sched_self *me);
-/* Is a thread that runs to give way?  The progress guarantee says so, or its policy (give_way_at). */
+/* A signal handler is about to run on top of such a call: get a core.  True: release it again after
+ * the handler.  False: keep it, since the thread was about to release its core, or has just come
+ * back. */
+bool sched_interrupt_call(struct sched *s, struct sched_self *me);
+/* Must a running thread give way?  The progress guarantee says so, or its policy (give_way_at). */
 bool sched_is_due(struct sched *s, struct sched_self *me);
 /* ... do so, from the signal handler. */
 void sched_preempt(struct sched *s, struct sched_self *me);
@@ -457,29 +477,31 @@ bool sched_look_is_due(struct sched *s);
 /* Wake the monitor, to look at processes and at the lock. */
 void sched_tell_monitor(struct sched *s);
 
-/* Monitor, helper: has any process with tasks in the queues a use for the core?  Without the lock: as of some moment. */
+/* Monitor, helper: may any group with tasks in the queues use the core?  Without the lock: as of
+ * some moment. */
 bool sched_is_waited_for(struct sched *s, uint32_t core);
 
 #define SCHED_ELSEWHERE '?'
 /* Should the caller, the monitor or a per-user helper, send a preemption signal to a running thread now?
- *   age     ns since the thread's last scheduling point
- *   nudged  the thread's age at its last preemption signal; 0: it has had none
+ *   age        ns since the thread's last scheduling point
+ *   signalled  the thread's age at its last preemption signal; 0: it has had none
  * The first signal is due at once, each further one when the age is 8 times that at the last signal.  From the time of the progress
  * guarantee on a signal is due at every call. */
-static inline bool sched_nudge_is_due(const struct sched *s, uint64_t age, uint64_t nudged)
-{ return age >= 8 * nudged || age >= s->h->progress_ns; }
+static inline bool sched_signal_is_due(const struct sched *s, uint64_t age, uint64_t signalled)
+{ return age >= PREEMPT_AGAIN * signalled || age >= s->h->progress_ns; }
 /* Monitor: before its first look. */
 void sched_watch_begin(struct sched *s);
-/* Monitor: one look at everything.  nudge: signal this task's thread.  state: 'R','S',... of a thread, 'X': it has ended.
- * SCHED_ELSEWHERE: it is of another pid namespace, whose monitor looks after it.
+/* Monitor: one look at everything.  preempt: send this task's thread the preemption signal.  state:
+ * the kernel's 'R', 'S', ... of its thread; 'X': it has ended; SCHED_ELSEWHERE: the monitor of
+ * another pid namespace looks after it.
  * Returns ns until it wants the next look, UINT64_MAX: not before monitor_event changes. */
-uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
+uint64_t sched_watch(struct sched *s, void (*preempt)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg);
 
 /* Monitor: place the threads that run without a scheduling point.  astray: what the last call saw, of each core.  True: some thread has
  * the wrong binding; a helper may have to tell it. */
 bool sched_watch_binding(struct sched *s, struct sched_astray astray[USF_MAX_CORES]);
-/* Monitor, helper: is the core's thread to be placed now?  a: what the last call found there. */
+/* Monitor, helper: must the core's thread be placed now?  a: what the last call found there. */
 bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uint64_t now);
 /* The calling thread has a core: it binds itself to that, or takes its own mask back. */
 void sched_place_self(struct sched *s, struct sched_self *me);
@@ -496,9 +518,9 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
 /* Monitor: the same, and coop replaces the policy in force. */
 void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void *arg, uint32_t name), void *arg);
 
-/* Whole-object check, for the expensive asserts, the monitor, `usf doctor` and `usf dump`: true, or false with a reason.  Takes no
- * lock, and is exact for whoever has it: of an instance that lives on, or a copy of one, a fault means something only if it is found again
- * and again. */
+/* Whole-object check, for the expensive asserts, the monitor, `usf doctor` and `usf dump`: true, or
+ * false with a reason.  Takes no lock, and is exact only if the caller owns it.  Without the lock,
+ * or on a copy, a fault counts only if it is found again and again. */
 bool sched_is_valid(struct sched *s, char *why, unsigned cap);
 /* Monitor: the same, under the lock. */
 bool sched_check(struct sched *s, char *why, unsigned cap);

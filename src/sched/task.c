@@ -67,7 +67,7 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
         return group;
     }
     usf_xassert(shm_header_is_valid(s->h, s->h->total_size, (char[160]){0}, 160));
-    /* Under the lock: whoever replaces the policy or mends the instance looks at all records. */
+    /* Under the lock: a change of policy, and recovery, look at all records. */
     for (unsigned w = 0; w < USF_CORE_WORDS; w++) {
         p->cores[w] = cores[w];
         __atomic_store_n(&p->may[w], cores[w], __ATOMIC_RELAXED);
@@ -79,7 +79,7 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     core_make_group(s, (uint32_t)group, (uint32_t)i, &(struct group_traits){
         .name = "", .weight = s->weight ? s->weight : 100, .priority = s->priority, .flags = s->flags});
     atomic_store(&p->state, USF_PROC_ACTIVE);
-    core_leave(s, &me, &(struct kicks){0});
+    core_leave(s, &me, &(struct wakes){0});
     tell_of_join(s);
     return i;
 }
@@ -90,8 +90,9 @@ static void clear_counters(struct usf_counters *n)
     for (unsigned i = 0; i < sizeof *n / 8; i++) __atomic_store_n(&word[i], 0, __ATOMIC_RELAXED);
 }
 
-/* Ends as GONE: who frees the record must know that its thread does not touch it any more. */
-static void remove_task(struct sched *s, uint32_t task, struct kicks *k)
+/* The task becomes GONE.  The record may be freed only when its thread does not touch it any
+ * more. */
+static void remove_task(struct sched *s, uint32_t task, struct wakes *k)
 {
     struct usf_task *t = &s->tasks[task];
     uint32_t core = atomic_load(&t->core);
@@ -101,11 +102,11 @@ static void remove_task(struct sched *s, uint32_t task, struct kicks *k)
         struct usf_core *c = &s->cores[core];
         uint32_t poll = atomic_load(&c->poller);
         core_drop(s, core, task);
-        /* It polled its last core: nobody looks into the mailbox any more. */
+        /* It polled its last core: no thread looks into the mailbox any more. */
         if (poll == task + 1 || (poll & USF_MAIL)) {
             /* (a mail is taken by a live poller within microseconds: waking its task twice is harmless) */
             poll = atomic_exchange(&c->poller, 0);
-            if (poll & USF_MAIL && k->n < KICKS_MAX) k->task[k->n++] = (poll & ~USF_MAIL) - 1;
+            if (poll & USF_MAIL && k->n < WAKES_MAX) k->task[k->n++] = (poll & ~USF_MAIL) - 1;
         }
     }
     if (st == USF_TASK_READY) core_dequeue(s, task);
@@ -122,9 +123,10 @@ void core_end_task(struct sched *s, uint32_t task)
     core_set_state(s, task, ~0u, USF_TASK_GONE);
 }
 
-/* A record that is GONE, by its own thread or of a dead process.  A free one names no process: it must not look like one of
- * a dead process's to whoever is claiming it for another.  So a thread frees its own only after it has released the lock,
- * which knows it by the record: killed in between, it could not be found to be dead. */
+/* Free a record that is GONE: called by its own thread, or for a dead process.  A free record names
+ * no process: it must not look like a dead process's while another process claims it.  A thread
+ * frees its own record only after it has released the lock: the lock's word names the record, which
+ * must tell whether the owner is dead. */
 static void free_task(struct sched *s, uint32_t task)
 {
     usf_assert(atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed) == USF_TASK_GONE);
@@ -146,7 +148,7 @@ static void free_both(struct sched *s, uint32_t task)
     free_thread(s, thread);
 }
 
-/* holds the lock.  The process is dead: nobody looks at the records of its threads any more. */
+/* holds the lock.  The process is dead: none of its threads looks at its record any more. */
 static void free_tasks(struct sched *s, uint32_t proc)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
@@ -161,21 +163,21 @@ static void free_tasks(struct sched *s, uint32_t proc)
 }
 
 /* holds the lock.  Make room: these are on their cores already. */
-static void kick_now(struct sched *s, struct kicks *k)
+static void wake_now(struct sched *s, struct wakes *k)
 {
-    for (uint32_t j = 0; j < k->n; j++) core_kick(s, k->task[j], false);
+    for (uint32_t j = 0; j < k->n; j++) core_wake(s, k->task[j], false);
     k->n = 0;
 }
 
-void core_fill_each(struct sched *s, struct kicks *k)
-{ for (core_fill_all(s, k); k->n >= KICKS_MAX - 2; core_fill_all(s, k)) kick_now(s, k); }
+void core_fill_each(struct sched *s, struct wakes *k)
+{ for (core_fill_all(s, k); k->n >= WAKES_MAX - 2; core_fill_all(s, k)) wake_now(s, k); }
 
 /* holds the lock, and releases it */
 static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, bool dead)
 {
     struct usf_proc *p = &s->procs[proc];
-    struct kicks k = {0};
-    uint32_t hwm = atomic_load(&s->h->task_hwm);    /* under the lock: who attached before us is below it */
+    NO_WAKES(k);
+    uint32_t hwm = atomic_load(&s->h->task_hwm);    /* under the lock: all tasks that attached before are below it */
     uint32_t state = atomic_load(&p->state), kept = 0, task = me->task;
     if (state == USF_PROC_FREE || state == USF_PROC_JOINING || (state == USF_PROC_LEAVING && dead)) {
         if (state == USF_PROC_LEAVING) free_tasks(s, proc);
@@ -192,7 +194,7 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         if (st == USF_TASK_NEW || st == USF_TASK_GONE) continue;    /* not (or no longer) known to the policy */
         remove_task(s, i, &k);
         USF_POINT("sched.removing");
-        if (k.n >= KICKS_MAX - 4) kick_now(s, &k);
+        if (k.n >= WAKES_MAX - 4) wake_now(s, &k);
     }
     struct usf_counters gone;
     core_end_groups(s, proc, &gone);
@@ -207,8 +209,8 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
         for (unsigned i = 0; i < sizeof gone / 8; i++) atomic_fetch_add(&r->n[i], n[i]);
     }
     core_fill_each(s, &k);
-    /* Other threads of a process that leaves by itself run on for a moment, parking and waking by their records:
-     * these are free only when the process is dead, which the monitor sees. */
+    /* Other threads of a process that leaves by itself go on for a moment, and park and wake by
+     * their records.  The monitor frees these once the process is dead. */
     if (dead) free_tasks(s, proc);
     USF_POINT("sched.removed");
     core_leave(s, me, &k);
@@ -234,11 +236,12 @@ bool sched_leave(struct sched *s, struct sched_self *me, uint32_t *proc)
     return true;
 }
 
-/* It was killed alone (seccomp can do that), or ended by a system call that the gate does not see. */
+/* The thread was killed alone (seccomp can do that), or ended by a system call that the gate does
+ * not see. */
 void sched_lose_task(struct sched *s, uint32_t core, uint64_t word)
 {
     struct sched_self me = {.task = USF_NONE};
-    struct kicks k = {0};
+    NO_WAKES(k);
     uint32_t task = core_task(word);
     if (!core_enter(s, &me)) return;
     if (atomic_load(&s->cores[core].word) == word && atomic_load(&s->tasks[task].state) == USF_TASK_RUNNING) {
@@ -261,6 +264,14 @@ void sched_left(struct sched *s, uint32_t proc, bool for_good)
     }
 }
 
+void sched_rouse(struct sched *s, uint32_t but)
+{
+    for (uint32_t i = 0, hwm = atomic_load(&s->h->task_hwm); i < hwm; i++) {
+        uint32_t claim = atomic_load(&s->threads[i].claim);
+        if (claim && claim - 1 != but) core_rouse(&s->threads[i]);
+    }
+}
+
 void sched_desert(struct sched *s, const struct os_cpuset *cpus)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm), stays = SCHED_STAYS, proc = s->proc;
@@ -273,7 +284,7 @@ void sched_desert(struct sched *s, const struct os_cpuset *cpus)
     }
     if (proc >= s->h->max_procs) return;        /* it has not joined */
     atomic_store(&s->procs[proc].deserted, 1);
-    sched_tell_monitor(s);      /* the lock may have moved on meanwhile, and the monitor have looked in vain */
+    sched_tell_monitor(s);      /* the lock may have moved on meanwhile: the monitor's look then found nothing */
 }
 
 /* ---- threads ---------------------------------------------------------------------------------- */
@@ -314,7 +325,7 @@ static uint32_t claim_thread(struct sched *s, uint32_t task, uint32_t proc)
 
 int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name)
 {
-    struct kicks k = {0};
+    NO_WAKES(k);
     sched_crit_enter(me);
     uint32_t id = claim_record(s);
     if (id == USF_NONE) {
@@ -334,7 +345,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     atomic_store(&thread->park, USF_PARK_NONE);
     atomic_store(&t->core, USF_NONE);
     atomic_store(&thread->pinned, USF_PINNED_UNKNOWN);       /* as its maker's was */
-    atomic_store(&t->token, 0);
+    atomic_store(&t->pending_wake, 0);
     atomic_store(&thread->parked, 0);
     atomic_store(&t->wait_kind, USF_WAIT_NONE);
     thread->tid = tid;
@@ -346,10 +357,9 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     t->pol.id = id;
     t->pol.group = first ? (uint32_t)(first - s->groups) : 0;   /* for tools; what counts is set under the lock */
     t->pol.last_core = USF_NONE;
-    me->poll_core = me->interrupted = me->vain = me->guest = me->short_bursts = 0;
-    me->turn_avg = 0;
-    atomic_store(&t->guest, 0);
-    atomic_store(&t->loan, 0);
+    me->poll_core = me->interrupted = me->unproductive = me->kernel_run = me->short_bursts = 0;
+    atomic_store(&t->kernel_run, 0);
+    atomic_store(&t->release, 0);
     if (s->spins) atomic_store_explicit(&s->spins[id].regs, 0, memory_order_relaxed);   /* of a parent that forked */
 
     if (!core_enter(s, me)) {
@@ -359,7 +369,8 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
         sched_crit_leave(s, me);
         return -ESTALE;
     }
-    /* Another thread may have taken the process off and on again since: only now does its number stand. */
+    /* Another thread may have made the process leave and join again since: only now is its number
+     * final. */
     t->proc = s->proc;
     t->pol.group = s->procs[s->proc].group;
     atomic_store(&thread->claim, s->proc + 1);
@@ -379,34 +390,35 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     return 0;
 }
 
-/* Who runs next on the core, taken out of those that the release of the lock wakes. */
-static uint32_t take_heir(struct sched *s, uint32_t core, struct kicks *k)
+/* The task that runs next on the core.  It is taken out of those that the release of the lock
+ * wakes. */
+static uint32_t take_successor(struct sched *s, uint32_t core, struct wakes *k)
 {
     for (uint32_t i = 0; core != USF_NONE && i < k->n; i++) {
-        uint32_t heir = k->task[i];
-        if (atomic_load(&s->tasks[heir].core) != core) continue;
+        uint32_t successor = k->task[i];
+        if (atomic_load(&s->tasks[successor].core) != core) continue;
         k->task[i] = k->task[--k->n];
-        return heir;
+        return successor;
     }
     return USF_NONE;
 }
 
 void sched_detach(struct sched *s, struct sched_self *me, bool ends)
 {
-    struct kicks k = {0};
+    NO_WAKES(k);
     if (me->task == USF_NONE) return;
     if (!core_enter(s, me)) return;
-    uint32_t task = me->task;       /* a handler that runs at the section's end may find that it is lost */
+    uint32_t task = me->task;       /* a handler that runs at the section's end may clear me->task */
     uint32_t core = ends && atomic_load(&s->tasks[task].state) == USF_TASK_RUNNING ? atomic_load(&s->tasks[task].core) : USF_NONE;
     remove_task(s, task, &k);
     core_fill_all(s, &k);
-    uint32_t heir = take_heir(s, core, &k);
+    uint32_t successor = take_successor(s, core, &k);
     USF_POINT("sched.removed");
     core_leave(s, me, &k);
     USF_POINT("sched.detached");
     carrier_forget(s, task);
     if (carrier_is_home(me)) free_both(s, task);
-    else free_task(s, task);            /* its kernel thread executes another, and this one goes on without it */
+    else free_task(s, task);            /* the kernel thread that it began as executes another thread */
     me->task = USF_NONE;
-    if (heir != USF_NONE) core_kick(s, heir, true);     /* last: it waits for this thread's end from here on */
+    if (successor != USF_NONE) core_wake(s, successor, true);   /* last: the successor waits for this thread's end from here on */
 }

@@ -1,58 +1,54 @@
 /* src/sched/watch.c - the monitor's look at an instance.  SPDX-License-Identifier: Apache-2.0
  *
  * The policy is ticked each millisecond while tasks wait, and each ten while some run and none waits.
- * While tasks wait, a core that has not reached a scheduling point for a millisecond gets its thread nudged
- * (which looks for a spin-wait, and gives way once the progress guarantee is due); a core lent to a
- * system call for longer than `lend` is taken; so is one whose thread sleeps in a call that the gate
- * did not see, or does not answer the nudges: it masks all signals, or the kernel does not run it.  Such a thread goes on
- * without a core, beside the next owner, until it comes to a scheduling point. */
+ * While tasks wait, the monitor does two things.  It sends the preemption signal to a thread that
+ * has not reached a scheduling point for a millisecond: the thread looks for a spin-wait, and gives
+ * way once the progress guarantee is due.  And it takes cores: those that are released
+ * provisionally for longer than `lend`, those of threads that sleep in a call that the gate did not
+ * see, and those of unresponsive threads, which mask all signals or are not run by the kernel.
+ * Such a thread goes on without a core, beside the next owner, until it comes to a scheduling
+ * point. */
 #include "policy/policy.h"
 #include "sched/core.h"
+#include "sched/times.h"
 
-#define TICK_NS        1000000ull
-#define BUSY_TICK_NS   10000000ull  /* while nothing waits: whoever makes a task wait has the monitor look sooner */
-#define AWAKE_NS       1500000u     /* a thread that was awake is asked for its state at every second tick only: asking costs most of a look */
-/* An unresponsive thread loses its core: one that has had more than DEAF_NUDGES preemption signals, the first of them at least DEAF_NS ago,
- * and has not given way.  The time alone does not suffice, because the monitor itself may have had no CPU meanwhile.  The time is longer
- * than the kernel leaves a healthy thread without a CPU (a CPU quota stops a group for less than its period, 100 ms by default), so it
- * does not depend on the progress guarantee. */
-#define DEAF_NUDGES    8u
-#define DEAF_NS        100000000u
-#define ELSEWHERE_NS   200000000u   /* the same for a thread of another container: that one's monitor comes first, if it lives */
-#define TICKER_NS      10000000ull  /* without a tick: whoever calls it for all has ended */
-#define WAKES          8u       /* looks at one that sleeps although it was woken */
-#define QUIET_LOOKS    5u       /* looks without anything running or waiting before the monitor goes to sleep */
-#define SAMPLE_BACKOFF 6u       /* doublings at most */
-#define SAMPLE_NS      4000000ull   /* between two samples of running threads */
+#define TICKER_NS 10000000ull   /* without a tick: the monitor that ticks for all has ended */
 
-static bool is_deaf(struct sched *s, uint32_t core, uint64_t now, uint64_t age, uint64_t ns)
+static bool is_unresponsive(struct sched *s, uint32_t core, uint64_t now, uint64_t age, uint64_t ns)
 {
     struct sched_watcher *m = s->watch;
     if (age < s->h->progress_ns) return false;
-    if (!m->deaf[core]++) m->deaf_since[core] = now;
-    return m->deaf[core] > DEAF_NUDGES && now - m->deaf_since[core] >= ns;
+    if (!m->unresponsive[core]++) m->unresponsive_since[core] = now;
+    return m->unresponsive[core] > UNRESPONSIVE_SIGNALS && now - m->unresponsive_since[core] >= ns;
+}
+
+/* Has the thread on the core not come to a scheduling point since the last look?  If it has, its
+ * time begins anew. */
+static bool runs_on(struct sched *s, uint32_t core, uint64_t w, uint64_t now)
+{
+    struct sched_watcher *m = s->watch;
+    uint64_t progress = atomic_load(&s->cores[core].progress), release = atomic_load(&s->tasks[core_task(w)].release);
+    if (w == m->word[core] && progress == m->progress[core] && release == m->release[core] && !(release & USF_RELEASE_PROVISIONAL))
+        return true;
+    m->word[core] = w;
+    m->progress[core] = progress;
+    m->release[core] = release;
+    m->since[core] = now;
+    m->signalled[core] = 0;
+    m->unresponsive[core] = 0;
+    m->asleep[core] = 0;
+    return false;
 }
 
 static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t now,
-                            void (*nudge)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
+                            void (*preempt)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
 {
     struct sched_watcher *m = s->watch;
-    struct usf_core *c = &s->cores[core];
-    uint64_t progress = atomic_load(&c->progress), loan = atomic_load(&s->tasks[core_task(w)].loan);
-    if (w != m->word[core] || progress != m->progress[core] || loan != m->loan[core] || loan & USF_LOAN_LENT) {
-        m->word[core] = w;
-        m->progress[core] = progress;
-        m->loan[core] = loan;
-        m->since[core] = now;
-        m->nudged[core] = 0;
-        m->deaf[core] = 0;
-        m->asleep[core] = 0;
-        return false;
-    }
+    if (!runs_on(s, core, w, now)) return false;
     uint64_t age = now - m->since[core];
-    if (age < TICK_NS) return false;
-    bool nudges = sched_nudge_is_due(s, age, m->nudged[core]);
-    if (!nudges && !m->asleep[core] && now - m->looked[core] < AWAKE_NS) return false;
+    if (age < WATCH_TICK_NS) return false;
+    bool due = sched_signal_is_due(s, age, m->signalled[core]);
+    if (!due && !m->asleep[core] && now - m->looked[core] < WATCH_AWAKE_NS) return false;
     m->looked[core] = now;
     char st = state(arg, core_task(w));
     if (st == 'X') {
@@ -62,24 +58,24 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     if (st == 'S' || st == 'D' || st == 'T' || st == 't') {
         uint32_t looks = ++m->asleep[core];
         if (looks < 2) return false;
-        /* Parked although it was dispatched: its waker has died, or has not got the CPU since.  Or the thread cannot be woken,
-         * as it is frozen. */
-        if (looks < WAKES && (st == 'S' || st == 'D') && atomic_load(&sched_thread_of(s, core_task(w))->parked)) {
+        /* Parked although it was dispatched: its waker has died, or has had no CPU since.  Or the
+         * thread is frozen, and cannot be woken. */
+        if (looks < WATCH_WAKES && (st == 'S' || st == 'D') && atomic_load(&sched_thread_of(s, core_task(w))->parked)) {
             os_futex_wake(&sched_thread_of(s, core_task(w))->park, 1);
             return false;
         }
         return true;
     }
     m->asleep[core] = 0;
-    if (is_deaf(s, core, now, age, st == SCHED_ELSEWHERE ? ELSEWHERE_NS : DEAF_NS)) return true;
-    if (nudges) {
-        m->nudged[core] = age;
-        nudge(arg, core_task(w));
+    if (is_unresponsive(s, core, now, age, st == SCHED_ELSEWHERE ? UNRESPONSIVE_ELSEWHERE_NS : UNRESPONSIVE_NS)) return true;
+    if (due) {
+        m->signalled[core] = age;
+        preempt(arg, core_task(w));
     }
     return false;
 }
 
-static uint64_t sample_running(struct sched *s, void (*nudge)(void *, uint32_t),
+static uint64_t sample_running(struct sched *s, void (*preempt)(void *, uint32_t),
                                char (*state)(void *, uint32_t), void *arg)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm), running = 0, chosen = USF_NONE, n = 0;
@@ -93,7 +89,7 @@ static uint64_t sample_running(struct sched *s, void (*nudge)(void *, uint32_t),
     }
     /* Only oversubscription makes a spin-wait harmful; without it, look more and more rarely. */
     if (running > s->h->nr_cores && chosen != USF_NONE) {
-        nudge(arg, chosen);
+        preempt(arg, chosen);
         s->watch->next_sample = chosen + 1;
         s->watch->quiet = 0;
     } else if (s->watch->quiet < SAMPLE_BACKOFF) {
@@ -102,19 +98,18 @@ static uint64_t sample_running(struct sched *s, void (*nudge)(void *, uint32_t),
     return n ? SAMPLE_NS << s->watch->quiet : UINT64_MAX;
 }
 
-/* A task that was put on a core and is not woken: its waker died, was stopped, or has not got the CPU since.
- * A wake too many does no harm.  True: some core is in use. */
-static bool wake_parked(struct sched *s)
+/* Wake tasks that were put on a core and not woken: the waker died, was stopped, or has had no CPU
+ * since. A needless wake does no harm.  True: some core is in use. */
+static bool wake_parked(struct sched *s, uint64_t now)
 {
     bool used = false;
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         uint64_t w = atomic_load(&s->cores[i].word);
         if (core_state(w) != USF_CORE_RUNNING) continue;
         used = true;
-        if (atomic_load(&sched_thread_of(s, core_task(w))->parked)
-            && w == s->watch->word[i])
-            os_futex_wake(&sched_thread_of(s, core_task(w))->park, 1);
-        s->watch->word[i] = w;
+        if (!runs_on(s, i, w, now)) continue;
+        s->watch->unresponsive[i] = s->watch->asleep[i] = 0;       /* counted only while tasks wait */
+        if (atomic_load(&sched_thread_of(s, core_task(w))->parked)) os_futex_wake(&sched_thread_of(s, core_task(w))->park, 1);
     }
     return used;
 }
@@ -128,12 +123,10 @@ bool sched_is_quiet(struct sched *s)
     return true;
 }
 
-/* Spin-waits that end by themselves before a tick has passed (those that spin so many rounds and then block) are only
- * found by looking now and then at whoever runs on a core that switches a lot; more and more rarely, while
- * nothing is found that way. */
-#define SAMPLE_SWITCHES   8u        /* since the last look */
-#define SAMPLE_PAUSE_MAX  256000000ull
-static void sample_core(struct sched *s, uint64_t now, void (*nudge)(void *, uint32_t),
+/* A spin-wait that ends by itself within a tick (after so many rounds the thread blocks) is found
+ * only by a look, now and then, at the thread of a core that switches a lot.  The looks become
+ * rarer while they find nothing. */
+static void sample_core(struct sched *s, uint64_t now, void (*preempt)(void *, uint32_t),
                         char (*state)(void *, uint32_t), void *arg)
 {
     struct sched_watcher *m = s->watch;
@@ -148,35 +141,37 @@ static void sample_core(struct sched *s, uint64_t now, void (*nudge)(void *, uin
     uint64_t pause = sites != m->sites ? 0 : m->sample_pause + m->sample_pause / 4;
     m->sites = sites;
     m->sampled = now;
-    m->sample_pause = pause < SAMPLE_NS ? SAMPLE_NS : pause > SAMPLE_PAUSE_MAX ? SAMPLE_PAUSE_MAX : pause;
-    nudge(arg, core_task(w));
+    m->sample_pause = pause < SAMPLE_NS ? SAMPLE_NS : pause > SAMPLE_MAX_NS ? SAMPLE_MAX_NS : pause;
+    preempt(arg, core_task(w));
 }
 
-/* A guest in the middle of the same burst as at the last look computes: it is to queue for a core. */
-static void look_at_guests(struct sched *s, void (*nudge)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
+/* A kernel-scheduled thread that is in the same burst as at the last look computes.  The signal
+ * makes it queue for a core. */
+static void look_at_kernel_run(struct sched *s, void (*preempt)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
-        uint32_t burst = atomic_load_explicit(&t->guest, memory_order_relaxed);
+        uint32_t burst = atomic_load_explicit(&t->kernel_run, memory_order_relaxed);
         if (!burst || !sched_is_ours(s, i)) continue;
         struct usf_thread *k = &s->threads[atomic_load_explicit(&t->thread, memory_order_relaxed)];
-        if (burst == k->guest_seen && state(arg, i) == 'R') nudge(arg, i);
-        k->guest_seen = burst;
+        if (burst == k->kernel_run_seen && state(arg, i) == 'R') preempt(arg, i);
+        k->kernel_run_seen = burst;
     }
 }
 
-/* Its core was taken while it slept, in a page fault, in a call that has no handler, stopped; or while it ran, since its process has
- * lost the core.  It goes on without a scheduling point, beside whoever has the core now, and is to queue for one. */
+/* Note a task whose core was taken while its thread slept (in a page fault, in a call that has no
+ * handler, stopped), or while it ran, because its process has lost the core.  The thread goes on
+ * without a scheduling point, beside the core's new owner, until a signal makes it queue. */
 void watch_took_unseen(struct sched *s, uint32_t task)
 {
     struct sched_watcher *m = s->watch;
     if (!sched_is_ours(s, task)) return;
-    if (m->nr_unseen == SCHED_UNSEEN_MAX) return;   /* that many sleep: the rest is found at its next call */
-    m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lends = core_counted(&s->tasks[task].n.lends)};
+    if (m->nr_unseen == SCHED_UNSEEN_MAX) return;   /* the others queue at their next call */
+    m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lost_in_calls = core_counted(&s->tasks[task].n.lost_in_calls)};
 }
 
-/* Whom the last monitor had in mind is not known: all that have no core, and may be awake. */
+/* A new monitor does not know the list of the last one: it notes all tasks without a core. */
 void sched_watch_begin(struct sched *s)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
@@ -187,11 +182,11 @@ void sched_watch_begin(struct sched *s)
 static bool is_unseen(struct sched *s, const struct sched_unseen *u)
 {
     struct usf_task *t = &s->tasks[u->task];
-    return atomic_load(&t->state) == USF_TASK_IN_KERNEL && core_counted(&t->n.lends) == u->lends;
+    return atomic_load(&t->state) == USF_TASK_IN_KERNEL && core_counted(&t->n.lost_in_calls) == u->lost_in_calls;
 }
 
-/* Awake for two looks: not just on its way to a call. */
-static void look_at_unseen(struct sched *s, void (*nudge)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
+/* Signal those that were awake at two looks: they are not just on their way to a call. */
+static void look_at_unseen(struct sched *s, void (*preempt)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
 {
     struct sched_watcher *m = s->watch;
     uint32_t kept = 0;
@@ -199,18 +194,17 @@ static void look_at_unseen(struct sched *s, void (*nudge)(void *, uint32_t), cha
         struct sched_unseen u = m->unseen[i];
         if (!is_unseen(s, &u)) continue;
         bool awake = state(arg, u.task) == 'R';
-        if (awake && u.awake) nudge(arg, u.task);
+        if (awake && u.awake) preempt(arg, u.task);
         u.awake = awake;
         m->unseen[kept++] = u;
     }
     m->nr_unseen = kept;
 }
 
-/* ---- cores that are to be given up at a time -------------------------------------------------- */
-/* The policy says when (give_way_at): at the end of a time slice, or because somebody else is to have the core now. */
-
-#define GIVE_LEAST_NS 20000u        /* from one look to the next, however soon a core is due */
-#define GIVE_AGAIN_NS 1000000u      /* from one nudge of a core to the next: the first may have come in a critical section */
+/* ---- give_way_at
+ * ------------------------------------------------------------------------------ */
+/* The policy says when a core's task must give way: at the end of a time slice, or now, because it
+ * has chosen another task. */
 
 bool sched_is_waited_for(struct sched *s, uint32_t core)
 {
@@ -219,8 +213,8 @@ bool sched_is_waited_for(struct sched *s, uint32_t core)
     return false;
 }
 
-/* holds the lock.  After the policy's tick, which may have said that it is now: whose threads are to be nudged.  ns until the next
- * one is due. */
+/* holds the lock.  Find the cores whose give_way_at has come.  Called after the policy's tick,
+ * which may have set it.  ns until the next one is due. */
 static uint64_t find_due(struct sched *s)
 {
     struct sched_watcher *m = s->watch;
@@ -228,7 +222,7 @@ static uint64_t find_due(struct sched *s)
     m->nr_due = 0;
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         uint64_t at = __atomic_load_n(&s->cores[i].pol.give_way_at, __ATOMIC_RELAXED), w = atomic_load(&s->cores[i].word);
-        if (!at || core_state(w) != USF_CORE_RUNNING || sched_has_lent(&s->tasks[core_task(w)])) continue;
+        if (!at || core_state(w) != USF_CORE_RUNNING || sched_is_provisional(&s->tasks[core_task(w)])) continue;
         if (at <= now && m->given_word[i] == w && now - m->given[i] < GIVE_AGAIN_NS) at = m->given[i] + GIVE_AGAIN_NS;
         if (at > now) {
             if (at - now < next) next = at - now;
@@ -252,11 +246,12 @@ static void tick(struct sched *s)
     s->ops.tick(&s->pol);
 }
 
-/* Nothing waits.  Programs may come to run, and end, with nobody waiting at any time: policies that divide cores have to look. */
+/* Nothing waits.  Programs may begin and end while no task ever waits, so policies that divide
+ * cores need a tick all the same. */
 static void tick_of_busy(struct sched *s)
 {
     struct sched_self me = {.task = USF_NONE};
-    struct kicks k = {0};
+    NO_WAKES(k);
     bool known = s->policy_gen == atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed);
     bool idle = s->ops.tick == usf_policy_defaults.tick || s->ops.flags & USF_POLICY_TICK_WAITING;
     if ((known && idle) || !core_enter(s, &me)) return;
@@ -264,11 +259,12 @@ static void tick_of_busy(struct sched *s)
     core_leave(s, &me, &k);
 }
 
-/* ---- a policy that gives nothing ---------------------------------------------------------------- */
-/* It has lost a task, or keeps it: a core is free, a ready task may run there, and pick does not name any.  That is no
- * matter of order: it gets replaced. */
-#define BARREN_NS    1000000000u
-#define BARREN_LOOKS 16u            /* both: the monitor may not have had the CPU for long */
+/* ---- a starving policy
+ * -------------------------------------------------------------------------- */
+/* A core is free, a ready task may run there, and pick names none: the policy has lost a task, or
+ * keeps it. No order of tasks explains that, so the policy is replaced. */
+#define STARVING_NS    1000000000u
+#define STARVING_LOOKS 16u          /* both are needed: the monitor may have had no CPU for long */
 
 static bool has_use(struct sched *s, uint32_t core)
 {
@@ -278,74 +274,74 @@ static bool has_use(struct sched *s, uint32_t core)
 }
 
 /* holds the lock; the core has just been offered */
-static void look_if_barren(struct sched *s, uint32_t core, struct kicks *k)
+static void look_if_starving(struct sched *s, uint32_t core, struct wakes *k)
 {
     struct sched_watcher *m = s->watch;
     char why[96];
     unsigned st = core_state(atomic_load(&s->cores[core].word));
-    if ((st != USF_CORE_IDLE && st != USF_CORE_AWAY) || !has_use(s, core)) {
-        m->barren[core] = 0;
+    if ((st != USF_CORE_IDLE && st != USF_CORE_RELEASED) || !has_use(s, core)) {
+        m->starving[core] = 0;
         return;
     }
-    if (!m->barren[core]++) m->barren_since[core] = s->pol.now;
-    if (m->barren[core] < BARREN_LOOKS || s->pol.now - m->barren_since[core] < BARREN_NS) return;
-    m->barren[core] = 0;
+    if (!m->starving[core]++) m->starving_since[core] = s->pol.now;
+    if (m->starving[core] < STARVING_LOOKS || s->pol.now - m->starving_since[core] < STARVING_NS) return;
+    m->starving[core] = 0;
     if (policy_find(s->h->policy) == usf_builtin_policies[0]) return;      /* there is nothing to replace it by */
     usf_format(why, sizeof why, "pick left core %u free for a second while a task waited that may run there", core);
     core_replace_policy(s, why);
     core_fill_all(s, k);
 }
 
-uint64_t sched_watch(struct sched *s, void (*nudge)(void *arg, uint32_t task),
+uint64_t sched_watch(struct sched *s, void (*preempt)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg)
 {
     struct sched_self me = {.task = USF_NONE};
-    struct kicks k = {0};
-    uint64_t now = os_now(), next = TICK_NS;
-    if (s->kernel) return sample_running(s, nudge, state, arg);
+    NO_WAKES(k);
+    uint64_t now = os_now(), next = WATCH_TICK_NS;
+    if (s->kernel) return sample_running(s, preempt, state, arg);
     s->watch->any_astray = sched_watch_binding(s, s->watch->astray);
-    look_at_unseen(s, nudge, state, arg);
+    look_at_unseen(s, preempt, state, arg);
     if (!atomic_load(&s->h->nr_ready)) {
-        __builtin_memset(s->watch->barren, 0, sizeof s->watch->barren);
+        __builtin_memset(s->watch->starving, 0, sizeof s->watch->starving);
         if (bind_is_over(s, now) && core_enter(s, &me)) core_leave(s, &me, &k);
-        if (wake_parked(s) || s->watch->nr_unseen) {
+        if (wake_parked(s, now) || s->watch->nr_unseen) {
             s->watch->quiet = 0;
             tick_of_busy(s);
-            return BUSY_TICK_NS;
+            return WATCH_BUSY_NS;
         }
-        return ++s->watch->quiet > QUIET_LOOKS ? UINT64_MAX : BUSY_TICK_NS;
+        return ++s->watch->quiet > WATCH_QUIET ? UINT64_MAX : WATCH_BUSY_NS;
     }
     s->watch->quiet = 0;
-    sample_core(s, now, nudge, state, arg);
-    look_at_guests(s, nudge, state, arg);
+    sample_core(s, now, preempt, state, arg);
+    look_at_kernel_run(s, preempt, state, arg);
     for (uint32_t i = 0; i < s->h->nr_cores; i++) {
         uint64_t w = atomic_load(&s->cores[i].word);
         unsigned st = core_state(w);
         bool take = false;
         if (st == USF_CORE_RUNNING) {
-            s->watch->barren[i] = 0;
-            take = look_at_running(s, i, w, now, nudge, state, arg);
-        } else if (st == USF_CORE_IDLE || st == USF_CORE_AWAY) {
-            take = w == s->watch->word[i];      /* free for two looks while tasks wait: someone died at the
-                                                   wrong moment, or waits for cores that it may not use */
+            s->watch->starving[i] = 0;
+            take = look_at_running(s, i, w, now, preempt, state, arg);
+        } else if (st == USF_CORE_IDLE || st == USF_CORE_RELEASED) {
+            take = w == s->watch->word[i];      /* free for two looks while tasks wait: a thread died in a
+                                                   dispatch, or the tasks wait for other cores */
             s->watch->word[i] = w;
-            if (!take) s->watch->barren[i] = 0;
+            if (!take) s->watch->starving[i] = 0;
         }
         if (!take || !core_enter(s, &me)) continue;
         if (st != USF_CORE_RUNNING) {
             core_fill(s, i, &k);
-            look_if_barren(s, i, &k);
+            look_if_starving(s, i, &k);
         } else if (core_take(s, i, w, &k)) watch_took_unseen(s, core_task(w));
         core_leave(s, &me, &k);
         k.n = 0;
     }
     if (core_enter(s, &me)) {
         tick(s);
-        if (!core_take_lent(s, &k) && s->h->lend_ns < next) next = s->h->lend_ns;
+        if (!core_take_provisional(s, &k) && s->h->lend_ns < next) next = s->h->lend_ns;
         uint64_t due = find_due(s);
         if (due < next) next = due;
         core_leave(s, &me, &k);
-        for (uint32_t i = 0; i < s->watch->nr_due; i++) nudge(arg, s->watch->due[i]);
+        for (uint32_t i = 0; i < s->watch->nr_due; i++) preempt(arg, s->watch->due[i]);
     }
     return next;
 }
@@ -358,7 +354,7 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
         uint64_t w = atomic_load(&s->cores[i].word);
         unsigned st = core_state(w);
         uint32_t t = core_task(w);
-        if (st > USF_CORE_AWAY) return usf_format(why, cap, "core %u has state %u", i, st), false;
+        if (st > USF_CORE_RELEASED) return usf_format(why, cap, "core %u has state %u", i, st), false;
         if (st == USF_CORE_IDLE) continue;
         if (t >= hwm) return usf_format(why, cap, "core %u names task %u, which does not exist", i, t), false;
         if (atomic_load(&s->tasks[t].core) != i)
@@ -390,7 +386,7 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
 bool sched_check(struct sched *s, char *why, unsigned cap)
 {
     struct sched_self me = {.task = USF_NONE};
-    struct kicks k = {0};
+    NO_WAKES(k);
     if (s->kernel || !core_enter(s, &me)) return true;
     bool valid = sched_is_valid(s, why, cap);
     core_leave(s, &me, &k);

@@ -11,6 +11,7 @@
  * the next `usf run` starts another. */
 #include "monitor/internal.h"
 #include "os/os.h"
+#include "sched/turn.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -26,7 +27,7 @@ struct helper {
     struct monitor *m;
     uint64_t alone_since;
     uint64_t watched;           /* the namespace's `monitor` whose death will wake us */
-    struct { uint64_t word, progress, loan, since, nudged; } core[USF_MAX_CORES];
+    struct { uint64_t word, progress, release, since, signalled; } core[USF_MAX_CORES];
     struct sched_astray astray[USF_MAX_CORES];
 };
 
@@ -58,21 +59,21 @@ static void look_at_core(struct helper *p, uint32_t i, uint64_t now)
 {
     struct sched *s = &p->m->sched;
     uint64_t w = atomic_load(&s->cores[i].word), progress = atomic_load(&s->cores[i].progress);
-    uint64_t loan = core_task(w) < USF_MAX_TASKS ? atomic_load(&s->tasks[core_task(w)].loan) : 0;
-    if (w != p->core[i].word || progress != p->core[i].progress || loan != p->core[i].loan || core_state(w) != USF_CORE_RUNNING
-        || loan & USF_LOAN_LENT) {
+    uint64_t release = core_task(w) < USF_MAX_TASKS ? atomic_load(&s->tasks[core_task(w)].release) : 0;
+    if (w != p->core[i].word || progress != p->core[i].progress || release != p->core[i].release || core_state(w) != USF_CORE_RUNNING
+        || release & USF_RELEASE_PROVISIONAL) {
         p->core[i].word = w;
         p->core[i].progress = progress;
-        p->core[i].loan = loan;
+        p->core[i].release = release;
         p->core[i].since = now;
-        p->core[i].nudged = 0;
+        p->core[i].signalled = 0;
         return;
     }
-    uint64_t age = now - p->core[i].since, at = __atomic_load_n(&s->cores[i].pol.give_way_at, __ATOMIC_RELAXED);
-    bool due = at && now >= at && sched_is_waited_for(s, i);        /* the policy wants it back */
-    if (!due && (age < TICK_NS || !sched_nudge_is_due(s, age, p->core[i].nudged))) return;
-    p->core[i].nudged = age;
-    if (is_ours(monitor_pid_of(s, core_task(w)))) monitor_nudge(s, core_task(w));
+    uint64_t age = now - p->core[i].since;
+    bool due = turn_is_due(&s->cores[i].pol, now) && sched_is_waited_for(s, i);     /* the policy wants it back */
+    if (!due && (age < TICK_NS || !sched_signal_is_due(s, age, p->core[i].signalled))) return;
+    p->core[i].signalled = age;
+    if (is_ours(monitor_pid_of(s, core_task(w)))) monitor_preempt(s, core_task(w));
 }
 
 /* The monitor cannot place another user's threads.  They place themselves: if the helper bound a
@@ -86,7 +87,7 @@ static bool look_at_place(struct helper *p, uint32_t i, uint64_t now)
     uint32_t task = core_task(astray->word);
     int32_t pid = astray->word ? monitor_pid_of(s, task) : 0;
     if (!is_ours(pid)) return false;
-    if (is && !sched_has_lent(&s->tasks[task]) && os_thread_state(pid, sched_thread_of(s, task)->tid) == 'R') monitor_nudge(s, task);
+    if (is && !sched_is_provisional(&s->tasks[task]) && os_thread_state(pid, sched_thread_of(s, task)->tid) == 'R') monitor_preempt(s, task);
     return sched_is_newly_astray(astray);
 }
 

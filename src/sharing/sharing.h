@@ -8,7 +8,7 @@
  *   helper.c      the per-user helper: signals threads that the monitor may not signal
  *
  * The first two belong to src/shm: they run inside programs, and know nothing above src/os.  The
- * last two belong to the monitor's process.  docs/design.md, section 15, has the rules; SECURITY.md
+ * last two belong to the monitor's process.  docs/design-sharing.md has the rules; SECURITY.md
  * what users must trust each other with.
  */
 #ifndef USF_SHARING_H

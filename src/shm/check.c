@@ -260,7 +260,7 @@ static bool cores_are_valid(const struct usf_header *h, char *why, size_t cap)
     const struct usf_core *cores = shm_cores(h);
     for (uint32_t i = 0; i < h->nr_cores; i++) {
         unsigned state = (unsigned)(atomic_load(&cores[i].word) & 0xff);
-        if (cores[i].pol.id == i && cores[i].pol.cpu < OS_CPUSET_WORDS * 64 && state <= USF_CORE_AWAY) continue;
+        if (cores[i].pol.id == i && cores[i].pol.cpu < OS_CPUSET_WORDS * 64 && state <= USF_CORE_RELEASED) continue;
         usf_format(why, cap, "core %u is damaged (id %u, CPU %u, state %u)", i, cores[i].pol.id, cores[i].pol.cpu,
                    state);
         return false;

@@ -55,8 +55,8 @@ void shm_bound_cpus(struct os_cpuset *cpus, const struct os_cpu_place *place, un
         }
 }
 
-/* The wish, as far as the kernel lets us: within the affinity if that covers it, else within the
- * cpuset (a wish may be wider than the mask that the shell happens to have). */
+/* The CPUs asked for, as far as the kernel allows: within the affinity if that covers them, else
+ * within the cpuset (they may be wider than the mask that the shell happens to have). */
 static int allowed_cpus(const struct os_cpuset *wanted, struct os_cpuset *out)
 {
     struct os_cpuset may;

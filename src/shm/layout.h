@@ -7,7 +7,7 @@
  * Offsets: header at 0, then the tables at the offsets that the header names (page-aligned).
  * The file is sparse: processes, groups, threads and tasks are made real in chunks before they are touched (proc_hwm,
  * group_hwm, task_hwm), so that a full /dev/shm is an error code and not a SIGBUS; all else is real from the start.
- * Nobody reads records above these marks: reading a hole of a shared mapping allocates, too.
+ * No process reads records above these marks: reading a hole of a shared mapping allocates, too.
  *
  * Changing anything here changes USF_LAYOUT_HASH by itself, so that programs of different builds never
  * meet in one segment.  Changing what a field *means* needs a new USF_SHM_ABI.
@@ -69,18 +69,19 @@ enum usf_task_state {
 enum usf_core_state {
     USF_CORE_IDLE = 0,
     USF_CORE_RUNNING,    /* task runs here */
-    USF_CORE_LENT,       /* as tools show it: RUNNING, and the task has lent it (usf_task.loan); in no core's word */
-    USF_CORE_AWAY,       /* task is in a system call that blocks: as good as idle, but the task may
+    USF_CORE_PROVISIONAL, /* as tools show it: RUNNING, released provisionally (usf_task.release); in no core's word */
+    USF_CORE_RELEASED,   /* task is in a system call that blocks: as good as idle, but the task may
                             come back and take it by itself */
 };
 
-/* Counters: plain stores, read by anybody.  Those of a task are its own thread's, but for those marked (L): whoever gives it a core or
- * takes one away writes them, under the scheduler lock. */
+/* Counters: plain stores, read by any process.  Those of a task are written by its own thread,
+ * those marked (L) by the thread that gives it a core or takes one away, under the scheduler
+ * lock. */
 struct usf_counters {
     uint64_t switches;     /* (L) times that it was put on a core */
     uint64_t busy_ns;      /* (L) time on a core */
     uint64_t migrations;   /* (L) dispatches onto another core than the last */
-    uint64_t lends;        /* (L) cores lost during a system call */
+    uint64_t lost_in_calls; /* (L) cores lost during a system call */
     uint64_t blocks;       /* waits that gave the core up */
     uint64_t wakes;        /* tasks it made ready */
     uint64_t yields;       /* scheduling points by yield, spin-waits not counted */
@@ -108,6 +109,7 @@ enum usf_stays {
     USF_STAYS_PERF,             /* performance events, ptrace, seccomp */
     USF_STAYS_REGISTERS,        /* arch_prctl and the like */
     USF_STAYS_PRCTL,            /* another setting of the thread */
+    USF_STAYS_MEMORY,           /* no memory for an alternate stack or an idle loop, or none that may be executed (the vDSO's copy) */
     USF_STAYS_KINDS
 };
 
@@ -119,7 +121,7 @@ struct usf_thread {
     _Atomic uint32_t parked;    /* it sleeps on `park`; hint for the monitor */
     _Atomic uint32_t pinned;    /* core that it may be bound to; USF_NONE: to its own mask; USF_PINNED_* */
     _Atomic int32_t tid;        /* its id in its process's pid namespace; may be looked at when it has ended */
-    uint32_t guest_seen;        /* `guest` of its task when the monitor last looked */
+    uint32_t kernel_run_seen;   /* `kernel_run` of its task when the monitor last looked */
     _Atomic uint32_t owner;     /* while IDLE: task + 1 that goes on here */
     _Atomic uint32_t claim;     /* process + 1 whose thread it is; 0: free */
     _Atomic uint32_t stays;     /* enum usf_stays: why the thread that began here does not leave it */
@@ -135,7 +137,7 @@ struct usf_task {
     _Atomic uint32_t state;     /* enum usf_task_state; changed under the scheduler lock, or by the
                                    owner where docs/locking.md says so */
     _Atomic uint32_t core;      /* core it runs on, or USF_NONE */
-    _Atomic uint32_t token;     /* 1: a wake came while it was not blocked; the next block returns */
+    _Atomic uint32_t pending_wake; /* 1: a wake came while it was not blocked; the next block returns */
     _Atomic uint32_t proc;      /* index in the process table; may be looked at when the task has ended.  (Its group is
                                    pol.group.) */
     _Atomic uint32_t wait_kind; /* enum usf_wait_kind, for `usf ps` */
@@ -143,9 +145,9 @@ struct usf_task {
     uint64_t start_ns;          /* when put on its core */
     _Atomic uint32_t why;       /* enum usf_why of the last time that it was queued; under the lock, or by the
                                    owner before it offers its turn */
-    _Atomic uint32_t guest;     /* bumped with each burst of a guest (sched_leave_core); 0: it is none */
+    _Atomic uint32_t kernel_run; /* kernel-scheduled: the number of its burst (sched_leave_core); 0: it is not */
     _Atomic uint64_t since_ns;  /* when `state` last changed: for `usf ps --why`; estimate, relaxed */
-    _Atomic uint64_t loan;      /* USF_LOAN_* | number << 2: by its own thread in a system call that may block */
+    _Atomic uint64_t release;   /* USF_RELEASE_* | number << 2: by its own thread in a system call that may block */
     /* line 1-2 */
     struct usf_pol_task pol;    /* what the policy sees: 128 bytes */
     /* line 3-4 */
@@ -156,23 +158,24 @@ struct usf_task {
 #define USF_PINNED_UNKNOWN (USF_NONE - 1)
 /* ... of one whose mask a call of its process sets or reads: no other thread binds it (sched_hold_place). */
 #define USF_PINNED_HELD (USF_NONE - 2)
-/* A core that a thread keeps in a system call, and that others may have if they have waited for long.  Its thread lends it by a
- * store, for that nobody else changes the word of one that has lent nothing; it ends the loan by a compare-and-swap of LENT
- * alone, and who takes the core, under the scheduler lock, swaps in TAKEN first. */
-#define USF_LOAN_LENT  1u
-#define USF_LOAN_TAKEN 2u        /* with LENT: ask under the lock what has become of the core */
-#define USF_LOAN_BITS  3u
+/* A provisional release: a thread keeps its core in a system call, but others may take it after
+ * `lend`. Only the owner writes this word while both bits are 0, so a plain store begins the
+ * release.  The owner ends it by a compare-and-swap of PROVISIONAL alone.  A taker swaps in TAKEN,
+ * under the scheduler lock, before it takes the core. */
+#define USF_RELEASE_PROVISIONAL 1u
+#define USF_RELEASE_TAKEN 2u     /* with PROVISIONAL: ask under the lock whether the core was taken */
+#define USF_RELEASE_BITS 3u
 #define USF_MAIL 0x80000000u
 enum usf_park {
     USF_PARK_NONE = 0,
     USF_PARK_GO,         /* woken */
     USF_PARK_ASLEEP,     /* its thread sleeps in the kernel, or is about to */
     USF_PARK_PINNING,    /* the waker binds it to its core before it wakes it */
-    USF_PARK_SOFT,       /* it stays runnable for a while: it looks again whenever the kernel runs it */
-    USF_PARK_TAKEN,      /* was SOFT; another soft waiter is taking the turn that this one was given */
     USF_PARK_IDLE,       /* it sleeps, kept for a thread that floats (`owner`) */
     USF_PARK_CLAIMED,    /* was IDLE; another thread is executing the owner elsewhere */
+    USF_PARK_LOOK,       /* IDLE, and it must look anew until when it may sleep */
 };
+static inline bool usf_park_is_kept(uint32_t park) { return park == USF_PARK_IDLE || park == USF_PARK_LOOK; }
 #define USF_PARK_AT_END 0x80000000u /* this bit: it sleeps, and the kernel wakes it when its waker has ended, or has done so */
 enum usf_wait_kind { USF_WAIT_NONE = 0, USF_WAIT_FUTEX, USF_WAIT_SYSCALL, USF_WAIT_CORE };
 /* What a USF_WAIT_SYSCALL waits in: the call's number, and its first argument as an int (a descriptor, a pid, ...). */
@@ -192,15 +195,11 @@ struct usf_core {
     _Atomic uint64_t poll_avg;  /* ... moving average of idle times, ns; a lost update does no harm */
     uint64_t idle_since;        /* ns */
     struct usf_pol_core pol;    /* 184 bytes */
-    /* Estimates, relaxed: whoever waits softly here reads and writes them, and lost updates do no harm. */
-    _Atomic uint64_t soft_after;    /* ns: nobody waits softly before this time, */
-    _Atomic uint64_t soft_pause;    /* ... which was set so many ns ahead */
-    _Atomic uint64_t soft_seen; /* cycles: when a soft waiter was last run here and had no turn */
-    _Atomic uint64_t offers;    /* turns offered to whom the kernel runs */
-    uint64_t lent_loan;         /* the loan that was seen, while tasks waited, */
-    uint64_t lent_since;        /* ... when first, ns, */
-    uint64_t lent_word;         /* ... and the word then; all three under the lock */
+    uint64_t release_seen;      /* the release that was seen, while tasks waited, */
+    uint64_t release_since;     /* ... when first, ns, */
+    uint64_t release_word;      /* ... and the word then; all three under the lock */
     _Atomic uint64_t at_when;   /* cycles: when `at` was noted */
+    uint64_t reserved[4];
     _Atomic uint64_t contended; /* until when other programs are believed to keep its CPU busy (sched/contend.c) */
 };
 
@@ -221,13 +220,13 @@ struct usf_proc {
     _Atomic uint64_t unpatched; /* system call sites that could not be patched */
     _Atomic uint64_t spin_sites;    /* spin loops patched in this process */
     char     comm[32];
-    _Atomic uint32_t replaced;  /* its threads are gone, though the pid lives: by an exec that nobody saw */
+    _Atomic uint32_t replaced;  /* its threads are gone, though the pid lives: by an exec that the gate did not see */
     /* All below: under the scheduler lock. */
     uint32_t group;             /* its first group; USF_NONE: it has none yet, or any more.  Read without the lock */
     uint32_t nr_groups;         /* groups that it has, the first included */
     uint64_t may[USF_CORE_WORDS];            /* cores whose CPUs it may use, */
     uint64_t cores[USF_CORE_WORDS];          /* ... and those that it gets: all of them, or as many as its quota allows */
-    _Atomic uint32_t quota;     /* so many cores at once; USF_NONE: no bound, 0: the monitor is to look */
+    _Atomic uint32_t quota;     /* so many cores at once; USF_NONE: no bound, 0: the monitor must look */
     uint32_t quota_group;       /* the control group whose quota that is: its processes share the cores */
     uint32_t nr_exclusive;      /* of its groups: USF_GROUP_EXCLUSIVE */
     _Atomic uint32_t stays_why; /* why threads of it stay on their own kernel threads: a bit for each enum usf_stays */
@@ -296,7 +295,7 @@ struct usf_missed {
     _Atomic uint64_t beat, since;      /* its count then; ns, 0: begin anew */
     _Atomic uint64_t last;             /* look, ns */
     _Atomic uint32_t looks;            /* since then */
-    _Atomic uint32_t cpu_us;           /* CPU time of its threads at `since`, modulo 2^32; 0: who looked then could not tell */
+    _Atomic uint32_t cpu_us;           /* CPU time of its threads at `since`, modulo 2^32; 0: the look then could not tell */
 };
 
 /* A pid namespace: its programs, which alone know what their pids mean, and their monitor.  Most instances
@@ -312,7 +311,7 @@ struct usf_namespace {
         };
     };
     _Atomic uint64_t beat;      /* bumped on each look of the monitor */
-    _Atomic uint64_t tried;     /* ns: when somebody last tried to start one */
+    _Atomic uint64_t tried;     /* ns: when a process last tried to start one */
     struct usf_missed missed;
     /* A line of its own: read at each entry into the scheduler, written once in many. */
     _Atomic uint64_t looked;    /* ns: when one of its processes last looked whether it has a monitor */
@@ -328,24 +327,26 @@ enum usf_object { USF_OBJECT_UNKNOWN = 0, USF_OBJECT_LOADED, USF_OBJECT_LACKED }
 /* How a policy came to be in force. */
 enum usf_policy_by { USF_POLICY_BY_MAKER = 0, USF_POLICY_BY_REQUEST, USF_POLICY_BY_FAULT };
 
-/* A change of policy that is under way: written before anything else of it, so that whoever finds the lock's owner dead completes it. */
+/* A change of policy that is under way.  It is written before the change begins, so that recovery can
+ * complete it if the lock's owner dies. */
 struct usf_policy_switch {
-    _Atomic uint32_t under_way;    /* 1: what follows is whole, and is to be in force */
+    _Atomic uint32_t under_way;    /* 1: what follows is whole, and comes into force */
     uint32_t by;                   /* enum usf_policy_by */
     char policy[32], was[32], why[128];
 };
 
-/* What a tool asks the monitor for: `usf policy set`, `weight`, `priority`.  Who writes it has SHARING_ASK_BYTE of the file locked, which the
- * kernel takes from the dead; a request that was not published (`asked` raised) does not exist. */
+/* What a tool asks the monitor for: `usf policy set`, `weight`, `priority`.  The tool that writes it has
+ * SHARING_ASK_BYTE of the file locked, and the kernel drops that lock when the tool dies.  A request that
+ * was not published (`asked` raised) does not exist. */
 enum usf_ask { USF_ASK_POLICY = 1, USF_ASK_WEIGHT, USF_ASK_PRIORITY };
 struct usf_policy_ask {
     _Atomic uint32_t asked;        /* number of the latest request, */
     _Atomic uint32_t answered;     /* ... and of the latest answer: written last, under the scheduler lock */
     uint32_t refused;              /* that answer: 1, with why; 0: done */
     uint32_t kind;                 /* enum usf_ask */
-    uint32_t namespace;            /* whose monitor is to answer, and whose pid it is */
+    uint32_t namespace;            /* the pid namespace of the pid, whose monitor answers */
     int32_t  pid;
-    int64_t  value;                /* ... and what it is to have */
+    int64_t  value;                /* ... and the value to set */
     char policy[32], why[160];
 };
 
@@ -376,7 +377,7 @@ struct usf_header {
     char     policy_was[32];    /* ... and before, "": none */
     char     policy_path[USF_POLICY_PATH_MAX]; /* the object that all who take part have loaded at their start, or ""; in force if `policy`
                                                   is no built-in one's name */
-    _Atomic uint64_t policy_hash;  /* of that object, 0: nobody has loaded it yet */
+    _Atomic uint64_t policy_hash;  /* of that object, 0: no process has loaded it yet */
     _Atomic uint32_t policy_gen;   /* bumped when the policy is replaced */
     _Atomic uint32_t trace;        /* number of the recording that is under way (src/trace/trace.h), 0: none */
     char     policy_why[128];      /* why it was replaced, or "" */
@@ -396,8 +397,8 @@ struct usf_header {
     _Atomic uint32_t monitor_asleep;   /* USF_MONITOR_ASLEEP, USF_MONITOR_NAPS */
     _Atomic uint32_t helper_event;     /* futex: the monitor bumps it to wake other users' helpers */
     _Atomic uint32_t helper_asleep;    /* 1: one waits on it for tasks to wait */
-    _Atomic uint32_t lock_stuck;       /* bit s: somebody has waited long for the scheduler lock, and it has not looked yet */
-    _Atomic uint32_t lock_waits;       /* 1: somebody has, and the lock may not have moved since: no guests meanwhile */
+    _Atomic uint32_t lock_stuck;       /* bit s: a thread has waited long for the scheduler lock, and monitor s has not looked yet */
+    _Atomic uint32_t lock_waits;       /* 1: a thread has, and the lock may not have moved since: no kernel-scheduled threads meanwhile */
     _Atomic uint32_t stalled;          /* process + 1 that holds it and does not run: leave the instance;
                                            USF_MAX_PROCS + 1: a monitor does; or USF_DAMAGED */
     _Atomic uint32_t liveness_unknown; /* bit i: pid namespace i has no liveness lock (sharing/namespaces.c) */
@@ -416,7 +417,7 @@ struct usf_header {
     _Atomic uint32_t binding;          /* enum usf_binding; under the lock, read without it */
     _Atomic uint64_t waited_ns;        /* when a task last was READY at a release of the lock; under the lock, while BOUND */
     uint64_t moved_ns;                 /* when the lock was last had, to some 40 ms: a sign of its life; under the lock */
-    uint64_t lent_looked;              /* ns: when all cores were last looked through for lent ones; under the lock */
+    uint64_t release_looked;           /* ns: when core_take_provisional last looked at all cores; under the lock */
     _Atomic uint32_t nr_procs_active;  /* for display: process records that are not FREE */
     _Alignas(USF_CACHELINE)
     struct usf_lock lock;
@@ -448,25 +449,25 @@ struct usf_header {
     F(usf_namespace, beat) F(usf_namespace, tried) F(usf_namespace, missed) F(usf_namespace, looked) F(usf_namespace, object) \
     F(usf_namespace, monitor_tid) F(usf_namespace, looped) F(usf_namespace, tail) \
     F(usf_header, nr_ready) F(usf_header, idle) F(usf_header, contended) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, group_hwm) F(usf_header, nr_procs_active) \
-    F(usf_header, binding) F(usf_header, waited_ns) F(usf_header, moved_ns) F(usf_header, lent_looked) \
+    F(usf_header, binding) F(usf_header, waited_ns) F(usf_header, moved_ns) F(usf_header, release_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
     F(usf_lock, word) F(usf_lock, epoch) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, at) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
-    F(usf_core, idle_ns) F(usf_core, soft_after) F(usf_core, soft_pause) F(usf_core, soft_seen) F(usf_core, offers) \
-    F(usf_core, lent_loan) F(usf_core, lent_since) F(usf_core, lent_word) F(usf_core, contended) \
+    F(usf_core, idle_ns) \
+    F(usf_core, release_seen) F(usf_core, release_since) F(usf_core, release_word) F(usf_core, contended) \
     F(usf_proc, state) F(usf_proc, namespace) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
     F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) F(usf_proc, stays_why) F(usf_proc, stays) \
     F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, kind) F(usf_group, borrowed) F(usf_group, reclaimed) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
-    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, guest_seen) F(usf_thread, owner) F(usf_thread, claim) F(usf_thread, stays) F(usf_thread, born) \
-    F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, token) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
+    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, kernel_run_seen) F(usf_thread, owner) F(usf_thread, claim) F(usf_thread, stays) F(usf_thread, born) \
+    F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, pending_wake) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, why) F(usf_task, since_ns) \
-    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, guest) F(usf_task, loan) \
+    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, kernel_run) F(usf_task, release) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, namespace) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) F(usf_run, stays) F(usf_run, stays_why) \
     F(usf_run, n) F(usf_run, tail) \
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
-    F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lends) \
+    F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lost_in_calls) \
     F(usf_counters, migrations) F(usf_counters, busy_ns) F(usf_counters, polls) \
     F(usf_counters, work) F(usf_counters, work_pauses) F(usf_counters, work_steals) F(usf_counters, work_wait_ns) \
     F(usf_pol_task, priority) F(usf_pol_task, next) F(usf_pol_task, queued) F(usf_pol_task, ready_since) F(usf_pol_task, deadline) \
@@ -495,7 +496,7 @@ struct usf_header {
 
 USF_LAYOUT_RECORD(usf_thread, 64);
 USF_LAYOUT_RECORD(usf_task, 320);
-USF_LAYOUT_AT(usf_task, loan, 56);
+USF_LAYOUT_AT(usf_task, release, 56);
 USF_LAYOUT_AT(usf_task, pol, 64);
 USF_LAYOUT_AT(usf_task, n, 192);
 USF_LAYOUT_AT(usf_task, name, 304);

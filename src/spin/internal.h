@@ -135,8 +135,8 @@ enum spin_verdict spin_choose_window(struct spin_scratch *s, uintptr_t fstart, s
 /* Of the architecture, as spin_build_stub and what it enters. */
 size_t spin_build_poll(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
                        uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map);
-/* Run a round of the trial copy at `at` with these registers; what the copy jumps to says how it ended. */
-bool usf_spin_trial(const struct spin_regs *regs, uintptr_t at);
+/* Run a round of the probe copy at `at` with these registers; what the copy jumps to says how it ended. */
+bool usf_spin_probe(const struct spin_regs *regs, uintptr_t at);
 void usf_spin_leaves(void);
 void usf_spin_stays(void);
 

@@ -316,7 +316,7 @@ static void describe_insns(struct spin_scratch *s, struct facts *f, struct spin_
         uint8_t flags = (uint8_t)((n->atomic ? SPIN_I_ATOMIC : 0) | (needs_flags(s, k) ? SPIN_I_FLAGS : 0));
         int to = back_target(s, k);
         if (to >= 0) {
-            if (is_delay(s, f, k, (unsigned)to) || is_step(s, f, k, (unsigned)to)) l->pure = false; /* a trial must end soon */
+            if (is_delay(s, f, k, (unsigned)to) || is_step(s, f, k, (unsigned)to)) l->pure = false; /* a probe must end soon */
             else flags |= SPIN_I_BACK;
         }
         l->insn[l->nr_insns++] = (struct spin_insn){ (uint16_t)(n->off - head), n->len, flags };

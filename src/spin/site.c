@@ -5,6 +5,7 @@
 #include "spin/internal.h"
 
 #include "arch/code.h"
+#include "base/base.h"
 #include "gate/gate.h"
 #include "os/syscall.h"
 
@@ -16,6 +17,28 @@ __thread struct spin_rounds usf_spin_rounds;
 
 static void no_round(uint32_t place, struct spin_regs *regs) { (void)place, (void)regs; }
 void (*usf_spin_round)(uint32_t place, struct spin_regs *regs) = no_round;
+
+/* What `usf_spin_nr_sites` publishes holds for as long as the process lives; a site that is forgotten keeps all but its head. */
+static bool site_is_valid(const struct spin_site *s)
+{
+    const struct spin_loop *l = &s->loop;
+    size_t len = s->stub_end - s->stub;
+    bool in = s->window >= l->head && s->window < s->end && s->window_len >= ARCH_JUMP_LEN;
+    bool is_known = s->kind == SPIN_SITE_LOOP || s->kind == SPIN_SITE_POLL;
+    bool counts = l->nr_insns && l->nr_insns <= SPIN_MAX_INSNS && l->window_insns && l->window_insns <= l->nr_insns;
+    return in && is_known && counts && len && len <= SPIN_MAX_STUB && gate_contains_pc(s->stub) && gate_contains_pc(s->stub_end - 1)
+           && (!s->head || s->head == l->head);
+}
+
+/* ... and no other site that stands has its window. */
+static bool site_is_alone(const struct spin_site *s, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct spin_site *o = &usf_spin_sites[i];
+        if (!site_is_valid(o) || (o != s && o->head && o->window == s->window)) return false;
+    }
+    return true;
+}
 
 static uint32_t nr_sites(void) { return __atomic_load_n(&usf_spin_nr_sites, __ATOMIC_ACQUIRE); }
 
@@ -181,6 +204,8 @@ static int find_site(const struct spin_loop *l)
     return -1;
 }
 
+static uint32_t held;       /* 1: a thread adds a site */
+
 typedef size_t builder(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
                        uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map);
 
@@ -189,6 +214,7 @@ static int add_site_held(builder *build, const uint8_t *code, uintptr_t fstart, 
 {
     static uint8_t buf[SPIN_MAX_STUB];
     uint32_t i = nr_sites();
+    usf_dassert(__atomic_load_n(&held, __ATOMIC_RELAXED));
     if (i == SPIN_MAX_SITES) return -SPIN_NO_MEMORY - 1;
     struct spin_site *s = &usf_spin_sites[i];
     /* Its length does not depend on where it lies; built first as if next to the loop. */
@@ -207,6 +233,8 @@ static int add_site_held(builder *build, const uint8_t *code, uintptr_t fstart, 
     s->stub_end = (uintptr_t)stub + len;
     s->kind = (uint8_t)kind;
     s->committed = false;
+    usf_dassert(site_is_valid(s));
+    usf_xassert(site_is_alone(s, i + 1));
     __atomic_store_n(&usf_spin_nr_sites, i + 1, __ATOMIC_RELEASE);
     return (int)i;
 }
@@ -214,7 +242,6 @@ static int add_site_held(builder *build, const uint8_t *code, uintptr_t fstart, 
 static int add_site(builder *build, const uint8_t *code, uintptr_t fstart, const struct spin_loop *l,
                     enum spin_kind kind)
 {
-    static uint32_t held;
     if (__atomic_exchange_n(&held, 1, __ATOMIC_ACQUIRE)) return -SPIN_BUSY - 1;
     int known = find_site(l);
     int i = known >= 0 ? known : add_site_held(build, code, fstart, l, kind);
@@ -235,6 +262,7 @@ int spin_commit(uint32_t site)
     if (site >= nr_sites()) return -EINVAL;
     struct spin_site *s = &usf_spin_sites[site];
     uint8_t code[24];
+    usf_dassert(site_is_valid(s));
     if (s->committed) return 0;
     if (s->window_len > sizeof code) return -EINVAL;
     int e = make_jump(s, code);
@@ -253,6 +281,7 @@ uintptr_t spin_fix_pc(uintptr_t pc)
         int k = insn_holding(s, pc);
         /* a poll function's first instruction enters by the jump as every call does */
         if (k < 0 || (s->kind == SPIN_SITE_POLL && pc == s->window) || !stands(s)) continue;
+        usf_dassert(s->stub + s->map.insn[k] < s->stub_end);
         return s->stub + s->map.insn[k];
     }
     return pc;
@@ -290,11 +319,12 @@ void spin_forget(uintptr_t start, uintptr_t end)
     }
 }
 
-bool spin_would_leave(uint32_t place, const struct spin_regs *regs)
+bool spin_probe(uint32_t place, const struct spin_regs *regs)
 {
     uint32_t site = place & ((1u << SPIN_SITE_BITS) - 1), back = (place & ~SPIN_UNCOUNTED) >> SPIN_SITE_BITS;
-    if (site >= nr_sites() || back >= SPIN_MAX_BACK || !usf_spin_sites[site].map.trial[back]) return true;
-    return usf_spin_trial(regs, usf_spin_sites[site].stub + usf_spin_sites[site].map.trial[back]);
+    if (site >= nr_sites() || back >= SPIN_MAX_BACK || !usf_spin_sites[site].map.probe[back]) return true;
+    usf_dassert(site_is_valid(&usf_spin_sites[site]));
+    return usf_spin_probe(regs, usf_spin_sites[site].stub + usf_spin_sites[site].map.probe[back]);
 }
 
 /* ---- poll functions -------------------------------------------------------------------------- */

@@ -53,7 +53,7 @@ struct spin_loop {
     uint8_t   window_len;       /* bytes replaced: the jump and padding */
     uint8_t   window_insns;     /* instructions in it; 1: no thread can be in its middle */
     uint8_t   nr_insns;
-    bool      pure;             /* another thread may try a round in place of the one that waits (spin_would_leave) */
+    bool      pure;             /* another thread may try a round in place of the one that waits (spin_probe) */
     bool      has_pause;        /* pause, or a run of nop */
     bool      bounded;          /* may also leave by a count of rounds or the time */
     bool      atomic;           /* a failed attempt at a lock is part of it (test-and-set lock) */
@@ -82,18 +82,18 @@ struct spin_rounds {
 };
 extern __thread struct spin_rounds usf_spin_rounds __attribute__((tls_model("initial-exec")));
 
-/* Offsets in a stub: of each instruction (to move a saved pc), of what enters it and the runtime (from enters to entered), and of the trial
+/* Offsets in a stub: of each instruction (to move a saved pc), of what enters it and the runtime (from enters to entered), and of the probe
  * round that begins where the back edges of each place go; 0: none. */
-struct spin_map { uint16_t insn[SPIN_MAX_INSNS], enters, entered, trial[SPIN_MAX_BACK]; };
+struct spin_map { uint16_t insn[SPIN_MAX_INSNS], enters, entered, probe[SPIN_MAX_BACK]; };
 
 /* Build the loop's stub (copy of the loop, each back edge counting rounds and calling usf_spin_entry, exits jumping to
  * their original targets) into buf for execution at stub_addr.  Returns its length or 0 if it does not
- * fit / cannot be relocated.  A pure loop's stub has a second copy behind it, for one round on trial. */
+ * fit / cannot be relocated.  A pure loop's stub has a second copy behind it, for one probe. */
 size_t spin_build_stub(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
                        uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map);
 
 /* Where the program would be, for whom it is in the stub at this offset, and how far its own stack pointer is above the stub's there.
- * 0: in a round on trial, which is another's. */
+ * 0: in a probe, which is another's. */
 uintptr_t spin_stub_origin(const struct spin_loop *l, const struct spin_map *map, size_t at, uint64_t *shift);
 
 /* Entered by stubs on a back edge when the thread's rounds are used up (usf_spin_entry saves every register and the flags; static CFI that
@@ -117,7 +117,7 @@ struct spin_site {
     uint8_t window_len;
     uint8_t kind;               /* enum spin_kind */
     bool committed;
-    _Atomic uint8_t long_waits; /* the latest waits here that took long, in a row, up to 2 (runtime/spinwait.c) */
+    _Atomic uint8_t long_waits; /* the latest waits here that took long, in a row (sched/spinwait.h) */
     struct spin_loop loop;      /* kind POLL: only insn[], nr_insns, window* and pc are set */
     struct spin_map map;
 };
@@ -146,7 +146,7 @@ void spin_forget(uintptr_t start, uintptr_t end);
 /* Would a thread that waits in usf_spin_round(place, regs) leave its loop now?  True also if that cannot be told from
  * outside.  Any thread of the process, while the other waits: a round is run with its registers.  Costs about as much as
  * the round. */
-bool spin_would_leave(uint32_t place, const struct spin_regs *regs);
+bool spin_probe(uint32_t place, const struct spin_regs *regs);
 
 /* ---- learned sites --------------------------------------------------------------------------- */
 /* Kept per object (build-id, or what the file is) in DIR/spin; never trusted: owner and mode checked, each entry recognised

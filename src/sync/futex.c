@@ -57,24 +57,43 @@ static void unlock_two(struct sync_bucket *a, struct sync_bucket *b)
     unlock_bucket(a);
 }
 
+/* holds b's lock.  Has its queue as many entries as it counts, each of which names it and can still be woken? */
+static bool bucket_is_valid(struct sync_bucket *b)
+{
+    const struct sync_waiter *prev = 0;
+    uint32_t n = 0;
+    for (const struct sync_waiter *w = b->head; w; prev = w, w = w->next, n++)
+        if (w->prev != prev || atomic_load(&w->bucket) != b || atomic_load(&w->state) > SYNC_WAITING || !w->bitset) return false;
+    return b->tail == prev && atomic_load(&b->count) == n;
+}
+static bool is_locked(struct sync_bucket *b)
+{ return atomic_load(&b->lock) != 0 && (usf_lock_is_held(USF_RANK_BUCKET) || usf_lock_is_held(USF_RANK_BUCKET_2)); }
+
 /* holds b's lock */
 static void append(struct sync_bucket *b, struct sync_waiter *w)
 {
+    usf_dassert(is_locked(b));
     w->next = 0;
     w->prev = b->tail;
     if (b->tail) b->tail->next = w;
     else b->head = w;
     b->tail = w;
-    atomic_store(&w->bucket, b);
-    atomic_fetch_add(&b->count, 1);
+    atomic_store_explicit(&w->bucket, b, memory_order_release);
+    atomic_fetch_add(&b->count, 1);     /* seq_cst: see nobody */
+    usf_dassert(b->head && !b->head->prev && !b->tail->next);
+    usf_xassert(bucket_is_valid(b));
 }
 static void detach(struct sync_bucket *b, struct sync_waiter *w)
 {
+    usf_dassert(is_locked(b) && atomic_load(&w->bucket) == b && atomic_load(&b->count) != 0);
+    usf_xassert(bucket_is_valid(b));
     if (w->prev) w->prev->next = w->next;
     else b->head = w->next;
     if (w->next) w->next->prev = w->prev;
     else b->tail = w->prev;
-    atomic_fetch_sub(&b->count, 1);
+    atomic_store_explicit(&b->count, atomic_load_explicit(&b->count, memory_order_relaxed) - 1, memory_order_release);
+    usf_dassert(!b->head == !b->tail && !b->head == !atomic_load(&b->count));
+    usf_xassert(bucket_is_valid(b));
 }
 
 /* The owner takes its entry out.  False: a waker had it already (and has let go of it). */
@@ -112,7 +131,11 @@ void sync_reset(struct sync *y)
     atomic_store(&y->kernel, 0);
 }
 
-void sync_kernel_wait(struct sync *y, int delta) { atomic_fetch_add(&y->kernel, (uint32_t)delta); }
+void sync_kernel_wait(struct sync *y, int delta)
+{
+    uint32_t was = atomic_fetch_add(&y->kernel, (uint32_t)delta);
+    usf_dassert((int64_t)was + delta >= 0);
+}
 
 /* ---- wait ------------------------------------------------------------------------------------- */
 
@@ -143,7 +166,12 @@ static uint64_t monotonic(const struct deadline *d, bool *over)
 {
     *over = false;
     if (!d->at) return 0;
-    uint64_t now = os_now(), on_clock = d->clock == 1 ? now : os_clock_ns(d->clock);
+    /* The deadline's clock is read first: if this thread is preempted in between, the wait ends late, not early. */
+    bool same = d->clock == 1;
+    uint64_t on_clock = same ? 0 : os_clock_ns(d->clock);
+    USF_POINT("sync.deadline");
+    uint64_t now = os_now();
+    if (same) on_clock = now;
     *over = d->at <= on_clock;
     uint64_t left = *over ? 0 : d->at - on_clock;
     return left > INT64_MAX - now ? 0 : now + left;
@@ -156,7 +184,7 @@ static void spin(struct sync *y, struct sync_self *me, struct sync_waiter *w, ui
     uint32_t spinning = SYNC_SPINNING;
     for (unsigned i = 1; budget && atomic_load_explicit(&w->state, memory_order_acquire) == SYNC_SPINNING; i++) {
         if (sched_core_is_wanted(y->sched)) break;
-        if (i % 16 == 0 && ((now = os_now()) - start > budget || (until && now >= until))) break;
+        if (i % LOOK_ROUNDS == 0 && ((now = os_now()) - start > budget || (until && now >= until))) break;
         os_pause();
     }
     bool woken = !atomic_compare_exchange_strong(&w->state, &spinning, SYNC_WAITING);
@@ -170,12 +198,6 @@ static void spin(struct sync *y, struct sync_self *me, struct sync_waiter *w, ui
  * So may a word that is no lock, or a lock that the woken thread owns already: others wait for this thread then.  So it looks, at first and
  * now and then, whether others go on: they take and release the lock, and the word changes. */
 #define LOCK_WAITED_FOR 2u
-#define HOT_CYCLES      20000u      /* a wait, and the time before it, that are short */
-#define HOT_WAITS       3u          /* in a row, before the first delay */
-#define DELAY_CYCLES    4000u       /* the first, and between two looks; doubled in each wait, */
-#define DELAY_DOUBLED   5u          /* ... so often */
-#define LOOK_CYCLES     2000u       /* the longest look */
-#define COLD_WAITS      1000u       /* without a delay, after one for which there was no reason */
 
 /* Is the lock in use by others?  Ends at the first change. */
 static bool is_in_use(const uint32_t *addr)
@@ -187,7 +209,7 @@ static bool is_in_use(const uint32_t *addr)
         if (!sync_read(addr, &v) || v > LOCK_WAITED_FOR) return false;
         if (v != first) return true;
         os_pause();
-    } while (os_cycles() - start < LOOK_CYCLES);
+    } while (os_cycles() - start < HOT_LOOK_CYCLES);
     return false;
 }
 
@@ -197,18 +219,18 @@ static void let_others_run(struct sync *y, struct sync_self *me, const uint32_t 
     uint64_t now = os_cycles();
     bool again = addr == me->hot_addr && began - me->left < HOT_CYCLES && now - began < HOT_CYCLES;
     me->hot_addr = addr;
-    me->hot = !again ? 0 : me->hot < HOT_WAITS + DELAY_DOUBLED ? me->hot + 1 : me->hot;
+    me->hot = !again ? 0 : me->hot < HOT_WAITS + HOT_DELAY_DOUBLED ? me->hot + 1 : me->hot;
     if (me->cold) {
         me->cold--;
         me->hot = 0;
     }
-    uint64_t until = me->hot < HOT_WAITS ? 0 : now + ((uint64_t)DELAY_CYCLES << (me->hot - HOT_WAITS));
+    uint64_t until = me->hot < HOT_WAITS ? 0 : now + ((uint64_t)HOT_DELAY_CYCLES << (me->hot - HOT_WAITS));
     if (until && !is_in_use(addr)) {
-        me->cold = COLD_WAITS;
+        me->cold = HOT_COLD_WAITS;
         until = 0;
     }
     while (now < until) {
-        for (uint64_t look = now + DELAY_CYCLES; now < look && !sched_core_is_wanted(y->sched); now = os_cycles()) os_pause();
+        for (uint64_t look = now + HOT_DELAY_CYCLES; now < look && !sched_core_is_wanted(y->sched); now = os_cycles()) os_pause();
         if (sched_core_is_wanted(y->sched) || !is_in_use(addr)) break;
     }
     me->left = os_cycles();
@@ -218,9 +240,10 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
                     const struct deadline *d)
 {
     struct sync_waiter w = {.addr = (uintptr_t)addr, .bitset = bitset, .task = me->sched->task};
+    usf_dassert(!me->sched->crit && !me->waiter && bitset);
     struct sync_bucket *b = bucket_of(y, w.addr);
     uint32_t now_val;
-    uint64_t recheck = y->recheck_ns, began = trace_time(y->sched), start = os_cycles();    /* before anybody can find it and wake it */
+    uint64_t recheck = y->recheck_ns, began = trace_time(y->sched), start = val == LOCK_WAITED_FOR ? os_cycles() : 0;    /* before anybody can find it and wake it */
 
     sched_crit_enter(me->sched);
     lock_bucket(b);
@@ -249,7 +272,7 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     bool over;
     spin(y, me, &w, monotonic(d, &over));
     while (atomic_load(&w.state) == SYNC_WAITING) {
-        uint64_t until = monotonic(d, &over), look = os_now() + recheck;
+        uint64_t until = monotonic(d, &over), look = recheck ? os_now() + recheck : 0;
         bool peek = recheck && (!until || look < until);
         if (over) {
             r = -ETIMEDOUT;
@@ -272,7 +295,7 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     me->waiter = 0;
     uint32_t st = atomic_load(&w.state), how = TRACE_END_WOKEN;
     if (st == SYNC_CANCELLED) r = -EINTR;
-    else if (!cancel(&w)) r = 0;
+    else if (st == SYNC_WOKEN || !cancel(&w)) r = 0;
     else how = r == -ETIMEDOUT ? TRACE_END_TIMEOUT : r == -EINTR ? TRACE_END_SIGNAL : TRACE_END_OTHER;
     if (st == SYNC_CANCELLED) how = TRACE_END_SIGNAL;
     if (USF_UNLIKELY(began)) trace_own(y->sched, me->sched, 0, TRACE_WAITED, how, (uintptr_t)addr, 0);
@@ -298,7 +321,9 @@ struct taken { struct sync_waiter *head, **tail; };
 static void hand_over(struct sync_bucket *b, struct sync_waiter *w, struct taken *t)
 {
     detach(b, w);
-    w->spun = atomic_exchange(&w->state, SYNC_WAKING) == SYNC_SPINNING;
+    uint32_t was = atomic_exchange(&w->state, SYNC_WAKING);
+    usf_dassert(was == SYNC_SPINNING || was == SYNC_WAITING);
+    w->spun = was == SYNC_SPINNING;
     w->next = 0;
     *t->tail = w;
     t->tail = &w->next;
@@ -320,13 +345,15 @@ static int take(struct sync_bucket *b, uintptr_t addr, int n, uint32_t bitset, s
 static void wake_taken(struct sync *y, struct sync_self *me, struct taken *t)
 {
     uint32_t id[32];
+    usf_dassert(me->sched->crit);
     for (struct sync_waiter *w = t->head; w;) {
         unsigned n = 0;
         while (w && n < 32) {
             struct sync_waiter *next = w->next;
             if (trace_is_on(y->sched)) trace_own(y->sched, me->sched, 0, TRACE_WOKE, 0, w->task, w->addr);
             if (!w->spun) id[n++] = w->task;
-            atomic_store(&w->state, SYNC_WOKEN);    /* the entry is no longer ours */
+            usf_dassert(w->state == SYNC_WAKING && w->task < USF_MAX_TASKS);
+            atomic_store_explicit(&w->state, SYNC_WOKEN, memory_order_release);     /* the entry is no longer ours */
             w = next;
         }
         USF_POINT("sync.woken");

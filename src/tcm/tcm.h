@@ -15,6 +15,10 @@
  * R6  A rigid permit of one thread that no thread has registered with is released when the thread that asked for it asks for
  *     another one.  Intel OpenMP executes such a region without a team, forgets the permit, and asks anew at the next region.
  *
+ * Permit:  INACTIVE ─request, activate─► PENDING ─its minimum fits─► ACTIVE ◄─activate─ IDLE
+ *              ▲──────────── deactivate ────┴──────────────────────────┤──── idle ───────►│
+ *              └───────────────────────────── another permit has too few threads ─────────┘
+ *
  * The lock `tcm.lock` guards all that a process has.  It is not held in callbacks.  Of the table that processes share,
  * table.c has the rules; its lock is taken inside of tcm.lock. */
 #ifndef USF_TCM_H

@@ -2,7 +2,7 @@
  *
  * A region may get what the share is good for if it does not say its size, is in no other, and neither the user (OMP_NUM_THREADS)
  * nor the program (omp_set_num_threads, by the same thread) has said one.  Then it depends on dyn-var, OpenMP's own word on whether
- * teams may be of other sizes than asked for: docs/design.md, Shares, says why.
+ * teams may be of other sizes than asked for: docs/design-teams.md says why.
  *
  * All of this runs when the program calls one of the runtime's functions, before the function does. */
 #include "base/base.h"

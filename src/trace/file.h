@@ -83,10 +83,10 @@ void trace_free(struct trace *t);
 struct trace_state {
     uint32_t state, core;       /* enum usf_task_state */
     bool waits, called;
-    bool back;                  /* from a call, and its state has not changed since: a guest computes (src/sched/away.c) */
+    bool back;                  /* from a call, and its state has not changed since: a kernel-scheduled thread computes (src/sched/call.c) */
     uint64_t since;             /* when the state began */
 };
-/* Computing: it has a core, or is a guest, and is in no wait or call. */
+/* Computing: it has a core, or is kernel-scheduled, and is in no wait or call. */
 static inline bool trace_computes(const struct trace_state *s)
 { return (s->state == USF_TASK_RUNNING || (s->state == USF_TASK_IN_KERNEL && s->back)) && !s->waits && !s->called; }
 void trace_advance(struct trace_state *s, const struct trace_step *e);

@@ -1,6 +1,6 @@
 /* tests/blocking/main.c - block, make progress beside it, end it, tell.  SPDX-License-Identifier: Apache-2.0
  *
- * usage: [BLOCKING_GUEST=1] blocking GROUP|CASE [WAY]     standard output: results, for comparison; standard error: times
+ * usage: [BLOCKING_KERNEL_RUN=1] blocking GROUP|CASE [WAY]     standard output: results, for comparison; standard error: times
  *
  * The main thread goes on only when it gets the core that the blocked one has left: with one core, a call that keeps
  * it hangs the test.  Ways to end the call: */
@@ -67,8 +67,9 @@ void interrupt_it(void) { MUST(syscall(SYS_tgkill, getpid(), w.tid, SIGUSR2)); }
 /* ---- the thread that blocks ---------------------------------------------------------------------- */
 static void at_end(void *arg) { (void)arg; finished = 1; }
 
-/* So many waits with nothing between make the thread a guest of usf's (docs/design.md, section 3). */
-static void become_guest(void)
+/* So many waits with nothing between them make the thread kernel-scheduled (docs/design.md, section
+ * 3). */
+static void begin_kernel_run(void)
 {
     for (int i = 0; i < 100; i++) nanosleep(&(struct timespec){.tv_nsec = 1}, NULL);
 }
@@ -78,7 +79,7 @@ static void *blocker(void *arg)
     (void)arg;
     w.tid = (pid_t)syscall(SYS_gettid);
     pthread_cleanup_push(at_end, NULL);
-    if (getenv("BLOCKING_GUEST")) become_guest();
+    if (getenv("BLOCKING_KERNEL_RUN")) begin_kernel_run();
     before = now();
     sem_post(&entered);
     errno = 0;

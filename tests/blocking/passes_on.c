@@ -1,9 +1,10 @@
-/* tests/blocking/passes_on.c - a thread that only hands data on becomes a guest; others do not.  SPDX-License-Identifier: Apache-2.0
+/* tests/blocking/passes_on.c - a thread that only hands data on becomes kernel-scheduled; others do not.  SPDX-License-Identifier: Apache-2.0
  *
- * Calls only lend a core, which no other task wants.  A thread that talks to a `cat` outside the instance has to become a guest all the
- * same.  A worker that waits for its next job, and writes without waiting, must not; nor must the child of a process that has slept
- * and computed.  Another process looks at the records by `usf dump`; it is
- * outside the instance, so that it disturbs nothing there. */
+ * Calls only release a core provisionally, and no other task wants it.  A thread that talks to a
+ * `cat` outside the instance has to become kernel-scheduled all the same.  A worker that waits for
+ * its next job, and writes without waiting, must not; nor must the child of a process that has
+ * slept and computed. Another process looks at the records by `usf dump`; it is outside the
+ * instance, so that it disturbs nothing there. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -122,32 +123,32 @@ static int begin(void)
 
 /* ---- who looks --------------------------------------------------------------------------------- */
 
-/* Is a thread of that name a guest?  Exits if that cannot be seen. */
-static bool any_guest(const char *name)
+/* Is a thread of that name kernel-scheduled?  Exits if that cannot be seen. */
+static bool any_kernel_run(const char *name)
 {
     char command[4200], line[1024];
-    bool guest = false, seen = false, watched = false;
+    bool kernel_run = false, seen = false, watched = false;
     snprintf(command, sizeof command, "%s dump -i %s", getenv("USF"), name);
     FILE *f = popen(command, "r");
     while (f && fgets(line, sizeof line, f)) {
-        const char *s = strstr(line, ", guest ");
+        const char *s = strstr(line, ", kernel-run ");
         if (!strncmp(line, "task ", 5)) watched = strstr(line, WATCHED);
         if (!s || !watched) continue;
         seen = true;
-        if (s[8] != '0') guest = true;
+        if (s[13] != '0') kernel_run = true;
     }
     if (!f || pclose(f) || !seen) {
-        printf("'%s' says nothing of guests\n", command);
+        printf("'%s' says nothing of kernel-scheduled threads\n", command);
         exit(1);
     }
-    return guest;
+    return kernel_run;
 }
 
 static int watch(const char *program, const char *what, bool wanted)
 {
     char name[64], shared[16];
     int status, looks = 0, fd = memfd_create("enough", 0);
-    bool guest = false;
+    bool kernel_run = false;
     if (fd < 0 || ftruncate(fd, sizeof *enough)) return 1;
     enough = mmap(NULL, sizeof *enough, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (enough == MAP_FAILED) return 1;
@@ -160,14 +161,14 @@ static int watch(const char *program, const char *what, bool wanted)
     }
     for (int i = 0; i < TRIES && !*enough; i++) usleep(50000);      /* it says when it has begun */
     *enough = 0;
-    while (!guest && looks++ < (wanted ? TRIES : LOOKS)) {
+    while (!kernel_run && looks++ < (wanted ? TRIES : LOOKS)) {
         usleep(50000);
-        guest = any_guest(name);
+        kernel_run = any_kernel_run(name);
     }
     *enough = 1;
     bool ended = waitpid(pid, &status, 0) == pid && status == 0;
-    printf("%s: %s after %d looks%s\n", what, guest ? "a guest" : "no guest", looks, ended ? "" : ", and it has failed");
-    return guest == wanted && ended ? 0 : 1;
+    printf("%s: %s after %d looks%s\n", what, kernel_run ? "kernel-scheduled" : "not kernel-scheduled", looks, ended ? "" : ", and it has failed");
+    return kernel_run == wanted && ended ? 0 : 1;
 }
 
 static int run(const char *what, int fd)

@@ -1,8 +1,9 @@
 /* tests/blocking/tries.c - programs that try again until it works.  SPDX-License-Identifier: Apache-2.0
  *
- * One core, two threads: one asks for something again and again, the other is ready and brings it as soon as it runs.  So many tries are
- * in vain for each that is not: a handful if tries let the other thread run, thousands if only the end of a time slice does.  The
- * median of the rounds counts: strangers may have the CPU in some. */
+ * One core, two threads: one asks for something again and again, the other is ready and brings it
+ * as soon as it runs.  The test counts the failed tries of each round: a handful if tries let the
+ * other thread run, thousands if only the end of a time slice does.  The median of the rounds
+ * counts: strangers may have the CPU in some. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -170,20 +171,20 @@ static int compare(const void *a, const void *b) { return *(const int *)a - *(co
 
 static bool is_good(const struct kind *k)
 {
-    int vain[ROUNDS];
+    int failed[ROUNDS];
     k->use();
     if (k->try()) CHECK(k->try == by_exclusive_open);
     bring = k->bring;
     for (int i = 0; i < ROUNDS; i++) {
         sem_post(&go);                  /* it is ready, and has no core */
-        for (vain[i] = 0; !k->try(); vain[i]++)
+        for (failed[i] = 0; !k->try(); failed[i]++)
             ;
         sem_wait(&done);
     }
     if (k->end) k->end();
-    qsort(vain, ROUNDS, sizeof *vain, compare);
-    printf("%s: %d tries in vain\n", k->name, vain[ROUNDS / 2]);
-    return vain[ROUNDS / 2] < FEW;
+    qsort(failed, ROUNDS, sizeof *failed, compare);
+    printf("%s: %d failed tries\n", k->name, failed[ROUNDS / 2]);
+    return failed[ROUNDS / 2] < FEW;
 }
 
 /* ---- threads, for which there is no room until others have ended ---------------------------------- */
@@ -194,7 +195,7 @@ static bool creation_is_good(void)
     struct rlimit before, limit = {400ul << 20, 400ul << 20};
     pthread_attr_t attr;
     pthread_t t;
-    int vain = 0, made = 0;
+    int failed = 0, made = 0;
     getrlimit(RLIMIT_AS, &before);
     limit.rlim_max = before.rlim_max;
     pthread_attr_init(&attr);
@@ -202,11 +203,11 @@ static bool creation_is_good(void)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
     while (made < 500)
-        if (pthread_create(&t, &attr, nothing, NULL)) vain++;
+        if (pthread_create(&t, &attr, nothing, NULL)) failed++;
         else made++;
     setrlimit(RLIMIT_AS, &before);
-    printf("pthread_create: %d failures for %d threads\n", vain, made);
-    return vain < made;
+    printf("pthread_create: %d failures for %d threads\n", failed, made);
+    return failed < made;
 }
 
 int main(void)

@@ -32,7 +32,7 @@ static void *leaver(void *arg)
 
 /* Cancellation is off, so the request never acts; the thread must still not be given to anybody else. */
 static _Atomic int asked;
-static void *deaf(void *arg)
+static void *unresponsive(void *arg)
 {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     while (!asked)
@@ -67,7 +67,7 @@ static void cancelling(void)
         cleaned = 0;
 
         asked = 0;
-        CHECK_EQ(pthread_create(&th, NULL, deaf, (void *)7), 0);
+        CHECK_EQ(pthread_create(&th, NULL, unresponsive, (void *)7), 0);
         CHECK_EQ(pthread_cancel(th), 0);
         asked = 1;
         CHECK_EQ(pthread_join(th, &result), 0);

@@ -115,7 +115,7 @@ class Waiting(Base):
         b = self.of(t, "on-mutex")["since_ms"]
         self.assertTrue(1400 <= b - a < 15000, (a, b))
         w = self.of(t, "on-read")
-        self.assertNotIn("since_ms", w)     # nobody takes the time when a core is lent
+        self.assertNotIn("since_ms", w)     # a provisional release has no time stamp
         self.assertGreaterEqual(w["at_most_ms"], 1400)
         self.end(p)
 

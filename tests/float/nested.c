@@ -1,13 +1,16 @@
 /* tests/float/nested.c - eight threads, each of which waits in functions of its own.  SPDX-License-Identifier: Apache-2.0
- * It prints its pid when all are about to wait.  A byte on its standard input ends their waits; then it prints the sum of their results. */
+ * It prints its pid when all are about to wait.  After a byte on its standard input main and a ninth thread yield to one another.  Then
+ * the waits end, and it prints the sum of their results. */
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define THREADS 8
+#define YIELDS 100
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER, arrival = PTHREAD_COND_INITIALIZER;
@@ -15,7 +18,9 @@ static int arrived, over;
 static atomic_uint word;
 
 /* Named frames that no compiler may take away. */
-#define FRAME __attribute__((noinline, noclone)) static long
+#define FRAME __attribute__((noinline)) static long
+
+static pthread_barrier_t all_run;
 
 static void arrive(void)
 {
@@ -57,9 +62,23 @@ NESTED(7, wait_in_futex)
 
 static long (*const outer[THREADS])(long) = { outer_0, outer_1, outer_2, outer_3, outer_4, outer_5, outer_6, outer_7 };
 
+static void yields(void)
+{
+    for (int k = 0; k < YIELDS; k++)
+        sched_yield();
+}
+
+__attribute__((noinline)) static void *ninth(void *arg)
+{
+    yields();
+    return arg;
+}
+
 static void *thread(void *arg)
 {
     long i = (long)arg;
+    pthread_barrier_wait(&all_run);     /* cores are to pass from thread to thread: else they do not leave their carriers */
+    yields();
     return (void *)outer[i](i);
 }
 
@@ -71,9 +90,10 @@ FRAME all_wait(void)
 
 int main(void)
 {
-    pthread_t threads[THREADS];
+    pthread_t threads[THREADS], partner;
     long sum = 0;
     alarm(120);
+    pthread_barrier_init(&all_run, NULL, THREADS);
     for (long i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, thread, (void *)i))
             return 2;
@@ -83,7 +103,10 @@ int main(void)
     pthread_mutex_unlock(&mutex);
     printf("%d\n", (int)getpid());
     fflush(stdout);
-    if (!all_wait())
+    if (!all_wait() || pthread_create(&partner, NULL, ninth, NULL))
+        return 2;
+    yields();
+    if (pthread_join(partner, NULL))
         return 2;
     pthread_mutex_lock(&mutex);
     over = 1;

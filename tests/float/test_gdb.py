@@ -10,7 +10,7 @@ if not shutil.which("gdb"):
     print("no gdb here")
     sys.exit(77)
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from instance import HANG, Programs, main
+from instance import CPUS, HANG, Programs, main
 
 USF, PROGRAM, SCRIPT = (os.environ[name] for name in ("USF", "NESTED", "SCRIPT"))
 THREADS = 8
@@ -54,10 +54,10 @@ class Gdb(Programs):
                 return out
             self.assertRegex(out, r"Num +Id", out)
 
-    def check(self, out, main=r"\ball_wait \(.*\n#\d+ .*\bmain \("):
-        """The stack of each thread, by the thread's id; the nine of them."""
+    def check(self, out, main=r"\ball_wait \(.*\n#\d+ .*\bmain \(", others=0):
+        """The stack of each thread, by the thread's id: of main, of the eight that wait, and of the others."""
         stacks = {int(id): text for id, text in re.findall(r'^\nThread (\d+) "[^"]*": [^\n]*\n((?:#.*\n)+)', out, re.M)}
-        self.assertEqual(len(stacks), THREADS + 1, out)
+        self.assertEqual(len(stacks), THREADS + 1 + others, out)
         for i in range(THREADS):
             own = [s for s in stacks.values() if re.search(r"\binner_%d \(" % i, s)]
             self.assertEqual(len(own), 1, out)
@@ -109,16 +109,17 @@ class Gdb(Programs):
         self.assertEqual(numbers, {v for i in range(THREADS) for v in ((i + 1) * 11, i + 1, i + 100)}, out)
 
     def test_from_the_start(self):
-        """Of a process that gdb has started, also in the middle of a switch.  What is selected is so until the program goes on."""
+        """Of a process that gdb has started, also in the middle of a switch between main and a ninth thread.  What is selected is so until the
+        program goes on."""
         select = "python gdb.execute('usf thread ' + [l.split()[1] for l in gdb.execute('usf threads', to_string=True).splitlines() if 'waits,' in l][0])"
-        out = self.gdb("break all_wait", "run", "usf threads", "usf bt all", select, "echo selected\\n", "bt", "delete", "break *(long)&usf_arch_takes_stack",
-                       "continue", "echo switch\\n", "usf bt all", select, "delete", "continue",
-                       args=("--args", PROGRAM), before=self.run_of("--float", "on"), said="x")
+        out = self.gdb("break all_wait", "run", "usf threads", "usf bt all", select, "echo selected\\n", "bt", "delete", "break ninth",
+                       "continue", "delete", "break *(long)&usf_arch_takes_stack", "continue", "echo switch\\n", "usf bt all", select, "delete", "continue",
+                       args=("--args", PROGRAM), before=self.run_of("--float", "on", "-c", str(CPUS[0])), said="x")
         self.pid = int(re.search(r"^(\d+)$", out, re.M).group(1))
         before, selected, switch = re.fullmatch(r"(.*)^selected\n(.*)^switch\n(.*)", out, re.M | re.S).groups()
         self.check(before)
         self.assertRegex(selected, r"^#0 .*\n(#.*\n)+#\d+ .*\bouter_\d \(")
-        self.check(switch, r"\bmain \(")
+        self.check(switch, r"\bmain \(", others=1)
         self.assertIn("sum %d\n" % SUM, out)
         self.assertIn("exited normally", out)
 

@@ -26,48 +26,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../check.h"
+#include "mix.h"
 
-#define MIXERS 4
 #define ROUNDS 300
 
 static pid_t own_tid(void) { return (pid_t)syscall(SYS_gettid); }
 static void send(pid_t tid, int sig) { CHECK(!syscall(SYS_tgkill, getpid(), tid, sig)); }
-
-/* ---- threads that mix ----------------------------------------------------------------------------- */
-static _Atomic bool over;
-static pthread_mutex_t token_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t token_moved = PTHREAD_COND_INITIALIZER;
-static unsigned token;
-
-static void mix(void)
-{
-    for (int i = 0; i < 5; i++) sched_yield();
-    pthread_mutex_lock(&token_lock);
-    token++;
-    pthread_cond_broadcast(&token_moved);
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_nsec += 20000;
-    if (t.tv_nsec >= 1000000000) t.tv_nsec -= 1000000000, t.tv_sec++;
-    if (token % 3) pthread_cond_timedwait(&token_moved, &token_lock, &t);
-    pthread_mutex_unlock(&token_lock);
-    sched_yield();
-}
-
-static void *mixer(void *arg)
-{
-    while (!over) mix();
-    return arg;
-}
-
-static pthread_t mixers[MIXERS];
-static void begin(void) { for (int i = 0; i < MIXERS; i++) CHECK(!pthread_create(&mixers[i], 0, mixer, 0)); }
-static void end(void)
-{
-    over = true;
-    for (int i = 0; i < MIXERS; i++) CHECK(!pthread_join(mixers[i], 0));
-}
 
 #define SUBJECTS 3
 static void with_subjects(void *(*subject)(void *))

@@ -80,7 +80,8 @@ static void work(struct worker *w)
         const struct order *o = &w->order;
         int64_t t0 = now_ns(CLOCK_MONOTONIC);
         w->result = o->fn ? o->fn(o->arg) : sys(o->nr, o->a[0], o->a[1], o->a[2], o->a[3], o->a[4], o->a[5]);
-        w->took = now_ns(CLOCK_MONOTONIC) - t0;
+        for (clockid_t clock = CLOCK_REALTIME; clock <= CLOCK_MONOTONIC; clock++) w->ended[clock] = now_ns(clock);
+        w->took = w->ended[CLOCK_MONOTONIC] - t0;
         w->done = 1;
     }
 }

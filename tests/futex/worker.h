@@ -44,6 +44,7 @@ struct worker {
     _Atomic int handled;  /* signals handled */
     long result;          /* -errno on failure */
     int64_t took;         /* ns */
+    int64_t ended[2];     /* when the call had returned, ns: CLOCK_REALTIME, CLOCK_MONOTONIC */
     bool busy;            /* coordinator's own note */
 };
 

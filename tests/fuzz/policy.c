@@ -108,7 +108,7 @@ static void add_proc(uint32_t i, uint8_t mask)
     atomic_store(&p->state, USF_PROC_ACTIVE);
 }
 
-static void add_task(uint32_t i, uint32_t proc, struct kicks *k)
+static void add_task(uint32_t i, uint32_t proc, struct wakes *k)
 {
     struct usf_task *t = &S.tasks[i];
     memset(t, 0, sizeof *t);
@@ -124,7 +124,7 @@ static void add_task(uint32_t i, uint32_t proc, struct kicks *k)
 }
 
 /* ---- steps: under the lock, as the scheduler's own callers make them ----------------------------- */
-static void give(uint32_t core, uint32_t task, unsigned to, struct kicks *k)
+static void give(uint32_t core, uint32_t task, unsigned to, struct wakes *k)
 {
     uint32_t next;
     if (to == USF_TASK_READY) {
@@ -142,13 +142,13 @@ static void give(uint32_t core, uint32_t task, unsigned to, struct kicks *k)
     }
 }
 
-static void run_core(uint32_t core, uint8_t what, struct kicks *k)
+static void run_core(uint32_t core, uint8_t what, struct wakes *k)
 {
     uint64_t w = atomic_load(&S.cores[core].word);
     uint32_t task = core_task(w);
     switch (core_state(w)) {
     case USF_CORE_IDLE: core_fill(&S, core, k); return;
-    case USF_CORE_AWAY:
+    case USF_CORE_RELEASED:
         if (what & 1) core_take(&S, core, w, k);
         else {
             atomic_store(&S.cores[core].word, core_word(USF_CORE_RUNNING, task, core_seq(w) + 1));
@@ -156,26 +156,26 @@ static void run_core(uint32_t core, uint8_t what, struct kicks *k)
         }
         return;
     case USF_CORE_RUNNING:
-        if (!sched_has_lent(&S.tasks[task])) break;
+        if (!sched_is_provisional(&S.tasks[task])) break;
         if (what & 1) {
-            atomic_fetch_or(&S.tasks[task].loan, USF_LOAN_TAKEN);
+            atomic_fetch_or(&S.tasks[task].release, USF_RELEASE_TAKEN);
             core_take(&S, core, w, k);
         }
-        atomic_fetch_and(&S.tasks[task].loan, ~(uint64_t)USF_LOAN_BITS);
+        atomic_fetch_and(&S.tasks[task].release, ~(uint64_t)USF_RELEASE_BITS);
         return;
     }
     switch (what % 5) {
     case 0: case 1: give(core, task, USF_TASK_BLOCKED, k); break;
     case 2: give(core, task, USF_TASK_READY, k); break;
-    case 3: atomic_fetch_or(&S.tasks[task].loan, USF_LOAN_LENT); break;
+    case 3: atomic_fetch_or(&S.tasks[task].release, USF_RELEASE_PROVISIONAL); break;
     default:
-        atomic_store(&S.cores[core].word, core_word(USF_CORE_AWAY, task, core_seq(w) + 1));
+        atomic_store(&S.cores[core].word, core_word(USF_CORE_RELEASED, task, core_seq(w) + 1));
         core_idle_set(&S, core);
         core_fill(&S, core, k);
     }
 }
 
-static void task_step(uint32_t which, uint8_t what, struct kicks *k)
+static void task_step(uint32_t which, uint8_t what, struct wakes *k)
 {
     uint32_t i = which % TASKS;
     unsigned st = atomic_load(&S.tasks[i].state);
@@ -185,10 +185,10 @@ static void task_step(uint32_t which, uint8_t what, struct kicks *k)
     else if (st == USF_TASK_IN_KERNEL) core_place(&S, i, USF_WHY_RETURN, k);
 }
 
-static void locked_step(uint8_t op, uint8_t what, struct kicks *k)
+static void locked_step(uint8_t op, uint8_t what, struct wakes *k)
 {
     if (op == 30 && !exists(what % PROCS)) add_proc(what % PROCS, what >> 4);
-    else if (op == 29) core_take_lent(&S, k);
+    else if (op == 29) core_take_provisional(&S, k);
     else if (op == 28) S.ops.tick(&S.pol);
     else if (op & 1) run_core(op / 2 % CORES, what, k);
     else task_step(what >> 2, what, k);
@@ -198,7 +198,7 @@ static void step(void)
 {
     uint8_t op = fuzz_u8(&in) % 32, what = fuzz_u8(&in);
     uint32_t gen = atomic_load(&h->policy_gen);
-    struct kicks k = {0};
+    struct wakes k = {0};
     if (op == 31 && exists(what % PROCS)) sched_proc_remove(&S, NULL, what % PROCS, false);
     FUZZ_CHECK(core_enter(&S, &me));
     if (op != 31) locked_step(op, what, &k);
@@ -234,7 +234,7 @@ static void check(void)
 /* Every task gets to run once, by coop. */
 static void drain(void)
 {
-    struct kicks k = {0};
+    struct wakes k = {0};
     FUZZ_CHECK(core_enter(&S, &me));
     if (!strcmp(h->policy, "input")) core_replace_policy(&S, "the end");
     for (uint32_t round = 0; round < 2 * TASKS; round++)

@@ -37,7 +37,7 @@ static void found(const struct spin_loop *l, void *arg)
     size_t n = spin_build_stub(code, at, l, 3, stub_end - room, room, at + 0x10000000, &map);
     FUZZ_CHECK(n <= room);
     for (unsigned i = 0; n && i < l->nr_insns; i++) FUZZ_CHECK(map.insn[i] < n);
-    for (unsigned i = 0; n && i < SPIN_MAX_BACK; i++) FUZZ_CHECK(map.trial[i] < n);
+    for (unsigned i = 0; n && i < SPIN_MAX_BACK; i++) FUZZ_CHECK(map.probe[i] < n);
 }
 
 void fuzz_one(const uint8_t *data, size_t size)

@@ -243,6 +243,16 @@ static void signals(void)
     EXPECT_EQ(os_signal_thread(getpid(), gettid(), SIGURG, 0x123456789abcdef0), 0);
     EXPECT(got == SIGURG && got_value == 0x123456789abcdef0 && got_code == SI_QUEUE && got_pid == getpid());
     EXPECT_EQ(os_signal_thread(getpid(), 0x7ffffff0, SIGURG, 0), -ESRCH);
+
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGURG);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    EXPECT_EQ(os_own_pending(), 0);
+    raise(SIGURG);
+    EXPECT_EQ(os_own_pending(), 1ull << (SIGURG - 1));
+    EXPECT_EQ(sigtimedwait(&set, NULL, &(struct timespec){0}), SIGURG);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static void users_of_files(void)

@@ -117,9 +117,9 @@ static void watch_places(struct turns *m)
     for (uint32_t c = 0; c < m->pol.nr_cores; c++) {
         uint32_t task = m->cores[c].current;
         if (task == USF_NONE) continue;
-        bool wished = m->tasks[task].affinity == USF_AFFINITY_CORE ? c == m->tasks[task].affinity_id
+        bool preferred = m->tasks[task].affinity == USF_AFFINITY_CORE ? c == m->tasks[task].affinity_id
                                                                     : m->cores[c].node == m->tasks[task].affinity_id;
-        if (wished) there++;
+        if (preferred) there++;
         else elsewhere++;
     }
 }

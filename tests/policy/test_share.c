@@ -482,7 +482,7 @@ static void called_back_for_any(void)
 
 /* ---- queues.h: within a process ------------------------------------------------------------------------------------------------ */
 
-/* Tasks of one process, queued at two cores: by priority, then deadline, then age; wishes by affinity decide where one waits. */
+/* Tasks of one process, queued at two cores: by priority, then deadline, then age; preferred affinities decide where one waits. */
 static void ranks_within_a_process(const char *policy)
 {
     static const struct { int32_t priority; uint64_t deadline; uint32_t at; } like[] = {

@@ -117,7 +117,7 @@ static void own(void)
 {
     struct sched_self me = {.task = USF_NONE};
     const uint64_t third[USF_CORE_WORDS] = {4}, none[USF_CORE_WORDS] = {0};
-    struct sched_wish w;
+    struct sched_attributes w;
     make_instance("coop", 4);
     join(&s);
     join(&other);
@@ -126,10 +126,10 @@ static void own(void)
     CHECK(sched_attach(&s, &me, (int32_t)getpid(), "own") == 0);
     CHECK(atomic_load(&s.tasks[me.task].core) == 0);
     CHECK(sched_change_group(&s, &me, me.task, g) == 0 && atomic_load(&s.tasks[me.task].core) == 2);
-    sched_wish_of(&s, me.task, &w);
+    sched_attributes_of(&s, me.task, &w);
     w.affinity = USF_AFFINITY_CORE, w.affinity_id = 1, w.strict = 1;
     sched_change_task(&s, &me, me.task, &w);
-    CHECK(!s.tasks[me.task].pol.strict);        /* its group may not run there: a wish */
+    CHECK(!s.tasks[me.task].pol.strict);        /* its group may not run there: a preference */
     CHECK(sched_change_group(&s, &me, me.task, foreign) == -ESRCH && sched_change_group(&s, &me, me.task, 5) == -ESRCH);
     CHECK(sched_change_group(&s, &me, me.task, USF_NONE) == -ESRCH && sched_change_group(&s, &me, me.task, USF_MAX_GROUPS - 1) == -ESRCH);
     CHECK(sched_change_group(&s, &me, USF_NONE, g) == -ESRCH && sched_change_group(&s, &me, me.task + 1, g) == -ESRCH);
@@ -262,7 +262,7 @@ static void ask(void)
         leave(&s);
     }
     CHECK(has(first, 3, 0) && has(g, 3, 0) && s.h->nr_ready == 0);
-    sched_keep_standing(&s);
+    sched_keep_inherited(&s);
     CHECK(s.weight == 50 && s.priority == 7);
     end_instance();
 }

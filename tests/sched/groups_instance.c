@@ -5,7 +5,7 @@ struct shm shm;
 char dir[] = "/tmp/usf-groups-XXXXXX";
 
 static struct sched_self nobody;
-static struct kicks kicks;
+static struct wakes wakes;
 
 void make_instance(const char *policy, uint32_t cores)
 {
@@ -62,14 +62,14 @@ uint64_t __wrap_os_now(void) { return now; }
 void enter(struct sched *s)
 {
     nobody = (struct sched_self){.task = USF_NONE};
-    kicks.n = 0;
+    wakes.n = 0;
     CHECK(core_enter(s, &nobody));
 }
 
 void leave(struct sched *s)
 {
-    kicks.n = 0;        /* there is no thread to be woken */
-    core_leave(s, &nobody, &kicks);
+    wakes.n = 0;        /* there is no thread to be woken */
+    core_leave(s, &nobody, &wakes);
 }
 
 uint32_t add_task(struct sched *s)
@@ -89,7 +89,7 @@ uint32_t add_task(struct sched *s)
     group(s, t->pol.group)->nr_tasks++;
     s->ops.task_add(&s->pol, i);
     atomic_store(&t->state, USF_TASK_NEW);
-    core_place(s, i, USF_WHY_NEW, &kicks);
+    core_place(s, i, USF_WHY_NEW, &wakes);
     leave(s);
     return i;
 }
@@ -108,9 +108,9 @@ uint32_t switch_from(struct sched *s, uint32_t core, unsigned to, enum usf_why w
     uint32_t next = core_pick(s, core, CORE_ANY);
     if (to == USF_TASK_READY && next == USF_NONE) return old;
     core_set_state(s, old, ST(USF_TASK_RUNNING), to);
-    core_give(s, core, old, next, &kicks);
+    core_give(s, core, old, next, &wakes);
     if (to == USF_TASK_READY) core_enqueue(s, old, why);
-    kicks.n = 0;
+    wakes.n = 0;
     return next;
 }
 

@@ -166,7 +166,7 @@ static void live(const char *point, unsigned visit)
 
 static pid_t dying, stays;
 
-static void no_nudge(void *arg, uint32_t task) { (void)arg, (void)task; }
+static void no_preempt(void *arg, uint32_t task) { (void)arg, (void)task; }
 static char state(void *arg, uint32_t task)
 {
     (void)arg;
@@ -196,7 +196,7 @@ static bool all_go_on(void)
     for (int i = 0; i < THREADS; i++)
         while (atomic_load(&shared->done[i]) == before[i]) {
             if (os_now() > until) return fprintf(stderr, "thread %d is stuck\n", i), false;
-            sched_watch(&s, no_nudge, state, 0);
+            sched_watch(&s, no_preempt, state, 0);
             os_sleep(200000);
         }
     return true;

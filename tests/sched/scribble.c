@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os/os.h"
 #include "sched/core.h"
 #include "shm/shm.h"
 
@@ -20,11 +21,14 @@ int main(int argc, char **argv)
     if (shm_open_instance(&c, false, &shm)) return fprintf(stderr, "%s\n", shm.why), 1;
     struct usf_task *tasks = shm_tasks(shm.h);
     struct usf_core *cores = shm_cores(shm.h);
-    for (uint32_t i = 0; i < atomic_load(&shm.h->task_hwm); i++) {
-        unsigned state = atomic_load(&tasks[i].state);
-        if (!strcmp(argv[2], "states") && state != USF_TASK_FREE) atomic_store(&tasks[i].state, 99), done++;
-        if (!strcmp(argv[2], "queue") && state == USF_TASK_BLOCKED && !done) atomic_store(&tasks[i].state, USF_TASK_READY), done++;
-    }
+    for (uint32_t i = 0; i < atomic_load(&shm.h->task_hwm) && !strcmp(argv[2], "states"); i++)
+        if (atomic_load(&tasks[i].state) != USF_TASK_FREE) atomic_store(&tasks[i].state, 99), done++;
+    /* Now and then no thread is blocked. */
+    for (uint64_t end = os_now() + 10000000000; !strcmp(argv[2], "queue") && !done && os_now() < end;)
+        for (uint32_t i = 0; i < atomic_load(&shm.h->task_hwm) && !done; i++) {
+            unsigned blocked = USF_TASK_BLOCKED;
+            done = atomic_compare_exchange_strong(&tasks[i].state, &blocked, USF_TASK_READY);
+        }
     for (uint32_t i = 0; i < shm.h->nr_cores && !strcmp(argv[2], "cores"); i++) atomic_store(&cores[i].word, 0), done++;
     return done ? 0 : 3;
 }

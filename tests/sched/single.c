@@ -1,4 +1,4 @@
-/* tests/sched/single.c rejoin|guest|keep|place|self|refused|mask|looks|sleeps - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|kernel-run|keep|place|self|refused|mask|looks|sleeps - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,22 +58,22 @@ static void rejoin(const struct os_cpuset *cpus)
     pthread_join(t, NULL);
 }
 
-/* A guest comes back from calls without a core, but not while others wait for the scheduler's lock. */
-static void guest(const struct os_cpuset *cpus)
+/* A kernel-scheduled thread comes back from calls without a core, but not while others wait for the scheduler's lock. */
+static void kernel_run(const struct os_cpuset *cpus)
 {
     struct sched_self me = {.task = USF_NONE};
     (void)cpus;
-    CHECK(sched_attach(&s, &me, tid(), "guest") == 0);
-    sched_expect_guest(&me);
+    CHECK(sched_attach(&s, &me, tid(), "kernel-run") == 0);
+    sched_expect_kernel_run(&me);
     for (int i = 0; i < 3; i++) {
         sched_leave_core(&s, &me, true);
         sched_return_core(&s, &me);
-        CHECK(me.guest && atomic_load(&s.tasks[me.task].state) == USF_TASK_IN_KERNEL);
+        CHECK(me.kernel_run && atomic_load(&s.tasks[me.task].state) == USF_TASK_IN_KERNEL);
     }
     atomic_store(&shm.h->lock_waits, 1);
     sched_leave_core(&s, &me, true);
     sched_return_core(&s, &me);
-    CHECK(!me.guest && atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
+    CHECK(!me.kernel_run && atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
     sched_detach(&s, &me, false);
 }
 
@@ -247,8 +247,8 @@ static void have_four_cores(struct os_cpuset *cpus)
 
 static void be_on(struct sched_self *me, uint32_t core)
 {
-    struct sched_wish w;
-    sched_wish_of(&s, me->task, &w);
+    struct sched_attributes w;
+    sched_attributes_of(&s, me->task, &w);
     w.affinity = USF_AFFINITY_CORE;
     w.affinity_id = core;
     w.strict = 1;
@@ -274,12 +274,12 @@ static void *insist_on_first_two(void *arg)
 {
     struct sched_self me = {.task = USF_NONE};
     struct os_cpuset two = {0};
-    struct sched_wish w;
+    struct sched_attributes w;
     os_cpu_set(&two, s.cores[0].pol.cpu);
     os_cpu_set(&two, s.cores[1].pol.cpu);
     CHECK(sched_attach(&s, &me, tid(), "insists") == 0);
     CHECK(atomic_load(&s.tasks[me.task].core) >= 2);
-    sched_wish_of(&s, me.task, &w);
+    sched_attributes_of(&s, me.task, &w);
     sched_affinity_of(&s, &two, &w);
     CHECK(w.affinity == USF_AFFINITY_MASK && w.mask[0] == 3);
     w.strict = 1;
@@ -314,23 +314,23 @@ static void mask(const struct os_cpuset *cpus)
  * long is repeated. */
 #define MS 1000000ull
 static struct sched_watcher watcher;
-static uint32_t states, nudges;
+static uint32_t states, signals;
 static char told = 'R';
 static char tell_state(void *arg, uint32_t task) { (void)arg, (void)task; states++; return told; }
-static void count_nudge(void *arg, uint32_t task) { (void)arg, (void)task; nudges++; }
+static void count_preempt(void *arg, uint32_t task) { (void)arg, (void)task; signals++; }
 
-static void look_after(uint64_t age, uint64_t last_look, uint64_t last_nudge)
+static void look_after(uint64_t age, uint64_t last_look, uint64_t last_signal)
 {
     struct sched_watcher before = watcher;
     uint64_t began;
     do {
         watcher = before;
-        states = nudges = 0;
+        states = signals = 0;
         began = os_now();
         watcher.since[0] = began - age;
         watcher.looked[0] = last_look ? began - last_look : 0;
-        watcher.nudged[0] = last_nudge;
-        sched_watch(&s, count_nudge, tell_state, NULL);
+        watcher.signalled[0] = last_signal;
+        sched_watch(&s, count_preempt, tell_state, NULL);
     } while (os_now() - began > MS / 10 && core_state(atomic_load(&s.cores[0].word)) == USF_CORE_RUNNING);
 }
 
@@ -342,7 +342,7 @@ static void begin_watch(struct sched_self *me, pthread_t *waiting)
     CHECK(sched_attach(&s, me, tid(), "watched") == 0);
     CHECK(pthread_create(waiting, NULL, wait_for_turn, NULL) == 0);
     while (!atomic_load(&shm.h->nr_ready)) usleep(100);
-    sched_watch(&s, count_nudge, tell_state, NULL);
+    sched_watch(&s, count_preempt, tell_state, NULL);
 }
 
 static void looks(const struct os_cpuset *cpus)
@@ -353,23 +353,23 @@ static void looks(const struct os_cpuset *cpus)
     s.h->progress_ns = 200 * MS;
     begin_watch(&me, &t);
     look_after(MS / 2, 0, 0);
-    CHECK(states == 0 && nudges == 0);
+    CHECK(states == 0 && signals == 0);
     look_after(MS + MS / 5, 0, 0);
-    CHECK(states == 1 && nudges == 1);
+    CHECK(states == 1 && signals == 1);
     look_after(2 * MS, MS, MS);                             /* it was awake a millisecond ago */
-    CHECK(states == 0 && nudges == 0);
+    CHECK(states == 0 && signals == 0);
     look_after(3 * MS, 2 * MS, MS);
-    CHECK(states == 1 && nudges == 0);
-    look_after(9 * MS, MS, MS);                             /* nudged at 1 ms, and again after eight times as long */
-    CHECK(states == 1 && nudges == 1);
+    CHECK(states == 1 && signals == 0);
+    look_after(9 * MS, MS, MS);                             /* signalled at 1 ms, and again after eight times as long */
+    CHECK(states == 1 && signals == 1);
     look_after(20 * MS, 2 * MS, 9 * MS);
-    CHECK(states == 1 && nudges == 0);
+    CHECK(states == 1 && signals == 0);
     for (int i = 0; i < 12; i++) {                          /* from the guarantee's time on at each look */
         look_after(201 * MS + (uint64_t)i * MS, MS, 200 * MS);
-        CHECK(states == 1 && nudges == 1);
+        CHECK(states == 1 && signals == 1);
     }
-    CHECK(core_task(atomic_load(&s.cores[0].word)) == me.task);     /* nudged more than eight times, but not for long enough */
-    watcher.deaf_since[0] -= 100 * MS;
+    CHECK(core_task(atomic_load(&s.cores[0].word)) == me.task);     /* signalled more than eight times, but not for long enough */
+    watcher.unresponsive_since[0] -= 100 * MS;
     look_after(301 * MS, MS, 200 * MS);
     CHECK(core_task(atomic_load(&s.cores[0].word)) != me.task);
     pthread_join(t, NULL);
@@ -405,7 +405,7 @@ static const struct single {
     const char *name;
     void (*run)(const struct os_cpuset *), (*instance)(struct os_cpuset *), (*process)(struct os_cpuset *);
 } all[] = {
-    {"keep", keep, have_first_cpu, NULL}, {"rejoin", rejoin, NULL, NULL}, {"guest", guest, NULL, NULL}, {"place", place, NULL, NULL},
+    {"keep", keep, have_first_cpu, NULL}, {"rejoin", rejoin, NULL, NULL}, {"kernel-run", kernel_run, NULL, NULL}, {"place", place, NULL, NULL},
     {"self", place_self, NULL, NULL}, {"refused", refused, NULL, have_no_cpu}, {"mask", mask, NULL, have_four_cores},
     {"looks", looks, have_first_cpu, NULL}, {"sleeps", sleeps, have_first_cpu, NULL},
 };

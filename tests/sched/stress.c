@@ -28,13 +28,13 @@ static unsigned seed;
 static void enter_core(struct sched_self *me)
 {
     uint32_t c = S.tasks[me->task].core;
-    if (me->guest) return;
+    if (me->kernel_run) return;
     CHECK(S.tasks[me->task].state == USF_TASK_RUNNING);
     CHECK(c < S.h->nr_cores);
     CHECK(atomic_fetch_add(&on_core[c], 1) == 0);
 }
 static void exit_core(struct sched_self *me)
-{ if (!me->guest) atomic_fetch_sub(&on_core[S.tasks[me->task].core], 1); }
+{ if (!me->kernel_run) atomic_fetch_sub(&on_core[S.tasks[me->task].core], 1); }
 
 static void wait_credit(struct sched_self *me, int i, unsigned *rs)
 {
@@ -109,7 +109,7 @@ static void *run(void *arg)
     return 0;
 }
 
-static void no_nudge(void *arg, uint32_t task) { (void)arg; (void)task; }
+static void no_preempt(void *arg, uint32_t task) { (void)arg; (void)task; }
 static char running(void *arg, uint32_t task) { (void)arg; (void)task; return 'R'; }
 
 static _Atomic int stop;
@@ -120,7 +120,7 @@ static void *monitor(void *arg)
     m.watch = &W;
     m.proc = USF_NONE;
     while (!stop) {
-        uint64_t ns = sched_watch(&m, no_nudge, running, 0);
+        uint64_t ns = sched_watch(&m, no_preempt, running, 0);
         usleep(ns > 1000000 ? 1000 : (unsigned)(ns / 1000));
     }
     return 0;
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
         return 77;
     }
     sched_bind(&S, m.h);
-    S.h->progress_ns = UINT64_MAX / 16;     /* nobody is to pass for deaf for want of a CPU */
+    S.h->progress_ns = UINT64_MAX / 16;     /* no thread counts as unresponsive for want of a CPU */
     CHECK(sched_use_policy(&S, 0, why, sizeof why) == 0);
     struct os_cpuset cpus;
     CHECK(os_getaffinity(0, &cpus) == 0);

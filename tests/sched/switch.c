@@ -148,7 +148,7 @@ static void work(struct usf_header *h, const char *dir, int which)
 
 static struct sched m;
 
-static void no_nudge(void *arg, uint32_t task) { (void)arg, (void)task; }
+static void no_preempt(void *arg, uint32_t task) { (void)arg, (void)task; }
 static char state(void *arg, uint32_t task)
 {
     (void)arg;
@@ -169,7 +169,7 @@ static void watch(struct usf_header *h, const char *dir)
     for (;;) {
         uint32_t event = atomic_load(&h->monitor_event);
         sched_answer(&m);
-        uint64_t ns = sched_watch(&m, no_nudge, state, 0);
+        uint64_t ns = sched_watch(&m, no_preempt, state, 0);
         os_futex_wait(&h->monitor_event, event, os_now() + (ns < 1000000 ? ns : 1000000));
     }
 }

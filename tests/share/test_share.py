@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from instance import CPUS, Programs, main
 
-USF, SHARER, WISHES, GCC, CLANG = sys.argv[1:6]
+USF, SHARER, ATTRIBUTES, GCC, CLANG = sys.argv[1:6]
 SIZES = ("plain", "static", "dynamic", "guided", "runtime", "sections", "after")
 
 
@@ -67,9 +67,9 @@ class Share(Programs):
         p = self.program("/bin/sh", "-c", "while read x; do echo cpus=$(nproc); done", weight=1)
         self.assertEqual(self.ask(p)["cpus"], 1)
 
-    def test_wishes_of_threads(self):
+    def test_attributes_of_threads(self):
         for how in [], ["nice", "-n", "3"]:
-            p = self.program(*how, WISHES, str(CPUS[1]), policy="coop")
+            p = self.program(*how, ATTRIBUTES, str(CPUS[1]), policy="coop")
             self.assertEqual(p.stdout.readline(), "ready=1\n")
             q = self.process(p.pid)
             threads = {t["name"]: (t["priority"], t["affinity"]) for t in q["threads"]}

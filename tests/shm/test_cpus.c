@@ -45,7 +45,7 @@ static void bounds(void)
 
 static void chosen(void)
 {
-    struct os_cpuset none = {0}, mine, out, wish, one = {0};
+    struct os_cpuset none = {0}, mine, out, preferred, one = {0};
     char why[256] = "";
     EXPECT_EQ(os_getaffinity(0, &mine), 0);
     unsigned expect = os_cpu_count(&mine);
@@ -55,12 +55,12 @@ static void chosen(void)
     unsigned cpu = 0;
     while (!os_cpu_isset(&mine, cpu)) cpu++;
     os_cpu_set(&one, cpu);
-    wish = one;
-    os_cpu_set(&wish, 1023);            /* not here: left out */
-    EXPECT_EQ(shm_choose_cpus(&wish, &out, place, why, sizeof why), 0);
+    preferred = one;
+    os_cpu_set(&preferred, 1023);       /* not here: left out */
+    EXPECT_EQ(shm_choose_cpus(&preferred, &out, place, why, sizeof why), 0);
     EXPECT(!memcmp(&out, &one, sizeof one));
 
-    /* A wish may be wider than the mask, within the cpuset. */
+    /* The CPUs asked for may be wider than the mask, within the cpuset. */
     EXPECT_EQ(os_setaffinity(0, &one), 0);
     EXPECT_EQ(shm_choose_cpus(&mine, &out, place, why, sizeof why), 0);
     EXPECT_EQ(os_cpu_count(&out), expect);
@@ -68,8 +68,8 @@ static void chosen(void)
     EXPECT(!memcmp(&out, &one, sizeof one));
     EXPECT_EQ(os_setaffinity(0, &mine), 0);
 
-    wish = list("1023");
-    EXPECT_EQ(shm_choose_cpus(&wish, &out, place, why, sizeof why), -EINVAL);
+    preferred = list("1023");
+    EXPECT_EQ(shm_choose_cpus(&preferred, &out, place, why, sizeof why), -EINVAL);
     EXPECT(strstr(why, "none of the CPUs 1023 may be used"), "%s", why);
 }
 

@@ -93,7 +93,10 @@ class Tools(Instance):
     def test_made_to_give_way(self):
         """The frames of threads that wait in the handler of usf's own signal: one core for two that compute."""
         self.start("work", options=("--cpus", str(min(os.sched_getaffinity(0)))), steps=3)
+        # gdb stops one thread after the other: meanwhile the core would go to the thread that is not stopped yet.
+        os.kill(self.pid, signal.SIGSTOP)
         out = self.gdb(*STACKS, args=("-p", str(self.pid))).rpartition("\nthreads\n")[2]
+        os.kill(self.pid, signal.SIGCONT)
         self.assertIn("<signal handler called>", out)
         self.assertEqual(len(re.findall(r"#\d+ .*\bwork \(\)", out)), 2, out)
         self.assertEqual(len(re.findall(r"#\d+ .*\bthread \(", out)), 2, out)
@@ -101,7 +104,8 @@ class Tools(Instance):
 
     @needs("gdb")
     def test_breakpoints(self):
-        self.program = subprocess.Popen(["sh", "-c", "sleep 0.3; while :; do printf x; sleep 0.05; done | '%s' run -- '%s'" % (USF, PROGRAM)],
+        """And steps, which follow the kernel thread: without --float off, the steps over a wait may not come back (docs/threads.md)."""
+        self.program = subprocess.Popen(["sh", "-c", "sleep 0.3; while :; do printf x; sleep 0.05; done | '%s' run --float off -- '%s'" % (USF, PROGRAM)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env, start_new_session=True)
         pid = int(self.program.stdout.readline())
         try:

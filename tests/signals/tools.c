@@ -18,7 +18,7 @@ static int fd[2];
 int calls;
 
 /* Named frames that no compiler may take away. */
-#define FRAME __attribute__((noinline, noclone)) static void
+#define FRAME __attribute__((noinline)) static void
 #define STAYS __asm__ volatile("" ::: "memory")
 
 int add(int n);
@@ -33,7 +33,7 @@ FRAME wait_in_cond(void)
         pthread_cond_wait(&cond, &cond_mutex);
 }
 FRAME wait_in_read(void) { char c; while (read(fd[0], &c, 1) != 1) STAYS; STAYS; }
-FRAME wait_in_spin(void) { while (!atomic_load_explicit(&flag, memory_order_relaxed)) ; STAYS; }
+FRAME wait_in_spin(void) { while (!atomic_load_explicit(&flag, memory_order_relaxed)) {} STAYS; }
 FRAME wait_in_nap(void) { struct timespec t = { 100, 0 }; nanosleep(&t, NULL); STAYS; }
 
 FRAME work(void) { for (volatile unsigned long n = 0;; n++) STAYS; }

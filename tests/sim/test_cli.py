@@ -431,7 +431,7 @@ class Floating(Base):
     def per_turn(self, text, policy, *args):
         """ns and floats of each hand-over of two threads: what 1000 more rounds of both add."""
         machine = 'core:1 ' + ' '.join(f'{k}={v}ns' for k, v in self.COST.items())
-        runs = [self.run_json(text, '--set', f'n={n}', '-m', machine, '-p', policy, '--no-soft', '--no-poll', '--no-alone', '--progress', '10s',
+        runs = [self.run_json(text, '--set', f'n={n}', '-m', machine, '-p', policy, '--no-poll', '--no-alone', '--progress', '10s',
                               '--quantum', '10s', '--check', *args)['runs'][0] for n in (100, 1100)]
         more = {k: runs[1][k] - runs[0][k] for k in ('makespan_ns', 'floats', 'switches')}
         self.assertEqual(more['switches'], 2000)
@@ -467,7 +467,7 @@ class Floating(Base):
         """A wake-up of an idle core costs the same: the kernel does it."""
         text = ('program p\nsemaphore a 0\nthread\nrepeat 100\ncompute 1ms\npost a\nend\nend\n'
                 'thread\nrepeat 100\nwait a\ncompute 10us\nend\nend\nend\nstart p\n')
-        on, off = (self.run_json(text, '-m', 'core:2', '--no-soft', '--no-poll', '--no-alone', '--float', f)['runs'][0] for f in ('on', 'off'))
+        on, off = (self.run_json(text, '-m', 'core:2', '--no-poll', '--no-alone', '--float', f)['runs'][0] for f in ('on', 'off'))
         self.assertEqual((on['floats'], on['makespan_ns'], on['kernel_ns']), (0, off['makespan_ns'], off['kernel_ns']))
 
     def test_preempted(self):

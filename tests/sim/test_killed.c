@@ -34,7 +34,7 @@ static int run(const char *policy, bool floats, uint32_t victims, enum sim_wait 
     };
     struct sim_workload w = {.name = "killed", .program = p, .nr_programs = 2};
     if (sim_machine_regular(&m, 1, 1, 1, 4, 1)) return 1;
-    struct sim_config c = {.machine = &m, .workload = &w, .seed = 1, .policy = policy, .limit_ns = 1000000000u, .floats = floats, .soft = true};
+    struct sim_config c = {.machine = &m, .workload = &w, .seed = 1, .policy = policy, .limit_ns = 1000000000u, .floats = floats};
     memset(&st, 0, sizeof st);
     int r = sim_run(&c, &st, why, sizeof why);
     if (r) printf("FAILED: %s, %u killed, waiting in way %d: %s\n", policy ? policy : "plain", victims, (int)how, why);

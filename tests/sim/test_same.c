@@ -21,7 +21,7 @@ static void trace(const struct sim_machine *m, const struct sim_workload *w, con
 {
     char why[200];
     struct sim_config c = {.machine = m, .workload = w, .seed = seed, .policy = policy, .trace = keep, .trace_arg = out,
-                           .limit_ns = 100000000000ull, .floats = seed / 2 % 2, .soft = seed % 2, .poll_max_ns = seed % 3 ? 0 : 50000};
+                           .limit_ns = 100000000000ull, .floats = seed / 2 % 2, .poll_max_ns = seed % 3 ? 0 : 50000};
     if (!sim_run(&c, st, why, sizeof why)) return;
     printf("FAILED: seed %lu, %s: %s\n", seed, policy ? policy : "plain", why);
     exit(1);

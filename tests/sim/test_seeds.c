@@ -106,7 +106,6 @@ int main(int argc, char **argv)
         struct sim_config c = {.machine = &m, .seed = seed, .limit_ns = 100000000000ull, .limit_events = 4000000, .check = true};
         c.poll_max_ns = seed % 5 ? 0 : 50000;
         c.floats = seed % 4 != 0;
-        c.soft = seed % 7 == 0;
         c.spins_unseen = seed % 11 == 0;
         c.spins_yield = seed % 3 == 0;
         runs += run_policies(&c, exact, &any, cpus ? 0 : &blocking);

@@ -30,7 +30,7 @@ from probe import Probe
 from hung import threads_of     # probe knows the folder
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KINDS = ["cond", "barrier", "openmp", "yield", "spin", "pipe", "fork", "sleep", "python"]
+KINDS = ["cond", "barrier", "openmp", "yield", "spin", "pipe", "fork", "sleep", "signal", "python"]
 STUCK = 20  # seconds without progress of a thread: a hang, not a delay
 FREEZER = "/sys/fs/cgroup/freezer"
 USERS, GROUP, SETPRIV = (61001, 61002), 61100, "/usr/bin/setpriv"

@@ -3,6 +3,8 @@
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +240,44 @@ static void *sleep_thread(void *arg)
 }
 static void run_sleep(unsigned n) { run_threads(n, sleep_thread); }
 
+/* ---- signals to one thread ------------------------------------------------------------------------ */
+
+/* Each sends its neighbour one, whose handler answers, and waits for the answer. */
+static sem_t answers[LOAD_THREADS];
+static _Atomic pthread_t signalled[LOAD_THREADS];
+static __thread const struct member *own_member;
+
+static unsigned next_of(const struct member *m) { return (m->i + 1) % m->n; }
+static unsigned before(const struct member *m) { return (m->i + m->n - 1) % m->n; }
+static void answer(int sig) { sem_post(&answers[before(own_member)]); }
+
+static void *signal_thread(void *arg)
+{
+    struct member *m = arg;
+    own_member = m;
+    atomic_store(&signalled[m->i], pthread_self());
+    while (load_round(m->id)) {
+        pthread_t next = atomic_load(&signalled[next_of(m)]);
+        if (!next) {
+            sched_yield();
+            continue;
+        }
+        LOAD_CHECK(pthread_kill(next, SIGRTMIN) == 0);
+        while (sem_wait(&answers[m->i])) LOAD_CHECK(errno == EINTR);
+        compute(1000);
+    }
+    answer(0);      /* it waits for no more: all are to stop */
+    return 0;
+}
+
+static void run_signal(unsigned n)
+{
+    const struct sigaction a = {.sa_handler = answer};
+    for (unsigned i = 0; i < n; i++) LOAD_CHECK(sem_init(&answers[i], 0, 0) == 0);
+    LOAD_CHECK(sigaction(SIGRTMIN, &a, 0) == 0);
+    run_threads(n, signal_thread);
+}
+
 /* ---- a thread that ends alone, while the others wait for its core ------------------------------------ */
 
 static void live_for_a_while(const struct member *m)
@@ -264,7 +304,7 @@ static void *killed_thread(void *arg)
     return 0;
 }
 
-static void *heir_thread(void *arg)
+static void *successor_thread(void *arg)
 {
     struct member *m = arg;
     while (load_round(m->id)) {
@@ -275,22 +315,23 @@ static void *heir_thread(void *arg)
     return 0;
 }
 
-static void run_heirs(unsigned n, void *(*of)(void *))
+static void run_successors(unsigned n, void *(*of)(void *))
 {
-    add_members(0, n, heir_thread);
+    add_members(0, n, successor_thread);
     members[0].run = of;
     run_members(n, 1);
 }
-static void run_mortal(unsigned n) { run_heirs(n, mortal_thread); }
+static void run_mortal(unsigned n) { run_successors(n, mortal_thread); }
 
 static void run_killed(unsigned n, long call)
 {
     fatal_call = call;
-    run_heirs(n, killed_thread);
+    run_successors(n, killed_thread);
 }
-/* Calls that nobody else makes: one that passes through, one that lends its core, one that gives it up. */
+/* Calls that no other test makes: one that passes through, one that releases its core
+ * provisionally, one that releases it at once. */
 static void run_passing(unsigned n) { run_killed(n, SYS_ustat); }
-static void run_lending(unsigned n) { run_killed(n, SYS_keyctl); }
+static void run_provisional(unsigned n) { run_killed(n, SYS_keyctl); }
 static void run_pausing(unsigned n) { run_killed(n, SYS_pause); }
 
 /* ---- all of them at once -------------------------------------------------------------------------- */
@@ -309,7 +350,7 @@ static void run_all(unsigned n)
 
 const struct load_kind load_kinds[] = {
     {"cond", run_cond}, {"barrier", run_barrier}, {"openmp", run_openmp}, {"yield", run_yield}, {"spin", run_spin},
-    {"pipe", run_pipe}, {"fork", run_fork}, {"sleep", run_sleep}, {"mortal", run_mortal}, {"passing", run_passing},
-    {"lending", run_lending}, {"pausing", run_pausing}, {"all", run_all},
+    {"pipe", run_pipe}, {"fork", run_fork}, {"sleep", run_sleep}, {"signal", run_signal}, {"mortal", run_mortal}, {"passing", run_passing},
+    {"provisional", run_provisional}, {"pausing", run_pausing}, {"all", run_all},
     {0, 0},
 };

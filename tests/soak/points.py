@@ -15,7 +15,7 @@ import time
 import kill
 from patience import Patience
 
-KINDS = ["all", "barrier", "sleep"]     # where the first does not reach a point, cores are never idle
+KINDS = ["all", "barrier", "sleep", "signal"]     # where the first does not reach a point, cores are never idle, or no thread sends signals
 BOX = ["bwrap", "--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--unshare-pid", "--die-with-parent"]
 REACH = 2  # seconds for a program to reach a point
 # It ends while its threads live.

@@ -27,9 +27,10 @@ bool gate_function_bounds(const struct gate_object *o, uintptr_t pc, uintptr_t *
         }
     return false;
 }
+static uint8_t *arena;
+bool gate_contains_pc(uintptr_t pc) { return arena && pc - (uintptr_t)arena < 1 << 20; }
 void *gate_alloc_stub(uintptr_t near, size_t len)
 {
-    static uint8_t *arena;
     static size_t used;
     if (!arena) {
         for (uintptr_t at = (near & ~0xfffffull) + (1 << 24); at < near + (1ull << 30); at += 1 << 20) {

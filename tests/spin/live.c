@@ -34,7 +34,7 @@ static int failures;
 static volatile unsigned rounds, last_round;
 static uint64_t seen_rdi;
 static uint32_t seen_site;
-static unsigned stayed, left;      /* what rounds on trial said: before the word was set, and then */
+static unsigned stayed, left;      /* what probes said: before the word was set, and then */
 static uint8_t far_bytes[24];
 
 /* Called from a stub.  It may change every caller-saved register; vector registers it must leave alone. */
@@ -42,10 +42,10 @@ __attribute__((target("general-regs-only"), noinline)) static void on_round(uint
 {
     seen_site = place;
     seen_rdi = regs->r[7];
-    stayed += !spin_would_leave(place, regs);
+    stayed += !spin_probe(place, regs);
     if (++rounds >= last_round) {
         live_word = 1;
-        left += spin_would_leave(place, regs);
+        left += spin_probe(place, regs);
     }
     __asm__ volatile("mov $-1, %%rax; mov %%rax, %%rcx; mov %%rax, %%rdx; mov %%rax, %%rsi; mov %%rax, %%rdi;"
                      "mov %%rax, %%r8; mov %%rax, %%r9; mov %%rax, %%r10; mov %%rax, %%r11; add %%rax, %%rax" :
@@ -177,9 +177,9 @@ static void test_loop(const char *name, void (*fn)(void))
     compare(name, "patched before", &want, &got);
     if (rounds != 100 || (seen_site & ~SPIN_UNCOUNTED) != (uint32_t)site || seen_rdi != (uintptr_t)&live_word)
         failures++, printf("%s: %u rounds, site %u\n", name, rounds, seen_site);
-    bool impure = fn == live_counter || fn == live_vector;      /* a trial would not count, or spoil a register */
+    bool impure = fn == live_counter || fn == live_vector;      /* a probe would not count, or spoil a register */
     if (usf_spin_sites[site].loop.pure == impure || left != 1 || stayed != (impure ? 0 : 100))
-        failures++, printf("%s: on trial it stays %u times, leaves %u times\n", name, stayed, left);
+        failures++, printf("%s: a probe of it stays %u times, leaves %u times\n", name, stayed, left);
 }
 
 /* Another object has taken the place: the old site says nothing any more. */
@@ -199,7 +199,7 @@ static void test_replaced(void)
 
 /* ---- unwinding through the stub --------------------------------------------------------------- */
 static volatile int wait_flag;
-__attribute__((noinline, noclone)) static void outer(void)
+__attribute__((noinline)) static void outer(void)
 {
     wait_for_flag(&wait_flag);
     __asm__ volatile("");

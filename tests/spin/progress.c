@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 volatile long progress_calls, progress_events;
 
+int opal_progress(void);
 int opal_progress(void)
 {
     progress_calls++;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 static int failures, runs;
-static unsigned rounds, trials, wrong;
+static unsigned rounds, probes, wrong;
 static uint64_t memory[64];
 static uint64_t end_value;
 
@@ -29,11 +29,11 @@ int answer(int x) { return 0; }
 __attribute__((target("general-regs-only"))) static void on_round(uint32_t place, struct spin_regs *regs)
 {
     const struct spin_site *s = &usf_spin_sites[place & 0xffff];
-    bool tells = s->map.trial[place >> SPIN_SITE_BITS] && !s->loop.atomic;
-    if (tells && rounds < 5) trials++, wrong += spin_would_leave(place, regs);
+    bool tells = s->map.probe[place >> SPIN_SITE_BITS] && !s->loop.atomic;
+    if (tells && rounds < 5) probes++, wrong += spin_probe(place, regs);
     if (++rounds == 5) {
         *(volatile uint64_t *)memory = end_value;
-        if (!spin_would_leave(place, regs)) wrong++;
+        if (!spin_probe(place, regs)) wrong++;
     }
 }
 
@@ -86,7 +86,7 @@ __attribute__((target("general-regs-only"))) static void on_step(int sig, siginf
         if (i >= 0) loop_sp = sp;
         return;
     }
-    if (s->map.enters && pc - s->stub >= s->map.entered) {      /* a round on trial */
+    if (s->map.enters && pc - s->stub >= s->map.entered) {      /* a probe */
         lost += origin != pc || sp != (uint64_t)regs[REG_RSP];
         return;
     }
@@ -142,7 +142,7 @@ static void run(const char *path, void *lib, unsigned k, size_t size)
     if (as_tried && committed && rounds >= 5 && right && !lost) return;
     failures++;
     printf("%s: %s: %d loops, %u rounds, results %ld and %ld, lost at %u steps%s\n", path, waits[k].name, committed, rounds, r, again, lost,
-           as_tried ? "" : ", but on trial it went otherwise");
+           as_tried ? "" : ", but a probe of it went otherwise");
     lost = 0;
 }
 
@@ -205,6 +205,6 @@ int main(int argc, char **argv)
     if (!child) return failures || !runs;
     int status;
     if (child < 0 || waitpid(child, &status, 0) != child || status) failures++;
-    printf("%d runs, %u rounds on trial, %u steps in stubs, %u of them with another stack pointer, %d failures\n", runs, trials, steps, entries, failures);
-    return failures || !runs || !trials || !entries;
+    printf("%d runs, %u probes, %u steps in stubs, %u of them with another stack pointer, %d failures\n", runs, probes, steps, entries, failures);
+    return failures || !runs || !probes || !entries;
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# tests/spin/test_ring.sh USF PROGRAM - who busy-waits in vain is passed over: a turn that goes round takes about one switch
+# tests/spin/test_ring.sh USF PROGRAM - an unproductive spin is passed over: a turn that goes round takes about one switch
 # each time, not one for every thread that waits.  SPDX-License-Identifier: Apache-2.0
 set -u
 dir=$(mktemp -d)

@@ -20,7 +20,7 @@ static bool has_core(struct thread *t, uint32_t core)
 void enter_core(struct thread *t)
 {
     t->inside = true;
-    if (!t->checked || t->self.guest) return;
+    if (!t->checked || t->self.kernel_run) return;
     uint32_t core = atomic_load_explicit(&t->v->s.tasks[t->self.task].core, memory_order_relaxed);
     CHECK(core < header->nr_cores);
     CHECK(atomic_load_explicit(&t->v->s.tasks[t->self.task].state, memory_order_relaxed) == USF_TASK_RUNNING);
@@ -34,7 +34,7 @@ void enter_core(struct thread *t)
 void exit_core(struct thread *t)
 {
     t->inside = false;
-    if (!t->checked || t->self.guest) return;
+    if (!t->checked || t->self.kernel_run) return;
     CHECK(has_core(t, t->core));
     CHECK(user[t->core].owner == t->self.task + 1);
     user[t->core].owner = 0;
@@ -181,7 +181,7 @@ static void go_away(struct thread *t)
 {
     exit_core(t);
     t->certain = below(t, 2);
-    if (below(t, 4) == 0) t->self.short_bursts = 1000;     /* as one that does nothing else: it becomes a guest */
+    if (below(t, 4) == 0) t->self.short_bursts = 1000;     /* as one that does nothing else: it becomes kernel-scheduled */
     sched_leave_core(&t->v->s, &t->self, t->certain);
     if (below(t, 4) == 0) usleep(below(t, 300));
     USF_POINT("test.away");
@@ -242,7 +242,7 @@ static void use_groups(struct thread *t)
 static void something(struct thread *t)
 {
     struct sched *s = &t->v->s;
-    if (atomic_exchange_explicit(&t->nudged, false, memory_order_relaxed)) {
+    if (atomic_exchange_explicit(&t->signalled, false, memory_order_relaxed)) {
         exit_core(t);
         sched_preempt(s, &t->self);
         enter_core(t);

@@ -19,7 +19,7 @@ static uint32_t pick_queued(struct usf_pol *p, uint32_t core)
 static uint32_t select_wrongly(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS])
 { return lies(p) ? p->nr_cores + 3 : usf_policy_defaults.select_core(p, task, idle); }
 #define LIAR(n, pick_, select_) static const struct usf_policy_ops n = {.api = USF_POLICY_API, .size = sizeof n, \
-    .name = #n, .flags = USF_POLICY_SWAP, .enqueue = liar_enqueue, .dequeue = liar_dequeue, .pick = pick_, .select_core = select_}
+    .name = #n, .enqueue = liar_enqueue, .dequeue = liar_dequeue, .pick = pick_, .select_core = select_}
 LIAR(liar_running, pick_running, 0);
 LIAR(liar_queued, pick_queued, 0);
 LIAR(liar_core, pick_rightly, select_wrongly);

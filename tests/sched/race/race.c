@@ -31,8 +31,8 @@ static void dump(void)
         fprintf(stderr, "thread %d: done %lu credit %u inbox %u", i, atomic_load(&t->done), atomic_load(&t->credit), atomic_load(&t->inbox));
         if (id != USF_NONE) {
             struct usf_task *r = &views[0].s.tasks[id];
-            fprintf(stderr, " task %u state %u park %u token %u core %u", id, atomic_load(&r->state), atomic_load(&sched_thread_of(&views[0].s, id)->park),
-                    atomic_load(&r->token), atomic_load(&r->core));
+            fprintf(stderr, " task %u state %u park %u pending wake %u core %u", id, atomic_load(&r->state), atomic_load(&sched_thread_of(&views[0].s, id)->park),
+                    atomic_load(&r->pending_wake), atomic_load(&r->core));
         }
         fputc('\n', stderr);
     }
@@ -91,7 +91,7 @@ static void bind_view(struct sched *s, const char *dir)
     s->shm_dir = dir;
     s->trace = rings;
     s->spins = calloc(USF_MAX_TASKS, sizeof *s->spins);
-    s->would_leave = would_leave;
+    s->probe = probe;
 }
 
 static int open_instance(struct shm *m, const char *dir)
@@ -124,7 +124,7 @@ static void start_threads(void)
     memset(threads, 0, sizeof threads);
     forget_users();
     finished = 0;
-    /* ... or has not had a CPU for so long that it passes for deaf, which nobody is to be here */
+    /* ... or has had no CPU for so long that it counts as unresponsive, which must not happen here */
     header->progress_ns = e.unseen ? 1000000 : UINT64_MAX / 16;
     for (int i = 0; i < THREADS; i++) {
         struct thread *t = &threads[i];

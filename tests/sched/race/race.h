@@ -51,7 +51,7 @@ struct thread {
     _Atomic uint32_t inbox;             /* the same for exchanges by futex */
     uint64_t mail[2];                   /* written by the partner, who is one exchange ahead at most */
     _Atomic uint64_t done;              /* exchanges */
-    _Atomic bool nudged;
+    _Atomic bool signalled;
     bool attached, inside, certain, checked;
     unsigned depth;                     /* of handlers */
     uint32_t core;
@@ -97,7 +97,7 @@ void exit_core(struct thread *t);       /* ... and has it no more */
 void *run_actor(void *thread);
 /* signals.c */
 void spin(struct thread *t);            /* a round of a busy-wait */
-bool would_leave(uint32_t place, const void *regs);
+bool probe(uint32_t place, const void *regs);
 void after_crit(struct sched_self *me);
 /* leavers.c */
 bool is_in(struct thread *t);

@@ -2,19 +2,19 @@
 #include "race.h"
 
 /* A busy-wait that others may try: while they do, the thread is still in it. */
-struct trial { _Atomic uint32_t alive; };
+struct probe { _Atomic uint32_t alive; };
 
-bool would_leave(uint32_t place, const void *regs)
+bool probe(uint32_t place, const void *regs)
 {
     static _Atomic uint32_t tried;
-    const struct trial *x = regs;
+    const struct probe *x = regs;
     CHECK(atomic_load_explicit(&x->alive, memory_order_relaxed) == place);
     return mix(place + atomic_fetch_add_explicit(&tried, 1, memory_order_relaxed)) % 4 == 0;
 }
 
 void spin(struct thread *t)
 {
-    struct trial x = {.alive = below(t, 1000) + 1};
+    struct probe x = {.alive = below(t, 1000) + 1};
     sched_spin(&t->v->s, &t->self, x.alive, &x);
     atomic_store_explicit(&x.alive, 0, memory_order_relaxed);
 }
@@ -49,7 +49,7 @@ static void take_signal(struct thread *t)
     struct sync_waiter *waiter = t->sync.waiter;
     if (waiter) sync_cancel(&t->v->y, &t->sync);
     if (where == SCHED_PARKED) sched_interrupt(&t->v->s, &t->self);
-    else if (where == SCHED_AWAY || where == SCHED_RETURNING) returned = sched_interrupt_away(&t->v->s, &t->self);
+    else if (where == SCHED_IN_CALL || where == SCHED_RETURNING) returned = sched_interrupt_call(&t->v->s, &t->self);
     interrupted = t->self.interrupted;
     t->self.interrupted = 0;
     t->self.where = SCHED_USER;

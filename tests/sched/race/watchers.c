@@ -5,11 +5,11 @@
 
 /* ---- the monitor --------------------------------------------------------------------------------- */
 
-static void nudge(void *arg, uint32_t task)
+static void preempt(void *arg, uint32_t task)
 {
     (void)arg;
     for (int i = 0; i < THREADS; i++)
-        if (atomic_load(&threads[i].id) == task) atomic_store_explicit(&threads[i].nudged, true, memory_order_relaxed);
+        if (atomic_load(&threads[i].id) == task) atomic_store_explicit(&threads[i].signalled, true, memory_order_relaxed);
 }
 static char state(void *arg, uint32_t task)
 {
@@ -53,12 +53,12 @@ void *run_monitor(void *arg)
     static struct sched_watcher memory;
     struct sched *m = arg;
     struct sched_self me = {.task = USF_NONE};
-    struct kicks none = {0};
+    struct wakes none = {0};
     memory = (struct sched_watcher){0};
     m->watch = &memory;
     point_rng = e.seed;
     for (unsigned n = 0; atomic_load(&finished) < THREADS + (e.departures ? LEAVERS : 0); n++) {
-        uint64_t ns = e.lonely ? 1000000 : sched_watch(m, nudge, state, 0);
+        uint64_t ns = e.lonely ? 1000000 : sched_watch(m, preempt, state, 0);
         if (core_enter(m, &me)) {
             check_instance(m);
             core_leave(m, &me, &none);

@@ -59,14 +59,14 @@ usf_spin_entry:
         .cfi_endproc
         .size   usf_spin_entry, . - usf_spin_entry
 
-/* bool usf_spin_trial(const struct spin_regs *regs, uintptr_t at): run the code at `at` with all of another thread's
+/* bool usf_spin_probe(const struct spin_regs *regs, uintptr_t at): run the code at `at` with all of another thread's
  * registers but the stack pointer.  It ends with a jump to one of the labels below, with the stack as it found it; the
  * target waits in the red zone meanwhile. */
-        .globl  usf_spin_trial
-        .hidden usf_spin_trial
-        .type   usf_spin_trial, @function
+        .globl  usf_spin_probe
+        .hidden usf_spin_probe
+        .type   usf_spin_probe, @function
         .p2align 4
-usf_spin_trial:
+usf_spin_probe:
         .cfi_startproc
         .irp    reg, rbx, rbp, r12, r13, r14, r15
         pushq   %\reg
@@ -97,6 +97,6 @@ usf_spin_stays:
         .endr
         ret
         .cfi_endproc
-        .size   usf_spin_trial, . - usf_spin_trial
+        .size   usf_spin_probe, . - usf_spin_probe
 
         .section .note.GNU-stack,"",@progbits

@@ -12,7 +12,7 @@
  *       call *entry(%rip)
  *       lea 144(%rsp),%rsp
  *       jmp T
- *   if the loop is pure, for each T a round on trial that begins there: copied instructions without pauses, whose back
+ *   if the loop is pure, for each T a probe that begins there: copied instructions without pauses, whose back
  *   edges to T itself go to `stays`, and whose other back edges, exits and lock attempts to `leaves`
  *       leaves: jmp *leaves(%rip);  stays: jmp *stays(%rip)
  *   .quad head, entry, leaves, stays
@@ -22,8 +22,8 @@
 #include "arch/arch.h"
 
 /* What has more places or instructions is not tried: the stub would become long. */
-#define MAX_TRIALS      2
-#define MAX_TRIAL_INSNS 32
+#define MAX_PROBES      2
+#define MAX_PROBE_INSNS 32
 
 struct emit {
     struct spin_scratch *s;
@@ -33,14 +33,14 @@ struct emit {
     size_t cap, at;
     uintptr_t addr;              /* where buf will run */
     uint16_t *map;               /* of the copy at hand */
-    uint16_t live[SPIN_MAX_INSNS], trial[MAX_TRIALS][SPIN_MAX_INSNS];
-    int from;                    /* the copy is a trial, from this insn; -1: it is the loop */
+    uint16_t live[SPIN_MAX_INSNS], probe[MAX_PROBES][SPIN_MAX_INSNS];
+    int from;                    /* the copy is a probe, from this insn; -1: it is the loop */
     uint32_t site;
     bool ok;
     unsigned nr_back;
     struct { uint16_t target; size_t at; } back[SPIN_MAX_BACK];  /* target: index of insn */
     size_t enters, entered;      /* offsets of the calls of the runtime */
-    size_t leaves, stays;        /* ... of the ends of the trials */
+    size_t leaves, stays;        /* ... of the ends of the probes */
     size_t literals;             /* offset of the literals; known in the second pass */
 };
 
@@ -230,10 +230,10 @@ static void copy_insns(struct emit *e, unsigned first, unsigned last)
     }
 }
 
-static void trials(struct emit *e)
+static void probes(struct emit *e)
 {
     for (unsigned i = 0; i < e->nr_back; i++) {
-        e->map = e->trial[i];
+        e->map = e->probe[i];
         e->from = e->back[i].target;
         copy_insns(e, 0, e->l->nr_insns);
     }
@@ -259,7 +259,7 @@ static void pass(struct emit *e)
         jump(e, e->addr + e->live[e->back[i].target]);
     }
     e->entered = e->at;
-    if (e->l->pure && e->nr_back <= MAX_TRIALS && e->l->nr_insns <= MAX_TRIAL_INSNS) trials(e);
+    if (e->l->pure && e->nr_back <= MAX_PROBES && e->l->nr_insns <= MAX_PROBE_INSNS) probes(e);
     /* the unwinder looks up the byte before: the loop's first instruction */
     literals(e, e->l->head + e->l->insn[0].len);
 }
@@ -282,7 +282,7 @@ static void report(const struct emit *e, struct spin_map *map)
     for (unsigned k = 0; k < e->l->nr_insns; k++) map->insn[k] = e->live[k];
     for (unsigned i = 0; i < SPIN_MAX_BACK; i++) {
         bool can = e->leaves && i < e->nr_back && !is_not_tried(&e->l->insn[e->back[i].target]);
-        map->trial[i] = can ? e->trial[i][e->back[i].target] : 0;
+        map->probe[i] = can ? e->probe[i][e->back[i].target] : 0;
     }
 }
 

@@ -1,20 +1,23 @@
-/* sim/vain.c - CPUs whose threads do nothing but yield to each other.  SPDX-License-Identifier: Apache-2.0
+/* sim/unproductive.c - CPUs whose threads do nothing but yield to each other.  SPDX-License-Identifier: Apache-2.0
  *
- * A thread that waits in a loop of sched_yield yields whenever it runs.  Where that is so of all that the kernel may choose on a CPU, what
- * happens there depends on that CPU alone, until somebody else does something to it: it is left alone, without events, until then or
- * until the model of the kernel may choose another thread, or a tick or the end of somebody's patience comes (`vain` of struct
- * sim_kernel_ops says how long that surely takes).  Then it catches up: its yields are executed one after the other, without fibers and
- * without the heap.  As soon as all is as it was some yields ago, but that times and virtual times have grown, alike for all threads,
- * the rest goes in one step, that period so many times as fits.
+ * A thread that waits in a loop of sched_yield yields whenever it runs: its spin is unproductive.
+ * If that holds for all threads that the kernel may choose on a CPU, what happens there depends on
+ * that CPU alone, until another one acts on it.  So the CPU is left alone, without events, until
+ * then, or until the model
+ * of the kernel may choose another thread, a tick comes, or a thread stops spinning (`unproductive` of
+ * struct sim_kernel_ops says how long that surely takes).  Then it catches up: its yields are
+ * executed one after the other, without fibers and without the heap.  As soon as the state is that
+ * of some yields ago, but for times and virtual times that have grown alike for all threads, the
+ * rest goes in one step: that period as many times as fits.
  *
- * Results are the same, to the nanosecond and the last counter, trace_hash included (tests/sim/test_vain.c); only `events` counts what has been
+ * Results are the same, to the nanosecond and the last counter, trace_hash included (tests/sim/test_unproductive.c); only `events` counts what has been
  * simulated.  Left out of this: runs that are traced (the trace has each yield), CPUs with hardware threads (each switch tells the
- * siblings, whose work is rounded at that), models without `vain`, usf's threads (usf.c has its own way). */
+ * siblings, whose work is rounded at that), models without `unproductive`, usf's threads (usf.c has its own way). */
 #include "sim/internal.h"
 #include <string.h>
 
 #define LEAST_NS 20000u         /* not worth it for less */
-#define MOST     SIM_KVAIN      /* threads of a CPU; two shots lie on a fiber's stack */
+#define MOST     SIM_KSPINS     /* threads of a CPU; two shots lie on a fiber's stack */
 #define SHOTS    200u           /* then one by one, to the end */
 #define ANCHOR   64u            /* yields until another thread's returns are looked at, if the one does not return */
 
@@ -24,7 +27,7 @@ struct shot {
     uint32_t last;
     struct sim_hash hash;
     struct { uint64_t ran, cold, over, lead, debt, since, ready_since, of_program[3]; } t[MOST];
-    struct sim_kvain k;
+    struct sim_kspin k;
 };
 
 struct round {
@@ -35,28 +38,28 @@ struct round {
     bool at_end;
 };
 
-bool sim_is_in_vain(const struct sim *s, const struct sim_thread *t)
+bool sim_is_unproductive(const struct sim *s, const struct sim_thread *t)
 { return t->yielding && !t->granted && (!t->yields_until || s->now < t->yields_until); }
 
 bool sim_kyields(const struct sim *s, const struct sim_kthread *k, uint64_t *until)
 {
     const struct sim_thread *t = sim_thread(s, k->id);
-    if (!sim_is_in_vain(s, t)) return false;
+    if (!sim_is_unproductive(s, t)) return false;
     if (t->yields_until && t->yields_until < *until) *until = t->yields_until;
     return true;
 }
 
-void sim_vain_leave(struct sim *s, uint32_t cpu)
+void sim_unproductive_leave(struct sim *s, uint32_t cpu)
 {
     struct sim_cpu_state *c = &s->cpu[cpu];
     uint32_t phys = s->m->cpu[cpu].phys, id[MOST], nr = 0;
     uint64_t until = c->tick_at;
-    if (!s->k->vain || s->c->every_yield || s->c->trace || c->current == SIM_NONE || c->resched || c->nr_queued >= MOST) return;
+    if (!s->k->unproductive || s->c->every_yield || s->c->trace || c->current == SIM_NONE || c->resched || c->nr_queued >= MOST) return;
     if (until - s->now < LEAST_NS || s->phys_first[phys + 1] - s->phys_first[phys] > 1) return;
-    uint64_t ns = s->k->vain(s, cpu, id, MOST, &nr, &until);
+    uint64_t ns = s->k->unproductive(s, cpu, id, MOST, &nr, &until);
     if (until > s->now + ns) until = s->now + ns;
     if (!nr || until <= s->now + LEAST_NS) return;
-    c->vain = SIM_VAIN_LEFT;
+    c->unproductive = SIM_UNPRODUCTIVE_LEFT;
     sim_heap_set(&s->heap, cpu, until);
 }
 
@@ -88,7 +91,7 @@ static void take_shot(const struct round *r, struct shot *x)
         x->t[i].of_program[1] = st->kernel_ns;
         x->t[i].of_program[2] = st->ready_ns;
     }
-    s->k->vain_look(s, r->cpu, r->id, r->nr, &x->k);
+    s->k->unproductive_look(s, r->cpu, r->id, r->nr, &x->k);
 }
 
 /* Is each as it was, but later?  first: one that has run. */
@@ -155,7 +158,7 @@ static void skip(const struct round *r, const struct shot *a, const struct shot 
     struct sim *s = r->s;
     struct sim_cpu_state *c = &s->cpu[r->cpu];
     uint64_t period = b->at - a->at, ns = n * period;
-    s->k->vain_skip(s, r->cpu, r->id, r->nr_move, &a->k, &b->k, n, ns);
+    s->k->unproductive_skip(s, r->cpu, r->id, r->nr_move, &a->k, &b->k, n, ns);
     for (uint32_t i = 0; i < r->nr_move; i++) {
         struct sim_thread *t = sim_thread(s, r->id[i]);
         t->k.ran_ns += n * (b->t[i].ran - a->t[i].ran);
@@ -185,8 +188,8 @@ static bool one(const struct round *r)
     if (at > r->until || (at == r->until && !r->at_end)) return false;
     s->now = at;
     sim_account(s, r->cpu);
-    usf_assert(sim_is_in_vain(s, t));
-    sim_step_in_vain(s, r->cpu, t);
+    usf_assert(sim_is_unproductive(s, t));
+    sim_step_unproductive(s, r->cpu, t);
     return true;
 }
 
@@ -194,7 +197,7 @@ static bool one(const struct round *r)
 static void repeat(struct round *r, struct shot *a, struct shot *b)
 {
     uint64_t n = (r->until - r->s->now) / (b->at - a->at);
-    n = n > 1 ? r->s->k->vain_most(r->s, r->cpu, r->id, r->nr_move, &a->k, &b->k, n - 1) : 0;
+    n = n > 1 ? r->s->k->unproductive_most(r->s, r->cpu, r->id, r->nr_move, &a->k, &b->k, n - 1) : 0;
     if (n) skip(r, a, b, n);
 }
 
@@ -221,7 +224,7 @@ static void catch_up(struct round *r)
     }
 }
 
-void sim_vain_catch_up(struct sim *s, uint32_t cpu)
+void sim_unproductive_catch_up(struct sim *s, uint32_t cpu)
 {
     struct sim_cpu_state *c = &s->cpu[cpu];
     struct sim_thread *self = s->self;
@@ -229,12 +232,12 @@ void sim_vain_catch_up(struct sim *s, uint32_t cpu)
     uint64_t delay = s->wake_delay, ignored = SIM_NEVER;
     struct round r = {.s = s, .cpu = cpu, .until = s->now, .at_end = sim_heap_key(&s->heap, cpu, s->now) < s->event_key};
     s->now = c->begin;
-    s->k->vain(s, cpu, r.id, MOST, &r.nr, &ignored);
+    s->k->unproductive(s, cpu, r.id, MOST, &r.nr, &ignored);
     s->self = 0;
     s->wake_delay = 0;
-    c->vain = SIM_VAIN_CATCHES_UP;
+    c->unproductive = SIM_UNPRODUCTIVE_CATCHES_UP;
     catch_up(&r);
-    c->vain = SIM_VAIN_NOT;
+    c->unproductive = SIM_UNPRODUCTIVE_NOT;
     s->now = r.until;
     s->self = self;
     s->waker = waker;

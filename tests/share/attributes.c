@@ -1,6 +1,6 @@
-/* tests/share/wishes.c - a program whose threads say where and how they would like to run.  SPDX-License-Identifier: Apache-2.0
+/* tests/share/attributes.c - a program whose threads say where and how they would like to run.  SPDX-License-Identifier: Apache-2.0
  *
- * usage: wishes CPU    Threads "on" (bound to that CPU), "nice" (nice by 5 more), "child" (made by that one) and "plain" wait until standard
+ * usage: attributes CPU    Threads "on" (bound to that CPU), "nice" (nice by 5 more), "child" (made by that one) and "plain" wait until standard
  * input ends. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,11 +1,13 @@
-/* src/runtime/said.c - a warning is told once in a whole `usf run`.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/warned.c - a warning is told once in a whole `usf run`.  SPDX-License-Identifier: Apache-2.0
  *
- * A build starts a thousand processes, and what one of them has to say all of them have.  Each `usf run` gives its programs
- * a number (USF_TREE); which warnings were told under which number is kept in a file of this user: a table of keys, each
- * made of both, so that nothing in it ever has to be cleared.  It lies beside the instances, not in one: that an
- * instance cannot be opened is itself such a warning.  Whatever goes wrong with the file, the warning is told.
+ * A build starts a thousand processes, and each of them may have the same warning.  Each `usf run`
+ * gives its programs a number (USF_TREE).  A file of this user has a table of keys, each made of a
+ * warning and a number, so that nothing in it ever has to be cleared.  The file lies beside the
+ * instances, not in one: that an instance cannot be opened is itself such a warning.  If anything
+ * is wrong with the file, the warning is told.
  *
- * Sets of eight keys; a new one takes a free place of its set, else another's, which may then be told again. */
+ * The table has sets of eight keys.  A new key takes a free place of its set, else the place of
+ * another key, whose warning may then be told again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -54,21 +56,21 @@ static bool find_or_add(int fd, uint64_t key)
     return false;
 }
 
-static bool said_in_tree(uint64_t what)
+static bool warned_in_tree(uint64_t what)
 {
     uint64_t key = mix(what ^ mix(tree));
-    bool said = false;
+    bool warned = false;
     int fd = tree && os_file_may_be(SETS * WAYS * sizeof key) ? open_table() : -1;     /* else SIGXFSZ would end the program */
     if (fd < 0) return false;
     if (os_flock(fd, LOCK_EX, os_now() + WAIT_NS) == 0) {
-        said = find_or_add(fd, key ? key : 1);
+        warned = find_or_add(fd, key ? key : 1);
         os_flock(fd, LOCK_UN, 0);
     }
     os_close(fd);
-    return said;
+    return warned;
 }
 
-void rt_said_init(char **envp)
+void rt_warned_init(char **envp)
 {
     static const char name[] = USF_ENV_TREE "=";
     for (; envp && *envp; envp++) {
@@ -80,7 +82,7 @@ void rt_said_init(char **envp)
         for (s += n; *s; s++) tree = tree * 31 + (unsigned char)*s;
         for (first = 0; *number >= '0' && *number <= '9' && first < INT32_MAX / 10; number++) first = first * 10 + (*number - '0');
     }
-    usf_said = said_in_tree;
+    usf_warned = warned_in_tree;
 }
 
 int32_t rt_first_process(void) { return first; }

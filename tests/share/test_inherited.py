@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# tests/share/test_standing.py - what a process starts has the weight and priority that it has then.  SPDX-License-Identifier: Apache-2.0
+# tests/share/test_inherited.py - what a process starts has the weight and priority that it has then.  SPDX-License-Identifier: Apache-2.0
 import os
 import signal
 import sys
@@ -63,7 +63,7 @@ for line in sys.stdin:
 
 
 class Standing(Programs):
-    tool, kind = USF, "standing"
+    tool, kind = USF, "inherited"
 
     def parent(self, *options):
         code = "PARENT = %r\n" % PARENT + PARENT
@@ -87,7 +87,7 @@ class Standing(Programs):
         self.usf("policy", "weight", str(self.p.pid), str(weight))
         self.usf("policy", "priority", str(self.p.pid), str(priority))
 
-    def standing(self, pid):
+    def inherited(self, pid):
         q = self.process(pid)
         return q and (q["weight"], q["priority"])
 
@@ -95,12 +95,12 @@ class Standing(Programs):
         """Of the child, once it takes part as what it executes in the end."""
         pid = int(self.said(*words))
         end = time.monotonic() + HANG
-        while not (self.is_what_it_will_be(pid, words[0]) and self.standing(pid) == expected) and time.monotonic() < end:
+        while not (self.is_what_it_will_be(pid, words[0]) and self.inherited(pid) == expected) and time.monotonic() < end:
             time.sleep(0.01)
-            if self.is_what_it_will_be(pid, words[0]) and self.standing(pid) not in (None, expected):
+            if self.is_what_it_will_be(pid, words[0]) and self.inherited(pid) not in (None, expected):
                 time.sleep(0.2)         # the record of the program before its exec was met?
                 break
-        self.assertEqual(self.standing(pid), expected, words)
+        self.assertEqual(self.inherited(pid), expected, words)
 
     @staticmethod
     def is_what_it_will_be(pid, how):

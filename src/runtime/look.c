@@ -1,4 +1,4 @@
-/* src/runtime/turns.c - calls that would sleep while others wait for the core.  SPDX-License-Identifier: Apache-2.0 */
+/* src/runtime/look.c - would a read or write wait?  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -8,12 +8,9 @@
 
 #include "runtime/runtime.h"
 
-/* A call that sleeps in the kernel sleeps with the core lent, which nobody takes for a while; and whoever is woken there
- * runs at once, only to queue for a core: two switches more.  So look, let the others have a turn, in which they may well bring what the call
- * waits for, and look again.  Not beside those that compute for long: a turn of theirs is longer than such a sleep. */
-#define LONG_TURN   1000000u        /* ns */
-#define FIRST_PAUSE 64u             /* calls without turns after a long one; doubled each time */
-#define LAST_PAUSE  16384u
+/* A call that sleeps in the kernel with its core released provisionally keeps other threads from the
+ * core for a while.  So a read or write looks first whether it would sleep, and then releases the
+ * core before the call. */
 #define WHOLE       4096u           /* bytes: a pipe (PIPE_BUF) and a UNIX socket take so many as one, or none */
 #define NOWAIT      8               /* RWF_NOWAIT */
 
@@ -51,7 +48,7 @@ static enum kind kind_of(int fd)
 
 /* ---- looking ------------------------------------------------------------------------------------- */
 
-/* It would return at once: nothing is gained by letting others run. */
+/* It would return at once: nothing is gained by giving the core up. */
 static bool never_blocks(const struct gate_frame *f)
 {
     uint64_t at_once = MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE;
@@ -109,63 +106,10 @@ static enum look look(const struct gate_frame *f, short events, long *r)
     }
 }
 
-/* ---- turns --------------------------------------------------------------------------------------- */
-
-static void give_a_turn(struct rt_thread *t)
-{
-    if (rt_is_without(USF_WITHOUT_TURNS)) return;
-    uint64_t from = os_now();
-    sched_give_turn(&rt.sched, &t->self);
-    if (os_now() - from < LONG_TURN) t->pause = 0;
-    else t->pause = !t->pause ? FIRST_PAUSE : t->pause < LAST_PAUSE ? 2 * t->pause : LAST_PAUSE;
-    t->turns_off = t->pause;
-}
-
-/* ---- tries ---------------------------------------------------------------------------------------- */
-/* A thread that repeats calls which find nothing waits in its own way, perhaps for a thread that has no core.  So these calls are a yield
- * hint: so many in a row, each soon after the last one, with none between them that has found what it asked for.  A thread that computes
- * between its looks does not give up the core at each, and after a long turn of others it makes many looks before the next turn. */
-#define TRIES   8u
-#define SOON_NS 10000u
-
-bool rt_says_not_yet(long r)
-{ return r == -EAGAIN || r == -EBUSY || r == -EEXIST || r == -ENOMSG || r == -EALREADY || r == -EINPROGRESS; }
-
-long rt_not_yet(struct rt_thread *t, long r)
-{
-    if (!sched_core_is_wanted(&rt.sched) || t->state != RT_ATTACHED || !rt_has_core(t)) return r;
-    uint64_t now = os_now();
-    if (now - t->tried > SOON_NS || t->lends - t->tried_lends > 1) t->tries = 0;
-    t->tries++;
-    t->tried_lends = t->lends;
-    if (t->tries >= TRIES && (!t->turns_off || !t->turns_off--)) {
-        give_a_turn(t);
-        now = os_now();
-    }
-    t->tried = now;
-    return r;
-}
-
-static bool has_timeout(int fd, short events)
-{
-    uint64_t device;
-    return rt_fd_type(fd, &device) == S_IFSOCK && rt_fd_has_timeout(fd, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO);
-}
-
 long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events)
 {
     long r = 0;
     rt_act_upon_cancel(f);
     enum look seen = look(f, events, &r);
-    if (seen == DONE) return r;
-    if (seen != READY && never_blocks(f)) {
-        seen = READY;
-    } else if (seen != READY && (!t->turns_off || !t->turns_off--)) {
-        uint32_t handlers = t->handlers;
-        give_a_turn(t);
-        if (t->handlers != handlers && (!t->restart || has_timeout((int)f->arg[0], events))) return -EINTR;
-        rt_act_upon_cancel(f);
-        seen = look(f, events, &r);
-    }
-    return seen == DONE ? r : rt_call_away(t, f, seen == WOULD_SLEEP);
+    return seen == DONE ? r : rt_call_releasing(t, f, seen == WOULD_SLEEP && !never_blocks(f));
 }

@@ -1,4 +1,4 @@
-/* sim/linux/vain.c - queues of fair tasks that do nothing but yield (sim/vain.c).  SPDX-License-Identifier: Apache-2.0
+/* sim/linux/unproductive.c - queues of fair tasks that do nothing but yield (sim/unproductive.c).  SPDX-License-Identifier: Apache-2.0
  *
  * `id`: the yielders; the others of the queue wait for their turn and stay where they are meanwhile.  Both questions are answered with lower bounds: how
  * long is surely none of the others chosen; how often will the same yielders surely take the same turns.
@@ -68,7 +68,7 @@ static uint64_t cfs_ns(const struct lx *lx, const uint32_t *id, uint32_t nr, con
 }
 
 /* yield_ns: what a yield takes at least. */
-uint64_t lx_vain_ns(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, uint64_t yield_ns)
+uint64_t lx_unproductive_ns(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, uint64_t yield_ns)
 {
     const struct lx_queue *q = &lx->rq[cpu];
     uint64_t least = UINT64_MAX / 4;
@@ -104,7 +104,7 @@ static uint64_t before_other(const struct lx *lx, const struct lx_queue *q, cons
     return eligible > later ? eligible : later;
 }
 
-uint64_t lx_vain_most(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, int64_t dv, int64_t dd, uint64_t n)
+uint64_t lx_unproductive_most(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, int64_t dv, int64_t dd, uint64_t n)
 {
     const struct lx_queue *q = &lx->rq[cpu];
     struct movers m = {.had = INT64_MIN, .due = INT64_MIN, .dv = dv, .dd = dd};
@@ -129,10 +129,10 @@ uint64_t lx_vain_most(const struct lx *lx, uint32_t cpu, const uint32_t *id, uin
     return most < n ? most : n;
 }
 
-void lx_vain_skip(struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, int64_t dv, int64_t dd, const uint64_t *ran, uint64_t n, uint64_t ns)
+void lx_unproductive_skip(struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, int64_t dv, int64_t dd, const uint64_t *ran, uint64_t n, uint64_t ns)
 {
     struct lx_queue *q = &lx->rq[cpu];
-    uint32_t order[LX_VAIN], k = 0;
+    uint32_t order[LX_UNPRODUCTIVE], k = 0;
     for (uint32_t i = 0; i < nr; i++) {         /* those that wait, by when they came */
         uint32_t at = k;
         if (id[i] == q->curr) continue;

@@ -1,7 +1,7 @@
-/* tests/blocking/turns.c - calls that would sleep while others wait for the core.  SPDX-License-Identifier: Apache-2.0
+/* tests/blocking/wanted.c - reads and writes while other threads want the cores.  SPDX-License-Identifier: Apache-2.0
  *
- * Threads that do nothing but yield want the cores all the time, so each call here looks first, lets them run and looks again.  What the calls
- * return is what they return bare; the program is to be run both ways. */
+ * Threads that do nothing but yield want the cores all the time, so each call here looks first, and gives its core up if it would wait.  What
+ * the calls return is what they return bare; the program is to be run both ways. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,10 +1,12 @@
-/* src/runtime/standing.c - what a process starts has its weight and priority.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/inherited.c - child processes inherit weight and priority.  SPDX-License-Identifier: Apache-2.0
  *
- * As with nice values: `usf policy weight` and `usf policy priority` change those of a process that runs, and what that starts afterwards
- * begins with what its parent has then.  The child of a fork has them by its copy of our memory (sched_keep_standing); what is executed
- * reads them from its environment, as it would those of `usf run --weight`.  So the environment that a program hands to exec is completed:
- * a copy of the array of pointers, in memory that the exec takes with it.  Left alone is what the program has chosen itself: another
- * weight than the one that it was given, another instance, an environment without usf. */
+ * `usf policy weight` and `usf policy priority` change those of a process that runs.  As with nice
+ * values, the processes that it starts afterwards begin with them.  The child of a fork has them by
+ * its copy of our memory (sched_keep_inherited).  A program that is executed reads them from its
+ * environment, as those of `usf run --weight`.  So the environment that a program hands to exec is
+ * completed: in a copy of the array of pointers, whose memory goes with the exec.  What the program
+ * has chosen itself is left alone: another weight than the one that it was given, another instance,
+ * an environment without usf. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -123,7 +125,7 @@ int rt_exec_env_make(struct gate_frame *f, struct rt_exec_env *own)
     uint64_t *arg = f->nr == __NR_execveat ? &f->arg[3] : &f->arg[2];
     struct found found;
     rt_exec_env_drop(own);
-    sched_keep_standing(&rt.sched);
+    sched_keep_inherited(&rt.sched);
     if (rt.sched.weight == rt.settings.weight && rt.sched.priority == rt.settings.priority) return 0;
     if (!look_through(*arg, &found)) return 0;
     struct standing tell = to_be_told(&found);

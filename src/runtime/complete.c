@@ -1,4 +1,4 @@
-/* src/runtime/rest.c - calls that a signal which the program does not see has cut short.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/complete.c - calls that a signal which the program does not see has cut short.  SPDX-License-Identifier: Apache-2.0
  *
  * Of a bare program they would have done all that they were asked for: the rest is done here, by calls of the same kind.  What ends short
  * in any case (a pipe's read, a full disk's write) is left as it is, and so is what cannot be gone on with as if it had not been
@@ -145,7 +145,7 @@ static bool await(const struct rest *s, short events)
     wait.arg[1] = 1;
     wait.arg[2] = (uint64_t)-1;
     wait.cancel = 0;
-    return (t ? rt_call_away(t, &wait, true) : rt_pass(&wait)) == 1;
+    return (t ? rt_call_releasing(t, &wait, true) : rt_pass(&wait)) == 1;
 }
 
 /* The connection's: it has come between the look and the call, which took it from the socket, so the next one would see an end

@@ -1,15 +1,16 @@
-/* src/runtime/births.c - who makes whom, for recordings.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/clones.c - clone tracing: which thread makes which, for recordings.  SPDX-License-Identifier: Apache-2.0
  *
- * A thread attaches by itself and does not know who has made it.  So while somebody records, whoever makes one leaves a note under the new
- * thread's storage, which both know.  A note that others overwrite, since many threads are made at once, only costs the recording that
- * thread's origin. */
+ * A thread attaches by itself and does not know its maker.  So during a recording the maker leaves
+ * a note under the address of the new thread's storage, which both know.  A note that is
+ * overwritten, since many threads are made at once, only costs the recording that thread's
+ * origin. */
 #include "runtime/runtime.h"
 
 #define NOTES 64u
 static struct { uintptr_t tls; uint64_t born; uint32_t maker; } note[NOTES];
 static uint32_t next;
 
-void rt_trace_birth(uintptr_t tls)
+void rt_trace_clone(uintptr_t tls)
 {
     struct rt_thread *t = &rt_self;
     if (!tls || t->state != RT_ATTACHED || t->self.task == USF_NONE || !rt_has_own_self()) return;
@@ -23,7 +24,7 @@ void rt_trace_birth(uintptr_t tls)
 }
 
 /* in a critical section */
-void rt_trace_born(struct rt_thread *t)
+void rt_trace_origin(struct rt_thread *t)
 {
     uintptr_t self = arch_thread_pointer();
     t->self.born = 0;

@@ -1,7 +1,7 @@
-/* src/runtime/wishes.c - what a thread tells usf about itself: include/usf/usf.h.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/attributes.c - what a thread tells usf about itself: include/usf/usf.h.  SPDX-License-Identifier: Apache-2.0
  *
- * The wish is the task's.  It is kept in the thread as well, which may be without a task for a while (apart.c, an exec that fails), or
- * have another one after a fork. */
+ * The attributes are the task's.  The thread keeps a copy, since it may be without a task for a
+ * while (optout.c, an exec that fails), or have another one after a fork. */
 #include <errno.h>
 
 #include "runtime/runtime.h"
@@ -12,33 +12,34 @@ _Static_assert(USF_PRIORITY_MAX == SCHED_PRIORITY_MAX, "one range");
 
 static void apply(struct rt_thread *t)
 {
-    struct sched_wish w;
-    const struct rt_wishes *own = &t->wishes;
+    struct sched_attributes w;
+    const struct rt_attributes *own = &t->attributes;
     uint32_t has = atomic_load(&own->has);
     if (t->self.task == USF_NONE) return;
-    sched_wish_of(&rt.sched, t->self.task, &w);
-    if (has & RT_WISH_PRIORITY) w.priority = own->wish.priority;
-    if (has & RT_WISH_DEADLINE) w.deadline = own->wish.deadline;
-    if (has & RT_WISH_PLACE) {
+    sched_attributes_of(&rt.sched, t->self.task, &w);
+    if (has & RT_ATTRIBUTE_PRIORITY) w.priority = own->value.priority;
+    if (has & RT_ATTRIBUTE_DEADLINE) w.deadline = own->value.deadline;
+    if (has & RT_ATTRIBUTE_PLACE) {
         sched_affinity_of(&rt.sched, t->has_hint ? &t->hint : &rt.cpus, &w);     /* its mask */
-        w.affinity = own->wish.affinity;
-        w.affinity_id = own->wish.affinity_id;
-        w.strict = own->wish.strict;
+        w.affinity = own->value.affinity;
+        w.affinity_id = own->value.affinity_id;
+        w.strict = own->value.strict;
         if (w.strict) __builtin_memset(w.mask, 0, sizeof w.mask);       /* the place's */
     }
     sched_change_task(&rt.sched, &t->self, t->self.task, &w);
 }
 
-void rt_wishes_at_birth(struct rt_thread *t) { if (atomic_load(&t->wishes.has)) apply(t); }
+void rt_apply_attributes(struct rt_thread *t) { if (atomic_load(&t->attributes.has)) apply(t); }
 
-/* A thread that has told wishes by the library's prctl is not kept; one that has made the system call itself is. */
-void rt_wishes_at_end(struct rt_thread *t)
+/* The thread cache does not keep a thread that has set attributes by the library's prctl.  One that
+ * has made the system call itself is kept, and gets the attributes of a new thread. */
+void rt_drop_attributes(struct rt_thread *t)
 {
-    if (!atomic_exchange(&t->wishes.has, 0) || !rt_takes_part() || rt.sched.kernel) return;
+    if (!atomic_exchange(&t->attributes.has, 0) || !rt_takes_part() || rt.sched.kernel) return;
     sched_crit_enter(&t->self);
     if (t->state == RT_ATTACHED && t->self.task != USF_NONE) {
-        sched_change_task(&rt.sched, &t->self, t->self.task, &(struct sched_wish){.affinity = USF_AFFINITY_ANY});
-        rt_wish_at_birth(t);
+        sched_change_task(&rt.sched, &t->self, t->self.task, &(struct sched_attributes){.affinity = USF_AFFINITY_ANY});
+        rt_begin_attributes(t);
     }
     sched_crit_leave(&rt.sched, &t->self);
 }
@@ -48,15 +49,15 @@ void rt_wishes_at_end(struct rt_thread *t)
 static int priority(struct rt_thread *t, int64_t value)
 {
     if (value < -USF_PRIORITY_MAX || value > USF_PRIORITY_MAX) return EINVAL;
-    t->wishes.wish.priority = (int32_t)value;
-    atomic_fetch_or(&t->wishes.has, RT_WISH_PRIORITY);
+    t->attributes.value.priority = (int32_t)value;
+    atomic_fetch_or(&t->attributes.has, RT_ATTRIBUTE_PRIORITY);
     return 0;
 }
 
 static int deadline(struct rt_thread *t, uint64_t ns)
 {
-    t->wishes.wish.deadline = ns;
-    atomic_fetch_or(&t->wishes.has, RT_WISH_DEADLINE);
+    t->attributes.value.deadline = ns;
+    atomic_fetch_or(&t->attributes.has, RT_ATTRIBUTE_DEADLINE);
     return 0;
 }
 
@@ -69,7 +70,7 @@ static uint32_t core_of(uint64_t cpu)
 
 static int place(struct rt_thread *t, uint64_t kind, uint64_t cpu, uint64_t flags)
 {
-    struct sched_wish *w = &t->wishes.wish, next = {.strict = flags == USF_STRICT};
+    struct sched_attributes *w = &t->attributes.value, next = {.strict = flags == USF_STRICT};
     uint32_t core = kind == USF_PLACE_ANY ? 0 : core_of(cpu);
     if (kind > USF_PLACE_NODE || flags & ~(uint64_t)USF_STRICT || (flags && kind == USF_PLACE_ANY)) return EINVAL;
     if (core == USF_NONE) return ENODEV;
@@ -77,11 +78,11 @@ static int place(struct rt_thread *t, uint64_t kind, uint64_t cpu, uint64_t flag
     if (kind == USF_PLACE_CORE) next.affinity = USF_AFFINITY_CORE, next.affinity_id = core;
     if (kind == USF_PLACE_CACHE) next.affinity = USF_AFFINITY_LLC, next.affinity_id = c->llc;
     if (kind == USF_PLACE_NODE) next.affinity = USF_AFFINITY_NODE, next.affinity_id = c->node;
-    if (next.strict && !sched_wish_can_be(&rt.sched, &next)) return ENODEV;
+    if (next.strict && !sched_attributes_can_be(&rt.sched, &next)) return ENODEV;
     w->affinity = next.affinity;
     w->affinity_id = next.affinity_id;
     w->strict = next.strict;
-    atomic_fetch_or(&t->wishes.has, RT_WISH_PLACE);
+    atomic_fetch_or(&t->attributes.has, RT_ATTRIBUTE_PLACE);
     return 0;
 }
 

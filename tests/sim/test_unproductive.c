@@ -1,6 +1,6 @@
-/* tests/sim/test_vain.c - yields in one step: the same results as one by one.  SPDX-License-Identifier: Apache-2.0
+/* tests/sim/test_unproductive.c - yields in one step: the same results as one by one.  SPDX-License-Identifier: Apache-2.0
  *
- * test_vain FIRST COUNT: for each seed a random machine and two workloads, a random one (every fourth) and one of threads that wait for long and yield,
+ * test_unproductive FIRST COUNT: for each seed a random machine and two workloads, a random one (every fourth) and one of threads that wait for long and yield,
  * under every model of a kernel, simulated both ways.  All results are equal, the hash of the trace among them, but for the engine's events.
  * And the second under policies of usf, where results are alike (rest). */
 #include "random.h"
@@ -95,7 +95,7 @@ static double sum_one, sum_steps;
 static bool rest(const struct sim_machine *m, const struct sim_workload *w, const char *policy, uint64_t seed)
 {
     struct sim_config c = {.machine = m, .workload = w, .seed = seed, .policy = policy, .limit_ns = 100000000000ull, .limit_events = 4000000,
-                           .floats = seed % 3 != 0, .soft = seed % 2, .every_yield = true, .check = true};
+                           .floats = seed % 3 != 0, .every_yield = true, .check = true};
     struct sim_stats st[2];
     char why[200];
     int r[2];

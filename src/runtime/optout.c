@@ -1,4 +1,4 @@
-/* src/runtime/apart.c - threads that are left to the kernel, in a process that is scheduled.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/optout.c - threads that are left to the kernel, in a process that is scheduled.  SPDX-License-Identifier: Apache-2.0
  *
  * A real-time thread is to run at once, over whoever has the CPU: a queue for cores would have it wait for threads of lower
  * priority, and the kernel promises no deadlines to a thread that is bound to one CPU.  And where a process has lost all CPUs of
@@ -14,7 +14,7 @@ static bool is_real_time_policy(uint32_t policy)
     return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6 /* SCHED_DEADLINE */;
 }
 
-bool rt_is_to_be_apart(struct rt_thread *t)
+bool rt_opts_out(struct rt_thread *t)
 {
     if (rt.sched.kernel) return false;      /* all are left to the kernel as it is */
     uint32_t calls = atomic_load(&rt.policy_calls) + 1;     /* never as in a new thread */
@@ -29,45 +29,46 @@ bool rt_is_to_be_apart(struct rt_thread *t)
 
 /* Its code is not rewritten while it may be running it: nobody can tell it to stop.  Whoever is at that has seen it counted, or
  * is waited for; until then it can be stopped, if it could before. */
-static void begin_apart(struct rt_thread *t)
+static void begin_opt_out(struct rt_thread *t)
 {
-    t->apart = true;
-    atomic_fetch_add(&rt.nr_apart, 1);
+    t->opted_out = true;
+    atomic_fetch_add(&rt.nr_opted_out, 1);
     sched_await_patch(&rt.sched);
 }
 
-void rt_stay_apart(struct rt_thread *t)
+void rt_stay_opted_out(struct rt_thread *t)
 {
-    begin_apart(t);
-    t->state = RT_APART;
+    begin_opt_out(t);
+    t->state = RT_OPTED_OUT;
     rt_unbind(t);
 }
 
-static void go_apart(struct rt_thread *t)
+static void opt_out(struct rt_thread *t)
 {
     rt_float_stay(t, USF_STAYS_SCHEDULING);
     sched_crit_enter(&t->self);
-    begin_apart(t);
+    begin_opt_out(t);
     rt_list_remove(t);
-    t->state = RT_APART;
+    t->state = RT_OPTED_OUT;
     sched_detach(&rt.sched, &t->self, false);
+    rt_float_is_over(t);
     rt_unbind(t);       /* last: until then it may have been bound */
     sched_crit_leave(&rt.sched, &t->self);
 }
 
-void rt_end_apart(struct rt_thread *t)
+void rt_opt_in(struct rt_thread *t)
 {
-    if (!t->apart) return;
-    t->apart = false;
-    atomic_fetch_sub(&rt.nr_apart, 1);
+    if (!t->opted_out) return;
+    t->opted_out = false;
+    atomic_fetch_sub(&rt.nr_opted_out, 1);
 }
 
 void rt_choose_side(struct rt_thread *t)
 {
-    bool apart = rt_is_to_be_apart(t);
-    if (t->state == RT_ATTACHED && apart) {
-        go_apart(t);
-    } else if (t->state == RT_APART && !apart) {
+    bool opted_out = rt_opts_out(t);
+    if (t->state == RT_ATTACHED && opted_out) {
+        opt_out(t);
+    } else if (t->state == RT_OPTED_OUT && !opted_out) {
         rt_attach(t);
     }
 }
@@ -104,22 +105,22 @@ static long call_set_policy(struct gate_frame *f)
     uint32_t held = USF_NONE;
     if (real_time) {
         if (tid && tid != rt_self.tid) held = unbind(tid);
-        else if (me) go_apart(me);
+        else if (me) opt_out(me);
     }
     if (f->nr == __NR_sched_setattr) rt_before_nice();
     long r = rt_pass(f);
     if (r == 0) {
-        atomic_fetch_add(&rt.policy_calls, 1);              /* those that are apart look at what they are now */
+        atomic_fetch_add(&rt.policy_calls, 1);              /* those that have opted out look at what they are now */
         if (real_time) atomic_store(&rt.careful, 1);        /* ... and all others, which costs them their short cuts */
         else if (f->nr == __NR_sched_setattr) rt_follow_nice(tid);
     } else if (held != USF_NONE) {
         sched_place_anew(&rt.sched, &rt_self.self, held);
     }
-    rt_enter();     /* it has gone apart for nothing if the call was refused */
+    rt_enter();     /* it has opted out for nothing if the call was refused */
     return r;
 }
 
-void rt_install_apart(void)
+void rt_install_optout(void)
 {
     usf_gate_handlers[__NR_sched_setscheduler] = call_set_policy;
     usf_gate_handlers[__NR_sched_setattr] = call_set_policy;

@@ -1,0 +1,178 @@
+/* src/sched/call.c - threads in system calls, and kernel-scheduled threads.  SPDX-License-Identifier: Apache-2.0 */
+#include "sched/thread.h"
+#include "sched/ring.h"
+
+void call_end_kernel_run(struct sched *s, struct sched_self *me)
+{
+    me->short_bursts = 0;
+    if (USF_LIKELY(!me->kernel_run)) return;
+    me->kernel_run = 0;
+    atomic_store_explicit(&own(s, me)->kernel_run, 0, memory_order_relaxed);
+}
+
+#define KERNEL_RUN_CALLS 64u        /* after so many short bursts a thread becomes kernel-scheduled */
+#define KERNEL_RUN_BURST 900000u    /* cycles, some 300 us; a longer burst ends that */
+
+static void count_burst(struct sched *s, struct sched_self *me)
+{
+    if (os_cycles() - me->returned < KERNEL_RUN_BURST) me->short_bursts++;
+    else call_end_kernel_run(s, me);
+}
+
+void sched_expect_kernel_run(struct sched_self *me)
+{
+    me->short_bursts = KERNEL_RUN_CALLS;
+    me->returned = os_cycles();
+}
+
+/* The core is RELEASED by this thread's task, or another task's by now. */
+static void begin_kernel_run(struct sched *s, struct sched_self *me, uint32_t core)
+{
+    NO_WAKES(k);
+    if (!core_enter(s, me)) return;
+    uint64_t w = atomic_load(&s->cores[core].word);
+    if (core_state(w) == USF_CORE_RELEASED && core_task(w) == me->task) core_take(s, core, w, &k);
+    if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) me->kernel_run = 1;
+    core_leave(s, me, &k);
+    USF_POINT("sched.kernel_run");
+    if (me->kernel_run) bind_release(s, me->task, 0);
+}
+
+void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
+{
+    struct usf_task *t = own(s, me);
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (!certain) {
+        sched_begin_release(s, me, atomic_load_explicit(&t->wait_addr, memory_order_relaxed));
+        return;
+    }
+    me->where = SCHED_IN_CALL;
+    if (trace_is_on(s)) me->called = os_cycles();
+    count_burst(s, me);
+    if (USF_UNLIKELY(core >= s->h->nr_cores) || me->kernel_run) return;
+    struct usf_core *c = &s->cores[core];
+    uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
+    if (core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task) return;     /* taken unseen */
+    if (!atomic_compare_exchange_strong(&c->word, &w, core_word(USF_CORE_RELEASED, me->task, core_seq(w) + 1))) return;
+    USF_POINT("sched.leave");
+    core_idle_set(s, core);
+    USF_POINT("sched.released");
+    if (me->short_bursts >= KERNEL_RUN_CALLS && !s->no_kernel_run && !own(s, me)->pol.strict) {      /* they run on any CPU */
+        begin_kernel_run(s, me, core);
+    } else if (atomic_load(&s->h->nr_ready)) {
+        NO_WAKES(k);
+        if (!core_enter(s, me)) return;
+        core_fill(s, core, &k);
+        core_leave(s, me, &k);
+    }
+}
+
+/* End the provisional release, if there is one.  False: a taker has taken the core, or is about
+ * to. */
+static bool end_release(struct usf_task *t)
+{
+    uint64_t release = atomic_load_explicit(&t->release, memory_order_relaxed);
+    while (release & USF_RELEASE_PROVISIONAL) {
+        if (release & USF_RELEASE_TAKEN) return false;
+        if (atomic_compare_exchange_strong(&t->release, &release, release & ~(uint64_t)USF_RELEASE_BITS)) break;
+    }
+    return true;
+}
+
+/* Holds the scheduler lock.  So the taker has taken the core, or has died before it did, and then
+ * the core is still this thread's. */
+static void end_taken_release(struct usf_task *t)
+{ atomic_fetch_and(&t->release, ~(uint64_t)USF_RELEASE_BITS); }
+
+/* Take the core back if it is still this task's.  A signal handler may do the same in the middle of
+ * this, and get another core. */
+static bool take_back(struct sched *s, struct sched_self *me)
+{
+    for (;;) {
+        uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
+        if (USF_UNLIKELY(core >= s->h->nr_cores)) return false;
+        struct usf_core *c = &s->cores[core];
+        uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
+        unsigned st = core_state(w);
+        if (core_task(w) != me->task || st == USF_CORE_IDLE) return false;
+        if (st == USF_CORE_RUNNING) return true;
+        if (st == USF_CORE_RELEASED) {
+            core_idle_clear(s, core);
+            me->returned = os_cycles();
+        }
+        if (atomic_compare_exchange_strong(&c->word, &w, core_word(USF_CORE_RUNNING, me->task, core_seq(w) + 1))) {
+            USF_POINT("sched.again");
+            return true;
+        }
+    }
+}
+
+static void return_kernel_run(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    uint32_t burst = atomic_load_explicit(&t->kernel_run, memory_order_relaxed) + 1;
+    atomic_store_explicit(&t->kernel_run, burst ? burst : 1, memory_order_relaxed);
+    me->returned = os_cycles();
+    park_go_on(s, me);
+}
+
+void sched_return_core(struct sched *s, struct sched_self *me)
+{
+    struct usf_task *t = own(s, me);
+    __atomic_store_n(&me->where, SCHED_RETURNING, __ATOMIC_RELAXED);
+    bool not_taken = end_release(t);
+    USF_POINT("sched.release_over");
+    if (USF_UNLIKELY(me->called)) trace_call(s, me);
+    /* No kernel-scheduled threads while the scheduler lock does not move: its owner may need the
+     * CPU. Linux (6.18, sessions as groups by `autogroup`) was seen to run no other thread for ten
+     * seconds beside threads that sleep and wake all the time, as these do. */
+    if (USF_UNLIKELY(me->kernel_run && atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed))) call_end_kernel_run(s, me);
+    if (me->kernel_run) return return_kernel_run(s, me);
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
+    if (USF_LIKELY(not_taken && take_back(s, me))) {
+        me->where = SCHED_USER;         /* before the look: a patcher stops this thread, or is seen here */
+        if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) core_arrive(s, me);
+        return;
+    }
+    if (s->kernel) {
+        park_go_on(s, me);
+        return;
+    }
+    NO_WAKES(k);
+    me->lost++;
+    me->returned = os_cycles();
+    if (!core_enter(s, me)) {
+        me->where = SCHED_IN_CALL;
+        if (core < s->h->nr_cores) core_idle_set(s, core);  /* a needless bit only causes a look */
+        return;
+    }
+    end_taken_release(t);
+    if (take_back(s, me)) {             /* a handler has got another core */
+        core_leave(s, me, &k);
+        park_go_on(s, me);
+        return;
+    }
+    if (core < s->h->nr_cores) {        /* we may have cleared the bit of a core that is free */
+        unsigned st = core_state(atomic_load(&s->cores[core].word));
+        if (st == USF_CORE_IDLE || st == USF_CORE_RELEASED) {
+            core_idle_set(s, core);
+            core_fill(s, core, &k);
+        }
+    }
+    if (state_of(t) == USF_TASK_IN_KERNEL) core_place(s, me->task, USF_WHY_RETURN, &k);
+    me->where = SCHED_PARKED;
+    core_leave(s, me, &k);
+    me->interrupted = 0;
+    core_wait_turn(s, me);
+    me->returned = os_cycles();
+}
+
+bool sched_interrupt_call(struct sched *s, struct sched_self *me)
+{
+    uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
+    uint64_t w = core < s->h->nr_cores ? atomic_load_explicit(&s->cores[core].word, memory_order_relaxed) : 0;
+    if (core_state(w) == USF_CORE_RUNNING && core_task(w) == me->task && !sched_is_provisional(own(s, me))) return false;
+    bool in_call = me->where == SCHED_IN_CALL;
+    sched_return_core(s, me);
+    return in_call;
+}

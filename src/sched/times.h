@@ -1,0 +1,161 @@
+/* src/sched/times.h - the wait protocol in numbers.  SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread that waits looks, spins, yields and parks.  Other threads probe its busy-wait.  The
+ * monitor preempts a thread that runs.  This header has each time and count of these steps, with
+ * its unit and its reason; docs/design.md, sections 3 and 8, has the steps.  The times that users
+ * choose (poll_max, lend, progress) are options (src/config/table.c).
+ *
+ * _NS: nanoseconds.  _CYCLES: of the time stamp counter, at the 2 to 4 GHz that CPUs have. */
+#ifndef USF_SCHED_TIMES_H
+#define USF_SCHED_TIMES_H
+
+/* ---- look: before a thread blocks, and at its idle core after that -------------------------- */
+
+/* After long waits on its core a thread looks for poll_max / LOOK_LESS: so it notices when waits
+ * become short again.  The latest wait is one part in LOOK_WEIGHT of the average, and counts as
+ * LOOK_LONG * poll_max at most: a few short waits outweigh a very long one. */
+#define LOOK_LESS   8u
+#define LOOK_WEIGHT 4u
+#define LOOK_LONG   4u
+/* Rounds from one reading of the clock to the next: readings take a small part of the time. */
+#define LOOK_ROUNDS 16u
+#define POLL_ROUNDS 32u                 /* ... of the poller of an idle core */
+
+/* ---- spin: a recognised busy-wait loop (spinwait.h) ----------------------------------------- */
+
+/* Rounds as the loop was written, before the first look: many waits end within them. */
+#define SPIN_FREE_ROUNDS 16u
+/* While tasks are ready, a thread goes on for so long before it gives way.  A release comes within
+ * some hundred nanoseconds if the awaited thread runs.  A wait that ends within the time that a
+ * switch takes costs less than the switch: 0.4 us of a thread that floats, 2 us by the kernel. */
+#define SPIN_PATIENCE_CYCLES      1500u
+#define SPIN_PATIENCE_HOME_CYCLES 6000u /* of a thread that does not float */
+#define SPIN_CHUNK_CYCLES 1000u         /* from one look to the next: shorter than the patience */
+#define SPIN_MAX_CHUNK    512u          /* rounds, also those of another loop that comes next */
+/* One long wait may be many short ones: a bounded loop within another loop.  Looks that are no
+ * further apart than SPIN_SOON_CYCLES are of a thread that does little else than wait. */
+#define SPIN_SOON_CYCLES     16000u
+#define SPIN_IN_A_ROW_CYCLES 100000u
+/* So many waits in a row that took long: the loop's waits do, and threads give way at once.  One
+ * wait in SPIN_RETRY does not: so they notice when waits become short again. */
+#define SPIN_LONG_WAITS 2u
+#define SPIN_RETRY      16u
+/* At most so many rounds between two looks that find no task for the core: each of these looks takes
+ * the scheduler lock.  SPIN_NO_PAUSE times as many where no pause instruction makes rounds long. */
+#define SPIN_UNPRODUCTIVE 32u
+#define SPIN_NO_PAUSE     16u
+/* Policy `linux`: a yield to the kernel that took longer let another thread run.  One that did not
+ * is not repeated for SPIN_ALONE_CYCLES. */
+#define SPIN_SWITCHED_CYCLES 5000u
+#define SPIN_ALONE_CYCLES    50000u
+/* While no task is ready, the kernel gets to choose once in so long: a program outside of the
+ * instance may wait for the CPU.  More often in sched_yield, which asks for that. */
+#define SPIN_STRANGERS_NS  1000000u
+#define YIELD_STRANGERS_NS 200000u
+
+/* ---- yield and probe ------------------------------------------------------------------------ */
+
+/* Turns in a row that a waiting thread could give to no task.  After YIELD_NEAR_TURNS, some 100 us,
+ * it takes yielding tasks of other cores too: to fetch one takes longer than most waits.  One turn
+ * in YIELD_ANY_TURNS goes to the first task, whatever probes say: no task is passed over for ever. */
+#define YIELD_NEAR_TURNS 64u
+#define YIELD_ANY_TURNS  256u
+/* For so long a task that yielded is left to the core that it waits for.  Not for ever: where a
+ * policy has one queue for all cores, each look from another core puts the task behind those that
+ * yield at its own, and these may be found before it each time. */
+#define YIELD_LEFT_NS 1000000u
+/* For one pick.  A probe takes some 20 ns and a queue two times as long; a thread that runs and
+ * only waits on takes two switches of the kernel. */
+#define PROBES_MAX 32u
+/* So many calls in a row that find nothing are a yield hint (src/runtime/hints.c), no further apart
+ * than HINT_SOON_NS: a thread that computes between its looks does not yield at each.  A turn of
+ * threads that compute is longer than the sleep that it replaces: after one of HINT_LONG_NS so many
+ * calls are no hints, twice as many after each further one. */
+#define HINT_CALLS       8u
+#define HINT_SOON_NS     10000u
+#define HINT_LONG_NS     1000000u
+#define HINT_FIRST_PAUSE 64u
+#define HINT_LAST_PAUSE  16384u
+
+/* ---- park: a thread sleeps until its task has a core ---------------------------------------- */
+
+/* A thread that waits for a core looks after the monitor, which may have been killed together with
+ * the thread that had the core: then no other thread may be there to notice.  Few threads wait for
+ * so long while all is well, so the first look costs little.  Later looks come ever less often. */
+#define PARK_FIRST_LOOK_NS 40000000ull
+#define PARK_LAST_LOOK_NS  1000000000ull
+/* Rounds of waiting for a waker that is just binding the thread: it takes moments, unless the waker
+ * was preempted or killed.  A carrier's idle loop yields to the kernel in each. */
+#define PARK_PAUSES 10000u
+#define PARK_YIELDS 1000u
+/* At one turn in so many a thread asks which CPU it is on: that costs a tenth of a switch. */
+#define PARK_ARRIVALS 8u
+/* From one request for its home to the next: the thread there may be in a critical section. */
+#define PARK_POKE_NS 10000000u
+/* A process's threads float once cores have passed between them so often: to prepare takes as long
+ * as the kernel needs for a hundred hand-overs, and many programs have few. */
+#define CARRIER_PAYS 16u
+/* A CPU is contended (contend.c) if the kernel runs a woken thread so late: it takes some 35 us on
+ * an idle CPU, and 3 ms on a busy one.  Its core is avoided for CONTENDED_MIN_MS, for twice as long
+ * each time in a row, and tried again after CONTENDED_MAX_MS at the latest. */
+#define CONTENDED_LATE_NS 500000u
+#define CONTENDED_MIN_MS  1u
+#define CONTENDED_MAX_MS  100u
+/* A thread whose waits for one lock are short goes on later, so that the lock's holder can take it
+ * several times (src/sync/futex.c). */
+#define HOT_CYCLES        20000u        /* a wait, and the time before it, that are short */
+#define HOT_WAITS         3u            /* in a row, before the first delay */
+#define HOT_DELAY_CYCLES  4000u         /* the first, and between two looks; doubled in each wait, */
+#define HOT_DELAY_DOUBLED 5u            /* ... so often: some 40 us, or four wake-ups */
+#define HOT_LOOK_CYCLES   2000u         /* the longest look at whether others use the lock */
+#define HOT_COLD_WAITS    1000u         /* without a delay, after one that had no reason */
+
+/* ---- the scheduler lock --------------------------------------------------------------------- */
+
+#define LOCK_SPINS    200u              /* rounds of pause before a waiter sleeps: the lock is held for less */
+#define LOCK_SLEEP_NS 20000000u         /* longest sleep: a woken waiter may have died */
+#define LOCK_STUCK_NS 50000000u         /* between calls of usf_lock_on_stuck: the owner may be dead */
+
+/* ---- preempt: the monitor's looks (watch.c) ------------------------------------------------- */
+
+/* From one look to the next while tasks wait; also a thread's age at its first preemption signal. */
+#define WATCH_TICK_NS  1000000ull
+/* ... while none waits.  A thread that makes a task wait has the monitor look sooner, but not
+ * sooner than WATCH_LEAST_NS: tasks that never wait for long do not wake it more often. */
+#define WATCH_BUSY_NS  10000000ull
+#define WATCH_LEAST_NS 1000000u
+/* After so many looks that find no task waiting or running the monitor sleeps without a timer.  It
+ * naps before that, and looks: that finds what came as it went to sleep. */
+#define WATCH_QUIET    5u
+#define WATCH_DOZE_NS  20000000u
+/* A thread that was awake is asked for its state at every second tick: that takes most of a look. */
+#define WATCH_AWAKE_NS 1500000u
+/* So many looks wake a dispatched thread that sleeps before its core is taken: its waker may have
+ * died, or have no CPU. */
+#define WATCH_WAKES    8u
+/* The next preemption signal comes at so many times the age of the last one.  Its handler searches
+ * for a busy-wait, for a millisecond in a large function, and a thread that computes is found busy
+ * again and again. */
+#define PREEMPT_AGAIN  8u
+/* An unresponsive thread loses its core: one that has had more than so many signals, the first of
+ * them at least UNRESPONSIVE_NS ago, and has not given way.  The time alone does not suffice,
+ * because the monitor itself may have had no CPU meanwhile.  The time is longer than the kernel
+ * leaves a healthy thread without a CPU (a CPU quota stops a group for less than its period, 100 ms
+ * by default), so it does not depend on the progress guarantee.  The monitor of another container
+ * comes first for that one's threads, if it lives. */
+#define UNRESPONSIVE_SIGNALS      8u
+#define UNRESPONSIVE_NS           100000000u
+#define UNRESPONSIVE_ELSEWHERE_NS 200000000u
+/* A core is due by its give_way_at.  From one look to the next, however soon that is; and from one
+ * signal to the next: the first may have come in a critical section. */
+#define GIVE_LEAST_NS 20000u
+#define GIVE_AGAIN_NS 1000000u
+/* Threads that spin and then block may end their waits before a tick.  So the monitor looks at the
+ * thread on a core that has switched so often since the last look.  The time between looks grows
+ * while they find nothing; with the policy `linux`, which has no cores, by doublings. */
+#define SAMPLE_SWITCHES 8u
+#define SAMPLE_NS       4000000ull
+#define SAMPLE_MAX_NS   256000000ull
+#define SAMPLE_BACKOFF  6u
+
+#endif

@@ -151,9 +151,18 @@ static void pick_unproductive(struct machine *m, uint32_t core)
     if (task != USF_NONE) machine_put_back(m, task, core, machine_below(m, 2));      /* else its current one goes on */
 }
 
+/* One whose wait is over comes before those that the policy would name.  All that are queued are of one rank then; to the policy that is
+ * no other case, so here they need not be. */
+static void overtake(struct machine *m, const struct check_history *h, uint32_t core)
+{
+    uint32_t task = random_task(m, READY, h->tasks);
+    if (m->on_choice || task == USF_NONE || m->tasks[task].group != m->tasks[m->core[core].task].group || !machine_allowed(m, task, core)) return;
+    if (machine_yields(m, core)) machine_overtake(m, task, core);
+}
+
 static void scheduling_point(struct machine *m, const struct check_history *h)
 {
-    uint32_t core = machine_below(m, m->pol.nr_cores), task = m->core[core].task, r = machine_below(m, 19);
+    uint32_t core = machine_below(m, m->pol.nr_cores), task = m->core[core].task, r = machine_below(m, 20);
     if (task == USF_NONE) return;
     if (r < 9) {
         machine_switch(m, core, BLOCKED, USF_WHY_WAKE);
@@ -165,6 +174,8 @@ static void scheduling_point(struct machine *m, const struct check_history *h)
         machine_take(m, core);
     } else if (r == 17) {
         pick_unproductive(m, core);
+    } else if (r == 18) {
+        overtake(m, h, core);
     } else {
         machine_remove_task(m, task);
         machine_settle(m);

@@ -234,6 +234,16 @@ uint32_t machine_give_way(struct machine *m, uint32_t core, enum usf_why why)
     return task;
 }
 
+void machine_overtake(struct machine *m, uint32_t task, uint32_t core)
+{
+    uint32_t old = m->core[core].task;
+    machine_unqueue(m, task);
+    stop(m, core, BLOCKED);
+    start(m, task, core);
+    machine_queue(m, old, USF_WHY_YIELD);
+    machine_settle(m);
+}
+
 bool machine_yields(struct machine *m, uint32_t core)
 {
     if (!machine_is_waited_for(m, core)) return false;

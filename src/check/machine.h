@@ -59,6 +59,8 @@ void machine_wake(struct machine *m, uint32_t task, enum usf_why why);      /* s
 void machine_queue(struct machine *m, uint32_t task, enum usf_why why);     /* enqueue whatever is idle */
 /* As core_pick: a task that pick has named is passed over, since its busy-wait is not over, or (near) it is left to another core. */
 void machine_put_back(struct machine *m, uint32_t task, uint32_t core, bool near);
+/* The core's task yields to a queued one, whose busy-wait is over (probe_pick): the policy is not asked which. */
+void machine_overtake(struct machine *m, uint32_t task, uint32_t core);
 void machine_unqueue(struct machine *m, uint32_t task);                     /* dequeue; it is BLOCKED then */
 /* The task on this core leaves it (BLOCKED, or READY by yield or preemption); the core asks for work.
  * Returns what runs then. */

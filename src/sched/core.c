@@ -440,25 +440,26 @@ static uint32_t checked_pick(struct sched *s, uint32_t core)
     return USF_NONE;
 }
 
-bool core_is_unproductive(struct sched *s, uint32_t task)
-{
-    if (!s->spins || task == USF_NONE) return false;    /* none: it has just been taken off */
-    if (atomic_load_explicit(&s->tasks[task].proc, memory_order_relaxed) != s->proc) return false;
-    const void *regs = atomic_load_explicit(&s->spins[task].regs, memory_order_acquire);
-    return regs && !s->probe(s->spins[task].place, regs);
-}
-
 uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
 {
-    uint32_t left = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed), task;
+    uint32_t left = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed), first = USF_NONE, task;
+    if (probe_is_enough(s)) {
+        if ((task = probe_pick(s, core)) != USF_NONE) {
+            core_dequeue(s, task);
+            return task;
+        }
+        if (need != CORE_ANY) return USF_NONE;
+        left = 1;
+    }
     if (left > PROBES_MAX) left = PROBES_MAX;
     while ((task = checked_pick(s, core)) != USF_NONE) {
-        bool last = left-- <= 1;
+        bool last = left-- <= 1 || task == first;       /* the policy has named all that it has */
         bool left_alone = need == CORE_NEAR && turn_is_anothers(&s->tasks[task].pol, core, s->tasks[task].why, s->pol.now);
-        if ((last && need == CORE_ANY) || (!left_alone && !core_is_unproductive(s, task))) {
+        if ((last && need == CORE_ANY) || (task != first && !left_alone && !core_is_unproductive(s, task))) {
             unqueued(s, task);
             return task;
         }
+        if (first == USF_NONE) first = task;
         USF_POINT("sched.unproductive");
         /* Keep ready_since when a task was skipped for locality; otherwise its age never reaches
          * YIELD_LEFT_NS. */

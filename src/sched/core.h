@@ -37,6 +37,16 @@ static inline struct usf_group *core_group(struct sched *s, uint32_t task) { ret
  * waits. */
 enum core_need { CORE_ANY, CORE_USEFUL, CORE_NEAR };
 uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need);
+/* probe.c.  Is the task's spin unproductive: would it not end now?  (False: it would, or only
+ * another process can tell.) */
+bool core_is_unproductive(struct sched *s, uint32_t task);
+/* The task gives its core up, and is about to be queued.  If it busy-waits, it is in the list of
+ * spinners until it has a core again. */
+void probe_gives_way(struct sched *s, uint32_t task);
+/* Do all ready tasks busy-wait, in this process and with the same rank?  Then: the first whose wait
+ * is over and that may run on the core, or USF_NONE.  It is still in the queues. */
+bool probe_is_enough(struct sched *s);
+uint32_t probe_pick(struct sched *s, uint32_t core);
 /* `task` (which the core's word names) gives the core up to `next`; USF_NONE: the core becomes
  * idle, and the result is false. */
 bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct wakes *k);
@@ -145,9 +155,6 @@ void contend_judge(struct sched *s, const struct usf_task *t);
 bool contend_avoid(struct sched *s, const uint64_t may[USF_CORE_WORDS], uint64_t idle[USF_CORE_WORDS]);
 
 /* Without the lock. */
-/* Is the task's spin unproductive: would it not end now?  (False: it would, or only another process
- * can tell.) */
-bool core_is_unproductive(struct sched *s, uint32_t task);
 /* at_end: by the caller's end, if that can be done. */
 void core_wake(struct sched *s, uint32_t task, bool at_end);
 /* Have the thread look at its task's state, unless another is executing that just now. */

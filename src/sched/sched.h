@@ -82,7 +82,10 @@ enum sched_leaving {            /* the process */
 struct sched_spin {
     const void *_Atomic regs;
     uint32_t place;
+    uint32_t turn;              /* so many times it has given way */
 };
+struct sched_spinner { uint32_t task, turn; };
+#define SCHED_SPINNERS_MAX 64u
 
 /* A task whose core the monitor took because its thread slept in the kernel unseen. */
 struct sched_unseen {
@@ -188,6 +191,8 @@ struct sched {
     void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
     uint64_t looked;            /* ns; under the lock */
     char tell[128];             /* a warning for the lock's owner to write once it has released the lock; "": none */
+    struct sched_spinner spinners[SCHED_SPINNERS_MAX];       /* of this process, in the order in which they gave way (probe.c); under the lock */
+    uint32_t nr_spinners;
     struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: no predicate probes */
     bool (*probe)(uint32_t place, const void *regs);         /* is that wait over?  Fast; the answer holds for the moment only */
     struct sched_watcher *watch;

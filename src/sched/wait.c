@@ -180,6 +180,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
         me->unproductive = 0;
         uint32_t to = s->tasks[next].pol.group;
         if (why == USF_WHY_PREEMPT && usf_may_reclaim(&s->pol, to, t->pol.group, core)) s->groups[t->pol.group].reclaimed++;
+        if (why == USF_WHY_YIELD) probe_gives_way(s, me->task);
         pass_on(s, me, core, next, why, &k);
     }
     me->where = SCHED_PARKED;

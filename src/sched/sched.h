@@ -371,10 +371,11 @@ void sched_detach(struct sched *s, struct sched_self *me, bool ends);
 /* Block until woken.  A pending wake-up ends the wait at once.  deadline: absolute ns on
  * CLOCK_MONOTONIC, 0 = none.  0 woken (or spurious: callers loop on their own condition),
  * -ETIMEDOUT, -EINTR (sched_interrupt).  On return the caller has a core in every case.  Does not
- * block, and returns 0, if *word == is: either this call sees what a handler on this thread has
- * written there, or the handler finds the thread blocked. */
-int  sched_block_unless(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is);
-static inline int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline) { return sched_block_unless(s, me, deadline, 0, 0); }
+ * block, and returns 0, once *word is not `is` any more.  A waker, or a handler on this thread, writes
+ * there first: either this call sees that, or the writer finds the thread blocked.  The pending
+ * wake-up alone does not suffice: a handler that blocks takes it. */
+int  sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is);
+static inline int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline) { return sched_block_while(s, me, deadline, 0, 0); }
 /* For `usf ps`: what the thread is about to wait for (a futex's address, usf_wait_call). */
 static inline void sched_waits_for(struct sched *s, struct sched_self *me, uint32_t kind, uint64_t what)
 {

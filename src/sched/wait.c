@@ -35,7 +35,7 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took)
 static void come_back(struct sched *s, struct sched_self *me)
 { if (USF_UNLIKELY(me->where == SCHED_IN_CALL)) sched_return_core(s, me); }
 
-int sched_block_unless(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is)
+int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is)
 {
     struct usf_task *t = own(s, me);
     come_back(s, me);
@@ -43,7 +43,7 @@ int sched_block_unless(struct sched *s, struct sched_self *me, uint64_t deadline
     me->interrupted = 0;
     call_end_kernel_run(s, me);
     if (me->task == USF_NONE || !core_enter(s, me)) return -EINTR;
-    bool over = word && atomic_load_explicit(word, memory_order_relaxed) == is;
+    bool over = word && atomic_load_explicit(word, memory_order_relaxed) != is;
     if (over || atomic_load_explicit(&t->pending_wake, memory_order_relaxed)) {
         bool has = state_of(t) == USF_TASK_RUNNING;     /* else it was kernel-scheduled, or its core was taken unseen */
         atomic_store_explicit(&t->pending_wake, 0, memory_order_relaxed);

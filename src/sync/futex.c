@@ -279,7 +279,7 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
             break;
         }
         USF_POINT("sync.waiting");
-        r = sched_block_unless(y->sched, me->sched, peek ? look : until, &w.state, SYNC_CANCELLED);
+        r = sched_block_while(y->sched, me->sched, peek ? look : until, &w.state, SYNC_WAITING);
         if (me->sched->task != w.task) {    /* taken off the instance meanwhile: the kernel's from now on */
             r = 0;
             break;

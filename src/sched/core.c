@@ -102,6 +102,11 @@ bool core_enter(struct sched *s, struct sched_self *me)
         give_up_record(s, me);
         return false;
     }
+    uint32_t by = s->proc + 1;
+    if (s->h->lock.had_by != by) {
+        s->h->lock.had_by = by;
+        s->spinners_sure = false;
+    }
     me->entered = s->pol.now = os_now();
     s->pol.nr_groups = atomic_load_explicit(&s->h->group_hwm, memory_order_relaxed);
     if (USF_UNLIKELY(s->pol.now - s->h->moved_ns > MOVED_NS)) s->h->moved_ns = s->pol.now;
@@ -403,6 +408,7 @@ static void queued(struct sched *s, uint32_t task)
 
 static void unqueued(struct sched *s, uint32_t task)
 {
+    s->spinners_sure = false;
     core_group(s, task)->pol.nr_ready--;
     /* Only the lock's owner changes it, and a value that is too large only makes others look once
      * more. */
@@ -446,6 +452,7 @@ uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
     if (probe_is_enough(s)) {
         if ((task = probe_pick(s, core)) != USF_NONE) {
             core_dequeue(s, task);
+            s->spinners_sure = true;        /* probe_pick has taken it off the list */
             return task;
         }
         if (need != CORE_ANY) return USF_NONE;

@@ -40,8 +40,8 @@ uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need);
 /* probe.c.  Is the task's spin unproductive: would it not end now?  (False: it would, or only
  * another process can tell.) */
 bool core_is_unproductive(struct sched *s, uint32_t task);
-/* The task gives its core up, and is about to be queued.  If it busy-waits, it is in the list of
- * spinners until it has a core again. */
+/* The task has given its core up, is READY, and is about to be queued.  If it busy-waits, it is in the
+ * list of spinners until it has a core again. */
 void probe_gives_way(struct sched *s, uint32_t task);
 /* Do all ready tasks busy-wait, in this process and with the same rank?  Then: the first whose wait
  * is over and that may run on the core, or USF_NONE.  It is still in the queues. */

@@ -11,8 +11,9 @@
  * core, but at once: its core's thread may work for long, and a ticket lock or a barrier stands
  * still meanwhile.
  *
- * All of this happens under the scheduler lock.  The list is a hint.  An entry counts while its task is
- * READY, and has not given way again since. */
+ * All of this happens under the scheduler lock.  An entry counts while its task is READY, and has not
+ * given way again since.  Entries that do not count are dropped when another process, or the policy,
+ * may have dispatched one of the tasks. */
 #include "sched/core.h"
 #include "sched/times.h"
 
@@ -33,31 +34,31 @@ static bool still_spins(struct sched *s, const struct sched_spinner *e)
            && atomic_load_explicit(&t->proc, memory_order_relaxed) == s->proc;      /* not a parent's, after a fork */
 }
 
+/* To the policy, does it make no difference which of the two is next? */
+static bool are_equal(const struct usf_pol_task *a, const struct usf_pol_task *b)
+{ return a->group == b->group && a->priority == b->priority && a->deadline == b->deadline; }
+
 static void drop_others(struct sched *s)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < s->nr_spinners; i++)
-        if (still_spins(s, &s->spinners[i])) s->spinners[n++] = s->spinners[i];
+    if (s->spinners_sure) return;
+    for (uint32_t i = 0; i < s->nr_spinners; i++) {
+        struct sched_spinner e = s->spinners[i];
+        if (still_spins(s, &e) && (!n || are_equal(&s->tasks[s->spinners[0].task].pol, &s->tasks[e.task].pol))) s->spinners[n++] = e;
+    }
     s->nr_spinners = n;
+    s->spinners_sure = true;
 }
 
 void probe_gives_way(struct sched *s, uint32_t task)
 {
+    usf_dassert(atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed) == USF_TASK_READY);
     if (!s->spins || !atomic_load_explicit(&s->spins[task].regs, memory_order_relaxed)) return;
-    if (s->nr_spinners == SCHED_SPINNERS_MAX) drop_others(s);
+    uint32_t turn = ++s->spins[task].turn;      /* its earlier entry counts no more */
+    drop_others(s);
     if (s->nr_spinners == SCHED_SPINNERS_MAX) return;       /* the policy chooses */
-    s->spinners[s->nr_spinners++] = (struct sched_spinner){task, ++s->spins[task].turn};
-}
-
-/* Are they equal to the policy? */
-static bool are_equal(struct sched *s)
-{
-    const struct usf_pol_task *first = &s->tasks[s->spinners[0].task].pol;
-    for (uint32_t i = 1; i < s->nr_spinners; i++) {
-        const struct usf_pol_task *t = &s->tasks[s->spinners[i].task].pol;
-        if (t->group != first->group || t->priority != first->priority || t->deadline != first->deadline) return false;
-    }
-    return true;
+    if (s->nr_spinners && !are_equal(&s->tasks[s->spinners[0].task].pol, &s->tasks[task].pol)) return;
+    s->spinners[s->nr_spinners++] = (struct sched_spinner){task, turn};
 }
 
 bool probe_is_enough(struct sched *s)
@@ -65,20 +66,24 @@ bool probe_is_enough(struct sched *s)
     uint32_t ready = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed);
     if (!ready || s->nr_spinners < ready) return false;
     drop_others(s);
-    return s->nr_spinners == ready && are_equal(s);
+    usf_dassert(s->nr_spinners <= ready);
+    return s->nr_spinners == ready;
 }
 
 uint32_t probe_pick(struct sched *s, uint32_t core)
 {
-    uint32_t elsewhere = USF_NONE, probes = 0;
-    for (uint32_t i = 0; i < s->nr_spinners && probes < PROBES_MAX; i++) {
-        uint32_t task = s->spinners[i].task;
-        bool here = s->tasks[task].pol.last_core == core;
-        if ((!here && elsewhere != USF_NONE) || !usf_may_run(&s->pol, task, core)) continue;
-        probes++;
-        if (core_is_unproductive(s, task)) continue;
-        if (here) return task;
-        elsewhere = task;
+    uint32_t n = s->nr_spinners, found = n, probes = 0, looked = 0;
+    for (bool here = false; looked < n && probes < PROBES_MAX && !here; looked++) {
+        uint32_t i = (s->next_spinner + looked) % n, task = s->spinners[i].task;
+        here = s->tasks[task].pol.last_core == core;
+        bool may = (here || found == n) && usf_may_run(&s->pol, task, core);
+        if (!may || (probes++, core_is_unproductive(s, task))) here = false;
+        else found = i;
     }
-    return elsewhere;
+    s->next_spinner = found == n && looked < n ? (s->next_spinner + looked) % n : 0;
+    if (found == n) return USF_NONE;
+    uint32_t task = s->spinners[found].task;
+    s->nr_spinners--;
+    for (uint32_t i = found; i < s->nr_spinners; i++) s->spinners[i] = s->spinners[i + 1];
+    return task;
 }

@@ -94,6 +94,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
     uint32_t me = LOCK_NAME_MONITOR + s->namespace;
     if (core_stands_aside(s)) return;       /* a monitor of another container does it */
     bool seized = lock_recover(&s->h->lock, me, is_dead, arg);
+    s->h->lock.had_by = 0;
     if (seized) {
         s->pol.now = os_now();
         s->pol.nr_groups = atomic_load(&s->h->group_hwm);
@@ -114,6 +115,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
 void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void *arg, uint32_t name), void *arg)
 {
     lock_recover(&s->h->lock, LOCK_NAME_MONITOR + s->namespace, is_dead, arg);
+    s->h->lock.had_by = 0;
     s->pol.now = os_now();
     s->pol.nr_groups = atomic_load(&s->h->group_hwm);
     core_replace_policy(s, why);

@@ -193,6 +193,8 @@ struct sched {
     char tell[128];             /* a warning for the lock's owner to write once it has released the lock; "": none */
     struct sched_spinner spinners[SCHED_SPINNERS_MAX];       /* of this process, in the order in which they gave way (probe.c); under the lock */
     uint32_t nr_spinners;
+    uint32_t next_spinner;      /* where the next look at them begins: the last found none, and did not see all */
+    bool spinners_sure;         /* each of them is READY, and is there once */
     struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: no predicate probes */
     bool (*probe)(uint32_t place, const void *regs);         /* is that wait over?  Fast; the answer holds for the moment only */
     struct sched_watcher *watch;

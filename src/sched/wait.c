@@ -150,6 +150,7 @@ static void pass_on(struct sched *s, struct sched_self *me, uint32_t core, uint3
 {
     core_set_state(s, me->task, ST(USF_TASK_RUNNING), USF_TASK_READY);
     core_give(s, core, me->task, next, k);
+    if (why == USF_WHY_YIELD) probe_gives_way(s, me->task);
     core_enqueue(s, me->task, why);
     core_fill_all(s, k);
 }
@@ -180,7 +181,6 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
         me->unproductive = 0;
         uint32_t to = s->tasks[next].pol.group;
         if (why == USF_WHY_PREEMPT && usf_may_reclaim(&s->pol, to, t->pol.group, core)) s->groups[t->pol.group].reclaimed++;
-        if (why == USF_WHY_YIELD) probe_gives_way(s, me->task);
         pass_on(s, me, core, next, why, &k);
     }
     me->where = SCHED_PARKED;

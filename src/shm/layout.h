@@ -288,6 +288,7 @@ struct usf_lock {
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t word;      /* 0 free, else the owner's name; bit 31: a waiter may sleep on it */
     _Atomic uint32_t epoch;     /* recoveries so far; written by the owner */
+    uint32_t had_by;            /* process + 1 that had it last, 0: a monitor, or none; written by the owner */
 };
 
 /* When the monitor was last found without a new sign of life although there was work (src/monitor/hung.c). */
@@ -451,7 +452,7 @@ struct usf_header {
     F(usf_header, nr_ready) F(usf_header, idle) F(usf_header, contended) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, group_hwm) F(usf_header, nr_procs_active) \
     F(usf_header, binding) F(usf_header, waited_ns) F(usf_header, moved_ns) F(usf_header, release_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
-    F(usf_lock, word) F(usf_lock, epoch) \
+    F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, had_by) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, at) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) \

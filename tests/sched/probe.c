@@ -1,5 +1,6 @@
 /* tests/sched/probe.c - which of the tasks that busy-wait is next: cores and tasks without threads.  SPDX-License-Identifier: Apache-2.0 */
 #include "groups.h"
+#include "sched/times.h"
 
 static struct sched s;
 static struct sched_spin spins[USF_MAX_TASKS];
@@ -29,8 +30,8 @@ static uint32_t yield(uint32_t core, enum core_need need)
     enter(&s);
     if ((next = core_pick(&s, core, need)) != USF_NONE) {
         core_set_state(&s, old, ST(USF_TASK_RUNNING), USF_TASK_READY);
-        probe_gives_way(&s, old);
         core_give(&s, core, old, next, &k);
+        probe_gives_way(&s, old);
         core_enqueue(&s, old, USF_WHY_YIELD);
     }
     now += 1000;
@@ -89,8 +90,8 @@ static void nobody_is_next(const char *policy)
     CHECK(yield(0, CORE_NEAR) == was && yield(0, CORE_USEFUL) == was);
     CHECK(probes == 2 * 6);                     /* each ready task once */
     uint32_t ready = waits_at(0, true) != USF_NONE ? waits_at(0, true) : waits_at(0, false);
-    atomic_store(&spins[ready].regs, 0);        /* a handler runs on top of its wait */
-    CHECK(!is_enough());
+    atomic_store(&spins[ready].regs, 0);        /* a handler is about to run on top of its wait */
+    CHECK(yield(s.tasks[ready].pol.last_core, CORE_NEAR) == ready);
     CHECK(yield(0, CORE_ANY) != was);           /* if need be, one that only waits on */
     end(8);
 }
@@ -142,10 +143,33 @@ static void others_are_next(const char *policy)
     CHECK(is_enough());
     uint32_t ready = waits_at(0, true) != USF_NONE ? waits_at(0, true) : waits_at(0, false);
     enter(&s);
+    core_dequeue(&s, ready);
     s.tasks[ready].pol.priority++;
+    core_enqueue(&s, ready, USF_WHY_YIELD);
     leave(&s);
-    CHECK(!is_enough());
     end(SPINNING);
+    begin(policy, SPINNING);
+    CHECK(is_enough());
+    uint32_t old = running(0), next = waits_at(0, true) != USF_NONE ? waits_at(0, true) : waits_at(0, false);
+    s.tasks[old].pol.priority++;
+    over[next] = true;
+    CHECK(yield(0, CORE_NEAR) == next && !is_enough());
+    end(SPINNING);
+}
+
+/* A look ends after PROBES_MAX probes, and the next one goes on from there. */
+static void last_is_next(const char *policy)
+{
+    begin(policy, SCHED_SPINNERS_MAX);
+    CHECK(is_enough());
+    uint32_t was = running(0), last = USF_NONE;
+    for (uint32_t i = PROBES_MAX; i < s.nr_spinners; i++)
+        if (s.tasks[s.spinners[i].task].pol.last_core == 0) last = s.spinners[i].task;
+    probes = 0;
+    if (last != USF_NONE) over[last] = true;
+    for (int i = 0; running(0) == was && i < 4; i++) yield(0, CORE_NEAR), CHECK(probes <= (i + 1u) * PROBES_MAX);
+    CHECK(last == USF_NONE || running(0) == last);
+    end(SCHED_SPINNERS_MAX);
 }
 
 /* More than the list has room for: the policy names them, until the one is found. */
@@ -164,7 +188,7 @@ static void many(const char *policy)
 }
 
 static const struct { const char *name; void (*run)(const char *policy); } cases[] =
-{ {"nobody", nobody_is_next}, {"one", one_is_next}, {"others", others_are_next}, {"many", many} };
+{ {"nobody", nobody_is_next}, {"one", one_is_next}, {"others", others_are_next}, {"last", last_is_next}, {"many", many} };
 
 int main(int argc, char **argv)
 {
@@ -174,6 +198,6 @@ int main(int argc, char **argv)
         for (unsigned p = 0; p < sizeof policies / sizeof *policies; p++) cases[i].run(policies[p]);
         return 0;
     }
-    printf("usage: sched-probe nobody|one|others|many\n");
+    printf("usage: sched-probe nobody|one|others|last|many\n");
     return 2;
 }

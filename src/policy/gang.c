@@ -476,10 +476,8 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     struct core *c = core_of(p, core);
     keep_time(p);
     uint32_t task = pick_owner(p, core);
-    bool yields = c->yields;
-    c->yields = 0;
     if (task != USF_NONE) return task;
-    if (!yields && stays(p, core)) {        /* made to give way: nobody who has more right to the core waits */
+    if (c->yields != p->now && stays(p, core)) {        /* made to give way: nobody who has more right to the core waits */
         usf_give_way(r, inst_of(p)->slot_end);
         return USF_NONE;
     }
@@ -498,7 +496,7 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     const struct core *c = core_of(p, core);
     keep_time(p);
-    core_of(p, core)->yields = 1;
+    core_of(p, core)->yields = p->now;
     if (!c->owner || !is_owner(p, core, usf_task(p, task)->group) || owner_waits(p, core)) return true;
     core_of(p, core)->yields = 0;
     return false;

@@ -45,7 +45,7 @@ struct USF_POLICY_STATE core {
     uint64_t began;                 /* ns: since when the running task has it under this policy */
     uint16_t owner;                 /* group + 1, COMMON, or 0 */
     uint16_t round;                 /* group from which the round of strangers goes on */
-    uint16_t yields;                /* pick is asked for one that yields */
+    uint64_t yields;                /* ns: pick is asked for one that yields, if that is now */
 };
 struct USF_POLICY_STATE group {
     struct usf_fifo ready[USF_CORES_MAX];

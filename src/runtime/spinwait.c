@@ -49,7 +49,7 @@ static uint32_t look(struct rt_thread *t, uint32_t place, struct spin_regs *regs
         os_sched_yield();
         return spinwait_yielded(w, now, os_cycles());
     }
-    bool ran = sched_spin(&rt.sched, &t->self, place, regs);
+    bool ran = sched_spin(&rt.sched, &t->self, place, spin_can_probe(place) ? regs : 0);
     spinwait_gave_way(w, os_cycles(), ran);
     return ran ? 0 : spinwait_rounds(t->self.unproductive, s->loop.has_pause || polls);
 }

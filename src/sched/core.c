@@ -408,7 +408,7 @@ static void queued(struct sched *s, uint32_t task)
 
 static void unqueued(struct sched *s, uint32_t task)
 {
-    s->spinners_sure = false;
+    if (s->spinners_sure) s->spinners_sure = false;
     core_group(s, task)->pol.nr_ready--;
     /* Only the lock's owner changes it, and a value that is too large only makes others look once
      * more. */
@@ -448,8 +448,8 @@ static uint32_t checked_pick(struct sched *s, uint32_t core)
 
 uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
 {
-    uint32_t left = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed), first = USF_NONE, task;
-    if (probe_is_enough(s)) {
+    uint32_t left = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed), task;
+    if (need != CORE_POLICY && probe_is_enough(s)) {
         if ((task = probe_pick(s, core)) != USF_NONE) {
             core_dequeue(s, task);
             s->spinners_sure = true;        /* probe_pick has taken it off the list */
@@ -460,13 +460,12 @@ uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
     }
     if (left > PROBES_MAX) left = PROBES_MAX;
     while ((task = checked_pick(s, core)) != USF_NONE) {
-        bool last = left-- <= 1 || task == first;       /* the policy has named all that it has */
+        bool last = left-- <= 1;
         bool left_alone = need == CORE_NEAR && turn_is_anothers(&s->tasks[task].pol, core, s->tasks[task].why, s->pol.now);
-        if ((last && need == CORE_ANY) || (task != first && !left_alone && !core_is_unproductive(s, task))) {
+        if ((last && need <= CORE_ANY) || (!left_alone && !core_is_unproductive(s, task))) {
             unqueued(s, task);
             return task;
         }
-        if (first == USF_NONE) first = task;
         USF_POINT("sched.unproductive");
         /* Keep ready_since when a task was skipped for locality; otherwise its age never reaches
          * YIELD_LEFT_NS. */

@@ -32,21 +32,25 @@ void core_dequeue(struct sched *s, uint32_t task);
 /* The task's group, which an attached one has. */
 static inline struct usf_group *core_group(struct sched *s, uint32_t task) { return &s->groups[s->tasks[task].pol.group]; }
 /* The next task for this core, taken out of the queues, or USF_NONE.  Tasks whose spin is
- * unproductive are passed over; if there are no others, CORE_ANY takes one of them.  CORE_NEAR
- * leaves yielders of other cores there for a millisecond: to fetch one takes longer than most
- * waits. */
-enum core_need { CORE_ANY, CORE_USEFUL, CORE_NEAR };
+ * unproductive are passed over; if there are no others, CORE_ANY and CORE_POLICY take one of them.
+ * CORE_POLICY goes by the policy's order alone, the others by probe_pick where that is enough.
+ * CORE_NEAR leaves yielders of other cores there for a millisecond, unless probe_pick names one: to
+ * fetch one takes longer than most waits. */
+enum core_need { CORE_POLICY, CORE_ANY, CORE_USEFUL, CORE_NEAR };
 uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need);
 /* probe.c.  Is the task's spin unproductive: would it not end now?  (False: it would, or only
  * another process can tell.) */
 bool core_is_unproductive(struct sched *s, uint32_t task);
-/* The task has given its core up, is READY, and is about to be queued.  If it busy-waits, it is in the
- * list of spinners until it has a core again. */
+/* The task has given its core up, is READY, and is about to be queued.  If it busy-waits in a loop
+ * that can be probed, it is in the list of spinners until it has a core again (or the list is full,
+ * or of another rank). */
 void probe_gives_way(struct sched *s, uint32_t task);
 /* Do all ready tasks busy-wait, in this process and with the same rank?  Then: the first whose wait
  * is over and that may run on the core, or USF_NONE.  It is still in the queues. */
 bool probe_is_enough(struct sched *s);
 uint32_t probe_pick(struct sched *s, uint32_t core);
+/* The process joins: what is in the list was another's, a parent's for example. */
+void probe_forget(struct sched *s);
 /* `task` (which the core's word names) gives the core up to `next`; USF_NONE: the core becomes
  * idle, and the result is false. */
 bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, struct wakes *k);

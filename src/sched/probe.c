@@ -34,9 +34,12 @@ static bool still_spins(struct sched *s, const struct sched_spinner *e)
            && atomic_load_explicit(&t->proc, memory_order_relaxed) == s->proc;      /* not a parent's, after a fork */
 }
 
-/* To the policy, does it make no difference which of the two is next? */
-static bool are_equal(const struct usf_pol_task *a, const struct usf_pol_task *b)
-{ return a->group == b->group && a->priority == b->priority && a->deadline == b->deadline; }
+/* Has the task the rank of those in the list?  To the policy it makes no difference then which is next. */
+static bool is_equal(const struct sched *s, uint32_t task)
+{
+    const struct usf_pol_task *t = &s->tasks[task].pol;
+    return t->group == s->spin_group && t->priority == s->spin_priority && t->deadline == s->spin_deadline;
+}
 
 static void drop_others(struct sched *s)
 {
@@ -44,7 +47,7 @@ static void drop_others(struct sched *s)
     if (s->spinners_sure) return;
     for (uint32_t i = 0; i < s->nr_spinners; i++) {
         struct sched_spinner e = s->spinners[i];
-        if (still_spins(s, &e) && (!n || are_equal(&s->tasks[s->spinners[0].task].pol, &s->tasks[e.task].pol))) s->spinners[n++] = e;
+        if (still_spins(s, &e) && is_equal(s, e.task)) s->spinners[n++] = e;
     }
     s->nr_spinners = n;
     s->spinners_sure = true;
@@ -52,13 +55,17 @@ static void drop_others(struct sched *s)
 
 void probe_gives_way(struct sched *s, uint32_t task)
 {
+    const struct usf_pol_task *t = &s->tasks[task].pol;
     usf_dassert(atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed) == USF_TASK_READY);
     if (!s->spins || !atomic_load_explicit(&s->spins[task].regs, memory_order_relaxed)) return;
     uint32_t turn = ++s->spins[task].turn;      /* its earlier entry counts no more */
-    drop_others(s);
-    if (s->nr_spinners == SCHED_SPINNERS_MAX) return;       /* the policy chooses */
-    if (s->nr_spinners && !are_equal(&s->tasks[s->spinners[0].task].pol, &s->tasks[task].pol)) return;
-    s->spinners[s->nr_spinners++] = (struct sched_spinner){task, turn};
+    if (s->nr_spinners && (s->nr_spinners == SCHED_SPINNERS_MAX || !is_equal(s, task))) drop_others(s);
+    if (!s->nr_spinners) {
+        s->spin_group = t->group;
+        s->spin_priority = t->priority;
+        s->spin_deadline = t->deadline;
+    }
+    if (s->nr_spinners < SCHED_SPINNERS_MAX && is_equal(s, task)) s->spinners[s->nr_spinners++] = (struct sched_spinner){task, turn};
 }
 
 bool probe_is_enough(struct sched *s)
@@ -77,13 +84,25 @@ uint32_t probe_pick(struct sched *s, uint32_t core)
         uint32_t i = (s->next_spinner + looked) % n, task = s->spinners[i].task;
         here = s->tasks[task].pol.last_core == core;
         bool may = (here || found == n) && usf_may_run(&s->pol, task, core);
-        if (!may || (probes++, core_is_unproductive(s, task))) here = false;
-        else found = i;
+        if (may && core_is_unproductive(s, task)) {
+            s->tasks[task].pol.ready_since = s->pol.now;
+            probes++;
+            may = false;
+        }
+        if (may) found = i;
+        else here = false;
     }
     s->next_spinner = found == n && looked < n ? (s->next_spinner + looked) % n : 0;
     if (found == n) return USF_NONE;
     uint32_t task = s->spinners[found].task;
+    usf_assert(atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed) == USF_TASK_READY);
     s->nr_spinners--;
     for (uint32_t i = found; i < s->nr_spinners; i++) s->spinners[i] = s->spinners[i + 1];
     return task;
+}
+
+void probe_forget(struct sched *s)
+{
+    s->nr_spinners = s->next_spinner = 0;
+    s->spinners_sure = false;
 }

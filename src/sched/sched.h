@@ -78,7 +78,7 @@ enum sched_leaving {            /* the process */
 };
 
 /* What a thread busy-waits for, for the predicate probes of other threads of its process; null
- * regs: nothing. */
+ * regs: nothing, or nothing that can be probed. */
 struct sched_spin {
     const void *_Atomic regs;
     uint32_t place;
@@ -191,10 +191,14 @@ struct sched {
     void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
     uint64_t looked;            /* ns; under the lock */
     char tell[128];             /* a warning for the lock's owner to write once it has released the lock; "": none */
-    struct sched_spinner spinners[SCHED_SPINNERS_MAX];       /* of this process, in the order in which they gave way (probe.c); under the lock */
+    /* Its tasks that are READY in a busy-wait, in the order in which they gave way (probe.c); under the lock: */
+    struct sched_spinner spinners[SCHED_SPINNERS_MAX];
     uint32_t nr_spinners;
     uint32_t next_spinner;      /* where the next look at them begins: the last found none, and did not see all */
     bool spinners_sure;         /* each of them is READY, and is there once */
+    uint32_t spin_group;        /* their rank */
+    int32_t spin_priority;
+    uint64_t spin_deadline;
     struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: no predicate probes */
     bool (*probe)(uint32_t place, const void *regs);         /* is that wait over?  Fast; the answer holds for the moment only */
     struct sched_watcher *watch;

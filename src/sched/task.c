@@ -60,6 +60,7 @@ int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const cha
     usf_format(p->comm, sizeof p->comm, "%s", comm);
     __atomic_store_n(&p->group, USF_NONE, __ATOMIC_RELAXED);
     s->proc = (uint32_t)i;
+    probe_forget(s);            /* before the lock: no other thread of this process enters yet */
     int group = core_enter_for_group(s, &me, false);
     if (group < 0) {
         shm_leave(s->h, (uint32_t)i);

@@ -57,7 +57,7 @@
 
 /* Turns in a row that a waiting thread could give to no task.  After YIELD_NEAR_TURNS, some 100 us,
  * it takes yielding tasks of other cores too: to fetch one takes longer than most waits.  One turn
- * in YIELD_ANY_TURNS goes to the first task, whatever probes say: no task is passed over for ever. */
+ * in YIELD_ANY_TURNS goes by the policy's order, and takes a task whatever probes say. */
 #define YIELD_NEAR_TURNS 64u
 #define YIELD_ANY_TURNS  256u
 /* For so long a task that yielded is left to the core that it waits for.  Not for ever: where a

@@ -172,7 +172,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
             return false;
         }
         bool any = why != USF_WHY_YIELD || me->unproductive % YIELD_ANY_TURNS == YIELD_ANY_TURNS - 1;
-        uint32_t next = core_pick(s, core, any ? CORE_ANY : me->unproductive >= YIELD_NEAR_TURNS ? CORE_USEFUL : CORE_NEAR);
+        uint32_t next = core_pick(s, core, any ? CORE_POLICY : me->unproductive >= YIELD_NEAR_TURNS ? CORE_USEFUL : CORE_NEAR);
         if (next == USF_NONE) {
             me->unproductive++;
             core_leave(s, me, &k);

@@ -319,12 +319,21 @@ void spin_forget(uintptr_t start, uintptr_t end)
     }
 }
 
-bool spin_probe(uint32_t place, const struct spin_regs *regs)
+/* Where the round begins; 0: there is none. */
+static uintptr_t probe_at(uint32_t place)
 {
     uint32_t site = place & ((1u << SPIN_SITE_BITS) - 1), back = (place & ~SPIN_UNCOUNTED) >> SPIN_SITE_BITS;
-    if (site >= nr_sites() || back >= SPIN_MAX_BACK || !usf_spin_sites[site].map.probe[back]) return true;
+    if (site >= nr_sites() || back >= SPIN_MAX_BACK || !usf_spin_sites[site].map.probe[back]) return 0;
     usf_dassert(site_is_valid(&usf_spin_sites[site]));
-    return usf_spin_probe(regs, usf_spin_sites[site].stub + usf_spin_sites[site].map.probe[back]);
+    return usf_spin_sites[site].stub + usf_spin_sites[site].map.probe[back];
+}
+
+bool spin_can_probe(uint32_t place) { return probe_at(place) != 0; }
+
+bool spin_probe(uint32_t place, const struct spin_regs *regs)
+{
+    uintptr_t at = probe_at(place);
+    return !at || usf_spin_probe(regs, at);
 }
 
 /* ---- poll functions -------------------------------------------------------------------------- */

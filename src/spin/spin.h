@@ -147,6 +147,8 @@ void spin_forget(uintptr_t start, uintptr_t end);
  * outside.  Any thread of the process, while the other waits: a round is run with its registers.  Costs about as much as
  * the round. */
 bool spin_probe(uint32_t place, const struct spin_regs *regs);
+/* Can that be told from outside? */
+bool spin_can_probe(uint32_t place);
 
 /* ---- learned sites --------------------------------------------------------------------------- */
 /* Kept per object (build-id, or what the file is) in DIR/spin; never trusted: owner and mode checked, each entry recognised

@@ -172,6 +172,28 @@ static void last_is_next(const char *policy)
     end(SCHED_SPINNERS_MAX);
 }
 
+/* A child has a copy of its parent's list.  The record of the process that had the lock last may be its own by now. */
+static void child(const char *policy)
+{
+    begin(policy, 8);
+    CHECK(is_enough() && s.nr_spinners == 6);
+    struct os_cpuset cpus = {.w = {3}};
+    struct sched forked = s, parent;
+    end_task(&s, waits_at(0, true) != USF_NONE ? waits_at(0, true) : waits_at(0, false));
+    parent = s;
+    s = forked;
+    s.proc = USF_NONE;
+    s.h->lock.had_by = parent.proc + 2;         /* the record that the child gets */
+    CHECK(sched_proc_join(&s, getpid(), os_start_time(getpid()), "child", cpus.w, 0) == (int)parent.proc + 1);
+    uint32_t task = add_task(&s);
+    CHECK(state_of(&s, task) == USF_TASK_READY && !is_enough());
+    end_task(&s, task);
+    s = parent;
+    for (uint32_t i = 0; i < 8; i++)
+        if (state_of(&s, i) != USF_TASK_FREE) end_task(&s, i);
+    end_instance();
+}
+
 /* More than the list has room for: the policy names them, until the one is found. */
 static void many(const char *policy)
 {
@@ -188,7 +210,7 @@ static void many(const char *policy)
 }
 
 static const struct { const char *name; void (*run)(const char *policy); } cases[] =
-{ {"nobody", nobody_is_next}, {"one", one_is_next}, {"others", others_are_next}, {"last", last_is_next}, {"many", many} };
+{ {"nobody", nobody_is_next}, {"one", one_is_next}, {"others", others_are_next}, {"last", last_is_next}, {"child", child}, {"many", many} };
 
 int main(int argc, char **argv)
 {
@@ -198,6 +220,6 @@ int main(int argc, char **argv)
         for (unsigned p = 0; p < sizeof policies / sizeof *policies; p++) cases[i].run(policies[p]);
         return 0;
     }
-    printf("usage: sched-probe nobody|one|others|last|many\n");
+    printf("usage: sched-probe nobody|one|others|last|child|many\n");
     return 2;
 }

@@ -91,7 +91,7 @@ struct usf_pol_task {
     uint32_t next, prev;
     uint32_t queued;
     uint32_t held;       /* 1 from enqueue until pick or dequeue; written by the scheduler alone */
-    uint64_t ready_since; /* ns, usf_pol.now when it became ready, or was last found to busy-wait unproductively; set while held */
+    uint64_t ready_since; /* ns, usf_pol.now when it became ready, or was last named by pick and put back, since it busy-waits; set while held */
     uint8_t  data[USF_POL_TASK_DATA];
     uint64_t deadline;    /* ns, monotonic: earlier first among tasks of one priority; 0: none */
     uint32_t affinity_id; /* see affinity */

@@ -85,7 +85,6 @@ uint32_t probe_pick(struct sched *s, uint32_t core)
         here = s->tasks[task].pol.last_core == core;
         bool may = (here || found == n) && usf_may_run(&s->pol, task, core);
         if (may && core_is_unproductive(s, task)) {
-            s->tasks[task].pol.ready_since = s->pol.now;
             probes++;
             may = false;
         }

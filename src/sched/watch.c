@@ -40,6 +40,15 @@ static bool runs_on(struct sched *s, uint32_t core, uint64_t w, uint64_t now)
     return false;
 }
 
+/* If the task's kernel thread sleeps: have it look.  Its park word is written, as an idle loop looks at nothing else. */
+static bool rouse_parked(struct sched *s, uint32_t task)
+{
+    struct usf_thread *t = sched_thread_of(s, task);
+    if (!atomic_load(&t->parked)) return false;
+    core_rouse(t);
+    return true;
+}
+
 static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t now,
                             void (*preempt)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
 {
@@ -60,10 +69,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
         if (looks < 2) return false;
         /* Parked although it was dispatched: its waker has died, or has had no CPU since.  Or the
          * thread is frozen, and cannot be woken. */
-        if (looks < WATCH_WAKES && (st == 'S' || st == 'D') && atomic_load(&sched_thread_of(s, core_task(w))->parked)) {
-            os_futex_wake(&sched_thread_of(s, core_task(w))->park, 1);
-            return false;
-        }
+        if (looks < WATCH_WAKES && (st == 'S' || st == 'D') && rouse_parked(s, core_task(w))) return false;
         return true;
     }
     m->asleep[core] = 0;
@@ -109,7 +115,7 @@ static bool wake_parked(struct sched *s, uint64_t now)
         used = true;
         if (!runs_on(s, i, w, now)) continue;
         s->watch->unresponsive[i] = s->watch->asleep[i] = 0;       /* counted only while tasks wait */
-        if (atomic_load(&sched_thread_of(s, core_task(w))->parked)) os_futex_wake(&sched_thread_of(s, core_task(w))->park, 1);
+        rouse_parked(s, core_task(w));
     }
     return used;
 }

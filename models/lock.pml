@@ -4,9 +4,9 @@
  * times.  Up to DEATHS of them are killed between any two steps.  The monitor recovers the lock
  * after each death.  Users' sleeps have no timeout here, so a lost wake-up shows.
  *
- *   K1  one owner: no thread enters a section that another is in (assert on inside), and only the
+ *   O1  one owner: no thread enters a section that another is in (assert on inside), and only the
  *       owner frees the lock (assert in release);
- *   K2  every thread that is alive comes to an end (invalid end states).
+ *   O2  every thread that is alive comes to an end (invalid end states).
  *
  * -DNAMESPACES: two pid namespaces, with a monitor each.  User i is in namespace i % 2, whose monitor
  * recovers the lock after the deaths there.  The second namespace ends as a whole at some time; its

@@ -4,7 +4,7 @@
  * another thread of the process or sleeps.  Any carrier of the process can execute any floating thread.  A switch between two threads
  * takes some 100 ns; a futex's wake and wait take 2 us and more.
  *
- * There are as many carriers as threads.  So each thread that waits has a carrier that is kept for it, which `usf_task.thread` names and
+ * There are at least as many carriers as threads.  So each thread that waits has a carrier that is kept for it, which `usf_task.thread` names and
  * which sleeps.  A waker, in this process or another, wakes that carrier as if the thread slept there (core_wake).  A thread of the
  * same process that gives its core to the sleeping thread needs no wake-up: it claims that carrier, and switches.
  *
@@ -16,14 +16,16 @@
  *      IDLE ──a thread executes the owner on the carrier that it leaves─────────────────► CLAIMED ──► IDLE, for the thread that left
  *      IDLE ──it must look again how long it may sleep (C5)─────────────────────────────► LOOK ──► IDLE; for all others LOOK is IDLE
  *
- *   C1  A thread is published (IDLE) when its registers are saved: by what executes next on the carrier that it has left.
- *   C2  Whoever takes the word from IDLE to another value owns the thread that `owner` names, and nobody else resumes it.
+ *   C1  A thread is published (IDLE) when its registers are saved: by what executes next on the carrier that it has left; again, by who has
+ *       claimed it and does not execute it.
+ *   C2  Who makes the word CLAIMED may execute the thread that `owner` names on another carrier.  From PINNING, GO and NONE only the carrier
+ *       itself executes it.
  *   C3  `usf_task.thread` is written before the word becomes IDLE, and the publisher looks at the task's state after that.  A waker writes
  *       the state before it reads `thread`.  So either the waker finds the right carrier, or the publisher finds the wake-up.
  *   C4  A thread is in a critical section while it switches.  A signal that comes then is kept (rt_signal), and goes to what the
  *       carrier executes next: `switched` passes it on.
  *
- *   C5  Of all idle carriers one sleeps until the earliest deadline of the threads that wait (alarm.h).
+ *   C5  Of all idle carriers of a process one sleeps until the earliest deadline of the threads that wait (alarm.h).
  *
  * A thread that waits for its home (the kernel thread that it began as) says so in `wanted`: whoever makes that carrier IDLE wakes it. */
 #ifndef USF_SCHED_CARRIER_H

@@ -1,6 +1,6 @@
 /* src/sched/lock.c - the scheduler lock: waiting, waking, recovery.  SPDX-License-Identifier: Apache-2.0
  *
- * K2 costs at most one needless wake: the last thread that has slept owns the lock with the bit
+ * O2 costs at most one needless wake: the last thread that has slept owns the lock with the bit
  * set, although no thread sleeps any more.  If a woken thread dies before it acquires the lock,
  * recovery wakes another one; no thread sleeps for longer than LOCK_SLEEP_NS in any case. */
 #include "sched/lock.h"

@@ -6,9 +6,9 @@
  * The lock is one word.  It is 0 while the lock is free, and else the owner's name, with bit 31
  * (LOCK_SLEEPERS) while a waiter may sleep on the word.
  *
- *   K1  The lock has at most one owner.  The word leaves 0 by compare-and-swap only.  A name is
+ *   O1  The lock has at most one owner.  The word leaves 0 by compare-and-swap only.  A name is
  *       replaced by another one only in lock_recover, by compare-and-swap, once its owner is dead.
- *   K2  A sleeper is not forgotten.  A waiter sets the bit before it sleeps, and sleeps only while
+ *   O2  A sleeper is not forgotten.  A waiter sets the bit before it sleeps, and sleeps only while
  *       the word has the value that it saw.  The release that clears the bit wakes one sleeper.  A
  *       thread that has slept acquires the lock with the bit set, since others may still sleep.  So
  *       does recovery, since the dead thread may have been woken.

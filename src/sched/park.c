@@ -14,9 +14,9 @@ static bool is_leaving(struct sched *s, struct sched_self *me)
 { return USF_UNLIKELY(atomic_load(&s->leaving)) && !me->joining; }
 
 /* ---- parking ---------------------------------------------------------------------------------- */
-/* The sleeper writes ASLEEP and then looks at its state; the waker has set the state to RUNNING and then
- * exchanges the park word.  In the one total order of these four either the sleeper sees RUNNING or the
- * waker sees ASLEEP: no wake-up is lost (models/park.pml).  GO and PINNING left behind by a late waker
+/* The sleeper writes ASLEEP and then looks at its state; the dispatcher has set the state to RUNNING and
+ * then swaps the park word.  In the one total order of these four either the sleeper sees RUNNING or the
+ * dispatcher sees ASLEEP: no wake-up is lost (models/park.pml).  GO and PINNING left behind by a late waker
  * are overwritten by the next ASLEEP, and a needless futex wake only makes the sleeper look again. */
 
 _Static_assert(USF_PARK_AT_END == OS_FUTEX_AT_END, "one bit");

@@ -4,17 +4,19 @@
  * processes, by the monitor and by the simulator.  Kernel and clock only through src/os; nothing above
  * this room is called.  docs/design.md has the state machines, docs/locking.md the order of locks.
  *
- * The rules that keep it right:
+ * The rules that keep it right; S1 and S4 to S6 hold after each release of the scheduler lock:
  *   S1  a core's word names at most one task; a task is RUNNING iff one core's word names it
  *       (policy `linux`: RUNNING without a core);
- *   S2  states of tasks change under the scheduler lock, words of cores leave IDLE and RELEASED by
- *       compare-and-swap only, and so does a provisional release;
- *   S3  a thread goes on when its task's state is RUNNING; the park word only puts it to sleep and
- *       wakes it (a late or doubled wake is harmless);
+ *   S2  states of tasks change under the scheduler lock, but from and to FREE.  A core's word leaves
+ *       IDLE and RELEASED by compare-and-swap, but in core_drop.  A provisional release that may be
+ *       taken ends by compare-and-swap; one that is TAKEN, under the lock;
+ *   S3  a thread goes on in its program when its task is RUNNING, kernel-scheduled or GONE.  The park
+ *       word says who executes it: its kernel thread, which sleeps, or who has claimed it.  A late or
+ *       doubled wake is harmless;
  *   S4  READY == in the policy's queues; nr_ready counts them;
- *   S5  no core is IDLE while a task that may run on it is READY (after each unlock), but for one that is contended (contend.c)
- *       and for two looks of the monitor at most;
- *   S6  the instance is UNBOUND only while no task is READY (after each unlock): bind.c says what follows.
+ *   S5  no core is IDLE while a task that may run on it is READY, but for a contended core (contend.c),
+ *       for two looks of the monitor, and for a second if the policy names no task;
+ *   S6  the instance is UNBOUND only while no task is READY: bind.c says what follows.
  */
 #ifndef USF_SCHED_H
 #define USF_SCHED_H
@@ -376,10 +378,10 @@ void sched_detach(struct sched *s, struct sched_self *me, bool ends);
 
 /* Block until woken.  A pending wake-up ends the wait at once.  deadline: absolute ns on
  * CLOCK_MONOTONIC, 0 = none.  0 woken (or spurious: callers loop on their own condition),
- * -ETIMEDOUT, -EINTR (sched_interrupt).  On return the caller has a core in every case.  Does not
- * block, and returns 0, once *word is not `is` any more.  A waker, or a handler on this thread, writes
- * there first: either this call sees that, or the writer finds the thread blocked.  The pending
- * wake-up alone does not suffice: a handler that blocks takes it. */
+ * -ETIMEDOUT, -EINTR (sched_interrupt, or the process is taken off).  On return the caller has a
+ * core, if it has a task.  Does not block, and returns 0, once *word is not `is` any more.  A waker, or
+ * a handler on this thread, writes there first: either this call sees that, or the writer finds the
+ * thread blocked.  The pending wake-up alone does not suffice: a handler that blocks takes it. */
 int  sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is);
 static inline int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline) { return sched_block_while(s, me, deadline, 0, 0); }
 /* For `usf ps`: what the thread is about to wait for (a futex's address, usf_wait_call). */

@@ -160,8 +160,8 @@ struct usf_task {
 #define USF_PINNED_HELD (USF_NONE - 2)
 /* A provisional release: a thread keeps its core in a system call, but others may take it after
  * `lend`. Only the owner writes this word while both bits are 0, so a plain store begins the
- * release.  The owner ends it by a compare-and-swap of PROVISIONAL alone.  A taker swaps in TAKEN,
- * under the scheduler lock, before it takes the core. */
+ * release.  The owner ends it by a compare-and-swap of PROVISIONAL alone, or under the scheduler lock
+ * if it is TAKEN.  A taker swaps in TAKEN, under that lock, before it takes the core. */
 #define USF_RELEASE_PROVISIONAL 1u
 #define USF_RELEASE_TAKEN 2u     /* with PROVISIONAL: ask under the lock whether the core was taken */
 #define USF_RELEASE_BITS 3u
@@ -410,7 +410,7 @@ struct usf_header {
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t nr_ready;         /* tasks in the policy's queues */
     _Alignas(USF_CACHELINE)
-    _Atomic uint64_t idle[USF_CORE_WORDS];          /* bit c: core c is IDLE; under the lock, or cleared by CAS */
+    _Atomic uint64_t idle[USF_CORE_WORDS];          /* bit c: core c is IDLE or RELEASED; a hint (sched/core.c) */
     _Atomic uint64_t contended[USF_CORE_WORDS];     /* bit c: core c may be contended (sched/contend.c) */
     _Atomic uint32_t task_hwm;         /* tasks below, and threads, are backed by real pages */
     _Atomic uint32_t group_hwm;        /* groups below are; nothing above was ever in use */

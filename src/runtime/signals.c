@@ -358,6 +358,16 @@ void rt_forget_left_handlers(struct rt_thread *t)
     if (t->self.home) t->self.carrier->mask = t->self.mask;
 }
 
+/* The kernel is about to return from the handler's frame. */
+static void handler_is_over(struct rt_thread *t, uint32_t stays, const ucontext_t *uc)
+{
+    usf_dassert(t->handler_stays >= stays && rt_thread_is_valid(t));
+    t->self.stays -= t->handler_stays - stays;
+    t->handler_stays = stays;
+    if (!stays) t->handler_frame = 0;
+    rt_float_returns(t, *(const uint64_t *)&uc->uc_sigmask);
+}
+
 static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig, siginfo_t *info, void *uc)
 {
     uint64_t held_mask = t->held_mask;
@@ -394,7 +404,10 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     t->over_gate += over;
     bool returns = call_handler(a, sig, info, uc);
     t->over_gate -= over;
-    if (!returns) return;
+    if (!returns) {             /* as after a fault that a virtual machine expects */
+        handler_is_over(t, stays, uc);
+        return;
+    }
 
     t->sync = sync;
     t->self.interrupted |= interrupted;
@@ -405,11 +418,7 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     t->self.entering = entering;
     t->self.where = where;
     if (returned) sched_leave_core(&rt.sched, &t->self, certain);
-    usf_dassert(t->handler_stays >= stays && rt_thread_is_valid(t));
-    t->self.stays -= t->handler_stays - stays;
-    t->handler_stays = stays;
-    if (!stays) t->handler_frame = 0;
-    rt_float_returns(t, *(const uint64_t *)&((const ucontext_t *)uc)->uc_sigmask);
+    handler_is_over(t, stays, uc);
 }
 
 static void default_action(int sig, siginfo_t *info)

@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "mix.h"
@@ -506,6 +507,55 @@ static void jumps(void)
     with_subjects(jump_subject);
 }
 
+/* ---- a handler that has the thread go on elsewhere, as virtual machines do -------------------------- */
+/* The thread is free to float after that, so those whose kernel threads it is executed by can come home: the answer is one's. */
+static sem_t asked, answered;
+static void skip(int sig, siginfo_t *info, void *ctx)
+{
+    (void)sig, (void)info;
+    ((ucontext_t *)ctx)->uc_mcontext.gregs[REG_RIP] += 2;      /* behind the ud2 */
+}
+/* Below the handler's frame. */
+static __attribute__((noinline)) void ask(void)
+{
+    volatile char deep[65536];
+    deep[0] = 1;
+    CHECK(!sem_post(&asked));
+    while (sem_wait(&answered)) CHECK(errno == EINTR);
+    CHECK(deep[0] == 1);
+}
+static void *asker(void *arg)
+{
+    pid_t tid = own_tid();
+    for (int i = 0; i < ROUNDS; i++) {
+        mix();
+        if (i % 2) __asm__ volatile("ud2" ::: "memory");
+        CHECK(own_tid() == tid);
+        ask();
+    }
+    return arg;
+}
+static void *answerer(void *arg)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        while (sem_wait(&asked)) CHECK(errno == EINTR);
+        CHECK(!prctl(PR_SET_NAME, "answers"));                  /* at home */
+        CHECK(!sem_post(&answered));
+        mix();
+    }
+    return arg;
+}
+static void skips(void)
+{
+    pthread_t t[2];
+    struct sigaction a = {.sa_sigaction = skip, .sa_flags = SA_SIGINFO};
+    CHECK(!sigaction(SIGILL, &a, 0) && !sem_init(&asked, 0, 0) && !sem_init(&answered, 0, 0));
+    begin();
+    CHECK(!pthread_create(&t[0], 0, asker, 0) && !pthread_create(&t[1], 0, answerer, 0));
+    for (int i = 0; i < 2; i++) CHECK(!pthread_join(t[i], 0));
+    end();
+}
+
 /* ---- signals that another process sends to a thread ------------------------------------------------ */
 static void *foreign_subject(void *arg)
 {
@@ -680,7 +730,7 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*run)(void); } cases[] = {
         {"ids", ids}, {"signals", signals}, {"raise", raises}, {"masks", masks}, {"alarms", alarms}, {"stacks", stacks}, {"sigwait", sigwaits},
         {"rounding", rounding}, {"robust", robust}, {"inherit", inherit}, {"ends", ends}, {"forks", forks}, {"users", users}, {"cancel", cancels},
-        {"clocks", clocks}, {"jumps", jumps}, {"foreign", foreign}, {"ppoll", ppolls}, {"queued", queues},
+        {"clocks", clocks}, {"jumps", jumps}, {"skips", skips}, {"foreign", foreign}, {"ppoll", ppolls}, {"queued", queues},
     };
     alarm(100);
     for (unsigned i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++) {

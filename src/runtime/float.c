@@ -23,7 +23,8 @@
 #include "sched/carrier.h"
 #include "spin/spin.h"
 
-#define IDLE_STACK  16384u
+#define IDLE_STACK  65536u      /* with the guard; signals that come one upon another take 3.3 KiB each, with AVX-512 */
+#define IDLE_GUARD  4096u       /* an overflow ends the program, and writes into nothing else */
 #define TCB_SIZE    4096u       /* above a thread's TLS base, for libc */
 #define PR_TID_ADDRESS 40       /* PR_GET_TID_ADDRESS */
 enum { NR_CLOSE_RANGE = 436, NR_LANDLOCK_RESTRICT_SELF = 446, NR_LSM_SET_SELF_ATTR = 460 };
@@ -77,6 +78,10 @@ static bool map_idle(struct carrier *k)
     size_t size = IDLE_STACK + 2 * sizeof(struct arch_context) + tls_below + TCB_SIZE;
     void *p = os_map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (os_is_error(p)) return false;
+    if (usf_syscall(__NR_mprotect, p, IDLE_GUARD, PROT_NONE) < 0) {
+        usf_syscall(__NR_munmap, p, size);
+        return false;
+    }
     k->stack = p;
     k->stack_size = size;
     k->context = (struct arch_context *)(void *)((char *)p + IDLE_STACK) + 1;

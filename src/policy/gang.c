@@ -477,7 +477,8 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     keep_time(p);
     uint32_t task = pick_owner(p, core);
     if (task != USF_NONE) return task;
-    if (c->yields != p->now && stays(p, core)) {        /* made to give way: nobody who has more right to the core waits */
+    /* Its task is made to give way, and no task with more right to the core waits. */
+    if (c->yielded_at != p->now && stays(p, core)) {
         usf_give_way(r, inst_of(p)->slot_end);
         return USF_NONE;
     }
@@ -494,12 +495,11 @@ static void dequeue(struct usf_pol *p, uint32_t task)
 
 static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 {
-    const struct core *c = core_of(p, core);
+    struct core *c = core_of(p, core);
     keep_time(p);
-    core_of(p, core)->yields = p->now;
-    if (!c->owner || !is_owner(p, core, usf_task(p, task)->group) || owner_waits(p, core)) return true;
-    core_of(p, core)->yields = 0;
-    return false;
+    bool yields = !c->owner || !is_owner(p, core, usf_task(p, task)->group) || owner_waits(p, core);
+    c->yielded_at = yields ? p->now : 0;
+    return yields;
 }
 
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
@@ -510,7 +510,7 @@ static void started(struct usf_pol *p, uint32_t core, uint32_t task)
     group_of(p, i)->running++;
     core_of(p, core)->began = p->now;
     group_of(p, i)->starts += p->now;
-    core_of(p, core)->yields = 0;
+    core_of(p, core)->yielded_at = 0;
     judge(p, core, false);
     note_switched(p);
 }

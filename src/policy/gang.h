@@ -45,7 +45,7 @@ struct USF_POLICY_STATE core {
     uint64_t began;                 /* ns: since when the running task has it under this policy */
     uint16_t owner;                 /* group + 1, COMMON, or 0 */
     uint16_t round;                 /* group from which the round of strangers goes on */
-    uint64_t yields;                /* ns: pick is asked for one that yields, if that is now */
+    uint64_t yielded_at;            /* ns: its task yielded, and may be replaced by a stranger: pick is asked at that same time */
 };
 struct USF_POLICY_STATE group {
     struct usf_fifo ready[USF_CORES_MAX];

@@ -79,7 +79,7 @@ static bool map_idle(struct carrier *k)
     void *p = os_map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (os_is_error(p)) return false;
     if (usf_syscall(__NR_mprotect, p, IDLE_GUARD, PROT_NONE) < 0) {
-        usf_syscall(__NR_munmap, p, size);
+        os_unmap(p, size);
         return false;
     }
     k->stack = p;

@@ -16,8 +16,8 @@
  *      IDLE ──a thread executes the owner on the carrier that it leaves─────────────────► CLAIMED ──► IDLE, for the thread that left
  *      IDLE ──it must look again how long it may sleep (C5)─────────────────────────────► LOOK ──► IDLE; for all others LOOK is IDLE
  *
- *   C1  A thread is published (IDLE) when its registers are saved: by what executes next on the carrier that it has left; again, by who has
- *       claimed it and does not execute it.
+ *   C1  A thread is published (IDLE) when its registers are saved: by what executes next on the carrier that it has left.  A
+ *       claimer that does not execute the thread publishes it again.
  *   C2  Who makes the word CLAIMED may execute the thread that `owner` names on another carrier.  From PINNING, GO and NONE only the carrier
  *       itself executes it.
  *   C3  `usf_task.thread` is written before the word becomes IDLE, and the publisher looks at the task's state after that.  A waker writes

@@ -450,11 +450,7 @@ uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need)
 {
     uint32_t left = atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed), task;
     if (need != CORE_POLICY && probe_is_enough(s)) {
-        if ((task = probe_pick(s, core)) != USF_NONE) {
-            core_dequeue(s, task);
-            s->spinners_sure = true;        /* probe_pick has taken it off the list */
-            return task;
-        }
+        if ((task = probe_pick(s, core)) != USF_NONE) return task;
         if (need != CORE_ANY) return USF_NONE;
         left = 1;
     }

@@ -46,7 +46,7 @@ bool core_is_unproductive(struct sched *s, uint32_t task);
  * or of another rank). */
 void probe_gives_way(struct sched *s, uint32_t task);
 /* Do all ready tasks busy-wait, in this process and with the same rank?  Then: the first whose wait
- * is over and that may run on the core, or USF_NONE.  It is still in the queues. */
+ * is over and that may run on the core, taken out of the queues, or USF_NONE. */
 bool probe_is_enough(struct sched *s);
 uint32_t probe_pick(struct sched *s, uint32_t core);
 /* The process joins: what is in the list was another's, a parent's for example. */

@@ -97,6 +97,8 @@ uint32_t probe_pick(struct sched *s, uint32_t core)
     usf_assert(atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed) == USF_TASK_READY);
     s->nr_spinners--;
     for (uint32_t i = found; i < s->nr_spinners; i++) s->spinners[i] = s->spinners[i + 1];
+    core_dequeue(s, task);
+    s->spinners_sure = true;        /* the task is off the list, too */
     return task;
 }
 

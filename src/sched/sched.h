@@ -11,8 +11,8 @@
  *       IDLE and RELEASED by compare-and-swap, but in core_drop.  A provisional release that may be
  *       taken ends by compare-and-swap; one that is TAKEN, under the lock;
  *   S3  a thread goes on in its program when its task is RUNNING, kernel-scheduled or GONE.  The park
- *       word says who executes it: its kernel thread, which sleeps, or who has claimed it.  A late or
- *       doubled wake is harmless;
+ *       word says who executes it: the kernel thread that sleeps on the word, or the thread that has
+ *       claimed it.  A late or doubled wake is harmless;
  *   S4  READY == in the policy's queues; nr_ready counts them;
  *   S5  no core is IDLE while a task that may run on it is READY, but for a contended core (contend.c),
  *       for two looks of the monitor, and for a second if the policy names no task;

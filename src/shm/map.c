@@ -2,7 +2,7 @@
  *
  * A program's wild write is not to reach it.  By itself the kernel puts it between the program's own mappings: what runs over the end of
  * one of these would go on in the segment's header.  So it lies at a random place far from heap, stacks and objects, with memory
- * before and behind it that nobody may touch.
+ * before and behind it that cannot be accessed.
  *
  * No part of it is mapped for reading only, since each page has words that every member writes.  Protection keys do not guard it: WRPKRU
  * takes some 23 cycles and nothing passes it, so to open and close the segment would add some 15 ns to each entry, which may take 10 to 20. */

@@ -79,7 +79,7 @@ static void append(struct sync_bucket *b, struct sync_waiter *w)
     else b->head = w;
     b->tail = w;
     atomic_store_explicit(&w->bucket, b, memory_order_release);
-    atomic_fetch_add(&b->count, 1);     /* seq_cst: see nobody */
+    atomic_fetch_add(&b->count, 1);     /* seq_cst: a waker reads it in nobody() */
     usf_dassert(b->head && !b->head->prev && !b->tail->next);
     usf_xassert(bucket_is_valid(b));
 }

@@ -81,6 +81,9 @@ static uint32_t waits_at(uint32_t core, bool here)
     return found;
 }
 
+/* ... of either kind. */
+static uint32_t waits(void) { return waits_at(0, true) != USF_NONE ? waits_at(0, true) : waits_at(0, false); }
+
 static void nobody_is_next(const char *policy)
 {
     begin(policy, 8);
@@ -89,7 +92,7 @@ static void nobody_is_next(const char *policy)
     uint32_t was = running(0);
     CHECK(yield(0, CORE_NEAR) == was && yield(0, CORE_USEFUL) == was);
     CHECK(probes == 2 * 6);                     /* each ready task once */
-    uint32_t ready = waits_at(0, true) != USF_NONE ? waits_at(0, true) : waits_at(0, false);
+    uint32_t ready = waits();
     atomic_store(&spins[ready].regs, 0);        /* a handler is about to run on top of its wait */
     CHECK(yield(s.tasks[ready].pol.last_core, CORE_NEAR) == ready);
     CHECK(yield(0, CORE_ANY) != was);           /* if need be, one that only waits on */
@@ -141,7 +144,7 @@ static void others_are_next(const char *policy)
             leave(&s);
         }
     CHECK(is_enough());
-    uint32_t ready = waits_at(0, true) != USF_NONE ? waits_at(0, true) : waits_at(0, false);
+    uint32_t ready = waits();
     enter(&s);
     core_dequeue(&s, ready);
     s.tasks[ready].pol.priority++;
@@ -150,7 +153,7 @@ static void others_are_next(const char *policy)
     end(SPINNING);
     begin(policy, SPINNING);
     CHECK(is_enough());
-    uint32_t old = running(0), next = waits_at(0, true) != USF_NONE ? waits_at(0, true) : waits_at(0, false);
+    uint32_t old = running(0), next = waits();
     s.tasks[old].pol.priority++;
     over[next] = true;
     CHECK(yield(0, CORE_NEAR) == next && !is_enough());
@@ -179,7 +182,7 @@ static void child(const char *policy)
     CHECK(is_enough() && s.nr_spinners == 6);
     struct os_cpuset cpus = {.w = {3}};
     struct sched forked = s, parent;
-    end_task(&s, waits_at(0, true) != USF_NONE ? waits_at(0, true) : waits_at(0, false));
+    end_task(&s, waits());
     parent = s;
     s = forked;
     s.proc = USF_NONE;
@@ -200,7 +203,7 @@ static void many(const char *policy)
     const uint32_t n = SCHED_SPINNERS_MAX + 20;
     begin(policy, n);
     CHECK(!is_enough());
-    uint32_t next = waits_at(0, true) != USF_NONE ? waits_at(0, true) : waits_at(0, false);
+    uint32_t next = waits();
     over[next] = true;
     for (int i = 0; running(0) != next && running(1) != next; i++) {
         CHECK(i < 1000);

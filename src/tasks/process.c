@@ -50,7 +50,7 @@ void tk_end_visit(uint32_t visit)
 
 /* ---- how threads compute ------------------------------------------------------------------------- */
 
-void tk_default_math(void) { arch_math_default(); }
+void tk_default_math(void) { arch_math_default(arch_saves_all_vectors()); }
 
 /* `turbo.enabled` */
 uint32_t tk_turbo(void) { return arch_math_fast(); }

@@ -26,7 +26,7 @@
 static void (*call_tls_dtors)(void);
 static size_t kept_modules[MAX_KEPT];        /* TLS modules that stay: libc's parts and this library */
 static int kept_count;
-static bool has_keys;
+static bool has_keys, has_xsave;
 
 /* ---- thread-local storage ------------------------------------------------------------------------- */
 static bool contains(const struct dl_phdr_info *m, const void *address)
@@ -116,6 +116,7 @@ const char *fresh_init(void)
     if (!call_tls_dtors)
         return "this libc does not offer __call_tls_dtors";
     has_keys = arch_has_keys();
+    has_xsave = arch_saves_all_vectors();
     /* Looked up before the walk, which holds a lock that a look-up's comes before: another thread may be in dlopen. */
     const void *members[NR_MEMBERS] = {
         (const void *)fresh_init, (const void *)real.pthread_create, (const void *)gnu_get_libc_version,
@@ -147,7 +148,7 @@ void fresh_apply(const struct inherited *from)
         REAL(prctl)(PR_SET_NAME, from->name);
     if (from->placed)
         REAL(sched_setaffinity)(0, sizeof from->cpus, (const cpu_set_t *)from->cpus);
-    arch_control_set(&from->control, has_keys);
+    arch_control_set(&from->control, has_keys, has_xsave);
     errno = 0;
 }
 

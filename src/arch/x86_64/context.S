@@ -11,8 +11,14 @@
 #define X87     2176
 
 #define IN_X87  0x01
+#define INITIAL_FCW 0x37f
 #define IN_AVX  0x04
 #define IN_512  0xe0        /* mask registers, upper halves of zmm0-15, zmm16-31 */
+
+    .section .rodata
+    .balign 64
+.Linitial:                      /* for XRSTOR: it has no component */
+    .zero 576
 
     .text
     .p2align 5
@@ -60,6 +66,9 @@ usf_arch_switch:
     mov $1, %eax
     xor %edx, %edx
     xsave64 X87(%rdi)
+    cmpl $0, X87+2(%rdi)        /* status and tags: no flag, no register is in use.  After a signal the state counts */
+    jne 1f                      /* ... as in use whatever it is (the kernel's frame says so) */
+    andl $~IN_X87, IN_USE(%rdi)
 1:
     lea VECTOR(%rdi), %r9
     test $IN_512, %r8d
@@ -84,6 +93,7 @@ usf_arch_switch:
     .endr
 
 .Lload:
+    movzwl FCW(%rdi), %ecx      /* the control word that is in force */
     cmpl $0, PLAIN(%rsi)
     jne .Lcontrol
     mov IN_USE(%rsi), %r11d
@@ -126,12 +136,15 @@ usf_arch_switch:
     mov $1, %eax
     xor %edx, %edx
     xrstor64 X87(%rsi)
+    movzwl FCW(%rsi), %ecx
     jmp .Lcontrol
 7:
     test $IN_X87, %r8d
     jz .Lcontrol
-    fninit
-    fldcw FCW(%rsi)
+    mov $1, %eax                /* not FNINIT: after that the state counts as in use, */
+    xor %edx, %edx              /* ... and each later switch would save and load it, 75 ns */
+    xrstor64 .Linitial(%rip)
+    mov $INITIAL_FCW, %ecx
 
 .Lcontrol:
     mov MXCSR(%rsi), %eax
@@ -140,9 +153,9 @@ usf_arch_switch:
     ldmxcsr MXCSR(%rsi)
 8:
     movzwl FCW(%rsi), %eax
-    cmp FCW(%rdi), %ax
+    cmp %cx, %ax
     je 9f
-    fldcw FCW(%rsi)
+    fldcw FCW(%rsi)             /* the state counts as in use from now on */
 9:
     test %r10d, %r10d
     jz 10f

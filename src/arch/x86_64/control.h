@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ARCH_X87_DEFAULT   0x37fu
 #define ARCH_MXCSR_DEFAULT 0x1f80u
 #define ARCH_MXCSR_FTZ_DAZ 0x8040u
 
@@ -53,17 +54,27 @@ static inline void arch_control_get(struct arch_control *c, bool keys)
     c->mxcsr = arch_mxcsr();
     c->pkru = keys ? arch_keys() : 0;
 }
-static inline void arch_control_set(const struct arch_control *c, bool keys)
+/* Not by FNINIT if there is XSAVE (xsave: arch_saves_all_vectors): after that the x87 state counts as in use, and the kernel and
+ * usf_arch_switch would save and load it at each switch from then on, for some 75 ns. */
+static inline void arch_x87_initial(bool xsave)
 {
-    __asm__ volatile("fninit; fldcw %0" : : "m"(c->x87));
+    static const struct { _Alignas(64) char none[576]; } image;
+    if (xsave) __asm__ volatile("xrstor64 %0" : : "m"(image), "a"(1), "d"(0));
+    else __asm__ volatile("fninit");
+}
+/* keys, xsave: arch_has_keys, arch_saves_all_vectors. */
+static inline void arch_control_set(const struct arch_control *c, bool keys, bool xsave)
+{
+    arch_x87_initial(xsave);
+    if (c->x87 != ARCH_X87_DEFAULT) __asm__ volatile("fldcw %0" : : "m"(c->x87));
     if (arch_mxcsr() != c->mxcsr) arch_set_mxcsr(c->mxcsr);
     if (keys && arch_keys() != c->pkru) arch_set_keys(c->pkru);
 }
 
-/* Floating point as a program begins with it. */
-static inline void arch_math_default(void)
+/* Floating point as a program begins with it.  xsave: arch_saves_all_vectors. */
+static inline void arch_math_default(bool xsave)
 {
-    __asm__ volatile("fninit");
+    arch_x87_initial(xsave);
     arch_set_mxcsr(ARCH_MXCSR_DEFAULT);
 }
 /* Denormal numbers count as 0 in this thread.  What to give to arch_math_restore. */

@@ -21,7 +21,7 @@ from usfbench import configs, measure  # noqa: E402
 
 VARIANTS = {
     "trials": ["--without", "trials"], "guests": ["--without", "guests"],
-    "lend": ["--without", "lend"], "contend": ["--without", "contend"], "poll": ["--poll", "0"],
+    "lend": ["--without", "lend"], "contend": ["--without", "contend"], "leases": ["--without", "leases"], "poll": ["--poll", "0"],
     "cache": ["--thread-cache", "off"], "float": ["--float", "off"], "all": ["--without", "all", "--thread-cache", "off", "--poll", "0"],
 }
 

@@ -331,6 +331,11 @@ static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
 /* Its tick has something to do only while tasks wait, and is not called at other times. */
 #define USF_POLICY_TICK_WAITING 8u
 
+/* For usf's own policies; ignored in those of users.  While only tasks of one group are ready, those that
+ * yield on a core may take turns there for up to a millisecond without the policy being asked, in the order
+ * in which pick named them.  started is called for the first of these turns, and stopped for the last. */
+#define USF_POLICY_LEASES 16u
+
 /* The operations.  Every one but `name` may be null: the default is given.  enqueue, pick and dequeue
  * belong together: all three or none. */
 struct usf_policy_ops {

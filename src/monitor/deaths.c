@@ -55,8 +55,27 @@ static bool is_dead(struct monitor *m, uint32_t name)
     return false;
 }
 
+/* Threads of our pid namespace that were giving way with a lease (sched/lease.c): who takes the lock waits for them, which may be another
+ * monitor, and then we wait for that one.  True: one of them lives, and is looked after. */
+static bool looks_after_lease(struct monitor *m)
+{
+    for (uint32_t i = 0; i < m->shm.h->nr_cores; i++) {
+        struct usf_lease *l = &m->sched.cores[i].lease;
+        uint32_t word = atomic_load(&l->word);
+        if (word == USF_LEASE_NONE || word == USF_LEASE_OPEN || word == USF_LEASE_DEAD) continue;
+        uint32_t proc = proc_of(m, word);
+        if (proc == USF_NONE || m->sched.procs[proc].namespace != m->shm.namespace) continue;
+        if (!is_dead(m, word)) return true;
+        atomic_compare_exchange_strong(&l->word, &word, USF_LEASE_DEAD);
+    }
+    return false;
+}
+
 static bool name_is_dead(void *arg, uint32_t name)
 {
+    struct monitor *m = arg;
+    bool locks = (atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name;
+    if (locks && looks_after_lease(m)) return false;
     if (is_dead(arg, name)) return true;
     sharing_let_in(arg);
     return false;

@@ -22,8 +22,14 @@
 #define HELP_NS      20000000u      /* a stopped owner is continued for so long to give the lock back, */
 #define HELPS        5u             /* ... up to so many times: on a busy machine it may not get a CPU in HELP_NS */
 
+/* Or it gives way with a lease (sched/lease.c), and whoever takes the lock waits for that. */
 static bool owns(struct monitor *m, uint32_t name)
-{ return (atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name; }
+{
+    if ((atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name) return true;
+    for (uint32_t i = 0; i < m->shm.h->nr_cores; i++)
+        if (atomic_load(&m->sched.cores[i].lease.word) == name) return true;
+    return false;
+}
 
 /* (The user who continues the program in these milliseconds finds it stopped again.)  The number is what the segment says:
  * no group of processes, and none that takes no part, is to be stopped by it. */

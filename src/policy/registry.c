@@ -108,7 +108,7 @@ bool policy_ops_is_valid(const struct usf_policy_ops *in, char *why, unsigned wh
         usf_format(why, why_len, "policy has no valid name (1 to %u of a-z 0-9 - _)", POLICY_NAME_MAX);
         return false;
     }
-    if (in->flags & ~(uint64_t)(USF_POLICY_KERNEL | USF_POLICY_SWAP | USF_POLICY_CAN_STARVE | USF_POLICY_TICK_WAITING)) {
+    if (in->flags & ~(uint64_t)(USF_POLICY_KERNEL | USF_POLICY_SWAP | USF_POLICY_CAN_STARVE | USF_POLICY_TICK_WAITING | USF_POLICY_LEASES)) {
         usf_format(why, why_len, "policy %s sets unknown flags 0x%lx", in->name, (unsigned long)in->flags);
         return false;
     }

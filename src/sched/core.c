@@ -87,15 +87,48 @@ static bool find_name(struct sched *s, struct sched_self *me)
 static void release_lock(struct sched *s, struct sched_self *me)
 {
     bind_choose(s);
-    usf_xassert(core_is_sound(s, me->lock_name));
+    usf_xassert(usf_cores_any(s->h->lock.leases) || core_is_sound(s, me->lock_name));   /* leased tasks change without the lock */
     lock_release(&s->h->lock, me->lock_name);
 }
 
-bool core_enter(struct sched *s, struct sched_self *me)
+/* Another thread gives way with a lease, and may be preempted in that, or have died.  False: this process is to go on unscheduled. */
+static bool await_lease(struct usf_lock *lock, struct usf_lease *l, uint64_t *stuck)
+{
+    uint64_t now = os_now();
+    uint32_t name = atomic_load_explicit(&l->word, memory_order_relaxed);
+    if (name == USF_LEASE_NONE || name == USF_LEASE_OPEN) return true;
+    for (unsigned i = 0; i < LEASE_SPINS; i++) {
+        if (atomic_load_explicit(&l->word, memory_order_relaxed) != name) return true;
+        os_pause();
+    }
+    if (!*stuck) *stuck = now + LOCK_STUCK_NS;
+    if (now >= *stuck) {
+        *stuck = now + LOCK_STUCK_NS;
+        if (usf_lock_on_stuck && usf_lock_on_stuck(lock, name)) return false;
+    }
+    USF_POINT("lease.awaited");
+    os_futex_wait(&l->word, name, now + LEASE_SLEEP_NS);    /* nobody wakes it */
+    return true;
+}
+
+/* Take the lock, and end all leases; yields: other cores may keep theirs. */
+static bool own_all(struct sched *s, struct sched_self *me, bool yields)
+{
+    uint64_t stuck = 0;
+    while (lock_acquire(&s->h->lock, me->lock_name)) {
+        struct usf_lease *busy;
+        if (USF_LIKELY(!usf_cores_any(s->h->lock.leases)) || !(busy = lease_end(s, me, yields))) return true;
+        lock_release(&s->h->lock, me->lock_name);
+        if (!await_lease(&s->h->lock, busy, &stuck)) break;
+    }
+    return false;
+}
+
+static bool enter(struct sched *s, struct sched_self *me, bool yields)
 {
     sched_crit_enter(me);
     if (USF_UNLIKELY(s->trace_gen != atomic_load_explicit(&s->h->trace, memory_order_relaxed)) && s->follow) s->follow(s);
-    bool mine = !has_left(s, me) && find_name(s, me) && lock_acquire(&s->h->lock, me->lock_name);
+    bool mine = !has_left(s, me) && find_name(s, me) && own_all(s, me, yields);
     if (USF_UNLIKELY(!mine || is_off(s, me))) {
         if (mine) release_lock(s, me);
         sched_crit_leave(s, me);
@@ -121,9 +154,13 @@ bool core_enter(struct sched *s, struct sched_self *me)
             sched_crit_leave(s, me);
             return false;
         }
+    if (USF_UNLIKELY(usf_cores_any(s->h->lock.leases))) lease_give_back(s);
     USF_POINT("sched.locked");
     return true;
 }
+
+bool core_enter(struct sched *s, struct sched_self *me) { return enter(s, me, false); }
+bool core_enter_to_yield(struct sched *s, struct sched_self *me) { return enter(s, me, true); }
 
 void core_wake_monitor(struct sched *s, bool always)
 {

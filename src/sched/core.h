@@ -19,6 +19,8 @@ struct wakes {
 /* Take the lock, note the time, follow a change of policy.  False: this process leaves, and the
  * caller gives up (it does not own the lock, me->task is USF_NONE). */
 bool core_enter(struct sched *s, struct sched_self *me);
+/* The same for a yield, which concerns the own core alone: the others may keep their leases (lease.c). */
+bool core_enter_to_yield(struct sched *s, struct sched_self *me);
 /* Release the lock, then wake the threads of the tasks in `k`, and the monitor if tasks wait. */
 void core_leave(struct sched *s, struct sched_self *me, struct wakes *k);
 
@@ -151,6 +153,22 @@ static inline uint64_t core_look_ns(const struct sched *s, struct usf_core *c)
     uint64_t max = s->h->poll_max_ns, avg = atomic_load_explicit(&c->poll_avg, memory_order_relaxed);
     return avg <= max ? max : max / LOOK_LESS;
 }
+
+/* lease.c.  Holds the lock: the calling thread has just yielded on the core, and is queued, and `running` has the core.  Lease to it who could
+ * run there next, if that may be done now. */
+void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t running);
+/* Holds the lock.  End all leases; yields: or that of the own core alone.  Returns one in which a thread gives way just now, and which has not
+ * ended. */
+struct usf_lease *lease_end(struct sched *s, struct sched_self *me, bool yields);
+/* The policy gets back the tasks of those that have ended. */
+void lease_give_back(struct sched *s);
+/* The policy is about to be given all READY tasks. */
+void lease_drop(struct sched *s);
+/* Monitor: holds the lock.  Waits for who gives way, and ends the leases of those that have died in it.  True: there were such, and what the
+ * lock protects is to be mended.  All leases have ended then, or if `all`, and the policy does not have their tasks. */
+bool lease_mend(struct sched *s, bool all, bool (*is_dead)(void *arg, uint32_t name), void *arg);
+/* Without the lock.  The calling thread yields: another has had its turn.  False: its core has no lease for that. */
+bool lease_yield(struct sched *s, struct sched_self *me);
 
 /* contend.c.  The task's thread has slept and runs now.  If it was given a core and ran late there,
  * the core is contended from now on.  Without the lock. */

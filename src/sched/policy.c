@@ -39,6 +39,7 @@ static int use(struct sched *s, bool locked)
     const struct usf_policy_ops *ops = in_force(s, locked, &gen);
     if (!ops) return -ENOENT;
     policy_resolve(ops, &s->ops);
+    if (ops == s->object) s->ops.flags &= ~(uint64_t)USF_POLICY_LEASES;     /* a wrong answer could not be mended beside others' leases */
     atomic_store_explicit(&s->kernel, (s->ops.flags & USF_POLICY_KERNEL) != 0, memory_order_relaxed);
     s->policy_gen = gen;
     return 0;
@@ -178,6 +179,7 @@ void core_drop_policy(struct sched *s, const char *why)
 void core_replace_policy(struct sched *s, const char *why)
 {
     core_drop_policy(s, why);
+    lease_drop(s);
     tell_all(s);
 }
 

@@ -95,6 +95,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
     if (core_stands_aside(s)) return;       /* a monitor of another container does it */
     bool seized = lock_recover(&s->h->lock, me, is_dead, arg);
     s->h->lock.had_by = 0;
+    seized |= lease_mend(s, seized, is_dead, arg);
     if (seized) {
         s->pol.now = os_now();
         s->pol.nr_groups = atomic_load(&s->h->group_hwm);
@@ -106,7 +107,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
         core_fill_all(s, &k);
     }
     if (seized) bind_choose(s);
-    usf_xassert(core_is_sound(s, me));
+    usf_xassert(usf_cores_any(s->h->lock.leases) || core_is_sound(s, me));
     lock_release(&s->h->lock, me);
     for (uint32_t i = 0; i < k.n; i++) core_wake(s, k.task[i], false);
     if (seized) wake_all(s);
@@ -116,6 +117,7 @@ void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void
 {
     lock_recover(&s->h->lock, LOCK_NAME_MONITOR + s->namespace, is_dead, arg);
     s->h->lock.had_by = 0;
+    lease_mend(s, true, is_dead, arg);
     s->pol.now = os_now();
     s->pol.nr_groups = atomic_load(&s->h->group_hwm);
     core_replace_policy(s, why);

@@ -7,13 +7,14 @@
  * The rules that keep it right; S1 and S4 to S6 hold after each release of the scheduler lock:
  *   S1  a core's word names at most one task; a task is RUNNING iff one core's word names it
  *       (policy `linux`: RUNNING without a core);
- *   S2  states of tasks change under the scheduler lock, but from and to FREE.  A core's word leaves
+ *   S2  states of tasks change under the scheduler lock, but from and to FREE, or with a core's lease, which
+ *       whoever has the lock has ended (lease.c, E1 to E4).  A core's word leaves
  *       IDLE and RELEASED by compare-and-swap, but in core_drop.  A provisional release that may be
  *       taken ends by compare-and-swap; one that is TAKEN, under the lock;
  *   S3  a thread goes on in its program when its task is RUNNING, kernel-scheduled or GONE.  The park
  *       word says who executes it: the kernel thread that sleeps on the word, or the thread that has
  *       claimed it.  A late or doubled wake is harmless;
- *   S4  READY == in the policy's queues; nr_ready counts them;
+ *   S4  READY == in the policy's queues, or leased to a core; nr_ready counts them;
  *   S5  no core is IDLE while a task that may run on it is READY, but for a contended core (contend.c),
  *       for two looks of the monitor, and for a second if the policy names no task;
  *   S6  the instance is UNBOUND only while no task is READY: bind.c says what follows.
@@ -160,7 +161,7 @@ struct sched {
     const struct usf_policy_ops *object;    /* of policy_path, or null */
     bool policy_hung;           /* monitor: the lock's owner does not come back from an operation */
     _Atomic bool kernel;        /* policy `linux`: the kernel schedules */
-    bool no_kernel_run, no_contention; /* fast paths that are switched off */
+    bool no_kernel_run, no_contention, no_leases; /* fast paths that are switched off */
     bool remote_pin;            /* other processes' threads can be bound by us, if they are of our pid namespace */
     _Atomic uint32_t leaving;   /* enum sched_leaving; other threads of a process that leaves wait on it */
     _Atomic uint32_t patching;  /* 1: code of this process is being rewritten; threads wait to go on */

@@ -112,6 +112,18 @@
 
 /* ---- the scheduler lock --------------------------------------------------------------------- */
 
+/* Leases (lease.c): how long one lasts at most, ns and turns.  One is worth its price if each of its tasks has had so many turns; else the next
+ * one comes so many yields later, twice as many each time in a row. */
+#define LEASE_NS        1000000u
+#define LEASE_TURNS     128u
+#define LEASE_PAYS      1u
+#define LEASE_PAUSE_MIN 4u
+#define LEASE_PAUSE_MAX 256u
+#define LEASE_ALL       16u
+#define LEASE_SPINS     20u             /* rounds of pause until a thread has given way, which takes some 30 instructions: with the lock, and without it */
+#define LEASE_SLEEP_NS  100000u         /* then it has been interrupted in that: the sleep until the next look */
+#define LEASE_DROPS     1000u           /* times LEASE_SPINS before the policy is replaced nevertheless */
+
 #define LOCK_SPINS    200u              /* rounds of pause before a waiter sleeps: the lock is held for less */
 #define LOCK_SLEEP_NS 20000000u         /* longest sleep: a woken waiter may have died */
 #define LOCK_STUCK_NS 50000000u         /* between calls of usf_lock_on_stuck: the owner may be dead */

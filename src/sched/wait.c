@@ -159,7 +159,13 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
 {
     struct usf_task *t = own(s, me);
     NO_WAKES(k);
-    if (me->task == USF_NONE || !core_enter(s, me)) return false;
+    if (me->task == USF_NONE) return false;
+    if (why == USF_WHY_YIELD && lease_yield(s, me)) return true;
+    if (why == USF_WHY_YIELD ? !core_enter_to_yield(s, me) : !core_enter(s, me)) return false;
+    if (USF_UNLIKELY(state_of(t) != USF_TASK_RUNNING) && why == USF_WHY_YIELD) {    /* it queues: all leases are to end */
+        core_leave(s, me, &k);
+        if (!core_enter(s, me)) return false;
+    }
     uint64_t now = s->pol.now;
     if (state_of(t) != USF_TASK_RUNNING) {          /* its core was taken unseen: queue for one */
         core_place(s, me->task, USF_WHY_RETURN, &k);
@@ -182,6 +188,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
         uint32_t to = s->tasks[next].pol.group;
         if (why == USF_WHY_PREEMPT && usf_may_reclaim(&s->pol, to, t->pol.group, core)) s->groups[t->pol.group].reclaimed++;
         pass_on(s, me, core, next, why, &k);
+        if (why == USF_WHY_YIELD) lease_make(s, me, core, next);
     }
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);

@@ -183,6 +183,23 @@ static inline uint64_t usf_wait_call(uint64_t nr, uint64_t arg) { return (uint32
 static inline uint32_t usf_wait_nr(uint64_t what) { return (uint32_t)what; }
 static inline int32_t  usf_wait_arg(uint64_t what) { return (int32_t)(what >> 32); }
 
+/* Ready tasks that take turns on a core without the scheduler lock (sched/lease.c). */
+#define USF_LEASE_TASKS 21
+struct usf_lease {
+    _Alignas(USF_CACHELINE)
+    _Atomic uint32_t word;      /* USF_LEASE_*, or the name (sched/owner.h) of the thread that gives way just now */
+    uint32_t nr_tasks, next;    /* how many wait; the next of them */
+    uint32_t turns;             /* so many more without the lock */
+    uint64_t until_ns;          /* and none after that */
+    uint64_t ran_ns;            /* what its group has run meanwhile */
+    uint32_t pause, paused;     /* so many yields from lease to lease, and so many are still to come */
+    uint32_t yields;            /* yields that took the lock */
+    uint32_t task[USF_LEASE_TASKS];
+};
+#define USF_LEASE_NONE 0u
+#define USF_LEASE_OPEN 0x80000000u
+#define USF_LEASE_DEAD 0x80000001u  /* the thread that gave way has died; some monitor mends the instance */
+
 struct usf_core {
     _Alignas(USF_CACHELINE)
     _Atomic uint64_t word;      /* state | task << 8 | seq << 40 */
@@ -201,6 +218,7 @@ struct usf_core {
     _Atomic uint64_t at_when;   /* cycles: when `at` was noted */
     uint64_t reserved[4];
     _Atomic uint64_t contended; /* until when other programs are believed to keep its CPU busy (sched/contend.c) */
+    struct usf_lease lease;
 };
 
 struct usf_proc {
@@ -289,6 +307,7 @@ struct usf_lock {
     _Atomic uint32_t word;      /* 0 free, else the owner's name; bit 31: a waiter may sleep on it */
     _Atomic uint32_t epoch;     /* recoveries so far; written by the owner */
     uint32_t had_by;            /* process + 1 that had it last, 0: a monitor, or none; written by the owner */
+    uint64_t leases[USF_CORE_WORDS];    /* bit c: core c has a lease, or what one had is to be given back; written by the owner */
 };
 
 /* When the monitor was last found without a new sign of life although there was work (src/monitor/hung.c). */
@@ -452,11 +471,13 @@ struct usf_header {
     F(usf_header, nr_ready) F(usf_header, idle) F(usf_header, contended) F(usf_header, task_hwm) F(usf_header, proc_hwm) F(usf_header, group_hwm) F(usf_header, nr_procs_active) \
     F(usf_header, binding) F(usf_header, waited_ns) F(usf_header, moved_ns) F(usf_header, release_looked) \
     F(usf_header, lock) F(usf_header, pol_data) F(usf_header, policy_begun) \
-    F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, had_by) \
+    F(usf_lock, word) F(usf_lock, epoch) F(usf_lock, had_by) F(usf_lock, leases) \
     F(usf_core, word) F(usf_core, poller) F(usf_core, at) F(usf_core, progress) \
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) \
-    F(usf_core, release_seen) F(usf_core, release_since) F(usf_core, release_word) F(usf_core, contended) \
+    F(usf_core, release_seen) F(usf_core, release_since) F(usf_core, release_word) F(usf_core, contended) F(usf_core, lease) \
+    F(usf_lease, word) F(usf_lease, nr_tasks) F(usf_lease, next) F(usf_lease, turns) F(usf_lease, until_ns) F(usf_lease, ran_ns) \
+    F(usf_lease, pause) F(usf_lease, paused) F(usf_lease, yields) F(usf_lease, task) \
     F(usf_proc, state) F(usf_proc, namespace) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
     F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) F(usf_proc, stays_why) F(usf_proc, stays) \
@@ -501,9 +522,11 @@ USF_LAYOUT_AT(usf_task, release, 56);
 USF_LAYOUT_AT(usf_task, pol, 64);
 USF_LAYOUT_AT(usf_task, n, 192);
 USF_LAYOUT_AT(usf_task, name, 304);
-USF_LAYOUT_RECORD(usf_core, 320);
+USF_LAYOUT_RECORD(usf_core, 448);
+USF_LAYOUT_RECORD(usf_lease, 128);
 USF_LAYOUT_AT(usf_core, pol, 64);
 USF_LAYOUT_AT(usf_core, contended, 312);
+USF_LAYOUT_AT(usf_core, lease, 320);
 USF_LAYOUT_RECORD(usf_proc, 192);
 USF_LAYOUT_AT(usf_proc, namespace, 2);
 USF_LAYOUT_AT(usf_proc, pid, 4);

@@ -1,0 +1,296 @@
+/* src/sched/lease.c - yields without the scheduler lock.  SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads that yield to each other in a loop, as OpenMP's and BLAS's do while they wait, would take the
+ * scheduler lock for each turn, all cores in turn.  So the lock's owner leases to a core the yielders that
+ * the policy would run there next.  Until the lease ends, whoever yields there hands the core to the next
+ * of them, and queues behind the others.
+ *
+ *   E1  While a lease's word is OPEN or a name, its tasks are READY, and the policy does not have them.  They
+ *       and the core's task are of one group, and of one rank.
+ *   E2  The word is changed from OPEN by compare-and-swap only: by the thread that runs on the core, to its
+ *       name while it gives way, and by the owner of the lock, to NONE.  So they exclude each other.
+ *   E3  Whoever has the lock ends all leases, and gives their tasks back to the policy, before anything
+ *       else (core_enter), so that it never sees a leased task.  A yield, which concerns its own core only,
+ *       may leave the other cores theirs: to it their tasks are as good as running (others_keep).
+ *   E4  If the lock's owner finds a name, it frees the lock, and tries again: a thread gives way in some 30
+ *       instructions.  If that thread has died, the monitor mends the instance as if it had died with the
+ *       lock (recover.c): the order of its stores is the same.
+ *
+ * No other task waits while a lease is made, and who queues one ends all leases.  So a lease changes only
+ * who of equal yielders runs on which core, and for a short time. */
+#include "policy/policy.h"
+#include "sched/carrier.h"
+#include "sched/lock.h"
+#include "sched/ring.h"
+#include "sched/thread.h"
+#include "sched/times.h"
+
+static struct usf_lease *lease_of(struct sched *s, uint32_t core) { return &s->cores[core].lease; }
+
+static bool lease_is_valid(struct sched *s, uint32_t core)
+{
+    const struct usf_lease *l = lease_of(s, core);
+    if (l->nr_tasks > USF_LEASE_TASKS || (l->nr_tasks && l->next >= l->nr_tasks)) return false;
+    for (uint32_t i = 0; i < l->nr_tasks; i++) {
+        struct usf_task *t = &s->tasks[l->task[i]];
+        if (l->task[i] >= USF_MAX_TASKS || state_of(t) != USF_TASK_READY || t->pol.held) return false;
+    }
+    return true;
+}
+
+/* ---- under the lock ---------------------------------------------------------------------------- */
+
+static bool is_equal(const struct sched *s, uint32_t a, uint32_t b)
+{
+    const struct usf_pol_task *x = &s->tasks[a].pol, *y = &s->tasks[b].pol;
+    return x->group == y->group && x->priority == y->priority && x->deadline == y->deadline;
+}
+
+static bool busy_waits(const struct sched *s, uint32_t task)
+{ return s->spins && atomic_load_explicit(&s->spins[task].regs, memory_order_relaxed); }
+
+/* May the task, which the policy would run on the core next, take turns there with `me`? */
+static bool may_be_leased(struct sched *s, uint32_t task, uint32_t core, uint32_t me)
+{
+    const struct usf_task *t = &s->tasks[task];
+    return is_equal(s, task, me) && (t->pol.last_core == core || t->pol.affinity == USF_AFFINITY_ANY) && atomic_load_explicit(&t->why, memory_order_relaxed) == USF_WHY_YIELD
+           && atomic_load_explicit(&s->floating[task].self, memory_order_relaxed) && !busy_waits(s, task);
+}
+
+static bool any_is_idle(const struct sched *s)
+{
+    uint64_t any = 0;
+    for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= atomic_load_explicit(&s->h->idle[i], memory_order_relaxed);
+    return any != 0;
+}
+
+/* Nobody waits but tasks of its group.  (A thread of it that is not a yielder would be the policy's next choice.) */
+static bool may_lease(struct sched *s, struct sched_self *me, uint32_t core)
+{
+    return s->ops.flags & USF_POLICY_LEASES && s->carriers && !s->no_leases && me->context && !busy_waits(s, me->task) && !trace_is_on(s)
+           && s->groups[s->tasks[me->task].pol.group].pol.nr_ready == atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
+           && !usf_cores_has(s->h->lock.leases, core) && !any_is_idle(s) && sched_is_bound(s);
+}
+
+/* As many for each core.  Who has more leaves the others to the policy, which gives them to cores that have less: since all of them yield, each
+ * that is on the wrong core costs a turn of that core in each round. */
+static uint32_t share(const struct sched *s, uint32_t task)
+{
+    uint32_t cores = usf_cores_count(s->groups[s->tasks[task].pol.group].pol.cores);
+    uint32_t n = (atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) + cores - 1) / (cores ? cores : 1);
+    return n < USF_LEASE_TASKS ? n : USF_LEASE_TASKS;
+}
+
+static void move_here(struct sched *s, uint32_t task, uint32_t core)
+{
+    struct usf_task *t = &s->tasks[task];
+    core_count(&t->n.migrations, 1);
+    t->pol.last_core = core;
+    atomic_store_explicit(&t->core, core, memory_order_relaxed);
+}
+
+/* The next lease comes later, each time in a row. */
+static void pause_for_longer(struct usf_lease *l)
+{
+    l->pause = l->pause < LEASE_PAUSE_MIN ? LEASE_PAUSE_MIN : 2 * l->pause > LEASE_PAUSE_MAX ? LEASE_PAUSE_MAX : 2 * l->pause;
+    l->paused = l->pause;
+}
+
+void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t running)
+{
+    struct usf_lease *l = lease_of(s, core);
+    const char *bad = 0;
+    /* A yielder runs there now: no other task of the group waits that the policy would choose before yielders. */
+    if (!may_lease(s, me, core) || !is_equal(s, running, me->task) || s->tasks[running].why != USF_WHY_YIELD) return;
+    if (l->paused) {
+        l->paused--;
+        return;
+    }
+    uint32_t task, n = 0, most = share(s, me->task);
+    while (n < most && (task = policy_pick(&s->pol, &s->ops, core, &bad)) != USF_NONE) {
+        if (!may_be_leased(s, task, core, me->task)) {
+            policy_enqueue(&s->pol, &s->ops, task, s->tasks[task].why);
+            break;
+        }
+        if (s->tasks[task].pol.last_core != core) move_here(s, task, core);
+        l->task[n++] = task;
+    }
+    if (USF_UNLIKELY(bad != 0)) {
+        core_replace_policy(s, bad);    /* queues all READY tasks, these too */
+        return;
+    }
+    if (!n) {
+        pause_for_longer(l);
+        return;
+    }
+    l->nr_tasks = n;
+    l->next = 0;
+    l->turns = LEASE_TURNS;
+    l->until_ns = s->pol.now + LEASE_NS;
+    l->ran_ns = 0;
+    usf_cores_add(s->h->lock.leases, core);
+    usf_dassert(lease_is_valid(s, core));
+    USF_POINT("lease.make");
+    atomic_store_explicit(&l->word, USF_LEASE_OPEN, memory_order_release);
+}
+
+/* False: a thread is giving way there. */
+static bool end_one(struct usf_lease *l)
+{
+    for (unsigned i = 0; i < LEASE_SPINS; i++) {
+        uint32_t open = USF_LEASE_OPEN;
+        if (atomic_load_explicit(&l->word, memory_order_relaxed) == USF_LEASE_NONE) return true;
+        if (atomic_compare_exchange_strong_explicit(&l->word, &open, USF_LEASE_NONE, memory_order_acquire, memory_order_relaxed)) return true;
+        os_pause();
+    }
+    return false;
+}
+
+/* May the other cores keep theirs while the thread yields?  Not where the policy might look at other cores' tasks: now and then, and after a
+ * yield that found nobody. */
+static bool others_keep(struct sched *s, struct sched_self *me, uint32_t core)
+{
+    return core < s->h->nr_cores && !me->unproductive && !any_is_idle(s) && !trace_is_on(s)
+           && s->policy_gen == atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed) && ++lease_of(s, core)->yields % LEASE_ALL != 0;
+}
+
+struct usf_lease *lease_end(struct sched *s, struct sched_self *me, bool yields)
+{
+    struct usf_lease *busy = 0;
+    uint32_t core = yields && me->task != USF_NONE ? atomic_load_explicit(&own(s, me)->core, memory_order_relaxed) : USF_NONE;
+    if (yields && others_keep(s, me, core)) return end_one(lease_of(s, core)) ? 0 : lease_of(s, core);
+    for (uint32_t i = 0; i < USF_CORE_WORDS; i++)
+        for (uint64_t m = s->h->lock.leases[i]; m; m &= m - 1) {
+            struct usf_lease *l = lease_of(s, i * 64 + (uint32_t)__builtin_ctzll(m));
+            if (!end_one(l)) busy = l;
+        }
+    USF_POINT("lease.ended");
+    return busy;
+}
+
+static void give_back(struct sched *s, uint32_t core)
+{
+    struct usf_lease *l = lease_of(s, core);
+    uint32_t n = l->nr_tasks;
+    usf_assert(n <= USF_LEASE_TASKS);
+    usf_cores_remove(s->h->lock.leases, core);
+    if (!n) return;
+    core_group(s, l->task[0])->pol.busy_ns += l->ran_ns;
+    if (LEASE_TURNS - l->turns < LEASE_PAYS * n) pause_for_longer(l);
+    else l->pause = 0;
+    l->nr_tasks = 0;
+    for (uint32_t i = 0, at = l->next; i < n; i++, at = at + 1 == n ? 0 : at + 1)
+        if (!s->tasks[l->task[at]].pol.held) policy_enqueue(&s->pol, &s->ops, l->task[at], USF_WHY_YIELD);
+}
+
+void lease_give_back(struct sched *s)
+{
+    for (uint32_t i = 0; i < USF_CORE_WORDS; i++)
+        for (uint64_t m = s->h->lock.leases[i]; m; m &= m - 1) {
+            uint32_t core = i * 64 + (uint32_t)__builtin_ctzll(m);
+            if (atomic_load_explicit(&lease_of(s, core)->word, memory_order_relaxed) == USF_LEASE_NONE) give_back(s, core);
+        }
+}
+
+static void forget(struct sched *s)
+{
+    usf_cores_clear(s->h->lock.leases);
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) lease_of(s, i)->nr_tasks = 0;
+}
+
+/* If a thread gives way for so long, the policy gets a task that is leased, and the asserts find it. */
+void lease_drop(struct sched *s)
+{
+    if (USF_LIKELY(!usf_cores_any(s->h->lock.leases))) return;
+    for (uint32_t i = 0; i < s->h->nr_cores; i++)
+        for (unsigned n = 0; n < LEASE_DROPS && !end_one(lease_of(s, i)); n++) {}
+    forget(s);
+}
+
+bool lease_mend(struct sched *s, bool all, bool (*is_dead)(void *arg, uint32_t name), void *arg)
+{
+    bool broken = false;
+    /* At first, so that a stopped process that is continued for a moment does not begin anew. */
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) end_one(lease_of(s, i));
+    for (uint32_t i = 0; i < s->h->nr_cores; i++) {
+        struct usf_lease *l = lease_of(s, i);
+        uint32_t word;
+        while ((word = atomic_load(&l->word)) != USF_LEASE_NONE) {
+            bool dead = word == USF_LEASE_DEAD || (word != USF_LEASE_OPEN && is_dead(arg, word));
+            if (word != USF_LEASE_OPEN && !dead) os_futex_wait(&l->word, word, os_now() + LEASE_SLEEP_NS);
+            else if (atomic_compare_exchange_strong(&l->word, &word, USF_LEASE_NONE)) broken |= dead;
+        }
+    }
+    if (broken || all) forget(s);
+    return broken;
+}
+
+/* ---- without the lock -------------------------------------------------------------------------- */
+
+/* The thread has the lease, and runs on the core: `next` has it from now on.  The order of the stores is dispatch's (recover.c). */
+static void hand_over(struct sched *s, struct sched_self *me, uint32_t core, uint64_t now)
+{
+    struct usf_core *c = &s->cores[core];
+    struct usf_lease *l = &c->lease;
+    uint32_t task = l->task[l->next];
+    struct usf_task *t = own(s, me), *next = &s->tasks[task];
+    uint64_t ran = now > c->pol.since ? now - c->pol.since : 0;
+    usf_assert(state_of(next) == USF_TASK_READY && !next->pol.held && next->pol.last_core == core && next->pol.group == t->pol.group);
+    core_count(&t->n.busy_ns, ran);
+    c->busy_ns += ran;
+    l->ran_ns += ran;
+    t->pol.ready_since = now;
+    atomic_store_explicit(&t->since_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&t->why, USF_WHY_YIELD, memory_order_relaxed);
+    atomic_store_explicit(&t->state, USF_TASK_READY, memory_order_release);
+    USF_POINT("lease.ready");
+    l->task[l->next] = me->task;
+    l->next = l->next + 1 == l->nr_tasks ? 0 : l->next + 1;
+    l->turns--;
+    c->pol.current = task;
+    c->pol.since = now;
+    set_estimate(&c->progress, estimate(&c->progress) + 1);
+    core_count(&next->n.switches, 1);
+    next->start_ns = now;
+    next->pol.ready_since = 0;
+    atomic_store_explicit(&next->since_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&c->word, core_word(USF_CORE_RUNNING, task, core_seq(atomic_load_explicit(&c->word, memory_order_relaxed)) + 1), memory_order_release);
+    USF_POINT("lease.put_on");
+    atomic_store_explicit(&next->state, USF_TASK_RUNNING, memory_order_release);    /* the order that core_set_state has: lease_yield's swap */
+}
+
+bool lease_yield(struct sched *s, struct sched_self *me)
+{
+    uint32_t next = USF_NONE;
+    sched_crit_enter(me);       /* a handler may give way, or leave: nothing is looked at before */
+    uint32_t core = me->task == USF_NONE ? USF_NONE : atomic_load_explicit(&own(s, me)->core, memory_order_relaxed), open = USF_LEASE_OPEN;
+    struct usf_lease *l = core < s->h->nr_cores ? lease_of(s, core) : 0;
+    if (!l || atomic_load_explicit(&l->word, memory_order_relaxed) != USF_LEASE_OPEN || busy_waits(s, me->task) || trace_is_on(s)
+        || !carrier_may_leave(s, me)) {
+        sched_crit_leave(s, me);
+        return false;
+    }
+    uint64_t now = os_now();
+    uint32_t name = lock_name(me->task, s->proc, s->namespace), was = name;
+    if (atomic_compare_exchange_strong_explicit(&l->word, &open, name, memory_order_acquire, memory_order_relaxed)) {
+        USF_POINT("lease.named");
+        if (l->turns && now < l->until_ns && state_of(own(s, me)) == USF_TASK_RUNNING
+            && atomic_load_explicit(&own(s, me)->core, memory_order_relaxed) == core) {
+            next = l->task[l->next];
+            hand_over(s, me, core, now);
+        }
+        /* It fails if this thread was taken for dead.  seq_cst: a waker changes the state, and reads the park word after that. */
+        atomic_compare_exchange_strong(&l->word, &was, USF_LEASE_OPEN);
+        USF_POINT("lease.yielded");
+    }
+    if (next != USF_NONE) {
+        me->entered = now;
+        me->unproductive = 0;
+        me->where = SCHED_PARKED;
+        if (!carrier_claims(s, me, next)) core_wake(s, next, false);
+    }
+    sched_crit_leave(s, me);
+    if (next == USF_NONE) return false;
+    core_wait_turn(s, me);
+    return true;
+}

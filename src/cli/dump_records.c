@@ -54,6 +54,16 @@ void dump_lock(const struct view *v)
 }
 
 /* ---- cores ------------------------------------------------------------------------------------ */
+static void dump_lease(const struct usf_lease *l)
+{
+    uint32_t word = atomic_load(&l->word);
+    printf("  lease 0x%x (%s), %u of %u turns left, paused for %u of %u yields, tasks", word,
+           word == USF_LEASE_NONE ? "none" : word == USF_LEASE_OPEN ? "open" : word == USF_LEASE_DEAD ? "its user has died" : "in use", l->turns,
+           l->given, l->paused, l->pause);
+    for (uint32_t i = 0; i < l->nr_tasks && i < USF_LEASE_TASKS; i++) printf(" %u%s", l->task[i], i == l->next ? " (next)" : "");
+    putchar('\n');
+}
+
 static void dump_core(const struct view *v, uint32_t i)
 {
     const struct usf_core *c = &v->cores[i];
@@ -76,6 +86,7 @@ static void dump_core(const struct view *v, uint32_t i)
     printf("  poll %lu ns (average wait %lu ns), busy %lu ns, idle %lu ns, contended until %lu\n",
            atomic_load(&c->poll_ns), atomic_load(&c->poll_avg), (unsigned long)c->busy_ns, (unsigned long)c->idle_ns,
            atomic_load(&c->contended));
+    dump_lease(&c->lease);
     dump_bytes("  policy's data", c->pol.data, sizeof c->pol.data);
 }
 

@@ -32,8 +32,9 @@ static bool lease_is_valid(struct sched *s, uint32_t core)
     const struct usf_lease *l = lease_of(s, core);
     if (l->nr_tasks > USF_LEASE_TASKS || (l->nr_tasks && l->next >= l->nr_tasks)) return false;
     for (uint32_t i = 0; i < l->nr_tasks; i++) {
+        if (l->task[i] >= USF_MAX_TASKS) return false;
         struct usf_task *t = &s->tasks[l->task[i]];
-        if (l->task[i] >= USF_MAX_TASKS || state_of(t) != USF_TASK_READY || t->pol.held) return false;
+        if (state_of(t) != USF_TASK_READY || t->pol.held) return false;
     }
     return true;
 }
@@ -53,8 +54,8 @@ static bool busy_waits(const struct sched *s, uint32_t task)
 static bool may_be_leased(struct sched *s, uint32_t task, uint32_t core, uint32_t me)
 {
     const struct usf_task *t = &s->tasks[task];
-    return is_equal(s, task, me) && (t->pol.last_core == core || t->pol.affinity == USF_AFFINITY_ANY) && atomic_load_explicit(&t->why, memory_order_relaxed) == USF_WHY_YIELD
-           && atomic_load_explicit(&s->floating[task].self, memory_order_relaxed) && !busy_waits(s, task);
+    return is_equal(s, task, me) && (t->pol.last_core == core || t->pol.affinity == USF_AFFINITY_ANY)
+           && atomic_load_explicit(&t->why, memory_order_relaxed) == USF_WHY_YIELD && atomic_load_explicit(&s->floating[task].self, memory_order_relaxed) && !busy_waits(s, task);
 }
 
 static bool any_is_idle(const struct sched *s)
@@ -125,10 +126,10 @@ void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t 
     }
     l->nr_tasks = n;
     l->next = 0;
-    l->turns = LEASE_TURNS;
     l->until_ns = s->pol.now + LEASE_NS;
     l->ran_ns = 0;
     usf_cores_add(s->h->lock.leases, core);
+    l->given = l->turns = n == USF_LEASE_TASKS ? n : LEASE_TURNS;      /* full: others wait for their turns after each round */
     usf_dassert(lease_is_valid(s, core));
     USF_POINT("lease.make");
     atomic_store_explicit(&l->word, USF_LEASE_OPEN, memory_order_release);
@@ -172,15 +173,17 @@ static void give_back(struct sched *s, uint32_t core)
 {
     struct usf_lease *l = lease_of(s, core);
     uint32_t n = l->nr_tasks;
-    usf_assert(n <= USF_LEASE_TASKS);
+    usf_assert(n <= USF_LEASE_TASKS && (!n || l->next < n));
     usf_cores_remove(s->h->lock.leases, core);
     if (!n) return;
     core_group(s, l->task[0])->pol.busy_ns += l->ran_ns;
-    if (LEASE_TURNS - l->turns < LEASE_PAYS * n) pause_for_longer(l);
+    if (l->given - l->turns < n) pause_for_longer(l);
     else l->pause = 0;
     l->nr_tasks = 0;
-    for (uint32_t i = 0, at = l->next; i < n; i++, at = at + 1 == n ? 0 : at + 1)
+    for (uint32_t i = 0, at = l->next; i < n; i++, at = at + 1 == n ? 0 : at + 1) {
+        usf_assert(l->task[at] < USF_MAX_TASKS);
         if (!s->tasks[l->task[at]].pol.held) policy_enqueue(&s->pol, &s->ops, l->task[at], USF_WHY_YIELD);
+    }
 }
 
 void lease_give_back(struct sched *s)
@@ -227,11 +230,12 @@ bool lease_mend(struct sched *s, bool all, bool (*is_dead)(void *arg, uint32_t n
 
 /* ---- without the lock -------------------------------------------------------------------------- */
 
-/* The thread has the lease, and runs on the core: `next` has it from now on.  The order of the stores is dispatch's (recover.c). */
-static void hand_over(struct sched *s, struct sched_self *me, uint32_t core, uint64_t now)
+/* The thread has the lease, and runs on the core.  Returns who has the core from now on.  The order of the stores is dispatch's (recover.c). */
+static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core, uint64_t now)
 {
     struct usf_core *c = &s->cores[core];
     struct usf_lease *l = &c->lease;
+    usf_assert(l->nr_tasks <= USF_LEASE_TASKS && l->next < l->nr_tasks && l->task[l->next] < USF_MAX_TASKS);
     uint32_t task = l->task[l->next];
     struct usf_task *t = own(s, me), *next = &s->tasks[task];
     uint64_t ran = now > c->pol.since ? now - c->pol.since : 0;
@@ -257,6 +261,7 @@ static void hand_over(struct sched *s, struct sched_self *me, uint32_t core, uin
     atomic_store_explicit(&c->word, core_word(USF_CORE_RUNNING, task, core_seq(atomic_load_explicit(&c->word, memory_order_relaxed)) + 1), memory_order_release);
     USF_POINT("lease.put_on");
     atomic_store_explicit(&next->state, USF_TASK_RUNNING, memory_order_release);    /* the order that core_set_state has: lease_yield's swap */
+    return task;
 }
 
 bool lease_yield(struct sched *s, struct sched_self *me)
@@ -276,8 +281,7 @@ bool lease_yield(struct sched *s, struct sched_self *me)
         USF_POINT("lease.named");
         if (l->turns && now < l->until_ns && state_of(own(s, me)) == USF_TASK_RUNNING
             && atomic_load_explicit(&own(s, me)->core, memory_order_relaxed) == core) {
-            next = l->task[l->next];
-            hand_over(s, me, core, now);
+            next = hand_over(s, me, core, now);
         }
         /* It fails if this thread was taken for dead.  seq_cst: a waker changes the state, and reads the park word after that. */
         atomic_compare_exchange_strong(&l->word, &was, USF_LEASE_OPEN);

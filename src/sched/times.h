@@ -116,7 +116,6 @@
  * one comes so many yields later, twice as many each time in a row. */
 #define LEASE_NS        1000000u
 #define LEASE_TURNS     128u
-#define LEASE_PAYS      1u
 #define LEASE_PAUSE_MIN 4u
 #define LEASE_PAUSE_MAX 256u
 #define LEASE_ALL       16u

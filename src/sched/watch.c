@@ -361,6 +361,7 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
         unsigned st = core_state(w);
         uint32_t t = core_task(w);
         if (st > USF_CORE_RELEASED) return usf_format(why, cap, "core %u has state %u", i, st), false;
+        if (s->cores[i].lease.nr_tasks > USF_LEASE_TASKS) return usf_format(why, cap, "core %u has a lease of %u tasks", i, s->cores[i].lease.nr_tasks), false;
         if (st == USF_CORE_IDLE) continue;
         if (t >= hwm) return usf_format(why, cap, "core %u names task %u, which does not exist", i, t), false;
         if (atomic_load(&s->tasks[t].core) != i)

@@ -184,12 +184,12 @@ static inline uint32_t usf_wait_nr(uint64_t what) { return (uint32_t)what; }
 static inline int32_t  usf_wait_arg(uint64_t what) { return (int32_t)(what >> 32); }
 
 /* Ready tasks that take turns on a core without the scheduler lock (sched/lease.c). */
-#define USF_LEASE_TASKS 21
+#define USF_LEASE_TASKS 19
 struct usf_lease {
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t word;      /* USF_LEASE_*, or the name (sched/owner.h) of the thread that gives way just now */
     uint32_t nr_tasks, next;    /* how many wait; the next of them */
-    uint32_t turns;             /* so many more without the lock */
+    uint32_t given, turns;      /* so many turns without the lock, and so many are left */
     uint64_t until_ns;          /* and none after that */
     uint64_t ran_ns;            /* what its group has run meanwhile */
     uint32_t pause, paused;     /* so many yields from lease to lease, and so many are still to come */
@@ -476,7 +476,7 @@ struct usf_header {
     F(usf_core, poll_ns) F(usf_core, poll_avg) F(usf_core, idle_since) F(usf_core, pol) F(usf_core, busy_ns) \
     F(usf_core, idle_ns) \
     F(usf_core, release_seen) F(usf_core, release_since) F(usf_core, release_word) F(usf_core, contended) F(usf_core, lease) \
-    F(usf_lease, word) F(usf_lease, nr_tasks) F(usf_lease, next) F(usf_lease, turns) F(usf_lease, until_ns) F(usf_lease, ran_ns) \
+    F(usf_lease, word) F(usf_lease, nr_tasks) F(usf_lease, next) F(usf_lease, given) F(usf_lease, turns) F(usf_lease, until_ns) F(usf_lease, ran_ns) \
     F(usf_lease, pause) F(usf_lease, paused) F(usf_lease, yields) F(usf_lease, task) \
     F(usf_proc, state) F(usf_proc, namespace) F(usf_proc, pid) F(usf_proc, start_time) F(usf_proc, run) F(usf_proc, deserted) \
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \

@@ -38,6 +38,7 @@ static uint32_t look(struct rt_thread *t, uint32_t place, struct spin_regs *regs
     struct spinwait *w = &t->spin.wait;
     struct spin_site *s = site_of(place);
     bool polls = s->kind == SPIN_SITE_POLL, kernel = rt.sched.kernel;
+    sched_make_room(&rt.sched, &t->self);
     uint64_t now = os_cycles();
     spinwait_look(w, &s->long_waits, now, begins, t->self.home && !t->self.stays);
     if (polls && yields_itself(&t->spin)) return w->chunk;

@@ -48,6 +48,7 @@ static long call_yield(struct gate_frame *f)
     if (t) t->spin.yields++;
     if (t) rt_forget_left_handlers(t);
     if (!t || rt.sched.kernel) return rt_pass(f);
+    sched_make_room(&rt.sched, &t->self);
     if (sched_yield_core(&rt.sched, &t->self, false)) return 0;
     uint64_t now = os_now();
     if (now - t->yielded < YIELD_STRANGERS_NS) {

@@ -147,11 +147,11 @@ static bool end_one(struct usf_lease *l)
     return false;
 }
 
-/* May the other cores keep theirs while the thread yields?  Not where the policy might look at other cores' tasks: now and then, and after a
- * yield that found nobody. */
+/* May the other cores keep theirs while the thread yields?  Not if its core was taken, and it queues.  Nor where the policy might look at other
+ * cores' tasks: now and then, and after a yield that found nobody. */
 static bool others_keep(struct sched *s, struct sched_self *me, uint32_t core)
 {
-    return core < s->h->nr_cores && !me->unproductive && !any_is_idle(s) && !trace_is_on(s)
+    return core < s->h->nr_cores && state_of(own(s, me)) == USF_TASK_RUNNING && !me->unproductive && !any_is_idle(s) && !trace_is_on(s)
            && s->policy_gen == atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed) && ++lease_of(s, core)->yields % LEASE_ALL != 0;
 }
 
@@ -264,10 +264,19 @@ static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core,
     return task;
 }
 
+/* A thread without a core must not leave a critical section before it has queued for one: a handler that was held back would run. */
+static bool is_open_here(struct sched *s, struct sched_self *me)
+{
+    if (!s->carriers || me->task == USF_NONE || state_of(own(s, me)) != USF_TASK_RUNNING) return false;
+    uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
+    return core < s->h->nr_cores && atomic_load_explicit(&lease_of(s, core)->word, memory_order_relaxed) == USF_LEASE_OPEN;
+}
+
 bool lease_yield(struct sched *s, struct sched_self *me)
 {
     uint32_t next = USF_NONE;
-    sched_crit_enter(me);       /* a handler may give way, or leave: nothing is looked at before */
+    if (!is_open_here(s, me)) return false;
+    sched_crit_enter(me);       /* a handler may give way, or leave: what was looked at before does not count */
     uint32_t core = me->task == USF_NONE ? USF_NONE : atomic_load_explicit(&own(s, me)->core, memory_order_relaxed), open = USF_LEASE_OPEN;
     struct usf_lease *l = core < s->h->nr_cores ? lease_of(s, core) : 0;
     if (!l || atomic_load_explicit(&l->word, memory_order_relaxed) != USF_LEASE_OPEN || busy_waits(s, me->task) || trace_is_on(s)

@@ -405,6 +405,9 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n);
 /* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task ran. */
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin);
+/* Another thread waits for the kernel thread that executes the calling one: leave it.  A thread that waits in a loop, and is never switched
+ * since no task waits for its core, has to ask: what it waits for may be that thread. */
+void sched_make_room(struct sched *s, struct sched_self *me);
 /* The thread yields: does it keep its core without a question to the policy, which has said so
  * before (usf_keep)? */
 bool sched_keeps_core(struct sched *s, struct sched_self *me);

@@ -157,15 +157,10 @@ static void pass_on(struct sched *s, struct sched_self *me, uint32_t core, uint3
 
 static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
 {
-    struct usf_task *t = own(s, me);
     NO_WAKES(k);
-    if (me->task == USF_NONE) return false;
     if (why == USF_WHY_YIELD && lease_yield(s, me)) return true;
-    if (why == USF_WHY_YIELD ? !core_enter_to_yield(s, me) : !core_enter(s, me)) return false;
-    if (USF_UNLIKELY(state_of(t) != USF_TASK_RUNNING) && why == USF_WHY_YIELD) {    /* it queues: all leases are to end */
-        core_leave(s, me, &k);
-        if (!core_enter(s, me)) return false;
-    }
+    if (me->task == USF_NONE || (why == USF_WHY_YIELD ? !core_enter_to_yield(s, me) : !core_enter(s, me))) return false;
+    struct usf_task *t = own(s, me);        /* not before: a handler may have left the instance, and joined it again */
     uint64_t now = s->pol.now;
     if (state_of(t) != USF_TASK_RUNNING) {          /* its core was taken unseen: queue for one */
         core_place(s, me->task, USF_WHY_RETURN, &k);
@@ -224,6 +219,14 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
         return false;
     if (sched_keeps_core(s, me)) return false;
     return give_way(s, me, USF_WHY_YIELD);
+}
+
+void sched_make_room(struct sched *s, struct sched_self *me)
+{
+    if (USF_LIKELY(!carrier_is_wanted(me)) || me->task == USF_NONE) return;
+    me->where = SCHED_PARKED;
+    carrier_make_room(s, me);
+    core_wait_turn(s, me);      /* what executes it now may be bound to another CPU */
 }
 
 bool sched_spin(struct sched *s, struct sched_self *me, uint32_t place, const void *regs)

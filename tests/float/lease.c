@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -160,6 +161,33 @@ static void stops(void)
     }
 }
 
+/* ---- a thread that has to go home, where another busy-waits for it --------------------------------- */
+enum { VISITORS = 4, VISITS = 3000 };
+static pthread_barrier_t together;
+static _Atomic unsigned ticket, served;
+
+static void *visitor(void *arg)
+{
+    char name[16];
+    snprintf(name, sizeof name, "visitor %ld", (long)arg);
+    for (int i = 0; i < VISITS; i++) {
+        pthread_barrier_wait(&together);
+        unsigned mine = ticket++;
+        while (served != mine)
+            if ((long)arg % 2) sched_yield();
+        if (i % 3 == (long)arg % 3) CHECK(!prctl(PR_SET_NAME, name));    /* on its own kernel thread */
+        served++;
+    }
+    return arg;
+}
+static void home(void)
+{
+    pthread_t t[VISITORS];
+    CHECK(!pthread_barrier_init(&together, 0, VISITORS));
+    for (long i = 0; i < VISITORS; i++) CHECK(!pthread_create(&t[i], 0, visitor, (void *)i));
+    for (int i = 0; i < VISITORS; i++) CHECK(!pthread_join(t[i], 0));
+}
+
 /* ---- how they compute ------------------------------------------------------------------------------ */
 static void *long_double(void *arg)
 {
@@ -194,7 +222,7 @@ static void x87(void)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } cases[] = {
-        {"share", share}, {"wakes", wakes}, {"preempts", preempts}, {"ends", ends}, {"forks", forks}, {"stops", stops}, {"x87", x87}};
+        {"share", share}, {"wakes", wakes}, {"preempts", preempts}, {"ends", ends}, {"forks", forks}, {"stops", stops}, {"home", home}, {"x87", x87}};
     for (unsigned i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(argv[1], cases[i].name)) {
             cases[i].run();

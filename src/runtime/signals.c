@@ -233,9 +233,12 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     rt_float_apply_users(t);
     attend(t, uc);      /* whatever its value: while one such signal is pending, the kernel drops the next */
     if (stop || lost) stop_here(t);
-    if (!stop && value != RT_ROOM_MAGIC && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
-        && !usf_gate_vforked && !gate_contains_pc(arch_pc(uc)) && rt_enter())
-        look_at_itself(t, arch_pc(uc), lost, *(const uint64_t *)&uc->uc_sigmask);
+    if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
+        && !usf_gate_vforked && !gate_contains_pc(arch_pc(uc)) && rt_enter()) {
+        /* Who wants this kernel thread may be who is busy-waited for: once the loop is found, it makes room (spinwait.c). */
+        if (value == RT_ROOM_MAGIC) rt_find_spin(t, arch_pc(uc));
+        else look_at_itself(t, arch_pc(uc), lost, *(const uint64_t *)&uc->uc_sigmask);
+    }
     arch_set_pc(uc, spin_fix_pc(arch_pc(uc)));
     end_in_crit(t, uc);
 }

@@ -224,6 +224,8 @@ bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
 void sched_make_room(struct sched *s, struct sched_self *me)
 {
     if (USF_LIKELY(!carrier_is_wanted(me)) || me->task == USF_NONE) return;
+    come_back(s, me);
+    call_end_kernel_run(s, me);
     me->where = SCHED_PARKED;
     carrier_make_room(s, me);
     core_wait_turn(s, me);      /* what executes it now may be bound to another CPU */

@@ -165,6 +165,7 @@ static void stops(void)
 enum { VISITORS = 4, VISITS = 3000 };
 static pthread_barrier_t together;
 static _Atomic unsigned ticket, served;
+static bool only_spin;
 
 static void *visitor(void *arg)
 {
@@ -174,7 +175,7 @@ static void *visitor(void *arg)
         pthread_barrier_wait(&together);
         unsigned mine = ticket++;
         while (served != mine)
-            if ((long)arg % 2) sched_yield();
+            if (!only_spin && (long)arg % 2) sched_yield();
         if (i % 3 == (long)arg % 3) CHECK(!prctl(PR_SET_NAME, name));    /* on its own kernel thread */
         served++;
     }
@@ -186,6 +187,13 @@ static void home(void)
     CHECK(!pthread_barrier_init(&together, 0, VISITORS));
     for (long i = 0; i < VISITORS; i++) CHECK(!pthread_create(&t[i], 0, visitor, (void *)i));
     for (int i = 0; i < VISITORS; i++) CHECK(!pthread_join(t[i], 0));
+}
+
+/* Without a call: usf has to find the loop first. */
+static void home_spins(void)
+{
+    only_spin = true;
+    home();
 }
 
 /* ---- how they compute ------------------------------------------------------------------------------ */
@@ -222,7 +230,7 @@ static void x87(void)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } cases[] = {
-        {"share", share}, {"wakes", wakes}, {"preempts", preempts}, {"ends", ends}, {"forks", forks}, {"stops", stops}, {"home", home}, {"x87", x87}};
+        {"share", share}, {"wakes", wakes}, {"preempts", preempts}, {"ends", ends}, {"forks", forks}, {"stops", stops}, {"home", home}, {"home_spins", home_spins}, {"x87", x87}};
     for (unsigned i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(argv[1], cases[i].name)) {
             cases[i].run();

@@ -83,7 +83,7 @@ static void check_autogroup(void)
 {
     struct utsname u;
     char on[8] = "";
-    unsigned version = (unsigned)kernel_version(&u);
+    int version = kernel_version(&u);
     if (version < 612 || version >= 700) return;
     if (os_read_file("/proc/sys/kernel/sched_autogroup_enabled", on, sizeof on) < 0 || *on != '1') return;
     doctor_find(FINDING_NOTE, "autogroup",

@@ -55,8 +55,8 @@ static bool is_dead(struct monitor *m, uint32_t name)
     return false;
 }
 
-/* Threads of our pid namespace that were giving way with a lease (sched/lease.c): who takes the lock waits for them, which may be another
- * monitor, and then we wait for that one.  True: one of them lives, and is looked after. */
+/* A thread that gives way with a lease (sched/lease.c) keeps the next owner of the lock waiting.  If that is another monitor, this one waits for
+ * it in turn.  So each monitor looks at such threads of its own pid namespace.  True: one of them lives, and is looked after. */
 static bool looks_after_lease(struct monitor *m)
 {
     for (uint32_t i = 0; i < m->shm.h->nr_cores; i++) {

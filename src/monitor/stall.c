@@ -22,7 +22,7 @@
 #define HELP_NS      20000000u      /* a stopped owner is continued for so long to give the lock back, */
 #define HELPS        5u             /* ... up to so many times: on a busy machine it may not get a CPU in HELP_NS */
 
-/* Or it gives way with a lease (sched/lease.c), and whoever takes the lock waits for that. */
+/* The next owner of the lock waits for a thread that gives way with a lease (sched/lease.c), so that one counts as its owner, too. */
 static bool owns(struct monitor *m, uint32_t name)
 {
     if ((atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name) return true;

@@ -87,11 +87,11 @@ static bool find_name(struct sched *s, struct sched_self *me)
 static void release_lock(struct sched *s, struct sched_self *me)
 {
     bind_choose(s);
-    usf_xassert(usf_cores_any(s->h->lock.leases) || core_is_sound(s, me->lock_name));   /* leased tasks change without the lock */
+    usf_xassert(core_is_sound(s, me->lock_name));
     lock_release(&s->h->lock, me->lock_name);
 }
 
-/* Another thread gives way with a lease, and may be preempted in that, or have died.  False: this process is to go on unscheduled. */
+/* Wait for a thread that gives way with a lease.  It may be preempted in that, or have died.  False: this process is to go on unscheduled. */
 static bool await_lease(struct usf_lock *lock, struct usf_lease *l, uint64_t *stuck)
 {
     uint64_t now = os_now();
@@ -107,7 +107,7 @@ static bool await_lease(struct usf_lock *lock, struct usf_lease *l, uint64_t *st
         if (usf_lock_on_stuck && usf_lock_on_stuck(lock, name)) return false;
     }
     USF_POINT("lease.awaited");
-    os_futex_wait(&l->word, name, now + LEASE_SLEEP_NS);    /* nobody wakes it */
+    os_futex_wait(&l->word, name, now + LEASE_SLEEP_NS);    /* no thread wakes it: it ends by its time limit */
     return true;
 }
 
@@ -218,9 +218,7 @@ static bool is_free(unsigned state) { return state == USF_CORE_IDLE || state == 
 static bool idle_mask(struct sched *s, const struct usf_pol_group *g, bool anywhere, uint64_t out[USF_CORE_WORDS])
 {
     uint64_t any = 0;
-    for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= atomic_load(&s->h->idle[i]);
-    if (!any) return false;     /* most often, on a large machine with enough to do */
-    any = 0;
+    if (!core_any_is_idle(s)) return false;     /* most often, on a large machine with enough to do */
     for (unsigned i = 0; i < USF_CORE_WORDS; i++)
         any |= out[i] = atomic_load(&s->h->idle[i]) & g->cores[i];
     return any && (!anywhere || contend_avoid(s, g->cores, out));

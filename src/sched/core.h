@@ -154,6 +154,14 @@ static inline uint64_t core_look_ns(const struct sched *s, struct usf_core *c)
     return avg <= max ? max : max / LOOK_LESS;
 }
 
+/* IDLE or RELEASED; a hint without the lock. */
+static inline bool core_any_is_idle(const struct sched *s)
+{
+    uint64_t any = 0;
+    for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= atomic_load(&s->h->idle[i]);
+    return any != 0;
+}
+
 /* lease.c.  Holds the lock: the calling thread has just yielded on the core, and is queued, and `running` has the core.  Lease to it who could
  * run there next, if that may be done now. */
 void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t running);
@@ -164,8 +172,8 @@ struct usf_lease *lease_end(struct sched *s, struct sched_self *me, bool yields)
 void lease_give_back(struct sched *s);
 /* The policy is about to be given all READY tasks. */
 void lease_drop(struct sched *s);
-/* Monitor: holds the lock.  Waits for who gives way, and ends the leases of those that have died in it.  True: there were such, and what the
- * lock protects is to be mended.  All leases have ended then, or if `all`, and the policy does not have their tasks. */
+/* Monitor: holds the lock.  Waits until no thread gives way with a lease, and ends those whose threads have died in that.  True: there were
+ * such, and the caller mends what the lock protects.  Then, or with `all`, no lease is left, and the policy does not have the tasks. */
 bool lease_mend(struct sched *s, bool all, bool (*is_dead)(void *arg, uint32_t name), void *arg);
 /* Without the lock.  The calling thread yields: another has had its turn.  False: its core has no lease for that. */
 bool lease_yield(struct sched *s, struct sched_self *me);

@@ -2,22 +2,22 @@
  *
  * Threads that yield to each other in a loop, as OpenMP's and BLAS's do while they wait, would take the
  * scheduler lock for each turn, all cores in turn.  So the lock's owner leases to a core the yielders that
- * the policy would run there next.  Until the lease ends, whoever yields there hands the core to the next
- * of them, and queues behind the others.
+ * the policy would run there next.  Until the lease ends, a thread that yields there hands the core to the
+ * next of them, and queues behind the others.
  *
  *   E1  While a lease's word is OPEN or a name, its tasks are READY, and the policy does not have them.  They
  *       and the core's task are of one group, and of one rank.
  *   E2  The word is changed from OPEN by compare-and-swap only: by the thread that runs on the core, to its
  *       name while it gives way, and by the owner of the lock, to NONE.  So they exclude each other.
- *   E3  Whoever has the lock ends all leases, and gives their tasks back to the policy, before anything
- *       else (core_enter), so that it never sees a leased task.  A yield, which concerns its own core only,
- *       may leave the other cores theirs: to it their tasks are as good as running (others_keep).
+ *   E3  The owner of the lock ends all leases, and gives their tasks back to the policy, before anything
+ *       else (core_enter), so that it never sees a leased task.  A yield concerns its own core only, and
+ *       may leave the other cores theirs: it treats their tasks as if they ran (others_keep).
  *   E4  If the lock's owner finds a name, it frees the lock, and tries again: a thread gives way in some 30
  *       instructions.  If that thread has died, the monitor mends the instance as if it had died with the
  *       lock (recover.c): the order of its stores is the same.
  *
- * No other task waits while a lease is made, and who queues one ends all leases.  So a lease changes only
- * who of equal yielders runs on which core, and for a short time. */
+ * No other task waits while a lease is made, and a thread that queues one ends all leases first.  So a
+ * lease decides only which of several equal yielders runs on which core, for a short time. */
 #include "policy/policy.h"
 #include "sched/carrier.h"
 #include "sched/lock.h"
@@ -58,23 +58,16 @@ static bool may_be_leased(struct sched *s, uint32_t task, uint32_t core, uint32_
            && atomic_load_explicit(&t->why, memory_order_relaxed) == USF_WHY_YIELD && atomic_load_explicit(&s->floating[task].self, memory_order_relaxed) && !busy_waits(s, task);
 }
 
-static bool any_is_idle(const struct sched *s)
-{
-    uint64_t any = 0;
-    for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= atomic_load_explicit(&s->h->idle[i], memory_order_relaxed);
-    return any != 0;
-}
-
-/* Nobody waits but tasks of its group.  (A thread of it that is not a yielder would be the policy's next choice.) */
+/* Only tasks of its group wait.  (One that has not yielded would be the policy's next choice: lease_make.) */
 static bool may_lease(struct sched *s, struct sched_self *me, uint32_t core)
 {
     return s->ops.flags & USF_POLICY_LEASES && s->carriers && !s->no_leases && me->context && !busy_waits(s, me->task) && !trace_is_on(s)
            && s->groups[s->tasks[me->task].pol.group].pol.nr_ready == atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
-           && !usf_cores_has(s->h->lock.leases, core) && !any_is_idle(s) && sched_is_bound(s);
+           && !usf_cores_has(s->h->lock.leases, core) && !core_any_is_idle(s) && sched_is_bound(s);
 }
 
-/* As many for each core.  Who has more leaves the others to the policy, which gives them to cores that have less: since all of them yield, each
- * that is on the wrong core costs a turn of that core in each round. */
+/* The same number of tasks for each core.  A core that has more leaves the rest to the policy, which gives them to cores with fewer: as all of
+ * them yield, each task too many costs its core a turn in each round. */
 static uint32_t share(const struct sched *s, uint32_t task)
 {
     uint32_t cores = usf_cores_count(s->groups[s->tasks[task].pol.group].pol.cores);
@@ -147,11 +140,11 @@ static bool end_one(struct usf_lease *l)
     return false;
 }
 
-/* May the other cores keep theirs while the thread yields?  Not if its core was taken, and it queues.  Nor where the policy might look at other
- * cores' tasks: now and then, and after a yield that found nobody. */
+/* May the other cores keep their leases while the thread yields?  Not if its own core was taken, and it has to queue.  Nor when the policy is to
+ * look at other cores' tasks: once in LEASE_ALL yields, and after a yield that found no task. */
 static bool others_keep(struct sched *s, struct sched_self *me, uint32_t core)
 {
-    return core < s->h->nr_cores && state_of(own(s, me)) == USF_TASK_RUNNING && !me->unproductive && !any_is_idle(s) && !trace_is_on(s)
+    return core < s->h->nr_cores && state_of(own(s, me)) == USF_TASK_RUNNING && !me->unproductive && !core_any_is_idle(s) && !trace_is_on(s)
            && s->policy_gen == atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed) && ++lease_of(s, core)->yields % LEASE_ALL != 0;
 }
 
@@ -160,11 +153,8 @@ struct usf_lease *lease_end(struct sched *s, struct sched_self *me, bool yields)
     struct usf_lease *busy = 0;
     uint32_t core = yields && me->task != USF_NONE ? atomic_load_explicit(&own(s, me)->core, memory_order_relaxed) : USF_NONE;
     if (yields && others_keep(s, me, core)) return end_one(lease_of(s, core)) ? 0 : lease_of(s, core);
-    for (uint32_t i = 0; i < USF_CORE_WORDS; i++)
-        for (uint64_t m = s->h->lock.leases[i]; m; m &= m - 1) {
-            struct usf_lease *l = lease_of(s, i * 64 + (uint32_t)__builtin_ctzll(m));
-            if (!end_one(l)) busy = l;
-        }
+    for (uint32_t c = 0; (c = usf_cores_next(s->h->lock.leases, c)) != USF_NONE; c++)
+        if (!end_one(lease_of(s, c))) busy = lease_of(s, c);
     USF_POINT("lease.ended");
     return busy;
 }
@@ -188,11 +178,8 @@ static void give_back(struct sched *s, uint32_t core)
 
 void lease_give_back(struct sched *s)
 {
-    for (uint32_t i = 0; i < USF_CORE_WORDS; i++)
-        for (uint64_t m = s->h->lock.leases[i]; m; m &= m - 1) {
-            uint32_t core = i * 64 + (uint32_t)__builtin_ctzll(m);
-            if (atomic_load_explicit(&lease_of(s, core)->word, memory_order_relaxed) == USF_LEASE_NONE) give_back(s, core);
-        }
+    for (uint32_t c = 0; (c = usf_cores_next(s->h->lock.leases, c)) != USF_NONE; c++)
+        if (atomic_load_explicit(&lease_of(s, c)->word, memory_order_relaxed) == USF_LEASE_NONE) give_back(s, c);
 }
 
 static void forget(struct sched *s)
@@ -239,6 +226,7 @@ static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core,
     uint32_t task = l->task[l->next];
     struct usf_task *t = own(s, me), *next = &s->tasks[task];
     uint64_t ran = now > c->pol.since ? now - c->pol.since : 0;
+    me->entered = now;
     usf_assert(state_of(next) == USF_TASK_READY && !next->pol.held && next->pol.last_core == core && next->pol.group == t->pol.group);
     core_count(&t->n.busy_ns, ran);
     c->busy_ns += ran;
@@ -260,7 +248,7 @@ static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core,
     atomic_store_explicit(&next->since_ns, now, memory_order_relaxed);
     atomic_store_explicit(&c->word, core_word(USF_CORE_RUNNING, task, core_seq(atomic_load_explicit(&c->word, memory_order_relaxed)) + 1), memory_order_release);
     USF_POINT("lease.put_on");
-    atomic_store_explicit(&next->state, USF_TASK_RUNNING, memory_order_release);    /* the order that core_set_state has: lease_yield's swap */
+    atomic_store_explicit(&next->state, USF_TASK_RUNNING, memory_order_release);    /* the order that core_set_state has: take_turn's swap */
     return task;
 }
 
@@ -272,32 +260,30 @@ static bool is_open_here(struct sched *s, struct sched_self *me)
     return core < s->h->nr_cores && atomic_load_explicit(&lease_of(s, core)->word, memory_order_relaxed) == USF_LEASE_OPEN;
 }
 
+/* In a critical section.  Returns who has the core from now on, or USF_NONE. */
+static uint32_t take_turn(struct sched *s, struct sched_self *me)
+{
+    if (!is_open_here(s, me) || busy_waits(s, me->task) || trace_is_on(s) || !carrier_may_leave(s, me)) return USF_NONE;
+    uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed), next = USF_NONE, open = USF_LEASE_OPEN;
+    uint32_t name = lock_name(me->task, s->proc, s->namespace), was = name;
+    struct usf_lease *l = lease_of(s, core);
+    uint64_t now = os_now();
+    if (!atomic_compare_exchange_strong_explicit(&l->word, &open, name, memory_order_acquire, memory_order_relaxed)) return USF_NONE;
+    USF_POINT("lease.named");
+    bool has = state_of(own(s, me)) == USF_TASK_RUNNING && atomic_load_explicit(&own(s, me)->core, memory_order_relaxed) == core;
+    if (has && l->turns && now < l->until_ns) next = hand_over(s, me, core, now);
+    /* It fails if this thread was taken for dead.  seq_cst: a waker changes the state, and reads the park word after that. */
+    atomic_compare_exchange_strong(&l->word, &was, USF_LEASE_OPEN);
+    USF_POINT("lease.yielded");
+    return next;
+}
+
 bool lease_yield(struct sched *s, struct sched_self *me)
 {
-    uint32_t next = USF_NONE;
     if (!is_open_here(s, me)) return false;
     sched_crit_enter(me);       /* a handler may give way, or leave: what was looked at before does not count */
-    uint32_t core = me->task == USF_NONE ? USF_NONE : atomic_load_explicit(&own(s, me)->core, memory_order_relaxed), open = USF_LEASE_OPEN;
-    struct usf_lease *l = core < s->h->nr_cores ? lease_of(s, core) : 0;
-    if (!l || atomic_load_explicit(&l->word, memory_order_relaxed) != USF_LEASE_OPEN || busy_waits(s, me->task) || trace_is_on(s)
-        || !carrier_may_leave(s, me)) {
-        sched_crit_leave(s, me);
-        return false;
-    }
-    uint64_t now = os_now();
-    uint32_t name = lock_name(me->task, s->proc, s->namespace), was = name;
-    if (atomic_compare_exchange_strong_explicit(&l->word, &open, name, memory_order_acquire, memory_order_relaxed)) {
-        USF_POINT("lease.named");
-        if (l->turns && now < l->until_ns && state_of(own(s, me)) == USF_TASK_RUNNING
-            && atomic_load_explicit(&own(s, me)->core, memory_order_relaxed) == core) {
-            next = hand_over(s, me, core, now);
-        }
-        /* It fails if this thread was taken for dead.  seq_cst: a waker changes the state, and reads the park word after that. */
-        atomic_compare_exchange_strong(&l->word, &was, USF_LEASE_OPEN);
-        USF_POINT("lease.yielded");
-    }
+    uint32_t next = take_turn(s, me);
     if (next != USF_NONE) {
-        me->entered = now;
         me->unproductive = 0;
         me->where = SCHED_PARKED;
         if (!carrier_claims(s, me, next)) core_wake(s, next, false);

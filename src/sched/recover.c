@@ -107,7 +107,7 @@ void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), v
         core_fill_all(s, &k);
     }
     if (seized) bind_choose(s);
-    usf_xassert(usf_cores_any(s->h->lock.leases) || core_is_sound(s, me));
+    usf_xassert(core_is_sound(s, me));
     lock_release(&s->h->lock, me);
     for (uint32_t i = 0; i < k.n; i++) core_wake(s, k.task[i], false);
     if (seized) wake_all(s);
@@ -183,6 +183,7 @@ bool core_is_sound(struct sched *s, uint32_t name)
     uint32_t tasks = 0, ready = 0, hwm = atomic_load(&s->h->task_hwm);
     /* A thread that was taken for dead does not own the lock any more. */
     if ((atomic_load_explicit(&s->h->lock.word, memory_order_relaxed) & ~LOCK_SLEEPERS) != name) return true;
+    if (usf_cores_any(s->h->lock.leases)) return true;      /* leased tasks change without the lock */
     if (!sched_is_valid(s, why, sizeof why)) return usf_warn("%s", why), false;
     for (uint32_t i = 0; i < s->h->nr_cores; i++)
         if (!core_agrees(s, i)) return says("core", i);

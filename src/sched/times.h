@@ -118,7 +118,7 @@
 #define LEASE_TURNS     128u
 #define LEASE_PAUSE_MIN 4u
 #define LEASE_PAUSE_MAX 256u
-#define LEASE_ALL       16u
+#define LEASE_ALL       16u             /* of a core's yields that take the lock, each such one ends the leases of all cores */
 #define LEASE_SPINS     20u             /* rounds of pause until a thread has given way, which takes some 30 instructions: with the lock, and without it */
 #define LEASE_SLEEP_NS  100000u         /* then it has been interrupted in that: the sleep until the next look */
 #define LEASE_DROPS     1000u           /* times LEASE_SPINS before the policy is replaced nevertheless */

@@ -1,7 +1,7 @@
 /* models/lease.pml - yields without the scheduler lock.  SPDX-License-Identifier: Apache-2.0
  *
  * src/sched/lease.c, core.c own_all, recover.c.  A core and TASKS tasks, all yielders.  The thread whose task runs
- * there gives way: with a lease, else under the lock, and then it makes a lease for the others.  LOOKERS other
+ * there gives way to any other, or to none: with a lease, else under the lock, and then it makes a lease for the others.  LOOKERS other
  * threads take the lock, end the lease and give its tasks back, and see what the lock protects.  Up to DEATHS times the
  * process of the yielders is killed between any two steps; the monitor then mends the instance, and another one
  * begins with the same tasks.
@@ -136,23 +136,26 @@ proctype yielder() {
        :: ok ->
           change(1);
           was = core;
+          next = TASKS;
           i = 0;
           do
-          :: i < TASKS && leased[i] -> break
-          :: i < TASKS && !leased[i] -> i++
-          :: else -> assert(false)
+          :: i < TASKS -> if :: leased[i] -> next = i :: true fi; i++     /* any of them, or none: all busy-wait on */
+          :: else -> break
           od;
-          next = i;
           i = 0;
-          state[was] = READY;
-          MAY_DIE;
-          leased[next] = false;
-          MAY_DIE;
-          leased[was] = true;
-          MAY_DIE;
-          core = next;
-          MAY_DIE;
-          state[next] = RUNNING;
+          if
+          :: next < TASKS ->
+             state[was] = READY;
+             MAY_DIE;
+             leased[next] = false;
+             MAY_DIE;
+             leased[was] = true;
+             MAY_DIE;
+             core = next;
+             MAY_DIE;
+             state[next] = RUNNING
+          :: else
+          fi;
           changed();
           MAY_DIE;
           atomic { if :: word == NAME + was -> word = OPEN :: else fi }

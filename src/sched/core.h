@@ -162,8 +162,8 @@ static inline bool core_any_is_idle(const struct sched *s)
     return any != 0;
 }
 
-/* lease.c.  Holds the lock: the calling thread has just yielded on the core, and is queued, and `running` has the core.  Lease to it who could
- * run there next, if that may be done now. */
+/* lease.c.  Holds the lock: the calling thread has yielded on the core.  `running` has it now: another task, or the thread's own, since no other
+ * had use for it.  Lease to the core who could run there next, if that may be done now. */
 void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t running);
 /* Holds the lock.  End all leases; yields: or that of the own core alone.  Returns one in which a thread gives way just now, and which has not
  * ended. */
@@ -175,8 +175,10 @@ void lease_drop(struct sched *s);
 /* Monitor: holds the lock.  Waits until no thread gives way with a lease, and ends those whose threads have died in that.  True: there were
  * such, and the caller mends what the lock protects.  Then, or with `all`, no lease is left, and the policy does not have the tasks. */
 bool lease_mend(struct sched *s, bool all, bool (*is_dead)(void *arg, uint32_t name), void *arg);
-/* Without the lock.  The calling thread yields: another has had its turn.  False: its core has no lease for that. */
-bool lease_yield(struct sched *s, struct sched_self *me);
+/* Without the lock.  The calling thread yields: another has had its turn.  Its core has no lease for that; or the next tasks of the lease
+ * busy-wait, and would wait on. */
+enum lease_turn { LEASE_NONE, LEASE_GAVE, LEASE_NOBODY };
+enum lease_turn lease_yield(struct sched *s, struct sched_self *me);
 
 /* contend.c.  The task's thread has slept and runs now.  If it was given a core and ran late there,
  * the core is contended from now on.  Without the lock. */

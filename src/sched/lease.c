@@ -13,8 +13,11 @@
  *       else (core_enter), so that it never sees a leased task.  A yield concerns its own core only, and
  *       may leave the other cores theirs: it treats their tasks as if they ran (others_keep).
  *   E4  If the lock's owner finds a name, it frees the lock, and tries again: a thread gives way in some 30
- *       instructions.  If that thread has died, the monitor mends the instance as if it had died with the
+ *       instructions, and 20 ns for each busy-wait that it probes.  If that thread has died, the monitor mends the instance as if it had died with the
  *       lock (recover.c): the order of its stores is the same.
+ *
+ * A thread that busy-waits gets the core only if its wait is over (probe.c).  If that is so for none, the
+ * thread that runs goes on, and asks the policy at each LEASE_ASK-th look: the awaited one may be another core's.
  *
  * No other task waits while a lease is made, and a thread that queues one ends all leases first.  So a
  * lease decides only which of several equal yielders runs on which core, for a short time. */
@@ -32,7 +35,7 @@ static bool lease_is_valid(struct sched *s, uint32_t core)
     const struct usf_lease *l = lease_of(s, core);
     if (l->nr_tasks > USF_LEASE_TASKS || (l->nr_tasks && l->next >= l->nr_tasks)) return false;
     for (uint32_t i = 0; i < l->nr_tasks; i++) {
-        if (l->task[i] >= USF_MAX_TASKS) return false;
+        if (l->task[i] >= s->h->max_tasks) return false;
         struct usf_task *t = &s->tasks[l->task[i]];
         if (state_of(t) != USF_TASK_READY || t->pol.held) return false;
     }
@@ -47,21 +50,18 @@ static bool is_equal(const struct sched *s, uint32_t a, uint32_t b)
     return x->group == y->group && x->priority == y->priority && x->deadline == y->deadline;
 }
 
-static bool busy_waits(const struct sched *s, uint32_t task)
-{ return s->spins && atomic_load_explicit(&s->spins[task].regs, memory_order_relaxed); }
-
 /* May the task, which the policy would run on the core next, take turns there with `me`? */
 static bool may_be_leased(struct sched *s, uint32_t task, uint32_t core, uint32_t me)
 {
     const struct usf_task *t = &s->tasks[task];
     return is_equal(s, task, me) && (t->pol.last_core == core || t->pol.affinity == USF_AFFINITY_ANY)
-           && atomic_load_explicit(&t->why, memory_order_relaxed) == USF_WHY_YIELD && atomic_load_explicit(&s->floating[task].self, memory_order_relaxed) && !busy_waits(s, task);
+           && atomic_load_explicit(&t->why, memory_order_relaxed) == USF_WHY_YIELD && atomic_load_explicit(&s->floating[task].self, memory_order_relaxed);
 }
 
 /* Only tasks of its group wait.  (One that has not yielded would be the policy's next choice: lease_make.) */
 static bool may_lease(struct sched *s, struct sched_self *me, uint32_t core)
 {
-    return s->ops.flags & USF_POLICY_LEASES && s->carriers && !s->no_leases && me->context && !busy_waits(s, me->task) && !trace_is_on(s)
+    return s->ops.flags & USF_POLICY_LEASES && s->carriers && !s->no_leases && me->context && !trace_is_on(s)
            && s->groups[s->tasks[me->task].pol.group].pol.nr_ready == atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
            && !usf_cores_has(s->h->lock.leases, core) && !core_any_is_idle(s) && sched_is_bound(s);
 }
@@ -94,8 +94,9 @@ void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t 
 {
     struct usf_lease *l = lease_of(s, core);
     const char *bad = 0;
-    /* A yielder runs there now: no other task of the group waits that the policy would choose before yielders. */
-    if (!may_lease(s, me, core) || !is_equal(s, running, me->task) || s->tasks[running].why != USF_WHY_YIELD) return;
+    /* A yielder runs there now, or the policy has found that all others are: none waits that it would choose before them. */
+    bool yielders = running == me->task || s->tasks[running].why == USF_WHY_YIELD;
+    if (!yielders || !may_lease(s, me, core) || !is_equal(s, running, me->task)) return;
     if (l->paused) {
         l->paused--;
         return;
@@ -107,7 +108,7 @@ void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t 
             break;
         }
         if (s->tasks[task].pol.last_core != core) move_here(s, task, core);
-        l->task[n++] = task;
+        l->task[n++] = (uint16_t)task;
     }
     if (USF_UNLIKELY(bad != 0)) {
         core_replace_policy(s, bad);    /* queues all READY tasks, these too */
@@ -117,6 +118,7 @@ void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t 
         pause_for_longer(l);
         return;
     }
+    s->spinners_sure = false;       /* those that are leased do not count */
     l->nr_tasks = n;
     l->next = 0;
     l->until_ns = s->pol.now + LEASE_NS;
@@ -169,10 +171,14 @@ static void give_back(struct sched *s, uint32_t core)
     core_group(s, l->task[0])->pol.busy_ns += l->ran_ns;
     if (l->given - l->turns < n) pause_for_longer(l);
     else l->pause = 0;
+    s->spinners_sure = false;
     l->nr_tasks = 0;
     for (uint32_t i = 0, at = l->next; i < n; i++, at = at + 1 == n ? 0 : at + 1) {
-        usf_assert(l->task[at] < USF_MAX_TASKS);
-        if (!s->tasks[l->task[at]].pol.held) policy_enqueue(&s->pol, &s->ops, l->task[at], USF_WHY_YIELD);
+        uint32_t task = l->task[at];
+        usf_assert(task < s->h->max_tasks);
+        if (s->tasks[task].pol.held) continue;
+        policy_enqueue(&s->pol, &s->ops, task, USF_WHY_YIELD);
+        probe_gives_way(s, task);
     }
 }
 
@@ -222,7 +228,7 @@ static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core,
 {
     struct usf_core *c = &s->cores[core];
     struct usf_lease *l = &c->lease;
-    usf_assert(l->nr_tasks <= USF_LEASE_TASKS && l->next < l->nr_tasks && l->task[l->next] < USF_MAX_TASKS);
+    usf_assert(l->nr_tasks <= USF_LEASE_TASKS && l->next < l->nr_tasks && l->task[l->next] < s->h->max_tasks);
     uint32_t task = l->task[l->next];
     struct usf_task *t = own(s, me), *next = &s->tasks[task];
     uint64_t ran = now > c->pol.since ? now - c->pol.since : 0;
@@ -236,7 +242,7 @@ static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core,
     atomic_store_explicit(&t->why, USF_WHY_YIELD, memory_order_relaxed);
     atomic_store_explicit(&t->state, USF_TASK_READY, memory_order_release);
     USF_POINT("lease.ready");
-    l->task[l->next] = me->task;
+    l->task[l->next] = (uint16_t)me->task;
     l->next = l->next + 1 == l->nr_tasks ? 0 : l->next + 1;
     l->turns--;
     c->pol.current = task;
@@ -260,36 +266,49 @@ static bool is_open_here(struct sched *s, struct sched_self *me)
     return core < s->h->nr_cores && atomic_load_explicit(&lease_of(s, core)->word, memory_order_relaxed) == USF_LEASE_OPEN;
 }
 
-/* In a critical section.  Returns who has the core from now on, or USF_NONE. */
-static uint32_t take_turn(struct sched *s, struct sched_self *me)
+/* The thread has the lease.  Is there one among the next tasks whose busy-wait is over, or that is in none that can be probed?  Those before it
+ * go behind the others. */
+static bool find_useful(struct sched *s, struct usf_lease *l)
 {
-    if (!is_open_here(s, me) || busy_waits(s, me->task) || trace_is_on(s) || !carrier_may_leave(s, me)) return USF_NONE;
-    uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed), next = USF_NONE, open = USF_LEASE_OPEN;
+    for (uint32_t probes = 0; probes < l->nr_tasks && probes < LEASE_PROBES; probes++) {
+        if (!core_is_unproductive(s, l->task[l->next])) return true;
+        l->next = l->next + 1 == l->nr_tasks ? 0 : l->next + 1;
+    }
+    return false;
+}
+
+/* In a critical section. */
+static enum lease_turn take_turn(struct sched *s, struct sched_self *me, uint32_t *next)
+{
+    if (!is_open_here(s, me) || trace_is_on(s) || !carrier_may_leave(s, me)) return LEASE_NONE;
+    enum lease_turn turn = LEASE_NONE;
+    uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed), open = USF_LEASE_OPEN;
     uint32_t name = lock_name(me->task, s->proc, s->namespace), was = name;
     struct usf_lease *l = lease_of(s, core);
     uint64_t now = os_now();
-    if (!atomic_compare_exchange_strong_explicit(&l->word, &open, name, memory_order_acquire, memory_order_relaxed)) return USF_NONE;
+    if (!atomic_compare_exchange_strong_explicit(&l->word, &open, name, memory_order_acquire, memory_order_relaxed)) return LEASE_NONE;
     USF_POINT("lease.named");
     bool has = state_of(own(s, me)) == USF_TASK_RUNNING && atomic_load_explicit(&own(s, me)->core, memory_order_relaxed) == core;
-    if (has && l->turns && now < l->until_ns) next = hand_over(s, me, core, now);
+    if (has && l->turns && now < l->until_ns) turn = find_useful(s, l) ? LEASE_GAVE : LEASE_NOBODY;
+    if (turn == LEASE_GAVE) *next = hand_over(s, me, core, now);
     /* It fails if this thread was taken for dead.  seq_cst: a waker changes the state, and reads the park word after that. */
     atomic_compare_exchange_strong(&l->word, &was, USF_LEASE_OPEN);
     USF_POINT("lease.yielded");
-    return next;
+    return turn;
 }
 
-bool lease_yield(struct sched *s, struct sched_self *me)
+enum lease_turn lease_yield(struct sched *s, struct sched_self *me)
 {
-    if (!is_open_here(s, me)) return false;
+    if (!is_open_here(s, me)) return LEASE_NONE;
     sched_crit_enter(me);       /* a handler may give way, or leave: what was looked at before does not count */
-    uint32_t next = take_turn(s, me);
-    if (next != USF_NONE) {
+    uint32_t next;
+    enum lease_turn turn = take_turn(s, me, &next);
+    if (turn == LEASE_GAVE) {
         me->unproductive = 0;
         me->where = SCHED_PARKED;
         if (!carrier_claims(s, me, next)) core_wake(s, next, false);
     }
     sched_crit_leave(s, me);
-    if (next == USF_NONE) return false;
-    core_wait_turn(s, me);
-    return true;
+    if (turn == LEASE_GAVE) core_wait_turn(s, me);
+    return turn;
 }

@@ -30,7 +30,7 @@ static bool still_spins(struct sched *s, const struct sched_spinner *e)
     const struct usf_task *t = &s->tasks[e->task];
     const struct sched_spin *spin = &s->spins[e->task];
     return spin->turn == e->turn && atomic_load_explicit(&spin->regs, memory_order_relaxed)
-           && atomic_load_explicit(&t->state, memory_order_relaxed) == USF_TASK_READY
+           && atomic_load_explicit(&t->state, memory_order_relaxed) == USF_TASK_READY && t->pol.held /* not leased */
            && atomic_load_explicit(&t->proc, memory_order_relaxed) == s->proc;      /* not a parent's, after a fork */
 }
 

@@ -117,9 +117,11 @@
 #define LEASE_NS        1000000u
 #define LEASE_TURNS     128u
 #define LEASE_PAUSE_MIN 4u
-#define LEASE_PAUSE_MAX 256u
+#define LEASE_PAUSE_MAX 2048u
 #define LEASE_ALL       16u             /* of a core's yields that take the lock, each such one ends the leases of all cores */
-#define LEASE_SPINS     20u             /* rounds of pause until a thread has given way, which takes some 30 instructions: with the lock, and without it */
+#define LEASE_PROBES    8u              /* busy-waits that are probed in one turn: 20 ns each */
+#define LEASE_ASK       16u             /* turns in a row that find no task, until the policy is asked, which has other cores' too */
+#define LEASE_SPINS     20u             /* rounds of pause until a thread has given way, which takes 0.3 us at most: with the lock, and without it */
 #define LEASE_SLEEP_NS  100000u         /* then it has been interrupted in that: the sleep until the next look */
 #define LEASE_DROPS     1000u           /* times LEASE_SPINS before the policy is replaced nevertheless */
 

@@ -158,7 +158,14 @@ static void pass_on(struct sched *s, struct sched_self *me, uint32_t core, uint3
 static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
 {
     NO_WAKES(k);
-    if (why == USF_WHY_YIELD && lease_yield(s, me)) return true;
+    if (why == USF_WHY_YIELD) {
+        enum lease_turn turn = lease_yield(s, me);
+        if (turn == LEASE_GAVE) return true;
+        if (turn == LEASE_NOBODY && (me->unproductive + 1) % LEASE_ASK != 0) {
+            me->unproductive++;
+            return false;
+        }
+    }
     if (me->task == USF_NONE || (why == USF_WHY_YIELD ? !core_enter_to_yield(s, me) : !core_enter(s, me))) return false;
     struct usf_task *t = own(s, me);        /* not before: a handler may have left the instance, and joined it again */
     uint64_t now = s->pol.now;
@@ -176,6 +183,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
         uint32_t next = core_pick(s, core, any ? CORE_POLICY : me->unproductive >= YIELD_NEAR_TURNS ? CORE_USEFUL : CORE_NEAR);
         if (next == USF_NONE) {
             me->unproductive++;
+            lease_make(s, me, core, me->task);
             core_leave(s, me, &k);
             return false;
         }

@@ -184,7 +184,7 @@ static inline uint32_t usf_wait_nr(uint64_t what) { return (uint32_t)what; }
 static inline int32_t  usf_wait_arg(uint64_t what) { return (int32_t)(what >> 32); }
 
 /* Ready tasks that take turns on a core without the scheduler lock (sched/lease.c). */
-#define USF_LEASE_TASKS 19
+#define USF_LEASE_TASKS 38
 struct usf_lease {
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t word;      /* USF_LEASE_*, or the name (sched/owner.h) of the thread that gives way just now */
@@ -194,7 +194,7 @@ struct usf_lease {
     uint64_t ran_ns;            /* what its group has run meanwhile */
     uint32_t pause, paused;     /* so many yields from lease to lease, and so many are still to come */
     uint32_t yields;            /* yields that took the lock */
-    uint32_t task[USF_LEASE_TASKS];
+    uint16_t task[USF_LEASE_TASKS];
 };
 #define USF_LEASE_NONE 0u
 #define USF_LEASE_OPEN 0x80000000u
@@ -556,6 +556,7 @@ _Static_assert(USF_CORES_MAX != 256 || (sizeof(struct usf_pol_task) == 128 && si
                sizeof(struct usf_pol_group) == 4320), "sizes of the policy's records");
 _Static_assert(USF_MAX_NAMESPACES <= 16, "bit sets of pid namespaces are one word, or half of one");
 _Static_assert(USF_MAX_CORES % 64 == 0, "bit sets of cores have whole words");
+_Static_assert(USF_CORES_MAX != 256 || USF_MAX_TASKS <= 1u << 16, "usf_lease names them by 16 bits; the simulator makes no leases");
 _Static_assert(USF_MAX_TASKS % USF_TASK_CHUNK == 0 && USF_MAX_PROCS % USF_PROC_CHUNK == 0
                && USF_MAX_GROUPS % USF_GROUP_CHUNK == 0, "whole chunks");
 _Static_assert(USF_MAX_GROUPS >= 2 * USF_MAX_PROCS, "each process has a group, however many groups others have");

@@ -1,4 +1,4 @@
-/* tests/float/lease.c - threads that yield to each other all the time, and what else happens meanwhile.
+/* tests/float/lease.c - threads that yield to each other all the time or busy-wait, and what else happens meanwhile.
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: lease CASE.  None asserts a time: what has to happen happens, or the test hangs. */
@@ -196,6 +196,45 @@ static void home_spins(void)
     home();
 }
 
+/* ---- threads that busy-wait, some of them with yields -------------------------------------------- */
+enum { SPINNERS = 9, MEETINGS = 3000 };
+static _Atomic unsigned arrived, meeting;
+static void *meets(void *arg)
+{
+    bool yields = (long)arg % 3 == 0;
+    for (int i = 0; i < MEETINGS; i++) {
+        unsigned now = meeting;
+        if (++arrived == SPINNERS) {
+            arrived = 0;
+            meeting++;
+            continue;
+        }
+        while (meeting == now)
+            if (yields) sched_yield();
+    }
+    return arg;
+}
+/* Rounds of a barrier and of a ticket lock: in one, all waits end at once, in the other one. */
+static void *takes_turns(void *arg)
+{
+    for (int i = 0; i < MEETINGS; i++) {
+        unsigned mine = ticket++;
+        while (served != mine) {}
+        served++;
+    }
+    return arg;
+}
+static void spins(void)
+{
+    pthread_t t[SPINNERS];
+    void *(*const what[])(void *) = {meets, takes_turns, meets};
+    for (int k = 0; k < 3; k++) {
+        for (long i = 0; i < SPINNERS; i++) CHECK(!pthread_create(&t[i], 0, what[k], (void *)i));
+        for (int i = 0; i < SPINNERS; i++) CHECK(!pthread_join(t[i], 0));
+    }
+    CHECK(meeting == 2 * MEETINGS && served == SPINNERS * MEETINGS);
+}
+
 /* ---- how they compute ------------------------------------------------------------------------------ */
 static void *long_double(void *arg)
 {
@@ -230,7 +269,7 @@ static void x87(void)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } cases[] = {
-        {"share", share}, {"wakes", wakes}, {"preempts", preempts}, {"ends", ends}, {"forks", forks}, {"stops", stops}, {"home", home}, {"home_spins", home_spins}, {"x87", x87}};
+        {"share", share}, {"wakes", wakes}, {"preempts", preempts}, {"ends", ends}, {"forks", forks}, {"stops", stops}, {"home", home}, {"home_spins", home_spins}, {"spins", spins}, {"x87", x87}};
     for (unsigned i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(argv[1], cases[i].name)) {
             cases[i].run();

@@ -21,7 +21,8 @@ from usfbench import configs, measure  # noqa: E402
 
 VARIANTS = {
     "trials": ["--without", "trials"], "guests": ["--without", "guests"],
-    "lend": ["--without", "lend"], "contend": ["--without", "contend"], "leases": ["--without", "leases"], "poll": ["--poll", "0"],
+    "lend": ["--without", "lend"], "contend": ["--without", "contend"], "leases": ["--without", "leases"],
+    "delays": ["--without", "delays"], "poll": ["--poll", "0"],
     "cache": ["--thread-cache", "off"], "float": ["--float", "off"], "all": ["--without", "all", "--thread-cache", "off", "--poll", "0"],
 }
 
@@ -37,6 +38,11 @@ def benchmarks(bin_dir, seconds):
             yield f"fork-join {runtime} {threads}", tool(f"forkjoin-{runtime}", "--threads", threads, "--us", "10", *s)
     for kind in ("ticket-pause", "tas-pause", "mutex"):
         yield f"lock {kind} 8", tool("lock", "--kind", kind, "--threads", "8", *s)
+    def files(op, workers):
+        return [sys.executable, os.path.join(HERE, "workloads", "py_files.py"), "--op", op, "--workers", str(workers), *s]
+    yield "Python reads 2", files("reads", 2)
+    yield "Python reads 16", files("reads", 16)
+    yield "Python pool 8", files("pool", 8)
     yield "echo 8", tool("echo", "--clients", "8", *s)
     yield "storm", tool("storm", *s)
     yield "nested pthread", tool("nested-pthread", *s)

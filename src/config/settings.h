@@ -18,7 +18,7 @@ struct usf_policy_choice {
 /* A fast path that is switched off, to measure what it brings. */
 enum usf_without {
     USF_WITHOUT_NOTHING, USF_WITHOUT_TRIALS, USF_WITHOUT_GUESTS, USF_WITHOUT_LENDING, USF_WITHOUT_CONTENTION,
-    USF_WITHOUT_LEASES,
+    USF_WITHOUT_LEASES, USF_WITHOUT_DELAYS,
     USF_WITHOUT_ALL
 };
 enum usf_share { USF_SHARE_PROCESS, USF_SHARE_USER, USF_SHARE_GROUP, USF_SHARE_PUBLIC };

@@ -175,6 +175,7 @@ static bool set_up_gate(char **envp)
     rt.sched.no_kernel_run = rt_is_without(USF_WITHOUT_GUESTS);
     rt.sched.no_contention = rt_is_without(USF_WITHOUT_CONTENTION);
     rt.sched.no_leases = rt_is_without(USF_WITHOUT_LEASES);
+    rt.sync.no_delays = rt_is_without(USF_WITHOUT_DELAYS);
     teams_init((enum teams_mode)rt.settings.malleable, envp);
     rt_signals_init();
     rt_float_init();

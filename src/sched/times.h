@@ -101,14 +101,21 @@
 #define CONTENDED_LATE_NS 500000u
 #define CONTENDED_MIN_MS  1u
 #define CONTENDED_MAX_MS  100u
-/* A thread whose waits for one lock are short goes on later, so that the lock's holder can take it
- * several times (src/sync/futex.c). */
-#define HOT_CYCLES        20000u        /* a wait, and the time before it, that are short */
-#define HOT_WAITS         3u            /* in a row, before the first delay */
-#define HOT_DELAY_CYCLES  4000u         /* the first, and between two looks; doubled in each wait, */
-#define HOT_DELAY_DOUBLED 5u            /* ... so often: some 40 us, or four wake-ups */
-#define HOT_LOOK_CYCLES   2000u         /* the longest look at whether others use the lock */
-#define HOT_COLD_WAITS    1000u         /* without a delay, after one that had no reason */
+/* A thread whose waits are short goes on later (src/sync/delay.c). */
+#define HOT_CYCLES       20000u         /* a wait, and at a lock the time before it, that are short */
+#define HOT_WAITS        3u             /* in a row, before the first delay at a lock */
+#define DELAY_CYCLES     4000u          /* the first, and at a lock between two looks; doubled in each wait, */
+#define DELAY_DOUBLED    5u             /* ... so often: some 40 us, or four wake-ups */
+#define DELAY_COLD_WAITS 1000u          /* without a delay, after one that had no reason */
+#define HOT_LOOK_CYCLES  2000u          /* the longest look at whether others use the lock */
+/* A wake-up was in vain if the next wait begins so soon after it, at this word or another one of the same condition variable: a look, and the way
+ * back. */
+#define VAIN_CYCLES       3000u
+#define VAIN_NEAR         64u           /* bytes */
+#define VAIN_DELAY_CYCLES 12000u        /* the first delay, while others go on; doubled after each wake-up in vain, */
+#define VAIN_DOUBLED      3u            /* ... so often */
+#define VAIN_WRONG        16u           /* so many delays in a row had no reason: what was waited for may have been free by chance */
+#define VAIN_COLD_WAITS   4000u         /* without a delay after that: exploring costs 2 % where wake-ups are 2 us apart */
 
 /* ---- the scheduler lock --------------------------------------------------------------------- */
 

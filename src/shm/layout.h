@@ -140,7 +140,8 @@ struct usf_task {
     _Atomic uint32_t pending_wake; /* 1: a wake came while it was not blocked; the next block returns */
     _Atomic uint32_t proc;      /* index in the process table; may be looked at when the task has ended.  (Its group is
                                    pol.group.) */
-    _Atomic uint32_t wait_kind; /* enum usf_wait_kind, for `usf ps` */
+    _Atomic uint16_t wait_kind; /* enum usf_wait_kind, for `usf ps` */
+    _Atomic uint16_t waits;     /* how often its thread has begun to wait, by and by from 0 again; written by that thread */
     _Atomic uint64_t wait_addr; /* futex address, or usf_wait_call(): for `usf ps --why` */
     uint64_t start_ns;          /* when put on its core */
     _Atomic uint32_t why;       /* enum usf_why of the last time that it was queued; under the lock, or by the
@@ -483,7 +484,7 @@ struct usf_header {
     F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) F(usf_proc, stays_why) F(usf_proc, stays) \
     F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, kind) F(usf_group, borrowed) F(usf_group, reclaimed) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
     F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, kernel_run_seen) F(usf_thread, owner) F(usf_thread, claim) F(usf_thread, stays) F(usf_thread, born) \
-    F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, pending_wake) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, wait_addr) F(usf_task, start_ns) \
+    F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, pending_wake) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, waits) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, why) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, kernel_run) F(usf_task, release) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, namespace) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) F(usf_run, stays) F(usf_run, stays_why) \

@@ -6,7 +6,7 @@
 #include "os/os.h"
 #include "os/syscall.h"
 #include "sched/ring.h"
-#include "sync/sync.h"
+#include "sync/internal.h"
 
 int sync_probe_read(const uint32_t *addr, uint32_t *out);
 int sync_probe_cas(uint32_t *addr, uint32_t *expected, uint32_t desired);
@@ -192,50 +192,6 @@ static void spin(struct sync *y, struct sync_self *me, struct sync_waiter *w, ui
     if (budget) sched_spun(y->sched, me->sched, woken ? os_now() - start : UINT64_MAX);
 }
 
-/* Two threads at a lock whose sections take nanoseconds would wake each other for each section.  Under Linux a wake-up takes
- * about 10 us, so the lock's holder takes the lock many times in between.  So a thread whose waits for a lock are short, and come
- * right one after the other, goes on later, unless its core is wanted.  A lock of three states (glibc's, Rust's) holds 2 while it is waited for.
- * So may a word that is no lock, or a lock that the woken thread owns already: others wait for this thread then.  So it looks, at first and
- * now and then, whether others go on: they take and release the lock, and the word changes. */
-#define LOCK_WAITED_FOR 2u
-
-/* Is the lock in use by others?  Ends at the first change. */
-static bool is_in_use(const uint32_t *addr)
-{
-    uint64_t start = os_cycles();
-    uint32_t first, v;
-    if (!sync_read(addr, &first)) return false;
-    do {
-        if (!sync_read(addr, &v) || v > LOCK_WAITED_FOR) return false;
-        if (v != first) return true;
-        os_pause();
-    } while (os_cycles() - start < HOT_LOOK_CYCLES);
-    return false;
-}
-
-/* The rest of a wait at addr that began at `began`. */
-static void let_others_run(struct sync *y, struct sync_self *me, const uint32_t *addr, uint64_t began)
-{
-    uint64_t now = os_cycles();
-    bool again = addr == me->hot_addr && began - me->left < HOT_CYCLES && now - began < HOT_CYCLES;
-    me->hot_addr = addr;
-    me->hot = !again ? 0 : me->hot < HOT_WAITS + HOT_DELAY_DOUBLED ? me->hot + 1 : me->hot;
-    if (me->cold) {
-        me->cold--;
-        me->hot = 0;
-    }
-    uint64_t until = me->hot < HOT_WAITS ? 0 : now + ((uint64_t)HOT_DELAY_CYCLES << (me->hot - HOT_WAITS));
-    if (until && !is_in_use(addr)) {
-        me->cold = HOT_COLD_WAITS;
-        until = 0;
-    }
-    while (now < until) {
-        for (uint64_t look = now + HOT_DELAY_CYCLES; now < look && !sched_core_is_wanted(y->sched); now = os_cycles()) os_pause();
-        if (sched_core_is_wanted(y->sched) || !is_in_use(addr)) break;
-    }
-    me->left = os_cycles();
-}
-
 static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32_t val, uint32_t bitset,
                     const struct deadline *d)
 {
@@ -243,7 +199,7 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     usf_dassert(!me->sched->crit && !me->waiter && bitset);
     struct sync_bucket *b = bucket_of(y, w.addr);
     uint32_t now_val;
-    uint64_t recheck = y->recheck_ns, began = trace_time(y->sched), start = val == LOCK_WAITED_FOR ? os_cycles() : 0;    /* before anybody can find it and wake it */
+    uint64_t recheck = y->recheck_ns, began = trace_time(y->sched), start = val == SYNC_LOCK_WAITED_FOR || me->vain.delayed ? os_cycles() : 0;    /* before anybody can find it and wake it */
 
     sched_crit_enter(me->sched);
     lock_bucket(b);
@@ -300,7 +256,9 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     if (st == SYNC_CANCELLED) how = TRACE_END_SIGNAL;
     if (USF_UNLIKELY(began)) trace_own(y->sched, me->sched, 0, TRACE_WAITED, how, (uintptr_t)addr, 0);
     sched_crit_leave(y->sched, me->sched);
-    if (val == LOCK_WAITED_FOR && how == TRACE_END_WOKEN) let_others_run(y, me, addr, start);
+    if (y->no_delays) return r;
+    if (val != SYNC_LOCK_WAITED_FOR) sync_delay_after(y, me, addr, start, how == TRACE_END_WOKEN ? &w : 0);
+    else if (how == TRACE_END_WOKEN) sync_delay_at_lock(y, me, addr, start);
     return r;
 }
 
@@ -353,6 +311,8 @@ static void wake_taken(struct sync *y, struct sync_self *me, struct taken *t)
             if (trace_is_on(y->sched)) trace_own(y->sched, me->sched, 0, TRACE_WOKE, 0, w->task, w->addr);
             if (!w->spun) id[n++] = w->task;
             usf_dassert(w->state == SYNC_WAKING && w->task < USF_MAX_TASKS);
+            w->by = me->sched->task;
+            w->by_waits = w->by != USF_NONE ? sched_waits(y->sched, w->by) : 0;
             atomic_store_explicit(&w->state, SYNC_WOKEN, memory_order_release);     /* the entry is no longer ours */
             w = next;
         }

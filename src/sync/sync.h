@@ -29,6 +29,8 @@ struct sync_waiter {
     struct sync_bucket *_Atomic bucket;     /* changes by requeue, under both buckets' locks */
     uint32_t bitset, task;
     bool spun;                      /* it was SPINNING when the waker took it */
+    uint32_t by;                    /* its waker's task, and usf_task.waits of that; set before WOKEN */
+    uint16_t by_waits;
     _Atomic uint32_t state;
 };
 struct sync_bucket {
@@ -42,7 +44,17 @@ struct sync {
     _Atomic uint32_t kernel;        /* threads that wait on private futexes in the kernel: wakers look there too */
     uint64_t recheck_ns;            /* look at the word again after this long: a waker may have used a
                                        system call site that is not patched */
+    bool no_delays;                 /* woken threads go on at once */
     struct sync_bucket bucket[SYNC_BUCKETS];
+};
+/* What a thread remembers of its latest waits, if they were at one place, and not for locks (delay.c). */
+struct sync_vain {
+    const uint32_t *addr;           /* where, */
+    uint64_t left;                  /* ... when it went on, cycles, */
+    bool delayed;                   /* ... and it did so later than it could */
+    uint32_t doubled;               /* so often its delays have been doubled */
+    uint32_t wrong;                 /* delays in a row that were not followed by another wait at once */
+    uint32_t cold;                  /* so many waits are to come before the next delay */
 };
 /* A thread's part, process-private. */
 struct sync_self {
@@ -54,6 +66,7 @@ struct sync_self {
     const uint32_t *hot_addr;       /* ... where, */
     uint32_t hot;                   /* ... such waits there in a row that were short, one right after the other, */
     uint32_t cold;                  /* ... and how many more of them do not count */
+    struct sync_vain vain;
 };
 
 struct sync_timespec { int64_t sec, nsec; };

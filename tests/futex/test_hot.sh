@@ -3,7 +3,7 @@
 # wake-ups: few of their sections end in one.  SPDX-License-Identifier: Apache-2.0
 #
 # Without delays some 200,000 do.  A thread that finds the lock not in use, since the kernel has given the other's CPU to another program, goes
-# without delays for COLD_WAITS waits (src/sync/futex.c): so many are allowed for each time.  A hypervisor does not say when it takes a
+# without delays for DELAY_COLD_WAITS waits (src/sync/delay.c): so many are allowed for each time.  A hypervisor does not say when it takes a
 # CPU, so the test is passed if one of three runs is.
 set -u
 [ "$(nproc)" -ge 2 ] || { echo "needs two CPUs"; exit 77; }

@@ -1,0 +1,114 @@
+/* src/sync/delay.c - a woken thread goes on a little later, so that others need not wait for it.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * usf wakes a thread on an idle core in some 0.1 us; Linux takes 10 us and more.  Programs were written for
+ * that: who releases a lock and soon takes it again has it again before a waiter has woken up.  If each
+ * waiter is there at once, the lock goes from core to core for each section, which takes longer than most
+ * sections.  So a thread whose waits are short goes on later, unless its core is wanted.
+ *
+ * That is wrong where others wait for the woken thread.  So it is tried, and what comes of it decides:
+ *
+ *   locks   The lock is in use: its word changes.
+ *   others  (Python's lock of the interpreter, a condition variable.)  The wake-up was in vain: the thread
+ *           waits there again at once, as another thread was quicker, and has lost nothing by the delay.
+ *           And no longer than until its waker waits itself: it may wait for this thread.
+ *
+ * The times and counts are in sched/times.h. */
+#include "sched/times.h"
+#include "sync/internal.h"
+
+/* The thread's core is its own for so long, unless another task wants it.  False: one does. */
+static bool stay_until(struct sync *y, uint64_t until)
+{
+    while (os_cycles() < until) {
+        if (sched_core_is_wanted(y->sched)) return false;
+        os_pause();
+    }
+    return !sched_core_is_wanted(y->sched);
+}
+
+/* ---- locks ------------------------------------------------------------------------------------- */
+/* A lock of three states (glibc's, Rust's) holds 2 while it is waited for.  So may a word that is no lock, or a lock that the woken thread owns
+ * already: others wait for this thread then.  So it looks, at first and now and then, whether others take and release the lock. */
+
+/* Ends at the first change. */
+static bool is_in_use(const uint32_t *addr)
+{
+    uint64_t start = os_cycles();
+    uint32_t first, v;
+    if (!sync_read(addr, &first)) return false;
+    do {
+        if (!sync_read(addr, &v) || v > SYNC_LOCK_WAITED_FOR) return false;
+        if (v != first) return true;
+        os_pause();
+    } while (os_cycles() - start < HOT_LOOK_CYCLES);
+    return false;
+}
+
+void sync_delay_at_lock(struct sync *y, struct sync_self *me, const uint32_t *addr, uint64_t began)
+{
+    uint64_t now = os_cycles();
+    bool again = addr == me->hot_addr && began - me->left < HOT_CYCLES && now - began < HOT_CYCLES;
+    me->hot_addr = addr;
+    me->hot = !again ? 0 : me->hot < HOT_WAITS + DELAY_DOUBLED ? me->hot + 1 : me->hot;
+    if (me->cold) {
+        me->cold--;
+        me->hot = 0;
+    }
+    uint64_t until = me->hot < HOT_WAITS ? 0 : now + ((uint64_t)DELAY_CYCLES << (me->hot - HOT_WAITS));
+    if (until && !is_in_use(addr)) {
+        me->cold = DELAY_COLD_WAITS;
+        until = 0;
+    }
+    while (now < until && stay_until(y, now + DELAY_CYCLES) && is_in_use(addr)) now = os_cycles();
+    me->left = os_cycles();
+}
+
+/* ---- other words ------------------------------------------------------------------------------- */
+
+/* The words of one condition variable. */
+static bool is_near(const uint32_t *a, const uint32_t *b)
+{
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return (x > y ? x - y : y - x) < VAIN_NEAR;
+}
+
+/* The latest wait was delayed; the next one began so soon, or later. */
+static void judge(struct sync_vain *v, bool in_vain)
+{
+    v->delayed = false;
+    if (in_vain) {
+        v->wrong = 0;
+        if (v->doubled < VAIN_DOUBLED) v->doubled++;
+    } else if (++v->wrong >= VAIN_WRONG) {
+        v->wrong = v->doubled = 0;
+        v->cold = VAIN_COLD_WAITS;
+    }
+}
+
+/* Has the waker not begun to wait, since it woke this thread? */
+static bool goes_on(const struct sched *s, const struct sync_waiter *w)
+{ return sched_waits(s, w->by) == w->by_waits && atomic_load_explicit(&s->tasks[w->by].state, memory_order_relaxed) == USF_TASK_RUNNING; }
+
+void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr, uint64_t began, const struct sync_waiter *w)
+{
+    struct sync_vain *v = &me->vain;
+    if (v->delayed) judge(v, is_near(addr, v->addr) && began - v->left < VAIN_CYCLES);
+    if (v->cold) {
+        v->cold--;
+        return;
+    }
+    if (!w || w->by == USF_NONE) return;
+    if (!is_near(addr, v->addr)) {
+        v->addr = addr;
+        v->doubled = 0;
+    }
+    uint64_t until = os_cycles() + ((uint64_t)VAIN_DELAY_CYCLES << v->doubled);
+    for (unsigned i = 0; (v->left = os_cycles()) < until; i++) {
+        if (i % LOOK_ROUNDS == 0 && !goes_on(y->sched, w)) return judge(v, false);
+        if (!sched_core_is_wanted(y->sched)) os_pause();
+        else if (!v->doubled) return;       /* it is not known yet what comes of it */
+        else sched_yield_core(y->sched, me->sched, false);
+    }
+    v->delayed = true;
+}

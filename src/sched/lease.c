@@ -27,6 +27,7 @@
 #include "sched/ring.h"
 #include "sched/thread.h"
 #include "sched/times.h"
+#include "sched/turn.h"
 
 static struct usf_lease *lease_of(struct sched *s, uint32_t core) { return &s->cores[core].lease; }
 
@@ -103,7 +104,8 @@ void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t 
     }
     uint32_t task, n = 0, most = share(s, me->task);
     while (n < most && (task = policy_pick(&s->pol, &s->ops, core, &bad)) != USF_NONE) {
-        if (!may_be_leased(s, task, core, me->task)) {
+        bool is_anothers = running == me->task && turn_is_anothers(&s->tasks[task].pol, core, s->tasks[task].why, s->pol.now);  /* see CORE_NEAR */
+        if (is_anothers || !may_be_leased(s, task, core, me->task)) {
             policy_enqueue(&s->pol, &s->ops, task, s->tasks[task].why);
             break;
         }

@@ -58,6 +58,7 @@ void probe_gives_way(struct sched *s, uint32_t task)
     const struct usf_pol_task *t = &s->tasks[task].pol;
     usf_dassert(atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed) == USF_TASK_READY);
     if (!s->spins || !atomic_load_explicit(&s->spins[task].regs, memory_order_relaxed)) return;
+    if (atomic_load_explicit(&s->tasks[task].proc, memory_order_relaxed) != s->proc) return;     /* a parent's, after a fork */
     uint32_t turn = ++s->spins[task].turn;      /* its earlier entry counts no more */
     if (s->nr_spinners && (s->nr_spinners == SCHED_SPINNERS_MAX || !is_equal(s, task))) drop_others(s);
     if (!s->nr_spinners) {

@@ -386,13 +386,11 @@ void sched_detach(struct sched *s, struct sched_self *me, bool ends);
 int  sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is);
 static inline int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline) { return sched_block_while(s, me, deadline, 0, 0); }
 /* For `usf ps`: what the thread is about to wait for (a futex's address, usf_wait_call). */
-static inline uint16_t sched_waits(const struct sched *s, uint32_t task) { return atomic_load_explicit(&s->tasks[task].waits, memory_order_relaxed); }
 static inline void sched_waits_for(struct sched *s, struct sched_self *me, uint32_t kind, uint64_t what)
 {
     if (USF_UNLIKELY(me->task == USF_NONE)) return;     /* just taken off */
     struct usf_task *t = &s->tasks[me->task];
     atomic_store_explicit(&t->wait_kind, (uint16_t)kind, memory_order_relaxed);
-    atomic_store_explicit(&t->waits, (uint16_t)(sched_waits(s, me->task) + 1), memory_order_relaxed);
     atomic_store_explicit(&t->wait_addr, what, memory_order_relaxed);
 }
 /* Spin before blocking?  For how many ns at most (0: another task wants the core, or it does not pay), and

@@ -109,13 +109,17 @@
 #define DELAY_COLD_WAITS 1000u          /* without a delay, after one that had no reason */
 #define HOT_LOOK_CYCLES  2000u          /* the longest look at whether others use the lock */
 /* A wake-up was in vain if the next wait begins so soon after it, at this word or another one of the same condition variable: a look, and the way
- * back. */
-#define VAIN_CYCLES       3000u
+ * back.  VAIN_WRONG more delays without that than VAIN_WORTH for each with it have no reason, and none comes for VAIN_COLD_WAITS: to try costs
+ * 2 % where wake-ups are 2 us apart.  (A delay may well end when the lock is free by chance.) */
+#define VAIN_CYCLES       2000u
 #define VAIN_NEAR         64u           /* bytes */
 #define VAIN_DELAY_CYCLES 12000u        /* the first delay, while others go on; doubled after each wake-up in vain, */
 #define VAIN_DOUBLED      3u            /* ... so often */
-#define VAIN_WRONG        16u           /* so many delays in a row had no reason: what was waited for may have been free by chance */
-#define VAIN_COLD_WAITS   4000u         /* without a delay after that: exploring costs 2 % where wake-ups are 2 us apart */
+#define VAIN_WORTH        4u
+#define VAIN_WRONG        16u
+#define VAIN_COLD_WAITS   4000u
+#define VAIN_FIRST_WAITS  100u          /* of a thread, without a delay: many threads do not wait more often */
+#define VAIN_CALL_CYCLES  10000u        /* a waker that is in one system call for so long waits */
 
 /* ---- the scheduler lock --------------------------------------------------------------------- */
 
@@ -126,9 +130,9 @@
 #define LEASE_PAUSE_MIN 4u
 #define LEASE_PAUSE_MAX 2048u
 #define LEASE_ALL       16u             /* of a core's yields that take the lock, each such one ends the leases of all cores */
-#define LEASE_PROBES    8u              /* busy-waits that are probed in one turn: 20 ns each */
+#define LEASE_PROBES    4u              /* busy-waits that are probed in one turn: 20 ns each, 100 and more if their words have just changed */
 #define LEASE_ASK       16u             /* turns in a row that find no task, until the policy is asked, which has other cores' too */
-#define LEASE_SPINS     20u             /* rounds of pause until a thread has given way, which takes 0.3 us at most: with the lock, and without it */
+#define LEASE_SPINS     40u             /* rounds of pause until a thread has given way, which takes some 0.1 us, and the probes: with the lock, and without it */
 #define LEASE_SLEEP_NS  100000u         /* then it has been interrupted in that: the sleep until the next look */
 #define LEASE_DROPS     1000u           /* times LEASE_SPINS before the policy is replaced nevertheless */
 

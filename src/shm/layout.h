@@ -141,7 +141,7 @@ struct usf_task {
     _Atomic uint32_t proc;      /* index in the process table; may be looked at when the task has ended.  (Its group is
                                    pol.group.) */
     _Atomic uint16_t wait_kind; /* enum usf_wait_kind, for `usf ps` */
-    _Atomic uint16_t waits;     /* how often its thread has begun to wait, by and by from 0 again; written by that thread */
+    _Atomic uint16_t waits;     /* how often its thread has begun to wait for a futex, by and by from 0 again; written by that thread */
     _Atomic uint64_t wait_addr; /* futex address, or usf_wait_call(): for `usf ps --why` */
     uint64_t start_ns;          /* when put on its core */
     _Atomic uint32_t why;       /* enum usf_why of the last time that it was queued; under the lock, or by the

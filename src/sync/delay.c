@@ -10,8 +10,8 @@
  *
  *   locks   The lock is in use: its word changes.
  *   others  (Python's lock of the interpreter, a condition variable.)  The wake-up was in vain: the thread
- *           waits there again at once, as another thread was quicker, and has lost nothing by the delay.
- *           And no longer than until its waker waits itself: it may wait for this thread.
+ *           waits there again at once, since another thread was quicker.  Of many delays some must end so.
+ *           None lasts longer than until its waker waits itself, which may be for this thread.
  *
  * The times and counts are in sched/times.h. */
 #include "sched/times.h"
@@ -78,7 +78,7 @@ static void judge(struct sync_vain *v, bool in_vain)
 {
     v->delayed = false;
     if (in_vain) {
-        v->wrong = 0;
+        v->wrong = v->wrong > VAIN_WORTH ? v->wrong - VAIN_WORTH : 0;
         if (v->doubled < VAIN_DOUBLED) v->doubled++;
     } else if (++v->wrong >= VAIN_WRONG) {
         v->wrong = v->doubled = 0;
@@ -86,29 +86,37 @@ static void judge(struct sync_vain *v, bool in_vain)
     }
 }
 
-/* Has the waker not begun to wait, since it woke this thread? */
-static bool goes_on(const struct sched *s, const struct sync_waiter *w)
-{ return sched_waits(s, w->by) == w->by_waits && atomic_load_explicit(&s->tasks[w->by].state, memory_order_relaxed) == USF_TASK_RUNNING; }
+/* Has the waker not begun to wait, since it woke this thread?  In a system call: it has been in that for long. */
+static bool goes_on(const struct sync *y, const struct sync_waiter *w, uint64_t *release, uint64_t *since, uint64_t now)
+{
+    const struct usf_task *t = &y->sched->tasks[w->by];
+    uint64_t is = atomic_load_explicit(&t->release, memory_order_relaxed);
+    if (sync_waits(y, w->by) != w->by_waits || atomic_load_explicit(&t->state, memory_order_relaxed) != USF_TASK_RUNNING) return false;
+    if (!(is & USF_RELEASE_PROVISIONAL) || is != *release) *release = is, *since = now;
+    return now - *since < VAIN_CALL_CYCLES;
+}
 
 void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr, uint64_t began, const struct sync_waiter *w)
 {
     struct sync_vain *v = &me->vain;
-    if (v->delayed) judge(v, is_near(addr, v->addr) && began - v->left < VAIN_CYCLES);
+    bool again = is_near(addr, v->addr);
+    if (v->delayed) judge(v, again && began - v->left < VAIN_CYCLES);
+    if (!again) {
+        if (!v->addr) v->cold = VAIN_FIRST_WAITS;
+        v->addr = addr;
+        v->doubled = 0;
+    }
     if (v->cold) {
         v->cold--;
         return;
     }
     if (!w || w->by == USF_NONE) return;
-    if (!is_near(addr, v->addr)) {
-        v->addr = addr;
-        v->doubled = 0;
+    uint64_t now = os_cycles(), until = now + ((uint64_t)VAIN_DELAY_CYCLES << v->doubled), release = 0, since = now;
+    for (unsigned i = 0; now < until; i++, now = os_cycles()) {
+        if (sched_core_is_wanted(y->sched)) return;
+        if (i % LOOK_ROUNDS == 0 && !goes_on(y, w, &release, &since, now)) return judge(v, false);
+        os_pause();
     }
-    uint64_t until = os_cycles() + ((uint64_t)VAIN_DELAY_CYCLES << v->doubled);
-    for (unsigned i = 0; (v->left = os_cycles()) < until; i++) {
-        if (i % LOOK_ROUNDS == 0 && !goes_on(y->sched, w)) return judge(v, false);
-        if (!sched_core_is_wanted(y->sched)) os_pause();
-        else if (!v->doubled) return;       /* it is not known yet what comes of it */
-        else sched_yield_core(y->sched, me->sched, false);
-    }
+    v->left = now;
     v->delayed = true;
 }

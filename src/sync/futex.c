@@ -225,6 +225,8 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     long r = 0;
     if (USF_UNLIKELY(began)) trace_own(y->sched, me->sched, began, TRACE_WAIT, 0, (uintptr_t)addr, 0);
     sched_waits_for(y->sched, me->sched, USF_WAIT_FUTEX, (uintptr_t)addr);     /* w.addr is the requeuers' by now */
+    if (me->sched->task == w.task)
+        atomic_store_explicit(&y->sched->tasks[w.task].waits, (uint16_t)(sync_waits(y, w.task) + 1), memory_order_relaxed);
     bool over;
     spin(y, me, &w, monotonic(d, &over));
     while (atomic_load(&w.state) == SYNC_WAITING) {
@@ -259,6 +261,7 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     if (y->no_delays) return r;
     if (val != SYNC_LOCK_WAITED_FOR) sync_delay_after(y, me, addr, start, how == TRACE_END_WOKEN ? &w : 0);
     else if (how == TRACE_END_WOKEN) sync_delay_at_lock(y, me, addr, start);
+    if (val == SYNC_LOCK_WAITED_FOR) me->vain.delayed = false;      /* the wait before cannot be judged any more */
     return r;
 }
 
@@ -312,7 +315,7 @@ static void wake_taken(struct sync *y, struct sync_self *me, struct taken *t)
             if (!w->spun) id[n++] = w->task;
             usf_dassert(w->state == SYNC_WAKING && w->task < USF_MAX_TASKS);
             w->by = me->sched->task;
-            w->by_waits = w->by != USF_NONE ? sched_waits(y->sched, w->by) : 0;
+            w->by_waits = w->by != USF_NONE ? sync_waits(y, w->by) : 0;
             atomic_store_explicit(&w->state, SYNC_WOKEN, memory_order_release);     /* the entry is no longer ours */
             w = next;
         }

@@ -22,7 +22,7 @@ from usfbench import configs, measure  # noqa: E402
 VARIANTS = {
     "trials": ["--without", "trials"], "guests": ["--without", "guests"],
     "lend": ["--without", "lend"], "contend": ["--without", "contend"], "leases": ["--without", "leases"],
-    "delays": ["--without", "delays"], "poll": ["--poll", "0"],
+    "delay": ["--without", "delay"], "poll": ["--poll", "0"],
     "cache": ["--thread-cache", "off"], "float": ["--float", "off"], "all": ["--without", "all", "--thread-cache", "off", "--poll", "0"],
 }
 

@@ -1,5 +1,5 @@
 # examples/contexts/learning.py - machine learning, as parts of workflows.  SPDX-License-Identifier: Apache-2.0
-"""kmeans is scikit-learn's. dnn and transformer are torch's where it is installed. Without torch, the
+"""kmeans is scikit-learn's. dnn and transformer are torch's where its wheel is installed. Without it, the
 network is scikit-learn's, and the transformer is a layer of attention in numpy (attend.py). network()
 and attention() tell which.
 """
@@ -11,15 +11,18 @@ HEAD = 16               # width of an attention head
 
 
 def has_torch():
-    return importlib.util.find_spec("torch") is not None
+    """Debian's package does not count: it enters ONNX's types into pybind11's table, of which a process has one, so that a
+    second copy cannot be imported."""
+    spec = importlib.util.find_spec("torch")
+    return spec is not None and "/dist-packages/" not in (spec.origin or "")
 
 
 def network():
-    return "The network is torch's." if has_torch() else "The network is scikit-learn's (torch is not installed)."
+    return "The network is torch's." if has_torch() else "The network is scikit-learn's (torch's wheel is not installed)."
 
 
 def attention():
-    return "The transformer is torch's." if has_torch() else "The transformer is one layer of attention in numpy (torch is not installed)."
+    return "The transformer is torch's." if has_torch() else "The transformer is one layer of attention in numpy (torch's wheel is not installed)."
 
 
 def kmeans(n, clusters=32, rounds=15):

@@ -197,7 +197,7 @@ static void home_spins(void)
 }
 
 /* ---- threads that busy-wait, some of them with yields -------------------------------------------- */
-enum { SPINNERS = 9, MEETINGS = 3000 };
+enum { SPINNERS = 9, MEETINGS = 400 };
 static _Atomic unsigned arrived, meeting;
 static void *meets(void *arg)
 {

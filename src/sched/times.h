@@ -108,12 +108,12 @@
 #define DELAY_DOUBLED    5u             /* ... so often: some 40 us, or four wake-ups */
 #define DELAY_COLD_WAITS 1000u          /* without a delay, after one that had no reason */
 #define HOT_LOOK_CYCLES  2000u          /* the longest look at whether others use the lock */
-/* A wake-up was in vain if the next wait begins so soon after it, at this word or another one of the same condition variable: a look, and the way
- * back.  VAIN_WRONG more delays without that than VAIN_WORTH for each with it have no reason, and none comes for VAIN_COLD_WAITS: to try costs
- * 2 % where wake-ups are 2 us apart.  (A delay may well end when the lock is free by chance.) */
+/* A delay was right if the thread waits again within VAIN_CYCLES, at the same word or within VAIN_NEAR of it: a condition variable has two.
+ * That is the time of a look, and of the way back.  A right delay makes up for VAIN_WORTH wrong ones, since a lock may be free by chance.  After
+ * VAIN_WRONG that nothing makes up for, VAIN_COLD_WAITS waits have none: so the trials cost 2 % where wake-ups are 2 us apart. */
 #define VAIN_CYCLES       2000u
 #define VAIN_NEAR         64u           /* bytes */
-#define VAIN_DELAY_CYCLES 12000u        /* the first delay, while others go on; doubled after each wake-up in vain, */
+#define VAIN_DELAY_CYCLES 12000u        /* the first delay; twice as long after each that was right, */
 #define VAIN_DOUBLED      3u            /* ... so often */
 #define VAIN_WORTH        4u
 #define VAIN_WRONG        16u

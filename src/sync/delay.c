@@ -4,14 +4,15 @@
  * usf wakes a thread on an idle core in some 0.1 us; Linux takes 10 us and more.  Programs were written for
  * that: who releases a lock and soon takes it again has it again before a waiter has woken up.  If each
  * waiter is there at once, the lock goes from core to core for each section, which takes longer than most
- * sections.  So a thread whose waits are short goes on later, unless its core is wanted.
+ * sections.  So a woken thread may be delayed, unless its core is wanted.
  *
- * That is wrong where others wait for the woken thread.  So it is tried, and what comes of it decides:
+ * That is wrong where others wait for the woken thread.  So delays are tried, and judged:
  *
- *   locks   The lock is in use: its word changes.
- *   others  (Python's lock of the interpreter, a condition variable.)  The wake-up was in vain: the thread
- *           waits there again at once, since another thread was quicker.  Of many delays some must end so.
- *           None lasts longer than until its waker waits itself, which may be for this thread.
+ *   locks   A delay is right if others use the lock meanwhile: its word changes.
+ *   others  A delay was right if the thread then finds nothing to do, and waits again at once (the wake-up was
+ *           in vain), because another thread has gone on in its place.  Python's lock of the interpreter
+ *           is such a place, a condition variable.  A delay ends when the waker itself begins to wait: it may
+ *           wait for this thread.
  *
  * The times and counts are in sched/times.h. */
 #include "sched/times.h"

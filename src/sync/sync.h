@@ -53,7 +53,7 @@ struct sync_vain {
     uint64_t left;                  /* ... when it went on, cycles, */
     bool delayed;                   /* ... and it did so later than it could */
     uint32_t doubled;               /* so often its delays have been doubled */
-    uint32_t wrong;                 /* delays in a row that were not followed by another wait at once */
+    uint32_t wrong;                 /* delays that were wrong, less those that right ones make up for (VAIN_WORTH) */
     uint32_t cold;                  /* so many waits are to come before the next delay */
 };
 /* A thread's part, process-private. */

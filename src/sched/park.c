@@ -168,12 +168,22 @@ void park_go_on(struct sched *s, struct sched_self *me)
     sched_await_patch(s);
 }
 
+/* A waker that is binding us may be a moment late; it must not bind us after we have gone on.  Linux may have
+ * taken it off this very CPU for us, so that it waits for us to yield. */
+static __attribute__((noinline)) void await_binder(struct sched *s, struct sched_self *me, struct usf_thread *t)
+{
+    hold_signals(s, me);
+    for (unsigned i = 0; atomic_load(&t->park) == USF_PARK_PINNING && i < PARK_PAUSES + PARK_YIELDS; i++) {
+        if (i < PARK_PAUSES) os_pause();
+        else os_sched_yield();
+    }
+}
+
 void core_arrive(struct sched *s, struct sched_self *me)
 {
     struct usf_thread *t = own_thread(s, me);
     uint32_t core;
-    /* A waker that is binding us may be a moment late; it must not bind us after we have gone on. */
-    for (unsigned i = 0; atomic_load(&t->park) == USF_PARK_PINNING && i < PARK_PAUSES; i++) os_pause();
+    if (USF_UNLIKELY(atomic_load(&t->park) == USF_PARK_PINNING)) await_binder(s, me, t);
     atomic_store_explicit(&t->park, USF_PARK_NONE, memory_order_relaxed);
     core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
     /* `pinned` is what the last binder believes.  It may have been late, or been killed before the

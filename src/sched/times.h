@@ -85,8 +85,8 @@
 #define PARK_FIRST_LOOK_NS 40000000ull
 #define PARK_LAST_LOOK_NS  1000000000ull
 /* Rounds of waiting for a waker that is just binding the thread: it takes moments, unless the waker
- * was preempted or killed.  A carrier's idle loop yields to the kernel in each. */
-#define PARK_PAUSES 10000u
+ * was preempted or killed.  First pauses, then yields to the kernel; a carrier's idle loop yields at once. */
+#define PARK_PAUSES 200u
 #define PARK_YIELDS 1000u
 /* At one turn in so many a thread asks which CPU it is on: that costs a tenth of a switch. */
 #define PARK_ARRIVALS 8u

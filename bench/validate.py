@@ -118,6 +118,21 @@ class Tools:
 
 # ---- measuring and simulating --------------------------------------------------------------------------------------
 
+def leave_out(tools, workloads, speed, floats):
+    """Takes those out of `workloads` that this machine cannot execute without usf, and returns {workload: why}."""
+    out = {}
+    for name, path in list(workloads.items()):
+        try:
+            tools.measure(path, None, 1, speed, floats)
+        except Failed as e:
+            out[name] = str(e).split(": ", 1)[1]
+            del workloads[name]
+            print(f"validate: {name} is left out: {out[name]}", file=sys.stderr)
+    if not workloads:
+        raise Failed("this machine can execute none of the workloads")
+    return out
+
+
 def measure_all(tools, workloads, policies, reps, speed, floats, tell, keep):
     """{workload: {policy or "linux": [seconds or None, ...]}}; None: that run failed, which is told."""
     out = {name: {p: [] for p in ["linux"] + policies} for name in workloads}
@@ -215,11 +230,12 @@ def outliers(rows):
     return "\n".join(out) if out else f"None is more than {100 * OUTLIER:.0f} % off."
 
 
-def report(words, kernel, machine, measured, simulated, rows, policies, reps, floats):
+def report(words, kernel, machine, measured, simulated, rows, policies, reps, floats, left_out):
     cells = [[n, p, f"{real:.2f}", f"{q[0]:.2f} - {q[1]:.2f}", f"{g:.2f}" if g else "-", f"{100 * e:+.0f} %" if e is not None else "-"] for n, p, real, q, g, e in rows]
     with open(machine, encoding="utf-8") as f:
         costs = f.read().strip()
-    return f"""Machine: {words}. {reps} repetitions; {len(measured)} workloads, {len(policies)} policies; model of the kernel: `{kernel}`; `--float {floats}`.
+    missing = "".join(f"\n\nLeft out, since this machine cannot execute it: `{n}` ({why})." for n, why in left_out.items())
+    return f"""Machine: {words}. {reps} repetitions; {len(measured)} workloads, {len(policies)} policies; model of the kernel: `{kernel}`; `--float {floats}`.{missing}
 
 {summary(rows)}
 
@@ -290,11 +306,12 @@ def main():
     tools = Tools(o.build)
     workloads = find_workloads(o.workloads, o.only)
     tell = (lambda s: print(f"\r{s:78.78}", end="", file=sys.stderr, flush=True)) if sys.stderr.isatty() else lambda s: None
-    words, floats = machine_words(), o.float
+    words, floats, left_out = machine_words(), o.float, {}
     if o.measured:
         with open(o.measured, encoding="utf-8") as f:
             kept = json.load(f)
         floats = kept.get("float", "off")       # older ones were measured before threads floated
+        left_out = kept.get("left_out", {})
         words, measured = kept["words"], {n: m for n, m in kept["measured"].items() if n in workloads}
         if not measured:
             raise Failed(f"{o.measured} has none of the workloads")
@@ -312,15 +329,17 @@ def main():
         def keep(measured):
             if o.keep:
                 with open(machine, encoding="utf-8") as f, open(o.keep, "w", encoding="utf-8") as k:
-                    json.dump({"words": words, "float": floats, "machine": f.read(), "measured": measured}, k, indent=1)
+                    json.dump({"words": words, "float": floats, "machine": f.read(), "left_out": left_out, "measured": measured}, k, indent=1)
 
-        measured = measure_all(tools, workloads, policies, reps, tools.speed(), floats, tell, keep)
+        speed = tools.speed()
+        left_out = leave_out(tools, workloads, speed, floats)
+        measured = measure_all(tools, workloads, policies, reps, speed, floats, tell, keep)
     simulated = {}
     for name, path in workloads.items():
         tell(f"simulating {name}")
         simulated[name] = tools.simulate(path, machine, o.kernel, policies, reps, floats)
     rows = compare(measured, simulated, policies)
-    text = report(words, o.kernel, machine, measured, simulated, rows, policies, reps, floats)
+    text = report(words, o.kernel, machine, measured, simulated, rows, policies, reps, floats, left_out)
     print(("\n" if sys.stderr.isatty() else "") + text)
     if not (o.quick or o.only or o.no_write):
         if o.doc == DOC and (reps < 3 or len(policies) < 4):

@@ -201,9 +201,12 @@ class Validate(Base):
 
     def test_quick(self):
         self.file(program('repeat 5\nparallel 4\ncompute 200us\nend\nend'), 'tiny.usfw')
+        self.file(program('compute 1ms bandwidth 900TB/s memory 0.9'), 'fast.usfw')
         kept, doc = os.path.join(self.dir.name, 'kept.json'), os.path.join(self.dir.name, 'doc.md')
         r = self.run_it('--quick', '--float', 'off', '--policies', 'fair,fl', '--workloads', self.dir.name, '--keep', kept, '--machine', '2-core-vm')
         self.assertIn('| tiny | fair | ', r.stdout)
+        self.assertIn('cannot execute it: `fast` (', r.stdout)
+        self.assertNotIn('| fast | ', r.stdout)
         self.assertNotIn('| tiny | fl | ', r.stdout)
         self.assertIn('of 1 pairs of workload and policy', r.stdout)
         with open(kept) as f:
@@ -218,7 +221,7 @@ class Validate(Base):
             text = f.read()
         self.assertTrue(text.startswith('before\n<!-- validation: begin -->\nMachine: ') and text.endswith('<!-- validation: end -->\nafter\n'))
         self.assertNotIn('\nold\n', text)
-        for part in ('| tiny | fair | ', '### Outliers', '### Linux alone', 'topology ', 'Error of the ratio: median ', '`--float off`.'):
+        for part in ('| tiny | fair | ', '`fast` (', '### Outliers', '### Linux alone', 'topology ', 'Error of the ratio: median ', '`--float off`.'):
             self.assertIn(part, text)
 
     def test_wrong(self):

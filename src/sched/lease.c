@@ -63,7 +63,7 @@ static bool may_be_leased(struct sched *s, uint32_t task, uint32_t core, uint32_
 static bool may_lease(struct sched *s, struct sched_self *me, uint32_t core)
 {
     return s->ops.flags & USF_POLICY_LEASES && s->carriers && !s->no_leases && me->context && !trace_is_on(s)
-           && s->groups[s->tasks[me->task].pol.group].pol.nr_ready == atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
+           && sched_only_own_wait(s, me)
            && !usf_cores_has(s->h->lock.leases, core) && !core_any_is_idle(s) && sched_is_bound(s);
 }
 

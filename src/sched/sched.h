@@ -397,6 +397,12 @@ static inline void sched_waits_for(struct sched *s, struct sched_self *me, uint3
  * what came of it: how long it took, or UINT64_MAX. */
 static inline bool sched_core_is_wanted(struct sched *s)
 { return atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0; }
+/* All tasks that wait for a core are of the thread's own group. */
+static inline bool sched_only_own_wait(const struct sched *s, const struct sched_self *me)
+{
+    return me->task != USF_NONE
+           && __atomic_load_n(&s->groups[s->tasks[me->task].pol.group].pol.nr_ready, __ATOMIC_RELAXED) == atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed);
+}
 uint64_t sched_spin_budget(struct sched *s, struct sched_self *me);
 void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
 /* Make blocked tasks ready, SCHED_WAKE_BATCH of them for each time that it takes the lock.  A task

@@ -97,6 +97,15 @@ static bool goes_on(const struct sync *y, const struct sync_waiter *w, uint64_t 
     return now - *since < VAIN_CALL_CYCLES;
 }
 
+/* The core is wanted.  By threads of this program alone: they run first, as most of them have been woken in vain, too.  Others' would keep
+ * the core for up to a quantum, and the program may wait for this thread.  False: do not wait. */
+static bool let_others_run(struct sync *y, struct sched_self *me, const struct sync_vain *v)
+{
+    if (!v->doubled || !sched_only_own_wait(y->sched, me)) return false;
+    sched_yield_core(y->sched, me, false);
+    return true;
+}
+
 void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr, uint64_t began, const struct sync_waiter *w)
 {
     struct sync_vain *v = &me->vain;
@@ -114,7 +123,7 @@ void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr
     if (!w || w->by == USF_NONE) return;
     uint64_t now = os_cycles(), until = now + ((uint64_t)VAIN_DELAY_CYCLES << v->doubled), release = 0, since = now;
     for (unsigned i = 0; now < until; i++, now = os_cycles()) {
-        if (sched_core_is_wanted(y->sched)) return;
+        if (sched_core_is_wanted(y->sched) && !let_others_run(y, me->sched, v)) return;
         if (i % LOOK_ROUNDS == 0 && !goes_on(y, w, &release, &since, now)) return judge(v, false);
         os_pause();
     }

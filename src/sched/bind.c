@@ -54,6 +54,15 @@ bool bind_has_mask(const struct usf_task *t)
     return any != 0;
 }
 
+bool bind_is_alike(const struct usf_task *a, const struct usf_task *b)
+{
+    const struct usf_pol_task *x = &a->pol, *y = &b->pol;
+    uint64_t differ = __atomic_load_n(&x->strict, __ATOMIC_RELAXED) ^ __atomic_load_n(&y->strict, __ATOMIC_RELAXED);
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++)
+        differ |= __atomic_load_n(&x->mask[w], __ATOMIC_RELAXED) ^ __atomic_load_n(&y->mask[w], __ATOMIC_RELAXED);
+    return !differ && __atomic_load_n(&x->group, __ATOMIC_RELAXED) == __atomic_load_n(&y->group, __ATOMIC_RELAXED);
+}
+
 /* The core to bind the task's thread to; USF_NONE: its own mask holds.  A thread that runs on a
  * core outside of its mask is bound there if the mask is a hint, and never if it is strict. */
 static uint32_t wanted(struct sched *s, const struct usf_task *t, uint32_t core)

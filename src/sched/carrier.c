@@ -540,7 +540,7 @@ void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
         assign(s, number, next);
         next->signal_stack = k->signal_stack;
         assign(s, other, me);
-        if (USF_UNLIKELY(bind_has_mask(own(s, me)) || bind_has_mask(&s->tasks[task]))) {
+        if (USF_UNLIKELY(!bind_is_alike(own(s, me), &s->tasks[task]))) {
             atomic_store(&s->threads[number].pinned, USF_PINNED_UNKNOWN);
             atomic_store(&s->threads[other].pinned, USF_PINNED_UNKNOWN);
         }

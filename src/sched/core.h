@@ -214,6 +214,7 @@ bool bind_is_over(struct sched *s, uint64_t now);
  * thread; another process's thread only with permission.  _release: restore the thread's own mask, whatever the mode. */
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core);
 bool bind_has_mask(const struct usf_task *t);     /* one of its own */
+bool bind_is_alike(const struct usf_task *a, const struct usf_task *b);     /* the same CPUs in each mode */
 void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
 void bind_other(struct sched *s, uint32_t task, uint32_t core);
 void bind_release(struct sched *s, uint32_t task, int32_t tid);

@@ -1,5 +1,6 @@
 # tests/nosv/test_shared.py - programs that share cores by their configuration, without usf run.  SPDX-License-Identifier: Apache-2.0
 # usage: test_shared.py USF PROGRAM LIBRARY
+import json
 import os
 import shutil
 import subprocess
@@ -42,6 +43,12 @@ class Shared(instance.Programs):
         both[0].wait()
         self.soon(lambda: self.process(both[0].pid) is None, "a killed process stays in the instance")
         self.assertEqual(self.end_by_line(both[1]), "")
+
+    def test_all_of_its_calls_are_seen(self):
+        p = subprocess.run([USF, "doctor", "--json", "--program", PROGRAM], env=self.env, capture_output=True, text=True, timeout=instance.HANG)
+        sites = [f["text"] for f in json.loads(p.stdout)["findings"] if f["check"] == "sites" and "libnosv" in f["text"]]
+        self.assertEqual(len(sites), 1, p.stdout)
+        self.assertIn("all intercepted", sites[0])
 
     def test_beside_usf_run(self):
         p = self.begin()

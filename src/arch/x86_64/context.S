@@ -12,8 +12,12 @@
 
 #define IN_X87  0x01
 #define INITIAL_FCW 0x37f
-#define IN_AVX  0x04
-#define IN_512  0xe0        /* mask registers, upper halves of zmm0-15, zmm16-31 */
+/* Each component by itself: on AMD's processors with AVX-512 IN_MASK and IN_HIGH are always set.  SSE code takes two to three times as long after
+ * loads of ymm0-15 or zmm0-15, until the next VZEROUPPER: so only what has an upper part in use is loaded that way. */
+#define IN_AVX  0x04        /* upper halves of ymm0-15 */
+#define IN_MASK 0x20        /* k0-7 */
+#define IN_512  0x40        /* upper halves of zmm0-15 */
+#define IN_HIGH 0x80        /* zmm16-31 */
 
     .section .rodata
     .balign 64
@@ -71,6 +75,18 @@ usf_arch_switch:
     andl $~IN_X87, IN_USE(%rdi)
 1:
     lea VECTOR(%rdi), %r9
+    test $IN_MASK, %r8d
+    jz 1f
+    .irp n,0,1,2,3,4,5,6,7
+    kmovq %k\n, 2048+\n*8(%r9)
+    .endr
+1:
+    test $IN_HIGH, %r8d
+    jz 1f
+    .irp n,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+    vmovdqa64 %zmm\n, \n*64(%r9)
+    .endr
+1:
     test $IN_512, %r8d
     jnz 3f
     test $IN_AVX, %r8d
@@ -85,11 +101,8 @@ usf_arch_switch:
     .endr
     jmp .Lload
 3:
-    .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+    .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
     vmovdqa64 %zmm\n, \n*64(%r9)
-    .endr
-    .irp n,0,1,2,3,4,5,6,7
-    kmovq %k\n, 2048+\n*8(%r9)
     .endr
 
 .Lload:
@@ -98,17 +111,34 @@ usf_arch_switch:
     jne .Lcontrol
     mov IN_USE(%rsi), %r11d
     lea VECTOR(%rsi), %r9
-    test $IN_512, %r11d
-    jnz 6f
-    test $IN_512, %r8d
+    test $IN_MASK, %r11d
+    jnz 3f
+    test $IN_MASK, %r8d
+    jz 4f
+    .irp n,0,1,2,3,4,5,6,7
+    kxorq %k\n, %k\n, %k\n
+    .endr
+    jmp 4f
+3:
+    .irp n,0,1,2,3,4,5,6,7
+    kmovq 2048+\n*8(%r9), %k\n
+    .endr
+4:
+    test $IN_HIGH, %r11d
+    jnz 3f
+    test $IN_HIGH, %r8d
     jz 4f
     .irp n,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
     vpxord %zmm\n, %zmm\n, %zmm\n
     .endr
-    .irp n,0,1,2,3,4,5,6,7
-    kxorq %k\n, %k\n, %k\n
+    jmp 4f
+3:
+    .irp n,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+    vmovdqa64 \n*64(%r9), %zmm\n
     .endr
 4:
+    test $IN_512, %r11d
+    jnz 6f
     test $IN_AVX, %r11d
     jnz 5f
     .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
@@ -124,11 +154,8 @@ usf_arch_switch:
     .endr
     jmp .Lx87
 6:
-    .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+    .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
     vmovdqa64 \n*64(%r9), %zmm\n
-    .endr
-    .irp n,0,1,2,3,4,5,6,7
-    kmovq 2048+\n*8(%r9), %k\n
     .endr
 .Lx87:
     test $IN_X87, %r11d

@@ -1,7 +1,7 @@
 /* models/core.pml - a core changes hands.  SPDX-License-Identifier: Apache-2.0
  *
  * src/sched/core.c, park.c and wait.c (core_place, claim, core_fill, core_give, core_take, park_leave_poll, sched_block,
- * sched_wake, give_way, sched_leave_core, sched_return_core, sched_detach): one core, TASKS threads that
+ * sched_wake, give_way, sched_leave_core, begin_kernel_run, sched_return_core, sched_detach): one core, TASKS threads that
  * block, yield and make system calls, a waker of the blocked, and the monitor, which takes provisionally
  * released cores.  The core's word, the idle bit, the count of ready tasks, the mailbox of the idle poller and
  * the states of tasks are changed in the same steps and the same order as there; the scheduler lock is a
@@ -21,7 +21,7 @@
  * Mutations that must fail: -DBLIND_END (the release is ended by a store, too); -DNO_RESTORE (a claimer that has cleared the idle bit and fails does not look again);
  * -DSLOPPY_MAIL (a leaving poller drops what it finds); -DCHECK_FIRST (who goes away looks for waiting
  * tasks before it offers the core); -DNO_LOOK_BACK (who queues a task does not look at idle cores
- * again). */
+ * again); -DGO_ON (a thread that is kernel-scheduled no more does not queue for a core). */
 #ifndef TASKS
 #define TASKS 3
 #endif
@@ -33,7 +33,7 @@
 
 mtype = { IDLE, RUN, RELEASED };                             /* core */
 mtype = { NONE, PROVISIONAL, TAKEN };                        /* release of a task */
-mtype = { READY, RUNNING, BLOCKED, IN_KERNEL, GONE };        /* task */
+mtype = { READY, RUNNING, BLOCKED, IN_KERNEL, BY_KERNEL, GONE };        /* task */
 
 mtype cstate = IDLE;         /* the core's word: state and task change together */
 byte ctask = NOBODY;
@@ -167,6 +167,14 @@ inline give(t) {                     /* the core to `next`, or to nobody */
     :: else -> set_word(IDLE, NOBODY); idle = true
     fi
 }
+inline take() {                          /* the core, whose word has been loaded */
+    idle = false;
+    cas_word(IDLE, NOBODY);
+    if
+    :: ok -> state[wt] = IN_KERNEL; idle = true; fill()
+    :: else -> if :: is_free(cstate) -> idle = true :: else fi
+    fi
+}
 /* ---- without the lock ---- */
 
 inline leave_poll(t) {
@@ -292,6 +300,31 @@ inline return_core(t) {
     fi
 }
 
+/* A thread that becomes kernel-scheduled (begin_kernel_run) goes on without a core, until it yields
+ * (call_end_kernel_run, give_way). */
+inline by_kernel(t) {
+    leave(t, RELEASED);
+    lock();
+    load_word();
+    if :: ws == RELEASED && wt == t -> take() :: else fi;
+    if :: state[t] == IN_KERNEL -> state[t] = BY_KERNEL :: else fi;
+    unlock();
+    if
+    :: state[t] == BY_KERNEL ->
+       lock();
+       assert(state[t] == BY_KERNEL);
+       state[t] = IN_KERNEL;
+       unlock();
+#ifndef GO_ON
+       lock();
+       place(t);
+       unlock();
+       park(t)
+#endif
+    :: else -> return_core(t)
+    fi
+}
+
 inline in_call() { if :: true :: true -> nr_ready == 0 fi }
 inline user_code() { on_core++; assert(on_core == 1); on_core-- }
 
@@ -315,6 +348,7 @@ proctype thread(byte me) {
        :: yield(me)
        :: leave(me, RELEASED); in_call(); return_core(me)
        :: begin_release(me); in_call(); return_core(me)
+       :: by_kernel(me)
        fi
     od;
     user_code();
@@ -356,14 +390,6 @@ active proctype waker() {                /* what the blocked wait for happens, o
     od
 }
 
-inline take() {                          /* the core, whose word has been loaded */
-    idle = false;
-    cas_word(IDLE, NOBODY);
-    if
-    :: ok -> state[wt] = IN_KERNEL; idle = true; fill()
-    :: else -> if :: is_free(cstate) -> idle = true :: else fi
-    fi
-}
 active proctype monitor() {              /* takes a provisionally released core while a task waits */
     LOCALS;
     bool died = false;

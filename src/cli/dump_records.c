@@ -149,9 +149,9 @@ static void dump_task(struct why_reader *r, uint32_t id)
     printf("task %u: thread %d%s (%s), process record %u, state %u (%s) since %ld ms, core %s, pinned %s\n", id, thread->tid,
            whose(v, atomic_load(&t->proc)), view_task_name(v, t, name), atomic_load(&t->proc), atomic_load(&t->state), view_state_of(v, t),
            ago(v, atomic_load(&t->since_ns)), core, pinned);
-    printf("  park %u (%s), parked %u, pending wake %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, kernel-run %u, release %lu (%lu)\n",
+    printf("  park %u (%s), parked %u, pending wake %u, queued because %u, on its core since %ld ms, wait %u 0x%lx, bursts %u, release %lu (%lu)\n",
            park, park_name(park), atomic_load(&thread->parked), atomic_load(&t->pending_wake), atomic_load(&t->why), ago(v, t->start_ns),
-           atomic_load(&t->wait_kind), atomic_load(&t->wait_addr), atomic_load(&t->kernel_run),
+           atomic_load(&t->wait_kind), atomic_load(&t->wait_addr), atomic_load(&t->bursts),
            atomic_load(&t->release) >> 2, atomic_load(&t->release) & USF_RELEASE_BITS);
     printf(
         "  policy: id %u, group %u, last core %s, priority %d, next %d, prev %d, queued %u, held %u, ready since %ld ms\n",

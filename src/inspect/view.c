@@ -13,7 +13,7 @@
 
 const char *view_task_state(uint32_t state)
 {
-    static const char *const names[] = {"free", "new", "ready", "running", "blocked", "in-kernel", "gone"};
+    static const char *const names[] = {"free", "new", "ready", "running", "blocked", "in-kernel", "by-kernel", "gone"};
     return state < sizeof names / sizeof *names ? names[state] : "?";
 }
 
@@ -201,7 +201,7 @@ uint32_t view_count_procs(const struct view *v)
 bool view_in_call(const struct view *v, const struct usf_task *t)
 {
     uint32_t s = atomic_load(&t->state), c = atomic_load(&t->core);
-    if (s == USF_TASK_IN_KERNEL) return true;
+    if (s == USF_TASK_IN_KERNEL || s == USF_TASK_BY_KERNEL) return true;
     if (s != USF_TASK_RUNNING || c >= v->h->nr_cores) return false;
     unsigned cs = view_state_of_core(v, c);
     return cs == USF_CORE_PROVISIONAL || cs == USF_CORE_RELEASED;

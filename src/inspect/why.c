@@ -249,8 +249,8 @@ static void running_text(struct why_reader *r, const struct usf_task *t, struct 
 
 static void in_call_text(struct why_reader *r, const struct usf_task *t, struct why *w)
 {
-    bool taken = atomic_load(&t->state) == USF_TASK_IN_KERNEL, kernel_run = atomic_load(&t->kernel_run) != 0;
-    if (kernel_run && w->kernel.state == 'R') return;   /* it runs: without a core, for the moments between its calls */
+    bool taken = atomic_load(&t->state) != USF_TASK_RUNNING, by_kernel = atomic_load(&t->state) == USF_TASK_BY_KERNEL;
+    if (by_kernel && w->kernel.state == 'R') return;   /* it runs: without a core, for the moments between its calls */
     if (!recorded_text(r, t, w)) {
         w->kind = WHY_CALL;
         w->call = UINT64_MAX;
@@ -258,7 +258,7 @@ static void in_call_text(struct why_reader *r, const struct usf_task *t, struct 
     } else if (w->kind == WHY_FUTEX) {
         add(w, ", in the kernel");
     }
-    if (kernel_run) add(w, "; it needs no core when it is back (the kernel schedules it)");
+    if (by_kernel) add(w, "; it needs no core when it is back (the kernel schedules it)");
     if (w->kernel.state == 'T' || w->kernel.state == 't') add(w, "; it is stopped");
     /* A provisional release has no time stamp: the thread had its core until now, and got it when
      * it began to run. */

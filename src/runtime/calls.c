@@ -91,7 +91,7 @@ static long make_call(struct rt_thread *t, struct gate_frame *f)
         if (!rt_says_not_yet(r)) t->tries = 0;
         return rt_says_not_yet(r) ? rt_not_yet(t, r) : r;
     }
-    bool certain = t->self.kernel_run || guess(t, blocks) || !events || !rt_fd_is_ready((int)f->arg[0], events);
+    bool certain = sched_is_by_kernel(&rt.sched, &t->self) || guess(t, blocks) || !events || !rt_fd_is_ready((int)f->arg[0], events);
     if (!certain || !events) --*blocks;
     return rt_call_releasing(t, f, certain);
 }
@@ -163,7 +163,7 @@ static bool passes_on(struct rt_thread *t)
 {
     uint64_t before = t->watched_word, word = core_word_of(t);
     t->watched_word = 0;
-    if (t->self.kernel_run || rt.sched.kernel || rt.sched.no_kernel_run) return false;
+    if (rt.sched.kernel || rt.sched.no_kernel_run || sched_is_by_kernel(&rt.sched, &t->self)) return false;
     if (before) return word == before && sleeps_often(t, WATCHED * WAITS_A_LOOK / RELEASES_A_LOOK);
     if (!sleeps_often(t, WAITS_A_LOOK) || t->releases == RELEASES_A_LOOK) return false; /* the first: nothing to compare with */
     t->watched_word = word;

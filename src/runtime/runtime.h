@@ -185,7 +185,7 @@ long rt_call_once(struct rt_thread *t, struct gate_frame *f, bool certain, bool 
 void rt_note_wait(struct rt_thread *t, const struct gate_frame *f);     /* for `usf ps --why` */
 void rt_act_upon_cancel(const struct gate_frame *f);
 /* Nothing is given up by one that has no core. */
-static inline bool rt_has_core(const struct rt_thread *t) { return !t->self.kernel_run; }
+static inline bool rt_has_core(const struct rt_thread *t) { return !sched_is_by_kernel(&rt.sched, &t->self); }
 /* futex.c, waits.c */
 void rt_install_futex(void);
 /* A wake-up by code that runs on behalf of no thread: libc's handler for setuid, with another thread's storage. */

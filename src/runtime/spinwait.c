@@ -88,8 +88,9 @@ static bool may_run(const struct rt_thread *t)
     const volatile struct sched_self *self = &t->self;
     uint32_t task = self->task, where = self->where;
     if (task == USF_NONE || where == SCHED_PARKED) return false;
-    if (self->kernel_run) return where == SCHED_USER;
-    return atomic_load(&rt.sched.tasks[task].state) == USF_TASK_RUNNING && (where == SCHED_USER || is_back(task));
+    uint32_t state = atomic_load(&rt.sched.tasks[task].state);
+    if (state == USF_TASK_BY_KERNEL) return where == SCHED_USER;
+    return state == USF_TASK_RUNNING && (where == SCHED_USER || is_back(task));
 }
 
 /* Stop every thread of this process that may be executing program code. */

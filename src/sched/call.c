@@ -4,10 +4,11 @@
 
 void call_end_kernel_run(struct sched *s, struct sched_self *me)
 {
+    NO_WAKES(k);
     me->short_bursts = 0;
-    if (USF_LIKELY(!me->kernel_run)) return;
-    me->kernel_run = 0;
-    atomic_store_explicit(&own(s, me)->kernel_run, 0, memory_order_relaxed);
+    if (USF_LIKELY(!sched_is_by_kernel(s, me)) || !core_enter(s, me)) return;
+    core_set_state(s, me->task, ST(USF_TASK_BY_KERNEL), USF_TASK_IN_KERNEL);
+    core_leave(s, me, &k);
 }
 
 #define KERNEL_RUN_CALLS 64u        /* after so many short bursts a thread becomes kernel-scheduled */
@@ -32,10 +33,14 @@ static void begin_kernel_run(struct sched *s, struct sched_self *me, uint32_t co
     if (!core_enter(s, me)) return;
     uint64_t w = atomic_load(&s->cores[core].word);
     if (core_state(w) == USF_CORE_RELEASED && core_task(w) == me->task) core_take(s, core, w, &k);
-    if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) me->kernel_run = 1;
+    bool begins = state_of(own(s, me)) == USF_TASK_IN_KERNEL;
+    if (begins) {
+        atomic_fetch_add_explicit(&own(s, me)->bursts, 1, memory_order_relaxed);
+        core_set_state(s, me->task, ST(USF_TASK_IN_KERNEL), USF_TASK_BY_KERNEL);
+    }
     core_leave(s, me, &k);
     USF_POINT("sched.kernel_run");
-    if (me->kernel_run) bind_release(s, me->task, 0);
+    if (begins) bind_release(s, me->task, 0);
 }
 
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
@@ -49,10 +54,10 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
     me->where = SCHED_IN_CALL;
     if (trace_is_on(s)) me->called = os_cycles();
     count_burst(s, me);
-    if (USF_UNLIKELY(core >= s->h->nr_cores) || me->kernel_run) return;
+    if (USF_UNLIKELY(core >= s->h->nr_cores)) return;
     struct usf_core *c = &s->cores[core];
     uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
-    if (core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task) return;     /* taken unseen */
+    if (core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task) return;     /* BY_KERNEL, or taken unseen */
     if (!atomic_compare_exchange_strong(&c->word, &w, core_word(USF_CORE_RELEASED, me->task, core_seq(w) + 1))) return;
     USF_POINT("sched.leave");
     core_idle_set(s, core);
@@ -109,9 +114,7 @@ static bool take_back(struct sched *s, struct sched_self *me)
 
 static void return_kernel_run(struct sched *s, struct sched_self *me)
 {
-    struct usf_task *t = own(s, me);
-    uint32_t burst = atomic_load_explicit(&t->kernel_run, memory_order_relaxed) + 1;
-    atomic_store_explicit(&t->kernel_run, burst ? burst : 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&own(s, me)->bursts, 1, memory_order_relaxed);
     me->returned = os_cycles();
     park_go_on(s, me);
 }
@@ -126,8 +129,10 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     /* No kernel-scheduled threads while the scheduler lock does not move: its owner may need the
      * CPU. Linux (6.18, sessions as groups by `autogroup`) was seen to run no other thread for ten
      * seconds beside threads that sleep and wake all the time, as these do. */
-    if (USF_UNLIKELY(me->kernel_run && atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed))) call_end_kernel_run(s, me);
-    if (me->kernel_run) return return_kernel_run(s, me);
+    if (USF_UNLIKELY(sched_is_by_kernel(s, me))) {
+        if (!atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed)) return return_kernel_run(s, me);
+        call_end_kernel_run(s, me);
+    }
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (USF_LIKELY(not_taken && take_back(s, me))) {
         me->where = SCHED_USER;         /* before the look: a patcher stops this thread, or is seen here */

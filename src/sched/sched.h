@@ -11,7 +11,7 @@
  *       whoever has the lock has ended (lease.c, E1 to E4).  A core's word leaves
  *       IDLE and RELEASED by compare-and-swap, but in core_drop.  A provisional release that may be
  *       taken ends by compare-and-swap; one that is TAKEN, under the lock;
- *   S3  a thread goes on in its program when its task is RUNNING, kernel-scheduled or GONE.  The park
+ *   S3  a thread goes on in its program when its task is RUNNING, BY_KERNEL or GONE.  The park
  *       word says who executes it: the kernel thread that sleeps on the word, or the thread that has
  *       claimed it.  A late or doubled wake is harmless;
  *   S4  READY == in the policy's queues, or leased to a core; nr_ready counts them;
@@ -45,7 +45,6 @@ struct sched_self {
     uint32_t look;              /* its turn to call sched.look */
     uint32_t joining;           /* it joins the instance again for its process, while the others wait */
     uint32_t lock_name;         /* the name under which it owns the scheduler lock */
-    uint32_t kernel_run;        /* it runs without a core (sched_leave_core) */
     uint32_t short_bursts;      /* calls in a row that gave the core up, with little computing between */
     uint64_t returned;          /* cycles: when it came back from the last of them */
     uint32_t lost;              /* times that it came back from a system call and its core was taken */
@@ -338,6 +337,10 @@ void sched_rouse(struct sched *s, uint32_t but);
  * threads may call this. */
 void sched_desert(struct sched *s, const struct os_cpuset *cpus);
 
+/* Is the thread kernel-scheduled (sched_leave_core)? */
+static inline bool sched_is_by_kernel(const struct sched *s, const struct sched_self *me)
+{ return me->task != USF_NONE && atomic_load_explicit(&s->tasks[me->task].state, memory_order_relaxed) == USF_TASK_BY_KERNEL; }
+
 /* Has the thread lost its record that way?  It has none from then on. */
 static inline bool sched_has_lost(struct sched *s, struct sched_self *me)
 {
@@ -430,7 +433,7 @@ static inline void sched_stop_probes(struct sched *s, struct sched_self *me)
  * released provisionally, and others may take it after `lend`.
  *
  * A thread that blocks in the kernel again and again and computes for microseconds in between is
- * better off without a core.  It becomes kernel-scheduled: it is bound to no CPU, and the kernel
+ * better off without a core.  It becomes kernel-scheduled (BY_KERNEL): it is bound to no CPU, and the kernel
  * runs its bursts beside the owners of cores.  That ends when it computes for longer (then it
  * queues for a core at its next call, or when the monitor finds it), blocks in the scheduler, or
  * yields. */
@@ -456,7 +459,7 @@ static inline void sched_begin_release(struct sched *s, struct sched_self *me, u
 }
 static inline bool sched_end_release(struct sched *s, struct sched_self *me)
 {
-    if (USF_UNLIKELY(me->kernel_run || me->task == USF_NONE || me->called)) return false;
+    if (USF_UNLIKELY(me->task == USF_NONE || me->called)) return false;
     struct usf_task *t = &s->tasks[me->task];
     uint64_t release = atomic_load_explicit(&t->release, memory_order_relaxed);
     if (USF_UNLIKELY((release & USF_RELEASE_BITS) != USF_RELEASE_PROVISIONAL)
@@ -466,7 +469,7 @@ static inline bool sched_end_release(struct sched *s, struct sched_self *me)
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (USF_UNLIKELY(core >= s->h->nr_cores)) return false;
     uint64_t w = atomic_load_explicit(&s->cores[core].word, memory_order_relaxed);
-    if (USF_UNLIKELY(core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task)) return false;      /* taken unseen */
+    if (USF_UNLIKELY(core_state(w) != USF_CORE_RUNNING || core_task(w) != me->task)) return false;      /* BY_KERNEL, or taken unseen */
     if (USF_UNLIKELY(sched_is_provisional(t))) return false; /* another core, by a handler since the swap */
     /* After the swap: either a patcher sees the release ended, and stops this thread, or this
      * thread sees `patching`. */

@@ -158,11 +158,11 @@ static void look_at_kernel_run(struct sched *s, void (*preempt)(void *, uint32_t
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
-        uint32_t burst = atomic_load_explicit(&t->kernel_run, memory_order_relaxed);
-        if (!burst || !sched_is_ours(s, i)) continue;
+        if (atomic_load_explicit(&t->state, memory_order_relaxed) != USF_TASK_BY_KERNEL || !sched_is_ours(s, i)) continue;
+        uint32_t burst = atomic_load_explicit(&t->bursts, memory_order_relaxed);
         struct usf_thread *k = &s->threads[atomic_load_explicit(&t->thread, memory_order_relaxed)];
-        if (burst == k->kernel_run_seen && state(arg, i) == 'R') preempt(arg, i);
-        k->kernel_run_seen = burst;
+        if (burst == k->bursts_seen && state(arg, i) == 'R') preempt(arg, i);
+        k->bursts_seen = burst;
     }
 }
 

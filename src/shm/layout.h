@@ -21,7 +21,7 @@
 #include <usf/policy.h>
 
 #define USF_SHM_MAGIC       0x316765732d667375ull /* "usf-seg1" */
-#define USF_SHM_ABI         1u
+#define USF_SHM_ABI         2u
 #define USF_MAX_CORES       USF_CORES_MAX
 #define USF_MAX_PROCS       1024u
 #define USF_MAX_GROUPS      USF_GROUPS_MAX     /* one for each process, and as many further ones */
@@ -61,6 +61,7 @@ enum usf_task_state {
     USF_TASK_RUNNING,    /* a core's record names it (or: policy `linux`, the kernel schedules it) */
     USF_TASK_BLOCKED,    /* waits in user space (parked); has no core */
     USF_TASK_IN_KERNEL,  /* waits in a system call; its core was released or taken */
+    USF_TASK_BY_KERNEL,  /* kernel-scheduled: goes on without a core, between two system calls or in one */
     USF_TASK_GONE,       /* ended, record about to be freed */
 };
 
@@ -121,7 +122,7 @@ struct usf_thread {
     _Atomic uint32_t parked;    /* it sleeps on `park`; hint for the monitor */
     _Atomic uint32_t pinned;    /* core that it may be bound to; USF_NONE: to its own mask; USF_PINNED_* */
     _Atomic int32_t tid;        /* its id in its process's pid namespace; may be looked at when it has ended */
-    uint32_t kernel_run_seen;   /* `kernel_run` of its task when the monitor last looked */
+    uint32_t bursts_seen;       /* `bursts` of its task when the monitor last looked */
     _Atomic uint32_t owner;     /* while IDLE: task + 1 that goes on here */
     _Atomic uint32_t claim;     /* process + 1 whose thread it is; 0: free */
     _Atomic uint32_t stays;     /* enum usf_stays: why the thread that began here does not leave it */
@@ -146,7 +147,7 @@ struct usf_task {
     uint64_t start_ns;          /* when put on its core */
     _Atomic uint32_t why;       /* enum usf_why of the last time that it was queued; under the lock, or by the
                                    owner before it offers its turn */
-    _Atomic uint32_t kernel_run; /* kernel-scheduled: the number of its burst (sched_leave_core); 0: it is not */
+    _Atomic uint32_t bursts;    /* BY_KERNEL: times that it came back from a system call */
     _Atomic uint64_t since_ns;  /* when `state` last changed: for `usf ps --why`; estimate, relaxed */
     _Atomic uint64_t release;   /* USF_RELEASE_* | number << 2: by its own thread in a system call that may block */
     /* line 1-2 */
@@ -264,7 +265,7 @@ enum usf_group_kind {
  *
  * Invariants, whenever the scheduler lock is released
  *   L1  an ACTIVE group is of an ACTIVE process;  an ACTIVE process has nr_groups of them, nr_exclusive of that kind, and `group` is one;
- *   L2  a task that is READY, RUNNING, BLOCKED or IN_KERNEL has an ACTIVE group, of its own process;
+ *   L2  a task that is READY, RUNNING, BLOCKED, IN_KERNEL or BY_KERNEL has an ACTIVE group, of its own process;
  *   L3  pol.nr_tasks == such tasks of the group;  pol.nr_ready == those that are READY;
  *   L4  pol.cores and pol.own follow from the process's cores, from wants and kind, and from those of the process's other groups
  *       (core_cores_of);
@@ -483,10 +484,10 @@ struct usf_header {
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
     F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) F(usf_proc, stays_why) F(usf_proc, stays) \
     F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, kind) F(usf_group, borrowed) F(usf_group, reclaimed) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
-    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, kernel_run_seen) F(usf_thread, owner) F(usf_thread, claim) F(usf_thread, stays) F(usf_thread, born) \
+    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, bursts_seen) F(usf_thread, owner) F(usf_thread, claim) F(usf_thread, stays) F(usf_thread, born) \
     F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, pending_wake) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, waits) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, why) F(usf_task, since_ns) \
-    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, kernel_run) F(usf_task, release) \
+    F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, bursts) F(usf_task, release) \
     F(usf_run, state) F(usf_run, pid) F(usf_run, namespace) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) F(usf_run, stays) F(usf_run, stays_why) \
     F(usf_run, n) F(usf_run, tail) \
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \

@@ -13,7 +13,7 @@
 #include "trace/trace.h"
 
 #define TRACE_FILE_MAGIC "usftrace"
-#define TRACE_FILE_VERSION 3u
+#define TRACE_FILE_VERSION 4u
 #define TRACE_TAIL 0xffffffffu
 #define TRACE_RECORDER 0xfffffffeu      /* a block of the recorder's own events */
 
@@ -83,12 +83,12 @@ void trace_free(struct trace *t);
 struct trace_state {
     uint32_t state, core;       /* enum usf_task_state */
     bool waits, called;
-    bool back;                  /* from a call, and its state has not changed since: a kernel-scheduled thread computes (src/sched/call.c) */
+    bool back;                  /* from a call, and its state has not changed since: one that is BY_KERNEL computes (src/sched/call.c) */
     uint64_t since;             /* when the state began */
 };
 /* Computing: it has a core, or is kernel-scheduled, and is in no wait or call. */
 static inline bool trace_computes(const struct trace_state *s)
-{ return (s->state == USF_TASK_RUNNING || (s->state == USF_TASK_IN_KERNEL && s->back)) && !s->waits && !s->called; }
+{ return (s->state == USF_TASK_RUNNING || (s->state == USF_TASK_BY_KERNEL && s->back)) && !s->waits && !s->called; }
 void trace_advance(struct trace_state *s, const struct trace_step *e);
 /* As its first step finds it. */
 void trace_begin(struct trace_state *s, const struct trace *t, const struct trace_step *first);

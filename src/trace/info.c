@@ -39,7 +39,7 @@ static void account(struct follow *w, uint32_t thread, uint64_t now)
     if (st->state == USF_TASK_GONE) return;
     if (st->state == USF_TASK_READY) s->ready += ns;
     else if (trace_computes(st)) s->computing += ns;
-    else if (st->called || st->state == USF_TASK_IN_KERNEL) s->calls += ns;
+    else if (st->called || st->state == USF_TASK_IN_KERNEL || st->state == USF_TASK_BY_KERNEL) s->calls += ns;
     else s->blocked += ns;
     if (now > w->last[thread]) w->last[thread] = now;
 }

@@ -304,6 +304,6 @@ void trace_label(const struct trace_step *e, char label[17])
 
 const char *trace_state_name(uint32_t state)
 {
-    static const char *const names[] = {"free", "new", "ready", "running", "blocked", "in the kernel", "gone"};
+    static const char *const names[] = {"free", "new", "ready", "running", "blocked", "in the kernel", "by the kernel", "gone"};
     return state < sizeof names / sizeof *names ? names[state] : "?";
 }

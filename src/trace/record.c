@@ -257,7 +257,7 @@ static void put_present(struct trace_recorder *r)
     for (uint32_t i = 0; i < nr_tasks(r); i++) {
         const struct usf_task *t = &shm_tasks(h)[i];
         uint32_t state = atomic_load(&((struct usf_task *)t)->state), proc = atomic_load(&((struct usf_task *)t)->proc);
-        if (state < USF_TASK_READY || state > USF_TASK_IN_KERNEL || proc >= USF_MAX_PROCS) continue;
+        if (state < USF_TASK_READY || state > USF_TASK_BY_KERNEL || proc >= USF_MAX_PROCS) continue;
         const struct usf_proc *p = &shm_procs(h)[proc];
         if (t->pol.group >= atomic_load(&h->group_hwm)) continue;
         const struct usf_pol_group *g = &shm_groups(h)[t->pol.group].pol;

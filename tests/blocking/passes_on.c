@@ -127,15 +127,13 @@ static int begin(void)
 static bool any_kernel_run(const char *name)
 {
     char command[4200], line[1024];
-    bool kernel_run = false, seen = false, watched = false;
+    bool kernel_run = false, seen = false;
     snprintf(command, sizeof command, "%s dump -i %s", getenv("USF"), name);
     FILE *f = popen(command, "r");
     while (f && fgets(line, sizeof line, f)) {
-        const char *s = strstr(line, ", kernel-run ");
-        if (!strncmp(line, "task ", 5)) watched = strstr(line, WATCHED);
-        if (!s || !watched) continue;
+        if (strncmp(line, "task ", 5) || !strstr(line, WATCHED)) continue;
         seen = true;
-        if (s[13] != '0') kernel_run = true;
+        if (strstr(line, "(by-kernel)")) kernel_run = true;
     }
     if (!f || pclose(f) || !seen) {
         printf("'%s' says nothing of kernel-scheduled threads\n", command);

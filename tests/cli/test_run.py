@@ -277,7 +277,7 @@ class Unscheduled(Case):
         for args in ("run", FILES["hello"]), ("ps", "-i", self.instance), ("clean", "-i", self.instance):
             p = self.run_usf(*args)
             self.assertEqual(len(p.stderr.splitlines()), 1, p.stderr)
-            self.assertRegex(p.stderr, r"another version of usf \(ABI 99 layout [0-9a-f]+ build ([0-9a-f]{12}), this is ABI 1 "
+            self.assertRegex(p.stderr, r"another version of usf \(ABI 99 layout [0-9a-f]+ build ([0-9a-f]{12}), this is ABI 2 "
                                        r"layout [0-9a-f]+ build \1\); .* run 'usf clean -i %s --force'" % self.instance)
         self.assertEqual(self.run_usf("clean", "-i", self.instance, "--force").returncode, 0)
 

@@ -68,12 +68,12 @@ static void kernel_run(const struct os_cpuset *cpus)
     for (int i = 0; i < 3; i++) {
         sched_leave_core(&s, &me, true);
         sched_return_core(&s, &me);
-        CHECK(me.kernel_run && atomic_load(&s.tasks[me.task].state) == USF_TASK_IN_KERNEL);
+        CHECK(sched_is_by_kernel(&s, &me));
     }
     atomic_store(&shm.h->lock_waits, 1);
     sched_leave_core(&s, &me, true);
     sched_return_core(&s, &me);
-    CHECK(!me.kernel_run && atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
+    CHECK(atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
     sched_detach(&s, &me, false);
 }
 

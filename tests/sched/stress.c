@@ -28,13 +28,13 @@ static unsigned seed;
 static void enter_core(struct sched_self *me)
 {
     uint32_t c = S.tasks[me->task].core;
-    if (me->kernel_run) return;
+    if (sched_is_by_kernel(&S, me)) return;
     CHECK(S.tasks[me->task].state == USF_TASK_RUNNING);
     CHECK(c < S.h->nr_cores);
     CHECK(atomic_fetch_add(&on_core[c], 1) == 0);
 }
 static void exit_core(struct sched_self *me)
-{ if (!me->kernel_run) atomic_fetch_sub(&on_core[S.tasks[me->task].core], 1); }
+{ if (!sched_is_by_kernel(&S, me)) atomic_fetch_sub(&on_core[S.tasks[me->task].core], 1); }
 
 static void wait_credit(struct sched_self *me, int i, unsigned *rs)
 {

@@ -168,8 +168,8 @@ static void says(int error, const char *words)
 static void fields(void)
 {
     PUT(abi, USF_SHM_ABI + 1);
-    says(-EPROTO, "another version of usf (ABI 2 ");
-    says(-EPROTO, "this is ABI 1 ");
+    says(-EPROTO, "another version of usf (ABI 3 ");
+    says(-EPROTO, "this is ABI 2 ");
     says(-EPROTO, "usf clean");
     PUT(layout_hash, USF_LAYOUT_HASH ^ 1);
     says(-EPROTO, "another version");

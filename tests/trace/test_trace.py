@@ -20,7 +20,8 @@ from instance import SEED, Instance, main
 
 USF, SIM, PROGRAM = map(os.path.abspath, sys.argv[1:4])
 LEGAL = {("new", "ready"), ("new", "running"), ("ready", "running"), ("running", "ready"), ("running", "blocked"), ("running", "in the kernel"),
-         ("blocked", "ready"), ("in the kernel", "ready"), ("in the kernel", "blocked")}
+         ("blocked", "ready"), ("in the kernel", "ready"), ("in the kernel", "blocked"), ("in the kernel", "by the kernel"),
+         ("by the kernel", "in the kernel")}
 
 
 class Trace(Instance):
@@ -113,7 +114,7 @@ class Trace(Instance):
         for at, tid, what in self.events():
             self.assertGreaterEqual(at, last)
             last = at
-            m = re.match(r"(new|ready|running|blocked|in the kernel|gone) -> (ready|running|blocked|in the kernel|gone)", what)
+            m = re.match(r"(new|ready|running|blocked|in the kernel|by the kernel|gone) -> (ready|running|blocked|in the kernel|by the kernel|gone)", what)
             if not m:
                 continue
             if m[2] != "gone":

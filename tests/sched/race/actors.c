@@ -20,7 +20,7 @@ static bool has_core(struct thread *t, uint32_t core)
 void enter_core(struct thread *t)
 {
     t->inside = true;
-    if (!t->checked || t->self.kernel_run) return;
+    if (!t->checked || sched_is_by_kernel(&t->v->s, &t->self)) return;
     uint32_t core = atomic_load_explicit(&t->v->s.tasks[t->self.task].core, memory_order_relaxed);
     CHECK(core < header->nr_cores);
     CHECK(atomic_load_explicit(&t->v->s.tasks[t->self.task].state, memory_order_relaxed) == USF_TASK_RUNNING);
@@ -34,7 +34,7 @@ void enter_core(struct thread *t)
 void exit_core(struct thread *t)
 {
     t->inside = false;
-    if (!t->checked || t->self.kernel_run) return;
+    if (!t->checked || sched_is_by_kernel(&t->v->s, &t->self)) return;
     CHECK(has_core(t, t->core));
     CHECK(user[t->core].owner == t->self.task + 1);
     user[t->core].owner = 0;

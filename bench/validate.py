@@ -34,6 +34,13 @@ class Failed(Exception):
     pass
 
 
+CANNOT = 126         # usf-replay: this machine has not what the file asks for
+
+
+class Cannot(Failed):
+    pass
+
+
 # ---- the machine --------------------------------------------------------------------------------------------------
 
 def kernel_model():
@@ -74,6 +81,8 @@ class Tools:
             r = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout)
         except subprocess.TimeoutExpired:
             raise Failed(f"{' '.join(cmd)}: not over within {timeout} s") from None
+        if r.returncode == CANNOT:
+            raise Cannot(r.stderr.strip())
         if r.returncode:
             raise Failed(f"{' '.join(cmd)}: exit {r.returncode}: {r.stderr.strip()[-400:]}")
         return r.stdout
@@ -124,8 +133,8 @@ def leave_out(tools, workloads, speed, floats):
     for name, path in list(workloads.items()):
         try:
             tools.measure(path, None, 1, speed, floats)
-        except Failed as e:
-            out[name] = str(e).split(": ", 1)[1]
+        except Cannot as e:
+            out[name] = str(e).removeprefix("usf-replay: ")
             del workloads[name]
             print(f"validate: {name} is left out: {out[name]}", file=sys.stderr)
     if not workloads:

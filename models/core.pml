@@ -301,20 +301,16 @@ inline return_core(t) {
 }
 
 /* A thread that becomes kernel-scheduled (begin_kernel_run) goes on without a core, until it yields
- * (call_end_kernel_run, give_way). */
+ * (give_way). */
 inline by_kernel(t) {
-    leave(t, RELEASED);
+    leave(t, RELEASED);                  /* which also looks for waiting tasks, unlike the code */
     lock();
     load_word();
     if :: ws == RELEASED && wt == t -> take() :: else fi;
     if :: state[t] == IN_KERNEL -> state[t] = BY_KERNEL :: else fi;
     unlock();
     if
-    :: state[t] == BY_KERNEL ->
-       lock();
-       assert(state[t] == BY_KERNEL);
-       state[t] = IN_KERNEL;
-       unlock();
+    :: state[t] == BY_KERNEL -> skip;
 #ifndef GO_ON
        lock();
        place(t);

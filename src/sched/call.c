@@ -2,23 +2,11 @@
 #include "sched/thread.h"
 #include "sched/ring.h"
 
-void call_end_kernel_run(struct sched *s, struct sched_self *me)
-{
-    NO_WAKES(k);
-    me->short_bursts = 0;
-    if (USF_LIKELY(!sched_is_by_kernel(s, me)) || !core_enter(s, me)) return;
-    core_set_state(s, me->task, ST(USF_TASK_BY_KERNEL), USF_TASK_IN_KERNEL);
-    core_leave(s, me, &k);
-}
-
 #define KERNEL_RUN_CALLS 64u        /* after so many short bursts a thread becomes kernel-scheduled */
 #define KERNEL_RUN_BURST 900000u    /* cycles, some 300 us; a longer burst ends that */
 
-static void count_burst(struct sched *s, struct sched_self *me)
-{
-    if (os_cycles() - me->returned < KERNEL_RUN_BURST) me->short_bursts++;
-    else call_end_kernel_run(s, me);
-}
+static void count_burst(struct sched_self *me)
+{ me->short_bursts = os_cycles() - me->returned < KERNEL_RUN_BURST ? me->short_bursts + 1 : 0; }
 
 void sched_expect_kernel_run(struct sched_self *me)
 {
@@ -40,7 +28,7 @@ static void begin_kernel_run(struct sched *s, struct sched_self *me, uint32_t co
     }
     core_leave(s, me, &k);
     USF_POINT("sched.kernel_run");
-    if (begins) bind_release(s, me->task, 0);
+    if (begins && sched_is_by_kernel(s, me)) bind_release(s, me->task, 0);      /* unless a handler has ended it */
 }
 
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
@@ -53,7 +41,7 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
     }
     me->where = SCHED_IN_CALL;
     if (trace_is_on(s)) me->called = os_cycles();
-    count_burst(s, me);
+    count_burst(me);
     if (USF_UNLIKELY(core >= s->h->nr_cores)) return;
     struct usf_core *c = &s->cores[core];
     uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);
@@ -129,10 +117,8 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     /* No kernel-scheduled threads while the scheduler lock does not move: its owner may need the
      * CPU. Linux (6.18, sessions as groups by `autogroup`) was seen to run no other thread for ten
      * seconds beside threads that sleep and wake all the time, as these do. */
-    if (USF_UNLIKELY(sched_is_by_kernel(s, me))) {
-        if (!atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed)) return return_kernel_run(s, me);
-        call_end_kernel_run(s, me);
-    }
+    if (USF_UNLIKELY(sched_is_by_kernel(s, me)) && me->short_bursts && !atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed))
+        return return_kernel_run(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (USF_LIKELY(not_taken && take_back(s, me))) {
         me->where = SCHED_USER;         /* before the look: a patcher stops this thread, or is seen here */
@@ -164,7 +150,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
             core_fill(s, core, &k);
         }
     }
-    if (state_of(t) == USF_TASK_IN_KERNEL) core_place(s, me->task, USF_WHY_RETURN, &k);
+    if (ST(state_of(t)) & WITHOUT_CORE) core_place(s, me->task, USF_WHY_RETURN, &k);
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
     me->interrupted = 0;

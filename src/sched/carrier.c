@@ -541,8 +541,8 @@ void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
         next->signal_stack = k->signal_stack;
         assign(s, other, me);
         if (USF_UNLIKELY(!bind_is_alike(own(s, me), &s->tasks[task]))) {
-            atomic_store(&s->threads[number].pinned, USF_PINNED_UNKNOWN);
-            atomic_store(&s->threads[other].pinned, USF_PINNED_UNKNOWN);
+            bind_lose_mask(&s->threads[number]);
+            bind_lose_mask(&s->threads[other]);
         }
         k->publish = other + 1;
     } else {

@@ -214,7 +214,13 @@ bool bind_is_over(struct sched *s, uint64_t now);
  * thread; another process's thread only with permission.  _release: restore the thread's own mask, whatever the mode. */
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core);
 bool bind_has_mask(const struct usf_task *t);     /* one of its own */
-bool bind_is_alike(const struct usf_task *a, const struct usf_task *b);     /* the same CPUs in each mode */
+/* Tasks that are alike have the same CPUs while UNBOUND.  Else a kernel thread that goes on with the other one, and has its task's own mask,
+ * has the wrong one.  (One that is bound to a core's CPU is right for whoever has the core.) */
+bool bind_is_alike(const struct usf_task *a, const struct usf_task *b);
+static inline void bind_lose_mask(struct usf_thread *t)
+{
+    if (atomic_load_explicit(&t->pinned, memory_order_relaxed) == USF_NONE) atomic_store(&t->pinned, USF_PINNED_UNKNOWN);
+}
 void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
 void bind_other(struct sched *s, uint32_t task, uint32_t core);
 void bind_release(struct sched *s, uint32_t task, int32_t tid);

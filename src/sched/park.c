@@ -202,7 +202,7 @@ static __attribute__((noinline)) void queue_again(struct sched *s, struct sched_
 {
     NO_WAKES(k);
     if (!core_enter(s, me)) return;
-    if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) core_place(s, me->task, USF_WHY_RETURN, &k);
+    if (ST(state_of(own(s, me))) & WITHOUT_CORE) core_place(s, me->task, USF_WHY_RETURN, &k);
     core_leave(s, me, &k);
 }
 
@@ -243,7 +243,7 @@ void core_wait_turn(struct sched *s, struct sched_self *me)
                 return;
             }
         }
-        if (state_of(own(s, me)) == USF_TASK_IN_KERNEL) queue_again(s, me);
+        if (ST(state_of(own(s, me))) & WITHOUT_CORE) queue_again(s, me);
     }
     me->interrupted = intr;
     carrier_flush(s, me);

@@ -45,7 +45,7 @@ struct sched_self {
     uint32_t look;              /* its turn to call sched.look */
     uint32_t joining;           /* it joins the instance again for its process, while the others wait */
     uint32_t lock_name;         /* the name under which it owns the scheduler lock */
-    uint32_t short_bursts;      /* calls in a row that gave the core up, with little computing between */
+    uint32_t short_bursts;      /* calls in a row that gave the core up, with little computing between; 0 and BY_KERNEL: it queues at its return */
     uint64_t returned;          /* cycles: when it came back from the last of them */
     uint32_t lost;              /* times that it came back from a system call and its core was taken */
     uint32_t unproductive;      /* yields in a row for which no other task had use */

@@ -14,8 +14,9 @@ static inline struct usf_thread *own_thread(struct sched *s, struct sched_self *
 static inline unsigned state_of(struct usf_task *t) { return atomic_load(&t->state); }
 
 /* The thread was given a core, or lost it again, or is off: in each case it must look. */
+#define WITHOUT_CORE (ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_BY_KERNEL))     /* it queues for one when it needs one */
 static inline bool has_turn(struct usf_task *t)
-{ return ST(state_of(t)) & (ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_GONE)); }
+{ return ST(state_of(t)) & (ST(USF_TASK_RUNNING) | WITHOUT_CORE | ST(USF_TASK_GONE)); }
 
 /* Estimates: read and written by many without order; a lost update does no harm. */
 static inline uint64_t estimate(_Atomic uint64_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
@@ -40,8 +41,5 @@ static inline void look_if_stalled(struct sched *s, struct sched_self *me)
     if (s->look && shm_is_condemned(s->h)) s->look(s);
     else if (core_enter(s, me)) core_leave(s, me, &(struct wakes){0});
 }
-
-/* call.c.  The thread is no longer kernel-scheduled: it has a core again, or queues for one. */
-void call_end_kernel_run(struct sched *s, struct sched_self *me);
 
 #endif

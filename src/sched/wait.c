@@ -41,7 +41,7 @@ int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline,
     come_back(s, me);
     NO_WAKES(k);
     me->interrupted = 0;
-    call_end_kernel_run(s, me);
+    me->short_bursts = 0;
     if (me->task == USF_NONE || !core_enter(s, me)) return -EINTR;
     bool over = word && atomic_load_explicit(word, memory_order_relaxed) != is;
     if (over || atomic_load_explicit(&t->pending_wake, memory_order_relaxed)) {
@@ -55,7 +55,7 @@ int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline,
     }
     bool had = state_of(t) == USF_TASK_RUNNING;     /* else its core was taken unseen */
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
-    core_set_state(s, me->task, ST(USF_TASK_RUNNING) | ST(USF_TASK_IN_KERNEL), USF_TASK_BLOCKED);
+    core_set_state(s, me->task, ST(USF_TASK_RUNNING) | WITHOUT_CORE, USF_TASK_BLOCKED);
     core_count(&t->n.blocks, 1);
     if (had) s->cores[core].pol.current = USF_NONE;     /* for the policy no task runs here any more */
     bool given = had && core_give(s, core, me->task, core_pick(s, core, CORE_ANY), &k);
@@ -219,7 +219,7 @@ bool sched_keeps_core(struct sched *s, struct sched_self *me)
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
 {
     come_back(s, me);
-    call_end_kernel_run(s, me);
+    me->short_bursts = 0;
     struct usf_task *t = own(s, me);
     core_count(spin ? &t->n.spin_yields : &t->n.yields, 1);
     if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
@@ -233,7 +233,7 @@ void sched_make_room(struct sched *s, struct sched_self *me)
 {
     if (USF_LIKELY(!carrier_is_wanted(me)) || me->task == USF_NONE) return;
     come_back(s, me);
-    call_end_kernel_run(s, me);
+    me->short_bursts = 0;
     me->where = SCHED_PARKED;
     carrier_make_room(s, me);
     core_wait_turn(s, me);      /* what executes it now may be bound to another CPU */
@@ -264,7 +264,7 @@ void sched_preempt(struct sched *s, struct sched_self *me)
     if (me->task == USF_NONE) return;
     bool has = state_of(own(s, me)) == USF_TASK_RUNNING;     /* else its core was taken: it queues for one */
     if (has && !atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return;
-    call_end_kernel_run(s, me);
+    me->short_bursts = 0;
     core_count(&own(s, me)->n.preemptions, 1);
     give_way(s, me, USF_WHY_PREEMPT);
 }
@@ -273,7 +273,7 @@ void sched_move(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
     NO_WAKES(k);
-    call_end_kernel_run(s, me);
+    me->short_bursts = 0;
     if (me->task == USF_NONE || !core_enter(s, me)) return;
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (state_of(t) != USF_TASK_RUNNING) {      /* its core was taken unseen, or it was kernel-scheduled: queue for one */

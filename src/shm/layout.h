@@ -147,7 +147,7 @@ struct usf_task {
     uint64_t start_ns;          /* when put on its core */
     _Atomic uint32_t why;       /* enum usf_why of the last time that it was queued; under the lock, or by the
                                    owner before it offers its turn */
-    _Atomic uint32_t bursts;    /* BY_KERNEL: times that it came back from a system call */
+    _Atomic uint32_t bursts;    /* times that it became BY_KERNEL, and came back from a system call as that */
     _Atomic uint64_t since_ns;  /* when `state` last changed: for `usf ps --why`; estimate, relaxed */
     _Atomic uint64_t release;   /* USF_RELEASE_* | number << 2: by its own thread in a system call that may block */
     /* line 1-2 */

@@ -4,7 +4,9 @@
  * usf wakes a thread on an idle core in some 0.1 us; Linux takes 10 us and more.  Programs were written for
  * that: who releases a lock and soon takes it again has it again before a waiter has woken up.  If each
  * waiter is there at once, the lock goes from core to core for each section, which takes longer than most
- * sections.  So a woken thread may be delayed, unless its core is wanted.
+ * sections.  So a woken thread may be delayed, unless its core is wanted.  If only threads of the same group want it, they
+ * run first, as often as there are some: where many threads wait for a lock, those that are READY were woken for it, too.
+ * Threads of other programs would keep the core for up to a quantum, while this program may wait for the thread.
  *
  * That is wrong where others wait for the woken thread.  So delays are tried, and judged:
  *
@@ -97,15 +99,6 @@ static bool goes_on(const struct sync *y, const struct sync_waiter *w, uint64_t 
     return now - *since < VAIN_CALL_CYCLES;
 }
 
-/* The core is wanted.  By threads of this program alone: they run first, as most of them have been woken in vain, too.  Others' would keep
- * the core for up to a quantum, and the program may wait for this thread.  False: do not wait. */
-static bool let_others_run(struct sync *y, struct sched_self *me, const struct sync_vain *v)
-{
-    if (!v->doubled || !sched_only_own_wait(y->sched, me)) return false;
-    sched_yield_core(y->sched, me, false);
-    return true;
-}
-
 void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr, uint64_t began, const struct sync_waiter *w)
 {
     struct sync_vain *v = &me->vain;
@@ -122,9 +115,12 @@ void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr
     }
     if (!w || w->by == USF_NONE) return;
     uint64_t now = os_cycles(), until = now + ((uint64_t)VAIN_DELAY_CYCLES << v->doubled), release = 0, since = now;
+    bool yields = v->doubled;       /* not before it is known that wake-ups are in vain here */
     for (unsigned i = 0; now < until; i++, now = os_cycles()) {
-        if (sched_core_is_wanted(y->sched) && !let_others_run(y, me->sched, v)) return;
-        if (i % LOOK_ROUNDS == 0 && !goes_on(y, w, &release, &since, now)) return judge(v, false);
+        bool wanted = sched_core_is_wanted(y->sched), others = wanted && yields && sched_only_own_wait(y->sched, me->sched);
+        if (wanted && !others) return;
+        if (others) yields = sched_yield_core(y->sched, me->sched, false);
+        if ((others || i % LOOK_ROUNDS == 0) && !goes_on(y, w, &release, &since, os_cycles())) return judge(v, false);
         os_pause();
     }
     v->left = now;

@@ -68,12 +68,25 @@ static uint32_t xinuse(void)
     __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(1));
     return lo;
 }
+/* One of them has other registers of AVX-512 in use, which its switches have to keep. */
+__attribute__((target("avx512f,avx512bw"))) static void put_512(uint64_t v)
+{ __asm__ volatile("vpbroadcastq %0, %%zmm16\n\tvmovdqa64 %%zmm16, %%zmm31\n\tkmovq %0, %%k3" : : "r"(v) : "memory"); }
+__attribute__((target("avx512f,avx512bw"))) static void check_512(uint64_t v)
+{
+    uint64_t z[8], k;
+    __asm__ volatile("vmovdqu64 %%zmm31, %0\n\tkmovq %%k3, %1" : "=m"(z), "=r"(k) : : "memory");
+    CHECK(k == v);
+    for (int i = 0; i < 8; i++) CHECK(z[i] == v);
+}
 static void *uppers_subject(void *arg)
 {
+    const bool more = arg && __builtin_cpu_supports("avx512bw");
     for (int i = 0; i < 20 * ROUNDS; i++) {
         __asm__ volatile("vzeroupper" ::: "memory");
         if (xinuse() & UPPER_HALVES) continue;      /* a processor that does not note VZEROUPPER */
+        if (more) put_512((uint64_t)i * (uint64_t)(long)arg);
         syscall(SYS_sched_yield);
+        if (more) check_512((uint64_t)i * (uint64_t)(long)arg);
         CHECK(!(xinuse() & UPPER_HALVES));
     }
     return arg;
@@ -82,6 +95,32 @@ static void uppers(void)
 {
     uint32_t a, b, c, d;
     if (__get_cpuid_count(13, 1, &a, &b, &c, &d) && a & 4 && __builtin_cpu_supports("avx")) with_subjects(uppers_subject);
+}
+
+/* ---- kernel-scheduled threads --------------------------------------------------------------------- */
+/* Two threads pass bytes on, and so become kernel-scheduled; the third goes home for each call. */
+static int pipes[2][2];
+static _Atomic bool passed_on;
+static void *passing_subject(void *arg)
+{
+    const int me = (int)(long)arg;
+    char name[16], c = 1;
+    if (me == 2) {
+        while (!passed_on) CHECK(!prctl(PR_SET_NAME, "homely") && !prctl(PR_GET_NAME, name) && !strcmp(name, "homely"));
+        return 0;
+    }
+    for (int i = 0; i < 20 * ROUNDS; i++) {
+        if (me == 0) CHECK(write(pipes[0][1], &c, 1) == 1);
+        CHECK(read(pipes[!me][0], &c, 1) == 1);
+        if (me == 1) CHECK(write(pipes[1][1], &c, 1) == 1);
+    }
+    if (me == 0) passed_on = true;
+    return 0;
+}
+static void passing(void)
+{
+    CHECK(!pipe(pipes[0]) && !pipe(pipes[1]));
+    with_subjects(passing_subject);
 }
 
 /* ---- locks that the kernel knows ------------------------------------------------------------------ */
@@ -331,7 +370,7 @@ static void cancels(void)
 int main(int argc, char **argv)
 {
     static const struct subject_case cases[] = {
-        {"ids", ids, false}, {"rounding", rounding, false}, {"uppers", uppers, false}, {"robust", robust, false}, {"inherit", inherit, false}, {"ends", ends, false},
+        {"ids", ids, false}, {"rounding", rounding, false}, {"uppers", uppers, false}, {"passing", passing, false}, {"robust", robust, false}, {"inherit", inherit, false}, {"ends", ends, false},
         {"forks", forks, false}, {"users", users, false}, {"cancel", cancels, false}, {"clocks", clocks, false},
     };
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);

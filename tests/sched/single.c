@@ -70,6 +70,14 @@ static void kernel_run(const struct os_cpuset *cpus)
         sched_return_core(&s, &me);
         CHECK(sched_is_by_kernel(&s, &me));
     }
+    me.where = SCHED_PARKED;        /* a handler on top of a wait has become kernel-scheduled: the wait gets a core */
+    sched_interrupt(&s, &me);
+    CHECK(atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
+    me.where = SCHED_USER;
+    sched_expect_kernel_run(&me);
+    sched_leave_core(&s, &me, true);
+    sched_return_core(&s, &me);
+    CHECK(sched_is_by_kernel(&s, &me));
     atomic_store(&shm.h->lock_waits, 1);
     sched_leave_core(&s, &me, true);
     sched_return_core(&s, &me);

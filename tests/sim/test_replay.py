@@ -146,15 +146,15 @@ class Errors(Base):
         self.assertEqual(r.stdout, '')
 
     def test_what_cannot_be_had(self):
-        self.wrong(program('compute 1ms bandwidth 9GB/s memory 0.5'), 'one thread can read 8000 MB/s here')
-        self.wrong(program('compute 1ms bandwidth 1GB/s memory 0'), "'memory 0'")
-        self.wrong(program('taskgraph\ntask\ncompute 1ms bandwidth 0GB/s memory 0.5\nend\nend'), "'bandwidth 0'")
-        self.wrong(program('parallel 2\ncompute 1ms bandwidth 90GB/s\nend'), 'program p: 90000 MB/s')
+        self.wrong(program('compute 1ms bandwidth 9GB/s memory 0.5'), 'one thread can read 8000 MB/s here', code=126)
+        self.wrong(program('compute 1ms bandwidth 1GB/s memory 0'), "'memory 0'", code=126)
+        self.wrong(program('taskgraph\ntask\ncompute 1ms bandwidth 0GB/s memory 0.5\nend\nend'), "'bandwidth 0'", code=126)
+        self.wrong(program('parallel 2\ncompute 1ms bandwidth 90GB/s\nend'), 'program p: 90000 MB/s', code=126)
 
     def test_what_usf_cannot_be_told(self):
         tool = [USF, 'run', '-i', f'replay-test-{os.getpid()}', '--']
-        self.wrong(program('progress'), "'progress' cannot be told", tool=tool)
-        self.wrong(program('compute 1us', options='malleable'), "'malleable' cannot be declared", tool=tool)
+        self.wrong(program('progress'), "'progress' cannot be told", code=126, tool=tool)
+        self.wrong(program('compute 1us', options='malleable'), "'malleable' cannot be declared", code=126, tool=tool)
         self.ops(program('progress', options='malleable'))      # to Linux they are nothing
 
     def test_programs_that_are_wrong(self):
@@ -225,6 +225,8 @@ class Validate(Base):
             self.assertIn(part, text)
 
     def test_wrong(self):
+        self.file('program p\nthread\ncompote 1ms\nend\nend\nstart p\n', 'wrong.usfw')     # not left out: it is wrong
+        self.assertIn("not 'compote'", self.run_it('--quick', '--workloads', self.dir.name, '--machine', '2-core-vm', code=1).stderr)
         self.assertIn('there is no workload nothing', self.run_it('--only', 'nothing', code=1).stderr)
         self.assertIn('is not there', self.run_it('--build', self.dir.name, code=1).stderr)
 

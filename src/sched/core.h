@@ -219,7 +219,7 @@ bool bind_has_mask(const struct usf_task *t);     /* one of its own */
 bool bind_is_alike(const struct usf_task *a, const struct usf_task *b);
 static inline void bind_lose_mask(struct usf_thread *t)
 {
-    if (atomic_load_explicit(&t->pinned, memory_order_relaxed) == USF_NONE) atomic_store(&t->pinned, USF_PINNED_UNKNOWN);
+    if (atomic_load_explicit(&t->pinned, memory_order_relaxed) >= USF_PINNED_HELD) atomic_store(&t->pinned, USF_PINNED_UNKNOWN);   /* no core's */
 }
 void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
 void bind_other(struct sched *s, uint32_t task, uint32_t core);

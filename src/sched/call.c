@@ -3,10 +3,13 @@
 #include "sched/ring.h"
 
 #define KERNEL_RUN_CALLS 64u        /* after so many short bursts a thread becomes kernel-scheduled */
-#define KERNEL_RUN_BURST 900000u    /* cycles, some 300 us; a longer burst ends that */
+#define KERNEL_RUN_BURST 900000u    /* cycles, some 300 us.  A few longer bursts in a row end that, not one: the thread may have waited for a CPU */
 
 static void count_burst(struct sched_self *me)
-{ me->short_bursts = os_cycles() - me->returned < KERNEL_RUN_BURST ? me->short_bursts + 1 : 0; }
+{
+    bool is_short = os_cycles() - me->returned < KERNEL_RUN_BURST;
+    me->short_bursts = !is_short ? me->short_bursts / 2 : me->short_bursts < 2 * KERNEL_RUN_CALLS ? me->short_bursts + 1 : me->short_bursts;
+}
 
 void sched_expect_kernel_run(struct sched_self *me)
 {

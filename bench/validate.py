@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -238,7 +239,8 @@ def outliers(rows):
             continue
         text = REMARKS.get((name, p)) or REMARKS.get(name) or "not explained."
         said = f"{guess:.2f}" if guess else "no end"
-        out.append(f"- **{name}, {p}**: {real:.2f} measured, {said} simulated. {text}")
+        out.append(textwrap.fill(f"- **{name}, {p}**: {real:.2f} measured, {said} simulated. {text}", 100, subsequent_indent="  ",
+                                 break_long_words=False, break_on_hyphens=False))
     return "\n".join(out) if out else f"None is more than {100 * OUTLIER:.0f} % off."
 
 

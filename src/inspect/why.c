@@ -249,7 +249,8 @@ static void running_text(struct why_reader *r, const struct usf_task *t, struct 
 
 static void in_call_text(struct why_reader *r, const struct usf_task *t, struct why *w)
 {
-    bool taken = atomic_load(&t->state) != USF_TASK_RUNNING, by_kernel = atomic_load(&t->state) == USF_TASK_BY_KERNEL;
+    uint32_t state = atomic_load(&t->state);
+    bool taken = state != USF_TASK_RUNNING, by_kernel = state == USF_TASK_BY_KERNEL;
     if (by_kernel && w->kernel.state == 'R') return;   /* it runs: without a core, for the moments between its calls */
     if (!recorded_text(r, t, w)) {
         w->kind = WHY_CALL;

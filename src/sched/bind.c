@@ -47,7 +47,7 @@ bool bind_is_over(struct sched *s, uint64_t now)
 
 static bool has(const uint64_t *cores, uint32_t c) { return __atomic_load_n(&cores[c / 64], __ATOMIC_RELAXED) >> (c % 64) & 1; }
 
-bool bind_has_mask(const struct usf_task *t)
+static bool has_mask(const struct usf_task *t)
 {
     uint64_t any = 0;
     for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= __atomic_load_n(&t->pol.mask[w], __ATOMIC_RELAXED);
@@ -67,7 +67,7 @@ bool bind_is_alike(const struct usf_task *a, const struct usf_task *b)
  * core outside of its mask is bound there if the mask is a hint, and never if it is strict. */
 static uint32_t wanted(struct sched *s, const struct usf_task *t, uint32_t core)
 {
-    if (bind_has_mask(t) && !has(t->pol.mask, core)) return __atomic_load_n(&t->pol.strict, __ATOMIC_RELAXED) ? USF_NONE : core;
+    if (has_mask(t) && !has(t->pol.mask, core)) return __atomic_load_n(&t->pol.strict, __ATOMIC_RELAXED) ? USF_NONE : core;
     return sched_is_bound(s) ? core : USF_NONE;
 }
 
@@ -76,7 +76,7 @@ bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core)
 {
     const struct usf_task *t = &s->tasks[task];
     uint64_t any = 0;
-    if (!bind_has_mask(t) || has(t->pol.mask, core)) return false;
+    if (!has_mask(t) || has(t->pol.mask, core)) return false;
     for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= t->pol.mask[w] & atomic_load(&s->h->idle[w]) & s->groups[t->pol.group].pol.cores[w];
     return any != 0;
 }
@@ -93,7 +93,7 @@ static const uint64_t *limits_of(const struct sched *s, uint32_t group, uint32_t
 static void own_mask(struct sched *s, const struct usf_task *t, struct os_cpuset *cpus)
 {
     uint32_t proc = atomic_load_explicit(&((struct usf_task *)t)->proc, memory_order_relaxed), n = 0;
-    bool masked = bind_has_mask(t);
+    bool masked = has_mask(t);
     uint32_t group = __atomic_load_n(&t->pol.group, __ATOMIC_RELAXED);
     const uint64_t *may = proc < USF_MAX_PROCS ? s->procs[proc].may : t->pol.mask;
     const uint64_t *wants = group < USF_MAX_GROUPS ? limits_of(s, group, proc, may) : may;

@@ -547,7 +547,7 @@ void core_place(struct sched *s, uint32_t task, enum usf_why why, struct wakes *
     /* A thread that returns from a call runs already. */
     bool anywhere = t->pol.affinity == USF_AFFINITY_ANY && why != USF_WHY_RETURN;
 
-    core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_BLOCKED) | ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_BY_KERNEL), USF_TASK_READY);
+    core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_BLOCKED) | WITHOUT_CORE, USF_TASK_READY);
     t->why = why;
     while (k->n < WAKES_MAX - 2 && idle_mask(s, g, anywhere, idle)) {
         const char *bad = 0;

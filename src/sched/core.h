@@ -213,9 +213,8 @@ bool bind_is_over(struct sched *s, uint64_t now);
 /* Without the lock.  Check the binding of the task's thread, which owns the core; correct it if it is wrong.  _place: tid 0 is the calling
  * thread; another process's thread only with permission.  _release: restore the thread's own mask, whatever the mode. */
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core);
-bool bind_has_mask(const struct usf_task *t);     /* one of its own */
-/* Tasks that are alike have the same CPUs while UNBOUND.  Else a kernel thread that goes on with the other one, and has its task's own mask,
- * has the wrong one.  (One that is bound to a core's CPU is right for whoever has the core.) */
+/* Two tasks are alike if they may run on the same CPUs while UNBOUND.  If they are not, a kernel thread that has the mask of one, and goes
+ * on with the other, has the wrong mask.  A kernel thread that is bound to a core's CPU is right for every task that has the core. */
 bool bind_is_alike(const struct usf_task *a, const struct usf_task *b);
 static inline void bind_lose_mask(struct usf_thread *t)
 {
@@ -233,4 +232,5 @@ void bind_spread(struct sched *s, struct sched_self *me, uint32_t core);
 void watch_took_unseen(struct sched *s, uint32_t task);
 
 #define ST(x) ((x) < 32u ? 1u << (x) : 0u)   /* 0 for a damaged state */
+#define WITHOUT_CORE (ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_BY_KERNEL))     /* such a task queues for a core when it needs one */
 #endif

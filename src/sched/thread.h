@@ -14,7 +14,6 @@ static inline struct usf_thread *own_thread(struct sched *s, struct sched_self *
 static inline unsigned state_of(struct usf_task *t) { return atomic_load(&t->state); }
 
 /* The thread was given a core, or lost it again, or is off: in each case it must look. */
-#define WITHOUT_CORE (ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_BY_KERNEL))     /* it queues for one when it needs one */
 static inline bool has_turn(struct usf_task *t)
 { return ST(state_of(t)) & (ST(USF_TASK_RUNNING) | WITHOUT_CORE | ST(USF_TASK_GONE)); }
 

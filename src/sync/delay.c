@@ -5,7 +5,7 @@
  * that: who releases a lock and soon takes it again has it again before a waiter has woken up.  If each
  * waiter is there at once, the lock goes from core to core for each section, which takes longer than most
  * sections.  So a woken thread may be delayed, unless its core is wanted.  If only threads of the same group want it, they
- * run first, as often as there are some: where many threads wait for a lock, those that are READY were woken for it, too.
+ * run first.  The supposition is that most of them were woken for the same lock.
  * Threads of other programs would keep the core for up to a quantum, while this program may wait for the thread.
  *
  * That is wrong where others wait for the woken thread.  So delays are tried, and judged:
@@ -115,7 +115,7 @@ void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr
     }
     if (!w || w->by == USF_NONE) return;
     uint64_t now = os_cycles(), until = now + ((uint64_t)VAIN_DELAY_CYCLES << v->doubled), release = 0, since = now;
-    bool yields = v->doubled;       /* not before it is known that wake-ups are in vain here */
+    bool yields = v->doubled;       /* an earlier wake-up of this thread was in vain */
     for (unsigned i = 0; now < until; i++, now = os_cycles()) {
         bool wanted = sched_core_is_wanted(y->sched), others = wanted && yields && sched_only_own_wait(y->sched, me->sched);
         if (wanted && !others) return;

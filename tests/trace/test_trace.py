@@ -21,7 +21,7 @@ from instance import SEED, Instance, main
 USF, SIM, PROGRAM = map(os.path.abspath, sys.argv[1:4])
 LEGAL = {("new", "ready"), ("new", "running"), ("ready", "running"), ("running", "ready"), ("running", "blocked"), ("running", "in the kernel"),
          ("blocked", "ready"), ("in the kernel", "ready"), ("in the kernel", "blocked"), ("in the kernel", "by the kernel"),
-         ("by the kernel", "in the kernel")}
+         ("by the kernel", "ready"), ("by the kernel", "blocked")}
 
 
 class Trace(Instance):

@@ -47,11 +47,8 @@ long rt_call_releasing(struct rt_thread *t, struct gate_frame *f, bool certain)
  * for `lend`.  After that the thread assumes that its next few calls of this kind block as well,
  * and releases the core at once.  If tasks wait for a core, it first looks whether the call would
  * block: a core that was released for nothing is not easily had back. */
-#define SURE       8u
-#define LOOK_EVERY 16u      /* look also if nobody waits: whoever reads what is there already pays for the guess */
-
 static bool guess(struct rt_thread *t, uint8_t *blocks)
-{ return *blocks && !sched_core_is_wanted(&rt.sched) && ++t->guesses % LOOK_EVERY; }
+{ return *blocks && !sched_core_is_wanted(&rt.sched) && ++t->guesses % CALL_LOOK_EVERY; }
 
 enum { NR_CLOSE_RANGE = 436 };
 
@@ -87,7 +84,7 @@ static long make_call(struct rt_thread *t, struct gate_frame *f)
     bool wanted = events && rt_has_core(t) && !is_empty(f) && sched_core_is_wanted(&rt.sched);
     if (wanted || !*blocks) {
         long r = wanted ? rt_call_while_wanted(t, f, events) : rt_call_releasing(t, f, false);
-        if (t->self.lost != lost) *blocks = SURE;
+        if (t->self.lost != lost) *blocks = CALL_SURE;
         if (!rt_says_not_yet(r)) t->tries = 0;
         return rt_says_not_yet(r) ? rt_not_yet(t, r) : r;
     }
@@ -126,7 +123,7 @@ __attribute__((noinline)) static long after_disturbed(struct gate_frame *f, long
     __builtin_memcpy(&before, &f->kept_more, sizeof before);
     if (t->self.where == SCHED_IN_CALL) sched_return_core(&rt.sched, &t->self);
     if (is_close(f)) return r;
-    if (t->self.lost != f->kept) *blocks_of(t, f) = SURE;
+    if (t->self.lost != f->kept) *blocks_of(t, f) = CALL_SURE;
     if (rt_ended_unseen(t, r, before)) r = rt_make_call(f);
     return rt_complete(f, r, before);
 }
@@ -138,17 +135,12 @@ __attribute__((noinline)) static long after_disturbed(struct gate_frame *f, long
  * kernel counts how often a thread has slept, but it counts waits on futexes and for a core as
  * well.  So when the count is high, a few provisional releases in a row, without a wait in the
  * scheduler between them, decide. */
-#define RELEASES_A_LOOK 256u
-#define WAITS_A_LOOK 32u            /* it has slept so often at least */
-#define WATCHED      16u            /* so many releases in a row decide: as often in proportion */
-#define WAIT_CPU_NS  300000u        /* computing between two of the sleeps */
-
 static bool sleeps_often(struct rt_thread *t, uint32_t least)
 {
     uint64_t waits = t->waits, cpu = t->cpu_ns;         /* at the last look */
     os_own_waits(&t->waits, &t->cpu_ns);
     if (t->waits < waits || t->cpu_ns < cpu) return false;      /* another kernel thread executes it since */
-    return t->waits - waits >= least && t->cpu_ns - cpu < (t->waits - waits) * WAIT_CPU_NS;
+    return t->waits - waits >= least && t->cpu_ns - cpu < (t->waits - waits) * PASSES_CPU_NS;
 }
 
 /* The word of the thread's core; 0: it has none.  The word changes when the thread gives the core
@@ -164,17 +156,17 @@ static bool passes_on(struct rt_thread *t)
     uint64_t before = t->watched_word, word = core_word_of(t);
     t->watched_word = 0;
     if (rt.sched.kernel || rt.sched.no_kernel_run || sched_is_by_kernel(&rt.sched, &t->self)) return false;
-    if (before) return word == before && sleeps_often(t, WATCHED * WAITS_A_LOOK / RELEASES_A_LOOK);
-    if (!sleeps_often(t, WAITS_A_LOOK) || t->releases == RELEASES_A_LOOK) return false; /* the first: nothing to compare with */
+    if (before) return word == before && sleeps_often(t, PASSES_IN_A_ROW * PASSES_WAITS / PASSES_RELEASES);
+    if (!sleeps_often(t, PASSES_WAITS) || t->releases == PASSES_RELEASES) return false; /* the first: nothing to compare with */
     t->watched_word = word;
-    t->releases -= WATCHED;
+    t->releases -= PASSES_IN_A_ROW;
     return false;
 }
 
 static long begin_kernel_run(struct rt_thread *t, struct gate_frame *f)
 {
     sched_expect_kernel_run(&t->self);
-    *blocks_of(t, f) = SURE;
+    *blocks_of(t, f) = CALL_SURE;
     return may_block(f);
 }
 
@@ -199,7 +191,7 @@ long rt_call_may_block(struct gate_frame *f)
     struct rt_thread *t = &rt_self;
     if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
     if (USF_UNLIKELY(sched_core_is_wanted(&rt.sched)) && events_of(f)) return may_block(f);
-    if (USF_UNLIKELY(++t->releases % RELEASES_A_LOOK == 0)) return look_at_release(t, f);
+    if (USF_UNLIKELY(++t->releases % PASSES_RELEASES == 0)) return look_at_release(t, f);
     return release_provisionally(t, f);
 }
 

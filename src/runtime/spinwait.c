@@ -221,5 +221,5 @@ void rt_spin_init(void)
 {
     usf_spin_round = spin_round;
     rt.sched.probe = probe;
-    if (!rt_is_without(USF_WITHOUT_TRIALS)) rt.sched.spins = spins;
+    if (!rt_is_without(USF_WITHOUT_PROBES)) rt.sched.spins = spins;
 }

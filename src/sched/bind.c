@@ -23,10 +23,7 @@
  * waits follow each other.  On two CPUs beside a program that is bound to CPU 0, such a thread did 19 % of its work there, and 25 % without
  * usf (medians of 10 runs).  Whether another CPU idled meanwhile was not recorded, so this case is open. */
 #include "sched/core.h"
-
-#define UNBIND_NS 10000000u     /* two calls of the kernel per thread and change are then some 0.1 % of the time at most */
-#define NOTE_NS   100000u       /* how exactly the time is kept: it lies where all cores read */
-#define ASTRAY_MAX_NS 512000000u    /* from one attempt to place a thread to the next, at most */
+#include "sched/times.h"
 
 void bind_choose(struct sched *s)
 {
@@ -34,7 +31,7 @@ void bind_choose(struct sched *s)
     bool bound = sched_is_bound(s), waits = atomic_load_explicit(&h->nr_ready, memory_order_relaxed) != 0;
     if (!waits && !bound) return;
     uint64_t waited = atomic_load_explicit(&h->waited_ns, memory_order_relaxed);
-    if (waits && (!bound || s->pol.now > waited + NOTE_NS)) atomic_store_explicit(&h->waited_ns, s->pol.now, memory_order_relaxed);
+    if (waits && (!bound || s->pol.now > waited + UNBIND_NOTE_NS)) atomic_store_explicit(&h->waited_ns, s->pol.now, memory_order_relaxed);
     if (waits == bound || (bound && s->pol.now < waited + UNBIND_NS)) return;
     atomic_store_explicit(&h->binding, waits ? USF_BOUND : USF_UNBOUND, memory_order_relaxed);
     USF_POINT("sched.binding");
@@ -185,15 +182,12 @@ void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task)
 /* The kernel may have put two threads on one CPU that wait for each other for microseconds.  It would part them if they slept at once.
  * One that polls keeps the other from running there, and both are there again after each wait.  So the one that is about to poll goes to
  * a CPU where none of the instance's was seen, and may be moved again from there as before. */
-#define SPREAD_CYCLES 1000000u      /* some 300 us from one look to the next */
-#define SEEN_CYCLES   3000000u      /* some 1 ms: so long a thread is believed to be where it began to poll */
-
 static bool is_on(struct sched *s, uint32_t core, uint32_t cpu, uint64_t now)
 {
     const struct usf_core *c = &s->cores[core];
     return core_state(atomic_load_explicit(&c->word, memory_order_relaxed)) == USF_CORE_RUNNING
            && atomic_load_explicit(&c->at, memory_order_relaxed) == cpu + 1
-           && now - atomic_load_explicit(&c->at_when, memory_order_relaxed) < SEEN_CYCLES;
+           && now - atomic_load_explicit(&c->at_when, memory_order_relaxed) < SPREAD_SEEN_CYCLES;
 }
 
 static bool is_empty(const struct os_cpuset *set)
@@ -207,7 +201,7 @@ static bool is_empty(const struct os_cpuset *set)
 static void note_at(struct usf_core *c, uint32_t cpu, uint64_t now)
 {
     bool same = atomic_load_explicit(&c->at, memory_order_relaxed) == cpu + 1;
-    if (same && now - atomic_load_explicit(&c->at_when, memory_order_relaxed) < SEEN_CYCLES / 4) return;
+    if (same && now - atomic_load_explicit(&c->at_when, memory_order_relaxed) < SPREAD_SEEN_CYCLES / 4) return;
     atomic_store_explicit(&c->at, cpu + 1, memory_order_relaxed);
     atomic_store_explicit(&c->at_when, now, memory_order_relaxed);
 }
@@ -253,7 +247,7 @@ bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uin
     bool is = is_astray(s, core, w);
     uint32_t to = is ? wanted(s, &s->tasks[core_task(w)], core) : USF_NONE;
     if (!is || a->word != w || a->to != to) {
-        *a = (struct sched_astray){.word = is ? w : 0, .to = to, .again = now, .pause = SCHED_ASTRAY_NS};
+        *a = (struct sched_astray){.word = is ? w : 0, .to = to, .again = now, .pause = ASTRAY_NS};
         return false;
     }
     if (now < a->again) return false;

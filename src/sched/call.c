@@ -1,13 +1,11 @@
 /* src/sched/call.c - threads in system calls, and kernel-scheduled threads.  SPDX-License-Identifier: Apache-2.0 */
-#include "sched/thread.h"
 #include "sched/ring.h"
-
-#define KERNEL_RUN_CALLS 64u        /* after so many short bursts a thread becomes kernel-scheduled */
-#define KERNEL_RUN_BURST 900000u    /* cycles, some 300 us.  A few longer bursts in a row end that, not one: the thread may have waited for a CPU */
+#include "sched/thread.h"
+#include "sched/times.h"
 
 static void count_burst(struct sched_self *me)
 {
-    bool is_short = os_cycles() - me->returned < KERNEL_RUN_BURST;
+    bool is_short = os_cycles() - me->returned < KERNEL_RUN_CYCLES;
     me->short_bursts = !is_short ? me->short_bursts / 2 : me->short_bursts < 2 * KERNEL_RUN_CALLS ? me->short_bursts + 1 : me->short_bursts;
 }
 

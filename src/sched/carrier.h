@@ -27,7 +27,8 @@
  *
  *   C5  Of all idle carriers of a process one sleeps until the earliest deadline of the threads that wait (alarm.h).
  *
- * A thread that waits for its home (the kernel thread that it began as) says so in `wanted`: whoever makes that carrier IDLE wakes it. */
+ * A thread that waits for its home (the kernel thread that it began as) says so in `wanted`. The
+ * thread that makes that carrier IDLE wakes it. */
 #ifndef USF_SCHED_CARRIER_H
 #define USF_SCHED_CARRIER_H
 

@@ -7,9 +7,9 @@
 #include "sched/turn.h"
 
 /* Legal transitions: from -> set of to.  docs/design.md draws them. */
-static const uint16_t legal[] = {
+const uint16_t core_edges[USF_TASK_STATES] = {
     [USF_TASK_FREE] = ST(USF_TASK_NEW),
-    [USF_TASK_NEW] = ST(USF_TASK_READY) | ST(USF_TASK_RUNNING) | ST(USF_TASK_GONE),
+    [USF_TASK_NEW] = ST(USF_TASK_READY) | ST(USF_TASK_RUNNING) | ST(USF_TASK_GONE) | ST(USF_TASK_FREE),
     [USF_TASK_READY] = ST(USF_TASK_RUNNING) | ST(USF_TASK_GONE),
     [USF_TASK_RUNNING] = ST(USF_TASK_READY) | ST(USF_TASK_BLOCKED) | ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_GONE),
     [USF_TASK_BLOCKED] = ST(USF_TASK_READY) | ST(USF_TASK_GONE),
@@ -22,7 +22,7 @@ void core_set_state(struct sched *s, uint32_t task, unsigned from_mask, unsigned
 {
     unsigned from = atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed);
     usf_xassert(usf_lock_is_held(USF_RANK_SCHED));
-    usf_assert(from < sizeof legal / sizeof *legal && (ST(from) & from_mask) && (legal[from] & ST(to)));
+    usf_assert(from < USF_TASK_STATES && (ST(from) & from_mask) && (core_edges[from] & ST(to)));
     atomic_store_explicit(&s->tasks[task].since_ns, s->pol.now, memory_order_relaxed);
     if (trace_is_on(s))
         trace_locked(s, TRACE_STATE, from | to << 8, task, atomic_load_explicit(&s->tasks[task].core, memory_order_relaxed), 0);
@@ -52,12 +52,8 @@ static void give_up_record(struct sched *s, struct sched_self *me)
     me->task = USF_NONE;        /* the runtime attaches anew if we go on at all, and are scheduled then */
 }
 
-#define LOOK_NS     40000000u    /* is there a monitor?  One member of this pid namespace looks, */
-#define OWN_LOOK_NS 1000000000u  /* ... and each process now and then, at what concerns itself */
-#define MOVED_NS    40000000u    /* how often the lock shows that it lives */
-
 static bool look_is_due(const struct sched *s, uint64_t now)
-{ return now - atomic_load_explicit(&s->h->namespace[s->namespace].looked, memory_order_relaxed) > LOOK_NS; }
+{ return now - atomic_load_explicit(&s->h->namespace[s->namespace].looked, memory_order_relaxed) > MONITOR_LOOK_NS; }
 
 static void note_look(struct sched *s, uint64_t now)
 { atomic_store_explicit(&s->h->namespace[s->namespace].looked, now, memory_order_relaxed); }
@@ -143,8 +139,8 @@ static bool enter(struct sched *s, struct sched_self *me, bool yields)
     }
     me->entered = s->pol.now = os_now();
     s->pol.nr_groups = atomic_load_explicit(&s->h->group_hwm, memory_order_relaxed);
-    if (USF_UNLIKELY(s->pol.now - s->h->moved_ns > MOVED_NS)) s->h->moved_ns = s->pol.now;
-    if (USF_UNLIKELY(look_is_due(s, s->pol.now) || s->pol.now - s->looked > OWN_LOOK_NS) && s->look) {
+    if (USF_UNLIKELY(s->pol.now - s->h->moved_ns > LOCK_MOVED_NS)) s->h->moved_ns = s->pol.now;
+    if (USF_UNLIKELY(look_is_due(s, s->pol.now) || s->pol.now - s->looked > MEMBER_LOOK_NS) && s->look) {
         note_look(s, s->pol.now);
         s->looked = s->pol.now;
         me->look = 1;

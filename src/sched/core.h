@@ -6,6 +6,9 @@
 #include "os/os.h"
 #include "sched/sched.h"
 
+#define ST(x) ((x) < 32u ? 1u << (x) : 0u)   /* 0 for a damaged state */
+#define WITHOUT_CORE (ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_BY_KERNEL))     /* such a task queues for a core when it needs one */
+
 /* Tasks that were put on a core under the lock, and whose threads are woken after its release. */
 #define WAKES_MAX (2 * SCHED_WAKE_BATCH)
 struct wakes {
@@ -23,6 +26,15 @@ bool core_enter(struct sched *s, struct sched_self *me);
 bool core_enter_to_yield(struct sched *s, struct sched_self *me);
 /* Release the lock, then wake the threads of the tasks in `k`, and the monitor if tasks wait. */
 void core_leave(struct sched *s, struct sched_self *me, struct wakes *k);
+
+/* The states that may follow each state, as ST() bits: the edges of docs/design.md, section 3. */
+extern const uint16_t core_edges[USF_TASK_STATES];
+/* Without the lock, by the one thread that may change the state now: a lease's, or the owner of a record that no other thread looks at. */
+static inline void core_pass_state(struct usf_task *t, unsigned from, unsigned to)
+{
+    usf_assert(atomic_load_explicit(&t->state, memory_order_relaxed) == from && (core_edges[from] & ST(to)));
+    atomic_store_explicit(&t->state, to, memory_order_release);
+}
 
 /* All below: holds the scheduler lock. */
 void core_set_state(struct sched *s, uint32_t task, unsigned from_mask, unsigned to);
@@ -231,6 +243,4 @@ void bind_spread(struct sched *s, struct sched_self *me, uint32_t core);
 /* Monitor: the core of a thread was taken that may be running, and has not noticed it. */
 void watch_took_unseen(struct sched *s, uint32_t task);
 
-#define ST(x) ((x) < 32u ? 1u << (x) : 0u)   /* 0 for a damaged state */
-#define WITHOUT_CORE (ST(USF_TASK_IN_KERNEL) | ST(USF_TASK_BY_KERNEL))     /* such a task queues for a core when it needs one */
 #endif

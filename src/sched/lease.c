@@ -242,7 +242,7 @@ static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core,
     t->pol.ready_since = now;
     atomic_store_explicit(&t->since_ns, now, memory_order_relaxed);
     atomic_store_explicit(&t->why, USF_WHY_YIELD, memory_order_relaxed);
-    atomic_store_explicit(&t->state, USF_TASK_READY, memory_order_release);
+    core_pass_state(t, USF_TASK_RUNNING, USF_TASK_READY);
     USF_POINT("lease.ready");
     l->task[l->next] = (uint16_t)me->task;
     l->next = l->next + 1 == l->nr_tasks ? 0 : l->next + 1;
@@ -256,7 +256,7 @@ static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core,
     atomic_store_explicit(&next->since_ns, now, memory_order_relaxed);
     atomic_store_explicit(&c->word, core_word(USF_CORE_RUNNING, task, core_seq(atomic_load_explicit(&c->word, memory_order_relaxed)) + 1), memory_order_release);
     USF_POINT("lease.put_on");
-    atomic_store_explicit(&next->state, USF_TASK_RUNNING, memory_order_release);    /* the order that core_set_state has: take_turn's swap */
+    core_pass_state(next, USF_TASK_READY, USF_TASK_RUNNING);     /* take_turn's swap is the order that core_set_state has */
     return task;
 }
 

@@ -68,7 +68,7 @@ static void mend_tasks(struct sched *s)
         if (st == USF_TASK_RUNNING && !s->kernel) {
             uint32_t core = atomic_load(&t->core);
             uint64_t w = core < s->h->nr_cores ? atomic_load(&s->cores[core].word) : 0;
-            if (core_state(w) == USF_CORE_IDLE || core_task(w) != i) atomic_store(&t->state, USF_TASK_IN_KERNEL);
+            if (core_state(w) == USF_CORE_IDLE || core_task(w) != i) core_set_state(s, i, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
         }
         if (st != USF_TASK_READY) continue;
         policy_enqueue(&s->pol, &s->ops, i, USF_WHY_WAKE);

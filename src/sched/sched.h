@@ -7,8 +7,8 @@
  * The rules that keep it right; S1 and S4 to S6 hold after each release of the scheduler lock:
  *   S1  a core's word names at most one task; a task is RUNNING iff one core's word names it
  *       (policy `linux`: RUNNING without a core);
- *   S2  states of tasks change under the scheduler lock, but from and to FREE, or with a core's lease, which
- *       whoever has the lock has ended (lease.c, E1 to E4).  A core's word leaves
+ *   S2  states of tasks change under the scheduler lock, but from and to FREE, or with a core's lease.  The
+ *       owner of the lock has ended all leases (lease.c, E1 to E4).  A core's word leaves
  *       IDLE and RELEASED by compare-and-swap, but in core_drop.  A provisional release that may be
  *       taken ends by compare-and-swap; one that is TAKEN, under the lock;
  *   S3  a thread goes on in its program when its task is RUNNING, BY_KERNEL or GONE.  The park
@@ -98,14 +98,13 @@ struct sched_unseen {
 #define SCHED_UNSEEN_MAX 64u
 
 /* A thread that runs without a scheduling point and has the wrong binding, as the last look at its core found it. */
-#define SCHED_ASTRAY_NS 2000000u
 struct sched_astray {
     uint64_t word;              /* the core's; 0: no such thread */
     uint32_t to;                /* the core to bind it to; USF_NONE: its own mask holds */
     uint64_t again, pause;      /* ns: time of the next attempt to place it, and from that one to the next */
 };
 /* There is such a thread, and few attempts were made: look again soon. */
-static inline bool sched_is_newly_astray(const struct sched_astray *a) { return a->word && a->pause <= 8 * SCHED_ASTRAY_NS; }
+static inline bool sched_is_newly_astray(const struct sched_astray *a) { return a->word && a->pause <= 8 * ASTRAY_NS; }
 
 struct os_cpuset;
 struct sched_watcher {          /* what the monitor remembers between two looks */

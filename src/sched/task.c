@@ -130,9 +130,8 @@ void core_end_task(struct sched *s, uint32_t task)
  * must tell whether the owner is dead. */
 static void free_task(struct sched *s, uint32_t task)
 {
-    usf_assert(atomic_load_explicit(&s->tasks[task].state, memory_order_relaxed) == USF_TASK_GONE);
     s->tasks[task].proc = USF_NONE;
-    atomic_store(&s->tasks[task].state, USF_TASK_FREE);
+    core_pass_state(&s->tasks[task], USF_TASK_GONE, USF_TASK_FREE);
 }
 
 static void free_thread(struct sched *s, uint32_t thread)
@@ -337,7 +336,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     struct usf_task *t = &s->tasks[id];
     uint32_t proc = s->proc, number = proc != USF_NONE ? claim_thread(s, id, proc) : USF_NONE;
     if (number == USF_NONE) {
-        atomic_store(&t->state, USF_TASK_FREE);
+        core_pass_state(t, USF_TASK_NEW, USF_TASK_FREE);
         sched_crit_leave(s, me);
         return proc == USF_NONE ? -ESTALE : -EAGAIN;       /* the process is just being taken off; or there is no room */
     }
@@ -365,7 +364,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
 
     if (!core_enter(s, me)) {
         t->proc = USF_NONE;
-        atomic_store(&t->state, USF_TASK_FREE);
+        core_pass_state(t, USF_TASK_NEW, USF_TASK_FREE);
         free_thread(s, number);
         sched_crit_leave(s, me);
         return -ESTALE;

@@ -108,18 +108,52 @@
 #define DELAY_DOUBLED    5u             /* ... so often: some 40 us, or four wake-ups */
 #define DELAY_COLD_WAITS 1000u          /* without a delay, after one that had no reason */
 #define HOT_LOOK_CYCLES  2000u          /* the longest look at whether others use the lock */
-/* A delay was right if the thread waits again within VAIN_CYCLES, at the same word or within VAIN_NEAR of it: a condition variable has two.
- * That is the time of a look, and of the way back.  A right delay makes up for VAIN_WORTH wrong ones, since a lock may be free by chance.  After
- * VAIN_WRONG that nothing makes up for, VAIN_COLD_WAITS waits have none: so the trials cost 2 % where wake-ups are 2 us apart. */
-#define VAIN_CYCLES       2000u
-#define VAIN_NEAR         64u           /* bytes */
-#define VAIN_DELAY_CYCLES 12000u        /* the first delay; twice as long after each that was right, */
-#define VAIN_DOUBLED      3u            /* ... so often */
-#define VAIN_WORTH        4u
-#define VAIN_WRONG        16u
-#define VAIN_COLD_WAITS   4000u
-#define VAIN_FIRST_WAITS  100u          /* of a thread, without a delay: many threads do not wait more often */
-#define VAIN_CALL_CYCLES  10000u        /* a waker that is in one system call for so long waits */
+/* A delay was right if the thread waits again within FUTILE_CYCLES, at the same word or within FUTILE_NEAR of it: a condition variable has two.
+ * That is the time of a look, and of the way back.  A right delay makes up for FUTILE_WORTH wrong ones, since a lock may be free by chance.  After
+ * FUTILE_WRONG that nothing makes up for, FUTILE_COLD_WAITS waits have none: so to try costs 2 % where wake-ups are 2 us apart. */
+#define FUTILE_CYCLES       2000u
+#define FUTILE_NEAR         64u           /* bytes */
+#define FUTILE_DELAY_CYCLES 12000u        /* the first delay; twice as long after each that was right, */
+#define FUTILE_DOUBLED      3u            /* ... so often */
+#define FUTILE_WORTH        4u
+#define FUTILE_WRONG        16u
+#define FUTILE_COLD_WAITS   4000u
+#define FUTILE_FIRST_WAITS  100u          /* of a thread, without a delay: many threads do not wait more often */
+#define FUTILE_CALL_CYCLES  10000u        /* a waker that is in one system call for so long waits */
+
+/* ---- bind: to one CPU (bind.c), while tasks wait -------------------------------------------- */
+
+/* Threads are unbound when no task has waited for so long: two calls of the kernel for each thread
+ * and change are then some 0.1 % of the time at most.  The time of the latest wait is kept no more
+ * exactly than UNBIND_NOTE_NS, since all cores read it. */
+#define UNBIND_NS      10000000u
+#define UNBIND_NOTE_NS 100000u
+/* From one attempt of the monitor to bind a thread rightly that runs on to the next, at first and at
+ * most. */
+#define ASTRAY_NS      2000000u
+#define ASTRAY_MAX_NS  512000000u
+/* A thread that is about to poll looks so seldom whether another of the instance is on its CPU: some
+ * 300 us.  Another is believed to be where it began to poll for some 1 ms. */
+#define SPREAD_CYCLES      1000000u
+#define SPREAD_SEEN_CYCLES 3000000u
+
+/* ---- call: system calls that block (call.c, src/runtime/calls.c) ---------------------------- */
+
+/* After so many short bursts between calls that blocked a thread becomes kernel-scheduled.  A few
+ * longer bursts in a row end that, not one: the thread may have waited for a CPU.  Some 300 us. */
+#define KERNEL_RUN_CALLS  64u
+#define KERNEL_RUN_CYCLES 900000u
+/* After a call that blocked so many of its kind are taken to block as well; one in CALL_LOOK_EVERY
+ * of these looks nevertheless: a thread that reads what is there already pays for the guess. */
+#define CALL_SURE       8u
+#define CALL_LOOK_EVERY 16u
+/* Of so many provisional releases a thread looks whether it only passes data on: it has slept
+ * PASSES_WAITS times at least, and computed for less than PASSES_CPU_NS between two sleeps.  Then
+ * PASSES_IN_A_ROW releases in a row decide. */
+#define PASSES_RELEASES 256u
+#define PASSES_WAITS    32u
+#define PASSES_IN_A_ROW 16u
+#define PASSES_CPU_NS   300000u
 
 /* ---- the scheduler lock --------------------------------------------------------------------- */
 
@@ -137,8 +171,15 @@
 #define LEASE_DROPS     1000u           /* times LEASE_SPINS before the policy is replaced nevertheless */
 
 #define LOCK_SPINS    200u              /* rounds of pause before a waiter sleeps: the lock is held for less */
+#define BUCKET_SPINS  100u              /* ... of a bucket of futexes (src/sync), which is held for less still */
 #define LOCK_SLEEP_NS 20000000u         /* longest sleep: a woken waiter may have died */
 #define LOCK_STUCK_NS 50000000u         /* between calls of usf_lock_on_stuck: the owner may be dead */
+
+/* Is there a monitor?  One member of each pid namespace looks so often, and each process at what
+ * concerns itself.  The lock's owner shows so often that the lock lives. */
+#define MONITOR_LOOK_NS 40000000u
+#define MEMBER_LOOK_NS  1000000000u
+#define LOCK_MOVED_NS   40000000u
 
 /* ---- preempt: the monitor's looks (watch.c) ------------------------------------------------- */
 
@@ -157,6 +198,12 @@
 /* So many looks wake a dispatched thread that sleeps before its core is taken: its waker may have
  * died, or have no CPU. */
 #define WATCH_WAKES    8u
+/* So long without a tick: the monitor that ticks for all has ended. */
+#define WATCH_TICKER_NS 10000000ull
+/* A policy that has left a core free for so long, and for so many looks, although a task may run
+ * there, is starving it.  Both are needed: the monitor may have had no CPU. */
+#define STARVING_NS    1000000000u
+#define STARVING_LOOKS 16u
 /* The next preemption signal comes at so many times the age of the last one.  Its handler searches
  * for a busy-wait, for a millisecond in a large function, and a thread that computes is found busy
  * again and again. */

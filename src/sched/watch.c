@@ -12,8 +12,6 @@
 #include "sched/core.h"
 #include "sched/times.h"
 
-#define TICKER_NS 10000000ull   /* without a tick: the monitor that ticks for all has ended */
-
 static bool is_unresponsive(struct sched *s, uint32_t core, uint64_t now, uint64_t age, uint64_t ns)
 {
     struct sched_watcher *m = s->watch;
@@ -246,7 +244,7 @@ static uint64_t find_due(struct sched *s)
 /* One monitor calls it for all, under the lock. */
 static void tick(struct sched *s)
 {
-    if (s->h->ticker != s->namespace && s->pol.now - s->h->ticked_ns < TICKER_NS) return;
+    if (s->h->ticker != s->namespace && s->pol.now - s->h->ticked_ns < WATCH_TICKER_NS) return;
     s->h->ticker = s->namespace;
     s->h->ticked_ns = s->pol.now;
     s->ops.tick(&s->pol);
@@ -269,9 +267,6 @@ static void tick_of_busy(struct sched *s)
  * -------------------------------------------------------------------------- */
 /* A core is free, a ready task may run there, and pick names none: the policy has lost a task, or
  * keeps it. No order of tasks explains that, so the policy is replaced. */
-#define STARVING_NS    1000000000u
-#define STARVING_LOOKS 16u          /* both are needed: the monitor may have had no CPU for long */
-
 static bool has_use(struct sched *s, uint32_t core)
 {
     for (uint32_t i = 0, hwm = atomic_load(&s->h->task_hwm); i < hwm; i++)

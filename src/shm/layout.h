@@ -63,6 +63,7 @@ enum usf_task_state {
     USF_TASK_IN_KERNEL,  /* waits in a system call; its core was released or taken */
     USF_TASK_BY_KERNEL,  /* kernel-scheduled: goes on without a core, between two system calls or in one */
     USF_TASK_GONE,       /* ended, record about to be freed */
+    USF_TASK_STATES      /* how many there are */
 };
 
 /* Core word: state in bits 0-7, task id in bits 8-39, sequence in bits 40-63 (so that a CAS never

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * usf wakes a thread on an idle core in some 0.1 us; Linux takes 10 us and more.  Programs were written for
- * that: who releases a lock and soon takes it again has it again before a waiter has woken up.  If each
- * waiter is there at once, the lock goes from core to core for each section, which takes longer than most
+ * that: a thread that releases a lock and soon takes it again has it again before a waiter has woken up.  If
+ * each waiter is there at once, the lock goes from core to core for each section, which takes longer than most
  * sections.  So a woken thread may be delayed, unless its core is wanted.  If only threads of the same group want it, they
  * run first.  The supposition is that most of them were woken for the same lock.
  * Threads of other programs would keep the core for up to a quantum, while this program may wait for the thread.
@@ -11,8 +11,8 @@
  * That is wrong where others wait for the woken thread.  So delays are tried, and judged:
  *
  *   locks   A delay is right if others use the lock meanwhile: its word changes.
- *   others  A delay was right if the thread then finds nothing to do, and waits again at once (the wake-up was
- *           in vain), because another thread has gone on in its place.  Python's lock of the interpreter
+ *   others  A delay was right if the thread then finds nothing to do, and waits again at once (a futile
+ *           wake-up), because another thread has gone on in its place.  Python's lock of the interpreter
  *           is such a place, a condition variable.  A delay ends when the waker itself begins to wait: it may
  *           wait for this thread.
  *
@@ -50,21 +50,22 @@ static bool is_in_use(const uint32_t *addr)
 
 void sync_delay_at_lock(struct sync *y, struct sync_self *me, const uint32_t *addr, uint64_t began)
 {
+    struct sync_lock_waits *l = &me->locks;
     uint64_t now = os_cycles();
-    bool again = addr == me->hot_addr && began - me->left < HOT_CYCLES && now - began < HOT_CYCLES;
-    me->hot_addr = addr;
-    me->hot = !again ? 0 : me->hot < HOT_WAITS + DELAY_DOUBLED ? me->hot + 1 : me->hot;
-    if (me->cold) {
-        me->cold--;
-        me->hot = 0;
+    bool again = addr == l->addr && began - l->left < HOT_CYCLES && now - began < HOT_CYCLES;
+    l->addr = addr;
+    l->hot = !again ? 0 : l->hot < HOT_WAITS + DELAY_DOUBLED ? l->hot + 1 : l->hot;
+    if (l->cold) {
+        l->cold--;
+        l->hot = 0;
     }
-    uint64_t until = me->hot < HOT_WAITS ? 0 : now + ((uint64_t)DELAY_CYCLES << (me->hot - HOT_WAITS));
+    uint64_t until = l->hot < HOT_WAITS ? 0 : now + ((uint64_t)DELAY_CYCLES << (l->hot - HOT_WAITS));
     if (until && !is_in_use(addr)) {
-        me->cold = DELAY_COLD_WAITS;
+        l->cold = DELAY_COLD_WAITS;
         until = 0;
     }
     while (now < until && stay_until(y, now + DELAY_CYCLES) && is_in_use(addr)) now = os_cycles();
-    me->left = os_cycles();
+    l->left = os_cycles();
 }
 
 /* ---- other words ------------------------------------------------------------------------------- */
@@ -73,19 +74,19 @@ void sync_delay_at_lock(struct sync *y, struct sync_self *me, const uint32_t *ad
 static bool is_near(const uint32_t *a, const uint32_t *b)
 {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
-    return (x > y ? x - y : y - x) < VAIN_NEAR;
+    return (x > y ? x - y : y - x) < FUTILE_NEAR;
 }
 
 /* The latest wait was delayed; the next one began so soon, or later. */
-static void judge(struct sync_vain *v, bool in_vain)
+static void judge(struct sync_other_waits *o, bool futile)
 {
-    v->delayed = false;
-    if (in_vain) {
-        v->wrong = v->wrong > VAIN_WORTH ? v->wrong - VAIN_WORTH : 0;
-        if (v->doubled < VAIN_DOUBLED) v->doubled++;
-    } else if (++v->wrong >= VAIN_WRONG) {
-        v->wrong = v->doubled = 0;
-        v->cold = VAIN_COLD_WAITS;
+    o->delayed = false;
+    if (futile) {
+        o->wrong = o->wrong > FUTILE_WORTH ? o->wrong - FUTILE_WORTH : 0;
+        if (o->doubled < FUTILE_DOUBLED) o->doubled++;
+    } else if (++o->wrong >= FUTILE_WRONG) {
+        o->wrong = o->doubled = 0;
+        o->cold = FUTILE_COLD_WAITS;
     }
 }
 
@@ -96,33 +97,33 @@ static bool goes_on(const struct sync *y, const struct sync_waiter *w, uint64_t 
     uint64_t is = atomic_load_explicit(&t->release, memory_order_relaxed);
     if (sync_waits(y, w->by) != w->by_waits || atomic_load_explicit(&t->state, memory_order_relaxed) != USF_TASK_RUNNING) return false;
     if (!(is & USF_RELEASE_PROVISIONAL) || is != *release) *release = is, *since = now;
-    return now - *since < VAIN_CALL_CYCLES;
+    return now - *since < FUTILE_CALL_CYCLES;
 }
 
 void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr, uint64_t began, const struct sync_waiter *w)
 {
-    struct sync_vain *v = &me->vain;
-    bool again = is_near(addr, v->addr);
-    if (v->delayed) judge(v, again && began - v->left < VAIN_CYCLES);
+    struct sync_other_waits *o = &me->others;
+    bool again = is_near(addr, o->addr);
+    if (o->delayed) judge(o, again && began - o->left < FUTILE_CYCLES);
     if (!again) {
-        if (!v->addr) v->cold = VAIN_FIRST_WAITS;
-        v->addr = addr;
-        v->doubled = 0;
+        if (!o->addr) o->cold = FUTILE_FIRST_WAITS;
+        o->addr = addr;
+        o->doubled = 0;
     }
-    if (v->cold) {
-        v->cold--;
+    if (o->cold) {
+        o->cold--;
         return;
     }
     if (!w || w->by == USF_NONE) return;
-    uint64_t now = os_cycles(), until = now + ((uint64_t)VAIN_DELAY_CYCLES << v->doubled), release = 0, since = now;
-    bool yields = v->doubled;       /* an earlier wake-up of this thread was in vain */
+    uint64_t now = os_cycles(), until = now + ((uint64_t)FUTILE_DELAY_CYCLES << o->doubled), release = 0, since = now;
+    bool yields = o->doubled;       /* an earlier wake-up of this thread was futile */
     for (unsigned i = 0; now < until; i++, now = os_cycles()) {
         bool wanted = sched_core_is_wanted(y->sched), others = wanted && yields && sched_only_own_wait(y->sched, me->sched);
         if (wanted && !others) return;
         if (others) yields = sched_yield_core(y->sched, me->sched, false);
-        if ((others || i % LOOK_ROUNDS == 0) && !goes_on(y, w, &release, &since, os_cycles())) return judge(v, false);
+        if ((others || i % LOOK_ROUNDS == 0) && !goes_on(y, w, &release, &since, os_cycles())) return judge(o, false);
         os_pause();
     }
-    v->left = now;
-    v->delayed = true;
+    o->left = now;
+    o->delayed = true;
 }

@@ -6,6 +6,7 @@
 #include "os/os.h"
 #include "os/syscall.h"
 #include "sched/ring.h"
+#include "sched/times.h"
 #include "sync/internal.h"
 
 int sync_probe_read(const uint32_t *addr, uint32_t *out);
@@ -27,7 +28,7 @@ static struct sync_bucket *bucket_of(struct sync *y, uintptr_t addr)
 static void lock_bucket_as(struct sync_bucket *b, enum usf_rank rank)
 {
     usf_lock_wanted(rank);
-    for (int i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < BUCKET_SPINS; i++) {
         uint32_t free = 0;
         if (atomic_load_explicit(&b->lock, memory_order_relaxed) == 0
             && atomic_compare_exchange_weak(&b->lock, &free, 1))
@@ -79,7 +80,7 @@ static void append(struct sync_bucket *b, struct sync_waiter *w)
     else b->head = w;
     b->tail = w;
     atomic_store_explicit(&w->bucket, b, memory_order_release);
-    atomic_fetch_add(&b->count, 1);     /* seq_cst: a waker reads it in nobody() */
+    atomic_fetch_add(&b->count, 1);     /* seq_cst: a waker reads it in no_waiters() */
     usf_dassert(b->head && !b->head->prev && !b->tail->next);
     usf_xassert(bucket_is_valid(b));
 }
@@ -177,7 +178,7 @@ static uint64_t monotonic(const struct deadline *d, bool *over)
     return left > INT64_MAX - now ? 0 : now + left;
 }
 
-/* Nobody wants the core: look at the entry for as long as the idle-core governor thinks it is worth it. */
+/* No task wants the core: look at the entry for as long as the idle-core governor thinks it is worth it. */
 static void spin(struct sync *y, struct sync_self *me, struct sync_waiter *w, uint64_t until)
 {
     uint64_t budget = sched_spin_budget(y->sched, me->sched), start = budget ? os_now() : 0, now = start;
@@ -199,7 +200,9 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     usf_dassert(!me->sched->crit && !me->waiter && bitset);
     struct sync_bucket *b = bucket_of(y, w.addr);
     uint32_t now_val;
-    uint64_t recheck = y->recheck_ns, began = trace_time(y->sched), start = val == SYNC_LOCK_WAITED_FOR || me->vain.delayed ? os_cycles() : 0;    /* before anybody can find it and wake it */
+    uint64_t recheck = y->recheck_ns;
+    /* Before another thread can find the entry and wake it. */
+    uint64_t began = trace_time(y->sched), start = val == SYNC_LOCK_WAITED_FOR || me->others.delayed ? os_cycles() : 0;
 
     sched_crit_enter(me->sched);
     lock_bucket(b);
@@ -261,14 +264,14 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     if (y->no_delays) return r;
     if (val != SYNC_LOCK_WAITED_FOR) sync_delay_after(y, me, addr, start, how == TRACE_END_WOKEN ? &w : 0);
     else if (how == TRACE_END_WOKEN) sync_delay_at_lock(y, me, addr, start);
-    if (val == SYNC_LOCK_WAITED_FOR) me->vain.delayed = false;      /* the wait before cannot be judged any more */
+    if (val == SYNC_LOCK_WAITED_FOR) me->others.delayed = false;      /* the wait before cannot be judged any more */
     return r;
 }
 
 /* ---- wake ------------------------------------------------------------------------------------- */
 /* A waiter counts itself in its bucket and then reads the word; a waker has written the word and then
  * reads the count.  With a full fence between, one of them sees the other. */
-static bool nobody(struct sync *y, struct sync_bucket *b)
+static bool no_waiters(struct sync *y, struct sync_bucket *b)
 {
     atomic_thread_fence(memory_order_seq_cst);
     return !atomic_load_explicit(&b->count, memory_order_relaxed)
@@ -336,7 +339,7 @@ static long wake(struct sync *y, struct sync_self *me, uint32_t *addr, int n, ui
 {
     struct sync_bucket *b = bucket_of(y, (uintptr_t)addr);
     struct taken t = {.tail = &t.head};
-    if (nobody(y, b)) return 0;
+    if (no_waiters(y, b)) return 0;
     sched_crit_enter(me->sched);
     lock_bucket(b);
     int got = take(b, (uintptr_t)addr, n, bitset, &t);

@@ -47,13 +47,19 @@ struct sync {
     bool no_delays;                 /* woken threads go on at once */
     struct sync_bucket bucket[SYNC_BUCKETS];
 };
-/* What a thread remembers of its latest waits, if they were at one place, and not for locks (delay.c). */
-struct sync_vain {
-    const uint32_t *addr;           /* where, */
-    uint64_t left;                  /* ... when it went on, cycles, */
+/* What a thread remembers of its latest waits for a lock, and of those for other words (delay.c). */
+struct sync_lock_waits {
+    const uint32_t *addr;           /* the latest lock */
+    uint64_t left;                  /* cycles: when the thread went on from there */
+    uint32_t hot;                   /* such waits there in a row that were short, one right after the other */
+    uint32_t cold;                  /* so many more of them do not count */
+};
+struct sync_other_waits {
+    const uint32_t *addr;           /* the latest word */
+    uint64_t left;                  /* cycles: when the thread went on from there */
     bool delayed;                   /* ... and it did so later than it could */
     uint32_t doubled;               /* so often its delays have been doubled */
-    uint32_t wrong;                 /* delays that were wrong, less those that right ones make up for (VAIN_WORTH) */
+    uint32_t wrong;                 /* delays that were wrong, less those that right ones make up for (FUTILE_WORTH) */
     uint32_t cold;                  /* so many waits are to come before the next delay */
 };
 /* A thread's part, process-private. */
@@ -62,11 +68,8 @@ struct sync_self {
     struct sync_waiter *waiter;     /* its wait in progress, or null */
     const uint32_t *handlers;       /* if not null: a count of handlers; no wait begins once it is not `seen` any more */
     uint32_t seen;
-    uint64_t left;                  /* cycles: when it last went on from a wait for a lock, */
-    const uint32_t *hot_addr;       /* ... where, */
-    uint32_t hot;                   /* ... such waits there in a row that were short, one right after the other, */
-    uint32_t cold;                  /* ... and how many more of them do not count */
-    struct sync_vain vain;
+    struct sync_lock_waits locks;
+    struct sync_other_waits others;
 };
 
 struct sync_timespec { int64_t sec, nsec; };

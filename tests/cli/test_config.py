@@ -46,7 +46,7 @@ class Origins(Case):
     def test_every_option_from_everywhere(self):
         values = {"instance": "abc", "cpus": "0", "policy": "fifo", "quantum": 3, "poll": 4, "progress": 5, "lend": 6,
                   "slice": 8, "static-tls": 16, "topology-blind": "on", "weight": 9, "priority": -10, "no-gang": "on", "malleable": "on", "affinity": "strict",
-                  "attach": "late", "thread-cache": "off", "float": "off", "without": "guests", "shared-code": "off", "cache-dir": "/x", "monitor-linger": 7, "verbose": 1,
+                  "attach": "late", "thread-cache": "off", "float": "off", "without": "probes", "shared-code": "off", "cache-dir": "/x", "monitor-linger": 7, "verbose": 1,
                   "stats": "/tmp/s", "keep-env": "on", "contexts": "a=0; b c=0-1,3", "share": "process", "profile": self.write("empty.toml", "")}
         o, _ = self.options(drop=["USF_INSTANCE"])
         self.assertEqual(set(o), set(values))

@@ -1,4 +1,4 @@
-/* tests/futex/vain.c - threads with a lock as Python's, which each releases for every short call.
+/* tests/futex/futile.c - threads with a lock as Python's, which each releases for every short call.
  * Prints how often they have had it, and how often the kernel has taken a CPU from them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>

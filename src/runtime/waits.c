@@ -1,4 +1,5 @@
-/* src/runtime/waits.c - system calls that wait, and give the core up for that.  SPDX-License-Identifier: Apache-2.0 */
+/* src/runtime/waits.c - system calls that wait, and give the core up for that.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <sys/select.h>
 #include <sys/wait.h>
@@ -6,7 +7,8 @@
 
 #include "runtime/runtime.h"
 
-/* The call's argument `arg` is a time from its start on: milliseconds, or a timespec that the kernel leaves as it is. */
+/* The call's argument `arg` is a time from its start on: milliseconds, or a timespec that the
+ * kernel leaves as it is. */
 enum time_kind { MILLISECONDS, TIMESPEC };
 
 static uint64_t time_of(uint64_t arg, enum time_kind kind)
@@ -37,11 +39,12 @@ static long call_for_time(struct rt_thread *t, struct gate_frame *f, unsigned ar
     return r;
 }
 
-/* ---- yield, sleep, wait ----------------------------------------------------------------------- */
+/* ---- yield, sleep, wait ---------------------------------------------------------------------- */
 
-/* Every thread that the program could mean is in the instance: with none of them waiting there is nobody to
- * yield to, and the kernel would give the CPU to strangers for as long as they like.  They get it now
- * and then all the same: the thread may be waiting for a program outside. */
+/* Every thread that the program could mean is in the instance: with none of them waiting there is
+ * no thread to yield to, and the kernel would give the CPU to strangers for as long as they like.
+ * Under a foreign load that costs ten times more than it gives.  They get it now and then all the
+ * same: the thread may be waiting for a program outside. */
 static long call_yield(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
@@ -125,7 +128,7 @@ static long call_wait4(struct gate_frame *f)
     return r ? r : rt_call_releasing(t, f, true);
 }
 
-/* ---- poll and friends: look first, give the core up only if nothing is ready --------------------- */
+/* ---- poll and friends: look first, give the core up only if nothing is ready ----------------- */
 
 static const struct sync_timespec zero;
 
@@ -242,7 +245,7 @@ static long call_select(struct gate_frame *f)
     return r;
 }
 
-/* ---- installed ---------------------------------------------------------------------------------- */
+/* ---- installed ------------------------------------------------------------------------------- */
 
 static const uint16_t blocks[] = {
     __NR_pause, __NR_rt_sigsuspend, __NR_waitid, __NR_mq_timedreceive,

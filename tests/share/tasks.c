@@ -1,7 +1,9 @@
-/* tests/share/tasks.c - a program that tells usf about its threads (usf/usf.h).  SPDX-License-Identifier: Apache-2.0
+/* tests/share/tasks.c - a program that tells usf about its threads (usf/usf.h).
+ * SPDX-License-Identifier: Apache-2.0
  *
  * usage: tasks errors CPU     what the functions answer, one word each; `no`: not scheduled
- *        tasks order          wakes threads of several ranks while it has the only core; in which order they run
+ *        tasks order          wakes threads of several ranks while it has the only core; in which
+ *                             order they run
  *        tasks places N CPU.. goes from CPU to CPU, strictly, N times, beside threads that compute
  *        tasks show CPU       threads with this and that, which wait until standard input ends */
 #ifndef _GNU_SOURCE
@@ -50,7 +52,7 @@ static int errors(unsigned cpu)
     return errno != 77;
 }
 
-/* ---- order -------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 struct ranked { const char *name; int priority; uint64_t deadline; sem_t go, ready; };
 static struct ranked ranked[] = {
@@ -88,7 +90,7 @@ static int in_order(void)
     return 0;
 }
 
-/* ---- places ------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static _Atomic bool end;
 static void *compute(void *arg)
@@ -109,7 +111,8 @@ static int places(int times, int n, char **cpus)
     for (int i = 0; i < times; i++) {
         int cpu = atoi(cpus[i % n]);
         int r = usf_task_set_affinity(USF_PLACE_CORE, (unsigned)cpu, USF_STRICT);
-        /* Who has woken it before and is late may bind it to where it was then (docs/design.md, section 9): rare, and put right by the next call. */
+        /* Who has woken it before and is late may bind it to where it was then
+         * (docs/design-monitor.md): rare, and put right by the next call. */
         if (r == 0 && sched_getcpu() != cpu) {
             late++;
             r = usf_task_set_affinity(USF_PLACE_CORE, (unsigned)cpu, USF_STRICT);
@@ -126,7 +129,7 @@ static int places(int times, int n, char **cpus)
     return 0;
 }
 
-/* ---- show --------------------------------------------------------------------------------------- */
+/* ---- show ------------------------------------------------------------------------------------ */
 
 static unsigned the_cpu;
 static pthread_barrier_t ready;
@@ -160,7 +163,8 @@ static void *passing(void *arg)
     return arg;
 }
 
-/* The same by a system call of its own, of which only the runtime gets to know: the next thread is this one of the kernel's. */
+/* The same by a system call of its own, of which only the runtime gets to know: the next thread is
+ * this one of the kernel's. */
 static long raw_prctl(long what, long a, long b, long c)
 {
     register long r10 __asm__("r10") = b, r8 __asm__("r8") = c;

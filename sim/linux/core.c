@@ -1,4 +1,5 @@
-/* sim/linux/core.c - tasks, wake-ups and switches of the Linux models.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/linux/core.c - tasks, wake-ups and switches of the Linux models.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ void lx_defaults(struct lx_config *cfg, enum lx_fair fair, uint32_t nr_cpus, uin
     };
 }
 
-/* ---- Birth and death of the whole ----------------------------------------------------------------------- */
+/* ---- Birth and death of the whole ------------------------------------------------------------ */
 
 static uint64_t place_key(const struct lx_topo *t, int level)
 { return level == 3 ? 0 : level == 2 ? t->node : (uint64_t)t->node << 32 | (level == 1 ? t->llc : t->phys); }
@@ -39,8 +40,8 @@ static int by_place(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
-/* CPUs in the order of the machine, so that the domains of each level are contiguous in those above.  A cache that
- * spans nodes counts as one per node: domains nest. */
+/* CPUs in the order of the machine, so that the domains of each level are contiguous in those
+ * above.  A cache that spans nodes counts as one per node: domains nest. */
 static bool init_level(struct lx *lx, int level, const uint32_t *order)
 {
     uint32_t n = lx->nr_cpus, nr = 0;
@@ -128,13 +129,13 @@ uint32_t lx_task_new(struct lx *lx, uint32_t prog, enum lx_class cls, uint32_t w
     return t->id;
 }
 
-/* ---- Queues --------------------------------------------------------------------------------------------- */
+/* ---- Queues ---------------------------------------------------------------------------------- */
 
 void lx_resched(struct lx *lx, uint32_t cpu)
 {
     if (lx_bit(lx->resched, cpu)) return;
     lx_bit_set(lx->resched, cpu);
-    if (lx->kick) lx->kick(lx->arg, cpu);
+    if (lx->on_resched) lx->on_resched(lx->arg, cpu);
 }
 
 static void set_idle(struct lx *lx, uint32_t cpu, bool idle)
@@ -240,7 +241,7 @@ void lx_compete(struct lx *lx, struct lx_task *t)
     }
 }
 
-/* ---- What happens to tasks ------------------------------------------------------------------------------ */
+/* ---- What happens to tasks ------------------------------------------------------------------- */
 
 uint32_t lx_select(struct lx *lx, uint32_t task, uint32_t waker, enum lx_why why, uint64_t now)
 {
@@ -264,7 +265,8 @@ void lx_arrive(struct lx *lx, uint32_t task, uint32_t cpu, enum lx_why why, uint
     }
     if (cpu != t->cpu) {
         if (why != LX_FOR_NEW) lx->stats.migrations++;
-        /* CFS keeps a sleeper's vruntime in terms of its queue; what it has relative to that one's least moves along. */
+        /* CFS keeps a sleeper's vruntime in terms of its queue; what it has relative to that one's
+         * least moves along. */
         if (lx->cfg.fair == LX_CFS && t->cls == LX_NORMAL && why == LX_FOR_WAKE) {
             if (lx->visit) lx->visit(lx->arg, t->cpu);
             t->vruntime += lx->rq[cpu].min_v - lx->rq[t->cpu].min_v;
@@ -362,7 +364,7 @@ void lx_kill(struct lx *lx, uint32_t task, uint64_t now)
     if (t->cls != LX_NORMAL) lx->nr_rt--;
 }
 
-/* ---- Switching ------------------------------------------------------------------------------------------ */
+/* ---- Switching ------------------------------------------------------------------------------- */
 
 /* The task that ran goes into its queue; returns it if it is to be sent to another CPU. */
 static struct lx_task *requeue(struct lx *lx, struct lx_queue *q)
@@ -395,7 +397,8 @@ static void dispatch(struct lx *lx, struct lx_queue *q, struct lx_task *t)
     q->curr = t->id;
 }
 
-/* The best of the queue, the running task included.  A fair task that goes on stays out of the tree. */
+/* The best of the queue, the running task included.  A fair task that goes on stays out of the
+ * tree. */
 static struct lx_task *choose(struct lx *lx, struct lx_queue *q)
 {
     struct lx_task *curr = q->curr == LX_NONE ? NULL : lx->task[q->curr], *rt;
@@ -477,7 +480,7 @@ void lx_balance(struct lx *lx, uint32_t cpu, uint64_t now)
 bool lx_tick_needed(const struct lx *lx, uint32_t cpu)
 { return lx->rq[cpu].curr != LX_NONE && lx->nr_overloaded > 0; }
 
-/* ---- Validity ------------------------------------------------------------------------------------------- */
+/* ---- Validity -------------------------------------------------------------------------------- */
 
 bool lx_valid(const struct lx *lx)
 {

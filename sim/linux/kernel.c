@@ -1,8 +1,9 @@
-/* sim/linux/kernel.c - the Linux baselines behind sim/kernel.h.  SPDX-License-Identifier: Apache-2.0
+/* sim/linux/kernel.c - the Linux baselines behind sim/kernel.h.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Each operation tells the data structures of linux.h what the engine did.  Both keep queues: a task of linux.h is RUNNABLE
- * exactly while the engine has its thread QUEUED, and is moved by sim_kmove alone (lx.mover), except that pick may take
- * one out of another CPU's queue. */
+ * Each operation tells the data structures of linux.h what the engine did.  Both keep queues: a
+ * task of linux.h is RUNNABLE exactly while the engine has its thread QUEUED, and is moved by
+ * sim_kmove alone (lx.mover), except that pick may take one out of another CPU's queue. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static void settle(void *arg, uint32_t cpu)
     lx->scheduling = scheduling;
 }
 
-/* ---- Birth and death ------------------------------------------------------------------------------------ */
+/* ---- Birth and death ------------------------------------------------------------------------- */
 
 static int init(struct sim *s, const struct variant *v, char *why, unsigned cap)
 {
@@ -110,7 +111,7 @@ static void renamed(struct sim *s, struct sim_kthread *t) { task_of(s, t)->user 
 static void remove_(struct sim *s, struct sim_kthread *t)
 { lx_kill(&state(s)->lx, task_of(s, t)->id, sim_now(s)); }
 
-/* ---- Queues --------------------------------------------------------------------------------------------- */
+/* ---- Queues ---------------------------------------------------------------------------------- */
 
 static bool lends(const struct state *st, const struct lx_task *l, const struct sim_kthread *t)
 { return st->v.lend && !t->allowed && l->bound == LX_NONE; }
@@ -165,7 +166,7 @@ static void send_away(struct sim *s, uint32_t cpu)
     while (l) {
         if (l->state == LX_RUNNABLE && !lx_may(l, cpu)) {
             uint32_t to = lx_any_allowed(&st->lx, l, cpu);
-            if (!lx_may(l, to)) to = lx_part_want(&st->part, l->prog % st->part.nr_progs, NULL); /* all of its own are lent */
+            if (!lx_may(l, to)) to = lx_part_want(&st->part, l->prog % st->part.nr_progs, NULL); /* others have borrowed all of its own */
             if (to != LX_NONE && to != cpu) {
                 move(s, l->id, to);
                 l = lx_tree_first(&st->lx, &st->lx.rq[cpu]);
@@ -233,7 +234,8 @@ static bool tick(struct sim *s, uint32_t cpu)
     return lx_bit(lx->resched, q->cpu);
 }
 
-/* dlb-busy: who was preempted while it waited is not missed, but once its wait has ended its program wants a CPU back. */
+/* dlb-busy: who was preempted while it waited is not missed, but once its wait has ended its
+ * program wants a CPU back. */
 static void reclaim(struct sim *s)
 {
     struct state *st = state(s);
@@ -257,7 +259,7 @@ static void balance(struct sim *s)
         if (lx_tick_needed(&st->lx, c)) lx_balance(&st->lx, c, sim_now(s));
 }
 
-/* ---- Yields in one step (sim/unproductive.c) -------------------------------------------------------------------- */
+/* ---- Yields in one step (sim/unproductive.c) ------------------------------------------------- */
 
 static uint64_t unproductive(struct sim *s, uint32_t cpu, uint32_t *id, uint32_t cap, uint32_t *nr, uint64_t *until)
 {
@@ -265,7 +267,7 @@ static uint64_t unproductive(struct sim *s, uint32_t cpu, uint32_t *id, uint32_t
     const struct lx_queue *q = &st->lx.rq[cpu];
     uint32_t tasks[SIM_KSPINS];
     *nr = 0;
-    if (st->v.lend || q->curr == LX_NONE) return 0;     /* lent CPUs: who waits there is everybody's affair */
+    if (st->v.lend || q->curr == LX_NONE) return 0;     /* CPUs are lent: a task that waits there is of interest to all programs */
     for (const struct lx_task *t = lx_tree_first(&st->lx, q), *l = st->lx.task[q->curr]; l; l = t, t = t ? lx_tree_next(&st->lx, t) : NULL) {
         const struct sim_kthread *k = sim_kthread(s, (uint32_t)l->user);
         bool does = l->state != LX_DELAYED && l->cls == LX_NORMAL && lx_may(l, cpu) && sim_kyields(s, k, until);
@@ -311,7 +313,7 @@ static void unproductive_skip(struct sim *s, uint32_t cpu, const uint32_t *id, u
     lx_unproductive_skip(&state(s)->lx, cpu, tasks_of(s, id, nr, tasks), nr, b->t[0].time - a->t[0].time, b->t[0].due - a->t[0].due, ran, n, ns);
 }
 
-/* ---- The variants --------------------------------------------------------------------------------------- */
+/* ---- The variants ---------------------------------------------------------------------------- */
 
 /* The names are those of sim/linux/kernel.h. */
 #define VARIANT(ident, text, rate, about, ...) \

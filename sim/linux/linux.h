@@ -1,32 +1,36 @@
 /* sim/linux/linux.h - models of the Linux scheduler.  SPDX-License-Identifier: Apache-2.0
  *
- * A pure data structure: per-CPU run queues with EEVDF or CFS for normal tasks and SCHED_RR / SCHED_FIFO above
- * them, wake-up placement, idle and periodic balancing.  It has no clock, no threads and no output: the caller
- * (the simulator's engine through sim/kernel.h, or a test) says what happens and when, and asks who runs next.
+ * A pure data structure: per-CPU run queues with EEVDF or CFS for normal tasks and SCHED_RR /
+ * SCHED_FIFO above them, wake-up placement, idle and periodic balancing.  It has no clock, no
+ * threads and no output: the caller (the simulator's engine through sim/kernel.h, or a test) says
+ * what happens and when, and asks who runs next.
  *
  * Use
- *     lx_wake, lx_block, lx_yield, lx_exit, lx_tick ... may ask for a reschedule of some CPUs: each such CPU has
- *     its bit in `resched`, and `kick` is called once when the bit is set.  The caller then calls lx_schedule(cpu)
- *     when that CPU gets round to it (at once where it is idle: an IPI; at the next scheduling point otherwise).
- *     lx_schedule answers with the task that runs on from then on, or LX_NONE.
+ *     lx_wake, lx_block, lx_yield, lx_exit, lx_tick ... may ask for a reschedule of some CPUs: each
+ *     such CPU has its bit in `resched`, and `on_resched` is called once when the bit is set.  The
+ *     caller then calls lx_schedule(cpu) when that CPU gets round to it (at once where it is idle:
+ *     an IPI; at the next scheduling point otherwise).  lx_schedule answers with the task that runs
+ *     on from then on, or LX_NONE.
  *
  * States of a task
  *     SLEEPING --lx_wake--> RUNNABLE --lx_schedule--> RUNNING --lx_block--> SLEEPING or DELAYED
  *     RUNNING --lx_schedule (another one won)--> RUNNABLE;  RUNNING --lx_exit--> DEAD
- *     DELAYED: an EEVDF task that blocked with negative lag stays queued until it is eligible again.
+ *     DELAYED: an EEVDF task that blocked with negative lag stays queued until it is eligible
+ *     again.
  *
  * Invariants (lx_valid checks them)
- *     a task is in at most one queue, that of its `cpu`; queue.nr counts queued and running tasks (DELAYED
- *     included), queue.nr_delayed the DELAYED ones; the running one is not in the tree;
- *     sum_w = sum of weights of the fair tasks queued or running, sum_wv = sum of weight * vruntime.
+ *     a task is in at most one queue, that of its `cpu`; queue.nr counts queued and running tasks
+ *     (DELAYED included), queue.nr_delayed the DELAYED ones; the running one is not in the tree;
+ *     sum_w = sum of weights of the fair tasks queued or running, sum_wv = sum of weight *
+ *     vruntime.
  *
- * The models are made from published descriptions (papers, manual pages, Linux's documentation of its schedulers and their settings)
- * and from measured behaviour; they contain no kernel code.
+ * The models are made from published descriptions (papers, manual pages, Linux's documentation of
+ * its schedulers and their settings) and from measured behaviour; they contain no kernel code.
  *
- * What is simplified: a task's load is its weight (no decaying averages), no groups, no bandwidth limits, no
- * frequency and no asymmetric capacity, a waker draws the tasks that it wakes however many they are, no NUMA balancing
- * (memory is the machine model's affair); running tasks are never pushed away by balancing; timers fire when the caller
- * says so (timer slack is its affair). */
+ * What is simplified: a task's load is its weight (no decaying averages), no groups, no bandwidth
+ * limits, no frequency and no asymmetric capacity, a waker draws the tasks that it wakes however
+ * many they are, no NUMA balancing (memory is the machine model's affair); running tasks are never
+ * pushed away by balancing; timers fire when the caller says so (timer slack is its affair). */
 #ifndef USF_SIM_LINUX_H
 #define USF_SIM_LINUX_H
 
@@ -128,9 +132,10 @@ struct lx {
     uint64_t next_for_idle;   /* when busy CPUs next balance on behalf of idle ones */
     uint32_t nr_rt;           /* real-time tasks alive */
     struct lx_stats stats;
-    void (*kick)(void *arg, uint32_t cpu); void *arg; /* may be null */
-    /* May be null.  Moves a queued task in the caller's books too, by lx_leave and lx_arrive.  Not called within
-     * lx_schedule: there the task that it answers with may come from another CPU's queue. */
+    void (*on_resched)(void *arg, uint32_t cpu); void *arg; /* may be null */
+    /* May be null.  Moves a queued task in the caller's books too, by lx_leave and lx_arrive.  Not
+     * called within lx_schedule: there the task that it answers with may come from another CPU's
+     * queue. */
     void (*mover)(void *arg, uint32_t task, uint32_t cpu);
     void (*visit)(void *arg, uint32_t cpu); /* may be null: the queue of another CPU, or its time, will be looked at */
     bool scheduling;
@@ -147,15 +152,17 @@ uint32_t lx_weight_of_nice(int nice);
 bool lx_init(struct lx *lx, const struct lx_config *cfg, const struct lx_topo *topo, uint32_t nr_cpus);
 void lx_fini(struct lx *lx);
 
-/* A new task, SLEEPING on `cpu` (the creator's; LX_NONE: 0).  lx_wake_new places it.  LX_NONE: no memory. */
+/* A new task, SLEEPING on `cpu` (the creator's; LX_NONE: 0).  lx_wake_new places it.  LX_NONE: no
+ * memory. */
 uint32_t lx_task_new(struct lx *lx, uint32_t prog, enum lx_class cls, uint32_t weight, uint32_t rt_prio, uint32_t cpu);
 
-/* A new task's first wake-up, and any later one.  `waker`: the CPU that wakes, LX_NONE for a timer or device (then
- * taken for the task's last CPU).  Answers with the CPU it was put on. */
+/* A new task's first wake-up, and any later one.  `waker`: the CPU that wakes, LX_NONE for a timer
+ * or device (then taken for the task's last CPU).  Answers with the CPU it was put on. */
 uint32_t lx_wake_new(struct lx *lx, uint32_t task, uint32_t waker, uint64_t now);
 uint32_t lx_wake(struct lx *lx, uint32_t task, uint32_t waker, uint64_t now);
-/* The same in the steps that sim/kernel.h has: where to; it is queued there (where it has to be asked of, too, if it
- * blocked and is still queued); is it to run at once?  lx_arrive(LX_FOR_MOVE) follows lx_leave. */
+/* The same in the steps that sim/kernel.h has: where to; it is queued there (where it has to be
+ * asked of, too, if it blocked and is still queued); is it to run at once?  lx_arrive(LX_FOR_MOVE)
+ * follows lx_leave. */
 enum lx_why { LX_FOR_NEW, LX_FOR_WAKE, LX_FOR_MOVE };
 uint32_t lx_select(struct lx *lx, uint32_t task, uint32_t waker, enum lx_why why, uint64_t now);
 void lx_arrive(struct lx *lx, uint32_t task, uint32_t cpu, enum lx_why why, uint64_t now);
@@ -163,7 +170,8 @@ void lx_leave(struct lx *lx, uint32_t task, uint64_t now);
 bool lx_preempts(struct lx *lx, uint32_t task, uint64_t now);
 /* The task that runs there goes back into the queue; lx_schedule then chooses among all. */
 void lx_put(struct lx *lx, uint32_t cpu, uint64_t now);
-/* The two halves of lx_tick: the running task's turn; balancing on behalf of a CPU that has something to do. */
+/* The two halves of lx_tick: the running task's turn; balancing on behalf of a CPU that has
+ * something to do. */
 void lx_tick_running(struct lx *lx, uint32_t cpu, uint64_t now);
 void lx_balance(struct lx *lx, uint32_t cpu, uint64_t now);
 /* The task that runs on the CPU blocks, ends, yields. Follow with lx_schedule. */
@@ -181,7 +189,7 @@ bool lx_tick_needed(const struct lx *lx, uint32_t cpu);
 
 bool lx_valid(const struct lx *lx);
 
-/* ---- Between the files of this folder ------------------------------------------------------------------- */
+/* ---- Between the files of this folder -------------------------------------------------------- */
 static inline bool lx_bit(const uint64_t *set, uint32_t c) { return set[c / 64] >> (c % 64) & 1; }
 static inline void lx_bit_set(uint64_t *set, uint32_t c) { set[c / 64] |= UINT64_C(1) << (c % 64); }
 static inline void lx_bit_clear(uint64_t *set, uint32_t c) { set[c / 64] &= ~(UINT64_C(1) << (c % 64)); }
@@ -192,7 +200,8 @@ static inline int64_t lx_virtual(uint64_t ns, uint32_t weight) { return (int64_t
 
 void lx_resched(struct lx *lx, uint32_t cpu);
 void lx_count(struct lx *lx, struct lx_queue *q, int nr, int64_t weight); /* after q->nr or nr_delayed changed by nr */
-/* Put in / take out of the queue of t->cpu, whatever its class.  Taking out a running task leaves `curr`. */
+/* Put in / take out of the queue of t->cpu, whatever its class.  Taking out a running task leaves
+ * `curr`. */
 void lx_enqueue(struct lx *lx, struct lx_task *t, enum lx_why why);
 void lx_dequeue(struct lx *lx, struct lx_task *t);
 void lx_move(struct lx *lx, struct lx_task *t, uint32_t to); /* a RUNNABLE task that does not run */
@@ -215,7 +224,8 @@ bool lx_eligible(const struct lx_queue *q, int64_t vruntime);
 int64_t lx_average(const struct lx_queue *q);
 void lx_cfs_advance(const struct lx *lx, struct lx_queue *q);
 
-/* unproductive.c: `id`: the tasks that run or are queued on the CPU and only yield.  For how many ns from now on is surely no other chosen? */
+/* unproductive.c: `id`: the tasks that run or are queued on the CPU and only yield.  For how many
+ * ns from now on is surely no other chosen? */
 enum { LX_UNPRODUCTIVE = 16 }; /* of them at most */
 uint64_t lx_unproductive_ns(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, uint64_t yield_ns);
 uint64_t lx_unproductive_most(const struct lx *lx, uint32_t cpu, const uint32_t *id, uint32_t nr, int64_t dv, int64_t dd, uint64_t n);

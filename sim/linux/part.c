@@ -1,4 +1,5 @@
-/* sim/linux/part.c - static partitions, and lending between them.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/linux/part.c - static partitions, and lending between them.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 #include "sim/linux/part.h"
@@ -35,7 +36,7 @@ void lx_part_give(struct lx_part *p, uint32_t cpu, uint32_t prog)
 {
     if (p->user[cpu] == prog) return;
     if (prog == p->owner[cpu]) p->reclaimed++;
-    else p->lent++;
+    else p->borrowed++;
     lx_bit_clear(p->sets + (size_t)p->user[cpu] * p->lx->words, cpu);
     lx_bit_set(p->sets + (size_t)prog * p->lx->words, cpu);
     p->user[cpu] = prog;

@@ -1,7 +1,9 @@
-/* src/check/check.h - what `usf policy check` proves of a policy.  SPDX-License-Identifier: Apache-2.0
+/* src/check/check.h - what `usf policy check` proves of a policy.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A policy is driven through random histories on machines without a kernel (machine.h).  It runs in child processes with limits
- * of time and memory, so that one that crashes or never returns is a finding like any other.
+ * A policy is driven through random histories on machines without a kernel (machine.h).  It runs in
+ * child processes with limits of time and memory, so that one that crashes or never returns is a
+ * finding like any other.
  */
 #ifndef USF_CHECK_H
 #define USF_CHECK_H
@@ -11,7 +13,7 @@
 /* What is looked at.  check_properties[] has the words. */
 enum check_property {
     CHECK_LOADS,        /* the object is a policy of this API */
-    CHECK_IMPORTS,      /* it calls nobody else's functions */
+    CHECK_IMPORTS,      /* it calls no other object's functions */
     CHECK_VECTORS,      /* it has no vector or x87 instruction */
     CHECK_VARIABLES,    /* it changes no variable of its own */
     CHECK_RETURNS,      /* no crash, no endless loop */
@@ -60,8 +62,9 @@ struct check_result {
     char trouble[120];          /* why it could not be checked to the end, which is no fault of the policy's; or "" */
 };
 
-/* Check the policy: a path with '/' in it is an object, else it is a built-in one's name (or `defaults`).  The histories of the
- * seeds seed .. seed+seeds-1.  False: something has failed, or there was trouble.  Forks. */
+/* Check the policy: a path with '/' in it is an object, else it is a built-in one's name (or
+ * `defaults`).  The histories of the seeds seed .. seed+seeds-1.  False: something has failed, or
+ * there was trouble.  Forks. */
 bool check_policy(const char *word, uint64_t seed, unsigned seeds, struct check_result *r);
 
 /* The same word, loaded here.  Null: `why` gets a line. */

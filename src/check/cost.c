@@ -1,7 +1,8 @@
 /* src/check/cost.c - what a call takes.  SPDX-License-Identifier: Apache-2.0
  *
- * One task is queued and one is picked, again and again, on machines of some sizes and with few or many tasks waiting.  The calls are
- * bare: nothing is watched.  The least of some batches: what it takes when nobody disturbs. */
+ * One task is queued and one is picked, again and again, on machines of some sizes and with few or
+ * many tasks waiting.  The calls are bare: nothing is watched.  The least of some batches: what it
+ * takes when nothing disturbs. */
 #include "check/internal.h"
 #include "os/os.h"
 

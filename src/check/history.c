@@ -1,8 +1,10 @@
 /* src/check/history.c - random histories.  SPDX-License-Identifier: Apache-2.0
  *
- * What may happen to an instance, in any order: threads come, block, wake alone or many at once, yield, are preempted, end, change
- * their group; processes come, with one group or two, and are killed in any state; a group ends; cores, weights and priorities of groups
- * change, as do their threads' priorities, deadlines and affinities; a pick is taken back; all state is wiped and built anew. */
+ * What may happen to an instance, in any order: threads come, block, wake alone or many at once,
+ * yield, are preempted, end, change their group; processes come, with one group or two, and are
+ * killed in any state; a group ends; cores, weights and priorities of groups change, as do their
+ * threads' priorities, deadlines and affinities; a pick is taken back; all state is wiped and built
+ * anew. */
 #include "check/internal.h"
 #include <string.h>
 
@@ -90,7 +92,7 @@ static void change_group(struct machine *m, const struct check_history *h)
     case 0: p->priority = random_priority(m, h->extreme); break;
     case 1: p->weight = random_weight(m, h->extreme); break;
     case 2: p->flags = machine_below(m, 4); break;
-    case 3: p->progress += machine_below(m, 10), p->width = machine_below(m, 300); return;     /* nobody is told */
+    case 3: p->progress += machine_below(m, 10), p->width = machine_below(m, 300); return;     /* the policy is not told */
     default:
         random_mask(m, mask);
         machine_confine(m, group, mask);
@@ -151,8 +153,8 @@ static void pick_unproductive(struct machine *m, uint32_t core)
     if (task != USF_NONE) machine_put_back(m, task, core, machine_below(m, 2));      /* else its current one goes on */
 }
 
-/* One whose wait is over comes before those that the policy would name.  All that are queued are of one rank then; to the policy that is
- * no other case, so here they need not be. */
+/* One whose wait is over comes before those that the policy would name.  All that are queued are of
+ * one rank then; to the policy that is no other case, so here they need not be. */
 static void overtake(struct machine *m, const struct check_history *h, uint32_t core)
 {
     uint32_t task = random_task(m, READY, h->tasks);
@@ -199,7 +201,8 @@ static void event(struct machine *m, const struct check_history *h)
     else scheduling_point(m, h);
 }
 
-/* Each core works off what it may; who is left may run nowhere, and leaves when its process dies. */
+/* Each core works off what it may; who is left may run nowhere, and leaves when its process
+ * dies. */
 static void drain(struct machine *m)
 {
     uint64_t left = 0;
@@ -217,7 +220,7 @@ static void drain(struct machine *m)
             REQUIRE(m, CHECK_LOST, !machine_allowed(m, t, c), "a task that was enqueued never came out of pick");
     for (uint32_t p = 0; p < MAX_GROUPS; p++)
         if (m->group[p]) machine_remove_group(m, p);
-    for (uint32_t c = 0; c < m->pol.nr_cores; c++) machine_pick(m, c);     /* names nobody, or that is illegal */
+    for (uint32_t c = 0; c < m->pol.nr_cores; c++) machine_pick(m, c);     /* names no task, or that is illegal */
 }
 
 void check_history(const struct check_history *h, const struct usf_policy_ops *ops, uint64_t seed,

@@ -271,9 +271,9 @@ void machine_tick(struct machine *m)
         if (m->core[c].task != USF_NONE && turn_is_due(&m->cores[c], m->pol.now)) machine_take(m, c);
 }
 
-/* ---- changes from outside ------------------------------------------------------------------------ */
+/* ---- changes from outside -------------------------------------------------------------------- */
 
-/* Whoever runs where it may no longer run has its core taken. */
+/* A task that runs where it may no longer run has its core taken. */
 static void take_lost_cores(struct machine *m)
 {
     for (uint32_t c = 0; c < m->pol.nr_cores; c++) {
@@ -315,7 +315,8 @@ void machine_change_task(struct machine *m, uint32_t task, const struct usf_pol_
     take_lost_cores(m);
 }
 
-/* To the policy it ends and begins anew.  One that runs stays on its core, even if the new group may not use that. */
+/* To the policy it ends and begins anew.  One that runs stays on its core, even if the new group
+ * may not use that. */
 void machine_change_group(struct machine *m, uint32_t task, uint32_t group)
 {
     struct usf_pol_task *t = &m->tasks[task];
@@ -354,7 +355,8 @@ void machine_remove_group(struct machine *m, uint32_t group)
 
 bool machine_restarts = true;
 
-/* As after the death of somebody inside an operation, or a change of policies: queues are built anew from the records. */
+/* As after the death of a process inside an operation, or a change of policies: queues are built
+ * anew from the records. */
 void machine_restart(struct machine *m)
 {
     if (!machine_restarts) return;

@@ -1,10 +1,13 @@
-/* src/check/machine.h - a machine without a kernel for policies.  SPDX-License-Identifier: Apache-2.0
+/* src/check/machine.h - a machine without a kernel for policies.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The policy's records, a clock that the history moves, and beside them a model: what each task is doing, when it was queued and
- * why, written down here and never by the policy.  Every call of the policy goes through calls.c, which can move the records to
- * another address before each call, look for fields that were not the policy's to write, and say afterwards where it was.
+ * The policy's records, a clock that the history moves, and beside them a model: what each task is
+ * doing, when it was queued and why, written down here and never by the policy.  Every call of the
+ * policy goes through calls.c, which can move the records to another address before each call, look
+ * for fields that were not the policy's to write, and say afterwards where it was.
  *
- * Invariant between two events: no core is idle while a task is READY that may run there (machine_settle sees to it). */
+ * Invariant between two events: no core is idle while a task is READY that may run there
+ * (machine_settle sees to it). */
 #ifndef USF_CHECK_MACHINE_H
 #define USF_CHECK_MACHINE_H
 
@@ -18,7 +21,8 @@ enum doing { NOTHING, BLOCKED, READY, RUNNING };
 struct model_task { enum doing doing; uint32_t core, home; uint64_t seq, since; enum usf_why why; bool yielded; };
 struct model_core { uint32_t task, group, round; uint64_t since; bool overdue, keeps_turn; };     /* round: the group that it last chose */
 
-/* The records, seen at one address.  Each area has a page in front of it and behind it that nobody may touch. */
+/* The records, seen at one address.  Each area has a page in front of it and behind it that no code
+ * may touch. */
 struct view { struct usf_pol_task *tasks; struct usf_pol_core *cores; struct usf_pol_group *groups; uint8_t *data; };
 
 struct machine {
@@ -57,18 +61,21 @@ void machine_add_task(struct machine *m, uint32_t task, uint32_t group);     /* 
 void machine_remove_task(struct machine *m, uint32_t task);                 /* whatever it is doing */
 void machine_wake(struct machine *m, uint32_t task, enum usf_why why);      /* select, else enqueue */
 void machine_queue(struct machine *m, uint32_t task, enum usf_why why);     /* enqueue whatever is idle */
-/* As core_pick: a task that pick has named is passed over, since its busy-wait is not over, or (near) it is left to another core. */
+/* As core_pick: a task that pick has named is passed over, since its busy-wait is not over, or
+ * (near) it is left to another core. */
 void machine_put_back(struct machine *m, uint32_t task, uint32_t core, bool near);
-/* The core's task yields to a queued one, whose busy-wait is over (probe_pick): the policy is not asked which. */
+/* The core's task yields to a queued one, whose busy-wait is over (probe_pick): the policy is not
+ * asked which. */
 void machine_overtake(struct machine *m, uint32_t task, uint32_t core);
 void machine_unqueue(struct machine *m, uint32_t task);                     /* dequeue; it is BLOCKED then */
-/* The task on this core leaves it (BLOCKED, or READY by yield or preemption); the core asks for work.
- * Returns what runs then. */
+/* The task on this core leaves it (BLOCKED, or READY by yield or preemption); the core asks for
+ * work.  Returns what runs then. */
 uint32_t machine_switch(struct machine *m, uint32_t core, enum doing to, enum usf_why why);
-/* As the scheduler does it (YIELD, PREEMPT): the next one is picked first, then the old one is queued.  It goes on if there is no other. */
+/* As the scheduler does it (YIELD, PREEMPT): the next one is picked first, then the old one is
+ * queued.  It goes on if there is no other. */
 uint32_t machine_give_way(struct machine *m, uint32_t core, enum usf_why why);
-/* The task on this core yields: does it give way?  The policy is not asked if it has said so before (usf_keep), or, as after a pause,
- * is, and says the same. */
+/* The task on this core yields: does it give way?  The policy is not asked if it has said so before
+ * (usf_keep), or, as after a pause, is, and says the same. */
 bool machine_yields(struct machine *m, uint32_t core);
 uint32_t machine_take(struct machine *m, uint32_t core);        /* by the progress guarantee: PREEMPT */
 uint32_t machine_pick(struct machine *m, uint32_t core);
@@ -90,7 +97,8 @@ void machine_unmap(struct machine *m);
 void machine_wrap(struct machine *m, const struct usf_policy_ops *ops);
 enum check_op machine_op(void);             /* under way, or the last one */
 
-/* What is called with a failure, and must not return.  By default it is printed and the program ends. */
+/* What is called with a failure, and must not return.  By default it is printed and the program
+ * ends. */
 extern void (*machine_on_failure)(struct machine *m, enum check_property property, const char *what);
 void machine_fail(struct machine *m, enum check_property property, const char *what) __attribute__((noreturn));
 #define REQUIRE(m, property, c, what) do { if (!(c)) machine_fail(m, property, what); } while (0)

@@ -1,11 +1,13 @@
 /* src/check/starvation.c - who is ready runs, some time.  SPDX-License-Identifier: Apache-2.0
  *
- * More threads than cores, of equal weight and priority, that never stop wanting a core, for long enough that whoever is passed over
- * again and again is seen to be.  The bound is generous: so many turns of a whole slice for everybody else.  It is measured in the
- * machine's time, since policies with slices count in that.
+ * More threads than cores, of equal weight and priority, that never stop wanting a core, for long
+ * enough that a thread that is passed over again and again is seen to be.  The bound is generous:
+ * so many turns of a whole slice for each of the others.  It is measured in the machine's time,
+ * since policies with slices count in that.
  *
- * Threads compute (and are made to give way), come back from system calls, or busy-wait and yield; the last are looked at
- * apart, since a policy may well let them wait behind all others for a while, but not for ever: a yielder may hold a spin lock. */
+ * Threads compute (and are made to give way), come back from system calls, or busy-wait and yield;
+ * the last are looked at apart, since a policy may well let them wait behind all others for a
+ * while, but not for ever: a yielder may hold a spin lock. */
 #include "check/internal.h"
 #include <string.h>
 

@@ -1,7 +1,8 @@
-/* src/cli/clean.c - usf clean: remove instances that nobody uses.  SPDX-License-Identifier: Apache-2.0
+/* src/cli/clean.c - usf clean: remove instances that no process uses.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * An instance without living members goes as it is, whatever those who died left in its records, the lock included:
- * nobody will ever look at them again. */
+ * An instance without living members goes as it is, whatever those who died left in its records,
+ * the lock included: no process will ever look at them again. */
 #include "cli/cli.h"
 #include "inspect/view.h"
 #include "monitor/monitor.h"
@@ -58,7 +59,8 @@ static int unlink_used(const char *name)
     return CLI_FAILED;
 }
 
-/* Nobody uses it, and so it ended; but only who has made it can remove the file (/dev/shm is sticky). */
+/* No process uses it, and so it ended; but only the user that has made it can remove the file
+ * (/dev/shm is sticky). */
 static int tell_removed(const char *name)
 {
     uint32_t owner = view_owner_of(name);
@@ -84,7 +86,8 @@ static int clean_damaged(const char *name, const char *problem, bool force)
     return CLI_FAILED;
 }
 
-/* The table of permits (src/tcm/table.c), if no process has it: each has a read lock of its second byte. */
+/* The table of permits (src/tcm/table.c), if no process has it: each has a read lock of its second
+ * byte. */
 #define PERMITS_SUFFIX ".tcm"
 static void clean_permits(const char *name)
 {
@@ -140,7 +143,8 @@ static bool instance_of(const char *file, const char *suffix, char name[USF_NAME
     return true;
 }
 
-/* Rings of recorders that were killed, and tables of permits, where nothing else of their instance is left. */
+/* Rings of recorders that were killed, and tables of permits, where nothing else of their instance
+ * is left. */
 static bool clean_beside(const char *file, void *arg)
 {
     char name[USF_NAME_MAX];
@@ -166,7 +170,8 @@ static int clean_all(bool force)
     return code;
 }
 
-/* Which warnings the programs of a run have told already (src/runtime/warned.c): they may be told again. */
+/* Which warnings the programs of a run have told already (src/runtime/warned.c): they may be told
+ * again. */
 static void forget_warned(void)
 {
     char path[64];

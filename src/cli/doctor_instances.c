@@ -1,4 +1,5 @@
-/* src/cli/doctor_instances.c - what is wrong in the instances that exist.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/doctor_instances.c - what is wrong in the instances that exist.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "inspect/view.h"
@@ -46,7 +47,7 @@ static void check_members(const char *name, const struct usf_header *h, uint32_t
     if (monitor) doctor_find(FINDING_GOOD, name, "%u process%s, monitor %d", alive, alive == 1 ? "" : "es", pid);
     else if (alive) doctor_find(FINDING_WARN, name, "%u process%s and no monitor: threads that never block can stall the others", alive,
                                 alive == 1 ? "" : "es");
-    else if (!dead && !elsewhere) doctor_find(FINDING_NOTE, name, "nobody uses it: 'usf clean -i %s' removes it", name);
+    else if (!dead && !elsewhere) doctor_find(FINDING_NOTE, name, "no process uses it: 'usf clean -i %s' removes it", name);
     if (elsewhere) doctor_find(FINDING_NOTE, name, "%u process%s of other containers, which cannot be checked from here", elsewhere,
                                elsewhere == 1 ? "" : "es");
 }

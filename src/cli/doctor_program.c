@@ -1,7 +1,9 @@
-/* src/cli/doctor_program.c - can this program be scheduled, and what of it is patched?  SPDX-License-Identifier: Apache-2.0
+/* src/cli/doctor_program.c - can this program be scheduled, and what of it is patched?
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The libraries are those that the program's own dynamic loader names with --list, which maps them and
- * runs none of their code.  What the program loads later (plug-ins, Python modules) is not among them. */
+ * The libraries are those that the program's own dynamic loader names with --list, which maps them
+ * and runs none of their code.  What the program loads later (plug-ins, Python modules) is not
+ * among them. */
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/program.h"
@@ -21,7 +23,7 @@
 
 struct coverage {
     unsigned n[GATE_SITE_LEFT + 1];
-    unsigned returns;           /* ... rt_sigreturn, which nobody wants to intercept */
+    unsigned returns;           /* ... rt_sigreturn, which need not be intercepted */
     const char *why;            /* the first that was left for another reason */
 };
 

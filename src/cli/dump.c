@@ -1,7 +1,8 @@
-/* src/cli/dump.c - usf dump: everything there is to know about an instance, as text.  SPDX-License-Identifier: Apache-2.0
+/* src/cli/dump.c - usf dump: everything there is to know about an instance, as text.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Made for instances that are wedged, retired or damaged: it reads a copy, takes no lock, sends no signal, and believes
- * nothing. The copy is not one instant. */
+ * Made for instances that are wedged, retired or damaged: it reads a copy, takes no lock, sends no
+ * signal, and believes nothing. The copy is not one instant. */
 #include "cli/cli.h"
 #include "cli/dump.h"
 #include "cli/preload.h"
@@ -97,7 +98,7 @@ static void dump_namespace(const struct view *v, uint32_t i)
            : monitor_is_alive(sp) ? ", alive"
                                   : ", dead",
            atomic_load(&sp->beat));
-    if (tried) printf(", somebody tried to start one %ld ms ago", ((long)v->now - (long)tried) / 1000000);
+    if (tried) printf(", a process tried to start one %ld ms ago", ((long)v->now - (long)tried) / 1000000);
     putchar('\n');
     if (i == v->namespace && pid > 0) dump_threads(pid, NULL, USF_NONE);
 }

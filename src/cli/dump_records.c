@@ -1,4 +1,5 @@
-/* src/cli/dump_records.c - usf dump: lock, cores, processes, groups, tasks, runs.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/dump_records.c - usf dump: lock, cores, processes, groups, tasks, runs.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "inspect/callname.h"
 #include "cli/cli.h"
 #include "cli/dump.h"
@@ -23,12 +24,12 @@ static void id_text(uint32_t id, char *buf, size_t cap)
 static const char *whose(const struct view *v, uint32_t proc)
 { return proc < v->nr_procs && !view_knows(v, &v->procs[proc]) ? " of another pid namespace" : ""; }
 
-/* ---- lock ------------------------------------------------------------------------------------- */
+/* ---- lock ------------------------------------------------------------------------------------ */
 void dump_owner(const struct view *v, uint32_t name, char *buf, size_t cap)
 {
     char text[VIEW_TASK_NAME];
     uint32_t task = name - 1, proc = name - LOCK_NAME_PROC;
-    if (!name) snprintf(buf, cap, "nobody");
+    if (!name) snprintf(buf, cap, "no thread");
     else if (name < LOCK_NAME_PROC && task < v->nr_tasks)
         snprintf(buf, cap, "task %u, thread %d (%s) of process %d%s", task, view_tid(v, &v->tasks[task]),
                  view_task_name(v, &v->tasks[task], text), view_pid_of(v, &v->tasks[task]), whose(v, atomic_load(&v->tasks[task].proc)));
@@ -53,7 +54,7 @@ void dump_lock(const struct view *v)
            word & LOCK_SLEEPERS ? ", others sleep on it" : "", atomic_load(&l->epoch));
 }
 
-/* ---- cores ------------------------------------------------------------------------------------ */
+/* ---- cores ----------------------------------------------------------------------------------- */
 static void dump_lease(const struct usf_lease *l)
 {
     uint32_t word = atomic_load(&l->word);
@@ -96,7 +97,7 @@ void dump_cores(const struct view *v)
     for (uint32_t i = 0; i < v->h->nr_cores; i++) dump_core(v, i);
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------ */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 static void dump_counters(const char *what, const struct usf_counters *n)
 {
     printf("  %s: switches %lu, blocks %lu, wakes %lu, yields %lu, spin yields %lu, preemptions %lu, lost in calls %lu, "
@@ -169,7 +170,7 @@ static void dump_task(struct why_reader *r, uint32_t id)
     if (w.kind) printf("  waits for: %s%s%s\n", w.text, *since ? ", " : "", since);
 }
 
-/* ---- processes -------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 static bool has_task(const struct view *v, uint32_t proc, int32_t tid)
 {
     for (uint32_t i = 0; v && i < v->nr_tasks; i++)

@@ -135,7 +135,7 @@ const struct cli_command cli_commands[] = {
              "or a name that is looked for as the dynamic linker does; the stub loads it from the same path when the program runs."},
     {.name = "clean", .main = cmd_clean, .synopsis = "[-i NAME | --all] [--force] [--json]", .options = "instance verbose", .flags = clean_flags,
      .instance_help = "the instance to remove; default: the configured one",
-     .help = "remove instances that nobody uses"},
+     .help = "remove instances that no process uses"},
     {.name = "help", .main = cmd_help, .synopsis = "[COMMAND]\nman | usf-COMMAND.1\ncompletion [bash|zsh|fish]",
      .help = "describe a command; print its manual page; print completions for a shell"},
     {.name = "monitor", .main = cmd_monitor, .synopsis = "NAME", .hidden = true, .help = "watch an instance (started by usf run)"},
@@ -172,7 +172,8 @@ static int run_command(int argc, char **argv)
     return r;
 }
 
-/* Under a small limit (ulimit -s 16) there is not enough stack for us, though it may do for the program: take some elsewhere. */
+/* Under a small limit (ulimit -s 16) there is not enough stack for us, though it may do for the
+ * program: take some elsewhere. */
 #define STACK_NEEDED (1u << 20)
 static struct { ucontext_t caller, own; int argc, code; char **argv; } elsewhere;
 

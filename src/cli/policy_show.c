@@ -1,4 +1,5 @@
-/* src/cli/policy_show.c - usf policy show: which policy is in force, since when, and why.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/policy_show.c - usf policy show: which policy is in force, since when, and why.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "text/json.h"
 #include "cli/policy.h"
 #include "inspect/view.h"
@@ -47,7 +48,8 @@ static const char *by(const struct usf_header *h)
     }
 }
 
-/* What gang counts of itself; null: another policy is in force, or it has had nothing to change yet.  A snapshot: nobody writes meanwhile. */
+/* What gang counts of itself; null: another policy is in force, or it has had nothing to change
+ * yet.  A snapshot: no process writes to it. */
 static const struct gang_switches *switches_of(const struct usf_header *h)
 {
     const struct gang_switches *s = (const struct gang_switches *)(const void *)h->pol_data;

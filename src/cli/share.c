@@ -1,7 +1,8 @@
 /* src/cli/share.c - with whom a run shares its cores: --share.  SPDX-License-Identifier: Apache-2.0
  *
- * The answer becomes a part of the instance's name (shm.h), and goes to the program and what it starts with that.  Sharing
- * with other users is each user's own choice: a file of the system does not make it. */
+ * The answer becomes a part of the instance's name (shm.h), and goes to the program and what it
+ * starts with that.  Sharing with other users is each user's own choice: a file of the system does
+ * not make it. */
 #include "cli/cli.h"
 #include "cli/instance.h"
 #include <errno.h>
@@ -23,7 +24,7 @@ static int set_name(struct config *c, const char *name, enum config_origin origi
     return -1;
 }
 
-/* A name that nobody else has. */
+/* A name that no other instance has. */
 static int for_this_run(struct config *c, const struct config_value *share)
 {
     char name[USF_NAME_MAX];

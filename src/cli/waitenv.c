@@ -1,16 +1,19 @@
-/* src/cli/waitenv.c - tell parallel runtimes to block rather than to spin.  SPDX-License-Identifier: Apache-2.0
+/* src/cli/waitenv.c - tell parallel runtimes to block rather than to spin.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A thread that blocks gives its core on at once; one that spins first keeps it for nothing.  These are the
- * variables that users of such programs set by hand.  A variable is left alone if the user has set it, or one
- * of its rivals: another variable that decides the same thing, where both together would override
- * the user's choice or make the runtime warn.
+ * A thread that blocks gives its core on at once; one that spins first keeps it for nothing.  These
+ * are the variables that users of such programs set by hand.  A variable is left alone if the user
+ * has set it, or one of its rivals: another variable that decides the same thing, where both
+ * together would override the user's choice or make the runtime warn.
  *
  * Not in the list, on purpose:
  *   KMP_AFFINITY   "none" is the default, and with it libomp warns that OMP_PROC_BIND is ignored;
  *                  "disabled" makes libomp count all CPUs of the machine instead of those allowed.
- *   MKL            waits in libgomp, libomp or TBB, which are covered; it has no wait policy of its own.
+ *   MKL            waits in libgomp, libomp or TBB, which are covered; it has no wait policy of its
+ *                  own.
  *   oneTBB         has no such variable; it yields in its loops, which the scheduler sees.
- *   MPICH          Debian's spins without yielding whatever the variable; its loop is recognised instead.
+ *   MPICH          Debian's spins without yielding whatever the variable; its loop is recognised
+ *                  instead.
  *   BLIS           has none; its loop is recognised instead.
  */
 #include "cli/cli.h"
@@ -24,14 +27,17 @@ static const struct wait_policy {
 } policies[] = {
     {"OMP_WAIT_POLICY", "passive", {"KMP_LIBRARY"}},
     {"GOMP_SPINCOUNT", "0", {"OMP_WAIT_POLICY"}},
-    /* ms.  libomp yields while it spins, and a yield of a core that nobody wants costs less than its way of
-     * blocking; 0 would block at once, the default of 200 would keep idle cores awake for long. */
+    /* ms.  libomp yields while it spins, and a yield of a core that no task wants costs less than
+     * its way of blocking; 0 would block at once, the default of 200 would keep idle cores awake
+     * for long. */
     {"KMP_BLOCKTIME", "1", {"OMP_WAIT_POLICY", "KMP_LIBRARY"}},
     /* A thread bound by its runtime would wait for one core while others are idle. */
     {"OMP_PROC_BIND", "false", {"KMP_AFFINITY", "GOMP_CPU_AFFINITY", "OMP_PLACES"}},
-    /* log2 of the cycles for which an idle worker of OpenBLAS's own threads yields before it blocks; 26 by default. */
+    /* log2 of the cycles for which an idle worker of OpenBLAS's own threads yields before it
+     * blocks; 26 by default. */
     {"OPENBLAS_THREAD_TIMEOUT", "20", {"GOTO_THREAD_TIMEOUT"}},
-    /* Where sizes of teams may vary libomp counts the machine's running threads, those of the instance too; the policy knows better. */
+    /* Where sizes of teams may vary libomp counts the machine's running threads, those of the
+     * instance too; the policy knows better. */
     {"KMP_DYNAMIC_MODE", "thread_limit", {0}},
     {"OMPI_MCA_mpi_yield_when_idle", "1", {0}},
 };

@@ -1,10 +1,12 @@
-/* src/config/config.h - resolve the options from all their origins (tool only).  SPDX-License-Identifier: Apache-2.0
+/* src/config/config.h - resolve the options from all their origins (tool only).
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Order: command line > environment > profile > $XDG_CONFIG_HOME/usf/config.toml > /etc/usf.toml > default.
+ * Order: command line > environment > profile > $XDG_CONFIG_HOME/usf/config.toml > /etc/usf.toml >
+ * default.
  *
- * What is wrong on the command line, in the environment or in a profile is an error of the caller; what is wrong in a
- * configuration file is a warning, and the file (syntax) or the entry (value, key) is passed over: a
- * broken file of the system must not keep everybody from working.
+ * What is wrong on the command line, in the environment or in a profile is an error of the caller;
+ * what is wrong in a configuration file is a warning, and the file (syntax) or the entry (value,
+ * key) is passed over: a broken file of the system must not keep all users from working.
  */
 #ifndef USF_CONFIG_CONFIG_H
 #define USF_CONFIG_CONFIG_H
@@ -36,10 +38,11 @@ struct config {
 
 /* Defaults, files, environment.  0, or -1 with error. */
 int config_load(struct config *c, char **envp);
-/* One option from the command line, on top.  text null: given without a value.  0, or -1 with error. */
+/* One option from the command line, on top.  text null: given without a value.  0, or -1 with
+ * error. */
 int config_set_cli(struct config *c, const struct usf_option *o, const char *text, const char *spelled);
-/* The profile that c->s.profile names, below the environment; all that is in it must be right.  Call it once, when the command
- * line has been read.  0, or -1 with error. */
+/* The profile that c->s.profile names, below the environment; all that is in it must be right.
+ * Call it once, when the command line has been read.  0, or -1 with error. */
 int config_apply_profile(struct config *c);
 void config_free(struct config *c);
 const struct config_value *config_value(const struct config *c, const struct usf_option *o);

@@ -1,9 +1,10 @@
 /* src/gate/cache.c - sites by build-id, so that a start costs a lookup and no decoding.
  * SPDX-License-Identifier: Apache-2.0
  *
- * One file per object: a header and its records as scan.h defines them.  An entry is used only if the
- * directory and the file belong to us and nobody else may write them, the layout of the object's text is
- * the same, and each record's bytes are those in memory.  What cannot be read or written is scanned anew. */
+ * One file per object: a header and its records as scan.h defines them.  An entry is used only if
+ * the directory and the file belong to us and no other user may write them, the layout of the
+ * object's text is the same, and each record's bytes are those in memory.  What cannot be read or
+ * written is scanned anew. */
 #include "gate/internal.h"
 
 #include "base/base.h"
@@ -32,7 +33,7 @@ struct header {
 
 static char dir[GATE_DIR_MAX];
 
-/* ---- directory -------------------------------------------------------------------------------- */
+/* ---- directory ------------------------------------------------------------------------------- */
 static bool is_ours(const struct stat *st, unsigned type, unsigned forbidden)
 {
     return (st->st_mode & S_IFMT) == type && !(st->st_mode & forbidden) && st->st_uid == (uid_t)usf_syscall(__NR_geteuid);
@@ -46,7 +47,8 @@ static bool ours(int fd, unsigned type, unsigned forbidden)
 
 static const char missing[] = "does not exist";
 
-/* The files there say where the code of programs is patched.  Others must not write them, nor read which programs the user runs. */
+/* The files there say where the code of programs is patched.  Others must not write them, nor read
+ * which programs the user runs. */
 static const char *flaw(const char *path)
 {
     struct stat st;
@@ -90,7 +92,7 @@ void gate_cache_init(const char *path)
 
 bool gate_has_cache(void) { return dir[0]; }
 
-/* ---- keys ------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 static void add_bytes(struct gate_key *k, const void *p, unsigned n)
 {
     for (unsigned i = 0; i < n && k->len < GATE_KEY_MAX; i++) k->bytes[k->len++] = ((const uint8_t *)p)[i];
@@ -121,7 +123,7 @@ static void file_name(char *buf, size_t cap, const struct gate_key *k, const cha
     usf_format(buf + n, cap - (size_t)n, "%s", suffix);
 }
 
-/* ---- entries ---------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 uint64_t gate_hash(uint64_t h, const void *p, size_t n)
 {
     for (size_t i = 0; i < n / 8; i++) {
@@ -227,8 +229,9 @@ void gate_cache_put(const struct gate_key *k, const struct gate_image *im, const
 }
 
 /* ---- copies of code -----------------------------------------------------------------------------
- * A draft's name is fixed, and whoever has it locked makes the copy, so that many first starts make one.  Only who has the
- * lock and finds the file still under that name may write to it, rename or unlink it: what a killed maker leaves is used by the next. */
+ * A draft's name is fixed, and the process that has it locked makes the copy, so that many first
+ * starts make one.  Only the owner of the lock that finds the file still under that name may write
+ * to it, rename or unlink it: what a killed maker leaves is used by the next. */
 #define CODE     ".code"
 #define DRAFT    ".new"
 #define MAX_COPIES 8u               /* of one object: containers see the same one as different files */
@@ -240,8 +243,8 @@ void gate_cache_put(const struct gate_key *k, const struct gate_image *im, const
 
 static int64_t now_s(void) { return (int64_t)(os_clock_ns(CLOCK_REALTIME) / 1000000000u); }
 
-/* Local ones.  On those that others can change beside this kernel (NFS, FUSE ...) the name's removal elsewhere takes the pages
- * away from programs that run them. */
+/* Local ones.  On those that others can change beside this kernel (NFS, FUSE ...) the name's
+ * removal elsewhere takes the pages away from programs that run them. */
 bool gate_copy_is_safe(void)
 {
     static const uint32_t local[] = {

@@ -1,15 +1,19 @@
 /* src/gate/share.c - patched code that processes share.  SPDX-License-Identifier: Apache-2.0
  *
- * Looking up the sites of libc, building their springboards and writing the jumps costs a process as much as all the rest of
- * its start: the jumps alone are in some fifty pages, of which each process gets a copy.  So the first process that patches an
- * object leaves a copy of the object's file with the jumps in it, and behind it the springboards.  Later processes map the code
- * from there and read the springboards.  Jumps are relative, so the springboards lie at a fixed distance from the object; they
- * hold addresses within the object, which are relative in the file, and enter the library through the chunk's head.
+ * Looking up the sites of libc, building their springboards and writing the jumps costs a process
+ * as much as all the rest of its start: the jumps alone are in some fifty pages, of which each
+ * process gets a copy.  So the first process that patches an object leaves a copy of the object's
+ * file with the jumps in it, and behind it the springboards.  Later processes map the code from
+ * there and read the springboards.  Jumps are relative, so the springboards lie at a fixed distance
+ * from the object; they hold addresses within the object, which are relative in the file, and enter
+ * the library through the chunk's head.
  *
- * The copy takes the place of the text as a whole, so it is used only where that is known to be what the copy was made of: the
- * same build-id, the same file (device, inode, size, times), a library and handlers that make the same springboards, and not a
- * byte of the text written by anybody before us, as debuggers and uprobes do.  It is the whole file since profilers look there
- * for symbols.  Only while a process starts: it has one thread, and its objects are relocated. */
+ * The copy takes the place of the text as a whole, so it is used only where that is known to be
+ * what the copy was made of: the same build-id, the same file (device, inode, size, times), a
+ * library and handlers that make the same springboards, and not a byte of the text written by
+ * another process before us, as debuggers and uprobes do.  It is the whole file since profilers
+ * look there for symbols.  Only while a process starts: it has one thread, and its objects are
+ * relocated. */
 #include "gate/internal.h"
 
 #include "arch/code.h"
@@ -39,7 +43,7 @@ struct tail {
     uint64_t check;                     /* over the fields above */
 };
 
-/* ---- is it possible? --------------------------------------------------------------------------- */
+/* ---- is it possible? ------------------------------------------------------------------------- */
 static unsigned nr_pages(const struct gate_image *im, const struct gate_list *l)
 {
     uint64_t last = ~0ull;
@@ -70,8 +74,8 @@ static bool find_text(struct gate_shared *s, const struct gate_image *im, uintpt
 #define PM_FILE (1ull << 61)            /* bits of /proc/PID/pagemap */
 #define PM_THERE (3ull << 62)           /* present, or swapped out */
 
-/* The kernel looks for a page that is there and is none of the file's (PAGEMAP_SCAN, Linux 6.7).  Pages found: 0 or 1; -errno: it
- * cannot. */
+/* The kernel looks for a page that is there and is none of the file's (PAGEMAP_SCAN, Linux 6.7).
+ * Pages found: 0 or 1; -errno: it cannot. */
 static long find_copy(int fd, uintptr_t text, size_t len)
 {
     enum { FILE = 1 << 2, PRESENT = 1 << 3, SWAPPED = 1 << 4 };
@@ -83,7 +87,7 @@ static long find_copy(int fd, uintptr_t text, size_t len)
     return usf_syscall(__NR_ioctl, fd, 0xc0606610ul /* _IOWR('f', 16, struct pm_scan_arg) */, &scan);
 }
 
-/* Nobody has written into it: no page is a private copy. */
+/* No process has written into it: no page is a private copy. */
 static bool is_pristine(uintptr_t text, size_t len)
 {
     static uint64_t map[512];   /* the process starts: it has one thread */
@@ -145,7 +149,7 @@ bool gate_share_begin(struct gate_shared *s, const struct gate_image *im, uintpt
     return true;
 }
 
-/* ---- use --------------------------------------------------------------------------------------- */
+/* ---- use ------------------------------------------------------------------------------------- */
 static uint64_t check_of(const struct tail *t) { return gate_hash(MAGIC, t, offsetof(struct tail, check)); }
 
 static size_t tail_at(const struct gate_shared *s, size_t code) { return ((s->origin.size + 7) & ~7ul) + code; }
@@ -179,13 +183,14 @@ static void *load_code(const struct gate_shared *s, int fd, const struct tail *t
         gate_chunk_rebase(code, t->code, s->base);
         gate_chunk_head(code);
     }
-    if (!protect(code, t->room, PROT_READ | PROT_EXEC)) return NULL;     /* of no use to anybody */
+    if (!protect(code, t->room, PROT_READ | PROT_EXEC)) return NULL;     /* of no use */
     if (good) return code;
     gate_free_code(code, t->room);
     return NULL;
 }
 
-/* First beside and then moved: should it not be possible to map it, the text must still be there. */
+/* First beside and then moved: should it not be possible to map it, the text must still be
+ * there. */
 static bool replace_text(const struct gate_shared *s, int fd)
 {
     void *p = os_map(s->len, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, s->off);
@@ -226,7 +231,7 @@ bool gate_share_use(struct gate_shared *s, struct gate_patched *out)
     return good;
 }
 
-/* ---- make -------------------------------------------------------------------------------------- */
+/* ---- make ------------------------------------------------------------------------------------ */
 static bool copy(int to, int from, uint64_t size)
 {
     for (uint64_t done = 0; done < size;) {
@@ -249,8 +254,9 @@ static bool put(int fd, const void *p, size_t len, uint64_t at)
     return true;
 }
 
-/* The file's text with the jumps in it.  What runs here has to be just that: otherwise a jump could not be written, somebody has set a
- * breakpoint meanwhile, or the file is not the one that is loaded. */
+/* The file's text with the jumps in it.  What runs here has to be just that: otherwise a jump could
+ * not be written, a debugger has set a breakpoint meanwhile, or the file is not the one that is
+ * loaded. */
 static bool is_as_meant(const struct gate_shared *s, const struct gate_made *m, uint8_t *text, size_t len)
 {
     for (uint32_t i = 0; i < m->l->nr; i++) {

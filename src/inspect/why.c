@@ -1,7 +1,8 @@
 /* src/inspect/why.c - what a thread waits for, in words.  SPDX-License-Identifier: Apache-2.0
  *
- * Two witnesses: the thread's record in the segment, which is an instant old, and the kernel now.  The record names the
- * futex or the call; the kernel adds what it may tell us.  Where the two disagree the thread has moved on. */
+ * Two witnesses: the thread's record in the segment, which is an instant old, and the kernel now.
+ * The record names the futex or the call; the kernel adds what it may tell us.  Where the two
+ * disagree the thread has moved on. */
 #include "inspect/why.h"
 #include "inspect/callname.h"
 #include "sched/sched.h"
@@ -50,7 +51,7 @@ static const struct usf_task *task_of_tid(const struct view *v, uint32_t proc, i
     return NULL;
 }
 
-/* ---- futexes ---------------------------------------------------------------------------------- */
+/* ---- futexes --------------------------------------------------------------------------------- */
 /* glibc's mutex begins with the word, a count, and the owner's thread. */
 static void guess_holder(struct why_reader *r, const struct usf_task *t, int32_t pid, struct why *w)
 {
@@ -90,7 +91,7 @@ static void futex_text(struct why_reader *r, const struct usf_task *t, uint64_t 
     else guess_holder(r, t, pid, w);
 }
 
-/* ---- system calls ----------------------------------------------------------------------------- */
+/* ---- system calls ---------------------------------------------------------------------------- */
 static void fd_text(struct why *w, int32_t pid, int fd)
 {
     char target[300];
@@ -195,7 +196,7 @@ static bool recorded_text(struct why_reader *r, const struct usf_task *t, struct
     return kind == USF_WAIT_FUTEX || kind == USF_WAIT_SYSCALL;
 }
 
-/* ---- by state --------------------------------------------------------------------------------- */
+/* ---- by state -------------------------------------------------------------------------------- */
 static void ready_text(struct why_reader *r, const struct usf_task *t, struct why *w)
 {
     static const char *const came[] = {[USF_WHY_NEW] = "new", [USF_WHY_WAKE] = "woken", [USF_WHY_RETURN] = "back from a system call",
@@ -237,7 +238,7 @@ static void running_text(struct why_reader *r, const struct usf_task *t, struct 
     } else if ((s == 'S' || s == 'D') && w->kernel.call_known) {
         if (w->kernel.call == SYS_futex) futex_text(r, t, w->kernel.arg[0], w);
         else call_text(r, t, (uint64_t)w->kernel.call, (int32_t)w->kernel.arg[0], w);
-        /* (With the policy `linux` nobody has a core, and the kernel is the only one who knows.) */
+        /* (With the policy `linux` no task has a core, and only the kernel knows.) */
         if (atomic_load(&t->core) < r->v->h->nr_cores) add(w, ", unseen by the gate: it keeps its core");
     } else if (s == 'S' || s == 'D') {
         w->kind = WHY_CALL;

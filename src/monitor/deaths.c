@@ -1,8 +1,10 @@
-/* src/monitor/deaths.c - processes that die, and the end of the instance.  SPDX-License-Identifier: Apache-2.0
+/* src/monitor/deaths.c - processes that die, and the end of the instance.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A record names (pid, start time).  The pidfd is opened by pid and the start time compared after that:
- * if it still is the registered process, the descriptor is its for good, however often the pid is reused.
- * A record is taken off only while it still names the process that died: nobody else frees it then. */
+ * A record names (pid, start time).  The pidfd is opened by pid and the start time compared after
+ * that: if it still is the registered process, the descriptor is its for good, however often the
+ * pid is reused.  A record is taken off only while it still names the process that died: no other
+ * process frees it then. */
 #include "monitor/internal.h"
 #include "os/os.h"
 #include "sched/owner.h"
@@ -19,7 +21,7 @@
 #define MIN_LIFE_NS 1000000000u
 #define CHANGED     USF_MAX_PROCS   /* epoll's name for the eventfd */
 
-/* ---- the scheduler lock ------------------------------------------------------------------------ */
+/* ---- the scheduler lock ---------------------------------------------------------------------- */
 
 /* The process of this owner of the lock, or USF_NONE. */
 static uint32_t proc_of(const struct monitor *m, uint32_t name)
@@ -55,8 +57,9 @@ static bool is_dead(struct monitor *m, uint32_t name)
     return false;
 }
 
-/* A thread that gives way with a lease (sched/lease.c) keeps the next owner of the lock waiting.  If that is another monitor, this one waits for
- * it in turn.  So each monitor looks at such threads of its own pid namespace.  True: one of them lives, and is looked after. */
+/* A thread that gives way with a lease (sched/lease.c) keeps the next owner of the lock waiting.
+ * If that is another monitor, this one waits for it in turn.  So each monitor looks at such threads
+ * of its own pid namespace.  True: one of them lives, and is looked after. */
 static bool looks_after_lease(struct monitor *m)
 {
     for (uint32_t i = 0; i < m->shm.h->nr_cores; i++) {
@@ -111,7 +114,7 @@ void monitor_replace_policy(struct monitor *m, const char *why)
     end_stall(m);
 }
 
-/* ---- processes --------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 /* All processes that are watched without a pidfd are counted. */
 static bool watched_is_valid(const struct monitor *m)
@@ -214,7 +217,7 @@ static void look_at_processes(struct monitor *m)
     else if (!m->empty_since) m->empty_since = os_now();
 }
 
-/* ---- the end ----------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static uint64_t end_of_life(const struct monitor *m)
 {
@@ -223,7 +226,8 @@ static uint64_t end_of_life(const struct monitor *m)
     return by_age > by_empty ? by_age : by_empty;
 }
 
-/* Somebody waits for the statistics of a run of which no process is there just now: one may be between two programs. */
+/* A `usf run` waits for the statistics of a run of which no process is there just now: one may be
+ * between two programs. */
 #define READ_AGAIN_NS 20000000u
 static bool is_read(const struct monitor *m)
 {
@@ -286,7 +290,7 @@ void deaths_loop(struct monitor *m)
                 trace_clean(NULL, m->options->dir, m->options->name);   /* a recorder that was killed */
                 return;
             }
-            m->empty_since = os_now() + (read ? READ_AGAIN_NS : 0);     /* or somebody has just come */
+            m->empty_since = os_now() + (read ? READ_AGAIN_NS : 0);     /* or a process has just come */
         }
         int n = epoll_pwait(m->epoll, e, sizeof e / sizeof *e, patience(m), &none);
         for (int i = 0; i < n; i++) handle(m, e[i].data.u32);

@@ -1,14 +1,17 @@
 /* src/monitor/hung.c - a monitor that lives and does nothing.  SPDX-License-Identifier: Apache-2.0
  *
- * It may be stopped, or frozen with the job that happened to start it (it is in that one's cgroup).  Without it no core is
- * taken back, no death is seen, and a stall of the lock is not declared: so it is ended, and another started.
+ * It may be stopped, or frozen with the job that happened to start it (it is in that one's cgroup).
+ * Without it no core is taken back, no death is seen, and a stall of the lock is not declared: so
+ * it is ended, and another started.
  *
- * Nothing of it may run beside its successor, as both have one name for the scheduler's lock.  It need not be dead
- * for that: who is sent SIGKILL and does not run at that moment never runs a further instruction of its own, however long
- * its cgroup keeps it from dying.  Who does run goes on until its processor is interrupted for it, some microseconds: that is waited for.
+ * Nothing of it may run beside its successor, as both have one name for the scheduler's lock.  It
+ * need not be dead for that: who is sent SIGKILL and does not run at that moment never runs a
+ * further instruction of its own, however long its cgroup keeps it from dying.  Who does run goes
+ * on until its processor is interrupted for it, some microseconds: that is waited for.
  *
- * Another user's cannot be ended, and none may run beside it: who finds that out leaves the instance, as where no monitor can be
- * had (runtime/thread.c), unless that user's programs come before and end it.
+ * Another user's cannot be ended, and none may run beside it: who finds that out leaves the
+ * instance, as where no monitor can be had (runtime/thread.c), unless that user's programs come
+ * before and end it.
  *
  * Runs in the user's programs: no libc. */
 #include "base/base.h"
@@ -19,12 +22,13 @@
 #include <errno.h>
 #include <signal.h>
 
-/* Without any sign of life while there was something to do, in so many looks, this long apart at least: those who look may not have
- * had the CPU for long, either. */
+/* Without any sign of life while there was something to do, in so many looks, this long apart at
+ * least: those who look may not have had the CPU for long, either. */
 #define HUNG_NS    300000000u
 #define HUNG_LOOKS 4u
 #define LOOK_NS    50000000u
-/* Not sooner: a file that is open for a moment changes the number of the descriptor that another thread of the program gets. */
+/* Not sooner: a file that is open for a moment changes the number of the descriptor that another
+ * thread of the program gets. */
 #define SILENT_NS  250000000u   /* without a sign of life, until it is looked for in /proc; only then the looks begin to count */
 #define LOOPS_NS    200000000u  /* of CPU time in one go with the lock: usf's own work takes milliseconds at most */
 #define PATIENCE_NS 5000000000u /* for that, where the CPU is scarce */
@@ -39,8 +43,9 @@ static bool has_work(struct usf_header *h, uint32_t namespace)
 /* 0: not known to this process. */
 static uint32_t cpu_us(const struct usf_namespace *sp) { return (uint32_t)(os_process_cpu_ns(atomic_load(&sp->monitor_pid)) / 1000); }
 
-/* It has the scheduler's lock, and has used the CPU all the while: only an operation of the policy can take that long.  The policy
- * would have the next monitor as well.  What it had used at first is the note of whoever looked then, who may not have known. */
+/* It has the scheduler's lock, and has used the CPU all the while: only an operation of the policy
+ * can take that long.  The policy would have the next monitor as well.  What it had used at first
+ * is the note of the process that looked then, which may not have known. */
 static bool is_in_policy(struct usf_header *h, uint32_t namespace)
 {
     bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + namespace;
@@ -48,8 +53,9 @@ static bool is_in_policy(struct usf_header *h, uint32_t namespace)
     return owns && is && was && is - was < 1u << 31 && is - was >= LOOPS_NS / 1000;
 }
 
-/* Is it to be given time?  It is runnable, and may only not get the CPU, which another in its place would not get either; or it is lost in the
- * policy, which its CPU time tells in the end.  One that cannot be seen may be stopped; but while it has the lock it is safer to believe that it runs. */
+/* Is it to be given time?  It is runnable, and may only not get the CPU, which another in its place
+ * would not get either; or it is lost in the policy, which its CPU time tells in the end.  One that
+ * cannot be seen may be stopped; but while it has the lock it is safer to believe that it runs. */
 static bool is_to_be_waited_for(struct usf_header *h, uint32_t namespace)
 {
     const struct usf_namespace *sp = &h->namespace[namespace];
@@ -78,9 +84,9 @@ static bool has_moved(struct usf_namespace *sp, uint64_t now)
     return true;
 }
 
-/* Several look at a time, and it may not have moved since the one before.  Nor has it where it did not get a CPU: on a busy machine that
- * takes 50 ms now and then.  kill() succeeds also on a process that
- * has ended and has not been reaped: such a monitor is missed after SILENT_NS. */
+/* Several look at a time, and it may not have moved since the one before.  Nor has it where it did
+ * not get a CPU: on a busy machine that takes 50 ms now and then.  kill() succeeds also on a
+ * process that has ended and has not been reaped: such a monitor is missed after SILENT_NS. */
 bool monitor_shows_life(struct usf_namespace *sp)
 {
     uint64_t now = os_now();
@@ -100,13 +106,15 @@ static bool is_hung(struct usf_header *h, uint32_t namespace)
         begin_anew(sp, atomic_load(&m->beat), now);
         return false;
     }
-    /* Those that wait look each at their own times: a look that comes too early does not count, nor put off the next. */
+    /* Those that wait look each at their own times: a look that comes too early does not count, nor
+     * put off the next. */
     uint64_t last = atomic_load(&m->last);
     if (now - last >= LOOK_NS && atomic_compare_exchange_strong(&m->last, &last, now)) atomic_fetch_add(&m->looks, 1);
     return atomic_load(&m->looks) >= HUNG_LOOKS && now - atomic_load(&m->since) >= HUNG_NS;
 }
 
-/* The pid is from the segment: at least it has this one mapped.  Another user who has written it must not choose whom we kill. */
+/* The pid is from the segment: at least it has this one mapped.  Another user who has written it
+ * must not choose whom we kill. */
 static bool is_monitor(const struct usf_header *h, int32_t pid, const struct monitor_own *own)
 {
     if (pid <= 1 || pid == os_getpid()) return false;      /* 1: the kernel spares a namespace's first process */
@@ -122,7 +130,8 @@ int monitor_end_hung(struct usf_header *h, uint32_t namespace, const struct moni
     bool in_policy = is_in_policy(h, namespace);
     if (!is_monitor(h, pid, own)) return -EPERM;
     if (atomic_load(&sp->monitor) != word) return 0;
-    /* Before: its successor, which has coop take over then, may begin as soon as this one is dead. */
+    /* Before: its successor, which has coop take over then, may begin as soon as this one is
+     * dead. */
     uint32_t told = in_policy ? atomic_exchange(&sp->looped, 1) : 1;
     long r = os_kill(pid, SIGKILL);
     if (r && r != -ESRCH) {

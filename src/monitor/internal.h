@@ -11,7 +11,7 @@
 
 /* A process whose death is waited for. */
 struct watched {
-    int32_t pid;                /* 0: nobody */
+    int32_t pid;                /* 0: none */
     uint64_t start_time;
     int fd;                     /* pidfd, or -1: looked up in /proc */
 };
@@ -52,7 +52,7 @@ struct monitor {
     int changed;                /* eventfd: processes may have come */
     int epoll;
     uint64_t started;
-    uint64_t empty_since;       /* 0: somebody takes part */
+    uint64_t empty_since;       /* 0: a process takes part */
     _Atomic bool idle;          /* only processes of other pid namespaces take part */
     uint32_t nr_polled;         /* watched without a pidfd */
     pid_t supervisor;           /* 0: none yet, or it could not be started */
@@ -72,7 +72,7 @@ static inline uint32_t own_bit(const struct monitor *m) { return 1u << m->shm.na
 static inline void monitor_beats(struct monitor *m)
 { atomic_fetch_add_explicit(&own_namespace(m)->beat, 1, memory_order_relaxed); }
 
-/* Start a small thread that nobody waits for.  0 or -errno. */
+/* Start a small thread that no other thread waits for.  0 or -errno. */
 int monitor_thread(void *(*run)(void *), void *arg);
 /* The thread that waits on monitor_event.  Does not return. */
 void *watch_loop(void *monitor);
@@ -81,7 +81,8 @@ int deaths_prepare(struct monitor *m);
 void deaths_loop(struct monitor *m);
 /* Have the deaths thread look at all processes.  Any thread. */
 void monitor_tell_deaths(struct monitor *m);
-/* stall.c: everybody leaves at once, and the instance is removed, which ends the monitor (deaths_loop). */
+/* stall.c: all members leave at once, and the instance is removed, which ends the monitor
+ * (deaths_loop). */
 void monitor_condemn(struct monitor *m);
 /* The owner of the lock is alive, and is waited for.  Called every few milliseconds meanwhile. */
 void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc);
@@ -91,8 +92,8 @@ void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, ui
 void end_stall(struct monitor *m);
 /* watch.c: the process of a task; 0: none. */
 int32_t monitor_pid_of(const struct sched *s, uint32_t task);
-/* Tell a thread to look at itself.  Not where it blocks the signal: that would stay pending, and a program that waits for such
- * signals itself would find it. */
+/* Tell a thread to look at itself.  Not where it blocks the signal: that would stay pending, and a
+ * program that waits for such signals itself would find it. */
 void monitor_preempt(const struct sched *s, uint32_t task);
 /* quota.c: see that processes have as many cores as their quotas come to. */
 void quota_look(struct monitor *m);

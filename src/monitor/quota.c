@@ -1,7 +1,8 @@
-/* src/monitor/quota.c - follow the CPU quotas of the processes' control groups.  SPDX-License-Identifier: Apache-2.0
+/* src/monitor/quota.c - follow the CPU quotas of the processes' control groups.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Quotas change, and processes are moved between groups, without a word to anybody: look now and then while cores are in use.
- * Here and not in the programs, which may have given up opening files. */
+ * Quotas change, and processes are moved between groups, without any notice: look now and then
+ * while cores are in use.  Here and not in the programs, which may have given up opening files. */
 #include "monitor/internal.h"
 #include "os/os.h"
 

@@ -1,18 +1,23 @@
-/* src/monitor/revive.c - start the monitor from within any program.  SPDX-License-Identifier: Apache-2.0
+/* src/monitor/revive.c - start the monitor from within any program.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Runs in the user's program: no libc, and nothing that the program could notice.
- *   - No SIGCHLD and no child for its wait(): the first process has exit signal 0, is waited for here
- *     with __WCLONE, and the monitor is its child, so that it goes to init (or a subreaper) when it ends.
- *   - No copy of the program's memory: both share it (CLONE_VM) and run on stacks of their own.  They make system calls
- *     only.  Dispositions and descriptors are copies.
- *   - No standstill: only the first process is waited for, which makes the second and ends.  An exec takes as long as the file
- *     system and the kernel's queues please, seconds sometimes, and who is here may have a core of the instance.  The kernel
- *     tells when the second no longer uses our memory; another is not started before.
+ *   - No SIGCHLD and no child for its wait(): the first process has exit signal 0, is waited for
+ *     here with __WCLONE, and the monitor is its child, so that it goes to init (or a subreaper)
+ *     when it ends.
+ *   - No copy of the program's memory: both share it (CLONE_VM) and run on stacks of their own.
+ *     They make system calls only.  Dispositions and descriptors are copies.
+ *   - No standstill: only the first process is waited for, which makes the second and ends.  An
+ *     exec takes as long as the file system and the kernel's queues please, seconds sometimes, and
+ *     who is here may have a core of the instance.  The kernel tells when the second no longer uses
+ *     our memory; another is not started before.
  *   - No handler of the program runs in them: all signals are blocked before.
  *   - No descriptor of the program lives on in the monitor, nor its environment (LD_PRELOAD).
- *   - Not bound to the CPU of the thread that happens to be here: others may have that one for long.
- *   - A process group of its own, for the keys of a terminal, but no session: with one Linux would schedule it by itself
- *     (autogroup), and a group of its own has been seen to get no CPU for 20 s while the program's had it (Linux 6.18).
+ *   - Not bound to the CPU of the thread that happens to be here: others may have that one for
+ *     long.
+ *   - A process group of its own, for the keys of a terminal, but no session: with one Linux would
+ *     schedule it by itself (autogroup), and a group of its own has been seen to get no CPU for 20
+ *     s while the program's had it (Linux 6.18).
  */
 #include "base/base.h"
 #include "monitor/monitor.h"
@@ -145,7 +150,8 @@ int monitor_await_revival(uint64_t deadline)
     return a->error;
 }
 
-/* While the word is not cleared nobody else can have got its pid: what the descriptor stands for is known by a second look. */
+/* While the word is not cleared no other process can have got its pid: what the descriptor stands
+ * for is known by a second look. */
 int monitor_drop_revival(void)
 {
     struct attempt *a = &attempt;

@@ -107,7 +107,7 @@ int monitor_ensure(struct usf_header *h, uint32_t namespace, const char *name, u
     exe[n] = 0;
     if ((size_t)n == sizeof exe - 1) return -ENAMETOOLONG;
     h->monitor_linger_ns = linger_ns;
-    if (!shm_is_shared(name) && h->pidns == os_pidns()) memcpy(h->usf_exe, exe, (size_t)n + 1);     /* nobody runs another user's file */
+    if (!shm_is_shared(name) && h->pidns == os_pidns()) memcpy(h->usf_exe, exe, (size_t)n + 1);     /* no process runs another user's file */
     bool alive = monitor_is_alive(&h->namespace[namespace]);
     if (alive && !sharing_helper_is_wanted(&h->namespace[namespace], name)) return 0;
     int r = monitor_spawn(exe, name);

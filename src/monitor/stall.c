@@ -1,12 +1,16 @@
-/* src/monitor/stall.c - the scheduler lock's owner is alive and does not run.  SPDX-License-Identifier: Apache-2.0
+/* src/monitor/stall.c - the scheduler lock's owner is alive and does not run.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A program that is stopped (Ctrl-Z, a debugger, a frozen cgroup) may be so in the middle of a critical section,
- * and everybody else waits for it.
- *   - Stopped by a signal: it is continued for the moment that it needs to leave the section, and stopped again.
- *   - It runs, and has been for seconds of its CPU time without giving the lock back: an operation of the policy that does not return.
- *     Nothing can be done for its program; the others leave, and when it has ended the instance goes on under `coop`.
- *   - Stopped by a debugger, frozen, or if that does not help: the other processes leave the instance (h->stalled) and
- *     run unscheduled.  Their records are taken off once the lock moves again, and new processes may join. */
+ * A program that is stopped (Ctrl-Z, a debugger, a frozen cgroup) may be so in the middle of a
+ * critical section, and all others wait for it.
+ *   - Stopped by a signal: it is continued for the moment that it needs to leave the section, and
+ *     stopped again.
+ *   - It runs, and has been for seconds of its CPU time without giving the lock back: an operation
+ *     of the policy that does not return.  Nothing can be done for its program; the others leave,
+ *     and when it has ended the instance goes on under `coop`.
+ *   - Stopped by a debugger, frozen, or if that does not help: the other processes leave the
+ *     instance (h->stalled) and run unscheduled.  Their records are taken off once the lock moves
+ *     again, and new processes may join. */
 #include "monitor/internal.h"
 #include "os/os.h"
 #include "sched/owner.h"
@@ -22,7 +26,8 @@
 #define HELP_NS      20000000u      /* a stopped owner is continued for so long to give the lock back, */
 #define HELPS        5u             /* ... up to so many times: on a busy machine it may not get a CPU in HELP_NS */
 
-/* The next owner of the lock waits for a thread that gives way with a lease (sched/lease.c), so that one counts as its owner, too. */
+/* The next owner of the lock waits for a thread that gives way with a lease (sched/lease.c), so
+ * that one counts as its owner, too. */
 static bool owns(struct monitor *m, uint32_t name)
 {
     if ((atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name) return true;
@@ -31,8 +36,9 @@ static bool owns(struct monitor *m, uint32_t name)
     return false;
 }
 
-/* (The user who continues the program in these milliseconds finds it stopped again.)  The number is what the segment says:
- * no group of processes, and none that takes no part, is to be stopped by it. */
+/* (The user who continues the program in these milliseconds finds it stopped again.)  The number is
+ * what the segment says: no group of processes, and none that takes no part, is to be stopped by
+ * it. */
 static bool help_out(struct monitor *m, int32_t pid, uint32_t name)
 {
     if (pid <= 0 || !os_process_maps(pid, m->shm.dev, m->shm.ino) || kill(pid, SIGCONT)) return false;
@@ -49,7 +55,8 @@ static void rouse(struct monitor *m, uint32_t but)
     sched_rouse(&m->sched, but);
 }
 
-/* The owner's process alone stays: it has the lock.  USF_MAX_PROCS: it is a monitor, and all leave. */
+/* The owner's process alone stays: it has the lock.  USF_MAX_PROCS: it is a monitor, and all
+ * leave. */
 static void declare_stalled(struct monitor *m, uint32_t proc)
 {
     uint32_t none = 0;
@@ -90,7 +97,8 @@ void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, ui
     declare_stalled(m, proc != USF_NONE ? proc : USF_MAX_PROCS);
 }
 
-/* The time of the last move is that at which the lock was taken, if it has not moved for so long. */
+/* The time of the last move is that at which the lock was taken, if it has not moved for so
+ * long. */
 static bool loops(struct monitor *m, int32_t pid, int32_t tid)
 {
     struct owner_look *o = &m->owner;

@@ -1,4 +1,5 @@
-/* src/monitor/watch.c - look at the cores while tasks wait or run.  SPDX-License-Identifier: Apache-2.0 */
+/* src/monitor/watch.c - look at the cores while tasks wait or run.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "monitor/internal.h"
 #include "os/os.h"
 #include "trace/trace.h"
@@ -38,10 +39,10 @@ static char thread_state(void *arg, uint32_t task)
     return st;
 }
 
-/* Sleep until somebody changes monitor_event.  Those who make tasks wait or put them on cores look at monitor_asleep without
- * a full barrier: a store of theirs may become visible just after we looked.  It does within
- * microseconds, so a second look after a doze sees what the first missed, and whoever comes later
- * sees the flag. */
+/* Sleep until monitor_event changes.  Those who make tasks wait or put them on cores look at
+ * monitor_asleep without a full barrier: a store of theirs may become visible just after we looked.
+ * It does within microseconds, so a second look after a doze sees what the first missed, and a
+ * thread that comes later sees the flag. */
 static void sleep_until_event(struct sched *s, struct usf_header *h, uint32_t event)
 {
     os_forget_looks(&looks);
@@ -54,9 +55,9 @@ static void sleep_until_event(struct sched *s, struct usf_header *h, uint32_t ev
 
 /* No task waited at the last look.  Once one waits, cores that are released provisionally must be
  * taken before the next look is due, so a task that begins to wait wakes the monitor, after
- * WATCH_LEAST_NS at the earliest.  After `lend` instead, a load whose tasks never wait for long would
- * wake it twenty times as often, on the very CPUs that are wanted.  So such a core may be taken
- * WATCH_LEAST_NS late. */
+ * WATCH_LEAST_NS at the earliest.  After `lend` instead, a load whose tasks never wait for long
+ * would wake it twenty times as often, on the very CPUs that are wanted.  So such a core may be
+ * taken WATCH_LEAST_NS late. */
 static void nap(struct sched *s, struct usf_header *h, uint32_t event, uint64_t ns)
 {
     uint64_t now = os_now(), least = ns < WATCH_LEAST_NS ? ns : WATCH_LEAST_NS;
@@ -66,7 +67,8 @@ static void nap(struct sched *s, struct usf_header *h, uint32_t event, uint64_t 
     atomic_fetch_and(&h->monitor_asleep, ~USF_MONITOR_NAPS(s->namespace));
 }
 
-/* A program of a user's can write over what all share.  Two looks, for it may be a record that changes without the lock. */
+/* A program of a user's can write over what all share.  Two looks, for it may be a record that
+ * changes without the lock. */
 static void look_for_damage(struct monitor *m)
 {
     char why[160];
@@ -139,7 +141,7 @@ void *watch_loop(void *arg)
             monitor_tell_deaths(m);
             return NULL;
         }
-        if (atomic_load(&m->idle)) {    /* the first process of our own that comes is met after IDLE_NS, if nobody tells us */
+        if (atomic_load(&m->idle)) {    /* the first process of our own that comes is met after IDLE_NS, if it does not tell us */
             os_futex_wait(&h->monitor_event, event, os_now() + IDLE_NS);
             continue;
         }

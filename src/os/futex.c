@@ -20,8 +20,9 @@ int os_futex_wait(const void *word, uint32_t val, uint64_t deadline)
 
 int os_futex_wake(const void *word, int n) { return (int)usf_syscall(__NR_futex, word, FUTEX_WAKE, n); }
 
-/* What the kernel does for a thread that ends while it unlocks a robust mutex: it looks at the word, and if that names the
- * thread, wakes a waiter.  No word has a small number as a value by chance that threads have, too. */
+/* What the kernel does for a thread that ends while it unlocks a robust mutex: it looks at the
+ * word, and if that names the thread, wakes a waiter.  No word has a small number as a value by
+ * chance that threads have, too. */
 struct robust_head { void *next; long offset; char *pending; };
 #define LEAST_TID 16
 #define TCB_SIZE  4096u     /* libc's is in there, and will be there at the end; a program's own might not */
@@ -35,7 +36,7 @@ bool os_futex_wake_at_end(void *word, uint32_t from)
         || (uintptr_t)head - (uintptr_t)__builtin_thread_pointer() >= TCB_SIZE || head->pending)
         return false;
     head->pending = (char *)word - head->offset;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);    /* ended in between, it wakes nobody: as if it had been before its wake-up */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);    /* ended in between, it wakes no thread: as if it had been before its wake-up */
     if (__atomic_compare_exchange_n((uint32_t *)word, &from, OS_FUTEX_AT_END | (uint32_t)tid, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         return true;
     head->pending = NULL;

@@ -1,27 +1,33 @@
 /* src/policy/batch.c - BP: programs one after another.  SPDX-License-Identifier: Apache-2.0
  *
- * The base line of the equipartitioning paper (Schönherr et al. 2013, section III-B d): groups have the machine in the
- * order in which they arrived.  A core serves the first group that has a ready task which may run there; so the second gets
- * what the first leaves without work, the third what those leave, and nobody gets a core of an earlier one for
- * longer than until that one has use for it (give_way_at, not before MIN_HELP_NS of running).  A group of higher priority goes before
+ * The base line of the equipartitioning paper (Schönherr et al. 2013, section III-B d): groups have
+ * the machine in the order in which they arrived.  A core serves the first group that has a ready
+ * task which may run there; so the second gets what the first leaves without work, the third what
+ * those leave, and no group gets a core of an earlier one for longer than until that one has use
+ * for it (give_way_at, not before MIN_HELP_NS of running).  A group of higher priority goes before
  * those of lower, whenever they arrived.  Weights mean nothing here.
  *
- * Where a group would borrow the core (usf_borrows), the process's group that owns the core goes before it, whichever came first.
+ * Where a group would borrow the core (usf_borrows), the process's group that owns the core goes
+ * before it, whichever came first.
  *
- * A group arrives with its first ready task, not with its record, and keeps its place until it leaves the instance.
+ * A group arrives with its first ready task, not with its record, and keeps its place until it
+ * leaves the instance.
  *
- * Starvation: only the first group is sure of its turn.  A yielder of the group that the core serves, or of an earlier one, goes
- * before tasks of later ones after it has waited for PQ_HELP_NS, or a quantum among its own; a group that never ends keeps later ones waiting
- * for ever if it never leaves a core without work.  That is what batch processing means.
+ * Starvation: only the first group is sure of its turn.  A yielder of the group that the core
+ * serves, or of an earlier one, goes before tasks of later ones after it has waited for PQ_HELP_NS,
+ * or a quantum among its own; a group that never ends keeps later ones waiting for ever if it never
+ * leaves a core without work.  That is what batch processing means.
  *
- * Costs: pick looks at the groups with ready tasks in turn until it has the first (a comparison each).
+ * Costs: pick looks at the groups with ready tasks in turn until it has the first (a comparison
+ * each).
  *
  * Invariants beside those of queues.h
  *   B1  group.arrival != 0  <=>  the group has had a ready task;  arrivals differ;
  *   B2  bit c of group.on  <=>  a task of the group was started on core c and has not been stopped;
  *   B3  inst.last is unknown, or no group with a bit in `on` comes after it, and it has one itself;
- *   B4  bit c of inst.keeping  <=>  core c's task is not asked before keeps_until;  till then nothing is ready for the core of its group or an
- *       earlier one, and no yielder of these waits there: who comes has it asked (ask). */
+ *   B4  bit c of inst.keeping  <=>  core c's task is not asked before keeps_until;  till then
+ *       nothing is ready for the core of its group or an earlier one, and no yielder of these waits
+ *       there: who comes has it asked (ask). */
 #include "policy/queues.h"
 
 enum {
@@ -101,7 +107,8 @@ static bool may_reclaim(struct usf_pol *p, uint32_t group, uint32_t task, uint32
     return false;
 }
 
-/* Every core is busy: have the one with the latest program that this one precedes give way.  One core for one task. */
+/* Every core is busy: have the one with the latest program that this one precedes give way.  One
+ * core for one task. */
 static bool reclaim(struct usf_pol *p, uint32_t group, uint32_t task)
 {
     uint32_t last = latest_that_runs(p), found = USF_NONE;
@@ -128,7 +135,7 @@ static bool reclaim(struct usf_pol *p, uint32_t group, uint32_t task)
     return true;
 }
 
-/* Whoever keeps this core by itself is asked again. */
+/* If the core's task keeps it (B4), that ends: the task is asked again. */
 static void ask(struct usf_pol *p, uint32_t core)
 {
     struct inst *in = inst_of(p);
@@ -142,7 +149,8 @@ static void ask_all(struct usf_pol *p)
     for (uint32_t i = 0; i < p->nr_cores; i++) ask(p, i);
 }
 
-/* A task of group i has become ready.  Running tasks of that group and of later ones may lose their cores to it. */
+/* A task of group i has become ready.  Running tasks of that group and of later ones may lose their
+ * cores to it. */
 static void ask_for(struct usf_pol *p, uint32_t i)
 {
     uint64_t keeping[USF_CORE_WORDS];
@@ -178,8 +186,8 @@ static uint32_t first_in_order(struct usf_pol *p, const uint64_t *seen)
     return best;
 }
 
-/* The core is about to serve group i.  A yielder of i or an earlier group that has waited for too long goes first; those of later
- * groups, which wait here as well, have to wait for i. */
+/* The core is about to serve group i.  A yielder of i or an earlier group that has waited for too
+ * long goes first; those of later groups, which wait here as well, have to wait for i. */
 static uint32_t take_overdue(struct usf_pol *p, uint32_t core, uint32_t i)
 {
     struct pq_core *c = pq_core_of(p, core);
@@ -194,8 +202,9 @@ static uint32_t take_overdue(struct usf_pol *p, uint32_t core, uint32_t i)
     return y - 1;
 }
 
-/* No task is ready: the first of the earliest group's tasks that have yielded here.  A task that has waited for a quantum goes before
- * it: it may be of a later group, and the others may wait for it. */
+/* No task is ready: the first of the earliest group's tasks that have yielded here.  A task that
+ * has waited for a quantum goes before it: it may be of a later group, and the others may wait for
+ * it. */
 static uint32_t take_yielder(struct usf_pol *p, uint32_t core)
 {
     const struct pq_core *c = pq_core_of(p, core);
@@ -224,11 +233,13 @@ static uint32_t choose(struct usf_pol *p, uint32_t core)
 
 static uint32_t pick(struct usf_pol *p, uint32_t core) { return pq_picked(p, core, choose(p, core)); }
 
-/* The group runs on so many cores.  If it runs on another one as well, the thread that one of its threads waits for is running now. */
+/* The group runs on so many cores.  If it runs on another one as well, the thread that one of its
+ * threads waits for is running now. */
 static uint32_t runs_on(struct usf_pol *p, uint32_t i) { return usf_cores_count(group_of(p, i)->on); }
 
-/* Switch to any task of this group or an earlier one; to later ones only when this is no short wait.  A thread at a barrier of its
- * program has the core, as on a machine of its own, while others of the program run; but not for ever: they may all wait for another group. */
+/* Switch to any task of this group or an earlier one; to later ones only when this is no short
+ * wait.  A thread at a barrier of its program has the core, as on a machine of its own, while
+ * others of the program run; but not for ever: they may all wait for another group. */
 static bool has_other(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     const struct pq_inst *in = pq_inst_of(p);
@@ -255,7 +266,8 @@ static bool has_other(struct usf_pol *p, uint32_t core, uint32_t task)
 
 static bool yield(struct usf_pol *p, uint32_t core, uint32_t task) { return pq_yields(p, core, has_other(p, core, task)); }
 
-/* Where an earlier program's thread only waits by yielding, a later one's helps for a short time. */
+/* Where an earlier program's thread only waits by yielding, a later one's helps for a short
+ * time. */
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct inst *in = inst_of(p);

@@ -6,34 +6,41 @@
  * empty it helps out: the same group's queues of other cores, from near to far, then those of other
  * groups.  No core is left without work that it may do.
  *
- * Who yields waits for somebody else, so yielders come after all ready tasks.  They wait per core, not
- * per group: whoever they wait for may be any of them, and staying on one core keeps a yield cheap.
- * Two bounds keep this from starving anybody: a yielder that has waited for a whole quantum goes
- * first, but not twice in a row, and every so often a core takes over a yielder that waits much longer
- * elsewhere.  The round over the groups goes on where it was, whoever is served in between.
+ * A thread that yields waits for another one, so yielders come after all ready tasks.  They wait
+ * per core, not per group: the thread that they wait for may be in any of them, and staying on one
+ * core keeps a yield cheap.  Two bounds keep this from starving a thread: a yielder that has waited
+ * for a whole quantum goes first, but not twice in a row, and every so often a core takes over a
+ * yielder that waits much longer elsewhere.  The round over the groups goes on where it was,
+ * whatever is served in between.
  *
- * Who is made to give way computes, or waits for something unseen.  If such threads never left their core, those at the
- * core that has more of them would get less than their share; and in an order that never changes some may never find
- * what they look for, since the same one has taken it each time.  So they change over to a core of the same cache, picked by
- * chance, unless its queue is longer; when their turn comes again, others will have had their own core's caches for so long
+ * Who is made to give way computes, or waits for something unseen.  If such threads never left
+ * their core, those at the core that has more of them would get less than their share; and in an
+ * order that never changes some may never find what they look for, since the same one has taken it
+ * each time.  So they change over to a core of the same cache, picked by chance, unless its queue
+ * is longer; when their turn comes again, others will have had their own core's caches for so long
  * that nothing is lost.
  *
- * Scheduling attributes.  A group's turn is a quantum times its weight.  Of the groups with something to run on a core one of the highest
- * priority is served.  Within a group, tasks of higher priority go first, and of one priority those with a deadline, the earliest first: these
- * tasks, and those of hard affinity, wait in a fifo of their own, in that order (`ranked`).  A preferred place is where a task waits, and where
- * it runs if a core is idle there.  None of this interrupts a task: it decides who is next at a scheduling point.  None of it starves a task:
- * one choice in PATIENCE goes to the task that has waited for LONG quanta, whatever its priority.  Tasks without attributes pay a comparison.
+ * Scheduling attributes.  A group's turn is a quantum times its weight.  Of the groups with
+ * something to run on a core one of the highest priority is served.  Within a group, tasks of
+ * higher priority go first, and of one priority those with a deadline, the earliest first: these
+ * tasks, and those of hard affinity, wait in a fifo of their own, in that order (`ranked`).  A
+ * preferred place is where a task waits, and where it runs if a core is idle there.  None of this
+ * interrupts a task: it decides who is next at a scheduling point.  None of it starves a task: one
+ * choice in PATIENCE goes to the task that has waited for LONG quanta, whatever its priority.
+ * Tasks without attributes pay a comparison.
  *
- * A group that owns cores borrows the other cores of its process (usf_borrows).  Where its turn comes at a borrowed core, the group that owns the core
- * takes the turn if it has a ready task.  If the owner gets a ready task later, it reclaims the core.  A core on which its owner runs is borrowed when
- * that thread blocks or yields, not when it is made to give way.
+ * A group that owns cores borrows the other cores of its process (usf_borrows).  Where its turn
+ * comes at a borrowed core, the group that owns the core takes the turn if it has a ready task.  If
+ * the owner gets a ready task later, it reclaims the core.  A core on which its owner runs is
+ * borrowed when that thread blocks or yields, not when it is made to give way.
  *
  * Costs: every decision is a few bitmap words, whatever the number of groups and cores; only where
  * groups are confined to some of the cores are those skipped one by one that may not run here.
  *
  * Invariants beside those of queues.h
  *   C1  a held task whose mark says `ranked` is in group.ranked of its group;
- *   C2  bit i of inst.prior  <=>  group i is active, and its priority is not 0;  inst.nr_prior counts those. */
+ *   C2  bit i of inst.prior  <=>  group i is active, and its priority is not 0;  inst.nr_prior
+ *       counts those. */
 #include "policy/queues.h"
 
 enum {
@@ -81,12 +88,12 @@ static uint32_t home(struct usf_pol *p, const struct usf_pol_task *t)
     if (is_placed(p, t) && pq_affine(p, t, may, there)) return pq_nearest(p, there, t->last_core < p->nr_cores ? t->last_core : group->next_core);
     if (t->last_core < p->nr_cores && usf_allowed(p, t->group, t->last_core)) return t->last_core;
     uint32_t c = usf_next_core(may, may, group->next_core);
-    if (c >= p->nr_cores) c = 0;                /* allowed nowhere: it waits, and whoever picks checks */
+    if (c >= p->nr_cores) c = 0;                /* allowed nowhere: it waits, and a pick checks */
     group->next_core = (c + 1) % p->nr_cores;
     return c;
 }
 
-/* ---- in and out ------------------------------------------------------------------------------------- */
+/* ---- in and out ------------------------------------------------------------------------------ */
 
 /* Group i has ready tasks or none, a priority or none: keep C2. */
 static void note_priority(struct usf_pol *p, uint32_t i)
@@ -136,12 +143,13 @@ static void dequeue(struct usf_pol *p, uint32_t task)
     else if (m->ranked ? remove_ranked(p, i, task) : pq_remove_ready(p, i, task)) note_priority(p, i);
 }
 
-/* ---- choices ------------------------------------------------------------------------------------------ */
+/* ---- choices --------------------------------------------------------------------------------- */
 
 static bool has_waited_long(struct usf_pol *p, uint32_t task)
 { return task != USF_NONE && pq_waits(p, task) >= LONG * p->quantum; }
 
-/* Of the ranked tasks the first that may run on the core; of the first few of its rank rather one that ran there last. */
+/* Of the ranked tasks the first that may run on the core; of the first few of its rank rather one
+ * that ran there last. */
 static uint32_t first_ranked(struct usf_pol *p, const struct usf_fifo *f, uint32_t core)
 {
     uint32_t first = USF_NONE, n = 0;
@@ -163,7 +171,8 @@ static uint32_t oldest_ranked(struct usf_pol *p, const struct usf_fifo *f, uint3
     return oldest;
 }
 
-/* Which of the group's tasks this core is to run: `plain`, the next of those without attributes, or a ranked one. */
+/* Which of the group's tasks this core is to run: `plain`, the next of those without attributes, or
+ * a ranked one. */
 static uint32_t choose_ranked(struct usf_pol *p, struct group *group, uint32_t core, uint32_t plain)
 {
     if (++group->choices % PATIENCE == 0) {
@@ -177,7 +186,8 @@ static uint32_t choose_ranked(struct usf_pol *p, struct group *group, uint32_t c
     return pq_outranks(a, b) || (!pq_outranks(b, a) && pq_waits(p, ranked) > pq_waits(p, plain)) ? ranked : plain;
 }
 
-/* The group's next task for the core, still in its queue: head of the queue that is nearest, or a ranked one. */
+/* The group's next task for the core, still in its queue: head of the queue that is nearest, or a
+ * ranked one. */
 static uint32_t choose_of(struct usf_pol *p, uint32_t i, uint32_t core)
 {
     struct group *group = group_of(p, i);
@@ -208,8 +218,8 @@ static uint64_t turn_of(struct usf_pol *p, uint32_t i)
     return weight == 100 || !weight ? p->quantum : p->quantum * weight / 100;
 }
 
-/* Some have priorities: of those with something to run here, one of the highest.  Among equals it is as without: the one whose turn it
- * is, then the next in the round. */
+/* Some have priorities: of those with something to run here, one of the highest.  Among equals it
+ * is as without: the one whose turn it is, then the next in the round. */
 static uint32_t pick_prior(struct usf_pol *p, uint32_t core)
 {
     struct inst *in = inst_of(p);
@@ -248,8 +258,9 @@ static uint32_t choose(struct usf_pol *p, uint32_t core)
     if (in->nr_prior) return (task = pick_prior(p, core)) != USF_NONE ? task : pq_take_yielder(p, core);
     if (c->group && p->now - c->since < turn_of(p, current) && (task = pick_of(p, current, core)) != USF_NONE) return task;
 
-    /* The next group after the last one of the round, around to itself: `first` met again ends it.  Not after the one that
-     * was served: that may have been a yielder's or a woken one's, and those behind it in the round would wait for ever. */
+    /* The next group after the last one of the round, around to itself: `first` met again ends it.
+     * Not after the one that was served: that may have been a yielder's or a woken one's, and those
+     * behind it in the round would wait for ever. */
     uint32_t first = pq_next_active(&in->q, c->round), i = first;
     while (i != USF_NONE) {
         if ((task = pick_of(p, i, core)) != USF_NONE) {
@@ -269,9 +280,10 @@ static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
     return pq_yields(p, core, pq_any_for(p, core) || pq_yielder_waits(p, core));
 }
 
-/* A turn begins when a core changes groups.  It is not restarted when nobody else waited at its
- * end: whoever comes next need not wait for another quantum.  A yielder that went first begins none: with some in
- * every quantum the round would never go on, and the groups without yielders here would wait for ever. */
+/* A turn begins when a core changes groups.  It is not restarted when no other group waited at its
+ * end: the next one that comes need not wait for another quantum.  A yielder that went first begins
+ * none: with some in every quantum the round would never go on, and the groups without yielders
+ * here would wait for ever. */
 static void started(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     struct core *c = core_of(p, core);

@@ -1,30 +1,35 @@
-/* src/policy/equi.c - topology-aware equipartitioning, and its speed-up-aware variant.  SPDX-License-Identifier: Apache-2.0
+/* src/policy/equi.c - topology-aware equipartitioning, and its speed-up-aware variant.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * After Schönherr, Juurlink and Richling, "Topology-aware equipartitioning with coscheduling on multicore systems" (2013):
- * each program has a partition, a topology unit or an equal fraction of one, all of one shape; the shape follows the number of
- * programs, by thresholds with hysteresis (their Listing 1; partition.h).  Programs are told their partition
- * (usf_pol_group.share), and malleable ones keep the old cores beside it until they have followed.  More programs than partitions
- * share them evenly, and who has been in a crowded one for long changes places with who has not.  docs/policies.md has the
- * whole account, and what differs from the paper.
+ * After Schönherr, Juurlink and Richling, "Topology-aware equipartitioning with coscheduling on
+ * multicore systems" (2013): each program has a partition, a topology unit or an equal fraction of
+ * one, all of one shape; the shape follows the number of programs, by thresholds with hysteresis
+ * (their Listing 1; partition.h).  Programs are told their partition (usf_pol_group.share), and
+ * malleable ones keep the old cores beside it until they have followed.  More programs than
+ * partitions share them evenly, and who has been in a crowded one for long changes places with who
+ * has not.  docs/policies.md has the whole account, and what differs from the paper.
  *
- * A partition is a preference: its cores serve its programs first and help others only when those have nothing ready.  When a task
- * finds all cores of its program busy and a helper's task on one, that one gives way after MIN_HELP_NS.
- * Who waits by yielding keeps its core against helpers for PQ_SPIN_US and gets it back after PQ_HELP_NS.
+ * A partition is a preference: its cores serve its programs first and help others only when those
+ * have nothing ready.  When a task finds all cores of its program busy and a helper's task on one,
+ * that one gives way after MIN_HELP_NS.  Who waits by yielding keeps its core against helpers for
+ * PQ_SPIN_US and gets it back after PQ_HELP_NS.
  *
- * Within a partition: turns of one quantum between the programs that share it, the one with the least core time per
- * weight next; each program's tasks as queues.h has them.
+ * Within a partition: turns of one quantum between the programs that share it, the one with the
+ * least core time per weight next; each program's tasks as queues.h has them.
  *
- * `speedup` measures each program's rate of finished parallel regions (speedup.h), has each try a narrower partition once in a
- * while, and lets those that lose least by it hand cores over to those that gain most.
+ * `speedup` measures each program's rate of finished parallel regions (speedup.h), has each try a
+ * narrower partition once in a while, and lets those that lose least by it hand cores over to those
+ * that gain most.
  *
- * Costs: an operation looks at a few words and at the programs that share the core.  A change of shares looks at all programs and cores;
- * it comes with programs that come and go (equi_review), not with tasks. */
+ * Costs: an operation looks at a few words and at the programs that share the core.  A change of
+ * shares looks at all programs and cores; it comes with programs that come and go (equi_review),
+ * not with tasks. */
 #include "policy/equi.h"
 #include "policy/widths.h"
 
 enum { MIN_HELP_NS = 200000 };
 
-/* ---- programs come and go ------------------------------------------------------------------------------------ */
+/* ---- programs come and go -------------------------------------------------------------------- */
 
 static void link_program(struct usf_pol *p, uint32_t i)
 {
@@ -61,14 +66,15 @@ static void join(struct usf_pol *p, uint32_t i)
     uint16_t load[USF_CORES_MAX];
     uint64_t granted = 0, n = 0;
     for (uint32_t j = in->first; j; j = equi_group_of(p, j - 1)->next) granted += equi_group_of(p, j - 1)->granted, n++;
-    e->granted = n ? granted / n : 0;           /* nobody owes it anything yet, nor it them */
+    e->granted = n ? granted / n : 0;           /* no program owes it anything yet, nor it them */
     e->joined = p->now;
     equi_normal(p, i);
     equi_loads(p, load);
     if (p->flags & USF_POL_BLIND) {
         uint64_t one[USF_CORE_WORDS] = {0};
         e->units = (uint16_t)equi_units(p, i);
-        /* The first has all at once: it might never call again, with a single thread that computes.  Others begin with one core. */
+        /* The first has all at once: it might never call again, with a single thread that computes.
+         * Others begin with one core. */
         if (!pol_own_cores(p, i, usf_group(p, i)->cores, one)) part_grow(one, usf_group(p, i)->cores, load, p->nr_cores, n ? 1 : p->nr_cores);
         equi_assign(p, i, one);
     } else {
@@ -117,9 +123,10 @@ static void asleep(struct usf_pol *p, uint32_t i)
     equi_due(equi_inst_of(p), p->now + EQUI_AWAY * p->quantum);
 }
 
-/* ---- the review: thresholds, graces, turns ------------------------------------------------------------------------ */
+/* ---- the review: thresholds, graces, turns --------------------------------------------------- */
 
-/* Programs, and how many of them count (by weight); those that have had nothing to do for long leave. */
+/* Programs, and how many of them count (by weight); those that have had nothing to do for long
+ * leave. */
 static uint32_t count_programs(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
@@ -147,7 +154,7 @@ static bool follow_thresholds(struct usf_pol *p, uint32_t units)
     uint32_t before = in->level, settled;
     if (!units) {
         in->crossed = 0;
-        if (!in->first) in->level = 0;          /* nobody is left: the next one has the machine */
+        if (!in->first) in->level = 0;          /* no program is left: the next one has the machine */
         return false;
     }
     in->level = part_next_level(&in->map, before, units, false);
@@ -164,7 +171,8 @@ static bool follow_thresholds(struct usf_pol *p, uint32_t units)
     return true;
 }
 
-/* Grace periods that are over: the program has followed (its latest team fits), or has had its time. */
+/* Grace periods that are over: the program has followed (its latest team fits), or has had its
+ * time. */
 static bool end_graces(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
@@ -224,7 +232,7 @@ static void equi_review(struct usf_pol *p)
 static void review_if_due(struct usf_pol *p)
 { if (__builtin_expect(p->now >= equi_inst_of(p)->due, 0)) equi_review(p); }
 
-/* ---- the operations --------------------------------------------------------------------------------------------- */
+/* ---- the operations -------------------------------------------------------------------------- */
 
 static int init(struct usf_pol *p)
 {
@@ -312,7 +320,8 @@ static void dequeue(struct usf_pol *p, uint32_t task)
     asleep(p, i);
 }
 
-/* The active program, of those to which the core belongs, that has had least of its partition; USF_NONE: none. */
+/* The active program, of those to which the core belongs, that has had least of its partition;
+ * USF_NONE: none. */
 static uint32_t next_owner(struct usf_pol *p, uint32_t core, const uint64_t *seen)
 {
     const struct equi_inst *in = equi_inst_of(p);
@@ -337,8 +346,9 @@ static uint32_t next_owner(struct usf_pol *p, uint32_t core, const uint64_t *see
     return best;
 }
 
-/* In a grace period old and new owner take turns at the core, whatever time they have had elsewhere: the new one may have had so little
- * that by time alone it would be served on and on, and the old one, which has not followed yet, would wait. */
+/* In a grace period old and new owner take turns at the core, whatever time they have had
+ * elsewhere: the new one may have had so little that by time alone it would be served on and on,
+ * and the old one, which has not followed yet, would wait. */
 static uint32_t next_in_grace(struct usf_pol *p, uint32_t core, uint32_t least)
 {
     struct equi_core *c = equi_core_of(p, core);

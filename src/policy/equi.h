@@ -1,21 +1,26 @@
 /* src/policy/equi.h - programs and their partitions.  SPDX-License-Identifier: Apache-2.0
  *
- * The records of equi and speedup, and the slow half of both: who counts as a program, which level is in force, who gets which
- * cores, who may keep old ones for a while, whose turn it is in an emptier partition.  equi.c has the fast half, the operations.
- * Pure: usf/policy.h and headers beside this one.
+ * The records of equi and speedup, and the slow half of both: who counts as a program, which level
+ * is in force, who gets which cores, who may keep old ones for a while, whose turn it is in an
+ * emptier partition.  equi.c has the fast half, the operations.  Pure: usf/policy.h and headers
+ * beside this one.
  *
- * A group is a program.  It has a partition from its first ready task on, and counts for the thresholds when it has been there
- * for WARM quanta, so that `sed` in a shell's pipeline changes nobody's share.  When it has had nothing to do for AWAY
- * quanta (a shell that waits for its child) it neither counts nor has a partition until it is back.  A group that has cores of its own
+ * A group is a program.  It has a partition from its first ready task on, and counts for the
+ * thresholds when it has been there for WARM quanta, so that `sed` in a shell's pipeline changes no
+ * program's share.  When it has had nothing to do for AWAY quanta (a shell that waits for its
+ * child) it neither counts nor has a partition until it is back.  A group that has cores of its own
  * (USF_GROUP_OWNS) has these for its partition.
  *
  * Invariants, between two calls
- *   E1  group.placed  <=>  it is linked in the list of programs, in order of arrival;  `mine` is empty if not;
- *   E2  a core belongs to the programs that have it in `mine` or `old`: they are core.owner[0 .. nr_owners-1], or
- *       nr_owners > EQUI_OWNERS and nobody has written them down;
+ *   E1  group.placed  <=>  it is linked in the list of programs, in order of arrival;  `mine` is
+ *       empty if not;
+ *   E2  a core belongs to the programs that have it in `mine` or `old`: they are core.owner[0 ..
+ *       nr_owners-1], or nr_owners > EQUI_OWNERS and they are not written down;
  *   E3  bit c of inst.borrowed  <=>  core c runs a task of a program that it does not belong to;
- *   E4  group.queued == its tasks in the queues, yielders included;  group.running == its tasks on cores;
- *   E5  `old` is not empty  <=>  a grace period runs, until grace_until;  inst.nr_graces counts those. */
+ *   E4  group.queued == its tasks in the queues, yielders included;  group.running == its tasks on
+ *       cores;
+ *   E5  `old` is not empty  <=>  a grace period runs, until grace_until;  inst.nr_graces counts
+ *       those. */
 #ifndef USF_POLICY_EQUI_H
 #define USF_POLICY_EQUI_H
 
@@ -45,7 +50,7 @@ struct USF_POLICY_STATE equi_inst {
     uint32_t level, settled;
     uint32_t nr_graces;
     uint32_t measures;          /* 1: the policy is speedup */
-    uint32_t changed;           /* somebody came, left or changed since the last review */
+    uint32_t changed;           /* a program came, left or changed since the last review */
 };
 struct USF_POLICY_STATE equi_core {
     struct pq_core q;
@@ -92,7 +97,7 @@ static inline uint32_t equi_units(struct usf_pol *p, uint32_t i)
     return units ? units : 1;
 }
 
-/* ---- shares ---------------------------------------------------------------------------------------------- */
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 static inline void equi_publish(struct usf_pol *p, uint32_t i)
 {
@@ -110,7 +115,8 @@ static inline void equi_end_grace(struct equi_inst *in, struct equi_group *e)
     usf_cores_copy(e->preferred, e->mine);
 }
 
-/* New cores for a program.  One that follows by itself, but later, keeps its old ones beside them until it has. */
+/* New cores for a program.  One that follows by itself, but later, keeps its old ones beside them
+ * until it has. */
 static inline void equi_assign(struct usf_pol *p, uint32_t i, const uint64_t *mask)
 {
     struct equi_inst *in = equi_inst_of(p);
@@ -152,7 +158,8 @@ static inline void equi_normal(struct usf_pol *p, uint32_t i)
     e->units = (uint16_t)(units < all ? units : all);
 }
 
-/* The cores that are its own among the groups of its process are its partition, whatever the shape. */
+/* The cores that are its own among the groups of its process are its partition, whatever the
+ * shape. */
 static inline bool equi_is_fixed(struct usf_pol *p, uint32_t i) { return usf_group(p, i)->flags & USF_GROUP_OWNS; }
 
 /* A place for a program of its shape; load[] gets it. */
@@ -176,7 +183,8 @@ static inline void equi_place(struct usf_pol *p, uint32_t i, uint16_t load[USF_C
 static inline uint32_t equi_size(const struct equi_inst *in, const struct equi_group *e)
 { return (uint32_t)in->map.nr_cores * e->units / in->map.count[e->level]; }
 
-/* All programs anew: those with the widest partitions first, which must find room; then in order of arrival. */
+/* All programs anew: those with the widest partitions first, which must find room; then in order of
+ * arrival. */
 static inline void equi_place_all(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
@@ -191,8 +199,8 @@ static inline void equi_place_all(struct usf_pol *p)
     }
 }
 
-/* EQ, the option topology-blind: the cores divided by the number of programs, whatever they share; who has too many keeps the first of
- * them, who has too few gets what is free. */
+/* EQ, the option topology-blind: the cores divided by the number of programs, whatever they share;
+ * who has too many keeps the first of them, who has too few gets what is free. */
 static inline void equi_divide_all(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
@@ -246,8 +254,8 @@ static inline void equi_move(struct usf_pol *p, uint32_t i, const uint64_t *to, 
     equi_assign(p, i, to);
 }
 
-/* Programs have left: those that came last move from where there are two more than elsewhere.  A bounded number each time; turns make up
- * for the rest. */
+/* Programs have left: those that came last move from where there are two more than elsewhere.  A
+ * bounded number each time; turns make up for the rest. */
 static inline void equi_even_out(struct usf_pol *p)
 {
     struct equi_inst *in = equi_inst_of(p);
@@ -270,9 +278,10 @@ static inline void equi_even_out(struct usf_pol *p)
     }
 }
 
-/* ---- turns between crowded and emptier partitions -------------------------------------------------------------- */
+/* ---- turns between crowded and emptier partitions -------------------------------------------- */
 
-/* What each core gives a program that it belongs to, for each 100 of weight in a partition: EQUI_FULL divided by all their weights. */
+/* What each core gives a program that it belongs to, for each 100 of weight in a partition:
+ * EQUI_FULL divided by all their weights. */
 static inline void equi_rates(struct usf_pol *p, uint32_t rates[USF_CORES_MAX])
 {
     for (uint32_t c = 0; c < USF_CORES_MAX; c++) rates[c] = 0;
@@ -284,7 +293,8 @@ static inline void equi_rates(struct usf_pol *p, uint32_t rates[USF_CORES_MAX])
     for (uint32_t c = 0; c < USF_CORES_MAX; c++) rates[c] = EQUI_FULL * 100 / (rates[c] ? rates[c] : 1);
 }
 
-/* What a program gets of its partition, for each 100 of weight; EQUI_FULL: all of it, at its normal weight. */
+/* What a program gets of its partition, for each 100 of weight; EQUI_FULL: all of it, at its normal
+ * weight. */
 static inline uint32_t equi_rate(struct usf_pol *p, uint32_t i, const uint32_t rates[USF_CORES_MAX])
 {
     const uint64_t *mine = equi_group_of(p, i)->mine;
@@ -294,7 +304,8 @@ static inline uint32_t equi_rate(struct usf_pol *p, uint32_t i, const uint32_t r
     return n ? (uint32_t)(rate / n) : 0;
 }
 
-/* Count what each has been granted since the last time; nobody falls behind the best by more than can be made up for. */
+/* Count what each has been granted since the last time; no program falls behind the best by more
+ * than can be made up for. */
 static inline void equi_account(struct usf_pol *p, const uint32_t rates[USF_CORES_MAX])
 {
     struct equi_inst *in = equi_inst_of(p);
@@ -341,8 +352,9 @@ static inline void equi_swap(struct usf_pol *p, uint32_t a, uint32_t b)
     equi_assign(p, b, x);
 }
 
-/* Where three share two partitions, one of them has a partition for itself, and they take turns at that: who has had least so far changes
- * places with the one that has had most, of those that get more.  *uneven: somebody gets less now, so look again. */
+/* Where three share two partitions, one of them has a partition for itself, and they take turns at
+ * that: who has had least so far changes places with the one that has had most, of those that get
+ * more.  *uneven: a program gets less now, so look again. */
 static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[USF_CORES_MAX], bool *uneven)
 {
     struct equi_inst *in = equi_inst_of(p);
@@ -369,7 +381,7 @@ static inline bool equi_take_turns(struct usf_pol *p, const uint32_t rates[USF_C
     return true;
 }
 
-/* ---- who owns what ------------------------------------------------------------------------------------------ */
+/* ---- who owns what --------------------------------------------------------------------------- */
 
 static inline void equi_note_borrowed(struct usf_pol *p, uint32_t c, uint32_t task)
 {

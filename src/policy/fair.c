@@ -1,26 +1,32 @@
-/* src/policy/fair.c - equal virtual time per group and weight, within cooperation.  SPDX-License-Identifier: Apache-2.0
+/* src/policy/fair.c - equal virtual time per group and weight, within cooperation.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A group's virtual time is the core time that its tasks have had, divided by its weight (100: as it is).  A core that asks
- * gets a task of the group that has had least, of those with ready tasks that may run there; which task, the queues of
- * queues.h say, by last core and nearness.  So groups share the machine by weight, whatever the number of their threads.
+ * A group's virtual time is the core time that its tasks have had, divided by its weight (100: as
+ * it is).  A core that asks gets a task of the group that has had least, of those with ready tasks
+ * that may run there; which task, the queues of queues.h say, by last core and nearness.  So groups
+ * share the machine by weight, whatever the number of their threads.
  *
- * Cooperation: threads run until they block, yield or end, and a core stays with the group that it serves while that is ahead by less
- * than a quantum.  Only when the group that has had least is more than a quantum behind one that runs, that one's
- * core is made to give way.
+ * Cooperation: threads run until they block, yield or end, and a core stays with the group that it
+ * serves while that is ahead by less than a quantum.  Only when the group that has had least is
+ * more than a quantum behind one that runs, that one's core is made to give way.
  *
- * Lag: nobody gets more than a quantum, in virtual time, plus one uninterrupted run of a thread ahead of who is ready.
+ * Lag: no group gets more than a quantum, in virtual time, plus one uninterrupted run of a thread
+ * ahead of who is ready.
  *   - Who joins starts at the least virtual time of those that are ready or run.
- *   - Who slept starts there as well, or up to a quantum before it, if it was behind then: so who sleeps often and
- *     briefly keeps its share, and nobody saves up an hour's.
- *   - Who is so far ahead because others could not use the cores that it had (too few threads, confined to others) owes them
- *     MAX_AHEAD quanta at most.
+ *   - Who slept starts there as well, or up to a quantum before it, if it was behind then: so who
+ *     sleeps often and briefly keeps its share, and none saves up an hour's.
+ *   - Who is so far ahead because others could not use the cores that it had (too few threads,
+ *     confined to others) owes them MAX_AHEAD quanta at most.
  *
- * Where the group that has had least would borrow the core (usf_borrows), the process's group that owns the core goes before it, and does not give way to it.
+ * Where the group that has had least would borrow the core (usf_borrows), the process's group that
+ * owns the core goes before it, and does not give way to it.
  *
- * Costs: pick compares the groups with ready tasks; the least virtual time is looked up at most once in FLOOR_NS.
+ * Costs: pick compares the groups with ready tasks; the least virtual time is looked up at most
+ * once in FLOOR_NS.
  *
  * Invariants beside those of queues.h
- *   V1  group.queued == tasks of the group in the queues, yielders included;  group.running == its tasks on cores;
+ *   V1  group.queued == tasks of the group in the queues, yielders included;  group.running == its
+ *       tasks on cores;
  *   V2  group.starts == sum of the start times of those, modulo 2^64. */
 #include "policy/queues.h"
 
@@ -28,7 +34,7 @@ enum {
     MAX_AHEAD = 10,             /* quanta, see above */
     FLOOR_NS = 1000000,         /* between two looks at all for the least virtual time, */
     LOOK_NS = 20000,            /* ... and at all cores for one to call back: the tick looks as well */
-    MIN_RUN_NS = 1000000,       /* nobody is called back before */
+    MIN_RUN_NS = 1000000,       /* no task is called back before */
 };
 
 struct USF_POLICY_STATE inst {
@@ -92,14 +98,14 @@ static uint32_t least(struct usf_pol *p, uint32_t core, uint64_t *v, const uint6
     return best;
 }
 
-static const uint64_t nobody[POL_GROUP_WORDS];
+static const uint64_t no_groups[POL_GROUP_WORDS];
 
 static uint64_t floor_now(struct usf_pol *p)
 {
     struct inst *in = inst_of(p);
     uint64_t low = UINT64_MAX, v;
     if (in->floor_at && p->now - in->floor_at < FLOOR_NS) return in->floor;
-    if (least(p, USF_NONE, &v, nobody) != USF_NONE) low = v;
+    if (least(p, USF_NONE, &v, no_groups) != USF_NONE) low = v;
     for (uint32_t c = 0; c < p->nr_cores; c++) {
         uint32_t task = usf_core(p, c)->current;
         if (task == USF_NONE || !group_of(p, usf_task(p, task)->group)->running) continue;
@@ -123,8 +129,8 @@ static void awake(struct usf_pol *p, uint32_t i)
 
 static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS]) { return pq_select(p, task, idle, NULL); }
 
-/* Group i has ready tasks.  Of the cores where `task` (USF_NONE: any of i's) may run, the one whose group has had most is made to
- * give way, if that is more than a quantum ahead of i. */
+/* Group i has ready tasks.  Of the cores where `task` (USF_NONE: any of i's) may run, the one whose
+ * group has had most is made to give way, if that is more than a quantum ahead of i. */
 static void reclaim(struct usf_pol *p, uint32_t i, uint32_t task)
 {
     uint64_t most = vtime(p, i) + p->quantum;
@@ -221,7 +227,7 @@ static void tick(struct usf_pol *p)
 {
     uint64_t v = 0;
     floor_now(p);
-    uint32_t i = least(p, USF_NONE, &v, nobody);
+    uint32_t i = least(p, USF_NONE, &v, no_groups);
     if (i != USF_NONE) reclaim(p, i, USF_NONE);
     pol_reclaim_all(p, pq_inst_of(p)->active, pq_inst_of(p)->active_words);
 }

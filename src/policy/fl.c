@@ -1,38 +1,50 @@
-/* src/policy/fl.c - FLSCHED: feather-light round robin, without a lock.  SPDX-License-Identifier: Apache-2.0
+/* src/policy/fl.c - FLSCHED: feather-light round robin, without a lock.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * After Jo et al., "FLSCHED: A Lockless and Lightweight Approach to OS Scheduler for Xeon Phi" (APSys 2017).  A queue per core,
- * served in order; a woken task goes to the queue of its last core; nobody is made to give way for another, nothing is balanced
- * periodically, and nothing is counted: the slice is the time since the core's current task was started, which the scheduler notes
- * anyway.  A core whose queue is empty takes from others, from near to far: none is idle while a task waits that it may run.
+ * After Jo et al., "FLSCHED: A Lockless and Lightweight Approach to OS Scheduler for Xeon Phi"
+ * (APSys 2017).  A queue per core, served in order; a woken task goes to the queue of its last
+ * core; no task is made to give way for another, nothing is balanced periodically, and nothing is
+ * counted: the slice is the time since the core's current task was started, which the scheduler
+ * notes anyway.  A core whose queue is empty takes from others, from near to far: none is idle
+ * while a task waits that it may run.
  *
- * The slice puts rescheduling off.  Who yields makes room for those of its own core and cache at once; for those further
- * away, whose caches would be left behind, only when its slice is over.
+ * The slice puts rescheduling off.  Who yields makes room for those of its own core and cache at
+ * once; for those further away, whose caches would be left behind, only when its slice is over.
  *
- * Hand-over.  Today every operation is called with the scheduler lock held.  This policy needs it for dequeue, init and what comes
- * and goes alone: enqueue, select_core, yield and pick, of any cores, may run at the same time.
+ * Hand-over.  Today every operation is called with the scheduler lock held.  This policy needs it
+ * for dequeue, init and what comes and goes alone: enqueue, select_core, yield and pick, of any
+ * cores, may run at the same time.
  *
- *   A queue is two stacks of task ids, linked by `next`:  in, newest first, and out, oldest first.  A stack is one word: the
- *   id of its top and a tag that every change raises, so that a compare-and-swap fails if anything has happened since the
- *   word was read, even if the same task is the top again.
+ *   A queue is two stacks of task ids, linked by `next`:  in, newest first, and out, oldest first.
+ *   A stack is one word: the id of its top and a tag that every change raises, so that a
+ *   compare-and-swap fails if anything has happened since the word was read, even if the same task
+ *   is the top again.
  *     enqueue      pushes to `in`;
- *     pick         pops from `out`.  If that is empty it takes all of `in` at once, turns the chain round, keeps the first and
- *                  publishes the rest as the new `out`; if another core has done so meanwhile, it puts the chain back on `in`.
- *                  A top that may not run on the core: it looks further down, and takes the whole stack in the same way if one may.
- *   A chain that was taken belongs to the taker alone.  Other cores' picks are no different from the owner's.
+ *     pick         pops from `out`.  If that is empty it takes all of `in` at once, turns the chain
+ *                  round, keeps the first and publishes the rest as the new `out`; if another core
+ *                  has done so meanwhile, it puts the chain back on `in`.  A top that may not run
+ *                  on the core: it looks further down, and takes the whole stack in the same way if
+ *                  one may.
+ *   A chain that was taken belongs to the taker alone.  Other cores' picks are no different from
+ *   the owner's.
  *
- *   `hint` has a bit per core: clear only if its queue is empty.  Whoever puts something into a queue looks afterwards, and sets
- *   the bit if it is clear; whoever finds a queue empty clears the bit and looks at the queue afterwards, and sets it again
- *   if that was too soon.  One of the two sees the other.  While cores live on their own queues nobody writes these words.
+ *   `hint` has a bit per core: clear only if its queue is empty.  A thread that puts something into
+ *   a queue looks afterwards, and sets the bit if it is clear; a thread that finds a queue empty
+ *   clears the bit and looks at the queue afterwards, and sets it again if that was too soon.  One
+ *   of the two sees the other.  While cores live on their own queues no thread writes these words.
  *
  *   F1  an enqueued task is in exactly one stack or taken chain, and one pick returns it;
- *   F2  tasks leave a queue in the order in which they came, unless two cores take from it at the same time;
- *   F3  a chain in somebody's hands is not found by others meanwhile.  So a caller without the scheduler lock has to do as
- *       core.c does anyway: after each enqueue, and each pick that found something, look for idle cores, as long as tasks wait, and let
- *       them pick.  A pick that finds nothing has moved nothing.
+ *   F2  tasks leave a queue in the order in which they came, unless two cores take from it at the
+ *       same time;
+ *   F3  a taken chain is not found by others meanwhile.  So a caller without the scheduler lock has
+ *       to do as core.c does anyway: after each enqueue, and each pick that found something, look
+ *       for idle cores, as long as tasks wait, and let them pick.  A pick that finds nothing has
+ *       moved nothing.
  *   models/fl.pml has this, tests/policy/fl_race.c runs it under ThreadSanitizer.
  *
- * dequeue, under the lock, takes a task out of the middle.  In `out` prev is right for all but the top.  In `in` it is
- * missing for those that were pushed since the last dequeue: it is filled in for them first (`linked`), once for each. */
+ * dequeue, under the lock, takes a task out of the middle.  In `out` prev is right for all but the
+ * top.  In `in` it is missing for those that were pushed since the last dequeue: it is filled in
+ * for them first (`linked`), once for each. */
 #include "policy/common.h"
 
 enum { ID_BITS = 20 };    /* id + 1 in the low bits of a stack's word, the tag above */
@@ -43,7 +55,7 @@ struct USF_POLICY_STATE queue {
     uint64_t pad[6];            /* what others read does not share a cache line with it */
     uint64_t same_llc[USF_CORE_WORDS], same_node[USF_CORE_WORDS];
 };
-struct USF_POLICY_STATE mark {  /* written by whoever has the task alone: before it pushes it, or in a taken chain */
+struct USF_POLICY_STATE mark {  /* written by the thread that has the task alone: before it pushes it, or in a taken chain */
     uint16_t core;              /* whose queue */
     uint8_t out;                /* in which of the two stacks */
     uint8_t linked;             /* in `in`: prev is set; 0 there: it was the top when that was done */
@@ -68,7 +80,7 @@ static void set_next(struct usf_pol *p, uint32_t link, uint32_t next)
 { __atomic_store_n(&usf_task(p, link - 1)->next, next, __ATOMIC_RELAXED); }
 static bool is_empty(const struct queue *q) { return !top_of(load(&q->out)) && !top_of(load(&q->in)); }
 
-/* ---- hints ------------------------------------------------------------------------------------- */
+/* ---- hints ----------------------------------------------------------------------------------- */
 
 /* After something was put into the queue. */
 static void note_filled(struct usf_pol *p, uint32_t core)
@@ -87,10 +99,11 @@ static void note_empty(struct usf_pol *p, uint32_t core)
 static void look_at_hints(struct usf_pol *p, uint64_t cores[USF_CORE_WORDS])
 { for (uint32_t w = 0; w < USF_CORE_WORDS; w++) cores[w] = load(&inst_of(p)->hint[w]); }
 
-/* ---- chains ------------------------------------------------------------------------------------ */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
-/* Take all of a stack, if one in it may run on the core; else 0, and nothing is touched.  A stack that changes meanwhile may lead the walk
- * astray, but not for ever, and not unnoticed: the tag is another then, and the walk begins anew. */
+/* Take all of a stack, if one in it may run on the core; else 0, and nothing is touched.  A stack
+ * that changes meanwhile may lead the walk astray, but not for ever, and not unnoticed: the tag is
+ * another then, and the walk begins anew. */
 static uint32_t detach(struct usf_pol *p, uint64_t *stack, uint32_t core)
 {
     uint64_t w = load(stack), is;
@@ -144,7 +157,8 @@ static void publish(struct usf_pol *p, uint32_t core, uint32_t first)
     note_filled(p, core);
 }
 
-/* Take the stack, keep the oldest that may run on the core, publish the rest.  None: it is left alone. */
+/* Take the stack, keep the oldest that may run on the core, publish the rest.  None: it is left
+ * alone. */
 static uint32_t sift(struct usf_pol *p, uint32_t from, bool out, uint32_t core)
 {
     struct queue *q = queue_of(p, from);
@@ -176,7 +190,7 @@ static uint32_t take(struct usf_pol *p, uint32_t from, uint32_t core)
     return sift(p, from, false, core);
 }
 
-/* ---- operations -------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static int init(struct usf_pol *p)
 {
@@ -218,7 +232,7 @@ static uint32_t home(struct usf_pol *p, uint32_t task)
     uint64_t may[USF_CORE_WORDS];
     permitted(p, task, usf_group(p, t->group)->cores, may);
     uint32_t c = usf_next_core(may, may, task % p->nr_cores);
-    return c < p->nr_cores ? c : 0;             /* allowed nowhere: it waits, and whoever picks checks */
+    return c < p->nr_cores ? c : 0;             /* allowed nowhere: it waits, and a pick checks */
 }
 
 static void enqueue(struct usf_pol *p, uint32_t task, enum usf_why why)
@@ -251,7 +265,8 @@ static uint32_t pick(struct usf_pol *p, uint32_t core)
     return task != USF_NONE ? task : steal(p, core);
 }
 
-/* holds the lock.  prev for those that have been pushed since the last time: all down to the first that is linked. */
+/* holds the lock.  prev for those that have been pushed since the last time: all down to the first
+ * that is linked. */
 static void link_back(struct usf_pol *p, struct queue *q)
 {
     uint32_t before = 0;
@@ -277,7 +292,7 @@ static void dequeue(struct usf_pol *p, uint32_t task)
     __atomic_store_n(stack, changed(*stack, before ? top : t->next), __ATOMIC_SEQ_CST);
 }
 
-/* Anybody whom the core should run instead? */
+/* Is there a task that the core should run instead? */
 static bool yield(struct usf_pol *p, uint32_t core, uint32_t task)
 {
     const struct queue *q = queue_of(p, core);

@@ -1,35 +1,45 @@
-/* src/policy/gang.c - coscheduling: programs take turns on partitions, all cores of one together.  SPDX-License-Identifier: Apache-2.0
+/* src/policy/gang.c - coscheduling: programs take turns on partitions, all cores of one together.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * After Schönherr et al., "Topology-aware equipartitioning with coscheduling on multicore systems" (2013): partition.h cuts the
- * machine into equal partitions, more of them the more programs there are, with thresholds and hysteresis (II-A).  Where there are
- * more programs than partitions several take turns on one: in its slot a program has all cores of its partition.
+ * After Schönherr et al., "Topology-aware equipartitioning with coscheduling on multicore systems"
+ * (2013): partition.h cuts the machine into equal partitions, more of them the more programs there
+ * are, with thresholds and hysteresis (II-A).  Where there are more programs than partitions
+ * several take turns on one: in its slot a program has all cores of its partition.
  *
- * Slots.  Programs are spread evenly over the partitions of a level; those that are left over go to the next wider level, down
- * to the whole machine (II-B).  Time goes to one level at a time: a slot is a level and a turn; in it every partition of this level
- * runs one program.  A program of a level with k partitions gets 1/k of the machine in its slot, which is k times as long as
- * one of the whole machine: so everybody gets the same share, times its weight.  Who still got less has longer slots later
- * (made_up_for).  The shortest slot takes usf_pol.slice.  The slot that has not been served for longest is next; one whose
- * programs have nothing to run is skipped, or ends at the next tick.
+ * Slots.  Programs are spread evenly over the partitions of a level; those that are left over go to
+ * the next wider level, down to the whole machine (II-B).  Time goes to one level at a time: a slot
+ * is a level and a turn; in it every partition of this level runs one program.  A program of a
+ * level with k partitions gets 1/k of the machine in its slot, which is k times as long as one of
+ * the whole machine: so each program gets the same share, times its weight.  Who still got less has
+ * longer slots later (made_up_for).  The shortest slot takes usf_pol.slice.  The slot that has not
+ * been served for longest is next; one whose programs have nothing to run is skipped, or ends at
+ * the next tick.
  *
- * A program that does not follow its share (it is not USF_GROUP_MALLEABLE) is not given a partition with less cores than it has
- * threads: it goes to a wider level.  Those that are not to be coscheduled (II-C, USF_GROUP_NO_GANG) have a slot together, with as
- * much time as their number and weights are due, in which their threads run as they come, on all cores.
+ * A program that does not follow its share (it is not USF_GROUP_MALLEABLE) is not given a partition
+ * with less cores than it has threads: it goes to a wider level.  Those that are not to be
+ * coscheduled (II-C, USF_GROUP_NO_GANG) have a slot together, with as much time as their number and
+ * weights are due, in which their threads run as they come, on all cores.
  *
- * A core is *owned* in a slot by a program, by those of the common slot (COMMON), or by nobody.  Owners' tasks first.  While
- * none of them waits, the core takes anybody's (backfill): then it runs a *stranger*, which gives way when an owner's task gets
- * ready.  Who yields waits for others of its gang, which run at this very time: it keeps the core rather than let strangers in.
+ * A core is *owned* in a slot by a program, by those of the common slot (COMMON), or by none.
+ * Owners' tasks first.  While none of them waits, the core takes any program's (backfill): then it
+ * runs a *stranger*, which gives way when an owner's task gets ready.  Who yields waits for others
+ * of its gang, which run at this very time: it keeps the core rather than let strangers in.
  *
- * Switching together: each running task has give_way_at = the slot's end.  Whoever comes first then, the tick or the first core
- * to ask, turns the slot over for all cores: those that run tasks of the new owner go on, the others are due at once.
+ * Switching together: each running task has give_way_at = the slot's end.  What comes first then,
+ * the tick or the first core to ask, turns the slot over for all cores: those that run tasks of the
+ * new owner go on, the others are due at once.
  *
  * Invariants, between two calls
- *   G1  a held task is in exactly one fifo of its group: ready[core] or, if its affinity is strict, strict;
- *   G2  in ready[core] yielders come last; bit c of `nonempty` <=> the head of ready[c] is no yielder, of `any` <=> it is not empty;
- *   G3  bit i of inst.active <=> group i has a task in its fifos; queued is their number, running that of its cores;
- *   G4  bit c of inst.strangers <=> core c has an owner and runs a task of somebody else. */
+ *   G1  a held task is in exactly one fifo of its group: ready[core] or, if its affinity is strict,
+ *       strict;
+ *   G2  in ready[core] yielders come last; bit c of `nonempty` <=> the head of ready[c] is no
+ *       yielder, of `any` <=> it is not empty;
+ *   G3  bit i of inst.active <=> group i has a task in its fifos; queued is their number, running
+ *       that of its cores;
+ *   G4  bit c of inst.strangers <=> core c has an owner and runs another program's task. */
 #include "policy/gang.h"
 
-/* ---- slots ------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static uint32_t slot_of(struct usf_pol *p, uint32_t i)
 {
@@ -38,7 +48,8 @@ static uint32_t slot_of(struct usf_pol *p, uint32_t i)
     return is_common(p, i) ? in->first[in->map.nr_levels] : in->first[group->level] + group->slot;
 }
 
-/* The slot that is due: of the programs with anything to run, one that has been served longest ago.  None: USF_NONE. */
+/* The slot that is due: of the programs with anything to run, one that has been served longest ago.
+ * None: USF_NONE. */
 static uint32_t next_slot(struct usf_pol *p)
 {
     const struct inst *in = inst_of(p);
@@ -101,10 +112,11 @@ static uint64_t mean_used(struct usf_pol *p)
     return n ? sum / n : 0;
 }
 
-/* Slots of one length are no equal shares where a program has fewer threads than its partition has cores, comes late, or fills in
- * elsewhere.  So a slot takes up to twice as long if all of its programs have had less than the mean, and down to half as long if one has
- * had more.  Up to what one turn gives there is nothing to make up for: somebody is always next.
- * part: the partitions of its level, times the programs' weight. */
+/* Slots of one length are no equal shares where a program has fewer threads than its partition has
+ * cores, comes late, or fills in elsewhere.  So a slot takes up to twice as long if all of its
+ * programs have had less than the mean, and down to half as long if one has had more.  Up to what
+ * one turn gives there is nothing to make up for: one program is always next.  part: the partitions
+ * of its level, times the programs' weight. */
 static uint64_t made_up_for(struct usf_pol *p, uint32_t slot, uint64_t length, uint64_t part)
 {
     const struct inst *in = inst_of(p);
@@ -142,7 +154,7 @@ static uint64_t length_of(struct usf_pol *p, uint32_t slot)
     return length > slice(p) / 10 ? length : slice(p) / 10;
 }
 
-/* ---- how long a change of slots takes: switches.h ------------------------------------------------- */
+/* ---- how long a change of slots takes: switches.h -------------------------------------------- */
 
 /* The slot is over: since when could others have run? */
 static uint64_t due_since(struct usf_pol *p)
@@ -232,7 +244,7 @@ static void note_idle(struct usf_pol *p, uint32_t i)
     if (!has_work(p, i)) group_of(p, i)->idle_since = p->now;
 }
 
-/* ---- queues ------------------------------------------------------------------------------------ */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 static uint32_t nearest(struct usf_pol *p, const uint64_t *set, uint32_t core)
 {
@@ -240,7 +252,8 @@ static uint32_t nearest(struct usf_pol *p, const uint64_t *set, uint32_t core)
     return usf_nearest_core(set, c->same_llc, c->same_node, core);
 }
 
-/* The core whose queue a task waits in: its last, if that is of the partition, else one that is, else any where it may run. */
+/* The core whose queue a task waits in: its last, if that is of the partition, else one that is,
+ * else any where it may run. */
 static uint32_t home(struct usf_pol *p, uint32_t task)
 {
     const struct usf_pol_task *t = usf_task(p, task);
@@ -315,8 +328,9 @@ static uint32_t first_strict(struct usf_pol *p, const struct group *group, uint3
     return USF_NONE;
 }
 
-/* The group's next task for the core, taken out; yielded: one that yielded will do.  It is the first of the nearest queue; but now and
- * then that of the next queue in turn, yielder or not: else those in queues of cores that others have, and yielders, would wait for ever. */
+/* The group's next task for the core, taken out; yielded: one that yielded will do.  It is the
+ * first of the nearest queue; but now and then that of the next queue in turn, yielder or not: else
+ * those in queues of cores that others have, and yielders, would wait for ever. */
 static uint32_t pick_of(struct usf_pol *p, uint32_t i, uint32_t core, bool yielded)
 {
     struct group *group = group_of(p, i);
@@ -401,7 +415,7 @@ static uint32_t pick_owner(struct usf_pol *p, uint32_t core)
     return task != USF_NONE ? task : pick_of(p, owner - 1, core, true);
 }
 
-/* ---- operations -------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static int init(struct usf_pol *p)
 {
@@ -444,8 +458,9 @@ static uint32_t select_core(struct usf_pol *p, uint32_t task, const uint64_t idl
     return nearest(p, usf_cores_and(own, fit, node) ? own : fit, from);
 }
 
-/* An owner's task has come to wait: one of the strangers on its cores gives way.  Also for one that yields: it may be at a barrier with one that is
- * to run on the same core, and at every barrier again, for the whole slot. */
+/* An owner's task has come to wait: one of the strangers on its cores gives way.  Also for one that
+ * yields: it may be at a barrier with one that is to run on the same core, and at every barrier
+ * again, for the whole slot. */
 static void recall(struct usf_pol *p, uint32_t task)
 {
     const struct inst *in = inst_of(p);

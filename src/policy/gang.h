@@ -1,6 +1,7 @@
-/* src/policy/gang.h - gang's records, and which program has which partition and slot.  SPDX-License-Identifier: Apache-2.0
+/* src/policy/gang.h - gang's records, and which program has which partition and slot.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Part of gang.c, whose head says what this is about; nobody else includes it. */
+ * Part of gang.c, whose head says what this is about; no other file includes it. */
 #ifndef USF_POLICY_GANG_H
 #define USF_POLICY_GANG_H
 
@@ -12,12 +13,12 @@
 #define SLICE_MAX_NS 10000000000ull
 
 enum {
-    COMMON = 0xffff,                /* owner: whoever is not coscheduled */
+    COMMON = 0xffff,                /* owner: the programs that are not coscheduled */
     LINGER_NS = 100000000,          /* without anything to run: no program any more, as far as partitions go */
     SETTLE_NS = 200000000,          /* the number of programs stays the same: see part_next_level */
     FAR_EVERY = 8,                  /* picks of a group until one looks beyond the nearest queue */
     PLAN_NS = 50000000,             /* threads, widths and weights change unseen: plan anew so often */
-    LAG_SLICES = 4,                 /* of the whole machine: nobody is made up for more, nor pays more back */
+    LAG_SLICES = 4,                 /* of the whole machine: no program is made up for more, nor pays more back */
 };
 
 struct USF_POLICY_STATE inst {
@@ -84,7 +85,8 @@ static uint64_t used_now(struct usf_pol *p, uint32_t i)
 
 static uint64_t slice(struct usf_pol *p) { return p->slice - 1 < SLICE_MAX_NS ? p->slice : SLICE_MAX_NS; }    /* 0: not set */
 
-/* The groups of a set, one after the other: for (i = next_group(set, 0); i < USF_GROUPS_MAX; i = next_group(set, i + 1)) */
+/* The groups of a set, one after the other: for (i = next_group(set, 0); i < USF_GROUPS_MAX; i =
+ * next_group(set, i + 1)) */
 static uint32_t next_group(const uint64_t *set, uint32_t from)
 {
     for (uint32_t w = from / 64; w < POL_GROUP_WORDS; w++) {
@@ -94,7 +96,7 @@ static uint32_t next_group(const uint64_t *set, uint32_t from)
     return USF_GROUPS_MAX;
 }
 
-/* ---- planning: which program has which partition and slot ------------------------------------------ */
+/* ---- planning: which program has which partition and slot ------------------------------------ */
 
 /* The smallest partitions that will do for a program. */
 static uint32_t finest_for(struct usf_pol *p, uint32_t i)
@@ -106,7 +108,8 @@ static uint32_t finest_for(struct usf_pol *p, uint32_t i)
     return level;
 }
 
-/* The number of programs on a level shall be a multiple of its partitions: the rest goes to the next wider one. */
+/* The number of programs on a level shall be a multiple of its partitions: the rest goes to the
+ * next wider one. */
 static void move_odd(struct usf_pol *p, uint32_t nr[PART_LEVELS])
 {
     const struct inst *in = inst_of(p);

@@ -1,10 +1,12 @@
-/* src/policy/loader.c - load a user's policy from a shared object.  SPDX-License-Identifier: Apache-2.0
+/* src/policy/loader.c - load a user's policy from a shared object.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The one file of this room that calls libc and the dynamic linker.  It runs at start only: from the
- * preloaded library's constructor, in the monitor and in tools; never in the gate.
+ * The one file of this room that calls libc and the dynamic linker.  It runs at start only: from
+ * the preloaded library's constructor, in the monitor and in tools; never in the gate.
  *
- * The object becomes part of every participating program of this user, so whoever can write to it can
- * run code as that user: it must belong to the user or to root, and nobody else may write to it. */
+ * The object becomes part of every participating program of this user, so a user that can write to
+ * it can run code as that user: it must belong to the user or to root, and no other user may write
+ * to it. */
 #include "arch/code.h"
 #include "policy/policy.h"
 #include "base/base.h"
@@ -46,7 +48,8 @@ static bool file_is_trusted(const char *path, struct stat *st, char *why, unsign
     return true;
 }
 
-/* The dynamic linker maps what the headers promise and is killed by SIGBUS if the file is shorter. */
+/* The dynamic linker maps what the headers promise and is killed by SIGBUS if the file is
+ * shorter. */
 static bool object_is_whole(const char *path, uint64_t size, char *why, unsigned why_len)
 {
     Elf64_Ehdr h;

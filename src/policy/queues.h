@@ -1,26 +1,32 @@
-/* src/policy/queues.h - queues per group and core, for policies that choose a group first.  SPDX-License-Identifier: Apache-2.0
+/* src/policy/queues.h - queues per group and core, for policies that choose a group first.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A policy that shares cores between groups (coop, equi, fair, batch) decides which group a core serves; which of its tasks,
- * these queues say.  A ready task waits in its group's queue of the core that it ran on last, as long as that is one of
- * the `preferred` cores that the policy gives it, else of one of those in turn.  A core takes from its own queue, then
- * from near to far.  Within a group tasks of higher priority go first, then earlier deadlines.  Strict affinity is
- * kept, a preferred one decides where a task waits and which idle core it gets.  Now and then a core takes a task over that is
- * neglected at another one.
+ * A policy that shares cores between groups (coop, equi, fair, batch) decides which group a core
+ * serves; which of its tasks, these queues say.  A ready task waits in its group's queue of the
+ * core that it ran on last, as long as that is one of the `preferred` cores that the policy gives
+ * it, else of one of those in turn.  A core takes from its own queue, then from near to far.
+ * Within a group tasks of higher priority go first, then earlier deadlines.  Strict affinity is
+ * kept, a preferred one decides where a task waits and which idle core it gets.  Now and then a
+ * core takes a task over that is neglected at another one.
  *
- * Who yields waits for somebody else, so yielders wait per core and come after ready tasks; one that has waited for longer
- * than a bound goes first, but not twice in a row, and now and then a core takes over one that waits much longer elsewhere.
+ * A thread that yields waits for another one, so yielders wait per core and come after ready tasks;
+ * one that has waited for longer than a bound goes first, but not twice in a row, and now and then
+ * a core takes over one that waits much longer elsewhere.
  *
- * Where a group would borrow the core (usf_borrows), the process's group that owns the core goes before it, and the owner's running task does not give
- * way to it.
+ * Where a group would borrow the core (usf_borrows), the process's group that owns the core goes
+ * before it, and the owner's running task does not give way to it.
  *
- * Costs: a few bitmap words for each operation.  Tasks that are confined to cores are looked at one by one, and
- * where a group has ready tasks with a priority or deadline, the heads of all its queues are compared.
+ * Costs: a few bitmap words for each operation.  Tasks that are confined to cores are looked at one
+ * by one, and where a group has ready tasks with a priority or deadline, the heads of all its
+ * queues are compared.
  *
  * Invariants, between two calls
- *   Q1  a held task is in exactly one fifo, the one that its mark names: group.ready[core] or core.yielded (coop.c has one more);
- *   Q2  bit c of group.nonempty  <=>  group.ready[c].len > 0;  group.nr_ranked == ready tasks whose mark says `ranked`;
- *   Q3  bit i of inst.active    <=>  group i has a ready task: a bit in nonempty, or nr_ranked;  bit w of inst.active_words <=>
- *       inst.active[w] != 0;
+ *   Q1  a held task is in exactly one fifo, the one that its mark names: group.ready[core] or
+ *       core.yielded (coop.c has one more);
+ *   Q2  bit c of group.nonempty  <=>  group.ready[c].len > 0;  group.nr_ranked == ready tasks whose
+ *       mark says `ranked`;
+ *   Q3  bit i of inst.active    <=>  group i has a ready task: a bit in nonempty, or nr_ranked;
+ *       bit w of inst.active_words <=> inst.active[w] != 0;
  *   Q4  bit c of inst.yielding  <=>  core c's fifo of yielders is not empty;
  *   Q5  no task of a fifo of ready ones has a higher rank than the one before it.
  *
@@ -107,10 +113,10 @@ static inline int pq_init(struct usf_pol *p)
     return 0;
 }
 
-/* ---- where a task goes ---------------------------------------------------------------------------- */
+/* ---- where a task goes ----------------------------------------------------------------------- */
 
-/* The cores of `set` that the task's affinity names; without an affinity, those that its group owns.  False: there are none.  (`set` has no cores
- * beside those of the group.) */
+/* The cores of `set` that the task's affinity names; without an affinity, those that its group
+ * owns.  False: there are none.  (`set` has no cores beside those of the group.) */
 static inline bool pq_affine(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *set, uint64_t out[USF_CORE_WORDS])
 {
     if (t->affinity == USF_AFFINITY_ANY) return pol_own_cores(p, t->group, set, out);
@@ -121,7 +127,8 @@ static inline bool pq_affine(struct usf_pol *p, const struct usf_pol_task *t, co
     return any;
 }
 
-/* Narrow `cores` to those where the task wants to be: its own affinity, then those that the policy prefers.  False: it may run on none. */
+/* Narrow `cores` to those where the task wants to be: its own affinity, then those that the policy
+ * prefers.  False: it may run on none. */
 static inline bool pq_narrow(struct usf_pol *p, const struct usf_pol_task *t, const uint64_t *preferred, uint64_t cores[USF_CORE_WORDS])
 {
     uint64_t some[USF_CORE_WORDS];
@@ -158,8 +165,9 @@ static inline uint32_t pq_home(struct usf_pol *p, const struct usf_pol_task *t, 
     return c;
 }
 
-/* A task that was made to give way at core c goes on at a preferred core of the same cache, chosen by chance, unless more tasks
- * wait there: computing threads that never left their core would get more at a core that has fewer of them. */
+/* A task that was made to give way at core c goes on at a preferred core of the same cache, chosen
+ * by chance, unless more tasks wait there: computing threads that never left their core would get
+ * more at a core that has fewer of them. */
 static inline uint32_t pq_change_over(struct usf_pol *p, const struct usf_pol_task *t, uint32_t c, const uint64_t *preferred)
 {
     const struct usf_fifo *ready = pq_group_of(p, t->group)->ready;
@@ -171,7 +179,7 @@ static inline uint32_t pq_change_over(struct usf_pol *p, const struct usf_pol_ta
     return other < p->nr_cores && ready[other].len <= ready[c].len + 1 ? other : c;
 }
 
-/* ---- in and out ------------------------------------------------------------------------------------- */
+/* ---- in and out ------------------------------------------------------------------------------ */
 
 /* Does t go before u, of the same group? */
 static inline bool pq_outranks(const struct usf_pol_task *t, const struct usf_pol_task *u)
@@ -270,8 +278,9 @@ static inline uint32_t pq_first(struct usf_pol *p, const struct usf_fifo *f, uin
     return USF_NONE;
 }
 
-/* Where a core always has tasks of its own, those at a core that serves other groups would wait for ever: now and then it looks at
- * one other queue, in turn, for a task that has waited for a quantum and much longer than `task`. */
+/* Where a core always has tasks of its own, those at a core that serves other groups would wait for
+ * ever: now and then it looks at one other queue, in turn, for a task that has waited for a quantum
+ * and much longer than `task`. */
 static inline uint32_t pq_neglected(struct usf_pol *p, struct pq_group *group, uint32_t core, uint32_t task)
 {
     uint64_t others[USF_CORE_WORDS];
@@ -286,7 +295,8 @@ static inline uint32_t pq_neglected(struct usf_pol *p, struct pq_group *group, u
     return other;
 }
 
-/* The ready task of group i that this core is to run next, taken out; USF_NONE: it has none that may. */
+/* The ready task of group i that this core is to run next, taken out; USF_NONE: it has none that
+ * may. */
 static inline uint32_t pq_take_of(struct usf_pol *p, uint32_t i, uint32_t core)
 {
     struct pq_group *group = pq_group_of(p, i);
@@ -325,9 +335,10 @@ static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
     return pol_choose(p, in->active, in->active_words, i, core, pq_core_of(p, core)->yields, pq_take_of);
 }
 
-/* ---- yielders --------------------------------------------------------------------------------------- */
+/* ---- yielders -------------------------------------------------------------------------------- */
 
-/* A yielder elsewhere that has waited much longer than `waited` ns, or USF_NONE.  One other core is looked at each time, in turn. */
+/* A yielder elsewhere that has waited much longer than `waited` ns, or USF_NONE.  One other core is
+ * looked at each time, in turn. */
 static inline uint32_t pq_look_elsewhere(struct usf_pol *p, uint32_t core, uint64_t waited)
 {
     const struct pq_inst *in = pq_inst_of(p);
@@ -364,7 +375,8 @@ static inline uint32_t pq_take_yielder(struct usf_pol *p, uint32_t core)
     return task;
 }
 
-/* The yielder that has waited for `bound` ns at this core: it goes before all others, but not twice in a row. */
+/* The yielder that has waited for `bound` ns at this core: it goes before all others, but not twice
+ * in a row. */
 static inline uint32_t pq_take_overdue(struct usf_pol *p, uint32_t core, uint64_t bound)
 {
     struct pq_core *c = pq_core_of(p, core);
@@ -373,8 +385,9 @@ static inline uint32_t pq_take_overdue(struct usf_pol *p, uint32_t core, uint64_
     return c->overdue ? pq_take_yielder(p, core) : USF_NONE;
 }
 
-/* The running task yields, and strangers alone would come: has it done so for less than `limit` us?  It is likely at a barrier, whose last
- * thread comes soon; a stranger would stay.  (After pq_keep spin_last is to come: who is asked sooner has paused.) */
+/* The running task yields, and strangers alone would come: has it done so for less than `limit` us?
+ * It is likely at a barrier, whose last thread comes soon; a stranger would stay.  (After pq_keep
+ * spin_last is to come: who is asked sooner has paused.) */
 static inline bool pq_spins_for_less(struct usf_pol *p, uint32_t core, uint64_t limit)
 {
     struct pq_core *c = pq_core_of(p, core);
@@ -392,7 +405,8 @@ static inline void pq_keep(struct usf_pol *p, uint32_t core, uint64_t limit)
     c->spin_last = now + left;
     usf_keep(usf_core(p, core), p->now / 1000 * 1000 + left * 1000ull);
 }
-/* Ask it again: it is as if it had been asked all the time, up to now or as long as it was to keep the core. */
+/* Ask it again: it is as if it had been asked all the time, up to now or as long as it was to keep
+ * the core. */
 static inline void pq_ask(struct usf_pol *p, uint32_t core)
 {
     struct usf_pol_core *c = usf_core(p, core);
@@ -409,8 +423,9 @@ static inline bool pq_spun_briefly(struct usf_pol *p, uint32_t core)
     return now - c->spin_last <= PQ_SPIN_US && now - c->spin_begin < PQ_SPIN_US;
 }
 
-/* The running task yields: are there yielders to run instead?  Only those of other cores: leave them there unless they are neglected;
- * a multiple of PQ_LOOK_EVERY makes the look of the pick that follows due. */
+/* The running task yields: are there yielders to run instead?  Only those of other cores: leave
+ * them there unless they are neglected; a multiple of PQ_LOOK_EVERY makes the look of the pick that
+ * follows due. */
 static inline bool pq_yielder_waits(struct usf_pol *p, uint32_t core)
 {
     struct pq_core *c = pq_core_of(p, core);

@@ -1,9 +1,11 @@
-/* src/policy/speedup.h - how much faster is a program on more cores?  SPDX-License-Identifier: Apache-2.0
+/* src/policy/speedup.h - how much faster is a program on more cores?
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Pure: numbers only.  A program that counts finished pieces of work (parallel regions) has a rate: pieces per time that a
- * partition of some width was its own.  Rates are kept for a few widths, the last three of each, whose median counts: one
- * period in which it did something else does not.  Between and beyond measured widths Amdahl's law is laid through the two
- * measured ones that are nearest; with one alone nothing is known.
+ * Pure: numbers only.  A program that counts finished pieces of work (parallel regions) has a rate:
+ * pieces per time that a partition of some width was its own.  Rates are kept for a few widths, the
+ * last three of each, whose median counts: one period in which it did something else does not.
+ * Between and beyond measured widths Amdahl's law is laid through the two measured ones that are
+ * nearest; with one alone nothing is known.
  *
  * Numbers of kind Q16 are fractions times 65536. */
 #ifndef USF_POLICY_SPEEDUP_H
@@ -25,7 +27,7 @@ struct USF_POLICY_STATE speedup {
     uint64_t began;             /* ns; 0: begins at the next look */
     uint64_t tried;             /* ns, end of the last trial; 0: none yet */
     uint32_t trial;             /* 1: has a narrower partition now, to learn what that does */
-    uint32_t fresh;             /* 1: a sample has come that nobody has looked at */
+    uint32_t fresh;             /* 1: a sample has come that was not looked at */
     uint32_t want;              /* shape in the making, see widths.h */
 };
 
@@ -60,8 +62,9 @@ static inline void speedup_add(struct speedup *s, uint32_t width, uint64_t piece
     s->fresh = 1;
 }
 
-/* So many pieces are finished at this time.  A period ends when the program has had its partition for `period` ns, or for up to ten times
- * as long, where pieces are long.  The first `skip` ns on other cores are left out: caches are cold and it may not have followed yet. */
+/* So many pieces are finished at this time.  A period ends when the program has had its partition
+ * for `period` ns, or for up to ten times as long, where pieces are long.  The first `skip` ns on
+ * other cores are left out: caches are cold and it may not have followed yet. */
 static inline void speedup_look(struct speedup *s, uint32_t width, uint64_t progress, uint64_t now, uint64_t period, uint64_t skip)
 {
     if (!s->began || progress < s->progress) {

@@ -1,8 +1,11 @@
-/* src/policy/switches.h - how long gang takes to change programs.  SPDX-License-Identifier: Apache-2.0
+/* src/policy/switches.h - how long gang takes to change programs.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Kept by gang at the beginning of the instance's data area, read by `usf policy show`.  A change begins when a slot's time is over, or, if
- * nobody waited then, when somebody comes to wait; it is done when no core of the new slot runs a stranger while a task of its
- * owner waits: all have been put on their cores.  (The kernel takes some microseconds more to run a thread that it has to wake.) */
+ * Kept by gang at the beginning of the instance's data area, read by `usf policy show`.  A
+ * change begins when a slot's time is over, or, if no task waited then, when one comes to wait;
+ * it is done when no core of the new slot runs a stranger while a task of its owner waits: all
+ * have been put on their cores.  (The kernel takes some microseconds more to run a thread that
+ * it has to wake.) */
 #ifndef USF_POLICY_SWITCHES_H
 #define USF_POLICY_SWITCHES_H
 
@@ -27,7 +30,8 @@ static inline void gang_switch_add(struct gang_switches *s, uint64_t ns)
     if (ns > s->longest_ns) s->longest_ns = ns;
 }
 
-/* So many of a thousand changes took less than this, in us: a power of two; UINT64_MAX: longer than the buckets tell. */
+/* So many of a thousand changes took less than this, in us: a power of two; UINT64_MAX: longer than
+ * the buckets tell. */
 static inline uint64_t gang_switch_quantile(const struct gang_switches *s, uint32_t per_mille)
 {
     uint64_t seen = 0;

@@ -1,16 +1,20 @@
-/* src/policy/widths.h - who gets more cores than others, and who fewer.  SPDX-License-Identifier: Apache-2.0
+/* src/policy/widths.h - who gets more cores than others, and who fewer.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The speed-up-aware half of equi.  Where each program has a partition of its own, and its rate is known on two widths at least,
- * cores go from those that lose least to those that gain most: as long as the product of all rates rises by more than a tenth
- * for the step.  The product, not the sum: nobody's slowdown is paid for by another who is fast anyway.
+ * The speed-up-aware half of equi.  Where each program has a partition of its own, and its rate is
+ * known on two widths at least, cores go from those that lose least to those that gain most: as
+ * long as the product of all rates rises by more than a tenth for the step.  The product, not the
+ * sum: no program's slowdown is paid for by another that is fast anyway.
  *
- * Widths are counted in partitions of the next smaller level, K of which are the normal one.  Allowed are equal fractions of
- * the normal one, multiples of it, and where those smaller ones are whole caches or nodes, any number of them: never
- * one and a half nodes.
+ * Widths are counted in partitions of the next smaller level, K of which are the normal one.
+ * Allowed are equal fractions of the normal one, multiples of it, and where those smaller ones are
+ * whole caches or nodes, any number of them: never one and a half nodes.
  *
- * To know a second width, a program tries a narrower partition for a period, one program at a time, and again every RETRY quanta.
+ * To know a second width, a program tries a narrower partition for a period, one program at a time,
+ * and again every RETRY quanta.
  *
- * Hysteresis: another distribution is adopted when programs come or go, or if it promises a twentieth more than the present one. */
+ * Hysteresis: another distribution is adopted when programs come or go, or if it promises a
+ * twentieth more than the present one. */
 #ifndef USF_POLICY_WIDTHS_H
 #define USF_POLICY_WIDTHS_H
 
@@ -57,7 +61,8 @@ static inline uint64_t widths_times(uint64_t a, uint64_t b)
 /* Programs of other weights keep what that gives them. */
 static inline bool widths_takes_part(struct usf_pol *p, uint32_t i) { return equi_units(p, i) == 1 && usf_group(p, i)->progress; }
 
-/* One step: the program that gains most by the next width, and those that lose least by giving it the cores.  False: it does not pay. */
+/* One step: the program that gains most by the next width, and those that lose least by giving it
+ * the cores.  False: it does not pay. */
 static inline bool widths_step(struct usf_pol *p, const struct widths *w, uint32_t *spare)
 {
     const struct equi_inst *in = equi_inst_of(p);
@@ -97,7 +102,8 @@ static inline bool widths_step(struct usf_pol *p, const struct widths *w, uint32
     return false;
 }
 
-/* A trial that has been measured, or takes too long, ends; else one may begin.  True: a sample is new; *ended: a trial has. */
+/* A trial that has been measured, or takes too long, ends; else one may begin.  True: a sample is
+ * new; *ended: a trial has. */
 static inline bool widths_try(struct usf_pol *p, const struct widths *w, bool *ended)
 {
     const struct equi_inst *in = equi_inst_of(p);
@@ -121,7 +127,8 @@ static inline bool widths_try(struct usf_pol *p, const struct widths *w, bool *e
     return fresh;
 }
 
-/* All programs measured, and the shapes of all: level and units of each.  True: some are other than before. */
+/* All programs measured, and the shapes of all: level and units of each.  True: some are other than
+ * before. */
 static inline bool widths_choose(struct usf_pol *p, uint32_t programs, bool anew)
 {
     struct equi_inst *in = equi_inst_of(p);

@@ -1,4 +1,5 @@
-/* src/runtime/calls.c - system calls that may wait, made with the core released provisionally.  SPDX-License-Identifier: Apache-2.0 */
+/* src/runtime/calls.c - system calls that may wait, made with the core released provisionally.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -12,9 +13,10 @@ void rt_note_wait(struct rt_thread *t, const struct gate_frame *f)
     sched_waits_for(&rt.sched, &t->self, futex ? USF_WAIT_FUTEX : USF_WAIT_SYSCALL, futex ? f->arg[0] : usf_wait_call(f->nr, f->arg[0]));
 }
 
-/* glibc from 2.41 on acts upon pthread_cancel at one place only, before it makes a call (gate.h): its handler does nothing here.  So go
- * there before a wait begins that is not its own call, or a look that may do instead, and after a handler has run; its word is 0 while
- * there is nothing to act upon. */
+/* glibc from 2.41 on acts upon pthread_cancel at one place only, before it makes a call (gate.h):
+ * its handler does nothing here.  So go there before a wait begins that is not its own call, or a
+ * look that may do instead, and after a handler has run; its word is 0 while there is nothing to
+ * act upon. */
 void rt_act_upon_cancel(const struct gate_frame *f)
 { if (f->cancel && *(const volatile uint32_t *)f->cancel) gate_syscall(f, __NR_getpid, 0, 0, 0, 0, 0, 0); }
 
@@ -42,7 +44,7 @@ long rt_call_releasing(struct rt_thread *t, struct gate_frame *f, bool certain)
     return r;
 }
 
-/* ---- calls that may block ----------------------------------------------------------------------- */
+/* ---- calls that may block -------------------------------------------------------------------- */
 /* For such a call the core is released provisionally, and is taken once tasks have waited for it
  * for `lend`.  After that the thread assumes that its next few calls of this kind block as well,
  * and releases the core at once.  If tasks wait for a core, it first looks whether the call would
@@ -218,9 +220,10 @@ static long after_call(struct gate_frame *f, long r)
     return after_disturbed(f, r);
 }
 
-/* ---- the table -------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
-/* docs/calls.md says of every call why it is here, elsewhere in this room, or left alone; tests/blocking compares. */
+/* docs/calls.md says of every call why it is here, elsewhere in this room, or left alone;
+ * tests/blocking compares. */
 
 enum { NR_IO_PGETEVENTS = 333, NR_FCHMODAT2 = 452 };
 

@@ -1,8 +1,10 @@
-/* src/runtime/complete.c - calls that a signal which the program does not see has cut short.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/complete.c - calls that a signal which the program does not see has cut short.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Of a bare program they would have done all that they were asked for: the rest is done here, by calls of the same kind.  What ends short
- * in any case (a pipe's read, a full disk's write) is left as it is, and so is what cannot be gone on with as if it had not been
- * interrupted: the program is given the short count, as it is bare when a handler has run. */
+ * Of a bare program they would have done all that they were asked for: the rest is done here, by
+ * calls of the same kind.  What ends short in any case (a pipe's read, a full disk's write) is left
+ * as it is, and so is what cannot be gone on with as if it had not been interrupted: the program is
+ * given the short count, as it is bare when a handler has run. */
 #include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +21,8 @@
 #define ENTER_GETEVENTS 1u
 #define OPTION_ULP      31
 #define OPTION_PASSPIDFD 76
-/* Left in a socket, for the next call on it, when a signal has ended recvmmsg after some messages. */
+/* Left in a socket, for the next call on it, when a signal has ended recvmmsg after some
+ * messages. */
 #define RESTART 512
 /* No call transfers more. */
 #define MOST 0x7ffff000ul
@@ -35,7 +38,7 @@ static bool go_on(struct gate_frame *call, uint64_t *done)
     return more_to_do(r, before);
 }
 
-/* ---- what is behind a descriptor -------------------------------------------------------------- */
+/* ---- what is behind a descriptor ------------------------------------------------------------- */
 
 static unsigned major_of(uint64_t device) { return device >> 8 & 0xfff; }
 static unsigned minor_of(uint64_t device) { return device & 0xff; }
@@ -53,8 +56,8 @@ static bool is_source(const struct gate_frame *f)
 
 static bool is_terminal(int fd, struct termios *t) { return usf_syscall(__NR_ioctl, fd, TCGETS, t) == 0; }
 
-/* A terminal that is to give so many bytes at least: how many of them are missing?  A pseudo-terminal's master has none of this, though
- * it tells its slave's settings. */
+/* A terminal that is to give so many bytes at least: how many of them are missing?  A
+ * pseudo-terminal's master has none of this, though it tells its slave's settings. */
 static uint64_t missing(const struct gate_frame *f, long done)
 {
     struct termios t;
@@ -67,8 +70,9 @@ static uint64_t missing(const struct gate_frame *f, long done)
     return want > (uint64_t)done ? want - (uint64_t)done : 0;
 }
 
-/* What takes bytes as they come.  No signal cuts a file's write short but one that kills, a limit may, and sends a signal of its own to who
- * goes on; other devices may mean something by each call, and so do pipes of packets. */
+/* What takes bytes as they come.  No signal cuts a file's write short but one that kills, a limit
+ * may, and sends a signal of its own to who goes on; other devices may mean something by each call,
+ * and so do pipes of packets. */
 static bool takes_bytes(int fd, uint32_t type, uint64_t device)
 {
     struct termios t;
@@ -76,7 +80,7 @@ static bool takes_bytes(int fd, uint32_t type, uint64_t device)
     return type == S_IFCHR && (major_of(device) == MEMORY_MAJOR || is_terminal(fd, &t));
 }
 
-/* ---- sockets -------------------------------------------------------------------------------------- */
+/* ---- sockets --------------------------------------------------------------------------------- */
 
 enum socket_kind { OTHER_SOCKET, TCP_STREAM, UNIX_STREAM, MESSAGES };
 
@@ -110,7 +114,7 @@ static bool is_broken(int fd)
     return r != 0;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 struct rest {
     struct gate_frame call;
@@ -148,13 +152,13 @@ static bool await(const struct rest *s, short events)
     return (t ? rt_call_releasing(t, &wait, true) : rt_pass(&wait)) == 1;
 }
 
-/* The connection's: it has come between the look and the call, which took it from the socket, so the next one would see an end
- * without a reason. */
+/* The connection's: it has come between the look and the call, which took it from the socket, so
+ * the next one would see an end without a reason. */
 static bool is_of_connection(long r)
 { return r < 0 && r != -EAGAIN && r != -EINTR && r != -EPIPE && r != -EFAULT && r != -ENOMEM && r != -ENOBUFS; }
 
-/* A call that waits and has sent nothing takes an error from the socket, and one that has sent something leaves it there: so wait outside.
- * Nor does SIGPIPE come to who has sent something. */
+/* A call that waits and has sent nothing takes an error from the socket, and one that has sent
+ * something leaves it there: so wait outside.  Nor does SIGPIPE come to who has sent something. */
 static long send_tcp(struct rest *s, uint64_t at, uint64_t len)
 {
     uint64_t done = 0;
@@ -168,14 +172,15 @@ static long send_tcp(struct rest *s, uint64_t at, uint64_t len)
     return (long)done;
 }
 
-/* A UNIX socket's error is taken by whoever waits. */
+/* A UNIX socket's error is taken by the thread that waits. */
 static long send_unix(struct rest *s, uint64_t at, uint64_t len)
 {
     s->over = is_broken((int)s->call.arg[0]);
     return s->over ? 0 : by_call(s, at, len);
 }
 
-/* What can be taken without coming upon an error or the end.  Negative: at the mark of urgent data, where a call ends. */
+/* What can be taken without coming upon an error or the end.  Negative: at the mark of urgent data,
+ * where a call ends. */
 static long bytes_there(int fd)
 {
     int mark = 0, n = 0;
@@ -183,8 +188,9 @@ static long bytes_there(int fd)
     return usf_syscall(__NR_ioctl, fd, FIONREAD, &n) == 0 ? n : -1;
 }
 
-/* A call ends also with descriptors that were sent along, and are lost where there is no room for them: recvmsg says so.  (Whether
- * a recv's first part ended so cannot be told: it is gone on with.) */
+/* A call ends also with descriptors that were sent along, and are lost where there is no room for
+ * them: recvmsg says so.  (Whether a recv's first part ended so cannot be told: it is gone on
+ * with.) */
 static long take(struct rest *s, uint64_t at, uint64_t len)
 {
     struct iovec v = {.iov_base = (void *)at, .iov_len = len};
@@ -207,7 +213,7 @@ static long receive(struct rest *s, uint64_t at, uint64_t len)
     return (long)done;
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 /* Of the buffer that was done in part, and then the other buffers one by one. */
 static long buffers_rest(part_fn *part, const struct gate_frame *f, const struct iovec *v, uint64_t n, long r)
@@ -234,9 +240,10 @@ static long transfer_rest(const struct gate_frame *f, uint32_t nr, const struct 
     return buffers_rest(by_call, &part, v, n, r);
 }
 
-/* ---- sending -------------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
-/* More would be said by other flags than bytes: what is urgent, a record's end, a message about each call (zero copy). */
+/* More would be said by other flags than bytes: what is urgent, a record's end, a message about
+ * each call (zero copy). */
 #define PLAIN_SEND ((uint64_t)(MSG_NOSIGNAL | MSG_MORE))
 
 static long send_rest(const struct gate_frame *f, uint64_t flags, const struct iovec *v, uint64_t n, long r)
@@ -279,7 +286,8 @@ static bool can_be_sent_on(const struct gate_frame *f)
     return (kind == TCP_STREAM || kind == UNIX_STREAM) && waits_for_ever(fd, SO_SNDTIMEO) && !is_broken(fd);
 }
 
-/* The kernel has moved the offset on.  It sends page by page: here an error after the first is taken from the socket bare, too. */
+/* The kernel has moved the offset on.  It sends page by page: here an error after the first is
+ * taken from the socket bare, too. */
 static long sendfile_rest(const struct gate_frame *f, long r)
 {
     struct gate_frame rest = *f;
@@ -291,7 +299,7 @@ static long sendfile_rest(const struct gate_frame *f, long r)
     return (long)done;
 }
 
-/* ---- receiving ------------------------------------------------------------------------------------ */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 #define PLAIN_RECEIVE ((uint64_t)(MSG_WAITALL | MSG_PEEK | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC))
 
@@ -372,7 +380,7 @@ static long random_rest(const struct gate_frame *f, long r)
     return (long)done;
 }
 
-/* ---- several messages ------------------------------------------------------------------------------ */
+/* ---- several messages ------------------------------------------------------------------------ */
 
 static long messages_rest(const struct gate_frame *f, long r, bool (*may_go_on)(const struct gate_frame *f, long done))
 {
@@ -394,9 +402,9 @@ static bool may_send_on(const struct gate_frame *f, long done)
     return (uint32_t)done < (uint32_t)f->arg[2] && kind_of(fd) == MESSAGES && waits_for_ever(fd, SO_SNDTIMEO);
 }
 
-/* The signal has left its mark as the socket's error, which the next call would be told: an errno that there is not.  An error
- * of the socket's own ends the call (and is lost to the next, since there is no other way to tell them apart, but that of a connection
- * which has ended). */
+/* The signal has left its mark as the socket's error, which the next call would be told: an errno
+ * that there is not.  An error of the socket's own ends the call (and is lost to the next, since
+ * there is no other way to tell them apart, but that of a connection which has ended). */
 static bool was_interrupted(int fd)
 {
     struct pollfd p = {.fd = fd};
@@ -405,7 +413,8 @@ static bool was_interrupted(int fd)
     return error == 0 || error == RESTART || error == EINTR;
 }
 
-/* The kernel has looked at the time after each message, and written what was left: none, and that was why it ended. */
+/* The kernel has looked at the time after each message, and written what was left: none, and that
+ * was why it ended. */
 static bool is_time_up(const struct gate_frame *f)
 {
     const int64_t *time = (const int64_t *)f->arg[4];
@@ -414,7 +423,7 @@ static bool is_time_up(const struct gate_frame *f)
 
 #define DOES_NOT_WAIT ((uint64_t)(MSG_WAITFORONE | MSG_DONTWAIT | MSG_ERRQUEUE))
 
-/* How much of a time has passed since, nobody knows. */
+/* How much of a time has passed since is not known. */
 static bool may_receive_on(const struct gate_frame *f, long done)
 {
     const struct mmsghdr *last = (const struct mmsghdr *)f->arg[1] + done - 1;
@@ -424,7 +433,8 @@ static bool may_receive_on(const struct gate_frame *f, long done)
     return kind_of(fd) == MESSAGES && !f->arg[4] && !rt_fd_has_timeout(fd, SO_RCVTIMEO);
 }
 
-/* All were submitted, and some are to be complete: only the wait is missing, which ends without an error once one is. */
+/* All were submitted, and some are to be complete: only the wait is missing, which ends without an
+ * error once one is. */
 static long wait_for_completions(const struct gate_frame *f, long r)
 {
     struct gate_frame wait = *f;

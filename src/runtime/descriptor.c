@@ -26,7 +26,7 @@ int rt_fd_option(int fd, int level, int name)
     return usf_syscall(__NR_getsockopt, fd, level, name, &value, &len) == 0 ? value : -1;
 }
 
-/* How much of a timeout was used up nobody knows. */
+/* How much of a timeout was used up is not known. */
 bool rt_fd_has_timeout(int fd, int name)
 {
     int64_t time[2] = {0, 0};

@@ -1,4 +1,5 @@
-/* src/runtime/inherited.c - child processes inherit weight and priority.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/inherited.c - child processes inherit weight and priority.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * `usf policy weight` and `usf policy priority` change those of a process that runs.  As with nice
  * values, the processes that it starts afterwards begin with them.  The child of a fork has them by
@@ -15,7 +16,7 @@
 
 #define TEXT_MAX 32u            /* "USF_PRIORITY=-1000" */
 
-/* ---- the program's memory, which may not be there ----------------------------------------------- */
+/* ---- the program's memory, which may not be there -------------------------------------------- */
 
 static bool read_byte(uintptr_t at, char *out)
 {
@@ -50,7 +51,7 @@ static bool is_text(uintptr_t at, const char *text)
     return true;
 }
 
-/* ---- what an environment says ------------------------------------------------------------------- */
+/* ---- what an environment says ---------------------------------------------------------------- */
 
 struct found {
     uintptr_t nr;               /* entries */
@@ -86,25 +87,25 @@ static bool is_handed_on(uintptr_t value, int32_t given, int32_t normal)
 
 #define NORMAL_WEIGHT 100
 
-struct standing { bool weight, priority; };     /* which of the two are to be told */
+struct inherited { bool weight, priority; };     /* which of the two are to be told */
 
-static struct standing to_be_told(const struct found *f)
+static struct inherited to_be_told(const struct found *f)
 {
     const struct usf_settings *o = &rt.settings;
-    struct standing tell = {false, false};
+    struct inherited tell = {false, false};
     if (!f->has_usf || !is_text(f->instance ? f->instance : (uintptr_t)SHM_DEFAULT_NAME, o->instance)) return tell;
     tell.weight = rt.sched.weight != o->weight && is_handed_on(f->weight, (int32_t)o->weight, NORMAL_WEIGHT);
     tell.priority = rt.sched.priority != o->priority && is_handed_on(f->priority, (int32_t)o->priority, 0);
     return tell;
 }
 
-/* ---- exec --------------------------------------------------------------------------------------- */
+/* ---- exec ------------------------------------------------------------------------------------ */
 
 static void put(uintptr_t *env, uintptr_t *nr, uintptr_t old, uintptr_t at, const char *text)
 { env[old ? at : (*nr)++] = (uintptr_t)text; }
 
 /* The array, and behind it the texts. */
-static int complete(uintptr_t env, struct found *f, struct standing tell, struct rt_exec_env *own)
+static int complete(uintptr_t env, struct found *f, struct inherited tell, struct rt_exec_env *own)
 {
     size_t entries = f->nr + 3, size = entries * sizeof(uintptr_t) + 2 * TEXT_MAX;
     uintptr_t *to = os_map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), nr = f->nr;
@@ -128,7 +129,7 @@ int rt_exec_env_make(struct gate_frame *f, struct rt_exec_env *own)
     sched_keep_inherited(&rt.sched);
     if (rt.sched.weight == rt.settings.weight && rt.sched.priority == rt.settings.priority) return 0;
     if (!look_through(*arg, &found)) return 0;
-    struct standing tell = to_be_told(&found);
+    struct inherited tell = to_be_told(&found);
     if (!tell.weight && !tell.priority) return 0;
     int r = complete(*arg, &found, tell, own);
     if (r == 0) *arg = (uint64_t)own->map;

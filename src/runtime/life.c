@@ -22,7 +22,7 @@ uint64_t rt_block_signals(uint64_t set)
 static void restore_signals(uint64_t mask)
 { usf_syscall(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, 0, 8); }
 
-/* ---- fork ------------------------------------------------------------------------------------- */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 /* In the child: one thread, no task, queues of threads that do not exist here. */
 static void in_child(struct rt_thread *t)
@@ -90,7 +90,8 @@ static long fork_with(struct gate_frame *f)
     if (rt_vforked()) return rt_pass(f);
     if (!rt.on) return fork_unscheduled(f);
     if (rt_floats(t)) rt_float_go_home(t);      /* the child is the kernel thread's */
-    /* A process that shares this memory and this thread's storage (clone) must not change what is the thread's. */
+    /* A process that shares this memory and this thread's storage (clone) must not change what is
+     * the thread's. */
     bool mine = rt_has_own_self();
     if (mine) sched_crit_enter(&t->self);
     uint64_t mask = rt_block_signals(~0ull);
@@ -111,8 +112,9 @@ static long fork_with(struct gate_frame *f)
     return r;
 }
 
-/* A process that a clone without CLONE_VM has made on a stack of its own, at its first call that we see: where it begins no
- * frame of ours may lie, so it comes with a copy of its parent's thread, which is no longer anybody. */
+/* A process that a clone without CLONE_VM has made on a stack of its own, at its first call that we
+ * see: where it begins no frame of ours may lie, so it comes with a copy of its parent's thread,
+ * which does not exist here. */
 void rt_begin_copy(void)
 {
     struct rt_thread *t = &rt_self;
@@ -154,8 +156,8 @@ static void bequeath(const struct gate_frame *f)
     if (tls) rt_bequeath_hint(&rt_self, tls);
 }
 
-/* Before a clone that has its own stack, or a vfork.  In the parent the springboard takes back what is pushed; a child of a
- * vfork that vforks itself is one still. */
+/* Before a clone that has its own stack, or a vfork.  In the parent the springboard takes back what
+ * is pushed; a child of a vfork that vforks itself is one still. */
 static void before_clone(struct gate_frame *f)
 {
     uint32_t lo = 0;
@@ -190,7 +192,7 @@ static void before_clone(struct gate_frame *f)
     usf_gate_push_vforked(vforked);
 }
 
-/* ---- going on without usf ---------------------------------------------------------------------- */
+/* ---- going on without usf -------------------------------------------------------------------- */
 
 bool rt_take_off(struct rt_thread *t, uint32_t *proc)
 {
@@ -222,8 +224,9 @@ bool rt_depart(void)
 
 #define REVIVAL_NS 5000000000u
 
-/* A monitor that is on its way has the rights that we are about to give up, and our memory, until its exec, which takes as long as
- * the file system pleases.  For some seconds the program waits; then that one is ended, and whoever misses a monitor starts another. */
+/* A monitor that is on its way has the rights that we are about to give up, and our memory, until
+ * its exec, which takes as long as the file system pleases.  For some seconds the program waits;
+ * then that one is ended, and the next process that misses a monitor starts another. */
 static void part_from_monitor(void)
 {
     if (monitor_await_revival(os_now() + REVIVAL_NS) != -ETIMEDOUT) return;
@@ -252,8 +255,8 @@ static long call_prctl(struct gate_frame *f)
     return f->arg[0] == USF_PRCTL ? rt_task_call(f) : rt_pass(f);
 }
 
-/* A debugger's threads must not wait for anything that those which it has stopped may hold: a core, or the
- * scheduler's lock.  What it starts is scheduled all the same. */
+/* A debugger's threads must not wait for anything that those which it has stopped may hold: a core,
+ * or the scheduler's lock.  What it starts is scheduled all the same. */
 static long call_ptrace(struct gate_frame *f)
 {
     if (f->arg[0] != 0 /* PTRACE_TRACEME */ && (rt_late_cancel() || rt_takes_part())) {
@@ -263,11 +266,13 @@ static long call_ptrace(struct gate_frame *f)
     return rt_pass(f);
 }
 
-/* It has become another user's for good, or left the group that the instance is for, who must not be able to change what the owner's
- * programs and monitor go by.  With other threads about the segment stays mapped: they may be looking at it. */
+/* It has become another user's for good, or left the group that the instance is for, who must not
+ * be able to change what the owner's programs and monitor go by.  With other threads about the
+ * segment stays mapped: they may be looking at it. */
 static void depart_as_stranger(void)
 {
-    /* Before it departs: several threads may do so at once, and the last of them would find itself alone in the list. */
+    /* Before it departs: several threads may do so at once, and the last of them would find itself
+     * alone in the list. */
     bool alone = rt_is_alone();
     usf_say("%s runs as another user%s from now on: it runs unscheduled", rt.comm, os_has_user(rt.user) ? "'s group" : "");
     bool departs = rt_late_cancel();
@@ -307,7 +312,8 @@ bool rt_desert_condemned(void)
     return true;
 }
 
-/* The lock's owner is not stopped: then it has had seconds of CPU time and has not come back (monitor/stall.c). */
+/* The lock's owner is not stopped: then it has had seconds of CPU time and has not come back
+ * (monitor/stall.c). */
 static bool owner_runs(uint32_t proc, uint32_t task)
 {
     const struct usf_proc *p = &rt.sched.procs[proc];
@@ -341,7 +347,7 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
     return true;
 }
 
-/* ---- exit ------------------------------------------------------------------------------------- */
+/* ---- exit ------------------------------------------------------------------------------------ */
 
 static long call_exit_group(struct gate_frame *f)
 {

@@ -1,9 +1,11 @@
-/* src/runtime/optout.c - threads that are left to the kernel, in a process that is scheduled.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/optout.c - threads that are left to the kernel, in a process that is scheduled.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A real-time thread is to run at once, over whoever has the CPU: a queue for cores would have it wait for threads of lower
- * priority, and the kernel promises no deadlines to a thread that is bound to one CPU.  And where a process has lost all CPUs of
- * the instance, its threads would hold cores of others for nothing.  Such threads have no record and no core, and are bound to
- * nothing.  They look at their next call: whether they become so, and whether they are still so. */
+ * A real-time thread is to run at once, whatever thread has the CPU: a queue for cores would have
+ * it wait for threads of lower priority, and the kernel promises no deadlines to a thread that is
+ * bound to one CPU.  And where a process has lost all CPUs of the instance, its threads would hold
+ * cores of others for nothing.  Such threads have no record and no core, and are bound to nothing.
+ * They look at their next call: whether they become so, and whether they are still so. */
 #include <sched.h>
 
 #include "runtime/runtime.h"
@@ -27,8 +29,9 @@ bool rt_opts_out(struct rt_thread *t)
     return t->real_time || atomic_load_explicit(&rt.homeless, memory_order_relaxed);
 }
 
-/* Its code is not rewritten while it may be running it: nobody can tell it to stop.  Whoever is at that has seen it counted, or
- * is waited for; until then it can be stopped, if it could before. */
+/* Its code is not rewritten while it may be running it: no thread can tell it to stop.  The thread
+ * that rewrites code has seen it counted, or is waited for; until then it can be stopped, if it
+ * could before. */
 static void begin_opt_out(struct rt_thread *t)
 {
     t->opted_out = true;
@@ -73,7 +76,7 @@ void rt_choose_side(struct rt_thread *t)
     }
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static bool asks_for_real_time(const struct gate_frame *f)
 {
@@ -82,7 +85,8 @@ static bool asks_for_real_time(const struct gate_frame *f)
     return is_real_time_policy(policy);
 }
 
-/* A deadline is promised only to who is bound to nothing.  Its task, which others do not bind until the call has been refused. */
+/* A deadline is promised only to who is bound to nothing.  Its task, which others do not bind until
+ * the call has been refused. */
 static uint32_t unbind(int32_t tid)
 {
     struct rt_thread *me = &rt_self;

@@ -1,10 +1,11 @@
 /* src/runtime/runtime.h - usf inside a process.  SPDX-License-Identifier: Apache-2.0
  *
- * Ties the rooms together: start, threads, system calls, signals, fork, exec, exit.  One process struct
- * and one thread block are the only mutable globals.
+ * Ties the rooms together: start, threads, system calls, signals, fork, exec, exit.  One process
+ * struct and one thread block are the only mutable globals.
  *
- * Rules of this room: no libc call (the program's own libc may be in any state), raw system calls through
- * src/os, small stack frames, and nothing that must not be interrupted outside sched_crit_enter/leave.
+ * Rules of this room: no libc call (the program's own libc may be in any state), raw system calls
+ * through src/os, small stack frames, and nothing that must not be interrupted outside
+ * sched_crit_enter/leave.
  */
 #ifndef USF_RUNTIME_H
 #define USF_RUNTIME_H
@@ -135,7 +136,8 @@ struct rt {
 extern struct rt rt;
 extern __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
 
-/* usf_gate_vforked of a process that has a copy of its parent's memory and has not noticed yet (rt_begin_copy). */
+/* usf_gate_vforked of a process that has a copy of its parent's memory and has not noticed yet
+ * (rt_begin_copy). */
 #define RT_COPY 2u
 void rt_begin_copy(void);
 /* Are we the child of a vfork, in its parent's memory? */
@@ -145,7 +147,8 @@ static inline bool rt_vforked(void)
     return usf_gate_vforked != 0;
 }
 
-/* A round of waiting for another thread.  A real-time thread has to sleep: to yield lets nobody of lower priority run. */
+/* A round of waiting for another thread.  A real-time thread has to sleep: to yield lets no thread
+ * of lower priority run. */
 static inline void rt_back_off(uint32_t round)
 {
     if (round < 100) os_sched_yield();
@@ -159,7 +162,8 @@ static inline bool rt_is_in(void)
                       && !atomic_load_explicit(&rt.careful, memory_order_relaxed));
 }
 int32_t rt_kernel_tid(const struct rt_thread *t);   /* float.c: of the kernel thread that executes it */
-/* Is rt_self the calling thread's alone?  A clone that shares memory and thread pointer uses its parent's. */
+/* Is rt_self the calling thread's alone?  A clone that shares memory and thread pointer uses its
+ * parent's. */
 static inline bool rt_has_own_self(void)
 { return USF_LIKELY(!atomic_load_explicit(&rt.shared_tls, memory_order_relaxed)) || os_gettid() == rt_kernel_tid(&rt_self); }
 /* The calling thread if it takes part (attached now if it is new), else null: pass. */
@@ -188,7 +192,8 @@ void rt_act_upon_cancel(const struct gate_frame *f);
 static inline bool rt_has_core(const struct rt_thread *t) { return !sched_is_by_kernel(&rt.sched, &t->self); }
 /* futex.c, waits.c */
 void rt_install_futex(void);
-/* A wake-up by code that runs on behalf of no thread: libc's handler for setuid, with another thread's storage. */
+/* A wake-up by code that runs on behalf of no thread: libc's handler for setuid, with another
+ * thread's storage. */
 long rt_wake_for_nobody(struct gate_frame *f);
 void rt_install_waits(void);
 /* descriptor.c */
@@ -200,8 +205,8 @@ bool rt_fd_is_ready(int fd, short events);          /* poll says so, without wai
 /* look.c: a call that waits for `events` on its first argument, while others wait for the core */
 long rt_call_while_wanted(struct rt_thread *t, struct gate_frame *f, short events);
 void rt_descriptors_change(void);       /* what was known of descriptors may no longer be so */
-/* hints.c.  True if the result means "not ready" (EAGAIN, EEXIST, or 0 from a poll).  _not_yet: after each such call; many in a row are a yield hint.
- * Returns r. */
+/* hints.c.  True if the result means "not ready" (EAGAIN, EEXIST, or 0 from a poll).  _not_yet:
+ * after each such call; many in a row are a yield hint.  Returns r. */
 bool rt_says_not_yet(long r);
 long rt_not_yet(struct rt_thread *t, long r);
 /* calls.c: a call that may block.  The second is for handlers that end with it. */
@@ -214,7 +219,8 @@ static inline struct rt_signals rt_signals_of(const struct rt_thread *t) { retur
 /* Since then there were signals, and none that the program has seen. */
 static inline bool rt_only_unseen(const struct rt_thread *t, struct rt_signals before)
 { return t->handlers == before.handlers && t->unseen != before.unseen; }
-/* Some calls are not restarted after a signal even under SA_RESTART.  If it was one that the program does not see, it must not notice. */
+/* Some calls are not restarted after a signal even under SA_RESTART.  If it was one that the
+ * program does not see, it must not notice. */
 static inline bool rt_ended_unseen(const struct rt_thread *t, long r, struct rt_signals before)
 { return r == -EINTR && rt_only_unseen(t, before); }
 /* The call has returned r: what such signals have kept it from doing is done, too. */
@@ -225,11 +231,13 @@ static inline long rt_complete(const struct gate_frame *f, long r, struct rt_sig
 /* What is the matter, for usf_warn_about, in two places. */
 #define RT_OTHER_CONTAINER "it has a pid or time namespace of its own, which the instance does not share"
 
-/* start.c: a process that stood by takes part from now on, or runs unscheduled.  plain: its code has not been patched yet, and is now.
- * below: the mask of the program, all of whose handlers are blocked.  False: the code is not patched. */
+/* start.c: a process that stood by takes part from now on, or runs unscheduled.  plain: its code
+ * has not been patched yet, and is now.  below: the mask of the program, all of whose handlers are
+ * blocked.  False: the code is not patched. */
 bool rt_start_late(bool plain, uint64_t below);
 
-/* late.c: processes that stand by.  All of it does nothing, or returns false, in a process that does not. */
+/* late.c: processes that stand by.  All of it does nothing, or returns false, in a process that
+ * does not. */
 bool rt_late_begin(char **envp);            /* at the start: does it stand by? */
 bool rt_late_begin_in_child(void);          /* ... in the child of a fork, whose parent takes part */
 void rt_late_after_fork(void);              /* in the child, whose parent stands by */
@@ -273,8 +281,9 @@ static inline bool rt_takes_part(void)
 void rt_install_exec(void);
 uintptr_t rt_exec_fix_pc(uintptr_t pc);     /* where a thread that is about to exec is to go on after a signal that was kept */
 
-/* inherited.c: the frame is an exec's, whose environment is told this process's weight and priority, if they have changed since its
- * start.  0, or -ENOMEM.  What was made is in `own`, and goes with the exec, or by _drop. */
+/* inherited.c: the frame is an exec's, whose environment is told this process's weight and
+ * priority, if they have changed since its start.  0, or -ENOMEM.  What was made is in `own`, and
+ * goes with the exec, or by _drop. */
 int  rt_exec_env_make(struct gate_frame *f, struct rt_exec_env *own);
 void rt_exec_env_drop(struct rt_exec_env *own);
 
@@ -282,9 +291,11 @@ void rt_exec_env_drop(struct rt_exec_env *own);
 uint64_t rt_block_signals(uint64_t set);     /* the mask that was */
 void rt_install_life(void);
 bool rt_is_stranger(void);                  /* it runs as another user than who joined, for good, or has left the instance's group */
-/* Take this process off its instance for good: all its threads run unscheduled.  False: another thread has, or it took no part. */
+/* Take this process off its instance for good: all its threads run unscheduled.  False: another
+ * thread has, or it took no part. */
 bool rt_depart(void);
-/* In a critical section: the process is taken off its instance, by this thread; false: it has left for good. */
+/* In a critical section: the process is taken off its instance, by this thread; false: it has left
+ * for good. */
 bool rt_take_off(struct rt_thread *t, uint32_t *proc);
 /* The same without the lock, in the middle of anything: threads find out when they next look. */
 void rt_desert(void);
@@ -327,16 +338,17 @@ void rt_stack_give(struct rt_thread *t);
 void rt_stacks_after_fork(const struct rt_thread *t);
 void rt_stack_call(struct rt_thread *t, void (*fn)(void));     /* on that stack, if the thread has one */
 uintptr_t rt_stack_end(const struct rt_thread *t, uintptr_t at);    /* its end, if `at` is in it; else 0 */
-/* In a process that stands by: the kernel has the thread's stack no longer, and the program may set its own.
- * False: the thread is on it. */
+/* In a process that stands by: the kernel has the thread's stack no longer, and the program may set
+ * its own.  False: the thread is on it. */
 bool rt_stack_withdraw(struct rt_thread *t);
 /* The kernel has it again, if it was withdrawn.  The thread must not be on the program's. */
 void rt_stack_reinstate(struct rt_thread *t);
-/* Move the signal frame to the handler's stack and restart the entry there.  Return if the frame is already in place. */
+/* Move the signal frame to the handler's stack and restart the entry there.  Return if the frame is
+ * already in place. */
 void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc);
 void rt_stack_enter_program(struct rt_thread *t, bool on_stack, int sig, const siginfo_t *info, const ucontext_t *uc);
-/* Show the program's alternate stack in the context instead of the runtime's.  True if that was done: rt_stack_show() undoes it before
- * sigreturn. */
+/* Show the program's alternate stack in the context instead of the runtime's.  True if that was
+ * done: rt_stack_show() undoes it before sigreturn. */
 bool rt_stack_hide(struct rt_thread *t, ucontext_t *uc);
 void rt_stack_show(struct rt_thread *t, ucontext_t *uc);
 
@@ -360,7 +372,8 @@ void rt_forget_left_handlers(struct rt_thread *t);  /* signals.c */
 void rt_float_go_home(struct rt_thread *t); /* for one call */
 long rt_float_go_on(struct gate_frame *f);  /* the handler below, or the call */
 
-/* before.c: calls that were made before the gate saw them.  USF_STAYS_NOT: none after which the thread stays at home. */
+/* before.c: calls that were made before the gate saw them.  USF_STAYS_NOT: none after which the
+ * thread stays at home. */
 enum usf_stays rt_stays_before(void);
 
 /* directed.c */
@@ -374,7 +387,8 @@ long rt_call_tgkill(struct gate_frame *f);
 long rt_call_tkill(struct gate_frame *f);
 long rt_call_tgsigqueueinfo(struct gate_frame *f);
 void rt_float_withdraw(struct rt_thread *t, uint64_t signals);
-/* Raise what was sent to the thread and it does not block, and one of the signals `waits`, which it is about to wait for.  What it raised. */
+/* Raise what was sent to the thread and it does not block, and one of the signals `waits`, which it
+ * is about to wait for.  What it raised. */
 uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits);
 void rt_float_returns(struct rt_thread *t, uint64_t mask);  /* from a handler, to this mask */
 void rt_float_after_crit(struct rt_thread *t);      /* what had to wait for the end of its critical section */
@@ -408,7 +422,8 @@ static inline const char *rt_after(const char *text, const char *with)
     return *with ? 0 : text;
 }
 
-/* taskstat.c.  A file in memory like /proc/self/task/TID/stat of a thread which the kernel thread `at` executes: its descriptor, or -errno. */
+/* taskstat.c.  A file in memory like /proc/self/task/TID/stat of a thread which the kernel thread
+ * `at` executes: its descriptor, or -errno. */
 long rt_open_stat(int32_t tid, int32_t at, int flags);
 
 /* warned.c */

@@ -1,25 +1,30 @@
 /* src/runtime/signals.c - signals, the program's and our own.  SPDX-License-Identifier: Apache-2.0
  *
- * Every handler that the program installs is entered through rt_signal: so that no handler ever runs on top
- * of a critical section (the signal is kept and raised again at its end), and that a thread that waits has
- * left its queue and holds a core when the handler starts: the handler may then block, post, longjmp
- * out or unwind (pthread_cancel) like any other code.
+ * Every handler that the program installs is entered through rt_signal: so that no handler ever
+ * runs on top of a critical section (the signal is kept and raised again at its end), and that a
+ * thread that waits has left its queue and holds a core when the handler starts: the handler may
+ * then block, post, longjmp out or unwind (pthread_cancel) like any other code.
  *
- * The current stack is the program's.  A JIT or a collector may read it as data, it may be 300 bytes large, and the program
- * knows what runs there.  So:
- *   K1  The runtime's own signal, and faults that the program does not handle, use the alternate stack (SA_ONSTACK).  In the kernel
- *       that is the runtime's own stack of the thread (stack.c), whatever the program sets.
- *   K2  The runtime's signal writes nothing on the program's alternate stack.  Exception: one that code has set which the gate does not
- *       see (Go).  There the kernel's frame is for a moment: the entry moves to the runtime's stack before it does anything.
- *   K3  A handler of the program runs where it would bare: on the program's alternate stack if it has SA_ONSTACK and there is one,
- *       else below what it interrupts.  Where the kernel has put the frame elsewhere because of K1, the entry moves; not for a
- *       handler with SA_ONSTACK in code that the gate does not see, which takes the runtime's stack for its own (Go).
- *   K4  While a frame is not in its place, and while the runtime's stack is in use, all signals that have a handler are blocked, but
- *       those of faults: the next frame would be put over it, or a handler of the program would run on our stack.  Signals that
- *       end or stop the program need no frame; a thread that waits for a core lets them in (look_at_itself).
- *   K5  The program sees its own settings: in sigaction(), in sigaltstack(), in the context that a handler gets.
- *   K6  What runs on the program's stack at a system call or in a spin loop's stub begins below the red zone and takes less
- *       than 4 KiB (tests/signals/depth.c). */
+ * The current stack is the program's.  A JIT or a collector may read it as data, it may be 300
+ * bytes large, and the program knows what runs there.  So:
+ *   K1  The runtime's own signal, and faults that the program does not handle, use the alternate
+ *       stack (SA_ONSTACK).  In the kernel that is the runtime's own stack of the thread (stack.c),
+ *       whatever the program sets.
+ *   K2  The runtime's signal writes nothing on the program's alternate stack.  Exception: one that
+ *       code has set which the gate does not see (Go).  There the kernel's frame is for a moment:
+ *       the entry moves to the runtime's stack before it does anything.
+ *   K3  A handler of the program runs where it would bare: on the program's alternate stack if it
+ *       has SA_ONSTACK and there is one, else below what it interrupts.  Where the kernel has put
+ *       the frame elsewhere because of K1, the entry moves; not for a handler with SA_ONSTACK in
+ *       code that the gate does not see, which takes the runtime's stack for its own (Go).
+ *   K4  While a frame is not in its place, and while the runtime's stack is in use, all signals
+ *       that have a handler are blocked, but those of faults: the next frame would be put over it,
+ *       or a handler of the program would run on our stack.  Signals that end or stop the program
+ *       need no frame; a thread that waits for a core lets them in (look_at_itself).
+ *   K5  The program sees its own settings: in sigaction(), in sigaltstack(), in the context that a
+ *       handler gets.
+ *   K6  What runs on the program's stack at a system call or in a spin loop's stub begins below the
+ *       red zone and takes less than 4 KiB (tests/signals/depth.c). */
 #include <errno.h>
 #include <ucontext.h>
 
@@ -75,19 +80,21 @@ static uint64_t set_mask(uint64_t mask)
     return old;
 }
 
-/* ---- signals that came in a critical section --------------------------------------------------- */
+/* ---- signals that came in a critical section ------------------------------------------------- */
 
-/* As it came; without what came with it, where that cannot be sent (a sandbox, too many signals pending). */
+/* As it came; without what came with it, where that cannot be sent (a sandbox, too many signals
+ * pending). */
 void rt_raise(int sig, const void *info)
 {
     int32_t tid = os_gettid();
     if (usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, tid, sig, info) < 0) usf_syscall(__NR_tgkill, rt.pid, tid, sig);
 }
 
-/* The section's end raises the signal again.  A second one can only come on top of the first one's entry,
- * before that has returned with everything blocked: the slot may be taken by then, and either of the two may
- * have taken it.  The later to get here stays pending in the kernel; the mask that holds at the end is the one
- * that both were entered with, and each has seen that one or a larger one. */
+/* The section's end raises the signal again.  A second one can only come on top of the first one's
+ * entry, before that has returned with everything blocked: the slot may be taken by then, and
+ * either of the two may have taken it.  The later to get here stays pending in the kernel; the mask
+ * that holds at the end is the one that both were entered with, and each has seen that one or a
+ * larger one. */
 static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
 {
     uint64_t mask = *(uint64_t *)&uc->uc_sigmask;
@@ -106,8 +113,8 @@ static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
     __builtin_memcpy(t->deferred_info, info, sizeof t->deferred_info);
 }
 
-/* At the end of an entry that keeps nothing itself (a fault that is put right, the runtime's own signal): what was kept on top of it
- * has the mask of this entry, not of the code below. */
+/* At the end of an entry that keeps nothing itself (a fault that is put right, the runtime's own
+ * signal): what was kept on top of it has the mask of this entry, not of the code below. */
 static void end_in_crit(struct rt_thread *t, const ucontext_t *uc)
 {
     uint64_t mask = *(const uint64_t *)&uc->uc_sigmask;
@@ -118,8 +125,8 @@ static void end_in_crit(struct rt_thread *t, const ucontext_t *uc)
 
 static uint64_t handled_and_own(void) { return (atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~RT_SYNCHRONOUS; }
 
-/* Those that are to end or stop the program do so.  A handler's own mask holds again once it has its core; after the runtime's
- * signal the return restores what held below. */
+/* Those that are to end or stop the program do so.  A handler's own mask holds again once it has
+ * its core; after the runtime's signal the return restores what held below. */
 static void hold(struct sched_self *self)
 {
     struct rt_thread *t = &rt_self;
@@ -157,7 +164,7 @@ void rt_after_crit(struct sched_self *self)
     set_mask(t->deferred_mask);
 }
 
-/* ---- entry ------------------------------------------------------------------------------------ */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
 static void stop_here(struct rt_thread *t)
 {
@@ -168,7 +175,8 @@ static void stop_here(struct rt_thread *t)
     }
 }
 
-/* The user's limit of pending signals (ulimit -i) is used up: the kernel delivers signals without what came with them. */
+/* The user's limit of pending signals (ulimit -i) is used up: the kernel delivers signals without
+ * what came with them. */
 static bool has_lost_its_value(const siginfo_t *info) { return info->si_code == SI_USER && info->si_pid == 0; }
 
 uint64_t rt_signals_let_end(uint64_t below) { return set_mask(below | handled_and_own()); }
@@ -183,7 +191,8 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
     if (rt.sched.kernel) return;
     if (!taken) sched_place_self(&rt.sched, &t->self);
     if (t->self.task == USF_NONE || !(taken || sched_is_due(&rt.sched, &t->self))) return;
-    /* It may wait for long: signals that end or stop the program are let in.  They need no frame. */
+    /* It may wait for long: signals that end or stop the program are let in.  They need no
+     * frame. */
     uint64_t entered = rt_signals_let_end(below);
     t->self.entering = 1;
     t->self.stays++;
@@ -207,8 +216,8 @@ static void end_call(ucontext_t *uc)
     arch_set_result(uc, -EINTR);
 }
 
-/* Another thread may wait for this carrier, or have sent this one a signal.  A call that the kernel would make again ends instead: its caller
- * looks, and makes it again. */
+/* Another thread may wait for this carrier, or have sent this one a signal.  A call that the kernel
+ * would make again ends instead: its caller looks, and makes it again. */
 static void attend(struct rt_thread *t, ucontext_t *uc)
 {
     uint64_t ends = 0;
@@ -235,7 +244,8 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     if (stop || lost) stop_here(t);
     if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
         && !usf_gate_vforked && !gate_contains_pc(arch_pc(uc)) && rt_enter()) {
-        /* Who wants this kernel thread may be who is busy-waited for: once the loop is found, it makes room (spinwait.c). */
+        /* Who wants this kernel thread may be who is busy-waited for: once the loop is found, it
+         * makes room (spinwait.c). */
         if (value == RT_ROOM_MAGIC) rt_find_spin(t, arch_pc(uc));
         else look_at_itself(t, arch_pc(uc), lost, *(const uint64_t *)&uc->uc_sigmask);
     }
@@ -243,8 +253,8 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     end_in_crit(t, uc);
 }
 
-/* Of signals that come at once each is entered on top of the entry of the one before, which has not executed anything: whose
- * context is still its third argument. */
+/* Of signals that come at once each is entered on top of the entry of the one before, which has not
+ * executed anything: whose context is still its third argument. */
 static ucontext_t *below_entries(ucontext_t *uc)
 {
     while (arch_pc(uc) == (uintptr_t)rt_signal) uc = (ucontext_t *)arch_third_argument(uc);
@@ -258,8 +268,8 @@ static bool blocks_all(int sig, const struct rt_action *a) { return sig == RT_SI
 
 bool rt_action_is_handler(const struct rt_action *a) { return a->handler != DFL && a->handler != IGN; }
 
-/* Functions without unwind information are not patched: such code (Go's) asks the kernel itself for its alternate stack, is told of the
- * runtime's, and takes that for its own. */
+/* Functions without unwind information are not patched: such code (Go's) asks the kernel itself for
+ * its alternate stack, is told of the runtime's, and takes that for its own. */
 static bool has_bounds(uintptr_t pc)
 {
     struct gate_object o;
@@ -281,9 +291,10 @@ static bool is_seen(const struct rt_action *a)
 /* May the handler run on the runtime's stack, as what it takes for its own? */
 static bool takes_our_stack(int sig, const struct rt_action *a) { return a->flags & SA_ONSTACK && !table.seen[sig]; }
 
-/* Signals that are let in late, when the handler of another is about to be called.  libc's request to cancel: its handler may unwind,
- * not through an entry whose pc in a springboard is not shown as the program's yet.  And the runtime's own, which an entry that is
- * moved to an alternate stack has blocked. */
+/* Signals that are let in late, when the handler of another is about to be called.  libc's request
+ * to cancel: its handler may unwind, not through an entry whose pc in a springboard is not shown as
+ * the program's yet.  And the runtime's own, which an entry that is moved to an alternate stack has
+ * blocked. */
 static uint64_t late_signals(int sig, const struct rt_action *a)
 {
     uint64_t late = sig != CANCEL_SIGNAL ? 1ull << (CANCEL_SIGNAL - 1) : 0;
@@ -292,15 +303,17 @@ static uint64_t late_signals(int sig, const struct rt_action *a)
 
 static uint64_t let_in_late(int sig, const struct rt_action *a, const ucontext_t *uc)
 {
-    /* Programs cannot block libc's: if that is blocked below, an entry has done it, which this handler may jump out of. */
+    /* Programs cannot block libc's: if that is blocked below, an entry has done it, which this
+     * handler may jump out of. */
     const uint64_t own = 1ull << (RT_SIGNAL - 1), below = *(const uint64_t *)&uc->uc_sigmask & own;
     uint64_t late = late_signals(sig, a) & ~(a->mask | below);
     if (late) usf_syscall(__NR_rt_sigprocmask, SIG_UNBLOCK, &late, 0, 8);
     return late;
 }
 
-/* Springboards and spin loops' stubs have no unwind information: a handler that unwinds (pthread_cancel, throw) sees the patched
- * object's own address in their place, and its stack pointer there. */
+/* Springboards and spin loops' stubs have no unwind information: a handler that unwinds
+ * (pthread_cancel, throw) sees the patched object's own address in their place, and its stack
+ * pointer there. */
 static void show_original(ucontext_t *uc)
 {
     uint64_t sp = arch_sp(uc);
@@ -327,8 +340,8 @@ static bool call_handler(const struct rt_action *a, int sig, siginfo_t *info, uc
     return true;
 }
 
-/* The handler has forked, and the child returns into a wait of its parent's: that ends, and must not sleep on the parent's
- * record, which a call that the kernel wants to repeat would do. */
+/* The handler has forked, and the child returns into a wait of its parent's: that ends, and must
+ * not sleep on the parent's record, which a call that the kernel wants to repeat would do. */
 static void end_parents_wait(struct rt_thread *t, ucontext_t *uc)
 {
     t->self.interrupted = 1;
@@ -342,8 +355,9 @@ static bool is_programs(uintptr_t pc)
     return !gate_contains_pc(pc) && gate_find_object(pc, &o);
 }
 
-/* A handler keeps its thread on the carrier (float.c, F4).  One that was left by longjmp does not return to say that it is over: then the
- * stack pointer is above its frame.  A handler on an alternate stack is over when the thread is not there. */
+/* A handler keeps its thread on the carrier (float.c, F4).  One that was left by longjmp does not
+ * return to say that it is over: then the stack pointer is above its frame.  A handler on an
+ * alternate stack is over when the thread is not there. */
 static bool is_on_user_stack(const struct rt_thread *t, uintptr_t sp)
 { return t->user_stack.ss_size && sp - (uintptr_t)t->user_stack.ss_sp < t->user_stack.ss_size; }
 
@@ -428,8 +442,8 @@ static void default_action(int sig, siginfo_t *info)
 {
     const struct rt_action dfl = {.handler = DFL};
     rt_signals_exchange(sig, &dfl, 0);
-    /* A fault happens again on return; a signal that was sent must be sent again.  (rt.pid is not known yet while the program
-     * starts, and is the parent's after vfork.) */
+    /* A fault happens again on return; a signal that was sent must be sent again.  (rt.pid is not
+     * known yet while the program starts, and is the parent's after vfork.) */
     if (info->si_code <= 0) usf_syscall(__NR_rt_tgsigqueueinfo, os_getpid(), os_gettid(), sig, info);
 }
 
@@ -440,7 +454,8 @@ bool rt_is_own_signal(const siginfo_t *info)
            && (v == RT_STOP_MAGIC || v == RT_ROOM_MAGIC || (v & 0xffff0000u) == (RT_PREEMPT_MAGIC & 0xffff0000u));
 }
 
-/* Where the program wants it, and with the mask that it asks for: as if no other had been blocked. */
+/* Where the program wants it, and with the mask that it asks for: as if no other had been
+ * blocked. */
 static void settle(struct rt_thread *t, const struct rt_action *a, int sig, const siginfo_t *info, const ucontext_t *uc)
 {
     if (!takes_our_stack(sig, a)) rt_stack_enter_program(t, a->flags & SA_ONSTACK, sig, info, uc);
@@ -496,13 +511,13 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
     run_handler(t, &a, sig, info, ctx);
 }
 
-/* ---- sigaction -------------------------------------------------------------------------------- */
+/* ---- sigaction ------------------------------------------------------------------------------- */
 
 static void install_entry(int sig, const struct rt_action *user)
 {
     struct rt_action k = *user;
-    /* Handlers on top of the entry may unwind (pthread_cancel): not through a frame that they do not expect, of a thread that may be in
-     * a springboard. */
+    /* Handlers on top of the entry may unwind (pthread_cancel): not through a frame that they do
+     * not expect, of a thread that may be in a springboard. */
     if (!rt_action_is_handler(user)) k = (struct rt_action){.flags = SA_RESTART | SA_ONSTACK, .mask = ~RT_SYNCHRONOUS};
     else if (blocks_all(sig, user)) k.mask = ~RT_SYNCHRONOUS;
     else k.mask |= late_signals(sig, user);
@@ -532,7 +547,8 @@ static long tell_kernel(int sig, const struct rt_action *want)
     return r;
 }
 
-/* Its actions are its own, the table is its parent's: only what it would not know again is put right. */
+/* Its actions are its own, the table is its parent's: only what it would not know again is put
+ * right. */
 static long sigaction_of_vforked(struct gate_frame *f, int sig)
 {
     struct rt_action *old = (void *)f->arg[2];
@@ -580,7 +596,7 @@ static long call_sigaction(struct gate_frame *f)
     return r;
 }
 
-/* In the child: whoever held the table is not here. */
+/* In the child: the thread that held the table does not exist here. */
 void rt_signals_after_fork(void)
 {
     int sig = atomic_exchange(&table.changing, 0);
@@ -591,8 +607,9 @@ void rt_signals_after_fork(void)
     atomic_store(&table.lock, 0);
 }
 
-/* exec keeps what is ignored and resets what is handled: ours are handled where the program ignores.  A child of vfork may have
- * given them other actions, which its parent's table does not know. */
+/* exec keeps what is ignored and resets what is handled: ours are handled where the program
+ * ignores.  A child of vfork may have given them other actions, which its parent's table does not
+ * know. */
 void rt_signals_before_exec(void)
 {
     uint64_t set = usf_gate_vforked ? rt_self.set_by_child : 0;

@@ -1,7 +1,8 @@
-/* src/runtime/spinwait.c - busy-wait loops become scheduling points.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/spinwait.c - busy-wait loops become scheduling points.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A patched loop enters the runtime when its rounds are used up.  How many it goes on by itself, and when the thread gives way, is
- * decided in src/sched/spinwait.c. */
+ * A patched loop enters the runtime when its rounds are used up.  How many it goes on by itself,
+ * and when the thread gives way, is decided in src/sched/spinwait.c. */
 #include <time.h>
 
 #include "runtime/runtime.h"
@@ -24,7 +25,8 @@ static void let_strangers_run(struct rt_thread *t)
     t->yielded = os_now();
 }
 
-/* The program's polling loop calls sched_yield itself: each yield of ours would be a second one per round. */
+/* The program's polling loop calls sched_yield itself: each yield of ours would be a second one per
+ * round. */
 static bool yields_itself(struct rt_spin *w)
 {
     bool has = w->yields != w->yields_seen;
@@ -69,10 +71,10 @@ static void spin_round(uint32_t place, struct spin_regs *regs)
     r->left = (int32_t)look(t, place, regs, begins);
 }
 
-/* ---- live patching ---------------------------------------------------------------------------- */
+/* ---- live patching --------------------------------------------------------------------------- */
 
-/* Back from a call already, whatever it has written down so far: no core is released any more, and the core is its own.  It may have
- * looked whether it may go on before we forbade it. */
+/* Back from a call already, whatever it has written down so far: no core is released any more, and
+ * the core is its own.  It may have looked whether it may go on before we forbade it. */
 static bool is_back(uint32_t task)
 {
     const struct usf_task *t = &rt.sched.tasks[task];
@@ -141,11 +143,11 @@ static int patch(struct rt_thread *me, const struct spin_loop *l, uintptr_t fsta
     return site;
 }
 
-/* ---- sites learned in earlier runs -------------------------------------------------------------- */
+/* ---- sites learned in earlier runs ----------------------------------------------------------- */
 
-/* To recognise them anew takes a tenth of a millisecond each, and most processes never wait for anybody: a site in libc would slow
- * down every command of a shell script.  So they wait for the process's second thread, or until its only one is found near a site
- * while others wait. */
+/* To recognise them anew takes a tenth of a millisecond each, and most processes never wait for
+ * another thread: a site in libc would slow down every command of a shell script.  So they wait for
+ * the process's second thread, or until its only one is found near a site while others wait. */
 static bool learned_applied;
 
 static void apply_learned(const struct gate_object *o, void *applied)
@@ -166,9 +168,10 @@ int rt_apply_learned(void)
     return applied;
 }
 
-/* ---- a thread that is found busy for long ------------------------------------------------------- */
+/* ---- a thread that is found busy for long ---------------------------------------------------- */
 
-/* A search in a large function takes a millisecond, and a thread that computes is found busy again and again. */
+/* A search in a large function takes a millisecond, and a thread that computes is found busy again
+ * and again. */
 #define SEARCH_SHARE 128u   /* after a search that finds nothing, the next one comes when the thread has computed for so many times as long */
 
 static bool find(struct rt_thread *t, uintptr_t pc)
@@ -200,7 +203,7 @@ void rt_find_spin(struct rt_thread *t, uintptr_t pc)
     w->search_took = w->searched - began;
 }
 
-/* ---- on load ---------------------------------------------------------------------------------- */
+/* ---- on load --------------------------------------------------------------------------------- */
 
 static uint64_t early_sites;        /* patched while the process stands by */
 

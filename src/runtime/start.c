@@ -1,7 +1,7 @@
 /* src/runtime/start.c - the preloaded library starts.  SPDX-License-Identifier: Apache-2.0
  *
- * The library is linked -z initfirst: this runs before any other constructor.  Whatever goes wrong here costs
- * one line on standard error; the program then runs unscheduled. */
+ * The library is linked -z initfirst: this runs before any other constructor.  Whatever goes wrong
+ * here costs one line on standard error; the program then runs unscheduled. */
 #include <errno.h>
 
 #include "monitor/monitor.h"
@@ -102,10 +102,11 @@ static void own_cpus(void)
     for (int i = 0; i < OS_CPUSET_WORDS; i++) both.w[i] &= want->w[i];
     if (!os_cpu_count(&both) || !__builtin_memcmp(&both, &rt.cpus, sizeof both)) return;
     rt.cpus = both;
-    os_setaffinity(0, &both);       /* policy `linux` binds nobody later */
+    os_setaffinity(0, &both);       /* policy `linux` binds no thread later */
 }
 
-/* This process may have run another program before, whose threads are gone whatever its records say. */
+/* This process may have run another program before, whose threads are gone whatever its records
+ * say. */
 static void forget_last_program(void)
 {
     rt.pid = os_getpid();
@@ -115,8 +116,8 @@ static void forget_last_program(void)
     sched_tell_monitor(&rt.sched);
 }
 
-/* An instance ends when nobody has taken part for a while, perhaps just between our opening and joining it: then it is
- * made anew. */
+/* An instance ends when no process has taken part for a while, perhaps just between our opening and
+ * joining it: then it is made anew. */
 #define STALE_TRIES 4
 
 static int join_instance(bool new_program)

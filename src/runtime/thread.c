@@ -9,7 +9,7 @@
 struct rt rt;
 __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
 
-/* ---- list of threads -------------------------------------------------------------------------- */
+/* ---- list of threads ------------------------------------------------------------------------- */
 
 void rt_list_lock(void)
 {
@@ -34,7 +34,8 @@ bool rt_thread_is_valid(const struct rt_thread *t)
     bool indices = t->state <= RT_OPTED_OUT && (self->task == USF_NONE || self->task < USF_MAX_TASKS) && self->where <= SCHED_RETURNING;
     bool counts = t->deferred <= RT_SIGNALS && t->nr_sent <= RT_SENT_MAX && t->handler_stays <= self->stays;
     bool attached = t->state != RT_ATTACHED || t->sync.sched == self;
-    /* Its registers have a place once it has left its carrier; a carrier without a home is an idle loop's. */
+    /* Its registers have a place once it has left its carrier; a carrier without a home is an idle
+     * loop's. */
     bool floats = (!self->context || self->home) && (!self->home || self->carrier) && (!t->nr_sent || self->home);
     return indices && counts && attached && floats;
 }
@@ -110,7 +111,7 @@ void rt_forget_threads(void)
     rt.threads = 0;
 }
 
-/* ---- attach ----------------------------------------------------------------------------------- */
+/* ---- attach ---------------------------------------------------------------------------------- */
 
 void rt_unpin(void)
 {
@@ -222,7 +223,7 @@ void rt_install_threads(void)
     usf_gate_handlers[__NR_rseq] = call_birth;
 }
 
-/* ---- the process ------------------------------------------------------------------------------ */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 static const char *join_trouble(int r)
 {
@@ -258,7 +259,7 @@ static void look_for_monitor(struct sched *s, uint64_t now)
     }
 }
 
-/* By whoever comes along, once a second at least. */
+/* By any thread that enters the scheduler, once a second at least. */
 static void look(struct sched *s)
 {
     uint64_t now = os_now();

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define TICK_NS    2000000u     /* while tasks wait */
-#define IDLE_NS   20000000u     /* while nobody would wake it */
+#define IDLE_NS   20000000u     /* while no process would wake it */
 #define LIFE_NS 3000000000u     /* without a program of its user, which may be about to join */
 
 struct helper {
@@ -91,7 +91,7 @@ static bool look_at_place(struct helper *p, uint32_t i, uint64_t now)
     return sched_is_newly_astray(astray);
 }
 
-/* ---- sleep until there is something to do -------------------------------------------------------- */
+/* ---- sleep until there is something to do ---------------------------------------------------- */
 
 static void wake_helpers(struct usf_header *h)
 {
@@ -104,7 +104,8 @@ void sharing_tell_helpers_of_processes(struct monitor *m)
     if (shm_is_shared(m->options->name)) wake_helpers(m->shm.h);
 }
 
-/* A helper that sets its flag too late for this look of the monitor's is in time for the next one. */
+/* A helper that sets its flag too late for this look of the monitor's is in time for the next
+ * one. */
 void sharing_tell_helpers_of_cores(struct monitor *m)
 {
     struct usf_header *h = m->shm.h;
@@ -140,7 +141,8 @@ static bool is_told(struct helper *p)
     return true;
 }
 
-/* The monitor wakes us when processes have come or gone, when tasks wait, and when a thread is to be placed. */
+/* The monitor wakes us when processes have come or gone, when tasks wait, and when a thread is to
+ * be placed. */
 static void sleep_until(struct helper *p, uint32_t event, uint64_t deadline)
 {
     struct usf_header *h = p->m->shm.h;

@@ -1,7 +1,8 @@
-/* src/shm/check.c - is this a segment of ours, and a sound one?  SPDX-License-Identifier: Apache-2.0
+/* src/shm/check.c - is this a segment of ours, and a sound one?
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The bytes may be anything: another version, another program's file, damage.  Nothing is used before
- * it has been checked, and every answer says what to do. */
+ * The bytes may be anything: another version, another program's file, damage.  Nothing is used
+ * before it has been checked, and every answer says what to do. */
 #include "internal.h"
 #include <errno.h>
 #include <string.h>
@@ -63,7 +64,7 @@ int shm_explain(int error, const char *doing, const char *path, char *why, size_
     return error;
 }
 
-/* What a group shares belongs to that group: nobody but its members can make such a file. */
+/* What a group shares belongs to that group: only its members can make such a file. */
 static int check_owner(const struct os_stat *st, const char *path, const char *name, char *why, size_t cap)
 {
     struct shm_scope s;

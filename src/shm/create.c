@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A file that nobody can see yet: without a name where the file system can do that, else under one
- * that no listing of instances shows. */
+/* A file that no process can see yet: without a name where the file system can do that, else under
+ * one that no listing of instances shows. */
 struct unborn {
     int fd;
     char temporary[SHM_PATH_MAX];   /* "" if it has no name */

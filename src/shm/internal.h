@@ -39,7 +39,7 @@ void shm_unmap(void *map, size_t size);
 /* One line for a failed system call. */
 int shm_explain(int error, const char *doing, const char *path, char *why, size_t cap);
 
-/* Make the instance's file, mapped in m.  0, -EEXIST: somebody was faster. */
+/* Make the instance's file, mapped in m.  0, -EEXIST: another process was faster. */
 int shm_create(const struct shm_config *c, const char *dir, const char *path, struct shm *m);
 /* The CPUs of a new instance and their places (1024 entries).  0 or -errno with why. */
 int shm_choose_cpus(const struct os_cpuset *wanted, struct os_cpuset *out, struct os_cpu_place *place,
@@ -52,11 +52,13 @@ int shm_reserve_procs(struct usf_header *h, const char *dir, uint32_t n);
 
 /* Is it this file that the path names? */
 bool shm_path_names(const char *path, uint64_t dev, uint64_t ino);
-/* Take away the path of an instance in which nobody is.  -ESTALE: gone, look again; others as the kernel's. */
+/* Take away the path of an instance in which no process is.  -ESTALE: gone, look again; others as
+ * the kernel's. */
 int shm_discard(int fd, const char *path, struct usf_header *h);
 
-/* A file found RETIRED: wait for who retires it, then replace or revive it.  0: it is READY; -ESTALE:
- * gone, look again; others as the kernel's.  reuse: revive it also if it cannot be replaced. */
+/* A file found RETIRED: wait for who retires it, then replace or revive it.  0: it is READY;
+ * -ESTALE: gone, look again; others as the kernel's.  reuse: revive it also if it cannot be
+ * replaced. */
 int shm_settle_retired(int fd, const char *path, bool reuse, struct shm *m);
 
 #endif

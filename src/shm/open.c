@@ -49,8 +49,8 @@ static int map_checked(int fd, const struct shm_config *c, const char *path, str
     return shm_check_header(m->h, m->size, c->name, path, m->why, sizeof m->why);
 }
 
-/* Nobody is in it, and none of its namespaces is ours.  Where its path cannot be taken away, be it bound into a container by itself or
- * another user's, we take a place in it, or none. */
+/* No process is in it, and none of its namespaces is ours.  Where its path cannot be taken away, be
+ * it bound into a container by itself or another user's, we take a place in it, or none. */
 static int replace_abandoned(int fd, const struct shm_config *c, const char *path, struct shm *m)
 {
     int r = shm_discard(fd, path, m->h);

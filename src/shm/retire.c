@@ -1,7 +1,7 @@
 /* src/shm/retire.c - the end of an instance.  SPDX-License-Identifier: Apache-2.0
  *
- * The protocol is described in shm.h.  The file lock excludes others who would unlink or replace the
- * path; joining does not take it. */
+ * The protocol is described in shm.h.  The file lock excludes others who would unlink or replace
+ * the path; joining does not take it. */
 #include "internal.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +13,11 @@ bool shm_path_names(const char *path, uint64_t dev, uint64_t ino)
     return os_lstat(path, &st) == 0 && st.dev == dev && st.ino == ino;
 }
 
-/* Closing alone would not do: a mapping of the same open file, or a child forked meanwhile, keeps the lock. */
+/* Closing alone would not do: a mapping of the same open file, or a child forked meanwhile, keeps
+ * the lock. */
 static void unlock(int fd) { os_flock(fd, LOCK_UN, 0); }
 
-/* RETIRED if nobody takes part.  True: it is. */
+/* RETIRED if no process takes part.  True: it is. */
 static bool mark_retired(struct usf_header *h, uint32_t namespace)
 {
     uint32_t ready = USF_INST_READY;
@@ -36,13 +37,14 @@ bool shm_retire_if_empty(struct shm *m, const char *dir)
     bool done = false;
     if (m->snapshot || shm_path(dir, m->name, os_geteuid(), path, sizeof path) < 0) return false;
     int fd = os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
-    if (fd == -ENOENT) return mark_retired(h, m->namespace);      /* removed by hand: nobody new can find it */
+    if (fd == -ENOENT) return mark_retired(h, m->namespace);      /* removed by hand: no newcomer can find it */
     if (fd < 0) return false;
     if (os_fstat(fd, &st) == 0 && (st.dev != m->dev || st.ino != m->ino)) {
         done = mark_retired(h, m->namespace);                     /* removed by hand, and another is in its place */
     } else if (os_flock(fd, LOCK_EX, 0) == 0) {
         done = mark_retired(h, m->namespace);
-        /* What another user has made is left (/dev/shm is sticky): whoever wants the instance next takes it as it is. */
+        /* What another user has made is left (/dev/shm is sticky): the next process that wants the
+         * instance takes it as it is. */
         if (done && shm_path_names(path, m->dev, m->ino)) os_unlink(path);
         unlock(fd);
     }
@@ -50,8 +52,9 @@ bool shm_retire_if_empty(struct shm *m, const char *dir)
     return done;
 }
 
-/* Nobody else retires or replaces this file meanwhile.  reuse: if it cannot be replaced, being another user's, it is used again;
- * all in it is as in any instance that nobody takes part in at the moment. */
+/* No other process retires or replaces this file meanwhile.  reuse: if it cannot be replaced, being
+ * another user's, it is used again; all in it is as in any instance that no process takes part in
+ * at the moment. */
 static int settle_locked(int fd, const char *path, bool reuse, struct shm *m)
 {
     struct usf_header *h = m->h;

@@ -1,4 +1,5 @@
-/* src/spin/internal.h - what the files of the spin room share.  SPDX-License-Identifier: Apache-2.0 */
+/* src/spin/internal.h - what the files of the spin room share.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_SPIN_INTERNAL_H
 #define USF_SPIN_INTERNAL_H
 
@@ -16,7 +17,7 @@ struct node {
     bool load;               /* reads memory other than a slot */
     bool time;               /* reads a clock, or random numbers */
     bool pause, nop1;        /* nop1: the shortest nop */
-    bool atomic;             /* an attempt at a lock, a fence: leaves memory as it is while nobody else changes it */
+    bool atomic;             /* an attempt at a lock, a fence: leaves memory as it is while no other thread changes it */
     bool cas;
     bool plain;              /* a counter may be made of such instructions */
     bool unit;               /* add or subtract of a constant */
@@ -98,8 +99,8 @@ bool spin_step(struct spin_scratch *s, const uint8_t *code, size_t size, struct 
 unsigned spin_movable_len(struct spin_scratch *s, const uint8_t *code, size_t size);
 
 /* flow.c */
-/* The cycle around node pc among nodes [a, b] that are not gone, into s->at.. : false if none.  *big: there
- * is one, but too long. */
+/* The cycle around node pc among nodes [a, b] that are not gone, into s->at.. : false if none.
+ * *big: there is one, but too long. */
 bool spin_cycle(struct spin_scratch *s, int pc, int a, int b, bool *big);
 /* Nodes of the cycle whose results node k may see in the parts v. */
 uint64_t spin_reaching(const struct spin_scratch *s, unsigned k, regset v);
@@ -112,16 +113,16 @@ bool spin_reaches(const struct spin_scratch *s, unsigned u, unsigned v, uint64_t
 
 /* walk.c */
 #define SPIN_IN_LOOP 4u     /* in mark[], after spin_mark_loops: of the natural loops of the cycle's back edges */
-/* false: the loop can be entered at several places, so it has none; all that the cycle leads to and that leads back to
- * it is marked, which may be an outer loop. */
+/* false: the loop can be entered at several places, so it has none; all that the cycle leads to and
+ * that leads back to it is marked, which may be an outer loop. */
 bool spin_mark_loops(struct spin_scratch *s);
 /* The other functions take the loops as marked. */
 bool spin_leaves_loops(const struct spin_scratch *s, unsigned k);
-/* Is the cycle a path through a loop that walks over an array or a list?  candidates: its nodes whose results may make it
- * one. */
+/* Is the cycle a path through a loop that walks over an array or a list?  candidates: its nodes
+ * whose results may make it one. */
 bool spin_is_walk(struct spin_scratch *s, uint64_t candidates);
-/* Is the scan a path through a loop that searches or sorts?  fixed, moving: its exits that depend on what it reads, at the
- * same address each time or only at others. */
+/* Is the scan a path through a loop that searches or sorts?  fixed, moving: its exits that depend
+ * on what it reads, at the same address each time or only at others. */
 bool spin_is_search(const struct spin_scratch *s, uint64_t fixed, uint64_t moving);
 
 /* recognise.c */
@@ -135,7 +136,8 @@ enum spin_verdict spin_choose_window(struct spin_scratch *s, uintptr_t fstart, s
 /* Of the architecture, as spin_build_stub and what it enters. */
 size_t spin_build_poll(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
                        uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map);
-/* Run a round of the probe copy at `at` with these registers; what the copy jumps to says how it ended. */
+/* Run a round of the probe copy at `at` with these registers; what the copy jumps to says how it
+ * ended. */
 bool usf_spin_probe(const struct spin_regs *regs, uintptr_t at);
 void usf_spin_leaves(void);
 void usf_spin_stays(void);

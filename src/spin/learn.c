@@ -1,10 +1,11 @@
 /* src/spin/learn.c - sites found in earlier runs, by object.  SPDX-License-Identifier: Apache-2.0
  *
- * DIR/spin/KEY is a text file: a line with format and version, then one address per line, relative to
- * the object's base: the pc for which the loop was recognised.  A file is read only if directory and file
- * belong to us and nobody else may write them, and what it says is a hint: every address is recognised
- * again before it is patched.  A file is replaced as a whole (written aside, renamed), so that a reader sees an
- * old or a new one; of two writers at once the later wins, and the loser's site is learned again another time.
+ * DIR/spin/KEY is a text file: a line with format and version, then one address per line, relative
+ * to the object's base: the pc for which the loop was recognised.  A file is read only if directory
+ * and file belong to us and no other user may write them, and what it says is a hint: every address
+ * is recognised again before it is patched.  A file is replaced as a whole (written aside,
+ * renamed), so that a reader sees an old or a new one; of two writers at once the later wins, and
+ * the loser's site is learned again another time.
  *
  * May run in a signal handler; a second caller meanwhile gets -EBUSY. */
 #include "spin/internal.h"
@@ -32,7 +33,7 @@ static struct {
 static bool take(void) { return !__atomic_exchange_n(&table.held, 1, __ATOMIC_ACQUIRE); }
 static void release(void) { __atomic_store_n(&table.held, 0, __ATOMIC_RELEASE); }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 static bool is_ours(int fd, unsigned type, unsigned forbidden)
 {
     struct stat st;
@@ -54,8 +55,8 @@ static int open_directory(const char *dir, bool create)
     return fd;
 }
 
-/* Named by the build-id; objects without one (those of Python wheels) by what the file is: device, inode, size
- * and time of its last change. */
+/* Named by the build-id; objects without one (those of Python wheels) by what the file is: device,
+ * inode, size and time of its last change. */
 static int file_name(const struct gate_object *o, char *name, size_t cap)
 {
     static const char hex[] = "0123456789abcdef";
@@ -141,7 +142,7 @@ static int store_entries(const char *dir, const struct gate_object *o)
     return e;
 }
 
-/* ---- learn, apply ----------------------------------------------------------------------------- */
+/* ---- learn, apply ---------------------------------------------------------------------------- */
 static int learn_held(const char *dir, const struct gate_object *o, uint64_t off)
 {
     load_entries(dir, o);        /* none, or none that may be trusted: begin anew */

@@ -1,19 +1,21 @@
 /* src/spin/recognise.c - is the cycle around pc a spin-wait?  SPDX-License-Identifier: Apache-2.0
  *
- * Candidates are address intervals between a backward branch's target and a backward branch, smallest
- * first.  Within one, nodes that a spin-wait may not hold (stores, calls, ...) are taken out, and what
- * is looked at is the strongly connected component of pc in what remains: if there is one, pc can go
- * round without ever meeting those nodes, and the branch towards them is an exit like any other.
+ * Candidates are address intervals between a backward branch's target and a backward branch,
+ * smallest first.  Within one, nodes that a spin-wait may not hold (stores, calls, ...) are taken
+ * out, and what is looked at is the strongly connected component of pc in what remains: if there is
+ * one, pc can go round without ever meeting those nodes, and the branch towards them is an exit
+ * like any other.
  *
- * The proof, over the component's dependence graph: every address and every condition of a memory exit
- * depends on values of before the loop and on loads alone, through a graph without cycles.  Then, while
- * memory stays as it is, some round is equal to the one before it, and so are all that follow: only another
- * thread can end the wait.  Values that depend on themselves (counters) may exist beside that: they bound
- * the wait if an exit depends on them, and are no computation if they only count or only steer.
+ * The proof, over the component's dependence graph: every address and every condition of a memory
+ * exit depends on values of before the loop and on loads alone, through a graph without cycles.
+ * Then, while memory stays as it is, some round is equal to the one before it, and so are all that
+ * follow: only another thread can end the wait.  Values that depend on themselves (counters) may
+ * exist beside that: they bound the wait if an exit depends on them, and are no computation if they
+ * only count or only steer.
  *
- * A scan (of slots, for a free one) changes its addresses, but may start over, again and again: at a node from which on
- * nothing is read that the cycle has written before, the state is the same each time.  The round is then what
- * lies between two such restarts. */
+ * A scan (of slots, for a free one) changes its addresses, but may start over, again and again: at
+ * a node from which on nothing is read that the cycle has written before, the state is the same
+ * each time.  The round is then what lies between two such restarts. */
 #include "spin/internal.h"
 
 const char *spin_verdict_name(enum spin_verdict v)
@@ -36,8 +38,8 @@ struct facts {
 
 static const struct node *node_of(const struct spin_scratch *s, unsigned k) { return &s->node[s->at[k]]; }
 
-/* slots: words of our own stack frame that the code at hand writes, or that nobody else can know: as good as
- * registers.  Others are memory. */
+/* slots: words of our own stack frame that the code at hand writes, or that no other thread can
+ * know: as good as registers.  Others are memory. */
 static void collect(struct spin_scratch *s, regset slots, struct facts *f)
 {
     *f = (struct facts){ 0 };
@@ -72,8 +74,8 @@ static uint64_t closure(const struct spin_scratch *s, uint64_t defs)
     return r;
 }
 
-/* A compare-and-swap that expects what it has read is an update, not a wait: it succeeds at once when
- * nobody else is there. */
+/* A compare-and-swap that expects what it has read is an update, not a wait: it succeeds at once
+ * when no other thread is there. */
 static uint64_t updates(const struct spin_scratch *s, const struct facts *f)
 {
     uint64_t out = 0;
@@ -97,8 +99,8 @@ static uint64_t moving_addresses(const struct spin_scratch *s, const struct fact
     return out;
 }
 
-/* The values that may make a loop a walk: those that change from round to round, those that addresses of the cycle depend
- * on, and counters (which the cycle may set anew in each round). */
+/* The values that may make a loop a walk: those that change from round to round, those that
+ * addresses of the cycle depend on, and counters (which the cycle may set anew in each round). */
 static uint64_t walk_values(const struct spin_scratch *s, const struct facts *f)
 {
     uint64_t out = 0, sources = f->loads;
@@ -114,8 +116,8 @@ static uint64_t walk_values(const struct spin_scratch *s, const struct facts *f)
     return out | f->recurrent;
 }
 
-/* Does the recurrent node k mix something read from memory into its ring (a sum, a checksum)?  The start
- * value of a counter may come from memory: it replaces, it does not mix. */
+/* Does the recurrent node k mix something read from memory into its ring (a sum, a checksum)?  The
+ * start value of a counter may come from memory: it replaces, it does not mix. */
 static bool reduces(const struct spin_scratch *s, const struct facts *f, unsigned k, uint64_t its_ring)
 {
     const struct node *n = node_of(s, k);
@@ -153,7 +155,8 @@ static uint64_t computations(const struct spin_scratch *s, const struct facts *f
     return out;
 }
 
-/* Does the exit k, a branch on equality, go on round the loop with v's constant in c's comparison?  clang -O1 leaves such in waits. */
+/* Does the exit k, a branch on equality, go on round the loop with v's constant in c's comparison?
+ * clang -O1 leaves such in waits. */
 static bool stays(const struct spin_scratch *s, unsigned k, const struct node *c, const struct node *v)
 {
     const struct node *n = node_of(s, k);
@@ -166,7 +169,8 @@ static bool stays(const struct spin_scratch *s, unsigned k, const struct node *c
     return to >= 0 && s->mark[to] & SPIN_IN_LOOP;
 }
 
-/* Exits that a constant decides, which each round writes, and that lead out: the loop has two rounds at most. */
+/* Exits that a constant decides, which each round writes, and that lead out: the loop has two
+ * rounds at most. */
 static bool ends_at_once(const struct spin_scratch *s, const struct facts *f)
 {
     for (unsigned k = 0; k < s->n; k++) {
@@ -189,8 +193,8 @@ static void find_exits(const struct spin_scratch *s, struct facts *f)
     }
 }
 
-/* Exits of a scan that depend on memory at addresses that do not change.  An address that is merged with changing ones
- * is that of the scan's first place. */
+/* Exits of a scan that depend on memory at addresses that do not change.  An address that is merged
+ * with changing ones is that of the scan's first place. */
 static uint64_t fixed_exits(const struct spin_scratch *s, const struct facts *f)
 {
     uint64_t moving = 0, merged = 0, out = 0, from[SPIN_MAX_INSNS];
@@ -240,8 +244,8 @@ static enum spin_verdict judge(struct spin_scratch *s, regset slots, struct fact
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
-/* May another thread try a round: does it read what any thread can, and write nothing but general registers?  (A lock
- * attempt is not tried: whoever gets to it has something to do.) */
+/* May another thread try a round: does it read what any thread can, and write nothing but general
+ * registers?  (A lock attempt is not tried: a thread that gets to it has something to do.) */
 static bool is_pure(const struct spin_scratch *s, const struct facts *f)
 {
     if (f->times || f->counter_exits || f->restarts) return false;
@@ -252,8 +256,8 @@ static bool is_pure(const struct spin_scratch *s, const struct facts *f)
     }
     return true;
 }
-/* A back edge of an inner loop that never starts a scan over, or that only waits (counts down, no load) is left alone: a
- * round of it is not a round of the wait. */
+/* A back edge of an inner loop that never starts a scan over, or that only waits (counts down, no
+ * load) is left alone: a round of it is not a round of the wait. */
 static bool is_step(const struct spin_scratch *s, const struct facts *f, unsigned from, unsigned to)
 {
     uint64_t rest = ~f->restarts;
@@ -274,7 +278,8 @@ static int back_target(const struct spin_scratch *s, unsigned k)
     bool back = n->branch && n->taken >= 0 && n->target <= (int32_t)n->off && s->local[n->taken] >= 0;
     return back && s->succ[k] >> s->local[n->taken] & 1 ? s->local[n->taken] : -1;
 }
-/* Does every round of a scan pass a back edge that no mere step takes?  Else each step counts as a round. */
+/* Does every round of a scan pass a back edge that no mere step takes?  Else each step counts as a
+ * round. */
 static bool rounds_have_an_edge(struct spin_scratch *s, const struct facts *f)
 {
     bool all = true;
@@ -289,7 +294,8 @@ static bool rounds_have_an_edge(struct spin_scratch *s, const struct facts *f)
     for (unsigned k = 0; k < s->n; k++) s->succ[k] = succ[k];
     return all;
 }
-/* May the flags be read from the local node on before they are written?  Whatever leaves the cycle reads them. */
+/* May the flags be read from the local node on before they are written?  Whatever leaves the cycle
+ * reads them. */
 static bool needs_flags(const struct spin_scratch *s, unsigned at)
 {
     uint64_t todo = BIT(at), seen = todo;
@@ -365,8 +371,8 @@ static enum spin_verdict try_interval(struct spin_scratch *s, int pc, int a, int
     return big ? SPIN_NO_LOOP : why;
 }
 
-/* Next wider pair (t, s) around pc after the one of width `than`; pairs of equal width are told apart by
- * their target.  false: no more. */
+/* Next wider pair (t, s) around pc after the one of width `than`; pairs of equal width are told
+ * apart by their target.  false: no more. */
 static bool next_span(const struct spin_scratch *s, uint32_t pc, uint64_t *than, uint32_t *from, uint32_t *to)
 {
     uint64_t best = UINT64_MAX;
@@ -388,8 +394,9 @@ static bool next_span(const struct spin_scratch *s, uint32_t pc, uint64_t *than,
 #define MAX_TRIES 24
 #define MAX_MORE  8      /* tries for a larger cycle once there is one */
 
-/* The smallest wait around pc, grown as long as what is around it is one as well: of a lock with a back-off the
- * smallest cycle may be one that is never gone round, and every way round must lead through the runtime. */
+/* The smallest wait around pc, grown as long as what is around it is one as well: of a lock with a
+ * back-off the smallest cycle may be one that is never gone round, and every way round must lead
+ * through the runtime. */
 static enum spin_verdict look(struct spin_scratch *s, uint32_t pc, struct spin_loop *l)
 {
     enum spin_verdict first = SPIN_NO_LOOP;
@@ -412,9 +419,9 @@ static enum spin_verdict look(struct spin_scratch *s, uint32_t pc, struct spin_l
 }
 
 /* ---- what was no wait the last times --------------------------------------------------------- */
-/* A computing thread is looked at again and again, mostly in the same few loops, and a look walks through the whole
- * function.  So ranges of live code where a look failed are not looked at for the next RECALLS times.  (Not for ever:
- * a loop may be a wait on one of its paths only.) */
+/* A computing thread is looked at again and again, mostly in the same few loops, and a look walks
+ * through the whole function.  So ranges of live code where a look failed are not looked at for the
+ * next RECALLS times.  (Not for ever: a loop may be a wait on one of its paths only.) */
 #define KNOWN   64
 #define RECALLS 32
 static struct { uintptr_t lo, hi; enum spin_verdict why; unsigned left; } known[KNOWN];
@@ -460,7 +467,8 @@ static enum spin_verdict recognise_held(struct spin_scratch *s, const uint8_t *c
     v = spin_decode_region(s, at);
     if (v != SPIN_YES) return v;
     v = look(s, at, l);
-    /* At a lock attempt that cannot be part of the wait (lock dec), the wait is what comes after it. */
+    /* At a lock attempt that cannot be part of the wait (lock dec), the wait is what comes after
+     * it. */
     int k = first_node_from(s, at);
     for (int step = 0; v == SPIN_NO_STORE && step < 4 && k < (int)s->nr_nodes; step++) {
         const struct node *n = &s->node[k];
@@ -502,8 +510,8 @@ enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_
     return out->verdict;
 }
 
-/* Targets of short backward branches: where loops start.  Sorted, without doubles; at most `cap`, the lowest
- * from `from` on. */
+/* Targets of short backward branches: where loops start.  Sorted, without doubles; at most `cap`,
+ * the lowest from `from` on. */
 static unsigned loop_starts(struct spin_scratch *s, uint32_t from, uint32_t *start, unsigned cap)
 {
     struct spin_step step;

@@ -1,8 +1,9 @@
 /* src/tasks/compat.c - locks whose waiters are tasks.  SPDX-License-Identifier: Apache-2.0
  *
- * Waiters lie on their tasks' stacks, in a list under the object's inner lock, in the order in which they came.  Who wakes one takes it
- * off the list and ends its sleep under that lock, and queues its task after it: the record may be gone from then on.  An object that
- * is all zero is unlocked. */
+ * Waiters lie on their tasks' stacks, in a list under the object's inner lock, in the order in
+ * which they came.  Who wakes one takes it off the list and ends its sleep under that lock, and
+ * queues its task after it: the record may be gone from then on.  An object that is all zero is
+ * unlocked. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "nosv/compat.h"
 #include "tasks/tasks.h"
 
-/* task: the record that sleeps; as: the task that gets the lock.  They differ in a completed callback. */
+/* task: the record that sleeps; as: the task that gets the lock.  They differ in a completed
+ * callback. */
 struct waiter { struct waiter *next; struct nosv_task *task, *as; bool writes, listed; };
 struct waiters { struct waiter *head, *tail; };
 
@@ -81,7 +83,7 @@ static bool sleep_in(struct tk_exec *me, struct tk_lock *inner, struct waiters *
     return tk_sleep(me, deadline);
 }
 
-/* ---- mutexes ------------------------------------------------------------------------------------ */
+/* ---- mutexes --------------------------------------------------------------------------------- */
 
 struct mutex {
     struct tk_lock inner;
@@ -172,7 +174,7 @@ TK_API int nosv_mutex_unlock(nosv_mutex_t *mutex)
     return 0;
 }
 
-/* ---- condition variables ------------------------------------------------------------------------ */
+/* ---- condition variables --------------------------------------------------------------------- */
 
 struct cond { struct tk_lock inner; struct waiters q; };
 _Static_assert(sizeof(struct cond) <= sizeof(nosv_cond_t), "room for a condition variable");
@@ -199,7 +201,7 @@ static int signal_cond(struct cond *c, bool all)
 {
     struct woken woken = {.tail = &woken.head};
     if (!c) return EINVAL;
-    uint32_t visit = tk_me() ? 0 : tk_visit();      /* 0 without a runtime: then nobody waits */
+    uint32_t visit = tk_me() ? 0 : tk_visit();      /* 0 without a runtime: then no thread waits */
     tk_lock(&c->inner);
     while (c->q.head && (all || !woken.head)) wake(&c->q, c->q.head, &woken);
     tk_unlock(&c->inner);
@@ -256,7 +258,7 @@ TK_API int nosv_cond_wait_pthread(nosv_cond_t *cond, pthread_mutex_t *mutex)
 TK_API int nosv_cond_timedwait_pthread(nosv_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *abstime)
 { return wait_cond((struct cond *)cond, (struct unlocker){0, mutex}, abstime); }
 
-/* ---- barriers ----------------------------------------------------------------------------------- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 struct barrier { struct tk_lock inner; uint32_t count, arrived; struct waiters q; };
 _Static_assert(sizeof(struct barrier) <= sizeof(nosv_barrier_t), "room for a barrier");
@@ -306,7 +308,7 @@ TK_API int nosv_barrier_wait(nosv_barrier_t *barrier)
     return PTHREAD_BARRIER_SERIAL_THREAD;
 }
 
-/* ---- read-write locks: writers first ------------------------------------------------------------ */
+/* ---- read-write locks: writers first --------------------------------------------------------- */
 
 struct rwlock { struct tk_lock inner; uint32_t readers, waiting_writers; struct nosv_task *writer; struct waiters q; };
 _Static_assert(sizeof(struct rwlock) <= sizeof(nosv_rwlock_t), "room for a read-write lock");
@@ -356,7 +358,8 @@ static int lock_rw(struct rwlock *l, bool writes, bool waits)
     return 0;
 }
 
-/* holds the inner lock; the read-write lock itself is free.  The first writer gets it, or else all readers. */
+/* holds the inner lock; the read-write lock itself is free.  The first writer gets it, or else all
+ * readers. */
 static void pass(struct rwlock *l, struct woken *woken)
 {
     for (struct waiter *w = l->q.head; w; w = w->next) {
@@ -390,7 +393,7 @@ TK_API int nosv_rwlock_wrlock(nosv_rwlock_t *rwlock) { return lock_rw((struct rw
 TK_API int nosv_rwlock_tryrdlock(nosv_rwlock_t *rwlock) { return lock_rw((struct rwlock *)rwlock, false, false); }
 TK_API int nosv_rwlock_trywrlock(nosv_rwlock_t *rwlock) { return lock_rw((struct rwlock *)rwlock, true, false); }
 
-/* ---- attributes: there is nothing to set -------------------------------------------------------- */
+/* ---- attributes: there is nothing to set ----------------------------------------------------- */
 
 #define ATTR(name) \
     TK_API int nosv_##name##attr_init(nosv_##name##attr_t *attr) { return attr ? 0 : EINVAL; } \
@@ -400,7 +403,7 @@ ATTR(cond)
 ATTR(barrier)
 ATTR(rwlock)
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 struct start { void *(*routine)(void *); void *arg; };
 

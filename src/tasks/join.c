@@ -1,22 +1,24 @@
 /* src/tasks/join.c - waiting for tasks to complete.  SPDX-License-Identifier: Apache-2.0
  *
- * nosv_task.joiner: 0, a waiter's record, or DONE.  The waiter changes 0 into its record, and back; the thread that completes the task
- * changes whatever there is into DONE, and tells the record.  A record lies on its waiter's stack: the waiter leaves it only
- * when all tasks whose joiner it could not change back have told it (models/join.pml). */
+ * nosv_task.joiner: 0, a waiter's record, or DONE.  The waiter changes 0 into its record, and back;
+ * the thread that completes the task changes whatever there is into DONE, and tells the record.  A
+ * record lies on its waiter's stack: the waiter leaves it only when all tasks whose joiner it could
+ * not change back have told it (models/join.pml). */
 #include "tasks/tasks.h"
 
 #define DONE 1ul
 
-/* Each completed task is told to the record once.  The thread that tells the last one wakes the sleeper.  If that thread is the
- * sleeper itself, it does not begin to sleep. */
+/* Each completed task is told to the record once.  The thread that tells the last one wakes the
+ * sleeper.  If that thread is the sleeper itself, it does not begin to sleep. */
 struct waiter { struct nosv_task *sleeper; _Atomic size_t told; _Atomic uint32_t left; size_t wanted; };
 
 bool tk_has_waiter(struct nosv_task *t) { return atomic_load(&t->joiner) > DONE; }
 
 bool tk_is_joined(struct nosv_task *t) { return atomic_load(&t->joiner) == DONE; }
 
-/* A thread that waits already keeps its record here, for the completion that is to come.  A mark of the last completion goes: a waiter that
- * has found it, and has not left yet, does not put it back. */
+/* A thread that waits already keeps its record here, for the completion that is to come.  A mark
+ * of the last completion goes: a waiter that has found it, and has not left yet, does not put it
+ * back. */
 void tk_joinable_begin(struct nosv_task *t)
 {
     uintptr_t was = atomic_load(&t->joiner);
@@ -46,7 +48,7 @@ void tk_joinable_done(struct nosv_task *t)
     if (mine) tk_queue(tk_me(), sleeper);
 }
 
-/* Of the first n.  Returns when the record is nobody's business any more. */
+/* Of the first n.  Returns when no other thread uses the record any more. */
 static void withdraw(struct waiter *w, nosv_task_t *tasks, size_t n)
 {
     size_t out = 0;             /* taken back, or completed before this thread came */

@@ -1,4 +1,5 @@
-/* src/tasks/pause.c - what a task does to its own execution: pause, wait, yield, suspend, cancel.  SPDX-License-Identifier: Apache-2.0 */
+/* src/tasks/pause.c - what a task does to its own execution: pause, wait, yield, suspend, cancel.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <sched.h>
 
 #include "tasks/tasks.h"
@@ -27,7 +28,7 @@ TK_API int nosv_pause(nosv_flags_t flags)
     return NOSV_SUCCESS;
 }
 
-/* Others go first, whatever waits.  False: there is nobody. */
+/* Others go first, whatever waits.  False: there are none. */
 static bool give_way(struct tk_exec *me)
 {
     struct tk_slot *s = me->slot;
@@ -84,7 +85,8 @@ TK_API int nosv_yield(nosv_flags_t flags)
     return NOSV_SUCCESS;
 }
 
-/* Under `usf run` a thread whose time is over needs a core before it can say so (go_on_late): a yield lets it have this one. */
+/* Under `usf run` a thread whose time is over needs a core before it can say so (go_on_late): a
+ * yield lets it have this one. */
 #define LOOK_FOR_LATE_NS 50000u
 
 static bool is_late_one(struct tk_exec *me, uint64_t now)

@@ -1,4 +1,5 @@
-/* src/tasks/process.c - the runtime of one process comes and goes.  SPDX-License-Identifier: Apache-2.0 */
+/* src/tasks/process.c - the runtime of one process comes and goes.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,10 +19,11 @@ static __thread uint32_t own_inits __attribute__((tls_model("initial-exec")));
 
 bool tk_is_on(void) { return atomic_load_explicit(&inits, memory_order_relaxed) != 0; }
 
-/* ---- threads without a slot --------------------------------------------------------------------- */
+/* ---- threads without a slot ------------------------------------------------------------------ */
 
-/* A thread outside of tasks may still be inside nosv_submit when others have seen what it has done, and one of them has called the last
- * nosv_shutdown.  That waits until there is no such thread.  A thread that comes when all slots are the shutdown's waits for its end. */
+/* A thread outside of tasks may still be inside nosv_submit when others have seen what it has done,
+ * and one of them has called the last nosv_shutdown.  That waits until there is no such thread.  A
+ * thread that comes when all slots are the shutdown's waits for its end. */
 static _Atomic uint32_t visitors;
 static _Atomic bool closed;
 static uint32_t era = 1;            /* changes in the child of a fork, where there are no visitors */
@@ -48,7 +50,7 @@ void tk_end_visit(uint32_t visit)
     atomic_fetch_sub(&visitors, 1);
 }
 
-/* ---- how threads compute ------------------------------------------------------------------------- */
+/* ---- how threads compute --------------------------------------------------------------------- */
 
 void tk_default_math(void) { arch_math_default(arch_saves_all_vectors()); }
 
@@ -56,12 +58,13 @@ void tk_default_math(void) { arch_math_default(arch_saves_all_vectors()); }
 uint32_t tk_turbo(void) { return arch_math_fast(); }
 void tk_end_turbo(uint32_t before) { arch_math_restore(before); }
 
-/* ---- fork --------------------------------------------------------------------------------------- */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 static void before_fork(void) { pthread_mutex_lock(&lock); }
 static void in_parent(void) { pthread_mutex_unlock(&lock); }
 
-/* The child has none of the threads, and begins anew.  The parent's records stay where they are, unused. */
+/* The child has none of the threads, and begins anew.  The parent's records stay where they are,
+ * unused. */
 static void in_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -84,7 +87,7 @@ static void in_child(void)
 
 static void watch_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
-/* ---- init --------------------------------------------------------------------------------------- */
+/* ---- init ------------------------------------------------------------------------------------ */
 
 static uint64_t usable_stack_size(uint64_t size)
 {
@@ -135,9 +138,10 @@ TK_API int nosv_init(void)
     return r;
 }
 
-/* ---- shutdown ----------------------------------------------------------------------------------- */
+/* ---- shutdown -------------------------------------------------------------------------------- */
 
-/* Everything that is ready is executed first, and what will be ready at a time.  Then all slots are idle; the caller claims them all. */
+/* Everything that is ready is executed first, and what will be ready at a time.  Then all slots are
+ * idle; the caller claims them all. */
 static bool is_drained(void)
 {
     bool work = tk_timed() != 0 || atomic_load(&tk.nr_timed) != 0;
@@ -152,7 +156,7 @@ static uint32_t claim_all(void)
     return n;
 }
 
-/* Holds all slots.  True: nobody uses the runtime any more, nor will. */
+/* Holds all slots.  True: no thread uses the runtime any more, nor will. */
 static bool close_down(void)
 {
     atomic_store(&closed, true);
@@ -161,7 +165,8 @@ static bool close_down(void)
     return false;
 }
 
-/* Claimed slots keep others from working: where not all are idle, they are given back, and it looks again. */
+/* Claimed slots keep others from working: where not all are idle, they are given back, and it looks
+ * again. */
 static void drain(void)
 {
     for (uint32_t round = 0;; round++) {
@@ -190,7 +195,7 @@ static void end_last(void)
     left_behind = atomic_load(&tk.nr_attached) != 0;
     if (left_behind) return;
     /* Without the lock: a task that this waits for may fork, or use nosv_init. */
-    atomic_store(&tk.stopping, 1);      /* nobody looks for work for long */
+    atomic_store(&tk.stopping, 1);      /* no thread looks for work for long */
     pthread_mutex_unlock(&lock);
     drain();
     pthread_mutex_lock(&lock);

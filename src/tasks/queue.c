@@ -1,11 +1,13 @@
-/* src/tasks/queue.c - ready tasks: where they wait, and in which order they are taken.  SPDX-License-Identifier: Apache-2.0
+/* src/tasks/queue.c - ready tasks: where they wait, and in which order they are taken.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A slot's holder takes, in this order: its immediate successor; tasks whose waitfor is over; strict and preferred ones of its CPU, of its
- * NUMA node, of its complexes; those of a priority above 0; the ring; what came from threads without a slot; those of other slots' rings;
- * those of a priority below 0; what prefers other places; and those that have yielded. */
+ * A slot's holder takes, in this order: its immediate successor; tasks whose waitfor is over;
+ * strict and preferred ones of its CPU, of its NUMA node, of its complexes; those of a priority
+ * above 0; the ring; what came from threads without a slot; those of other slots' rings; those of a
+ * priority below 0; what prefers other places; and those that have yielded. */
 #include "tasks/tasks.h"
 
-/* ---- lists -------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 void tk_list_push(struct tk_list *l, struct nosv_task *t)
 {
@@ -37,7 +39,7 @@ static struct nosv_task *list_pop(struct tk_list *l)
     return list_take(l, &t, 1) ? t : 0;
 }
 
-/* ---- the ring ----------------------------------------------------------------------------------- */
+/* ---- the ring -------------------------------------------------------------------------------- */
 
 static struct nosv_task *ring_get(struct tk_ring *r, uint32_t i) { return atomic_load_explicit(&r->at[i % TK_RING], memory_order_relaxed); }
 static void ring_set(struct tk_ring *r, uint32_t i, struct nosv_task *t) { atomic_store_explicit(&r->at[i % TK_RING], t, memory_order_relaxed); }
@@ -66,7 +68,7 @@ static struct nosv_task *ring_pop(struct tk_ring *r)
     return 0;
 }
 
-/* Anybody: the older half of it, into at[TK_RING / 2]. */
+/* By any thread: the older half of it, into at[TK_RING / 2]. */
 static uint32_t ring_take_half(struct tk_ring *r, struct nosv_task **at)
 {
     for (;;) {
@@ -107,7 +109,7 @@ static struct nosv_task *take_inbox(struct tk_slot *s)
     return refill(s, at, list_take(&tk.inbox, at, n < TK_RING / 2 ? n : TK_RING / 2));
 }
 
-/* ---- the next ----------------------------------------------------------------------------------- */
+/* ---- the next -------------------------------------------------------------------------------- */
 
 static struct tk_heap *earlier(struct tk_heap *a, struct tk_heap *b)
 {
@@ -158,13 +160,15 @@ static struct nosv_task *next_plain(struct tk_slot *s)
     return t;
 }
 
-/* ---- yields ------------------------------------------------------------------------------------- */
-/* A task that yields waits until the process has executed as many others as were ready then, or a slot finds none.  So it lets tasks of any
- * priority go first, and is not kept waiting by those that come later.  Tasks whose waitfor is over go before it in any case, and do not
- * count.  Tasks are counted only while one has yielded: a slot that has not seen that yet leaves a few uncounted, and the task waits for
- * as many more. */
+/* ---- yields ---------------------------------------------------------------------------------- */
+/* A task that yields waits until the process has executed as many others as were ready then, or a
+ * slot finds none.  So it lets tasks of any priority go first, and is not kept waiting by those
+ * that come later.  Tasks whose waitfor is over go before it in any case, and do not count.  Tasks
+ * are counted only while one has yielded: a slot that has not seen that yet leaves a few uncounted,
+ * and the task waits for as many more. */
 
-/* In rings, or behind them.  A slot that is idle has none, or is about to be claimed for what it has. */
+/* In rings, or behind them.  A slot that is idle has none, or is about to be claimed for what it
+ * has. */
 static uint32_t ready_in_slots(const struct tk_slot *own)
 {
     uint32_t n = 0;
@@ -189,7 +193,8 @@ void tk_queue_yielded(struct tk_slot *s, struct nosv_task *t)
     tk_list_push(&s->yielded, t);
 }
 
-/* Holds the list's lock: the first that has yielded there and may run in s (null: anywhere); *before is the one before it. */
+/* Holds the list's lock: the first that has yielded there and may run in s (null: anywhere);
+ * *before is the one before it. */
 static struct nosv_task *find_yielded(struct tk_list *l, const struct tk_slot *s, struct nosv_task **before)
 {
     struct nosv_task *t = l->head;
@@ -197,7 +202,8 @@ static struct nosv_task *find_yielded(struct tk_list *l, const struct tk_slot *s
     return t;
 }
 
-/* Holds s: the first that has yielded at `at` and may run in s.  `all_served`: nothing else is ready, so that it need not be its turn. */
+/* Holds s: the first that has yielded at `at` and may run in s.  `all_served`: nothing else is
+ * ready, so that it need not be its turn. */
 static struct nosv_task *pop_yielded(struct tk_slot *at, struct tk_slot *s, bool all_served)
 {
     struct tk_list *l = &at->yielded;
@@ -257,7 +263,7 @@ struct nosv_task *tk_next(struct tk_slot *s)
     return t ? t : tk_heap_pop_late(late);
 }
 
-/* ---- others' ------------------------------------------------------------------------------------ */
+/* ---- others' --------------------------------------------------------------------------------- */
 
 static struct nosv_task *steal_from(struct tk_slot *s, struct tk_slot *victim)
 {
@@ -331,7 +337,7 @@ bool tk_is_strict_work(struct tk_slot *s)
 
 bool tk_is_work(struct tk_slot *s) { return is_common_work(s) || tk_is_strict_work(s); }
 
-/* ---- queueing ----------------------------------------------------------------------------------- */
+/* ---- queueing -------------------------------------------------------------------------------- */
 
 static struct tk_heap *heap_of(const struct nosv_task *t)
 {

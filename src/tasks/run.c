@@ -16,8 +16,9 @@ static bool call_completed(struct nosv_task *t, nosv_task_completed_callback_t c
     return at_rest;
 }
 
-/* The completed callback has returned.  Other threads may have destroyed the task meanwhile, or have submitted it again, and the record
- * may have a second life by now, or be another task's.  `life` has then another round, or no TK_COMPLETED, so that this thread leaves it alone. */
+/* The completed callback has returned.  Other threads may have destroyed the task meanwhile, or
+ * have submitted it again, and the record may have a second life by now, or be another task's.
+ * `life` has then another round, or no TK_COMPLETED, so that this thread leaves it alone. */
 static void end_completion(struct nosv_task *t, uint64_t life, bool joinable)
 {
     uint64_t is = life;
@@ -28,8 +29,8 @@ static void end_completion(struct nosv_task *t, uint64_t life, bool joinable)
     if (joinable) tk_joinable_done(t);
 }
 
-/* All its work has ended.  Until the completed callback has returned the task is active, so that nosv_destroy by another thread leaves it
- * to this one. */
+/* All its work has ended.  Until the completed callback has returned the task is active, so that
+ * nosv_destroy by another thread leaves it to this one. */
 static void complete(struct nosv_task *t)
 {
     nosv_task_completed_callback_t completed = t->type->completed;
@@ -62,7 +63,7 @@ static void resume(struct nosv_task *t)
 
 void tk_end_work(struct nosv_task *t, uint64_t n)
 {
-    /* One piece of work left, and it is the caller's: nobody else can add one. */
+    /* One piece of work left, and it is the caller's: no other thread can add one. */
     uint64_t left = atomic_load_explicit(&t->life, memory_order_acquire) & TK_COUNT;
     if (left != n) left = atomic_fetch_sub(&t->life, n) & TK_COUNT;
     if (left != n) return;

@@ -1,9 +1,10 @@
-/* src/tasks/slot.c - who executes where: slots are claimed, handed over and released.  SPDX-License-Identifier: Apache-2.0 */
+/* src/tasks/slot.c - who executes where: slots are claimed, handed over and released.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <sched.h>
 
 #include "tasks/tasks.h"
 
-/* ---- idle slots --------------------------------------------------------------------------------- */
+/* ---- idle slots ------------------------------------------------------------------------------ */
 
 static uint64_t bit_of(const struct tk_slot *s) { return 1ull << (s->id % 64); }
 
@@ -46,9 +47,9 @@ static struct tk_slot *claim_in(nosv_affinity_t place)
     return 0;
 }
 
-/* ---- handing over ------------------------------------------------------------------------------- */
+/* ---- handing over ---------------------------------------------------------------------------- */
 
-/* The thread sleeps, or is about to: its mask may be changed by whoever gives it a slot. */
+/* The thread sleeps, or is about to: its mask may be changed by the thread that gives it a slot. */
 void tk_bind(struct tk_exec *e, const struct tk_slot *s)
 {
     struct os_cpuset one = {0};
@@ -76,7 +77,8 @@ static void give(struct tk_slot *s, struct tk_exec *to, struct nosv_task *first)
     if (to != tk_self_exec) tk_futex_wake(&to->go, 1);
 }
 
-/* The task's thread has not gone to sleep yet: it looks for work in a slot of its own, and goes on there. */
+/* The task's thread has not gone to sleep yet: it looks for work in a slot of its own, and goes on
+ * there. */
 bool tk_goes_on(struct nosv_task *t)
 {
     struct tk_exec *e = t->exec;
@@ -95,7 +97,8 @@ bool tk_hand_over(struct tk_slot *s, struct nosv_task *t)
     } else if ((to = tk_take_worker(s))) {
         give(s, to, t);
     } else {
-        /* No thread is to be had.  The task waits, and the slot is idle: the next thread that is free looks at both. */
+        /* No thread is to be had.  The task waits, and the slot is idle: the next thread that is
+         * free looks at both. */
         tk_put_back(t);
         set_idle(s);
         tk_look_again();
@@ -136,7 +139,8 @@ void tk_wake_all(void)
         if (tk_is_work(&tk.slots[i]) && tk_claim(&tk.slots[i])) tk_pass_on(&tk.slots[i]);
 }
 
-/* Submitters wake nobody while a holder searches, so a holder that has found a task may have found one of several. */
+/* Submitters wake no thread while a holder searches, so a holder that has found a task may have
+ * found one of several. */
 static void wake_more(uint32_t near)
 {
     if (!any_idle()) return;
@@ -167,9 +171,10 @@ void tk_pass_on(struct tk_slot *s)
     }
 }
 
-/* ---- waking ------------------------------------------------------------------------------------- */
+/* ---- waking ---------------------------------------------------------------------------------- */
 
-/* A slot's holder that looks for work would find what is strict elsewhere only if that is its own. */
+/* A slot's holder that looks for work would find what is strict elsewhere only if that is its
+ * own. */
 void tk_wake_for(nosv_affinity_t place, uint32_t near)
 {
     bool strict = place.type == NOSV_AFFINITY_TYPE_STRICT;
@@ -194,15 +199,17 @@ bool tk_slot_is_in(const struct tk_slot *s, nosv_affinity_t place)
     }
 }
 
-/* ---- looking for work --------------------------------------------------------------------------- */
+/* ---- looking for work ------------------------------------------------------------------------ */
 
-/* It has found work, its own task goes on here, or it gives up.  Was it the last that searched?  Then it wakes another (models/slots.pml). */
+/* It has found work, its own task goes on here, or it gives up.  Was it the last that searched?
+ * Then it wakes another (models/slots.pml). */
 static void stop_searching(uint32_t near) { if (atomic_fetch_sub(&tk.searching, 1) == 1) wake_more(near); }
 
 /* Rounds between two yields to the kernel's other threads: on one CPU, those may be who submits. */
 #define YIELD_EVERY 64u
-/* Each look takes the queues' cache lines from those who submit.  So looks become rarer, up to one in so many rounds, of others' queues in
- * four times as many; and those who submit meanwhile leave a batch to take. */
+/* Each look takes the queues' cache lines from those who submit.  So looks become rarer, up to one
+ * in so many rounds, of others' queues in four times as many; and those who submit meanwhile leave
+ * a batch to take. */
 #define LOOK_EVERY 64u
 
 struct nosv_task *tk_take(struct tk_slot *s)
@@ -239,11 +246,12 @@ struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadli
     return 0;
 }
 
-/* ---- sleeping ----------------------------------------------------------------------------------- */
-/* The word of a thread whose task waits:
- *   NONE ─looks for work─► SEARCHING ─whoever has taken the task out of a queue─► KEEP: it goes on in the slot that it holds
+/* ---- sleeping -------------------------------------------------------------------------------- */
+/* The word of a thread whose task waits.  The taker is the thread that has taken the task out of a
+ * queue.
+ *   NONE ─looks for work─► SEARCHING ─the taker─► KEEP: it goes on in the slot that it holds
  *     │                        └─gives up, or finds other work─► NONE
- *     └─whoever has the task, and gives it a slot─► GO */
+ *     └─the taker, which gives it a slot─► GO */
 
 static bool change_go(struct tk_exec *me, uint32_t from, uint32_t to)
 { return atomic_compare_exchange_strong(&me->go, &from, to); }
@@ -257,7 +265,8 @@ static uint32_t end_search(struct tk_exec *me)
     return was;
 }
 
-/* The caller's task waits.  True: it goes on in the slot that it held; else others run there, or it is idle. */
+/* The caller's task waits.  True: it goes on in the slot that it held; else others run there, or it
+ * is idle. */
 static bool leave_slot(struct tk_exec *me, uint64_t deadline)
 {
     struct tk_slot *s = me->slot;
@@ -367,14 +376,16 @@ bool tk_is_place(nosv_affinity_t place)
     return false;
 }
 
-/* The caller's task is ready, and nobody else has it: it goes on in an idle slot, if there is one. */
+/* The caller's task is ready, and no other thread has it: it goes on in an idle slot, if there is
+ * one. */
 static bool take_idle_slot(struct tk_exec *me)
 {
     nosv_affinity_t place = me->task->affinity;
     struct tk_slot *s = place.level == NOSV_AFFINITY_LEVEL_NONE ? 0 : claim_in(place);
     if (!s && !tk_is_strict(place)) s = claim_any(me->bound != TK_UNBOUND ? me->bound : os_cpu());
     if (!s) return false;
-    /* A thread that attaches is where it is to be, usually: to bind it may wait until it has slept. */
+    /* A thread that attaches is where it is to be, usually: to bind it may wait until it has
+     * slept. */
     if (me->masked || place.level != NOSV_AFFINITY_LEVEL_NONE || s->cpu != os_cpu()) tk_bind(me, s);
     me->slot = s;
     return true;
@@ -397,7 +408,7 @@ static void go_on_late(struct tk_exec *me, uint64_t deadline)
     tk_park(me);
 }
 
-/* True: nobody has woken it, and nobody will. */
+/* True: no thread has woken it, and none will. */
 static bool end_any_sleep(struct nosv_task *t)
 { return tk_end_sleep(t, TK_FOR_OTHERS) || tk_end_sleep(t, TK_FOR_TIME); }
 

@@ -1,4 +1,5 @@
-/* src/tasks/submit.c - nosv_submit, and the window of submissions.  SPDX-License-Identifier: Apache-2.0 */
+/* src/tasks/submit.c - nosv_submit, and the window of submissions.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 #include "tasks/tasks.h"
@@ -6,7 +7,8 @@
 #define ONE_OF (NOSV_SUBMIT_BLOCKING | NOSV_SUBMIT_IMMEDIATE | NOSV_SUBMIT_INLINE | NOSV_SUBMIT_DEADLINE_WAKE)
 #define ALL_OF (ONE_OF | NOSV_SUBMIT_UNLOCKED)
 
-/* From rest; nobody else has it yet.  It completes when so many executions have ended, and its events. */
+/* From rest; no other thread has it yet.  It completes when so many executions have ended, and its
+ * events. */
 static void begin_life(struct nosv_task *t, uint64_t executions)
 {
     if (t == tk_completing) tk_completing = 0;
@@ -15,7 +17,7 @@ static void begin_life(struct nosv_task *t, uint64_t executions)
     atomic_store_explicit(&t->life, TK_ACTIVE | executions * TK_EXECUTION, memory_order_relaxed);
 }
 
-/* ---- parallel tasks ----------------------------------------------------------------------------- */
+/* ---- parallel tasks -------------------------------------------------------------------------- */
 
 /* One ticket per execution, linked by next; null: no memory. */
 static struct nosv_task *make_tickets(struct nosv_task *t)
@@ -51,7 +53,7 @@ static void queue_tickets(struct tk_exec *me, struct nosv_task *first)
     }
 }
 
-/* ---- ready -------------------------------------------------------------------------------------- */
+/* ---- ready ----------------------------------------------------------------------------------- */
 
 /* False: it is being suspended, and the thread that suspends it queues it. */
 static bool revive(struct nosv_task *t)
@@ -87,7 +89,8 @@ void tk_end_window(struct tk_exec *me)
     tk_flush(me);
 }
 
-/* t is ready: it counts as submitted from now on.  False: no memory: it is queued at once, which is never wrong. */
+/* t is ready: it counts as submitted from now on.  False: no memory: it is queued at once, which is
+ * never wrong. */
 static bool hold_back(struct tk_exec *me, struct nosv_task *t)
 {
     t->state = TK_READY;
@@ -103,7 +106,7 @@ static bool hold_back(struct tk_exec *me, struct nosv_task *t)
     return true;
 }
 
-/* ---- what is submitted how ---------------------------------------------------------------------- */
+/* ---- what is submitted how ------------------------------------------------------------------- */
 
 static bool is_missing_none(struct nosv_task *t) { return atomic_fetch_sub(&t->blocking, 1) == 1; }
 
@@ -183,7 +186,8 @@ static int submit_parallel(struct tk_exec *me, struct nosv_task *t, nosv_flags_t
     return NOSV_SUCCESS;
 }
 
-/* Tasks that wait for the same one are linked: one may wait since its beginning, and another since it has resumed it. */
+/* Tasks that wait for the same one are linked: one may wait since its beginning, and another since
+ * it has resumed it. */
 static int submit_blocking(struct tk_exec *me, struct nosv_task *t)
 {
     int r = NOSV_SUCCESS;
@@ -197,7 +201,7 @@ static int submit_blocking(struct tk_exec *me, struct nosv_task *t)
     if (r == NOSV_SUCCESS) {
         tk_sleep(me, 0);
     } else {
-        atomic_store(&t->waiter, 0);    /* it is at rest: nobody else waits for it */
+        atomic_store(&t->waiter, 0);    /* it is at rest: no other thread waits for it */
         tk_cancel_sleep(me);
     }
     return r;

@@ -1,12 +1,12 @@
 /* src/tasks/tasks.h - the tasking runtime behind nosv.h.  SPDX-License-Identifier: Apache-2.0
  *
- * Tasks are private to their process.  A task is a record in the process's memory; ready tasks lie in
- * queues of the process.  Nothing here is shared with other processes: what the instance schedules are
- * the threads that execute tasks.
+ * Tasks are private to their process.  A task is a record in the process's memory; ready tasks lie
+ * in queues of the process.  Nothing here is shared with other processes: what the instance
+ * schedules are the threads that execute tasks.
  *
- *   slot    the right to execute on one CPU: one per CPU that the process may use.  A thread executes
- *           tasks while it holds a slot; a slot has one holder or is idle.  The holder alone touches
- *           the slot's plain fields and the owner's end of its ring.
+ *   slot    the right to execute on one CPU: one per CPU that the process may use.  A thread
+ *           executes tasks while it holds a slot; a slot has one holder or is idle.  The holder
+ *           alone touches the slot's plain fields and the owner's end of its ring.
  *   exec    a thread that can hold a slot: a worker of ours, or a thread that has attached.
  *   task    what is executed.  A task that pauses keeps its thread, which sleeps without a slot.
  *
@@ -21,10 +21,12 @@
  *
  * Rules:
  *   T1  each slot is idle or has one holder; who clears its idle bit is the holder;
- *   T2  a holder looks at all queues after it has set the idle bit, and a submitter looks at the idle
- *       bits after it has queued: one of them sees the other, so no ready task waits beside an idle slot;
+ *   T2  a holder looks at all queues after it has set the idle bit, and a submitter looks at the
+ *       idle bits after it has queued: one of them sees the other, so no ready task waits beside an
+ *       idle slot;
  *   T3  a task is in one queue at most.  A parallel task is queued by tickets, one per execution;
- *   T4  who takes a task out of a queue executes it, or hands its slot to the thread that the task has. */
+ *   T4  who takes a task out of a queue executes it, or hands its slot to the thread that the task
+ *       has. */
 #ifndef USF_TASKS_TASKS_H
 #define USF_TASKS_TASKS_H
 
@@ -66,14 +68,16 @@ struct nosv_task_type {
     bool external;              /* without a run callback: of attached threads */
     struct nosv_task_type *next, *prev;     /* in one of type.c's lists */
     _Atomic bool dying;
-    /* Tasks of it, as a sum: one number for each slot, which its holder changes, and the first for threads without one. */
+    /* Tasks of it, as a sum: one number for each slot, which its holder changes, and the first for
+     * threads without one. */
     uint32_t nr_counts;
     struct tk_count { _Alignas(TK_LINE) _Atomic int64_t n; } count[];
 };
 
-/* life: events in bits 0-31, executions that have not ended in bits 32-58, and flags.  The task completes when both counts are 0.
- * While its completed callback runs, the executions' bits hold `round`, the number of this completion (complete() in run.c), and
- * TK_COMPLETED tells that number from a number of executions. */
+/* life: events in bits 0-31, executions that have not ended in bits 32-58, and flags.  The task
+ * completes when both counts are 0.  While its completed callback runs, the executions' bits hold
+ * `round`, the number of this completion (complete() in run.c), and TK_COMPLETED tells that number
+ * from a number of executions. */
 #define TK_EXECUTION (1ull << 32)
 #define TK_EVENTS    (TK_EXECUTION - 1)
 #define TK_COUNT     (TK_COMPLETED - 1)
@@ -81,7 +85,7 @@ struct nosv_task_type {
 #define TK_RESUMED   (1ull << 60)   /* a submit has come for a suspended task: who sets the second of these two queues it */
 #define TK_SET_ASIDE (1ull << 61)   /* it is suspended, and its thread does not touch it any more */
 #define TK_ACTIVE    (1ull << 62)   /* it was queued and has not completed */
-#define TK_DESTROYED (1ull << 63)   /* nosv_destroy came meanwhile: whoever completes it frees it */
+#define TK_DESTROYED (1ull << 63)   /* nosv_destroy came meanwhile: the thread that completes it frees it */
 #define TK_MAX_DEGREE ((1 << 27) - 1)
 
 struct nosv_task {
@@ -137,7 +141,8 @@ struct tk_list {
     struct nosv_task *head, *tail;
 };
 
-/* Ready tasks: those whose waitfor is over, by deadline; and the others by priority, higher first, and by entry. */
+/* Ready tasks: those whose waitfor is over, by deadline; and the others by priority, higher first,
+ * and by entry. */
 struct tk_heap {
     _Alignas(TK_LINE)
     struct tk_lock lock;
@@ -147,8 +152,9 @@ struct tk_heap {
     struct nosv_task *late, *root;
 };
 
-/* A ring of ready tasks: the slot's holder appends and takes, others take the older half.  The holder writes tail alone; whoever takes
- * moves head by compare-and-swap (models/ring.pml). */
+/* A ring of ready tasks: the slot's holder appends and takes, others take the older half.  The
+ * holder writes tail alone; a thread that takes moves head by compare-and-swap
+ * (models/ring.pml). */
 #define TK_RING 256u
 struct tk_ring {
     _Alignas(TK_LINE) _Atomic uint32_t head;
@@ -180,7 +186,7 @@ struct tk_exec {
     struct nosv_task *task;         /* what it executes, or null */
     struct tk_slot *slot;           /* the slot that it holds, or null; its own */
     uint32_t execution;             /* of a parallel task */
-    _Atomic uint32_t bound;         /* Linux CPU that it is bound to, TK_UNBOUND; by whoever gives it a slot, which may be before it is asleep */
+    _Atomic uint32_t bound;         /* Linux CPU that it is bound to, TK_UNBOUND; by the thread that gives it a slot, which may be before it is asleep */
     uint64_t place;                 /* what it has told the instance last: place.c */
     _Atomic int32_t tid;            /* 0: a new worker, which has not said it yet */
     bool masked;                    /* it is in mask.c's list */
@@ -209,7 +215,8 @@ struct tk_exec {
     struct tk_exec *next_bound, *prev_bound;
     struct os_cpuset own_cpus;      /* the mask that the program knows of, */
     uint32_t own_mxcsr;             /* ... and how it computed */
-    /* The record as which the thread sleeps in a completed callback of its task: that task's own record may be another task's by then. */
+    /* The record as which the thread sleeps in a completed callback of its task: that task's own
+     * record may be another task's by then. */
     struct nosv_task stand_in;
 };
 #define TK_UNBOUND UINT32_MAX
@@ -261,22 +268,27 @@ struct tk_process {
 extern struct tk_process tk;
 extern __thread struct tk_exec *tk_self_exec __attribute__((tls_model("initial-exec")));
 
-/* The task whose completed callback the thread calls; null from the moment on when that thread destroys or submits it. */
+/* The task whose completed callback the thread calls; null from the moment on when that thread
+ * destroys or submits it. */
 extern __thread struct nosv_task *tk_completing __attribute__((tls_model("initial-exec")));
 
 /* The calling thread, if it executes a task (or is attached). */
 static inline struct tk_exec *tk_me(void) { return tk_self_exec; }
 static inline struct nosv_task *tk_my_task(void) { struct tk_exec *e = tk_self_exec; return e ? e->task : 0; }
-/* Is t the task that me executes?  In a completed callback that has destroyed its task, the same record may be another task. */
+/* Is t the task that me executes?  In a completed callback that has destroyed its task, the same
+ * record may be another task. */
 static inline bool tk_is_own(const struct tk_exec *me, const struct nosv_task *t)
 { return me && t == me->task && (me->phase != TK_IN_COMPLETED || tk_completing == t); }
-/* It has forked in a task's body, and this is the child: nothing of the runtime is there any more, and the task is the parent's. */
+/* It has forked in a task's body, and this is the child: nothing of the runtime is there any more,
+ * and the task is the parent's. */
 static inline bool tk_is_orphan(const struct tk_exec *me) { return USF_UNLIKELY(tk_self_exec != me); }
 bool tk_is_on(void);                /* between the first init and the last shutdown */
-/* A thread without a slot calls what makes tasks ready or completes them: meanwhile the runtime does not end.  0: it is not initialised. */
+/* A thread without a slot calls what makes tasks ready or completes them: meanwhile the runtime
+ * does not end.  0: it is not initialised. */
 uint32_t tk_visit(void);
 void tk_end_visit(uint32_t visit);  /* what tk_visit has returned */
-/* NOSV_SUCCESS and the calling thread, which executes a task; or the error that says what is missing. */
+/* NOSV_SUCCESS and the calling thread, which executes a task; or the error that says what is
+ * missing. */
 static inline int tk_in_task(struct tk_exec **me)
 {
     *me = tk_me();
@@ -327,31 +339,38 @@ bool tk_is_late_work(struct tk_slot *s);            /* ... whose waitfor is over
 void tk_queue_late(struct nosv_task *t, uint64_t deadline);
 /* holds s: a task that has run there yields. */
 void tk_queue_yielded(struct tk_slot *s, struct nosv_task *t);
-void tk_put_back(struct nosv_task *t);               /* queue it, and wake nobody: it was taken, and no thread is to be had */
-/* Queue a ready task, and see to it that some slot executes it.  me: the caller if it holds a slot, else null. */
+void tk_put_back(struct nosv_task *t);               /* queue it, and wake no thread: it was taken, and no thread is to be had */
+/* Queue a ready task, and see to it that some slot executes it.  me: the caller if it holds a slot,
+ * else null. */
 void tk_queue(struct tk_exec *me, struct nosv_task *t);
 
 /* slot.c */
 bool tk_claim(struct tk_slot *s);                   /* it was idle: the caller holds it now */
 void tk_pass_on(struct tk_slot *s);                 /* holds s, and does not go on with it: another thread does, or it is idle */
-/* holds s: t goes on there, in its own thread or a worker.  False: its thread holds another slot and goes on in that; the caller has s. */
+/* holds s: t goes on there, in its own thread or a worker.  False: its thread holds another slot
+ * and goes on in that; the caller has s. */
 bool tk_hand_over(struct tk_slot *s, struct nosv_task *t);
 bool tk_goes_on(struct nosv_task *t);               /* ... which is so */
 void tk_wake_all(void);                             /* every idle slot that there is work for */
 void tk_wake_for(nosv_affinity_t place, uint32_t near);   /* a task was queued that may run there */
 struct nosv_task *tk_take(struct tk_slot *s);       /* holds s: the next task for it, from any queue; or null */
-/* holds s: what to execute next; looks for a while, until `deadline` at most (0: none).  Null: there is nothing. */
+/* holds s: what to execute next; looks for a while, until `deadline` at most (0: none).  Null:
+ * there is nothing. */
 struct nosv_task *tk_find(struct tk_exec *me, struct tk_slot *s, uint64_t deadline);
-/* The calling thread's task has given up its slot (it may be queued again already): others run there; returns when it has a slot again. */
+/* The calling thread's task has given up its slot (it may be queued again already): others run
+ * there; returns when it has a slot again. */
 void tk_block(struct tk_exec *me);
-/* The same until `deadline` (0: none), for a task whose `waiting` is set.  False: the time is over, and nobody has woken it. */
-/* The thread sleeps as me->task from here to tk_sleep or tk_cancel_sleep.  False: a waitfor that is over already; it does not sleep. */
+/* The same until `deadline` (0: none), for a task whose `waiting` is set.  False: the time is over,
+ * and no thread has woken it. */
+/* The thread sleeps as me->task from here to tk_sleep or tk_cancel_sleep.  False: a waitfor that is
+ * over already; it does not sleep. */
 bool tk_begin_sleep(struct tk_exec *me, enum tk_wait kind);
 void tk_stand_in(struct tk_exec *me);               /* ... which is its stand-in, in a completed callback */
 void tk_step_back(struct tk_exec *me);
-void tk_cancel_sleep(struct tk_exec *me);           /* nobody has had a reason to wake it */
+void tk_cancel_sleep(struct tk_exec *me);           /* no thread has had a reason to wake it */
 bool tk_sleep(struct tk_exec *me, uint64_t deadline);
-/* False: it does not sleep so, or another one has woken it.  True: the caller has it, and queues it: nobody else touches it before. */
+/* False: it does not sleep so, or another one has woken it.  True: the caller has it, and queues
+ * it: no other thread touches it before. */
 bool tk_end_sleep(struct nosv_task *t, enum tk_wait kind);
 void tk_wake_early(struct nosv_task *t);
 bool tk_wake(struct nosv_task *t, enum tk_wait kind);       /* both */
@@ -361,13 +380,16 @@ void tk_resumed(struct tk_exec *me);                /* its task goes on, in its 
 void tk_go_on(struct tk_exec *me);                  /* a thread that has attached: returns with a slot */
 void tk_bind(struct tk_exec *e, const struct tk_slot *s);
 uint32_t tk_cpu(const struct tk_exec *me);          /* holds a slot: the Linux CPU that the calling thread is on */
-/* place.c: the calling thread is about to execute t in its slot, under `usf run`; it executes none any more. */
+/* place.c: the calling thread is about to execute t in its slot, under `usf run`; it executes none
+ * any more. */
 void tk_place(struct tk_exec *me, const struct nosv_task *t);
 void tk_end_place(struct tk_exec *me);
-/* The same, for `usf ps` and recordings: an execution begins in its slot, has ended.  Inline ones, too. */
+/* The same, for `usf ps` and recordings: an execution begins in its slot, has ended.  Inline ones,
+ * too. */
 void tk_begin_execution(struct tk_exec *me, const struct nosv_task *t, struct nosv_task *taken);    /* taken: t, or its ticket */
 void tk_end_execution(void);
-/* Under `usf run`: t is about to be queued; the calling thread's task pauses (for recordings alone), and goes on. */
+/* Under `usf run`: t is about to be queued; the calling thread's task pauses (for recordings
+ * alone), and goes on. */
 static inline bool tk_is_recorded(void) { return USF_UNLIKELY(atomic_load_explicit(&tk.recorded, memory_order_relaxed)); }
 void tk_tell_ready(struct nosv_task *t);
 void tk_tell_pause(void);
@@ -380,14 +402,15 @@ void tk_mask_add(struct tk_exec *e);
 void tk_mask_remove(struct tk_exec *e, bool restore);     /* restore: the calling thread gets its mask back */
 void tk_mask_forget(void);          /* in the child of a fork */
 void tk_own_mask(struct tk_exec *me, struct os_cpuset *out);
-/* libc's function behind ours.  Looked up at the first use: threads that do so at once find the same. */
+/* libc's function behind ours.  Looked up at the first use: threads that do so at once find the
+ * same. */
 void *tk_look_up(void *_Atomic *at, const char *name);
 #define TK_REAL(name) ({ static void *_Atomic real_; (__typeof__(&name))tk_look_up(&real_, #name); })
 
 /* worker.c */
 void tk_idle_worker(struct tk_slot *s, struct tk_exec *e);      /* holds s */
 struct tk_exec *tk_take_worker(struct tk_slot *s);  /* holds s: an idle one, or a new one, or null */
-void tk_stop_workers(void);         /* holds all slots; after it nobody else looks at them */
+void tk_stop_workers(void);         /* holds all slots; after it no other thread looks at them */
 void tk_lose_worker(struct tk_exec *me);            /* its thread ends in a callback */
 void tk_forget_workers(void);       /* in the child of a fork */
 void tk_default_math(void);         /* the calling thread computes as IEEE says, however its creator does */
@@ -407,7 +430,7 @@ static inline void tk_flush_if_any(struct tk_exec *me) { if (USF_UNLIKELY(me->wi
 
 /* timer.c */
 bool tk_start_timer(void);          /* false: no thread is to be had */
-void tk_look_again(void);           /* no thread was to be had for a ready task: soon somebody tries again */
+void tk_look_again(void);           /* no thread was to be had for a ready task: the timer soon tries again */
 /* Queue it at this time, ns.  False: no memory. */
 bool tk_queue_at(struct nosv_task *t, uint64_t ns);
 size_t tk_timed(void);              /* tasks that wait so */
@@ -423,7 +446,8 @@ struct tk_config {
     bool successors, turbo;
 };
 void tk_config_read(struct tk_config *c);
-/* instance.c: take part in the instance that the configuration asks for, if the process does not yet.  What is wrong is said. */
+/* instance.c: take part in the instance that the configuration asks for, if the process does not
+ * yet.  What is wrong is said. */
 void tk_join_instance(const struct tk_config *c);
 /* topology.c: slots, nodes, complexes. */
 int tk_topology_make(const struct tk_config *c);
@@ -433,6 +457,6 @@ void tk_topology_drop(void);
 void tk_joinable_begin(struct nosv_task *t);
 void tk_joinable_done(struct nosv_task *t);
 bool tk_has_waiter(struct nosv_task *t);
-bool tk_is_joined(struct nosv_task *t);      /* it has completed, and nobody is about to say so */
+bool tk_is_joined(struct nosv_task *t);      /* it has completed, and no thread is about to say so */
 
 #endif

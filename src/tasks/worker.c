@@ -1,7 +1,8 @@
 /* src/tasks/worker.c - threads of ours that execute tasks.  SPDX-License-Identifier: Apache-2.0
  *
- * A worker that has no slot sleeps in the list of the slot that it ran on last, which its thread is bound to; a few more
- * wait in a pool for any slot.  Threads are made when there is no idle one, and end with the last shutdown. */
+ * A worker that has no slot sleeps in the list of the slot that it ran on last, which its thread is
+ * bound to; a few more wait in a pool for any slot.  Threads are made when there is no idle one,
+ * and end with the last shutdown. */
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -71,8 +72,9 @@ struct tk_exec *tk_take_worker(struct tk_slot *s)
     return e ? e : new_worker();
 }
 
-/* Under `usf run` the instance may have woken the thread on another CPU than its slot's.  If that one's slot is idle, it goes on with that
- * one instead, so that tasks which prefer a CPU find it. */
+/* Under `usf run` the instance may have woken the thread on another CPU than its slot's.  If
+ * that one's slot is idle, it goes on with that one instead, so that tasks which prefer a CPU
+ * find it. */
 static void settle(struct tk_exec *me)
 {
     struct nosv_task *t = me->first ? me->first : me->task;
@@ -90,7 +92,7 @@ void tk_park(struct tk_exec *me)
     if (USF_UNLIKELY(tk.places) && me->slot) settle(me);
 }
 
-/* The slot is its task's thread's, or whoever's has something to execute there. */
+/* The slot goes to the thread of its task, or is passed on. */
 static void leave(struct tk_exec *me, struct nosv_task *t)
 {
     struct tk_slot *s = me->slot;

@@ -1,4 +1,5 @@
-/* src/tcm/cpus.c - the CPUs of the process, and those that a constraint names.  SPDX-License-Identifier: Apache-2.0 */
+/* src/tcm/cpus.c - the CPUs of the process, and those that a constraint names.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ void tcm_look_at_cpus(void)
     if (!tcm.ncpus) tcm.ncpus = 1;
 }
 
-/* Masks are hwloc's, whose library is had only if somebody passes one. */
+/* Masks are hwloc's, whose library is had only if the program passes one. */
 static struct {
     int (*isset)(tcm_cpu_mask_t, unsigned);
     void (*zero)(tcm_cpu_mask_t);
@@ -69,8 +70,8 @@ static bool in_place(const tcm_cpu_constraints_t *c, const struct os_cpu_place *
     return before < c->threads_per_core;
 }
 
-/* The CPUs of the process that the constraint names; all, if it names none of them.  Linux does not number types of
- * cores, so those count as one. */
+/* The CPUs of the process that the constraint names; all, if it names none of them.  Linux does not
+ * number types of cores, so those count as one. */
 static void cpus_of(const tcm_cpu_constraints_t *c, struct os_cpuset *out)
 {
     struct os_cpu_place *place = NULL;

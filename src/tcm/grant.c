@@ -1,10 +1,12 @@
-/* src/tcm/grant.c - the threads of a process are divided among its permits.  SPDX-License-Identifier: Apache-2.0 */
+/* src/tcm/grant.c - the threads of a process are divided among its permits.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdatomic.h>
 
 #include "base/base.h"
 #include "tcm/tcm.h"
 
-/* The thread that asks, counted beside the grant (R3): 1, 0, or -1 if it is one of the grant and counted elsewhere. */
+/* The thread that asks, counted beside the grant (R3): 1, 0, or -1 if it is one of the grant and
+ * counted elsewhere. */
 static int32_t caller_of(const struct tcm_permit *p) { return (p->counts_caller ? 0 : 1) - (p->nested ? 1 : 0); }
 
 static uint32_t with(uint32_t threads, int32_t more) { return more < 0 && threads == 0 ? 0 : threads + (uint32_t)more; }
@@ -24,7 +26,8 @@ static uint32_t active_needs(void)
     return sum;
 }
 
-/* PENDING permits whose minimum fits become ACTIVE, by priority, then in their order.  False: one remains. */
+/* PENDING permits whose minimum fits become ACTIVE, by priority, then in their order.  False: one
+ * remains. */
 static bool admit(void)
 {
     uint32_t used = active_needs();
@@ -57,8 +60,8 @@ static struct tcm_demand demand(void)
     return d;
 }
 
-/* Tell the table.  Beside others a lower demand is told after 5 ms, if it lasts: regions that follow each other
- * closely would wake the other processes at each end and beginning. */
+/* Tell the table.  Beside others a lower demand is told after 5 ms, if it lasts: regions that
+ * follow each other closely would wake the other processes at each end and beginning. */
 #define LOWER_AFTER_NS 5000000u
 #define AGAIN_AFTER_NS 1000000000u     /* the table did not answer */
 static void publish(void)
@@ -88,7 +91,8 @@ static void publish(void)
     }
 }
 
-/* Give CPUs to ACTIVE permits: first what they have to have, then evenly.  False: one has less than it asks for. */
+/* Give CPUs to ACTIVE permits: first what they have to have, then evenly.  False: one has less than
+ * it asks for. */
 static bool divide(uint32_t cpus, bool others)
 {
     uint32_t active = 0, given = 0;
@@ -97,7 +101,7 @@ static bool divide(uint32_t cpus, bool others)
     for (struct tcm_permit *p = tcm.permits; p; p = p->next) {
         if (p->state != TCM_PERMIT_STATE_ACTIVE) continue;
         int32_t caller = caller_of(p);
-        if (caller > 0 && active == 1 && !others) caller = 0;       /* nobody else wants the CPU of that thread */
+        if (caller > 0 && active == 1 && !others) caller = 0;       /* no other process wants the CPU of that thread */
         p->cost = with(p->fixed ? p->grant : p->min, caller);
         p->most = with(p->fixed ? p->grant : p->max, caller);
         given += p->cost;

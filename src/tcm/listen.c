@@ -1,8 +1,9 @@
 /* src/tcm/listen.c - the thread that hears of new shares.  SPDX-License-Identifier: Apache-2.0
  *
- * It starts with the process's first request, and stays: its life is how other processes know that this one lives.  It
- * sleeps unless the share changes, a lower demand is to be told, or the process has less than it asks for: then it looks ten
- * times a second whether another process has been killed, since nobody tells of that. */
+ * It starts with the process's first request, and stays: its life is how other processes know that
+ * this one lives.  It sleeps unless the share changes, a lower demand is to be told, or the process
+ * has less than it asks for: then it looks ten times a second whether another process has been
+ * killed, since no process tells of that. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>

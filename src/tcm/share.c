@@ -1,13 +1,14 @@
 /* src/tcm/share.c - the CPUs are divided among processes.  SPDX-License-Identifier: Apache-2.0
  *
- * Each process may use the CPUs of its mask.  A CPU goes to one process at most.  The process with the least gets the next
- * CPU; if those of its mask are all given away, their holders are looked at: one that can use another CPU
- * instead makes room (an augmenting path in a bipartite matching). */
+ * Each process may use the CPUs of its mask.  A CPU goes to one process at most.  The process
+ * with the least gets the next CPU; if those of its mask are all given away, their holders are
+ * looked at: one that can use another CPU instead makes room (an augmenting path in a bipartite
+ * matching). */
 #include <string.h>
 
 #include "tcm/tcm.h"
 
-#define NOBODY 0xffffu
+#define NO_PROCESS 0xffffu
 #define CPUS (OS_CPUSET_WORDS * 64u)
 
 struct division {
@@ -31,8 +32,9 @@ static bool find_cpu(struct division *d, uint32_t who)
                 from[cpu] = (uint16_t)asks;
                 d->seen[w] |= 1ull << (cpu % 64);
                 line[tail++] = (uint16_t)cpu;
-                if (d->holder[cpu] != NOBODY) continue;
-                /* Each process on the way takes the next CPU and leaves its own to the process before it. */
+                if (d->holder[cpu] != NO_PROCESS) continue;
+                /* Each process on the way takes the next CPU and leaves its own to the process
+                 * before it. */
                 for (; from[cpu] != who; cpu = via[from[cpu]]) d->holder[cpu] = from[cpu];
                 d->holder[cpu] = (uint16_t)who;
                 return true;
@@ -41,12 +43,12 @@ static bool find_cpu(struct division *d, uint32_t who)
         do {
             if (head == tail) return false;
             asks = d->holder[line[head++]];
-        } while (asks == who || via[asks] != NOBODY);
+        } while (asks == who || via[asks] != NO_PROCESS);
         via[asks] = line[head - 1];
     }
 }
 
-/* Everybody gets up to `most(asker)`, one CPU at a time, the one with the least first. */
+/* Each process gets up to `most(asker)`, one CPU at a time, the one with the least first. */
 static void fill(struct division *d, uint32_t (*most)(const struct tcm_asker *))
 {
     bool full[d->n];

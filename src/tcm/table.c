@@ -1,12 +1,15 @@
 /* src/tcm/table.c - what the processes of a user ask for.  SPDX-License-Identifier: Apache-2.0
  *
- * /dev/shm/.usf-UID-INSTANCE.tcm: a row for each process of the instance, and a lock.  Both mutexes are robust and shared, so the
- * kernel marks them when their owner dies:
- *   lock     guards the rows.  Whoever gets it from a dead owner divides anew: rows are written before shares.
- *   alive    of a row: its process's listener holds it for life.  A row that is used, and whose `alive` can be had, is one of
- *            a process that has ended, killed or not, in whatever pid namespace.
- * The holder of `lock` that changes a share wakes the listener of that row, which waits on `word`.  A process that holds
- * `lock` and is stopped makes the others wait for 20 ms; they go by their last shares then and do not ask for a second. */
+ * /dev/shm/.usf-UID-INSTANCE.tcm: a row for each process of the instance, and a lock.  Both mutexes
+ * are robust and shared, so the kernel marks them when their owner dies:
+ *   lock     guards the rows.  A process that gets it from a dead owner divides anew: rows are
+ *            written before shares.
+ *   alive    of a row: its process's listener holds it for life.  A row that is used, and whose
+ *            `alive` can be had, is one of a process that has ended, killed or not, in whatever pid
+ *            namespace.
+ * The holder of `lock` that changes a share wakes the listener of that row, which waits on `word`.
+ * A process that holds `lock` and is stopped makes the others wait for 20 ms; they go by their last
+ * shares then and do not ask for a second.  A process that has no row divides its own CPUs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -65,8 +68,9 @@ static void make_table(struct table *t)
     for (uint32_t i = 0; i < ROWS; i++) make_mutex(&t->row[i].alive);
 }
 
-/* Whoever maps the file has a read lock of its second byte, which the mapping keeps until it ends.  A process that gets
- * a write lock there is alone, and begins with an empty table, whatever was in the file.  The first byte is locked meanwhile. */
+/* A process that maps the file has a read lock of its second byte, which the mapping keeps until it
+ * ends.  A process that gets a write lock there is alone, and begins with an empty table, whatever
+ * was in the file.  The first byte is locked meanwhile. */
 static struct table *map_table(int fd)
 {
     struct stat st;
@@ -105,7 +109,7 @@ static struct table *open_table(void)
         if (locked) t = map_table(fd);
         if (locked) lock_byte(fd, 0, F_UNLCK);
         close(fd);
-        if (!t) usleep(1000);       /* somebody else begins, or has removed the file */
+        if (!t) usleep(1000);       /* another process begins, or has removed the file */
     }
     return t;
 }
@@ -144,7 +148,8 @@ static void tell_row(struct tcm_row *row, uint32_t to)
     os_futex_wake(&row->word, INT_MAX);
 }
 
-/* Divide the CPUs among the processes that live, and tell those whose share has changed.  Holds the table's lock. */
+/* Divide the CPUs among the processes that live, and tell those whose share has changed.  Holds the
+ * table's lock. */
 static void divide(void)
 {
     struct tcm_asker asker[ROWS];

@@ -1,26 +1,30 @@
-/* src/tcm/tcm.h - how many threads the parallel runtimes of a process may use.  SPDX-License-Identifier: Apache-2.0
+/* src/tcm/tcm.h - how many threads the parallel runtimes of a process may use.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * libtcm.so.1 has the interface of a Thread Composability Manager (abi.h).  A runtime asks for a permit of min to max
- * threads, and is called back when its grant changes.  Rules:
+ * libtcm.so.1 has the interface of a Thread Composability Manager (abi.h).  A runtime asks for a
+ * permit of min to max threads, and is called back when its grant changes.  Rules:
  *
- * R1  The CPUs are divided among processes first, then among the ACTIVE permits of each process, each time evenly: whoever
- *     has the least gets the next one, up to what it asks for (share.c, grant.c).
- * R2  An ACTIVE permit has at least its minimum, whatever other processes do.  Within the process a request whose minimum
- *     does not fit beside the minima of the others is PENDING.  A request by a thread of another permit is never
- *     PENDING: that permit could not end.
- * R3  A permit with a minimum of 0 does not count the thread that asks for it; it is counted beside the grant.  The thread
- *     of another permit that asks is counted there already.
+ * R1  The CPUs are divided among processes first, then among the ACTIVE permits of each process,
+ *     each time evenly: the one that has the least gets the next CPU, up to what it asks for
+ *     (share.c, grant.c).
+ * R2  An ACTIVE permit has at least its minimum, whatever other processes do.  Within the process a
+ *     request whose minimum does not fit beside the minima of the others is PENDING.  A request by
+ *     a thread of another permit is never PENDING: that permit could not end.
+ * R3  A permit with a minimum of 0 does not count the thread that asks for it; it is counted beside
+ *     the grant.  The thread of another permit that asks is counted there already.
  * R4  The grant of a rigid permit does not change while it is ACTIVE, unless its client asks again.
- * R5  An IDLE permit keeps its grant until an ACTIVE or PENDING one, of any process, has too little.
- * R6  A rigid permit of one thread that no thread has registered with is released when the thread that asked for it asks for
- *     another one.  Intel OpenMP executes such a region without a team, forgets the permit, and asks anew at the next region.
+ * R5  An IDLE permit keeps its grant until an ACTIVE or PENDING one, of any process, has too
+ *     little.
+ * R6  A rigid permit of one thread that no thread has registered with is released when the thread
+ *     that asked for it asks for another one.  Intel OpenMP executes such a region without a team,
+ *     forgets the permit, and asks anew at the next region.
  *
  * Permit:  INACTIVE ─request, activate─► PENDING ─its minimum fits─► ACTIVE ◄─activate─ IDLE
  *              ▲──────────── deactivate ────┴──────────────────────────┤──── idle ───────►│
  *              └───────────────────────────── another permit has too few threads ─────────┘
  *
- * The lock `tcm.lock` guards all that a process has.  It is not held in callbacks.  Of the table that processes share,
- * table.c has the rules; its lock is taken inside of tcm.lock. */
+ * The lock `tcm.lock` guards all that a process has.  It is not held in callbacks.  Of the table
+ * that processes share, table.c has the rules; its lock is taken inside of tcm.lock. */
 #ifndef USF_TCM_H
 #define USF_TCM_H
 
@@ -96,7 +100,8 @@ struct tcm {
 };
 extern struct tcm tcm;
 
-/* permit.c: records of permits, and what threads have registered with.  Hold the lock, except for the last two. */
+/* permit.c: records of permits, and what threads have registered with.  Hold the lock, except for
+ * the last two. */
 struct tcm_permit *tcm_permit_of(tcm_permit_handle_t handle);   /* null: there is none */
 struct tcm_permit *tcm_permit_new(void);                        /* INACTIVE; null: no memory */
 void tcm_permit_free(struct tcm_permit *p);
@@ -106,7 +111,8 @@ bool tcm_in_another(const struct tcm_permit *p);                /* the caller is
 tcm_result_t tcm_thread_in(tcm_permit_handle_t handle);
 tcm_result_t tcm_thread_out(void);
 
-/* grant.c: give every permit its grant.  The client of `by` knows and is not called for it.  Hold the lock. */
+/* grant.c: give every permit its grant.  The client of `by` knows and is not called for it.  Hold
+ * the lock. */
 void tcm_arbitrate(const struct tcm_permit *by);
 /* call.c: call the clients whose permits have news.  Releases the lock meanwhile. */
 void tcm_note(struct tcm_permit *p, uint8_t news);
@@ -118,7 +124,8 @@ void tcm_look_at_cpus(void);
 tcm_result_t tcm_constrain(const tcm_permit_request_t *request, struct tcm_constraint **out);
 void tcm_write_mask(tcm_cpu_mask_t mask, const struct os_cpuset *cpus);
 
-/* listen.c: take part in the table that processes share.  Hold the lock, which may be released meanwhile. */
+/* listen.c: take part in the table that processes share.  Hold the lock, which may be released
+ * meanwhile. */
 void tcm_listen(void);
 void tcm_poke(void);                /* the listener looks again */
 

@@ -1,9 +1,12 @@
-/* src/teams/teams.h - OpenMP's parallel regions follow the process's share of the cores.  SPDX-License-Identifier: Apache-2.0
+/* src/teams/teams.h - OpenMP's parallel regions follow the process's share of the cores.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The functions of an OpenMP runtime that begin regions are hooked where they are (gate/hook.c), so whatever way a program calls them by,
- * and however many runtimes it has, the runtime that is asked is the one that is called.  No symbol appears for the program.
+ * The functions of an OpenMP runtime that begin regions are hooked where they are (gate/hook.c), so
+ * whatever way a program calls them by, and however many runtimes it has, the runtime that is asked
+ * is the one that is called.  No symbol appears for the program.
  *
- * Rules of this room: as of src/runtime.  It calls functions of the OpenMP runtime whose function was called, in that call. */
+ * Rules of this room: as of src/runtime.  It calls functions of the OpenMP runtime whose function
+ * was called, in that call. */
 #ifndef USF_TEAMS_TEAMS_H
 #define USF_TEAMS_TEAMS_H
 
@@ -31,14 +34,16 @@ struct teams_share {
 void teams_init(enum teams_mode mode, char **envp);
 /* From then on regions are counted and sized. */
 void teams_begin(const struct teams_share *share);
-/* The object is loaded and has not run yet: if it is an OpenMP runtime, its functions are hooked. */
+/* The object is loaded and has not run yet: if it is an OpenMP runtime, its functions are
+ * hooked. */
 void teams_object_loaded(const struct gate_object *o);
 /* Is pc in a runtime whose functions are hooked, and may sizes follow the share? */
 bool teams_has(uintptr_t pc);
-/* The calling thread becomes another one (threads/fresh.c): nobody has set anything for that. */
+/* The calling thread becomes another one (threads/fresh.c): nothing has been set for that. */
 void teams_fresh_thread(void);
 
-/* Offline: is the ELF file an OpenMP runtime?  How many functions of it would be hooked; 0: it is none; -1: it is one that cannot be
- * hooked, and why.  *hidden: it has one linked into it whose functions are no dynamic symbols. */
+/* Offline: is the ELF file an OpenMP runtime?  How many functions of it would be hooked; 0: it is
+ * none; -1: it is one that cannot be hooked, and why.  *hidden: it has one linked into it whose
+ * functions are no dynamic symbols. */
 int teams_scan_image(const void *image, size_t size, const char **why, bool *hidden);
 #endif

@@ -1,7 +1,9 @@
-/* src/threads/cache.c - records, the kept threads, and who may use them.  SPDX-License-Identifier: Apache-2.0
+/* src/threads/cache.c - records, the kept threads, and who may use them.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * cache.lock protects the three lists and every record's state, joiner and detached.  It is held for a few
- * dozen instructions, never while calling user code, waiting or creating.  Nothing async-signal-safe takes it.
+ * cache.lock protects the three lists and every record's state, joiner and detached.  It is held
+ * for a few dozen instructions, never while calling user code, waiting or creating.  Nothing
+ * async-signal-safe takes it.
  */
 #include "base/base.h"
 #include "os/os.h"
@@ -68,7 +70,7 @@ void threads_get_stats(struct threads_stats *out)
     out->parked = atomic_load(&cache.parked_count);
 }
 
-/* ---- lists.  All hold cache.lock ------------------------------------------------------------------ */
+/* ---- lists.  All hold cache.lock ------------------------------------------------------------- */
 static void list_push(struct rec_list *l, struct thread_rec *r)
 {
     r->prev = NULL;
@@ -97,7 +99,7 @@ static void park(struct thread_rec *r)
 {
     atomic_store(&r->state, REC_PARKED);
     r->joiner = 0;
-    r->detached = true;                      /* if it leaves, nobody will join it */
+    r->detached = true;                      /* if it leaves, no thread will join it */
     list_push(&cache.parked, r);
     count(&cache.parked_count, 1);
     count(&cache.kept, 1);
@@ -129,7 +131,7 @@ static void quit(struct thread_rec *r)
     sem_post(&r->wake);
 }
 
-/* ---- records -------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 static bool pool_grow(void)
 {
     struct chunk *chunk = mmap(NULL, sizeof *chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -175,8 +177,9 @@ void rec_release(struct thread_rec *r)
     cache.pool = r;
 }
 
-/* Creator and worker both tell who the worker is: the creator so that it can be joined at once, the worker because
- * it may run before.  The creator touches the thread only if the worker was not there yet: later it may be gone. */
+/* Creator and worker both tell who the worker is: the creator so that it can be joined at once, the
+ * worker because it may run before.  The creator touches the thread only if the worker was not
+ * there yet: later it may be gone. */
 void rec_created(struct thread_rec *r, pthread_t th, int err)
 {
     cache_lock();
@@ -207,7 +210,7 @@ struct thread_rec *cache_find(pthread_t th)
     return th ? self_of(th)->rec : NULL;
 }
 
-/* ---- reuse ----------------------------------------------------------------------------------------- */
+/* ---- reuse ----------------------------------------------------------------------------------- */
 struct thread_rec *cache_take(size_t stack, size_t guard, const struct job *job, const struct inherited *from,
                               bool detached, pthread_t *th)
 {
@@ -230,7 +233,7 @@ struct thread_rec *cache_take(size_t stack, size_t guard, const struct job *job,
     return r;
 }
 
-/* Its user's thread is over and nobody will ask for it any more. */
+/* Its user's thread is over and no thread will ask for it any more. */
 void cache_recycle(struct thread_rec *r)
 {
     remove_unjoined(r);
@@ -267,8 +270,9 @@ static struct timespec idle_deadline(void)
     return (struct timespec){.tv_sec = (time_t)(at / 1000000000u), .tv_nsec = (long)(at % 1000000000u)};
 }
 
-/* Nobody needed it for long, or it has been let go: leave.  A thread that ended but was not joined leaves as well, with its
- * result: pthread_join is then libc's.  (So a join that went around us, straight to libc's, returns late rather than never.) */
+/* It was not needed for long, or it has been let go: leave.  A thread that ended but was not joined
+ * leaves as well, with its result: pthread_join is then libc's.  (So a join that went around us,
+ * straight to libc's, returns late rather than never.) */
 static void give_up(struct thread_rec *r)
 {
     cache_lock();
@@ -341,7 +345,8 @@ BARE bool threads_may_be_kept(void)
            (cache_usable() || atomic_load_explicit(&cache.kept, memory_order_relaxed));
 }
 
-/* Each of them takes itself off the lists, as at the end of its idle time.  One that gets a job meanwhile may leave after it. */
+/* Each of them takes itself off the lists, as at the end of its idle time.  One that gets a job
+ * meanwhile may leave after it. */
 BARE unsigned threads_let_go(int32_t *tids, unsigned max)
 {
     unsigned n = 0;
@@ -371,8 +376,8 @@ void threads_before_exit(void)
     }
 }
 
-/* Only the calling thread is left.  The lists may have been copied in the middle of a change: start anew.  libc itself
- * takes back the stacks of the threads that are gone. */
+/* Only the calling thread is left.  The lists may have been copied in the middle of a change: start
+ * anew.  libc itself takes back the stacks of the threads that are gone. */
 void threads_after_fork(void)
 {
     if (cache.pid == 0 || cache.pid == os_getpid())

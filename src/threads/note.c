@@ -1,9 +1,11 @@
-/* src/threads/note.c - system calls by which a thread becomes unlike a fresh one.  SPDX-License-Identifier: Apache-2.0
+/* src/threads/note.c - system calls by which a thread becomes unlike a fresh one.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Called by the interposers: no libc call, no vector register, async-signal-safe.
  *
- * A reused thread keeps its kernel id, and programs tell threads apart by that id even when they have ended (CPython's
- * tests count distinct ones).  So a thread that has asked for its id really ends: nobody can tell the others. */
+ * A reused thread keeps its kernel id, and programs tell threads apart by that id even when they
+ * have ended (CPython's tests count distinct ones).  So a thread that has asked for its id really
+ * ends: no code can tell the others. */
 #include "threads/real.h"
 #include "threads/record.h"
 #include "threads/threads.h"
@@ -73,7 +75,7 @@ BARE void threads_note_call(long nr, long a0, long a1)
             threads_self.altstack = true;
         break;
     case SYS_gettid:
-    case SYS_perf_event_open:                /* counts this thread, whoever it serves */
+    case SYS_perf_event_open:                /* counts this thread, whichever it serves */
         threads_self.spent = true;
         break;
     case SYS_sched_setscheduler: case SYS_sched_setparam: case SYS_sched_setattr:
@@ -103,7 +105,8 @@ BARE void threads_note_call(long nr, long a0, long a1)
     }
 }
 
-/* The calls above, and those that only a watcher is told of, one byte each: syscall.S reads it too. */
+/* The calls above, and those that only a watcher is told of, one byte each: syscall.S reads it
+ * too. */
 #define CALLS(X) \
     X(SYS_clone) X(SYS_clone3) X(SYS_fork) X(SYS_sched_getaffinity) \
     X(SYS_gettid) X(SYS_perf_event_open) X(SYS_prctl) X(SYS_sched_setaffinity) X(SYS_sigaltstack) \

@@ -1,8 +1,9 @@
-/* src/threads/real.h - the functions that this room interposes, as the next object in line defines them.
- * SPDX-License-Identifier: Apache-2.0
+/* src/threads/real.h - the functions that this room interposes, as the next object in line defines
+ * them.  SPDX-License-Identifier: Apache-2.0
  *
- * Interposers may run before any constructor of ours, so every use goes through REAL, which looks them up at
- * the first one.  A function that this libc lacks stays null; nobody can then be calling ours. */
+ * Interposers may run before any constructor of ours, so every use goes through REAL, which looks
+ * them up at the first one.  A function that this libc lacks stays null; no code can then be
+ * calling ours. */
 #ifndef USF_THREADS_REAL_H
 #define USF_THREADS_REAL_H
 

@@ -1,10 +1,13 @@
-/* src/threads/worker.c - the start routine of every thread that the cache makes.  SPDX-License-Identifier: Apache-2.0
+/* src/threads/worker.c - the start routine of every thread that the cache makes.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Built without -fexceptions on purpose: pthread_cleanup_push then uses libc's own jump buffers and the library needs
- * no unwinder.  C++ exceptions find no handler here, as in a bare thread, and end in std::terminate. */
+ * Built without -fexceptions on purpose: pthread_cleanup_push then uses libc's own jump buffers and
+ * the library needs no unwinder.  C++ exceptions find no handler here, as in a bare thread, and end
+ * in std::terminate. */
 #include "threads/record.h"
 
-/* pthread_exit or cancellation: the thread is being unwound and will really end.  libc runs the rest. */
+/* pthread_exit or cancellation: the thread is being unwound and will really end.  libc runs the
+ * rest. */
 static void unwound(void *rec) { cache_leave(rec); }
 
 static void *run(struct thread_rec *r)
@@ -21,11 +24,13 @@ static void *run(struct thread_rec *r)
     return result;
 }
 
-/* Also after main's pthread_exit, when the last thread runs the exit handlers: not with signals blocked. */
+/* Also after main's pthread_exit, when the last thread runs the exit handlers: not with signals
+ * blocked. */
 static void restore_mask(const struct thread_rec *r) { pthread_sigmask(SIG_SETMASK, &r->last_mask, NULL); }
 
-/* The user's thread is over.  True: the worker is waiting for the next.  Signals stay blocked until then: nothing of
- * the user's may run on a thread that does not exist, nor on one whose thread-local storage has been reset. */
+/* The user's thread is over.  True: the worker is waiting for the next.  Signals stay blocked until
+ * then: nothing of the user's may run on a thread that does not exist, nor on one whose
+ * thread-local storage has been reset. */
 static bool retire(struct thread_rec *r)
 {
     sigset_t all;
@@ -34,7 +39,7 @@ static bool retire(struct thread_rec *r)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &r->last_mask);
     atomic_store(&r->state, REC_EXITING);
-    /* Whoever saw RUNNING has counted itself in before it looked, see signals.c. */
+    /* A thread that saw RUNNING has counted itself in before it looked, see signals.c. */
     bool kept = atomic_load(&r->kills) == 0 && fresh_possible(r);
     if (kept) {
         fresh_reset();

@@ -1,8 +1,10 @@
-/* src/trace/file.h - recordings as files, and what is made of them.  SPDX-License-Identifier: Apache-2.0
+/* src/trace/file.h - recordings as files, and what is made of them.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * For tools: uses libc.  A recording is a head, then blocks (struct trace_block, each followed by its events) as they were taken out of the
- * rings, then a block of the kind TRACE_TAIL, which is missing if the recorder was killed or the disk was full.  Each ring's events are in
- * order; those of different rings are put in order when it is read.
+ * For tools: uses libc.  A recording is a head, then blocks (struct trace_block, each followed by
+ * its events) as they were taken out of the rings, then a block of the kind TRACE_TAIL, which is
+ * missing if the recorder was killed or the disk was full.  Each ring's events are in order; those
+ * of different rings are put in order when it is read.
  */
 #ifndef USF_TRACE_FILE_H
 #define USF_TRACE_FILE_H
@@ -31,19 +33,21 @@ struct trace_head {
 struct trace_block { uint32_t ring, nr; };      /* ring: 0 the lock's, task + 1, or one of the above */
 struct trace_tail { uint64_t end_ns, lost, events; uint32_t unrecorded; uint32_t reserved; };
 
-/* ---- record.c ----------------------------------------------------------------------------------- */
+/* ---- record.c -------------------------------------------------------------------------------- */
 struct trace_recorder;
-/* Begin to record the instance into the file.  anew: it must not be there yet.  Null with a reason, and the file is as it was: somebody does
- * already, another recorder writes that file, no room, ... */
+/* Begin to record the instance into the file.  anew: it must not be there yet.  Null with a reason,
+ * and the file is as it was: it is recorded already, another recorder writes that file, no room,
+ * ... */
 struct trace_recorder *trace_record(struct shm *m, const char *path, bool anew, const char *command, char *why, size_t cap);
 /* End it: 0, or -1 with a reason; what was written until then stays.  out: what it came to. */
 int trace_record_end(struct trace_recorder *r, struct trace_tail *out, char *why, size_t cap);
 /* True: it cannot go on (the disk is full), or has been ended. */
 bool trace_record_failed(const struct trace_recorder *r);
-/* A file to write, emptied, that no other recorder writes meanwhile.  Null with a reason, and it is as it was.  *made: it was not there. */
+/* A file to write, emptied, that no other recorder writes meanwhile.  Null with a reason, and it is
+ * as it was.  *made: it was not there. */
 FILE *trace_open(const char *path, bool anew, bool *made, char *why, size_t cap);
 
-/* ---- load.c ------------------------------------------------------------------------------------- */
+/* ---- load.c ---------------------------------------------------------------------------------- */
 /* A thread's life in the instance: one use of a task's record. */
 struct trace_thread {
     uint32_t task, program;     /* index of the latter */
@@ -79,7 +83,7 @@ struct trace {
 int  trace_load(const char *path, struct trace *t, char *why, size_t cap);     /* 0 or -1 */
 void trace_free(struct trace *t);
 
-/* ---- follow a thread's states, event by event ---------------------------------------------------- */
+/* ---- follow a thread's states, event by event ------------------------------------------------ */
 struct trace_state {
     uint32_t state, core;       /* enum usf_task_state */
     bool waits, called;
@@ -93,7 +97,7 @@ void trace_advance(struct trace_state *s, const struct trace_step *e);
 /* As its first step finds it. */
 void trace_begin(struct trace_state *s, const struct trace *t, const struct trace_step *first);
 
-/* ---- table.c: a number for each pair of numbers -------------------------------------------------------- */
+/* ---- table.c: a number for each pair of numbers ---------------------------------------------- */
 /* All zero to begin with. */
 struct trace_entry { uint64_t a, b; uint32_t value; bool used; };
 struct trace_table { struct trace_entry *at; size_t nr, room; };
@@ -102,7 +106,7 @@ uint32_t *trace_table_get(struct trace_table *t, uint64_t a, uint64_t b);
 uint32_t *trace_table_put(struct trace_table *t, uint64_t a, uint64_t b);       /* ... a new one is USF_NONE; null: out of memory */
 void trace_table_free(struct trace_table *t);
 
-/* ---- work.c: tasks of runtimes above, by program and label ------------------------------------------ */
+/* ---- work.c: tasks of runtimes above, by program and label ----------------------------------- */
 struct trace_work_kind {
     uint32_t program;
     char label[17];
@@ -120,7 +124,7 @@ bool trace_ready_put(struct trace_ready *r, const struct trace *t, const struct 
 uint64_t trace_ready_take(struct trace_ready *r, const struct trace *t, const struct trace_step *e);
 void trace_ready_free(struct trace_ready *r);
 
-/* ---- what is made of it ------------------------------------------------------------------------- */
+/* ---- what is made of it ---------------------------------------------------------------------- */
 int trace_info(const struct trace *t, bool json, FILE *f);                 /* a summary; all: 0, or -1 if it cannot be written or memory is short */
 int trace_text(const struct trace *t, FILE *f);                 /* a line for each event */
 int trace_perfetto(const struct trace *t, FILE *f);             /* Chrome's JSON, for ui.perfetto.dev */

@@ -1,8 +1,10 @@
-/* src/trace/follow.c - a process takes part in a recording, or no longer.  SPDX-License-Identifier: Apache-2.0
+/* src/trace/follow.c - a process takes part in a recording, or no longer.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Runs inside programs (and the monitor): no libc call.  The place of the file in memory is reserved once and never given back, since other
- * threads may be writing there: when a recording ends, nothing but fresh memory of the process's own lies there, in one step of the kernel,
- * and the pages of the file are free again. */
+ * Runs inside programs (and the monitor): no libc call.  The place of the file in memory is
+ * reserved once and never given back, since other threads may be writing there: when a recording
+ * ends, nothing but fresh memory of the process's own lies there, in one step of the kernel, and
+ * the pages of the file are free again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -18,7 +20,7 @@ int trace_path(const char *dir, const char *instance, uint32_t uid, char *buf, s
     return (size_t)n < cap ? n : -ENAMETOOLONG;
 }
 
-/* ---- take part ------------------------------------------------------------------------------------ */
+/* ---- take part ------------------------------------------------------------------------------- */
 /* The file of the recording `gen`, anywhere.  Null: it cannot be had. */
 static struct trace_map *map(struct sched *s, uint32_t gen)
 {
@@ -58,7 +60,7 @@ void trace_follow(struct sched *s)
         s->trace = NULL;
         if (gen && s->trace_place) s->trace_mapped = true;      /* now: a child may be forked in the middle */
         struct trace_map *m = gen ? take(s, gen) : 0;
-        /* Where that cannot be, the last recording's file stays, and nobody reads it. */
+        /* Where that cannot be, the last recording's file stays, and no process reads it. */
         if (!m && s->trace_mapped) s->trace_mapped = os_renew(s->trace_place, TRACE_SIZE) != 0;
         if (m) s->trace_place = m, s->trace_mapped = true;
         s->trace = m;
@@ -67,7 +69,7 @@ void trace_follow(struct sched *s)
     } while (has_left(s) && s->trace_gen);
 }
 
-/* ---- what a recorder leaves ------------------------------------------------------------------------- */
+/* ---- what a recorder leaves ------------------------------------------------------------------ */
 static bool is_at(int fd, const char *path)
 {
     struct os_stat a, b;
@@ -85,7 +87,7 @@ bool trace_clean(struct usf_header *h, const char *dir, const char *instance)
     if (fd == -ENOENT) return true;
     if (fd < 0) return false;
     bool gone = false;
-    if (os_flock(fd, LOCK_EX, 0) == 0) {        /* it is nobody's; but another may have removed it meanwhile, and this be the next one's */
+    if (os_flock(fd, LOCK_EX, 0) == 0) {        /* its recorder has died; but another process may have removed it meanwhile, and this be the next one's */
         if (h && is_at(fd, path)) atomic_compare_exchange_strong(&h->trace, &gen, 0);
         gone = trace_remove(fd, path);
         os_flock(fd, LOCK_UN, 0);

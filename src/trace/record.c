@@ -1,4 +1,5 @@
-/* src/trace/record.c - the recorder: empties the rings into a file.  SPDX-License-Identifier: Apache-2.0 */
+/* src/trace/record.c - the recorder: empties the rings into a file.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "trace/file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,8 @@
 #define TASK_AHEAD      64u     /* ... and so many for tasks to come */
 #define CALL_NS       5000u     /* shorter system calls count as computing */
 
-/* The instance's programs can write over all of the map, so the recorder goes by nothing that it reads there but counts of events. */
+/* The instance's programs can write over all of the map, so the recorder goes by nothing that it
+ * reads there but counts of events. */
 struct trace_recorder {
     struct shm *m;
     struct trace_map *map;
@@ -44,7 +46,7 @@ struct trace_recorder {
 bool trace_record_failed(const struct trace_recorder *r)
 { return atomic_load(&((struct trace_recorder *)r)->failed) || atomic_load(&((struct trace_recorder *)r)->over); }
 
-/* ---- the file that is written -------------------------------------------------------------------- */
+/* ---- the file that is written ---------------------------------------------------------------- */
 static bool names(const char *path, const struct stat *st)
 {
     struct stat now;
@@ -110,7 +112,7 @@ static void tell_lost(struct trace_recorder *r, uint32_t ring, uint64_t nr)
     put_block(r, TRACE_RECORDER, &e, 1);
 }
 
-/* ---- rings ---------------------------------------------------------------------------------------- */
+/* ---- rings ----------------------------------------------------------------------------------- */
 static uint32_t nr_tasks(const struct trace_recorder *r)
 {
     uint32_t n = atomic_load(&r->m->h->task_hwm);
@@ -138,7 +140,8 @@ static int extend(struct trace_recorder *r)
     return 0;
 }
 
-/* No room: tasks without a ring are counted.  An attempt takes all that is left for a moment, so there are not many. */
+/* No room: tasks without a ring are counted.  An attempt takes all that is left for a moment, so
+ * there are not many. */
 static void try_to_extend(struct trace_recorder *r)
 {
     uint64_t now = os_now();
@@ -175,7 +178,8 @@ static bool drain(struct trace_recorder *r, uint32_t ring)
     return all >= size / 4;
 }
 
-/* Times of one ring that go back by what is put right here are mended when the recording is read. */
+/* Times of one ring that go back by what is put right here are mended when the recording is
+ * read. */
 static void put_clock_right(struct trace_map *m)
 {
     if (!m->mult) return;
@@ -219,7 +223,7 @@ static void *loop(void *arg)
     return NULL;
 }
 
-/* ---- begin ----------------------------------------------------------------------------------------- */
+/* ---- begin ----------------------------------------------------------------------------------- */
 static uint64_t cycles_per_second(void)
 {
     uint64_t ns = os_now(), cycles = os_cycles();
@@ -289,7 +293,7 @@ static int make_rings(struct trace_recorder *r, char *why, size_t cap)
     if (!trace_clean(r->m->h, NULL, r->m->name)) return tell_taken(r, why, cap), -EBUSY;
     r->fd = os_open(SHM_DIR, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (r->fd < 0) e = r->fd;
-    if (!e) e = os_flock(r->fd, LOCK_EX, 0);    /* before anybody can see it, and take it for a dead recorder's */
+    if (!e) e = os_flock(r->fd, LOCK_EX, 0);    /* before another process can see it, and take it for a dead recorder's */
     if (!e) e = grow(r, 0, TRACE_OFF_TASKS);
     if (!e) {
         r->map = os_map(TRACE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
@@ -336,7 +340,8 @@ static int begin(struct trace_recorder *r, const char *command, char *why, size_
     put_clock_right(r->map);
     put_head(r, command, hz);
     put_present(r);
-    /* A number that is there is that of a recorder which has died, or whose file only another container sees: that recording ends here. */
+    /* A number that is there is that of a recorder which has died, or whose file only another
+     * container sees: that recording ends here. */
     atomic_store(&r->m->h->trace, r->gen);
     if (!start_thread(r)) return 0;
     atomic_store(&r->m->h->trace, 0);
@@ -387,7 +392,7 @@ int trace_record_end(struct trace_recorder *r, struct trace_tail *out, char *why
     int failed = atomic_load(&r->failed);
     if (failed) snprintf(why, cap, "the recording could not be written whole: %s", strerror(r->error));
     else if (over) snprintf(why, cap, "the recording ends early: %s",
-                            gen ? "the instance is being recorded from another container" : "somebody has ended it");
+                            gen ? "the instance is being recorded from another container" : "another process has ended it");
     drop(r);
     *out = tail;
     return failed || over ? -1 : 0;

@@ -1,16 +1,22 @@
-/* src/trace/workload.c - a recording becomes a workload of the simulator.  SPDX-License-Identifier: Apache-2.0
+/* src/trace/workload.c - a recording becomes a workload of the simulator.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Each process is a program, each thread one of its threads, made where it was made, and each execution of a task one of its tasks, submitted where
- * it became ready.  Kept is what they did and who waited for whom, not when they had a core:
+ * Each process is a program, each thread one of its threads, made where it was made, and each
+ * execution of a task one of its tasks, submitted where it became ready.  Kept is what they did and
+ * who waited for whom, not when they had a core:
  *   - computing takes as long as it did;
- *   - a wait that another thread has ended is one on a semaphore that only these two have, which that thread posts where it ended the wait;
- *   - a pause of a task is one on a semaphore, too, which is posted where the task became ready again;
+ *   - a wait that another thread has ended is one on a semaphore that only these two have, which
+ *     that thread posts where it ended the wait;
+ *   - a pause of a task is one on a semaphore, too, which is posted where the task became ready
+ *     again;
  *   - what ended with the time alone (timeouts, system calls) takes that time.
- * So under another policy, or on other cores, the same dependences hold.  Threads that execute tasks for the program's runtime are left out, and what
- * they do between tasks: the simulator has workers of its own.
+ * So under another policy, or on other cores, the same dependences hold.  Threads that execute
+ * tasks for the program's runtime are left out, and what they do between tasks: the simulator has
+ * workers of its own.
  *
- * It cannot hang: every wait has its post, at a time of the recording that was not before the wait began, and each thread does its part in the
- * order of these times.  A task that waits, in whatever way, lets others execute.
+ * It cannot hang: every wait has its post, at a time of the recording that was not before the wait
+ * began, and each thread does its part in the order of these times.  A task that waits, in whatever
+ * way, lets others execute.
  */
 #include "trace/workload.h"
 #include <stdlib.h>
@@ -31,12 +37,12 @@ struct following {
 struct reader {
     struct making m;
     struct following *of;
-    uint64_t *passed;           /* of each program: until when the thread sleeps that submits what nobody known has */
+    uint64_t *passed;           /* of each program: until when the thread sleeps that submits what no known thread has */
     struct trace_table pair;    /* (waiter, waker), lines: the semaphore */
     struct trace_table task;    /* (program, task): the last time that it became ready, until it is taken */
 };
 
-/* ---- lines ----------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 static void *more(struct making *m, void *at, uint32_t nr, uint32_t *room, size_t size)
 {
     if (nr < *room || m->failed) return at;
@@ -83,7 +89,8 @@ static uint32_t line_of(const struct reader *r, uint32_t thread)
     return o->execution != USF_NONE ? o->execution : r->m.worker[thread] ? USF_NONE : thread;
 }
 
-/* ... where it may make others go on.  What comes after a task's end (its completed callback) belongs to it. */
+/* ... where it may make others go on.  What comes after a task's end (its completed callback)
+ * belongs to it. */
 static uint32_t cause_of(const struct reader *r, uint32_t thread)
 {
     uint32_t line = line_of(r, thread);
@@ -115,7 +122,7 @@ static uint32_t semaphore(struct reader *r, uint32_t waiter, uint32_t waker)
 
 static bool are_of_one(const struct trace *t, uint32_t a, uint32_t b) { return t->thread[a].program == t->thread[b].program; }
 
-/* ---- tasks ------------------------------------------------------------------------------------------- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 static void pauses(struct reader *r, const struct trace_step *e)
 {
     flush(r, e->thread);
@@ -154,7 +161,7 @@ static struct ready *take(struct reader *r, const struct trace_step *e)
     return x;
 }
 
-/* Nobody known has: a thread that does nothing else submits it at that time. */
+/* No known thread has submitted it: a thread that does nothing else submits it at that time. */
 static uint32_t submitted_by_none(struct reader *r, const struct trace_step *e)
 {
     struct making *m = &r->m;
@@ -228,7 +235,7 @@ static void ended(struct reader *r, uint32_t thread)
     o->paused = false;
 }
 
-/* ---- from steps ----------------------------------------------------------------------------------------- */
+/* ---- from steps ------------------------------------------------------------------------------ */
 static void woke(struct reader *r, uint32_t waker, uint32_t waiter)
 {
     struct following *o = &r->of[waiter];
@@ -242,7 +249,7 @@ static void woke(struct reader *r, uint32_t waker, uint32_t waiter)
     add(&r->m, waits, wait_of(r, waiter), s, 0);
 }
 
-/* By nobody that we know of: it took its time. */
+/* Woken by no known thread: the wait took its time. */
 static void waited_alone(struct reader *r, uint32_t thread, uint64_t now)
 {
     struct following *o = &r->of[thread];
@@ -250,7 +257,8 @@ static void waited_alone(struct reader *r, uint32_t thread, uint64_t now)
     add(&r->m, line_of(r, thread), OP_SLEEP, 0, end > o->wait_from ? end - o->wait_from : 0);
 }
 
-/* A wait in the kernel for another thread's end (pthread_join): the kernel wakes, so the end is the only sign of it. */
+/* A wait in the kernel for another thread's end (pthread_join): the kernel wakes, so the end is the
+ * only sign of it. */
 static uint32_t ended_meanwhile(const struct trace *t, uint32_t thread, uint64_t from, uint64_t to)
 {
     uint32_t found = USF_NONE;
@@ -344,8 +352,9 @@ static void step(struct reader *r, const struct trace_step *e)
     trace_advance(&o->st, e);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------- */
-/* Who executes tasks for a runtime; who is made by such a thread, or by a task, begins by itself, as one whose maker is not known. */
+/* ---- all of it ------------------------------------------------------------------------------- */
+/* Who executes tasks for a runtime; who is made by such a thread, or by a task, begins by itself,
+ * as one whose maker is not known. */
 static void find_workers(struct making *m)
 {
     const struct trace *t = m->t;

@@ -1,4 +1,5 @@
-/* src/trace/workload.h - what a recording comes to, on the way to a workload's text.  SPDX-License-Identifier: Apache-2.0 */
+/* src/trace/workload.h - what a recording comes to, on the way to a workload's text.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_TRACE_WORKLOAD_H
 #define USF_TRACE_WORKLOAD_H
 
@@ -16,7 +17,7 @@ struct line {
     uint32_t program;
     uint32_t same;              /* of an execution: the line that stands for it, and for all that are alike */
     uint32_t times, next;       /* ... of that line: for how many; the next of the same shape */
-    bool taken;                 /* of an execution: somebody has begun it */
+    bool taken;                 /* of an execution: a thread has begun it */
     char label[17];
 };
 
@@ -28,14 +29,14 @@ struct ready { uint64_t ns; uint32_t by, becomes, what; };      /* by: a line; b
 
 struct making {
     const struct trace *t;
-    struct line *line;          /* of each thread; of each program, for tasks that nobody known has submitted; of each execution, in order */
+    struct line *line;          /* of each thread; of each program, for tasks that no known thread has submitted; of each execution, in order */
     uint32_t nr_lines, room_lines;
     struct ready *ready;
     uint32_t nr_ready, room_ready;
     struct semaphore *semaphore;
     uint32_t nr_semaphores, room_semaphores;
     uint32_t *nr_of_program;    /* semaphores of each program, in the text */
-    bool *alone;                /* of each thread: it begins by itself, nobody in the workload spawns it */
+    bool *alone;                /* of each thread: it begins by itself, no thread in the workload spawns it */
     bool *worker;               /* ... it executes tasks for the program's runtime, and is not in the workload */
     bool failed;                /* memory is short */
 };
@@ -48,7 +49,8 @@ static inline bool op_is_near(uint64_t a, uint64_t b)
     return d <= 2000 || d <= most / 8;
 }
 
-/* workload_tasks.c: say who submits which task, and have one line stand for executions that are alike. */
+/* workload_tasks.c: say who submits which task, and have one line stand for executions that are
+ * alike. */
 void workload_join_tasks(struct making *m);
 /* workload_text.c: false: memory is short. */
 bool workload_put(const struct making *m, FILE *f, const char *from);

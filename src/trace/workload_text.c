@@ -1,4 +1,5 @@
-/* src/trace/workload_text.c - the text of a workload that was made of a recording.  SPDX-License-Identifier: Apache-2.0 */
+/* src/trace/workload_text.c - the text of a workload that was made of a recording.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "trace/workload.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static void put_op(const struct making *m, FILE *f, const struct op *o, uint64_t
     fputc('\n', f);
 }
 
-/* Rounds that differ by little become one loop, with the mean of each time: all the time is there. */
+/* Rounds that differ by little become one loop, with the mean of each time: all the time is
+ * there. */
 static void put_ops(const struct making *m, FILE *f, const struct op *o, size_t nr)
 {
     for (size_t at = 0; at < nr;) {
@@ -101,7 +103,7 @@ static void put_line(const struct making *m, FILE *f, uint32_t line)
         snprintf(why, sizeof why, "%d %s", t->thread[line].tid, t->thread[line].name);
         fprintf(f, "    thread t%u%s         # %s\n", line, m->alone[line] ? "" : " 0", why);
     } else if (line < first_execution(t)) {
-        fprintf(f, "    thread t%u         # what nobody known has submitted\n", line);
+        fprintf(f, "    thread t%u         # submitted by no known thread\n", line);
     } else {
         fputs("    task ", f);
         put_task(m, f, line);

@@ -114,7 +114,7 @@ class Told(instance.Programs):
             self.assertEqual(info["events_lost"], 0)
             self.usf("trace", "convert", recording, "-o", workload)
             text = self.read("w.usfw")
-            self.assertNotIn("what nobody known has submitted", text)
+            self.assertNotIn("submitted by no known thread", text)
             self.assertEqual(text.count("\n    thread "), info["programs"][0]["threads"] - self.workers(recording))
             for machine in "core:1", "core:2", "core:8":
                 run = json.loads(self.usf("sim", "run", workload, "-m", machine, "-p", "coop", "--no-alone", "--json", "--check"))["runs"][0]

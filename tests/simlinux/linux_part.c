@@ -1,4 +1,5 @@
-/* tests/simlinux/linux_part.c - static partitions and lending.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/simlinux/linux_part.c - static partitions and lending.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "bench.h"
 #include "sim/linux/part.h"
 
@@ -12,7 +13,8 @@ static uint32_t owned(uint32_t prog)
     return n;
 }
 
-/* Equal, and neighbours: hardware threads of a core are never split while there are cores enough. */
+/* Equal, and neighbours: hardware threads of a core are never split while there are cores
+ * enough. */
 static void equal(void)
 {
     bench_init(&b, LX_EEVDF, 24, 12, 6, 2);
@@ -33,7 +35,8 @@ static void equal(void)
     lx_fini(&b.lx);
 }
 
-/* A program that wants more gets what idles, by its owner's leave; the owner gets it back when it wants it, no other's. */
+/* A program that wants more gets what idles, by its owner's leave; the owner gets it back when it
+ * wants it, no other's. */
 static void lending(void)
 {
     bench_init(&b, LX_EEVDF, 4, 4, 4, 1);
@@ -56,7 +59,8 @@ static void lending(void)
     lx_fini(&b.lx);
 }
 
-/* A CPU that falls idle: its owner first, then who has most waiting, and nobody's is its owner's again. */
+/* A CPU that falls idle: its owner first, then who has most waiting, and nobody's is its owner's
+ * again. */
 static void spare(void)
 {
     bench_init(&b, LX_EEVDF, 6, 6, 6, 1);
@@ -70,7 +74,7 @@ static void spare(void)
     CHECK_EQ(lx_part_spare(&p, 0), 1);
     p.waiting[1] = 0;
     CHECK_EQ(lx_part_spare(&p, 0), 0);
-    CHECK_EQ(p.lent, 2);
+    CHECK_EQ(p.borrowed, 2);
     CHECK_EQ(p.reclaimed, 2);
     CHECK(lx_part_valid(&p));
     lx_part_fini(&p);

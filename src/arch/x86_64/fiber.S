@@ -1,6 +1,7 @@
 /* src/arch/x86_64/fiber.S - change fibers.  SPDX-License-Identifier: Apache-2.0
- * void arch_fiber_switch(void **save, void *to): callee-saved registers go onto the own stack, whose pointer goes to *save; then the same in
- * reverse from `to`.  Vector state is the caller's to save, by the ABI; nobody changes the control words. */
+ * void arch_fiber_switch(void **save, void *to): callee-saved registers go onto the own stack,
+ * whose pointer goes to *save; then the same in reverse from `to`.  Vector state is the caller's to
+ * save, by the ABI; no code changes the control words. */
     .text
     .globl arch_fiber_switch
     .hidden arch_fiber_switch

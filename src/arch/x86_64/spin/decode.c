@@ -1,8 +1,8 @@
 /* src/arch/x86_64/spin/decode.c - from bytes to nodes.  SPDX-License-Identifier: Apache-2.0
  *
  * Two passes.  The first walks the whole function without looking at operands (that is four times
- * as fast): it learns instruction bounds and every branch target near pc.  The second decodes what lies
- * near pc in full. */
+ * as fast): it learns instruction bounds and every branch target near pc.  The second decodes what
+ * lies near pc in full. */
 #include "spin/internal.h"
 #include <Zydis/Register.h>
 
@@ -138,7 +138,8 @@ static regset register_parts(struct node *n, ZydisRegister r, int *gpr)
     }
 }
 
-/* Is the operand a word of our own frame, and which?  Also through a register that holds its address. */
+/* Is the operand a word of our own frame, and which?  Also through a register that holds its
+ * address. */
 static bool find_slot(const struct spin_scratch *s, const ZydisDecodedOperand *o, int8_t *base, int64_t *lo)
 {
     bool flat = o->mem.segment == ZYDIS_REGISTER_SS || o->mem.segment == ZYDIS_REGISTER_DS;
@@ -152,7 +153,8 @@ static bool find_slot(const struct spin_scratch *s, const ZydisDecodedOperand *o
     return true;
 }
 
-/* Registers that hold an address in our frame (lea N(%rsp),%r), for as long as the code runs straight on. */
+/* Registers that hold an address in our frame (lea N(%rsp),%r), for as long as the code runs
+ * straight on. */
 static void track_aliases(struct spin_scratch *s, const struct node *n)
 {
     const ZydisDecodedOperand *o = s->decoder.op;
@@ -186,7 +188,8 @@ static regset slot_parts(struct spin_scratch *s, struct node *n, int8_t base, in
     *exact = true;
     return RS(RS_SLOT0 + s->nr_slots++);
 }
-/* Writes that leave memory as it is while nobody else changes it: attempts at a lock, fences. */
+/* Writes that leave memory as it is while no other thread changes it: attempts at a lock,
+ * fences. */
 static bool idempotent_atomic(const struct spin_scratch *s)
 {
     const ZydisDecodedInstruction *i = &s->decoder.insn;

@@ -21,7 +21,7 @@ sys.path.insert(0, HERE)
 from usfbench import benches, configs, machine, measure  # noqa: E402
 
 VARIANTS = {
-    "probes": ["--without", "probes"], "kernel-scheduling": ["--without", "kernel-scheduling"],
+    "probes": ["--without", "probes"], "kernel": ["--without", "kernel"],
     "lend": ["--without", "lend"], "contend": ["--without", "contend"], "leases": ["--without", "leases"],
     "delay": ["--without", "delay"], "poll": ["--poll", "0"],
     "cache": ["--thread-cache", "off"], "float": ["--float", "off"], "all": ["--without", "all", "--thread-cache", "off", "--poll", "0"],

@@ -90,6 +90,13 @@ void os_sched_yield(void)
     t->in_os--;
 }
 
+static uint64_t ran(struct sim *s, const struct sim_thread *t)
+{ return t->k.ran_ns + (t->k.state == SIM_K_RUNNING ? s->now - s->cpu[t->k.cpu].begin : 0); }
+
+/* The one clock besides the time that is asked for: the thread's own CPU time. */
+uint64_t os_clock_ns(int clock) { return sim_the->self && clock == OS_CLOCK_OWN_CPU ? ran(sim_the, sim_the->self) : 0; }
+uint64_t os_thread_cpu_ns(int32_t pid, int32_t tid) { return tid > 0 ? ran(sim_the, sim_thread(sim_the, (uint32_t)tid - 1)) : 0; }
+
 void os_sleep(uint64_t ns) { if (sim_the->self) sim_kernel_sleep(sim_the->self, ns); }
 
 /* ---- CPUs -------------------------------------------------------------------------------------------- */

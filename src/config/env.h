@@ -18,7 +18,7 @@
  *   USF_MALLEABLE       auto | on | off
  *   USF_AFFINITY        auto | hint | strict
  *   USF_FLOAT           on | off
- *   USF_WITHOUT         none | probes | kernel-scheduling | lend | contend | leases | delay | all
+ *   USF_WITHOUT         none | probes | kernel | lend | contend | leases | delay | all
  *   USF_ATTACH          late | now
  *   USF_THREAD_CACHE    on | off
  *   USF_SHARED_CODE     on | off

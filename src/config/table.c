@@ -70,9 +70,9 @@ const struct usf_option usf_options[] = {
      .help = "switch between waiting threads of a program without the kernel",
      .more = "A thread that waits leaves its kernel thread to another thread of the program. docs/threads.md lists what a thread keeps of its own."},
     {.name = "without", .group = OPT_G_WAITING, .env = USF_ENV_WITHOUT, .type = OPT_CHOICE, FIELD(without),
-     .flags = OPT_F_EXPORT, .arg = "WHAT", .choices = "none|probes|kernel-scheduling|lend|contend|leases|delay|all", .def = "none",
+     .flags = OPT_F_EXPORT, .arg = "WHAT", .choices = "none|probes|kernel|lend|contend|leases|delay|all", .def = "none",
      .help = "switch a fast path off, to measure what it brings",
-     .more = "'probes': look whether another thread's spin loop would end. 'kernel-scheduling': leave threads that only pass data on to the kernel. "
+     .more = "'probes': look whether another thread's spin loop would end. 'kernel': leave threads that only pass data on to the kernel. "
              "'lend': keep the core in short calls; without, each call gives it up. "
              "'contend': leave cores alone that other programs keep busy. 'leases': yield without the scheduler lock. "
              "'delay': woken threads go on a little later if others need not wait for them then."},

@@ -15,6 +15,7 @@
 /* ---- time and waiting [sim] ------------------------------------------------------------------ */
 uint64_t os_now(void);                       /* CLOCK_MONOTONIC, ns (through the vDSO, ~25 ns) */
 uint64_t os_clock_ns(int clock);              /* another clock, by a system call; 0: there is none */
+#define OS_CLOCK_OWN_CPU 3      /* CLOCK_THREAD_CPUTIME_ID: that of the calling kernel thread */
 void os_init_time(void);                     /* find the vDSO now rather than in the first os_now */
 /* Wait on a futex word that lies in shared memory while it holds val.  deadline: absolute
  * CLOCK_MONOTONIC ns, 0 = none.  0, -EAGAIN, -EINTR, -ETIMEDOUT. */

@@ -173,7 +173,7 @@ static bool set_up_gate(char **envp)
     rt_install_optout();
     rt_install_threads();
     rt_spin_init();
-    rt.sched.no_kernel_run = rt_is_without(USF_WITHOUT_KERNEL_SCHEDULING);
+    rt.sched.no_kernel_run = rt_is_without(USF_WITHOUT_BY_KERNEL);
     rt.sched.no_contention = rt_is_without(USF_WITHOUT_CONTENTION);
     rt.sched.no_leases = rt_is_without(USF_WITHOUT_LEASES);
     rt.sync.no_delays = rt_is_without(USF_WITHOUT_DELAYS);

@@ -3,10 +3,24 @@
 #include "sched/thread.h"
 #include "sched/times.h"
 
+/* A burst has taken long.  Has the thread computed, or waited for a CPU?  Only its CPU time tells, which takes a system call to read, so it is
+ * read after long bursts only: the average of all bursts since the last time counts. */
+static bool has_computed(struct sched_self *me, uint32_t bursts)
+{
+    uint64_t was = me->burst_cpu_ns, now = os_clock_ns(OS_CLOCK_OWN_CPU);
+    me->burst_cpu_ns = now;
+    return !was || now < was || now - was >= bursts * (uint64_t)KERNEL_RUN_NS;       /* less: another kernel thread executes it */
+}
+
 static void count_burst(struct sched_self *me)
 {
-    bool is_short = os_cycles() - me->returned < KERNEL_RUN_CYCLES;
-    me->short_bursts = !is_short ? me->short_bursts / 2 : me->short_bursts < 2 * KERNEL_RUN_CALLS ? me->short_bursts + 1 : me->short_bursts;
+    bool computed = os_cycles() - me->returned >= KERNEL_RUN_CYCLES;
+    me->bursts++;
+    if (computed) {
+        computed = has_computed(me, me->bursts);
+        me->bursts = 0;
+    }
+    me->short_bursts = computed ? me->short_bursts / 2 : me->short_bursts < 2 * KERNEL_RUN_CALLS ? me->short_bursts + 1 : me->short_bursts;
 }
 
 void sched_expect_kernel_run(struct sched_self *me)
@@ -101,10 +115,25 @@ static bool take_back(struct sched *s, struct sched_self *me)
     }
 }
 
+/* Such threads do not enter the scheduler otherwise.  If a process has no others, the death of the monitor, a damaged instance and a new cpuset
+ * are found here (core_enter). */
+static bool look_in_kernel_run(struct sched *s, struct sched_self *me)
+{
+    NO_WAKES(k);
+    me->looked = me->returned;
+    if (!core_enter(s, me)) return false;
+    core_leave(s, me, &k);
+    return true;
+}
+
 static void return_kernel_run(struct sched *s, struct sched_self *me)
 {
     atomic_fetch_add_explicit(&own(s, me)->bursts, 1, memory_order_relaxed);
     me->returned = os_cycles();
+    if (USF_UNLIKELY(me->returned - me->looked > KERNEL_RUN_LOOK_CYCLES) && !look_in_kernel_run(s, me)) {
+        me->where = SCHED_IN_CALL;
+        return;
+    }
     park_go_on(s, me);
 }
 

@@ -103,8 +103,6 @@ static void assign(struct sched *s, uint32_t number, struct sched_self *self)
  * of the carrier is read, and the thread is charged with what that has gone on by, less what others have been charged since the last time. */
 #define CPU_READ_NS 50000u      /* to read the clock then costs 0.5 % */
 
-#define OWN_CPU_CLOCK 3     /* CLOCK_THREAD_CPUTIME_ID */
-
 static uint64_t unread(const struct carrier *k, uint64_t clock)
 {
     uint64_t charged = k->read_ns + k->charged;
@@ -113,7 +111,7 @@ static uint64_t unread(const struct carrier *k, uint64_t clock)
 
 static void read_clock(struct carrier *k, struct sched_self *self)
 {
-    uint64_t clock = os_clock_ns(OWN_CPU_CLOCK);
+    uint64_t clock = os_clock_ns(OS_CLOCK_OWN_CPU);
     self->cpu_ns += unread(k, clock);
     k->read_ns = clock;
     k->charged = 0;
@@ -313,7 +311,7 @@ static void resume_owner(struct sched *s, struct carrier *k, struct sched_self *
     arrive(s, k, k->idle);
 }
 
-/* How long to sleep at first, and after that: whoever waits looks after the monitor (park.c). */
+/* How long to sleep at first, and after that: a thread that waits looks after the monitor (park.c). */
 static uint64_t next_patience(struct sched *s, struct usf_thread *t, uint64_t patience)
 {
     uint32_t task = atomic_load(&t->owner) - 1;
@@ -452,7 +450,7 @@ void carrier_fresh(struct sched *s, struct sched_self *me)
 {
     if (!me->home) return;
     sched_crit_enter(me);
-    me->carrier->read_ns = os_clock_ns(OWN_CPU_CLOCK);
+    me->carrier->read_ns = os_clock_ns(OS_CLOCK_OWN_CPU);
     me->carrier->charged = 0;
     me->carrier->began = os_now();
     me->cpu_ns = 0;

@@ -45,6 +45,9 @@ struct sched_self {
     uint32_t look;              /* its turn to call sched.look */
     uint32_t joining;           /* it joins the instance again for its process, while the others wait */
     uint32_t lock_name;         /* the name under which it owns the scheduler lock */
+    uint64_t burst_cpu_ns;      /* the thread's CPU time after the latest burst that took long; 0: there was none */
+    uint32_t bursts;            /* calls that gave the core up since then */
+    uint64_t looked;            /* cycles: when it last entered the scheduler while it was BY_KERNEL */
     uint32_t short_bursts;      /* calls in a row that gave the core up, with little computing between; 0 and BY_KERNEL: it queues at its return */
     uint64_t returned;          /* cycles: when it came back from the last of them */
     uint32_t lost;              /* times that it came back from a system call and its core was taken */
@@ -123,6 +126,7 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
     uint64_t sample_pause;      /* ... and how long until the next time */
     uint64_t sites;             /* spin loops that its process had then */
     struct sched_astray astray[USF_MAX_CORES];
+    uint32_t next_by_kernel;    /* task: the first that look_at_kernel_run asks */
     bool any_astray;            /* what sched_watch_binding has answered last */
     struct sched_unseen unseen[SCHED_UNSEEN_MAX];
     uint32_t nr_unseen;

@@ -357,7 +357,8 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     t->pol.id = id;
     t->pol.group = first ? (uint32_t)(first - s->groups) : 0;   /* for tools; what counts is set under the lock */
     t->pol.last_core = USF_NONE;
-    me->poll_core = me->interrupted = me->unproductive = me->short_bursts = 0;
+    me->poll_core = me->interrupted = me->unproductive = me->short_bursts = me->bursts = 0;
+    me->burst_cpu_ns = 0;
     atomic_store(&t->bursts, 0);
     atomic_store(&t->release, 0);
     if (s->spins) atomic_store_explicit(&s->spins[id].regs, 0, memory_order_relaxed);   /* of a parent that forked */

@@ -140,9 +140,15 @@
 /* ---- call: system calls that block (call.c, src/runtime/calls.c) ---------------------------- */
 
 /* After so many short bursts between calls that blocked a thread becomes kernel-scheduled.  A few
- * longer bursts in a row end that, not one: the thread may have waited for a CPU.  Some 300 us. */
+ * bursts of KERNEL_RUN_NS of CPU time end that.  Bursts that are over within KERNEL_RUN_CYCLES, about
+ * as long, are short: their CPU time is not read. */
 #define KERNEL_RUN_CALLS  64u
+#define KERNEL_RUN_NS     300000u
 #define KERNEL_RUN_CYCLES 900000u
+/* Such a thread enters the scheduler once in so long, about a second: it looks for the monitor there. */
+#define KERNEL_RUN_LOOK_CYCLES 3000000000ull
+/* The monitor asks so many kernel-scheduled threads for their CPU time in one look: 10 us each. */
+#define KERNEL_RUN_LOOKS  4u
 /* After a call that blocked so many of its kind are taken to block as well; one in CALL_LOOK_EVERY
  * of these looks nevertheless: a thread that reads what is there already pays for the guess. */
 #define CALL_SURE       8u

@@ -149,19 +149,36 @@ static void sample_core(struct sched *s, uint64_t now, void (*preempt)(void *, u
     preempt(arg, core_task(w));
 }
 
-/* A kernel-scheduled thread that is in the same burst as at the last look computes.  The signal
- * makes it queue for a core. */
+/* The task's thread has been in one burst since the last look.  Has it computed for long in that, or waited for a CPU? */
+static bool computes(struct sched *s, uint32_t task, struct usf_thread *k)
+{
+    uint32_t proc = s->tasks[task].proc;        /* gone, if the thread has ended meanwhile */
+    if (proc >= s->h->max_procs) return false;
+    uint64_t now = os_thread_cpu_ns(s->procs[proc].pid, k->tid), was = k->burst_cpu_ns;
+    if (!was) k->burst_cpu_ns = now;
+    return was && now > was && now - was >= KERNEL_RUN_NS;
+}
+
+/* The signal makes a kernel-scheduled thread that computes queue for a core. */
 static void look_at_kernel_run(struct sched *s, void (*preempt)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
 {
-    uint32_t hwm = atomic_load(&s->h->task_hwm);
-    for (uint32_t i = 0; i < hwm; i++) {
+    uint32_t hwm = atomic_load(&s->h->task_hwm), asked = 0, last = USF_NONE;
+    for (uint32_t n = 0; n < hwm; n++) {
+        uint32_t i = (s->watch->next_by_kernel + n) % hwm;
         struct usf_task *t = &s->tasks[i];
         if (atomic_load_explicit(&t->state, memory_order_relaxed) != USF_TASK_BY_KERNEL || !sched_is_ours(s, i)) continue;
         uint32_t burst = atomic_load_explicit(&t->bursts, memory_order_relaxed);
         struct usf_thread *k = &s->threads[atomic_load_explicit(&t->thread, memory_order_relaxed)];
-        if (burst == k->bursts_seen && state(arg, i) == 'R') preempt(arg, i);
-        k->bursts_seen = burst;
+        if (burst != k->bursts_seen) {
+            k->bursts_seen = burst;
+            k->burst_cpu_ns = 0;
+        } else if (asked < KERNEL_RUN_LOOKS && state(arg, i) == 'R') {
+            asked++;
+            last = i;
+            if (computes(s, i, k)) preempt(arg, i);
+        }
     }
+    if (last != USF_NONE) s->watch->next_by_kernel = last + 1;
 }
 
 /* Note a task whose core was taken while its thread slept (in a page fault, in a call that has no

@@ -128,7 +128,9 @@ struct usf_thread {
     _Atomic uint32_t claim;     /* process + 1 whose thread it is; 0: free */
     _Atomic uint32_t stays;     /* enum usf_stays: why the thread that began here does not leave it */
     _Atomic uint32_t born;      /* task + 1 of the thread that began here; 0: none, or it has ended */
-    uint32_t reserved[7];
+    uint32_t reserved;
+    uint64_t burst_cpu_ns;      /* its CPU time when the monitor asked for that in burst `bursts_seen`; 0: it has not */
+    uint32_t reserved_2[4];
 };
 
 /* What is scheduled.  A dispatch touches lines 0, 1 and 3, and the thread's line. */
@@ -485,7 +487,7 @@ struct usf_header {
     F(usf_proc, unpatched) F(usf_proc, spin_sites) F(usf_proc, comm) F(usf_proc, replaced) F(usf_proc, group) \
     F(usf_proc, nr_groups) F(usf_proc, may) F(usf_proc, cores) F(usf_proc, quota) F(usf_proc, quota_group) F(usf_proc, nr_exclusive) F(usf_proc, stays_why) F(usf_proc, stays) \
     F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, kind) F(usf_group, borrowed) F(usf_group, reclaimed) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
-    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, bursts_seen) F(usf_thread, owner) F(usf_thread, claim) F(usf_thread, stays) F(usf_thread, born) \
+    F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, bursts_seen) F(usf_thread, burst_cpu_ns) F(usf_thread, owner) F(usf_thread, claim) F(usf_thread, stays) F(usf_thread, born) \
     F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, pending_wake) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, waits) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, why) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, bursts) F(usf_task, release) \

@@ -1,9 +1,10 @@
-/* tests/sched/single.c rejoin|kernel-run|keep|place|self|refused|mask|looks|sleeps - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|kernel-run|bursts|keep|place|self|refused|mask|looks|sleeps - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../check.h"
@@ -82,6 +83,83 @@ static void kernel_run(const struct os_cpuset *cpus)
     sched_leave_core(&s, &me, true);
     sched_return_core(&s, &me);
     CHECK(atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
+    sched_detach(&s, &me, false);
+}
+
+static void compute(uint64_t ns)
+{
+    struct timespec t;
+    uint64_t now, until = 0;
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+        if (!until) until = now + ns;
+    } while (now < until);
+}
+
+static void call(struct sched_self *me)
+{
+    sched_leave_core(&s, me, true);
+    sched_return_core(&s, me);
+}
+
+/* A burst that takes long ends kernel-scheduling by and by if the thread computes in it, and not if it waits for a CPU. */
+static uint32_t after_long_burst(struct sched_self *me)
+{
+    me->returned = os_cycles() - 10 * (uint64_t)KERNEL_RUN_CYCLES;
+    call(me);
+    CHECK(sched_is_by_kernel(&s, me));
+    return me->short_bursts;
+}
+
+static void *hold_core_0(void *arg);
+static _Atomic bool over;
+static struct sched_watcher watcher;
+static uint32_t watched, signalled;
+static char awake(void *arg, uint32_t task) { (void)arg, (void)task; return 'R'; }
+static void count_watched(void *arg, uint32_t task) { (void)arg; signalled += task == watched; }
+
+static uint32_t signals_of_look(void)
+{
+    signalled = 0;
+    sched_watch(&s, count_watched, awake, NULL);
+    return signalled;
+}
+
+static void bursts(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    pthread_t holder, t;
+    (void)cpus;
+    CHECK(sched_attach(&s, &me, tid(), "bursts") == 0);
+    sched_expect_kernel_run(&me);
+    call(&me);
+    uint32_t n = me.short_bursts;
+    CHECK(after_long_burst(&me) == n / 2);                  /* no CPU time to compare with yet */
+    CHECK(after_long_burst(&me) == n / 2 + 1);
+    compute(2 * KERNEL_RUN_NS);
+    CHECK(after_long_burst(&me) == (n / 2 + 1) / 2);
+    CHECK(after_long_burst(&me) == (n / 2 + 1) / 2 + 1);
+
+    /* The monitor's look at a burst that does not end. */
+    s.watch = &watcher;
+    sched_watch_begin(&s);
+    watched = me.task;
+    CHECK(pthread_create(&holder, NULL, hold_core_0, NULL) == 0);
+    while (core_state(atomic_load(&s.cores[0].word)) != USF_CORE_RUNNING) usleep(100);
+    CHECK(pthread_create(&t, NULL, hold_core_0, NULL) == 0);
+    while (!atomic_load(&shm.h->nr_ready)) usleep(100);
+    CHECK(signals_of_look() == 0);                          /* it sees the burst, */
+    CHECK(signals_of_look() == 0);                          /* ... its CPU time, */
+    CHECK(signals_of_look() == 0);                          /* ... and that this has not changed much */
+    compute(2 * KERNEL_RUN_NS);
+    CHECK(signals_of_look() == 1);
+    call(&me);
+    CHECK(signals_of_look() == 0);
+    CHECK(signals_of_look() == 0);
+    atomic_store(&over, true);
+    pthread_join(holder, NULL);
+    pthread_join(t, NULL);
     sched_detach(&s, &me, false);
 }
 
@@ -265,7 +343,14 @@ static void be_on(struct sched_self *me, uint32_t core)
     CHECK(atomic_load(&s.tasks[me->task].core) == core);
 }
 
-static _Atomic bool over;
+static void *hold_core_0(void *arg)
+{
+    struct sched_self me = {.task = USF_NONE};
+    CHECK(sched_attach(&s, &me, tid(), "holder") == 0);
+    while (!atomic_load(&over)) usleep(100);
+    sched_detach(&s, &me, false);
+    return arg;
+}
 
 static void *hold_core_1(void *arg)
 {
@@ -321,7 +406,6 @@ static void mask(const struct os_cpuset *cpus)
 /* The monitor's looks at a thread that computes while another waits.  Times are set back instead of passing; a look that has itself taken
  * long is repeated. */
 #define MS 1000000ull
-static struct sched_watcher watcher;
 static uint32_t states, signals;
 static char told = 'R';
 static char tell_state(void *arg, uint32_t task) { (void)arg, (void)task; states++; return told; }
@@ -413,7 +497,7 @@ static const struct single {
     const char *name;
     void (*run)(const struct os_cpuset *), (*instance)(struct os_cpuset *), (*process)(struct os_cpuset *);
 } all[] = {
-    {"keep", keep, have_first_cpu, NULL}, {"rejoin", rejoin, NULL, NULL}, {"kernel-run", kernel_run, NULL, NULL}, {"place", place, NULL, NULL},
+    {"keep", keep, have_first_cpu, NULL}, {"rejoin", rejoin, NULL, NULL}, {"kernel-run", kernel_run, NULL, NULL}, {"bursts", bursts, have_first_cpu, NULL}, {"place", place, NULL, NULL},
     {"self", place_self, NULL, NULL}, {"refused", refused, NULL, have_no_cpu}, {"mask", mask, NULL, have_four_cores},
     {"looks", looks, have_first_cpu, NULL}, {"sleeps", sleeps, have_first_cpu, NULL},
 };

@@ -18,6 +18,7 @@ import os
 import random
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -105,7 +106,8 @@ class Soak:
         self.jobs = {name: argv for name, argv in job_list(args.build).items() if is_there(argv)}
         self.left_out = [name for name in job_list(args.build) if name not in self.jobs]
         self.loads, self.running = {}, {}          # slot: process; process: (name, since)
-        self.ended, self.longest = collections.Counter(), collections.Counter()
+        self.longest = collections.Counter()
+        self.took = collections.defaultdict(list)  # name of a job: seconds of each
         self.stalls, self.starved, self.in_kernel, self.troubles = [], [], [], []
         self.samples = []                          # (what, kind) -> value, one dictionary per look
         self.still = {}                            # (slot, thread): (count, since)
@@ -134,7 +136,7 @@ class Soak:
     def fill(self):
         while len(self.running) < self.args.jobs:
             name = self.rng.choice(sorted(self.jobs))
-            path = os.path.join(self.dir, f"job-{sum(self.ended.values()) + len(self.running)}")
+            path = os.path.join(self.dir, f"job-{sum(map(len, self.took.values())) + len(self.running)}")
             with open(path, "wb") as out:
                 self.running[self.start(self.jobs[name], out)] = (name, time.monotonic(), path)
 
@@ -144,7 +146,7 @@ class Soak:
             if p.poll() is None and not late:
                 continue
             del self.running[p]
-            self.ended[name] += 1
+            self.took[name].append(time.monotonic() - since)
             if late:
                 print(self.tool("ps", "--why", "-i", self.instance) + "\n".join(threads_of(q["pid"] for q in self.instance_report()["processes"])))
             if late or p.returncode:
@@ -316,7 +318,8 @@ class Soak:
             self.trouble(f"the instance is still there after {EMPTY_S} s\n" + self.tool("ps", "--why", "-i", self.instance))
 
     def report(self):
-        print(f"{sum(self.ended.values())} jobs: " + ", ".join(f"{n} {name}" for name, n in sorted(self.ended.items())))
+        print(f"{sum(self.ended.values())} jobs (median and longest time, s): " + ", ".join(
+            f"{len(t)} {name} ({statistics.median(t):.0f} {max(t):.0f})" for name, t in sorted(self.took.items())))
         print("longest standstill of a thread, s: " + ", ".join(f"{kind} {s:.2f}" for kind, s in sorted(self.longest.items())))
         if self.samples:
             print("at the end: " + ", ".join(f"{who} {value} {what}" for (who, what), value in sorted(self.samples[-1].items())))

@@ -10,7 +10,7 @@
  *   P3  each submission lets one pause pass, and none is lost (invalid end states).
  *
  * Mutations that must fail: -DLATE_COUNT (the thread gives its slot away, then counts); -DBARE_KEEP (who has the task stores KEEP without comparing);
- * -DDEAF (the thread goes to sleep although KEEP has come); -DTIMED -DBARE_END (who ends a sleep does not compare). */
+ * -DUNRESPONSIVE (the thread goes to sleep although KEEP has come); -DTIMED -DBARE_END (who ends a sleep does not compare). */
 #ifndef ROUNDS
 #define ROUNDS 3
 #endif
@@ -48,7 +48,7 @@ inline leave_slot() {
           :: atomic { go == KEEP -> go = NONE; kept = true }
           :: atomic { go != KEEP -> skip }
              if
-#ifdef DEAF
+#ifdef UNRESPONSIVE
              :: atomic { go == SEARCHING || go == KEEP -> go = NONE }
 #else
              :: atomic { go == SEARCHING -> go = NONE }

@@ -14,7 +14,7 @@ from odd import HOG, Case, FILES, main, watchers
 
 HOGS = min(os.sysconf("SC_NPROCESSORS_ONLN"), 64)       # as odd-hog counts them
 LOOKS = 0.003   # seconds: what the monitor's looks, one each millisecond, add to the time after which a core is taken
-DEAF = 0.1      # ... and what is left to a thread that does not answer signals
+UNRESPONSIVE = 0.1      # ... and what is left to a thread that does not answer signals
 SLEEP = 0.001   # after which each of the two looks again: 0.1 ms, and what a timer may be late
 
 
@@ -46,7 +46,7 @@ class Progress(Case):
             r"^(\d+) steps: (\S+) s, ran (\S+) s, waited (\S+) s, hogs (\S+) s$", r.err, re.M).groups())
         monitor = sum(map(waited, watchers(self.instance)))
         # In each step each of the two waits for a core once, after it has looked in vain just before.
-        p = int(self.env.get("USF_PROGRESS", 5)) / 1000 + LOOKS + (0 if answers else DEAF)
+        p = int(self.env.get("USF_PROGRESS", 5)) / 1000 + LOOKS + (0 if answers else UNRESPONSIVE)
         guaranteed = 2 * steps * (ahead * p + SLEEP)
         kernel = ran + queued + monitor + (hogs if answers else 0) + stolen() - lost
         print("%-8s %d steps in %.3f s; %s, by the kernel %.3f s" % (

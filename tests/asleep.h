@@ -1,12 +1,15 @@
-/* tests/asleep.h - what a thread waits for in the kernel.  SPDX-License-Identifier: Apache-2.0
+/* tests/asleep.h - what a thread does, and what it waits for in the kernel.  SPDX-License-Identifier: Apache-2.0
  *
  * A thread that a call has made ready is no longer asleep when that call returns.  So a test that sees it
  * asleep afterwards knows that it was not woken, and need not give it time. */
 #ifndef TESTS_ASLEEP_H
 #define TESTS_ASLEEP_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +31,31 @@ static inline bool sleeps_in(pid_t tid, long call)
 {
     struct asleep in;
     return is_asleep(tid, &in) && in.call == call;
+}
+
+/* Does a thread of this process, with that as the call's first argument; -1: with any?  Where threads float, any kernel thread may make
+ * a thread's call. */
+static inline bool any_sleeps_in(long call, long first)
+{
+    struct asleep in;
+    bool found = false;
+    DIR *d = opendir("/proc/self/task");
+    for (struct dirent *e; d && !found && (e = readdir(d));)
+        found = is_asleep(atoi(e->d_name), &in) && in.call == call && (first == -1 || in.arg[0] == (unsigned long)first);
+    if (d) closedir(d);
+    return found;
+}
+
+/* Its state as /proc tells it: 'R', 'S', 'T', 'Z', ...; 0: there is no such thread. */
+static inline char state_of(pid_t tid)
+{
+    char path[64], line[256], *end = NULL;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
+    FILE *f = fopen(path, "r");
+    if (!f) return 0;
+    if (fgets(line, sizeof line, f)) end = strrchr(line, ')');
+    fclose(f);
+    return end ? end[2] : (char)0;
 }
 
 /* In a futex or an epoll, without a time limit. */

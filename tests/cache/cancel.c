@@ -1,5 +1,6 @@
 /* tests/cache/cancel.c - threads that end otherwise than by returning, and signals to threads that have ended.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "../asleep.h"
 #include "check.h"
 
 #include <semaphore.h>
@@ -10,6 +11,13 @@ static _Atomic int cleaned;
 static void clean(void *arg) { cleaned += (int)(long)arg; }
 
 static void *nothing(void *arg) { return arg; }
+
+static _Atomic pid_t its_id;
+static void *tells_its_id(void *arg)
+{
+    its_id = (pid_t)syscall(SYS_gettid);
+    return arg;
+}
 
 static void *sleeper(void *arg)
 {
@@ -81,8 +89,10 @@ static void ended(void)
     pthread_t th;
     void *result;
     for (int i = 0; i < 20; i++) {
-        CHECK_EQ(pthread_create(&th, NULL, nothing, (void *)9), 0);
-        sleep_ms(5);
+        its_id = 0;
+        CHECK_EQ(pthread_create(&th, NULL, tells_its_id, (void *)9), 0);
+        while (!its_id || (state_of(its_id) && !sleeps_in(its_id, SYS_futex)))      /* gone, or kept */
+            sleep_ms(1);
         CHECK_EQ(pthread_cancel(th), 0);
         CHECK_EQ(pthread_kill(th, 0), 0);
         CHECK_EQ(pthread_kill(th, SIGURG), 0);
@@ -107,6 +117,7 @@ static void *waiter(void *arg)
 static void *joiner(void *arg)
 {
     void *result;
+    its_id = (pid_t)syscall(SYS_gettid);
     pthread_join(*(pthread_t *)arg, &result);
     return result;
 }
@@ -115,6 +126,7 @@ static void *timed_joiner(void *arg)
 {
     void *result;
     struct timespec t = after_ms(CLOCK_REALTIME, 20000);
+    its_id = (pid_t)syscall(SYS_gettid);
     pthread_timedjoin_np(*(pthread_t *)arg, &result, &t);
     return result;
 }
@@ -125,9 +137,11 @@ static void cancelled_join(void)
     for (int i = 0; i < 20; i++) {
         pthread_t th, by;
         void *result;
+        its_id = 0;
         CHECK_EQ(pthread_create(&th, NULL, waiter, NULL), 0);
         CHECK_EQ(pthread_create(&by, NULL, i % 2 ? joiner : timed_joiner, &th), 0);
-        sleep_ms(2);
+        while (!its_id || !sleeps_in(its_id, SYS_futex))
+            sleep_ms(1);
         CHECK_EQ(pthread_cancel(by), 0);
         CHECK_EQ(pthread_join(by, &result), 0);
         CHECK(result == PTHREAD_CANCELED);

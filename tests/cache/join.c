@@ -1,4 +1,5 @@
 /* tests/cache/join.c - joining and detaching in every order.  SPDX-License-Identifier: Apache-2.0 */
+#include "../asleep.h"
 #include "check.h"
 
 #include <stdatomic.h>
@@ -9,6 +10,31 @@ static void *slow(void *arg)
 {
     sleep_ms((long)arg);
     return arg;
+}
+
+/* Lasts until it is let go. */
+static _Atomic bool let_go;
+static _Atomic int held_ended;
+static void *held(void *arg)
+{
+    while (!let_go)
+        sleep_ms(1);
+    held_ended++;
+    return arg;
+}
+
+static void hold(pthread_t *th, const pthread_attr_t *attr, long value)
+{
+    let_go = false;
+    held_ended = 0;
+    CHECK_EQ(pthread_create(th, attr, held, (void *)value), 0);
+}
+
+static void let_end(void)
+{
+    let_go = true;
+    while (!held_ended)
+        sleep_ms(1);
 }
 
 static void values(void)
@@ -36,13 +62,21 @@ static void storm(long n)
     }
 }
 
+static void *let_go_when_main_waits(void *arg)
+{
+    while (!sleeps_in(getpid(), SYS_futex))
+        sleep_ms(1);
+    let_go = true;
+    return arg;
+}
+
 /* ---- timed and trying joins ---------------------------------------------------------------------- */
 static void timed(void)
 {
-    pthread_t th;
+    pthread_t th, other;
     void *result;
     for (int clock = 0; clock < 3; clock++) {
-        CHECK_EQ(pthread_create(&th, NULL, slow, (void *)400), 0);
+        hold(&th, NULL, 400);
         CHECK_EQ(pthread_tryjoin_np(th, &result), EBUSY);
         struct timespec r = after_ms(CLOCK_REALTIME, 20), m = after_ms(CLOCK_MONOTONIC, 20);
         if (clock == 0)
@@ -52,6 +86,7 @@ static void timed(void)
                                           clock == 1 ? &r : &m), ETIMEDOUT);
         struct timespec past = { 1, 0 };
         CHECK_EQ(pthread_timedjoin_np(th, &result, &past), ETIMEDOUT);
+        CHECK_EQ(pthread_create(&other, NULL, let_go_when_main_waits, NULL), 0);
         r = after_ms(CLOCK_REALTIME, 5000), m = after_ms(CLOCK_MONOTONIC, 5000);
         if (clock == 0)
             CHECK_EQ(pthread_timedjoin_np(th, &result, &r), 0);
@@ -59,6 +94,7 @@ static void timed(void)
             CHECK_EQ(pthread_clockjoin_np(th, &result, clock == 1 ? CLOCK_REALTIME : CLOCK_MONOTONIC,
                                           clock == 1 ? &r : &m), 0);
         CHECK_EQ(result, 400);
+        CHECK_EQ(pthread_join(other, NULL), 0);
     }
     struct timespec bad = { 0, 0 };
     CHECK_EQ(pthread_create(&th, NULL, slow, (void *)30), 0);
@@ -83,14 +119,35 @@ static void *join_it(void *arg)
     return (void *)err;
 }
 
-static pthread_t first;
-static _Atomic int ready;
+/* Only the cache tells by EINVAL that another thread waits for it: libc says EBUSY in any case. */
+static void until_joined(pthread_t th)
+{
+    int err;
+    while ((err = pthread_tryjoin_np(th, NULL)) == EBUSY)
+        sleep_ms(1);
+    CHECK_EQ(err, EINVAL);
+}
+static _Atomic bool has_looked;
+static void *look_at(void *th)
+{
+    until_joined(*(pthread_t *)th);
+    has_looked = true;
+    return NULL;
+}
+static void until_i_am_joined(void)
+{
+    pthread_t me = pthread_self(), other;
+    has_looked = false;
+    CHECK_EQ(pthread_create(&other, NULL, look_at, &me), 0);
+    while (!has_looked)                      /* not in a join: two threads may not join each other */
+        sleep_ms(1);
+    CHECK_EQ(pthread_join(other, NULL), 0);
+}
 
+static pthread_t first;
 static void *join_back(void *arg)
 {
-    while (!ready)
-        sleep_ms(1);
-    sleep_ms(50);                            /* by now the other one waits for us */
+    until_i_am_joined();
     return (void *)(long)pthread_join(first, NULL);
 }
 
@@ -98,7 +155,7 @@ static void *join_other(void *arg)
 {
     pthread_t *other = arg;
     void *result;
-    ready = 1;
+    first = pthread_self();
     CHECK_EQ(pthread_join(*other, &result), 0);
     return result;
 }
@@ -106,7 +163,7 @@ static void *join_other(void *arg)
 static pthread_t main_thread;
 static void *join_main(void *arg)
 {
-    sleep_ms(50);
+    until_i_am_joined();
     return (void *)(long)pthread_join(main_thread, NULL);
 }
 
@@ -118,17 +175,17 @@ static void recommended_errors(void)
     main_thread = pthread_self();
     CHECK_EQ(run_thread(join_main, NULL), EDEADLK);
 
-    ready = 0;
     CHECK_EQ(pthread_create(&th2, NULL, join_back, NULL), 0);
-    CHECK_EQ(pthread_create(&first, NULL, join_other, &th2), 0);
-    CHECK_EQ(pthread_join(first, &result), 0);
+    CHECK_EQ(pthread_create(&th, NULL, join_other, &th2), 0);
+    CHECK_EQ(pthread_join(th, &result), 0);
     CHECK_EQ(result, EDEADLK);
 
-    CHECK_EQ(pthread_create(&th, NULL, slow, (void *)500), 0);
+    hold(&th, NULL, 500);
     CHECK_EQ(pthread_create(&th2, NULL, join_it, &th), 0);
-    sleep_ms(50);
+    until_joined(th);
     CHECK_EQ(pthread_join(th, NULL), EINVAL);        /* somebody else waits */
     CHECK_EQ(pthread_tryjoin_np(th, NULL) != 0, 1);
+    let_end();
     CHECK_EQ(pthread_join(th2, &result), 0);
     CHECK_EQ(result, 0);
 }
@@ -139,11 +196,11 @@ static void errors(void)
     CHECK_EQ(run_thread(join_self, NULL), EDEADLK);
     CHECK_EQ(pthread_join(pthread_self(), NULL), EDEADLK);
 
-    CHECK_EQ(pthread_create(&th, NULL, slow, (void *)100), 0);
+    hold(&th, NULL, 0);
     CHECK_EQ(pthread_detach(th), 0);
     CHECK_EQ(pthread_detach(th), EINVAL);
     CHECK_EQ(pthread_join(th, NULL), EINVAL);
-    sleep_ms(150);
+    let_end();
 }
 
 /* ---- detaching ---------------------------------------------------------------------------------------- */
@@ -198,20 +255,21 @@ static void detaching(void)
         }
     }
     wait_ran(3000);
-    CHECK_EQ(pthread_create(&th, &attr, slow, (void *)50), 0);
+    hold(&th, &attr, 0);
     pthread_attr_t got;
     CHECK_EQ(pthread_getattr_np(th, &got), 0);
     CHECK_EQ(pthread_attr_getdetachstate(&got, &state), 0);
     CHECK_EQ(state, PTHREAD_CREATE_DETACHED);
     pthread_attr_destroy(&got);
     pthread_attr_destroy(&attr);
-    CHECK_EQ(pthread_create(&th, NULL, slow, (void *)50), 0);
+    let_end();
+    hold(&th, NULL, 0);
     CHECK_EQ(pthread_getattr_np(th, &got), 0);
     CHECK_EQ(pthread_attr_getdetachstate(&got, &state), 0);
     CHECK_EQ(state, PTHREAD_CREATE_JOINABLE);
     pthread_attr_destroy(&got);
+    let_end();
     CHECK_EQ(pthread_join(th, NULL), 0);
-    sleep_ms(60);
 }
 
 /* ---- many who join and detach at once ----------------------------------------------------------------- */

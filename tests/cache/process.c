@@ -1,5 +1,6 @@
 /* tests/cache/process.c - kept threads and the life of the process: fork, exit, the end of main.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "../asleep.h"
 #include "check.h"
 
 #include <signal.h>
@@ -151,9 +152,15 @@ static void main_exits_handlers(void)
     pthread_exit(NULL);
 }
 
+static void until_main_has_ended(void)
+{
+    while (state_of(getpid()) != 'Z')
+        sleep_ms(1);
+}
+
 static void *outlives(void *arg)
 {
-    sleep_ms(300);
+    until_main_has_ended();
     for (long i = 0; i < 5; i++)
         CHECK_EQ(run_thread(nothing, (void *)i), i);
     return NULL;
@@ -170,7 +177,7 @@ static void main_exits_first(void)
 
 static void *exits_7(void *arg)
 {
-    sleep_ms(100);
+    until_main_has_ended();
     exit(7);
 }
 
@@ -202,10 +209,17 @@ static void main_cancelled(void)
 
 /* main ends while a thread has ended but is not joined: somebody may still join it. */
 static pthread_t unjoined;
+static _Atomic pid_t unjoined_tid;
+static void *tells_its_id(void *arg)
+{
+    unjoined_tid = (pid_t)syscall(SYS_gettid);
+    return arg;
+}
+
 static void *joins_unjoined(void *arg)
 {
     void *result;
-    sleep_ms(200);
+    until_main_has_ended();
     CHECK_EQ(pthread_join(unjoined, &result), 0);
     CHECK_EQ(result, 21);
     _exit(21);
@@ -214,9 +228,10 @@ static void *joins_unjoined(void *arg)
 static void main_exits_unjoined(void)
 {
     pthread_t th;
-    CHECK_EQ(pthread_create(&unjoined, NULL, nothing, (void *)21), 0);
+    CHECK_EQ(pthread_create(&unjoined, NULL, tells_its_id, (void *)21), 0);
     CHECK_EQ(pthread_create(&th, NULL, joins_unjoined, NULL), 0);
-    sleep_ms(20);
+    while (!unjoined_tid || (state_of(unjoined_tid) && !sleeps_in(unjoined_tid, SYS_futex)))     /* gone, or kept */
+        sleep_ms(1);
     pthread_exit(NULL);
 }
 

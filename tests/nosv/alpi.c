@@ -212,7 +212,7 @@ static void spawns(void)
     ALPI(alpi_task_spawn(leaves_event, NULL, completed, &completed_calls, NULL, NULL));
     UNTIL(get(&bodies) == 2);
     ALPI(alpi_task_events_decrease(with_event, 1));
-    for (int i = 0; i < 10; i++) rest();
+    settle();
     CHECK_EQ(get(&completed_calls), 1);
     ALPI(alpi_task_events_decrease(with_event, 2));
     UNTIL(get(&completed_calls) == 2);

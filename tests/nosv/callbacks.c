@@ -88,7 +88,7 @@ static void outlasts_callback(nosv_task_t task)
     (void)task;
     if (add(&ran, 1) == 1) return;
     UNTIL(get(&returns));
-    for (int i = 0; i < 20; i++) rest();
+    settle();
 }
 
 /* The number of the completion, 1, is that of the executions of the second life, too. */

@@ -1,7 +1,9 @@
 /* tests/nosv/corners.c - what happens seldom: one case each, by name, or all.  SPDX-License-Identifier: Apache-2.0 */
 #include <nosv/memory.h>
 
+#include "../asleep.h"
 #include "nosv_test.h"
+#include "tasks/tasks.h"
 
 static void *call(void *what)
 {
@@ -45,7 +47,7 @@ static void nothing(void) {}
 static void forks_run(nosv_task_t t)
 {
     set(pointer_of(t), 1);
-    usleep(50000);              /* the shutdown waits meanwhile */
+    while (!atomic_load(&tk.stopping)) usleep(1000);        /* the shutdown waits from now on */
     in_child(nothing);
     OK(nosv_init());
     OK(nosv_shutdown());
@@ -121,9 +123,10 @@ static void left(void)
 
 /* ---- completion ------------------------------------------------------------------------------------- */
 
+static int timeouts;
 static void *submit_later(void *t)
 {
-    usleep(20000);
+    while (!get(&timeouts) && !sleeps_for_ever(getpid())) usleep(1000);
     OK(nosv_submit(t, NOSV_SUBMIT_NONE));
     return NULL;
 }
@@ -139,8 +142,9 @@ static void early_wait(void)
         pthread_t thread;
         nosv_task_t t = task_of(type, &ran, NOSV_CREATE_JOINABLE);
         set(&ran, 0);
+        set(&timeouts, 0);
         CHECK_EQ(pthread_create(&thread, NULL, submit_later, t), 0);
-        if (i) while (nosv_wait(t, 1000000) == NOSV_ERR_TIMEOUT) continue;
+        if (i) while (nosv_wait(t, 1000000) == NOSV_ERR_TIMEOUT) add(&timeouts, 1);
         OK(nosv_wait(t, FOREVER));
         CHECK_EQ(get(&ran), 1);
         CHECK_EQ(pthread_join(thread, NULL), 0);

@@ -86,7 +86,7 @@ static void before_it_completes(void)
         UNTIL(get(&said) == 2);
         OK(nosv_destroy(a, NOSV_DESTROY_NONE));
         OK(nosv_destroy(b, NOSV_DESTROY_NONE));
-        if (i % 10 == 0) rest();
+        if (i % 10 == 0) settle();
         CHECK_EQ(get(&completions), 0);
         OK(nosv_decrease_event_counter(b, 1));
         OK(nosv_submit(a, NOSV_SUBMIT_NONE));

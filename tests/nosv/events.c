@@ -55,7 +55,7 @@ static void from_outside(void)
         set(&completions, 0);
         OK(nosv_submit(task, NOSV_SUBMIT_NONE));
         UNTIL(get(&ended) == 1);
-        if (round % 4 == 0) for (int i = 0; i < 10; i++) rest();
+        if (round % 4 == 0) settle();
         CHECK_EQ(get(&completions), 0);
         CHECK_EQ(nosv_task_had_events(task), 1);
         OK(nosv_decrease_event_counter(task, 1));
@@ -82,7 +82,7 @@ static void in_end_callback(void)
     set(&completions, 0);
     OK(nosv_submit(task, NOSV_SUBMIT_NONE));
     UNTIL(get(&ended) == 1);
-    for (int i = 0; i < 10; i++) rest();
+    settle();
     CHECK_EQ(get(&completions), 0);
     OK(nosv_decrease_event_counter(task, 1));
     UNTIL(get(&completions) == 1);

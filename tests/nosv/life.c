@@ -89,7 +89,7 @@ static void inside_callback(void)
     nosv_task_t task = task_of(type_of(has_event, NULL, in_callback), NULL, NOSV_CREATE_NONE);
     OK(nosv_submit(task, NOSV_SUBMIT_NONE));
     UNTIL(get(&at));
-    for (int i = 0; i < 10; i++) rest();
+    settle();
     CHECK_EQ(pthread_create(&thread, NULL, decreases, task), 0);
     while (get(&stopped) != 1) usleep(100);
     shut_down_beside(thread);
@@ -102,7 +102,7 @@ static void shutdown_in_callback(void)
     nosv_task_t task = task_of(type_of(has_event, NULL, shuts_down), NULL, NOSV_CREATE_NONE);
     OK(nosv_submit(task, NOSV_SUBMIT_NONE));
     UNTIL(get(&at));
-    for (int i = 0; i < 10; i++) rest();
+    settle();
     OK(nosv_decrease_event_counter(task, 1));
     UNTIL(get(&ended));
     OK(nosv_shutdown());

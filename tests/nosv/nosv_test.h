@@ -160,6 +160,32 @@ static inline void in_task(void (*what)(void), nosv_flags_t flags)
     OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
 }
 
+/* Until all that runs, and all that is ready, has been executed until it blocks or ends.  A task that comes later to a CPU runs when what
+ * runs there has left it, and one of the lowest priority when all others that are ready have begun. */
+static inline void settle_run_(nosv_task_t task) { (void)task; }
+static inline void settle_done_(nosv_task_t task)
+{
+    int *done = (int *)nosv_get_task_type_metadata(nosv_get_task_type(task));
+    OK(nosv_destroy(task, NOSV_DESTROY_NONE));
+    add(done, 1);
+}
+static inline void settle(void)
+{
+    int done = 0, n = nosv_get_num_cpus();
+    nosv_task_type_t type;
+    OK(nosv_type_init(&type, settle_run_, NULL, settle_done_, "settle", &done, NULL, NOSV_TYPE_INIT_NONE));
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < n; i++) OK(nosv_submit(placed(task_of(type, NULL, NOSV_CREATE_NONE), i), NOSV_SUBMIT_NONE));
+        UNTIL(get(&done) == (round + 1) * n + round);
+        if (round) break;
+        nosv_task_t last = task_of(type, NULL, NOSV_CREATE_NONE);
+        nosv_set_task_priority(last, -1000);
+        OK(nosv_submit(last, NOSV_SUBMIT_NONE));
+        UNTIL(get(&done) == n + 1);
+    }
+    OK(nosv_type_destroy(type, NOSV_TYPE_DESTROY_NONE));
+}
+
 /* Run a function in a child process, and require that it exits with 0. */
 static inline void in_child(void (*what)(void))
 {

@@ -130,7 +130,7 @@ static void for_ever(void)
     nosv_task_t task = task_of(type_of(suspends_for_ever, NULL, NULL), NULL, NOSV_CREATE_NONE);
     OK(nosv_submit(task, NOSV_SUBMIT_NONE));
     UNTIL(get(&at) == 2);
-    for (int i = 0; i < 20; i++) rest();
+    settle();
     CHECK_EQ(get(&at), 2);
     OK(nosv_submit(task, NOSV_SUBMIT_NONE));
     UNTIL(get(&ran) == 1);

@@ -31,7 +31,7 @@ static void remembered(void)
         set(&completions, 0);
         for (intptr_t i = 0; i < n + 1; i++) OK(nosv_submit(task, NOSV_SUBMIT_NONE));      /* the first one starts it */
         UNTIL(get(&ran) == 1);
-        for (int i = 0; i < 20; i++) rest();
+        settle();
         CHECK_EQ(get(&ran), 1);
         CHECK_EQ(get(&completions), 0);
         OK(nosv_submit(task, NOSV_SUBMIT_NONE));

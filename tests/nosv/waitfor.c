@@ -92,7 +92,7 @@ static void counts_once(void)
     for (int i = 0; i < 5; i++) OK(nosv_submit(task, NOSV_SUBMIT_DEADLINE_WAKE));
     OK(nosv_submit(task, NOSV_SUBMIT_NONE));
     UNTIL(get(&ran) == 1);
-    for (int i = 0; i < 20; i++) rest();
+    settle();
     CHECK_EQ(get(&ran), 1);
     OK(nosv_submit(task, NOSV_SUBMIT_DEADLINE_WAKE));
     UNTIL(get(&completions) == 1);
@@ -117,8 +117,9 @@ static void submission_is_for_pause(void)
     set(&waiting, 0);
     OK(nosv_submit(task, NOSV_SUBMIT_NONE));
     UNTIL(get(&waiting));
+    settle();
     OK(nosv_submit(task, NOSV_SUBMIT_NONE));
-    for (int i = 0; i < 20; i++) rest();
+    settle();
     CHECK_EQ(get(&ran), 0);
     OK(nosv_submit(task, NOSV_SUBMIT_DEADLINE_WAKE));
     UNTIL(get(&completions) == 1);

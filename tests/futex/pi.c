@@ -131,7 +131,7 @@ void scenario_pi(uint64_t seed)
 
 /* ---- owners that die ------------------------------------------------------------------------- */
 
-struct robust { pthread_mutex_t m; pthread_cond_t c; _Atomic int locked; };
+struct robust { pthread_mutex_t m; pthread_cond_t c; _Atomic int locked, may_die; };
 
 static void robust_init(struct robust *r, int protocol, int pshared)
 {
@@ -149,7 +149,7 @@ static void *lock_and_die(void *arg)
     struct robust *r = arg;
     pthread_mutex_lock(&r->m);
     r->locked = 1;
-    nap_us(30000);
+    while (!r->may_die) nap_us(200);
     return NULL;
 }
 static long lock_robust(void *arg) { return -pthread_mutex_lock(&((struct robust *)arg)->m); }
@@ -166,9 +166,13 @@ static void dying_thread(struct robust *r, bool wait_first)
     pthread_t t;
     pthread_create(&t, NULL, lock_and_die, r);
     while (!r->locked) nap_us(200);
-    if (!wait_first) pthread_join(t, NULL);
-    say("  next owner: %s", show(on_worker(0, lock_robust, r)));
-    if (wait_first) pthread_join(t, NULL);
+    if (wait_first) {
+        tell_fn(0, lock_robust, r);
+        await_asleep(0);
+    }
+    r->may_die = 1;
+    pthread_join(t, NULL);
+    say("  next owner: %s", show(wait_first ? await_done(0) : on_worker(0, lock_robust, r)));
     say("  made consistent: %s", show(on_worker(0, consistent, r)));
     tell_fn(1, lock_robust, r);
     await_asleep(1);
@@ -183,18 +187,14 @@ static void dying_process(struct robust *r, bool killed)
     if (child == 0) {
         pthread_mutex_lock(&r->m);
         r->locked = 1;
-        if (!killed) {
-            nap_us(30000);
-            _exit(0);
-        }
-        for (;;) nap_us(1000000);
+        while (killed || !r->may_die) nap_us(200);
+        _exit(0);
     }
     while (!r->locked) nap_us(200);
     tell_fn(0, lock_robust, r);
-    if (killed) {
-        await_asleep(0);
-        kill(child, SIGKILL);
-    }
+    await_asleep(0);
+    if (killed) kill(child, SIGKILL);
+    else r->may_die = 1;
     say("  next owner: %s", show(await_done(0)));
     waitpid(child, NULL, 0);
     say("  unlocked without making it consistent: %s", show(on_worker(0, unlock_robust, r)));

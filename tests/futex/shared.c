@@ -81,6 +81,12 @@ static void *quick(void *arg)
     nap_us(20000);
     return arg;
 }
+static _Atomic bool may_end;
+static void *slow(void *arg)
+{
+    while (!may_end) nap_us(1000);
+    return arg;
+}
 static void joins(void)
 {
     pthread_t t[8];
@@ -93,8 +99,9 @@ static void joins(void)
     }
     say("joined, sum %ld", sum);
     struct timespec soon = in_ns(CLOCK_REALTIME, 2000000);
-    pthread_create(&t[0], NULL, quick, NULL);
+    pthread_create(&t[0], NULL, slow, NULL);
     say("timed join too soon: %d", pthread_timedjoin_np(t[0], NULL, &soon));
+    may_end = true;
     say("join: %d", pthread_join(t[0], NULL));
 }
 

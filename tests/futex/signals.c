@@ -4,6 +4,7 @@
  * one with a timeout whatever the flags.  A restarted wait looks at the word again and queues behind
  * the others.  Ignored and blocked signals and stops leave a waiter where it is.
  */
+#include "../asleep.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -218,7 +219,7 @@ static void unnoticed(void)
     SYS(SYS_tgkill, getpid(), sh->w[0].tid, SIGUSR2);
     SYS(SYS_tgkill, getpid(), sh->w[0].tid, SIGCONT);
     SYS(SYS_tgkill, getpid(), sh->w[0].tid, SIGCHLD);
-    nap_us(20000);
+    await_asleep(0);
     say("ignored signals: %s", sh->w[0].done ? show(sh->w[0].result) : "waits on");
     say("wake: %s", show(SYS(SYS_futex, &word, FUTEX_WAKE | P, 1)));
     say("result: %s", show(await_done(0)));
@@ -231,12 +232,12 @@ static void stopped(struct timespec *timeout, int op, const char *what)
     pid_t me = getpid(), child = fork();
     if (child == 0) {
         kill(me, SIGSTOP);
-        nap_us(50000);
+        while (state_of(me) != 'T' || state_of(sh->w[0].tid) != 'T') nap_us(1000);
         kill(me, SIGCONT);
         _exit(0);
     }
     waitpid(child, NULL, 0);
-    nap_us(20000);
+    await_asleep(0);
     say("%s, stopped and continued: %s", what, sh->w[0].done ? show(sh->w[0].result) : "waits on");
     if (!sh->w[0].done) {
         await_queued(0, &word, P, 1);

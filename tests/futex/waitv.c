@@ -85,10 +85,9 @@ static void waitv_woken(int priv)
     tell_call(2, SYS_futex, (long)&word[1], FUTEX_WAIT | flag, word[1], 0, 0, 0);
     await_asleep(2);
     say("wake one of three kinds: %s", show(SYS(SYS_futex, &word[1], FUTEX_WAKE | flag, 1)));
-    for (int i = 0; i < 100000 && !nr_done(); i++) nap_us(100);     /* it may have to wait for a CPU, */
-    nap_us(20000);                                                  /* ... and no other is to come */
+    for (int i = 0; i < 100000 && !nr_done(); i++) nap_us(100);     /* it may have to wait for a CPU */
     /* which of them is woken is nobody's promise (futex(2)): a kernel's waiter and one of user space queue apart */
-    say("  done: %d", nr_done());
+    say("  done: %d", nr_done());       /* that no other is, is seen from the number of those that still wait */
     say("wake the rest: %s", show(SYS(SYS_futex, &word[1], FUTEX_WAKE | flag, 9)));
     for (int i = 0; i < 3; i++) say("  w%d: %s", i, show(await_done(i)));
     start_waitv(0, priv);
@@ -96,9 +95,9 @@ static void waitv_woken(int priv)
     say("  index %s", show(await_done(0)));
     start_waitv(0, priv);
     say("requeue of a vector's word: %s", show(SYS(SYS_futex, &word[2], FUTEX_REQUEUE | flag, 0, 9, &word[3], 0)));
-    say("wake there: %s", show(SYS(SYS_futex, &word[3], FUTEX_WAKE | flag, 9)));
-    nap_us(50000);
-    if (!sh->w[0].done) say("wake: %s", show(SYS(SYS_futex, &word[0], FUTEX_WAKE | flag, 9)));
+    long woken = SYS(SYS_futex, &word[3], FUTEX_WAKE | flag, 9);
+    say("wake there: %s", show(woken));
+    if (woken <= 0) say("wake: %s", show(SYS(SYS_futex, &word[0], FUTEX_WAKE | flag, 9)));
     say("  index %s", show(await_done(0)));
 }
 
@@ -160,8 +159,8 @@ static void futex2_restarts(int two)
             await_asleep(0);
             SYS(SYS_tgkill, getpid(), sh->w[0].tid, SIGUSR1);
             while (!handled) nap_us(100);
-            nap_us(20000);
-            say("%s, %s: %s", restart ? "SA_RESTART" : "no flags", timed ? "with timeout" : "without", sh->w[0].done ? "ended" : "goes on");
+            bool goes_on = await_queued(0, word, two & PRIV ? FUTEX_PRIVATE_FLAG : 0, 1);
+            say("%s, %s: %s", restart ? "SA_RESTART" : "no flags", timed ? "with timeout" : "without", goes_on ? "goes on" : "ended");
             SYS(NR_FUTEX_WAKE, word, ~0u, 1, two);
             say("  %s", show(await_done(0)));
         }
@@ -184,9 +183,9 @@ void scenario_futex2(uint64_t seed)
         tell_call(0, SYS_futex, (long)word, FUTEX_WAIT_BITSET | flag, 0, 0, 0, 3);
         await_asleep(0);
         say("wrong mask: %s", show(SYS(NR_FUTEX_WAKE, word, 4, 1, two)));
-        say("new wake of an old wait: %s", show(SYS(NR_FUTEX_WAKE, word, 2, 1, two)));
-        if (!sh->w[0].done) nap_us(50000);
-        if (!sh->w[0].done) say("  still asleep; old wake: %s", show(SYS(SYS_futex, word, FUTEX_WAKE | flag, 1)));
+        long woken = SYS(NR_FUTEX_WAKE, word, 2, 1, two);
+        say("new wake of an old wait: %s", show(woken));
+        if (woken <= 0) say("  still asleep; old wake: %s", show(SYS(SYS_futex, word, FUTEX_WAKE | flag, 1)));
         say("  %s", show(await_done(0)));
         tell_call(0, SYS_futex, (long)word, FUTEX_WAIT | flag, 0, 0, 0, 0);
         tell_call(1, NR_FUTEX_WAIT, (long)word, 0, ~0u, two, 0, CLOCK_MONOTONIC);
@@ -195,7 +194,6 @@ void scenario_futex2(uint64_t seed)
         struct waitv from_to[2] = { one(0, 0, priv), one(1, 0, priv) };
         say("new requeue: %s", show(SYS(NR_FUTEX_REQUEUE, from_to, 0, 0, 9)));
         say("old wake on the second word: %s", show(SYS(SYS_futex, word + 1, FUTEX_WAKE | flag, 9)));
-        nap_us(20000);
         SYS(SYS_futex, word, FUTEX_WAKE | flag, 9);
         SYS(NR_FUTEX_WAKE, word, ~0u, 9, two);
         say("  %s %s", show(await_done(0)), show(await_done(1)));

@@ -1,4 +1,5 @@
 /* tests/spawn/ends.c - threads and processes that end in other ways than by return.  SPDX-License-Identifier: Apache-2.0 */
+#include "../asleep.h"
 #include "case.h"
 
 #include <dirent.h>
@@ -10,9 +11,9 @@
 #define SOON 4          /* seconds: less than kept threads wait for work */
 
 static void *nothing(void *arg) { return arg; }
-static void *sleeps(void *arg)
+static void *is_last(void *arg)
 {
-    nap_ms(30);
+    while (state_of(getpid()) != 'Z') nap_ms(1);
     return arg;
 }
 
@@ -25,15 +26,17 @@ static void keep(int joined)
 }
 static void keep_some(void) { keep(5); }
 
+static _Atomic pid_t raw_tid;
 static void *exits_raw(void *arg)
 {
+    raw_tid = gettid();
     syscall(SYS_exit, 0);
     return arg;
 }
 
 static void *cancels_first(void *arg)
 {
-    nap_ms(10);
+    while (!any_sleeps_in(SYS_pause, -1)) nap_ms(1);
     pthread_cancel(*(pthread_t *)arg);
     return NULL;
 }
@@ -47,8 +50,8 @@ static void end_first(int how)
     switch (how) {
     case 0: pthread_exit(NULL);
     case 1: syscall(SYS_exit, 0); break;
-    case 2: pthread_create(&t, NULL, sleeps, NULL); pthread_exit(NULL);
-    case 3: pthread_create(&t, NULL, sleeps, NULL); syscall(SYS_exit, 0); break;
+    case 2: pthread_create(&t, NULL, is_last, NULL); pthread_exit(NULL);
+    case 3: pthread_create(&t, NULL, is_last, NULL); syscall(SYS_exit, 0); break;
     case 4: pthread_create(&t, NULL, exits_raw, NULL); syscall(SYS_exit, 0); break;
     case 5: pthread_create(&t, NULL, exits_raw, NULL); pthread_exit(NULL);
     case 6:
@@ -147,7 +150,7 @@ CASE(first_thread_ends_others_go_on)
 {
     pthread_t t;
     keep_some();
-    pthread_create(&t, NULL, sleeps, NULL);
+    pthread_create(&t, NULL, is_last, NULL);
     pthread_exit(NULL);
 }
 
@@ -190,8 +193,9 @@ CASE(thread_ends_raw)       /* and is joined by one who waits already, later, wi
         pthread_create(&t, NULL, exits_raw_late, NULL);
         pthread_create(&j, NULL, joins, &t);
         EXPECT(pthread_join(j, NULL) == 0);
+        raw_tid = 0;
         pthread_create(&t, NULL, exits_raw, NULL);
-        nap_ms(10);
+        while (!raw_tid || state_of(raw_tid)) nap_ms(1);
         EXPECT(pthread_join(t, NULL) == 0);
         pthread_create(&t, NULL, exits_raw_late, NULL);
         clock_gettime(CLOCK_REALTIME, &until);
@@ -242,7 +246,7 @@ CASE(last_thread_runs_exit_handlers)
     pthread_t t;
     atexit(at_exit);
     keep_some();
-    pthread_create(&t, NULL, sleeps, NULL);
+    pthread_create(&t, NULL, is_last, NULL);
     pthread_exit(NULL);
 }
 

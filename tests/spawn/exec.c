@@ -1,4 +1,5 @@
 /* tests/spawn/exec.c - exec from everywhere, and exec that fails.  SPDX-License-Identifier: Apache-2.0 */
+#include "../asleep.h"
 #include "case.h"
 
 #include <sys/stat.h>
@@ -71,10 +72,16 @@ CASE(beside_kept_threads)       /* some have ended and wait for work, some wait 
     pthread_join(t[0], NULL);
 }
 
+static void *execs_alone(void *arg)
+{
+    while (state_of(getpid()) != 'Z') nap_ms(1);
+    return execs(arg);
+}
+
 CASE(after_first_thread_has_ended)
 {
     pthread_t t;
-    pthread_create(&t, NULL, execs, (void *)20L);
+    pthread_create(&t, NULL, execs_alone, NULL);
     pthread_exit(NULL);
 }
 

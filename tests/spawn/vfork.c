@@ -1,4 +1,5 @@
 /* tests/spawn/vfork.c - vfork, posix_spawn, system, popen, daemon.  SPDX-License-Identifier: Apache-2.0 */
+#include "../asleep.h"
 #include "case.h"
 
 #include <spawn.h>
@@ -104,25 +105,23 @@ CASE(vfork_under_a_timer)
     EXPECT(works());
 }
 
-static void *killer(void *arg)
+static volatile pid_t vforked;
+static void *killer(void *in_call)
 {
-    volatile pid_t *child = arg;
-    while (!*child) nap_ms(1);      /* on a busy machine it begins late, and its parent waits for as long as it lives */
-    nap_ms(20);
-    kill(*child, SIGKILL);
+    while (!vforked || (in_call && !sleeps_in(vforked, SYS_pause))) nap_ms(1);
+    kill(vforked, SIGKILL);
     return NULL;
 }
 
 CASE(vfork_child_is_killed)     /* by another thread, while it is in a call and while it computes */
 {
-    static volatile pid_t child;
     for (int how = 0; how < 2; how++) {
         pthread_t t;
-        child = 0;
-        pthread_create(&t, NULL, killer, (void *)&child);
+        vforked = 0;
+        pthread_create(&t, NULL, killer, (void *)(intptr_t)how);
         pid_t pid = vfork();
         if (pid == 0) {
-            child = getpid();
+            vforked = getpid();
             while (true) if (how) pause();
         }
         printf("%s\n", end_of(pid));
@@ -302,7 +301,7 @@ CASE(cancelled)         /* in popen's stream; in system, which ends its child */
         sem_init(&begun, 0, 0);
         pthread_create(&t, NULL, i % 2 ? system_for_ever : reads_for_ever, &begun);
         sem_wait(&begun);
-        nap_ms(i % 2 ? 20 : 2);
+        while (!any_sleeps_in(i % 2 ? SYS_wait4 : SYS_read, -1)) nap_ms(1);
         pthread_cancel(t);
         pthread_join(t, &result);
         printf("%d\n", result == PTHREAD_CANCELED);
@@ -335,8 +334,9 @@ CASE(daemon)
     crowd_start(4);
     pid_t pid = fork();
     if (pid == 0) {
+        pid_t parent = getpid();
         if (daemon(0, 0)) _exit(1);
-        nap_ms(20);
+        while (getppid() == parent) nap_ms(1);
         say_works();
     }
     printf("%s\n", end_of(pid));
@@ -366,8 +366,9 @@ CASE(double_fork)
 
 CASE(ends_at_once)          /* the driver waits for what the orphan says */
 {
+    pid_t parent = getpid();
     if (fork()) _exit(4);
-    nap_ms(100);
+    while (getppid() == parent) nap_ms(1);
     printf("orphan works %d\n", works());
 }
 
@@ -376,8 +377,9 @@ CASE(subreaper)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t pid = fork();
     if (pid == 0) {
+        pid_t parent = getpid();
         if (fork() == 0) {
-            nap_ms(20);
+            while (getppid() == parent) nap_ms(1);
             end_working();
         }
         _exit(3);
@@ -398,7 +400,6 @@ CASE(parent_death_signal)
             EXPECT(write(answer[1], "set", 3) == 3);
             while (true) pause();
         }
-        nap_ms(20);
         hear("child");
         _exit(0);
     }

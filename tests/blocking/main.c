@@ -139,7 +139,6 @@ static void interfere(enum way way)
     } else if (way == OURS) {
         /* bare it would end some calls */
         if (getenv("USF_INSTANCE") && send_own_signal(getpid(), w.tid) && !finished) fatal("signal");
-        pause_us(500);
     }
     if (way == RESTART || way == OURS) wait_for_it();
 }
@@ -193,7 +192,7 @@ static void run(enum way way)
     interfere(way);
     if (way == CANCEL) pthread_cancel(thread);
     if (!(c->flags & BY_ITSELF) && !(way == CANCEL && c->flags & POINT) && !(way == EINTR_WAY && finished)) {
-        if (way == EINTR_WAY) pause_us(2000);
+        if (way == EINTR_WAY) wait_for_it();
         if (!finished) c->end();
     }
     pthread_join(thread, &joined);

@@ -19,11 +19,13 @@
 #include <unistd.h>
 
 #define LOOKS  5
+#define ROUNDS 100              /* between two looks */
 #define TRIES  300
 #define SLEEPS 40
 #define WATCHED "is-watched"       /* the name of threads that are looked at */
 
-static _Atomic int *enough;     /* shared with the child that is looked at */
+/* Shared with the child that is looked at. */
+static struct { _Atomic int enough, rounds; } *shared;
 
 /* ---- hands data on ----------------------------------------------------------------------------- */
 
@@ -44,7 +46,7 @@ static int talk(void)
     prctl(PR_SET_NAME, WATCHED);
     close(to[0]);
     close(from[1]);
-    while (!*enough)
+    while (!shared->enough)
         if (write(to[1], &c, 1) != 1 || read(from[0], &c, 1) != 1) return 1;
     close(to[1]);
     close(from[0]);
@@ -70,6 +72,7 @@ static void *worker(void *arg)
         if (over) break;
         for (int i = 0; i < 2; i++)
             if (write(fd, "x", 1) != 1) exit(1);
+        shared->rounds++;
     }
     close(fd);
     return arg;
@@ -82,7 +85,7 @@ static int work(void)
     for (bool over = false; !over;) {
         usleep(1000);           /* it has slept before the next job comes */
         pthread_mutex_lock(&lock);
-        over = *enough;
+        over = shared->enough;
         job = over ? -1 : job + 1;
         pthread_cond_signal(&changed);
         pthread_mutex_unlock(&lock);
@@ -102,10 +105,11 @@ static uint64_t cpu_ms(void)
 static void look_at_files(void)
 {
     char text[4096];
-    while (!*enough) {
+    for (unsigned n = 1; !shared->enough; n++) {
         int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
         if (read(fd, text, sizeof text) < 0) exit(1);
         close(fd);
+        if (n % 64 == 0) shared->rounds++;
     }
 }
 
@@ -122,6 +126,12 @@ static int begin(void)
 }
 
 /* ---- who looks --------------------------------------------------------------------------------- */
+
+static bool map_shared(int fd)
+{
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return shared != MAP_FAILED;
+}
 
 /* Is a thread of that name kernel-scheduled?  Exits if that cannot be seen. */
 static bool any_kernel_run(const char *name)
@@ -142,39 +152,47 @@ static bool any_kernel_run(const char *name)
     return kernel_run;
 }
 
+/* It does so much more.  False: not in a long time. */
+static bool goes_on(void)
+{
+    int before = shared->rounds;
+    for (int i = 0; i < TRIES; i++, usleep(50000))
+        if (shared->rounds - before >= ROUNDS) return true;
+    return false;
+}
+
 static int watch(const char *program, const char *what, bool wanted)
 {
-    char name[64], shared[16];
+    char name[64], number[16];
     int status, looks = 0, fd = memfd_create("enough", 0);
-    bool kernel_run = false;
-    if (fd < 0 || ftruncate(fd, sizeof *enough)) return 1;
-    enough = mmap(NULL, sizeof *enough, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (enough == MAP_FAILED) return 1;
+    bool kernel_run = false, stuck = false;
+    if (fd < 0 || ftruncate(fd, sizeof *shared) || !map_shared(fd)) return 1;
     snprintf(name, sizeof name, "test-passes-on-%d", (int)getpid());
-    snprintf(shared, sizeof shared, "%d", fd);
+    snprintf(number, sizeof number, "%d", fd);
     pid_t pid = fork();
     if (pid == 0) {
-        execl(getenv("USF"), "usf", "run", "-i", name, "--", program, what, shared, (char *)NULL);
+        execl(getenv("USF"), "usf", "run", "-i", name, "--", program, what, number, (char *)NULL);
         _exit(127);
     }
-    for (int i = 0; i < TRIES && !*enough; i++) usleep(50000);      /* it says when it has begun */
-    *enough = 0;
-    while (!kernel_run && looks++ < (wanted ? TRIES : LOOKS)) {
-        usleep(50000);
+    for (int i = 0; i < TRIES && !shared->enough; i++) usleep(50000);      /* it says when it has begun */
+    shared->enough = 0;
+    while (!kernel_run && !stuck && looks++ < (wanted ? TRIES : LOOKS)) {
+        if (wanted) usleep(50000);
+        else stuck = !goes_on();
         kernel_run = any_kernel_run(name);
     }
-    *enough = 1;
+    shared->enough = 1;
     bool ended = waitpid(pid, &status, 0) == pid && status == 0;
-    printf("%s: %s after %d looks%s\n", what, kernel_run ? "kernel-scheduled" : "not kernel-scheduled", looks, ended ? "" : ", and it has failed");
-    return kernel_run == wanted && ended ? 0 : 1;
+    printf("%s: %s after %d looks%s%s\n", what, kernel_run ? "kernel-scheduled" : "not kernel-scheduled", looks, stuck ? ", and it is stuck" : "",
+           ended ? "" : ", and it has failed");
+    return kernel_run == wanted && ended && !stuck ? 0 : 1;
 }
 
 static int run(const char *what, int fd)
 {
-    enough = mmap(NULL, sizeof *enough, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (enough == MAP_FAILED) return 1;
+    if (!map_shared(fd)) return 1;
     close(fd);
-    for (*enough = 1; *enough;) usleep(10000);
+    for (shared->enough = 1; shared->enough;) usleep(10000);
     return !strcmp(what, "talks") ? talk() : !strcmp(what, "works") ? work() : begin();
 }
 

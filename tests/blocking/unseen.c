@@ -14,13 +14,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static volatile int over, touched;
+static volatile int over, touched, computes;
 static volatile char *page;
 
 /* Work that is not taken for a busy-wait: it writes here and there. */
 static void *compute(void *arg)
 {
     static __thread unsigned numbers[1024];
+    computes = 1;
     for (unsigned n = 1; !over; n = n * 1103515245u + 12345u) numbers[n >> 22] ^= n;
     return arg;
 }
@@ -47,10 +48,10 @@ int main(void)
     struct uffdio_register r = {.range = {(uintptr_t)page, 4096}, .mode = UFFDIO_REGISTER_MODE_MISSING};
     struct uffdio_zeropage z = {.range = {(uintptr_t)page, 4096}};
     if (ioctl(fd, UFFDIO_REGISTER, &r) || pthread_create(&t[0], NULL, touch, NULL)) return 1;
-    usleep(10000);                  /* it has the core, and sleeps: we get it back because that is seen */
-    if (touched) return 1;
+    struct uffd_msg fault;          /* it has the core, and sleeps: we get it back because that is seen */
+    if (read(fd, &fault, sizeof fault) != sizeof fault || fault.event != UFFD_EVENT_PAGEFAULT || touched) return 1;
     pthread_create(&t[1], NULL, compute, NULL);
-    usleep(10000);
+    while (!computes) usleep(1000);
     if (ioctl(fd, UFFDIO_ZEROPAGE, &z)) return 1;
     puts("up");
     fflush(stdout);

@@ -16,6 +16,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "../asleep.h"
 #include "../check.h"
 
 enum { WANTERS = 8, BYTES = 1 << 20 };
@@ -44,7 +45,10 @@ static void alarm_each(long us)
     setitimer(ITIMER_REAL, &in, NULL);
 }
 
-struct later { int fd; const char *bytes; size_t n; };
+static void await_read(int fd) { while (!any_sleeps_in(SYS_read, fd)) usleep(1000); }
+
+/* Writes when a signal has come in the read, which has gone on. */
+struct later { int to, from; const char *bytes; size_t n; };
 static void *write_later(void *arg)
 {
     struct later *l = arg;
@@ -52,8 +56,10 @@ static void *write_later(void *arg)
     sigemptyset(&alarms);
     sigaddset(&alarms, SIGALRM);
     pthread_sigmask(SIG_BLOCK, &alarms, NULL);
-    usleep(60000);
-    if (write(l->fd, l->bytes, l->n) != (ssize_t)l->n) abort();
+    await_read(l->from);
+    for (int before = handled; handled == before;) usleep(1000);
+    await_read(l->from);
+    if (write(l->to, l->bytes, l->n) != (ssize_t)l->n) abort();
     return NULL;
 }
 
@@ -69,7 +75,7 @@ static void reads_and_signals(void)
     EXPECT(read(p[0], c, 1) == -1 && errno == EINTR && handled);
     handle_with(SA_RESTART);
     alarm_each(20000);
-    struct later l = {p[1], "ab", 2};
+    struct later l = {p[1], p[0], "ab", 2};
     pthread_create(&t, NULL, write_later, &l);
     EXPECT(read(p[0], c, sizeof c) == 2 && handled && !memcmp(c, "ab", 2));
     pthread_join(t, NULL);

@@ -278,7 +278,6 @@ class Terminal(Case):
             os.write(master, b"\x1a")
             s = self.status()
             self.assertTrue(os.WIFSTOPPED(s) and os.WSTOPSIG(s) == signal.SIGTSTP, s)
-            time.sleep(0.2)
             os.write(master, b"line%d\n" % i)
             self.until(master, b"echo line%d" % i)
         os.write(master, b"\x04")

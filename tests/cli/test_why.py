@@ -12,7 +12,10 @@ import time
 from common import FILES, Case, main, number, places
 
 WAITS = os.environ["CLI_WAITS"]
+SLEEPERS = 1 << 31      # in the lock's word: others wait for it
 RECORDS = 4000          # bytes of the first tasks' records
+WAIT_IN = {"on-mutex": "futex", "on-cond": "futex", "on-heap": "futex", "on-join": "futex", "on-read": "read", "on-accept": "accept",
+           "on-poll": "poll", "on-select": "select pselect6", "on-epoll": "epoll_wait", "on-sleep": "clock_nanosleep"}
 
 
 class Base(Case):
@@ -32,14 +35,30 @@ class Base(Case):
 
     def start(self, *args, options=()):
         p = subprocess.Popen([self.usf, "run", *options, WAITS, *args], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.comes_up(p)
+        if args:
+            self.tell(p)
+        return p
+
+    def comes_up(self, p):
+        """All its threads wait; they may only seem not to where the tool may not look into it."""
         self.running.append(p)
         self.assertTrue(select.select([p.stdout], [], [], 30)[0], "no answer")
         self.assertEqual(p.stdout.readline(), "up\n")
-        return p
+        t = self.why(self.all_wait)
+        self.assertTrue(self.all_wait(t) or not self.may_trace(p), t)
 
-    def end(self, p):
+    def all_wait(self, threads):
+        why = {name: self.of(threads, name) if name in threads else {} for name in WAIT_IN}
+        return all((w.get("call") or w.get("kind")) in WAIT_IN[name].split() for name, w in why.items())
+
+    @staticmethod
+    def tell(p):
         p.stdin.write("\n")
         p.stdin.flush()
+
+    def end(self, p):
+        self.tell(p)
         self.assertEqual(p.wait(30), 0)
 
     def why(self, done=lambda threads: True):
@@ -162,8 +181,7 @@ class Waiting(Base):
         copy = os.path.join(self.dir, "copy")
         shutil.copy2(WAITS, copy)
         p = subprocess.Popen([self.usf, "run", copy], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.running.append(p)
-        self.assertEqual(p.stdout.readline(), "up\n")
+        self.comes_up(p)
         self.assertEqual(self.of(self.why(), "on-mutex")["symbol"], "the_lock")
         shutil.copy2(WAITS, copy + ".new")
         os.rename(copy + ".new", copy)
@@ -234,14 +252,23 @@ class Dump(Base):
                     return False
         return True
 
-    def lock_is_held(self):
-        """By task 0.  The monitor may hold the lock at this moment: then it releases it, and the word is to be written again."""
+    @staticmethod
+    def sleeps(pid):
+        """Does every thread of it?"""
+        for tid in os.listdir("/proc/%d/task" % pid):
+            with open("/proc/%d/task/%s/stat" % (pid, tid)) as f:
+                if f.read().rpartition(")")[2].split()[0] != "S":
+                    return False
+        return True
+
+    def lock_is_held(self, monitor):
+        """By task 0.  The monitor may hold the lock at this moment: then it releases it, and sleeps, and the word is to be written again."""
         one = (1).to_bytes(4, "little")
         self.poke("lock", one)
-        time.sleep(0.05)
+        self.soon(lambda: self.sleeps(monitor), "the monitor does not sleep")
         with open(self.segment, "rb") as f:
             f.seek(self.places["lock"])
-            return f.read(4) == one
+            return number(f.read(4), 0, 4) & ~SLEEPERS == 1
 
     def sections(self, out):
         for s in ("header", "configuration", "scheduler", "consistency", "scheduler lock", "monitor", "cores", "processes", "tasks"):
@@ -274,7 +301,8 @@ class Dump(Base):
         os.kill(p.pid, 19)
         try:
             self.soon(lambda: self.all_stopped(p), "not all of its threads stop")   # one that runs may release the lock
-            self.soon(self.lock_is_held, "the lock does not stay held")
+            monitor = json.loads(self.run_usf("ps", "--json", "-i", self.instance).stdout)[0]["monitor_pid"]
+            self.soon(lambda: self.lock_is_held(monitor), "the lock does not stay held")
             began = time.time()
             out = self.dump(str(p.pid))
             self.assertLess(time.time() - began, 10)

@@ -1,7 +1,7 @@
 /* tests/cli/waits.c - threads that wait in all the ways that `usf ps --why` tells apart.  SPDX-License-Identifier: Apache-2.0
  *
- * Prints "up" once all wait, goes on when a line comes.  With an argument N it also starts N threads that keep a core
- * busy without blocking, so that others wait for it. */
+ * Prints "up" once all have started, and ends when a line comes.  With an argument N the line has it start N threads that
+ * keep a core busy without blocking, so that others wait for it; it ends at the next one. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -141,9 +141,9 @@ int main(int argc, char **argv)
     void *(*const all[])(void *) = {on_mutex, on_cond, on_read, on_accept, on_poll, on_select, on_epoll, on_join};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) start(all[i], NULL);
     start(on_heap, heap);
-    usleep(300000);
-    for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 0); i++) start(busy, NULL);
     puts("up");
-    if (getchar() == EOF) return 0;
+    if (getchar() == EOF || argc == 1) return 0;
+    for (int i = 0; i < atoi(argv[1]); i++) start(busy, NULL);
+    getchar();
     return 0;
 }

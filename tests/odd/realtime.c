@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include <usf/usf.h>
 
+#include "../asleep.h"
 #include "../check.h"
 
 #define ROUNDS 40     /* each of the ordinary thread's takes a turn of all the hogs */
@@ -304,10 +305,12 @@ static void bound(void)
 /* ---- those that end before they have noticed what has been made of them ---- */
 
 static int end_now[2];
+static _Atomic pid_t real_time_tid;
 static void *ends(void *arg)
 {
     char c;
     become(SCHED_FIFO);
+    real_time_tid = (pid_t)syscall(SYS_gettid);
     if (!arg) for (pthread_mutex_lock(&m);;) pthread_cond_wait(&changed, &m);
     if (read(end_now[0], &c, 1) == 1) syscall(SYS_exit, 0);
     exit(1);
@@ -327,11 +330,13 @@ static void ended(void)
     pthread_t t;
     CHECK(!pipe(end_now));
     for (int i = 0; i < 8; i++) {
+        real_time_tid = 0;
         CHECK(!pthread_create(&t, NULL, ends, &go));
-        usleep(1000);
+        while (!real_time_tid || !sleeps_in(real_time_tid, SYS_read)) usleep(100);
         CHECK(!pthread_setschedparam(t, SCHED_OTHER, &none) && write(end_now[1], "x", 1) == 1 && !pthread_join(t, NULL));
+        real_time_tid = 0;
         CHECK(!pthread_create(&t, NULL, is_cancelled, NULL));
-        usleep(1000);
+        while (!real_time_tid || !sleeps_in(real_time_tid, SYS_futex)) usleep(100);
         CHECK(!pthread_cancel(t) && !pthread_join(t, NULL));
     }
     take_turns(0);

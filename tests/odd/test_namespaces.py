@@ -377,13 +377,14 @@ class Ends(Namespaces):
         for first, then in ((BOX, []), ([], BOX)):
             self.take_another_instance()
             p = self.up(*self.usf("sh", "-c", "echo up; read x; exit 0"), where=first, stdin=subprocess.PIPE)
-            q = self.up(*self.usf("sh", "-c", "echo up; read x; sleep 3; exit 0"), where=then, stdin=subprocess.PIPE)
+            q = self.up(*self.usf("sh", "-c", "echo up; read x; exit 0"), where=then, stdin=subprocess.PIPE)
             p.communicate("\n", timeout=HANG)
             if then:
                 self.end_box(q)             # its monitor is dead, too: the next run finds what it has left
                 self.scheduled(self.run_it(*self.usf("--stats", LOAD)), 3)
                 self.gone_soon()
                 continue
+            self.soon(lambda: not self.elsewhere(), "its processes are still in")
             q.communicate("\n", timeout=HANG)
             self.gone_soon()
 
@@ -524,6 +525,12 @@ class Lock(Namespaces):
             self.assertEqual(self.end(p).code, 0)
         self.end_box(box)
 
+    def is_seized(self):
+        """Has a monitor taken the liveness lock of a pid namespace that has ended?  It gives that back after half a second, if it must."""
+        inode = ":%d " % os.stat(self.segment).st_ino
+        with open("/proc/locks", encoding="ascii") as f:
+            return any("OFDLCK" in line and " WRITE " in line and inode in line for line in f)
+
     def test_newcomers_while_it_stands_still(self):
         """Where all have died, and the monitor of others waits for the lock to clear up."""
         here = self.run_up(SLEEPER, where=[])
@@ -531,7 +538,7 @@ class Lock(Namespaces):
         box, _ = self.holder()
         self.freeze(box)
         kill(*self.watchmen_here(), here.pid, *children(here.pid))
-        time.sleep(1)                               # let it begin
+        self.soon(self.is_seized, "no monitor clears up")
         r = self.run_it(*self.usf("true"))
         self.assertEqual(r.code, 0, r)
         self.assertNotIn("belongs to another container", r.err)

@@ -5,7 +5,7 @@ import shlex
 import subprocess
 import time
 
-from odd import FILES, LOAD, Case, can, main
+from odd import FILES, LOAD, Case, can, main, watchers
 
 UNSHARE = ["unshare"] if os.geteuid() == 0 else ["unshare", "-U", "-r"]
 
@@ -95,7 +95,7 @@ class TwoContainers(Container):
             self.unscheduled(r, "belongs to another container", "choose another --instance", word)
         finally:
             self.stop(p)
-            time.sleep(0.1)
+            self.soon(lambda: not watchers(self.instance), "its monitor is left behind")
 
     def test_other_pids(self):
         """Also where /proc shows the pids of another (more: test_namespaces.py)."""

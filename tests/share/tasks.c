@@ -11,6 +11,8 @@
 #endif
 #include <usf/usf.h>
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -21,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,6 +77,9 @@ static void *run_ranked(void *arg)
     return 0;
 }
 
+/* Waiters are counted when they are queued anew where they are.  A semaphore's futex is its first word. */
+static long waiters(sem_t *s) { return syscall(SYS_futex, s, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, INT_MAX, s, 0); }
+
 static int in_order(void)
 {
     pthread_t t[RANKED];
@@ -83,7 +89,8 @@ static int in_order(void)
         pthread_create(&t[i], 0, run_ranked, &ranked[i]);
         sem_wait(&ranked[i].ready);
     }
-    usleep(1000);       /* the last has gone to wait */
+    for (unsigned i = 0; i < RANKED; i++)
+        while (waiters(&ranked[i].go) != 1) usleep(100);
     for (unsigned i = 0; i < RANKED; i++) sem_post(&ranked[i].go);
     for (unsigned i = 0; i < RANKED; i++) pthread_join(t[i], 0);
     for (unsigned i = 0; i < RANKED; i++) printf("%s%s", order[i], i + 1 < RANKED ? " " : "\n");
